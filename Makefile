@@ -1,0 +1,54 @@
+# tstrace: `make help` lists what there is. Every target does its own set-up, once.
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-unit test-live test-package check format bench clean help
+
+UNIT := find build/test/test/unit -name '*.test.js'
+LIVE := find build/test/test/live -name '*.test.js' | sort
+C_FILES := $(shell find bpf test -name '*.[ch]')
+NODE_TEST := node --enable-source-maps --test
+
+build: node_modules/.installed ## build tstrace: BPF objects, bundle; bin/tstrace works afterwards
+	@scripts/setup.sh build
+	@node scripts/build.mjs
+
+node_modules/.installed: package-lock.json
+	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+demo: build ## put a small load on this machine, and show its run queue latency for 5 seconds
+	@scripts/demo.sh
+
+test: test-unit test-live ## all tests; the live ones load real BPF programs and need root
+
+test-unit: build
+	@node scripts/build-tests.mjs
+	@$(NODE_TEST) $$($(UNIT))
+
+test-live: build
+	@scripts/setup.sh test
+	@node scripts/build-tests.mjs
+	@$(NODE_TEST) --test-concurrency=1 $$($(LIVE))
+
+test-package: build ## pack, install into an empty folder, run
+	@scripts/test-package.sh
+
+check: build ## format, lint, types, format of the BPF code
+	@scripts/setup.sh check
+	@node_modules/.bin/biome check --error-on-warnings .
+	@node_modules/.bin/tsc
+	@$$(command -v clang-format-19 || command -v clang-format) --dry-run -Werror $(C_FILES)
+
+format: node_modules/.installed ## put everything into the house's format
+	@node_modules/.bin/biome check --write .
+	@$$(command -v clang-format-19 || command -v clang-format) -i $(C_FILES)
+
+bench: build ## measure against the peers, side by side (installs them)
+	@scripts/setup.sh bench
+	@node scripts/build-tests.mjs
+	@node build/test/bench/runqlat.js
+
+clean: ## remove everything that was built or installed here
+	rm -rf build dist node_modules src/generated
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 16

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Which tasks are traced: one test, the same for every tool. Kinds of filter narrow each other
+ * (a thread of this process *and* in that cgroup), values of one kind add up (this PID *or* that).
+ *
+ * Also defines the programs that keep the set of processes right while tracing: filter_exec lets
+ * COMMAND in at its first instruction, filter_fork lets children in, filter_exit takes the dead
+ * out, so that a reused number is not mistaken for them. User space loads those it needs.
+ */
+#ifndef TSTRACE_FILTER_H
+#define TSTRACE_FILTER_H
+
+#include "kernel.h"
+#include "loss.h"
+#include "pidns.h"
+
+#define FILTER_ENTRIES 16384
+/* kernel/cgroup/cgroup.c: the deepest hierarchies seen are below 20 levels. */
+#define CGROUP_LEVELS	 64
+#define FILTER_CPU_WORDS 128
+
+const volatile bool filter_by_tgid = false;
+const volatile bool filter_by_tid = false;
+const volatile bool filter_by_comm = false;
+const volatile bool filter_by_cgroup = false;
+const volatile bool filter_by_cpu = false;
+const volatile bool filter_user_threads = false;
+const volatile bool filter_kernel_threads = false;
+const volatile u64 filter_cpus[FILTER_CPU_WORDS] = {};
+/* COMMAND's process, let in when it executes; 0: there is none. */
+const volatile u32 filter_command_tgid = 0;
+
+struct comm_key {
+	char comm[TASK_COMM_LEN];
+};
+
+#define FILTER_SET(name, key_type)                                                                 \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
+		__uint(max_entries, FILTER_ENTRIES);                                               \
+		__type(key, key_type);                                                             \
+		__type(value, u8);                                                                 \
+	} name SEC(".maps")
+
+FILTER_SET(filter_tgids, u32);
+FILTER_SET(filter_tids, u32);
+FILTER_SET(filter_comms, struct comm_key);
+FILTER_SET(filter_cgroups, u64);
+
+static __always_inline bool filter_has_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = task->cgroups->dfl_cgrp;
+	int level = cgroup->level;
+
+	/* From the root down to the task's own cgroup: a cgroup's filter covers what is below it.
+	 */
+	for (int i = 0; i < CGROUP_LEVELS && i <= level; i++) {
+		u64 id = 0;
+
+		if (bpf_core_field_exists(cgroup->ancestor_ids)) {
+			bpf_core_read(&id, sizeof(id), &cgroup->ancestor_ids[i]);
+		} else {
+			struct cgroup___since_6_1 *newer = (void *)cgroup;
+			struct cgroup *ancestor = NULL;
+
+			bpf_core_read(&ancestor, sizeof(ancestor), &newer->ancestors[i]);
+			id = BPF_CORE_READ(ancestor, kn, id);
+		}
+		if (bpf_map_lookup_elem(&filter_cgroups, &id))
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool filter_has_comm(struct task_struct *task)
+{
+	struct comm_key key = {};
+
+	/* As a string, not as 16 bytes: what follows the terminator is left over from older names.
+	 */
+	bpf_core_read_str(&key.comm, sizeof(key.comm), &task->comm);
+	return bpf_map_lookup_elem(&filter_comms, &key) != NULL;
+}
+
+static __always_inline bool filter_has_cpu(u32 cpu)
+{
+	u32 word = cpu / 64;
+
+	return word < FILTER_CPU_WORDS && (filter_cpus[word] >> (cpu % 64) & 1);
+}
+
+/* Whether the task is one that the user asked for, wherever it runs. */
+static __always_inline bool filter_has_task(struct task_struct *task)
+{
+	if (filter_user_threads && (task->flags & PF_KTHREAD))
+		return false;
+	if (filter_kernel_threads && !(task->flags & PF_KTHREAD))
+		return false;
+	if (filter_by_tgid) {
+		u32 tgid = task_tgid(task);
+
+		if (!bpf_map_lookup_elem(&filter_tgids, &tgid))
+			return false;
+	}
+	if (filter_by_tid) {
+		u32 tid = task_tid(task);
+
+		if (!bpf_map_lookup_elem(&filter_tids, &tid))
+			return false;
+	}
+	if (filter_by_comm && !filter_has_comm(task))
+		return false;
+	return !filter_by_cgroup || filter_has_cgroup(task);
+}
+
+/* Whether the task, about to run or running on this CPU, is one that the user asked for. */
+static __always_inline bool filter_has(struct task_struct *task)
+{
+	return (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) &&
+	       filter_has_task(task);
+}
+
+static __always_inline void filter_let_in(void *set, u32 number)
+{
+	u8 yes = 1;
+
+	if (number && bpf_map_update_elem(set, &number, &yes, BPF_ANY))
+		count_loss(LOSS_FILTER_FULL);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(filter_exec, struct task_struct *task)
+{
+	u32 tgid = task_tgid(task);
+
+	if (tgid == filter_command_tgid)
+		filter_let_in(&filter_tgids, tgid);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(filter_fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 number;
+
+	if (filter_by_tgid) {
+		number = task_tgid(parent);
+		if (bpf_map_lookup_elem(&filter_tgids, &number))
+			filter_let_in(&filter_tgids, task_tgid(child));
+	}
+	if (filter_by_tid) {
+		number = task_tid(parent);
+		if (bpf_map_lookup_elem(&filter_tids, &number))
+			filter_let_in(&filter_tids, task_tid(child));
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(filter_exit, struct task_struct *task)
+{
+	u32 number = task_tid(task);
+
+	bpf_map_delete_elem(&filter_tids, &number);
+	/* kernel/exit.c, do_exit: the last thread has already been counted out of `live`. */
+	if (task->signal->live.counter == 0) {
+		number = task_tgid(task);
+		bpf_map_delete_elem(&filter_tgids, &number);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * The kernel types that tstrace reads: only the fields it uses, relocated to the running kernel's
+ * layout by CO-RE when an object is loaded. A vendored vmlinux.h would be megabytes, and tie the
+ * build to one kernel.
+ */
+#ifndef TSTRACE_KERNEL_H
+#define TSTRACE_KERNEL_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+typedef _Bool bool;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+#define true  1
+#define false 0
+
+#define NULL	      ((void *)0)
+#define TASK_COMM_LEN 16
+#define TASK_RUNNING  0
+#define PF_KTHREAD    0x00200000
+
+/* Gives user space a type that no map has as its key or value, by way of the object's BTF. */
+#define EXPORT_TYPE(type, name) type *unused_##name __attribute__((unused))
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct atomic {
+	int counter;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+enum pid_type {
+	PIDTYPE_PID,
+	PIDTYPE_TGID,
+};
+
+struct signal_struct {
+	struct atomic live;
+	struct pid *pids[4];
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	/* Until 6.0 the ids of the ancestors, root first; since then (7f203bc89eb6) pointers. */
+	u64 ancestor_ids[1];
+};
+
+struct cgroup___since_6_1 {
+	struct cgroup *ancestors[1];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct rq {
+	u64 clock;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+/* kernel/sched/stats.h: the run queue's own book-keeping. */
+struct sched_info {
+	unsigned long pcount;
+	u64 run_delay;
+	u64 last_queued;
+};
+
+struct task_struct {
+	/* Until 5.13 `state`, since then (2f064a59a11f) `__state`; see task_state(). */
+	unsigned int __state;
+	unsigned int flags;
+	int on_cpu;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	char comm[TASK_COMM_LEN];
+	struct signal_struct *signal;
+	struct css_set *cgroups;
+};
+
+struct task_struct___until_5_13 {
+	long state;
+};
+
+struct bpf_iter__task {
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+EXPORT_TYPE(struct bpf_prog_info, bpf_prog_info);
+
+/* The scheduler's state of a task: TASK_RUNNING or a mask of TASK_* bits. */
+static __always_inline u32 task_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return ((struct task_struct___until_5_13 *)task)->state;
+}
+
+#endif

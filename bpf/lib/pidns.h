@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/* Process and thread numbers as the caller of tstrace sees them: those of its own PID namespace. */
+#ifndef TSTRACE_PIDNS_H
+#define TSTRACE_PIDNS_H
+
+#include "kernel.h"
+
+/* include/linux/pid_namespace.h: MAX_PID_NS_LEVEL */
+#define PIDNS_LEVELS 33
+
+/* Inode number of the caller's PID namespace; 0: it is the first one, where numbers are global. */
+const volatile u32 pidns_inum = 0;
+
+/* The number of `pid` in the caller's namespace; 0 when it cannot be seen from there. */
+static __always_inline u32 pid_nr(struct pid *pid)
+{
+	struct upid upid;
+	u32 level;
+
+	if (!pid)
+		return 0;
+	level = pid->level;
+	for (u32 i = 0; i < PIDNS_LEVELS && i <= level; i++) {
+		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]))
+			return 0;
+		if (BPF_CORE_READ(upid.ns, ns.inum) == pidns_inum)
+			return upid.nr;
+	}
+	return 0;
+}
+
+static __always_inline u32 task_tid(struct task_struct *task)
+{
+	return pidns_inum ? pid_nr(task->thread_pid) : (u32)task->pid;
+}
+
+static __always_inline u32 task_tgid(struct task_struct *task)
+{
+	return pidns_inum ? pid_nr(task->signal->pids[PIDTYPE_TGID]) : (u32)task->tgid;
+}
+
+/* The PID namespace the task lives in (not the one its children will: nsproxy has only that). */
+static __always_inline u32 task_pidns(struct task_struct *task)
+{
+	struct pid *pid = task->thread_pid;
+	struct upid upid;
+
+	if (!pid || bpf_core_read(&upid, sizeof(upid), &pid->numbers[pid->level]))
+		return 0;
+	return BPF_CORE_READ(upid.ns, ns.inum);
+}
+
+#endif

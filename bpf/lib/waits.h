@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * When did the wait begin that ends now? Three ways, cheapest first:
+ *
+ *   sched_info    the scheduler's own books, read at sched_switch just before it closes them:
+ *                 no hook at wake-up, no time stamps (CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED)
+ *   task_storage  a time stamp in the task (5.12)
+ *   hash          a time stamp in a hash by thread number
+ */
+#ifndef TSTRACE_WAITS_H
+#define TSTRACE_WAITS_H
+
+#include "kernel.h"
+#include "loss.h"
+
+#ifndef barrier
+#define barrier() asm volatile("" ::: "memory")
+#endif
+
+enum wait_kind {
+	WAIT_WAKEUP,	   /* it had slept, or is new */
+	WAIT_PREEMPTED,	   /* it was taken off the CPU while it could have gone on */
+	WAIT_SINCE_BEFORE, /* it waited already when tracing began */
+	WAIT_UNKNOWN,	   /* the task's last turn is not known, see LOSS_WAIT_START_UNKNOWN */
+	WAIT_KINDS,
+};
+
+EXPORT_TYPE(enum wait_kind, wait_kind);
+
+/*
+ * sched_info.last_queued is when the task joined *this* run queue. A task that waits on one CPU
+ * and is then moved to another (just what happens to long waits) starts anew there; what it had
+ * waited before is in run_delay. So we remember run_delay as of the task's last turn. A table
+ * indexed by thread number does it in a nanosecond where task storage takes 25; the entry is used
+ * only if it is the task's own (pid) and of its last turn (pcount).
+ */
+#define TURNS (1 << 16)
+
+struct turn {
+	u32 pid;
+	u32 pcount;
+	u64 run_delay;
+	u32 nivcsw; /* changes when the task is preempted */
+	u32 seeded_waiting;
+};
+
+struct turn turns[TURNS] SEC(".bss.turns");
+
+/* Set when the turns of tasks that were there before tracing began are all known. */
+bool turns_seeded;
+
+/* The length in ns of the wait that ends as the queued `task` is given this CPU. */
+static __always_inline u64 sched_info_wait(struct task_struct *task, u32 *kind)
+{
+	u64 run_delay = task->sched_info.run_delay;
+	u32 pcount = task->sched_info.pcount, pid = task->pid, nivcsw = task->nivcsw;
+	struct turn *turn = &turns[pid % TURNS];
+	/* kernel/sched/stats.h, sched_info_arrive: rq_clock(rq) - last_queued, in a moment. */
+	u64 here = task->se.cfs_rq->rq->clock - task->sched_info.last_queued;
+	u64 before = 0;
+
+	if ((s64)here < 0)
+		here = 0;
+	if (turn->pid == pid && turn->pcount == pcount) {
+		before = run_delay - turn->run_delay;
+		if (turn->seeded_waiting)
+			*kind = WAIT_SINCE_BEFORE;
+		else
+			*kind = turn->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP;
+	} else if (pcount == 0) {
+		before = run_delay;
+		*kind = WAIT_WAKEUP;
+	} else {
+		/* At the very beginning, or another thread's turn is in the way. */
+		*kind = turns_seeded ? WAIT_UNKNOWN : WAIT_SINCE_BEFORE;
+	}
+	turn->pid = pid;
+	turn->pcount = pcount + 1;
+	barrier();
+	turn->run_delay = run_delay + here;
+	turn->nivcsw = nivcsw;
+	turn->seeded_waiting = false;
+	return before + here;
+}
+
+/*
+ * Run once, as soon as switch programs are attached: the last turns of tasks that exist already.
+ * pcount is read first and written last: should the task have a turn meanwhile, what is left in
+ * the table is either that turn, or one whose pcount does not match and which is not used.
+ */
+SEC("iter/task")
+int seed_turns(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct turn *turn;
+	u32 pid, pcount;
+
+	if (!task) {
+		turns_seeded = true;
+		return 0;
+	}
+	pid = task->pid;
+	turn = &turns[pid % TURNS];
+	if (turn->pid == pid)
+		return 0;
+	pcount = task->sched_info.pcount;
+	barrier();
+	turn->run_delay = task->sched_info.run_delay;
+	turn->nivcsw = task->nivcsw;
+	turn->seeded_waiting = task->sched_info.last_queued != 0;
+	turn->pid = pid;
+	barrier();
+	turn->pcount = pcount;
+	return 0;
+}
+
+struct wait_start {
+	u64 ns; /* CLOCK_MONOTONIC; 0: not waiting */
+	u32 kind;
+};
+
+/*
+ * sched_wakeup also fires for a task that is on its CPU still (it is not waiting), and for one
+ * that was preempted half-way to sleep (it waits already, and goes on waiting).
+ */
+static __always_inline void wait_begins(struct task_struct *task, struct wait_start *start,
+					enum wait_kind kind)
+{
+	if (kind == WAIT_WAKEUP && (task->on_cpu || start->ns))
+		return;
+	start->kind = kind;
+	start->ns = bpf_ktime_get_ns();
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wait_start);
+} task_storage_waits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u32);
+	__type(value, struct wait_start);
+} hash_waits SEC(".maps");
+
+static __always_inline void task_storage_wait_begins(struct task_struct *task, enum wait_kind kind)
+{
+	struct wait_start *start = bpf_task_storage_get(&task_storage_waits, task, NULL,
+							BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!start) {
+		count_loss(LOSS_WAIT_TABLE_FULL);
+		return;
+	}
+	wait_begins(task, start, kind);
+}
+
+static __always_inline bool task_storage_wait_ends(struct task_struct *task, u64 *delay_ns,
+						   u32 *kind)
+{
+	struct wait_start *start = bpf_task_storage_get(&task_storage_waits, task, NULL, 0);
+
+	if (!start || !start->ns)
+		return false;
+	*delay_ns = bpf_ktime_get_ns() - start->ns;
+	*kind = start->kind;
+	start->ns = 0;
+	return true;
+}
+
+static __always_inline void hash_wait_begins(struct task_struct *task, enum wait_kind kind)
+{
+	struct wait_start none = {}, *start;
+	u32 pid = task->pid;
+
+	start = bpf_map_lookup_elem(&hash_waits, &pid);
+	if (!start) {
+		bpf_map_update_elem(&hash_waits, &pid, &none, BPF_NOEXIST);
+		start = bpf_map_lookup_elem(&hash_waits, &pid);
+	}
+	if (start)
+		wait_begins(task, start, kind);
+	else
+		count_loss(LOSS_WAIT_TABLE_FULL);
+}
+
+static __always_inline bool hash_wait_ends(struct task_struct *task, u64 *delay_ns, u32 *kind)
+{
+	u32 pid = task->pid;
+	struct wait_start *start = bpf_map_lookup_elem(&hash_waits, &pid);
+
+	if (!start || !start->ns)
+		return false;
+	*delay_ns = bpf_ktime_get_ns() - start->ns;
+	*kind = start->kind;
+	/* Taken out, so that the table holds who waits and not who ever did. */
+	bpf_map_delete_elem(&hash_waits, &pid);
+	return true;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * runqlat: how long tasks that could run waited for a CPU.
+ *
+ * One wait is one stay on the run queues, from a wake-up (or a fork), or from a preemption, to the
+ * moment the task gets a CPU. There are three ways to know when it began; user space loads one.
+ */
+#include "lib/filter.h"
+#include "lib/groups.h"
+#include "lib/histogram.h"
+#include "lib/kernel.h"
+#include "lib/loss.h"
+#include "lib/pidns.h"
+#include "lib/waits.h"
+#include "lib/window.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+const volatile bool split_kinds = false;
+/* Waits at least this long become events instead of histogram entries; 0: there are no events. */
+const volatile u64 slower_than_ns = 0;
+
+/* Both windows of the histograms that are not grouped, one for each kind of wait. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WINDOWS *WAIT_KINDS);
+	__type(key, u32);
+	__type(value, struct hist);
+} hists SEC(".maps");
+
+struct slow_wait {
+	u64 end_ns; /* CLOCK_MONOTONIC */
+	u64 delay_ns;
+	u32 cpu;
+	u32 kind;
+	u32 tgid;
+	u32 tid;
+	u32 prev_tgid;
+	u32 prev_tid;
+	char comm[TASK_COMM_LEN];
+	char prev_comm[TASK_COMM_LEN];
+};
+
+/* User space sets the size before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} slow_waits SEC(".maps");
+
+EXPORT_TYPE(struct slow_wait, slow_wait);
+
+static __always_inline void report_slow(struct task_struct *prev, struct task_struct *next,
+					u64 delay_ns, enum wait_kind kind)
+{
+	struct slow_wait *event = bpf_ringbuf_reserve(&slow_waits, sizeof(*event), 0);
+
+	if (!event) {
+		count_loss(LOSS_EVENTS_RING_FULL);
+		return;
+	}
+	event->end_ns = bpf_ktime_get_ns();
+	event->delay_ns = delay_ns;
+	event->cpu = bpf_get_smp_processor_id();
+	event->kind = kind;
+	event->tgid = task_tgid(next);
+	event->tid = task_tid(next);
+	event->prev_tgid = task_tgid(prev);
+	event->prev_tid = task_tid(prev);
+	bpf_core_read_str(&event->comm, sizeof(event->comm), &next->comm);
+	bpf_core_read_str(&event->prev_comm, sizeof(event->prev_comm), &prev->comm);
+	bpf_ringbuf_submit(event, 0);
+}
+
+/* A wait of `next` is over; `prev` ran in its place. */
+static __always_inline void wait_over(struct task_struct *prev, struct task_struct *next,
+				      u64 delay_ns, enum wait_kind kind)
+{
+	struct hist *hist;
+	u32 key;
+
+	if (kind == WAIT_UNKNOWN)
+		count_loss(LOSS_WAIT_START_UNKNOWN);
+	if (slower_than_ns) {
+		if (delay_ns >= slower_than_ns)
+			report_slow(prev, next, delay_ns, kind);
+		return;
+	}
+	if (!split_kinds)
+		kind = WAIT_WAKEUP;
+	if (group_by != GROUP_BY_NOTHING) {
+		group_add(next, kind, delay_ns);
+		return;
+	}
+	key = current_window() * WAIT_KINDS + kind;
+	hist = bpf_map_lookup_elem(&hists, &key);
+	if (hist)
+		hist_add(hist, delay_ns);
+}
+
+/* With the kernel's own book-keeping: one program, and nothing at wake-up. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	u64 delay_ns;
+	u32 kind;
+
+	/* Not queued: the idle task, which the scheduler keeps no books for. */
+	if (!next->sched_info.last_queued)
+		return 0;
+	/* Before the filter, so that every task's last turn is known when the filter lets it in. */
+	delay_ns = sched_info_wait(next, &kind);
+	if (filter_has(next))
+		wait_over(prev, next, delay_ns, kind);
+	return 0;
+}
+
+/* With a time stamp in the task's own storage (5.12), or in a hash. */
+#define TIMESTAMP_PROGRAMS(store)                                                                  \
+	SEC("tp_btf/sched_wakeup")                                                                 \
+	int BPF_PROG(wakeup_##store, struct task_struct *task)                                     \
+	{                                                                                          \
+		if (filter_has_task(task))                                                         \
+			store##_wait_begins(task, WAIT_WAKEUP);                                    \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/sched_wakeup_new")                                                             \
+	int BPF_PROG(wakeup_new_##store, struct task_struct *task)                                 \
+	{                                                                                          \
+		if (filter_has_task(task))                                                         \
+			store##_wait_begins(task, WAIT_WAKEUP);                                    \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/sched_switch")                                                                 \
+	int BPF_PROG(switch_##store, bool preempt, struct task_struct *prev,                       \
+		     struct task_struct *next)                                                     \
+	{                                                                                          \
+		u64 delay_ns;                                                                      \
+		u32 kind;                                                                          \
+                                                                                                   \
+		/* kernel/sched/core.c, __schedule: whoever did not block stays queued. */         \
+		if ((preempt || task_state(prev) == TASK_RUNNING) && prev->pid &&                  \
+		    filter_has_task(prev))                                                         \
+			store##_wait_begins(prev, WAIT_PREEMPTED);                                 \
+		if (store##_wait_ends(next, &delay_ns, &kind) && filter_has(next))                 \
+			wait_over(prev, next, delay_ns, kind);                                     \
+		return 0;                                                                          \
+	}
+
+TIMESTAMP_PROGRAMS(task_storage)
+TIMESTAMP_PROGRAMS(hash)

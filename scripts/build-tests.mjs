@@ -1,0 +1,37 @@
+// Compiles src, test and bench file by file into build/test, for node --test; and the workloads.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'esbuild';
+
+const OUT = 'build/test';
+const files = (folder) =>
+	readdirSync(folder, { recursive: true })
+		.filter((file) => file.endsWith('.ts'))
+		.map((file) => join(folder, file));
+
+rmSync(OUT, { recursive: true, force: true });
+await build({
+	entryPoints: ['src', 'test', 'bench'].flatMap(files),
+	outbase: '.',
+	outdir: OUT,
+	format: 'esm',
+	platform: 'node',
+	target: 'node20',
+	sourcemap: 'inline',
+	logLevel: 'warning',
+});
+writeFileSync(join(OUT, 'package.json'), '{ "type": "module" }\n');
+
+mkdirSync('build/workloads', { recursive: true });
+for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {
+	const out = join('build/workloads', basename(source, '.c'));
+	const args = ['-O2', '-Wall', '-Wextra', '-Werror', '-pthread', '-o', out];
+	execFileSync('sh', [
+		'-c',
+		'exec "$(command -v clang-19 || command -v clang)" "$@"',
+		'sh',
+		...args,
+		join('test/workloads', source),
+	]);
+}

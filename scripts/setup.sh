@@ -1,0 +1,79 @@
+#!/bin/sh
+# Installs the system packages that are missing for: build, test, check or bench.
+# With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
+set -eu
+
+missing='' # packages, by their Debian names
+
+# need TEST... : PACKAGE
+need() {
+	package=$1
+	shift
+	"$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+
+any_of() {
+	for name; do
+		! command -v "$name" >/dev/null 2>&1 || return 0
+	done
+	return 1
+}
+
+library() {
+	# ldconfig is not on every user's PATH; musl has none.
+	PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -q "$1" || ls /usr/lib/"$1" /lib/"$1"
+}
+
+for group; do
+	case $group in
+	build)
+		need clang any_of clang-19 clang
+		need llvm any_of llvm-strip-19 llvm-strip
+		need libbpf-dev test -e /usr/include/bpf/bpf_helpers.h
+		need libbpf1 library libbpf.so.1
+		need libc6-dev test -e /usr/include/stdio.h
+		;;
+	check)
+		need clang-format any_of clang-format-19 clang-format
+		;;
+	test)
+		need zsh any_of zsh
+		need fish any_of fish
+		need util-linux any_of unshare
+		need coreutils any_of dd
+		;;
+	bench)
+		need libbpf-tools test -x /usr/sbin/runqlat
+		need linux-perf any_of perf
+		;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+
+apt_install() {
+	# The build is made with clang 19 where Debian has it beside its default.
+	names=$(echo "$missing" | sed -E 's/\b(clang-format|clang|llvm)\b/\1-19/g')
+	export DEBIAN_FRONTEND=noninteractive
+	echo "installing:$missing" >&2
+	apt-get install -y -qq --no-install-recommends $names >/dev/null 2>&1 && return
+	apt-get update -qq >/dev/null &&
+		{ apt-get install -y -qq --no-install-recommends $names >/dev/null 2>&1 ||
+			apt-get install -y -qq --no-install-recommends $missing >/dev/null; }
+}
+
+if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
+	apt_install
+	exit 0
+fi
+
+echo "missing:$missing (Debian names); install them and run make again:" >&2
+if command -v apt-get >/dev/null 2>&1; then
+	echo "  sudo apt-get install$missing" >&2
+elif command -v dnf >/dev/null 2>&1; then
+	echo "  sudo dnf install clang llvm clang-tools-extra libbpf libbpf-devel glibc-devel zsh fish perf" >&2
+elif command -v pacman >/dev/null 2>&1; then
+	echo "  sudo pacman -S clang llvm libbpf zsh fish perf" >&2
+elif command -v apk >/dev/null 2>&1; then
+	echo "  sudo apk add clang llvm clang-extra-tools libbpf libbpf-dev musl-dev linux-headers zsh fish perf" >&2
+fi
+exit 1

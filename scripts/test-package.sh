@@ -1,0 +1,18 @@
+#!/bin/sh
+# Packs tstrace, installs the package into an empty folder, and runs it from there.
+set -eu
+cd "$(dirname "$0")/.."
+
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+package=$(npm pack --silent --pack-destination "$prefix")
+# Away from the checkout, so that nothing of it can be found by accident.
+cd "$prefix"
+npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$prefix/installed" --global "$prefix/$package"
+du -sh "$prefix/installed" | sed "s|$prefix/||"
+result=$("$prefix/installed/bin/tstrace" runqlat --json 1 1)
+echo "$result" | node -e '
+	const [report] = require("fs").readFileSync(0, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+	if (report.tool !== "runqlat" || !(report.groups[0].count > 0)) throw new Error("no waits were seen");
+	console.log(`package: runqlat saw ${report.groups[0].count} waits in ${report.duration_s} s`);
+'

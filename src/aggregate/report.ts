@@ -1,0 +1,34 @@
+/** What a tool found: values, apart from how they are shown. Times are ns, names are snake_case. */
+import type { Cost } from '../loader/cost.js';
+import type { Histogram } from './histogram.js';
+
+/** What identifies a group or colours a row: `pid`, `comm`, … */
+export type Key = Readonly<Record<string, string | number>>;
+
+/** How often something was lost, by cause. */
+export type Lost = Readonly<Record<string, number>>;
+
+/** Waits of one group. */
+export interface LatencyGroup {
+	readonly key: Key;
+	readonly histogram: Histogram;
+}
+
+/** What was measured in one interval. */
+export interface Interval {
+	readonly start: Date;
+	readonly duration_ns: number;
+	readonly lost: Lost;
+	/** Undefined when the interval was too short to sample. */
+	readonly cost: Cost | undefined;
+}
+
+/** A tool's findings: histograms by group, or rows of a table. */
+export type Findings =
+	| { readonly kind: 'latency'; readonly groups: readonly LatencyGroup[] }
+	| { readonly kind: 'rows'; readonly rows: readonly Key[] };
+
+export interface Report extends Interval {
+	readonly tool: string;
+	readonly findings: Findings;
+}

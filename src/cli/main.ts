@@ -1,0 +1,139 @@
+/** The command line: commander, wired from what the tools declare; errors and exit statuses. */
+import { readFileSync } from 'node:fs';
+import { Command as Cli, CommanderError } from 'commander';
+import { tools } from '../generated/tools.js';
+import { UsageError } from '../kit/errors.js';
+import type { FilteredLayout } from '../kit/filter.js';
+import { parseCount, parseSeconds } from '../kit/options.js';
+import type { Tool } from '../kit/tool.js';
+import { TstraceError } from '../loader/errors.js';
+import { takeMessages } from '../loader/messages.js';
+import { printable } from '../render/terminal.js';
+import { commonOptions, commonSettings } from './options.js';
+import { say } from './output.js';
+import { run } from './run.js';
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+type AnyTool = Tool<FilteredLayout, unknown>;
+
+/** Runs tstrace with the arguments after its own name; returns the exit status. */
+export async function main(args: readonly string[]): Promise<number> {
+	const dashes = args.indexOf('--');
+	const own = dashes < 0 ? args : args.slice(0, dashes);
+	const words = dashes < 0 ? [] : args.slice(dashes + 1);
+	let status = 0;
+	if (args.length === 0) status = EXIT_USAGE;
+	const cli = await buildCli(own, async (tool, interval_s, count, values) => {
+		if (dashes >= 0 && words.length === 0) throw new UsageError('there is no COMMAND after --');
+		status = await run(tool, tool.settings(values), {
+			interval_s,
+			count,
+			common: commonSettings(values, words),
+			command: words,
+		});
+	});
+	try {
+		if (own[0] === 'complete') await complete(cli, args);
+		else if (own.length === 0) say(cli.helpInformation().trimEnd());
+		else await cli.parseAsync([...own], { from: 'user' });
+		return status;
+	} catch (error) {
+		return explain(error, own);
+	}
+}
+
+type Action = (
+	tool: AnyTool,
+	interval_s: number | undefined,
+	count: number | undefined,
+	values: Record<string, unknown>,
+) => Promise<void>;
+
+/** All tools for help and completion; else only the one that was named, which starts sooner. */
+async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
+	const cli = new Cli('tstrace')
+		.description('Shows where the time goes when the CPU profile looks healthy.')
+		.version(readVersion(), '-V, --version', 'print the version')
+		.helpOption('-h, --help', 'print this help')
+		.helpCommand('help [tool]', 'print the help of a tool')
+		.usage('TOOL [options] [interval [count]] [-- COMMAND]')
+		.configureOutput({ writeErr: () => {}, getOutHelpWidth: () => 80 })
+		.exitOverride();
+	const named = Object.entries(tools).filter(([name]) => name === args[0]);
+	for (const [, load] of named.length > 0 ? named : Object.entries(tools)) {
+		addTool(cli, (await load()) as unknown as AnyTool, action);
+	}
+	return cli;
+}
+
+function addTool(cli: Cli, tool: AnyTool, action: Action): void {
+	const command = cli
+		.command(tool.name)
+		.summary(tool.summary)
+		.description(tool.description)
+		.usage('[options] [interval [count]] [-- COMMAND]')
+		.argument('[interval]', 'seconds between results', parseSeconds)
+		.argument('[count]', 'how many results', parseCount)
+		.action((interval: number | undefined, count: number | undefined, values) =>
+			action(tool, interval, count, values),
+		);
+	for (const option of [...tool.options(), ...commonOptions()]) command.addOption(option);
+	const width = Math.max(...tool.examples.map(([example]) => example.length));
+	const examples = tool.examples.map(
+		([example, effect]) => `  ${example.padEnd(width)}  ${effect}`,
+	);
+	command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
+}
+
+/** `tstrace complete SHELL` prints a script; `tstrace complete -- WORDS` is what it calls. */
+async function complete(cli: Cli, args: readonly string[]): Promise<void> {
+	const { default: tab } = await import('@bomb.sh/tab/commander');
+	tab(cli);
+	await cli.parseAsync([...args], { from: 'user' });
+}
+
+/** One line that says what, why and what to do; with -v the cause as well. */
+function explain(error: unknown, args: readonly string[]): number {
+	const tool = args[0] !== undefined && args[0] in tools ? ` ${args[0]}` : '';
+	if (error instanceof CommanderError) {
+		if (error.exitCode === 0) return 0; // --help and --version end this way
+		say(printable(`tstrace${tool}: ${oneLine(error.message)}; see tstrace${tool} --help`));
+		return EXIT_USAGE;
+	}
+	if (error instanceof UsageError) {
+		say(printable(`tstrace${tool}: ${error.message}`));
+		return EXIT_USAGE;
+	}
+	const message = error instanceof Error ? error.message : String(error);
+	say(`tstrace${tool}: ${printableLines(message)}`);
+	if (args.includes('-v') || args.includes('--verbose')) sayCause(error);
+	return EXIT_FAILED;
+}
+
+/** What lies behind an error: the verifier's log, errno, where in the code. */
+function sayCause(error: unknown): void {
+	const detail = error instanceof TstraceError ? error.detail : takeMessages();
+	if (detail) say(printableLines(detail.trimEnd()));
+	if (error instanceof Error && error.stack) say(error.stack);
+}
+
+function printableLines(text: string): string {
+	return text.split('\n').map(printable).join('\n');
+}
+
+/** commander's message, which is two sentences or lines, in our form. */
+function oneLine(message: string): string {
+	return message
+		.replace(/^error: /, '')
+		.replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'\. /s, "$2 '$1': ")
+		.replace(/^option '(.*?)' argument '(.*)' is invalid\. /s, "$1 '$2': ")
+		.replace(/\s*\n\s*/g, ' ')
+		.replace(/\.$/, '');
+}
+
+function readVersion(): string {
+	const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+	return (JSON.parse(manifest) as { version: string }).version;
+}

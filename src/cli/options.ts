@@ -1,0 +1,71 @@
+/** The options every tool has, with one name and one meaning everywhere. */
+import { Option } from 'commander';
+import { UsageError } from '../kit/errors.js';
+import type { Filter } from '../kit/filter.js';
+import { parseComms, parseCpus, parseList, parsePids } from '../kit/options.js';
+
+export type Format = 'text' | 'json';
+
+/** What the common options say. */
+export interface CommonSettings {
+	readonly filter: Filter;
+	readonly format: Format;
+	readonly output: string | undefined;
+	readonly hdr: string | undefined;
+	readonly timestamps: boolean;
+	readonly quiet: boolean;
+	readonly verbose: boolean;
+}
+
+/** Fresh ones at each call: commander keeps state in them. */
+export function commonOptions(): Option[] {
+	return [
+		new Option('-p, --pid <pids>', 'only these processes (repeat, or 1,2,3)').argParser(parsePids),
+		new Option('-t, --tid <tids>', 'only these threads').argParser(parsePids),
+		new Option('--comm <names>', 'only threads of these names').argParser(parseComms),
+		new Option('--cgroup <path>', 'only tasks in this cgroup (v2) and below').argParser(parseList),
+		new Option('--cpu <list>', 'only on these CPUs, such as 0,2-3').argParser(parseCpus),
+		new Option('-u, --user-threads', 'only threads of user processes').conflicts('kernelThreads'),
+		new Option('-k, --kernel-threads', 'only kernel threads'),
+		new Option('--follow', 'with -p, -t or COMMAND: children too'),
+		new Option('--format <format>', 'text or json').choices(['text', 'json']).default('text'),
+		new Option('--json', 'the same as --format json').implies({ format: 'json' }),
+		new Option('--hdr <file>', 'also write an HdrHistogram log'),
+		new Option('-T, --timestamps', 'print the time above each interval'),
+		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
+		new Option('-q, --quiet', 'only the result, errors and losses'),
+		new Option('-v, --verbose', 'say what is done and why; causes of errors'),
+	];
+}
+
+/** Puts the common options' values together. Throws UsageError when they contradict. */
+export function commonSettings(
+	values: Readonly<Record<string, unknown>>,
+	command: readonly string[],
+): CommonSettings {
+	const list = <T>(name: string): readonly T[] => (values[name] as T[] | undefined) ?? [];
+	const filter: Filter = {
+		pids: list('pid'),
+		tids: list('tid'),
+		comms: list('comm'),
+		cgroups: list('cgroup'),
+		cpus: list('cpu'),
+		userThreads: values.userThreads === true,
+		kernelThreads: values.kernelThreads === true,
+		follow: values.follow === true,
+	};
+	const chosen = filter.pids.length + filter.tids.length > 0;
+	if (command.length > 0 && chosen)
+		throw new UsageError('give -p/-t or a COMMAND, not both: a COMMAND is traced by itself');
+	if (filter.follow && command.length === 0 && !chosen)
+		throw new UsageError('--follow needs somebody to follow: add -p PID, or -- COMMAND');
+	return {
+		filter,
+		format: values.format as Format,
+		output: values.output as string | undefined,
+		hdr: values.hdr as string | undefined,
+		timestamps: values.timestamps === true,
+		quiet: values.quiet === true,
+		verbose: values.verbose === true,
+	};
+}

@@ -1,0 +1,40 @@
+/** From parsed options to an exit status: what is started is ended, whatever happens between. */
+import type { FilteredLayout } from '../kit/filter.js';
+import type { Tool } from '../kit/tool.js';
+import { requireBpfPrivileges } from '../loader/kernel.js';
+import { Command } from './command.js';
+import type { CommonSettings } from './options.js';
+import { ClosedPipe } from './output.js';
+import { Session } from './session.js';
+import { Stop } from './stop.js';
+
+export interface RunOptions {
+	readonly interval_s: number | undefined;
+	readonly count: number | undefined;
+	readonly common: CommonSettings;
+	readonly command: readonly string[];
+}
+
+/** Runs a tool to its end and returns the exit status. Throws UsageError and TstraceError. */
+export async function run<L extends FilteredLayout, S>(
+	tool: Tool<L, S>,
+	settings: S,
+	options: RunOptions,
+): Promise<number> {
+	requireBpfPrivileges();
+	const stop = new Stop();
+	let command: Command | undefined;
+	let session: Session<L, S> | undefined;
+	try {
+		if (options.command.length > 0) command = new Command(options.command);
+		session = new Session(tool, settings, { ...options, command });
+		await session.trace(stop);
+	} catch (error) {
+		if (!(error instanceof ClosedPipe)) throw error;
+	} finally {
+		session?.close();
+		command?.terminate();
+		stop.close();
+	}
+	return command?.status ?? 0;
+}

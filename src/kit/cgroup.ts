@@ -1,0 +1,58 @@
+/** Control groups (version 2) by path and by id: the id is the folder's inode number. */
+import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { TstraceError } from '../loader/errors.js';
+
+/** CGROUP2_SUPER_MAGIC, include/uapi/linux/magic.h */
+const CGROUP2_MAGIC = 0x63677270;
+
+/** Folders looked through for a name; a machine with more shows ids for the rest. */
+const MAX_FOLDERS = 100_000;
+
+/** Where cgroup2 is mounted; undefined where it is not. */
+export function cgroupMount(): string | undefined {
+	const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+	return mounts.map((line) => line.split(' ')).find((fields) => fields[2] === 'cgroup2')?.[1];
+}
+
+/** The id of a cgroup. Throws TstraceError when the path is no cgroup2 folder. */
+export function cgroupId(path: string): bigint {
+	const mount = cgroupMount();
+	const candidates = mount === undefined ? [path] : [path, join(mount, path)];
+	for (const candidate of candidates) {
+		const stat = statSync(candidate, { bigint: true, throwIfNoEntry: false });
+		if (!stat?.isDirectory()) continue;
+		if (statfsSync(candidate).type === CGROUP2_MAGIC) return stat.ino;
+	}
+	throw new TstraceError(
+		`${path} is no cgroup (version 2): give a folder ${mount ? `below ${mount}` : 'of a cgroup2 mount'}`,
+	);
+}
+
+/** Finds the paths of cgroups by id, relative to the mount; "/" is the root. */
+export function cgroupPaths(ids: ReadonlySet<number>): Map<number, string> {
+	const found = new Map<number, string>();
+	const mount = cgroupMount();
+	if (mount === undefined || ids.size === 0) return found;
+	const queue = ['/'];
+	for (let i = 0; i < queue.length && i < MAX_FOLDERS && found.size < ids.size; i++) {
+		const path = queue[i] as string;
+		const folder = join(mount, path);
+		const stat = statSync(folder, { throwIfNoEntry: false });
+		if (!stat) continue;
+		if (ids.has(stat.ino)) found.set(stat.ino, path);
+		queue.push(...subfolders(folder).map((name) => join(path, name)));
+	}
+	return found;
+}
+
+/** Cgroups come and go while we look. */
+function subfolders(folder: string): string[] {
+	try {
+		const entries = readdirSync(folder, { withFileTypes: true });
+		return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+		throw error;
+	}
+}

@@ -1,0 +1,161 @@
+/** Which tasks are traced: user space's side of bpf/lib/filter.h. */
+import { existsSync } from 'node:fs';
+import { TstraceError } from '../loader/errors.js';
+import { ownPidNamespace } from '../loader/kernel.js';
+import type { ObjectLayout } from '../loader/layout.js';
+import { type BpfMap, u32Key } from '../loader/map.js';
+import type { BpfObject } from '../loader/object.js';
+import { cgroupId } from './cgroup.js';
+
+/** The user's choice; empty lists choose everything. */
+export interface Filter {
+	readonly pids: readonly number[];
+	readonly tids: readonly number[];
+	readonly comms: readonly string[];
+	/** Paths, absolute or below the cgroup2 mount. */
+	readonly cgroups: readonly string[];
+	readonly cpus: readonly number[];
+	readonly userThreads: boolean;
+	readonly kernelThreads: boolean;
+	/** Children of the chosen processes too. */
+	readonly follow: boolean;
+}
+
+interface FilterConstants {
+	readonly pidns_inum: unknown;
+	readonly filter_by_tgid: unknown;
+	readonly filter_by_tid: unknown;
+	readonly filter_by_comm: unknown;
+	readonly filter_by_cgroup: unknown;
+	readonly filter_by_cpu: unknown;
+	readonly filter_user_threads: unknown;
+	readonly filter_kernel_threads: unknown;
+	readonly filter_cpus: unknown;
+	readonly filter_command_tgid: unknown;
+}
+
+/** The layout of an object that includes lib/filter.h. */
+export interface FilteredLayout extends ObjectLayout {
+	readonly sections: ObjectLayout['sections'] & {
+		readonly '.rodata': {
+			readonly size: number;
+			readonly fields: ObjectLayout['sections'][string]['fields'] & {
+				readonly [Name in keyof FilterConstants]: { offset: number; size: number };
+			};
+		};
+	};
+}
+
+const COMM_BYTES = 16;
+const YES = new Uint8Array([1]);
+
+/** The filter of one run: set before loading, filled after, watched while tracing. */
+export class FilterSets {
+	readonly #object: BpfObject<FilteredLayout>;
+	readonly #filter: Filter;
+	/** COMMAND's process, which is held until tracing has begun. */
+	readonly #command: number | undefined;
+
+	constructor(object: BpfObject<FilteredLayout>, filter: Filter, command: number | undefined) {
+		this.#object = object;
+		this.#filter = filter;
+		this.#command = command;
+	}
+
+	/** Before loading: sets the constants, and returns the programs that keep the sets right. */
+	configure(): string[] {
+		const { pids, tids, comms, cgroups, cpus, follow } = this.#filter;
+		for (const id of [...pids, ...tids]) requireTask(id);
+		const byTgid = pids.length > 0 || this.#command !== undefined;
+		const byTid = tids.length > 0;
+		this.#object.setConstants({
+			pidns_inum: ownPidNamespace(),
+			filter_by_tgid: byTgid,
+			filter_by_tid: byTid,
+			filter_by_comm: comms.length > 0,
+			filter_by_cgroup: cgroups.length > 0,
+			filter_by_cpu: cpus.length > 0,
+			filter_user_threads: this.#filter.userThreads,
+			filter_kernel_threads: this.#filter.kernelThreads,
+			filter_command_tgid: this.#command ?? 0,
+		});
+		for (const [set, used] of [
+			['filter_tgids', byTgid],
+			['filter_tids', byTid],
+			['filter_comms', comms.length > 0],
+			['filter_cgroups', cgroups.length > 0],
+		] as const) {
+			// Room that is not needed would still be allocated, and cost start-up a millisecond.
+			if (!used) this.#set(set).setMaxEntries(1);
+		}
+		const mask = this.#object.constantBytes('filter_cpus');
+		for (const cpu of cpus) {
+			const at = Math.floor(cpu / 8);
+			mask.setUint8(at, mask.getUint8(at) | (1 << (cpu % 8)));
+		}
+		return [
+			...(byTgid || byTid ? ['filter_exit'] : []),
+			...(follow ? ['filter_fork'] : []),
+			...(this.#command === undefined ? [] : ['filter_exec']),
+		];
+	}
+
+	/** After loading, before attaching: fills the sets. */
+	fill(): void {
+		const { pids, tids, comms, cgroups } = this.#filter;
+		for (const pid of pids) this.#set('filter_tgids').update(u32Key(pid), YES);
+		for (const tid of tids) this.#set('filter_tids').update(u32Key(tid), YES);
+		for (const comm of comms) this.#set('filter_comms').update(commKey(comm), YES);
+		for (const path of cgroups) {
+			const key = new Uint8Array(8);
+			new DataView(key.buffer).setBigUint64(0, cgroupId(path), true);
+			this.#set('filter_cgroups').update(key, YES);
+		}
+	}
+
+	/** After attaching: takes out who ended before the kernel could tell us. */
+	dropEnded(): void {
+		for (const pid of this.#filter.pids) {
+			if (!taskExists(pid)) this.#set('filter_tgids').delete(u32Key(pid));
+		}
+		for (const tid of this.#filter.tids) {
+			if (!taskExists(tid)) this.#set('filter_tids').delete(u32Key(tid));
+		}
+	}
+
+	/** Whether tasks were chosen by number, so that there may come a time when none is left. */
+	get canEnd(): boolean {
+		return this.#filter.pids.length + this.#filter.tids.length > 0;
+	}
+
+	/** Whether of the tasks chosen by number none is left. */
+	allEnded(): boolean {
+		const { pids, tids } = this.#filter;
+		return (
+			(pids.length > 0 && this.#set('filter_tgids').countKeys() === 0) ||
+			(tids.length > 0 && this.#set('filter_tids').countKeys() === 0)
+		);
+	}
+
+	#set(name: string): BpfMap {
+		return this.#object.map(name);
+	}
+}
+
+function taskExists(id: number): boolean {
+	// A thread's folder can be opened, though /proc does not list it.
+	return existsSync(`/proc/${id}`);
+}
+
+function requireTask(id: number): void {
+	if (taskExists(id)) return;
+	throw new TstraceError(
+		`there is no process or thread ${id}: it has ended, or lives in another PID namespace`,
+	);
+}
+
+function commKey(comm: string): Uint8Array {
+	const key = new Uint8Array(COMM_BYTES);
+	key.set(Buffer.from(comm).subarray(0, COMM_BYTES - 1));
+	return key;
+}

@@ -1,0 +1,84 @@
+/** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
+import { readFileSync } from 'node:fs';
+import { InvalidArgumentError, Option } from 'commander';
+
+/** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
+const MAX_SECONDS = 365 * 86_400;
+const MIN_SECONDS = 0.01;
+/** include/linux/threads.h, PID_MAX_LIMIT */
+const MAX_PID = 4_194_304;
+const MAX_CPUS = 8192;
+
+function number(text: string): number {
+	return /^[+-]?(\d+\.?\d*|\.\d+)(e\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
+}
+
+function inRange(text: string, low: number, high: number, what: string, whole: boolean): number {
+	const value = number(text);
+	if (Number.isNaN(value)) throw new InvalidArgumentError(`give ${what}`);
+	if (value < low || value > high || (whole && !Number.isInteger(value)))
+		throw new InvalidArgumentError(`give ${what}`);
+	return value;
+}
+
+/** Seconds, whole or not. */
+export function parseSeconds(text: string): number {
+	return inRange(text, MIN_SECONDS, MAX_SECONDS, 'seconds from 0.01 to 31536000 (a year)', false);
+}
+
+export function parseCount(text: string): number {
+	return inRange(text, 1, 1e9, 'a whole number from 1 to 1000000000', true);
+}
+
+/** For an option that may be given several times and takes comma lists. */
+export function parsePids(text: string, before: readonly number[] = []): number[] {
+	const what = `process or thread numbers from 1 to ${MAX_PID}, with commas between`;
+	return [...before, ...text.split(',').map((each) => inRange(each, 1, MAX_PID, what, true))];
+}
+
+/** Thread names; compared whole, as the kernel keeps them: 15 bytes. */
+export function parseComms(text: string, before: readonly string[] = []): string[] {
+	const names = text.split(',');
+	if (names.some((name) => name === ''))
+		throw new InvalidArgumentError('give thread names, with commas between');
+	const long = names.find((name) => Buffer.byteLength(name) > 15);
+	if (long)
+		throw new InvalidArgumentError(
+			`the kernel keeps 15 bytes of a name; give "${Buffer.from(long).toString('utf8', 0, 15)}"`,
+		);
+	return [...before, ...names];
+}
+
+export function parseList(text: string, before: readonly string[] = []): string[] {
+	return [...before, text];
+}
+
+/** CPUs as "0,2-3"; they must be there. Format: man 7 cpuset. */
+export function parseCpus(text: string, before: readonly number[] = []): number[] {
+	const possible = readFileSync('/sys/devices/system/cpu/possible', 'utf8').trim();
+	const last = Number(possible.split(/[-,]/).at(-1));
+	const what = `CPUs from 0 to ${last}, such as 0,2-3`;
+	const cpus = [...before];
+	for (const part of text.split(',')) {
+		const [from = '', to = from, more] = part.split('-');
+		const low = inRange(from, 0, Math.min(last, MAX_CPUS), what, true);
+		const high = inRange(to, low, Math.min(last, MAX_CPUS), what, true);
+		if (more !== undefined) throw new InvalidArgumentError(`give ${what}`);
+		for (let cpu = low; cpu <= high; cpu++) cpus.push(cpu);
+	}
+	return cpus;
+}
+
+/** A time given in microseconds. */
+export function usecOption(flags: string, description: string): Option {
+	return new Option(flags, description).argParser((text) =>
+		inRange(text, 1, 1e9, 'microseconds from 1 to 1000000000', true),
+	);
+}
+
+/** How many groups text shows. */
+export function topOption(shown: number): Option {
+	return new Option('--top <n>', 'show the N groups that waited longest; 0 shows all')
+		.default(shown)
+		.argParser((text) => inRange(text, 0, 1e9, 'a whole number from 0 to 1000000000', true));
+}

@@ -1,0 +1,73 @@
+/** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
+import type { Option } from 'commander';
+import type { Findings, Key } from '../aggregate/report.js';
+import type { ObjectLayout } from '../loader/layout.js';
+import type { BpfObject } from '../loader/object.js';
+import type { Style } from '../render/terminal.js';
+import type { FilteredLayout } from './filter.js';
+
+/** The values of a tool's own options, as commander hands them over. */
+export type OptionValues = Readonly<Record<string, unknown>>;
+
+/** Which parts of the BPF object a run needs. */
+export interface Plan<L extends ObjectLayout> {
+	/** Programs to load and attach. */
+	readonly attach: ReadonlyArray<L['programs'][number]>;
+	/** Iterator programs to load, and to run once as soon as everything is attached. */
+	readonly runOnce?: ReadonlyArray<L['programs'][number]>;
+	/** Maps not to create, because nothing uses them or the kernel does not know their type. */
+	readonly withoutMaps?: ReadonlyArray<keyof L['maps'] & string>;
+	/** For -v: which way of several was chosen, and why. */
+	readonly because: string;
+}
+
+/** Rows to show as they come, in the order they happened. */
+export type RowSink = (rows: readonly Key[]) => void;
+
+/** Reads what the programs have counted. */
+export interface Reader {
+	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */
+	drain?(): void;
+	/** Begins to hand over rows as they come. */
+	stream?(sink: RowSink): void;
+	/** What happened since the last call. */
+	read(): Promise<Findings>;
+	/** Releases what is not the object's own. */
+	close?(): void;
+}
+
+/** Shows findings as text. */
+export interface TextView {
+	/** Above streamed rows, once. */
+	readonly header?: string;
+	row?(row: Key, style: Style): string;
+	report(findings: Findings, style: Style): Promise<string>;
+}
+
+/** One tool, in the order of the data's way: options, programs, reading, text. */
+export interface Tool<L extends FilteredLayout, Settings> {
+	readonly name: string;
+	/** One line for `tstrace --help`, without a full stop. */
+	readonly summary: string;
+	/** The first paragraph of `tstrace NAME --help`. */
+	readonly description: string;
+	readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
+	readonly options: () => Option[];
+	readonly layout: L;
+	/** Checks what the options mean together. Throws UsageError. */
+	settings(values: OptionValues): Settings;
+	/** What is being traced, for the line that says tracing has begun: "run queue latency". */
+	subject(settings: Settings): string;
+	/** Chooses programs and sets constants; the object is open and not yet loaded. */
+	plan(object: BpfObject<L>, settings: Settings): Plan<L>;
+	/** The object is loaded, and not yet attached. */
+	reader(object: BpfObject<L>, settings: Settings): Reader;
+	text(settings: Settings): TextView;
+}
+
+/** Declares a tool; infers its types. */
+export function defineTool<L extends FilteredLayout, Settings>(
+	tool: Tool<L, Settings>,
+): Tool<L, Settings> {
+	return tool;
+}

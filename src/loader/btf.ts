@@ -1,0 +1,281 @@
+/**
+ * Reads BTF, the type information of the kernel and of BPF objects.
+ * Source: Documentation/bpf/btf.rst. Every read is bounded; malformed input ends in a BtfError.
+ */
+
+export class BtfError extends Error {}
+
+const MAGIC = 0xeb9f;
+const HEADER_BYTES = 24;
+/** 160,000 types in a distribution's kernel of 2026. */
+const MAX_TYPES = 4_000_000;
+
+const KIND = {
+	int: 1,
+	ptr: 2,
+	array: 3,
+	struct: 4,
+	union: 5,
+	enum: 6,
+	fwd: 7,
+	typedef: 8,
+	volatile: 9,
+	const: 10,
+	restrict: 11,
+	func: 12,
+	funcProto: 13,
+	var: 14,
+	datasec: 15,
+	float: 16,
+	declTag: 17,
+	typeTag: 18,
+	enum64: 19,
+} as const;
+
+/** Bytes that follow a type's 12-byte head: a fixed part, and a part for each of `vlen`. */
+const TRAILER_BY_KIND: Readonly<Record<number, readonly [fixed: number, each: number]>> = {
+	[KIND.int]: [4, 0],
+	[KIND.ptr]: [0, 0],
+	[KIND.array]: [12, 0],
+	[KIND.struct]: [0, 12],
+	[KIND.union]: [0, 12],
+	[KIND.enum]: [0, 8],
+	[KIND.fwd]: [0, 0],
+	[KIND.typedef]: [0, 0],
+	[KIND.volatile]: [0, 0],
+	[KIND.const]: [0, 0],
+	[KIND.restrict]: [0, 0],
+	[KIND.func]: [0, 0],
+	[KIND.funcProto]: [0, 8],
+	[KIND.var]: [4, 0],
+	[KIND.datasec]: [0, 12],
+	[KIND.float]: [0, 0],
+	[KIND.declTag]: [4, 0],
+	[KIND.typeTag]: [0, 0],
+	[KIND.enum64]: [0, 12],
+};
+/** As an array, which is much faster to index. */
+const TRAILER = Array.from({ length: 32 }, (_, kind) => TRAILER_BY_KIND[kind]);
+
+/** A part of a struct, or a variable of a section. */
+export interface Field {
+	readonly name: string;
+	readonly offset_bytes: number;
+	readonly size_bytes: number;
+}
+
+export interface Struct {
+	readonly name: string;
+	readonly size_bytes: number;
+	readonly fields: readonly Field[];
+}
+
+/** Types and their names, found by offset; nothing is decoded before it is asked for. */
+export class Btf {
+	readonly #data: DataView;
+	readonly #strings: Buffer;
+	/** Where each type begins, and where its name does, by id; id 0 is void. */
+	readonly #offsets: Uint32Array;
+	readonly #names: Uint32Array;
+
+	/** Takes raw BTF: a file of /sys/kernel/btf, or an object's .BTF section. Throws BtfError. */
+	constructor(raw: Uint8Array) {
+		if (raw.byteLength < HEADER_BYTES) throw new BtfError('shorter than its header');
+		const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
+		if (view.getUint16(0, true) !== MAGIC) throw new BtfError('not BTF of this byte order');
+		const headerBytes = view.getUint32(4, true);
+		const typesAt = headerBytes + view.getUint32(8, true);
+		const typesBytes = view.getUint32(12, true);
+		const stringsAt = headerBytes + view.getUint32(16, true);
+		const stringsBytes = view.getUint32(20, true);
+		if (
+			headerBytes < HEADER_BYTES ||
+			typesAt + typesBytes > raw.byteLength ||
+			stringsAt + stringsBytes > raw.byteLength
+		) {
+			throw new BtfError('a section lies outside the file');
+		}
+		this.#data = new DataView(raw.buffer, raw.byteOffset + typesAt, typesBytes);
+		this.#strings = Buffer.from(raw.buffer, raw.byteOffset + stringsAt, stringsBytes);
+		[this.#offsets, this.#names] = indexTypes(this.#data);
+	}
+
+	/** The struct of this name with all its fields; undefined when there is none. */
+	struct(name: string): Struct | undefined {
+		const id = this.#find(name, KIND.struct);
+		if (id === undefined) return undefined;
+		const fields: Field[] = [];
+		for (const member of this.#members(id)) {
+			fields.push({
+				name: member.name,
+				offset_bytes: member.bits / 8,
+				size_bytes: this.#sizeOf(member.type),
+			});
+		}
+		return { name, size_bytes: this.#sizeOf(id), fields };
+	}
+
+	/** Whether the struct has a field of this name, also one inside an unnamed struct or union. */
+	hasField(struct: string, field: string): boolean {
+		const id = this.#find(struct, KIND.struct);
+		return id !== undefined && this.#hasMember(id, field, 0);
+	}
+
+	/** Whether the kernel has a function or type of this name. */
+	hasFunction(name: string): boolean {
+		return this.#find(name, KIND.func) !== undefined;
+	}
+
+	/** The values of the enum of this name, by name. */
+	enumValues(name: string): Record<string, number> | undefined {
+		const id = this.#find(name, KIND.enum);
+		if (id === undefined) return undefined;
+		const values: Record<string, number> = {};
+		for (let i = 0; i < this.#vlen(id); i++) {
+			const at = this.#at(id) + 12 + i * 8;
+			values[this.#string(this.#u32(at))] = this.#data.getInt32(at + 4, true);
+		}
+		return values;
+	}
+
+	/** The variables of a data section of an object, such as ".rodata". */
+	section(name: string): Struct | undefined {
+		const id = this.#find(name, KIND.datasec);
+		if (id === undefined) return undefined;
+		const fields: Field[] = [];
+		for (let i = 0; i < this.#vlen(id); i++) {
+			const at = this.#at(id) + 12 + i * 12;
+			const variable = this.#checked(this.#u32(at));
+			fields.push({
+				name: this.#string(this.#u32(this.#at(variable))),
+				offset_bytes: this.#u32(at + 4),
+				size_bytes: this.#u32(at + 8),
+			});
+		}
+		return { name, size_bytes: this.#u32(this.#at(id) + 8), fields };
+	}
+
+	#hasMember(id: number, field: string, depth: number): boolean {
+		for (const member of this.#members(id)) {
+			if (member.name === field) return true;
+			if (member.name === '' && depth < 8) {
+				const inner = this.#resolve(member.type);
+				const kind = this.#kind(inner);
+				if (
+					(kind === KIND.struct || kind === KIND.union) &&
+					this.#hasMember(inner, field, depth + 1)
+				)
+					return true;
+			}
+		}
+		return false;
+	}
+
+	*#members(id: number): Generator<{ name: string; type: number; bits: number }> {
+		// include/uapi/linux/btf.h: with kind_flag the upper 8 bits are a bit field's width.
+		const bitFields = this.#u32(this.#at(id) + 4) >>> 31 === 1;
+		for (let i = 0; i < this.#vlen(id); i++) {
+			const at = this.#at(id) + 12 + i * 12;
+			const bits = this.#u32(at + 8);
+			yield {
+				name: this.#string(this.#u32(at)),
+				type: this.#checked(this.#u32(at + 4)),
+				bits: bitFields ? bits & 0xffffff : bits,
+			};
+		}
+	}
+
+	#sizeOf(type: number): number {
+		let count = 1;
+		let id = this.#resolve(type);
+		for (let depth = 0; depth < 32; depth++) {
+			switch (this.#kind(id)) {
+				case KIND.array: {
+					const at = this.#at(id) + 12;
+					count *= this.#u32(at + 8);
+					id = this.#resolve(this.#u32(at));
+					continue;
+				}
+				case KIND.ptr:
+					return count * 8;
+				default:
+					return count * this.#u32(this.#at(id) + 8);
+			}
+		}
+		throw new BtfError('types are nested too deeply');
+	}
+
+	/** Behind typedefs and qualifiers. */
+	#resolve(type: number): number {
+		let id = this.#checked(type);
+		for (let depth = 0; depth < 32; depth++) {
+			const kind = this.#kind(id);
+			const named =
+				kind === KIND.typedef ||
+				kind === KIND.volatile ||
+				kind === KIND.const ||
+				kind === KIND.restrict ||
+				kind === KIND.typeTag;
+			if (!named) return id;
+			id = this.#checked(this.#u32(this.#at(id) + 8));
+		}
+		throw new BtfError('types are nested too deeply');
+	}
+
+	#find(name: string, kind: number): number | undefined {
+		const nameAt = this.#strings.indexOf(`\0${name}\0`) + 1;
+		if (nameAt === 0) return undefined;
+		for (let id = 0; ; ) {
+			id = this.#names.indexOf(nameAt, id + 1);
+			if (id < 0) return undefined;
+			if (this.#kind(id) === kind) return id;
+		}
+	}
+
+	#kind(id: number): number {
+		return id === 0 ? 0 : (this.#u32(this.#at(id) + 4) >>> 24) & 0x1f;
+	}
+
+	#vlen(id: number): number {
+		return this.#u32(this.#at(id) + 4) & 0xffff;
+	}
+
+	#at(id: number): number {
+		return this.#offsets[id] as number;
+	}
+
+	#u32(at: number): number {
+		return this.#data.getUint32(at, true);
+	}
+
+	#checked(id: number): number {
+		if (id >= this.#offsets.length) throw new BtfError(`no type has the id ${id}`);
+		return id;
+	}
+
+	#string(at: number): string {
+		const end = this.#strings.indexOf(0, at);
+		if (at >= this.#strings.length || end < 0) throw new BtfError('a name lies outside the file');
+		return this.#strings.toString('utf8', at, end);
+	}
+}
+
+/** Finds where each type begins; afterwards every type is known to lie inside the section. */
+function indexTypes(data: DataView): [offsets: Uint32Array, names: Uint32Array] {
+	const most = Math.min(MAX_TYPES, Math.floor(data.byteLength / 12) + 1);
+	const offsets = new Uint32Array(most);
+	const names = new Uint32Array(most);
+	let count = 1;
+	for (let at = 0; at < data.byteLength; ) {
+		if (at + 12 > data.byteLength) throw new BtfError('a type is cut short');
+		if (count === most) throw new BtfError('too many types');
+		const info = data.getUint32(at + 4, true);
+		const trailer = TRAILER[(info >>> 24) & 0x1f];
+		if (!trailer) throw new BtfError(`unknown kind ${(info >>> 24) & 0x1f}`);
+		offsets[count] = at;
+		names[count++] = data.getUint32(at, true);
+		at += 12 + trailer[0] + trailer[1] * (info & 0xffff);
+		if (at > data.byteLength) throw new BtfError('a type is cut short');
+	}
+	return [offsets.subarray(0, count), names.subarray(0, count)];
+}

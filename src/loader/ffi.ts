@@ -1,0 +1,213 @@
+/**
+ * The C functions tstrace calls, each written once, as its C prototype.
+ * Sources: libbpf's `libbpf.h`, `bpf.h`, `btf.h` (1.0); man pages of the system calls.
+ */
+import koffi from 'koffi';
+import { TstraceError } from './errors.js';
+
+/** An address in this process; null is C's NULL. */
+export type Pointer = bigint | null;
+
+const INSTALL_LIBBPF =
+	'install it: apt-get install libbpf1 (Debian, Ubuntu), dnf install libbpf (Fedora), ' +
+	'pacman -S libbpf (Arch), apk add libbpf (Alpine)';
+
+type Library = ReturnType<typeof koffi.load>;
+
+function tryLoad(path: string): Library | string {
+	try {
+		return koffi.load(path);
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error);
+	}
+}
+
+/** The system's libbpf, 1.0 or newer; TSTRACE_LIBBPF names another file. */
+function loadLibbpf(): Library {
+	const path = process.env.TSTRACE_LIBBPF ?? 'libbpf.so.1';
+	const library = tryLoad(path);
+	if (typeof library !== 'string') return library;
+	if (typeof tryLoad('libbpf.so.0') !== 'string') {
+		throw new TstraceError(
+			`libbpf is too old: ${path} (1.0 or newer) is not here, only libbpf.so.0; ${INSTALL_LIBBPF}`,
+			library,
+		);
+	}
+	throw new TstraceError(`libbpf is missing: cannot load ${path}; ${INSTALL_LIBBPF}`, library);
+}
+
+export const libc = (() => {
+	const library = koffi.load(null);
+	return {
+		mmap: library.func(
+			'void *mmap(void *addr, size_t length, int prot, int flags, int fd, int64_t offset)',
+		) as (
+			addr: Pointer,
+			length: number,
+			prot: number,
+			flags: number,
+			fd: number,
+			offset: number,
+		) => Pointer,
+		munmap: library.func('int munmap(void *addr, size_t length)') as (
+			addr: Pointer,
+			length: number,
+		) => number,
+		sysconf: library.func('long sysconf(int name)') as (name: number) => number,
+		vasprintf: library.func(
+			'int vasprintf(_Out_ void **text, const char *format, void *arguments)',
+		) as (text: [Pointer], format: Pointer, args: Pointer) => number,
+	};
+})();
+
+/** `int print(enum libbpf_print_level level, const char *format, va_list arguments)`. */
+const PrintFunction = koffi.proto(
+	'int LibbpfPrint(int level, const void *format, void *arguments)',
+);
+export const PRINT_FUNCTION = koffi.pointer(PrintFunction);
+
+function declare() {
+	const library = loadLibbpf();
+	// biome-ignore lint/suspicious/noExplicitAny: the prototype string is the type; koffi checks it
+	const c = (prototype: string): any => {
+		try {
+			return library.func(prototype);
+		} catch (error) {
+			throw new TstraceError(
+				`libbpf is too old: 1.0 or newer is needed; ${INSTALL_LIBBPF}`,
+				String(error),
+			);
+		}
+	};
+	return {
+		libbpf_major_version: c('uint32_t libbpf_major_version()') as () => number,
+		libbpf_version_string: c('const char *libbpf_version_string()') as () => string,
+		libbpf_set_print: c('void *libbpf_set_print(LibbpfPrint *print)') as (
+			print: Pointer,
+		) => Pointer,
+		libbpf_num_possible_cpus: c('int libbpf_num_possible_cpus()') as () => number,
+
+		bpf_object__open_file: c('void *bpf_object__open_file(const char *path, const void *opts)') as (
+			path: string,
+			opts: Pointer,
+		) => Pointer,
+		bpf_object__load: c('int bpf_object__load(void *object)') as (object: Pointer) => number,
+		bpf_object__close: c('void bpf_object__close(void *object)') as (object: Pointer) => void,
+		bpf_object__btf: c('void *bpf_object__btf(const void *object)') as (object: Pointer) => Pointer,
+		btf__raw_data: c('const void *btf__raw_data(const void *btf, _Out_ uint32_t *size)') as (
+			btf: Pointer,
+			size: [number],
+		) => Pointer,
+
+		bpf_object__next_program: c(
+			'void *bpf_object__next_program(const void *object, void *program)',
+		) as (object: Pointer, program: Pointer) => Pointer,
+		bpf_program__name: c('const char *bpf_program__name(const void *program)') as (
+			program: Pointer,
+		) => string,
+		bpf_program__set_autoload: c('int bpf_program__set_autoload(void *program, bool autoload)') as (
+			program: Pointer,
+			autoload: boolean,
+		) => number,
+		bpf_program__fd: c('int bpf_program__fd(const void *program)') as (program: Pointer) => number,
+		bpf_program__attach: c('void *bpf_program__attach(const void *program)') as (
+			program: Pointer,
+		) => Pointer,
+		bpf_program__attach_iter: c(
+			'void *bpf_program__attach_iter(const void *program, const void *opts)',
+		) as (program: Pointer, opts: Pointer) => Pointer,
+		bpf_link__fd: c('int bpf_link__fd(const void *link)') as (link: Pointer) => number,
+		bpf_link__destroy: c('int bpf_link__destroy(void *link)') as (link: Pointer) => number,
+		bpf_iter_create: c('int bpf_iter_create(int link_fd)') as (linkFd: number) => number,
+
+		bpf_object__next_map: c('void *bpf_object__next_map(const void *object, void *map)') as (
+			object: Pointer,
+			map: Pointer,
+		) => Pointer,
+		bpf_map__name: c('const char *bpf_map__name(const void *map)') as (map: Pointer) => string,
+		bpf_map__fd: c('int bpf_map__fd(const void *map)') as (map: Pointer) => number,
+		bpf_map__key_size: c('uint32_t bpf_map__key_size(const void *map)') as (map: Pointer) => number,
+		bpf_map__value_size: c('uint32_t bpf_map__value_size(const void *map)') as (
+			map: Pointer,
+		) => number,
+		bpf_map__max_entries: c('uint32_t bpf_map__max_entries(const void *map)') as (
+			map: Pointer,
+		) => number,
+		bpf_map__set_max_entries: c('int bpf_map__set_max_entries(void *map, uint32_t n)') as (
+			map: Pointer,
+			n: number,
+		) => number,
+		bpf_map__set_autocreate: c('int bpf_map__set_autocreate(void *map, bool create)') as (
+			map: Pointer,
+			create: boolean,
+		) => number,
+		bpf_map__initial_value: c('void *bpf_map__initial_value(void *map, _Out_ size_t *size)') as (
+			map: Pointer,
+			size: [number],
+		) => Pointer,
+
+		bpf_map_lookup_elem: c('int bpf_map_lookup_elem(int fd, const void *key, void *value)') as (
+			fd: number,
+			key: Uint8Array,
+			value: Uint8Array,
+		) => number,
+		bpf_map_update_elem: c(
+			'int bpf_map_update_elem(int fd, const void *key, const void *value, uint64_t flags)',
+		) as (fd: number, key: Uint8Array, value: Uint8Array, flags: number) => number,
+		bpf_map_delete_elem: c('int bpf_map_delete_elem(int fd, const void *key)') as (
+			fd: number,
+			key: Uint8Array,
+		) => number,
+		bpf_map_get_next_key: c('int bpf_map_get_next_key(int fd, const void *key, void *next)') as (
+			fd: number,
+			key: Uint8Array | null,
+			next: Uint8Array,
+		) => number,
+		bpf_map_lookup_and_delete_batch: c(
+			'int bpf_map_lookup_and_delete_batch(int fd, void *in_batch, void *out_batch, ' +
+				'void *keys, void *values, _Inout_ uint32_t *count, const void *opts)',
+		) as (
+			fd: number,
+			inBatch: Uint8Array | null,
+			outBatch: Uint8Array,
+			keys: Uint8Array,
+			values: Uint8Array,
+			count: [number],
+			opts: Pointer,
+		) => number,
+		bpf_obj_get_info_by_fd: c(
+			'int bpf_obj_get_info_by_fd(int fd, void *info, _Inout_ uint32_t *length)',
+		) as (fd: number, info: Uint8Array, length: [number]) => number,
+		bpf_enable_stats: c('int bpf_enable_stats(int type)') as (type: number) => number,
+		bpf_prog_get_next_id: c('int bpf_prog_get_next_id(uint32_t start, _Out_ uint32_t *next)') as (
+			start: number,
+			next: [number],
+		) => number,
+		bpf_prog_get_fd_by_id: c('int bpf_prog_get_fd_by_id(uint32_t id)') as (id: number) => number,
+		bpf_map_get_next_id: c('int bpf_map_get_next_id(uint32_t start, _Out_ uint32_t *next)') as (
+			start: number,
+			next: [number],
+		) => number,
+		bpf_link_get_next_id: c('int bpf_link_get_next_id(uint32_t start, _Out_ uint32_t *next)') as (
+			start: number,
+			next: [number],
+		) => number,
+	};
+}
+
+let declared: ReturnType<typeof declare> | undefined;
+
+/** libbpf's functions; loads the library at the first call. Throws TstraceError when it cannot. */
+export function libbpf(): ReturnType<typeof declare> {
+	declared ??= declare();
+	return declared;
+}
+
+/** The errno of the call just made, as its name: "ENOENT". */
+export function errnoName(errno = koffi.errno()): string {
+	const positive = Math.abs(errno);
+	for (const [name, value] of Object.entries(koffi.os.errno)) {
+		if (value === positive) return name;
+	}
+	return `errno ${positive}`;
+}

@@ -1,0 +1,56 @@
+/** What the running kernel can do, and whether this process may use it. */
+import { readFileSync, statSync } from 'node:fs';
+import { Btf } from './btf.js';
+import { TstraceError } from './errors.js';
+
+const BTF_PATH = '/sys/kernel/btf/vmlinux';
+
+let btf: Btf | undefined;
+
+/** The kernel's own types. Throws TstraceError where the kernel was built without BTF. */
+export function kernelBtf(): Btf {
+	if (btf) return btf;
+	let raw: Buffer;
+	try {
+		raw = readFileSync(BTF_PATH);
+	} catch (error) {
+		throw new TstraceError(
+			`this kernel has no BTF (${BTF_PATH}), without which programs cannot be fitted to it: ` +
+				'use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2 and later have',
+			String(error),
+		);
+	}
+	btf = new Btf(raw);
+	return btf;
+}
+
+/** Whether the kernel's struct has a field. */
+export function kernelHasField(struct: string, field: string): boolean {
+	return kernelBtf().hasField(struct, field);
+}
+
+/** include/uapi/linux/capability.h */
+const CAPABILITIES = { CAP_SYS_ADMIN: 21, CAP_PERFMON: 38, CAP_BPF: 39 } as const;
+
+/** Throws TstraceError when this process may not load tracing programs. */
+export function requireBpfPrivileges(): void {
+	const status = readFileSync('/proc/self/status', 'utf8');
+	const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
+	const has = (name: keyof typeof CAPABILITIES) => (effective >> BigInt(CAPABILITIES[name])) & 1n;
+	if (has('CAP_SYS_ADMIN')) return;
+	const missing = (['CAP_BPF', 'CAP_PERFMON'] as const).filter((name) => !has(name));
+	if (missing.length === 0) return;
+	throw new TstraceError(
+		`tracing needs ${missing.join(' and ')}: run it as root (sudo tstrace …), or as a user with ` +
+			`"setpriv --inh-caps +bpf,+perfmon --ambient-caps +bpf,+perfmon …"`,
+	);
+}
+
+/** PROC_PID_INIT_INO, include/linux/proc_ns.h: the first PID namespace. */
+const FIRST_PIDNS_INODE = 0xeffffffc;
+
+/** The inode of this process's PID namespace; 0 when it is the first, where numbers are global. */
+export function ownPidNamespace(): number {
+	const inode = statSync('/proc/self/ns/pid').ino;
+	return inode === FIRST_PIDNS_INODE ? 0 : inode;
+}

@@ -1,0 +1,158 @@
+/** BPF maps: single elements, per-CPU elements, batches. Source: man 2 bpf, libbpf's bpf.h. */
+import { TstraceError } from './errors.js';
+import { errnoName, libbpf, type Pointer } from './ffi.js';
+import { viewMemory } from './memory.js';
+
+/** Elements that one batch call takes, at first; the kernel asks for more where it needs more. */
+const BATCH_ELEMENTS = 4096;
+const BPF_ANY = 0;
+const ENOENT = -2;
+const ENOSPC = -28;
+
+/** A key for array maps, or any that is a u32. */
+export function u32Key(value: number): Uint8Array {
+	const key = new Uint8Array(4);
+	new DataView(key.buffer).setUint32(0, value, true);
+	return key;
+}
+
+export class BpfMap {
+	readonly name: string;
+	readonly keySize: number;
+	readonly valueSize: number;
+	readonly #pointer: Pointer;
+
+	constructor(pointer: Pointer) {
+		const c = libbpf();
+		this.#pointer = pointer;
+		this.name = c.bpf_map__name(pointer);
+		this.keySize = c.bpf_map__key_size(pointer);
+		this.valueSize = c.bpf_map__value_size(pointer);
+	}
+
+	/** Before loading: how many elements there is room for. */
+	setMaxEntries(entries: number): void {
+		this.#check(libbpf().bpf_map__set_max_entries(this.#pointer, entries), 'resize');
+	}
+
+	/** Before loading: whether to create the map at all. */
+	setAutocreate(create: boolean): void {
+		this.#check(libbpf().bpf_map__set_autocreate(this.#pointer, create), 'skip');
+	}
+
+	get maxEntries(): number {
+		return libbpf().bpf_map__max_entries(this.#pointer);
+	}
+
+	get fd(): number {
+		return libbpf().bpf_map__fd(this.#pointer);
+	}
+
+	/** Before loading: the memory that a data section such as ".rodata" begins with, in place. */
+	initialValue(): DataView {
+		const size: [number] = [0];
+		const pointer = libbpf().bpf_map__initial_value(this.#pointer, size);
+		if (pointer === null) throw new TstraceError(`map ${this.name} has no memory of its own`);
+		return new DataView(viewMemory(pointer, size[0]));
+	}
+
+	/** The value of a key; undefined when it has none. */
+	lookup(key: Uint8Array): DataView | undefined {
+		return this.#lookup(key, new Uint8Array(this.valueSize));
+	}
+
+	/** The value of a key on each possible CPU, `perCpuStride` bytes apart. */
+	lookupPerCpu(key: Uint8Array): DataView | undefined {
+		return this.#lookup(key, new Uint8Array(this.perCpuStride * possibleCpus()));
+	}
+
+	/** The kernel rounds each CPU's value up to 8 bytes. */
+	get perCpuStride(): number {
+		return Math.ceil(this.valueSize / 8) * 8;
+	}
+
+	/** Sets a key's value. For a per-CPU map give a value for each possible CPU. */
+	update(key: Uint8Array, value: Uint8Array): void {
+		const result = libbpf().bpf_map_update_elem(this.fd, key, value, BPF_ANY);
+		this.#check(result, 'write to');
+	}
+
+	/** Zeroes a key's values on all CPUs. */
+	clearPerCpu(key: Uint8Array): void {
+		this.update(key, new Uint8Array(this.perCpuStride * possibleCpus()));
+	}
+
+	/** Takes a key out; false when it was not there. */
+	delete(key: Uint8Array): boolean {
+		const result = libbpf().bpf_map_delete_elem(this.fd, key);
+		if (result === ENOENT) return false;
+		this.#check(result, 'delete from');
+		return true;
+	}
+
+	/** The number of keys; for small maps, since each key is a system call. */
+	countKeys(): number {
+		let key: Uint8Array | null = null;
+		for (let count = 0; ; count++) {
+			const next = new Uint8Array(this.keySize);
+			const result: number = libbpf().bpf_map_get_next_key(this.fd, key, next);
+			if (result === ENOENT || count > this.maxEntries) return count;
+			this.#check(result, 'read');
+			key = next;
+		}
+	}
+
+	/**
+	 * Takes all elements out of a hash, in batches (5.6). `each` gets a batch's keys and values;
+	 * the memory is used again for the next. No program may write to the map meanwhile.
+	 */
+	drain(each: (keys: DataView, values: DataView, count: number) => void): void {
+		let room = Math.min(BATCH_ELEMENTS, this.maxEntries);
+		let position: Uint8Array | null = null;
+		for (;;) {
+			const keys = new Uint8Array(room * this.keySize);
+			const values = new Uint8Array(room * this.valueSize);
+			const next = new Uint8Array(Math.max(8, this.keySize));
+			const count: [number] = [room];
+			const result: number = libbpf().bpf_map_lookup_and_delete_batch(
+				this.fd,
+				position,
+				next,
+				keys,
+				values,
+				count,
+				null,
+			);
+			if (result === ENOSPC && room < this.maxEntries) {
+				// One bucket of the hash holds more than there is room for.
+				room = Math.min(room * 2, this.maxEntries);
+				continue;
+			}
+			if (result !== ENOENT) this.#check(result, 'drain');
+			if (count[0] > 0) each(new DataView(keys.buffer), new DataView(values.buffer), count[0]);
+			if (result === ENOENT) return;
+			position = next;
+		}
+	}
+
+	#lookup(key: Uint8Array, value: Uint8Array): DataView | undefined {
+		const result = libbpf().bpf_map_lookup_elem(this.fd, key, value);
+		if (result === ENOENT) return undefined;
+		this.#check(result, 'read');
+		return new DataView(value.buffer);
+	}
+
+	#check(result: number, action: string): void {
+		if (result < 0) {
+			throw new TstraceError(`cannot ${action} BPF map ${this.name}: ${errnoName(result)}`);
+		}
+	}
+}
+
+let cpus = 0;
+
+/** The number of CPUs the kernel keeps per-CPU values for, present or not. */
+export function possibleCpus(): number {
+	cpus ||= libbpf().libbpf_num_possible_cpus();
+	return cpus;
+}

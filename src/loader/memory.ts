@@ -1,0 +1,41 @@
+/** Memory that the kernel or libbpf owns, seen in place. */
+import koffi from 'koffi';
+import { TstraceError } from './errors.js';
+import { errnoName, libc, type Pointer } from './ffi.js';
+
+/** man 2 mmap */
+export const PROT = { read: 1, write: 2 } as const;
+const MAP_SHARED = 1;
+/** mmap's error value, (void *)-1. */
+const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
+const SC_PAGESIZE = 30;
+
+/** The size of a page of memory in bytes. */
+export function pageSizeBytes(): number {
+	return libc.sysconf(SC_PAGESIZE);
+}
+
+/** An ArrayBuffer over memory that outlives it; nothing is copied. */
+export function viewMemory(pointer: Pointer, bytes: number): ArrayBuffer {
+	return koffi.view(pointer, bytes);
+}
+
+/** A mapping of a file descriptor. After `unmap` its buffer must not be touched. */
+export class Mapping {
+	readonly buffer: ArrayBuffer;
+	#pointer: Pointer;
+
+	constructor(fd: number, bytes: number, protection: number, offsetBytes: number) {
+		const pointer = libc.mmap(null, bytes, protection, MAP_SHARED, fd, offsetBytes);
+		if (pointer === null || BigInt.asUintN(64, pointer) === MAP_FAILED) {
+			throw new TstraceError(`cannot map ${bytes} bytes of kernel memory: ${errnoName()}`);
+		}
+		this.#pointer = pointer;
+		this.buffer = viewMemory(pointer, bytes);
+	}
+
+	unmap(): void {
+		if (this.#pointer !== null) libc.munmap(this.#pointer, this.buffer.byteLength);
+		this.#pointer = null;
+	}
+}

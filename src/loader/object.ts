@@ -1,0 +1,185 @@
+/** A BPF object's life: open, configure, load, attach, close. */
+import { closeSync, existsSync, readSync } from 'node:fs';
+import { TstraceError } from './errors.js';
+import { errnoName, libbpf, type Pointer } from './ffi.js';
+import type { ObjectLayout } from './layout.js';
+import { BpfMap } from './map.js';
+import { Mapping, PROT } from './memory.js';
+import { captureMessages, takeMessages } from './messages.js';
+import { BpfProgram } from './program.js';
+import { explainLoadFailure } from './verifier.js';
+import { mapsOf, programsOf } from './walk.js';
+
+/** Objects that are open; whatever way the process ends by itself, they are closed. */
+const open = new Set<BpfObject<ObjectLayout>>();
+process.on('exit', () => {
+	for (const object of open) object.close();
+});
+
+type Section<L extends ObjectLayout, N extends string> = keyof L['sections'][N]['fields'] & string;
+
+export class BpfObject<L extends ObjectLayout> {
+	readonly #maps = new Map<string, BpfMap>();
+	readonly #programs = new Map<string, BpfProgram>();
+	#pointer: Pointer;
+	#links: Pointer[] = [];
+	/** The global variables' memory, shared with the kernel; mapped when first needed. */
+	#variables: Mapping | undefined;
+
+	/**
+	 * Opens the object file of `layout`; nothing is given to the kernel yet.
+	 * Throws TstraceError when it is missing or not of the build that made the layout.
+	 */
+	constructor(
+		path: string,
+		readonly layout: L,
+		options: { verbose?: boolean } = {},
+	) {
+		captureMessages(options.verbose ?? false);
+		if (!existsSync(path))
+			throw new TstraceError(`BPF object ${path} is missing: run make, or install again`);
+		this.#pointer = libbpf().bpf_object__open_file(path, null);
+		if (this.#pointer === null) {
+			throw new TstraceError(`cannot open BPF object ${path}: ${errnoName()}`, takeMessages());
+		}
+		open.add(this);
+		for (const pointer of mapsOf(this.#pointer)) {
+			const map = new BpfMap(pointer);
+			this.#maps.set(sectionOrMapName(map.name), map);
+		}
+		for (const pointer of programsOf(this.#pointer)) {
+			const program = new BpfProgram(pointer);
+			this.#programs.set(program.name, program);
+		}
+		this.#checkLayout(path);
+	}
+
+	map(name: keyof L['maps'] & string): BpfMap {
+		return this.#map(name);
+	}
+
+	program(name: L['programs'][number]): BpfProgram {
+		const program = this.#programs.get(name);
+		if (!program) throw new TstraceError(`the BPF object has no program ${name}`);
+		return program;
+	}
+
+	/** Programs that are loaded or will be. */
+	get programs(): BpfProgram[] {
+		return [...this.#programs.values()].filter((program) => program.wanted);
+	}
+
+	/** Before loading: sets constants (`const volatile` in the BPF code). */
+	setConstants(constants: Partial<Record<Section<L, '.rodata'>, number | boolean>>): void {
+		for (const [name, value] of Object.entries(constants)) {
+			const field = this.#variable('.rodata', name);
+			writeUint(this.#map('.rodata').initialValue(), field.offset, field.size, Number(value));
+		}
+	}
+
+	/** Before loading: the memory of one constant, for arrays. */
+	constantBytes(name: Section<L, '.rodata'>): DataView {
+		const field = this.#variable('.rodata', name);
+		const memory = this.#map('.rodata').initialValue();
+		return new DataView(memory.buffer, field.offset, field.size);
+	}
+
+	/** After loading: sets a global variable, which programs see at once. */
+	setVariable(name: Section<L, '.bss'>, value: number): void {
+		const field = this.#variable('.bss', name);
+		const map = this.#map('.bss');
+		this.#variables ??= new Mapping(map.fd, map.valueSize, PROT.read | PROT.write, 0);
+		writeUint(new DataView(this.#variables.buffer), field.offset, field.size, value);
+	}
+
+	/** Loads the named programs and the maps but those in `withoutMaps`. */
+	load(programs: readonly L['programs'][number][], withoutMaps: readonly string[] = []): void {
+		for (const [name, program] of this.#programs) program.setAutoload(programs.includes(name));
+		for (const name of withoutMaps) this.#map(name).setAutocreate(false);
+		const result = libbpf().bpf_object__load(this.#pointer);
+		const messages = takeMessages();
+		if (result < 0) throw explainLoadFailure(this.layout.name, errnoName(result), messages);
+	}
+
+	/** Attaches a loaded program to the hook its section names. */
+	attach(name: L['programs'][number]): void {
+		const link = libbpf().bpf_program__attach(this.program(name).pointer);
+		if (link === null) {
+			throw new TstraceError(`cannot attach BPF program ${name}: ${errnoName()}`, takeMessages());
+		}
+		this.#links.push(link);
+	}
+
+	/** Runs an iterator program once, over everything it iterates over. */
+	runIterator(name: L['programs'][number]): void {
+		const link = libbpf().bpf_program__attach_iter(this.program(name).pointer, null);
+		if (link === null) throw new TstraceError(`cannot start BPF iterator ${name}: ${errnoName()}`);
+		const fd = libbpf().bpf_iter_create(libbpf().bpf_link__fd(link));
+		try {
+			if (fd < 0) throw new TstraceError(`cannot run BPF iterator ${name}: ${errnoName(fd)}`);
+			// The program writes nothing; reading to the end is what runs it.
+			const nothing = new Uint8Array(64);
+			while (readSync(fd, nothing) > 0);
+		} finally {
+			if (fd >= 0) closeSync(fd);
+			libbpf().bpf_link__destroy(link);
+		}
+	}
+
+	/** Detaches all programs; maps can still be read. Returns when no program runs any more. */
+	detach(): void {
+		for (const link of this.#links) libbpf().bpf_link__destroy(link);
+		this.#links = [];
+	}
+
+	/** Releases programs, maps and memory; the object cannot be used afterwards. */
+	close(): void {
+		if (this.#pointer === null) return;
+		this.detach();
+		this.#variables?.unmap();
+		this.#variables = undefined;
+		libbpf().bpf_object__close(this.#pointer);
+		this.#pointer = null;
+		this.#maps.clear();
+		this.#programs.clear();
+		open.delete(this);
+	}
+
+	#map(name: string): BpfMap {
+		const map = this.#maps.get(name);
+		if (!map) throw new TstraceError(`the BPF object has no map ${name}, or is closed`);
+		return map;
+	}
+
+	#variable(section: string, name: string): { offset: number; size: number } {
+		const field = this.layout.sections[section]?.fields[name];
+		if (!field) throw new TstraceError(`the BPF object has no variable ${name}`);
+		return field;
+	}
+
+	/** An object from another build would have its memory misread; better not to start. */
+	#checkLayout(path: string): void {
+		for (const [name, { keySize, valueSize }] of Object.entries(this.layout.maps)) {
+			const map = this.#maps.get(name);
+			if (map?.keySize !== keySize || map.valueSize !== valueSize) {
+				this.close();
+				throw new TstraceError(
+					`BPF object ${path} is not of this build (map ${name}): run make, or install again`,
+				);
+			}
+		}
+	}
+}
+
+/** libbpf names a data section's map "object.rodata"; we name it by its section. */
+function sectionOrMapName(name: string): string {
+	const dot = name.indexOf('.');
+	return dot < 0 ? name : name.slice(dot);
+}
+
+function writeUint(memory: DataView, offset: number, size: number, value: number): void {
+	if (size === 1) memory.setUint8(offset, value);
+	else if (size === 4) memory.setUint32(offset, value, true);
+	else if (size === 8) memory.setBigUint64(offset, BigInt(value), true);
+	else throw new TstraceError(`a variable of ${size} bytes is not a number`);
+}

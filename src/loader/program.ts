@@ -1,0 +1,48 @@
+/** One BPF program, and what the kernel says of it. */
+import { bpf_prog_info } from '../generated/common.js';
+import { TstraceError } from './errors.js';
+import { errnoName, libbpf, type Pointer } from './ffi.js';
+import { readU64 } from './layout.js';
+
+/** What a program has cost; counted only while run-time statistics are on (see cost.ts). */
+export interface ProgramInfo {
+	readonly id: number;
+	readonly runs: number;
+	readonly time_ns: number;
+	/** Runs that did not happen, because the program was already running on that CPU (5.12). */
+	readonly missed: number;
+}
+
+export class BpfProgram {
+	readonly name: string;
+	/** Whether it is to be loaded. */
+	wanted = true;
+
+	constructor(readonly pointer: Pointer) {
+		this.name = libbpf().bpf_program__name(pointer);
+	}
+
+	setAutoload(autoload: boolean): void {
+		this.wanted = autoload;
+		libbpf().bpf_program__set_autoload(this.pointer, autoload);
+	}
+
+	info(): ProgramInfo {
+		return programInfo(libbpf().bpf_program__fd(this.pointer));
+	}
+}
+
+/** What the kernel says of the program behind a descriptor: man 2 bpf, BPF_OBJ_GET_INFO_BY_FD. */
+export function programInfo(fd: number): ProgramInfo {
+	const info = new Uint8Array(bpf_prog_info.size);
+	const result = libbpf().bpf_obj_get_info_by_fd(fd, info, [info.length]);
+	if (result < 0) throw new TstraceError(`cannot ask about a BPF program: ${errnoName(result)}`);
+	const view = new DataView(info.buffer);
+	const { id, run_cnt, run_time_ns, recursion_misses } = bpf_prog_info.fields;
+	return {
+		id: view.getUint32(id.offset, true),
+		runs: readU64(view, run_cnt.offset),
+		time_ns: readU64(view, run_time_ns.offset),
+		missed: readU64(view, recursion_misses.offset),
+	};
+}

@@ -1,0 +1,76 @@
+/**
+ * The consumer's side of a BPF ring buffer (5.8), read in place through mapped memory: no call
+ * into C for a record. Source: kernel/bpf/ringbuf.c, Documentation/bpf/ringbuf.rst.
+ */
+import koffi, { type node } from 'koffi';
+import type { BpfMap } from './map.js';
+import { Mapping, PROT, pageSizeBytes } from './memory.js';
+
+/** include/uapi/linux/bpf.h */
+const BUSY = 1 << 31;
+const DISCARD = 1 << 30;
+const LENGTH_MASK = ~(BUSY | DISCARD);
+const HEADER_BYTES = 8;
+
+export class RingBuffer {
+	readonly #consumer: Mapping;
+	readonly #producer: Mapping;
+	readonly #consumed: BigUint64Array;
+	readonly #produced: BigUint64Array;
+	readonly #headers: Int32Array;
+	readonly #data: ArrayBuffer;
+	readonly #dataAt: number;
+	readonly #mask: number;
+	#poll: node.PollHandle | undefined;
+
+	/** Maps the ring of a loaded map of type BPF_MAP_TYPE_RINGBUF. */
+	constructor(map: BpfMap) {
+		const page = pageSizeBytes();
+		const bytes = map.maxEntries;
+		this.#mask = bytes - 1;
+		// The consumer's page may be written; the producer's page and the data may not. The data
+		// is mapped twice in a row, so that a record that wraps around is still in one piece.
+		this.#consumer = new Mapping(map.fd, page, PROT.read | PROT.write, 0);
+		this.#producer = new Mapping(map.fd, page + 2 * bytes, PROT.read, page);
+		this.#consumed = new BigUint64Array(this.#consumer.buffer, 0, 1);
+		this.#produced = new BigUint64Array(this.#producer.buffer, 0, 1);
+		this.#data = this.#producer.buffer;
+		this.#dataAt = page;
+		this.#headers = new Int32Array(this.#data);
+	}
+
+	/** Calls `onReadable` when there are records; they must then be taken with `read`. */
+	watch(fd: number, onReadable: () => void): void {
+		this.#poll = koffi.node.poll(fd, { readable: true }, onReadable);
+	}
+
+	/**
+	 * Hands over every record that is complete, in order, and frees its room afterwards. The view
+	 * is valid during the call only. Returns how many there were.
+	 */
+	read(each: (record: DataView) => void): number {
+		let count = 0;
+		let position = Atomics.load(this.#consumed, 0);
+		// As long as the producer is ahead: what comes meanwhile raises no second event.
+		while (position < Atomics.load(this.#produced, 0)) {
+			const at = this.#dataAt + (Number(position & 0xffff_ffffn) & this.#mask);
+			const header = Atomics.load(this.#headers, at / 4);
+			if (header & BUSY) break;
+			const length = header & LENGTH_MASK;
+			if (!(header & DISCARD)) {
+				each(new DataView(this.#data, at + HEADER_BYTES, length));
+				count++;
+			}
+			position += BigInt(Math.ceil((length + HEADER_BYTES) / 8) * 8);
+			Atomics.store(this.#consumed, 0, position);
+		}
+		return count;
+	}
+
+	/** Stops watching and unmaps the memory. */
+	close(): void {
+		this.#poll?.close();
+		this.#consumer.unmap();
+		this.#producer.unmap();
+	}
+}

@@ -1,0 +1,41 @@
+/** Turns a failed load into two lines a person can act on; the log itself goes into `detail`. */
+import { TstraceError } from './errors.js';
+
+/** The error for an object the kernel would not load. `log` is what libbpf said meanwhile. */
+export function explainLoadFailure(object: string, errno: string, log: string): TstraceError {
+	const program = /prog '([^']+)': (?:BPF program load failed|failed to load)/.exec(log)?.[1];
+	if (!program) {
+		const remedy =
+			errno === 'EPERM'
+				? 'the kernel forbids BPF here (lockdown, a container, or missing capabilities)'
+				: (lastLine(log) ?? 'no reason given');
+		return new TstraceError(`cannot load the BPF object ${object} (${errno}): ${remedy}`, log);
+	}
+	const reason = lastVerifierLine(log) ?? 'no reason given';
+	return new TstraceError(
+		`the kernel's verifier refused BPF program ${program} (${errno}): ${reason}\n` +
+			'this is a defect in tstrace, or a kernel it does not know: report it with the log that -v shows',
+		log,
+	);
+}
+
+function lastLine(log: string): string | undefined {
+	return log
+		.trimEnd()
+		.split('\n')
+		.at(-1)
+		?.replace(/^libbpf: /, '');
+}
+
+/** The verifier's verdict is its last line that is neither a statistic nor a register dump. */
+function lastVerifierLine(log: string): string | undefined {
+	const end = log.lastIndexOf('-- END PROG LOAD LOG --');
+	const begin = log.lastIndexOf('-- BEGIN PROG LOAD LOG --', end);
+	if (end < 0) return undefined;
+	return log
+		.slice(Math.max(begin, 0), end)
+		.split('\n')
+		.filter((line) => !/^(processed \d|--|verification time|stack depth|\s*$)/.test(line))
+		.at(-1)
+		?.trim();
+}

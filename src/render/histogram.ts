@@ -1,0 +1,92 @@
+/** Histograms as text: the power-of-two rows everyone knows, and a line of percentiles. */
+import { middleOf } from '../aggregate/buckets.js';
+import { percentiles } from '../aggregate/hdr.js';
+import type { Histogram } from '../aggregate/histogram.js';
+import type { Key, LatencyGroup } from '../aggregate/report.js';
+import { grouped, paint, printable, type Style } from './terminal.js';
+import { humanTime, inUnit, type TimeUnit } from './units.js';
+
+export interface HistogramOptions {
+	readonly unit: TimeUnit;
+	readonly style: Style;
+	/** What was counted, in the plural: "waits". */
+	readonly noun: string;
+	/** How many groups to show; 0 for all. */
+	readonly top: number;
+}
+
+/** "         0 -> 1          : " and " |" … "|" around the bar. */
+const FIXED_COLUMNS = 40;
+const BAR_COLUMNS = 40;
+
+/** The groups with the largest total first, and a line that says what is not shown. */
+export async function renderGroups(
+	groups: readonly LatencyGroup[],
+	options: HistogramOptions,
+): Promise<string> {
+	const { noun, top } = options;
+	const sorted = [...groups].sort((a, b) => b.histogram.sum_ns - a.histogram.sum_ns);
+	const shown = top > 0 ? sorted.slice(0, top) : sorted;
+	if (groups.every(({ histogram }) => histogram.count === 0)) return `\nno ${noun} were seen\n`;
+	let text = '';
+	for (const { key, histogram } of shown) {
+		text += `\n${renderKey(key)}${await renderHistogram(histogram, options)}`;
+	}
+	if (shown.length < sorted.length) {
+		let count = 0;
+		let sum_ns = 0;
+		for (const { histogram } of sorted.slice(shown.length)) {
+			count += histogram.count;
+			sum_ns += histogram.sum_ns;
+		}
+		text +=
+			`\n${grouped(sorted.length - shown.length)} more groups with ${grouped(count)} ` +
+			`${noun}, ${humanTime(sum_ns)} in all; --top 0 shows them\n`;
+	}
+	return text;
+}
+
+function renderKey(key: Key): string {
+	const parts = Object.entries(key).map(([name, value]) => `${name} = ${printable(`${value}`)}`);
+	return parts.length === 0 ? '' : `${parts.join('  ')}\n`;
+}
+
+async function renderHistogram(histogram: Histogram, options: HistogramOptions): Promise<string> {
+	const { unit, style, noun } = options;
+	const rows = powerOfTwoRows(histogram, unit);
+	const most = Math.max(...rows);
+	const barColumns = Math.min(BAR_COLUMNS, style.width - FIXED_COLUMNS + 2);
+	let text = paint(style, 'bold', `     ${unit.name.padEnd(20)}: count    distribution`);
+	for (const [row, count] of rows.entries()) {
+		const low = row === 0 ? 0 : 2 ** row;
+		const high = 2 ** (row + 1) - 1;
+		const bar = '*'.repeat(Math.floor((count * barColumns) / most)).padEnd(barColumns);
+		text += `\n${String(low).padStart(10)} -> ${String(high).padEnd(10)} : `;
+		text += `${String(count).padEnd(8)} |${paint(style, 'cyan', bar)}|`;
+	}
+	const p = await percentiles(histogram);
+	const values = Object.entries({
+		p50: p.p50,
+		p90: p.p90,
+		p99: p.p99,
+		'p99.9': p.p999,
+		max: histogram.max_ns,
+	});
+	const line = values.map(([name, ns]) => `${name} ${inUnit(ns, unit)}`).join('  ');
+	const count = `${grouped(histogram.count)} ${noun}, ${humanTime(histogram.sum_ns)} in all`;
+	return `${text}\n${paint(style, 'bold', line)} ${unit.name}\n${count}\n`;
+}
+
+/** Counts by row: row n holds 2^n to 2^(n+1) - 1 units; row 0 also 0. */
+function powerOfTwoRows(histogram: Histogram, unit: TimeUnit): number[] {
+	const rows: number[] = [];
+	for (const { bucket, count } of histogram.buckets()) {
+		// In microseconds a bucket lies in one row whole, see bpf/lib/histogram.h; in milliseconds
+		// one that straddles an edge goes where its middle is.
+		const units = Math.floor(middleOf(bucket) / unit.ns);
+		const row = units < 2 ? 0 : Math.floor(Math.log2(units));
+		while (rows.length <= row) rows.push(0);
+		rows[row] = (rows[row] ?? 0) + count;
+	}
+	return rows.length === 0 ? [0] : rows;
+}

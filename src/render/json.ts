@@ -1,0 +1,51 @@
+/** The --json envelope: one object per interval, on a line of its own. */
+import { percentiles } from '../aggregate/hdr.js';
+import type { LatencyGroup, Report } from '../aggregate/report.js';
+
+/** Raised when a field changes its meaning or goes; not when one is added. */
+const SCHEMA = 1;
+
+export async function renderJson(report: Report): Promise<string> {
+	const { tool, start, duration_ns, findings, lost, cost } = report;
+	const body =
+		findings.kind === 'latency'
+			? { unit: 'ns', groups: await Promise.all(findings.groups.map(group)) }
+			: { rows: findings.rows };
+	const envelope = {
+		tool,
+		schema: SCHEMA,
+		start: start.toISOString(),
+		duration_s: round(duration_ns / 1e9, 6),
+		...body,
+		lost,
+		cost: cost
+			? { ...cost, cpu_pct: round(cost.cpu_pct, 4) }
+			: { bpf_runs: null, bpf_ns: null, cpu_pct: null },
+	};
+	return `${escapeForTerminals(JSON.stringify(envelope))}\n`;
+}
+
+/** JSON leaves DEL, C1 and direction marks in strings as they are; a terminal would obey them. */
+function escapeForTerminals(json: string): string {
+	return json.replace(
+		/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+	);
+}
+
+async function group({ key, histogram }: LatencyGroup): Promise<object> {
+	const empty = histogram.count === 0;
+	return {
+		key,
+		count: histogram.count,
+		sum: histogram.sum_ns,
+		min: empty ? 0 : histogram.min_ns,
+		max: histogram.max_ns,
+		...(await percentiles(histogram)),
+		buckets: histogram.ranges(),
+	};
+}
+
+function round(value: number, digits: number): number {
+	return Number(value.toFixed(digits));
+}

@@ -1,0 +1,46 @@
+/** What may go to a terminal, and how wide. */
+import { styleText } from 'node:util';
+
+/** Makes text printed by strangers harmless: control characters become visible. */
+export function printable(text: string): string {
+	// C0, DEL, C1, and the marks that reorder or hide text (Unicode TR 36).
+	return text.replace(
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is for
+		/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
+		(character) => {
+			const code = character.charCodeAt(0);
+			return code < 256
+				? `\\x${code.toString(16).padStart(2, '0')}`
+				: `\\u${code.toString(16).padStart(4, '0')}`;
+		},
+	);
+}
+
+/** How to draw on a certain output. */
+export interface Style {
+	readonly colour: boolean;
+	readonly width: number;
+}
+
+/** Colour on terminals only, and never with NO_COLOR set (no-color.org); 80 columns at most. */
+export function styleFor(stream: { isTTY?: boolean; columns?: number }): Style {
+	const terminal = stream.isTTY === true;
+	const width = Math.max(40, Math.min(80, terminal ? (stream.columns ?? 80) : 80));
+	return { colour: terminal && !process.env.NO_COLOR && process.env.TERM !== 'dumb', width };
+}
+
+/** Draws text in a colour of node's util.styleText, or leaves it as it is. */
+export function paint(
+	style: Style,
+	colour: 'bold' | 'dim' | 'cyan' | 'yellow',
+	text: string,
+): string {
+	return style.colour ? styleText(colour, text) : text;
+}
+
+/** 1234567 → "1,234,567". */
+export function grouped(value: number): string {
+	return Math.round(value)
+		.toString()
+		.replace(/\B(?=(\d{3})+$)/g, ',');
+}

@@ -1,0 +1,34 @@
+/** Units of time on the way out; inside everything is nanoseconds. */
+import { grouped } from './terminal.js';
+
+export interface TimeUnit {
+	/** As headings have it. */
+	readonly name: string;
+	readonly ns: number;
+}
+
+export const MICROSECONDS: TimeUnit = { name: 'usecs', ns: 1e3 };
+export const MILLISECONDS: TimeUnit = { name: 'msecs', ns: 1e6 };
+
+/** A time in a unit, with three significant digits or so: "0.42", "17.3", "1,024". */
+export function inUnit(time_ns: number, unit: TimeUnit): string {
+	const value = time_ns / unit.ns;
+	if (value >= 100) return grouped(value);
+	return value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/** A time in the unit that suits it: "870 ns", "4.1 us", "12.5 ms", "3.2 s". */
+export function humanTime(time_ns: number): string {
+	if (time_ns < 1e3) return `${Math.round(time_ns)} ns`;
+	if (time_ns < 1e6) return `${(time_ns / 1e3).toPrecision(3)} us`;
+	if (time_ns < 1e9) return `${(time_ns / 1e6).toPrecision(3)} ms`;
+	const seconds = time_ns / 1e9;
+	return seconds < 100 ? `${seconds.toPrecision(3)} s` : `${grouped(seconds)} s`;
+}
+
+/** HH:MM:SS of the local time zone, as vmstat -t and bcc -T have it; with milliseconds if asked. */
+export function clockTime(date: Date, milliseconds = false): string {
+	const two = (value: number) => value.toString().padStart(2, '0');
+	const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+	return milliseconds ? `${time}.${date.getMilliseconds().toString().padStart(3, '0')}` : time;
+}
