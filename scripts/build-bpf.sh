@@ -1,25 +1,27 @@
 #!/bin/sh
-# Compiles every bpf/*.bpf.c for each architecture into dist/bpf/ARCH; only what has changed.
+# Compiles every FROM/*.bpf.c for each architecture into TO/ARCH; only what has changed.
 # One architecture's object differs from another's in the registers of user probes at most.
+#
+# usage: build-bpf.sh [FROM TO]
 set -eu
 cd "$(dirname "$0")/.."
 
-CLANG=${CLANG:-$(command -v clang-19 || command -v clang)}
-STRIP=${STRIP:-$(command -v llvm-strip-19 || command -v llvm-strip)}
+from=${1:-bpf} to=${2:-dist/bpf}
+strip=${STRIP:-$(command -v llvm-strip-19 || command -v llvm-strip)}
 # Debian keeps asm/ headers in a folder of the host's architecture; BPF does not mind which.
 include=$(find /usr/include -maxdepth 2 -name asm -path '*-linux-gnu*' | head -n 1)
 
 for target in x86:x64 arm64:arm64; do
 	define=${target%:*} arch=${target#*:}
-	mkdir -p "dist/bpf/$arch"
-	for source in bpf/*.bpf.c; do
-		object=dist/bpf/$arch/$(basename "$source" .c).o
-		[ -n "$(find "$source" bpf/lib scripts/build-bpf.sh -newer "$object" 2>&1)" ] || continue
+	mkdir -p "$to/$arch"
+	for source in "$from"/*.bpf.c; do
+		object=$to/$arch/$(basename "$source" .c).o
+		[ -n "$(find "$source" bpf scripts/build-bpf.sh -newer "$object" 2>&1)" ] || continue
 		echo "  BPF  $object"
-		"$CLANG" -g -O2 -mcpu=v3 -target bpf "-D__TARGET_ARCH_$define" \
+		scripts/clang.sh -g -O2 -mcpu=v3 -target bpf "-D__TARGET_ARCH_$define" \
 			-Wall -Wextra -Wno-unused-parameter -Werror \
 			${include:+-idirafter "${include%/asm}"} -c "$source" -o "$object.tmp"
-		"$STRIP" -g "$object.tmp" # DWARF; BTF stays
+		"$strip" -g "$object.tmp" # DWARF; BTF stays
 		mv "$object.tmp" "$object"
 	done
 done

@@ -24,14 +24,9 @@ await build({
 writeFileSync(join(OUT, 'package.json'), '{ "type": "module" }\n');
 
 mkdirSync('build/workloads', { recursive: true });
-for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {
+for (const source of readdirSync('test/workloads')) {
 	const out = join('build/workloads', basename(source, '.c'));
-	const args = ['-O2', '-Wall', '-Wextra', '-Werror', '-pthread', '-o', out];
-	execFileSync('sh', [
-		'-c',
-		'exec "$(command -v clang-19 || command -v clang)" "$@"',
-		'sh',
-		...args,
-		join('test/workloads', source),
-	]);
+	const flags = ['-O2', '-Wall', '-Wextra', '-Werror', '-pthread'];
+	execFileSync('scripts/clang.sh', [...flags, '-o', out, join('test/workloads', source)]);
 }
+execFileSync('scripts/build-bpf.sh', ['test/bpf', 'build/test-bpf'], { stdio: 'inherit' });

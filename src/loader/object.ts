@@ -157,16 +157,24 @@ export class BpfObject<L extends ObjectLayout> {
 		return field;
 	}
 
+	#refuse(path: string, what: string): never {
+		this.close();
+		throw new TstraceError(
+			`BPF object ${path} is not of this build (${what}): run make, or install again`,
+		);
+	}
+
 	/** An object from another build would have its memory misread; better not to start. */
 	#checkLayout(path: string): void {
 		for (const [name, { keySize, valueSize }] of Object.entries(this.layout.maps)) {
 			const map = this.#maps.get(name);
 			if (map?.keySize !== keySize || map.valueSize !== valueSize) {
-				this.close();
-				throw new TstraceError(
-					`BPF object ${path} is not of this build (map ${name}): run make, or install again`,
-				);
+				this.#refuse(path, `map ${name}`);
 			}
+		}
+		for (const [name, { size }] of Object.entries(this.layout.sections)) {
+			const section = this.#maps.get(name);
+			if (size !== (section?.valueSize ?? 0)) this.#refuse(path, `section ${name}`);
 		}
 	}
 }

@@ -72,9 +72,12 @@ async function renderHistogram(histogram: Histogram, options: HistogramOptions):
 		'p99.9': p.p999,
 		max: histogram.max_ns,
 	});
-	const line = values.map(([name, ns]) => `${name} ${inUnit(ns, unit)}`).join('  ');
+	// Of a million units on, five of them would not fit a line.
+	const large = histogram.max_ns >= 1e6 * unit.ns;
+	const show = (ns: number) => (large ? humanTime(ns) : inUnit(ns, unit));
+	const line = values.map(([name, ns]) => `${name} ${show(ns)}`).join('  ');
 	const count = `${grouped(histogram.count)} ${noun}, ${humanTime(histogram.sum_ns)} in all`;
-	return `${text}\n${paint(style, 'bold', line)} ${unit.name}\n${count}\n`;
+	return `${text}\n${paint(style, 'bold', line)}${large ? '' : ` ${unit.name}`}\n${count}\n`;
 }
 
 /** Counts by row: row n holds 2^n to 2^(n+1) - 1 units; row 0 also 0. */

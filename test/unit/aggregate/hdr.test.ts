@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { HistogramLogReader } from 'hdr-histogram-js';
+import { HdrLog, percentiles } from '../../../src/aggregate/hdr.js';
+import { histogramOf } from '../support.js';
+
+test('percentiles are within 1.6 % of the true ones, over the whole range', async () => {
+	const values = fc.array(
+		fc.integer({ min: 1, max: 39 }).chain((bits) => fc.integer({ min: 1, max: 2 ** bits })),
+		{ minLength: 1, maxLength: 300 },
+	);
+	await fc.assert(
+		fc.asyncProperty(values, async (list) => {
+			const sorted = [...list].sort((a, b) => a - b);
+			const p = await percentiles(histogramOf(list));
+			for (const [name, percent] of [
+				['p50', 50],
+				['p90', 90],
+				['p99', 99],
+				['p999', 99.9],
+			] as const) {
+				const truth = sorted[Math.ceil((percent / 100) * list.length) - 1] as number;
+				const error = Math.abs(p[name] - truth) / truth;
+				assert.ok(error <= 0.016, `${name} of ${list}: ${p[name]}, not ${truth}`);
+			}
+		}),
+		{ numRuns: 60 },
+	);
+});
+
+test('nothing counted has percentiles of 0', async () => {
+	assert.deepEqual(await percentiles(histogramOf([])), { p50: 0, p90: 0, p99: 0, p999: 0 });
+});
+
+test('a log can be read back: counts, exact extremes, times and tags', async () => {
+	let text = '';
+	const log = new HdrLog((part) => {
+		text += part;
+	});
+	const start = new Date('2026-01-31T12:00:00Z');
+	const histogram = histogramOf([1, 5000, 5000, 123_456_789]);
+	await log.add({ start, duration_ns: 2e9, tag: 'pid=7', histogram });
+	await log.add({ start, duration_ns: 2e9, tag: '', histogram: histogramOf([17]) });
+
+	const reader = new HistogramLogReader(text);
+	const first = reader.nextIntervalHistogram();
+	assert.equal(first?.totalCount, 4);
+	assert.equal(first?.tag, 'pid=7');
+	assert.equal(first?.minNonZeroValue, 1);
+	assert.ok(Math.abs((first?.maxValue ?? 0) - 123_456_789) / 123_456_789 < 0.001);
+	assert.equal(first?.startTimeStampMsec, start.getTime());
+	assert.equal(first?.endTimeStampMsec, start.getTime() + 2000);
+	assert.equal(reader.nextIntervalHistogram()?.totalCount, 1);
+	assert.equal(reader.nextIntervalHistogram(), null);
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Stop } from '../../../src/cli/stop.js';
+
+test('a request ends a wait that has no end of its own', async () => {
+	const stop = new Stop();
+	const waiting = stop.wait(undefined);
+	setImmediate(() => stop.request());
+	await waiting;
+	assert.equal(stop.requested, true);
+	assert.equal(stop.interrupted, false);
+	await stop.wait(1000); // is over at once
+	stop.close();
+});
+
+test('a signal is a request by the user; afterwards signals are left to others', async () => {
+	const before = process.listenerCount('SIGTERM');
+	const stop = new Stop();
+	const waiting = stop.wait(1000);
+	process.kill(process.pid, 'SIGTERM');
+	await waiting;
+	assert.equal(stop.interrupted, true);
+	stop.close();
+	assert.equal(process.listenerCount('SIGTERM'), before);
+});
+
+test('periods follow each other without drift', async () => {
+	const stop = new Stop();
+	const begin = performance.now();
+	for (let i = 0; i < 5; i++) {
+		await stop.wait(0.02);
+		assert.ok(performance.now() - begin >= (i + 1) * 20 - 1, 'never too early');
+	}
+	stop.close();
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { test } from 'node:test';
+
+/** What the linter says of a file with this text at this path, by the project's own rules. */
+function lint(path: string, text: string): string {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-lint-'));
+	try {
+		copyFileSync('biome.json', join(folder, 'biome.json'));
+		mkdirSync(dirname(join(folder, path)), { recursive: true });
+		writeFileSync(join(folder, path), text);
+		const biome = resolve('node_modules/.bin/biome');
+		const { stderr, stdout } = spawnSync(biome, ['lint', path], { cwd: folder });
+		return `${stdout}${stderr}`;
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+}
+
+const FORBIDDEN = [
+	['src/render/x.ts', '../tools/runqlat.js'],
+	['src/render/x.ts', '../kit/tool.js'],
+	['src/aggregate/x.ts', '../cli/run.js'],
+	['src/loader/x.ts', '../aggregate/histogram.js'],
+	['src/kit/x.ts', '../tools/runqlat.js'],
+	['src/tools/x.ts', '../cli/run.js'],
+	['src/tools/x.ts', './runqlat.js'],
+	['src/tools/x.ts', 'koffi'],
+	['src/cli/x.ts', 'koffi'],
+] as const;
+
+test('imports run one way: the linter refuses the others', () => {
+	for (const [path, imported] of FORBIDDEN) {
+		const said = lint(path, `import { x } from '${imported}';\nexport const y = x;\n`);
+		assert.match(said, /noRestrictedImports/, `${path} may import ${imported}`);
+	}
+	const said = lint('src/tools/x.ts', "import { x } from '../kit/tool.js';\nexport const y = x;\n");
+	assert.doesNotMatch(said, /noRestrictedImports/);
+});

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Btf, BtfError } from '../../../src/loader/btf.js';
+
+/** Writes BTF: see Documentation/bpf/btf.rst. */
+class BtfBuilder {
+	#strings = Buffer.from('\0');
+	#types: number[] = [];
+	#count = 0;
+
+	string(text: string): number {
+		const at = this.#strings.length;
+		this.#strings = Buffer.concat([this.#strings, Buffer.from(`${text}\0`)]);
+		return at;
+	}
+
+	/** Returns the id. */
+	type(name: string, kind: number, sizeOrType: number, trailer: number[] = [], vlen = 0): number {
+		this.#types.push(name ? this.string(name) : 0, (kind << 24) | vlen, sizeOrType, ...trailer);
+		return ++this.#count;
+	}
+
+	build(): Uint8Array {
+		const header = Buffer.alloc(24);
+		header.writeUInt16LE(0xeb9f, 0);
+		header.writeUInt8(1, 2);
+		header.writeUInt32LE(24, 4);
+		header.writeUInt32LE(0, 8);
+		header.writeUInt32LE(this.#types.length * 4, 12);
+		header.writeUInt32LE(this.#types.length * 4, 16);
+		header.writeUInt32LE(this.#strings.length, 20);
+		const types = Buffer.from(new Uint32Array(this.#types).buffer);
+		return Buffer.concat([header, types, this.#strings]);
+	}
+}
+
+const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, FUNC, VAR, DATASEC] = [
+	1, 2, 3, 4, 5, 6, 8, 12, 14, 15,
+] as const;
+
+function example(): Uint8Array {
+	const b = new BtfBuilder();
+	const u32 = b.type('unsigned int', INT, 4, [32]);
+	const alias = b.type('u32', TYPEDEF, u32);
+	const pointer = b.type('', PTR, u32);
+	const array = b.type('', ARRAY, 0, [alias, u32, 10]);
+	const union = b.type('', UNION, 4, [b.string('inner'), u32, 0], 1);
+	b.type(
+		'task',
+		STRUCT,
+		64,
+		[
+			b.string('pid'),
+			alias,
+			0,
+			b.string('parent'),
+			pointer,
+			64,
+			b.string('ids'),
+			array,
+			128,
+			0,
+			union,
+			448,
+		],
+		4,
+	);
+	b.type('loss', ENUM, 4, [b.string('LOSS_A'), 0, b.string('LOSS_B'), 7], 2);
+	b.type('do_thing', FUNC, u32);
+	const variable = b.type('window', VAR, u32, [1]);
+	b.type('.bss', DATASEC, 8, [variable, 4, 4], 1);
+	return b.build();
+}
+
+test('structs, with the offsets and sizes of their fields', () => {
+	assert.deepEqual(new Btf(example()).struct('task'), {
+		name: 'task',
+		size_bytes: 64,
+		fields: [
+			{ name: 'pid', offset_bytes: 0, size_bytes: 4 },
+			{ name: 'parent', offset_bytes: 8, size_bytes: 8 },
+			{ name: 'ids', offset_bytes: 16, size_bytes: 40 },
+			{ name: '', offset_bytes: 56, size_bytes: 4 },
+		],
+	});
+});
+
+test('fields, functions, enums, sections', () => {
+	const btf = new Btf(example());
+	assert.equal(btf.hasField('task', 'pid'), true);
+	assert.equal(btf.hasField('task', 'inner'), true, 'inside an unnamed union');
+	assert.equal(btf.hasField('task', 'nice'), false);
+	assert.equal(btf.hasField('nothing', 'pid'), false);
+	assert.equal(btf.hasFunction('do_thing'), true);
+	assert.equal(btf.hasFunction('task'), false);
+	assert.deepEqual(btf.enumValues('loss'), { LOSS_A: 0, LOSS_B: 7 });
+	assert.deepEqual(btf.section('.bss')?.fields, [
+		{ name: 'window', offset_bytes: 4, size_bytes: 4 },
+	]);
+});
+
+/** Reads all there is; malformed input may end in a BtfError and nothing else. */
+function readAll(raw: Uint8Array): void {
+	try {
+		const btf = new Btf(raw);
+		btf.struct('task');
+		btf.hasField('task', 'inner');
+		btf.enumValues('loss');
+		btf.section('.bss');
+	} catch (error) {
+		if (!(error instanceof BtfError)) throw error;
+	}
+}
+
+test('cut short anywhere: an error, or a right answer', () => {
+	const raw = example();
+	for (let length = 0; length < raw.length; length++) readAll(raw.slice(0, length));
+});
+
+test('any bytes changed: an error or an answer, never a crash or a hang', () => {
+	const raw = example();
+	const change = fc.tuple(fc.nat({ max: raw.length - 1 }), fc.integer({ min: 0, max: 255 }));
+	fc.assert(
+		fc.property(fc.array(change, { minLength: 1, maxLength: 6 }), (changes) => {
+			const changed = Uint8Array.from(raw);
+			for (const [at, byte] of changes) changed[at] = byte;
+			readAll(changed);
+		}),
+		{ numRuns: 3000 },
+	);
+	fc.assert(fc.property(fc.uint8Array({ maxLength: 500 }), readAll));
+});
+
+test('a type that is its own part ends in an error', () => {
+	const b = new BtfBuilder();
+	b.type('loop', TYPEDEF, 1);
+	b.type('task', STRUCT, 4, [b.string('pid'), 1, 0], 1);
+	assert.throws(() => new Btf(b.build()).struct('task'), BtfError);
+	const c = new BtfBuilder();
+	c.type('task', STRUCT, 4, [0, 1, 0], 1);
+	assert.equal(new Btf(c.build()).hasField('task', 'pid'), false);
+});

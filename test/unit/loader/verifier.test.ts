@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { explainLoadFailure } from '../../../src/loader/verifier.js';
+
+const LOG = `libbpf: prog 'switch_sched_info': BPF program load failed: Permission denied
+libbpf: prog 'switch_sched_info': -- BEGIN PROG LOAD LOG --
+0: R1=ctx() R10=fp0
+12: (79) r1 = *(u64 *)(r0 +0)
+R0 invalid mem access 'map_value_or_null'
+processed 12 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0
+-- END PROG LOAD LOG --
+libbpf: prog 'switch_sched_info': failed to load: -13
+libbpf: failed to load object 'runqlat.bpf'
+`;
+
+test("the verifier's verdict in two lines, its log as the detail", () => {
+	const error = explainLoadFailure('runqlat', 'EACCES', LOG);
+	const lines = error.message.split('\n');
+	assert.equal(lines.length, 2);
+	assert.equal(
+		lines[0],
+		"the kernel's verifier refused BPF program switch_sched_info (EACCES): R0 invalid mem access 'map_value_or_null'",
+	);
+	assert.match(lines[1] ?? '', /-v/);
+	assert.equal(error.detail, LOG);
+});
+
+test('a failure before any program: the last thing libbpf said', () => {
+	const log = "libbpf: map 'losses': failed to create: Operation not permitted(-1)\n";
+	assert.match(explainLoadFailure('runqlat', 'EPERM', log).message, /^cannot load .*forbids BPF/);
+	assert.match(explainLoadFailure('runqlat', 'E2BIG', log).message, /failed to create/);
+});

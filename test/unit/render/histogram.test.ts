@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { renderGroups } from '../../../src/render/histogram.js';
+import { MICROSECONDS, MILLISECONDS } from '../../../src/render/units.js';
+import { HOSTILE, histogramOf } from '../support.js';
+
+const options = {
+	unit: MICROSECONDS,
+	style: { colour: false, width: 80 },
+	noun: 'waits',
+	top: 0,
+};
+
+/** The rows of a rendered histogram. */
+function rowsOf(text: string): Array<{ low: number; high: number; count: number; stars: number }> {
+	return [...text.matchAll(/^ *(\d+) -> (\d+) *: (\d+) *\|(\**) *\|$/gm)].map((match) => ({
+		low: Number(match[1]),
+		high: Number(match[2]),
+		count: Number(match[3]),
+		stars: match[4]?.length ?? 0,
+	}));
+}
+
+test('looks like the histograms of bcc, with a line of percentiles below', async () => {
+	const values = [500, 1500, 3000, 3999, 4000, 70_000, 70_000];
+	const text = await renderGroups([{ key: {}, histogram: histogramOf(values) }], options);
+	assert.equal(
+		text,
+		`
+     usecs               : count    distribution
+         0 -> 1          : 2        |****************************************|
+         2 -> 3          : 2        |****************************************|
+         4 -> 7          : 1        |********************                    |
+         8 -> 15         : 0        |                                        |
+        16 -> 31         : 0        |                                        |
+        32 -> 63         : 0        |                                        |
+        64 -> 127        : 2        |****************************************|
+p50 3.98  p90 70.0  p99 70.0  p99.9 70.0  max 70.0 usecs
+7 waits, 153 us in all
+`,
+	);
+});
+
+test('every value is in the row of its microseconds', async () => {
+	const value = fc.integer({ min: 0, max: 2 ** 39 });
+	await fc.assert(
+		fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 50 }), async (values) => {
+			const group = { key: {}, histogram: histogramOf(values) };
+			for (const row of rowsOf(await renderGroups([group], options))) {
+				const inRow = values.filter((ns) => {
+					const usecs = Math.floor(ns / 1000);
+					return usecs >= row.low && usecs <= row.high;
+				});
+				assert.equal(row.count, inRow.length, `${row.low} -> ${row.high} of ${values}`);
+			}
+		}),
+	);
+});
+
+test('milliseconds, when asked for', async () => {
+	const histogram = histogramOf([3_500_000, 9_000_000]);
+	const text = await renderGroups([{ key: {}, histogram }], { ...options, unit: MILLISECONDS });
+	assert.match(text, /msecs/);
+	assert.deepEqual(
+		rowsOf(text).map(({ low, count }) => [low, count]),
+		[
+			[0, 0],
+			[2, 1],
+			[4, 0],
+			[8, 1],
+		],
+	);
+});
+
+test('groups: largest total first, the rest counted, never silently left out', async () => {
+	const groups = [10, 3000, 200].map((ns, pid) => ({ key: { pid }, histogram: histogramOf([ns]) }));
+	const text = await renderGroups(groups, { ...options, top: 1 });
+	assert.match(text, /^\npid = 1\n/);
+	assert.doesNotMatch(text, /pid = 0/);
+	assert.match(text, /2 more groups with 2 waits, 210 ns in all; --top 0 shows them/);
+});
+
+test('no control character of a name comes out, and no line is wider than 80', async () => {
+	for (const comm of HOSTILE) {
+		const groups = [{ key: { pid: 4194304, comm }, histogram: histogramOf([1, 2 ** 39]) }];
+		const text = await renderGroups(groups, options);
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+		assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+		for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
+	}
+});
+
+test('says so when there was nothing', async () => {
+	assert.equal(await renderGroups([], options), '\nno waits were seen\n');
+	const empty = [{ key: {}, histogram: histogramOf([]) }];
+	assert.equal(await renderGroups(empty, options), '\nno waits were seen\n');
+});

@@ -1,0 +1,73 @@
+/*
+ * A thread that is woken a known number of times.
+ *
+ * usage: wakeups COUNT
+ *
+ * Prints "ready PID TID". At the first byte on standard input a second thread begins to wake the
+ * worker, COUNT times, each time when it sleeps. Then prints "done WAITS DELAY_NS", what the kernel
+ * itself counted for the worker (/proc/self/task/TID/schedstat), and ends at the next byte.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int ping[2], pong[2];
+static volatile int worker_tid;
+
+struct schedstat {
+	unsigned long long run_ns, delay_ns, waits;
+};
+
+static struct schedstat read_schedstat(int tid)
+{
+	struct schedstat stat = {0};
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%llu %llu %llu", &stat.run_ns, &stat.delay_ns, &stat.waits) != 3)
+		exit(2);
+	fclose(file);
+	return stat;
+}
+
+static void *work(void *unused)
+{
+	char byte;
+
+	(void)unused;
+	worker_tid = syscall(SYS_gettid);
+	while (write(pong[1], "x", 1) == 1 && read(ping[0], &byte, 1) == 1)
+		;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	long count = argc > 1 ? atol(argv[1]) : 0;
+	struct schedstat before, after;
+	pthread_t thread;
+	char byte;
+
+	if (pipe(ping) || pipe(pong) || pthread_create(&thread, NULL, work, NULL))
+		return 2;
+	if (read(pong[0], &byte, 1) != 1)
+		return 2;
+	printf("ready %d %d\n", getpid(), worker_tid);
+	fflush(stdout);
+	if (read(STDIN_FILENO, &byte, 1) < 0)
+		return 2;
+	before = read_schedstat(worker_tid);
+	for (long i = 0; i < count; i++) {
+		if (write(ping[1], "x", 1) != 1 || read(pong[0], &byte, 1) != 1)
+			return 2;
+	}
+	after = read_schedstat(worker_tid);
+	printf("done %llu %llu\n", after.waits - before.waits, after.delay_ns - before.delay_ns);
+	fflush(stdout);
+	return read(STDIN_FILENO, &byte, 1) < 0;
+}
