@@ -42,7 +42,8 @@ struct group_bucket {
 	u64 sum;
 	u64 min;
 	u64 max;
-	/* Of the first task that was counted here. */
+	/* The name of the task that was counted here last, and when: names change with exec. */
+	u64 named_jiffies;
 	char comm[TASK_COMM_LEN];
 };
 
@@ -102,6 +103,17 @@ static __always_inline long group_insert(u32 half, struct group_key *key,
 		    : bpf_map_update_elem(&groups_0, key, value, BPF_NOEXIST);
 }
 
+static __always_inline void group_name(struct group_bucket *entry, struct task_struct *task)
+{
+	if (group_by == GROUP_BY_THREAD)
+		bpf_core_read_str(&entry->comm, sizeof(entry->comm), &task->comm);
+	else if (group_by == GROUP_BY_PROCESS)
+		BPF_CORE_READ_STR_INTO(&entry->comm, task, group_leader, comm);
+	else
+		return;
+	entry->named_jiffies = bpf_jiffies64();
+}
+
 /* Counts `value` for the task's group; `kind` tells apart what --split shows apart. */
 static __always_inline void group_add(struct task_struct *task, u32 kind, u64 value)
 {
@@ -114,10 +126,6 @@ static __always_inline void group_add(struct task_struct *task, u32 kind, u64 va
 	if (!entry) {
 		struct group_bucket first = {.min = value, .max = value};
 
-		if (group_by == GROUP_BY_PROCESS)
-			BPF_CORE_READ_STR_INTO(&first.comm, task, group_leader, comm);
-		else
-			bpf_core_read_str(&first.comm, sizeof(first.comm), &task->comm);
 		group_insert(half, &key, &first);
 		/* Another CPU may have been first; only a full map leaves nothing to be found. */
 		entry = group_lookup(half, &key);
@@ -126,6 +134,7 @@ static __always_inline void group_add(struct task_struct *task, u32 kind, u64 va
 			return;
 		}
 	}
+	group_name(entry, task);
 	__sync_fetch_and_add(&entry->count, 1);
 	__sync_fetch_and_add(&entry->sum, value);
 	/*

@@ -150,7 +150,7 @@ export class Session<L extends FilteredLayout, S> {
 			start: date,
 			duration_ns,
 			findings,
-			lost: this.#losses.read(),
+			lost: { ...this.#losses.read(), ...this.#reader.lost?.() },
 			cost: this.#cost.estimate(duration_ns),
 		});
 	}

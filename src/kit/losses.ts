@@ -19,9 +19,12 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_FILTER_FULL: 'processes not followed, because the filter was full: choose fewer',
 };
 
-/** The kernel skipped a run, because the program was already running on that CPU. */
-const MISSED = 'programs_missed';
-const MISSED_EXPLANATION = 'program runs skipped by the kernel, because they were nested';
+/** Causes that are not counted by a program. */
+const LOST_HERE = {
+	programs_missed: 'program runs skipped by the kernel, because they were nested',
+	groups_merged:
+		'counted as (others), because there were too many groups: give an interval, or filter',
+} as const;
 
 /** Reads the loss counters, which only ever grow, by difference. */
 export class Losses {
@@ -37,7 +40,7 @@ export class Losses {
 
 	/** What was lost since the last call, by cause; what was not lost is not there. */
 	read(): Lost {
-		const now: Record<string, number> = { [MISSED]: this.missed() };
+		const now: Record<string, number> = { programs_missed: this.missed() };
 		for (const cause of Object.keys(EXPLANATIONS) as Cause[]) {
 			now[jsonName(cause)] = this.#total(loss[cause]);
 		}
@@ -60,13 +63,11 @@ export class Losses {
 
 /** Loss in words, one line for each cause. */
 export function explainLost(lost: Lost): string[] {
-	const causes = Object.keys(EXPLANATIONS) as Cause[];
-	return Object.entries(lost).map(([name, count]) => {
-		const cause = causes.find((each) => jsonName(each) === name);
-		return `${count} ${cause ? EXPLANATIONS[cause] : MISSED_EXPLANATION} (${name})`;
-	});
+	const kernel = Object.entries(EXPLANATIONS).map(([cause, words]) => [jsonName(cause), words]);
+	const words: Record<string, string> = { ...LOST_HERE, ...Object.fromEntries(kernel) };
+	return Object.entries(lost).map(([name, count]) => `${count} ${words[name]} (${name})`);
 }
 
-function jsonName(cause: Cause): string {
+function jsonName(cause: string): string {
 	return cause.replace(/^LOSS_/, '').toLowerCase();
 }

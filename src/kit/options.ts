@@ -82,3 +82,10 @@ export function topOption(shown: number): Option {
 		.default(shown)
 		.argParser((text) => inRange(text, 0, 1e9, 'a whole number from 0 to 1000000000', true));
 }
+
+/** The room that bpf/lib/groups.h has for groups; see there. */
+export function maxBucketsOption(): Option {
+	return new Option('--max-buckets <n>', 'room for N buckets of groups in the kernel, 100 B each')
+		.default(262_144)
+		.argParser((text) => inRange(text, 1, 1 << 26, 'a whole number from 1 to 67108864', true));
+}

@@ -1,6 +1,6 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
-import type { Findings, Key } from '../aggregate/report.js';
+import type { Findings, Key, Lost } from '../aggregate/report.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import type { Style } from '../render/terminal.js';
@@ -32,6 +32,8 @@ export interface Reader {
 	stream?(sink: RowSink): void;
 	/** What happened since the last call. */
 	read(): Promise<Findings>;
+	/** What was lost in user space since the last call, by cause; see LOST_HERE in losses.ts. */
+	lost?(): Lost;
 	/** Releases what is not the object's own. */
 	close?(): void;
 }

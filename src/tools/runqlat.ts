@@ -1,11 +1,11 @@
 /** runqlat: how long tasks that could run waited for a CPU. */
 import { Option } from 'commander';
-import type { Findings, Key, LatencyGroup } from '../aggregate/report.js';
+import type { Findings, Key, LatencyGroup, Lost } from '../aggregate/report.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { cgroupPaths } from '../kit/cgroup.js';
 import { UsageError } from '../kit/errors.js';
 import { Groups, type KernelGroup, readComm, takeHistogram } from '../kit/latency.js';
-import { topOption, usecOption } from '../kit/options.js';
+import { maxBucketsOption, topOption, usecOption } from '../kit/options.js';
 import { defineTool, type Plan, type Reader, type RowSink } from '../kit/tool.js';
 import { chooseWay, type Way } from '../kit/waits.js';
 import { readU64 } from '../loader/layout.js';
@@ -28,6 +28,8 @@ interface Settings {
 	readonly slower_usec: number;
 	readonly milliseconds: boolean;
 	readonly top: number;
+	/** For each of the two halves of the table of groups. */
+	readonly maxBuckets: number;
 }
 
 /** 72 bytes and a header for each event: room for 50,000 that come at once. */
@@ -63,6 +65,7 @@ export const runqlat = defineTool<Layout, Settings>({
 		new Option('--split', 'show waits after wake-ups and after preemptions apart'),
 		new Option('-m, --milliseconds', 'milliseconds instead of microseconds'),
 		topOption(20),
+		maxBucketsOption(),
 		usecOption('--slower <usec>', 'a line for each wait of USEC microseconds or more'),
 	],
 	layout,
@@ -74,6 +77,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			slower_usec: Number(values.slower ?? 0),
 			milliseconds: values.milliseconds === true,
 			top: Number(values.top),
+			maxBuckets: Number(values.maxBuckets),
 		};
 		if (settings.slower_usec > 0) {
 			for (const option of ['pids', 'tids', 'pidnss', 'by', 'hdr', 'milliseconds', 'split']) {
@@ -97,10 +101,9 @@ export const runqlat = defineTool<Layout, Settings>({
 			split_kinds: settings.split,
 			slower_than_ns: settings.slower_usec * 1000,
 		});
-		if (settings.groupBy === 'GROUP_BY_NOTHING') {
-			object.map('groups_0').setMaxEntries(1);
-			object.map('groups_1').setMaxEntries(1);
-		}
+		const buckets = settings.groupBy === 'GROUP_BY_NOTHING' ? 1 : settings.maxBuckets;
+		object.map('groups_0').setMaxEntries(buckets);
+		object.map('groups_1').setMaxEntries(buckets);
 		object
 			.map('slow_waits')
 			.setMaxEntries(settings.slower_usec > 0 ? RING_BYTES : MINIMAL_RING_BYTES);
@@ -190,6 +193,10 @@ class ByGroup implements Reader {
 	drain(): void {
 		const half = this.#window.swap();
 		this.#groups.drain(this.object.map(half === 0 ? 'groups_0' : 'groups_1'));
+	}
+
+	lost(): Lost {
+		return this.#groups.takeLost();
 	}
 
 	async read(): Promise<Findings> {

@@ -4,13 +4,17 @@
  * usage: wakeups COUNT
  *
  * Prints "ready PID TID". At the first byte on standard input a second thread begins to wake the
- * worker, COUNT times, each time when it sleeps. Then prints "done WAITS DELAY_NS", what the kernel
- * itself counted for the worker (/proc/self/task/TID/schedstat), and ends at the next byte.
+ * worker, COUNT times, each time when it is seen to sleep. Then prints "done WAITS DELAY_NS", what
+ * the kernel itself counted for the worker (/proc/self/task/TID/schedstat), and ends at the next
+ * byte.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,6 +39,24 @@ static struct schedstat read_schedstat(int tid)
 	return stat;
 }
 
+/* Waits until the worker sleeps; its state is the third field of /proc/self/task/TID/stat. */
+static void await_sleep(int stat)
+{
+	char text[128], *name_end;
+
+	for (;;) {
+		ssize_t n = pread(stat, text, sizeof(text) - 1, 0);
+
+		if (n <= 0)
+			exit(2);
+		text[n] = 0;
+		name_end = strrchr(text, ')');
+		if (name_end && name_end[2] == 'S')
+			return;
+		sched_yield();
+	}
+}
+
 static void *work(void *unused)
 {
 	char byte;
@@ -51,11 +73,16 @@ int main(int argc, char **argv)
 	long count = argc > 1 ? atol(argv[1]) : 0;
 	struct schedstat before, after;
 	pthread_t thread;
-	char byte;
+	char byte, path[64];
+	int stat;
 
 	if (pipe(ping) || pipe(pong) || pthread_create(&thread, NULL, work, NULL))
 		return 2;
 	if (read(pong[0], &byte, 1) != 1)
+		return 2;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", worker_tid);
+	stat = open(path, O_RDONLY);
+	if (stat < 0)
 		return 2;
 	printf("ready %d %d\n", getpid(), worker_tid);
 	fflush(stdout);
@@ -63,6 +90,7 @@ int main(int argc, char **argv)
 		return 2;
 	before = read_schedstat(worker_tid);
 	for (long i = 0; i < count; i++) {
+		await_sleep(stat);
 		if (write(ping[1], "x", 1) != 1 || read(pong[0], &byte, 1) != 1)
 			return 2;
 	}

@@ -1,0 +1,108 @@
+/** Nothing stays behind: no program, map, link, descriptor or process, whatever way a run ends. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { runqlat } from '../../src/generated/runqlat.js';
+import { BpfObject } from '../../src/loader/object.js';
+import { kernelObjects, Tracing, tstrace, until, untilReleased } from './support.js';
+
+const OBJECT = `dist/bpf/${process.arch}/runqlat.bpf.o`;
+
+function load(): BpfObject<typeof runqlat> {
+	const object = new BpfObject(OBJECT, runqlat);
+	for (const half of ['groups_0', 'groups_1'] as const) object.map(half).setMaxEntries(16);
+	object.load(['switch_sched_info', 'seed_turns'], ['task_storage_waits']);
+	object.attach('switch_sched_info');
+	object.setVariable('window', 1);
+	return object;
+}
+
+test('loading and closing again and again leaves no descriptor and nothing in the kernel', async () => {
+	load().close();
+	const before = kernelObjects();
+	const descriptors = readdirSync('/proc/self/fd').length;
+	for (let i = 0; i < 10; i++) load().close();
+	assert.equal(readdirSync('/proc/self/fd').length, descriptors);
+	await untilReleased(before);
+});
+
+test('while an object is open the kernel does hold it', async () => {
+	const before = kernelObjects();
+	const object = load();
+	const during = [...kernelObjects()].filter((id) => !before.has(id));
+	assert.ok(during.some((id) => id.startsWith('program')));
+	assert.ok(during.some((id) => id.startsWith('map')));
+	assert.ok(during.some((id) => id.startsWith('link')));
+	object.close();
+	object.close(); // twice is once
+	assert.throws(() => object.map('hists'), /closed/);
+	await untilReleased(before);
+});
+
+/** Run-time statistics are on machine-wide as long as anybody holds their descriptor. */
+function statisticsDescriptors(pid: number): number {
+	return readdirSync(`/proc/${pid}/fd`).filter((fd) => {
+		try {
+			return readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8').includes('bpf-stats');
+		} catch {
+			return false; // closed between the two
+		}
+	}).length;
+}
+
+for (const [name, args] of [
+	['a histogram', ['runqlat']],
+	['groups', ['runqlat', '-L', '--split']],
+	['events', ['runqlat', '--slower', '1']],
+] as const) {
+	for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+		test(`${name}, ended with ${signal}`, async () => {
+			const before = kernelObjects();
+			const tracing = await Tracing.start(args);
+			assert.notDeepEqual(kernelObjects(), before);
+			const { status, stderr } = await tracing.end(signal);
+			if (signal !== 'SIGKILL') assert.equal(status, 0, stderr);
+			await untilReleased(before);
+		});
+	}
+}
+
+test('two signals in a row leave nothing either', async () => {
+	const before = kernelObjects();
+	const tracing = await Tracing.start(['runqlat', '-L']);
+	tracing.signal('SIGINT');
+	tracing.signal('SIGINT');
+	const { status } = await tracing.end();
+	assert.ok(status === 130 || status === 0);
+	await untilReleased(before);
+});
+
+test('a run that fails half-way leaves nothing', async () => {
+	const before = kernelObjects();
+	mkdirSync('build/refused', { recursive: true });
+	await copyFile(`build/test-bpf/${process.arch}/refused.bpf.o`, 'build/refused/runqlat.bpf.o');
+	const failed = tstrace(['runqlat', '1', '1'], { TSTRACE_BPF_DIR: 'build/refused' });
+	assert.equal(failed.status, 1);
+	assert.equal(tstrace(['runqlat', '-p', '4194303']).status, 1);
+	assert.equal(tstrace(['runqlat', '--cgroup', '/no/such', '1', '1']).status, 1);
+	await untilReleased(before);
+});
+
+test('a COMMAND that is held ends when tstrace is killed before it lets go', async () => {
+	const before = kernelObjects();
+	const tracing = await Tracing.start(['runqlat', '--', 'sleep', '1000']);
+	const [child] = readFileSync(`/proc/${tracing.pid}/task/${tracing.pid}/children`, 'utf8')
+		.trim()
+		.split(' ');
+	assert.ok(child && existsSync(`/proc/${child}`));
+	await tracing.end('SIGTERM');
+	await until(() => !existsSync(`/proc/${child}`));
+	await untilReleased(before);
+});
+
+test('statistics that cost every program time are on for samples only', async () => {
+	const tracing = await Tracing.start(['runqlat']);
+	await until(() => statisticsDescriptors(tracing.pid) === 0);
+	await tracing.end('SIGINT');
+});

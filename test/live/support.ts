@@ -1,0 +1,203 @@
+/** Runs tstrace and the workloads as a user would, and asks the kernel what is left of them. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { libbpf } from '../../src/loader/ffi.js';
+import { takeMessages } from '../../src/loader/messages.js';
+
+export const TSTRACE = resolve('bin/tstrace');
+
+export interface Finished {
+	readonly status: number | null;
+	readonly stdout: string;
+	readonly stderr: string;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** A program that runs to its end. */
+export function runToEnd(file: string, args: readonly string[], env: Environment = {}): Finished {
+	const result = spawnSync(file, args, {
+		encoding: 'utf8',
+		env: { ...process.env, ...env },
+		maxBuffer: 1 << 28,
+	});
+	if (result.error) throw result.error;
+	return { status: result.status, stdout: result.stdout, stderr: result.stderr };
+}
+
+export function tstrace(args: readonly string[], env: Environment = {}): Finished {
+	return runToEnd(TSTRACE, args, env);
+}
+
+/** A tstrace that runs meanwhile. */
+export class Tracing {
+	readonly pid: number;
+	readonly #child: ChildProcess;
+	#stdout = '';
+	#stderr = '';
+
+	private constructor(child: ChildProcess) {
+		this.#child = child;
+		this.pid = child.pid as number;
+		child.stdout?.on('data', (data) => {
+			this.#stdout += data;
+		});
+		child.stderr?.on('data', (data) => {
+			this.#stderr += data;
+		});
+	}
+
+	/** Returns when everything is attached, which is what the banner says. */
+	static async start(args: readonly string[], env: Environment = {}): Promise<Tracing> {
+		const child = spawn(TSTRACE, args, { env: { ...process.env, ...env } });
+		const tracing = new Tracing(child);
+		await until(() => tracing.#stderr.includes('Tracing ') || child.exitCode !== null);
+		if (child.exitCode !== null) throw new Error(`tstrace ended: ${tracing.#stderr}`);
+		return tracing;
+	}
+
+	get stdout(): string {
+		return this.#stdout;
+	}
+
+	signal(signal: NodeJS.Signals): void {
+		this.#child.kill(signal);
+	}
+
+	async end(signal?: NodeJS.Signals): Promise<Finished> {
+		if (signal) this.signal(signal);
+		if (this.#child.exitCode === null && this.#child.signalCode === null) {
+			await once(this.#child, 'close');
+		}
+		return { status: this.#child.exitCode, stdout: this.#stdout, stderr: this.#stderr };
+	}
+}
+
+/** One of test/workloads: says "ready PID TID", begins when told, says "done …", ends when told. */
+export class Workload {
+	readonly #child: ChildProcess;
+	readonly #lines: Interface;
+	readonly #pending: string[] = [];
+	pid = 0;
+	tid = 0;
+
+	private constructor(name: string, args: readonly string[]) {
+		this.#child = spawn(resolve('build/workloads', name), args, {
+			stdio: ['pipe', 'pipe', 'inherit'],
+		});
+		this.#lines = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream });
+		this.#lines.on('line', (line) => this.#pending.push(line));
+	}
+
+	static async start(name: string, ...args: readonly string[]): Promise<Workload> {
+		const workload = new Workload(name, args);
+		const [pid, tid] = await workload.#line('ready');
+		workload.pid = pid ?? 0;
+		workload.tid = tid ?? 0;
+		return workload;
+	}
+
+	/** Begins the work; returns the numbers it reports when it is done. */
+	async work(): Promise<number[]> {
+		this.#child.stdin?.write('x');
+		return this.#line('done');
+	}
+
+	/** Ends it. For a hog, returns the numbers it reports. */
+	async end(): Promise<number[]> {
+		this.#child.stdin?.end();
+		if (this.#child.exitCode === null) await once(this.#child, 'close');
+		const last = this.#pending.find((line) => line.startsWith('done'));
+		return last ? last.split(' ').slice(1).map(Number) : [];
+	}
+
+	kill(): void {
+		this.#child.kill('SIGKILL');
+	}
+
+	async #line(word: string): Promise<number[]> {
+		await until(() => this.#pending.length > 0 || this.#child.exitCode !== null);
+		const line = this.#pending.shift() ?? '';
+		if (!line.startsWith(word)) throw new Error(`${word} was expected, not "${line}"`);
+		return line.split(' ').slice(1).map(Number);
+	}
+}
+
+/** Waits for something to become true that cannot be awaited; gives up after a minute. */
+export async function until(condition: () => boolean): Promise<void> {
+	for (let tries = 0; !condition(); tries++) {
+		if (tries > 6000) throw new Error(`never became true: ${condition}`);
+		await sleep(10);
+	}
+}
+
+export interface JsonGroup {
+	readonly key: Readonly<Record<string, string | number>>;
+	readonly count: number;
+	readonly sum: number;
+	readonly min: number;
+	readonly max: number;
+	readonly p50: number;
+	readonly buckets: ReadonlyArray<readonly [number, number, number]>;
+}
+
+export interface JsonReport {
+	readonly tool: string;
+	readonly duration_s: number;
+	readonly groups: readonly JsonGroup[];
+	readonly rows: ReadonlyArray<Readonly<Record<string, string | number>>>;
+	readonly lost: Readonly<Record<string, number>>;
+	readonly cost: { readonly bpf_runs: number | null };
+}
+
+/** The reports in the output of a run with --json. */
+export function reportsOf(stdout: string): JsonReport[] {
+	return stdout
+		.split('\n')
+		.filter((line) => line !== '')
+		.map((line) => JSON.parse(line));
+}
+
+/** All groups of all intervals, put together. */
+export function total(stdout: string): { count: number; sum: number } {
+	const groups = reportsOf(stdout).flatMap((report) => report.groups);
+	return {
+		count: groups.reduce((sum, group) => sum + group.count, 0),
+		sum: groups.reduce((sum, group) => sum + group.sum, 0),
+	};
+}
+
+/**
+ * What was lost, but for waits whose start is not known: some kernels (sandboxes) do not trace the
+ * switches of threads they hide, and whoever follows such a thread on a CPU is counted there.
+ */
+export function lostEvents(report: JsonReport): Record<string, number> {
+	const { wait_start_unknown, ...rest } = report.lost;
+	assert.ok((wait_start_unknown ?? 0) < 100, `${wait_start_unknown} waits of unknown start`);
+	return rest;
+}
+
+/** The ids of everything BPF that the kernel holds: "program 7", "map 9", "link 3". */
+export function kernelObjects(): Set<string> {
+	const c = libbpf();
+	takeMessages();
+	const ids = new Set<string>();
+	for (const [kind, next] of [
+		['program', c.bpf_prog_get_next_id],
+		['map', c.bpf_map_get_next_id],
+		['link', c.bpf_link_get_next_id],
+	] as const) {
+		const id: [number] = [0];
+		while (next(id[0], id) === 0) ids.add(`${kind} ${id[0]}`);
+	}
+	return ids;
+}
+
+/** Waits until the kernel holds nothing that it did not hold before; it frees with a delay. */
+export async function untilReleased(before: ReadonlySet<string>): Promise<void> {
+	await until(() => [...kernelObjects()].every((id) => before.has(id)));
+}
