@@ -50,7 +50,7 @@ struct {
 EXPORT_TYPE(struct slow_wait, slow_wait);
 
 static __always_inline void report_slow(struct task_struct *prev, struct task_struct *next,
-					u64 delay_ns, enum wait_kind kind)
+					struct wait *wait)
 {
 	struct slow_wait *event = bpf_ringbuf_reserve(&slow_waits, sizeof(*event), 0);
 
@@ -59,9 +59,9 @@ static __always_inline void report_slow(struct task_struct *prev, struct task_st
 		return;
 	}
 	event->end_ns = bpf_ktime_get_ns();
-	event->delay_ns = delay_ns;
+	event->delay_ns = wait->delay_ns;
 	event->cpu = bpf_get_smp_processor_id();
-	event->kind = kind;
+	event->kind = wait->kind;
 	event->tgid = task_tgid(next);
 	event->tid = task_tid(next);
 	event->prev_tgid = task_tgid(prev);
@@ -73,44 +73,42 @@ static __always_inline void report_slow(struct task_struct *prev, struct task_st
 
 /* A wait of `next` is over; `prev` ran in its place. */
 static __always_inline void wait_over(struct task_struct *prev, struct task_struct *next,
-				      u64 delay_ns, enum wait_kind kind)
+				      struct wait *wait)
 {
+	u32 kind = split_kinds ? wait->kind : WAIT_WAKEUP;
 	struct hist *hist;
 	u32 key;
 
-	if (kind == WAIT_UNKNOWN)
-		count_loss(LOSS_WAIT_START_UNKNOWN);
+	if (!filter_has(next))
+		return;
+	count_wait_losses(wait);
 	if (slower_than_ns) {
-		if (delay_ns >= slower_than_ns)
-			report_slow(prev, next, delay_ns, kind);
+		if (wait->delay_ns >= slower_than_ns)
+			report_slow(prev, next, wait);
 		return;
 	}
-	if (!split_kinds)
-		kind = WAIT_WAKEUP;
 	if (group_by != GROUP_BY_NOTHING) {
-		group_add(next, kind, delay_ns);
+		group_add(next, kind, wait->delay_ns);
 		return;
 	}
 	key = current_window() * WAIT_KINDS + kind;
 	hist = bpf_map_lookup_elem(&hists, &key);
 	if (hist)
-		hist_add(hist, delay_ns);
+		hist_add(hist, wait->delay_ns);
 }
 
 /* With the kernel's own book-keeping: one program, and nothing at wake-up. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	u64 delay_ns;
-	u32 kind;
+	struct wait wait;
 
 	/* Not queued: the idle task, which the scheduler keeps no books for. */
 	if (!next->sched_info.last_queued)
 		return 0;
 	/* Before the filter, so that every task's last turn is known when the filter lets it in. */
-	delay_ns = sched_info_wait(next, &kind);
-	if (filter_has(next))
-		wait_over(prev, next, delay_ns, kind);
+	sched_info_wait(next, &wait);
+	wait_over(prev, next, &wait);
 	return 0;
 }
 
@@ -134,15 +132,12 @@ int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct t
 	int BPF_PROG(switch_##store, bool preempt, struct task_struct *prev,                       \
 		     struct task_struct *next)                                                     \
 	{                                                                                          \
-		u64 delay_ns;                                                                      \
-		u32 kind;                                                                          \
+		struct wait wait;                                                                  \
                                                                                                    \
-		/* kernel/sched/core.c, __schedule: whoever did not block stays queued. */         \
-		if ((preempt || task_state(prev) == TASK_RUNNING) && prev->pid &&                  \
-		    filter_has_task(prev))                                                         \
+		if (stays_queued(preempt, prev) && filter_has_task(prev))                          \
 			store##_wait_begins(prev, WAIT_PREEMPTED);                                 \
-		if (store##_wait_ends(next, &delay_ns, &kind) && filter_has(next))                 \
-			wait_over(prev, next, delay_ns, kind);                                     \
+		if (store##_wait_ends(next, &wait))                                                \
+			wait_over(prev, next, &wait);                                              \
 		return 0;                                                                          \
 	}
 

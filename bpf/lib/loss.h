@@ -11,6 +11,7 @@ enum loss {
 	LOSS_EVENTS_RING_FULL,
 	LOSS_WAIT_TABLE_FULL,
 	LOSS_WAIT_START_UNKNOWN,
+	LOSS_WAITS_UNSEEN,
 	LOSS_FILTER_FULL,
 	LOSS_CAUSES,
 };
@@ -25,13 +26,18 @@ struct {
 	__type(value, u64);
 } losses SEC(".maps");
 
-static __always_inline void count_loss(enum loss cause)
+static __always_inline void count_losses(enum loss cause, u64 times)
 {
 	u32 key = cause;
 	u64 *count = bpf_map_lookup_elem(&losses, &key);
 
 	if (count)
-		(*count)++;
+		*count += times;
+}
+
+static __always_inline void count_loss(enum loss cause)
+{
+	count_losses(cause, 1);
 }
 
 #endif

@@ -49,8 +49,16 @@ struct turn turns[TURNS] SEC(".bss.turns");
 /* Set when the turns of tasks that were there before tracing began are all known. */
 bool turns_seeded;
 
-/* The length in ns of the wait that ends as the queued `task` is given this CPU. */
-static __always_inline u64 sched_info_wait(struct task_struct *task, u32 *kind)
+/* A wait that ends as the task is given this CPU. */
+struct wait {
+	u64 delay_ns;
+	u32 kind;
+	/* Turns before this one that no event told of: some kernels do not trace every switch. */
+	u32 unseen;
+};
+
+/* The wait of the queued `task`, which the scheduler is about to give this CPU. */
+static __always_inline void sched_info_wait(struct task_struct *task, struct wait *wait)
 {
 	u64 run_delay = task->sched_info.run_delay;
 	u32 pcount = task->sched_info.pcount, pid = task->pid, nivcsw = task->nivcsw;
@@ -61,18 +69,23 @@ static __always_inline u64 sched_info_wait(struct task_struct *task, u32 *kind)
 
 	if ((s64)here < 0)
 		here = 0;
+	wait->unseen = 0;
 	if (turn->pid == pid && turn->pcount == pcount) {
 		before = run_delay - turn->run_delay;
 		if (turn->seeded_waiting)
-			*kind = WAIT_SINCE_BEFORE;
+			wait->kind = WAIT_SINCE_BEFORE;
 		else
-			*kind = turn->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP;
+			wait->kind = turn->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP;
 	} else if (pcount == 0) {
 		before = run_delay;
-		*kind = WAIT_WAKEUP;
+		wait->kind = WAIT_WAKEUP;
+	} else if (!turns_seeded) {
+		wait->kind = WAIT_SINCE_BEFORE;
 	} else {
-		/* At the very beginning, or another thread's turn is in the way. */
-		*kind = turns_seeded ? WAIT_UNKNOWN : WAIT_SINCE_BEFORE;
+		/* Turns that were not traced, or another thread's turn is in the way. */
+		wait->kind = WAIT_UNKNOWN;
+		if (turn->pid == pid && pcount > turn->pcount)
+			wait->unseen = pcount - turn->pcount;
 	}
 	turn->pid = pid;
 	turn->pcount = pcount + 1;
@@ -80,7 +93,16 @@ static __always_inline u64 sched_info_wait(struct task_struct *task, u32 *kind)
 	turn->run_delay = run_delay + here;
 	turn->nivcsw = nivcsw;
 	turn->seeded_waiting = false;
-	return before + here;
+	wait->delay_ns = before + here;
+}
+
+/* Says what is not certain about a wait that is counted. */
+static __always_inline void count_wait_losses(struct wait *wait)
+{
+	if (wait->unseen)
+		count_losses(LOSS_WAITS_UNSEEN, wait->unseen);
+	else if (wait->kind == WAIT_UNKNOWN)
+		count_loss(LOSS_WAIT_START_UNKNOWN);
 }
 
 /*
@@ -146,6 +168,12 @@ struct {
 	__type(value, struct wait_start);
 } hash_waits SEC(".maps");
 
+/* kernel/sched/core.c, __schedule: whoever is switched out and did not block waits again. */
+static __always_inline bool stays_queued(bool preempt, struct task_struct *prev)
+{
+	return (preempt || task_state(prev) == TASK_RUNNING) && prev->pid;
+}
+
 static __always_inline void task_storage_wait_begins(struct task_struct *task, enum wait_kind kind)
 {
 	struct wait_start *start = bpf_task_storage_get(&task_storage_waits, task, NULL,
@@ -158,15 +186,15 @@ static __always_inline void task_storage_wait_begins(struct task_struct *task, e
 	wait_begins(task, start, kind);
 }
 
-static __always_inline bool task_storage_wait_ends(struct task_struct *task, u64 *delay_ns,
-						   u32 *kind)
+static __always_inline bool task_storage_wait_ends(struct task_struct *task, struct wait *wait)
 {
 	struct wait_start *start = bpf_task_storage_get(&task_storage_waits, task, NULL, 0);
 
 	if (!start || !start->ns)
 		return false;
-	*delay_ns = bpf_ktime_get_ns() - start->ns;
-	*kind = start->kind;
+	wait->delay_ns = bpf_ktime_get_ns() - start->ns;
+	wait->kind = start->kind;
+	wait->unseen = 0;
 	start->ns = 0;
 	return true;
 }
@@ -187,15 +215,16 @@ static __always_inline void hash_wait_begins(struct task_struct *task, enum wait
 		count_loss(LOSS_WAIT_TABLE_FULL);
 }
 
-static __always_inline bool hash_wait_ends(struct task_struct *task, u64 *delay_ns, u32 *kind)
+static __always_inline bool hash_wait_ends(struct task_struct *task, struct wait *wait)
 {
 	u32 pid = task->pid;
 	struct wait_start *start = bpf_map_lookup_elem(&hash_waits, &pid);
 
 	if (!start || !start->ns)
 		return false;
-	*delay_ns = bpf_ktime_get_ns() - start->ns;
-	*kind = start->kind;
+	wait->delay_ns = bpf_ktime_get_ns() - start->ns;
+	wait->kind = start->kind;
+	wait->unseen = 0;
 	/* Taken out, so that the table holds who waits and not who ever did. */
 	bpf_map_delete_elem(&hash_waits, &pid);
 	return true;

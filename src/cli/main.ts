@@ -80,7 +80,7 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 			action(tool, interval, count, values),
 		);
 	for (const option of [...tool.options(), ...commonOptions()]) command.addOption(option);
-	const width = Math.max(...tool.examples.map(([example]) => example.length));
+	const width = Math.max(0, ...tool.examples.map(([example]) => example.length));
 	const examples = tool.examples.map(
 		([example, effect]) => `  ${example.padEnd(width)}  ${effect}`,
 	);

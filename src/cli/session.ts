@@ -11,9 +11,10 @@ import { say } from './output.js';
 import { Results } from './results.js';
 import type { Stop } from './stop.js';
 
-/** How long run-time statistics are on, and how often. */
+/** How long run-time statistics are on; then the pauses between, which double up to the last. */
 const COST_SAMPLE_MS = 50;
-const COST_PERIOD_MS = 1000;
+const COST_FIRST_PAUSE_MS = 250;
+const COST_LAST_PAUSE_MS = 10_000;
 const DRAIN_PERIOD_MS = 1000;
 /** How often to look whether the processes chosen are still there: one system call. */
 const LOOK_PERIOD_MS = 200;
@@ -130,13 +131,16 @@ export class Session<L extends FilteredLayout, S> {
 				if (this.#filter.allEnded()) stop.request();
 			});
 		}
-		this.#sampleCost();
-		this.#every(COST_PERIOD_MS, () => this.#sampleCost());
+		this.#sampleCost(COST_FIRST_PAUSE_MS);
 	}
 
-	#sampleCost(): void {
+	#sampleCost(pause_ms: number): void {
 		this.#cost.begin();
-		setTimeout(() => this.#cost.end(), COST_SAMPLE_MS).unref();
+		this.#after(COST_SAMPLE_MS, () => {
+			this.#cost.end();
+			const next_ms = Math.min(2 * pause_ms, COST_LAST_PAUSE_MS);
+			this.#after(pause_ms, () => this.#sampleCost(next_ms));
+		});
 	}
 
 	async #report(): Promise<void> {
@@ -168,6 +172,15 @@ export class Session<L extends FilteredLayout, S> {
 
 	#note(text: string): void {
 		if (this.#run.common.verbose) say(`${this.#tool.name}: ${text}`);
+	}
+
+	#after(pause_ms: number, action: () => void): void {
+		const timer = setTimeout(() => {
+			this.#timers.delete(timer);
+			action();
+		}, pause_ms);
+		timer.unref();
+		this.#timers.add(timer);
 	}
 
 	#every(period_ms: number, action: () => void): void {

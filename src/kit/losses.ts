@@ -16,6 +16,8 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 		'waits not seen, because the table of waiting threads was full or out of memory: filter',
 	LOSS_WAIT_START_UNKNOWN:
 		'waits perhaps measured short, if the thread was moved between CPUs while it waited',
+	LOSS_WAITS_UNSEEN:
+		'waits not seen, because this kernel did not trace the switches that ended them',
 	LOSS_FILTER_FULL: 'processes not followed, because the filter was full: choose fewer',
 };
 

@@ -172,12 +172,12 @@ export function total(stdout: string): { count: number; sum: number } {
 }
 
 /**
- * What was lost, but for waits whose start is not known: some kernels (sandboxes) do not trace the
- * switches of threads they hide, and whoever follows such a thread on a CPU is counted there.
+ * What was lost, but for waits that the kernel kept from us: some (in sandboxes) do not trace the
+ * switches of threads they hide, nor the switch to whoever follows such a thread on a CPU.
  */
 export function lostEvents(report: JsonReport): Record<string, number> {
-	const { wait_start_unknown, ...rest } = report.lost;
-	assert.ok((wait_start_unknown ?? 0) < 100, `${wait_start_unknown} waits of unknown start`);
+	const { waits_unseen, ...rest } = report.lost;
+	assert.ok((waits_unseen ?? 0) < 100, `${waits_unseen} waits unseen`);
 	return rest;
 }
 
