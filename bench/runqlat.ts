@@ -23,15 +23,18 @@ const ratio = (a: readonly number[], b: readonly number[]) => (median(a) / media
 
 async function bpfTime(): Promise<void> {
 	const ours: number[] = [];
+	const grouped: number[] = [];
 	const theirs: number[] = [];
 	for (let i = 0; i < ROUNDS; i++) {
 		ours.push(await bpfPerSwitch_ns(OURS));
+		grouped.push(await bpfPerSwitch_ns([...OURS, '-L']));
 		theirs.push(await bpfPerSwitch_ns(THEIRS));
 	}
 	out(`BPF time per context switch, ns: median (least – most) of ${ROUNDS} interleaved runs`);
 	out(`  tstrace runqlat         ${spread(ours)}`);
 	out(`  libbpf-tools runqlat    ${spread(theirs)}`);
 	out(`  ratio                   ${ratio(ours, theirs)}`);
+	out(`  tstrace runqlat -L      ${spread(grouped)}`);
 }
 
 async function slowDown(): Promise<void> {

@@ -55,7 +55,7 @@ EXPORT_TYPE(struct group_bucket, group_bucket);
 /* User space sets the size before loading; 1 where nothing is grouped. */
 struct group_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 262144);
+	__uint(max_entries, 65536);
 	__type(key, struct group_key);
 	__type(value, struct group_bucket);
 };

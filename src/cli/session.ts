@@ -11,10 +11,14 @@ import { say } from './output.js';
 import { Results } from './results.js';
 import type { Stop } from './stop.js';
 
-/** How long run-time statistics are on; then the pauses between, which double up to the last. */
+/**
+ * How long run-time statistics are on; then the pauses between, each four times the one before.
+ * Switching them patches the running kernel, which stops all CPUs for a moment.
+ */
 const COST_SAMPLE_MS = 50;
-const COST_FIRST_PAUSE_MS = 250;
-const COST_LAST_PAUSE_MS = 10_000;
+const COST_FIRST_PAUSE_MS = 500;
+const COST_PAUSE_GROWTH = 4;
+const COST_LAST_PAUSE_MS = 30_000;
 const DRAIN_PERIOD_MS = 1000;
 /** How often to look whether the processes chosen are still there: one system call. */
 const LOOK_PERIOD_MS = 200;
@@ -138,7 +142,7 @@ export class Session<L extends FilteredLayout, S> {
 		this.#cost.begin();
 		this.#after(COST_SAMPLE_MS, () => {
 			this.#cost.end();
-			const next_ms = Math.min(2 * pause_ms, COST_LAST_PAUSE_MS);
+			const next_ms = Math.min(COST_PAUSE_GROWTH * pause_ms, COST_LAST_PAUSE_MS);
 			this.#after(pause_ms, () => this.#sampleCost(next_ms));
 		});
 	}

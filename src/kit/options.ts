@@ -85,7 +85,7 @@ export function topOption(shown: number): Option {
 
 /** The room that bpf/lib/groups.h has for groups; see there. */
 export function maxBucketsOption(): Option {
-	return new Option('--max-buckets <n>', 'room for N buckets of groups in the kernel, 100 B each')
-		.default(262_144)
+	return new Option('--max-buckets <n>', 'room for N buckets of groups, 300 B each')
+		.default(65_536)
 		.argParser((text) => inRange(text, 1, 1 << 26, 'a whole number from 1 to 67108864', true));
 }
