@@ -47,6 +47,31 @@ FILTER_SET(filter_tids, u32);
 FILTER_SET(filter_comms, struct comm_key);
 FILTER_SET(filter_cgroups, u64);
 
+/*
+ * The id of a cgroup's ancestor; level 0 is the root. On a kernel that lacks a field, libbpf makes
+ * the instruction that would read it invalid; the barriers keep the compiler from moving it out
+ * of the branch that the verifier finds to be dead.
+ */
+static __always_inline u64 ancestor_id(struct cgroup *cgroup, int level)
+{
+	u64 id = 0;
+
+	if (bpf_core_field_exists(cgroup->ancestor_ids)) {
+		barrier();
+		bpf_core_read(&id, sizeof(id), &cgroup->ancestor_ids[level]);
+		barrier();
+	} else {
+		struct cgroup___since_6_1 *newer = (void *)cgroup;
+		struct cgroup *ancestor = NULL;
+
+		barrier();
+		bpf_core_read(&ancestor, sizeof(ancestor), &newer->ancestors[level]);
+		id = BPF_CORE_READ(ancestor, kn, id);
+		barrier();
+	}
+	return id;
+}
+
 static __always_inline bool filter_has_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgroup = task->cgroups->dfl_cgrp;
@@ -55,17 +80,8 @@ static __always_inline bool filter_has_cgroup(struct task_struct *task)
 	/* From the root down to the task's own cgroup: a cgroup's filter covers what is below it.
 	 */
 	for (int i = 0; i < CGROUP_LEVELS && i <= level; i++) {
-		u64 id = 0;
+		u64 id = ancestor_id(cgroup, i);
 
-		if (bpf_core_field_exists(cgroup->ancestor_ids)) {
-			bpf_core_read(&id, sizeof(id), &cgroup->ancestor_ids[i]);
-		} else {
-			struct cgroup___since_6_1 *newer = (void *)cgroup;
-			struct cgroup *ancestor = NULL;
-
-			bpf_core_read(&ancestor, sizeof(ancestor), &newer->ancestors[i]);
-			id = BPF_CORE_READ(ancestor, kn, id);
-		}
 		if (bpf_map_lookup_elem(&filter_cgroups, &id))
 			return true;
 	}

@@ -13,10 +13,6 @@
 #include "kernel.h"
 #include "loss.h"
 
-#ifndef barrier
-#define barrier() asm volatile("" ::: "memory")
-#endif
-
 enum wait_kind {
 	WAIT_WAKEUP,	   /* it had slept, or is new */
 	WAIT_PREEMPTED,	   /* it was taken off the CPU while it could have gone on */

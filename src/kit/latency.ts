@@ -5,7 +5,8 @@ import type { Lost } from '../aggregate/report.js';
 import { type FieldLayout, readU64, type StructLayout } from '../loader/layout.js';
 import { type BpfMap, possibleCpus, u32Key } from '../loader/map.js';
 
-interface HistLayout extends StructLayout {
+/** `struct hist` of bpf/lib/histogram.h. */
+export interface HistLayout extends StructLayout {
 	readonly fields: Readonly<Record<'sum' | 'min_complement' | 'max' | 'buckets', FieldLayout>>;
 }
 
@@ -52,7 +53,8 @@ export interface KernelGroup {
 type GroupField = 'bucket' | 'kind' | 'tgid' | 'tid' | 'id' | 'comm';
 type BucketField = 'count' | 'sum' | 'min' | 'max' | 'named_jiffies' | 'comm';
 
-interface GroupLayouts {
+/** What bpf/lib/groups.h keeps. */
+export interface GroupLayouts {
 	readonly group_key: StructLayout & { fields: Readonly<Record<GroupField, FieldLayout>> };
 	readonly group_bucket: StructLayout & { fields: Readonly<Record<BucketField, FieldLayout>> };
 }

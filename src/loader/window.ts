@@ -1,7 +1,8 @@
 /** User space's side of bpf/lib/window.h: whose half is being written, and how to swap. */
 import { type BpfMap, u32Key } from './map.js';
 
-interface WindowedObject {
+/** An object that includes bpf/lib/window.h. */
+export interface WindowedObject {
 	setVariable(name: 'window', value: number): void;
 	map(name: 'barrier' | 'barrier_inner'): BpfMap;
 }

@@ -1,17 +1,17 @@
 /** runqlat: how long tasks that could run waited for a CPU. */
 import { Option } from 'commander';
-import type { Findings, Key, LatencyGroup, Lost } from '../aggregate/report.js';
+import type { Findings, Key } from '../aggregate/report.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { cgroupPaths } from '../kit/cgroup.js';
 import { UsageError } from '../kit/errors.js';
-import { Groups, type KernelGroup, readComm, takeHistogram } from '../kit/latency.js';
+import { type KernelGroup, readComm } from '../kit/latency.js';
 import { maxBucketsOption, topOption, usecOption } from '../kit/options.js';
+import { GroupReader, HistogramReader } from '../kit/readers.js';
 import { defineTool, type Plan, type Reader, type RowSink } from '../kit/tool.js';
 import { chooseWay, type Way } from '../kit/waits.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { RingBuffer } from '../loader/ringbuf.js';
-import { Window } from '../loader/window.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped, printable, type Style } from '../render/terminal.js';
 import { clockTime, inUnit, MICROSECONDS, MILLISECONDS } from '../render/units.js';
@@ -118,11 +118,10 @@ export const runqlat = defineTool<Layout, Settings>({
 	},
 
 	reader(object, settings) {
-		return settings.slower_usec > 0
-			? new SlowWaits(object)
-			: settings.groupBy === 'GROUP_BY_NOTHING'
-				? new WholeMachine(object, settings)
-				: new ByGroup(object, settings);
+		if (settings.slower_usec > 0) return new SlowWaits(object);
+		if (settings.groupBy !== 'GROUP_BY_NOTHING')
+			return new GroupReader(object, (groups) => keysOf(groups, settings));
+		return new HistogramReader(object, KINDS.length, settings.split ? KINDS : undefined);
 	},
 
 	text(settings) {
@@ -145,94 +144,39 @@ function groupByOf(values: Readonly<Record<string, unknown>>): GroupBy {
 	return BY[values.by as keyof typeof BY] ?? 'GROUP_BY_NOTHING';
 }
 
-function kindName(kind: number): string {
-	const name = Object.entries(layout.enums.wait_kind).find(([, value]) => value === kind)?.[0];
-	return (name ?? 'WAIT_UNKNOWN').replace(/^WAIT_/, '').toLowerCase();
+/** "wakeup", "preempted", …, by their number in the kernel. */
+const KINDS = Object.entries(layout.enums.wait_kind)
+	.filter(([name]) => name !== 'WAIT_KINDS')
+	.sort(([, a], [, b]) => a - b)
+	.map(([name]) => name.replace(/^WAIT_/, '').toLowerCase());
+
+/** Names groups by what they were grouped by, and by kind if kinds are apart. */
+function keysOf(groups: readonly KernelGroup[], { groupBy, split }: Settings): Key[] {
+	const paths =
+		groupBy === 'GROUP_BY_CGROUP'
+			? cgroupPaths(new Set(groups.map((group) => group.id)))
+			: new Map<number, string>();
+	return groups.map((group) => ({
+		...keyOf(group, groupBy, paths),
+		...(split ? { kind: KINDS[group.kind] ?? '' } : {}),
+	}));
 }
 
-/** One histogram, or one for each kind of wait. */
-class WholeMachine implements Reader {
-	readonly #window: Window;
-
-	constructor(
-		private readonly object: BpfObject<Layout>,
-		private readonly settings: Settings,
-	) {
-		this.#window = new Window(object);
-	}
-
-	async read(): Promise<Findings> {
-		const half = this.#window.swap();
-		const kinds = layout.enums.wait_kind.WAIT_KINDS;
-		const groups: LatencyGroup[] = [];
-		for (let kind = 0; kind < (this.settings.split ? kinds : 1); kind++) {
-			const histogram = takeHistogram(
-				this.object.map('hists'),
-				half * kinds + kind,
-				layout.structs.hist,
-			);
-			if (!this.settings.split) groups.push({ key: {}, histogram });
-			else if (histogram.count > 0) groups.push({ key: { kind: kindName(kind) }, histogram });
-		}
-		return { kind: 'latency', groups };
-	}
-}
-
-/** A histogram for each process, thread, cgroup, … */
-class ByGroup implements Reader {
-	readonly #window: Window;
-	readonly #groups = new Groups(layout.structs);
-
-	constructor(
-		private readonly object: BpfObject<Layout>,
-		private readonly settings: Settings,
-	) {
-		this.#window = new Window(object);
-	}
-
-	drain(): void {
-		const half = this.#window.swap();
-		this.#groups.drain(this.object.map(half === 0 ? 'groups_0' : 'groups_1'));
-	}
-
-	lost(): Lost {
-		return this.#groups.takeLost();
-	}
-
-	async read(): Promise<Findings> {
-		this.drain();
-		const groups = this.#groups.take();
-		const paths =
-			this.settings.groupBy === 'GROUP_BY_CGROUP'
-				? cgroupPaths(new Set(groups.map((group) => group.id)))
-				: new Map<number, string>();
-		return {
-			kind: 'latency',
-			groups: groups.map((group) => ({
-				key: {
-					...this.#key(group, paths),
-					...(this.settings.split ? { kind: kindName(group.kind) } : {}),
-				},
-				histogram: group.histogram,
-			})),
-		};
-	}
-
-	#key({ tgid, tid, id, comm }: KernelGroup, paths: ReadonlyMap<number, string>): Key {
-		switch (this.settings.groupBy) {
-			case 'GROUP_BY_PROCESS':
-				return { pid: tgid, comm };
-			case 'GROUP_BY_THREAD':
-				return { pid: tgid, tid, comm };
-			case 'GROUP_BY_PIDNS':
-				return { pidns: id };
-			case 'GROUP_BY_CGROUP':
-				return { cgroup: paths.get(id) ?? `(gone, id ${id})`, cgroup_id: id };
-			case 'GROUP_BY_CPU':
-				return { cpu: id };
-			default:
-				return { comm };
-		}
+function keyOf(group: KernelGroup, by: GroupBy, paths: ReadonlyMap<number, string>): Key {
+	const { tgid, tid, id, comm } = group;
+	switch (by) {
+		case 'GROUP_BY_PROCESS':
+			return { pid: tgid, comm };
+		case 'GROUP_BY_THREAD':
+			return { pid: tgid, tid, comm };
+		case 'GROUP_BY_PIDNS':
+			return { pidns: id };
+		case 'GROUP_BY_CGROUP':
+			return { cgroup: paths.get(id) ?? `(gone, id ${id})`, cgroup_id: id };
+		case 'GROUP_BY_CPU':
+			return { cpu: id };
+		default:
+			return { comm };
 	}
 }
 
@@ -281,7 +225,7 @@ function slowWait(record: DataView, epoch_ms: number): Key {
 		pid: u32(f.tgid),
 		tid: u32(f.tid),
 		comm: readComm(record, f.comm.offset),
-		kind: kindName(u32(f.kind)),
+		kind: KINDS[u32(f.kind)] ?? '',
 		delay_ns: readU64(record, f.delay_ns.offset),
 		prev_pid: u32(f.prev_tgid),
 		prev_tid: u32(f.prev_tid),

@@ -104,6 +104,10 @@ test('--cgroup: tasks in it and below; --by cgroup: by path', async () => {
 			[`/${name}/child`],
 		);
 	} finally {
+		// When the test fails, the hog in it still runs.
+		for (const pid of readFileSync(join(child, 'cgroup.procs'), 'utf8').trim().split('\n')) {
+			if (pid) writeFileSync(join(mount, 'cgroup.procs'), pid);
+		}
 		rmdirSync(child);
 		rmdirSync(join(mount, name));
 	}

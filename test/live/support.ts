@@ -4,11 +4,32 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
+import { afterEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { libbpf } from '../../src/loader/ffi.js';
 import { takeMessages } from '../../src/loader/messages.js';
 
 export const TSTRACE = resolve('bin/tstrace');
+
+/** What a test has started and not ended, because it failed half-way; it would keep us waiting. */
+const running = new Set<ChildProcess>();
+afterEach(() => {
+	for (const child of running) child.kill('SIGKILL');
+});
+
+function started(child: ChildProcess): ChildProcess {
+	running.add(child);
+	child.once('exit', () => running.delete(child));
+	return child;
+}
+
+/** Waits until it has ended and all it printed is read. */
+async function closed(child: ChildProcess): Promise<void> {
+	if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+	for (const stream of [child.stdout, child.stderr]) {
+		if (stream && !stream.closed) await once(stream, 'close');
+	}
+}
 
 export interface Finished {
 	readonly status: number | null;
@@ -53,7 +74,7 @@ export class Tracing {
 
 	/** Returns when everything is attached, which is what the banner says. */
 	static async start(args: readonly string[], env: Environment = {}): Promise<Tracing> {
-		const child = spawn(TSTRACE, args, { env: { ...process.env, ...env } });
+		const child = started(spawn(TSTRACE, args, { env: { ...process.env, ...env } }));
 		const tracing = new Tracing(child);
 		await until(() => tracing.#stderr.includes('Tracing ') || child.exitCode !== null);
 		if (child.exitCode !== null) throw new Error(`tstrace ended: ${tracing.#stderr}`);
@@ -70,9 +91,7 @@ export class Tracing {
 
 	async end(signal?: NodeJS.Signals): Promise<Finished> {
 		if (signal) this.signal(signal);
-		if (this.#child.exitCode === null && this.#child.signalCode === null) {
-			await once(this.#child, 'close');
-		}
+		await closed(this.#child);
 		return { status: this.#child.exitCode, stdout: this.#stdout, stderr: this.#stderr };
 	}
 }
@@ -86,9 +105,8 @@ export class Workload {
 	tid = 0;
 
 	private constructor(name: string, args: readonly string[]) {
-		this.#child = spawn(resolve('build/workloads', name), args, {
-			stdio: ['pipe', 'pipe', 'inherit'],
-		});
+		const file = resolve('build/workloads', name);
+		this.#child = started(spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] }));
 		this.#lines = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream });
 		this.#lines.on('line', (line) => this.#pending.push(line));
 	}
@@ -110,13 +128,9 @@ export class Workload {
 	/** Ends it. For a hog, returns the numbers it reports. */
 	async end(): Promise<number[]> {
 		this.#child.stdin?.end();
-		if (this.#child.exitCode === null) await once(this.#child, 'close');
+		await closed(this.#child);
 		const last = this.#pending.find((line) => line.startsWith('done'));
 		return last ? last.split(' ').slice(1).map(Number) : [];
-	}
-
-	kill(): void {
-		this.#child.kill('SIGKILL');
 	}
 
 	async #line(word: string): Promise<number[]> {

@@ -1,0 +1,87 @@
+/** Readers that any latency tool can use: of bpf/lib/histogram.h, and of bpf/lib/groups.h. */
+import type { Findings, Key, LatencyGroup, Lost } from '../aggregate/report.js';
+import type { BpfMap } from '../loader/map.js';
+import { Window, type WindowedObject } from '../loader/window.js';
+import {
+	type GroupLayouts,
+	Groups,
+	type HistLayout,
+	type KernelGroup,
+	takeHistogram,
+} from './latency.js';
+import type { Reader } from './tool.js';
+
+interface HistogramObject extends WindowedObject {
+	readonly layout: { readonly structs: { readonly hist: HistLayout } };
+	map(name: 'hists' | 'barrier' | 'barrier_inner'): BpfMap;
+}
+
+/**
+ * Reads `hists`, a per-CPU array with a histogram for each kind in each window. With `kinds`, one
+ * name for each, kinds are groups of their own; else there is one kind, and one group.
+ */
+export class HistogramReader implements Reader {
+	readonly #window: Window;
+
+	constructor(
+		private readonly object: HistogramObject,
+		private readonly kindsInMap = 1,
+		private readonly kinds?: readonly string[],
+	) {
+		this.#window = new Window(object);
+	}
+
+	async read(): Promise<Findings> {
+		const first = this.#window.swap() * this.kindsInMap;
+		if (!this.kinds)
+			return { kind: 'latency', groups: [{ key: {}, histogram: this.#take(first) }] };
+		const groups: LatencyGroup[] = [];
+		for (const [index, kind] of this.kinds.entries()) {
+			const histogram = this.#take(first + index);
+			if (histogram.count > 0) groups.push({ key: { kind }, histogram });
+		}
+		return { kind: 'latency', groups };
+	}
+
+	#take(index: number) {
+		return takeHistogram(this.object.map('hists'), index, this.object.layout.structs.hist);
+	}
+}
+
+interface GroupsObject extends WindowedObject {
+	readonly layout: { readonly structs: GroupLayouts };
+	map(name: 'groups_0' | 'groups_1' | 'barrier' | 'barrier_inner'): BpfMap;
+}
+
+/** Reads the groups of both windows; `name` turns what the kernel knows of groups into keys. */
+export class GroupReader implements Reader {
+	readonly #window: Window;
+	readonly #groups: Groups;
+
+	constructor(
+		private readonly object: GroupsObject,
+		private readonly name: (groups: readonly KernelGroup[]) => Key[],
+	) {
+		this.#window = new Window(object);
+		this.#groups = new Groups(object.layout.structs);
+	}
+
+	drain(): void {
+		const half = this.#window.swap();
+		this.#groups.drain(this.object.map(half === 0 ? 'groups_0' : 'groups_1'));
+	}
+
+	lost(): Lost {
+		return this.#groups.takeLost();
+	}
+
+	async read(): Promise<Findings> {
+		this.drain();
+		const groups = this.#groups.take();
+		const keys = this.name(groups);
+		return {
+			kind: 'latency',
+			groups: groups.map(({ histogram }, index) => ({ key: keys[index] ?? {}, histogram })),
+		};
+	}
+}
