@@ -84,6 +84,7 @@ static __always_inline bool filter_has_cgroup(struct task_struct *task)
 
 		if (bpf_map_lookup_elem(&filter_cgroups, &id))
 			return true;
+		barrier_var(level); /* as in pid_nr() */
 	}
 	return false;
 }

@@ -106,7 +106,8 @@ struct task_struct {
 	/* Until 5.13 `state`, since then (2f064a59a11f) `__state`; see task_state(). */
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
+	/* An int, in 7.x a u8: CO-RE narrows only what is unsigned. */
+	unsigned int on_cpu;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	int pid;

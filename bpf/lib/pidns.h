@@ -25,6 +25,8 @@ static __always_inline u32 pid_nr(struct pid *pid)
 			return 0;
 		if (BPF_CORE_READ(upid.ns, ns.inum) == pidns_inum)
 			return upid.nr;
+		/* Or clang counts down from `level` to 0, where older verifiers see no end. */
+		barrier_var(level);
 	}
 	return 0;
 }
