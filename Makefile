@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-unit test-live test-package check format bench clean help
+.PHONY: build demo test tests test-unit test-live test-package check format bench clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 LIVE := find build/test/test/live -name '*.test.js' | sort
@@ -20,13 +20,14 @@ demo: build ## put a small load on this machine, and show its run queue latency 
 
 test: test-unit test-live ## all tests; the live ones load real BPF programs and need root
 
-test-unit: build
+tests: build
 	@node scripts/build-tests.mjs
+
+test-unit: tests
 	@$(NODE_TEST) $$($(UNIT))
 
-test-live: build
+test-live: tests
 	@scripts/setup.sh test
-	@node scripts/build-tests.mjs
 	@$(NODE_TEST) --test-concurrency=1 $$($(LIVE))
 
 test-package: build ## pack, install into an empty folder, run
@@ -42,9 +43,8 @@ format: node_modules/.installed ## put everything into the house's format
 	@node_modules/.bin/biome check --write .
 	@$$(command -v clang-format-19 || command -v clang-format) -i $(C_FILES)
 
-bench: build ## measure against the peers, side by side (installs them)
+bench: tests ## measure against the peers, side by side (installs them)
 	@scripts/setup.sh bench
-	@node scripts/build-tests.mjs
 	@node build/test/bench/runqlat.js
 
 clean: ## remove everything that was built or installed here

@@ -1,5 +1,5 @@
 /** runqlat against libbpf-tools' runqlat, in interleaved runs: see docs/tools/runqlat.md. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
 	benchPipe,
@@ -67,7 +67,12 @@ async function start(): Promise<void> {
 
 /** Time on CPU in ns: /proc/PID/task/TID/schedstat, of all threads. */
 function onCpu_ns(pid: number): number {
-	return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]);
+	let time_ns = 0;
+	for (const tid of readdirSync(`/proc/${pid}/task`)) {
+		const schedstat = readFileSync(`/proc/${pid}/task/${tid}/schedstat`, 'utf8');
+		time_ns += Number(schedstat.split(' ')[0]);
+	}
+	return time_ns;
 }
 
 async function waiting(): Promise<void> {

@@ -42,7 +42,10 @@ struct group_bucket {
 	u64 sum;
 	u64 min;
 	u64 max;
-	/* The name of the task that was counted here last, and when: names change with exec. */
+	/*
+	 * The name of the task that was counted here last, and when: names change with exec. Of
+	 * two within a jiffy (4 ms) user space may take the older.
+	 */
 	u64 named_jiffies;
 	char comm[TASK_COMM_LEN];
 };

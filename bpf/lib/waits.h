@@ -27,10 +27,11 @@ EXPORT_TYPE(enum wait_kind, wait_kind);
  * sched_info.last_queued is when the task joined *this* run queue. A task that waits on one CPU
  * and is then moved to another (just what happens to long waits) starts anew there; what it had
  * waited before is in run_delay. So we remember run_delay as of the task's last turn. A table
- * indexed by thread number does it in a nanosecond where task storage takes 25; the entry is used
+ * by thread number does it in a nanosecond or two where task storage takes 25; the entry is used
  * only if it is the task's own (pid) and of its last turn (pcount).
  */
-#define TURNS (1 << 16)
+#define TURN_SETS (1 << 15)
+#define TURN_WAYS 2
 
 struct turn {
 	u32 pid;
@@ -40,7 +41,7 @@ struct turn {
 	u32 seeded_waiting;
 };
 
-struct turn turns[TURNS] SEC(".bss.turns");
+struct turn turns[TURN_SETS * TURN_WAYS] SEC(".bss.turns");
 
 /* Set when the turns of tasks that were there before tracing began are all known. */
 bool turns_seeded;
@@ -53,12 +54,37 @@ struct wait {
 	u32 unseen;
 };
 
+/* The entry for a thread: its own, or else one to take; two threads of a set get along. */
+static __always_inline struct turn *turn_of(u32 pid)
+{
+	struct turn *set = &turns[pid % TURN_SETS * TURN_WAYS];
+
+	if (set[0].pid != pid && (set[1].pid == pid || !set[1].pid))
+		return &set[1];
+	return set;
+}
+
+/*
+ * `task` gets this CPU and was not queued by the books: it was preempted half-way to sleep, and is
+ * not counted by the kernel either; only its number of preemptions has changed.
+ */
+static __always_inline void sched_info_no_wait(struct task_struct *task)
+{
+	struct turn *turn;
+
+	if (!task->pid)
+		return;
+	turn = turn_of(task->pid);
+	if (turn->pid == (u32)task->pid)
+		turn->nivcsw = task->nivcsw;
+}
+
 /* The wait of the queued `task`, which the scheduler is about to give this CPU. */
 static __always_inline void sched_info_wait(struct task_struct *task, struct wait *wait)
 {
 	u64 run_delay = task->sched_info.run_delay;
 	u32 pcount = task->sched_info.pcount, pid = task->pid, nivcsw = task->nivcsw;
-	struct turn *turn = &turns[pid % TURNS];
+	struct turn *turn = turn_of(pid);
 	/* kernel/sched/stats.h, sched_info_arrive: rq_clock(rq) - last_queued, in a moment. */
 	u64 here = task->se.cfs_rq->rq->clock - task->sched_info.last_queued;
 	u64 before = 0;
@@ -68,6 +94,10 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	wait->unseen = 0;
 	if (turn->pid == pid && turn->pcount == pcount) {
 		before = run_delay - turn->run_delay;
+		/* Two CPUs have written the entry at once; better a part of the wait than nonsense.
+		 */
+		if ((s64)before < 0)
+			before = 0;
 		if (turn->seeded_waiting)
 			wait->kind = WAIT_SINCE_BEFORE;
 		else
@@ -103,8 +133,8 @@ static __always_inline void count_wait_losses(struct wait *wait)
 
 /*
  * Run once, as soon as switch programs are attached: the last turns of tasks that exist already.
- * pcount is read first and written last: should the task have a turn meanwhile, what is left in
- * the table is either that turn, or one whose pcount does not match and which is not used.
+ * A task that has a turn meanwhile has an entry of its own, or loses it again at the end; its next
+ * wait is then one of unknown start.
  */
 SEC("iter/task")
 int seed_turns(struct bpf_iter__task *ctx)
@@ -118,7 +148,7 @@ int seed_turns(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	pid = task->pid;
-	turn = &turns[pid % TURNS];
+	turn = turn_of(pid);
 	if (turn->pid == pid)
 		return 0;
 	pcount = task->sched_info.pcount;
@@ -127,8 +157,10 @@ int seed_turns(struct bpf_iter__task *ctx)
 	turn->nivcsw = task->nivcsw;
 	turn->seeded_waiting = task->sched_info.last_queued != 0;
 	turn->pid = pid;
-	barrier();
 	turn->pcount = pcount;
+	barrier();
+	if (task->sched_info.pcount != pcount)
+		turn->pid = 0;
 	return 0;
 }
 
@@ -139,13 +171,16 @@ struct wait_start {
 
 /*
  * sched_wakeup also fires for a task that is on its CPU still (it is not waiting), and for one
- * that was preempted half-way to sleep (it waits already, and goes on waiting).
+ * that was preempted half-way to sleep (it waits already, and goes on waiting). Any other wait
+ * that is still open has ended unseen.
  */
 static __always_inline void wait_begins(struct task_struct *task, struct wait_start *start,
 					enum wait_kind kind)
 {
-	if (kind == WAIT_WAKEUP && (task->on_cpu || start->ns))
+	if (kind == WAIT_WAKEUP && (task->on_cpu || (start->ns && start->kind == WAIT_PREEMPTED)))
 		return;
+	if (start->ns)
+		count_loss(LOSS_WAITS_UNSEEN);
 	start->kind = kind;
 	start->ns = bpf_ktime_get_ns();
 }

@@ -25,6 +25,9 @@ export class Command {
 		});
 		if (this.#child.pid === undefined) throw new TstraceError('cannot start /bin/sh');
 		this.pid = this.#child.pid;
+		process.on('exit', this.terminate);
+		// What goes wrong shows in its exit; without a listener it would end this process.
+		this.#child.on('error', () => undefined);
 		// The end of the pipe goes when COMMAND does, or is killed before it begins.
 		(this.#child.stdio[3] as Writable).on('error', () => this.#child.kill());
 		this.ended = new Promise((resolve) => {
@@ -45,11 +48,21 @@ export class Command {
 		(this.#child.stdio[3] as Writable).end('go\n');
 	}
 
-	/** Ends COMMAND when it still runs; we started it, so we do not leave it behind. */
-	terminate(): void {
+	/**
+	 * Hands a signal on that we were ended with. Ctrl-C at a terminal reaches COMMAND without us;
+	 * a second one might mean something else to it.
+	 */
+	handOn(signal: NodeJS.Signals): void {
+		if (this.#status !== undefined || (signal === 'SIGINT' && process.stdin.isTTY)) return;
+		this.#child.kill(signal);
+	}
+
+	/** Ends COMMAND if it still runs; we started it, so we do not leave it behind. */
+	readonly terminate = (): void => {
+		process.off('exit', this.terminate);
 		if (this.#status === undefined) this.#child.kill('SIGTERM');
 		this.#child.unref();
-	}
+	};
 }
 
 /** What the shell would find; asked before, so that the error is ours and comes before tracing. */
@@ -59,7 +72,11 @@ function requireExecutable(name: string): void {
 		: (process.env.PATH ?? '/usr/bin:/bin').split(':').map((folder) => join(folder || '.', name));
 	let refused: string | undefined;
 	for (const candidate of candidates) {
-		if (!statSync(candidate, { throwIfNoEntry: false })?.isFile()) continue;
+		const stat = statSync(candidate, { throwIfNoEntry: false });
+		if (stat?.isDirectory() && name.includes('/')) {
+			throw new TstraceError(`cannot execute ${name}: it is a folder; name a file in it`);
+		}
+		if (!stat?.isFile()) continue;
 		try {
 			accessSync(candidate, constants.X_OK);
 			return;

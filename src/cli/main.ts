@@ -1,6 +1,6 @@
 /** The command line: commander, wired from what the tools declare; errors and exit statuses. */
 import { readFileSync } from 'node:fs';
-import { Command as Cli, CommanderError } from 'commander';
+import { Argument, Command as Cli, CommanderError } from 'commander';
 import { tools } from '../generated/tools.js';
 import { UsageError } from '../kit/errors.js';
 import type { FilteredLayout } from '../kit/filter.js';
@@ -9,8 +9,9 @@ import type { Tool } from '../kit/tool.js';
 import { TstraceError } from '../loader/errors.js';
 import { takeMessages } from '../loader/messages.js';
 import { printable } from '../render/terminal.js';
+import { completionScript, SHELLS, type Shell } from './completion.js';
 import { commonOptions, commonSettings } from './options.js';
-import { say } from './output.js';
+import { Output, say } from './output.js';
 import { run } from './run.js';
 
 const EXIT_FAILED = 1;
@@ -35,8 +36,7 @@ export async function main(args: readonly string[]): Promise<number> {
 		});
 	});
 	try {
-		if (own[0] === 'complete') await complete(cli, args);
-		else if (own.length === 0) say(cli.helpInformation().trimEnd());
+		if (own.length === 0) say(cli.helpInformation().trimEnd());
 		else await cli.parseAsync([...own], { from: 'user' });
 		return status;
 	} catch (error) {
@@ -65,6 +65,15 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 	for (const [, load] of named.length > 0 ? named : Object.entries(tools)) {
 		addTool(cli, (await load()) as unknown as AnyTool, action);
 	}
+	const shell = new Argument('<shell>', 'the shell that is to read it').choices(SHELLS);
+	cli
+		.command('completion')
+		.summary('print a completion script for bash, zsh or fish')
+		.description('Prints a completion script: source <(tstrace completion bash)')
+		.addArgument(shell)
+		.action(async (name: Shell) => {
+			await Output.stdout().write(completionScript(name, cli.commands));
+		});
 	return cli;
 }
 
@@ -87,19 +96,13 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 	command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
 }
 
-/** `tstrace complete SHELL` prints a script; `tstrace complete -- WORDS` is what it calls. */
-async function complete(cli: Cli, args: readonly string[]): Promise<void> {
-	const { default: tab } = await import('@bomb.sh/tab/commander');
-	tab(cli);
-	await cli.parseAsync([...args], { from: 'user' });
-}
-
 /** One line that says what, why and what to do; with -v the cause as well. */
 function explain(error: unknown, args: readonly string[]): number {
-	const tool = args[0] !== undefined && args[0] in tools ? ` ${args[0]}` : '';
+	const tool = args[0] !== undefined && Object.hasOwn(tools, args[0]) ? ` ${args[0]}` : '';
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return 0; // --help and --version end this way
-		say(printable(`tstrace${tool}: ${oneLine(error.message)}; see tstrace${tool} --help`));
+		const what = error.code === 'commander.help' ? 'there is no such tool' : oneLine(error.message);
+		say(printable(`tstrace${tool}: ${what}; see tstrace${tool} --help`));
 		return EXIT_USAGE;
 	}
 	if (error instanceof UsageError) {
@@ -116,7 +119,7 @@ function explain(error: unknown, args: readonly string[]): number {
 function sayCause(error: unknown): void {
 	const detail = error instanceof TstraceError ? error.detail : takeMessages();
 	if (detail) say(printableLines(detail.trimEnd()));
-	if (error instanceof Error && error.stack) say(error.stack);
+	if (error instanceof Error && error.stack) say(printableLines(error.stack));
 }
 
 function printableLines(text: string): string {

@@ -2,7 +2,7 @@
 import { Option } from 'commander';
 import { UsageError } from '../kit/errors.js';
 import type { Filter } from '../kit/filter.js';
-import { parseComms, parseCpus, parseList, parsePids } from '../kit/options.js';
+import { parseComms, parseCpus, parsePaths, parsePids } from '../kit/options.js';
 
 export type Format = 'text' | 'json';
 
@@ -23,13 +23,13 @@ export function commonOptions(): Option[] {
 		new Option('-p, --pid <pids>', 'only these processes (repeat, or 1,2,3)').argParser(parsePids),
 		new Option('-t, --tid <tids>', 'only these threads').argParser(parsePids),
 		new Option('--comm <names>', 'only threads of these names').argParser(parseComms),
-		new Option('--cgroup <path>', 'only tasks in this cgroup (v2) and below').argParser(parseList),
+		new Option('--cgroup <path>', 'only tasks in this cgroup (v2) and below').argParser(parsePaths),
 		new Option('--cpu <list>', 'only on these CPUs, such as 0,2-3').argParser(parseCpus),
 		new Option('-u, --user-threads', 'only threads of user processes').conflicts('kernelThreads'),
 		new Option('-k, --kernel-threads', 'only kernel threads'),
 		new Option('--follow', 'with -p, -t or COMMAND: children too'),
 		new Option('--format <format>', 'text or json').choices(['text', 'json']).default('text'),
-		new Option('--json', 'the same as --format json').implies({ format: 'json' }),
+		new Option('--json', 'the same as --format json'),
 		new Option('--hdr <file>', 'also write an HdrHistogram log'),
 		new Option('-T, --timestamps', 'print the time above each interval'),
 		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
@@ -61,7 +61,7 @@ export function commonSettings(
 		throw new UsageError('--follow needs somebody to follow: add -p PID, or -- COMMAND');
 	return {
 		filter,
-		format: values.format as Format,
+		format: values.json ? 'json' : (values.format as Format),
 		output: values.output as string | undefined,
 		hdr: values.hdr as string | undefined,
 		timestamps: values.timestamps === true,

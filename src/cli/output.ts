@@ -1,5 +1,7 @@
-/** Where results and messages go. Written at once and in full; nothing waits in this process. */
-import { closeSync, openSync, writeSync } from 'node:fs';
+/** Where results and messages go. */
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import { TstraceError } from '../loader/errors.js';
 
 /** The reader of our output has gone away; nobody is left to be told. */
@@ -8,87 +10,98 @@ export class ClosedPipe extends Error {}
 const STDOUT = 1;
 const STDERR = 2;
 const RETRY_MS = 5;
+const { O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 
 /** An open file, or standard output. */
 export class Output {
 	readonly #fd: number;
 	readonly #name: string;
+	#pending: Promise<void> = Promise.resolve();
 
 	private constructor(fd: number, name: string) {
 		this.#fd = fd;
 		this.#name = name;
 	}
 
+	/**
+	 * Standard output. A pipe gets an open file description of our own that does not block: ours
+	 * can be waited for while signals are heeded, and COMMAND, which shares the other, is spared.
+	 */
 	static stdout(): Output {
-		return new Output(STDOUT, 'standard output');
+		const name = 'standard output';
+		if (!fstatSync(STDOUT).isFIFO()) return new Output(STDOUT, name);
+		return new Output(openSync(`/proc/self/fd/${STDOUT}`, O_WRONLY | O_NONBLOCK), name);
 	}
 
-	/** Creates or empties the file. Throws TstraceError when that is not allowed. */
+	/** Opens or creates the file, and leaves it as it is. Throws TstraceError if that is refused. */
 	static file(path: string): Output {
 		try {
-			return new Output(openSync(path, 'w'), path);
+			return new Output(openSync(path, O_WRONLY | O_CREAT, 0o666), path);
 		} catch (error) {
-			const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-			throw new TstraceError(`cannot write to ${path}: ${explain(reason)}`, String(error));
+			throw cannotWrite(path, error);
 		}
 	}
 
-	get isStdout(): boolean {
-		return this.#fd === STDOUT;
+	get isTerminal(): boolean {
+		return isatty(this.#fd);
 	}
 
-	/** Throws ClosedPipe when the reader is gone, TstraceError when the disk is full and the like. */
-	write(text: string): void {
-		try {
-			writeFully(this.#fd, text);
-		} catch (error) {
-			const code = (error as NodeJS.ErrnoException).code ?? String(error);
-			if (code === 'EPIPE') throw new ClosedPipe();
-			throw new TstraceError(`cannot write to ${this.#name}: ${explain(code)}`, String(error));
-		}
+	/** Empties a file: when there is going to be something to write, and not before. */
+	truncate(): void {
+		if (fstatSync(this.#fd).isFile() && this.#fd !== STDOUT) ftruncateSync(this.#fd);
+	}
+
+	/**
+	 * Writes after all that was written before; resolves when nothing of it waits in this process.
+	 * Throws ClosedPipe when the reader is gone, TstraceError when the disk is full and the like.
+	 */
+	write(text: string): Promise<void> {
+		const written = this.#pending.then(() => this.#writeNow(text));
+		// The error is the writer's, who awaits it; whoever comes next tries for himself.
+		this.#pending = written.catch(() => undefined);
+		return written;
 	}
 
 	close(): void {
-		if (!this.isStdout) closeSync(this.#fd);
+		if (this.#fd !== STDOUT) closeSync(this.#fd);
 	}
-}
 
-/** One line or more on stderr; a closed stderr is nobody's loss. */
-export function say(text: string): void {
-	try {
-		writeFully(STDERR, `${text}\n`);
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-	}
-}
-
-function writeFully(fd: number, text: string): void {
-	const bytes = Buffer.from(text);
-	for (let done = 0; done < bytes.length; ) {
-		try {
-			done += writeSync(fd, bytes, done);
-		} catch (error) {
-			// Another process may have made the terminal or pipe we share non-blocking.
-			if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+	async #writeNow(text: string): Promise<void> {
+		const bytes = Buffer.from(text);
+		for (let done = 0; done < bytes.length; ) {
+			try {
+				done += writeSync(this.#fd, bytes, done);
+			} catch (error) {
+				const { code } = error as NodeJS.ErrnoException;
+				if (code === 'EPIPE') throw new ClosedPipe();
+				if (code !== 'EAGAIN') throw cannotWrite(this.#name, error);
+				await sleep(RETRY_MS);
+			}
 		}
 	}
 }
 
-function explain(code: string): string {
-	switch (code) {
-		case 'ENOSPC':
-			return 'the disk is full; free some space, or choose another place with -o';
-		case 'EACCES':
-		case 'EPERM':
-			return 'permission denied; choose another file';
-		case 'ENOENT':
-			return 'its folder does not exist; create it first';
-		case 'EISDIR':
-			return 'it is a folder; name a file';
-		case 'EROFS':
-			return 'the file system is read-only; choose another place';
-		default:
-			return code;
+/** One line or more on stderr. Where nobody reads it or it does not fit, it is let go. */
+export function say(text: string): void {
+	try {
+		writeSync(STDERR, `${text}\n`);
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (!['EPIPE', 'EAGAIN', 'EIO', 'ENOSPC'].includes(code ?? '')) throw error;
 	}
 }
+
+function cannotWrite(name: string, error: unknown): TstraceError {
+	const code = (error as NodeJS.ErrnoException).code ?? String(error);
+	const advice = ADVICE[code] ?? code;
+	return new TstraceError(`cannot write to ${name}: ${advice}`, String(error));
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+	ENOSPC: 'the disk is full; free some space, or choose another place with -o',
+	EACCES: 'permission denied; choose another file',
+	EPERM: 'permission denied; choose another file',
+	ENOENT: 'its folder does not exist; create it first',
+	EISDIR: 'it is a folder; name a file',
+	EROFS: 'the file system is read-only; choose another place',
+};

@@ -23,12 +23,14 @@ export class Results {
 	constructor(common: CommonSettings, text: TextView) {
 		this.#common = common;
 		this.#text = text;
-		this.#output = common.output === undefined ? Output.stdout() : Output.file(common.output);
-		this.#style = styleFor(this.#output.isStdout ? process.stdout : {});
+		const { output } = common;
+		this.#output = output === undefined || output === '-' ? Output.stdout() : Output.file(output);
+		// Asking process.stdout of a pipe would make it non-blocking, for COMMAND too.
+		this.#style = styleFor(this.#output.isTerminal ? process.stdout : {});
 		if (common.hdr !== undefined) {
 			const output = Output.file(common.hdr);
 			this.#hdrOutput = output;
-			this.#hdr = new HdrLog((text) => output.write(text));
+			this.#hdr = new HdrLog();
 		}
 	}
 
@@ -37,14 +39,21 @@ export class Results {
 		return this.#common.format === 'text';
 	}
 
+	/** Tracing has begun: there is going to be a result. */
+	begin(): void {
+		this.#output.truncate();
+		this.#hdrOutput?.truncate();
+	}
+
 	/** Rows as they come. */
-	rows(rows: readonly Key[]): void {
+	async rows(rows: readonly Key[]): Promise<void> {
+		let text = '';
 		if (!this.#headerPrinted && this.#text.header) {
-			this.#output.write(paint(this.#style, 'bold', this.#text.header));
+			text += `${paint(this.#style, 'bold', this.#text.header)}\n`;
 		}
 		this.#headerPrinted = true;
-		const lines = rows.map((row) => this.#text.row?.(row, this.#style) ?? '');
-		if (lines.length > 0) this.#output.write(lines.join(''));
+		for (const row of rows) text += this.#text.row?.(row, this.#style) ?? '';
+		await this.#output.write(text);
 	}
 
 	/** One interval. */
@@ -52,12 +61,12 @@ export class Results {
 		const { findings } = report;
 		if (findings.kind === 'latency') await this.#logHdr(report, findings.groups);
 		if (this.#common.format === 'json') {
-			this.#output.write(await renderJson(report));
+			await this.#output.write(await renderJson(report));
 		} else if (findings.kind === 'rows') {
-			this.rows(findings.rows);
+			await this.rows(findings.rows);
 		} else {
 			const time = this.#common.timestamps ? `\n${clockTime(new Date())}` : '';
-			this.#output.write(time + (await this.#text.report(findings, this.#style)));
+			await this.#output.write(time + (await this.#text.report(findings, this.#style)));
 		}
 		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
 	}
@@ -67,8 +76,8 @@ export class Results {
 		if (this.#common.quiet || !cost) return;
 		const each_ns = cost.bpf_runs === 0 ? 0 : cost.bpf_ns / cost.bpf_runs;
 		say(
-			`cost: about ${grouped(cost.bpf_runs)} program runs of ${humanTime(each_ns)}, ` +
-				`${cost.cpu_pct.toFixed(2)} % of one CPU`,
+			`cost: ${cost.cpu_pct.toFixed(2)} % of one CPU ` +
+				`(sampled: about ${grouped(cost.bpf_runs)} program runs of ${humanTime(each_ns)})`,
 		);
 	}
 
@@ -80,7 +89,8 @@ export class Results {
 	async #logHdr(report: Report, groups: readonly LatencyGroup[]): Promise<void> {
 		for (const { key, histogram } of groups) {
 			const { start, duration_ns } = report;
-			await this.#hdr?.add({ start, duration_ns, tag: hdrTag(key), histogram });
+			const text = await this.#hdr?.add({ start, duration_ns, tag: hdrTag(key), histogram });
+			await this.#hdrOutput?.write(text ?? '');
 		}
 	}
 }

@@ -29,6 +29,10 @@ export async function run<L extends FilteredLayout, S>(
 		if (options.command.length > 0) command = new Command(options.command);
 		session = new Session(tool, settings, { ...options, command });
 		await session.trace(stop);
+		session.close();
+		// COMMAND may outlive the last interval: it goes on untraced. A signal is handed on to it.
+		stop.onSignal((signal) => command?.handOn(signal));
+		await command?.ended;
 	} catch (error) {
 		if (!(error instanceof ClosedPipe)) throw error;
 	} finally {

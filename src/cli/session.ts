@@ -73,13 +73,14 @@ export class Session<L extends FilteredLayout, S> {
 			const programs = attach.map((name) => this.#object.program(name));
 			this.#cost = this.#held(new CostMeter(programs));
 			this.#losses = new Losses(this.#object, () => this.#cost.missed());
+			this.#results.begin();
+			this.#begun_ns = process.hrtime.bigint();
+			this.#since = { date: new Date(), ns: this.#begun_ns };
+			if (!common.quiet) say(this.#banner(tool.subject(settings)));
 		} catch (error) {
 			this.close();
 			throw error;
 		}
-		this.#begun_ns = process.hrtime.bigint();
-		this.#since = { date: new Date(), ns: this.#begun_ns };
-		if (!common.quiet) say(this.#banner(tool.subject(settings)));
 	}
 
 	/** Traces until it is time to stop, and prints what was found. */
@@ -93,10 +94,7 @@ export class Session<L extends FilteredLayout, S> {
 		for (let done = 1; ; done++) {
 			await stop.wait(period_s);
 			const last = stop.requested || done === count;
-			if (last) {
-				this.#cost.end();
-				this.#object.detach();
-			}
+			if (last) this.#detach();
 			await this.#report();
 			if (last) break;
 		}
@@ -109,6 +107,14 @@ export class Session<L extends FilteredLayout, S> {
 		for (const timer of this.#timers) clearInterval(timer);
 		for (const resource of this.#resources.reverse()) resource.close?.();
 		this.#resources.length = 0;
+	}
+
+	/** Ends the tracing; what was counted can still be read, and no more comes. */
+	#detach(): void {
+		for (const timer of this.#timers) clearInterval(timer);
+		this.#cost.end();
+		this.#object.detach();
+		this.#object.waitForPrograms();
 	}
 
 	/** From now on `close` releases it. */
@@ -127,24 +133,31 @@ export class Session<L extends FilteredLayout, S> {
 	#startTimers(stop: Stop): void {
 		const reader = this.#reader;
 		if (reader.stream && this.#results.streams) {
-			reader.stream((rows) => this.#results.rows(rows));
+			reader.stream((rows) => stop.guard(() => this.#results.rows(rows))());
+		} else if (reader.drain) {
+			this.#every(
+				DRAIN_PERIOD_MS,
+				stop.guard(() => reader.drain?.()),
+			);
 		}
-		if (reader.drain) this.#every(DRAIN_PERIOD_MS, () => reader.drain?.());
 		if (this.#filter.canEnd) {
-			this.#every(LOOK_PERIOD_MS, () => {
+			const look = () => {
 				if (this.#filter.allEnded()) stop.request();
-			});
+			};
+			this.#every(LOOK_PERIOD_MS, stop.guard(look));
 		}
-		this.#sampleCost(COST_FIRST_PAUSE_MS);
+		this.#sampleCost(stop, COST_FIRST_PAUSE_MS);
 	}
 
-	#sampleCost(pause_ms: number): void {
+	#sampleCost(stop: Stop, pause_ms: number): void {
 		this.#cost.begin();
-		this.#after(COST_SAMPLE_MS, () => {
+		const next_ms = Math.min(COST_PAUSE_GROWTH * pause_ms, COST_LAST_PAUSE_MS);
+		const again = stop.guard(() => this.#sampleCost(stop, next_ms));
+		const end = stop.guard(() => {
 			this.#cost.end();
-			const next_ms = Math.min(COST_PAUSE_GROWTH * pause_ms, COST_LAST_PAUSE_MS);
-			this.#after(pause_ms, () => this.#sampleCost(next_ms));
+			this.#after(pause_ms, again);
 		});
+		this.#after(COST_SAMPLE_MS, end);
 	}
 
 	async #report(): Promise<void> {
@@ -178,17 +191,17 @@ export class Session<L extends FilteredLayout, S> {
 		if (this.#run.common.verbose) say(`${this.#tool.name}: ${text}`);
 	}
 
-	#after(pause_ms: number, action: () => void): void {
+	#after(pause_ms: number, action: () => Promise<void>): void {
 		const timer = setTimeout(() => {
 			this.#timers.delete(timer);
-			action();
+			void action();
 		}, pause_ms);
 		timer.unref();
 		this.#timers.add(timer);
 	}
 
-	#every(period_ms: number, action: () => void): void {
-		const timer = setInterval(action, period_ms);
+	#every(period_ms: number, action: () => Promise<void>): void {
+		const timer = setInterval(() => void action(), period_ms);
 		timer.unref();
 		this.#timers.add(timer);
 	}

@@ -6,15 +6,18 @@ const EXIT_SECOND_SIGNAL = 130;
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export class Stop {
-	/** Whether the person at the terminal asked for it. */
-	interrupted = false;
+	/** The signal by which somebody asked for it. */
+	signal: NodeJS.Signals | undefined;
 	#requested = false;
+	#callback: ((signal: NodeJS.Signals) => void) | undefined;
+	#failure: { readonly error: unknown } | undefined;
 	#wake: (() => void) | undefined;
 	#deadline_ms: number | undefined;
-	readonly #onSignal = () => {
+	readonly #onSignal = (signal: NodeJS.Signals) => {
 		// Exiting runs the handlers that release what the kernel holds for us.
-		if (this.interrupted) process.exit(EXIT_SECOND_SIGNAL);
-		this.interrupted = true;
+		if (this.signal) process.exit(EXIT_SECOND_SIGNAL);
+		this.signal = signal;
+		this.#callback?.(signal);
 		this.request();
 	};
 
@@ -32,21 +35,46 @@ export class Stop {
 		this.#wake?.();
 	}
 
+	/** Calls back with the first signal, be it still to come or here already. */
+	onSignal(callback: (signal: NodeJS.Signals) => void): void {
+		if (this.signal) callback(this.signal);
+		else this.#callback = callback;
+	}
+
+	/** Something that runs besides the run loop has failed: `wait` throws its error. */
+	fail(error: unknown): void {
+		this.#failure ??= { error };
+		this.request();
+	}
+
+	/** The same action, for a timer or an event: where it fails, the run does. */
+	guard(action: () => void | Promise<void>): () => Promise<void> {
+		return async () => {
+			try {
+				await action();
+			} catch (error) {
+				this.fail(error);
+			}
+		};
+	}
+
 	/**
 	 * Waits for a stop, or for the end of the next period. Periods follow each other without drift;
-	 * one that is over already, because printing took so long, is left out.
+	 * one that is over already, because printing took so long, is left out. Throws what `fail` got.
 	 */
 	async wait(period_s: number | undefined): Promise<void> {
 		const deadline_ms = this.#nextDeadline(period_s);
 		while (!this.#requested) {
 			const rest_ms = deadline_ms - performance.now();
-			if (rest_ms <= 0) return;
+			if (rest_ms <= 0) break;
 			await this.#sleep(Math.min(Math.ceil(rest_ms), LONGEST_TIMEOUT_MS));
 		}
+		if (this.#failure) throw this.#failure.error;
 	}
 
-	/** Leaves the signals to their defaults again. */
+	/** Leaves the signals to their defaults again, and ends whatever still waits. */
 	close(): void {
+		this.request();
 		for (const signal of SIGNALS) process.off(signal, this.#onSignal);
 	}
 

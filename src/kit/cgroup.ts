@@ -12,7 +12,9 @@ const MAX_FOLDERS = 100_000;
 /** Where cgroup2 is mounted; undefined where it is not. */
 export function cgroupMount(): string | undefined {
 	const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-	return mounts.map((line) => line.split(' ')).find((fields) => fields[2] === 'cgroup2')?.[1];
+	const found = mounts.map((line) => line.split(' ')).find((fields) => fields[2] === 'cgroup2');
+	// man 5 fstab: spaces and the like are written in octal.
+	return found?.[1]?.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8)));
 }
 
 /** The id of a cgroup. Throws TstraceError when the path is no cgroup2 folder. */
@@ -41,7 +43,7 @@ export function cgroupPaths(ids: ReadonlySet<number>): Map<number, string> {
 		const stat = statSync(folder, { throwIfNoEntry: false });
 		if (!stat) continue;
 		if (ids.has(stat.ino)) found.set(stat.ino, path);
-		queue.push(...subfolders(folder).map((name) => join(path, name)));
+		for (const name of subfolders(folder)) queue.push(join(path, name));
 	}
 	return found;
 }

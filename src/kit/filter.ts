@@ -1,5 +1,5 @@
 /** Which tasks are traced: user space's side of bpf/lib/filter.h. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { TstraceError } from '../loader/errors.js';
 import { ownPidNamespace } from '../loader/kernel.js';
 import type { ObjectLayout } from '../loader/layout.js';
@@ -56,6 +56,8 @@ export class FilterSets {
 	/** COMMAND's process, which is held until tracing has begun. */
 	readonly #command: number | undefined;
 
+	#cgroupIds: bigint[] = [];
+
 	constructor(object: BpfObject<FilteredLayout>, filter: Filter, command: number | undefined) {
 		this.#object = object;
 		this.#filter = filter;
@@ -65,7 +67,9 @@ export class FilterSets {
 	/** Before loading: sets the constants, and returns the programs that keep the sets right. */
 	configure(): string[] {
 		const { pids, tids, comms, cgroups, cpus, follow } = this.#filter;
-		for (const id of [...pids, ...tids]) requireTask(id);
+		for (const pid of pids) requireProcess(pid);
+		for (const tid of tids) requireTask(tid);
+		this.#cgroupIds = cgroups.map(cgroupId);
 		const byTgid = pids.length > 0 || this.#command !== undefined;
 		const byTid = tids.length > 0;
 		this.#object.setConstants({
@@ -102,13 +106,13 @@ export class FilterSets {
 
 	/** After loading, before attaching: fills the sets. */
 	fill(): void {
-		const { pids, tids, comms, cgroups } = this.#filter;
+		const { pids, tids, comms } = this.#filter;
 		for (const pid of pids) this.#set('filter_tgids').update(u32Key(pid), YES);
 		for (const tid of tids) this.#set('filter_tids').update(u32Key(tid), YES);
 		for (const comm of comms) this.#set('filter_comms').update(commKey(comm), YES);
-		for (const path of cgroups) {
+		for (const id of this.#cgroupIds) {
 			const key = new Uint8Array(8);
-			new DataView(key.buffer).setBigUint64(0, cgroupId(path), true);
+			new DataView(key.buffer).setBigUint64(0, id, true);
 			this.#set('filter_cgroups').update(key, YES);
 		}
 	}
@@ -116,10 +120,10 @@ export class FilterSets {
 	/** After attaching: takes out who ended before the kernel could tell us. */
 	dropEnded(): void {
 		for (const pid of this.#filter.pids) {
-			if (!taskExists(pid)) this.#set('filter_tgids').delete(u32Key(pid));
+			if (!processLives(pid)) this.#set('filter_tgids').delete(u32Key(pid));
 		}
 		for (const tid of this.#filter.tids) {
-			if (!taskExists(tid)) this.#set('filter_tids').delete(u32Key(tid));
+			if (!taskLives(`/proc/${tid}`)) this.#set('filter_tids').delete(u32Key(tid));
 		}
 	}
 
@@ -132,8 +136,8 @@ export class FilterSets {
 	allEnded(): boolean {
 		const { pids, tids } = this.#filter;
 		return (
-			(pids.length > 0 && this.#set('filter_tgids').countKeys() === 0) ||
-			(tids.length > 0 && this.#set('filter_tids').countKeys() === 0)
+			(pids.length > 0 && this.#set('filter_tgids').isEmpty()) ||
+			(tids.length > 0 && this.#set('filter_tids').isEmpty())
 		);
 	}
 
@@ -142,16 +146,45 @@ export class FilterSets {
 	}
 }
 
-function taskExists(id: number): boolean {
-	// A thread's folder can be opened, though /proc does not list it.
-	return existsSync(`/proc/${id}`);
+/** A file of /proc; undefined when the task it is about has gone. */
+function readProc(path: string): string | undefined {
+	try {
+		return readFileSync(path, 'utf8');
+	} catch {
+		return undefined;
+	}
+}
+
+/** Whether a thread, by its folder, is there and not a zombie: man 5 proc_pid_stat, state. */
+function taskLives(folder: string): boolean {
+	const stat = readProc(`${folder}/stat`);
+	const state = stat?.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3);
+	return state !== undefined && state !== 'Z' && state !== 'X';
+}
+
+/** Whether any thread of a process lives; its first one may be a zombie before the others. */
+function processLives(pid: number): boolean {
+	const folder = `/proc/${pid}/task`;
+	if (!existsSync(folder)) return false;
+	return readdirSync(folder).some((tid) => taskLives(`${folder}/${tid}`));
 }
 
 function requireTask(id: number): void {
-	if (taskExists(id)) return;
+	// A thread's folder can be opened, though /proc does not list it.
+	if (taskLives(`/proc/${id}`)) return;
 	throw new TstraceError(
 		`there is no process or thread ${id}: it has ended, or lives in another PID namespace`,
 	);
+}
+
+function requireProcess(pid: number): void {
+	const tgid = Number(/^Tgid:\s*(\d+)$/m.exec(readProc(`/proc/${pid}/status`) ?? '')?.[1]);
+	if (tgid && tgid !== pid) {
+		throw new TstraceError(
+			`${pid} is a thread of process ${tgid}: give -t ${pid} for it alone, or -p ${tgid} for all`,
+		);
+	}
+	if (!processLives(pid)) requireTask(pid);
 }
 
 function commKey(comm: string): Uint8Array {

@@ -3,29 +3,25 @@ import type { Lost } from '../aggregate/report.js';
 import { loss } from '../generated/common.js';
 import { readU64 } from '../loader/layout.js';
 import { type BpfMap, possibleCpus, u32Key } from '../loader/map.js';
+import { grouped } from '../render/terminal.js';
 
 type Cause = Exclude<keyof typeof loss, 'LOSS_CAUSES'>;
 
-/** Each cause in words: what, why, what to do. */
+/** Each cause in words: what, why, what to do. With a count and the name it fits a line. */
 const EXPLANATIONS: Readonly<Record<Cause, string>> = {
-	LOSS_GROUPS_FULL:
-		'not counted, because the table of groups was full: group more coarsely, or filter',
-	LOSS_EVENTS_RING_FULL:
-		'events not shown, because they came faster than they were read: raise the threshold, or filter',
-	LOSS_WAIT_TABLE_FULL:
-		'waits not seen, because the table of waiting threads was full or out of memory: filter',
-	LOSS_WAIT_START_UNKNOWN:
-		'waits perhaps measured short, if the thread was moved between CPUs while it waited',
-	LOSS_WAITS_UNSEEN:
-		'waits not seen, because this kernel did not trace the switches that ended them',
-	LOSS_FILTER_FULL: 'processes not followed, because the filter was full: choose fewer',
+	LOSS_GROUPS_FULL: 'waits: too many groups; --max-buckets, or filter',
+	LOSS_EVENTS_RING_FULL: 'events: too many at once; raise the threshold',
+	LOSS_WAIT_TABLE_FULL: 'waits: no room to time them; filter',
+	LOSS_WAIT_START_UNKNOWN: 'starts of waits, if moved between CPUs',
+	LOSS_WAITS_UNSEEN: 'waits: this kernel did not trace their end',
+	LOSS_FILTER_FULL: 'processes to follow: too many; filter',
 };
 
 /** Causes that are not counted by a program. */
 const LOST_HERE = {
-	programs_missed: 'program runs skipped by the kernel, because they were nested',
-	groups_merged:
-		'counted as (others), because there were too many groups: give an interval, or filter',
+	programs_missed: 'program runs: nested in another run',
+	events_dropped: 'events: too many; shorten the interval',
+	groups_merged: 'waits, to group (others): too many groups; filter',
 } as const;
 
 /** Reads the loss counters, which only ever grow, by difference. */
@@ -67,7 +63,7 @@ export class Losses {
 export function explainLost(lost: Lost): string[] {
 	const kernel = Object.entries(EXPLANATIONS).map(([cause, words]) => [jsonName(cause), words]);
 	const words: Record<string, string> = { ...LOST_HERE, ...Object.fromEntries(kernel) };
-	return Object.entries(lost).map(([name, count]) => `${count} ${words[name]} (${name})`);
+	return Object.entries(lost).map(([name, count]) => `${grouped(count)} ${words[name]} (${name})`);
 }
 
 function jsonName(cause: string): string {

@@ -7,7 +7,7 @@ const MAX_SECONDS = 365 * 86_400;
 const MIN_SECONDS = 0.01;
 /** include/linux/threads.h, PID_MAX_LIMIT */
 const MAX_PID = 4_194_304;
-const MAX_CPUS = 8192;
+const MAX_CPU = 8191;
 
 function number(text: string): number {
 	return /^[+-]?(\d+\.?\d*|\.\d+)(e\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
@@ -27,7 +27,8 @@ export function parseSeconds(text: string): number {
 }
 
 export function parseCount(text: string): number {
-	return inRange(text, 1, 1e9, 'a whole number from 1 to 1000000000', true);
+	const what = 'a whole number from 1 to 1000000000 (a COMMAND comes after --)';
+	return inRange(text, 1, 1e9, what, true);
 }
 
 /** For an option that may be given several times and takes comma lists. */
@@ -49,7 +50,8 @@ export function parseComms(text: string, before: readonly string[] = []): string
 	return [...before, ...names];
 }
 
-export function parseList(text: string, before: readonly string[] = []): string[] {
+export function parsePaths(text: string, before: readonly string[] = []): string[] {
+	if (text === '') throw new InvalidArgumentError('give a path');
 	return [...before, text];
 }
 
@@ -61,8 +63,8 @@ export function parseCpus(text: string, before: readonly number[] = []): number[
 	const cpus = [...before];
 	for (const part of text.split(',')) {
 		const [from = '', to = from, more] = part.split('-');
-		const low = inRange(from, 0, Math.min(last, MAX_CPUS), what, true);
-		const high = inRange(to, low, Math.min(last, MAX_CPUS), what, true);
+		const low = inRange(from, 0, Math.min(last, MAX_CPU), what, true);
+		const high = inRange(to, low, Math.min(last, MAX_CPU), what, true);
 		if (more !== undefined) throw new InvalidArgumentError(`give ${what}`);
 		for (let cpu = low; cpu <= high; cpu++) cpus.push(cpu);
 	}

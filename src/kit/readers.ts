@@ -13,7 +13,7 @@ import type { Reader } from './tool.js';
 
 interface HistogramObject extends WindowedObject {
 	readonly layout: { readonly structs: { readonly hist: HistLayout } };
-	map(name: 'hists' | 'barrier' | 'barrier_inner'): BpfMap;
+	map(name: 'hists'): BpfMap;
 }
 
 /**
@@ -50,7 +50,7 @@ export class HistogramReader implements Reader {
 
 interface GroupsObject extends WindowedObject {
 	readonly layout: { readonly structs: GroupLayouts };
-	map(name: 'groups_0' | 'groups_1' | 'barrier' | 'barrier_inner'): BpfMap;
+	map(name: 'groups_0' | 'groups_1'): BpfMap;
 }
 
 /** Reads the groups of both windows; `name` turns what the kernel knows of groups into keys. */

@@ -22,13 +22,13 @@ export interface Plan<L extends ObjectLayout> {
 }
 
 /** Rows to show as they come, in the order they happened. */
-export type RowSink = (rows: readonly Key[]) => void;
+export type RowSink = (rows: readonly Key[]) => Promise<void>;
 
 /** Reads what the programs have counted. */
 export interface Reader {
 	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */
 	drain?(): void;
-	/** Begins to hand over rows as they come. */
+	/** Begins to hand over rows as they come; the sink never throws. */
 	stream?(sink: RowSink): void;
 	/** What happened since the last call. */
 	read(): Promise<Findings>;

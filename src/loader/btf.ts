@@ -121,11 +121,6 @@ export class Btf {
 		return id !== undefined && this.#hasMember(id, field, 0);
 	}
 
-	/** Whether the kernel has a function or type of this name. */
-	hasFunction(name: string): boolean {
-		return this.#find(name, KIND.func) !== undefined;
-	}
-
 	/** The values of the enum of this name, by name. */
 	enumValues(name: string): Record<string, number> | undefined {
 		const id = this.#find(name, KIND.enum);

@@ -80,8 +80,6 @@ function declare() {
 		}
 	};
 	return {
-		libbpf_major_version: c('uint32_t libbpf_major_version()') as () => number,
-		libbpf_version_string: c('const char *libbpf_version_string()') as () => string,
 		libbpf_set_print: c('void *libbpf_set_print(LibbpfPrint *print)') as (
 			print: Pointer,
 		) => Pointer,

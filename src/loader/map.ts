@@ -56,14 +56,13 @@ export class BpfMap {
 		return new DataView(viewMemory(pointer, size[0]));
 	}
 
-	/** The value of a key; undefined when it has none. */
-	lookup(key: Uint8Array): DataView | undefined {
-		return this.#lookup(key, new Uint8Array(this.valueSize));
-	}
-
-	/** The value of a key on each possible CPU, `perCpuStride` bytes apart. */
+	/** The value of a key on each possible CPU, `perCpuStride` bytes apart; undefined if none. */
 	lookupPerCpu(key: Uint8Array): DataView | undefined {
-		return this.#lookup(key, new Uint8Array(this.perCpuStride * possibleCpus()));
+		const value = new Uint8Array(this.perCpuStride * possibleCpus());
+		const result = libbpf().bpf_map_lookup_elem(this.fd, key, value);
+		if (result === ENOENT) return undefined;
+		this.#check(result, 'read');
+		return new DataView(value.buffer);
 	}
 
 	/** The kernel rounds each CPU's value up to 8 bytes. */
@@ -90,16 +89,13 @@ export class BpfMap {
 		return true;
 	}
 
-	/** The number of keys; for small maps, since each key is a system call. */
-	countKeys(): number {
-		let key: Uint8Array | null = null;
-		for (let count = 0; ; count++) {
-			const next = new Uint8Array(this.keySize);
-			const result: number = libbpf().bpf_map_get_next_key(this.fd, key, next);
-			if (result === ENOENT || count > this.maxEntries) return count;
-			this.#check(result, 'read');
-			key = next;
-		}
+	/** Whether there is no key in it. */
+	isEmpty(): boolean {
+		const first = new Uint8Array(this.keySize);
+		const result = libbpf().bpf_map_get_next_key(this.fd, null, first);
+		if (result === ENOENT) return true;
+		this.#check(result, 'read');
+		return false;
 	}
 
 	/**
@@ -133,13 +129,6 @@ export class BpfMap {
 			if (result === ENOENT) return;
 			position = next;
 		}
-	}
-
-	#lookup(key: Uint8Array, value: Uint8Array): DataView | undefined {
-		const result = libbpf().bpf_map_lookup_elem(this.fd, key, value);
-		if (result === ENOENT) return undefined;
-		this.#check(result, 'read');
-		return new DataView(value.buffer);
 	}
 
 	#check(result: number, action: string): void {

@@ -3,7 +3,7 @@ import { closeSync, existsSync, readSync } from 'node:fs';
 import { TstraceError } from './errors.js';
 import { errnoName, libbpf, type Pointer } from './ffi.js';
 import type { ObjectLayout } from './layout.js';
-import { BpfMap } from './map.js';
+import { BpfMap, u32Key } from './map.js';
 import { Mapping, PROT } from './memory.js';
 import { captureMessages, takeMessages } from './messages.js';
 import { BpfProgram } from './program.js';
@@ -126,7 +126,15 @@ export class BpfObject<L extends ObjectLayout> {
 		}
 	}
 
-	/** Detaches all programs; maps can still be read. Returns when no program runs any more. */
+	/**
+	 * Returns when every program run that had begun has ended: after an RCU grace period, some
+	 * 10 ms, by way of bpf/lib/window.h.
+	 */
+	waitForPrograms(): void {
+		this.#map('barrier').update(u32Key(0), u32Key(this.#map('barrier_inner').fd));
+	}
+
+	/** Detaches all programs. A run that had begun may still go on; see waitForPrograms. */
 	detach(): void {
 		for (const link of this.#links) libbpf().bpf_link__destroy(link);
 		this.#links = [];

@@ -39,9 +39,17 @@ export class RingBuffer {
 		this.#headers = new Int32Array(this.#data);
 	}
 
-	/** Calls `onReadable` when there are records; they must then be taken with `read`. */
-	watch(fd: number, onReadable: () => void): void {
-		this.#poll = koffi.node.poll(fd, { readable: true }, onReadable);
+	/**
+	 * Calls `onReadable` when there are records, which it takes with `read`; and not again before
+	 * it has settled.
+	 */
+	watch(fd: number, onReadable: () => Promise<void>): void {
+		const readable = { readable: true };
+		const wake = () => {
+			this.#poll?.stop();
+			void onReadable().finally(() => this.#poll?.start(readable, wake));
+		};
+		this.#poll = koffi.node.poll(fd, readable, wake);
 	}
 
 	/**
@@ -51,8 +59,9 @@ export class RingBuffer {
 	read(each: (record: DataView) => void): number {
 		let count = 0;
 		let position = Atomics.load(this.#consumed, 0);
-		// As long as the producer is ahead: what comes meanwhile raises no second event.
-		while (position < Atomics.load(this.#produced, 0)) {
+		// What is there now. Were it what comes meanwhile too, a storm would never let us go.
+		const end = Atomics.load(this.#produced, 0);
+		while (position < end) {
 			const at = this.#dataAt + (Number(position & 0xffff_ffffn) & this.#mask);
 			const header = Atomics.load(this.#headers, at / 4);
 			if (header & BUSY) break;
@@ -70,6 +79,7 @@ export class RingBuffer {
 	/** Stops watching and unmaps the memory. */
 	close(): void {
 		this.#poll?.close();
+		this.#poll = undefined;
 		this.#consumer.unmap();
 		this.#producer.unmap();
 	}

@@ -1,10 +1,9 @@
 /** User space's side of bpf/lib/window.h: whose half is being written, and how to swap. */
-import { type BpfMap, u32Key } from './map.js';
 
 /** An object that includes bpf/lib/window.h. */
 export interface WindowedObject {
 	setVariable(name: 'window', value: number): void;
-	map(name: 'barrier' | 'barrier_inner'): BpfMap;
+	waitForPrograms(): void;
 }
 
 export class Window {
@@ -20,7 +19,7 @@ export class Window {
 		const done = this.#current as 0 | 1;
 		this.#current = 1 - done;
 		this.object.setVariable('window', this.#current);
-		this.object.map('barrier').update(u32Key(0), u32Key(this.object.map('barrier_inner').fd));
+		this.object.waitForPrograms();
 		return done;
 	}
 }

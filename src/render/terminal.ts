@@ -6,7 +6,7 @@ export function printable(text: string): string {
 	// C0, DEL, C1, and the marks that reorder or hide text (Unicode TR 36).
 	return text.replace(
 		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is for
-		/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
+		/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
 		(character) => {
 			const code = character.charCodeAt(0);
 			return code < 256
@@ -25,16 +25,13 @@ export interface Style {
 /** Colour on terminals only, and never with NO_COLOR set (no-color.org); 80 columns at most. */
 export function styleFor(stream: { isTTY?: boolean; columns?: number }): Style {
 	const terminal = stream.isTTY === true;
-	const width = Math.max(40, Math.min(80, terminal ? (stream.columns ?? 80) : 80));
+	// A terminal of unknown size says 0.
+	const width = Math.max(50, Math.min(80, (terminal && stream.columns) || 80));
 	return { colour: terminal && !process.env.NO_COLOR && process.env.TERM !== 'dumb', width };
 }
 
 /** Draws text in a colour of node's util.styleText, or leaves it as it is. */
-export function paint(
-	style: Style,
-	colour: 'bold' | 'dim' | 'cyan' | 'yellow',
-	text: string,
-): string {
+export function paint(style: Style, colour: 'bold' | 'cyan', text: string): string {
 	return style.colour ? styleText(colour, text) : text;
 }
 

@@ -1,6 +1,6 @@
 /** runqlat: how long tasks that could run waited for a CPU. */
 import { Option } from 'commander';
-import type { Findings, Key } from '../aggregate/report.js';
+import type { Findings, Key, Lost } from '../aggregate/report.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { cgroupPaths } from '../kit/cgroup.js';
 import { UsageError } from '../kit/errors.js';
@@ -35,6 +35,8 @@ interface Settings {
 /** 72 bytes and a header for each event: room for 50,000 that come at once. */
 const RING_BYTES = 4 << 20;
 const MINIMAL_RING_BYTES = 4096;
+/** Events kept for one JSON object. */
+const MAX_ROWS = 100_000;
 
 const PROGRAMS: Readonly<Record<Way, ReadonlyArray<Layout['programs'][number]>>> = {
 	sched_info: ['switch_sched_info'],
@@ -184,21 +186,29 @@ function keyOf(group: KernelGroup, by: GroupBy, paths: ReadonlyMap<number, strin
 class SlowWaits implements Reader {
 	readonly #ring: RingBuffer;
 	#rows: Key[] = [];
+	#dropped = 0;
 
 	constructor(private readonly object: BpfObject<Layout>) {
 		this.#ring = new RingBuffer(object.map('slow_waits'));
 	}
 
 	stream(sink: RowSink): void {
-		this.#ring.watch(this.object.map('slow_waits').fd, () => {
-			this.#take();
-			sink(this.#rows);
+		this.#ring.watch(this.object.map('slow_waits').fd, async () => {
+			this.drain();
+			const rows = this.#rows;
 			this.#rows = [];
+			await sink(rows);
 		});
 	}
 
+	lost(): Lost {
+		const dropped = this.#dropped;
+		this.#dropped = 0;
+		return dropped > 0 ? { events_dropped: dropped } : {};
+	}
+
 	async read(): Promise<Findings> {
-		this.#take();
+		this.drain();
 		const rows = this.#rows;
 		this.#rows = [];
 		return { kind: 'rows', rows };
@@ -208,10 +218,13 @@ class SlowWaits implements Reader {
 		this.#ring.close();
 	}
 
-	#take(): void {
+	drain(): void {
 		// Wall-clock time of CLOCK_MONOTONIC's zero, so that a stepped clock shows as such.
 		const epoch_ms = Date.now() - Number(process.hrtime.bigint()) / 1e6;
-		this.#ring.read((record) => this.#rows.push(slowWait(record, epoch_ms)));
+		this.#ring.read((record) => {
+			if (this.#rows.length < MAX_ROWS) this.#rows.push(slowWait(record, epoch_ms));
+			else this.#dropped++;
+		});
 	}
 }
 
@@ -234,7 +247,7 @@ function slowWait(record: DataView, epoch_ms: number): Key {
 }
 
 const SLOW_HEADER =
-	'TIME         CPU COMM             TID       WAIT(us) PREV COMM        PREV TID\n';
+	'TIME         CPU COMM             TID       WAIT(us) PREV COMM        PREV TID';
 
 function slowRow(row: Key, _style: Style): string {
 	const columns = [

@@ -1,6 +1,15 @@
 /** The command line on a live machine: filters, groups, COMMAND, formats, completion. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmdirSync,
+	rmSync,
+	writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -10,10 +19,12 @@ import {
 	type JsonReport,
 	reportsOf,
 	runToEnd,
+	schedstat,
 	Tracing,
 	TSTRACE,
 	total,
 	tstrace,
+	until,
 	Workload,
 } from './support.js';
 
@@ -164,7 +175,7 @@ test('COMMAND: traced from its first instruction, its status handed on', () => {
 test("COMMAND: what is counted is the kernel's own count, children with --follow", () => {
 	// A shell's own waits since it was executed; the children are sleeps.
 	const script =
-		'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done; cut -d" " -f3 < /proc/$$/schedstat >&2';
+		'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done; read -r _ _ n < /proc/$$/schedstat; echo $n >&2';
 	const alone = tstrace(['runqlat', '-L', '--json', '--', 'sh', '-c', script]);
 	const kernelCount = Number(/^(\d+)$/m.exec(alone.stderr)?.[1]);
 	const [report] = reportsOf(alone.stdout);
@@ -173,15 +184,55 @@ test("COMMAND: what is counted is the kernel's own count, children with --follow
 	// Before it was executed, the process waited for being held: a few times.
 	assert.ok(count <= kernelCount && count >= kernelCount - 6, `${count} of ${kernelCount}`);
 	const followed = tstrace(['runqlat', '-P', '--follow', '--json', '--', 'sh', '-c', script]);
-	const sleeps = reportsOf(followed.stdout)[0]?.groups.filter((g) => g.key.comm !== 'sh') ?? [];
-	assert.equal(sleeps.length, 10);
+	assert.equal(reportsOf(followed.stdout)[0]?.groups.length, 1 + 10);
+});
+
+test('COMMAND goes on when the last interval is over, and its status counts', () => {
+	const { status, stdout } = tstrace([
+		...['runqlat', '--json', '0.1', '1', '--'],
+		...['sh', '-c', 'sleep 0.5; echo still here; exit 5'],
+	]);
+	assert.equal(status, 5);
+	assert.match(stdout, /^\{.*\n.*still here\n$/s);
+});
+
+test("COMMAND's output through a pipe is as without tstrace", () => {
+	const script = `set -o pipefail; ${TSTRACE} runqlat -q -- seq 1 300000 | (sleep 0.5; wc -l)`;
+	const { status, stdout, stderr } = runToEnd('bash', ['-c', script]);
+	assert.equal(status, 0, stderr);
+	assert.ok(Number(stdout) > 300_000, stdout);
+	assert.doesNotMatch(stderr, /write error/);
+});
+
+test('-p of a thread, or of a process that has ended and is not reaped', async () => {
+	const node = process.pid;
+	const tid = readdirSync(`/proc/${node}/task`).find((each) => each !== `${node}`);
+	const thread = tstrace(['runqlat', '-p', `${tid}`, '0.1', '1']);
+	assert.equal(thread.status, 1);
+	assert.match(thread.stderr, new RegExp(`${tid} is a thread of process ${node}: give -t ${tid}`));
+	const script = `sleep 0 & pid=$!; exec ${TSTRACE} runqlat -p $pid`;
+	const zombie = runToEnd('sh', ['-c', `${script.replace('exec', 'sleep 0.2;')}; exit $?`]);
+	assert.equal(zombie.status, 1, zombie.stderr);
+});
+
+test('a storm of events does not keep it from ending, nor memory from being bounded', async () => {
+	const workload = await Workload.start('churn', '100000000');
+	const tracing = await Tracing.start(['runqlat', '--slower', '1', '-p', `${workload.pid}`]);
+	workload.begin();
+	await until(() => tracing.stdout.length > 100_000);
+	const { status } = await tracing.end('SIGINT');
+	assert.equal(status, 0);
 });
 
 test('a process that ends while it is traced: the result, and status 0', async () => {
+	const other = await Workload.start('hog', '0');
 	const workload = await Workload.start('hog', '0');
 	const tracing = await Tracing.start(['runqlat', '-p', `${workload.pid}`, '--json']);
+	const { waits } = schedstat(workload.pid);
+	await until(() => schedstat(workload.pid).waits > waits + 5);
 	await workload.end();
 	const { status, stdout } = await tracing.end();
+	await other.end();
 	assert.equal(status, 0);
 	assert.equal(reportsOf(stdout).length, 1);
 	assert.ok(total(stdout).count > 0);
@@ -191,7 +242,10 @@ test('text goes to stdout, all else to stderr; -q leaves only the result; -v say
 	const plain = tstrace(['runqlat', '0.2', '1']);
 	assert.match(plain.stdout, /^\n {5}usecs {15}: count {4}distribution\n/);
 	assert.match(plain.stderr, /^Tracing run queue latency\.\.\.\n/);
-	assert.match(plain.stderr, /cost: about [\d,]+ program runs of .*, \d+\.\d\d % of one CPU/);
+	assert.match(
+		plain.stderr,
+		/^cost: \d+\.\d\d % of one CPU \(sampled: about [\d,]+ program runs of .*\)$/m,
+	);
 	const quiet = tstrace(['runqlat', '-q', '0.2', '1']).stderr;
 	assert.doesNotMatch(quiet, /Tracing|cost/);
 	const verbose = tstrace(['runqlat', '-v', '0.2', '1'], { TSTRACE_FORCE: 'hash' }).stderr;
@@ -250,7 +304,7 @@ test('completion: scripts that the shells take, and answers to what they ask', (
 	try {
 		for (const shell of ['bash', 'zsh', 'fish']) {
 			const script = join(folder, shell);
-			const { status, stdout } = tstrace(['complete', shell]);
+			const { status, stdout } = tstrace(['completion', shell]);
 			assert.equal(status, 0);
 			assert.match(stdout, /tstrace/);
 			writeFileSync(script, stdout);
@@ -260,7 +314,19 @@ test('completion: scripts that the shells take, and answers to what they ask', (
 	} finally {
 		rmSync(folder, { recursive: true });
 	}
-	assert.match(tstrace(['complete', '--', 'run']).stdout, /^runqlat\t/m);
-	assert.match(tstrace(['complete', '--', 'runqlat', '--sl']).stdout, /^--slower\t/m);
-	assert.match(tstrace(['complete', '--', 'runqlat', '--by', '']).stdout, /^cgroup/m);
+	const ask = (words: string) =>
+		`source <(${TSTRACE} completion bash); COMP_WORDS=(${words}); ` +
+		`COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _tstrace; echo "\${COMPREPLY[*]}"`;
+	const bash = (words: string) => runToEnd('bash', ['-c', ask(words)]).stdout.trim();
+	assert.equal(bash('tstrace runq'), 'runqlat');
+	assert.equal(bash('tstrace runqlat --sl'), '--slower');
+	assert.equal(bash('tstrace runqlat --by c'), 'cgroup cpu comm');
+	assert.match(bash('tstrace runqlat -o /etc/passw'), /\/etc\/passwd( |$)/);
+	assert.equal(bash('tstrace runqlat -- unshar'), 'unshare');
+	// What was typed is never executed.
+	const witness = join(tmpdir(), `tstrace-executed-${process.pid}`);
+	bash(`tstrace runqlat -o '$(touch ${witness})' ''`);
+	assert.equal(existsSync(witness), false);
+	const fish = `${TSTRACE} completion fish | source; complete -C 'tstrace runqlat --sl'`;
+	assert.match(runToEnd('fish', ['-c', fish]).stdout, /^--slower\t/);
 });

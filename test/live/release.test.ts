@@ -1,7 +1,10 @@
 /** Nothing stays behind: no program, map, link, descriptor or process, whatever way a run ends. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { runqlat } from '../../src/generated/runqlat.js';
 import { BpfObject } from '../../src/loader/object.js';
@@ -40,15 +43,15 @@ test('while an object is open the kernel does hold it', async () => {
 	await untilReleased(before);
 });
 
-/** Run-time statistics are on machine-wide as long as anybody holds their descriptor. */
-function statisticsDescriptors(pid: number): number {
-	return readdirSync(`/proc/${pid}/fd`).filter((fd) => {
+/** Run-time statistics are on, machine-wide, as long as anybody holds such a descriptor. */
+function holdsStatistics(pid: number): boolean {
+	return readdirSync(`/proc/${pid}/fd`).some((fd) => {
 		try {
-			return readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8').includes('bpf-stats');
+			return readlinkSync(`/proc/${pid}/fd/${fd}`) === 'anon_inode:bpf-stats';
 		} catch {
 			return false; // closed between the two
 		}
-	}).length;
+	});
 }
 
 for (const [name, args] of [
@@ -90,6 +93,17 @@ test('a run that fails half-way leaves nothing', async () => {
 });
 
 test('a COMMAND that is held ends when tstrace is killed before it lets go', async () => {
+	const script = `import { Command } from '${resolve('build/test/src/cli/command.js')}';
+		console.log(new Command(['sleep', '1000']).pid); setInterval(() => {}, 1000);`;
+	const holder = spawn(process.execPath, ['--input-type=module', '-e', script]);
+	const [line] = await once(holder.stdout, 'data');
+	const pid = Number(line);
+	assert.ok(existsSync(`/proc/${pid}`));
+	holder.kill('SIGKILL');
+	await until(() => !existsSync(`/proc/${pid}`));
+});
+
+test('a COMMAND that runs ends with tstrace, when that is told to end', async () => {
 	const before = kernelObjects();
 	const tracing = await Tracing.start(['runqlat', '--', 'sleep', '1000']);
 	const [child] = readFileSync(`/proc/${tracing.pid}/task/${tracing.pid}/children`, 'utf8')
@@ -103,6 +117,7 @@ test('a COMMAND that is held ends when tstrace is killed before it lets go', asy
 
 test('statistics that cost every program time are on for samples only', async () => {
 	const tracing = await Tracing.start(['runqlat']);
-	await until(() => statisticsDescriptors(tracing.pid) === 0);
+	await until(() => holdsStatistics(tracing.pid));
+	await until(() => !holdsStatistics(tracing.pid));
 	await tracing.end('SIGINT');
 });

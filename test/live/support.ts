@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { afterEach } from 'node:test';
@@ -119,10 +120,25 @@ export class Workload {
 		return workload;
 	}
 
+	/** Begins the work. */
+	begin(): void {
+		this.#child.stdin?.write('x');
+	}
+
 	/** Begins the work; returns the numbers it reports when it is done. */
 	async work(): Promise<number[]> {
-		this.#child.stdin?.write('x');
+		this.begin();
 		return this.#line('done');
+	}
+
+	/** Stops it, and waits until it stands still. */
+	async stop(): Promise<void> {
+		this.#child.kill('SIGSTOP');
+		await until(() => / T /.test(readFileSync(`/proc/${this.pid}/stat`, 'utf8')));
+	}
+
+	continue(): void {
+		this.#child.kill('SIGCONT');
 	}
 
 	/** Ends it. For a hog, returns the numbers it reports. */
@@ -139,6 +155,12 @@ export class Workload {
 		if (!line.startsWith(word)) throw new Error(`${word} was expected, not "${line}"`);
 		return line.split(' ').slice(1).map(Number);
 	}
+}
+
+/** What the kernel counted for a thread: Documentation/scheduler/sched-stats.rst. */
+export function schedstat(tid: number): { delay_ns: number; waits: number } {
+	const [, delay_ns, waits] = readFileSync(`/proc/${tid}/schedstat`, 'utf8').split(' ');
+	return { delay_ns: Number(delay_ns), waits: Number(waits) };
 }
 
 /** Waits for something to become true that cannot be awaited; gives up after a minute. */

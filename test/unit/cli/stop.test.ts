@@ -8,7 +8,7 @@ test('a request ends a wait that has no end of its own', async () => {
 	setImmediate(() => stop.request());
 	await waiting;
 	assert.equal(stop.requested, true);
-	assert.equal(stop.interrupted, false);
+	assert.equal(stop.signal, undefined);
 	await stop.wait(1000); // is over at once
 	stop.close();
 });
@@ -19,7 +19,7 @@ test('a signal is a request by the user; afterwards signals are left to others',
 	const waiting = stop.wait(1000);
 	process.kill(process.pid, 'SIGTERM');
 	await waiting;
-	assert.equal(stop.interrupted, true);
+	assert.equal(stop.signal, 'SIGTERM');
 	stop.close();
 	assert.equal(process.listenerCount('SIGTERM'), before);
 });

@@ -35,8 +35,8 @@ class BtfBuilder {
 	}
 }
 
-const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, FUNC, VAR, DATASEC] = [
-	1, 2, 3, 4, 5, 6, 8, 12, 14, 15,
+const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VAR, DATASEC] = [
+	1, 2, 3, 4, 5, 6, 8, 14, 15,
 ] as const;
 
 function example(): Uint8Array {
@@ -67,7 +67,6 @@ function example(): Uint8Array {
 		4,
 	);
 	b.type('loss', ENUM, 4, [b.string('LOSS_A'), 0, b.string('LOSS_B'), 7], 2);
-	b.type('do_thing', FUNC, u32);
 	const variable = b.type('window', VAR, u32, [1]);
 	b.type('.bss', DATASEC, 8, [variable, 4, 4], 1);
 	return b.build();
@@ -86,14 +85,12 @@ test('structs, with the offsets and sizes of their fields', () => {
 	});
 });
 
-test('fields, functions, enums, sections', () => {
+test('fields, enums, sections', () => {
 	const btf = new Btf(example());
 	assert.equal(btf.hasField('task', 'pid'), true);
 	assert.equal(btf.hasField('task', 'inner'), true, 'inside an unnamed union');
 	assert.equal(btf.hasField('task', 'nice'), false);
 	assert.equal(btf.hasField('nothing', 'pid'), false);
-	assert.equal(btf.hasFunction('do_thing'), true);
-	assert.equal(btf.hasFunction('task'), false);
 	assert.deepEqual(btf.enumValues('loss'), { LOSS_A: 0, LOSS_B: 7 });
 	assert.deepEqual(btf.section('.bss')?.fields, [
 		{ name: 'window', offset_bytes: 4, size_bytes: 4 },
