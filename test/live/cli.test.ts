@@ -322,7 +322,7 @@ test('completion: scripts that the shells take, and answers to what they ask', (
 	assert.equal(bash('tstrace runqlat --sl'), '--slower');
 	assert.equal(bash('tstrace runqlat --by c'), 'cgroup cpu comm');
 	assert.match(bash('tstrace runqlat -o /etc/passw'), /\/etc\/passwd( |$)/);
-	assert.equal(bash('tstrace runqlat -- unshar'), 'unshare');
+	assert.match(bash('tstrace runqlat -- unshar'), /^unshare/);
 	// What was typed is never executed.
 	const witness = join(tmpdir(), `tstrace-executed-${process.pid}`);
 	bash(`tstrace runqlat -o '$(touch ${witness})' ''`);

@@ -4,9 +4,9 @@
  * usage: wakeups COUNT
  *
  * Prints "ready PID TID". At the first byte on standard input a second thread begins to wake the
- * worker, COUNT times, each time when it is seen to sleep. Then prints "done WAITS DELAY_NS", what
- * the kernel itself counted for the worker (/proc/self/task/TID/schedstat), and ends at the next
- * byte.
+ * worker, COUNT times, each time when it is seen to sleep, and keeps it waiting for 20 us. Then
+ * prints "done WAITS DELAY_NS", what the kernel itself counted for the worker
+ * (/proc/self/task/TID/schedstat), and ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,14 +16,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int ping[2], pong[2];
 static volatile int worker_tid;
 
+/* How long the worker waits each time, at least: 20 us. */
+#define KEEP_WAITING_NS 20000
+
 struct schedstat {
 	unsigned long long run_ns, delay_ns, waits;
 };
+
+static unsigned long long now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
 
 static struct schedstat read_schedstat(int tid)
 {
@@ -53,16 +65,20 @@ static void await_sleep(int stat)
 		name_end = strrchr(text, ')');
 		if (name_end && name_end[2] == 'S')
 			return;
-		sched_yield();
+		usleep(20);
 	}
 }
 
 static void *work(void *unused)
 {
+	struct sched_param param = {0};
 	char byte;
 
 	(void)unused;
 	worker_tid = syscall(SYS_gettid);
+	/* So that it does not preempt its waker, but waits until that one sleeps. */
+	if (sched_setscheduler(0, SCHED_IDLE, &param))
+		exit(2);
 	while (write(pong[1], "x", 1) == 1 && read(ping[0], &byte, 1) == 1)
 		;
 	return NULL;
@@ -70,12 +86,19 @@ static void *work(void *unused)
 
 int main(int argc, char **argv)
 {
+	cpu_set_t cpus;
 	long count = argc > 1 ? atol(argv[1]) : 0;
 	struct schedstat before, after;
+	unsigned long long woken;
 	pthread_t thread;
 	char byte, path[64];
 	int stat;
 
+	/* Both on one CPU, so that the one who is woken has to wait for the other. */
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		return 2;
 	if (pipe(ping) || pipe(pong) || pthread_create(&thread, NULL, work, NULL))
 		return 2;
 	if (read(pong[0], &byte, 1) != 1)
@@ -91,7 +114,12 @@ int main(int argc, char **argv)
 	before = read_schedstat(worker_tid);
 	for (long i = 0; i < count; i++) {
 		await_sleep(stat);
-		if (write(ping[1], "x", 1) != 1 || read(pong[0], &byte, 1) != 1)
+		if (write(ping[1], "x", 1) != 1)
+			return 2;
+		woken = now_ns();
+		while (now_ns() - woken < KEEP_WAITING_NS)
+			;
+		if (read(pong[0], &byte, 1) != 1)
 			return 2;
 	}
 	after = read_schedstat(worker_tid);
