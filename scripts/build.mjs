@@ -1,6 +1,6 @@
 // Builds dist/ from sources: BPF objects, their layouts as TypeScript, the bundle. `make` runs it.
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 /** koffi is a native module: it stays outside, and is the package's one dependency. */
@@ -27,7 +27,7 @@ execFileSync(process.execPath, ['build/layouts.mjs', 'dist/bpf/x64', 'dist/bpf/a
 // CommonJS, which node 20 starts 10 ms sooner than ES modules. What is imported with import() is
 // in the same file, and evaluated when it is asked for.
 rmSync('dist/main.cjs', { force: true });
-await build({
+const bundle = await build({
 	...node,
 	format: 'cjs',
 	entryPoints: ['src/cli/main.ts'],
@@ -35,6 +35,24 @@ await build({
 	minify: true,
 	keepNames: true,
 	outfile: 'dist/main.cjs',
+	metafile: true,
 	define: { 'import.meta.url': 'bundleUrl' },
 	banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
 });
+
+// The licences of what is bundled ask to go along with it.
+const packages = new Set(
+	Object.keys(bundle.metafile.inputs).flatMap(
+		(path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
+	),
+);
+const notices = [...packages].sort().map((name) => {
+	const folder = `node_modules/${name}`;
+	const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+	const { license, author } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+	if (!file && !license) throw new Error(`${name} does not say its licence`);
+	const by = typeof author === 'object' ? author.name : (author ?? 'its authors');
+	const text = file ? readFileSync(`${folder}/${file}`, 'utf8').trim() : `${license}, by ${by}`;
+	return `${name}\n\n${text}\n`;
+});
+writeFileSync('dist/THIRD-PARTY.txt', notices.join(`\n${'-'.repeat(72)}\n\n`));
