@@ -9,7 +9,7 @@ import { humanTime, inUnit, type TimeUnit } from './units.js';
 export interface HistogramOptions {
 	readonly unit: TimeUnit;
 	readonly style: Style;
-	/** What was counted, in the plural: "waits". */
+	/** What was counted, one of them: "wait". */
 	readonly noun: string;
 	/** How many groups to show; 0 for all. */
 	readonly top: number;
@@ -19,7 +19,10 @@ export interface HistogramOptions {
 const FIXED_COLUMNS = 40;
 const BAR_COLUMNS = 40;
 
-/** The groups with the largest total first, and a line that says what is not shown. */
+/**
+ * The groups with the largest total first; then, where there are several, a table with a line for
+ * each, which is what the terminal shows last; and a line that says what is not shown.
+ */
 export async function renderGroups(
 	groups: readonly LatencyGroup[],
 	options: HistogramOptions,
@@ -27,11 +30,13 @@ export async function renderGroups(
 	const { noun, top } = options;
 	const sorted = [...groups].sort((a, b) => b.histogram.sum_ns - a.histogram.sum_ns);
 	const shown = top > 0 ? sorted.slice(0, top) : sorted;
-	if (groups.every(({ histogram }) => histogram.count === 0)) return `\nno ${noun} were seen\n`;
+	if (groups.every(({ histogram }) => histogram.count === 0)) return `\nno ${noun}s were seen\n`;
 	let text = '';
 	for (const { key, histogram } of shown) {
-		text += `\n${renderKey(key)}${await renderHistogram(histogram, options)}`;
+		const name = renderKey(key);
+		text += `\n${name && `${name}\n`}${await renderHistogram(histogram, options)}`;
 	}
+	if (shown.length > 1) text += await renderTable(shown, options);
 	if (shown.length < sorted.length) {
 		let count = 0;
 		let sum_ns = 0;
@@ -40,15 +45,37 @@ export async function renderGroups(
 			sum_ns += histogram.sum_ns;
 		}
 		text +=
-			`\n${grouped(sorted.length - shown.length)} more groups with ${grouped(count)} ` +
-			`${noun}, ${humanTime(sum_ns)} in all; --top 0 shows them\n`;
+			`${grouped(sorted.length - shown.length)} more with ${counted(count, noun)}, ` +
+			`${humanTime(sum_ns)} in all; --top 0 shows them\n`;
 	}
 	return text;
 }
 
 function renderKey(key: Key): string {
 	const parts = Object.entries(key).map(([name, value]) => `${name} = ${printable(`${value}`)}`);
-	return parts.length === 0 ? '' : `${parts.join('  ')}\n`;
+	return parts.join('  ');
+}
+
+function counted(count: number, noun: string): string {
+	return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A line for each group: how many, how long in all, percentiles, who. */
+async function renderTable(
+	groups: readonly LatencyGroup[],
+	options: HistogramOptions,
+): Promise<string> {
+	const { style, noun } = options;
+	const right = (cells: readonly string[]) => cells.map((cell) => cell.padStart(8)).join(' ');
+	const head = right([`${noun}s`, 'in all', 'p50', 'p99', 'max']);
+	let text = `\n${paint(style, 'bold', head)}\n`;
+	for (const { key, histogram } of groups) {
+		const { p50, p99 } = await percentiles(histogram);
+		const times = [histogram.sum_ns, p50, p99, histogram.max_ns].map(humanTime);
+		const line = `${right([grouped(histogram.count), ...times])}  ${renderKey(key)}`;
+		text += `${line.length > style.width ? `${line.slice(0, style.width - 1)}…` : line}\n`;
+	}
+	return text;
 }
 
 async function renderHistogram(histogram: Histogram, options: HistogramOptions): Promise<string> {
@@ -76,7 +103,7 @@ async function renderHistogram(histogram: Histogram, options: HistogramOptions):
 	const large = histogram.max_ns >= 1e6 * unit.ns;
 	const show = (ns: number) => (large ? humanTime(ns) : inUnit(ns, unit));
 	const line = values.map(([name, ns]) => `${name} ${show(ns)}`).join('  ');
-	const count = `${grouped(histogram.count)} ${noun}, ${humanTime(histogram.sum_ns)} in all`;
+	const count = `${counted(histogram.count, noun)}, ${humanTime(histogram.sum_ns)} in all`;
 	return `${text}\n${paint(style, 'bold', line)}${large ? '' : ` ${unit.name}`}\n${count}\n`;
 }
 

@@ -133,7 +133,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			row: slowRow,
 			report: async (findings, style) =>
 				findings.kind === 'latency'
-					? renderGroups(findings.groups, { unit, style, noun: 'waits', top: settings.top })
+					? renderGroups(findings.groups, { unit, style, noun: 'wait', top: settings.top })
 					: '',
 		};
 	},

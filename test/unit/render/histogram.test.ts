@@ -8,7 +8,7 @@ import { HOSTILE, histogramOf } from '../support.js';
 const options = {
 	unit: MICROSECONDS,
 	style: { colour: false, width: 80 },
-	noun: 'waits',
+	noun: 'wait',
 	top: 0,
 };
 
@@ -78,7 +78,22 @@ test('groups: largest total first, the rest counted, never silently left out', a
 	const text = await renderGroups(groups, { ...options, top: 1 });
 	assert.match(text, /^\npid = 1\n/);
 	assert.doesNotMatch(text, /pid = 0/);
-	assert.match(text, /2 more groups with 2 waits, 210 ns in all; --top 0 shows them/);
+	assert.match(text, /2 more with 2 waits, 210 ns in all; --top 0 shows them/);
+});
+
+test('several groups: a table at the end, a line for each, within the width', async () => {
+	const groups = [
+		{ key: { pid: 7, comm: 'x'.repeat(100) }, histogram: histogramOf([5000, 5000]) },
+		{ key: { pid: 8, comm: 'y' }, histogram: histogramOf([1000]) },
+	];
+	const lines = (await renderGroups(groups, options)).trimEnd().split('\n').slice(-3);
+	assert.equal(lines[0], '   waits   in all      p50      p99      max');
+	assert.match(
+		lines[1] ?? '',
+		/^ {7}2 {2}10\.0 us {2}5\.00 us {2}5\.00 us {2}5\.00 us {2}pid = 7 .*…$/,
+	);
+	assert.equal(lines[1]?.length, 80);
+	assert.match(lines[2] ?? '', / {2}pid = 8 {2}comm = y$/);
 });
 
 test('no control character of a name comes out, and no line is wider than 80', async () => {
