@@ -41,8 +41,8 @@ export function requireBpfPrivileges(): void {
 	const missing = (['CAP_BPF', 'CAP_PERFMON'] as const).filter((name) => !has(name));
 	if (missing.length === 0) return;
 	throw new TstraceError(
-		`tracing needs ${missing.join(' and ')}: run it as root (sudo tstrace …), or as a user with ` +
-			`"setpriv --inh-caps +bpf,+perfmon --ambient-caps +bpf,+perfmon …"`,
+		`tracing needs ${missing.join(' and ')}: run it as root (sudo tstrace …); in a container, ` +
+			'add these capabilities to it',
 	);
 }
 
