@@ -79,9 +79,8 @@ static __always_inline void wait_over(struct task_struct *prev, struct task_stru
 	struct hist *hist;
 	u32 key;
 
-	if (!filter_has(next))
+	if (!filter_has(next) || !wait_counts(wait))
 		return;
-	count_wait_losses(wait);
 	if (slower_than_ns) {
 		if (wait->delay_ns >= slower_than_ns)
 			report_slow(prev, next, wait);
@@ -111,6 +110,13 @@ int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct t
 	/* Before the filter, so that every task's last turn is known when the filter lets it in. */
 	sched_info_wait(next, &wait);
 	wait_over(prev, next, &wait);
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(migrate_sched_info, struct task_struct *task)
+{
+	turn_moved_asleep(task);
 	return 0;
 }
 

@@ -92,6 +92,7 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	unsigned char sched_delayed; /* 6.12 */
 	struct cfs_rq *cfs_rq;
 };
 

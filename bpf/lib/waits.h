@@ -19,6 +19,7 @@ enum wait_kind {
 	WAIT_SINCE_BEFORE, /* it waited already when tracing began */
 	WAIT_UNKNOWN,	   /* the task's last turn is not known, see LOSS_WAIT_START_UNKNOWN */
 	WAIT_KINDS,
+	WAIT_MISBOOKED = WAIT_KINDS, /* never counted, see turn_moved_asleep */
 };
 
 EXPORT_TYPE(enum wait_kind, wait_kind);
@@ -38,7 +39,8 @@ struct turn {
 	u32 pcount;
 	u64 run_delay;
 	u32 nivcsw; /* changes when the task is preempted */
-	u32 seeded_waiting;
+	bool seeded_waiting;
+	bool moved_asleep; /* see turn_moved_asleep */
 };
 
 struct turn turns[TURN_SETS * TURN_WAYS] SEC(".bss.turns");
@@ -79,6 +81,23 @@ static __always_inline void sched_info_no_wait(struct task_struct *task)
 		turn->nivcsw = task->nivcsw;
 }
 
+/*
+ * Since 6.12 (152e11f6df29) a task that sleeps can stay on the run queue for a while ("delayed
+ * dequeue"). If it is then moved to another CPU, enqueue_task() books it as queued from there on,
+ * through all of its sleep (6.18 does; psi_enqueue() knows better). The next wait by these books
+ * is no wait, and is not counted.
+ */
+static __always_inline void turn_moved_asleep(struct task_struct *task)
+{
+	struct turn *turn;
+
+	if (!bpf_core_field_exists(task->se.sched_delayed) || !task->se.sched_delayed)
+		return;
+	turn = turn_of(task->pid);
+	if (turn->pid == (u32)task->pid)
+		turn->moved_asleep = true;
+}
+
 /* The wait of the queued `task`, which the scheduler is about to give this CPU. */
 static __always_inline void sched_info_wait(struct task_struct *task, struct wait *wait)
 {
@@ -92,7 +111,9 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	if ((s64)here < 0)
 		here = 0;
 	wait->unseen = 0;
-	if (turn->pid == pid && turn->pcount == pcount) {
+	if (turn->pid == pid && turn->moved_asleep) {
+		wait->kind = WAIT_MISBOOKED;
+	} else if (turn->pid == pid && turn->pcount == pcount) {
 		before = run_delay - turn->run_delay;
 		/* Two CPUs have written the entry at once; better a part of the wait than nonsense.
 		 */
@@ -119,16 +140,22 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	turn->run_delay = run_delay + here;
 	turn->nivcsw = nivcsw;
 	turn->seeded_waiting = false;
+	turn->moved_asleep = false;
 	wait->delay_ns = before + here;
 }
 
-/* Says what is not certain about a wait that is counted. */
-static __always_inline void count_wait_losses(struct wait *wait)
+/* Says what is not certain about a wait; returns whether to count it. */
+static __always_inline bool wait_counts(struct wait *wait)
 {
+	if (wait->kind == WAIT_MISBOOKED) {
+		count_loss(LOSS_WAITS_MISBOOKED);
+		return false;
+	}
 	if (wait->unseen)
 		count_losses(LOSS_WAITS_UNSEEN, wait->unseen);
 	else if (wait->kind == WAIT_UNKNOWN)
 		count_loss(LOSS_WAIT_START_UNKNOWN);
+	return true;
 }
 
 /*
@@ -156,6 +183,7 @@ int seed_turns(struct bpf_iter__task *ctx)
 	turn->run_delay = task->sched_info.run_delay;
 	turn->nivcsw = task->nivcsw;
 	turn->seeded_waiting = task->sched_info.last_queued != 0;
+	turn->moved_asleep = false;
 	turn->pid = pid;
 	turn->pcount = pcount;
 	barrier();

@@ -14,6 +14,7 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_WAIT_TABLE_FULL: 'waits: no room to time them; filter',
 	LOSS_WAIT_START_UNKNOWN: 'starts of waits, if moved between CPUs',
 	LOSS_WAITS_UNSEEN: 'waits: this kernel did not trace their end',
+	LOSS_WAITS_MISBOOKED: 'waits: the kernel counted sleep as waiting',
 	LOSS_FILTER_FULL: 'processes to follow: too many; filter',
 };
 

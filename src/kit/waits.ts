@@ -64,3 +64,8 @@ function booksAreKept(): boolean {
 	const turns = readFileSync('/proc/self/schedstat', 'utf8').trim().split(' ')[2];
 	return Number(turns) > 0;
 }
+
+/** Whether a task that sleeps can be moved between run queues: see turn_moved_asleep in waits.h. */
+export function delayedDequeue(): boolean {
+	return kernelHasField('sched_entity', 'sched_delayed');
+}

@@ -8,7 +8,7 @@ import { type KernelGroup, readComm } from '../kit/latency.js';
 import { maxBucketsOption, topOption, usecOption } from '../kit/options.js';
 import { GroupReader, HistogramReader } from '../kit/readers.js';
 import { defineTool, type Plan, type Reader, type RowSink } from '../kit/tool.js';
-import { chooseWay, type Way } from '../kit/waits.js';
+import { chooseWay, delayedDequeue, type Way } from '../kit/waits.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { RingBuffer } from '../loader/ringbuf.js';
@@ -39,7 +39,7 @@ const MINIMAL_RING_BYTES = 4096;
 const MAX_ROWS = 100_000;
 
 const PROGRAMS: Readonly<Record<Way, ReadonlyArray<Layout['programs'][number]>>> = {
-	sched_info: ['switch_sched_info'],
+	sched_info: ['switch_sched_info', 'migrate_sched_info'],
 	task_storage: ['wakeup_task_storage', 'wakeup_new_task_storage', 'switch_task_storage'],
 	hash: ['wakeup_hash', 'wakeup_new_hash', 'switch_hash'],
 };
@@ -110,7 +110,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			.map('slow_waits')
 			.setMaxEntries(settings.slower_usec > 0 ? RING_BYTES : MINIMAL_RING_BYTES);
 		return {
-			attach: PROGRAMS[way],
+			attach: PROGRAMS[way].filter((name) => name !== 'migrate_sched_info' || delayedDequeue()),
 			runOnce: way === 'sched_info' ? ['seed_turns'] : [],
 			withoutMaps: (['task_storage', 'hash'] as const)
 				.filter((each) => each !== way)
@@ -148,7 +148,7 @@ function groupByOf(values: Readonly<Record<string, unknown>>): GroupBy {
 
 /** "wakeup", "preempted", …, by their number in the kernel. */
 const KINDS = Object.entries(layout.enums.wait_kind)
-	.filter(([name]) => name !== 'WAIT_KINDS')
+	.filter(([, number]) => number < layout.enums.wait_kind.WAIT_KINDS)
 	.sort(([, a], [, b]) => a - b)
 	.map(([name]) => name.replace(/^WAIT_/, '').toLowerCase());
 

@@ -1,7 +1,7 @@
 /** runqlat against the kernel's own totals, on workloads whose truth is known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WAYS } from '../../src/kit/waits.js';
+import { delayedDequeue, WAYS } from '../../src/kit/waits.js';
 import { lostEvents, reportsOf, schedstat, Tracing, total, until, Workload } from './support.js';
 
 const WAKEUPS = 9973;
@@ -70,6 +70,21 @@ for (const way of WAYS) {
 		within(sum, delay_ns, 3, 'sum of delays');
 	});
 }
+
+test('sleep that the kernel books as waiting is not counted, but said', async () => {
+	const hog = await Workload.start('hog', '0');
+	const workload = await Workload.start('asleep', '200');
+	const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
+	const tracing = await Tracing.start(args, { TSTRACE_FORCE: 'sched_info' });
+	const [, booked_ns] = (await workload.work()) as [number, number];
+	const { stdout } = await tracing.end('SIGINT');
+	await workload.end();
+	await hog.end();
+	const misbooked = reportsOf(stdout)[0]?.lost.waits_misbooked ?? 0;
+	assert.equal(misbooked > 0, delayedDequeue(), `${misbooked} waits with sleep in them`);
+	// Each such "wait" is a sleep of 10 ms at least.
+	assert.ok(total(stdout).sum <= booked_ns - misbooked * 10e6 * 0.99);
+});
 
 test('intervals: what is counted in one is not counted in the next', async () => {
 	const workload = await Workload.start('wakeups', `${WAKEUPS}`);
