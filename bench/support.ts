@@ -57,7 +57,9 @@ export class Tracer {
 		const before = programIds();
 		const [file = '', ...args] = command;
 		const child = spawn(file, args, { stdio: 'ignore' });
-		process.once('exit', () => child.kill());
+		const kill = () => child.kill();
+		process.once('exit', kill);
+		child.once('exit', () => process.off('exit', kill));
 		const mine = () => new Set([...programIds()].filter((id) => !before.has(id)));
 		// Until the number of its programs no longer grows: then all are attached.
 		let programs = mine();
