@@ -24,7 +24,7 @@ await build({
 writeFileSync(join(OUT, 'package.json'), '{ "type": "module" }\n');
 
 mkdirSync('build/workloads', { recursive: true });
-for (const source of readdirSync('test/workloads')) {
+for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {
 	const out = join('build/workloads', basename(source, '.c'));
 	const flags = ['-O2', '-Wall', '-Wextra', '-Werror', '-pthread'];
 	execFileSync('scripts/clang.sh', [...flags, '-o', out, join('test/workloads', source)]);

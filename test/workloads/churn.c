@@ -6,10 +6,10 @@
  * Prints "ready PID TID" and begins at the first byte on standard input: COUNT threads in all, 32
  * at a time; each sleeps once and ends. Then prints "done", and ends at the next byte.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+
+#include "workload.h"
 
 #define AT_A_TIME 32
 
@@ -24,12 +24,8 @@ int main(int argc, char **argv)
 {
 	long count = argc > 1 ? atol(argv[1]) : 0;
 	pthread_t threads[AT_A_TIME];
-	char byte;
 
-	printf("ready %d %d\n", getpid(), getpid());
-	fflush(stdout);
-	if (read(STDIN_FILENO, &byte, 1) < 0)
-		return 2;
+	ready(getpid(), getpid());
 	for (long done = 0; done < count; done += AT_A_TIME) {
 		int n = count - done < AT_A_TIME ? count - done : AT_A_TIME;
 
@@ -41,6 +37,5 @@ int main(int argc, char **argv)
 			pthread_join(threads[i], NULL);
 	}
 	printf("done\n");
-	fflush(stdout);
-	return read(STDIN_FILENO, &byte, 1) < 0;
+	return stay();
 }

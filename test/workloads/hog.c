@@ -7,11 +7,9 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
+
+#include "workload.h"
 
 int main(int argc, char **argv)
 {
@@ -19,14 +17,8 @@ int main(int argc, char **argv)
 	ssize_t got = -1;
 	char byte;
 
-	if (argc > 1) {
-		cpu_set_t cpus;
-
-		CPU_ZERO(&cpus);
-		CPU_SET(atoi(argv[1]), &cpus);
-		if (sched_setaffinity(0, sizeof(cpus), &cpus))
-			return 2;
-	}
+	if (argc > 1)
+		pin(0, atoi(argv[1]));
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	printf("ready %d %d\n", getpid(), getpid());
 	fflush(stdout);

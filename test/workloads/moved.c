@@ -10,50 +10,15 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "workload.h"
 
 #define WAIT_NS 5000000
 
 static sem_t wake, hog_begin;
 static volatile int worker_tid, hogging, worker_ran;
-
-static unsigned long long now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
-
-static void pin(pid_t tid, int cpu)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	if (sched_setaffinity(tid, sizeof(cpus), &cpus))
-		exit(2);
-}
-
-static unsigned long long delay_ns(int tid)
-{
-	unsigned long long delay = 0;
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
-	file = fopen(path, "r");
-	if (!file || fscanf(file, "%*u %llu", &delay) != 1)
-		exit(2);
-	fclose(file);
-	return delay;
-}
 
 static void *work(void *unused)
 {
@@ -88,7 +53,6 @@ int main(int argc, char **argv)
 	unsigned long long least = 0, before, woken;
 	long count = argc > 1 ? atol(argv[1]) : 0;
 	pthread_t thread;
-	char byte;
 
 	sem_init(&wake, 0, 0);
 	sem_init(&hog_begin, 0, 0);
@@ -97,11 +61,8 @@ int main(int argc, char **argv)
 		return 2;
 	while (!worker_tid)
 		usleep(1000);
-	printf("ready %d %d\n", getpid(), worker_tid);
-	fflush(stdout);
-	if (read(STDIN_FILENO, &byte, 1) < 0)
-		return 2;
-	before = delay_ns(worker_tid);
+	ready(getpid(), worker_tid);
+	before = read_schedstat(worker_tid).delay_ns;
 	for (long i = 0; i < count; i++) {
 		pin(worker_tid, 0);
 		worker_ran = 0;
@@ -110,8 +71,7 @@ int main(int argc, char **argv)
 			;
 		sem_post(&wake);
 		woken = now_ns();
-		while (now_ns() - woken < WAIT_NS)
-			;
+		spin(WAIT_NS);
 		least += now_ns() - woken;
 		pin(worker_tid, 1);
 		while (!worker_ran)
@@ -119,7 +79,6 @@ int main(int argc, char **argv)
 		hogging = 0;
 		usleep(2000);
 	}
-	printf("done %llu %llu\n", least, delay_ns(worker_tid) - before);
-	fflush(stdout);
-	return read(STDIN_FILENO, &byte, 1) < 0;
+	printf("done %llu %llu\n", least, read_schedstat(worker_tid).delay_ns - before);
+	return stay();
 }

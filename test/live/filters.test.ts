@@ -1,0 +1,188 @@
+/** Who is traced, and by what waits are grouped. */
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { cgroupMount } from '../../src/kit/cgroup.js';
+import {
+	type JsonReport,
+	reportsOf,
+	runToEnd,
+	schedstat,
+	Tracing,
+	TSTRACE,
+	total,
+	tstrace,
+	until,
+	Workload,
+} from './support.js';
+
+/** Traces two hogs on CPU 0, of which the test filters for the first. */
+async function traceHogs(
+	args: (wanted: Workload, other: Workload) => string[],
+): Promise<JsonReport> {
+	const wanted = await Workload.start('hog', '0');
+	const other = await Workload.start('hog', '0');
+	const tracing = await Tracing.start(['runqlat', '--json', ...args(wanted, other), '0.5', '1']);
+	const { status, stdout, stderr } = await tracing.end();
+	await wanted.end();
+	await other.end();
+	assert.equal(status, 0, stderr);
+	const [report] = reportsOf(stdout);
+	assert.ok(report);
+	return report;
+}
+
+test('-P: a group for each process, by its number and name', async () => {
+	let pids: number[] = [];
+	const report = await traceHogs((wanted, other) => {
+		pids = [wanted.pid, other.pid];
+		return ['-P'];
+	});
+	for (const pid of pids) {
+		const group = report.groups.find((each) => each.key.pid === pid);
+		assert.equal(group?.key.comm, 'hog');
+		assert.ok(group.sum > 100e6, 'two on one CPU wait for half of the time');
+	}
+	assert.ok(!report.groups.some((group) => group.key.pid === 0), 'the idle task is not counted');
+});
+
+test('-p and -t: only these', async () => {
+	for (const option of ['-p', '-t']) {
+		let pid = 0;
+		const report = await traceHogs((wanted) => {
+			pid = wanted.pid;
+			return ['-L', option, `${pid}`];
+		});
+		assert.deepEqual(
+			report.groups.map((group) => group.key),
+			[{ pid, tid: pid, comm: 'hog' }],
+		);
+	}
+});
+
+test('--comm, --by comm', async () => {
+	const report = await traceHogs(() => ['--comm', 'hog', '--by', 'comm']);
+	assert.deepEqual(
+		report.groups.map((group) => group.key),
+		[{ comm: 'hog' }],
+	);
+});
+
+test('--cpu, --by cpu', async () => {
+	const all = await traceHogs((wanted) => ['--by', 'cpu', '-p', `${wanted.pid}`]);
+	assert.deepEqual(
+		all.groups.map((group) => group.key.cpu),
+		[0],
+	);
+	const other = await traceHogs((wanted) => ['--cpu', '1', '-p', `${wanted.pid}`]);
+	assert.equal(other.groups[0]?.count, 0);
+});
+
+test('-k and -u: kernel threads, user processes', async () => {
+	const user = await traceHogs(() => ['-u', '--by', 'comm']);
+	assert.ok(user.groups.some((group) => group.key.comm === 'hog'));
+	assert.ok(!user.groups.some((group) => `${group.key.comm}`.startsWith('kworker')));
+	const kernel = await traceHogs(() => ['-k', '--by', 'comm']);
+	assert.ok(kernel.groups.length > 0);
+	assert.ok(!kernel.groups.some((group) => group.key.comm === 'hog'));
+});
+
+test('--cgroup: tasks in it and below; --by cgroup: by path', async () => {
+	const mount = cgroupMount();
+	assert.ok(mount, 'a cgroup2 mount is needed');
+	const name = `tstrace-test-${process.pid}`;
+	const child = join(mount, name, 'child');
+	mkdirSync(child, { recursive: true });
+	try {
+		const report = await traceHogs((wanted) => {
+			writeFileSync(join(child, 'cgroup.procs'), `${wanted.pid}`);
+			return ['--cgroup', name, '--by', 'cgroup'];
+		});
+		assert.deepEqual(
+			report.groups.map((group) => group.key.cgroup),
+			[`/${name}/child`],
+		);
+	} finally {
+		// When the test fails, the hog in it still runs.
+		for (const pid of readFileSync(join(child, 'cgroup.procs'), 'utf8').trim().split('\n')) {
+			if (pid) writeFileSync(join(mount, 'cgroup.procs'), pid);
+		}
+		rmdirSync(child);
+		rmdirSync(join(mount, name));
+	}
+});
+
+test('PIDs are those of the PID namespace that tstrace is called in', () => {
+	const script = `${resolve('build/workloads/hog')} 0 < /dev/zero > /dev/null & pid=$!
+		${resolve('build/workloads/hog')} 0 < /dev/zero > /dev/null & other=$!
+		echo $pid; ${TSTRACE} runqlat -q -L -p $pid --json 0.3 1; kill $pid $other`;
+	const args = ['--pid', '--fork', '--mount-proc', 'sh', '-c', script];
+	const { stdout, stderr } = runToEnd('unshare', args);
+	const [pid, json = ''] = stdout.split('\n');
+	assert.ok(Number(pid) < 100, 'a small number, as in a new namespace');
+	assert.deepEqual(
+		reportsOf(json)[0]?.groups.map((group) => group.key),
+		[{ pid: Number(pid), tid: Number(pid), comm: 'hog' }],
+		stderr,
+	);
+});
+
+test('--pidnss: by PID namespace', () => {
+	const script = `readlink /proc/self/ns/pid; ${TSTRACE} runqlat -q --pidnss --json 0.3 1`;
+	const args = ['--pid', '--fork', '--mount-proc', 'sh', '-c', script];
+	const [inode = '', json = ''] = runToEnd('unshare', args).stdout.split('\n');
+	const groups = reportsOf(json)[0]?.groups ?? [];
+	assert.ok(groups.length >= 2);
+	assert.ok(groups.some((group) => inode === `pid:[${group.key.pidns}]`));
+});
+
+test('--slower: single waits, and who was in the way', async () => {
+	const report = await traceHogs((wanted) => ['--slower', '1000', '-p', `${wanted.pid}`]);
+	assert.ok(report.rows.length > 5);
+	for (const row of report.rows) {
+		assert.equal(row.comm, 'hog');
+		assert.equal(row.cpu, 0);
+		assert.ok(Number(row.delay_ns) >= 1_000_000);
+	}
+	assert.ok(!report.rows.some((row) => row.kind === 'wakeup'), 'a hog never sleeps');
+	assert.ok(report.rows.some((row) => row.kind === 'preempted'));
+	assert.ok(report.rows.some((row) => row.prev_comm === 'hog'));
+	const text = tstrace(['runqlat', '--slower', '1', '0.5', '1']).stdout.split('\n');
+	assert.match(text[0] ?? '', /^TIME +CPU COMM +TID +WAIT\(us\) PREV COMM +PREV TID$/);
+	assert.ok(text.length > 2 && text.every((line) => line.length <= 80));
+});
+
+test('-p of a thread, or of a process that has ended and is not reaped', async () => {
+	const node = process.pid;
+	const tid = readdirSync(`/proc/${node}/task`).find((each) => each !== `${node}`);
+	const thread = tstrace(['runqlat', '-p', `${tid}`, '0.1', '1']);
+	assert.equal(thread.status, 1);
+	assert.match(thread.stderr, new RegExp(`${tid} is a thread of process ${node}: give -t ${tid}`));
+	const script = `sleep 0 & pid=$!; exec ${TSTRACE} runqlat -p $pid`;
+	const zombie = runToEnd('sh', ['-c', `${script.replace('exec', 'sleep 0.2;')}; exit $?`]);
+	assert.equal(zombie.status, 1, zombie.stderr);
+});
+
+test('a storm of events does not keep it from ending, nor memory from being bounded', async () => {
+	const workload = await Workload.start('churn', '100000000');
+	const tracing = await Tracing.start(['runqlat', '--slower', '1', '-p', `${workload.pid}`]);
+	workload.begin();
+	await until(() => tracing.stdout.length > 100_000);
+	const { status } = await tracing.end('SIGINT');
+	assert.equal(status, 0);
+});
+
+test('a process that ends while it is traced: the result, and status 0', async () => {
+	const other = await Workload.start('hog', '0');
+	const workload = await Workload.start('hog', '0');
+	const tracing = await Tracing.start(['runqlat', '-p', `${workload.pid}`, '--json']);
+	const { waits } = schedstat(workload.pid);
+	await until(() => schedstat(workload.pid).waits > waits + 5);
+	await workload.end();
+	const { status, stdout } = await tracing.end();
+	await other.end();
+	assert.equal(status, 0);
+	assert.equal(reportsOf(stdout).length, 1);
+	assert.ok(total(stdout).count > 0);
+});

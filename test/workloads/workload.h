@@ -1,0 +1,77 @@
+/* What the workloads share. */
+#ifndef WORKLOAD_H
+#define WORKLOAD_H
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What the kernel counted for a thread: Documentation/scheduler/sched-stats.rst. */
+struct schedstat {
+	unsigned long long run_ns, delay_ns, waits;
+};
+
+static inline struct schedstat read_schedstat(int tid)
+{
+	struct schedstat stat = {0};
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%llu %llu %llu", &stat.run_ns, &stat.delay_ns, &stat.waits) != 3)
+		exit(2);
+	fclose(file);
+	return stat;
+}
+
+static inline unsigned long long now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+static inline void spin(unsigned long long time_ns)
+{
+	unsigned long long begin = now_ns();
+
+	while (now_ns() - begin < time_ns)
+		;
+}
+
+/* Keeps a thread, 0 for the caller, to one CPU. */
+static inline void pin(pid_t tid, int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	if (sched_setaffinity(tid, sizeof(cpus), &cpus))
+		exit(2);
+}
+
+/* Tells the test that the workload is there, and waits until it is told to begin. */
+static inline void ready(int pid, int tid)
+{
+	char byte;
+
+	printf("ready %d %d\n", pid, tid);
+	fflush(stdout);
+	if (read(STDIN_FILENO, &byte, 1) < 0)
+		exit(2);
+}
+
+/* After "done …" has been printed: stays until it is told to end. */
+static inline int stay(void)
+{
+	char byte;
+
+	fflush(stdout);
+	return read(STDIN_FILENO, &byte, 1) < 0 ? 2 : 0;
+}
+
+#endif
