@@ -85,7 +85,7 @@ static __always_inline void sched_info_no_wait(struct task_struct *task)
  * Since 6.12 (152e11f6df29) a task that sleeps can stay on the run queue for a while ("delayed
  * dequeue"). If it is then moved to another CPU, enqueue_task() books it as queued from there on,
  * through all of its sleep (6.18 does; psi_enqueue() knows better). The next wait by these books
- * is no wait, and is not counted.
+ * is for the most part none, and is not counted.
  */
 static __always_inline void turn_moved_asleep(struct task_struct *task)
 {
@@ -115,8 +115,7 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 		wait->kind = WAIT_MISBOOKED;
 	} else if (turn->pid == pid && turn->pcount == pcount) {
 		before = run_delay - turn->run_delay;
-		/* Two CPUs have written the entry at once; better a part of the wait than nonsense.
-		 */
+		/* Two CPUs wrote the entry at once; better a part of the wait than nonsense. */
 		if ((s64)before < 0)
 			before = 0;
 		if (turn->seeded_waiting)

@@ -72,7 +72,9 @@ int main(int argc, char **argv)
 		sem_post(&wake);
 		woken = now_ns();
 		spin(WAIT_NS);
-		least += now_ns() - woken;
+		/* The scheduler lets a starved thread have some of a real-time thread's time. */
+		if (!worker_ran)
+			least += now_ns() - woken;
 		pin(worker_tid, 1);
 		while (!worker_ran)
 			usleep(100);
