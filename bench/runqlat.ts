@@ -5,7 +5,8 @@ import {
 	benchPipe,
 	bpfPerSwitch_ns,
 	firstLine_ms,
-	median,
+	out,
+	ratio,
 	slowed_us,
 	spread,
 	Tracer,
@@ -17,9 +18,6 @@ const START_ROUNDS = 15;
 const OURS = ['bin/tstrace', 'runqlat'];
 const THEIRS = ['/usr/sbin/runqlat'];
 const WAIT_S = 10;
-
-const out = (line: string) => process.stdout.write(`${line}\n`);
-const ratio = (a: readonly number[], b: readonly number[]) => (median(a) / median(b)).toFixed(3);
 
 async function bpfTime(): Promise<void> {
 	const ours: number[] = [];

@@ -13,6 +13,14 @@ export function median(values: readonly number[]): number {
 	return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
+export function out(line: string): void {
+	process.stdout.write(`${line}\n`);
+}
+
+export function ratio(a: readonly number[], b: readonly number[]): string {
+	return (median(a) / median(b)).toFixed(3);
+}
+
 /** "median (smallest – largest)". */
 export function spread(values: readonly number[], digits = 1): string {
 	const [low, high] = [Math.min(...values), Math.max(...values)];

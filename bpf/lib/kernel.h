@@ -26,6 +26,7 @@ typedef __s64 s64;
 #define TASK_COMM_LEN 16
 #define TASK_RUNNING  0
 #define PF_KTHREAD    0x00200000
+#define EFAULT	      14
 
 /* Gives user space a type that no map has as its key or value, by way of the object's BTF. */
 #define EXPORT_TYPE(type, name) type *unused_##name __attribute__((unused))
@@ -103,6 +104,11 @@ struct sched_info {
 	u64 last_queued;
 };
 
+/* x86-64: where a task's stack ends that is not running. */
+struct thread_struct {
+	unsigned long sp;
+};
+
 struct task_struct {
 	/* Until 5.13 `state`, since then (2f064a59a11f) `__state`; see task_state(). */
 	unsigned int __state;
@@ -114,6 +120,11 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	u64 start_time; /* CLOCK_MONOTONIC */
+	u64 self_exec_id;
+	int exit_state;
+	void *stack;
+	struct thread_struct thread;
 	struct pid *thread_pid;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
@@ -126,7 +137,28 @@ struct task_struct___until_5_13 {
 	long state;
 };
 
+/* What a thread had in its registers when it entered the kernel. */
+struct pt_regs___saved {
+#ifdef __TARGET_ARCH_arm64
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
+#else
+	unsigned long bp;
+	unsigned long ip;
+	unsigned long cs;
+	unsigned long sp;
+#endif
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
 struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 };
 

@@ -1,6 +1,7 @@
 /** What a tool found: values, apart from how they are shown. Times are ns, names are snake_case. */
 import type { Cost } from '../loader/cost.js';
 import type { Histogram } from './histogram.js';
+import type { StackFindings } from './stacks.js';
 
 /** What identifies a group or colours a row: `pid`, `comm`, … */
 export type Key = Readonly<Record<string, string | number>>;
@@ -23,10 +24,11 @@ export interface Interval {
 	readonly cost: Cost | undefined;
 }
 
-/** A tool's findings: histograms by group, or rows of a table. */
+/** A tool's findings: histograms by group, rows of a table, or sums by stack. */
 export type Findings =
 	| { readonly kind: 'latency'; readonly groups: readonly LatencyGroup[] }
-	| { readonly kind: 'rows'; readonly rows: readonly Key[] };
+	| { readonly kind: 'rows'; readonly rows: readonly Key[] }
+	| StackFindings;
 
 export interface Report extends Interval {
 	readonly tool: string;

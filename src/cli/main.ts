@@ -58,7 +58,7 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 		.version(readVersion(), '-V, --version', 'print the version')
 		.helpOption('-h, --help', 'print this help')
 		.helpCommand('help [tool]', 'print the help of a tool')
-		.usage('TOOL [options] [interval [count]] [-- COMMAND]')
+		.usage('TOOL [options] [interval [count] | duration] [-- COMMAND]')
 		.configureOutput({ writeErr: () => {}, getOutHelpWidth: () => 80 })
 		.exitOverride();
 	const named = Object.entries(tools).filter(([name]) => name === args[0]);
@@ -82,13 +82,20 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		.command(tool.name)
 		.summary(tool.summary)
 		.description(tool.description)
-		.usage('[options] [interval [count]] [-- COMMAND]')
-		.argument('[interval]', 'seconds between results', parseSeconds)
-		.argument('[count]', 'how many results', parseCount)
-		.action((interval: number | undefined, count: number | undefined, values) =>
-			action(tool, interval, count, values),
-		);
-	for (const option of [...tool.options(), ...commonOptions()]) command.addOption(option);
+		.usage(`[options] ${tool.kind === 'stacks' ? '[duration]' : '[interval [count]]'} [-- COMMAND]`);
+	if (tool.kind === 'stacks') {
+		command
+			.argument('[duration]', 'seconds to trace; without it, until Ctrl-C', parseSeconds)
+			.action((duration: number | undefined, values) => action(tool, duration, 1, values));
+	} else {
+		command
+			.argument('[interval]', 'seconds between results', parseSeconds)
+			.argument('[count]', 'how many results', parseCount)
+			.action((interval: number | undefined, count: number | undefined, values) =>
+				action(tool, interval, count, values),
+			);
+	}
+	for (const option of [...tool.options(), ...commonOptions(tool.kind)]) command.addOption(option);
 	const width = Math.max(0, ...tool.examples.map(([example]) => example.length));
 	const examples = tool.examples.map(
 		([example, effect]) => `  ${example.padEnd(width)}  ${effect}`,

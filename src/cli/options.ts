@@ -2,14 +2,21 @@
 import { Option } from 'commander';
 import { UsageError } from '../kit/errors.js';
 import type { Filter } from '../kit/filter.js';
+import type { ToolKind } from '../kit/tool.js';
 import { parseComms, parseCpus, parsePaths, parsePids } from '../kit/options.js';
 
-export type Format = 'text' | 'json';
+export type Format = 'text' | 'folded' | 'json';
+
+const FORMATS: Readonly<Record<ToolKind, readonly Format[]>> = {
+	latency: ['text', 'json'],
+	stacks: ['text', 'folded', 'json'],
+};
 
 /** What the common options say. */
 export interface CommonSettings {
 	readonly filter: Filter;
-	readonly format: Format;
+	/** Undefined: what suits the place the result goes to. */
+	readonly format: Format | undefined;
 	readonly output: string | undefined;
 	readonly hdr: string | undefined;
 	readonly timestamps: boolean;
@@ -18,24 +25,46 @@ export interface CommonSettings {
 }
 
 /** Fresh ones at each call: commander keeps state in them. */
-export function commonOptions(): Option[] {
+export function commonOptions(kind: ToolKind): Option[] {
+	const formats = FORMATS[kind];
 	return [
 		new Option('-p, --pid <pids>', 'only these processes (repeat, or 1,2,3)').argParser(parsePids),
 		new Option('-t, --tid <tids>', 'only these threads').argParser(parsePids),
 		new Option('--comm <names>', 'only threads of these names').argParser(parseComms),
 		new Option('--cgroup <path>', 'only tasks in this cgroup (v2) and below').argParser(parsePaths),
-		new Option('--cpu <list>', 'only on these CPUs, such as 0,2-3').argParser(parseCpus),
+		new Option('-C, --cpu <list>', 'only on these CPUs, such as 0,2-3').argParser(parseCpus),
 		new Option('-u, --user-threads', 'only threads of user processes').conflicts('kernelThreads'),
 		new Option('-k, --kernel-threads', 'only kernel threads'),
 		new Option('--follow', 'with -p, -t or COMMAND: children too'),
-		new Option('--format <format>', 'text or json').choices(['text', 'json']).default('text'),
+		new Option('--format <format>', formatHelp(kind)).choices(formats),
+		...(formats.includes('folded') ? [new Option('--folded', 'the same as --format folded')] : []),
 		new Option('--json', 'the same as --format json'),
-		new Option('--hdr <file>', 'also write an HdrHistogram log'),
-		new Option('-T, --timestamps', 'print the time above each interval'),
+		...(kind === 'latency'
+			? [
+					new Option('--hdr <file>', 'also write an HdrHistogram log'),
+					new Option('-T, --timestamps', 'print the time above each interval'),
+				]
+			: []),
 		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
 		new Option('-q, --quiet', 'only the result, errors and losses'),
 		new Option('-v, --verbose', 'say what is done and why; causes of errors'),
 	];
+}
+
+function formatHelp(kind: ToolKind): string {
+	return kind === 'stacks'
+		? 'text, folded or json; text on a terminal, else folded'
+		: 'text (the default) or json';
+}
+
+/** Throws UsageError when two options name different formats. */
+function formatOf(values: Readonly<Record<string, unknown>>): Format | undefined {
+	const named = new Set<Format>();
+	if (values.json) named.add('json');
+	if (values.folded) named.add('folded');
+	if (values.format) named.add(values.format as Format);
+	if (named.size > 1) throw new UsageError(`give one format, not ${[...named].join(' and ')}`);
+	return [...named][0];
 }
 
 /** Puts the common options' values together. Throws UsageError when they contradict. */
@@ -61,7 +90,7 @@ export function commonSettings(
 		throw new UsageError('--follow needs somebody to follow: add -p PID, or -- COMMAND');
 	return {
 		filter,
-		format: values.json ? 'json' : (values.format as Format),
+		format: formatOf(values),
 		output: values.output as string | undefined,
 		hdr: values.hdr as string | undefined,
 		timestamps: values.timestamps === true,

@@ -5,9 +5,9 @@ import { explainLost } from '../kit/losses.js';
 import type { TextView } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
 import { renderJson } from '../render/json.js';
-import { grouped, paint, type Style, styleFor } from '../render/terminal.js';
+import { grouped, paint, printable, type Style, styleFor } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
-import type { CommonSettings } from './options.js';
+import type { CommonSettings, Format } from './options.js';
 import { Output, say } from './output.js';
 
 export class Results {
@@ -36,7 +36,12 @@ export class Results {
 
 	/** Whether rows are to be handed over as they come. */
 	get streams(): boolean {
-		return this.#common.format === 'text';
+		return this.#format === 'text';
+	}
+
+	get #format(): Format {
+		const { format } = this.#common;
+		return format ?? (this.#text.folded && !this.#output.isTerminal ? 'folded' : 'text');
 	}
 
 	/** Tracing has begun: there is going to be a result. */
@@ -60,13 +65,18 @@ export class Results {
 	async report(report: Report): Promise<void> {
 		const { findings } = report;
 		if (findings.kind === 'latency') await this.#logHdr(report, findings.groups);
-		if (this.#common.format === 'json') {
+		if (this.#format === 'json') {
 			await this.#output.write(await renderJson(report));
+		} else if (this.#format === 'folded' && findings.kind === 'stacks') {
+			await this.#output.write(this.#text.folded?.(findings) ?? '');
 		} else if (findings.kind === 'rows') {
 			await this.rows(findings.rows);
 		} else {
 			const time = this.#common.timestamps ? `\n${clockTime(new Date())}` : '';
 			await this.#output.write(time + (await this.#text.report(findings, this.#style)));
+		}
+		if (findings.kind === 'stacks' && !this.#common.quiet) {
+			for (const line of findings.notices) say(`note: ${printable(line)}`);
 		}
 		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
 	}

@@ -1,7 +1,7 @@
 /** From parsed options to an exit status: what is started is ended, whatever happens between. */
 import type { FilteredLayout } from '../kit/filter.js';
 import type { Tool } from '../kit/tool.js';
-import { requireBpfPrivileges } from '../loader/kernel.js';
+import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
 import { Command } from './command.js';
 import type { CommonSettings } from './options.js';
 import { ClosedPipe } from './output.js';
@@ -21,13 +21,14 @@ export async function run<L extends FilteredLayout, S>(
 	settings: S,
 	options: RunOptions,
 ): Promise<number> {
-	requireBpfPrivileges();
+	const withoutBpf = tool.readerWithoutBpf !== undefined && !bpfAllowed();
+	if (!withoutBpf) requireBpfPrivileges();
 	const stop = new Stop();
 	let command: Command | undefined;
 	let session: Session<L, S> | undefined;
 	try {
 		if (options.command.length > 0) command = new Command(options.command);
-		session = new Session(tool, settings, { ...options, command });
+		session = new Session(tool, settings, { ...options, command, withoutBpf });
 		await session.trace(stop);
 		session.close();
 		// COMMAND may outlive the last interval: it goes on untraced. A signal is handed on to it.

@@ -1,15 +1,13 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
-import { fileURLToPath } from 'node:url';
-import { type FilteredLayout, FilterSets } from '../kit/filter.js';
-import { Losses } from '../kit/losses.js';
-import type { Plan, Reader, Tool } from '../kit/tool.js';
-import { CostMeter } from '../loader/cost.js';
-import { BpfObject } from '../loader/object.js';
+import type { FilteredLayout } from '../kit/filter.js';
+import type { Tool } from '../kit/tool.js';
+import type { CostMeter } from '../loader/cost.js';
 import type { Command } from './command.js';
 import type { CommonSettings } from './options.js';
 import { say } from './output.js';
 import { Results } from './results.js';
 import type { Stop } from './stop.js';
+import { BpfTracing, PlainTracing, type Tracing } from './tracing.js';
 
 /**
  * How long run-time statistics are on; then the pauses between, each four times the one before.
@@ -30,6 +28,8 @@ export interface Run {
 	readonly count: number | undefined;
 	readonly common: CommonSettings;
 	readonly command: Command | undefined;
+	/** BPF is not allowed; the tool can do without. */
+	readonly withoutBpf: boolean;
 }
 
 interface Closable {
@@ -40,39 +40,28 @@ export class Session<L extends FilteredLayout, S> {
 	readonly #tool: Tool<L, S>;
 	readonly #run: Run;
 	readonly #results: Results;
-	readonly #object: BpfObject<L>;
-	readonly #filter: FilterSets;
-	readonly #reader: Reader;
-	readonly #cost: CostMeter;
-	readonly #losses: Losses;
+	readonly #tracing: Tracing;
 	readonly #resources: Closable[] = [];
 	readonly #timers = new Set<NodeJS.Timeout>();
 	#since = { date: new Date(), ns: 0n };
 	readonly #begun_ns: bigint;
 
-	/** Loads and attaches everything; when it returns, events are being counted. */
+	/** Begins to trace; when it returns, events are being counted. */
 	constructor(tool: Tool<L, S>, settings: S, run: Run) {
 		this.#tool = tool;
 		this.#run = run;
 		const { common, command } = run;
+		const subjects = { filter: common.filter, command: command?.pid };
 		try {
 			this.#results = this.#held(new Results(common, tool.text(settings)));
-			const path = objectPath(tool.layout.name);
-			const options = { verbose: common.verbose };
-			this.#object = this.#held(new BpfObject(path, tool.layout, options));
-			this.#filter = new FilterSets(this.#object, common.filter, command?.pid);
-			const filterPrograms = this.#filter.configure();
-			const plan = tool.plan(this.#object, settings);
-			const attach = [...filterPrograms, ...plan.attach];
-			this.#load(attach, plan);
-			this.#filter.fill();
-			this.#reader = this.#held(tool.reader(this.#object, settings));
-			for (const name of attach) this.#object.attach(name);
-			for (const name of plan.runOnce ?? []) this.#object.runIterator(name);
-			this.#filter.dropEnded();
-			const programs = attach.map((name) => this.#object.program(name));
-			this.#cost = this.#held(new CostMeter(programs));
-			this.#losses = new Losses(this.#object, () => this.#cost.missed());
+			if (run.withoutBpf && tool.readerWithoutBpf) {
+				this.#note('BPF is not allowed here; events are read one by one');
+				const reader = tool.readerWithoutBpf(settings, subjects);
+				this.#tracing = this.#held(new PlainTracing(reader, subjects));
+			} else {
+				const options = { verbose: common.verbose, note: (text: string) => this.#note(text) };
+				this.#tracing = this.#held(new BpfTracing(tool, settings, subjects, options));
+			}
 			this.#results.begin();
 			this.#begun_ns = process.hrtime.bigint();
 			this.#since = { date: new Date(), ns: this.#begun_ns };
@@ -89,7 +78,7 @@ export class Session<L extends FilteredLayout, S> {
 		this.#startTimers(stop);
 		command?.release();
 		void command?.ended.then(() => stop.request());
-		const streams = this.#reader.stream !== undefined && common.format === 'json';
+		const streams = this.#tracing.reader.stream !== undefined && common.format === 'json';
 		const period_s = interval_s ?? (streams ? STREAM_PERIOD_S : undefined);
 		for (let done = 1; ; done++) {
 			await stop.wait(period_s);
@@ -99,7 +88,7 @@ export class Session<L extends FilteredLayout, S> {
 			if (last) break;
 		}
 		const duration_ns = Number(process.hrtime.bigint() - this.#begun_ns);
-		this.#results.total(this.#cost.estimate(duration_ns));
+		this.#results.total(this.#tracing.cost?.estimate(duration_ns));
 	}
 
 	/** Releases everything, last first, on whatever way the run ended. */
@@ -112,9 +101,7 @@ export class Session<L extends FilteredLayout, S> {
 	/** Ends the tracing; what was counted can still be read, and no more comes. */
 	#detach(): void {
 		for (const timer of this.#timers) clearInterval(timer);
-		this.#cost.end();
-		this.#object.detach();
-		this.#object.waitForPrograms();
+		this.#tracing.detach();
 	}
 
 	/** From now on `close` releases it. */
@@ -123,15 +110,8 @@ export class Session<L extends FilteredLayout, S> {
 		return resource;
 	}
 
-	#load(attach: readonly string[], plan: Plan<L>): void {
-		const once = plan.runOnce ?? [];
-		this.#note(plan.because);
-		this.#object.load([...attach, ...once], plan.withoutMaps);
-		this.#note(`loaded ${[...once, ...attach].join(', ')}`);
-	}
-
 	#startTimers(stop: Stop): void {
-		const reader = this.#reader;
+		const { reader, canEnd, cost } = this.#tracing;
 		if (reader.stream && this.#results.streams) {
 			reader.stream((rows) => stop.guard(() => this.#results.rows(rows))());
 		} else if (reader.drain) {
@@ -140,21 +120,21 @@ export class Session<L extends FilteredLayout, S> {
 				stop.guard(() => reader.drain?.()),
 			);
 		}
-		if (this.#filter.canEnd) {
+		if (canEnd) {
 			const look = () => {
-				if (this.#filter.allEnded()) stop.request();
+				if (this.#tracing.allEnded()) stop.request();
 			};
 			this.#every(LOOK_PERIOD_MS, stop.guard(look));
 		}
-		this.#sampleCost(stop, COST_FIRST_PAUSE_MS);
+		if (cost) this.#sampleCost(stop, cost, COST_FIRST_PAUSE_MS);
 	}
 
-	#sampleCost(stop: Stop, pause_ms: number): void {
-		this.#cost.begin();
+	#sampleCost(stop: Stop, cost: CostMeter, pause_ms: number): void {
+		cost.begin();
 		const next_ms = Math.min(COST_PAUSE_GROWTH * pause_ms, COST_LAST_PAUSE_MS);
-		const again = stop.guard(() => this.#sampleCost(stop, next_ms));
+		const again = stop.guard(() => this.#sampleCost(stop, cost, next_ms));
 		const end = stop.guard(() => {
-			this.#cost.end();
+			cost.end();
 			this.#after(pause_ms, again);
 		});
 		this.#after(COST_SAMPLE_MS, end);
@@ -164,15 +144,15 @@ export class Session<L extends FilteredLayout, S> {
 		const { date, ns } = this.#since;
 		const now = { date: new Date(), ns: process.hrtime.bigint() };
 		this.#since = now;
-		const findings = await this.#reader.read();
+		const findings = await this.#tracing.reader.read();
 		const duration_ns = Number(now.ns - ns);
 		await this.#results.report({
 			tool: this.#tool.name,
 			start: date,
 			duration_ns,
 			findings,
-			lost: { ...this.#losses.read(), ...this.#reader.lost?.() },
-			cost: this.#cost.estimate(duration_ns),
+			lost: this.#tracing.lost(),
+			cost: this.#tracing.cost?.estimate(duration_ns),
 		});
 	}
 
@@ -183,7 +163,9 @@ export class Session<L extends FilteredLayout, S> {
 			...filter.tids.map((tid) => `thread ${tid}`),
 		];
 		const of = whose.length === 0 ? '' : ` of ${whose.join(', ')}`;
-		const end = this.#run.command || this.#run.count ? '' : ' Hit Ctrl-C to end.';
+		const { command, count, interval_s } = this.#run;
+		const ends = command !== undefined || (count !== undefined && interval_s !== undefined);
+		const end = ends ? '' : ' Hit Ctrl-C to end.';
 		return `Tracing ${subject}${of}...${end}`;
 	}
 
@@ -205,11 +187,4 @@ export class Session<L extends FilteredLayout, S> {
 		timer.unref();
 		this.#timers.add(timer);
 	}
-}
-
-/** dist/bpf/ARCH/NAME.bpf.o beside the bundle; TSTRACE_BPF_DIR names another folder, for tests. */
-function objectPath(name: string): string {
-	const folder =
-		process.env.TSTRACE_BPF_DIR ?? fileURLToPath(new URL(`bpf/${process.arch}`, import.meta.url));
-	return `${folder}/${name}.bpf.o`;
 }

@@ -146,6 +146,14 @@ export class FilterSets {
 	}
 }
 
+/** Whether of the tasks that a filter names by number none is left, seen from /proc. */
+export function subjectsEnded({ pids, tids }: Filter): boolean {
+	return (
+		(pids.length > 0 && !pids.some(processLives)) ||
+		(tids.length > 0 && !tids.some((tid) => taskLives(`/proc/${tid}`)))
+	);
+}
+
 /** A file of /proc; undefined when the task it is about has gone. */
 function readProc(path: string): string | undefined {
 	try {

@@ -15,6 +15,9 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_WAIT_START_UNKNOWN: 'starts of waits, if moved between CPUs',
 	LOSS_WAITS_UNSEEN: 'waits: this kernel did not trace their end',
 	LOSS_WAITS_MISBOOKED: 'waits: the kernel counted sleep as waiting',
+	LOSS_STACKS_FULL: 'stacks: no room, summed up without; --max-stacks',
+	LOSS_STACKS_TRUNCATED: 'walks cut short: deeper than --max-depth',
+	LOSS_STACK_WALK_FAILED: 'walks failed: counted without a stack',
 	LOSS_FILTER_FULL: 'processes to follow: too many; filter',
 };
 

@@ -1,6 +1,7 @@
 /** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
+import { MAX_DEPTH, type StackSettings } from './stacks.js';
 
 /** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
 const MAX_SECONDS = 365 * 86_400;
@@ -78,9 +79,9 @@ export function usecOption(flags: string, description: string): Option {
 	);
 }
 
-/** How many groups text shows. */
-export function topOption(shown: number): Option {
-	return new Option('--top <n>', 'show the N groups that waited longest; 0 shows all')
+/** How many of what text shows. */
+export function topOption(shown: number, what = 'groups that waited longest'): Option {
+	return new Option('--top <n>', `show the N ${what}; 0 shows all`)
 		.default(shown)
 		.argParser((text) => inRange(text, 0, 1e9, 'a whole number from 0 to 1000000000', true));
 }
@@ -90,4 +91,49 @@ export function maxBucketsOption(): Option {
 	return new Option('--max-buckets <n>', 'room for N buckets of groups, 300 B each')
 		.default(65_536)
 		.argParser((text) => inRange(text, 1, 1 << 26, 'a whole number from 1 to 67108864', true));
+}
+
+/** What all stack tools have. */
+export function stackOptions(): Option[] {
+	return [
+		new Option('-U, --user-stacks', 'only user frames').conflicts('kernelStacks'),
+		new Option('-K, --kernel-stacks', 'only kernel frames'),
+		new Option('-L, --tids', 'threads of a process apart'),
+		new Option('-d, --delimited', 'a delimiter between kernel and user frames'),
+		new Option('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
+		topOption(20, 'largest stacks'),
+		new Option('--max-stacks <n>', 'room for N different stacks')
+			.default(32_768)
+			.argParser((text) => inRange(text, 1, 1 << 22, 'a whole number from 1 to 4194304', true)),
+		new Option('--max-depth <n>', 'walk N frames at the most')
+			.default(MAX_DEPTH)
+			.argParser((text) =>
+				inRange(text, 1, MAX_DEPTH, `a whole number from 1 to ${MAX_DEPTH}`, true),
+			),
+	];
+}
+
+/** What `stackOptions` say. */
+export interface StackView {
+	readonly delimited: boolean;
+	readonly annotated: boolean;
+	readonly top: number;
+}
+
+export function stackView(values: Readonly<Record<string, unknown>>): StackView {
+	return {
+		delimited: values.delimited === true,
+		annotated: values.annotated === true,
+		top: Number(values.top),
+	};
+}
+
+export function stackSettings(values: Readonly<Record<string, unknown>>): StackSettings {
+	return {
+		maxStacks: Number(values.maxStacks),
+		maxDepth: Number(values.maxDepth),
+		kernel: values.userStacks !== true,
+		user: values.kernelStacks !== true,
+		byThread: values.tids === true,
+	};
 }

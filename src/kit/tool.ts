@@ -1,18 +1,28 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
 import type { Findings, Key, Lost } from '../aggregate/report.js';
+import type { StackFindings } from '../aggregate/stacks.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import type { Style } from '../render/terminal.js';
-import type { FilteredLayout } from './filter.js';
+import type { Filter, FilteredLayout } from './filter.js';
 
 /** The values of a tool's own options, as commander hands them over. */
 export type OptionValues = Readonly<Record<string, unknown>>;
+
+/** Whom a run is about. */
+export interface Subjects {
+	readonly filter: Filter;
+	/** COMMAND's process, which is held until tracing has begun. */
+	readonly command: number | undefined;
+}
 
 /** Which parts of the BPF object a run needs. */
 export interface Plan<L extends ObjectLayout> {
 	/** Programs to load and attach. */
 	readonly attach: ReadonlyArray<L['programs'][number]>;
+	/** Programs to load, which the reader attaches, or runs. */
+	readonly load?: ReadonlyArray<L['programs'][number]>;
 	/** Iterator programs to load, and to run once as soon as everything is attached. */
 	readonly runOnce?: ReadonlyArray<L['programs'][number]>;
 	/** Maps not to create, because nothing uses them or the kernel does not know their type. */
@@ -26,6 +36,10 @@ export type RowSink = (rows: readonly Key[]) => Promise<void>;
 
 /** Reads what the programs have counted. */
 export interface Reader {
+	/** Programs are attached: tracing begins now. */
+	begin?(): void;
+	/** Tracing is about to end; programs are attached still. */
+	end?(): void;
 	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */
 	drain?(): void;
 	/** Begins to hand over rows as they come; the sink never throws. */
@@ -44,7 +58,15 @@ export interface TextView {
 	readonly header?: string;
 	row?(row: Key, style: Style): string;
 	report(findings: Findings, style: Style): Promise<string>;
+	/** Folded stacks, for tools that find stacks. */
+	folded?(findings: StackFindings): string;
 }
+
+/**
+ * 'latency': `[interval [count]]`, a result for each interval. 'stacks': `[duration]`, one result
+ * at its end, folded where it does not go to a terminal.
+ */
+export type ToolKind = 'latency' | 'stacks';
 
 /** One tool, in the order of the data's way: options, programs, reading, text. */
 export interface Tool<L extends FilteredLayout, Settings> {
@@ -55,6 +77,7 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	readonly description: string;
 	readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
 	readonly options: () => Option[];
+	readonly kind: ToolKind;
 	readonly layout: L;
 	/** Checks what the options mean together. Throws UsageError. */
 	settings(values: OptionValues): Settings;
@@ -63,7 +86,9 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	/** Chooses programs and sets constants; the object is open and not yet loaded. */
 	plan(object: BpfObject<L>, settings: Settings): Plan<L>;
 	/** The object is loaded, and not yet attached. */
-	reader(object: BpfObject<L>, settings: Settings): Reader;
+	reader(object: BpfObject<L>, settings: Settings, subjects: Subjects): Reader;
+	/** For those who may not use BPF: what can be done without. Throws TstraceError. */
+	readerWithoutBpf?(settings: Settings, subjects: Subjects): Reader;
 	text(settings: Settings): TextView;
 }
 

@@ -1,61 +1,46 @@
 /** Which of the three ways of bpf/lib/waits.h fits the running kernel. */
 import { readFileSync } from 'node:fs';
-import { TstraceError } from '../loader/errors.js';
 import { kernelHasField } from '../loader/kernel.js';
-import { UsageError } from './errors.js';
+import { type Chosen, chooseWay, type Way } from './ways.js';
 
-export const WAYS = ['sched_info', 'task_storage', 'hash'] as const;
-export type Way = (typeof WAYS)[number];
+export type WaitsWay = 'sched_info' | 'task_storage' | 'hash';
 
 /** Fields without which a way does not work; a kernel that has them all has the way. */
-const NEEDS: Readonly<Record<Way, ReadonlyArray<readonly [struct: string, field: string]>>> = {
-	sched_info: [
-		['task_struct', 'sched_info'],
-		['sched_info', 'last_queued'],
-		['sched_entity', 'cfs_rq'],
-		['cfs_rq', 'rq'],
-		['rq', 'clock'],
-	],
-	// Local storage for tracing programs came with this field (a10787e6d58c, 5.12).
-	task_storage: [['task_struct', 'bpf_storage']],
-	hash: [],
-};
+type Needs = ReadonlyArray<readonly [struct: string, field: string]>;
 
-export interface ChosenWay {
-	readonly way: Way;
-	readonly because: string;
+const BOOKS: Needs = [
+	['task_struct', 'sched_info'],
+	['sched_info', 'last_queued'],
+	['sched_entity', 'cfs_rq'],
+	['cfs_rq', 'rq'],
+	['rq', 'clock'],
+];
+
+export const WAYS: ReadonlyArray<Way<WaitsWay>> = [
+	{ name: 'sched_info', missing: booksMissing },
+	{ name: 'task_storage', missing: taskStorageMissing },
+	{ name: 'hash', missing: () => undefined },
+];
+
+/** How waits on run queues are timed. */
+export function chooseWaits(): Chosen<WaitsWay> {
+	return chooseWay(WAYS, 'the kernel keeps these books itself');
 }
 
-/**
- * The cheapest way this kernel has; TSTRACE_FORCE names another one, for tests.
- * Throws UsageError for an unknown name, TstraceError for a way the kernel does not have.
- */
-export function chooseWay(): ChosenWay {
-	const forced = process.env.TSTRACE_FORCE;
-	if (forced) {
-		const way = WAYS.find((each) => each === forced);
-		if (!way) throw new UsageError(`TSTRACE_FORCE=${forced}: must be one of ${WAYS.join(', ')}`);
-		const why = missing(way);
-		if (why) throw new TstraceError(`TSTRACE_FORCE=${forced}: ${why}`);
-		return { way, because: 'forced by TSTRACE_FORCE' };
-	}
-	const reasons: string[] = [];
-	for (const way of WAYS) {
-		const why = missing(way);
-		if (why) {
-			reasons.push(`not ${way}: ${why}`);
-			continue;
-		}
-		return { way, because: reasons.join('; ') || 'the kernel keeps these books itself' };
-	}
-	throw new TstraceError('this kernel has no way to time waits'); // hash needs nothing
+/** What a kernel lacks for the scheduler's own books to be read. */
+export function booksMissing(): string | undefined {
+	return lacking(BOOKS) ?? (booksAreKept() ? undefined : 'the kernel does not keep these books now');
 }
 
-function missing(way: Way): string | undefined {
-	for (const [struct, field] of NEEDS[way]) {
+/** Local storage for tracing programs came with this field (a10787e6d58c, 5.12). */
+export function taskStorageMissing(): string | undefined {
+	return lacking([['task_struct', 'bpf_storage']]);
+}
+
+function lacking(needs: Needs): string | undefined {
+	for (const [struct, field] of needs) {
 		if (!kernelHasField(struct, field)) return `the kernel's BTF has no ${struct}.${field}`;
 	}
-	if (way === 'sched_info' && !booksAreKept()) return 'the kernel does not keep these books now';
 	return undefined;
 }
 

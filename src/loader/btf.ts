@@ -121,6 +121,10 @@ export class Btf {
 		return id !== undefined && this.#hasMember(id, field, 0);
 	}
 
+	hasTypedef(name: string): boolean {
+		return this.#find(name, KIND.typedef) !== undefined;
+	}
+
 	/** The values of the enum of this name, by name. */
 	enumValues(name: string): Record<string, number> | undefined {
 		const id = this.#find(name, KIND.enum);

@@ -1,5 +1,5 @@
 /** What the running kernel can do, and whether this process may use it. */
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { Btf } from './btf.js';
 import { TstraceError } from './errors.js';
 
@@ -29,16 +29,47 @@ export function kernelHasField(struct: string, field: string): boolean {
 	return kernelBtf().hasField(struct, field);
 }
 
+/** Whether programs can be attached to a tracepoint by its name. */
+export function kernelHasTracepoint(name: string): boolean {
+	return kernelBtf().hasTypedef(`btf_trace_${name}`);
+}
+
+/** Whether the kernel has a helper function for BPF programs: "task_pt_regs". */
+export function kernelHasHelper(name: string): boolean {
+	return kernelBtf().enumValues('bpf_func_id')?.[`BPF_FUNC_${name}`] !== undefined;
+}
+
+/** The kernel's own name of a function, which compilers add to: "finish_task_switch.isra.0". */
+export function kernelFunction(name: string): string | undefined {
+	const line = new RegExp(`^[0-9a-f]+ [tT] (${name}(?:\\.[a-z0-9.]+)?)$`, 'm');
+	return line.exec(readFileSync('/proc/kallsyms', 'latin1'))?.[1];
+}
+
+/** Whether probes can be put into kernel functions: CONFIG_KPROBE_EVENTS. */
+export function kernelHasKprobes(): boolean {
+	return existsSync('/sys/bus/event_source/devices/kprobe');
+}
+
 /** include/uapi/linux/capability.h */
 const CAPABILITIES = { CAP_SYS_ADMIN: 21, CAP_PERFMON: 38, CAP_BPF: 39 } as const;
 
-/** Throws TstraceError when this process may not load tracing programs. */
-export function requireBpfPrivileges(): void {
+/** The capabilities that this process lacks to load tracing programs. */
+function missingCapabilities(): string[] {
 	const status = readFileSync('/proc/self/status', 'utf8');
 	const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
 	const has = (name: keyof typeof CAPABILITIES) => (effective >> BigInt(CAPABILITIES[name])) & 1n;
-	if (has('CAP_SYS_ADMIN')) return;
-	const missing = (['CAP_BPF', 'CAP_PERFMON'] as const).filter((name) => !has(name));
+	if (has('CAP_SYS_ADMIN')) return [];
+	return (['CAP_BPF', 'CAP_PERFMON'] as const).filter((name) => !has(name));
+}
+
+/** Whether this process may load tracing programs, as far as capabilities go. */
+export function bpfAllowed(): boolean {
+	return missingCapabilities().length === 0;
+}
+
+/** Throws TstraceError when this process may not load tracing programs. */
+export function requireBpfPrivileges(): void {
+	const missing = missingCapabilities();
 	if (missing.length === 0) return;
 	throw new TstraceError(
 		`tracing needs ${missing.join(' and ')}: run it as root (sudo tstrace …); in a container, ` +

@@ -1,5 +1,5 @@
 /** A BPF object's life: open, configure, load, attach, close. */
-import { closeSync, existsSync, readSync } from 'node:fs';
+import { closeSync, existsSync, readFileSync } from 'node:fs';
 import { TstraceError } from './errors.js';
 import { errnoName, libbpf, type Pointer } from './ffi.js';
 import type { ObjectLayout } from './layout.js';
@@ -110,16 +110,15 @@ export class BpfObject<L extends ObjectLayout> {
 		this.#links.push(link);
 	}
 
-	/** Runs an iterator program once, over everything it iterates over. */
-	runIterator(name: L['programs'][number]): void {
+	/** Runs an iterator program once, over everything it iterates over; returns what it wrote. */
+	runIterator(name: L['programs'][number]): DataView {
 		const link = libbpf().bpf_program__attach_iter(this.program(name).pointer, null);
 		if (link === null) throw new TstraceError(`cannot start BPF iterator ${name}: ${errnoName()}`);
 		const fd = libbpf().bpf_iter_create(libbpf().bpf_link__fd(link));
 		try {
 			if (fd < 0) throw new TstraceError(`cannot run BPF iterator ${name}: ${errnoName(fd)}`);
-			// The program writes nothing; reading to the end is what runs it.
-			const nothing = new Uint8Array(64);
-			while (readSync(fd, nothing) > 0);
+			const written = readFileSync(fd);
+			return new DataView(written.buffer, written.byteOffset, written.byteLength);
 		} finally {
 			if (fd >= 0) closeSync(fd);
 			libbpf().bpf_link__destroy(link);

@@ -1,17 +1,15 @@
 /** The --json envelope: one object per interval, on a line of its own. */
 import { percentiles } from '../aggregate/hdr.js';
-import type { LatencyGroup, Report } from '../aggregate/report.js';
+import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
+import type { StackFindings } from '../aggregate/stacks.js';
+import { FRAME_LETTERS } from './folded.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
 const SCHEMA = 1;
 
 export async function renderJson(report: Report): Promise<string> {
 	const { tool, start, duration_ns, findings, lost, cost } = report;
-	const groups: object[] = [];
-	// One after the other: all at once they would take 250 kB each.
-	if (findings.kind === 'latency')
-		for (const each of findings.groups) groups.push(await group(each));
-	const body = findings.kind === 'latency' ? { unit: 'ns', groups } : { rows: findings.rows };
+	const body = await bodyOf(findings);
 	const envelope = {
 		tool,
 		schema: SCHEMA,
@@ -24,6 +22,36 @@ export async function renderJson(report: Report): Promise<string> {
 			: { bpf_runs: null, bpf_ns: null, cpu_pct: null },
 	};
 	return `${escapeForTerminals(JSON.stringify(envelope))}\n`;
+}
+
+async function bodyOf(findings: Findings): Promise<object> {
+	if (findings.kind === 'rows') return { rows: findings.rows };
+	if (findings.kind === 'stacks') return stackBody(findings);
+	const groups: object[] = [];
+	// One after the other: all at once they would take 250 kB each.
+	for (const each of findings.groups) groups.push(await group(each));
+	return { unit: 'ns', groups };
+}
+
+/** Frames are names; what kind each is of stands beside them, a letter each: see FRAME_LETTERS. */
+function stackBody({ unit, parts, stacks, notices }: StackFindings): object {
+	return {
+		unit,
+		stacks: stacks.map((row) => ({
+			frames: row.frames.map(({ name }) => name),
+			kinds: row.frames.map(({ kind }) => FRAME_LETTERS[kind]).join(''),
+			value: Math.round(row.value),
+			count: round(row.count, 1),
+			...(unit === 'ns' ? { error: Math.round(Math.sqrt(row.variance)) } : {}),
+			...(parts.length > 1
+				? Object.fromEntries(
+						parts.map((part, i) => [part.replace(' ', '_'), Math.round(row.parts[i] ?? 0)]),
+					)
+				: {}),
+			key: row.key,
+		})),
+		notices,
+	};
 }
 
 /** JSON leaves DEL, C1 and direction marks in strings as they are; a terminal would obey them. */

@@ -8,7 +8,7 @@ import { type KernelGroup, readComm } from '../kit/latency.js';
 import { maxBucketsOption, topOption, usecOption } from '../kit/options.js';
 import { GroupReader, HistogramReader } from '../kit/readers.js';
 import { defineTool, type Plan, type Reader, type RowSink } from '../kit/tool.js';
-import { chooseWay, delayedDequeue, type Way } from '../kit/waits.js';
+import { chooseWaits, delayedDequeue, type WaitsWay } from '../kit/waits.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { RingBuffer } from '../loader/ringbuf.js';
@@ -38,7 +38,7 @@ const MINIMAL_RING_BYTES = 4096;
 /** Events kept for one JSON object. */
 const MAX_ROWS = 100_000;
 
-const PROGRAMS: Readonly<Record<Way, ReadonlyArray<Layout['programs'][number]>>> = {
+const PROGRAMS: Readonly<Record<WaitsWay, ReadonlyArray<Layout['programs'][number]>>> = {
 	sched_info: ['switch_sched_info', 'migrate_sched_info'],
 	task_storage: ['wakeup_task_storage', 'wakeup_new_task_storage', 'switch_task_storage'],
 	hash: ['wakeup_hash', 'wakeup_new_hash', 'switch_hash'],
@@ -70,6 +70,7 @@ export const runqlat = defineTool<Layout, Settings>({
 		maxBucketsOption(),
 		usecOption('--slower <usec>', 'a line for each wait of USEC microseconds or more'),
 	],
+	kind: 'latency',
 	layout,
 
 	settings(values) {
@@ -97,7 +98,7 @@ export const runqlat = defineTool<Layout, Settings>({
 	},
 
 	plan(object, settings): Plan<Layout> {
-		const { way, because } = chooseWay();
+		const { name: way, because } = chooseWaits();
 		object.setConstants({
 			group_by: layout.enums.group_by[settings.groupBy],
 			split_kinds: settings.split,

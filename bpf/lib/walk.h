@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Walks stacks and interns them: see stacks.h. This is the one place that knows how frames are found;
+ * another way for user stacks (tables instead of frame pointers) goes here.
+ *
+ * The kernel's helpers take 1 to 3 us. In the hot path of a switch, user frames are followed here
+ * without them.
+ */
+#ifndef TSTRACE_WALK_H
+#define TSTRACE_WALK_H
+
+#include "kernel.h"
+#include "loss.h"
+#include "stacks.h"
+
+/* x86-64 and arm64: the size of a kernel stack; at its top lie the user's registers. */
+#define KERNEL_STACK_BYTES 16384
+/* User stacks with more frames are walked by the kernel. */
+#define SHORT_WALK 24
+/* Documentation/admin-guide/sysctl/vm.rst, mmap_min_addr: what it is set to at the most. */
+#define LOWEST_FRAME 0x10000
+/* arch/x86/include/asm/segment.h, __USER_CS: the thread runs 64-bit code. */
+#define USER_CS 0x33
+
+/* How deep to walk, where the verifier can see that it fits. */
+static __always_inline u32 walk_bytes(void)
+{
+	return (stack_depth > STACK_DEPTH ? STACK_DEPTH : stack_depth) * sizeof(u64);
+}
+
+static __always_inline bool can_read_registers(void)
+{
+	/* 5.15; before it, current_task_btf is not certain either. */
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+}
+
+/* What a thread had in its registers when it entered the kernel: where a walk of it begins. */
+struct user_registers {
+	u64 ip; /* 0: it has none */
+	u64 sp;
+	u64 fp;
+};
+
+static __always_inline void read_user_registers(struct task_struct *task,
+						struct user_registers *registers)
+{
+	struct pt_regs___saved *regs;
+
+	if (!walk_user || task->flags & PF_KTHREAD)
+		return;
+	if (can_read_registers()) {
+		barrier();
+		regs = (void *)bpf_task_pt_regs(task);
+		barrier();
+	} else {
+		barrier();
+		regs = task->stack + KERNEL_STACK_BYTES -
+		       bpf_core_type_size(struct pt_regs___saved);
+		barrier();
+	}
+	bpf_core_read(&registers->sp, sizeof(u64), &regs->sp);
+#ifdef __TARGET_ARCH_arm64
+	bpf_core_read(&registers->ip, sizeof(u64), &regs->pc);
+	bpf_core_read(&registers->fp, sizeof(u64), &regs->regs[29]);
+#else
+	bpf_core_read(&registers->ip, sizeof(u64), &regs->ip);
+	bpf_core_read(&registers->fp, sizeof(u64), &regs->bp);
+#endif
+}
+
+/* The current thread's user frames, by frame pointers: by the helper, in any context. */
+static __always_inline u64 current_user_stack(void *ctx)
+{
+	struct scratch *here = scratch_here();
+	long bytes;
+
+	if (!walk_user || !here)
+		return NO_STACK;
+	bytes = bpf_get_stack(ctx, here->user.frames, walk_bytes(), BPF_F_USER_STACK);
+	/* A kernel thread has none. */
+	return bytes == -EFAULT ? NO_STACK : stack_hash(&here->user, bytes);
+}
+
+static __always_inline u64 current_kernel_stack(void *ctx)
+{
+	struct scratch *here = scratch_here();
+	long bytes;
+
+	if (!walk_kernel || !here)
+		return NO_STACK;
+	here->kernel.called = 0;
+	bytes = bpf_get_stack(ctx, here->kernel.frames, walk_bytes(), 0);
+	/* It was in user mode. */
+	return bytes == -EFAULT ? NO_STACK : stack_hash(&here->kernel, bytes);
+}
+
+#ifdef __TARGET_ARCH_x86
+
+/* The function that was called by the instruction before this return address; 0: not known. */
+static __always_inline u64 called_before(u64 address)
+{
+	struct {
+		u8 opcode; /* CALL rel32 */
+		s32 offset;
+	} __attribute__((packed)) call;
+
+	if (bpf_probe_read_kernel(&call, sizeof(call), (void *)(address - sizeof(call))))
+		return 0;
+	return call.opcode == 0xe8 ? address + (s64)call.offset : 0;
+}
+
+#else
+
+static __always_inline u64 called_before(u64 address)
+{
+	u32 call;
+
+	if (bpf_probe_read_kernel(&call, sizeof(call), (void *)(address - sizeof(call))))
+		return 0;
+	/* BL imm26 */
+	return call >> 26 == 0x25 ? address - sizeof(call) + ((s64)((u64)call << 38) >> 36) : 0;
+}
+
+#endif
+
+/*
+ * The kernel stack that a task left behind which is not running. The helper leaves out the frames of
+ * functions that are nothing but a way to sleep (.sched.text: schedule, but also mutex_lock and
+ * io_schedule). Which of them was called says what is waited for, so it is put back as the leaf:
+ * the start of the function, not a return address.
+ */
+static __always_inline u64 task_kernel_stack(struct task_struct *task)
+{
+	struct scratch *here = scratch_here();
+	struct walked *walked;
+	long bytes;
+
+	if (!walk_kernel || !here)
+		return NO_STACK;
+	walked = &here->kernel;
+	bytes = bpf_get_task_stack(task, walked->frames, walk_bytes(), 0);
+	walked->called = bytes >= (long)sizeof(u64) ? called_before(walked->frames[0]) : 0;
+	return stack_hash(walked, bytes);
+}
+
+#ifdef __TARGET_ARCH_x86
+
+/* arch/x86/events/core.c, perf_callchain_user; returns bytes, or -1 to leave it to the helper. */
+static __always_inline long short_user_walk(u64 *frames)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs___saved *regs;
+	struct {
+		u64 fp;
+		u64 ip;
+	} frame;
+
+	if (task->flags & PF_KTHREAD)
+		return 0;
+	regs = (void *)bpf_task_pt_regs(task);
+	frame.ip = regs->ip;
+	frame.fp = regs->bp;
+	if ((u16)regs->cs != USER_CS || stack_depth < SHORT_WALK)
+		return -1;
+	for (u32 i = 0; i < SHORT_WALK; i++) {
+		frames[i] = frame.ip;
+		/* No stack lies there; and a read that faults takes longer than ten that do not. */
+		if (frame.fp < LOWEST_FRAME || frame.fp & 7)
+			return (i + 1) * sizeof(u64);
+		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.fp) || !frame.ip)
+			return (i + 1) * sizeof(u64);
+	}
+	return -1;
+}
+
+/* The user stack of the current thread, which was off the CPU. */
+static __always_inline u64 resumed_user_stack(void *ctx)
+{
+	struct scratch *here = scratch_here();
+	long bytes = -1;
+
+	if (!walk_user || !here)
+		return NO_STACK;
+	if (can_read_registers()) {
+		barrier();
+		bytes = short_user_walk(here->user.frames);
+		barrier();
+	}
+	return bytes < 0 ? current_user_stack(ctx) : stack_hash(&here->user, bytes);
+}
+
+#else
+
+static __always_inline u64 resumed_user_stack(void *ctx)
+{
+	return current_user_stack(ctx);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * offcputime: where threads wait, and how long.
+ *
+ * A thread's stacks are the same when it resumes as when it stopped, and by then the duration is
+ * known. So they are walked then, and only those that are chosen; see lib/sampling.h.
+ */
+#include "lib/filter.h"
+#include "lib/kernel.h"
+#include "lib/loss.h"
+#include "lib/offcpu.h"
+#include "lib/pidns.h"
+#include "lib/sampling.h"
+#include "lib/stacks.h"
+#include "lib/walk.h"
+#include "lib/window.h"
+
+_Static_assert(OFFCPU_PARTS == STACK_PARTS, "a sum has room for the parts of a wait");
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+const volatile u64 period_ns = 0; /* 0: every wait */
+const volatile u64 shortest_ns = 0;
+const volatile u64 longest_ns = 0; /* 0: no limit */
+/* Where no hook runs in the thread that resumes: its user stack was walked as it stopped. */
+const volatile bool walk_at_switch = false;
+
+/* When tracing ended; 0: it goes on. Waits that are open then are counted up to there. */
+u64 ended_ns;
+
+/* A wait that was chosen, on the CPU where its thread resumes in a moment. */
+struct chosen {
+	u32 pid; /* the kernel's; 0: none */
+	struct offcpu_parts parts;
+	struct sampled sampled;
+	struct stack_key key;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct chosen);
+} chosen_here SEC(".maps");
+
+static __always_inline void add_wait(struct chosen *wait)
+{
+	struct stack_sum *sum = sum_of(&wait->key);
+
+	if (!sum)
+		return;
+	add_to(&sum->count, wait->sampled.count);
+	add_to(&sum->doubt, wait->sampled.doubt);
+	for (int i = 0; i < OFFCPU_PARTS; i++)
+		add_to(&sum->parts[i], wait->parts.ns[i]);
+}
+
+static __always_inline bool wait_wanted(struct off_cpu *off, u64 duration_ns)
+{
+	return duration_ns >= shortest_ns && (!longest_ns || duration_ns <= longest_ns) &&
+	       offcpu_state_wanted(off);
+}
+
+/* A weighed wait keeps the proportions of its parts. */
+static __always_inline void weigh_parts(struct offcpu_parts *parts, u64 duration_ns,
+					struct sampled *sampled)
+{
+	if (!sampled->doubt)
+		return;
+	for (int i = 0; i < OFFCPU_PARTS; i++)
+		parts->ns[i] = parts->ns[i] * sampled->weighed_ns / duration_ns;
+}
+
+/* `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`. */
+static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, struct chosen *wait)
+{
+	struct off_cpu *off = off_cpu_of(next);
+	u64 duration_ns;
+
+	if (!off || !off->since_ns) {
+		if (!offcpu_first_turn(next, &wait->parts, &duration_ns) || !filter_has(next) ||
+		    state_mask || duration_ns < shortest_ns ||
+		    (longest_ns && duration_ns > longest_ns))
+			return false;
+	} else {
+		duration_ns = now_ns - off->since_ns;
+		if ((s64)duration_ns < 0)
+			duration_ns = 0;
+		if (!wait_wanted(off, duration_ns) || !filter_has(next)) {
+			off_cpu_ends(next, off);
+			return false;
+		}
+	}
+	if (!sample_by_duration(duration_ns, period_ns, &wait->sampled)) {
+		if (off)
+			off_cpu_ends(next, off);
+		return false;
+	}
+	stack_key_of(next, &wait->key);
+	if (off && off->since_ns) {
+		offcpu_split(next, off, duration_ns, clock_of(next), &wait->parts);
+		wait->key.user = off->user_stack;
+		off_cpu_ends(next, off);
+	}
+	weigh_parts(&wait->parts, duration_ns, &wait->sampled);
+	return true;
+}
+
+/* The user stack of the thread that stops; kept now, for when it resumes. */
+static __always_inline u64 kept_user_stack(void *ctx)
+{
+	struct scratch *here = scratch_here();
+
+	return here ? keep_stack(&here->user, current_user_stack(ctx)) : LOST_STACK;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	u32 zero = 0;
+	struct chosen *wait;
+	u64 now_ns;
+
+	if (ended_ns)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (prev->pid && filter_has_task(prev)) {
+		off_cpu_begins(prev, preempt, now_ns, walk_at_switch ? kept_user_stack(ctx) : 0);
+	}
+	wait = bpf_map_lookup_elem(&chosen_here, &zero);
+	if (!wait || !next->pid || !choose_wait(next, now_ns, wait))
+		return 0;
+	wait->key.kernel = task_kernel_stack(next);
+	if (walk_at_switch)
+		add_wait(wait);
+	else
+		wait->pid = next->pid;
+	return 0;
+}
+
+/* In the context of the thread that resumed: its stacks are the current ones. */
+static __always_inline int resumed(void *ctx)
+{
+	u32 zero = 0;
+	struct chosen *wait = bpf_map_lookup_elem(&chosen_here, &zero);
+	u32 pid;
+
+	if (!wait || !wait->pid)
+		return 0;
+	pid = wait->pid;
+	wait->pid = 0;
+	/* A new thread does not come this way, and has no frames yet. */
+	if (pid == (u32)bpf_get_current_pid_tgid())
+		wait->key.user = resumed_user_stack(ctx);
+	add_wait(wait);
+	return 0;
+}
+
+/* kernel/sched/core.c, __schedule (6.14): the last thing it does. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(offcputime_resumed)
+{
+	return resumed(ctx);
+}
+
+/* Nearly the same moment on kernels that have no such tracepoint, and allow kprobes. */
+SEC("kprobe/finish_task_switch")
+int offcputime_finish(void *ctx)
+{
+	return resumed(ctx);
+}
+
+/* What gcc calls it where it has changed its arguments. */
+SEC("kprobe/finish_task_switch.isra.0")
+int offcputime_finish_isra(void *ctx)
+{
+	return resumed(ctx);
+}
+
+/* Run once when everything is attached: threads that wait already. */
+SEC("iter/task")
+int seed_waiting(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		offcpu_seeded = true;
+	else if (task->pid && filter_has_task(task))
+		off_cpu_seed(task);
+	return 0;
+}
+
+/* A thread that waits still; its user stack is for user space to walk. */
+struct still_waiting {
+	struct stack_key key;
+	struct offcpu_parts parts;
+	struct user_registers registers;
+	u32 tid;
+	u32 unused_padding;
+};
+
+EXPORT_TYPE(struct still_waiting, still_waiting);
+
+/* Run once after ended_ns was set. */
+SEC("iter/task")
+int end_waiting(struct bpf_iter__task *ctx)
+{
+	struct still_waiting waiting = {};
+	struct scratch *here = scratch_here();
+	struct task_struct *task = ctx->task;
+	struct off_cpu *off;
+	u64 duration_ns;
+
+	if (!here || !task || !task->pid || task->exit_state || !filter_has_task(task))
+		return 0;
+	off = off_cpu_of(task);
+	if (!off || !off->since_ns || off->since_ns >= ended_ns)
+		return 0;
+	duration_ns = ended_ns - off->since_ns;
+	if (!wait_wanted(off, duration_ns))
+		return 0;
+	offcpu_split(task, off, duration_ns, ended_ns - clock_offset_ns, &waiting.parts);
+	stack_key_of(task, &waiting.key);
+	waiting.tid = task_tid(task);
+	waiting.key.user = off->user_stack;
+	waiting.key.kernel = keep_stack(&here->kernel, task_kernel_stack(task));
+	read_user_registers(task, &waiting.registers);
+	if (bpf_seq_write(ctx->meta->seq, &waiting, sizeof(waiting)))
+		count_loss(LOSS_WAITS_UNSEEN);
+	return 0;
+}

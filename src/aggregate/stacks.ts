@@ -1,0 +1,83 @@
+/** What was counted by stack. Pure values: no I/O, no kernel. */
+import type { Frame } from '../symbolize/stack.js';
+import type { Key } from './report.js';
+
+/** A stack of somebody, and what was counted there. */
+export interface StackRow {
+	readonly key: Key;
+	/** Root first. */
+	readonly frames: readonly Frame[];
+	/** One for each of `StackFindings.parts`; they add up to the value. */
+	readonly parts: readonly number[];
+	readonly value: number;
+	readonly count: number;
+	/** The square of the value's standard error; 0: the value is exact. Variances add up. */
+	readonly variance: number;
+}
+
+export interface StackFindings {
+	readonly kind: 'stacks';
+	/** Of values. */
+	readonly unit: 'ns' | 'samples';
+	/** What one of `count` is: "wait". */
+	readonly noun: string;
+	readonly parts: readonly string[];
+	/** Largest first. */
+	readonly stacks: readonly StackRow[];
+	/** What to know about them, a line each. */
+	readonly notices: readonly string[];
+}
+
+/** Adds up rows that read the same: same key, same names. Returns the largest first. */
+export function mergeStacks(rows: readonly StackRow[]): StackRow[] {
+	const merged = new Map<string, StackRow>();
+	for (const row of rows) {
+		const names = row.frames.map(({ name, kind }) => `${kind}${name}`).join('\n');
+		const identity = `${JSON.stringify(row.key)}\n${names}`;
+		const before = merged.get(identity);
+		merged.set(identity, before ? sumOf(before, row) : row);
+	}
+	return [...merged.values()].sort((a, b) => b.value - a.value);
+}
+
+function sumOf(a: StackRow, b: StackRow): StackRow {
+	return {
+		...a,
+		parts: a.parts.map((part, index) => part + (b.parts[index] ?? 0)),
+		value: a.value + b.value,
+		count: a.count + b.count,
+		variance: a.variance + b.variance,
+	};
+}
+
+/** Each part of each stack on its own, its name as the key's `kind`. */
+export function splitStacks(findings: StackFindings): StackRow[] {
+	const rows: StackRow[] = [];
+	for (const row of findings.stacks) {
+		for (const [index, value] of row.parts.entries()) {
+			if (value === 0) continue;
+			const share = value / row.value;
+			rows.push({
+				...row,
+				key: { kind: findings.parts[index] ?? '', ...row.key },
+				parts: row.parts.map((part, each) => (each === index ? part : 0)),
+				value,
+				variance: row.variance * share * share,
+			});
+		}
+	}
+	return rows.sort((a, b) => b.value - a.value);
+}
+
+/** The sum of all rows, as one without frames. */
+export function totalOf(findings: StackFindings): StackRow {
+	const none = {
+		key: {},
+		frames: [],
+		parts: findings.parts.map(() => 0),
+		value: 0,
+		count: 0,
+		variance: 0,
+	};
+	return findings.stacks.reduce(sumOf, none);
+}

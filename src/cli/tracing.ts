@@ -1,0 +1,139 @@
+/** What goes on during a run: BPF programs that count, or events that are read here. */
+import { fileURLToPath } from 'node:url';
+import type { Lost } from '../aggregate/report.js';
+import { type FilteredLayout, FilterSets, subjectsEnded } from '../kit/filter.js';
+import { Losses } from '../kit/losses.js';
+import type { Plan, Reader, Subjects, Tool } from '../kit/tool.js';
+import { CostMeter } from '../loader/cost.js';
+import { BpfObject } from '../loader/object.js';
+
+export interface Tracing {
+	readonly reader: Reader;
+	/** What the programs cost; undefined where there are none. */
+	readonly cost: CostMeter | undefined;
+	/** Whether tasks were chosen by number, so that there may come a time when none is left. */
+	readonly canEnd: boolean;
+	/** Whether of these none is left. */
+	allEnded(): boolean;
+	/** Ends it; what was counted can still be read, and no more comes. */
+	detach(): void;
+	/** What was lost since the last call. */
+	lost(): Lost;
+	close(): void;
+}
+
+/** Programs of one BPF object; once constructed, events are being counted. */
+export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
+	readonly reader: Reader;
+	readonly cost: CostMeter;
+	readonly #object: BpfObject<L>;
+	readonly #filter: FilterSets;
+	readonly #losses: Losses;
+	readonly #note: (text: string) => void;
+	readonly #release: Array<() => void> = [];
+
+	constructor(
+		tool: Tool<L, S>,
+		settings: S,
+		subjects: Subjects,
+		options: { verbose: boolean; note: (text: string) => void },
+	) {
+		this.#note = options.note;
+		try {
+			const object = new BpfObject(objectPath(tool.layout.name), tool.layout, options);
+			this.#object = object;
+			this.#release.push(() => object.close());
+			this.#filter = new FilterSets(object, subjects.filter, subjects.command);
+			const filterPrograms = this.#filter.configure();
+			const plan = tool.plan(object, settings);
+			const attach = [...filterPrograms, ...plan.attach];
+			this.#load(attach, plan);
+			this.#filter.fill();
+			const reader = tool.reader(object, settings, subjects);
+			this.reader = reader;
+			this.#release.push(() => reader.close?.());
+			for (const name of attach) object.attach(name);
+			for (const name of plan.runOnce ?? []) object.runIterator(name);
+			reader.begin?.();
+			this.#filter.dropEnded();
+			const counted = [...attach, ...(plan.load ?? [])];
+			const cost = new CostMeter(counted.map((name) => object.program(name)));
+			this.cost = cost;
+			this.#release.push(() => cost.close());
+			this.#losses = new Losses(object, () => cost.missed());
+		} catch (error) {
+			this.close();
+			throw error;
+		}
+	}
+
+	get canEnd(): boolean {
+		return this.#filter.canEnd;
+	}
+
+	allEnded(): boolean {
+		return this.#filter.allEnded();
+	}
+
+	detach(): void {
+		this.cost.end();
+		this.reader.end?.();
+		this.#object.detach();
+		this.#object.waitForPrograms();
+	}
+
+	lost(): Lost {
+		return { ...this.#losses.read(), ...this.reader.lost?.() };
+	}
+
+	close(): void {
+		for (const release of this.#release.reverse()) release();
+		this.#release.length = 0;
+	}
+
+	#load(attach: readonly string[], plan: Plan<L>): void {
+		const others = [...(plan.runOnce ?? []), ...(plan.load ?? [])];
+		this.#note(plan.because);
+		this.#object.load([...attach, ...others], plan.withoutMaps);
+		this.#note(`loaded ${[...others, ...attach].join(', ')}`);
+	}
+}
+
+/** Events read in user space, for those who may not use BPF. */
+export class PlainTracing implements Tracing {
+	readonly cost = undefined;
+	readonly canEnd: boolean;
+	readonly #subjects: Subjects;
+
+	constructor(
+		readonly reader: Reader,
+		subjects: Subjects,
+	) {
+		this.#subjects = subjects;
+		this.canEnd = subjects.filter.pids.length + subjects.filter.tids.length > 0;
+		reader.begin?.();
+	}
+
+	allEnded(): boolean {
+		return subjectsEnded(this.#subjects.filter);
+	}
+
+	detach(): void {
+		this.reader.end?.();
+	}
+
+	lost(): Lost {
+		return this.reader.lost?.() ?? {};
+	}
+
+	close(): void {
+		this.reader.close?.();
+	}
+}
+
+/** dist/bpf/ARCH/NAME.bpf.o beside the bundle; TSTRACE_BPF_DIR names another folder, for tests. */
+function objectPath(name: string): string {
+	const folder =
+		process.env.TSTRACE_BPF_DIR ?? fileURLToPath(new URL(`bpf/${process.arch}`, import.meta.url));
+	return `${folder}/${name}.bpf.o`;
+}

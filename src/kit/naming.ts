@@ -1,0 +1,53 @@
+/** From addresses to rows: names for stacks, and notices about what could not be named. */
+import { mergeStacks, type StackRow } from '../aggregate/stacks.js';
+import type { Key } from '../aggregate/report.js';
+import type { ProcessHistory } from '../symbolize/processes.js';
+import type { Frame, RawStack } from '../symbolize/stack.js';
+import { noticeText, Symbolizer } from '../symbolize/symbolizer.js';
+import type { OwnedStack } from './stacks.js';
+
+/** A stack of somebody with what was counted there. */
+export interface CountedStack extends OwnedStack {
+	/** CLOCK_MONOTONIC */
+	readonly at_ns: number;
+	readonly parts: readonly number[];
+	readonly count: number;
+	readonly variance: number;
+}
+
+const LOST: Frame = { name: '[stack lost]', kind: 'user' };
+
+/**
+ * Names all stacks and adds up those that read the same. `leafIsReturnAddress`: the innermost kernel
+ * frame is where a thread will go on, not where it was interrupted.
+ */
+export function nameStacks(
+	stacks: readonly CountedStack[],
+	history: ProcessHistory,
+	options: { leafIsReturnAddress: boolean },
+): { rows: StackRow[]; notices: string[] } {
+	const symbolizer = new Symbolizer(history, options);
+	const named = symbolizer.resolve(stacks.map(rawStack));
+	const rows = stacks.map((stack, index): StackRow => {
+		const { kernel = [], user = [] } = named[index] ?? {};
+		const frames = [...user].reverse().concat([...kernel].reverse());
+		if (stack.lost) frames.push(LOST);
+		const { parts, count, variance } = stack;
+		return { key: keyOf(stack), frames, parts, value: valueOf(stack), count, variance };
+	});
+	return { rows: mergeStacks(rows), notices: symbolizer.notices().map(noticeText) };
+}
+
+function rawStack(stack: CountedStack): RawStack {
+	const { pid, at_ns, kernel, user } = stack;
+	return { pid, at_ns, kernel, user, value: valueOf(stack) };
+}
+
+function valueOf({ parts }: CountedStack): number {
+	return parts.reduce((sum, part) => sum + part, 0);
+}
+
+function keyOf({ pid, tid, comm }: OwnedStack): Key {
+	if (pid === 0 && comm === '') return { comm: '[others]' };
+	return { pid, ...(tid ? { tid } : {}), comm };
+}

@@ -1,0 +1,210 @@
+/** Sums by stack out of the kernel: user space's side of bpf/lib/stacks.h. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type Address, readAddress } from '../loader/address.js';
+import { type FieldLayout, type ObjectLayout, readU64, type StructLayout } from '../loader/layout.js';
+import { TstraceError } from '../loader/errors.js';
+import type { BpfMap } from '../loader/map.js';
+import { Mapping, PROT } from '../loader/memory.js';
+import type { BpfObject } from '../loader/object.js';
+import { readComm } from './latency.js';
+
+type Fields<N extends string> = StructLayout & { fields: Readonly<Record<N, FieldLayout>> };
+
+/** What bpf/lib/stacks.h exports. */
+export interface StackLayouts {
+	readonly stack_key: Fields<'kernel' | 'user' | 'incarnation' | 'tgid' | 'tid' | 'comm'>;
+	readonly stack_sum: Fields<'first_ns' | 'count' | 'doubt' | 'parts'>;
+	readonly stack_place: Fields<'first' | 'count'>;
+}
+
+/** The layout of an object that includes lib/stacks.h. */
+export interface StackedLayout extends ObjectLayout {
+	readonly structs: ObjectLayout['structs'] & StackLayouts;
+}
+
+/** How stacks are kept; the same for all stack tools. */
+export interface StackSettings {
+	/** Room for so many stacks. */
+	readonly maxStacks: number;
+	/** Frames. */
+	readonly maxDepth: number;
+	readonly kernel: boolean;
+	readonly user: boolean;
+	/** Threads of a process apart. */
+	readonly byThread: boolean;
+}
+
+/** Whose stack it is, and its addresses, leaf first. */
+export interface OwnedStack {
+	readonly pid: number;
+	/** 0: those of a process are together. */
+	readonly tid: number;
+	readonly comm: string;
+	readonly kernel: ArrayLike<Address>;
+	readonly user: ArrayLike<Address>;
+	/** Whether there was a stack that could not be kept. */
+	readonly lost: boolean;
+}
+
+/** A sum as the kernel has it. */
+export interface RawSum extends OwnedStack {
+	/** CLOCK_MONOTONIC */
+	readonly first_ns: number;
+	readonly parts: readonly number[];
+	/** Fractions when sampled: see bpf/lib/sampling.h. */
+	readonly count: number;
+	readonly doubt: number;
+}
+
+/** bpf/lib/stacks.h */
+const NO_STACK = 0n;
+const LOST_STACK = 1n;
+const PARTS = 3;
+const ONE = 256;
+export const MAX_DEPTH = 127;
+const CHUNK_FRAMES = 1 << 17;
+/** Room for frames: more than most stacks have, so that a few deep ones do not use it up. */
+const FRAMES_PER_STACK = 48;
+const PER_CHUNK = CHUNK_FRAMES / FRAMES_PER_STACK;
+const NONE: ArrayLike<Address> = [];
+const MAX_STACK_SYSCTL = '/proc/sys/kernel/perf_event_max_stack';
+
+/** The stack maps of one object, and how to read them. */
+export class StackTables {
+	readonly #object: BpfObject<StackedLayout>;
+	#frames: Mapping | undefined;
+
+	constructor(object: BpfObject<StackedLayout>) {
+		this.#object = object;
+	}
+
+	/** Before loading: sizes and constants. */
+	configure(settings: StackSettings): void {
+		const chunks = Math.ceil(settings.maxStacks / PER_CHUNK);
+		this.#object.map('stacks').setMaxEntries(settings.maxStacks);
+		this.#object.map('sums').setMaxEntries(settings.maxStacks + 1);
+		this.#object.map('frames').setMaxEntries(chunks);
+		this.#object.setConstants({
+			stack_depth: Math.min(settings.maxDepth, kernelDepth()),
+			frame_chunks: chunks,
+			walk_kernel: settings.kernel,
+			walk_user: settings.user,
+			stacks_by_thread: settings.byThread,
+		});
+		const seed = this.#object.constantBytes('stack_seed');
+		seed.setBigUint64(0, randomBytes(8).readBigUInt64LE(), true);
+	}
+
+	/** After loading, before attaching. */
+	open(): void {
+		const { stack_key, stack_sum } = this.#object.layout.structs;
+		this.#sums.update(new Uint8Array(stack_key.size), new Uint8Array(stack_sum.size));
+		const map = this.#object.map('frames');
+		const bytes = map.maxEntries * map.valueSize;
+		this.#frames = new Mapping(map.fd, bytes, PROT.read, 0);
+	}
+
+	/** Takes all out; programs are detached by now. */
+	take(): StackSnapshot {
+		const places = new Map<bigint, Place>();
+		const { first, count: countField } = this.#object.layout.structs.stack_place.fields;
+		const placeSize = this.#object.layout.structs.stack_place.size;
+		this.#object.map('stacks').drain((keys, values, count) => {
+			for (let i = 0; i < count; i++) {
+				places.set(keys.getBigUint64(i * 8, true), {
+					first: values.getUint32(i * placeSize + first.offset, true),
+					count: values.getUint32(i * placeSize + countField.offset, true),
+				});
+			}
+		});
+		if (!this.#frames) throw new TstraceError('stacks are read before they are open');
+		const snapshot = new StackSnapshot(this.#object.layout.structs, places, this.#frames.buffer);
+		this.#sums.drain((keys, values, count) => snapshot.add(keys, values, count));
+		return snapshot;
+	}
+
+	close(): void {
+		this.#frames?.unmap();
+		this.#frames = undefined;
+	}
+
+	get #sums(): BpfMap {
+		return this.#object.map('sums');
+	}
+}
+
+interface Place {
+	readonly first: number;
+	readonly count: number;
+}
+
+/** What was in the maps; valid until the tables are closed. */
+export class StackSnapshot {
+	readonly sums: RawSum[] = [];
+	readonly #layouts: StackLayouts;
+	readonly #places: ReadonlyMap<bigint, Place>;
+	readonly #frames: DataView;
+	readonly #decoded = new Map<bigint, Float64Array>();
+
+	constructor(layouts: StackLayouts, places: ReadonlyMap<bigint, Place>, frames: ArrayBuffer) {
+		this.#layouts = layouts;
+		this.#places = places;
+		this.#frames = new DataView(frames);
+	}
+
+	/** Elements of `sums`, as the kernel hands them over. */
+	add(keys: DataView, values: DataView, count: number): void {
+		const { stack_key, stack_sum } = this.#layouts;
+		const { first_ns, count: countField, doubt, parts } = stack_sum.fields;
+		for (let i = 0; i < count; i++) {
+			const at = i * stack_sum.size;
+			const sum: RawSum = {
+				...this.owned(keys, i * stack_key.size),
+				first_ns: readU64(values, at + first_ns.offset),
+				parts: Array.from({ length: PARTS }, (_, part) =>
+					readU64(values, at + parts.offset + part * 8),
+				),
+				count: readU64(values, at + countField.offset) / ONE,
+				doubt: readU64(values, at + doubt.offset) / ONE,
+			};
+			// The sum of all others is there from the start.
+			if (sum.count > 0) this.sums.push(sum);
+		}
+	}
+
+	/** A `struct stack_key`. */
+	owned(view: DataView, at: number): OwnedStack {
+		const { kernel, user, tgid, tid, comm } = this.#layouts.stack_key.fields;
+		const kernelHash = view.getBigUint64(at + kernel.offset, true);
+		const userHash = view.getBigUint64(at + user.offset, true);
+		return {
+			pid: view.getUint32(at + tgid.offset, true),
+			tid: view.getUint32(at + tid.offset, true),
+			comm: readComm(view, at + comm.offset),
+			kernel: this.#addresses(kernelHash),
+			user: this.#addresses(userHash),
+			lost: kernelHash === LOST_STACK || userHash === LOST_STACK,
+		};
+	}
+
+	#addresses(hash: bigint): ArrayLike<Address> {
+		if (hash === NO_STACK) return NONE;
+		const known = this.#decoded.get(hash);
+		if (known) return known;
+		const place = this.#places.get(hash);
+		if (!place) return NONE;
+		const addresses = new Float64Array(place.count);
+		for (let i = 0; i < place.count; i++) {
+			addresses[i] = readAddress(this.#frames, (place.first + i) * 8);
+		}
+		this.#decoded.set(hash, addresses);
+		return addresses;
+	}
+}
+
+/** The kernel cuts stacks where its own limit is, and does not say so. */
+function kernelDepth(): number {
+	const limit = Number(readFileSync(MAX_STACK_SYSCTL, 'utf8'));
+	return limit > 0 ? limit : MAX_DEPTH;
+}

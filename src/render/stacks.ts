@@ -1,0 +1,116 @@
+/** Stacks as text: the largest first, leaf first, with what they add up to. */
+import { type StackFindings, type StackRow, totalOf } from '../aggregate/stacks.js';
+import { annotation } from './folded.js';
+import { grouped, paint, printable, type Style } from './terminal.js';
+import { humanTime } from './units.js';
+
+export interface StackTextOptions {
+	readonly style: Style;
+	/** How many stacks are shown; 0: all. */
+	readonly top: number;
+	/** A line "--" between the kernel's frames and the user's. */
+	readonly delimited: boolean;
+	readonly annotated: boolean;
+	/** What was done to be counted: "waited". */
+	readonly verb: string;
+}
+
+const INDENT = '    ';
+
+export function renderStacks(findings: StackFindings, options: StackTextOptions): string {
+	const { stacks } = findings;
+	const total = totalOf(findings);
+	if (stacks.length === 0) return `\nnothing ${options.verb}\n`;
+	const shown = options.top === 0 ? stacks : stacks.slice(0, options.top);
+	const blocks = shown.map((row) => renderStack(row, total.value, findings, options));
+	const rest = stacks.slice(shown.length);
+	return blocks.join('') + restLine(rest, total.value, findings) + totalLines(total, findings, options);
+}
+
+function renderStack(
+	row: StackRow,
+	total: number,
+	findings: StackFindings,
+	options: StackTextOptions,
+): string {
+	const { style } = options;
+	const share = `${((100 * row.value) / total).toFixed(1)} %`;
+	const head = [
+		amount(row.value, findings).padStart(9),
+		share.padStart(8),
+		countText(row, findings).padStart(16),
+		ownerText(row),
+	];
+	const lines = [paint(style, 'bold', head.join('  '))];
+	const detail = [partsText(row, findings), errorText(row, findings)].filter((text) => text !== '');
+	if (detail.length > 0) lines.push(paint(style, 'cyan', `${INDENT}${detail.join('  ')}`));
+	lines.push(...frameLines(row, options));
+	return `\n${lines.join('\n')}\n`;
+}
+
+function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOptions): string[] {
+	const lines: string[] = [];
+	let inKernel = false;
+	for (const frame of [...row.frames].reverse()) {
+		if (delimited && inKernel && frame.kind !== 'kernel') lines.push(`${INDENT}--`);
+		inKernel = frame.kind === 'kernel';
+		const name = printable(frame.name) + (annotated ? annotation(frame) : '');
+		lines.push(INDENT + shortened(name, style.width - INDENT.length));
+	}
+	return lines.length > 0 ? lines : [`${INDENT}(no stack)`];
+}
+
+/** The middle of long names, which C++ and Rust have, says least. */
+function shortened(name: string, width: number): string {
+	const characters = [...name];
+	if (characters.length <= width) return name;
+	const head = Math.ceil((width - 1) / 2);
+	return `${characters.slice(0, head).join('')}…${characters.slice(head + 1 - width).join('')}`;
+}
+
+function restLine(rest: readonly StackRow[], total: number, findings: StackFindings): string {
+	if (rest.length === 0) return '';
+	const value = rest.reduce((sum, row) => sum + row.value, 0);
+	const share = ((100 * value) / total).toFixed(1);
+	const noun = rest.length === 1 ? 'stack' : 'stacks';
+	return `\n… ${grouped(rest.length)} more ${noun}: ${amount(value, findings)}, ${share} % (--top 0 shows all)\n`;
+}
+
+function totalLines(total: StackRow, findings: StackFindings, options: StackTextOptions): string {
+	const { stacks } = findings;
+	const line =
+		`${amount(total.value, findings)} ${options.verb} in ${grouped(stacks.length)} ` +
+		`${stacks.length === 1 ? 'stack' : 'stacks'}, ${countText(total, findings)}`;
+	const detail = [partsText(total, findings), errorText(total, findings)].filter(Boolean);
+	return `\n${line}\n${detail.length > 0 ? `${INDENT}${detail.join('  ')}\n` : ''}`;
+}
+
+function amount(value: number, { unit }: StackFindings): string {
+	return unit === 'ns' ? humanTime(value) : grouped(value);
+}
+
+function countText({ count, variance }: StackRow, { noun }: StackFindings): string {
+	const about = variance > 0 ? '~' : '';
+	return `${about}${grouped(Math.max(1, count))} ${Math.round(count) <= 1 ? noun : `${noun}s`}`;
+}
+
+function ownerText({ key }: StackRow): string {
+	const kind = key.kind === undefined ? '' : `${key.kind}: `;
+	const thread = key.tid ? `, thread ${key.tid}` : '';
+	return `${kind}${printable(`${key.comm ?? ''}`)} (${key.pid ?? '?'}${thread})`;
+}
+
+/** "blocked 1.2 s, run queue 3 ms", if there is more than one part. */
+function partsText(row: StackRow, findings: StackFindings): string {
+	if (findings.parts.length < 2 || row.key.kind !== undefined) return '';
+	return findings.parts
+		.flatMap((part, i) => (row.parts[i] ? [`${part} ${amount(row.parts[i] ?? 0, findings)}`] : []))
+		.join(', ');
+}
+
+/** The standard error, where the value is an estimate. */
+function errorText({ variance, value }: StackRow, findings: StackFindings): string {
+	if (variance === 0 || value === 0) return '';
+	const error = Math.sqrt(variance);
+	return `± ${amount(error, findings)} (${((100 * error) / value).toFixed(1)} %)`;
+}

@@ -1,0 +1,230 @@
+/** offcputime: where threads wait, and how long. */
+import { Option } from 'commander';
+import type { Findings, Lost } from '../aggregate/report.js';
+import { type StackFindings, splitStacks } from '../aggregate/stacks.js';
+import { offcputime as layout } from '../generated/offcputime.js';
+import { UsageError } from '../kit/errors.js';
+import { type CountedStack, nameStacks } from '../kit/naming.js';
+import {
+	type StackView,
+	stackOptions,
+	stackSettings,
+	stackView,
+	usecOption,
+} from '../kit/options.js';
+import { ProcessWatch } from '../kit/processes.js';
+import { type StackSettings, type StackSnapshot, StackTables } from '../kit/stacks.js';
+import { parseStates, type StateMask } from '../kit/states.js';
+import { defineTool, type Plan, type Reader, type Subjects } from '../kit/tool.js';
+import { chooseOffcpu } from '../kit/offcpu.js';
+import { readAddress } from '../loader/address.js';
+import { readU64 } from '../loader/layout.js';
+import type { BpfObject } from '../loader/object.js';
+import { UserStackWalker } from '../loader/userstack.js';
+import { renderFolded } from '../render/folded.js';
+import { renderStacks } from '../render/stacks.js';
+
+type Layout = typeof layout;
+
+const DEFAULT_PERIOD_USEC = 1000;
+const PARTS = ['blocked', 'run queue', 'preempted'];
+
+interface Settings extends StackSettings, StackView {
+	/** 0: every wait. */
+	readonly period_usec: number;
+	readonly min_usec: number;
+	/** 0: no limit. */
+	readonly max_usec: number;
+	readonly states: StateMask;
+	readonly split: boolean;
+	readonly edges: boolean;
+}
+
+export const offcputime = defineTool<Layout, Settings>({
+	name: 'offcputime',
+	summary: 'where threads wait, and how long (off-CPU time by stack)',
+	description:
+		'Shows the stacks in which threads were off the CPU, and for how long: blocked, waiting on a ' +
+		'run queue, or preempted. Without a duration it traces until Ctrl-C.',
+	examples: [
+		['tstrace offcputime -p 1234 5', 'where a process waits, for 5 seconds'],
+		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks, for a flame graph'],
+		['tstrace offcputime --state D 10', 'uninterruptible sleep only: disks, locks'],
+		['tstrace offcputime --split -p 1234 5', 'blocked, run queue and preempted apart'],
+		['tstrace offcputime --exact -- make', 'a command, each of its waits'],
+	],
+	options: () => [
+		usecOption('--period <usec>', 'sample waits shorter than USEC by duration')
+			.default(DEFAULT_PERIOD_USEC)
+			.conflicts('exact'),
+		new Option('--exact', 'count every wait, at about three times the cost'),
+		usecOption('-m, --min <usec>', 'only waits of USEC microseconds or more'),
+		usecOption('-M, --max <usec>', 'only waits of USEC microseconds or less'),
+		new Option('--state <states>', 'only waits in these states: letters (SD) or a mask').argParser(
+			parseStates,
+		),
+		new Option('--split', 'blocked, run queue and preempted apart, at the root of stacks'),
+		new Option('--no-edges', 'leave out who waits as tracing begins, or still as it ends'),
+		...stackOptions(),
+	],
+	kind: 'stacks',
+	layout,
+
+	settings(values) {
+		const settings: Settings = {
+			...stackSettings(values),
+			...stackView(values),
+			period_usec: values.exact ? 0 : Number(values.period),
+			min_usec: Number(values.min ?? 0),
+			max_usec: Number(values.max ?? 0),
+			states: (values.state as StateMask | undefined) ?? { mask: 0, letters: false },
+			split: values.split === true,
+			edges: values.edges !== false,
+		};
+		if (settings.max_usec > 0 && settings.min_usec > settings.max_usec)
+			throw new UsageError(`--min ${settings.min_usec} is more than --max ${settings.max_usec}`);
+		if (settings.period_usec > MAX_PERIOD_USEC)
+			throw new UsageError('--period is 1000000 (a second) at the most');
+		return settings;
+	},
+
+	subject({ period_usec }) {
+		return period_usec === 0
+			? 'off-CPU time (every wait)'
+			: `off-CPU time (waits below ${period_usec} us are sampled)`;
+	},
+
+	plan(object, settings): Plan<Layout> {
+		const way = chooseOffcpu();
+		new StackTables(object).configure(settings);
+		object.setConstants({
+			period_ns: settings.period_usec * 1000,
+			shortest_ns: settings.min_usec * 1000,
+			longest_ns: settings.max_usec * 1000,
+			state_mask: settings.states.mask,
+			state_exclusive: settings.states.letters,
+			threads_in_hash: way.threadsInHash,
+			scheduler_books: way.schedulerBooks,
+			walk_at_switch: way.resumed === undefined,
+		});
+		return {
+			attach: [...(way.resumed ? [way.resumed] : []), ...way.others, 'offcputime_switch'],
+			runOnce: settings.edges ? ['seed_waiting'] : [],
+			load: settings.edges ? ['end_waiting'] : [],
+			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
+			because: way.because,
+		};
+	},
+
+	reader: (object, settings, subjects) => new Waits(object, settings, subjects),
+
+	text(settings) {
+		const rows = (findings: StackFindings) =>
+			settings.split ? { ...findings, stacks: splitStacks(findings) } : findings;
+		return {
+			report: async (findings, style) =>
+				findings.kind === 'stacks'
+					? renderStacks(rows(findings), { ...settings, style, verb: 'waited' })
+					: '',
+			folded: (findings) => renderFolded(rows(findings).stacks, { ...settings, divisor: 1000 }),
+		};
+	},
+});
+
+const MAX_PERIOD_USEC = 1_000_000;
+
+class Waits implements Reader {
+	readonly #object: BpfObject<Layout>;
+	readonly #settings: Settings;
+	readonly #tables: StackTables;
+	readonly #processes: ProcessWatch;
+	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
+	#ended_ns = 0;
+
+	constructor(object: BpfObject<Layout>, settings: Settings, subjects: Subjects) {
+		this.#object = object;
+		this.#settings = settings;
+		this.#tables = new StackTables(object);
+		this.#tables.open();
+		this.#processes = new ProcessWatch(subjects);
+	}
+
+	begin(): void {
+		this.#processes.begin();
+	}
+
+	drain(): void {
+		this.#processes.drain();
+	}
+
+	end(): void {
+		const now_ns = process.hrtime.bigint();
+		this.#object.setVariable('ended_ns', Number(now_ns));
+		this.#ended_ns = Number(now_ns);
+		if (this.#settings.edges) this.#stillWaiting = this.#object.runIterator('end_waiting');
+	}
+
+	async read(): Promise<Findings> {
+		const snapshot = this.#tables.take();
+		const stacks = [...this.#ended(snapshot), ...this.#open(snapshot)];
+		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
+		const { rows, notices } = nameStacks(stacks, this.#processes.history, {
+			leafIsReturnAddress: true,
+		});
+		return { kind: 'stacks', unit: 'ns', noun: 'wait', parts: PARTS, stacks: rows, notices };
+	}
+
+	lost(): Lost {
+		return this.#processes.lost();
+	}
+
+	close(): void {
+		this.#processes.close();
+		this.#tables.close();
+	}
+
+	/** Waits that ended while tracing. */
+	#ended(snapshot: StackSnapshot): CountedStack[] {
+		const period_ns = this.#settings.period_usec * 1000;
+		return snapshot.sums.map((sum) => ({
+			...sum,
+			at_ns: sum.first_ns,
+			variance: sum.doubt * period_ns * period_ns,
+		}));
+	}
+
+	/** Waits that were open as tracing ended: what bpf/offcputime.bpf.c, end_waiting wrote. */
+	#open(snapshot: StackSnapshot): CountedStack[] {
+		const { still_waiting } = layout.structs;
+		const { key, parts, registers, tid } = still_waiting.fields;
+		const view = this.#stillWaiting;
+		const walker = new UserStackWalker();
+		const stacks: CountedStack[] = [];
+		for (let at = 0; at + still_waiting.size <= view.byteLength; at += still_waiting.size) {
+			const owned = snapshot.owned(view, at + key.offset);
+			const registersAt = at + registers.offset;
+			const user =
+				owned.user.length > 0
+					? owned.user
+					: walker.walk(
+							view.getUint32(at + tid.offset, true),
+							{
+								ip: readAddress(view, registersAt),
+								sp: readAddress(view, registersAt + 8),
+								fp: readAddress(view, registersAt + 16),
+							},
+							this.#settings.maxDepth,
+						);
+			stacks.push({
+				...owned,
+				user,
+				at_ns: this.#ended_ns,
+				parts: PARTS.map((_, part) => readU64(view, at + parts.offset + part * 8)),
+				count: 1,
+				variance: 0,
+			});
+		}
+		walker.close();
+		return stacks;
+	}
+}
