@@ -136,6 +136,12 @@ function why(errno: string, attributes: PerfEventAttributes, { pid, cpu }: Targe
 			return `CPU ${cpu} is offline: choose among those that are online`;
 		case 'EBUSY':
 			return `${event}: the counters are taken, by a watchdog or another profiler; end that first`;
+		case 'EOVERFLOW':
+			return (
+				`stacks of ${attributes.maxStack} frames are too deep: the limit is ` +
+				`${setting('perf_event_max_stack')}; sysctl kernel.perf_event_max_stack=` +
+				`${attributes.maxStack} raises it`
+			);
 		case 'EINVAL':
 			return invalid(event, attributes);
 		default:
@@ -143,18 +149,12 @@ function why(errno: string, attributes: PerfEventAttributes, { pid, cpu }: Targe
 	}
 }
 
-function invalid(event: string, { frequency_hz, maxStack }: PerfEventAttributes): string {
+function invalid(event: string, { frequency_hz }: PerfEventAttributes): string {
 	const maximum_hz = setting('perf_event_max_sample_rate');
 	if (frequency_hz !== undefined && frequency_hz > maximum_hz) {
 		return (
 			`cannot sample ${frequency_hz} times a second: the limit is ${maximum_hz} ` +
 			`(kernel.perf_event_max_sample_rate); use ${maximum_hz} or less`
-		);
-	}
-	if (maxStack !== undefined && maxStack > setting('perf_event_max_stack')) {
-		return (
-			`stacks of ${maxStack} frames are too deep: the limit is ` +
-			`${setting('perf_event_max_stack')}; sysctl kernel.perf_event_max_stack=${maxStack} raises it`
 		);
 	}
 	return `this kernel does not take the perf event ${event} as it was asked for (EINVAL)`;
