@@ -24,6 +24,9 @@ export const SAMPLE_ID_TYPE = PERF_SAMPLE.tid | PERF_SAMPLE.time | PERF_SAMPLE.i
 export const SAMPLE_TYPE =
 	SAMPLE_ID_TYPE | PERF_SAMPLE.ip | PERF_SAMPLE.period | PERF_SAMPLE.callchain;
 
+/** enum perf_event_read_format: PERF_FORMAT_LOST */
+const FORMAT_LOST = 1 << 4;
+
 /** man 2 clock_gettime: the clock of bpf_ktime_get_ns and of process.hrtime. */
 const CLOCK_MONOTONIC = 1;
 
@@ -72,6 +75,8 @@ export interface PerfEventAttributes {
 	readonly watermark_bytes?: number;
 	/** The most frames of a stack; without it /proc/sys/kernel/perf_event_max_stack. */
 	readonly maxStack?: number;
+	/** Whether PerfEvent.lost can tell: since 6.0, see canReadLost. */
+	readonly countLost?: boolean;
 	readonly flags?: readonly Flag[];
 }
 
@@ -91,6 +96,7 @@ export function encodeAttributes(attributes: PerfEventAttributes): Uint8Array {
 	view.setBigUint64(8, attributes.config, true);
 	view.setBigUint64(16, BigInt(frequency_hz ?? period), true); // sample_freq or sample_period
 	view.setUint32(24, sampleType, true);
+	view.setUint32(32, attributes.countLost ? FORMAT_LOST : 0, true); // read_format
 	view.setUint32(40, bits, true);
 	view.setUint32(48, watermark_bytes ?? 0, true); // wakeup_watermark
 	view.setInt32(92, CLOCK_MONOTONIC, true); // clockid

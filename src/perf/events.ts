@@ -1,6 +1,6 @@
 /** Events by the names that `perf list` gives them. */
 import { TstraceError } from '../loader/errors.js';
-import { PERF_TYPE } from './attributes.js';
+import { PERF_TYPE, type PerfEventAttributes } from './attributes.js';
 import { EVENTS, type EventType } from './names.js';
 import { nearest } from './nearest.js';
 import { openPerfEvent } from './open.js';
@@ -30,14 +30,30 @@ export function parseEvent(text: string): EventType {
 	);
 }
 
+let readsLost: boolean | undefined;
+
+/**
+ * Whether events count what they lose (6.0). Without it that is known only once there is room
+ * again and another record comes.
+ */
+export function canReadLost(): boolean {
+	readsLost ??= canOpen({ ...DUMMY, countLost: true });
+	return readsLost;
+}
+
 /**
  * Whether the processor's counters can be used: whether hardware cycles can be opened on this
  * very thread. Virtual machines often have none; then cpu-clock is what samples by time.
  */
 export function hasPmu(): boolean {
+	return canOpen(parseEvent('cycles'));
+}
+
+/** On the thread that calls, in user space only, which any user may. */
+function canOpen(attributes: PerfEventAttributes): boolean {
 	try {
 		const flags = ['disabled', 'exclude_kernel', 'exclude_hv'] as const;
-		openPerfEvent({ ...parseEvent('cycles'), flags }, { pid: 0, cpu: -1 }).close();
+		openPerfEvent({ ...attributes, flags }, { pid: 0, cpu: -1 }).close();
 		return true;
 	} catch {
 		return false;

@@ -1,5 +1,5 @@
 /** One perf event: opened, switched, closed. Source: man 2 perf_event_open. */
-import { closeSync, readFileSync } from 'node:fs';
+import { closeSync, readFileSync, readSync } from 'node:fs';
 import { TstraceError } from '../loader/errors.js';
 import { errnoName, libc } from '../loader/ffi.js';
 import { encodeAttributes, type PerfEventAttributes } from './attributes.js';
@@ -78,6 +78,13 @@ export class PerfEvent {
 			throw failed('id');
 		}
 		return Number(id[0]);
+	}
+
+	/** How many of its records found no room, in all. For events with `countLost` only. */
+	lost(): number {
+		const values = new BigUint64Array(2); // the count, the lost
+		readSync(this.#fd, values);
+		return Number(values[1]);
 	}
 
 	/** Twice is once. */

@@ -32,9 +32,10 @@ const HEADER_BYTES = 8;
 /** struct sample_id of SAMPLE_ID_TYPE, the end of each record but samples: tid, time, id, cpu. */
 const SAMPLE_ID_BYTES = 32;
 
-/** PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES: records that found no room. */
+/** Records that found no room: in the ring (PERF_RECORD_LOST), or with the hardware (LOST_SAMPLES). */
 export interface LostRecord {
 	readonly type: 'lost';
+	readonly where: 'ring' | 'hardware';
 	readonly lost: number;
 }
 
@@ -68,10 +69,10 @@ export function parseRecord(view: DataView): PerfRecord | undefined {
 			return { type: 'exit', time_ns: u64(view, 24), pid: i32(view, 8), tid: i32(view, 16) };
 		case RECORD.lost:
 			need(view, 24);
-			return { type: 'lost', lost: u64(view, 16) };
+			return { type: 'lost', where: 'ring', lost: u64(view, 16) };
 		case RECORD.lost_samples:
 			need(view, 16);
-			return { type: 'lost', lost: u64(view, 8) };
+			return { type: 'lost', where: 'hardware', lost: u64(view, 8) };
 		case RECORD.throttle:
 			need(view, 32);
 			return { type: 'throttle', time_ns: u64(view, 8) };

@@ -33,6 +33,7 @@ export class PerfRing {
 	readonly #view: DataView;
 	readonly #bytes: Uint8Array;
 	#tail: number;
+	#nearlyFull = false;
 	#closed = false;
 
 	/** Over memory as the kernel lays it out: a page of control, then 2^n pages of data. */
@@ -56,6 +57,11 @@ export class PerfRing {
 		return new PerfRing(new Mapping(fd, pageBytes + bytes, PROT.read | PROT.write, 0), pageBytes);
 	}
 
+	/** Whether the last `read` found so little room that a record may have found none. */
+	get nearlyFull(): boolean {
+		return this.#nearlyFull;
+	}
+
 	/**
 	 * Hands over the records that are there as it begins, in order, and frees their room. A view
 	 * is valid during its call only. Returns false where it met something that is no record; what
@@ -65,7 +71,9 @@ export class PerfRing {
 		if (this.#closed) return true;
 		// An acquire, so that the records are seen as they were before the kernel moved the head.
 		const head = Number(Atomics.load(this.#positions, HEAD));
-		if (head - this.#tail > this.#dataBytes) {
+		const used = head - this.#tail;
+		this.#nearlyFull = this.#dataBytes - used < RECORD_MAX_BYTES;
+		if (used > this.#dataBytes) {
 			this.#free(head);
 			return false;
 		}

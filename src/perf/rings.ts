@@ -3,16 +3,13 @@ import koffi, { type node } from 'koffi';
 import { TstraceError } from '../loader/errors.js';
 import { pageSizeBytes } from '../loader/memory.js';
 import { type CpuChoice, PerCpuEvents } from './cpus.js';
+import { canReadLost } from './events.js';
 import type { PerfEvent } from './open.js';
-import { type PerfRecord, PerfRecordError, parseRecord } from './parse.js';
+import { type LostRecord, type PerfRecord, PerfRecordError, parseRecord } from './parse.js';
 import type { SampleRecord, SidebandRecord } from './records.js';
 import { PerfRing } from './ring.js';
 
 export type TimedRecord = SidebandRecord | SampleRecord;
-
-interface Closable {
-	close(): void;
-}
 
 export interface RingOptions extends CpuChoice {
 	/** Data for each CPU; a power of two of pages. It is made smaller where the user's limit asks. */
@@ -20,7 +17,7 @@ export interface RingOptions extends CpuChoice {
 	/** Opens the event whose ring it is; its reader is woken after so many bytes. */
 	readonly open: (cpu: number, watermark_bytes: number) => PerfEvent;
 	/** Opens more events that write to the same ring. */
-	readonly attach?: (cpu: number, owner: PerfEvent) => Closable;
+	readonly attach?: (cpu: number, owner: PerfEvent) => readonly PerfEvent[];
 }
 
 /** A ring wakes its reader when a quarter of it is in use: the rest is for while we are busy. */
@@ -76,11 +73,13 @@ export class PerfRings {
 	/** Follows CPUs that came online or went. To be called every second. */
 	refreshCpus(): void {
 		this.drain(); // what a CPU that went has left
+		this.#countLost();
 		this.#rings.refresh();
 	}
 
 	/** Records lost since the last call. */
 	lost(): number {
+		this.#countLost();
 		const lost = this.#lost;
 		this.#lost = 0;
 		return lost;
@@ -107,11 +106,22 @@ export class PerfRings {
 		const whole = cpuRing.ring.read((view) => {
 			const record = this.#parse(view);
 			if (!record) return;
-			if (record.type === 'lost') this.#lost += record.lost;
+			if (record.type === 'lost') this.#onLost(record, cpuRing);
 			else if (record.type === 'throttle') this.#throttled++;
 			else into.push(record);
 		});
 		if (!whole) this.#lost++;
+		if (cpuRing.ring.nearlyFull) cpuRing.suspect();
+	}
+
+	#onLost({ where, lost }: LostRecord, cpuRing: CpuRing): void {
+		if (where === 'ring' && canReadLost()) cpuRing.suspect();
+		else this.#lost += lost;
+	}
+
+	#countLost(): void {
+		if (!canReadLost()) return;
+		for (const ring of this.#rings.open.values()) this.#lost += ring.takeLost();
 	}
 
 	#parse(view: DataView): PerfRecord | undefined {
@@ -130,13 +140,15 @@ class CpuRing {
 	readonly ring: PerfRing;
 	readonly owner: PerfEvent;
 	readonly bytes: number;
-	readonly #attached: Closable | undefined;
+	#attached: readonly PerfEvent[] = [];
+	#mayHaveLost = false;
+	#lostBefore = 0;
 	#poll: node.PollHandle | undefined;
 
 	constructor(cpu: number, wantedBytes: number, { open, attach }: RingOptions) {
 		[this.owner, this.ring, this.bytes] = openRing(cpu, wantedBytes, open);
 		try {
-			this.#attached = attach?.(cpu, this.owner);
+			this.#attached = attach?.(cpu, this.owner) ?? [];
 		} catch (error) {
 			this.close();
 			throw error;
@@ -147,10 +159,25 @@ class CpuRing {
 		this.#poll ??= koffi.node.poll(this.owner.fd, { readable: true }, onReadable);
 	}
 
+	/** Something may have been lost here: `takeLost` is to ask. */
+	suspect(): void {
+		this.#mayHaveLost = true;
+	}
+
+	/** Records lost since the last call. Asking takes a system call for each event. */
+	takeLost(): number {
+		if (!this.#mayHaveLost) return 0;
+		this.#mayHaveLost = false;
+		const before = this.#lostBefore;
+		this.#lostBefore = this.owner.lost();
+		for (const event of this.#attached) this.#lostBefore += event.lost();
+		return this.#lostBefore - before;
+	}
+
 	close(): void {
 		this.#poll?.close();
 		this.#poll = undefined;
-		this.#attached?.close();
+		for (const event of this.#attached) event.close();
 		this.ring.close();
 		this.owner.close();
 	}

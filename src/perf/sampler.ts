@@ -13,7 +13,7 @@ import {
 	SIDEBAND_FLAGS,
 } from './attributes.js';
 import type { CpuChoice } from './cpus.js';
-import { DUMMY, type EventType } from './events.js';
+import { canReadLost, DUMMY, type EventType } from './events.js';
 import { OneEventEach } from './once.js';
 import { openPerfEvent, type PerfEvent, PerfOpenError } from './open.js';
 import type { SampleRecord, SidebandRecord } from './records.js';
@@ -63,14 +63,8 @@ export class Sampler {
 			ring_bytes: Math.max(ring_bytes, pageSizeBytes()),
 			open: openRingOwner,
 			attach: (cpu, owner) => {
-				const attached = new Attached();
-				try {
-					this.#attach(cpu, owner, attached);
-				} catch (error) {
-					attached.close();
-					throw error;
-				}
-				events += attached.size;
+				const attached = this.#attach(cpu, owner);
+				events += attached.length;
 				return attached;
 			},
 		});
@@ -138,13 +132,23 @@ export class Sampler {
 		this.#rings.close();
 	}
 
-	#attach(cpu: number, owner: PerfEvent, attached: Attached): void {
-		if (this.#options.systemWide) {
-			attached.add(this.#open(-1, cpu), owner);
-			return;
+	/** The events of one CPU; they write to the ring of `owner`. */
+	#attach(cpu: number, owner: PerfEvent): PerfEvent[] {
+		const events: PerfEvent[] = [];
+		try {
+			if (this.#options.systemWide) events.push(this.#open(-1, cpu));
+			else this.#openOnThreads(cpu, events);
+			for (const event of events) event.setOutput(owner);
+			return events;
+		} catch (error) {
+			for (const event of events) event.close();
+			throw error;
 		}
-		// Threads that are created while we look are found by looking again.
+	}
+
+	#openOnThreads(cpu: number, events: PerfEvent[]): void {
 		const seen = new Set<number>();
+		// Threads that are created while we look are found by looking again.
 		for (let look = 0; ; look++) {
 			const fresh = threadsOf(this.#options).filter((tid) => !seen.has(tid));
 			if (fresh.length === 0) return;
@@ -152,7 +156,7 @@ export class Sampler {
 				seen.add(tid);
 				const event = this.#tryOpen(tid, cpu);
 				if (!event) continue;
-				attached.add(event, owner);
+				events.push(event);
 				if (look > 0) this.#once.begin();
 			}
 		}
@@ -191,28 +195,11 @@ export class Sampler {
 			type: event.type,
 			config: event.config,
 			sampleType: SAMPLE_TYPE,
+			countLost: canReadLost(),
 			flags,
 			...(frequency_hz === undefined ? { period } : { frequency_hz }),
 			...(maxStack === undefined ? {} : { maxStack }),
 		};
-	}
-}
-
-/** The events that write to the ring of one CPU. */
-class Attached {
-	readonly #events: PerfEvent[] = [];
-
-	get size(): number {
-		return this.#events.length;
-	}
-
-	add(event: PerfEvent, owner: PerfEvent): void {
-		this.#events.push(event);
-		event.setOutput(owner);
-	}
-
-	close(): void {
-		for (const event of this.#events) event.close();
 	}
 }
 
@@ -222,7 +209,10 @@ class Attached {
  */
 function openRingOwner(cpu: number, watermark_bytes: number): PerfEvent {
 	const flags = ['exclude_kernel', 'exclude_hv'] as const;
-	return openPerfEvent({ ...DUMMY, watermark_bytes, flags }, { pid: 0, cpu });
+	return openPerfEvent(
+		{ ...DUMMY, watermark_bytes, countLost: canReadLost(), flags },
+		{ pid: 0, cpu },
+	);
 }
 
 function chosenText({ pids = [], tids = [] }: SamplerOptions): string {

@@ -6,7 +6,7 @@
 import { pageSizeBytes } from '../loader/memory.js';
 import { SAMPLE_ID_TYPE, SIDEBAND_FLAGS } from './attributes.js';
 import type { CpuChoice } from './cpus.js';
-import { DUMMY } from './events.js';
+import { canReadLost, DUMMY } from './events.js';
 import { openPerfEvent, type PerfEvent } from './open.js';
 import type { SidebandRecord } from './records.js';
 import { PerfRings } from './rings.js';
@@ -62,6 +62,7 @@ function open(cpu: number, watermark_bytes: number): PerfEvent {
 		...DUMMY,
 		sampleType: SAMPLE_ID_TYPE,
 		watermark_bytes,
+		countLost: canReadLost(),
 		flags: [...SIDEBAND_FLAGS, 'sample_id_all', 'exclude_kernel', 'exclude_hv'],
 	} as const;
 	return openPerfEvent(attributes, { pid: -1, cpu });

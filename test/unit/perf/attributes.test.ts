@@ -46,13 +46,14 @@ function inTypeScript(attributes: PerfEventAttributes): string {
 test('every field lies where the kernel has it', () => {
 	const fields = { type: 4, config: 0x1234_5678_9abc_def0n, sampleType: SAMPLE_TYPE, maxStack: 99 };
 	assert.equal(
-		inTypeScript({ ...fields, frequency_hz: 997, watermark_bytes: 65536 }),
+		inTypeScript({ ...fields, countLost: true, frequency_hz: 997, watermark_bytes: 65536 }),
 		inC(`
 			u.attr.type = PERF_TYPE_RAW;
 			u.attr.config = 0x123456789abcdef0;
 			u.attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
 				PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
 			u.attr.sample_max_stack = 99;
+			u.attr.read_format = 1 << 4; // PERF_FORMAT_LOST, since 6.0
 			u.attr.freq = 1;
 			u.attr.sample_freq = 997;
 			u.attr.watermark = 1;

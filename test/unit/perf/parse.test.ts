@@ -57,8 +57,12 @@ test('names are as they were given, whatever is in them', () => {
 });
 
 test('what was lost, and what is of no interest', () => {
-	assert.deepEqual(parse(lost(17)), { type: 'lost', lost: 17 });
-	assert.deepEqual(parse(record(13, 0, [{ u64: 5 }])), { type: 'lost', lost: 5 });
+	assert.deepEqual(parse(lost(17)), { type: 'lost', where: 'ring', lost: 17 });
+	assert.deepEqual(parse(record(13, 0, [{ u64: 5 }])), {
+		type: 'lost',
+		where: 'hardware',
+		lost: 5,
+	});
 	const throttle = record(5, 0, [{ u64: 9 }, { u64: 1 }, { u64: 1 }]);
 	assert.deepEqual(parse(throttle), { type: 'throttle', time_ns: 9 });
 	assert.equal(parse(record(99, 0, [])), undefined);
