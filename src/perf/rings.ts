@@ -99,6 +99,7 @@ export class PerfRings {
 
 	/** Releases all. Twice is once. */
 	close(): void {
+		this.#onRecord = undefined;
 		this.#rings.close();
 	}
 
@@ -155,8 +156,15 @@ class CpuRing {
 		}
 	}
 
+	/**
+	 * A wake-up is told once, to whoever asks first; when the descriptor is handed to epoll, at the
+	 * end of this turn, that is epoll itself, which forgets it (perf_poll in kernel/events/core.c).
+	 * So we look once after that: a ring that is full already would never wake anybody again.
+	 */
 	watch(onReadable: () => void): void {
-		this.#poll ??= koffi.node.poll(this.owner.fd, { readable: true }, onReadable);
+		if (this.#poll) return;
+		this.#poll = koffi.node.poll(this.owner.fd, { readable: true }, onReadable);
+		setImmediate(onReadable);
 	}
 
 	/** Something may have been lost here: `takeLost` is to ask. */

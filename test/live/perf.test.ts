@@ -114,8 +114,15 @@ test('a ring that fills up is read without being told to', async () => {
 	const sideband = new Sideband({ ring_bytes: PAGE_BYTES });
 	await collecting(sideband, async (records) => {
 		sideband.start((record) => records.push(record));
-		for (let i = 0; i < 10; i++) spawnSync('/bin/true');
+		// Full before anybody waits for it.
+		for (let i = 0; i < 30; i++) spawnSync('/bin/true');
 		await until(() => records.length > 0);
+		// Full while somebody does.
+		for (let i = 0; i < 3; i++) {
+			const before = records.length;
+			for (let j = 0; j < 30; j++) await once(spawn('/bin/true'), 'exit');
+			await until(() => records.length > before);
+		}
 	});
 });
 
