@@ -87,9 +87,7 @@ function parseSample(view: DataView): SampleRecord {
 	need(view, ipsAt);
 	const count = u64(view, 56);
 	need(view, ipsAt + 8 * count);
-	const stacks = stacksOf(
-		Array.from({ length: count }, (_, i) => readAddress(view, ipsAt + 8 * i)),
-	);
+	const stacks = readStacks(view, ipsAt, count);
 	if (stacks.kernel.length === 0 && stacks.user.length === 0) {
 		const ip = readAddress(view, 8);
 		(ip < 0 ? stacks.kernel : stacks.user).push(ip);
@@ -106,25 +104,36 @@ function parseSample(view: DataView): SampleRecord {
 	};
 }
 
+function isMarker(address: Address): boolean {
+	return address < 0 && address >= CONTEXT_MAX;
+}
+
+interface Stacks {
+	readonly kernel: Address[];
+	readonly user: Address[];
+}
+
 /**
  * A call chain, split at its markers. The user's part comes last, and what is in it may be
  * anything: code without frame pointers leads the walk astray, and a return address that is none
  * can look like a marker. So there are no markers in it, and it ends at the first address that no
  * user has. Frames of a hypervisor or a guest are neither; they are dropped.
  */
-function stacksOf(chain: readonly Address[]): { kernel: Address[]; user: Address[] } {
+function readStacks(view: DataView, at: number, count: number): Stacks {
 	const kernel: Address[] = [];
-	let inKernel = false;
-	for (const [i, address] of chain.entries()) {
-		if (address === CONTEXT_USER) {
-			const after = chain.slice(i + 1);
-			const end = after.findIndex((frame) => frame < 0 || frame > Number.MAX_SAFE_INTEGER);
-			return { kernel, user: end < 0 ? after : after.slice(0, end) };
-		}
-		if (address < 0 && address >= CONTEXT_MAX) inKernel = address === CONTEXT_KERNEL;
-		else if (inKernel) kernel.push(address);
+	const user: Address[] = [];
+	let frames: Address[] | undefined;
+	for (let i = 0; i < count; i++) {
+		const address = readAddress(view, at + 8 * i);
+		if (frames === user) {
+			if (address < 0 || address > Number.MAX_SAFE_INTEGER) break;
+			user.push(address);
+		} else if (address === CONTEXT_USER) frames = user;
+		else if (isMarker(address)) {
+			frames = address === CONTEXT_KERNEL ? kernel : undefined;
+		} else frames?.push(address);
 	}
-	return { kernel, user: [] };
+	return { kernel, user };
 }
 
 /** u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, generation; u32 prot, flags; name */
