@@ -54,6 +54,28 @@ export const libc = (() => {
 			length: number,
 		) => number,
 		sysconf: library.func('long sysconf(int name)') as (name: number) => number,
+		// glibc has no function for it; of syscall's arguments these are the ones it takes.
+		perf_event_open: library.func(
+			'long syscall(long number, const void *attr, long pid, long cpu, long group_fd, ' +
+				'unsigned long flags)',
+		) as (
+			number: number,
+			attr: Uint8Array,
+			pid: number,
+			cpu: number,
+			groupFd: number,
+			flags: number,
+		) => number,
+		ioctl: library.func('int ioctl(int fd, unsigned long request, unsigned long argument)') as (
+			fd: number,
+			request: number,
+			argument: number,
+		) => number,
+		ioctl_pointer: library.func('int ioctl(int fd, unsigned long request, void *argument)') as (
+			fd: number,
+			request: number,
+			argument: Uint8Array,
+		) => number,
 		vasprintf: library.func(
 			'int vasprintf(_Out_ void **text, const char *format, void *arguments)',
 		) as (text: [Pointer], format: Pointer, args: Pointer) => number,

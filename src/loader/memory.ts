@@ -25,10 +25,12 @@ export class Mapping {
 	readonly buffer: ArrayBuffer;
 	#pointer: Pointer;
 
+	/** Throws TstraceError with the errno's name ("EPERM") as its detail. */
 	constructor(fd: number, bytes: number, protection: number, offsetBytes: number) {
 		const pointer = libc.mmap(null, bytes, protection, MAP_SHARED, fd, offsetBytes);
 		if (pointer === null || BigInt.asUintN(64, pointer) === MAP_FAILED) {
-			throw new TstraceError(`cannot map ${bytes} bytes of kernel memory: ${errnoName()}`);
+			const errno = errnoName();
+			throw new TstraceError(`cannot map ${bytes} bytes of kernel memory: ${errno}`, errno);
 		}
 		this.#pointer = pointer;
 		this.buffer = viewMemory(pointer, bytes);

@@ -41,3 +41,17 @@ export interface ExitRecord extends Stamped {
 }
 
 export type SidebandRecord = MmapRecord | CommRecord | ForkRecord | ExitRecord;
+
+/** PERF_RECORD_SAMPLE: where a thread was as the event overflowed. */
+export interface SampleRecord extends Stamped {
+	readonly type: 'sample';
+	readonly cpu: number;
+	/** The event's: PerfEvent.id. */
+	readonly id: number;
+	/** Events since the sample before, which this one stands for; ns for the clocks. */
+	readonly period: number;
+	/** Leaf first; empty if the thread was in user space or the kernel is left out. */
+	readonly kernel: readonly Address[];
+	/** Leaf first. */
+	readonly user: readonly Address[];
+}

@@ -1,1 +1,69 @@
-export class Sideband { start(_f: (r: unknown) => void) {} drain() {} refreshCpus() {} lost() { return 0; } close() {} }
+/**
+ * What happens to programs besides what is traced: mappings of code, new names, threads that
+ * begin and end, on the whole machine. Without it addresses of programs that ended mean nothing.
+ * Source: man 2 perf_event_open.
+ */
+import { pageSizeBytes } from '../loader/memory.js';
+import { SAMPLE_ID_TYPE, SIDEBAND_FLAGS } from './attributes.js';
+import type { CpuChoice } from './cpus.js';
+import { canReadLost, DUMMY } from './events.js';
+import { openPerfEvent, type PerfEvent } from './open.js';
+import type { SidebandRecord } from './records.js';
+import { PerfRings } from './rings.js';
+
+const RING_BYTES = 256 * 1024;
+
+export class Sideband {
+	readonly #rings: PerfRings;
+
+	/**
+	 * Begins to record, on each CPU, with `ring_bytes` of memory there (a power of two of pages).
+	 * Throws TstraceError where this user may not (CAP_PERFMON, or perf_event_paranoid below 1).
+	 */
+	constructor({ ring_bytes = RING_BYTES, ...cpus }: { ring_bytes?: number } & CpuChoice = {}) {
+		const options = { ring_bytes: Math.max(ring_bytes, pageSizeBytes()), open, ...cpus };
+		this.#rings = new PerfRings(options);
+	}
+
+	/**
+	 * Delivers what was and will be recorded, in the order of time: when a ring is a quarter full,
+	 * and at `drain`.
+	 */
+	start(onRecord: (record: SidebandRecord) => void): void {
+		this.#rings.start((record) => {
+			// A dummy has no samples; what lives outside this PID namespace has no number here.
+			if (record.type !== 'sample' && record.pid > 0) onRecord(record);
+		});
+	}
+
+	/** Delivers all that was recorded before the call. To be called every second, and at the end. */
+	drain(): void {
+		this.#rings.drain();
+	}
+
+	/** Follows CPUs that came online or went. To be called every second. */
+	refreshCpus(): void {
+		this.#rings.refreshCpus();
+	}
+
+	/** Records lost since the last call. */
+	lost(): number {
+		return this.#rings.lost();
+	}
+
+	/** Releases all. Twice is once. */
+	close(): void {
+		this.#rings.close();
+	}
+}
+
+function open(cpu: number, watermark_bytes: number): PerfEvent {
+	const attributes = {
+		...DUMMY,
+		sampleType: SAMPLE_ID_TYPE,
+		watermark_bytes,
+		countLost: canReadLost(),
+		flags: [...SIDEBAND_FLAGS, 'sample_id_all', 'exclude_kernel', 'exclude_hv'],
+	} as const;
+	return openPerfEvent(attributes, { pid: -1, cpu });
+}

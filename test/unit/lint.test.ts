@@ -25,6 +25,7 @@ const FORBIDDEN = [
 	['src/render/x.ts', '../kit/tool.js'],
 	['src/aggregate/x.ts', '../cli/run.js'],
 	['src/loader/x.ts', '../aggregate/histogram.js'],
+	['src/perf/x.ts', '../kit/tool.js'],
 	['src/kit/x.ts', '../tools/runqlat.js'],
 	['src/tools/x.ts', '../cli/run.js'],
 	['src/tools/x.ts', './runqlat.js'],

@@ -1,0 +1,97 @@
+/** One of something on each CPU, as CPUs come and go. */
+import { readFileSync } from 'node:fs';
+import { PerfOpenError } from './open.js';
+
+/** Documentation/admin-guide/cputopology.rst */
+const ONLINE_PATH = '/sys/devices/system/cpu/online';
+
+/** "0-3,8" as numbers. */
+export function parseCpuList(text: string): number[] {
+	const cpus: number[] = [];
+	for (const range of text.trim().split(',')) {
+		if (range === '') continue;
+		const [first = 0, last = first] = range.split('-').map(Number);
+		for (let cpu = first; cpu <= last; cpu++) cpus.push(cpu);
+	}
+	return cpus;
+}
+
+/** The CPUs that are online now. */
+export function onlineCpus(): number[] {
+	return parseCpuList(readFileSync(ONLINE_PATH, 'utf8'));
+}
+
+interface Closable {
+	close(): void;
+}
+
+export interface CpuChoice {
+	/** These only, as far as they are online; without it all that are. */
+	readonly cpus?: readonly number[];
+	/** Another source of what is online. */
+	readonly online?: () => readonly number[];
+}
+
+/** Something that is open on each CPU that is online: an event, an event and its ring. */
+export class PerCpuEvents<T extends Closable> {
+	readonly #open: (cpu: number) => T;
+	readonly #chosen: ReadonlySet<number> | undefined;
+	readonly #online: () => readonly number[];
+	readonly #byCpu = new Map<number, T>();
+
+	/** Opens it on each; when one fails, the others are closed again, and its error is thrown. */
+	constructor(open: (cpu: number) => T, { cpus, online = onlineCpus }: CpuChoice = {}) {
+		this.#open = open;
+		this.#chosen = cpus && new Set(cpus);
+		this.#online = online;
+		try {
+			this.refresh();
+		} catch (error) {
+			this.close();
+			throw error;
+		}
+	}
+
+	/** By CPU. */
+	get open(): ReadonlyMap<number, T> {
+		return this.#byCpu;
+	}
+
+	/**
+	 * Opens it on CPUs that came online since, closes it on those that went. To be called every
+	 * second. Returns which CPUs came and went. Throws what the opening of one throws.
+	 */
+	refresh(): { came: number[]; went: number[] } {
+		const online = new Set(this.#online());
+		const went = [...this.#byCpu.keys()].filter((cpu) => !online.has(cpu));
+		for (const cpu of went) this.#close(cpu);
+		const came = [...online].filter((cpu) => this.#wants(cpu) && this.#tryOpen(cpu));
+		return { came, went };
+	}
+
+	/** Closes all. Twice is once. */
+	close(): void {
+		for (const cpu of [...this.#byCpu.keys()]) this.#close(cpu);
+	}
+
+	#wants(cpu: number): boolean {
+		return !this.#byCpu.has(cpu) && (this.#chosen?.has(cpu) ?? true);
+	}
+
+	#tryOpen(cpu: number): boolean {
+		try {
+			this.#byCpu.set(cpu, this.#open(cpu));
+			return true;
+		} catch (error) {
+			// It went between our look and our call; the next refresh knows.
+			if (error instanceof PerfOpenError && error.errno === 'ENODEV') return false;
+			throw error;
+		}
+	}
+
+	#close(cpu: number): void {
+		const open = this.#byCpu.get(cpu);
+		this.#byCpu.delete(cpu);
+		open?.close();
+	}
+}

@@ -1,0 +1,61 @@
+/** Events by the names that `perf list` gives them. */
+import { TstraceError } from '../loader/errors.js';
+import { PERF_TYPE, type PerfEventAttributes } from './attributes.js';
+import { EVENTS, type EventType } from './names.js';
+import { nearest } from './nearest.js';
+import { openPerfEvent } from './open.js';
+
+export type { EventType } from './names.js';
+
+/** The names parseEvent knows, but for raw events. */
+export const EVENT_NAMES: readonly string[] = [...EVENTS.values()].map((event) => event.name);
+
+/** PERF_COUNT_SW_DUMMY: counts nothing; it is there for what is reported besides. */
+export const DUMMY = { type: PERF_TYPE.software, config: 9n } as const;
+
+/**
+ * An event by its name, in upper or lower case, or as "r1a8", a raw event of the processor in
+ * hexadecimal. Throws TstraceError, which names the nearest one, if there is none.
+ */
+export function parseEvent(text: string): EventType {
+	const event = EVENTS.get(text.toLowerCase());
+	if (event) return event;
+	const raw = /^r([0-9a-f]{1,16})$/i.exec(text);
+	if (raw) {
+		return { name: text.toLowerCase(), type: PERF_TYPE.raw, config: BigInt(`0x${raw[1]}`) };
+	}
+	throw new TstraceError(
+		`there is no event "${text}": did you mean ${nearest(text, EVENT_NAMES)}? \`perf list\` ` +
+			'names hardware, software and cache events; r1a8 is a raw one',
+	);
+}
+
+let readsLost: boolean | undefined;
+
+/**
+ * Whether events count what they lose (6.0). Without it that is known only once there is room
+ * again and another record comes.
+ */
+export function canReadLost(): boolean {
+	readsLost ??= canOpen({ ...DUMMY, countLost: true });
+	return readsLost;
+}
+
+/**
+ * Whether the processor's counters can be used: whether hardware cycles can be opened on this
+ * very thread. Virtual machines often have none; then cpu-clock is what samples by time.
+ */
+export function hasPmu(): boolean {
+	return canOpen(parseEvent('cycles'));
+}
+
+/** On the thread that calls, in user space only, which any user may. */
+function canOpen(attributes: PerfEventAttributes): boolean {
+	try {
+		const flags = ['disabled', 'exclude_kernel', 'exclude_hv'] as const;
+		openPerfEvent({ ...attributes, flags }, { pid: 0, cpu: -1 }).close();
+		return true;
+	} catch {
+		return false;
+	}
+}

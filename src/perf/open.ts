@@ -1,0 +1,195 @@
+/** One perf event: opened, switched, closed. Source: man 2 perf_event_open. */
+import { closeSync, readFileSync, readSync } from 'node:fs';
+import { TstraceError } from '../loader/errors.js';
+import { errnoName, libc } from '../loader/ffi.js';
+import { encodeAttributes, type PerfEventAttributes } from './attributes.js';
+import { eventName } from './names.js';
+
+/** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
+const SYSCALL_NUMBER = process.arch === 'arm64' ? 241 : 298;
+
+/** PERF_FLAG_FD_CLOEXEC */
+const FD_CLOEXEC = 8;
+
+/** _IO('$', n), _IOW('$', n, __u32), _IOR('$', n, __u64 *): the same on x86-64 and arm64. */
+const IOCTL = {
+	enable: 0x2400,
+	disable: 0x2401,
+	setOutput: 0x2405,
+	id: 0x8008_2407,
+	setBpf: 0x4004_2408,
+} as const;
+
+export interface Target {
+	/** A thread; 0: the one that calls; -1: all, on `cpu`. */
+	readonly pid: number;
+	/** -1: wherever the thread runs. */
+	readonly cpu: number;
+	/** PERF_FLAG_*; close-on-exec is always set. */
+	readonly flags?: number;
+}
+
+/** An event could not be opened; `errno` is its name: "EACCES". */
+export class PerfOpenError extends TstraceError {
+	constructor(
+		message: string,
+		readonly errno: string,
+	) {
+		super(message, `perf_event_open: ${errno}`);
+	}
+}
+
+/** An open event; it holds a file descriptor until it is closed. */
+export class PerfEvent {
+	#fd: number;
+
+	constructor(fd: number) {
+		this.#fd = fd;
+	}
+
+	/** -1 once it is closed. */
+	get fd(): number {
+		return this.#fd;
+	}
+
+	/** Counts from now on, in threads and children that inherited it too. */
+	enable(): void {
+		this.#ioctl('enable', 0);
+	}
+
+	disable(): void {
+		this.#ioctl('disable', 0);
+	}
+
+	/** Runs a program of type BPF_PROG_TYPE_PERF_EVENT at each overflow. */
+	setBpf(programFd: number): void {
+		this.#ioctl('setBpf', programFd);
+	}
+
+	/** Writes what it records to the ring of another event on the same CPU. */
+	setOutput(other: PerfEvent): void {
+		this.#ioctl('setOutput', other.fd);
+	}
+
+	/** What the kernel calls it in records (PERF_SAMPLE_ID). */
+	id(): number {
+		const id = new BigUint64Array(1);
+		if (libc.ioctl_pointer(this.#fd, IOCTL.id, new Uint8Array(id.buffer)) < 0) {
+			throw failed('id');
+		}
+		return Number(id[0]);
+	}
+
+	/** How many of its records found no room, in all. For events with `countLost` only. */
+	lost(): number {
+		const values = new BigUint64Array(2); // the count, the lost
+		readSync(this.#fd, values);
+		return Number(values[1]);
+	}
+
+	/** Twice is once. */
+	close(): void {
+		if (this.#fd >= 0) closeSync(this.#fd);
+		this.#fd = -1;
+	}
+
+	#ioctl(name: keyof typeof IOCTL, argument: number): void {
+		if (libc.ioctl(this.#fd, IOCTL[name], argument) < 0) throw failed(name);
+	}
+}
+
+function failed(ioctl: string): TstraceError {
+	const errno = errnoName();
+	return new TstraceError(`cannot set up a perf event (${ioctl}): ${errno}`, errno);
+}
+
+/**
+ * Opens an event on a thread or a CPU. Throws PerfOpenError, which says what to do: EACCES and
+ * EPERM (not allowed), ENOENT and EOPNOTSUPP (not on this machine), EMFILE, ESRCH (no such
+ * process), ENODEV (CPU offline), EINVAL.
+ */
+export function openPerfEvent(attributes: PerfEventAttributes, target: Target): PerfEvent {
+	const { pid, cpu, flags = 0 } = target;
+	const bytes = encodeAttributes(attributes);
+	const fd = libc.perf_event_open(SYSCALL_NUMBER, bytes, pid, cpu, -1, flags | FD_CLOEXEC);
+	if (fd >= 0) return new PerfEvent(fd);
+	const errno = errnoName();
+	throw new PerfOpenError(why(errno, attributes, target), errno);
+}
+
+function why(errno: string, attributes: PerfEventAttributes, { pid, cpu }: Target): string {
+	const event = eventName(attributes);
+	switch (errno) {
+		case 'EACCES':
+		case 'EPERM':
+			return notAllowed(attributes, pid);
+		case 'ENOENT':
+		case 'EOPNOTSUPP':
+		case 'ENXIO':
+			return (
+				`this machine cannot count ${event}: it has no such hardware event (virtual machines ` +
+				'often have none at all); use cpu-clock, or a machine whose counters are visible'
+			);
+		case 'EMFILE':
+			return (
+				'too many open files: each thread needs a perf event on each CPU; allow more ' +
+				'(ulimit -n), or choose fewer processes'
+			);
+		case 'ENFILE':
+			return 'too many open files on this machine: raise /proc/sys/fs/file-max';
+		case 'ESRCH':
+			return `there is no process or thread ${pid}: it has ended`;
+		case 'ENODEV':
+			return `CPU ${cpu} is offline: choose among those that are online`;
+		case 'EBUSY':
+			return `${event}: the counters are taken, by a watchdog or another profiler; end that first`;
+		case 'EOVERFLOW':
+			return (
+				`stacks of ${attributes.maxStack} frames are too deep: the limit is ` +
+				`${setting('perf_event_max_stack')}; sysctl kernel.perf_event_max_stack=` +
+				`${attributes.maxStack} raises it`
+			);
+		case 'EINVAL':
+			return invalid(event, attributes);
+		default:
+			return `cannot open the perf event ${event}: ${errno}`;
+	}
+}
+
+function invalid(event: string, { frequency_hz }: PerfEventAttributes): string {
+	const maximum_hz = setting('perf_event_max_sample_rate');
+	if (frequency_hz !== undefined && frequency_hz > maximum_hz) {
+		return (
+			`cannot sample ${frequency_hz} times a second: the limit is ${maximum_hz} ` +
+			`(kernel.perf_event_max_sample_rate); use ${maximum_hz} or less`
+		);
+	}
+	return `this kernel does not take the perf event ${event} as it was asked for (EINVAL)`;
+}
+
+/** The remedy depends on what was asked for: Documentation/admin-guide/perf-security.rst. */
+function notAllowed({ flags = [] }: PerfEventAttributes, pid: number): string {
+	const paranoid = setting('perf_event_paranoid');
+	const needed = pid === -1 ? 0 : flags.includes('exclude_kernel') ? 2 : 1;
+	const what = {
+		0: 'observe the whole machine',
+		1: 'observe the kernel',
+		2: `observe process ${pid}`,
+	}[needed];
+	const fix =
+		paranoid > needed
+			? `kernel.perf_event_paranoid is ${paranoid}: run it as root, give it CAP_PERFMON, or ` +
+				`allow it: sysctl kernel.perf_event_paranoid=${needed}`
+			: `kernel.perf_event_paranoid is ${paranoid}, which is not the reason: it is another ` +
+				"user's process, or a container forbids it; run it as root, or allow CAP_PERFMON";
+	return `not allowed to ${what}: ${fix}`;
+}
+
+/** One of /proc/sys/kernel; NaN where the kernel has none. */
+function setting(name: string): number {
+	try {
+		return Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));
+	} catch {
+		return Number.NaN;
+	}
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PerCpuEvents, parseCpuList } from '../../../src/perf/cpus.js';
+import { PerfOpenError } from '../../../src/perf/open.js';
+
+test('lists of CPUs', () => {
+	assert.deepEqual(parseCpuList('0-3,8,10-11\n'), [0, 1, 2, 3, 8, 10, 11]);
+	assert.deepEqual(parseCpuList('0\n'), [0]);
+	assert.deepEqual(parseCpuList('\n'), []);
+});
+
+/** CPUs that come and go, and what is open on them. */
+class Machine {
+	readonly log: string[] = [];
+	readonly failing = new Map<number, Error>();
+
+	constructor(public cpus: number[]) {}
+
+	events(cpus?: number[]): PerCpuEvents<{ close(): void }> {
+		return new PerCpuEvents((cpu) => this.#open(cpu), {
+			...(cpus && { cpus }),
+			online: () => this.cpus,
+		});
+	}
+
+	#open(cpu: number): { close(): void } {
+		const error = this.failing.get(cpu);
+		if (error) throw error;
+		this.log.push(`open ${cpu}`);
+		return { close: () => this.log.push(`close ${cpu}`) };
+	}
+}
+
+test('one on each CPU, as they come and go', () => {
+	const machine = new Machine([0, 1]);
+	const events = machine.events();
+	assert.deepEqual([...events.open.keys()], [0, 1]);
+	assert.deepEqual(events.refresh(), { came: [], went: [] });
+	machine.cpus = [0, 2, 3];
+	assert.deepEqual(events.refresh(), { came: [2, 3], went: [1] });
+	events.close();
+	events.close();
+	assert.deepEqual(machine.log, [
+		...['open 0', 'open 1', 'close 1', 'open 2', 'open 3'],
+		...['close 0', 'close 2', 'close 3'],
+	]);
+});
+
+test('of those chosen, the ones that are online', () => {
+	const machine = new Machine([0, 1, 2]);
+	const events = machine.events([2, 7]);
+	machine.cpus = [0, 7];
+	assert.deepEqual(events.refresh(), { came: [7], went: [2] });
+});
+
+test('a CPU that goes while it is being opened is tried again', () => {
+	const machine = new Machine([0, 1]);
+	machine.failing.set(1, new PerfOpenError('CPU 1 is offline', 'ENODEV'));
+	const events = machine.events();
+	assert.deepEqual([...events.open.keys()], [0]);
+	machine.failing.clear();
+	assert.deepEqual(events.refresh(), { came: [1], went: [] });
+});
+
+test('when one cannot be opened, the others are closed', () => {
+	const machine = new Machine([0, 1]);
+	machine.failing.set(1, new PerfOpenError('not allowed', 'EACCES'));
+	assert.throws(() => machine.events(), /not allowed/);
+	assert.deepEqual(machine.log, ['open 0', 'close 0']);
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { TstraceError } from '../../../src/loader/errors.js';
+import { EVENT_NAMES, parseEvent } from '../../../src/perf/events.js';
+import { eventName } from '../../../src/perf/names.js';
+import { editDistance, nearest } from '../../../src/perf/nearest.js';
+
+/** Numbers out of include/uapi/linux/perf_event.h. */
+const KNOWN = [
+	['cycles', 0, 0n],
+	['cpu-cycles', 0, 0n],
+	['instructions', 0, 1n],
+	['cache-misses', 0, 3n],
+	['branches', 0, 4n],
+	['branch-misses', 0, 5n],
+	['ref-cycles', 0, 9n],
+	['cpu-clock', 1, 0n],
+	['task-clock', 1, 1n],
+	['page-faults', 1, 2n],
+	['context-switches', 1, 3n],
+	['cpu-migrations', 1, 4n],
+	['minor-faults', 1, 5n],
+	['major-faults', 1, 6n],
+	['L1-dcache-loads', 3, 0x0_00_00n],
+	['L1-dcache-load-misses', 3, 0x1_00_00n],
+	['LLC-store-misses', 3, 0x1_01_02n],
+	['dTLB-prefetch-misses', 3, 0x1_02_03n],
+	['iTLB-loads', 3, 0x0_00_04n],
+	['r1a8', 4, 0x1a8n],
+	['R1A8', 4, 0x1a8n],
+	['CYCLES', 0, 0n],
+] as const;
+
+test('events by the names of perf list', () => {
+	for (const [name, type, config] of KNOWN) {
+		const event = parseEvent(name);
+		assert.deepEqual([event.type, event.config], [type, config], name);
+	}
+});
+
+test('every name is found, and leads back to a name of the same event', () => {
+	for (const name of EVENT_NAMES) {
+		const event = parseEvent(name);
+		assert.equal(event.name, name);
+		const { type, config } = parseEvent(eventName(event));
+		assert.deepEqual({ type, config }, { type: event.type, config: event.config });
+	}
+	assert.equal(eventName({ type: 4, config: 0x1a8n }), 'r1a8');
+});
+
+test('what is no event is told the nearest one', () => {
+	for (const [wrong, right] of [
+		['cycels', 'cycles'],
+		['cpu_clock', 'cpu-clock'],
+		['page-fault', 'page-faults'],
+		['L1-dcache-load-mises', 'L1-dcache-load-misses'],
+	] as const) {
+		assert.throws(
+			() => parseEvent(wrong),
+			(error) => error instanceof TstraceError && error.message.includes(`did you mean ${right}?`),
+			wrong,
+		);
+	}
+});
+
+test('any text: an event or an error for the person who typed it', () => {
+	fc.assert(
+		fc.property(fc.string({ maxLength: 30 }), (text) => {
+			try {
+				parseEvent(text);
+			} catch (error) {
+				assert.ok(error instanceof TstraceError);
+			}
+		}),
+	);
+});
+
+test('the edit distance is a distance', () => {
+	const word = fc.string({ maxLength: 8, unit: fc.constantFrom('a', 'b', 'c') });
+	fc.assert(
+		fc.property(word, word, word, (a, b, c) => {
+			assert.equal(editDistance(a, a), 0);
+			assert.equal(editDistance(a, b), editDistance(b, a));
+			assert.ok(editDistance(a, c) <= editDistance(a, b) + editDistance(b, c));
+			assert.ok(a === b || editDistance(a, b) > 0);
+			assert.ok(editDistance(a, b) <= Math.max(a.length, b.length));
+		}),
+	);
+	assert.equal(editDistance('kitten', 'sitting'), 3);
+	assert.equal(nearest('x', []), undefined);
+});
