@@ -123,7 +123,7 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 
 	if (ended_ns)
 		return 0;
-	now_ns = bpf_ktime_get_ns();
+	now_ns = switch_time_ns(prev);
 	if (prev->pid && filter_has_task(prev)) {
 		off_cpu_begins(prev, preempt, now_ns, walk_at_switch ? kept_user_stack(ctx) : 0);
 	}

@@ -53,8 +53,9 @@ struct off_cpu {
 /* Set when the threads that waited before tracing began are all known. */
 bool offcpu_seeded;
 
-/* bpf_ktime_get_ns() - rq->clock, as of the last wait that was chosen. */
+/* bpf_ktime_get_ns() - rq->clock, and the rq->clock when that was measured. */
 u64 clock_offset_ns;
+u64 clock_measured_ns;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -113,6 +114,36 @@ static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cp
 static __always_inline u64 clock_of(struct task_struct *task)
 {
 	return task->se.cfs_rq->rq->clock;
+}
+
+#define CLOCK_PERIOD_NS 1000000
+#define CLOCK_SLEW	1024
+
+/*
+ * CLOCK_MONOTONIC, as `prev` leaves this CPU. The scheduler has just read its own clock for this
+ * switch; that of CLOCK_MONOTONIC is read only now and then, to know how far the two are apart. If a
+ * hypervisor takes the CPU away between the two readings, they seem further apart than they are:
+ * so the distance may shrink at once, but grow only as slowly as clocks drift.
+ */
+static __always_inline u64 switch_time_ns(struct task_struct *prev)
+{
+	u64 clock, since_ns, offset_ns;
+
+	if (!scheduler_books)
+		return bpf_ktime_get_ns();
+	barrier();
+	clock = clock_of(prev);
+	barrier();
+	since_ns = clock - clock_measured_ns;
+	if ((s64)since_ns > CLOCK_PERIOD_NS || !clock_offset_ns) {
+		offset_ns = bpf_ktime_get_ns() - clock;
+		if (clock_offset_ns && (s64)(offset_ns - clock_offset_ns) > 0 &&
+		    offset_ns - clock_offset_ns > since_ns / CLOCK_SLEW)
+			offset_ns = clock_offset_ns + since_ns / CLOCK_SLEW;
+		clock_offset_ns = offset_ns;
+		clock_measured_ns = clock;
+	}
+	return clock + clock_offset_ns;
 }
 
 /* `prev` leaves this CPU. A thread that has ended never comes back. */
