@@ -1,1 +1,0 @@
-export class ProcessHistory { add(_r: unknown) {} snapshot(_p: number) {} static pids(): number[] { return []; } close() {} }
