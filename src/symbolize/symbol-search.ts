@@ -148,7 +148,10 @@ export class SymbolSearch {
 
 function nameOf({ elf, strings, nameOffset }: Candidate): string {
 	try {
-		return boundedName(stringAt(elf, strings, nameOffset, MAX_NAME_LENGTH));
+		const name = stringAt(elf, strings, nameOffset, MAX_NAME_LENGTH);
+		// "read@@GLIBC_2.2.5": versions are the linker's business.
+		const version = name.indexOf('@', 1);
+		return boundedName(version < 0 ? name : name.slice(0, version));
 	} catch (error) {
 		if (error instanceof SymbolError) return '';
 		throw error;
