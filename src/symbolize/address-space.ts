@@ -15,6 +15,9 @@ export interface Mapping {
 	readonly file: MappedFile | undefined;
 }
 
+/** How many of the mappings that an address is in, at different times, are looked at. */
+const MAX_OVERLAPS = 4096;
+
 /** Mappings, found by address and time. */
 export class MappingIndex {
 	readonly #byStart: readonly Mapping[];
@@ -36,8 +39,9 @@ export class MappingIndex {
 	find(address: number, time_ns: number): Mapping | undefined {
 		let before: Mapping | undefined;
 		let after: Mapping | undefined;
-		let i = firstAtLeast(this.#starts, address + 1) - 1;
-		for (; i >= 0 && (this.#reach[i] as number) > address; i--) {
+		const last = firstAtLeast(this.#starts, address + 1) - 1;
+		const first = Math.max(0, last - MAX_OVERLAPS);
+		for (let i = last; i >= first && (this.#reach[i] as number) > address; i--) {
 			const mapping = this.#byStart[i] as Mapping;
 			if (mapping.end <= address) continue;
 			if (mapping.time_ns > time_ns) {

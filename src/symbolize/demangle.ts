@@ -12,21 +12,20 @@ const MAX_MANGLED_LENGTH = 2048;
 export async function loadDemangler(): Promise<(name: string) => string> {
 	const glue = await import('gecko-profiler-demangle/index_bg.js');
 	const module = new WebAssembly.Module(readFileSync(new URL('demangle.wasm', import.meta.url)));
-	const start = () => {
-		const { exports } = new WebAssembly.Instance(module, { './index_bg.js': { ...glue } });
-		glue.__wbg_set_wasm(exports);
-		(exports.__wbindgen_start as () => void)();
-	};
-	start();
+	const { exports } = new WebAssembly.Instance(module, { './index_bg.js': { ...glue } });
+	glue.__wbg_set_wasm(exports);
+	(exports.__wbindgen_start as () => void)();
+	let works = true;
 	return (name) => {
-		if (!isMangled(name) || name.length > MAX_MANGLED_LENGTH) return name;
+		if (!works || !isMangled(name) || name.length > MAX_MANGLED_LENGTH) return name;
 		try {
 			const demangled = glue.demangle_any(name);
 			// What it does not understand it gives back without the first underscore.
 			return demangled === name.slice(1) ? name : boundedName(demangled);
 		} catch {
-			// It ran out of its stack, say; the instance cannot be used after that.
-			start();
+			// Out of its stack, say. Its memory is not to be trusted after that; the glue has no way
+			// to begin again, and names as they are will do.
+			works = false;
 			return name;
 		}
 	};

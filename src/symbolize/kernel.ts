@@ -9,6 +9,10 @@ import { firstAtLeast } from './symbol-search.js';
 
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
+/** Sixteen digits, a type, a name of one letter, the end. */
+const MIN_LINE_BYTES = 21;
+/** Where in a line the name begins. */
+const NAME_AT = 19;
 /** A line is at most 16 digits, a type, KSYM_NAME_LEN (512) and a module's name. */
 const MAX_LINE_BYTES = 1024;
 /** No function is larger; beyond that an address lies in a gap, behind the last symbol in front. */
@@ -32,12 +36,15 @@ export class KernelSymbols {
 	constructor(text: Buffer) {
 		this.#text = text;
 		const { addresses, nameOffsets, hidden } = parse(text);
+		this.hidden = hidden;
+		this.#addresses = addresses;
+		this.#nameOffsets = nameOffsets;
+		if (addresses.every((address, i) => i === 0 || address >= (addresses[i - 1] as number))) return;
+		// Modules are not in order, but each of them is: an array's sort makes use of that.
 		const order = Array.from(addresses, (_, i) => i);
-		// Nearly sorted, which makes this fast: only modules are out of order.
 		order.sort((a, b) => (addresses[a] as number) - (addresses[b] as number));
 		this.#addresses = Float64Array.from(order, (i) => addresses[i] as number);
 		this.#nameOffsets = Uint32Array.from(order, (i) => nameOffsets[i] as number);
-		this.hidden = hidden && addresses.length === 0;
 	}
 
 	/** Those of the running kernel; none where it has no /proc/kallsyms. */
@@ -101,33 +108,40 @@ export class KernelSymbols {
 }
 
 function parse(text: Buffer) {
-	const addresses: number[] = [];
-	const nameOffsets: number[] = [];
-	let hidden = false;
+	const most = Math.ceil(text.length / MIN_LINE_BYTES);
+	const addresses = new Float64Array(most);
+	const nameOffsets = new Uint32Array(most);
+	let count = 0;
+	let zeros = 0;
 	for (let at = 0; at < text.length; ) {
 		const newline = text.indexOf(NEWLINE, at);
 		const end = newline < 0 ? text.length : newline;
-		// "ffffffff81000000 T _stext": the digits are as many as a pointer's, always.
-		const wellFormed =
-			end - at > 19 &&
-			end - at < MAX_LINE_BYTES &&
-			text[at + 16] === SPACE &&
-			text[at + 18] === SPACE &&
-			(text[at + 19] as number) > SPACE;
-		if (wellFormed) {
+		if (isWellFormed(text, at, end)) {
 			const upper = hex(text, at, at + 8);
 			const lower = hex(text, at + 8, at + 16);
 			// As signed numbers; what is below are offsets of per-CPU data.
 			if (upper >= 2 ** 31) {
-				addresses.push((upper - 2 ** 32) * 2 ** 32 + lower);
-				nameOffsets.push(at + 19);
+				addresses[count] = (upper - 2 ** 32) * 2 ** 32 + lower;
+				nameOffsets[count++] = at + NAME_AT;
 			} else if (upper === 0 && lower === 0) {
-				hidden = true;
+				zeros++;
 			}
 		}
 		at = end + 1;
 	}
-	return { addresses, nameOffsets, hidden };
+	return {
+		addresses: addresses.slice(0, count),
+		nameOffsets: nameOffsets.slice(0, count),
+		hidden: count === 0 && zeros > 0,
+	};
+}
+
+/** "ffffffff81000000 T _stext": the digits are always as many as a pointer's. */
+function isWellFormed(text: Buffer, at: number, end: number): boolean {
+	const length = end - at;
+	if (length < MIN_LINE_BYTES - 1 || length > MAX_LINE_BYTES) return false;
+	const spaced = text[at + 16] === SPACE && text[at + 18] === SPACE;
+	return spaced && (text[at + NAME_AT] as number) > SPACE;
 }
 
 /** NaN when there is anything else. */

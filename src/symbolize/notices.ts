@@ -54,16 +54,17 @@ export function noticeText(notice: Notice): string {
 			);
 		}
 		case 'perf-map-cut':
-			return `the perf map of ${notice.comm} (${notice.pid}) is too large, and was read in part`;
+			return `the perf map of ${notice.comm} (${notice.pid}) is too large, and was read in part.`;
 		case 'symbols-missing':
 			return symbolsMissingText(notice);
 		case 'stacks-cut-short':
 			return (
-				`${notice.stacks} stacks (${percent(notice.share)} of what is shown) look cut short: ` +
+				`${notice.stacks === 1 ? '1 stack looks' : `${notice.stacks} stacks look`} cut short ` +
+				`(${percent(notice.share)} of what is shown): ` +
 				'some code was probably built without frame pointers (-fno-omit-frame-pointer).'
 			);
 		case 'mappings-dropped':
-			return `${notice.count} mappings of files were not kept: too many, so some names are missing`;
+			return `${notice.count} mappings of files were not kept, as there were too many: names may be missing.`;
 	}
 }
 

@@ -1,10 +1,11 @@
 /** Where a file's symbols can be had: which package it is of, and that package's debug symbols. */
-import { closeSync, readdirSync } from 'node:fs';
+import { closeSync, opendirSync } from 'node:fs';
 import { FileBytes, SymbolError } from './bytes.js';
 import { openRegular } from './open.js';
 
 const DPKG_FOLDER = '/var/lib/dpkg/info';
-const MAX_LISTS = 20_000;
+/** Several files for each package. */
+const MAX_ENTRIES = 100_000;
 /** Of one package's files, and of all: a workstation has 30 MB. */
 const MAX_LIST_BYTES = 8 * 2 ** 20;
 const MAX_LISTS_BYTES = 64 * 2 ** 20;
@@ -52,13 +53,19 @@ function packageOf(list: string): string | undefined {
 }
 
 function listNames(folder: string): string[] {
+	const names: string[] = [];
 	try {
-		return readdirSync(folder)
-			.filter((name) => name.endsWith('.list'))
-			.slice(0, MAX_LISTS);
+		const entries = opendirSync(folder);
+		for (let i = 0; i < MAX_ENTRIES; i++) {
+			const entry = entries.readSync();
+			if (!entry) break;
+			if (entry.name.endsWith('.list')) names.push(entry.name);
+		}
+		entries.closeSync();
 	} catch {
-		return [];
+		// No such folder: no packages.
 	}
+	return names;
 }
 
 function readSmall(path: string): Buffer | undefined {

@@ -11,7 +11,9 @@ import { boundedName } from './names.js';
 import { exeOf, type ProcessFacts, readFacts, readMaps } from './proc.js';
 
 /** Kept in all, some 100 bytes each; a machine that compiles without a pause makes 10,000/s. */
-const MAX_MAPPINGS = 500_000;
+const MAX_MAPPINGS = 300_000;
+/** When there are more, the processes that ended first are forgotten until it is this many. */
+const MAPPINGS_TO_KEEP = 200_000;
 /** Forks of forks without exec, that is. */
 const MAX_LINE = 100;
 
@@ -27,6 +29,10 @@ interface Chronicle {
 	starts: Start[];
 	names: { readonly time_ns: number; readonly comm: string }[];
 	facts: { readonly time_ns: number; readonly facts: ProcessFacts }[];
+	/** It runs something else since facts were read. */
+	factsDue: boolean;
+	/** Undefined while it runs, as far as is known. */
+	ended_ns: number | undefined;
 	/** By time; undefined when something was added since. */
 	lives: Life[] | undefined;
 }
@@ -55,8 +61,9 @@ export class ProcessHistory {
 				this.#addStart(record.pid, { time_ns, parentPid: record.parentPid });
 				break;
 			case 'exit':
-				// Nothing: stacks of other threads may follow the first one's end, and whoever has the
-				// number next begins with a fork.
+				// The address space is left as it is: other threads' stacks may follow the first one's
+				// end, and whoever has the number next begins with a fork.
+				if (record.tid === record.pid) this.#chronicle(record.pid).ended_ns = time_ns;
 				break;
 		}
 	}
@@ -118,7 +125,7 @@ export class ProcessHistory {
 		return latest?.comm ?? this.facts(pid, time_ns)?.comm;
 	}
 
-	/** How many mappings were not kept, because there were too many. */
+	/** How many mappings were not kept, or not for long, because there were too many. */
 	get droppedMappings(): number {
 		return this.#dropped;
 	}
@@ -133,6 +140,7 @@ export class ProcessHistory {
 		time_ns: number,
 		of: Omit<MmapRecord, 'type' | 'pid' | 'tid' | 'time_ns'>,
 	) {
+		if (this.#mappings >= MAX_MAPPINGS) this.#forgetEnded();
 		if (this.#mappings >= MAX_MAPPINGS) {
 			this.#dropped++;
 			return;
@@ -145,7 +153,7 @@ export class ProcessHistory {
 		chronicle.mappings.push({ time_ns, start, end, fileOffset, path, file });
 		chronicle.lives = undefined;
 		// Code made at run time: whose it is matters when the process is gone, too.
-		if (!file && chronicle.facts.length === 0) this.#addFacts(pid, now_ns());
+		if (!file && chronicle.factsDue) this.#addFacts(pid, now_ns());
 	}
 
 	#file(
@@ -169,6 +177,8 @@ export class ProcessHistory {
 	#addStart(pid: number, start: Start): void {
 		const chronicle = this.#chronicle(pid);
 		chronicle.starts.push(start);
+		chronicle.factsDue = true;
+		chronicle.ended_ns = undefined;
 		chronicle.lives = undefined;
 	}
 
@@ -177,14 +187,36 @@ export class ProcessHistory {
 	}
 
 	#addFacts(pid: number, time_ns: number): void {
+		const chronicle = this.#chronicle(pid);
+		chronicle.factsDue = false;
 		const facts = readFacts(pid);
-		if (facts) this.#chronicle(pid).facts.push({ time_ns, facts });
+		if (facts) chronicle.facts.push({ time_ns, facts });
+	}
+
+	#forgetEnded(): void {
+		const ended = [...this.#chronicles]
+			.filter(([, { ended_ns }]) => ended_ns !== undefined)
+			.sort(([, a], [, b]) => (a.ended_ns ?? 0) - (b.ended_ns ?? 0));
+		for (const [pid, { mappings }] of ended) {
+			if (this.#mappings <= MAPPINGS_TO_KEEP) return;
+			this.#chronicles.delete(pid);
+			this.#mappings -= mappings.length;
+			this.#dropped += mappings.length;
+		}
 	}
 
 	#chronicle(pid: number): Chronicle {
 		let chronicle = this.#chronicles.get(pid);
 		if (!chronicle) {
-			chronicle = { mappings: [], starts: [], names: [], facts: [], lives: undefined };
+			chronicle = {
+				mappings: [],
+				starts: [],
+				names: [],
+				facts: [],
+				factsDue: true,
+				ended_ns: undefined,
+				lives: undefined,
+			};
 			this.#chronicles.set(pid, chronicle);
 		}
 		return chronicle;

@@ -22,6 +22,9 @@ const VSYSCALL_END: Address = -0x9f_f000;
 /** Memory that is a file only by name; compilers put code there, too. */
 const MEMORY_PATH = /^\/(memfd:|dev\/zero$|dev\/shm\/|SYSV|anon_hugepage)/;
 
+/** Names remembered in both forms; a trace of days meets ever new ones. */
+const MAX_DEMANGLED = 50_000;
+
 interface Options {
 	/**
 	 * Whether the kernel's first frame is where something is going to return to, as all others
@@ -42,7 +45,7 @@ export class Symbolizer {
 	#inKernel = new Map<Address, Place>();
 	#inFiles = new Map<MappedFile, Map<number, Place>>();
 	#inVdso = new Map<number, Place>();
-	#inJit = new Map<Life, { at_ns: number; places: Map<number, Place> }>();
+	#inMemory = new Map<Life, { at_ns: number; places: Map<number, Place> }>();
 	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
 
 	constructor(history: ProcessHistory, options: Options) {
@@ -64,11 +67,11 @@ export class Symbolizer {
 		this.#demangle ??= await loadDemangler();
 		for (const [file, places] of this.#inFiles) await this.#nameFile(file, places);
 		await this.#nameVdso();
-		for (const [life, { at_ns, places }] of this.#inJit) this.#nameJit(life, at_ns, places);
+		for (const [life, { at_ns, places }] of this.#inMemory) this.#nameMemory(life, at_ns, places);
 		this.#inKernel = new Map();
 		this.#inFiles = new Map();
 		this.#inVdso = new Map();
-		this.#inJit = new Map();
+		this.#inMemory = new Map();
 		return placed.map(({ kernel, user }, i) => {
 			this.#account.add(stacks[i] as RawStack, user);
 			const frames = kernel.map(({ frame }) => frame);
@@ -113,8 +116,9 @@ export class Symbolizer {
 		if (address >= VSYSCALL_START && address < VSYSCALL_END) {
 			return new Place({ name: '[vsyscall]', kind: 'user' });
 		}
-		const mapping = space?.find(address);
-		if (!space || !mapping) return this.#unknown;
+		if (!space) return this.#unknown;
+		const mapping = space.find(address);
+		if (!mapping) return this.#placeInMemory(space, at_ns, address, undefined);
 		const offset = address - mapping.start + mapping.fileOffset;
 		if (mapping.path === '[vdso]') return placeIn(this.#inVdso, offset, mapping);
 		if (mapping.file && !MEMORY_PATH.test(mapping.path)) {
@@ -122,9 +126,14 @@ export class Symbolizer {
 			this.#inFiles.set(mapping.file, places);
 			return placeIn(places, offset, mapping);
 		}
-		const jit = this.#inJit.get(space.life) ?? { at_ns, places: new Map() };
-		this.#inJit.set(space.life, jit);
-		return placeIn(jit.places, address, mapping);
+		return this.#placeInMemory(space, at_ns, address, mapping);
+	}
+
+	/** Where no file is mapped; nor anything else, if a record was lost. */
+	#placeInMemory(space: AddressSpace, at_ns: number, address: number, mapping?: Mapping): Place {
+		const memory = this.#inMemory.get(space.life) ?? { at_ns, places: new Map() };
+		this.#inMemory.set(space.life, memory);
+		return placeIn(memory.places, address, mapping);
 	}
 
 	async #nameFile(file: MappedFile, places: Map<number, Place>): Promise<void> {
@@ -169,7 +178,7 @@ export class Symbolizer {
 		}
 	}
 
-	#nameJit(life: Life, at_ns: number, places: Map<number, Place>): void {
+	#nameMemory(life: Life, at_ns: number, places: Map<number, Place>): void {
 		const wanted = Float64Array.from(places.keys()).sort();
 		const facts = this.#history.facts(life.pid, at_ns);
 		const map = facts && perfMapNames(life.pid, facts, wanted);
@@ -177,12 +186,15 @@ export class Symbolizer {
 		for (const [i, address] of wanted.entries()) {
 			const place = places.get(address) as Place;
 			const name = map?.names[i];
-			if (name) place.frame = { name: this.#readable(name), kind: 'jit' };
-			else if (!map) place.lacks = 'perf-map';
+			if (name) {
+				place.frame = { name: this.#readable(name), kind: 'jit' };
+				place.lacks = undefined;
+			} else if (!map) place.lacks ??= 'perf-map';
 		}
 	}
 
 	#readable(name: string): string {
+		if (this.#demangled.size >= MAX_DEMANGLED) this.#demangled.clear();
 		let readable = this.#demangled.get(name);
 		if (readable === undefined) {
 			readable = this.#demangle?.(name) ?? name;
@@ -192,16 +204,18 @@ export class Symbolizer {
 	}
 }
 
-function placeIn(places: Map<number, Place>, at: number, mapping: Mapping): Place {
+function placeIn(places: Map<number, Place>, at: number, mapping: Mapping | undefined): Place {
 	let place = places.get(at);
 	if (!place) {
-		place = new Place({ name: memoryName(mapping.path), kind: 'user' }, mapping.file);
+		place = new Place({ name: memoryName(mapping), kind: 'user' }, mapping?.file);
+		if (!mapping) place.lacks = 'mapping';
 		places.set(at, place);
 	}
 	return place;
 }
 
-/** "[heap]", "[anon:v8]"; "[anon]" for memory that has no name. */
-function memoryName(path: string): string {
-	return path.startsWith('[') ? path : '[anon]';
+/** "[heap]", "[anon:v8]"; "[anon]" for memory that has no name, "[unknown]" for none at all. */
+function memoryName(mapping: Mapping | undefined): string {
+	if (!mapping) return '[unknown]';
+	return mapping.path.startsWith('[') ? mapping.path : '[anon]';
 }
