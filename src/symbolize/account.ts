@@ -26,7 +26,7 @@ interface FileAccount {
 }
 
 interface ProcessAccount {
-	readonly life: Life;
+	readonly pid: number;
 	readonly at_ns: number;
 	readonly runtime: Runtime;
 	value: number;
@@ -37,9 +37,9 @@ export class Account {
 	#cutStacks = 0;
 	#cutValue = 0;
 	readonly #files = new Map<MappedFile, FileAccount>();
-	readonly #processes = new Map<Life, ProcessAccount | undefined>();
+	readonly #processes = new Map<string, ProcessAccount | undefined>();
 	/** Which processes have a perf map, and whether it was read in part only. */
-	readonly #perfMaps = new Map<Life, boolean>();
+	readonly #perfMaps = new Map<string, { readonly pid: number; readonly cut: boolean }>();
 
 	constructor(private readonly history: ProcessHistory) {}
 
@@ -48,7 +48,7 @@ export class Account {
 	}
 
 	addPerfMap(life: Life, cut: boolean): void {
-		this.#perfMaps.set(life, cut);
+		this.#perfMaps.set(keyOf(life), { pid: life.pid, cut });
 	}
 
 	/** Takes a stack with what is known of its user frames. */
@@ -74,40 +74,42 @@ export class Account {
 	}
 
 	notices(): Notice[] {
-		const dropped = this.history.droppedMappings;
+		const dropped = this.history.dropped;
 		return [
 			...this.#perfMapNotices(),
 			...this.#fileNotices(),
-			...(this.#cutStacks > 0 ? [this.#cutNotice()] : []),
-			...(dropped > 0 ? [{ kind: 'mappings-dropped', count: dropped } as const] : []),
+			...(this.#cutValue > 0 && this.#share(this.#cutValue) >= MIN_SHARE
+				? [this.#cutNotice()]
+				: []),
+			...(dropped > 0 ? [{ kind: 'records-dropped', count: dropped } as const] : []),
 		];
 	}
 
 	#addWithoutPerfMap({ pid, at_ns, value }: RawStack): void {
 		const space = this.history.at(pid, at_ns);
-		if (!space || this.#perfMaps.has(space.life)) return;
-		if (!this.#processes.has(space.life)) {
+		if (!space) return;
+		const key = keyOf(space.life);
+		if (!this.#processes.has(key)) {
 			const runtime = runtimeOf(space.paths());
-			const account = runtime && { life: space.life, at_ns, runtime, value: 0 };
-			this.#processes.set(space.life, account);
+			this.#processes.set(key, runtime && { pid, at_ns, runtime, value: 0 });
 		}
-		const account = this.#processes.get(space.life);
+		const account = this.#processes.get(key);
 		if (account) account.value += value;
 	}
 
 	#perfMapNotices(): Notice[] {
-		const missing = [...this.#processes.values()]
-			.filter((account) => account !== undefined)
+		const missing = [...this.#processes]
+			.flatMap(([key, account]) => (account && !this.#perfMaps.has(key) ? [account] : []))
 			.filter(({ value }) => this.#share(value) >= MIN_SHARE)
 			.sort((a, b) => b.value - a.value)
 			.slice(0, MAX_PROCESS_NOTICES)
-			.map(({ life: { pid }, at_ns, runtime, value }): Notice => {
+			.map(({ pid, at_ns, runtime, value }): Notice => {
 				const comm = this.history.comm(pid, at_ns) ?? '';
 				return { kind: 'perf-map-missing', runtime, pid, comm, share: this.#share(value) };
 			});
-		const cut = [...this.#perfMaps]
-			.filter(([, isCut]) => isCut)
-			.map(([{ pid }]): Notice => {
+		const cut = [...this.#perfMaps.values()]
+			.filter((perfMap) => perfMap.cut)
+			.map(({ pid }): Notice => {
 				return { kind: 'perf-map-cut', pid, comm: this.history.comm(pid, Infinity) ?? '' };
 			});
 		return [...missing, ...cut];
@@ -139,4 +141,9 @@ export class Account {
 	#share(value: number): number {
 		return this.#total > 0 ? value / this.#total : 0;
 	}
+}
+
+/** The same for a life whatever is learnt of it later. */
+function keyOf({ pid, since_ns }: Life): string {
+	return `${pid} ${since_ns}`;
 }

@@ -29,7 +29,8 @@ export type Notice =
 			readonly stacks: number;
 			readonly share: number;
 	  }
-	| { readonly kind: 'mappings-dropped'; readonly count: number };
+	/** Too much was going on to remember all of it. */
+	| { readonly kind: 'records-dropped'; readonly count: number };
 
 const REMEDIES: Readonly<Record<Runtime, string>> = {
 	node: 'start it with node --perf-basic-prof',
@@ -63,8 +64,8 @@ export function noticeText(notice: Notice): string {
 				`(${percent(notice.share)} of what is shown): ` +
 				'some code was probably built without frame pointers (-fno-omit-frame-pointer).'
 			);
-		case 'mappings-dropped':
-			return `${notice.count} mappings of files were not kept, as there were too many: names may be missing.`;
+		case 'records-dropped':
+			return `${notice.count} records of processes were not kept, as there were too many: names may be missing.`;
 	}
 }
 

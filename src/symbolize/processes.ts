@@ -10,10 +10,10 @@ import { parseMaps } from './maps.js';
 import { boundedName } from './names.js';
 import { exeOf, type ProcessFacts, readFacts, readMaps } from './proc.js';
 
-/** Kept in all, some 100 bytes each; a machine that compiles without a pause makes 10,000/s. */
-const MAX_MAPPINGS = 300_000;
+/** Mappings, starts and names in all, some 100 bytes each; a machine that compiles makes 10,000/s. */
+const MAX_KEPT = 300_000;
 /** When there are more, the processes that ended first are forgotten until it is this many. */
-const MAPPINGS_TO_KEEP = 200_000;
+const KEPT_AFTERWARDS = 200_000;
 /** Forks of forks without exec, that is. */
 const MAX_LINE = 100;
 
@@ -41,7 +41,7 @@ export class ProcessHistory {
 	readonly #chronicles = new Map<number, Chronicle>();
 	readonly #files = new Map<string, MappedFile>();
 	readonly #held = new HeldFiles();
-	#mappings = 0;
+	#kept = 0;
 	#dropped = 0;
 
 	/** Takes a record; of one CPU in the order of time, of several in any order. */
@@ -125,8 +125,8 @@ export class ProcessHistory {
 		return latest?.comm ?? this.facts(pid, time_ns)?.comm;
 	}
 
-	/** How many mappings were not kept, or not for long, because there were too many. */
-	get droppedMappings(): number {
+	/** How many records and mappings were not kept, or not for long, as there were too many. */
+	get dropped(): number {
 		return this.#dropped;
 	}
 
@@ -140,12 +140,7 @@ export class ProcessHistory {
 		time_ns: number,
 		of: Omit<MmapRecord, 'type' | 'pid' | 'tid' | 'time_ns'>,
 	) {
-		if (this.#mappings >= MAX_MAPPINGS) this.#forgetEnded();
-		if (this.#mappings >= MAX_MAPPINGS) {
-			this.#dropped++;
-			return;
-		}
-		this.#mappings++;
+		if (!this.#hasRoom()) return;
 		const { start, end, fileOffset } = of;
 		const file = this.#file(pid, of);
 		const path = file?.path ?? boundedName(of.path);
@@ -175,6 +170,7 @@ export class ProcessHistory {
 	}
 
 	#addStart(pid: number, start: Start): void {
+		if (!this.#hasRoom()) return;
 		const chronicle = this.#chronicle(pid);
 		chronicle.starts.push(start);
 		chronicle.factsDue = true;
@@ -183,6 +179,7 @@ export class ProcessHistory {
 	}
 
 	#addName(pid: number, time_ns: number, comm: string): void {
+		if (!this.#hasRoom()) return;
 		this.#chronicle(pid).names.push({ time_ns, comm: boundedName(comm) });
 	}
 
@@ -193,15 +190,25 @@ export class ProcessHistory {
 		if (facts) chronicle.facts.push({ time_ns, facts });
 	}
 
+	/** For one thing more, which is counted as kept or as dropped. */
+	#hasRoom(): boolean {
+		if (this.#kept >= MAX_KEPT) this.#forgetEnded();
+		const hasRoom = this.#kept < MAX_KEPT;
+		if (hasRoom) this.#kept++;
+		else this.#dropped++;
+		return hasRoom;
+	}
+
 	#forgetEnded(): void {
 		const ended = [...this.#chronicles]
 			.filter(([, { ended_ns }]) => ended_ns !== undefined)
 			.sort(([, a], [, b]) => (a.ended_ns ?? 0) - (b.ended_ns ?? 0));
-		for (const [pid, { mappings }] of ended) {
-			if (this.#mappings <= MAPPINGS_TO_KEEP) return;
+		for (const [pid, { mappings, starts, names }] of ended) {
+			if (this.#kept <= KEPT_AFTERWARDS) return;
 			this.#chronicles.delete(pid);
-			this.#mappings -= mappings.length;
-			this.#dropped += mappings.length;
+			const count = mappings.length + starts.length + names.length;
+			this.#kept -= count;
+			this.#dropped += count;
 		}
 	}
 

@@ -128,3 +128,26 @@ test('our own process', () => {
 	assert.equal(history.at(PID, 0), undefined);
 	history.close();
 });
+
+test('when there is too much, those that ended first are forgotten, and counted', () => {
+	const history = new ProcessHistory();
+	const count = 100_000; // of three things each
+	for (let i = 0; i < count; i++) {
+		history.add(exec(PID + i, i));
+		history.add(mmap(PID + i, i, 0x1000, '[a]'));
+		if (i > 0) history.add(exit(PID + i, i));
+	}
+	assert.equal(history.dropped, 0);
+	const newest = PID + count;
+	history.add(mmap(newest, count, 0x1000, '[b]'));
+	assert.ok(history.dropped > 0 && history.dropped < count);
+	assert.equal(history.at(newest, count)?.find(0x1800)?.path, '[b]');
+	assert.equal(history.at(PID, count)?.find(0x1800)?.path, '[a]', 'did not end');
+	assert.equal(history.at(PID + 1, count), undefined);
+});
+
+test('one place mapped again and again, without end: an answer in bounded time', () => {
+	const history = new ProcessHistory();
+	for (let i = 0; i < 100_000; i++) history.add(mmap(PID, i, 0x1000, '[a]'));
+	for (let i = 0; i < 1000; i++) assert.ok(history.at(PID, 100_000)?.find(0x1000 + i));
+});
