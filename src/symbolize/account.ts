@@ -33,6 +33,8 @@ interface ProcessAccount {
 }
 
 export class Account {
+	/** Some files or perf maps were not read, as others took too long. */
+	ranOutOfTime = false;
 	#total = 0;
 	#cutStacks = 0;
 	#cutValue = 0;
@@ -76,6 +78,7 @@ export class Account {
 	notices(): Notice[] {
 		const dropped = this.history.dropped;
 		return [
+			...(this.ranOutOfTime ? [{ kind: 'out-of-time' } as const] : []),
 			...this.#perfMapNotices(),
 			...this.#fileNotices(),
 			...(this.#cutValue > 0 && this.#share(this.#cutValue) >= MIN_SHARE

@@ -10,7 +10,7 @@ import { openRegular } from './open.js';
 
 const DEBUG_FOLDER = '/usr/lib/debug';
 /** A larger one is not read to the end to see whether it is the right one. */
-const MAX_CRC_BYTES = 256 * 2 ** 20;
+const MAX_CRC_BYTES = 128 * 2 ** 20;
 
 export interface DebugFile {
 	readonly elf: Elf;

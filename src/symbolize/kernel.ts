@@ -37,14 +37,15 @@ export class KernelSymbols {
 		this.#text = text;
 		const { addresses, nameOffsets, hidden } = parse(text);
 		this.hidden = hidden;
-		this.#addresses = addresses;
-		this.#nameOffsets = nameOffsets;
-		if (addresses.every((address, i) => i === 0 || address >= (addresses[i - 1] as number))) return;
+		this.#addresses = addresses.slice();
+		this.#nameOffsets = nameOffsets.slice();
 		// Modules are not in order, but each of them is: an array's sort makes use of that.
-		const order = Array.from(addresses, (_, i) => i);
+		const order = [...addresses.keys()];
 		order.sort((a, b) => (addresses[a] as number) - (addresses[b] as number));
-		this.#addresses = Float64Array.from(order, (i) => addresses[i] as number);
-		this.#nameOffsets = Uint32Array.from(order, (i) => nameOffsets[i] as number);
+		for (let i = 0; i < order.length; i++) {
+			this.#addresses[i] = addresses[order[i] as number] as number;
+			this.#nameOffsets[i] = nameOffsets[order[i] as number] as number;
+		}
 	}
 
 	/** Those of the running kernel; none where it has no /proc/kallsyms. */
@@ -130,8 +131,8 @@ function parse(text: Buffer) {
 		at = end + 1;
 	}
 	return {
-		addresses: addresses.slice(0, count),
-		nameOffsets: nameOffsets.slice(0, count),
+		addresses: addresses.subarray(0, count),
+		nameOffsets: nameOffsets.subarray(0, count),
 		hidden: count === 0 && zeros > 0,
 	};
 }

@@ -29,6 +29,8 @@ export type Notice =
 			readonly stacks: number;
 			readonly share: number;
 	  }
+	/** Finding names took too long, and was given up. */
+	| { readonly kind: 'out-of-time' }
 	/** Too much was going on to remember all of it. */
 	| { readonly kind: 'records-dropped'; readonly count: number };
 
@@ -64,6 +66,8 @@ export function noticeText(notice: Notice): string {
 				`(${percent(notice.share)} of what is shown): ` +
 				'some code was probably built without frame pointers (-fno-omit-frame-pointer).'
 			);
+		case 'out-of-time':
+			return 'finding names took too long, and was given up: some are missing.';
 		case 'records-dropped':
 			return `${notice.count} records of processes were not kept, as there were too many: names may be missing.`;
 	}

@@ -11,7 +11,7 @@ const SYMBOL_BYTES = 24;
 /** Symbols are read in parts of this many. */
 const SYMBOLS_AT_ONCE = 2 ** 15;
 /** 1.5 million in a browser. */
-const MAX_SYMBOLS = 20_000_000;
+const MAX_SYMBOLS = 5_000_000;
 /** Aliases of one address, and functions around it; beyond these, only malice has more. */
 const MAX_CANDIDATES = 16;
 

@@ -1,5 +1,6 @@
 /** Gives raw stacks their names. */
 import { closeSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { type Address, addressText } from '../loader/address.js';
 import { Account } from './account.js';
 import type { AddressSpace, Life, Mapping } from './address-space.js';
@@ -25,6 +26,12 @@ const MEMORY_PATH = /^\/(memfd:|dev\/zero$|dev\/shm\/|SYSV|anon_hugepage)/;
 /** Names remembered in both forms; a trace of days meets ever new ones. */
 const MAX_DEMANGLED = 50_000;
 
+/**
+ * For the files and perf maps of all stacks; a browser takes one second. Who has many and large
+ * ones made, to be slow, costs no more than that.
+ */
+const TIME_LIMIT_MS = 15_000;
+
 interface Options {
 	/**
 	 * Whether the kernel's first frame is where something is going to return to, as all others
@@ -46,6 +53,7 @@ export class Symbolizer {
 	#inFiles = new Map<MappedFile, Map<number, Place>>();
 	#inVdso = new Map<number, Place>();
 	#inMemory = new Map<Life, { at_ns: number; places: Map<number, Place> }>();
+	#deadline_ms = 0;
 	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
 
 	constructor(history: ProcessHistory, options: Options) {
@@ -58,6 +66,7 @@ export class Symbolizer {
 	/**
 	 * Names the stacks; the result is in the order given. Reads each file once, and keeps none.
 	 * Whatever cannot be named is shown as what is known of it: "libfoo.so+0x1234", "[anon]".
+	 * One call at a time. Lets events be handled between files; takes TIME_LIMIT_MS and one file.
 	 */
 	async resolve(stacks: readonly RawStack[]): Promise<NamedStack[]> {
 		const placed = stacks.map((stack) => ({
@@ -65,9 +74,14 @@ export class Symbolizer {
 			user: this.#placeUser(stack),
 		}));
 		this.#demangle ??= await loadDemangler();
-		for (const [file, places] of this.#inFiles) await this.#nameFile(file, places);
+		this.#deadline_ms = performance.now() + TIME_LIMIT_MS;
 		await this.#nameVdso();
-		for (const [life, { at_ns, places }] of this.#inMemory) this.#nameMemory(life, at_ns, places);
+		// What has most to name comes first, if there is not the time for all.
+		const files = [...this.#inFiles].sort(([, a], [, b]) => b.size - a.size);
+		for (const [file, places] of files) await this.#nameFile(file, places);
+		for (const [life, { at_ns, places }] of this.#inMemory) {
+			await this.#nameMemory(life, at_ns, places);
+		}
 		this.#inKernel = new Map();
 		this.#inFiles = new Map();
 		this.#inVdso = new Map();
@@ -137,7 +151,8 @@ export class Symbolizer {
 	}
 
 	async #nameFile(file: MappedFile, places: Map<number, Place>): Promise<void> {
-		const open = file.open();
+		await setImmediate();
+		const open = this.#hasTime() ? file.open() : undefined;
 		let names: FileNames | undefined;
 		try {
 			if (open) {
@@ -178,9 +193,10 @@ export class Symbolizer {
 		}
 	}
 
-	#nameMemory(life: Life, at_ns: number, places: Map<number, Place>): void {
+	async #nameMemory(life: Life, at_ns: number, places: Map<number, Place>): Promise<void> {
+		await setImmediate();
 		const wanted = Float64Array.from(places.keys()).sort();
-		const facts = this.#history.facts(life.pid, at_ns);
+		const facts = this.#hasTime() ? this.#history.facts(life.pid, at_ns) : undefined;
 		const map = facts && perfMapNames(life.pid, facts, wanted);
 		if (map) this.#account.addPerfMap(life, map.cut);
 		for (const [i, address] of wanted.entries()) {
@@ -191,6 +207,12 @@ export class Symbolizer {
 				place.lacks = undefined;
 			} else if (!map) place.lacks ??= 'perf-map';
 		}
+	}
+
+	#hasTime(): boolean {
+		const hasTime = performance.now() < this.#deadline_ms;
+		if (!hasTime) this.#account.ranOutOfTime = true;
+		return hasTime;
 	}
 
 	#readable(name: string): string {

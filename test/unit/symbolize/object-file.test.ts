@@ -134,6 +134,29 @@ test('debug files, by .gnu_debuglink', async () => {
 	assert.equal((await nameIn(path, [0])).complete, false);
 });
 
+test('debug files, by build-id, in the root that the program is in', async () => {
+	const path = compile(join(folder, 'identified'), SOURCE, '-Wl,--build-id=sha1');
+	const functions = ours(path);
+	const root = join(folder, 'container');
+	const { buildId: id = '' } = await nameIn(path, [0]);
+	assert.match(id, /^[0-9a-f]{40}$/);
+	const place = join(root, 'usr/lib/debug/.build-id', id.slice(0, 2));
+	mkdirSync(place, { recursive: true });
+	llvm('llvm-objcopy', '--only-keep-debug', path, join(place, `${id.slice(2)}.debug`));
+	llvm('llvm-strip', path);
+	const offsets = offsetsOf(
+		path,
+		functions.map(({ address }) => address),
+	);
+	assert.equal((await nameIn(path, offsets)).complete, false);
+	const { names, complete } = await nameIn(path, offsets, [root, '']);
+	assert.deepEqual(
+		names,
+		functions.map(({ name }) => name),
+	);
+	assert.equal(complete, true);
+});
+
 test('symbols that came packed (.gnu_debugdata)', async () => {
 	const path = compile(join(folder, 'packed'), SOURCE);
 	const functions = ours(path);

@@ -48,10 +48,14 @@ export function functionsOf(path: string, ...flags: string[]): FunctionSymbol[] 
 }
 
 /** Names offsets of a file on disk. */
-export async function nameIn(path: string, offsets: readonly number[]): Promise<FileNames> {
+export async function nameIn(
+	path: string,
+	offsets: readonly number[],
+	roots = [''],
+): Promise<FileNames> {
 	const fd = openSync(path, 'r');
 	try {
-		return await nameOffsets(new FileBytes(fd, fstatSync(fd).size), path, [''], offsets);
+		return await nameOffsets(new FileBytes(fd, fstatSync(fd).size), path, roots, offsets);
 	} finally {
 		closeSync(fd);
 	}
