@@ -35,20 +35,34 @@ export class MappingIndex {
 		});
 	}
 
-	/** What was mapped there last at that time; if nothing was yet, what was first after it. */
+	/** What was mapped there last at that time; undefined if nothing was yet. */
 	find(address: number, time_ns: number): Mapping | undefined {
-		let before: Mapping | undefined;
-		let after: Mapping | undefined;
+		let latest: Mapping | undefined;
+		for (const mapping of this.#around(address)) {
+			if (mapping.time_ns > time_ns) continue;
+			if (!latest || mapping.time_ns > latest.time_ns) latest = mapping;
+		}
+		return latest;
+	}
+
+	/** What was mapped there first, whenever. */
+	findFirst(address: number): Mapping | undefined {
+		let first: Mapping | undefined;
+		for (const mapping of this.#around(address)) {
+			if (!first || mapping.time_ns < first.time_ns) first = mapping;
+		}
+		return first;
+	}
+
+	#around(address: number): Mapping[] {
+		const found: Mapping[] = [];
 		const last = firstAtLeast(this.#starts, address + 1) - 1;
 		const first = Math.max(0, last - MAX_OVERLAPS);
 		for (let i = last; i >= first && (this.#reach[i] as number) > address; i--) {
 			const mapping = this.#byStart[i] as Mapping;
-			if (mapping.end <= address) continue;
-			if (mapping.time_ns > time_ns) {
-				if (!after || mapping.time_ns < after.time_ns) after = mapping;
-			} else if (!before || mapping.time_ns > before.time_ns) before = mapping;
+			if (mapping.end > address) found.push(mapping);
 		}
-		return before ?? after;
+		return found;
 	}
 }
 
@@ -80,7 +94,8 @@ export class AddressSpace {
 			const mapping = life.index.find(address, until_ns);
 			if (mapping) return mapping;
 		}
-		return undefined;
+		// Mapped before it was learnt of: by a snapshot after the stack, say.
+		return this.life.index.findFirst(address);
 	}
 
 	/** Of everything that is known to have been mapped in it, at whatever time. */

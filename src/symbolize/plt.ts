@@ -66,7 +66,7 @@ function readEntries(elf: Elf, section: Section): Entry[] {
 
 function entriesX64(code: Buffer, section: Section): Entry[] {
 	// .plt.got without IBT has entries of 8 bytes, all others of 16.
-	const step = section.name === '.plt.got' && code[0] === 0xff && code.length % 16 ? 8 : 16;
+	const step = section.name === '.plt.got' && code[0] === 0xff ? 8 : 16;
 	const entries: Entry[] = [];
 	for (let at = 0; at < code.length; at += step) {
 		const start = section.address + at;

@@ -111,6 +111,30 @@ test('entries of the procedure linkage table', async () => {
 	assert.ok(tested > 0);
 });
 
+test('entries of libc, whatever their size, as llvm-objdump has them', async () => {
+	const maps = readFileSync('/proc/self/maps', 'utf8');
+	const path = /\S+\/lib(c|stdc\+\+)\.so\.6\S*$/m.exec(maps)?.[0] ?? assert.fail('no libc');
+	const disassembly = llvm(
+		'llvm-objdump',
+		'-d',
+		'-j',
+		'.plt',
+		'-j',
+		'.plt.sec',
+		'-j',
+		'.plt.got',
+		path,
+	);
+	const entries = [...disassembly.matchAll(/^([0-9a-f]+) <([^>+*]+@plt)>:/gm)];
+	assert.ok(entries.length > 0);
+	const addresses = entries.map(([, hex = '']) => Number.parseInt(hex, 16));
+	const { names } = await nameIn(path, offsetsOf(path, addresses));
+	assert.deepEqual(
+		names,
+		entries.map(([, , name]) => name),
+	);
+});
+
 test('debug files, by .gnu_debuglink', async () => {
 	const path = compile(join(folder, 'linked'), SOURCE, '-Wl,--build-id=none');
 	const functions = ours(path);

@@ -54,8 +54,10 @@ test('fork copies what the parent had then; what either maps later is its own', 
 		fork(CHILD, PID, 20),
 		mmap(PID, 30, 0x1000, '[parent]'),
 		mmap(CHILD, 40, 0x2000, '[child]'),
+		mmap(CHILD, 45, 0x1000, '[instead]'),
 	]);
-	assert.equal(at(CHILD, 50), '[a]');
+	assert.equal(at(CHILD, 44), '[a]');
+	assert.equal(at(CHILD, 50), '[instead]');
 	assert.equal(at(CHILD, 50, 0x2000), '[child]');
 	assert.equal(at(PID, 50), '[parent]');
 	assert.equal(at(PID, 50, 0x2000), undefined);
