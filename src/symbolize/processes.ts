@@ -63,7 +63,7 @@ export class ProcessHistory {
 			case 'exit':
 				// The address space is left as it is: other threads' stacks may follow the first one's
 				// end, and whoever has the number next begins with a fork.
-				if (record.tid === record.pid) this.#chronicle(record.pid).ended_ns = time_ns;
+				if (record.tid === record.pid) this.#end(record.pid, time_ns);
 				break;
 		}
 	}
@@ -176,6 +176,11 @@ export class ProcessHistory {
 		chronicle.factsDue = true;
 		chronicle.ended_ns = undefined;
 		chronicle.lives = undefined;
+	}
+
+	#end(pid: number, time_ns: number): void {
+		const chronicle = this.#chronicles.get(pid);
+		if (chronicle) chronicle.ended_ns = time_ns;
 	}
 
 	#addName(pid: number, time_ns: number, comm: string): void {

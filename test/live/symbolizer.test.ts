@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
-	chmodSync,
 	chownSync,
 	copyFileSync,
 	mkdirSync,
+	mkdtempSync,
+	readFileSync,
 	renameSync,
 	rmSync,
 	symlinkSync,
@@ -180,14 +181,13 @@ test('perf maps: of a running process, and after its end', async () => {
 
 test('perf maps: in a container, under the number that the process has there', async () => {
 	const script = 'mount -t tmpfs none /tmp && cd / && exec "$0" map';
-	// The program must not be under /tmp, which the container has one of its own of.
-	const path = '/var/tmp/tstrace-symbolizer-test';
+	// Not under /tmp, as the container has one of its own.
+	const elsewhere = mkdtempSync('/var/tmp/tstrace-symbolizer-');
+	after(() => rmSync(elsewhere, { recursive: true }));
+	const path = join(elsewhere, 'program');
 	copyFileSync(program, path);
-	chmodSync(path, 0o755);
-	after(() => rmSync(path, { force: true }));
 	const running = await start('unshare', '-m', '-p', '-f', 'sh', '-c', script, path);
-	const { stdout } = spawn('pgrep', ['-P', String(running.pid)]);
-	const [child] = await once(createInterface(stdout), 'line');
+	const child = readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8');
 	const inside = { ...running, pid: Number(child) };
 	const history = new ProcessHistory();
 	history.snapshot(inside.pid);
