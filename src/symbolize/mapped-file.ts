@@ -27,15 +27,12 @@ export class MappedFile {
 		readonly minor: number,
 	) {}
 
-	addMapper(pid: number): void {
-		if (this.#mappers.at(-1) === pid || this.#mappers.includes(pid)) return;
+	/** Process `pid` has it mapped: opens it right away when only such a process can show it. */
+	learn(pid: number, held: HeldFiles): void {
+		if (this.#mappers.includes(pid)) return;
 		this.#mappers.push(pid);
 		if (this.#mappers.length > MAX_MAPPERS) this.#mappers.shift();
-	}
-
-	/** The first time it is learnt of: opens it when only `pid` can show it. */
-	learn(pid: number, held: HeldFiles): void {
-		this.addMapper(pid);
+		if (this.#isOurs || this.#held) return;
 		this.#isOurs = this.#looksOurs(pid);
 		if (this.#isOurs || held.count >= MAX_HELD) return;
 		this.#held = this.#openThrough(pid);

@@ -159,13 +159,11 @@ export class ProcessHistory {
 		const name = boundedName(path.replace(/ \(deleted\)$/, ''));
 		const key = `${major}:${minor}:${inode}:${name}`;
 		let file = this.#files.get(key);
-		if (file) {
-			file.addMapper(pid);
-		} else {
+		if (!file) {
 			file = new MappedFile(name, inode, major, minor);
-			file.learn(pid, this.#held);
 			this.#files.set(key, file);
 		}
+		file.learn(pid, this.#held);
 		return file;
 	}
 
