@@ -24,6 +24,7 @@ tests: build
 	@node scripts/build-tests.mjs
 
 test-unit: tests
+	@scripts/setup.sh unit
 	@$(NODE_TEST) $$($(UNIT))
 
 test-live: tests

@@ -1,6 +1,6 @@
 // Compiles src, test and bench file by file into build/test, for node --test; and the workloads.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -22,6 +22,9 @@ await build({
 	logLevel: 'warning',
 });
 writeFileSync(join(OUT, 'package.json'), '{ "type": "module" }\n');
+// Beside the module that reads it, as in dist.
+const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
+copyFileSync(wasm, join(OUT, 'src/symbolize/demangle.wasm'));
 
 mkdirSync('build/workloads', { recursive: true });
 for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {

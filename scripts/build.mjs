@@ -1,6 +1,6 @@
 // Builds dist/ from sources: BPF objects, their layouts as TypeScript, the bundle. `make` runs it.
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 /** koffi is a native module: it stays outside, and is the package's one dependency. */
@@ -39,6 +39,9 @@ const bundle = await build({
 	define: { 'import.meta.url': 'bundleUrl' },
 	banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
 });
+
+// Read when the first name is to be demangled (src/symbolize/demangle.ts): most runs need none.
+copyFileSync('node_modules/gecko-profiler-demangle/index_bg.wasm', 'dist/demangle.wasm');
 
 // The licences of what is bundled ask to go along with it.
 const packages = new Set(

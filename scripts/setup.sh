@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the system packages that are missing for: build, test, check or bench.
+# Installs the system packages that are missing for: build, unit, test, check or bench.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -35,6 +35,10 @@ for group; do
 		;;
 	check)
 		need clang-format any_of clang-format-19 clang-format
+		;;
+	unit)
+		need xz-utils any_of xz
+		need util-linux any_of unshare
 		;;
 	test)
 		need zsh any_of zsh

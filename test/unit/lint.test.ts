@@ -24,6 +24,8 @@ const FORBIDDEN = [
 	['src/render/x.ts', '../tools/runqlat.js'],
 	['src/render/x.ts', '../kit/tool.js'],
 	['src/aggregate/x.ts', '../cli/run.js'],
+	['src/symbolize/x.ts', '../kit/tool.js'],
+	['src/symbolize/x.ts', 'koffi'],
 	['src/loader/x.ts', '../aggregate/histogram.js'],
 	['src/perf/x.ts', '../kit/tool.js'],
 	['src/kit/x.ts', '../tools/runqlat.js'],

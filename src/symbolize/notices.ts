@@ -1,0 +1,90 @@
+/** What a reader of stacks should know about their names: what is missing, why, what to do. */
+import type { Runtime } from './jit.js';
+
+/** Shares are of the values of all stacks, from 0 to 1. Names are raw: renderers escape them. */
+export type Notice =
+	| { readonly kind: 'kernel-symbols-hidden' }
+	| {
+			/** A run-time compiler's frames have no names, as it wrote no perf map. */
+			readonly kind: 'perf-map-missing';
+			readonly runtime: Runtime;
+			readonly pid: number;
+			readonly comm: string;
+			readonly share: number;
+	  }
+	| { readonly kind: 'perf-map-cut'; readonly pid: number; readonly comm: string }
+	| {
+			readonly kind: 'symbols-missing';
+			/** As the process sees it. */
+			readonly path: string;
+			readonly reason: 'stripped' | 'unreadable';
+			readonly buildId: string | undefined;
+			/** A command that installs them. */
+			readonly install: string | undefined;
+			readonly share: number;
+	  }
+	| {
+			/** Stacks of one user frame, or with frames where nothing is mapped. */
+			readonly kind: 'stacks-cut-short';
+			readonly stacks: number;
+			readonly share: number;
+	  }
+	/** Finding names took too long, and was given up. */
+	| { readonly kind: 'out-of-time' }
+	/** Too much was going on to remember all of it. */
+	| { readonly kind: 'records-dropped'; readonly count: number };
+
+const REMEDIES: Readonly<Record<Runtime, string>> = {
+	node: 'start it with node --perf-basic-prof',
+	jvm: 'start it with -XX:+PreserveFramePointer, and run jcmd PID Compiler.perfmap before it ends',
+	python: 'start it with python3 -X perf',
+};
+
+/** In words: one line, two sentences at most. */
+export function noticeText(notice: Notice): string {
+	switch (notice.kind) {
+		case 'kernel-symbols-hidden':
+			return (
+				'kernel functions have no names: their addresses are hidden. ' +
+				'Set sysctl kernel.kptr_restrict=1 and run with CAP_SYSLOG, or set it to 0.'
+			);
+		case 'perf-map-missing': {
+			const { runtime, pid, comm } = notice;
+			const remedy = REMEDIES[runtime].replace('PID', String(pid));
+			return (
+				`${comm} (${pid}) has functions without names, in ${percent(notice.share)} of what is ` +
+				`shown: it wrote no perf map. To see them, ${remedy}.`
+			);
+		}
+		case 'perf-map-cut':
+			return `the perf map of ${notice.comm} (${notice.pid}) is too large, and was read in part.`;
+		case 'symbols-missing':
+			return symbolsMissingText(notice);
+		case 'stacks-cut-short':
+			return (
+				`${notice.stacks === 1 ? '1 stack looks' : `${notice.stacks} stacks look`} cut short ` +
+				`(${percent(notice.share)} of what is shown): ` +
+				'some code was probably built without frame pointers (-fno-omit-frame-pointer).'
+			);
+		case 'out-of-time':
+			return 'finding names took too long, and was given up: some are missing.';
+		case 'records-dropped':
+			return `${notice.count} records of processes were not kept, as there were too many: names may be missing.`;
+	}
+}
+
+function symbolsMissingText(notice: Notice & { kind: 'symbols-missing' }): string {
+	const what = `${notice.path} has functions without names, in ${percent(notice.share)} of what is shown`;
+	if (notice.reason === 'unreadable') {
+		return `${what}: the file cannot be read, or is gone with its process.`;
+	}
+	const id = notice.buildId ? ` (build-id ${notice.buildId})` : '';
+	if (notice.install) return `${what}: it has no symbols${id}. To get them: ${notice.install}.`;
+	const debuginfod = notice.buildId ? `, or debuginfod-find debuginfo ${notice.buildId}` : '';
+	return `${what}: it has no symbols. Install its debug symbols${debuginfod}.`;
+}
+
+function percent(share: number): string {
+	const value = share * 100;
+	return value > 0 && value < 1 ? '<1%' : `${Math.round(value)}%`;
+}

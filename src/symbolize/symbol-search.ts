@@ -1,0 +1,189 @@
+/**
+ * Finds the symbols of some addresses by going through a file's symbol tables once. No table is
+ * kept in memory, and names are read of those symbols only that are asked for: files have hundreds
+ * of thousands of symbols, of which a trace meets hundreds.
+ */
+import { readUint64, SymbolError } from './bytes.js';
+import { type Elf, type Section, SHF_EXECINSTR, stringAt } from './elf.js';
+import { boundedName, MAX_NAME_LENGTH } from './names.js';
+
+const SYMBOL_BYTES = 24;
+/** Symbols are read in parts of this many. */
+const SYMBOLS_AT_ONCE = 2 ** 15;
+/** 1.5 million in a browser. */
+const MAX_SYMBOLS = 5_000_000;
+/** Aliases of one address, and functions around it; beyond these, only malice has more. */
+const MAX_CANDIDATES = 16;
+
+const STT = { notype: 0, func: 2, gnuIfunc: 10 } as const;
+const STB = { local: 0, global: 1, weak: 2 } as const;
+
+interface Candidate {
+	readonly start: number;
+	/** The first address that is not the symbol's any more. */
+	readonly end: number;
+	readonly binding: number;
+	readonly elf: Elf;
+	readonly strings: Section;
+	readonly nameOffset: number;
+}
+
+/** Between an address and the one before it: what begins there. */
+interface Slot {
+	/** Sized symbols that reach the address. */
+	readonly covering: Candidate[];
+	/** Where the last symbol before the address begins, sized or not. */
+	lastStart: number;
+	/** Symbols without a size that begin at `lastStart`. */
+	unsized: Candidate[];
+}
+
+export class SymbolSearch {
+	readonly #wanted: Float64Array;
+	readonly #slots: (Slot | undefined)[];
+	readonly #names = new Map<Candidate, string>();
+
+	/** Takes the addresses, as they are linked, ascending, each once. */
+	constructor(wanted: Float64Array) {
+		this.#wanted = wanted;
+		this.#slots = new Array(wanted.length);
+	}
+
+	/** Goes through a table of symbols (.symtab, .dynsym). Throws SymbolError. */
+	add(elf: Elf, table: Section): void {
+		const strings = elf.sections[table.link];
+		if (!strings) throw new SymbolError('symbols without names');
+		const count = Math.floor(table.size_bytes / SYMBOL_BYTES);
+		if (count > MAX_SYMBOLS) throw new SymbolError('too many symbols');
+		for (let first = 0; first < count; first += SYMBOLS_AT_ONCE) {
+			const some = Math.min(SYMBOLS_AT_ONCE, count - first);
+			const part = elf.bytes.read(table.offset + first * SYMBOL_BYTES, some * SYMBOL_BYTES);
+			for (let at = 0; at < part.length; at += SYMBOL_BYTES) this.#see(elf, strings, part, at);
+		}
+	}
+
+	/** The name of each address, in their order; undefined where no symbol is. */
+	names(): (string | undefined)[] {
+		/** Symbols that began before; a stack, as functions nest. */
+		const around: Candidate[] = [];
+		let last: Slot | undefined;
+		return Array.from(this.#wanted, (address, i) => {
+			const slot = this.#slots[i];
+			if (slot) {
+				last = slot;
+				around.push(...slot.covering.sort((a, b) => a.start - b.start));
+			}
+			while ((around.at(-1)?.end ?? Infinity) <= address) around.pop();
+			const unsized = last?.unsized.filter(({ end }) => address < end) ?? [];
+			return this.#best(around.length > 0 ? innermost(around, address) : unsized);
+		});
+	}
+
+	#see(elf: Elf, strings: Section, part: Buffer, at: number): void {
+		const info = part.readUInt8(at + 4);
+		const type = info & 0xf;
+		const binding = info >>> 4;
+		// Assembly often lacks types; what it exports is a function all the same. Its local labels
+		// are none, and on arm64 they mark where data begins.
+		const isFunction = type === STT.func || type === STT.gnuIfunc;
+		if (!isFunction && (type !== STT.notype || binding === STB.local)) return;
+		const section = elf.sections[part.readUInt16LE(at + 6)];
+		if (!section || (section.flags & SHF_EXECINSTR) === 0) return;
+
+		const start = readUint64(part, at + 8);
+		const i = firstAtLeast(this.#wanted, start);
+		const address = this.#wanted[i];
+		if (address === undefined) return;
+		const size = readUint64(part, at + 16);
+		const slot = this.#slot(i);
+		// Without a size it reaches to the next symbol, or to the section's end.
+		const end = size > 0 ? start + size : section.address + section.size_bytes;
+		if (size > 0 && end > address && slot.covering.length < MAX_CANDIDATES) {
+			const nameOffset = part.readUInt32LE(at);
+			slot.covering.push({ start, end, binding, elf, strings, nameOffset });
+		}
+		if (start > slot.lastStart) {
+			slot.lastStart = start;
+			slot.unsized = [];
+		}
+		if (size === 0 && start === slot.lastStart && slot.unsized.length < MAX_CANDIDATES) {
+			const nameOffset = part.readUInt32LE(at);
+			slot.unsized.push({ start, end, binding, elf, strings, nameOffset });
+		}
+	}
+
+	#slot(i: number): Slot {
+		this.#slots[i] ??= { covering: [], lastStart: -1, unsized: [] };
+		return this.#slots[i];
+	}
+
+	/** Of aliases, the one people know: not local, "read" rather than "__read", not weak. */
+	#best(candidates: readonly Candidate[]): string | undefined {
+		let best: string | undefined;
+		let bestRank = Infinity;
+		for (const candidate of candidates) {
+			const name = this.#name(candidate);
+			if (name === '') continue;
+			const local = candidate.binding === STB.local ? 1000 : 0;
+			const weak = candidate.binding === STB.weak ? 1 : 0;
+			const rank = local + leadingUnderscores(name) * 2 + weak;
+			if (rank < bestRank) {
+				best = name;
+				bestRank = rank;
+			}
+		}
+		return best;
+	}
+
+	/** Empty when it lies outside its table: that costs this name only. */
+	#name(candidate: Candidate): string {
+		let name = this.#names.get(candidate);
+		if (name === undefined) {
+			name = nameOf(candidate);
+			this.#names.set(candidate, name);
+		}
+		return name;
+	}
+}
+
+function nameOf({ elf, strings, nameOffset }: Candidate): string {
+	try {
+		const name = stringAt(elf, strings, nameOffset, MAX_NAME_LENGTH);
+		// "read@@GLIBC_2.2.5": versions are the linker's business.
+		const version = name.indexOf('@', 1);
+		return boundedName(version < 0 ? name : name.slice(0, version));
+	} catch (error) {
+		if (error instanceof SymbolError) return '';
+		throw error;
+	}
+}
+
+/** Of symbols around the address, by where they begin, the last and its aliases. */
+function innermost(around: readonly Candidate[], address: number): Candidate[] {
+	const aliases: Candidate[] = [];
+	for (let i = around.length - 1; around[i]?.start === around.at(-1)?.start; i--) {
+		const candidate = around[i] as Candidate;
+		if (candidate.end > address) aliases.push(candidate);
+	}
+	return aliases;
+}
+
+function leadingUnderscores(name: string): number {
+	// "_Z" and "_R" begin every mangled name.
+	if (name.startsWith('_Z') || name.startsWith('_R')) return 0;
+	let count = 0;
+	while (count < 9 && name[count] === '_') count++;
+	return count;
+}
+
+/** The index of the first of the ascending `values` that is not below `value`. */
+export function firstAtLeast(values: Float64Array, value: number): number {
+	let low = 0;
+	let high = values.length;
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if ((values[middle] as number) < value) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}

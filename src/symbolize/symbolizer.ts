@@ -1,0 +1,243 @@
+/** Gives raw stacks their names. */
+import { closeSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { type Address, addressText } from '../loader/address.js';
+import { Account } from './account.js';
+import type { AddressSpace, Life, Mapping } from './address-space.js';
+import { FileBytes, MemoryBytes, SymbolError } from './bytes.js';
+import { loadDemangler } from './demangle.js';
+import { perfMapNames } from './jit.js';
+import { countOwnFrames, KernelSymbols } from './kernel.js';
+import type { MappedFile } from './mapped-file.js';
+import { offsetName } from './names.js';
+import type { Notice } from './notices.js';
+import { type FileNames, nameOffsets } from './object-file.js';
+import { Place } from './place.js';
+import type { ProcessHistory } from './processes.js';
+import type { NamedStack, RawStack } from './stack.js';
+import { readVdso } from './vdso.js';
+
+/** Kernel memory that is mapped into every process, for programs older than the vdso. */
+const VSYSCALL_START: Address = -0xa0_0000;
+const VSYSCALL_END: Address = -0x9f_f000;
+/** Memory that is a file only by name; compilers put code there, too. */
+const MEMORY_PATH = /^\/(memfd:|dev\/zero$|dev\/shm\/|SYSV|anon_hugepage)/;
+
+/** Names remembered in both forms; a trace of days meets ever new ones. */
+const MAX_DEMANGLED = 50_000;
+
+/**
+ * For the files and perf maps of all stacks; a browser takes one second. Who has many and large
+ * ones made, to be slow, costs no more than that.
+ */
+const TIME_LIMIT_MS = 15_000;
+
+interface Options {
+	/**
+	 * Whether the kernel's first frame is where something is going to return to, as all others
+	 * are (stacks of what waits), or the instruction that was running (samples).
+	 */
+	readonly leafIsReturnAddress: boolean;
+}
+
+export class Symbolizer {
+	readonly #history: ProcessHistory;
+	readonly #options: Options;
+	readonly #account: Account;
+	#kernel: KernelSymbols | undefined;
+	#demangle: ((name: string) => string) | undefined;
+	readonly #demangled = new Map<string, string>();
+
+	/** Places met in the stacks at hand, by where they are. */
+	#inKernel = new Map<Address, Place>();
+	#inFiles = new Map<MappedFile, Map<number, Place>>();
+	#inVdso = new Map<number, Place>();
+	#inMemory = new Map<Life, { at_ns: number; places: Map<number, Place> }>();
+	#deadline_ms = 0;
+	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
+
+	constructor(history: ProcessHistory, options: Options) {
+		this.#history = history;
+		this.#options = options;
+		this.#account = new Account(history);
+		this.#unknown.lacks = 'mapping';
+	}
+
+	/**
+	 * Names the stacks; the result is in the order given. Reads each file once, and keeps none.
+	 * Whatever cannot be named is shown as what is known of it: "libfoo.so+0x1234", "[anon]".
+	 * One call at a time. Lets events be handled between files; takes TIME_LIMIT_MS and one file.
+	 */
+	async resolve(stacks: readonly RawStack[]): Promise<NamedStack[]> {
+		const placed = stacks.map((stack) => ({
+			kernel: Array.from(stack.kernel, (address, i) => this.#placeInKernel(address, i)),
+			user: this.#placeUser(stack),
+		}));
+		this.#demangle ??= await loadDemangler();
+		this.#deadline_ms = performance.now() + TIME_LIMIT_MS;
+		await this.#nameVdso();
+		// What has most to name comes first, if there is not the time for all.
+		const files = [...this.#inFiles].sort(([, a], [, b]) => b.size - a.size);
+		for (const [file, places] of files) await this.#nameFile(file, places);
+		for (const [life, { at_ns, places }] of this.#inMemory) {
+			await this.#nameMemory(life, at_ns, places);
+		}
+		this.#inKernel = new Map();
+		this.#inFiles = new Map();
+		this.#inVdso = new Map();
+		this.#inMemory = new Map();
+		return placed.map(({ kernel, user }, i) => {
+			this.#account.add(stacks[i] as RawStack, user);
+			const frames = kernel.map(({ frame }) => frame);
+			return {
+				kernel: frames.slice(countOwnFrames(frames.map(({ name }) => name))),
+				user: user.map(({ frame }) => frame),
+			};
+		});
+	}
+
+	/** What the user should know of the names of all stacks resolved so far; most important first. */
+	notices(): Notice[] {
+		return [
+			...(this.#kernel?.hidden ? [{ kind: 'kernel-symbols-hidden' } as const] : []),
+			...this.#account.notices(),
+		];
+	}
+
+	#placeInKernel(address: Address, i: number): Place {
+		const exact = i === 0 && !this.#options.leafIsReturnAddress;
+		const inside = exact ? address : address - 1;
+		let place = this.#inKernel.get(inside);
+		if (!place) {
+			this.#kernel ??= KernelSymbols.read();
+			const name = this.#kernel.nameOf(inside) ?? `[kernel]+0x${addressText(address)}`;
+			place = new Place({ name, kind: 'kernel' });
+			this.#inKernel.set(inside, place);
+		}
+		return place;
+	}
+
+	#placeUser(stack: RawStack): Place[] {
+		if (stack.user.length === 0) return [];
+		const space = this.#history.at(stack.pid, stack.at_ns);
+		return Array.from(stack.user, (address, i) =>
+			// The leaf is where it is; all others are where it will go on, behind the call.
+			this.#placeAt(space, stack.at_ns, i === 0 ? address : address - 1),
+		);
+	}
+
+	#placeAt(space: AddressSpace | undefined, at_ns: number, address: Address): Place {
+		if (address >= VSYSCALL_START && address < VSYSCALL_END) {
+			return new Place({ name: '[vsyscall]', kind: 'user' });
+		}
+		if (!space) return this.#unknown;
+		const mapping = space.find(address);
+		if (!mapping) return this.#placeInMemory(space, at_ns, address, undefined);
+		const offset = address - mapping.start + mapping.fileOffset;
+		if (mapping.path === '[vdso]') return placeIn(this.#inVdso, offset, mapping);
+		if (mapping.file && !MEMORY_PATH.test(mapping.path)) {
+			const places = this.#inFiles.get(mapping.file) ?? new Map();
+			this.#inFiles.set(mapping.file, places);
+			return placeIn(places, offset, mapping);
+		}
+		return this.#placeInMemory(space, at_ns, address, mapping);
+	}
+
+	/** Where no file is mapped; nor anything else, if a record was lost. */
+	#placeInMemory(space: AddressSpace, at_ns: number, address: number, mapping?: Mapping): Place {
+		const memory = this.#inMemory.get(space.life) ?? { at_ns, places: new Map() };
+		this.#inMemory.set(space.life, memory);
+		return placeIn(memory.places, address, mapping);
+	}
+
+	async #nameFile(file: MappedFile, places: Map<number, Place>): Promise<void> {
+		await setImmediate();
+		const open = this.#hasTime() ? file.open() : undefined;
+		let names: FileNames | undefined;
+		try {
+			if (open) {
+				const bytes = new FileBytes(open.fd, open.stat.size);
+				names = await nameOffsets(bytes, file.path, file.roots(), [...places.keys()]);
+			}
+		} catch (error) {
+			if (!(error instanceof SymbolError)) throw error;
+		} finally {
+			if (open) closeSync(open.fd);
+		}
+		this.#account.addFile(file, names);
+		this.#give(file.path, places, names);
+	}
+
+	async #nameVdso(): Promise<void> {
+		const memory = this.#inVdso.size > 0 ? readVdso() : undefined;
+		if (!memory) return;
+		try {
+			const bytes = new MemoryBytes(memory);
+			const names = await nameOffsets(bytes, '[vdso]', [], [...this.#inVdso.keys()]);
+			this.#give('[vdso]', this.#inVdso, names);
+		} catch (error) {
+			if (!(error instanceof SymbolError)) throw error;
+		}
+	}
+
+	#give(path: string, places: Map<number, Place>, names: FileNames | undefined): void {
+		let i = 0;
+		for (const [offset, place] of places) {
+			const name = names?.names[i] ?? offsetName(path, offset);
+			if (names?.known[i]) place.frame = { name: this.#readable(name), kind: 'user' };
+			else {
+				place.frame = { name, kind: 'user' };
+				place.lacks = 'symbols';
+			}
+			i++;
+		}
+	}
+
+	async #nameMemory(life: Life, at_ns: number, places: Map<number, Place>): Promise<void> {
+		await setImmediate();
+		const wanted = Float64Array.from(places.keys()).sort();
+		const facts = this.#hasTime() ? this.#history.facts(life.pid, at_ns) : undefined;
+		const map = facts && perfMapNames(life.pid, facts, wanted);
+		if (map) this.#account.addPerfMap(life, map.cut);
+		for (const [i, address] of wanted.entries()) {
+			const place = places.get(address) as Place;
+			const name = map?.names[i];
+			if (name) {
+				place.frame = { name: this.#readable(name), kind: 'jit' };
+				place.lacks = undefined;
+			} else if (!map) place.lacks ??= 'perf-map';
+		}
+	}
+
+	#hasTime(): boolean {
+		const hasTime = performance.now() < this.#deadline_ms;
+		if (!hasTime) this.#account.ranOutOfTime = true;
+		return hasTime;
+	}
+
+	#readable(name: string): string {
+		if (this.#demangled.size >= MAX_DEMANGLED) this.#demangled.clear();
+		let readable = this.#demangled.get(name);
+		if (readable === undefined) {
+			readable = this.#demangle?.(name) ?? name;
+			this.#demangled.set(name, readable);
+		}
+		return readable;
+	}
+}
+
+function placeIn(places: Map<number, Place>, at: number, mapping: Mapping | undefined): Place {
+	let place = places.get(at);
+	if (!place) {
+		place = new Place({ name: memoryName(mapping), kind: 'user' }, mapping?.file);
+		if (!mapping) place.lacks = 'mapping';
+		places.set(at, place);
+	}
+	return place;
+}
+
+/** "[heap]", "[anon:v8]"; "[anon]" for memory that has no name, "[unknown]" for none at all. */
+function memoryName(mapping: Mapping | undefined): string {
+	if (!mapping) return '[unknown]';
+	return mapping.path.startsWith('[') ? mapping.path : '[anon]';
+}

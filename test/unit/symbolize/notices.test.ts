@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Notice, noticeText } from '../../../src/symbolize/notices.js';
+
+const FILE = { kind: 'symbols-missing', path: '/usr/bin/app', share: 0.5 } as const;
+
+const TEXTS: [Notice, RegExp][] = [
+	[{ kind: 'kernel-symbols-hidden' }, /kernel\.kptr_restrict.*CAP_SYSLOG/],
+	[
+		{ kind: 'perf-map-missing', runtime: 'node', pid: 7, comm: 'api', share: 0.25 },
+		/^api \(7\).*25%.*node --perf-basic-prof/,
+	],
+	[
+		{ kind: 'perf-map-missing', runtime: 'jvm', pid: 7, comm: 'java', share: 0.001 },
+		/<1%.*-XX:\+PreserveFramePointer.*jcmd 7 Compiler\.perfmap/,
+	],
+	[
+		{ kind: 'perf-map-missing', runtime: 'python', pid: 7, comm: 'python3', share: 1 },
+		/python3 -X perf/,
+	],
+	[{ kind: 'perf-map-cut', pid: 7, comm: 'java' }, /read in part/],
+	[
+		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: 'apt-get install app-dbgsym' },
+		/50%.*build-id abcd.*apt-get install app-dbgsym/,
+	],
+	[
+		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: undefined },
+		/debuginfod-find debuginfo abcd/,
+	],
+	[{ ...FILE, reason: 'stripped', buildId: undefined, install: undefined }, /no symbols/],
+	[{ ...FILE, reason: 'unreadable', buildId: undefined, install: undefined }, /cannot be read/],
+	[{ kind: 'stacks-cut-short', stacks: 1, share: 0.1 }, /^1 stack looks.*10%.*frame pointers/],
+	[{ kind: 'stacks-cut-short', stacks: 20, share: 0.1 }, /^20 stacks look/],
+	[{ kind: 'out-of-time' }, /too long/],
+	[{ kind: 'records-dropped', count: 5 }, /^5 records/],
+];
+
+test('each is one line of two sentences at most', () => {
+	for (const [notice, expected] of TEXTS) {
+		const text = noticeText(notice);
+		assert.match(text, expected);
+		assert.match(text, /\.$|\)$/);
+		assert.doesNotMatch(text, /\n/);
+		assert.ok(text.split(/[.:] [A-Z]/).length <= 3, text);
+	}
+});

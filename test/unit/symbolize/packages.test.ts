@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { installCommand } from '../../../src/symbolize/packages.js';
+import { temporaryFolder } from './support.js';
+
+function rootWith(osRelease: string, lists: Record<string, string> = {}): string {
+	const root = temporaryFolder();
+	mkdirSync(join(root, 'etc'));
+	mkdirSync(join(root, 'var/lib/dpkg/info'), { recursive: true });
+	writeFileSync(join(root, 'etc/os-release'), osRelease);
+	for (const [name, text] of Object.entries(lists)) {
+		writeFileSync(join(root, 'var/lib/dpkg/info', name), text);
+	}
+	return root;
+}
+
+test('Debian and Ubuntu: the package that has the file', () => {
+	const root = rootWith('NAME="Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\n', {
+		'libfoo1:amd64.list': '/.\n/lib\n/lib/libfoo.so.1\n',
+		'foo-tools.list': '/.\n/usr/bin/foo\n/usr/bin/foo-more\n',
+		'foo-tools.md5sums': '/usr/bin/bar\n',
+	});
+	const command = 'apt-get install foo-tools-dbgsym (or foo-tools-dbg)';
+	assert.equal(installCommand('/usr/bin/foo', root), command);
+	const library = 'apt-get install libfoo1-dbgsym (or libfoo1-dbg)';
+	assert.equal(installCommand('/usr/lib/libfoo.so.1', root), library, 'with merged folders');
+	assert.equal(installCommand('/usr/bin/fo', root), undefined);
+	assert.equal(installCommand('/usr/bin/bar', root), undefined);
+});
+
+test('a name of a package that is none is not put into a command', () => {
+	const root = rootWith('ID=debian\n', { '$(reboot).list': '/.\n/usr/bin/foo\n' });
+	assert.equal(installCommand('/usr/bin/foo', root), undefined);
+});
+
+test('Fedora and its like; paths with anything that a shell understands are left out', () => {
+	const root = rootWith('ID="rhel"\nID_LIKE="fedora"\n');
+	const command = 'dnf debuginfo-install $(rpm -qf /usr/bin/foo)';
+	assert.equal(installCommand('/usr/bin/foo', root), command);
+	assert.equal(installCommand('/usr/bin/foo;reboot', root), undefined);
+	assert.equal(installCommand('/usr/bin/foo bar', root), undefined);
+});
+
+test('other systems, and none', () => {
+	assert.equal(installCommand('/usr/bin/foo', rootWith('ID=arch\n')), undefined);
+	assert.equal(installCommand('/usr/bin/foo', join(temporaryFolder(), 'nowhere')), undefined);
+});

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { MmapRecord, SidebandRecord } from '../../../src/perf/records.js';
+import { ProcessHistory } from '../../../src/symbolize/processes.js';
+
+/** Numbers that no process has: above the kernel's limit of 2^22. */
+const PID = 5_000_000;
+const CHILD = 5_000_001;
+
+function mmap(pid: number, time_ns: number, start: number, path: string): MmapRecord {
+	const where = { start, end: start + 0x1000, fileOffset: 0, major: 0, minor: 0, inode: 0 };
+	return { type: 'mmap', pid, tid: pid, time_ns, ...where, path };
+}
+const exec = (pid: number, time_ns: number, comm = 'x'): SidebandRecord => {
+	return { type: 'comm', pid, tid: pid, time_ns, comm, exec: true };
+};
+const fork = (pid: number, parentPid: number, time_ns: number): SidebandRecord => {
+	return { type: 'fork', pid, tid: pid, time_ns, parentPid };
+};
+const exit = (pid: number, time_ns: number): SidebandRecord => {
+	return { type: 'exit', pid, tid: pid, time_ns };
+};
+
+/** What a process has at an address at a time, after these records. */
+function lookUp(records: readonly SidebandRecord[]) {
+	const history = new ProcessHistory();
+	for (const record of records) history.add(record);
+	return (pid: number, time_ns: number, address = 0x1800) =>
+		history.at(pid, time_ns)?.find(address)?.path;
+}
+
+test('what was mapped last at that time', () => {
+	const at = lookUp([mmap(PID, 10, 0x1000, '[a]'), mmap(PID, 30, 0x1000, '[b]')]);
+	assert.equal(at(PID, 10), '[a]');
+	assert.equal(at(PID, 29), '[a]');
+	assert.equal(at(PID, 30), '[b]');
+	assert.equal(at(PID, 5), '[a]', 'the first, where none was known to be yet');
+	assert.equal(at(PID, 30, 0x2000), undefined);
+	assert.equal(at(PID, 30, 0xfff), undefined);
+	assert.equal(at(CHILD, 30), undefined);
+});
+
+test('exec begins with nothing', () => {
+	const at = lookUp([mmap(PID, 10, 0x1000, '[a]'), exec(PID, 20), mmap(PID, 21, 0x5000, '[b]')]);
+	assert.equal(at(PID, 15), '[a]');
+	assert.equal(at(PID, 25), undefined);
+	assert.equal(at(PID, 25, 0x5000), '[b]');
+});
+
+test('fork copies what the parent had then; what either maps later is its own', () => {
+	const at = lookUp([
+		mmap(PID, 10, 0x1000, '[a]'),
+		fork(CHILD, PID, 20),
+		mmap(PID, 30, 0x1000, '[parent]'),
+		mmap(CHILD, 40, 0x2000, '[child]'),
+		mmap(CHILD, 45, 0x1000, '[instead]'),
+	]);
+	assert.equal(at(CHILD, 44), '[a]');
+	assert.equal(at(CHILD, 50), '[instead]');
+	assert.equal(at(CHILD, 50, 0x2000), '[child]');
+	assert.equal(at(PID, 50), '[parent]');
+	assert.equal(at(PID, 50, 0x2000), undefined);
+});
+
+test('a number that is used again is another process', () => {
+	const at = lookUp([
+		mmap(PID, 10, 0x1000, '[a]'),
+		mmap(CHILD, 12, 0x1000, '[first]'),
+		exit(CHILD, 15),
+		fork(CHILD, PID, 20),
+		exec(CHILD, 22),
+		mmap(CHILD, 23, 0x1000, '[second]'),
+	]);
+	assert.equal(at(CHILD, 14), '[first]');
+	assert.equal(at(CHILD, 21), '[a]');
+	assert.equal(at(CHILD, 25), '[second]');
+});
+
+test('threads share; their names are not the process’s', () => {
+	const history = new ProcessHistory();
+	history.add(mmap(PID, 10, 0x1000, '[a]'));
+	history.add(exec(PID, 5, 'program'));
+	history.add({ type: 'fork', pid: PID, tid: PID + 7, time_ns: 20, parentPid: PID });
+	history.add({ type: 'comm', pid: PID, tid: PID + 7, time_ns: 21, comm: 'thread', exec: false });
+	assert.equal(history.at(PID, 30)?.find(0x1800)?.path, '[a]');
+	assert.equal(history.comm(PID, 30), 'program');
+});
+
+test('records in any order: the same', () => {
+	const records = [
+		mmap(PID, 10, 0x1000, '[a]'),
+		fork(CHILD, PID, 20),
+		exec(CHILD, 30),
+		mmap(CHILD, 31, 0x1000, '[b]'),
+		exit(CHILD, 40),
+		fork(CHILD, PID, 50),
+	];
+	const inOrder = lookUp(records);
+	const all = fc.shuffledSubarray(records, { minLength: records.length });
+	fc.assert(
+		fc.property(
+			all,
+			fc.constantFrom(PID, CHILD),
+			fc.integer({ min: 0, max: 60 }),
+			(any, pid, time) => {
+				assert.equal(lookUp(any)(pid, time), inOrder(pid, time));
+			},
+		),
+	);
+});
+
+test('forks in a circle end', () => {
+	const at = lookUp([fork(PID, CHILD, 10), fork(CHILD, PID, 10), fork(PID, CHILD, 10)]);
+	assert.equal(at(PID, 20), undefined);
+});
+
+test('our own process', () => {
+	const history = new ProcessHistory();
+	assert.ok(ProcessHistory.pids().includes(process.pid));
+	assert.ok(!ProcessHistory.pids().includes(2), 'kthreadd has no user side');
+	history.snapshot(process.pid);
+	const space = history.at(process.pid, 0);
+	assert.ok([...(space?.paths() ?? [])].includes(process.execPath));
+	const facts = history.facts(process.pid, 0);
+	assert.equal(facts?.uid, process.getuid?.());
+	assert.equal(facts?.exe, process.execPath);
+	assert.ok(Math.abs((facts?.started_s ?? 0) - (Date.now() / 1000 - process.uptime())) < 2);
+	history.snapshot(PID);
+	assert.equal(history.at(PID, 0), undefined);
+	history.close();
+});
+
+test('when there is too much, those that ended first are forgotten, and counted', () => {
+	const history = new ProcessHistory();
+	const count = 100_000; // of three things each
+	for (let i = 0; i < count; i++) {
+		history.add(exec(PID + i, i));
+		history.add(mmap(PID + i, i, 0x1000, '[a]'));
+		if (i > 0) history.add(exit(PID + i, i));
+	}
+	assert.equal(history.dropped, 0);
+	const newest = PID + count;
+	history.add(mmap(newest, count, 0x1000, '[b]'));
+	assert.ok(history.dropped >= 100_000 && history.dropped < 100_010);
+	assert.equal(history.at(newest, count)?.find(0x1800)?.path, '[b]');
+	assert.equal(history.at(PID, count)?.find(0x1800)?.path, '[a]', 'did not end');
+	assert.equal(history.at(PID + 1, count), undefined);
+});
+
+test('one place mapped again and again, without end: an answer in bounded time', () => {
+	const history = new ProcessHistory();
+	for (let i = 0; i < 100_000; i++) history.add(mmap(PID, i, 0x1000, '[a]'));
+	for (let i = 0; i < 1000; i++) assert.ok(history.at(PID, 100_000)?.find(0x1000 + i));
+});

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, fstatSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { FileBytes } from '../../../src/symbolize/bytes.js';
+import { type FileNames, nameOffsets } from '../../../src/symbolize/object-file.js';
+
+/** A folder that is there until the tests of the file are over. */
+export function temporaryFolder(): string {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-symbolize-'));
+	after(() => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+/** Compiles C with the project's clang. */
+export function compile(out: string, source: string, ...flags: string[]): string {
+	const file = `${out}.c`;
+	writeFileSync(file, source);
+	execFileSync('scripts/clang.sh', ['-O1', '-g0', '-o', out, file, ...flags]);
+	return out;
+}
+
+/** Runs an LLVM tool of the project's version, as scripts/build-bpf.sh does. */
+export function llvm(tool: string, ...args: string[]): string {
+	const script = `exec $(command -v ${tool}-19 || command -v ${tool}) "$@"`;
+	return execFileSync('sh', ['-c', script, tool, ...args], { encoding: 'utf8' });
+}
+
+export interface FunctionSymbol {
+	readonly name: string;
+	readonly address: number;
+	readonly size_bytes: number;
+}
+
+/** The functions of a file by another reader: llvm-nm. */
+export function functionsOf(path: string, ...flags: string[]): FunctionSymbol[] {
+	return llvm('llvm-nm', '-S', '--defined-only', ...flags, path)
+		.split('\n')
+		.flatMap((line) => {
+			const match = /^([0-9a-f]+) ([0-9a-f]+) [tTwWi] ([^@]+)/.exec(line);
+			if (!match) return [];
+			const [address, size_bytes] = [match[1], match[2]].map((hex) =>
+				Number.parseInt(hex ?? '', 16),
+			);
+			return [{ name: match[3] ?? '', address: address ?? 0, size_bytes: size_bytes ?? 0 }];
+		});
+}
+
+/** Names offsets of a file on disk. */
+export async function nameIn(
+	path: string,
+	offsets: readonly number[],
+	roots = [''],
+): Promise<FileNames> {
+	const fd = openSync(path, 'r');
+	try {
+		return await nameOffsets(new FileBytes(fd, fstatSync(fd).size), path, roots, offsets);
+	} finally {
+		closeSync(fd);
+	}
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { MmapRecord } from '../../../src/perf/records.js';
+import { KernelSymbols } from '../../../src/symbolize/kernel.js';
+import { parseMaps } from '../../../src/symbolize/maps.js';
+import { ProcessHistory } from '../../../src/symbolize/processes.js';
+import type { RawStack } from '../../../src/symbolize/stack.js';
+import { Symbolizer } from '../../../src/symbolize/symbolizer.js';
+import { functionsOf } from './support.js';
+
+const PID = 5_000_000;
+const entries = parseMaps(readFileSync('/proc/self/maps', 'utf8'));
+
+function stackOf(user: readonly number[], more: Partial<RawStack> = {}): RawStack {
+	return { pid: process.pid, at_ns: 0, kernel: [], user, value: 1, ...more };
+}
+
+/** Where a function of a mapped file is in this process. */
+function addressOf(path: RegExp, name: string): number {
+	const entry = entries.find((each) => path.test(each.path)) ?? assert.fail('not mapped');
+	const found = functionsOf(entry.path, '-D').find((each) => each.name === name);
+	if (!found) assert.fail(`${entry.path} has no ${name}`);
+	// In a library that is linked in the common way, pages of code are at their offset.
+	return entry.start - entry.fileOffset + found.address;
+}
+
+function ourselves(): ProcessHistory {
+	const history = new ProcessHistory();
+	history.snapshot(process.pid);
+	return history;
+}
+
+test('user frames: a library, callers by where they were called, vdso, nothing', async () => {
+	const history = ourselves();
+	const symbolizer = new Symbolizer(history, { leafIsReturnAddress: true });
+	const getenv = addressOf(/libc\.so\.6$/, 'getenv');
+	const vdso = entries.find(({ path }) => path === '[vdso]') ?? assert.fail('no vdso');
+	const [stack] = await symbolizer.resolve([
+		stackOf([getenv, getenv + 5, getenv + 1, vdso.start + 1, 0x10, -1]),
+	]);
+	const names = stack?.user.map(({ name }) => name) ?? [];
+	assert.deepEqual(names.slice(0, 3), ['getenv', 'getenv', 'getenv']);
+	assert.match(names[3] ?? '', /^(\[vdso\]\+0x0|__vdso_\w+)$/);
+	assert.deepEqual(names.slice(4), ['[unknown]', '[unknown]']);
+	assert.deepEqual(symbolizer.notices().at(-1), { kind: 'stacks-cut-short', stacks: 1, share: 1 });
+	history.close();
+});
+
+test('the order is kept; stacks of unknown processes are what they are', async () => {
+	const symbolizer = new Symbolizer(new ProcessHistory(), { leafIsReturnAddress: false });
+	const named = await symbolizer.resolve([
+		stackOf([0x1000], { pid: PID }),
+		stackOf([], { pid: PID }),
+		stackOf([0x1000, 0x2000], { pid: PID }),
+	]);
+	assert.deepEqual(
+		named.map(({ user }) => user.length),
+		[1, 0, 2],
+	);
+});
+
+test("kernel frames: returns, exact leaves, without the tracer's own", async () => {
+	const kernel = KernelSymbols.read();
+	const start = (name: string) => kernel.range(name)?.start ?? assert.fail(name);
+	const end = (name: string) => kernel.range(name)?.end ?? assert.fail(name);
+	const own = start('bpf_trace_run4') + 8;
+	const addresses = [own, end('schedule'), start('do_exit') + 4, -4096];
+	const resolve = async (leafIsReturnAddress: boolean, leaf: readonly number[]) => {
+		const symbolizer = new Symbolizer(new ProcessHistory(), { leafIsReturnAddress });
+		const [stack] = await symbolizer.resolve([stackOf([], { kernel: leaf })]);
+		return stack?.kernel.map(({ name }) => name);
+	};
+	const expected = ['schedule', 'do_exit', '[kernel]+0xfffffffffffff000'];
+	assert.deepEqual(await resolve(true, addresses), expected);
+	assert.deepEqual(await resolve(false, [start('do_exit')]), ['do_exit']);
+	assert.deepEqual(await resolve(true, [end('schedule')]), ['schedule']);
+});
+
+test('made at run time, without a perf map: said, with what to do', async () => {
+	const history = new ProcessHistory();
+	const node: MmapRecord = {
+		type: 'mmap',
+		pid: PID,
+		tid: PID,
+		time_ns: 1,
+		start: 0x400000,
+		end: 0x500000,
+		fileOffset: 0,
+		major: 0,
+		minor: 0,
+		inode: 1,
+		path: '/nowhere/bin/node',
+	};
+	history.add(node);
+	history.add({ ...node, start: 0x1000, end: 0x2000, inode: 0, path: '//anon' });
+	history.add({ type: 'comm', pid: PID, tid: PID, time_ns: 1, comm: 'node', exec: false });
+	const symbolizer = new Symbolizer(history, { leafIsReturnAddress: true });
+	const [stack] = await symbolizer.resolve([
+		stackOf([0x1100, 0x1200, 0x400011], { pid: PID, at_ns: 5, value: 3 }),
+		stackOf([], { pid: PID, at_ns: 5, value: 1 }),
+	]);
+	assert.deepEqual(
+		stack?.user.map(({ name }) => name),
+		['[anon]', '[anon]', 'node+0x10'],
+	);
+	assert.deepEqual(symbolizer.notices(), [
+		{ kind: 'perf-map-missing', runtime: 'node', pid: PID, comm: 'node', share: 0.75 },
+		{
+			kind: 'symbols-missing',
+			path: '/nowhere/bin/node',
+			reason: 'unreadable',
+			buildId: undefined,
+			install: undefined,
+			share: 0.75,
+		},
+	]);
+});
