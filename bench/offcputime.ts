@@ -1,6 +1,5 @@
 /** offcputime against libbpf-tools' own, side by side on the same work. */
-import { out } from './support.js';
-import { benchPipe, bpfPerSwitch_ns, median, slowed_us, spread } from './support.js';
+import { benchPipe, bpfPerSwitch_ns, median, out, slowed_us, spread } from './support.js';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
 const OURS = ['bin/tstrace', 'offcputime', '-o', '/dev/null'];
@@ -17,7 +16,9 @@ for (let i = 0; i < ROUNDS; i++) {
 }
 out('BPF time per context switch, ns');
 out(`  tstrace offcputime      ${spread(ours)}   x ${(median(ours) / median(theirs)).toFixed(3)}`);
-out(`  tstrace --exact         ${spread(exact)}   x ${(median(exact) / median(theirs)).toFixed(3)}`);
+out(
+	`  tstrace --exact         ${spread(exact)}   x ${(median(exact) / median(theirs)).toFixed(3)}`,
+);
 out(`  libbpf-tools offcputime ${spread(theirs)}`);
 
 const untraced: number[] = [];
@@ -32,5 +33,7 @@ out('\nperf bench sched pipe, us per operation');
 out(`  untraced                ${spread(untraced, 2)}`);
 for (const [index, name] of ['tstrace offcputime', 'tstrace --exact', 'libbpf-tools'].entries()) {
 	const values = slow[index] ?? [];
-	out(`  ${name.padEnd(23)} ${spread(values, 2)}   x ${(median(values) / median(untraced)).toFixed(2)}`);
+	out(
+		`  ${name.padEnd(23)} ${spread(values, 2)}   x ${(median(values) / median(untraced)).toFixed(2)}`,
+	);
 }

@@ -82,7 +82,9 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		.command(tool.name)
 		.summary(tool.summary)
 		.description(tool.description)
-		.usage(`[options] ${tool.kind === 'stacks' ? '[duration]' : '[interval [count]]'} [-- COMMAND]`);
+		.usage(
+			`[options] ${tool.kind === 'stacks' ? '[duration]' : '[interval [count]]'} [-- COMMAND]`,
+		);
 	if (tool.kind === 'stacks') {
 		command
 			.argument('[duration]', 'seconds to trace; without it, until Ctrl-C', parseSeconds)

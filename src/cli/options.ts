@@ -2,8 +2,8 @@
 import { Option } from 'commander';
 import { UsageError } from '../kit/errors.js';
 import type { Filter } from '../kit/filter.js';
-import type { ToolKind } from '../kit/tool.js';
 import { parseComms, parseCpus, parsePaths, parsePids } from '../kit/options.js';
+import type { ToolKind } from '../kit/tool.js';
 
 export type Format = 'text' | 'folded' | 'json';
 

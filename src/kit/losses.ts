@@ -25,6 +25,7 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 const LOST_HERE = {
 	programs_missed: 'program runs: nested in another run',
 	events_dropped: 'events: too many; shorten the interval',
+	mappings_lost: 'records of mappings: too many at once; names may lack',
 	groups_merged: 'waits, to group (others): too many groups; filter',
 } as const;
 

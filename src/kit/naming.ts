@@ -1,9 +1,11 @@
 /** From addresses to rows: names for stacks, and notices about what could not be named. */
-import { mergeStacks, type StackRow } from '../aggregate/stacks.js';
+
 import type { Key } from '../aggregate/report.js';
+import { mergeStacks, type StackRow } from '../aggregate/stacks.js';
+import { noticeText } from '../symbolize/notices.js';
 import type { ProcessHistory } from '../symbolize/processes.js';
 import type { Frame, RawStack } from '../symbolize/stack.js';
-import { noticeText, Symbolizer } from '../symbolize/symbolizer.js';
+import { Symbolizer } from '../symbolize/symbolizer.js';
 import type { OwnedStack } from './stacks.js';
 
 /** A stack of somebody with what was counted there. */
@@ -17,17 +19,14 @@ export interface CountedStack extends OwnedStack {
 
 const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 
-/**
- * Names all stacks and adds up those that read the same. `leafIsReturnAddress`: the innermost kernel
- * frame is where a thread will go on, not where it was interrupted.
- */
-export function nameStacks(
+/** Names all stacks and adds up those that read the same; see Symbolizer for `kernelLeaf`. */
+export async function nameStacks(
 	stacks: readonly CountedStack[],
 	history: ProcessHistory,
-	options: { leafIsReturnAddress: boolean },
-): { rows: StackRow[]; notices: string[] } {
-	const symbolizer = new Symbolizer(history, options);
-	const named = symbolizer.resolve(stacks.map(rawStack));
+	kernelLeaf: 'sampled' | 'called',
+): Promise<{ rows: StackRow[]; notices: string[] }> {
+	const symbolizer = new Symbolizer(history, { kernelLeaf });
+	const named = await symbolizer.resolve(stacks.map(rawStack));
 	const rows = stacks.map((stack, index): StackRow => {
 		const { kernel = [], user = [] } = named[index] ?? {};
 		const frames = [...user].reverse().concat([...kernel].reverse());

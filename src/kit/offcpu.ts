@@ -41,11 +41,7 @@ function finishProgram(): Program | undefined {
 export function chooseOffcpu(): OffcpuWay {
 	const { name, because } = chooseWay(HOOKS, 'a hook runs in the thread that resumes');
 	const resumed =
-		name === 'sched_exit'
-			? 'offcputime_resumed'
-			: name === 'kprobe'
-				? finishProgram()
-				: undefined;
+		name === 'sched_exit' ? 'offcputime_resumed' : name === 'kprobe' ? finishProgram() : undefined;
 	const books = booksMissing();
 	const others: Program[] = books ? ['offcpu_wakeup'] : [];
 	if (!books && delayedDequeue()) others.push('offcpu_migrate');

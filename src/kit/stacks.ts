@@ -2,8 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Address, readAddress } from '../loader/address.js';
-import { type FieldLayout, type ObjectLayout, readU64, type StructLayout } from '../loader/layout.js';
 import { TstraceError } from '../loader/errors.js';
+import {
+	type FieldLayout,
+	type ObjectLayout,
+	readU64,
+	type StructLayout,
+} from '../loader/layout.js';
 import type { BpfMap } from '../loader/map.js';
 import { Mapping, PROT } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';

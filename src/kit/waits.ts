@@ -29,7 +29,9 @@ export function chooseWaits(): Chosen<WaitsWay> {
 
 /** What a kernel lacks for the scheduler's own books to be read. */
 export function booksMissing(): string | undefined {
-	return lacking(BOOKS) ?? (booksAreKept() ? undefined : 'the kernel does not keep these books now');
+	return (
+		lacking(BOOKS) ?? (booksAreKept() ? undefined : 'the kernel does not keep these books now')
+	);
 }
 
 /** Local storage for tracing programs came with this field (a10787e6d58c, 5.12). */

@@ -27,9 +27,7 @@ export function renderFolded(rows: readonly StackRow[], options: FoldedOptions):
 		values.set(line, (values.get(line) ?? 0) + row.value / options.divisor);
 	}
 	// Less than one would be none: a line that is there counts.
-	return [...values]
-		.map(([line, value]) => `${line} ${Math.max(1, Math.round(value))}\n`)
-		.join('');
+	return [...values].map(([line, value]) => `${line} ${Math.max(1, Math.round(value))}\n`).join('');
 }
 
 function foldedFrames(row: StackRow, { delimited, annotated }: FoldedOptions): string {

@@ -24,7 +24,9 @@ export function renderStacks(findings: StackFindings, options: StackTextOptions)
 	const shown = options.top === 0 ? stacks : stacks.slice(0, options.top);
 	const blocks = shown.map((row) => renderStack(row, total.value, findings, options));
 	const rest = stacks.slice(shown.length);
-	return blocks.join('') + restLine(rest, total.value, findings) + totalLines(total, findings, options);
+	return (
+		blocks.join('') + restLine(rest, total.value, findings) + totalLines(total, findings, options)
+	);
 }
 
 function renderStack(

@@ -74,6 +74,11 @@ export class KernelSymbols {
 		return best;
 	}
 
+	/** Whether a function begins there. */
+	isStart(address: Address): boolean {
+		return this.#addresses[firstAtLeast(this.#addresses, address)] === address;
+	}
+
 	/** What the function of this name takes up; of several, the first. Undefined without one. */
 	range(name: string): AddressRange | undefined {
 		for (let i = 0; i < this.#addresses.length; i++) {

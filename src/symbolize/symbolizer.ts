@@ -34,10 +34,11 @@ const TIME_LIMIT_MS = 15_000;
 
 interface Options {
 	/**
-	 * Whether the kernel's first frame is where something is going to return to, as all others
-	 * are (stacks of what waits), or the instruction that was running (samples).
+	 * What the kernel's first frame is: the instruction that was running (samples), or the function
+	 * that was called to wait (bpf/lib/walk.h, task_kernel_stack), or else a return address, as all
+	 * others are.
 	 */
-	readonly leafIsReturnAddress: boolean;
+	readonly kernelLeaf: 'sampled' | 'called';
 }
 
 export class Symbolizer {
@@ -105,11 +106,12 @@ export class Symbolizer {
 	}
 
 	#placeInKernel(address: Address, i: number): Place {
-		const exact = i === 0 && !this.#options.leafIsReturnAddress;
+		this.#kernel ??= KernelSymbols.read();
+		const exact =
+			i === 0 && (this.#options.kernelLeaf === 'sampled' || this.#kernel.isStart(address));
 		const inside = exact ? address : address - 1;
 		let place = this.#inKernel.get(inside);
 		if (!place) {
-			this.#kernel ??= KernelSymbols.read();
 			const name = this.#kernel.nameOf(inside) ?? `[kernel]+0x${addressText(address)}`;
 			place = new Place({ name, kind: 'kernel' });
 			this.#inKernel.set(inside, place);

@@ -5,6 +5,7 @@ import { type StackFindings, splitStacks } from '../aggregate/stacks.js';
 import { offcputime as layout } from '../generated/offcputime.js';
 import { UsageError } from '../kit/errors.js';
 import { type CountedStack, nameStacks } from '../kit/naming.js';
+import { chooseOffcpu } from '../kit/offcpu.js';
 import {
 	type StackView,
 	stackOptions,
@@ -16,7 +17,6 @@ import { ProcessWatch } from '../kit/processes.js';
 import { type StackSettings, type StackSnapshot, StackTables } from '../kit/stacks.js';
 import { parseStates, type StateMask } from '../kit/states.js';
 import { defineTool, type Plan, type Reader, type Subjects } from '../kit/tool.js';
-import { chooseOffcpu } from '../kit/offcpu.js';
 import { readAddress } from '../loader/address.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
@@ -168,9 +168,8 @@ class Waits implements Reader {
 		const snapshot = this.#tables.take();
 		const stacks = [...this.#ended(snapshot), ...this.#open(snapshot)];
 		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
-		const { rows, notices } = nameStacks(stacks, this.#processes.history, {
-			leafIsReturnAddress: true,
-		});
+		const { history } = this.#processes;
+		const { rows, notices } = await nameStacks(stacks, history, 'called');
 		return { kind: 'stacks', unit: 'ns', noun: 'wait', parts: PARTS, stacks: rows, notices };
 	}
 

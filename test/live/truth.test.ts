@@ -1,7 +1,7 @@
 /** runqlat against the kernel's own totals, on workloads whose truth is known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { delayedDequeue, WAYS as ALL_WAYS } from '../../src/kit/waits.js';
+import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/kit/waits.js';
 import { lostEvents, reportsOf, schedstat, Tracing, total, until, Workload } from './support.js';
 
 const WAKEUPS = 9973;

@@ -33,7 +33,7 @@ function ourselves(): ProcessHistory {
 
 test('user frames: a library, callers by where they were called, vdso, nothing', async () => {
 	const history = ourselves();
-	const symbolizer = new Symbolizer(history, { leafIsReturnAddress: true });
+	const symbolizer = new Symbolizer(history, { kernelLeaf: 'called' });
 	const getenv = addressOf(/libc\.so\.6$/, 'getenv');
 	const vdso = entries.find(({ path }) => path === '[vdso]') ?? assert.fail('no vdso');
 	const [stack] = await symbolizer.resolve([
@@ -48,7 +48,7 @@ test('user frames: a library, callers by where they were called, vdso, nothing',
 });
 
 test('the order is kept; stacks of unknown processes are what they are', async () => {
-	const symbolizer = new Symbolizer(new ProcessHistory(), { leafIsReturnAddress: false });
+	const symbolizer = new Symbolizer(new ProcessHistory(), { kernelLeaf: 'sampled' });
 	const named = await symbolizer.resolve([
 		stackOf([0x1000], { pid: PID }),
 		stackOf([], { pid: PID }),
@@ -66,15 +66,15 @@ test("kernel frames: returns, exact leaves, without the tracer's own", async () 
 	const end = (name: string) => kernel.range(name)?.end ?? assert.fail(name);
 	const own = start('bpf_trace_run4') + 8;
 	const addresses = [own, end('schedule'), start('do_exit') + 4, -4096];
-	const resolve = async (leafIsReturnAddress: boolean, leaf: readonly number[]) => {
-		const symbolizer = new Symbolizer(new ProcessHistory(), { leafIsReturnAddress });
+	const resolve = async (kernelLeaf: 'sampled' | 'called', leaf: readonly number[]) => {
+		const symbolizer = new Symbolizer(new ProcessHistory(), { kernelLeaf });
 		const [stack] = await symbolizer.resolve([stackOf([], { kernel: leaf })]);
 		return stack?.kernel.map(({ name }) => name);
 	};
 	const expected = ['schedule', 'do_exit', '[kernel]+0xfffffffffffff000'];
-	assert.deepEqual(await resolve(true, addresses), expected);
-	assert.deepEqual(await resolve(false, [start('do_exit')]), ['do_exit']);
-	assert.deepEqual(await resolve(true, [end('schedule')]), ['schedule']);
+	assert.deepEqual(await resolve('called', addresses), expected);
+	assert.deepEqual(await resolve('sampled', [start('do_exit')]), ['do_exit']);
+	assert.deepEqual(await resolve('called', [end('schedule')]), ['schedule']);
 });
 
 test('made at run time, without a perf map: said, with what to do', async () => {
@@ -95,7 +95,7 @@ test('made at run time, without a perf map: said, with what to do', async () => 
 	history.add(node);
 	history.add({ ...node, start: 0x1000, end: 0x2000, inode: 0, path: '//anon' });
 	history.add({ type: 'comm', pid: PID, tid: PID, time_ns: 1, comm: 'node', exec: false });
-	const symbolizer = new Symbolizer(history, { leafIsReturnAddress: true });
+	const symbolizer = new Symbolizer(history, { kernelLeaf: 'called' });
 	const [stack] = await symbolizer.resolve([
 		stackOf([0x1100, 0x1200, 0x400011], { pid: PID, at_ns: 5, value: 3 }),
 		stackOf([], { pid: PID, at_ns: 5, value: 1 }),
