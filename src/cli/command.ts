@@ -1,6 +1,6 @@
 /** COMMAND: started and held before its first instruction, let go once tracing has begun. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -72,7 +72,7 @@ function requireExecutable(name: string): void {
 		: (process.env.PATH ?? '/usr/bin:/bin').split(':').map((folder) => join(folder || '.', name));
 	let refused: string | undefined;
 	for (const candidate of candidates) {
-		const stat = statSync(candidate, { throwIfNoEntry: false });
+		const stat = statOf(candidate);
 		if (stat?.isDirectory() && name.includes('/')) {
 			throw new TstraceError(`cannot execute ${name}: it is a folder; name a file in it`);
 		}
@@ -89,4 +89,13 @@ function requireExecutable(name: string): void {
 			? `cannot execute ${refused}: it is not executable; chmod +x it, or name its interpreter`
 			: `there is no command ${name}: check its spelling, and PATH`,
 	);
+}
+
+/** Undefined where there is nothing, or nothing that we may look at. */
+function statOf(path: string): Stats | undefined {
+	try {
+		return statSync(path);
+	} catch {
+		return undefined;
+	}
 }

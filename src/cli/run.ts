@@ -21,14 +21,15 @@ export async function run<L extends FilteredLayout, S>(
 	settings: S,
 	options: RunOptions,
 ): Promise<number> {
-	const withoutBpf = tool.readerWithoutBpf !== undefined && !bpfAllowed();
+	const privileged = bpfAllowed();
+	const withoutBpf = !privileged || tool.withoutBpf?.needed() ? tool.withoutBpf : undefined;
 	if (!withoutBpf) requireBpfPrivileges();
 	const stop = new Stop();
 	let command: Command | undefined;
 	let session: Session<L, S> | undefined;
 	try {
 		if (options.command.length > 0) command = new Command(options.command);
-		session = new Session(tool, settings, { ...options, command, withoutBpf });
+		session = new Session(tool, settings, { ...options, command, privileged }, withoutBpf);
 		await session.trace(stop);
 		session.close();
 		// COMMAND may outlive the last interval: it goes on untraced. A signal is handed on to it.

@@ -1,6 +1,6 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
 import type { FilteredLayout } from '../kit/filter.js';
-import type { Tool } from '../kit/tool.js';
+import type { Tool, WithoutBpf } from '../kit/tool.js';
 import type { CostMeter } from '../loader/cost.js';
 import type { Command } from './command.js';
 import type { CommonSettings } from './options.js';
@@ -28,8 +28,8 @@ export interface Run {
 	readonly count: number | undefined;
 	readonly common: CommonSettings;
 	readonly command: Command | undefined;
-	/** BPF is not allowed; the tool can do without. */
-	readonly withoutBpf: boolean;
+	/** Whether BPF is allowed. */
+	readonly privileged: boolean;
 }
 
 interface Closable {
@@ -47,16 +47,16 @@ export class Session<L extends FilteredLayout, S> {
 	readonly #begun_ns: bigint;
 
 	/** Begins to trace; when it returns, events are being counted. */
-	constructor(tool: Tool<L, S>, settings: S, run: Run) {
+	constructor(tool: Tool<L, S>, settings: S, run: Run, withoutBpf?: WithoutBpf<S>) {
 		this.#tool = tool;
 		this.#run = run;
 		const { common, command } = run;
 		const subjects = { filter: common.filter, command: command?.pid };
 		try {
 			this.#results = this.#held(new Results(common, tool.text(settings)));
-			if (run.withoutBpf && tool.readerWithoutBpf) {
-				this.#note('BPF is not allowed here; events are read one by one');
-				const reader = tool.readerWithoutBpf(settings, subjects);
+			if (withoutBpf) {
+				this.#note('without BPF: events are read one by one');
+				const reader = withoutBpf.reader(settings, subjects, run.privileged);
 				this.#tracing = this.#held(new PlainTracing(reader, subjects));
 			} else {
 				const options = { verbose: common.verbose, note: (text: string) => this.#note(text) };

@@ -26,6 +26,8 @@ const LOST_HERE = {
 	programs_missed: 'program runs: nested in another run',
 	events_dropped: 'events: too many; shorten the interval',
 	mappings_lost: 'records of mappings: too many at once; names may lack',
+	samples_lost: 'samples: more than could be read; lower -F',
+	samples_without_room: 'samples: no room for their stacks; --max-stacks',
 	groups_merged: 'waits, to group (others): too many groups; filter',
 } as const;
 

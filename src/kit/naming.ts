@@ -32,17 +32,17 @@ export async function nameStacks(
 		const frames = [...user].reverse().concat([...kernel].reverse());
 		if (stack.lost) frames.push(LOST);
 		const { parts, count, variance } = stack;
-		return { key: keyOf(stack), frames, parts, value: valueOf(stack), count, variance };
+		return { key: keyOf(stack), frames, parts, value: totalValue(stack), count, variance };
 	});
 	return { rows: mergeStacks(rows), notices: symbolizer.notices().map(noticeText) };
 }
 
 function rawStack(stack: CountedStack): RawStack {
 	const { pid, at_ns, kernel, user } = stack;
-	return { pid, at_ns, kernel, user, value: valueOf(stack) };
+	return { pid, at_ns, kernel, user, value: totalValue(stack) };
 }
 
-function valueOf({ parts }: CountedStack): number {
+function totalValue({ parts }: CountedStack): number {
 	return parts.reduce((sum, part) => sum + part, 0);
 }
 

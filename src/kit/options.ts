@@ -79,6 +79,13 @@ export function usecOption(flags: string, description: string): Option {
 	);
 }
 
+/** A whole number from 1 on. */
+export function wholeNumberOption(flags: string, description: string, most: number): Option {
+	return new Option(flags, description).argParser((text) =>
+		inRange(text, 1, most, `a whole number from 1 to ${most}`, true),
+	);
+}
+
 /** How many of what text shows. */
 export function topOption(shown: number, what = 'groups that waited longest'): Option {
 	return new Option('--top <n>', `show the N ${what}; 0 shows all`)

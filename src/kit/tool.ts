@@ -68,6 +68,14 @@ export interface TextView {
  */
 export type ToolKind = 'latency' | 'stacks';
 
+/** What a tool can do without BPF programs. */
+export interface WithoutBpf<Settings> {
+	/** Whether this kernel's BPF cannot do what the tool needs. */
+	needed(): boolean;
+	/** `privileged`: it is not for want of privileges. Throws TstraceError. */
+	reader(settings: Settings, subjects: Subjects, privileged: boolean): Reader;
+}
+
 /** One tool, in the order of the data's way: options, programs, reading, text. */
 export interface Tool<L extends FilteredLayout, Settings> {
 	readonly name: string;
@@ -87,8 +95,7 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	plan(object: BpfObject<L>, settings: Settings): Plan<L>;
 	/** The object is loaded, and not yet attached. */
 	reader(object: BpfObject<L>, settings: Settings, subjects: Subjects): Reader;
-	/** For those who may not use BPF: what can be done without. Throws TstraceError. */
-	readerWithoutBpf?(settings: Settings, subjects: Subjects): Reader;
+	readonly withoutBpf?: WithoutBpf<Settings>;
 	text(settings: Settings): TextView;
 }
 

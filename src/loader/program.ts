@@ -27,8 +27,13 @@ export class BpfProgram {
 		libbpf().bpf_program__set_autoload(this.pointer, autoload);
 	}
 
+	/** Once it is loaded. */
+	get fd(): number {
+		return libbpf().bpf_program__fd(this.pointer);
+	}
+
 	info(): ProgramInfo {
-		return programInfo(libbpf().bpf_program__fd(this.pointer));
+		return programInfo(this.fd);
 	}
 }
 

@@ -4,7 +4,7 @@
  * arch/x86/events/core.c, perf_callchain_user; arm64 lays out its frames the same way.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import type { Address } from './address.js';
+import { type Address, readAddress } from './address.js';
 
 /** What the thread had in its registers when it entered the kernel; see bpf/lib/stacks.h. */
 export interface UserRegisters {
@@ -19,34 +19,29 @@ const PIECE_BYTES = 16 << 10;
 const FRAME_BYTES = 16;
 /** Frames further from the stack pointer than this are none: ulimit -s is 8 MB. */
 const MAX_STACK_BYTES = 64 << 20;
+/** User addresses end at 2^47, or at 2^56 with five levels of page tables. */
+const HIGHEST = 2 ** 56;
 
 /** Reads other processes' memory; keeps one file open, since threads of a process come in a row. */
 export class UserStackWalker {
 	#tid = 0;
 	#fd = -1;
+	/** Memory of that thread, and where it is. */
+	#piece: DataView = new DataView(new ArrayBuffer(0));
+	#pieceAt = 0;
 
 	/** Return addresses, leaf first; the leaf alone where memory cannot be read. */
 	walk(tid: number, registers: UserRegisters, depth: number): Address[] {
 		const { ip, sp } = registers;
-		let { fp } = registers;
 		if (ip <= 0) return [];
-		const addresses = [ip];
 		this.#open(tid);
-		let piece: DataView = new DataView(new ArrayBuffer(0));
-		let pieceAt = 0;
-		while (this.#fd >= 0 && addresses.length < depth) {
-			if (fp < sp || fp > sp + MAX_STACK_BYTES || fp % 8 !== 0) break;
-			if (fp < pieceAt || fp + FRAME_BYTES > pieceAt + piece.byteLength) {
-				piece = this.#read(fp);
-				pieceAt = fp;
-				if (piece.byteLength < FRAME_BYTES) break;
-			}
-			const next = Number(piece.getBigUint64(fp - pieceAt, true));
-			const address = Number(piece.getBigUint64(fp - pieceAt + 8, true));
-			if (address <= 0 || address >= 2 ** 56) break;
-			addresses.push(address);
-			if (next <= fp) break; // callers lie above; anything else would never end
-			fp = next;
+		const addresses = [ip];
+		for (let { fp } = registers; addresses.length < depth; ) {
+			const frame = this.#frameAt(fp, sp);
+			if (!frame) break;
+			addresses.push(frame.ip);
+			if (frame.fp <= fp) break; // callers lie above; anything else would never end
+			fp = frame.fp;
 		}
 		return addresses;
 	}
@@ -61,11 +56,25 @@ export class UserStackWalker {
 		if (tid === this.#tid) return;
 		this.close();
 		this.#tid = tid;
+		this.#piece = new DataView(new ArrayBuffer(0));
 		try {
 			this.#fd = openSync(`/proc/${tid}/mem`, 'r');
 		} catch {
 			this.#fd = -1; // it has ended, or is not ours to read
 		}
+	}
+
+	/** The caller's frame pointer, and the address that is returned to; undefined at the end. */
+	#frameAt(fp: Address, sp: Address): { fp: Address; ip: Address } | undefined {
+		if (this.#fd < 0 || fp < sp || fp > sp + MAX_STACK_BYTES || fp % 8 !== 0) return undefined;
+		if (fp < this.#pieceAt || fp + FRAME_BYTES > this.#pieceAt + this.#piece.byteLength) {
+			this.#piece = this.#read(fp);
+			this.#pieceAt = fp;
+			if (this.#piece.byteLength < FRAME_BYTES) return undefined;
+		}
+		const at = fp - this.#pieceAt;
+		const ip = readAddress(this.#piece, at + 8);
+		return ip > 0 && ip < HIGHEST ? { fp: readAddress(this.#piece, at), ip } : undefined;
 	}
 
 	#read(address: Address): DataView {

@@ -13,6 +13,8 @@ export interface StackTextOptions {
 	readonly annotated: boolean;
 	/** What was done to be counted: "waited". */
 	readonly verb: string;
+	/** What to say where there is nothing: "nothing waited". */
+	readonly none: string;
 }
 
 const INDENT = '    ';
@@ -20,7 +22,7 @@ const INDENT = '    ';
 export function renderStacks(findings: StackFindings, options: StackTextOptions): string {
 	const { stacks } = findings;
 	const total = totalOf(findings);
-	if (stacks.length === 0) return `\nnothing ${options.verb}\n`;
+	if (stacks.length === 0) return `\n${options.none}\n`;
 	const shown = options.top === 0 ? stacks : stacks.slice(0, options.top);
 	const blocks = shown.map((row) => renderStack(row, total.value, findings, options));
 	const rest = stacks.slice(shown.length);
@@ -38,9 +40,9 @@ function renderStack(
 	const { style } = options;
 	const share = `${((100 * row.value) / total).toFixed(1)} %`;
 	const head = [
-		amount(row.value, findings).padStart(9),
+		amount(row.value, findings).padStart(findings.unit === 'ns' ? 9 : 14),
 		share.padStart(8),
-		countText(row, findings).padStart(16),
+		...(findings.unit === 'ns' ? [countText(row, findings).padStart(16)] : []),
 		ownerText(row),
 	];
 	const lines = [paint(style, 'bold', head.join('  '))];
@@ -82,13 +84,14 @@ function totalLines(total: StackRow, findings: StackFindings, options: StackText
 	const { stacks } = findings;
 	const line =
 		`${amount(total.value, findings)} ${options.verb} in ${grouped(stacks.length)} ` +
-		`${stacks.length === 1 ? 'stack' : 'stacks'}, ${countText(total, findings)}`;
+		(stacks.length === 1 ? 'stack' : 'stacks') +
+		(findings.unit === 'ns' ? `, ${countText(total, findings)}` : '');
 	const detail = [partsText(total, findings), errorText(total, findings)].filter(Boolean);
 	return `\n${line}\n${detail.length > 0 ? `${INDENT}${detail.join('  ')}\n` : ''}`;
 }
 
 function amount(value: number, { unit }: StackFindings): string {
-	return unit === 'ns' ? humanTime(value) : grouped(value);
+	return unit === 'ns' ? humanTime(value) : grouped(value) + (value === 1 ? ' sample' : ' samples');
 }
 
 function countText({ count, variance }: StackRow, { noun }: StackFindings): string {

@@ -35,7 +35,7 @@ export type Notice =
 	| { readonly kind: 'records-dropped'; readonly count: number };
 
 const REMEDIES: Readonly<Record<Runtime, string>> = {
-	node: 'start it with node --perf-basic-prof',
+	node: 'start it with node --perf-basic-prof --interpreted-frames-native-stack',
 	jvm: 'start it with -XX:+PreserveFramePointer, and run jcmd PID Compiler.perfmap before it ends',
 	python: 'start it with python3 -X perf',
 };

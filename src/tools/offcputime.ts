@@ -124,7 +124,12 @@ export const offcputime = defineTool<Layout, Settings>({
 		return {
 			report: async (findings, style) =>
 				findings.kind === 'stacks'
-					? renderStacks(rows(findings), { ...settings, style, verb: 'waited' })
+					? renderStacks(rows(findings), {
+							...settings,
+							style,
+							verb: 'waited',
+							none: 'nothing waited',
+						})
 					: '',
 			folded: (findings) => renderFolded(rows(findings).stacks, { ...settings, divisor: 1000 }),
 		};

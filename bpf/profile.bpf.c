@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/* profile: what runs, sampled by a perf event on each CPU, which user space opens. */
+#include "lib/filter.h"
+#include "lib/kernel.h"
+#include "lib/loss.h"
+#include "lib/stacks.h"
+#include "lib/walk.h"
+#include "lib/window.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+const volatile bool include_idle = false;
+
+SEC("perf_event")
+int profile_sample(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_key key = {};
+	struct stack_sum *sum;
+
+	if ((!task->pid && !include_idle) || !filter_has(task))
+		return 0;
+	stack_key_of(task, &key);
+	key.kernel = current_kernel_stack(ctx);
+	key.user = current_user_stack(ctx);
+	sum = sum_of(&key);
+	if (!sum)
+		return 0;
+	add_to(&sum->count, ONE);
+	add_to(&sum->parts[0], 1);
+	return 0;
+}

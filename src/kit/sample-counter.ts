@@ -1,0 +1,87 @@
+/** Adds up samples that are read one by one, where BPF may not do it in the kernel. */
+import { readFileSync } from 'node:fs';
+import type { Lost } from '../aggregate/report.js';
+import type { SampleRecord, SidebandRecord } from '../perf/records.js';
+import type { CountedStack } from './naming.js';
+
+/** Different stacks kept; each takes a kilobyte or so. */
+export interface CounterOptions {
+	readonly maxStacks: number;
+	readonly byThread: boolean;
+	readonly kernel: boolean;
+	readonly user: boolean;
+	/** Whether a sample counts. */
+	readonly wanted: (sample: SampleRecord, comm: string) => boolean;
+}
+
+type Counted = { -readonly [Name in keyof CountedStack]: CountedStack[Name] };
+
+export class SampleCounter {
+	readonly #options: CounterOptions;
+	readonly #stacks = new Map<string, Counted>();
+	readonly #comms = new Map<number, string>();
+	#full = 0;
+
+	constructor(options: CounterOptions) {
+		this.#options = options;
+	}
+
+	add(sample: SampleRecord): void {
+		const { byThread, maxStacks, wanted } = this.#options;
+		const comm = this.#commOf(sample);
+		if (!wanted(sample, comm)) return;
+		const kernel = this.#options.kernel ? sample.kernel : [];
+		const user = this.#options.user ? sample.user : [];
+		const tid = byThread ? sample.tid : 0;
+		const key = `${sample.pid} ${tid} ${comm} ${kernel.join()};${user.join()}`;
+		const known = this.#stacks.get(key);
+		if (known) {
+			known.count++;
+			known.parts = [known.count];
+			return;
+		}
+		if (this.#stacks.size >= maxStacks) {
+			this.#full++;
+			return;
+		}
+		const { pid, time_ns: at_ns } = sample;
+		const counts = { parts: [1], count: 1, variance: 0, lost: false };
+		this.#stacks.set(key, { pid, tid, comm, at_ns, kernel, user, ...counts });
+	}
+
+	/** Threads' names as they change. */
+	follow(record: SidebandRecord): void {
+		if (record.type === 'comm') this.#comms.set(record.tid, record.comm);
+		// A new thread has the name of the one that made it, or soon another.
+		if (record.type === 'fork') this.#comms.delete(record.tid);
+	}
+
+	/** All so far. */
+	stacks(): CountedStack[] {
+		return [...this.#stacks.values()];
+	}
+
+	lost(): Lost {
+		const full = this.#full;
+		this.#full = 0;
+		return full > 0 ? { samples_without_room: full } : {};
+	}
+
+	#commOf({ pid, tid }: SampleRecord): string {
+		let comm = this.#comms.get(tid);
+		if (comm === undefined) {
+			comm = readComm(pid, tid);
+			this.#comms.set(tid, comm);
+		}
+		return comm;
+	}
+}
+
+/** "?" where the thread has ended already. */
+function readComm(pid: number, tid: number): string {
+	try {
+		return readFileSync(`/proc/${pid}/task/${tid}/comm`, 'utf8').trimEnd();
+	} catch {
+		return '?';
+	}
+}

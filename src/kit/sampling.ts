@@ -1,0 +1,207 @@
+/** Stacks sampled by perf events: added up by BPF in the kernel, or read one by one. */
+import { readdirSync, statSync } from 'node:fs';
+import type { Findings, Lost } from '../aggregate/report.js';
+import { TstraceError } from '../loader/errors.js';
+import type { BpfObject } from '../loader/object.js';
+import { PerCpuEvents } from '../perf/cpus.js';
+import type { EventType } from '../perf/events.js';
+import { openPerfEvent, type PerfEvent } from '../perf/open.js';
+import { Sampler } from '../perf/sampler.js';
+import { ProcessHistory } from '../symbolize/processes.js';
+import { type CountedStack, nameStacks } from './naming.js';
+import { ProcessWatch } from './processes.js';
+import { SampleCounter } from './sample-counter.js';
+import { type StackedLayout, type StackSettings, StackTables } from './stacks.js';
+import type { Reader, Subjects } from './tool.js';
+
+/** What to sample, and how often: one of the two last ones. */
+export interface SamplingSettings extends StackSettings {
+	readonly event: EventType;
+	readonly frequency_hz: number | undefined;
+	readonly period: number | undefined;
+	/** What to tell the user about the choice of the event. */
+	readonly notices: readonly string[];
+}
+
+/** BPF adds up; `program` is the one that runs at each sample. */
+export class KernelSamples<L extends StackedLayout> implements Reader {
+	readonly #object: BpfObject<L>;
+	readonly #program: L['programs'][number];
+	readonly #settings: SamplingSettings;
+	readonly #subjects: Subjects;
+	readonly #tables: StackTables;
+	readonly #processes: ProcessWatch;
+	#events: PerCpuEvents<PerfEvent> | undefined;
+
+	constructor(
+		object: BpfObject<L>,
+		program: L['programs'][number],
+		settings: SamplingSettings,
+		subjects: Subjects,
+	) {
+		this.#object = object;
+		this.#program = program;
+		this.#settings = settings;
+		this.#subjects = subjects;
+		this.#tables = new StackTables(object);
+		this.#tables.open();
+		this.#processes = new ProcessWatch(subjects);
+	}
+
+	begin(): void {
+		const { cpus } = this.#subjects.filter;
+		const fd = this.#object.program(this.#program).fd;
+		this.#processes.begin();
+		const open = (cpu: number): PerfEvent => {
+			const event = openPerfEvent(
+				{ ...this.#settings.event, ...rate(this.#settings), flags: ['disabled'] },
+				{ pid: -1, cpu },
+			);
+			try {
+				event.setBpf(fd);
+				event.enable();
+			} catch (error) {
+				event.close();
+				throw error;
+			}
+			return event;
+		};
+		this.#events = new PerCpuEvents(open, cpus.length > 0 ? { cpus } : {});
+		if (this.#events.open.size > 0) return;
+		throw new TstraceError(`none of the CPUs ${cpus.join(', ')} is online`);
+	}
+
+	drain(): void {
+		this.#events?.refresh();
+		this.#processes.drain();
+	}
+
+	end(): void {
+		this.#events?.close();
+	}
+
+	async read(): Promise<Findings> {
+		const { sums } = this.#tables.take();
+		const stacks = sums.map((sum) => ({
+			...sum,
+			at_ns: sum.first_ns,
+			parts: sum.parts.slice(0, 1),
+			variance: 0,
+		}));
+		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
+		return findings(stacks, this.#processes.history, this.#settings);
+	}
+
+	lost(): Lost {
+		return this.#processes.lost();
+	}
+
+	close(): void {
+		this.#events?.close();
+		this.#processes.close();
+		this.#tables.close();
+	}
+}
+
+/** Samples come through the rings of perf events: for users who may not load BPF programs. */
+export class PlainSamples implements Reader {
+	readonly #sampler: Sampler;
+	readonly #settings: SamplingSettings;
+	readonly #history = new ProcessHistory();
+	readonly #counter: SampleCounter;
+
+	/** Throws TstraceError for a filter that only BPF has. */
+	constructor(settings: SamplingSettings, subjects: Subjects, everybody: boolean) {
+		this.#settings = settings;
+		const { filter, command } = subjects;
+		if (filter.cgroups.length > 0)
+			throw new TstraceError('--cgroup needs BPF, which is not allowed here: run it as root');
+		const { pids, tids, cpus, comms, follow } = filter;
+		const named = command === undefined ? pids : [command];
+		const systemWide = everybody && named.length + tids.length === 0;
+		const chosen = named.length + tids.length > 0 || systemWide ? named : ownProcesses();
+		const sole = new Set(named);
+		this.#counter = new SampleCounter({
+			...settings,
+			wanted: ({ pid }, comm) =>
+				(sole.size === 0 || follow || sole.has(pid)) &&
+				(comms.length === 0 || comms.includes(comm)),
+		});
+		for (const pid of systemWide ? ProcessHistory.pids() : chosen) this.#history.snapshot(pid);
+		this.#sampler = new Sampler({
+			...(systemWide ? { systemWide } : { pids: chosen, tids }),
+			event: settings.event,
+			...rate(settings),
+			kernel: settings.kernel ? 'if-allowed' : 'no',
+			maxStack: settings.maxDepth,
+			...(cpus.length > 0 ? { cpus } : {}),
+		});
+	}
+
+	begin(): void {
+		this.#sampler.start(
+			(sample) => this.#counter.add(sample),
+			(record) => {
+				this.#history.add(record);
+				this.#counter.follow(record);
+			},
+		);
+	}
+
+	drain(): void {
+		this.#sampler.refreshCpus();
+		this.#sampler.drain();
+	}
+
+	end(): void {
+		this.#sampler.drain();
+	}
+
+	async read(): Promise<Findings> {
+		const notices = this.#sampler.kernelIncluded
+			? []
+			: ['kernel frames are left out: this user may not see them (perf_event_paranoid 2).'];
+		const found = await findings(this.#counter.stacks(), this.#history, this.#settings);
+		return { ...found, notices: [...notices, ...found.notices] };
+	}
+
+	lost(): Lost {
+		const lost = this.#sampler.lost();
+		return { ...(lost > 0 ? { samples_lost: lost } : {}), ...this.#counter.lost() };
+	}
+
+	close(): void {
+		this.#sampler.close();
+		this.#history.close();
+	}
+}
+
+async function findings(
+	stacks: readonly CountedStack[],
+	history: ProcessHistory,
+	settings: SamplingSettings,
+): Promise<Findings & { kind: 'stacks' }> {
+	const { rows, notices } = await nameStacks(stacks, history, 'sampled');
+	return {
+		kind: 'stacks',
+		unit: 'samples',
+		noun: 'sample',
+		parts: ['samples'],
+		stacks: rows,
+		notices: [...settings.notices, ...notices],
+	};
+}
+
+function rate({ frequency_hz, period }: SamplingSettings) {
+	return period === undefined ? { frequency_hz: frequency_hz as number } : { period };
+}
+
+/** This user's processes: those that run now. */
+function ownProcesses(): number[] {
+	const uid = process.geteuid?.();
+	return readdirSync('/proc')
+		.filter((name) => /^\d+$/.test(name))
+		.filter((name) => statSync(`/proc/${name}`, { throwIfNoEntry: false })?.uid === uid)
+		.map(Number)
+		.filter((pid) => pid !== process.pid);
+}
