@@ -30,7 +30,11 @@ export class Output {
 	static stdout(): Output {
 		const name = 'standard output';
 		if (!fstatSync(STDOUT).isFIFO()) return new Output(STDOUT, name);
-		return new Output(openSync(`/proc/self/fd/${STDOUT}`, O_WRONLY | O_NONBLOCK), name);
+		try {
+			return new Output(openSync(`/proc/self/fd/${STDOUT}`, O_WRONLY | O_NONBLOCK), name);
+		} catch {
+			return new Output(STDOUT, name); // another user's pipe, which we were handed
+		}
 	}
 
 	/** Opens or creates the file, and leaves it as it is. Throws TstraceError if that is refused. */

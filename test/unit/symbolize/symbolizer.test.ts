@@ -74,7 +74,10 @@ test("kernel frames: returns, exact leaves, without the tracer's own", async () 
 	const expected = ['schedule', 'do_exit', '[kernel]+0xfffffffffffff000'];
 	assert.deepEqual(await resolve('called', addresses), expected);
 	assert.deepEqual(await resolve('sampled', [start('do_exit')]), ['do_exit']);
-	assert.deepEqual(await resolve('called', [end('schedule')]), ['schedule']);
+	// The leaf is the function that was called to wait, if a function begins there.
+	const waiting = [start('schedule'), end('do_exit')];
+	assert.deepEqual(await resolve('called', waiting), ['schedule', 'do_exit']);
+	assert.deepEqual(await resolve('called', [start('schedule') + 9]), ['schedule']);
 });
 
 test('made at run time, without a perf map: said, with what to do', async () => {
