@@ -78,7 +78,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	u64 duration_ns;
 
 	if (!off || !off->since_ns) {
-		if (!offcpu_first_turn(next, &wait->parts, &duration_ns) || !filter_has(next) ||
+		if (!filter_has(next) || !offcpu_first_turn(next, &wait->parts, &duration_ns) ||
 		    state_mask || duration_ns < shortest_ns ||
 		    (longest_ns && duration_ns > longest_ns))
 			return false;

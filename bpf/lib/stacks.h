@@ -124,12 +124,12 @@ static __always_inline s64 reserve_frames(u32 count)
 {
 	u64 first = __sync_fetch_and_add(&frames_used, count);
 
-	/* Where it would lie across two chunks, the rest of the first one stays unused. */
-	if (first % CHUNK_FRAMES + count > CHUNK_FRAMES)
+	/* The last frames of a chunk stay unused, where a deep stack would not fit. */
+	if (first % CHUNK_FRAMES > CHUNK_FRAMES - STACK_DEPTH) {
+		__sync_fetch_and_add(&frames_used, STACK_DEPTH);
 		first = __sync_fetch_and_add(&frames_used, count);
-	if (first / CHUNK_FRAMES >= frame_chunks || first % CHUNK_FRAMES + count > CHUNK_FRAMES)
-		return -1;
-	return first;
+	}
+	return first / CHUNK_FRAMES < frame_chunks ? (s64)first : -1;
 }
 
 static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)

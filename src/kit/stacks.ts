@@ -1,7 +1,7 @@
 /** Sums by stack out of the kernel: user space's side of bpf/lib/stacks.h. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Address, readAddress } from '../loader/address.js';
+import { type Address, isUserAddress, readAddress } from '../loader/address.js';
 import { TstraceError } from '../loader/errors.js';
 import {
 	type FieldLayout,
@@ -188,7 +188,7 @@ export class StackSnapshot {
 			tid: view.getUint32(at + tid.offset, true),
 			comm: readComm(view, at + comm.offset),
 			kernel: this.#addresses(kernelHash),
-			user: this.#addresses(userHash),
+			user: userPart(this.#addresses(userHash)),
 			lost: kernelHash === LOST_STACK || userHash === LOST_STACK,
 		};
 	}
@@ -206,6 +206,16 @@ export class StackSnapshot {
 		this.#decoded.set(hash, addresses);
 		return addresses;
 	}
+}
+
+/**
+ * Where code was built without frame pointers, a walk ends in whatever lies on the stack. What cannot
+ * be an address of user space would be taken for one of the kernel's.
+ */
+function userPart(addresses: ArrayLike<Address>): ArrayLike<Address> {
+	let count = 0;
+	while (count < addresses.length && isUserAddress(addresses[count] as Address)) count++;
+	return count === addresses.length ? addresses : Array.from(addresses).slice(0, count);
 }
 
 /** The kernel cuts stacks where its own limit is, and does not say so. */

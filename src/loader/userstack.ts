@@ -4,7 +4,7 @@
  * arch/x86/events/core.c, perf_callchain_user; arm64 lays out its frames the same way.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { type Address, readAddress } from './address.js';
+import { type Address, isUserAddress, readAddress } from './address.js';
 
 /** What the thread had in its registers when it entered the kernel; see bpf/lib/stacks.h. */
 export interface UserRegisters {
@@ -19,8 +19,6 @@ const PIECE_BYTES = 16 << 10;
 const FRAME_BYTES = 16;
 /** Frames further from the stack pointer than this are none: ulimit -s is 8 MB. */
 const MAX_STACK_BYTES = 64 << 20;
-/** User addresses end at 2^47, or at 2^56 with five levels of page tables. */
-const HIGHEST = 2 ** 56;
 
 /** Reads other processes' memory; keeps one file open, since threads of a process come in a row. */
 export class UserStackWalker {
@@ -74,7 +72,7 @@ export class UserStackWalker {
 		}
 		const at = fp - this.#pieceAt;
 		const ip = readAddress(this.#piece, at + 8);
-		return ip > 0 && ip < HIGHEST ? { fp: readAddress(this.#piece, at), ip } : undefined;
+		return isUserAddress(ip) ? { fp: readAddress(this.#piece, at), ip } : undefined;
 	}
 
 	#read(address: Address): DataView {

@@ -96,7 +96,9 @@ export class KernelSymbols {
 		const type = String.fromCharCode(this.#text[at - 2] as number);
 		const ranks: Record<string, number> = { T: 0, W: 1, t: 2, w: 2 };
 		const rank = ranks[type] ?? 100;
-		return this.#text[at] === 0x5f ? rank + 10 : rank;
+		if (this.#text[at] !== 0x5f) return rank;
+		// System calls that 32-bit programs share have a name for them, too.
+		return this.#name(i).startsWith('__ia32_') ? rank + 11 : rank + 10;
 	}
 
 	#name(i: number): string {
