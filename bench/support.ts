@@ -140,3 +140,23 @@ export function toEnd_ms(command: readonly string[]): number {
 	spawnSync(file, args);
 	return Number(process.hrtime.bigint() - begin) / 1e6;
 }
+
+const LOOK_PERIOD_MS = 20;
+
+/** The most memory that a process had resident, as far as could be seen until it ended. */
+export async function peakMemory_mb(pid: number): Promise<number> {
+	let peak_kb = 0;
+	for (;;) {
+		let status: string;
+		try {
+			status = readFileSync(`/proc/${pid}/status`, 'utf8');
+		} catch {
+			break;
+		}
+		const kb = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+		if (kb === 0) break; // a zombie has no memory
+		peak_kb = Math.max(peak_kb, kb);
+		await sleep(LOOK_PERIOD_MS);
+	}
+	return peak_kb / 1024;
+}

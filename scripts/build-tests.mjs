@@ -29,7 +29,7 @@ copyFileSync(wasm, join(OUT, 'src/symbolize/demangle.wasm'));
 mkdirSync('build/workloads', { recursive: true });
 for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {
 	const out = join('build/workloads', basename(source, '.c'));
-	const flags = ['-O2', '-Wall', '-Wextra', '-Werror', '-pthread'];
+	const flags = ['-O2', '-fno-omit-frame-pointer', '-Wall', '-Wextra', '-Werror', '-pthread'];
 	execFileSync('scripts/clang.sh', [...flags, '-o', out, join('test/workloads', source)]);
 }
 execFileSync('scripts/build-bpf.sh', ['test/bpf', 'build/test-bpf'], { stdio: 'inherit' });

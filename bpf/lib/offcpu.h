@@ -2,8 +2,8 @@
 /*
  * Threads off the CPU: since when, why, and which part of the time was what.
  *
- * A wait is *blocked* until the thread is woken, then *run queue* until it gets a CPU; a thread that
- * was taken off the CPU while it could have gone on is *preempted* all the time.
+ * A wait is *blocked* until the thread is woken, then *run queue* until it gets a CPU; a thread
+ * that was taken off the CPU while it could have gone on is *preempted* all the time.
  */
 #ifndef TSTRACE_OFFCPU_H
 #define TSTRACE_OFFCPU_H
@@ -121,8 +121,8 @@ static __always_inline u64 clock_of(struct task_struct *task)
 
 /*
  * CLOCK_MONOTONIC, as `prev` leaves this CPU. The scheduler has just read its own clock for this
- * switch; that of CLOCK_MONOTONIC is read only now and then, to know how far the two are apart. If a
- * hypervisor takes the CPU away between the two readings, they seem further apart than they are:
+ * switch; that of CLOCK_MONOTONIC is read only now and then, to know how far the two are apart. If
+ * a hypervisor takes the CPU away between the two readings, they seem further apart than they are:
  * so the distance may shrink at once, but grow only as slowly as clocks drift.
  */
 static __always_inline u64 switch_time_ns(struct task_struct *prev)

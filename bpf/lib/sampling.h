@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Sampling by duration. What lasts for at least a period is always kept; what is shorter is kept with
- * probability duration / period, and then counts as a whole period. Sums stay unbiased, and no more
- * is kept than the sum of all durations has periods, however many events there are.
+ * Sampling by duration. What lasts for at least a period is always kept; what is shorter is kept
+ * with probability duration / period, and then counts as a whole period. Sums stay unbiased, and no
+ * more is kept than the sum of all durations has periods, however many events there are.
  *
  * This is Poisson sampling with the Horvitz-Thompson estimator (Horvitz and Thompson, "A
  * Generalization of Sampling Without Replacement From a Finite Universe", JASA 47, 1952): the

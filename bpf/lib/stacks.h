@@ -135,7 +135,7 @@ static __always_inline s64 reserve_frames(u32 count)
 static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)
 {
 	s64 first = reserve_frames(count);
-	struct stack_place place = { .first = first, .count = count };
+	struct stack_place place = {.first = first, .count = count};
 	struct frame_chunk *chunk;
 	u32 index, at;
 
@@ -148,7 +148,8 @@ static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)
 	if (!chunk || at > CHUNK_FRAMES - STACK_DEPTH || count > STACK_DEPTH)
 		return false;
 	bpf_probe_read_kernel(&chunk->frames[at], count * sizeof(u64), walked);
-	/* Another CPU may be first with the same stack; then its copy counts, and ours is wasted. */
+	/* Another CPU may be first with the same stack; then its copy counts, and ours is wasted.
+	 */
 	return bpf_map_update_elem(&stacks, &hash, &place, BPF_NOEXIST) == 0 ||
 	       bpf_map_lookup_elem(&stacks, &hash);
 }
@@ -202,8 +203,8 @@ static __always_inline void stack_key_of(struct task_struct *task, struct stack_
 }
 
 /*
- * The sum for a key; that of all others when there is no more room; NULL when even that is gone. A key
- * that was counted before has its stacks kept already; a new one has just been walked here.
+ * The sum for a key; that of all others when there is no more room; NULL when even that is gone. A
+ * key that was counted before has its stacks kept already; a new one has just been walked here.
  */
 static __always_inline struct stack_sum *sum_of(struct stack_key *key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Walks stacks and interns them: see stacks.h. This is the one place that knows how frames are found;
- * another way for user stacks (tables instead of frame pointers) goes here.
+ * Walks stacks and interns them: see stacks.h. This is the one place that knows how frames are
+ * found; another way for user stacks (tables instead of frame pointers) goes here.
  *
  * The kernel's helpers take 1 to 3 us. In the hot path of a switch, user frames are followed here
  * without them.
@@ -124,8 +124,8 @@ static __always_inline u64 called_before(u64 address)
 #endif
 
 /*
- * The kernel stack that a task left behind which is not running. The helper leaves out the frames of
- * functions that are nothing but a way to sleep (.sched.text: schedule, but also mutex_lock and
+ * The kernel stack that a task left behind which is not running. The helper leaves out the frames
+ * of functions that are nothing but a way to sleep (.sched.text: schedule, but also mutex_lock and
  * io_schedule). Which of them was called says what is waited for, so it is put back as the leaf:
  * the start of the function, not a return address.
  */

@@ -1,0 +1,62 @@
+/*
+ * Waits with many different stacks: each number is a path through two functions, one for each bit.
+ *
+ * usage: paths FROM COUNT
+ *
+ * Prints "ready PID TID" and begins at the first byte on standard input. Waits once, for a moment,
+ * at the end of each of the paths FROM to FROM + COUNT - 1, of 15 bits. Then prints "done"; ends at
+ * the next byte.
+ */
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+
+#include "workload.h"
+
+#define BITS	  15
+#define MOMENT_NS 1000
+
+/* What comes after a call keeps it from being made a jump. */
+static volatile int after;
+
+static void zero(unsigned path, int bits);
+static void one(unsigned path, int bits);
+
+static inline void follow(unsigned path, int bits)
+{
+	struct timespec moment = {.tv_nsec = MOMENT_NS};
+
+	if (bits == 0)
+		nanosleep(&moment, NULL);
+	else if (path & 1)
+		one(path >> 1, bits - 1);
+	else
+		zero(path >> 1, bits - 1);
+	after++;
+}
+
+__attribute__((noinline)) static void zero(unsigned path, int bits)
+{
+	follow(path, bits);
+	after = 0;
+}
+
+__attribute__((noinline)) static void one(unsigned path, int bits)
+{
+	follow(path, bits);
+	after = 1;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned from, count;
+
+	if (argc != 3)
+		return 2;
+	from = atoi(argv[1]);
+	count = atoi(argv[2]);
+	ready(getpid(), syscall(SYS_gettid));
+	for (unsigned path = from; path < from + count; path++)
+		follow(path, BITS);
+	printf("done\n");
+	return stay();
+}
