@@ -29,11 +29,18 @@ export interface StackFindings {
 }
 
 /** Adds up rows that read the same: same key, same names. Returns the largest first. */
-export function mergeStacks(rows: readonly StackRow[]): StackRow[] {
+export function mergeStacks(rows: Iterable<StackRow>): StackRow[] {
 	const merged = new Map<string, StackRow>();
+	const numbers = new Map<string, number>();
+	// A number for each name: whole stacks of names would take megabytes.
+	const numberOf = ({ name, kind }: Frame): number => {
+		const identity = kind + name;
+		const number = numbers.get(identity) ?? numbers.size;
+		numbers.set(identity, number);
+		return number;
+	};
 	for (const row of rows) {
-		const names = row.frames.map(({ name, kind }) => `${kind}${name}`).join('\n');
-		const identity = `${JSON.stringify(row.key)}\n${names}`;
+		const identity = `${JSON.stringify(row.key)}${row.frames.map(numberOf).join()}`;
 		const before = merged.get(identity);
 		merged.set(identity, before ? sumOf(before, row) : row);
 	}

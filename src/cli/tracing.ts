@@ -5,6 +5,7 @@ import { type FilteredLayout, FilterSets, subjectsEnded } from '../kit/filter.js
 import { Losses } from '../kit/losses.js';
 import type { Plan, Reader, Subjects, Tool } from '../kit/tool.js';
 import { CostMeter } from '../loader/cost.js';
+import { forgetKernelBtf } from '../loader/kernel.js';
 import { BpfObject } from '../loader/object.js';
 
 export interface Tracing {
@@ -48,6 +49,7 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 			const plan = tool.plan(object, settings);
 			const attach = [...filterPrograms, ...plan.attach];
 			this.#load(attach, plan);
+			forgetKernelBtf();
 			this.#filter.fill();
 			const reader = tool.reader(object, settings, subjects);
 			this.reader = reader;

@@ -4,7 +4,7 @@ import type { Key } from '../aggregate/report.js';
 import { mergeStacks, type StackRow } from '../aggregate/stacks.js';
 import { noticeText } from '../symbolize/notices.js';
 import type { ProcessHistory } from '../symbolize/processes.js';
-import type { Frame, RawStack } from '../symbolize/stack.js';
+import type { Frame, NamedStack, RawStack } from '../symbolize/stack.js';
 import { Symbolizer } from '../symbolize/symbolizer.js';
 import type { OwnedStack } from './stacks.js';
 
@@ -19,22 +19,28 @@ export interface CountedStack extends OwnedStack {
 
 const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 
-/** Names all stacks and adds up those that read the same; see Symbolizer for `kernelLeaf`. */
+/** Names all stacks and adds up those that read the same. */
 export async function nameStacks(
 	stacks: readonly CountedStack[],
 	history: ProcessHistory,
-	kernelLeaf: 'sampled' | 'called',
 ): Promise<{ rows: StackRow[]; notices: string[] }> {
-	const symbolizer = new Symbolizer(history, { kernelLeaf });
+	const symbolizer = new Symbolizer(history);
 	const named = await symbolizer.resolve(stacks.map(rawStack));
-	const rows = stacks.map((stack, index): StackRow => {
-		const { kernel = [], user = [] } = named[index] ?? {};
-		const frames = [...user].reverse().concat([...kernel].reverse());
-		if (stack.lost) frames.push(LOST);
-		const { parts, count, variance } = stack;
-		return { key: keyOf(stack), frames, parts, value: totalValue(stack), count, variance };
-	});
-	return { rows: mergeStacks(rows), notices: symbolizer.notices().map(noticeText) };
+	const rows = function* (): Generator<StackRow> {
+		for (const [index, stack] of stacks.entries()) {
+			const { parts, count, variance } = stack;
+			const frames = framesOf(stack, named[index]);
+			yield { key: keyOf(stack), frames, parts, value: totalValue(stack), count, variance };
+		}
+	};
+	return { rows: mergeStacks(rows()), notices: symbolizer.notices().map(noticeText) };
+}
+
+/** Root first. */
+function framesOf(stack: CountedStack, named: NamedStack | undefined): Frame[] {
+	const frames: Frame[] = stack.lost ? [LOST] : [];
+	frames.push(...(named?.kernel ?? []), ...(named?.user ?? []));
+	return frames.reverse();
 }
 
 function rawStack(stack: CountedStack): RawStack {

@@ -181,7 +181,7 @@ async function findings(
 	history: ProcessHistory,
 	settings: SamplingSettings,
 ): Promise<Findings & { kind: 'stacks' }> {
-	const { rows, notices } = await nameStacks(stacks, history, 'sampled');
+	const { rows, notices } = await nameStacks(stacks, history);
 	return {
 		kind: 'stacks',
 		unit: 'samples',

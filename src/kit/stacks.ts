@@ -150,7 +150,7 @@ export class StackSnapshot {
 	readonly #layouts: StackLayouts;
 	readonly #places: ReadonlyMap<bigint, Place>;
 	readonly #frames: DataView;
-	readonly #decoded = new Map<bigint, Float64Array>();
+	readonly #decoded = new Map<bigint, readonly Address[]>();
 
 	constructor(layouts: StackLayouts, places: ReadonlyMap<bigint, Place>, frames: ArrayBuffer) {
 		this.#layouts = layouts;
@@ -199,9 +199,10 @@ export class StackSnapshot {
 		if (known) return known;
 		const place = this.#places.get(hash);
 		if (!place) return NONE;
-		const addresses = new Float64Array(place.count);
+		// No typed array: of these there are thousands, and each takes 200 bytes by itself.
+		const addresses: Address[] = [];
 		for (let i = 0; i < place.count; i++) {
-			addresses[i] = readAddress(this.#frames, (place.first + i) * 8);
+			addresses.push(readAddress(this.#frames, (place.first + i) * 8));
 		}
 		this.#decoded.set(hash, addresses);
 		return addresses;

@@ -2,11 +2,13 @@
  * The kernel's symbols: its own, its modules', its BPF programs'.
  * Source: /proc/kallsyms (man 5 proc; kernel/kallsyms.c), "address type name [module]" in lines.
  */
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import type { Address } from '../loader/address.js';
 import { boundedName } from './names.js';
 import { firstAtLeast } from './symbol-search.js';
 
+const KALLSYMS = '/proc/kallsyms';
+const CHUNK_BYTES = 1 << 16;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
 /** Sixteen digits, a type, a name of one letter, the end. */
@@ -18,130 +20,132 @@ const MAX_LINE_BYTES = 1024;
 /** No function is larger; beyond that an address lies in a gap, behind the last symbol in front. */
 const MAX_SYMBOL_BYTES = 2 ** 24;
 
-/** Where a symbol begins, and the first address behind it. */
-export interface AddressRange {
-	readonly start: Address;
-	readonly end: Address;
-}
-
-export class KernelSymbols {
+export interface KernelNames {
+	/** One for each address. */
+	readonly names: ReadonlyArray<string | undefined>;
 	/** There are names, but no addresses: this process may not see them. */
 	readonly hidden: boolean;
-	readonly #text: Buffer;
-	/** Ascending; and where each one's line begins, and its name. */
-	readonly #addresses: Float64Array;
-	readonly #nameOffsets: Uint32Array;
+}
 
-	/** Takes what /proc/kallsyms says. Lines that are malformed are left out. */
-	constructor(text: Buffer) {
-		this.#text = text;
-		const { addresses, nameOffsets, hidden } = parse(text);
-		this.hidden = hidden;
-		this.#addresses = addresses.slice();
-		this.#nameOffsets = nameOffsets.slice();
-		// Modules are not in order, but each of them is: an array's sort makes use of that.
-		const order = [...addresses.keys()];
-		order.sort((a, b) => (addresses[a] as number) - (addresses[b] as number));
-		for (let i = 0; i < order.length; i++) {
-			this.#addresses[i] = addresses[order[i] as number] as number;
-			this.#nameOffsets[i] = nameOffsets[order[i] as number] as number;
-		}
+/** The names of the functions that these addresses, in ascending order, lie in. */
+export function kernelNames(
+	wanted: Float64Array,
+	text: Iterable<Buffer> = kallsyms(),
+): KernelNames {
+	const search = new Search(wanted);
+	for (const chunk of text) search.read(chunk);
+	return search.end();
+}
+
+/**
+ * Looks all addresses up while the symbols go by: they are megabytes, in no order, and of all the
+ * kernel's functions few are ever on a stack.
+ */
+class Search {
+	readonly #wanted: Float64Array;
+	/** For each address the nearest symbol at or before it, as far as read. */
+	readonly #starts: Float64Array;
+	readonly #ranks: Uint8Array;
+	readonly #names: Array<string | undefined>;
+	#rest: Buffer = Buffer.alloc(0);
+	#addresses = 0;
+	#zeros = 0;
+
+	constructor(wanted: Float64Array) {
+		this.#wanted = wanted;
+		this.#starts = new Float64Array(wanted.length).fill(Number.NEGATIVE_INFINITY);
+		this.#ranks = new Uint8Array(wanted.length);
+		this.#names = new Array(wanted.length);
 	}
 
-	/** Those of the running kernel; none where it has no /proc/kallsyms. */
-	static read(): KernelSymbols {
-		try {
-			return new KernelSymbols(readFileSync('/proc/kallsyms'));
-		} catch {
-			return new KernelSymbols(Buffer.alloc(0));
+	read(chunk: Buffer): void {
+		const text = Buffer.concat([this.#rest, chunk]);
+		let at = 0;
+		for (;;) {
+			const end = text.indexOf(NEWLINE, at);
+			if (end < 0) break;
+			this.#line(text, at, end);
+			at = end + 1;
 		}
+		// A line that goes on is kept, unless no line is that long.
+		this.#rest = text.length - at > MAX_LINE_BYTES ? Buffer.alloc(0) : text.subarray(at);
 	}
 
-	/** The name of the function that the address lies in. */
-	nameOf(address: Address): string | undefined {
-		const i = firstAtLeast(this.#addresses, address + 1) - 1;
-		const start = this.#addresses[i];
-		if (start === undefined || address - start > MAX_SYMBOL_BYTES) return undefined;
-		let best: string | undefined;
-		let bestRank = Infinity;
-		for (let alias = i; this.#addresses[alias] === start; alias--) {
-			const rank = this.#rank(alias);
-			if (rank <= bestRank) {
-				best = this.#name(alias);
-				bestRank = rank;
+	end(): KernelNames {
+		this.#line(this.#rest, 0, this.#rest.length);
+		for (let i = 0; i < this.#wanted.length; i++) {
+			// With no symbol between it and the address before, both lie behind the same one.
+			if (this.#starts[i] === Number.NEGATIVE_INFINITY && i > 0) {
+				this.#starts[i] = this.#starts[i - 1] as number;
+				this.#names[i] = this.#names[i - 1];
 			}
 		}
-		return best;
+		const names = this.#names.map((name, i) =>
+			(this.#wanted[i] as number) - (this.#starts[i] as number) < MAX_SYMBOL_BYTES
+				? name
+				: undefined,
+		);
+		return { names, hidden: this.#addresses === 0 && this.#zeros > 0 };
 	}
 
-	/** Whether a function begins there. */
-	isStart(address: Address): boolean {
-		return this.#addresses[firstAtLeast(this.#addresses, address)] === address;
+	#line(text: Buffer, at: number, end: number): void {
+		if (!isWellFormed(text, at, end)) return;
+		const upper = hex(text, at, at + 8);
+		const lower = hex(text, at + 8, at + 16);
+		// As signed numbers; what is below are offsets of per-CPU data.
+		if (upper >= 2 ** 31) this.#symbol((upper - 2 ** 32) * 2 ** 32 + lower, text, at, end);
+		else if (upper === 0 && lower === 0) this.#zeros++;
 	}
 
-	/** What the function of this name takes up; of several, the first. Undefined without one. */
-	range(name: string): AddressRange | undefined {
-		for (let i = 0; i < this.#addresses.length; i++) {
-			if (!this.#isNamed(i, name)) continue;
-			const start = this.#addresses[i] as number;
-			const next = this.#addresses[firstAtLeast(this.#addresses, start + 1)];
-			return { start, end: Math.min(next ?? Infinity, start + MAX_SYMBOL_BYTES) };
-		}
-		return undefined;
-	}
-
-	/** Of aliases: functions before data, global before local, few underscores. */
-	#rank(i: number): number {
-		const at = this.#nameOffsets[i] as number;
-		const type = String.fromCharCode(this.#text[at - 2] as number);
-		const ranks: Record<string, number> = { T: 0, W: 1, t: 2, w: 2 };
-		const rank = ranks[type] ?? 100;
-		if (this.#text[at] !== 0x5f) return rank;
-		// System calls that 32-bit programs share have a name for them, too.
-		return this.#name(i).startsWith('__ia32_') ? rank + 11 : rank + 10;
-	}
-
-	#name(i: number): string {
-		const at = this.#nameOffsets[i] as number;
-		let end = at;
-		while (end < this.#text.length && (this.#text[end] as number) > SPACE) end++;
-		return boundedName(this.#text.toString('utf8', at, end));
-	}
-
-	#isNamed(i: number, name: string): boolean {
-		const at = this.#nameOffsets[i] as number;
-		// The first letter first: a comparison of 100,000 names without a string for each.
-		return this.#text[at] === name.charCodeAt(0) && this.#name(i) === name;
+	#symbol(start: Address, text: Buffer, at: number, end: number): void {
+		this.#addresses++;
+		const i = firstAtLeast(this.#wanted, start);
+		if (i === this.#wanted.length || start < (this.#starts[i] as number)) return;
+		const rank = rankOf(text, at);
+		if (start === this.#starts[i] && rank > (this.#ranks[i] as number)) return;
+		this.#starts[i] = start;
+		this.#ranks[i] = rank;
+		this.#names[i] = nameIn(text, at, end);
 	}
 }
 
-function parse(text: Buffer) {
-	const most = Math.ceil(text.length / MIN_LINE_BYTES);
-	const addresses = new Float64Array(most);
-	const nameOffsets = new Uint32Array(most);
-	let count = 0;
-	let zeros = 0;
-	for (let at = 0; at < text.length; ) {
-		const newline = text.indexOf(NEWLINE, at);
-		const end = newline < 0 ? text.length : newline;
-		if (isWellFormed(text, at, end)) {
-			const upper = hex(text, at, at + 8);
-			const lower = hex(text, at + 8, at + 16);
-			// As signed numbers; what is below are offsets of per-CPU data.
-			if (upper >= 2 ** 31) {
-				addresses[count] = (upper - 2 ** 32) * 2 ** 32 + lower;
-				nameOffsets[count++] = at + NAME_AT;
-			} else if (upper === 0 && lower === 0) {
-				zeros++;
-			}
-		}
-		at = end + 1;
+/** Piece by piece; nothing where it cannot be read. */
+function* kallsyms(): Generator<Buffer> {
+	let fd: number;
+	try {
+		fd = openSync(KALLSYMS, 'r');
+	} catch {
+		return;
 	}
-	return {
-		addresses: addresses.subarray(0, count),
-		nameOffsets: nameOffsets.subarray(0, count),
-		hidden: count === 0 && zeros > 0,
-	};
+	try {
+		const chunk = Buffer.alloc(CHUNK_BYTES);
+		for (;;) {
+			const length = readSync(fd, chunk);
+			if (length === 0) return;
+			yield chunk.subarray(0, length);
+		}
+	} finally {
+		closeSync(fd);
+	}
+}
+
+/** Of aliases, the least: functions before data, global before local, few underscores. */
+function rankOf(text: Buffer, at: number): number {
+	const type = String.fromCharCode(text[at + NAME_AT - 2] as number);
+	const ranks: Record<string, number> = { T: 0, W: 1, t: 2, w: 2 };
+	const rank = ranks[type] ?? 100;
+	if (text[at + NAME_AT] !== 0x5f) return rank;
+	// System calls that 32-bit programs share have a name for them, too.
+	return text.toString('latin1', at + NAME_AT, at + NAME_AT + 7) === '__ia32_'
+		? rank + 11
+		: rank + 10;
+}
+
+function nameIn(text: Buffer, lineAt: number, end: number): string {
+	const at = lineAt + NAME_AT;
+	let nameEnd = at;
+	while (nameEnd < end && (text[nameEnd] as number) > SPACE) nameEnd++;
+	return boundedName(text.toString('utf8', at, nameEnd));
 }
 
 /** "ffffffff81000000 T _stext": the digits are always as many as a pointer's. */

@@ -7,7 +7,7 @@ import type { AddressSpace, Life, Mapping } from './address-space.js';
 import { FileBytes, MemoryBytes, SymbolError } from './bytes.js';
 import { loadDemangler } from './demangle.js';
 import { perfMapNames } from './jit.js';
-import { countOwnFrames, KernelSymbols } from './kernel.js';
+import { countOwnFrames, kernelNames } from './kernel.js';
 import type { MappedFile } from './mapped-file.js';
 import { offsetName } from './names.js';
 import type { Notice } from './notices.js';
@@ -32,20 +32,10 @@ const MAX_DEMANGLED = 50_000;
  */
 const TIME_LIMIT_MS = 15_000;
 
-interface Options {
-	/**
-	 * What the kernel's first frame is: the instruction that was running (samples), or the function
-	 * that was called to wait (bpf/lib/walk.h, task_kernel_stack), or else a return address, as all
-	 * others are.
-	 */
-	readonly kernelLeaf: 'sampled' | 'called';
-}
-
 export class Symbolizer {
 	readonly #history: ProcessHistory;
-	readonly #options: Options;
 	readonly #account: Account;
-	#kernel: KernelSymbols | undefined;
+	#kernelHidden = false;
 	#demangle: ((name: string) => string) | undefined;
 	readonly #demangled = new Map<string, string>();
 
@@ -57,9 +47,8 @@ export class Symbolizer {
 	#deadline_ms = 0;
 	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
 
-	constructor(history: ProcessHistory, options: Options) {
+	constructor(history: ProcessHistory) {
 		this.#history = history;
-		this.#options = options;
 		this.#account = new Account(history);
 		this.#unknown.lacks = 'mapping';
 	}
@@ -76,6 +65,7 @@ export class Symbolizer {
 		}));
 		this.#demangle ??= await loadDemangler();
 		this.#deadline_ms = performance.now() + TIME_LIMIT_MS;
+		this.#nameKernel();
 		await this.#nameVdso();
 		// What has most to name comes first, if there is not the time for all.
 		const files = [...this.#inFiles].sort(([, a], [, b]) => b.size - a.size);
@@ -100,23 +90,35 @@ export class Symbolizer {
 	/** What the user should know of the names of all stacks resolved so far; most important first. */
 	notices(): Notice[] {
 		return [
-			...(this.#kernel?.hidden ? [{ kind: 'kernel-symbols-hidden' } as const] : []),
+			...(this.#kernelHidden ? [{ kind: 'kernel-symbols-hidden' } as const] : []),
 			...this.#account.notices(),
 		];
 	}
 
+	/**
+	 * The leaf is where it is: the instruction that was running (samples), or the start of the
+	 * function that was called to wait (bpf/lib/walk.h). All others are where it will go on, behind
+	 * the call.
+	 */
 	#placeInKernel(address: Address, i: number): Place {
-		this.#kernel ??= KernelSymbols.read();
-		const exact =
-			i === 0 && (this.#options.kernelLeaf === 'sampled' || this.#kernel.isStart(address));
-		const inside = exact ? address : address - 1;
+		const inside = i === 0 ? address : address - 1;
 		let place = this.#inKernel.get(inside);
 		if (!place) {
-			const name = this.#kernel.nameOf(inside) ?? `[kernel]+0x${addressText(address)}`;
-			place = new Place({ name, kind: 'kernel' });
+			place = new Place({ name: `[kernel]+0x${addressText(address)}`, kind: 'kernel' });
 			this.#inKernel.set(inside, place);
 		}
 		return place;
+	}
+
+	#nameKernel(): void {
+		const addresses = Float64Array.from(this.#inKernel.keys()).sort();
+		if (addresses.length === 0) return;
+		const { names, hidden } = kernelNames(addresses);
+		this.#kernelHidden = hidden;
+		for (const [i, name] of names.entries()) {
+			const place = this.#inKernel.get(addresses[i] as number);
+			if (place && name !== undefined) place.frame = { name, kind: 'kernel' };
+		}
 	}
 
 	#placeUser(stack: RawStack): Place[] {

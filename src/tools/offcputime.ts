@@ -174,7 +174,7 @@ class Waits implements Reader {
 		const stacks = [...this.#ended(snapshot), ...this.#open(snapshot)];
 		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
 		const { history } = this.#processes;
-		const { rows, notices } = await nameStacks(stacks, history, 'called');
+		const { rows, notices } = await nameStacks(stacks, history);
 		return { kind: 'stacks', unit: 'ns', noun: 'wait', parts: PARTS, stacks: rows, notices };
 	}
 

@@ -75,7 +75,7 @@ async function start(...command: [string, ...string[]]): Promise<Running> {
 }
 
 async function nameAll(history: ProcessHistory, { pid, addresses }: Running) {
-	const symbolizer = new Symbolizer(history, { kernelLeaf: 'called' });
+	const symbolizer = new Symbolizer(history);
 	const at_ns = Number(process.hrtime.bigint());
 	const stacks = addresses.map((address) => {
 		return { pid, at_ns, kernel: [], user: [address], value: 1 };

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { MmapRecord } from '../../../src/perf/records.js';
-import { KernelSymbols } from '../../../src/symbolize/kernel.js';
 import { parseMaps } from '../../../src/symbolize/maps.js';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
 import type { RawStack } from '../../../src/symbolize/stack.js';
@@ -33,7 +32,7 @@ function ourselves(): ProcessHistory {
 
 test('user frames: a library, callers by where they were called, vdso, nothing', async () => {
 	const history = ourselves();
-	const symbolizer = new Symbolizer(history, { kernelLeaf: 'called' });
+	const symbolizer = new Symbolizer(history);
 	const getenv = addressOf(/libc\.so\.6$/, 'getenv');
 	const vdso = entries.find(({ path }) => path === '[vdso]') ?? assert.fail('no vdso');
 	const [stack] = await symbolizer.resolve([
@@ -48,7 +47,7 @@ test('user frames: a library, callers by where they were called, vdso, nothing',
 });
 
 test('the order is kept; stacks of unknown processes are what they are', async () => {
-	const symbolizer = new Symbolizer(new ProcessHistory(), { kernelLeaf: 'sampled' });
+	const symbolizer = new Symbolizer(new ProcessHistory());
 	const named = await symbolizer.resolve([
 		stackOf([0x1000], { pid: PID }),
 		stackOf([], { pid: PID }),
@@ -61,23 +60,23 @@ test('the order is kept; stacks of unknown processes are what they are', async (
 });
 
 test("kernel frames: returns, exact leaves, without the tracer's own", async () => {
-	const kernel = KernelSymbols.read();
-	const start = (name: string) => kernel.range(name)?.start ?? assert.fail(name);
-	const end = (name: string) => kernel.range(name)?.end ?? assert.fail(name);
+	const kallsyms = readFileSync('/proc/kallsyms', 'utf8').split('\n');
+	const addresses = kallsyms
+		.map((line) => Number.parseInt(line.slice(8, 16), 16) - 2 ** 32)
+		.sort((a, b) => a - b);
+	const start = (name: string) => {
+		const line = kallsyms.find((each) => each.endsWith(` ${name}`)) ?? assert.fail(name);
+		return Number.parseInt(line.slice(8, 16), 16) - 2 ** 32;
+	};
+	const end = (name: string) => addresses.find((each) => each > start(name)) ?? assert.fail(name);
 	const own = start('bpf_trace_run4') + 8;
-	const addresses = [own, end('schedule'), start('do_exit') + 4, -4096];
-	const resolve = async (kernelLeaf: 'sampled' | 'called', leaf: readonly number[]) => {
-		const symbolizer = new Symbolizer(new ProcessHistory(), { kernelLeaf });
-		const [stack] = await symbolizer.resolve([stackOf([], { kernel: leaf })]);
+	const resolve = async (kernel: readonly number[]) => {
+		const [stack] = await new Symbolizer(new ProcessHistory()).resolve([stackOf([], { kernel })]);
 		return stack?.kernel.map(({ name }) => name);
 	};
-	const expected = ['schedule', 'do_exit', '[kernel]+0xfffffffffffff000'];
-	assert.deepEqual(await resolve('called', addresses), expected);
-	assert.deepEqual(await resolve('sampled', [start('do_exit')]), ['do_exit']);
-	// The leaf is the function that was called to wait, if a function begins there.
-	const waiting = [start('schedule'), end('do_exit')];
-	assert.deepEqual(await resolve('called', waiting), ['schedule', 'do_exit']);
-	assert.deepEqual(await resolve('called', [start('schedule') + 9]), ['schedule']);
+	const stack = [own, end('schedule'), start('do_exit') + 4, -4096];
+	assert.deepEqual(await resolve(stack), ['schedule', 'do_exit', '[kernel]+0xfffffffffffff000']);
+	assert.deepEqual(await resolve([start('schedule'), end('do_exit')]), ['schedule', 'do_exit']);
 });
 
 test('made at run time, without a perf map: said, with what to do', async () => {
@@ -98,7 +97,7 @@ test('made at run time, without a perf map: said, with what to do', async () => 
 	history.add(node);
 	history.add({ ...node, start: 0x1000, end: 0x2000, inode: 0, path: '//anon' });
 	history.add({ type: 'comm', pid: PID, tid: PID, time_ns: 1, comm: 'node', exec: false });
-	const symbolizer = new Symbolizer(history, { kernelLeaf: 'called' });
+	const symbolizer = new Symbolizer(history);
 	const [stack] = await symbolizer.resolve([
 		stackOf([0x1100, 0x1200, 0x400011], { pid: PID, at_ns: 5, value: 3 }),
 		stackOf([], { pid: PID, at_ns: 5, value: 1 }),
