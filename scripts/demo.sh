@@ -1,5 +1,5 @@
 #!/bin/sh
-# A small load, more runnable threads than CPUs, and what tstrace sees of it in five seconds.
+# Two small loads, and what tstrace sees of them.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,6 +10,11 @@ for _ in $(seq $(($(nproc) + 1))); do
 	sh -c 'while :; do i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 0.002; done' &
 	pids="$pids $!"
 done
-
 echo "a load of $(($(nproc) + 1)) busy shells on $(nproc) CPUs; tstrace runqlat 5 1:" >&2
 bin/tstrace runqlat 5 1
+kill $pids
+pids=''
+
+echo >&2
+echo 'an archive is packed: where do its processes wait? tstrace offcputime --top 3 --follow -- …' >&2
+bin/tstrace offcputime --format text --top 3 --follow -- sh -c 'tar cf - node_modules | gzip >/dev/null'

@@ -5,7 +5,7 @@ import { explainLost } from '../kit/losses.js';
 import type { TextView } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
 import { renderJson } from '../render/json.js';
-import { grouped, paint, printable, type Style, styleFor } from '../render/terminal.js';
+import { grouped, paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
 import type { CommonSettings, Format } from './options.js';
 import { Output, say } from './output.js';
@@ -76,7 +76,7 @@ export class Results {
 			await this.#output.write(time + (await this.#text.report(findings, this.#style)));
 		}
 		if (findings.kind === 'stacks' && !this.#common.quiet) {
-			for (const line of findings.notices) say(`note: ${printable(line)}`);
+			for (const line of findings.notices) say(wrapped(`note: ${printable(line)}`, '      '));
 		}
 		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
 	}

@@ -35,6 +35,18 @@ export function paint(style: Style, colour: 'bold' | 'cyan', text: string): stri
 	return style.colour ? styleText(colour, text) : text;
 }
 
+/** Breaks a line between words, so that it fits; what follows the first line is indented. */
+export function wrapped(text: string, indent: string, width = 80): string {
+	const lines: string[] = [];
+	for (const word of text.split(' ')) {
+		const line = lines.at(-1);
+		if (line === undefined) lines.push(word);
+		else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+		else lines.push(indent + word);
+	}
+	return lines.join('\n');
+}
+
 /** 1234567 → "1,234,567". */
 export function grouped(value: number): string {
 	return Math.round(value)

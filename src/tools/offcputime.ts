@@ -47,17 +47,17 @@ export const offcputime = defineTool<Layout, Settings>({
 		'Shows the stacks in which threads were off the CPU, and for how long: blocked, waiting on a ' +
 		'run queue, or preempted. Without a duration it traces until Ctrl-C.',
 	examples: [
-		['tstrace offcputime -p 1234 5', 'where a process waits, for 5 seconds'],
-		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks, for a flame graph'],
-		['tstrace offcputime --state D 10', 'uninterruptible sleep only: disks, locks'],
-		['tstrace offcputime --split -p 1234 5', 'blocked, run queue and preempted apart'],
+		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
+		['tstrace offcputime -p 1234 5 > out.folded', 'for a flame graph'],
+		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
+		['tstrace offcputime --split -p 1234 5', 'kinds of waiting apart'],
 		['tstrace offcputime --exact -- make', 'a command, each of its waits'],
 	],
 	options: () => [
 		usecOption('--period <usec>', 'sample waits shorter than USEC by duration')
 			.default(DEFAULT_PERIOD_USEC)
 			.conflicts('exact'),
-		new Option('--exact', 'count every wait, at about three times the cost'),
+		new Option('--exact', 'count every wait; costs more where there are many'),
 		usecOption('-m, --min <usec>', 'only waits of USEC microseconds or more'),
 		usecOption('-M, --max <usec>', 'only waits of USEC microseconds or less'),
 		new Option('--state <states>', 'only waits in these states: letters (SD) or a mask').argParser(

@@ -37,7 +37,7 @@ export const profile = defineTool<Layout, Settings>({
 		'until Ctrl-C. Ordinary users see their own processes.',
 	examples: [
 		['tstrace profile -p 1234 5', 'a process, for 5 seconds'],
-		['tstrace profile -F 999 10 > out.folded', 'the machine, folded stacks for a flame graph'],
+		['tstrace profile -F 999 10 > out.folded', 'the machine, for a flame graph'],
 		['tstrace profile -e page-faults -c 1 5', 'where page faults happen, each one'],
 		['tstrace profile -- make', 'a command, from start to end'],
 	],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { grouped, printable, styleFor } from '../../../src/render/terminal.js';
+import { grouped, printable, styleFor, wrapped } from '../../../src/render/terminal.js';
 import { clockTime, humanTime, inUnit, MICROSECONDS } from '../../../src/render/units.js';
 
 test('printable leaves no control character, and ordinary text as it is', () => {
@@ -49,4 +49,10 @@ test('numbers and times for people', () => {
 		['0.42', '17.3', '1,024'],
 	);
 	assert.equal(clockTime(new Date(2026, 0, 31, 9, 5, 7, 42), true), '09:05:07.042');
+});
+
+test('wrapped breaks between words only', () => {
+	assert.equal(wrapped('note: it fits', '      '), 'note: it fits');
+	assert.equal(wrapped('note: one two three', '  ', 13), 'note: one two\n  three');
+	assert.equal(wrapped('averylongword and more', '  ', 5), 'averylongword\n  and\n  more');
 });
