@@ -100,7 +100,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	stack_key_of(next, &wait->key);
 	wait->first_turn = !off || !off->since_ns;
 	if (off && off->since_ns) {
-		offcpu_split(next, off, duration_ns, clock_of(next), &wait->parts);
+		offcpu_split(next, off, duration_ns, kept_clock_of(next), &wait->parts);
 		wait->key.user = off->user_stack;
 		off_cpu_ends(next, off);
 	}
