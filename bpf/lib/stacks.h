@@ -45,8 +45,9 @@ struct {
 } frames SEC(".maps");
 
 /*
- * Blocks of `frames` that are free: CPUs take one at a time. Not a number that all of them add to:
- * before 5.12 no atomic addition says what it added to, and a program that has one cannot be loaded.
+ * Blocks of `frames` that are free: CPUs take one at a time. Not a number that all of them add
+ * to: before 5.12 no atomic addition says what it added to, and a program that has one cannot be
+ * loaded.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
@@ -163,7 +164,7 @@ static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)
 	at = place.first % CHUNK_FRAMES;
 	chunk = bpf_map_lookup_elem(&frames, &index);
 	barrier_var(at);
-	/* In a register: before 5.12 bounds are forgotten where they were found in a spilled one. */
+	/* In a register: old verifiers (5.10) forget the bounds of what was on the stack. */
 	barrier_var(bytes);
 	if (!chunk || at > CHUNK_FRAMES - STACK_DEPTH || bytes > STACK_DEPTH * sizeof(u64))
 		return false;
