@@ -31,6 +31,7 @@ u64 ended_ns;
 /* A wait that was chosen, on the CPU where its thread resumes in a moment. */
 struct chosen {
 	u32 pid; /* the kernel's; 0: none */
+	bool first_turn;
 	struct offcpu_parts parts;
 	struct sampled sampled;
 	struct stack_key key;
@@ -97,8 +98,9 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		return false;
 	}
 	stack_key_of(next, &wait->key);
+	wait->first_turn = !off || !off->since_ns;
 	if (off && off->since_ns) {
-		offcpu_split(next, off, duration_ns, clock_of(next), &wait->parts);
+		offcpu_split(next, off, duration_ns, kept_clock_of(next), &wait->parts);
 		wait->key.user = off->user_stack;
 		off_cpu_ends(next, off);
 	}
@@ -131,7 +133,8 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	if (!wait || !next->pid || !choose_wait(next, now_ns, wait))
 		return 0;
 	wait->key.kernel = task_kernel_stack(next);
-	if (walk_at_switch)
+	/* A new thread has no frames yet, and it leaves __schedule by another way. */
+	if (walk_at_switch || wait->first_turn)
 		add_wait(wait);
 	else
 		wait->pid = next->pid;
@@ -149,7 +152,7 @@ static __always_inline int resumed(void *ctx)
 		return 0;
 	pid = wait->pid;
 	wait->pid = 0;
-	/* A new thread does not come this way, and has no frames yet. */
+	/* Not another thread: one that is new, and was seen to wait as tracing began. */
 	if (pid == (u32)bpf_get_current_pid_tgid())
 		wait->key.user = resumed_user_stack(ctx);
 	add_wait(wait);

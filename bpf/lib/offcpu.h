@@ -116,6 +116,19 @@ static __always_inline u64 clock_of(struct task_struct *task)
 	return task->se.cfs_rq->rq->clock;
 }
 
+/* The same; 0 where the scheduler keeps no books, and may have no such clock that can be read. */
+static __always_inline u64 kept_clock_of(struct task_struct *task)
+{
+	u64 clock = 0;
+
+	if (scheduler_books) {
+		barrier();
+		clock = clock_of(task);
+		barrier();
+	}
+	return clock;
+}
+
 #define CLOCK_PERIOD_NS 1000000
 #define CLOCK_SLEW	1024
 

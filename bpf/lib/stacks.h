@@ -17,13 +17,14 @@
 
 /* kernel/events/callchain.c: what sysctl kernel.perf_event_max_stack is unless it was changed. */
 #define STACK_DEPTH 127
-/* Frames in an element of `frames`; no stack crosses from one element to the next. */
+/* Frames in an element of `frames`. */
 #define CHUNK_FRAMES (1 << 17)
+/* Frames in a block, which one CPU has for its own; an element is made of whole blocks. */
+#define BLOCK_FRAMES 1024
 /* What a sum is made of: see the tools. */
 #define STACK_PARTS 3
 /* Not below 1; user space sets it to what the user or the kernel limits depth to. */
 const volatile u32 stack_depth = STACK_DEPTH;
-const volatile u32 frame_chunks = 1;
 /* A secret, so that nobody can prepare stacks that collide. */
 const volatile u64 stack_seed = 0;
 const volatile bool walk_kernel = true;
@@ -43,8 +44,16 @@ struct {
 	__type(value, struct frame_chunk);
 } frames SEC(".maps");
 
-/* Frames given away so far, in `frames`. */
-u64 frames_used;
+/*
+ * Blocks of `frames` that are free: CPUs take one at a time. Not a number that all of them add
+ * to: before 5.12 no atomic addition says what it added to, and a program that has one cannot be
+ * loaded.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, u32);
+} free_blocks SEC(".maps");
 
 struct stack_place {
 	u32 first; /* in `frames` */
@@ -99,8 +108,10 @@ struct walked {
 	u64 frames[STACK_DEPTH];
 };
 
-/* What was walked on this CPU, until it is counted. */
+/* What was walked on this CPU, until it is counted; and its block of `frames`. */
 struct scratch {
+	u32 next_frame;
+	u32 frames_left;
 	struct walked kernel;
 	struct walked user;
 };
@@ -122,14 +133,22 @@ static __always_inline struct scratch *scratch_here(void)
 /* Room for `count` frames, as an index into `frames`; -1 when there is none. */
 static __always_inline s64 reserve_frames(u32 count)
 {
-	u64 first = __sync_fetch_and_add(&frames_used, count);
+	struct scratch *here = scratch_here();
+	u32 block, first;
 
-	/* The last frames of a chunk stay unused, where a deep stack would not fit. */
-	if (first % CHUNK_FRAMES > CHUNK_FRAMES - STACK_DEPTH) {
-		__sync_fetch_and_add(&frames_used, STACK_DEPTH);
-		first = __sync_fetch_and_add(&frames_used, count);
+	if (!here)
+		return -1;
+	/* The last frames of a block stay unused, where a deep stack would not fit. */
+	if (here->frames_left < STACK_DEPTH) {
+		if (bpf_map_pop_elem(&free_blocks, &block))
+			return -1;
+		here->next_frame = block * BLOCK_FRAMES;
+		here->frames_left = BLOCK_FRAMES;
 	}
-	return first / CHUNK_FRAMES < frame_chunks ? (s64)first : -1;
+	first = here->next_frame;
+	here->next_frame += count;
+	here->frames_left -= count;
+	return first;
 }
 
 static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)
@@ -137,7 +156,7 @@ static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)
 	s64 first = reserve_frames(count);
 	struct stack_place place = {.first = first, .count = count};
 	struct frame_chunk *chunk;
-	u32 index, at;
+	u32 index, at, bytes = count * sizeof(u64);
 
 	if (first < 0)
 		return false;
@@ -145,9 +164,11 @@ static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)
 	at = place.first % CHUNK_FRAMES;
 	chunk = bpf_map_lookup_elem(&frames, &index);
 	barrier_var(at);
-	if (!chunk || at > CHUNK_FRAMES - STACK_DEPTH || count > STACK_DEPTH)
+	/* In a register: old verifiers (5.10) forget the bounds of what was on the stack. */
+	barrier_var(bytes);
+	if (!chunk || at > CHUNK_FRAMES - STACK_DEPTH || bytes > STACK_DEPTH * sizeof(u64))
 		return false;
-	bpf_probe_read_kernel(&chunk->frames[at], count * sizeof(u64), walked);
+	bpf_probe_read_kernel(&chunk->frames[at], bytes, walked);
 	/* Another CPU may be first with the same stack; then its copy counts, and ours is wasted.
 	 */
 	return bpf_map_update_elem(&stacks, &hash, &place, BPF_NOEXIST) == 0 ||

@@ -109,6 +109,7 @@ export class PlainSamples implements Reader {
 	readonly #settings: SamplingSettings;
 	readonly #history = new ProcessHistory();
 	readonly #counter: SampleCounter;
+	#lost = 0;
 
 	/** Throws TstraceError for a filter that only BPF has. */
 	constructor(settings: SamplingSettings, subjects: Subjects, everybody: boolean) {
@@ -153,8 +154,11 @@ export class PlainSamples implements Reader {
 		this.#sampler.drain();
 	}
 
+	/** Naming takes a while; what is sampled meanwhile must not be added to what is being named. */
 	end(): void {
 		this.#sampler.drain();
+		this.#lost = this.#sampler.lost();
+		this.#sampler.close();
 	}
 
 	async read(): Promise<Findings> {
@@ -166,8 +170,7 @@ export class PlainSamples implements Reader {
 	}
 
 	lost(): Lost {
-		const lost = this.#sampler.lost();
-		return { ...(lost > 0 ? { samples_lost: lost } : {}), ...this.#counter.lost() };
+		return { ...(this.#lost > 0 ? { samples_lost: this.#lost } : {}), ...this.#counter.lost() };
 	}
 
 	close(): void {

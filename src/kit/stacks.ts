@@ -9,7 +9,7 @@ import {
 	readU64,
 	type StructLayout,
 } from '../loader/layout.js';
-import type { BpfMap } from '../loader/map.js';
+import { type BpfMap, possibleCpus, u32Key } from '../loader/map.js';
 import { Mapping, PROT } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
 import { readComm } from './latency.js';
@@ -71,7 +71,8 @@ export const MAX_DEPTH = 127;
 const CHUNK_FRAMES = 1 << 17;
 /** Room for frames: more than most stacks have, so that a few deep ones do not use it up. */
 const FRAMES_PER_STACK = 48;
-const PER_CHUNK = CHUNK_FRAMES / FRAMES_PER_STACK;
+const BLOCK_FRAMES = 1024;
+const BLOCKS_PER_CHUNK = CHUNK_FRAMES / BLOCK_FRAMES;
 const NONE: ArrayLike<Address> = [];
 const MAX_STACK_SYSCTL = '/proc/sys/kernel/perf_event_max_stack';
 
@@ -86,13 +87,15 @@ export class StackTables {
 
 	/** Before loading: sizes and constants. */
 	configure(settings: StackSettings): void {
-		const chunks = Math.ceil(settings.maxStacks / PER_CHUNK);
+		// Each CPU begins with a block of its own, however few stacks it keeps there.
+		const blocks = (settings.maxStacks * FRAMES_PER_STACK) / BLOCK_FRAMES + possibleCpus();
+		const chunks = Math.ceil(blocks / BLOCKS_PER_CHUNK);
 		this.#object.map('stacks').setMaxEntries(settings.maxStacks);
 		this.#object.map('sums').setMaxEntries(settings.maxStacks + 1);
 		this.#object.map('frames').setMaxEntries(chunks);
+		this.#object.map('free_blocks').setMaxEntries(chunks * BLOCKS_PER_CHUNK);
 		this.#object.setConstants({
 			stack_depth: Math.min(settings.maxDepth, kernelDepth()),
-			frame_chunks: chunks,
 			walk_kernel: settings.kernel,
 			walk_user: settings.user,
 			stacks_by_thread: settings.byThread,
@@ -105,6 +108,8 @@ export class StackTables {
 	open(): void {
 		const { stack_key, stack_sum } = this.#object.layout.structs;
 		this.#sums.update(new Uint8Array(stack_key.size), new Uint8Array(stack_sum.size));
+		const free = this.#object.map('free_blocks');
+		for (let block = 0; block < free.maxEntries; block++) free.push(u32Key(block));
 		const map = this.#object.map('frames');
 		const bytes = map.maxEntries * map.valueSize;
 		this.#frames = new Mapping(map.fd, bytes, PROT.read, 0);

@@ -173,7 +173,7 @@ function declare() {
 		) => number,
 		bpf_map_update_elem: c(
 			'int bpf_map_update_elem(int fd, const void *key, const void *value, uint64_t flags)',
-		) as (fd: number, key: Uint8Array, value: Uint8Array, flags: number) => number,
+		) as (fd: number, key: Uint8Array | null, value: Uint8Array, flags: number) => number,
 		bpf_map_delete_elem: c('int bpf_map_delete_elem(int fd, const void *key)') as (
 			fd: number,
 			key: Uint8Array,

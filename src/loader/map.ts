@@ -76,6 +76,11 @@ export class BpfMap {
 		this.#check(result, 'write to');
 	}
 
+	/** Adds a value to a queue. */
+	push(value: Uint8Array): void {
+		this.#check(libbpf().bpf_map_update_elem(this.fd, null, value, BPF_ANY), 'add to');
+	}
+
 	/** Zeroes a key's values on all CPUs. */
 	clearPerCpu(key: Uint8Array): void {
 		this.update(key, new Uint8Array(this.perCpuStride * possibleCpus()));
