@@ -163,11 +163,15 @@ static __always_inline long short_user_walk(u64 *frames)
 	if ((u16)regs->cs != USER_CS || stack_depth < SHORT_WALK)
 		return -1;
 	for (u32 i = 0; i < SHORT_WALK; i++) {
+		u64 fp = frame.fp;
+
 		frames[i] = frame.ip;
 		/* No stack lies there; and a read that faults takes longer than ten that do not. */
-		if (frame.fp < LOWEST_FRAME || frame.fp & 7)
+		if (fp < LOWEST_FRAME || fp & 7)
 			return (i + 1) * sizeof(u64);
-		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.fp) || !frame.ip)
+		/* What points to itself is no frame: start-up code leaves such in the register. */
+		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)fp) || !frame.ip ||
+		    frame.fp == fp)
 			return (i + 1) * sizeof(u64);
 	}
 	return -1;

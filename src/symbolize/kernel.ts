@@ -145,7 +145,10 @@ function nameIn(text: Buffer, lineAt: number, end: number): string {
 	const at = lineAt + NAME_AT;
 	let nameEnd = at;
 	while (nameEnd < end && (text[nameEnd] as number) > SPACE) nameEnd++;
-	return boundedName(text.toString('utf8', at, nameEnd));
+	const name = boundedName(text.toString('utf8', at, nameEnd));
+	// CONFIG_CALL_PADDING: space in front of a function, which none runs in. An interrupted function's
+	// very first instruction is looked for there, since a return address lies behind its call.
+	return name.startsWith('__pfx_') ? name.slice('__pfx_'.length) : name;
 }
 
 /** "ffffffff81000000 T _stext": the digits are always as many as a pointer's. */
