@@ -158,9 +158,9 @@ export class Workload {
 }
 
 /** What the kernel counted for a thread: Documentation/scheduler/sched-stats.rst. */
-export function schedstat(tid: number): { delay_ns: number; waits: number } {
-	const [, delay_ns, waits] = readFileSync(`/proc/${tid}/schedstat`, 'utf8').split(' ');
-	return { delay_ns: Number(delay_ns), waits: Number(waits) };
+export function schedstat(tid: number): { run_ns: number; delay_ns: number; waits: number } {
+	const [run_ns, delay_ns, waits] = readFileSync(`/proc/${tid}/schedstat`, 'utf8').split(' ');
+	return { run_ns: Number(run_ns), delay_ns: Number(delay_ns), waits: Number(waits) };
 }
 
 /** Waits for something to become true that cannot be awaited; gives up after a minute. */
