@@ -43,6 +43,13 @@ static inline __attribute__((always_inline)) void sleep_here(unsigned long long 
 	call_kernel(SYS_nanosleep, (long)&time, 0, 0, 0);
 }
 
+/* A few ns each, in the caller itself. */
+static inline __attribute__((always_inline)) void burn_here(long times)
+{
+	for (volatile long i = 0; i < times; i++)
+		;
+}
+
 static inline unsigned long long thread_cpu_ns(void)
 {
 	struct timespec time;
