@@ -1,7 +1,7 @@
 /** profile against workloads that know where they ran, and against perf. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readdirSync, readlinkSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import {
@@ -137,13 +137,22 @@ test('-C: only what runs there; -I: idle CPUs, too', async () => {
 	assert.deepEqual(elsewhere.stacks, []);
 	const busy = profile(...CLOCK, '0.5').stacks;
 	assert.ok(busy.every(({ key }) => key.pid !== 0));
-	const idle = profile('-I', ...CLOCK, '0.5').stacks.filter(({ key }) => key.pid === 0);
-	assert.ok(sumOf(idle) > 0);
+	const tracing = await Tracing.start(['profile', '-I', ...CLOCK, '--json']);
+	const already_s = idle_s();
+	await until(() => idle_s() - already_s > 0.3);
+	const { stacks } = stackReport(await tracing.end('SIGINT'));
+	const idle = stacks.filter(({ key }) => key.pid === 0);
+	assert.ok(sumOf(idle) > 0.5 * 0.3 * Number(HZ), `${sumOf(idle)} samples`);
 	for (const { key, kinds } of idle) {
 		assert.match(`${key.comm}`, /^swapper/);
 		assert.match(kinds, /^k+$/);
 	}
 });
+
+/** How long CPUs were idle since boot, all together. */
+function idle_s(): number {
+	return Number(readFileSync('/proc/uptime', 'utf8').split(' ')[1]);
+}
 
 test('text and folded have the same names', async () => {
 	await burning('user', ({ pid }) => {
