@@ -137,21 +137,23 @@ test('-C: only what runs there; -I: idle CPUs, too', async () => {
 	assert.deepEqual(elsewhere.stacks, []);
 	const busy = profile(...CLOCK, '0.5').stacks;
 	assert.ok(busy.every(({ key }) => key.pid !== 0));
-	const tracing = await Tracing.start(['profile', '-I', ...CLOCK, '--json']);
-	const already_s = idle_s();
-	await until(() => idle_s() - already_s > 0.3);
+	// In some virtual machines timers do not fire on the other ones while they are idle, nor for perf.
+	const tracing = await Tracing.start(['profile', '-I', '-C', '0', ...CLOCK, '--json']);
+	const already = idleTicks();
+	await until(() => idleTicks() - already > 10);
 	const { stacks } = stackReport(await tracing.end('SIGINT'));
 	const idle = stacks.filter(({ key }) => key.pid === 0);
-	assert.ok(sumOf(idle) > 0.5 * 0.3 * Number(HZ), `${sumOf(idle)} samples`);
+	assert.ok(sumOf(idle) > 10, `${sumOf(idle)} samples of 0.1 s or more`);
 	for (const { key, kinds } of idle) {
 		assert.match(`${key.comm}`, /^swapper/);
 		assert.match(kinds, /^k+$/);
 	}
 });
 
-/** How long CPUs were idle since boot, all together. */
-function idle_s(): number {
-	return Number(readFileSync('/proc/uptime', 'utf8').split(' ')[1]);
+/** How often the tick found CPU 0 idle, 100 times a second: man 5 proc_stat. */
+function idleTicks(): number {
+	const [, ticks] = /^cpu0(?: \d+){3} (\d+)/m.exec(readFileSync('/proc/stat', 'utf8')) ?? [];
+	return Number(ticks);
 }
 
 test('text and folded have the same names', async () => {
