@@ -29,8 +29,9 @@ export async function nameStacks(
 	const named = await symbolizer.resolve(stacks.map(rawStack));
 	const rows = stacks.map((stack, index): StackRow => {
 		const { kernel = [], user = [] } = named[index] ?? {};
-		const frames = [...user].reverse().concat([...kernel].reverse());
-		if (stack.lost) frames.push(LOST);
+		// In between: at the root if the user's are lost, at the leaf if the kernel's are.
+		const lost = stack.lost ? [LOST] : [];
+		const frames = [...[...user].reverse(), ...lost, ...[...kernel].reverse()];
 		const { parts, count, variance } = stack;
 		return { key: keyOf(stack), frames, parts, value: totalValue(stack), count, variance };
 	});

@@ -232,6 +232,7 @@ test('--max-stacks: what has no room is counted, and its time is not lost', asyn
 	assert.ok(stacks.length <= 101, `${stacks.length} stacks`);
 	assert.ok((lost.stacks_full ?? 0) >= slept - 101 - (lost.waits_unseen ?? 0));
 	assert.ok(sumOf(stacks, 'count') >= slept - (lost.waits_unseen ?? 0), 'all are counted');
+	for (const { kinds } of stacks) assert.match(kinds, /^u*k*$/);
 	assert.match(finished.stderr, /^lost: .*--max-stacks \(stacks_full\)$/m);
 });
 
