@@ -79,7 +79,7 @@ int main(void)
 	ready(getpid(), woken_tid);
 	__atomic_store_n(&go, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-	usleep(200000); /* what it waits then is to be told from nothing */
+	usleep(1500000); /* so that what tracing takes to begin and end is little beside it */
 	await_sleep(woken_tid);
 	printf("done %d\n", other_tid);
 	return stay();
