@@ -121,8 +121,11 @@ test('a storm of short processes: each has its name', () => {
 	const { stacks, lost } = traceCommand('sh', '-c', script, BRIEF);
 	const { waits_unseen = 0, wait_start_unknown: _, ...other } = lost;
 	assert.deepEqual(other, {});
-	const named = new Set(withFrame(stacks, 'wait_briefly').map(({ key }) => key.pid));
-	assert.ok(named.size >= PROCESSES - waits_unseen, `${named.size} of ${PROCESSES}`);
+	const waits = withFrame(stacks, 'do_nanosleep').filter(({ key }) => key.comm === 'brief');
+	for (const { frames } of waits) assert.ok(frames.includes('wait_briefly'), frames.join(';'));
+	// On a busy machine the time may be over before it can sleep.
+	const named = new Set(waits.map(({ key }) => key.pid)).size;
+	assert.ok(named >= 0.95 * PROCESSES - waits_unseen, `${named} of ${PROCESSES}`);
 });
 
 const SCRIPT = `
