@@ -27,9 +27,13 @@ const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
 copyFileSync(wasm, join(OUT, 'src/symbolize/demangle.wasm'));
 
 mkdirSync('build/workloads', { recursive: true });
-for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {
-	const out = join('build/workloads', basename(source, '.c'));
-	const flags = ['-O2', '-fno-omit-frame-pointer', '-Wall', '-Wextra', '-Werror', '-pthread'];
-	execFileSync('scripts/clang.sh', [...flags, '-o', out, join('test/workloads', source)]);
+const FLAGS = ['-O2', '-fno-omit-frame-pointer', '-Wall', '-Wextra', '-Werror', '-pthread'];
+function workload(source, name, ...more) {
+	const out = join('build/workloads', name);
+	execFileSync('scripts/clang.sh', [...FLAGS, ...more, '-o', out, join('test/workloads', source)]);
 }
+for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {
+	workload(source, basename(source, '.c'));
+}
+workload('waits.c', 'waits-stripped', '-s');
 execFileSync('scripts/build-bpf.sh', ['test/bpf', 'build/test-bpf'], { stdio: 'inherit' });

@@ -45,6 +45,7 @@ for group; do
 		need fish any_of fish
 		need util-linux any_of unshare
 		need coreutils any_of dd
+		need linux-perf any_of perf
 		;;
 	bench)
 		need libbpf-tools test -x /usr/sbin/runqlat

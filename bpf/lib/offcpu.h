@@ -164,15 +164,18 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 					   u64 user_stack)
 {
 	u32 state = task_state(prev);
+	bool dead = state & TASK_DEAD && !preempt;
 	struct off_cpu *off;
 
-	if (state & TASK_DEAD && !preempt)
-		return;
-	off = off_cpu_new(prev);
+	off = dead ? off_cpu_of(prev) : off_cpu_new(prev);
 	if (!off)
 		return;
 	if (off->since_ns)
 		count_loss(LOSS_WAITS_UNSEEN);
+	if (dead) {
+		off_cpu_ends(prev, off);
+		return;
+	}
 	off->since_ns = now_ns;
 	/* include/trace/events/sched.h, __trace_sched_switch_state: preempted means runnable. */
 	off->preempted = preempt || state == 0;

@@ -83,8 +83,10 @@ export class Session<L extends FilteredLayout, S> {
 		for (let done = 1; ; done++) {
 			await stop.wait(period_s);
 			const last = stop.requested || done === count;
+			// Before it is detached, which takes longer than a wait or two.
+			const until = { date: new Date(), ns: process.hrtime.bigint() };
 			if (last) this.#detach();
-			await this.#report();
+			await this.#report(until);
 			if (last) break;
 		}
 		const duration_ns = Number(process.hrtime.bigint() - this.#begun_ns);
@@ -140,12 +142,11 @@ export class Session<L extends FilteredLayout, S> {
 		this.#after(COST_SAMPLE_MS, end);
 	}
 
-	async #report(): Promise<void> {
+	async #report(until: { date: Date; ns: bigint }): Promise<void> {
 		const { date, ns } = this.#since;
-		const now = { date: new Date(), ns: process.hrtime.bigint() };
-		this.#since = now;
+		this.#since = until;
 		const findings = await this.#tracing.reader.read();
-		const duration_ns = Number(now.ns - ns);
+		const duration_ns = Number(until.ns - ns);
 		await this.#results.report({
 			tool: this.#tool.name,
 			start: date,

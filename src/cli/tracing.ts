@@ -54,10 +54,10 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 			const reader = tool.reader(object, settings, subjects);
 			this.reader = reader;
 			this.#release.push(() => reader.close?.());
-			for (const name of attach) object.attach(name);
-			for (const name of plan.runOnce ?? []) object.runIterator(name);
 			reader.begin?.();
+			for (const name of attach) object.attach(name);
 			this.#filter.dropEnded();
+			for (const name of plan.runOnce ?? []) object.runIterator(name);
 			const counted = [...attach, ...(plan.load ?? [])];
 			const cost = new CostMeter(counted.map((name) => object.program(name)));
 			this.cost = cost;

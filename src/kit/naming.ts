@@ -38,8 +38,10 @@ export async function nameStacks(
 
 /** Root first. */
 function framesOf(stack: CountedStack, named: NamedStack | undefined): Frame[] {
-	const frames: Frame[] = stack.lost ? [LOST] : [];
-	frames.push(...(named?.kernel ?? []), ...(named?.user ?? []));
+	const frames: Frame[] = [...(named?.kernel ?? [])];
+	// In between: at the root if the user's are lost, at the leaf if the kernel's are.
+	if (stack.lost) frames.push(LOST);
+	frames.push(...(named?.user ?? []));
 	return frames.reverse();
 }
 

@@ -105,15 +105,19 @@ export class Workload {
 	pid = 0;
 	tid = 0;
 
-	private constructor(name: string, args: readonly string[]) {
-		const file = resolve('build/workloads', name);
+	private constructor(file: string, args: readonly string[]) {
 		this.#child = started(spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] }));
 		this.#lines = createInterface({ input: this.#child.stdout as NodeJS.ReadableStream });
 		this.#lines.on('line', (line) => this.#pending.push(line));
 	}
 
-	static async start(name: string, ...args: readonly string[]): Promise<Workload> {
-		const workload = new Workload(name, args);
+	static start(name: string, ...args: readonly string[]): Promise<Workload> {
+		return Workload.startBy(resolve('build/workloads', name), ...args);
+	}
+
+	/** By way of another program, or as a copy that lies elsewhere. */
+	static async startBy(file: string, ...args: readonly string[]): Promise<Workload> {
+		const workload = new Workload(file, args);
 		const [pid, tid] = await workload.#line('ready');
 		workload.pid = pid ?? 0;
 		workload.tid = tid ?? 0;
@@ -158,9 +162,9 @@ export class Workload {
 }
 
 /** What the kernel counted for a thread: Documentation/scheduler/sched-stats.rst. */
-export function schedstat(tid: number): { delay_ns: number; waits: number } {
-	const [, delay_ns, waits] = readFileSync(`/proc/${tid}/schedstat`, 'utf8').split(' ');
-	return { delay_ns: Number(delay_ns), waits: Number(waits) };
+export function schedstat(tid: number): { run_ns: number; delay_ns: number; waits: number } {
+	const [run_ns, delay_ns, waits] = readFileSync(`/proc/${tid}/schedstat`, 'utf8').split(' ');
+	return { run_ns: Number(run_ns), delay_ns: Number(delay_ns), waits: Number(waits) };
 }
 
 /** Waits for something to become true that cannot be awaited; gives up after a minute. */

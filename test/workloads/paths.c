@@ -4,16 +4,21 @@
  * usage: paths FROM COUNT
  *
  * Prints "ready PID TID" and begins at the first byte on standard input. Waits once, for a moment,
- * at the end of each of the paths FROM to FROM + COUNT - 1, of 15 bits. Then prints "done"; ends at
- * the next byte.
+ * at the end of each of the paths FROM to FROM + COUNT - 1, of 15 bits. Then prints "done SLEPT",
+ * how often it did, as a moment may be over before it can; ends at the next byte.
  */
 #define _GNU_SOURCE
-#include <sys/syscall.h>
+#include <sys/resource.h>
 
-#include "workload.h"
+#include "frames.h"
 
 #define BITS	  15
 #define MOMENT_NS 1000
+
+IN_STACKS static void path_ends(void)
+{
+	sleep_here(MOMENT_NS);
+}
 
 /* What comes after a call keeps it from being made a jump. */
 static volatile int after;
@@ -23,10 +28,8 @@ static void one(unsigned path, int bits);
 
 static inline void follow(unsigned path, int bits)
 {
-	struct timespec moment = {.tv_nsec = MOMENT_NS};
-
 	if (bits == 0)
-		nanosleep(&moment, NULL);
+		path_ends();
 	else if (path & 1)
 		one(path >> 1, bits - 1);
 	else
@@ -34,13 +37,13 @@ static inline void follow(unsigned path, int bits)
 	after++;
 }
 
-__attribute__((noinline)) static void zero(unsigned path, int bits)
+IN_STACKS static void zero(unsigned path, int bits)
 {
 	follow(path, bits);
 	after = 0;
 }
 
-__attribute__((noinline)) static void one(unsigned path, int bits)
+IN_STACKS static void one(unsigned path, int bits)
 {
 	follow(path, bits);
 	after = 1;
@@ -48,6 +51,7 @@ __attribute__((noinline)) static void one(unsigned path, int bits)
 
 int main(int argc, char **argv)
 {
+	struct rusage before, later;
 	unsigned from, count;
 
 	if (argc != 3)
@@ -55,8 +59,10 @@ int main(int argc, char **argv)
 	from = atoi(argv[1]);
 	count = atoi(argv[2]);
 	ready(getpid(), syscall(SYS_gettid));
+	getrusage(RUSAGE_SELF, &before);
 	for (unsigned path = from; path < from + count; path++)
 		follow(path, BITS);
-	printf("done\n");
+	getrusage(RUSAGE_SELF, &later);
+	printf("done %ld\n", later.ru_nvcsw - before.ru_nvcsw);
 	return stay();
 }

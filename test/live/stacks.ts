@@ -1,0 +1,79 @@
+/** What tests of the stack tools share: their JSON, and what to ask of it. */
+import assert from 'node:assert/strict';
+import { type Finished, Tracing, type Workload } from './support.js';
+
+export interface JsonStack {
+	readonly frames: readonly string[];
+	readonly kinds: string;
+	readonly value: number;
+	readonly count: number;
+	readonly error?: number;
+	readonly blocked: number;
+	readonly run_queue: number;
+	readonly preempted: number;
+	readonly key: Readonly<Record<string, string | number>>;
+}
+
+export interface StackReport {
+	readonly tool: string;
+	readonly start: string;
+	readonly duration_s: number;
+	readonly unit: string;
+	readonly stacks: readonly JsonStack[];
+	readonly notices: readonly string[];
+	readonly lost: Readonly<Record<string, number>>;
+}
+
+/** The one report of a run with --json. */
+export function stackReport({ status, stdout, stderr }: Finished): StackReport {
+	assert.equal(status, 0, stderr);
+	const lines = stdout.trimEnd().split('\n');
+	assert.equal(lines.length, 1, stdout.slice(0, 1000));
+	return JSON.parse(lines[0] ?? '');
+}
+
+/** Those with a frame of that name, or of one that it matches. */
+export function withFrame(stacks: readonly JsonStack[], name: string | RegExp): JsonStack[] {
+	const matches = (frame: string) => (typeof name === 'string' ? frame === name : name.test(frame));
+	return stacks.filter(({ frames }) => frames.some(matches));
+}
+
+type Number = 'value' | 'count' | 'blocked' | 'run_queue' | 'preempted';
+
+export function sumOf(stacks: readonly JsonStack[], field: Number = 'value'): number {
+	return stacks.reduce((sum, stack) => sum + stack[field], 0);
+}
+
+/** The standard error of a sum. */
+export function errorOf(stacks: readonly JsonStack[]): number {
+	return Math.sqrt(stacks.reduce((sum, { error = 0 }) => sum + error * error, 0));
+}
+
+/** Folded lines as [frames, value], the comm as the first frame. */
+export function foldedLines(stdout: string): [string[], number][] {
+	return stdout
+		.trimEnd()
+		.split('\n')
+		.map((line) => {
+			const [, frames = '', value] = /^(.*) (\d+)$/.exec(line) ?? assert.fail(line);
+			return [frames.split(';'), Number(value)];
+		});
+}
+
+export function near(actual: number, expected: number, margin: number, what: string): void {
+	const off = Math.abs(actual - expected);
+	assert.ok(off <= margin, `${what}: ${actual}, not ${expected}; ${off} off, ${margin} allowed`);
+}
+
+/** Traces a workload's work from its begin to its end. */
+export async function traceWork(
+	workload: Workload,
+	args: readonly string[],
+	env: Readonly<Record<string, string>> = {},
+): Promise<{ finished: Finished; done: number[] }> {
+	const tracing = await Tracing.start(args, env);
+	const done = await workload.work();
+	const finished = await tracing.end('SIGINT');
+	await workload.end();
+	return { finished, done };
+}

@@ -1,0 +1,57 @@
+/*
+ * Runs in two functions, in a known proportion, and in the kernel if asked to.
+ *
+ * usage: burns [kernel]
+ *
+ * Prints "ready PID TID" and begins at the first byte on standard input. Runs seven times in
+ * burn_more while three times in burn_less, or reads zeroes in read_zeroes, until the next byte.
+ * Then prints "done MORE_NS LESS_NS", its CPU time in the two, and ends.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+
+#include "frames.h"
+
+#define BURNS 300000
+
+static char zeroes[1 << 20];
+
+IN_STACKS static void burn_more(void)
+{
+	burn_here(7 * BURNS);
+}
+
+IN_STACKS static void burn_less(void)
+{
+	burn_here(3 * BURNS);
+}
+
+IN_STACKS static void read_zeroes(int fd)
+{
+	call_kernel(SYS_read, fd, (long)zeroes, sizeof(zeroes), 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	int fd = argc > 1 && !strcmp(argv[1], "kernel") ? open("/dev/zero", O_RDONLY) : -1;
+	unsigned long long more_ns = 0, less_ns = 0, began_ns, between_ns;
+
+	ready(getpid(), getpid());
+	while (poll(&input, 1, 0) == 0) {
+		if (fd >= 0) {
+			read_zeroes(fd);
+			continue;
+		}
+		began_ns = thread_cpu_ns();
+		burn_more();
+		between_ns = thread_cpu_ns();
+		burn_less();
+		more_ns += between_ns - began_ns;
+		less_ns += thread_cpu_ns() - between_ns;
+	}
+	printf("done %llu %llu\n", more_ns, less_ns);
+	return 0;
+}

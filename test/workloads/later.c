@@ -1,0 +1,18 @@
+/*
+ * Waits in wait_later, and ends: what `brief` can become.
+ *
+ * usage: later USEC
+ */
+#define _GNU_SOURCE
+#include "frames.h"
+
+IN_STACKS static void wait_later(unsigned long long time_ns)
+{
+	sleep_here(time_ns);
+}
+
+int main(int argc, char **argv)
+{
+	wait_later(argc > 1 ? atol(argv[1]) * 1000 : 0);
+	return 0;
+}
