@@ -24,6 +24,8 @@ const volatile u64 shortest_ns = 0;
 const volatile u64 longest_ns = 0; /* 0: no limit */
 /* Where no hook runs in the thread that resumes: its user stack was walked as it stopped. */
 const volatile bool walk_at_switch = false;
+/* Since 5.18 (fa2c3254d7cf) the tracepoint says in which state a thread stopped. */
+const volatile bool switch_has_state = false;
 
 /* When tracing ended; 0: it goes on. Waits that are open then are counted up to there. */
 u64 ended_ns;
@@ -80,7 +82,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 
 	if (!off || !off->since_ns) {
 		if (!filter_has(next) || !offcpu_first_turn(next, &wait->parts, &duration_ns) ||
-		    state_mask || duration_ns < shortest_ns ||
+		    (state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns < shortest_ns ||
 		    (longest_ns && duration_ns > longest_ns))
 			return false;
 	} else {
@@ -102,6 +104,9 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	if (off && off->since_ns) {
 		offcpu_split(next, off, duration_ns, kept_clock_of(next), &wait->parts);
 		wait->key.user = off->user_stack;
+		/* It stopped before tracing began. */
+		if (walk_at_switch && off->user_stack == LOST_STACK)
+			count_loss(LOSS_STACK_WALK_FAILED);
 		off_cpu_ends(next, off);
 	}
 	weigh_parts(&wait->parts, duration_ns, &wait->sampled);
@@ -113,7 +118,30 @@ static __always_inline u64 kept_user_stack(void *ctx)
 {
 	struct scratch *here = scratch_here();
 
-	return here ? keep_stack(&here->user, current_user_stack(ctx)) : LOST_STACK;
+	u64 user = current_user_stack(ctx), kept;
+
+	if (!here)
+		return LOST_STACK;
+	kept = keep_stack(&here->user, user);
+	if (kept != user)
+		count_loss(LOSS_STACKS_FULL);
+	return kept;
+}
+
+/*
+ * The state in which `prev` stopped. Read from the task it may be another one by now, if somebody
+ * wakes it on another CPU.
+ */
+static __always_inline u32 stopped_state(unsigned long long *ctx, struct task_struct *prev)
+{
+	u32 state;
+
+	if (!switch_has_state)
+		return task_state(prev);
+	barrier();
+	state = ctx[3];
+	barrier();
+	return state;
 }
 
 SEC("tp_btf/sched_switch")
@@ -127,7 +155,8 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 	now_ns = switch_time_ns(prev);
 	if (prev->pid && filter_has_task(prev)) {
-		off_cpu_begins(prev, preempt, now_ns, walk_at_switch ? kept_user_stack(ctx) : 0);
+		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), now_ns,
+			       walk_at_switch ? kept_user_stack(ctx) : NO_STACK);
 	}
 	wait = bpf_map_lookup_elem(&chosen_here, &zero);
 	if (!wait || !next->pid || !choose_wait(next, now_ns, wait))
@@ -189,7 +218,8 @@ int seed_waiting(struct bpf_iter__task *ctx)
 	if (!task)
 		offcpu_seeded = true;
 	else if (task->pid && filter_has_task(task))
-		off_cpu_seed(task);
+		off_cpu_seed(task,
+			     walk_at_switch && !(task->flags & PF_KTHREAD) ? LOST_STACK : NO_STACK);
 	return 0;
 }
 
@@ -198,11 +228,23 @@ struct still_waiting {
 	struct stack_key key;
 	struct offcpu_parts parts;
 	struct user_registers registers;
-	u32 tid;
-	u32 unused_padding;
 };
 
 EXPORT_TYPE(struct still_waiting, still_waiting);
+
+/* A wait that ends is filtered by the CPU it ends on; one that does not, by the last one. */
+static __always_inline bool was_on_chosen_cpu(struct task_struct *task)
+{
+	bool chosen = true;
+
+	if (!filter_by_cpu || !scheduler_books)
+		return true;
+	barrier();
+	if (bpf_core_field_exists(task->se.cfs_rq->rq->cpu))
+		chosen = filter_has_cpu(task->se.cfs_rq->rq->cpu);
+	barrier();
+	return chosen;
+}
 
 /* Run once after ended_ns was set. */
 SEC("iter/task")
@@ -212,7 +254,7 @@ int end_waiting(struct bpf_iter__task *ctx)
 	struct scratch *here = scratch_here();
 	struct task_struct *task = ctx->task;
 	struct off_cpu *off;
-	u64 duration_ns;
+	u64 duration_ns, kernel;
 
 	if (!here || !task || !task->pid || task->exit_state || !filter_has_task(task))
 		return 0;
@@ -220,15 +262,18 @@ int end_waiting(struct bpf_iter__task *ctx)
 	if (!off || !off->since_ns || off->since_ns >= ended_ns)
 		return 0;
 	duration_ns = ended_ns - off->since_ns;
-	if (!wait_wanted(off, duration_ns))
+	if (!wait_wanted(off, duration_ns) || !was_on_chosen_cpu(task))
 		return 0;
 	offcpu_split(task, off, duration_ns, ended_ns - clock_offset_ns, &waiting.parts);
 	stack_key_of(task, &waiting.key);
-	waiting.tid = task_tid(task);
-	waiting.key.user = off->user_stack;
-	waiting.key.kernel = keep_stack(&here->kernel, task_kernel_stack(task));
+	/* What was not walked as it stopped can be walked from outside. */
+	waiting.key.user = off->user_stack == LOST_STACK ? NO_STACK : off->user_stack;
+	kernel = task_kernel_stack(task);
+	waiting.key.kernel = keep_stack(&here->kernel, kernel);
+	if (waiting.key.kernel != kernel)
+		count_loss(LOSS_STACKS_FULL);
 	read_user_registers(task, &waiting.registers);
-	if (bpf_seq_write(ctx->meta->seq, &waiting, sizeof(waiting)))
-		count_loss(LOSS_WAITS_UNSEEN);
+	/* Where the buffer is full, the kernel empties it and calls again for the same task. */
+	bpf_seq_write(ctx->meta->seq, &waiting, sizeof(waiting));
 	return 0;
 }

@@ -86,6 +86,7 @@ struct css_set {
 
 struct rq {
 	u64 clock;
+	int cpu;
 };
 
 struct cfs_rq {

@@ -8,6 +8,7 @@
 #ifndef TSTRACE_OFFCPU_H
 #define TSTRACE_OFFCPU_H
 
+#include "clock.h"
 #include "kernel.h"
 #include "loss.h"
 
@@ -26,9 +27,6 @@ const volatile bool threads_in_hash = false;
 const volatile u32 state_mask = 0;
 /* A state is one letter: an idle kernel thread (I) is not also uninterruptible (D). */
 const volatile bool state_exclusive = false;
-
-/* Whether sched_info is there and kept; otherwise wake-ups are traced. */
-const volatile bool scheduler_books = false;
 
 /* A bit of state_mask that the kernel has no bit for: TASK_RUNNING is 0. */
 #define OFFCPU_RUNNABLE	     (1U << 31)
@@ -52,10 +50,6 @@ struct off_cpu {
 
 /* Set when the threads that waited before tracing began are all known. */
 bool offcpu_seeded;
-
-/* bpf_ktime_get_ns() - rq->clock, and the rq->clock when that was measured. */
-u64 clock_offset_ns;
-u64 clock_measured_ns;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -110,60 +104,10 @@ static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cp
 		bpf_map_delete_elem(&off_cpus_by_pid, &pid);
 }
 
-/* The run queue's clock, in ns since some time near boot: what sched_info is booked by. */
-static __always_inline u64 clock_of(struct task_struct *task)
-{
-	return task->se.cfs_rq->rq->clock;
-}
-
-/* The same; 0 where the scheduler keeps no books, and may have no such clock that can be read. */
-static __always_inline u64 kept_clock_of(struct task_struct *task)
-{
-	u64 clock = 0;
-
-	if (scheduler_books) {
-		barrier();
-		clock = clock_of(task);
-		barrier();
-	}
-	return clock;
-}
-
-#define CLOCK_PERIOD_NS 1000000
-#define CLOCK_SLEW	1024
-
-/*
- * CLOCK_MONOTONIC, as `prev` leaves this CPU. The scheduler has just read its own clock for this
- * switch; that of CLOCK_MONOTONIC is read only now and then, to know how far the two are apart. If
- * a hypervisor takes the CPU away between the two readings, they seem further apart than they are:
- * so the distance may shrink at once, but grow only as slowly as clocks drift.
- */
-static __always_inline u64 switch_time_ns(struct task_struct *prev)
-{
-	u64 clock, since_ns, offset_ns;
-
-	if (!scheduler_books)
-		return bpf_ktime_get_ns();
-	barrier();
-	clock = clock_of(prev);
-	barrier();
-	since_ns = clock - clock_measured_ns;
-	if ((s64)since_ns > CLOCK_PERIOD_NS || !clock_offset_ns) {
-		offset_ns = bpf_ktime_get_ns() - clock;
-		if (clock_offset_ns && (s64)(offset_ns - clock_offset_ns) > 0 &&
-		    offset_ns - clock_offset_ns > since_ns / CLOCK_SLEW)
-			offset_ns = clock_offset_ns + since_ns / CLOCK_SLEW;
-		clock_offset_ns = offset_ns;
-		clock_measured_ns = clock;
-	}
-	return clock + clock_offset_ns;
-}
-
 /* `prev` leaves this CPU. A thread that has ended never comes back. */
-static __always_inline void off_cpu_begins(struct task_struct *prev, bool preempt, u64 now_ns,
-					   u64 user_stack)
+static __always_inline void off_cpu_begins(struct task_struct *prev, bool preempt, u32 state,
+					   u64 now_ns, u64 user_stack)
 {
-	u32 state = task_state(prev);
 	bool dead = state & TASK_DEAD && !preempt;
 	struct off_cpu *off;
 
@@ -191,7 +135,7 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 }
 
 /* A thread that is off the CPU as tracing begins waits from then on. */
-static __always_inline void off_cpu_seed(struct task_struct *task)
+static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stack)
 {
 	u64 switches = task->nvcsw + task->nivcsw;
 	struct off_cpu *off;
@@ -203,8 +147,10 @@ static __always_inline void off_cpu_seed(struct task_struct *task)
 	if (!off || off->since_ns)
 		return;
 	state = task_state(task);
-	off->preempted = state == 0;
+	/* What is on a run queue may have been woken or preempted; the books do not say which. */
+	off->preempted = state == 0 && !scheduler_books;
 	off->state = state ? state : OFFCPU_RUNNABLE;
+	off->user_stack = user_stack;
 	if (scheduler_books) {
 		barrier();
 		off->run_delay = task->sched_info.run_delay;
@@ -254,7 +200,8 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 	}
 	if (!scheduler_books) {
 		barrier();
-		if (off->woken_ns)
+		/* It may have been woken after tracing ended, up to where this wait is counted. */
+		if (off->woken_ns && off->woken_ns < off->since_ns + duration_ns)
 			queued = off->since_ns + duration_ns - off->woken_ns;
 		barrier();
 	} else if (off->moved_asleep) {

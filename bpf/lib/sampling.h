@@ -43,7 +43,7 @@ static __always_inline bool sample_by_duration(u64 duration_ns, u64 period_ns,
 	if (period_ns > MAX_PERIOD_NS || SAMPLING_RANDOM() * period_ns >= duration_ns << 32)
 		return false;
 	sampled->weighed_ns = period_ns;
-	sampled->count = period_ns * ONE / duration_ns;
+	sampled->count = (period_ns * ONE + duration_ns / 2) / duration_ns;
 	sampled->doubt = ONE - duration_ns * ONE / period_ns;
 	return true;
 }

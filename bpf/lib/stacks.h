@@ -183,7 +183,6 @@ static __always_inline u64 keep_stack(struct walked *walked, u64 hash)
 	if (hash <= LOST_STACK || bpf_map_lookup_elem(&stacks, &hash) ||
 	    keep_frames(first, hash, walked->count))
 		return hash;
-	count_loss(LOSS_STACKS_FULL);
 	return LOST_STACK;
 }
 
@@ -233,18 +232,21 @@ static __always_inline struct stack_sum *sum_of(struct stack_key *key)
 	struct scratch *here = scratch_here();
 	struct stack_sum none = {};
 	struct stack_key others = {};
+	u64 kernel, user;
 
 	if (sum || !here)
 		return sum;
-	key->kernel = keep_stack(&here->kernel, key->kernel);
-	key->user = keep_stack(&here->user, key->user);
+	kernel = key->kernel;
+	user = key->user;
+	key->kernel = keep_stack(&here->kernel, kernel);
+	key->user = keep_stack(&here->user, user);
 	none.first_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&sums, key, &none, BPF_NOEXIST);
 	sum = bpf_map_lookup_elem(&sums, key);
-	if (sum)
-		return sum;
-	count_loss(LOSS_STACKS_FULL);
-	return bpf_map_lookup_elem(&sums, &others);
+	/* Once for a wait or a sample, whatever of it had no room. */
+	if (!sum || key->kernel != kernel || key->user != user)
+		count_loss(LOSS_STACKS_FULL);
+	return sum ? sum : bpf_map_lookup_elem(&sums, &others);
 }
 
 static __always_inline void add_to(u64 *number, u64 more)

@@ -19,6 +19,8 @@ export interface StackFindings {
 	readonly kind: 'stacks';
 	/** Of values. */
 	readonly unit: 'ns' | 'samples';
+	/** How it was measured, for whoever compares results: `period_ns`, `frequency_hz`, `event`. */
+	readonly about: Readonly<Record<string, string | number>>;
 	/** What one of `count` is: "wait". */
 	readonly noun: string;
 	readonly parts: readonly string[];

@@ -1,5 +1,5 @@
 /** The command line: commander, wired from what the tools declare; errors and exit statuses. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import { Argument, Command as Cli, CommanderError } from 'commander';
 import { tools } from '../generated/tools.js';
 import { UsageError } from '../kit/errors.js';
@@ -14,6 +14,7 @@ import { commonOptions, commonSettings } from './options.js';
 import { Output, say } from './output.js';
 import { run } from './run.js';
 
+const STDOUT = 1;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
@@ -59,7 +60,7 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 		.helpOption('-h, --help', 'print this help')
 		.helpCommand('help [tool]', 'print the help of a tool')
 		.usage('TOOL [options] [interval [count] | duration] [-- COMMAND]')
-		.configureOutput({ writeErr: () => {}, getOutHelpWidth: () => 80 })
+		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
 		.exitOverride();
 	const named = Object.entries(tools).filter(([name]) => name === args[0]);
 	for (const [, load] of named.length > 0 ? named : Object.entries(tools)) {
@@ -103,6 +104,16 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		([example, effect]) => `  ${example.padEnd(width)}  ${effect}`,
 	);
 	command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
+}
+
+/** Help and the version. Where nobody reads it or it does not fit, it is let go. */
+function print(text: string): void {
+	try {
+		writeSync(STDOUT, text);
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code !== 'EPIPE' && code !== 'ENOSPC') throw error;
+	}
 }
 
 /** One line that says what, why and what to do; with -v the cause as well. */

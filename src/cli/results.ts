@@ -1,6 +1,7 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 import { HdrLog } from '../aggregate/hdr.js';
 import type { Key, LatencyGroup, Report } from '../aggregate/report.js';
+import type { StackFindings } from '../aggregate/stacks.js';
 import { explainLost } from '../kit/losses.js';
 import type { TextView } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
@@ -75,10 +76,14 @@ export class Results {
 			const time = this.#common.timestamps ? `\n${clockTime(new Date())}` : '';
 			await this.#output.write(time + (await this.#text.report(findings, this.#style)));
 		}
-		if (findings.kind === 'stacks' && !this.#common.quiet) {
-			for (const line of findings.notices) say(wrapped(`note: ${printable(line)}`, '      '));
-		}
+		if (findings.kind === 'stacks') this.#remarks(findings);
 		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
+	}
+
+	#remarks({ stacks, notices }: StackFindings): void {
+		if (stacks.length === 0) say(this.#text.none ?? '');
+		if (this.#common.quiet) return;
+		for (const line of notices) say(wrapped(`note: ${printable(line)}`, '      '));
 	}
 
 	/** After the last interval. */

@@ -2,6 +2,7 @@
 import type { FilteredLayout } from '../kit/filter.js';
 import type { Tool, WithoutBpf } from '../kit/tool.js';
 import type { CostMeter } from '../loader/cost.js';
+import { wrapped } from '../render/terminal.js';
 import type { Command } from './command.js';
 import type { CommonSettings } from './options.js';
 import { say } from './output.js';
@@ -65,7 +66,7 @@ export class Session<L extends FilteredLayout, S> {
 			this.#results.begin();
 			this.#begun_ns = process.hrtime.bigint();
 			this.#since = { date: new Date(), ns: this.#begun_ns };
-			if (!common.quiet) say(this.#banner(tool.subject(settings)));
+			if (!common.quiet) say(wrapped(this.#banner(tool.subject(settings)), '  '));
 		} catch (error) {
 			this.close();
 			throw error;

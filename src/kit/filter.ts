@@ -185,8 +185,14 @@ function requireTask(id: number): void {
 	);
 }
 
+/** The process that a thread belongs to; undefined when the thread has ended. */
+export function processOf(tid: number): number | undefined {
+	const status = readProc(`/proc/${tid}/status`) ?? '';
+	return Number(/^Tgid:\s*(\d+)$/m.exec(status)?.[1]) || undefined;
+}
+
 function requireProcess(pid: number): void {
-	const tgid = Number(/^Tgid:\s*(\d+)$/m.exec(readProc(`/proc/${pid}/status`) ?? '')?.[1]);
+	const tgid = processOf(pid);
 	if (tgid && tgid !== pid) {
 		throw new TstraceError(
 			`${pid} is a thread of process ${tgid}: give -t ${pid} for it alone, or -p ${tgid} for all`,

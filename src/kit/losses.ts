@@ -15,7 +15,7 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_WAIT_START_UNKNOWN: 'starts of waits, if moved between CPUs',
 	LOSS_WAITS_UNSEEN: 'waits: this kernel did not trace their end',
 	LOSS_WAITS_MISBOOKED: 'waits: the kernel counted sleep as waiting',
-	LOSS_STACKS_FULL: 'stacks: no room, summed up without; --max-stacks',
+	LOSS_STACKS_FULL: 'times a stack had no room; --max-stacks',
 	LOSS_STACKS_TRUNCATED: 'walks cut short: deeper than --max-depth',
 	LOSS_STACK_WALK_FAILED: 'walks failed: counted without a stack',
 	LOSS_FILTER_FULL: 'processes to follow: too many; filter',
@@ -27,6 +27,7 @@ const LOST_HERE = {
 	events_dropped: 'events: too many; shorten the interval',
 	mappings_lost: 'records of mappings: too many at once; names may lack',
 	samples_lost: 'samples: more than could be read; lower -F',
+	samples_throttled: 'pauses: the kernel found the rate too high; lower -F',
 	samples_without_room: 'samples: no room for their stacks; --max-stacks',
 	groups_merged: 'waits, to group (others): too many groups; filter',
 } as const;

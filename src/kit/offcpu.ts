@@ -1,6 +1,12 @@
 /** How threads off the CPU are followed on the running kernel: user space's side of offcpu.h. */
 import type { offcputime } from '../generated/offcputime.js';
-import { kernelFunction, kernelHasKprobes, kernelHasTracepoint } from '../loader/kernel.js';
+import {
+	kernelFunctions,
+	kernelHasField,
+	kernelHasKprobes,
+	kernelHasTracepoint,
+	tracepointArguments,
+} from '../loader/kernel.js';
 import { booksMissing, delayedDequeue, taskStorageMissing } from './waits.js';
 import { chooseWay, type Way } from './ways.js';
 
@@ -12,6 +18,8 @@ export interface OffcpuWay {
 	readonly others: readonly Program[];
 	readonly threadsInHash: boolean;
 	readonly schedulerBooks: boolean;
+	/** Whether sched_switch says in which state a thread stopped. */
+	readonly switchHasState: boolean;
 	readonly because: string;
 }
 
@@ -33,8 +41,22 @@ const HOOKS: ReadonlyArray<Way<Hook>> = [
 	{ name: 'switch', missing: () => undefined },
 ];
 
+const SWITCH_ARGUMENTS_WITH_STATE = 4;
+
+/**
+ * Entries are made at a switch, under the run queue's lock. Until 6.4 (08a7ce384e33) that took memory from
+ * kmalloc, which may wake a thread for it, and need the same lock.
+ */
+function storageMissing(): string | undefined {
+	const safe = ['selem_ma', 'use_kmalloc_nolock'].some((field) =>
+		kernelHasField('bpf_local_storage_map', field),
+	);
+	return taskStorageMissing() ?? (safe ? undefined : 'task storage needs kmalloc (before 6.4)');
+}
+
 function finishProgram(): Program | undefined {
-	return kernelHasKprobes() ? FINISH_PROGRAMS[kernelFunction(FINISH) ?? ''] : undefined;
+	if (!kernelHasKprobes()) return undefined;
+	return FINISH_PROGRAMS[kernelFunctions(Object.keys(FINISH_PROGRAMS))[0] ?? ''];
 }
 
 /** Where stacks are walked, best first: as a thread resumes, or its user stack as it stops. */
@@ -48,8 +70,11 @@ export function chooseOffcpu(): OffcpuWay {
 	return {
 		resumed,
 		others,
-		threadsInHash: taskStorageMissing() !== undefined,
+		threadsInHash: storageMissing() !== undefined,
 		schedulerBooks: books === undefined,
-		because: `stacks are walked by way of ${name}: ${because}`,
+		switchHasState: tracepointArguments('sched_switch') >= SWITCH_ARGUMENTS_WITH_STATE,
+		because:
+			`stacks are walked by way of ${name}: ${because}; ` +
+			`threads are kept in ${storageMissing() ? 'a hash' : 'task storage'}`,
 	};
 }

@@ -108,7 +108,7 @@ export function stackOptions(): Option[] {
 		new Option('-L, --tids', 'threads of a process apart'),
 		new Option('-d, --delimited', 'a delimiter between kernel and user frames'),
 		new Option('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
-		topOption(20, 'largest stacks'),
+		topOption(10, 'largest stacks'),
 		new Option('--max-stacks <n>', 'room for N different stacks')
 			.default(32_768)
 			.argParser((text) => inRange(text, 1, 1 << 22, 'a whole number from 1 to 4194304', true)),

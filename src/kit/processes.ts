@@ -1,7 +1,9 @@
 /** Keeps track of processes while stacks are captured, so that they have names at the end. */
 import type { Lost } from '../aggregate/report.js';
+import { TstraceError } from '../loader/errors.js';
 import { Sideband } from '../perf/sideband.js';
 import { ProcessHistory } from '../symbolize/processes.js';
+import { processOf } from './filter.js';
 import type { Subjects } from './tool.js';
 
 /** /proc/PID/maps takes 0.1 ms or so; of every pause this long, a slice goes into reading them. */
@@ -10,48 +12,83 @@ const PAUSE_MS = 20;
 
 export class ProcessWatch {
 	readonly history = new ProcessHistory();
-	readonly #sideband = new Sideband();
+	readonly #sideband: Sideband | undefined;
 	readonly #subjects: Subjects;
+	readonly #problems: readonly string[];
+	/** Started by those that were chosen. */
+	#children = 0;
 	#waiting: number[] = [];
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(subjects: Subjects) {
 		this.#subjects = subjects;
+		try {
+			this.#sideband = new Sideband();
+			this.#problems = [];
+		} catch (error) {
+			if (!(error instanceof TstraceError)) throw error;
+			this.#problems = [`processes that end while tracing have no names: ${error.message}`];
+		}
 	}
 
 	/** Who is there already is read little by little, unless it is few who were chosen. */
 	begin(): void {
-		this.#sideband.start((record) => this.history.add(record));
-		const { pids } = this.#subjects.filter;
-		this.#waiting = pids.length > 0 ? [...pids] : ProcessHistory.pids();
+		const chosen = new Set(this.#named());
+		this.#sideband?.start((record) => {
+			this.history.add(record);
+			const isChild = record.type === 'fork' && record.pid !== record.parentPid;
+			if (isChild && chosen.has(record.parentPid)) this.#children++;
+		});
+		this.#waiting = this.#there();
 		this.#slice();
 	}
 
 	/** Takes in what the kernel has told; called every second. */
 	drain(): void {
-		this.#sideband.refreshCpus();
-		this.#sideband.drain();
+		this.#sideband?.refreshCpus();
+		this.#sideband?.drain();
 	}
 
 	/** Tracing ends: who still is to be read is read now. */
 	end(pids: ReadonlySet<number>): void {
 		clearTimeout(this.#timer);
-		this.#sideband.drain();
+		this.#sideband?.drain();
 		for (const pid of this.#waiting) {
 			if (pids.has(pid)) this.history.snapshot(pid);
 		}
 		this.#waiting = [];
 	}
 
+	/** What the user should know. */
+	notices(): string[] {
+		if (this.#children === 0 || this.#subjects.filter.follow) return [...this.#problems];
+		const children = this.#children === 1 ? '1 process' : `${this.#children} processes`;
+		return [...this.#problems, `${children} started meanwhile were not traced; add --follow.`];
+	}
+
 	lost(): Lost {
-		const lost = this.#sideband.lost();
+		const lost = this.#sideband?.lost() ?? 0;
 		return lost > 0 ? { mappings_lost: lost } : {};
 	}
 
 	close(): void {
 		clearTimeout(this.#timer);
-		this.#sideband.close();
+		this.#sideband?.close();
 		this.history.close();
+	}
+
+	/** The processes that there are already, of those that were chosen. */
+	#there(): number[] {
+		const { filter, command } = this.#subjects;
+		const all = command === undefined && filter.pids.length + filter.tids.length === 0;
+		return all ? ProcessHistory.pids() : this.#named();
+	}
+
+	/** Those that were chosen by number, and COMMAND. */
+	#named(): number[] {
+		const { filter, command } = this.#subjects;
+		const owners = filter.tids.flatMap((tid) => processOf(tid) ?? []);
+		return [...new Set([...filter.pids, ...owners, ...(command ? [command] : [])])];
 	}
 
 	#slice(): void {

@@ -43,9 +43,9 @@ export class KernelSamples<L extends StackedLayout> implements Reader {
 		this.#program = program;
 		this.#settings = settings;
 		this.#subjects = subjects;
+		this.#processes = new ProcessWatch(subjects);
 		this.#tables = new StackTables(object);
 		this.#tables.open();
-		this.#processes = new ProcessWatch(subjects);
 	}
 
 	begin(): void {
@@ -89,7 +89,8 @@ export class KernelSamples<L extends StackedLayout> implements Reader {
 			variance: 0,
 		}));
 		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
-		return findings(stacks, this.#processes.history, this.#settings);
+		const found = await findings(stacks, this.#processes.history, this.#settings);
+		return { ...found, notices: [...this.#processes.notices(), ...found.notices] };
 	}
 
 	lost(): Lost {
@@ -189,6 +190,7 @@ async function findings(
 		kind: 'stacks',
 		unit: 'samples',
 		noun: 'sample',
+		about: { event: settings.event.name, ...rate(settings) },
 		parts: ['samples'],
 		stacks: rows,
 		notices: [...settings.notices, ...notices],

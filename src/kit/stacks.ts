@@ -70,7 +70,7 @@ const ONE = 256;
 export const MAX_DEPTH = 127;
 const CHUNK_FRAMES = 1 << 17;
 /** Room for frames: more than most stacks have, so that a few deep ones do not use it up. */
-const FRAMES_PER_STACK = 48;
+const FRAMES_PER_STACK = 64;
 const BLOCK_FRAMES = 1024;
 const BLOCKS_PER_CHUNK = CHUNK_FRAMES / BLOCK_FRAMES;
 const NONE: ArrayLike<Address> = [];
@@ -90,7 +90,8 @@ export class StackTables {
 		// Each CPU begins with a block of its own, however few stacks it keeps there.
 		const blocks = (settings.maxStacks * FRAMES_PER_STACK) / BLOCK_FRAMES + possibleCpus();
 		const chunks = Math.ceil(blocks / BLOCKS_PER_CHUNK);
-		this.#object.map('stacks').setMaxEntries(settings.maxStacks);
+		// A sum has two of them.
+		this.#object.map('stacks').setMaxEntries(2 * settings.maxStacks);
 		this.#object.map('sums').setMaxEntries(settings.maxStacks + 1);
 		this.#object.map('frames').setMaxEntries(chunks);
 		this.#object.map('free_blocks').setMaxEntries(chunks * BLOCKS_PER_CHUNK);

@@ -5,11 +5,10 @@ import { InvalidArgumentError } from 'commander';
 const BITS: Readonly<Record<string, number>> = {
 	R: 0x8000_0000,
 	S: 0x1,
-	D: 0x2,
+	/** With TASK_RTLOCK_WAIT and TASK_FROZEN, which ps shows as D. */
+	D: 0x9002,
 	T: 0x4,
 	t: 0x8,
-	X: 0x10,
-	Z: 0x20,
 	P: 0x40,
 	I: 0x400,
 };
@@ -36,7 +35,7 @@ export function parseStates(text: string): StateMask {
 	for (const letter of text.replaceAll(',', '')) {
 		const bit = BITS[letter];
 		if (bit === undefined) throw new InvalidArgumentError(explainState(letter));
-		mask += mask & bit ? 0 : bit;
+		mask = (mask | bit) >>> 0;
 	}
 	if (mask === 0) throw new InvalidArgumentError(explainState(''));
 	return { mask, letters: true };

@@ -60,6 +60,8 @@ export interface TextView {
 	report(findings: Findings, style: Style): Promise<string>;
 	/** Folded stacks, for tools that find stacks. */
 	folded?(findings: StackFindings): string;
+	/** What to say where nothing was found: "nothing waited". */
+	readonly none?: string;
 }
 
 /**

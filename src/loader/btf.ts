@@ -125,6 +125,16 @@ export class Btf {
 		return this.#find(name, KIND.typedef) !== undefined;
 	}
 
+	/** How many parameters the function has that a typedef points to; undefined: there is none. */
+	parameterCount(name: string): number | undefined {
+		const typedef = this.#find(name, KIND.typedef);
+		if (typedef === undefined) return undefined;
+		const pointer = this.#resolve(typedef);
+		const prototype = this.#kind(pointer) === KIND.ptr ? this.#u32(this.#at(pointer) + 8) : 0;
+		const id = this.#checked(prototype);
+		return this.#kind(id) === KIND.funcProto ? this.#vlen(id) : undefined;
+	}
+
 	/** The values of the enum of this name, by name. */
 	enumValues(name: string): Record<string, number> | undefined {
 		const id = this.#find(name, KIND.enum);

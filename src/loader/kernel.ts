@@ -39,15 +39,23 @@ export function kernelHasTracepoint(name: string): boolean {
 	return kernelBtf().hasTypedef(`btf_trace_${name}`);
 }
 
+/** How many arguments a tracepoint hands over. */
+export function tracepointArguments(name: string): number {
+	// The first parameter is whoever attached.
+	return (kernelBtf().parameterCount(`btf_trace_${name}`) ?? 1) - 1;
+}
+
 /** Whether the kernel has a helper function for BPF programs: "task_pt_regs". */
 export function kernelHasHelper(name: string): boolean {
 	return kernelBtf().enumValues('bpf_func_id')?.[`BPF_FUNC_${name}`] !== undefined;
 }
 
-/** The kernel's own name of a function, which compilers add to: "finish_task_switch.isra.0". */
-export function kernelFunction(name: string): string | undefined {
-	const line = new RegExp(`^[0-9a-f]+ [tT] (${name}(?:\\.[a-z0-9.]+)?)$`, 'm');
-	return line.exec(readFileSync('/proc/kallsyms', 'latin1'))?.[1];
+/** Which of these functions the kernel has: compilers add to names, "finish_task_switch.isra.0". */
+export function kernelFunctions(names: readonly string[]): string[] {
+	const symbols = readFileSync('/proc/kallsyms', 'latin1');
+	return names.filter(
+		(name) => symbols.includes(` t ${name}\n`) || symbols.includes(` T ${name}\n`),
+	);
 }
 
 /** Whether probes can be put into kernel functions: CONFIG_KPROBE_EVENTS. */

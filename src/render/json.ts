@@ -34,8 +34,9 @@ async function bodyOf(findings: Findings): Promise<object> {
 }
 
 /** Frames are names; what kind each is of stands beside them, a letter each: see FRAME_LETTERS. */
-function stackBody({ unit, parts, stacks, notices }: StackFindings): object {
+function stackBody({ unit, about, parts, stacks, notices }: StackFindings): object {
 	return {
+		...about,
 		unit,
 		stacks: stacks.map((row) => ({
 			frames: row.frames.map(({ name }) => name),

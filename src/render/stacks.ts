@@ -13,8 +13,6 @@ export interface StackTextOptions {
 	readonly annotated: boolean;
 	/** What was done to be counted: "waited". */
 	readonly verb: string;
-	/** What to say where there is nothing: "nothing waited". */
-	readonly none: string;
 }
 
 const INDENT = '    ';
@@ -22,13 +20,16 @@ const INDENT = '    ';
 export function renderStacks(findings: StackFindings, options: StackTextOptions): string {
 	const { stacks } = findings;
 	const total = totalOf(findings);
-	if (stacks.length === 0) return `\n${options.none}\n`;
+	if (stacks.length === 0) return '';
 	const shown = options.top === 0 ? stacks : stacks.slice(0, options.top);
 	const blocks = shown.map((row) => renderStack(row, total.value, findings, options));
 	const rest = stacks.slice(shown.length);
-	return (
-		blocks.join('') + restLine(rest, total.value, findings) + totalLines(total, findings, options)
-	);
+	return [
+		...blocks,
+		shown.length > 1 ? overview(shown, total.value, findings, options.style) : '',
+		restLine(rest, total.value, findings),
+		totalLines(total, findings, options),
+	].join('');
 }
 
 function renderStack(
@@ -70,6 +71,24 @@ function shortened(name: string, width: number): string {
 	if (characters.length <= width) return name;
 	const head = Math.ceil((width - 1) / 2);
 	return `${characters.slice(0, head).join('')}…${characters.slice(head + 1 - width).join('')}`;
+}
+
+/** A line for each, so that the answer is what the terminal shows at the end. */
+function overview(
+	rows: readonly StackRow[],
+	total: number,
+	findings: StackFindings,
+	{ width }: Style,
+): string {
+	const lines = rows.map((row) => {
+		const share = `${((100 * row.value) / total).toFixed(1)} %`;
+		const head = `${amount(row.value, findings).padStart(14)}  ${share.padStart(7)}  `;
+		const [leaf] = row.frames.slice(-1);
+		const caller = row.frames.findLast(({ kind }) => kind !== 'kernel');
+		const names = [...new Set([leaf, caller].map((frame) => printable(frame?.name ?? '')))];
+		return shortened(`${head}${ownerText(row)}: ${names.reverse().join(' → ')}`, width);
+	});
+	return `\n${lines.join('\n')}\n`;
 }
 
 function restLine(rest: readonly StackRow[], total: number, findings: StackFindings): string {

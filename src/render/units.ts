@@ -19,9 +19,10 @@ export function inUnit(time_ns: number, unit: TimeUnit): string {
 
 /** A time in the unit that suits it: "870 ns", "4.1 us", "12.5 ms", "3.2 s". */
 export function humanTime(time_ns: number): string {
-	if (time_ns < 1e3) return `${Math.round(time_ns)} ns`;
-	if (time_ns < 1e6) return `${(time_ns / 1e3).toPrecision(3)} us`;
-	if (time_ns < 1e9) return `${(time_ns / 1e6).toPrecision(3)} ms`;
+	// 999.6 of one unit would be rounded up to 1000 of it.
+	if (time_ns < 999.5) return `${Math.round(time_ns)} ns`;
+	if (time_ns < 999.5e3) return `${(time_ns / 1e3).toPrecision(3)} us`;
+	if (time_ns < 999.5e6) return `${(time_ns / 1e6).toPrecision(3)} ms`;
 	const seconds = time_ns / 1e9;
 	return seconds < 100 ? `${seconds.toPrecision(3)} s` : `${grouped(seconds)} s`;
 }

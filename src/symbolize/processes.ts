@@ -14,6 +14,8 @@ import { exeOf, type ProcessFacts, readFacts, readMaps } from './proc.js';
 const MAX_KEPT = 300_000;
 /** When there are more, the processes that ended first are forgotten until it is this many. */
 const KEPT_AFTERWARDS = 200_000;
+/** Of one process; browsers have 2,000. */
+const MAX_MAPPINGS = 16_384;
 /** Forks of forks without exec, that is. */
 const MAX_LINE = 100;
 
@@ -42,6 +44,8 @@ export class ProcessHistory {
 	readonly #files = new Map<string, MappedFile>();
 	readonly #held = new HeldFiles();
 	#kept = 0;
+	/** Whether a process has ended since the last time some were forgotten. */
+	#canForget = false;
 	#dropped = 0;
 
 	/** Takes a record; of one CPU in the order of time, of several in any order. */
@@ -140,15 +144,23 @@ export class ProcessHistory {
 		time_ns: number,
 		of: Omit<MmapRecord, 'type' | 'pid' | 'tid' | 'time_ns'>,
 	) {
+		const chronicle = this.#chronicle(pid);
+		if (chronicle.mappings.length >= MAX_MAPPINGS) this.#keepLatest(chronicle);
 		if (!this.#hasRoom()) return;
 		const { start, end, fileOffset } = of;
 		const file = this.#file(pid, of);
 		const path = file?.path ?? boundedName(of.path);
-		const chronicle = this.#chronicle(pid);
 		chronicle.mappings.push({ time_ns, start, end, fileOffset, path, file });
 		chronicle.lives = undefined;
 		// Code made at run time: whose it is matters when the process is gone, too.
 		if (!file && chronicle.factsDue) this.#addFacts(pid, now_ns());
+	}
+
+	/** One process that maps and unmaps code all the time must not crowd out all others. */
+	#keepLatest(chronicle: Chronicle): void {
+		const dropped = chronicle.mappings.splice(0, MAX_MAPPINGS / 2).length;
+		this.#kept -= dropped;
+		this.#dropped += dropped;
 	}
 
 	#file(
@@ -178,7 +190,9 @@ export class ProcessHistory {
 
 	#end(pid: number, time_ns: number): void {
 		const chronicle = this.#chronicles.get(pid);
-		if (chronicle) chronicle.ended_ns = time_ns;
+		if (!chronicle) return;
+		chronicle.ended_ns = time_ns;
+		this.#canForget = true;
 	}
 
 	#addName(pid: number, time_ns: number, comm: string): void {
@@ -195,7 +209,7 @@ export class ProcessHistory {
 
 	/** For one thing more, which is counted as kept or as dropped. */
 	#hasRoom(): boolean {
-		if (this.#kept >= MAX_KEPT) this.#forgetEnded();
+		if (this.#kept >= MAX_KEPT && this.#canForget) this.#forgetEnded();
 		const hasRoom = this.#kept < MAX_KEPT;
 		if (hasRoom) this.#kept++;
 		else this.#dropped++;
@@ -203,6 +217,8 @@ export class ProcessHistory {
 	}
 
 	#forgetEnded(): void {
+		// To look again before another one has ended would take long, each time, and find nothing.
+		this.#canForget = false;
 		const ended = [...this.#chronicles]
 			.filter(([, { ended_ns }]) => ended_ns !== undefined)
 			.sort(([, a], [, b]) => (a.ended_ns ?? 0) - (b.ended_ns ?? 0));

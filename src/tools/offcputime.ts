@@ -51,7 +51,7 @@ export const offcputime = defineTool<Layout, Settings>({
 		['tstrace offcputime -p 1234 5 > out.folded', 'for a flame graph'],
 		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
 		['tstrace offcputime --split -p 1234 5', 'kinds of waiting apart'],
-		['tstrace offcputime --exact -- make', 'a command, each of its waits'],
+		['tstrace offcputime --follow -- make', 'a command, and what it starts'],
 	],
 	options: () => [
 		usecOption('--period <usec>', 'sample waits shorter than USEC by duration')
@@ -105,6 +105,7 @@ export const offcputime = defineTool<Layout, Settings>({
 			state_exclusive: settings.states.letters,
 			threads_in_hash: way.threadsInHash,
 			scheduler_books: way.schedulerBooks,
+			switch_has_state: way.switchHasState,
 			walk_at_switch: way.resumed === undefined,
 		});
 		return {
@@ -122,13 +123,13 @@ export const offcputime = defineTool<Layout, Settings>({
 		const rows = (findings: StackFindings) =>
 			settings.split ? { ...findings, stacks: splitStacks(findings) } : findings;
 		return {
+			none: 'nothing waited',
 			report: async (findings, style) =>
 				findings.kind === 'stacks'
 					? renderStacks(rows(findings), {
 							...settings,
 							style,
 							verb: 'waited',
-							none: 'nothing waited',
 						})
 					: '',
 			folded: (findings) => renderFolded(rows(findings).stacks, { ...settings, divisor: 1000 }),
@@ -149,9 +150,9 @@ class Waits implements Reader {
 	constructor(object: BpfObject<Layout>, settings: Settings, subjects: Subjects) {
 		this.#object = object;
 		this.#settings = settings;
+		this.#processes = new ProcessWatch(subjects);
 		this.#tables = new StackTables(object);
 		this.#tables.open();
-		this.#processes = new ProcessWatch(subjects);
 	}
 
 	begin(): void {
@@ -175,7 +176,15 @@ class Waits implements Reader {
 		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
 		const { history } = this.#processes;
 		const { rows, notices } = await nameStacks(stacks, history);
-		return { kind: 'stacks', unit: 'ns', noun: 'wait', parts: PARTS, stacks: rows, notices };
+		return {
+			kind: 'stacks',
+			unit: 'ns',
+			noun: 'wait',
+			about: { period_ns: this.#settings.period_usec * 1000 },
+			parts: PARTS,
+			stacks: rows,
+			notices: [...this.#processes.notices(), ...notices],
+		};
 	}
 
 	lost(): Lost {
@@ -200,7 +209,7 @@ class Waits implements Reader {
 	/** Waits that were open as tracing ended: what bpf/offcputime.bpf.c, end_waiting wrote. */
 	#open(snapshot: StackSnapshot): CountedStack[] {
 		const { still_waiting } = layout.structs;
-		const { key, parts, registers, tid } = still_waiting.fields;
+		const { key, parts, registers } = still_waiting.fields;
 		const view = this.#stillWaiting;
 		const walker = new UserStackWalker();
 		const stacks: CountedStack[] = [];
@@ -211,7 +220,7 @@ class Waits implements Reader {
 				owned.user.length > 0
 					? owned.user
 					: walker.walk(
-							view.getUint32(at + tid.offset, true),
+							owned.pid,
 							{
 								ip: readAddress(view, registersAt),
 								sp: readAddress(view, registersAt + 8),

@@ -39,7 +39,7 @@ export const profile = defineTool<Layout, Settings>({
 		['tstrace profile -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace profile -F 999 10 > out.folded', 'the machine, for a flame graph'],
 		['tstrace profile -e page-faults -c 1 5', 'where page faults happen, each one'],
-		['tstrace profile -- make', 'a command, from start to end'],
+		['tstrace profile --follow -- make', 'a command, and what it starts'],
 	],
 	options: () => [
 		wholeNumberOption('-F, --frequency <hz>', 'samples a second on each CPU (default 99)', MAX_HZ),
@@ -99,9 +99,10 @@ export const profile = defineTool<Layout, Settings>({
 
 	text(settings) {
 		return {
+			none: 'nothing ran',
 			report: async (findings, style) =>
 				findings.kind === 'stacks'
-					? renderStacks(findings, { ...settings, style, verb: 'taken', none: 'nothing ran' })
+					? renderStacks(findings, { ...settings, style, verb: 'taken' })
 					: '',
 			folded: ({ stacks }) => renderFolded(stacks, { ...settings, divisor: 1 }),
 		};

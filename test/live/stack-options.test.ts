@@ -172,7 +172,7 @@ test('where the result does not go to a terminal it is folded', async () => {
 
 const REFUSED: ReadonlyArray<readonly [string, RegExp]> = [
 	['offcputime --state d', /--state.*d is no state: D\?/],
-	['offcputime --state Q', /--state.*letters of RSDTtXZPI/],
+	['offcputime --state Q', /--state.*letters of RSDTtPI/],
 	['offcputime --state 0x10000', /a mask of 0 to 0xffff/],
 	['offcputime --exact --period 100', /cannot be used with/],
 	['offcputime --period 2000000', /--period is 1000000/],

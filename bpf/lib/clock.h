@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/* What time it is at a context switch, for next to nothing: by the clock the scheduler has just
+ * read. */
+#ifndef TSTRACE_CLOCK_H
+#define TSTRACE_CLOCK_H
+
+#include "kernel.h"
+
+/* Whether sched_info is there and kept; otherwise wake-ups are traced. */
+const volatile bool scheduler_books = false;
+
+/* bpf_ktime_get_ns() - rq->clock, and the rq->clock when that was measured. */
+u64 clock_offset_ns;
+u64 clock_measured_ns;
+
+/* The run queue's clock, in ns since some time near boot: what sched_info is booked by. */
+static __always_inline u64 clock_of(struct task_struct *task)
+{
+	return task->se.cfs_rq->rq->clock;
+}
+
+/* The same; 0 where the scheduler keeps no books, and may have no such clock that can be read. */
+static __always_inline u64 kept_clock_of(struct task_struct *task)
+{
+	u64 clock = 0;
+
+	if (scheduler_books) {
+		barrier();
+		clock = clock_of(task);
+		barrier();
+	}
+	return clock;
+}
+
+#define CLOCK_PERIOD_NS 1000000
+#define CLOCK_SLEW	1024
+/* After a long pause, too: a reading that was delayed must not spoil what begins then. */
+#define CLOCK_MAX_SLEW_NS 50000
+
+/*
+ * CLOCK_MONOTONIC, as `prev` leaves this CPU. The scheduler has just read its own clock for this
+ * switch; that of CLOCK_MONOTONIC is read only now and then, to know how far the two are apart. If
+ * a hypervisor takes the CPU away between the two readings, they seem further apart than they are:
+ * so the distance may shrink at once, but grow only as slowly as clocks drift.
+ */
+static __always_inline u64 switch_time_ns(struct task_struct *prev)
+{
+	u64 clock, since_ns, offset_ns, most_ns;
+
+	if (!scheduler_books)
+		return bpf_ktime_get_ns();
+	barrier();
+	clock = clock_of(prev);
+	barrier();
+	since_ns = clock - clock_measured_ns;
+	if ((s64)since_ns > CLOCK_PERIOD_NS || !clock_offset_ns) {
+		offset_ns = bpf_ktime_get_ns() - clock;
+		most_ns = since_ns / CLOCK_SLEW;
+		if (most_ns > CLOCK_MAX_SLEW_NS)
+			most_ns = CLOCK_MAX_SLEW_NS;
+		if (clock_offset_ns && (s64)(offset_ns - clock_offset_ns) > (s64)most_ns)
+			offset_ns = clock_offset_ns + most_ns;
+		clock_offset_ns = offset_ns;
+		clock_measured_ns = clock;
+	}
+	return clock + clock_offset_ns;
+}
+
+#endif
