@@ -81,8 +81,8 @@ export class Results {
 	}
 
 	#remarks({ stacks, notices }: StackFindings): void {
-		if (stacks.length === 0) say(this.#text.none ?? '');
 		if (this.#common.quiet) return;
+		if (stacks.length === 0) say(this.#text.none ?? '');
 		for (const line of notices) say(wrapped(`note: ${printable(line)}`, '      '));
 	}
 
