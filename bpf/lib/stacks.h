@@ -219,7 +219,8 @@ static __always_inline void stack_key_of(struct task_struct *task, struct stack_
 	key->tgid = task_tgid(task);
 	key->tid = stacks_by_thread ? task_tid(task) : 0;
 	/* With what follows the terminator; user space adds up keys that read the same. */
-	bpf_core_read(&key->comm, sizeof(key->comm), &task->comm);
+	((u64 *)key->comm)[0] = ((u64 *)task->comm)[0];
+	((u64 *)key->comm)[1] = ((u64 *)task->comm)[1];
 }
 
 /*

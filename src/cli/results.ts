@@ -69,7 +69,7 @@ export class Results {
 		if (this.#format === 'json') {
 			await this.#output.write(await renderJson(report));
 		} else if (this.#format === 'folded' && findings.kind === 'stacks') {
-			await this.#output.write(this.#text.folded?.(findings) ?? '');
+			for (const piece of this.#text.folded?.(findings) ?? []) await this.#output.write(piece);
 		} else if (findings.kind === 'rows') {
 			await this.rows(findings.rows);
 		} else {

@@ -58,8 +58,8 @@ export interface TextView {
 	readonly header?: string;
 	row?(row: Key, style: Style): string;
 	report(findings: Findings, style: Style): Promise<string>;
-	/** Folded stacks, for tools that find stacks. */
-	folded?(findings: StackFindings): string;
+	/** Folded stacks in pieces, for tools that find stacks. */
+	folded?(findings: StackFindings): Iterable<string>;
 	/** What to say where nothing was found: "nothing waited". */
 	readonly none?: string;
 }

@@ -19,15 +19,31 @@ export const FRAME_LETTERS: Readonly<Record<FrameKind, string>> = {
 	inlined: 'i',
 };
 
-/** One line for each stack, in the order given; lines that read the same are added up. */
-export function renderFolded(rows: readonly StackRow[], options: FoldedOptions): string {
+/** Characters handed over at a time: all stacks of a large machine are more than a string holds. */
+const PIECE_LENGTH = 1 << 16;
+
+/**
+ * One line for each stack, in the order given, in pieces of many lines; lines that read the same are
+ * added up.
+ */
+export function* renderFolded(
+	rows: readonly StackRow[],
+	options: FoldedOptions,
+): Generator<string> {
 	const values = new Map<string, number>();
 	for (const row of rows) {
 		const line = foldedFrames(row, options);
 		values.set(line, (values.get(line) ?? 0) + row.value / options.divisor);
 	}
-	// Less than one would be none: a line that is there counts.
-	return [...values].map(([line, value]) => `${line} ${Math.max(1, Math.round(value))}\n`).join('');
+	let piece = '';
+	for (const [line, value] of values) {
+		// Less than one would be none: a line that is there counts.
+		piece += `${line} ${Math.max(1, Math.round(value))}\n`;
+		if (piece.length < PIECE_LENGTH) continue;
+		yield piece;
+		piece = '';
+	}
+	yield piece;
 }
 
 function foldedFrames(row: StackRow, { delimited, annotated }: FoldedOptions): string {
