@@ -48,9 +48,9 @@ const SWITCH_ARGUMENTS_WITH_STATE = 4;
  * kmalloc, which may wake a thread for it, and need the same lock.
  */
 function storageMissing(): string | undefined {
-	const safe = ['selem_ma', 'use_kmalloc_nolock'].some((field) =>
-		kernelHasField('bpf_local_storage_map', field),
-	);
+	// The field came with it, and went again when memory came from elsewhere; that was after 6.14.
+	const safe =
+		kernelHasField('bpf_local_storage_map', 'selem_ma') || kernelHasTracepoint('sched_exit_tp');
 	return taskStorageMissing() ?? (safe ? undefined : 'task storage needs kmalloc (before 6.4)');
 }
 
