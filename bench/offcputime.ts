@@ -7,13 +7,12 @@ import { join } from 'node:path';
 import {
 	benchPipe,
 	bpfPerSwitch_ns,
-	firstLine_ms,
 	out,
 	peakMemory_mb,
 	ratio,
 	slowed_us,
 	spread,
-	toEnd_ms,
+	startUp,
 } from './support.js';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 7);
@@ -103,20 +102,7 @@ async function printing(): Promise<void> {
 	out(`  peak resident, MB       ${spread(runs.map(({ peak_mb }) => peak_mb))}`);
 }
 
-async function start(): Promise<void> {
-	const ours: number[] = [];
-	const node: number[] = [];
-	for (let i = 0; i < 2 * ROUNDS; i++) {
-		ours.push(await firstLine_ms(OURS));
-		node.push(toEnd_ms(['node', '-e', '0']));
-	}
-	out('\nstart-up, ms');
-	out(`  tstrace, to first line  ${spread(ours)}`);
-	out(`  node -e 0               ${spread(node)}`);
-	out(`  ratio                   ${ratio(ours, node)}`);
-}
-
 await bpfTime();
 await slowDown();
 await printing();
-await start();
+await startUp(OURS, 2 * ROUNDS);

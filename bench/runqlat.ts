@@ -4,13 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
 	benchPipe,
 	bpfPerSwitch_ns,
-	firstLine_ms,
 	out,
 	ratio,
 	slowed_us,
 	spread,
+	startUp,
 	Tracer,
-	toEnd_ms,
 } from './support.js';
 
 const ROUNDS = 7;
@@ -50,19 +49,6 @@ async function slowDown(): Promise<void> {
 	out(`  libbpf-tools runqlat    ${spread(theirs, 2)}   x ${ratio(theirs, untraced)}`);
 }
 
-async function start(): Promise<void> {
-	const ours: number[] = [];
-	const node: number[] = [];
-	for (let i = 0; i < START_ROUNDS; i++) {
-		ours.push(await firstLine_ms(OURS));
-		node.push(toEnd_ms(['node', '-e', '0']));
-	}
-	out('\nstart-up, ms');
-	out(`  tstrace, to first line  ${spread(ours)}`);
-	out(`  node -e 0               ${spread(node)}`);
-	out(`  ratio                   ${ratio(ours, node)}`);
-}
-
 /** Time on CPU in ns: /proc/PID/task/TID/schedstat, of all threads. */
 function onCpu_ns(pid: number): number {
 	let time_ns = 0;
@@ -91,5 +77,5 @@ async function waiting(): Promise<void> {
 
 await bpfTime();
 await slowDown();
-await start();
+await startUp(OURS, START_ROUNDS);
 await waiting();

@@ -122,7 +122,7 @@ export async function slowed_us(command: readonly string[]): Promise<number> {
 }
 
 /** Milliseconds until the command writes its first byte on stderr. */
-export async function firstLine_ms(command: readonly string[]): Promise<number> {
+async function firstLine_ms(command: readonly string[]): Promise<number> {
 	const [file = '', ...args] = command;
 	const begin = process.hrtime.bigint();
 	const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -134,7 +134,7 @@ export async function firstLine_ms(command: readonly string[]): Promise<number> 
 }
 
 /** Milliseconds until the command has ended. */
-export function toEnd_ms(command: readonly string[]): number {
+function toEnd_ms(command: readonly string[]): number {
 	const [file = '', ...args] = command;
 	const begin = process.hrtime.bigint();
 	spawnSync(file, args);
@@ -159,4 +159,18 @@ export async function peakMemory_mb(pid: number): Promise<number> {
 		await sleep(LOOK_PERIOD_MS);
 	}
 	return peak_kb / 1024;
+}
+
+/** Prints how long a command takes to its first line, beside node itself. */
+export async function startUp(command: readonly string[], rounds: number): Promise<void> {
+	const ours: number[] = [];
+	const node: number[] = [];
+	for (let i = 0; i < rounds; i++) {
+		ours.push(await firstLine_ms(command));
+		node.push(toEnd_ms(['node', '-e', '0']));
+	}
+	out('\nstart-up, ms');
+	out(`  tstrace, to first line  ${spread(ours)}`);
+	out(`  node -e 0               ${spread(node)}`);
+	out(`  ratio                   ${ratio(ours, node)}`);
 }
