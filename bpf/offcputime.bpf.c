@@ -15,7 +15,7 @@
 #include "lib/walk.h"
 #include "lib/window.h"
 
-_Static_assert(OFFCPU_PARTS == STACK_PARTS, "a sum has room for the parts of a wait");
+_Static_assert((int)OFFCPU_PARTS == (int)STACK_PARTS, "a sum has room for the parts of a wait");
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -117,8 +117,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 static __always_inline u64 kept_user_stack(void *ctx)
 {
 	struct scratch *here = scratch_here();
-
-	u64 user = current_user_stack(ctx), kept;
+	u64 user = switched_user_stack(ctx), kept;
 
 	if (!here)
 		return LOST_STACK;
@@ -183,7 +182,7 @@ static __always_inline int resumed(void *ctx)
 	wait->pid = 0;
 	/* Not another thread: one that is new, and was seen to wait as tracing began. */
 	if (pid == (u32)bpf_get_current_pid_tgid())
-		wait->key.user = resumed_user_stack(ctx);
+		wait->key.user = switched_user_stack(ctx);
 	add_wait(wait);
 	return 0;
 }

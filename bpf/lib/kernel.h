@@ -105,11 +105,6 @@ struct sched_info {
 	u64 last_queued;
 };
 
-/* x86-64: where a task's stack ends that is not running. */
-struct thread_struct {
-	unsigned long sp;
-};
-
 struct task_struct {
 	/* Until 5.13 `state`, since then (2f064a59a11f) `__state`; see task_state(). */
 	unsigned int __state;
@@ -125,7 +120,6 @@ struct task_struct {
 	u64 self_exec_id;
 	int exit_state;
 	void *stack;
-	struct thread_struct thread;
 	struct pid *thread_pid;
 	unsigned long nvcsw;
 	unsigned long nivcsw;

@@ -21,7 +21,7 @@ enum offcpu_part {
 
 EXPORT_TYPE(enum offcpu_part, offcpu_part);
 
-/* Where local storage does not exist (before 5.12), threads are kept in a hash. */
+/* Where local storage cannot be made at a switch (before 6.4), threads are kept in a hash. */
 const volatile bool threads_in_hash = false;
 /* Waits in these states only: TASK_* bits, or OFFCPU_RUNNABLE; 0: all. */
 const volatile u32 state_mask = 0;

@@ -15,14 +15,26 @@
 #include "pidns.h"
 #include "sampling.h"
 
-/* kernel/events/callchain.c: what sysctl kernel.perf_event_max_stack is unless it was changed. */
-#define STACK_DEPTH 127
-/* Frames in an element of `frames`. */
-#define CHUNK_FRAMES (1 << 17)
-/* Frames in a block, which one CPU has for its own; an element is made of whole blocks. */
-#define BLOCK_FRAMES 1024
-/* What a sum is made of: see the tools. */
-#define STACK_PARTS 3
+/* For user space, too. */
+enum stack_constant {
+	/* kernel/events/callchain.c: sysctl kernel.perf_event_max_stack unless it was changed. */
+	STACK_DEPTH = 127,
+	/* Frames in an element of `frames`. */
+	CHUNK_FRAMES = 1 << 17,
+	/* Frames in a block, which one CPU has for its own; an element is whole blocks. */
+	BLOCK_FRAMES = 1024,
+	/* What a sum is made of: see the tools. */
+	STACK_PARTS = 3,
+	/* What a count of one is: sampling.h. */
+	COUNT_ONE = ONE,
+	/* Instead of a hash: there is no stack, as kernel threads have no user frames. */
+	NO_STACK = 0,
+	/* Instead of a hash: it was not kept, and that was counted. */
+	LOST_STACK = 1,
+};
+
+EXPORT_TYPE(enum stack_constant, stack_constant);
+
 /* Not below 1; user space sets it to what the user or the kernel limits depth to. */
 const volatile u32 stack_depth = STACK_DEPTH;
 /* A secret, so that nobody can prepare stacks that collide. */
@@ -66,10 +78,6 @@ struct {
 	__type(key, u64);
 	__type(value, struct stack_place);
 } stacks SEC(".maps");
-
-/* Instead of a stack's hash. */
-#define NO_STACK   0 /* there is none: a kernel thread has no user frames */
-#define LOST_STACK 1 /* it was not kept, and that was counted */
 
 struct stack_key {
 	u64 kernel; /* hashes: keys of `stacks` */

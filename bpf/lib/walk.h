@@ -177,8 +177,8 @@ static __always_inline long short_user_walk(u64 *frames)
 	return -1;
 }
 
-/* The user stack of the current thread, which was off the CPU. */
-static __always_inline u64 resumed_user_stack(void *ctx)
+/* The user stack of the current thread, as it leaves the CPU or comes back to it. */
+static __always_inline u64 switched_user_stack(void *ctx)
 {
 	struct scratch *here = scratch_here();
 	long bytes = -1;
@@ -195,7 +195,7 @@ static __always_inline u64 resumed_user_stack(void *ctx)
 
 #else
 
-static __always_inline u64 resumed_user_stack(void *ctx)
+static __always_inline u64 switched_user_stack(void *ctx)
 {
 	return current_user_stack(ctx);
 }

@@ -1,6 +1,7 @@
 /** Sums by stack out of the kernel: user space's side of bpf/lib/stacks.h. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { profile } from '../generated/profile.js';
 import { type Address, isUserAddress, readAddress } from '../loader/address.js';
 import { TstraceError } from '../loader/errors.js';
 import {
@@ -62,16 +63,14 @@ export interface RawSum extends OwnedStack {
 	readonly doubt: number;
 }
 
-/** bpf/lib/stacks.h */
-const NO_STACK = 0n;
-const LOST_STACK = 1n;
-const PARTS = 3;
-const ONE = 256;
-export const MAX_DEPTH = 127;
-const CHUNK_FRAMES = 1 << 17;
+/** bpf/lib/stacks.h: the same in all objects that include it. */
+const { STACK_DEPTH, CHUNK_FRAMES, BLOCK_FRAMES, STACK_PARTS, COUNT_ONE } =
+	profile.enums.stack_constant;
+const NO_STACK = BigInt(profile.enums.stack_constant.NO_STACK);
+const LOST_STACK = BigInt(profile.enums.stack_constant.LOST_STACK);
+export const MAX_DEPTH = STACK_DEPTH;
 /** Room for frames: more than most stacks have, so that a few deep ones do not use it up. */
 const FRAMES_PER_STACK = 64;
-const BLOCK_FRAMES = 1024;
 const BLOCKS_PER_CHUNK = CHUNK_FRAMES / BLOCK_FRAMES;
 const NONE: ArrayLike<Address> = [];
 const MAX_STACK_SYSCTL = '/proc/sys/kernel/perf_event_max_stack';
@@ -173,11 +172,11 @@ export class StackSnapshot {
 			const sum: RawSum = {
 				...this.owned(keys, i * stack_key.size),
 				first_ns: readU64(values, at + first_ns.offset),
-				parts: Array.from({ length: PARTS }, (_, part) =>
+				parts: Array.from({ length: STACK_PARTS }, (_, part) =>
 					readU64(values, at + parts.offset + part * 8),
 				),
-				count: readU64(values, at + countField.offset) / ONE,
-				doubt: readU64(values, at + doubt.offset) / ONE,
+				count: readU64(values, at + countField.offset) / COUNT_ONE,
+				doubt: readU64(values, at + doubt.offset) / COUNT_ONE,
 			};
 			// The sum of all others is there from the start.
 			if (sum.count > 0) this.sums.push(sum);

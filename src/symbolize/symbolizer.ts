@@ -7,7 +7,7 @@ import type { AddressSpace, Life, Mapping } from './address-space.js';
 import { FileBytes, MemoryBytes, SymbolError } from './bytes.js';
 import { loadDemangler } from './demangle.js';
 import { perfMapNames } from './jit.js';
-import { countOwnFrames, kernelNames } from './kernel.js';
+import { kernelNames } from './kernel.js';
 import type { MappedFile } from './mapped-file.js';
 import { offsetName } from './names.js';
 import type { Notice } from './notices.js';
@@ -79,9 +79,8 @@ export class Symbolizer {
 		this.#inMemory = new Map();
 		return placed.map(({ kernel, user }, i) => {
 			this.#account.add(stacks[i] as RawStack, user);
-			const frames = kernel.map(({ frame }) => frame);
 			return {
-				kernel: frames.slice(countOwnFrames(frames.map(({ name }) => name))),
+				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),
 			};
 		});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { countOwnFrames, isTracersOwn, kernelNames } from '../../../src/symbolize/kernel.js';
+import { kernelNames } from '../../../src/symbolize/kernel.js';
 
 const KALLSYMS = `0000000000000000 A fixed_percpu_data
 ffffffff81000000 T _text
@@ -73,17 +73,6 @@ test('the running kernel: each function is found at its start and behind it', ()
 		const start = kernel(Number.parseInt(hex, 16));
 		assert.deepEqual(kernelNames(Float64Array.of(start, start + 4)).names, [name, name]);
 	}
-});
-
-test("the tracer's own frames, at the leaf", () => {
-	assert.equal(isTracersOwn('bpf_prog_0123_x'), true);
-	assert.equal(isTracersOwn('__schedule'), false);
-	const stack = ['bpf_prog_0123_x', 'bpf_trace_run4', '__traceiter_sched_switch', '__schedule'];
-	assert.equal(countOwnFrames(stack), 3);
-	assert.equal(countOwnFrames(['__schedule', 'schedule']), 0);
-	assert.equal(countOwnFrames(['unknown_helper', ...stack]), 4);
-	const deep = [...new Array(30).fill('do_work'), 'bpf_prog_0123_of_somebody'];
-	assert.equal(countOwnFrames(deep), 0, "somebody's program that was running is no machinery");
 });
 
 test('any text: names or nothing', () => {
