@@ -12,7 +12,9 @@ const files = (folder) =>
 
 rmSync(OUT, { recursive: true, force: true });
 await build({
-	entryPoints: ['src', 'test', 'bench'].flatMap(files),
+	entryPoints: ['src', 'test', 'bench']
+		.flatMap(files)
+		.filter((file) => !file.startsWith('src/browser')),
 	outbase: '.',
 	outdir: OUT,
 	format: 'esm',

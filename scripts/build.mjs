@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { buildBrowser } from './browser.mjs';
 
 /** koffi is a native module: it stays outside, and is the package's one dependency. */
 const node = {
@@ -24,6 +25,8 @@ execFileSync(process.execPath, ['build/layouts.mjs', 'dist/bpf/x64', 'dist/bpf/a
 	stdio: 'inherit',
 });
 
+const browserInputs = await buildBrowser();
+
 // CommonJS, which node 20 starts 10 ms sooner than ES modules. What is imported with import() is
 // in the same file, and evaluated when it is asked for.
 rmSync('dist/main.cjs', { force: true });
@@ -45,7 +48,7 @@ copyFileSync('node_modules/gecko-profiler-demangle/index_bg.wasm', 'dist/demangl
 
 // The licences of what is bundled ask to go along with it.
 const packages = new Set(
-	Object.keys(bundle.metafile.inputs).flatMap(
+	[...Object.keys(bundle.metafile.inputs), ...browserInputs].flatMap(
 		(path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
 	),
 );

@@ -95,10 +95,15 @@ for (const file of readdirSync(firstDirectory)) {
 	write('common.ts', `${common.join('\n')}\n`);
 }
 
-const tools = readdirSync('src/tools')
-	.filter((file) => file.endsWith('.ts'))
-	.map((file) => file.replace(/\.ts$/, ''));
-const loaders = tools
-	.map((tool) => `\t${tool}: async () => (await import('../tools/${tool}.js')).${tool},\n`)
-	.join('');
-write('tools.ts', `export const tools = {\n${loaders}};\n`);
+write('tools.ts', listOf('tools') + listOf('converters'));
+
+/** Of a folder's modules, by the name of the file, which is that of what it exports. */
+function listOf(folder: string): string {
+	const names = readdirSync(`src/${folder}`)
+		.filter((file) => file.endsWith('.ts'))
+		.map((file) => file.replace(/\.ts$/, ''));
+	const loaders = names.map(
+		(name) => `\t${name}: async () => (await import('../${folder}/${name}.js')).${name},\n`,
+	);
+	return `export const ${folder} = {\n${loaders.join('')}};\n`;
+}

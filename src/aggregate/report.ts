@@ -30,7 +30,20 @@ export type Findings =
 	| { readonly kind: 'rows'; readonly rows: readonly Key[] }
 	| StackFindings;
 
+/** What a later comparison needs to know of a run. */
+export interface Circumstances {
+	/** As it was typed. */
+	readonly command: readonly string[];
+	readonly host: string;
+	/** Its release, as uname -r prints it. */
+	readonly kernel: string;
+	readonly arch: string;
+	/** Whom it was about, as far as that was limited: `pids`, `comms`, … */
+	readonly filters: Readonly<Record<string, readonly (number | string)[] | boolean>>;
+}
+
 export interface Report extends Interval {
 	readonly tool: string;
+	readonly circumstances: Circumstances;
 	readonly findings: Findings;
 }

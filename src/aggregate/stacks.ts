@@ -1,6 +1,9 @@
 /** What was counted by stack. Pure values: no I/O, no kernel. */
 import type { Frame } from '../symbolize/stack.js';
+import { FrameTable } from './frame-table.js';
 import type { Key } from './report.js';
+import type { Origin, StackProfile } from './stack-profile.js';
+import { StackTable } from './stack-table.js';
 
 /** A stack of somebody, and what was counted there. */
 export interface StackRow {
@@ -89,4 +92,33 @@ export function totalOf(findings: StackFindings): StackRow {
 		variance: 0,
 	};
 	return findings.stacks.reduce(sumOf, none);
+}
+
+/**
+ * The rows as stacks whose root is whose they are. `delimited`: with a frame "-" between the user's
+ * and the kernel's.
+ */
+export function profileOf(
+	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value'>>,
+	origin: Origin,
+	delimited = false,
+): StackProfile {
+	const frames = new FrameTable();
+	const stacks = new StackTable();
+	for (const row of rows) {
+		const path = ownersOf(row.key).map((name) => frames.intern(name));
+		let inKernel = false;
+		for (const { name, kind } of row.frames) {
+			if (delimited && kind === 'kernel' && !inKernel) path.push(frames.intern('-'));
+			inKernel ||= kind === 'kernel';
+			path.push(frames.intern(name, kind));
+		}
+		stacks.add(path, path.length, row.value);
+	}
+	return { frames, stacks, origin, marked: false };
+}
+
+/** A part, if rows were split; the thread's name, with its number if threads are apart. */
+function ownersOf({ kind, comm, tid }: Key): string[] {
+	return [...(kind === undefined ? [] : [`${kind}`]), `${comm ?? ''}${tid ? `-${tid}` : ''}`];
 }

@@ -1,7 +1,8 @@
 /** The command line: commander, wired from what the tools declare; errors and exit statuses. */
 import { readFileSync, writeSync } from 'node:fs';
 import { Argument, Command as Cli, CommanderError } from 'commander';
-import { tools } from '../generated/tools.js';
+import { converters, tools } from '../generated/tools.js';
+import type { Converter } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
 import type { FilteredLayout } from '../kit/filter.js';
 import { parseCount, parseSeconds } from '../kit/options.js';
@@ -10,7 +11,8 @@ import { TstraceError } from '../loader/errors.js';
 import { takeMessages } from '../loader/messages.js';
 import { printable } from '../render/terminal.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
-import { commonOptions, commonSettings } from './options.js';
+import { convert } from './convert.js';
+import { commonOptions, commonSettings, fileOptions } from './options.js';
 import { Output, say } from './output.js';
 import { run } from './run.js';
 
@@ -32,8 +34,9 @@ export async function main(args: readonly string[]): Promise<number> {
 		status = await run(tool, tool.settings(values), {
 			interval_s,
 			count,
-			common: commonSettings(values, words),
+			common: commonSettings(values, words, tool.kind),
 			command: words,
+			args,
 		});
 	});
 	try {
@@ -62,9 +65,14 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 		.usage('TOOL [options] [interval [count] | duration] [-- COMMAND]')
 		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
 		.exitOverride();
-	const named = Object.entries(tools).filter(([name]) => name === args[0]);
-	for (const [, load] of named.length > 0 ? named : Object.entries(tools)) {
+	const isNamed = ([name]: [string, unknown]) => name === args[0];
+	const named = [...Object.entries(tools), ...Object.entries(converters)].some(isNamed);
+	const wanted = named ? isNamed : () => true;
+	for (const [, load] of Object.entries(tools).filter(wanted)) {
 		addTool(cli, (await load()) as unknown as AnyTool, action);
+	}
+	for (const [, load] of Object.entries(converters).filter(wanted)) {
+		addConverter(cli, await load());
 	}
 	const shell = new Argument('<shell>', 'the shell that is to read it').choices(SHELLS);
 	cli
@@ -99,9 +107,27 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 			);
 	}
 	for (const option of [...tool.options(), ...commonOptions(tool.kind)]) command.addOption(option);
-	const width = Math.max(0, ...tool.examples.map(([example]) => example.length));
-	const examples = tool.examples.map(
-		([example, effect]) => `  ${example.padEnd(width)}  ${effect}`,
+	addExamples(command, tool.examples);
+}
+
+function addConverter(cli: Cli, converter: Converter): void {
+	const command = cli
+		.command(converter.name)
+		.summary(converter.summary)
+		.description(converter.description)
+		.usage(converter.usage)
+		.action(async () => {
+			await convert(converter, command.args, command.opts());
+		});
+	for (const argument of converter.arguments()) command.addArgument(argument);
+	for (const option of [...converter.options(), ...fileOptions()]) command.addOption(option);
+	addExamples(command, converter.examples);
+}
+
+function addExamples(command: Cli, all: Tool<FilteredLayout, unknown>['examples']): void {
+	const width = Math.max(0, ...all.map(([example]) => example.length));
+	const examples = all.map(([example, effect]) =>
+		`  ${example.padEnd(width)}  ${effect}`.trimEnd(),
 	);
 	command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
 }
@@ -118,7 +144,8 @@ function print(text: string): void {
 
 /** One line that says what, why and what to do; with -v the cause as well. */
 function explain(error: unknown, args: readonly string[]): number {
-	const tool = args[0] !== undefined && Object.hasOwn(tools, args[0]) ? ` ${args[0]}` : '';
+	const known = { ...tools, ...converters };
+	const tool = args[0] !== undefined && Object.hasOwn(known, args[0]) ? ` ${args[0]}` : '';
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return 0; // --help and --version end this way
 		const what = error.code === 'commander.help' ? 'there is no such tool' : oneLine(error.message);

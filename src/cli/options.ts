@@ -4,12 +4,13 @@ import { UsageError } from '../kit/errors.js';
 import type { Filter } from '../kit/filter.js';
 import { parseComms, parseCpus, parsePaths, parsePids } from '../kit/options.js';
 import type { ToolKind } from '../kit/tool.js';
+import { STACK_FORMATS, type StackFormat, stackFormatOfFile } from '../render/formats.js';
 
-export type Format = 'text' | 'folded' | 'json';
+export type Format = 'text' | 'json' | StackFormat;
 
 const FORMATS: Readonly<Record<ToolKind, readonly Format[]>> = {
 	latency: ['text', 'json'],
-	stacks: ['text', 'folded', 'json'],
+	stacks: ['text', 'json', ...STACK_FORMATS],
 };
 
 /** What the common options say. */
@@ -51,26 +52,36 @@ export function commonOptions(kind: ToolKind): Option[] {
 	];
 }
 
+/** What a converter has. */
+export function fileOptions(): Option[] {
+	return [
+		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
+		new Option('-q, --quiet', 'only the result and errors'),
+		new Option('-v, --verbose', 'causes of errors'),
+	];
+}
+
 function formatHelp(kind: ToolKind): string {
 	return kind === 'stacks'
-		? 'text, folded or json; text on a terminal, else folded'
+		? `${FORMATS.stacks.join(', ')}; else what -o FILE ends with; else text on a terminal, folded elsewhere`
 		: 'text (the default) or json';
 }
 
 /** Throws UsageError when two options name different formats. */
-function formatOf(values: Readonly<Record<string, unknown>>): Format | undefined {
+function formatOf(values: Readonly<Record<string, unknown>>, kind: ToolKind): Format | undefined {
 	const named = new Set<Format>();
 	if (values.json) named.add('json');
 	if (values.folded) named.add('folded');
 	if (values.format) named.add(values.format as Format);
 	if (named.size > 1) throw new UsageError(`give one format, not ${[...named].join(' and ')}`);
-	return [...named][0];
+	return [...named][0] ?? (kind === 'stacks' ? stackFormatOfFile(values.output) : undefined);
 }
 
 /** Puts the common options' values together. Throws UsageError when they contradict. */
 export function commonSettings(
 	values: Readonly<Record<string, unknown>>,
 	command: readonly string[],
+	kind: ToolKind,
 ): CommonSettings {
 	const list = <T>(name: string): readonly T[] => (values[name] as T[] | undefined) ?? [];
 	const filter: Filter = {
@@ -90,7 +101,7 @@ export function commonSettings(
 		throw new UsageError('--follow needs somebody to follow: add -p PID, or -- COMMAND');
 	return {
 		filter,
-		format: formatOf(values),
+		format: formatOf(values, kind),
 		output: values.output as string | undefined,
 		hdr: values.hdr as string | undefined,
 		timestamps: values.timestamps === true,

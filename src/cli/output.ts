@@ -59,7 +59,7 @@ export class Output {
 	 * Writes after all that was written before; resolves when nothing of it waits in this process.
 	 * Throws ClosedPipe when the reader is gone, TstraceError when the disk is full and the like.
 	 */
-	write(text: string): Promise<void> {
+	write(text: string | Uint8Array): Promise<void> {
 		const written = this.#pending.then(() => this.#writeNow(text));
 		// The error is the writer's, who awaits it; whoever comes next tries for himself.
 		this.#pending = written.catch(() => undefined);
@@ -70,7 +70,7 @@ export class Output {
 		if (this.#fd !== STDOUT) closeSync(this.#fd);
 	}
 
-	async #writeNow(text: string): Promise<void> {
+	async #writeNow(text: string | Uint8Array): Promise<void> {
 		const bytes = Buffer.from(text);
 		for (let done = 0; done < bytes.length; ) {
 			try {

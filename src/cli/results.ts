@@ -1,11 +1,15 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 import { HdrLog } from '../aggregate/hdr.js';
 import type { Key, LatencyGroup, Report } from '../aggregate/report.js';
-import type { StackFindings } from '../aggregate/stacks.js';
+import type { Origin } from '../aggregate/stack-profile.js';
+import { profileOf, type StackFindings } from '../aggregate/stacks.js';
 import { explainLost } from '../kit/losses.js';
 import type { TextView } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
+import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
+import { renderStackFormat, type StackFormat } from '../render/formats.js';
 import { renderJson } from '../render/json.js';
+import { suitableLook } from '../render/look.js';
 import { grouped, paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
 import type { CommonSettings, Format } from './options.js';
@@ -42,7 +46,7 @@ export class Results {
 
 	get #format(): Format {
 		const { format } = this.#common;
-		return format ?? (this.#text.folded && !this.#output.isTerminal ? 'folded' : 'text');
+		return format ?? (this.#text.stacks && !this.#output.isTerminal ? 'folded' : 'text');
 	}
 
 	/** Tracing has begun: there is going to be a result. */
@@ -66,10 +70,11 @@ export class Results {
 	async report(report: Report): Promise<void> {
 		const { findings } = report;
 		if (findings.kind === 'latency') await this.#logHdr(report, findings.groups);
-		if (this.#format === 'json') {
-			await this.#output.write(await renderJson(report));
-		} else if (this.#format === 'folded' && findings.kind === 'stacks') {
-			for (const piece of this.#text.folded?.(findings) ?? []) await this.#output.write(piece);
+		const format = this.#format;
+		if (format === 'json') {
+			for await (const piece of renderJson(report)) await this.#output.write(piece);
+		} else if (format !== 'text' && findings.kind === 'stacks') {
+			await this.#export(format, findings, report);
 		} else if (findings.kind === 'rows') {
 			await this.rows(findings.rows);
 		} else {
@@ -78,6 +83,21 @@ export class Results {
 		}
 		if (findings.kind === 'stacks') this.#remarks(findings);
 		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
+	}
+
+	/** Stacks, as a picture or for another tool. */
+	async #export(format: StackFormat, findings: StackFindings, report: Report): Promise<void> {
+		const how = this.#text.stacks;
+		if (!how) return;
+		const rows = how.rows?.(findings) ?? findings.stacks;
+		const profile = profileOf(rows, originOf(report, findings), how.delimited);
+		const pieces = await renderStackFormat(format, profile, {
+			look: suitableLook(profile),
+			marks: how.annotated ? ALL_MARKS : NO_MARKS,
+			divisor: how.foldedDivisor,
+			sorted: false,
+		});
+		for await (const piece of pieces) await this.#output.write(piece);
 	}
 
 	#remarks({ stacks, notices }: StackFindings): void {
@@ -108,6 +128,19 @@ export class Results {
 			await this.#hdrOutput?.write(text ?? '');
 		}
 	}
+}
+
+/** What stacks say of the run they are from. */
+function originOf(report: Report, { about, unit }: StackFindings): Origin {
+	const { tool, circumstances, start, duration_ns } = report;
+	return {
+		...about,
+		...circumstances,
+		tool,
+		unit,
+		start: start.toISOString(),
+		duration_s: duration_ns / 1e9,
+	};
 }
 
 /** A group's name in an HdrHistogram log, where commas and spaces separate fields. */

@@ -13,6 +13,8 @@ export interface RunOptions {
 	readonly count: number | undefined;
 	readonly common: CommonSettings;
 	readonly command: readonly string[];
+	/** tstrace's own arguments, with COMMAND's. */
+	readonly args: readonly string[];
 }
 
 /** Runs a tool to its end and returns the exit status. Throws UsageError and TstraceError. */

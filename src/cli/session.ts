@@ -1,4 +1,6 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
+import type { Circumstances } from '../aggregate/report.js';
+import { circumstancesOf } from '../kit/circumstances.js';
 import type { FilteredLayout } from '../kit/filter.js';
 import type { Tool, WithoutBpf } from '../kit/tool.js';
 import type { CostMeter } from '../loader/cost.js';
@@ -29,6 +31,8 @@ export interface Run {
 	readonly count: number | undefined;
 	readonly common: CommonSettings;
 	readonly command: Command | undefined;
+	/** tstrace's own arguments, with COMMAND's. */
+	readonly args: readonly string[];
 	/** Whether BPF is allowed. */
 	readonly privileged: boolean;
 }
@@ -46,12 +50,14 @@ export class Session<L extends FilteredLayout, S> {
 	readonly #timers = new Set<NodeJS.Timeout>();
 	#since = { date: new Date(), ns: 0n };
 	readonly #begun_ns: bigint;
+	readonly #circumstances: Circumstances;
 
 	/** Begins to trace; when it returns, events are being counted. */
 	constructor(tool: Tool<L, S>, settings: S, run: Run, withoutBpf?: WithoutBpf<S>) {
 		this.#tool = tool;
 		this.#run = run;
 		const { common, command } = run;
+		this.#circumstances = circumstancesOf(common.filter, run.args);
 		const subjects = { filter: common.filter, command: command?.pid };
 		try {
 			this.#results = this.#held(new Results(common, tool.text(settings)));
@@ -150,6 +156,7 @@ export class Session<L extends FilteredLayout, S> {
 		const duration_ns = Number(until.ns - ns);
 		await this.#results.report({
 			tool: this.#tool.name,
+			circumstances: this.#circumstances,
 			start: date,
 			duration_ns,
 			findings,

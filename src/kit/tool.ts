@@ -1,7 +1,7 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
 import type { Findings, Key, Lost } from '../aggregate/report.js';
-import type { StackFindings } from '../aggregate/stacks.js';
+import type { StackFindings, StackRow } from '../aggregate/stacks.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import type { Style } from '../render/terminal.js';
@@ -52,14 +52,24 @@ export interface Reader {
 	close?(): void;
 }
 
+export interface StackExport {
+	readonly delimited: boolean;
+	/** Whether folded stacks mark kernel, JIT and inlined frames. */
+	readonly annotated: boolean;
+	/** What values of folded stacks are divided by: 1000 for microseconds. */
+	readonly foldedDivisor: number;
+	/** Rows as they are to be shown, where that differs from how they were found. */
+	rows?(findings: StackFindings): readonly StackRow[];
+}
+
 /** Shows findings as text. */
 export interface TextView {
 	/** Above streamed rows, once. */
 	readonly header?: string;
 	row?(row: Key, style: Style): string;
 	report(findings: Findings, style: Style): Promise<string>;
-	/** Folded stacks in pieces, for tools that find stacks. */
-	folded?(findings: StackFindings): Iterable<string>;
+	/** How stacks leave other than as text, for tools that find them. */
+	readonly stacks?: StackExport;
 	/** What to say where nothing was found: "nothing waited". */
 	readonly none?: string;
 }

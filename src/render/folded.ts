@@ -1,15 +1,15 @@
-/** Folded stacks: "comm;root;…;leaf value", the format of stackcollapse and flamegraph.pl. */
-import type { StackRow } from '../aggregate/stacks.js';
+/** Folded stacks: "root;…;leaf value", the format of stackcollapse and flamegraph.pl. */
+import type { StackProfile } from '../aggregate/stack-profile.js';
 import type { Frame, FrameKind } from '../symbolize/stack.js';
 import { printable } from './terminal.js';
 
 export interface FoldedOptions {
 	/** What values are divided by: 1000 for microseconds. */
 	readonly divisor: number;
-	/** A frame "-" between the user's and the kernel's. */
-	readonly delimited: boolean;
-	/** Mark kernel, JIT and inlined frames, as stackcollapse-perf.pl --all does. */
-	readonly annotated: boolean;
+	/** Kinds of frames to mark, as stackcollapse-perf.pl --all does. */
+	readonly marks: ReadonlySet<FrameKind>;
+	/** Sorted, as stackcollapse-perf.pl does it; else in the order the stacks were met. */
+	readonly sorted: boolean;
 }
 
 export const FRAME_LETTERS: Readonly<Record<FrameKind, string>> = {
@@ -19,26 +19,32 @@ export const FRAME_LETTERS: Readonly<Record<FrameKind, string>> = {
 	inlined: 'i',
 };
 
+export const ALL_MARKS: ReadonlySet<FrameKind> = new Set<FrameKind>(['kernel', 'jit', 'inlined']);
+export const NO_MARKS: ReadonlySet<FrameKind> = new Set();
+
 /** Characters handed over at a time: all stacks of a large machine are more than a string holds. */
 const PIECE_LENGTH = 1 << 16;
 
-/**
- * One line for each stack, in the order given, in pieces of many lines; lines that read the same are
- * added up.
- */
+/** One line for each stack, in pieces of many lines. Stacks of which nothing was counted are left out. */
 export function* renderFolded(
-	rows: readonly StackRow[],
-	options: FoldedOptions,
+	{ frames, stacks }: StackProfile,
+	{ divisor, marks, sorted }: FoldedOptions,
 ): Generator<string> {
-	const values = new Map<string, number>();
-	for (const row of rows) {
-		const line = foldedFrames(row, options);
-		values.set(line, (values.get(line) ?? 0) + row.value / options.divisor);
-	}
+	const names: string[] = [];
+	const nameOf = (frame: number): string => {
+		names[frame] ??= foldedName(frames.frame(frame), marks);
+		return names[frame];
+	};
+	const values = stacks.values();
+	const lines = function* (): Generator<string> {
+		for (const [stack, value] of values.entries()) {
+			const names = Array.from(stacks.frames(stack), nameOf);
+			if (value !== 0) yield `${names.join(';')} ${countText(value, divisor)}\n`;
+		}
+	};
 	let piece = '';
-	for (const [line, value] of values) {
-		// Less than one would be none: a line that is there counts.
-		piece += `${line} ${Math.max(1, Math.round(value))}\n`;
+	for (const line of sorted ? [...lines()].sort() : lines()) {
+		piece += line;
 		if (piece.length < PIECE_LENGTH) continue;
 		yield piece;
 		piece = '';
@@ -46,24 +52,18 @@ export function* renderFolded(
 	yield piece;
 }
 
-function foldedFrames(row: StackRow, { delimited, annotated }: FoldedOptions): string {
-	const parts = row.key.kind === undefined ? [] : [`${row.key.kind}`];
-	parts.push(foldedName(`${row.key.comm ?? ''}${row.key.tid ? `-${row.key.tid}` : ''}`));
-	let kernel = false;
-	for (const frame of row.frames) {
-		if (delimited && frame.kind === 'kernel' && !kernel) parts.push('-');
-		kernel ||= frame.kind === 'kernel';
-		parts.push(foldedName(frame.name) + (annotated ? annotation(frame) : ''));
-	}
-	return parts.join(';');
+/** What was divided is rounded. Less than one would be none: a stack that is there counts. */
+function countText(value: number, divisor: number): string {
+	return `${divisor === 1 ? value : Math.max(1, Math.round(value / divisor))}`;
 }
 
 /** flamegraph.pl's marks: _[k] kernel, _[j] JIT, _[i] inlined. */
-export function annotation({ kind }: Frame): string {
+export function annotation({ kind }: Pick<Frame, 'kind'>): string {
 	return kind === 'user' ? '' : `_[${FRAME_LETTERS[kind]}]`;
 }
 
 /** Semicolons part frames, so that none may be in a name. */
-function foldedName(name: string): string {
-	return printable(name).replaceAll(';', ':');
+function foldedName(frame: Frame, marks: ReadonlySet<FrameKind>): string {
+	const name = printable(frame.name).replaceAll(';', ':');
+	return marks.has(frame.kind) ? name + annotation(frame) : name;
 }

@@ -1,32 +1,46 @@
 /** The --json envelope: one object per interval, on a line of its own. */
 import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
-import type { StackFindings } from '../aggregate/stacks.js';
+import type { StackFindings, StackRow } from '../aggregate/stacks.js';
 import { FRAME_LETTERS } from './folded.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
 const SCHEMA = 1;
 
-export async function renderJson(report: Report): Promise<string> {
-	const { tool, start, duration_ns, findings, lost, cost } = report;
-	const body = await bodyOf(findings);
-	const envelope = {
+/** Rows handed over at a time: all of them are more than a string holds. */
+const ROWS_AT_ONCE = 1000;
+
+/** The object and a newline, in pieces. */
+export async function* renderJson(report: Report): AsyncGenerator<string> {
+	const { tool, circumstances, start, duration_ns, findings, lost, cost } = report;
+	const head = {
 		tool,
 		schema: SCHEMA,
+		...circumstances,
 		start: start.toISOString(),
 		duration_s: round(duration_ns / 1e9, 6),
-		...body,
+	};
+	const tail = {
 		lost,
 		cost: cost
 			? { ...cost, cpu_pct: round(cost.cpu_pct, 4) }
 			: { bpf_runs: null, bpf_ns: null, cpu_pct: null },
 	};
-	return `${escapeForTerminals(JSON.stringify(envelope))}\n`;
+	if (findings.kind !== 'stacks') {
+		yield line({ ...head, ...(await bodyOf(findings)), ...tail });
+		return;
+	}
+	const { about, unit, stacks, notices } = findings;
+	yield `${escaped({ ...head, ...about, unit }).slice(0, -1)},"stacks":[`;
+	for (let i = 0; i < stacks.length; i += ROWS_AT_ONCE) {
+		const rows = stacks.slice(i, i + ROWS_AT_ONCE).map((row) => escaped(stackOf(row, findings)));
+		yield `${i === 0 ? '' : ','}${rows.join(',')}`;
+	}
+	yield `],${line({ notices, ...tail }).slice(1)}`;
 }
 
-async function bodyOf(findings: Findings): Promise<object> {
+async function bodyOf(findings: Exclude<Findings, StackFindings>): Promise<object> {
 	if (findings.kind === 'rows') return { rows: findings.rows };
-	if (findings.kind === 'stacks') return stackBody(findings);
 	const groups: object[] = [];
 	// One after the other: all at once they would take 250 kB each.
 	for (const each of findings.groups) groups.push(await group(each));
@@ -34,30 +48,29 @@ async function bodyOf(findings: Findings): Promise<object> {
 }
 
 /** Frames are names; what kind each is of stands beside them, a letter each: see FRAME_LETTERS. */
-function stackBody({ unit, about, parts, stacks, notices }: StackFindings): object {
+function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 	return {
-		...about,
-		unit,
-		stacks: stacks.map((row) => ({
-			frames: row.frames.map(({ name }) => name),
-			kinds: row.frames.map(({ kind }) => FRAME_LETTERS[kind]).join(''),
-			value: Math.round(row.value),
-			count: round(row.count, 1),
-			...(unit === 'ns' ? { error: Math.round(Math.sqrt(row.variance)) } : {}),
-			...(parts.length > 1
-				? Object.fromEntries(
-						parts.map((part, i) => [part.replace(' ', '_'), Math.round(row.parts[i] ?? 0)]),
-					)
-				: {}),
-			key: row.key,
-		})),
-		notices,
+		frames: row.frames.map(({ name }) => name),
+		kinds: row.frames.map(({ kind }) => FRAME_LETTERS[kind]).join(''),
+		value: Math.round(row.value),
+		count: round(row.count, 1),
+		...(unit === 'ns' ? { error: Math.round(Math.sqrt(row.variance)) } : {}),
+		...(parts.length > 1
+			? Object.fromEntries(
+					parts.map((part, i) => [part.replace(' ', '_'), Math.round(row.parts[i] ?? 0)]),
+				)
+			: {}),
+		key: row.key,
 	};
 }
 
+function line(value: object): string {
+	return `${escaped(value)}\n`;
+}
+
 /** JSON leaves DEL, C1 and direction marks in strings as they are; a terminal would obey them. */
-function escapeForTerminals(json: string): string {
-	return json.replace(
+function escaped(value: object): string {
+	return JSON.stringify(value).replace(
 		/[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
 		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
 	);

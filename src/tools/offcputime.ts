@@ -21,7 +21,6 @@ import { readAddress } from '../loader/address.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { UserStackWalker } from '../loader/userstack.js';
-import { renderFolded } from '../render/folded.js';
 import { renderStacks } from '../render/stacks.js';
 
 type Layout = typeof layout;
@@ -132,7 +131,7 @@ export const offcputime = defineTool<Layout, Settings>({
 							verb: 'waited',
 						})
 					: '',
-			folded: (findings) => renderFolded(rows(findings).stacks, { ...settings, divisor: 1000 }),
+			stacks: { ...settings, foldedDivisor: 1000, rows: (findings) => rows(findings).stacks },
 		};
 	},
 });

@@ -14,7 +14,6 @@ import { StackTables } from '../kit/stacks.js';
 import { defineTool } from '../kit/tool.js';
 import { kernelHasHelper } from '../loader/kernel.js';
 import { type EventType, hasPmu, parseEvent } from '../perf/events.js';
-import { renderFolded } from '../render/folded.js';
 import { renderStacks } from '../render/stacks.js';
 import { grouped } from '../render/terminal.js';
 
@@ -104,7 +103,7 @@ export const profile = defineTool<Layout, Settings>({
 				findings.kind === 'stacks'
 					? renderStacks(findings, { ...settings, style, verb: 'taken' })
 					: '',
-			folded: ({ stacks }) => renderFolded(stacks, { ...settings, divisor: 1 }),
+			stacks: { ...settings, foldedDivisor: 1 },
 		};
 	},
 });

@@ -3,7 +3,22 @@ import { test } from 'node:test';
 import { renderJson } from '../../../src/render/json.js';
 import { HOSTILE, histogramOf } from '../support.js';
 
+const jsonOf = async (report: Parameters<typeof renderJson>[0]) => {
+	let text = '';
+	for await (const piece of renderJson(report)) text += piece;
+	return text;
+};
+
+const circumstances = {
+	command: ['tstrace', 'runqlat', '5'],
+	host: 'here',
+	kernel: '6.1.0',
+	arch: 'x64',
+	filters: { pids: [7] },
+};
+
 const interval = {
+	circumstances,
 	tool: 'runqlat',
 	start: new Date('2026-01-31T12:00:00Z'),
 	duration_ns: 5.0000004e9,
@@ -13,11 +28,12 @@ const interval = {
 
 test('the envelope, with its groups', async () => {
 	const groups = [{ key: { pid: 7 }, histogram: histogramOf([3, 3, 1000]) }];
-	const text = await renderJson({ ...interval, findings: { kind: 'latency', groups } });
+	const text = await jsonOf({ ...interval, findings: { kind: 'latency', groups } });
 	assert.ok(text.endsWith('}\n') && text.indexOf('\n') === text.length - 1, 'one line');
 	assert.deepEqual(JSON.parse(text), {
 		tool: 'runqlat',
 		schema: 1,
+		...circumstances,
 		start: '2026-01-31T12:00:00.000Z',
 		duration_s: 5,
 		unit: 'ns',
@@ -45,14 +61,14 @@ test('the envelope, with its groups', async () => {
 
 test('rows; and a cost that was not measured is null, not 0', async () => {
 	const findings = { kind: 'rows', rows: [{ delay_ns: 5 }] } as const;
-	const report = JSON.parse(await renderJson({ ...interval, cost: undefined, findings }));
+	const report = JSON.parse(await jsonOf({ ...interval, cost: undefined, findings }));
 	assert.deepEqual(report.rows, [{ delay_ns: 5 }]);
 	assert.deepEqual(report.cost, { bpf_runs: null, bpf_ns: null, cpu_pct: null });
 });
 
 test('names come through unchanged, and nothing of them reaches a terminal raw', async () => {
 	const groups = HOSTILE.map((comm) => ({ key: { comm }, histogram: histogramOf([1]) }));
-	const text = await renderJson({ ...interval, findings: { kind: 'latency', groups } });
+	const text = await jsonOf({ ...interval, findings: { kind: 'latency', groups } });
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
 	assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 	const names = JSON.parse(text).groups.map((group: { key: { comm: string } }) => group.key.comm);

@@ -1,0 +1,36 @@
+/** Stacks of any source, before they are drawn or written in a format. Pure values: no I/O. */
+import type { FrameTable } from './frame-table.js';
+import type { StackTable } from './stack-table.js';
+
+/** What is known of a recording; tstrace's own results say all of it, folded stacks nothing. */
+export interface Origin {
+	/** Whose result it is: "offcputime", "perf". */
+	readonly tool?: string;
+	/** What one row of values is: perf's event, "off-CPU time". */
+	readonly event?: string;
+	/** Of values: 'ns', 'samples', 'bytes', …; undefined: nobody knows. */
+	readonly unit?: string;
+	readonly start?: string;
+	readonly duration_s?: number;
+	readonly host?: string;
+	readonly kernel?: string;
+	/** As it was typed. */
+	readonly command?: readonly string[];
+	readonly filters?: Readonly<Record<string, unknown>>;
+	readonly period_ns?: number;
+	readonly frequency_hz?: number;
+}
+
+/** Stacks with what was counted there, all in one unit. */
+export interface StackProfile {
+	readonly frames: FrameTable;
+	readonly stacks: StackTable;
+	readonly origin: Origin;
+	/** Its folded stacks show kinds of frames by marks such as _[k], as they did where it came from. */
+	readonly marked: boolean;
+}
+
+/** The sum of what was counted at all stacks. */
+export function profileTotal({ stacks }: StackProfile): number {
+	return stacks.values().reduce((sum, value) => sum + value, 0);
+}

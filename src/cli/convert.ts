@@ -1,0 +1,32 @@
+/** Runs a converter: where its result goes, and what it has to tell. */
+import type { Converter, Surroundings } from '../kit/converter.js';
+import type { OptionValues } from '../kit/tool.js';
+import { printable, styleFor, wrapped } from '../render/terminal.js';
+import { ClosedPipe, Output, say } from './output.js';
+
+/** Converts to the end. Throws UsageError and TstraceError. */
+export async function convert(
+	converter: Converter,
+	files: readonly string[],
+	values: OptionValues,
+): Promise<void> {
+	const path = values.output as string | undefined;
+	const output = path === undefined || path === '-' ? Output.stdout() : Output.file(path);
+	const here: Surroundings = {
+		terminal: output.isTerminal,
+		style: styleFor(output.isTerminal ? process.stdout : {}),
+		output: path,
+		notify: (notice) => {
+			if (values.quiet !== true) say(wrapped(`note: ${printable(notice)}`, '      '));
+		},
+	};
+	try {
+		const pieces = await converter.convert(files, values, here);
+		output.truncate();
+		for await (const piece of pieces) await output.write(piece);
+	} catch (error) {
+		if (!(error instanceof ClosedPipe)) throw error;
+	} finally {
+		output.close();
+	}
+}

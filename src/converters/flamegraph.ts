@@ -1,0 +1,87 @@
+/** flamegraph: stacks as a picture. */
+import { Argument, Option } from 'commander';
+import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
+import { readProfiles, STANDARD_INPUT } from '../input/read.js';
+import type { ReadOptions } from '../input/reader.js';
+import { type Converter, lookOptions, lookSettings, PLAIN_READING } from '../kit/converter.js';
+import { UsageError } from '../kit/errors.js';
+import { keepStacks, patternOption } from '../kit/stack-filter.js';
+import { TstraceError } from '../loader/errors.js';
+import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
+import {
+	renderStackFormat,
+	STACK_FORMATS,
+	type StackFormat,
+	stackFormatOfFile,
+} from '../render/formats.js';
+import { grouped } from '../render/terminal.js';
+
+export const flamegraph: Converter = {
+	name: 'flamegraph',
+	summary: 'stacks as a picture: folded, perf script or JSON to SVG',
+	description:
+		'Reads folded stacks, perf script text or results of tstrace --json, from FILEs or standard ' +
+		'input, and writes an interactive SVG: click to zoom, Ctrl-F to search.',
+	usage: '[options] [FILE…]',
+	examples: [
+		['tstrace offcputime -p 1234 5 | tstrace flamegraph > offcpu.svg', ''],
+		['perf script | tstrace flamegraph -o cpu.svg', ''],
+	],
+	arguments: () => [
+		new Argument('[files...]', 'recordings; without one or with -, standard input'),
+	],
+	options: () => [
+		new Option('--format <format>', `${STACK_FORMATS.join(', ')} (default svg)`).choices(
+			STACK_FORMATS,
+		),
+		...lookOptions(),
+		patternOption('--grep <pattern>', 'only stacks with a frame that matches'),
+		patternOption('--exclude <pattern>', 'no stacks with a frame that matches'),
+		new Option('--event <name>', 'this event of several'),
+	],
+
+	async convert(files, values, here) {
+		const named = (values.format as StackFormat | undefined) ?? stackFormatOfFile(here.output);
+		const format = named ?? 'svg';
+		if (here.terminal && format !== 'folded') {
+			throw new UsageError(
+				`${format} is not for a terminal; write it to a file: > FILE, or -o FILE`,
+			);
+		}
+		const reading: ReadOptions = { ...PLAIN_READING, event: values.event as string | undefined };
+		const paths = files.length === 0 ? [STANDARD_INPUT] : files;
+		const all = await readProfiles(paths, reading, here.notify);
+		const profile = keepStacks(chosenEvent(all, here.notify), {
+			grep: values.grep as RegExp | undefined,
+			exclude: values.exclude as RegExp | undefined,
+		});
+		if (profileTotal(profile) === 0) {
+			throw new TstraceError('nothing is left to draw: no stack was chosen, or all counts are 0');
+		}
+		return renderStackFormat(format, profile, {
+			look: lookSettings(values, profile),
+			marks: profile.marked ? ALL_MARKS : NO_MARKS,
+			divisor: 1,
+			sorted: false,
+		});
+	},
+};
+
+/** A picture has one unit, so one event: the one with most stacks' worth of samples. */
+function chosenEvent(
+	profiles: readonly StackProfile[],
+	notify: (notice: string) => void,
+): StackProfile {
+	const [first, ...others] = [...profiles].sort((a, b) => b.stacks.size - a.stacks.size);
+	if (!first)
+		throw new TstraceError('there are no stacks: the input is empty; was anything recorded?');
+	if (others.length > 0) {
+		const rest = others.map(
+			({ origin, stacks }) => `${origin.event ?? 'no name'} (${grouped(stacks.size)} stacks)`,
+		);
+		notify(`shown: ${origin(first)}; not shown: ${rest.join(', ')}; choose one with --event NAME`);
+	}
+	return first;
+}
+
+const origin = (profile: StackProfile): string => profile.origin.event ?? 'no name';

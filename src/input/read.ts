@@ -1,0 +1,129 @@
+/** Stacks from files and standard input: told apart by what is in them, not by their names. */
+import { createReadStream } from 'node:fs';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { FrameTable } from '../aggregate/frame-table.js';
+import type { StackProfile } from '../aggregate/stack-profile.js';
+import { StackTable } from '../aggregate/stack-table.js';
+import { TstraceError } from '../loader/errors.js';
+import { formatOf } from './detect.js';
+import type { Notify, ReadOptions } from './reader.js';
+
+const CHUNK_BYTES = 1 << 20;
+const STDIN = 0;
+/** What tells gzip: RFC 1952, 2.3.1. */
+const GZIP = [0x1f, 0x8b];
+
+/** Names standard input, as everywhere. */
+export const STANDARD_INPUT = '-';
+
+/**
+ * Reads all files; what they have of the same event is added up. Returns a profile for each event.
+ * Throws TstraceError, which names the file, for what cannot be read.
+ */
+export async function readProfiles(
+	paths: readonly string[],
+	options: ReadOptions,
+	notify: Notify,
+): Promise<StackProfile[]> {
+	const all: StackProfile[] = [];
+	for (const path of paths) {
+		const name = path === STANDARD_INPUT ? 'standard input' : path;
+		try {
+			const chunks = contentOf(path);
+			const { beginning, rest } = await peek(chunks);
+			const reader = formatOf(beginning);
+			all.push(...(await reader(rest, options, (notice) => notify(`${name}: ${notice}`))));
+		} catch (error) {
+			throw readable(error, name);
+		}
+	}
+	return addUp(all);
+}
+
+function contentOf(path: string): Readable {
+	return path === STANDARD_INPUT
+		? createReadStream('', { fd: STDIN, autoClose: false, highWaterMark: CHUNK_BYTES })
+		: createReadStream(path, { highWaterMark: CHUNK_BYTES });
+}
+
+interface Begun {
+	readonly beginning: Buffer;
+	readonly rest: AsyncIterable<Buffer>;
+}
+
+/** The first chunk of what is in it, unpacked if it was packed, and everything with that chunk. */
+async function peek(source: Readable): Promise<Begun> {
+	const { beginning, rest } = await begun(source[Symbol.asyncIterator]());
+	if (!GZIP.every((byte, i) => beginning[i] === byte)) return { beginning, rest };
+	const unpacked = createGunzip({ chunkSize: CHUNK_BYTES });
+	// Its errors, and those of what it reads, come out of `unpacked`.
+	pipeline(Readable.from(rest), unpacked, () => undefined);
+	return await begun(unpacked[Symbol.asyncIterator]());
+}
+
+async function begun(chunks: AsyncIterator<Buffer>): Promise<Begun> {
+	const first = await chunks.next();
+	const beginning: Buffer = first.done ? Buffer.alloc(0) : first.value;
+	return { beginning, rest: joined(beginning, chunks) };
+}
+
+async function* joined(first: Buffer, others: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+	if (first.length > 0) yield first;
+	for (let next = await others.next(); !next.done; next = await others.next()) yield next.value;
+}
+
+/** Profiles of the same event as one. Throws TstraceError when their values have different units. */
+function addUp(profiles: readonly StackProfile[]): StackProfile[] {
+	const byEvent = new Map<string, [StackProfile, ...StackProfile[]]>();
+	for (const profile of profiles) {
+		const event = profile.origin.event ?? '';
+		const same = byEvent.get(event);
+		if (same) same.push(profile);
+		else byEvent.set(event, [profile]);
+	}
+	return [...byEvent.values()].map((same) => {
+		const [first, ...others] = same;
+		if (others.length === 0) return first;
+		const units = new Set(same.map(({ origin }) => origin.unit ?? 'no unit'));
+		if (units.size > 1) {
+			throw new TstraceError(
+				`values in ${[...units].join(' and in ')} cannot be added up; give files of one unit`,
+			);
+		}
+		return merged(first, others);
+	});
+}
+
+function merged(first: StackProfile, others: readonly StackProfile[]): StackProfile {
+	const frames = new FrameTable();
+	const stacks = new StackTable();
+	for (const profile of [first, ...others]) {
+		const values = profile.stacks.values();
+		for (const [stack, value] of values.entries()) {
+			const path = Array.from(profile.stacks.frames(stack), (frame) => {
+				const { name, kind } = profile.frames.frame(frame);
+				return frames.intern(name, kind);
+			});
+			stacks.add(path, path.length, value);
+		}
+	}
+	return { ...first, frames, stacks };
+}
+
+function readable(error: unknown, name: string): TstraceError {
+	if (error instanceof TstraceError) {
+		return new TstraceError(`${name}: ${error.message}`, error.detail);
+	}
+	const { code } = error as NodeJS.ErrnoException;
+	const why = WHY[code ?? ''] ?? String(code ?? error);
+	return new TstraceError(`cannot read ${name}: ${why}`, String(error));
+}
+
+const WHY: Readonly<Record<string, string>> = {
+	ENOENT: 'there is no such file; check its spelling',
+	EACCES: 'permission denied; choose another file, or become its owner',
+	EISDIR: 'it is a folder; name a file in it',
+	Z_DATA_ERROR: 'it is damaged gzip; record it again',
+	Z_BUF_ERROR: 'it is gzip that was cut off; record it again',
+};

@@ -1,0 +1,69 @@
+/** Reads what tstrace's own --json printed: src/render/json.ts. */
+import type { Key } from '../aggregate/report.js';
+import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
+import { profileOf } from '../aggregate/stacks.js';
+import { TstraceError } from '../loader/errors.js';
+import { FRAME_LETTERS } from '../render/folded.js';
+import type { Frame, FrameKind } from '../symbolize/stack.js';
+
+const KINDS: ReadonlyMap<string, FrameKind> = new Map(
+	Object.entries(FRAME_LETTERS).map(([kind, letter]) => [letter, kind as FrameKind]),
+);
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** One result as it was parsed. Throws TstraceError where it is not one with stacks. */
+export function tstraceProfile(result: JsonObject): StackProfile {
+	const { stacks, tool } = result;
+	if (!Array.isArray(stacks)) {
+		throw new TstraceError(
+			`the result of ${typeof tool === 'string' ? tool : 'tstrace'} has no stacks; ` +
+				'give one of a tool that finds stacks, such as profile --json',
+		);
+	}
+	return profileOf(stacks.map(rowOf), originOf(result));
+}
+
+function rowOf(stack: unknown, index: number): { key: Key; frames: Frame[]; value: number } {
+	const { frames, kinds, value, key } = (stack ?? {}) as JsonObject;
+	if (!Array.isArray(frames) || typeof value !== 'number' || value < 0) {
+		throw new TstraceError(
+			`stack ${index + 1} of the JSON is damaged: it needs "frames" and a "value"; was it edited?`,
+		);
+	}
+	const letters = typeof kinds === 'string' ? kinds : '';
+	return {
+		key: (typeof key === 'object' && key !== null ? key : {}) as Key,
+		frames: frames.map((name, i) => ({
+			name: String(name),
+			kind: KINDS.get(letters[i] ?? '') ?? 'user',
+		})),
+		value,
+	};
+}
+
+/** What it says of itself; strangers' files may say anything, so each field is looked at. */
+function originOf(result: JsonObject): Origin {
+	const text = (name: string) => {
+		const value = result[name];
+		return typeof value === 'string' ? { [name]: value } : {};
+	};
+	const number = (name: string) => {
+		const value = result[name];
+		return typeof value === 'number' && Number.isFinite(value) ? { [name]: value } : {};
+	};
+	const { command, filters } = result;
+	return {
+		...text('tool'),
+		...text('event'),
+		...text('unit'),
+		...text('start'),
+		...text('host'),
+		...text('kernel'),
+		...number('duration_s'),
+		...number('period_ns'),
+		...number('frequency_hz'),
+		...(Array.isArray(command) ? { command: command.map(String) } : {}),
+		...(typeof filters === 'object' && filters !== null ? { filters: filters as JsonObject } : {}),
+	};
+}

@@ -1,0 +1,84 @@
+/** What a converter is: it reads recordings of stacks and writes something else. No kernel needed. */
+import { type Argument, InvalidArgumentError, Option } from 'commander';
+import type { StackProfile } from '../aggregate/stack-profile.js';
+import type { ReadOptions } from '../input/reader.js';
+import type { Pieces } from '../render/formats.js';
+import { type Look, suitableLook } from '../render/look.js';
+import { PALETTES } from '../render/palettes.js';
+import type { Style } from '../render/terminal.js';
+import type { OptionValues } from './tool.js';
+
+/** Where the result goes. */
+export interface Surroundings {
+	/** The result is going to be seen on a terminal, as text. */
+	readonly terminal: boolean;
+	readonly style: Style;
+	/** -o FILE */
+	readonly output: string | undefined;
+	/** Tells the user on standard error. */
+	notify(notice: string): void;
+}
+
+export interface Converter {
+	readonly name: string;
+	/** One line for `tstrace --help`, without a full stop. */
+	readonly summary: string;
+	/** The first paragraph of `tstrace NAME --help`. */
+	readonly description: string;
+	readonly usage: string;
+	readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
+	readonly arguments: () => Argument[];
+	readonly options: () => Option[];
+	/** Reads the files and returns the result. Throws UsageError and TstraceError. */
+	convert(files: readonly string[], values: OptionValues, here: Surroundings): Promise<Pieces>;
+}
+
+function pixels(low: number, high: number): (text: string) => number {
+	return (text) => {
+		const value = Number(text);
+		if (text.trim() === '' || !(value >= low && value <= high)) {
+			throw new InvalidArgumentError(`give pixels from ${low} to ${high}`);
+		}
+		return value;
+	};
+}
+
+/** How a picture is to look. */
+export function lookOptions(): Option[] {
+	return [
+		new Option('--title <text>', 'above the picture'),
+		new Option('--subtitle <text>', 'below the title'),
+		new Option('--countname <unit>', 'what is counted, such as samples or us'),
+		new Option('--colors <palette>', 'hot, io, mem, or by kind of frame').choices(PALETTES),
+		new Option('--inverted', 'the root at the top: an icicle graph'),
+		new Option('--reverse', 'merged from the leaf: who calls what takes long'),
+		new Option('--minwidth <px>', 'leave out narrower boxes (default 0.1)').argParser(
+			pixels(0, 100),
+		),
+		new Option('--width <px>', 'of the picture (default 1200)').argParser(pixels(100, 100_000)),
+	];
+}
+
+/** What `lookOptions` say; where they say nothing, what suits the profile. */
+export function lookSettings(values: OptionValues, profile: StackProfile): Look {
+	const suitable = suitableLook(profile);
+	const given = <T>(name: string, otherwise: T): T => (values[name] as T | undefined) ?? otherwise;
+	return {
+		title: given('title', suitable.title),
+		subtitle: given('subtitle', suitable.subtitle),
+		countName: given('countname', suitable.countName),
+		palette: given('colors', suitable.palette),
+		inverted: given('inverted', suitable.inverted),
+		reverse: given('reverse', suitable.reverse),
+		minWidth_px: given('minwidth', suitable.minWidth_px),
+		width_px: given('width', suitable.width_px),
+	};
+}
+
+/** How stacks are read, where the options say nothing. */
+export const PLAIN_READING: ReadOptions = {
+	identify: 'none',
+	addresses: false,
+	inline: false,
+	event: undefined,
+};

@@ -1,0 +1,45 @@
+/** Stacks in the format of a picture or of another tool, whoever found them. */
+import type { StackProfile } from '../aggregate/stack-profile.js';
+import type { FrameKind } from '../symbolize/stack.js';
+import { renderFolded } from './folded.js';
+import type { Look } from './look.js';
+
+/** Formats of stacks beside text and JSON. */
+export const STACK_FORMATS = ['folded', 'svg'] as const;
+export type StackFormat = (typeof STACK_FORMATS)[number];
+
+export interface StackFormatOptions {
+	readonly look: Look;
+	/** Of folded stacks: see FoldedOptions. */
+	readonly marks: ReadonlySet<FrameKind>;
+	readonly divisor: number;
+	readonly sorted: boolean;
+}
+
+/** What a file's name asks for: "svg" of "offcpu.svg". */
+export function stackFormatOfFile(path: unknown): StackFormat | undefined {
+	const ending = ENDINGS.find(([end]) => typeof path === 'string' && path.endsWith(end));
+	return ending?.[1];
+}
+
+const ENDINGS: ReadonlyArray<readonly [string, StackFormat]> = [
+	['.folded', 'folded'],
+	['.svg', 'svg'],
+];
+
+export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+
+/** In pieces. What draws or encodes is evaluated when it is asked for: most runs need none of it. */
+export async function renderStackFormat(
+	format: StackFormat,
+	profile: StackProfile,
+	options: StackFormatOptions,
+): Promise<Pieces> {
+	const { look } = options;
+	switch (format) {
+		case 'folded':
+			return renderFolded(profile, options);
+		case 'svg':
+			return (await import('./svg.js')).renderSvg(profile, look);
+	}
+}

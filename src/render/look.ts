@@ -1,0 +1,76 @@
+/** How stacks are shown as a picture: what the user asked for, or what suits them. */
+import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
+import type { PaletteName } from './palettes.js';
+import { grouped } from './terminal.js';
+import { humanTime } from './units.js';
+
+export interface Look {
+	readonly title: string;
+	readonly subtitle: string;
+	/** What values are, in words: "us", "samples"; '': they are shown without. */
+	readonly countName: string;
+	readonly palette: PaletteName;
+	/** The root at the top: an icicle graph. */
+	readonly inverted: boolean;
+	/** Merged from the leaf. */
+	readonly reverse: boolean;
+	/** Narrower boxes are left out. */
+	readonly minWidth_px: number;
+	readonly width_px: number;
+}
+
+export const DEFAULT_WIDTH_PX = 1200;
+/** flamegraph.pl's. */
+export const DEFAULT_MIN_WIDTH_PX = 0.1;
+
+/** What suits a recording. `kinds`: whether its frames are known to be the kernel's, JIT's, … */
+export function suitableLook({ frames, origin }: StackProfile): Look {
+	let kinds = false;
+	for (let frame = 0; frame < frames.size && !kinds; frame++) kinds = frames.kind(frame) !== 'user';
+	const { title, palette } = TOOLS[origin.tool ?? ''] ?? {
+		title: 'Flame Graph',
+		palette: undefined,
+	};
+	return {
+		title,
+		subtitle: subtitleOf(origin),
+		countName: origin.unit ?? '',
+		palette: palette ?? (kinds ? 'kind' : 'hot'),
+		inverted: false,
+		reverse: false,
+		minWidth_px: DEFAULT_MIN_WIDTH_PX,
+		width_px: DEFAULT_WIDTH_PX,
+	};
+}
+
+/** As the field colours them: https://www.brendangregg.com/FlameGraphs/offcpuflamegraphs.html */
+const TOOLS: Readonly<Record<string, { title: string; palette: PaletteName | undefined }>> = {
+	offcputime: { title: 'Off-CPU Time Flame Graph', palette: 'io' },
+	profile: { title: 'CPU Flame Graph', palette: undefined },
+	memleak: { title: 'Memory Flame Graph', palette: 'mem' },
+};
+
+function subtitleOf({ command, host, start, duration_s, event }: Origin): string {
+	return [
+		command?.join(' '),
+		event,
+		host,
+		start,
+		duration_s === undefined ? undefined : `${Number(duration_s.toFixed(3))} s`,
+	]
+		.filter((part) => part !== undefined && part !== '')
+		.join(' · ');
+}
+
+/** A value with its unit: "1.20 s", "1,234 samples". */
+export function amountText(value: number, countName: string): string {
+	if (countName === 'ns') return humanTime(value);
+	const number = Number.isInteger(value) ? grouped(value) : `${Number(value.toPrecision(6))}`;
+	return countName === '' ? number : `${number} ${countName}`;
+}
+
+/** A share: "41.2 %"; never "0.0 %" of what is there. */
+export function shareText(share: number): string {
+	const percent = 100 * share;
+	return `${percent >= 0.1 || percent === 0 ? percent.toFixed(1) : percent.toPrecision(1)} %`;
+}

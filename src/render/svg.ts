@@ -1,0 +1,90 @@
+/**
+ * A flame graph as SVG: one file, nothing loaded from anywhere. Without JavaScript it is a picture,
+ * also inside <img>; with it (src/browser/svg.ts) it fills the window, zooms and searches.
+ *
+ * A box is an <svg> of its own: it clips its name by itself, so that no text is measured, and its
+ * place is in per cent, so that the boxes follow when the window gets narrower.
+ */
+import { type Flame, type FlameBox, layoutFlame } from '../aggregate/flame.js';
+import type { StackProfile } from '../aggregate/stack-profile.js';
+import { svgScript, svgStyle } from '../generated/browser.js';
+import { amountText, type Look, shareText } from './look.js';
+import { colourOf, ROOT_COLOUR } from './palettes.js';
+import { escapeXml } from './xml.js';
+
+/** A row of boxes, with the gap to the next. */
+const ROW_PX = 17;
+const MARGIN_PX = 10;
+const HEADER_PX = 68;
+/** Names of boxes narrower than this many pixels are not written: not even a letter fits. */
+const TEXT_FROM_PX = 8;
+/** Characters handed over at a time. */
+const PIECE_LENGTH = 1 << 16;
+
+/** What is drawn: one box for each frame of the flame. */
+export interface Drawing {
+	readonly flame: Flame;
+	/** Of a box: its colour, its name, and what its tooltip says. */
+	readonly paint: (box: FlameBox) => { colour: string; name: string; detail: string };
+}
+
+/** The flame graph of a recording. */
+export function renderSvg(profile: StackProfile, look: Look): Generator<string> {
+	const { frames, stacks } = profile;
+	const flame = layoutFlame(frames, stacks, {
+		weights: stacks.values(),
+		minShare: look.minWidth_px / (look.width_px - 2 * MARGIN_PX),
+		order: 'name',
+		reverse: look.reverse,
+	});
+	const total = flame.boxes[0]?.weight ?? 0;
+	const paint: Drawing['paint'] = ({ frame, weight }) => {
+		const detail = `${amountText(weight, look.countName)}, ${shareText(weight / total)}`;
+		if (frame < 0) return { colour: ROOT_COLOUR, name: 'all', detail };
+		const each = frames.frame(frame);
+		return { colour: colourOf(each, look.palette), name: each.name, detail };
+	};
+	return drawSvg({ flame, paint }, look);
+}
+
+/** Any flame as SVG, in pieces. */
+export function* drawSvg({ flame, paint }: Drawing, look: Look): Generator<string> {
+	const rows = flame.depth + 1;
+	const height = HEADER_PX + rows * ROW_PX + MARGIN_PX;
+	const width = look.width_px;
+	const title = escapeXml(look.title);
+	yield `<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<svg xmlns="http://www.w3.org/2000/svg" class="tstrace-flame" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" data-root="${look.inverted ? 'top' : 'bottom'}">
+<title>${title}</title>
+<style>${svgStyle}</style>
+<rect class="ground" width="100%" height="100%"/>
+<svg class="frames" x="${MARGIN_PX}" y="${HEADER_PX}" width="${width - 2 * MARGIN_PX}" height="${rows * ROW_PX}">
+`;
+	let piece = '';
+	const total = flame.boxes[0]?.weight ?? 0;
+	const percent = (weight: number) => Number(((100 * weight) / total).toFixed(6));
+	for (const box of flame.boxes) {
+		const { colour, name, detail } = paint(box);
+		const row = look.inverted ? box.depth : flame.depth - box.depth;
+		const label = escapeXml(name);
+		const share = percent(box.weight);
+		const text = (share / 100) * width >= TEXT_FROM_PX ? `<text x="3" y="12">${label}</text>` : '';
+		piece +=
+			`<svg class="f" x="${percent(box.start)}%" y="${row * ROW_PX}" width="${share}%" height="${ROW_PX - 1}" data-depth="${box.depth}" data-value="${box.weight}">` +
+			`<title>${label} (${escapeXml(detail)})</title>` +
+			`<rect width="100%" height="100%" fill="${colour}"/>${text}</svg>\n`;
+		if (piece.length < PIECE_LENGTH) continue;
+		yield piece;
+		piece = '';
+	}
+	yield `${piece}</svg>
+<g class="header">
+<rect class="ground" width="100%" height="${HEADER_PX - 4}"/>
+<text class="title" x="${MARGIN_PX}" y="24">${title}</text>
+<text class="subtitle" x="${MARGIN_PX}" y="41">${escapeXml(look.subtitle)}</text>
+<text class="details" x="${MARGIN_PX}" y="58"> </text>
+</g>
+<script><![CDATA[${svgScript}]]></script>
+</svg>
+`;
+}
