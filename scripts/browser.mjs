@@ -19,7 +19,7 @@ export async function buildBrowser() {
 		});
 		return { text: outputFiles[0].text.trim(), inputs: Object.keys(metafile.inputs) };
 	};
-	const parts = { svgScript: await text('svg.ts'), svgStyle: await text('svg.css') };
+	const parts = { svgScript: await text('svg/picture.ts'), svgStyle: await text('svg/style.css') };
 	mkdirSync('src/generated', { recursive: true });
 	const exported = Object.entries(parts).map(
 		([name, part]) => `export const ${name} = ${JSON.stringify(part.text)};\n`,
