@@ -1,8 +1,9 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-live test-package check format bench clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-package check format bench clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
+BROWSER := find build/test/test/browser -name '*.test.js' | sort
 LIVE := find build/test/test/live -name '*.test.js' | sort
 C_FILES := $(shell find bpf test -name '*.[ch]')
 NODE_TEST := node --enable-source-maps --test
@@ -18,7 +19,7 @@ node_modules/.installed: package-lock.json
 demo: build ## put a small load on this machine, and show its run queue latency for 5 seconds
 	@scripts/demo.sh
 
-test: test-unit test-live ## all tests; the live ones load real BPF programs and need root
+test: test-unit test-browser test-live ## all tests; the live ones load real BPF programs and need root
 
 tests: build
 	@node scripts/build-tests.mjs
@@ -26,6 +27,10 @@ tests: build
 test-unit: tests
 	@scripts/setup.sh unit
 	@$(NODE_TEST) $$($(UNIT))
+
+test-browser: tests
+	@scripts/setup.sh browser
+	@$(NODE_TEST) $$($(BROWSER))
 
 test-live: tests
 	@scripts/setup.sh test

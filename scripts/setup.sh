@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the system packages that are missing for: build, unit, test, check or bench.
+# Installs the system packages that are missing for: build, unit, browser, test, check or bench.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -39,6 +39,9 @@ for group; do
 	unit)
 		need xz-utils any_of xz
 		need util-linux any_of unshare
+		;;
+	browser)
+		need chromium any_of chromium chromium-browser google-chrome
 		;;
 	test)
 		need zsh any_of zsh

@@ -1,8 +1,8 @@
 /** How stacks are shown as a picture: what the user asked for, or what suits them. */
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import type { PaletteName } from './palettes.js';
-import { grouped } from './terminal.js';
-import { humanTime } from './units.js';
+
+export { amountText, shareText } from './amounts.js';
 
 export interface Look {
 	readonly title: string;
@@ -60,17 +60,4 @@ function subtitleOf({ command, host, start, duration_s, event }: Origin): string
 	]
 		.filter((part) => part !== undefined && part !== '')
 		.join(' · ');
-}
-
-/** A value with its unit: "1.20 s", "1,234 samples". */
-export function amountText(value: number, countName: string): string {
-	if (countName === 'ns') return humanTime(value);
-	const number = Number.isInteger(value) ? grouped(value) : `${Number(value.toPrecision(6))}`;
-	return countName === '' ? number : `${number} ${countName}`;
-}
-
-/** A share: "41.2 %"; never "0.0 %" of what is there. */
-export function shareText(share: number): string {
-	const percent = 100 * share;
-	return `${percent >= 0.1 || percent === 0 ? percent.toFixed(1) : percent.toPrecision(1)} %`;
 }

@@ -1,6 +1,8 @@
 /** What may go to a terminal, and how wide. */
 import { styleText } from 'node:util';
 
+export { grouped } from './numbers.js';
+
 /** Makes text printed by strangers harmless: control characters become visible. */
 export function printable(text: string): string {
 	// C0, DEL, C1, and the marks that reorder or hide text (Unicode TR 36).
@@ -45,11 +47,4 @@ export function wrapped(text: string, indent: string, width = 80): string {
 		else lines.push(indent + word);
 	}
 	return lines.join('\n');
-}
-
-/** 1234567 → "1,234,567". */
-export function grouped(value: number): string {
-	return Math.round(value)
-		.toString()
-		.replace(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -1,5 +1,5 @@
 /** Units of time on the way out; inside everything is nanoseconds. */
-import { grouped } from './terminal.js';
+import { grouped } from './numbers.js';
 
 export interface TimeUnit {
 	/** As headings have it. */
