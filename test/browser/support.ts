@@ -15,6 +15,8 @@ export interface Window {
 	readonly height?: number;
 	/** prefers-color-scheme */
 	readonly dark?: boolean;
+	/** Whether JavaScript runs. */
+	readonly scripts?: boolean;
 }
 
 /** One browser for all tests of a file: it takes half a second to start. */
@@ -46,13 +48,14 @@ export function written(name: string, pieces: Iterable<string | Uint8Array>): st
 export async function openPage(
 	t: TestContext,
 	file: string,
-	{ width = 1280, height = 800, dark = false }: Window = {},
+	{ width = 1280, height = 800, dark = false, scripts = true }: Window = {},
 ): Promise<{ page: Page; quiet: () => void }> {
 	browser ??= launch();
 	const context = await (await browser).newContext({
 		viewport: { width, height },
 		colorScheme: dark ? 'dark' : 'light',
 		offline: true,
+		javaScriptEnabled: scripts,
 	});
 	const url = pathToFileURL(file).href;
 	const problems: string[] = [];
