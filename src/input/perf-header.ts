@@ -27,7 +27,8 @@ const OWNER =
 	/^\s*(\S.*?|)\s*(?<!\S)(-?\d+)(?:\/(-?\d+))?(?:\s+\[\d+\])?(?:\s+[A-Za-z.]{1,12})?\s*$/;
 /** What is before the event where there is no time. */
 const TIMELESS = /^\s*(\S.*?)\s+(-?\d+)(?:\/(-?\d+))?\s+(?:\[\d+\]\s+)?/;
-const NUMBERLESS = /^(\S.*?)\s+(?:\[\d+\]\s+)?(?:\d+\.\d+:\s+)?((?:\d+\s+)?\S+:)\s*$/;
+const NUMBERLESS = /^(\S.*?)\s+(\S+:)\s*$/;
+const CPU = /\s*\[\d+\]\s*$/;
 const PERIOD_AND_EVENT = /^\s*(?:(\d+)\s+)?(\S+):(?=\s|$)/;
 const PERIOD = /^\s*(\d+)\s*$/;
 /** Two blanks at least, which is how it differs from a tracepoint's own text. */
@@ -38,8 +39,10 @@ export function parseHeader(line: string): SampleHeader | undefined {
 	const fields = line.slice(0, MAX_FIELDS);
 	const time = TIME.exec(fields);
 	if (time) {
-		const owner = OWNER.exec(fields.slice(0, time.index));
-		if (owner) return header(owner, line.slice(time.index + time[0].length), true);
+		const before = fields.slice(0, time.index);
+		const owner = OWNER.exec(before);
+		const named = owner ?? ['', before.replace(CPU, '').trim()];
+		return header(named, line.slice(time.index + time[0].length), owner !== null);
 	}
 	const owner = TIMELESS.exec(fields);
 	return owner ? header(owner, line.slice(owner[0].length), false) : undefined;
@@ -73,7 +76,8 @@ function header(
 
 /**
  * Whose stack it is, as stackcollapse-perf.pl writes it: "node", "node-23858", "node-23858/23859".
- * A process whose number is not printed is "?"; so is that of thread 0, the idle CPU's.
+ * A process whose number is not printed is "?"; so is that of thread 0, the idle CPU's. Who has no name
+ * printed is the number.
  */
 export function ownerName(
 	{ comm, pid, tid = '?' }: SampleHeader,
@@ -82,5 +86,5 @@ export function ownerName(
 	const process = pid === undefined || tid === '0' ? '?' : pid;
 	const thread = tid === '0' && pid !== undefined ? pid : tid;
 	const numbers = { none: '', pid: `-${process}`, tid: `-${process}/${thread}` }[identify];
-	return `${comm}${numbers}`.replaceAll(' ', '_');
+	return `${comm || thread}${numbers}`.replaceAll(' ', '_');
 }

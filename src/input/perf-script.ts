@@ -13,6 +13,8 @@ import type { Notify, ReadOptions } from './reader.js';
 const SPACE = 0x20;
 const TAB = 0x09;
 const HASH_SIGN = 0x23;
+/** Of a line of source below a frame, which perf script -F +srcline prints. */
+const SOURCE_INDENT = 2;
 /** Frames that read the same are looked at once; so many are remembered, and so many bytes of them. */
 const MAX_REMEMBERED = 1 << 18;
 const MAX_REMEMBERED_BYTES = 64 << 20;
@@ -45,6 +47,7 @@ class PerfScriptReader {
 	readonly #path = new Int32Array(MAX_STACK_FRAMES);
 	#samples = 0;
 	#withoutChain = 0;
+	#withoutProcess = 0;
 	#unfit = { lines: 0, first: 0 };
 	#lines = 0;
 
@@ -86,6 +89,12 @@ class PerfScriptReader {
 					'what ran alone; for chains, record with perf record -g',
 			);
 		}
+		if (this.#withoutProcess > 0 && this.#options.identify !== 'none') {
+			notify(
+				`${this.#withoutProcess} of ${this.#samples} samples do not say the number of their process, ` +
+					'which is "?"; print it with perf script -F +pid',
+			);
+		}
 		const profiles = this.#events.profiles(this.#frames, this.#origin);
 		return this.#deferred ? await this.#deferred.resolved(profiles, notify) : profiles;
 	}
@@ -100,6 +109,7 @@ class PerfScriptReader {
 		const framed = this.#sample !== undefined && isFrame(bytes, start, to, start === from);
 		if (header?.certain) this.#open(header, number);
 		else if (framed) this.#frameOrUnfit(bytes, start, to, number);
+		else if (this.#depth > 0 && start - from === SOURCE_INDENT) return;
 		else if (header) this.#open(header, number);
 		else if (start === from) this.#open(parseName(text), number);
 		else this.#leaveOut(number);
@@ -169,6 +179,7 @@ class PerfScriptReader {
 		}
 		this.#samples++;
 		if (depth === 0) this.#withoutChain++;
+		if (sample.pid === undefined) this.#withoutProcess++;
 		let length = 0;
 		this.#path[length++] = this.#frames.intern(ownerName(sample, this.#options.identify));
 		if (depth === 0 && sample.frame !== undefined) {
