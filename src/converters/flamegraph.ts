@@ -67,21 +67,24 @@ export const flamegraph: Converter = {
 	},
 };
 
-/** A picture has one unit, so one event: the one with most stacks' worth of samples. */
+/** A picture has one unit, so one event: the one with most samples, or where they are not known, stacks. */
 function chosenEvent(
 	profiles: readonly StackProfile[],
 	notify: (notice: string) => void,
 ): StackProfile {
-	const [first, ...others] = [...profiles].sort((a, b) => b.stacks.size - a.stacks.size);
+	const [first, ...others] = [...profiles].sort((a, b) => sizeOf(b) - sizeOf(a));
 	if (!first)
 		throw new TstraceError('there are no stacks: the input is empty; was anything recorded?');
 	if (others.length > 0) {
 		const rest = others.map(
-			({ origin, stacks }) => `${origin.event ?? 'no name'} (${grouped(stacks.size)} stacks)`,
+			(profile) => `${eventOf(profile)} (${grouped(sizeOf(profile))} ${nounOf(profile)})`,
 		);
-		notify(`shown: ${origin(first)}; not shown: ${rest.join(', ')}; choose one with --event NAME`);
+		notify(`shown: ${eventOf(first)}; not shown: ${rest.join(', ')}; choose one with --event NAME`);
 	}
 	return first;
 }
 
-const origin = (profile: StackProfile): string => profile.origin.event ?? 'no name';
+const eventOf = ({ origin }: StackProfile): string => origin.event ?? 'no name';
+const sizeOf = ({ samples, stacks }: StackProfile): number => samples ?? stacks.size;
+const nounOf = ({ samples }: StackProfile): string =>
+	samples === undefined ? 'stacks' : 'samples';
