@@ -44,6 +44,7 @@ check: build ## format, lint, types, format of the BPF code
 	@node_modules/.bin/biome check --error-on-warnings .
 	@node_modules/.bin/tsc
 	@node_modules/.bin/tsc -p src/browser
+	@node_modules/.bin/tsc -p test/browser
 	@$$(command -v clang-format-19 || command -v clang-format) --dry-run -Werror $(C_FILES)
 
 format: node_modules/.installed ## put everything into the house's format

@@ -33,7 +33,7 @@ function start(data: Element): void {
 		},
 	});
 	const table = new FunctionTable(recording, (frame) => {
-		input.value = exactly(recording.name(frame));
+		input.value = exactly(names[frame] ?? '');
 		search((_name, each) => each === frame);
 		show(view === 'table' ? graphView : view);
 	});
@@ -61,7 +61,7 @@ function start(data: Element): void {
 	reset.addEventListener('click', () => graph.zoom());
 	const input = make('input', { label: 'Search' });
 	input.type = 'search';
-	input.placeholder = 'Search: text or regular expression';
+	input.placeholder = 'Search: text or regexp';
 	input.spellcheck = false;
 	input.autocomplete = 'off';
 	input.addEventListener('input', () => search());
@@ -124,21 +124,23 @@ function start(data: Element): void {
 		if (document.activeElement === input) input.blur();
 	}
 
+	/** Whether it is one of ours. */
 	function key(event: KeyboardEvent): boolean {
-		const target = event.target as Element;
-		const finds = event.key === 'f' && (event.ctrlKey || event.metaKey);
-		if (finds || (event.key === '/' && target !== input)) {
+		const { key, target } = event;
+		const modified = event.ctrlKey || event.metaKey || event.altKey;
+		const finds = modified ? key === 'f' && !event.altKey : key === '/' && target !== input;
+		if (finds) {
 			input.focus();
 			input.select();
-			return true;
-		}
-		if (event.ctrlKey || event.metaKey || event.altKey) return false;
-		if (event.key === 'Escape') {
-			goBack();
-			return true;
-		}
-		const atGraph = target === document.body || graph.element.contains(target);
-		return atGraph && view !== 'table' && graph.key(event.key);
+		} else if (key === 'Escape') goBack();
+		else
+			return !modified && view !== 'table' && isForGraph(key, target as Element) && graph.key(key);
+		return true;
+	}
+
+	/** Arrows lead into the graph from where nothing else has the focus. */
+	function isForGraph(key: string, target: Element): boolean {
+		return graph.element.contains(target) || (key.startsWith('Arrow') && target === document.body);
 	}
 
 	document.addEventListener('keydown', (event) => {

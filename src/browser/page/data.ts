@@ -18,7 +18,7 @@ export interface Recording extends PageData {
 	readonly all: number;
 	/** A function's colour as CSS has it. */
 	colour(frame: number): string;
-	/** A function's name; "all" for the root. */
+	/** What to call a function; "all" for the root. */
 	name(frame: number): string;
 	/** '' of most. */
 	kind(frame: number): string;
@@ -37,7 +37,7 @@ export function readRecording(element: Element): Recording {
 		root,
 		all,
 		colour: (frame) => `#${data.colours.slice(6 * frame, 6 * frame + 6)}`,
-		name: (frame) => (frame < 0 ? 'all' : (data.names[frame] ?? '')),
+		name: (frame) => (frame < 0 ? 'all' : data.names[frame] || '(no name)'),
 		kind: (frame) => KINDS[Number(data.kinds[frame])] ?? '',
 		amount: (value) => `${amountText(value, data.countName)}, ${share(value)}`,
 		share,

@@ -80,9 +80,11 @@ export class Graph {
 			child.parent.data.fade = true;
 			for (const sibling of child.parent.children ?? []) sibling.data.hide = sibling !== child;
 		}
+		const hasFocus = this.element.contains(document.activeElement);
 		this.#zoomed = node;
 		this.#focused = node;
 		this.draw();
+		if (hasFocus) this.#focus(node);
 		this.#elements.get(node)?.scrollIntoView({ block: 'nearest' });
 		this.#events.zoomed(node !== this.#nodes[0]);
 	}
@@ -174,7 +176,8 @@ export class Graph {
 			element.classList.toggle('match', this.matches[node.data.frame] === true);
 			element.classList.toggle('narrow', own < NAME_FROM_PX);
 			element.classList.toggle('thin', own < FRAMED_FROM_PX);
-			element.removeAttribute('tabindex');
+			// It would lose the focus together with it.
+			if (node !== this.#focused) element.removeAttribute('tabindex');
 		}
 		if (!this.#focused || !this.#elements.has(this.#focused)) this.#focused = this.#zoomed;
 		this.#mark(this.#focused);
