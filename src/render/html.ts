@@ -119,6 +119,7 @@ function notes(
 	{ all, functions, look }: { all: number; functions: number; look: Look },
 ): string[] {
 	const said: string[] = [];
+	if (look.reverse) said.push('Merged from the leaf: a box stands on what it called.');
 	if (flame.left_out > 0) {
 		const least = shareText(look.minWidth_px / look.width_px);
 		said.push(
