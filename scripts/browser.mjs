@@ -17,7 +17,7 @@ export async function buildBrowser() {
 			legalComments: 'none',
 			// What is animated is set at once: see there.
 			alias: { 'd3-transition': './src/browser/no-transition.ts' },
-			// d3-flame-graph imports its own; page.css is instead of it.
+			// d3-flame-graph imports its own; page/style.css is instead of it.
 			loader: entry.endsWith('.ts') ? { '.css': 'empty' } : undefined,
 			logLevel: 'warning',
 		});
@@ -26,10 +26,10 @@ export async function buildBrowser() {
 		return { text: compiled, inputs: Object.keys(metafile.inputs) };
 	};
 	const parts = {
-		svgScript: await text('svg.ts'),
-		svgStyle: await text('svg.css'),
-		pageScript: await text('page.ts'),
-		pageStyle: await text('page.css'),
+		svgScript: await text('svg/picture.ts'),
+		svgStyle: await text('svg/style.css'),
+		pageScript: await text('page/page.ts'),
+		pageStyle: await text('page/style.css'),
 	};
 	mkdirSync('src/generated', { recursive: true });
 	const exported = Object.entries(parts).map(

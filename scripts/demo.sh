@@ -1,8 +1,10 @@
 #!/bin/sh
-# Two small loads, and what tstrace sees of them.
+# Two small loads, and what tstrace sees of them, in numbers and in pictures.
 set -eu
 cd "$(dirname "$0")/.."
 
+out=build/demo
+mkdir -p "$out"
 pids=''
 trap 'kill $pids 2>/dev/null || true' EXIT INT TERM
 for _ in $(seq $(($(nproc) + 1))); do
@@ -16,5 +18,14 @@ kill $pids
 pids=''
 
 echo >&2
-echo 'an archive is packed: where do its processes wait? tstrace offcputime --top 3 --follow -- …' >&2
-bin/tstrace offcputime --format text --top 3 --follow -- sh -c 'tar cf - node_modules | gzip >/dev/null'
+echo 'a small service counts words: what runs? tstrace profile -o on-cpu.svg -- …' >&2
+pid=$(bin/tstrace profile -q -o "$out/on-cpu.svg" -- \
+	node --perf-basic-prof scripts/demo-workload.mjs node_modules "$out/words.gz")
+rm -f "/tmp/perf-$pid.map" "$out/words.gz"
+
+echo 'an archive is packed: where is it waited? tstrace offcputime --follow -- … | flamegraph' >&2
+bin/tstrace offcputime -q --follow -- sh -c "tar cf - node_modules | gzip -1 >$out/archive.gz; sync" |
+	bin/flamegraph --colors io --countname us --title 'Packing an archive: off-CPU time' >"$out/off-cpu.svg"
+rm -f "$out/archive.gz"
+
+echo "flame graphs, for a browser: $PWD/$out/on-cpu.svg $PWD/$out/off-cpu.svg" >&2

@@ -52,6 +52,7 @@ for group; do
 		;;
 	bench)
 		need libbpf-tools test -x /usr/sbin/runqlat
+		need time test -x /usr/bin/time
 		need linux-perf any_of perf
 		;;
 	esac

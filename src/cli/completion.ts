@@ -14,6 +14,11 @@ const flagsOf = (option: Option): string[] =>
 const takesValue = (option: Option): boolean => option.required || option.optional;
 const takesPath = (option: Option): boolean => /<(file|path)>/.test(option.flags);
 
+/** Converters; tools take numbers and a COMMAND. */
+const takesFiles = (tool: Command): boolean =>
+	tool.registeredArguments.some((argument) => FILE_ARGUMENTS.includes(argument.name()));
+const FILE_ARGUMENTS: readonly string[] = ['files', 'before', 'after'];
+
 /** Inside single quotes, which bash, zsh and fish agree on. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -29,7 +34,9 @@ function bash(tools: readonly Command[]): string {
 	}
 	const options = tools.map((tool) => {
 		const words = [...tool.options.flatMap(flagsOf), ...argumentChoices(tool)].join(' ');
-		return `\t${tool.name()}) _tstrace_reply -W ${quoted(words)} ;;`;
+		const reply = `_tstrace_reply -W ${quoted(words)}`;
+		const files = `if [[ $cur == -* ]]; then ${reply}; else _tstrace_reply -f; fi`;
+		return `\t${tool.name()}) ${takesFiles(tool) ? files : reply} ;;`;
 	});
 	return `# bash completion for tstrace: source <(tstrace completion bash)
 _tstrace_reply() {
@@ -75,7 +82,8 @@ function zsh(tools: readonly Command[]): string {
 	const cases = tools.map((tool) => {
 		const specifications = tool.options.map(specification);
 		const choices = argumentChoices(tool);
-		const rest = choices.length > 0 ? `':shell:(${choices.join(' ')})'` : "'*::command:_normal'";
+		const words = choices.length > 0 ? `':shell:(${choices.join(' ')})'` : "'*::command:_normal'";
+		const rest = takesFiles(tool) ? "'*:file:_files'" : words;
 		return `\t${tool.name()}) _arguments ${[...specifications, rest].join(' \\\n\t\t')} ;;`;
 	});
 	const names = tools.map((tool) => quoted(`${tool.name()}:${escaped(tool.summary())}`));

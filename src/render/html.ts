@@ -1,6 +1,6 @@
 /**
  * Stacks as one page: flame graph, icicle graph and a table of functions, with search. Nothing is
- * loaded from anywhere, and the page's own policy forbids it; src/browser/page.ts draws.
+ * loaded from anywhere, and the page's own policy forbids it; src/browser/page/page.ts draws.
  *
  * Names are strangers'. They are in the page as JSON only, in which no tag can begin, and become
  * text there; were one ever taken for a script, the policy would not let it run.

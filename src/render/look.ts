@@ -55,7 +55,7 @@ function subtitleOf({ command, host, start, duration_s, event }: Origin): string
 		command?.join(' '),
 		event,
 		host,
-		start,
+		start?.replace(/^(\S+)T(\S+?)(\.\d+)?Z$/, '$1 $2 UTC'),
 		duration_s === undefined ? undefined : `${Number(duration_s.toFixed(3))} s`,
 	]
 		.filter((part) => part !== undefined && part !== '')

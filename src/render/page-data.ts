@@ -1,4 +1,4 @@
-/** What src/render/html.ts writes into a page, and src/browser/page.ts reads there. */
+/** What src/render/html.ts writes into a page, and src/browser/page/page.ts reads there. */
 
 export interface PageData {
 	readonly countName: string;

@@ -10,14 +10,15 @@ import type { StackProfile } from '../aggregate/stack-profile.js';
 import { svgScript, svgStyle } from '../generated/browser.js';
 import { amountText, type Look, shareText } from './look.js';
 import { colourOf, ROOT_COLOUR } from './palettes.js';
+import { grouped } from './terminal.js';
 import { escapeXml } from './xml.js';
 
 /** A row of boxes, with the gap to the next. */
 const ROW_PX = 17;
 const MARGIN_PX = 10;
 const HEADER_PX = 68;
-/** Names of boxes narrower than this many pixels are not written: not even a letter fits. */
-const TEXT_FROM_PX = 8;
+/** Names of boxes narrower than this many pixels are not written: two letters say nothing. */
+const TEXT_FROM_PX = 24;
 /** Characters handed over at a time. */
 const PIECE_LENGTH = 1 << 16;
 
@@ -82,9 +83,15 @@ export function* drawSvg({ flame, paint }: Drawing, look: Look): Generator<strin
 <rect class="ground" width="100%" height="${HEADER_PX - 4}"/>
 <text class="title" x="${MARGIN_PX}" y="24">${title}</text>
 <text class="subtitle" x="${MARGIN_PX}" y="41">${escapeXml(look.subtitle)}</text>
-<text class="details" x="${MARGIN_PX}" y="58"> </text>
+<text class="details" x="${MARGIN_PX}" y="58">${leftOutText(flame, look)}</text>
 </g>
 <script><![CDATA[${svgScript}]]></script>
 </svg>
 `;
+}
+
+/** What is not in the picture, in words. */
+function leftOutText({ left_out }: Flame, { minWidth_px }: Look): string {
+	if (left_out === 0) return '';
+	return `${grouped(left_out)} boxes narrower than ${minWidth_px} px are not drawn (--minwidth)`;
 }

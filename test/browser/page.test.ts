@@ -5,8 +5,9 @@ import type { Page } from 'playwright-core';
 import type { Origin } from '../../src/aggregate/stack-profile.js';
 import { renderHtml } from '../../src/render/html.js';
 import { type Look, suitableLook } from '../../src/render/look.js';
+import { profileOf } from '../unit/profiles.js';
 import { type Drawn, drawn, paths } from './drawn.js';
-import { boxesOf, profileOf, SERVER, type Stacks } from './profiles.js';
+import { boxesOf, SERVER, type Stacks } from './profiles.js';
 import { openPage, type Window, written } from './support.js';
 
 async function open(
@@ -370,12 +371,8 @@ test('nothing recorded: the page says so', async (t) => {
 });
 
 test('without JavaScript the page says what to do', async (t) => {
-	const page = await open(t, SERVER);
-	const quiet = await page.context().browser()?.newContext({ javaScriptEnabled: false });
-	t.after(() => quiet?.close());
-	const other = await quiet?.newPage();
-	await other?.goto(page.url());
-	assert.match((await other?.locator('body').innerText()) ?? '', /--format svg/);
+	const page = await open(t, SERVER, { window: { scripts: false } });
+	assert.match(await page.locator('body').innerText(), /--format svg/);
 });
 
 test('the policy holds: no other script, style or request', async (t) => {

@@ -1,22 +1,6 @@
-/** Recordings by hand, and what is known of them without any of the code under test. */
-import { FrameTable } from '../../src/aggregate/frame-table.js';
-import type { Origin, StackProfile } from '../../src/aggregate/stack-profile.js';
-import { StackTable } from '../../src/aggregate/stack-table.js';
-
+/** A recording, and what is known of its picture without any of the code under test. */
 /** Frames, root first, and what was counted there; "_[k]" at a frame's end makes it the kernel's. */
 export type Stacks = readonly (readonly [frames: readonly string[], value: number])[];
-
-export function profileOf(recording: Stacks, origin: Origin = {}): StackProfile {
-	const frames = new FrameTable();
-	const stacks = new StackTable();
-	for (const [names, value] of recording) {
-		const path = names.map((name) =>
-			name.endsWith('_[k]') ? frames.intern(name.slice(0, -4), 'kernel') : frames.intern(name),
-		);
-		stacks.add(path, path.length, value);
-	}
-	return { frames, stacks, origin, marked: false };
-}
 
 /** What each box is to stand for, by its path from the root on: ['all', 'main', 'f']. */
 export function boxesOf(recording: Stacks): Map<string, number> {

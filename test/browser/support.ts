@@ -17,6 +17,8 @@ export interface Window {
 	readonly dark?: boolean;
 	/** Problems that the test itself brings about. */
 	readonly expected?: RegExp;
+	/** Whether JavaScript runs. */
+	readonly scripts?: boolean;
 }
 
 /** One browser for all tests of a file: it takes half a second to start. */
@@ -48,13 +50,14 @@ export function written(name: string, pieces: Iterable<string | Uint8Array>): st
 export async function openPage(
 	t: TestContext,
 	file: string,
-	{ width = 1280, height = 800, dark = false, expected }: Window = {},
+	{ width = 1280, height = 800, dark = false, scripts = true, expected }: Window = {},
 ): Promise<{ page: Page; quiet: () => void }> {
 	browser ??= launch();
 	const context = await (await browser).newContext({
 		viewport: { width, height },
 		colorScheme: dark ? 'dark' : 'light',
 		offline: true,
+		javaScriptEnabled: scripts,
 	});
 	const url = pathToFileURL(file).href;
 	const problems: string[] = [];

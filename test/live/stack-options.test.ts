@@ -184,7 +184,7 @@ const REFUSED: ReadonlyArray<readonly [string, RegExp]> = [
 	['offcputime -U -K', /cannot be used with/],
 	['offcputime -u -k', /cannot be used with/],
 	['offcputime --folded --json', /one format, not/],
-	['offcputime --format flame', /text, folded, json/],
+	['offcputime --format flame', /text, json, folded, svg/],
 	['offcputime --max-depth 128', /from 1 to 127/],
 	['offcputime --max-depth 0', /from 1 to 127/],
 	['offcputime --max-stacks 0', /from 1 to 4194304/],

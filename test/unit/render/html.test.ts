@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FrameTable } from '../../../src/aggregate/frame-table.js';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
-import { StackTable } from '../../../src/aggregate/stack-table.js';
 import {
 	MAX_PAGE_DEPTH,
 	MAX_PAGE_FUNCTIONS,
@@ -14,16 +12,7 @@ import {
 import { type Look, suitableLook } from '../../../src/render/look.js';
 import type { PageData } from '../../../src/render/page-data.js';
 import { colourOf } from '../../../src/render/palettes.js';
-
-function profileOf(recording: Iterable<readonly [readonly string[], number]>): StackProfile {
-	const frames = new FrameTable();
-	const stacks = new StackTable();
-	for (const [names, value] of recording) {
-		const path = names.map((name) => frames.intern(name));
-		stacks.add(path, path.length, value);
-	}
-	return { frames, stacks, origin: {}, marked: false };
-}
+import { profileOf } from '../profiles.js';
 
 function dataOf(profile: StackProfile, look: Partial<Look> = {}): PageData {
 	return pageData(profile, { ...suitableLook(profile), ...look });

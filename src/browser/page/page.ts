@@ -4,13 +4,13 @@
  *
  * Runs in the page itself, from a file anywhere; names are strangers', and are only ever text.
  */
-import { amountText } from '../render/amounts.js';
-import { grouped } from '../render/numbers.js';
-import { readRecording } from './page/data.js';
-import { Choice, make } from './page/elements.js';
-import { Graph } from './page/graph.js';
-import { exactly, matcher } from './page/search.js';
-import { FunctionTable } from './page/table.js';
+import { amountText } from '../../render/amounts.js';
+import { grouped } from '../../render/numbers.js';
+import { exactly, matcher } from '../search.js';
+import { readRecording } from './data.js';
+import { Choice, make } from './elements.js';
+import { Graph } from './graph.js';
+import { FunctionTable } from './table.js';
 
 const data = document.getElementById('data');
 if (data) start(data);

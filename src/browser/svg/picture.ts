@@ -1,0 +1,167 @@
+/**
+ * What makes src/render/svg.ts's picture interactive: it fills the window, a click or Enter zooms,
+ * arrows move from box to box, Ctrl-F or / searches, Escape goes back.
+ *
+ * Runs in the picture itself, from a file anywhere; names are strangers', and are only ever text.
+ */
+import { matcher } from '../search.js';
+import { type Box, carries, covered, neighbour, readBoxes } from './boxes.js';
+import { Header } from './header.js';
+
+const SVG = 'http://www.w3.org/2000/svg';
+const MARGIN_PX = 10;
+/** As src/render/svg.ts has it. */
+const TEXT_FROM_PX = 24;
+
+class Picture {
+	readonly #svg: SVGSVGElement;
+	readonly #frames: SVGSVGElement;
+	readonly #header: Header;
+	readonly #boxes: readonly Box[];
+	readonly #byElement: ReadonlyMap<Element, Box>;
+	readonly #root: Box;
+	#zoomed: Box;
+	#focused: Box;
+
+	constructor(svg: SVGSVGElement, frames: SVGSVGElement, boxes: readonly [Box, ...Box[]]) {
+		this.#svg = svg;
+		this.#frames = frames;
+		this.#boxes = boxes;
+		this.#byElement = new Map(boxes.map((box) => [box.element, box]));
+		this.#root = boxes[0];
+		this.#zoomed = this.#root;
+		this.#focused = this.#root;
+		this.#header = new Header(svg.querySelector('.header') as SVGGElement, {
+			resetZoom: () => this.zoom(this.#root),
+			search: (term) => this.#search(term),
+			leave: () => this.#focused.element.focus(),
+		});
+		svg.addEventListener('keydown', (event) => this.#onKey(event));
+		frames.addEventListener('click', ({ target }) => {
+			const box = this.#boxAt(target);
+			if (box) this.zoom(box);
+		});
+		for (const type of ['pointerover', 'focusin'] as const) {
+			frames.addEventListener(type, ({ target }) => this.#details(this.#boxAt(target)));
+		}
+		this.#followWindow();
+		this.zoom(this.#root);
+	}
+
+	/** Gives the box the whole width, and so what it stands on. */
+	zoom(box: Box): void {
+		this.#zoomed = box;
+		for (const each of this.#boxes) this.#place(each);
+		this.#header.showReset(box !== this.#root);
+		this.#focus(box);
+	}
+
+	#place(box: Box): void {
+		const { element, x, width } = box;
+		const inside = carries(this.#zoomed, box);
+		const below = !inside && carries(box, this.#zoomed);
+		const scale = 100 / this.#zoomed.width;
+		const percent = below ? 100 : width * scale;
+		element.style.display = inside || below ? '' : 'none';
+		element.classList.toggle('below', below);
+		element.setAttribute('x', `${below ? 0 : (x - this.#zoomed.x) * scale}%`);
+		element.setAttribute('width', `${percent}%`);
+		if (inside || below) this.#name(box, percent);
+	}
+
+	/** Writes a name where there is room for it now, which there was not when it was drawn. */
+	#name({ element, name }: Box, percent: number): void {
+		if (element.lastElementChild?.tagName === 'text') return;
+		if ((percent / 100) * Number(this.#frames.getAttribute('width')) < TEXT_FROM_PX) return;
+		const text = document.createElementNS(SVG, 'text');
+		text.setAttribute('x', '3');
+		text.setAttribute('y', '12');
+		text.textContent = name;
+		element.append(text);
+	}
+
+	#search(term: string): string {
+		const matches = matcher(term);
+		const found = this.#boxes.filter((box) => {
+			const match = term !== '' && box !== this.#root && matches(box.name);
+			box.element.classList.toggle('match', match);
+			return match;
+		});
+		const share = (100 * covered(found)) / this.#root.value;
+		return term === '' ? '' : `Matched: ${share.toFixed(1)} %`;
+	}
+
+	#onKey(event: KeyboardEvent): void {
+		const typing = event.target === this.#header.input;
+		const find = event.key === 'f' && (event.ctrlKey || event.metaKey);
+		const action = find ? () => this.#header.openSearch() : this.#actionOf(event.key, typing);
+		if (!action) return;
+		event.preventDefault();
+		action();
+	}
+
+	#actionOf(key: string, typing: boolean): (() => void) | undefined {
+		if (key === 'Escape') return () => this.#goBack();
+		if (typing) return undefined;
+		if (key === '/') return () => this.#header.openSearch();
+		if (key === 'Enter') return () => this.zoom(this.#focused);
+		if (!key.startsWith('Arrow')) return undefined;
+		return () => {
+			const next = neighbour(this.#boxes, this.#focused, key) ?? this.#focused;
+			this.#focus(next);
+			next.element.focus();
+		};
+	}
+
+	#goBack(): void {
+		if (this.#header.searching) this.#header.closeSearch();
+		else this.zoom(this.#root);
+	}
+
+	/** Tab leads to this one. */
+	#focus(box: Box): void {
+		this.#focused.element.setAttribute('tabindex', '-1');
+		this.#focused = box;
+		box.element.setAttribute('tabindex', '0');
+	}
+
+	#boxAt(target: EventTarget | null): Box | undefined {
+		const element = target instanceof Element ? target.closest('.f') : null;
+		return element ? this.#byElement.get(element) : undefined;
+	}
+
+	#details(box: Box | undefined): void {
+		const title = box?.element.querySelector('title')?.textContent;
+		if (title) this.#header.showDetails(title);
+	}
+
+	/** Boxes follow the window's width, the header stays in sight; in a page, its parent's width. */
+	#followWindow(): void {
+		const alone = (document.documentElement as Element) === this.#svg;
+		const height = Number(this.#svg.getAttribute('height'));
+		const fit = () => {
+			const width = alone ? window.innerWidth : this.#svg.parentElement?.clientWidth;
+			if (!width) return;
+			this.#svg.removeAttribute('viewBox');
+			this.#svg.setAttribute('width', `${width}`);
+			if (alone) this.#svg.setAttribute('height', `${Math.max(height, window.innerHeight)}`);
+			this.#frames.setAttribute('width', `${Math.max(1, width - 2 * MARGIN_PX)}`);
+			this.#header.fit(width);
+			for (const box of this.#boxes) this.#place(box);
+		};
+		window.addEventListener('resize', fit);
+		fit();
+		if (!alone) return;
+		const follow = () => this.#header.follow(window.scrollY);
+		window.addEventListener('scroll', follow, { passive: true });
+		if (this.#svg.dataset.root === 'bottom') window.scrollTo(0, height);
+		follow();
+	}
+}
+
+const svg = (document.currentScript as SVGScriptElement | null)?.ownerSVGElement;
+const frames = svg?.querySelector<SVGSVGElement>('.frames');
+if (svg && frames) {
+	const [root, ...others] = readBoxes(frames);
+	if (root) new Picture(svg, frames, [root, ...others]);
+}

@@ -1,0 +1,156 @@
+/** flamegraph as it is called: files, standard input, options, errors. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+
+const folder = mkdtempSync(join(tmpdir(), 'tstrace-flamegraph-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: string | Uint8Array): string {
+	const path = join(folder, name);
+	writeFileSync(path, content);
+	return path;
+}
+
+function flamegraph(
+	args: readonly string[],
+	input: string | Uint8Array = '',
+	command = 'flamegraph',
+) {
+	const words = command === 'tstrace' ? ['flamegraph', ...args] : args;
+	return spawnSync(resolve('bin', command), words, { input, encoding: 'utf8', cwd: folder });
+}
+
+const FOLDED = 'a;b 3\na;c 5\n';
+const RESULT = {
+	tool: 'offcputime',
+	schema: 1,
+	command: ['tstrace', 'offcputime', '5'],
+	host: 'web1',
+	unit: 'ns',
+	duration_s: 5,
+	stacks: [
+		{
+			frames: ['main', 'read', 'vfs_read'],
+			kinds: 'uuk',
+			value: 2e9,
+			key: { pid: 1, comm: 'app' },
+		},
+		{ frames: [], kinds: '', value: 1e9, key: { comm: '[others]' } },
+	],
+};
+const JSON_TEXT = `${JSON.stringify(RESULT)}\n`;
+
+const totalIn = (svg: string): string | undefined => /<title>all \((.*?)\)<\/title>/.exec(svg)?.[1];
+
+test('standard input, a file, two files, -, gzip: the same stacks', () => {
+	const path = file('a.folded', FOLDED);
+	const packed = file('a.gz', gzipSync(FOLDED));
+	for (const [args, input, total] of [
+		[[], FOLDED, '8'],
+		[['-'], FOLDED, '8'],
+		[[path], '', '8'],
+		[[path, '-'], FOLDED, '16'],
+		[[packed, path], '', '16'],
+		[['-'], gzipSync(FOLDED), '8'],
+	] as const) {
+		const { stdout, stderr, status } = flamegraph(args, input);
+		assert.deepEqual([status, stderr], [0, '']);
+		assert.equal(totalIn(stdout), `${total}, 100.0 %`);
+	}
+	assert.equal(flamegraph([], FOLDED, 'tstrace').stdout, flamegraph([], FOLDED).stdout);
+});
+
+test('a result of tstrace says title, unit and colours by itself; two of them add up', () => {
+	const { stdout, stderr } = flamegraph([], JSON_TEXT + JSON_TEXT);
+	assert.equal(stderr, '');
+	assert.match(stdout, /<title>Off-CPU Time Flame Graph<\/title>/);
+	assert.match(stdout, /tstrace offcputime 5 · web1 · 5 s/);
+	assert.equal(totalIn(stdout), '6.00 s, 100.0 %');
+	assert.match(stdout, /<title>vfs_read \(4\.00 s, 66\.7 %\)/);
+});
+
+test('options: what they change can be seen', () => {
+	const { stdout } = flamegraph(
+		['--title', 'T<', '--subtitle', 'S', '--countname', 'us', '--width', '500', '--inverted'],
+		FOLDED,
+	);
+	assert.match(stdout, /width="500"/);
+	assert.match(stdout, /<text class="title"[^>]*>T&lt;</);
+	assert.match(stdout, /<text class="subtitle"[^>]*>S</);
+	assert.match(stdout, /data-root="top"/);
+	assert.equal(totalIn(stdout), '8 us, 100.0 %');
+	const colours = ['hot', 'io', 'mem', 'kind'].map((palette) => {
+		const picture = flamegraph(['--colors', palette], FOLDED).stdout;
+		return /<title>a \(.*?fill="(#\w+)"/.exec(picture)?.[1];
+	});
+	assert.equal(new Set(colours).size, 4);
+	assert.match(flamegraph(['--reverse'], FOLDED).stdout, /data-depth="1" data-value="5"><title>c /);
+	assert.doesNotMatch(flamegraph(['--minwidth', '500'], FOLDED).stdout, /<title>b /);
+});
+
+test('--grep and --exclude choose stacks; folded out', () => {
+	const folded = (...args: string[]) => flamegraph(['--format', 'folded', ...args], FOLDED).stdout;
+	assert.equal(folded(), FOLDED);
+	assert.equal(folded('--grep', '^c$'), 'a;c 5\n');
+	assert.equal(folded('--exclude', 'c|x'), 'a;b 3\n');
+});
+
+test('-o FILE: what its name ends with is what it gets; left as it was after an error', () => {
+	const path = join(folder, 'out.folded');
+	assert.equal(flamegraph(['-o', path], FOLDED).status, 0);
+	assert.equal(readFileSync(path, 'utf8'), FOLDED);
+	assert.equal(flamegraph(['-o', path], 'nothing').status, 1);
+	assert.equal(readFileSync(path, 'utf8'), FOLDED);
+});
+
+const REFUSED: ReadonlyArray<
+	readonly [status: number, args: readonly string[], input: string | Uint8Array, said: RegExp]
+> = [
+	[1, [], '', /standard input: .*the input is empty; was anything recorded\?/],
+	[1, [], 'hello\n', /standard input: no line of it ends with a count/],
+	[1, [], 'a -3\n', /line 1 is negative/],
+	[1, [], Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0]), /this is not text/],
+	[1, [], 'PERFILE2xxxx', /perf script -i/],
+	[1, [], '{"tool":"runqlat","groups":[]}\n', /runqlat has no stacks/],
+	[1, [], '{"tool":"profile","stacks":[{"frames"', /line 1 begins like JSON and is none/],
+	[1, [], '{"tool":"profile","stacks":[{"frames":3}]}', /stack 1 of the JSON is damaged/],
+	[1, [], gzipSync(FOLDED).subarray(0, 20), /gzip that was cut off/],
+	[1, ['absent.folded'], '', /cannot read absent\.folded: there is no such file/],
+	[1, ['.'], '', /cannot read \.: it is a folder/],
+	[1, ['--grep', 'zzz'], FOLDED, /nothing is left to draw/],
+	[1, ['-o', 'absent/out.svg'], FOLDED, /its folder does not exist/],
+	[2, ['--grep', '('], FOLDED, /--grep <pattern> '\(': give a regular expression/],
+	[2, ['--colors', 'blue'], FOLDED, /Allowed choices are hot, io, mem, kind/],
+	[2, ['--width', '-5'], FOLDED, /--width <px> '-5': give pixels from 100/],
+	[2, ['--minwidth', 'x'], FOLDED, /give pixels from 0/],
+	[2, ['--nonsense'], FOLDED, /unknown option '--nonsense'/],
+];
+
+for (const [expected, args, input, said] of REFUSED) {
+	test(`refused: ${args.join(' ')} < ${JSON.stringify(Buffer.from(input).toString('latin1')).slice(0, 40)}`, () => {
+		const { status, stdout, stderr } = flamegraph(args, input);
+		assert.match(stderr, said);
+		assert.deepEqual([status, stdout], [expected, '']);
+		assert.equal(stderr.trimEnd().split('\n').length, 1, 'one line');
+		assert.match(stderr, /^tstrace flamegraph: /);
+	});
+}
+
+test('mixed units are not added up', () => {
+	const folded = file('x.folded', FOLDED);
+	const result = file('x.json', JSON_TEXT);
+	const { status, stderr } = flamegraph([folded, result]);
+	assert.equal(status, 1);
+	assert.match(stderr, /values in no unit and in ns cannot be added up/);
+});
+
+test('a reader that goes away ends it quietly', () => {
+	const command = `printf 'a;b 3\\n' | ${resolve('bin/flamegraph')} | true; echo $?`;
+	const { stderr, stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+	assert.deepEqual([stderr, stdout], ['', '0\n']);
+});

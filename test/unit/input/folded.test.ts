@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { profileTotal } from '../../../src/aggregate/stack-profile.js';
+import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
+import { TstraceError } from '../../../src/loader/errors.js';
+import { fromFolded, toFolded } from '../profiles.js';
+
+test('lines that read the same are added up; marks tell kinds and stay', async () => {
+	const { profile, notices } = await fromFolded('a;b_[k] 3\na;c_[j] 5\na;b_[k] 4\na;d_[i];e 1\n');
+	assert.equal(toFolded(profile), 'a;b_[k] 7\na;c_[j] 5\na;d_[i];e 1\n');
+	const { frames } = profile;
+	const kinds = Array.from({ length: frames.size }, (_, frame) => frames.frame(frame));
+	assert.deepEqual(kinds, [
+		{ name: 'a', kind: 'user' },
+		{ name: 'b', kind: 'kernel' },
+		{ name: 'c', kind: 'jit' },
+		{ name: 'd', kind: 'inlined' },
+		{ name: 'e', kind: 'user' },
+	]);
+	assert.deepEqual(notices, []);
+});
+
+test('names with blanks, numbers, brackets; CRLF; no newline at the end; empty lines', async () => {
+	const { profile } = await fromFolded(
+		'main;operator new(unsigned long) 2\r\n\r\n\na 1;b 7 3\t\n_[k] 1',
+	);
+	assert.equal(toFolded(profile), '_[k] 1\na 1;b 7 3\nmain;operator new(unsigned long) 2\n');
+});
+
+test('counts: fractional ones are added as they are; large ones are exact', async () => {
+	const { profile } = await fromFolded(`a 0.5\na 1.25\nb 9007199254740991\nc 1e3\nd 0\ne 2.\n`);
+	assert.equal(toFolded(profile), 'a 1.75\nb 9007199254740991\nc 1000\ne 2\n');
+});
+
+test('lines without a count are left out, and it is said', async () => {
+	const { profile, notices } = await fromFolded('a;b 3\n# comment\na;c\na;d 5\n');
+	assert.equal(toFolded(profile), 'a;b 3\na;d 5\n');
+	assert.deepEqual(notices, ['left out 2 of 4 lines, which have no count (the first: line 2)']);
+});
+
+const REFUSED: ReadonlyArray<readonly [what: string, content: string, said: RegExp]> = [
+	['empty', '', /the input is empty/],
+	['only newlines', '\n\n \n', /the input is empty/],
+	['no counts', 'hello\nworld\n', /no line of it ends with a count/],
+	['negative', 'a 3\na;b -2\n', /line 2 is negative \(-2\).*tstrace diff/],
+	['too large', `a ${'9'.repeat(17)}\n`, /line 1 is larger than 9007199254740991/],
+	['not finite', `a 1${'0'.repeat(400)}\n`, /line 1 is larger/],
+	['differences', 'a;b 3 4\na;c 1 0\n', /two counts.*tstrace diff/],
+	['too deep', `${'f;'.repeat(MAX_STACK_FRAMES)}g 1\n`, /line 1 has more than 65536 frames/],
+];
+
+for (const [what, content, said] of REFUSED) {
+	test(`refused: ${what}`, async () => {
+		await assert.rejects(fromFolded(content), (error: Error) => {
+			assert.ok(error instanceof TstraceError);
+			assert.match(error.message, said);
+			return true;
+		});
+	});
+}
+
+test('depth 5,000, and a name of ten thousand characters', async () => {
+	const deep = Array.from({ length: 5000 }, (_, i) => `f${i}`).join(';');
+	const { profile } = await fromFolded(`${deep} 1\n${'n'.repeat(10_000)} 2\n`, 1000);
+	assert.equal(profile.stacks.depth(0), 5000);
+	assert.equal(toFolded(profile), `${deep} 1\n${'n'.repeat(10_000)} 2\n`);
+});
+
+test('any text: a profile or an error for the user, however it is cut into chunks', async () => {
+	const line = fc.oneof(
+		fc.string(),
+		fc.tuple(fc.string(), fc.integer()).map(([name, count]) => `${name} ${count}`),
+	);
+	await fc.assert(
+		fc.asyncProperty(fc.array(line), fc.integer({ min: 1, max: 50 }), async (lines, bytes) => {
+			const outcome = async (size?: number) => {
+				try {
+					return toFolded((await fromFolded(lines.join('\n'), size)).profile);
+				} catch (error) {
+					assert.ok(error instanceof TstraceError, String(error));
+					return error.message;
+				}
+			};
+			assert.equal(await outcome(bytes), await outcome());
+		}),
+	);
+});
+
+const NAME = fc
+	.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
+	.filter((name) => !/[;\p{C}\p{Z}]|_\[[kji]\]$/u.test(name));
+
+test('what was written is read: any names, any counts', async () => {
+	const stacks = fc.dictionary(
+		fc.array(NAME, { minLength: 1, maxLength: 20 }).map((names) => names.join(';')),
+		fc.integer({ min: 1, max: 2 ** 40 }),
+		{ minKeys: 1, maxKeys: 50 },
+	);
+	await fc.assert(
+		fc.asyncProperty(stacks, async (counts) => {
+			const text = Object.entries(counts)
+				.map(([stack, count]) => `${stack} ${count}\n`)
+				.sort()
+				.join('');
+			const { profile } = await fromFolded(text, 7);
+			assert.equal(toFolded(profile), text);
+			const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+			assert.equal(profileTotal(profile), total);
+		}),
+	);
+});

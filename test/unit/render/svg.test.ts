@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { DEFAULT_WIDTH_PX, suitableLook } from '../../../src/render/look.js';
+import { colourOf, PALETTES } from '../../../src/render/palettes.js';
+import { renderSvg } from '../../../src/render/svg.js';
+import { profileOfStacks } from '../profiles.js';
+import { HOSTILE } from '../support.js';
+
+function svgOf(stacks: Readonly<Record<string, number>>, look = {}): string {
+	const profile = profileOfStacks(stacks);
+	return [...renderSvg(profile, { ...suitableLook(profile), ...look })].join('');
+}
+
+/** Of each box: place and width in per cent, value, tooltip. */
+function boxesOf(svg: string) {
+	const boxes = svg.matchAll(
+		/<svg class="f" x="([\d.]+)%" y="(\d+)" width="([\d.]+)%" height="16" data-depth="(\d+)" data-value="([\d.]+)"><title>(.*?)<\/title>/g,
+	);
+	return [...boxes].map(([, x, y, width, depth, value, title]) => ({
+		x: Number(x),
+		y: Number(y),
+		width: Number(width),
+		depth: Number(depth),
+		value: Number(value),
+		title,
+	}));
+}
+
+test('boxes with their values and shares; the root at the bottom, or at the top', () => {
+	const stacks = { 'a;b': 3, c: 1 };
+	assert.deepEqual(boxesOf(svgOf(stacks)), [
+		{ x: 0, y: 34, width: 100, depth: 0, value: 4, title: 'all (4, 100.0 %)' },
+		{ x: 0, y: 17, width: 75, depth: 1, value: 3, title: 'a (3, 75.0 %)' },
+		{ x: 75, y: 17, width: 25, depth: 1, value: 1, title: 'c (1, 25.0 %)' },
+		{ x: 0, y: 0, width: 75, depth: 2, value: 3, title: 'b (3, 75.0 %)' },
+	]);
+	const inverted = boxesOf(svgOf(stacks, { inverted: true }));
+	assert.deepEqual(
+		inverted.map(({ y }) => y),
+		[0, 17, 17, 34],
+	);
+});
+
+test('what is not drawn is said', () => {
+	const stacks = { wide: 1e6, narrow: 1 };
+	assert.match(svgOf(stacks), /1 boxes narrower than 0\.1 px are not drawn/);
+	assert.doesNotMatch(svgOf(stacks, { minWidth_px: 0 }), /not drawn/);
+});
+
+test('well-formed XML without a way out, whatever the names', () => {
+	const hostile = Object.fromEntries(HOSTILE.map((name, i) => [name.replaceAll(';', ':'), i + 1]));
+	for (const name of [...Object.keys(hostile), ']]>', '\'"&<', '\ud800', '\uffff']) {
+		const svg = svgOf({ [name]: 1 }, { title: name, subtitle: name });
+		checkXml(svg);
+	}
+	fc.assert(
+		fc.property(fc.string({ unit: 'binary' }), (name) => {
+			checkXml(svgOf({ [name.replaceAll(';', ':')]: 1 }, { title: name }));
+		}),
+	);
+});
+
+/** No markup but ours: what is left when ours is taken away has no angle bracket. */
+function checkXml(svg: string): void {
+	const own = svg.replace(/<(style|script)>.*?<\/\1>/gs, '');
+	const text = own.replace(/<\/?(svg|g|rect|text|title)( [a-zA-Z-]+="[^"<]*")*\/?>/g, '');
+	assert.doesNotMatch(text.replace(/^<\?xml [^>]*>/, ''), /[<>]|&(?!(amp|lt|gt|quot|#39);)/);
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 has none of these
+	assert.doesNotMatch(svg, /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/u);
+	assert.equal([...svg.matchAll(/<script>/g)].length, 1);
+}
+
+test('a colour for each name, the same in every run; kinds apart', () => {
+	assert.equal(colourOf({ name: 'main', kind: 'user' }, 'hot'), '#f88542');
+	for (const palette of PALETTES) {
+		const colours = ['read', 'write', 'futex_wait'].map((name) =>
+			colourOf({ name, kind: 'user' }, palette),
+		);
+		assert.equal(new Set(colours).size, 3);
+		for (const colour of colours) assert.match(colour, /^#[0-9a-f]{6}$/);
+	}
+	const kinds = (['user', 'kernel', 'jit', 'inlined'] as const).map((kind) =>
+		colourOf({ name: 'same', kind }, 'kind'),
+	);
+	assert.equal(new Set(kinds).size, 4);
+});
+
+test('depth 5,000 and a name of ten thousand characters', () => {
+	const deep = new Array(5000).fill('f').join(';');
+	const svg = svgOf({ [deep]: 1, ['n'.repeat(10_000)]: 1 });
+	assert.equal(boxesOf(svg).length, 5002);
+	assert.match(svg, new RegExp(`width="${DEFAULT_WIDTH_PX}" height="${68 + 5001 * 17 + 10}"`));
+});
