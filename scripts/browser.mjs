@@ -1,4 +1,4 @@
-// Compiles src/browser, what runs inside pictures, into strings: src/generated/browser.ts.
+// Compiles src/browser, what runs inside pictures and pages, into strings: src/generated/browser.ts.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
@@ -15,11 +15,22 @@ export async function buildBrowser() {
 			target: ['chrome100', 'firefox100', 'safari15'],
 			charset: 'ascii',
 			legalComments: 'none',
+			// What is animated is set at once: see there.
+			alias: { 'd3-transition': './src/browser/no-transition.ts' },
+			// d3-flame-graph imports its own; page/style.css is instead of it.
+			loader: entry.endsWith('.ts') ? { '.css': 'empty' } : undefined,
 			logLevel: 'warning',
 		});
-		return { text: outputFiles[0].text.trim(), inputs: Object.keys(metafile.inputs) };
+		const compiled = outputFiles[0].text.trim();
+		if (/<\/s(cript|tyle)|<!--|\]\]>/i.test(compiled)) throw new Error(`${entry} ends its element`);
+		return { text: compiled, inputs: Object.keys(metafile.inputs) };
 	};
-	const parts = { svgScript: await text('svg/picture.ts'), svgStyle: await text('svg/style.css') };
+	const parts = {
+		svgScript: await text('svg/picture.ts'),
+		svgStyle: await text('svg/style.css'),
+		pageScript: await text('page/page.ts'),
+		pageStyle: await text('page/style.css'),
+	};
 	mkdirSync('src/generated', { recursive: true });
 	const exported = Object.entries(parts).map(
 		([name, part]) => `export const ${name} = ${JSON.stringify(part.text)};\n`,

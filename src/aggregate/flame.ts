@@ -87,7 +87,10 @@ class Layout {
 		const root = { frame: -1, depth: 0, parent: -1, start: 0, weight: total };
 		const groups: Group[] = [{ from: 0, to: this.#order.length, box: 0 }];
 		this.#boxes.push({ ...root, self: 0 });
-		for (let group = groups.pop(); group; group = groups.pop()) groups.push(...this.#split(group));
+		for (let group = groups.pop(); group; group = groups.pop()) {
+			// One by one: there can be more than a call has room for.
+			for (const above of this.#split(group)) groups.push(above);
+		}
 		return { boxes: this.#boxes, depth: this.#depth, left_out: this.#leftOut };
 	}
 

@@ -11,3 +11,8 @@ export function matcher(term: string): (name: string) => boolean {
 		return (name) => (capitals ? name.includes(term) : name.toLowerCase().includes(plain));
 	}
 }
+
+/** The term that finds this name and no longer one. */
+export function exactly(name: string): string {
+	return `^${name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`;
+}

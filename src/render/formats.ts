@@ -5,7 +5,7 @@ import { renderFolded } from './folded.js';
 import type { Look } from './look.js';
 
 /** Formats of stacks beside text and JSON. */
-export const STACK_FORMATS = ['folded', 'svg'] as const;
+export const STACK_FORMATS = ['folded', 'svg', 'html'] as const;
 export type StackFormat = (typeof STACK_FORMATS)[number];
 
 export interface StackFormatOptions {
@@ -25,6 +25,7 @@ export function stackFormatOfFile(path: unknown): StackFormat | undefined {
 const ENDINGS: ReadonlyArray<readonly [string, StackFormat]> = [
 	['.folded', 'folded'],
 	['.svg', 'svg'],
+	['.html', 'html'],
 ];
 
 export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
@@ -41,5 +42,7 @@ export async function renderStackFormat(
 			return renderFolded(profile, options);
 		case 'svg':
 			return (await import('./svg.js')).renderSvg(profile, look);
+		case 'html':
+			return (await import('./html.js')).renderHtml(profile, look);
 	}
 }

@@ -15,6 +15,8 @@ export interface Window {
 	readonly height?: number;
 	/** prefers-color-scheme */
 	readonly dark?: boolean;
+	/** Problems that the test itself brings about. */
+	readonly expected?: RegExp;
 	/** Whether JavaScript runs. */
 	readonly scripts?: boolean;
 }
@@ -48,7 +50,7 @@ export function written(name: string, pieces: Iterable<string | Uint8Array>): st
 export async function openPage(
 	t: TestContext,
 	file: string,
-	{ width = 1280, height = 800, dark = false, scripts = true }: Window = {},
+	{ width = 1280, height = 800, dark = false, scripts = true, expected }: Window = {},
 ): Promise<{ page: Page; quiet: () => void }> {
 	browser ??= launch();
 	const context = await (await browser).newContext({
@@ -75,7 +77,11 @@ export async function openPage(
 	page.on('websocket', (socket) => problems.push(`socket: ${socket.url()}`));
 	page.on('worker', (worker) => problems.push(`worker: ${worker.url()}`));
 	page.on('crash', () => problems.push('the page crashed'));
-	const quiet = () => assert.deepEqual(problems, []);
+	const quiet = () =>
+		assert.deepEqual(
+			problems.filter((problem) => !expected?.test(problem)),
+			[],
+		);
 	t.after(async () => {
 		await context.close();
 		quiet();

@@ -44,6 +44,23 @@ export function profileOfStacks(
 	return profile;
 }
 
+/** A profile of stacks whose names may be anything; "_[k]" at a frame's end makes it the kernel's. */
+export function profileOf(
+	stacks: Iterable<readonly [frames: readonly string[], value: number]>,
+	origin: StackProfile['origin'] = {},
+): StackProfile {
+	const profile = { frames: new FrameTable(), stacks: new StackTable(), origin, marked: false };
+	for (const [names, value] of stacks) {
+		const path = names.map((name) =>
+			name.endsWith('_[k]')
+				? profile.frames.intern(name.slice(0, -4), 'kernel')
+				: profile.frames.intern(name),
+		);
+		profile.stacks.add(path, path.length, value);
+	}
+	return profile;
+}
+
 /** A profile as folded text, its lines sorted. */
 export function toFolded(profile: StackProfile): string {
 	const options = {
