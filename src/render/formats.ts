@@ -5,7 +5,7 @@ import { renderFolded } from './folded.js';
 import type { Look } from './look.js';
 
 /** Formats of stacks beside text and JSON. */
-export const STACK_FORMATS = ['folded', 'svg'] as const;
+export const STACK_FORMATS = ['folded', 'svg', 'pprof', 'speedscope'] as const;
 export type StackFormat = (typeof STACK_FORMATS)[number];
 
 export interface StackFormatOptions {
@@ -25,7 +25,13 @@ export function stackFormatOfFile(path: unknown): StackFormat | undefined {
 const ENDINGS: ReadonlyArray<readonly [string, StackFormat]> = [
 	['.folded', 'folded'],
 	['.svg', 'svg'],
+	['.pprof', 'pprof'],
+	['.pb.gz', 'pprof'],
+	['.speedscope.json', 'speedscope'],
 ];
+
+/** Not even a brave reader sees anything in it on a terminal. */
+export const isBinary = (format: string): boolean => format === 'pprof';
 
 export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
@@ -41,5 +47,9 @@ export async function renderStackFormat(
 			return renderFolded(profile, options);
 		case 'svg':
 			return (await import('./svg.js')).renderSvg(profile, look);
+		case 'pprof':
+			return (await import('./pprof.js')).renderPprof(profile);
+		case 'speedscope':
+			return (await import('./speedscope.js')).renderSpeedscope(profile);
 	}
 }
