@@ -35,7 +35,9 @@ export class Results {
 		const { output } = common;
 		this.#output = output === undefined || output === '-' ? Output.stdout() : Output.file(output);
 		if (this.#output.isTerminal && isBinary(this.#format)) {
-			throw new UsageError(`${this.#format} is not for a terminal; write it to a file with -o FILE`);
+			throw new UsageError(
+				`${this.#format} is not for a terminal; write it to a file with -o FILE`,
+			);
 		}
 		// Asking process.stdout of a pipe would make it non-blocking, for COMMAND too.
 		this.#style = styleFor(this.#output.isTerminal ? process.stdout : {});

@@ -33,7 +33,9 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 	const { about, unit, stacks, notices } = findings;
 	yield `${escapedJson({ ...head, ...about, unit }).slice(0, -1)},"stacks":[`;
 	for (let i = 0; i < stacks.length; i += ROWS_AT_ONCE) {
-		const rows = stacks.slice(i, i + ROWS_AT_ONCE).map((row) => escapedJson(stackOf(row, findings)));
+		const rows = stacks
+			.slice(i, i + ROWS_AT_ONCE)
+			.map((row) => escapedJson(stackOf(row, findings)));
 		yield `${i === 0 ? '' : ','}${rows.join(',')}`;
 	}
 	yield `],${line({ notices, ...tail }).slice(1)}`;

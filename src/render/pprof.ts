@@ -6,10 +6,10 @@ import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import {
 	emptyTableToken,
-	Function as PprofFunction,
 	Line,
 	Location,
 	Mapping,
+	Function as PprofFunction,
 	Profile,
 	type ProfileInput,
 	Sample,
@@ -19,6 +19,7 @@ import {
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { TstraceError } from '../loader/errors.js';
 import type { FrameKind } from '../symbolize/stack.js';
+import { COMMENT_FIELDS, MAPPING_FILES, UNKNOWN_TYPE } from './pprof-words.js';
 
 /** Samples or frames encoded at a time: all samples of a large machine are a lot of objects. */
 const ENTRIES_AT_ONCE = 4096;
@@ -27,16 +28,6 @@ const INT64_END = 2 ** 63;
 /** Counts with more decimals are rounded. */
 const MAX_DECIMALS = 9;
 
-/**
- * Where a frame's code is, for each kind: pprof has no kinds, but shows the file of a mapping. The
- * kernel's is perf's name for it. The first one names the recording: pprof takes it for the program.
- */
-export const MAPPING_FILES: Readonly<Record<FrameKind, string>> = {
-	user: '[user]',
-	kernel: '[kernel.kallsyms]',
-	jit: '[jit]',
-	inlined: '[inlined]',
-};
 const KINDS = Object.keys(MAPPING_FILES) as FrameKind[];
 
 /**
@@ -64,9 +55,11 @@ interface Scale {
 function* messages(profile: StackProfile, scale: Scale): Generator<Uint8Array> {
 	const { frames, stacks, origin } = profile;
 	const strings = new StringTable();
-	const head = headOf(origin, scale, strings);
 	const part = (input: ProfileInput) =>
 		new Profile({ stringTable: new StringTable(emptyTableToken), ...input }).encode();
+
+	// First what pprof is told by.
+	yield part(headOf(origin, scale, strings));
 
 	let samples: Sample[] = [];
 	for (const [stack, value] of stacks.values().entries()) {
@@ -91,7 +84,7 @@ function* messages(profile: StackProfile, scale: Scale): Generator<Uint8Array> {
 		}
 		yield part({ function: functions, location: locations });
 	}
-	yield new Profile({ ...head, stringTable: strings }).encode();
+	yield part({ stringTable: strings });
 }
 
 /** Numbers of pprof begin with 1. A frame is a function and its one location. */
@@ -144,16 +137,10 @@ function sampleTypeOf({ tool, event, unit }: Origin): { type: string; unit: stri
 	}
 }
 
-/** Of values that nobody has said what they are. */
-export const UNKNOWN_TYPE = 'value';
-
 function periodOf({ period_ns, frequency_hz }: Origin): number {
 	if (period_ns !== undefined) return Math.round(period_ns);
 	return frequency_hz ? Math.round(1e9 / frequency_hz) : 0;
 }
-
-/** Fields of the origin that pprof has none for, as comments: "host: build7". */
-export const COMMENT_FIELDS = ['tool', 'event', 'host', 'kernel', 'command'] as const;
 
 function commentsOf(origin: Origin, { factor, rounded }: Scale): string[] {
 	const comments = COMMENT_FIELDS.flatMap((field) => {

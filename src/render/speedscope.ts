@@ -67,10 +67,7 @@ export function* renderSpeedscope(profile: StackProfile): Generator<string> {
 }
 
 /** What `textOf` says of each number, with commas between; undefined: nothing. */
-function* inPieces(
-	count: number,
-	textOf: (each: number) => string | undefined,
-): Generator<string> {
+function* inPieces(count: number, textOf: (each: number) => string | undefined): Generator<string> {
 	let piece = '';
 	let comma = '';
 	for (let each = 0; each < count; each++) {
