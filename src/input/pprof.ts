@@ -9,7 +9,7 @@ import { FrameBudget, readWhole } from './bounds.js';
 import { PprofFile, PROFILE } from './pprof-file.js';
 import { PprofFrames } from './pprof-frames.js';
 import { chosenTypes, type SampleType, sampleTypes } from './pprof-origin.js';
-import { damaged, type Fields } from './protobuf.js';
+import { damaged, Fields, LENGTH_DELIMITED } from './protobuf.js';
 import type { Notify, ReadOptions } from './reader.js';
 
 /** Unpacked; 200,000 stacks of 20 frames are 8 MiB. */
@@ -17,14 +17,27 @@ const MAX_PPROF_BYTES = 256 << 20;
 /** Numbers of fields. */
 const SAMPLE = { location: 1, value: 2 } as const;
 
-/**
- * Whether content begins as pprof does: with a type of samples, which is two small numbers, or with
- * the first string, which is empty. No text begins so.
- */
+/** Fields of a profile, by their wire types. The comment may be either. */
+const NUMBERS = [7, 8, 9, 10, 12, 13, 14, 15];
+const MESSAGES = [1, 2, 3, 4, 5, 6, 11, 13];
+/** How many fields, and bytes, tell what a file is. */
+const TELLING_FIELDS = 16;
+const TELLING_BYTES = 64;
+
+/** Whether content begins with a profile's fields, in any order, and with bytes that no text has. */
 export function isPprof(beginning: Buffer): boolean {
-	const [tag, length = 0, next = 0] = beginning;
-	if (tag === 0x32) return length === 0 && beginning.length > 1;
-	return tag === 0x0a && length <= 20 && (next === 0x08 || next === 0x10);
+	if (!beginning.subarray(0, TELLING_BYTES).some((byte) => byte < 0x09)) return false;
+	const all = new Fields(beginning);
+	let fields = 0;
+	try {
+		for (; fields < TELLING_FIELDS && all.next(); fields++) {
+			const possible = all.wireType === LENGTH_DELIMITED ? MESSAGES : NUMBERS;
+			if (!possible.includes(all.field)) return false;
+		}
+	} catch {
+		// It goes on after the beginning, or is damaged; then its reader says so.
+	}
+	return fields > 0;
 }
 
 /** A profile for each type of samples, the default one first. */

@@ -3,10 +3,10 @@ import type { FrameKind } from '../symbolize/stack.js';
 
 /**
  * Where a frame's code is, for each kind: pprof has no kinds, but shows the file of a mapping. The
- * kernel's is perf's name for it. The first one names the recording: pprof takes it for the program.
+ * kernel's is perf's name for it. The user's have none: pprof would take it for the program's name.
  */
 export const MAPPING_FILES: Readonly<Record<FrameKind, string>> = {
-	user: '[user]',
+	user: '',
 	kernel: '[kernel.kallsyms]',
 	jit: '[jit]',
 	inlined: '[inlined]',
