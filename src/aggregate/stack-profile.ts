@@ -28,6 +28,8 @@ export interface StackProfile {
 	readonly origin: Origin;
 	/** Its folded stacks show kinds of frames by marks such as _[k], as they did where it came from. */
 	readonly marked: boolean;
+	/** Its file says that it is the one to show, of several. */
+	readonly preferred?: boolean;
 }
 
 /** The sum of what was counted at all stacks. */

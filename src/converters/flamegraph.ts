@@ -20,8 +20,9 @@ export const flamegraph: Converter = {
 	name: 'flamegraph',
 	summary: 'stacks as a picture: folded, perf script or JSON to SVG',
 	description:
-		'Reads folded stacks, perf script text or results of tstrace --json, from FILEs or standard ' +
-		'input, and writes an interactive SVG: click to zoom, Ctrl-F to search.',
+		'Reads folded stacks, perf script text, results of tstrace --json, pprof or speedscope, from ' +
+		'FILEs or standard input, and writes an interactive SVG: click to zoom, Ctrl-F to search. ' +
+		'Or the file of another viewer: pprof, speedscope.',
 	usage: '[options] [FILE…]',
 	examples: [
 		['tstrace offcputime -p 1234 5 | tstrace flamegraph > offcpu.svg', ''],
@@ -67,12 +68,15 @@ export const flamegraph: Converter = {
 	},
 };
 
-/** A picture has one unit, so one event: the one with most stacks' worth of samples. */
+/** A picture has one unit, so one event: what its file prefers, else the one with most stacks. */
 function chosenEvent(
 	profiles: readonly StackProfile[],
 	notify: (notice: string) => void,
 ): StackProfile {
-	const [first, ...others] = [...profiles].sort((a, b) => b.stacks.size - a.stacks.size);
+	const [first, ...others] = [...profiles].sort(
+		(a, b) =>
+			Number(b.preferred ?? false) - Number(a.preferred ?? false) || b.stacks.size - a.stacks.size,
+	);
 	if (!first)
 		throw new TstraceError('there are no stacks: the input is empty; was anything recorded?');
 	if (others.length > 0) {

@@ -22,6 +22,8 @@ export interface SampleType {
 	/** What values are divided by, after they are in the unit. */
 	readonly divisor: number;
 	readonly origin: Origin;
+	/** What pprof shows when it is not told what to show. */
+	readonly preferred: boolean;
 }
 
 interface ValueType {
@@ -68,9 +70,13 @@ export function sampleTypes(file: PprofFile): SampleType[] {
 			? { period_ns: times[PROFILE.period] as number }
 			: {}),
 	};
-	return types
-		.map((type, index) => sampleType(type, index, said, types.length === 1))
-		.sort((a, b) => Number(b.name === defaultType) - Number(a.name === defaultType));
+	// Where the file does not say which, pprof shows the last.
+	const shown = types.findIndex(({ type }) => type === defaultType);
+	const preferred = shown < 0 ? types.length - 1 : shown;
+	return types.map((type, index) => ({
+		...sampleType(type, index, said, types.length === 1),
+		preferred: index === preferred,
+	}));
 }
 
 /** The types that are asked for. Throws TstraceError when there is none. */
@@ -94,7 +100,12 @@ function valueType(file: PprofFile, fields: Fields): ValueType {
 	return { type: file.text(type), unit: file.text(unit) };
 }
 
-function sampleType({ type, unit }: ValueType, index: number, said: Origin, only: boolean) {
+function sampleType(
+	{ type, unit }: ValueType,
+	index: number,
+	said: Origin,
+	only: boolean,
+): Omit<SampleType, 'preferred'> {
 	const [, plain = unit, divisor = '1'] = SCALED_UNIT.exec(unit) ?? [];
 	const known = unitOf(type, plain);
 	// tstrace says itself which event it was, or that there is no more to say than the tool's name.

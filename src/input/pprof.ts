@@ -40,7 +40,7 @@ export function isPprof(beginning: Buffer): boolean {
 	return fields > 0;
 }
 
-/** A profile for each type of samples, the default one first. */
+/** A profile for each type of samples. */
 export async function readPprof(
 	chunks: AsyncIterable<Buffer>,
 	options: ReadOptions,
@@ -59,6 +59,7 @@ export async function readPprof(
 		stacks,
 		origin: type.origin,
 		marked: true,
+		preferred: type.preferred,
 	}));
 }
 
