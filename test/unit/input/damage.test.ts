@@ -147,10 +147,13 @@ test('JSON that would take more memory than there is is refused before it is par
 test('a gzip file that unpacks to more than memory holds', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-bomb-'));
 	after(() => rmSync(folder, { recursive: true, force: true }));
-	const beginnings = { pprof: '\n\x04\x08\x01\x10\x02', JSON: '{\n' };
-	for (const [what, beginning] of Object.entries(beginnings)) {
+	const contents = [
+		['pprof', '\n\x04\x08\x01\x10\x02', '2\0'],
+		['JSON', '{\n', '\n'],
+	] as const;
+	for (const [what, beginning, filling] of contents) {
 		const path = join(folder, what);
-		const mebibyte = Buffer.alloc(1 << 20, '2\0');
+		const mebibyte = Buffer.alloc(1 << 20, filling);
 		const content = function* () {
 			yield Buffer.from(beginning);
 			for (let i = 0; i < 520; i++) yield mebibyte;
