@@ -30,6 +30,8 @@ export interface StackProfile {
 	readonly marked: boolean;
 	/** How many samples were added up; undefined: nobody knows. */
 	readonly samples?: number;
+	/** Its file says that it is the one to show, of several. */
+	readonly preferred?: boolean;
 }
 
 /** The sum of what was counted at all stacks. */

@@ -4,6 +4,7 @@ import { readFolded } from './folded.js';
 import { readJson } from './json.js';
 import { parseHeader } from './perf-header.js';
 import { readPerfScript } from './perf-script.js';
+import { isPprof, readPprof } from './pprof.js';
 import type { Reader } from './reader.js';
 
 const PERF_DATA = 'PERFILE2';
@@ -13,9 +14,10 @@ export function formatOf(beginning: Buffer): Reader {
 	if (beginning.toString('latin1', 0, PERF_DATA.length) === PERF_DATA) {
 		throw new TstraceError('this is a recording of perf; give what perf script -i FILE prints');
 	}
+	if (isPprof(beginning)) return readPprof;
 	if (beginning.includes(0)) {
 		throw new TstraceError(
-			'this is not text; give folded stacks, perf script text, or a result of tstrace',
+			'it is not text; give folded stacks, perf script text, a result of tstrace, pprof or speedscope',
 		);
 	}
 	const text = beginning.toString('latin1').trimStart();
