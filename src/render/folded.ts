@@ -63,7 +63,7 @@ export function annotation({ kind }: Pick<Frame, 'kind'>): string {
 }
 
 /** Semicolons part frames, so that none may be in a name. */
-function foldedName(frame: Frame, marks: ReadonlySet<FrameKind>): string {
+export function foldedName(frame: Frame, marks: ReadonlySet<FrameKind>): string {
 	const name = printable(frame.name).replaceAll(';', ':');
 	return marks.has(frame.kind) ? name + annotation(frame) : name;
 }

@@ -5,7 +5,7 @@ import type { StackFindings, StackRow } from '../aggregate/stacks.js';
 import { FRAME_LETTERS } from './folded.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
-const SCHEMA = 1;
+export const SCHEMA = 1;
 
 /** Rows handed over at a time: all of them are more than a string holds. */
 const ROWS_AT_ONCE = 1000;
@@ -69,7 +69,7 @@ function line(value: object): string {
 }
 
 /** JSON leaves DEL, C1 and direction marks in strings as they are; a terminal would obey them. */
-function escaped(value: object): string {
+export function escaped(value: object): string {
 	return JSON.stringify(value).replace(
 		/[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
 		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -28,12 +28,17 @@ export interface Drawing {
 	readonly paint: (box: FlameBox) => { colour: string; name: string; detail: string };
 }
 
+/** How wide the root's box is. */
+export function innerWidth_px({ width_px }: Look): number {
+	return width_px - 2 * MARGIN_PX;
+}
+
 /** The flame graph of a recording. */
 export function renderSvg(profile: StackProfile, look: Look): Generator<string> {
 	const { frames, stacks } = profile;
 	const flame = layoutFlame(frames, stacks, {
 		weights: stacks.values(),
-		minShare: look.minWidth_px / (look.width_px - 2 * MARGIN_PX),
+		minShare: look.minWidth_px / innerWidth_px(look),
 		order: 'name',
 		reverse: look.reverse,
 	});
