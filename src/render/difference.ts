@@ -10,6 +10,9 @@ import { shareText } from './look.js';
 import { grouped, printable } from './terminal.js';
 import { humanTime } from './units.js';
 
+/** Written out, amounts from here on leave no room for names beside them. */
+const TOO_LONG = 1e10;
+
 /** The unit that amounts have where it is not written beside them: "samples"; '' for times and the unknown. */
 export function unitName(unit: string | undefined): string {
 	return unit === undefined || unit === 'ns' ? '' : printable(unit);
@@ -30,6 +33,7 @@ export class Amounts {
 	/** Without a unit, but for times: "1.20 s", "1,234", "48.5" of what was multiplied. */
 	short(value: number): string {
 		if (this.#unit === 'ns') return humanTime(value);
+		if (value >= TOO_LONG) return value.toExponential(3);
 		return value === 0 || this.#digits === 0 ? grouped(value) : value.toFixed(this.#digits);
 	}
 
