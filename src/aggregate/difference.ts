@@ -182,6 +182,17 @@ export function fateOf({ before, after }: Sides<number>): 'new' | 'gone' | '' {
 	return after === 0 && before > 0 ? 'gone' : '';
 }
 
+/**
+ * Whether chance alone may have made the change: it is less than two standard errors of a difference
+ * of counts. Only samples are known to be counts of that kind; other units are never `true`.
+ */
+export function mayBeChance(values: Sides<number>, { unit, factor }: Difference): boolean {
+	if (unit !== 'samples') return false;
+	// The variance of a count is the count; multiplying it multiplies that with the square.
+	const variance = values.before * factor + values.after;
+	return Math.abs(changeOf(values)) < 2 * Math.sqrt(variance);
+}
+
 /** Shares of what was recorded on each side: 1 is all of it. */
 export function sharesOf(
 	{ before, after }: Sides<number>,

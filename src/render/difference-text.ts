@@ -6,6 +6,7 @@ import {
 	fateOf,
 	functionChanges,
 	largestChanges,
+	mayBeChance,
 	type Side,
 	type Sides,
 	sharesOf,
@@ -20,26 +21,51 @@ export interface DifferenceTextOptions {
 	readonly top: number;
 }
 
+const TABLES = [
+	{ of: 'self', title: 'Self: largest changes' },
+	{ of: 'total', title: 'Total, with what was called: largest changes' },
+] as const;
+
+type Of = (typeof TABLES)[number]['of'];
+
+interface Table {
+	readonly of: Of;
+	readonly title: string;
+	/** Largest first. */
+	readonly shown: readonly FunctionChange[];
+	/** How many more have changed. */
+	readonly rest: number;
+}
+
 const GAP = '  ';
 /** Narrower names say nothing; then lines get longer than the terminal. */
 const LEAST_NAME = 12;
+const CHANCE = '~';
 const HEADINGS = ['before', 'after', 'change', 'points'];
+
+const CHANCE_TEXT = `
+${CHANCE} may be chance: less than two standard errors of so few samples
+`;
 
 export function renderDifferenceText(
 	difference: Difference,
-	options: DifferenceTextOptions,
+	{ style, top }: DifferenceTextOptions,
 ): string {
 	const changes = functionChanges(difference);
-	const parts = [headerText(difference, options.style)];
-	for (const [of, title] of [
-		['self', 'Self: largest changes'],
-		['total', 'Total, with what was called: largest changes'],
-	] as const) {
+	const tables = TABLES.map(({ of, title }): Table => {
 		const largest = largestChanges(changes, of);
-		if (largest.length > 0) parts.push(tableText(largest, of, title, difference, options));
-	}
-	if (parts.length === 1) parts.push(`\n${sameText(difference)}\n`);
-	return parts.join('');
+		const shown = top === 0 ? largest : largest.slice(0, top);
+		return { of, title, shown, rest: largest.length - shown.length };
+	}).filter(({ shown }) => shown.length > 0);
+	const anyChance = tables.some(({ of, shown }) =>
+		shown.some((change) => mayBeChance(change[of], difference)),
+	);
+	return [
+		headerText(difference, style),
+		...tables.map((table) => tableText(table, difference, style)),
+		tables.length === 0 ? `\n${sameText(difference)}\n` : '',
+		anyChance ? CHANCE_TEXT : '',
+	].join('');
 }
 
 function headerText(difference: Difference, { width }: Style): string {
@@ -68,40 +94,40 @@ function sameText({ values }: Difference): string {
 }
 
 function tableText(
-	changes: readonly FunctionChange[],
-	of: 'self' | 'total',
-	title: string,
+	{ of, title, shown, rest }: Table,
 	difference: Difference,
-	{ style, top }: DifferenceTextOptions,
+	style: Style,
 ): string {
-	const shown = top === 0 ? changes : changes.slice(0, top);
 	const amounts = new Amounts(difference);
 	const rows = shown.map((change) => ({
 		cells: cellsOf(change[of], difference, amounts),
 		name: printable(change.name),
-		fate: fateOf(change.total),
+		mark: markOf(change, of, difference),
 	}));
 	const widths = HEADINGS.map((heading, column) =>
-		Math.max(heading.length + 2, ...rows.map(({ cells }) => cells[column]?.length ?? 0)),
+		Math.max(heading.length, ...rows.map(({ cells }) => cells[column]?.length ?? 0)),
 	);
 	const aligned = (cells: readonly string[]) =>
 		cells.map((cell, column) => cell.padStart(widths[column] as number)).join(GAP);
-	const fateWidth = Math.max(0, ...rows.map(({ fate }) => fate.length));
-	const left = (cells: readonly string[], fate: string) =>
-		`${aligned(cells)}${GAP}${fateWidth === 0 ? '' : `${fate.padEnd(fateWidth)} `}`;
+	const markWidth = Math.max(0, ...rows.map(({ mark }) => mark.length));
+	const left = (cells: readonly string[], mark: string) =>
+		`${aligned(cells)}${GAP}${markWidth === 0 ? '' : `${mark.padEnd(markWidth)} `}`;
 	const heading = left(HEADINGS, '');
 	const room = Math.max(LEAST_NAME, style.width - heading.length);
 	const lines = rows.map(
-		({ cells, name, fate }) => `${left(cells, fate)}${shortened(name, room)}\n`,
+		({ cells, name, mark }) => `${left(cells, mark)}${shortened(name, room)}\n`,
 	);
 	const unit = unitName(difference.unit);
-	const rest = changes.length - shown.length;
 	return [
 		`\n${paint(style, 'bold', title + (unit === '' ? '' : `, in ${unit}`))}\n`,
 		`${heading}function\n`,
 		...lines,
 		rest > 0 ? `… ${grouped(rest)} more (--top 0 shows all)\n` : '',
 	].join('');
+}
+
+function markOf(change: FunctionChange, of: Of, difference: Difference): string {
+	return (mayBeChance(change[of], difference) ? CHANCE : '') + fateOf(change.total);
 }
 
 function cellsOf(

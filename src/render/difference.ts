@@ -27,7 +27,8 @@ export class Amounts {
 		this.#unit = unit;
 		const whole = [values.before, values.after].every((side) => side.every(Number.isInteger));
 		const largest = Math.max(sides.before.total * factor, sides.after.total);
-		this.#digits = whole ? 0 : Math.min(6, Math.max(0, 3 - Math.floor(Math.log10(largest))));
+		const digits = Math.max(1, Math.min(6, 2 - Math.floor(Math.log10(largest))));
+		this.#digits = whole || largest >= 1000 ? 0 : digits;
 	}
 
 	/** Without a unit, but for times: "1.20 s", "1,234", "48.5" of what was multiplied. */

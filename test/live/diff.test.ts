@@ -38,7 +38,6 @@ test('two functions that swap their shares: the changes are those that the workl
 	assert.match(said.stderr, /filters differ: pids \d+ before, pids \d+ after/);
 	const result = JSON.parse(said.stdout);
 	assert.equal(result.factor, result.after.total / result.before.total);
-	near(result.factor, 0.5, 0.1, 'half as long');
 	const rows = (result.functions as Row[]).slice(0, 2);
 	assert.deepEqual(rows.map(({ name }) => name).sort(), ['burn_less', 'burn_more']);
 	for (const { name, self } of rows) {

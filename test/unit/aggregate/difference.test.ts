@@ -9,6 +9,7 @@ import {
 	fateOf,
 	functionChanges,
 	largestChanges,
+	mayBeChance,
 	type Normalization,
 	sharesOf,
 	sideOf,
@@ -142,6 +143,21 @@ test('a rounding error is no change; new is what was not, gone what is not', () 
 		[0, 0],
 	].map(([before = 0, after = 0]) => fateOf({ before, after }));
 	assert.deepEqual(fates, ['new', 'gone', '', '']);
+});
+
+test('less than two standard errors may be chance; the factor widens them', () => {
+	const of = (unit: string | undefined, factor: number) => ({
+		...between({ f: 1 }, { f: 1 }),
+		unit,
+		factor,
+	});
+	// Of 200 and 250 the error is √450 = 21.2; of 4 × 50 and 250 it is √(16 × 50 + 250) = 32.4.
+	assert.equal(mayBeChance({ before: 200, after: 250 }, of('samples', 1)), false);
+	assert.equal(mayBeChance({ before: 200, after: 242 }, of('samples', 1)), true);
+	assert.equal(mayBeChance({ before: 200, after: 250 }, of('samples', 4)), true);
+	assert.equal(mayBeChance({ before: 200, after: 270 }, of('samples', 4)), false);
+	assert.equal(mayBeChance({ before: 200, after: 242 }, of('ns', 1)), false);
+	assert.equal(mayBeChance({ before: 200, after: 242 }, of(undefined, 1)), false);
 });
 
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);

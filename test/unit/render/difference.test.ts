@@ -57,16 +57,16 @@ after   /srv/after.json: 1,000 samples in 3 stacks
 before × 2, to the same total
 
 Self: largest changes, in samples
-  before    after    change    points       function
-       0      300      +300     +30.0  new  new
-     200        0      -200     -20.0  gone deep
-     600      500      -100     -10.0       f
+before  after  change  points       function
+     0    300    +300   +30.0  new  new
+   200      0    -200   -20.0  gone deep
+   600    500    -100   -10.0       f
 
 Total, with what was called: largest changes, in samples
-  before    after    change    points       function
-       0      300      +300     +30.0  new  new
-     200        0      -200     -20.0  gone deep
-     200        0      -200     -20.0  gone old
+before  after  change  points       function
+     0    300    +300   +30.0  new  new
+   200      0    -200   -20.0  gone deep
+   200      0    -200   -20.0  gone old
 … 1 more (--top 0 shows all)
 `,
 	);
@@ -80,6 +80,19 @@ test('text: times have their units, and what was multiplied as many digits as th
 	assert.match(text(times), /^ +5\.00 ms +500 ms +\+495 ms +\+33\.1 {2}g$/m);
 	const odd = between({ f: 7, g: 6 }, { f: 70, g: 100 });
 	assert.match(text(odd), /^ +91\.5 +70\.0 +-21\.5 +-12\.7 {2}f$/m);
+});
+
+test('text: what may be chance is marked, where samples were counted', () => {
+	const counts = [
+		{ f: 100, g: 100, h: 9 },
+		{ f: 190, g: 110, h: 4 },
+	] as const;
+	const marked = text(between(...counts, SAMPLES, 'none'));
+	assert.match(marked, /^ +100 +190 +\+90 +\S+ {3}f$/m);
+	assert.match(marked, /^ +100 +110 +\+10 +\S+ {2}~ g$/m);
+	assert.match(marked, /\n\n~ may be chance: [^\n]*\n$/);
+	assert.doesNotMatch(text(between(...counts, {}, 'none')), /~/);
+	assert.doesNotMatch(text(between({ f: 100 }, { f: 190 }, SAMPLES, 'none')), /~/);
 });
 
 test('text: when nothing differs it says so; also when only callers do', () => {
