@@ -76,8 +76,8 @@ before  after  change  points       function
 test('text: times have their units, and what was multiplied as many digits as the rest', () => {
 	const times = between({ f: 2e9, g: 5e6 }, { f: 1e9, g: 5e8 }, { unit: 'ns' }, 'none');
 	assert.match(text(times), /^not normalized: before × 1$/m);
-	assert.match(text(times), /^ +2\.00 s +1\.00 s +-1\.00 s +-33\.1 {2}f$/m);
-	assert.match(text(times), /^ +5\.00 ms +500 ms +\+495 ms +\+33\.1 {2}g$/m);
+	assert.match(text(times), /^ *2\.00 s +1\.00 s +-1\.00 s +-33\.1 {2}f$/m);
+	assert.match(text(times), /^ *5\.00 ms +500 ms +\+495 ms +\+33\.1 {2}g$/m);
 	const odd = between({ f: 7, g: 6 }, { f: 70, g: 100 });
 	assert.match(text(odd), /^ +91\.5 +70\.0 +-21\.5 +-12\.7 {2}f$/m);
 });
@@ -88,7 +88,7 @@ test('text: what may be chance is marked, where samples were counted', () => {
 		{ f: 190, g: 110, h: 4 },
 	] as const;
 	const marked = text(between(...counts, SAMPLES, 'none'));
-	assert.match(marked, /^ +100 +190 +\+90 +\S+ {3}f$/m);
+	assert.match(marked, /^ +100 +190 +\+90 +\S+ {4}f$/m);
 	assert.match(marked, /^ +100 +110 +\+10 +\S+ {2}~ g$/m);
 	assert.match(marked, /\n\n~ may be chance: [^\n]*\n$/);
 	assert.doesNotMatch(text(between(...counts, {}, 'none')), /~/);
