@@ -41,13 +41,17 @@ function amountsDiffer({ before, after }: Sides<Origin>): Text {
 		const unknown = before.unit ? 'after' : 'before';
 		return `${unknown} does not say its unit, and the other is in ${before.unit ?? after.unit}, ${advice}`;
 	}
-	const rates = [before.frequency_hz, after.frequency_hz];
-	if (before.unit !== 'samples' || rates[0] === rates[1] || rates.includes(undefined)) {
-		return undefined;
-	}
-	return `a sample is 1/${rates[0]} s before and 1/${rates[1]} s after, ${advice}`;
+	const [was, is] = [samplingText(before), samplingText(after)];
+	if (before.unit !== 'samples' || was === is || !was || !is) return undefined;
+	return `samples were taken ${was} before and ${is} after, ${advice}`;
 }
 
+function samplingText({ frequency_hz, period }: Origin): Text {
+	if (period !== undefined) return `each ${period} events`;
+	return frequency_hz === undefined ? undefined : `${frequency_hz} times a second`;
+}
+
+/** Whether two names are of the same event, restricted (":u") or made precise (":pp") or not. */
 export function sameEvent(a: string, b: string): boolean {
 	return a.replace(MODIFIERS, '') === b.replace(MODIFIERS, '');
 }
@@ -67,7 +71,7 @@ export function remarksOf({ before, after }: Sides<Origin>): string[] {
 			? []
 			: differing('durations differ', seconds(before), seconds(after), ' s')),
 		...differing('sampling periods differ', before.period_ns, after.period_ns, ' ns'),
-		...differing('sampling frequencies differ', before.frequency_hz, after.frequency_hz, ' Hz'),
+		...differing('sampling differs', samplingText(before), samplingText(after)),
 		...differing('filters differ', filtersText(before), filtersText(after)),
 	];
 }

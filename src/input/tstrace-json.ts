@@ -63,6 +63,7 @@ function originOf(result: JsonObject): Origin {
 		...number('duration_s'),
 		...number('period_ns'),
 		...number('frequency_hz'),
+		...number('period'),
 		...(Array.isArray(command) ? { command: command.map(String) } : {}),
 		...(typeof filters === 'object' && filters !== null ? { filters: filters as JsonObject } : {}),
 	};

@@ -49,7 +49,11 @@ test('samples of different length are no common unit, but for shares', () => {
 	const faster = { ...SAMPLES, frequency_hz: 997 };
 	assert.equal(refusal(SAMPLES, faster), undefined);
 	const said = refusalOf({ before: SAMPLES, after: faster }, 'duration') ?? '';
-	assert.match(said, /^a sample is 1\/99 s before and 1\/997 s after/);
+	assert.match(said, /^samples were taken 99 times a second before and 997 times a second after, /);
+	const counted = { tool: 'profile', unit: 'samples', event: 'cycles', period: 1000 };
+	const mixed = refusalOf({ before: counted, after: SAMPLES }, 'none') ?? '';
+	assert.match(mixed, /^samples were taken each 1000 events before and 99 times a second after, /);
+	assert.equal(refusalOf({ before: counted, after: counted }, 'none'), undefined);
 });
 
 test('what else differs is said, a remark each; what one does not know is not', () => {
@@ -74,7 +78,7 @@ test('what else differs is said, a remark each; what one does not know is not', 
 		'hosts differ: a before, b after',
 		'kernels differ: 6.1 before, 6.2 after',
 		'durations differ: 5 s before, 10 s after',
-		'sampling frequencies differ: 99 Hz before, 49 Hz after',
+		'sampling differs: 99 times a second before, 49 times a second after',
 		'filters differ: follow; pids 1, 2 before, none after',
 	]);
 	assert.deepEqual(remarksOf({ before: FOLDED, after: before }), [
