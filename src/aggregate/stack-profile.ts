@@ -19,6 +19,8 @@ export interface Origin {
 	readonly filters?: Readonly<Record<string, unknown>>;
 	readonly period_ns?: number;
 	readonly frequency_hz?: number;
+	/** Events from one sample to the next, where that is fixed and not the frequency. */
+	readonly period?: number;
 }
 
 /** Stacks with what was counted there, all in one unit. */

@@ -14,7 +14,7 @@ import {
 	type StackFormat,
 	stackFormatOfFile,
 } from '../render/formats.js';
-import { grouped } from '../render/terminal.js';
+import { grouped } from '../render/numbers.js';
 
 export const flamegraph: Converter = {
 	name: 'flamegraph',

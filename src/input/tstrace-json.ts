@@ -76,6 +76,7 @@ export function originOf(result: JsonObject): Origin {
 		...number('duration_s'),
 		...number('period_ns'),
 		...number('frequency_hz'),
+		...number('period'),
 		...(Array.isArray(command) ? { command: command.map(textOf) } : {}),
 		...(typeof filters === 'object' && filters !== null ? { filters: filters as JsonObject } : {}),
 	};

@@ -69,7 +69,7 @@ export function annotation({ kind }: Pick<Frame, 'kind'>): string {
 }
 
 /** Semicolons part frames, so that none may be in a name. */
-function foldedName(frame: Frame, marks: ReadonlySet<FrameKind>): string {
+export function foldedName(frame: Frame, marks: ReadonlySet<FrameKind>): string {
 	const name = printable(frame.name).replaceAll(';', ':');
 	const mark = marks.has(frame.kind) ? annotation(frame) : '';
 	// Maps of some JITs have names with their marks already.

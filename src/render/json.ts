@@ -5,7 +5,7 @@ import type { StackFindings, StackRow } from '../aggregate/stacks.js';
 import { FRAME_LETTERS } from './folded.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
-const SCHEMA = 1;
+export const SCHEMA = 1;
 
 /** Rows handed over at a time: all of them are more than a string holds. */
 const ROWS_AT_ONCE = 1000;
