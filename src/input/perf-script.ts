@@ -110,6 +110,8 @@ class PerfScriptReader {
 		if (header?.certain) this.#open(header, number);
 		else if (framed) this.#frameOrUnfit(bytes, start, to, number);
 		else if (this.#depth > 0 && start - from === SOURCE_INDENT) return;
+		// Within a sample it may be the rest of a name with a newline in it.
+		else if (this.#sample?.certain || this.#depth > 0) this.#leaveOut(number);
 		else if (header) this.#open(header, number);
 		else if (start === from) this.#open(parseName(text), number);
 		else this.#leaveOut(number);

@@ -219,6 +219,26 @@ test('kinds are known though no marks are asked for', async () => {
 	]);
 });
 
+test('on purpose: tracepoints are events, too, though their own text ends their line', async () => {
+	const text = 'ab 12 3.5: s:x: a=1\n\t1 f (/x)\n\nab 12 3.5: s:y: b=2\n\t1 g (/x)\n\n';
+	const { profiles } = await read(text);
+	assert.deepEqual(
+		profiles.map((profile) => [profile.origin.event, folded(profile)]),
+		[
+			['s:x', 'ab;f 1\n'],
+			['s:y', 'ab;g 1\n'],
+		],
+	);
+});
+
+test('a name with a newline in it does not begin another sample', async () => {
+	const { profiles, notices } = await read(
+		'ab 12 3.5: 7 c: \n\t1 odd\n+0x48 12 (/x)\n\t2 main+0x8 (/x)\n\n',
+	);
+	assert.equal(folded(profiles[0]), 'ab;main;odd 7\n');
+	assert.match(notices.join(), /^left out 1 of 4 lines.*line 3\)$/);
+});
+
 test('what fits nothing is left out, and it is said', async () => {
 	const { profiles, notices } = await read(
 		'\t1 cut (/x)\nab 12 3.5: c: \n\t1 f (/x)\n\twhat is this\n\nhello world\n\n',
