@@ -13,7 +13,7 @@ export const MAX_STACK_FRAMES = 1 << 16;
 
 /** Stacks by number, in the order they were met, root first; values in one or more columns. */
 export class StackTable {
-	readonly #chunks = [new Int32Array(CHUNK_FRAMES)];
+	readonly #chunks: Int32Array[] = [new Int32Array(CHUNK_FRAMES)];
 	/** Of the last chunk. */
 	#used = 0;
 	#starts: Float64Array = new Float64Array(FIRST_STACKS);

@@ -1,5 +1,5 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
-import { grouped } from '../render/numbers.js';
+
 import { HdrLog } from '../aggregate/hdr.js';
 import type { Key, LatencyGroup, Report } from '../aggregate/report.js';
 import type { Origin } from '../aggregate/stack-profile.js';
@@ -12,6 +12,7 @@ import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
 import { isBinary, renderStackFormat, type StackFormat } from '../render/formats.js';
 import { renderJson } from '../render/json.js';
 import { suitableLook } from '../render/look.js';
+import { grouped } from '../render/numbers.js';
 import { paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
 import type { CommonSettings, Format } from './options.js';

@@ -77,8 +77,7 @@ function chosenEvent(
 	notify: (notice: string) => void,
 ): StackProfile {
 	const [first, ...others] = [...profiles].sort(
-		(a, b) =>
-			Number(b.preferred ?? false) - Number(a.preferred ?? false) || sizeOf(b) - sizeOf(a),
+		(a, b) => Number(b.preferred ?? false) - Number(a.preferred ?? false) || sizeOf(b) - sizeOf(a),
 	);
 	if (!first)
 		throw new TstraceError('there are no stacks: the input is empty; was anything recorded?');

@@ -1,5 +1,5 @@
 /** A difference as text: the largest changes, in functions themselves and with what they called. */
-import { grouped } from './numbers.js';
+
 import {
 	changeOf,
 	type Difference,
@@ -14,6 +14,7 @@ import {
 } from '../aggregate/difference.js';
 import { Amounts, factorText, points, unitName } from './difference.js';
 import { amountText } from './look.js';
+import { grouped } from './numbers.js';
 import { paint, printable, type Style, shortened } from './terminal.js';
 
 export interface DifferenceTextOptions {

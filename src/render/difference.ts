@@ -1,5 +1,5 @@
 /** What all forms of a difference say in the same words. */
-import { grouped } from './numbers.js';
+
 import {
 	changeOf,
 	type Difference,
@@ -8,6 +8,7 @@ import {
 	sharesOf,
 } from '../aggregate/difference.js';
 import { shareText } from './look.js';
+import { grouped } from './numbers.js';
 import { printable } from './terminal.js';
 import { humanTime } from './units.js';
 

@@ -1,7 +1,8 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
-import { grouped } from './numbers.js';
+
 import { type StackFindings, type StackRow, totalOf } from '../aggregate/stacks.js';
 import { annotation } from './folded.js';
+import { grouped } from './numbers.js';
 import { paint, printable, type Style, shortened } from './terminal.js';
 import { humanTime } from './units.js';
 

@@ -9,8 +9,8 @@ import { type Flame, type FlameBox, layoutFlame } from '../aggregate/flame.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { svgScript, svgStyle } from '../generated/browser.js';
 import { amountText, type Look, shareText } from './look.js';
-import { colourOf, ROOT_COLOUR } from './palettes.js';
 import { grouped } from './numbers.js';
+import { colourOf, ROOT_COLOUR } from './palettes.js';
 import { escapeXml } from './xml.js';
 
 /** A row of boxes, with the gap to the next. */

@@ -1,8 +1,6 @@
 /** What may go to a terminal, and how wide. */
 import { styleText } from 'node:util';
 
-export { grouped } from './numbers.js';
-
 /** Makes text printed by strangers harmless: control characters become visible. */
 export function printable(text: string): string {
 	// C0, DEL, C1, and the marks that reorder or hide text (Unicode TR 36).

@@ -14,8 +14,8 @@ import { StackTables } from '../kit/stacks.js';
 import { defineTool } from '../kit/tool.js';
 import { kernelHasHelper } from '../loader/kernel.js';
 import { type EventType, hasPmu, parseEvent } from '../perf/events.js';
-import { renderStacks } from '../render/stacks.js';
 import { grouped } from '../render/numbers.js';
+import { renderStacks } from '../render/stacks.js';
 
 type Layout = typeof layout;
 

@@ -23,7 +23,10 @@ function between(
 	origin: Origin = {},
 	normalization: Normalization = 'total',
 ): Difference {
-	const profiles = { before: profileOfStacks(before, origin), after: profileOfStacks(after, origin) };
+	const profiles = {
+		before: profileOfStacks(before, origin),
+		after: profileOfStacks(after, origin),
+	};
 	const sides = {
 		before: sideOf('/srv/before.json', profiles.before),
 		after: sideOf('/srv/after.json', profiles.after),

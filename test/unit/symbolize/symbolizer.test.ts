@@ -68,7 +68,10 @@ test('kernel frames: returns, and exact leaves', async () => {
 		const line = kallsyms.find((each) => each.endsWith(` ${name}`)) ?? assert.fail(name);
 		return Number.parseInt(line.slice(8, 16), 16) - 2 ** 32;
 	};
-	const end = (name: string) => addresses.find((each) => each > start(name)) ?? assert.fail(name);
+	const end = (name: string) => {
+		const begin = start(name);
+		return addresses.find((each) => each > begin) ?? assert.fail(name);
+	};
 	const resolve = async (kernel: readonly number[]) => {
 		const [stack] = await new Symbolizer(new ProcessHistory()).resolve([stackOf([], { kernel })]);
 		return stack?.kernel.map(({ name }) => name);
