@@ -108,7 +108,9 @@ function merged(first: StackProfile, others: readonly StackProfile[]): StackProf
 			stacks.add(path, path.length, value);
 		}
 	}
-	return { ...first, frames, stacks };
+	// How long they took together nobody knows: one after the other, or side by side.
+	const { duration_s: _, ...origin } = first.origin;
+	return { ...first, frames, stacks, origin };
 }
 
 function readable(error: unknown, name: string): TstraceError {
