@@ -129,7 +129,9 @@ function merged(first: StackProfile, others: readonly StackProfile[]): StackProf
 	}
 	const counts = [first, ...others].map(({ samples }) => samples ?? Number.NaN);
 	const samples = counts.reduce((sum, count) => sum + count, 0);
-	return { ...first, frames, stacks, ...(Number.isNaN(samples) ? {} : { samples }) };
+	// How long they took together nobody knows: one after the other, or side by side.
+	const { duration_s: _, ...origin } = first.origin;
+	return { ...first, frames, stacks, origin, ...(Number.isNaN(samples) ? {} : { samples }) };
 }
 
 function readable(error: unknown, name: string): TstraceError {

@@ -93,6 +93,8 @@ test('normalize: totals, durations, or not at all', () => {
 	assert.deepEqual(f.self, { before: 30, after: 20, change: -10 });
 	assert.deepEqual(said().notices, ['durations differ: 2 s before, 6 s after']);
 	refused([OLD, NEW, '--normalize', 'duration'], 2, /old\.folded does not say how long/);
+	const twice = file('twice.json', readFileSync(before, 'utf8').repeat(2));
+	refused([twice, later, '--normalize', 'duration'], 2, /twice\.json does not say how long/);
 	const folded = diff(OLD, NEW, '--format', 'folded', '--normalize', 'none').stdout;
 	assert.equal(folded, 'main;f 30 60\nmain;gone 10 0\nmain;come 0 20\n');
 });
