@@ -49,6 +49,7 @@ for group; do
 		need fish any_of fish
 		need util-linux any_of unshare
 		need coreutils any_of dd
+		need binutils any_of addr2line
 		need linux-perf any_of perf
 		;;
 	bench)

@@ -129,6 +129,7 @@ async function run(
 		child.kill('SIGKILL');
 	}, TIMEOUT_s * 1000);
 	try {
+		if (child.pid === undefined) await failed;
 		// It may end before it has read everything.
 		child.stdin.on('error', () => undefined);
 		child.stdin.end(input);

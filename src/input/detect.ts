@@ -27,18 +27,21 @@ export function formatOf(beginning: Buffer): Reader {
 
 /** Some line begins a sample and says so, or is a frame; folded stacks end with a count instead. */
 function isPerfScript(text: string): boolean {
-	return PERF_HEADER.test(text) || text.split('\n').some(isOfPerfScript);
+	return PERF_HEADER.test(text) || text.slice(0, MAX_LOOKED_AT).split('\n').some(isOfPerfScript);
 }
 
 function isOfPerfScript(line: string): boolean {
 	if (line.startsWith('#')) return false;
-	if (FRAME.test(line)) return true;
-	const header = parseHeader(line);
-	return header?.certain === true && (header.event !== undefined || !ENDS_WITH_COUNT.test(line));
+	const frame = FRAME.exec(line);
+	if (frame && (frame[1] || line.trimEnd().endsWith(')'))) return true;
+	return parseHeader(line)?.certain === true && (TIME.test(line) || !COUNT.test(line));
 }
 
+/** Samples of the deepest stacks are shorter. */
+const MAX_LOOKED_AT = 1 << 16;
 /** What perf script --header begins with. */
 const PERF_HEADER = /^# =+\n#/;
-/** "\t  152623 memcmp+0x303 (/usr/lib/libc.so.6)"; what is in between is left to the reader. */
-const FRAME = /^(?:\t\s*|\s+)[0-9a-f]{1,16}(?:\s|$)/;
-const ENDS_WITH_COUNT = /\s\d+\s*$/;
+/** "\t  152623 memcmp+0x303 (/usr/lib/libc.so.6)"; where there is no tab, the module has to tell. */
+const FRAME = /^(?:(\t)| )\s*[0-9a-f]{1,16}(?:\s|$)/;
+const TIME = /\s\d+\.\d+:\s/;
+const COUNT = /\s\d+\s*$/;

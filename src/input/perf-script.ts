@@ -136,9 +136,12 @@ class PerfScriptReader {
 		const withAddress = this.#options.addresses || this.#options.inline;
 		let key = start;
 		if (!withAddress) while (key < to && !isBlank(bytes[key])) key++;
-		const frames = memory.find(bytes, key, to, () =>
-			this.#named(bytes.toString('utf8', start, to)),
-		);
+		const text = memory.number(bytes, key, to);
+		let frames = memory.frames[text];
+		if (!frames) {
+			frames = this.#named(bytes.toString('utf8', start, to));
+			memory.frames[text] = frames;
+		}
 		// One is kept for the name of whose stack it is.
 		if (this.#depth + frames.length >= MAX_STACK_FRAMES) {
 			throw new TstraceError(
@@ -228,23 +231,21 @@ const isHex = (byte: number): boolean =>
 /** Texts of frames and what they are: hardly any is new, so that most are neither decoded nor tidied. */
 class FrameMemory {
 	readonly #texts = new FrameTable();
-	readonly #frames: number[][] = [];
+	/** By the text's number: the frames' numbers, root first. */
+	readonly frames: number[][] = [];
 	#bytes = 0;
 
 	get full(): boolean {
 		return this.#texts.size >= MAX_REMEMBERED || this.#bytes >= MAX_REMEMBERED_BYTES;
 	}
 
-	find(bytes: Buffer, from: number, to: number, parse: () => number[]): number[] {
+	/** The text's number, a new one if it was not met before. */
+	number(bytes: Buffer, from: number, to: number): number {
 		let hash = HASH_START;
 		for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] as number), HASH_PRIME);
-		const text = this.#texts.internBytes(bytes, from, to, hash);
-		let frames = this.#frames[text];
-		if (!frames) {
-			frames = parse();
-			this.#frames[text] = frames;
-			this.#bytes += to - from;
-		}
-		return frames;
+		const before = this.#texts.size;
+		const number = this.#texts.internBytes(bytes, from, to, hash);
+		if (this.#texts.size > before) this.#bytes += to - from;
+		return number;
 	}
 }

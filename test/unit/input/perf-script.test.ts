@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { profileTotal, type StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
 import { formatOf } from '../../../src/input/detect.js';
+import { readFolded } from '../../../src/input/folded.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
 import type { ReadOptions } from '../../../src/input/reader.js';
 import { TstraceError } from '../../../src/loader/errors.js';
@@ -88,6 +89,20 @@ for (const file of RESULTS) {
 		assert.equal(folded(profiles[0], marks), readFileSync(`${FIXTURES}/${file}`, 'utf8'));
 	});
 }
+
+test('recordings and results are told apart by their beginning', () => {
+	for (const file of readdirSync(FIXTURES)) {
+		const content = readFileSync(`${FIXTURES}/${file}`);
+		if (file.endsWith('.txt.gz')) {
+			assert.equal(formatOf(gunzipSync(content).subarray(0, 1 << 16)), readPerfScript, file);
+		} else if (file.endsWith('.folded')) {
+			assert.equal(formatOf(content.subarray(0, 1 << 16)), readFolded, file);
+		}
+	}
+	for (const text of ['', '\n', 'face 10\n  add 5\n', 'a b 12 c: 5\n', '# comment\na;b 3\n']) {
+		assert.equal(formatOf(Buffer.from(text)), readFolded, text);
+	}
+});
 
 test('on purpose: every event is kept, since a recording of several asked for all of them', async () => {
 	const { profiles } = await read(recording('multi'));
