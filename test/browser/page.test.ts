@@ -341,6 +341,9 @@ test('what is too narrow is left out, and the page says how much that is', async
 	);
 	await button(page, 'Table').click();
 	assert.equal(await page.locator('tbody tr').count(), 12);
+	// A function's own total is known, also where no box is.
+	await search(page, 'small3');
+	assert.equal(await matched(page), 'Matched: 0.01 %');
 	const whole = await open(t, recording, { look: { minWidth_px: 0 } });
 	assert.equal(await whole.locator('.notes').count(), 0);
 });
