@@ -38,4 +38,5 @@ for (const source of readdirSync('test/workloads').filter((file) => file.endsWit
 	workload(source, basename(source, '.c'));
 }
 workload('waits.c', 'waits-stripped', '-s');
+workload('inlined.c', 'inlined', '-g');
 execFileSync('scripts/build-bpf.sh', ['test/bpf', 'build/test-bpf'], { stdio: 'inherit' });

@@ -38,6 +38,7 @@ for group; do
 		;;
 	unit)
 		need xz-utils any_of xz
+		need binutils any_of addr2line
 		need util-linux any_of unshare
 		;;
 	browser)

@@ -19,6 +19,8 @@ export interface Origin {
 	readonly filters?: Readonly<Record<string, unknown>>;
 	readonly period_ns?: number;
 	readonly frequency_hz?: number;
+	/** Events from one sample to the next, where that is fixed and not the frequency. */
+	readonly period?: number;
 }
 
 /** Stacks with what was counted there, all in one unit. */
@@ -28,6 +30,10 @@ export interface StackProfile {
 	readonly origin: Origin;
 	/** Its folded stacks show kinds of frames by marks such as _[k], as they did where it came from. */
 	readonly marked: boolean;
+	/** How many samples were added up; undefined: nobody knows. */
+	readonly samples?: number;
+	/** Its file says that it is the one to show, of several. */
+	readonly preferred?: boolean;
 }
 
 /** The sum of what was counted at all stacks. */

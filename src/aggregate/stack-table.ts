@@ -2,10 +2,12 @@
 import { grown } from './growable.js';
 
 const FIRST_STACKS = 1 << 10;
-/** Frames in a chunk; a stack lies within one. Chunks are never copied, so that growing is cheap. */
+/** Frames in a chunk; a stack lies within one. Full chunks are never copied, so that growing is cheap. */
 const CHUNK_BITS = 20;
 const CHUNK_FRAMES = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_FRAMES - 1;
+/** A chunk begins so small: there can be hundreds of tables, one for each event. */
+const FIRST_FRAMES = 1 << 12;
 /** Deeper ones are damaged, or made to do harm. */
 export const MAX_STACK_FRAMES = 1 << 16;
 
@@ -90,10 +92,12 @@ export class StackTable {
 
 	#append(frames: ArrayLike<number>, depth: number, hash: number): number {
 		if (this.#used + depth > CHUNK_FRAMES) {
-			this.#chunks.push(new Int32Array(CHUNK_FRAMES));
+			this.#chunks.push(new Int32Array(FIRST_FRAMES));
 			this.#used = 0;
 		}
-		const chunk = this.#chunks.at(-1) as Int32Array;
+		const last = this.#chunks.length - 1;
+		const chunk = grown(this.#chunks[last] as Int32Array, this.#used + depth);
+		this.#chunks[last] = chunk;
 		for (let i = 0; i < depth; i++) chunk[this.#used + i] = frames[i] as number;
 		const stack = this.#size++;
 		this.#starts = grown(this.#starts, this.#size);

@@ -11,13 +11,18 @@ export async function convert(
 	values: OptionValues,
 ): Promise<void> {
 	const path = values.output as string | undefined;
-	const output = path === undefined || path === '-' ? Output.stdout() : Output.file(path);
+	const toFile = path !== undefined && path !== '-';
+	const output = toFile ? Output.file(path) : Output.stdout();
 	const here: Surroundings = {
 		terminal: output.isTerminal,
 		style: styleFor(output.isTerminal ? process.stdout : {}),
 		output: path,
 		notify: (notice) => {
 			if (values.quiet !== true) say(wrapped(`note: ${printable(notice)}`, '      '));
+		},
+		show: async (text) => {
+			const screen = Output.stdout();
+			if (toFile && screen.isTerminal) await screen.write(text(styleFor(process.stdout)));
 		},
 	};
 	try {

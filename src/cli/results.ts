@@ -1,16 +1,18 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
+import { grouped } from '../render/numbers.js';
 import { HdrLog } from '../aggregate/hdr.js';
 import type { Key, LatencyGroup, Report } from '../aggregate/report.js';
 import type { Origin } from '../aggregate/stack-profile.js';
 import { profileOf, type StackFindings } from '../aggregate/stacks.js';
+import { UsageError } from '../kit/errors.js';
 import { explainLost } from '../kit/losses.js';
 import type { TextView } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
-import { renderStackFormat, type StackFormat } from '../render/formats.js';
+import { isBinary, renderStackFormat, type StackFormat } from '../render/formats.js';
 import { renderJson } from '../render/json.js';
 import { suitableLook } from '../render/look.js';
-import { grouped, paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
+import { paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
 import type { CommonSettings, Format } from './options.js';
 import { Output, say } from './output.js';
@@ -24,12 +26,20 @@ export class Results {
 	readonly #style: Style;
 	#headerPrinted = false;
 
-	/** Opens the files; throws TstraceError when one cannot be written. */
+	/**
+	 * Opens the files; throws TstraceError when one cannot be written, UsageError for what no terminal
+	 * can show.
+	 */
 	constructor(common: CommonSettings, text: TextView) {
 		this.#common = common;
 		this.#text = text;
 		const { output } = common;
 		this.#output = output === undefined || output === '-' ? Output.stdout() : Output.file(output);
+		if (this.#output.isTerminal && isBinary(this.#format)) {
+			throw new UsageError(
+				`${this.#format} is not for a terminal; write it to a file with -o FILE`,
+			);
+		}
 		// Asking process.stdout of a pipe would make it non-blocking, for COMMAND too.
 		this.#style = styleFor(this.#output.isTerminal ? process.stdout : {});
 		if (common.hdr !== undefined) {

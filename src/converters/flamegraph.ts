@@ -14,14 +14,15 @@ import {
 	type StackFormat,
 	stackFormatOfFile,
 } from '../render/formats.js';
-import { grouped } from '../render/terminal.js';
+import { grouped } from '../render/numbers.js';
 
 export const flamegraph: Converter = {
 	name: 'flamegraph',
 	summary: 'stacks as a picture: folded, perf script or JSON to SVG',
 	description:
-		'Reads folded stacks, perf script text or results of tstrace --json, from FILEs or standard ' +
-		'input, and writes an interactive SVG: click to zoom, Ctrl-F to search.',
+		'Reads folded stacks, perf script text, results of tstrace --json, pprof or speedscope, from ' +
+		'FILEs or standard input, and writes an interactive SVG: click to zoom, Ctrl-F to search. ' +
+		'Or the file of another viewer: pprof, speedscope.',
 	usage: '[options] [FILE…]',
 	examples: [
 		['tstrace offcputime -p 1234 5 | tstrace flamegraph > offcpu.svg', ''],
@@ -67,21 +68,30 @@ export const flamegraph: Converter = {
 	},
 };
 
-/** A picture has one unit, so one event: the one with most stacks' worth of samples. */
+/**
+ * A picture has one unit, so one event: what its file prefers, else the one with most samples, or
+ * where they are not known, stacks.
+ */
 function chosenEvent(
 	profiles: readonly StackProfile[],
 	notify: (notice: string) => void,
 ): StackProfile {
-	const [first, ...others] = [...profiles].sort((a, b) => b.stacks.size - a.stacks.size);
+	const [first, ...others] = [...profiles].sort(
+		(a, b) =>
+			Number(b.preferred ?? false) - Number(a.preferred ?? false) || sizeOf(b) - sizeOf(a),
+	);
 	if (!first)
 		throw new TstraceError('there are no stacks: the input is empty; was anything recorded?');
 	if (others.length > 0) {
 		const rest = others.map(
-			({ origin, stacks }) => `${origin.event ?? 'no name'} (${grouped(stacks.size)} stacks)`,
+			(profile) => `${eventOf(profile)} (${grouped(sizeOf(profile))} ${nounOf(profile)})`,
 		);
-		notify(`shown: ${origin(first)}; not shown: ${rest.join(', ')}; choose one with --event NAME`);
+		notify(`shown: ${eventOf(first)}; not shown: ${rest.join(', ')}; choose one with --event NAME`);
 	}
 	return first;
 }
 
-const origin = (profile: StackProfile): string => profile.origin.event ?? 'no name';
+const eventOf = ({ origin }: StackProfile): string => origin.event ?? 'no name';
+const sizeOf = ({ samples, stacks }: StackProfile): number => samples ?? stacks.size;
+const nounOf = ({ samples }: StackProfile): string =>
+	samples === undefined ? 'stacks' : 'samples';

@@ -1,35 +1,116 @@
-/** Reads JSON: results of tstrace, one on each line. */
+/** Reads JSON: results of tstrace, one on each line, and files of speedscope, in any form. */
+import { getHeapStatistics } from 'node:v8';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { TstraceError } from '../loader/errors.js';
+import { readWhole } from './bounds.js';
 import { readLines } from './lines.js';
-import type { Reader } from './reader.js';
-import { tstraceProfile } from './tstrace-json.js';
+import type { Notify, Reader } from './reader.js';
+import { isSpeedscope, speedscopeProfiles } from './speedscope.js';
+import { type JsonObject, tstraceProfile } from './tstrace-json.js';
 
 /** V8 has no longer strings. */
 const MAX_JSON_BYTES = 500 << 20;
+const NEWLINE = 0x0a;
 
-export const readJson: Reader = async (chunks) => {
+export const readJson: Reader = async (chunks, _options, notify) => {
+	const { start, all } = await firstLine(chunks);
 	const profiles: StackProfile[] = [];
-	await readLines(
-		chunks,
-		(bytes, from, to, line) => {
-			const text = bytes.toString('utf8', from, to).trim();
-			if (text !== '') profiles.push(tstraceProfile(parse(text, line)));
-		},
-		MAX_JSON_BYTES,
-	);
+	const parse = (bytes: Buffer, what: string): void => {
+		if (bytes.length > 0) profiles.push(...profilesOf(parsed(bytes, what), notify));
+	};
+	// A line that ends as an object does is one; else the object goes on in the next line.
+	if (start.endsWith('}')) {
+		await readLines(
+			all,
+			(bytes, from, to, line) => parse(trimmed(bytes.subarray(from, to)), `line ${line}`),
+			MAX_JSON_BYTES,
+		);
+	} else {
+		parse(await readWhole(all, MAX_JSON_BYTES, 'JSON'), 'it');
+	}
 	return profiles;
 };
 
-function parse(text: string, line: number): Readonly<Record<string, unknown>> {
+function profilesOf(value: JsonObject, notify: Notify): StackProfile[] {
+	return isSpeedscope(value) ? speedscopeProfiles(value, notify) : [tstraceProfile(value)];
+}
+
+/** How the first line with something in it ends; and all chunks, those too that were looked at. */
+async function firstLine(
+	chunks: AsyncIterable<Buffer>,
+): Promise<{ start: string; all: AsyncIterable<Buffer> }> {
+	const iterator = chunks[Symbol.asyncIterator]();
+	const seen: Buffer[] = [];
+	let bytes = 0;
+	/** The last bytes of the line so far that are not blank. */
+	let start = '';
+	for (let ended = false; !ended && bytes <= MAX_JSON_BYTES; ) {
+		const { done, value } = await iterator.next();
+		if (done) break;
+		seen.push(value);
+		bytes += value.length;
+		for (let from = 0; !ended && from < value.length; ) {
+			const newline = value.indexOf(NEWLINE, from);
+			const to = newline < 0 ? value.length : newline;
+			start = value.toString('latin1', Math.max(from, to - ENDING_BYTES), to).trim() || start;
+			from = to + 1;
+			ended = newline >= 0 && start !== '';
+		}
+	}
+	return { start, all: again(seen, iterator) };
+}
+
+const ENDING_BYTES = 64;
+
+/** Does not keep what it has handed over. */
+async function* again(seen: Buffer[], others: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+	for (let chunk = seen.shift(); chunk; chunk = seen.shift()) yield chunk;
+	for (let next = await others.next(); !next.done; next = await others.next()) yield next.value;
+}
+
+/** Throws TstraceError for what is no object, and for what would not fit in memory. */
+function parsed(bytes: Buffer, what: string): JsonObject {
+	if (parsedBytes(bytes) > getHeapStatistics().heap_size_limit / 2) {
+		throw new TstraceError(
+			`${what} would take too much memory as JSON; record a shorter time, or give folded stacks`,
+		);
+	}
 	try {
-		const value: unknown = JSON.parse(text);
-		if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+		const value: unknown = JSON.parse(bytes.toString());
+		if (typeof value === 'object' && value !== null) return value as JsonObject;
 	} catch (error) {
 		throw new TstraceError(
-			`line ${line} begins like JSON and is none; was it cut off? Record it again`,
+			`${what} begins like JSON and is none; was it cut off? Record it again`,
 			String(error),
 		);
 	}
-	throw new TstraceError(`line ${line} is not a result of tstrace`);
+	throw new TstraceError(`${what} is neither a result of tstrace nor a file of speedscope`);
+}
+
+/** About what V8 takes for a value, by the character that it has one of. */
+const VALUE_BYTES: Readonly<Record<string, number>> = {
+	'{': 64,
+	'[': 64,
+	',': 16,
+	':': 32,
+	'"': 16,
+};
+const COSTS = Uint8Array.from(
+	{ length: 256 },
+	(_, byte) => VALUE_BYTES[String.fromCharCode(byte)] ?? 0,
+);
+
+/** When V8 is out of memory, the process ends and nothing can be caught: three bytes are an object. */
+function parsedBytes(bytes: Buffer): number {
+	let sum = bytes.length;
+	for (let i = 0; i < bytes.length; i++) sum += COSTS[bytes[i] as number] as number;
+	return sum;
+}
+
+function trimmed(bytes: Buffer): Buffer {
+	const isBlank = (byte: number | undefined) => byte !== undefined && byte <= 0x20;
+	let [from, to] = [0, bytes.length];
+	while (to > from && isBlank(bytes[to - 1])) to--;
+	while (from < to && isBlank(bytes[from])) from++;
+	return bytes.subarray(from, to);
 }

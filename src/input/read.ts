@@ -10,6 +10,8 @@ import { formatOf } from './detect.js';
 import type { Notify, ReadOptions } from './reader.js';
 
 const CHUNK_BYTES = 1 << 20;
+/** So much of it tells what it is; a pipe hands over less at a time. */
+const BEGINNING_BYTES = 1 << 16;
 const STDIN = 0;
 /** What tells gzip: RFC 1952, 2.3.1. */
 const GZIP = [0x1f, 0x8b];
@@ -18,8 +20,8 @@ const GZIP = [0x1f, 0x8b];
 export const STANDARD_INPUT = '-';
 
 /**
- * Reads all files; what they have of the same event is added up. Returns a profile for each event.
- * Throws TstraceError, which names the file, for what cannot be read.
+ * Reads all files; what they have of the same event is added up. Returns a profile for each event, or
+ * for the one that `options` name. Throws TstraceError, which names the file, for what cannot be read.
  */
 export async function readProfiles(
 	paths: readonly string[],
@@ -38,7 +40,19 @@ export async function readProfiles(
 			throw readable(error, name);
 		}
 	}
-	return addUp(all);
+	return chosen(addUp(all), options.event);
+}
+
+/** Throws TstraceError, which names the events there are, where there is no such event. */
+function chosen(profiles: StackProfile[], event: string | undefined): StackProfile[] {
+	if (event === undefined) return profiles;
+	const found = profiles.filter(({ origin }) => origin.event === event);
+	if (found.length > 0) return found;
+	const events = profiles.flatMap(({ origin }) => origin.event ?? []);
+	throw new TstraceError(
+		`there is no event ${event}; ` +
+			(events.length > 0 ? `there are: ${events.join(', ')}` : 'the input names no events'),
+	);
 }
 
 function contentOf(path: string): Readable {
@@ -52,7 +66,7 @@ interface Begun {
 	readonly rest: AsyncIterable<Buffer>;
 }
 
-/** The first chunk of what is in it, unpacked if it was packed, and everything with that chunk. */
+/** The beginning of what is in it, unpacked if it was packed, and everything with that beginning. */
 async function peek(source: Readable): Promise<Begun> {
 	const { beginning, rest } = await begun(source[Symbol.asyncIterator]());
 	if (!GZIP.every((byte, i) => beginning[i] === byte)) return { beginning, rest };
@@ -63,8 +77,13 @@ async function peek(source: Readable): Promise<Begun> {
 }
 
 async function begun(chunks: AsyncIterator<Buffer>): Promise<Begun> {
-	const first = await chunks.next();
-	const beginning: Buffer = first.done ? Buffer.alloc(0) : first.value;
+	const first: Buffer[] = [];
+	for (let bytes = 0; bytes < BEGINNING_BYTES; bytes += first.at(-1)?.length ?? 0) {
+		const next = await chunks.next();
+		if (next.done) break;
+		first.push(next.value);
+	}
+	const beginning = Buffer.concat(first);
 	return { beginning, rest: joined(beginning, chunks) };
 }
 
@@ -108,7 +127,9 @@ function merged(first: StackProfile, others: readonly StackProfile[]): StackProf
 			stacks.add(path, path.length, value);
 		}
 	}
-	return { ...first, frames, stacks };
+	const counts = [first, ...others].map(({ samples }) => samples ?? Number.NaN);
+	const samples = counts.reduce((sum, count) => sum + count, 0);
+	return { ...first, frames, stacks, ...(Number.isNaN(samples) ? {} : { samples }) };
 }
 
 function readable(error: unknown, name: string): TstraceError {

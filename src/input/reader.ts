@@ -12,6 +12,8 @@ export interface ReadOptions {
 	readonly addresses: boolean;
 	/** Ask addr2line which functions were inlined. */
 	readonly inline: boolean;
+	/** End names of functions inlined by a JIT ("caller->callee") with _[i], as stackcollapse-perf.pl does. */
+	readonly arrowMarks?: boolean;
 	/** Only this event. */
 	readonly event: string | undefined;
 }

@@ -10,7 +10,7 @@ const KINDS: ReadonlyMap<string, FrameKind> = new Map(
 	Object.entries(FRAME_LETTERS).map(([kind, letter]) => [letter, kind as FrameKind]),
 );
 
-type JsonObject = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** One result as it was parsed. Throws TstraceError where it is not one with stacks. */
 export function tstraceProfile(result: JsonObject): StackProfile {
@@ -33,17 +33,30 @@ function rowOf(stack: unknown, index: number): { key: Key; frames: Frame[]; valu
 	}
 	const letters = typeof kinds === 'string' ? kinds : '';
 	return {
-		key: (typeof key === 'object' && key !== null ? key : {}) as Key,
+		key: keyOf(key),
 		frames: frames.map((name, i) => ({
-			name: String(name),
+			name: textOf(name),
 			kind: KINDS.get(letters[i] ?? '') ?? 'user',
 		})),
 		value,
 	};
 }
 
+/** Whose the stack is, in names and numbers. */
+function keyOf(key: unknown): Key {
+	const fields = typeof key === 'object' && key !== null ? Object.entries(key) : [];
+	return Object.fromEntries(
+		fields.filter(([, value]) => typeof value === 'string' || typeof value === 'number'),
+	) as Key;
+}
+
+/** Where strangers may have put anything: an object of theirs can be one that is no text either. */
+export function textOf(value: unknown): string {
+	return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
 /** What it says of itself; strangers' files may say anything, so each field is looked at. */
-function originOf(result: JsonObject): Origin {
+export function originOf(result: JsonObject): Origin {
 	const text = (name: string) => {
 		const value = result[name];
 		return typeof value === 'string' ? { [name]: value } : {};
@@ -63,7 +76,8 @@ function originOf(result: JsonObject): Origin {
 		...number('duration_s'),
 		...number('period_ns'),
 		...number('frequency_hz'),
-		...(Array.isArray(command) ? { command: command.map(String) } : {}),
+		...number('period'),
+		...(Array.isArray(command) ? { command: command.map(textOf) } : {}),
 		...(typeof filters === 'object' && filters !== null ? { filters: filters as JsonObject } : {}),
 	};
 }

@@ -17,6 +17,8 @@ export interface Surroundings {
 	readonly output: string | undefined;
 	/** Tells the user on standard error. */
 	notify(notice: string): void;
+	/** Shows text on standard output, if that is a terminal and the result goes elsewhere. */
+	show(text: (style: Style) => string): Promise<void>;
 }
 
 export interface Converter {

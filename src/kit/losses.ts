@@ -3,7 +3,7 @@ import type { Lost } from '../aggregate/report.js';
 import { loss } from '../generated/common.js';
 import { readU64 } from '../loader/layout.js';
 import { type BpfMap, possibleCpus, u32Key } from '../loader/map.js';
-import { grouped } from '../render/terminal.js';
+import { grouped } from '../render/numbers.js';
 
 type Cause = Exclude<keyof typeof loss, 'LOSS_CAUSES'>;
 

@@ -36,20 +36,26 @@ export function* renderFolded(
 		return names[frame];
 	};
 	const values = stacks.values();
-	const lines = function* (): Generator<string> {
+	const counted = function* (): Generator<[stack: string, value: number]> {
 		for (const [stack, value] of values.entries()) {
-			const names = Array.from(stacks.frames(stack), nameOf);
-			if (value !== 0) yield `${names.join(';')} ${countText(value, divisor)}\n`;
+			if (value !== 0) yield [Array.from(stacks.frames(stack), nameOf).join(';'), value];
 		}
 	};
 	let piece = '';
-	for (const line of sorted ? [...lines()].sort() : lines()) {
-		piece += line;
+	for (const [stack, value] of sorted ? inOrder(counted()) : counted()) {
+		piece += `${stack} ${countText(value, divisor)}\n`;
 		if (piece.length < PIECE_LENGTH) continue;
 		yield piece;
 		piece = '';
 	}
 	yield piece;
+}
+
+/** By their text; those that read the same, as their frames differ in kind only, are added up. */
+function inOrder(counted: Iterable<[stack: string, value: number]>): [string, number][] {
+	const sums = new Map<string, number>();
+	for (const [stack, value] of counted) sums.set(stack, (sums.get(stack) ?? 0) + value);
+	return [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** What was divided is rounded. Less than one would be none: a stack that is there counts. */
@@ -63,7 +69,9 @@ export function annotation({ kind }: Pick<Frame, 'kind'>): string {
 }
 
 /** Semicolons part frames, so that none may be in a name. */
-function foldedName(frame: Frame, marks: ReadonlySet<FrameKind>): string {
+export function foldedName(frame: Frame, marks: ReadonlySet<FrameKind>): string {
 	const name = printable(frame.name).replaceAll(';', ':');
-	return marks.has(frame.kind) ? name + annotation(frame) : name;
+	const mark = marks.has(frame.kind) ? annotation(frame) : '';
+	// Maps of some JITs have names with their marks already.
+	return name.endsWith(mark) ? name : name + mark;
 }

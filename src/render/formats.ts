@@ -5,7 +5,7 @@ import { renderFolded } from './folded.js';
 import type { Look } from './look.js';
 
 /** Formats of stacks beside text and JSON. */
-export const STACK_FORMATS = ['folded', 'svg', 'html'] as const;
+export const STACK_FORMATS = ['folded', 'svg', 'html', 'pprof', 'speedscope'] as const;
 export type StackFormat = (typeof STACK_FORMATS)[number];
 
 export interface StackFormatOptions {
@@ -26,7 +26,13 @@ const ENDINGS: ReadonlyArray<readonly [string, StackFormat]> = [
 	['.folded', 'folded'],
 	['.svg', 'svg'],
 	['.html', 'html'],
+	['.pprof', 'pprof'],
+	['.pb.gz', 'pprof'],
+	['.speedscope.json', 'speedscope'],
 ];
+
+/** Not even a brave reader sees anything in it on a terminal. */
+export const isBinary = (format: string): boolean => format === 'pprof';
 
 export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
@@ -44,5 +50,9 @@ export async function renderStackFormat(
 			return (await import('./svg.js')).renderSvg(profile, look);
 		case 'html':
 			return (await import('./html.js')).renderHtml(profile, look);
+		case 'pprof':
+			return (await import('./pprof.js')).renderPprof(profile);
+		case 'speedscope':
+			return (await import('./speedscope.js')).renderSpeedscope(profile);
 	}
 }

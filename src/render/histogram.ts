@@ -1,9 +1,10 @@
 /** Histograms as text: the power-of-two rows everyone knows, and a line of percentiles. */
+import { grouped } from './numbers.js';
 import { middleOf } from '../aggregate/buckets.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Histogram } from '../aggregate/histogram.js';
 import type { Key, LatencyGroup } from '../aggregate/report.js';
-import { grouped, paint, printable, type Style } from './terminal.js';
+import { paint, printable, type Style } from './terminal.js';
 import { humanTime, inUnit, type TimeUnit } from './units.js';
 
 export interface HistogramOptions {

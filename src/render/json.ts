@@ -5,7 +5,7 @@ import type { StackFindings, StackRow } from '../aggregate/stacks.js';
 import { FRAME_LETTERS } from './folded.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
-const SCHEMA = 1;
+export const SCHEMA = 1;
 
 /** Rows handed over at a time: all of them are more than a string holds. */
 const ROWS_AT_ONCE = 1000;
@@ -31,9 +31,11 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 		return;
 	}
 	const { about, unit, stacks, notices } = findings;
-	yield `${escaped({ ...head, ...about, unit }).slice(0, -1)},"stacks":[`;
+	yield `${escapedJson({ ...head, ...about, unit }).slice(0, -1)},"stacks":[`;
 	for (let i = 0; i < stacks.length; i += ROWS_AT_ONCE) {
-		const rows = stacks.slice(i, i + ROWS_AT_ONCE).map((row) => escaped(stackOf(row, findings)));
+		const rows = stacks
+			.slice(i, i + ROWS_AT_ONCE)
+			.map((row) => escapedJson(stackOf(row, findings)));
 		yield `${i === 0 ? '' : ','}${rows.join(',')}`;
 	}
 	yield `],${line({ notices, ...tail }).slice(1)}`;
@@ -65,11 +67,11 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 }
 
 function line(value: object): string {
-	return `${escaped(value)}\n`;
+	return `${escapedJson(value)}\n`;
 }
 
 /** JSON leaves DEL, C1 and direction marks in strings as they are; a terminal would obey them. */
-function escaped(value: object): string {
+export function escapedJson(value: object): string {
 	return JSON.stringify(value).replace(
 		/[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
 		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -1,7 +1,8 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
+import { grouped } from './numbers.js';
 import { type StackFindings, type StackRow, totalOf } from '../aggregate/stacks.js';
 import { annotation } from './folded.js';
-import { grouped, paint, printable, type Style } from './terminal.js';
+import { paint, printable, type Style, shortened } from './terminal.js';
 import { humanTime } from './units.js';
 
 export interface StackTextOptions {
@@ -63,14 +64,6 @@ function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOpt
 		lines.push(INDENT + shortened(name, style.width - INDENT.length));
 	}
 	return lines.length > 0 ? lines : [`${INDENT}(no stack)`];
-}
-
-/** The middle of long names, which C++ and Rust have, says least. */
-function shortened(name: string, width: number): string {
-	const characters = [...name];
-	if (characters.length <= width) return name;
-	const head = Math.ceil((width - 1) / 2);
-	return `${characters.slice(0, head).join('')}…${characters.slice(head + 1 - width).join('')}`;
 }
 
 /** A line for each, so that the answer is what the terminal shows at the end. */

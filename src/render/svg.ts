@@ -10,7 +10,7 @@ import type { StackProfile } from '../aggregate/stack-profile.js';
 import { svgScript, svgStyle } from '../generated/browser.js';
 import { amountText, type Look, shareText } from './look.js';
 import { colourOf, ROOT_COLOUR } from './palettes.js';
-import { grouped } from './terminal.js';
+import { grouped } from './numbers.js';
 import { escapeXml } from './xml.js';
 
 /** A row of boxes, with the gap to the next. */
@@ -29,12 +29,17 @@ export interface Drawing {
 	readonly paint: (box: FlameBox) => { colour: string; name: string; detail: string };
 }
 
+/** How wide the root's box is. */
+export function innerWidth_px({ width_px }: Look): number {
+	return width_px - 2 * MARGIN_PX;
+}
+
 /** The flame graph of a recording. */
 export function renderSvg(profile: StackProfile, look: Look): Generator<string> {
 	const { frames, stacks } = profile;
 	const flame = layoutFlame(frames, stacks, {
 		weights: stacks.values(),
-		minShare: look.minWidth_px / (look.width_px - 2 * MARGIN_PX),
+		minShare: look.minWidth_px / innerWidth_px(look),
 		order: 'name',
 		reverse: look.reverse,
 	});

@@ -48,3 +48,11 @@ export function wrapped(text: string, indent: string, width = 80): string {
 	}
 	return lines.join('\n');
 }
+
+/** Cut in the middle, which of long names, as C++ and Rust have them, says least. */
+export function shortened(name: string, width: number): string {
+	const characters = [...name];
+	if (characters.length <= width) return name;
+	const head = Math.ceil((width - 1) / 2);
+	return `${characters.slice(0, head).join('')}…${characters.slice(head + 1 - width).join('')}`;
+}

@@ -15,7 +15,7 @@ import { defineTool } from '../kit/tool.js';
 import { kernelHasHelper } from '../loader/kernel.js';
 import { type EventType, hasPmu, parseEvent } from '../perf/events.js';
 import { renderStacks } from '../render/stacks.js';
-import { grouped } from '../render/terminal.js';
+import { grouped } from '../render/numbers.js';
 
 type Layout = typeof layout;
 

@@ -1,4 +1,5 @@
 /** runqlat: how long tasks that could run waited for a CPU. */
+import { grouped } from '../render/numbers.js';
 import { Option } from 'commander';
 import type { Findings, Key, Lost } from '../aggregate/report.js';
 import { runqlat as layout } from '../generated/runqlat.js';
@@ -13,7 +14,7 @@ import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { RingBuffer } from '../loader/ringbuf.js';
 import { renderGroups } from '../render/histogram.js';
-import { grouped, printable, type Style } from '../render/terminal.js';
+import { printable, type Style } from '../render/terminal.js';
 import { clockTime, inUnit, MICROSECONDS, MILLISECONDS } from '../render/units.js';
 
 type Layout = typeof layout;

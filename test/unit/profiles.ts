@@ -1,6 +1,7 @@
-/** Recordings made by hand, and read back as text. */
+/** Recordings made by hand, and read back as text; and those that random ones are drawn from. */
+import fc from 'fast-check';
 import { FrameTable } from '../../src/aggregate/frame-table.js';
-import type { StackProfile } from '../../src/aggregate/stack-profile.js';
+import type { Origin, StackProfile } from '../../src/aggregate/stack-profile.js';
 import { StackTable } from '../../src/aggregate/stack-table.js';
 import { readFolded } from '../../src/input/folded.js';
 import type { ReadOptions } from '../../src/input/reader.js';
@@ -31,23 +32,21 @@ export async function fromFolded(
 	return { profile: profile as StackProfile, notices };
 }
 
-/** A profile of these stacks: frames with semicolons between, and a value. */
-export function profileOfStacks(
-	stacks: Readonly<Record<string, number>>,
-	origin: StackProfile['origin'] = {},
-): StackProfile {
-	const profile = { frames: new FrameTable(), stacks: new StackTable(), origin, marked: true };
-	for (const [names, value] of Object.entries(stacks)) {
-		const path = names.split(';').map((name) => profile.frames.intern(name));
-		profile.stacks.add(path, path.length, value);
-	}
-	return profile;
+/** Values by stack, such as "main;read_[k]"; the mark makes a frame the kernel's. */
+export type Counts = Readonly<Record<string, number>>;
+
+export function profileOfStacks(counts: Counts, origin: Origin = {}): StackProfile {
+	const stacks = Object.entries(counts);
+	return profileOf(
+		stacks.map(([names, value]) => [names.split(';'), value]),
+		origin,
+	);
 }
 
 /** A profile of stacks whose names may be anything; "_[k]" at a frame's end makes it the kernel's. */
 export function profileOf(
 	stacks: Iterable<readonly [frames: readonly string[], value: number]>,
-	origin: StackProfile['origin'] = {},
+	origin: Origin = {},
 ): StackProfile {
 	const profile = { frames: new FrameTable(), stacks: new StackTable(), origin, marked: false };
 	for (const [names, value] of stacks) {
@@ -70,3 +69,12 @@ export function toFolded(profile: StackProfile): string {
 	};
 	return [...renderFolded(profile, options)].join('');
 }
+
+/** Few names, so that stacks meet, recur and share beginnings. */
+export const anyCounts: fc.Arbitrary<Counts> = fc.dictionary(
+	fc
+		.array(fc.constantFrom('a', 'b', 'c', 'd_[k]'), { minLength: 1, maxLength: 5 })
+		.map((names) => names.join(';')),
+	fc.integer({ min: 1, max: 1000 }),
+	{ minKeys: 1, maxKeys: 12, noNullPrototype: true },
+);

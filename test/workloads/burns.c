@@ -1,10 +1,11 @@
 /*
  * Runs in two functions, in a known proportion, and in the kernel if asked to.
  *
- * usage: burns [kernel]
+ * usage: burns [kernel | swapped]
  *
  * Prints "ready PID TID" and begins at the first byte on standard input. Runs seven times in
- * burn_more while three times in burn_less, or reads zeroes in read_zeroes, until the next byte.
+ * burn_more while three times in burn_less, swapped the other way round, or reads zeroes in
+ * read_zeroes, until the next byte.
  * Then prints "done MORE_NS LESS_NS", its CPU time in the two, and ends.
  */
 #define _GNU_SOURCE
@@ -18,14 +19,14 @@
 
 static char zeroes[1 << 20];
 
-IN_STACKS static void burn_more(void)
+IN_STACKS static void burn_more(long times)
 {
-	burn_here(7 * BURNS);
+	burn_here(times * BURNS);
 }
 
-IN_STACKS static void burn_less(void)
+IN_STACKS static void burn_less(long times)
 {
-	burn_here(3 * BURNS);
+	burn_here(times * BURNS);
 }
 
 IN_STACKS static void read_zeroes(int fd)
@@ -36,7 +37,9 @@ IN_STACKS static void read_zeroes(int fd)
 int main(int argc, char **argv)
 {
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-	int fd = argc > 1 && !strcmp(argv[1], "kernel") ? open("/dev/zero", O_RDONLY) : -1;
+	const char *kind = argc > 1 ? argv[1] : "";
+	int fd = !strcmp(kind, "kernel") ? open("/dev/zero", O_RDONLY) : -1;
+	int swapped = !strcmp(kind, "swapped");
 	unsigned long long more_ns = 0, less_ns = 0, began_ns, between_ns;
 
 	ready(getpid(), getpid());
@@ -46,9 +49,9 @@ int main(int argc, char **argv)
 			continue;
 		}
 		began_ns = thread_cpu_ns();
-		burn_more();
+		burn_more(swapped ? 3 : 7);
 		between_ns = thread_cpu_ns();
-		burn_less();
+		burn_less(swapped ? 7 : 3);
 		more_ns += between_ns - began_ns;
 		less_ns += thread_cpu_ns() - between_ns;
 	}

@@ -1,0 +1,112 @@
+/** diff: what changed between two recordings of stacks. */
+import { Argument, Option } from 'commander';
+import { type Difference, NORMALIZATIONS, type Normalization } from '../aggregate/difference.js';
+import { compareFiles } from '../kit/comparison.js';
+import { type Converter, lookOptions, lookSettings, type Surroundings } from '../kit/converter.js';
+import { UsageError } from '../kit/errors.js';
+import { topOption } from '../kit/options.js';
+import { patternOption } from '../kit/stack-filter.js';
+import type { OptionValues } from '../kit/tool.js';
+import { renderDifferenceFolded } from '../render/difference-folded.js';
+import { renderDifferenceJson } from '../render/difference-json.js';
+import { differenceTitles, renderDifferenceSvg } from '../render/difference-svg.js';
+import { renderDifferenceText } from '../render/difference-text.js';
+import type { Look } from '../render/look.js';
+
+const FORMATS = ['text', 'svg', 'json', 'folded'] as const;
+type Format = (typeof FORMATS)[number];
+
+export const diff: Converter = {
+	name: 'diff',
+	summary: 'what changed between two recordings of stacks',
+	description:
+		'Compares two recordings: results of tstrace --json, folded stacks, or perf script text. ' +
+		'On a terminal it shows the functions that changed most; elsewhere it writes a differential ' +
+		'flame graph, in which also what is gone is to be seen.',
+	usage: '[options] BEFORE AFTER',
+	examples: [
+		['tstrace diff before.json after.json', 'the largest changes'],
+		['tstrace diff before.json after.json -o diff.svg', 'and a picture'],
+		['tstrace diff --normalize none a.folded b.folded', 'amounts as they are'],
+	],
+	arguments: () => [
+		new Argument('<before>', 'a recording; - is standard input'),
+		new Argument('<after>', 'another one'),
+	],
+	options: () => [
+		new Option(
+			'--format <format>',
+			`${FORMATS.join(', ')}; else what -o FILE ends with; else text on a terminal, svg elsewhere`,
+		).choices(FORMATS),
+		new Option(
+			'--normalize <to>',
+			'multiply BEFORE so that both have the same total, or the same duration; or none',
+		)
+			.choices(NORMALIZATIONS)
+			.default('total' satisfies Normalization),
+		topOption(10, 'largest changes'),
+		...lookOptions().filter(({ long }) => long !== '--colors' && long !== '--countname'),
+		patternOption('--grep <pattern>', 'only stacks with a frame that matches'),
+		patternOption('--exclude <pattern>', 'no stacks with a frame that matches'),
+		new Option('--event <name>', 'this event of several'),
+	],
+
+	async convert([before = '', after = ''], values, here) {
+		const format = formatFor(values, here);
+		const notices: string[] = [];
+		const difference = await compareFiles(
+			{ before, after },
+			{
+				normalization: values.normalize as Normalization,
+				event: values.event as string | undefined,
+				grep: values.grep as RegExp | undefined,
+				exclude: values.exclude as RegExp | undefined,
+			},
+			(notice) => {
+				notices.push(notice);
+				here.notify(notice);
+			},
+		);
+		const top = Number(values.top);
+		if (format !== 'text') {
+			await here.show((style) => renderDifferenceText(difference, { style, top }));
+		}
+		switch (format) {
+			case 'text':
+				return [renderDifferenceText(difference, { style: here.style, top })];
+			case 'json':
+				return renderDifferenceJson(difference, notices);
+			case 'folded':
+				return renderDifferenceFolded(difference);
+			case 'svg':
+				return renderDifferenceSvg(difference, lookOf(difference, values));
+		}
+	},
+};
+
+const ENDINGS: ReadonlyArray<readonly [string, Format]> = [
+	['.txt', 'text'],
+	['.json', 'json'],
+	['.folded', 'folded'],
+];
+
+/** Throws UsageError for a place that the format is not for. */
+function formatFor({ format }: OptionValues, { output, terminal }: Surroundings): Format {
+	if (format === undefined && output?.endsWith('.html')) {
+		throw new UsageError('a difference has no page in HTML; browsers show SVG too: -o FILE.svg');
+	}
+	const ending = ENDINGS.find(([end]) => output?.endsWith(end));
+	const named = (format as Format | undefined) ?? ending?.[1];
+	if (terminal && named === 'svg') {
+		throw new UsageError('svg is not for a terminal; write it to a file: > FILE, or -o FILE');
+	}
+	return named ?? (terminal ? 'text' : 'svg');
+}
+
+function lookOf(difference: Difference, values: OptionValues): Look {
+	const { title, subtitle } = differenceTitles(difference);
+	return lookSettings(
+		{ title, subtitle, ...values },
+		{ ...difference, ...difference.sides.after, stacks: difference.stacks },
+	);
+}

@@ -1,0 +1,83 @@
+/**
+ * Stacks as a file for speedscope: https://www.speedscope.app/file-format-schema.json
+ * One "sampled" profile, whose samples are the stacks and whose weights are what was counted.
+ */
+import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
+import type { FrameKind } from '../symbolize/stack.js';
+import { escapedJson } from './json.js';
+import { suitableLook } from './look.js';
+
+export const SPEEDSCOPE_SCHEMA = 'https://www.speedscope.app/file-format-schema.json';
+
+/** Units that speedscope has a name for; others are 'none'. */
+export const SPEEDSCOPE_UNITS: Readonly<Record<string, string>> = {
+	ns: 'nanoseconds',
+	us: 'microseconds',
+	ms: 'milliseconds',
+	s: 'seconds',
+	bytes: 'bytes',
+};
+
+/** speedscope has no kinds, but shows a frame's file, and colours frames by it. */
+const FILES: Readonly<Record<FrameKind, string | undefined>> = {
+	user: undefined,
+	kernel: '[kernel]',
+	jit: '[jit]',
+	inlined: '[inlined]',
+};
+
+/** Characters handed over at a time: all stacks of a large machine are more than a string holds. */
+const PIECE_LENGTH = 1 << 16;
+
+/**
+ * The file, one line, in pieces. Beside what speedscope reads it has what is known of the recording,
+ * as "tstrace". Stacks of which nothing was counted are left out.
+ */
+export function* renderSpeedscope(profile: StackProfile): Generator<string> {
+	const { frames, stacks, origin } = profile;
+	const { title } = suitableLook(profile);
+	const head = {
+		$schema: SPEEDSCOPE_SCHEMA,
+		exporter: 'tstrace',
+		name: [title, origin.command?.join(' ')].filter(Boolean).join(': '),
+		activeProfileIndex: 0,
+		tstrace: origin,
+	};
+	const about = {
+		type: 'sampled',
+		name: origin.event ?? title,
+		unit: SPEEDSCOPE_UNITS[origin.unit ?? ''] ?? 'none',
+		startValue: 0,
+		endValue: profileTotal(profile),
+	};
+	yield `${escapedJson(head).slice(0, -1)},"shared":{"frames":[`;
+	yield* inPieces(frames.size, (frame) => {
+		const { name, kind } = frames.frame(frame);
+		const file = FILES[kind];
+		return escapedJson(file === undefined ? { name } : { name, file });
+	});
+	yield `]},"profiles":[${escapedJson(about).slice(0, -1)},"samples":[`;
+	const values = stacks.values();
+	yield* inPieces(values.length, (stack) =>
+		values[stack] === 0 ? undefined : `[${stacks.frames(stack).join()}]`,
+	);
+	yield '],"weights":[';
+	yield* inPieces(values.length, (stack) => (values[stack] === 0 ? undefined : `${values[stack]}`));
+	yield ']}]}\n';
+}
+
+/** What `textOf` says of each number, with commas between; undefined: nothing. */
+function* inPieces(count: number, textOf: (each: number) => string | undefined): Generator<string> {
+	let piece = '';
+	let comma = '';
+	for (let each = 0; each < count; each++) {
+		const text = textOf(each);
+		if (text === undefined) continue;
+		piece += comma + text;
+		comma = ',';
+		if (piece.length < PIECE_LENGTH) continue;
+		yield piece;
+		piece = '';
+	}
+	yield piece;
+}

@@ -1,0 +1,133 @@
+/** Stack tools write pictures and files of other viewers, with unit, title and totals that are right. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { arch, hostname, release, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, test } from 'node:test';
+import { profileTotal, type StackProfile } from '../../src/aggregate/stack-profile.js';
+import { readProfiles } from '../../src/input/read.js';
+import { PLAIN_READING } from '../../src/kit/converter.js';
+import { foldedLines, near, traceWork } from './stacks.js';
+import { tstrace, Workload } from './support.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tstrace-pictures-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const WAITS = ['waits', '10', '2000'] as const;
+/** In each of 10 rounds `waits` sleeps for 2, 4, 6 and 2 ms. */
+const LEAST_NS = 10 * 14e6;
+
+/** Off-CPU time of `waits` in a file; with these names the format is known. */
+async function recorded(name: string, ...args: readonly string[]): Promise<string> {
+	const workload = await Workload.start(...WAITS);
+	const path = join(folder, name);
+	const all = ['offcputime', '--exact', '-t', `${workload.tid}`, '-o', path, ...args];
+	const { finished } = await traceWork(workload, all);
+	assert.equal(finished.status, 0, finished.stderr);
+	return path;
+}
+
+async function readBack(path: string): Promise<StackProfile> {
+	const [profile, ...others] = await readProfiles([path], PLAIN_READING, () => undefined);
+	assert.ok(profile && others.length === 0);
+	return profile;
+}
+
+function hasFrame({ frames }: StackProfile, name: string): boolean {
+	return Array.from({ length: frames.size }, (_, i) => frames.name(i)).includes(name);
+}
+
+test('an SVG: its root is what was waited, in time; title and who recorded it', async () => {
+	const svg = readFileSync(await recorded('out.svg'), 'utf8');
+	assert.match(svg, /<title>Off-CPU Time Flame Graph<\/title>/);
+	assert.match(svg, new RegExp(`tstrace offcputime --exact .* · ${hostname()} · 20.* s<`));
+	const [, total, text] =
+		/data-depth="0" data-value="(\d+)"><title>all \((.*?), 100/.exec(svg) ?? [];
+	assert.ok(Number(total) > LEAST_NS && Number(total) < 100 * LEAST_NS, `${total}`);
+	assert.match(text ?? '', /^\d+ ms|^[\d.]+ s/);
+	for (const name of ['waits', 'wait_in_nanosleep', 'wait_in_futex', 'wait_in_pipe']) {
+		assert.match(svg, new RegExp(`<title>${name} \\(`));
+	}
+});
+
+for (const name of ['out.pb.gz', 'out.speedscope.json', 'out.json']) {
+	test(`${name}: what is read back has the same unit, names and time`, async () => {
+		const path = await recorded(name, ...(name === 'out.json' ? ['--json'] : []));
+		const profile = await readBack(path);
+		assert.ok(['ns', 'nanoseconds'].includes(profile.origin.unit ?? ''), profile.origin.unit);
+		assert.ok(profileTotal(profile) > LEAST_NS);
+		for (const frame of ['waits', 'wait_in_nanosleep', 'wait_in_futex', 'wait_in_pipe']) {
+			assert.ok(hasFrame(profile, frame), frame);
+		}
+		const { frames } = profile;
+		const kinds = Array.from({ length: frames.size }, (_, i) => frames.kind(i));
+		assert.ok(kinds.includes('kernel') && kinds.includes('user'), 'kinds are kept');
+	});
+}
+
+test('a page', async () => {
+	const page = readFileSync(await recorded('out.html'), 'utf8');
+	assert.match(page, /^<!doctype html>/i);
+	assert.match(page, /Off-CPU Time Flame Graph/);
+	assert.match(page, /wait_in_futex/);
+});
+
+test('as it is typed: tstrace offcputime -p PID 1 | flamegraph > offcpu.svg', async () => {
+	const workload = await Workload.start(...WAITS);
+	const command = `bin/tstrace offcputime -q -p ${workload.pid} 1 | bin/flamegraph > ${folder}/typed.svg`;
+	const shell = spawn('sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'] });
+	workload.begin();
+	const [status] = await once(shell, 'exit');
+	await workload.end();
+	assert.equal(status, 0);
+	assert.match(readFileSync(join(folder, 'typed.svg'), 'utf8'), /<title>wait_in_futex \(/);
+});
+
+test('JSON says what a later comparison needs', () => {
+	const args = [
+		'profile',
+		'-e',
+		'cpu-clock',
+		'-F',
+		'200',
+		'--json',
+		'--comm',
+		'no-such',
+		'-u',
+		'0.05',
+	];
+	const { stdout } = tstrace(args);
+	const result = JSON.parse(stdout);
+	assert.deepEqual(
+		[result.command, result.host, result.kernel, result.arch, result.filters],
+		[
+			['tstrace', ...args],
+			hostname(),
+			release(),
+			arch(),
+			{ comms: ['no-such'], user_threads: true },
+		],
+	);
+	assert.equal(result.frequency_hz, 200);
+	near(result.duration_s, 0.05, 0.5, 'duration');
+});
+
+test('folded stacks on a pipe and the same in JSON, folded: the same lines', async () => {
+	const json = await recorded('same.json', '--json');
+	const { stdout } = spawnSync(resolve('bin/tstrace'), ['fold', json], { encoding: 'utf8' });
+	const lines = foldedLines(stdout);
+	assert.ok(lines.every(([frames]) => frames[0] === 'waits'));
+	const total = lines.reduce((sum, [, value]) => sum + value, 0);
+	assert.equal(total, profileTotal(await readBack(json)));
+});
+
+test('binary is not written to a terminal', () => {
+	const command = `${resolve('bin/tstrace')} profile --format pprof 0.05`;
+	const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+		encoding: 'utf8',
+	});
+	assert.equal(status, 2);
+	assert.match(stdout, /pprof.*terminal.*-o FILE/);
+});

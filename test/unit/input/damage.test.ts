@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { after, test } from 'node:test';
+import { createGzip } from 'node:zlib';
+import fc from 'fast-check';
+import { readProfiles } from '../../../src/input/read.js';
+import { TstraceError } from '../../../src/loader/errors.js';
+import { renderPprof } from '../../../src/render/pprof.js';
+import { renderSpeedscope } from '../../../src/render/speedscope.js';
+import { bytesOf, profileOfText, profilesOf, READING, unpacked } from './formats.js';
+
+const EXAMPLE = 'sh;main;read_[k] 5\nsh;main;jit_[j];in_[i] 7\nsh 1\n';
+
+/** Reads, or ends in a TstraceError of one line: nothing else may come of strangers' files. */
+async function readsOrRefuses(content: Uint8Array | string): Promise<void> {
+	try {
+		await profilesOf(content);
+	} catch (error) {
+		assert.ok(error instanceof TstraceError, `${(error as Error).stack}`);
+		assert.doesNotMatch(error.message, /\n/);
+	}
+}
+
+const samples = async (): Promise<Buffer[]> => {
+	const profile = await profileOfText(EXAMPLE);
+	return [await unpacked(renderPprof(profile)), await bytesOf(renderSpeedscope(profile))];
+};
+
+test('files cut off anywhere', async () => {
+	for (const bytes of await samples()) {
+		for (let end = 0; end < bytes.length; end++) await readsOrRefuses(bytes.subarray(0, end));
+	}
+});
+
+test('files with any bytes changed', async () => {
+	for (const bytes of await samples()) {
+		const changes = fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { maxLength: 4 });
+		const property = fc.asyncProperty(changes, async (all) => {
+			const damaged = Buffer.from(bytes);
+			for (const [at, byte] of all) damaged[at] = byte;
+			await readsOrRefuses(damaged);
+		});
+		await fc.assert(property, { numRuns: 2000 });
+	}
+});
+
+test('any bytes that begin like pprof', async () => {
+	const property = fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), (bytes) =>
+		readsOrRefuses(Buffer.concat([Buffer.from([0x0a, 4, 8, 1, 16, 2]), bytes])),
+	);
+	await fc.assert(property, { numRuns: 2000 });
+});
+
+test('any JSON in the place of any value of a speedscope file', async () => {
+	const text = (await bytesOf(renderSpeedscope(await profileOfText(EXAMPLE)))).toString();
+	const values = [...text.matchAll(/"[^"]*"|\d+|\[|\{/g)].map(({ index, 0: { length } }) => ({
+		index,
+		length,
+	}));
+	const anything = fc.oneof(
+		fc.json(),
+		fc.constantFrom('1e999', '-1', '0.5', 'null', '{"toString":0,"valueOf":0}', '[]', '1e300'),
+	);
+	const property = fc.asyncProperty(fc.constantFrom(...values), anything, (place, json) =>
+		readsOrRefuses(text.slice(0, place.index) + json + text.slice(place.index + place.length)),
+	);
+	await fc.assert(property, { numRuns: 2000 });
+});
+
+test('any JSON in the place of any value of a result of tstrace', async () => {
+	const result = {
+		tool: 'profile',
+		command: ['a'],
+		unit: 'samples',
+		stacks: [{ frames: ['a', 'b'], kinds: 'uk', value: 5, key: { comm: 'sh' } }],
+	};
+	const text = JSON.stringify(result);
+	const values = [...text.matchAll(/(?<=[[:,])("[^"]*"|\d+)/g)];
+	const anything = fc.oneof(fc.json(), fc.constant('{"toString":0,"valueOf":0}'));
+	const property = fc.asyncProperty(fc.constantFrom(...values), anything, (place, json) =>
+		readsOrRefuses(text.slice(0, place.index) + json + text.slice(place.index + place[0].length)),
+	);
+	await fc.assert(property, { numRuns: 1000 });
+});
+
+/** A field with a length. */
+const field = (number: number, ...bytes: number[]): number[] => [
+	(number << 3) | 2,
+	bytes.length,
+	...bytes,
+];
+
+test('a small pprof file that unfolds to more frames than memory holds', async () => {
+	const lines = Array.from({ length: 10_000 }, () => field(4, 8, 1)).flat();
+	const varint = (value: number) => [
+		(value & 0x7f) | 0x80,
+		((value >> 7) & 0x7f) | 0x80,
+		value >> 14,
+	];
+	const location = [8, 1, ...lines];
+	const sample = [...field(1, 1, 1, 1, 1, 1), ...field(2, 1)];
+	const head = [
+		...field(1, 8, 1, 16, 2),
+		...[0x22, ...varint(location.length), ...location],
+		...field(5, 8, 1, 16, 3),
+		...['', 'value', 'count', 'f'].flatMap((text) => field(6, ...Buffer.from(text))),
+	];
+	const samples = Array.from({ length: 10_000 }, () => field(2, ...sample)).flat();
+	await assert.rejects(profilesOf(Uint8Array.from([...head, ...samples])), {
+		name: 'TstraceError',
+		message: /more than 268435456 frames together/,
+	});
+});
+
+test('a small speedscope file whose events unfold to as many', async () => {
+	const depth = 60_000;
+	const opened = Array.from({ length: depth }, (_, at) => ({ type: 'O', frame: 0, at }));
+	const more = Array.from({ length: 10_000 }, (_, i) => ({
+		type: i % 2 === 0 ? 'C' : 'O',
+		frame: 0,
+		at: depth + i,
+	}));
+	const profile = { type: 'evented', name: '', unit: 'none', startValue: 0, endValue: 1e6 };
+	const file = {
+		shared: { frames: [{ name: 'f' }] },
+		profiles: [{ ...profile, events: [...opened, ...more] }],
+	};
+	await assert.rejects(profilesOf(JSON.stringify(file)), {
+		name: 'TstraceError',
+		message: /frames together/,
+	});
+});
+
+test('JSON that would take more memory than there is is refused before it is parsed', async () => {
+	const start = Buffer.from('{"profiles":[');
+	const objects = Buffer.alloc(120 << 20, '{},');
+	await assert.rejects(profilesOf(Buffer.concat([start, objects, Buffer.from('{}]}')])), {
+		name: 'TstraceError',
+		message: /too much memory as JSON/,
+	});
+});
+
+test('a gzip file that unpacks to more than memory holds', async () => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-bomb-'));
+	after(() => rmSync(folder, { recursive: true, force: true }));
+	const contents = [
+		['pprof', '\n\x04\x08\x01\x10\x02', '2\0'],
+		['JSON', '{\n', '\n'],
+	] as const;
+	for (const [what, beginning, filling] of contents) {
+		const path = join(folder, what);
+		const mebibyte = Buffer.alloc(1 << 20, filling);
+		const content = function* () {
+			yield Buffer.from(beginning);
+			for (let i = 0; i < 520; i++) yield mebibyte;
+		};
+		await pipeline(Readable.from(content()), createGzip({ level: 1 }), createWriteStream(path));
+		await assert.rejects(readProfiles([path], READING, assert.fail), {
+			name: 'TstraceError',
+			message: new RegExp(`${what}: it is more than \\d+ MiB of ${what}`),
+		});
+	}
+});
