@@ -212,7 +212,7 @@ test('follows the window down to a phone, and nothing is wider than it', async (
 	for (const view of ['Flame', 'Icicle', 'Table']) {
 		await button(page, view).click();
 		assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, view);
-		for (const { right } of await page.$$eval('button, input, rect, td', (all) =>
+		for (const { right } of await page.$$eval('button, input, rect, td, .value', (all) =>
 			all.map((each) => each.getBoundingClientRect().toJSON()),
 		)) {
 			assert(right <= 390);
