@@ -94,7 +94,10 @@ export class Graph {
 		this.element.scrollTop = this.rootAtTop ? 0 : this.element.scrollHeight;
 	}
 
-	/** How much the highlighted boxes cover together; what stands on another one is in it already. */
+	/**
+	 * How much the highlighted functions cover together; what stands on another one is in it already.
+	 * Of what was left out of the boxes only the totals are known, so it may be a little more.
+	 */
 	matchedWeight(): number {
 		let weight = 0;
 		const waiting = [this.#recording.root];
@@ -102,7 +105,11 @@ export class Graph {
 			if (this.matches[box.frame]) weight += box.weight;
 			else for (const child of box.children) waiting.push(child);
 		}
-		return weight;
+		let most = 0;
+		for (const [frame, total] of this.#recording.total.entries()) {
+			if (this.matches[frame]) most = Math.max(most, total);
+		}
+		return Math.max(weight, most);
 	}
 
 	/** What a key does when the graph has the focus; false: nothing. */

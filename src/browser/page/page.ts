@@ -61,7 +61,7 @@ function start(data: Element): void {
 	reset.addEventListener('click', () => graph.zoom());
 	const input = make('input', { label: 'Search' });
 	input.type = 'search';
-	input.placeholder = 'Search: text or regexp';
+	input.placeholder = 'Search (regexp)';
 	input.spellcheck = false;
 	input.autocomplete = 'off';
 	input.addEventListener('input', () => search());

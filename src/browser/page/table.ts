@@ -110,10 +110,13 @@ export class FunctionTable {
 		const { countName, share, all } = this.#recording;
 		const bar = make('span', { class: 'bar' });
 		bar.style.width = `${all === 0 ? 0 : (100 * value) / all}%`;
+		bar.hidden = value === 0;
+		// Below the table is said of what: in each cell of a phone there is no room for it.
+		const text = amountText(value, countName === 'ns' ? 'ns' : '');
 		return make(
 			'td',
 			{ class: 'amount' },
-			make('span', { class: 'value', text: amountText(value, countName) }),
+			make('span', { class: 'value', text }),
 			make('span', { class: 'share', text: share(value) }),
 			make('span', { class: 'track' }, bar),
 		);
