@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { grouped, printable, styleFor, wrapped } from '../../../src/render/terminal.js';
+import { grouped } from '../../../src/render/numbers.js';
+import { printable, styleFor, wrapped } from '../../../src/render/terminal.js';
 import { clockTime, humanTime, inUnit, MICROSECONDS } from '../../../src/render/units.js';
 
 test('printable leaves no control character, and ordinary text as it is', () => {
