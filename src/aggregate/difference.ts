@@ -1,8 +1,8 @@
 /** Two recordings side by side: the same stacks, what was counted before and after. Pure values: no I/O. */
-import type { FrameKind } from '../symbolize/stack.js';
+import type { Frame, FrameKind } from '../symbolize/stack.js';
 import { FrameTable } from './frame-table.js';
 import { functionTotals } from './functions.js';
-import { type Origin, profileTotal, type StackProfile } from './stack-profile.js';
+import { addStacks, type Origin, profileTotal, type StackProfile } from './stack-profile.js';
 import { StackTable } from './stack-table.js';
 
 /** What is made equal before amounts are compared, by multiplying what was counted before. */
@@ -119,15 +119,10 @@ class Union {
 		}
 	}
 
-	add({ frames, stacks }: StackProfile, column: number): void {
-		const numbers = Array.from({ length: frames.size }, (_, number) => {
-			const { name, kind } = frames.frame(number);
-			return this.frames.intern(name, this.#kinds.get(this.#identity(name, kind)) ?? kind);
-		});
-		for (const [stack, value] of stacks.values().entries()) {
-			const path = stacks.frames(stack).map((frame) => numbers[frame] as number);
-			this.stacks.add(path, path.length, value, column);
-		}
+	add(profile: StackProfile, column: number): void {
+		const intern = ({ name, kind }: Frame) =>
+			this.frames.intern(name, this.#kinds.get(this.#identity(name, kind)) ?? kind);
+		addStacks(this.stacks, profile, intern, { column });
 	}
 
 	#identity(name: string, kind: FrameKind): string {

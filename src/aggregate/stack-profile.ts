@@ -1,4 +1,5 @@
 /** Stacks of any source, before they are drawn or written in a format. Pure values: no I/O. */
+import type { Frame } from '../symbolize/stack.js';
 import type { FrameTable } from './frame-table.js';
 import type { StackTable } from './stack-table.js';
 
@@ -39,4 +40,22 @@ export interface StackProfile {
 /** The sum of what was counted at all stacks. */
 export function profileTotal({ stacks }: StackProfile): number {
 	return stacks.values().reduce((sum, value) => sum + value, 0);
+}
+
+/**
+ * Adds all stacks of a profile to a table, in a column of it. `intern` gives a frame its number there;
+ * `root` is put below each stack.
+ */
+export function addStacks(
+	to: StackTable,
+	{ frames, stacks }: StackProfile,
+	intern: (frame: Frame) => number,
+	{ root = [], column = 0 }: { root?: readonly number[]; column?: number } = {},
+): void {
+	const numbers = Array.from({ length: frames.size }, (_, frame) => intern(frames.frame(frame)));
+	for (const [stack, value] of stacks.values().entries()) {
+		const path = [...root];
+		for (const frame of stacks.frames(stack)) path.push(numbers[frame] as number);
+		to.add(path, path.length, value, column);
+	}
 }

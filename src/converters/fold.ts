@@ -1,7 +1,7 @@
 /** fold: stacks as folded text. */
 import { Argument, Option } from 'commander';
 import { FrameTable } from '../aggregate/frame-table.js';
-import type { StackProfile } from '../aggregate/stack-profile.js';
+import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { readProfiles, STANDARD_INPUT } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
@@ -100,14 +100,8 @@ function rooted(profiles: readonly StackProfile[], notify: (notice: string) => v
 	const frames = new FrameTable();
 	const stacks = new StackTable();
 	for (const [index, profile] of profiles.entries()) {
-		const event = frames.intern(names[index] as string);
-		for (const [stack, value] of profile.stacks.values().entries()) {
-			const path = Array.from(profile.stacks.frames(stack), (frame) => {
-				const { name, kind } = profile.frames.frame(frame);
-				return frames.intern(name, kind);
-			});
-			stacks.add([event, ...path], path.length + 1, value);
-		}
+		const root = [frames.intern(names[index] as string)];
+		addStacks(stacks, profile, ({ name, kind }) => frames.intern(name, kind), { root });
 	}
 	return { ...first, frames, stacks, marked: profiles.some(({ marked }) => marked) };
 }

@@ -2,8 +2,9 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { sameEvent } from '../aggregate/comparable.js';
 import { FrameTable } from '../aggregate/frame-table.js';
-import type { StackProfile } from '../aggregate/stack-profile.js';
+import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
 import { formatOf } from './detect.js';
@@ -29,8 +30,9 @@ export async function readProfiles(
 	notify: Notify,
 ): Promise<StackProfile[]> {
 	const all: StackProfile[] = [];
-	for (const path of paths) {
-		const name = path === STANDARD_INPUT ? 'standard input' : path;
+	const names = paths.map((path) => (path === STANDARD_INPUT ? 'standard input' : path));
+	for (const [index, path] of paths.entries()) {
+		const name = names[index] as string;
 		try {
 			const chunks = contentOf(path);
 			const { beginning, rest } = await peek(chunks);
@@ -40,13 +42,20 @@ export async function readProfiles(
 			throw readable(error, name);
 		}
 	}
-	return chosen(addUp(all), options.event);
+	const events = addUp(all);
+	try {
+		return chosen(events, options.event);
+	} catch (error) {
+		throw readable(error, names.join(', '));
+	}
 }
 
 /** Throws TstraceError, which names the events there are, where there is no such event. */
 function chosen(profiles: StackProfile[], event: string | undefined): StackProfile[] {
 	if (event === undefined) return profiles;
-	const found = profiles.filter(({ origin }) => origin.event === event);
+	const exactly = profiles.filter(({ origin }) => origin.event === event);
+	if (exactly.length > 0) return exactly;
+	const found = profiles.filter(({ origin }) => sameEvent(origin.event ?? '', event));
 	if (found.length > 0) return found;
 	const events = profiles.flatMap(({ origin }) => origin.event ?? []);
 	throw new TstraceError(
@@ -118,14 +127,7 @@ function merged(first: StackProfile, others: readonly StackProfile[]): StackProf
 	const frames = new FrameTable();
 	const stacks = new StackTable();
 	for (const profile of [first, ...others]) {
-		const values = profile.stacks.values();
-		for (const [stack, value] of values.entries()) {
-			const path = Array.from(profile.stacks.frames(stack), (frame) => {
-				const { name, kind } = profile.frames.frame(frame);
-				return frames.intern(name, kind);
-			});
-			stacks.add(path, path.length, value);
-		}
+		addStacks(stacks, profile, ({ name, kind }) => frames.intern(name, kind));
 	}
 	const counts = [first, ...others].map(({ samples }) => samples ?? Number.NaN);
 	const samples = counts.reduce((sum, count) => sum + count, 0);

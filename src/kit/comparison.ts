@@ -1,5 +1,5 @@
 /** Two recordings that can be compared: read, told whether they can, and put together. */
-import { refusalOf, remarksOf, sameEvent } from '../aggregate/comparable.js';
+import { refusalOf, remarksOf } from '../aggregate/comparable.js';
 import {
 	type Difference,
 	differenceOf,
@@ -35,10 +35,11 @@ export async function compareFiles(
 	if (files.before === STANDARD_INPUT && files.after === STANDARD_INPUT) {
 		throw new UsageError('only one of the two can be standard input; give a file for the other');
 	}
+	const reading = { ...PLAIN_READING, event: settings.event };
 	const profiles = pairOf(
 		{
-			before: await read(files.before, settings.event, notify),
-			after: await read(files.after, settings.event, notify),
+			before: await readProfiles([files.before], reading, notify),
+			after: await readProfiles([files.after], reading, notify),
 		},
 		notify,
 	);
@@ -75,17 +76,6 @@ function factorFor(sides: Sides<Side>, normalization: Normalization): number {
 	throw new UsageError(
 		`${name} does not say how long it was recorded; use --normalize total, or results of tstrace --json`,
 	);
-}
-
-/** What a file has of this event; without one, of each. */
-async function read(path: string, event: string | undefined, notify: Notify) {
-	const all = await readProfiles([path], { ...PLAIN_READING, event }, notify);
-	if (event === undefined) return all;
-	const wanted = all.filter(({ origin }) => sameEvent(origin.event ?? '', event));
-	if (wanted.length === 0) {
-		throw new TstraceError(`${path} has no event ${event}; it has ${eventNames(all)}`);
-	}
-	return wanted;
 }
 
 /** Of all pairs that count the same event the one with most stacks. */

@@ -76,8 +76,9 @@ test('a page', async () => {
 
 test('as it is typed: tstrace offcputime -p PID 1 | flamegraph > offcpu.svg', async () => {
 	const workload = await Workload.start(...WAITS);
-	const command = `bin/tstrace offcputime -q -p ${workload.pid} 1 | bin/flamegraph > ${folder}/typed.svg`;
+	const command = `bin/tstrace offcputime -p ${workload.pid} 1 | bin/flamegraph > ${folder}/typed.svg`;
 	const shell = spawn('sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'] });
+	await once(shell.stderr, 'data'); // tracing has begun
 	workload.begin();
 	const [status] = await once(shell, 'exit');
 	await workload.end();

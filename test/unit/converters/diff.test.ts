@@ -124,7 +124,7 @@ test('of several events the one that both have is compared', () => {
 	assert.equal(said.stdout, 'app;f 4 4\n');
 	assert.match(diff(before, before).stderr, /^note: compared: faults; not compared: cycles;/);
 	assert.equal(diff(before, before, '--event', 'cycles').stderr, '');
-	refused([before, later, '--event', 'faults'], 1, /has no event faults; it has cycles/);
+	refused([before, later, '--event', 'faults'], 1, /there is no event faults; there are: cycles/);
 	const other = file('other.json', result({ event: 'misses' }, [['f'], 1]));
 	refused([before, other], 1, /no event is in both: before has cycles, faults, after has misses/);
 });
