@@ -10,6 +10,8 @@ package=$(npm pack --silent --pack-destination "$prefix")
 cd "$prefix"
 npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$prefix/installed" --global "$prefix/$package"
 du -sh "$prefix/installed" | sed "s|$prefix/||"
+"$prefix/installed/bin/tstrace" offcputime -q 1 | "$prefix/installed/bin/flamegraph" >offcpu.svg
+grep -q '<title>all (' offcpu.svg || { echo 'no picture came of offcputime | flamegraph' >&2; exit 1; }
 result=$("$prefix/installed/bin/tstrace" runqlat --json 1 1)
 echo "$result" | node -e '
 	const [report] = require("fs").readFileSync(0, "utf8").trim().split("\n").map((line) => JSON.parse(line));
