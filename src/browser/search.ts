@@ -1,18 +1,22 @@
 /** What a search term finds, in pictures and on pages. */
+import { typedPattern } from '../aggregate/pattern.js';
 
 /** A regular expression, or where it is none plain text. Capitals matter if there are any. */
 export function matcher(term: string): (name: string) => boolean {
-	const capitals = /\p{Lu}/u.test(term);
 	try {
-		const pattern = new RegExp(term, capitals ? 'u' : 'iu');
+		const pattern = typedPattern(term);
 		return (name) => pattern.test(name);
 	} catch {
-		const plain = term.toLowerCase();
-		return (name) => (capitals ? name.includes(term) : name.toLowerCase().includes(plain));
+		const plain = typedPattern(escaped(term));
+		return (name) => plain.test(name);
 	}
 }
 
 /** The term that finds this name and no longer one. */
 export function exactly(name: string): string {
-	return `^${name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`;
+	return `^${escaped(name)}$`;
+}
+
+function escaped(text: string): string {
+	return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }

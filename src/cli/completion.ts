@@ -63,6 +63,13 @@ ${options.join('\n')}
 	esac
 }
 complete -o filenames -F _tstrace tstrace
+# flamegraph is short for tstrace flamegraph.
+_tstrace_flamegraph() {
+	COMP_WORDS=(tstrace "\${COMP_WORDS[@]}")
+	((COMP_CWORD++))
+	_tstrace
+}
+complete -o filenames -F _tstrace_flamegraph flamegraph
 `;
 }
 
@@ -102,6 +109,13 @@ ${cases.join('\n')}
 	esac
 }
 compdef _tstrace tstrace
+# flamegraph is short for tstrace flamegraph.
+_tstrace_flamegraph() {
+	words=(tstrace $words)
+	((CURRENT++))
+	_tstrace
+}
+compdef _tstrace_flamegraph flamegraph
 `;
 }
 
@@ -115,6 +129,7 @@ function fish(tools: readonly Command[]): string {
 		const choices = argumentChoices(tool);
 		if (choices.length > 0) lines.push(`${seen} -f -a ${quoted(choices.join(' '))}`);
 	}
+	lines.push("complete -c flamegraph -w 'tstrace flamegraph'");
 	return `${lines.join('\n')}\n`;
 }
 

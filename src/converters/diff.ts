@@ -2,16 +2,23 @@
 import { Argument, Option } from 'commander';
 import { type Difference, NORMALIZATIONS, type Normalization } from '../aggregate/difference.js';
 import { compareFiles } from '../kit/comparison.js';
-import { type Converter, lookOptions, lookSettings, type Surroundings } from '../kit/converter.js';
+import {
+	type Converter,
+	eventOption,
+	lookOptions,
+	lookSettings,
+	type Surroundings,
+} from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
 import { topOption } from '../kit/options.js';
-import { patternOption } from '../kit/stack-filter.js';
+import { stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
 import type { OptionValues } from '../kit/tool.js';
 import { renderDifferenceFolded } from '../render/difference-folded.js';
 import { renderDifferenceJson } from '../render/difference-json.js';
 import { differenceTitles, renderDifferenceSvg } from '../render/difference-svg.js';
 import { renderDifferenceText } from '../render/difference-text.js';
 import type { Look } from '../render/look.js';
+import type { Style } from '../render/terminal.js';
 
 const FORMATS = ['text', 'svg', 'json', 'folded'] as const;
 type Format = (typeof FORMATS)[number];
@@ -20,7 +27,7 @@ export const diff: Converter = {
 	name: 'diff',
 	summary: 'what changed between two recordings of stacks',
 	description:
-		'Compares two recordings: results of tstrace --json, folded stacks, or perf script text. ' +
+		'Compares two recordings: results of tstrace --json, folded stacks, perf script text, pprof or speedscope. ' +
 		'On a terminal it shows the functions that changed most; elsewhere it writes a differential ' +
 		'flame graph, in which also what is gone is to be seen.',
 	usage: '[options] BEFORE AFTER',
@@ -46,9 +53,8 @@ export const diff: Converter = {
 			.default('total' satisfies Normalization),
 		topOption(10, 'largest changes'),
 		...lookOptions().filter(({ long }) => long !== '--colors' && long !== '--countname'),
-		patternOption('--grep <pattern>', 'only stacks with a frame that matches'),
-		patternOption('--exclude <pattern>', 'no stacks with a frame that matches'),
-		new Option('--event <name>', 'this event of several'),
+		...stackFilterOptions(),
+		eventOption(),
 	],
 
 	async convert([before = '', after = ''], values, here) {
@@ -59,8 +65,7 @@ export const diff: Converter = {
 			{
 				normalization: values.normalize as Normalization,
 				event: values.event as string | undefined,
-				grep: values.grep as RegExp | undefined,
-				exclude: values.exclude as RegExp | undefined,
+				...stackFilter(values),
 			},
 			(notice) => {
 				notices.push(notice);
@@ -73,7 +78,7 @@ export const diff: Converter = {
 		}
 		switch (format) {
 			case 'text':
-				return [renderDifferenceText(difference, { style: here.style, top })];
+				return [renderDifferenceText(difference, { style: textStyle(here), top })];
 			case 'json':
 				return renderDifferenceJson(difference, notices);
 			case 'folded':
@@ -101,6 +106,11 @@ function formatFor({ format }: OptionValues, { output, terminal }: Surroundings)
 		throw new UsageError('svg is not for a terminal; write it to a file: > FILE, or -o FILE');
 	}
 	return named ?? (terminal ? 'text' : 'svg');
+}
+
+/** What does not go to a terminal needs no names cut. */
+function textStyle({ terminal, style }: Surroundings): Style {
+	return terminal ? style : { ...style, width: Number.POSITIVE_INFINITY };
 }
 
 function lookOf(difference: Difference, values: OptionValues): Look {

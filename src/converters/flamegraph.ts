@@ -1,11 +1,20 @@
 /** flamegraph: stacks as a picture. */
 import { Argument, Option } from 'commander';
 import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
-import { readProfiles, STANDARD_INPUT } from '../input/read.js';
+import { readProfiles } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
-import { type Converter, lookOptions, lookSettings, PLAIN_READING } from '../kit/converter.js';
+import {
+	type Converter,
+	eventOption,
+	inputsOf,
+	lookOptions,
+	lookSettings,
+	PLAIN_READING,
+} from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
-import { keepStacks, patternOption } from '../kit/stack-filter.js';
+import { withGuessedOrigin } from '../kit/guess.js';
+import { filterText, keepStacks, stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
+import type { OptionValues } from '../kit/tool.js';
 import { TstraceError } from '../loader/errors.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
 import {
@@ -14,6 +23,7 @@ import {
 	type StackFormat,
 	stackFormatOfFile,
 } from '../render/formats.js';
+import { type Look, shareText } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
 
 export const flamegraph: Converter = {
@@ -36,9 +46,8 @@ export const flamegraph: Converter = {
 			STACK_FORMATS,
 		),
 		...lookOptions(),
-		patternOption('--grep <pattern>', 'only stacks with a frame that matches'),
-		patternOption('--exclude <pattern>', 'no stacks with a frame that matches'),
-		new Option('--event <name>', 'this event of several'),
+		...stackFilterOptions(),
+		eventOption(),
 	],
 
 	async convert(files, values, here) {
@@ -50,23 +59,34 @@ export const flamegraph: Converter = {
 			);
 		}
 		const reading: ReadOptions = { ...PLAIN_READING, event: values.event as string | undefined };
-		const paths = files.length === 0 ? [STANDARD_INPUT] : files;
-		const all = await readProfiles(paths, reading, here.notify);
-		const profile = keepStacks(chosenEvent(all, here.notify), {
-			grep: values.grep as RegExp | undefined,
-			exclude: values.exclude as RegExp | undefined,
-		});
+		const all = await readProfiles(inputsOf(files), reading, here.notify);
+		const whole = withGuessedOrigin(chosenEvent(all, here.notify), here.notify);
+		const filter = stackFilter(values);
+		const profile = keepStacks(whole, filter);
 		if (profileTotal(profile) === 0) {
 			throw new TstraceError('nothing is left to draw: no stack was chosen, or all counts are 0');
 		}
 		return renderStackFormat(format, profile, {
-			look: lookSettings(values, profile),
+			look: lookOf(values, profile, [filterText(filter), ofTotal(profile, whole)]),
 			marks: profile.marked ? ALL_MARKS : NO_MARKS,
 			divisor: 1,
 			sorted: false,
 		});
 	},
 };
+
+/** How much of the recording is shown; '': all of it. */
+function ofTotal(profile: StackProfile, whole: StackProfile): string {
+	const share = profileTotal(profile) / profileTotal(whole);
+	return share === 1 ? '' : `${shareText(share)} of all`;
+}
+
+/** What suits it, with what was done to it said below the title. */
+function lookOf(values: OptionValues, profile: StackProfile, remarks: readonly string[]): Look {
+	const look = lookSettings(values, profile);
+	const said = [look.subtitle, ...remarks, look.reverse ? 'merged from the leaf' : ''];
+	return { ...look, subtitle: said.filter((part) => part !== '').join(' · ') };
+}
 
 /**
  * A picture has one unit, so one event: what its file prefers, else the one with most samples, or
@@ -90,7 +110,8 @@ function chosenEvent(
 	return first;
 }
 
-const eventOf = ({ origin }: StackProfile): string => origin.event ?? 'no name';
+const eventOf = ({ origin }: StackProfile): string =>
+	origin.event ?? origin.tool ?? 'without a name';
 const sizeOf = ({ samples, stacks }: StackProfile): number => samples ?? stacks.size;
 const nounOf = ({ samples }: StackProfile): string =>
 	samples === undefined ? 'stacks' : 'samples';

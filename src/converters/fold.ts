@@ -3,11 +3,11 @@ import { Argument, Option } from 'commander';
 import { FrameTable } from '../aggregate/frame-table.js';
 import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
-import { readProfiles, STANDARD_INPUT } from '../input/read.js';
+import { readProfiles } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
-import type { Converter } from '../kit/converter.js';
+import { type Converter, eventOption, inputsOf } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
-import { keepStacks, patternOption } from '../kit/stack-filter.js';
+import { keepStacks, stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
 import type { OptionValues } from '../kit/tool.js';
 import { TstraceError } from '../loader/errors.js';
 import { ALL_MARKS, renderFolded } from '../render/folded.js';
@@ -21,7 +21,7 @@ export const fold: Converter = {
 	name: 'fold',
 	summary: 'stacks as folded text: perf script, folded or JSON, a line each',
 	description:
-		'Reads perf script text, folded stacks or results of tstrace --json, from FILEs or standard ' +
+		'Reads perf script text, folded stacks, results of tstrace --json, pprof or speedscope, from FILEs or standard ' +
 		'input, and writes folded stacks: what stackcollapse-perf.pl does, for all of them.',
 	usage: '[options] [FILE…]',
 	examples: [
@@ -39,22 +39,18 @@ export const fold: Converter = {
 		new Option('--all', 'mark frames by their kind: --kernel --jit'),
 		new Option('--inline', 'ask addr2line which functions were inlined'),
 		new Option('--addrs', 'frames without a name get their address'),
-		new Option('--event-filter <name>', 'only this event of several'),
-		patternOption('--grep <pattern>', 'only stacks with a frame that matches'),
-		patternOption('--exclude <pattern>', 'no stacks with a frame that matches'),
+		eventOption(),
+		...stackFilterOptions(),
 	],
 
 	async convert(files, values, here) {
-		const paths = files.length === 0 ? [STANDARD_INPUT] : files;
+		const paths = inputsOf(files);
 		const profiles = await readProfiles(paths, reading(values), here.notify);
 		const unanswered = OF_PERF_ONLY.filter((name) => values[name] === true);
 		if (unanswered.length > 0 && profiles.every(({ origin }) => origin.tool !== PERF)) {
 			here.notify(`without effect: --${unanswered.join(', --')}; only perf script text tells`);
 		}
-		const profile = keepStacks(rooted(profiles, here.notify), {
-			grep: values.grep as RegExp | undefined,
-			exclude: values.exclude as RegExp | undefined,
-		});
+		const profile = keepStacks(rooted(profiles, here.notify), stackFilter(values));
 		if (profile.stacks.size === 0) {
 			throw new TstraceError('nothing is left to write: no stack was chosen');
 		}
@@ -72,7 +68,7 @@ function reading(values: OptionValues): ReadOptions {
 		addresses: values.addrs === true,
 		inline: values.inline === true,
 		arrowMarks: true,
-		event: values.eventFilter as string | undefined,
+		event: values.event as string | undefined,
 	};
 }
 

@@ -29,7 +29,7 @@ export async function readProfiles(
 	options: ReadOptions,
 	notify: Notify,
 ): Promise<StackProfile[]> {
-	const all: StackProfile[] = [];
+	const all: StackProfile[][] = [];
 	const names = paths.map((path) => (path === STANDARD_INPUT ? 'standard input' : path));
 	for (const [index, path] of paths.entries()) {
 		const name = names[index] as string;
@@ -37,12 +37,12 @@ export async function readProfiles(
 			const chunks = contentOf(path);
 			const { beginning, rest } = await peek(chunks);
 			const reader = formatOf(beginning);
-			all.push(...(await reader(rest, options, (notice) => notify(`${name}: ${notice}`))));
+			all.push(await reader(rest, options, (notice) => notify(`${name}: ${notice}`)));
 		} catch (error) {
 			throw readable(error, name);
 		}
 	}
-	const events = addUp(all);
+	const events = addUp(all, names);
 	try {
 		return chosen(events, options.event);
 	} catch (error) {
@@ -101,26 +101,39 @@ async function* joined(first: Buffer, others: AsyncIterator<Buffer>): AsyncGener
 	for (let next = await others.next(); !next.done; next = await others.next()) yield next.value;
 }
 
-/** Profiles of the same event as one. Throws TstraceError when their values have different units. */
-function addUp(profiles: readonly StackProfile[]): StackProfile[] {
-	const byEvent = new Map<string, [StackProfile, ...StackProfile[]]>();
-	for (const profile of profiles) {
-		const event = profile.origin.event ?? '';
-		const same = byEvent.get(event);
-		if (same) same.push(profile);
-		else byEvent.set(event, [profile]);
-	}
-	return [...byEvent.values()].map((same) => {
-		const [first, ...others] = same;
-		if (others.length === 0) return first;
-		const units = new Set(same.map(({ origin }) => origin.unit ?? 'no unit'));
-		if (units.size > 1) {
+/**
+ * Profiles of the same event as one. Throws TstraceError when a file has nothing that can be added to
+ * the first, or has it in another unit: a sum of times and samples would be nonsense.
+ */
+function addUp(
+	files: readonly (readonly StackProfile[])[],
+	names: readonly string[],
+): StackProfile[] {
+	const byKind = new Map<string, [StackProfile, ...StackProfile[]]>();
+	for (const [index, profiles] of files.entries()) {
+		if (index > 0 && !profiles.some((profile) => byKind.has(kindOf(profile)))) {
+			const kinds = [files[0] ?? [], profiles].map((each) => each.map(kindOf).join(', '));
 			throw new TstraceError(
-				`values in ${[...units].join(' and in ')} cannot be added up; give files of one unit`,
+				`${names[0]} (${kinds[0]}) and ${names[index]} (${kinds[1]}) cannot be added up; ` +
+					'give recordings of one kind',
 			);
 		}
-		return merged(first, others);
-	});
+		for (const profile of profiles) {
+			const same = byKind.get(kindOf(profile));
+			if (same) same.push(profile);
+			else byKind.set(kindOf(profile), [profile]);
+		}
+	}
+	return [...byKind.values()].map(([first, ...others]) =>
+		others.length === 0 ? first : merged(first, others),
+	);
+}
+
+/** What was counted: an event, or what a tool counts; in which unit. */
+function kindOf({ origin }: StackProfile): string {
+	const { event, tool, unit } = origin;
+	const what = event ?? tool ?? 'not said what';
+	return unit === undefined || unit === event ? what : `${what} in ${unit}`;
 }
 
 function merged(first: StackProfile, others: readonly StackProfile[]): StackProfile {

@@ -1,12 +1,17 @@
 /** What a converter is: it reads recordings of stacks and writes something else. No kernel needed. */
+import { isatty } from 'node:tty';
 import { type Argument, InvalidArgumentError, Option } from 'commander';
 import type { StackProfile } from '../aggregate/stack-profile.js';
+import { STANDARD_INPUT } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
 import type { Pieces } from '../render/formats.js';
 import { type Look, suitableLook } from '../render/look.js';
 import { PALETTES } from '../render/palettes.js';
 import type { Style } from '../render/terminal.js';
+import { UsageError } from './errors.js';
 import type { OptionValues } from './tool.js';
+
+const STDIN = 0;
 
 /** Where the result goes. */
 export interface Surroundings {
@@ -64,6 +69,10 @@ export function lookOptions(): Option[] {
 /** What `lookOptions` say; where they say nothing, what suits the profile. */
 export function lookSettings(values: OptionValues, profile: StackProfile): Look {
 	const suitable = suitableLook(profile);
+	const { unit } = profile.origin;
+	if (values.countname !== undefined && unit !== undefined && values.countname !== unit) {
+		throw new UsageError(`the recording says its unit, ${unit}; leave out --countname`);
+	}
 	const given = <T>(name: string, otherwise: T): T => (values[name] as T | undefined) ?? otherwise;
 	return {
 		title: given('title', suitable.title),
@@ -84,3 +93,17 @@ export const PLAIN_READING: ReadOptions = {
 	inline: false,
 	event: undefined,
 };
+
+/** stackcollapse-perf.pl's name for it, and a shorter one. */
+export function eventOption(): Option {
+	return new Option('--event-filter, --event <name>', 'this event of several');
+}
+
+/** The files to read; standard input if none are named. Throws UsageError where nothing is piped in. */
+export function inputsOf(files: readonly string[]): readonly string[] {
+	const paths = files.length === 0 ? [STANDARD_INPUT] : files;
+	if (paths.includes(STANDARD_INPUT) && isatty(STDIN)) {
+		throw new UsageError('standard input is a terminal; name a FILE, or pipe a recording into it');
+	}
+	return paths;
+}

@@ -1,24 +1,49 @@
 /** Choosing stacks by their frames. */
 import { InvalidArgumentError, Option } from 'commander';
+import { typedPattern } from '../aggregate/pattern.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 
-/** An option whose value is a regular expression. */
-export function patternOption(flags: string, description: string): Option {
-	return new Option(flags, description).argParser((text) => {
-		try {
-			return new RegExp(text, 'u');
-		} catch {
-			throw new InvalidArgumentError('give a regular expression, such as ^tcp_|^ip_');
-		}
-	});
+/** Which stacks are kept; capitals in patterns matter if there are any. */
+export function stackFilterOptions(): Option[] {
+	return [
+		new Option('--grep <pattern>', 'only stacks with a frame that matches').argParser(pattern),
+		new Option('--exclude <pattern>', 'no stacks with a frame that matches').argParser(pattern),
+	];
+}
+
+function pattern(text: string): RegExp {
+	try {
+		return typedPattern(text);
+	} catch {
+		throw new InvalidArgumentError('give a regular expression, such as ^tcp_|^ip_');
+	}
+}
+
+export interface StackFilter {
+	readonly grep: RegExp | undefined;
+	readonly exclude: RegExp | undefined;
+}
+
+/** What `stackFilterOptions` say. */
+export function stackFilter(values: Readonly<Record<string, unknown>>): StackFilter {
+	return {
+		grep: values.grep as RegExp | undefined,
+		exclude: values.exclude as RegExp | undefined,
+	};
+}
+
+/** In words, for a title: "only /tcp_/, without /idle/"; '' where all are kept. */
+export function filterText({ grep, exclude }: StackFilter): string {
+	const parts = [
+		...(grep ? [`only /${grep.source}/`] : []),
+		...(exclude ? [`without /${exclude.source}/`] : []),
+	];
+	return parts.join(', ');
 }
 
 /** The stacks with a frame that matches `grep`, and without one that matches `exclude`. */
-export function keepStacks(
-	profile: StackProfile,
-	{ grep, exclude }: { grep: RegExp | undefined; exclude: RegExp | undefined },
-): StackProfile {
+export function keepStacks(profile: StackProfile, { grep, exclude }: StackFilter): StackProfile {
 	if (!grep && !exclude) return profile;
 	const { frames } = profile;
 	const names = Array.from({ length: frames.size }, (_, frame) => frames.name(frame));

@@ -27,8 +27,9 @@ export const DEFAULT_MIN_WIDTH_PX = 0.1;
 export function suitableLook({ frames, origin }: StackProfile): Look {
 	let kinds = false;
 	for (let frame = 0; frame < frames.size && !kinds; frame++) kinds = frames.kind(frame) !== 'user';
+	const onCpu = ON_CPU_EVENT.test(origin.event ?? '');
 	const { title, palette } = TOOLS[origin.tool ?? ''] ?? {
-		title: 'Flame Graph',
+		title: onCpu ? 'CPU Flame Graph' : 'Flame Graph',
 		palette: undefined,
 	};
 	return {
@@ -49,6 +50,9 @@ const TOOLS: Readonly<Record<string, { title: string; palette: PaletteName | und
 	profile: { title: 'CPU Flame Graph', palette: undefined },
 	memleak: { title: 'Memory Flame Graph', palette: 'mem' },
 };
+
+/** Events that count while a CPU runs, as perf names them. */
+const ON_CPU_EVENT = /^(cpu-clock|task-clock|cycles|cpu-cycles)(:|$)/;
 
 function subtitleOf({ command, host, start, duration_s, event }: Origin): string {
 	return [

@@ -86,8 +86,10 @@ export function* drawSvg({ flame, paint }: Drawing, look: Look): Generator<strin
 	yield `${piece}</svg>
 <g class="header">
 <rect class="ground" width="100%" height="${HEADER_PX - 4}"/>
+<svg class="titles" width="${width}" height="48">
 <text class="title" x="${MARGIN_PX}" y="24">${title}</text>
 <text class="subtitle" x="${MARGIN_PX}" y="41">${escapeXml(look.subtitle)}</text>
+</svg>
 <text class="details" x="${MARGIN_PX}" y="58">${leftOutText(flame, look)}</text>
 </g>
 <script><![CDATA[${svgScript}]]></script>

@@ -145,7 +145,7 @@ test('keyboard: Tab to the boxes, arrows between them, Enter zooms, Escape goes 
 	}
 	await page.keyboard.press('Enter');
 	assert.ok(!(await seen(page)).some(({ name }) => name === 'db'));
-	assert.match((await page.locator('.details').textContent()) ?? '', /^app \(80, 80\.0 %\)$/);
+	assert.match((await page.locator('.details').textContent()) ?? '', /^80, 80\.0 % {2}app$/);
 	await page.keyboard.press('Escape');
 	assert.ok((await seen(page)).some(({ name }) => name === 'db'));
 });
@@ -153,7 +153,7 @@ test('keyboard: Tab to the boxes, arrows between them, Enter zooms, Escape goes 
 test('what is pointed at is said in full', async (t) => {
 	const { page } = await openPage(t, pictureOf(STACKS, { countName: 'us' }));
 	await boxNamed(page, 'query').hover();
-	assert.equal(await page.locator('.details').textContent(), 'query (20 us, 20.0 %)');
+	assert.equal(await page.locator('.details').textContent(), '20.0 us, 20.0 %  query');
 });
 
 test('a narrow window, and back: boxes follow, nothing is outside', async (t) => {
@@ -181,6 +181,25 @@ test('without JavaScript, as in <img>: boxes, names and tooltips are there', asy
 	assert.equal(await page.locator('svg.f > text').count(), boxes.length);
 	assert.equal(await page.locator('svg.f > title').count(), boxes.length);
 	assert.equal(await page.getByText('Search').count(), 0, 'no button that does nothing');
+});
+
+test('search scrolls to what it finds', async (t) => {
+	const deep = Array.from({ length: 100 }, (_, i) => `f${i}`).join(';');
+	const { page } = await openPage(t, pictureOf({ [`${deep};leaf`]: 1 }));
+	await page.keyboard.press('/');
+	await page.keyboard.type('leaf');
+	const { top } = named(await seen(page), 'leaf');
+	assert.ok(top > 60 && top < 800, `${top}`);
+});
+
+test('a long title ends before the buttons', async (t) => {
+	const title = 'A long title '.repeat(30);
+	const { page } = await openPage(t, pictureOf(STACKS, { title }), { width: 390 });
+	const ends = Number(await page.locator('.titles').getAttribute('width'));
+	const left = await page
+		.locator('.button:visible')
+		.evaluateAll((each) => Math.min(...each.map((button) => button.getBoundingClientRect().left)));
+	assert.ok(ends > 200 && left >= ends, `${ends}, ${left}`);
 });
 
 test('dark and light', async (t) => {

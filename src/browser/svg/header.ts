@@ -6,6 +6,8 @@ const MARGIN_PX = 10;
 const FIELD_PX = 260;
 /** Room for the word Search. */
 const BUTTON_PX = 56;
+/** Room for all that is at the right; titles end before it. */
+const RIGHT_PX = 130;
 
 export interface HeaderActions {
 	resetZoom(): void;
@@ -17,6 +19,7 @@ export interface HeaderActions {
 
 export class Header {
 	readonly input: HTMLInputElement;
+	readonly #titles: SVGSVGElement;
 	readonly #details: SVGTextElement;
 	readonly #matched: SVGTextElement;
 	readonly #reset: SVGTextElement;
@@ -29,6 +32,7 @@ export class Header {
 		actions: HeaderActions,
 	) {
 		this.#actions = actions;
+		this.#titles = group.querySelector('.titles') as SVGSVGElement;
 		this.#details = group.querySelector('.details') as SVGTextElement;
 		this.#reset = this.#button('Reset zoom', actions.resetZoom);
 		this.#search = this.#button('Search', () => this.openSearch());
@@ -50,8 +54,9 @@ export class Header {
 		return this.#field.style.display !== 'none';
 	}
 
-	showDetails(text: string): void {
-		this.#details.textContent = text;
+	/** A tooltip, "name (how much)"; how much comes first here, as names may be longer than the line. */
+	showDetails(tooltip: string): void {
+		this.#details.textContent = tooltip.replace(/^(.*) \(([^()]*)\)$/s, '$2  $1');
 	}
 
 	showReset(zoomed: boolean): void {
@@ -79,6 +84,7 @@ export class Header {
 		this.#search.setAttribute('x', `${right}`);
 		this.#matched.setAttribute('x', `${right}`);
 		this.#reset.setAttribute('x', `${right - BUTTON_PX}`);
+		this.#titles.setAttribute('width', `${Math.max(0, right - RIGHT_PX)}`);
 		const room = Math.min(FIELD_PX, right - MARGIN_PX);
 		this.#field.setAttribute('x', `${right - room}`);
 		this.#field.setAttribute('width', `${room}`);

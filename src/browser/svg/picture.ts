@@ -12,6 +12,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 const MARGIN_PX = 10;
 /** As src/render/svg.ts has it. */
 const TEXT_FROM_PX = 24;
+const HEADER_PX = 68;
 
 class Picture {
 	readonly #svg: SVGSVGElement;
@@ -87,8 +88,20 @@ class Picture {
 			box.element.classList.toggle('match', match);
 			return match;
 		});
+		this.#scrollTo(found);
 		const share = (100 * covered(found)) / this.#root.value;
 		return term === '' ? '' : `Matched: ${share.toFixed(1)} %`;
+	}
+
+	/** Brings the first of these into sight, if none is. */
+	#scrollTo(boxes: readonly Box[]): void {
+		const rows = boxes
+			.filter(({ element }) => element.style.display !== 'none')
+			.map(({ element }) => element.getBoundingClientRect().top);
+		const [first] = rows;
+		if (first === undefined || rows.some((top) => top > HEADER_PX && top < window.innerHeight))
+			return;
+		window.scrollBy(0, first - window.innerHeight / 2);
 	}
 
 	#onKey(event: KeyboardEvent): void {

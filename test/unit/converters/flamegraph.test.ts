@@ -84,7 +84,7 @@ test('options: what they change can be seen', () => {
 	assert.match(stdout, /<text class="title"[^>]*>T&lt;</);
 	assert.match(stdout, /<text class="subtitle"[^>]*>S</);
 	assert.match(stdout, /data-root="top"/);
-	assert.equal(totalIn(stdout), '8 us, 100.0 %');
+	assert.equal(totalIn(stdout), '8.00 us, 100.0 %');
 	const colours = ['hot', 'io', 'mem', 'kind'].map((palette) => {
 		const picture = flamegraph(['--colors', palette], FOLDED).stdout;
 		return /<title>a \(.*?fill="(#\w+)"/.exec(picture)?.[1];
@@ -94,10 +94,28 @@ test('options: what they change can be seen', () => {
 	assert.doesNotMatch(flamegraph(['--minwidth', '500'], FOLDED).stdout, /<title>b /);
 });
 
-test('--grep and --exclude choose stacks; folded out', () => {
+test('folded stacks that end in the scheduler are taken for what offcputime printed', () => {
+	const { stdout, stderr } = flamegraph([], 'app;read;vfs_read;schedule 1500\napp;main 100\n');
+	assert.match(stderr, /taken for off-CPU time in us/);
+	assert.match(stdout, /<title>Off-CPU Time Flame Graph<\/title>/);
+	assert.equal(totalIn(stdout), '1.60 ms, 100.0 %');
+	assert.equal(flamegraph([], 'app;read;schedule 1\napp;main 1\n').stderr, '', 'most, not some');
+});
+
+test('what is chosen and turned around is said below the title', () => {
+	const { stdout } = flamegraph(['--grep', 'B', '--exclude', 'x', '--reverse'], 'a;B 3\na;c 5\n');
+	assert.match(stdout, /only \/B\/, without \/x\/ · 37\.5 % of all · merged from the leaf</);
+});
+
+test('--grep and --exclude choose stacks; capitals matter if there are any; folded out', () => {
 	const folded = (...args: string[]) => flamegraph(['--format', 'folded', ...args], FOLDED).stdout;
 	assert.equal(folded(), FOLDED);
 	assert.equal(folded('--grep', '^c$'), 'a;c 5\n');
+	assert.equal(
+		flamegraph(['--format', 'folded', '--grep', 'sort'], 'a;MapSort 1\n').stdout,
+		'a;MapSort 1\n',
+	);
+	assert.equal(flamegraph(['--grep', 'Sort'], 'a;mapsort 1\n').status, 1);
 	assert.equal(folded('--exclude', 'c|x'), 'a;b 3\n');
 });
 
@@ -147,7 +165,10 @@ test('mixed units are not added up', () => {
 	const result = file('x.json', JSON_TEXT);
 	const { status, stderr } = flamegraph([folded, result]);
 	assert.equal(status, 1);
-	assert.match(stderr, /values in no unit and in ns cannot be added up/);
+	assert.match(
+		stderr,
+		/x\.folded \(not said what\) and .*x\.json \(offcputime in ns\) cannot be added up/,
+	);
 });
 
 test('a reader that goes away ends it quietly', () => {
