@@ -25,7 +25,7 @@ rm -f "/tmp/perf-$pid.map" "$out/words.gz"
 
 echo 'an archive is packed: where is it waited? tstrace offcputime --follow -- … | flamegraph' >&2
 bin/tstrace offcputime -q --follow -- sh -c "tar cf - node_modules | gzip -1 >$out/archive.gz; sync" |
-	bin/flamegraph --colors io --countname us --title 'Packing an archive: off-CPU time' >"$out/off-cpu.svg"
+	bin/flamegraph -q --title 'Packing an archive: off-CPU time' >"$out/off-cpu.svg"
 rm -f "$out/archive.gz"
 
 echo "flame graphs, for a browser: $PWD/$out/on-cpu.svg $PWD/$out/off-cpu.svg" >&2
