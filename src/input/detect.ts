@@ -21,7 +21,7 @@ export function formatOf(beginning: Buffer): Reader {
 		);
 	}
 	const text = beginning.toString('latin1').trimStart();
-	if (text.startsWith('{')) return readJson;
+	if (OBJECT.test(text)) return readJson;
 	return isPerfScript(text) ? readPerfScript : readFolded;
 }
 
@@ -37,6 +37,8 @@ function isOfPerfScript(line: string): boolean {
 	return parseHeader(line)?.certain === true && (TIME.test(line) || !COUNT.test(line));
 }
 
+/** PHP's folded stacks begin with {main}. */
+const OBJECT = /^\{\s*("|\}|$)/;
 /** Samples of the deepest stacks are shorter. */
 const MAX_LOOKED_AT = 1 << 16;
 /** What perf script --header begins with. */
