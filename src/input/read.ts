@@ -4,7 +4,12 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { sameEvent } from '../aggregate/comparable.js';
 import { FrameTable } from '../aggregate/frame-table.js';
-import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
+import {
+	addStacks,
+	type Origin,
+	profileTotal,
+	type StackProfile,
+} from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
 import { formatOf } from './detect.js';
@@ -14,6 +19,7 @@ const CHUNK_BYTES = 1 << 20;
 /** So much of it tells what it is; a pipe hands over less at a time. */
 const BEGINNING_BYTES = 1 << 16;
 const STDIN = 0;
+const TOTAL_END = 1e21;
 /** What tells gzip: RFC 1952, 2.3.1. */
 const GZIP = [0x1f, 0x8b];
 
@@ -42,9 +48,10 @@ export async function readProfiles(
 			throw readable(error, name);
 		}
 	}
-	const events = addUp(all);
 	try {
-		return chosen(events, options.event);
+		const profiles = chosen(addUp(all), options.event);
+		for (const profile of profiles) checkTotal(profile);
+		return profiles;
 	} catch (error) {
 		throw readable(error, names.join(', '));
 	}
@@ -61,6 +68,14 @@ function chosen(profiles: StackProfile[], event: string | undefined): StackProfi
 	throw new TstraceError(
 		`there is no event ${event}; ` +
 			(events.length > 0 ? `there are: ${events.join(', ')}` : 'the input names no events'),
+	);
+}
+
+/** Throws TstraceError: from here on shares cannot be reckoned, and numbers are written with an exponent. */
+function checkTotal(profile: StackProfile): void {
+	if (profileTotal(profile) < TOTAL_END) return;
+	throw new TstraceError(
+		'its counts add up to 10^21 or more, so some cannot be right; record it again',
 	);
 }
 
@@ -131,9 +146,27 @@ function merged(first: StackProfile, others: readonly StackProfile[]): StackProf
 	}
 	const counts = [first, ...others].map(({ samples }) => samples ?? Number.NaN);
 	const samples = counts.reduce((sum, count) => sum + count, 0);
-	// How long they took together nobody knows: one after the other, or side by side.
-	const { duration_s: _, ...origin } = first.origin;
-	return { ...first, frames, stacks, origin, ...(Number.isNaN(samples) ? {} : { samples }) };
+	return {
+		...first,
+		frames,
+		stacks,
+		origin: commonOrigin(first.origin, others),
+		marked: [first, ...others].some(({ marked }) => marked),
+		...(Number.isNaN(samples) ? {} : { samples }),
+	};
+}
+
+/** What all say alike, and when the first began. */
+function commonOrigin(first: Origin, others: readonly StackProfile[]): Origin {
+	const alike = Object.entries(first).filter(([field, value]) => {
+		// How long they took together nobody knows: one after the other, or side by side.
+		if (field === 'duration_s') return false;
+		const same = JSON.stringify(value);
+		return others.every(({ origin }) => JSON.stringify(origin[field as keyof Origin]) === same);
+	});
+	const starts = [first, ...others.map(({ origin }) => origin)].flatMap(({ start }) => start ?? []);
+	const start = starts.length > others.length ? { start: starts.sort()[0] as string } : {};
+	return { ...Object.fromEntries(alike), ...start };
 }
 
 function readable(error: unknown, name: string): TstraceError {
