@@ -3,6 +3,7 @@ import { Argument, Option } from 'commander';
 import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
 import { readProfiles, STANDARD_INPUT } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
+import { inUnit } from '../input/units.js';
 import { type Converter, lookOptions, lookSettings, PLAIN_READING } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
 import { keepStacks, patternOption } from '../kit/stack-filter.js';
@@ -43,6 +44,9 @@ export const flamegraph: Converter = {
 
 	async convert(files, values, here) {
 		const named = (values.format as StackFormat | undefined) ?? stackFormatOfFile(here.output);
+		if (named === undefined && here.output?.endsWith('.json')) {
+			throw new UsageError('a picture is not JSON; for speedscope: -o FILE.speedscope.json');
+		}
 		const format = named ?? 'svg';
 		if (here.terminal && format !== 'folded') {
 			throw new UsageError(
@@ -56,6 +60,7 @@ export const flamegraph: Converter = {
 			grep: values.grep as RegExp | undefined,
 			exclude: values.exclude as RegExp | undefined,
 		});
+		checkCountName(values.countname as string | undefined, profile);
 		if (profileTotal(profile) === 0) {
 			throw new TstraceError('nothing is left to draw: no stack was chosen, or all counts are 0');
 		}
@@ -67,6 +72,16 @@ export const flamegraph: Converter = {
 		});
 	},
 };
+
+/** Throws UsageError where amounts would be said to be a thousand times as much, or as little. */
+function checkCountName(countName: string | undefined, { origin }: StackProfile): void {
+	const { unit, factor } = inUnit(countName ?? '') ?? {};
+	if (unit === undefined || origin.unit === undefined) return;
+	if (unit === origin.unit && factor === 1) return;
+	throw new UsageError(
+		`counts are in ${origin.unit}, not ${countName}: --countname is for inputs that do not say`,
+	);
+}
 
 /**
  * A picture has one unit, so one event: what its file prefers, else the one with most samples, or
