@@ -1,7 +1,7 @@
 /** flamegraph as it is called: files, standard input, options, errors. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
@@ -109,6 +109,33 @@ test('-o FILE: what its name ends with is what it gets; left as it was after an 
 	assert.equal(readFileSync(path, 'utf8'), FOLDED);
 });
 
+test('after an error there is no file that was not there before', () => {
+	const path = join(folder, 'new.svg');
+	assert.equal(flamegraph(['-o', path], 'nothing').status, 1);
+	assert.equal(existsSync(path), false);
+});
+
+test('what follows -- is a file, whatever its name begins with', () => {
+	file('-x.folded', FOLDED);
+	assert.equal(totalIn(flamegraph(['--', '-x.folded']).stdout), '8, 100.0 %');
+});
+
+test('of recordings that are added up is said what all of them say; marks stay', () => {
+	const result = file('host.json', JSON.stringify({ ...RESULT, host: 'web2' }));
+	const pprof = join(folder, 'host.pprof');
+	assert.equal(flamegraph(['-o', pprof, file('one.json', JSON_TEXT)]).status, 0);
+	const picture = flamegraph([join(folder, 'one.json'), result]).stdout;
+	assert.doesNotMatch(picture, /web[12]/);
+	assert.match(picture, /<title>Off-CPU Time Flame Graph</);
+	const { stdout } = flamegraph(['--format', 'folded', join(folder, 'one.json'), pprof]);
+	assert.match(stdout, /vfs_read_\[k\] 4000000000/);
+});
+
+test('small counts are written without an exponent', () => {
+	const { stdout } = flamegraph(['--format', 'folded'], 'a 0.00000012\nb 5e-7\n');
+	assert.equal(stdout, 'a 0.00000012\nb 0.0000005\n');
+});
+
 const REFUSED: ReadonlyArray<
 	readonly [status: number, args: readonly string[], input: string | Uint8Array, said: RegExp]
 > = [
@@ -121,6 +148,10 @@ const REFUSED: ReadonlyArray<
 	[1, [], '{"tool":"profile","stacks":[{"frames"', /it begins like JSON and is none/],
 	[1, [], '{"tool":"profile","stacks":[{"frames":3}]}', /stack 1 of the JSON is damaged/],
 	[1, [], gzipSync(FOLDED).subarray(0, 20), /gzip that was cut off/],
+	[1, [], `${JSON_TEXT.replace('2000000000', '1e308')}`, /its counts add up to 10\^21 or more/],
+	[1, [], `a 1 1.0: ${'9'.repeat(400)} cycles: \n\tabc f+0x1 (/x)\n`, /add up to 10\^21/],
+	[2, ['--countname', 'us'], JSON_TEXT, /counts are in ns, not us/],
+	[2, ['-o', 'out.json'], FOLDED, /a picture is not JSON/],
 	[1, ['absent.folded'], '', /cannot read absent\.folded: there is no such file/],
 	[1, ['.'], '', /cannot read \.: it is a folder/],
 	[1, ['--grep', 'zzz'], FOLDED, /nothing is left to draw/],
