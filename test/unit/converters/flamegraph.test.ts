@@ -131,6 +131,15 @@ test('of recordings that are added up is said what all of them say; marks stay',
 	assert.match(stdout, /vfs_read_\[k\] 4000000000/);
 });
 
+test('fold --addrs is not said to be without effect for pprof, which has addresses', () => {
+	const pprof = join(folder, 'addrs.pprof');
+	assert.equal(flamegraph(['-o', pprof], FOLDED).status, 0);
+	const { stderr } = spawnSync(resolve('bin/tstrace'), ['fold', '--addrs', pprof], {
+		encoding: 'utf8',
+	});
+	assert.equal(stderr, '');
+});
+
 test('small counts are written without an exponent', () => {
 	const { stdout } = flamegraph(['--format', 'folded'], 'a 0.00000012\nb 5e-7\n');
 	assert.equal(stdout, 'a 0.00000012\nb 0.0000005\n');
