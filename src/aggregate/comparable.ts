@@ -46,7 +46,8 @@ function amountsDiffer({ before, after }: Sides<Origin>): Text {
 	return `samples were taken ${was} before and ${is} after, ${advice}`;
 }
 
-function samplingText({ frequency_hz, period }: Origin): Text {
+/** How often it was looked at; undefined: nobody knows. */
+export function samplingText({ frequency_hz, period }: Origin): Text {
 	if (period !== undefined) return `each ${period} events`;
 	return frequency_hz === undefined ? undefined : `${frequency_hz} times a second`;
 }

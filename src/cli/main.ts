@@ -25,7 +25,8 @@ type AnyTool = Tool<FilteredLayout, unknown>;
 /** Runs tstrace with the arguments after its own name; returns the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
 	const dashes = args.indexOf('--');
-	const own = dashes < 0 ? args : args.slice(0, dashes);
+	// What is after -- is COMMAND for a tool, and a file for a converter.
+	const own = dashes < 0 || isConverter(args[0]) ? args : args.slice(0, dashes);
 	const words = dashes < 0 ? [] : args.slice(dashes + 1);
 	let status = 0;
 	if (args.length === 0) status = EXIT_USAGE;
@@ -48,6 +49,8 @@ export async function main(args: readonly string[]): Promise<number> {
 	}
 }
 
+const isConverter = (name = ''): boolean => Object.hasOwn(converters, name);
+
 type Action = (
 	tool: AnyTool,
 	interval_s: number | undefined,
@@ -65,6 +68,8 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 		.usage('TOOL [options] [interval [count] | duration] [-- COMMAND]')
 		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
 		.exitOverride();
+	// So that what is after -- stays there.
+	if (isConverter(args[0]) && args.includes('--')) cli.enablePositionalOptions();
 	const isNamed = ([name]: [string, unknown]) => name === args[0];
 	const named = [...Object.entries(tools), ...Object.entries(converters)].some(isNamed);
 	const wanted = named ? isNamed : () => true;

@@ -74,7 +74,10 @@ function formatOf(values: Readonly<Record<string, unknown>>, kind: ToolKind): Fo
 	if (values.folded) named.add('folded');
 	if (values.format) named.add(values.format as Format);
 	if (named.size > 1) throw new UsageError(`give one format, not ${[...named].join(' and ')}`);
-	return [...named][0] ?? (kind === 'stacks' ? stackFormatOfFile(values.output) : undefined);
+	const [format] = named;
+	if (format !== undefined || kind !== 'stacks') return format;
+	const ofFile = stackFormatOfFile(values.output);
+	return ofFile ?? (`${values.output}`.endsWith('.json') ? 'json' : undefined);
 }
 
 /** Puts the common options' values together. Throws UsageError when they contradict. */

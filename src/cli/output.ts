@@ -1,5 +1,13 @@
 /** Where results and messages go. */
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import {
+	closeSync,
+	constants,
+	fstatSync,
+	ftruncateSync,
+	openSync,
+	unlinkSync,
+	writeSync,
+} from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { TstraceError } from '../loader/errors.js';
@@ -10,13 +18,15 @@ export class ClosedPipe extends Error {}
 const STDOUT = 1;
 const STDERR = 2;
 const RETRY_MS = 5;
-const { O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
+const { O_CREAT, O_EXCL, O_NONBLOCK, O_WRONLY } = constants;
 
 /** An open file, or standard output. */
 export class Output {
 	readonly #fd: number;
 	readonly #name: string;
 	#pending: Promise<void> = Promise.resolve();
+	/** We created the file, and there is no result yet. */
+	#isNew = false;
 
 	private constructor(fd: number, name: string) {
 		this.#fd = fd;
@@ -37,8 +47,18 @@ export class Output {
 		}
 	}
 
-	/** Opens or creates the file, and leaves it as it is. Throws TstraceError if that is refused. */
+	/**
+	 * Opens the file and leaves it as it is, or creates it; one without a result is removed again.
+	 * Throws TstraceError if that is refused.
+	 */
 	static file(path: string): Output {
+		try {
+			const output = new Output(openSync(path, O_WRONLY | O_CREAT | O_EXCL, 0o666), path);
+			output.#isNew = true;
+			return output;
+		} catch {
+			// It is there already, or the second try says what is wrong.
+		}
 		try {
 			return new Output(openSync(path, O_WRONLY | O_CREAT, 0o666), path);
 		} catch (error) {
@@ -52,6 +72,7 @@ export class Output {
 
 	/** Empties a file: when there is going to be something to write, and not before. */
 	truncate(): void {
+		this.#isNew = false;
 		if (fstatSync(this.#fd).isFile() && this.#fd !== STDOUT) ftruncateSync(this.#fd);
 	}
 
@@ -67,6 +88,7 @@ export class Output {
 	}
 
 	close(): void {
+		if (this.#isNew) removeFile(this.#name);
 		if (this.#fd !== STDOUT) closeSync(this.#fd);
 	}
 
@@ -92,6 +114,14 @@ export function say(text: string): void {
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
 		if (!['EPIPE', 'EAGAIN', 'EIO', 'ENOSPC'].includes(code ?? '')) throw error;
+	}
+}
+
+function removeFile(path: string): void {
+	try {
+		unlinkSync(path);
+	} catch {
+		// Somebody else did, or it is not to be.
 	}
 }
 

@@ -52,6 +52,9 @@ export const flamegraph: Converter = {
 
 	async convert(files, values, here) {
 		const named = (values.format as StackFormat | undefined) ?? stackFormatOfFile(here.output);
+		if (named === undefined && here.output?.endsWith('.json')) {
+			throw new UsageError('a picture is not JSON; for speedscope: -o FILE.speedscope.json');
+		}
 		const format = named ?? 'svg';
 		if (here.terminal && format !== 'folded') {
 			throw new UsageError(
@@ -60,7 +63,9 @@ export const flamegraph: Converter = {
 		}
 		const reading: ReadOptions = { ...PLAIN_READING, event: values.event as string | undefined };
 		const all = await readProfiles(inputsOf(files), reading, here.notify);
-		const whole = withGuessedOrigin(chosenEvent(all, here.notify), here.notify);
+		const event = chosenEvent(all, here.notify);
+		const said = values.countname !== undefined;
+		const whole = said ? event : withGuessedOrigin(event, here.notify);
 		const filter = stackFilter(values);
 		const profile = keepStacks(whole, filter);
 		if (profileTotal(profile) === 0) {

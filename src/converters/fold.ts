@@ -13,16 +13,16 @@ import { TstraceError } from '../loader/errors.js';
 import { ALL_MARKS, renderFolded } from '../render/folded.js';
 import type { FrameKind } from '../symbolize/stack.js';
 
-/** Options that say how perf script text is read, which other recordings have nothing to answer with. */
-const OF_PERF_ONLY = ['pid', 'tid', 'addrs', 'inline'] as const;
+/** Options that say how perf script text is read, which other recordings have nothing to answer with. pprof has addresses too. */
+const OF_PERF_ONLY = ['pid', 'tid', 'inline'] as const;
 const PERF = 'perf';
 
 export const fold: Converter = {
 	name: 'fold',
 	summary: 'stacks as folded text: perf script, folded or JSON, a line each',
 	description:
-		'Reads perf script text, folded stacks, results of tstrace --json, pprof or speedscope, from FILEs or standard ' +
-		'input, and writes folded stacks: what stackcollapse-perf.pl does, for all of them.',
+		'Reads perf script text, folded stacks, results of tstrace --json, pprof or speedscope, from ' +
+		'FILEs or standard input, and writes folded stacks: what stackcollapse-perf.pl does, for all of them.',
 	usage: '[options] [FILE…]',
 	examples: [
 		['perf script | tstrace fold > cpu.folded', ''],

@@ -118,7 +118,9 @@ async function run(
 	onLine: (line: string) => void,
 	notify: Notify,
 ): Promise<void> {
-	const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'ignore'] });
+	// It would ask servers for what is missing here.
+	const env = { ...process.env, DEBUGINFOD_URLS: '' };
+	const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
 	const failed = new Promise<never>((_, reject) => {
 		child.once('error', (error) => reject(notStarted(program, error)));
 	});

@@ -21,13 +21,19 @@ export function formatOf(beginning: Buffer): Reader {
 		);
 	}
 	const text = beginning.toString('latin1').trimStart();
-	if (text.startsWith('{')) return readJson;
+	if (text.startsWith('<')) {
+		throw new TstraceError('this is a picture or a page already; give what it was made of');
+	}
+	if (OBJECT.test(text)) return readJson;
 	return isPerfScript(text) ? readPerfScript : readFolded;
 }
 
-/** Some line begins a sample and says so, or is a frame; folded stacks end with a count instead. */
+/** More lines begin samples, or are frames, than end with a count, as folded stacks do. */
 function isPerfScript(text: string): boolean {
-	return PERF_HEADER.test(text) || text.slice(0, MAX_LOOKED_AT).split('\n').some(isOfPerfScript);
+	if (PERF_HEADER.test(text)) return true;
+	const lines = text.slice(0, MAX_LOOKED_AT).split('\n');
+	const ofPerf = lines.filter(isOfPerfScript).length;
+	return ofPerf > lines.filter((line) => COUNT.test(line) && !isOfPerfScript(line)).length;
 }
 
 function isOfPerfScript(line: string): boolean {
@@ -37,6 +43,8 @@ function isOfPerfScript(line: string): boolean {
 	return parseHeader(line)?.certain === true && (TIME.test(line) || !COUNT.test(line));
 }
 
+/** PHP's folded stacks begin with {main}. */
+const OBJECT = /^\{\s*("|\}|$)/;
 /** Samples of the deepest stacks are shorter. */
 const MAX_LOOKED_AT = 1 << 16;
 /** What perf script --header begins with. */

@@ -66,7 +66,7 @@ class FoldedReader {
 		const { lines, first } = this.#without;
 		const good = this.#lines - lines;
 		if (good === 0) throw new TstraceError(this.#lines === 0 ? NOTHING : NOT_FOLDED);
-		if (this.#differences === good) throw new TstraceError(TWO_COUNTS);
+		if (good >= FEW_LINES && this.#differences === good) throw new TstraceError(TWO_COUNTS);
 		if (lines > 0) {
 			notify(
 				`left out ${lines} of ${this.#lines} lines, which have no count (the first: line ${first})`,
@@ -106,6 +106,8 @@ class FoldedReader {
 	}
 }
 
+/** Of fewer lines each may well end with a name and a number: "Thread 1 5". */
+const FEW_LINES = 3;
 const NOTHING = 'there are no stacks: the input is empty; was anything recorded?';
 const NOT_FOLDED =
 	'no line of it ends with a count, so these are not folded stacks; ' +

@@ -2,9 +2,14 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { sameEvent } from '../aggregate/comparable.js';
+import { sameEvent, samplingText } from '../aggregate/comparable.js';
 import { FrameTable } from '../aggregate/frame-table.js';
-import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
+import {
+	addStacks,
+	type Origin,
+	profileTotal,
+	type StackProfile,
+} from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
 import { formatOf } from './detect.js';
@@ -13,9 +18,11 @@ import type { Notify, ReadOptions } from './reader.js';
 const CHUNK_BYTES = 1 << 20;
 /** So much of it tells what it is; a pipe hands over less at a time. */
 const BEGINNING_BYTES = 1 << 16;
-const STDIN = 0;
+const TOTAL_END = 1e21;
 /** What tells gzip: RFC 1952, 2.3.1. */
 const GZIP = [0x1f, 0x8b];
+/** Editors of other systems put it before UTF-8. */
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /** Names standard input, as everywhere. */
 export const STANDARD_INPUT = '-';
@@ -33,18 +40,23 @@ export async function readProfiles(
 	const names = paths.map((path) => (path === STANDARD_INPUT ? 'standard input' : path));
 	for (const [index, path] of paths.entries()) {
 		const name = names[index] as string;
+		const content = contentOf(path);
 		try {
-			const chunks = contentOf(path);
-			const { beginning, rest } = await peek(chunks);
+			const { beginning, rest } = await peek(content);
 			const reader = formatOf(beginning);
 			all.push(await reader(rest, options, (notice) => notify(`${name}: ${notice}`)));
 		} catch (error) {
 			throw readable(error, name);
+		} finally {
+			// A writer that has nothing to say would keep us waiting after an error.
+			content.destroy();
 		}
 	}
 	const events = addUp(all, names);
 	try {
-		return chosen(events, options.event);
+		const profiles = chosen(events, options.event);
+		for (const profile of profiles) checkTotal(profile);
+		return profiles;
 	} catch (error) {
 		throw readable(error, names.join(', '));
 	}
@@ -64,9 +76,17 @@ function chosen(profiles: StackProfile[], event: string | undefined): StackProfi
 	);
 }
 
+/** Throws TstraceError: from here on shares cannot be reckoned, and numbers are written with an exponent. */
+function checkTotal(profile: StackProfile): void {
+	if (profileTotal(profile) < TOTAL_END) return;
+	throw new TstraceError(
+		'its counts add up to 10^21 or more, so some cannot be right; record it again',
+	);
+}
+
 function contentOf(path: string): Readable {
 	return path === STANDARD_INPUT
-		? createReadStream('', { fd: STDIN, autoClose: false, highWaterMark: CHUNK_BYTES })
+		? process.stdin
 		: createReadStream(path, { highWaterMark: CHUNK_BYTES });
 }
 
@@ -92,7 +112,10 @@ async function begun(chunks: AsyncIterator<Buffer>): Promise<Begun> {
 		if (next.done) break;
 		first.push(next.value);
 	}
-	const beginning = Buffer.concat(first);
+	const bytes = Buffer.concat(first);
+	const beginning = BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte)
+		? bytes.subarray(BYTE_ORDER_MARK.length)
+		: bytes;
 	return { beginning, rest: joined(beginning, chunks) };
 }
 
@@ -129,11 +152,13 @@ function addUp(
 	);
 }
 
-/** What was counted: an event, or what a tool counts; in which unit. */
+/** What was counted: an event, or what a tool counts; in which unit, and how often it was looked at. */
 function kindOf({ origin }: StackProfile): string {
 	const { event, tool, unit } = origin;
 	const what = event ?? tool ?? 'not said what';
-	return unit === undefined || unit === event ? what : `${what} in ${unit}`;
+	const counted = unit === undefined || unit === event ? what : `${what} in ${unit}`;
+	const sampling = unit === 'samples' ? samplingText(origin) : undefined;
+	return sampling === undefined ? counted : `${counted} taken ${sampling}`;
 }
 
 function merged(first: StackProfile, others: readonly StackProfile[]): StackProfile {
@@ -144,9 +169,27 @@ function merged(first: StackProfile, others: readonly StackProfile[]): StackProf
 	}
 	const counts = [first, ...others].map(({ samples }) => samples ?? Number.NaN);
 	const samples = counts.reduce((sum, count) => sum + count, 0);
-	// How long they took together nobody knows: one after the other, or side by side.
-	const { duration_s: _, ...origin } = first.origin;
-	return { ...first, frames, stacks, origin, ...(Number.isNaN(samples) ? {} : { samples }) };
+	return {
+		...first,
+		frames,
+		stacks,
+		origin: commonOrigin(first.origin, others),
+		marked: [first, ...others].some(({ marked }) => marked),
+		...(Number.isNaN(samples) ? {} : { samples }),
+	};
+}
+
+/** What all say alike, and when the first began. */
+function commonOrigin(first: Origin, others: readonly StackProfile[]): Origin {
+	const alike = Object.entries(first).filter(([field, value]) => {
+		// How long they took together nobody knows: one after the other, or side by side.
+		if (field === 'duration_s') return false;
+		const same = JSON.stringify(value);
+		return others.every(({ origin }) => JSON.stringify(origin[field as keyof Origin]) === same);
+	});
+	const starts = [first, ...others.map(({ origin }) => origin)].flatMap(({ start }) => start ?? []);
+	const start = starts.length > others.length ? { start: starts.sort()[0] as string } : {};
+	return { ...Object.fromEntries(alike), ...start };
 }
 
 function readable(error: unknown, name: string): TstraceError {

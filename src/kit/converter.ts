@@ -1,9 +1,10 @@
 /** What a converter is: it reads recordings of stacks and writes something else. No kernel needed. */
 import { isatty } from 'node:tty';
 import { type Argument, InvalidArgumentError, Option } from 'commander';
-import type { StackProfile } from '../aggregate/stack-profile.js';
+import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { STANDARD_INPUT } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
+import { inUnit } from '../input/units.js';
 import type { Pieces } from '../render/formats.js';
 import { type Look, suitableLook } from '../render/look.js';
 import { PALETTES } from '../render/palettes.js';
@@ -69,10 +70,7 @@ export function lookOptions(): Option[] {
 /** What `lookOptions` say; where they say nothing, what suits the profile. */
 export function lookSettings(values: OptionValues, profile: StackProfile): Look {
 	const suitable = suitableLook(profile);
-	const { unit } = profile.origin;
-	if (values.countname !== undefined && unit !== undefined && values.countname !== unit) {
-		throw new UsageError(`the recording says its unit, ${unit}; leave out --countname`);
-	}
+	checkCountName(values.countname as string | undefined, profile.origin);
 	const given = <T>(name: string, otherwise: T): T => (values[name] as T | undefined) ?? otherwise;
 	return {
 		title: given('title', suitable.title),
@@ -84,6 +82,15 @@ export function lookSettings(values: OptionValues, profile: StackProfile): Look 
 		minWidth_px: given('minwidth', suitable.minWidth_px),
 		width_px: given('width', suitable.width_px),
 	};
+}
+
+/** Throws UsageError where amounts would be said to be another amount: 1.5 ms to be 1,500,000 us. */
+function checkCountName(countName: string | undefined, { unit }: Origin): void {
+	if (countName === undefined || unit === undefined || countName === unit) return;
+	if (inUnit(unit) === undefined && inUnit(countName) === undefined) return;
+	throw new UsageError(
+		`counts are in ${unit}, not ${countName}: --countname is for inputs that do not say`,
+	);
 }
 
 /** How stacks are read, where the options say nothing. */

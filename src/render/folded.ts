@@ -60,7 +60,13 @@ function inOrder(counted: Iterable<[stack: string, value: number]>): [string, nu
 
 /** What was divided is rounded. Less than one would be none: a stack that is there counts. */
 function countText(value: number, divisor: number): string {
-	return `${divisor === 1 ? value : Math.max(1, Math.round(value / divisor))}`;
+	return divisor === 1 ? plainText(value) : `${Math.max(1, Math.round(value / divisor))}`;
+}
+
+/** Without an exponent, which flamegraph.pl does not read. */
+function plainText(value: number): string {
+	const [, one, rest = '', zeros] = /^(\d)\.?(\d*)e-(\d+)$/.exec(`${value}`) ?? [];
+	return zeros === undefined ? `${value}` : `0.${'0'.repeat(Number(zeros) - 1)}${one}${rest}`;
 }
 
 /** flamegraph.pl's marks: _[k] kernel, _[j] JIT, _[i] inlined. */

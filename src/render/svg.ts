@@ -25,7 +25,7 @@ const PIECE_LENGTH = 1 << 16;
 /** What is drawn: one box for each frame of the flame. */
 export interface Drawing {
 	readonly flame: Flame;
-	/** Of a box: its colour, its name, and what its tooltip says. */
+	/** Of a box: its colour, its name, and what its tooltip says of it, without parentheses. */
 	readonly paint: (box: FlameBox) => { colour: string; name: string; detail: string };
 }
 
@@ -77,7 +77,7 @@ export function* drawSvg({ flame, paint }: Drawing, look: Look): Generator<strin
 		const text = (share / 100) * width >= TEXT_FROM_PX ? `<text x="3" y="12">${label}</text>` : '';
 		piece +=
 			`<svg class="f" x="${percent(box.start)}%" y="${row * ROW_PX}" width="${share}%" height="${ROW_PX - 1}" data-depth="${box.depth}" data-value="${box.weight}">` +
-			`<title>${label} (${escapeXml(detail)})</title>` +
+			`<title>${label} (${escapeXml(detail.replace(/[()]/g, ''))})</title>` +
 			`<rect width="100%" height="100%" fill="${colour}"/>${text}</svg>\n`;
 		if (piece.length < PIECE_LENGTH) continue;
 		yield piece;

@@ -107,6 +107,8 @@ class Picture {
 	#onKey(event: KeyboardEvent): void {
 		const typing = event.target === this.#header.input;
 		const find = event.key === 'f' && (event.ctrlKey || event.metaKey);
+		const modified = event.ctrlKey || event.metaKey || event.altKey;
+		if (modified && !find) return; // the browser's: Alt-Left goes back
 		const action = find ? () => this.#header.openSearch() : this.#actionOf(event.key, typing);
 		if (!action) return;
 		event.preventDefault();

@@ -1,7 +1,8 @@
 /** flamegraph as it is called: files, standard input, options, errors. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
@@ -127,10 +128,48 @@ test('-o FILE: what its name ends with is what it gets; left as it was after an 
 	assert.equal(readFileSync(path, 'utf8'), FOLDED);
 });
 
+test('after an error there is no file that was not there before', () => {
+	const path = join(folder, 'new.svg');
+	assert.equal(flamegraph(['-o', path], 'nothing').status, 1);
+	assert.equal(existsSync(path), false);
+});
+
+test('what follows -- is a file, whatever its name begins with', () => {
+	file('-x.folded', FOLDED);
+	assert.equal(totalIn(flamegraph(['--', '-x.folded']).stdout), '8, 100.0 %');
+});
+
+test('of recordings that are added up is said what all of them say; marks stay', () => {
+	const result = file('host.json', JSON.stringify({ ...RESULT, host: 'web2' }));
+	const pprof = join(folder, 'host.pprof');
+	assert.equal(flamegraph(['-o', pprof, file('one.json', JSON_TEXT)]).status, 0);
+	const picture = flamegraph([join(folder, 'one.json'), result]).stdout;
+	assert.doesNotMatch(picture, /web[12]/);
+	assert.match(picture, /<title>Off-CPU Time Flame Graph</);
+	const { stdout } = flamegraph(['--format', 'folded', join(folder, 'one.json'), pprof]);
+	assert.match(stdout, /vfs_read_\[k\] 4000000000/);
+});
+
+test('fold --addrs is not said to be without effect for pprof, which has addresses', () => {
+	const pprof = join(folder, 'addrs.pprof');
+	assert.equal(flamegraph(['-o', pprof], FOLDED).status, 0);
+	const { stderr } = spawnSync(resolve('bin/tstrace'), ['fold', '--addrs', pprof], {
+		encoding: 'utf8',
+	});
+	assert.equal(stderr, '');
+});
+
+test('small counts are written without an exponent', () => {
+	const { stdout } = flamegraph(['--format', 'folded'], 'a 0.00000012\nb 5e-7\n');
+	assert.equal(stdout, 'a 0.00000012\nb 0.0000005\n');
+});
+
 const REFUSED: ReadonlyArray<
 	readonly [status: number, args: readonly string[], input: string | Uint8Array, said: RegExp]
 > = [
 	[1, [], '', /standard input: .*the input is empty; was anything recorded\?/],
+	[1, [], '<?xml version="1.0"?><svg/>', /this is a picture or a page already/],
+	[2, ['--countname', 'us'], JSON_TEXT, /counts are in ns, not us/],
 	[1, [], 'hello\n', /standard input: no line of it ends with a count/],
 	[1, [], 'a -3\n', /line 1 is negative/],
 	[1, [], Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0]), /it is not text/],
@@ -139,6 +178,10 @@ const REFUSED: ReadonlyArray<
 	[1, [], '{"tool":"profile","stacks":[{"frames"', /it begins like JSON and is none/],
 	[1, [], '{"tool":"profile","stacks":[{"frames":3}]}', /stack 1 of the JSON is damaged/],
 	[1, [], gzipSync(FOLDED).subarray(0, 20), /gzip that was cut off/],
+	[1, [], `${JSON_TEXT.replace('2000000000', '1e308')}`, /its counts add up to 10\^21 or more/],
+	[1, [], `a 1 1.0: ${'9'.repeat(400)} cycles: \n\tabc f+0x1 (/x)\n`, /add up to 10\^21/],
+	[2, ['--countname', 'us'], JSON_TEXT, /counts are in ns, not us/],
+	[2, ['-o', 'out.json'], FOLDED, /a picture is not JSON/],
 	[1, ['absent.folded'], '', /cannot read absent\.folded: there is no such file/],
 	[1, ['.'], '', /cannot read \.: it is a folder/],
 	[1, ['--grep', 'zzz'], FOLDED, /nothing is left to draw/],
@@ -159,6 +202,28 @@ for (const [expected, args, input, said] of REFUSED) {
 		assert.match(stderr, /^tstrace flamegraph: /);
 	});
 }
+
+test('a stray line of another form does not make it another recording', () => {
+	const { stdout, stderr } = flamegraph(
+		['--format', 'folded'],
+		'note 5 warning: x\na;b 3\na;c 2\n',
+	);
+	assert.equal(stdout, 'a;b 3\na;c 2\n');
+	assert.match(stderr, /left out 1 of 3 lines/);
+});
+
+test('a mark that editors put in front is not part of it', () => {
+	assert.equal(flamegraph(['--format', 'folded'], `\ufeff${FOLDED}`).stdout, FOLDED);
+	assert.equal(flamegraph([], `\ufeff${JSON_TEXT}`).status, 0);
+});
+
+test('after an error it does not wait for a writer that says nothing more', async () => {
+	const child = spawn(resolve('bin/flamegraph'), { stdio: ['pipe', 'ignore', 'ignore'] });
+	child.stdin.write(Buffer.alloc(70_000));
+	const [status] = await once(child, 'exit');
+	assert.equal(status, 1);
+	child.stdin.destroy();
+});
 
 test('mixed units are not added up', () => {
 	const folded = file('x.folded', FOLDED);

@@ -11,7 +11,8 @@ import { readProfiles } from '../../../src/input/read.js';
 import { TstraceError } from '../../../src/loader/errors.js';
 import { renderPprof } from '../../../src/render/pprof.js';
 import { renderSpeedscope } from '../../../src/render/speedscope.js';
-import { bytesOf, profileOfText, profilesOf, READING, unpacked } from './formats.js';
+import { READING } from '../profiles.js';
+import { bytesOf, profileOfText, profilesOf, unpacked } from './formats.js';
 
 const EXAMPLE = 'sh;main;read_[k] 5\nsh;main;jit_[j];in_[i] 7\nsh 1\n';
 

@@ -5,6 +5,7 @@ import { profileTotal } from '../../../src/aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
 import { TstraceError } from '../../../src/loader/errors.js';
 import { fromFolded, toFolded } from '../profiles.js';
+import { foldedOf, profileOfText } from './formats.js';
 
 test('lines that read the same are added up; marks tell kinds and stay', async () => {
 	const { profile, notices } = await fromFolded('a;b_[k] 3\na;c_[j] 5\na;b_[k] 4\na;d_[i];e 1\n');
@@ -46,7 +47,7 @@ const REFUSED: ReadonlyArray<readonly [what: string, content: string, said: RegE
 	['negative', 'a 3\na;b -2\n', /line 2 is negative \(-2\).*tstrace diff/],
 	['too large', `a ${'9'.repeat(17)}\n`, /line 1 is larger than 9007199254740991/],
 	['not finite', `a 1${'0'.repeat(400)}\n`, /line 1 is larger/],
-	['differences', 'a;b 3 4\na;c 1 0\n', /two counts.*tstrace diff/],
+	['differences', 'a;b 3 4\na;c 1 0\na;d 2 0\n', /two counts.*tstrace diff/],
 	['too deep', `${'f;'.repeat(MAX_STACK_FRAMES)}g 1\n`, /line 1 has more than 65536 frames/],
 ];
 
@@ -109,4 +110,9 @@ test('what was written is read: any names, any counts', async () => {
 			assert.equal(profileTotal(profile), total);
 		}),
 	);
+});
+
+test('frames in braces, as PHP names them, are no JSON', async () => {
+	const text = '{main};foo 12\n{main};{closure} 3\n';
+	assert.equal(foldedOf(await profileOfText(text)), text);
 });

@@ -2,16 +2,9 @@
 import { gunzipSync } from 'node:zlib';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { formatOf } from '../../../src/input/detect.js';
-import type { ReadOptions } from '../../../src/input/reader.js';
 import { ALL_MARKS, renderFolded } from '../../../src/render/folded.js';
 import type { Pieces } from '../../../src/render/formats.js';
-
-export const READING: ReadOptions = {
-	identify: 'none',
-	addresses: false,
-	inline: false,
-	event: undefined,
-};
+import { READING } from '../profiles.js';
 
 /** Reads what a file has, unpacked, handed over in chunks of so many bytes. */
 export async function profilesOf(

@@ -10,7 +10,8 @@ import {
 	StringTable,
 	ValueType,
 } from 'pprof-format';
-import { foldedOf, profilesOf, READING } from './formats.js';
+import { READING } from '../profiles.js';
+import { foldedOf, profilesOf } from './formats.js';
 
 /** As another profiler would write it: inlined lines, files, several types, ids of all sizes. */
 function example({ values = [3, 30_000] as Array<number | bigint> } = {}) {
