@@ -64,7 +64,7 @@ export function fileOptions(): Option[] {
 function formatHelp(kind: ToolKind): string {
 	return kind === 'stacks'
 		? `${FORMATS.stacks.join(', ')}; else what -o FILE ends with; else text on a terminal, folded elsewhere`
-		: 'text (the default) or json';
+		: 'text (the default) or json; else what -o FILE ends with';
 }
 
 /** Throws UsageError when two options name different formats. */
@@ -75,10 +75,17 @@ function formatOf(values: Readonly<Record<string, unknown>>, kind: ToolKind): Fo
 	if (values.format) named.add(values.format as Format);
 	if (named.size > 1) throw new UsageError(`give one format, not ${[...named].join(' and ')}`);
 	const [format] = named;
-	if (format !== undefined || kind !== 'stacks') return format;
-	const ofFile = stackFormatOfFile(values.output);
-	return ofFile ?? (`${values.output}`.endsWith('.json') ? 'json' : undefined);
+	const { output } = values;
+	if (format !== undefined || typeof output !== 'string') return format;
+	const ofFile =
+		stackFormatOfFile(output) ?? PLAIN_ENDINGS[/\.\w+$/.exec(output.toLowerCase())?.[0] ?? ''];
+	if (ofFile === undefined || FORMATS[kind].includes(ofFile)) return ofFile;
+	throw new UsageError(
+		`there is no ${ofFile} of this tool, as ${output} asks for; it writes ${FORMATS[kind].join(' and ')}`,
+	);
 }
+
+const PLAIN_ENDINGS: Readonly<Record<string, Format>> = { '.json': 'json', '.txt': 'text' };
 
 /** Puts the common options' values together. Throws UsageError when they contradict. */
 export function commonSettings(

@@ -9,7 +9,7 @@ import { explainLost } from '../kit/losses.js';
 import type { TextView } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
-import { isBinary, renderStackFormat, type StackFormat } from '../render/formats.js';
+import { isForPrograms, renderStackFormat, type StackFormat } from '../render/formats.js';
 import { renderJson } from '../render/json.js';
 import { suitableLook } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
@@ -36,7 +36,7 @@ export class Results {
 		this.#text = text;
 		const { output } = common;
 		this.#output = output === undefined || output === '-' ? Output.stdout() : Output.file(output);
-		if (this.#output.isTerminal && isBinary(this.#format)) {
+		if (this.#output.isTerminal && isForPrograms(this.#format)) {
 			throw new UsageError(
 				`${this.#format} is not for a terminal; write it to a file with -o FILE`,
 			);

@@ -18,8 +18,8 @@ export interface StackFormatOptions {
 
 /** What a file's name asks for: "svg" of "offcpu.svg". */
 export function stackFormatOfFile(path: unknown): StackFormat | undefined {
-	const ending = ENDINGS.find(([end]) => typeof path === 'string' && path.endsWith(end));
-	return ending?.[1];
+	const name = typeof path === 'string' ? path.toLowerCase() : '';
+	return ENDINGS.find(([end]) => name.endsWith(end))?.[1];
 }
 
 const ENDINGS: ReadonlyArray<readonly [string, StackFormat]> = [
@@ -31,8 +31,9 @@ const ENDINGS: ReadonlyArray<readonly [string, StackFormat]> = [
 	['.speedscope.json', 'speedscope'],
 ];
 
-/** Not even a brave reader sees anything in it on a terminal. */
-export const isBinary = (format: string): boolean => format === 'pprof';
+/** What only a program reads: a terminal would show thousands of lines of it, or binary. */
+export const isForPrograms = (format: string): boolean =>
+	['svg', 'html', 'pprof', 'speedscope'].includes(format);
 
 export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 

@@ -41,6 +41,7 @@ const CASES: readonly Case[] = [
 	{ args: ['runqlat', '--', 'no-such-cmd'], status: 1, says: /no command no-such-cmd/ },
 	{ args: ['runqlat', '--', '/etc/passwd'], status: 1, says: /\/etc\/passwd.*not executable/ },
 	{ args: ['runqlat', '-o', '/no/dir/f', '1'], status: 1, says: /its folder does not exist/ },
+	{ args: ['runqlat', '-o', 'x.svg', '1'], status: 2, says: /there is no svg of this tool/ },
 	{ args: ['runqlat', '-o', '/', '1'], status: 1, says: /it is a folder/ },
 	{ args: ['runqlat', '-o', '/dev/full', '0.1', '1'], status: 1, says: /the disk is full/ },
 	{ args: ['runqlat', '--hdr', '/dev/full', '0.1', '1'], status: 1, says: /the disk is full/ },

@@ -54,7 +54,7 @@ test('an SVG: its root is what was waited, in time; title and who recorded it', 
 
 for (const name of ['out.pb.gz', 'out.speedscope.json', 'out.json']) {
 	test(`${name}: what is read back has the same unit, names and time`, async () => {
-		const path = await recorded(name, ...(name === 'out.json' ? ['--json'] : []));
+		const path = await recorded(name);
 		const profile = await readBack(path);
 		assert.ok(['ns', 'nanoseconds'].includes(profile.origin.unit ?? ''), profile.origin.unit);
 		assert.ok(profileTotal(profile) > LEAST_NS);
@@ -124,7 +124,7 @@ test('folded stacks on a pipe and the same in JSON, folded: the same lines', asy
 	assert.equal(total, profileTotal(await readBack(json)));
 });
 
-test('binary is not written to a terminal', () => {
+test('what only programs read is not written to a terminal', () => {
 	const command = `${resolve('bin/tstrace')} profile --format pprof 0.05`;
 	const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
 		encoding: 'utf8',

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isBinary, STACK_FORMATS, stackFormatOfFile } from '../../../src/render/formats.js';
+import { isForPrograms, STACK_FORMATS, stackFormatOfFile } from '../../../src/render/formats.js';
 
 test('a file is of the format that its name ends with', () => {
 	const names = {
 		'cpu.folded': 'folded',
 		'cpu.svg': 'svg',
+		'CPU.SVG': 'svg',
 		'cpu.pprof': 'pprof',
 		'/tmp/cpu.pb.gz': 'pprof',
 		'cpu.speedscope.json': 'speedscope',
@@ -20,6 +21,9 @@ test('a file is of the format that its name ends with', () => {
 	assert.equal(stackFormatOfFile(undefined), undefined);
 });
 
-test('pprof alone is nothing for a terminal', () => {
-	assert.deepEqual(STACK_FORMATS.filter(isBinary), ['pprof']);
+test('of all formats a terminal gets folded stacks alone', () => {
+	assert.deepEqual(
+		STACK_FORMATS.filter((format) => !isForPrograms(format)),
+		['folded'],
+	);
 });
