@@ -21,7 +21,7 @@ export function formatOf(beginning: Buffer): Reader {
 		);
 	}
 	const text = beginning.toString('latin1').trimStart();
-	if (text.startsWith('<')) {
+	if (MARKUP.test(text)) {
 		throw new TstraceError('this is a picture or a page already; give what it was made of');
 	}
 	if (OBJECT.test(text)) return readJson;
@@ -43,6 +43,7 @@ function isOfPerfScript(line: string): boolean {
 	return parseHeader(line)?.certain === true && (TIME.test(line) || !COUNT.test(line));
 }
 
+const MARKUP = /^<(\?xml|!doctype|svg|html)[\s>]/i;
 /** PHP's folded stacks begin with {main}. */
 const OBJECT = /^\{\s*("|\}|$)/;
 /** Samples of the deepest stacks are shorter. */

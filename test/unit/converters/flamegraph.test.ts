@@ -212,6 +212,10 @@ test('a stray line of another form does not make it another recording', () => {
 	assert.match(stderr, /left out 1 of 3 lines/);
 });
 
+test('names that are markup are names', () => {
+	assert.equal(flamegraph(['--format', 'folded'], '<script>;b 1\n').stdout, '<script>;b 1\n');
+});
+
 test('a mark that editors put in front is not part of it', () => {
 	assert.equal(flamegraph(['--format', 'folded'], `\ufeff${FOLDED}`).stdout, FOLDED);
 	assert.equal(flamegraph([], `\ufeff${JSON_TEXT}`).status, 0);
