@@ -28,6 +28,7 @@ export interface Interval {
 export type Findings =
 	| { readonly kind: 'latency'; readonly groups: readonly LatencyGroup[] }
 	| { readonly kind: 'rows'; readonly rows: readonly Key[] }
+	| TableFindings
 	| StackFindings;
 
 /** What a later comparison needs to know of a run. */
@@ -40,6 +41,14 @@ export interface Circumstances {
 	readonly arch: string;
 	/** Whom it was about, as far as that was limited: `pids`, `comms`, … */
 	readonly filters: Readonly<Record<string, readonly (number | string)[] | boolean>>;
+}
+
+/** Rows that are sums, to be sorted and laid out together. */
+export interface TableFindings {
+	readonly kind: 'table';
+	/** What is said once: `unit`, totals, … */
+	readonly about: Readonly<Record<string, unknown>>;
+	readonly rows: ReadonlyArray<Readonly<Record<string, unknown>>>;
 }
 
 export interface Report extends Interval {

@@ -11,7 +11,11 @@ export type Format = 'text' | 'json' | StackFormat;
 const FORMATS: Readonly<Record<ToolKind, readonly Format[]>> = {
 	latency: ['text', 'json'],
 	stacks: ['text', 'json', ...STACK_FORMATS],
+	table: ['text', 'json'],
 };
+
+/** In tables -T is for the top, as in bcc. */
+const TIMESTAMPS = { latency: '-T, --timestamps', table: '--timestamps' } as const;
 
 /** What the common options say. */
 export interface CommonSettings {
@@ -40,12 +44,10 @@ export function commonOptions(kind: ToolKind): Option[] {
 		new Option('--format <format>', formatHelp(kind)).choices(formats),
 		...(formats.includes('folded') ? [new Option('--folded', 'the same as --format folded')] : []),
 		new Option('--json', 'the same as --format json'),
-		...(kind === 'latency'
-			? [
-					new Option('--hdr <file>', 'also write an HdrHistogram log'),
-					new Option('-T, --timestamps', 'print the time above each interval'),
-				]
-			: []),
+		...(kind === 'latency' ? [new Option('--hdr <file>', 'also write an HdrHistogram log')] : []),
+		...(kind === 'stacks'
+			? []
+			: [new Option(TIMESTAMPS[kind], 'print the time above each interval')]),
 		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
 		new Option('-q, --quiet', 'only the result, errors and losses'),
 		new Option('-v, --verbose', 'say what is done and why; causes of errors'),

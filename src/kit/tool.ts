@@ -75,10 +75,10 @@ export interface TextView {
 }
 
 /**
- * 'latency': `[interval [count]]`, a result for each interval. 'stacks': `[duration]`, one result
+ * 'latency' and 'table': `[interval [count]]`, a result for each interval. 'stacks': `[duration]`, one result
  * at its end, folded where it does not go to a terminal.
  */
-export type ToolKind = 'latency' | 'stacks';
+export type ToolKind = 'latency' | 'stacks' | 'table';
 
 /** What a tool can do without BPF programs. */
 export interface WithoutBpf<Settings> {

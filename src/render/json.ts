@@ -43,6 +43,7 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 
 async function bodyOf(findings: Exclude<Findings, StackFindings>): Promise<object> {
 	if (findings.kind === 'rows') return { rows: findings.rows };
+	if (findings.kind === 'table') return { ...findings.about, rows: findings.rows };
 	const groups: object[] = [];
 	// One after the other: all at once they would take 250 kB each.
 	for (const each of findings.groups) groups.push(await group(each));
