@@ -51,7 +51,8 @@ for (const hook of HOOKS) {
 			const stacks = withFrame(report.stacks, name);
 			const expected = done[index] ?? 0;
 			near(sumOf(stacks), expected, expected * (0.02 + unseen), name);
-			assert.ok(sumOf(stacks, 'count') >= ROUNDS * (1 - unseen), `each wait in ${name}`);
+			// On a busy machine a thread may come to wait for what has already happened.
+			assert.ok(sumOf(stacks, 'count') >= ROUNDS * (0.9 - unseen), `each wait in ${name}`);
 			assert.equal(errorOf(stacks), 0, 'exact');
 			for (const stack of stacks) {
 				assert.deepEqual(stack.key, { pid: workload.pid, comm: 'waits' });
