@@ -158,7 +158,9 @@ test('two that keep one CPU busy are preempted, and nothing else', async () => {
 	await until(() => schedstat(pids[0] as number).waits > waits + 50);
 	const { stacks, duration_s } = stackReport(await tracing.end('SIGINT'));
 	for (const hog of hogs) await hog.end();
-	assert.ok(sumOf(stacks, 'preempted') > 0.99 * sumOf(stacks));
+	// The one that waits as tracing begins may have been woken, for all the kernel's books say.
+	assert.ok(sumOf(stacks, 'preempted') > 0.9 * sumOf(stacks));
+	assert.equal(sumOf(stacks, 'blocked'), 0);
 	for (const pid of pids) {
 		const its = stacks.filter(({ key }) => key.pid === pid);
 		assert.ok(sumOf(its) > duration_s * 1e9 * 0.3, 'each waits about half of the time');
