@@ -146,20 +146,28 @@ static __always_inline void add_counted(struct task_struct *task, struct call *c
 		tally->errors++;
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
+/* Whether the task's call is one to time; all this only where some are not. */
+static __always_inline bool enter_wanted(struct task_struct *task, long nr)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct call call;
 
 	call_of(task, nr, &call);
 	if (!call_wanted(&call) || call_never_returns(&call))
-		return 0;
+		return false;
 	/* COMMAND's first call is the one that executes it, and lets it in. */
-	if (!filter_has_task(task) &&
-	    !(filter_command_tgid && task_tgid(task) == filter_command_tgid))
+	return filter_has_task(task) ||
+	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
+{
+	/* Of 32-bit programs that end, a place stays taken until its stack is another one's. */
+	if ((filter_is_set() || filter_calls || nr == exit_nr[CALL_NATIVE] ||
+	     nr == exit_group_nr[CALL_NATIVE]) &&
+	    !enter_wanted(bpf_get_current_task_btf(), nr))
 		return 0;
-	call_begins(task);
+	call_begins(regs);
 	return 0;
 }
 
@@ -174,7 +182,7 @@ int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
 	call_of(task, call_number(regs), &call);
 	if (!call_wanted(&call))
 		return 0;
-	if (timed && !call_ends(task, &duration_ns)) {
+	if (timed && !call_ends(regs, &duration_ns)) {
 		if (filter_has(task) && !is_new_child(&call, result))
 			count_loss(LOSS_CALL_START_UNKNOWN);
 		return 0;
