@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { buildBrowser } from './browser.mjs';
+import { buildSyscalls } from './syscalls.mjs';
 
 /** koffi is a native module: it stays outside, and is the package's one dependency. */
 const node = {
@@ -25,6 +26,7 @@ execFileSync(process.execPath, ['build/layouts.mjs', 'dist/bpf/x64', 'dist/bpf/a
 	stdio: 'inherit',
 });
 
+buildSyscalls();
 const browserInputs = await buildBrowser();
 
 // CommonJS, which node 20 starts 10 ms sooner than ES modules. What is imported with import() is

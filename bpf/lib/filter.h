@@ -106,6 +106,13 @@ static __always_inline bool filter_has_cpu(u32 cpu)
 	return word < FILTER_CPU_WORDS && (filter_cpus[word] >> (cpu % 64) & 1);
 }
 
+/* Whether not all tasks are wanted; constant when a program is loaded. */
+static __always_inline bool filter_is_set(void)
+{
+	return filter_by_tgid || filter_by_tid || filter_by_comm || filter_by_cgroup ||
+	       filter_by_cpu || filter_user_threads || filter_kernel_threads;
+}
+
 /* Whether the task is one that the user asked for, wherever it runs. */
 static __always_inline bool filter_has_task(struct task_struct *task)
 {

@@ -11,10 +11,9 @@
 
 #include "kernel.h"
 #include "loss.h"
+#include "registers.h"
 #include "stacks.h"
 
-/* x86-64 and arm64: the size of a kernel stack; at its top lie the user's registers. */
-#define KERNEL_STACK_BYTES 16384
 /* User stacks with more frames are walked by the kernel. */
 #define SHORT_WALK 24
 /* Documentation/admin-guide/sysctl/vm.rst, mmap_min_addr: what it is set to at the most. */
@@ -26,12 +25,6 @@
 static __always_inline u32 walk_bytes(void)
 {
 	return (stack_depth > STACK_DEPTH ? STACK_DEPTH : stack_depth) * sizeof(u64);
-}
-
-static __always_inline bool can_read_registers(void)
-{
-	/* 5.15; before it, current_task_btf is not certain either. */
-	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 }
 
 /* What a thread had in its registers when it entered the kernel: where a walk of it begins. */
@@ -48,16 +41,7 @@ static __always_inline void read_user_registers(struct task_struct *task,
 
 	if (!walk_user || task->flags & PF_KTHREAD)
 		return;
-	if (can_read_registers()) {
-		barrier();
-		regs = (void *)bpf_task_pt_regs(task);
-		barrier();
-	} else {
-		barrier();
-		regs = task->stack + KERNEL_STACK_BYTES -
-		       bpf_core_type_size(struct pt_regs___saved);
-		barrier();
-	}
+	regs = saved_registers(task);
 	bpf_core_read(&registers->sp, sizeof(u64), &regs->sp);
 #ifdef __TARGET_ARCH_arm64
 	bpf_core_read(&registers->ip, sizeof(u64), &regs->pc);

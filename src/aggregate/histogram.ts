@@ -22,6 +22,12 @@ export class Histogram {
 		this.max_ns = Math.max(this.max_ns, totals.max_ns);
 	}
 
+	/** Adds what another one holds. */
+	add(other: Histogram): void {
+		for (const [bucket, count] of other.#counts) this.addBucket(bucket, count);
+		this.addTotals(other);
+	}
+
 	/** The buckets that hold anything, smallest values first. */
 	buckets(): Array<{ bucket: number; count: number }> {
 		return [...this.#counts]

@@ -32,6 +32,11 @@ export async function main(args: readonly string[]): Promise<number> {
 	if (args.length === 0) status = EXIT_USAGE;
 	const cli = await buildCli(own, async (tool, interval_s, count, values) => {
 		if (dashes >= 0 && words.length === 0) throw new UsageError('there is no COMMAND after --');
+		const list = tool.list?.(values);
+		if (list !== undefined) {
+			await Output.stdout().write(list);
+			return;
+		}
 		status = await run(tool, tool.settings(values), {
 			interval_s,
 			count,

@@ -93,6 +93,8 @@ export class Results {
 			await this.#output.write(time + (await this.#text.report(findings, this.#style)));
 		}
 		if (findings.kind === 'stacks') this.#remarks(findings);
+		if (findings.kind === 'table' && findings.rows.length === 0 && !this.#common.quiet)
+			say(this.#text.none ?? '');
 		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
 	}
 

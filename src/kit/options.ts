@@ -87,8 +87,12 @@ export function wholeNumberOption(flags: string, description: string, most: numb
 }
 
 /** How many of what text shows. */
-export function topOption(shown: number, what = 'groups that waited longest'): Option {
-	return new Option('--top <n>', `show the N ${what}; 0 shows all`)
+export function topOption(
+	shown: number,
+	what = 'groups that waited longest',
+	flags = '--top <n>',
+): Option {
+	return new Option(flags, `show the N ${what}; 0 shows all`)
 		.default(shown)
 		.argParser((text) => inRange(text, 0, 1e9, 'a whole number from 0 to 1000000000', true));
 }

@@ -101,6 +101,8 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	readonly layout: L;
 	/** Checks what the options mean together. Throws UsageError. */
 	settings(values: OptionValues): Settings;
+	/** What to print instead of tracing, if that is what the options ask for: lists of names. */
+	list?(values: OptionValues): string | undefined;
 	/** What is being traced, for the line that says tracing has begun: "run queue latency". */
 	subject(settings: Settings): string;
 	/** Chooses programs and sets constants; the object is open and not yet loaded. */

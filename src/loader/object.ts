@@ -87,9 +87,13 @@ export class BpfObject<L extends ObjectLayout> {
 	/** After loading: sets a global variable, which programs see at once. */
 	setVariable(name: Section<L, '.bss'>, value: number): void {
 		const field = this.#variable('.bss', name);
-		const map = this.#map('.bss');
-		this.#variables ??= new Mapping(map.fd, map.valueSize, PROT.read | PROT.write, 0);
-		writeUint(new DataView(this.#variables.buffer), field.offset, field.size, value);
+		writeUint(new DataView(this.#bss().buffer), field.offset, field.size, value);
+	}
+
+	/** After loading: the memory of a global variable, for structures; programs write to it. */
+	variableBytes(name: Section<L, '.bss'>): DataView {
+		const field = this.#variable('.bss', name);
+		return new DataView(this.#bss().buffer, field.offset, field.size);
 	}
 
 	/** Loads the named programs and the maps but those in `withoutMaps`. */
@@ -150,6 +154,12 @@ export class BpfObject<L extends ObjectLayout> {
 		this.#maps.clear();
 		this.#programs.clear();
 		open.delete(this);
+	}
+
+	#bss(): Mapping {
+		const map = this.#map('.bss');
+		this.#variables ??= new Mapping(map.fd, map.valueSize, PROT.read | PROT.write, 0);
+		return this.#variables;
 	}
 
 	#map(name: string): BpfMap {

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * syscount: which system calls are made, how often they fail, how long they take.
+ *
+ * Calls are counted where they return: there, number and result are both known, and one program is
+ * enough. When they began is wanted for latencies only, which takes a second program at the entry.
+ */
+#include "lib/calls.h"
+#include "lib/filter.h"
+#include "lib/groups.h"
+#include "lib/histogram.h"
+#include "lib/kernel.h"
+#include "lib/loss.h"
+#include "lib/pidns.h"
+#include "lib/window.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+const volatile bool timed = false;
+/* A row for each errno, or for each process, goes through groups.h. */
+const volatile bool by_errno = false;
+const volatile bool only_failed = false;
+const volatile u32 only_errno = 0; /* 0: any */
+
+/* Calls that have a histogram of their own on each CPU: the first that are seen. */
+#define CALL_SLOTS 32
+
+struct tally {
+	u64 calls;
+	u64 errors;
+};
+
+struct tallies {
+	struct tally of[CALL_INDEXES];
+};
+
+/* In one element, so that user space reads and clears them with one system call each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WINDOWS);
+	__type(key, u32);
+	__type(value, struct tallies);
+} tallies SEC(".maps");
+
+/* Both windows; user space makes it small where nothing is timed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WINDOWS *CALL_SLOTS);
+	__type(key, u32);
+	__type(value, struct hist);
+} hists SEC(".maps");
+
+struct call_slots {
+	/* Slot + 1 of each call; 0: not seen yet. */
+	u32 of[CALL_INDEXES];
+	/* What each slot is for; two CPUs may take one each for a call that both see first. */
+	u32 call[CALL_SLOTS];
+	u32 used;
+};
+
+struct call_slots call_slots;
+
+EXPORT_TYPE(struct tally, tally);
+EXPORT_TYPE(struct tallies, tallies);
+EXPORT_TYPE(struct call_slots, call_slots);
+EXPORT_TYPE(enum call_abi, call_abi);
+
+static __always_inline struct tally *tally_of(u32 index)
+{
+	u32 half = current_window();
+	struct tallies *here = bpf_map_lookup_elem(&tallies, &half);
+
+	if (!here || index >= CALL_INDEXES)
+		return NULL;
+	return &here->of[index];
+}
+
+/* The slot of a call, taken at its first; CALL_SLOTS or more where there is none left. */
+static __always_inline u32 slot_of(u32 index)
+{
+	u32 slot;
+
+	if (index >= CALL_INDEXES)
+		return CALL_SLOTS;
+	slot = call_slots.of[index];
+	if (slot)
+		return slot - 1;
+	if (call_slots.used >= CALL_SLOTS)
+		return CALL_SLOTS;
+	slot = __sync_fetch_and_add(&call_slots.used, 1);
+	if (slot >= CALL_SLOTS)
+		return CALL_SLOTS;
+	call_slots.call[slot] = index;
+	call_slots.of[index] = slot + 1;
+	return slot;
+}
+
+/* What user space tells entries of groups.h apart by: 12 bits of errno, the call below. */
+static __always_inline u32 kind_of(struct call *call, u32 error)
+{
+	u32 kind = group_by == GROUP_BY_NOTHING ? call->abi << CALL_NR_BITS | call->nr : 0;
+
+	return kind | (by_errno ? error : !!error) << (CALL_NR_BITS + CALL_ABI_BITS);
+}
+
+/* The slower way, for which there is always room. */
+static __always_inline void add_grouped(struct task_struct *task, struct call *call, u32 error,
+					u64 duration_ns)
+{
+	group_add(task, kind_of(call, error), duration_ns);
+}
+
+static __always_inline void add_timed(struct task_struct *task, struct call *call, u32 error,
+				      u64 duration_ns)
+{
+	u32 slot = slot_of(call->index);
+	struct hist *hist;
+	struct tally *tally;
+
+	if (slot >= CALL_SLOTS) {
+		add_grouped(task, call, error, duration_ns);
+		return;
+	}
+	slot += current_window() * CALL_SLOTS;
+	hist = bpf_map_lookup_elem(&hists, &slot);
+	if (!hist)
+		return;
+	hist_add(hist, duration_ns);
+	if (!error)
+		return;
+	tally = tally_of(call->index);
+	if (tally)
+		tally->errors++;
+}
+
+static __always_inline void add_counted(struct task_struct *task, struct call *call, u32 error)
+{
+	struct tally *tally = tally_of(call->index);
+
+	if (!tally) {
+		add_grouped(task, call, error, 0);
+		return;
+	}
+	tally->calls++;
+	if (error)
+		tally->errors++;
+}
+
+/* Whether the task's call is one to time; all this only where some are not. */
+static __always_inline bool enter_wanted(struct task_struct *task, long nr)
+{
+	struct call call;
+
+	call_of(task, nr, &call);
+	if (!call_wanted(&call) || call_never_returns(&call))
+		return false;
+	/* COMMAND's first call is the one that executes it, and lets it in. */
+	return filter_has_task(task) ||
+	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
+{
+	/* Of 32-bit programs that end, a place stays taken until its stack is another one's. */
+	if ((filter_is_set() || filter_calls || nr == exit_nr[CALL_NATIVE] ||
+	     nr == exit_group_nr[CALL_NATIVE]) &&
+	    !enter_wanted(bpf_get_current_task_btf(), nr))
+		return 0;
+	call_begins(regs);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 duration_ns = 0;
+	struct call call;
+	u32 error;
+
+	call_of(task, call_number(regs), &call);
+	if (!call_wanted(&call))
+		return 0;
+	if (timed && !call_ends(regs, &duration_ns)) {
+		if (filter_has(task) && !is_new_child(&call, result))
+			count_loss(LOSS_CALL_START_UNKNOWN);
+		return 0;
+	}
+	if (!filter_has(task) || (!timed && is_new_child(&call, result)))
+		return 0;
+	error = (u64)result >= (u64)-MAX_ERRNO ? -result : 0;
+	if ((only_failed && !error) || (only_errno && error != only_errno))
+		return 0;
+	if (group_by != GROUP_BY_NOTHING || by_errno)
+		add_grouped(task, &call, error, duration_ns);
+	else if (timed)
+		add_timed(task, &call, error, duration_ns);
+	else
+		add_counted(task, &call, error);
+	return 0;
+}
+
+/* A call that has not returned. */
+struct open_call {
+	u64 since_ns; /* CLOCK_MONOTONIC; 0: it is not known */
+	u32 nr;
+	u32 abi;
+	u32 tgid;
+	u32 tid;
+	char comm[TASK_COMM_LEN];
+};
+
+EXPORT_TYPE(struct open_call, open_call);
+
+/* Run at the end: what has not returned is in the tasks' own state. */
+SEC("iter/task")
+int open_calls(struct bpf_iter__task *ctx)
+{
+	struct open_call open = {};
+	struct task_struct *task = ctx->task;
+	struct call call;
+	s64 nr;
+
+	/* Nor is it known on which CPU it will return. */
+	if (filter_by_cpu || !task || !task->pid || task->flags & PF_KTHREAD || task->exit_state ||
+	    !filter_has_task(task))
+		return 0;
+	nr = open_call_number(task);
+	if (nr < 0)
+		return 0;
+	call_of(task, nr, &call);
+	if (!call_wanted(&call) || call_never_returns(&call))
+		return 0;
+	if (timed)
+		open.since_ns = call_since_ns(task);
+	open.nr = call.nr;
+	open.abi = call.abi;
+	open.tgid = task_tgid(task);
+	open.tid = task_tid(task);
+	if (group_by == GROUP_BY_PROCESS)
+		BPF_CORE_READ_STR_INTO(&open.comm, task, group_leader, comm);
+	else
+		bpf_core_read_str(&open.comm, sizeof(open.comm), &task->comm);
+	bpf_seq_write(ctx->meta->seq, &open, sizeof(open));
+	return 0;
+}

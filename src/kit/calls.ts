@@ -1,0 +1,171 @@
+/** Reads what bpf/syscount.bpf.c counts: sums by call, process or error. */
+import { Histogram } from '../aggregate/histogram.js';
+import type { Lost } from '../aggregate/report.js';
+import type { syscount as layout } from '../generated/syscount.js';
+import { readU64 } from '../loader/layout.js';
+import { possibleCpus, u32Key } from '../loader/map.js';
+import type { BpfObject } from '../loader/object.js';
+import { Window } from '../loader/window.js';
+import { Groups, readComm, takeHistogram } from './latency.js';
+import { ABIS, CALL_NUMBERS, type Call, callAt, unpackKind } from './syscalls.js';
+
+type Layout = typeof layout;
+
+/** What calls are told apart by. */
+export interface CallGroup extends Call {
+	/** 0: by call. */
+	readonly tgid: number;
+	comm: string;
+	/** 0: not by error, or none. */
+	readonly errno: number;
+}
+
+export interface CallSum extends CallGroup {
+	calls: number;
+	errors: number;
+	/** Of durations, where they are timed. */
+	readonly histogram: Histogram;
+	/** Calls that have not returned, and for how long the longest of them has not. */
+	open: number;
+	longest_ns: number;
+	/** It began before tracing did: it takes that long at least. */
+	sinceBefore: boolean;
+}
+
+export interface CallsSettings {
+	readonly timed: boolean;
+	readonly byProcess: boolean;
+	readonly byErrno: boolean;
+	/** Whether calls that have not returned are wanted. */
+	readonly open: boolean;
+}
+
+export class Calls {
+	readonly #window: Window;
+	readonly #groups: Groups;
+	#sums = new Map<string, CallSum>();
+	#begun_ns = 0n;
+
+	constructor(
+		private readonly object: BpfObject<Layout>,
+		private readonly settings: CallsSettings,
+	) {
+		this.#window = new Window(object);
+		this.#groups = new Groups(object.layout.structs);
+	}
+
+	begin(): void {
+		this.#begun_ns = process.hrtime.bigint();
+	}
+
+	/** Takes over what was counted since the last time. */
+	collect(): void {
+		const half = this.#window.swap();
+		this.#groups.drain(this.object.map(half === 0 ? 'groups_0' : 'groups_1'));
+		const { timed, byProcess, byErrno } = this.settings;
+		if (byProcess || byErrno) return;
+		this.#collectTallies(half);
+		if (timed) this.#collectHistograms(half);
+	}
+
+	/** What was counted in windows that are over, and begins anew. */
+	take(): CallSum[] {
+		for (const { tgid, comm, kind, histogram } of this.#groups.take()) {
+			const { errno, ...call } = unpackKind(kind);
+			const sum = this.#sum({ ...call, tgid, comm, errno: this.settings.byErrno ? errno : 0 });
+			sum.calls += histogram.count;
+			if (errno > 0) sum.errors += histogram.count;
+			sum.histogram.add(histogram);
+		}
+		const sums = [...this.#sums.values()];
+		this.#sums = new Map();
+		return sums;
+	}
+
+	lost(): Lost {
+		return this.#groups.takeLost();
+	}
+
+	/** Finds the calls that have not returned. */
+	findOpen(): void {
+		if (!this.settings.open) return;
+		const { fields, size } = this.object.layout.structs.open_call;
+		const view = this.object.runIterator('open_calls');
+		const now_ns = process.hrtime.bigint();
+		const traced_ns = Number(now_ns - this.#begun_ns);
+		for (let at = 0; at + size <= view.byteLength; at += size) {
+			const sum = this.#sum(this.#groupOfOpen(view, at));
+			const since_ns = readU64(view, at + fields.since_ns.offset);
+			const age_ns = since_ns > 0 ? Math.max(0, Number(now_ns) - since_ns) : traced_ns;
+			if (age_ns > sum.longest_ns || sum.open === 0) {
+				sum.longest_ns = age_ns;
+				sum.sinceBefore = since_ns === 0;
+			}
+			sum.open++;
+		}
+	}
+
+	#groupOfOpen(view: DataView, at: number): CallGroup {
+		const { nr, abi, tgid, comm } = this.object.layout.structs.open_call.fields;
+		const u32 = (field: { offset: number }) => view.getUint32(at + field.offset, true);
+		const none = { nr: 0, abi: ABIS[0], tgid: 0, comm: '', errno: 0 };
+		if (this.settings.byProcess)
+			return { ...none, tgid: u32(tgid), comm: readComm(view, at + comm.offset) };
+		return { ...none, nr: u32(nr), abi: ABIS[u32(abi)] ?? ABIS[0] };
+	}
+
+	#collectTallies(half: number): void {
+		const map = this.object.map('tallies');
+		const { tally } = this.object.layout.structs;
+		const values = map.lookupPerCpu(u32Key(half));
+		if (!values) return;
+		const { calls, errors } = tally.fields;
+		for (let index = 0; index < 2 * CALL_NUMBERS; index++) {
+			let [called, failed] = [0, 0];
+			for (let cpu = 0; cpu < possibleCpus(); cpu++) {
+				const at = cpu * map.perCpuStride + index * tally.size;
+				called += readU64(values, at + calls.offset);
+				failed += readU64(values, at + errors.offset);
+			}
+			if (called === 0 && failed === 0) continue;
+			const sum = this.#sum({ ...callAt(index), tgid: 0, comm: '', errno: 0 });
+			sum.calls += called;
+			sum.errors += failed;
+		}
+		map.clearPerCpu(u32Key(half));
+	}
+
+	#collectHistograms(half: number): void {
+		const { call_slots, hist } = this.object.layout.structs;
+		const slots = this.object.map('hists').maxEntries / 2;
+		const memory = this.object.variableBytes('call_slots');
+		const used = memory.getUint32(call_slots.fields.used.offset, true);
+		for (let slot = 0; slot < Math.min(used, slots); slot++) {
+			const histogram = takeHistogram(this.object.map('hists'), half * slots + slot, hist);
+			if (histogram.count === 0) continue;
+			const index = memory.getUint32(call_slots.fields.call.offset + slot * 4, true);
+			const sum = this.#sum({ ...callAt(index), tgid: 0, comm: '', errno: 0 });
+			sum.calls += histogram.count;
+			sum.histogram.add(histogram);
+		}
+	}
+
+	#sum(group: CallGroup): CallSum {
+		const key = `${group.nr} ${group.abi} ${group.tgid} ${group.errno}`;
+		let sum = this.#sums.get(key);
+		if (!sum) {
+			sum = {
+				...group,
+				calls: 0,
+				errors: 0,
+				histogram: new Histogram(),
+				open: 0,
+				longest_ns: 0,
+				sinceBefore: false,
+			};
+			this.#sums.set(key, sum);
+		}
+		if (group.comm !== '') sum.comm = group.comm;
+		return sum;
+	}
+}

@@ -1,0 +1,179 @@
+/** syscount: which system calls are made, how often they fail, how long they take. */
+import { Option } from 'commander';
+import type { Findings, Lost } from '../aggregate/report.js';
+import { syscount as layout } from '../generated/syscount.js';
+import { type CallRow, callRows } from '../kit/call-rows.js';
+import { Calls, type CallsSettings } from '../kit/calls.js';
+import { parseErrno } from '../kit/errno.js';
+import { UsageError } from '../kit/errors.js';
+import { maxBucketsOption, topOption } from '../kit/options.js';
+import { callConstants, indexesOf, listCalls, parseCallName, parseCalls } from '../kit/syscalls.js';
+import { defineTool, type Plan, type Reader } from '../kit/tool.js';
+import type { BpfObject } from '../loader/object.js';
+import { renderCalls } from '../render/calls.js';
+import { MICROSECONDS, MILLISECONDS } from '../render/units.js';
+
+type Layout = typeof layout;
+
+interface Settings extends CallsSettings {
+	readonly onlyFailed: boolean;
+	/** 0: any. */
+	readonly errno: number;
+	/** Indexes into the programs' tables; undefined: all calls. */
+	readonly calls: readonly number[] | undefined;
+	/** The call to show a histogram of. */
+	readonly hist: string | undefined;
+	readonly milliseconds: boolean;
+	readonly top: number;
+	readonly maxBuckets: number;
+}
+
+/** For strange numbers, where nothing else goes to the table of groups. */
+const FEW_BUCKETS = 1024;
+
+export const syscount = defineTool<Layout, Settings>({
+	name: 'syscount',
+	summary: 'which system calls are made, fail, and take long',
+	description:
+		'Counts system calls as they return, and shows those that have not returned at the end. ' +
+		'Without an interval it traces until Ctrl-C.',
+	examples: [
+		['tstrace syscount 1', 'calls of the machine, every second'],
+		['tstrace syscount -L -p 1234 5', 'how long a process is in its calls'],
+		['tstrace syscount -P -e ENOENT 5', 'who looks for files that are not there'],
+		['tstrace syscount --errors -- make', 'what fails in a command, and why'],
+		['tstrace syscount -L --hist read 5', 'a histogram of read besides'],
+	],
+	options: () => [
+		new Option('-P, --processes', 'by process, not by call').conflicts(['errors', 'hist']),
+		new Option('-L, --latency', 'how long calls take: in all, mean, p50, p99, max'),
+		new Option('--hist <name>', 'with -L: a histogram of this call').argParser(parseCallName),
+		new Option('-x, --failed', 'only calls that fail'),
+		new Option('-e, --errno <errno>', 'only calls that fail with this error').argParser(parseErrno),
+		new Option('--errors', 'calls that fail, by call and error').conflicts('latency'),
+		new Option(
+			'--syscall <list>',
+			'only these calls: names, numbers, file, network, process, memory, ipc, desc',
+		).argParser(parseCalls),
+		topOption(20, 'rows with the most calls, or time', '-T, --top <n>'),
+		new Option('-m, --milliseconds', 'milliseconds instead of microseconds'),
+		maxBucketsOption(),
+		new Option('-l, --list', 'list calls and sets'),
+	],
+	kind: 'table',
+	layout,
+
+	settings(values) {
+		const timed = values.latency === true || values.hist !== undefined;
+		const failed = values.failed === true || values.errno !== undefined;
+		const settings: Settings = {
+			timed,
+			byProcess: values.processes === true,
+			byErrno: values.errors === true,
+			onlyFailed: failed,
+			// What has not returned has not failed.
+			open: !failed && values.errors !== true,
+			errno: Number(values.errno ?? 0),
+			calls: values.syscall as number[] | undefined,
+			hist: values.hist as string | undefined,
+			milliseconds: values.milliseconds === true,
+			top: Number(values.top),
+			maxBuckets: Number(values.maxBuckets),
+		};
+		const { hist, calls } = settings;
+		if (settings.milliseconds && !timed)
+			throw new UsageError('-m is about times: add -L, or leave out -m');
+		if (hist !== undefined && settings.byErrno)
+			throw new UsageError('--errors shows no times; leave out --hist');
+		if (hist !== undefined && calls && !indexesOf(hist).some((index) => calls.includes(index)))
+			throw new UsageError(`--syscall leaves out ${hist}, which --hist is to show`);
+		return settings;
+	},
+
+	list: (values) => (values.list ? listCalls() : undefined),
+
+	subject({ timed, onlyFailed, byErrno }) {
+		const what = onlyFailed || byErrno ? 'failing system calls' : 'system calls';
+		return timed ? `${what} and their times` : what;
+	},
+
+	plan(object, settings): Plan<Layout> {
+		callConstants(object, settings.calls);
+		object.setConstants({
+			timed: settings.timed,
+			by_errno: settings.byErrno,
+			only_failed: settings.onlyFailed || settings.byErrno,
+			only_errno: settings.errno,
+			group_by: layout.enums.group_by[settings.byProcess ? 'GROUP_BY_PROCESS' : 'GROUP_BY_NOTHING'],
+		});
+		const { timed, byProcess, byErrno } = settings;
+		const buckets = timed || byProcess || byErrno ? settings.maxBuckets : FEW_BUCKETS;
+		object.map('groups_0').setMaxEntries(buckets);
+		object.map('groups_1').setMaxEntries(buckets);
+		if (!timed || byProcess) object.map('hists').setMaxEntries(1);
+		if (!timed) {
+			object.map('call_places').setMaxEntries(1);
+			object.map('calls_displaced').setMaxEntries(1);
+		}
+		return {
+			attach: [...(timed ? (['syscount_enter'] as const) : []), 'syscount_exit'],
+			load: settings.open ? ['open_calls'] : [],
+			because: timed
+				? 'calls are timed from sys_enter to sys_exit'
+				: 'calls are counted as they return',
+		};
+	},
+
+	reader: (object, settings) => new CallReader(object, settings),
+
+	text(settings) {
+		return {
+			none: settings.onlyFailed ? 'no call failed' : 'no calls were seen',
+			report: async (findings, style) =>
+				findings.kind === 'table'
+					? renderCalls(findings.rows as unknown as readonly CallRow[], {
+							...settings,
+							unit: settings.milliseconds ? MILLISECONDS : MICROSECONDS,
+							style,
+						})
+					: '',
+		};
+	},
+});
+
+class CallReader implements Reader {
+	readonly #calls: Calls;
+	readonly #settings: Settings;
+	#ended = false;
+
+	constructor(object: BpfObject<Layout>, settings: Settings) {
+		this.#calls = new Calls(object, settings);
+		this.#settings = settings;
+	}
+
+	begin(): void {
+		this.#calls.begin();
+	}
+
+	drain(): void {
+		const { timed, byProcess, byErrno } = this.#settings;
+		if (timed || byProcess || byErrno) this.#calls.collect();
+	}
+
+	end(): void {
+		this.#calls.findOpen();
+		this.#ended = true;
+	}
+
+	async read(): Promise<Findings> {
+		if (!this.#ended) this.#calls.findOpen();
+		this.#calls.collect();
+		const rows = await callRows(this.#calls.take(), this.#settings);
+		const { timed } = this.#settings;
+		return { kind: 'table', about: timed ? { unit: 'ns' } : {}, rows };
+	}
+
+	lost(): Lost {
+		return this.#calls.lost();
+	}
+}

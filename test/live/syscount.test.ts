@@ -1,0 +1,236 @@
+/** syscount against strace's counts, and on workloads whose truth is known. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Finished, reportsOf, runToEnd, Tracing, tstrace, Workload } from './support.js';
+
+/** dd with a read and a write for each of so many bytes. */
+const dd = (count: number) => ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', `count=${count}`];
+const COUNT = 99_991;
+const FEW = 97;
+
+/** What strace counts of a command, by call: calls and errors. */
+function straceCounts(command: readonly string[]): Map<string, [calls: number, errors: number]> {
+	const { status, stderr } = runToEnd('strace', ['-c', '-f', ...command]);
+	assert.equal(status, 0, stderr);
+	// "% time", seconds, usecs/call, calls, errors or nothing, name
+	const lines = stderr.matchAll(/^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(\d+)?\s+(\w+)$/gm);
+	const counts = [...lines].map(
+		([, calls, errors, name = '']) =>
+			[name, [Number(calls), Number(errors ?? 0)]] as [string, [number, number]],
+	);
+	return new Map(counts.filter(([name]) => name !== 'total'));
+}
+
+test(`${COUNT} reads and writes, and dd's own few as strace counts them`, () => {
+	const expected = straceCounts(dd(FEW));
+	const { status, stdout } = tstrace(['syscount', '--json', '-q', '--', ...dd(COUNT)]);
+	assert.equal(status, 0);
+	const [report] = reportsOf(stdout);
+	assert.deepEqual(report?.lost, {});
+	for (const name of ['read', 'write']) {
+		const [calls, errors] = expected.get(name) as [number, number];
+		expected.set(name, [calls - FEW + COUNT, errors]);
+	}
+	const counted = report?.rows.map(
+		({ syscall, calls, errors }) => [`${syscall}`, [Number(calls), Number(errors)]] as const,
+	);
+	assert.deepEqual(new Map([...(counted ?? [])].sort()), new Map([...expected].sort()));
+});
+
+interface Row {
+	readonly syscall: string;
+	readonly error: string;
+	readonly pid: number;
+	readonly comm: string;
+	readonly abi: string;
+	readonly calls: number;
+	readonly errors: number;
+	readonly total_ns: number;
+	readonly mean_ns: number;
+	readonly p50_ns: number;
+	readonly p99_ns: number;
+	readonly max_ns: number;
+	readonly in_progress: number;
+	readonly longest_in_progress_ns: number;
+	readonly longest_since_before: boolean;
+	readonly buckets: ReadonlyArray<readonly [number, number, number]>;
+}
+
+const rowsOf = ({ stdout }: Finished): Row[] =>
+	reportsOf(stdout).flatMap(({ rows }) => rows as unknown as Row[]);
+
+/** The rows of a run while a workload works. */
+async function rowsWhile(workload: Workload, ...args: readonly string[]): Promise<Row[]> {
+	const whose = ['-p', `${workload.pid}`];
+	const tracing = await Tracing.start(['syscount', '--json', ...whose, ...args]);
+	await workload.work();
+	const finished = await tracing.end('SIGINT');
+	await workload.end();
+	assert.equal(finished.status, 0, finished.stderr);
+	return rowsOf(finished);
+}
+
+const named = (rows: readonly Row[], name: string) => rows.find(({ syscall }) => syscall === name);
+
+const MISSING = 997;
+
+test(`${MISSING} opens of a file that is not there`, async () => {
+	const start = () => Workload.start('calls', 'missing', `${MISSING}`);
+	const all = await rowsWhile(await start());
+	assert.equal(named(all, 'openat')?.calls, MISSING);
+	assert.equal(named(all, 'openat')?.errors, MISSING);
+
+	const byError = await rowsWhile(await start(), '--errors');
+	const enoent = byError.filter(({ error }) => error === 'ENOENT');
+	assert.deepEqual(
+		enoent.map(({ syscall, errors }) => [syscall, errors]),
+		[['openat', MISSING]],
+	);
+	assert.ok(byError.every(({ errors }) => errors > 0));
+
+	const failed = await rowsWhile(await start(), '-x', '--syscall', 'file');
+	assert.deepEqual(
+		failed.map(({ syscall, calls }) => [syscall, calls]),
+		[['openat', MISSING]],
+	);
+	for (const errno of ['ENOENT', '2']) {
+		const [row, ...others] = await rowsWhile(await start(), '-e', errno);
+		assert.deepEqual([row?.syscall, row?.calls, others.length], ['openat', MISSING, 0]);
+	}
+	const accesses = await rowsWhile(await start(), '-e', 'EACCES');
+	assert.deepEqual(accesses, []);
+});
+
+test('by process, with and without times: as many calls as by call', async () => {
+	for (const options of [[], ['-L']]) {
+		const workload = await Workload.start('calls', 'missing', `${MISSING}`);
+		const rows = await rowsWhile(workload, '-P', '--syscall', 'openat', ...options);
+		assert.deepEqual(
+			rows.map(({ pid, comm, calls, errors }) => [pid, comm, calls, errors]),
+			[[workload.pid, 'calls', MISSING, MISSING]],
+		);
+	}
+});
+
+test('a call of 250 ms takes 250 ms', async () => {
+	const workload = await Workload.start('calls', 'asleep', '250');
+	const rows = await rowsWhile(workload, '-L', '--hist', 'clock_nanosleep');
+	const sleep = named(rows, 'clock_nanosleep');
+	assert.ok(sleep);
+	assert.equal(sleep.calls, 1);
+	for (const time_ns of [sleep.total_ns, sleep.mean_ns, sleep.p50_ns, sleep.p99_ns, sleep.max_ns])
+		assert.ok(time_ns >= 250e6 && time_ns < 260e6, `${time_ns} ns`);
+	const [[low, high, count] = [0, 0, 0]] = sleep.buckets;
+	assert.ok(low <= sleep.max_ns && sleep.max_ns < high && count === 1);
+	assert.ok(rows.every(({ syscall, buckets }) => syscall === 'clock_nanosleep' || !buckets));
+});
+
+test('with times as many calls and errors as without', async () => {
+	const run = (...args: string[]) => {
+		const finished = tstrace(['syscount', '--json', '-q', ...args, '--', ...dd(FEW)]);
+		const counts = rowsOf(finished).map(({ syscall, calls, errors }) => [syscall, calls, errors]);
+		return [counts.sort(), reportsOf(finished.stdout)[0]?.lost];
+	};
+	assert.deepEqual(run('-L'), run());
+});
+
+test('calls that do not return are shown, and with -L since when', async () => {
+	for (const options of [[], ['-L']]) {
+		const workload = await Workload.start('calls', 'waits', '0');
+		const args = ['syscount', '--json', ...options, '-p', `${workload.pid}`, '0.3', '1'];
+		const tracing = await Tracing.start(args);
+		await workload.work();
+		const rows = rowsOf(await tracing.end());
+		await workload.end();
+		const pause = named(rows, 'pause');
+		assert.equal(pause?.in_progress, 1);
+		assert.equal(pause?.calls, 0);
+		// Its main thread waits to be told to end.
+		assert.equal(named(rows, 'read')?.in_progress, 1);
+		const open = rows.reduce((sum, { in_progress }) => sum + in_progress, 0);
+		assert.equal(open, 2);
+		if (options.length === 0) continue;
+		const age_ns = pause?.longest_in_progress_ns ?? 0;
+		assert.ok(age_ns > 0 && age_ns < 1e9, `${age_ns} ns`);
+		assert.equal(pause?.longest_since_before, false);
+	}
+});
+
+test('a call that began before tracing: as long as was traced, at least', async () => {
+	const workload = await Workload.start('calls', 'waits', '0');
+	const finished = tstrace(['syscount', '--json', '-L', '-p', `${workload.pid}`, '0.3', '1']);
+	await workload.end();
+	const read = named(rowsOf(finished), 'read');
+	assert.deepEqual([read?.in_progress, read?.longest_since_before], [1, true]);
+	assert.ok((read?.longest_in_progress_ns ?? 0) >= 300e6);
+});
+
+/** arm64 has no way to make one from a 64-bit program. */
+if (process.arch === 'x64') {
+	test('32-bit calls have their own names', async () => {
+		const workload = await Workload.start('calls', 'compat', '97');
+		const rows = await rowsWhile(workload);
+		const row = named(rows, 'getppid (32-bit)');
+		assert.deepEqual([row?.calls, row?.abi], [97, '32-bit']);
+		// The number is that of semget where it is a 64-bit program's.
+		assert.equal(named(rows, 'semget'), undefined);
+	});
+}
+
+test('returns from signals have their name, and a fork is one call', async () => {
+	for (const options of [[], ['-L']]) {
+		const signals = await rowsWhile(await Workload.start('calls', 'signals', '97'), ...options);
+		assert.equal(named(signals, 'rt_sigreturn')?.calls, 97);
+		const forks = await Workload.start('calls', 'forks', '97');
+		const rows = await rowsWhile(forks, '--follow', ...options);
+		assert.equal(named(rows, 'clone')?.calls, 97);
+	}
+});
+
+test('intervals: what is counted in one is not counted in the next', async () => {
+	const workload = await Workload.start('calls', 'missing', '99991');
+	const rows = await rowsWhile(workload, '0.02');
+	const calls = rows.filter(({ syscall }) => syscall === 'openat').map((row) => row.calls);
+	assert.ok(calls.length > 1, 'several intervals');
+	assert.equal(
+		calls.reduce((sum, each) => sum + each, 0),
+		99_991,
+	);
+});
+
+test('text: a table, a sum, and what a filter leaves of it', async () => {
+	const { stdout } = tstrace(['syscount', '-q', '-T', '1', '--', ...dd(FEW)]);
+	assert.match(
+		stdout,
+		/^SYSCALL +CALLS +ERRORS\n\w+ +\d+ +\d+\n\d+ more with .*-T 0 shows them\n/m,
+	);
+	assert.match(stdout, /^\d+ calls, \d+ failed in all$/m);
+	const nothing = tstrace(['syscount', '--syscall', 'reboot', '--', 'true']);
+	assert.equal(nothing.status, 0);
+	assert.match(nothing.stderr, /^no calls were seen$/m);
+	const list = tstrace(['syscount', '-l']);
+	assert.equal(list.status, 0);
+	assert.match(list.stdout, /^ +\d+ {2}openat\n/m);
+	assert.match(list.stdout, /^network: .*\bsendto\b/m);
+});
+
+for (const [args, says] of [
+	[['--syscall', 'oopenat'], /no system call or set "oopenat": did you mean openat\?/],
+	[['--syscall', 'netwrk'], /did you mean network\?/],
+	[['--syscall', ''], /no system call or set ""/],
+	[['-e', 'ENOENTT'], /no error "ENOENTT": did you mean ENOENT\?/],
+	[['-e', '0'], /a number from 1 to 4095/],
+	[['--hist', 'reed'], /no system call "reed": did you mean read\?/],
+	[['--hist', 'read', '--syscall', 'write'], /--syscall leaves out read/],
+	[['-P', '--errors'], /cannot be used with/],
+	[['-L', '--errors'], /cannot be used with/],
+	[['-m'], /add -L/],
+	[['-T', 'x'], /a whole number/],
+] as const) {
+	test(`syscount ${args.join(' ')}: one line that says why`, () => {
+		const { status, stderr } = tstrace(['syscount', ...args]);
+		assert.equal(status, 2);
+		assert.match(stderr, says);
+		assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+	});
+}
