@@ -7,8 +7,8 @@
  * ends.
  */
 #include "lib/clock.h"
+#include "lib/delays.h"
 #include "lib/filter.h"
-#include "lib/histogram.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
@@ -16,23 +16,6 @@
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-/* A thread, whatever number it is given later; a number alone is used again. */
-struct thread_key {
-	u64 start_ns; /* CLOCK_MONOTONIC */
-	u32 pid;      /* in the first PID namespace */
-	u32 bucket;
-};
-
-/* Delays of one thread in one bucket. Only the CPU that switches to the thread writes it. */
-struct delays {
-	u64 count;
-	u64 wakeups; /* of them, those after a wake-up */
-	u64 sum;
-	u64 min;
-	u64 max;
-	u64 max_ns; /* CLOCK_MONOTONIC, when it ended */
-};
 
 /* A thread's totals since it began, by the scheduler's books. */
 struct thread_totals {
@@ -50,23 +33,9 @@ struct thread_totals {
 	char process[TASK_COMM_LEN];
 };
 
-_Static_assert(sizeof(struct thread_key) == 16, "no padding: the key is hashed byte by byte");
-
-EXPORT_TYPE(struct thread_key, thread_key);
-EXPORT_TYPE(struct delays, delays);
 EXPORT_TYPE(struct thread_totals, thread_totals);
 
-/* User space sets the sizes before loading, and drains the halves nobody writes to: window.h. */
-struct delay_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct thread_key);
-	__type(value, struct delays);
-};
-
-struct delay_map delays_0 SEC(".maps");
-struct delay_map delays_1 SEC(".maps");
-
+/* User space sets the sizes before loading. */
 struct thread_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
@@ -79,52 +48,10 @@ struct thread_map ended_0 SEC(".maps");
 struct thread_map ended_1 SEC(".maps");
 struct thread_map ending SEC(".maps");
 
-/* Two call sites and not one with a chosen map: the verifier then knows the map, and inlines. */
-static __always_inline struct delays *delays_lookup(u32 half, struct thread_key *key)
-{
-	return half ? bpf_map_lookup_elem(&delays_1, key) : bpf_map_lookup_elem(&delays_0, key);
-}
-
-static __always_inline long delays_insert(u32 half, struct thread_key *key, struct delays *value)
-{
-	return half ? bpf_map_update_elem(&delays_1, key, value, BPF_NOEXIST)
-		    : bpf_map_update_elem(&delays_0, key, value, BPF_NOEXIST);
-}
-
 static __always_inline void thread_key_of(struct thread_key *key, struct task_struct *task)
 {
 	key->start_ns = task->start_time;
 	key->pid = task->pid;
-}
-
-static __always_inline void add_delay(struct task_struct *task, struct wait *wait, u64 now_ns)
-{
-	struct thread_key key = {.bucket = hist_bucket(wait->delay_ns)};
-	u64 delay_ns = wait->delay_ns;
-	u32 half = current_window();
-	struct delays *delays;
-
-	thread_key_of(&key, task);
-	delays = delays_lookup(half, &key);
-	if (!delays) {
-		struct delays first = {.min = delay_ns};
-
-		delays_insert(half, &key, &first);
-		delays = delays_lookup(half, &key);
-		if (!delays) {
-			count_loss(LOSS_THREADS_FULL);
-			return;
-		}
-	}
-	delays->count++;
-	delays->wakeups += wait->kind == WAIT_WAKEUP;
-	delays->sum += delay_ns;
-	if (delay_ns < delays->min)
-		delays->min = delay_ns;
-	if (delay_ns > delays->max || !delays->max_ns) {
-		delays->max = delay_ns;
-		delays->max_ns = now_ns;
-	}
 }
 
 /*
@@ -220,7 +147,7 @@ int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct tas
 	/* Before the filter, so that every task's last turn is known when the filter lets it in. */
 	sched_info_wait(next, &wait);
 	if (filter_has_task(next) && wait_counts(&wait))
-		add_delay(next, &wait, now_ns);
+		delay_add(next, &wait, now_ns);
 	return 0;
 }
 

@@ -9,12 +9,15 @@ export class Delays {
 	/** When the longest one ended, by CLOCK_MONOTONIC; 0: there was none. */
 	longestEnd_ns = 0;
 
-	/** Adds what was counted in one bucket. */
-	addBucket(bucket: number, counted: BucketOfDelays): void {
-		this.#longest(counted.max_ns, counted.end_ns);
-		this.histogram.addBucket(bucket, counted.count);
-		this.histogram.addTotals(counted);
-		this.wakeups += counted.wakeups;
+	addBucket(bucket: number, count: number): void {
+		this.histogram.addBucket(bucket, count);
+	}
+
+	/** Adds sums that belong to buckets added. */
+	addTotals(totals: DelayTotals): void {
+		this.#longest(totals.max_ns, totals.end_ns);
+		this.histogram.addTotals(totals);
+		this.wakeups += totals.wakeups;
 	}
 
 	add(other: Delays): void {
@@ -30,8 +33,7 @@ export class Delays {
 	}
 }
 
-export interface BucketOfDelays {
-	readonly count: number;
+export interface DelayTotals {
 	readonly wakeups: number;
 	readonly sum_ns: number;
 	readonly min_ns: number;

@@ -11,6 +11,7 @@ import type { schedlat } from '../generated/schedlat.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { Window } from '../loader/window.js';
+import { DelayReader, threadId } from './delays.js';
 import { readComm } from './latency.js';
 import type { Reader } from './tool.js';
 
@@ -41,7 +42,7 @@ export class SchedulingReader implements Reader {
 	/** As of the last two readings: a thread between its exit and its last switch is in none. */
 	#before: [Threads, Threads] = [new Map(), new Map()];
 	#ended: Threads = new Map();
-	#delays = new Map<string, Delays>();
+	readonly #delays: DelayReader;
 	#last: Threads | undefined;
 	#begun_ns = 0;
 
@@ -49,6 +50,7 @@ export class SchedulingReader implements Reader {
 		this.#object = object;
 		this.#window = new Window(object);
 		this.#toFindings = toFindings;
+		this.#delays = new DelayReader(object);
 	}
 
 	begin(): void {
@@ -65,9 +67,13 @@ export class SchedulingReader implements Reader {
 		this.#last = this.#threads();
 	}
 
+	close(): void {
+		this.#delays.close();
+	}
+
 	drain(): void {
 		const half = this.#window.swap();
-		this.#drainDelays(half);
+		this.#delays.drain(half);
 		this.#drainEnded(half);
 	}
 
@@ -76,21 +82,21 @@ export class SchedulingReader implements Reader {
 		const living = this.#last ?? this.#threads();
 		this.drain();
 		const all = new Map([...living, ...this.#ended]);
+		const allDelays = this.#delays.take();
 		const threads: ThreadTime[] = [];
 		for (const [id, thread] of all) {
-			const delays = this.#delays.get(id);
-			this.#delays.delete(id);
+			const delays = allDelays.get(id);
+			allDelays.delete(id);
 			if (!thread.traced && !delays) continue;
 			const counters = this.#since(id, thread);
 			if (counters.run_ns === 0 && counters.switches === 0 && !delays && !thread.waiting_ns)
 				continue;
 			threads.push({ ...thread, counters, delays: delays ?? new Delays() });
 		}
-		for (const delays of this.#delays.values()) threads.push({ ...UNKNOWN, delays });
+		for (const delays of allDelays.values()) threads.push({ ...UNKNOWN, delays });
 		for (const id of this.#ended.keys()) living.delete(id);
 		this.#before = [living, this.#before[0]];
 		this.#ended = new Map();
-		this.#delays = new Map();
 		const epoch_ms = Date.now() - Number(process.hrtime.bigint()) / 1e6;
 		return this.#toFindings(threads, epoch_ms);
 	}
@@ -122,7 +128,7 @@ export class SchedulingReader implements Reader {
 		const f = this.#object.layout.structs.thread_totals.fields;
 		const u32 = ({ offset }: { offset: number }) => view.getUint32(at + offset, true);
 		const u64 = ({ offset }: { offset: number }) => readU64(view, at + offset);
-		threads.set(`${u32(f.pid)} ${u64(f.start_ns)}`, {
+		threads.set(threadId(u32(f.pid), u64(f.start_ns)), {
 			pid: u32(f.tgid),
 			tid: u32(f.tid),
 			comm: readComm(view, at + f.comm.offset),
@@ -136,33 +142,6 @@ export class SchedulingReader implements Reader {
 				preempted: u64(f.preempted),
 				migrations: u64(f.migrations),
 			},
-		});
-	}
-
-	#drainDelays(half: 0 | 1): void {
-		const { thread_key, delays: value } = this.#object.layout.structs;
-		const { start_ns, pid, bucket } = thread_key.fields;
-		const f = value.fields;
-		this.#object.map(half === 0 ? 'delays_0' : 'delays_1').drain((keys, values, count) => {
-			for (let i = 0; i < count; i++) {
-				const keyAt = i * thread_key.size;
-				const u64 = ({ offset }: { offset: number }) => readU64(values, i * value.size + offset);
-				const start = readU64(keys, keyAt + start_ns.offset);
-				const id = `${keys.getUint32(keyAt + pid.offset, true)} ${start}`;
-				let delays = this.#delays.get(id);
-				if (!delays) {
-					delays = new Delays();
-					this.#delays.set(id, delays);
-				}
-				delays.addBucket(keys.getUint32(keyAt + bucket.offset, true), {
-					count: u64(f.count),
-					wakeups: u64(f.wakeups),
-					sum_ns: u64(f.sum),
-					min_ns: u64(f.min),
-					max_ns: u64(f.max),
-					end_ns: u64(f.max_ns),
-				});
-			}
 		});
 	}
 }
