@@ -134,7 +134,6 @@ static __always_inline void thread_ended(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	u64 now_ns = switch_time_ns(prev);
 	struct wait wait;
 
 	if (!preempt && task_state(prev) & TASK_DEAD)
@@ -147,7 +146,7 @@ int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct tas
 	/* Before the filter, so that every task's last turn is known when the filter lets it in. */
 	sched_info_wait(next, &wait);
 	if (filter_has_task(next) && wait_counts(&wait))
-		delay_add(next, &wait, now_ns);
+		delay_add(prev, next, &wait);
 	return 0;
 }
 

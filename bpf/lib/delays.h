@@ -10,6 +10,7 @@
 #ifndef TSTRACE_DELAYS_H
 #define TSTRACE_DELAYS_H
 
+#include "clock.h"
 #include "histogram.h"
 #include "kernel.h"
 #include "loss.h"
@@ -100,8 +101,9 @@ static __always_inline struct delays *delays_of(u32 half, struct thread_key *key
 	return delays;
 }
 
-/* Only the CPU that switches to the thread writes it. */
-static __always_inline void delays_add(struct delays *delays, struct wait *wait, u64 now_ns)
+/* Only the CPU that switches to the thread, from `prev`, writes it. */
+static __always_inline void delays_add(struct delays *delays, struct wait *wait,
+				       struct task_struct *prev)
 {
 	u64 delay_ns = wait->delay_ns;
 
@@ -110,9 +112,9 @@ static __always_inline void delays_add(struct delays *delays, struct wait *wait,
 	delays->sum += delay_ns;
 	if (~delay_ns > delays->min_complement)
 		delays->min_complement = ~delay_ns;
-	if (delay_ns >= delays->max) {
+	if (delay_ns > delays->max || !delays->max_ns) {
 		delays->max = delay_ns;
-		delays->max_ns = now_ns;
+		delays->max_ns = switch_time_ns(prev);
 	}
 }
 
@@ -139,8 +141,9 @@ static __always_inline void bucket_add(struct delay_place *place, u32 half, u32 
 		delays->count += count;
 }
 
-/* Counts a delay of `task`, which is given this CPU at `now_ns`. */
-static __always_inline void delay_add(struct task_struct *task, struct wait *wait, u64 now_ns)
+/* Counts a delay of `task`, which is given this CPU now, after `prev`. */
+static __always_inline void delay_add(struct task_struct *prev, struct task_struct *task,
+				      struct wait *wait)
 {
 	u32 half = current_window(), pid = task->pid, bucket = hist_bucket(wait->delay_ns);
 	u32 index = half * DELAY_PLACES + pid % DELAY_PLACES;
@@ -160,7 +163,7 @@ static __always_inline void delay_add(struct task_struct *task, struct wait *wai
 		place->pid = pid;
 	}
 	if (place->pid == pid && place->start_ns == start_ns) {
-		delays_add(&place->all, wait, now_ns);
+		delays_add(&place->all, wait, prev);
 		bucket_add(place, half, bucket);
 		return;
 	}
@@ -169,7 +172,7 @@ static __always_inline void delay_add(struct task_struct *task, struct wait *wai
 	key.bucket = bucket;
 	delays = delays_of(half, &key, 1);
 	if (delays)
-		delays_add(delays, wait, now_ns);
+		delays_add(delays, wait, prev);
 }
 
 #endif

@@ -16,7 +16,7 @@ test('numbers at the right, names at the left, what is too long is cut in the mi
 	];
 	assert.equal(
 		renderTable(COLUMNS, rows, STYLE),
-		'  COUNT  NAME\n      7  read\n1234567  a_functi…ng_name\n',
+		'  COUNT  NAME\n      7  read\n1234567  a_funct…ng_name\n',
 	);
 });
 
