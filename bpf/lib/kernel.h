@@ -25,6 +25,7 @@ typedef __s64 s64;
 #define NULL	      ((void *)0)
 #define TASK_COMM_LEN 16
 #define TASK_RUNNING  0
+#define TASK_DEAD     0x0080
 #define PF_KTHREAD    0x00200000
 #define EFAULT	      14
 
@@ -86,6 +87,7 @@ struct css_set {
 
 struct rq {
 	u64 clock;
+	u64 clock_task; /* stands still while the CPU serves interrupts, or another guest */
 	int cpu;
 };
 
@@ -94,6 +96,9 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	u64 exec_start; /* by clock_task */
+	u64 sum_exec_runtime;
+	u64 nr_migrations;
 	unsigned char sched_delayed; /* 6.12 */
 	struct cfs_rq *cfs_rq;
 };

@@ -31,7 +31,6 @@ const volatile bool state_exclusive = false;
 /* A bit of state_mask that the kernel has no bit for: TASK_RUNNING is 0. */
 #define OFFCPU_RUNNABLE	     (1U << 31)
 #define TASK_UNINTERRUPTIBLE 0x0002
-#define TASK_DEAD	     0x0080
 #define TASK_NOLOAD	     0x0400
 
 struct offcpu_parts {

@@ -72,6 +72,7 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 		.helpCommand('help [tool]', 'print the help of a tool')
 		.usage('TOOL [options] [interval [count] | duration] [-- COMMAND]')
 		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
+		.configureHelp({ minWidthToWrap: 30 })
 		.exitOverride();
 	// So that what is after -- stays there.
 	if (isConverter(args[0]) && args.includes('--')) cli.enablePositionalOptions();

@@ -58,6 +58,7 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 			for (const name of attach) object.attach(name);
 			this.#filter.dropEnded();
 			for (const name of plan.runOnce ?? []) object.runIterator(name);
+			reader.begun?.();
 			const counted = [...attach, ...(plan.load ?? [])];
 			const cost = new CostMeter(counted.map((name) => object.program(name)));
 			this.cost = cost;

@@ -19,6 +19,7 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_STACKS_TRUNCATED: 'walks cut short: deeper than --max-depth',
 	LOSS_STACK_WALK_FAILED: 'walks failed: counted without a stack',
 	LOSS_CALL_START_UNKNOWN: 'calls: their beginning was not seen; not timed',
+	LOSS_THREADS_FULL: 'waits or ends of threads: --max-threads, or filter',
 	LOSS_FILTER_FULL: 'processes to follow: too many; filter',
 };
 

@@ -36,8 +36,10 @@ export type RowSink = (rows: readonly Key[]) => Promise<void>;
 
 /** Reads what the programs have counted. */
 export interface Reader {
-	/** Programs are attached: tracing begins now. */
+	/** Programs are about to be attached: tracing begins now. */
 	begin?(): void;
+	/** Programs are attached, and those of `runOnce` have run. */
+	begun?(): void;
 	/** Tracing is about to end; programs are attached still. */
 	end?(): void;
 	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */

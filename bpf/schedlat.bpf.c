@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * schedlat: for each thread, how long it ran and how long it waited for a CPU.
+ *
+ * What the scheduler counts itself (run time, switches, migrations) is not counted again: it is
+ * read when tracing begins and ends, and when a thread ends. A switch only adds the delay that
+ * ends.
+ */
+#include "lib/clock.h"
+#include "lib/delays.h"
+#include "lib/filter.h"
+#include "lib/kernel.h"
+#include "lib/loss.h"
+#include "lib/pidns.h"
+#include "lib/waits.h"
+#include "lib/window.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* A thread's totals since it began, by the scheduler's books. */
+struct thread_totals {
+	u64 start_ns;
+	u64 run_ns;
+	u64 switches;
+	u64 preempted;
+	u64 migrations;
+	u64 waiting_ns; /* on a run queue now, since then; 0: it is not */
+	u32 pid;
+	u32 tgid; /* in the caller's PID namespace, as is tid */
+	u32 tid;
+	u32 traced;
+	char comm[TASK_COMM_LEN];
+	char process[TASK_COMM_LEN];
+};
+
+EXPORT_TYPE(struct thread_totals, thread_totals);
+
+/* User space sets the sizes before loading. */
+struct thread_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct thread_key);
+	__type(value, struct thread_totals);
+};
+
+/* Threads that have ended, and those that are about to: they run on for a while. */
+struct thread_map ended_0 SEC(".maps");
+struct thread_map ended_1 SEC(".maps");
+struct thread_map ending SEC(".maps");
+
+static __always_inline void thread_key_of(struct thread_key *key, struct task_struct *task)
+{
+	key->start_ns = task->start_time;
+	key->pid = task->pid;
+}
+
+/*
+ * The run time that is in the books: they are brought up to date when a task leaves its CPU, and at
+ * each tick. What a task has run since then, on a CPU now, is the clock's difference.
+ */
+static __always_inline u64 run_time_ns(struct task_struct *task)
+{
+	u64 sum = 0, start = 0, again;
+	struct rq *rq;
+	s64 since;
+
+	for (int i = 0; i < 3; i++) {
+		sum = task->se.sum_exec_runtime;
+		barrier();
+		start = task->se.exec_start;
+		barrier();
+		again = task->se.sum_exec_runtime;
+		if (sum == again)
+			break;
+	}
+	if (!task->on_cpu || !clock_offset_ns)
+		return sum;
+	rq = task->se.cfs_rq->rq;
+	since = bpf_ktime_get_ns() - clock_offset_ns - (rq->clock - rq->clock_task) - start;
+	return since > 0 ? sum + since : sum;
+}
+
+static __always_inline u64 waiting_ns(struct task_struct *task)
+{
+	u64 last_queued = task->sched_info.last_queued;
+	s64 since;
+
+	if (!last_queued || task->on_cpu || task_state(task) != TASK_RUNNING || !clock_offset_ns)
+		return 0;
+	since = bpf_ktime_get_ns() - clock_offset_ns - last_queued;
+	return since > 0 ? since : 0;
+}
+
+static __always_inline void read_counters(struct task_struct *task, struct thread_totals *totals)
+{
+	totals->preempted = task->nivcsw;
+	totals->switches = task->nvcsw + totals->preempted;
+	if (bpf_core_field_exists(task->se.nr_migrations))
+		totals->migrations = task->se.nr_migrations;
+}
+
+static __always_inline void read_thread(struct task_struct *task, struct thread_totals *totals)
+{
+	totals->start_ns = task->start_time;
+	totals->pid = task->pid;
+	totals->tgid = task_tgid(task);
+	totals->tid = task_tid(task);
+	bpf_core_read_str(&totals->comm, sizeof(totals->comm), &task->comm);
+	BPF_CORE_READ_STR_INTO(&totals->process, task, group_leader, comm);
+	read_counters(task, totals);
+	totals->run_ns = run_time_ns(task);
+}
+
+/* A thread has left its CPU for good. What it was called is known from when it began to end. */
+static __always_inline void thread_ended(struct task_struct *task)
+{
+	struct thread_key key = {};
+	struct thread_totals *totals;
+	long error;
+
+	thread_key_of(&key, task);
+	totals = bpf_map_lookup_elem(&ending, &key);
+	if (!totals)
+		return;
+	read_counters(task, totals);
+	totals->run_ns = task->se.sum_exec_runtime;
+	error = current_window() ? bpf_map_update_elem(&ended_1, &key, totals, BPF_ANY)
+				 : bpf_map_update_elem(&ended_0, &key, totals, BPF_ANY);
+	if (error)
+		count_loss(LOSS_THREADS_FULL);
+	bpf_map_delete_elem(&ending, &key);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct wait wait;
+
+	if (!preempt && task_state(prev) & TASK_DEAD)
+		thread_ended(prev);
+	/* The scheduler keeps no books for the idle task: it is never queued. */
+	if (!next->sched_info.last_queued) {
+		sched_info_no_wait(next);
+		return 0;
+	}
+	/* Before the filter, so that every task's last turn is known when the filter lets it in. */
+	sched_info_wait(next, &wait);
+	if (filter_has_task(next) && wait_counts(&wait))
+		delay_add(prev, next, &wait);
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(schedlat_migrate, struct task_struct *task)
+{
+	turn_moved_asleep(task);
+	return 0;
+}
+
+/* Attached before filter_exit, which takes the thread out of the filter. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(schedlat_exit, struct task_struct *task)
+{
+	struct thread_totals totals = {.traced = true};
+	struct thread_key key = {};
+
+	if (!filter_has_task(task))
+		return 0;
+	thread_key_of(&key, task);
+	read_thread(task, &totals);
+	if (bpf_map_update_elem(&ending, &key, &totals, BPF_ANY))
+		count_loss(LOSS_THREADS_FULL);
+	return 0;
+}
+
+/* All threads there are; not the filtered ones only, as the filter may let others in later. */
+SEC("iter/task")
+int schedlat_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_totals totals = {};
+	struct thread_key key = {};
+
+	/* What has ended has said so itself, and can be here for long: a zombie. */
+	if (!task || task_state(task) & TASK_DEAD)
+		return 0;
+	thread_key_of(&key, task);
+	read_thread(task, &totals);
+	totals.waiting_ns = waiting_ns(task);
+	totals.traced = filter_has_task(task) || bpf_map_lookup_elem(&ending, &key);
+	bpf_seq_write(ctx->meta->seq, &totals, sizeof(totals));
+	return 0;
+}

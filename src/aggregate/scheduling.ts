@@ -1,0 +1,207 @@
+/** How the scheduler treated threads, added up: by thread, process or name. */
+import { percentiles } from './hdr.js';
+import { Histogram } from './histogram.js';
+
+/** Delays of one thread, or of several. */
+export class Delays {
+	readonly histogram = new Histogram();
+	wakeups = 0;
+	/** When the longest one ended, by CLOCK_MONOTONIC; 0: there was none. */
+	longestEnd_ns = 0;
+
+	addBucket(bucket: number, count: number): void {
+		this.histogram.addBucket(bucket, count);
+	}
+
+	/** Adds sums that belong to buckets added. */
+	addTotals(totals: DelayTotals): void {
+		this.#longest(totals.max_ns, totals.end_ns);
+		this.histogram.addTotals(totals);
+		this.wakeups += totals.wakeups;
+	}
+
+	add(other: Delays): void {
+		this.#longest(other.histogram.max_ns, other.longestEnd_ns);
+		for (const { bucket, count } of other.histogram.buckets())
+			this.histogram.addBucket(bucket, count);
+		this.histogram.addTotals(other.histogram);
+		this.wakeups += other.wakeups;
+	}
+
+	#longest(max_ns: number, end_ns: number): void {
+		if (max_ns > this.histogram.max_ns || this.longestEnd_ns === 0) this.longestEnd_ns = end_ns;
+	}
+}
+
+export interface DelayTotals {
+	readonly wakeups: number;
+	readonly sum_ns: number;
+	readonly min_ns: number;
+	readonly max_ns: number;
+	/** When the longest one ended. */
+	readonly end_ns: number;
+}
+
+/** What the scheduler counts; of one interval, or since a thread began. */
+export interface Counters {
+	readonly run_ns: number;
+	readonly switches: number;
+	readonly preempted: number;
+	readonly migrations: number;
+}
+
+export const NO_COUNTERS: Counters = { run_ns: 0, switches: 0, preempted: 0, migrations: 0 };
+
+export interface ThreadTime {
+	/** In the caller's PID namespace; 0: it cannot be seen from there. */
+	readonly pid: number;
+	readonly tid: number;
+	readonly comm: string;
+	/** The name of the process's first thread. */
+	readonly process: string;
+	readonly counters: Counters;
+	/** How long it waits already as the interval ends; 0: it does not. */
+	readonly waiting_ns: number;
+	readonly delays: Delays;
+}
+
+export const GROUPINGS = ['thread', 'process', 'comm'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+/** One line of the table. Times are ns. */
+export interface SchedulingRow {
+	readonly key: Readonly<Record<string, string | number>>;
+	readonly runtime: number;
+	readonly switches: number;
+	readonly wakeups: number;
+	readonly preempted: number;
+	readonly migrations: number;
+	/** Delays that ended: how many, how long together. */
+	readonly delays: number;
+	readonly delay: number;
+	readonly avg: number;
+	readonly p50: number;
+	readonly p99: number;
+	readonly max: number;
+	/** When the longest delay ended, by CLOCK_MONOTONIC; 0: there was none. */
+	readonly max_end_ns: number;
+	/** How long somebody waits already, at the end. */
+	readonly waiting: number;
+}
+
+export const SORT_KEYS = [
+	'runtime',
+	'switches',
+	'wakeups',
+	'preempted',
+	'migrations',
+	'avg',
+	'p50',
+	'p99',
+	'max',
+] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
+
+/** `later` less `earlier`; a thread that took another's number by exec has counted less: see man 2 execve. */
+export function since(later: Counters, earlier: Counters): Counters {
+	if (later.run_ns < earlier.run_ns) return later;
+	const less = (name: keyof Counters) => Math.max(0, later[name] - earlier[name]);
+	return {
+		run_ns: less('run_ns'),
+		switches: less('switches'),
+		preempted: less('preempted'),
+		migrations: less('migrations'),
+	};
+}
+
+function keyOf({ pid, tid, comm, process }: ThreadTime, by: Grouping): SchedulingRow['key'] {
+	if (by === 'comm') return { comm };
+	return by === 'process' ? { pid, comm: process } : { pid, tid, comm };
+}
+
+interface Sum {
+	key: SchedulingRow['key'];
+	counters: Counters;
+	waiting_ns: number;
+	readonly delays: Delays;
+}
+
+/** A row for each group, in order of `sort`, largest first. */
+export async function schedulingRows(
+	threads: readonly ThreadTime[],
+	by: Grouping,
+	sort: SortKey,
+): Promise<SchedulingRow[]> {
+	const sums = new Map<string, Sum>();
+	for (const [index, thread] of threads.entries()) {
+		// Threads are told apart already; two can have had the same number one after the other.
+		const id = by === 'thread' ? `${index}` : by === 'process' ? `${thread.pid}` : `${thread.comm}`;
+		let sum = sums.get(id);
+		if (!sum) {
+			sum = {
+				key: keyOf(thread, by),
+				counters: NO_COUNTERS,
+				waiting_ns: 0,
+				delays: new Delays(),
+			};
+			sums.set(id, sum);
+		}
+		sum.counters = plus(sum.counters, thread.counters);
+		sum.waiting_ns = Math.max(sum.waiting_ns, thread.waiting_ns);
+		sum.delays.add(thread.delays);
+	}
+	const rows: SchedulingRow[] = [];
+	for (const sum of sums.values()) rows.push(await rowOf(sum));
+	return rows.sort((a, b) => b[sort] - a[sort] || b.runtime - a.runtime);
+}
+
+/** All rows together, without percentiles, which do not add up. */
+export function totalsOf(rows: readonly SchedulingRow[]) {
+	const sum = (name: (typeof ADDED)[number]) => rows.reduce((all, row) => all + row[name], 0);
+	const totals = Object.fromEntries(ADDED.map((name) => [name, sum(name)])) as Record<
+		(typeof ADDED)[number],
+		number
+	>;
+	return { ...totals, max: rows.reduce((max, row) => Math.max(max, row.max), 0) };
+}
+
+const ADDED = [
+	'runtime',
+	'switches',
+	'wakeups',
+	'preempted',
+	'migrations',
+	'delays',
+	'delay',
+] as const;
+
+function plus(a: Counters, b: Counters): Counters {
+	return {
+		run_ns: a.run_ns + b.run_ns,
+		switches: a.switches + b.switches,
+		preempted: a.preempted + b.preempted,
+		migrations: a.migrations + b.migrations,
+	};
+}
+
+async function rowOf({ key, counters, waiting_ns, delays }: Sum): Promise<SchedulingRow> {
+	const { histogram, wakeups, longestEnd_ns } = delays;
+	const { p50, p99 } = await percentiles(histogram);
+	const { run_ns, switches, preempted, migrations } = counters;
+	return {
+		key,
+		runtime: run_ns,
+		switches,
+		wakeups,
+		preempted,
+		migrations,
+		delays: histogram.count,
+		delay: histogram.sum_ns,
+		avg: histogram.count === 0 ? 0 : histogram.sum_ns / histogram.count,
+		p50,
+		p99,
+		max: histogram.max_ns,
+		max_end_ns: longestEnd_ns,
+		waiting: waiting_ns,
+	};
+}

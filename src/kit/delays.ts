@@ -1,0 +1,121 @@
+/** Delays of threads out of the kernel: user space's side of bpf/lib/delays.h. */
+import { Delays, type DelayTotals } from '../aggregate/scheduling.js';
+import { type FieldLayout, readU64, type StructLayout } from '../loader/layout.js';
+import type { BpfMap } from '../loader/map.js';
+import { Mapping, PROT } from '../loader/memory.js';
+
+type Fields<Name extends string> = StructLayout & {
+	readonly fields: Readonly<Record<Name, FieldLayout>>;
+};
+
+interface DelaysObject {
+	readonly layout: {
+		readonly structs: {
+			readonly thread_key: Fields<'start_ns' | 'pid' | 'bucket'>;
+			readonly delays: Fields<'count' | 'wakeups' | 'sum' | 'min_complement' | 'max' | 'max_ns'>;
+			readonly delay_place: Fields<'start_ns' | 'pid' | 'all' | 'at_hand'>;
+		};
+	};
+	map(name: 'delays_0' | 'delays_1' | 'delay_places'): BpfMap;
+}
+
+/** As in bpf/lib/delays.h: a bucket's number and its count in a word. */
+const AT_HAND_BITS = 20;
+const U64_MAX = 2n ** 64n - 1n;
+
+/** The thread of this number that began then. */
+export function threadId(pid: number, start_ns: number): string {
+	return `${pid} ${start_ns}`;
+}
+
+/** Gathers delays by thread, between two reports. */
+export class DelayReader {
+	readonly #object: DelaysObject;
+	readonly #places: Mapping;
+	#delays = new Map<string, Delays>();
+
+	/** The object is loaded. */
+	constructor(object: DelaysObject) {
+		this.#object = object;
+		const map = object.map('delay_places');
+		this.#places = new Mapping(map.fd, map.maxEntries * map.valueSize, PROT.read | PROT.write, 0);
+	}
+
+	close(): void {
+		this.#places.unmap();
+	}
+
+	/** Moves what is in a half that no program writes to. */
+	drain(half: 0 | 1): void {
+		this.#drainPlaces(half);
+		this.#drainHash(half);
+	}
+
+	/** Delays by `threadId`, and begins anew. */
+	take(): Map<string, Delays> {
+		const delays = this.#delays;
+		this.#delays = new Map();
+		return delays;
+	}
+
+	#drainPlaces(half: 0 | 1): void {
+		const { size, fields } = this.#object.layout.structs.delay_place;
+		const bytes = this.#places.buffer.byteLength / 2;
+		const view = new DataView(this.#places.buffer, half * bytes, bytes);
+		for (let at = 0; at < bytes; at += size) {
+			const pid = view.getUint32(at + fields.pid.offset, true);
+			if (pid === 0) continue;
+			const delays = this.#of(pid, readU64(view, at + fields.start_ns.offset));
+			delays.addTotals(this.#totals(view, at + fields.all.offset));
+			const end = at + fields.at_hand.offset + fields.at_hand.size;
+			for (let word = at + fields.at_hand.offset; word < end; word += 4) {
+				const held = view.getUint32(word, true);
+				if (held !== 0) delays.addBucket(held >>> AT_HAND_BITS, held & ((1 << AT_HAND_BITS) - 1));
+			}
+			new Uint8Array(this.#places.buffer, half * bytes + at, size).fill(0);
+		}
+	}
+
+	#drainHash(half: 0 | 1): void {
+		const { thread_key, delays: value } = this.#object.layout.structs;
+		const { start_ns, pid, bucket } = thread_key.fields;
+		this.#object.map(half === 0 ? 'delays_0' : 'delays_1').drain((keys, values, count) => {
+			for (let i = 0; i < count; i++) {
+				const key = i * thread_key.size;
+				const at = i * value.size;
+				const delays = this.#of(
+					keys.getUint32(key + pid.offset, true),
+					readU64(keys, key + start_ns.offset),
+				);
+				delays.addTotals(this.#totals(values, at));
+				delays.addBucket(
+					keys.getUint32(key + bucket.offset, true),
+					readU64(values, at + value.fields.count.offset),
+				);
+			}
+		});
+	}
+
+	/** A `struct delays`; of counts that only were moved to the hash there are no totals. */
+	#totals(view: DataView, at: number): DelayTotals {
+		const f = this.#object.layout.structs.delays.fields;
+		const complement = view.getBigUint64(at + f.min_complement.offset, true);
+		return {
+			wakeups: readU64(view, at + f.wakeups.offset),
+			sum_ns: readU64(view, at + f.sum.offset),
+			min_ns: complement === 0n ? Number.POSITIVE_INFINITY : Number(U64_MAX - complement),
+			max_ns: readU64(view, at + f.max.offset),
+			end_ns: readU64(view, at + f.max_ns.offset),
+		};
+	}
+
+	#of(pid: number, start_ns: number): Delays {
+		const id = threadId(pid, start_ns);
+		let delays = this.#delays.get(id);
+		if (!delays) {
+			delays = new Delays();
+			this.#delays.set(id, delays);
+		}
+		return delays;
+	}
+}

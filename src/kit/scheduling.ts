@@ -1,0 +1,157 @@
+/** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their delays. */
+import type { Findings } from '../aggregate/report.js';
+import {
+	type Counters,
+	Delays,
+	NO_COUNTERS,
+	since,
+	type ThreadTime,
+} from '../aggregate/scheduling.js';
+import type { schedlat } from '../generated/schedlat.js';
+import { readU64 } from '../loader/layout.js';
+import type { BpfObject } from '../loader/object.js';
+import { Window } from '../loader/window.js';
+import { DelayReader, threadId } from './delays.js';
+import { readComm } from './latency.js';
+import type { Reader } from './tool.js';
+
+type Layout = typeof schedlat;
+
+/** Rows of threads to findings. `epoch_ms`: wall-clock time of CLOCK_MONOTONIC's zero. */
+export type ToFindings = (threads: readonly ThreadTime[], epoch_ms: number) => Promise<Findings>;
+
+interface Thread {
+	readonly pid: number;
+	readonly tid: number;
+	readonly comm: string;
+	readonly process: string;
+	readonly traced: boolean;
+	readonly start_ns: number;
+	readonly waiting_ns: number;
+	/** Since it began. */
+	readonly counters: Counters;
+}
+
+/** Threads by `number start`. */
+type Threads = Map<string, Thread>;
+
+export class SchedulingReader implements Reader {
+	readonly #object: BpfObject<Layout>;
+	readonly #window: Window;
+	readonly #toFindings: ToFindings;
+	/** As of the last two readings: a thread between its exit and its last switch is in none. */
+	#before: [Threads, Threads] = [new Map(), new Map()];
+	#ended: Threads = new Map();
+	readonly #delays: DelayReader;
+	#last: Threads | undefined;
+	#begun_ns = 0;
+
+	constructor(object: BpfObject<Layout>, toFindings: ToFindings) {
+		this.#object = object;
+		this.#window = new Window(object);
+		this.#toFindings = toFindings;
+		this.#delays = new DelayReader(object);
+	}
+
+	begin(): void {
+		this.#begun_ns = Number(process.hrtime.bigint());
+		// Before the filter's own program, which takes the thread out of the filter.
+		this.#object.attach('schedlat_exit');
+	}
+
+	begun(): void {
+		this.#before = [this.#threads(), new Map()];
+	}
+
+	end(): void {
+		this.#last = this.#threads();
+	}
+
+	close(): void {
+		this.#delays.close();
+	}
+
+	drain(): void {
+		const half = this.#window.swap();
+		this.#delays.drain(half);
+		this.#drainEnded(half);
+	}
+
+	async read(): Promise<Findings> {
+		// First the living: who ends meanwhile is among the ended too, with more.
+		const living = this.#last ?? this.#threads();
+		this.drain();
+		const all = new Map([...living, ...this.#ended]);
+		const allDelays = this.#delays.take();
+		const threads: ThreadTime[] = [];
+		for (const [id, thread] of all) {
+			const delays = allDelays.get(id);
+			allDelays.delete(id);
+			if (!thread.traced && !delays) continue;
+			const counters = this.#since(id, thread);
+			if (counters.run_ns === 0 && counters.switches === 0 && !delays && !thread.waiting_ns)
+				continue;
+			threads.push({ ...thread, counters, delays: delays ?? new Delays() });
+		}
+		for (const delays of allDelays.values()) threads.push({ ...UNKNOWN, delays });
+		for (const id of this.#ended.keys()) living.delete(id);
+		this.#before = [living, this.#before[0]];
+		this.#ended = new Map();
+		const epoch_ms = Date.now() - Number(process.hrtime.bigint()) / 1e6;
+		return this.#toFindings(threads, epoch_ms);
+	}
+
+	/** What a thread has added to its totals since the last reading. */
+	#since(id: string, { counters, start_ns }: Thread): Counters {
+		const before = this.#before[0].get(id) ?? this.#before[1].get(id);
+		if (before) return since(counters, before.counters);
+		// Not seen before: it is new, or it ended before it could be.
+		return start_ns >= this.#begun_ns ? counters : NO_COUNTERS;
+	}
+
+	#threads(): Threads {
+		const view = this.#object.runIterator('schedlat_threads');
+		const { size } = this.#object.layout.structs.thread_totals;
+		const threads: Threads = new Map();
+		for (let at = 0; at + size <= view.byteLength; at += size) this.#add(threads, view, at);
+		return threads;
+	}
+
+	#drainEnded(half: 0 | 1): void {
+		const { size } = this.#object.layout.structs.thread_totals;
+		this.#object.map(half === 0 ? 'ended_0' : 'ended_1').drain((_keys, values, count) => {
+			for (let i = 0; i < count; i++) this.#add(this.#ended, values, i * size);
+		});
+	}
+
+	#add(threads: Threads, view: DataView, at: number): void {
+		const f = this.#object.layout.structs.thread_totals.fields;
+		const u32 = ({ offset }: { offset: number }) => view.getUint32(at + offset, true);
+		const u64 = ({ offset }: { offset: number }) => readU64(view, at + offset);
+		threads.set(threadId(u32(f.pid), u64(f.start_ns)), {
+			pid: u32(f.tgid),
+			tid: u32(f.tid),
+			comm: readComm(view, at + f.comm.offset),
+			process: readComm(view, at + f.process.offset),
+			traced: u32(f.traced) !== 0,
+			start_ns: u64(f.start_ns),
+			waiting_ns: u64(f.waiting_ns),
+			counters: {
+				run_ns: u64(f.run_ns),
+				switches: u64(f.switches),
+				preempted: u64(f.preempted),
+				migrations: u64(f.migrations),
+			},
+		});
+	}
+}
+
+/** Threads that no list of threads has: of another PID namespace, or hidden by the kernel. */
+const UNKNOWN = {
+	pid: 0,
+	tid: 0,
+	comm: '(not visible)',
+	process: '(not visible)',
+	counters: NO_COUNTERS,
+	waiting_ns: 0,
+};

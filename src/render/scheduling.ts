@@ -1,0 +1,85 @@
+/** The table of how threads were scheduled. */
+import type { TableFindings } from '../aggregate/report.js';
+import { grouped } from './numbers.js';
+import { type Column, renderTable } from './table.js';
+import type { Style } from './terminal.js';
+import { clockTime, humanTime } from './units.js';
+
+export interface SchedulingTable {
+	readonly sort: string;
+	/** How many rows to show; 0 for all. */
+	readonly top: number;
+	readonly style: Style;
+}
+
+type Row = TableFindings['rows'][number];
+
+const number = (row: Row, name: string) => Number(row[name] ?? 0);
+const keyOf = (row: Row) => row.key as Readonly<Record<string, string | number>>;
+
+/** Rows, a line for those not shown, and totals. */
+export function renderScheduling(
+	{ rows, about }: TableFindings,
+	{ top, style }: SchedulingTable,
+): string {
+	if (rows.length === 0) return '\nno thread ran or waited\n';
+	const shown = top > 0 ? rows.slice(0, top) : rows;
+	const totals = about.totals as Readonly<Record<string, number>>;
+	const totalRow: Row = {
+		...totals,
+		avg: totals.delays ? (totals.delay ?? 0) / totals.delays : 0,
+		p50: null,
+		p99: null,
+		max_at: null,
+		key: { comm: `(all ${grouped(rows.length)})` },
+	};
+	const text = renderTable(columnsOf(rows[0] as Row), [...shown, totalRow], style);
+	const more = rows.length - shown.length;
+	const waiting = rows.filter((row) => number(row, 'waiting') > 0);
+	const longest = waiting.reduce((max, row) => Math.max(max, number(row, 'waiting')), 0);
+	const still =
+		waiting.length === 0
+			? ''
+			: `${grouped(waiting.length)} still wait, for ${humanTime(longest)} at the most\n`;
+	return `\n${text}${more > 0 ? `${grouped(more)} more; --top 0 shows them\n` : ''}${still}`;
+}
+
+function columnsOf(first: Row): Column<Row>[] {
+	const time = (heading: string, name: string): Column<Row> => ({
+		heading,
+		align: 'right',
+		cell: (row) => (row[name] === null ? '' : humanTime(number(row, name))),
+	});
+	const count = (heading: string, name: string): Column<Row> => ({
+		heading,
+		align: 'right',
+		cell: (row) => grouped(number(row, name)),
+	});
+	const identity = ['tid', 'pid']
+		.filter((name) => name in keyOf(first))
+		.map(
+			(name): Column<Row> => ({
+				heading: name.toUpperCase(),
+				align: 'right',
+				cell: (row) => `${keyOf(row)[name] ?? ''}`,
+			}),
+		);
+	return [
+		{ heading: 'COMM', align: 'left', cell: (row) => `${keyOf(row).comm}`, shrinks: true },
+		...identity,
+		time('RUN', 'runtime'),
+		count('SWITCH', 'switches'),
+		count('WAKE', 'wakeups'),
+		count('PREEMPT', 'preempted'),
+		count('MIGR', 'migrations'),
+		time('AVG', 'avg'),
+		time('P50', 'p50'),
+		time('P99', 'p99'),
+		time('MAX', 'max'),
+		{
+			heading: 'MAX AT',
+			align: 'left',
+			cell: (row) => (row.max_at ? clockTime(new Date(`${row.max_at}`), true) : ''),
+		},
+	];
+}

@@ -1,0 +1,123 @@
+/** schedlat: how long each thread ran, and how long it waited for a CPU. */
+import { InvalidArgumentError, Option } from 'commander';
+import type { TableFindings } from '../aggregate/report.js';
+import {
+	type Grouping,
+	type SchedulingRow,
+	SORT_KEYS,
+	type SortKey,
+	schedulingRows,
+	totalsOf,
+} from '../aggregate/scheduling.js';
+import { schedlat as layout } from '../generated/schedlat.js';
+import { UsageError } from '../kit/errors.js';
+import { topOption, wholeNumberOption } from '../kit/options.js';
+import { SchedulingReader } from '../kit/scheduling.js';
+import { defineTool, type Plan } from '../kit/tool.js';
+import { booksMissing, delayedDequeue } from '../kit/waits.js';
+import { TstraceError } from '../loader/errors.js';
+import { nearest } from '../perf/nearest.js';
+import { renderScheduling } from '../render/scheduling.js';
+
+type Layout = typeof layout;
+
+interface Settings {
+	readonly by: Grouping;
+	readonly sort: SortKey;
+	readonly top: number;
+	readonly maxThreads: number;
+}
+
+/** A thread's delays are in that many buckets, for the most part less. */
+const BUCKETS_OF_A_THREAD = 8;
+
+export const schedlat = defineTool<Layout, Settings>({
+	name: 'schedlat',
+	summary: 'how long each thread ran, and waited for a CPU (scheduling latency)',
+	description:
+		'Shows for each thread how long it ran, how often it was switched, woken, preempted and moved ' +
+		'to another CPU, and how long it waited for a CPU. Without an interval it traces until Ctrl-C.',
+	examples: [
+		['tstrace schedlat 5 1', 'all threads, for 5 seconds'],
+		['tstrace schedlat -s max 5 1', 'who waited longest'],
+		['tstrace schedlat -P 5', 'by process, every 5 seconds'],
+		['tstrace schedlat --follow -- make -j8', 'a command, and what it starts'],
+	],
+	options: () => [
+		new Option('-P, --pids', 'a row for each process').conflicts('by'),
+		new Option('--by <what>', 'a row for each thread name').choices(['comm']),
+		new Option('-s, --sort <key>', `largest first: ${SORT_KEYS.join(', ')}`)
+			.default('runtime')
+			.argParser(parseSortKey),
+		topOption(20, 'first rows'),
+		wholeNumberOption(
+			'--max-threads <n>',
+			'room for N threads in a second, 1.7 kB each',
+			1 << 20,
+		).default(8192),
+	],
+	kind: 'table',
+	layout,
+
+	settings(values) {
+		if (values.cpu)
+			throw new UsageError('the run time of a thread is that of all CPUs; leave out --cpu');
+		return {
+			by: values.pids ? 'process' : values.by === 'comm' ? 'comm' : 'thread',
+			sort: values.sort as SortKey,
+			top: Number(values.top),
+			maxThreads: Number(values.maxThreads),
+		};
+	},
+
+	subject: () => 'run time and scheduling delays',
+
+	plan(object, { maxThreads }): Plan<Layout> {
+		const missing = booksMissing();
+		if (missing !== undefined)
+			throw new TstraceError(
+				`schedlat needs the scheduler's books (CONFIG_SCHED_INFO): ${missing}`,
+			);
+		object.setConstants({ scheduler_books: true });
+		for (const half of [0, 1] as const) {
+			object.map(`delays_${half}`).setMaxEntries(maxThreads * BUCKETS_OF_A_THREAD);
+			object.map(`ended_${half}`).setMaxEntries(maxThreads);
+		}
+		return {
+			attach: ['schedlat_switch', ...(delayedDequeue() ? (['schedlat_migrate'] as const) : [])],
+			load: ['schedlat_exit', 'schedlat_threads'],
+			runOnce: ['seed_turns'],
+			because: 'the scheduler counts run time, switches and delays itself',
+		};
+	},
+
+	reader: (object, { by, sort }) =>
+		new SchedulingReader(object, async (threads, epoch_ms): Promise<TableFindings> => {
+			const rows = await schedulingRows(threads, by, sort);
+			return {
+				kind: 'table',
+				about: { unit: 'ns', sort, totals: totalsOf(rows) },
+				rows: rows.map((row) => jsonRow(row, epoch_ms)),
+			};
+		}),
+
+	text: ({ sort, top }) => ({
+		report: async (findings, style) =>
+			findings.kind === 'table' ? renderScheduling(findings, { sort, top, style }) : '',
+	}),
+});
+
+/** Throws InvalidArgumentError, which names the nearest key. */
+function parseSortKey(text: string): SortKey {
+	const key = SORT_KEYS.find((each) => each === text.toLowerCase());
+	if (key) return key;
+	throw new InvalidArgumentError(
+		`did you mean ${nearest(text, SORT_KEYS)}? Keys are ${SORT_KEYS.join(', ')}`,
+	);
+}
+
+/** Times become whole ns, and wall-clock time. */
+function jsonRow({ max_end_ns, ...row }: SchedulingRow, epoch_ms: number) {
+	const max_at = max_end_ns === 0 ? null : new Date(epoch_ms + max_end_ns / 1e6).toISOString();
+	return { ...row, avg: Math.round(row.avg), max_at };
+}

@@ -1,0 +1,272 @@
+/** schedlat against /proc/PID/schedstat, perf sched, and counts known by construction. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { schedstat, Tracing, tstrace, until, Workload } from './support.js';
+
+interface Totals {
+	readonly runtime: number;
+	readonly switches: number;
+	readonly wakeups: number;
+	readonly preempted: number;
+	readonly migrations: number;
+	readonly delays: number;
+	readonly delay: number;
+}
+
+interface Row extends Totals {
+	readonly key: { readonly pid?: number; readonly tid?: number; readonly comm: string };
+	readonly avg: number;
+	readonly p50: number;
+	readonly p99: number;
+	readonly max: number;
+	readonly max_at: string | null;
+	readonly waiting: number;
+}
+
+interface Report {
+	readonly start: string;
+	readonly duration_s: number;
+	readonly sort: string;
+	readonly totals: Readonly<Record<string, number>>;
+	readonly rows: readonly Row[];
+	readonly lost: Readonly<Record<string, number>>;
+}
+
+function reportsOf(stdout: string): Report[] {
+	return stdout
+		.split('\n')
+		.filter((line) => line !== '')
+		.map((line) => JSON.parse(line));
+}
+
+/** All rows of all intervals that are of a thread. */
+function rowsOf(stdout: string, tid: number): Row[] {
+	return reportsOf(stdout)
+		.flatMap(({ rows }) => rows)
+		.filter(({ key }) => key.tid === tid);
+}
+
+function sum(rows: readonly Row[], name: keyof Totals) {
+	return rows.reduce((all, row) => all + row[name], 0);
+}
+
+function within(actual: number, expected: number, percent: number, what: string): void {
+	const off = (100 * Math.abs(actual - expected)) / expected;
+	assert.ok(off <= percent, `${what}: ${actual}, not ${expected} (${off.toFixed(2)} % off)`);
+}
+
+test('competing hogs: run time and delay are those of schedstat', async () => {
+	const others = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
+	const hog = await Workload.start('hog', '0');
+	// It stands still at both ends, so that the kernel's books and ours are of the same time.
+	await hog.stop();
+	const tracing = await Tracing.start(['schedlat', '-p', `${hog.pid}`, '--json', '0.3']);
+	const before = schedstat(hog.pid);
+	hog.continue();
+	await until(() => schedstat(hog.pid).waits - before.waits >= 100);
+	await hog.stop();
+	const after = schedstat(hog.pid);
+	const { stdout, status } = await tracing.end('SIGINT');
+	hog.continue();
+	for (const each of [hog, ...others]) await each.end();
+	assert.equal(status, 0);
+	const rows = rowsOf(stdout, hog.tid);
+	assert.ok(rows.length >= 2, 'several intervals');
+	within(sum(rows, 'runtime'), after.run_ns - before.run_ns, 1, 'run time');
+	const unseen = reportsOf(stdout).reduce((all, { lost }) => all + (lost.waits_unseen ?? 0), 0);
+	within(sum(rows, 'delays') + unseen, after.waits - before.waits, 1, 'delays');
+	within(sum(rows, 'delay'), after.delay_ns - before.delay_ns, 3, 'delay');
+});
+
+test('a hog that has run before, and runs on: run time and delay are all of its time', async () => {
+	const hogs = [await Workload.start('hog', '1'), await Workload.start('hog', '1')];
+	const { stdout } = tstrace(['schedlat', '--json', '--comm', 'hog', '1', '2']);
+	for (const hog of hogs) await hog.end();
+	for (const report of reportsOf(stdout)) {
+		for (const { tid } of hogs) {
+			const row = report.rows.find(({ key }) => key.tid === tid);
+			assert.ok(row, `no row of ${tid}`);
+			// It waits for some ms each time: what of that is before the interval, or after it.
+			const slack_ns = row.max + row.waiting;
+			const time_ns = report.duration_s * 1e9;
+			const seen_ns = row.runtime + row.delay + row.waiting;
+			assert.ok(
+				Math.abs(seen_ns - time_ns) < 0.01 * time_ns + slack_ns,
+				`${seen_ns} ns of ${time_ns}`,
+			);
+		}
+	}
+});
+
+test('alone on a CPU, without a switch: run time is there all the same', async () => {
+	const hog = await Workload.start('hog', '1');
+	const { stdout } = tstrace(['schedlat', '--json', '-p', `${hog.pid}`, '0.5', '2']);
+	await hog.end();
+	for (const { rows, duration_s } of reportsOf(stdout)) {
+		const [row] = rows;
+		assert.ok(row && rows.length === 1);
+		const seen_ns = row.runtime + row.delay + row.waiting;
+		within(seen_ns, duration_s * 1e9, 3, 'run time and delay');
+	}
+});
+
+test('wake-ups are as many as there were, and the rest agrees with the kernel', async () => {
+	const WAKEUPS = 9973;
+	const workload = await Workload.start('wakeups', `${WAKEUPS}`);
+	const tracing = await Tracing.start(['schedlat', '-t', `${workload.tid}`, '--json']);
+	const histogram = await Tracing.start(['runqlat', '-t', `${workload.tid}`, '--json']);
+	const before = schedstat(workload.tid);
+	const [waits, delay_ns] = (await workload.work()) as [number, number];
+	const after = schedstat(workload.tid);
+	const { stdout } = await tracing.end('SIGINT');
+	const [group] = JSON.parse((await histogram.end('SIGINT')).stdout).groups;
+	await workload.end();
+	const [row] = rowsOf(stdout, workload.tid);
+	assert.ok(row);
+	within(row.wakeups, WAKEUPS, 0.5, 'wake-ups');
+	within(row.delays, waits, 0.5, 'delays');
+	within(row.delay, delay_ns, 3, 'delay');
+	within(row.runtime, after.run_ns - before.run_ns, 1, 'run time');
+	within(row.switches, waits, 0.5, 'switches');
+	// Of runqlat in the same run; 0 where it got a CPU at once.
+	for (const name of ['p50', 'p99', 'max'] as const) {
+		const [ours, theirs] = [row[name], group[name]];
+		assert.ok(Math.abs(ours - theirs) <= 0.032 * theirs, `${name}: ${ours}, not ${theirs}`);
+	}
+	const [report] = reportsOf(stdout);
+	const at_ms = Date.parse(row.max_at ?? '') - Date.parse(report?.start ?? '');
+	assert.ok(at_ms >= -20 && at_ms <= (report?.duration_s ?? 0) * 1000 + 20, `${at_ms} ms in`);
+});
+
+test('the same run as perf sched latency has it', async () => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-schedlat-'));
+	const hogs: Workload[] = [];
+	for (let i = 0; i < 3; i++) hogs.push(await Workload.start('hog', '1'));
+	try {
+		for (const hog of hogs) await hog.stop();
+		const tracing = await Tracing.start(['schedlat', '--json', '--comm', 'hog']);
+		const file = join(folder, 'perf.data');
+		const pids = hogs.map(({ pid }) => pid).join(' ');
+		// The hogs only run while both record.
+		const shell = `kill -CONT ${pids}; sleep 3; kill -STOP ${pids}; sleep 0.1`;
+		const record = ['sched', 'record', '-q', '-o', file, '--', 'sh', '-c', shell];
+		const recorded = spawnSync('perf', record, { encoding: 'utf8' });
+		assert.equal(recorded.status, 0, recorded.stderr);
+		const { stdout } = await tracing.end('SIGINT');
+		const table = spawnSync('perf', ['sched', 'latency', '-p', '-i', file], { encoding: 'utf8' });
+		const line = /:(\d+)\s*\|\s*([\d.]+) ms \|\s*\d+ \| avg:\s*([\d.]+) ms/g;
+		const theirs = new Map(
+			[...table.stdout.matchAll(line)].map(([, tid, run, avg]) => [
+				Number(tid),
+				{ run_ms: Number(run), avg_ms: Number(avg) },
+			]),
+		);
+		for (const { tid } of hogs) {
+			const [row] = rowsOf(stdout, tid);
+			const their = theirs.get(tid);
+			assert.ok(row && their, `${tid}: ${table.stdout}`);
+			within(row.runtime / 1e6, their.run_ms, 3, 'run time');
+			within(row.avg / 1e6, their.avg_ms, 3, 'average delay');
+		}
+	} finally {
+		for (const hog of hogs) {
+			hog.continue();
+			await hog.end();
+		}
+		rmSync(folder, { recursive: true });
+	}
+});
+
+test('migrations: moved by taskset a known number of times', async () => {
+	const MOVES = 30;
+	const hog = await Workload.start('hog', '0');
+	const tracing = await Tracing.start(['schedlat', '-p', `${hog.pid}`, '--json']);
+	for (let i = 0; i < MOVES; i++) {
+		const moved = spawnSync('taskset', ['-cp', `${(i + 1) % 2}`, `${hog.pid}`]);
+		assert.equal(moved.status, 0);
+	}
+	const { stdout } = await tracing.end('SIGINT');
+	await hog.end();
+	assert.equal(rowsOf(stdout, hog.tid)[0]?.migrations, MOVES);
+});
+
+test('threads that end keep their rows; a full table is said', async () => {
+	const COUNT = 500;
+	const rowsWith = async (...options: string[]) => {
+		const workload = await Workload.start('churn', `${COUNT}`);
+		const args = ['schedlat', '-p', `${workload.pid}`, '--json', ...options];
+		const tracing = await Tracing.start(args);
+		await workload.work();
+		const { stdout, stderr } = await tracing.end('SIGINT');
+		await workload.end();
+		return { report: reportsOf(stdout)[0], stderr };
+	};
+	const { report } = await rowsWith();
+	assert.equal(report?.rows.length, COUNT + 1);
+	assert.ok(report.rows.every(({ runtime, key }) => runtime > 0 && key.comm === 'churn'));
+	const byProcess = await rowsWith('-P');
+	assert.equal(byProcess.report?.rows.length, 1);
+	const full = await rowsWith('--max-threads', '10');
+	assert.ok((full.report?.lost.threads_full ?? 0) > 0);
+	assert.match(full.stderr, /^lost: .*--max-threads.* \(threads_full\)$/m);
+});
+
+test('a COMMAND, from its first instruction to its end, and what it starts', () => {
+	const shell = 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 0.1; sleep 0.1';
+	const args = ['schedlat', '--json', '--by', 'comm', '--follow', '--', 'sh', '-c', shell];
+	const { stdout, status } = tstrace(args);
+	assert.equal(status, 0);
+	const rows = reportsOf(stdout).flatMap((report) => report.rows);
+	const [sh] = rows.filter(({ key }) => key.comm === 'sh');
+	const [sleeps] = rows.filter(({ key }) => key.comm === 'sleep');
+	assert.ok(sh && sh.runtime > 10e6, 'the shell counts for some time');
+	assert.ok(sleeps && sleeps.runtime < sh.runtime && sleeps.wakeups >= 2, 'two of them');
+	assert.equal(rows.length, 2);
+});
+
+test('rows are in the order asked for; totals are their sums', () => {
+	for (const key of ['runtime', 'switches', 'wakeups', 'avg', 'p99', 'max'] as const) {
+		const { stdout } = tstrace(['schedlat', '--json', '-s', key, '0.2', '1']);
+		const [report] = reportsOf(stdout);
+		const values = report?.rows.map((row) => row[key]) ?? [];
+		assert.deepEqual(
+			values,
+			[...values].sort((a, b) => b - a),
+		);
+		assert.equal(report?.sort, key);
+		assert.equal(report?.totals.runtime, sum(report?.rows ?? [], 'runtime'));
+		assert.equal(report?.totals.switches, sum(report?.rows ?? [], 'switches'));
+	}
+});
+
+test('as text: a table, --top rows, totals, and how many more', () => {
+	const { stdout, status } = tstrace(['schedlat', '--top', '2', '0.3', '2']);
+	assert.equal(status, 0);
+	const tables = stdout.split('\n\n');
+	assert.equal(tables.length, 2);
+	for (const table of tables) {
+		const [head, ...lines] = table.trim().split('\n');
+		assert.match(head ?? '', /^COMM +TID +PID +RUN +SWITCH +WAKE .* MAX +MAX AT$/);
+		assert.match(lines[2] ?? '', /^\(all \d+\)/);
+		assert.match(lines[3] ?? '', /^\d+ more; --top 0 shows them$/);
+	}
+});
+
+test('what cannot be is refused: sort key, CPUs', () => {
+	const cases = [
+		{ args: ['-s', 'runtme'], says: /did you mean runtime\? Keys are runtime, switches/ },
+		{ args: ['-C', '0'], says: /leave out --cpu/ },
+		{ args: ['-P', '--by', 'comm'], says: /cannot be used with/ },
+		{ args: ['--max-threads', '0'], says: /from 1 to/ },
+	];
+	for (const { args, says } of cases) {
+		const { status, stderr } = tstrace(['schedlat', ...args, '1', '1']);
+		assert.equal(status, 2);
+		assert.match(stderr, says);
+		assert.equal(stderr.trimEnd().split('\n').length, 1);
+	}
+});
