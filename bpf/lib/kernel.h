@@ -95,6 +95,8 @@ struct cfs_rq {
 
 struct sched_entity {
 	unsigned char sched_delayed; /* 6.12 */
+	u64 sum_exec_runtime;
+	u64 prev_sum_exec_runtime; /* as of its last turn */
 	struct cfs_rq *cfs_rq;
 };
 
@@ -111,6 +113,7 @@ struct task_struct {
 	unsigned int flags;
 	/* An int, in 7.x a u8: CO-RE narrows only what is unsigned. */
 	unsigned int on_cpu;
+	int prio;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	int pid;
