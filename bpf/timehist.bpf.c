@@ -113,16 +113,16 @@ static __always_inline void copy_comm(char *to, struct task_struct *task)
 
 static __always_inline void about(struct timehist_event *event, struct task_struct *task)
 {
-	event->tgid = task_tgid(task);
-	event->tid = task_tid(task);
+	event->tgid = task->pid ? task_tgid(task) : 0;
+	event->tid = task->pid ? task_tid(task) : 0;
 	copy_comm(event->comm, task);
 	event->cpu = bpf_get_smp_processor_id();
 }
 
 static __always_inline void about_other(struct timehist_event *event, struct task_struct *task)
 {
-	event->other_tgid = task_tgid(task);
-	event->other_tid = task_tid(task);
+	event->other_tgid = task->pid ? task_tgid(task) : 0;
+	event->other_tid = task->pid ? task_tid(task) : 0;
 	copy_comm(event->other_comm, task);
 }
 
@@ -173,7 +173,8 @@ static __always_inline void stay_ends(void *ctx, struct stay *stay, struct task_
 	event->flags = stay->flags;
 	event->wait_ns = stay->wait_ns;
 	event->delay_ns = stay->delay_ns;
-	event->run_ns = now_ns - stay->since_ns;
+	/* What is known of the clocks' distance may have been corrected meanwhile: clock.h. */
+	event->run_ns = (s64)(now_ns - stay->since_ns) < 0 ? 0 : now_ns - stay->since_ns;
 	event->state = state;
 	about(event, prev);
 	if (with_other || with_stack)
@@ -255,5 +256,60 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 		stay->pid = next->pid;
 		stay->since_ns = now_ns;
 	}
+	return 0;
+}
+
+/* The current thread (what it was in the middle of, in an interrupt) does something to another. */
+static __always_inline void report_other(struct task_struct *other, u8 type, u32 from_cpu,
+					 u32 to_cpu)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct timehist_event *event;
+
+	/* Whoever of the two was chosen: one wants to know who wakes a thread, and whom it wakes.
+	 */
+	if (!filter_has_task(other) && (!current->pid || !filter_has_task(current)))
+		return;
+	if (filter_by_cpu && !filter_has_cpu(bpf_get_smp_processor_id()))
+		return;
+	event = reserve_event();
+	if (!event)
+		return;
+	/* Not the scheduler's clock, which may not have been read for a while. */
+	event->time_ns = bpf_ktime_get_ns();
+	event->type = type;
+	event->flags = TIMEHIST_ALL_UNKNOWN;
+	event->wait_ns = 0;
+	event->delay_ns = 0;
+	event->run_ns = 0;
+	event->state = 0;
+	about(event, current);
+	about_other(event, other);
+	event->from_cpu = from_cpu;
+	event->to_cpu = to_cpu;
+	if (with_stack)
+		event->frames[0] = 0;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(timehist_wakeup, struct task_struct *task)
+{
+	report_other(task, TIMEHIST_WAKEUP, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(timehist_wakeup_new, struct task_struct *task)
+{
+	report_other(task, TIMEHIST_WAKEUP, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(timehist_migrate, struct task_struct *task, int to_cpu)
+{
+	/* kernel/sched/core.c, set_task_cpu: the tracepoint comes before it is done. */
+	report_other(task, TIMEHIST_MIGRATE, task->se.cfs_rq->rq->cpu, to_cpu);
 	return 0;
 }

@@ -2,7 +2,7 @@
 import type { Findings, Key, Lost } from '../aggregate/report.js';
 import type { BpfMap } from '../loader/map.js';
 import { RingBuffer } from '../loader/ringbuf.js';
-import type { LineBuffer } from '../render/line-buffer.js';
+import { LineBuffer } from '../render/line-buffer.js';
 import type { Reader, RowSink } from './tool.js';
 
 /** Events kept for one JSON object. */
@@ -18,7 +18,7 @@ export function epochMs(): number {
 
 export class EventRows implements Reader {
 	readonly #map: BpfMap;
-	readonly #ring: RingBuffer;
+	protected readonly ring: RingBuffer;
 	readonly #rowOf: RowOf;
 	#rows: Key[] = [];
 	#dropped = 0;
@@ -26,13 +26,13 @@ export class EventRows implements Reader {
 	/** `map` is loaded, and of type BPF_MAP_TYPE_RINGBUF. */
 	constructor(map: BpfMap, rowOf: RowOf) {
 		this.#map = map;
-		this.#ring = new RingBuffer(map);
+		this.ring = new RingBuffer(map);
 		this.#rowOf = rowOf;
 	}
 
 	/** For programs that wake whoever waits for their events. */
 	stream(sink: RowSink): void {
-		this.#ring.watch(this.#map.fd, async () => {
+		this.ring.watch(this.#map.fd, async () => {
 			this.drain();
 			await sink(this.#take());
 		});
@@ -50,15 +50,17 @@ export class EventRows implements Reader {
 	}
 
 	close(): void {
-		this.#ring.close();
+		this.ring.close();
 	}
 
 	drain(): void {
 		const epoch_ms = epochMs();
-		this.#ring.read((record) => {
-			if (this.#rows.length < MAX_ROWS) this.#rows.push(this.#rowOf(record, epoch_ms));
-			else this.#dropped++;
-		});
+		this.ring.read((record) => this.keep(record, epoch_ms));
+	}
+
+	protected keep(record: DataView, epoch_ms: number): void {
+		if (this.#rows.length < MAX_ROWS) this.#rows.push(this.#rowOf(record, epoch_ms));
+		else this.#dropped++;
 	}
 
 	#take(): Key[] {
@@ -68,12 +70,14 @@ export class EventRows implements Reader {
 	}
 }
 
-/** Makes lines of events, where they are too many for objects. */
+/** Makes rows of events, or lines where they are too many for objects. */
 export interface EventFormatter {
-	/** Where in a record its time in ns is, in words. */
+	/** Where in a record its time in ns is, in words; and how large a record is at the most, in bytes. */
 	readonly timeAt: number;
-	/** Looks at a batch before its lines are made. */
-	prepare?(words: Uint32Array, places: Uint32Array, count: number): void;
+	readonly bytes: number;
+	row: RowOf;
+	/** Looks at a batch before its lines or rows are made. */
+	prepare(words: Uint32Array, places: Uint32Array, count: number): void;
 	/** Adds the line of the record that begins at this word. */
 	line(words: Uint32Array, at: number, lines: LineBuffer): void;
 	/** Below all lines. */
@@ -84,70 +88,89 @@ export interface EventFormatter {
 const LOOK_PERIOD_MS = 50;
 const BATCH_EVENTS = 8192;
 const WRITE_BYTES = 1 << 18;
+const BUFFER_BYTES = 1 << 19;
 
 /**
- * Text of events by the 100,000 a second. CPUs put them into the ring as they come to it; each batch is
- * sorted by time, so that only at the seam of two batches can a line be some microseconds late.
+ * Events by the 100,000 a second. CPUs put them into the ring as they come to it; each batch is sorted by
+ * time, so that only at the seam of two batches can one be some microseconds late. As text each becomes a
+ * line without an object of its own.
  */
-export class EventText implements Reader {
-	readonly #ring: RingBuffer;
+export class EventBatches extends EventRows {
 	readonly #formatter: EventFormatter;
-	readonly #lines: LineBuffer;
+	readonly #lines = new LineBuffer(BUFFER_BYTES);
 	readonly #places = new Uint32Array(BATCH_EVENTS);
 	readonly #times = new Float64Array(BATCH_EVENTS);
-	#sink: RowSink = async () => undefined;
+	/** Undefined: rows are wanted. */
+	#sink: RowSink | undefined;
 	#timer: NodeJS.Timeout | undefined;
-	#pumping: Promise<void> = Promise.resolve();
+	#writing: Promise<void> = Promise.resolve();
 
-	constructor(map: BpfMap, formatter: EventFormatter, lines: LineBuffer) {
-		this.#ring = new RingBuffer(map);
+	/** The programs that fill `map` wake nobody (BPF_RB_NO_WAKEUP). */
+	constructor(map: BpfMap, formatter: EventFormatter) {
+		super(map, formatter.row);
 		this.#formatter = formatter;
-		this.#lines = lines;
 	}
 
-	stream(sink: RowSink): void {
+	override stream(sink: RowSink): void {
 		this.#sink = sink;
 		const look = () => {
-			this.#pumping = this.#pump().then(() => {
+			this.#writing = this.#writeAll(sink).then(() => {
 				this.#timer = setTimeout(look, LOOK_PERIOD_MS);
 			});
 		};
 		this.#timer = setTimeout(look, LOOK_PERIOD_MS);
 	}
 
-	/** The rest; the programs are detached. */
-	async read(): Promise<Findings> {
-		await this.#pumping;
+	override async read(): Promise<Findings> {
+		if (!this.#sink) return super.read();
+		await this.#writing;
 		clearTimeout(this.#timer);
-		await this.#pump();
+		await this.#writeAll(this.#sink);
 		const summary = this.#formatter.summary();
 		return { kind: 'rows', rows: [], ...(summary === undefined ? {} : { summary }) };
 	}
 
-	close(): void {
+	override close(): void {
 		clearTimeout(this.#timer);
-		this.#ring.close();
+		super.close();
 	}
 
-	/** Writes all that is there now. */
-	async #pump(): Promise<void> {
-		const { words } = this.#ring;
-		for (let count = BATCH_EVENTS; count === BATCH_EVENTS; ) {
-			count = this.#ring.batch(this.#places);
-			this.#sort(words, count);
-			this.#formatter.prepare?.(words, this.#places, count);
+	override drain(): void {
+		const epoch_ms = epochMs();
+		const { buffer } = this.ring.words;
+		for (const count of this.#batches()) {
 			for (let i = 0; i < count; i++) {
-				this.#formatter.line(words, this.#places[i] as number, this.#lines);
-				if (this.#lines.length >= WRITE_BYTES) await this.#write();
+				const at = (this.#places[i] as number) * 4;
+				this.keep(new DataView(buffer, at, this.#formatter.bytes), epoch_ms);
 			}
-			this.#ring.release();
 		}
-		await this.#write();
 	}
 
-	async #write(): Promise<void> {
-		if (this.#lines.length > 0) await this.#sink(this.#lines.bytes());
-		this.#lines.clear();
+	async #writeAll(sink: RowSink): Promise<void> {
+		const { words } = this.ring;
+		const lines = this.#lines;
+		for (const count of this.#batches()) {
+			for (let i = 0; i < count; i++) {
+				this.#formatter.line(words, this.#places[i] as number, lines);
+				if (lines.length < WRITE_BYTES) continue;
+				await sink(lines.bytes());
+				lines.clear();
+			}
+		}
+		if (lines.length > 0) await sink(lines.bytes());
+		lines.clear();
+	}
+
+	/** Sorted; each is gone when the next is asked for. Ends where there was nothing more. */
+	*#batches(): Generator<number> {
+		const { words } = this.ring;
+		for (let count = BATCH_EVENTS; count === BATCH_EVENTS; ) {
+			count = this.ring.batch(this.#places);
+			this.#sort(words, count);
+			this.#formatter.prepare(words, this.#places, count);
+			yield count;
+			this.ring.release();
+		}
 	}
 
 	/** By insertion: they are all but sorted. */
@@ -156,8 +179,7 @@ export class EventText implements Reader {
 		const times = this.#times;
 		for (let i = 0; i < count; i++) {
 			const place = places[i] as number;
-			const at = place + this.#formatter.timeAt;
-			const time = (words[at] as number) + (words[at + 1] as number) * 2 ** 32;
+			const time = u64At(words, place + this.#formatter.timeAt);
 			let to = i;
 			for (; to > 0 && (times[to - 1] as number) > time; to--) {
 				times[to] = times[to - 1] as number;
@@ -167,4 +189,9 @@ export class EventText implements Reader {
 			places[to] = place;
 		}
 	}
+}
+
+/** A u64 out of words, exact below 2^53. */
+export function u64At(words: Uint32Array, at: number): number {
+	return (words[at] as number) + (words[at + 1] as number) * 2 ** 32;
 }

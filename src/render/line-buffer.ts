@@ -78,9 +78,9 @@ export class LineBuffer {
 	}
 
 	/** Millionths likewise. */
-	millionths(value: number, width: number): void {
+	millionths(value: number, width: number, padding = SPACE): void {
 		const whole = Math.floor(value / 1e6);
-		this.whole(whole, width - 7);
+		this.whole(whole, width - 7, padding);
 		this.byte(POINT);
 		this.whole(value - whole * 1e6, 6, ZERO);
 	}
