@@ -237,7 +237,8 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 
 	if (!stay)
 		return 0;
-	if (prev->pid && filter_has_task(prev)) {
+	/* Who was chosen as its stay began is so to the end: a process that exits is so no more. */
+	if (prev->pid && (stay->pid == (u32)prev->pid || filter_has_task(prev))) {
 		state = stopped_state(ctx, prev);
 		if (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) {
 			/* Whoever was seen here was not seen to leave: its line lacks. */
