@@ -53,7 +53,7 @@ format: node_modules/.installed ## put everything into the house's format
 
 bench: tests ## measure against the peers, side by side (installs them)
 	@scripts/setup.sh bench
-	@for bench in runqlat offcputime profile flamegraph; do echo; echo "== $$bench"; node build/test/bench/$$bench.js; done
+	@for bench in runqlat offcputime profile timehist flamegraph; do echo; echo "== $$bench"; node build/test/bench/$$bench.js; done
 
 clean: ## remove everything that was built or installed here
 	rm -rf build dist node_modules src/generated

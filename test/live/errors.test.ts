@@ -88,7 +88,7 @@ for (const { args, status, says, env } of CASES) {
 		const result = tstrace(args, env);
 		const lines = complaint(result.stderr);
 		assert.equal(lines.length, 1, result.stderr);
-		assert.match(lines[0] ?? '', /^tstrace( runqlat)?: /);
+		assert.match(lines[0] ?? '', /^tstrace( (runqlat|timehist))?: /);
 		assert.match(lines[0] ?? '', says);
 		// biome-ignore lint/suspicious/noControlCharactersInRegex: none may reach the terminal
 		assert.doesNotMatch(result.stderr, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
