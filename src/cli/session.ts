@@ -100,6 +100,8 @@ export class Session<L extends FilteredLayout, S> {
 			const until = { date: new Date(), ns: process.hrtime.bigint() };
 			if (last) this.#detach();
 			await this.#report(until);
+			// The last rows may have been handed over only now.
+			stop.check();
 			if (last) break;
 		}
 		const duration_ns = Number(process.hrtime.bigint() - this.#begun_ns);

@@ -104,6 +104,7 @@ export class EventBatches extends EventRows {
 	#sink: RowSink | undefined;
 	#timer: NodeJS.Timeout | undefined;
 	#writing: Promise<void> = Promise.resolve();
+	#closed = false;
 
 	/** The programs that fill `map` wake nobody (BPF_RB_NO_WAKEUP). */
 	constructor(map: BpfMap, formatter: EventFormatter) {
@@ -115,7 +116,7 @@ export class EventBatches extends EventRows {
 		this.#sink = sink;
 		const look = () => {
 			this.#writing = this.#writeAll(sink).then(() => {
-				this.#timer = setTimeout(look, LOOK_PERIOD_MS);
+				if (!this.#closed) this.#timer = setTimeout(look, LOOK_PERIOD_MS);
 			});
 		};
 		this.#timer = setTimeout(look, LOOK_PERIOD_MS);
@@ -132,6 +133,7 @@ export class EventBatches extends EventRows {
 
 	override close(): void {
 		clearTimeout(this.#timer);
+		this.#closed = true;
 		super.close();
 	}
 
@@ -155,20 +157,23 @@ export class EventBatches extends EventRows {
 				if (lines.length < WRITE_BYTES) continue;
 				await sink(lines.bytes());
 				lines.clear();
+				// While that waited for whoever reads it; the ring is gone.
+				if (this.#closed) return;
 			}
 		}
 		if (lines.length > 0) await sink(lines.bytes());
 		lines.clear();
 	}
 
-	/** Sorted; each is gone when the next is asked for. Ends where there was nothing more. */
+	/** What is there now, sorted; each batch is gone when the next is asked for. */
 	*#batches(): Generator<number> {
-		const { words } = this.ring;
+		const { words, produced } = this.ring;
 		for (let count = BATCH_EVENTS; count === BATCH_EVENTS; ) {
-			count = this.ring.batch(this.#places);
+			count = this.ring.batch(this.#places, produced);
 			this.#sort(words, count);
 			this.#formatter.prepare(words, this.#places, count);
 			yield count;
+			if (this.#closed) return;
 			this.ring.release();
 		}
 	}
