@@ -24,8 +24,6 @@ const volatile u64 shortest_ns = 0;
 const volatile u64 longest_ns = 0; /* 0: no limit */
 /* Where no hook runs in the thread that resumes: its user stack was walked as it stopped. */
 const volatile bool walk_at_switch = false;
-/* Since 5.18 (fa2c3254d7cf) the tracepoint says in which state a thread stopped. */
-const volatile bool switch_has_state = false;
 
 /* When tracing ended; 0: it goes on. Waits that are open then are counted up to there. */
 u64 ended_ns;
@@ -125,22 +123,6 @@ static __always_inline u64 kept_user_stack(void *ctx)
 	if (kept != user)
 		count_loss(LOSS_STACKS_FULL);
 	return kept;
-}
-
-/*
- * The state in which `prev` stopped. Read from the task it may be another one by now, if somebody
- * wakes it on another CPU.
- */
-static __always_inline u32 stopped_state(unsigned long long *ctx, struct task_struct *prev)
-{
-	u32 state;
-
-	if (!switch_has_state)
-		return task_state(prev);
-	barrier();
-	state = ctx[3];
-	barrier();
-	return state;
 }
 
 SEC("tp_btf/sched_switch")

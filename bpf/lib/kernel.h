@@ -100,6 +100,8 @@ struct sched_entity {
 	u64 sum_exec_runtime;
 	u64 nr_migrations;
 	unsigned char sched_delayed; /* 6.12 */
+	u64 sum_exec_runtime;
+	u64 prev_sum_exec_runtime; /* as of its last turn */
 	struct cfs_rq *cfs_rq;
 };
 
@@ -116,6 +118,7 @@ struct task_struct {
 	unsigned int flags;
 	/* An int, in 7.x a u8: CO-RE narrows only what is unsigned. */
 	unsigned int on_cpu;
+	int prio;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	int pid;

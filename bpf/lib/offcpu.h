@@ -28,6 +28,9 @@ const volatile u32 state_mask = 0;
 /* A state is one letter: an idle kernel thread (I) is not also uninterruptible (D). */
 const volatile bool state_exclusive = false;
 
+/* Since 5.18 (fa2c3254d7cf) the tracepoint says in which state a thread stopped. */
+const volatile bool switch_has_state = false;
+
 /* A bit of state_mask that the kernel has no bit for: TASK_RUNNING is 0. */
 #define OFFCPU_RUNNABLE	     (1U << 31)
 #define TASK_UNINTERRUPTIBLE 0x0002
@@ -101,6 +104,22 @@ static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cp
 	off->since_ns = 0;
 	if (threads_in_hash)
 		bpf_map_delete_elem(&off_cpus_by_pid, &pid);
+}
+
+/*
+ * The state in which `prev` stopped. Read from the task it may be another one by now, if somebody
+ * wakes it on another CPU.
+ */
+static __always_inline u32 stopped_state(unsigned long long *ctx, struct task_struct *prev)
+{
+	u32 state;
+
+	if (!switch_has_state)
+		return task_state(prev);
+	barrier();
+	state = ctx[3];
+	barrier();
+	return state;
 }
 
 /* `prev` leaves this CPU. A thread that has ended never comes back. */

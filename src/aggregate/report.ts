@@ -27,9 +27,17 @@ export interface Interval {
 /** A tool's findings: histograms by group, rows of a table, or sums by stack. */
 export type Findings =
 	| { readonly kind: 'latency'; readonly groups: readonly LatencyGroup[] }
-	| { readonly kind: 'rows'; readonly rows: readonly Key[] }
+	| RowFindings
 	| TableFindings
 	| StackFindings;
+
+/** Single events. */
+export interface RowFindings {
+	readonly kind: 'rows';
+	readonly rows: readonly Key[];
+	/** What text shows below them. */
+	readonly summary?: string;
+}
 
 /** What a later comparison needs to know of a run. */
 export interface Circumstances {

@@ -98,14 +98,13 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 }
 
 function addTool(cli: Cli, tool: AnyTool, action: Action): void {
+	const once = tool.kind === 'stacks' || tool.kind === 'events';
 	const command = cli
 		.command(tool.name)
 		.summary(tool.summary)
 		.description(tool.description)
-		.usage(
-			`[options] ${tool.kind === 'stacks' ? '[duration]' : '[interval [count]]'} [-- COMMAND]`,
-		);
-	if (tool.kind === 'stacks') {
+		.usage(`[options] ${once ? '[duration]' : '[interval [count]]'} [-- COMMAND]`);
+	if (once) {
 		command
 			.argument('[duration]', 'seconds to trace; without it, until Ctrl-C', parseSeconds)
 			.action((duration: number | undefined, values) => action(tool, duration, 1, values));

@@ -12,6 +12,7 @@ const FORMATS: Readonly<Record<ToolKind, readonly Format[]>> = {
 	latency: ['text', 'json'],
 	stacks: ['text', 'json', ...STACK_FORMATS],
 	table: ['text', 'json'],
+	events: ['text', 'json'],
 };
 
 /** In tables -T is for the top, as in bcc. */
@@ -45,7 +46,7 @@ export function commonOptions(kind: ToolKind): Option[] {
 		...(formats.includes('folded') ? [new Option('--folded', 'the same as --format folded')] : []),
 		new Option('--json', 'the same as --format json'),
 		...(kind === 'latency' ? [new Option('--hdr <file>', 'also write an HdrHistogram log')] : []),
-		...(kind === 'stacks'
+		...(kind === 'stacks' || kind === 'events'
 			? []
 			: [new Option(TIMESTAMPS[kind], 'print the time above each interval')]),
 		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),

@@ -67,12 +67,17 @@ export class Results {
 	}
 
 	/** Rows as they come. */
-	async rows(rows: readonly Key[]): Promise<void> {
+	async rows(rows: readonly Key[] | Uint8Array): Promise<void> {
 		let text = '';
 		if (!this.#headerPrinted && this.#text.header) {
 			text += `${paint(this.#style, 'bold', this.#text.header)}\n`;
 		}
 		this.#headerPrinted = true;
+		if (rows instanceof Uint8Array) {
+			if (text) await this.#output.write(text);
+			await this.#output.write(rows);
+			return;
+		}
 		for (const row of rows) text += this.#text.row?.(row, this.#style) ?? '';
 		await this.#output.write(text);
 	}
@@ -88,6 +93,7 @@ export class Results {
 			await this.#export(format, findings, report);
 		} else if (findings.kind === 'rows') {
 			await this.rows(findings.rows);
+			if (findings.summary) await this.#output.write(findings.summary);
 		} else {
 			const time = this.#common.timestamps ? `\n${clockTime(new Date())}` : '';
 			await this.#output.write(time + (await this.#text.report(findings, this.#style)));

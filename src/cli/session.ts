@@ -86,14 +86,22 @@ export class Session<L extends FilteredLayout, S> {
 		command?.release();
 		void command?.ended.then(() => stop.request());
 		const streams = this.#tracing.reader.stream !== undefined && common.format === 'json';
-		const period_s = interval_s ?? (streams ? STREAM_PERIOD_S : undefined);
+		// Of events there is an object for each second, however long it takes in all.
+		const objects =
+			streams && interval_s && this.#tool.kind === 'events'
+				? Math.ceil(interval_s / STREAM_PERIOD_S)
+				: 1;
+		const period_s = interval_s ? interval_s / objects : streams ? STREAM_PERIOD_S : undefined;
+		const most = interval_s && count ? count * objects : undefined;
 		for (let done = 1; ; done++) {
 			await stop.wait(period_s);
-			const last = stop.requested || done === count;
+			const last = stop.requested || done === most;
 			// Before it is detached, which takes longer than a wait or two.
 			const until = { date: new Date(), ns: process.hrtime.bigint() };
 			if (last) this.#detach();
 			await this.#report(until);
+			// The last rows may have been handed over only now.
+			stop.check();
 			if (last) break;
 		}
 		const duration_ns = Number(process.hrtime.bigint() - this.#begun_ns);

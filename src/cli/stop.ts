@@ -69,6 +69,11 @@ export class Stop {
 			if (rest_ms <= 0) break;
 			await this.#sleep(Math.min(Math.ceil(rest_ms), LONGEST_TIMEOUT_MS));
 		}
+		this.check();
+	}
+
+	/** Throws what `fail` got. */
+	check(): void {
 		if (this.#failure) throw this.#failure.error;
 	}
 

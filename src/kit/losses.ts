@@ -10,7 +10,7 @@ type Cause = Exclude<keyof typeof loss, 'LOSS_CAUSES'>;
 /** Each cause in words: what, why, what to do. With a count and the name it fits a line. */
 const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_GROUPS_FULL: 'waits: too many groups; --max-buckets, or filter',
-	LOSS_EVENTS_RING_FULL: 'events: too many at once; raise the threshold',
+	LOSS_EVENTS_RING_FULL: 'events: too many at once; filter, or more room or threshold',
 	LOSS_WAIT_TABLE_FULL: 'waits: no room to time them; filter',
 	LOSS_WAIT_START_UNKNOWN: 'starts of waits, if moved between CPUs',
 	LOSS_WAITS_UNSEEN: 'waits: this kernel did not trace their end',

@@ -13,6 +13,8 @@ const BITS: Readonly<Record<string, number>> = {
 	I: 0x400,
 };
 const LETTERS = Object.keys(BITS).join('');
+/** EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+const DEAD = 0xb0;
 const HIGHEST_MASK = 0xffff;
 
 export interface StateMask {
@@ -39,6 +41,13 @@ export function parseStates(text: string): StateMask {
 	}
 	if (mask === 0) throw new InvalidArgumentError(explainState(''));
 	return { mask, letters: true };
+}
+
+/** The letter of a mask that a thread stopped in; X: it has ended. */
+export function stateLetter(mask: number): string {
+	if (mask & DEAD) return 'X';
+	if (mask & (BITS.I as number)) return 'I';
+	return [...LETTERS].find((letter) => mask & (BITS[letter] as number)) ?? '?';
 }
 
 function explainState(letter: string): string {

@@ -31,8 +31,11 @@ export interface Plan<L extends ObjectLayout> {
 	readonly because: string;
 }
 
-/** Rows to show as they come, in the order they happened. */
-export type RowSink = (rows: readonly Key[]) => Promise<void>;
+/**
+ * Rows to show as they come, in the order they happened: to be made lines of, or as bytes of text where
+ * there are too many for an object each. Resolves when they are written; the bytes may change then.
+ */
+export type RowSink = (rows: readonly Key[] | Uint8Array) => Promise<void>;
 
 /** Reads what the programs have counted. */
 export interface Reader {
@@ -78,9 +81,9 @@ export interface TextView {
 
 /**
  * 'latency' and 'table': `[interval [count]]`, a result for each interval. 'stacks': `[duration]`, one result
- * at its end, folded where it does not go to a terminal.
+ * at its end, folded where it does not go to a terminal. 'events': `[duration]`, rows as they come.
  */
-export type ToolKind = 'latency' | 'stacks' | 'table';
+export type ToolKind = 'latency' | 'stacks' | 'table' | 'events';
 
 /** What a tool can do without BPF programs. */
 export interface WithoutBpf<Settings> {

@@ -22,6 +22,8 @@ export class RingBuffer {
 	readonly #dataAt: number;
 	readonly #mask: number;
 	#poll: node.PollHandle | undefined;
+	#words: Uint32Array | undefined;
+	#batchEnd = 0;
 
 	/** Maps the ring of a loaded map of type BPF_MAP_TYPE_RINGBUF. */
 	constructor(map: BpfMap) {
@@ -74,6 +76,43 @@ export class RingBuffer {
 			Atomics.store(this.#consumed, 0, position);
 		}
 		return count;
+	}
+
+	/** How many bytes programs have put in so far. */
+	get produced(): number {
+		return Number(Atomics.load(this.#produced, 0));
+	}
+
+	/** The mapped data in words, which `batch` tells places in. */
+	get words(): Uint32Array {
+		this.#words ??= new Uint32Array(this.#data);
+		return this.#words;
+	}
+
+	/**
+	 * For records by the million, without an object for each: puts the places of complete records
+	 * into `places`, as indices of `words`, and returns how many. They stay until `release`. `end`: what
+	 * `produced` was; were it what comes meanwhile too, a storm would never let us go.
+	 */
+	batch(places: Uint32Array, end: number): number {
+		const position = Number(Atomics.load(this.#consumed, 0));
+		const firstAt = position % (this.#mask + 1);
+		let count = 0;
+		let done = 0;
+		while (count < places.length && position + done < end) {
+			const at = (this.#dataAt + ((firstAt + done) & this.#mask)) / 4;
+			const header = Atomics.load(this.#headers, at);
+			if (header & BUSY) break;
+			if (!(header & DISCARD)) places[count++] = at + HEADER_BYTES / 4;
+			done += ((header & LENGTH_MASK) + HEADER_BYTES + 7) & ~7;
+		}
+		this.#batchEnd = position + done;
+		return count;
+	}
+
+	/** Frees the room of the last batch. */
+	release(): void {
+		Atomics.store(this.#consumed, 0, BigInt(this.#batchEnd));
 	}
 
 	/** Stops watching and unmaps the memory. */

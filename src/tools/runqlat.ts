@@ -1,18 +1,17 @@
 /** runqlat: how long tasks that could run waited for a CPU. */
 
 import { Option } from 'commander';
-import type { Findings, Key, Lost } from '../aggregate/report.js';
+import type { Key } from '../aggregate/report.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { cgroupPaths } from '../kit/cgroup.js';
 import { UsageError } from '../kit/errors.js';
+import { EventRows } from '../kit/events.js';
 import { type KernelGroup, readComm } from '../kit/latency.js';
 import { maxBucketsOption, topOption, usecOption } from '../kit/options.js';
 import { GroupReader, HistogramReader } from '../kit/readers.js';
-import { defineTool, type Plan, type Reader, type RowSink } from '../kit/tool.js';
+import { defineTool, type Plan } from '../kit/tool.js';
 import { chooseWaits, delayedDequeue, type WaitsWay } from '../kit/waits.js';
 import { readU64 } from '../loader/layout.js';
-import type { BpfObject } from '../loader/object.js';
-import { RingBuffer } from '../loader/ringbuf.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
 import { printable, type Style } from '../render/terminal.js';
@@ -37,8 +36,6 @@ interface Settings {
 /** 72 bytes and a header for each event: room for 50,000 that come at once. */
 const RING_BYTES = 4 << 20;
 const MINIMAL_RING_BYTES = 4096;
-/** Events kept for one JSON object. */
-const MAX_ROWS = 100_000;
 
 const PROGRAMS: Readonly<Record<WaitsWay, ReadonlyArray<Layout['programs'][number]>>> = {
 	sched_info: ['switch_sched_info', 'migrate_sched_info'],
@@ -123,7 +120,7 @@ export const runqlat = defineTool<Layout, Settings>({
 	},
 
 	reader(object, settings) {
-		if (settings.slower_usec > 0) return new SlowWaits(object);
+		if (settings.slower_usec > 0) return new EventRows(object.map('slow_waits'), slowWait);
 		if (settings.groupBy !== 'GROUP_BY_NOTHING')
 			return new GroupReader(object, (groups) => keysOf(groups, settings));
 		return new HistogramReader(object, KINDS.length, settings.split ? KINDS : undefined);
@@ -185,52 +182,7 @@ function keyOf(group: KernelGroup, by: GroupBy, paths: ReadonlyMap<number, strin
 	}
 }
 
-/** Single waits, as they end. */
-class SlowWaits implements Reader {
-	readonly #ring: RingBuffer;
-	#rows: Key[] = [];
-	#dropped = 0;
-
-	constructor(private readonly object: BpfObject<Layout>) {
-		this.#ring = new RingBuffer(object.map('slow_waits'));
-	}
-
-	stream(sink: RowSink): void {
-		this.#ring.watch(this.object.map('slow_waits').fd, async () => {
-			this.drain();
-			const rows = this.#rows;
-			this.#rows = [];
-			await sink(rows);
-		});
-	}
-
-	lost(): Lost {
-		const dropped = this.#dropped;
-		this.#dropped = 0;
-		return dropped > 0 ? { events_dropped: dropped } : {};
-	}
-
-	async read(): Promise<Findings> {
-		this.drain();
-		const rows = this.#rows;
-		this.#rows = [];
-		return { kind: 'rows', rows };
-	}
-
-	close(): void {
-		this.#ring.close();
-	}
-
-	drain(): void {
-		// Wall-clock time of CLOCK_MONOTONIC's zero, so that a stepped clock shows as such.
-		const epoch_ms = Date.now() - Number(process.hrtime.bigint()) / 1e6;
-		this.#ring.read((record) => {
-			if (this.#rows.length < MAX_ROWS) this.#rows.push(slowWait(record, epoch_ms));
-			else this.#dropped++;
-		});
-	}
-}
-
+/** A single wait, as it ended. */
 function slowWait(record: DataView, epoch_ms: number): Key {
 	const f = layout.structs.slow_wait.fields;
 	const u32 = (field: { offset: number }) => record.getUint32(field.offset, true);

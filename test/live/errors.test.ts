@@ -36,6 +36,13 @@ const CASES: readonly Case[] = [
 	{ args: ['runqlat', '--slower', '5', '-P'], status: 2, says: /leave out --pids/ },
 	{ args: ['runqlat', '--slower', '0'], status: 2, says: /microseconds from 1/ },
 	{ args: ['runqlat', '--follow', '1', '1'], status: 2, says: /add -p PID, or -- COMMAND/ },
+	{ args: ['timehist', '1', '1'], status: 2, says: /too many arguments/ },
+	{ args: ['timehist', '--ring-kb', '0'], status: 2, says: /a whole number from 1 to 1048576/ },
+	{ args: ['timehist', '--max-stack', '17'], status: 2, says: /from 1 to 16/ },
+	{ args: ['timehist', '-s', '-S'], status: 2, says: /cannot be used with/ },
+	{ args: ['timehist', '-S', '--json'], status: 2, says: /--summary-only is for text/ },
+	{ args: ['timehist', '--cpu-visual', '-o', 'x.json'], status: 2, says: /for text, not JSON/ },
+	{ args: ['timehist', '-o', '/dev/full', '0.1'], status: 1, says: /the disk is full/ },
 	{ args: ['runqlat', '--'], status: 2, says: /no COMMAND after --/ },
 	{ args: ['runqlat', '-p', '1', '--', 'true'], status: 2, says: /not both/ },
 	{ args: ['runqlat', '--', 'no-such-cmd'], status: 1, says: /no command no-such-cmd/ },
@@ -81,7 +88,7 @@ for (const { args, status, says, env } of CASES) {
 		const result = tstrace(args, env);
 		const lines = complaint(result.stderr);
 		assert.equal(lines.length, 1, result.stderr);
-		assert.match(lines[0] ?? '', /^tstrace( runqlat)?: /);
+		assert.match(lines[0] ?? '', /^tstrace( (runqlat|timehist))?: /);
 		assert.match(lines[0] ?? '', says);
 		// biome-ignore lint/suspicious/noControlCharactersInRegex: none may reach the terminal
 		assert.doesNotMatch(result.stderr, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);

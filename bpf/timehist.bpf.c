@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * timehist: every switch of the scheduler, one by one.
+ *
+ * A line is about one stay of a thread on a CPU. What went before it (how long it was off the CPU,
+ * how much of that it waited in a queue) is known as the stay begins, and kept by CPU until it
+ * ends.
+ */
+#include "lib/filter.h"
+#include "lib/kernel.h"
+#include "lib/loss.h"
+#include "lib/offcpu.h"
+#include "lib/pidns.h"
+#include "lib/window.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define TIMEHIST_FRAMES 16
+
+enum timehist_type {
+	TIMEHIST_SWITCH,
+	TIMEHIST_WAKEUP,
+	TIMEHIST_MIGRATE,
+};
+
+enum timehist_flag {
+	/* It was not seen to leave the CPU. */
+	TIMEHIST_WAIT_UNKNOWN = 1,
+	TIMEHIST_DELAY_UNKNOWN = 2,
+	/* It was not seen to get this CPU. */
+	TIMEHIST_RUN_UNKNOWN = 4,
+	TIMEHIST_ALL_UNKNOWN = 7,
+};
+
+EXPORT_TYPE(enum timehist_type, timehist_type);
+EXPORT_TYPE(enum timehist_flag, timehist_flag);
+
+/* Who else an event is about: who is next, who is woken, who is moved. */
+const volatile bool with_other = false;
+const volatile bool with_stack = false;
+
+struct timehist_event {
+	u64 time_ns; /* CLOCK_MONOTONIC */
+	u64 wait_ns; /* off the CPU, all in all */
+	u64 delay_ns;
+	u64 run_ns;
+	u32 tgid;
+	u32 tid;
+	char comm[TASK_COMM_LEN];
+	u32 state; /* TASK_*; OFFCPU_RUNNABLE: it could have gone on */
+	u16 cpu;
+	u8 type;
+	u8 flags;
+	/* Only with_other. */
+	u32 other_tgid;
+	u32 other_tid;
+	char other_comm[TASK_COMM_LEN];
+	u32 from_cpu;
+	u32 to_cpu;
+	/* Only with_stack, leaf first. */
+	u64 frames[TIMEHIST_FRAMES];
+};
+
+#define BYTES_ALONE	 __builtin_offsetof(struct timehist_event, other_tgid)
+#define BYTES_WITH_OTHER __builtin_offsetof(struct timehist_event, frames)
+
+EXPORT_TYPE(struct timehist_event, timehist_event);
+
+/* User space sets the size before loading, and looks by itself now and then: no event wakes it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} events SEC(".maps");
+
+/* The stay of a thread on this CPU. */
+struct stay {
+	u64 since_ns;
+	u64 wait_ns;
+	u64 delay_ns;
+	u32 pid; /* the kernel's; 0: nobody who was chosen */
+	u32 flags;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stay);
+} stays SEC(".maps");
+
+/* Only as large as what is asked for: the branches that are not taken are gone once loaded. */
+static __always_inline struct timehist_event *reserve_event(void)
+{
+	struct timehist_event *event;
+
+	if (with_stack)
+		event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	else if (with_other)
+		event = bpf_ringbuf_reserve(&events, BYTES_WITH_OTHER, 0);
+	else
+		event = bpf_ringbuf_reserve(&events, BYTES_ALONE, 0);
+	if (!event)
+		count_loss(LOSS_EVENTS_RING_FULL);
+	return event;
+}
+
+/* With what follows the terminator, which user space leaves out. */
+static __always_inline void copy_comm(char *to, struct task_struct *task)
+{
+	((u64 *)to)[0] = ((u64 *)task->comm)[0];
+	((u64 *)to)[1] = ((u64 *)task->comm)[1];
+}
+
+static __always_inline void about(struct timehist_event *event, struct task_struct *task)
+{
+	event->tgid = task->pid ? task_tgid(task) : 0;
+	event->tid = task->pid ? task_tid(task) : 0;
+	copy_comm(event->comm, task);
+	event->cpu = bpf_get_smp_processor_id();
+}
+
+static __always_inline void about_other(struct timehist_event *event, struct task_struct *task)
+{
+	event->other_tgid = task->pid ? task_tgid(task) : 0;
+	event->other_tid = task->pid ? task_tid(task) : 0;
+	copy_comm(event->other_comm, task);
+}
+
+/* include/linux/sched/prio.h: below it are real-time tasks. */
+#define MAX_RT_PRIO 100
+
+/*
+ * `prev` leaves this CPU, and the kernel did not trace how it got it (in sandboxes that hide
+ * threads, whoever follows one). Its books tell for how long it ran, and what it waited before.
+ */
+static __always_inline void stay_by_books(struct stay *stay, struct task_struct *prev, u64 now_ns)
+{
+	struct off_cpu *off = off_cpu_of(prev);
+	u64 run_ns, away_ns;
+
+	stay->since_ns = now_ns;
+	stay->wait_ns = 0;
+	stay->delay_ns = 0;
+	stay->flags = TIMEHIST_ALL_UNKNOWN;
+	if (!scheduler_books || !off || !off->since_ns || prev->prio < MAX_RT_PRIO)
+		return;
+	barrier();
+	run_ns = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
+	away_ns = now_ns - off->since_ns;
+	if (run_ns <= away_ns) {
+		stay->flags = 0;
+		stay->since_ns = now_ns - run_ns;
+		stay->wait_ns = away_ns - run_ns;
+		stay->delay_ns = prev->sched_info.run_delay - off->run_delay;
+		if (stay->delay_ns > stay->wait_ns)
+			stay->delay_ns = stay->wait_ns;
+		/* Known after all: not a wait that was lost. */
+		off->since_ns = 0;
+	}
+	barrier();
+}
+
+/* `prev` leaves this CPU, and is one that was chosen. */
+static __always_inline void stay_ends(void *ctx, struct stay *stay, struct task_struct *prev,
+				      struct task_struct *next, u32 state, u64 now_ns)
+{
+	struct timehist_event *event = reserve_event();
+
+	if (!event)
+		return;
+	event->time_ns = now_ns;
+	event->type = TIMEHIST_SWITCH;
+	event->flags = stay->flags;
+	event->wait_ns = stay->wait_ns;
+	event->delay_ns = stay->delay_ns;
+	/* What is known of the clocks' distance may have been corrected meanwhile: clock.h. */
+	event->run_ns = (s64)(now_ns - stay->since_ns) < 0 ? 0 : now_ns - stay->since_ns;
+	event->state = state;
+	about(event, prev);
+	if (with_other || with_stack)
+		about_other(event, next);
+	if (with_stack) {
+		long bytes = bpf_get_stack(ctx, event->frames, sizeof(event->frames), 0);
+		u32 count = bytes < 0 ? 0 : (u32)bytes / sizeof(u64);
+
+		if (bytes < 0)
+			count_loss(LOSS_STACK_WALK_FAILED);
+		/* User space reads up to the first 0. */
+		if (count < TIMEHIST_FRAMES)
+			event->frames[count] = 0;
+	}
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+/* `next` gets this CPU: what it did before. */
+static __always_inline void stay_begins(struct stay *stay, struct task_struct *next, u64 now_ns)
+{
+	struct off_cpu *off = off_cpu_of(next);
+	struct offcpu_parts parts;
+
+	stay->wait_ns = 0;
+	stay->delay_ns = 0;
+	stay->flags = 0;
+	if (off && off->since_ns) {
+		stay->wait_ns = now_ns - off->since_ns;
+		if ((s64)stay->wait_ns < 0)
+			stay->wait_ns = 0;
+		offcpu_split(next, off, stay->wait_ns, kept_clock_of(next), &parts);
+		stay->delay_ns = parts.ns[OFFCPU_RUN_QUEUE] + parts.ns[OFFCPU_PREEMPTED];
+		off_cpu_ends(next, off);
+		return;
+	}
+	if (offcpu_first_turn(next, &parts, &stay->delay_ns)) {
+		stay->wait_ns = stay->delay_ns;
+		return;
+	}
+	stay->flags = TIMEHIST_WAIT_UNKNOWN;
+	if (!scheduler_books) {
+		stay->flags |= TIMEHIST_DELAY_UNKNOWN;
+		return;
+	}
+	barrier();
+	/* In this queue, at least. */
+	if (next->sched_info.last_queued)
+		stay->delay_ns = clock_of(next) - next->sched_info.last_queued;
+	barrier();
+	if ((s64)stay->delay_ns < 0)
+		stay->delay_ns = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	u32 zero = 0, state;
+	struct stay *stay = bpf_map_lookup_elem(&stays, &zero);
+	u64 now_ns = switch_time_ns(prev);
+
+	if (!stay)
+		return 0;
+	/* Who was chosen as its stay began is so to the end: a process that exits is so no more. */
+	if (prev->pid && (stay->pid == (u32)prev->pid || filter_has_task(prev))) {
+		state = stopped_state(ctx, prev);
+		if (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) {
+			/* Whoever was seen here was not seen to leave: its line lacks. */
+			if (stay->pid && stay->pid != (u32)prev->pid)
+				count_loss(LOSS_WAITS_UNSEEN);
+			if (stay->pid != (u32)prev->pid)
+				stay_by_books(stay, prev, now_ns);
+			stay_ends(ctx, stay, prev, next,
+				  preempt || !state ? OFFCPU_RUNNABLE : state, now_ns);
+		}
+		off_cpu_begins(prev, preempt, state, now_ns, 0);
+	}
+	stay->pid = 0;
+	if (next->pid && filter_has_task(next)) {
+		stay_begins(stay, next, now_ns);
+		stay->pid = next->pid;
+		stay->since_ns = now_ns;
+	}
+	return 0;
+}
+
+/* The current thread (what it was in the middle of, in an interrupt) does something to another. */
+static __always_inline void report_other(struct task_struct *other, u8 type, u32 from_cpu,
+					 u32 to_cpu)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct timehist_event *event;
+
+	/* Whoever of the two was chosen: one wants to know who wakes a thread, and whom it wakes.
+	 */
+	if (!filter_has_task(other) && (!current->pid || !filter_has_task(current)))
+		return;
+	if (filter_by_cpu && !filter_has_cpu(bpf_get_smp_processor_id()))
+		return;
+	event = reserve_event();
+	if (!event)
+		return;
+	/* Not the scheduler's clock, which may not have been read for a while. */
+	event->time_ns = bpf_ktime_get_ns();
+	event->type = type;
+	event->flags = TIMEHIST_ALL_UNKNOWN;
+	event->wait_ns = 0;
+	event->delay_ns = 0;
+	event->run_ns = 0;
+	event->state = 0;
+	about(event, current);
+	about_other(event, other);
+	event->from_cpu = from_cpu;
+	event->to_cpu = to_cpu;
+	if (with_stack)
+		event->frames[0] = 0;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(timehist_wakeup, struct task_struct *task)
+{
+	report_other(task, TIMEHIST_WAKEUP, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(timehist_wakeup_new, struct task_struct *task)
+{
+	report_other(task, TIMEHIST_WAKEUP, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(timehist_migrate, struct task_struct *task, int to_cpu)
+{
+	/* kernel/sched/core.c, set_task_cpu: the tracepoint comes before it is done. */
+	report_other(task, TIMEHIST_MIGRATE, task->se.cfs_rq->rq->cpu, to_cpu);
+	return 0;
+}

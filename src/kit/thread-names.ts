@@ -1,0 +1,67 @@
+/** Names of threads as bytes, made once for each and not for each event. */
+import { printable } from '../render/terminal.js';
+
+const NAME_WIDTH = 30;
+const COMM_BYTES = 16;
+/** Threads that were seen lately; more than these are named anew. */
+const MAX_NAMES = 65_536;
+
+export interface ThreadName {
+	readonly tgid: number;
+	readonly tid: number;
+	/** comm, as four words. */
+	readonly comm: readonly [number, number, number, number];
+	/** "comm[tid]", or "comm[tid/pid]" for a thread that is not its process's first. */
+	readonly text: string;
+	readonly plain: Uint8Array;
+	readonly padded: Uint8Array;
+}
+
+/** Of records in words: `at` is where a tgid is, which a tid and a comm of 16 bytes follow. */
+export class ThreadNames {
+	readonly #names = new Map<number, ThreadName>();
+
+	plain(words: Uint32Array, at: number): Uint8Array {
+		return this.known(words, at).plain;
+	}
+
+	padded(words: Uint32Array, at: number): Uint8Array {
+		return this.known(words, at).padded;
+	}
+
+	known(words: Uint32Array, at: number): ThreadName {
+		const tid = words[at + 1] as number;
+		const known = this.#names.get(tid);
+		if (
+			known !== undefined &&
+			known.tgid === words[at] &&
+			known.comm[0] === words[at + 2] &&
+			known.comm[1] === words[at + 3] &&
+			known.comm[2] === words[at + 4] &&
+			known.comm[3] === words[at + 5]
+		)
+			return known;
+		const name = nameAt(words, at);
+		if (this.#names.size >= MAX_NAMES) this.#names.clear();
+		this.#names.set(tid, name);
+		return name;
+	}
+}
+
+function nameAt(words: Uint32Array, at: number): ThreadName {
+	const bytes = Buffer.from(words.buffer, words.byteOffset + (at + 2) * 4, COMM_BYTES);
+	const end = bytes.indexOf(0);
+	const comm = printable(bytes.toString('utf8', 0, end < 0 ? COMM_BYTES : end));
+	const [tgid, tid, ...rest] = words.subarray(at, at + 6) as unknown as number[];
+	const numbers = tid === tgid ? `${tid}` : `${tid}/${tgid}`;
+	const text = tid === 0 && comm.startsWith('swapper') ? '<idle>' : `${comm}[${numbers}]`;
+	const encoder = new TextEncoder();
+	return {
+		tgid: tgid ?? 0,
+		tid: tid ?? 0,
+		comm: rest as [number, number, number, number],
+		text,
+		plain: encoder.encode(text),
+		padded: encoder.encode(text.padEnd(NAME_WIDTH)),
+	};
+}

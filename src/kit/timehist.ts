@@ -1,0 +1,240 @@
+/** Events of `tstrace timehist` as lines, in the form of perf sched timehist, and as rows. */
+import type { Key } from '../aggregate/report.js';
+import { timehist as layout } from '../generated/timehist.js';
+import { readU64 } from '../loader/layout.js';
+import type { LineBuffer } from '../render/line-buffer.js';
+import { type EventFormatter, epochMs, u64At } from './events.js';
+import { KernelStacks } from './kernel-stacks.js';
+import { readComm } from './latency.js';
+import { stateLetter } from './states.js';
+import { ThreadNames } from './thread-names.js';
+import { ThreadTotals } from './thread-totals.js';
+
+export interface TimehistView {
+	readonly next: boolean;
+	readonly stacks: boolean;
+	/** Frames of a stack that are shown. */
+	readonly maxStack: number;
+	readonly lines: boolean;
+	readonly summary: boolean;
+	/** Width of the column that shows CPUs as places; 0: there is none. */
+	readonly visual: number;
+	readonly wallClock: boolean;
+}
+
+const { size: BYTES, fields: FIELDS } = layout.structs.timehist_event;
+const wordOf = (field: keyof typeof FIELDS) => FIELDS[field].offset / 4;
+const TIME = wordOf('time_ns');
+const WAIT = wordOf('wait_ns');
+const DELAY = wordOf('delay_ns');
+const RUN = wordOf('run_ns');
+const TGID = wordOf('tgid');
+const STATE = wordOf('state');
+/** cpu, type and flags, in this order, are one word. */
+const ABOUT = wordOf('cpu');
+const OTHER = wordOf('other_tgid');
+const FROM = wordOf('from_cpu');
+const FRAMES = wordOf('frames');
+const {
+	TIMEHIST_SWITCH: SWITCH,
+	TIMEHIST_WAKEUP: WAKEUP,
+	TIMEHIST_MIGRATE: MIGRATE,
+} = layout.enums.timehist_type;
+const {
+	TIMEHIST_WAIT_UNKNOWN: WAIT_UNKNOWN,
+	TIMEHIST_DELAY_UNKNOWN: DELAY_UNKNOWN,
+	TIMEHIST_RUN_UNKNOWN: RUN_UNKNOWN,
+} = layout.enums.timehist_flag;
+
+const TIME_WIDTH = 15;
+const DURATION_WIDTH = 9;
+/** The columns that only switches have: three durations and the state. */
+const SWITCH_WIDTH = 3 * (2 + DURATION_WIDTH) + 3;
+/** More than a line without its stack takes, but for the visual column. */
+const LINE_BYTES = 512;
+const [OPEN, CLOSE, ZERO, DASH, SPACE, LETTER_S, LETTER_M] = [
+	0x5b, 0x5d, 0x30, 0x2d, 0x20, 0x73, 0x6d,
+];
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const NEXT = bytesOf('  next: ');
+const AWAKENED = bytesOf('  awakened: ');
+const MIGRATED = bytesOf('  migrated: ');
+const CPU = bytesOf(' cpu ');
+const ARROW = bytesOf(' => ');
+
+export function timehistHeader({ visual }: TimehistView): string {
+	const [digits, blank, rule] = visual
+		? [[...Array(visual).keys()].map((cpu) => cpu % 10).join(''), ' '.repeat(visual)]
+				.map((text) => `${text}  `)
+				.concat(`${'-'.repeat(visual)}  `)
+		: ['', '', ''];
+	return [
+		`           time    cpu  ${digits}task name                       wait time  sch delay   run time  state`,
+		`                        ${blank}[tid/pid]                          (msec)     (msec)     (msec)`,
+		`--------------- ------  ${rule}------------------------------  ---------  ---------  ---------  -----`,
+	].join('\n');
+}
+
+export class TimehistFormatter implements EventFormatter {
+	readonly timeAt = TIME;
+	readonly bytes: number;
+	readonly #view: TimehistView;
+	readonly #names = new ThreadNames();
+	readonly #totals = new ThreadTotals();
+	readonly #stacks: KernelStacks;
+	readonly #states = new Map<number, number>();
+	/** Of the wall clock against CLOCK_MONOTONIC, in µs; with the time zone. */
+	#epoch_us = 0;
+
+	/** `other`: events say who else they are about. */
+	constructor(view: TimehistView, other: boolean) {
+		this.#view = view;
+		this.bytes = view.stacks ? BYTES : other ? FIELDS.frames.offset : FIELDS.other_tgid.offset;
+		this.#stacks = new KernelStacks(FRAMES, FIELDS.frames.size / 8, view.maxStack);
+	}
+
+	prepare(words: Uint32Array, places: Uint32Array, count: number): void {
+		if (this.#view.stacks) this.#stacks.name(words, places, count);
+		if (this.#view.wallClock) {
+			const zone_ms = new Date().getTimezoneOffset() * 60_000;
+			this.#epoch_us = Math.round((epochMs() - zone_ms) * 1000);
+		}
+	}
+
+	line(words: Uint32Array, at: number, lines: LineBuffer): void {
+		const about = words[at + ABOUT] as number;
+		const cpu = about & 0xffff;
+		const type = (about >>> 16) & 0xff;
+		if (type === SWITCH && this.#view.summary) this.#sum(words, at, cpu);
+		if (!this.#view.lines) return;
+		lines.room(LINE_BYTES + this.#view.visual);
+		this.#time(lines, Math.floor(u64At(words, at + TIME) / 1000));
+		lines.byte(SPACE);
+		lines.byte(OPEN);
+		lines.whole(cpu, 4, ZERO);
+		lines.byte(CLOSE);
+		lines.spaces(2);
+		if (this.#view.visual) this.#visual(lines, cpu, type);
+		lines.add(this.#names.padded(words, at + TGID));
+		if (type === SWITCH) this.#switch(words, at, lines, about >>> 24);
+		else this.#other(words, at, lines, type);
+		lines.newline();
+	}
+
+	summary(): string | undefined {
+		return this.#view.summary ? this.#totals.render() : undefined;
+	}
+
+	readonly row = (record: DataView, epoch_ms: number): Key => {
+		const u32 = (field: { offset: number }) => record.getUint32(field.offset, true);
+		const type = record.getUint8(FIELDS.type.offset);
+		const time_ns = readU64(record, FIELDS.time_ns.offset);
+		const row: Record<string, string | number> = {
+			event: type === SWITCH ? 'switch' : type === WAKEUP ? 'wakeup' : 'migrate',
+			time: new Date(epoch_ms + time_ns / 1e6).toISOString(),
+			time_ns,
+			cpu: record.getUint16(FIELDS.cpu.offset, true),
+			pid: u32(FIELDS.tgid),
+			tid: u32(FIELDS.tid),
+			comm: readComm(record, FIELDS.comm.offset),
+		};
+		if (type === SWITCH) this.#switchRow(record, row);
+		const who = type === SWITCH ? 'next' : type === WAKEUP ? 'woken' : 'migrated';
+		if (type !== SWITCH || this.#view.next) {
+			row[`${who}_pid`] = u32(FIELDS.other_tgid);
+			row[`${who}_tid`] = u32(FIELDS.other_tid);
+			row[`${who}_comm`] = readComm(record, FIELDS.other_comm.offset);
+		}
+		if (type === MIGRATE) {
+			row.from_cpu = u32(FIELDS.from_cpu);
+			row.to_cpu = u32(FIELDS.to_cpu);
+		}
+		return row;
+	};
+
+	/** What is not known is not there. */
+	#switchRow(record: DataView, row: Record<string, string | number>): void {
+		const flags = record.getUint8(FIELDS.flags.offset);
+		if (!(flags & WAIT_UNKNOWN)) row.wait_ns = readU64(record, FIELDS.wait_ns.offset);
+		if (!(flags & DELAY_UNKNOWN)) row.delay_ns = readU64(record, FIELDS.delay_ns.offset);
+		if (!(flags & RUN_UNKNOWN)) row.run_ns = readU64(record, FIELDS.run_ns.offset);
+		row.state = stateLetter(record.getUint32(FIELDS.state.offset, true));
+		if (this.#view.stacks) row.stack = this.#stacks.text(record);
+	}
+
+	/** Seconds since CLOCK_MONOTONIC's zero, or the time of day. */
+	#time(lines: LineBuffer, time_us: number): void {
+		if (!this.#view.wallClock) {
+			lines.millionths(time_us, TIME_WIDTH);
+			return;
+		}
+		const day_us = (time_us + this.#epoch_us) % 86_400e6;
+		const minute = Math.floor(day_us / 60e6);
+		lines.whole(Math.floor(minute / 60), 2, ZERO);
+		lines.byte(0x3a);
+		lines.whole(minute % 60, 2, ZERO);
+		lines.byte(0x3a);
+		lines.millionths(day_us - minute * 60e6, 9, ZERO);
+	}
+
+	#visual(lines: LineBuffer, cpu: number, type: number): void {
+		const { visual } = this.#view;
+		for (let i = 0; i < visual; i++) {
+			lines.byte(i !== cpu || type === WAKEUP ? SPACE : type === SWITCH ? LETTER_S : LETTER_M);
+		}
+		lines.spaces(2);
+	}
+
+	#switch(words: Uint32Array, at: number, lines: LineBuffer, flags: number): void {
+		duration(lines, !(flags & WAIT_UNKNOWN), u64At(words, at + WAIT));
+		duration(lines, !(flags & DELAY_UNKNOWN), u64At(words, at + DELAY));
+		duration(lines, !(flags & RUN_UNKNOWN), u64At(words, at + RUN));
+		lines.spaces(2);
+		lines.byte(this.#state(words[at + STATE] as number));
+		if (this.#view.next) {
+			lines.add(NEXT);
+			lines.add(this.#names.plain(words, at + OTHER));
+		}
+		if (this.#view.stacks) {
+			lines.spaces(2);
+			this.#stacks.add(words, at, lines);
+		}
+	}
+
+	#other(words: Uint32Array, at: number, lines: LineBuffer, type: number): void {
+		lines.spaces(SWITCH_WIDTH);
+		lines.add(type === WAKEUP ? AWAKENED : MIGRATED);
+		lines.add(this.#names.plain(words, at + OTHER));
+		if (type === WAKEUP) return;
+		lines.add(CPU);
+		lines.whole(words[at + FROM] as number, 1);
+		lines.add(ARROW);
+		lines.whole(words[at + FROM + 1] as number, 1);
+	}
+
+	#sum(words: Uint32Array, at: number, cpu: number): void {
+		const name = this.#names.known(words, at + TGID);
+		const total = this.#totals.of(name);
+		total.add(cpu, u64At(words, at + WAIT), u64At(words, at + DELAY), u64At(words, at + RUN));
+	}
+
+	#state(mask: number): number {
+		let letter = this.#states.get(mask);
+		if (letter === undefined) {
+			letter = stateLetter(mask).charCodeAt(0);
+			this.#states.set(mask, letter);
+		}
+		return letter;
+	}
+}
+
+/** In ms, cut off after the microseconds, as perf does; "-" is not known. */
+function duration(lines: LineBuffer, known: boolean, time_ns: number): void {
+	lines.spaces(2);
+	if (known) {
+		lines.thousandths(Math.floor(time_ns / 1000), DURATION_WIDTH);
+	} else {
+		lines.spaces(DURATION_WIDTH - 1);
+		lines.byte(DASH);
+	}
+}

@@ -1,0 +1,130 @@
+/** timehist: every switch of the scheduler, one by one. */
+import { readFileSync } from 'node:fs';
+import { Option } from 'commander';
+import { timehist as layout } from '../generated/timehist.js';
+import { UsageError } from '../kit/errors.js';
+import { EventBatches } from '../kit/events.js';
+import { chooseOffcpu } from '../kit/offcpu.js';
+import { wholeNumberOption } from '../kit/options.js';
+import { TimehistFormatter, type TimehistView, timehistHeader } from '../kit/timehist.js';
+import { defineTool, type OptionValues, type Plan } from '../kit/tool.js';
+
+type Layout = typeof layout;
+type Program = Layout['programs'][number];
+
+/** 72 bytes for a switch, with its header: room for 233,000, which is 2 s at 100,000 a second. */
+const RING_KB = 16 << 10;
+const MAX_RING_KB = 1 << 20;
+const MAX_STACK = 16;
+const SHOWN_STACK = 5;
+/** What there is no place for in JSON. */
+const ONLY_TEXT = ['summary', 'summaryOnly', 'cpuVisual', 'wallClock'] as const;
+
+interface Settings extends TimehistView {
+	readonly ring_kb: number;
+	readonly wakeups: boolean;
+	readonly migrations: boolean;
+}
+
+export const timehist = defineTool<Layout, Settings>({
+	name: 'timehist',
+	summary: 'every switch: wait, delay and run time, one by one',
+	description:
+		'Prints a line each time a thread leaves the CPU: how long it had been off the CPU before, how ' +
+		'much of that it waited in a queue, and how long it ran. Without a duration it traces until Ctrl-C.',
+	examples: [
+		['tstrace timehist -p 1234 5', 'a process, for 5 seconds'],
+		['tstrace timehist -w -n -t 1234', 'a thread: who wakes it, who is next'],
+		['tstrace timehist -g -p 1234', 'with the kernel functions it sleeps in'],
+		['tstrace timehist -S 10', 'no lines, a table of threads at the end'],
+		['tstrace timehist -o out.txt -- make', 'a command, into a file'],
+	],
+	options: () => [
+		new Option('-w, --wakeups', 'who wakes whom'),
+		new Option('-M, --migrations', 'who is moved to another CPU, and by whom'),
+		new Option('-n, --next', 'who gets the CPU next'),
+		new Option('-g, --call-graph', 'the kernel functions in which it left the CPU'),
+		wholeNumberOption('--max-stack <n>', 'with -g: show N functions', MAX_STACK).default(
+			SHOWN_STACK,
+		),
+		new Option('-s, --summary', 'a table of threads below the lines').conflicts('summaryOnly'),
+		new Option('-S, --summary-only', 'only the table of threads'),
+		new Option('--cpu-visual', 'a column for each CPU: s is a switch, m a migration'),
+		new Option('--wall-clock', 'the time of day, not seconds since boot'),
+		wholeNumberOption(
+			'--ring-kb <kb>',
+			'room for KB of events, rounded up to a power of two',
+			MAX_RING_KB,
+		).default(RING_KB),
+	],
+	kind: 'events',
+	layout,
+
+	settings(values) {
+		const json = values.json || values.format === 'json' || /\.json$/i.test(`${values.output}`);
+		for (const name of ONLY_TEXT) {
+			if (json && values[name]) throw new UsageError(`--${dashed(name)} is for text, not JSON`);
+		}
+		return settingsOf(values);
+	},
+
+	subject: () => 'context switches',
+
+	plan(object, settings): Plan<Layout> {
+		const way = chooseOffcpu();
+		object.setConstants({
+			threads_in_hash: way.threadsInHash,
+			scheduler_books: way.schedulerBooks,
+			switch_has_state: way.switchHasState,
+			with_other: hasOther(settings),
+			with_stack: settings.stacks,
+		});
+		object
+			.map('events')
+			.setMaxEntries(2 ** Math.ceil(Math.log2(Math.max(4, settings.ring_kb))) * 1024);
+		const wakeups: Program[] = ['timehist_wakeup', 'timehist_wakeup_new'];
+		return {
+			attach: [
+				...(way.others as readonly Program[]),
+				...(settings.wakeups ? wakeups : []),
+				...(settings.migrations ? (['timehist_migrate'] as const) : []),
+				'timehist_switch',
+			],
+			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
+			because: way.because,
+		};
+	},
+
+	reader: (object, settings) =>
+		new EventBatches(object.map('events'), new TimehistFormatter(settings, hasOther(settings))),
+
+	text: (settings) => ({
+		...(settings.lines ? { header: timehistHeader(settings) } : {}),
+		report: async () => '',
+	}),
+});
+
+const hasOther = ({ next, wakeups, migrations }: Settings) => next || wakeups || migrations;
+
+const dashed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+function settingsOf(values: OptionValues): Settings {
+	return {
+		wakeups: values.wakeups === true,
+		migrations: values.migrations === true,
+		next: values.next === true,
+		stacks: values.callGraph === true,
+		maxStack: Number(values.maxStack),
+		lines: values.summaryOnly !== true,
+		summary: values.summary === true || values.summaryOnly === true,
+		visual: values.cpuVisual === true ? onlineCpus() : 0,
+		wallClock: values.wallClock === true,
+		ring_kb: Number(values.ringKb),
+	};
+}
+
+/** How many columns CPUs take: up to the last that is online, "0-3,5". */
+function onlineCpus(): number {
+	const online = readFileSync('/sys/devices/system/cpu/online', 'utf8').trim();
+	return Number(online.split(/[-,]/).at(-1)) + 1;
+}
