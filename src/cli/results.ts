@@ -1,7 +1,7 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 
 import { HdrLog } from '../aggregate/hdr.js';
-import type { Key, LatencyGroup, Report } from '../aggregate/report.js';
+import type { Findings, Key, LatencyGroup, Report } from '../aggregate/report.js';
 import type { Origin } from '../aggregate/stack-profile.js';
 import { profileOf, type StackFindings } from '../aggregate/stacks.js';
 import { UsageError } from '../kit/errors.js';
@@ -86,6 +86,14 @@ export class Results {
 	async report(report: Report): Promise<void> {
 		const { findings } = report;
 		if (findings.kind === 'latency') await this.#logHdr(report, findings.groups);
+		await this.#write(report);
+		if (!this.#common.quiet) this.#remarks(findings);
+		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
+	}
+
+	/** The findings, in the format that was asked for. */
+	async #write(report: Report): Promise<void> {
+		const { findings } = report;
 		const format = this.#format;
 		if (format === 'json') {
 			for await (const piece of renderJson(report)) await this.#output.write(piece);
@@ -98,10 +106,6 @@ export class Results {
 			const time = this.#common.timestamps ? `\n${clockTime(new Date())}` : '';
 			await this.#output.write(time + (await this.#text.report(findings, this.#style)));
 		}
-		if (findings.kind === 'stacks') this.#remarks(findings);
-		if (findings.kind === 'table' && findings.rows.length === 0 && !this.#common.quiet)
-			say(this.#text.none ?? '');
-		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
 	}
 
 	/** Stacks, as a picture or for another tool. */
@@ -119,10 +123,14 @@ export class Results {
 		for await (const piece of pieces) await this.#output.write(piece);
 	}
 
-	#remarks({ stacks, notices }: StackFindings): void {
-		if (this.#common.quiet) return;
-		if (stacks.length === 0) say(this.#text.none ?? '');
-		for (const line of notices) say(wrapped(`note: ${printable(line)}`, '      '));
+	/** That nothing was found, and what to know about what was. */
+	#remarks(findings: Findings): void {
+		const { kind } = findings;
+		if (kind !== 'stacks' && kind !== 'table') return;
+		const found = kind === 'stacks' ? findings.stacks : findings.rows;
+		if (found.length === 0) say(this.#text.none ?? '');
+		for (const line of kind === 'stacks' ? findings.notices : [])
+			say(wrapped(`note: ${printable(line)}`, '      '));
 	}
 
 	/** After the last interval. */
