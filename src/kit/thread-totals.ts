@@ -103,5 +103,6 @@ export class ThreadTotals {
 const UNITS: Readonly<Record<string, string>> = { switches: '', migrations: '', stddev: '(%)' };
 
 function row(name: string, values: readonly string[]): string {
-	return [name.padEnd(NAME_WIDTH), ...values.map((text) => text.padStart(COLUMN_WIDTH))].join(' ');
+	const columns = values.map((text) => text.padStart(COLUMN_WIDTH));
+	return [name.padEnd(NAME_WIDTH), ...columns].join(' ').trimEnd();
 }

@@ -91,7 +91,9 @@ export const timehist = defineTool<Layout, Settings>({
 				'timehist_switch',
 			],
 			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
-			because: way.because,
+			because:
+				`waits are timed with ${way.schedulerBooks ? "the scheduler's books" : 'time stamps'}; ` +
+				`threads are kept in ${way.threadsInHash ? 'a hash' : 'task storage'}`,
 		};
 	},
 
