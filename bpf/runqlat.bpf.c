@@ -102,14 +102,8 @@ int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct t
 {
 	struct wait wait;
 
-	/* The scheduler keeps no books for the idle task: it is never queued. */
-	if (!next->sched_info.last_queued) {
-		sched_info_no_wait(next);
-		return 0;
-	}
-	/* Before the filter, so that every task's last turn is known when the filter lets it in. */
-	sched_info_wait(next, &wait);
-	wait_over(prev, next, &wait);
+	if (sched_info_wait_ends(next, &wait))
+		wait_over(prev, next, &wait);
 	return 0;
 }
 

@@ -138,14 +138,7 @@ int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct tas
 
 	if (!preempt && task_state(prev) & TASK_DEAD)
 		thread_ended(prev);
-	/* The scheduler keeps no books for the idle task: it is never queued. */
-	if (!next->sched_info.last_queued) {
-		sched_info_no_wait(next);
-		return 0;
-	}
-	/* Before the filter, so that every task's last turn is known when the filter lets it in. */
-	sched_info_wait(next, &wait);
-	if (filter_has_task(next) && wait_counts(&wait))
+	if (sched_info_wait_ends(next, &wait) && filter_has_task(next) && wait_counts(&wait))
 		delay_add(prev, next, &wait);
 	return 0;
 }

@@ -143,6 +143,21 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	wait->delay_ns = before + here;
 }
 
+/*
+ * The wait of `task`, which gets this CPU, if it had one: the scheduler keeps no books for the idle
+ * task, which is never queued. To be called for every task, so that its last turn is known when
+ * the filter lets it in.
+ */
+static __always_inline bool sched_info_wait_ends(struct task_struct *task, struct wait *wait)
+{
+	if (!task->sched_info.last_queued) {
+		sched_info_no_wait(task);
+		return false;
+	}
+	sched_info_wait(task, wait);
+	return true;
+}
+
 /* Says what is not certain about a wait; returns whether to count it. */
 static __always_inline bool wait_counts(struct wait *wait)
 {

@@ -31,7 +31,7 @@ export function renderScheduling(
 		p50: null,
 		p99: null,
 		max_at: null,
-		key: { comm: `(all ${grouped(rows.length)})` },
+		key: { comm: '(total)' },
 	};
 	const text = renderTable(columnsOf(rows[0] as Row), [...shown, totalRow], style);
 	const more = rows.length - shown.length;

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+	type Counters,
+	Delays,
+	NO_COUNTERS,
+	schedulingRows,
+	since,
+	type ThreadTime,
+	totalsOf,
+} from '../../../src/aggregate/scheduling.js';
+
+function counters(run_ns: number, switches = 0): Counters {
+	return { ...NO_COUNTERS, run_ns, switches };
+}
+
+/** Delays of 10, 20, … ns, the longest of which ended at `end_ns`. */
+function delays(count: number, end_ns: number): Delays {
+	const all = new Delays();
+	for (let i = 1; i <= count; i++) {
+		all.addBucket(10 * i, 1);
+		all.addTotals({ wakeups: 1, sum_ns: 10 * i, min_ns: 10 * i, max_ns: 10 * i, end_ns });
+	}
+	return all;
+}
+
+function thread(tid: number, comm: string, run_ns: number, each: Delays): ThreadTime {
+	return {
+		pid: 7,
+		tid,
+		comm,
+		process: 'first',
+		counters: counters(run_ns, 2),
+		waiting_ns: tid,
+		delays: each,
+	};
+}
+
+const THREADS = [
+	thread(7, 'first', 100, delays(2, 1000)),
+	thread(8, 'other', 300, delays(4, 2000)),
+	thread(9, 'other', 200, new Delays()),
+];
+
+test('threads have rows of their own, the largest first', async () => {
+	const rows = await schedulingRows(THREADS, 'thread', 'runtime');
+	assert.deepEqual(
+		rows.map(({ key }) => key.tid),
+		[8, 9, 7],
+	);
+	const byMaximum = await schedulingRows(THREADS, 'thread', 'max');
+	assert.deepEqual(
+		byMaximum.map(({ max }) => max),
+		[40, 20, 0],
+	);
+	assert.equal(byMaximum[0]?.avg, 25);
+	assert.equal(byMaximum[2]?.avg, 0);
+	assert.equal(byMaximum[2]?.max_end_ns, 0);
+});
+
+test('by process and by name rows are sums; the longest delay keeps its time', async () => {
+	const [row, ...others] = await schedulingRows(THREADS, 'process', 'runtime');
+	assert.equal(others.length, 0);
+	assert.deepEqual(row?.key, { pid: 7, comm: 'first' });
+	assert.equal(row.runtime, 600);
+	assert.equal(row.switches, 6);
+	assert.equal(row.wakeups, 6);
+	assert.equal(row.delay, 130);
+	assert.equal(row.max, 40);
+	assert.equal(row.max_end_ns, 2000);
+	assert.equal(row.waiting, 9);
+	const byName = await schedulingRows(THREADS, 'comm', 'runtime');
+	assert.deepEqual(
+		byName.map(({ key, runtime }) => [key.comm, runtime]),
+		[
+			['other', 500],
+			['first', 100],
+		],
+	);
+});
+
+test('totals are sums, of the maximum the largest', async () => {
+	const totals = totalsOf(await schedulingRows(THREADS, 'thread', 'avg'));
+	assert.equal(totals.runtime, 600);
+	assert.equal(totals.delays, 6);
+	assert.equal(totals.max, 40);
+});
+
+test('differences; a thread that took another number by exec begins anew', () => {
+	assert.deepEqual(since(counters(500, 9), counters(200, 4)), counters(300, 5));
+	assert.deepEqual(since(counters(100, 9), counters(200, 4)), counters(100, 9));
+});
