@@ -33,7 +33,7 @@ const FEW_BUCKETS = 1024;
 
 export const syscount = defineTool<Layout, Settings>({
 	name: 'syscount',
-	summary: 'which system calls are made, fail, and take long',
+	summary: 'which system calls are made, fail, take long',
 	description:
 		'Counts system calls as they return, and shows those that have not returned at the end. ' +
 		'Without an interval it traces until Ctrl-C.',
