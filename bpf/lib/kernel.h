@@ -100,7 +100,7 @@ struct sched_entity {
 	u64 sum_exec_runtime;
 	u64 nr_migrations;
 	unsigned char sched_delayed; /* 6.12 */
-	u64 prev_sum_exec_runtime; /* as of its last turn */
+	u64 prev_sum_exec_runtime;   /* as of its last turn */
 	struct cfs_rq *cfs_rq;
 };
 
