@@ -11,6 +11,7 @@
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
+#include "lib/stamped_waits.h"
 #include "lib/waits.h"
 #include "lib/window.h"
 

@@ -11,66 +11,10 @@
 #include "lib/loss.h"
 #include "lib/offcpu.h"
 #include "lib/pidns.h"
+#include "lib/timehist_events.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-#define TIMEHIST_FRAMES 16
-
-enum timehist_type {
-	TIMEHIST_SWITCH,
-	TIMEHIST_WAKEUP,
-	TIMEHIST_MIGRATE,
-};
-
-enum timehist_flag {
-	/* It was not seen to leave the CPU. */
-	TIMEHIST_WAIT_UNKNOWN = 1,
-	TIMEHIST_DELAY_UNKNOWN = 2,
-	/* It was not seen to get this CPU. */
-	TIMEHIST_RUN_UNKNOWN = 4,
-	TIMEHIST_ALL_UNKNOWN = 7,
-};
-
-EXPORT_TYPE(enum timehist_type, timehist_type);
-EXPORT_TYPE(enum timehist_flag, timehist_flag);
-
-/* Who else an event is about: who is next, who is woken, who is moved. */
-const volatile bool with_other = false;
-const volatile bool with_stack = false;
-
-struct timehist_event {
-	u64 time_ns; /* CLOCK_MONOTONIC */
-	u64 wait_ns; /* off the CPU, all in all */
-	u64 delay_ns;
-	u64 run_ns;
-	u32 tgid;
-	u32 tid;
-	char comm[TASK_COMM_LEN];
-	u32 state; /* TASK_*; OFFCPU_RUNNABLE: it could have gone on */
-	u16 cpu;
-	u8 type;
-	u8 flags;
-	/* Only with_other. */
-	u32 other_tgid;
-	u32 other_tid;
-	char other_comm[TASK_COMM_LEN];
-	u32 from_cpu;
-	u32 to_cpu;
-	/* Only with_stack, leaf first. */
-	u64 frames[TIMEHIST_FRAMES];
-};
-
-#define BYTES_ALONE	 __builtin_offsetof(struct timehist_event, other_tgid)
-#define BYTES_WITH_OTHER __builtin_offsetof(struct timehist_event, frames)
-
-EXPORT_TYPE(struct timehist_event, timehist_event);
-
-/* User space sets the size before loading, and looks by itself now and then: no event wakes it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} events SEC(".maps");
 
 /* The stay of a thread on this CPU. */
 struct stay {
@@ -87,44 +31,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct stay);
 } stays SEC(".maps");
-
-/* Only as large as what is asked for: the branches that are not taken are gone once loaded. */
-static __always_inline struct timehist_event *reserve_event(void)
-{
-	struct timehist_event *event;
-
-	if (with_stack)
-		event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-	else if (with_other)
-		event = bpf_ringbuf_reserve(&events, BYTES_WITH_OTHER, 0);
-	else
-		event = bpf_ringbuf_reserve(&events, BYTES_ALONE, 0);
-	if (!event)
-		count_loss(LOSS_EVENTS_RING_FULL);
-	return event;
-}
-
-/* With what follows the terminator, which user space leaves out. */
-static __always_inline void copy_comm(char *to, struct task_struct *task)
-{
-	((u64 *)to)[0] = ((u64 *)task->comm)[0];
-	((u64 *)to)[1] = ((u64 *)task->comm)[1];
-}
-
-static __always_inline void about(struct timehist_event *event, struct task_struct *task)
-{
-	event->tgid = task->pid ? task_tgid(task) : 0;
-	event->tid = task->pid ? task_tid(task) : 0;
-	copy_comm(event->comm, task);
-	event->cpu = bpf_get_smp_processor_id();
-}
-
-static __always_inline void about_other(struct timehist_event *event, struct task_struct *task)
-{
-	event->other_tgid = task->pid ? task_tgid(task) : 0;
-	event->other_tid = task->pid ? task_tid(task) : 0;
-	copy_comm(event->other_comm, task);
-}
 
 /* include/linux/sched/prio.h: below it are real-time tasks. */
 #define MAX_RT_PRIO 100

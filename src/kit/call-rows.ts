@@ -1,32 +1,15 @@
 /** Sums of system calls as rows: names instead of numbers, percentiles instead of histograms. */
 import { percentiles } from '../aggregate/hdr.js';
+import type { ShownCall } from '../render/calls.js';
 import type { CallSum, CallsSettings } from './calls.js';
 import { errnoName } from './errno.js';
 import { type Abi, callName, isNamed } from './syscalls.js';
 
-/** As in JSON; what a row is about comes first. */
-export type CallRow = {
-	readonly syscall?: string;
+/** As in JSON: what is shown, and the numbers behind the names. */
+export type CallRow = ShownCall & {
 	readonly nr?: number;
 	readonly abi?: Abi;
-	readonly pid?: number;
-	readonly comm?: string;
-	readonly error?: string;
 	readonly errno?: number;
-	readonly calls: number;
-	readonly errors: number;
-	readonly total_ns?: number;
-	readonly mean_ns?: number;
-	readonly p50_ns?: number;
-	readonly p99_ns?: number;
-	readonly min_ns?: number;
-	readonly max_ns?: number;
-	readonly in_progress?: number;
-	readonly longest_in_progress_ns?: number;
-	/** The longest began before tracing did: it takes that long at least. */
-	readonly longest_since_before?: boolean;
-	/** [low, high, count]: low <= value < high. */
-	readonly buckets?: ReadonlyArray<readonly [number, number, number]>;
 };
 
 export interface RowSettings extends CallsSettings {

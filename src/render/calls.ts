@@ -7,8 +7,8 @@ import { type Column, renderTable } from './table.js';
 import type { Style } from './terminal.js';
 import { humanTime, inUnit, type TimeUnit } from './units.js';
 
-/** What of a row is shown. */
-export interface ShownCall {
+/** What of a row is shown. A type and not an interface, so that rows are records as well. */
+export type ShownCall = {
 	readonly syscall?: string;
 	readonly pid?: number;
 	readonly comm?: string;
@@ -23,9 +23,11 @@ export interface ShownCall {
 	readonly max_ns?: number;
 	readonly in_progress?: number;
 	readonly longest_in_progress_ns?: number;
+	/** The longest began before tracing did: it takes that long at least. */
 	readonly longest_since_before?: boolean;
+	/** [low, high, count]: low <= value < high. */
 	readonly buckets?: ReadonlyArray<readonly [number, number, number]>;
-}
+};
 
 export interface CallsView {
 	readonly byProcess: boolean;

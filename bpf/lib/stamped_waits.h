@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * When did the wait begin that ends now, where the scheduler keeps no books (waits.h)? A time stamp
+ * is taken as it begins, and kept in one of two ways:
+ *
+ *   task_storage  in the task (5.12)
+ *   hash          in a hash by thread number
+ */
+#ifndef TSTRACE_STAMPED_WAITS_H
+#define TSTRACE_STAMPED_WAITS_H
+
+#include "kernel.h"
+#include "loss.h"
+#include "waits.h"
+
+struct wait_start {
+	u64 ns; /* CLOCK_MONOTONIC; 0: not waiting */
+	u32 kind;
+};
+
+/*
+ * sched_wakeup also fires for a task that is on its CPU still (it is not waiting), and for one
+ * that was preempted half-way to sleep (it waits already, and goes on waiting). Any other wait
+ * that is still open has ended unseen.
+ */
+static __always_inline void wait_begins(struct task_struct *task, struct wait_start *start,
+					enum wait_kind kind)
+{
+	if (kind == WAIT_WAKEUP && (task->on_cpu || (start->ns && start->kind == WAIT_PREEMPTED)))
+		return;
+	if (start->ns)
+		count_loss(LOSS_WAITS_UNSEEN);
+	start->kind = kind;
+	start->ns = bpf_ktime_get_ns();
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wait_start);
+} task_storage_waits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u32);
+	__type(value, struct wait_start);
+} hash_waits SEC(".maps");
+
+/* kernel/sched/core.c, __schedule: whoever is switched out and did not block waits again. */
+static __always_inline bool stays_queued(bool preempt, struct task_struct *prev)
+{
+	return (preempt || task_state(prev) == TASK_RUNNING) && prev->pid;
+}
+
+static __always_inline void task_storage_wait_begins(struct task_struct *task, enum wait_kind kind)
+{
+	struct wait_start *start = bpf_task_storage_get(&task_storage_waits, task, NULL,
+							BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!start) {
+		count_loss(LOSS_WAIT_TABLE_FULL);
+		return;
+	}
+	wait_begins(task, start, kind);
+}
+
+static __always_inline bool task_storage_wait_ends(struct task_struct *task, struct wait *wait)
+{
+	struct wait_start *start = bpf_task_storage_get(&task_storage_waits, task, NULL, 0);
+
+	if (!start || !start->ns)
+		return false;
+	wait->delay_ns = bpf_ktime_get_ns() - start->ns;
+	wait->kind = start->kind;
+	wait->unseen = 0;
+	start->ns = 0;
+	return true;
+}
+
+static __always_inline void hash_wait_begins(struct task_struct *task, enum wait_kind kind)
+{
+	struct wait_start none = {}, *start;
+	u32 pid = task->pid;
+
+	start = bpf_map_lookup_elem(&hash_waits, &pid);
+	if (!start) {
+		bpf_map_update_elem(&hash_waits, &pid, &none, BPF_NOEXIST);
+		start = bpf_map_lookup_elem(&hash_waits, &pid);
+	}
+	if (start)
+		wait_begins(task, start, kind);
+	else
+		count_loss(LOSS_WAIT_TABLE_FULL);
+}
+
+static __always_inline bool hash_wait_ends(struct task_struct *task, struct wait *wait)
+{
+	u32 pid = task->pid;
+	struct wait_start *start = bpf_map_lookup_elem(&hash_waits, &pid);
+
+	if (!start || !start->ns)
+		return false;
+	wait->delay_ns = bpf_ktime_get_ns() - start->ns;
+	wait->kind = start->kind;
+	wait->unseen = 0;
+	/* Taken out, so that the table holds who waits and not who ever did. */
+	bpf_map_delete_elem(&hash_waits, &pid);
+	return true;
+}
+
+#endif
