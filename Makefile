@@ -1,11 +1,14 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-package check format bench clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc test-package check format bench bench-guard soak clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
 LIVE := find build/test/test/live -name '*.test.js' | sort
 C_FILES := $(shell find bpf test -name '*.[ch]')
+# The kernel of the matrix that live tests run on where this machine does not allow BPF.
+HERE_INSTEAD := 6.1
+KERNELS := node --enable-source-maps build/test/test/vm/run.js
 NODE_TEST := node --enable-source-maps --test
 
 build: node_modules/.installed ## build tstrace: BPF objects, bundle; bin/tstrace works afterwards
@@ -22,6 +25,7 @@ demo: build ## put a small load on this machine, and show its run queue latency 
 test: test-unit test-browser test-live ## all tests; the live ones load real BPF programs and need root
 
 tests: build
+	@scripts/setup.sh workloads
 	@node scripts/build-tests.mjs
 
 test-unit: tests
@@ -34,7 +38,20 @@ test-browser: tests
 
 test-live: tests
 	@scripts/setup.sh test
-	@$(NODE_TEST) --test-concurrency=1 $$($(LIVE))
+	@node build/test/test/vm/allowed.js; allowed=$$?; \
+	if [ $$allowed = 0 ]; then $(NODE_TEST) --test-concurrency=1 $$($(LIVE)); \
+	elif [ $$allowed = 3 ]; then scripts/setup.sh kernels && $(KERNELS) $(HERE_INSTEAD); \
+	else exit $$allowed; fi
+
+test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests
+	@scripts/setup.sh kernels
+	@$(KERNELS) $(if $(QUICK),--quick) $(TOOL:%=--tool %) $(KERNEL)
+
+kernels-doc: tests ## docs/kernels.md, of what test-kernels last found
+	@$(KERNELS) --page
+
+faults-doc: tests ## docs/faults.md, of the table in test/faults
+	@node build/test/test/faults/main.js
 
 test-package: build ## pack, install into an empty folder, run
 	@scripts/test-package.sh
@@ -51,9 +68,18 @@ format: node_modules/.installed ## put everything into the house's format
 	@node_modules/.bin/biome check --write .
 	@$$(command -v clang-format-19 || command -v clang-format) -i $(C_FILES)
 
-bench: tests ## measure against the peers, side by side (installs them)
+bench: tests ## measure against the peers, side by side (installs them); TOOL=NAME for one; QUICK=1
 	@scripts/setup.sh bench
-	@for bench in runqlat schedlat timehist syscount offcputime profile flamegraph; do echo; echo "== $$bench"; node build/test/bench/$$bench.js; done
+	@scripts/peers.sh
+	@node --enable-source-maps build/test/bench/main.js $(TOOL)
+
+bench-guard: tests ## a few ratios of the benchmarks again; fails when one is worse by a quarter than recorded
+	@scripts/setup.sh bench
+	@scripts/peers.sh
+	@node --enable-source-maps build/test/bench/main.js --guard $(TOOL)
+
+soak: tests ## a tool of each kind for 20 minutes under load: memory, descriptors, kernel memory stay flat
+	@node build/test/test/soak/soak.js
 
 clean: ## remove everything that was built or installed here
 	rm -rf build dist node_modules src/generated

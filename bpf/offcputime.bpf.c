@@ -12,6 +12,7 @@
 #include "lib/pidns.h"
 #include "lib/sampling.h"
 #include "lib/stacks.h"
+#include "lib/sums.h"
 #include "lib/walk.h"
 #include "lib/window.h"
 
@@ -19,7 +20,8 @@ _Static_assert((int)OFFCPU_PARTS == (int)STACK_PARTS, "a sum has room for the pa
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-const volatile u64 period_ns = 0; /* 0: every wait */
+/* 0: every wait. User space may raise it while tracing. */
+volatile u64 period_ns;
 const volatile u64 shortest_ns = 0;
 const volatile u64 longest_ns = 0; /* 0: no limit */
 /* Where no hook runs in the thread that resumes: its user stack was walked as it stopped. */
@@ -119,7 +121,7 @@ static __always_inline u64 kept_user_stack(void *ctx)
 
 	if (!here)
 		return LOST_STACK;
-	kept = keep_stack(&here->user, user);
+	kept = keep_stack(here, &here->user, user);
 	if (kept != user)
 		count_loss(LOSS_STACKS_FULL);
 	return kept;
@@ -250,7 +252,7 @@ int end_waiting(struct bpf_iter__task *ctx)
 	/* What was not walked as it stopped can be walked from outside. */
 	waiting.key.user = off->user_stack == LOST_STACK ? NO_STACK : off->user_stack;
 	kernel = task_kernel_stack(task);
-	waiting.key.kernel = keep_stack(&here->kernel, kernel);
+	waiting.key.kernel = keep_stack(here, &here->kernel, kernel);
 	if (waiting.key.kernel != kernel)
 		count_loss(LOSS_STACKS_FULL);
 	read_user_registers(task, &waiting.registers);

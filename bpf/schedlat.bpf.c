@@ -134,12 +134,14 @@ static __always_inline void thread_ended(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	/* Also where nobody asked for: run_time_ns() needs the distance of the clocks as of now. */
+	u64 now_ns = switch_time_ns(prev);
 	struct wait wait;
 
 	if (!preempt && task_state(prev) & TASK_DEAD)
 		thread_ended(prev);
 	if (sched_info_wait_ends(next, &wait) && filter_has_task(next) && wait_counts(&wait))
-		delay_add(prev, next, &wait);
+		delay_add(next, &wait, now_ns);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  * Calls are counted where they return: there, number and result are both known, and one program is
  * enough. When they began is wanted for latencies only, which takes a second program at the entry.
  */
+#include "lib/call_times.h"
 #include "lib/calls.h"
 #include "lib/filter.h"
 #include "lib/groups.h"
@@ -69,29 +70,68 @@ static __always_inline struct tally *tally_of(u32 index)
 {
 	u32 half = current_window();
 	struct tallies *here = bpf_map_lookup_elem(&tallies, &half);
+	u64 at = index;
 
-	if (!here || index >= CALL_INDEXES)
+	/* In 64 bits: who knows the bounds of 32 may not know those of the others (6.1). */
+	barrier_var(at);
+	if (!here || at >= CALL_INDEXES)
 		return NULL;
-	return &here->of[index];
+	return &here->of[at];
+}
+
+/* Whoever puts a slot in here has it: before 5.12 nothing atomic has a result. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CALL_SLOTS);
+	__type(key, u32);
+	__type(value, u8);
+} slots_taken SEC(".maps");
+
+/* As many as may be in others' way at once; who finds none takes the slower way, this time. */
+#define SLOT_TRIES 4
+
+/* The next free slot, for a call; CALL_SLOTS where there is none. */
+static __always_inline u32 take_slot(u32 index)
+{
+	u32 slot = call_slots.used;
+	u8 yes = 1;
+
+	for (int i = 0; i < SLOT_TRIES; i++, slot++) {
+		u64 at = slot;
+
+		barrier_var(at); /* as in tally_of() */
+		if (at >= CALL_SLOTS)
+			break;
+		if (bpf_map_update_elem(&slots_taken, &slot, &yes, BPF_NOEXIST))
+			continue;
+		/* Its bounds may have been forgotten during the call. */
+		at = slot;
+		barrier_var(at);
+		if (at >= CALL_SLOTS)
+			break;
+		call_slots.call[at] = index;
+		__sync_fetch_and_add(&call_slots.used, 1);
+		return at;
+	}
+	return CALL_SLOTS;
 }
 
 /* The slot of a call, taken at its first; CALL_SLOTS or more where there is none left. */
 static __always_inline u32 slot_of(u32 index)
 {
-	u32 slot;
+	u64 at = index;
+	u32 *slot_plus_1, slot;
 
-	if (index >= CALL_INDEXES)
+	barrier_var(at); /* as in tally_of() */
+	if (at >= CALL_INDEXES)
 		return CALL_SLOTS;
-	slot = call_slots.of[index];
-	if (slot)
-		return slot - 1;
-	if (call_slots.used >= CALL_SLOTS)
-		return CALL_SLOTS;
-	slot = __sync_fetch_and_add(&call_slots.used, 1);
-	if (slot >= CALL_SLOTS)
-		return CALL_SLOTS;
-	call_slots.call[slot] = index;
-	call_slots.of[index] = slot + 1;
+	slot_plus_1 = &call_slots.of[at];
+	barrier_var(slot_plus_1);
+	if (*slot_plus_1)
+		return *slot_plus_1 - 1;
+	slot = take_slot(index);
+	if (slot < CALL_SLOTS)
+		*slot_plus_1 = slot + 1;
 	return slot;
 }
 
@@ -147,13 +187,17 @@ static __always_inline void add_counted(struct task_struct *task, struct call *c
 }
 
 /* Whether the task's call is one to time; all this only where some are not. */
-static __always_inline bool enter_wanted(struct task_struct *task, long nr)
+static __always_inline bool enter_wanted(void *regs, long nr)
 {
+	struct task_struct *task;
 	struct call call;
 
-	call_of(task, nr, &call);
+	call_of(is_compat_call(regs), nr, &call);
 	if (!call_wanted(&call) || call_never_returns(&call))
 		return false;
+	if (!filter_is_set())
+		return true;
+	task = current_task();
 	/* COMMAND's first call is the one that executes it, and lets it in. */
 	return filter_has_task(task) ||
 	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
@@ -165,7 +209,7 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
 	/* Of 32-bit programs that end, a place stays taken until its stack is another one's. */
 	if ((filter_is_set() || filter_calls || nr == exit_nr[CALL_NATIVE] ||
 	     nr == exit_group_nr[CALL_NATIVE]) &&
-	    !enter_wanted(bpf_get_current_task_btf(), nr))
+	    !enter_wanted(regs, nr))
 		return 0;
 	call_begins(regs);
 	return 0;
@@ -174,24 +218,32 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	/* Only where it is needed: see is_compat_call(). */
+	bool needed = filter_is_set() || group_by != GROUP_BY_NOTHING;
+	struct task_struct *task = needed ? current_task() : NULL;
 	u64 duration_ns = 0;
+	bool begin_known = true;
 	struct call call;
 	u32 error;
 
-	call_of(task, call_number(regs), &call);
+	ended_call_of(regs, result, &call);
 	if (!call_wanted(&call))
 		return 0;
-	if (timed && !call_ends(regs, &duration_ns)) {
-		if (filter_has(task) && !is_new_child(&call, result))
-			count_loss(LOSS_CALL_START_UNKNOWN);
+	/* Of a new child too: its place may be taken still by a 32-bit program that has ended. */
+	if (timed)
+		begin_known = call_ends(regs, &duration_ns);
+	if (!filter_has(task) || is_new_child(&call, result))
 		return 0;
-	}
-	if (!filter_has(task) || (!timed && is_new_child(&call, result)))
-		return 0;
+	/* arm64 gave it in 32 bits and not extended, until 5.15. */
+	if (call.abi == CALL_COMPAT)
+		result = (s32)result;
 	error = (u64)result >= (u64)-MAX_ERRNO ? -result : 0;
 	if ((only_failed && !error) || (only_errno && error != only_errno))
 		return 0;
+	if (!begin_known) {
+		count_loss(LOSS_CALL_START_UNKNOWN);
+		return 0;
+	}
 	if (group_by != GROUP_BY_NOTHING || by_errno)
 		add_grouped(task, &call, error, duration_ns);
 	else if (timed)
@@ -229,7 +281,7 @@ int open_calls(struct bpf_iter__task *ctx)
 	nr = open_call_number(task);
 	if (nr < 0)
 		return 0;
-	call_of(task, nr, &call);
+	call_of(is_compat(task), nr, &call);
 	if (!call_wanted(&call) || call_never_returns(&call))
 		return 0;
 	if (timed)

@@ -134,6 +134,19 @@ static __always_inline void stay_begins(struct stay *stay, struct task_struct *n
 		stay->delay_ns = 0;
 }
 
+/* One that ends is taken out of the filter before it leaves its CPU for the last time. */
+static __always_inline bool is_chosen(struct task_struct *task)
+{
+	struct off_cpu *off;
+
+	if (filter_has_task(task))
+		return true;
+	if (!(task->flags & PF_EXITING))
+		return false;
+	off = off_cpu_of(task);
+	return off && off->since_ns;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -143,13 +156,14 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 
 	if (!stay)
 		return 0;
+	/* Whoever was seen to get this CPU was not seen to leave it: its line lacks. */
+	if (stay->pid && stay->pid != (u32)prev->pid &&
+	    (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())))
+		count_loss(LOSS_WAITS_UNSEEN);
 	/* Who was chosen as its stay began is so to the end: a process that exits is so no more. */
 	if (prev->pid && (stay->pid == (u32)prev->pid || filter_has_task(prev))) {
 		state = stopped_state(ctx, prev);
 		if (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) {
-			/* Whoever was seen here was not seen to leave: its line lacks. */
-			if (stay->pid && stay->pid != (u32)prev->pid)
-				count_loss(LOSS_WAITS_UNSEEN);
 			if (stay->pid != (u32)prev->pid)
 				stay_by_books(stay, prev, now_ns);
 			stay_ends(ctx, stay, prev, next,
@@ -158,7 +172,7 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 		off_cpu_begins(prev, preempt, state, now_ns, 0);
 	}
 	stay->pid = 0;
-	if (next->pid && filter_has_task(next)) {
+	if (next->pid && is_chosen(next)) {
 		stay_begins(stay, next, now_ns);
 		stay->pid = next->pid;
 		stay->since_ns = now_ns;
@@ -170,12 +184,12 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 static __always_inline void report_other(struct task_struct *other, u8 type, u32 from_cpu,
 					 u32 to_cpu)
 {
-	struct task_struct *current = bpf_get_current_task_btf();
+	struct task_struct *current = current_task();
 	struct timehist_event *event;
 
 	/* Whoever of the two was chosen: one wants to know who wakes a thread, and whom it wakes.
 	 */
-	if (!filter_has_task(other) && (!current->pid || !filter_has_task(current)))
+	if (!filter_has_task(other) && (!look(current, pid) || !filter_has_task(current)))
 		return;
 	if (filter_by_cpu && !filter_has_cpu(bpf_get_smp_processor_id()))
 		return;

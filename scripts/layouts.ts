@@ -16,6 +16,9 @@ const OUT = 'src/generated';
 /** What src/loader and src/kit need of every object; the same in all. */
 const COMMON = ['bpf_prog_info', 'loss'];
 
+/** Of all objects. */
+const tracepoints = new Set<string>();
+
 function readLayout(path: string, name: string): ObjectLayout {
 	const c = libbpf();
 	c.libbpf_set_print(null);
@@ -41,6 +44,10 @@ function readLayout(path: string, name: string): ObjectLayout {
 		};
 	}
 	const programs = [...programsOf(object)].map((program) => c.bpf_program__name(program));
+	for (const program of programsOf(object)) {
+		const [, tracepoint] = /^tp_btf\/(.+)$/.exec(c.bpf_program__section_name(program)) ?? [];
+		if (tracepoint) tracepoints.add(tracepoint);
+	}
 	c.bpf_object__close(object);
 	return { name, ...exportedTypes(btf, name), sections, maps, programs };
 }
@@ -95,6 +102,8 @@ for (const file of readdirSync(firstDirectory)) {
 	write('common.ts', `${common.join('\n')}\n`);
 }
 
+const names = JSON.stringify([...tracepoints].sort(), null, '\t');
+write('tracepoints.ts', `export const tracepoints = ${names} as const;\n`);
 write('tools.ts', listOf('tools') + listOf('converters'));
 
 /** Of a folder's modules, by the name of the file, which is that of what it exports. */

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the system packages that are missing for: build, unit, browser, test, check or bench.
+# Installs the system packages that are missing for: build, workloads, unit, browser, test, kernels,
+# check or bench.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -24,6 +25,23 @@ library() {
 	PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -q "$1" || ls /usr/lib/"$1" /lib/"$1"
 }
 
+# The first of these packages that there is: names change with Debian's releases.
+known() {
+	for name; do
+		! apt-cache show "$name" >/dev/null 2>&1 || { echo "$name" && return; }
+	done
+	echo "$name"
+}
+
+# What the places of probes are tested on.
+allocators() {
+	need musl test -e "/lib/ld-musl-$(uname -m).so.1"
+	need libjemalloc2 library libjemalloc.so.2
+	library libtcmalloc_minimal.so.4 >/dev/null 2>&1 ||
+		missing="$missing $(known libtcmalloc-minimal4t64 libtcmalloc-minimal4)"
+	library libmimalloc.so >/dev/null 2>&1 || missing="$missing $(known libmimalloc3 libmimalloc2.0)"
+}
+
 for group; do
 	case $group in
 	build)
@@ -40,6 +58,7 @@ for group; do
 		need xz-utils any_of xz
 		need binutils any_of addr2line
 		need util-linux any_of unshare
+		allocators
 		;;
 	browser)
 		need chromium any_of chromium chromium-browser google-chrome
@@ -51,11 +70,29 @@ for group; do
 		need coreutils any_of dd
 		need binutils any_of addr2line
 		need linux-perf any_of perf
+		allocators
+		;;
+	workloads)
+		need musl-tools any_of musl-gcc
+		need g++ any_of g++
+		;;
+	kernels)
+		need qemu-system-x86 any_of qemu-system-x86_64
+		need qemu-system-arm any_of qemu-system-aarch64
+		need lld any_of ld.lld-19 ld.lld
+		need busybox-static any_of busybox
+		need dpkg any_of dpkg-deb
+		need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
+		allocators
 		;;
 	bench)
 		need libbpf-tools test -x /usr/sbin/runqlat
+		need bpftrace any_of bpftrace
 		need time test -x /usr/bin/time
 		need linux-perf any_of perf
+		need strace any_of strace
+		# It compiles at each start, against these.
+		! test -e "/lib/modules/$(uname -r)/build" || need bpfcc-tools any_of runqlat-bpfcc
 		;;
 	esac
 done
@@ -63,7 +100,7 @@ done
 
 apt_install() {
 	# The build is made with clang 19 where Debian has it beside its default.
-	names=$(echo "$missing" | sed -E 's/\b(clang-format|clang|llvm)\b/\1-19/g')
+	names=$(echo "$missing" | sed -E 's/\b(clang-format|clang|llvm|lld)\b/\1-19/g')
 	export DEBIAN_FRONTEND=noninteractive
 	echo "installing:$missing" >&2
 	apt-get install -y -qq --no-install-recommends $names >/dev/null 2>&1 && return
@@ -81,10 +118,10 @@ echo "missing:$missing (Debian names); install them and run make again:" >&2
 if command -v apt-get >/dev/null 2>&1; then
 	echo "  sudo apt-get install$missing" >&2
 elif command -v dnf >/dev/null 2>&1; then
-	echo "  sudo dnf install clang llvm clang-tools-extra libbpf libbpf-devel glibc-devel zsh fish perf" >&2
+	echo "  sudo dnf install clang llvm clang-tools-extra libbpf libbpf-devel glibc-devel zsh fish perf musl-libc jemalloc gperftools-libs mimalloc" >&2
 elif command -v pacman >/dev/null 2>&1; then
-	echo "  sudo pacman -S clang llvm libbpf zsh fish perf" >&2
+	echo "  sudo pacman -S clang llvm libbpf zsh fish perf musl jemalloc gperftools mimalloc" >&2
 elif command -v apk >/dev/null 2>&1; then
-	echo "  sudo apk add clang llvm clang-extra-tools libbpf libbpf-dev musl-dev linux-headers zsh fish perf" >&2
+	echo "  sudo apk add clang llvm clang-extra-tools libbpf libbpf-dev musl-dev linux-headers zsh fish perf jemalloc gperftools mimalloc" >&2
 fi
 exit 1

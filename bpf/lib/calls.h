@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* System calls: which one a task is in, and since when. */
+/* System calls: which one begins, ends or is open. When they began: call_times.h. */
 #ifndef TSTRACE_CALLS_H
 #define TSTRACE_CALLS_H
 
@@ -23,9 +23,13 @@
 #ifdef __TARGET_ARCH_arm64
 /* arch/arm64/include/asm/thread_info.h, _TIF_32BIT */
 #define COMPAT_MASK (1 << 22)
+/* arch/arm64/include/uapi/asm/ptrace.h, PSR_MODE32_BIT */
+#define MODE32_BIT 0x10
 #else
 /* arch/x86/include/asm/thread_info.h, TS_COMPAT: for the time of a call */
 #define COMPAT_MASK 2
+/* arch/x86/include/asm/segment.h, __USER_CS: of 64-bit code */
+#define USER_CS	    0x33
 #endif
 
 enum call_abi {
@@ -58,10 +62,16 @@ struct task_struct___calls {
 
 struct pt_regs___calls {
 #ifdef __TARGET_ARCH_arm64
+	u64 pstate;
 	s32 syscallno;
 #else
+	unsigned long r11;
 	unsigned long ax;
+	unsigned long cx;
 	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long cs;
+	unsigned long flags;
 #endif
 };
 
@@ -86,20 +96,49 @@ static __always_inline bool is_compat(struct task_struct *task)
 {
 	struct task_struct___calls *calls = (void *)task;
 #ifdef __TARGET_ARCH_arm64
-	return calls->thread_info.flags & COMPAT_MASK;
+	return look(calls, thread_info.flags) & COMPAT_MASK;
 #else
-	return calls->thread_info.status & COMPAT_MASK;
+	return look(calls, thread_info.status) & COMPAT_MASK;
 #endif
 }
 
-static __always_inline void call_of(struct task_struct *task, s64 number, struct call *call)
+/*
+ * The same of the call that the current task is in, from its registers where they tell: asking for
+ * the task takes 15 ns. On x86 the SYSCALL instruction of 64-bit code leaves ip in cx and flags in
+ * r11, by which the kernel knows, too, that SYSRET may go back ("SYSRET requires RCX == RIP and R11
+ * == EFLAGS"); with FRED it does not, and the task is asked. After int $0x80 they are what the
+ * program had: one that puts the address it goes on at into cx can pass its call off as a native
+ * one.
+ */
+static __always_inline bool is_compat_call(void *registers)
+{
+	struct pt_regs___calls *regs = registers;
+#ifdef __TARGET_ARCH_arm64
+	return regs->pstate & MODE32_BIT;
+#else
+	if (regs->cx == regs->ip && regs->r11 == regs->flags && regs->cs == USER_CS)
+		return false;
+	return is_compat(current_task());
+#endif
+}
+
+/*
+ * Which half of a table of numbers by ABI. Found where it is used: verifiers forget the bounds of
+ * what lay on the stack meanwhile (5.10, 6.1).
+ */
+static __always_inline u64 abi_half(struct call *call)
+{
+	u64 abi = call->abi;
+
+	barrier_var(abi);
+	return abi & 1;
+}
+
+static __always_inline void call_of(bool compat, s64 number, struct call *call)
 {
 	u32 nr = number;
 
-	call->abi = is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
-	/* A return from a signal forgets its own number, so that nothing is restarted. */
-	if (nr == (u32)-1)
-		nr = sigreturn_nr[call->abi & 1];
+	call->abi = compat ? CALL_COMPAT : CALL_NATIVE;
 	if (nr < CALL_NUMBERS) {
 		call->nr = nr;
 		call->index = call->abi * CALL_NUMBERS + nr;
@@ -113,129 +152,47 @@ static __always_inline void call_of(struct task_struct *task, s64 number, struct
 	call->index = CALL_NO_INDEX;
 }
 
+/*
+ * The call that returns now. A return from a signal has forgotten its own number, so that nothing
+ * is restarted; a program that asked for call -1 gets ENOSYS.
+ */
+static __always_inline void ended_call_of(void *regs, long result, struct call *call)
+{
+	bool compat = is_compat_call(regs);
+	s64 number = call_number(regs);
+
+	if ((u32)number == (u32)-1 && result != -ENOSYS)
+		number = compat ? sigreturn_nr[CALL_COMPAT] : sigreturn_nr[CALL_NATIVE];
+	call_of(compat, number, call);
+}
+
 static __always_inline bool call_wanted(struct call *call)
 {
-	u32 word = call->index / 64;
+	u64 word = call->index / 64;
 
 	if (!filter_calls)
 		return true;
+	barrier_var(word); /* in all its 64 bits, for the verifier of 6.1 */
 	return word < CALL_INDEXES / 64 && (wanted_calls[word] >> (call->index % 64) & 1);
 }
 
 static __always_inline bool call_never_returns(struct call *call)
 {
-	return call->nr == exit_nr[call->abi & 1] || call->nr == exit_group_nr[call->abi & 1];
+	u64 half = abi_half(call);
+
+	return call->nr == exit_nr[half] || call->nr == exit_group_nr[half];
 }
 
 /* Whether this is a new thread or process that leaves the call it was made by. */
 static __always_inline bool is_new_child(struct call *call, long result)
 {
-	u32 first = (call->abi & 1) * CHILD_CALLS;
+	u64 first;
 
 	if (result)
 		return false;
+	first = abi_half(call) * CHILD_CALLS;
 	return call->nr == child_nr[first] || call->nr == child_nr[first + 1] ||
 	       call->nr == child_nr[first + 2] || call->nr == child_nr[first + 3];
-}
-
-/*
- * Since when each thread is in its call. Threads are known by where their saved registers lie, at
- * the top of their stack: programs get that for nothing, while asking for the current task takes
- * 15 ns, and task storage 60. Whoever finds the place taken goes to a hash. A place has a cache
- * line for itself, so that CPUs do not take it from each other.
- */
-/* What addresses are told by; see registers_number(). */
-u64 calls_origin;
-
-#define CALL_PLACE_BITS 14
-#define CALL_PLACES	(1 << CALL_PLACE_BITS)
-/* 2^64 divided by the golden ratio: neighbours are spread. */
-#define SPREAD 0x9e3779b97f4a7c15ULL
-
-struct call_place {
-	u64 registers; /* 0: free */
-	u64 since_ns;
-	u64 unused_line[6];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CALL_PLACES);
-	__type(key, u32);
-	__type(value, struct call_place);
-} call_places SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, u64);
-	__type(value, u64);
-} calls_displaced SEC(".maps");
-
-/*
- * A number for an address. The verifier lets no program calculate with addresses, but lets it
- * have the distance of two: that is to a variable of our own, which does not move.
- */
-static __always_inline u64 registers_number(void *regs)
-{
-	return (char *)regs - (char *)&calls_origin;
-}
-
-static __always_inline struct call_place *call_place_of(u64 registers)
-{
-	u32 key = (registers >> 12) * SPREAD >> (64 - CALL_PLACE_BITS);
-
-	return bpf_map_lookup_elem(&call_places, &key);
-}
-
-static __always_inline void call_begins(void *regs)
-{
-	u64 registers = registers_number(regs), now_ns;
-	struct call_place *place = call_place_of(registers);
-
-	if (!place)
-		return;
-	if (!place->registers || place->registers == registers) {
-		place->registers = registers;
-		place->since_ns = bpf_ktime_get_ns();
-		return;
-	}
-	now_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&calls_displaced, &registers, &now_ns, BPF_ANY))
-		count_loss(LOSS_WAIT_TABLE_FULL);
-}
-
-/* Returns whether it is known when the call began that now ends. */
-static __always_inline bool call_ends(void *regs, u64 *duration_ns)
-{
-	u64 registers = registers_number(regs), *since_ns;
-	struct call_place *place = call_place_of(registers);
-
-	if (!place)
-		return false;
-	if (place->registers == registers) {
-		*duration_ns = bpf_ktime_get_ns() - place->since_ns;
-		place->registers = 0;
-		return true;
-	}
-	since_ns = bpf_map_lookup_elem(&calls_displaced, &registers);
-	if (!since_ns)
-		return false;
-	*duration_ns = bpf_ktime_get_ns() - *since_ns;
-	bpf_map_delete_elem(&calls_displaced, &registers);
-	return true;
-}
-
-/* Of any task; 0 where it is not known. */
-static __always_inline u64 call_since_ns(struct task_struct *task)
-{
-	u64 registers = registers_number(saved_registers(task)), *since_ns;
-	struct call_place *place = call_place_of(registers);
-
-	if (place && place->registers == registers)
-		return place->since_ns;
-	since_ns = bpf_map_lookup_elem(&calls_displaced, &registers);
-	return since_ns ? *since_ns : 0;
 }
 
 /* The number of the call that a task has not returned from; -1: it is in none. */

@@ -10,7 +10,6 @@
 #ifndef TSTRACE_DELAYS_H
 #define TSTRACE_DELAYS_H
 
-#include "clock.h"
 #include "histogram.h"
 #include "kernel.h"
 #include "loss.h"
@@ -101,9 +100,8 @@ static __always_inline struct delays *delays_of(u32 half, struct thread_key *key
 	return delays;
 }
 
-/* Only the CPU that switches to the thread, from `prev`, writes it. */
-static __always_inline void delays_add(struct delays *delays, struct wait *wait,
-				       struct task_struct *prev)
+/* Only the CPU that switches to the thread, at `now_ns`, writes it. */
+static __always_inline void delays_add(struct delays *delays, struct wait *wait, u64 now_ns)
 {
 	u64 delay_ns = wait->delay_ns;
 
@@ -114,7 +112,7 @@ static __always_inline void delays_add(struct delays *delays, struct wait *wait,
 		delays->min_complement = ~delay_ns;
 	if (delay_ns > delays->max || !delays->max_ns) {
 		delays->max = delay_ns;
-		delays->max_ns = switch_time_ns(prev);
+		delays->max_ns = now_ns;
 	}
 }
 
@@ -141,9 +139,8 @@ static __always_inline void bucket_add(struct delay_place *place, u32 half, u32 
 		delays->count += count;
 }
 
-/* Counts a delay of `task`, which is given this CPU now, after `prev`. */
-static __always_inline void delay_add(struct task_struct *prev, struct task_struct *task,
-				      struct wait *wait)
+/* Counts a delay of `task`, which is given this CPU at `now_ns` (CLOCK_MONOTONIC). */
+static __always_inline void delay_add(struct task_struct *task, struct wait *wait, u64 now_ns)
 {
 	u32 half = current_window(), pid = task->pid, bucket = hist_bucket(wait->delay_ns);
 	u32 index = half * DELAY_PLACES + pid % DELAY_PLACES;
@@ -163,7 +160,7 @@ static __always_inline void delay_add(struct task_struct *prev, struct task_stru
 		place->pid = pid;
 	}
 	if (place->pid == pid && place->start_ns == start_ns) {
-		delays_add(&place->all, wait, prev);
+		delays_add(&place->all, wait, now_ns);
 		bucket_add(place, half, bucket);
 		return;
 	}
@@ -172,7 +169,7 @@ static __always_inline void delay_add(struct task_struct *prev, struct task_stru
 	key.bucket = bucket;
 	delays = delays_of(half, &key, 1);
 	if (delays)
-		delays_add(delays, wait, prev);
+		delays_add(delays, wait, now_ns);
 }
 
 #endif

@@ -74,8 +74,8 @@ static __always_inline u64 ancestor_id(struct cgroup *cgroup, int level)
 
 static __always_inline bool filter_has_cgroup(struct task_struct *task)
 {
-	struct cgroup *cgroup = task->cgroups->dfl_cgrp;
-	int level = cgroup->level;
+	struct cgroup *cgroup = look(task, cgroups, dfl_cgrp);
+	int level = look(cgroup, level);
 
 	/* From the root down to the task's own cgroup: a cgroup's filter covers what is below it.
 	 */
@@ -116,9 +116,9 @@ static __always_inline bool filter_is_set(void)
 /* Whether the task is one that the user asked for, wherever it runs. */
 static __always_inline bool filter_has_task(struct task_struct *task)
 {
-	if (filter_user_threads && (task->flags & PF_KTHREAD))
+	if (filter_user_threads && (look(task, flags) & PF_KTHREAD))
 		return false;
-	if (filter_kernel_threads && !(task->flags & PF_KTHREAD))
+	if (filter_kernel_threads && !(look(task, flags) & PF_KTHREAD))
 		return false;
 	if (filter_by_tgid) {
 		u32 tgid = task_tgid(task);

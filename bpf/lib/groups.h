@@ -82,7 +82,7 @@ static __always_inline void group_key_of(struct group_key *key, struct task_stru
 		key->id = task_pidns(task);
 		break;
 	case GROUP_BY_CGROUP:
-		key->id = task->cgroups->dfl_cgrp->kn->id;
+		key->id = look(task, cgroups, dfl_cgrp, kn, id);
 		break;
 	case GROUP_BY_CPU:
 		key->id = bpf_get_smp_processor_id();
@@ -108,12 +108,11 @@ static __always_inline long group_insert(u32 half, struct group_key *key,
 
 static __always_inline void group_name(struct group_bucket *entry, struct task_struct *task)
 {
-	if (group_by == GROUP_BY_THREAD)
-		bpf_core_read_str(&entry->comm, sizeof(entry->comm), &task->comm);
-	else if (group_by == GROUP_BY_PROCESS)
-		BPF_CORE_READ_STR_INTO(&entry->comm, task, group_leader, comm);
-	else
+	if (group_by == GROUP_BY_PROCESS)
+		task = look(task, group_leader);
+	else if (group_by != GROUP_BY_THREAD)
 		return;
+	bpf_core_read_str(&entry->comm, sizeof(entry->comm), &task->comm);
 	entry->named_jiffies = bpf_jiffies64();
 }
 
@@ -139,7 +138,9 @@ static __always_inline void group_add(struct task_struct *task, u32 kind, u64 va
 	}
 	group_name(entry, task);
 	__sync_fetch_and_add(&entry->count, 1);
-	__sync_fetch_and_add(&entry->sum, value);
+	/* Adding nothing becomes an atomic OR, which kernels before 5.12 do not have. */
+	if (value)
+		__sync_fetch_and_add(&entry->sum, value);
 	/*
 	 * Two CPUs that end a wait of one group in the same few nanoseconds can overwrite each
 	 * other's extreme with one from the same bucket, 1.6 % away at most. BPF has no

@@ -26,6 +26,7 @@ typedef __s64 s64;
 #define TASK_COMM_LEN 16
 #define TASK_RUNNING  0
 #define TASK_DEAD     0x0080
+#define PF_EXITING    0x00000004
 #define PF_KTHREAD    0x00200000
 #define EFAULT	      14
 
@@ -133,6 +134,7 @@ struct task_struct {
 	char comm[TASK_COMM_LEN];
 	struct signal_struct *signal;
 	struct css_set *cgroups;
+	struct mm_struct *mm;
 };
 
 struct task_struct___until_5_13 {
@@ -147,10 +149,21 @@ struct pt_regs___saved {
 	u64 pc;
 #else
 	unsigned long bp;
+	unsigned long si;
+	unsigned long di;
 	unsigned long ip;
 	unsigned long cs;
 	unsigned long sp;
 #endif
+};
+
+struct mm_struct {
+	unsigned long brk;
+};
+
+/* include/linux/slub_def.h, since 6.6 mm/slab.h */
+struct kmem_cache {
+	unsigned int size; /* of an object, with what the allocator adds */
 };
 
 struct seq_file;
@@ -167,6 +180,43 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 
 EXPORT_TYPE(struct bpf_prog_info, bpf_prog_info);
+
+/*
+ * Since 5.11 programs get the current task as a pointer with a type, which they may follow. Before,
+ * they get its address, and have to have what is there read for them.
+ */
+static __always_inline bool current_has_type(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf);
+}
+
+static __always_inline struct task_struct *current_task(void)
+{
+	struct task_struct *task;
+
+	if (current_has_type()) {
+		task = bpf_get_current_task_btf();
+	} else {
+		barrier();
+		task = (void *)bpf_get_current_task();
+		barrier();
+	}
+	return task;
+}
+
+/* look(task, signal, live) is task->signal->live for a task that may be the current one. */
+#define look(from, ...)                                                                            \
+	({                                                                                         \
+		___type((from), __VA_ARGS__) seen;                                                 \
+		if (current_has_type()) {                                                          \
+			seen = ___arrow((from), __VA_ARGS__);                                      \
+		} else {                                                                           \
+			barrier();                                                                 \
+			BPF_CORE_READ_INTO(&seen, (from), __VA_ARGS__);                            \
+			barrier();                                                                 \
+		}                                                                                  \
+		seen;                                                                              \
+	})
 
 /* The scheduler's state of a task: TASK_RUNNING or a mask of TASK_* bits. */
 static __always_inline u32 task_state(struct task_struct *task)

@@ -19,7 +19,7 @@ static __always_inline u32 pid_nr(struct pid *pid)
 
 	if (!pid)
 		return 0;
-	level = pid->level;
+	level = look(pid, level);
 	for (u32 i = 0; i < PIDNS_LEVELS && i <= level; i++) {
 		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]))
 			return 0;
@@ -33,21 +33,25 @@ static __always_inline u32 pid_nr(struct pid *pid)
 
 static __always_inline u32 task_tid(struct task_struct *task)
 {
-	return pidns_inum ? pid_nr(task->thread_pid) : (u32)task->pid;
+	return pidns_inum ? pid_nr(look(task, thread_pid)) : (u32)look(task, pid);
 }
 
 static __always_inline u32 task_tgid(struct task_struct *task)
 {
-	return pidns_inum ? pid_nr(task->signal->pids[PIDTYPE_TGID]) : (u32)task->tgid;
+	return pidns_inum ? pid_nr(look(task, signal, pids[PIDTYPE_TGID])) : (u32)look(task, tgid);
 }
 
 /* The PID namespace the task lives in (not the one its children will: nsproxy has only that). */
 static __always_inline u32 task_pidns(struct task_struct *task)
 {
-	struct pid *pid = task->thread_pid;
+	struct pid *pid = look(task, thread_pid);
 	struct upid upid;
+	u32 level;
 
-	if (!pid || bpf_core_read(&upid, sizeof(upid), &pid->numbers[pid->level]))
+	if (!pid)
+		return 0;
+	level = look(pid, level);
+	if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[level]))
 		return 0;
 	return BPF_CORE_READ(upid.ns, ns.inum);
 }

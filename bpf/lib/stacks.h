@@ -31,6 +31,8 @@ enum stack_constant {
 	NO_STACK = 0,
 	/* Instead of a hash: it was not kept, and that was counted. */
 	LOST_STACK = 1,
+	/* Of each CPU, where programs interrupt each other: take_scratch(). */
+	SCRATCHES = 4,
 };
 
 EXPORT_TYPE(enum stack_constant, stack_constant);
@@ -89,24 +91,8 @@ struct stack_key {
 	char comm[TASK_COMM_LEN];
 };
 
-struct stack_sum {
-	u64 first_ns; /* CLOCK_MONOTONIC: tells which mappings the addresses belong to */
-	u64 count;    /* in 1/ONE, as are doubts: see sampling.h */
-	u64 doubt;
-	u64 parts[STACK_PARTS];
-};
-
 EXPORT_TYPE(struct stack_key, stack_key);
-EXPORT_TYPE(struct stack_sum, stack_sum);
 EXPORT_TYPE(struct stack_place, stack_place);
-
-/* User space puts in the key of zeroes, for what has no room of its own. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct stack_key);
-	__type(value, struct stack_sum);
-} sums SEC(".maps");
 
 /* A stack as it was walked, leaf first. */
 struct walked {
@@ -118,12 +104,14 @@ struct walked {
 
 /* What was walked on this CPU, until it is counted; and its block of `frames`. */
 struct scratch {
+	u64 users; /* see take_scratch() */
 	u32 next_frame;
 	u32 frames_left;
 	struct walked kernel;
 	struct walked user;
 };
 
+/* User space makes room for SCRATCHES where take_scratch() is used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -131,6 +119,7 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
+/* For programs that nothing interrupts which has a stack to walk, too. */
 static __always_inline struct scratch *scratch_here(void)
 {
 	u32 zero = 0;
@@ -138,14 +127,39 @@ static __always_inline struct scratch *scratch_here(void)
 	return bpf_map_lookup_elem(&scratch, &zero);
 }
 
-/* Room for `count` frames, as an index into `frames`; -1 when there is none. */
-static __always_inline s64 reserve_frames(u32 count)
+/*
+ * For programs that another thread's run of them can interrupt: those of user probes. Whoever adds
+ * itself and finds that it is alone has the place. Before 5.12 no atomic addition says what it
+ * added to, but to add first and look then is as good.
+ */
+static __always_inline struct scratch *take_scratch(void)
 {
-	struct scratch *here = scratch_here();
+	for (u32 i = 0; i < SCRATCHES; i++) {
+		u32 key = i;
+		struct scratch *here = bpf_map_lookup_elem(&scratch, &key);
+
+		if (!here)
+			return NULL;
+		__sync_fetch_and_add(&here->users, 1);
+		barrier();
+		if (*(volatile u64 *)&here->users == 1)
+			return here;
+		__sync_fetch_and_add(&here->users, -1);
+	}
+	return NULL;
+}
+
+static __always_inline void give_scratch(struct scratch *here)
+{
+	barrier();
+	__sync_fetch_and_add(&here->users, -1);
+}
+
+/* Room for `count` frames, as an index into `frames`; -1 when there is none. */
+static __always_inline s64 reserve_frames(struct scratch *here, u32 count)
+{
 	u32 block, first;
 
-	if (!here)
-		return -1;
 	/* The last frames of a block stay unused, where a deep stack would not fit. */
 	if (here->frames_left < STACK_DEPTH) {
 		if (bpf_map_pop_elem(&free_blocks, &block))
@@ -159,9 +173,10 @@ static __always_inline s64 reserve_frames(u32 count)
 	return first;
 }
 
-static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)
+static __always_inline bool keep_frames(struct scratch *here, const u64 *walked, u64 hash,
+					u32 count)
 {
-	s64 first = reserve_frames(count);
+	s64 first = reserve_frames(here, count);
 	struct stack_place place = {.first = first, .count = count};
 	struct frame_chunk *chunk;
 	u32 index, at, bytes = count * sizeof(u64);
@@ -184,12 +199,12 @@ static __always_inline bool keep_frames(const u64 *walked, u64 hash, u32 count)
 }
 
 /* Makes sure that a walked stack can be found by its hash; returns the hash, or LOST_STACK. */
-static __always_inline u64 keep_stack(struct walked *walked, u64 hash)
+static __always_inline u64 keep_stack(struct scratch *here, struct walked *walked, u64 hash)
 {
 	const u64 *first = walked->called ? &walked->called : walked->frames;
 
 	if (hash <= LOST_STACK || bpf_map_lookup_elem(&stacks, &hash) ||
-	    keep_frames(first, hash, walked->count))
+	    keep_frames(here, first, hash, walked->count))
 		return hash;
 	return LOST_STACK;
 }
@@ -223,39 +238,16 @@ static __always_inline void stack_key_of(struct task_struct *task, struct stack_
 {
 	key->kernel = NO_STACK;
 	key->user = NO_STACK;
-	key->incarnation = task->group_leader->start_time + task->self_exec_id;
+	key->incarnation = look(task, group_leader, start_time) + look(task, self_exec_id);
 	key->tgid = task_tgid(task);
 	key->tid = stacks_by_thread ? task_tid(task) : 0;
 	/* With what follows the terminator; user space adds up keys that read the same. */
-	((u64 *)key->comm)[0] = ((u64 *)task->comm)[0];
-	((u64 *)key->comm)[1] = ((u64 *)task->comm)[1];
-}
-
-/*
- * The sum for a key; that of all others when there is no more room; NULL when even that is gone. A
- * key that was counted before has its stacks kept already; a new one has just been walked here.
- */
-static __always_inline struct stack_sum *sum_of(struct stack_key *key)
-{
-	struct stack_sum *sum = bpf_map_lookup_elem(&sums, key);
-	struct scratch *here = scratch_here();
-	struct stack_sum none = {};
-	struct stack_key others = {};
-	u64 kernel, user;
-
-	if (sum || !here)
-		return sum;
-	kernel = key->kernel;
-	user = key->user;
-	key->kernel = keep_stack(&here->kernel, kernel);
-	key->user = keep_stack(&here->user, user);
-	none.first_ns = bpf_ktime_get_ns();
-	bpf_map_update_elem(&sums, key, &none, BPF_NOEXIST);
-	sum = bpf_map_lookup_elem(&sums, key);
-	/* Once for a wait or a sample, whatever of it had no room. */
-	if (!sum || key->kernel != kernel || key->user != user)
-		count_loss(LOSS_STACKS_FULL);
-	return sum ? sum : bpf_map_lookup_elem(&sums, &others);
+	if (current_has_type()) {
+		((u64 *)key->comm)[0] = ((u64 *)task->comm)[0];
+		((u64 *)key->comm)[1] = ((u64 *)task->comm)[1];
+	} else {
+		bpf_core_read(&key->comm, sizeof(key->comm), &task->comm);
+	}
 }
 
 static __always_inline void add_to(u64 *number, u64 more)

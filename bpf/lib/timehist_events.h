@@ -86,22 +86,32 @@ static __always_inline struct timehist_event *reserve_event(void)
 /* With what follows the terminator, which user space leaves out. */
 static __always_inline void copy_comm(char *to, struct task_struct *task)
 {
-	((u64 *)to)[0] = ((u64 *)task->comm)[0];
-	((u64 *)to)[1] = ((u64 *)task->comm)[1];
+	if (current_has_type()) {
+		((u64 *)to)[0] = ((u64 *)task->comm)[0];
+		((u64 *)to)[1] = ((u64 *)task->comm)[1];
+	} else {
+		barrier();
+		bpf_core_read(to, TASK_COMM_LEN, &task->comm);
+		barrier();
+	}
 }
 
 static __always_inline void about(struct timehist_event *event, struct task_struct *task)
 {
-	event->tgid = task->pid ? task_tgid(task) : 0;
-	event->tid = task->pid ? task_tid(task) : 0;
+	u32 pid = look(task, pid);
+
+	event->tgid = pid ? task_tgid(task) : 0;
+	event->tid = pid ? task_tid(task) : 0;
 	copy_comm(event->comm, task);
 	event->cpu = bpf_get_smp_processor_id();
 }
 
 static __always_inline void about_other(struct timehist_event *event, struct task_struct *task)
 {
-	event->other_tgid = task->pid ? task_tgid(task) : 0;
-	event->other_tid = task->pid ? task_tid(task) : 0;
+	u32 pid = look(task, pid);
+
+	event->other_tgid = pid ? task_tgid(task) : 0;
+	event->other_tid = pid ? task_tid(task) : 0;
 	copy_comm(event->other_comm, task);
 }
 

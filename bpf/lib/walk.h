@@ -53,9 +53,8 @@ static __always_inline void read_user_registers(struct task_struct *task,
 }
 
 /* The current thread's user frames, by frame pointers: by the helper, in any context. */
-static __always_inline u64 current_user_stack(void *ctx)
+static __always_inline u64 current_user_stack(void *ctx, struct scratch *here)
 {
-	struct scratch *here = scratch_here();
 	long bytes;
 
 	if (!walk_user || !here)
@@ -65,9 +64,29 @@ static __always_inline u64 current_user_stack(void *ctx)
 	return bytes == -EFAULT ? NO_STACK : stack_hash(&here->user, bytes);
 }
 
-static __always_inline u64 current_kernel_stack(void *ctx)
+/*
+ * The same, for a thread in a function without a frame pointer that was called from `caller`: its
+ * place is taken by that. 0: it has none.
+ */
+static __always_inline u64 current_user_stack_of(void *ctx, struct scratch *here, u64 caller)
 {
-	struct scratch *here = scratch_here();
+	u64 *frames = here->user.frames;
+	long bytes;
+
+	if (!walk_user)
+		return NO_STACK;
+	frames[1] = 0;
+	frames[2] = 0;
+	bytes = bpf_get_stack(ctx, frames, walk_bytes(), BPF_F_USER_STACK);
+	/* It has a frame pointer after all. */
+	if (caller && frames[1] != caller && frames[2] != caller)
+		frames[0] = caller;
+	/* No thread is without frames at a user probe: it was interrupted by another's walk. */
+	return stack_hash(&here->user, bytes);
+}
+
+static __always_inline u64 current_kernel_stack(void *ctx, struct scratch *here)
+{
 	long bytes;
 
 	if (!walk_kernel || !here)
@@ -174,14 +193,14 @@ static __always_inline u64 switched_user_stack(void *ctx)
 		bytes = short_user_walk(here->user.frames);
 		barrier();
 	}
-	return bytes < 0 ? current_user_stack(ctx) : stack_hash(&here->user, bytes);
+	return bytes < 0 ? current_user_stack(ctx, here) : stack_hash(&here->user, bytes);
 }
 
 #else
 
 static __always_inline u64 switched_user_stack(void *ctx)
 {
-	return current_user_stack(ctx);
+	return current_user_stack(ctx, scratch_here());
 }
 
 #endif

@@ -1,10 +1,13 @@
 /** Names of frames, each kept once and known by a number. Pure values: no I/O. */
+import { TstraceError } from '../loader/errors.js';
 import type { Frame, FrameKind } from '../symbolize/stack.js';
 import { grown } from './growable.js';
 
 const KINDS: readonly FrameKind[] = ['user', 'kernel', 'jit', 'inlined'];
 const FIRST_SLOTS = 1 << 12;
 const FIRST_BYTES = 1 << 16;
+/** Of all names together: a browser's recordings have some MB; a small file made to do harm has no end. */
+const MAX_BYTES = 1 << 28;
 /** FNV-1a, 32 bits. http://www.isthe.com/chongo/tech/comp/fnv/ */
 export const HASH_START = 0x811c9dc5 | 0;
 export const HASH_PRIME = 0x01000193;
@@ -23,12 +26,18 @@ export class FrameTable {
 	#slots = new Int32Array(2 * FIRST_SLOTS);
 	#size = 0;
 	readonly #names: (string | undefined)[] = [];
+	readonly #maxBytes: number;
+
+	/** `maxBytes`: how long all names together may be. */
+	constructor(maxBytes = MAX_BYTES) {
+		this.#maxBytes = maxBytes;
+	}
 
 	get size(): number {
 		return this.#size;
 	}
 
-	/** The number of the frame with this name and kind. */
+	/** The number of the frame with this name and kind. Throws TstraceError for one too many. */
 	intern(name: string, kind: FrameKind = 'user'): number {
 		const bytes = Buffer.from(name);
 		let hash = HASH_START;
@@ -96,8 +105,13 @@ export class FrameTable {
 	}
 
 	#append(name: Uint8Array, hash: number, kind: number): number {
+		const start = this.#start(this.#size);
+		if (start + name.length > this.#maxBytes) {
+			throw new TstraceError(
+				`the names of its frames take more than ${this.#maxBytes} bytes; record a shorter time, or filter`,
+			);
+		}
 		const number = this.#size++;
-		const start = this.#start(number);
 		this.#bytes = grown(this.#bytes, start + name.length);
 		this.#bytes.set(name, start);
 		this.#ends = grown(this.#ends, number + 1);

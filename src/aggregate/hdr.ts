@@ -85,8 +85,7 @@ export class HdrLog {
 		const hdr = await toHdr(interval.histogram);
 		hdr.startTimeStampMsec = start_ms;
 		hdr.endTimeStampMsec = start_ms + interval.duration_ns / 1e6;
-		// @ts-expect-error: no tag is undefined, which the declaration of `tag` leaves out
-		hdr.tag = interval.tag || undefined;
+		if (interval.tag) hdr.tag = interval.tag;
 		this.#writer.outputIntervalHistogram(hdr, undefined, undefined, 1e6);
 		return this.#text;
 	}

@@ -20,9 +20,13 @@ export interface Interval {
 	readonly start: Date;
 	readonly duration_ns: number;
 	readonly lost: Lost;
-	/** Undefined when the interval was too short to sample. */
-	readonly cost: Cost | undefined;
+	readonly cost: Cost;
+	/** Of the last one, where that came early, and nobody asked for it with a signal. */
+	readonly ended?: EarlyEnd;
 }
+
+/** It cost more than --max-overhead; none of those who were chosen is left. */
+export type EarlyEnd = 'max_overhead' | 'nobody_left';
 
 /** A tool's findings: histograms by group, rows of a table, or sums by stack. */
 export type Findings =

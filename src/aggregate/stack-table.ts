@@ -1,4 +1,5 @@
 /** Stacks of frame numbers, each kept once, with what was counted there. Pure values: no I/O. */
+import { TstraceError } from '../loader/errors.js';
 import { grown } from './growable.js';
 
 const FIRST_STACKS = 1 << 10;
@@ -10,10 +11,14 @@ const CHUNK_MASK = CHUNK_FRAMES - 1;
 const FIRST_FRAMES = 1 << 12;
 /** Deeper ones are damaged, or made to do harm. */
 export const MAX_STACK_FRAMES = 1 << 16;
+/** Of all stacks together, 1 GiB: a large recording has 2^23. */
+const MAX_FRAMES = 1 << 28;
+/** Empty ones have no frames, but take room too. */
+const MAX_STACKS = 1 << 26;
 
 /** Stacks by number, in the order they were met, root first; values in one or more columns. */
 export class StackTable {
-	readonly #chunks: Int32Array[] = [new Int32Array(CHUNK_FRAMES)];
+	readonly #chunks: Int32Array[] = [new Int32Array(FIRST_FRAMES)];
 	/** Of the last chunk. */
 	#used = 0;
 	#starts: Float64Array = new Float64Array(FIRST_STACKS);
@@ -23,8 +28,11 @@ export class StackTable {
 	#slots = new Int32Array(2 * FIRST_STACKS);
 	#size = 0;
 	readonly #values: Float64Array[];
+	readonly #maxFrames: number;
 
-	constructor(columns = 1) {
+	/** `maxFrames`: how many there may be in all stacks together. */
+	constructor(columns = 1, maxFrames = MAX_FRAMES) {
+		this.#maxFrames = maxFrames;
 		this.#values = Array.from({ length: columns }, () => new Float64Array(FIRST_STACKS));
 	}
 
@@ -32,7 +40,10 @@ export class StackTable {
 		return this.#size;
 	}
 
-	/** Adds to what was counted at the first `depth` of these frames; at most MAX_STACK_FRAMES. */
+	/**
+	 * Adds to what was counted at the first `depth` of these frames; at most MAX_STACK_FRAMES. Throws
+	 * TstraceError for a stack too many.
+	 */
 	add(frames: ArrayLike<number>, depth: number, value: number, column = 0): void {
 		const stack = this.#find(frames, depth);
 		const values = this.#values[column] as Float64Array;
@@ -91,6 +102,13 @@ export class StackTable {
 	}
 
 	#append(frames: ArrayLike<number>, depth: number, hash: number): number {
+		const before = (this.#chunks.length - 1) * CHUNK_FRAMES + this.#used;
+		if (before + depth > this.#maxFrames || this.#size >= MAX_STACKS) {
+			throw new TstraceError(
+				`${this.#size} different stacks of ${before} frames are more than memory may hold; ` +
+					'record a shorter time, or filter',
+			);
+		}
 		if (this.#used + depth > CHUNK_FRAMES) {
 			this.#chunks.push(new Int32Array(FIRST_FRAMES));
 			this.#used = 0;

@@ -16,12 +16,16 @@ export interface StackRow {
 	readonly count: number;
 	/** The square of the value's standard error; 0: the value is exact. Variances add up. */
 	readonly variance: number;
+	/** Whatever else is known of it. */
+	readonly details?: Readonly<Record<string, number | string | boolean>>;
+	/** Which of the stacks that were to be named became this row, for whoever adds details. */
+	readonly sources?: readonly number[];
 }
 
 export interface StackFindings {
 	readonly kind: 'stacks';
 	/** Of values. */
-	readonly unit: 'ns' | 'samples';
+	readonly unit: 'ns' | 'samples' | 'bytes';
 	/** How it was measured, for whoever compares results: `period_ns`, `frequency_hz`, `event`. */
 	readonly about: Readonly<Record<string, string | number>>;
 	/** What one of `count` is: "wait". */
@@ -59,6 +63,7 @@ function sumOf(a: StackRow, b: StackRow): StackRow {
 		value: a.value + b.value,
 		count: a.count + b.count,
 		variance: a.variance + b.variance,
+		...(a.sources && b.sources ? { sources: [...a.sources, ...b.sources] } : {}),
 	};
 }
 

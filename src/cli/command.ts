@@ -16,9 +16,10 @@ export class Command {
 	/** Settles when COMMAND has ended, with the status a shell would give. */
 	readonly ended: Promise<number>;
 	#status: number | undefined;
+	#held = true;
 
 	/** Throws TstraceError when the file is not found or cannot be executed. */
-	constructor(words: readonly string[]) {
+	constructor(readonly words: readonly string[]) {
 		requireExecutable(words[0] as string);
 		this.#child = spawn('/bin/sh', ['-c', HOLD, 'sh', ...words], {
 			stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
@@ -45,15 +46,17 @@ export class Command {
 
 	/** Lets COMMAND execute. */
 	release(): void {
+		this.#held = false;
 		(this.#child.stdio[3] as Writable).end('go\n');
 	}
 
 	/**
 	 * Hands a signal on that we were ended with. Ctrl-C at a terminal reaches COMMAND without us;
-	 * a second one might mean something else to it.
+	 * a second one might mean something else to it, unless it is held still.
 	 */
 	handOn(signal: NodeJS.Signals): void {
-		if (this.#status !== undefined || (signal === 'SIGINT' && process.stdin.isTTY)) return;
+		if (this.#status !== undefined) return;
+		if (signal === 'SIGINT' && process.stdin.isTTY && !this.#held) return;
 		this.#child.kill(signal);
 	}
 

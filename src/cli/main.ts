@@ -6,12 +6,13 @@ import type { Converter } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
 import type { FilteredLayout } from '../kit/filter.js';
 import { parseCount, parseSeconds } from '../kit/options.js';
-import type { Tool } from '../kit/tool.js';
+import type { OptionValues, Tool } from '../kit/tool.js';
 import { TstraceError } from '../loader/errors.js';
 import { takeMessages } from '../loader/messages.js';
 import { printable } from '../render/terminal.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { convert } from './convert.js';
+import { doctor, doctorOptions } from './doctor.js';
 import { commonOptions, commonSettings, fileOptions } from './options.js';
 import { Output, say } from './output.js';
 import { run } from './run.js';
@@ -19,6 +20,7 @@ import { run } from './run.js';
 const STDOUT = 1;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+const DOCTOR = 'doctor';
 
 type AnyTool = Tool<FilteredLayout, unknown>;
 
@@ -30,7 +32,10 @@ export async function main(args: readonly string[]): Promise<number> {
 	const words = dashes < 0 ? [] : args.slice(dashes + 1);
 	let status = 0;
 	if (args.length === 0) status = EXIT_USAGE;
-	const cli = await buildCli(own, async (tool, interval_s, count, values) => {
+	const examine = async (values: OptionValues) => {
+		status = await doctor(values);
+	};
+	const cli = await buildCli(own, examine, async (tool, interval_s, count, values) => {
 		if (dashes >= 0 && words.length === 0) throw new UsageError('there is no COMMAND after --');
 		const list = tool.list?.(values);
 		if (list !== undefined) {
@@ -64,9 +69,13 @@ type Action = (
 ) => Promise<void>;
 
 /** All tools for help and completion; else only the one that was named, which starts sooner. */
-async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
+async function buildCli(
+	args: readonly string[],
+	examine: (values: OptionValues) => Promise<void>,
+	action: Action,
+): Promise<Cli> {
 	const cli = new Cli('tstrace')
-		.description('Shows where the time goes when the CPU profile looks healthy.')
+		.description('Shows where the time goes when the CPU profile looks healthy, and the memory.')
 		.version(readVersion(), '-V, --version', 'print the version')
 		.helpOption('-h, --help', 'print this help')
 		.helpCommand('help [tool]', 'print the help of a tool')
@@ -77,7 +86,8 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 	// So that what is after -- stays there.
 	if (isConverter(args[0]) && args.includes('--')) cli.enablePositionalOptions();
 	const isNamed = ([name]: [string, unknown]) => name === args[0];
-	const named = [...Object.entries(tools), ...Object.entries(converters)].some(isNamed);
+	const named =
+		args[0] === DOCTOR || [...Object.entries(tools), ...Object.entries(converters)].some(isNamed);
 	const wanted = named ? isNamed : () => true;
 	for (const [, load] of Object.entries(tools).filter(wanted)) {
 		addTool(cli, (await load()) as unknown as AnyTool, action);
@@ -85,6 +95,7 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 	for (const [, load] of Object.entries(converters).filter(wanted)) {
 		addConverter(cli, await load());
 	}
+	addDoctor(cli, examine);
 	const shell = new Argument('<shell>', 'the shell that is to read it').choices(SHELLS);
 	cli
 		.command('completion')
@@ -97,8 +108,25 @@ async function buildCli(args: readonly string[], action: Action): Promise<Cli> {
 	return cli;
 }
 
+function addDoctor(cli: Cli, action: (values: OptionValues) => Promise<void>): void {
+	const command = cli
+		.command(DOCTOR)
+		.summary('what of this machine tracing needs, and which tools can run')
+		.description(
+			'Looks for what tools need, tries each of them on itself, and says for each missing piece what ' +
+				'it costs and what gives it. Exit status: 0 if every tool can run, else 1.',
+		)
+		.usage('[options]')
+		.action(action);
+	for (const option of doctorOptions()) command.addOption(option);
+	addExamples(command, [
+		['tstrace doctor', 'can tools run here?'],
+		['tstrace doctor -p 1234', 'also: frame pointers, symbols, allocator of a process'],
+	]);
+}
+
 function addTool(cli: Cli, tool: AnyTool, action: Action): void {
-	const once = tool.kind === 'stacks' || tool.kind === 'events';
+	const once = (tool.kind === 'stacks' && !tool.repeats) || tool.kind === 'events';
 	const command = cli
 		.command(tool.name)
 		.summary(tool.summary)
@@ -116,7 +144,10 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 				action(tool, interval, count, values),
 			);
 	}
-	for (const option of [...tool.options(), ...commonOptions(tool.kind)]) command.addOption(option);
+	for (const option of [...tool.options(), ...commonOptions(tool.kind)]) {
+		if (tool.allCpus && option.attributeName() === 'cpu') option.hideHelp();
+		command.addOption(option);
+	}
 	addExamples(command, tool.examples);
 }
 
@@ -154,7 +185,7 @@ function print(text: string): void {
 
 /** One line that says what, why and what to do; with -v the cause as well. */
 function explain(error: unknown, args: readonly string[]): number {
-	const known = { ...tools, ...converters };
+	const known = { ...tools, ...converters, [DOCTOR]: doctor };
 	const tool = args[0] !== undefined && Object.hasOwn(known, args[0]) ? ` ${args[0]}` : '';
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return 0; // --help and --version end this way
@@ -167,7 +198,8 @@ function explain(error: unknown, args: readonly string[]): number {
 		return EXIT_USAGE;
 	}
 	const message = error instanceof Error ? error.message : String(error);
-	say(`tstrace${tool}: ${printableLines(message)}`);
+	// Names of files in it may have line ends.
+	say(`tstrace${tool}: ${printable(message)}`);
 	if (args.includes('-v') || args.includes('--verbose')) sayCause(error);
 	return EXIT_FAILED;
 }

@@ -1,10 +1,11 @@
 /** The options every tool has, with one name and one meaning everywhere. */
 import { Option } from 'commander';
 import { UsageError } from '../kit/errors.js';
+import { stackFormatOfFile } from '../kit/file-formats.js';
 import type { Filter } from '../kit/filter.js';
-import { parseComms, parseCpus, parsePaths, parsePids } from '../kit/options.js';
+import { parseComms, parseCpus, parsePaths, parsePercent, parsePids } from '../kit/options.js';
 import type { ToolKind } from '../kit/tool.js';
-import { STACK_FORMATS, type StackFormat, stackFormatOfFile } from '../render/formats.js';
+import { STACK_FORMATS, type StackFormat } from '../render/formats.js';
 
 export type Format = 'text' | 'json' | StackFormat;
 
@@ -26,6 +27,8 @@ export interface CommonSettings {
 	readonly output: string | undefined;
 	readonly hdr: string | undefined;
 	readonly timestamps: boolean;
+	/** Per cent of each CPU, on average; undefined: only warn. */
+	readonly maxOverhead_pct: number | undefined;
 	readonly quiet: boolean;
 	readonly verbose: boolean;
 }
@@ -50,6 +53,10 @@ export function commonOptions(kind: ToolKind): Option[] {
 			? []
 			: [new Option(TIMESTAMPS[kind], 'print the time above each interval')]),
 		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
+		new Option(
+			'--max-overhead <pct>',
+			'of each CPU, on average; trace less, or end, above it',
+		).argParser(parsePercent),
 		new Option('-q, --quiet', 'only the result, errors and losses'),
 		new Option('-v, --verbose', 'say what is done and why; causes of errors'),
 	];
@@ -118,6 +125,7 @@ export function commonSettings(
 		output: values.output as string | undefined,
 		hdr: values.hdr as string | undefined,
 		timestamps: values.timestamps === true,
+		maxOverhead_pct: values.maxOverhead as number | undefined,
 		quiet: values.quiet === true,
 		verbose: values.verbose === true,
 	};

@@ -27,6 +27,10 @@ export class Output {
 	#pending: Promise<void> = Promise.resolve();
 	/** We created the file, and there is no result yet. */
 	#isNew = false;
+	/** Whoever is interrupted twice leaves no new file that looks like a result. */
+	readonly #removeEmpty = () => {
+		if (fstatSync(this.#fd).size === 0) removeFile(this.#name);
+	};
 
 	private constructor(fd: number, name: string) {
 		this.#fd = fd;
@@ -55,6 +59,7 @@ export class Output {
 		try {
 			const output = new Output(openSync(path, O_WRONLY | O_CREAT | O_EXCL, 0o666), path);
 			output.#isNew = true;
+			process.once('exit', output.#removeEmpty);
 			return output;
 		} catch {
 			// It is there already, or the second try says what is wrong.
@@ -88,6 +93,7 @@ export class Output {
 	}
 
 	close(): void {
+		process.off('exit', this.#removeEmpty);
 		if (this.#isNew) removeFile(this.#name);
 		if (this.#fd !== STDOUT) closeSync(this.#fd);
 	}
@@ -117,6 +123,20 @@ export function say(text: string): void {
 	}
 }
 
+/** The same, but it never waits for a reader: for signal handlers. */
+export function sayIfRoom(text: string): void {
+	try {
+		const fd = openSync(`/proc/self/fd/${STDERR}`, O_WRONLY | O_NONBLOCK);
+		try {
+			writeSync(fd, `${text}\n`);
+		} finally {
+			closeSync(fd);
+		}
+	} catch {
+		// A full pipe, another user's terminal, a socket: then not.
+	}
+}
+
 function removeFile(path: string): void {
 	try {
 		unlinkSync(path);
@@ -132,7 +152,7 @@ function cannotWrite(name: string, error: unknown): TstraceError {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-	ENOSPC: 'the disk is full; free some space, or choose another place with -o',
+	ENOSPC: 'the disk is full; free some space, or choose another place',
 	EACCES: 'permission denied; choose another file',
 	EPERM: 'permission denied; choose another file',
 	ENOENT: 'its folder does not exist; create it first',

@@ -82,13 +82,15 @@ export class Results {
 		await this.#output.write(text);
 	}
 
-	/** One interval. */
-	async report(report: Report): Promise<void> {
+	/** One interval. A picture, or what other tools read, is of the last one only. */
+	async report(report: Report, last: boolean): Promise<void> {
 		const { findings } = report;
-		if (findings.kind === 'latency') await this.#logHdr(report, findings.groups);
+		if (!last && this.#format !== 'text' && this.#format !== 'json') return;
 		await this.#write(report);
 		if (!this.#common.quiet) this.#remarks(findings);
 		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
+		// Last: where it cannot be written, the result is there all the same.
+		if (findings.kind === 'latency') await this.#logHdr(report, findings.groups);
 	}
 
 	/** The findings, in the format that was asked for. */
@@ -134,13 +136,21 @@ export class Results {
 	}
 
 	/** After the last interval. */
-	total(cost: Cost | undefined): void {
-		if (this.#common.quiet || !cost) return;
-		const each_ns = cost.bpf_runs === 0 ? 0 : cost.bpf_ns / cost.bpf_runs;
-		say(
-			`cost: ${cost.cpu_pct.toFixed(2)} % of one CPU ` +
-				`(sampled: about ${grouped(cost.bpf_runs)} program runs of ${humanTime(each_ns)})`,
-		);
+	total({ programs, own_pct }: Cost): void {
+		if (this.#common.quiet) return;
+		if (programs) {
+			const { cpu_pct, bpf_runs, bpf_ns, trap_pct } = programs;
+			const each_ns = bpf_runs === 0 ? 0 : bpf_ns / bpf_runs;
+			say(
+				`cost: ${cpu_pct.toFixed(2)} % of one CPU ` +
+					`(sampled: about ${grouped(bpf_runs)} program runs of ${humanTime(each_ns)})`,
+			);
+			if (trap_pct > 0)
+				say(`cost: ${trap_pct.toFixed(2)} % more in the traps of its probes, estimated`);
+		}
+		const unseen = programs ? '' : '; in the kernel it was not measured';
+		const own = `${own_pct.toFixed(2)} % of one CPU in tstrace itself, while it traced`;
+		say(wrapped(`cost: ${own}${unseen}`, '      '));
 	}
 
 	close(): void {
@@ -173,6 +183,6 @@ function originOf(report: Report, { about, unit }: StackFindings): Origin {
 /** A group's name in an HdrHistogram log, where commas and spaces separate fields. */
 function hdrTag(key: Key): string {
 	const parts = Object.entries(key).map(([name, value]) => `${name}=${value}`);
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: so that no line is broken
-	return parts.join(';').replace(/[\s,\u0000-\u001f\u007f-\u009f]/g, '_');
+	// So that no line is broken; and what reorders text is in none of them, as nowhere else.
+	return printable(parts.join(';').replace(/[\s,\p{Cc}\p{Cf}]/gu, '_'));
 }

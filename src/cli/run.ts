@@ -1,6 +1,6 @@
 /** From parsed options to an exit status: what is started is ended, whatever happens between. */
 import type { FilteredLayout } from '../kit/filter.js';
-import type { Tool } from '../kit/tool.js';
+import type { Tool, WithoutBpf } from '../kit/tool.js';
 import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
 import { Command } from './command.js';
 import type { CommonSettings } from './options.js';
@@ -17,15 +17,23 @@ export interface RunOptions {
 	readonly args: readonly string[];
 }
 
+/** How a tool can be run by this process: with BPF, or without. Throws TstraceError: not at all. */
+export function wayInto<L extends FilteredLayout, S>(
+	tool: Tool<L, S>,
+): { privileged: boolean; withoutBpf: WithoutBpf<S> | undefined } {
+	const privileged = bpfAllowed();
+	const withoutBpf = !privileged || tool.withoutBpf?.needed() ? tool.withoutBpf : undefined;
+	if (!withoutBpf) requireBpfPrivileges();
+	return { privileged, withoutBpf };
+}
+
 /** Runs a tool to its end and returns the exit status. Throws UsageError and TstraceError. */
 export async function run<L extends FilteredLayout, S>(
 	tool: Tool<L, S>,
 	settings: S,
 	options: RunOptions,
 ): Promise<number> {
-	const privileged = bpfAllowed();
-	const withoutBpf = !privileged || tool.withoutBpf?.needed() ? tool.withoutBpf : undefined;
-	if (!withoutBpf) requireBpfPrivileges();
+	const { privileged, withoutBpf } = wayInto(tool);
 	const stop = new Stop();
 	let command: Command | undefined;
 	let session: Session<L, S> | undefined;

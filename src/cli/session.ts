@@ -1,25 +1,19 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
-import type { Circumstances } from '../aggregate/report.js';
+import { setImmediate as heard } from 'node:timers/promises';
+import type { Circumstances, EarlyEnd } from '../aggregate/report.js';
 import { circumstancesOf } from '../kit/circumstances.js';
 import type { FilteredLayout } from '../kit/filter.js';
 import type { Tool, WithoutBpf } from '../kit/tool.js';
-import type { CostMeter } from '../loader/cost.js';
+import type { Cost } from '../loader/cost.js';
 import { wrapped } from '../render/terminal.js';
 import type { Command } from './command.js';
 import type { CommonSettings } from './options.js';
 import { say } from './output.js';
+import { Overhead } from './overhead.js';
 import { Results } from './results.js';
 import type { Stop } from './stop.js';
-import { BpfTracing, PlainTracing, type Tracing } from './tracing.js';
+import { BpfTracing, type Moment, momentNow, PlainTracing, type Tracing } from './tracing.js';
 
-/**
- * How long run-time statistics are on; then the pauses between, each four times the one before.
- * Switching them patches the running kernel, which stops all CPUs for a moment.
- */
-const COST_SAMPLE_MS = 50;
-const COST_FIRST_PAUSE_MS = 500;
-const COST_PAUSE_GROWTH = 4;
-const COST_LAST_PAUSE_MS = 30_000;
 const DRAIN_PERIOD_MS = 1000;
 /** How often to look whether the processes chosen are still there: one system call. */
 const LOOK_PERIOD_MS = 200;
@@ -48,8 +42,10 @@ export class Session<L extends FilteredLayout, S> {
 	readonly #tracing: Tracing;
 	readonly #resources: Closable[] = [];
 	readonly #timers = new Set<NodeJS.Timeout>();
-	#since = { date: new Date(), ns: 0n };
-	readonly #begun_ns: bigint;
+	#overhead: Overhead | undefined;
+	/** What the cost leaves out where there are no run-time statistics: see Overseen. */
+	readonly #unseen: string;
+	#since: Moment;
 	readonly #circumstances: Circumstances;
 
 	/** Begins to trace; when it returns, events are being counted. */
@@ -57,8 +53,15 @@ export class Session<L extends FilteredLayout, S> {
 		this.#tool = tool;
 		this.#run = run;
 		const { common, command } = run;
+		this.#unseen = withoutBpf
+			? `what the kernel takes for samples; ${run.privileged ? 'Linux 5.11 counts it' : 'run as root, it counts'}`
+			: "its BPF programs'; run as root (CAP_SYS_ADMIN), it counts them";
 		this.#circumstances = circumstancesOf(common.filter, run.args);
-		const subjects = { filter: common.filter, command: command?.pid };
+		const subjects = {
+			filter: common.filter,
+			command: command?.pid,
+			words: command?.words ?? [],
+		};
 		try {
 			this.#results = this.#held(new Results(common, tool.text(settings)));
 			if (withoutBpf) {
@@ -70,9 +73,8 @@ export class Session<L extends FilteredLayout, S> {
 				this.#tracing = this.#held(new BpfTracing(tool, settings, subjects, options));
 			}
 			this.#results.begin();
-			this.#begun_ns = process.hrtime.bigint();
-			this.#since = { date: new Date(), ns: this.#begun_ns };
-			if (!common.quiet) say(wrapped(this.#banner(tool.subject(settings)), '  '));
+			this.#since = this.#tracing.since;
+			this.#tell(this.#banner(tool.subject(settings, subjects)));
 		} catch (error) {
 			this.close();
 			throw error;
@@ -83,7 +85,9 @@ export class Session<L extends FilteredLayout, S> {
 	async trace(stop: Stop): Promise<void> {
 		const { interval_s, count, command, common } = this.#run;
 		this.#startTimers(stop);
-		command?.release();
+		// A signal that came during start-up is heard only now; COMMAND then never begins.
+		await heard();
+		if (!stop.requested) command?.release();
 		void command?.ended.then(() => stop.request());
 		const streams = this.#tracing.reader.stream !== undefined && common.format === 'json';
 		// Of events there is an object for each second, however long it takes in all.
@@ -93,31 +97,31 @@ export class Session<L extends FilteredLayout, S> {
 				: 1;
 		const period_s = interval_s ? interval_s / objects : streams ? STREAM_PERIOD_S : undefined;
 		const most = interval_s && count ? count * objects : undefined;
+		const first = this.#since;
 		for (let done = 1; ; done++) {
 			await stop.wait(period_s);
 			const last = stop.requested || done === most;
 			// Before it is detached, which takes longer than a wait or two.
-			const until = { date: new Date(), ns: process.hrtime.bigint() };
+			const until = momentNow();
 			if (last) this.#detach();
-			await this.#report(until);
+			await this.#report(until, last, stop.reason);
 			// The last rows may have been handed over only now.
 			stop.check();
 			if (last) break;
 		}
-		const duration_ns = Number(process.hrtime.bigint() - this.#begun_ns);
-		this.#results.total(this.#tracing.cost?.estimate(duration_ns));
+		this.#results.total(this.#cost(first, this.#since));
 	}
 
 	/** Releases everything, last first, on whatever way the run ended. */
 	close(): void {
-		for (const timer of this.#timers) clearInterval(timer);
+		this.#stopTimers();
 		for (const resource of this.#resources.reverse()) resource.close?.();
 		this.#resources.length = 0;
 	}
 
 	/** Ends the tracing; what was counted can still be read, and no more comes. */
 	#detach(): void {
-		for (const timer of this.#timers) clearInterval(timer);
+		this.#stopTimers();
 		this.#tracing.detach();
 	}
 
@@ -139,38 +143,43 @@ export class Session<L extends FilteredLayout, S> {
 		}
 		if (canEnd) {
 			const look = () => {
-				if (this.#tracing.allEnded()) stop.request();
+				if (stop.requested || !this.#tracing.allEnded()) return;
+				// The end of COMMAND is no surprise; that of a PID, long before the interval's, is.
+				if (!this.#run.command) this.#tell('no such process or thread is left: tracing ends');
+				stop.request(this.#run.command ? undefined : 'nobody_left');
 			};
 			this.#every(LOOK_PERIOD_MS, stop.guard(look));
 		}
-		if (cost) this.#sampleCost(stop, cost, COST_FIRST_PAUSE_MS);
+		const overseen = { cost, slowDown: () => reader.slowDown?.(), unseen: this.#unseen };
+		const limit_pct = this.#run.common.maxOverhead_pct;
+		this.#overhead = new Overhead(overseen, limit_pct, stop, (text) => this.#tell(text));
+		this.#overhead.begin();
 	}
 
-	#sampleCost(stop: Stop, cost: CostMeter, pause_ms: number): void {
-		cost.begin();
-		const next_ms = Math.min(COST_PAUSE_GROWTH * pause_ms, COST_LAST_PAUSE_MS);
-		const again = stop.guard(() => this.#sampleCost(stop, cost, next_ms));
-		const end = stop.guard(() => {
-			cost.end();
-			this.#after(pause_ms, again);
-		});
-		this.#after(COST_SAMPLE_MS, end);
+	#stopTimers(): void {
+		for (const timer of this.#timers) clearInterval(timer);
+		this.#overhead?.close();
 	}
 
-	async #report(until: { date: Date; ns: bigint }): Promise<void> {
-		const { date, ns } = this.#since;
+	async #report(until: Moment, last: boolean, ended: EarlyEnd | undefined): Promise<void> {
+		const since = this.#since;
 		this.#since = until;
 		const findings = await this.#tracing.reader.read();
-		const duration_ns = Number(until.ns - ns);
-		await this.#results.report({
+		const report = {
 			tool: this.#tool.name,
 			circumstances: this.#circumstances,
-			start: date,
-			duration_ns,
+			start: since.date,
+			duration_ns: Number(until.ns - since.ns),
 			findings,
 			lost: this.#tracing.lost(),
-			cost: this.#tracing.cost?.estimate(duration_ns),
-		});
+			cost: this.#cost(since, until),
+			...(last && ended ? { ended } : {}),
+		};
+		await this.#results.report(report, last);
+	}
+
+	#cost(from: Moment, to: Moment): Cost {
+		return this.#tracing.cost.estimate(Number(to.ns - from.ns), to.own_ns - from.own_ns);
 	}
 
 	#banner(subject: string): string {
@@ -186,17 +195,13 @@ export class Session<L extends FilteredLayout, S> {
 		return `Tracing ${subject}${of}...${end}`;
 	}
 
-	#note(text: string): void {
-		if (this.#run.common.verbose) say(`${this.#tool.name}: ${text}`);
+	/** Besides the result: not with -q. */
+	#tell(text: string): void {
+		if (!this.#run.common.quiet) say(wrapped(text, '  '));
 	}
 
-	#after(pause_ms: number, action: () => Promise<void>): void {
-		const timer = setTimeout(() => {
-			this.#timers.delete(timer);
-			void action();
-		}, pause_ms);
-		timer.unref();
-		this.#timers.add(timer);
+	#note(text: string): void {
+		if (this.#run.common.verbose) say(`${this.#tool.name}: ${text}`);
 	}
 
 	#every(period_ms: number, action: () => Promise<void>): void {

@@ -1,4 +1,6 @@
 /** When to stop: a signal, the end of what is traced, or the last interval. */
+import type { EarlyEnd } from '../aggregate/report.js';
+import { sayIfRoom } from './output.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const EXIT_SECOND_SIGNAL = 130;
@@ -8,6 +10,7 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 export class Stop {
 	/** The signal by which somebody asked for it. */
 	signal: NodeJS.Signals | undefined;
+	reason: EarlyEnd | undefined;
 	#requested = false;
 	#callback: ((signal: NodeJS.Signals) => void) | undefined;
 	#failure: { readonly error: unknown } | undefined;
@@ -15,7 +18,10 @@ export class Stop {
 	#deadline_ms: number | undefined;
 	readonly #onSignal = (signal: NodeJS.Signals) => {
 		// Exiting runs the handlers that release what the kernel holds for us.
-		if (this.signal) process.exit(EXIT_SECOND_SIGNAL);
+		if (this.signal) {
+			sayIfRoom('interrupted again: what is not yet printed is thrown away');
+			process.exit(EXIT_SECOND_SIGNAL);
+		}
 		this.signal = signal;
 		this.#callback?.(signal);
 		this.request();
@@ -30,7 +36,9 @@ export class Stop {
 		return this.#requested;
 	}
 
-	request(): void {
+	/** `reason`: why it is earlier than was asked for; the first one counts. */
+	request(reason?: EarlyEnd): void {
+		if (!this.#requested) this.reason = reason;
 		this.#requested = true;
 		this.#wake?.();
 	}

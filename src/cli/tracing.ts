@@ -3,15 +3,29 @@ import { fileURLToPath } from 'node:url';
 import type { Lost } from '../aggregate/report.js';
 import { type FilteredLayout, FilterSets, subjectsEnded } from '../kit/filter.js';
 import { Losses } from '../kit/losses.js';
-import type { Plan, Reader, Subjects, Tool } from '../kit/tool.js';
-import { CostMeter } from '../loader/cost.js';
+import type { Note, Plan, Reader, Subjects, Tool } from '../kit/tool.js';
+import { CostMeter, ownTime_ns } from '../loader/cost.js';
 import { forgetKernelBtf } from '../loader/kernel.js';
 import { BpfObject } from '../loader/object.js';
 
+/** A moment, by the wall clock, by CLOCK_MONOTONIC, and by the CPU time of our own until then. */
+export interface Moment {
+	readonly date: Date;
+	readonly ns: bigint;
+	readonly own_ns: number;
+}
+
+export const momentNow = (): Moment => ({
+	date: new Date(),
+	ns: process.hrtime.bigint(),
+	own_ns: ownTime_ns(),
+});
+
 export interface Tracing {
 	readonly reader: Reader;
-	/** What the programs cost; undefined where there are none. */
-	readonly cost: CostMeter | undefined;
+	/** When the counting began: what prepares the first report comes later, and takes 10 ms. */
+	readonly since: Moment;
+	readonly cost: CostMeter;
 	/** Whether tasks were chosen by number, so that there may come a time when none is left. */
 	readonly canEnd: boolean;
 	/** Whether of these none is left. */
@@ -26,18 +40,19 @@ export interface Tracing {
 /** Programs of one BPF object; once constructed, events are being counted. */
 export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 	readonly reader: Reader;
+	readonly since: Moment;
 	readonly cost: CostMeter;
 	readonly #object: BpfObject<L>;
 	readonly #filter: FilterSets;
 	readonly #losses: Losses;
-	readonly #note: (text: string) => void;
+	readonly #note: Note;
 	readonly #release: Array<() => void> = [];
 
 	constructor(
 		tool: Tool<L, S>,
 		settings: S,
 		subjects: Subjects,
-		options: { verbose: boolean; note: (text: string) => void },
+		options: { verbose: boolean; note: Note },
 	) {
 		this.#note = options.note;
 		try {
@@ -46,21 +61,28 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 			this.#release.push(() => object.close());
 			this.#filter = new FilterSets(object, subjects.filter, subjects.command);
 			const filterPrograms = this.#filter.configure();
-			const plan = tool.plan(object, settings);
+			const plan = tool.plan(object, settings, subjects);
 			const attach = [...filterPrograms, ...plan.attach];
 			this.#load(attach, plan);
 			forgetKernelBtf();
 			this.#filter.fill();
-			const reader = tool.reader(object, settings, subjects);
+			const reader = tool.reader(object, settings, subjects, this.#note);
 			this.reader = reader;
 			this.#release.push(() => reader.close?.());
 			reader.begin?.();
 			for (const name of attach) object.attach(name);
 			this.#filter.dropEnded();
 			for (const name of plan.runOnce ?? []) object.runIterator(name);
+			this.since = momentNow();
 			reader.begun?.();
-			const counted = [...attach, ...(plan.load ?? [])];
-			const cost = new CostMeter(counted.map((name) => object.program(name)));
+			const metered = (trap_ns: number) => (name: string) => ({
+				program: object.program(name),
+				trap_ns,
+			});
+			const cost = new CostMeter([
+				...attach.map(metered(0)),
+				...(plan.load ?? []).map(metered(plan.trap_ns ?? 0)),
+			]);
 			this.cost = cost;
 			this.#release.push(() => cost.close());
 			this.#losses = new Losses(object, () => cost.missed());
@@ -79,8 +101,9 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 	}
 
 	detach(): void {
-		this.cost.end();
+		// First: what it reads is as of now, and to end the statistics takes milliseconds.
 		this.reader.end?.();
+		this.cost.end();
 		this.#object.detach();
 		this.#object.waitForPrograms();
 	}
@@ -104,7 +127,8 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 
 /** Events read in user space, for those who may not use BPF. */
 export class PlainTracing implements Tracing {
-	readonly cost = undefined;
+	readonly since = momentNow();
+	readonly cost = new CostMeter([]);
 	readonly canEnd: boolean;
 	readonly #subjects: Subjects;
 

@@ -10,6 +10,7 @@ import {
 	type Surroundings,
 } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
+import { refuseOtherPictures } from '../kit/file-formats.js';
 import { topOption } from '../kit/options.js';
 import { stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
 import type { OptionValues } from '../kit/tool.js';
@@ -100,6 +101,7 @@ function formatFor({ format }: OptionValues, { output, terminal }: Surroundings)
 	if (format === undefined && output?.endsWith('.html')) {
 		throw new UsageError('a difference has no page in HTML; browsers show SVG too: -o FILE.svg');
 	}
+	if (format === undefined) refuseOtherPictures(output);
 	const ending = ENDINGS.find(([end]) => output?.endsWith(end));
 	const named = (format as Format | undefined) ?? ending?.[1];
 	if (terminal && named === 'svg') {

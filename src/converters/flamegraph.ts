@@ -12,17 +12,13 @@ import {
 	PLAIN_READING,
 } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
+import { stackFormatOfFile } from '../kit/file-formats.js';
 import { withGuessedOrigin } from '../kit/guess.js';
 import { filterText, keepStacks, stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
 import type { OptionValues } from '../kit/tool.js';
 import { TstraceError } from '../loader/errors.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
-import {
-	renderStackFormat,
-	STACK_FORMATS,
-	type StackFormat,
-	stackFormatOfFile,
-} from '../render/formats.js';
+import { renderStackFormat, STACK_FORMATS, type StackFormat } from '../render/formats.js';
 import { type Look, shareText } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
 

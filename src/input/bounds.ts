@@ -2,8 +2,8 @@
 import { MAX_STACK_FRAMES } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
 
-/** Frames of all stacks that a file names by number; they take 1 GiB. A large recording has 2^23. */
-const MAX_FRAMES = 1 << 28;
+/** Frames of all stacks that a file names by number; they take 512 MiB. A large recording has 2^23. */
+const MAX_FRAMES = 1 << 27;
 
 /** Counts what stacks unfold to. */
 export class FrameBudget {

@@ -11,6 +11,10 @@ import { type JsonObject, tstraceProfile } from './tstrace-json.js';
 /** V8 has no longer strings. */
 const MAX_JSON_BYTES = 500 << 20;
 const NEWLINE = 0x0a;
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];
+/** Results of tstrace and speedscope have 8; what a command line was filtered by may be deeper. */
+const MAX_DEPTH = 100;
 
 export const readJson: Reader = async (chunks, _options, notify) => {
 	const { start, all } = await firstLine(chunks);
@@ -70,7 +74,11 @@ async function* again(seen: Buffer[], others: AsyncIterator<Buffer>): AsyncGener
 
 /** Throws TstraceError for what is no object, and for what would not fit in memory. */
 function parsed(bytes: Buffer, what: string): JsonObject {
-	if (parsedBytes(bytes) > getHeapStatistics().heap_size_limit / 2) {
+	const { memory_bytes, depth } = measure(bytes);
+	if (depth > MAX_DEPTH) {
+		throw new TstraceError(`${what} is nested too deeply to be a result; export it again`);
+	}
+	if (memory_bytes > getHeapStatistics().heap_size_limit / 2) {
 		throw new TstraceError(
 			`${what} would take too much memory as JSON; record a shorter time, or give folded stacks`,
 		);
@@ -100,11 +108,24 @@ const COSTS = Uint8Array.from(
 	(_, byte) => VALUE_BYTES[String.fromCharCode(byte)] ?? 0,
 );
 
-/** When V8 is out of memory, the process ends and nothing can be caught: three bytes are an object. */
-function parsedBytes(bytes: Buffer): number {
-	let sum = bytes.length;
-	for (let i = 0; i < bytes.length; i++) sum += COSTS[bytes[i] as number] as number;
-	return sum;
+/**
+ * What it takes to parse it. When V8 is out of memory, the process ends and nothing can be caught:
+ * three bytes are an object. And what is nested deeply overflows the stack of whoever goes through it.
+ */
+function measure(bytes: Buffer): { memory_bytes: number; depth: number } {
+	let memory_bytes = bytes.length;
+	let open = 0;
+	let depth = 0;
+	let inText = false;
+	for (let i = 0; i < bytes.length; i++) {
+		const byte = bytes[i] as number;
+		memory_bytes += COSTS[byte] as number;
+		if (byte === QUOTE) inText = !inText;
+		else if (inText) i += byte === BACKSLASH ? 1 : 0;
+		else if (byte === BRACE || byte === BRACKET) depth = Math.max(depth, ++open);
+		else if (byte === BRACE_END || byte === BRACKET_END) open--;
+	}
+	return { memory_bytes, depth };
 }
 
 function trimmed(bytes: Buffer): Buffer {

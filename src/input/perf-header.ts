@@ -13,7 +13,7 @@ export interface SampleHeader {
 	readonly event: string | undefined;
 	/** "address symbol (module)", which perf prints on this line when there is no call chain. */
 	readonly frame: string | undefined;
-	/** It says so itself, by a time or an event; else only frames that follow prove it. */
+	/** It says so itself, by two of number, time and event; else only frames that follow prove it. */
 	readonly certain: boolean;
 	/** A line about a process or about losses (perf script --show-…-events), not a sample. */
 	readonly sideband: boolean;
@@ -42,7 +42,7 @@ export function parseHeader(line: string): SampleHeader | undefined {
 		const before = fields.slice(0, time.index);
 		const owner = OWNER.exec(before);
 		const named = owner ?? ['', before.replace(CPU, '').trim()];
-		return header(named, line.slice(time.index + time[0].length), owner !== null);
+		return header(named, line.slice(time.index + time[0].length), true);
 	}
 	const owner = TIMELESS.exec(fields);
 	return owner ? header(owner, line.slice(owner[0].length), false) : undefined;
@@ -62,6 +62,7 @@ function header(
 ): SampleHeader {
 	const named = PERIOD_AND_EVENT.exec(rest);
 	const period = named?.[1] ?? PERIOD.exec(rest)?.[1];
+	const numbered = first !== undefined;
 	return {
 		comm,
 		pid: second === undefined ? undefined : first,
@@ -69,7 +70,7 @@ function header(
 		period: period === undefined ? undefined : Number(period),
 		event: named?.[2],
 		frame: FRAME.exec(rest.slice(named?.[0].length ?? 0).trimEnd())?.[1],
-		certain: timed || (named !== null && first !== undefined),
+		certain: timed ? numbered || named !== null : numbered && named !== null,
 		sideband: /^\s*PERF_RECORD_/.test(rest),
 	};
 }

@@ -177,9 +177,26 @@ function processLives(pid: number): boolean {
 	return readdirSync(folder).some((tid) => taskLives(`${folder}/${tid}`));
 }
 
+/** Whether there is such a task, though /proc does not show it: man 2 kill, man 5 proc. */
+function isHidden(id: number): boolean {
+	if (readProc(`/proc/${id}/stat`) !== undefined) return false;
+	try {
+		process.kill(id, 0);
+		return true;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code === 'EPERM';
+	}
+}
+
 function requireTask(id: number): void {
 	// A thread's folder can be opened, though /proc does not list it.
 	if (taskLives(`/proc/${id}`)) return;
+	if (isHidden(id)) {
+		throw new TstraceError(
+			`process ${id} is hidden from you: /proc is mounted with hidepid; ` +
+				'run it as root, or in the group that /proc is mounted with (gid=)',
+		);
+	}
 	throw new TstraceError(
 		`there is no process or thread ${id}: it has ended, or lives in another PID namespace`,
 	);

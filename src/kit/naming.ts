@@ -15,7 +15,19 @@ export interface CountedStack extends OwnedStack {
 	readonly parts: readonly number[];
 	readonly count: number;
 	readonly variance: number;
+	/** What it is, where rows are of several kinds. */
+	readonly kind?: string | undefined;
 }
+
+export interface NamingOptions {
+	/** Rows are to say which stacks they are. */
+	readonly sources?: boolean;
+	/** Kernel stacks begin with the way from the tracepoint to our program, which is not shown. */
+	readonly fromTracepoint?: boolean;
+}
+
+/** Functions between a tracepoint and a program of it: kernel/trace/bpf_trace.c, include/trace/. */
+const TRACER = /^(\[bpf\]|bpf_|__bpf_|___bpf_|__traceiter_|trace_event_raw_)/;
 
 const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 
@@ -23,22 +35,31 @@ const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 export async function nameStacks(
 	stacks: readonly CountedStack[],
 	history: ProcessHistory,
+	{ sources = false, fromTracepoint = false }: NamingOptions = {},
 ): Promise<{ rows: StackRow[]; notices: string[] }> {
 	const symbolizer = new Symbolizer(history);
 	const named = await symbolizer.resolve(stacks.map(rawStack));
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance } = stack;
-			const frames = framesOf(stack, named[index]);
-			yield { key: keyOf(stack), frames, parts, value: totalValue(stack), count, variance };
+			const frames = framesOf(stack, named[index], fromTracepoint);
+			const value = totalValue(stack);
+			const row = { key: keyOf(stack), frames, parts, value, count, variance };
+			yield sources ? { ...row, sources: [index] } : row;
 		}
 	};
 	return { rows: mergeStacks(rows()), notices: symbolizer.notices().map(noticeText) };
 }
 
 /** Root first. */
-function framesOf(stack: CountedStack, named: NamedStack | undefined): Frame[] {
-	const frames: Frame[] = [...(named?.kernel ?? [])];
+function framesOf(
+	stack: CountedStack,
+	named: NamedStack | undefined,
+	fromTracepoint: boolean,
+): Frame[] {
+	const kernel = named?.kernel ?? [];
+	const first = fromTracepoint ? kernel.findIndex(({ name }) => !TRACER.test(name)) : 0;
+	const frames: Frame[] = kernel.slice(Math.max(0, first));
 	// In between: at the root if the user's are lost, at the leaf if the kernel's are.
 	if (stack.lost) frames.push(LOST);
 	frames.push(...(named?.user ?? []));
@@ -54,7 +75,8 @@ function totalValue({ parts }: CountedStack): number {
 	return parts.reduce((sum, part) => sum + part, 0);
 }
 
-function keyOf({ pid, tid, comm }: OwnedStack): Key {
+function keyOf({ pid, tid, comm, kind }: CountedStack): Key {
 	if (pid === 0 && comm === '') return { comm: '[others]' };
-	return { pid, ...(tid ? { tid } : {}), comm };
+	if (kind !== undefined && pid === 0) return { kind, comm };
+	return { ...(kind === undefined ? {} : { kind }), pid, ...(tid ? { tid } : {}), comm };
 }

@@ -32,6 +32,11 @@ export function parseCount(text: string): number {
 	return inRange(text, 1, 1e9, what, true);
 }
 
+/** More than nothing. */
+export function parsePercent(text: string): number {
+	return inRange(text.replace(/ *%$/, ''), 0.001, 100, 'per cent, from 0.001 to 100', false);
+}
+
 /** For an option that may be given several times and takes comma lists. */
 export function parsePids(text: string, before: readonly number[] = []): number[] {
 	const what = `process or thread numbers from 1 to ${MAX_PID}, with commas between`;

@@ -1,6 +1,7 @@
 /** Keeps track of processes while stacks are captured, so that they have names at the end. */
 import type { Lost } from '../aggregate/report.js';
 import { TstraceError } from '../loader/errors.js';
+import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
 import { ProcessHistory } from '../symbolize/processes.js';
 import { processOf } from './filter.js';
@@ -15,13 +16,16 @@ export class ProcessWatch {
 	readonly #sideband: Sideband | undefined;
 	readonly #subjects: Subjects;
 	readonly #problems: readonly string[];
+	readonly #onRecord: (record: SidebandRecord) => void;
 	/** Started by those that were chosen. */
 	#children = 0;
 	#waiting: number[] = [];
 	#timer: NodeJS.Timeout | undefined;
 
-	constructor(subjects: Subjects) {
+	/** `onRecord` gets what the kernel tells, as it is taken in. */
+	constructor(subjects: Subjects, onRecord: (record: SidebandRecord) => void = () => {}) {
 		this.#subjects = subjects;
+		this.#onRecord = onRecord;
 		try {
 			this.#sideband = new Sideband();
 			this.#problems = [];
@@ -34,8 +38,11 @@ export class ProcessWatch {
 	/** Who is there already is read little by little, unless it is few who were chosen. */
 	begin(): void {
 		const chosen = new Set(this.#named());
+		// Nobody else is traced then; on a machine that compiles, what others do would be 30 MB.
+		const only = chosen.size > 0 && !this.#subjects.filter.follow;
 		this.#sideband?.start((record) => {
-			this.history.add(record);
+			if (!only || chosen.has(record.pid)) this.history.add(record);
+			this.#onRecord(record);
 			const isChild = record.type === 'fork' && record.pid !== record.parentPid;
 			if (isChild && chosen.has(record.parentPid)) this.#children++;
 		});
@@ -43,7 +50,12 @@ export class ProcessWatch {
 		this.#slice();
 	}
 
-	/** Takes in what the kernel has told; called every second. */
+	/** Takes in what the kernel has told. Opens nothing. */
+	take(): void {
+		this.#sideband?.drain();
+	}
+
+	/** The same, and follows CPUs that come and go; called every second. */
 	drain(): void {
 		this.#sideband?.refreshCpus();
 		this.#sideband?.drain();
@@ -62,8 +74,8 @@ export class ProcessWatch {
 	/** What the user should know. */
 	notices(): string[] {
 		if (this.#children === 0 || this.#subjects.filter.follow) return [...this.#problems];
-		const children = this.#children === 1 ? '1 process' : `${this.#children} processes`;
-		return [...this.#problems, `${children} started meanwhile were not traced; add --follow.`];
+		const children = this.#children === 1 ? '1 process was' : `${this.#children} processes were`;
+		return [...this.#problems, `${children} started meanwhile, and not traced; add --follow.`];
 	}
 
 	lost(): Lost {

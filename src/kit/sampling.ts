@@ -3,35 +3,37 @@ import { readdirSync, statSync } from 'node:fs';
 import type { Findings, Lost } from '../aggregate/report.js';
 import { TstraceError } from '../loader/errors.js';
 import type { BpfObject } from '../loader/object.js';
-import { PerCpuEvents } from '../perf/cpus.js';
-import type { EventType } from '../perf/events.js';
-import { openPerfEvent, type PerfEvent } from '../perf/open.js';
+import type { PerCpuEvents } from '../perf/cpus.js';
+import type { PerfEvent } from '../perf/open.js';
+import { runOnOverflow } from '../perf/programs.js';
 import { Sampler } from '../perf/sampler.js';
 import { ProcessHistory } from '../symbolize/processes.js';
 import { type CountedStack, nameStacks } from './naming.js';
 import { ProcessWatch } from './processes.js';
 import { SampleCounter } from './sample-counter.js';
-import { type StackedLayout, type StackSettings, StackTables } from './stacks.js';
+import { nextSlower, rateOf, type SamplingRate } from './sampling-rate.js';
+import { type StackSettings, StackTables } from './stacks.js';
+import { type SummedLayout, SumTable } from './sums.js';
 import type { Reader, Subjects } from './tool.js';
 
-/** What to sample, and how often: one of the two last ones. */
-export interface SamplingSettings extends StackSettings {
-	readonly event: EventType;
-	readonly frequency_hz: number | undefined;
-	readonly period: number | undefined;
+/** What to sample, and how often. */
+export interface SamplingSettings extends StackSettings, SamplingRate {
 	/** What to tell the user about the choice of the event. */
 	readonly notices: readonly string[];
 }
 
 /** BPF adds up; `program` is the one that runs at each sample. */
-export class KernelSamples<L extends StackedLayout> implements Reader {
+export class KernelSamples<L extends SummedLayout> implements Reader {
 	readonly #object: BpfObject<L>;
 	readonly #program: L['programs'][number];
 	readonly #settings: SamplingSettings;
 	readonly #subjects: Subjects;
 	readonly #tables: StackTables;
+	readonly #sums: SumTable;
 	readonly #processes: ProcessWatch;
 	#events: PerCpuEvents<PerfEvent> | undefined;
+	/** How many times less often it samples than it was told to. */
+	#slower = 1;
 
 	constructor(
 		object: BpfObject<L>,
@@ -46,29 +48,34 @@ export class KernelSamples<L extends StackedLayout> implements Reader {
 		this.#processes = new ProcessWatch(subjects);
 		this.#tables = new StackTables(object);
 		this.#tables.open();
+		this.#sums = new SumTable(object);
+		this.#sums.open();
 	}
 
 	begin(): void {
-		const { cpus } = this.#subjects.filter;
-		const fd = this.#object.program(this.#program).fd;
 		this.#processes.begin();
-		const open = (cpu: number): PerfEvent => {
-			const event = openPerfEvent(
-				{ ...this.#settings.event, ...rate(this.#settings), flags: ['disabled'] },
-				{ pid: -1, cpu },
-			);
-			try {
-				event.setBpf(fd);
-				event.enable();
-			} catch (error) {
-				event.close();
-				throw error;
-			}
-			return event;
-		};
-		this.#events = new PerCpuEvents(open, cpus.length > 0 ? { cpus } : {});
-		if (this.#events.open.size > 0) return;
-		throw new TstraceError(`none of the CPUs ${cpus.join(', ')} is online`);
+		this.#open();
+	}
+
+	/** Each sample then counts as many as are left out. */
+	slowDown(): string | undefined {
+		const slower = nextSlower(this.#settings, this.#slower);
+		if (slower === undefined) return undefined;
+		this.#slower = slower;
+		this.#events?.close();
+		this.#open();
+		const { frequency_hz } = this.#settings;
+		if (frequency_hz === undefined)
+			return `one sample in ${slower} is taken from now on, and counts as many`;
+		const hz = Number((frequency_hz / slower).toPrecision(4));
+		return `samples ${hz} times a second from now on; each counts as ${slower}`;
+	}
+
+	#open(): void {
+		const program = this.#object.program(this.#program);
+		this.#object.setVariable('sample_weight', this.#slower);
+		const attributes = { ...this.#settings.event, ...rateOf(this.#settings, this.#slower) };
+		this.#events = runOnOverflow(attributes, program, this.#subjects.filter.cpus);
 	}
 
 	drain(): void {
@@ -81,15 +88,14 @@ export class KernelSamples<L extends StackedLayout> implements Reader {
 	}
 
 	async read(): Promise<Findings> {
-		const { sums } = this.#tables.take();
-		const stacks = sums.map((sum) => ({
+		const stacks = this.#sums.take(this.#tables.read()).map((sum) => ({
 			...sum,
 			at_ns: sum.first_ns,
 			parts: sum.parts.slice(0, 1),
 			variance: 0,
 		}));
 		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
-		const found = await findings(stacks, this.#processes.history, this.#settings);
+		const found = await findings(stacks, this.#processes.history, this.#settings, this.#slower);
 		return { ...found, notices: [...this.#processes.notices(), ...found.notices] };
 	}
 
@@ -133,7 +139,7 @@ export class PlainSamples implements Reader {
 		this.#sampler = new Sampler({
 			...(systemWide ? { systemWide } : { pids: chosen, tids }),
 			event: settings.event,
-			...rate(settings),
+			...rateOf(settings),
 			kernel: settings.kernel ? 'if-allowed' : 'no',
 			maxStack: settings.maxDepth,
 			...(cpus.length > 0 ? { cpus } : {}),
@@ -184,21 +190,23 @@ async function findings(
 	stacks: readonly CountedStack[],
 	history: ProcessHistory,
 	settings: SamplingSettings,
+	slower = 1,
 ): Promise<Findings & { kind: 'stacks' }> {
 	const { rows, notices } = await nameStacks(stacks, history);
 	return {
 		kind: 'stacks',
 		unit: 'samples',
 		noun: 'sample',
-		about: { event: settings.event.name, ...rate(settings) },
+		// What was asked for: values are of that rate, whatever the rate became.
+		about: {
+			event: settings.event.name,
+			...rateOf(settings),
+			...(slower > 1 ? { slowed_by: slower } : {}),
+		},
 		parts: ['samples'],
 		stacks: rows,
 		notices: [...settings.notices, ...notices],
 	};
-}
-
-function rate({ frequency_hz, period }: SamplingSettings) {
-	return period === undefined ? { frequency_hz: frequency_hz as number } : { period };
 }
 
 /** This user's processes: those that run now. */

@@ -74,14 +74,17 @@ export class SchedulingReader implements Reader {
 	drain(): void {
 		const half = this.#window.swap();
 		this.#delays.drain(half);
-		this.#drainEnded(half);
+		for (const [id, thread] of this.#drained(half === 0 ? 'ended_0' : 'ended_1'))
+			this.#ended.set(id, thread);
 	}
 
 	async read(): Promise<Findings> {
 		// First the living: who ends meanwhile is among the ended too, with more.
 		const living = this.#last ?? this.#threads();
 		this.drain();
-		const all = new Map([...living, ...this.#ended]);
+		// Reaped already, though its last switch was after the end: it is in no other list.
+		const ending = this.#last ? this.#drained('ending') : [];
+		const all = new Map([...ending, ...living, ...this.#ended]);
 		const allDelays = this.#delays.take();
 		const threads: ThreadTime[] = [];
 		for (const [id, thread] of all) {
@@ -117,11 +120,13 @@ export class SchedulingReader implements Reader {
 		return threads;
 	}
 
-	#drainEnded(half: 0 | 1): void {
+	#drained(map: 'ended_0' | 'ended_1' | 'ending'): Threads {
 		const { size } = this.#object.layout.structs.thread_totals;
-		this.#object.map(half === 0 ? 'ended_0' : 'ended_1').drain((_keys, values, count) => {
-			for (let i = 0; i < count; i++) this.#add(this.#ended, values, i * size);
+		const threads: Threads = new Map();
+		this.#object.map(map).drain((_keys, values, count) => {
+			for (let i = 0; i < count; i++) this.#add(threads, values, i * size);
 		});
+		return threads;
 	}
 
 	#add(threads: Threads, view: DataView, at: number): void {

@@ -1,26 +1,21 @@
-/** Sums by stack out of the kernel: user space's side of bpf/lib/stacks.h. */
+/** Stacks out of the kernel: user space's side of bpf/lib/stacks.h. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { profile } from '../generated/profile.js';
 import { type Address, isUserAddress, readAddress } from '../loader/address.js';
 import { TstraceError } from '../loader/errors.js';
-import {
-	type FieldLayout,
-	type ObjectLayout,
-	readU64,
-	type StructLayout,
-} from '../loader/layout.js';
-import { type BpfMap, possibleCpus, u32Key } from '../loader/map.js';
+import type { FieldLayout, ObjectLayout, StructLayout } from '../loader/layout.js';
+import { possibleCpus, u32Key } from '../loader/map.js';
 import { Mapping, PROT } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
 import { readComm } from './latency.js';
 
-type Fields<N extends string> = StructLayout & { fields: Readonly<Record<N, FieldLayout>> };
+/** A struct with these fields, and perhaps others. */
+export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<N, FieldLayout>> };
 
 /** What bpf/lib/stacks.h exports. */
 export interface StackLayouts {
 	readonly stack_key: Fields<'kernel' | 'user' | 'incarnation' | 'tgid' | 'tid' | 'comm'>;
-	readonly stack_sum: Fields<'first_ns' | 'count' | 'doubt' | 'parts'>;
 	readonly stack_place: Fields<'first' | 'count'>;
 }
 
@@ -53,19 +48,8 @@ export interface OwnedStack {
 	readonly lost: boolean;
 }
 
-/** A sum as the kernel has it. */
-export interface RawSum extends OwnedStack {
-	/** CLOCK_MONOTONIC */
-	readonly first_ns: number;
-	readonly parts: readonly number[];
-	/** Fractions when sampled: see bpf/lib/sampling.h. */
-	readonly count: number;
-	readonly doubt: number;
-}
-
 /** bpf/lib/stacks.h: the same in all objects that include it. */
-const { STACK_DEPTH, CHUNK_FRAMES, BLOCK_FRAMES, STACK_PARTS, COUNT_ONE } =
-	profile.enums.stack_constant;
+const { STACK_DEPTH, CHUNK_FRAMES, BLOCK_FRAMES } = profile.enums.stack_constant;
 const NO_STACK = BigInt(profile.enums.stack_constant.NO_STACK);
 const LOST_STACK = BigInt(profile.enums.stack_constant.LOST_STACK);
 export const MAX_DEPTH = STACK_DEPTH;
@@ -89,9 +73,8 @@ export class StackTables {
 		// Each CPU begins with a block of its own, however few stacks it keeps there.
 		const blocks = (settings.maxStacks * FRAMES_PER_STACK) / BLOCK_FRAMES + possibleCpus();
 		const chunks = Math.ceil(blocks / BLOCKS_PER_CHUNK);
-		// A sum has two of them.
+		// Each has two: its kernel's and its user's.
 		this.#object.map('stacks').setMaxEntries(2 * settings.maxStacks);
-		this.#object.map('sums').setMaxEntries(settings.maxStacks + 1);
 		this.#object.map('frames').setMaxEntries(chunks);
 		this.#object.map('free_blocks').setMaxEntries(chunks * BLOCKS_PER_CHUNK);
 		this.#object.setConstants({
@@ -106,8 +89,6 @@ export class StackTables {
 
 	/** After loading, before attaching. */
 	open(): void {
-		const { stack_key, stack_sum } = this.#object.layout.structs;
-		this.#sums.update(new Uint8Array(stack_key.size), new Uint8Array(stack_sum.size));
 		const free = this.#object.map('free_blocks');
 		for (let block = 0; block < free.maxEntries; block++) free.push(u32Key(block));
 		const map = this.#object.map('frames');
@@ -115,12 +96,12 @@ export class StackTables {
 		this.#frames = new Mapping(map.fd, bytes, PROT.read, 0);
 	}
 
-	/** Takes all out; programs are detached by now. */
-	take(): StackSnapshot {
+	/** All stacks that are kept; programs may keep more meanwhile, which are not among them. */
+	read(): StackSnapshot {
 		const places = new Map<bigint, Place>();
 		const { first, count: countField } = this.#object.layout.structs.stack_place.fields;
 		const placeSize = this.#object.layout.structs.stack_place.size;
-		this.#object.map('stacks').drain((keys, values, count) => {
+		this.#object.map('stacks').readAll((keys, values, count) => {
 			for (let i = 0; i < count; i++) {
 				places.set(keys.getBigUint64(i * 8, true), {
 					first: values.getUint32(i * placeSize + first.offset, true),
@@ -129,18 +110,12 @@ export class StackTables {
 			}
 		});
 		if (!this.#frames) throw new TstraceError('stacks are read before they are open');
-		const snapshot = new StackSnapshot(this.#object.layout.structs, places, this.#frames.buffer);
-		this.#sums.drain((keys, values, count) => snapshot.add(keys, values, count));
-		return snapshot;
+		return new StackSnapshot(this.#object.layout.structs, places, this.#frames.buffer);
 	}
 
 	close(): void {
 		this.#frames?.unmap();
 		this.#frames = undefined;
-	}
-
-	get #sums(): BpfMap {
-		return this.#object.map('sums');
 	}
 }
 
@@ -151,7 +126,6 @@ interface Place {
 
 /** What was in the maps; valid until the tables are closed. */
 export class StackSnapshot {
-	readonly sums: RawSum[] = [];
 	readonly #layouts: StackLayouts;
 	readonly #places: ReadonlyMap<bigint, Place>;
 	readonly #frames: DataView;
@@ -161,26 +135,6 @@ export class StackSnapshot {
 		this.#layouts = layouts;
 		this.#places = places;
 		this.#frames = new DataView(frames);
-	}
-
-	/** Elements of `sums`, as the kernel hands them over. */
-	add(keys: DataView, values: DataView, count: number): void {
-		const { stack_key, stack_sum } = this.#layouts;
-		const { first_ns, count: countField, doubt, parts } = stack_sum.fields;
-		for (let i = 0; i < count; i++) {
-			const at = i * stack_sum.size;
-			const sum: RawSum = {
-				...this.owned(keys, i * stack_key.size),
-				first_ns: readU64(values, at + first_ns.offset),
-				parts: Array.from({ length: STACK_PARTS }, (_, part) =>
-					readU64(values, at + parts.offset + part * 8),
-				),
-				count: readU64(values, at + countField.offset) / COUNT_ONE,
-				doubt: readU64(values, at + doubt.offset) / COUNT_ONE,
-			};
-			// The sum of all others is there from the start.
-			if (sum.count > 0) this.sums.push(sum);
-		}
 	}
 
 	/** A `struct stack_key`. */

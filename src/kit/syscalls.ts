@@ -17,9 +17,24 @@ const NO_CALL = 2 ** NR_BITS - 1;
 export const ABIS = ['native', '32-bit', 'x32'] as const;
 export type Abi = (typeof ABIS)[number];
 
-/** The names of a 64-bit program's calls, and of a 32-bit program's; of arm's there is no header. */
+/**
+ * Of 32-bit arm there is no header; but which calls begin or end a thread, or return from a signal,
+ * has to be known: arch/arm/tools/syscall.tbl.
+ */
+const arm32: Table = {
+	1: 'exit',
+	2: 'fork',
+	119: 'sigreturn',
+	120: 'clone',
+	173: 'rt_sigreturn',
+	190: 'vfork',
+	248: 'exit_group',
+	435: 'clone3',
+};
+
+/** The names of a 64-bit program's calls, and of a 32-bit program's. */
 export function callTables(arch: string = process.arch): readonly [Table, Table] {
-	return arch === 'arm64' ? [arm64, {}] : [x64, ia32];
+	return arch === 'arm64' ? [arm64, arm32] : [x64, ia32];
 }
 
 export interface Call {
@@ -131,10 +146,14 @@ interface CallsObject {
 }
 
 /** Before loading: tells the programs which calls are special, and which are wanted if not all are. */
-export function callConstants(object: CallsObject, wanted: readonly number[] | undefined): void {
+export function callConstants(
+	object: CallsObject,
+	wanted: readonly number[] | undefined,
+	arch?: string,
+): void {
 	for (const [constant, names] of Object.entries(SPECIAL_CALLS)) {
 		const memory = object.constantBytes(constant as keyof typeof SPECIAL_CALLS);
-		for (const [abi, table] of callTables().entries()) {
+		for (const [abi, table] of callTables(arch).entries()) {
 			for (const [i, name] of names.entries()) {
 				const nr = Object.entries(table).find(([, each]) => each === name)?.[0];
 				memory.setUint32((abi * names.length + i) * 4, Number(nr ?? NO_NUMBER), true);

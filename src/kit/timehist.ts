@@ -52,8 +52,8 @@ const DURATION_WIDTH = 9;
 const SWITCH_WIDTH = 3 * (2 + DURATION_WIDTH) + 3;
 /** More than a line without its stack takes, but for the visual column. */
 const LINE_BYTES = 512;
-const [OPEN, CLOSE, ZERO, DASH, SPACE, LETTER_S, LETTER_M] = [
-	0x5b, 0x5d, 0x30, 0x2d, 0x20, 0x73, 0x6d,
+const [OPEN, CLOSE, ZERO, DASH, SPACE, LETTER_S, LETTER_M, LETTER_X] = [
+	0x5b, 0x5d, 0x30, 0x2d, 0x20, 0x73, 0x6d, 0x58,
 ];
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const NEXT = bytesOf('  next: ');
@@ -105,7 +105,7 @@ export class TimehistFormatter implements EventFormatter {
 		const about = words[at + ABOUT] as number;
 		const cpu = about & 0xffff;
 		const type = (about >>> 16) & 0xff;
-		if (type === SWITCH && this.#view.summary) this.#sum(words, at, cpu);
+		if (type === SWITCH && this.#view.summary) this.#sum(words, at, cpu, about >>> 24);
 		if (!this.#view.lines) return;
 		lines.room(LINE_BYTES + this.#view.visual);
 		this.#time(lines, Math.floor(u64At(words, at + TIME) / 1000));
@@ -212,10 +212,12 @@ export class TimehistFormatter implements EventFormatter {
 		lines.whole(words[at + FROM + 1] as number, 1);
 	}
 
-	#sum(words: Uint32Array, at: number, cpu: number): void {
+	#sum(words: Uint32Array, at: number, cpu: number, flags: number): void {
 		const name = this.#names.known(words, at + TGID);
 		const total = this.#totals.of(name);
-		total.add(cpu, u64At(words, at + WAIT), u64At(words, at + DELAY), u64At(words, at + RUN));
+		const run_ns = flags & RUN_UNKNOWN ? undefined : u64At(words, at + RUN);
+		total.add(cpu, u64At(words, at + WAIT), u64At(words, at + DELAY), run_ns);
+		if (this.#state(words[at + STATE] as number) === LETTER_X) this.#totals.ends(name.tid);
 	}
 
 	#state(mask: number): number {

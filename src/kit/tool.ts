@@ -15,7 +15,12 @@ export interface Subjects {
 	readonly filter: Filter;
 	/** COMMAND's process, which is held until tracing has begun. */
 	readonly command: number | undefined;
+	/** COMMAND itself; empty if there is none. */
+	readonly words: readonly string[];
 }
+
+/** Says what is done and why, with -v. */
+export type Note = (text: string) => void;
 
 /** Which parts of the BPF object a run needs. */
 export interface Plan<L extends ObjectLayout> {
@@ -23,6 +28,8 @@ export interface Plan<L extends ObjectLayout> {
 	readonly attach: ReadonlyArray<L['programs'][number]>;
 	/** Programs to load, which the reader attaches, or runs. */
 	readonly load?: ReadonlyArray<L['programs'][number]>;
+	/** What the kernel takes to come to one of `load`, each time, beside the program's own time. */
+	readonly trap_ns?: number;
 	/** Iterator programs to load, and to run once as soon as everything is attached. */
 	readonly runOnce?: ReadonlyArray<L['programs'][number]>;
 	/** Maps not to create, because nothing uses them or the kernel does not know their type. */
@@ -45,6 +52,11 @@ export interface Reader {
 	begun?(): void;
 	/** Tracing is about to end; programs are attached still. */
 	end?(): void;
+	/**
+	 * Costs less from now on, if it can: says how, as "…s 25 times a second from now on". What is counted
+	 * stays comparable with what was counted before.
+	 */
+	slowDown?(): string | undefined;
 	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */
 	drain?(): void;
 	/** Begins to hand over rows as they come; the sink never throws. */
@@ -103,17 +115,21 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
 	readonly options: () => Option[];
 	readonly kind: ToolKind;
+	/** Of 'stacks': it takes `[interval [count]]`, and text and JSON have a result for each. */
+	readonly repeats?: boolean;
 	readonly layout: L;
 	/** Checks what the options mean together. Throws UsageError. */
 	settings(values: OptionValues): Settings;
+	/** What it measures is of all CPUs: --cpu is not offered, and `settings` refuses it. */
+	readonly allCpus?: true;
 	/** What to print instead of tracing, if that is what the options ask for: lists of names. */
 	list?(values: OptionValues): string | undefined;
 	/** What is being traced, for the line that says tracing has begun: "run queue latency". */
-	subject(settings: Settings): string;
+	subject(settings: Settings, subjects: Subjects): string;
 	/** Chooses programs and sets constants; the object is open and not yet loaded. */
-	plan(object: BpfObject<L>, settings: Settings): Plan<L>;
+	plan(object: BpfObject<L>, settings: Settings, subjects: Subjects): Plan<L>;
 	/** The object is loaded, and not yet attached. */
-	reader(object: BpfObject<L>, settings: Settings, subjects: Subjects): Reader;
+	reader(object: BpfObject<L>, settings: Settings, subjects: Subjects, note: Note): Reader;
 	readonly withoutBpf?: WithoutBpf<Settings>;
 	text(settings: Settings): TextView;
 }

@@ -9,6 +9,10 @@ const MAGIC = 0xeb9f;
 const HEADER_BYTES = 24;
 /** 160,000 types in a distribution's kernel of 2026. */
 const MAX_TYPES = 4_000_000;
+/** Unnamed structs and unions in one struct: task_struct has ten. */
+const MAX_NESTED = 100;
+/** KSYM_NAME_LEN: the kernel takes no longer ones. */
+const MAX_NAME_BYTES = 512;
 
 const KIND = {
 	int: 1,
@@ -118,7 +122,7 @@ export class Btf {
 	/** Whether the struct has a field of this name, also one inside an unnamed struct or union. */
 	hasField(struct: string, field: string): boolean {
 		const id = this.#find(struct, KIND.struct);
-		return id !== undefined && this.#hasMember(id, field, 0);
+		return id !== undefined && this.#hasMember(id, field, new Set());
 	}
 
 	hasTypedef(name: string): boolean {
@@ -164,16 +168,16 @@ export class Btf {
 		return { name, size_bytes: this.#u32(this.#at(id) + 8), fields };
 	}
 
-	#hasMember(id: number, field: string, depth: number): boolean {
+	/** `seen`: what was looked through already, as types may be their own parts. */
+	#hasMember(id: number, field: string, seen: Set<number>): boolean {
+		if (seen.has(id) || seen.size === MAX_NESTED) return false;
+		seen.add(id);
 		for (const member of this.#members(id)) {
 			if (member.name === field) return true;
-			if (member.name === '' && depth < 8) {
+			if (member.name === '') {
 				const inner = this.#resolve(member.type);
 				const kind = this.#kind(inner);
-				if (
-					(kind === KIND.struct || kind === KIND.union) &&
-					this.#hasMember(inner, field, depth + 1)
-				)
+				if ((kind === KIND.struct || kind === KIND.union) && this.#hasMember(inner, field, seen))
 					return true;
 			}
 		}
@@ -263,9 +267,10 @@ export class Btf {
 	}
 
 	#string(at: number): string {
-		const end = this.#strings.indexOf(0, at);
-		if (at >= this.#strings.length || end < 0) throw new BtfError('a name lies outside the file');
-		return this.#strings.toString('utf8', at, end);
+		const name = this.#strings.subarray(at, at + MAX_NAME_BYTES);
+		const end = name.indexOf(0);
+		if (end < 0) throw new BtfError('a name is too long, or lies outside the file');
+		return name.toString('utf8', 0, end);
 	}
 }
 

@@ -66,6 +66,10 @@ export const libc = (() => {
 			groupFd: number,
 			flags: number,
 		) => number,
+		// glibc has no function for this one either.
+		bpf: library.func(
+			'long syscall(long number, long command, const void *attr, unsigned long size)',
+		) as (number: number, command: number, attr: Uint8Array, size: number) => number,
 		ioctl: library.func('int ioctl(int fd, unsigned long request, unsigned long argument)') as (
 			fd: number,
 			request: number,
@@ -82,6 +86,16 @@ export const libc = (() => {
 	};
 })();
 
+type BatchFunction = (
+	fd: number,
+	inBatch: Uint8Array | null,
+	outBatch: Uint8Array,
+	keys: Uint8Array,
+	values: Uint8Array,
+	count: [number],
+	opts: Pointer,
+) => number;
+
 /** `int print(enum libbpf_print_level level, const char *format, va_list arguments)`. */
 const PrintFunction = koffi.proto(
 	'int LibbpfPrint(int level, const void *format, void *arguments)',
@@ -90,8 +104,7 @@ export const PRINT_FUNCTION = koffi.pointer(PrintFunction);
 
 function declare() {
 	const library = loadLibbpf();
-	// biome-ignore lint/suspicious/noExplicitAny: the prototype string is the type; koffi checks it
-	const c = (prototype: string): any => {
+	const c = (prototype: string) => {
 		try {
 			return library.func(prototype);
 		} catch (error) {
@@ -105,6 +118,7 @@ function declare() {
 		libbpf_set_print: c('void *libbpf_set_print(LibbpfPrint *print)') as (
 			print: Pointer,
 		) => Pointer,
+		libbpf_version_string: c('const char *libbpf_version_string()') as () => string,
 		libbpf_num_possible_cpus: c('int libbpf_num_possible_cpus()') as () => number,
 
 		bpf_object__open_file: c('void *bpf_object__open_file(const char *path, const void *opts)') as (
@@ -125,6 +139,9 @@ function declare() {
 		bpf_program__name: c('const char *bpf_program__name(const void *program)') as (
 			program: Pointer,
 		) => string,
+		bpf_program__section_name: c('const char *bpf_program__section_name(const void *program)') as (
+			program: Pointer,
+		) => string,
 		bpf_program__set_autoload: c('int bpf_program__set_autoload(void *program, bool autoload)') as (
 			program: Pointer,
 			autoload: boolean,
@@ -133,6 +150,13 @@ function declare() {
 		bpf_program__attach: c('void *bpf_program__attach(const void *program)') as (
 			program: Pointer,
 		) => Pointer,
+		bpf_program__attach_uprobe_opts: c(
+			'void *bpf_program__attach_uprobe_opts(const void *program, int pid, const char *path, ' +
+				'size_t offset, const void *opts)',
+		) as (program: Pointer, pid: number, path: string, offset: number, opts: Uint8Array) => Pointer,
+		bpf_program__set_expected_attach_type: c(
+			'int bpf_program__set_expected_attach_type(void *program, int type)',
+		) as (program: Pointer, type: number) => number,
 		bpf_program__attach_iter: c(
 			'void *bpf_program__attach_iter(const void *program, const void *opts)',
 		) as (program: Pointer, opts: Pointer) => Pointer,
@@ -183,18 +207,14 @@ function declare() {
 			key: Uint8Array | null,
 			next: Uint8Array,
 		) => number,
+		bpf_map_lookup_batch: c(
+			'int bpf_map_lookup_batch(int fd, void *in_batch, void *out_batch, void *keys, ' +
+				'void *values, _Inout_ uint32_t *count, const void *opts)',
+		) as BatchFunction,
 		bpf_map_lookup_and_delete_batch: c(
 			'int bpf_map_lookup_and_delete_batch(int fd, void *in_batch, void *out_batch, ' +
 				'void *keys, void *values, _Inout_ uint32_t *count, const void *opts)',
-		) as (
-			fd: number,
-			inBatch: Uint8Array | null,
-			outBatch: Uint8Array,
-			keys: Uint8Array,
-			values: Uint8Array,
-			count: [number],
-			opts: Pointer,
-		) => number,
+		) as BatchFunction,
 		bpf_obj_get_info_by_fd: c(
 			'int bpf_obj_get_info_by_fd(int fd, void *info, _Inout_ uint32_t *length)',
 		) as (fd: number, info: Uint8Array, length: [number]) => number,

@@ -64,25 +64,50 @@ export function kernelHasKprobes(): boolean {
 }
 
 /** include/uapi/linux/capability.h */
-const CAPABILITIES = { CAP_SYS_ADMIN: 21, CAP_PERFMON: 38, CAP_BPF: 39 } as const;
+const CAPABILITIES = {
+	CAP_IPC_LOCK: 14,
+	CAP_SYS_PTRACE: 19,
+	CAP_SYS_ADMIN: 21,
+	CAP_SYSLOG: 34,
+	CAP_PERFMON: 38,
+	CAP_BPF: 39,
+} as const;
 
-/** The capabilities that this process lacks to load tracing programs. */
-function missingCapabilities(): string[] {
-	const status = readFileSync('/proc/self/status', 'utf8');
+export type Capability = keyof typeof CAPABILITIES;
+
+function readOwnStatus(): string {
+	try {
+		return readFileSync('/proc/self/status', 'utf8');
+	} catch (error) {
+		throw new TstraceError(
+			'cannot read /proc/self/status: /proc is not mounted; mount -t proc proc /proc',
+			String(error),
+		);
+	}
+}
+
+/** The capabilities that are in effect for this process, of those that tracing has to do with. */
+export function ownCapabilities(): Set<Capability> {
+	const status = readOwnStatus();
 	const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
-	const has = (name: keyof typeof CAPABILITIES) => (effective >> BigInt(CAPABILITIES[name])) & 1n;
-	if (has('CAP_SYS_ADMIN')) return [];
-	return (['CAP_BPF', 'CAP_PERFMON'] as const).filter((name) => !has(name));
+	const names = Object.keys(CAPABILITIES) as Capability[];
+	return new Set(names.filter((name) => (effective >> BigInt(CAPABILITIES[name])) & 1n));
+}
+
+/** Which of the capabilities that loading tracing programs takes are not among these. */
+export function lackingForBpf(has: ReadonlySet<Capability>): Capability[] {
+	if (has.has('CAP_SYS_ADMIN')) return [];
+	return (['CAP_BPF', 'CAP_PERFMON'] as const).filter((name) => !has.has(name));
 }
 
 /** Whether this process may load tracing programs, as far as capabilities go. */
 export function bpfAllowed(): boolean {
-	return missingCapabilities().length === 0;
+	return lackingForBpf(ownCapabilities()).length === 0;
 }
 
 /** Throws TstraceError when this process may not load tracing programs. */
 export function requireBpfPrivileges(): void {
-	const missing = missingCapabilities();
+	const missing = lackingForBpf(ownCapabilities());
 	if (missing.length === 0) return;
 	throw new TstraceError(
 		`tracing needs ${missing.join(' and ')}: run it as root (sudo tstrace …); in a container, ` +

@@ -16,6 +16,9 @@ export function u32Key(value: number): Uint8Array {
 	return key;
 }
 
+/** Gets a batch of keys and values; the memory is used again for the next. */
+export type BatchReader = (keys: DataView, values: DataView, count: number) => void;
+
 export class BpfMap {
 	readonly name: string;
 	readonly keySize: number;
@@ -107,7 +110,19 @@ export class BpfMap {
 	 * Takes all elements out of a hash, in batches (5.6). `each` gets a batch's keys and values;
 	 * the memory is used again for the next. No program may write to the map meanwhile.
 	 */
-	drain(each: (keys: DataView, values: DataView, count: number) => void): void {
+	drain(each: BatchReader): void {
+		this.#batches(libbpf().bpf_map_lookup_and_delete_batch, each);
+	}
+
+	/**
+	 * Reads all elements of a hash, in batches (5.6), as `drain` does, and leaves them there. What
+	 * programs add meanwhile may be among them or not, and what they take out, too.
+	 */
+	readAll(each: BatchReader): void {
+		this.#batches(libbpf().bpf_map_lookup_batch, each);
+	}
+
+	#batches(nextBatch: ReturnType<typeof libbpf>['bpf_map_lookup_batch'], each: BatchReader): void {
 		let room = Math.min(BATCH_ELEMENTS, this.maxEntries);
 		let position: Uint8Array | null = null;
 		for (;;) {
@@ -115,21 +130,13 @@ export class BpfMap {
 			const values = new Uint8Array(room * this.valueSize);
 			const next = new Uint8Array(Math.max(8, this.keySize));
 			const count: [number] = [room];
-			const result: number = libbpf().bpf_map_lookup_and_delete_batch(
-				this.fd,
-				position,
-				next,
-				keys,
-				values,
-				count,
-				null,
-			);
+			const result: number = nextBatch(this.fd, position, next, keys, values, count, null);
 			if (result === ENOSPC && room < this.maxEntries) {
 				// One bucket of the hash holds more than there is room for.
 				room = Math.min(room * 2, this.maxEntries);
 				continue;
 			}
-			if (result !== ENOENT) this.#check(result, 'drain');
+			if (result !== ENOENT) this.#check(result, 'read');
 			if (count[0] > 0) each(new DataView(keys.buffer), new DataView(values.buffer), count[0]);
 			if (result === ENOENT) return;
 			position = next;

@@ -1,6 +1,6 @@
 /** A BPF object's life: open, configure, load, attach, close. */
 import { closeSync, existsSync, readFileSync } from 'node:fs';
-import { TstraceError } from './errors.js';
+import { shortage, TstraceError } from './errors.js';
 import { errnoName, libbpf, type Pointer } from './ffi.js';
 import type { ObjectLayout } from './layout.js';
 import { BpfMap, u32Key } from './map.js';
@@ -109,7 +109,11 @@ export class BpfObject<L extends ObjectLayout> {
 	attach(name: L['programs'][number]): void {
 		const link = libbpf().bpf_program__attach(this.program(name).pointer);
 		if (link === null) {
-			throw new TstraceError(`cannot attach BPF program ${name}: ${errnoName()}`, takeMessages());
+			const errno = errnoName();
+			throw new TstraceError(
+				`cannot attach BPF program ${name}: ${shortage(errno) ?? errno}`,
+				takeMessages(),
+			);
 		}
 		this.#links.push(link);
 	}
@@ -117,10 +121,10 @@ export class BpfObject<L extends ObjectLayout> {
 	/** Runs an iterator program once, over everything it iterates over; returns what it wrote. */
 	runIterator(name: L['programs'][number]): DataView {
 		const link = libbpf().bpf_program__attach_iter(this.program(name).pointer, null);
-		if (link === null) throw new TstraceError(`cannot start BPF iterator ${name}: ${errnoName()}`);
+		if (link === null) throw cannotRun(name, errnoName());
 		const fd = libbpf().bpf_iter_create(libbpf().bpf_link__fd(link));
 		try {
-			if (fd < 0) throw new TstraceError(`cannot run BPF iterator ${name}: ${errnoName(fd)}`);
+			if (fd < 0) throw cannotRun(name, errnoName(fd));
 			const written = readFileSync(fd);
 			return new DataView(written.buffer, written.byteOffset, written.byteLength);
 		} finally {
@@ -194,6 +198,10 @@ export class BpfObject<L extends ObjectLayout> {
 			if (size !== (section?.valueSize ?? 0)) this.#refuse(path, `section ${name}`);
 		}
 	}
+}
+
+function cannotRun(name: string, errno: string): TstraceError {
+	return new TstraceError(`cannot run BPF iterator ${name}: ${shortage(errno) ?? errno}`);
 }
 
 /** libbpf names a data section's map "object.rodata"; we name it by its section. */

@@ -27,6 +27,11 @@ export class BpfProgram {
 		libbpf().bpf_program__set_autoload(this.pointer, autoload);
 	}
 
+	/** Before loading: what it is to be attached to, where the section's name does not say it all. */
+	setAttachType(type: number): void {
+		libbpf().bpf_program__set_expected_attach_type(this.pointer, type);
+	}
+
 	/** Once it is loaded. */
 	get fd(): number {
 		return libbpf().bpf_program__fd(this.pointer);

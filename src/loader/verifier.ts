@@ -1,9 +1,14 @@
 /** Turns a failed load into two lines a person can act on; the log itself goes into `detail`. */
-import { TstraceError } from './errors.js';
+import { shortage, TstraceError } from './errors.js';
 
 /** The error for an object the kernel would not load. `log` is what libbpf said meanwhile. */
 export function explainLoadFailure(object: string, errno: string, log: string): TstraceError {
 	const program = /prog '([^']+)': (?:BPF program load failed|failed to load)/.exec(log)?.[1];
+	// libbpf goes on without a map of constants that it had no descriptor for.
+	const short = shortage(/referenced but wasn't created/.test(log) ? 'EMFILE' : errno);
+	if (short) {
+		return new TstraceError(`cannot load the BPF object ${object} (${errno}): ${short}`, log);
+	}
 	if (!program) {
 		const remedy =
 			errno === 'EPERM'
@@ -13,7 +18,7 @@ export function explainLoadFailure(object: string, errno: string, log: string): 
 	}
 	const reason = lastVerifierLine(log) ?? 'no reason given';
 	return new TstraceError(
-		`the kernel's verifier refused BPF program ${program} (${errno}): ${reason}\n` +
+		`the kernel's verifier refused BPF program ${program} (${errno}): ${reason}; ` +
 			'this is a defect in tstrace, or a kernel it does not know: report it with the log that -v shows',
 		log,
 	);

@@ -4,7 +4,7 @@ import { Histogram } from '../aggregate/histogram.js';
 import { renderGroups } from './histogram.js';
 import { grouped } from './numbers.js';
 import { type Column, renderTable } from './table.js';
-import type { Style } from './terminal.js';
+import { printable, type Style, wrapped } from './terminal.js';
 import { humanTime, inUnit, type TimeUnit } from './units.js';
 
 /** What of a row is shown. A type and not an interface, so that rows are records as well. */
@@ -35,28 +35,59 @@ export interface CallsView {
 	/** Then all calls are errors. */
 	readonly onlyFailed: boolean;
 	readonly timed: boolean;
+	/** Of the histogram, and of all times with -m; else each has the unit that suits it. */
 	readonly unit: TimeUnit;
+	readonly milliseconds: boolean;
 	readonly style: Style;
 	/** 0: all. */
 	readonly top: number;
 }
 
-/** The rows as they are sorted, a line that adds them up, and histograms before them. */
+/**
+ * The rows as they are sorted, a line that adds them up, and histograms before them. Times leave a line
+ * no room for what is in progress: that comes below.
+ */
 export async function renderCalls(rows: readonly ShownCall[], view: CallsView): Promise<string> {
 	if (rows.length === 0) return '';
-	const { top, style } = view;
-	const shown = top > 0 ? rows.slice(0, top) : rows;
+	const { top, timed, style } = view;
+	const listed = timed ? rows.filter(({ calls }) => calls > 0) : rows;
+	const shown = top > 0 ? listed.slice(0, top) : listed;
 	let text = '';
 	for (const row of rows) {
 		if (row.buckets) text += await histogramOf(row, view);
 	}
-	text += `\n${renderTable(columnsOf(shown, view), shown, style)}`;
-	if (shown.length < rows.length) {
-		const rest = rows.slice(shown.length);
+	text += '\n';
+	if (shown.length > 0) text += renderTable(columnsOf(shown, view), shown, style);
+	if (shown.length < listed.length) {
+		const rest = listed.slice(shown.length);
 		text += `${grouped(rest.length)} more with ${summary(rest, view)}; -T 0 shows them\n`;
 	}
-	return `${text}${summary(rows, view)} in all\n`;
+	return `${text}${timed ? openLines(rows, view) : ''}${summary(rows, view)} in all\n`;
 }
+
+/** "in progress: read 2 (>1.5 s), wait4 1 (31 ms)", the longest first. */
+function openLines(rows: readonly ShownCall[], { top, byProcess, style }: CallsView): string {
+	const since = ({ longest_in_progress_ns }: ShownCall) => longest_in_progress_ns ?? 0;
+	const open = rows
+		.filter(({ in_progress }) => in_progress)
+		.sort((a, b) => since(b) - since(a) || (b.in_progress ?? 0) - (a.in_progress ?? 0));
+	if (open.length === 0) return '';
+	const words = open.slice(0, top || open.length).map((row) => {
+		const { syscall, pid, comm, in_progress, longest_since_before } = row;
+		const name = byProcess ? `${comm}[${pid}]` : `${syscall}`;
+		const age = `${longest_since_before ? '>' : ''}${humanTime(since(row))}`;
+		// Lines break between those, not within them.
+		return printable(`${name} ${grouped(in_progress ?? 0)} (${age})`).replaceAll(' ', HARD_SPACE);
+	});
+	if (words.length < open.length) {
+		const rest = `${grouped(open.length - words.length)} more; -T 0 shows them`;
+		words.push(rest.replaceAll(' ', HARD_SPACE));
+	}
+	const text = `in${HARD_SPACE}progress: ${words.join(', ')}`;
+	return `${wrapped(text, '  ', style.width).replaceAll(HARD_SPACE, ' ')}\n`;
+}
+
+const HARD_SPACE = '\u00a0';
 
 async function histogramOf(row: ShownCall, view: CallsView): Promise<string> {
 	const histogram = new Histogram();
@@ -83,6 +114,7 @@ function columnsOf(rows: readonly ShownCall[], view: CallsView): Column<ShownCal
 		heading,
 		align: 'left',
 		cell: (row) => value(row) ?? '',
+		shrinks: heading !== 'ERROR',
 	});
 	const subject = view.byProcess
 		? [pidColumn, name('COMM', ({ comm }) => comm)]
@@ -98,8 +130,11 @@ function columnsOf(rows: readonly ShownCall[], view: CallsView): Column<ShownCal
 		...subject,
 		number('CALLS', ({ calls }) => calls),
 		number('ERRORS', ({ errors }) => errors),
-		...(view.timed ? timesOf(view.unit) : []),
-		...(rows.some(({ in_progress }) => in_progress) ? [inProgress] : []),
+		...(view.timed
+			? timesOf(view)
+			: rows.some(({ in_progress }) => in_progress)
+				? [inProgress]
+				: []),
 	];
 }
 
@@ -109,14 +144,15 @@ const pidColumn: Column<ShownCall> = {
 	cell: ({ pid }) => `${pid}`,
 };
 
-function timesOf(unit: TimeUnit): Column<ShownCall>[] {
+function timesOf({ unit, milliseconds }: CallsView): Column<ShownCall>[] {
+	const time = milliseconds ? (time_ns: number) => inUnit(time_ns, unit) : humanTime;
 	const column = (heading: string, value: (row: ShownCall) => number | undefined) => ({
 		heading,
 		align: 'right' as const,
-		cell: (row: ShownCall) => (row.calls === 0 ? '' : inUnit(value(row) ?? 0, unit)),
+		cell: (row: ShownCall) => time(value(row) ?? 0),
 	});
 	return [
-		column(`TOTAL(${unit.ns === 1e6 ? 'ms' : 'us'})`, ({ total_ns }) => total_ns),
+		column(milliseconds ? 'TOTAL(ms)' : 'TOTAL', ({ total_ns }) => total_ns),
 		column('MEAN', ({ mean_ns }) => mean_ns),
 		column('P50', ({ p50_ns }) => p50_ns),
 		column('P99', ({ p99_ns }) => p99_ns),
@@ -124,16 +160,10 @@ function timesOf(unit: TimeUnit): Column<ShownCall>[] {
 	];
 }
 
-/** How many have not returned; and since when, if that is known. */
 const inProgress: Column<ShownCall> = {
 	heading: 'IN PROGRESS',
 	align: 'right',
-	cell: ({ in_progress, longest_in_progress_ns, longest_since_before }) => {
-		if (!in_progress) return '';
-		if (longest_in_progress_ns === undefined) return grouped(in_progress);
-		const age = `${longest_since_before ? '>' : ''}${humanTime(longest_in_progress_ns)}`;
-		return `${grouped(in_progress)} (${age})`;
-	},
+	cell: ({ in_progress }) => (in_progress ? grouped(in_progress) : ''),
 };
 
 function summary(rows: readonly ShownCall[], { byErrno, onlyFailed }: CallsView): string {

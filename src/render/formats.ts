@@ -16,21 +16,6 @@ export interface StackFormatOptions {
 	readonly sorted: boolean;
 }
 
-/** What a file's name asks for: "svg" of "offcpu.svg". */
-export function stackFormatOfFile(path: unknown): StackFormat | undefined {
-	const name = typeof path === 'string' ? path.toLowerCase() : '';
-	return ENDINGS.find(([end]) => name.endsWith(end))?.[1];
-}
-
-const ENDINGS: ReadonlyArray<readonly [string, StackFormat]> = [
-	['.folded', 'folded'],
-	['.svg', 'svg'],
-	['.html', 'html'],
-	['.pprof', 'pprof'],
-	['.pb.gz', 'pprof'],
-	['.speedscope.json', 'speedscope'],
-];
-
 /** What only a program reads: a terminal would show thousands of lines of it, or binary. */
 export const isForPrograms = (format: string): boolean =>
 	['svg', 'html', 'pprof', 'speedscope'].includes(format);

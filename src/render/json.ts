@@ -2,6 +2,7 @@
 import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
 import type { StackFindings, StackRow } from '../aggregate/stacks.js';
+import type { Cost } from '../loader/cost.js';
 import { FRAME_LETTERS } from './folded.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
@@ -12,7 +13,7 @@ const ROWS_AT_ONCE = 1000;
 
 /** The object and a newline, in pieces. */
 export async function* renderJson(report: Report): AsyncGenerator<string> {
-	const { tool, circumstances, start, duration_ns, findings, lost, cost } = report;
+	const { tool, circumstances, start, duration_ns, findings, lost, cost, ended } = report;
 	const head = {
 		tool,
 		schema: SCHEMA,
@@ -20,12 +21,7 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 		start: start.toISOString(),
 		duration_s: round(duration_ns / 1e9, 6),
 	};
-	const tail = {
-		lost,
-		cost: cost
-			? { ...cost, cpu_pct: round(cost.cpu_pct, 4) }
-			: { bpf_runs: null, bpf_ns: null, cpu_pct: null },
-	};
+	const tail = { lost, cost: costOf(cost), ...(ended ? { ended } : {}) };
 	if (findings.kind !== 'stacks') {
 		yield line({ ...head, ...(await bodyOf(findings)), ...tail });
 		return;
@@ -39,6 +35,18 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 		yield `${i === 0 ? '' : ','}${rows.join(',')}`;
 	}
 	yield `],${line({ notices, ...tail }).slice(1)}`;
+}
+
+/** Of programs null where it was not measured, and not 0. */
+function costOf({ programs, own_ns, own_pct }: Cost): object {
+	return {
+		bpf_runs: programs?.bpf_runs ?? null,
+		bpf_ns: programs?.bpf_ns ?? null,
+		cpu_pct: programs ? round(programs.cpu_pct, 4) : null,
+		trap_ns: programs?.trap_ns ?? null,
+		own_ns,
+		own_pct: round(own_pct, 4),
+	};
 }
 
 async function bodyOf(findings: Exclude<Findings, StackFindings>): Promise<object> {
@@ -57,12 +65,13 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 		kinds: row.frames.map(({ kind }) => FRAME_LETTERS[kind]).join(''),
 		value: Math.round(row.value),
 		count: round(row.count, 1),
-		...(unit === 'ns' ? { error: Math.round(Math.sqrt(row.variance)) } : {}),
+		...(unit === 'samples' ? {} : { error: Math.round(Math.sqrt(row.variance)) }),
 		...(parts.length > 1
 			? Object.fromEntries(
 					parts.map((part, i) => [part.replace(' ', '_'), Math.round(row.parts[i] ?? 0)]),
 				)
 			: {}),
+		...row.details,
 		key: row.key,
 	};
 }

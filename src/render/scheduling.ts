@@ -62,6 +62,8 @@ function columnsOf(first: Row): Column<Row>[] {
 				heading: name.toUpperCase(),
 				align: 'right',
 				cell: (row) => `${keyOf(row)[name] ?? ''}`,
+				// A thread is known by its own number.
+				...('tid' in keyOf(first) && name === 'pid' && { spare: 3 }),
 			}),
 		);
 	return [
@@ -69,17 +71,19 @@ function columnsOf(first: Row): Column<Row>[] {
 		...identity,
 		time('RUN', 'runtime'),
 		count('SWITCH', 'switches'),
-		count('WAKE', 'wakeups'),
+		{ ...count('WAKE', 'wakeups'), spare: 5 },
 		count('PREEMPT', 'preempted'),
-		count('MIGR', 'migrations'),
+		{ ...count('MIGR', 'migrations'), spare: 2 },
 		time('AVG', 'avg'),
-		time('P50', 'p50'),
+		{ ...time('P50', 'p50'), spare: 4 },
 		time('P99', 'p99'),
 		time('MAX', 'max'),
 		{
 			heading: 'MAX AT',
 			align: 'left',
-			cell: (row) => (row.max_at ? clockTime(new Date(`${row.max_at}`), true) : ''),
+			spare: 1,
+			cell: (row) =>
+				row.max_at && number(row, 'max') > 0 ? clockTime(new Date(`${row.max_at}`), true) : '',
 		},
 	];
 }

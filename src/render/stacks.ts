@@ -1,10 +1,11 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
 
 import { type StackFindings, type StackRow, totalOf } from '../aggregate/stacks.js';
+import type { Frame } from '../symbolize/stack.js';
 import { annotation } from './folded.js';
 import { grouped } from './numbers.js';
 import { paint, printable, type Style, shortened } from './terminal.js';
-import { humanTime } from './units.js';
+import { humanBytes, humanTime } from './units.js';
 
 export interface StackTextOptions {
 	readonly style: Style;
@@ -15,6 +16,10 @@ export interface StackTextOptions {
 	readonly annotated: boolean;
 	/** What was done to be counted: "waited". */
 	readonly verb: string;
+	/** A line about a row, below its first; empty: none. */
+	readonly detail?: (row: StackRow) => string;
+	/** The frame that says most, for the overview; else the leaf. */
+	readonly telling?: (row: StackRow) => Frame | undefined;
 }
 
 const INDENT = '    ';
@@ -28,7 +33,7 @@ export function renderStacks(findings: StackFindings, options: StackTextOptions)
 	const rest = stacks.slice(shown.length);
 	return [
 		...blocks,
-		shown.length > 1 ? overview(shown, total.value, findings, options.style) : '',
+		shown.length > 1 ? overview(shown, total.value, findings, options) : '',
 		restLine(rest, total.value, findings),
 		totalLines(total, findings, options),
 	].join('');
@@ -45,14 +50,28 @@ function renderStack(
 	const head = [
 		amount(row.value, findings).padStart(findings.unit === 'ns' ? 9 : 14),
 		share.padStart(8),
-		...(findings.unit === 'ns' ? [countText(row, findings).padStart(16)] : []),
+		...(findings.unit === 'samples' || isOne(row) ? [] : [countText(row, findings).padStart(16)]),
 		ownerText(row),
 	];
 	const lines = [paint(style, 'bold', head.join('  '))];
-	const detail = [partsText(row, findings), errorText(row, findings)].filter((text) => text !== '');
-	if (detail.length > 0) lines.push(paint(style, 'cyan', `${INDENT}${detail.join('  ')}`));
+	const more = options.detail?.(row) ?? '';
+	const count = isOne(row) && row.variance > 0 ? `stands for ${countText(row, findings)}` : '';
+	const detail = [partsText(row, findings), errorText(row, findings), count, more].filter(Boolean);
+	for (const line of filled(detail, style.width - INDENT.length)) {
+		lines.push(paint(style, 'cyan', INDENT + line));
+	}
 	lines.push(...frameLines(row, options));
 	return `\n${lines.join('\n')}\n`;
+}
+
+/** As many parts in a line as fit. */
+function filled(parts: readonly string[], width: number): string[] {
+	const lines: string[] = [];
+	for (const part of parts) {
+		const longer = [...lines.slice(-1), part].join('  ');
+		lines.splice(-1, 1, ...(longer.length <= width ? [longer] : [...lines.slice(-1), part]));
+	}
+	return lines;
 }
 
 function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOptions): string[] {
@@ -72,39 +91,53 @@ function overview(
 	rows: readonly StackRow[],
 	total: number,
 	findings: StackFindings,
-	{ width }: Style,
+	{ style: { width }, telling }: StackTextOptions,
 ): string {
 	const lines = rows.map((row) => {
 		const share = `${((100 * row.value) / total).toFixed(1)} %`;
 		const head = `${amount(row.value, findings).padStart(14)}  ${share.padStart(7)}  `;
-		const [leaf] = row.frames.slice(-1);
+		const leaf = telling?.(row) ?? row.frames.at(-1);
 		const caller = row.frames.findLast(({ kind }) => kind !== 'kernel');
-		const names = [...new Set([leaf, caller].map((frame) => printable(frame?.name ?? '')))];
+		const frames = [leaf, caller].filter((frame) => frame !== undefined);
+		const names = [...new Set(frames.map(({ name }) => printable(name)))];
 		return shortened(`${head}${ownerText(row)}: ${names.reverse().join(' → ')}`, width);
 	});
 	return `\n${lines.join('\n')}\n`;
+}
+
+/** Whether it is a single allocation, rather than a stack with all of its own. */
+function isOne(row: StackRow | undefined): boolean {
+	return row?.key.address !== undefined;
+}
+
+function rowNoun(rows: readonly StackRow[]): string {
+	const noun = isOne(rows[0]) ? 'allocation' : 'stack';
+	return rows.length === 1 ? noun : `${noun}s`;
 }
 
 function restLine(rest: readonly StackRow[], total: number, findings: StackFindings): string {
 	if (rest.length === 0) return '';
 	const value = rest.reduce((sum, row) => sum + row.value, 0);
 	const share = ((100 * value) / total).toFixed(1);
-	const noun = rest.length === 1 ? 'stack' : 'stacks';
+	const noun = rowNoun(rest);
 	return `\n… ${grouped(rest.length)} more ${noun}: ${amount(value, findings)}, ${share} % (--top 0 shows all)\n`;
 }
 
 function totalLines(total: StackRow, findings: StackFindings, options: StackTextOptions): string {
 	const { stacks } = findings;
 	const line =
-		`${amount(total.value, findings)} ${options.verb} in ${grouped(stacks.length)} ` +
-		(stacks.length === 1 ? 'stack' : 'stacks') +
-		(findings.unit === 'ns' ? `, ${countText(total, findings)}` : '');
+		`${amount(total.value, findings)} ${options.verb} in ${grouped(stacks.length)} ${rowNoun(stacks)}` +
+		(findings.unit === 'samples' || (isOne(stacks[0]) && total.variance === 0)
+			? ''
+			: `, ${isOne(stacks[0]) ? 'for ' : ''}${countText(total, findings)}`);
 	const detail = [partsText(total, findings), errorText(total, findings)].filter(Boolean);
 	return `\n${line}\n${detail.length > 0 ? `${INDENT}${detail.join('  ')}\n` : ''}`;
 }
 
 function amount(value: number, { unit }: StackFindings): string {
-	return unit === 'ns' ? humanTime(value) : grouped(value) + (value === 1 ? ' sample' : ' samples');
+	if (unit === 'ns') return humanTime(value);
+	if (unit === 'bytes') return humanBytes(value);
+	return grouped(value) + (value === 1 ? ' sample' : ' samples');
 }
 
 function countText({ count, variance }: StackRow, { noun }: StackFindings): string {
@@ -114,8 +147,9 @@ function countText({ count, variance }: StackRow, { noun }: StackFindings): stri
 
 function ownerText({ key }: StackRow): string {
 	const kind = key.kind === undefined ? '' : `${key.kind}: `;
+	const at = key.address === undefined ? '' : `${key.address}  `;
 	const thread = key.tid ? `, thread ${key.tid}` : '';
-	return `${kind}${printable(`${key.comm ?? ''}`)} (${key.pid ?? '?'}${thread})`;
+	return `${at}${kind}${printable(`${key.comm ?? ''}`)}${key.pid === undefined ? '' : ` (${key.pid}${thread})`}`;
 }
 
 /** "blocked 1.2 s, run queue 3 ms", if there is more than one part. */

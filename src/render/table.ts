@@ -1,5 +1,5 @@
 /** Rows under headings, as wide as what is in them, within the terminal's width. */
-import { paint, printable, type Style, shortened } from './terminal.js';
+import { paint, printable, type Style, shortened, wrapped } from './terminal.js';
 
 export interface Column<Row> {
 	readonly heading: string;
@@ -9,27 +9,29 @@ export interface Column<Row> {
 	cell(row: Row): string;
 	/** Cut in the middle where the line would get too long; one column at the most. */
 	readonly shrinks?: boolean;
+	/** Left out on a terminal that is too narrow for all: the lowest first. */
+	readonly spare?: number;
 }
 
 const GAP = '  ';
-/** Narrower ones say nothing; then lines get longer than the terminal. */
+/** Narrower ones say nothing; then they stay whole, and lines get longer than the terminal. */
 const LEAST_WIDTH = 8;
 
-/** A line of headings and one for each row. */
+/** A line of headings and one for each row; and one that names what a narrow terminal has no room for. */
 export function renderTable<Row>(
-	columns: readonly Column<Row>[],
+	all: readonly Column<Row>[],
 	rows: readonly Row[],
 	style: Style,
 ): string {
-	const cells = rows.map((row) => columns.map((column) => printable(column.cell(row))));
-	const widths = columns.map(({ heading }, index) =>
-		Math.max(heading.length, ...cells.map((line) => (line[index] as string).length)),
+	const { columns, cells, widths, total } = fit(
+		all,
+		rows,
+		style.columns ?? Number.POSITIVE_INFINITY,
 	);
-	const total = widths.reduce((sum, width) => sum + width, GAP.length * (columns.length - 1));
 	const shrinking = columns.findIndex(({ shrinks }) => shrinks === true);
 	if (shrinking >= 0 && total > style.width) {
 		const width = (widths[shrinking] as number) - (total - style.width);
-		widths[shrinking] = Math.max(LEAST_WIDTH, width);
+		if (width >= LEAST_WIDTH) widths[shrinking] = width;
 	}
 	const line = (texts: readonly string[]): string =>
 		texts
@@ -41,5 +43,40 @@ export function renderTable<Row>(
 			.join(GAP)
 			.trimEnd();
 	const heading = line(columns.map((column) => column.heading));
-	return [paint(style, 'bold', heading), ...cells.map(line)].map((text) => `${text}\n`).join('');
+	const lines = [paint(style, 'bold', heading), ...cells.map(line)];
+	const lacking = all.filter((column) => !columns.includes(column));
+	if (lacking.length > 0) {
+		const headings = lacking.map((column) => column.heading).join(', ');
+		lines.push(wrapped(`a wider terminal also shows ${headings}`, '  ', style.width));
+	}
+	return lines.map((text) => `${text}\n`).join('');
+}
+
+interface Fitted<Row> {
+	readonly columns: readonly Column<Row>[];
+	readonly cells: readonly (readonly string[])[];
+	readonly widths: number[];
+	/** With gaps. */
+	readonly total: number;
+}
+
+/** As many of the columns as fit; more only where all that are left are needed. */
+function fit<Row>(
+	columns: readonly Column<Row>[],
+	rows: readonly Row[],
+	room: number,
+): Fitted<Row> {
+	const cells = rows.map((row) => columns.map((column) => printable(column.cell(row))));
+	const widths = columns.map(({ heading }, index) =>
+		Math.max(heading.length, ...cells.map((line) => (line[index] as string).length)),
+	);
+	const total = widths.reduce((sum, width) => sum + width, GAP.length * (columns.length - 1));
+	const spares = columns.flatMap(({ spare }) => spare ?? []);
+	if (total <= room || spares.length === 0) return { columns, cells, widths, total };
+	const first = Math.min(...spares);
+	return fit(
+		columns.filter(({ spare }) => spare !== first),
+		rows,
+		room,
+	);
 }

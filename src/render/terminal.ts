@@ -5,8 +5,7 @@ import { styleText } from 'node:util';
 export function printable(text: string): string {
 	// C0, DEL, C1, and the marks that reorder or hide text (Unicode TR 36).
 	return text.replace(
-		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is for
-		/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
+		/[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu,
 		(character) => {
 			const code = character.charCodeAt(0);
 			return code < 256
@@ -20,19 +19,26 @@ export function printable(text: string): string {
 export interface Style {
 	readonly colour: boolean;
 	readonly width: number;
+	/** Of the terminal, where there is one: what does not fit in it is broken. */
+	readonly columns?: number;
 }
 
 /** Colour on terminals only, and never with NO_COLOR set (no-color.org); 80 columns at most. */
 export function styleFor(stream: { isTTY?: boolean; columns?: number }): Style {
 	const terminal = stream.isTTY === true;
 	// A terminal of unknown size says 0.
-	const width = Math.max(50, Math.min(80, (terminal && stream.columns) || 80));
-	return { colour: terminal && !process.env.NO_COLOR && process.env.TERM !== 'dumb', width };
+	const columns = (terminal && stream.columns) || undefined;
+	const width = Math.max(50, Math.min(80, columns ?? 80));
+	const colour = terminal && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+	return { colour, width, ...(columns && { columns }) };
 }
 
+export type Colour = 'bold' | 'cyan' | 'green' | 'red' | 'yellow';
+
 /** Draws text in a colour of node's util.styleText, or leaves it as it is. */
-export function paint(style: Style, colour: 'bold' | 'cyan', text: string): string {
-	return style.colour ? styleText(colour, text) : text;
+export function paint(style: Style, colour: Colour, text: string): string {
+	// It would look at stdout and NO_COLOR once more, in its own way; the style has decided.
+	return style.colour ? styleText(colour, text, { validateStream: false }) : text;
 }
 
 /** Breaks a line between words, so that it fits; what follows the first line is indented. */

@@ -27,6 +27,21 @@ export function humanTime(time_ns: number): string {
 	return seconds < 100 ? `${seconds.toPrecision(3)} s` : `${grouped(seconds)} s`;
 }
 
+const BYTE_UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
+
+/** An amount of memory: exact as long as it is short, "99,700 B", then "12.3 MiB". */
+export function humanBytes(bytes: number): string {
+	const size = Math.abs(bytes);
+	if (size < 999_999.5) return `${bytes < 0 ? '-' : ''}${grouped(size)} B`;
+	let value = bytes / 1024;
+	let unit = 0;
+	while (Math.abs(value) >= 999.5 && unit < BYTE_UNITS.length - 1) {
+		value /= 1024;
+		unit++;
+	}
+	return `${value.toPrecision(3)} ${BYTE_UNITS[unit]}`;
+}
+
 /** HH:MM:SS of the local time zone, as vmstat -t and bcc -T have it; with milliseconds if asked. */
 export function clockTime(date: Date, milliseconds = false): string {
 	const two = (value: number) => value.toString().padStart(2, '0');

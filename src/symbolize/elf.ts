@@ -9,7 +9,10 @@ const HEADER_BYTES = 64;
 const SEGMENT_BYTES = 56;
 const SECTION_BYTES = 64;
 const MAX_SECTIONS = 100_000;
+const MAX_SECTION_NAME_BYTES = 64;
 const MAX_NOTES_BYTES = 2 ** 16;
+/** Three are usual. */
+const MAX_NOTES_SEGMENTS = 16;
 const PAGE_BYTES = 4096;
 
 const PT_LOAD = 1;
@@ -43,6 +46,8 @@ interface Segment {
 
 export class Elf {
 	readonly machine: number;
+	/** Where a program begins. */
+	readonly entry: number;
 	readonly sections: readonly Section[];
 	/** In lower-case hexadecimal; undefined when the file has none. */
 	readonly buildId: string | undefined;
@@ -56,6 +61,7 @@ export class Elf {
 			throw new SymbolError('not 64-bit little-endian ELF');
 		}
 		this.machine = header.readUInt16LE(18);
+		this.entry = Number(header.readBigUInt64LE(24));
 		this.#segments = readSegments(bytes, header);
 		this.sections = readSections(bytes, header);
 		this.buildId = this.#findBuildId();
@@ -102,8 +108,9 @@ export class Elf {
 			const id = buildIdIn(this.bytes, section);
 			if (id) return id;
 		}
-		for (const segment of this.#segments) {
-			const id = segment.type === PT_NOTE ? buildIdIn(this.bytes, segment) : undefined;
+		const notes = this.#segments.filter(({ type }) => type === PT_NOTE);
+		for (const segment of notes.slice(0, MAX_NOTES_SEGMENTS)) {
+			const id = buildIdIn(this.bytes, segment);
 			if (id) return id;
 		}
 		return undefined;
@@ -146,10 +153,11 @@ function readSections(bytes: Bytes, header: Buffer): Section[] {
 
 function readSection(table: Buffer, at: number, names: Buffer): Section {
 	const nameAt = table.readUInt32LE(at);
-	const nameEnd = names.indexOf(0, nameAt);
+	// No section that is looked for has a long name; all of them may lack an end.
+	const name = names.subarray(nameAt, nameAt + MAX_SECTION_NAME_BYTES);
+	const nameEnd = name.indexOf(0);
 	return {
-		// No section that is looked for has a long name.
-		name: nameEnd < 0 ? '' : names.toString('latin1', nameAt, Math.min(nameEnd, nameAt + 64)),
+		name: name.toString('latin1', 0, nameEnd < 0 ? name.length : nameEnd),
 		type: table.readUInt32LE(at + 4),
 		flags: table.readUInt32LE(at + 8),
 		address: readUint64(table, at + 16),

@@ -17,7 +17,7 @@ export interface MapsEntry {
 }
 
 const LINE =
-	/^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..(.). ([0-9a-f]{1,16}) ([0-9a-f]+):([0-9a-f]+) (\d{1,16}) *(.*)$/;
+	/^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..(.). ([0-9a-f]{1,16}) ([0-9a-f]+):([0-9a-f]+) (\d{1,16}) *(.*)$/s;
 
 /** The executable mappings; lines that are malformed are left out. */
 export function parseMaps(text: string): MapsEntry[] {

@@ -34,7 +34,8 @@ export type Notice =
 	/** Too much was going on to remember all of it. */
 	| { readonly kind: 'records-dropped'; readonly count: number };
 
-const REMEDIES: Readonly<Record<Runtime, string>> = {
+/** How each comes to write a perf map. */
+export const REMEDIES: Readonly<Record<Runtime, string>> = {
 	node: 'start it with node --perf-basic-prof --interpreted-frames-native-stack',
 	jvm: 'start it with -XX:+PreserveFramePointer, and run jcmd PID Compiler.perfmap before it ends',
 	python: 'start it with python3 -X perf',

@@ -17,10 +17,7 @@ const PLAIN_PATH = /^[\w./+-]+$/;
  * undefined when the system is none of Debian's or Fedora's kind, or no package has the file.
  */
 export function installCommand(path: string, root: string): string | undefined {
-	const system = readSmall(`${root}/etc/os-release`)?.toString('utf8') ?? '';
-	const ids = [...system.matchAll(/^ID(?:_LIKE)?="?([^"\n]*)/gm)].flatMap((match) =>
-		(match[1] as string).split(' '),
-	);
+	const ids = distributions(root);
 	if (ids.includes('debian') || ids.includes('ubuntu')) {
 		const name = debianPackage(path, root);
 		return name && `apt-get install ${name}-dbgsym (or ${name}-dbg)`;
@@ -29,6 +26,14 @@ export function installCommand(path: string, root: string): string | undefined {
 		return `dnf debuginfo-install $(rpm -qf ${path})`;
 	}
 	return undefined;
+}
+
+/** What the system under `root` is, and what it is like: "ubuntu", "debian". */
+export function distributions(root: string): string[] {
+	const system = readSmall(`${root}/etc/os-release`)?.toString('utf8') ?? '';
+	return [...system.matchAll(/^ID(?:_LIKE)?="?([^"\n]*)/gm)].flatMap((match) =>
+		(match[1] as string).split(' '),
+	);
 }
 
 /** The package whose list of files has the path. */

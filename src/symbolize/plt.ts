@@ -13,6 +13,8 @@ const RELOCATION_BYTES = 24;
 const SYMBOL_BYTES = 24;
 const MAX_PLT_BYTES = 4 * 2 ** 20;
 const MAX_RELOCATIONS_BYTES = 32 * 2 ** 20;
+/** .plt, .plt.sec, .plt.got; .rela.plt, .rela.dyn: a file that says it has more would keep us busy. */
+const MAX_SECTIONS = 4;
 /** R_X86_64_GLOB_DAT and _JUMP_SLOT; R_AARCH64_GLOB_DAT and _JUMP_SLOT. */
 const SLOT_RELOCATIONS: readonly number[] = [6, 7, 1025, 1026];
 
@@ -25,8 +27,7 @@ interface Entry {
 /** The names of those `addresses` that lie in a PLT entry, by address. Throws SymbolError. */
 export function pltNames(elf: Elf, addresses: readonly number[]): Map<number, string> {
 	const slots = new Map<number, number>();
-	for (const section of elf.sections) {
-		if (!isPlt(section)) continue;
+	for (const section of elf.sections.filter(isPlt).slice(0, MAX_SECTIONS)) {
 		const end = section.address + section.size_bytes;
 		const inside = addresses.filter((address) => address >= section.address && address < end);
 		for (const [address, slot] of slotsOf(elf, section, inside)) slots.set(address, slot);
@@ -103,18 +104,23 @@ function entriesArm64(code: Buffer, address: number): Entry[] {
 /** The names that the relocations of these slots ask for. */
 function slotSymbols(elf: Elf, slots: ReadonlySet<number>): Map<number, string> {
 	const names = new Map<number, string>();
-	for (const section of elf.sections) {
-		if (section.type !== SECTION_TYPE.rela || !/^\.rela\.(plt|dyn)$/.test(section.name)) continue;
-		if (section.size_bytes > MAX_RELOCATIONS_BYTES) continue;
+	for (const section of elf.sections.filter(isOfSlots).slice(0, MAX_SECTIONS)) {
 		const table = elf.contents(section);
 		for (let at = 0; at + RELOCATION_BYTES <= table.length; at += RELOCATION_BYTES) {
 			const slot = readUint64(table, at);
-			if (!slots.has(slot) || !SLOT_RELOCATIONS.includes(table.readUInt32LE(at + 8))) continue;
+			// Of two the first, so that none is looked up again and again.
+			if (!slots.has(slot) || names.has(slot)) continue;
+			if (!SLOT_RELOCATIONS.includes(table.readUInt32LE(at + 8))) continue;
 			const name = symbolName(elf, section.link, table.readUInt32LE(at + 12));
-			if (name) names.set(slot, name);
+			names.set(slot, name);
 		}
 	}
 	return names;
+}
+
+function isOfSlots({ name, type, size_bytes }: Section): boolean {
+	const named = name === '.rela.plt' || name === '.rela.dyn';
+	return named && type === SECTION_TYPE.rela && size_bytes <= MAX_RELOCATIONS_BYTES;
 }
 
 function symbolName(elf: Elf, tableIndex: number, symbol: number): string {

@@ -3,20 +3,24 @@
  * kept in memory, and names are read of those symbols only that are asked for: files have hundreds
  * of thousands of symbols, of which a trace meets hundreds.
  */
-import { readUint64, SymbolError } from './bytes.js';
-import { type Elf, type Section, SHF_EXECINSTR, stringAt } from './elf.js';
+import { SymbolError } from './bytes.js';
+import { type Elf, type Section, stringAt } from './elf.js';
 import { boundedName, MAX_NAME_LENGTH } from './names.js';
+import {
+	eachSymbol,
+	namesOf,
+	STB,
+	STT,
+	symbolAddress,
+	symbolBinding,
+	symbolCode,
+	symbolName,
+	symbolSize,
+	symbolType,
+} from './symbol-table.js';
 
-const SYMBOL_BYTES = 24;
-/** Symbols are read in parts of this many. */
-const SYMBOLS_AT_ONCE = 2 ** 15;
-/** 1.5 million in a browser. */
-const MAX_SYMBOLS = 5_000_000;
 /** Aliases of one address, and functions around it; beyond these, only malice has more. */
 const MAX_CANDIDATES = 16;
-
-const STT = { notype: 0, func: 2, gnuIfunc: 10 } as const;
-const STB = { local: 0, global: 1, weak: 2 } as const;
 
 interface Candidate {
 	readonly start: number;
@@ -51,15 +55,11 @@ export class SymbolSearch {
 
 	/** Goes through a table of symbols (.symtab, .dynsym). Throws SymbolError. */
 	add(elf: Elf, table: Section): void {
-		const strings = elf.sections[table.link];
-		if (!strings) throw new SymbolError('symbols without names');
-		const count = Math.floor(table.size_bytes / SYMBOL_BYTES);
-		if (count > MAX_SYMBOLS) throw new SymbolError('too many symbols');
-		for (let first = 0; first < count; first += SYMBOLS_AT_ONCE) {
-			const some = Math.min(SYMBOLS_AT_ONCE, count - first);
-			const part = elf.bytes.read(table.offset + first * SYMBOL_BYTES, some * SYMBOL_BYTES);
-			for (let at = 0; at < part.length; at += SYMBOL_BYTES) this.#see(elf, strings, part, at);
-		}
+		const strings = namesOf(elf, table);
+		eachSymbol(elf, table, (part, at) => {
+			this.#see(elf, strings, part, at);
+			return false;
+		});
 	}
 
 	/** The name of each address, in their order; undefined where no symbol is. */
@@ -80,26 +80,25 @@ export class SymbolSearch {
 	}
 
 	#see(elf: Elf, strings: Section, part: Buffer, at: number): void {
-		const info = part.readUInt8(at + 4);
-		const type = info & 0xf;
-		const binding = info >>> 4;
+		const type = symbolType(part, at);
+		const binding = symbolBinding(part, at);
 		// Assembly often lacks types; what it exports is a function all the same. Its local labels
 		// are none, and on arm64 they mark where data begins.
 		const isFunction = type === STT.func || type === STT.gnuIfunc;
 		if (!isFunction && (type !== STT.notype || binding === STB.local)) return;
-		const section = elf.sections[part.readUInt16LE(at + 6)];
-		if (!section || (section.flags & SHF_EXECINSTR) === 0) return;
+		const section = symbolCode(elf, part, at);
+		if (!section) return;
 
-		const start = readUint64(part, at + 8);
+		const start = symbolAddress(part, at);
 		const i = firstAtLeast(this.#wanted, start);
 		const address = this.#wanted[i];
 		if (address === undefined) return;
-		const size = readUint64(part, at + 16);
+		const size = symbolSize(part, at);
 		const slot = this.#slot(i);
 		// Without a size it reaches to the next symbol, or to the section's end.
 		const end = size > 0 ? start + size : section.address + section.size_bytes;
 		if (size > 0 && end > address && slot.covering.length < MAX_CANDIDATES) {
-			const nameOffset = part.readUInt32LE(at);
+			const nameOffset = symbolName(part, at);
 			slot.covering.push({ start, end, binding, elf, strings, nameOffset });
 		}
 		if (start > slot.lastStart) {
@@ -107,7 +106,7 @@ export class SymbolSearch {
 			slot.unsized = [];
 		}
 		if (size === 0 && start === slot.lastStart && slot.unsized.length < MAX_CANDIDATES) {
-			const nameOffset = part.readUInt32LE(at);
+			const nameOffset = symbolName(part, at);
 			slot.unsized.push({ start, end, binding, elf, strings, nameOffset });
 		}
 	}

@@ -16,12 +16,14 @@ import {
 import { ProcessWatch } from '../kit/processes.js';
 import { type StackSettings, type StackSnapshot, StackTables } from '../kit/stacks.js';
 import { parseStates, type StateMask } from '../kit/states.js';
+import { SumTable } from '../kit/sums.js';
 import { defineTool, type Plan, type Reader, type Subjects } from '../kit/tool.js';
 import { readAddress } from '../loader/address.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { UserStackWalker } from '../loader/userstack.js';
 import { renderStacks } from '../render/stacks.js';
+import { humanTime } from '../render/units.js';
 
 type Layout = typeof layout;
 
@@ -96,8 +98,8 @@ export const offcputime = defineTool<Layout, Settings>({
 	plan(object, settings): Plan<Layout> {
 		const way = chooseOffcpu();
 		new StackTables(object).configure(settings);
+		new SumTable(object).configure(settings);
 		object.setConstants({
-			period_ns: settings.period_usec * 1000,
 			shortest_ns: settings.min_usec * 1000,
 			longest_ns: settings.max_usec * 1000,
 			state_mask: settings.states.mask,
@@ -137,21 +139,28 @@ export const offcputime = defineTool<Layout, Settings>({
 });
 
 const MAX_PERIOD_USEC = 1_000_000;
+const SLOW_DOWN_FACTOR = 4;
 
 class Waits implements Reader {
 	readonly #object: BpfObject<Layout>;
 	readonly #settings: Settings;
 	readonly #tables: StackTables;
+	readonly #sums: SumTable;
 	readonly #processes: ProcessWatch;
 	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
 	#ended_ns = 0;
+	#period_ns: number;
 
 	constructor(object: BpfObject<Layout>, settings: Settings, subjects: Subjects) {
 		this.#object = object;
 		this.#settings = settings;
+		this.#period_ns = settings.period_usec * 1000;
+		object.setVariable('period_ns', this.#period_ns);
 		this.#processes = new ProcessWatch(subjects);
 		this.#tables = new StackTables(object);
 		this.#tables.open();
+		this.#sums = new SumTable(object);
+		this.#sums.open();
 	}
 
 	begin(): void {
@@ -162,6 +171,15 @@ class Waits implements Reader {
 		this.#processes.drain();
 	}
 
+	/** What was kept with a shorter period stays as it is: each wait counts by its own chance. */
+	slowDown(): string | undefined {
+		const period_ns = this.#period_ns * SLOW_DOWN_FACTOR;
+		if (this.#settings.period_usec === 0 || period_ns > MAX_PERIOD_USEC * 1000) return undefined;
+		this.#period_ns = period_ns;
+		this.#object.setVariable('period_ns', period_ns);
+		return `waits shorter than ${humanTime(period_ns)} are sampled from now on`;
+	}
+
 	end(): void {
 		const now_ns = process.hrtime.bigint();
 		this.#object.setVariable('ended_ns', Number(now_ns));
@@ -170,7 +188,7 @@ class Waits implements Reader {
 	}
 
 	async read(): Promise<Findings> {
-		const snapshot = this.#tables.take();
+		const snapshot = this.#tables.read();
 		const stacks = [...this.#ended(snapshot), ...this.#open(snapshot)];
 		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
 		const { history } = this.#processes;
@@ -179,7 +197,7 @@ class Waits implements Reader {
 			kind: 'stacks',
 			unit: 'ns',
 			noun: 'wait',
-			about: { period_ns: this.#settings.period_usec * 1000 },
+			about: { period_ns: this.#period_ns },
 			parts: PARTS,
 			stacks: rows,
 			notices: [...this.#processes.notices(), ...notices],
@@ -197,8 +215,9 @@ class Waits implements Reader {
 
 	/** Waits that ended while tracing. */
 	#ended(snapshot: StackSnapshot): CountedStack[] {
-		const period_ns = this.#settings.period_usec * 1000;
-		return snapshot.sums.map((sum) => ({
+		// If it was raised meanwhile, errors are overstated.
+		const period_ns = this.#period_ns;
+		return this.#sums.take(snapshot).map((sum) => ({
 			...sum,
 			at_ns: sum.first_ns,
 			variance: sum.doubt * period_ns * period_ns,

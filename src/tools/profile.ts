@@ -11,6 +11,7 @@ import {
 } from '../kit/options.js';
 import { KernelSamples, PlainSamples, type SamplingSettings } from '../kit/sampling.js';
 import { StackTables } from '../kit/stacks.js';
+import { SumTable } from '../kit/sums.js';
 import { defineTool } from '../kit/tool.js';
 import { kernelHasHelper } from '../loader/kernel.js';
 import { type EventType, hasPmu, parseEvent } from '../perf/events.js';
@@ -79,6 +80,7 @@ export const profile = defineTool<Layout, Settings>({
 
 	plan(object, settings) {
 		new StackTables(object).configure(settings);
+		new SumTable(object).configure(settings);
 		object.setConstants({ include_idle: settings.idle });
 		return {
 			attach: [],

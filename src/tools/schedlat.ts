@@ -58,6 +58,7 @@ export const schedlat = defineTool<Layout, Settings>({
 	],
 	kind: 'table',
 	layout,
+	allCpus: true,
 
 	settings(values) {
 		if (values.cpu)
@@ -79,6 +80,7 @@ export const schedlat = defineTool<Layout, Settings>({
 				`schedlat needs the scheduler's books (CONFIG_SCHED_INFO): ${missing}`,
 			);
 		object.setConstants({ scheduler_books: true });
+		object.map('ending').setMaxEntries(maxThreads);
 		for (const half of [0, 1] as const) {
 			object.map(`delays_${half}`).setMaxEntries(maxThreads * BUCKETS_OF_A_THREAD);
 			object.map(`ended_${half}`).setMaxEntries(maxThreads);

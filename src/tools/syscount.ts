@@ -56,7 +56,7 @@ export const syscount = defineTool<Layout, Settings>({
 			'only these calls: names, numbers, file, network, process, memory, ipc, desc',
 		).argParser(parseCalls),
 		topOption(20, 'rows with the most calls, or time', '-T, --top <n>'),
-		new Option('-m, --milliseconds', 'milliseconds instead of microseconds'),
+		new Option('-m, --milliseconds', 'with -L: all times in milliseconds'),
 		maxBucketsOption(),
 		new Option('-l, --list', 'list calls and sets'),
 	],
@@ -127,8 +127,9 @@ export const syscount = defineTool<Layout, Settings>({
 	reader: (object, settings) => new CallReader(object, settings),
 
 	text(settings) {
+		const failing = settings.onlyFailed || settings.byErrno;
 		return {
-			none: settings.onlyFailed ? 'no call failed' : 'no calls were seen',
+			none: failing ? 'no call failed' : 'no calls were seen',
 			report: async (findings, style) =>
 				findings.kind === 'table'
 					? renderCalls(findings.rows as unknown as readonly CallRow[], {

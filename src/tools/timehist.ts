@@ -17,6 +17,8 @@ const RING_KB = 16 << 10;
 const MAX_RING_KB = 1 << 20;
 const MAX_STACK = 16;
 const SHOWN_STACK = 5;
+/** What only lines have. */
+const OF_LINES = ['wakeups', 'migrations', 'next', 'callGraph', 'cpuVisual', 'wallClock'] as const;
 /** What there is no place for in JSON. */
 const ONLY_TEXT = ['summary', 'summaryOnly', 'cpuVisual', 'wallClock'] as const;
 
@@ -44,8 +46,10 @@ export const timehist = defineTool<Layout, Settings>({
 		new Option('-M, --migrations', 'who is moved to another CPU, and by whom'),
 		new Option('-n, --next', 'who gets the CPU next'),
 		new Option('-g, --call-graph', 'the kernel functions in which it left the CPU'),
-		wholeNumberOption('--max-stack <n>', 'with -g: show N functions', MAX_STACK).default(
-			SHOWN_STACK,
+		wholeNumberOption(
+			'--max-stack <n>',
+			`with -g: show N functions (default: ${SHOWN_STACK})`,
+			MAX_STACK,
 		),
 		new Option('-s, --summary', 'a table of threads below the lines').conflicts('summaryOnly'),
 		new Option('-S, --summary-only', 'only the table of threads'),
@@ -61,9 +65,17 @@ export const timehist = defineTool<Layout, Settings>({
 	layout,
 
 	settings(values) {
+		for (const name of OF_LINES) {
+			if (values.summaryOnly && values[name])
+				throw new UsageError(`--summary-only shows no lines; leave out --${dashed(name)}`);
+		}
+		if (values.maxStack !== undefined && !values.callGraph)
+			throw new UsageError('--max-stack is about the functions that -g shows: add -g');
 		const json = values.json || values.format === 'json' || /\.json$/i.test(`${values.output}`);
 		for (const name of ONLY_TEXT) {
-			if (json && values[name]) throw new UsageError(`--${dashed(name)} is for text, not JSON`);
+			if (!json || !values[name]) continue;
+			const instead = name.startsWith('summary') ? '; schedlat has its table as JSON' : '';
+			throw new UsageError(`--${dashed(name)} is for text, not JSON${instead}`);
 		}
 		return settingsOf(values);
 	},
@@ -116,7 +128,7 @@ function settingsOf(values: OptionValues): Settings {
 		migrations: values.migrations === true,
 		next: values.next === true,
 		stacks: values.callGraph === true,
-		maxStack: Number(values.maxStack),
+		maxStack: Number(values.maxStack ?? SHOWN_STACK),
 		lines: values.summaryOnly !== true,
 		summary: values.summary === true || values.summaryOnly === true,
 		visual: values.cpuVisual === true ? onlineCpus() : 0,

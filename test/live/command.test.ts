@@ -1,7 +1,8 @@
 /** COMMAND: held, traced, waited for; its output and its status. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reportsOf, runToEnd, TSTRACE, total, tstrace } from './support.js';
+import { reportsOf, total } from './reports.js';
+import { runToEnd, TSTRACE, tstrace } from './support.js';
 
 test('COMMAND: traced from its first instruction, its status handed on', () => {
 	const { status, stdout } = tstrace(['runqlat', '--json', '--', 'sh', '-c', 'sleep 0.05; exit 7']);

@@ -4,7 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { reportsOf, runToEnd } from './support.js';
+import { reportsOf } from './reports.js';
+import { runToEnd } from './support.js';
 
 const NEEDED = ['bin', 'bpf', 'scripts', 'src', 'package.json', 'tsconfig.json', 'biome.json'];
 

@@ -4,18 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from '
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { cgroupMount } from '../../src/kit/cgroup.js';
-import {
-	type JsonReport,
-	reportsOf,
-	runToEnd,
-	schedstat,
-	Tracing,
-	TSTRACE,
-	total,
-	tstrace,
-	until,
-	Workload,
-} from './support.js';
+import { type JsonReport, reportsOf, total } from './reports.js';
+import { runToEnd, schedstat, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 
 /** Traces two hogs on CPU 0, of which the test filters for the first. */
 async function traceHogs(

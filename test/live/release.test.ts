@@ -8,7 +8,8 @@ import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { runqlat } from '../../src/generated/runqlat.js';
 import { BpfObject } from '../../src/loader/object.js';
-import { kernelObjects, Tracing, tstrace, until, untilReleased } from './support.js';
+import { kernelObjects, untilReleased } from './kernel-objects.js';
+import { Tracing, tstrace, until } from './support.js';
 
 const OBJECT = `dist/bpf/${process.arch}/runqlat.bpf.o`;
 

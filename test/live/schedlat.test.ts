@@ -5,7 +5,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runToEnd, schedstat, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import {
+	runToEnd,
+	schedstat,
+	stealing,
+	Tracing,
+	TSTRACE,
+	tstrace,
+	until,
+	Workload,
+} from './support.js';
 
 interface Totals {
 	readonly runtime: number;
@@ -74,7 +83,8 @@ test('competing hogs: run time and delay are those of schedstat', async () => {
 	const tracing = await Tracing.start(['schedlat', '-p', `${hog.pid}`, '--json', '0.3']);
 	const before = schedstat(hog.pid);
 	hog.continue();
-	await until(() => schedstat(hog.pid).waits - before.waits >= 100);
+	const intervals = () => tracing.stdout.split('\n').length - 1;
+	await until(() => schedstat(hog.pid).waits - before.waits >= 100 && intervals() >= 2);
 	await hog.stop();
 	const after = schedstat(hog.pid);
 	const { stdout, status } = await tracing.end('SIGINT');
@@ -92,7 +102,9 @@ test('competing hogs: run time and delay are those of schedstat', async () => {
 test('run time and delay of hogs are all of their time; also of one without a switch', async () => {
 	const hogs = [await Workload.start('hog', '1'), await Workload.start('hog', '1')];
 	const alone = await Workload.start('hog', '0');
+	const stolen_ns = stealing();
 	const reports = reportsOf(punctually(['schedlat', '--json', '--comm', 'hog', '1', '3']));
+	const stolen_percent = stolen_ns() / 1e7;
 	for (const hog of [...hogs, alone]) await hog.end();
 	assert.equal(reports.length, 3);
 	for (const { tid } of [...hogs, alone]) {
@@ -102,7 +114,7 @@ test('run time and delay of hogs are all of their time; also of one without a sw
 			const [before, row] = [rows[i - 1], rows[i]];
 			assert.ok(before && row, `no row of ${tid}`);
 			const seen_ns = row.runtime + row.delay + row.waiting - before.waiting;
-			within(seen_ns, (reports[i]?.duration_s ?? 0) * 1e9, 3, `time of ${tid}`);
+			within(seen_ns, (reports[i]?.duration_s ?? 0) * 1e9, 3 + stolen_percent, `time of ${tid}`);
 		}
 	}
 });
@@ -135,7 +147,7 @@ test('wake-ups are as many as there were, and the rest agrees with the kernel', 
 	assert.ok(at_ms >= -20 && at_ms <= (report?.duration_s ?? 0) * 1000 + 20, `${at_ms} ms in`);
 });
 
-test('the same run as perf sched latency has it', async () => {
+test('the same run as perf sched latency has it', async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-schedlat-'));
 	const hogs: Workload[] = [];
 	for (let i = 0; i < 3; i++) hogs.push(await Workload.start('hog', '1'));
@@ -151,6 +163,8 @@ test('the same run as perf sched latency has it', async () => {
 		assert.equal(recorded.status, 0, recorded.stderr);
 		const { stdout } = await tracing.end('SIGINT');
 		const table = spawnSync('perf', ['sched', 'latency', '-p', '-i', file], { encoding: 'utf8' });
+		// On a machine with other things to do it does; then there is nothing to compare with.
+		if (/lost [1-9]/i.test(recorded.stderr + table.stdout)) return t.skip('perf lost events');
 		const line = /:(\d+)\s*\|\s*([\d.]+) ms \|\s*\d+ \| avg:\s*([\d.]+) ms/g;
 		const theirs = new Map(
 			[...table.stdout.matchAll(line)].map(([, tid, run, avg]) => [

@@ -1,16 +1,28 @@
-/** Runs tstrace and the workloads as a user would, and asks the kernel what is left of them. */
-import assert from 'node:assert/strict';
+/** Runs tstrace and the workloads as a user would. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { afterEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { libbpf } from '../../src/loader/ffi.js';
-import { takeMessages } from '../../src/loader/messages.js';
+import { FEATURES, type FeatureName, NEEDS } from '../vm/features.js';
 
 export const TSTRACE = resolve('bin/tstrace');
+
+/**
+ * Marks all that this test starts, wherever it works: see isOurs(). A test that is started by
+ * another one is part of that.
+ */
+export const MARK = 'TSTRACE_TEST_RUN';
+process.env[MARK] ??= randomUUID();
+
+/** For tests of what not every kernel has: their options, which skip them and say what is missing. */
+export function needs(feature: FeatureName | undefined): { skip?: string } {
+	if (!feature || FEATURES[feature].present()) return {};
+	return { skip: `${NEEDS}${feature}` };
+}
 
 /** What a test has started and not ended, because it failed half-way; it would keep us waiting. */
 const running = new Set<ChildProcess>();
@@ -73,10 +85,24 @@ export class Tracing {
 		});
 	}
 
+	/** Returns at once. `by`: a program, with arguments, that becomes tstrace. */
+	static begin(
+		args: readonly string[],
+		env: Environment = {},
+		by: readonly string[] = [],
+	): Tracing {
+		const [file = TSTRACE, ...words] = [...by, TSTRACE, ...args];
+		return new Tracing(started(spawn(file, words, { env: { ...process.env, ...env } })));
+	}
+
 	/** Returns when everything is attached, which is what the banner says. */
-	static async start(args: readonly string[], env: Environment = {}): Promise<Tracing> {
-		const child = started(spawn(TSTRACE, args, { env: { ...process.env, ...env } }));
-		const tracing = new Tracing(child);
+	static async start(
+		args: readonly string[],
+		env: Environment = {},
+		by: readonly string[] = [],
+	): Promise<Tracing> {
+		const tracing = Tracing.begin(args, env, by);
+		const child = tracing.#child;
 		await until(() => tracing.#stderr.includes('Tracing ') || child.exitCode !== null);
 		if (child.exitCode !== null) throw new Error(`tstrace ended: ${tracing.#stderr}`);
 		return tracing;
@@ -86,8 +112,23 @@ export class Tracing {
 		return this.#stdout;
 	}
 
+	/** Waits until it says something on stderr. */
+	async says(what: RegExp): Promise<void> {
+		await until(() => what.test(this.#stderr) || this.#child.exitCode !== null);
+		if (!what.test(this.#stderr)) throw new Error(`tstrace ended: ${this.#stderr}`);
+	}
+
+	get stderr(): string {
+		return this.#stderr;
+	}
+
 	signal(signal: NodeJS.Signals): void {
 		this.#child.kill(signal);
+	}
+
+	/** Writes to its standard input, which is COMMAND's too. */
+	tell(text: string): void {
+		this.#child.stdin?.write(text);
 	}
 
 	async end(signal?: NodeJS.Signals): Promise<Finished> {
@@ -122,6 +163,22 @@ export class Workload {
 		workload.pid = pid ?? 0;
 		workload.tid = tid ?? 0;
 		return workload;
+	}
+
+	/** Who was started: the workload, or what was to start it. */
+	get starter(): number {
+		return this.#child.pid as number;
+	}
+
+	/** Waits until it is ready once more: it has executed itself, or forked. Returns the PID. */
+	async again(): Promise<number> {
+		const [pid = 0] = await this.#line('ready');
+		return pid;
+	}
+
+	/** What it ended with, when it has. */
+	get status(): number | null {
+		return this.#child.exitCode;
 	}
 
 	/** Begins the work. */
@@ -167,77 +224,26 @@ export function schedstat(tid: number): { run_ns: number; delay_ns: number; wait
 	return { run_ns: Number(run_ns), delay_ns: Number(delay_ns), waits: Number(waits) };
 }
 
+/** Of user_hz, in which the kernel counts what a hypervisor took away: proc_stat(5). */
+const TICK_NS = 1e7;
+
+/**
+ * From now on: asks for what a hypervisor took from all CPUs, as far as it says so, and at the most. The
+ * kernel counts it as nobody's run time (kernel/sched/core.c, update_rq_clock_task).
+ */
+export function stealing(): () => number {
+	const stolen_ns = () => {
+		const [all = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
+		return Number(all.split(/ +/)[8]) * TICK_NS;
+	};
+	const before_ns = stolen_ns();
+	return () => stolen_ns() - before_ns + 2 * TICK_NS;
+}
+
 /** Waits for something to become true that cannot be awaited; gives up after a minute. */
 export async function until(condition: () => boolean): Promise<void> {
 	for (let tries = 0; !condition(); tries++) {
 		if (tries > 6000) throw new Error(`never became true: ${condition}`);
 		await sleep(10);
 	}
-}
-
-export interface JsonGroup {
-	readonly key: Readonly<Record<string, string | number>>;
-	readonly count: number;
-	readonly sum: number;
-	readonly min: number;
-	readonly max: number;
-	readonly p50: number;
-	readonly buckets: ReadonlyArray<readonly [number, number, number]>;
-}
-
-export interface JsonReport {
-	readonly tool: string;
-	readonly duration_s: number;
-	readonly groups: readonly JsonGroup[];
-	readonly rows: ReadonlyArray<Readonly<Record<string, string | number>>>;
-	readonly lost: Readonly<Record<string, number>>;
-	readonly cost: { readonly bpf_runs: number | null };
-}
-
-/** The reports in the output of a run with --json. */
-export function reportsOf(stdout: string): JsonReport[] {
-	return stdout
-		.split('\n')
-		.filter((line) => line !== '')
-		.map((line) => JSON.parse(line));
-}
-
-/** All groups of all intervals, put together. */
-export function total(stdout: string): { count: number; sum: number } {
-	const groups = reportsOf(stdout).flatMap((report) => report.groups);
-	return {
-		count: groups.reduce((sum, group) => sum + group.count, 0),
-		sum: groups.reduce((sum, group) => sum + group.sum, 0),
-	};
-}
-
-/**
- * What was lost, but for waits that the kernel kept from us: some (in sandboxes) do not trace the
- * switches of threads they hide, nor the switch to whoever follows such a thread on a CPU.
- */
-export function lostEvents(report: JsonReport): Record<string, number> {
-	const { waits_unseen = 0, wait_start_unknown = 0, ...rest } = report.lost;
-	assert.ok(waits_unseen + wait_start_unknown < 100, JSON.stringify(report.lost));
-	return rest;
-}
-
-/** The ids of everything BPF that the kernel holds: "program 7", "map 9", "link 3". */
-export function kernelObjects(): Set<string> {
-	const c = libbpf();
-	takeMessages();
-	const ids = new Set<string>();
-	for (const [kind, next] of [
-		['program', c.bpf_prog_get_next_id],
-		['map', c.bpf_map_get_next_id],
-		['link', c.bpf_link_get_next_id],
-	] as const) {
-		const id: [number] = [0];
-		while (next(id[0], id) === 0) ids.add(`${kind} ${id[0]}`);
-	}
-	return ids;
-}
-
-/** Waits until the kernel holds nothing that it did not hold before; it frees with a delay. */
-export async function untilReleased(before: ReadonlySet<string>): Promise<void> {
-	await until(() => [...kernelObjects()].every((id) => before.has(id)));
 }

@@ -1,7 +1,8 @@
 /** syscount against strace's counts, and on workloads whose truth is known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Finished, reportsOf, runToEnd, Tracing, tstrace, Workload } from './support.js';
+import { reportsOf } from './reports.js';
+import { type Finished, runToEnd, Tracing, TSTRACE, tstrace, Workload } from './support.js';
 
 /** dd with a read and a write for each of so many bytes. */
 const dd = (count: number) => ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', `count=${count}`];
@@ -112,6 +113,16 @@ test('by process, with and without times: as many calls as by call', async () =>
 	}
 });
 
+test('in a PID namespace: its own numbers, to filter and to show', () => {
+	const args = ['--pid', '--fork', '--mount-proc', TSTRACE, 'syscount', '-P', '--json', '-q'];
+	const { status, stdout, stderr } = runToEnd('unshare', [...args, '--', ...dd(COUNT)]);
+	assert.equal(status, 0, stderr);
+	const [{ pid = 0, comm, calls = 0 } = {}, ...others] = reportsOf(stdout)[0]?.rows ?? [];
+	assert.deepEqual([comm, others], ['dd', []]);
+	assert.ok(Number(pid) < 100, `${pid}: a small number, as in a new namespace`);
+	assert.ok(Number(calls) > 2 * COUNT, `${calls} calls`);
+});
+
 test('a call of 250 ms takes 250 ms', async () => {
 	const workload = await Workload.start('calls', 'asleep', '250');
 	const rows = await rowsWhile(workload, '-L', '--hist', 'clock_nanosleep');
@@ -128,6 +139,7 @@ test('a call of 250 ms takes 250 ms', async () => {
 test('with times as many calls and errors as without', async () => {
 	const run = (...args: string[]) => {
 		const finished = tstrace(['syscount', '--json', '-q', ...args, '--', ...dd(FEW)]);
+		assert.equal(finished.status, 0, finished.stderr);
 		const counts = rowsOf(finished).map(({ syscall, calls, errors }) => [syscall, calls, errors]);
 		return [counts.sort(), reportsOf(finished.stdout)[0]?.lost];
 	};
@@ -175,7 +187,24 @@ if (process.arch === 'x64') {
 		// The number is that of semget where it is a 64-bit program's.
 		assert.equal(named(rows, 'semget'), undefined);
 	});
+
+	test('a place that a 32-bit program left behind is not a call of who comes after it', async () => {
+		const workload = await Workload.start('calls', 'compat-forks', '97');
+		// Of the whole machine: with a filter no places are left behind.
+		const tracing = await Tracing.start(['syscount', '--json', '-L']);
+		await workload.work();
+		const rows = rowsOf(await tracing.end('SIGINT'));
+		await workload.end();
+		assert.equal(named(rows, 'fork (32-bit)')?.calls, 97);
+	});
 }
+
+test('call -1 is no return from a signal', async () => {
+	const rows = await rowsWhile(await Workload.start('calls', 'minus-one', '97'), '--errors');
+	const none = named(rows, '(no such call)');
+	assert.deepEqual([none?.error, none?.errors], ['ENOSYS', 97]);
+	assert.equal(named(rows, 'rt_sigreturn'), undefined);
+});
 
 test('returns from signals have their name, and a fork is one call', async () => {
 	for (const options of [[], ['-L']]) {
@@ -208,6 +237,8 @@ test('text: a table, a sum, and what a filter leaves of it', async () => {
 	const nothing = tstrace(['syscount', '--syscall', 'reboot', '--', 'true']);
 	assert.equal(nothing.status, 0);
 	assert.match(nothing.stderr, /^no calls were seen$/m);
+	const noError = tstrace(['syscount', '--errors', '--syscall', 'close', '--', 'true']);
+	assert.match(noError.stderr, /^no call failed$/m);
 	const list = tstrace(['syscount', '-l']);
 	assert.equal(list.status, 0);
 	assert.match(list.stdout, /^ +\d+ {2}openat\n/m);

@@ -4,7 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { reportsOf, runToEnd, schedstat, Tracing, tstrace, until, Workload } from './support.js';
+import { reportsOf } from './reports.js';
+import { runToEnd, schedstat, stealing, Tracing, tstrace, until, Workload } from './support.js';
 
 interface Line {
 	readonly time_us: number;
@@ -61,6 +62,7 @@ test('a line for each switch; sleeps, run times and delays as the kernel counted
 	const naps = await Workload.start('naps', '200', '1000', '2000');
 	await untilAsleep(naps.pid);
 	const tracing = await Tracing.start(['timehist', '-t', `${naps.tid}`]);
+	const stolen_ns = stealing();
 	const before = { ...schedstat(naps.pid), switches: switches(naps.pid) };
 	await naps.work();
 	await untilAsleep(naps.pid);
@@ -88,8 +90,15 @@ test('a line for each switch; sleeps, run times and delays as the kernel counted
 	const delay_ms = sum(lines.map((line) => line.delay_ms));
 	const kernel_run_ms = (after.run_ns - before.run_ns) / 1e6;
 	const kernel_delay_ms = (after.delay_ns - before.delay_ns) / 1e6;
-	assert.ok(close(run_ms, kernel_run_ms, 0.01, 0.5), `${run_ms} ${kernel_run_ms}`);
-	assert.ok(close(delay_ms, kernel_delay_ms, 0.03, 0.5), `${delay_ms} ${kernel_delay_ms}`);
+	// What was stolen the kernel leaves out; whoever goes by the clock, as perf does, cannot.
+	const most_ms = kernel_run_ms * 1.01 + 0.5 + stolen_ns() / 1e6;
+	const range = `${kernel_run_ms * 0.99 - 0.5}..${most_ms}`;
+	assert.ok(run_ms >= kernel_run_ms * 0.99 - 0.5 && run_ms <= most_ms, `${run_ms}, not ${range}`);
+	// A wait whose beginning was not seen (this kernel does not show all switches) lacks, and says so.
+	const unknown = lines.slice(1).some((line) => line.wait_ms === undefined);
+	if (unknown)
+		assert.ok(delay_ms <= kernel_delay_ms * 1.03 + 0.5, `${delay_ms} ${kernel_delay_ms}`);
+	else assert.ok(close(delay_ms, kernel_delay_ms, 0.03, 0.5), `${delay_ms} ${kernel_delay_ms}`);
 });
 
 /** The lines of perf sched timehist --state: as ours, with 0.000 for what is not known. */
@@ -98,7 +107,7 @@ function perfLines(data: string): Line[] {
 	return linesOf(runToEnd('perf', args).stdout.replaceAll(/( [\d.]+) {3,}(\w) *$/gm, '$1  $2'));
 }
 
-test('perf sched timehist shows the same switches of the same run', async () => {
+test('perf sched timehist shows the same switches of the same run', async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-perf-'));
 	try {
 		const data = join(folder, 'perf.data');
@@ -107,6 +116,8 @@ test('perf sched timehist shows the same switches of the same run', async () => 
 		const workload = ['build/workloads/naps', '200', '1000', '2000'];
 		const recorded = runToEnd('perf', [...record, ...workload]);
 		assert.equal(recorded.status, 0, recorded.stderr);
+		// On a machine with other things to do it does; then there is nothing to compare with.
+		if (/lost [1-9]/i.test(recorded.stderr)) return t.skip('perf lost events');
 		const ours = linesOf((await tracing.end('SIGINT')).stdout);
 		const theirs = perfLines(data).filter(({ name }) => name.startsWith('naps['));
 		assert.ok(theirs.length >= 200, `${theirs.length}`);
@@ -163,7 +174,9 @@ test('who wakes whom, who is next, where it slept, the table, CPUs as places', a
 	const count = (pattern: string) => stdout.match(new RegExp(pattern, 'gm'))?.length ?? 0;
 	// The main thread wakes it out of a pipe and out of a futex.
 	const wakeups = count(`waits\\[${waits.pid}\\] +awakened: ${worker}$`);
-	assert.ok(wakeups >= 38 && wakeups <= 41, `${wakeups}: ${stderr}`);
+	// Where threads are slow, one may come to wait for what has already happened.
+	const least = process.env.TSTRACE_EMULATED ? 30 : 38;
+	assert.ok(wakeups >= least && wakeups <= 41, `${wakeups}: ${stderr}`);
 	const left = `\\[\\d{4}\\]  [s ]+  ${worker} .* S  next: .*(\\]|<idle>)  `;
 	for (const function_ of ['do_nanosleep', 'pipe_read', 'futex_wait']) {
 		const lines = count(`${left}.*${function_}`);
@@ -216,5 +229,21 @@ test('a COMMAND, into a file; only the table; an object for each second', () => 
 		assert.ok(times.length > 0 && times.every((time, i) => i === 0 || time >= (times[i - 1] ?? 0)));
 	} finally {
 		rmSync(folder, { recursive: true });
+	}
+});
+
+test('options that would do nothing are refused', () => {
+	const cases = [
+		...['-w', '-M', '-n', '-g', '--cpu-visual', '--wall-clock'].map((option) => ({
+			args: ['-S', option],
+			says: /--summary-only shows no lines/,
+		})),
+		{ args: ['--max-stack', '4'], says: /add -g/ },
+		{ args: ['--json', '-s'], says: /--summary is for text, not JSON/ },
+	];
+	for (const { args, says } of cases) {
+		const { status, stderr } = tstrace(['timehist', ...args, '1']);
+		assert.equal(status, 2);
+		assert.match(stderr, says);
 	}
 });

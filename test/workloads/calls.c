@@ -5,8 +5,9 @@
  *
  * Prints "ready PID TID". At the first byte on standard input it makes COUNT calls: KIND "missing"
  * opens a file that is not there, "asleep" sleeps for COUNT milliseconds in one call, "compat"
- * makes 32-bit calls of getppid (x86), "forks" makes processes that end at once, "signals" returns
- * from signal handlers. "waits" waits in pause() for good, in a second thread. Then prints
+ * makes 32-bit calls of getppid (x86), "forks" makes processes that end at once, "compat-forks" the
+ * same with 32-bit calls, "signals" returns from signal handlers, "minus-one" asks for a call that
+ * there is not. "waits" waits in pause() for good, in a second thread. Then prints
  * "done COUNT", and ends at the next byte.
  */
 #define _GNU_SOURCE
@@ -31,12 +32,20 @@ static void handler(int number)
 	(void)number;
 }
 
-static void compat_getppid(void)
+/* arch/x86/entry/syscalls/syscall_32.tbl */
+#define COMPAT_EXIT    1
+#define COMPAT_FORK    2
+#define COMPAT_GETPPID 64
+
+static long compat(long number)
 {
 #ifdef __x86_64__
-	long result = 64; /* arch/x86/entry/syscalls/syscall_32.tbl */
+	long result = number;
 
-	__asm__ volatile("int $0x80" : "+a"(result) : : "r8", "r9", "r10", "r11", "memory");
+	__asm__ volatile("int $0x80" : "+a"(result) : "b"(0) : "r8", "r9", "r10", "r11", "memory");
+	return result;
+#else
+	return number;
 #endif
 }
 
@@ -57,7 +66,11 @@ int main(int argc, char **argv)
 		if (!strcmp(kind, "missing") && open("/no/such/file", O_RDONLY) >= 0)
 			return 2;
 		if (!strcmp(kind, "compat"))
-			compat_getppid();
+			compat(COMPAT_GETPPID);
+		if (!strcmp(kind, "compat-forks") && !compat(COMPAT_FORK))
+			compat(COMPAT_EXIT);
+		if (!strcmp(kind, "minus-one"))
+			syscall(-1);
 		if (!strcmp(kind, "signals") && raise(SIGUSR1))
 			return 2;
 		if (!strcmp(kind, "forks") && !syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))

@@ -70,3 +70,17 @@ test('stacks: more frames than a chunk holds', () => {
 	assert.equal(table.frameAt(40, 59_999), 7);
 	assert.equal(table.frames(49).length, 60_000);
 });
+
+test('tables say when there is too much for them', () => {
+	const frames = new FrameTable(10);
+	frames.intern('12345');
+	frames.intern('67890');
+	assert.equal(frames.intern('12345'), 0);
+	assert.throws(() => frames.intern('x'), /names of its frames take more than 10 bytes/);
+	const stacks = new StackTable(1, 4);
+	stacks.add([1, 2], 2, 1);
+	stacks.add([2, 1], 2, 1);
+	stacks.add([1, 2], 2, 1);
+	assert.throws(() => stacks.add([3], 1, 1), /2 different stacks of 4 frames/);
+	assert.deepEqual([...stacks.values()], [2, 1]);
+});

@@ -76,6 +76,7 @@ test('-o FILE says the format by its ending, --format more loudly', () => {
 	diff(OLD, NEW, '-o', path, '--format', 'folded');
 	assert.match(readFileSync(path, 'utf8'), /^main;/);
 	refused([OLD, NEW, '-o', join(folder, 'x.html')], 2, /-o FILE\.svg/);
+	refused([OLD, NEW, '-o', join(folder, 'x.png')], 2, /there is no png/);
 });
 
 test('normalize: totals, durations, or not at all', () => {

@@ -113,7 +113,7 @@ test('a small pprof file that unfolds to more frames than memory holds', async (
 	const samples = Array.from({ length: 10_000 }, () => field(2, ...sample)).flat();
 	await assert.rejects(profilesOf(Uint8Array.from([...head, ...samples])), {
 		name: 'TstraceError',
-		message: /more than 268435456 frames together/,
+		message: /more than 134217728 frames together/,
 	});
 });
 

@@ -84,6 +84,13 @@ test('on purpose: samples without a call chain are kept, since they say what ran
 	assert.equal(profileTotal(profiles[0] as StackProfile), 25 * 10101010);
 });
 
+test('on purpose: so are those that have no number either', async () => {
+	const text = 'a b [001] 3.5:    7   cycles: \n\nab [000] 3.6: 8 cycles: \n\t1 f (/x)\n\n';
+	const { profiles, notices } = await read(Buffer.from(text));
+	assert.match(notices.join(), /^1 of 2 samples have no call chain/);
+	assert.equal(folded(profiles[0]), 'a_b 7\nab;f 8\n');
+});
+
 test('on purpose: threads whose names end with a number, or are one letter, have that name', async () => {
 	const text =
 		'Thread 1 12 [000] 3.5: 7 cycles: \n\t1 f (/x)\n\na 12 3.5: 8 cycles: \n\t1 f (/x)\n\n';

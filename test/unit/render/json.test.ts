@@ -23,7 +23,11 @@ const interval = {
 	start: new Date('2026-01-31T12:00:00Z'),
 	duration_ns: 5.0000004e9,
 	lost: { groups_full: 3 },
-	cost: { bpf_runs: 10, bpf_ns: 750, cpu_pct: 0.000015 },
+	cost: {
+		programs: { bpf_runs: 10, bpf_ns: 750, cpu_pct: 0.000015, trap_ns: 90, trap_pct: 0.000002 },
+		own_ns: 5e6,
+		own_pct: 0.1,
+	},
 };
 
 test('the envelope, with its groups', async () => {
@@ -55,15 +59,17 @@ test('the envelope, with its groups', async () => {
 			},
 		],
 		lost: { groups_full: 3 },
-		cost: { bpf_runs: 10, bpf_ns: 750, cpu_pct: 0 },
+		cost: { bpf_runs: 10, bpf_ns: 750, cpu_pct: 0, trap_ns: 90, own_ns: 5e6, own_pct: 0.1 },
 	});
 });
 
 test('rows; and a cost that was not measured is null, not 0', async () => {
 	const findings = { kind: 'rows', rows: [{ delay_ns: 5 }] } as const;
-	const report = JSON.parse(await jsonOf({ ...interval, cost: undefined, findings }));
+	const cost = { programs: undefined, own_ns: 0, own_pct: 0 };
+	const report = JSON.parse(await jsonOf({ ...interval, cost, findings }));
 	assert.deepEqual(report.rows, [{ delay_ns: 5 }]);
-	assert.deepEqual(report.cost, { bpf_runs: null, bpf_ns: null, cpu_pct: null });
+	const unmeasured = { bpf_runs: null, bpf_ns: null, cpu_pct: null, trap_ns: null };
+	assert.deepEqual(report.cost, { ...unmeasured, own_ns: 0, own_pct: 0 });
 });
 
 test('names come through unchanged, and nothing of them reaches a terminal raw', async () => {

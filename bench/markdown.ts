@@ -1,0 +1,85 @@
+/** docs/benchmarks.md from docs/benchmarks.json. Pure. */
+import type { Benchmarks, FigureResult } from './results.js';
+import { formatSpread } from './statistics.js';
+import { formatRatio } from './text.js';
+
+/** Inside a cell of a table. */
+const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+const row = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`;
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+	return [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+}
+
+function unique<T>(values: readonly T[]): T[] {
+	return [...new Set(values)];
+}
+
+function figureTable({ figure, unit, digits, sides, ratios, rounds }: FigureResult): string {
+	const name = `${unit ? `${figure}, ${unit}` : figure} (${rounds === 1 ? 'one run' : `${rounds} runs`})`;
+	return table(
+		[name, 'median (least – most)', 'ratio'],
+		sides.map((side) => [
+			side.name,
+			formatSpread(side, digits),
+			ratios
+				.filter(({ of }) => of === side.name)
+				.map(formatRatio)
+				.join('<br>'),
+		]),
+	);
+}
+
+/** The commands of a workload's sides, and who could not take part. */
+function sidesOf(figures: readonly FigureResult[]): string {
+	const commands = new Map(
+		figures.flatMap(({ sides }) => sides.map((side) => [side.name, side] as const)),
+	);
+	const missing = new Map(
+		figures.flatMap((figure) => figure.missing.map(({ name, why }) => [name, why] as const)),
+	);
+	return [
+		...[...commands]
+			.filter(([, { command }]) => command)
+			.map(([name, { command, version }]) => {
+				return `- ${name}${version ? ` (${version})` : ''}: \`${command}\``;
+			}),
+		...[...missing].map(([name, why]) => `- ${name}: not measured (${why})`),
+	].join('\n');
+}
+
+function toolSection(tool: string, figures: readonly FigureResult[]): string {
+	const parts = unique(figures.map(({ workload }) => workload)).map((workload) => {
+		const those = figures.filter((figure) => figure.workload === workload);
+		return [`### ${workload}`, sidesOf(those), ...those.map(figureTable)].join('\n\n');
+	});
+	return [
+		`## ${tool}`,
+		`\`make bench TOOL=${tool}\`, ${figures[0]?.date.slice(0, 10)}, commit ${figures[0]?.commit}`,
+		...parts,
+	].join('\n\n');
+}
+
+export function renderMarkdown({ command, date, machine, peers, figures }: Benchmarks): string {
+	const facts = Object.entries(machine).map(([name, value]) => [name, `${value}`]);
+	return `${[
+		'# Benchmarks',
+		`Written by \`${command}\` on ${date.slice(0, 10)}, from [benchmarks.json](benchmarks.json); not to be edited.`,
+		'Each side does the same work in turn, round after round. A ratio is the median of the ratios of each round, with the ' +
+			'least and the most; below 1 is less than the peer, and less is better in every table. BPF time is that of the ' +
+			"side's own programs (the kernel's run-time statistics, whose two clock readings for each run are part of it for all sides alike). " +
+			'`make bench-guard` measures the guarded ratios again, and fails when one is worse by more than a quarter. ' +
+			'Each tool has the date and commit it was last measured at; all were on this machine. The peers are those of the last run.',
+		table(['machine', ''], facts),
+		table(
+			['peer', 'version'],
+			peers.map(({ name, version, missing }) => [name, version ?? `missing: ${missing}`]),
+		),
+		...unique(figures.map(({ tool }) => tool)).map((tool) =>
+			toolSection(
+				tool,
+				figures.filter((figure) => figure.tool === tool),
+			),
+		),
+	].join('\n\n')}\n`;
+}

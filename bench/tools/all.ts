@@ -1,0 +1,23 @@
+/** All benchmarks, in the order of the report. */
+import type { Benchmark } from '../measure.js';
+import { diff, flamegraph, fold } from './converters.js';
+import { memleak } from './memleak.js';
+import { offcputime } from './offcputime.js';
+import { profile } from './profile.js';
+import { runqlat } from './runqlat.js';
+import { schedlat } from './schedlat.js';
+import { syscount } from './syscount.js';
+import { timehist } from './timehist.js';
+
+export const BENCHMARKS: readonly Benchmark[] = [
+	runqlat,
+	schedlat,
+	timehist,
+	syscount,
+	offcputime,
+	profile,
+	memleak,
+	flamegraph,
+	diff,
+	fold,
+];

@@ -1,0 +1,146 @@
+/** profile against perf record and script, libbpf-tools' profile and bpftrace: docs/tools/profile.md. */
+import { cpus } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Child } from '../children.js';
+import { timed } from '../commands.js';
+import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
+import { bcc, bpftrace, newestLibbpfTool, type Peer, perf } from '../peers.js';
+import { scratch } from '../scratch.js';
+import { lineOf, PERF_BEGIN_MS, runsOf } from '../tracer.js';
+import {
+	bpfSideBy,
+	type Contender,
+	nodeSide,
+	PIPE,
+	slowFigures,
+	slowSide,
+	startFigure,
+	startSide,
+	unbuffered,
+	untraced,
+} from '../workloads.js';
+
+const SECONDS = 5;
+const BPF_MS = 2000;
+const HZ = '999';
+
+const data = scratch('perf.data');
+
+/** Every CPU is busy until the experiment ends. */
+async function prepare(): Promise<() => Promise<void>> {
+	const busy = cpus().map(() => new Child(['build/workloads/hog'], ['pipe', 'ignore', 'ignore']));
+	return async () => {
+		await Promise.all(busy.map((child) => child.end()));
+	};
+}
+
+function side(name: string, line: string, peer: Partial<Peer> = {}, leaves: string[] = []): Side {
+	const run = async () => {
+		const sample = await timed(line, scratch('out'), leaves);
+		return { ...sample, result_ms: ((sample.seconds ?? 0) - SECONDS) * 1000 };
+	};
+	return { name, command: line, version: peer.version, missing: peer.missing, run };
+}
+
+const of = ({ command }: Peer, ...args: string[]) => lineOf([...command, ...args]);
+
+const record = `perf record -q -o ${data} -e cpu-clock -F ${HZ} -a -g`;
+const newest = newestLibbpfTool('profile');
+const SAMPLE = `profile:hz:${HZ} { @[kstack, ustack, comm] = count(); }`;
+const FOR_A_WHILE = `${SAMPLE} interval:s:${SECONDS} { exit(); }`;
+
+const SIDES = [
+	side('tstrace profile', `bin/tstrace profile -F ${HZ} ${SECONDS}`),
+	side('perf record, script', `${record} -- sleep ${SECONDS} && perf script -i ${data}`, perf(), [
+		data,
+	]),
+	side('libbpf-tools profile', of(newest, '-f', '-F', HZ, `${SECONDS}`), newest),
+	side('bpftrace', of(bpftrace(), '-e', FOR_A_WHILE), bpftrace()),
+	side('bcc profile', of(bcc('profile'), '-f', '-F', HZ, `${SECONDS}`), bcc('profile')),
+];
+
+/** The same until Ctrl-C. */
+const contender = (name: string, { command, ...rest }: Peer, ...args: string[]): Contender => ({
+	...rest,
+	name,
+	command: [...command, ...args],
+});
+const OURS = contender('tstrace profile', { command: ['bin/tstrace', 'profile'] }, '-F', HZ);
+const THEIRS = contender('libbpf-tools profile', newest, '-f', '-F', HZ);
+const BPFTRACE: Contender = {
+	...contender(
+		'bpftrace',
+		bpftrace(),
+		...['-B', 'line', '-e', `BEGIN { printf("ready\\n"); } ${SAMPLE}`],
+	),
+	ready: /ready/,
+};
+const BCC = contender('bcc profile', bcc('profile'), '-f', '-F', HZ);
+const PERF: Contender = {
+	...perf(),
+	name: 'perf record, script',
+	command: record.split(' '),
+	begin_ms: PERF_BEGIN_MS,
+	writes: data,
+	report: ['perf', 'script', '-i', data],
+};
+
+const BPF = [OURS, THEIRS, BPFTRACE, BCC].map((each) =>
+	// One run of a program is one sample.
+	bpfSideBy(
+		each,
+		(programs) => runsOf(programs).runs,
+		() => sleep(BPF_MS),
+	),
+);
+const SLOW = [untraced(), ...[OURS, PERF, THEIRS, BPFTRACE, BCC].map(slowSide)];
+const START = [...[OURS, unbuffered(THEIRS), BPFTRACE, unbuffered(BCC)].map(startSide), nodeSide()];
+
+const ratios = toPeers(SIDES);
+
+export const profile: Benchmark = {
+	tool: 'profile',
+	experiments: [
+		{
+			workload: `a busy machine, ${HZ} samples a second on each CPU for ${SECONDS} s, and printing it`,
+			prepare,
+			rounds: 5,
+			sides: SIDES,
+			figures: [
+				{
+					key: 'cpu_ms',
+					name: 'CPU time',
+					unit: 'ms',
+					digits: 0,
+					ratios: toPeers(SIDES, { 'tstrace profile / perf record, script': { guard: true } }),
+				},
+				{
+					key: 'result_ms',
+					name: 'time but for the sampling itself',
+					unit: 'ms',
+					digits: 0,
+					ratios,
+				},
+				{ key: 'peak_mb', name: 'peak resident memory', unit: 'MB', ratios },
+				{ key: 'written_mb', name: 'written', unit: 'MB', digits: 2, ratios },
+			],
+		},
+		{
+			workload: `a busy machine, ${HZ} samples a second on each CPU`,
+			prepare,
+			sides: BPF,
+			figures: [{ key: 'bpf_ns', name: 'BPF time per sample', unit: 'ns', ratios: toPeers(BPF) }],
+		},
+		{
+			workload: `${PIPE}, ${HZ} samples a second on each CPU`,
+			rounds: 5,
+			sides: SLOW,
+			figures: slowFigures(toUntraced(SLOW), toPeers(SLOW), true),
+		},
+		{
+			workload: 'start-up, to the first line',
+			sides: START,
+			figures: [startFigure(START)],
+		},
+	],
+};

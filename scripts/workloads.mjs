@@ -1,0 +1,38 @@
+// Compiles test/workloads into a folder; further flags are clang's, for another architecture.
+// usage: node scripts/workloads.mjs FOLDER [FLAG...]
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+const FLAGS = ['-O2', '-fno-omit-frame-pointer', '-Wall', '-Wextra', '-Werror', '-pthread'];
+const [folder, ...others] = process.argv.slice(2);
+
+function workload(source, name, ...more) {
+	const out = join(folder, name);
+	const input = join('test/workloads', source);
+	execFileSync('scripts/clang.sh', [...FLAGS, ...others, ...more, '-o', out, input]);
+}
+
+mkdirSync(folder, { recursive: true });
+for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {
+	workload(source, basename(source, '.c'));
+}
+// What the compiler knows of malloc and free, it would leave out.
+const ALLOCATES = ['-O1', '-fno-builtin'];
+workload('leaks.c', 'leaks', ...ALLOCATES);
+workload('heaps.c', 'heaps', ...ALLOCATES);
+workload('heaps.c', 'libheaps.so', ...ALLOCATES, '-DLIBRARY', '-shared', '-fPIC');
+if (others.length === 0) {
+	workload('leaks.c', 'leaks-static', ...ALLOCATES, '-static');
+	workload('leaks.c', 'leaks-stripped', ...ALLOCATES, '-static', '-s');
+	for (const name of ['news', 'news-static']) {
+		const how = name === 'news' ? [] : ['-static'];
+		const cpp = ['--driver-mode=g++', '-Wno-missing-field-initializers'];
+		workload('news.cc', name, ...ALLOCATES, ...cpp, ...how);
+	}
+	// The compiler whose flags musl's wrapper knows; x86 and arm64 have the same.
+	const MUSL = ['-O1', '-fno-builtin', '-fno-omit-frame-pointer', '-fno-optimize-sibling-calls'];
+	execFileSync('musl-gcc', [...MUSL, '-o', join(folder, 'leaks-musl'), 'test/workloads/leaks.c']);
+}
+workload('waits.c', 'waits-stripped', '-s');
+workload('inlined.c', 'inlined', '-g');

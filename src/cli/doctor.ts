@@ -1,0 +1,91 @@
+/** `tstrace doctor`: tries every tool for a moment, on ourselves, and shows what it found. */
+import { Command as Cli, Option } from 'commander';
+import type { ToolCheck } from '../doctor/check.js';
+import { examineMachine, forProcesses } from '../doctor/examine.js';
+import { examineProcess } from '../doctor/process.js';
+import { renderJson, renderText } from '../doctor/render.js';
+import { tools } from '../generated/tools.js';
+import type { FilteredLayout } from '../kit/filter.js';
+import { parsePids } from '../kit/options.js';
+import type { OptionValues, Tool } from '../kit/tool.js';
+import { takeMessages } from '../loader/messages.js';
+import { styleFor } from '../render/terminal.js';
+import { commonOptions, commonSettings } from './options.js';
+import { ClosedPipe, Output } from './output.js';
+import { wayInto } from './run.js';
+import { BpfTracing, PlainTracing } from './tracing.js';
+
+const EXIT_FAILED = 1;
+
+export function doctorOptions(): Option[] {
+	return [
+		new Option('-p, --pid <pids>', 'also what can be seen of these processes').argParser(parsePids),
+		new Option('--json', 'as JSON, on one line'),
+	];
+}
+
+/** Returns the exit status: 0 if every tool can run. */
+export async function doctor(values: OptionValues): Promise<number> {
+	const machine = examineMachine();
+	const processes = ((values.pid as number[] | undefined) ?? []).map(examineProcess);
+	const there = processes.flatMap(({ pid, gone }) => (gone === undefined ? [pid] : []));
+	const tried: ToolCheck[] = [];
+	for (const load of Object.values(tools)) {
+		tried.push(tryTool((await load()) as unknown as Tool<FilteredLayout, unknown>, there));
+	}
+	const examination = {
+		checks: [...machine, ...processes.flatMap(({ checks }) => checks)],
+		tools: forProcesses(tried, processes),
+	};
+	const text = values.json
+		? renderJson(examination)
+		: renderText(examination, styleFor(process.stdout));
+	const output = Output.stdout();
+	try {
+		await output.write(text);
+	} catch (error) {
+		if (!(error instanceof ClosedPipe)) throw error;
+	} finally {
+		output.close();
+	}
+	return examination.tools.every(({ runs }) => runs) ? 0 : EXIT_FAILED;
+}
+
+/**
+ * Begins to trace this process and ends that at once: all the kernel could refuse has then been asked for,
+ * and nobody else is touched. Without BPF it depends on whose process it is: `pids` are tried.
+ */
+function tryTool<L extends FilteredLayout, S>(
+	tool: Tool<L, S>,
+	pids: readonly number[],
+): ToolCheck {
+	const { name } = tool;
+	let way: string | undefined;
+	const note = (text: string) => {
+		way ??= text;
+	};
+	try {
+		const settings = tool.settings(defaultsOf(tool));
+		const { privileged, withoutBpf } = wayInto(tool);
+		const pid = withoutBpf && pids.length > 0 ? pids : [process.pid];
+		const { filter } = commonSettings({ pid }, [], tool.kind);
+		const subjects = { filter, command: undefined, words: [] };
+		if (withoutBpf) {
+			way = 'without BPF: events are read one by one';
+			new PlainTracing(withoutBpf.reader(settings, subjects, privileged), subjects).close();
+		} else {
+			new BpfTracing(tool, settings, subjects, { verbose: false, note }).close();
+		}
+		return { name, runs: true, ...(way === undefined ? {} : { way }) };
+	} catch (error) {
+		takeMessages();
+		return { name, runs: false, why: error instanceof Error ? error.message : String(error) };
+	}
+}
+
+/** What its options say where none is given. */
+function defaultsOf<L extends FilteredLayout, S>(tool: Tool<L, S>): OptionValues {
+	const cli = new Cli().exitOverride();
+	for (const option of [...tool.options(), ...commonOptions(tool.kind)]) cli.addOption(option);
+	return cli.parse([], { from: 'user' }).opts();
+}

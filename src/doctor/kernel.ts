@@ -1,0 +1,156 @@
+/** What the kernel has of what programs are attached to and read. */
+import { closeSync, existsSync, statSync } from 'node:fs';
+import { arch, release } from 'node:os';
+import { tracepoints } from '../generated/tracepoints.js';
+import { chooseOffcpu } from '../kit/offcpu.js';
+import { booksMissing, taskStorageMissing } from '../kit/waits.js';
+import { errnoName, libbpf } from '../loader/ffi.js';
+import { kernelHasKprobes, kernelHasTracepoint } from '../loader/kernel.js';
+import { multiProbeType } from '../loader/probes.js';
+import { attempt, type Check, missing, ok, warn } from './check.js';
+import { textOf } from './files.js';
+
+const BTF_PATH = '/sys/kernel/btf/vmlinux';
+/** Not on every kernel, and not missed there: see `judgeHook`, and src/kit/kernel-memory.ts. */
+const OPTIONAL: readonly (typeof tracepoints)[number][] = [
+	'sched_exit_tp',
+	'kmalloc_node',
+	'kmem_cache_alloc_node',
+];
+/** All that any tool attaches to by BTF. */
+const TRACEPOINTS = tracepoints.filter((name) => !OPTIONAL.includes(name));
+const NEWER_KERNEL = 'a newer kernel; no setting gives it';
+
+export function kernel(): Check[] {
+	const lacking = () => TRACEPOINTS.filter((name) => !kernelHasTracepoint(name));
+	return [
+		judgeRelease(release(), arch()),
+		attempt('BTF', () => judgeBtf(statSync(BTF_PATH, { throwIfNoEntry: false })?.size)),
+		attempt('tracepoints', () => judgeTracepoints(lacking())),
+		judgeTracefs(textOf('/proc/self/mounts') ?? '', textOf('/proc/filesystems') ?? ''),
+		attempt('scheduler books', () => judgeBooks(booksMissing())),
+		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
+		attempt('off-CPU hook', () => judgeHook(offcpuHook(), kernelHasKprobes())),
+		attempt('uprobes', () =>
+			judgeUprobes(
+				existsSync('/sys/bus/event_source/devices/uprobe'),
+				multiProbeType() !== undefined,
+			),
+		),
+		attempt('BPF statistics', () => judgeStatistics(tryStatistics())),
+	];
+}
+
+export function judgeRelease(version: string, machine: string): Check {
+	const found = `Linux ${version} ${machine}`;
+	const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+	if (major > 5 || (major === 5 && minor >= 10)) return ok('kernel', found);
+	return warn('kernel', found, 'tools are tried on 5.10 and newer only', 'Linux 5.10 or newer');
+}
+
+export function judgeBtf(bytes: number | undefined): Check {
+	if (bytes !== undefined) return ok('BTF', `${BTF_PATH}, ${(bytes / 1e6).toFixed(1)} MB`);
+	return missing(
+		'BTF',
+		`no ${BTF_PATH}`,
+		'programs cannot be fitted to this kernel: no tool runs',
+		'a kernel with CONFIG_DEBUG_INFO_BTF=y: Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2 or newer',
+	);
+}
+
+export function judgeTracepoints(lacking: readonly string[]): Check {
+	if (lacking.length === 0) return ok('tracepoints', `all ${TRACEPOINTS.length} are in BTF`);
+	return missing(
+		'tracepoints',
+		`no ${lacking.join(', ')}`,
+		'tools that attach there cannot run, or see less',
+		lacking.every((name) => name.startsWith('sys_'))
+			? 'a kernel with CONFIG_FTRACE_SYSCALLS=y'
+			: 'a kernel with CONFIG_TRACEPOINTS=y and BTF of these',
+	);
+}
+
+export function judgeTracefs(mounts: string, filesystems: string): Check {
+	const mount = mounts.split('\n').find((line) => line.split(' ')[2] === 'tracefs');
+	if (mount !== undefined) return ok('tracefs', `${mount.split(' ')[1]}; no tool here needs it`);
+	const costs = 'nothing here: programs are attached by way of BTF; perf and bpftrace need it';
+	return filesystems.includes('\ttracefs\n')
+		? warn('tracefs', 'not mounted', costs, 'mount -t tracefs tracefs /sys/kernel/tracing')
+		: warn('tracefs', 'the kernel has none', costs, 'a kernel with CONFIG_FTRACE=y');
+}
+
+/** `lacks`: what is missing for them. */
+export function judgeBooks(lacks: string | undefined): Check {
+	if (lacks === undefined)
+		return ok('scheduler books', 'sched_info: the kernel times waits itself');
+	return missing(
+		'scheduler books',
+		lacks,
+		'schedlat cannot run; runqlat stamps each wake-up, which costs more',
+		'a kernel with CONFIG_SCHEDSTATS=y and CONFIG_FAIR_GROUP_SCHED=y',
+	);
+}
+
+export function judgeTaskStorage(lacks: string | undefined): Check {
+	if (lacks === undefined) return ok('task storage', 'bpf_task_storage: what is kept of a thread');
+	return warn(
+		'task storage',
+		lacks,
+		'threads are kept in a hash table, which is slower and can be full',
+		`Linux 5.12: ${NEWER_KERNEL}`,
+	);
+}
+
+export type Hook = 'sched_exit' | 'kprobe' | 'switch';
+
+function offcpuHook(): Hook {
+	const { resumed } = chooseOffcpu();
+	if (resumed === undefined) return 'switch';
+	return resumed === 'offcputime_resumed' ? 'sched_exit' : 'kprobe';
+}
+
+export function judgeHook(hook: Hook, kprobes: boolean): Check {
+	const name = 'off-CPU hook';
+	if (hook === 'sched_exit')
+		return ok(name, `sched_exit_tp${kprobes ? '' : '; there are no kprobes, and no need'}`);
+	if (hook === 'kprobe') return ok(name, 'a kprobe on finish_task_switch');
+	return warn(
+		name,
+		`none: no sched_exit_tp (Linux 6.14), ${kprobes ? 'no such function' : 'no kprobes'}`,
+		'offcputime walks user stacks at every switch: 734 ns each; the first of sleepers are missed',
+		'a kernel with CONFIG_KPROBE_EVENTS=y, or Linux 6.14',
+	);
+}
+
+export function judgeUprobes(has: boolean, multi: boolean): Check {
+	if (!has)
+		return missing(
+			'uprobes',
+			'none',
+			'memleak cannot run, but for --growth',
+			'a kernel with CONFIG_UPROBE_EVENTS=y',
+		);
+	if (multi) return ok('uprobes', 'links of many probes');
+	return warn(
+		'uprobes',
+		'a link for each probe',
+		'memleak starts and ends later',
+		`Linux 6.13: ${NEWER_KERNEL}`,
+	);
+}
+
+/** Turns them on and off again; returns why it could not. */
+function tryStatistics(): string | undefined {
+	const fd = libbpf().bpf_enable_stats(0);
+	if (fd < 0) return errnoName(fd);
+	closeSync(fd);
+	return undefined;
+}
+
+export function judgeStatistics(errno: string | undefined): Check {
+	if (errno === undefined) return ok('BPF statistics', 'can be turned on');
+	const costs = 'results do not say what the tracing cost';
+	return errno === 'EPERM'
+		? warn('BPF statistics', 'not allowed: no CAP_SYS_ADMIN', costs, 'sudo tstrace …')
+		: warn('BPF statistics', errno, costs, `Linux 5.8: ${NEWER_KERNEL}`);
+}

@@ -1,0 +1,115 @@
+/** Perf events: opened for a moment; and the settings that bound them. */
+
+import { MAX_DEPTH } from '../kit/stacks.js';
+import { ownCapabilities } from '../loader/kernel.js';
+import { parseEvent } from '../perf/events.js';
+import { openPerfEvent, PerfOpenError } from '../perf/open.js';
+import { attempt, type Check, missing, ok, warn } from './check.js';
+import { textOf } from './files.js';
+
+/** Of kernels, where nobody changed it: kernel/events/core.c. */
+const USUAL_MLOCK_KB = 516;
+
+export function perfEvents(): Check[] {
+	const setting = (name: string) => {
+		const text = textOf(`/proc/sys/kernel/${name}`);
+		return text === undefined ? undefined : Number(text);
+	};
+	return [
+		attempt('perf events', () => judgeSoftware(tryEvent('cpu-clock', isPrivileged()))),
+		attempt('hardware counters', () => judgeHardware(tryEvent('cycles', isPrivileged()))),
+		attempt('perf_event_paranoid', () =>
+			judgeParanoid(setting('perf_event_paranoid'), isPrivileged()),
+		),
+		judgeMaxStack(setting('perf_event_max_stack')),
+		attempt('perf_event_mlock_kb', () =>
+			judgeMlock(setting('perf_event_mlock_kb'), ownCapabilities().has('CAP_IPC_LOCK')),
+		),
+	];
+}
+
+function isPrivileged(): boolean {
+	const has = ownCapabilities();
+	return has.has('CAP_SYS_ADMIN') || has.has('CAP_PERFMON');
+}
+
+/** Why an event cannot be opened: its errno, and in words. */
+export interface Refusal {
+	readonly errno: string;
+	readonly message: string;
+}
+
+/** On this process, in user space only unless `privileged`. */
+function tryEvent(name: string, privileged: boolean): Refusal | undefined {
+	const flags = ['disabled', ...(privileged ? [] : (['exclude_kernel', 'exclude_hv'] as const))];
+	try {
+		const attributes = { ...parseEvent(name), frequency_hz: 99, flags: flags as ['disabled'] };
+		openPerfEvent(attributes, { pid: 0, cpu: -1 }).close();
+		return undefined;
+	} catch (error) {
+		if (!(error instanceof PerfOpenError)) throw error;
+		return { errno: error.errno, message: error.message };
+	}
+}
+
+export function judgeSoftware(refusal: Refusal | undefined): Check {
+	if (!refusal) return ok('perf events', 'cpu-clock can be opened');
+	return missing(
+		'perf events',
+		refusal.errno === 'ENOSYS' ? 'the kernel has none' : refusal.message,
+		'profile cannot run; processes that start while tracing have no names for their functions',
+		refusal.errno === 'ENOSYS'
+			? 'a kernel with CONFIG_PERF_EVENTS=y'
+			: 'sudo tstrace …; in a container: its seccomp profile has to allow perf_event_open',
+	);
+}
+
+export function judgeHardware(refusal: Refusal | undefined): Check {
+	if (!refusal) return ok('hardware counters', 'cycles can be opened');
+	const absent = ['ENOENT', 'EOPNOTSUPP', 'ENXIO', 'ENODEV'].includes(refusal.errno);
+	return warn(
+		'hardware counters',
+		absent ? `none (${refusal.errno}), as in most virtual machines` : refusal.message,
+		'profile samples by cpu-clock, a timer, which does not see code with interrupts off',
+		absent
+			? 'a machine that shows them: bare metal, or a virtual PMU (qemu -cpu host,pmu=on)'
+			: 'end what has the counters, or sudo tstrace …',
+	);
+}
+
+/** Documentation/admin-guide/sysctl/kernel.rst; 3 and more is Debian's, Ubuntu's and Android's. */
+export function judgeParanoid(value: number | undefined, privileged: boolean): Check {
+	const name = 'perf_event_paranoid';
+	if (value === undefined) return ok(name, 'not there');
+	if (privileged) return ok(name, `${value}; no matter with CAP_PERFMON`);
+	if (value <= 1) return ok(name, String(value));
+	const fix = `sudo sysctl kernel.perf_event_paranoid=1`;
+	return value > 2
+		? missing(name, String(value), 'profile cannot run for ordinary users', fix)
+		: warn(name, String(value), 'profile of ordinary users has no kernel frames', fix);
+}
+
+export function judgeMaxStack(value: number | undefined): Check {
+	const name = 'perf_event_max_stack';
+	if (value === undefined) return ok(name, 'not there');
+	if (value >= MAX_DEPTH) return ok(name, `${value} frames`);
+	return warn(
+		name,
+		`${value} frames`,
+		`stacks deeper than that are cut; ${MAX_DEPTH} is the usual limit`,
+		`sudo sysctl kernel.perf_event_max_stack=${MAX_DEPTH}`,
+	);
+}
+
+export function judgeMlock(value_kb: number | undefined, unlimited: boolean): Check {
+	const name = 'perf_event_mlock_kb';
+	if (value_kb === undefined) return ok(name, 'not there');
+	if (unlimited) return ok(name, `${value_kb}; no matter with CAP_IPC_LOCK`);
+	if (value_kb >= USUAL_MLOCK_KB) return ok(name, String(value_kb));
+	return warn(
+		name,
+		String(value_kb),
+		'rings of events are small: samples may be lost where there are many',
+		`sudo sysctl kernel.perf_event_mlock_kb=${USUAL_MLOCK_KB}`,
+	);
+}

@@ -1,0 +1,111 @@
+/** What this process may do: capabilities, lockdown, limits, namespaces. */
+import { cgroupMount } from '../kit/cgroup.js';
+import {
+	type Capability,
+	lackingForBpf,
+	ownCapabilities,
+	ownPidNamespace,
+} from '../loader/kernel.js';
+import { attempt, type Check, missing, ok, warn } from './check.js';
+import { textOf } from './files.js';
+
+/** A perf event takes one for each thread on each CPU, where BPF is not allowed. */
+const ENOUGH_FILES = 1024;
+
+/** What each of these is good for, where the other ones are there. */
+const COSTS: ReadonlyArray<readonly [Capability, string]> = [
+	['CAP_SYSLOG', 'kernel functions may have no names'],
+	['CAP_SYS_PTRACE', "user functions of others' processes have no names, memleak no probes there"],
+];
+
+export function privileges(): Check[] {
+	const isRoot = process.geteuid?.() === 0;
+	return [
+		attempt('capabilities', () => judgeCapabilities(ownCapabilities(), isRoot)),
+		judgeLockdown(textOf('/sys/kernel/security/lockdown')),
+		judgeUnprivilegedBpf(textOf('/proc/sys/kernel/unprivileged_bpf_disabled')),
+	];
+}
+
+export function surroundings(): Check[] {
+	return [
+		attempt('open files', () => judgeOpenFiles(textOf('/proc/self/limits') ?? '')),
+		attempt('PID namespace', () => judgePidNamespace(ownPidNamespace())),
+		attempt('cgroup v2', () => judgeCgroups(cgroupMount())),
+	];
+}
+
+export function judgeCapabilities(has: ReadonlySet<Capability>, isRoot: boolean): Check {
+	const name = 'capabilities';
+	const needed = lackingForBpf(has);
+	const useful = COSTS.filter(([capability]) => !has.has(capability));
+	const lacking = [...needed, ...useful.map(([capability]) => capability)];
+	const fix = isRoot
+		? `docker run ${lacking.map((each) => `--cap-add ${each.slice(4)}`).join(' ')} …, or what else starts this container`
+		: 'sudo tstrace doctor';
+	const found = `this process has no ${lacking.join(', ')}`;
+	if (needed.length > 0) {
+		const costs = 'BPF programs cannot be loaded: only profile runs, without them';
+		return missing(name, found, costs, fix);
+	}
+	if (useful.length > 0) {
+		return warn(name, found, useful.map(([, costs]) => costs).join('; '), fix);
+	}
+	return ok(name, has.has('CAP_SYS_ADMIN') ? 'all, CAP_SYS_ADMIN among them' : 'those needed');
+}
+
+/** The chosen one of several stands in brackets: security/lockdown/lockdown.c. */
+export function judgeLockdown(text: string | undefined): Check {
+	const name = 'lockdown';
+	if (text === undefined) return ok(name, 'none: the kernel has none, or does not show it');
+	const level = /\[(\w+)\]/.exec(text)?.[1] ?? text.trim();
+	if (level !== 'confidentiality') {
+		return ok(name, level === 'integrity' ? 'integrity, which lets BPF read' : level);
+	}
+	return missing(
+		name,
+		level,
+		'BPF programs may not read the kernel, and perf events may not sample it',
+		'restart with lockdown=integrity on the kernel command line; it cannot be lowered before',
+	);
+}
+
+/** It is about programs that ordinary users load; tracing is not for these at any setting. */
+export function judgeUnprivilegedBpf(text: string | undefined): Check {
+	const value = text?.trim() ?? 'not there';
+	return ok('unprivileged_bpf', `disabled: ${value}; tracing needs CAP_BPF anyway`);
+}
+
+export function judgeOpenFiles(limits: string): Check {
+	const [, soft = '0', hard = '0'] = /^Max open files\s+(\S+)\s+(\S+)/m.exec(limits) ?? [];
+	const found = `up to ${soft}`;
+	if (soft === 'unlimited' || Number(soft) >= ENOUGH_FILES) return ok('open files', found);
+	return warn(
+		'open files',
+		found,
+		'profile without BPF takes one for each thread and CPU; many processes have no room',
+		hard === 'unlimited' || Number(hard) >= ENOUGH_FILES
+			? `ulimit -n ${ENOUGH_FILES}`
+			: `sudo prlimit --pid $$ --nofile=${ENOUGH_FILES}:${ENOUGH_FILES}`,
+	);
+}
+
+export function judgePidNamespace(inode: number): Check {
+	if (inode === 0) return ok('PID namespace', 'the first: all processes have names here');
+	return warn(
+		'PID namespace',
+		`one of its own (${inode}): a container`,
+		'processes outside have no names for their functions, and cannot be chosen with -p',
+		'docker run --pid=host …, or what else starts this container',
+	);
+}
+
+export function judgeCgroups(mount: string | undefined): Check {
+	if (mount !== undefined) return ok('cgroup v2', mount);
+	return warn(
+		'cgroup v2',
+		'not mounted',
+		'--cgroup cannot be used, and --by cgroup shows numbers for names',
+		'mkdir -p /mnt/cgroup2 && mount -t cgroup2 none /mnt/cgroup2',
+	);
+}

@@ -1,0 +1,248 @@
+/** What can be seen of one process: frame pointers, symbols, JIT maps, an allocator. */
+import { closeSync } from 'node:fs';
+import { basename } from 'node:path';
+import { readHeapFile } from '../kit/heap-files.js';
+import { FileBytes, SymbolError } from '../symbolize/bytes.js';
+import { openDebugFile } from '../symbolize/debug-files.js';
+import { Elf } from '../symbolize/elf.js';
+import { hasSymbolTable } from '../symbolize/functions.js';
+import { openPerfMap, type Runtime, runtimeOf } from '../symbolize/jit.js';
+import { type MapsEntry, parseMaps } from '../symbolize/maps.js';
+import { REMEDIES } from '../symbolize/notices.js';
+import { openRegular } from '../symbolize/open.js';
+import { installCommand } from '../symbolize/packages.js';
+import { exeOf, readFacts, readMaps } from '../symbolize/proc.js';
+import { type Check, missing, ok, warn } from './check.js';
+import { textOf } from './files.js';
+import { countFrames, FEW_FUNCTIONS, type FrameCount } from './frame-pointers.js';
+
+/** glibc's and musl's. */
+const LIBC = /\/(libc\.so\.6|libc-2\.\d+\.so|ld-musl-[^/]+\.so\.1|libc\.musl-[^/]+\.so\.1)$/;
+/** Memory that only looks like a file: of run-time compilers, say. */
+const NO_FILE = /^\/(memfd:|dev\/|SYSV|anon_hugepage)/;
+const MANY = 0.75;
+
+export interface ProcessExamination {
+	readonly pid: number;
+	readonly checks: readonly Check[];
+	/** Why memleak cannot run there; undefined: it can. */
+	readonly noHeap: string | undefined;
+	/** Why no tool can. */
+	readonly gone: string | undefined;
+}
+
+export function examineProcess(pid: number): ProcessExamination {
+	const status = textOf(`/proc/${pid}/status`);
+	const tgid = Number(/^Tgid:\s*(\d+)$/m.exec(status ?? '')?.[1]);
+	if (status === undefined || tgid !== pid) return judgeNoProcess(pid, status && tgid);
+	const name = /^Name:\s*(.*)$/m.exec(status)?.[1] ?? '';
+	const uid = Number(/^Uid:\s*\d+\s+(\d+)/m.exec(status)?.[1]);
+	if (!/^VmSize:/m.test(status)) {
+		const check = ok(`process ${pid}`, `${name}, a thread of the kernel: it has no user stacks`);
+		return { pid, checks: [check], gone: undefined, noHeap: `process ${pid} is the kernel's own` };
+	}
+	const exe = openProgram(pid);
+	if (exe === undefined) {
+		const problem = `${name}, of user ${uid}: its program cannot be read`;
+		const costs = 'its functions have no names, and memleak no probes there';
+		const fix =
+			process.geteuid?.() === 0
+				? 'allow ptrace of it (CAP_SYS_PTRACE; a container or a sandbox forbids it)'
+				: `sudo tstrace doctor -p ${pid}`;
+		const check = warn(`process ${pid}`, problem, costs, fix);
+		return {
+			pid,
+			checks: [check],
+			gone: undefined,
+			noHeap: `process ${pid}: its program cannot be read`,
+		};
+	}
+	return examineProgram(pid, exe, `${name}, of user ${uid}, ${exe.path}`);
+}
+
+/** \`tgid\`: whose thread it is. */
+function judgeNoProcess(pid: number, tgid: number | '' | undefined): ProcessExamination {
+	const gone = tgid ? `a thread of process ${tgid}` : 'there is no such process';
+	const fix = tgid ? `tstrace doctor -p ${tgid}` : 'pgrep -l NAME';
+	const check = missing(`process ${pid}`, gone, 'nothing can be traced', fix);
+	return { pid, checks: [check], gone: `process ${pid}: ${gone}`, noHeap: undefined };
+}
+
+function examineProgram(pid: number, exe: Part, what: string): ProcessExamination {
+	const files = mappedFiles(pid);
+	const others = [mostCode(files), files.find(({ path }) => LIBC.test(path))?.path]
+		.filter((path) => path !== undefined && path !== exe.path)
+		.map((path = '') => readPart(`/proc/${pid}/root${path}`, path, pid));
+	const few = exe.frames !== undefined && exe.frames.sampled < FEW_FUNCTIONS;
+	const isLauncher = few && others.length > 1;
+	const parts = isLauncher ? others : [exe, ...others];
+	const runtime = runtimeOf(files.map(({ path }) => path));
+	const allocators = files.filter(({ path }) => hasHeap(`/proc/${pid}/root${path}`));
+	const found = allocators.map(({ path }) => basename(path));
+	const noHeap = whyNoHeap(exe.is32, found);
+	return {
+		pid,
+		checks: [
+			judgeProgram(pid, what, exe.is32),
+			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
+			...(runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid))] : []),
+			judgeAllocator(found, noHeap, exe.is32),
+		],
+		gone: undefined,
+		noHeap: noHeap && `process ${pid}: ${noHeap}; --growth works`,
+	};
+}
+
+function whyNoHeap(is32: boolean, allocators: readonly string[]): string | undefined {
+	if (is32) return 'it is a 32-bit program';
+	return allocators.length > 0 ? undefined : 'no malloc and free are found in it';
+}
+
+/** A file that a process executes code of. */
+export interface Part {
+	/** As the process sees it. */
+	readonly path: string;
+	readonly is32: boolean;
+	readonly frames: FrameCount | undefined;
+	readonly symbols: 'own' | 'debug file' | 'packed' | 'none' | 'unreadable';
+	/** A command that installs its symbols. */
+	readonly install: string | undefined;
+}
+
+function openProgram(pid: number): Part | undefined {
+	const path = exeOf(pid);
+	return path === '' ? undefined : readPart(`/proc/${pid}/exe`, path, pid);
+}
+
+function readPart(from: string, path: string, pid: number): Part {
+	const nothing = { path, is32: false, frames: undefined, install: undefined };
+	const file = openRegular(from);
+	if (!file) return { ...nothing, symbols: 'unreadable' };
+	try {
+		const bytes = new FileBytes(file.fd, file.stat.size);
+		if (bytes.read(0, 5)[4] === 1) return { ...nothing, is32: true, symbols: 'unreadable' };
+		const elf = new Elf(bytes);
+		const root = `/proc/${pid}/root`;
+		const symbols = symbolsOf(elf, path, [root, '']);
+		const install = symbols === 'none' ? installCommand(path, root) : undefined;
+		return { path, is32: false, frames: countFrames(elf), symbols, install };
+	} catch (error) {
+		if (!(error instanceof SymbolError)) throw error;
+		return { ...nothing, symbols: 'unreadable' };
+	} finally {
+		closeSync(file.fd);
+	}
+}
+
+function symbolsOf(elf: Elf, path: string, roots: readonly string[]): Part['symbols'] {
+	if (hasSymbolTable(elf)) return 'own';
+	const debug = openDebugFile(elf, path, roots);
+	debug?.close();
+	if (debug) return 'debug file';
+	return elf.section('.gnu_debugdata') ? 'packed' : 'none';
+}
+
+export function judgeProgram(pid: number, what: string, is32: boolean): Check {
+	const name = `process ${pid}`;
+	if (!is32) return ok(name, what);
+	return warn(
+		name,
+		`${what}, 32-bit`,
+		'its user stacks have no names, and memleak only --growth',
+		'a 64-bit build',
+	);
+}
+
+export function judgePart(part: Part): Check[] {
+	return [judgeFrames(part), judgeSymbols(part)];
+}
+
+export function judgeFrames({ path, frames }: Part): Check {
+	const name = 'frame pointers';
+	const file = basename(path);
+	const costs = 'user stacks through it lose callers, or end there';
+	if (!frames) {
+		return warn(
+			name,
+			`${file}: cannot be told`,
+			costs.replace('lose', 'may lose'),
+			'stack tools say in the end how many stacks look cut short',
+		);
+	}
+	const share = frames.withFrame / frames.sampled;
+	const functions = frames.sampled === 1 ? '1 function' : `${frames.sampled} functions`;
+	const found = `${file}: in ${Math.round(share * 100)} % of ${functions} looked at`;
+	if (share >= MANY) return ok(name, found);
+	const fix = LIBC.test(path)
+		? 'a system whose libraries have them: Ubuntu 24.04, Fedora 38 or newer'
+		: 'build it with -fno-omit-frame-pointer (Rust: -C force-frame-pointers=yes)';
+	return warn(name, found, costs, fix);
+}
+
+export function judgeSymbols({ path, symbols, install }: Part): Check {
+	const file = basename(path);
+	if (symbols === 'own') return ok('symbols', `${file}: its own`);
+	if (symbols === 'debug file') return ok('symbols', `${file}: in a debug file`);
+	if (symbols === 'packed') return ok('symbols', `${file}: packed, .gnu_debugdata`);
+	return warn(
+		'symbols',
+		`${file}: ${symbols === 'none' ? 'stripped, but for what it exports' : 'the file cannot be read'}`,
+		'functions inside have no names',
+		install ?? (symbols === 'none' ? 'a build that is not stripped' : 'sudo tstrace …'),
+	);
+}
+
+function hasPerfMap(pid: number): boolean {
+	const facts = readFacts(pid);
+	const file = facts && openPerfMap(pid, facts);
+	if (file) closeSync(file.fd);
+	return file !== undefined;
+}
+
+export function judgeRuntime(runtime: Runtime, pid: number, hasMap: boolean): Check {
+	if (hasMap) return ok('JIT map', `${runtime}: perf-${pid}.map`);
+	return warn(
+		'JIT map',
+		`${runtime}: it wrote no perf-${pid}.map`,
+		'functions that were compiled at run time have no names',
+		REMEDIES[runtime].replace('PID', String(pid)),
+	);
+}
+
+export function judgeAllocator(
+	files: readonly string[],
+	noHeap: string | undefined,
+	is32 = false,
+): Check {
+	if (noHeap === undefined) return ok('allocator', `malloc and free are in ${files.join(', ')}`);
+	return missing(
+		'allocator',
+		noHeap,
+		'memleak has nothing to probe, but for --growth',
+		is32
+			? 'a 64-bit build, or tstrace memleak --growth'
+			: 'name its file with memleak -O FILE, or its prefix with --prefix (je_)',
+	);
+}
+
+function hasHeap(path: string): boolean {
+	return readHeapFile(path, '').isAllocator;
+}
+
+/** The library with the most code but for the C library's: of Python and the JVM that is where they are. */
+function mostCode(files: readonly MapsEntry[]): string | undefined {
+	const bytes = ({ start, end }: MapsEntry) => end - start;
+	const [largest] = files
+		.filter(({ path }) => !NO_FILE.test(path))
+		.toSorted((a, b) => bytes(b) - bytes(a));
+	return largest && !LIBC.test(largest.path) ? largest.path : undefined;
+}
+
+/** Each file once. */
+function mappedFiles(pid: number): MapsEntry[] {
+	const byPath = new Map<string, MapsEntry>();
+	for (const entry of parseMaps(readMaps(pid) ?? '')) {
+		if (entry.inode !== 0 && entry.path.startsWith('/')) byPath.set(entry.path, entry);
+	}
+	return [...byPath.values()];
+}

@@ -1,0 +1,88 @@
+/** What is outstanding, out of the kernel: user space's side of bpf/lib/allocations.h. */
+import { memleak as layout } from '../generated/memleak.js';
+import { readU64 } from '../loader/layout.js';
+import type { BpfObject } from '../loader/object.js';
+import type { OwnedStack, StackSnapshot } from './stacks.js';
+
+type Layout = typeof layout;
+
+const { allocation, allocation_key, site } = layout.structs;
+const { COUNT_ONE } = layout.enums.stack_constant;
+
+const KINDS = layout.enums.allocation_kind;
+export type AllocationKind = keyof typeof KINDS;
+const KIND_NAMES = new Map(Object.entries(KINDS).map(([name, value]) => [value as number, name]));
+
+/** A stack of somebody that allocates, and what it has allocated since tracing began. */
+export interface Site extends OwnedStack {
+	readonly id: bigint;
+	/** ALLOCATION_…, GROWTH_… */
+	readonly kind: AllocationKind;
+	/** CLOCK_MONOTONIC */
+	readonly first_ns: number;
+	readonly allocated_bytes: number;
+	readonly allocated_count: number;
+	readonly freed_bytes: number;
+	readonly freed_count: number;
+}
+
+/** One allocation that was not freed. */
+export interface Allocation {
+	readonly address: bigint;
+	readonly site: bigint;
+	/** As it was asked for. */
+	readonly size_bytes: number;
+	/** As it counts: more than that where allocations are sampled. */
+	readonly weight_bytes: number;
+	readonly weight_count: number;
+	/** CLOCK_MONOTONIC */
+	readonly born_ns: number;
+	readonly tid: number;
+}
+
+/** All sites there are; programs may go on meanwhile. */
+export function readSites(object: BpfObject<Layout>, snapshot: StackSnapshot): Site[] {
+	const sites: Site[] = [];
+	const { fields } = site;
+	object.map('sites').readAll((keys, values, count) => {
+		for (let i = 0; i < count; i++) {
+			const at = i * site.size;
+			const number = (field: keyof typeof fields) => readU64(values, at + fields[field].offset);
+			const allocated_count = number('allocated_count') / COUNT_ONE;
+			if (allocated_count === 0) continue;
+			sites.push({
+				...snapshot.owned(values, at + fields.owner.offset),
+				id: keys.getBigUint64(i * 8, true),
+				kind: KIND_NAMES.get(values.getUint32(at + fields.kind.offset, true)) as AllocationKind,
+				first_ns: number('first_ns'),
+				allocated_bytes: number('allocated_bytes'),
+				allocated_count,
+				freed_bytes: number('freed_bytes'),
+				freed_count: number('freed_count') / COUNT_ONE,
+			});
+		}
+	});
+	return sites;
+}
+
+/** All that is outstanding, one by one; an object each would take a gigabyte for some. */
+export function eachAllocation(
+	object: BpfObject<Layout>,
+	see: (allocation: Allocation) => void,
+): void {
+	const { size, weight, site: siteField, born_ns, tid } = allocation.fields;
+	object.map('allocations').readAll((keys, values, count) => {
+		for (let i = 0; i < count; i++) {
+			const at = i * allocation.size;
+			see({
+				address: keys.getBigUint64(i * allocation_key.size, true),
+				site: values.getBigUint64(at + siteField.offset, true),
+				size_bytes: readU64(values, at + size.offset),
+				weight_bytes: readU64(values, at + weight.offset),
+				weight_count: readU64(values, at + weight.offset + 8) / COUNT_ONE,
+				born_ns: readU64(values, at + born_ns.offset),
+				tid: values.getUint32(at + tid.offset, true),
+			});
+		}
+	});
+}

@@ -1,0 +1,87 @@
+/** The files that a command will execute code of, found before it runs. */
+import { spawnSync } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileBytes, SymbolError } from '../symbolize/bytes.js';
+import { Elf } from '../symbolize/elf.js';
+import { openRegular } from '../symbolize/open.js';
+
+/** "#!" scripts whose interpreters are scripts; the kernel allows 5 (fs/exec.c). */
+const MAX_INTERPRETERS = 5;
+const LIST_TIMEOUT_MS = 5000;
+const MAX_LIST_BYTES = 1 << 20;
+
+/**
+ * The program's file and its libraries. The dynamic loader itself is asked (`--list`, which glibc's and
+ * musl's have): it finds them as it will, and executes nothing of the program.
+ */
+export function commandFiles(words: readonly string[]): string[] {
+	const program = programOf(words[0] ?? '');
+	if (program === undefined) return [];
+	const loader = interpreterOf(program);
+	if (loader === undefined) return [program];
+	const { stdout } = spawnSync(loader, ['--list', program], {
+		encoding: 'utf8',
+		timeout: LIST_TIMEOUT_MS,
+		killSignal: 'SIGKILL',
+		maxBuffer: MAX_LIST_BYTES,
+		stdio: ['ignore', 'pipe', 'ignore'],
+	});
+	const paths = [...(stdout ?? '').matchAll(/(?:^|=> |\s)(\/\S+) \(0x/gm)].map(([, path]) => path);
+	return [...new Set([program, loader, ...paths.filter((path) => path !== undefined)])];
+}
+
+/** The ELF file that the kernel executes for a command: of a script, its interpreter. */
+function programOf(name: string): string | undefined {
+	let path = pathOf(name);
+	for (let i = 0; path !== undefined && i < MAX_INTERPRETERS; i++) {
+		const line = /^#!\s*(\S+)/.exec(beginningOf(path))?.[1];
+		if (line === undefined) return path;
+		path = line;
+	}
+	return undefined;
+}
+
+/** Where the shell finds it. */
+function pathOf(name: string): string | undefined {
+	if (name.includes('/')) return name;
+	const folders = (process.env.PATH ?? '/usr/bin:/bin').split(':');
+	return folders.map((folder) => join(folder || '.', name)).find((path) => isFile(path));
+}
+
+function isFile(path: string): boolean {
+	const file = openRegular(path);
+	if (file) closeSync(file.fd);
+	return file !== undefined;
+}
+
+function beginningOf(path: string): string {
+	const file = openRegular(path);
+	if (!file) return '';
+	try {
+		const bytes = new FileBytes(file.fd, file.stat.size);
+		return bytes.read(0, Math.min(256, file.stat.size)).toString('latin1');
+	} catch (error) {
+		if (error instanceof SymbolError) return '';
+		throw error;
+	} finally {
+		closeSync(file.fd);
+	}
+}
+
+/** The dynamic loader that an ELF file names (PT_INTERP, in the section .interp). */
+function interpreterOf(path: string): string | undefined {
+	const file = openRegular(path);
+	if (!file) return undefined;
+	try {
+		const elf = new Elf(new FileBytes(file.fd, file.stat.size));
+		const section = elf.section('.interp');
+		if (!section || section.size_bytes > 4096) return undefined;
+		return elf.contents(section).toString('utf8').replace(/\0.*$/s, '') || undefined;
+	} catch (error) {
+		if (error instanceof SymbolError) return undefined;
+		throw error;
+	} finally {
+		closeSync(file.fd);
+	}
+}

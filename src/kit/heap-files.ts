@@ -1,0 +1,136 @@
+/** Which of the files a process has mapped have an allocator, and where probes go in them. */
+import { closeSync } from 'node:fs';
+import { basename } from 'node:path';
+import { placeProbeArm64 } from '../probes/arm64.js';
+import { functionCode, readText } from '../probes/code.js';
+import { atEntry, type Placement, placeProbe, type Register } from '../probes/placement.js';
+import { findReturns } from '../probes/returns.js';
+import { FileBytes, SymbolError } from '../symbolize/bytes.js';
+import { Elf, MACHINE } from '../symbolize/elf.js';
+import { type FoundFunction, findFunctions, hasSymbolTable } from '../symbolize/functions.js';
+import { openRegular } from '../symbolize/open.js';
+import { pltNames } from '../symbolize/plt.js';
+import {
+	ALLOCATOR_FUNCTIONS,
+	type AllocatorFunction,
+	argumentsOf,
+	MAX_STACK_WORDS,
+	returnsMemory,
+} from './allocators.js';
+
+/** The System V ABI's argument registers. */
+const ARGUMENT_REGISTERS: readonly Register[] = ['rdi', 'rsi', 'rdx', 'rcx', 'r8', 'r9'];
+const WORD_BYTES = 8;
+
+/** A function of the table, found in a file. */
+export interface HeapFunction {
+	readonly of: AllocatorFunction;
+	/** Of its entry, in the file. */
+	readonly offset: number;
+	readonly placement: Placement;
+	/** Whether it counts; else it is probed so that its caller is known. */
+	readonly counts: boolean;
+	/** Of its last instructions, in the file, where it must not have a uretprobe. */
+	readonly returns?: readonly number[];
+}
+
+/** What a file has of an allocator. */
+export interface HeapFile {
+	readonly functions: readonly HeapFunction[];
+	/** It has malloc and free, not only mmap. */
+	readonly isAllocator: boolean;
+	/** Names of its own functions were not stripped. */
+	readonly hasSymbols: boolean;
+	/** Why it could not be read. */
+	readonly problem?: string;
+}
+
+/** The problem of a file that is not ours to open. */
+export const NOT_OPENED = 'cannot be opened';
+const NOTHING: HeapFile = { functions: [], isAllocator: false, hasSymbols: false };
+
+/** Looks for the functions of the table, their names with `prefix` in front, in a file. */
+export function readHeapFile(path: string, prefix: string): HeapFile {
+	const file = openRegular(path);
+	if (!file) return { ...NOTHING, problem: NOT_OPENED };
+	try {
+		return heapFileOf(new Elf(new FileBytes(file.fd, file.stat.size)), prefix);
+	} catch (error) {
+		if (!(error instanceof SymbolError)) throw error;
+		return { ...NOTHING, problem: error.message };
+	} finally {
+		closeSync(file.fd);
+	}
+}
+
+function heapFileOf(elf: Elf, prefix: string): HeapFile {
+	const byName = new Map(ALLOCATOR_FUNCTIONS.map((of) => [prefix + of.name, of]));
+	const found = findFunctions(elf, new Set(byName.keys()));
+	const has = (name: string) => found.some((each) => each.name === prefix + name);
+	const isAllocator = has('malloc') && has('free');
+	const text = readText(elf);
+	const place = placer(elf, text);
+	const returnsOf = returnsFinder(elf, text);
+	const taken = new Set<number>();
+	const functions: HeapFunction[] = [];
+	for (const [name, of] of byName) {
+		const each = found.find((candidate) => candidate.name === name);
+		// Several names of one function are one function.
+		if (!each || taken.has(each.offset)) continue;
+		if (of.ofAllocator && !isAllocator && !of.throws) continue;
+		taken.add(each.offset);
+		const returns = of.throws && isAllocator ? returnsOf(each) : undefined;
+		const counts = !of.throws || returns !== undefined;
+		const placement = place(each, of);
+		functions.push({ of, offset: each.offset, placement, counts, ...(returns && { returns }) });
+	}
+	return { functions, isAllocator, hasSymbols: hasSymbolTable(elf) };
+}
+
+type Text = ReturnType<typeof readText>;
+type Placer = (found: FoundFunction, of: AllocatorFunction) => Placement;
+
+function placer(elf: Elf, text: Text): Placer {
+	return ({ address, size_bytes }, of) => {
+		const code = text && functionCode(text, address, size_bytes);
+		if (!code) return atEntry(false, 'its code is not at hand');
+		if (elf.machine !== MACHINE.x64) return placeProbeArm64(code.code);
+		return placementOf(placeProbe(code.code, registersOf(of), code.surroundings), of);
+	};
+}
+
+/** Finds a function's last instructions, as offsets in the file; undefined where they are not known. */
+function returnsFinder(elf: Elf, text: Text): (found: FoundFunction) => number[] | undefined {
+	if (!text || elf.machine !== MACHINE.x64) return () => undefined;
+	const { bytes, address } = text;
+	const resolve = (at: number) => {
+		const [name] = pltNames(elf, [address + at]).values();
+		const [to] = name ? findFunctions(elf, new Set([name.replace(/@plt$/, '')])) : [];
+		return to && to.address - address;
+	};
+	return (found) => {
+		const returns = findReturns(bytes, found.address - address, resolve);
+		return returns?.map((at) => at + address - found.address + found.offset);
+	};
+}
+
+/** Where the result is waited for, the return address has to lie on top of the stack still. */
+function placementOf(placement: Placement, of: AllocatorFunction): Placement {
+	const words = placement.stackBytes / WORD_BYTES;
+	if (!Number.isInteger(words) || words > MAX_STACK_WORDS) {
+		return atEntry(false, 'too much is on the stack where the kernel could emulate');
+	}
+	if (returnsMemory(of) && words > 0) {
+		return atEntry(false, 'its return address is on top of the stack only there');
+	}
+	return placement;
+}
+
+function registersOf(of: AllocatorFunction): Register[] {
+	return argumentsOf(of).map((number) => ARGUMENT_REGISTERS[number - 1] as Register);
+}
+
+/** For -v: a line for each function. */
+export function explainHeapFile(path: string, { functions }: HeapFile): string[] {
+	return functions.map(({ of, placement }) => `${basename(path)}: ${of.name} ${placement.why}`);
+}

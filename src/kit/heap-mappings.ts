@@ -1,0 +1,192 @@
+/** Files that processes have mapped: which there are, where they can be opened, what to say of them. */
+import {
+	accessSync,
+	closeSync,
+	constants,
+	openSync,
+	readdirSync,
+	readFileSync,
+	realpathSync,
+	statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { shortage, TstraceError } from '../loader/errors.js';
+import { type MapsEntry, parseMaps } from '../symbolize/maps.js';
+import { exeOf, readMaps } from '../symbolize/proc.js';
+import { UsageError } from './errors.js';
+import { type HeapFile, NOT_OPENED } from './heap-files.js';
+
+export interface HeapProbeOptions {
+	/** Look for the allocator in this file only. */
+	readonly object: string | undefined;
+	/** In front of functions' names: "je_". */
+	readonly prefix: string;
+}
+
+/** How many names of files an error has room for. */
+const NAMES_SHOWN = 6;
+
+export interface MappedFile {
+	readonly path: string;
+	readonly inode: number;
+}
+
+/**
+ * Which file is opened by a path. Another one of the same number and name, in another file system, has
+ * its functions elsewhere: a probe in the middle of an instruction would end the process.
+ */
+export function identityOf(path: string): string {
+	try {
+		const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+		return `${dev}:${ino}:${size}:${mtimeNs}`;
+	} catch {
+		return path;
+	}
+}
+
+/** Whether nothing is left of a process but its number: after exec by another thread, there is. */
+export function hasEnded(pid: number): boolean {
+	try {
+		if (readdirSync(`/proc/${pid}/task`).some((tid) => Number(tid) !== pid)) return false;
+		// Its name may have anything in it: man 5 proc_pid_stat.
+		return /^.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+	} catch {
+		return true;
+	}
+}
+
+export function keyOf({ inode, path }: MappedFile): string {
+	return `${inode} ${basename(path)}`;
+}
+
+/** The files a process executes code of, each once; undefined when the process is gone. */
+export function mappedFiles(pid: number): MapsEntry[] | undefined {
+	const text = readMaps(pid);
+	if (!text) return undefined;
+	const seen = new Set<string>();
+	return parseMaps(text).filter(({ inode, major, minor, path }) => {
+		const key = `${major}:${minor}:${inode}`;
+		if (inode === 0 || !path.startsWith('/') || seen.has(key)) return false;
+		seen.add(key);
+		return true;
+	});
+}
+
+/**
+ * What is mapped itself, whatever has its path by now; else by way of the process's root. Who may
+ * not go there can have the same file under its path here.
+ */
+export function pathTo(pid: number, { start, end, path, inode, major, minor }: MapsEntry): string {
+	const mapped = `/proc/${pid}/map_files/${start.toString(16)}-${end.toString(16)}`;
+	const inRoot = `/proc/${pid}/root${path}`;
+	if (isReadable(mapped)) return mapped;
+	if (isReadable(inRoot)) return inRoot;
+	return isFile(path, inode, major, minor) ? path : inRoot;
+}
+
+/** Whether a path here is that very file: include/linux/kdev_t.h, new_encode_dev. */
+function isFile(path: string, inode: number, major: number, minor: number): boolean {
+	try {
+		const { ino, dev } = statSync(path);
+		const number = (minor & 0xff) | (major << 8) | ((minor & ~0xff) << 12);
+		return ino === inode && dev === number;
+	} catch {
+		return false;
+	}
+}
+
+function isReadable(path: string): boolean {
+	try {
+		accessSync(path, constants.R_OK);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function inodeOf(path: string): number | undefined {
+	try {
+		return statSync(path).ino;
+	} catch {
+		return undefined;
+	}
+}
+
+/** A file as it will be mapped, whatever links lead to it; undefined where there is none. */
+export function fileAt(path: string): MappedFile | undefined {
+	try {
+		return { path: realpathSync(path), inode: statSync(path).ino };
+	} catch {
+		return undefined;
+	}
+}
+
+/** By its path or its name, or as the same file under another path, or another name beside it. */
+export function isObject(
+	object: string,
+	{ path, inode }: { path: string; inode: number },
+): boolean {
+	if (object.includes('/')) return path === object || inodeOf(object) === inode;
+	// What is mapped is libtcmalloc.so.4.5.10; what programs ask for is a link to it, libtcmalloc.so.4.
+	return basename(path) === object || inodeOf(join(dirname(path), object)) === inode;
+}
+
+export function requireObject(
+	object: string | undefined,
+	pid: number,
+	entries: readonly MapsEntry[],
+) {
+	if (object === undefined || entries.some((entry) => isObject(object, entry))) return;
+	throw new UsageError(
+		`-O ${object}: process ${pid} has no such file mapped; it has ${namesOf(entries)}`,
+	);
+}
+
+function namesOf(entries: readonly MapsEntry[]): string {
+	const names = entries.map(({ path }) => basename(path));
+	const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
+	return names.slice(0, NAMES_SHOWN).join(', ') + more;
+}
+
+/** Why what it has mapped cannot be opened: nothing can, or it is not for us. */
+export function notOpened(pid: number): TstraceError {
+	let why = 'not allowed; run it as root, or add CAP_SYS_PTRACE';
+	const open: number[] = [];
+	try {
+		// As many at once as openRegular needs, and one for whoever calls it.
+		for (let i = 0; i < 3; i++) open.push(openSync('/dev/null', 'r'));
+	} catch (error) {
+		why = shortage((error as NodeJS.ErrnoException).code ?? '') ?? String(error);
+	} finally {
+		for (const fd of open) closeSync(fd);
+	}
+	return new TstraceError(`cannot open what process ${pid} has mapped: ${why}`);
+}
+
+export function noAllocator(
+	pid: number,
+	entries: readonly MapsEntry[],
+	{ prefix, object }: HeapProbeOptions,
+	read: (path: string) => HeapFile,
+): TstraceError {
+	const looked = entries.filter((entry) => object === undefined || isObject(object, entry));
+	const isClosed = (path: string) => read(path).problem === NOT_OPENED;
+	if (looked.some((entry) => isClosed(pathTo(pid, entry)))) return notOpened(pid);
+	const exe = read(`/proc/${pid}/exe`);
+	if (exe.problem === 'not 64-bit little-endian ELF') {
+		return new TstraceError(
+			`process ${pid} is a 32-bit program: only allocators of 64-bit ones are probed; --growth works`,
+		);
+	}
+	const alone = entries.length <= 1;
+	if (alone && !exe.hasSymbols && object === undefined) {
+		return new TstraceError(
+			`${exeOf(pid)} is statically linked and stripped: its allocator cannot be found by name; ` +
+				'use a build with symbols, or --growth',
+		);
+	}
+	return new TstraceError(
+		`process ${pid} has no known allocator: there is no ${prefix}malloc and ${prefix}free in ${namesOf(looked)}; ` +
+			'name its file with -O, its prefix with --prefix (je_), or use --growth',
+	);
+}

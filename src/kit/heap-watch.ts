@@ -1,0 +1,129 @@
+/** Keeps probes in the allocators of the processes that are traced, whatever they do. */
+import type { memleak as layout } from '../generated/memleak.js';
+import type { BpfObject } from '../loader/object.js';
+import type { SidebandRecord } from '../perf/records.js';
+import type { Site } from './allocations.js';
+import { commandFiles } from './command-files.js';
+import { processOf } from './filter.js';
+import type { HeapProbeOptions } from './heap-mappings.js';
+import { HeapProbes } from './heap-probes.js';
+import { chooseProbes } from './probe-ways.js';
+import type { Note, Subjects } from './tool.js';
+
+type Layout = typeof layout;
+
+/** How often to look for allocators that were mapped meanwhile. */
+const LOOK_PERIOD_MS = 50;
+
+export class HeapWatch {
+	readonly #probes: HeapProbes;
+	readonly #subjects: Subjects;
+	/** Processes that are traced, as far as is known. */
+	readonly #traced = new Set<number>();
+	/** Those that may have mapped something new. */
+	readonly #changed = new Set<number>();
+	/** Those whose first thread ended; others of theirs may go on. */
+	readonly #ending = new Set<number>();
+	/** When each last executed a program, CLOCK_MONOTONIC. */
+	readonly #executed_ns = new Map<number, number>();
+	/** Children that were followed: probes come a moment after they begin. */
+	#children = 0;
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(
+		object: BpfObject<Layout>,
+		options: HeapProbeOptions,
+		subjects: Subjects,
+		note: Note,
+	) {
+		const programs = {
+			entry: object.program('memleak_entry'),
+			return: object.program('memleak_return'),
+			last: object.program('memleak_last'),
+			signatures: chooseProbes().cookies ? undefined : object.map('signatures'),
+		};
+		this.#probes = new HeapProbes(programs, options, note);
+		this.#subjects = subjects;
+	}
+
+	/** Puts the probes in. `drain` takes in what the kernel has told. Throws TstraceError. */
+	begin(drain: () => void): void {
+		const { filter, command, words } = this.#subjects;
+		const owners = filter.tids.flatMap((tid) => processOf(tid) ?? []);
+		for (const pid of new Set([...filter.pids, ...owners])) {
+			this.#traced.add(pid);
+			this.#probes.attachProcess(pid);
+		}
+		if (command !== undefined) {
+			this.#traced.add(command);
+			this.#probes.attachFiles(command, commandFiles(words));
+		}
+		this.#timer = setInterval(() => {
+			drain();
+			this.#look();
+		}, LOOK_PERIOD_MS);
+		this.#timer.unref();
+	}
+
+	/** Takes in what a process did. */
+	follow(record: SidebandRecord): void {
+		const { pid, type } = record;
+		// A new thread has its process's number.
+		const isChild = type === 'fork' && pid !== record.parentPid;
+		if (isChild && this.#subjects.filter.follow && this.#traced.has(record.parentPid)) {
+			this.#traced.add(pid);
+			this.#changed.add(pid);
+			this.#ending.delete(pid);
+			this.#children++;
+		}
+		if (!this.#traced.has(pid)) return;
+		if (type === 'exit' && record.tid === pid) this.#ending.add(pid);
+		if (type === 'mmap') this.#changed.add(pid);
+		if (type === 'comm' && record.exec) {
+			this.#executed_ns.set(pid, record.time_ns);
+			this.#ending.delete(pid);
+			this.#changed.add(pid);
+		}
+	}
+
+	/** Whether what was allocated there is gone, because the process executed another program. */
+	isGone({ pid, first_ns }: Site): boolean {
+		return first_ns < (this.#executed_ns.get(pid) ?? 0);
+	}
+
+	/** What the user should know. */
+	notices(): string[] {
+		const { filter, command } = this.#subjects;
+		const executed = [...this.#executed_ns.keys()].filter((pid) => filter.pids.includes(pid));
+		return [
+			...executed.map(
+				(pid) => `process ${pid} executed another program: what it had allocated before is gone.`,
+			),
+			...(this.#children > 0
+				? [
+						`${this.#children} child processes: what each allocated in its first ` +
+							`${LOOK_PERIOD_MS} ms, before it had probes, is not among this.`,
+					]
+				: []),
+			...(command !== undefined && !this.#probes.hasAllocator(command)
+				? ['no allocator was found in COMMAND; name its file with -O, or use --growth.']
+				: []),
+		];
+	}
+
+	close(): void {
+		clearInterval(this.#timer);
+		this.#probes.close();
+	}
+
+	#look(): void {
+		for (const pid of this.#ending) {
+			if (!this.#probes.dropEnded(pid)) continue;
+			this.#ending.delete(pid);
+			this.#changed.delete(pid);
+			this.#traced.delete(pid);
+		}
+		for (const pid of this.#changed) this.#probes.refresh(pid);
+		this.#changed.clear();
+	}
+}

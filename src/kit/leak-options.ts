@@ -1,0 +1,163 @@
+/** What `tstrace memleak` can be asked for, and what that means together. */
+import { InvalidArgumentError, Option } from 'commander';
+import { UsageError } from './errors.js';
+import {
+	type StackView,
+	stackOptions,
+	stackSettings,
+	stackView,
+	wholeNumberOption,
+} from './options.js';
+import type { StackSettings } from './stacks.js';
+import type { OptionValues, Subjects } from './tool.js';
+
+/** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
+export const MAX_SAMPLE_BYTES = 2 ** 26;
+const MAX_ALLOCATIONS = 2 ** 26;
+const DEFAULT_ALLOCATIONS = 1_000_000;
+/** Where only few are kept. */
+const DEFAULT_SAMPLED_ALLOCATIONS = 100_000;
+const BYTES_OF: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
+const SECONDS_OF: Readonly<Record<string, number>> = { ms: 1e-3, '': 1, s: 1, m: 60, h: 3600 };
+
+export interface LeakSettings extends StackSettings, StackView {
+	/** 0: every allocation is kept. */
+	readonly sample_bytes: number;
+	readonly smallest_bytes: number;
+	/** Infinity: no limit. */
+	readonly largest_bytes: number;
+	readonly maxAllocations: number;
+	readonly older_ns: number;
+	/** Each allocation by itself. */
+	readonly all: boolean;
+	/** All that was allocated, not what is outstanding. */
+	readonly churn: boolean;
+	/** Intervals of growth that make a stack suspect. */
+	readonly suspectAfter: number;
+	/** -O: the file that has the allocator. */
+	readonly object: string | undefined;
+	readonly prefix: string;
+	readonly growth: boolean;
+}
+
+/** Whose memory it is about: processes' heaps, the kernel's own, or what becomes resident. */
+export type LeakSubject = 'heap' | 'kernel' | 'growth';
+
+export function subjectOf({ growth }: LeakSettings, { filter, command }: Subjects): LeakSubject {
+	if (growth) return 'growth';
+	const chosen = command !== undefined || filter.pids.length + filter.tids.length > 0;
+	return chosen ? 'heap' : 'kernel';
+}
+
+/** Throws UsageError where options are about allocators of processes, and none was chosen. */
+export function requireHeap({ object, prefix, byThread }: LeakSettings, of: LeakSubject): void {
+	if (of !== 'kernel') return;
+	const given = object !== undefined ? '-O' : prefix ? '--prefix' : byThread ? '-L' : undefined;
+	if (given !== undefined)
+		throw new UsageError(`${given} is about the heaps of processes: add -p PID, or -- COMMAND`);
+}
+
+/** "4096", "512K", "1M". */
+function parseBytes(text: string): number {
+	const match = /^(\d{1,15})([KMG]?)(?:i?B)?$/i.exec(text);
+	const bytes = Number(match?.[1]) * (BYTES_OF[(match?.[2] ?? '').toUpperCase()] ?? Number.NaN);
+	if (!Number.isSafeInteger(bytes))
+		throw new InvalidArgumentError('give bytes, such as 4096, 512K or 1M');
+	return bytes;
+}
+
+/** "10", "500ms", "5m", in seconds. */
+function parseAge(text: string): number {
+	const match = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|)$/.exec(text);
+	const seconds = Number(match?.[1]) * (SECONDS_OF[match?.[2] ?? ''] ?? Number.NaN);
+	if (Number.isNaN(seconds)) throw new InvalidArgumentError('give an age, such as 10, 500ms or 5m');
+	return seconds;
+}
+
+export function leakOptions(): Option[] {
+	// Stacks are the kernel's or a process's, never both.
+	const others = ['--top', '--user-stacks', '--kernel-stacks'];
+	const view = stackOptions().filter(({ long }) => !others.includes(long ?? ''));
+	return [
+		new Option('-a, --all', 'each allocation that is outstanding, by itself'),
+		new Option('--older <age>', 'only what is older: 10, 500ms, 5m').argParser(parseAge),
+		new Option('-z, --min-size <bytes>', 'only allocations of BYTES or more').argParser(parseBytes),
+		new Option('-Z, --max-size <bytes>', 'only allocations of BYTES or less').argParser(parseBytes),
+		new Option('-T, --top <n>', 'show the N largest stacks; 0 shows all')
+			.default(10)
+			.argParser((text) => {
+				if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('give a whole number');
+				return Number(text);
+			}),
+		new Option('--churn', 'all that was allocated, freed or not, by stack'),
+		new Option('--sample-bytes <bytes>', 'keep one allocation in so many bytes, on average')
+			.argParser(parseBytes)
+			.default(0, 'every allocation'),
+		wholeNumberOption('--max-allocs <n>', 'room for N outstanding, 120 B each', MAX_ALLOCATIONS),
+		new Option('--timestamps', 'print the time above each interval'),
+		wholeNumberOption('--suspect-after <k>', 'mark stacks that grew in K intervals', 1000).default(
+			3,
+		),
+		new Option('-O, --object <file>', 'the file that has the allocator: a path, or its name'),
+		new Option('--prefix <prefix>', "in front of the allocator's names: je_").default('', 'none'),
+		new Option('--growth', 'where the resident set grows; without probes in the allocator'),
+		...view,
+	];
+}
+
+/** Checks what the options mean together. Throws UsageError. */
+export function leakSettings(values: OptionValues): LeakSettings {
+	const given = (name: string) => (values[name] === undefined ? undefined : Number(values[name]));
+	const sample_bytes = given('sampleBytes') ?? 0;
+	const settings: LeakSettings = {
+		...stackSettings(values),
+		...stackView(values),
+		sample_bytes,
+		smallest_bytes: given('minSize') ?? 0,
+		largest_bytes: given('maxSize') ?? Number.POSITIVE_INFINITY,
+		maxAllocations:
+			given('maxAllocs') ?? (sample_bytes ? DEFAULT_SAMPLED_ALLOCATIONS : DEFAULT_ALLOCATIONS),
+		older_ns: (given('older') ?? 0) * 1e9,
+		all: values.all === true,
+		churn: values.churn === true,
+		suspectAfter: Number(values.suspectAfter),
+		object: values.object as string | undefined,
+		prefix: values.prefix as string,
+		growth: values.growth === true,
+	};
+	if (settings.smallest_bytes > settings.largest_bytes)
+		throw new UsageError(
+			`--min-size ${settings.smallest_bytes} is more than --max-size ${settings.largest_bytes}`,
+		);
+	if (sample_bytes > MAX_SAMPLE_BYTES)
+		throw new UsageError(`--sample-bytes is ${MAX_SAMPLE_BYTES} (64M) at the most`);
+	if (settings.churn && settings.all)
+		throw new UsageError('give -a or --churn: what was freed is not known one by one');
+	if (settings.churn && settings.older_ns > 0)
+		throw new UsageError('give --older or --churn: what was freed has no age');
+	if (settings.growth) requireNoAllocator(values);
+	return settings;
+}
+
+/** --growth looks at pages, not at allocations. */
+function requireNoAllocator(values: OptionValues): void {
+	const names = {
+		all: '-a',
+		churn: '--churn',
+		older: '--older',
+		minSize: '-z',
+		maxSize: '-Z',
+		maxAllocs: '--max-allocs',
+		object: '-O',
+	};
+	for (const [name, option] of Object.entries(names)) {
+		if (values[name] !== undefined && values[name] !== false)
+			throw new UsageError(
+				`${option} is about allocations, and --growth sees none: give one of them`,
+			);
+	}
+	if (Number(values.sampleBytes) > 0 || values.prefix !== '')
+		throw new UsageError(
+			'--sample-bytes and --prefix are about allocations, and --growth sees none',
+		);
+}

@@ -1,0 +1,243 @@
+/** What is outstanding, by stack, interval by interval: the reader of `tstrace memleak`. */
+import { GrowthHistory } from '../aggregate/growth.js';
+import type { Findings, Lost } from '../aggregate/report.js';
+import type { StackRow } from '../aggregate/stacks.js';
+import type { memleak as layout } from '../generated/memleak.js';
+import { readU64 } from '../loader/layout.js';
+import type { BpfObject } from '../loader/object.js';
+import { grouped } from '../render/numbers.js';
+import { humanBytes } from '../render/units.js';
+import { type AllocationKind, eachAllocation, readSites, type Site } from './allocations.js';
+import { HeapWatch } from './heap-watch.js';
+import { type LeakSettings, MAX_SAMPLE_BYTES, subjectOf } from './leak-options.js';
+import { type CountedStack, nameStacks } from './naming.js';
+import { Outstanding } from './outstanding.js';
+import { ProcessWatch } from './processes.js';
+import {
+	keepLargest,
+	MAX_SINGLE,
+	type Shown,
+	singleNotices,
+	singleRow,
+} from './single-allocations.js';
+import { StackTables } from './stacks.js';
+import type { Note, Reader, Subjects } from './tool.js';
+
+type Layout = typeof layout;
+
+/** By how much rarer samples become where they cost too much, and what they begin with. */
+const SLOW_DOWN_FACTOR = 8;
+const FIRST_SAMPLE_BYTES = 65_536;
+
+/** A site, and what is outstanding there. */
+interface Place extends Shown {
+	readonly site: Site;
+}
+
+export class Leaks implements Reader {
+	readonly #object: BpfObject<Layout>;
+	readonly #settings: LeakSettings;
+	readonly #tables: StackTables;
+	readonly #processes: ProcessWatch;
+	readonly #heap: HeapWatch | undefined;
+	readonly #growth: GrowthHistory;
+	#sample_bytes: number;
+	/** Whether that is so, while all probes are in. */
+	readonly #seesAll: boolean;
+	#unseenFrees = 0;
+	#ended = false;
+
+	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects, note: Note) {
+		this.#object = object;
+		this.#settings = settings;
+		this.#sample_bytes = settings.sample_bytes;
+		object.setVariable('sample_bytes', settings.sample_bytes);
+		const heaps = subjectOf(settings, subjects) === 'heap';
+		this.#seesAll = heaps && seesAll(settings, subjects);
+		this.#growth = new GrowthHistory(settings.suspectAfter);
+		this.#tables = new StackTables(object);
+		this.#tables.open();
+		object.map('sites').update(new Uint8Array(8), new Uint8Array(object.layout.structs.site.size));
+		if (heaps) this.#heap = new HeapWatch(object, settings, subjects, note);
+		this.#processes = new ProcessWatch(subjects, (record) => this.#heap?.follow(record));
+	}
+
+	begin(): void {
+		this.#processes.begin();
+		this.#heap?.begin(() => this.#processes.take());
+		this.#object.setVariable('sees_all', this.#seesAll ? 1 : 0);
+	}
+
+	drain(): void {
+		this.#processes.drain();
+	}
+
+	/** What is kept already counts as it did. */
+	slowDown(): string | undefined {
+		const sample_bytes = this.#sample_bytes * SLOW_DOWN_FACTOR || FIRST_SAMPLE_BYTES;
+		if (sample_bytes > MAX_SAMPLE_BYTES) return undefined;
+		this.#sample_bytes = sample_bytes;
+		this.#object.setVariable('sees_all', 0);
+		this.#object.setVariable('sample_bytes', sample_bytes);
+		return `one allocation in ${humanBytes(sample_bytes)} is kept from now on`;
+	}
+
+	end(): void {
+		// Its frees go last.
+		this.#object.setVariable('sees_all', 0);
+		// Probes first: what is read then is of one moment.
+		this.#heap?.close();
+		this.#processes.drain();
+		this.#ended = true;
+	}
+
+	async read(): Promise<Findings> {
+		this.#processes.drain();
+		const places = this.#places();
+		if (this.#settings.all) keepLargest(places);
+		const stacks = places.map((place) => this.#counted(place));
+		if (this.#ended) this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
+		const named = await nameStacks(stacks, this.#processes.history, {
+			sources: true,
+			fromTracepoint: true,
+		});
+		const growth = this.#growthOf(named.rows);
+		const rows = named.rows.flatMap((row) => {
+			const of = (row.sources ?? []).flatMap((source) => places[source] ?? []);
+			const details = { ...this.#details(of), ...growth.get(row) };
+			return [{ ...row, details }, ...of.flatMap(({ single }) => single.map(singleRow(row)))];
+		});
+		if (this.#settings.all) rows.sort((a, b) => b.value - a.value);
+		return {
+			kind: 'stacks',
+			unit: 'bytes',
+			noun: 'allocation',
+			about: this.#about(),
+			parts: [this.#settings.churn ? 'allocated' : 'outstanding'],
+			stacks: rows.filter(({ value, count }) => value > 0 || count > 0),
+			notices: [
+				...this.#processes.notices(),
+				...this.#notices(),
+				...(this.#settings.all ? singleNotices(places) : []),
+				...named.notices,
+			],
+		};
+	}
+
+	lost(): Lost {
+		return this.#processes.lost();
+	}
+
+	close(): void {
+		this.#heap?.close();
+		this.#processes.close();
+		this.#tables.close();
+	}
+
+	/** What is to be shown, still without names. */
+	#places(): Place[] {
+		const now_ns = Number(process.hrtime.bigint());
+		const { older_ns, all } = this.#settings;
+		const sites = new Map<bigint, Place>();
+		for (const site of readSites(this.#object, this.#tables.read())) {
+			// What a process had before it executed another program is gone.
+			if (this.#heap?.isGone(site)) continue;
+			sites.set(site.id, { site, outstanding: new Outstanding(), single: [] });
+		}
+		const places = [...sites.values()];
+		let singles = 0;
+		eachAllocation(this.#object, (allocation) => {
+			const place = sites.get(allocation.site);
+			const age_ns = now_ns - allocation.born_ns;
+			if (!place || age_ns < older_ns) return;
+			if (!all) {
+				place.outstanding.add(allocation, age_ns);
+				return;
+			}
+			place.single.push({ ...allocation, age_ns });
+			if (++singles % (2 * MAX_SINGLE) === 0) keepLargest(places);
+		});
+		return places;
+	}
+
+	/** By row. What was allocated in all grows as long as it is used; a single one never does. */
+	#growthOf(rows: readonly StackRow[]): Map<StackRow, { growth_bytes: number; suspect: boolean }> {
+		if (this.#settings.churn || this.#settings.all) return new Map();
+		const growth = this.#growth.next(new Map(rows.map((row) => [nameOf(row), row.value])));
+		return new Map(
+			rows.flatMap((row) => {
+				const of = growth.get(nameOf(row));
+				return of ? [[row, { growth_bytes: of.growth, suspect: of.suspect }] as const] : [];
+			}),
+		);
+	}
+
+	#counted({ site, outstanding }: Place): CountedStack {
+		const at = { at_ns: site.first_ns, kind: KERNEL_KINDS[site.kind] };
+		if (this.#settings.churn) {
+			const { allocated_bytes, allocated_count: count } = site;
+			return { ...site, ...at, parts: [allocated_bytes], count, variance: 0 };
+		}
+		const { bytes, count, variance_bytes2: variance } = outstanding;
+		return { ...site, ...at, parts: [bytes], count, variance };
+	}
+
+	#details(places: readonly Place[]): Record<string, number> {
+		const all = new Outstanding();
+		for (const { outstanding } of places) all.addAll(outstanding);
+		const sum = (field: 'freed_bytes' | 'freed_count') =>
+			places.reduce((total, { site }) => total + site[field], 0);
+		const freed = { freed_bytes: sum('freed_bytes'), freed_count: sum('freed_count') };
+		if (this.#settings.churn) return { ...freed, outstanding_bytes: all.bytes };
+		return {
+			age_p50_s: all.age_s(50),
+			age_p90_s: all.age_s(90),
+			age_max_s: all.oldestAge_s(),
+			...(this.#settings.all ? {} : freed),
+		};
+	}
+
+	#about(): Record<string, number> {
+		const sample_bytes = this.#sample_bytes;
+		this.#unseenFrees = readU64(this.#object.variableBytes('unseen_frees'), 0);
+		return {
+			...(sample_bytes > 0 ? { sample_bytes } : {}),
+			unseen_frees: this.#unseenFrees,
+		};
+	}
+
+	#notices(): string[] {
+		const unseen = this.#unseenFrees;
+		return [
+			...(unseen > 0
+				? [
+						`${grouped(unseen)} ${unseen === 1 ? 'free' : 'frees'} of what was allocated before tracing began, or not seen.`,
+					]
+				: []),
+			...(this.#heap?.notices() ?? []),
+		];
+	}
+}
+
+/** What the kinds are called where there are several. */
+const KERNEL_KINDS: Partial<Record<AllocationKind, string>> = {
+	ALLOCATION_SLAB: 'slab',
+	ALLOCATION_PAGES: 'pages',
+	ALLOCATION_PERCPU: 'per-CPU',
+};
+
+/** Whether every allocation is kept, so that a free of an unknown address says something. */
+function seesAll(settings: LeakSettings, { filter }: Subjects): boolean {
+	const { tids, comms, cgroups, cpus } = filter;
+	return (
+		tids.length + comms.length + cgroups.length + cpus.length === 0 &&
+		settings.sample_bytes === 0 &&
+		settings.smallest_bytes === 0 &&
+		!Number.isFinite(settings.largest_bytes)
+	);
+}
+
+/** Rows that have the same name are the same row of another interval. */
+function nameOf({ key, frames }: StackRow): string {
+	return `${JSON.stringify(key)}${frames.map(({ name }) => name).join('\n')}`;
+}

@@ -1,0 +1,132 @@
+/**
+ * User probes: programs that run where a process executes an instruction of a file. Sources: man 2
+ * bpf, man 2 perf_event_open (uprobe); kernel/events/uprobes.c; libbpf.h, struct bpf_uprobe_opts.
+ */
+import { closeSync, existsSync } from 'node:fs';
+import koffi from 'koffi';
+import { TstraceError } from './errors.js';
+import { errnoName, libbpf, libc, type Pointer } from './ffi.js';
+import { kernelBtf, kernelHasHelper } from './kernel.js';
+import { takeMessages } from './messages.js';
+import type { BpfProgram } from './program.js';
+
+/** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
+const BPF_SYSCALL_NUMBER = process.arch === 'arm64' ? 280 : 321;
+/** include/uapi/linux/bpf.h */
+const BPF_LINK_CREATE = 28;
+const BPF_F_UPROBE_MULTI_RETURN = 1;
+
+/** Where in a file, and what the program is to be told. */
+export interface ProbePoint {
+	/** Of the instruction, in the file. */
+	readonly offset: number;
+	/** What bpf_get_attach_cookie returns there. */
+	readonly cookie: bigint;
+}
+
+/** Probes of one kind, in one file, as one process executes it. */
+export interface ProbeRequest {
+	readonly program: BpfProgram;
+	/** The program runs when the function returns that begins there. */
+	readonly returns: boolean;
+	/** As this process sees it. */
+	readonly path: string;
+	readonly pid: number;
+	readonly points: readonly ProbePoint[];
+}
+
+/**
+ * The attach type of programs for links of many probes; undefined where the kernel has none that
+ * can be trusted. They came with 6.6, but took a process's first thread for the process; sessions
+ * (6.13) came after that was mended.
+ */
+export function multiProbeType(): number | undefined {
+	const types = kernelBtf().enumValues('bpf_attach_type');
+	return types?.BPF_TRACE_UPROBE_SESSION === undefined ? undefined : types.BPF_TRACE_UPROBE_MULTI;
+}
+
+/** Whether probes hand over a cookie of their own to programs (5.15). */
+export function kernelHasCookies(): boolean {
+	return kernelHasHelper('get_attach_cookie');
+}
+
+/** Probes that are attached; they stay until `close`, or until this process ends in any way. */
+export class UserProbes {
+	#links: Pointer[] = [];
+	#fds: number[] = [];
+	readonly #multiType: number | undefined;
+
+	/** `multiType`: what the programs were loaded as; see multiProbeType. */
+	constructor(multiType: number | undefined) {
+		this.#multiType = multiType;
+	}
+
+	/** Throws TstraceError. */
+	attach(request: ProbeRequest): void {
+		if (this.#multiType === undefined) {
+			for (const point of request.points) this.#attachOne(request, point);
+		} else if (request.points.length > 0) {
+			this.#attachMany(request, this.#multiType);
+		}
+	}
+
+	/** Those attached last go first. */
+	close(): void {
+		for (const link of this.#links.reverse()) libbpf().bpf_link__destroy(link);
+		for (const fd of this.#fds.reverse()) closeSync(fd);
+		this.#links = [];
+		this.#fds = [];
+	}
+
+	#attachOne({ program, returns, path, pid }: ProbeRequest, { offset, cookie }: ProbePoint): void {
+		const link = libbpf().bpf_program__attach_uprobe_opts(
+			program.pointer,
+			pid,
+			path,
+			offset,
+			uprobeOptions(cookie, returns),
+		);
+		if (link === null) throw failed(path, pid, errnoName(), takeMessages());
+		this.#links.push(link);
+	}
+
+	#attachMany({ program, returns, path, pid, points }: ProbeRequest, type: number): void {
+		const offsets = BigUint64Array.from(points, ({ offset }) => BigInt(offset));
+		const cookies = BigUint64Array.from(points, ({ cookie }) => cookie);
+		const name = Buffer.from(`${path}\0`);
+		const attributes = new ArrayBuffer(64);
+		const view = new DataView(attributes);
+		view.setUint32(0, program.fd, true);
+		view.setUint32(8, type, true);
+		for (const [at, memory] of [name, offsets, undefined, cookies].entries()) {
+			// In between are reference counters, of probes that programs were built with.
+			if (memory) view.setBigUint64(16 + at * 8, koffi.address(memory), true);
+		}
+		view.setUint32(48, points.length, true);
+		view.setUint32(52, returns ? BPF_F_UPROBE_MULTI_RETURN : 0, true);
+		view.setUint32(56, pid, true);
+		const bytes = new Uint8Array(attributes);
+		const fd = libc.bpf(BPF_SYSCALL_NUMBER, BPF_LINK_CREATE, bytes, bytes.length);
+		if (fd < 0) throw failed(path, pid, errnoName(), undefined);
+		this.#fds.push(fd);
+	}
+}
+
+function failed(path: string, pid: number, errno: string, detail: string | undefined) {
+	const ended = errno === 'ESRCH' || (errno === 'ENOENT' && !existsSync(`/proc/${pid}`));
+	const why = ended
+		? 'it has ended'
+		: errno === 'EPERM' || errno === 'EACCES'
+			? 'not allowed; run it as root'
+			: errno;
+	return new TstraceError(`cannot put probes into ${path} of process ${pid}: ${why}`, detail);
+}
+
+/** libbpf.h, struct bpf_uprobe_opts: sz, ref_ctr_offset, bpf_cookie, retprobe, func_name. */
+function uprobeOptions(cookie: bigint, returns: boolean): Uint8Array {
+	const options = new DataView(new ArrayBuffer(40));
+	options.setBigUint64(0, 40n, true);
+	options.setBigUint64(16, cookie, true);
+	options.setUint8(24, returns ? 1 : 0);
+	return new Uint8Array(options.buffer);
+}

@@ -1,0 +1,127 @@
+/** What becomes of those who are traced: killed, another program, ten thousand children, a number used again. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { codeBytesChanged, TOOLS, untilNothingLeft } from './faults.js';
+import { kernelObjects } from './kernel-objects.js';
+import { reportsOf } from './reports.js';
+import { runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
+
+const CALLS = resolve('build/workloads/calls');
+/** Its file is opened so many times, in vain. */
+const OPENS = 1000;
+const CHILDREN = 10_000;
+
+/** How many calls of a kind syscount saw. */
+function callsOf(stdout: string, name: string): number {
+	const rows = reportsOf(stdout).flatMap(({ rows }) => rows);
+	return rows
+		.filter(({ syscall }) => syscall === name)
+		.reduce((sum, { calls }) => sum + Number(calls), 0);
+}
+
+for (const [tool = '', ...options] of TOOLS) {
+	test(`${tool}: a target that is killed at work; the result, and why tracing ended`, async () => {
+		const before = kernelObjects();
+		const storm = await Workload.start('storm');
+		storm.begin();
+		const args = [tool, ...options, '--json', '-p', `${storm.pid}`];
+		const tracing = await Tracing.start(args);
+		process.kill(storm.pid, 'SIGKILL');
+		const { status, stdout, stderr } = await tracing.end();
+		assert.equal(status, 0, stderr);
+		assert.match(stderr, /^no such process or thread is left: tracing ends$/m);
+		assert.equal(reportsOf(stdout).at(-1)?.ended, 'nobody_left');
+		await storm.end();
+		await untilNothingLeft(before);
+	});
+
+	test(`${tool}: a target that executes another program is traced on`, async () => {
+		const before = kernelObjects();
+		const script = 'echo ready $$ $$; dd bs=1 count=1 of=/dev/null 2> /dev/null; exec "$@"';
+		const words = ['-c', script, 'sh', CALLS, 'missing', `${OPENS}`];
+		const workload = await Workload.startBy('sh', ...words);
+		const tracing = await Tracing.start([tool, ...options, '--json', '-p', `${workload.pid}`]);
+		workload.begin();
+		assert.equal(await workload.again(), workload.pid);
+		assert.deepEqual(await workload.work(), [OPENS]);
+		const { status, stdout, stderr } = await tracing.end('SIGINT');
+		assert.equal(status, 0, stderr);
+		assert.doesNotMatch(stderr, /is left/);
+		if (tool === 'syscount') assert.ok(callsOf(stdout, 'openat') >= OPENS);
+		else assert.ok(reportsOf(stdout).length >= 1);
+		await until(() => codeBytesChanged(workload.pid) === 0);
+		await workload.end();
+		assert.equal(workload.status, 0);
+		await untilNothingLeft(before);
+	});
+
+	test(`${tool} --follow: ten thousand short children`, async () => {
+		const before = kernelObjects();
+		const workload = await Workload.start('calls', 'forks', `${CHILDREN}`);
+		const args = [tool, ...options, '--follow', '--json', '-p', `${workload.pid}`];
+		const tracing = await Tracing.start(args);
+		assert.deepEqual(await workload.work(), [CHILDREN]);
+		const { status, stdout, stderr } = await tracing.end('SIGINT');
+		assert.equal(status, 0, stderr);
+		assert.ok(reportsOf(stdout).length >= 1);
+		// Every child is one call to begin it and one that ends it, which does not return.
+		if (tool === 'syscount') assert.equal(callsOf(stdout, 'clone'), CHILDREN, stderr);
+		assert.equal(codeBytesChanged(workload.pid), 0);
+		await workload.end();
+		assert.equal(workload.status, 0);
+		await untilNothingLeft(before);
+	});
+}
+
+/**
+ * In a PID namespace: "wanted" and "ended" are traced; "ended" is killed, and "stranger" gets its number
+ * and works; then "wanted" works, and tracing ends. Status 9: it did not get the number.
+ */
+const REUSE = `
+cp ${CALLS} wanted && cp ${CALLS} ended && cp ${CALLS} stranger && mkfifo wanted.in ended.in || exit 8
+sleep 1000 > ended.in & sleep 1000 > wanted.in & holders="$! $(($! - 1))"
+./ended missing 1 < ended.in > ended.out & ended=$!
+./wanted missing ${OPENS} < wanted.in > wanted.out & wanted=$!
+for each in ended wanted; do until grep -q ready $each.out; do sleep 0.05; done; done
+"$@" -p $ended,$wanted > result 2> messages & tstrace=$!
+until grep -q Tracing messages; do kill -0 $tstrace || exit 7; sleep 0.05; done
+kill -9 $ended; wait $ended
+printf x > stranger.in
+for try in 1 2 3 4 5 6 7 8 9; do
+	echo $((ended - 1)) > /proc/sys/kernel/ns_last_pid
+	./stranger missing 100000 < stranger.in > stranger.out & stranger=$!
+	wait $stranger
+	[ $stranger = $ended ] && break
+done
+[ $stranger = $ended ] || exit 9
+printf x > wanted.in
+until grep -q done wanted.out; do sleep 0.05; done
+kill -INT $tstrace; wait $tstrace; status=$?
+kill $holders $wanted
+exit $status`;
+
+for (const [tool = '', ...options] of TOOLS) {
+	test(`${tool}: a number that is used again is not mistaken for who had it`, async () => {
+		const before = kernelObjects();
+		const folder = mkdtempSync(join(tmpdir(), 'tstrace-reuse-'));
+		try {
+			const words = ['sh', TSTRACE, tool, ...options, '--json'];
+			const script = `cd ${folder} && ${REUSE}`;
+			const namespace = ['--pid', '--fork', '--mount-proc', '--kill-child'];
+			const { status, stderr } = runToEnd('unshare', [...namespace, 'sh', '-c', script, ...words]);
+			const said = readFileSync(join(folder, 'messages'), 'utf8');
+			assert.equal(status, 0, stderr + said);
+			const stdout = readFileSync(join(folder, 'result'), 'utf8');
+			assert.ok(reportsOf(stdout).length >= 1, said);
+			assert.doesNotMatch(stdout, /stranger/);
+			if (tool === 'syscount') assert.equal(callsOf(stdout, 'openat'), OPENS);
+			if (['schedlat', 'timehist'].includes(tool)) assert.match(stdout, /wanted/);
+			await untilNothingLeft(before);
+		} finally {
+			rmSync(folder, { recursive: true });
+		}
+	});
+}

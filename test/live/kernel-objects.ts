@@ -1,0 +1,72 @@
+/** What the kernel holds of BPF, before a test and after it. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { libbpf } from '../../src/loader/ffi.js';
+import { takeMessages } from '../../src/loader/messages.js';
+import { MARK, until } from './support.js';
+
+/** The ids of everything BPF that the kernel holds: "program 7", "map 9", "link 3". */
+export function kernelObjects(): Set<string> {
+	const c = libbpf();
+	takeMessages();
+	const ids = new Set<string>();
+	for (const [kind, next] of [
+		['program', c.bpf_prog_get_next_id],
+		['map', c.bpf_map_get_next_id],
+		['link', c.bpf_link_get_next_id],
+	] as const) {
+		const id: [number] = [0];
+		while (next(id[0], id) === 0) ids.add(`${kind} ${id[0]}`);
+	}
+	return ids;
+}
+
+/**
+ * Whether we are to answer for what a process holds: our tests started it. Of one whose environment is
+ * empty, because somebody has cleared it, the folder it works in tells.
+ * Throws where it has ended, or is a thread of the kernel: these have no environment.
+ */
+export function isOurs(pid: number): boolean {
+	// Our own environment is what we were started with: the mark came later.
+	if (pid === process.pid) return true;
+	const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+	if (environment !== '') return environment.split('\0').includes(`${MARK}=${process.env[MARK]}`);
+	return readlinkSync(`/proc/${pid}/cwd`) === process.cwd();
+}
+
+/** The numbers of all processes that there are now. */
+export function processes(): number[] {
+	return readdirSync('/proc')
+		.filter((name) => /^\d+$/.test(name))
+		.map(Number);
+}
+
+/** What processes of somebody else hold: another run of tests, say. */
+function objectsOfOthers(): Set<string> {
+	const ids = new Set<string>();
+	for (const pid of processes()) {
+		try {
+			if (isOurs(pid)) continue;
+			for (const fd of readdirSync(`/proc/${pid}/fdinfo`)) {
+				const info = readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8');
+				const [, kind, id] = /^(prog|map|link)_id:\s*(\d+)$/m.exec(info) ?? [];
+				if (id) ids.add(`${kind === 'prog' ? 'program' : kind} ${id}`);
+			}
+		} catch {
+			// It has ended, or closed it.
+		}
+	}
+	return ids;
+}
+
+/**
+ * Waits until the kernel holds nothing that it did not hold before, but what others hold; it frees
+ * with a delay.
+ */
+export async function untilReleased(before: ReadonlySet<string>): Promise<void> {
+	await until(() => {
+		const left = [...kernelObjects()].filter((id) => !before.has(id));
+		if (left.length === 0) return true;
+		const others = objectsOfOthers();
+		return left.every((id) => others.has(id));
+	});
+}

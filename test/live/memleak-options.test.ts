@@ -1,0 +1,211 @@
+/** memleak's options, its limits, and what it says to what cannot be. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type LeakReport, leafOf, leakedBy, leakReport, leaksOf } from './leaks.js';
+import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
+
+const start = (...args: string[]) => Workload.start('leaks', ...args);
+
+test('sampled: sums of 100 functions are within three standard errors, and 4 kB is enough', async () => {
+	const { report } = await leakedBy(await start('sizes'), '--sample-bytes', '4K');
+	let within = 0;
+	for (let tens = 0; tens < 10; tens++) {
+		for (let ones = 0; ones < 10; ones++) {
+			const name = `leak_sizes_${tens}${ones}`;
+			const truth = (200 + 10 * tens) * 2 ** (4 + ones);
+			const row = report.stacks.find((stack) => leafOf(stack) === name);
+			// A function that no sample hit is none that is wrong by its own statement.
+			const { value = 0, error = truth } = row ?? {};
+			if (Math.abs(value - truth) <= 3 * Math.max(error, 1)) within++;
+		}
+	}
+	assert.ok(within >= 95, `${within} of 100`);
+	assert.ok(report.stacks.some(({ error = 0 }) => error > 0));
+	assert.deepEqual(report.lost, {});
+});
+
+test('sampled: of what is unmapped in part, the rest stays', async () => {
+	const { report } = await leakedBy(await start('halves'), '--sample-bytes', '512K');
+	const row = report.stacks.find((stack) => leafOf(stack) === 'leak_halves');
+	const truth = 2000 * 32 * 4096;
+	assert.ok(row && Math.abs(row.value - truth) <= 4 * (row.error ?? 0), JSON.stringify(row));
+});
+
+test('what there is no room for is counted', async () => {
+	const { report } = await leakedBy(await start('many', '5003'), '--max-allocs', '1000');
+	const { leak_many: [bytes, count] = [0, 0] } = leaksOf(report.stacks);
+	assert.equal(bytes, 16 * count);
+	assert.equal(count + (report.lost.allocations_full ?? 0), 5003);
+	assert.ok(count <= 1000);
+});
+
+test('a million at once', async () => {
+	const { report } = await leakedBy(await start('many', '1000000'));
+	const { leak_many: [bytes, count] = [0, 0] } = leaksOf(report.stacks);
+	assert.equal(count + (report.lost.allocations_full ?? 0), 1_000_000);
+	assert.equal(bytes, 16 * count);
+	assert.deepEqual(report.lost, {});
+});
+
+test('-a of more than are shown: the others are added up, and nothing is lost', async () => {
+	const { report } = await leakedBy(await start('many', '100123'), '-a');
+	const single = report.stacks.filter(({ key }) => key.address !== undefined);
+	assert.equal(single.length, 100_000);
+	assert.deepEqual(leaksOf(report.stacks).leak_many, [16 * 100_123, 100_123]);
+	assert.match(report.notices.join('\n'), /100,000 largest are by themselves; 12\d others/);
+});
+
+test('-a of the kernel: each by itself, with its address', async () => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-memleak-'));
+	try {
+		const tracing = await Tracing.start('memleak --json -a --sample-bytes 64K'.split(' '));
+		// It stays in the page cache.
+		writeFileSync(join(folder, 'pages'), Buffer.alloc(8 << 20));
+		const { status, stdout, stderr } = await tracing.end('SIGINT');
+		assert.equal(status, 0, stderr);
+		const { stacks } = JSON.parse(stdout) as LeakReport;
+		assert.ok(stacks.length > 0);
+		const each = new Set(stacks.map(({ key }) => `${key.kind} ${key.address}`));
+		assert.equal(each.size, stacks.length);
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+});
+
+test('-z and -Z: sizes from and to', async () => {
+	const { report } = await leakedBy(await start('all'), '-z', '300', '-Z', '500');
+	assert.deepEqual(leaksOf(report.stacks), {
+		leak_reallocarray: [7 * 500, 7],
+		leak_posix_memalign: [5 * 300, 5],
+		leak_unmoved: [3 * 333, 3],
+	});
+});
+
+test('-a: each by itself, with its address', async () => {
+	const { report } = await leakedBy(await start('all'), '-a', '-z', '4096', '-Z', '4096');
+	assert.equal(report.stacks.length, 31);
+	assert.equal(new Set(report.stacks.map(({ key }) => key.address)).size, 31);
+	for (const { value, count, suspect, growth_bytes } of report.stacks)
+		assert.deepEqual([value, count, suspect, growth_bytes], [4096, 1, undefined, undefined]);
+});
+
+test('--older: only what is', async () => {
+	const none = await leakedBy(await start('all'), '--older', '1h');
+	assert.deepEqual(none.report.stacks, []);
+	const all = await leakedBy(await start('all'), '--older', '1ms');
+	for (const { age_p50_s, age_p90_s, age_max_s } of all.report.stacks) {
+		assert.ok(age_p50_s >= 0.001 && age_p50_s <= age_p90_s * 1.02);
+		assert.ok(age_p90_s <= age_max_s && age_max_s < 60);
+	}
+	assert.ok(all.report.stacks.length > 0);
+});
+
+test('--churn: all that was allocated, and what of it was freed', async () => {
+	const { report } = await leakedBy(await start('all'), '--churn', '--suspect-after', '1');
+	const row = report.stacks.find((stack) => leafOf(stack) === 'leak_shrunk');
+	assert.equal(leaksOf(report.stacks).leak_shrunk?.[0], 17 * 190);
+	assert.ok(row);
+	for (const { suspect } of report.stacks) assert.equal(suspect, undefined);
+	const freed = report.stacks
+		.filter((stack) => leafOf(stack) === 'free_everything')
+		.map(({ value, freed_bytes, outstanding_bytes }) => [value - freed_bytes, outstanding_bytes]);
+	assert.ok(freed.length > 0);
+	for (const each of freed) assert.deepEqual(each, [0, 0]);
+});
+
+test('what grows in every interval is suspect, what does not is not', async () => {
+	const workload = await start('grows');
+	const args = ['memleak', '--json', '--suspect-after', '3', '-p', `${workload.pid}`, '0.5'];
+	const tracing = await Tracing.start(args);
+	const lines = () => tracing.stdout.split('\n').filter(Boolean);
+	for (let i = 1; i <= 6; i++) {
+		await workload.work();
+		const seen = lines().length;
+		await until(() => lines().length > seen);
+	}
+	const { stdout } = await tracing.end('SIGINT');
+	await workload.end();
+	const reports: LeakReport[] = stdout
+		.trimEnd()
+		.split('\n')
+		.map((line) => JSON.parse(line));
+	const suspects = reports.flatMap(({ stacks }) => stacks.filter(({ suspect }) => suspect));
+	assert.ok(suspects.length > 0);
+	assert.deepEqual([...new Set(suspects.map(leafOf))], ['leak_growing']);
+	const grown = reports.at(-1)?.stacks.filter((stack) => leafOf(stack) === 'leak_growing') ?? [];
+	assert.deepEqual(leaksOf(grown).leak_growing, [60_000, 60]);
+});
+
+test('frees of what was there before are counted', async () => {
+	const workload = await start('grows');
+	await workload.work();
+	const tracing = await Tracing.start(['memleak', '--json', '-p', `${workload.pid}`]);
+	await workload.work();
+	const report = leakReport(await tracing.end('SIGINT'));
+	await workload.end();
+	assert.equal(report.unseen_frees, 1);
+	assert.deepEqual(leaksOf(report.stacks), { leak_growing: [10_000, 10], hold_steady: [2000, 1] });
+});
+
+for (const [args, says] of [
+	[['-z', '200', '-Z', '100'], /--min-size 200 is more than --max-size 100/],
+	[['-a', '--churn'], /-a or --churn/],
+	[['--older', '5', '--churn'], /--older or --churn/],
+	[['--older', 'soon'], /an age/],
+	[['-z', 'much'], /bytes, such as/],
+	[['--sample-bytes', '1G'], /at the most/],
+	[['--growth', '-a'], /-a is about allocations/],
+	[['-O', 'libc.so.6'], /-O is about the heaps of processes/],
+	[['--prefix', 'je_'], /--prefix is about the heaps of processes/],
+	[['-T', 'x'], /a whole number/],
+	[['-O', 'libnone.so', '-p', `${process.pid}`], /no such file mapped; it has node/],
+] as const) {
+	test(`memleak ${args.slice(0, 3).join(' ')}: one line that says why`, () => {
+		const { status, stderr } = tstrace(['memleak', ...args]);
+		assert.equal(status, 2, stderr);
+		assert.match(stderr, says);
+		assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+	});
+}
+
+test('no allocator that is known: one line that says why', async () => {
+	const stripped = await Workload.start('leaks-stripped', 'all');
+	const missing = tstrace(['memleak', '-p', `${stripped.pid}`]);
+	await stripped.end();
+	assert.match(missing.stderr, /leaks-stripped is statically linked and stripped: .*--growth/);
+	const workload = await start('all');
+	const prefixed = tstrace(['memleak', '--prefix', 'je_', '-p', `${workload.pid}`]);
+	await workload.end();
+	assert.match(prefixed.stderr, /no je_malloc and je_free in leaks, libc\.so\.6/);
+	for (const { status, stderr } of [missing, prefixed]) {
+		assert.equal(status, 1);
+		assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+	}
+});
+
+if (process.arch === 'x64') {
+	test('a 32-bit program: one line that says why', async () => {
+		// exit_group(read(0, buffer, 1)), after write(1, "ready", 9)
+		const source = `.globl _start
+_start:	mov $4, %eax; mov $1, %ebx; mov $text, %ecx; mov $10, %edx; int $0x80
+	mov $3, %eax; xor %ebx, %ebx; mov $buffer, %ecx; mov $1, %edx; int $0x80
+	mov $252, %eax; xor %ebx, %ebx; int $0x80
+.data
+text:	.ascii "ready 0 0\\n"
+buffer:	.byte 0
+`;
+		const build =
+			'as --32 -o build/narrow.o - && ld -m elf_i386 -o build/workloads/narrow build/narrow.o';
+		const made = runToEnd('sh', ['-c', `printf '%s' "$0" | ${build}`, source]);
+		assert.equal(made.status, 0, made.stderr);
+		const narrow = await Workload.start('narrow');
+		const { status, stderr } = tstrace(['memleak', '-p', `${narrow.starter}`]);
+		await narrow.end();
+		assert.equal(status, 1);
+		assert.match(stderr, /is a 32-bit program: .*--growth works\n$/);
+		assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+	});
+}

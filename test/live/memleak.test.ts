@@ -1,0 +1,54 @@
+/** memleak on programs that leak known amounts in functions of known names. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALL, CAUGHT, leakedBy, leaksOf, NEWS } from './leaks.js';
+import { foldedLines, traceWork } from './stacks.js';
+import { Workload } from './support.js';
+
+const start = (name: string, ...args: string[]) => Workload.start(name, ...args);
+/** With another allocator than the C library's. */
+const preloaded = (library: string, name: string, ...args: string[]) =>
+	Workload.startBy('env', `LD_PRELOAD=${library}`, `build/workloads/${name}`, ...args);
+
+const { leak_pvalloc: _, ...WITHOUT_PVALLOC } = ALL;
+
+for (const [what, begin, truth] of [
+	['glibc', () => start('leaks', 'all'), ALL],
+	['glibc, linked statically', () => start('leaks-static', 'all'), ALL],
+	['musl', () => start('leaks-musl', 'all'), WITHOUT_PVALLOC],
+	['jemalloc', () => preloaded('libjemalloc.so.2', 'leaks', 'all'), ALL],
+	['tcmalloc', () => preloaded('libtcmalloc_minimal.so.4', 'leaks', 'all'), ALL],
+] as const) {
+	test(`${what}: bytes, counts and names of all that stays`, async () => {
+		const { report } = await leakedBy(await begin());
+		assert.deepEqual(leaksOf(report.stacks), truth);
+		assert.deepEqual(report.lost, {});
+		assert.equal(report.unseen_frees, 0);
+	});
+}
+
+for (const [what, begin] of [
+	['libstdc++', () => start('news')],
+	['libstdc++, linked statically', () => start('news-static')],
+	['jemalloc', () => preloaded('libjemalloc.so.2', 'news')],
+	['tcmalloc', () => preloaded('libtcmalloc_minimal.so.4', 'news')],
+] as const) {
+	test(`operators new of ${what}: counted once, with their callers; they still throw`, async () => {
+		const { report, done } = await leakedBy(await begin());
+		assert.deepEqual(done, [CAUGHT]);
+		assert.deepEqual(leaksOf(report.stacks), NEWS);
+		assert.deepEqual(report.lost, {});
+	});
+}
+
+test('folded: the same, with whole stacks', async () => {
+	const workload = await start('leaks', 'all');
+	const { finished } = await traceWork(workload, ['memleak', '-p', `${workload.pid}`]);
+	const lines = foldedLines(finished.stdout);
+	const bytes = lines.map(([frames, value]) => [frames.at(-1), value] as const);
+	const truth = Object.entries(ALL).map(([name, [value]]) => [name, value] as const);
+	const sums = new Map<string | undefined, number>();
+	for (const [name, value] of bytes) sums.set(name, (sums.get(name) ?? 0) + value);
+	assert.deepEqual([...sums].sort(), truth.sort());
+	for (const [frames] of lines) assert.deepEqual(frames.slice(-3, -1), ['main', 'leak_all']);
+});

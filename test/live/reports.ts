@@ -1,0 +1,63 @@
+/** What runs with --json print. */
+
+export interface JsonGroup {
+	readonly key: Readonly<Record<string, string | number>>;
+	readonly count: number;
+	readonly sum: number;
+	readonly min: number;
+	readonly max: number;
+	readonly p50: number;
+	readonly buckets: ReadonlyArray<readonly [number, number, number]>;
+}
+
+export interface JsonReport {
+	readonly tool: string;
+	readonly duration_s: number;
+	readonly groups: readonly JsonGroup[];
+	readonly rows: ReadonlyArray<Readonly<Record<string, string | number>>>;
+	readonly stacks?: readonly unknown[];
+	readonly lost: Readonly<Record<string, number>>;
+	readonly ended?: string;
+	readonly cost: {
+		readonly bpf_runs: number | null;
+		readonly trap_ns: number | null;
+		readonly own_ns: number;
+	};
+	/** memleak's. */
+	readonly sample_bytes?: number;
+}
+
+/** The reports in the output of a run with --json. */
+export function reportsOf(stdout: string): JsonReport[] {
+	return stdout
+		.split('\n')
+		.filter((line) => line !== '')
+		.map((line) => JSON.parse(line));
+}
+
+/** Whether a tool has seen anything of whom it traced: a wait, a row, a stack. */
+export function sawSomething(stdout: string): boolean {
+	return reportsOf(stdout).some(
+		({ groups = [], rows = [], stacks = [] }) =>
+			groups.some(({ count }) => count > 0) || rows.length + stacks.length > 0,
+	);
+}
+
+/** All groups of all intervals, put together. */
+export function total(stdout: string): { count: number; sum: number } {
+	const groups = reportsOf(stdout).flatMap((report) => report.groups);
+	return {
+		count: groups.reduce((sum, group) => sum + group.count, 0),
+		sum: groups.reduce((sum, group) => sum + group.sum, 0),
+	};
+}
+
+/**
+ * What was lost, but for waits that the kernel kept from us: some (in sandboxes) do not trace the
+ * switches of threads they hide, nor the switch to whoever follows such a thread on a CPU; since 6.12
+ * some are booked with sleep in them, where threads are moved about on a busy machine.
+ */
+export function otherLosses(lost: Readonly<Record<string, number>>): Record<string, number> {
+	const { waits_unseen: _, wait_start_unknown: __, waits_misbooked: ___, ...others } = lost;
+	return others;
+}

@@ -1,0 +1,93 @@
+/** A profile whose rate was lowered: its samples add up to the time that the kernel saw its hog run. */
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { commonSettings } from '../../src/cli/options.js';
+import { BpfTracing } from '../../src/cli/tracing.js';
+import { parseEvent } from '../../src/perf/events.js';
+import { profile } from '../../src/tools/profile.js';
+import { schedstat, stealing, until, Workload } from './support.js';
+
+/** As the bundle finds them beside itself. */
+process.env.TSTRACE_BPF_DIR = resolve('dist/bpf', process.arch);
+
+const HZ = 4999;
+/** Of the hog: so much CPU time at the full rate, and at each that is lower. */
+const RUN_NS = 0.5e9;
+const SLOWED = [4, 16] as const;
+
+test('samples of a slowed profile weigh what the hog ran', async () => {
+	const hog = await Workload.start('hog', '0');
+	const traces: ReturnType<typeof traceOf>[] = [];
+	try {
+		await hog.stop();
+		const whole = traceOf(hog.pid);
+		traces.push(whole);
+		const slowed = traceOf(hog.pid);
+		traces.push(slowed);
+		const { run_ns: from_ns } = schedstat(hog.pid);
+		const stolen_ns = stealing();
+		const since_ns = process.hrtime.bigint();
+		hog.continue();
+		await untilRun(hog.pid, from_ns + RUN_NS);
+		for (const [i] of SLOWED.entries()) {
+			assert.notEqual(slowed.reader.slowDown?.(), undefined);
+			await untilRun(hog.pid, from_ns + (i + 2) * RUN_NS);
+		}
+		await hog.stop();
+		const run_ns = schedstat(hog.pid).run_ns - from_ns;
+		const took_ns = Number(process.hrtime.bigint() - since_ns);
+		for (const trace of traces) trace.detach();
+		const extra = inSamples(stolen_ns());
+		const expected = inSamples(run_ns);
+		const within = margin(expected, Math.min(1, run_ns / took_ns));
+		const { value: samples, count } = await totalOf(slowed);
+		assert.ok(count < samples / 2, `${count} samples, most of which count for more`);
+		// Where the hypervisor takes the CPU away, many timers become one that is late. If it says so, the
+		// kernel leaves that time out, and the late sample stands for more than ran; if it does not, samples
+		// are missing, and more of them at the full rate.
+		const { value: atFullRate } = await totalOf(whole);
+		assert.ok(atFullRate > expected / 2, `${atFullRate} samples at the full rate`);
+		const least = Math.min(expected, atFullRate) - within;
+		const most = expected + extra + within;
+		const what = `samples of ${run_ns / 1e9} s: ${samples}, not ${least} to ${most}`;
+		assert.ok(samples >= least && samples <= most, what);
+	} finally {
+		for (const trace of traces) trace.close();
+		hog.continue();
+		await hog.end();
+	}
+});
+
+function traceOf(pid: number) {
+	const event = parseEvent('cpu-clock');
+	const defaults = profile.options().map((each) => [each.attributeName(), each.defaultValue]);
+	const values = { ...Object.fromEntries(defaults), frequency: HZ };
+	const settings = { ...profile.settings(values), event };
+	const { filter } = commonSettings({ pid: [pid] }, [], profile.kind);
+	const subjects = { filter, command: undefined, words: [] };
+	return new BpfTracing(profile, settings, subjects, { verbose: false, note: () => {} });
+}
+
+async function totalOf({ reader }: ReturnType<typeof traceOf>) {
+	const found = await reader.read();
+	const stacks = found.kind === 'stacks' ? found.stacks : [];
+	const sum = (of: 'value' | 'count') => stacks.reduce((all, stack) => all + stack[of], 0);
+	return { value: sum('value'), count: sum('count') };
+}
+
+const inSamples = (ns: number) => (HZ * ns) / 1e9;
+
+/**
+ * What n samples, of `weight` each, are off by chance: `share` of its CPU's timer finds the hog. Four
+ * standard deviations of their sum, a sample that is missed at each change, and 2 % for the timer.
+ */
+function margin(expected: number, share: number): number {
+	const weights = [1, ...SLOWED];
+	const each = inSamples(RUN_NS);
+	const variance = weights.reduce((sum, weight) => sum + weight * each * (1 - share), 0);
+	const missed = weights.reduce((sum, weight) => sum + weight, 0);
+	return 4 * Math.sqrt(variance) + missed + 0.02 * expected;
+}
+
+const untilRun = (pid: number, run_ns: number) => until(() => schedstat(pid).run_ns >= run_ns);

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Budget } from '../../../src/cli/budget.js';
+
+test('the limit is for each CPU', () => {
+	assert.equal(new Budget(undefined, 4).limit_pct, 20);
+	assert.equal(new Budget(0.5, 4).limit_pct, 2);
+});
+
+test('one measurement above the limit may be a burst, two in a row are not', () => {
+	const budget = new Budget(1, 2);
+	assert.equal(budget.judge(2), 'fine');
+	assert.equal(budget.judge(2.1), 'look again');
+	assert.equal(budget.judge(1.9), 'fine');
+	assert.equal(budget.judge(2.1), 'look again');
+	assert.equal(budget.judge(2.1), 'act');
+	assert.equal(budget.judge(2.1), 'look again', 'after something was done');
+});
+
+test('where no limit was set, there is one warning', () => {
+	const budget = new Budget(undefined, 2);
+	assert.deepEqual(
+		[11, 11, 11, 11, 11].map((pct) => budget.judge(pct)),
+		['look again', 'warn', 'look again', 'fine', 'look again'],
+	);
+});

@@ -1,0 +1,214 @@
+/** What each check makes of what was found, by invented findings. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Check, State } from '../../../src/doctor/check.js';
+import {
+	judgeBooks,
+	judgeBtf,
+	judgeHook,
+	judgeRelease,
+	judgeStatistics,
+	judgeTaskStorage,
+	judgeTracefs,
+	judgeTracepoints,
+	judgeUprobes,
+} from '../../../src/doctor/kernel.js';
+import { judgeKernelSymbols, judgeLibbpf } from '../../../src/doctor/libraries.js';
+import {
+	judgeHardware,
+	judgeMaxStack,
+	judgeMlock,
+	judgeParanoid,
+	judgeSoftware,
+} from '../../../src/doctor/perf.js';
+import {
+	judgeCapabilities,
+	judgeCgroups,
+	judgeLockdown,
+	judgeOpenFiles,
+	judgePidNamespace,
+	judgeUnprivilegedBpf,
+} from '../../../src/doctor/privileges.js';
+import {
+	judgeAllocator,
+	judgeFrames,
+	judgeProgram,
+	judgeRuntime,
+	judgeSymbols,
+	type Part,
+} from '../../../src/doctor/process.js';
+
+/** Its state; and, unless all is well, what its remedy says, and that its cost is said. */
+function check(found: Check, state: State, fix?: RegExp): void {
+	assert.equal(found.state, state, JSON.stringify(found));
+	assert.equal(found.fix === undefined, state === 'ok', JSON.stringify(found));
+	assert.equal(found.costs === undefined, state === 'ok', JSON.stringify(found));
+	if (fix) assert.match(found.fix ?? '', fix);
+}
+
+test('lockdown: only confidentiality keeps BPF from reading', () => {
+	check(judgeLockdown(undefined), 'ok');
+	check(judgeLockdown('[none] integrity confidentiality\n'), 'ok');
+	check(judgeLockdown('none [integrity] confidentiality\n'), 'ok');
+	check(judgeLockdown('none integrity [confidentiality]\n'), 'missing', /lockdown=integrity/);
+});
+
+test('capabilities: CAP_SYS_ADMIN stands for two; the fix is for those that lack', () => {
+	const all = ['CAP_BPF', 'CAP_PERFMON', 'CAP_SYSLOG', 'CAP_SYS_PTRACE'] as const;
+	check(judgeCapabilities(new Set(all), false), 'ok');
+	check(judgeCapabilities(new Set(['CAP_SYS_ADMIN', 'CAP_SYSLOG', 'CAP_SYS_PTRACE']), true), 'ok');
+	check(judgeCapabilities(new Set(), false), 'missing', /^sudo tstrace doctor$/);
+	const docker = /^docker run --cap-add PERFMON …/;
+	check(
+		judgeCapabilities(new Set(all.filter((x) => x !== 'CAP_PERFMON')), true),
+		'missing',
+		docker,
+	);
+	const noSyslog = judgeCapabilities(new Set(all.filter((x) => x !== 'CAP_SYSLOG')), true);
+	check(noSyslog, 'warn', /--cap-add SYSLOG …/);
+	assert.match(noSyslog.costs ?? '', /^kernel functions may have no names$/);
+});
+
+test('unprivileged_bpf_disabled changes nothing', () => {
+	for (const value of ['0\n', '1\n', '2\n', undefined]) check(judgeUnprivilegedBpf(value), 'ok');
+	assert.match(judgeUnprivilegedBpf('2\n').found, /disabled: 2;/);
+});
+
+test('perf_event_paranoid: no matter to the privileged; else 1 or less is well', () => {
+	for (const value of [-1, 0, 1]) check(judgeParanoid(value, false), 'ok');
+	check(judgeParanoid(2, false), 'warn', /^sudo sysctl kernel.perf_event_paranoid=1$/);
+	check(judgeParanoid(3, false), 'missing', /^sudo sysctl kernel.perf_event_paranoid=1$/);
+	check(judgeParanoid(4, false), 'missing');
+	for (const value of [2, 3, 4]) check(judgeParanoid(value, true), 'ok');
+	check(judgeParanoid(undefined, false), 'ok');
+});
+
+test('kernel symbols: by what could be read; the fix by what hides them', () => {
+	const hidden = { readable: true, named: false, restrict: 0, syslog: false };
+	check(judgeKernelSymbols({ ...hidden, named: true }), 'ok');
+	check(judgeKernelSymbols({ ...hidden, named: true, restrict: 1, syslog: true }), 'ok');
+	check(judgeKernelSymbols(hidden), 'warn', /CAP_SYSLOG/);
+	const two = { ...hidden, restrict: 2, syslog: true };
+	check(judgeKernelSymbols(two), 'warn', /^sudo sysctl kernel.kptr_restrict=1$/);
+	check(judgeKernelSymbols({ ...two, syslog: false }), 'warn', /kptr_restrict=1, and .*CAP_SYSLOG/);
+	check(judgeKernelSymbols({ ...hidden, readable: false }), 'warn', /CONFIG_KALLSYMS/);
+});
+
+test('depth of stacks and memory of rings', () => {
+	check(judgeMaxStack(127), 'ok');
+	check(judgeMaxStack(1024), 'ok');
+	check(judgeMaxStack(126), 'warn', /^sudo sysctl kernel.perf_event_max_stack=127$/);
+	check(judgeMlock(516, false), 'ok');
+	check(judgeMlock(4, true), 'ok');
+	check(judgeMlock(4, false), 'warn', /^sudo sysctl kernel.perf_event_mlock_kb=516$/);
+});
+
+test('perf events: an absent counter, a taken one, a forbidden call', () => {
+	check(judgeHardware(undefined), 'ok');
+	check(judgeHardware({ errno: 'ENOENT', message: '' }), 'warn', /pmu=on/);
+	check(judgeHardware({ errno: 'EBUSY', message: 'taken' }), 'warn', /end what has/);
+	check(judgeSoftware(undefined), 'ok');
+	check(judgeSoftware({ errno: 'ENOSYS', message: '' }), 'missing', /CONFIG_PERF_EVENTS/);
+	check(judgeSoftware({ errno: 'EPERM', message: 'no' }), 'missing', /seccomp/);
+});
+
+test('the kernel: version, BTF, tracepoints', () => {
+	check(judgeRelease('6.18.0-x', 'x64'), 'ok');
+	check(judgeRelease('5.10.1', 'arm64'), 'ok');
+	check(judgeRelease('5.9.9', 'x64'), 'warn', /5\.10/);
+	check(judgeRelease('4.19', 'x64'), 'warn');
+	check(judgeBtf(5_500_000), 'ok');
+	check(judgeBtf(undefined), 'missing', /CONFIG_DEBUG_INFO_BTF=y/);
+	check(judgeTracepoints([]), 'ok');
+	check(judgeTracepoints(['sys_enter']), 'missing', /CONFIG_FTRACE_SYSCALLS/);
+	check(judgeTracepoints(['sched_switch', 'sys_exit']), 'missing', /CONFIG_TRACEPOINTS/);
+});
+
+test('tracefs: mounted, mountable, not there', () => {
+	const mount = 'tracefs /sys/kernel/tracing tracefs rw 0 0\n';
+	check(judgeTracefs(mount, 'nodev\ttracefs\n'), 'ok');
+	check(
+		judgeTracefs('proc /proc proc rw 0 0\n', 'nodev\ttracefs\n'),
+		'warn',
+		/^mount -t tracefs tracefs \/sys\/kernel\/tracing$/,
+	);
+	check(judgeTracefs('', 'nodev\tproc\n'), 'warn', /CONFIG_FTRACE/);
+});
+
+test('ways of tools: the first is well, the others cost', () => {
+	check(judgeBooks(undefined), 'ok');
+	check(judgeBooks('no sched_info'), 'missing', /CONFIG_SCHEDSTATS/);
+	check(judgeTaskStorage(undefined), 'ok');
+	check(judgeTaskStorage('no task_struct.bpf_storage'), 'warn', /5\.12/);
+	check(judgeHook('sched_exit', false), 'ok');
+	check(judgeHook('kprobe', true), 'ok');
+	check(judgeHook('switch', false), 'warn', /CONFIG_KPROBE_EVENTS/);
+	check(judgeUprobes(true, true), 'ok');
+	check(judgeUprobes(true, false), 'warn', /6\.13/);
+	check(judgeUprobes(false, true), 'missing', /CONFIG_UPROBE_EVENTS/);
+	check(judgeStatistics(undefined), 'ok');
+	check(judgeStatistics('EPERM'), 'warn', /sudo/);
+	check(judgeStatistics('EINVAL'), 'warn', /5\.8/);
+});
+
+test('libbpf: the command that installs it is the distribution’s', () => {
+	check(judgeLibbpf({ version: 'v1.1', path: '/usr/lib/libbpf.so.1' }, []), 'ok');
+	const none = { problem: 'libbpf is missing' };
+	check(judgeLibbpf(none, ['debian']), 'missing', /^apt-get install libbpf1$/);
+	check(judgeLibbpf(none, ['linuxmint', 'ubuntu']), 'missing', /^apt-get install libbpf1$/);
+	check(judgeLibbpf(none, ['rocky', 'rhel']), 'missing', /^dnf install libbpf$/);
+	check(judgeLibbpf(none, ['alpine']), 'missing', /^apk add libbpf$/);
+	check(judgeLibbpf(none, []), 'missing', /1\.0 or newer/);
+});
+
+test('limits and namespaces', () => {
+	const limits = (soft: string, hard: string) =>
+		judgeOpenFiles(
+			`Max cpu time  unlimited unlimited seconds\nMax open files  ${soft}  ${hard}  files\n`,
+		);
+	check(limits('1024', '1024'), 'ok');
+	check(limits('unlimited', 'unlimited'), 'ok');
+	check(limits('256', '4096'), 'warn', /^ulimit -n 1024$/);
+	check(limits('256', '256'), 'warn', /^sudo prlimit/);
+	check(judgePidNamespace(0), 'ok');
+	check(judgePidNamespace(4026532000), 'warn', /--pid=host/);
+	check(judgeCgroups('/sys/fs/cgroup'), 'ok');
+	check(judgeCgroups(undefined), 'warn', /mount -t cgroup2/);
+});
+
+const PART: Part = {
+	path: '/usr/bin/server',
+	is32: false,
+	frames: { sampled: 100, withFrame: 98 },
+	symbols: 'own',
+	install: undefined,
+};
+
+test('a process: frame pointers', () => {
+	check(judgeFrames(PART), 'ok');
+	const without = { sampled: 100, withFrame: 4 };
+	check(judgeFrames({ ...PART, frames: without }), 'warn', /-fno-omit-frame-pointer/);
+	const libc = { ...PART, path: '/lib/libc.so.6', frames: without };
+	check(judgeFrames(libc), 'warn', /Ubuntu 24\.04/);
+	check(judgeFrames({ ...PART, frames: { sampled: 100, withFrame: 60 } }), 'warn');
+	check(judgeFrames({ ...PART, frames: undefined }), 'warn');
+	assert.match(judgeFrames(libc).found, /^libc\.so\.6: in 4 % of 100/);
+});
+
+test('a process: symbols, a perf map, an allocator, 32 bits', () => {
+	for (const symbols of ['own', 'debug file', 'packed'] as const) {
+		check(judgeSymbols({ ...PART, symbols }), 'ok');
+	}
+	const install = 'apt-get install server-dbgsym';
+	check(judgeSymbols({ ...PART, symbols: 'none', install }), 'warn', /^apt-get install server/);
+	check(judgeSymbols({ ...PART, symbols: 'none' }), 'warn', /not stripped/);
+	check(judgeSymbols({ ...PART, symbols: 'unreadable' }), 'warn', /sudo/);
+	check(judgeRuntime('node', 7, true), 'ok');
+	check(judgeRuntime('node', 7, false), 'warn', /--perf-basic-prof/);
+	check(judgeRuntime('jvm', 7, false), 'warn', /jcmd 7 Compiler\.perfmap/);
+	check(judgeAllocator(['libc.so.6'], undefined), 'ok');
+	check(judgeAllocator([], 'none'), 'missing', /-O FILE/);
+	check(judgeAllocator([], '32-bit', true), 'missing', /--growth/);
+	check(judgeProgram(7, 'server', false), 'ok');
+	check(judgeProgram(7, 'server', true), 'warn', /64-bit/);
+});

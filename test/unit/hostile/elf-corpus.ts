@@ -1,0 +1,262 @@
+/** ELF files that were made to do harm; and one that is as it should be, for what is changed in it. */
+import { ALLOCATOR_FUNCTIONS } from '../../../src/kit/allocators.js';
+import {
+	elfOf,
+	relocationOf,
+	type SectionSpec,
+	type SymbolSpec,
+	symbolsOf,
+} from './elf-builder.js';
+
+const TEXT_AT = 0x10000;
+const CODE = 4;
+const MIB = 2 ** 20;
+const [SYMTAB, STRTAB, RELA, NOTE, DYNSYM] = [2, 3, 4, 7, 11];
+const [LOAD, NOTES] = [1, 4];
+
+const NAMES = ALLOCATOR_FUNCTIONS.map(({ name }) => name);
+
+/** Names with a NUL in front and behind each, and where each begins. */
+function stringsOf(names: readonly string[]): { bytes: Buffer; at: Map<string, number> } {
+	const at = new Map<string, number>();
+	let end = 1;
+	for (const name of names) {
+		at.set(name, end);
+		end += name.length + 1;
+	}
+	return { bytes: Buffer.from(`\0${names.join('\0')}\0`), at };
+}
+
+/** An allocator whose functions have so many bytes each, `step` after one another; they may overlap. */
+function allocator(
+	code: Uint8Array,
+	{ size, step = 0 }: { size: number; step?: number },
+	further: readonly SectionSpec[] = [],
+): Buffer {
+	const strings = stringsOf(NAMES);
+	const symbols = NAMES.map((name, i): SymbolSpec => {
+		return { name: strings.at.get(name) ?? 0, section: 1, address: TEXT_AT + i * step, size };
+	});
+	return elfOf({
+		sections: [
+			{ name: '.text', flags: CODE, address: TEXT_AT, data: code },
+			{ name: '.symtab', type: SYMTAB, data: symbolsOf(symbols), link: 3 },
+			{ name: '.strtab', type: STRTAB, data: strings.bytes },
+			...further,
+		],
+		segments: [{ type: LOAD, address: TEXT_AT, dataOf: 0 }],
+	});
+}
+
+/** endbr64; push %rbp; mov %rsp,%rbp; test %rdi,%rdi; je; jmp *disp(%rip); pop %rbp; ret */
+const FUNCTION = Buffer.alloc(64, 0x90);
+Buffer.from('f30f1efa554889e54885ff7406ff25340000005dc3', 'hex').copy(FUNCTION);
+
+/** For .eh_frame_hdr: version and encodings, and the beginnings of functions relative to it. */
+function frameHeader(count: number, starts: number, step: number): Buffer {
+	const out = Buffer.alloc(12 + starts * 8);
+	out.writeUInt32BE(0x011b033b, 0);
+	out.writeUInt32LE(count, 8);
+	for (let i = 0; i < starts; i++) out.writeInt32LE((i * step) | 0, 12 + i * 8);
+	return out;
+}
+
+function buildId(): Buffer {
+	const note = Buffer.alloc(36, 0x5a);
+	note.writeUInt32LE(4, 0);
+	note.writeUInt32LE(20, 4);
+	note.writeUInt32LE(3, 8);
+	note.write('GNU\0', 12, 'latin1');
+	return note;
+}
+
+/** With something of all that is ever read. */
+export function validElf(machine = 62): Buffer {
+	const strings = stringsOf([...NAMES, 'versioned@@V_1.0', '_ZN4shop4waitEv']);
+	const at = (name: string) => strings.at.get(name) ?? 0;
+	const code = Buffer.concat(Array.from({ length: 8 }, () => FUNCTION));
+	const own = ['malloc', 'free', '_Znwm', 'versioned@@V_1.0', '_ZN4shop4waitEv'];
+	const symbols = own.map((name, i): SymbolSpec => {
+		return { name: at(name), section: 1, address: TEXT_AT + i * 64, size: i === 4 ? 0 : 64 };
+	});
+	const plt = Buffer.alloc(32, 0x90);
+	Buffer.from('ff35000000000000', 'hex').copy(plt, 0);
+	Buffer.from('f30f1efaff2500000000', 'hex').copy(plt, 16);
+	return elfOf({
+		machine,
+		sections: [
+			{ name: '.text', flags: CODE, address: TEXT_AT, data: code },
+			{ name: '.plt', flags: CODE, address: TEXT_AT + code.length, data: plt },
+			{ name: '.symtab', type: SYMTAB, data: symbolsOf(symbols), link: 5 },
+			{ name: '.dynsym', type: DYNSYM, data: symbolsOf(symbols.slice(1)), link: 5 },
+			{ name: '.strtab', type: STRTAB, data: strings.bytes },
+			{
+				name: '.rela.plt',
+				type: RELA,
+				data: relocationOf(TEXT_AT + code.length + 16 + 10, 1),
+				link: 4,
+			},
+			{ name: '.note.gnu.build-id', type: NOTE, data: buildId() },
+			{ name: '.eh_frame_hdr', address: TEXT_AT, data: frameHeader(6, 6, 64) },
+			{ name: '.gnu_debuglink', data: Buffer.from('x.debug\0\x01\x02\x03\x04', 'latin1') },
+			{ name: '.interp', data: Buffer.from('/nonexistent/ld.so\0') },
+			{ name: '.gnu_debugdata', data: Buffer.from('fd377a585a000004e6d6b446', 'hex') },
+		],
+		segments: [
+			{ type: LOAD, address: TEXT_AT, dataOf: 0 },
+			{ type: NOTES, address: 0, dataOf: 6 },
+		],
+	});
+}
+
+const FULL = 2n ** 64n - 1n;
+
+/** Tables that the header, or another table, lies about. */
+export const LIES: Readonly<Record<string, () => Buffer>> = {
+	nothing: () => Buffer.alloc(0),
+	'a header only': () => validElf().subarray(0, 64),
+	'half of it': () => validElf().subarray(0, 700),
+	'2^32 sections': () => elfOf({ header: [[60, 2, 0n]], first: [[32, 8, 2n ** 32n]] }),
+	'2^64 - 1 sections': () => elfOf({ header: [[60, 2, 0n]], first: [[32, 8, FULL]] }),
+	'sections outside the file': () => elfOf({ header: [[40, 8, 2n ** 62n]] }),
+	'sections at the very end of what there is': () => elfOf({ header: [[40, 8, FULL]] }),
+	'names of sections in a section there is none of': () =>
+		elfOf({ header: [[62, 2, 0xffffn]], first: [[40, 4, 0xffffffffn]] }),
+	'65,535 segments outside the file': () => elfOf({ header: [[56, 2, 0xffffn]] }),
+	'segments at 2^64 - 1': () =>
+		elfOf({ segments: [{ type: LOAD, address: 0 }], header: [[32, 8, FULL]] }),
+	'headers of no size': () => elfOf({ header: [[54, 2, 0n], [58, 2, 0n]] }), // biome-ignore format: one
+	'2^32 symbols': () => symbolTable({ size: 24n * 2n ** 32n }),
+	'2^64 - 1 bytes of symbols': () => symbolTable({ size: FULL }),
+	'symbols from the file\u2019s end on': () => symbolTable({ offset: FULL }),
+	'symbols whose names are in themselves': () => symbolTable({ link: 2 }),
+	'symbols whose names are nowhere': () => symbolTable({ link: 0xffffffff }),
+	'names of symbols outside the file': () => symbolTable({}, { offset: FULL, size: FULL }),
+	'a table of names of no size': () => symbolTable({}, { size: 0n }),
+	'sections that all have the whole file': overlapping,
+	'a frame table that says 2^32 - 1': () => frames(frameHeader(0xffffffff, 100, 64), 1),
+	'a frame table that goes backwards': () => frames(frameHeader(100, 100, -64), 1),
+	'a frame table that is cut': () => frames(frameHeader(100, 100, 64).subarray(0, 30), 1),
+	'an interpreter that is no path': () =>
+		elfOf({ sections: [{ name: '.interp', data: Buffer.from('\u001b[31m\n\0/x\0') }] }),
+	'a note that goes round': () => {
+		const note = Buffer.alloc(64, 0xff);
+		return elfOf({ sections: [{ name: '.note.gnu.build-id', type: NOTE, data: note }] });
+	},
+};
+
+/** Each is megabytes, and takes hours where work is not bounded. */
+export const LABOURS: Readonly<Record<string, () => Buffer>> = {
+	'a long table of names without an end': () => {
+		const symbols = Array.from({ length: 200_000 }, (_, i): SymbolSpec => {
+			return { name: i, section: 1, address: TEXT_AT + i, size: 1 };
+		});
+		return elfOf({
+			sections: [
+				{ name: '.text', flags: CODE, address: TEXT_AT, data: Buffer.alloc(64, 0x90) },
+				{ name: '.symtab', type: SYMTAB, data: symbolsOf(symbols), link: 3 },
+				{ name: '.strtab', type: STRTAB, data: Buffer.alloc(24 * MIB, 'a') },
+			],
+			segments: [{ type: LOAD, address: TEXT_AT, dataOf: 0 }],
+		});
+	},
+	'many sections, and a long table of their names without an end': () => {
+		const sections = Array.from({ length: 90_000 }, () => ({}));
+		return elfOf({ sections, names: Buffer.alloc(24 * MIB, 'a') });
+	},
+	'65,535 segments that all have the same many notes': () =>
+		elfOf({
+			sections: [{ data: Buffer.alloc(2 ** 16) }],
+			segments: Array.from({ length: 65_535 }, () => ({ type: NOTES, address: 0, dataOf: 0 })),
+		}),
+	'thousands of procedure linkage tables, all in the same place': () => {
+		const entry = Buffer.from('ff2500000000909090909090909090cc', 'hex');
+		const plt = { name: '.plt', flags: CODE, address: TEXT_AT };
+		const relocation = relocationOf(TEXT_AT + 6, 0);
+		return elfOf({
+			sections: [
+				{ ...plt, data: Buffer.alloc(2 * MIB, entry) },
+				{ name: '.rela.plt', type: RELA, data: Buffer.alloc(2 * MIB, relocation), link: 3 },
+				{ name: '.dynsym', type: DYNSYM, data: symbolsOf([SOMEWHERE]), link: 4 },
+				{ name: '.strtab', type: STRTAB, data: Buffer.from('\0name\0') },
+				...Array.from({ length: 5000 }, () => ({ ...plt, dataOf: 0 })),
+				...Array.from({ length: 5000 }, () => {
+					return { name: '.rela.dyn', type: RELA, dataOf: 1, link: 3 };
+				}),
+			],
+			segments: [{ type: LOAD, address: TEXT_AT, dataOf: 0 }],
+		});
+	},
+	'a frame table of millions, for thousands of sections that have none of them': () =>
+		frames(frameHeader(0xffffffff, 2_000_000, 64), 40_000),
+	'a frame table of millions': () => frames(frameHeader(0xffffffff, 7_000_000, 64), 1, 2 ** 29),
+	'an operator new that jumps through thousands of variables': () => {
+		// je over the jump; jmp *0(%rip)
+		const jumps = Buffer.alloc(2 ** 17, Buffer.from('7406ff2500000000', 'hex'));
+		const plt = { name: '.plt', flags: CODE, address: TEXT_AT, dataOf: 0 };
+		const relocations = Array.from({ length: 16_384 }, (_, i) =>
+			relocationOf(TEXT_AT + 8 * i + 8, 1),
+		);
+		const rela = { name: '.rela.plt', type: RELA, data: Buffer.concat(relocations), link: 2 };
+		return allocator(jumps, { size: 64 }, [plt, rela]);
+	},
+	'a long way to the first instruction that is emulated, and branches wherever one looks': () => {
+		const tests = Buffer.alloc(3 * 80_000, Buffer.from('4885ff', 'hex'));
+		const code = Buffer.concat([tests, Buffer.from('7400c3', 'hex'), Buffer.alloc(3 * MIB, 0xe8)]);
+		return allocator(code, { size: tests.length + 3 });
+	},
+	'functions of megabytes': () => {
+		const code = Buffer.alloc(24 * MIB, Buffer.from('7400909090', 'hex'));
+		Buffer.alloc(500, Buffer.from('4885ff7400', 'hex')).copy(code);
+		return allocator(code, { size: code.length - 1000, step: 5 });
+	},
+};
+
+const SOMEWHERE: SymbolSpec = { name: 1, section: 1, address: TEXT_AT, size: 64 };
+
+function symbolTable(table: SectionSpec, strings: SectionSpec = {}): Buffer {
+	return elfOf({
+		sections: [
+			{
+				name: '.symtab',
+				type: SYMTAB,
+				data: symbolsOf([{ ...SOMEWHERE, section: 3 }]),
+				link: 2,
+				...table,
+			},
+			{ name: '.strtab', type: STRTAB, data: Buffer.from('\0malloc\0'), ...strings },
+			{ name: '.text', flags: CODE, address: TEXT_AT, data: FUNCTION },
+		],
+		segments: [{ type: LOAD, address: TEXT_AT, dataOf: 2 }],
+	});
+}
+
+function overlapping(): Buffer {
+	const names = ['.text', '.plt', '.plt.got', '.rela.plt', '.note.gnu.build-id', '.eh_frame_hdr'];
+	const all = [...names, '.symtab', '.strtab', '.gnu_debugdata', '.interp', '.gnu_debuglink'];
+	const types: Readonly<Record<string, number>> = { '.rela.plt': RELA, '.symtab': SYMTAB };
+	const sections = all.map((name): SectionSpec => {
+		return {
+			name,
+			type: types[name] ?? 1,
+			flags: CODE,
+			address: 0,
+			offset: 0n,
+			size: 4096n,
+			link: 7,
+		};
+	});
+	return elfOf({ sections: [...sections, { data: Buffer.alloc(8192, 'a\0') }] });
+}
+
+/** Sections of code so many, of which none is where the functions are said to begin, unless it is one. */
+function frames(header: Buffer, sections: number, bytes = FUNCTION.length * 128): Buffer {
+	const code: SectionSpec = { name: '.text', flags: CODE, address: sections > 1 ? 2 ** 40 : 0 };
+	return elfOf({
+		sections: [
+			{ name: '.eh_frame_hdr', address: 0, data: header },
+			{ ...code, data: Buffer.alloc(FUNCTION.length * 128, FUNCTION), size: BigInt(bytes) },
+			...Array.from({ length: sections - 1 }, () => ({ ...code, dataOf: 1 })),
+		],
+	});
+}

@@ -1,0 +1,198 @@
+/**
+ * Every parser of strangers' bytes as a function of bytes. Each ends in a result that is looked at,
+ * or in an error of the kinds that it says it has; anything else is thrown on.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { countFrames } from '../../../src/doctor/frame-pointers.js';
+import { readFolded } from '../../../src/input/folded.js';
+import { readJson } from '../../../src/input/json.js';
+import { readPerfScript } from '../../../src/input/perf-script.js';
+import { readPprof } from '../../../src/input/pprof.js';
+import { readProfiles } from '../../../src/input/read.js';
+import type { Reader } from '../../../src/input/reader.js';
+import { ALLOCATOR_FUNCTIONS } from '../../../src/kit/allocators.js';
+import { commandFiles } from '../../../src/kit/command-files.js';
+import { readHeapFile } from '../../../src/kit/heap-files.js';
+import { Btf, BtfError } from '../../../src/loader/btf.js';
+import { TstraceError } from '../../../src/loader/errors.js';
+import { PerfRecordError, parseRecord } from '../../../src/perf/parse.js';
+import { placeProbe } from '../../../src/probes/placement.js';
+import { findReturns } from '../../../src/probes/returns.js';
+import { type Bytes, MemoryBytes, SymbolError } from '../../../src/symbolize/bytes.js';
+import { Elf } from '../../../src/symbolize/elf.js';
+import { findFunctions } from '../../../src/symbolize/functions.js';
+import { kernelNames } from '../../../src/symbolize/kernel.js';
+import { parseMaps } from '../../../src/symbolize/maps.js';
+import { nameOffsets } from '../../../src/symbolize/object-file.js';
+import { searchPerfMap } from '../../../src/symbolize/perf-map.js';
+import { unpackXz } from '../../../src/symbolize/xz.js';
+import { chunksOf, READING } from '../profiles.js';
+
+const MIB = 2 ** 20;
+/** MAX_NAME_LENGTH, and what is put behind it. */
+const MAX_NAME = 4200;
+
+type Parser = (bytes: Buffer, scratch: string) => void | Promise<void>;
+
+/** Files that are read more than a few times over are read for ever. */
+class CountedBytes implements Bytes {
+	readonly size_bytes: number;
+	readonly #bytes: MemoryBytes;
+	#left: number;
+
+	constructor(buffer: Buffer) {
+		this.#bytes = new MemoryBytes(buffer);
+		this.size_bytes = buffer.length;
+		this.#left = 256 * MIB + 16 * buffer.length;
+	}
+
+	read(offset: number, length_bytes: number): Buffer {
+		const part = this.#bytes.read(offset, length_bytes);
+		// Each read is a call of the kernel's, however short.
+		this.#left -= length_bytes + 256;
+		if (this.#left < 0) throw new Error('reads far more than the file has');
+		return part;
+	}
+}
+
+function checkName(name: string): void {
+	assert.ok(name.length <= MAX_NAME, 'a long name');
+	assert.doesNotMatch(name, /[\0\n\r\u2028\u2029]/);
+}
+
+const ALLOCATORS = new Set(ALLOCATOR_FUNCTIONS.map(({ name }) => name));
+
+const reading =
+	(reader: Reader): Parser =>
+	async (bytes) => {
+		let notices = 0;
+		for (const { frames, stacks } of await reader(chunksOf(bytes), READING, () => notices++)) {
+			assert.ok(frames.size <= bytes.length && stacks.size <= bytes.length);
+			for (const value of stacks.values()) assert.ok(value >= 0, 'a count below 0');
+		}
+		assert.ok(notices < 100, 'many notices');
+	};
+
+const PARSERS: Readonly<Record<string, readonly [Parser, ...(new (...args: never[]) => Error)[]]>> =
+	{
+		symbols: [symbols, SymbolError],
+		functions: [functions, SymbolError],
+		'frame pointers': [frames, SymbolError],
+		'heap file': [heapFile],
+		'files of a command': [command],
+		xz: [xz, SymbolError],
+		code: [code],
+		'perf map': [perfMap, SymbolError],
+		maps: [maps],
+		kallsyms: [kallsyms],
+		BTF: [btf, BtfError],
+		'perf record': [record, PerfRecordError],
+		folded: [reading(readFolded), TstraceError],
+		'perf script': [reading(readPerfScript), TstraceError],
+		pprof: [reading(readPprof), TstraceError],
+		JSON: [reading(readJson), TstraceError],
+		'any file of stacks': [anyFile, TstraceError],
+	};
+
+export const PARSER_NAMES = Object.keys(PARSERS);
+
+/** Throws what the parser must not end in. */
+export async function parse(name: string, bytes: Buffer, scratch: string): Promise<void> {
+	const [parser, ...allowed] = PARSERS[name] ?? assert.fail(name);
+	try {
+		await parser(bytes, scratch);
+	} catch (error) {
+		if (!allowed.some((kind) => error instanceof kind)) throw error;
+		// One line, and not the file in it.
+		assert.match((error as Error).message, /^.{1,1000}$/);
+	}
+}
+
+async function symbols(bytes: Buffer): Promise<void> {
+	const counted = new CountedBytes(bytes);
+	const elf = new Elf(counted);
+	for (const { name } of elf.sections) assert.ok(name.length <= 64);
+	elf.debugLink();
+	const offsets = Array.from({ length: 50 }, (_, i) => Math.floor((i * bytes.length) / 50));
+	const { names } = await nameOffsets(counted, '/x/y', [], [...offsets, 64, 128, 144]);
+	for (const name of names) checkName(name);
+}
+
+function functions(bytes: Buffer): void {
+	const found = findFunctions(new Elf(new CountedBytes(bytes)), ALLOCATORS);
+	assert.ok(found.length <= ALLOCATORS.size);
+}
+
+function frames(bytes: Buffer): void {
+	const counted = countFrames(new Elf(new CountedBytes(bytes)));
+	assert.ok(counted === undefined || counted.withFrame <= counted.sampled);
+}
+
+function heapFile(bytes: Buffer, scratch: string): void {
+	writeFileSync(scratch, bytes);
+	for (const { offset, placement, returns } of readHeapFile(scratch, '').functions) {
+		assert.ok(placement.offset >= 0 && placement.stackBytes >= 0);
+		assert.ok(Number.isSafeInteger(placement.offset), `${offset}`);
+		assert.ok((returns?.length ?? 0) <= 50_000);
+	}
+}
+
+function command(bytes: Buffer, scratch: string): void {
+	writeFileSync(scratch, bytes);
+	for (const path of commandFiles([scratch])) assert.ok(path.length < 10_000);
+}
+
+async function xz(bytes: Buffer): Promise<void> {
+	assert.ok((await unpackXz(bytes, MIB)).length <= MIB);
+}
+
+function code(bytes: Buffer): void {
+	const some = bytes.subarray(0, 4096);
+	const { offset, stackBytes } = placeProbe(some, ['rdi', 'rsi'], { text: some, start: 0 });
+	assert.ok(offset === 0 || (offset > 0 && offset < some.length));
+	assert.ok(stackBytes >= 0);
+	const returns = findReturns(some, 0, () => undefined) ?? [];
+	for (const at of returns) assert.ok(at >= 0 && at < some.length);
+}
+
+function perfMap(bytes: Buffer): void {
+	const wanted = Float64Array.of(0, 1, 0x1000, 0x1081, 0x2000, 2 ** 47, 2 ** 53);
+	const { names } = searchPerfMap(new CountedBytes(bytes), wanted);
+	assert.equal(names.length, wanted.length);
+	for (const name of names) checkName(name ?? '');
+}
+
+function maps(bytes: Buffer): void {
+	for (const { start, end, path } of parseMaps(bytes.toString())) {
+		assert.ok(start < end);
+		checkName(path);
+	}
+}
+
+function kallsyms(bytes: Buffer): void {
+	const wanted = Float64Array.of(-(2 ** 31), -(2 ** 31) + 0x234, -1, 0, 1);
+	const pieces: Buffer[] = [];
+	for (let at = 0; at < bytes.length; at += 2 ** 16) pieces.push(bytes.subarray(at, at + 2 ** 16));
+	const { names } = kernelNames(wanted, pieces);
+	for (const name of names) checkName(name ?? '');
+}
+
+function btf(bytes: Buffer): void {
+	const all = new Btf(bytes);
+	all.struct('task');
+	all.hasField('task', 'nothing');
+	all.hasTypedef('task');
+	all.parameterCount('task');
+	all.enumValues('task');
+	all.section('task');
+}
+
+function record(bytes: Buffer): void {
+	parseRecord(new DataView(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 65_535)));
+}
+
+async function anyFile(bytes: Buffer, scratch: string): Promise<void> {
+	writeFileSync(scratch, bytes);
+	await readProfiles([scratch], READING, () => undefined);
+}

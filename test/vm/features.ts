@@ -1,0 +1,31 @@
+/** Features of kernels that tools have other ways without, or none; a test that needs one says so. */
+import { taskStorageMissing } from '../../src/kit/waits.js';
+import { kernelHasHelper, kernelHasKprobes, kernelHasTracepoint } from '../../src/loader/kernel.js';
+
+export interface Feature {
+	/** The first kernel with it. */
+	readonly since: string;
+	/** Whether the running kernel has it, by its own types. */
+	present(): boolean;
+}
+
+export const FEATURES = {
+	get_current_task_btf: { since: '5.11', present: () => kernelHasHelper('get_current_task_btf') },
+	'task storage': { since: '5.12', present: () => taskStorageMissing() === undefined },
+	kprobes: { since: '4.1', present: kernelHasKprobes },
+	sched_exit_tp: { since: '6.14', present: () => kernelHasTracepoint('sched_exit_tp') },
+} as const satisfies Readonly<Record<string, Feature>>;
+
+export type FeatureName = keyof typeof FEATURES;
+
+/** How a skip for want of a feature begins; the rest is the feature's name. */
+export const NEEDS = 'needs ';
+
+export const featureNames = Object.keys(FEATURES) as FeatureName[];
+
+/** Whether a kernel "6.1" has what came with "5.12". */
+export function isSince(kernel: string, since: string): boolean {
+	const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
+	const [sinceMajor = 0, sinceMinor = 0] = since.split('.').map(Number);
+	return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor);
+}

@@ -1,0 +1,109 @@
+/** Runs inside a machine of the matrix: says what it is, how tools go about it here, and runs their tests. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { arch, release } from 'node:os';
+import { createInterface } from 'node:readline';
+import { FEATURES, featureNames } from './features.js';
+import { decode, encode, type Line, type TestResult } from './lines.js';
+import { type Extent, TOOLS, type ToolTests } from './matrix.js';
+
+const TOOL_TIMEOUT_MS = 120_000;
+const FILE_TIMEOUT_MS = 900_000;
+
+const [said = '', ...only] = (
+	/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? 'quick'
+).split(',');
+/** With the names of tools after it, of only these. */
+const extent = said as Extent;
+
+function say(line: Line): void {
+	process.stdout.write(encode(line));
+}
+
+function sayHook({ tool, args }: ToolTests): void {
+	const options = { encoding: 'utf8', timeout: TOOL_TIMEOUT_MS } as const;
+	const stderr = spawnSync('bin/tstrace', [tool, '-v', ...args], options).stderr ?? '';
+	const because = new RegExp(`^${tool}: (.*)$`, 'm').exec(stderr)?.[1] ?? '';
+	const began = /^Tracing /m.test(stderr);
+	say({ type: 'hook', tool, because, began, stderr: began ? '' : stderr.slice(-3000) });
+}
+
+/** In a quick run, what the files of `also` do to the machine is done to these tools. */
+const FEW_OF_ALSO = '^(runqlat|profile): ';
+
+async function runTests({ tool, file, also = [], truths, not = {} }: ToolTests): Promise<void> {
+	const left = Object.keys(not).map((name) => `${escaped(name)}$`);
+	if (extent === 'all') {
+		await runFile(tool, file, `^(?!${left.join('|') || '$'})`);
+		for (const each of also) await runFile(tool, each, '.');
+		return;
+	}
+	for (const truth of extent === 'one' ? truths.slice(0, 1) : truths)
+		await runFile(tool, file, truth);
+	if (extent === 'quick') for (const each of also) await runFile(tool, each, FEW_OF_ALSO);
+}
+
+/** Runs tests of a file, and those that failed once more. */
+async function runFile(tool: string, file: string, pattern: string): Promise<void> {
+	const failed = await runOnce(tool, file, pattern, false);
+	if (failed.length === 0) return;
+	await runOnce(tool, file, failed.map((name) => `^${escaped(name)}$`).join('|'), true);
+}
+
+/**
+ * Returns the names of tests that failed. That nothing was run is a failure without a test to name,
+ * and so is a file that does not end by itself.
+ */
+async function runOnce(
+	tool: string,
+	file: string,
+	pattern: string,
+	again: boolean,
+): Promise<string[]> {
+	const began_ms = performance.now();
+	const child = spawn(
+		process.execPath,
+		[
+			...['--enable-source-maps', '--test', '--test-concurrency=1'],
+			...['--test-reporter=./build/test/test/vm/reporter.js', '--test-reporter-destination=stdout'],
+			`--test-name-pattern=${pattern}`,
+			`build/test/test/live/${file}.test.js`,
+		],
+		{
+			stdio: ['inherit', 'pipe', 'inherit'],
+			timeout: FILE_TIMEOUT_MS,
+			env: { ...process.env, TSTRACE_TOOL: tool, TSTRACE_EMULATED: '1', TSTRACE_VM: '1' },
+		},
+	);
+	const tests: TestResult[] = [];
+	createInterface({ input: child.stdout }).on('line', (text) => {
+		const line = decode(text);
+		if (line?.type !== 'test') return;
+		tests.push(line);
+		say({ ...line, ...(again ? { again } : {}) });
+	});
+	const [status, signal] = await once(child, 'close');
+	if (tests.length === 0 || status === null) {
+		const name = `${file}, ${pattern}`;
+		const why = status === null ? `did not end by itself: ${signal}` : 'there is no such test';
+		const ms = Math.round(performance.now() - began_ms);
+		say({ type: 'test', tool, name, result: 'failed', why, ms });
+	}
+	return tests.flatMap(({ name, result }) => (result === 'failed' ? name : []));
+}
+
+const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+const tools = TOOLS.filter(({ tool }) => only.length === 0 || only.includes(tool));
+say({
+	type: 'facts',
+	release: release(),
+	arch: arch(),
+	features: Object.fromEntries(featureNames.map((name) => [name, FEATURES[name].present()])),
+});
+for (const toolTests of tools) {
+	sayHook(toolTests);
+	await runTests(toolTests);
+}
+say({ type: 'end' });

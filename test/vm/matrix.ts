@@ -1,0 +1,106 @@
+/** Which kernels the live tests run on, and what each of these is known to lack. */
+import type { FeatureName } from './features.js';
+
+export interface Machine {
+	/** As in `make test-kernels KERNEL=6.1`. */
+	readonly name: string;
+	readonly arch: 'x64' | 'arm64';
+	/** Of Debian; the newest version in any of them is taken. */
+	readonly suites: readonly string[];
+	/** Of qemu's: `-cpu`. */
+	readonly cpu: string;
+	/** Features its kernel has, that are of no use on this CPU. */
+	readonly without?: readonly FeatureName[];
+	/** Its emulation is so slow that there is time for one truth of each tool only. */
+	readonly slow?: true;
+}
+
+/** Which tests of a tool: one or all of its truths, or its whole file and more. */
+export type Extent = 'one' | 'quick' | 'all';
+
+/** QEMU 7.2 does not emulate cmpxchg16b where newer kernels use it on memory that is not aligned. */
+const WITHOUT_CX16 = 'max,cx16=off';
+
+export const MACHINES: readonly Machine[] = [
+	{ name: '5.10', arch: 'x64', suites: ['bullseye', 'bullseye-security'], cpu: 'max' },
+	{ name: '6.1', arch: 'x64', suites: ['bookworm', 'bookworm-security'], cpu: 'max' },
+	{
+		name: '6.12',
+		arch: 'x64',
+		suites: ['bookworm-backports', 'bookworm'],
+		cpu: WITHOUT_CX16,
+		without: ['task storage'],
+	},
+	// Since 7.0 task storage is allocated by way of cmpxchg16b.
+	{ name: 'newest', arch: 'x64', suites: ['sid'], cpu: WITHOUT_CX16, without: ['task storage'] },
+	{
+		name: '6.1-arm64',
+		arch: 'arm64',
+		suites: ['bookworm', 'bookworm-security'],
+		cpu: 'max',
+		slow: true,
+	},
+];
+
+export interface ToolTests {
+	readonly tool: string;
+	/** How to have it say which way it takes. */
+	readonly args: readonly string[];
+	/** The file of live tests that is about it. */
+	readonly file: string;
+	/** More files, whose tests are all run: what would disturb the machine that we are on. */
+	readonly also?: readonly string[];
+	/** Names of those of its tests that are run where there is no time for all; the first is one test. */
+	readonly truths: readonly string[];
+	/** Names of those that cannot be run under emulation, and why. */
+	readonly not?: Readonly<Record<string, string>>;
+}
+
+export const TOOLS: readonly ToolTests[] = [
+	{
+		tool: 'runqlat',
+		args: ['0.2', '1'],
+		file: 'truth',
+		also: ['vm-cpus', 'vm-clock'],
+		truths: ['^sched_info: \\d+ wake-ups', '^(task_storage|hash): \\d+ wake-ups'],
+		not: {
+			'20,000 threads that come and go: each has its group, or is counted as lost': 'takes minutes',
+		},
+	},
+	{
+		tool: 'schedlat',
+		args: ['0.2', '1'],
+		file: 'schedlat',
+		truths: ['^competing hogs', '^migrations'],
+	},
+	{
+		tool: 'timehist',
+		args: ['-w', '-M', '0.2'],
+		file: 'timehist',
+		truths: ['^printed and lost', '^who wakes whom', '^migrations'],
+	},
+	{
+		tool: 'syscount',
+		args: ['-L', '0.2', '1'],
+		file: 'syscount',
+		truths: ['reads and writes', '^997 opens', '^by process', '^with times', '^in a PID namespace'],
+	},
+	{
+		tool: 'offcputime',
+		args: ['0.2'],
+		file: 'offcputime',
+		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],
+	},
+	{
+		tool: 'memleak',
+		args: ['0.2', '1', '--', 'sleep', '1'],
+		file: 'memleak',
+		truths: ['^glibc: ', '^operators new of libstdc\\+\\+: ', '^folded'],
+	},
+	{
+		tool: 'profile',
+		args: ['0.2'],
+		file: 'profile',
+		truths: ['^two functions', '^-e page-faults'],
+	},
+];

@@ -1,0 +1,187 @@
+/** From what a machine told to what is to be said of it: pure. */
+import { FEATURES, type FeatureName, isSince, NEEDS } from './features.js';
+import type { Facts, Hook, Line, TestResult } from './lines.js';
+import { MACHINES, TOOLS } from './matrix.js';
+
+/** A tool on a kernel. */
+export interface Row {
+	readonly tool: string;
+	readonly passed: number;
+	/** Of these, after they had failed once. */
+	readonly again: number;
+	/** Features of kernels that tests were skipped for, and how many were. */
+	readonly lacking: Readonly<Record<string, number>>;
+	/** What is wrong; none: it works. */
+	readonly failures: readonly string[];
+	/** The way it takes here. */
+	readonly hook: string;
+}
+
+export interface MachineResult {
+	readonly machine: string;
+	readonly kernel: string;
+	readonly arch: string;
+	readonly seconds: number;
+	/** Which tests were run: an Extent, and the names of tools. */
+	readonly extent: string;
+	readonly rows: readonly Row[];
+	/** Of the machine as a whole. */
+	readonly failures: readonly string[];
+	/** Of tstrace, and the day: where results are kept. */
+	readonly commit?: string;
+	readonly date?: string;
+}
+
+export function failed({ rows, failures }: MachineResult): boolean {
+	return failures.length > 0 || rows.some((row) => row.failures.length > 0);
+}
+
+/** `incomplete`: why the machine did not get to its end. */
+export function resultOf(
+	machine: string,
+	lines: readonly Line[],
+	run: { extent: string; seconds: number; incomplete: string | undefined },
+): MachineResult {
+	const facts = lines.find((line): line is Facts => line.type === 'facts');
+	const hooks = lines.filter((line): line is Hook => line.type === 'hook');
+	const tests = lines.filter((line): line is TestResult => line.type === 'test');
+	const [, ...only] = run.extent.split(',');
+	const wanted = TOOLS.filter(({ tool }) => only.length === 0 || only.includes(tool));
+	const without = MACHINES.find(({ name }) => name === machine)?.without ?? [];
+	return {
+		machine,
+		kernel: facts?.release ?? 'unknown',
+		arch: facts?.arch ?? '',
+		seconds: Math.round(run.seconds),
+		extent: run.extent,
+		rows: wanted.map(({ tool }) =>
+			rowOf(
+				tool,
+				hooks.find((hook) => hook.tool === tool),
+				tests.filter((test) => test.tool === tool),
+				facts,
+			),
+		),
+		failures: [...(run.incomplete ? [run.incomplete] : []), ...unexpected(facts, without)],
+	};
+}
+
+function rowOf(
+	tool: string,
+	hook: Hook | undefined,
+	told: readonly TestResult[],
+	facts: Facts | undefined,
+): Row {
+	const repeated = new Set(told.flatMap(({ name, again }) => (again ? name : [])));
+	const tests = told.filter(({ name, again }) => again || !repeated.has(name));
+	const again = tests.filter((test) => test.again && test.result === 'passed').length;
+	const skipped = tests.filter(({ result }) => result === 'skipped');
+	const passed = tests.filter(({ result }) => result === 'passed').length;
+	const failures = [
+		...(hook?.began ? [] : [`it did not begin: ${hook?.stderr ?? 'nothing is known of it'}`]),
+		...tests.flatMap(({ name, result, why }) => (result === 'failed' ? `${name}: ${why}` : [])),
+		...skipped.flatMap((test) => wrongSkip(test, facts)),
+	];
+	if (passed === 0 && failures.length === 0) failures.push('no test of it was run');
+	const lacking: Record<string, number> = {};
+	for (const { why } of skipped) {
+		const feature = why.slice(NEEDS.length);
+		lacking[feature] = (lacking[feature] ?? 0) + 1;
+	}
+	return { tool, passed, again, lacking, failures, hook: hook?.because ?? '' };
+}
+
+/** What is wrong with a skip: it has another reason than a kernel feature, or the kernel has that. */
+function wrongSkip({ name, why }: TestResult, facts: Facts | undefined): string[] {
+	const feature = why.startsWith(NEEDS) ? why.slice(NEEDS.length) : '';
+	if (!(feature in FEATURES))
+		return [`${name}: skipped, and not for want of a kernel feature: ${why}`];
+	if (facts?.features[feature] === false) return [];
+	return [`${name}: skipped for want of ${feature}, which this kernel has`];
+}
+
+/** Features that are there or not, though the kernel's version and the CPU say otherwise. */
+function unexpected(facts: Facts | undefined, without: readonly FeatureName[]): string[] {
+	if (!facts) return ['it did not say which kernel it has'];
+	return (Object.keys(FEATURES) as FeatureName[]).flatMap((name) => {
+		const due = isSince(facts.release, FEATURES[name].since) && !without.includes(name);
+		if (facts.features[name] === due) return [];
+		return `${name} came with ${FEATURES[name].since}, but is ${due ? 'not ' : ''}found on ${facts.release}`;
+	});
+}
+
+/** "12 passed; 3 need task storage" */
+export function inWords({ passed, again, lacking, failures }: Row): string {
+	const parts = [`${passed} passed${again > 0 ? `, ${again} of them at the second try` : ''}`];
+	if (failures.length > 0) parts.unshift(`${failures.length} FAILED`);
+	for (const [feature, count] of Object.entries(lacking))
+		parts.push(`${count} ${count === 1 ? 'needs' : 'need'} ${feature}`);
+	return parts.join('; ');
+}
+
+/** Rows in columns as wide as their widest cell. */
+function columns(rows: readonly (readonly string[])[]): string {
+	const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+	return rows
+		.map((row) =>
+			row
+				.map((cell, i) => cell.padEnd(widths[i] ?? 0))
+				.join('  ')
+				.trimEnd(),
+		)
+		.join('\n');
+}
+
+/** For the terminal: kernel, tool, result, way; then what is wrong. */
+export function table(results: readonly MachineResult[]): string {
+	const rows = results.flatMap((result) =>
+		result.rows.map((row) => [`${result.kernel} ${result.arch}`, row.tool, inWords(row), row.hook]),
+	);
+	const wrong = results.flatMap((result) => [
+		...result.failures.map((failure) => `${result.machine}: ${failure}`),
+		...result.rows.flatMap((row) =>
+			row.failures.map((failure) => `${result.machine}: ${row.tool}: ${failure}`),
+		),
+	]);
+	const all = columns([['KERNEL', 'TOOL', 'RESULT', 'HOOK'], ...rows]);
+	return `${[all, ...wrong].join('\n\n')}\n`;
+}
+
+/** docs/kernels.md */
+export function page(results: readonly MachineResult[]): string {
+	const sections = results.map((result) => {
+		const rows = result.rows.map(
+			(row) => `| \`${row.tool}\` | ${inWords(row)} | ${row.hook.replaceAll('|', '\\|')} |`,
+		);
+		return [
+			`## ${result.kernel}, ${result.arch}`,
+			'',
+			`Tests: ${result.extent}; ${result.date ?? 'day unknown'}, at ${result.commit ?? 'unknown'}, in ${Math.ceil(result.seconds / 60)} minutes.`,
+			...notOfTheKernel(result),
+			...(result.failures.length > 0 ? ['', ...result.failures] : []),
+			'',
+			'| tool | live tests | how it goes about it here |',
+			'| --- | --- | --- |',
+			...rows,
+		].join('\n');
+	});
+	return `${[HEAD, ...sections].join('\n\n')}\n`;
+}
+
+/** What QEMU's CPU takes away. */
+function notOfTheKernel({ machine }: MachineResult): string[] {
+	const without = MACHINES.find(({ name }) => name === machine)?.without ?? [];
+	return without.length === 0
+		? []
+		: [
+				'',
+				`Not for want of a kernel's: no ${without.join(', ')}, which the emulated CPU cannot do.`,
+			];
+}
+
+const HEAD = `# What works on which kernel
+
+Generated by \`make kernels-doc\` from what \`make test-kernels\` found: Debian's cloud kernels under QEMU's software
+emulation, with the objects as built. A test that is left out names the feature that is lacking, and the run
+fails if the kernel has it. A test that fails is run once more, as under emulation all is late at times; that is said.
+"one" is one test of each tool with a known truth, "quick" a few of them, "all" its whole file of live tests.`;

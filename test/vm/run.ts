@@ -1,0 +1,149 @@
+/**
+ * Boots kernels of the matrix and runs the live tests in them, several at once.
+ *
+ * usage: run.js [--quick] [--tool TOOL]... [--page] [MACHINE...]
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, freemem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { FOLDER, initramfsOf, kernelOf } from './image.js';
+import type { Line } from './lines.js';
+import { boot, MEMORY_MB } from './machine.js';
+import { type Extent, MACHINES, type Machine } from './matrix.js';
+import { failed, type MachineResult, page, resultOf, table } from './results.js';
+
+const MINUTE_MS = 60_000;
+const LIMIT_MS: Readonly<Record<Extent, number>> = {
+	one: 40 * MINUTE_MS,
+	quick: 30 * MINUTE_MS,
+	all: 90 * MINUTE_MS,
+};
+const RESULTS = join(FOLDER, 'results.json');
+const PAGE = 'docs/kernels.md';
+
+const { values, positionals } = parseArgs({
+	allowPositionals: true,
+	options: {
+		quick: { type: 'boolean' },
+		tool: { type: 'string', multiple: true },
+		page: { type: 'boolean' },
+	},
+});
+
+function chosen(): readonly Machine[] {
+	for (const name of positionals) {
+		if (MACHINES.some((machine) => machine.name === name)) continue;
+		throw new Error(`no kernel ${name}: there are ${MACHINES.map((each) => each.name).join(', ')}`);
+	}
+	return MACHINES.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+}
+
+interface Prepared {
+	readonly machine: Machine;
+	readonly kernel: string;
+	readonly initramfs: string;
+}
+
+/** All of them before the first boots: meanwhile nobody would read what a machine has to say. */
+function prepare(results: MachineResult[]): Prepared[] {
+	const archives = new Map<Machine['arch'], string>();
+	return chosen().flatMap((machine) => {
+		try {
+			const kernel = kernelOf(machine);
+			const initramfs = archives.get(machine.arch) ?? initramfsOf(machine.arch);
+			archives.set(machine.arch, initramfs);
+			return { machine, kernel, initramfs };
+		} catch (error) {
+			results.push(unable(machine, error));
+			return [];
+		}
+	});
+}
+
+async function run({ machine, kernel, initramfs }: Prepared): Promise<MachineResult> {
+	const extent: Extent = machine.slow ? 'one' : values.quick ? 'quick' : 'all';
+	const what = [extent, ...(values.tool ?? [])];
+	const now = { commit: commit(), date: new Date().toISOString().slice(0, 10) };
+	const { lines, ...rest } = await boot(
+		machine,
+		{ kernel, initramfs, log: join(FOLDER, `${machine.name}.log`) },
+		what,
+		{ timeout_ms: LIMIT_MS[extent], onLine: (line) => tell(machine, line) },
+	);
+	return { ...resultOf(machine.name, lines, { extent: what.join(), ...rest }), ...now };
+}
+
+/** Its packages cannot be had, say. */
+function unable({ name }: Machine, error: unknown): MachineResult {
+	const incomplete = error instanceof Error ? error.message : String(error);
+	return resultOf(name, [], { extent: 'none', seconds: 0, incomplete });
+}
+
+function commit(): string {
+	const { status, stdout } = spawnSync('git', ['describe', '--always', '--dirty'], {
+		encoding: 'utf8',
+	});
+	return status === 0 ? stdout.trim() : 'unknown'; // no git, or not ours
+}
+
+function tell({ name }: Machine, line: Line): void {
+	if (line.type === 'facts') process.stderr.write(`${name}: ${line.release}\n`);
+	if (line.type === 'test')
+		process.stderr.write(`${name}: ${line.tool}: ${line.result}: ${line.name} (${line.ms} ms)\n`);
+}
+
+/** One of each machine: the first. */
+const inOrder = (results: readonly MachineResult[]) =>
+	MACHINES.flatMap(({ name }) => results.find(({ machine }) => machine === name) ?? []);
+
+/** What is known from runs before, but for machines that there are new results of. */
+function merged(results: readonly MachineResult[]): MachineResult[] {
+	const before: MachineResult[] = existsSync(RESULTS)
+		? JSON.parse(readFileSync(RESULTS, 'utf8'))
+		: [];
+	return inOrder([...results, ...before]);
+}
+
+/** One for each CPU, if there is the memory, for the emulators' own needs too. */
+function machinesAtOnce(): number {
+	const room = Math.floor(freemem() / (1.5 * MEMORY_MB * 2 ** 20));
+	return Math.max(1, Math.min(availableParallelism(), room));
+}
+
+function keep(results: readonly MachineResult[]): void {
+	// Of a few tools only, it would take the place of what is known of all.
+	if (!values.tool) writeFileSync(RESULTS, `${JSON.stringify(merged(results), null, '\t')}\n`);
+}
+
+// So that no machine outlives us: machine.ts ends it as this process exits.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+	process.once(signal, () => process.exit(1));
+mkdirSync(FOLDER, { recursive: true });
+if (values.page) {
+	const results = merged([]);
+	const lacking = MACHINES.filter(({ name }) => !results.some(({ machine }) => machine === name));
+	if (lacking.length > 0 || results.some(failed)) {
+		process.stdout.write(table(results));
+		for (const { name } of lacking) process.stdout.write(`\n${name}: not run\n`);
+		process.stdout.write(`\nnot written: ${PAGE} is of machines where all passed\n`);
+		process.exitCode = 1;
+	} else {
+		writeFileSync(PAGE, page(results));
+	}
+} else {
+	const results: MachineResult[] = [];
+	const waiting = prepare(results);
+	keep(results);
+	const runThem = async () => {
+		for (let next = waiting.shift(); next; next = waiting.shift()) {
+			const { machine } = next;
+			results.push(await run(next).catch((error) => unable(machine, error)));
+			keep(results);
+		}
+	};
+	await Promise.all(Array.from({ length: machinesAtOnce() }, runThem));
+	process.stdout.write(table(inOrder(results)));
+	if (results.some(failed)) process.exitCode = 1;
+}
