@@ -127,15 +127,12 @@ export class Suite {
 	}
 }
 
-/** Where this machine itself gets Debian from. */
+/** Where this machine itself gets Debian from, by its sources: their indexes need not have been fetched. */
 function mirrorOf(suite: string): string {
-	const lines = execFileSync(
-		'apt-get',
-		['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages'],
-		{ encoding: 'utf8' },
-	).split('\n');
+	const listed = execFileSync('apt-get', ['update', '--print-uris'], { encoding: 'utf8' });
+	const mirrors = [...listed.matchAll(/^'(\S+\/)dists\//gm)].map(([, mirror = '']) => mirror);
 	const archive = suite.endsWith('-security') ? 'debian-security' : 'debian';
-	const mirror = lines.find((line) => line.endsWith(`/${archive}/`));
+	const mirror = mirrors.find((each) => each.endsWith(`/${archive}/`));
 	if (!mirror) throw new Error(`no source of this machine's apt is a mirror of ${archive}`);
 	return mirror;
 }
