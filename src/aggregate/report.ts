@@ -39,8 +39,8 @@ export type Findings =
 export interface RowFindings {
 	readonly kind: 'rows';
 	readonly rows: readonly Key[];
-	/** What text shows below them. */
-	readonly summary?: string;
+	/** Of threads, for text to show below them. */
+	readonly totals?: readonly Key[];
 }
 
 /** What a later comparison needs to know of a run. */

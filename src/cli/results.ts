@@ -103,7 +103,8 @@ export class Results {
 			await this.#export(format, findings, report);
 		} else if (findings.kind === 'rows') {
 			await this.rows(findings.rows);
-			if (findings.summary) await this.#output.write(findings.summary);
+			if (findings.totals && this.#text.totals)
+				await this.#output.write(this.#text.totals(findings.totals, this.#style));
 		} else {
 			const time = this.#common.timestamps ? `\n${clockTime(new Date())}` : '';
 			await this.#output.write(time + (await this.#text.report(findings, this.#style)));

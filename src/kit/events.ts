@@ -80,8 +80,8 @@ export interface EventFormatter {
 	prepare(words: Uint32Array, places: Uint32Array, count: number): void;
 	/** Adds the line of the record that begins at this word. */
 	line(words: Uint32Array, at: number, lines: LineBuffer): void;
-	/** Below all lines. */
-	summary(): string | undefined;
+	/** For below all lines. */
+	totals(): readonly Key[] | undefined;
 }
 
 /** How often to look. The programs wake nobody: that would cost more than the events do. */
@@ -127,8 +127,8 @@ export class EventBatches extends EventRows {
 		await this.#writing;
 		clearTimeout(this.#timer);
 		await this.#writeAll(this.#sink);
-		const summary = this.#formatter.summary();
-		return { kind: 'rows', rows: [], ...(summary === undefined ? {} : { summary }) };
+		const totals = this.#formatter.totals();
+		return { kind: 'rows', rows: [], ...(totals && { totals }) };
 	}
 
 	override close(): void {

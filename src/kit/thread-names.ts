@@ -1,7 +1,6 @@
 /** Names of threads as bytes, made once for each and not for each event. */
 import { printable } from '../render/terminal.js';
 
-const NAME_WIDTH = 30;
 const COMM_BYTES = 16;
 /** Threads that were seen lately; more than these are named anew. */
 const MAX_NAMES = 65_536;
@@ -20,6 +19,12 @@ export interface ThreadName {
 /** Of records in words: `at` is where a tgid is, which a tid and a comm of 16 bytes follow. */
 export class ThreadNames {
 	readonly #names = new Map<number, ThreadName>();
+	readonly #width: number;
+
+	/** `width`: of `padded`. */
+	constructor(width: number) {
+		this.#width = width;
+	}
 
 	plain(words: Uint32Array, at: number): Uint8Array {
 		return this.known(words, at).plain;
@@ -41,14 +46,14 @@ export class ThreadNames {
 			known.comm[3] === words[at + 5]
 		)
 			return known;
-		const name = nameAt(words, at);
+		const name = nameAt(words, at, this.#width);
 		if (this.#names.size >= MAX_NAMES) this.#names.clear();
 		this.#names.set(tid, name);
 		return name;
 	}
 }
 
-function nameAt(words: Uint32Array, at: number): ThreadName {
+function nameAt(words: Uint32Array, at: number, width: number): ThreadName {
 	const bytes = Buffer.from(words.buffer, words.byteOffset + (at + 2) * 4, COMM_BYTES);
 	const end = bytes.indexOf(0);
 	const comm = printable(bytes.toString('utf8', 0, end < 0 ? COMM_BYTES : end));
@@ -62,6 +67,6 @@ function nameAt(words: Uint32Array, at: number): ThreadName {
 		comm: rest as [number, number, number, number],
 		text,
 		plain: encoder.encode(text),
-		padded: encoder.encode(text.padEnd(NAME_WIDTH)),
+		padded: encoder.encode(text.padEnd(width)),
 	};
 }

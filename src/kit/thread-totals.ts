@@ -1,22 +1,9 @@
 /** What threads did, all in all: the summary of `tstrace timehist`, as perf sched timehist has it. */
-import { grouped } from '../render/numbers.js';
+import type { Key } from '../aggregate/report.js';
 import type { ThreadName } from './thread-names.js';
 
 /** Threads that have a line of their own; all others share one. */
 const MAX_THREADS = 65_536;
-const COLUMNS = [
-	'switches',
-	'run',
-	'min-run',
-	'avg-run',
-	'max-run',
-	'stddev',
-	'wait',
-	'delay',
-	'migrations',
-];
-const NAME_WIDTH = 30;
-const COLUMN_WIDTH = 10;
 
 export class ThreadTotal {
 	switches = 0;
@@ -49,24 +36,24 @@ export class ThreadTotal {
 		this.#squares += (run_ns / 1e6) ** 2;
 	}
 
-	line(): string {
-		const ms = (time_ns: number) => (time_ns / 1e6).toFixed(3);
+	/** Times in ns. */
+	row(): Key {
 		const runs = Math.max(1, this.#runs);
-		const mean_ms = this.run_ns / runs / 1e6;
-		const variance = Math.max(0, this.#squares / runs - mean_ms ** 2);
-		// Of the mean, in per cent of it; perf calls it stddev.
-		const error = mean_ms > 0 ? (100 * Math.sqrt(variance / runs)) / mean_ms : 0;
-		return row(this.text, [
-			grouped(this.switches),
-			ms(this.run_ns),
-			ms(this.#runs === 0 ? 0 : this.#min_ns),
-			mean_ms.toFixed(3),
-			ms(this.#max_ns),
-			error.toFixed(2),
-			ms(this.wait_ns),
-			ms(this.delay_ns),
-			grouped(this.migrations),
-		]);
+		const mean_ns = this.run_ns / runs;
+		const variance_ms2 = Math.max(0, this.#squares / runs - (mean_ns / 1e6) ** 2);
+		return {
+			thread: this.text,
+			switches: this.switches,
+			run: this.run_ns,
+			min_run: this.#runs === 0 ? 0 : this.#min_ns,
+			avg_run: mean_ns,
+			max_run: this.#max_ns,
+			// Of the mean, in per cent of it; perf calls it stddev.
+			stddev_pct: mean_ns > 0 ? (1e8 * Math.sqrt(variance_ms2 / runs)) / mean_ns : 0,
+			wait: this.wait_ns,
+			delay: this.delay_ns,
+			migrations: this.migrations,
+		};
 	}
 }
 
@@ -95,28 +82,9 @@ export class ThreadTotals {
 	}
 
 	/** Those that ran longest first. */
-	render(): string {
+	rows(): Key[] {
 		const all = [...this.#threads.values(), ...this.#ended].sort((a, b) => b.run_ns - a.run_ns);
 		if (this.#others.switches > 0) all.push(this.#others);
-		const switches = all.reduce((sum, each) => sum + each.switches, 0);
-		const run_ns = all.reduce((sum, each) => sum + each.run_ns, 0);
-		return [
-			'',
-			row('task name [tid/pid]', COLUMNS),
-			row(
-				'',
-				COLUMNS.map((name) => UNITS[name] ?? '(msec)'),
-			),
-			...all.map((each) => each.line()),
-			`${grouped(all.length)} threads, ${grouped(switches)} switches, ${(run_ns / 1e6).toFixed(3)} ms run`,
-			'',
-		].join('\n');
+		return all.map((each) => each.row());
 	}
-}
-
-const UNITS: Readonly<Record<string, string>> = { switches: '', migrations: '', stddev: '(%)' };
-
-function row(name: string, values: readonly string[]): string {
-	const columns = values.map((text) => text.padStart(COLUMN_WIDTH));
-	return [name.padEnd(NAME_WIDTH), ...columns].join(' ').trimEnd();
 }

@@ -20,6 +20,8 @@ export interface TimehistView {
 	/** Width of the column that shows CPUs as places; 0: there is none. */
 	readonly visual: number;
 	readonly wallClock: boolean;
+	/** Of the column of thread names; longer ones move what is behind them. */
+	readonly nameWidth: number;
 }
 
 const { size: BYTES, fields: FIELDS } = layout.structs.timehist_event;
@@ -62,16 +64,17 @@ const MIGRATED = bytesOf('  migrated: ');
 const CPU = bytesOf(' cpu ');
 const ARROW = bytesOf(' => ');
 
-export function timehistHeader({ visual }: TimehistView): string {
+export function timehistHeader({ visual, nameWidth }: TimehistView): string {
+	const name = (text: string) => text.padEnd(nameWidth);
 	const [digits, blank, rule] = visual
 		? [[...Array(visual).keys()].map((cpu) => cpu % 10).join(''), ' '.repeat(visual)]
 				.map((text) => `${text}  `)
 				.concat(`${'-'.repeat(visual)}  `)
 		: ['', '', ''];
 	return [
-		`           time    cpu  ${digits}task name                       wait time  sch delay   run time  state`,
-		`                        ${blank}[tid/pid]                          (msec)     (msec)     (msec)`,
-		`--------------- ------  ${rule}------------------------------  ---------  ---------  ---------  -----`,
+		`           time    cpu  ${digits}${name('task name')}  wait time  sch delay   run time  state`,
+		`                        ${blank}${name('[tid/pid]')}     (msec)     (msec)     (msec)`,
+		`--------------- ------  ${rule}${'-'.repeat(nameWidth)}  ---------  ---------  ---------  -----`,
 	].join('\n');
 }
 
@@ -79,7 +82,7 @@ export class TimehistFormatter implements EventFormatter {
 	readonly timeAt = TIME;
 	readonly bytes: number;
 	readonly #view: TimehistView;
-	readonly #names = new ThreadNames();
+	readonly #names: ThreadNames;
 	readonly #totals = new ThreadTotals();
 	readonly #stacks: KernelStacks;
 	readonly #states = new Map<number, number>();
@@ -89,6 +92,7 @@ export class TimehistFormatter implements EventFormatter {
 	/** `other`: events say who else they are about. */
 	constructor(view: TimehistView, other: boolean) {
 		this.#view = view;
+		this.#names = new ThreadNames(view.nameWidth);
 		this.bytes = view.stacks ? BYTES : other ? FIELDS.frames.offset : FIELDS.other_tgid.offset;
 		this.#stacks = new KernelStacks(FRAMES, FIELDS.frames.size / 8, view.maxStack);
 	}
@@ -121,8 +125,8 @@ export class TimehistFormatter implements EventFormatter {
 		lines.newline();
 	}
 
-	summary(): string | undefined {
-		return this.#view.summary ? this.#totals.render() : undefined;
+	totals(): readonly Key[] | undefined {
+		return this.#view.summary ? this.#totals.rows() : undefined;
 	}
 
 	readonly row = (record: DataView, epoch_ms: number): Key => {

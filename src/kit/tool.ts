@@ -84,6 +84,8 @@ export interface TextView {
 	/** Above streamed rows, once. */
 	readonly header?: string;
 	row?(row: Key, style: Style): string;
+	/** Below streamed rows: RowFindings.totals. */
+	totals?(totals: readonly Key[], style: Style): string;
 	report(findings: Findings, style: Style): Promise<string>;
 	/** How stacks leave other than as text, for tools that find them. */
 	readonly stacks?: StackExport;

@@ -1,5 +1,6 @@
 /** timehist: every switch of the scheduler, one by one. */
 import { readFileSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { Option } from 'commander';
 import { timehist as layout } from '../generated/timehist.js';
 import { UsageError } from '../kit/errors.js';
@@ -8,6 +9,7 @@ import { chooseOffcpu } from '../kit/offcpu.js';
 import { wholeNumberOption } from '../kit/options.js';
 import { TimehistFormatter, type TimehistView, timehistHeader } from '../kit/timehist.js';
 import { defineTool, type OptionValues, type Plan } from '../kit/tool.js';
+import { renderThreadTotals } from '../render/thread-totals.js';
 
 type Layout = typeof layout;
 type Program = Layout['programs'][number];
@@ -17,6 +19,10 @@ const RING_KB = 16 << 10;
 const MAX_RING_KB = 1 << 20;
 const MAX_STACK = 16;
 const SHOWN_STACK = 5;
+/** As perf's; and on a terminal narrower than its lines are with that. */
+const NAME_WIDTH = 30;
+const MIN_NAME_WIDTH = 16;
+const WIDTH_BESIDE_NAME = 64;
 /** What only lines have. */
 const OF_LINES = ['wakeups', 'migrations', 'next', 'callGraph', 'cpuVisual', 'wallClock'] as const;
 /** What there is no place for in JSON. */
@@ -115,6 +121,7 @@ export const timehist = defineTool<Layout, Settings>({
 	text: (settings) => ({
 		...(settings.lines ? { header: timehistHeader(settings) } : {}),
 		report: async () => '',
+		totals: renderThreadTotals,
 	}),
 });
 
@@ -133,8 +140,16 @@ function settingsOf(values: OptionValues): Settings {
 		summary: values.summary === true || values.summaryOnly === true,
 		visual: values.cpuVisual === true ? onlineCpus() : 0,
 		wallClock: values.wallClock === true,
+		nameWidth: nameWidth(values),
 		ring_kb: Number(values.ringKb),
 	};
+}
+
+function nameWidth({ output }: OptionValues): number {
+	// Asking process.stdout of a pipe would make it non-blocking.
+	if ((output !== undefined && output !== '-') || !isatty(1)) return NAME_WIDTH;
+	const room = (process.stdout.columns || 80) - WIDTH_BESIDE_NAME;
+	return Math.max(MIN_NAME_WIDTH, Math.min(NAME_WIDTH, room));
 }
 
 /** How many columns CPUs take: up to the last that is online, "0-3,5". */

@@ -186,7 +186,7 @@ test('who wakes whom, who is next, where it slept, the table, CPUs as places', a
 	// In the table: as many switches as there are lines.
 	const lines = count(`\\[\\d{4}\\]  [s ]+  ${worker} .*  next: `);
 	assert.match(stdout, new RegExp(`^${worker} +${lines} `, 'm'));
-	assert.match(stdout, /^1 threads, /m);
+	assert.match(stdout, /^1 thread, /m);
 	for (const [, cpu, places = ''] of stdout.matchAll(/\[(\d{4})\] {2}([s ]+) {2}waits\[.*next:/g)) {
 		assert.equal(places.indexOf('s'), Number(cpu));
 	}
@@ -222,7 +222,7 @@ test('a COMMAND, into a file; only the table; an object for each second', () => 
 		assert.ok(lines.some(({ name, wait_ms = 0 }) => name.startsWith('sh[') && wait_ms > 50));
 		const table = tstrace(['timehist', '-S', '0.3']);
 		assert.deepEqual(linesOf(table.stdout), []);
-		assert.match(table.stdout, /^task name .* switches/m);
+		assert.match(table.stdout, /^THREAD .* SWITCH /m);
 		const reports = reportsOf(tstrace(['timehist', '--json', '2.5']).stdout);
 		assert.equal(reports.length, 3);
 		const times = reports.flatMap(({ rows }) => rows.map((row) => row.time_ns as number));

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ThreadName } from '../../../src/kit/thread-names.js';
 import { ThreadTotals } from '../../../src/kit/thread-totals.js';
+import { renderThreadTotals } from '../../../src/render/thread-totals.js';
 
 const nobody = new Uint8Array();
 const named = (tid: number, text: string): ThreadName => ({
@@ -14,25 +15,23 @@ const named = (tid: number, text: string): ThreadName => ({
 	padded: nobody,
 });
 
-function columns(totals: ThreadTotals, name: string): string[] | undefined {
-	const lines = totals.render().split('\n');
-	return lines
-		.find((line) => line.startsWith(`${name} `))
-		?.split(/ +/)
-		.slice(1);
-}
+const rowOf = (totals: ThreadTotals, name: string) =>
+	totals.rows().find(({ thread }) => thread === name);
 
 test('a run time that is not known is in no minimum, mean or deviation', () => {
 	const totals = new ThreadTotals();
 	const name = named(7, 'a[7]');
 	totals.of(name).add(0, 0, 0, undefined);
-	assert.deepEqual(columns(totals, 'a[7]')?.slice(0, 6), ['1', ...Array(4).fill('0.000'), '0.00']);
+	const unknown = { run: 0, min_run: 0, avg_run: 0, max_run: 0, stddev_pct: 0 };
+	const nothing = { ...unknown, wait: 0, delay: 0, migrations: 0 };
+	assert.deepEqual(rowOf(totals, 'a[7]'), { thread: 'a[7]', switches: 1, ...nothing });
 	totals.of(name).add(0, 0, 0, 2e6);
 	totals.of(name).add(1, 1e6, 1e5, 4e6);
-	assert.deepEqual(columns(totals, 'a[7]'), [
-		...['3', '6.000', '2.000', '3.000', '4.000', '23.57'],
-		...['1.000', '0.100', '1'],
-	]);
+	const { stddev_pct, ...rest } = rowOf(totals, 'a[7]') ?? {};
+	assert.equal(Number(stddev_pct).toFixed(2), '23.57');
+	const runs = { run: 6e6, min_run: 2e6, avg_run: 3e6, max_run: 4e6 };
+	const others = { wait: 1e6, delay: 1e5, migrations: 1 };
+	assert.deepEqual(rest, { thread: 'a[7]', switches: 3, ...runs, ...others });
 });
 
 test('a number that is used again is another row', () => {
@@ -40,7 +39,21 @@ test('a number that is used again is another row', () => {
 	totals.of(named(7, 'a[7]')).add(0, 0, 0, 1e6);
 	totals.ends(7);
 	totals.of(named(7, 'b[7]')).add(0, 0, 0, 2e6);
-	assert.equal(columns(totals, 'a[7]')?.[1], '1.000');
-	assert.equal(columns(totals, 'b[7]')?.[1], '2.000');
-	assert.match(totals.render(), /^2 threads, 2 switches, 3\.000 ms run$/m);
+	assert.equal(rowOf(totals, 'a[7]')?.run, 1e6);
+	assert.equal(rowOf(totals, 'b[7]')?.run, 2e6);
+	const text = renderThreadTotals(totals.rows(), { colour: false, width: 80 });
+	assert.match(text, /^2 threads, 2 switches, 3\.00 ms run$/m);
+});
+
+test('on a narrow terminal the table of threads leaves columns out, and names them', () => {
+	const totals = new ThreadTotals();
+	totals.of(named(7, 'tokio-runtime-w[1234567/1234560]')).add(0, 1e9, 1e8, 1.5e9);
+	const style = (columns: number) => ({ colour: false, width: Math.min(80, columns), columns });
+	const narrow = renderThreadTotals(totals.rows(), style(80));
+	assert.ok(
+		narrow.split('\n').every((line) => line.length <= 80),
+		narrow,
+	);
+	assert.match(narrow, /a wider terminal also shows .*STDDEV/);
+	assert.match(renderThreadTotals(totals.rows(), style(120)), /STDDEV .* WAIT .* MIGR$/m);
 });
