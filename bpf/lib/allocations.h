@@ -117,16 +117,17 @@ static __always_inline struct site *site_of(struct scratch *here, struct stack_k
 
 	*id = owner_hash(owner, kind);
 	site = bpf_map_lookup_elem(&sites, id);
-	if (site)
-		return site;
-	fresh.owner = *owner;
-	fresh.kind = kind;
-	fresh.owner.kernel = keep_stack(here, &here->kernel, kernel);
-	fresh.owner.user = keep_stack(here, &here->user, user);
-	fresh.first_ns = bpf_ktime_get_ns();
-	bpf_map_update_elem(&sites, id, &fresh, BPF_NOEXIST);
-	site = bpf_map_lookup_elem(&sites, id);
-	if (!site || fresh.owner.kernel != kernel || fresh.owner.user != user)
+	if (!site) {
+		fresh.owner = *owner;
+		fresh.kind = kind;
+		fresh.owner.kernel = keep_stack(here, &here->kernel, kernel);
+		fresh.owner.user = keep_stack(here, &here->user, user);
+		fresh.first_ns = bpf_ktime_get_ns();
+		bpf_map_update_elem(&sites, id, &fresh, BPF_NOEXIST);
+		site = bpf_map_lookup_elem(&sites, id);
+	}
+	/* Each of those that have no stack, not only the first. */
+	if (!site || site->owner.kernel != kernel || site->owner.user != user)
 		count_loss(LOSS_STACKS_FULL);
 	if (site)
 		return site;

@@ -3,6 +3,7 @@
 #ifndef TSTRACE_CALLS_H
 #define TSTRACE_CALLS_H
 
+#include "compat.h"
 #include "kernel.h"
 #include "loss.h"
 #include "registers.h"
@@ -20,17 +21,6 @@
 /* arch/x86/include/uapi/asm/unistd.h, __X32_SYSCALL_BIT */
 #define X32_BIT 0x40000000
 #define ENOSYS	38
-#ifdef __TARGET_ARCH_arm64
-/* arch/arm64/include/asm/thread_info.h, _TIF_32BIT */
-#define COMPAT_MASK (1 << 22)
-/* arch/arm64/include/uapi/asm/ptrace.h, PSR_MODE32_BIT */
-#define MODE32_BIT 0x10
-#else
-/* arch/x86/include/asm/thread_info.h, TS_COMPAT: for the time of a call */
-#define COMPAT_MASK 2
-/* arch/x86/include/asm/segment.h, __USER_CS: of 64-bit code */
-#define USER_CS	    0x33
-#endif
 
 enum call_abi {
 	CALL_NATIVE,
@@ -49,34 +39,6 @@ const volatile u32 exit_group_nr[2] = {~0U, ~0U};
 #define CHILD_CALLS 4
 const volatile u32 child_nr[2 * CHILD_CALLS] = {};
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct thread_info___calls {
-	unsigned long flags;
-	unsigned int status;
-};
-
-struct task_struct___calls {
-	struct thread_info___calls thread_info;
-};
-
-struct pt_regs___calls {
-#ifdef __TARGET_ARCH_arm64
-	u64 pstate;
-	s32 syscallno;
-#else
-	unsigned long r11;
-	unsigned long ax;
-	unsigned long cx;
-	unsigned long orig_ax;
-	unsigned long ip;
-	unsigned long cs;
-	unsigned long flags;
-#endif
-};
-
-#pragma clang attribute pop
-
 struct call {
 	u32 nr;
 	u32 abi;   /* enum call_abi */
@@ -89,36 +51,6 @@ static __always_inline s64 call_number(void *regs)
 	return ((struct pt_regs___calls *)regs)->syscallno;
 #else
 	return ((struct pt_regs___calls *)regs)->orig_ax;
-#endif
-}
-
-static __always_inline bool is_compat(struct task_struct *task)
-{
-	struct task_struct___calls *calls = (void *)task;
-#ifdef __TARGET_ARCH_arm64
-	return look(calls, thread_info.flags) & COMPAT_MASK;
-#else
-	return look(calls, thread_info.status) & COMPAT_MASK;
-#endif
-}
-
-/*
- * The same of the call that the current task is in, from its registers where they tell: asking for
- * the task takes 15 ns. On x86 the SYSCALL instruction of 64-bit code leaves ip in cx and flags in
- * r11, by which the kernel knows, too, that SYSRET may go back ("SYSRET requires RCX == RIP and R11
- * == EFLAGS"); with FRED it does not, and the task is asked. After int $0x80 they are what the
- * program had: one that puts the address it goes on at into cx can pass its call off as a native
- * one.
- */
-static __always_inline bool is_compat_call(void *registers)
-{
-	struct pt_regs___calls *regs = registers;
-#ifdef __TARGET_ARCH_arm64
-	return regs->pstate & MODE32_BIT;
-#else
-	if (regs->cx == regs->ip && regs->r11 == regs->flags && regs->cs == USER_CS)
-		return false;
-	return is_compat(current_task());
 #endif
 }
 

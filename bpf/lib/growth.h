@@ -8,6 +8,7 @@
 #define TSTRACE_GROWTH_H
 
 #include "allocations.h"
+#include "compat.h"
 #include "filter.h"
 #include "kernel.h"
 #include "registers.h"
@@ -78,6 +79,9 @@ int BPF_PROG(memleak_call, struct pt_regs *regs, long nr)
 	u64 asked, now;
 
 	if ((u64)nr != brk_nr && (u64)nr != mmap_nr)
+		return 0;
+	/* Of 32-bit programs those are the numbers of other calls. */
+	if (is_compat_call(regs))
 		return 0;
 	task = current_task();
 	if (!filter_has(task))

@@ -10,7 +10,6 @@ export interface Growth {
 export class GrowthHistory {
 	/** Of each sum: its last value, and in how many intervals on end it grew. */
 	#before = new Map<string, { readonly value: number; readonly grew: number }>();
-	#intervals = 0;
 
 	/** `intervals`: after how many of growth a sum is suspect. The first one counts as growth. */
 	constructor(private readonly intervals: number) {}
@@ -19,14 +18,12 @@ export class GrowthHistory {
 	next(sums: ReadonlyMap<string, number>): Map<string, Growth> {
 		const now = new Map<string, { value: number; grew: number }>();
 		const result = new Map<string, Growth>();
-		this.#intervals++;
 		for (const [name, value] of sums) {
 			const before = this.#before.get(name) ?? { value: 0, grew: 0 };
 			const growth = value - before.value;
 			const grew = growth > 0 ? before.grew + 1 : 0;
 			now.set(name, { value, grew });
-			const suspect = this.#intervals >= this.intervals && grew >= this.intervals;
-			result.set(name, { growth, suspect });
+			result.set(name, { growth, suspect: grew >= this.intervals });
 		}
 		this.#before = now;
 		return result;

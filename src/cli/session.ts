@@ -5,7 +5,7 @@ import { circumstancesOf } from '../kit/circumstances.js';
 import type { FilteredLayout } from '../kit/filter.js';
 import type { Tool, WithoutBpf } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
-import { wrapped } from '../render/terminal.js';
+import { printable, wrapped } from '../render/terminal.js';
 import type { Command } from './command.js';
 import type { CommonSettings } from './options.js';
 import { say } from './output.js';
@@ -201,7 +201,7 @@ export class Session<L extends FilteredLayout, S> {
 	}
 
 	#note(text: string): void {
-		if (this.#run.common.verbose) say(`${this.#tool.name}: ${text}`);
+		if (this.#run.common.verbose) say(printable(`${this.#tool.name}: ${text}`));
 	}
 
 	#every(period_ms: number, action: () => Promise<void>): void {

@@ -2,16 +2,18 @@
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { readHeapFile } from '../kit/heap-files.js';
+import { mappedFiles, pathTo } from '../kit/heap-mappings.js';
+import { whyNoReturnProbes } from '../kit/probe-ways.js';
 import { FileBytes, SymbolError } from '../symbolize/bytes.js';
 import { openDebugFile } from '../symbolize/debug-files.js';
 import { Elf } from '../symbolize/elf.js';
 import { hasSymbolTable } from '../symbolize/functions.js';
 import { openPerfMap, type Runtime, runtimeOf } from '../symbolize/jit.js';
-import { type MapsEntry, parseMaps } from '../symbolize/maps.js';
+import type { MapsEntry } from '../symbolize/maps.js';
 import { REMEDIES } from '../symbolize/notices.js';
 import { openRegular } from '../symbolize/open.js';
 import { installCommand } from '../symbolize/packages.js';
-import { exeOf, readFacts, readMaps } from '../symbolize/proc.js';
+import { exeOf, readFacts } from '../symbolize/proc.js';
 import { type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
 import { countFrames, FEW_FUNCTIONS, type FrameCount } from './frame-pointers.js';
@@ -69,7 +71,7 @@ function judgeNoProcess(pid: number, tgid: number | '' | undefined): ProcessExam
 }
 
 function examineProgram(pid: number, exe: Part, what: string): ProcessExamination {
-	const files = mappedFiles(pid);
+	const files = mappedFiles(pid) ?? [];
 	const others = [mostCode(files), files.find(({ path }) => LIBC.test(path))?.path]
 		.filter((path) => path !== undefined && path !== exe.path)
 		.map((path = '') => readPart(`/proc/${pid}/root${path}`, path, pid));
@@ -77,25 +79,32 @@ function examineProgram(pid: number, exe: Part, what: string): ProcessExaminatio
 	const isLauncher = few && others.length > 1;
 	const parts = isLauncher ? others : [exe, ...others];
 	const runtime = runtimeOf(files.map(({ path }) => path));
-	const allocators = files.filter(({ path }) => hasHeap(`/proc/${pid}/root${path}`));
+	const allocators = files.filter((entry) => hasHeap(pathTo(pid, entry)));
 	const found = allocators.map(({ path }) => basename(path));
-	const noHeap = whyNoHeap(exe.is32, found);
+	const [noHeap, heapFix] = whyNoHeap(pid, exe.is32, found);
 	return {
 		pid,
 		checks: [
 			judgeProgram(pid, what, exe.is32),
 			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
 			...(runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid))] : []),
-			judgeAllocator(found, noHeap, exe.is32),
+			judgeAllocator(found, noHeap, heapFix),
 		],
 		gone: undefined,
 		noHeap: noHeap && `process ${pid}: ${noHeap}; --growth works`,
 	};
 }
 
-function whyNoHeap(is32: boolean, allocators: readonly string[]): string | undefined {
-	if (is32) return 'it is a 32-bit program';
-	return allocators.length > 0 ? undefined : 'no malloc and free are found in it';
+/** Why memleak cannot run there, and what would help; undefined: it can. */
+function whyNoHeap(
+	pid: number,
+	is32: boolean,
+	allocators: readonly string[],
+): [why?: string, fix?: string] {
+	if (is32) return ['it is a 32-bit program', 'a 64-bit build, or tstrace memleak --growth'];
+	if (allocators.length === 0) return ['no malloc and free are found in it'];
+	const filtered = whyNoReturnProbes(pid);
+	return filtered === undefined ? [] : [filtered, 'a newer kernel, or tstrace memleak --growth'];
 }
 
 /** A file that a process executes code of. */
@@ -212,17 +221,10 @@ export function judgeRuntime(runtime: Runtime, pid: number, hasMap: boolean): Ch
 export function judgeAllocator(
 	files: readonly string[],
 	noHeap: string | undefined,
-	is32 = false,
+	fix = 'name its file with memleak -O FILE, or its prefix with --prefix (je_)',
 ): Check {
 	if (noHeap === undefined) return ok('allocator', `malloc and free are in ${files.join(', ')}`);
-	return missing(
-		'allocator',
-		noHeap,
-		'memleak has nothing to probe, but for --growth',
-		is32
-			? 'a 64-bit build, or tstrace memleak --growth'
-			: 'name its file with memleak -O FILE, or its prefix with --prefix (je_)',
-	);
+	return missing('allocator', noHeap, 'memleak has nothing to probe, but for --growth', fix);
 }
 
 function hasHeap(path: string): boolean {
@@ -236,13 +238,4 @@ function mostCode(files: readonly MapsEntry[]): string | undefined {
 		.filter(({ path }) => !NO_FILE.test(path))
 		.toSorted((a, b) => bytes(b) - bytes(a));
 	return largest && !LIBC.test(largest.path) ? largest.path : undefined;
-}
-
-/** Each file once. */
-function mappedFiles(pid: number): MapsEntry[] {
-	const byPath = new Map<string, MapsEntry>();
-	for (const entry of parseMaps(readMaps(pid) ?? '')) {
-		if (entry.inode !== 0 && entry.path.startsWith('/')) byPath.set(entry.path, entry);
-	}
-	return [...byPath.values()];
 }

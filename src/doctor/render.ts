@@ -1,4 +1,5 @@
 /** An examination as text or JSON. */
+import { escapedJson } from '../render/json.js';
 import { type Colour, paint, printable, type Style, wrapped } from '../render/terminal.js';
 import type { Check, Examination, State, ToolCheck } from './check.js';
 
@@ -44,7 +45,7 @@ function within(text: string, indent: number, { width }: Style): string {
 
 /** One line; what does not apply is null. */
 export function renderJson({ checks, tools }: Examination): string {
-	return `${JSON.stringify({
+	return `${escapedJson({
 		schema: 1,
 		checks: checks.map(({ name, state, found, costs = null, fix = null }) => ({
 			name,

@@ -29,6 +29,7 @@ export interface Site extends OwnedStack {
 /** One allocation that was not freed. */
 export interface Allocation {
 	readonly address: bigint;
+	readonly kind: AllocationKind;
 	readonly site: bigint;
 	/** As it was asked for. */
 	readonly size_bytes: number;
@@ -71,11 +72,14 @@ export function eachAllocation(
 	see: (allocation: Allocation) => void,
 ): void {
 	const { size, weight, site: siteField, born_ns, tid } = allocation.fields;
+	const { kind } = allocation_key.fields;
 	object.map('allocations').readAll((keys, values, count) => {
 		for (let i = 0; i < count; i++) {
 			const at = i * allocation.size;
+			const key = i * allocation_key.size;
 			see({
-				address: keys.getBigUint64(i * allocation_key.size, true),
+				address: keys.getBigUint64(key, true),
+				kind: KIND_NAMES.get(keys.getUint32(key + kind.offset, true)) as AllocationKind,
 				site: values.getBigUint64(at + siteField.offset, true),
 				size_bytes: readU64(values, at + size.offset),
 				weight_bytes: readU64(values, at + weight.offset),

@@ -66,6 +66,8 @@ export function readHeapFile(path: string, prefix: string): HeapFile {
 function heapFileOf(elf: Elf, prefix: string): HeapFile {
 	const byName = new Map(ALLOCATOR_FUNCTIONS.map((of) => [prefix + of.name, of]));
 	const found = findFunctions(elf, new Set(byName.keys()));
+	// Its code, tens of megabytes perhaps, need not be read.
+	if (found.length === 0) return { ...NOTHING, hasSymbols: hasSymbolTable(elf) };
 	const has = (name: string) => found.some((each) => each.name === prefix + name);
 	const isAllocator = has('malloc') && has('free');
 	const text = readText(elf);

@@ -74,14 +74,16 @@ export function mappedFiles(pid: number): MapsEntry[] | undefined {
 
 /**
  * What is mapped itself, whatever has its path by now; else by way of the process's root. Who may
- * not go there can have the same file under its path here.
+ * not go there can have the same file under its path here. Where none of them is that file, a path
+ * that cannot be opened: a probe in another file would never be hit.
  */
 export function pathTo(pid: number, { start, end, path, inode, major, minor }: MapsEntry): string {
 	const mapped = `/proc/${pid}/map_files/${start.toString(16)}-${end.toString(16)}`;
 	const inRoot = `/proc/${pid}/root${path}`;
 	if (isReadable(mapped)) return mapped;
-	if (isReadable(inRoot)) return inRoot;
-	return isFile(path, inode, major, minor) ? path : inRoot;
+	// Btrfs and overlayfs give files other devices than their mappings.
+	if (inodeOf(inRoot) === inode && isReadable(inRoot)) return inRoot;
+	return isFile(path, inode, major, minor) ? path : mapped;
 }
 
 /** Whether a path here is that very file: include/linux/kdev_t.h, new_encode_dev. */
@@ -122,13 +124,12 @@ export function fileAt(path: string): MappedFile | undefined {
 }
 
 /** By its path or its name, or as the same file under another path, or another name beside it. */
-export function isObject(
-	object: string,
-	{ path, inode }: { path: string; inode: number },
-): boolean {
-	if (object.includes('/')) return path === object || inodeOf(object) === inode;
+export function isObject(object: string, pid: number, { path, inode }: MappedFile): boolean {
+	const inRoot = (name: string) => inodeOf(`/proc/${pid}/root${name}`);
+	if (object.includes('/'))
+		return path === object || inodeOf(object) === inode || inRoot(object) === inode;
 	// What is mapped is libtcmalloc.so.4.5.10; what programs ask for is a link to it, libtcmalloc.so.4.
-	return basename(path) === object || inodeOf(join(dirname(path), object)) === inode;
+	return basename(path) === object || inRoot(join(dirname(path), object)) === inode;
 }
 
 export function requireObject(
@@ -136,7 +137,7 @@ export function requireObject(
 	pid: number,
 	entries: readonly MapsEntry[],
 ) {
-	if (object === undefined || entries.some((entry) => isObject(object, entry))) return;
+	if (object === undefined || entries.some((entry) => isObject(object, pid, entry))) return;
 	throw new UsageError(
 		`-O ${object}: process ${pid} has no such file mapped; it has ${namesOf(entries)}`,
 	);
@@ -169,7 +170,7 @@ export function noAllocator(
 	{ prefix, object }: HeapProbeOptions,
 	read: (path: string) => HeapFile,
 ): TstraceError {
-	const looked = entries.filter((entry) => object === undefined || isObject(object, entry));
+	const looked = entries.filter((entry) => object === undefined || isObject(object, pid, entry));
 	const isClosed = (path: string) => read(path).problem === NOT_OPENED;
 	if (looked.some((entry) => isClosed(pathTo(pid, entry)))) return notOpened(pid);
 	const exe = read(`/proc/${pid}/exe`);

@@ -1,5 +1,6 @@
 /** Probes at the allocators of processes: those they have mapped, and those they map later. */
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { TstraceError } from '../loader/errors.js';
 import { type BpfMap, u32Key } from '../loader/map.js';
 import { type ProbePoint, UserProbes } from '../loader/probes.js';
@@ -21,7 +22,7 @@ import {
 	pathTo,
 	requireObject,
 } from './heap-mappings.js';
-import { chooseProbes } from './probe-ways.js';
+import { chooseProbes, whyNoReturnProbes } from './probe-ways.js';
 
 interface Programs {
 	readonly entry: BpfProgram;
@@ -34,12 +35,14 @@ interface Programs {
 /** Of bpf/memleak.bpf.c: where in a page. */
 const PAGE_PLACES = 4096;
 const WORD_BYTES = 8;
+/** What lacks is counted, and so many are named. */
+const LACKS_SHOWN = 4;
 
 export class HeapProbes {
 	readonly #programs: Programs;
 	readonly #options: HeapProbeOptions;
 	/** By process, so that they go with it: each would be looked at wherever its file is executed. */
-	readonly #probes = new Map<number, UserProbes>();
+	readonly #probes = new Map<number, UserProbes[]>();
 	/** By what is opened, not by its path: see identityOf. */
 	readonly #files = new Map<string, HeapFile>();
 	/** Files that a process was probed in, or that there was nothing to probe in. */
@@ -47,6 +50,10 @@ export class HeapProbes {
 	readonly #allocating = new Set<number>();
 	/** Signatures by where in a page their probes are. */
 	readonly #places = new Map<number, bigint>();
+	/** Functions that have no probe, "free of libc.so.6". */
+	readonly #untold = new Set<string>();
+	/** Why files have no probes that were mapped while tracing went on. */
+	readonly #failures = new Set<string>();
 	readonly #note: (text: string) => void;
 
 	constructor(programs: Programs, options: HeapProbeOptions, note: (text: string) => void) {
@@ -65,7 +72,7 @@ export class HeapProbes {
 		}
 		requireObject(this.#options.object, pid, entries);
 		// All are read before one is probed: operator new is not to come long after malloc.
-		for (const entry of entries) this.#read(entry, pathTo(pid, entry));
+		for (const entry of entries) this.#read(pid, entry, pathTo(pid, entry));
 		const found = entries.map((entry) => this.#attachEntry(pid, entry));
 		if (!found.some((file) => file?.isAllocator)) {
 			throw noAllocator(pid, entries, this.#options, (path) => readHeapFile(path, ''));
@@ -87,9 +94,10 @@ export class HeapProbes {
 			try {
 				this.#attachEntry(pid, entry);
 			} catch (error) {
-				// It may end at any moment.
 				if (!(error instanceof TstraceError)) throw error;
 				this.#note(error.message);
+				// It may end at any moment.
+				if (!hasEnded(pid)) this.#failures.add(error.message);
 			}
 		}
 	}
@@ -102,46 +110,70 @@ export class HeapProbes {
 	/** Whether a process has ended whose first thread did; its probes are taken out then. */
 	dropEnded(pid: number): boolean {
 		if (!hasEnded(pid)) return false;
-		this.#probes.get(pid)?.close();
-		this.#probes.delete(pid);
-		// Its number may be used again.
-		this.#done.delete(pid);
+		this.drop(pid);
 		return true;
 	}
 
+	/** Takes a process's probes out; what it has mapped is new to `refresh`. */
+	drop(pid: number): void {
+		for (const probes of this.#probes.get(pid)?.reverse() ?? []) probes.close();
+		this.#probes.delete(pid);
+		this.#done.delete(pid);
+	}
+
+	/** Where probes lack. */
+	notices(): string[] {
+		const { size } = this.#failures;
+		const [failure] = this.#failures;
+		const files = size === 1 ? 'one file' : `${size} files`;
+		return [
+			...(this.#untold.size > 0
+				? [
+						`no probe at ${listed([...this.#untold])}: this kernel (before 5.15) cannot tell them ` +
+							'from others. What they allocate or free is missed.',
+					]
+				: []),
+			...(failure !== undefined
+				? [
+						`${files} mapped meanwhile could not be probed, and what they allocate is missed: ${failure}.`,
+					]
+				: []),
+		];
+	}
+
 	close(): void {
-		for (const probes of this.#probes.values()) probes.close();
-		this.#probes.clear();
+		for (const pid of this.#probes.keys()) this.drop(pid);
 	}
 
 	#attachEntry(pid: number, entry: MapsEntry): HeapFile | undefined {
 		return this.#attachFile(pid, entry, pathTo(pid, entry));
 	}
 
-	/** Lets the programs know the signatures; returns the probes that can be told apart. */
-	#tell(points: readonly ProbePoint[]): ProbePoint[] {
+	/** Lets the programs know the signatures; returns where to probe functions that can be told apart. */
+	#tell(functions: readonly HeapFunction[], path: string): ProbePoint[] {
 		const { signatures } = this.#programs;
-		if (!signatures) return [...points];
-		return points.flatMap(({ offset, cookie }) => {
-			const place = offset % PAGE_PLACES;
-			const known = this.#places.get(place) ?? cookie;
-			if (known !== cookie) {
-				this.#note(
-					`no probe at ${offset.toString(16)}: this kernel cannot tell it from another one`,
-				);
+		if (!signatures) return functions.flatMap((each) => pointsOf(each).slice(0, 1));
+		return functions.flatMap((each) => {
+			const free = pointsOf(each).find(({ offset, cookie }) => {
+				const known = this.#places.get(offset % PAGE_PLACES);
+				return known === undefined || known === cookie;
+			});
+			if (!free) {
+				this.#untold.add(`${each.of.name} of ${basename(path)}`);
 				return [];
 			}
+			const { offset, cookie } = free;
+			const place = offset % PAGE_PLACES;
 			this.#places.set(place, cookie);
-			const value = new BigUint64Array([cookie]);
-			signatures.update(u32Key(place), new Uint8Array(value.buffer));
+			signatures.update(u32Key(place), new Uint8Array(new BigUint64Array([cookie]).buffer));
 			return [{ offset, cookie: 0n }];
 		});
 	}
 
 	/** What there is to probe; undefined where -O names another file. `path`: where it can be opened from here. */
-	#read(file: MappedFile, path: string): HeapFile | undefined {
+	#read(pid: number, file: MappedFile, path: string): HeapFile | undefined {
 		const { object, prefix } = this.#options;
-		if (object !== undefined && !isObject(object, file)) return undefined;
+		if (object !== undefined && !isObject(object, pid, file)) return undefined;
 		const identity = identityOf(path);
 		const known = this.#files.get(identity) ?? readHeapFile(path, prefix);
 		this.#files.set(identity, known);
@@ -149,43 +181,68 @@ export class HeapProbes {
 	}
 
 	#attachFile(pid: number, file: MappedFile, path: string): HeapFile | undefined {
-		const known = this.#read(file, path);
-		if (!known) return undefined;
 		const key = keyOf(file);
 		const done = this.#done.get(pid) ?? new Map<string, HeapFile>();
-		this.#done.set(pid, done);
 		const before = done.get(key);
 		if (before) return before;
-		done.set(key, known);
+		const known = this.#read(pid, file, path);
+		if (!known) return undefined;
+		if (known.functions.length > 0) {
+			this.#attach(pid, known, file.path, path);
+			this.#note(`probes in ${file.path} of process ${pid}`);
+			for (const line of explainHeapFile(file.path, known)) this.#note(line);
+		}
+		this.#done.set(pid, done.set(key, known));
 		if (known.isAllocator) this.#allocating.add(pid);
-		if (known.functions.length === 0) return known;
-		const pointOf = ({ of, offset, placement, counts }: HeapFunction) => ({
-			offset: offset + placement.offset,
-			cookie: signatureOf(of, placement.stackBytes / WORD_BYTES, counts),
-		});
-		const waited = known.functions.filter(({ of, counts }) => counts && returnsMemory(of));
+		return known;
+	}
+
+	/** All of them, or none. `name`: the file's path as the process sees it. */
+	#attach(pid: number, { functions }: HeapFile, name: string, path: string): void {
+		const waited = functions.filter(({ of, counts }) => counts && returnsMemory(of));
 		const entries = waited.flatMap(({ offset, returns }) => (returns ? [] : [offset]));
 		// Several functions may share their last instructions.
 		const last = new Set(waited.flatMap(({ returns }) => returns ?? []));
+		const why = entries.length > 0 ? whyNoReturnProbes(pid) : undefined;
+		if (why !== undefined)
+			throw new TstraceError(`no probes in process ${pid}: ${why}. --growth needs none`);
 		const { entry, return: returning, last: lasting } = this.#programs;
 		const at = (offsets: Iterable<number>) =>
 			Array.from(offsets, (offset) => ({ offset, cookie: 0n }));
-		// Returns first: an entry whose return is not probed would wait for ever.
-		const probes = this.#probes.get(pid) ?? new UserProbes(chooseProbes().multiType);
-		this.#probes.set(pid, probes);
-		probes.attach({ program: returning, returns: true, path, pid, points: at(entries) });
-		probes.attach({ program: lasting, returns: false, path, pid, points: at(last) });
-		// The process goes on meanwhile: what frees comes before what allocates, and goes after it,
-		// or blocks would seem to stay that were freed in between. In links of their own, as the
-		// kernel takes the probes of a link out in the order in which it put them in.
-		for (const group of FREES_FIRST) {
-			const points = this.#tell(known.functions.filter(({ of }) => group(of)).map(pointOf));
-			probes.attach({ program: entry, returns: false, path, pid, points });
+		const probes = new UserProbes(chooseProbes().multiType);
+		try {
+			// Returns first: an entry whose return is not probed would wait for ever.
+			probes.attach({ program: returning, returns: true, path, pid, points: at(entries) });
+			probes.attach({ program: lasting, returns: false, path, pid, points: at(last) });
+			// The process goes on meanwhile: what frees comes before what allocates, and goes after it,
+			// or blocks would seem to stay that were freed in between. In links of their own, as the
+			// kernel takes the probes of a link out in the order in which it put them in.
+			for (const group of FREES_FIRST) {
+				const points = this.#tell(
+					functions.filter(({ of }) => group(of)),
+					name,
+				);
+				probes.attach({ program: entry, returns: false, path, pid, points });
+			}
+		} catch (error) {
+			probes.close();
+			throw error;
 		}
-		this.#note(`probes in ${file.path} of process ${pid}`);
-		for (const line of explainHeapFile(file.path, known)) this.#note(line);
-		return known;
+		this.#probes.set(pid, [...(this.#probes.get(pid) ?? []), probes]);
 	}
+}
+
+/** Where a function can be probed, the cheapest first: at its entry always. */
+function pointsOf({ of, offset, placement, counts }: HeapFunction): ProbePoint[] {
+	const entry = { offset, cookie: signatureOf(of, 0, counts) };
+	if (placement.offset === 0) return [entry];
+	const cookie = signatureOf(of, placement.stackBytes / WORD_BYTES, counts);
+	return [{ offset: offset + placement.offset, cookie }, entry];
+}
+
+function listed(names: readonly string[]): string {
+	const more = names.length > LACKS_SHOWN ? ` and ${names.length - LACKS_SHOWN} more` : '';
+	return names.slice(0, LACKS_SHOWN).join(', ') + more;
 }
 
 /** What only frees; what frees and allocates; what only allocates. */

@@ -26,6 +26,10 @@ export class HeapWatch {
 	readonly #ending = new Set<number>();
 	/** When each last executed a program, CLOCK_MONOTONIC. */
 	readonly #executed_ns = new Map<number, number>();
+	/** Those that executed a program by another thread than the first. */
+	readonly #handedOver = new Set<number>();
+	/** Those that go on without their first thread, where the kernel finds processes by it. */
+	readonly #headless = new Set<number>();
 	/** Children that were followed: probes come a moment after they begin. */
 	#children = 0;
 	#timer: NodeJS.Timeout | undefined;
@@ -78,10 +82,15 @@ export class HeapWatch {
 		}
 		if (!this.#traced.has(pid)) return;
 		if (type === 'exit' && record.tid === pid) this.#ending.add(pid);
-		if (type === 'mmap') this.#changed.add(pid);
+		// A run-time compiler's memory is no file.
+		if (type === 'mmap' && record.inode !== 0) this.#changed.add(pid);
 		if (type === 'comm' && record.exec) {
 			this.#executed_ns.set(pid, record.time_ns);
-			this.#ending.delete(pid);
+			// Another thread than the first took its place: the kernel's probes were the first one's.
+			if (this.#ending.delete(pid)) {
+				this.#probes.drop(pid);
+				this.#handedOver.add(pid);
+			}
 			this.#changed.add(pid);
 		}
 	}
@@ -105,6 +114,16 @@ export class HeapWatch {
 							`${LOOK_PERIOD_MS} ms, before it had probes, is not among this.`,
 					]
 				: []),
+			...[...this.#handedOver].map(
+				(pid) =>
+					`process ${pid} executed it by another thread than its first: what it allocated in the ` +
+					`${LOOK_PERIOD_MS} ms after, before it had new probes, is not among this.`,
+			),
+			...[...this.#headless].map(
+				(pid) =>
+					`the first thread of process ${pid} has ended: what others allocated and freed since may be missed.`,
+			),
+			...this.#probes.notices(),
 			...(command !== undefined && !this.#probes.hasAllocator(command)
 				? ['no allocator was found in COMMAND; name its file with -O, or use --growth.']
 				: []),
@@ -118,7 +137,10 @@ export class HeapWatch {
 
 	#look(): void {
 		for (const pid of this.#ending) {
-			if (!this.#probes.dropEnded(pid)) continue;
+			if (!this.#probes.dropEnded(pid)) {
+				if (chooseProbes().multiType === undefined) this.#headless.add(pid);
+				continue;
+			}
 			this.#ending.delete(pid);
 			this.#changed.delete(pid);
 			this.#traced.delete(pid);

@@ -14,6 +14,7 @@ import type { OptionValues, Subjects } from './tool.js';
 /** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
 export const MAX_SAMPLE_BYTES = 2 ** 26;
 const MAX_ALLOCATIONS = 2 ** 26;
+const SUSPECT_AFTER = 3;
 const DEFAULT_ALLOCATIONS = 1_000_000;
 /** Where only few are kept. */
 const DEFAULT_SAMPLED_ALLOCATIONS = 100_000;
@@ -76,7 +77,7 @@ function parseAge(text: string): number {
 
 export function leakOptions(): Option[] {
 	// Stacks are the kernel's or a process's, never both.
-	const others = ['--top', '--user-stacks', '--kernel-stacks'];
+	const others = ['--top', '--user-stacks', '--kernel-stacks', '--delimited'];
 	const view = stackOptions().filter(({ long }) => !others.includes(long ?? ''));
 	return [
 		new Option('-a, --all', 'each allocation that is outstanding, by itself'),
@@ -95,8 +96,10 @@ export function leakOptions(): Option[] {
 			.default(0, 'every allocation'),
 		wholeNumberOption('--max-allocs <n>', 'room for N outstanding, 120 B each', MAX_ALLOCATIONS),
 		new Option('--timestamps', 'print the time above each interval'),
-		wholeNumberOption('--suspect-after <k>', 'mark stacks that grew in K intervals', 1000).default(
-			3,
+		wholeNumberOption(
+			'--suspect-after <k>',
+			`mark stacks that grew in K intervals (default: ${SUSPECT_AFTER})`,
+			1000,
 		),
 		new Option('-O, --object <file>', 'the file that has the allocator: a path, or its name'),
 		new Option('--prefix <prefix>', "in front of the allocator's names: je_").default('', 'none'),
@@ -120,23 +123,31 @@ export function leakSettings(values: OptionValues): LeakSettings {
 		older_ns: (given('older') ?? 0) * 1e9,
 		all: values.all === true,
 		churn: values.churn === true,
-		suspectAfter: Number(values.suspectAfter),
+		suspectAfter: given('suspectAfter') ?? SUSPECT_AFTER,
 		object: values.object as string | undefined,
 		prefix: values.prefix as string,
 		growth: values.growth === true,
 	};
-	if (settings.smallest_bytes > settings.largest_bytes)
-		throw new UsageError(
-			`--min-size ${settings.smallest_bytes} is more than --max-size ${settings.largest_bytes}`,
-		);
-	if (sample_bytes > MAX_SAMPLE_BYTES)
-		throw new UsageError(`--sample-bytes is ${MAX_SAMPLE_BYTES} (64M) at the most`);
-	if (settings.churn && settings.all)
-		throw new UsageError('give -a or --churn: what was freed is not known one by one');
-	if (settings.churn && settings.older_ns > 0)
-		throw new UsageError('give --older or --churn: what was freed has no age');
+	requireSense(settings, values);
 	if (settings.growth) requireNoAllocator(values);
 	return settings;
+}
+
+/** Throws UsageError where one option makes nothing of another. */
+function requireSense(settings: LeakSettings, { suspectAfter }: OptionValues): void {
+	const { smallest_bytes, largest_bytes, sample_bytes, churn, all, older_ns } = settings;
+	if (smallest_bytes > largest_bytes)
+		throw new UsageError(`--min-size ${smallest_bytes} is more than --max-size ${largest_bytes}`);
+	if (sample_bytes > MAX_SAMPLE_BYTES)
+		throw new UsageError(`--sample-bytes is ${MAX_SAMPLE_BYTES} (64M) at the most`);
+	if (churn && all)
+		throw new UsageError('give -a or --churn: what was freed is not known one by one');
+	if (churn && older_ns > 0)
+		throw new UsageError('give --older or --churn: what was freed has no age');
+	if (suspectAfter !== undefined && (churn || all))
+		throw new UsageError(
+			`give --suspect-after or ${all ? '-a' : '--churn'}: suspect is what grows, and stays, of a stack`,
+		);
 }
 
 /** --growth looks at pages, not at allocations. */
@@ -149,6 +160,7 @@ function requireNoAllocator(values: OptionValues): void {
 		maxSize: '-Z',
 		maxAllocs: '--max-allocs',
 		object: '-O',
+		suspectAfter: '--suspect-after',
 	};
 	for (const [name, option] of Object.entries(names)) {
 		if (values[name] !== undefined && values[name] !== false)

@@ -7,9 +7,16 @@ import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { grouped } from '../render/numbers.js';
 import { humanBytes } from '../render/units.js';
-import { type AllocationKind, eachAllocation, readSites, type Site } from './allocations.js';
+import {
+	type Allocation,
+	type AllocationKind,
+	eachAllocation,
+	readSites,
+	type Site,
+} from './allocations.js';
 import { HeapWatch } from './heap-watch.js';
 import { type LeakSettings, MAX_SAMPLE_BYTES, subjectOf } from './leak-options.js';
+import { stillMapped } from './live-mappings.js';
 import { type CountedStack, nameStacks } from './naming.js';
 import { Outstanding } from './outstanding.js';
 import { ProcessWatch } from './processes.js';
@@ -28,6 +35,9 @@ type Layout = typeof layout;
 /** By how much rarer samples become where they cost too much, and what they begin with. */
 const SLOW_DOWN_FACTOR = 8;
 const FIRST_SAMPLE_BYTES = 65_536;
+
+/** Mappings of which is asked whether they are still there. */
+const MAX_CHECKED = 2 ** 18;
 
 /** A site, and what is outstanding there. */
 interface Place extends Shown {
@@ -145,8 +155,10 @@ export class Leaks implements Reader {
 			sites.set(site.id, { site, outstanding: new Outstanding(), single: [] });
 		}
 		const places = [...sites.values()];
+		const mappings = new Map<number, Allocation[]>();
+		let checked = 0;
 		let singles = 0;
-		eachAllocation(this.#object, (allocation) => {
+		const see = (allocation: Allocation) => {
 			const place = sites.get(allocation.site);
 			const age_ns = now_ns - allocation.born_ns;
 			if (!place || age_ns < older_ns) return;
@@ -156,7 +168,16 @@ export class Leaks implements Reader {
 			}
 			place.single.push({ ...allocation, age_ns });
 			if (++singles % (2 * MAX_SINGLE) === 0) keepLargest(places);
+		};
+		eachAllocation(this.#object, (allocation) => {
+			const pid = sites.get(allocation.site)?.site.pid;
+			const isMapping = allocation.kind === 'ALLOCATION_MAPPING';
+			if (!isMapping || !pid || checked++ >= MAX_CHECKED) return see(allocation);
+			const of = mappings.get(pid) ?? [];
+			of.push(allocation);
+			mappings.set(pid, of);
 		});
+		for (const [pid, of] of mappings) stillMapped(pid, of).forEach(see);
 		return places;
 	}
 
@@ -176,7 +197,9 @@ export class Leaks implements Reader {
 		const at = { at_ns: site.first_ns, kind: KERNEL_KINDS[site.kind] };
 		if (this.#settings.churn) {
 			const { allocated_bytes, allocated_count: count } = site;
-			return { ...site, ...at, parts: [allocated_bytes], count, variance: 0 };
+			// At the most: bpf/lib/byte_sampling.h.
+			const variance = allocated_bytes * this.#sample_bytes;
+			return { ...site, ...at, parts: [allocated_bytes], count, variance };
 		}
 		const { bytes, count, variance_bytes2: variance } = outstanding;
 		return { ...site, ...at, parts: [bytes], count, variance };

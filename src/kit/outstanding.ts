@@ -16,7 +16,7 @@ export class Outstanding {
 		this.bytes += weight_bytes;
 		this.count += weight_count;
 		this.variance_bytes2 += weight_bytes * (weight_bytes - size_bytes);
-		this.#ages_us.addBucket(bucketOf(age_us), 1);
+		this.#ages_us.addBucket(bucketOf(age_us), weight_count);
 		this.#ages_us.addTotals({ sum_ns: age_us, min_ns: age_us, max_ns: age_us });
 	}
 
@@ -28,7 +28,7 @@ export class Outstanding {
 		this.#ages_us.add(other.#ages_us);
 	}
 
-	/** So many per cent of the allocations that were met are younger; within 1.6 %. */
+	/** So many per cent of the allocations are younger, those that a sampled one stands for too; within 1.6 %. */
 	age_s(percent: number): number {
 		let left = (this.#ages_us.count * percent) / 100;
 		for (const { bucket, count } of this.#ages_us.buckets()) {

@@ -1,4 +1,6 @@
-/** How user probes are put in on this kernel, and how their programs know them apart. */
+/** How user probes are put in on this kernel, how their programs know them apart, and where none may be. */
+import { readFileSync } from 'node:fs';
+import { release } from 'node:os';
 import { kernelHasCookies, multiProbeType } from '../loader/probes.js';
 import { chooseWay } from './ways.js';
 
@@ -35,4 +37,33 @@ function choose(): ProbeWay {
 		cookies,
 		because: `probes by way of ${way.name}: ${way.because}${cookies ? '' : '; known by their places: no cookies (5.15)'}`,
 	};
+}
+
+/**
+ * Whether probes of returns end a process whose system calls are filtered: since 6.11 such a return goes
+ * by way of a system call of its own, on x86-64, which no filter knew; "seccomp: passthrough uretprobe
+ * systemcall without filtering" (cf6cb56ef244) came with 6.14, 6.13.3 and 6.12.14.
+ */
+export function returnProbesEndFiltered(kernel: string, arch: string): boolean {
+	const [major = 0, minor = 0, patch = 0] = (kernel.match(/^\d+(\.\d+)*/)?.[0] ?? '')
+		.split('.')
+		.map(Number);
+	if (arch !== 'x64' || major !== 6) return false;
+	return minor === 11 || (minor === 12 && patch < 14) || (minor === 13 && patch < 3);
+}
+
+/** Why a process must not have probes of returns; undefined: it may. */
+export function whyNoReturnProbes(pid: number): string | undefined {
+	if (!returnProbesEndFiltered(release(), process.arch)) return undefined;
+	let status = '';
+	try {
+		status = readFileSync(`/proc/${pid}/status`, 'utf8');
+	} catch {
+		// It has ended.
+	}
+	if (!/^Seccomp:\s*[12]$/m.test(status)) return undefined;
+	return (
+		`its system calls are filtered (seccomp), and Linux ${release()} would end it at the first probe ` +
+		'of a return; 6.12.14, 6.13.3 and 6.14 would not'
+	);
 }

@@ -4,7 +4,7 @@
  */
 import { closeSync, existsSync } from 'node:fs';
 import koffi from 'koffi';
-import { TstraceError } from './errors.js';
+import { shortage, TstraceError } from './errors.js';
 import { errnoName, libbpf, libc, type Pointer } from './ffi.js';
 import { kernelBtf, kernelHasHelper } from './kernel.js';
 import { takeMessages } from './messages.js';
@@ -118,7 +118,7 @@ function failed(path: string, pid: number, errno: string, detail: string | undef
 		? 'it has ended'
 		: errno === 'EPERM' || errno === 'EACCES'
 			? 'not allowed; run it as root'
-			: errno;
+			: (shortage(errno) ?? errno);
 	return new TstraceError(`cannot put probes into ${path} of process ${pid}: ${why}`, detail);
 }
 

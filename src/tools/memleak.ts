@@ -24,6 +24,9 @@ import { humanBytes } from '../render/units.js';
 
 type Layout = typeof layout;
 
+/** Threads that have called the allocator, and live. */
+const MAX_CALLING_THREADS = 16_384;
+
 export const memleak = defineTool<Layout, LeakSettings>({
 	name: 'memleak',
 	summary: 'what is allocated and not freed, by stack',
@@ -61,6 +64,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 			user: subject !== 'kernel',
 		});
 		object.map('allocations').setMaxEntries(subject === 'growth' ? 1 : settings.maxAllocations);
+		if (subject === 'heap') object.map('heap_calls').setMaxEntries(MAX_CALLING_THREADS);
 		object.map('sites').setMaxEntries(settings.maxStacks + 1);
 		object.map('scratch').setMaxEntries(layout.enums.stack_constant.SCRATCHES);
 		object.setConstants({

@@ -25,6 +25,14 @@ export const ALL: Readonly<Record<string, Leak>> = {
 	leak_shrunk_mapping: [2 * 2 * PAGE, 2],
 };
 
+/** Of KIND "cuts": of these the kernel knows more than the calls say. */
+export const CUTS: Readonly<Record<string, Leak>> = {
+	leak_aligned_pages: [7 * 3 * PAGE, 7],
+	leak_cut_pages: [4 * PAGE, 1],
+	leak_reserved_pages: [15 * PAGE, 1],
+	leak_pages_within: [5 * PAGE, 1],
+};
+
 export const NEWS: Readonly<Record<string, Leak>> = {
 	leak_new: [23 * 77, 23],
 	leak_array: [19 * 88, 19],

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type LeakReport, leafOf, leakedBy, leakReport, leaksOf } from './leaks.js';
+import { CUTS, type LeakReport, leafOf, leakedBy, leakReport, leaksOf } from './leaks.js';
 import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 
 const start = (...args: string[]) => Workload.start('leaks', ...args);
@@ -32,6 +32,27 @@ test('sampled: of what is unmapped in part, the rest stays', async () => {
 	const row = report.stacks.find((stack) => leafOf(stack) === 'leak_halves');
 	const truth = 2000 * 32 * 4096;
 	assert.ok(row && Math.abs(row.value - truth) <= 4 * (row.error ?? 0), JSON.stringify(row));
+});
+
+test('parts of mappings: what is mapped still, and whose it is', async () => {
+	const { report } = await leakedBy(await start('cuts'));
+	assert.deepEqual(leaksOf(report.stacks), CUTS);
+	const aligned = await leakedBy(await start('cuts'), '-a');
+	assert.deepEqual(leaksOf(aligned.report.stacks), CUTS);
+});
+
+test('sampled and --churn: all that was allocated, with its error', async () => {
+	const { report } = await leakedBy(await start('sizes'), '--churn', '--sample-bytes', '4K');
+	const rows = report.stacks.filter((stack) => /^leak_sizes_\d\d$/.test(leafOf(stack)));
+	const within = rows.filter((row) => {
+		const [, tens, ones] = /(\d)(\d)$/.exec(leafOf(row)) ?? [];
+		const truth = (200 + 10 * Number(tens)) * 2 ** (4 + Number(ones));
+		return Math.abs(row.value - truth) <= 3 * (row.error ?? 0);
+	});
+	assert.ok(
+		within.length >= 0.95 * rows.length && rows.length > 50,
+		`${within.length} of ${rows.length}`,
+	);
 });
 
 test('what there is no room for is counted', async () => {
@@ -104,7 +125,7 @@ test('--older: only what is', async () => {
 });
 
 test('--churn: all that was allocated, and what of it was freed', async () => {
-	const { report } = await leakedBy(await start('all'), '--churn', '--suspect-after', '1');
+	const { report } = await leakedBy(await start('all'), '--churn');
 	const row = report.stacks.find((stack) => leafOf(stack) === 'leak_shrunk');
 	assert.equal(leaksOf(report.stacks).leak_shrunk?.[0], 17 * 190);
 	assert.ok(row);
@@ -154,6 +175,9 @@ for (const [args, says] of [
 	[['-z', '200', '-Z', '100'], /--min-size 200 is more than --max-size 100/],
 	[['-a', '--churn'], /-a or --churn/],
 	[['--older', '5', '--churn'], /--older or --churn/],
+	[['--suspect-after', '2', '--churn'], /--suspect-after or --churn/],
+	[['--suspect-after', '2', '-a'], /--suspect-after or -a/],
+	[['--suspect-after', '2', '--growth'], /--suspect-after is about allocations/],
 	[['--older', 'soon'], /an age/],
 	[['-z', 'much'], /bytes, such as/],
 	[['--sample-bytes', '1G'], /at the most/],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL, CAUGHT, leakedBy, leaksOf, NEWS } from './leaks.js';
-import { foldedLines, traceWork } from './stacks.js';
+import { foldedLines, stackReport, sumOf, traceWork, withFrame } from './stacks.js';
 import { Workload } from './support.js';
 
 const start = (name: string, ...args: string[]) => Workload.start(name, ...args);
@@ -51,4 +51,23 @@ test('folded: the same, with whole stacks', async () => {
 	for (const [name, value] of bytes) sums.set(name, (sums.get(name) ?? 0) + value);
 	assert.deepEqual([...sums].sort(), truth.sort());
 	for (const [frames] of lines) assert.deepEqual(frames.slice(-3, -1), ['main', 'leak_all']);
+});
+
+test('--growth: pages, break and mappings, each where it grew', async () => {
+	const PAGES = 3001;
+	const PAGE_BYTES = 4096;
+	const workload = await start('grows', `${PAGES}`);
+	const args = ['memleak', '--growth', '--json', '-p', `${workload.pid}`];
+	const report = stackReport((await traceWork(workload, args)).finished);
+	const grownIn = (name: string) => {
+		const stacks = withFrame(report.stacks, name);
+		const kinds = new Set(stacks.map(({ key }) => key.kind));
+		return [...kinds, sumOf(stacks), sumOf(stacks, 'count')];
+	};
+	assert.deepEqual(grownIn('grow_by_faults'), ['page faults', PAGES * PAGE_BYTES, PAGES]);
+	assert.deepEqual(grownIn('grow_by_brk'), ['brk', 5 * 3 * PAGE_BYTES, 5]);
+	assert.deepEqual(grownIn('grow_by_mmap'), ['mmap', 11 * 7 * PAGE_BYTES, 11]);
+	assert.deepEqual(grownIn('call_narrow'), [0, 0]);
+	assert.match(report.notices.join('\n'), /has [\d.]+ MiB resident \(\+1\d\.\d MiB\)/);
+	assert.deepEqual(report.lost, {});
 });

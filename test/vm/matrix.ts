@@ -95,7 +95,7 @@ export const TOOLS: readonly ToolTests[] = [
 		tool: 'memleak',
 		args: ['0.2', '1', '--', 'sleep', '1'],
 		file: 'memleak',
-		truths: ['^glibc: ', '^operators new of libstdc\\+\\+: ', '^folded'],
+		truths: ['^glibc: ', '^operators new of libstdc\\+\\+: ', '^folded', '^--growth'],
 	},
 	{
 		tool: 'profile',

@@ -12,16 +12,18 @@
 /* Has a frame of its own, also in what calls it. */
 #define IN_STACKS __attribute__((noinline, used))
 
-static inline __attribute__((always_inline)) long call_kernel(long number, long a, long b, long c,
-							      long d)
+static inline __attribute__((always_inline)) long call_kernel6(long number, long a, long b, long c,
+							       long d, long e, long f)
 {
 #ifdef __x86_64__
 	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
 	long result;
 
 	__asm__ volatile("syscall"
 			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
 #else
@@ -30,10 +32,21 @@ static inline __attribute__((always_inline)) long call_kernel(long number, long 
 	register long x1 __asm__("x1") = b;
 	register long x2 __asm__("x2") = c;
 	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
 
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
 	return x0;
 #endif
+}
+
+static inline __attribute__((always_inline)) long call_kernel(long number, long a, long b, long c,
+							      long d)
+{
+	return call_kernel6(number, a, b, c, d, 0, 0);
 }
 
 static inline __attribute__((always_inline)) void sleep_here(unsigned long long time_ns)

@@ -6,7 +6,8 @@
  * Prints "ready PID TID" and begins at the first byte on standard input: KIND "all" makes the leaks
  * of test/live/leaks.ts, and frees as much; "many" leaks COUNT blocks; "threads" has one thread
  * free what another allocates; "ends" has threads that end while they allocate; "execs" leaks, then
- * executes itself with "all"; "forks" leaks in a child, which is ready once more; "vforks" in the
+ * executes itself with "all"; "hands-over" does so from a second thread; "cuts" unmaps parts of
+ * mappings, or maps over them; "forks" leaks in a child, which is ready once more; "vforks" in the
  * parent, around COUNT children; "sizes" leaks known sums in 100 functions; "grows" leaks in one
  * function at each byte, and allocates in another as much as it frees. Then prints "done", and ends
  * at the next byte.
@@ -84,6 +85,26 @@ static void end_in_the_middle(char **argv)
 	argv[1] = "all";
 	execv("/proc/self/exe", argv);
 	exit(2);
+}
+
+IN_STACKS static void leak_before(void);
+
+static void *execute(void *argv)
+{
+	leak_before();
+	execv("/proc/self/exe", argv);
+	exit(2);
+}
+
+/* The first thread ends for it, and the second takes its number. */
+static void hand_over(char **argv)
+{
+	pthread_t thread;
+
+	argv[1] = "all";
+	if (pthread_create(&thread, NULL, execute, argv))
+		exit(2);
+	pthread_exit(NULL);
 }
 
 IN_STACKS static void leak_before(void)
@@ -172,6 +193,51 @@ IN_STACKS static void leak_halves(void)
 
 		munmap(pages, 32 * PAGE);
 	}
+}
+
+/* How whoever needs aligned pages gets them: 3 of 8 stay. */
+IN_STACKS static void leak_aligned_pages(void)
+{
+	TIMES(7)
+	{
+		char *pages = map_pages(8);
+
+		munmap(pages, 2 * PAGE);
+		munmap(pages + 5 * PAGE, 3 * PAGE);
+	}
+}
+
+/* Its end and its middle are not there when others are mapped: 4 of 16 stay. */
+IN_STACKS static void leak_cut_pages(void)
+{
+	char *pages = map_pages(16);
+
+	munmap(map_pages(1), PAGE);
+	munmap(pages + 14 * PAGE, 2 * PAGE);
+	munmap(pages + 2 * PAGE, 10 * PAGE);
+}
+
+/* 5 of 20 are somebody else's then. */
+IN_STACKS static char *leak_reserved_pages(void)
+{
+	return map_pages(20);
+}
+
+IN_STACKS static void leak_pages_within(char *reserved)
+{
+	KEEP(mmap(reserved + 8 * PAGE, 5 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		  -1, 0));
+}
+
+/* Both go with one call. */
+IN_STACKS static void free_neighbours(void)
+{
+	char *pages = map_pages(4);
+
+	munmap(pages + 2 * PAGE, 2 * PAGE);
+	KEEP(mmap(pages + 2 * PAGE, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		  -1, 0));
+	munmap(pages, 4 * PAGE);
 }
 
 /* A hundred functions; each leaks blocks of sizes of its own. */
@@ -275,6 +341,14 @@ int main(int argc, char **argv)
 		argv[1] = "all";
 		execv("/proc/self/exe", argv);
 		return 2;
+	}
+	if (!strcmp(kind, "hands-over"))
+		hand_over(argv);
+	if (!strcmp(kind, "cuts")) {
+		leak_aligned_pages();
+		leak_cut_pages();
+		leak_pages_within(leak_reserved_pages());
+		free_neighbours();
 	}
 	if (!strcmp(kind, "forks"))
 		leak_forked();

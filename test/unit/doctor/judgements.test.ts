@@ -208,7 +208,7 @@ test('a process: symbols, a perf map, an allocator, 32 bits', () => {
 	check(judgeRuntime('jvm', 7, false), 'warn', /jcmd 7 Compiler\.perfmap/);
 	check(judgeAllocator(['libc.so.6'], undefined), 'ok');
 	check(judgeAllocator([], 'none'), 'missing', /-O FILE/);
-	check(judgeAllocator([], '32-bit', true), 'missing', /--growth/);
+	check(judgeAllocator([], '32-bit', 'a 64-bit build'), 'missing', /64-bit/);
 	check(judgeProgram(7, 'server', false), 'ok');
 	check(judgeProgram(7, 'server', true), 'warn', /64-bit/);
 });

@@ -1,0 +1,78 @@
+/*
+ * Grows by known amounts, in a function for each way.
+ *
+ * usage: grows PAGES
+ *
+ * Prints "ready PID TID" and begins at the first byte on standard input: touches PAGES new pages,
+ * moves its break up by 5 times 3 pages (and back), maps 11 times 7 pages. In call_narrow it makes
+ * calls of 32-bit programs whose numbers are brk's and mmap's of 64-bit ones. Then prints "done",
+ * and ends at the next byte.
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "frames.h"
+
+#define PAGE_BYTES   4096L
+#define TIMES(count) for (int i = 0; i < (count); i++)
+
+IN_STACKS static void grow_by_faults(volatile char *pages, long count)
+{
+	for (long i = 0; i < count; i++)
+		pages[i * PAGE_BYTES] = 1;
+}
+
+IN_STACKS static void grow_by_brk(void)
+{
+	long first = call_kernel(SYS_brk, 0, 0, 0, 0), now = first;
+
+	TIMES(5)
+	{
+		now = call_kernel(SYS_brk, now + 3 * PAGE_BYTES, 0, 0, 0);
+		if (now <= first)
+			exit(2);
+	}
+	/* This is no growth. */
+	call_kernel(SYS_brk, first, 0, 0, 0);
+}
+
+IN_STACKS static void grow_by_mmap(void)
+{
+	TIMES(11)
+	call_kernel6(SYS_mmap, 0, 7 * PAGE_BYTES - i, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+}
+
+IN_STACKS static void call_narrow(void)
+{
+#ifdef __x86_64__
+	/* link and chdir of nothing, with a large number where a length would be. */
+	TIMES(20)
+	{
+		long result = i % 2 ? 9 : 12;
+
+		__asm__ volatile("int $0x80"
+				 : "+a"(result)
+				 : "b"(0), "S"(1 << 30), "D"(1L << 46)
+				 : "r8", "r9", "r10", "r11", "memory");
+	}
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	long count = argc > 1 ? atol(argv[1]) : 0;
+	char *pages = mmap(NULL, count * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	/* One page a fault. */
+	if (pages == MAP_FAILED || madvise(pages, count * PAGE_BYTES, MADV_NOHUGEPAGE))
+		return 2;
+	ready(getpid(), getpid());
+	grow_by_faults(pages, count);
+	grow_by_brk();
+	grow_by_mmap();
+	call_narrow();
+	printf("done\n");
+	return stay();
+}
