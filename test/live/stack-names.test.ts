@@ -42,9 +42,12 @@ async function traceFor(
 const DEMANGLED = ['in_c', 'shop::waitFor(int)', 'shop::queue::wait', 'shop::queue::serve'];
 
 for (const tool of ['offcputime', 'profile']) {
+	// Often enough that no function's turn passes between two samples.
+	const rate = tool === 'profile' ? ['-F', '997'] : [];
+
 	test(`${tool}: C, C++ and Rust`, async () => {
 		const workload = await Workload.start('names');
-		const args = [tool, '-p', `${workload.pid}`, '--json'];
+		const args = [tool, ...rate, '-p', `${workload.pid}`, '--json'];
 		const report = (await traceFor('1', workload, ...args)).report();
 		for (const name of DEMANGLED) {
 			assert.ok(withFrame(report.stacks, name).length > 0, name);
@@ -54,7 +57,7 @@ for (const tool of ['offcputime', 'profile']) {
 	test(`${tool}: control characters and semicolons do not come through`, async () => {
 		for (const format of ['text', 'folded', 'json']) {
 			const workload = await Workload.start('names', 'a;b\u001b[31m\n\u009b');
-			const args = [tool, '-p', `${workload.pid}`, '--format', format];
+			const args = [tool, ...rate, '-p', `${workload.pid}`, '--format', format];
 			const { stdout } = await traceFor('1', workload, ...args);
 			assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u, format);
 			assert.match(stdout, /odd.*31m/);

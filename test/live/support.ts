@@ -104,7 +104,7 @@ export class Tracing {
 		const tracing = Tracing.begin(args, env, by);
 		const child = tracing.#child;
 		await until(() => tracing.#stderr.includes('Tracing ') || child.exitCode !== null);
-		if (child.exitCode !== null) throw new Error(`tstrace ended: ${tracing.#stderr}`);
+		if (!tracing.#stderr.includes('Tracing ')) throw new Error(`tstrace ended: ${tracing.#stderr}`);
 		return tracing;
 	}
 

@@ -1,8 +1,10 @@
 /** syscount against strace's counts, and on workloads whose truth is known. */
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
-import { type Finished, runToEnd, Tracing, TSTRACE, tstrace, Workload } from './support.js';
+import { traceWork } from './stacks.js';
+import { type Finished, runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 
 /** dd with a read and a write for each of so many bytes. */
 const dd = (count: number) => ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', `count=${count}`];
@@ -125,12 +127,18 @@ test('in a PID namespace: its own numbers, to filter and to show', () => {
 
 test('a call of 250 ms takes 250 ms', async () => {
 	const workload = await Workload.start('calls', 'asleep', '250');
-	const rows = await rowsWhile(workload, '-L', '--hist', 'clock_nanosleep');
+	const args = ['syscount', '--json', '-p', `${workload.pid}`, '-L', '--hist', 'clock_nanosleep'];
+	const { finished, done } = await traceWork(workload, args);
+	const rows = rowsOf(finished);
 	const sleep = named(rows, 'clock_nanosleep');
+	// The workload measured around the call; quantiles are buckets, 1 in 64 wide.
+	const [, slept_ns = 0] = done;
+	const [least, most] = [250e6 * (1 - 1 / 64), slept_ns * (1 + 1 / 64)];
 	assert.ok(sleep);
 	assert.equal(sleep.calls, 1);
 	for (const time_ns of [sleep.total_ns, sleep.mean_ns, sleep.p50_ns, sleep.p99_ns, sleep.max_ns])
-		assert.ok(time_ns >= 250e6 && time_ns < 260e6, `${time_ns} ns`);
+		assert.ok(time_ns >= least && time_ns <= most, `${time_ns} ns of ${slept_ns}`);
+	assert.ok(sleep.total_ns >= 250e6 && sleep.total_ns <= slept_ns);
 	const [[low, high, count] = [0, 0, 0]] = sleep.buckets;
 	assert.ok(low <= sleep.max_ns && sleep.max_ns < high && count === 1);
 	assert.ok(rows.every(({ syscall, buckets }) => syscall === 'clock_nanosleep' || !buckets));
@@ -149,11 +157,16 @@ test('with times as many calls and errors as without', async () => {
 test('calls that do not return are shown, and with -L since when', async () => {
 	for (const options of [[], ['-L']]) {
 		const workload = await Workload.start('calls', 'waits', '0');
-		const args = ['syscount', '--json', ...options, '-p', `${workload.pid}`, '0.3', '1'];
+		const args = ['syscount', '--json', ...options, '-p', `${workload.pid}`];
 		const tracing = await Tracing.start(args);
 		await workload.work();
-		const rows = rowsOf(await tracing.end());
+		const tasks = `/proc/${workload.pid}/task`;
+		const isAsleep = (tid: string) => / S /.test(readFileSync(`${tasks}/${tid}/stat`, 'utf8'));
+		await until(() => readdirSync(tasks).every(isAsleep));
+		const finished = await tracing.end('SIGINT');
 		await workload.end();
+		const rows = rowsOf(finished);
+		const duration_ns = (reportsOf(finished.stdout)[0]?.duration_s ?? 0) * 1e9;
 		const pause = named(rows, 'pause');
 		assert.equal(pause?.in_progress, 1);
 		assert.equal(pause?.calls, 0);
@@ -163,7 +176,7 @@ test('calls that do not return are shown, and with -L since when', async () => {
 		assert.equal(open, 2);
 		if (options.length === 0) continue;
 		const age_ns = pause?.longest_in_progress_ns ?? 0;
-		assert.ok(age_ns > 0 && age_ns < 1e9, `${age_ns} ns`);
+		assert.ok(age_ns > 0 && age_ns <= duration_ns, `${age_ns} ns`);
 		assert.equal(pause?.longest_since_before, false);
 	}
 });

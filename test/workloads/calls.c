@@ -8,7 +8,7 @@
  * makes 32-bit calls of getppid (x86), "forks" makes processes that end at once, "compat-forks" the
  * same with 32-bit calls, "signals" returns from signal handlers, "minus-one" asks for a call that
  * there is not. "waits" waits in pause() for good, in a second thread. Then prints
- * "done COUNT", and ends at the next byte.
+ * "done COUNT", and "asleep" how long it slept by its own clock, in ns. Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -54,12 +54,18 @@ int main(int argc, char **argv)
 	const char *kind = argc > 1 ? argv[1] : "";
 	long count = argc > 2 ? atol(argv[2]) : 0;
 	struct timespec time = {count / 1000, count % 1000 * 1000000};
+	unsigned long long slept_ns = 0;
 	pthread_t thread;
 
 	signal(SIGUSR1, handler);
 	ready(getpid(), getpid());
-	if (!strcmp(kind, "asleep") && nanosleep(&time, NULL))
-		return 2;
+	if (!strcmp(kind, "asleep")) {
+		unsigned long long began_ns = now_ns();
+
+		if (nanosleep(&time, NULL))
+			return 2;
+		slept_ns = now_ns() - began_ns;
+	}
 	if (!strcmp(kind, "waits") && pthread_create(&thread, NULL, wait_for_good, NULL))
 		return 2;
 	for (long i = 0; i < count; i++) {
@@ -78,6 +84,9 @@ int main(int argc, char **argv)
 	}
 	while (wait(NULL) > 0)
 		;
-	printf("done %ld\n", count);
+	if (slept_ns)
+		printf("done %ld %llu\n", count, slept_ns);
+	else
+		printf("done %ld\n", count);
 	return stay();
 }

@@ -5,8 +5,9 @@
  *
  * Prints "ready PID TID" and begins at the first byte on standard input. Each time: a real-time
  * thread occupies CPU 0, the worker is woken there and must wait, and after a while is moved to
- * CPU 1. Then prints "done LEAST_NS DELAY_NS": how long the worker waited on CPU 0 at least, by
- * our own clock, all in all; and what the kernel counted (schedstat). Ends at the next byte.
+ * CPU 1. Then prints "done LEAST_NS DELAY_NS WAITING": how long the worker waited on CPU 0 at
+ * least, by our own clock, all in all; what the kernel counted (schedstat); and how often it waited
+ * still as it was moved. Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -51,7 +52,7 @@ static void *hog(void *unused)
 int main(int argc, char **argv)
 {
 	unsigned long long least = 0, before, woken;
-	long count = argc > 1 ? atol(argv[1]) : 0;
+	long count = argc > 1 ? atol(argv[1]) : 0, waiting = 0;
 	pthread_t thread;
 
 	sem_init(&wake, 0, 0);
@@ -73,14 +74,17 @@ int main(int argc, char **argv)
 		woken = now_ns();
 		spin(WAIT_NS);
 		/* The scheduler lets a starved thread have some of a real-time thread's time. */
-		if (!worker_ran)
+		if (!worker_ran) {
 			least += now_ns() - woken;
+			waiting++;
+		}
 		pin(worker_tid, 1);
 		while (!worker_ran)
 			usleep(100);
 		hogging = 0;
 		usleep(2000);
 	}
-	printf("done %llu %llu\n", least, read_schedstat(worker_tid).delay_ns - before);
+	printf("done %llu %llu %ld\n", least, read_schedstat(worker_tid).delay_ns - before,
+	       waiting);
 	return stay();
 }

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import type { Message } from './child.js';
 
 /** No step takes one on an idle machine; what is not bounded takes hours. */
-const HANG_MS = 10_000;
+const HANG_MS = 120_000;
 const HEAP_MIB = 256;
 /** The heap, and buffers of 64 MiB, the largest part of a file that is read at once, some at a time. */
 const PEAK_MIB = 1024;
