@@ -38,7 +38,6 @@ const bundle = await build({
 	entryPoints: ['src/cli/main.ts'],
 	bundle: true,
 	minify: true,
-	keepNames: true,
 	outfile: 'dist/main.cjs',
 	metafile: true,
 	define: { 'import.meta.url': 'bundleUrl' },

@@ -16,6 +16,14 @@ export function explainLoadFailure(object: string, errno: string, log: string): 
 				: (lastLine(log) ?? 'no reason given');
 		return new TstraceError(`cannot load the BPF object ${object} (${errno}): ${remedy}`, log);
 	}
+	// bpf_check() stops for a signal, and libbpf has tried five times.
+	if (errno === 'EAGAIN') {
+		const what = `the kernel's verifier was interrupted at BPF program ${program} (EAGAIN)`;
+		return new TstraceError(
+			`${what}: signals come all the time, as from a profiler; try again`,
+			log,
+		);
+	}
 	const reason = lastVerifierLine(log) ?? 'no reason given';
 	return new TstraceError(
 		`the kernel's verifier refused BPF program ${program} (${errno}): ${reason}; ` +

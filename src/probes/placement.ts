@@ -141,17 +141,37 @@ function isReached(
 	starts: readonly number[],
 ): boolean {
 	const isBehind = (target: number) => starts.includes(target - start);
-	const isInside = (at: number) => at >= start && at < start + size_bytes;
-	for (let at = 1; at + 4 <= text.length; at++) {
-		if (!isLongBranch(text[at - 1] as number, text[at - 2]) || isInside(at - 1)) continue;
-		if (isBehind(at + 4 + readSigned(text, at, 4))) return true;
+	const isOutside = (at: number) => at < start || at >= start + size_bytes;
+	const targets = longTargets(text);
+	// Who branches there is looked for where anybody does: it may be the function itself.
+	const isTarget = starts.some((each) => targets[start + each] === 1);
+	for (let at = 1; isTarget && at + 4 <= text.length; at++) {
+		if (!isLongBranch(text[at - 1] as number, text[at - 2])) continue;
+		if (isOutside(at - 1) && isBehind(at + 4 + readSigned(text, at, 4))) return true;
 	}
 	const last = Math.min(text.length - 1, start + (starts.at(-1) ?? 0) + 128);
 	for (let at = Math.max(1, start - 128); at <= last; at++) {
-		if (!isShortBranch(text[at - 1] as number) || isInside(at - 1)) continue;
-		if (isBehind(at + 1 + readSigned(text, at, 1))) return true;
+		if (!isShortBranch(text[at - 1] as number)) continue;
+		if (isOutside(at - 1) && isBehind(at + 1 + readSigned(text, at, 1))) return true;
 	}
 	return false;
+}
+
+/** Texts whose branches have been gone through: once for all functions of a file. */
+const knownTargets = new WeakMap<Uint8Array, Uint8Array>();
+
+/** Marks with 1 where in the text a long branch, or what looks like one, goes. */
+function longTargets(text: Uint8Array): Uint8Array {
+	const known = knownTargets.get(text);
+	if (known) return known;
+	const targets = new Uint8Array(text.length);
+	for (let at = 1; at + 4 <= text.length; at++) {
+		if (!isLongBranch(text[at - 1] as number, text[at - 2])) continue;
+		// Outside the text it is ignored.
+		targets[at + 4 + readSigned(text, at, 4)] = 1;
+	}
+	knownTargets.set(text, targets);
+	return targets;
 }
 
 /** call, jmp, jcc, xbegin; by the opcode's last byte, and the one before. */

@@ -140,7 +140,11 @@ export function readModRm(code: Uint8Array, at: number, rex: number): ModRm | nu
 
 /** 0 for what has 0 bytes, or 8: nothing needs those. */
 export function readSigned(code: Uint8Array, at: number, bytes: number): number {
-	const byte = (i: number) => code[at + i] ?? 0;
-	if (bytes === 1) return (byte(0) << 24) >> 24;
-	return bytes === 4 ? byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24) : 0;
+	const low = code[at] ?? 0;
+	if (bytes === 1) return (low << 24) >> 24;
+	if (bytes !== 4) return 0;
+	const second = code[at + 1] ?? 0;
+	const third = code[at + 2] ?? 0;
+	const high = code[at + 3] ?? 0;
+	return low | (second << 8) | (third << 16) | (high << 24);
 }

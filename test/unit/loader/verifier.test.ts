@@ -27,3 +27,10 @@ test('a failure before any program: the last thing libbpf said', () => {
 	assert.match(explainLoadFailure('runqlat', 'EPERM', log).message, /^cannot load .*forbids BPF/);
 	assert.match(explainLoadFailure('runqlat', 'E2BIG', log).message, /failed to create/);
 });
+
+test('signals all the time are no defect of a program', () => {
+	const log =
+		"libbpf: prog 'memleak_last': BPF program load failed: Resource temporarily unavailable\n";
+	const { message } = explainLoadFailure('memleak', 'EAGAIN', log);
+	assert.match(message, /interrupted at BPF program memleak_last \(EAGAIN\): .*try again$/);
+});
