@@ -15,6 +15,7 @@
 #include "allocations.h"
 #include "filter.h"
 #include "kernel.h"
+#include "mappings.h"
 #include "probe.h"
 #include "walk.h"
 
@@ -58,9 +59,8 @@ struct heap_call {
 	 */
 	u64 caller_sp;
 	u64 caller;
-	u64 freed;  /* the last that this thread freed */
-	u64 mapped; /* the last that it mapped, and where that ends */
-	u64 mapped_end;
+	u64 freed; /* the last that this thread freed */
+	struct last_mapping last_mapping;
 	struct weight weight;
 	bool wanted;
 	bool held; /* `old` was taken out, until it is known whether it was freed */
@@ -127,57 +127,6 @@ static __always_inline void heap_free_block(struct heap_call *call, struct alloc
 		call->freed = key->address;
 }
 
-/* What is left of a mapping that was booked as freed is as outstanding as before. */
-static __always_inline void keep_part(struct allocation_key *key, struct allocation *taken,
-				      u64 bytes)
-{
-	struct site *site = bpf_map_lookup_elem(&sites, &taken->site);
-
-	if (!site)
-		return;
-	taken->size = bytes;
-	/* Its chance was that of the whole: it stands for as many. Less than 2^31 is sampled. */
-	taken->weight.bytes =
-		taken->weight.count == ONE ? bytes : bytes * taken->weight.count / ONE;
-	__sync_fetch_and_add(&site->freed_bytes, -taken->weight.bytes);
-	__sync_fetch_and_add(&site->freed_count, -taken->weight.count);
-	put_allocation(key, taken);
-}
-
-/*
- * A part may be unmapped: the beginning of any mapping; and the end of the one that this thread
- * mapped last, as whoever needs an aligned one cuts it out of a larger one. Of other parts only
- * user space knows, see src/kit/live-mappings.ts.
- */
-static __always_inline void heap_unmap(struct heap_call *call, struct allocation_key *key,
-				       u64 bytes)
-{
-	u64 start = key->address, left = 0;
-	struct allocation taken;
-	bool tail = call && call->mapped < start && start < call->mapped_end &&
-		    call->mapped_end <= start + bytes;
-
-	if (tail)
-		key->address = call->mapped;
-	if (!take_allocation(key, &taken))
-		return;
-	settle_freed(&taken);
-	if (tail)
-		left = start - key->address;
-	else if (bytes < taken.size)
-		left = taken.size - bytes;
-	if (left > taken.size)
-		left = taken.size;
-	if (!tail)
-		key->address += bytes;
-	if (tail)
-		call->mapped_end = start;
-	else if (call && call->mapped == start)
-		call->mapped = key->address;
-	if (left)
-		keep_part(key, &taken, left);
-}
-
 /* What is freed without a result to wait for. */
 static __always_inline void heap_free(struct heap_call *call, struct call_registers *regs,
 				      u64 signature, struct allocation_key *key)
@@ -190,7 +139,7 @@ static __always_inline void heap_free(struct heap_call *call, struct call_regist
 	}
 	bytes = (bytes + page_bytes - 1) & -page_bytes;
 	if (bytes)
-		heap_unmap(call, key, bytes);
+		unmap(call ? &call->last_mapping : NULL, key, bytes);
 }
 
 static __always_inline void hold_old(struct heap_call *call, struct allocation_key *key)
@@ -292,8 +241,8 @@ static __always_inline void heap_allocated(struct probe_registers *regs, struct 
 	owner.user = current_user_stack_of(regs, here, call->caller);
 	add_allocation(here, &owner, &key, call->size, &call->weight);
 	if (key.kind == ALLOCATION_MAPPING) {
-		call->mapped = address;
-		call->mapped_end = address + call->size;
+		call->last_mapping.start = address;
+		call->last_mapping.end = address + call->size;
 	}
 	give_scratch(here);
 }

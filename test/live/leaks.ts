@@ -1,4 +1,4 @@
-/** What test/workloads/leaks.c, news.cc and heaps.c leave behind, by function; and how to ask for it. */
+/** What test/workloads/leaks.c, cuts.c, news.cc and heaps.c leave behind, by function; and how to ask for it. */
 import assert from 'node:assert/strict';
 import { type JsonStack, type StackReport, stackReport, traceWork } from './stacks.js';
 import type { Finished, Workload } from './support.js';
@@ -25,7 +25,7 @@ export const ALL: Readonly<Record<string, Leak>> = {
 	leak_shrunk_mapping: [2 * 2 * PAGE, 2],
 };
 
-/** Of KIND "cuts": of these the kernel knows more than the calls say. */
+/** Of cuts: of these the kernel knows more than the calls say. */
 export const CUTS: Readonly<Record<string, Leak>> = {
 	leak_aligned_pages: [7 * 3 * PAGE, 7],
 	leak_cut_pages: [4 * PAGE, 1],

@@ -35,10 +35,10 @@ test('sampled: of what is unmapped in part, the rest stays', async () => {
 });
 
 test('parts of mappings: what is mapped still, and whose it is', async () => {
-	const { report } = await leakedBy(await start('cuts'));
+	const { report } = await leakedBy(await Workload.start('cuts'));
 	assert.deepEqual(leaksOf(report.stacks), CUTS);
-	const aligned = await leakedBy(await start('cuts'), '-a');
-	assert.deepEqual(leaksOf(aligned.report.stacks), CUTS);
+	const single = await leakedBy(await Workload.start('cuts'), '-a');
+	assert.deepEqual(leaksOf(single.report.stacks), CUTS);
 });
 
 test('sampled and --churn: all that was allocated, with its error', async () => {

@@ -6,11 +6,11 @@
  * Prints "ready PID TID" and begins at the first byte on standard input: KIND "all" makes the leaks
  * of test/live/leaks.ts, and frees as much; "many" leaks COUNT blocks; "threads" has one thread
  * free what another allocates; "ends" has threads that end while they allocate; "execs" leaks, then
- * executes itself with "all"; "hands-over" does so from a second thread; "cuts" unmaps parts of
- * mappings, or maps over them; "forks" leaks in a child, which is ready once more; "vforks" in the
- * parent, around COUNT children; "sizes" leaks known sums in 100 functions; "grows" leaks in one
- * function at each byte, and allocates in another as much as it frees. Then prints "done", and ends
- * at the next byte.
+ * executes itself with "all"; "hands-over" does so from a second thread; "forks" leaks in a child,
+ * which is ready once more; "vforks" in the parent, around COUNT children; "sizes" leaks known sums
+ * in 100 functions; "halves" unmaps half of each of its mappings; "ring" never rests; "grows" leaks
+ * in one function at each byte, and allocates in another as much as it frees. Then prints "done",
+ * and ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -195,51 +195,6 @@ IN_STACKS static void leak_halves(void)
 	}
 }
 
-/* How whoever needs aligned pages gets them: 3 of 8 stay. */
-IN_STACKS static void leak_aligned_pages(void)
-{
-	TIMES(7)
-	{
-		char *pages = map_pages(8);
-
-		munmap(pages, 2 * PAGE);
-		munmap(pages + 5 * PAGE, 3 * PAGE);
-	}
-}
-
-/* Its end and its middle are not there when others are mapped: 4 of 16 stay. */
-IN_STACKS static void leak_cut_pages(void)
-{
-	char *pages = map_pages(16);
-
-	munmap(map_pages(1), PAGE);
-	munmap(pages + 14 * PAGE, 2 * PAGE);
-	munmap(pages + 2 * PAGE, 10 * PAGE);
-}
-
-/* 5 of 20 are somebody else's then. */
-IN_STACKS static char *leak_reserved_pages(void)
-{
-	return map_pages(20);
-}
-
-IN_STACKS static void leak_pages_within(char *reserved)
-{
-	KEEP(mmap(reserved + 8 * PAGE, 5 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		  -1, 0));
-}
-
-/* Both go with one call. */
-IN_STACKS static void free_neighbours(void)
-{
-	char *pages = map_pages(4);
-
-	munmap(pages + 2 * PAGE, 2 * PAGE);
-	KEEP(mmap(pages + 2 * PAGE, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		  -1, 0));
-	munmap(pages, 4 * PAGE);
-}
-
 /* A hundred functions; each leaks blocks of sizes of its own. */
 #define SIZED(tens, ones)                                                                          \
 	IN_STACKS static void leak_sizes_##tens##ones(void)                                        \
@@ -344,12 +299,6 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(kind, "hands-over"))
 		hand_over(argv);
-	if (!strcmp(kind, "cuts")) {
-		leak_aligned_pages();
-		leak_cut_pages();
-		leak_pages_within(leak_reserved_pages());
-		free_neighbours();
-	}
 	if (!strcmp(kind, "forks"))
 		leak_forked();
 	if (!strcmp(kind, "vforks"))
