@@ -37,7 +37,9 @@ const bundle = await build({
 	format: 'cjs',
 	entryPoints: ['src/cli/main.ts'],
 	bundle: true,
-	minify: true,
+	// Names stay: in the stack of an error that -v shows.
+	minifySyntax: true,
+	minifyWhitespace: true,
 	outfile: 'dist/main.cjs',
 	metafile: true,
 	define: { 'import.meta.url': 'bundleUrl' },

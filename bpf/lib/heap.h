@@ -239,11 +239,15 @@ static __always_inline void heap_allocated(struct probe_registers *regs, struct 
 	key.kind = call->signature >> SIGNATURE_MAPPING & 1 ? ALLOCATION_MAPPING : ALLOCATION_HEAP;
 	stack_key_of(task, &owner);
 	owner.user = current_user_stack_of(regs, here, call->caller);
-	add_allocation(here, &owner, &key, call->size, &call->weight);
 	if (key.kind == ALLOCATION_MAPPING) {
+		/* It may lie over the beginning of another one. */
+		struct allocation_key before = key;
+
+		unmap(NULL, &before, call->size);
 		call->last_mapping.start = address;
 		call->last_mapping.end = address + call->size;
 	}
+	add_allocation(here, &owner, &key, call->size, &call->weight);
 	give_scratch(here);
 }
 

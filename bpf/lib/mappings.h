@@ -20,7 +20,17 @@ static __always_inline void keep_part(struct allocation_key *key, struct allocat
 				      u64 bytes)
 {
 	struct site *site = bpf_map_lookup_elem(&sites, &taken->site);
+	struct allocation *over = bpf_map_lookup_elem(&allocations, key);
 
+	/* Of what was mapped over it since it is behind that. */
+	if (over) {
+		if (over->size >= bytes)
+			return;
+		key->address += over->size;
+		bytes -= over->size;
+		if (bpf_map_lookup_elem(&allocations, key))
+			return;
+	}
 	if (!site)
 		return;
 	taken->size = bytes;

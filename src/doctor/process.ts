@@ -224,7 +224,7 @@ export function judgeAllocator(
 	fix = 'name its file with memleak -O FILE, or its prefix with --prefix (je_)',
 ): Check {
 	if (noHeap === undefined) return ok('allocator', `malloc and free are in ${files.join(', ')}`);
-	return missing('allocator', noHeap, 'memleak has nothing to probe, but for --growth', fix);
+	return missing('allocator', noHeap, 'memleak can probe nothing there, but for --growth', fix);
 }
 
 function hasHeap(path: string): boolean {

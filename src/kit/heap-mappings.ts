@@ -55,6 +55,16 @@ export function hasEnded(pid: number): boolean {
 	}
 }
 
+/** Whether threads go on of a process whose first one has ended. */
+export function goesOn(pid: number): boolean {
+	try {
+		const others = readdirSync(`/proc/${pid}/task`).filter((tid) => Number(tid) !== pid);
+		return others.some((tid) => mappedFiles(Number(tid)) !== undefined);
+	} catch {
+		return false;
+	}
+}
+
 export function keyOf({ inode, path }: MappedFile): string {
 	return `${inode} ${basename(path)}`;
 }

@@ -7,7 +7,13 @@ import { type ProbePoint, UserProbes } from '../loader/probes.js';
 import type { BpfProgram } from '../loader/program.js';
 import type { MapsEntry } from '../symbolize/maps.js';
 import { type AllocatorFunction, returnsMemory, signatureOf } from './allocators.js';
-import { explainHeapFile, type HeapFile, type HeapFunction, readHeapFile } from './heap-files.js';
+import {
+	explainHeapFile,
+	type HeapFile,
+	type HeapFunction,
+	NOT_OPENED,
+	readHeapFile,
+} from './heap-files.js';
 import {
 	fileAt,
 	type HeapProbeOptions,
@@ -52,8 +58,8 @@ export class HeapProbes {
 	readonly #places = new Map<number, bigint>();
 	/** Functions that have no probe, "free of libc.so.6". */
 	readonly #untold = new Set<string>();
-	/** Why files have no probes that were mapped while tracing went on. */
-	readonly #failures = new Set<string>();
+	/** Files that have no probes, though they may be allocators; why the first has none. */
+	#failures = { files: 0, first: '' };
 	readonly #note: (text: string) => void;
 
 	constructor(programs: Programs, options: HeapProbeOptions, note: (text: string) => void) {
@@ -97,9 +103,20 @@ export class HeapProbes {
 				if (!(error instanceof TstraceError)) throw error;
 				this.#note(error.message);
 				// It may end at any moment.
-				if (!hasEnded(pid)) this.#failures.add(error.message);
+				if (!mappedFiles(pid)) return;
+				this.#fails(error.message);
 			}
 		}
+	}
+
+	#fails(why: string): void {
+		const { files, first } = this.#failures;
+		this.#failures = { files: files + 1, first: first || why };
+	}
+
+	/** Whether any file lacks its probes: see `notices`. */
+	get hasFailed(): boolean {
+		return this.#failures.files > 0;
 	}
 
 	/** Whether any file of a process is an allocator that is probed, or was until it ended. */
@@ -123,9 +140,8 @@ export class HeapProbes {
 
 	/** Where probes lack. */
 	notices(): string[] {
-		const { size } = this.#failures;
-		const [failure] = this.#failures;
-		const files = size === 1 ? 'one file' : `${size} files`;
+		const { files, first } = this.#failures;
+		const which = files === 1 ? 'one file' : `${files} files`;
 		return [
 			...(this.#untold.size > 0
 				? [
@@ -133,10 +149,8 @@ export class HeapProbes {
 							'from others. What they allocate or free is missed.',
 					]
 				: []),
-			...(failure !== undefined
-				? [
-						`${files} mapped meanwhile could not be probed, and what they allocate is missed: ${failure}.`,
-					]
+			...(files > 0
+				? [`${which} could not be probed, and what may be allocated there is missed: ${first}.`]
 				: []),
 		];
 	}
@@ -187,12 +201,14 @@ export class HeapProbes {
 		if (before) return before;
 		const known = this.#read(pid, file, path);
 		if (!known) return undefined;
+		// Once: what fails fails again.
+		this.#done.set(pid, done.set(key, known));
+		if (known.problem === NOT_OPENED) this.#fails(`${file.path} cannot be opened`);
 		if (known.functions.length > 0) {
 			this.#attach(pid, known, file.path, path);
 			this.#note(`probes in ${file.path} of process ${pid}`);
 			for (const line of explainHeapFile(file.path, known)) this.#note(line);
 		}
-		this.#done.set(pid, done.set(key, known));
 		if (known.isAllocator) this.#allocating.add(pid);
 		return known;
 	}

@@ -5,7 +5,7 @@ import type { SidebandRecord } from '../perf/records.js';
 import type { Site } from './allocations.js';
 import { commandFiles } from './command-files.js';
 import { processOf } from './filter.js';
-import type { HeapProbeOptions } from './heap-mappings.js';
+import { goesOn, type HeapProbeOptions } from './heap-mappings.js';
 import { HeapProbes } from './heap-probes.js';
 import { chooseProbes } from './probe-ways.js';
 import type { Note, Subjects } from './tool.js';
@@ -90,6 +90,7 @@ export class HeapWatch {
 			if (this.#ending.delete(pid)) {
 				this.#probes.drop(pid);
 				this.#handedOver.add(pid);
+				this.#headless.delete(pid);
 			}
 			this.#changed.add(pid);
 		}
@@ -116,7 +117,7 @@ export class HeapWatch {
 				: []),
 			...[...this.#handedOver].map(
 				(pid) =>
-					`process ${pid} executed it by another thread than its first: what it allocated in the ` +
+					`process ${pid} executed a program by another thread than its first: what it allocated in the ` +
 					`${LOOK_PERIOD_MS} ms after, before it had new probes, is not among this.`,
 			),
 			...[...this.#headless].map(
@@ -124,7 +125,7 @@ export class HeapWatch {
 					`the first thread of process ${pid} has ended: what others allocated and freed since may be missed.`,
 			),
 			...this.#probes.notices(),
-			...(command !== undefined && !this.#probes.hasAllocator(command)
+			...(command !== undefined && !this.#probes.hasAllocator(command) && !this.#probes.hasFailed
 				? ['no allocator was found in COMMAND; name its file with -O, or use --growth.']
 				: []),
 		];
@@ -138,7 +139,7 @@ export class HeapWatch {
 	#look(): void {
 		for (const pid of this.#ending) {
 			if (!this.#probes.dropEnded(pid)) {
-				if (chooseProbes().multiType === undefined) this.#headless.add(pid);
+				if (chooseProbes().multiType === undefined && goesOn(pid)) this.#headless.add(pid);
 				continue;
 			}
 			this.#ending.delete(pid);

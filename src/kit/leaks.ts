@@ -36,7 +36,7 @@ type Layout = typeof layout;
 const SLOW_DOWN_FACTOR = 8;
 const FIRST_SAMPLE_BYTES = 65_536;
 
-/** Mappings of which is asked whether they are still there. */
+/** Mappings of which is asked whether they are still there, at the most. */
 const MAX_CHECKED = 2 ** 18;
 
 /** A site, and what is outstanding there. */
@@ -55,6 +55,8 @@ export class Leaks implements Reader {
 	/** Whether that is so, while all probes are in. */
 	readonly #seesAll: boolean;
 	#unseenFrees = 0;
+	/** That seem outstanding, in the last interval. */
+	#mappings = 0;
 	#ended = false;
 
 	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects, note: Note) {
@@ -156,7 +158,7 @@ export class Leaks implements Reader {
 		}
 		const places = [...sites.values()];
 		const mappings = new Map<number, Allocation[]>();
-		let checked = 0;
+		this.#mappings = 0;
 		let singles = 0;
 		const see = (allocation: Allocation) => {
 			const place = sites.get(allocation.site);
@@ -172,7 +174,7 @@ export class Leaks implements Reader {
 		eachAllocation(this.#object, (allocation) => {
 			const pid = sites.get(allocation.site)?.site.pid;
 			const isMapping = allocation.kind === 'ALLOCATION_MAPPING';
-			if (!isMapping || !pid || checked++ >= MAX_CHECKED) return see(allocation);
+			if (!isMapping || !pid || this.#mappings++ >= MAX_CHECKED) return see(allocation);
 			const of = mappings.get(pid) ?? [];
 			of.push(allocation);
 			mappings.set(pid, of);
@@ -235,6 +237,12 @@ export class Leaks implements Reader {
 			...(unseen > 0
 				? [
 						`${grouped(unseen)} ${unseen === 1 ? 'free' : 'frees'} of what was allocated before tracing began, or not seen.`,
+					]
+				: []),
+			...(this.#mappings > MAX_CHECKED
+				? [
+						`${grouped(this.#mappings - MAX_CHECKED)} mappings were not looked up in the kernel's list: ` +
+							'parts of them may be gone.',
 					]
 				: []),
 			...(this.#heap?.notices() ?? []),

@@ -8,10 +8,13 @@ import type { Allocation } from './allocations.js';
 type Mapping = Pick<Allocation, 'address' | 'size_bytes' | 'weight_bytes' | 'born_ns'>;
 type Range = readonly [start: number, end: number];
 
-/** Mappings of one process, without what is not mapped there any more; all of them where it has ended. */
+/** For a process that has ended: what was mapped over is still known. */
+const EVERYWHERE: readonly Range[] = [[0, Number.POSITIVE_INFINITY]];
+
+/** Mappings of one process, without what is not mapped there any more, or another's. */
 export function stillMapped<M extends Mapping>(pid: number, mappings: readonly M[]): readonly M[] {
 	const text = readMaps(pid);
-	return text ? withinRanges(mappings, rangesOf(text)) : mappings;
+	return withinRanges(mappings, text ? rangesOf(text) : EVERYWHERE);
 }
 
 /** man 5 proc_pid_maps: by address, and apart from each other. */

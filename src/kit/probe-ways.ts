@@ -42,7 +42,8 @@ function choose(): ProbeWay {
 /**
  * Whether probes of returns end a process whose system calls are filtered: since 6.11 such a return goes
  * by way of a system call of its own, on x86-64, which no filter knew; "seccomp: passthrough uretprobe
- * systemcall without filtering" (cf6cb56ef244) came with 6.14, 6.13.3 and 6.12.14.
+ * systemcall without filtering" (cf6cb56ef244) came with 6.14, 6.13.3 and 6.12.14. No type or symbol
+ * of the kernel's tells, so that this goes by its version.
  */
 export function returnProbesEndFiltered(kernel: string, arch: string): boolean {
 	const [major = 0, minor = 0, patch = 0] = (kernel.match(/^\d+(\.\d+)*/)?.[0] ?? '')
@@ -54,6 +55,7 @@ export function returnProbesEndFiltered(kernel: string, arch: string): boolean {
 
 /** Why a process must not have probes of returns; undefined: it may. */
 export function whyNoReturnProbes(pid: number): string | undefined {
+	if (process.env.TSTRACE_RETURN_PROBES === '1') return undefined;
 	if (!returnProbesEndFiltered(release(), process.arch)) return undefined;
 	let status = '';
 	try {
@@ -64,6 +66,7 @@ export function whyNoReturnProbes(pid: number): string | undefined {
 	if (!/^Seccomp:\s*[12]$/m.test(status)) return undefined;
 	return (
 		`its system calls are filtered (seccomp), and Linux ${release()} would end it at the first probe ` +
-		'of a return; 6.12.14, 6.13.3 and 6.14 would not'
+		'of a return, unless your distribution has mended that as 6.12.14, 6.13.3 and 6.14 have: then set ' +
+		'TSTRACE_RETURN_PROBES=1'
 	);
 }

@@ -2,8 +2,8 @@
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { boundedName } from './names.js';
 
-/** A maps file of the most mappings a kernel allows by itself (65,530) is smaller. */
-const MAX_PROC_BYTES = 32 * 2 ** 20;
+/** A maps file of 1,048,576 mappings is smaller, which some distributions allow; Linux by itself 65,530. */
+const MAX_PROC_BYTES = 128 * 2 ** 20;
 /** USER_HZ, in which the kernel gives times; 100 on every architecture there is. */
 const TICKS_PER_SECOND = 100;
 

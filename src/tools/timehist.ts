@@ -130,6 +130,7 @@ const hasOther = ({ next, wakeups, migrations }: Settings) => next || wakeups ||
 const dashed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 function settingsOf(values: OptionValues): Settings {
+	const visual = values.cpuVisual === true ? onlineCpus() : 0;
 	return {
 		wakeups: values.wakeups === true,
 		migrations: values.migrations === true,
@@ -138,17 +139,18 @@ function settingsOf(values: OptionValues): Settings {
 		maxStack: Number(values.maxStack ?? SHOWN_STACK),
 		lines: values.summaryOnly !== true,
 		summary: values.summary === true || values.summaryOnly === true,
-		visual: values.cpuVisual === true ? onlineCpus() : 0,
+		visual,
 		wallClock: values.wallClock === true,
-		nameWidth: nameWidth(values),
+		nameWidth: nameWidth(values, visual),
 		ring_kb: Number(values.ringKb),
 	};
 }
 
-function nameWidth({ output }: OptionValues): number {
+function nameWidth({ output }: OptionValues, visual: number): number {
 	// Asking process.stdout of a pipe would make it non-blocking.
 	if ((output !== undefined && output !== '-') || !isatty(1)) return NAME_WIDTH;
-	const room = (process.stdout.columns || 80) - WIDTH_BESIDE_NAME;
+	const beside = WIDTH_BESIDE_NAME + (visual && visual + 2);
+	const room = (process.stdout.columns || 80) - beside;
 	return Math.max(MIN_NAME_WIDTH, Math.min(NAME_WIDTH, room));
 }
 

@@ -31,6 +31,9 @@ export const CUTS: Readonly<Record<string, Leak>> = {
 	leak_cut_pages: [4 * PAGE, 1],
 	leak_reserved_pages: [15 * PAGE, 1],
 	leak_pages_within: [5 * PAGE, 1],
+	leak_rest_of_pages: [14 * PAGE, 1],
+	leak_pages_in_front: [6 * PAGE, 1],
+	leak_pages_in_the_middle: [6 * PAGE, 1],
 };
 
 export const NEWS: Readonly<Record<string, Leak>> = {

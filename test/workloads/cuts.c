@@ -63,6 +63,30 @@ IN_STACKS static void leak_pages_within(char *reserved)
 	map_over(reserved + 8 * PAGE, 5);
 }
 
+/* The same from the beginning on: 14 of 20 stay. */
+IN_STACKS static char *leak_rest_of_pages(void)
+{
+	return map_pages(20);
+}
+
+IN_STACKS static void leak_pages_in_front(char *reserved)
+{
+	map_over(reserved, 6);
+}
+
+/* Of the reservation nothing stays but what was mapped over it. */
+IN_STACKS static char *reserve_around(void)
+{
+	return map_pages(12);
+}
+
+IN_STACKS static void leak_pages_in_the_middle(char *reserved)
+{
+	map_over(reserved + 4 * PAGE, 6);
+	munmap(reserved, 4 * PAGE);
+	munmap(reserved + 10 * PAGE, 2 * PAGE);
+}
+
 /* Both go with one call. */
 IN_STACKS static void free_neighbours(void)
 {
@@ -79,6 +103,8 @@ int main(void)
 	leak_aligned_pages();
 	leak_cut_pages();
 	leak_pages_within(leak_reserved_pages());
+	leak_pages_in_front(leak_rest_of_pages());
+	leak_pages_in_the_middle(reserve_around());
 	free_neighbours();
 	printf("done\n");
 	return stay();

@@ -21,11 +21,14 @@ class Picture {
 	readonly #boxes: readonly Box[];
 	readonly #byElement: ReadonlyMap<Element, Box>;
 	readonly #root: Box;
+	/** Not in a page. */
+	readonly #isAlone: boolean;
 	#zoomed: Box;
 	#focused: Box;
 
 	constructor(svg: SVGSVGElement, frames: SVGSVGElement, boxes: readonly [Box, ...Box[]]) {
 		this.#svg = svg;
+		this.#isAlone = (document.documentElement as Element) === svg;
 		this.#frames = frames;
 		this.#boxes = boxes;
 		this.#byElement = new Map(boxes.map((box) => [box.element, box]));
@@ -102,6 +105,8 @@ class Picture {
 		if (first === undefined || rows.some((top) => top > HEADER_PX && top < window.innerHeight))
 			return;
 		window.scrollBy(0, first - window.innerHeight / 2);
+		// Now, not at the next frame: a key typed meanwhile would scroll back to where its field was.
+		if (this.#isAlone) this.#header.follow(window.scrollY);
 	}
 
 	#onKey(event: KeyboardEvent): void {
@@ -152,21 +157,21 @@ class Picture {
 
 	/** Boxes follow the window's width, the header stays in sight; in a page, its parent's width. */
 	#followWindow(): void {
-		const alone = (document.documentElement as Element) === this.#svg;
 		const height = Number(this.#svg.getAttribute('height'));
 		const fit = () => {
-			const width = alone ? window.innerWidth : this.#svg.parentElement?.clientWidth;
+			const width = this.#isAlone ? window.innerWidth : this.#svg.parentElement?.clientWidth;
 			if (!width) return;
 			this.#svg.removeAttribute('viewBox');
 			this.#svg.setAttribute('width', `${width}`);
-			if (alone) this.#svg.setAttribute('height', `${Math.max(height, window.innerHeight)}`);
+			if (this.#isAlone)
+				this.#svg.setAttribute('height', `${Math.max(height, window.innerHeight)}`);
 			this.#frames.setAttribute('width', `${Math.max(1, width - 2 * MARGIN_PX)}`);
 			this.#header.fit(width);
 			for (const box of this.#boxes) this.#place(box);
 		};
 		window.addEventListener('resize', fit);
 		fit();
-		if (!alone) return;
+		if (!this.#isAlone) return;
 		const follow = () => this.#header.follow(window.scrollY);
 		window.addEventListener('scroll', follow, { passive: true });
 		if (this.#svg.dataset.root === 'bottom') window.scrollTo(0, height);
