@@ -89,19 +89,25 @@ static void end_in_the_middle(char **argv)
 
 IN_STACKS static void leak_before(void);
 
+static pthread_t first_thread;
+
 static void *execute(void *argv)
 {
+	if (pthread_join(first_thread, NULL))
+		exit(2);
 	leak_before();
-	execv("/proc/self/exe", argv);
+	/* Of the process, whose first thread is no more, /proc/self has none. */
+	execv("/proc/thread-self/exe", argv);
 	exit(2);
 }
 
-/* The first thread ends for it, and the second takes its number. */
+/* The first thread ends, and the second takes its number. */
 static void hand_over(char **argv)
 {
 	pthread_t thread;
 
 	argv[1] = "all";
+	first_thread = pthread_self();
 	if (pthread_create(&thread, NULL, execute, argv))
 		exit(2);
 	pthread_exit(NULL);
