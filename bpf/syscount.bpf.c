@@ -21,7 +21,7 @@ const volatile bool timed = false;
 /* A row for each errno, or for each process, goes through groups.h. */
 const volatile bool by_errno = false;
 const volatile bool only_failed = false;
-const volatile u32 only_errno = 0; /* 0: any */
+const volatile u32 only_errno = 0; /* 0: all */
 
 /* Calls that have a histogram of their own on each CPU: the first that are seen. */
 #define CALL_SLOTS 32

@@ -17,7 +17,7 @@ type Layout = typeof layout;
 
 interface Settings extends CallsSettings {
 	readonly onlyFailed: boolean;
-	/** 0: any. */
+	/** 0: all. */
 	readonly errno: number;
 	/** Indexes into the programs' tables; undefined: all calls. */
 	readonly calls: readonly number[] | undefined;

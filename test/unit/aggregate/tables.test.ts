@@ -21,7 +21,7 @@ test('frames: a number for each name and kind, however many', () => {
 	assert.equal(table.size, names.length + 1);
 });
 
-test('frames: any names come back', () => {
+test('frames: every name comes back', () => {
 	fc.assert(
 		fc.property(fc.array(fc.string({ unit: 'grapheme' })), (names) => {
 			const table = new FrameTable();

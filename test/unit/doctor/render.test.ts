@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { attempt, type Examination, missing, ok, warn } from '../../../src/doctor/check.js';
 import { forProcesses } from '../../../src/doctor/examine.js';
 import { renderJson, renderText } from '../../../src/doctor/render.js';
@@ -47,11 +48,7 @@ test('colours mark the states, and are the only difference', () => {
 		assert.ok(coloured.startsWith(`\u001b[32mok${' '.repeat(6)}\u001b[39mBTF`), coloured);
 		assert.ok(coloured.includes('\u001b[33mwarn'), coloured);
 		assert.ok(coloured.includes('\u001b[31mmissing'), coloured);
-		assert.equal(
-			// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are such
-			coloured.replace(/\u001b\[\d+m/g, ''),
-			renderText(EXAMINATION, PLAIN),
-		);
+		assert.equal(stripVTControlCharacters(coloured), renderText(EXAMINATION, PLAIN));
 	} finally {
 		if (forced === undefined) delete process.env.FORCE_COLOR;
 		else process.env.FORCE_COLOR = forced;

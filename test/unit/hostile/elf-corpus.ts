@@ -125,7 +125,13 @@ export const LIES: Readonly<Record<string, () => Buffer>> = {
 	'65,535 segments outside the file': () => elfOf({ header: [[56, 2, 0xffffn]] }),
 	'segments at 2^64 - 1': () =>
 		elfOf({ segments: [{ type: LOAD, address: 0 }], header: [[32, 8, FULL]] }),
-	'headers of no size': () => elfOf({ header: [[54, 2, 0n], [58, 2, 0n]] }), // biome-ignore format: one
+	'headers of no size': () =>
+		elfOf({
+			header: [
+				[54, 2, 0n],
+				[58, 2, 0n],
+			],
+		}),
 	'2^32 symbols': () => symbolTable({ size: 24n * 2n ** 32n }),
 	'2^64 - 1 bytes of symbols': () => symbolTable({ size: FULL }),
 	'symbols from the file\u2019s end on': () => symbolTable({ offset: FULL }),

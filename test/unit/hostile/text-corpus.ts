@@ -51,7 +51,12 @@ export async function validTexts(): Promise<Record<string, Buffer>> {
 		...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)])),
 		pprof,
 		speedscope: await bytesOf(renderSpeedscope(profile)),
-		btf: btfOf([btfStruct(1, 2, [[5, 1, 0], [0, 2, 32]])]), // biome-ignore format: one
+		btf: btfOf([
+			btfStruct(1, 2, [
+				[5, 1, 0],
+				[0, 2, 32],
+			]),
+		]),
 	};
 }
 
@@ -165,7 +170,7 @@ export const TEXTS: Readonly<Record<string, () => Buffer>> = {
 	'pprof of a field that is 2^63 long': () =>
 		Buffer.from('0a04080110021affffffffffffffff7f00', 'hex'),
 	'BTF of an unnamed struct that is its own part, many times': () =>
-		btfOf([btfStruct(1, 0, [[0, 2, 0]]), btfStruct(0, 0, Array(60).fill([0, 2, 0]))]), // biome-ignore format: one
+		btfOf([btfStruct(1, 0, [[0, 2, 0]]), btfStruct(0, 0, Array(60).fill([0, 2, 0]))]),
 	'BTF of a type of itself': () => btfOf([[1, 8 << 24, 1], btfStruct(1, 4, [[5, 1, 0]])]),
 	'BTF of arrays of arrays of 2^32': () =>
 		btfOf([[0, 3 << 24, 0, 1, 1, 0xffffffff], btfStruct(1, 4, [[5, 1, 0]])]),
@@ -179,7 +184,7 @@ export const TEXTS: Readonly<Record<string, () => Buffer>> = {
 		return bytes;
 	},
 	'BTF of 65,535 members with names of megabytes': () =>
-		btfOf([btfStruct(1, 4, Array(65_535).fill([12, 1, 0]))], 24 * MIB), // biome-ignore format: one
+		btfOf([btfStruct(1, 4, Array(65_535).fill([12, 1, 0]))], 24 * MIB),
 };
 
 type Member = readonly [name: number, type: number, bits: number];

@@ -92,7 +92,7 @@ const NAME = fc
 	.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
 	.filter((name) => !/[;\p{C}\p{Z}]|_\[[kji]\]$/u.test(name));
 
-test('what was written is read: any names, any counts', async () => {
+test('what was written is read: all names, all counts', async () => {
 	const stacks = fc.dictionary(
 		fc.array(NAME, { minLength: 1, maxLength: 20 }).map((names) => names.join(';')),
 		fc.integer({ min: 1, max: 2 ** 40 }),
