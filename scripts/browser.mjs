@@ -17,7 +17,7 @@ export async function buildBrowser() {
 			legalComments: 'none',
 			// What is animated is set at once: see there.
 			alias: { 'd3-transition': './src/browser/no-transition.ts' },
-			// d3-flame-graph imports its own; page/style.css is instead of it.
+			// d3-flame-graph imports its own; the pages have their own instead.
 			loader: entry.endsWith('.ts') ? { '.css': 'empty' } : undefined,
 			logLevel: 'warning',
 		});
