@@ -45,7 +45,10 @@ export const syscount = defineTool<Layout, Settings>({
 		['tstrace syscount -L --hist read 5', 'a histogram of read besides'],
 	],
 	options: () => [
-		new Option('-P, --processes', 'by process, not by call').conflicts(['errors', 'hist']),
+		new Option('-P, --pids', 'a row for each process, not for each call').conflicts([
+			'errors',
+			'hist',
+		]),
 		new Option('-L, --latency', 'how long calls take: in all, mean, p50, p99, max'),
 		new Option('--hist <name>', 'with -L: a histogram of this call').argParser(parseCallName),
 		new Option('-x, --failed', 'only calls that fail'),
@@ -68,7 +71,7 @@ export const syscount = defineTool<Layout, Settings>({
 		const failed = values.failed === true || values.errno !== undefined;
 		const settings: Settings = {
 			timed,
-			byProcess: values.processes === true,
+			byProcess: values.pids === true,
 			byErrno: values.errors === true,
 			onlyFailed: failed,
 			// What has not returned has not failed.
