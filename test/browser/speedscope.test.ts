@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type { Origin } from '../../src/aggregate/stack-profile.js';
 import { renderSpeedscope } from '../../src/render/speedscope.js';
 import { profileOfText } from '../unit/input/formats.js';
+import { launch } from './support.js';
 
 const APP = pathToFileURL(resolve('node_modules/speedscope/dist/release/index.html')).href;
 
@@ -19,10 +20,7 @@ async function opened(t: TestContext, folded: string, origin: Origin): Promise<P
 	const file = join(folder, 'stacks.speedscope.json');
 	const profile = { ...(await profileOfText(folded)), origin };
 	writeFileSync(file, [...renderSpeedscope(profile)].join(''));
-	const browser = await chromium.launch({
-		executablePath: '/usr/bin/chromium',
-		args: ['--no-sandbox'],
-	});
+	const browser = await launch();
 	t.after(() => browser.close());
 	const page = await browser.newPage();
 	const problems: string[] = [];

@@ -29,7 +29,7 @@ after(async () => {
 	rmSync(folder, { recursive: true });
 });
 
-function launch(): Promise<Browser> {
+export function launch(): Promise<Browser> {
 	const executablePath = EXECUTABLES.find((path) => existsSync(path));
 	assert(executablePath, 'no Chromium: run scripts/setup.sh browser');
 	// Its sandbox refuses root, and what is opened here was written here.

@@ -17,7 +17,7 @@ import {
 } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
 import { reportsOf } from './reports.js';
-import { Tracing, tstrace, until } from './support.js';
+import { Tracing, tstrace } from './support.js';
 
 const SECOND_SIGNAL = 130;
 
@@ -79,7 +79,6 @@ test('a result every moment that nobody takes: Ctrl-C ends it, and what comes is
 	const pipe = new FullPipe();
 	const tracing = await Tracing.start(['syscount', '--json', '0.1'], {}, pipe.by);
 	// Statistics are on for a moment only; it goes on though it is stuck in its first result.
-	await until(() => tracing.stderr !== '');
 	await stopIn(tracing, { name: 'statistics', reached: (_, held) => held.statistics });
 	tracing.signal('SIGCONT');
 	await stopIn(tracing, { name: 'none', reached: (_, held) => !held.statistics });
@@ -114,6 +113,9 @@ async function stopWhileHeld(args: readonly string[], phase: Phase): Promise<Tra
 	throw new Error(`COMMAND was never held when ${phase.name}`);
 }
 
+/** A COMMAND that does not end by itself, nor tstrace with it: no phase passes while one looks away. */
+const STAYS = ['sh', '-c', 'touch "$0"; read -r end'];
+
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 	test(`${signal} before COMMAND has begun: it never does`, async () => {
 		const folder = mkdtempSync(join(tmpdir(), 'tstrace-'));
@@ -122,7 +124,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 			for (const phase of START_UP.slice(1, 4)) {
 				const before = kernelObjects();
 				rmSync(trace, { force: true });
-				const tracing = await stopWhileHeld(['runqlat', '-v', '--', 'touch', trace], phase);
+				const tracing = await stopWhileHeld(['runqlat', '-v', '--', ...STAYS, trace], phase);
 				rmSync(trace, { force: true });
 				tracing.signal(signal);
 				tracing.signal('SIGCONT');

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseMaps } from '../../src/symbolize/maps.js';
-import { isOurs, processes, untilReleased } from './kernel-objects.js';
+import { idsIn, isOurs, processes, untilReleased } from './kernel-objects.js';
 import { type Finished, type Tracing, until, Workload } from './support.js';
 
 /** Each tool, so that it prints something of whatever runs; to be followed by -p and a duration. */
@@ -44,8 +44,6 @@ export interface Held {
 	readonly statistics: boolean;
 }
 
-const COUNTED = /^(prog|map|link)_id:\s*(\d+)$/gm;
-
 export function heldBy(pid: number): Held {
 	const objects = new Set<string>();
 	let perfEvents = 0;
@@ -57,9 +55,7 @@ export function heldBy(pid: number): Held {
 			if (target === 'anon_inode:bpf-stats') statistics = true;
 			if (!target.startsWith('anon_inode:bpf')) continue;
 			const info = readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8');
-			for (const [, kind, id] of info.matchAll(COUNTED)) {
-				objects.add(`${kind === 'prog' ? 'program' : kind} ${id}`);
-			}
+			for (const id of idsIn(info)) objects.add(id);
 		} catch {
 			// Closed between the two.
 		}

@@ -40,6 +40,13 @@ export function processes(): number[] {
 		.map(Number);
 }
 
+/** The ids in what /proc/PID/fdinfo says of a descriptor: a link's has its program's, too. */
+export function idsIn(info: string): string[] {
+	return [...info.matchAll(/^(prog|map|link)_id:\s*(\d+)$/gm)].map(
+		([, kind, id]) => `${kind === 'prog' ? 'program' : kind} ${id}`,
+	);
+}
+
 /** What processes of somebody else hold: another run of tests, say. */
 function objectsOfOthers(): Set<string> {
 	const ids = new Set<string>();
@@ -48,8 +55,7 @@ function objectsOfOthers(): Set<string> {
 			if (isOurs(pid)) continue;
 			for (const fd of readdirSync(`/proc/${pid}/fdinfo`)) {
 				const info = readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8');
-				const [, kind, id] = /^(prog|map|link)_id:\s*(\d+)$/m.exec(info) ?? [];
-				if (id) ids.add(`${kind === 'prog' ? 'program' : kind} ${id}`);
+				for (const id of idsIn(info)) ids.add(id);
 			}
 		} catch {
 			// It has ended, or closed it.

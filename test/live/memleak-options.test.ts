@@ -9,21 +9,46 @@ import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 
 const start = (...args: string[]) => Workload.start('leaks', ...args);
 
+/** What the functions of `leaks sizes` leak, and what samples of one allocation in SAMPLE_BYTES tell of it. */
+const SAMPLE_BYTES = 4096;
+const SIZED = Array.from({ length: 100 }, (_, i) => {
+	const [tens, ones] = [Math.floor(i / 10), i % 10];
+	const [blocks, size] = [200 + 10 * tens, 16 << ones];
+	const p = 1 - Math.exp(-size / SAMPLE_BYTES);
+	// Of a sum of size / p for each block that is sampled: a binomial distribution.
+	const variance = (size ** 2 * blocks * (1 - p)) / p;
+	return { name: `leak_sizes_${tens}${ones}`, size, p, blocks, variance };
+});
+
+/**
+ * How many of the hundred sums are further from the truth than three standard errors. As few samples
+ * make a small sum, and so a small error, too, the error that is due counts where it is the larger.
+ */
+function strayed({ stacks }: LeakReport): number {
+	return SIZED.filter(({ name, size, p, blocks, variance }) => {
+		const row = stacks.find((stack) => leafOf(stack) === name);
+		// Of twenty samples that are due not one lacks all of them in a hundred million.
+		if (!row) return blocks * p >= 20;
+		const error = Math.max(row.error ?? 0, Math.sqrt(variance));
+		return Math.abs(row.value - blocks * size) > 3 * error;
+	}).length;
+}
+
 test('sampled: sums of 100 functions are within three standard errors, and 4 kB is enough', async () => {
-	const { report } = await leakedBy(await start('sizes'), '--sample-bytes', '4K');
-	let within = 0;
-	for (let tens = 0; tens < 10; tens++) {
-		for (let ones = 0; ones < 10; ones++) {
-			const name = `leak_sizes_${tens}${ones}`;
-			const truth = (200 + 10 * tens) * 2 ** (4 + ones);
-			const row = report.stacks.find((stack) => leafOf(stack) === name);
-			// A function that no sample hit is none that is wrong by its own statement.
-			const { value = 0, error = truth } = row ?? {};
-			if (Math.abs(value - truth) <= 3 * Math.max(error, 1)) within++;
-		}
-	}
-	assert.ok(within >= 95, `${within} of 100`);
-	assert.ok(report.stacks.some(({ error = 0 }) => error > 0));
+	const { report } = await leakedBy(await start('sizes'), '--sample-bytes', `${SAMPLE_BYTES}`);
+	// Of a hundred four are in fewer than one run of a hundred thousand.
+	assert.ok(strayed(report) <= 3, `${strayed(report)} of 100`);
+	const stated = SIZED.reduce((sum, { name }) => {
+		const row = report.stacks.find((stack) => leafOf(stack) === name);
+		return sum + (row?.error ?? 0) ** 2;
+	}, 0);
+	const due = SIZED.reduce((sum, { variance }) => sum + variance, 0);
+	// The error's square is a sum over samples itself.
+	const spread = SIZED.reduce((sum, { size, p, blocks }) => {
+		const each = (size ** 2 * (1 - p)) / p ** 2;
+		return sum + each ** 2 * blocks * p * (1 - p);
+	}, 0);
+	assert.ok(Math.abs(stated - due) <= 5 * Math.sqrt(spread), `${stated}, not ${due}`);
 	assert.deepEqual(report.lost, {});
 });
 
@@ -42,17 +67,14 @@ test('parts of mappings: what is mapped still, and whose it is', async () => {
 });
 
 test('sampled and --churn: all that was allocated, with its error', async () => {
-	const { report } = await leakedBy(await start('sizes'), '--churn', '--sample-bytes', '4K');
-	const rows = report.stacks.filter((stack) => /^leak_sizes_\d\d$/.test(leafOf(stack)));
-	const within = rows.filter((row) => {
-		const [, tens, ones] = /(\d)(\d)$/.exec(leafOf(row)) ?? [];
-		const truth = (200 + 10 * Number(tens)) * 2 ** (4 + Number(ones));
-		return Math.abs(row.value - truth) <= 3 * (row.error ?? 0);
-	});
-	assert.ok(
-		within.length >= 0.95 * rows.length && rows.length > 50,
-		`${within.length} of ${rows.length}`,
+	const { report } = await leakedBy(
+		await start('sizes'),
+		'--churn',
+		'--sample-bytes',
+		`${SAMPLE_BYTES}`,
 	);
+	assert.ok(strayed(report) <= 3, `${strayed(report)} of 100`);
+	assert.ok(report.stacks.every(({ value, error = 0 }) => value === 0 || error > 0));
 });
 
 test('what there is no room for is counted', async () => {

@@ -112,12 +112,14 @@ test('the probes of a child that was followed go when it ends', async () => {
 	workload.begin();
 	const child = await workload.again();
 	await until(() => tracing.stderr.includes(`libc.so.6 of process ${child}`));
-	await until(() => probesOf(tracing.pid) > before);
+	assert.ok(probesOf(tracing.pid) > before);
 	await workload.work();
 	process.kill(child);
+	// Those of the parent, which goes on.
 	await until(() => probesOf(tracing.pid) === before);
 	await tracing.end('SIGINT');
 	await workload.end();
+	assert.equal(workload.status, 0);
 });
 
 test('attached to what never rests: nothing seems to stay, nothing is freed unseen', async () => {

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { runqlat } from '../../src/generated/runqlat.js';
 import { BpfObject } from '../../src/loader/object.js';
+import { counts, heldBy } from './faults.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
 import { Tracing, tstrace, until } from './support.js';
 
@@ -34,26 +35,13 @@ test('loading and closing again and again leaves no descriptor and nothing in th
 test('while an object is open the kernel does hold it', async () => {
 	const before = kernelObjects();
 	const object = load();
-	const during = [...kernelObjects()].filter((id) => !before.has(id));
-	assert.ok(during.some((id) => id.startsWith('program')));
-	assert.ok(during.some((id) => id.startsWith('map')));
-	assert.ok(during.some((id) => id.startsWith('link')));
+	const held = heldBy(process.pid);
+	for (const kind of ['program', 'map', 'link'] as const) assert.ok(counts(held, kind) > 0, kind);
 	object.close();
 	object.close(); // twice is once
 	assert.throws(() => object.map('hists'), /closed/);
 	await untilReleased(before);
 });
-
-/** Run-time statistics are on, machine-wide, as long as anybody holds such a descriptor. */
-function holdsStatistics(pid: number): boolean {
-	return readdirSync(`/proc/${pid}/fd`).some((fd) => {
-		try {
-			return readlinkSync(`/proc/${pid}/fd/${fd}`) === 'anon_inode:bpf-stats';
-		} catch {
-			return false; // closed between the two
-		}
-	});
-}
 
 for (const [name, args] of [
 	['a histogram', ['runqlat']],
@@ -64,7 +52,7 @@ for (const [name, args] of [
 		test(`${name}, ended with ${signal}`, async () => {
 			const before = kernelObjects();
 			const tracing = await Tracing.start(args);
-			assert.notDeepEqual(kernelObjects(), before);
+			assert.ok(heldBy(tracing.pid).objects.size > 0);
 			const { status, stderr } = await tracing.end(signal);
 			if (signal !== 'SIGKILL') assert.equal(status, 0, stderr);
 			await untilReleased(before);
@@ -118,7 +106,7 @@ test('a COMMAND that runs ends with tstrace, when that is told to end', async ()
 
 test('statistics that cost every program time are on for samples only', async () => {
 	const tracing = await Tracing.start(['runqlat']);
-	await until(() => holdsStatistics(tracing.pid));
-	await until(() => !holdsStatistics(tracing.pid));
+	await until(() => heldBy(tracing.pid).statistics);
+	await until(() => !heldBy(tracing.pid).statistics);
 	await tracing.end('SIGINT');
 });

@@ -224,6 +224,12 @@ export function schedstat(tid: number): { run_ns: number; delay_ns: number; wait
 	return { run_ns: Number(run_ns), delay_ns: Number(delay_ns), waits: Number(waits) };
 }
 
+/** Context switches of a thread, voluntary or not: man 5 proc, /proc/PID/status. */
+export function switches(tid: number): number {
+	const status = readFileSync(`/proc/${tid}/status`, 'utf8');
+	return [...status.matchAll(/ctxt_switches:\s+(\d+)/g)].reduce((sum, [, n]) => sum + Number(n), 0);
+}
+
 /** Of user_hz, in which the kernel counts what a hypervisor took away: proc_stat(5). */
 const TICK_NS = 1e7;
 

@@ -5,7 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
-import { runToEnd, schedstat, stealing, Tracing, tstrace, until, Workload } from './support.js';
+import {
+	runToEnd,
+	schedstat,
+	stealing,
+	switches,
+	Tracing,
+	tstrace,
+	until,
+	Workload,
+} from './support.js';
 
 interface Line {
 	readonly time_us: number;
@@ -39,12 +48,6 @@ function linesOf(stdout: string): Line[] {
 			rest,
 		};
 	});
-}
-
-/** Context switches of a thread, voluntary or not: man 5 proc, /proc/PID/status. */
-function switches(pid: number): number {
-	const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-	return [...status.matchAll(/ctxt_switches:\s+(\d+)/g)].reduce((sum, [, n]) => sum + Number(n), 0);
 }
 
 /** Asleep, so that what the kernel counted for it stands still. */

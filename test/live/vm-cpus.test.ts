@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { once, TOOLS, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
 import { reportsOf, sawSomething } from './reports.js';
-import { Tracing, until, Workload } from './support.js';
+import { switches, Tracing, until, Workload } from './support.js';
 import { testInVm } from './vm.js';
 
 const CPU = '/sys/devices/system/cpu/cpu1/online';
@@ -17,12 +17,8 @@ function setOnline(online: boolean): void {
 
 /** Lets it make more switches. */
 async function work(pid: number): Promise<void> {
-	const switches = () =>
-		Number(
-			/^voluntary_ctxt_switches:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1],
-		);
-	const before = switches();
-	await until(() => switches() > before + 100);
+	const before = switches(pid);
+	await until(() => switches(pid) > before + 100);
 }
 
 /** A report, with something of the storm; which frees at once what it allocates. */
