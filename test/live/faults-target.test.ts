@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { codeBytesChanged, TOOLS, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
-import { reportsOf } from './reports.js';
-import { runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
+import { reportsOf, total } from './reports.js';
+import { runToEnd, switchesIn, Tracing, TSTRACE, until, Workload } from './support.js';
 
 const CALLS = resolve('build/workloads/calls');
 /** Its file is opened so many times, in vain. */
@@ -76,12 +76,21 @@ for (const [tool = '', ...options] of TOOLS) {
 	});
 }
 
+/** What the stranger does, so that the tool would show it: calls, or waits, or what it leaks. */
+const strangerOf = (tool: string): string => {
+	const kinds: Record<string, string> = {
+		runqlat: 'naps 1000 10 100',
+		memleak: 'leaks all',
+	};
+	return resolve('build/workloads', kinds[tool] ?? 'calls missing 100000');
+};
+
 /**
  * In a PID namespace: "wanted" and "ended" are traced; "ended" is killed, and "stranger" gets its number
  * and works; then "wanted" works, and tracing ends. Status 9: it did not get the number.
  */
-const REUSE = `
-cp ${CALLS} wanted && cp ${CALLS} ended && cp ${CALLS} stranger && mkfifo wanted.in ended.in || exit 8
+const reuse = (program: string, args: string) => `
+cp ${CALLS} wanted && cp ${CALLS} ended && cp ${program} stranger && mkfifo wanted.in ended.in || exit 8
 sleep 1000 > ended.in & sleep 1000 > wanted.in & holders="$! $(($! - 1))"
 ./ended missing 1 < ended.in > ended.out & ended=$!
 ./wanted missing ${OPENS} < wanted.in > wanted.out & wanted=$!
@@ -92,13 +101,14 @@ kill -9 $ended; wait $ended
 printf x > stranger.in
 for try in 1 2 3 4 5 6 7 8 9; do
 	echo $((ended - 1)) > /proc/sys/kernel/ns_last_pid
-	./stranger missing 100000 < stranger.in > stranger.out & stranger=$!
+	./stranger ${args} < stranger.in > stranger.out & stranger=$!
 	wait $stranger
 	[ $stranger = $ended ] && break
 done
 [ $stranger = $ended ] || exit 9
 printf x > wanted.in
 until grep -q done wanted.out; do sleep 0.05; done
+cat /proc/$wanted/status > status
 kill -INT $tstrace; wait $tstrace; status=$?
 kill $holders $wanted
 exit $status`;
@@ -109,14 +119,19 @@ for (const [tool = '', ...options] of TOOLS) {
 		const folder = mkdtempSync(join(tmpdir(), 'tstrace-reuse-'));
 		try {
 			const words = ['sh', TSTRACE, tool, ...options, '--json'];
-			const script = `cd ${folder} && ${REUSE}`;
+			const [program = '', ...rest] = strangerOf(tool).split(' ');
+			const script = `cd ${folder} && ${reuse(program, rest.join(' '))}`;
 			const namespace = ['--pid', '--fork', '--mount-proc', '--kill-child'];
 			const { status, stderr } = runToEnd('unshare', [...namespace, 'sh', '-c', script, ...words]);
 			const said = readFileSync(join(folder, 'messages'), 'utf8');
 			assert.equal(status, 0, stderr + said);
 			const stdout = readFileSync(join(folder, 'result'), 'utf8');
 			assert.ok(reportsOf(stdout).length >= 1, said);
-			assert.doesNotMatch(stdout, /stranger/);
+			assert.doesNotMatch(stdout, /stranger|leak_/);
+			// At the most its own, and the end of the one that is killed.
+			const own = switchesIn(readFileSync(join(folder, 'status'), 'utf8'));
+			assert.ok(own < 500, 'or the stranger would not show');
+			if (tool === 'runqlat') assert.ok(total(stdout).count <= own + 2, stdout);
 			if (tool === 'syscount') assert.equal(callsOf(stdout, 'openat'), OPENS);
 			if (['schedlat', 'timehist'].includes(tool)) assert.match(stdout, /wanted/);
 			await untilNothingLeft(before);

@@ -31,6 +31,11 @@ export const TOOLS: readonly (readonly string[])[] = [
 	['memleak'],
 ];
 
+/** The same, where they trace a storm, which frees at once what it allocates. */
+export const TOOLS_OF_STORM = TOOLS.map((words) =>
+	words[0] === 'memleak' ? [...words, '--churn'] : words,
+);
+
 /** After an interval: one result. The others trace once, for a duration. */
 export const once = (tool: string): readonly string[] =>
 	['runqlat', 'syscount', 'schedlat', 'memleak'].includes(tool) ? ['1'] : [];

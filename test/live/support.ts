@@ -224,9 +224,13 @@ export function schedstat(tid: number): { run_ns: number; delay_ns: number; wait
 	return { run_ns: Number(run_ns), delay_ns: Number(delay_ns), waits: Number(waits) };
 }
 
-/** Context switches of a thread, voluntary or not: man 5 proc, /proc/PID/status. */
+/** Context switches of a thread, voluntary or not. */
 export function switches(tid: number): number {
-	const status = readFileSync(`/proc/${tid}/status`, 'utf8');
+	return switchesIn(readFileSync(`/proc/${tid}/status`, 'utf8'));
+}
+
+/** The same, of what was read: man 5 proc, /proc/PID/status. */
+export function switchesIn(status: string): number {
 	return [...status.matchAll(/ctxt_switches:\s+(\d+)/g)].reduce((sum, [, n]) => sum + Number(n), 0);
 }
 

@@ -15,6 +15,8 @@
 #define NAP_NS 2000000
 #define BURNS  1000000
 
+static void *volatile block;
+
 void in_c(void);
 void in_cpp(int) __asm__("_ZN4shop7waitForEi");
 void in_rust(void) __asm__("_RNvNtCs4fqI2P2rA04_4shop5queue4wait");
@@ -65,6 +67,8 @@ int main(int argc, char **argv)
 		in_rust();
 		in_older_rust();
 		in_odd();
+		block = malloc(100);
+		free(block);
 	}
 	return 0;
 }
