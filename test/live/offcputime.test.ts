@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
-import { otherLosses } from './reports.js';
+import { leftOut, nearBooks, otherLosses } from './reports.js';
 import {
 	errorOf,
 	foldedLines,
 	near,
+	SLACK,
 	type StackReport,
 	stackReport,
 	sumOf,
@@ -66,8 +67,8 @@ for (const [hook, feature] of HOOKS) {
 			for (const [index, name] of FUNCTIONS.entries()) {
 				const stacks = withFrame(report.stacks, name);
 				nearTime(sumOf(stacks), done[index] ?? 0, stolen_ns(), 0.02 + unseen, name);
-				if (/nanosleep|vfork/.test(name))
-					assert.ok(sumOf(stacks) >= ROUNDS * NAP_USEC * 1000 * (0.98 - unseen), name);
+				const least_ns = ROUNDS * NAP_USEC * 1000 * (0.98 - unseen) - stolen_ns();
+				if (/nanosleep|vfork/.test(name)) assert.ok(sumOf(stacks) >= least_ns, name);
 				// On a busy machine a thread may come to wait for what has already happened.
 				assert.ok(sumOf(stacks, 'count') >= ROUNDS * (0.9 - unseen), `each wait in ${name}`);
 				assert.equal(errorOf(stacks), 0, 'exact');
@@ -175,14 +176,13 @@ test('--split: each part as the root of a stack of its own', async () => {
 test('two that keep one CPU busy are preempted, and nothing else', async () => {
 	const hogs = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 	const pids = hogs.map(({ pid }) => pid);
-	const tracing = await Tracing.start(['offcputime', '-p', pids.join(), '--json']);
+	// The one that waits as tracing begins may have been woken, for all the kernel's books say.
+	const tracing = await Tracing.start(['offcputime', '--no-edges', '-p', pids.join(), '--json']);
 	const waits = schedstat(pids[0] as number).waits;
 	await until(() => schedstat(pids[0] as number).waits > waits + 50);
 	const { stacks, duration_s } = stackReport(await tracing.end('SIGINT'));
 	for (const hog of hogs) await hog.end();
-	// The one that waits as tracing begins may have been woken, for all the kernel's books say.
-	assert.ok(sumOf(stacks, 'preempted') > 0.9 * sumOf(stacks));
-	assert.equal(sumOf(stacks, 'blocked'), 0);
+	assert.equal(sumOf(stacks, 'preempted'), sumOf(stacks));
 	for (const pid of pids) {
 		const its = stacks.filter(({ key }) => key.pid === pid);
 		assert.ok(sumOf(its) > duration_s * 1e9 * 0.3, 'each waits about half of the time');
@@ -193,21 +193,23 @@ test('two that keep one CPU busy are preempted, and nothing else', async () => {
 test('who is woken behind somebody else waits on a run queue, as long as the kernel says', async () => {
 	const workload = await Workload.start('wakeups', '5000');
 	const args = ['offcputime', '-t', `${workload.tid}`, '--exact', '--json'];
+	const stolen_ns = stealing();
 	const { finished, done } = await traceWork(workload, args);
-	const [, delay_ns = 0] = done;
+	const [waits = 0, delay_ns = 0] = done;
 	const { stacks } = stackReport(finished);
 	const queued_ns = sumOf(stacks, 'run_queue') + sumOf(stacks, 'preempted');
-	near(queued_ns, delay_ns, delay_ns * 0.05, 'the delay that the kernel has booked');
+	const left = { out: leftOut(finished.stdout), of: waits, stolen_ns: stolen_ns() };
+	nearBooks(queued_ns, delay_ns, 5 * SLACK, left);
 	assert.ok(sumOf(stacks, 'run_queue') > 0.5 * queued_ns);
 });
 
 for (const [hook, feature] of HOOKS) {
 	test(`${hook}: who waits as tracing begins, or still as it ends`, needs(feature), async () => {
 		const workload = await Workload.start('edges');
-		const args = ['offcputime', '-p', `${workload.pid}`, '-L', '--json'];
+		const args = ['offcputime', '-p', `${workload.pid}`, '-L', '--exact', '--json'];
 		const stolen_ns = stealing();
 		const { finished, done } = await traceWork(workload, args, { TSTRACE_FORCE: hook });
-		const { stacks, duration_s } = stackReport(finished);
+		const { stacks, duration_s, lost } = stackReport(finished);
 		const all_ns = duration_s * 1e9;
 		const throughout = withFrame(stacks, 'asleep_throughout');
 		const unknown_ns = all_ns * 0.02 + stolen_ns();
@@ -217,7 +219,10 @@ for (const [hook, feature] of HOOKS) {
 		const its = stacks.filter(({ key }) => key.tid === workload.tid);
 		const then = withFrame(its, 'asleep_from_then_on');
 		const first = its.filter((stack) => !then.includes(stack));
-		assert.ok(sumOf(first) > 0 && sumOf(then) > 1.2e9);
+		assert.ok(sumOf(then) > 1.2e9);
+		// The kernel may not show that it got a CPU.
+		if (lost.waits_unseen) return;
+		assert.ok(sumOf(first) > 0);
 		near(sumOf(first) + sumOf(then), all_ns, unknown_ns, 'asleep but for a moment');
 		// By way of switch, user frames are walked as a thread stops; this one had before.
 		if (hook !== 'switch') assert.ok(withFrame(first, 'woken_in_between').length > 0);
@@ -241,12 +246,12 @@ test('20,000 different stacks: none is lost', async () => {
 	const [slept = 0] = done;
 	const { stacks, lost } = stackReport(finished);
 	const paths = withFrame(withFrame(stacks, 'path_ends'), 'do_nanosleep');
-	const { waits_unseen = 0 } = lost;
+	const unseen = (lost.waits_unseen ?? 0) + (lost.wait_start_unknown ?? 0);
 	assert.deepEqual(otherLosses(lost), {});
 	const names = new Set(paths.map(({ frames }) => frames.join(';')));
 	assert.equal(names.size, paths.length, 'each is there once');
 	assert.ok(slept > 0.98 * COUNT);
-	assert.ok(paths.length >= slept - waits_unseen, `${paths.length} stacks of ${slept} waits`);
+	assert.ok(paths.length >= slept - unseen, `${paths.length} stacks of ${slept} waits`);
 });
 
 test('--max-stacks: what has no room is counted, and its time is not lost', async () => {
@@ -256,7 +261,8 @@ test('--max-stacks: what has no room is counted, and its time is not lost', asyn
 	const { finished, done } = await traceWork(workload, args);
 	const [slept = 0] = done;
 	const { stacks, lost } = stackReport(finished);
-	assert.ok(stacks.length <= 101, `${stacks.length} stacks`);
+	// A hundred, the others, and one that waits still.
+	assert.ok(stacks.length <= 102, `${stacks.length} stacks`);
 	assert.ok((lost.stacks_full ?? 0) >= slept - 101 - (lost.waits_unseen ?? 0));
 	assert.ok(sumOf(stacks, 'count') >= slept - (lost.waits_unseen ?? 0), 'all are counted');
 	for (const { kinds } of stacks) assert.match(kinds, /^u*k*$/);

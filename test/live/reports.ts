@@ -1,4 +1,5 @@
 /** What runs with --json print. */
+import assert from 'node:assert/strict';
 
 export interface JsonGroup {
 	readonly key: Readonly<Record<string, string | number>>;
@@ -20,6 +21,7 @@ export interface JsonReport {
 	readonly ended?: string;
 	readonly cost: {
 		readonly bpf_runs: number | null;
+		readonly bpf_ns: number | null;
 		readonly trap_ns: number | null;
 		readonly own_ns: number;
 	};
@@ -50,6 +52,34 @@ export function total(stdout: string): { count: number; sum: number } {
 		count: groups.reduce((sum, group) => sum + group.count, 0),
 		sum: groups.reduce((sum, group) => sum + group.sum, 0),
 	};
+}
+
+/** How many waits are in the kernel's books but not in what was counted, as is said. */
+export function leftOut(stdout: string): number {
+	return reportsOf(stdout).reduce((all, { lost }) => {
+		const { waits_unseen = 0, waits_misbooked = 0 } = lost;
+		return all + waits_unseen + waits_misbooked;
+	}, 0);
+}
+
+/**
+ * A sum of delays is what the kernel booked, to so many per cent. Of `waits` that are left out it may
+ * lack three times the usual, and what was stolen meanwhile: a wait is unseen because a thread that
+ * the kernel hides went before it, as it likes to do when a CPU comes back. `more_ns`: what may be in
+ * ours only.
+ */
+export function nearBooks(
+	sum_ns: number,
+	booked_ns: number,
+	percent: number,
+	left: { readonly out: number; readonly of: number; readonly stolen_ns: number },
+	more_ns = 0,
+): void {
+	const most_ns = booked_ns * (1 + percent / 100) + more_ns;
+	const lacking_ns = left.out > 0 ? (3 * booked_ns * left.out) / left.of + left.stolen_ns : 0;
+	const least_ns = booked_ns * (1 - percent / 100) - lacking_ns;
+	const range = `${least_ns}..${most_ns}, ${left.out} of ${left.of} left out`;
+	assert.ok(sum_ns >= least_ns && sum_ns <= most_ns, `delays: ${sum_ns}, not ${range}`);
 }
 
 /**

@@ -64,7 +64,7 @@ export function foldedLines(stdout: string): [string[], number][] {
 }
 
 /** Under emulation a program of ours takes as long as the system call it watches: test/vm/guest.ts. */
-const SLACK = process.env.TSTRACE_EMULATED ? 8 : 1;
+export const SLACK = process.env.TSTRACE_EMULATED ? 8 : 1;
 
 export function near(actual: number, expected: number, within: number, what: string): void {
 	const margin = within * SLACK;

@@ -236,6 +236,8 @@ export function switchesIn(status: string): number {
 
 /** Of user_hz, in which the kernel counts what a hypervisor took away: proc_stat(5). */
 const TICK_NS = 1e7;
+/** What is stolen and not counted yet, at either end. */
+export const STEAL_UNCOUNTED_NS = 2 * TICK_NS;
 
 /**
  * From now on: asks for what a hypervisor took from all CPUs, as far as it says so, and at the most. The
@@ -247,7 +249,7 @@ export function stealing(): () => number {
 		return Number(all.split(/ +/)[8]) * TICK_NS;
 	};
 	const before_ns = stolen_ns();
-	return () => stolen_ns() - before_ns + 2 * TICK_NS;
+	return () => stolen_ns() - before_ns + STEAL_UNCOUNTED_NS;
 }
 
 /** Waits for something to become true that cannot be awaited; gives up after a minute. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
 import {
@@ -172,7 +172,9 @@ test('printed and lost are all switches, however small the ring', async () => {
 });
 
 test('who wakes whom, who is next, where it slept, the table, CPUs as places', async () => {
-	const waits = await Workload.start('waits', '20', '2000');
+	// Both of its threads on one CPU: a wake-up of a thread on another one is that one's own doing.
+	const words = ['-c', '1', resolve('build/workloads/waits'), '20', '2000'];
+	const waits = await Workload.startBy('taskset', ...words);
 	const options = ['-w', '-n', '-g', '-s', '--cpu-visual', '--max-stack', '16'];
 	const tracing = await Tracing.start(['timehist', ...options, '-t', `${waits.tid}`]);
 	await waits.work();

@@ -2,20 +2,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/kit/waits.js';
-import { otherLosses, reportsOf, total } from './reports.js';
-import { needs, schedstat, Tracing, until, Workload } from './support.js';
+import { leftOut, nearBooks, otherLosses, reportsOf, total } from './reports.js';
+import {
+	needs,
+	STEAL_UNCOUNTED_NS,
+	schedstat,
+	stealing,
+	Tracing,
+	until,
+	Workload,
+} from './support.js';
 
 const WAKEUPS = 9973;
 const MOVES = 20;
+/** As test/workloads/moved.c has it: each of the waits is so long, or longer. */
+const EACH_MOVE_NS = 5e6;
 
-/** What a time stamp costs a wait where instructions are emulated. */
-const STAMP_NS = process.env.TSTRACE_EMULATED ? 10_000 : 0;
-
-function within(actual: number, expected: number, percent: number, what: string, slack = 0): void {
+function within(actual: number, expected: number, percent: number, what: string): void {
 	const difference = Math.abs(actual - expected);
 	const off = `${((100 * difference) / expected).toFixed(2)} % off`;
-	const most = (percent / 100) * expected + slack;
-	assert.ok(difference <= most, `${what}: ${actual}, not ${expected} (${off})`);
+	assert.ok(
+		difference <= (percent / 100) * expected,
+		`${what}: ${actual}, not ${expected} (${off})`,
+	);
 }
 
 const WAYS = ALL_WAYS.map(({ name }) => name);
@@ -30,6 +39,7 @@ for (const way of WAYS) {
 			const workload = await Workload.start('wakeups', `${WAKEUPS}`);
 			const args = ['runqlat', '-t', `${workload.tid}`, '--split', '--json'];
 			const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
+			const stolen_ns = stealing();
 			const [waits, delay_ns] = (await workload.work()) as [number, number];
 			const { status, stdout } = await tracing.end('SIGINT');
 			await workload.end();
@@ -39,9 +49,14 @@ for (const way of WAYS) {
 			within(wakeups?.count ?? 0, WAKEUPS, 0.5, 'wake-ups');
 			const { count, sum } = total(stdout);
 			within(count, waits, 0.5, 'count');
-			// Time stamps include the probes themselves.
-			const stamped = way !== 'sched_info';
-			within(sum, delay_ns, stamped ? 10 : 3, 'sum of delays', stamped ? STAMP_NS * waits : 0);
+			const left = { out: leftOut(stdout), of: waits, stolen_ns: stolen_ns() };
+			if (way === 'sched_info') return nearBooks(sum, delay_ns, 3, left);
+			// Time stamps include the program at the wake-up and the one at the switch, and what is stolen
+			// between the kernel's and ours.
+			const { bpf_runs, bpf_ns } = report?.cost ?? {};
+			const stamp_ns = (2 * (bpf_ns ?? 0)) / (bpf_runs || 1);
+			const stolen = left.stolen_ns > STEAL_UNCOUNTED_NS ? left.stolen_ns : 0;
+			nearBooks(sum, delay_ns, 10, left, stamp_ns * waits + stolen);
 		},
 	);
 
@@ -52,6 +67,7 @@ for (const way of WAYS) {
 		await hog.stop();
 		const args = ['runqlat', '-p', `${hog.pid}`, '--split', '--json', '0.2'];
 		const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
+		const stolen_ns = stealing();
 		const before = schedstat(hog.pid);
 		hog.continue();
 		await until(() => schedstat(hog.pid).waits - before.waits >= 100);
@@ -62,16 +78,16 @@ for (const way of WAYS) {
 		for (const each of [hog, ...others]) await each.end();
 
 		const reports = reportsOf(stdout);
-		const unseen = reports.reduce((all, report) => all + (report.lost.waits_unseen ?? 0), 0);
+		const left = { out: leftOut(stdout), of: after.waits - before.waits, stolen_ns: stolen_ns() };
 		const { count, sum } = total(stdout);
-		within(count + unseen, after.waits - before.waits, 1, 'count');
-		within(sum, after.delay_ns - before.delay_ns, way === 'sched_info' ? 3 : 6, 'sum');
+		within(count + left.out, left.of, 1, 'count');
+		nearBooks(sum, after.delay_ns - before.delay_ns, way === 'sched_info' ? 3 : 6, left);
 		const groups = reports.flatMap((report) => report.groups);
 		const preempted = groups.filter((group) => group.key.kind === 'preempted');
 		const wakeups = groups.filter((group) => group.key.kind === 'wakeup');
 		const countOf = (list: typeof groups) => list.reduce((all, group) => all + group.count, 0);
 		assert.ok(countOf(wakeups) <= 1, 'once it was told to go on; a hog does not sleep');
-		assert.ok(countOf(preempted) >= count - 1 - 2 * unseen - 2);
+		assert.ok(countOf(preempted) >= count - 1 - 2 * left.out - 2);
 	});
 
 	test(
@@ -81,21 +97,23 @@ for (const way of WAYS) {
 			const workload = await Workload.start('moved', `${MOVES}`);
 			const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
 			const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
-			const [least_ns, delay_ns] = (await workload.work()) as [number, number];
+			const [least_ns = 0, delay_ns = 0, waiting = 0] = await workload.work();
 			const { stdout } = await tracing.end('SIGINT');
 			await workload.end();
 			const { sum } = total(stdout);
 			// The worker may also have been moved in its sleep, and what the books then say is left out;
 			// and a switch to it may not have been traced. Both are said.
-			const { waits_misbooked = 0, waits_unseen = 0 } = reportsOf(stdout)[0]?.lost ?? {};
-			const leftOut = waits_misbooked + waits_unseen;
-			assert.ok(leftOut < MOVES / 2, `${leftOut} waits left out`);
-			const counted = (MOVES - leftOut) / MOVES;
+			const out = leftOut(stdout);
+			assert.ok(out < MOVES / 2, `${out} waits left out`);
+			const counted_ns = out === 0 ? least_ns : (waiting - out) * EACH_MOVE_NS;
+			assert.ok(sum >= counted_ns, `${sum} ns of ${counted_ns} or more, ${out} left out`);
+			// A little more: its last turn is not in the books as they were read.
 			assert.ok(
-				sum >= least_ns * counted,
-				`${sum} ns, but ${least_ns} ns and more were waited, less ${leftOut} of ${MOVES}`,
+				sum <= delay_ns * 1.03 + EACH_MOVE_NS,
+				`${sum} ns, of ${delay_ns} that were booked`,
 			);
-			if (leftOut === 0) within(sum, delay_ns, 3, 'sum of delays');
+			// Whoever goes by time stamps does not say what was misbooked, and has it right.
+			if (out === 0 && way === 'sched_info') within(sum, delay_ns, 3, 'sum of delays');
 		},
 	);
 }

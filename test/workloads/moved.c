@@ -51,7 +51,7 @@ static void *hog(void *unused)
 
 int main(int argc, char **argv)
 {
-	unsigned long long least = 0, before, woken;
+	unsigned long long least = 0, before, delay, woken;
 	long count = argc > 1 ? atol(argv[1]) : 0, waiting = 0;
 	pthread_t thread;
 
@@ -84,7 +84,12 @@ int main(int argc, char **argv)
 		hogging = 0;
 		usleep(2000);
 	}
-	printf("done %llu %llu %ld\n", least, read_schedstat(worker_tid).delay_ns - before,
-	       waiting);
+	delay = read_schedstat(worker_tid).delay_ns - before;
+	/* One more turn: that the last one was not traced is seen by the one after it. */
+	worker_ran = 0;
+	sem_post(&wake);
+	while (!worker_ran)
+		usleep(100);
+	printf("done %llu %llu %ld\n", least, delay, waiting);
 	return stay();
 }

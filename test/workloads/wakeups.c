@@ -83,6 +83,8 @@ int main(int argc, char **argv)
 		if (read(pong[0], &byte, 1) != 1)
 			return 2;
 	}
+	/* It may have been kept from sleeping, and be so still. */
+	await_sleep(stat);
 	after = read_schedstat(worker_tid);
 	printf("done %llu %llu\n", after.waits - before.waits, after.delay_ns - before.delay_ns);
 	return stay();
