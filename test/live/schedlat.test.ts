@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { leftOut, nearBooks } from './reports.js';
 import {
 	runToEnd,
 	schedstat,
