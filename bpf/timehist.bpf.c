@@ -161,7 +161,7 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 	    (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())))
 		count_loss(LOSS_WAITS_UNSEEN);
 	/* Who was chosen as its stay began is so to the end: a process that exits is so no more. */
-	if (prev->pid && (stay->pid == (u32)prev->pid || filter_has_task(prev))) {
+	if (prev->pid && (stay->pid == (u32)prev->pid || is_chosen(prev))) {
 		state = stopped_state(ctx, prev);
 		if (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) {
 			if (stay->pid != (u32)prev->pid)

@@ -102,15 +102,29 @@ export const SORT_KEYS = [
 ] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
 
-/** `later` less `earlier`; a thread that took another's number by exec has counted less: see man 2 execve. */
+/** Whether it is another thread, which took the number of the first by exec: it has counted less. See man 2 execve. */
+const isAnother = (later: Counters, earlier: Counters) =>
+	later.switches < earlier.switches ||
+	later.preempted < earlier.preempted ||
+	later.migrations < earlier.migrations;
+
+/**
+ * What is counted of a thread, in the light of what was before. The run time of one on a CPU is partly
+ * by the clock; if a hypervisor had taken that CPU away, the kernel's books have less of it later.
+ */
+export function atLeast(later: Counters, earlier: Counters): Counters {
+	if (later.run_ns >= earlier.run_ns || isAnother(later, earlier)) return later;
+	return { ...later, run_ns: earlier.run_ns };
+}
+
+/** `later`, by `atLeast`, less `earlier`; of another thread, all it has counted. */
 export function since(later: Counters, earlier: Counters): Counters {
-	if (later.run_ns < earlier.run_ns) return later;
-	const less = (name: keyof Counters) => Math.max(0, later[name] - earlier[name]);
+	if (isAnother(later, earlier)) return later;
 	return {
-		run_ns: less('run_ns'),
-		switches: less('switches'),
-		preempted: less('preempted'),
-		migrations: less('migrations'),
+		run_ns: later.run_ns - earlier.run_ns,
+		switches: later.switches - earlier.switches,
+		preempted: later.preempted - earlier.preempted,
+		migrations: later.migrations - earlier.migrations,
 	};
 }
 

@@ -1,6 +1,7 @@
 /** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their delays. */
 import type { Findings } from '../aggregate/report.js';
 import {
+	atLeast,
 	type Counters,
 	Delays,
 	NO_COUNTERS,
@@ -87,7 +88,9 @@ export class SchedulingReader implements Reader {
 		const all = new Map([...ending, ...living, ...this.#ended]);
 		const allDelays = this.#delays.take();
 		const threads: ThreadTime[] = [];
-		for (const [id, thread] of all) {
+		for (const [id, read] of all) {
+			const thread = this.#settled(id, read);
+			if (living.has(id)) living.set(id, thread);
 			const delays = allDelays.get(id);
 			allDelays.delete(id);
 			if (!thread.traced && !delays) continue;
@@ -104,9 +107,19 @@ export class SchedulingReader implements Reader {
 		return this.#toFindings(threads, epoch_ms);
 	}
 
+	#lastOf(id: string): Thread | undefined {
+		return this.#before[0].get(id) ?? this.#before[1].get(id);
+	}
+
+	#settled(id: string, thread: Thread): Thread {
+		const before = this.#lastOf(id);
+		if (!before) return thread;
+		return { ...thread, counters: atLeast(thread.counters, before.counters) };
+	}
+
 	/** What a thread has added to its totals since the last reading. */
 	#since(id: string, { counters, start_ns }: Thread): Counters {
-		const before = this.#before[0].get(id) ?? this.#before[1].get(id);
+		const before = this.#lastOf(id);
 		if (before) return since(counters, before.counters);
 		// Not seen before: it is new, or it ended before it could be.
 		return start_ns >= this.#begun_ns ? counters : NO_COUNTERS;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+	atLeast,
 	type Counters,
 	Delays,
 	NO_COUNTERS,
@@ -88,5 +89,16 @@ test('totals are sums, of the maximum the largest', async () => {
 
 test('differences; a thread that took another number by exec begins anew', () => {
 	assert.deepEqual(since(counters(500, 9), counters(200, 4)), counters(300, 5));
-	assert.deepEqual(since(counters(100, 9), counters(200, 4)), counters(100, 9));
+	assert.deepEqual(since(counters(100, 3), counters(200, 4)), counters(100, 3));
+	assert.deepEqual(since(counters(300, 3), counters(200, 4)), counters(300, 3));
+});
+
+test('run time that was stolen after all is not run again before it counts', () => {
+	const [first, second, third] = [counters(200, 4), counters(180, 4), counters(230, 5)];
+	const settled = atLeast(second, first);
+	assert.deepEqual(settled, counters(200, 4));
+	assert.deepEqual(since(settled, first), counters(0, 0));
+	assert.deepEqual(since(atLeast(third, settled), settled), counters(30, 1));
+	// Another thread's, it is what it is.
+	assert.deepEqual(atLeast(counters(100, 3), first), counters(100, 3));
 });
