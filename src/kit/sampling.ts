@@ -138,6 +138,7 @@ export class PlainSamples implements Reader {
 		for (const pid of systemWide ? ProcessHistory.pids() : chosen) this.#history.snapshot(pid);
 		this.#sampler = new Sampler({
 			...(systemWide ? { systemWide } : { pids: chosen, tids }),
+			fromExec: command !== undefined && tids.length === 0,
 			event: settings.event,
 			...rateOf(settings),
 			kernel: settings.kernel ? 'if-allowed' : 'no',

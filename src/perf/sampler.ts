@@ -27,6 +27,8 @@ export type SamplerOptions = CpuChoice & {
 	/** Whom to sample; what they start later is sampled too. */
 	readonly pids?: readonly number[];
 	readonly tids?: readonly number[];
+	/** Not from now on, but from when they execute another program: as COMMAND is held by a shell. */
+	readonly fromExec?: boolean;
 	/** Everybody instead: needs CAP_PERFMON, or perf_event_paranoid below 1. */
 	readonly systemWide?: boolean;
 	readonly event: EventType;
@@ -47,6 +49,8 @@ export class Sampler {
 	readonly #rings: PerfRings;
 	readonly #once = new OneEventEach();
 	#kernelIncluded: boolean;
+	/** On a CPU that comes online later, who was to execute something may have done so. */
+	#started = false;
 
 	/**
 	 * Begins to sample. Throws TstraceError where this user may not, where there is no such event,
@@ -93,6 +97,7 @@ export class Sampler {
 		onSample: (sample: SampleRecord) => void,
 		onSideband: (record: SidebandRecord) => void,
 	): void {
+		this.#started = true;
 		this.#rings.start((record: TimedRecord) => {
 			// Idle CPUs, and what lives outside this PID namespace.
 			if (record.pid <= 0) return;
@@ -185,9 +190,10 @@ export class Sampler {
 	}
 
 	#attributes(): PerfEventAttributes {
-		const { event, frequency_hz, period, maxStack, systemWide } = this.#options;
+		const { event, frequency_hz, period, maxStack, systemWide, fromExec } = this.#options;
 		const flags: Flag[] = [...SIDEBAND_FLAGS, 'sample_id_all', 'exclude_hv'];
 		if (!systemWide) flags.push('inherit');
+		if (fromExec && !this.#started) flags.push('disabled', 'enable_on_exec');
 		if (!this.#kernelIncluded) flags.push('exclude_kernel', 'exclude_callchain_kernel');
 		// arm64's counters refuse it; samples of idle CPUs are dropped above in any case.
 		if (event.type === PERF_TYPE.software) flags.push('exclude_idle');

@@ -234,6 +234,11 @@ export function switchesIn(status: string): number {
 	return [...status.matchAll(/ctxt_switches:\s+(\d+)/g)].reduce((sum, [, n]) => sum + Number(n), 0);
 }
 
+/** CLOCK_MONOTONIC, as programs and the kernel's stamps have it. */
+export function now_ns(): number {
+	return Number(process.hrtime.bigint());
+}
+
 /** Of user_hz, in which the kernel counts what a hypervisor took away: proc_stat(5). */
 const TICK_NS = 1e7;
 /** What is stolen and not counted yet, at either end. */

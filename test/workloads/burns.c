@@ -15,18 +15,31 @@
 
 #include "frames.h"
 
-#define BURNS 300000
+#define BURNS 200000
 
 static char zeroes[1 << 20];
 
-IN_STACKS static void burn_more(long times)
+IN_STACKS static void burn_more(long burns)
 {
-	burn_here(times * BURNS);
+	burn_here(burns);
 }
 
-IN_STACKS static void burn_less(long times)
+IN_STACKS static void burn_less(long burns)
 {
-	burn_here(times * BURNS);
+	burn_here(burns);
+}
+
+/* BURNS to twice that, never the same twice in a row: whoever samples by a clock must not keep
+ * step. */
+static long next_burns(void)
+{
+	static unsigned int state = 1;
+
+	/* Marsaglia, Xorshift RNGs (2003) */
+	state ^= state << 13;
+	state ^= state >> 17;
+	state ^= state << 5;
+	return BURNS + state % BURNS;
 }
 
 IN_STACKS static void read_zeroes(int fd)
@@ -41,6 +54,7 @@ int main(int argc, char **argv)
 	int fd = !strcmp(kind, "kernel") ? open("/dev/zero", O_RDONLY) : -1;
 	int swapped = !strcmp(kind, "swapped");
 	unsigned long long more_ns = 0, less_ns = 0, began_ns, between_ns;
+	long burns;
 
 	ready(getpid(), getpid());
 	while (poll(&input, 1, 0) == 0) {
@@ -48,10 +62,11 @@ int main(int argc, char **argv)
 			read_zeroes(fd);
 			continue;
 		}
+		burns = next_burns();
 		began_ns = thread_cpu_ns();
-		burn_more(swapped ? 3 : 7);
+		burn_more((swapped ? 3 : 7) * burns);
 		between_ns = thread_cpu_ns();
-		burn_less(swapped ? 7 : 3);
+		burn_less((swapped ? 7 : 3) * burns);
 		more_ns += between_ns - began_ns;
 		less_ns += thread_cpu_ns() - between_ns;
 	}
