@@ -104,10 +104,13 @@ test('without periods each sample counts 1', () => {
 
 test('--pid, --tid: the numbers that perf prints', () => {
 	const text = script(several, '-F', 'comm,pid,tid,time,period,event,ip,sym,dso');
-	const numbers = new Set(Array.from(text.matchAll(/^\S.*?\s(\d+)\/\d+\s+\d/gm), ([, pid]) => pid));
+	const numbers = new Set(
+		Array.from(text.matchAll(/^\S.*?\s(-?\d+)\/-?\d+\s+\d/gm), ([, pid]) => pid),
+	);
 	const [lines] = fold(text, '--pid', '--event-filter', 'cpu-clock');
 	for (const [[comm = '']] of lines) {
-		const [, pid] = /-(\d+|\?)$/.exec(comm) ?? assert.fail(comm);
+		// One that is being reaped has the number -1.
+		const [, pid] = /-(-?\d+|\?)$/.exec(comm) ?? assert.fail(comm);
 		// Process 0 is the idle CPUs', which stackcollapse-perf.pl does not name.
 		assert.ok(pid === '?' ? comm.startsWith('swapper') : numbers.has(pid), comm);
 	}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
-import { leftOut, nearBooks, otherLosses } from './reports.js';
+import { leftOut, nearBooks, otherLosses, unseenIn } from './reports.js';
 import {
 	errorOf,
 	foldedLines,
@@ -246,7 +246,7 @@ test('20,000 different stacks: none is lost', async () => {
 	const [slept = 0] = done;
 	const { stacks, lost } = stackReport(finished);
 	const paths = withFrame(withFrame(stacks, 'path_ends'), 'do_nanosleep');
-	const unseen = (lost.waits_unseen ?? 0) + (lost.wait_start_unknown ?? 0);
+	const unseen = unseenIn(lost);
 	assert.deepEqual(otherLosses(lost), {});
 	const names = new Set(paths.map(({ frames }) => frames.join(';')));
 	assert.equal(names.size, paths.length, 'each is there once');

@@ -12,16 +12,12 @@ import { openPerfEvent } from '../../src/perf/open.js';
 import type { SampleRecord, SidebandRecord } from '../../src/perf/records.js';
 import { Sampler, type SamplerOptions } from '../../src/perf/sampler.js';
 import { Sideband } from '../../src/perf/sideband.js';
-import { until, Workload } from './support.js';
+import { now_ns, until, Workload } from './support.js';
 
 const NOBODY = 65534;
 const PAGE_BYTES = 4096;
 const HOG = resolve('build/workloads/hog');
 const CPU_CLOCK = { event: parseEvent('cpu-clock'), frequency_hz: 999 } as const;
-
-function now_ns(): number {
-	return Number(process.hrtime.bigint());
-}
 
 function setting(name: string): number {
 	return Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));

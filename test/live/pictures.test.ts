@@ -10,23 +10,30 @@ import { profileTotal, type StackProfile } from '../../src/aggregate/stack-profi
 import { readProfiles } from '../../src/input/read.js';
 import { PLAIN_READING } from '../../src/kit/converter.js';
 import { foldedLines, traceWork } from './stacks.js';
-import { tstrace, Workload } from './support.js';
+import { stealing, tstrace, Workload } from './support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-pictures-'));
 after(() => rmSync(folder, { recursive: true }));
 
 const WAITS = ['waits', '10', '2000'] as const;
 /** In each of 10 rounds `waits` sleeps for 2, 4, 6 and 2 ms. */
-const LEAST_NS = 10 * 14e6;
+const WAITED_NS = 10 * 14e6;
+
+interface Recorded {
+	readonly path: string;
+	/** It waited so long at least: what is stolen of it before a wait begins shortens that. */
+	readonly least_ns: number;
+}
 
 /** Off-CPU time of `waits` in a file; with these names the format is known. */
-async function recorded(name: string, ...args: readonly string[]): Promise<string> {
+async function recorded(name: string, ...args: readonly string[]): Promise<Recorded> {
+	const stolen_ns = stealing();
 	const workload = await Workload.start(...WAITS);
 	const path = join(folder, name);
 	const all = ['offcputime', '--exact', '-t', `${workload.tid}`, '-o', path, ...args];
 	const { finished } = await traceWork(workload, all);
 	assert.equal(finished.status, 0, finished.stderr);
-	return path;
+	return { path, least_ns: WAITED_NS - stolen_ns() };
 }
 
 async function readBack(path: string): Promise<StackProfile> {
@@ -40,12 +47,13 @@ function hasFrame({ frames }: StackProfile, name: string): boolean {
 }
 
 test('an SVG: its root is what was waited, in time; title and who recorded it', async () => {
-	const svg = readFileSync(await recorded('out.svg'), 'utf8');
+	const { path, least_ns } = await recorded('out.svg');
+	const svg = readFileSync(path, 'utf8');
 	assert.match(svg, /<title>Off-CPU Time Flame Graph<\/title>/);
 	assert.match(svg, new RegExp(`tstrace offcputime --exact .* · ${hostname()} · 20.* s<`));
 	const [, total, text] =
 		/data-depth="0" data-value="(\d+)"><title>all \((.*?), 100/.exec(svg) ?? [];
-	assert.ok(Number(total) > LEAST_NS && Number(total) < 100 * LEAST_NS, `${total}`);
+	assert.ok(Number(total) > least_ns && Number(total) < 100 * WAITED_NS, `${total}`);
 	assert.match(text ?? '', /^\d+ ms|^[\d.]+ s/);
 	for (const name of ['waits', 'wait_in_nanosleep', 'wait_in_futex', 'wait_in_pipe']) {
 		assert.match(svg, new RegExp(`<title>${name} \\(`));
@@ -54,10 +62,10 @@ test('an SVG: its root is what was waited, in time; title and who recorded it', 
 
 for (const name of ['out.pb.gz', 'out.speedscope.json', 'out.json']) {
 	test(`${name}: what is read back has the same unit, names and time`, async () => {
-		const path = await recorded(name);
+		const { path, least_ns } = await recorded(name);
 		const profile = await readBack(path);
 		assert.ok(['ns', 'nanoseconds'].includes(profile.origin.unit ?? ''), profile.origin.unit);
-		assert.ok(profileTotal(profile) > LEAST_NS);
+		assert.ok(profileTotal(profile) > least_ns);
 		for (const frame of ['waits', 'wait_in_nanosleep', 'wait_in_futex', 'wait_in_pipe']) {
 			assert.ok(hasFrame(profile, frame), frame);
 		}
@@ -68,7 +76,7 @@ for (const name of ['out.pb.gz', 'out.speedscope.json', 'out.json']) {
 }
 
 test('a page', async () => {
-	const page = readFileSync(await recorded('out.html'), 'utf8');
+	const page = readFileSync((await recorded('out.html')).path, 'utf8');
 	assert.match(page, /^<!doctype html>/i);
 	assert.match(page, /Off-CPU Time Flame Graph/);
 	assert.match(page, /wait_in_futex/);
@@ -116,7 +124,7 @@ test('JSON says what a later comparison needs', () => {
 });
 
 test('folded stacks on a pipe and the same in JSON, folded: the same lines', async () => {
-	const json = await recorded('same.json', '--json');
+	const { path: json } = await recorded('same.json', '--json');
 	const { stdout } = spawnSync(resolve('bin/tstrace'), ['fold', json], { encoding: 'utf8' });
 	const lines = foldedLines(stdout);
 	assert.ok(lines.every(([frames]) => frames[0] === 'waits'));

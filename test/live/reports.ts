@@ -54,6 +54,11 @@ export function total(stdout: string): { count: number; sum: number } {
 	};
 }
 
+/** Of how many waits this kernel did not trace one end. */
+export function unseenIn(lost: Readonly<Record<string, number>>): number {
+	return (lost.waits_unseen ?? 0) + (lost.wait_start_unknown ?? 0);
+}
+
 /** How many waits are in the kernel's books but not in what was counted, as is said. */
 export function leftOut(stdout: string): number {
 	return reportsOf(stdout).reduce((all, { lost }) => {

@@ -151,7 +151,7 @@ test('wake-ups are as many as there were, and the rest agrees with the kernel', 
 	assert.ok(at_ms >= -20 && at_ms <= (report?.duration_s ?? 0) * 1000 + 20, `${at_ms} ms in`);
 });
 
-test('the same run as perf sched latency has it', async (t) => {
+test('the same run as perf sched latency has it', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-schedlat-'));
 	const hogs: Workload[] = [];
 	for (let i = 0; i < 3; i++) hogs.push(await Workload.start('hog', '1'));
@@ -162,13 +162,12 @@ test('the same run as perf sched latency has it', async (t) => {
 		const pids = hogs.map(({ pid }) => pid).join(' ');
 		// The hogs only run while both record.
 		const shell = `kill -CONT ${pids}; sleep 3; kill -STOP ${pids}; sleep 0.1`;
-		const record = ['sched', 'record', '-q', '-o', file, '--', 'sh', '-c', shell];
+		// With room for what it could not write at once: what it loses cannot be compared.
+		const record = ['sched', 'record', '-q', '-m', '16M', '-o', file, '--', 'sh', '-c', shell];
 		const recorded = spawnSync('perf', record, { encoding: 'utf8' });
 		assert.equal(recorded.status, 0, recorded.stderr);
 		const { stdout } = await tracing.end('SIGINT');
 		const table = spawnSync('perf', ['sched', 'latency', '-p', '-i', file], { encoding: 'utf8' });
-		// On a machine with other things to do it does; then there is nothing to compare with.
-		if (/lost [1-9]/i.test(recorded.stderr + table.stdout)) return t.skip('perf lost events');
 		const line = /:(\d+)\s*\|\s*([\d.]+) ms \|\s*\d+ \| avg:\s*([\d.]+) ms/g;
 		const theirs = new Map(
 			[...table.stdout.matchAll(line)].map(([, tid, run, avg]) => [

@@ -6,7 +6,7 @@ import { commonSettings } from '../../src/cli/options.js';
 import { BpfTracing } from '../../src/cli/tracing.js';
 import { parseEvent } from '../../src/perf/events.js';
 import { profile } from '../../src/tools/profile.js';
-import { schedstat, stealing, until, Workload } from './support.js';
+import { now_ns, schedstat, stealing, until, Workload } from './support.js';
 
 /** As the bundle finds them beside itself. */
 process.env.TSTRACE_BPF_DIR = resolve('dist/bpf', process.arch);
@@ -15,6 +15,7 @@ const HZ = 4999;
 /** Of the hog: so much CPU time at the full rate, and at each that is lower. */
 const RUN_NS = 0.5e9;
 const SLOWED = [4, 16] as const;
+const WEIGHTS: readonly number[] = [1, ...SLOWED];
 
 test('samples of a slowed profile weigh what the hog ran', async () => {
 	const hog = await Workload.start('hog', '0');
@@ -27,28 +28,41 @@ test('samples of a slowed profile weigh what the hog ran', async () => {
 		traces.push(slowed);
 		const { run_ns: from_ns } = schedstat(hog.pid);
 		const stolen_ns = stealing();
-		const since_ns = process.hrtime.bigint();
+		const since_ns = now_ns();
 		hog.continue();
+		// What it ran at each rate, and while that was changed.
+		const ran: number[] = [];
+		let [last_ns, changing_ns] = [from_ns, 0];
+		const ranUntil = (run_ns: number) => {
+			ran.push(run_ns - last_ns);
+			last_ns = run_ns;
+		};
 		await untilRun(hog.pid, from_ns + RUN_NS);
-		for (const [i] of SLOWED.entries()) {
+		for (const _ of SLOWED) {
+			ranUntil(schedstat(hog.pid).run_ns);
 			assert.notEqual(slowed.reader.slowDown?.(), undefined);
-			await untilRun(hog.pid, from_ns + (i + 2) * RUN_NS);
+			changing_ns += schedstat(hog.pid).run_ns - last_ns;
+			await untilRun(hog.pid, last_ns + RUN_NS);
 		}
 		await hog.stop();
-		const run_ns = schedstat(hog.pid).run_ns - from_ns;
-		const took_ns = Number(process.hrtime.bigint() - since_ns);
+		ranUntil(schedstat(hog.pid).run_ns);
+		const run_ns = last_ns - from_ns;
+		const took_ns = now_ns() - since_ns;
 		for (const trace of traces) trace.detach();
 		const extra = inSamples(stolen_ns());
 		const expected = inSamples(run_ns);
-		const within = margin(expected, Math.min(1, run_ns / took_ns));
+		const share = Math.min(1, run_ns / took_ns);
+		const within = margin(ran, share, WEIGHTS);
 		const { value: samples, count } = await totalOf(slowed);
-		assert.ok(count < samples / 2, `${count} samples, most of which count for more`);
+		const taken = ran.reduce((sum, ns, i) => sum + inSamples(ns) / (WEIGHTS[i] ?? 1), 0);
+		const most_taken = taken + extra + margin(ran, share);
+		assert.ok(count <= most_taken, `${count} samples, of which most count for more`);
 		// Where the hypervisor takes the CPU away, many timers become one that is late. If it says so, the
 		// kernel leaves that time out, and the late sample stands for more than ran; if it does not, samples
 		// are missing, and more of them at the full rate.
 		const { value: atFullRate } = await totalOf(whole);
 		assert.ok(atFullRate > expected / 2, `${atFullRate} samples at the full rate`);
-		const least = Math.min(expected, atFullRate) - within;
+		const least = Math.min(expected, atFullRate) - within - inSamples(changing_ns);
 		const most = expected + extra + within;
 		const what = `samples of ${run_ns / 1e9} s: ${samples}, not ${least} to ${most}`;
 		assert.ok(samples >= least && samples <= most, what);
@@ -79,15 +93,19 @@ async function totalOf({ reader }: ReturnType<typeof traceOf>) {
 const inSamples = (ns: number) => (HZ * ns) / 1e9;
 
 /**
- * What n samples, of `weight` each, are off by chance: `share` of its CPU's timer finds the hog. Four
- * standard deviations of their sum, a sample that is missed at each change, and 2 % for the timer.
+ * What samples are off by chance: `share` of its CPU's timer finds the hog. Of what it `ran` at each
+ * rate, four standard deviations of the samples' sum, each by its weight, if they have one; a sample
+ * that is missed at each change, and 2 % for the timer.
  */
-function margin(expected: number, share: number): number {
-	const weights = [1, ...SLOWED];
-	const each = inSamples(RUN_NS);
-	const variance = weights.reduce((sum, weight) => sum + weight * each * (1 - share), 0);
-	const missed = weights.reduce((sum, weight) => sum + weight, 0);
-	return 4 * Math.sqrt(variance) + missed + 0.02 * expected;
+function margin(ran: readonly number[], share: number, weights: readonly number[] = []): number {
+	let [variance, rest] = [0, 0];
+	for (const [i, ns] of ran.entries()) {
+		const weight = weights[i] ?? 1;
+		const samples = inSamples(ns) / (WEIGHTS[i] ?? 1);
+		variance += weight ** 2 * samples * (1 - share);
+		rest += weight + 0.02 * weight * samples;
+	}
+	return 4 * Math.sqrt(variance) + rest;
 }
 
 const untilRun = (pid: number, run_ns: number) => until(() => schedstat(pid).run_ns >= run_ns);

@@ -1,5 +1,5 @@
 /*
- * Waits in wait_briefly; becomes another program if one is given; ends.
+ * Waits in wait_briefly, twice; becomes another program if one is given; ends.
  *
  * usage: brief USEC [FILE ARGUMENT…]
  */
@@ -13,7 +13,11 @@ IN_STACKS static void wait_briefly(unsigned long long time_ns)
 
 int main(int argc, char **argv)
 {
-	wait_briefly(argc > 1 ? atol(argv[1]) * 1000 : 0);
+	unsigned long long time_ns = argc > 1 ? atol(argv[1]) * 1000 : 0;
+
+	/* Twice, as the kernel may not show the end of one of them. */
+	wait_briefly(time_ns);
+	wait_briefly(time_ns);
 	if (argc > 2)
 		execv(argv[2], argv + 2);
 	return argc > 2 ? 2 : 0;

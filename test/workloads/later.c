@@ -1,5 +1,5 @@
 /*
- * Waits in wait_later, and ends: what `brief` can become.
+ * Waits in wait_later, twice, and ends: what `brief` can become.
  *
  * usage: later USEC
  */
@@ -13,6 +13,9 @@ IN_STACKS static void wait_later(unsigned long long time_ns)
 
 int main(int argc, char **argv)
 {
-	wait_later(argc > 1 ? atol(argv[1]) * 1000 : 0);
+	unsigned long long time_ns = argc > 1 ? atol(argv[1]) * 1000 : 0;
+
+	wait_later(time_ns);
+	wait_later(time_ns);
 	return 0;
 }
