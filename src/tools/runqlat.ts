@@ -14,7 +14,7 @@ import { chooseWaits, delayedDequeue, type WaitsWay } from '../kit/waits.js';
 import { readU64 } from '../loader/layout.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
-import { printable, type Style } from '../render/terminal.js';
+import { printable, type Style, shortened } from '../render/terminal.js';
 import { clockTime, inUnit, MICROSECONDS, MILLISECONDS } from '../render/units.js';
 
 type Layout = typeof layout;
@@ -204,14 +204,17 @@ function slowWait(record: DataView, epoch_ms: number): Key {
 const SLOW_HEADER =
 	'TIME         CPU COMM             TID       WAIT(us) PREV COMM        PREV TID';
 
+/** No name is longer, but one of bytes that a terminal must not have. */
+const nameColumn = (comm: unknown) => shortened(printable(`${comm}`), 16).padEnd(16);
+
 function slowRow(row: Key, _style: Style): string {
 	const columns = [
 		clockTime(new Date(row.time as string), true),
 		`${row.cpu}`.padStart(3),
-		printable(`${row.comm}`).padEnd(16),
+		nameColumn(row.comm),
 		`${row.tid}`.padEnd(7),
 		inUnit(row.delay_ns as number, MICROSECONDS).padStart(10),
-		printable(`${row.prev_comm}`).padEnd(16),
+		nameColumn(row.prev_comm),
 		`${row.prev_tid}`,
 	];
 	return `${columns.join(' ')}\n`;

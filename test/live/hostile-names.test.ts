@@ -51,6 +51,7 @@ function stringsIn(value: unknown): string[] {
 const TABLES: readonly (readonly string[])[] = [
 	['runqlat', '--by', 'comm', '0.3', '1'],
 	['runqlat', '-L', '0.3', '1'],
+	['runqlat', '--slower', '1', '0.3', '1'],
 	['syscount', '-P', '0.3', '1'],
 	['schedlat', '0.3', '1'],
 	['schedlat', '--by', 'comm', '0.3', '1'],
