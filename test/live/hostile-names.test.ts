@@ -60,9 +60,9 @@ const TABLES: readonly (readonly string[])[] = [
 ];
 
 const STACKS: readonly (readonly string[])[] = [
-	['offcputime', '0.5'],
+	['offcputime', '0.2'],
 	['profile', '0.5'],
-	['memleak', '--churn', '0.5', '1'],
+	['memleak', '--churn', '0.2', '1'],
 ];
 
 for (const name of NAMES) {
