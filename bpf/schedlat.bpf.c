@@ -21,6 +21,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 struct thread_totals {
 	u64 start_ns;
 	u64 run_ns;
+	u64 booked_ns; /* of it, what the kernel has in its books */
 	u64 switches;
 	u64 preempted;
 	u64 migrations;
@@ -58,7 +59,7 @@ static __always_inline void thread_key_of(struct thread_key *key, struct task_st
  * The run time that is in the books: they are brought up to date when a task leaves its CPU, and at
  * each tick. What a task has run since then, on a CPU now, is the clock's difference.
  */
-static __always_inline u64 run_time_ns(struct task_struct *task)
+static __always_inline void read_run_time(struct task_struct *task, struct thread_totals *totals)
 {
 	u64 sum = 0, start = 0, again;
 	struct rq *rq;
@@ -73,11 +74,14 @@ static __always_inline u64 run_time_ns(struct task_struct *task)
 		if (sum == again)
 			break;
 	}
+	totals->booked_ns = sum;
+	totals->run_ns = sum;
 	if (!task->on_cpu || !clock_offset_ns)
-		return sum;
+		return;
 	rq = task->se.cfs_rq->rq;
 	since = bpf_ktime_get_ns() - clock_offset_ns - (rq->clock - rq->clock_task) - start;
-	return since > 0 ? sum + since : sum;
+	if (since > 0)
+		totals->run_ns += since;
 }
 
 static __always_inline u64 waiting_ns(struct task_struct *task)
@@ -108,7 +112,7 @@ static __always_inline void read_thread(struct task_struct *task, struct thread_
 	bpf_core_read_str(&totals->comm, sizeof(totals->comm), &task->comm);
 	BPF_CORE_READ_STR_INTO(&totals->process, task, group_leader, comm);
 	read_counters(task, totals);
-	totals->run_ns = run_time_ns(task);
+	read_run_time(task, totals);
 }
 
 /* A thread has left its CPU for good. What it was called is known from when it began to end. */
@@ -123,7 +127,8 @@ static __always_inline void thread_ended(struct task_struct *task)
 	if (!totals)
 		return;
 	read_counters(task, totals);
-	totals->run_ns = task->se.sum_exec_runtime;
+	totals->booked_ns = task->se.sum_exec_runtime;
+	totals->run_ns = totals->booked_ns;
 	error = current_window() ? bpf_map_update_elem(&ended_1, &key, totals, BPF_ANY)
 				 : bpf_map_update_elem(&ended_0, &key, totals, BPF_ANY);
 	if (error)
@@ -134,7 +139,8 @@ static __always_inline void thread_ended(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	/* Also where nobody asked for: run_time_ns() needs the distance of the clocks as of now. */
+	/* Also where nobody asked for: read_run_time() needs the distance of the clocks as of now.
+	 */
 	u64 now_ns = switch_time_ns(prev);
 	struct wait wait;
 

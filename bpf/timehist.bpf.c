@@ -147,6 +147,21 @@ static __always_inline bool is_chosen(struct task_struct *task)
 	return off && off->since_ns;
 }
 
+/* Who has another name now, or is in another control group, is not waited for. */
+static __always_inline bool is_wanted(struct task_struct *task)
+{
+	return filter_has_task(task) || task->flags & PF_EXITING;
+}
+
+/* Or its end would be told as that of one who was chosen, and has waited all the while. */
+static __always_inline void wait_forgotten(struct task_struct *task)
+{
+	struct off_cpu *off = off_cpu_of(task);
+
+	if (off && off->since_ns)
+		off_cpu_ends(task, off);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -169,13 +184,18 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 			stay_ends(ctx, stay, prev, next,
 				  preempt || !state ? OFFCPU_RUNNABLE : state, now_ns);
 		}
-		off_cpu_begins(prev, preempt, state, now_ns, 0);
+		if (is_wanted(prev))
+			off_cpu_begins(prev, preempt, state, now_ns, 0);
+		else
+			wait_forgotten(prev);
 	}
 	stay->pid = 0;
 	if (next->pid && is_chosen(next)) {
 		stay_begins(stay, next, now_ns);
 		stay->pid = next->pid;
 		stay->since_ns = now_ns;
+	} else if (filter_by_comm || filter_by_cgroup) {
+		wait_forgotten(next);
 	}
 	return 0;
 }

@@ -102,23 +102,30 @@ export const SORT_KEYS = [
 ] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
 
+/** What was read of a thread. */
+export interface Reading extends Counters {
+	/** Of its run time, what is in the kernel's books; the rest, of one on a CPU, is by the clock. */
+	readonly booked_ns: number;
+}
+
 /** Whether it is another thread, which took the number of the first by exec: it has counted less. See man 2 execve. */
-const isAnother = (later: Counters, earlier: Counters) =>
+const isAnother = (later: Reading, earlier: Reading) =>
+	later.booked_ns < earlier.booked_ns ||
 	later.switches < earlier.switches ||
 	later.preempted < earlier.preempted ||
 	later.migrations < earlier.migrations;
 
 /**
- * What is counted of a thread, in the light of what was before. The run time of one on a CPU is partly
- * by the clock; if a hypervisor had taken that CPU away, the kernel's books have less of it later.
+ * What is counted of a thread, in the light of what was before. If a hypervisor had taken its CPU away,
+ * the clock had more than the kernel's books have later.
  */
-export function atLeast(later: Counters, earlier: Counters): Counters {
+export function atLeast(later: Reading, earlier: Reading): Reading {
 	if (later.run_ns >= earlier.run_ns || isAnother(later, earlier)) return later;
 	return { ...later, run_ns: earlier.run_ns };
 }
 
 /** `later`, by `atLeast`, less `earlier`; of another thread, all it has counted. */
-export function since(later: Counters, earlier: Counters): Counters {
+export function since(later: Reading, earlier: Reading): Counters {
 	if (isAnother(later, earlier)) return later;
 	return {
 		run_ns: later.run_ns - earlier.run_ns,

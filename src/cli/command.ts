@@ -1,6 +1,14 @@
 /** COMMAND: started and held before its first instruction, let go once tracing has begun. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import {
+	accessSync,
+	closeSync,
+	constants,
+	openSync,
+	readSync,
+	type Stats,
+	statSync,
+} from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -20,8 +28,11 @@ export class Command {
 
 	/** Throws TstraceError when the file is not found or cannot be executed. */
 	constructor(readonly words: readonly string[]) {
-		requireExecutable(words[0] as string);
-		this.#child = spawn('/bin/sh', ['-c', HOLD, 'sh', ...words], {
+		const file = executable(words[0] as string);
+		// Where /bin/sh is bash it would interpret that by itself, under its own name and without an exec,
+		// from which on COMMAND is traced.
+		const executed = isPlainScript(file) ? ['/bin/sh', file, ...words.slice(1)] : words;
+		this.#child = spawn('/bin/sh', ['-c', HOLD, 'sh', ...executed], {
 			stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
 		});
 		if (this.#child.pid === undefined) throw new TstraceError('cannot start /bin/sh');
@@ -68,8 +79,26 @@ export class Command {
 	};
 }
 
+/** Of a file's beginning, what tells text: bash's check_binary_file() looks at as much. */
+const FIRST_BYTES = 80;
+
+/** A script that does not say of what: the kernel does not execute it, shells do (man 3p exec, ENOEXEC). */
+function isPlainScript(path: string): boolean {
+	const bytes = Buffer.alloc(FIRST_BYTES);
+	let fd = -1;
+	try {
+		fd = openSync(path, 'r');
+		const first = bytes.subarray(0, readSync(fd, bytes));
+		return !first.includes(0) && first.toString('latin1', 0, 2) !== '#!';
+	} catch {
+		return false; // executable, but not to be read: no shell could either
+	} finally {
+		if (fd >= 0) closeSync(fd);
+	}
+}
+
 /** What the shell would find; asked before, so that the error is ours and comes before tracing. */
-function requireExecutable(name: string): void {
+function executable(name: string): string {
 	const candidates = name.includes('/')
 		? [name]
 		: (process.env.PATH ?? '/usr/bin:/bin').split(':').map((folder) => join(folder || '.', name));
@@ -82,7 +111,7 @@ function requireExecutable(name: string): void {
 		if (!stat?.isFile()) continue;
 		try {
 			accessSync(candidate, constants.X_OK);
-			return;
+			return candidate;
 		} catch {
 			refused = candidate; // there, but not ours to execute; a later folder may have another
 		}

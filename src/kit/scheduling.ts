@@ -5,6 +5,7 @@ import {
 	type Counters,
 	Delays,
 	NO_COUNTERS,
+	type Reading,
 	since,
 	type ThreadTime,
 } from '../aggregate/scheduling.js';
@@ -30,7 +31,7 @@ interface Thread {
 	readonly start_ns: number;
 	readonly waiting_ns: number;
 	/** Since it began. */
-	readonly counters: Counters;
+	readonly counters: Reading;
 }
 
 /** Threads by `number start`. */
@@ -156,6 +157,7 @@ export class SchedulingReader implements Reader {
 			waiting_ns: u64(f.waiting_ns),
 			counters: {
 				run_ns: u64(f.run_ns),
+				booked_ns: u64(f.booked_ns),
 				switches: u64(f.switches),
 				preempted: u64(f.preempted),
 				migrations: u64(f.migrations),

@@ -1,5 +1,8 @@
 /** COMMAND: held, traced, waited for; its output and its status. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { leftOut, reportsOf, total } from './reports.js';
 import { runToEnd, Tracing, TSTRACE, tstrace, until } from './support.js';
@@ -27,6 +30,24 @@ test("COMMAND: what is counted is the kernel's own count, children with --follow
 	assert.ok(count >= least && count <= Number(last) + 7, `${count}, not ${least}..${last}`);
 	const followed = tstrace(['runqlat', '-P', '--follow', '--json', '--', 'sh', '-c', script]);
 	assert.equal(reportsOf(followed.stdout)[0]?.groups.length, 1 + 11);
+});
+
+test('a script that does not say of what is executed by a shell', () => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-command-'));
+	try {
+		const script = join(folder, 'script');
+		writeFileSync(script, 'sleep 0.01\necho $0 $1\nexit 4\n', { mode: 0o755 });
+		const { status, stdout } = tstrace(['runqlat', '--json', '-P', '--', script, 'word']);
+		assert.equal(status, 4);
+		assert.ok(stdout.startsWith(`${script} word\n`), stdout);
+		const [report] = reportsOf(stdout.slice(stdout.indexOf('\n')));
+		assert.deepEqual(
+			report?.groups.map(({ key }) => key.comm),
+			['sh'],
+		);
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
 });
 
 test('COMMAND goes on when the last interval is over, and its status counts', async () => {

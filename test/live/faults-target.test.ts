@@ -128,10 +128,10 @@ for (const [tool = '', ...options] of TOOLS) {
 			const stdout = readFileSync(join(folder, 'result'), 'utf8');
 			assert.ok(reportsOf(stdout).length >= 1, said);
 			assert.doesNotMatch(stdout, /stranger|leak_/);
-			// At the most its own, and the end of the one that is killed.
+			// At the most its own, and a few as the other one ends; the stranger has a thousand.
 			const own = switchesIn(readFileSync(join(folder, 'status'), 'utf8'));
 			assert.ok(own < 500, 'or the stranger would not show');
-			if (tool === 'runqlat') assert.ok(total(stdout).count <= own + 2, stdout);
+			if (tool === 'runqlat') assert.ok(total(stdout).count <= own + 100, stdout);
 			if (tool === 'syscount') assert.equal(callsOf(stdout, 'openat'), OPENS);
 			if (['schedlat', 'timehist'].includes(tool)) assert.match(stdout, /wanted/);
 			await untilNothingLeft(before);

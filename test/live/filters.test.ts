@@ -153,8 +153,9 @@ test('-p of a thread, or of a process that has ended and is not reaped', async (
 	const thread = tstrace(['runqlat', '-p', `${tid}`, '0.1', '1']);
 	assert.equal(thread.status, 1);
 	assert.match(thread.stderr, new RegExp(`${tid} is a thread of process ${node}: give -t ${tid}`));
-	// A parent that does not know of its child.
-	const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 1000']);
+	// A parent that does not know of its child, which ends when that is so.
+	const child = 'until grep -q sleep /proc/$$/comm; do :; done';
+	const parent = spawn('sh', ['-c', `{ ${child}; } & echo $!; exec sleep 1000`]);
 	try {
 		const [pid] = await once(parent.stdout, 'data');
 		await until(() => / Z /.test(readFileSync(`/proc/${Number(pid)}/stat`, 'utf8')));

@@ -220,12 +220,13 @@ for (const [hook, feature] of HOOKS) {
 		const then = withFrame(its, 'asleep_from_then_on');
 		const first = its.filter((stack) => !then.includes(stack));
 		assert.ok(sumOf(then) > 1.2e9);
-		// The kernel may not show that it got a CPU.
-		if (lost.waits_unseen) return;
-		assert.ok(sumOf(first) > 0);
-		near(sumOf(first) + sumOf(then), all_ns, unknown_ns, 'asleep but for a moment');
+		// The kernel may not show that it got a CPU; then the wait before that is not known.
+		const unseen_ns = lost.waits_unseen ? all_ns - sumOf(then) : 0;
+		assert.ok(unseen_ns > 0 || sumOf(first) > 0);
+		near(sumOf(first) + sumOf(then), all_ns, unknown_ns + unseen_ns, 'asleep but for a moment');
 		// By way of switch, user frames are walked as a thread stops; this one had before.
-		if (hook !== 'switch') assert.ok(withFrame(first, 'woken_in_between').length > 0);
+		if (hook !== 'switch' && unseen_ns === 0)
+			assert.ok(withFrame(first, 'woken_in_between').length > 0);
 	});
 }
 

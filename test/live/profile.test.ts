@@ -197,6 +197,15 @@ test('an ordinary user: own processes, as a COMMAND and by number', async () => 
 	for (const { kinds } of own) assert.match(kinds, /^u/);
 });
 
+test('an ordinary user: of COMMAND, and not of the shell that held it', () => {
+	// Of faults there are as many each time; the shell has its own before it becomes COMMAND.
+	const args = ['-e', 'page-faults', '-c', '1', '--json', '--', 'dd', 'count=1', 'of=/dev/null'];
+	const { stacks } = stackReport(unprivileged(...args, 'if=/dev/zero'));
+	assert.ok(sumOf(stacks) > 20);
+	assert.deepEqual([...new Set(stacks.map(({ key }) => key.comm))], ['dd']);
+	assert.ok(withFrame(stacks, '_dl_start').length > 0, 'names of what the exec has mapped');
+});
+
 test("an ordinary user: somebody else's process is refused in one line", async () => {
 	const others = spawn('setpriv', ['--reuid=65534', '--clear-groups', 'sleep', '1000']);
 	try {

@@ -21,7 +21,6 @@ export interface JsonReport {
 	readonly ended?: string;
 	readonly cost: {
 		readonly bpf_runs: number | null;
-		readonly bpf_ns: number | null;
 		readonly trap_ns: number | null;
 		readonly own_ns: number;
 	};
@@ -59,7 +58,7 @@ export function unseenIn(lost: Readonly<Record<string, number>>): number {
 	return (lost.waits_unseen ?? 0) + (lost.wait_start_unknown ?? 0);
 }
 
-/** How many waits are in the kernel's books but not in what was counted, as is said. */
+/** How many waits are in the kernel's books whose delays were not counted, as is said. */
 export function leftOut(stdout: string): number {
 	return reportsOf(stdout).reduce((all, { lost }) => {
 		const { waits_unseen = 0, waits_misbooked = 0 } = lost;

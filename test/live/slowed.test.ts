@@ -14,8 +14,7 @@ process.env.TSTRACE_BPF_DIR = resolve('dist/bpf', process.arch);
 const HZ = 4999;
 /** Of the hog: so much CPU time at the full rate, and at each that is lower. */
 const RUN_NS = 0.5e9;
-const SLOWED = [4, 16] as const;
-const WEIGHTS: readonly number[] = [1, ...SLOWED];
+const WEIGHTS = [1, 4, 16];
 
 test('samples of a slowed profile weigh what the hog ran', async () => {
 	const hog = await Workload.start('hog', '0');
@@ -26,37 +25,29 @@ test('samples of a slowed profile weigh what the hog ran', async () => {
 		traces.push(whole);
 		const slowed = traceOf(hog.pid);
 		traces.push(slowed);
-		const { run_ns: from_ns } = schedstat(hog.pid);
-		const stolen_ns = stealing();
-		const since_ns = now_ns();
 		hog.continue();
-		// What it ran at each rate, and while that was changed.
-		const ran: number[] = [];
-		let [last_ns, changing_ns] = [from_ns, 0];
-		const ranUntil = (run_ns: number) => {
-			ran.push(run_ns - last_ns);
-			last_ns = run_ns;
-		};
-		await untilRun(hog.pid, from_ns + RUN_NS);
-		for (const _ of SLOWED) {
-			ranUntil(schedstat(hog.pid).run_ns);
-			assert.notEqual(slowed.reader.slowDown?.(), undefined);
-			changing_ns += schedstat(hog.pid).run_ns - last_ns;
-			await untilRun(hog.pid, last_ns + RUN_NS);
+		const phases: Phase[] = [];
+		let changing_ns = 0;
+		for (const [i, weight] of WEIGHTS.entries()) {
+			const since = { run_ns: schedstat(hog.pid).run_ns, at_ns: now_ns(), stolen_ns: stealing() };
+			if (i > 0) {
+				assert.notEqual(slowed.reader.slowDown?.(), undefined);
+				changing_ns += schedstat(hog.pid).run_ns - since.run_ns;
+			}
+			await untilRun(hog.pid, since.run_ns + RUN_NS);
+			if (i === WEIGHTS.length - 1) await hog.stop();
+			const ran = inSamples(schedstat(hog.pid).run_ns - since.run_ns);
+			const share = Math.min(1, ran / inSamples(now_ns() - since.at_ns));
+			phases.push({ weight, ran, share, stolen: inSamples(since.stolen_ns()) });
 		}
-		await hog.stop();
-		ranUntil(schedstat(hog.pid).run_ns);
-		const run_ns = last_ns - from_ns;
-		const took_ns = now_ns() - since_ns;
 		for (const trace of traces) trace.detach();
-		const extra = inSamples(stolen_ns());
-		const expected = inSamples(run_ns);
-		const share = Math.min(1, run_ns / took_ns);
-		const within = margin(ran, share, WEIGHTS);
+		const expected = sum(phases, ({ ran }) => ran);
+		const extra = sum(phases, ({ stolen }) => stolen);
+		const within = margin(phases, ({ weight }) => weight);
 		const { value: samples, count } = await totalOf(slowed);
-		const taken = ran.reduce((sum, ns, i) => sum + inSamples(ns) / (WEIGHTS[i] ?? 1), 0);
-		const most_taken = taken + extra + margin(ran, share);
-		assert.ok(count <= most_taken, `${count} samples, of which most count for more`);
+		const taken = sum(phases, ({ ran, stolen, weight }) => (ran + stolen) / weight);
+		const most_taken = taken + inSamples(changing_ns) + margin(phases, () => 1);
+		assert.ok(count <= most_taken, `${count} samples, not ${most_taken}`);
 		// Where the hypervisor takes the CPU away, many timers become one that is late. If it says so, the
 		// kernel leaves that time out, and the late sample stands for more than ran; if it does not, samples
 		// are missing, and more of them at the full rate.
@@ -64,7 +55,7 @@ test('samples of a slowed profile weigh what the hog ran', async () => {
 		assert.ok(atFullRate > expected / 2, `${atFullRate} samples at the full rate`);
 		const least = Math.min(expected, atFullRate) - within - inSamples(changing_ns);
 		const most = expected + extra + within;
-		const what = `samples of ${run_ns / 1e9} s: ${samples}, not ${least} to ${most}`;
+		const what = `samples: ${samples}, not ${least} to ${most}`;
 		assert.ok(samples >= least && samples <= most, what);
 	} finally {
 		for (const trace of traces) trace.close();
@@ -86,26 +77,32 @@ function traceOf(pid: number) {
 async function totalOf({ reader }: ReturnType<typeof traceOf>) {
 	const found = await reader.read();
 	const stacks = found.kind === 'stacks' ? found.stacks : [];
-	const sum = (of: 'value' | 'count') => stacks.reduce((all, stack) => all + stack[of], 0);
-	return { value: sum('value'), count: sum('count') };
+	const total = (of: 'value' | 'count') => stacks.reduce((all, stack) => all + stack[of], 0);
+	return { value: total('value'), count: total('count') };
 }
 
 const inSamples = (ns: number) => (HZ * ns) / 1e9;
 
+/** In numbers of samples at the full rate. */
+interface Phase {
+	readonly weight: number;
+	readonly ran: number;
+	/** Of its CPU's time. */
+	readonly share: number;
+	readonly stolen: number;
+}
+
+const sum = (phases: readonly Phase[], of: (phase: Phase) => number) =>
+	phases.reduce((all, phase) => all + of(phase), 0);
+
 /**
- * What samples are off by chance: `share` of its CPU's timer finds the hog. Of what it `ran` at each
- * rate, four standard deviations of the samples' sum, each by its weight, if they have one; a sample
- * that is missed at each change, and 2 % for the timer.
+ * What samples that count for so much are off by chance, as the CPU's timer finds the hog or another:
+ * four standard deviations of their sum, a sample that is missed at each change, and 2 % for the timer.
  */
-function margin(ran: readonly number[], share: number, weights: readonly number[] = []): number {
-	let [variance, rest] = [0, 0];
-	for (const [i, ns] of ran.entries()) {
-		const weight = weights[i] ?? 1;
-		const samples = inSamples(ns) / (WEIGHTS[i] ?? 1);
-		variance += weight ** 2 * samples * (1 - share);
-		rest += weight + 0.02 * weight * samples;
-	}
-	return 4 * Math.sqrt(variance) + rest;
+function margin(phases: readonly Phase[], counting: (phase: Phase) => number): number {
+	const taken = ({ ran, weight }: Phase) => ran / weight;
+	const variance = sum(phases, (each) => counting(each) ** 2 * taken(each) * (1 - each.share));
+	return 4 * Math.sqrt(variance) + sum(phases, (each) => counting(each) * (1 + 0.02 * taken(each)));
 }
 
 const untilRun = (pid: number, run_ns: number) => until(() => schedstat(pid).run_ns >= run_ns);

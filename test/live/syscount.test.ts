@@ -258,7 +258,7 @@ test('intervals: what is counted in one is not counted in the next', async () =>
 	];
 	const pids = two.map(({ pid }) => pid).join();
 	const tracing = await Tracing.start(['syscount', '--json', '0.02', '-p', pids]);
-	// Each works in intervals of its own: the other begins when all of the first are reported.
+	// The other begins when an interval of the first one's is over.
 	for (const each of two) {
 		const before = openings(tracing.stdout).length;
 		await each.work();

@@ -247,6 +247,29 @@ test('a COMMAND, into a file; only the table; an object for each second', () => 
 	}
 });
 
+test('who takes another name is not shown any more, not even as it ends', () => {
+	// It works from time to time, so that it is seen to get a CPU, and to leave it.
+	const work = 'for (let i = 0; i < 20; i++) await new Promise((done) => setTimeout(done, 1))';
+	const node = [process.execPath, '--input-type=module', '-e', work];
+	const args = [
+		'timehist',
+		'--comm',
+		'sh',
+		'--',
+		'sh',
+		'-c',
+		'sleep 0.05; exec "$@"',
+		'sh',
+		...node,
+	];
+	const { status, stdout, stderr } = tstrace(args);
+	assert.equal(status, 0, stderr);
+	const lines = linesOf(stdout);
+	assert.ok(lines.length > 0);
+	// The one in which it executes: it leaves the CPU under its new name.
+	assert.ok(lines.filter(({ name }) => !name.startsWith('sh[')).length <= 1, stdout);
+});
+
 test('options that would do nothing are refused', () => {
 	const cases = [
 		...['-w', '-M', '-n', '-g', '--cpu-visual', '--wall-clock'].map((option) => ({

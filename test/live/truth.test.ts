@@ -27,6 +27,9 @@ function within(actual: number, expected: number, percent: number, what: string)
 	);
 }
 
+/** How much later a time stamp of ours is at the most, on average; far more where instructions are emulated. */
+const STAMP_NS = process.env.TSTRACE_EMULATED ? 10_000 : 1000;
+
 const WAYS = ALL_WAYS.map(({ name }) => name);
 
 for (const way of WAYS) {
@@ -51,12 +54,9 @@ for (const way of WAYS) {
 			within(count, waits, 0.5, 'count');
 			const left = { out: leftOut(stdout), of: waits, stolen_ns: stolen_ns() };
 			if (way === 'sched_info') return nearBooks(sum, delay_ns, 3, left);
-			// Time stamps include the program at the wake-up and the one at the switch, and what is stolen
-			// between the kernel's and ours.
-			const { bpf_runs, bpf_ns } = report?.cost ?? {};
-			const stamp_ns = (2 * (bpf_ns ?? 0)) / (bpf_runs || 1);
+			// Time stamps are later than the kernel's, and what is stolen in between is in ours.
 			const stolen = left.stolen_ns > STEAL_UNCOUNTED_NS ? left.stolen_ns : 0;
-			nearBooks(sum, delay_ns, 10, left, stamp_ns * waits + stolen);
+			nearBooks(sum, delay_ns, 10, left, STAMP_NS * waits + stolen);
 		},
 	);
 
@@ -97,7 +97,7 @@ for (const way of WAYS) {
 			const workload = await Workload.start('moved', `${MOVES}`);
 			const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
 			const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
-			const [least_ns = 0, delay_ns = 0, waiting = 0] = await workload.work();
+			const [least_ns = 0, delay_ns = 0, waiting = 0, all_ns = 0] = await workload.work();
 			const { stdout } = await tracing.end('SIGINT');
 			await workload.end();
 			const { sum } = total(stdout);
@@ -107,13 +107,10 @@ for (const way of WAYS) {
 			assert.ok(out < MOVES / 2, `${out} waits left out`);
 			const counted_ns = out === 0 ? least_ns : (waiting - out) * EACH_MOVE_NS;
 			assert.ok(sum >= counted_ns, `${sum} ns of ${counted_ns} or more, ${out} left out`);
-			// A little more: its last turn is not in the books as they were read.
-			assert.ok(
-				sum <= delay_ns * 1.03 + EACH_MOVE_NS,
-				`${sum} ns, of ${delay_ns} that were booked`,
-			);
+			assert.ok(sum <= all_ns * 1.03, `${sum} ns, of ${all_ns} that were booked`);
 			// Whoever goes by time stamps does not say what was misbooked, and has it right.
-			if (out === 0 && way === 'sched_info') within(sum, delay_ns, 3, 'sum of delays');
+			if (out === 0 && way === 'sched_info')
+				assert.ok(sum >= delay_ns * 0.97, `${sum} ns, of ${delay_ns} before the last turn`);
 		},
 	);
 }

@@ -29,8 +29,7 @@ IN_STACKS static void burn_less(long burns)
 	burn_here(burns);
 }
 
-/* BURNS to twice that, never the same twice in a row: whoever samples by a clock must not keep
- * step. */
+/* BURNS to twice that, pseudo-random: whoever samples by a clock must not keep step. */
 static long next_burns(void)
 {
 	static unsigned int state = 1;
