@@ -25,20 +25,23 @@ test('samples of a slowed profile weigh what the hog ran', async () => {
 		traces.push(whole);
 		const slowed = traceOf(hog.pid);
 		traces.push(slowed);
+		let last = reading(hog.pid);
 		hog.continue();
 		const phases: Phase[] = [];
 		let changing_ns = 0;
 		for (const [i, weight] of WEIGHTS.entries()) {
-			const since = { run_ns: schedstat(hog.pid).run_ns, at_ns: now_ns(), stolen_ns: stealing() };
+			const stolen_ns = stealing();
 			if (i > 0) {
 				assert.notEqual(slowed.reader.slowDown?.(), undefined);
-				changing_ns += schedstat(hog.pid).run_ns - since.run_ns;
+				changing_ns += reading(hog.pid).run_ns - last.run_ns;
 			}
-			await untilRun(hog.pid, since.run_ns + RUN_NS);
+			await until(() => reading(hog.pid).run_ns >= last.run_ns + RUN_NS);
 			if (i === WEIGHTS.length - 1) await hog.stop();
-			const ran = inSamples(schedstat(hog.pid).run_ns - since.run_ns);
-			const share = Math.min(1, ran / inSamples(now_ns() - since.at_ns));
-			phases.push({ weight, ran, share, stolen: inSamples(since.stolen_ns()) });
+			const now = reading(hog.pid);
+			const ran = inSamples(now.run_ns - last.run_ns);
+			const share = Math.min(1, ran / inSamples(now.at_ns - last.at_ns));
+			phases.push({ weight, ran, share, stolen: inSamples(stolen_ns()) });
+			last = now;
 		}
 		for (const trace of traces) trace.detach();
 		const expected = sum(phases, ({ ran }) => ran);
@@ -105,4 +108,4 @@ function margin(phases: readonly Phase[], counting: (phase: Phase) => number): n
 	return 4 * Math.sqrt(variance) + sum(phases, (each) => counting(each) * (1 + 0.02 * taken(each)));
 }
 
-const untilRun = (pid: number, run_ns: number) => until(() => schedstat(pid).run_ns >= run_ns);
+const reading = (pid: number) => ({ run_ns: schedstat(pid).run_ns, at_ns: now_ns() });
