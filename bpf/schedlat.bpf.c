@@ -139,8 +139,7 @@ static __always_inline void thread_ended(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	/* Also where nobody asked for: read_run_time() needs the distance of the clocks as of now.
-	 */
+	/* For everybody: read_run_time() needs the distance of the clocks as of now. */
 	u64 now_ns = switch_time_ns(prev);
 	struct wait wait;
 

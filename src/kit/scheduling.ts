@@ -91,7 +91,7 @@ export class SchedulingReader implements Reader {
 		const threads: ThreadTime[] = [];
 		for (const [id, read] of all) {
 			const thread = this.#settled(id, read);
-			if (living.has(id)) living.set(id, thread);
+			if (thread !== read && living.has(id)) living.set(id, thread);
 			const delays = allDelays.get(id);
 			allDelays.delete(id);
 			if (!thread.traced && !delays) continue;
@@ -112,10 +112,11 @@ export class SchedulingReader implements Reader {
 		return this.#before[0].get(id) ?? this.#before[1].get(id);
 	}
 
+	/** As it was read, but for run time that has become less. */
 	#settled(id: string, thread: Thread): Thread {
 		const before = this.#lastOf(id);
-		if (!before) return thread;
-		return { ...thread, counters: atLeast(thread.counters, before.counters) };
+		const counters = before ? atLeast(thread.counters, before.counters) : thread.counters;
+		return counters === thread.counters ? thread : { ...thread, counters };
 	}
 
 	/** What a thread has added to its totals since the last reading. */

@@ -1,0 +1,45 @@
+/** What syscount prints for people, and what it says to options that cannot be. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { tstrace } from './support.js';
+
+const DD = ['dd', 'if=/dev/zero', 'of=/dev/null', 'count=1'];
+
+test('text: a table, a sum, and what a filter leaves of it', async () => {
+	const { stdout } = tstrace(['syscount', '-q', '-T', '1', '--', ...DD]);
+	assert.match(
+		stdout,
+		/^SYSCALL +CALLS +ERRORS\n\w+ +\d+ +\d+\n\d+ more with .*-T 0 shows them\n/m,
+	);
+	assert.match(stdout, /^\d+ calls, \d+ failed in all$/m);
+	const nothing = tstrace(['syscount', '--syscall', 'reboot', '--', 'true']);
+	assert.equal(nothing.status, 0);
+	assert.match(nothing.stderr, /^no calls were seen$/m);
+	const noError = tstrace(['syscount', '--errors', '--syscall', 'close', '--', 'true']);
+	assert.match(noError.stderr, /^no call failed$/m);
+	const list = tstrace(['syscount', '-l']);
+	assert.equal(list.status, 0);
+	assert.match(list.stdout, /^ +\d+ {2}openat\n/m);
+	assert.match(list.stdout, /^network: .*\bsendto\b/m);
+});
+
+for (const [args, says] of [
+	[['--syscall', 'oopenat'], /no system call or set "oopenat": did you mean openat\?/],
+	[['--syscall', 'netwrk'], /did you mean network\?/],
+	[['--syscall', ''], /no system call or set ""/],
+	[['-e', 'ENOENTT'], /no error "ENOENTT": did you mean ENOENT\?/],
+	[['-e', '0'], /a number from 1 to 4095/],
+	[['--hist', 'reed'], /no system call "reed": did you mean read\?/],
+	[['--hist', 'read', '--syscall', 'write'], /--syscall leaves out read/],
+	[['-P', '--errors'], /cannot be used with/],
+	[['-L', '--errors'], /cannot be used with/],
+	[['-m'], /add -L/],
+	[['-T', 'x'], /a whole number/],
+] as const) {
+	test(`syscount ${args.join(' ')}: one line that says why`, () => {
+		const { status, stderr } = tstrace(['syscount', ...args]);
+		assert.equal(status, 2);
+		assert.match(stderr, says);
+		assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+	});
+}
