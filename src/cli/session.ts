@@ -1,5 +1,4 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
-import { setImmediate as heard } from 'node:timers/promises';
 import type { Circumstances, EarlyEnd } from '../aggregate/report.js';
 import { circumstancesOf } from '../kit/circumstances.js';
 import type { FilteredLayout } from '../kit/filter.js';
@@ -86,7 +85,7 @@ export class Session<L extends FilteredLayout, S> {
 		const { interval_s, count, command, common } = this.#run;
 		this.#startTimers(stop);
 		// A signal that came during start-up is heard only now; COMMAND then never begins.
-		await heard();
+		await stop.heard();
 		if (!stop.requested) command?.release();
 		void command?.ended.then(() => stop.request());
 		const streams = this.#tracing.reader.stream !== undefined && common.format === 'json';

@@ -1,4 +1,5 @@
 /** When to stop: a signal, the end of what is traced, or the last interval. */
+import { setImmediate as turn } from 'node:timers/promises';
 import type { EarlyEnd } from '../aggregate/report.js';
 import { sayIfRoom } from './output.js';
 
@@ -41,6 +42,13 @@ export class Stop {
 		if (!this.#requested) this.reason = reason;
 		this.#requested = true;
 		this.#wake?.();
+	}
+
+	/** Returns when signals that came until now have been noticed. */
+	async heard(): Promise<void> {
+		// node looks for them once in each turn of its loop; the first may be past that by now.
+		await turn();
+		await turn();
 	}
 
 	/** Calls back with the first signal, be it still to come or here already. */

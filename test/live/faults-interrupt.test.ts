@@ -4,20 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setImmediate as read } from 'node:timers/promises';
-import {
-	DETACHED,
-	FullPipe,
-	type Phase,
-	START_UP,
-	stopIn,
-	Target,
-	TOOLS,
-	untilNothingLeft,
-} from './faults.js';
+import { DETACHED, FullPipe, START_UP, stopIn, Target, TOOLS, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
 import { reportsOf } from './reports.js';
-import { Tracing, tstrace } from './support.js';
+import { Tracing, tstrace, until } from './support.js';
 
 const SECOND_SIGNAL = 130;
 
@@ -90,47 +80,32 @@ test('a result every moment that nobody takes: Ctrl-C ends it, and what comes is
 	await untilNothingLeft(before);
 });
 
-/** Whether COMMAND still waits to be let go, in the shell that is to become it. */
-function isHeld(tracing: Tracing): boolean {
-	const children = readFileSync(`/proc/${tracing.pid}/task/${tracing.pid}/children`, 'utf8');
-	return (
-		children !== '' &&
-		readFileSync(`/proc/${children.trim()}/cmdline`, 'utf8').includes('read -r go')
-	);
+/** Starts it, and returns when it has said something and stands still right behind that. */
+async function stoppedAfter(said: string, args: readonly string[]): Promise<Tracing> {
+	const tracing = Tracing.begin(args, {
+		NODE_OPTIONS: `--import ${new URL('stops-itself.js', import.meta.url)}`,
+		STOPS_AFTER: said,
+	});
+	await until(() => / T /.test(readFileSync(`/proc/${tracing.pid}/stat`, 'utf8')));
+	return tracing;
 }
 
-/** Starts it, and stops it in a phase of its start-up while COMMAND is held; it may take several tries. */
-async function stopWhileHeld(args: readonly string[], phase: Phase): Promise<Tracing> {
-	for (let tries = 0; tries < 50; tries++) {
-		const tracing = Tracing.begin(args);
-		await stopIn(tracing, phase);
-		// So that all it has said is read: it says "Tracing" before it lets COMMAND go.
-		await read();
-		await read();
-		if (isHeld(tracing) && !tracing.stderr.includes('Tracing ')) return tracing;
-		await tracing.end('SIGKILL');
-	}
-	throw new Error(`COMMAND was never held when ${phase.name}`);
-}
-
-/** A COMMAND that does not end by itself, nor tstrace with it: no phase passes while one looks away. */
-const STAYS = ['sh', '-c', 'touch "$0"; read -r end'];
+/** What it says while COMMAND is held: before it loads, when it has, and before it lets COMMAND go. */
+const HELD = ['runqlat: waits are timed ', 'runqlat: loaded ', 'Tracing '] as const;
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 	test(`${signal} before COMMAND has begun: it never does`, async () => {
 		const folder = mkdtempSync(join(tmpdir(), 'tstrace-'));
 		const trace = join(folder, 'began');
 		try {
-			for (const phase of START_UP.slice(1, 4)) {
+			for (const said of HELD) {
 				const before = kernelObjects();
-				rmSync(trace, { force: true });
-				const tracing = await stopWhileHeld(['runqlat', '-v', '--', ...STAYS, trace], phase);
-				rmSync(trace, { force: true });
+				const tracing = await stoppedAfter(said, ['runqlat', '-v', '--', 'touch', trace]);
 				tracing.signal(signal);
 				tracing.signal('SIGCONT');
 				const { status, stderr } = await tracing.end();
 				assert.equal(status, 128 + constants.signals[signal], stderr);
-				assert.ok(!existsSync(trace), `COMMAND ran, though the signal came when ${phase.name}`);
+				assert.ok(!existsSync(trace), `COMMAND ran, though the signal came after ${said}`);
 				await untilNothingLeft(before);
 			}
 			// That it would, if nothing happened:

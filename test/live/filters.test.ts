@@ -142,9 +142,14 @@ test('--slower: single waits, and who was in the way', async () => {
 	assert.ok(!known.some((row) => row.kind === 'wakeup'), 'a hog never sleeps');
 	assert.ok(report.rows.some((row) => row.kind === 'preempted'));
 	assert.ok(report.rows.some((row) => row.prev_comm === 'hog'));
+});
+
+test('--slower: lines that fit a terminal', async () => {
+	const hogs = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 	const text = tstrace(['runqlat', '--slower', '1', '0.5', '1']).stdout.split('\n');
+	for (const hog of hogs) await hog.end();
 	assert.match(text[0] ?? '', /^TIME +CPU COMM +TID +WAIT\(us\) PREV COMM +PREV TID$/);
-	assert.ok(text.length > 2 && text.every((line) => line.length <= 80));
+	assert.ok(text.length > 5 && text.every((line) => line.length <= 80));
 });
 
 test('-p of a thread, or of a process that has ended and is not reaped', async () => {
