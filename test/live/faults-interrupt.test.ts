@@ -1,13 +1,22 @@
 /** Ctrl-C at bad moments: in start-up, while it reads what was counted, while nobody takes what it prints. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DETACHED, FullPipe, START_UP, stopIn, Target, TOOLS, untilNothingLeft } from './faults.js';
+import {
+	DETACHED,
+	FullPipe,
+	START_UP,
+	stopIn,
+	stoppedAfter,
+	Target,
+	TOOLS,
+	untilNothingLeft,
+} from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
 import { reportsOf } from './reports.js';
-import { Tracing, tstrace, until } from './support.js';
+import { Tracing, tstrace } from './support.js';
 
 const SECOND_SIGNAL = 130;
 
@@ -79,16 +88,6 @@ test('a result every moment that nobody takes: Ctrl-C ends it, and what comes is
 	assert.ok(reportsOf(stdout).length >= 1);
 	await untilNothingLeft(before);
 });
-
-/** Starts it, and returns when it has said something and stands still right behind that. */
-async function stoppedAfter(said: string, args: readonly string[]): Promise<Tracing> {
-	const tracing = Tracing.begin(args, {
-		NODE_OPTIONS: `--import ${new URL('stops-itself.js', import.meta.url)}`,
-		STOPS_AFTER: said,
-	});
-	await until(() => / T /.test(readFileSync(`/proc/${tracing.pid}/stat`, 'utf8')));
-	return tracing;
-}
 
 /** What it says while COMMAND is held: before it loads, when it has, and before it lets COMMAND go. */
 const HELD = ['runqlat: waits are timed ', 'runqlat: loaded ', 'Tracing '] as const;

@@ -1,7 +1,7 @@
 /** SIGKILL, which nobody can prepare for: whenever it comes the kernel is left as it was, and so is the target. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ import {
 	untilNothingLeft,
 } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
-import { Tracing, until } from './support.js';
+import { hasEnded, Tracing, until } from './support.js';
 
 const PHASES: readonly Phase[] = [
 	...START_UP,
@@ -97,7 +97,7 @@ test('a COMMAND that runs outlives a tstrace that is killed, and has nothing of 
 		await untilNothingLeft(before);
 		assert.equal(codeBytesChanged(pid), 0);
 		writeFileSync(path, 'x\n');
-		await until(() => !existsSync(`/proc/${pid}`));
+		await until(() => hasEnded(pid));
 		assert.equal(readFileSync(`${path}.done`, 'utf8'), 'went on\n');
 	} finally {
 		rmSync(folder, { recursive: true });

@@ -40,7 +40,7 @@ test('64 at once, each of its own process: all are right', async () => {
 });
 
 /** In MB; at the least node cannot start, at the most everything is as ever. */
-const LEAST = 16;
+const LEAST = 8;
 const MOST = 512;
 
 for (const [tool = '', ...options] of TOOLS) {
@@ -73,7 +73,8 @@ for (const [tool = '', ...options] of TOOLS) {
 		const before = kernelObjects();
 		const target = await Target.start();
 		const statuses: (number | null)[] = [];
-		for (let limit = 24; limit <= 64; limit += 4) {
+		// How many it takes depends on the machine: some for each CPU, or for each probe.
+		for (let limit = 24; limit <= 1024 && statuses.at(-1) !== 0; limit += 3) {
 			const few = ['sh', '-c', `ulimit -n ${limit}; exec "$0" "$@"`];
 			const args = [tool, ...options, '--json', '-p', `${target.pid}`, '0.1', ...once(tool)];
 			const { status, stdout, stderr } = await Tracing.begin(args, {}, few).end();

@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseMaps } from '../../src/symbolize/maps.js';
 import { idsIn, isOurs, processes, untilReleased } from './kernel-objects.js';
-import { type Finished, type Tracing, until, Workload } from './support.js';
+import { type Finished, importing, Tracing, until, Workload } from './support.js';
 
 /** Each tool, so that it prints something of whatever runs; to be followed by -p and a duration. */
 export const TOOLS: readonly (readonly string[])[] = [
@@ -91,6 +91,13 @@ export function untilNobodyHolds(): Promise<void> {
 export async function freeze(tracing: Tracing): Promise<void> {
 	tracing.signal('SIGSTOP');
 	await until(() => / [TZ] /.test(readFileSync(`/proc/${tracing.pid}/stat`, 'utf8')));
+}
+
+/** Starts it, and returns when it has said something and stands still right behind that. */
+export async function stoppedAfter(said: string, args: readonly string[]): Promise<Tracing> {
+	const tracing = Tracing.begin(args, { ...importing('stops-itself'), STOPS_AFTER: said });
+	await until(() => / T /.test(readFileSync(`/proc/${tracing.pid}/stat`, 'utf8')));
+	return tracing;
 }
 
 /** How many bytes of the code that a process executes are not what its files have: probes. */

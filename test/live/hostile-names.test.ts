@@ -62,7 +62,7 @@ const TABLES: readonly (readonly string[])[] = [
 
 const STACKS: readonly (readonly string[])[] = [
 	['offcputime', '0.2'],
-	['profile', '0.5'],
+	['profile', '-F', '999', '0.5'],
 	['memleak', '--churn', '0.2', '1'],
 ];
 

@@ -20,6 +20,7 @@ import { MemoryBytes } from '../../src/symbolize/bytes.js';
 import { Elf } from '../../src/symbolize/elf.js';
 import { findFunctions } from '../../src/symbolize/functions.js';
 import { parseMaps } from '../../src/symbolize/maps.js';
+import { stoppedAfter } from './faults.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
 import { ALL, CUTS, leakedBy, leakReport, leaksOf } from './leaks.js';
 import { Tracing, until, Workload } from './support.js';
@@ -239,9 +240,8 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
 test('killed at any time, tstrace leaves nothing', async () => {
 	const before = kernelObjects();
 	const workload = await Workload.start('leaks', 'many', '1000');
-	for (let output = 1; output <= 3; output++) {
-		const tracing = Tracing.begin(['memleak', '-v', '-p', `${workload.pid}`]);
-		await until(() => tracing.stderr.split('\n').length > output * 4);
+	for (const said of ['memleak: loaded', 'calloc at', 'Tracing']) {
+		const tracing = await stoppedAfter(said, ['memleak', '-v', '-p', `${workload.pid}`]);
 		await tracing.end('SIGKILL');
 		await until(() => probed(workload.pid) === 0);
 	}

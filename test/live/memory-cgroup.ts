@@ -8,6 +8,9 @@ const VERSIONS = [
 	['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
 ] as const;
 
+/** The file that has none of it swapped out, if it is 0. */
+const NO_SWAP = ['memory.swap.max', 'memory.swappiness'] as const;
+
 /** What the kernel took for them, in memory.stat: `kernel` since 5.18, before only its parts. */
 const KERNEL = /^kernel (\d+)$/m;
 const KERNEL_PARTS = /^(?:kernel_stack|pagetables|percpu|slab) (\d+)$/gm;
@@ -35,7 +38,10 @@ export class MemoryCgroup {
 		return ['sh', '-c', 'echo $$ > "$0" && exec "$@"', join(this.folder, 'cgroup.procs')];
 	}
 
+	/** Memory and swap together. */
 	limitTo(bytes: number): void {
+		const swap = NO_SWAP.find((file) => existsSync(join(this.folder, file)));
+		if (swap) writeFileSync(join(this.folder, swap), '0');
 		writeFileSync(join(this.folder, this.limitFile), `${bytes}`);
 	}
 

@@ -106,17 +106,20 @@ test('the side-band tells the life of a process, in the order of time', async ()
 	});
 });
 
+/** For taskset: what is told of 30 of them is more than a ring has room for. */
+const ON_ONE_CPU = ['-c', '0', '/bin/true'];
+
 test('a ring that fills up is read without being told to', async () => {
 	const sideband = new Sideband({ ring_bytes: PAGE_BYTES });
 	await collecting(sideband, async (records) => {
 		sideband.start((record) => records.push(record));
 		// Full before anybody waits for it.
-		for (let i = 0; i < 30; i++) spawnSync('/bin/true');
+		for (let i = 0; i < 30; i++) spawnSync('taskset', ON_ONE_CPU);
 		await until(() => records.length > 0);
 		// Full while somebody does.
 		for (let i = 0; i < 3; i++) {
 			const before = records.length;
-			for (let j = 0; j < 30; j++) await once(spawn('/bin/true'), 'exit');
+			for (let j = 0; j < 30; j++) await once(spawn('taskset', ON_ONE_CPU), 'exit');
 			await until(() => records.length > before);
 		}
 	});
@@ -125,7 +128,7 @@ test('a ring that fills up is read without being told to', async () => {
 test('what finds no room is counted, even if nothing comes after it', async () => {
 	const sideband = new Sideband({ ring_bytes: PAGE_BYTES });
 	await collecting(sideband, (records) => {
-		const pids = Array.from({ length: 30 }, () => spawnSync('/bin/true').pid);
+		const pids = Array.from({ length: 30 }, () => spawnSync('taskset', ON_ONE_CPU).pid);
 		sideband.start((record) => records.push(record));
 		sideband.drain();
 		const exits = only(records, 'exit').filter(({ pid }) => pids.includes(pid)).length;

@@ -10,7 +10,7 @@ import { runqlat } from '../../src/generated/runqlat.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { counts, heldBy } from './faults.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
-import { Tracing, tstrace, until } from './support.js';
+import { hasEnded, Tracing, tstrace, until } from './support.js';
 
 const OBJECT = `dist/bpf/${process.arch}/runqlat.bpf.o`;
 
@@ -89,7 +89,7 @@ test('a COMMAND that is held ends when tstrace is killed before it lets go', asy
 	const pid = Number(line);
 	assert.ok(existsSync(`/proc/${pid}`));
 	holder.kill('SIGKILL');
-	await until(() => !existsSync(`/proc/${pid}`));
+	await until(() => hasEnded(pid));
 });
 
 test('a COMMAND that runs ends with tstrace, when that is told to end', async () => {
@@ -100,7 +100,7 @@ test('a COMMAND that runs ends with tstrace, when that is told to end', async ()
 		.split(' ');
 	assert.ok(child && existsSync(`/proc/${child}`));
 	await tracing.end('SIGTERM');
-	await until(() => !existsSync(`/proc/${child}`));
+	await until(() => hasEnded(Number(child)));
 	await untilReleased(before);
 });
 

@@ -52,6 +52,11 @@ export interface Finished {
 
 type Environment = Readonly<Record<string, string>>;
 
+/** What has tstrace load a module of test/live before its own. */
+export const importing = (name: string): Environment => ({
+	NODE_OPTIONS: `--import ${new URL(`${name}.js`, import.meta.url)}`,
+});
+
 /** A program that runs to its end. */
 export function runToEnd(file: string, args: readonly string[], env: Environment = {}): Finished {
 	const result = spawnSync(file, args, {
@@ -255,6 +260,15 @@ export function stealing(): () => number {
 	};
 	const before_ns = stolen_ns();
 	return () => stolen_ns() - before_ns + STEAL_UNCOUNTED_NS;
+}
+
+/** Whether a process runs no more; an orphan may stay a zombie, where nobody looks after it. */
+export function hasEnded(pid: number): boolean {
+	try {
+		return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+	} catch {
+		return true;
+	}
 }
 
 /** Waits for something to become true that cannot be awaited; gives up after a minute. */

@@ -117,7 +117,7 @@ for (const way of WAYS) {
 
 test('sleep that the kernel books as waiting is not counted, but said', async () => {
 	const hog = await Workload.start('hog', '0');
-	const workload = await Workload.start('asleep', '600');
+	const workload = await Workload.start('asleep', '200');
 	const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
 	const tracing = await Tracing.start(args, { TSTRACE_FORCE: 'sched_info' });
 	const [, booked_ns] = (await workload.work()) as [number, number];

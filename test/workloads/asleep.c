@@ -3,9 +3,10 @@
  *
  * usage: asleep COUNT
  *
- * Prints "ready PID TID" and begins at the first byte on standard input. Each time the worker uses
- * up its slice on CPU 0, beside a process that keeps that CPU busy, and goes to sleep, where since
- * 6.12 it may stay on the run queue for a while; is moved to CPU 1; and is woken 10 ms later.
+ * Prints "ready PID TID" and begins at the first byte on standard input. Each time the worker runs
+ * on CPU 0, ahead of a process that keeps that CPU busy, and goes to sleep before that one has had
+ * its share, so that since 6.12 it stays on the run queue for a while; is moved to CPU 1; and is
+ * woken 10 ms later.
  * Then prints "done SLEPT_NS DELAY_NS": how long it slept after being moved, all in all, and what
  * the kernel booked as waiting (schedstat). Ends at the next byte.
  */
@@ -16,7 +17,7 @@
 
 #include "workload.h"
 
-#define BUSY_NS	 6000000
+#define BUSY_NS	 1000000
 #define SLEEP_NS 10000000
 
 static sem_t wake;

@@ -63,6 +63,15 @@ static inline __attribute__((always_inline)) void burn_here(long times)
 		;
 }
 
+/* For so long, in the caller itself but for a glance at the clock now and then. */
+static inline __attribute__((always_inline)) void burn_for_here(unsigned long long time_ns)
+{
+	unsigned long long begin = now_ns();
+
+	while (now_ns() - begin < time_ns)
+		burn_here(10000);
+}
+
 static inline unsigned long long thread_cpu_ns(void)
 {
 	struct timespec time;

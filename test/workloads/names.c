@@ -13,7 +13,8 @@
 #include "frames.h"
 
 #define NAP_NS 2000000
-#define BURNS  1000000
+/* Longer than the time between two samples at 999 Hz: none passes without one. */
+#define BURN_NS 2000000
 
 static void *volatile block;
 
@@ -26,31 +27,31 @@ void in_odd(void) __asm__("odd\033[31m;name\n\177");
 IN_STACKS void in_c(void)
 {
 	sleep_here(NAP_NS);
-	burn_here(BURNS);
+	burn_for_here(BURN_NS);
 }
 
 IN_STACKS void in_cpp(int time_ns)
 {
 	sleep_here(time_ns);
-	burn_here(BURNS);
+	burn_for_here(BURN_NS);
 }
 
 IN_STACKS void in_rust(void)
 {
 	sleep_here(NAP_NS);
-	burn_here(BURNS);
+	burn_for_here(BURN_NS);
 }
 
 IN_STACKS void in_older_rust(void)
 {
 	sleep_here(NAP_NS);
-	burn_here(BURNS);
+	burn_for_here(BURN_NS);
 }
 
 IN_STACKS void in_odd(void)
 {
 	sleep_here(NAP_NS);
-	burn_here(BURNS);
+	burn_for_here(BURN_NS);
 }
 
 int main(int argc, char **argv)

@@ -4,9 +4,10 @@
  * usage: wakeups COUNT
  *
  * Prints "ready PID TID". At the first byte on standard input a second thread begins to wake the
- * worker, COUNT times, each time when it is seen to sleep, and keeps it waiting for 20 us. Then
- * prints "done WAITS DELAY_NS", what the kernel itself counted for the worker
- * (/proc/self/task/TID/schedstat), and ends at the next byte.
+ * worker, COUNT times, each time when it is seen to sleep, and keeps it waiting for 20 us as a
+ * realtime task, which nobody else on its CPU preempts, if it may become one. Then prints "done
+ * WAITS DELAY_NS", what the kernel itself counted for the worker (/proc/self/task/TID/schedstat),
+ * and ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -40,16 +41,22 @@ static void await_sleep(int stat)
 	}
 }
 
+/* Without the right to it nothing changes, and waits may be shorter. */
+static void be(int policy)
+{
+	struct sched_param param = {.sched_priority = policy == SCHED_FIFO};
+
+	sched_setscheduler(0, policy, &param);
+}
+
 static void *work(void *unused)
 {
-	struct sched_param param = {0};
 	char byte;
 
 	(void)unused;
 	worker_tid = syscall(SYS_gettid);
-	/* So that it does not preempt its waker, but waits until that one sleeps. */
-	if (sched_setscheduler(0, SCHED_BATCH, &param))
-		exit(2);
+	/* So that it does not preempt its waker where that one may not be a realtime task. */
+	be(SCHED_BATCH);
 	while (write(pong[1], "x", 1) == 1 && read(ping[0], &byte, 1) == 1)
 		;
 	return NULL;
@@ -77,9 +84,11 @@ int main(int argc, char **argv)
 	before = read_schedstat(worker_tid);
 	for (long i = 0; i < count; i++) {
 		await_sleep(stat);
+		be(SCHED_FIFO);
 		if (write(ping[1], "x", 1) != 1)
 			return 2;
 		spin(KEEP_WAITING_NS);
+		be(SCHED_OTHER);
 		if (read(pong[0], &byte, 1) != 1)
 			return 2;
 	}
