@@ -4,6 +4,9 @@
  *
  * Calls are counted where they return: there, number and result are both known, and one program is
  * enough. When they began is wanted for latencies only, which takes a second program at the entry.
+ *
+ * Each program is here twice: for raw tracepoints, and for perf's, which keep preemption off; see
+ * src/kit/call-hooks.ts.
  */
 #include "lib/call_times.h"
 #include "lib/calls.h"
@@ -203,8 +206,7 @@ static __always_inline bool enter_wanted(void *regs, long nr)
 	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
+static __always_inline int call_entered(void *regs, long nr)
 {
 	/* Of 32-bit programs that end, a place stays taken until its stack is another one's. */
 	if ((filter_is_set() || filter_calls || nr == exit_nr[CALL_NATIVE] ||
@@ -215,8 +217,7 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
+static __always_inline int call_left(void *regs, long result)
 {
 	/* Only where it is needed: see is_compat_call(). */
 	bool needed = filter_is_set() || group_by != GROUP_BY_NOTHING;
@@ -251,6 +252,30 @@ int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
 	else
 		add_counted(task, &call, error);
 	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
+{
+	return call_entered(regs, nr);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
+{
+	return call_left(regs, result);
+}
+
+SEC("tp/raw_syscalls/sys_enter")
+int syscount_enter_perf(struct trace_event_raw_sys_enter *event)
+{
+	return call_entered(saved_registers(current_task()), event->id);
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int syscount_exit_perf(struct trace_event_raw_sys_exit *event)
+{
+	return call_left(saved_registers(current_task()), event->ret);
 }
 
 /* A call that has not returned. */

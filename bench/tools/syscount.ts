@@ -49,6 +49,14 @@ const traced = (name: string, program: string): Contender => ({
 const OURS: Contender = { name: 'tstrace syscount', command: ['bin/tstrace', 'syscount'] };
 const OURS_L: Contender = { name: 'tstrace syscount -L', command: [...OURS.command, '-L'] };
 const OURS_P: Contender = { name: 'tstrace syscount -P', command: [...OURS.command, '-P'] };
+/** By the hook that is taken since 7.0: src/kit/call-hooks.ts. */
+const asOnLinux7 = (ours: Contender): Contender => ({
+	name: `${ours.name}, as on Linux 7`,
+	command: ['env', 'TSTRACE_FORCE=perf', ...ours.command],
+	ready: /^Tracing /m,
+});
+const OURS_7 = asOnLinux7(OURS);
+const OURS_L_7 = asOnLinux7(OURS_L);
 const THEIRS = contender('libbpf-tools syscount', theirs, WHOLE_RUN);
 const THEIRS_L = contender('libbpf-tools syscount -L', theirs, [...WHOLE_RUN, '-L']);
 const THEIRS_P = contender('libbpf-tools syscount -P', theirs, [...WHOLE_RUN, '-P']);
@@ -74,11 +82,15 @@ const straced: Side = {
 const bpfSides = (contenders: readonly Contender[]) =>
 	contenders.map((each) => bpfSide(each, CALLS_PER_SWITCH));
 
-const COUNTING = bpfSides([OURS, THEIRS, BPFTRACE, BCC]);
+const COUNTING = bpfSides([OURS, OURS_7, THEIRS, BPFTRACE, BCC]);
 const BY_PROCESS = bpfSides([OURS_P, THEIRS_P, BPFTRACE_P, BCC_P]);
-const TIMING = bpfSides([OURS_L, THEIRS_L, BPFTRACE_L, BCC_L]);
-const SLOW = [untraced(), ...[OURS, THEIRS, BPFTRACE, BCC, PERF].map(slowSide), straced];
-const SLOW_L = [untraced(), ...[OURS_L, THEIRS_L, BPFTRACE_L, BCC_L, PERF].map(slowSide), straced];
+const TIMING = bpfSides([OURS_L, OURS_L_7, THEIRS_L, BPFTRACE_L, BCC_L]);
+const SLOW = [untraced(), ...[OURS, OURS_7, THEIRS, BPFTRACE, BCC, PERF].map(slowSide), straced];
+const SLOW_L = [
+	untraced(),
+	...[OURS_L, OURS_L_7, THEIRS_L, BPFTRACE_L, BCC_L, PERF].map(slowSide),
+	straced,
+];
 const START = [...[OURS, BPFTRACE, unbuffered(THEIRS), unbuffered(BCC)].map(startSide), nodeSide()];
 
 const figure = { key: 'bpf_ns', unit: 'ns' };

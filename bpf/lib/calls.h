@@ -22,6 +22,19 @@
 #define X32_BIT 0x40000000
 #define ENOSYS	38
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* What perf's tracepoints hand over: include/trace/events/syscalls.h. */
+struct trace_event_raw_sys_enter {
+	long id;
+};
+
+struct trace_event_raw_sys_exit {
+	long ret;
+};
+
+#pragma clang attribute pop
+
 enum call_abi {
 	CALL_NATIVE,
 	CALL_COMPAT, /* of 32-bit programs */

@@ -2,10 +2,11 @@
 import { closeSync, existsSync, statSync } from 'node:fs';
 import { arch, release } from 'node:os';
 import { tracepoints } from '../generated/tracepoints.js';
+import { rawCanBePreempted } from '../kit/call-hooks.js';
 import { chooseOffcpu } from '../kit/offcpu.js';
 import { booksMissing, taskStorageMissing } from '../kit/waits.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
-import { kernelHasKprobes, kernelHasTracepoint } from '../loader/kernel.js';
+import { kernelHasKprobes, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
 import { multiProbeType } from '../loader/probes.js';
 import { attempt, type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
@@ -27,7 +28,11 @@ export function kernel(): Check[] {
 		judgeRelease(release(), arch()),
 		attempt('BTF', () => judgeBtf(statSync(BTF_PATH, { throwIfNoEntry: false })?.size)),
 		attempt('tracepoints', () => judgeTracepoints(lacking())),
-		judgeTracefs(textOf('/proc/self/mounts') ?? '', textOf('/proc/filesystems') ?? ''),
+		judgeTracefs(
+			textOf('/proc/self/mounts') ?? '',
+			textOf('/proc/filesystems') ?? '',
+			rawCanBePreempted(release()),
+		),
 		attempt('scheduler books', () => judgeBooks(booksMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
 		attempt('off-CPU hook', () => judgeHook(offcpuHook(), kernelHasKprobes())),
@@ -43,7 +48,7 @@ export function kernel(): Check[] {
 
 export function judgeRelease(version: string, machine: string): Check {
 	const found = `Linux ${version} ${machine}`;
-	const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+	const [major, minor] = versionOf(version);
 	if (major > 5 || (major === 5 && minor >= 10)) return ok('kernel', found);
 	return warn('kernel', found, 'tools are tried on 5.10 and newer only', 'Linux 5.10 or newer');
 }
@@ -70,10 +75,14 @@ export function judgeTracepoints(lacking: readonly string[]): Check {
 	);
 }
 
-export function judgeTracefs(mounts: string, filesystems: string): Check {
+/** `used`: by syscount, see src/kit/call-hooks.ts. */
+export function judgeTracefs(mounts: string, filesystems: string, used: boolean): Check {
 	const mount = mounts.split('\n').find((line) => line.split(' ')[2] === 'tracefs');
-	if (mount !== undefined) return ok('tracefs', `${mount.split(' ')[1]}; no tool here needs it`);
-	const costs = 'nothing here: programs are attached by way of BTF; perf and bpftrace need it';
+	const by = used ? 'syscount uses it' : 'no tool here needs it';
+	if (mount !== undefined) return ok('tracefs', `${mount.split(' ')[1]}; ${by}`);
+	const costs = used
+		? 'syscount may miss calls, and counts how many (programs_missed)'
+		: 'nothing here: programs are attached by way of BTF; perf and bpftrace need it';
 	return filesystems.includes('\ttracefs\n')
 		? warn('tracefs', 'not mounted', costs, 'mount -t tracefs tracefs /sys/kernel/tracing')
 		: warn('tracefs', 'the kernel has none', costs, 'a kernel with CONFIG_FTRACE=y');

@@ -1,6 +1,7 @@
 /** How user probes are put in on this kernel, how their programs know them apart, and where none may be. */
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
+import { versionOf } from '../loader/kernel.js';
 import { kernelHasCookies, multiProbeType } from '../loader/probes.js';
 import { chooseWay } from './ways.js';
 
@@ -46,9 +47,7 @@ function choose(): ProbeWay {
  * of the kernel's tells, so that this goes by its version.
  */
 export function returnProbesEndFiltered(kernel: string, arch: string): boolean {
-	const [major = 0, minor = 0, patch = 0] = (kernel.match(/^\d+(\.\d+)*/)?.[0] ?? '')
-		.split('.')
-		.map(Number);
+	const [major, minor, patch] = versionOf(kernel);
 	if (arch !== 'x64' || major !== 6) return false;
 	return minor === 11 || (minor === 12 && patch < 14) || (minor === 13 && patch < 3);
 }

@@ -29,6 +29,14 @@ export function forgetKernelBtf(): void {
 	btf = undefined;
 }
 
+/** Of what uname(2) calls the release: "6.12.14-amd64". */
+export function versionOf(release: string): readonly [major: number, minor: number, patch: number] {
+	const [major = 0, minor = 0, patch = 0] = (release.match(/^\d+(\.\d+)*/)?.[0] ?? '')
+		.split('.')
+		.map(Number);
+	return [major, minor, patch];
+}
+
 /** Whether the kernel's struct has a field. */
 export function kernelHasField(struct: string, field: string): boolean {
 	return kernelBtf().hasField(struct, field);

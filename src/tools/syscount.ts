@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import type { Findings, Lost } from '../aggregate/report.js';
 import { syscount as layout } from '../generated/syscount.js';
+import { chooseCallHook } from '../kit/call-hooks.js';
 import { type CallRow, callRows } from '../kit/call-rows.js';
 import { Calls, type CallsSettings } from '../kit/calls.js';
 import { parseErrno } from '../kit/errno.js';
@@ -30,6 +31,11 @@ interface Settings extends CallsSettings {
 
 /** For strange numbers, where nothing else goes to the table of groups. */
 const FEW_BUCKETS = 1024;
+
+const PROGRAMS = {
+	raw: { enter: 'syscount_enter', exit: 'syscount_exit' },
+	perf: { enter: 'syscount_enter_perf', exit: 'syscount_exit_perf' },
+} as const;
 
 export const syscount = defineTool<Layout, Settings>({
 	name: 'syscount',
@@ -110,6 +116,8 @@ export const syscount = defineTool<Layout, Settings>({
 			group_by: layout.enums.group_by[settings.byProcess ? 'GROUP_BY_PROCESS' : 'GROUP_BY_NOTHING'],
 		});
 		const { timed, byProcess, byErrno } = settings;
+		const hook = chooseCallHook();
+		const { enter, exit } = PROGRAMS[hook.name];
 		const buckets = timed || byProcess || byErrno ? settings.maxBuckets : FEW_BUCKETS;
 		object.map('groups_0').setMaxEntries(buckets);
 		object.map('groups_1').setMaxEntries(buckets);
@@ -119,11 +127,11 @@ export const syscount = defineTool<Layout, Settings>({
 			object.map('calls_displaced').setMaxEntries(1);
 		}
 		return {
-			attach: [...(timed ? (['syscount_enter'] as const) : []), 'syscount_exit'],
+			attach: timed ? [enter, exit] : [exit],
 			load: settings.open ? ['open_calls'] : [],
-			because: timed
-				? 'calls are timed from sys_enter to sys_exit'
-				: 'calls are counted as they return',
+			because:
+				`calls are ${timed ? 'timed from sys_enter to sys_exit' : 'counted as they return'}, ` +
+				`at ${hook.name} tracepoints: ${hook.because}`,
 		};
 	},
 
