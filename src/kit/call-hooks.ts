@@ -9,14 +9,14 @@ export type CallHook = 'raw' | 'perf';
 /** Where tracefs is mounted, or debugfs with it, as libbpf looks for it. */
 const TRACEFS = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'] as const;
 
-const HOOKS: ReadonlyArray<Way<CallHook>> = [
-	{ name: 'raw', missing: whyNotRaw },
-	{ name: 'perf', missing: perfHookMissing },
-];
+const RAW: Way<CallHook> = { name: 'raw', missing: () => undefined };
+const PERF: Way<CallHook> = { name: 'perf', missing: perfHookMissing };
 
 /** Throws as chooseWay does. */
 export function chooseCallHook(): Chosen<CallHook> {
-	return chooseWay(HOOKS, 'these cost least');
+	return rawCanBePreempted(release())
+		? chooseWay([PERF, RAW], 'a thread that is preempted at a raw one hides the calls of others')
+		: chooseWay([RAW, PERF], 'these cost least');
 }
 
 /**
@@ -28,13 +28,6 @@ export function chooseCallHook(): Chosen<CallHook> {
  */
 export function rawCanBePreempted(kernel: string): boolean {
 	return versionOf(kernel)[0] >= 7;
-}
-
-/** Where there are no others they are the better ones, whatever they miss. */
-function whyNotRaw(): string | undefined {
-	return rawCanBePreempted(release()) && perfHookMissing() === undefined
-		? 'a thread that is preempted in its program hides the calls of others'
-		: undefined;
 }
 
 /** What is lacking for programs at perf's tracepoints. */

@@ -63,6 +63,20 @@ for (const hook of HOOKS) {
 			assert.deepEqual(new Map([...(counted ?? [])].sort()), new Map([...expected].sort()));
 		},
 	);
+
+	test(`${hook}: two that preempt each other on a CPU lose no call`, needsHook(hook), () => {
+		const one = ['taskset', '-c', '0', ...dd(COUNT), 'status=none'].join(' ');
+		const args = ['syscount', '--json', '-q', '--follow', '--syscall', 'write'];
+		const both = [...args, '--', 'sh', '-c', `${one} & ${one}; wait`];
+		const { status, stdout } = tstrace(both, { TSTRACE_FORCE: hook });
+		assert.equal(status, 0);
+		const [report] = reportsOf(stdout);
+		assert.deepEqual(report?.lost, {});
+		assert.deepEqual(
+			report?.rows.map(({ syscall, calls }) => [syscall, calls]),
+			[['write', 2 * COUNT]],
+		);
+	});
 }
 
 interface Row {

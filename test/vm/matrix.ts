@@ -83,7 +83,14 @@ export const TOOLS: readonly ToolTests[] = [
 		tool: 'syscount',
 		args: ['-L', '0.2', '1'],
 		file: 'syscount',
-		truths: ['reads and writes', '^997 opens', '^by process', '^with times', '^in a PID namespace'],
+		truths: [
+			'reads and writes',
+			'preempt each other',
+			'^997 opens',
+			'^by process',
+			'^with times',
+			'^in a PID namespace',
+		],
 	},
 	{
 		tool: 'offcputime',
