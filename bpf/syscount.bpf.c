@@ -206,18 +206,17 @@ static __always_inline bool enter_wanted(void *regs, long nr)
 	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
 }
 
-static __always_inline int call_entered(void *regs, long nr)
+static __always_inline void call_entered(void *regs, long nr)
 {
 	/* Of 32-bit programs that end, a place stays taken until its stack is another one's. */
 	if ((filter_is_set() || filter_calls || nr == exit_nr[CALL_NATIVE] ||
 	     nr == exit_group_nr[CALL_NATIVE]) &&
 	    !enter_wanted(regs, nr))
-		return 0;
+		return;
 	call_begins(regs);
-	return 0;
 }
 
-static __always_inline int call_left(void *regs, long result)
+static __always_inline void call_left(void *regs, long result)
 {
 	/* Only where it is needed: see is_compat_call(). */
 	bool needed = filter_is_set() || group_by != GROUP_BY_NOTHING;
@@ -229,21 +228,21 @@ static __always_inline int call_left(void *regs, long result)
 
 	ended_call_of(regs, result, &call);
 	if (!call_wanted(&call))
-		return 0;
+		return;
 	/* Of a new child too: its place may be taken still by a 32-bit program that has ended. */
 	if (timed)
 		begin_known = call_ends(regs, &duration_ns);
 	if (!filter_has(task) || is_new_child(&call, result))
-		return 0;
+		return;
 	/* arm64 gave it in 32 bits and not extended, until 5.15. */
 	if (call.abi == CALL_COMPAT)
 		result = (s32)result;
 	error = (u64)result >= (u64)-MAX_ERRNO ? -result : 0;
 	if ((only_failed && !error) || (only_errno && error != only_errno))
-		return 0;
+		return;
 	if (!begin_known) {
 		count_loss(LOSS_CALL_START_UNKNOWN);
-		return 0;
+		return;
 	}
 	if (group_by != GROUP_BY_NOTHING || by_errno)
 		add_grouped(task, &call, error, duration_ns);
@@ -251,31 +250,38 @@ static __always_inline int call_left(void *regs, long result)
 		add_timed(task, &call, error, duration_ns);
 	else
 		add_counted(task, &call, error);
-	return 0;
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
 {
-	return call_entered(regs, nr);
+	call_entered(regs, nr);
+	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
 {
-	return call_left(regs, result);
+	call_left(regs, result);
+	return 0;
 }
+
+/* With 0 nobody's perf event would see the call: kernel/events/core.c, perf_trace_run_bpf_submit.
+ */
+#define FOR_PERF_TOO 1
 
 SEC("tp/raw_syscalls/sys_enter")
 int syscount_enter_perf(struct trace_event_raw_sys_enter *event)
 {
-	return call_entered(saved_registers(current_task()), event->id);
+	call_entered(saved_registers(current_task()), event->id);
+	return FOR_PERF_TOO;
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int syscount_exit_perf(struct trace_event_raw_sys_exit *event)
 {
-	return call_left(saved_registers(current_task()), event->ret);
+	call_left(saved_registers(current_task()), event->ret);
+	return FOR_PERF_TOO;
 }
 
 /* A call that has not returned. */

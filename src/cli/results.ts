@@ -147,7 +147,7 @@ export class Results {
 					`(sampled: about ${grouped(bpf_runs)} program runs of ${humanTime(each_ns)})`,
 			);
 			if (trap_pct > 0)
-				say(`cost: ${trap_pct.toFixed(2)} % more in the traps of its probes, estimated`);
+				say(`cost: ${trap_pct.toFixed(2)} % more on the way to its programs, estimated`);
 		}
 		const unseen = programs ? '' : '; in the kernel it was not measured';
 		const own = `${own_pct.toFixed(2)} % of one CPU in tstrace itself, while it traced`;

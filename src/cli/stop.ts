@@ -44,7 +44,7 @@ export class Stop {
 		this.#wake?.();
 	}
 
-	/** Returns when signals that came until now have been noticed. */
+	/** Returns when the signals that node has been handed until now have been noticed. */
 	async heard(): Promise<void> {
 		// node looks for them once in each turn of its loop; the first may be past that by now.
 		await turn();

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, statSync } from 'node:fs';
 import { arch, release } from 'node:os';
 import { tracepoints } from '../generated/tracepoints.js';
-import { rawCanBePreempted } from '../kit/call-hooks.js';
+import { perfHookMissing, rawCanBePreempted } from '../kit/call-hooks.js';
 import { chooseOffcpu } from '../kit/offcpu.js';
 import { booksMissing, taskStorageMissing } from '../kit/waits.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
@@ -20,6 +20,7 @@ const OPTIONAL: readonly (typeof tracepoints)[number][] = [
 ];
 /** All that any tool attaches to by BTF. */
 const TRACEPOINTS = tracepoints.filter((name) => !OPTIONAL.includes(name));
+const MOUNT_TRACEFS = 'mount -t tracefs tracefs /sys/kernel/tracing';
 const NEWER_KERNEL = 'a newer kernel; no setting gives it';
 
 export function kernel(): Check[] {
@@ -31,7 +32,7 @@ export function kernel(): Check[] {
 		judgeTracefs(
 			textOf('/proc/self/mounts') ?? '',
 			textOf('/proc/filesystems') ?? '',
-			rawCanBePreempted(release()),
+			rawCanBePreempted(release()) ? { missing: perfHookMissing() } : undefined,
 		),
 		attempt('scheduler books', () => judgeBooks(booksMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
@@ -75,16 +76,22 @@ export function judgeTracepoints(lacking: readonly string[]): Check {
 	);
 }
 
-/** `used`: by syscount, see src/kit/call-hooks.ts. */
-export function judgeTracefs(mounts: string, filesystems: string, used: boolean): Check {
+/** `use`: what syscount lacks to use it, where it does; see src/kit/call-hooks.ts. */
+export function judgeTracefs(
+	mounts: string,
+	filesystems: string,
+	use: { readonly missing: string | undefined } | undefined,
+): Check {
+	if (use?.missing !== undefined) {
+		const costs = 'syscount may miss calls, and counts how many (programs_missed)';
+		return warn('tracefs', use.missing, costs, MOUNT_TRACEFS);
+	}
 	const mount = mounts.split('\n').find((line) => line.split(' ')[2] === 'tracefs');
-	const by = used ? 'syscount uses it' : 'no tool here needs it';
+	const by = use ? 'syscount uses it' : 'no tool here needs it';
 	if (mount !== undefined) return ok('tracefs', `${mount.split(' ')[1]}; ${by}`);
-	const costs = used
-		? 'syscount may miss calls, and counts how many (programs_missed)'
-		: 'nothing here: programs are attached by way of BTF; perf and bpftrace need it';
+	const costs = 'nothing here: programs are attached by way of BTF; perf and bpftrace need it';
 	return filesystems.includes('\ttracefs\n')
-		? warn('tracefs', 'not mounted', costs, 'mount -t tracefs tracefs /sys/kernel/tracing')
+		? warn('tracefs', 'not mounted', costs, MOUNT_TRACEFS)
 		: warn('tracefs', 'the kernel has none', costs, 'a kernel with CONFIG_FTRACE=y');
 }
 

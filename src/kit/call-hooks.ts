@@ -1,13 +1,17 @@
 /** Which kind of tracepoint tells of system calls: raw ones, or perf's. */
-import { existsSync } from 'node:fs';
 import { release } from 'node:os';
+import { TstraceError } from '../loader/errors.js';
 import { kernelHasHelper, versionOf } from '../loader/kernel.js';
+import { openTracepoint } from '../perf/tracepoint.js';
 import { type Chosen, chooseWay, type Way } from './ways.js';
 
 export type CallHook = 'raw' | 'perf';
 
-/** Where tracefs is mounted, or debugfs with it, as libbpf looks for it. */
-const TRACEFS = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'] as const;
+/**
+ * What the kernel takes at a perf tracepoint besides the program: raw_syscalls' record, made for nobody. By
+ * `perf bench sched pipe` with either hook, see docs/tools/syscount.md.
+ */
+export const PERF_HOOK_NS = 113;
 
 const RAW: Way<CallHook> = { name: 'raw', missing: () => undefined };
 const PERF: Way<CallHook> = { name: 'perf', missing: perfHookMissing };
@@ -20,11 +24,12 @@ export function chooseCallHook(): Chosen<CallHook> {
 }
 
 /**
- * Whether a thread can be preempted in a program at a raw tracepoint: since 7.0 (include/linux/tracepoint.h,
- * __DECLARE_TRACE). Until it goes on the kernel runs that program for nobody else on its CPU
- * (kernel/trace/bpf_trace.c, __bpf_trace_run), so that their calls are missed, a time slice's at once.
- * perf's tracepoints keep preemption off (include/trace/perf.h) and cost more. Of this the kernel's types say
- * nothing, so that it goes by the version.
+ * Whether a thread can be preempted in a program at a raw tracepoint of system calls (include/trace/bpf_probe.h):
+ * not on 6.18, but on 7.2; 7.0 is taken for the first, which costs time at the worst. Until it goes on the kernel
+ * runs that program for nobody else on its CPU (kernel/trace/bpf_trace.c, __bpf_trace_run), so that their calls are
+ * missed, a time slice's at once. perf's tracepoints keep preemption off (include/trace/perf.h) and cost more. They
+ * miss calls while somebody who reads or writes a map by bpf(2) is preempted there (bpf_disable_instrumentation);
+ * before 6.7 nobody counts these. Of all this the kernel's types say nothing, so that it goes by the version.
  */
 export function rawCanBePreempted(kernel: string): boolean {
 	return versionOf(kernel)[0] >= 7;
@@ -34,6 +39,11 @@ export function rawCanBePreempted(kernel: string): boolean {
 export function perfHookMissing(): string | undefined {
 	// perf's tracepoints do not hand over the registers of a call.
 	if (!kernelHasHelper('task_pt_regs')) return 'the kernel has no bpf_task_pt_regs (5.15)';
-	const found = TRACEFS.some((folder) => existsSync(`${folder}/events/raw_syscalls/sys_exit/id`));
-	return found ? undefined : 'tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing';
+	try {
+		openTracepoint('raw_syscalls', 'sys_exit').close();
+		return undefined;
+	} catch (error) {
+		if (error instanceof TstraceError) return error.message;
+		throw error;
+	}
 }

@@ -4,7 +4,7 @@
  */
 
 /** enum perf_type_id */
-export const PERF_TYPE = { hardware: 0, software: 1, hw_cache: 3, raw: 4 } as const;
+export const PERF_TYPE = { hardware: 0, software: 1, tracepoint: 2, hw_cache: 3, raw: 4 } as const;
 
 /** enum perf_event_sample_format */
 export const PERF_SAMPLE = {

@@ -2,7 +2,7 @@
 import { Option } from 'commander';
 import type { Findings, Lost } from '../aggregate/report.js';
 import { syscount as layout } from '../generated/syscount.js';
-import { chooseCallHook } from '../kit/call-hooks.js';
+import { chooseCallHook, PERF_HOOK_NS } from '../kit/call-hooks.js';
 import { type CallRow, callRows } from '../kit/call-rows.js';
 import { Calls, type CallsSettings } from '../kit/calls.js';
 import { parseErrno } from '../kit/errno.js';
@@ -11,6 +11,8 @@ import { maxBucketsOption, topOption } from '../kit/options.js';
 import { callConstants, indexesOf, listCalls, parseCallName, parseCalls } from '../kit/syscalls.js';
 import { defineTool, type Plan, type Reader } from '../kit/tool.js';
 import type { BpfObject } from '../loader/object.js';
+import type { PerfEvent } from '../perf/open.js';
+import { openTracepoint } from '../perf/tracepoint.js';
 import { renderCalls } from '../render/calls.js';
 import { MICROSECONDS, MILLISECONDS } from '../render/units.js';
 
@@ -36,6 +38,12 @@ const PROGRAMS = {
 	raw: { enter: 'syscount_enter', exit: 'syscount_exit' },
 	perf: { enter: 'syscount_enter_perf', exit: 'syscount_exit_perf' },
 } as const;
+const OPEN_CALLS = ['open_calls'] as const;
+/** What the programs for perf are attached to, of raw_syscalls. */
+const PERF_EVENTS = [
+	['syscount_enter_perf', 'sys_enter'],
+	['syscount_exit_perf', 'sys_exit'],
+] as const;
 
 export const syscount = defineTool<Layout, Settings>({
 	name: 'syscount',
@@ -118,6 +126,7 @@ export const syscount = defineTool<Layout, Settings>({
 		const { timed, byProcess, byErrno } = settings;
 		const hook = chooseCallHook();
 		const { enter, exit } = PROGRAMS[hook.name];
+		const programs = timed ? [enter, exit] : [exit];
 		const buckets = timed || byProcess || byErrno ? settings.maxBuckets : FEW_BUCKETS;
 		object.map('groups_0').setMaxEntries(buckets);
 		object.map('groups_1').setMaxEntries(buckets);
@@ -127,8 +136,9 @@ export const syscount = defineTool<Layout, Settings>({
 			object.map('calls_displaced').setMaxEntries(1);
 		}
 		return {
-			attach: timed ? [enter, exit] : [exit],
-			load: settings.open ? ['open_calls'] : [],
+			attach: hook.name === 'raw' ? programs : [],
+			load: [...(hook.name === 'perf' ? programs : []), ...(settings.open ? OPEN_CALLS : [])],
+			trap_ns: hook.name === 'perf' ? PERF_HOOK_NS : 0,
 			because:
 				`calls are ${timed ? 'timed from sys_enter to sys_exit' : 'counted as they return'}, ` +
 				`at ${hook.name} tracepoints: ${hook.because}`,
@@ -156,15 +166,25 @@ export const syscount = defineTool<Layout, Settings>({
 class CallReader implements Reader {
 	readonly #calls: Calls;
 	readonly #settings: Settings;
+	readonly #object: BpfObject<Layout>;
+	readonly #events: PerfEvent[] = [];
 	#ended = false;
 
 	constructor(object: BpfObject<Layout>, settings: Settings) {
 		this.#calls = new Calls(object, settings);
 		this.#settings = settings;
+		this.#object = object;
 	}
 
 	begin(): void {
 		this.#calls.begin();
+		for (const [name, tracepoint] of PERF_EVENTS) {
+			const program = this.#object.program(name);
+			if (!program.wanted) continue;
+			const event = openTracepoint('raw_syscalls', tracepoint);
+			this.#events.push(event);
+			event.setBpf(program.fd);
+		}
 	}
 
 	drain(): void {
@@ -175,6 +195,7 @@ class CallReader implements Reader {
 	end(): void {
 		this.#calls.findOpen();
 		this.#ended = true;
+		this.close();
 	}
 
 	async read(): Promise<Findings> {
@@ -187,5 +208,10 @@ class CallReader implements Reader {
 
 	lost(): Lost {
 		return this.#calls.lost();
+	}
+
+	/** Attaches perf's programs no more; twice is once. */
+	close(): void {
+		for (const event of this.#events) event.close();
 	}
 }

@@ -74,7 +74,7 @@ for (const [tool = '', ...options] of TOOLS) {
 		const target = await Target.start();
 		const statuses: (number | null)[] = [];
 		// How many it takes depends on the machine: some for each CPU, or for each probe.
-		for (let limit = 24; limit <= 1024 && statuses.at(-1) !== 0; limit += 3) {
+		for (let limit = 24; limit <= 1024 && statuses.at(-1) !== 0; limit = Math.ceil(limit * 1.08)) {
 			const few = ['sh', '-c', `ulimit -n ${limit}; exec "$0" "$@"`];
 			const args = [tool, ...options, '--json', '-p', `${target.pid}`, '0.1', ...once(tool)];
 			const { status, stdout, stderr } = await Tracing.begin(args, {}, few).end();

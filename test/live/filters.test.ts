@@ -76,7 +76,7 @@ test('-k and -u: kernel threads, user processes', async () => {
 	assert.ok(user.groups.some((group) => group.key.comm === 'hog'));
 	assert.ok(!user.groups.some((group) => `${group.key.comm}`.startsWith('kworker')));
 	// Work for a thread of the kernel on each CPU: mm/vmstat.c, vmstat_refresh().
-	const working = setInterval(() => readFileSync('/proc/sys/vm/stat_refresh'), 50);
+	const working = setInterval(() => readFileSync('/proc/sys/vm/stat_refresh'), 50).unref();
 	const kernel = await traceHogs(() => ['-k', '--by', 'comm']);
 	clearInterval(working);
 	assert.ok(kernel.groups.length > 0);

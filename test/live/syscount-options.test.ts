@@ -1,7 +1,8 @@
 /** What syscount prints for people, and what it says to options that cannot be. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tstrace } from './support.js';
+import { reportsOf } from './reports.js';
+import { needs, runToEnd, Tracing, TSTRACE, tstrace } from './support.js';
 
 const DD = ['dd', 'if=/dev/zero', 'of=/dev/null', 'count=1'];
 
@@ -21,6 +22,32 @@ test('text: a table, a sum, and what a filter leaves of it', async () => {
 	assert.equal(list.status, 0);
 	assert.match(list.stdout, /^ +\d+ {2}openat\n/m);
 	assert.match(list.stdout, /^network: .*\bsendto\b/m);
+});
+
+const PERF = 'calls at perf tracepoints';
+
+test('perf sees all calls while its tracepoints are ours too', needs(PERF), async () => {
+	const stat = ['stat', '-x,', '-e', 'raw_syscalls:sys_exit', ...DD];
+	const calls = () => /^(\d+),,raw_syscalls:sys_exit/m.exec(runToEnd('perf', stat).stderr)?.[1];
+	const alone = calls();
+	const tracing = await Tracing.start(['syscount', '--json'], { TSTRACE_FORCE: 'perf' });
+	const beside = calls();
+	const { stdout } = await tracing.end('SIGINT');
+	assert.ok(Number(alone) > 10);
+	assert.equal(beside, alone);
+	assert.ok((reportsOf(stdout)[0]?.cost.trap_ns ?? 0) > 0, 'the way to programs costs, too');
+});
+
+test('without tracefs there are raw tracepoints only', () => {
+	const hidden = 'for each in tracing debug; do mount -t tmpfs none /sys/kernel/$each; done';
+	const args = ['--mount', 'sh', '-c', `${hidden}; exec "$@"`, 'sh', TSTRACE, 'syscount', '-v'];
+	const forced = runToEnd('unshare', [...args, '0.1', '1'], { TSTRACE_FORCE: 'perf' });
+	assert.equal(forced.status, 1);
+	assert.match(forced.stderr, /tracefs is not mounted: mount -t tracefs|bpf_task_pt_regs/);
+	const { status, stdout, stderr } = runToEnd('unshare', [...args, '0.1', '1']);
+	assert.equal(status, 0, stderr);
+	assert.match(stderr, /, at raw tracepoints: /);
+	assert.match(stdout, /^SYSCALL /m);
 });
 
 for (const [args, says] of [

@@ -36,12 +36,14 @@ function straceCounts(command: readonly string[]): Map<string, [calls: number, e
 	return new Map(counts.filter(([name]) => name !== 'total'));
 }
 
-/** Raw tracepoints miss calls where programs can be preempted; nobody uses them there. */
-const HOOKS = rawCanBePreempted(release()) ? (['perf'] as const) : (['raw', 'perf'] as const);
+const HOOKS = ['raw', 'perf'] as const;
+/** Where programs at raw tracepoints are preempted they miss calls; that many are said. */
+const misses = (hook: CallHook) => hook === 'raw' && rawCanBePreempted(release());
+const EXACT = HOOKS.filter((hook) => !misses(hook));
 const needsHook = (hook: CallHook) =>
 	needs(hook === 'perf' ? 'calls at perf tracepoints' : undefined);
 
-for (const hook of HOOKS) {
+for (const hook of EXACT) {
 	test(
 		`${hook}: ${COUNT} reads and writes, and dd's own few as strace counts them`,
 		needsHook(hook),
@@ -63,19 +65,26 @@ for (const hook of HOOKS) {
 			assert.deepEqual(new Map([...(counted ?? [])].sort()), new Map([...expected].sort()));
 		},
 	);
+}
 
+for (const hook of HOOKS) {
 	test(`${hook}: two that preempt each other on a CPU lose no call`, needsHook(hook), () => {
 		const one = ['taskset', '-c', '0', ...dd(COUNT), 'status=none'].join(' ');
 		const args = ['syscount', '--json', '-q', '--follow', '--syscall', 'write'];
 		const both = [...args, '--', 'sh', '-c', `${one} & ${one}; wait`];
 		const { status, stdout } = tstrace(both, { TSTRACE_FORCE: hook });
 		assert.equal(status, 0);
-		const [report] = reportsOf(stdout);
-		assert.deepEqual(report?.lost, {});
+		const [{ lost, rows } = assert.fail(stdout)] = reportsOf(stdout);
+		const { programs_missed = 0, ...otherwise } = lost;
+		assert.deepEqual(otherwise, {});
 		assert.deepEqual(
-			report?.rows.map(({ syscall, calls }) => [syscall, calls]),
-			[['write', 2 * COUNT]],
+			rows.map(({ syscall }) => syscall),
+			['write'],
 		);
+		const calls = Number(rows[0]?.calls);
+		// What others make may be among the missed.
+		if (misses(hook)) assert.ok(calls <= 2 * COUNT && calls + programs_missed >= 2 * COUNT);
+		else assert.deepEqual([calls, programs_missed], [2 * COUNT, 0]);
 	});
 }
 
@@ -164,7 +173,7 @@ test('in a PID namespace: its own numbers, to filter and to show', () => {
 	assert.ok(Number(calls) > 2 * COUNT, `${calls} calls`);
 });
 
-for (const hook of HOOKS) {
+for (const hook of EXACT) {
 	test(`${hook}: a call of 250 ms takes 250 ms`, needsHook(hook), async () => {
 		const workload = await Workload.start('calls', 'asleep', '250');
 		const args = ['syscount', '--json', '-p', `${workload.pid}`, '-L', '--hist', 'clock_nanosleep'];

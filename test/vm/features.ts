@@ -6,7 +6,7 @@ import { kernelHasHelper, kernelHasKprobes, kernelHasTracepoint } from '../../sr
 export interface Feature {
 	/** The first kernel with it. */
 	readonly since: string;
-	/** Whether the running kernel has it, by its own types. */
+	/** Whether the running kernel has it, by its own types; and what of it is mounted. */
 	present(): boolean;
 }
 

@@ -13,7 +13,7 @@
 #include "frames.h"
 
 #define NAP_NS 2000000
-/* Longer than the time between two samples at 999 Hz: none passes without one. */
+/* Longer than the time between two samples at 999 Hz: none that is not preempted passes without. */
 #define BURN_NS 2000000
 
 static void *volatile block;

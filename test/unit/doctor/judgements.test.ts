@@ -126,13 +126,15 @@ test('the kernel: version, BTF, tracepoints', () => {
 
 test('tracefs: mounted, mountable, not there', () => {
 	const mount = 'tracefs /sys/kernel/tracing tracefs rw 0 0\n';
-	check(judgeTracefs(mount, 'nodev\ttracefs\n', false), 'ok');
+	check(judgeTracefs(mount, 'nodev\ttracefs\n', undefined), 'ok');
+	check(judgeTracefs(mount, '', { missing: undefined }), 'ok');
+	check(judgeTracefs(mount, '', { missing: 'may not be read' }), 'warn', /^mount -t tracefs/);
 	check(
-		judgeTracefs('proc /proc proc rw 0 0\n', 'nodev\ttracefs\n', false),
+		judgeTracefs('proc /proc proc rw 0 0\n', 'nodev\ttracefs\n', undefined),
 		'warn',
 		/^mount -t tracefs tracefs \/sys\/kernel\/tracing$/,
 	);
-	check(judgeTracefs('', 'nodev\tproc\n', true), 'warn', /CONFIG_FTRACE/);
+	check(judgeTracefs('', 'nodev\tproc\n', undefined), 'warn', /CONFIG_FTRACE/);
 });
 
 test('ways of tools: the first is well, the others cost', () => {

@@ -7,6 +7,7 @@ import { failed, page, resultOf, table } from '../../vm/results.js';
 
 const FEATURES_OF_5_10 = {
 	get_current_task_btf: false,
+	'calls at perf tracepoints': false,
 	'task storage': false,
 	kprobes: true,
 	sched_exit_tp: false,

@@ -1,0 +1,34 @@
+/** perf's tracepoints, as hooks for BPF programs. */
+import { readFileSync } from 'node:fs';
+import { TstraceError } from '../loader/errors.js';
+import { PERF_TYPE } from './attributes.js';
+import { onlineCpus } from './cpus.js';
+import { openPerfEvent, type PerfEvent } from './open.js';
+
+/** Where tracefs is mounted; debugfs has it too. */
+const TRACEFS = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'] as const;
+
+/**
+ * A tracepoint such as "raw_syscalls", "sys_exit", to give a program to (PerfEvent.setBpf). That runs on all
+ * CPUs though the event is one CPU's and stays disabled, so that perf itself has nothing to do there
+ * (include/trace/perf.h; kernel/events/core.c, perf_trace_run_bpf_submit). Throws TstraceError.
+ */
+export function openTracepoint(category: string, name: string): PerfEvent {
+	const config = BigInt(tracepointId(category, name));
+	const [cpu = 0] = onlineCpus();
+	const attributes = { type: PERF_TYPE.tracepoint, config, flags: ['disabled'] as const };
+	return openPerfEvent(attributes, { pid: -1, cpu });
+}
+
+function tracepointId(category: string, name: string): number {
+	let why = 'tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing';
+	for (const folder of TRACEFS) {
+		try {
+			return Number(readFileSync(`${folder}/events/${category}/${name}/id`, 'utf8'));
+		} catch (error) {
+			const { code } = error as NodeJS.ErrnoException;
+			if (code === 'EACCES' || code === 'EPERM') why = `${folder} may not be read: run it as root`;
+		}
+	}
+	throw new TstraceError(why);
+}
