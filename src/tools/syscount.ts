@@ -212,6 +212,7 @@ class CallReader implements Reader {
 
 	/** Attaches perf's programs no more; twice is once. */
 	close(): void {
-		for (const event of this.#events) event.close();
+		// The last first: with it counting ends at once, and to close one takes some 50 ms.
+		for (const event of this.#events.reverse()) event.close();
 	}
 }
