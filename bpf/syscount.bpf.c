@@ -8,6 +8,7 @@
  * Each program is here twice: for raw tracepoints, and for perf's, which keep preemption off; see
  * src/kit/call-hooks.ts.
  */
+#include "lib/call_slots.h"
 #include "lib/call_times.h"
 #include "lib/calls.h"
 #include "lib/filter.h"
@@ -25,9 +26,6 @@ const volatile bool timed = false;
 const volatile bool by_errno = false;
 const volatile bool only_failed = false;
 const volatile u32 only_errno = 0; /* 0: all */
-
-/* Calls that have a histogram of their own on each CPU: the first that are seen. */
-#define CALL_SLOTS 32
 
 struct tally {
 	u64 calls;
@@ -54,19 +52,8 @@ struct {
 	__type(value, struct hist);
 } hists SEC(".maps");
 
-struct call_slots {
-	/* Slot + 1 of each call; 0: not seen yet. */
-	u32 of[CALL_INDEXES];
-	/* What each slot is for; two CPUs may take one each for a call that both see first. */
-	u32 call[CALL_SLOTS];
-	u32 used;
-};
-
-struct call_slots call_slots;
-
 EXPORT_TYPE(struct tally, tally);
 EXPORT_TYPE(struct tallies, tallies);
-EXPORT_TYPE(struct call_slots, call_slots);
 EXPORT_TYPE(enum call_abi, call_abi);
 
 static __always_inline struct tally *tally_of(u32 index)
@@ -80,62 +67,6 @@ static __always_inline struct tally *tally_of(u32 index)
 	if (!here || at >= CALL_INDEXES)
 		return NULL;
 	return &here->of[at];
-}
-
-/* Whoever puts a slot in here has it: before 5.12 nothing atomic has a result. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CALL_SLOTS);
-	__type(key, u32);
-	__type(value, u8);
-} slots_taken SEC(".maps");
-
-/* As many as may be in others' way at once; who finds none takes the slower way, this time. */
-#define SLOT_TRIES 4
-
-/* The next free slot, for a call; CALL_SLOTS where there is none. */
-static __always_inline u32 take_slot(u32 index)
-{
-	u32 slot = call_slots.used;
-	u8 yes = 1;
-
-	for (int i = 0; i < SLOT_TRIES; i++, slot++) {
-		u64 at = slot;
-
-		barrier_var(at); /* as in tally_of() */
-		if (at >= CALL_SLOTS)
-			break;
-		if (bpf_map_update_elem(&slots_taken, &slot, &yes, BPF_NOEXIST))
-			continue;
-		/* Its bounds may have been forgotten during the call. */
-		at = slot;
-		barrier_var(at);
-		if (at >= CALL_SLOTS)
-			break;
-		call_slots.call[at] = index;
-		__sync_fetch_and_add(&call_slots.used, 1);
-		return at;
-	}
-	return CALL_SLOTS;
-}
-
-/* The slot of a call, taken at its first; CALL_SLOTS or more where there is none left. */
-static __always_inline u32 slot_of(u32 index)
-{
-	u64 at = index;
-	u32 *slot_plus_1, slot;
-
-	barrier_var(at); /* as in tally_of() */
-	if (at >= CALL_INDEXES)
-		return CALL_SLOTS;
-	slot_plus_1 = &call_slots.of[at];
-	barrier_var(slot_plus_1);
-	if (*slot_plus_1)
-		return *slot_plus_1 - 1;
-	slot = take_slot(index);
-	if (slot < CALL_SLOTS)
-		*slot_plus_1 = slot + 1;
-	return slot;
 }
 
 /* What user space tells entries of groups.h apart by: 12 bits of errno, the call below. */
@@ -266,8 +197,7 @@ int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
 	return 0;
 }
 
-/* With 0 nobody's perf event would see the call: kernel/events/core.c, perf_trace_run_bpf_submit.
- */
+/* kernel/events/core.c, perf_trace_run_bpf_submit: with 0 nobody's perf event sees the call. */
 #define FOR_PERF_TOO 1
 
 SEC("tp/raw_syscalls/sys_enter")

@@ -213,6 +213,6 @@ class CallReader implements Reader {
 	/** Attaches perf's programs no more; twice is once. */
 	close(): void {
 		// The last first: with it counting ends at once, and to close one takes some 50 ms.
-		for (const event of this.#events.reverse()) event.close();
+		for (const event of this.#events.toReversed()) event.close();
 	}
 }

@@ -4,19 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { test } from 'node:test';
 import { type CallHook, rawCanBePreempted } from '../../src/kit/call-hooks.js';
+import { named, rowsOf, rowsWhile } from './calls.js';
 import { reportsOf } from './reports.js';
 import { traceWork } from './stacks.js';
-import {
-	type Finished,
-	needs,
-	now_ns,
-	runToEnd,
-	Tracing,
-	TSTRACE,
-	tstrace,
-	until,
-	Workload,
-} from './support.js';
+import { needs, now_ns, runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 
 /** dd with a read and a write for each of so many bytes. */
 const dd = (count: number) => ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', `count=${count}`];
@@ -87,41 +78,6 @@ for (const hook of HOOKS) {
 		else assert.deepEqual([calls, programs_missed], [2 * COUNT, 0]);
 	});
 }
-
-interface Row {
-	readonly syscall: string;
-	readonly error: string;
-	readonly pid: number;
-	readonly comm: string;
-	readonly abi: string;
-	readonly calls: number;
-	readonly errors: number;
-	readonly total_ns: number;
-	readonly mean_ns: number;
-	readonly p50_ns: number;
-	readonly p99_ns: number;
-	readonly max_ns: number;
-	readonly in_progress: number;
-	readonly longest_in_progress_ns: number;
-	readonly longest_since_before: boolean;
-	readonly buckets: ReadonlyArray<readonly [number, number, number]>;
-}
-
-const rowsOf = ({ stdout }: Finished): Row[] =>
-	reportsOf(stdout).flatMap(({ rows }) => rows as unknown as Row[]);
-
-/** The rows of a run while a workload works. */
-async function rowsWhile(workload: Workload, ...args: readonly string[]): Promise<Row[]> {
-	const whose = ['-p', `${workload.pid}`];
-	const tracing = await Tracing.start(['syscount', '--json', ...whose, ...args]);
-	await workload.work();
-	const finished = await tracing.end('SIGINT');
-	await workload.end();
-	assert.equal(finished.status, 0, finished.stderr);
-	return rowsOf(finished);
-}
-
-const named = (rows: readonly Row[], name: string) => rows.find(({ syscall }) => syscall === name);
 
 const MISSING = 997;
 

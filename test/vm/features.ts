@@ -1,7 +1,12 @@
 /** Features of kernels that tools have other ways without, or none; a test that needs one says so. */
 import { perfHookMissing } from '../../src/kit/call-hooks.js';
 import { taskStorageMissing } from '../../src/kit/waits.js';
-import { kernelHasHelper, kernelHasKprobes, kernelHasTracepoint } from '../../src/loader/kernel.js';
+import {
+	kernelHasHelper,
+	kernelHasKprobes,
+	kernelHasTracepoint,
+	versionOf,
+} from '../../src/loader/kernel.js';
 
 export interface Feature {
 	/** The first kernel with it. */
@@ -27,7 +32,7 @@ export const featureNames = Object.keys(FEATURES) as FeatureName[];
 
 /** Whether a kernel "6.1" has what came with "5.12". */
 export function isSince(kernel: string, since: string): boolean {
-	const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
-	const [sinceMajor = 0, sinceMinor = 0] = since.split('.').map(Number);
+	const [major, minor] = versionOf(kernel);
+	const [sinceMajor, sinceMinor] = versionOf(since);
 	return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor);
 }
