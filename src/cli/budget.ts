@@ -9,6 +9,8 @@ const IN_A_ROW = 2;
 export type Verdict = 'fine' | 'look again' | 'warn' | 'act';
 
 export class Budget {
+	/** Those that are online. */
+	readonly cpus: number;
 	readonly #each_pct: number;
 	readonly #limit_pct: number;
 	readonly #enforced: boolean;
@@ -17,6 +19,7 @@ export class Budget {
 
 	/** `limit_pct`: of each CPU; undefined where only a warning is wanted. */
 	constructor(limit_pct: number | undefined, cpus = onlineCpus().length) {
+		this.cpus = cpus;
 		this.#each_pct = limit_pct ?? DEFAULT_PCT;
 		this.#limit_pct = this.#each_pct * cpus;
 		this.#enforced = limit_pct !== undefined;

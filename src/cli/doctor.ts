@@ -19,8 +19,8 @@ const EXIT_FAILED = 1;
 
 export function doctorOptions(): Option[] {
 	return [
-		new Option('-p, --pid <pids>', 'also what can be seen of these processes').argParser(parsePids),
-		new Option('--json', 'as JSON, on one line'),
+		new Option('-p, --pid <pids>', 'check these processes too').argParser(parsePids),
+		new Option('--json', 'print JSON, on one line'),
 	];
 }
 
@@ -71,7 +71,7 @@ function tryTool<L extends FilteredLayout, S>(
 		const { filter } = commonSettings({ pid }, [], tool.kind);
 		const subjects = { filter, command: undefined, words: [] };
 		if (withoutBpf) {
-			way = 'without BPF: events are read one by one';
+			way = 'without BPF: tstrace reads perf events one by one';
 			new PlainTracing(withoutBpf.reader(settings, subjects, privileged), subjects).close();
 		} else {
 			new BpfTracing(tool, settings, subjects, { verbose: false, note }).close();

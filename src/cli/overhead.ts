@@ -81,16 +81,18 @@ export class Overhead {
 
 	#warn(cost_pct: number): void {
 		const { limit_pct } = this.#budget;
-		const cost = `${percent(cost_pct)} % of one CPU, more than ${percent(limit_pct)}`;
-		this.#tell(`overhead: ${cost}; --max-overhead PCT would limit it`);
+		const cost = `${percentAbove(cost_pct, limit_pct)} % of one CPU, above ${limit_pct} %`;
+		this.#tell(`overhead: ${cost}; --max-overhead PCT limits it`);
 	}
 
 	/** Over the limit that was set: traces less, or no more. */
 	#act(cost_pct: number): void {
-		const { limit_pct, each_pct } = this.#budget;
+		const { limit_pct, each_pct, cpus } = this.#budget;
 		const how = this.#overseen.slowDown();
-		const cost = `${percent(cost_pct)} % of one CPU, more than ${percent(limit_pct)}`;
-		this.#tell(`overhead: ${cost} (--max-overhead ${each_pct}): ${how ?? 'tracing ends here'}`);
+		const cost = `peak cost ${percentAbove(cost_pct, limit_pct)} % of one CPU`;
+		const all = cpus === 1 ? '' : ` (${percent(limit_pct)} % for ${cpus} CPUs)`;
+		const limit = `--max-overhead ${each_pct}${all}`;
+		this.#tell(`overhead: ${cost}, above ${limit}: ${how ?? 'tracing stops'}`);
 		if (how === undefined) this.#stop.request('max_overhead');
 		else this.#overseen.cost.startOver();
 	}
@@ -103,3 +105,12 @@ export class Overhead {
 }
 
 const percent = (value: number) => Number(value.toPrecision(3));
+
+/** With as many digits as show that it is above the limit: "10.04", not "10", which is above 10. */
+export function percentAbove(value: number, limit: number): number {
+	for (let digits = 3; digits < 16; digits++) {
+		const shown = Number(value.toPrecision(digits));
+		if (shown > limit) return shown;
+	}
+	return value;
+}

@@ -142,16 +142,22 @@ export class Results {
 		if (programs) {
 			const { cpu_pct, bpf_runs, bpf_ns, trap_pct } = programs;
 			const each_ns = bpf_runs === 0 ? 0 : bpf_ns / bpf_runs;
-			say(
-				`cost: ${cpu_pct.toFixed(2)} % of one CPU ` +
-					`(sampled: about ${grouped(bpf_runs)} program runs of ${humanTime(each_ns)})`,
-			);
+			const cost =
+				`cost: ${cpu_pct.toFixed(2)} % of one CPU on average ` +
+				`(about ${grouped(bpf_runs)} program runs of ${humanTime(each_ns)})`;
+			say(cost);
 			if (trap_pct > 0)
-				say(`cost: ${trap_pct.toFixed(2)} % more on the way to its programs, estimated`);
+				say(`cost: plus about ${trap_pct.toFixed(2)} % for probe traps (an estimate)`);
 		}
-		const unseen = programs ? '' : '; in the kernel it was not measured';
-		const own = `${own_pct.toFixed(2)} % of one CPU in tstrace itself, while it traced`;
-		say(wrapped(`cost: ${own}${unseen}`, '      '));
+		const own = `${own_pct.toFixed(2)} %`;
+		say(
+			programs
+				? `cost: plus ${own} for tstrace itself`
+				: wrapped(
+						`cost: ${own} of one CPU for tstrace itself; its cost in the kernel was not measured`,
+						'      ',
+					),
+		);
 	}
 
 	close(): void {

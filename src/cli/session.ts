@@ -64,7 +64,7 @@ export class Session<L extends FilteredLayout, S> {
 		try {
 			this.#results = this.#held(new Results(common, tool.text(settings)));
 			if (withoutBpf) {
-				this.#note('without BPF: events are read one by one');
+				this.#note('without BPF: tstrace reads perf events one by one');
 				const reader = withoutBpf.reader(settings, subjects, run.privileged);
 				this.#tracing = this.#held(new PlainTracing(reader, subjects));
 			} else {

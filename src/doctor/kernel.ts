@@ -34,7 +34,7 @@ export function kernel(): Check[] {
 			textOf('/proc/filesystems') ?? '',
 			rawCanBePreempted(release()) ? { missing: perfHookMissing() } : undefined,
 		),
-		attempt('scheduler books', () => judgeBooks(booksMissing())),
+		attempt('sched_info', () => judgeBooks(booksMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
 		attempt('off-CPU hook', () => judgeHook(offcpuHook(), kernelHasKprobes())),
 		attempt('uprobes', () =>
@@ -51,7 +51,12 @@ export function judgeRelease(version: string, machine: string): Check {
 	const found = `Linux ${version} ${machine}`;
 	const [major, minor] = versionOf(version);
 	if (major > 5 || (major === 5 && minor >= 10)) return ok('kernel', found);
-	return warn('kernel', found, 'tools are tried on 5.10 and newer only', 'Linux 5.10 or newer');
+	return warn(
+		'kernel',
+		found,
+		'tstrace is tested on Linux 5.10 and newer only',
+		'Linux 5.10 or newer',
+	);
 }
 
 export function judgeBtf(bytes: number | undefined): Check {
@@ -59,7 +64,7 @@ export function judgeBtf(bytes: number | undefined): Check {
 	return missing(
 		'BTF',
 		`no ${BTF_PATH}`,
-		'programs cannot be fitted to this kernel: no tool runs',
+		'tstrace cannot fit its BPF programs to this kernel: no tool runs',
 		'a kernel with CONFIG_DEBUG_INFO_BTF=y: Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2 or newer',
 	);
 }
@@ -69,10 +74,10 @@ export function judgeTracepoints(lacking: readonly string[]): Check {
 	return missing(
 		'tracepoints',
 		`no ${lacking.join(', ')}`,
-		'tools that attach there cannot run, or see less',
+		'tools that attach to them cannot run, or see less',
 		lacking.every((name) => name.startsWith('sys_'))
 			? 'a kernel with CONFIG_FTRACE_SYSCALLS=y'
-			: 'a kernel with CONFIG_TRACEPOINTS=y and BTF of these',
+			: 'a kernel with CONFIG_TRACEPOINTS=y whose BTF has them',
 	);
 }
 
@@ -89,7 +94,8 @@ export function judgeTracefs(
 	const mount = mounts.split('\n').find((line) => line.split(' ')[2] === 'tracefs');
 	const by = use ? 'syscount uses it' : 'no tool here needs it';
 	if (mount !== undefined) return ok('tracefs', `${mount.split(' ')[1]}; ${by}`);
-	const costs = 'nothing here: programs are attached by way of BTF; perf and bpftrace need it';
+	const costs =
+		'nothing: tstrace attaches its programs through BTF; perf and bpftrace need tracefs';
 	return filesystems.includes('\ttracefs\n')
 		? warn('tracefs', 'not mounted', costs, MOUNT_TRACEFS)
 		: warn('tracefs', 'the kernel has none', costs, 'a kernel with CONFIG_FTRACE=y');
@@ -97,22 +103,22 @@ export function judgeTracefs(
 
 /** `lacks`: what is missing for them. */
 export function judgeBooks(lacks: string | undefined): Check {
-	if (lacks === undefined)
-		return ok('scheduler books', 'sched_info: the kernel times waits itself');
+	if (lacks === undefined) return ok('sched_info', 'the kernel itself measures run queue latency');
 	return missing(
-		'scheduler books',
+		'sched_info',
 		lacks,
-		'schedlat cannot run; runqlat stamps each wake-up, which costs more',
+		'schedlat cannot run; runqlat takes a time stamp at each wake-up, which costs more',
 		'a kernel with CONFIG_SCHEDSTATS=y and CONFIG_FAIR_GROUP_SCHED=y',
 	);
 }
 
 export function judgeTaskStorage(lacks: string | undefined): Check {
-	if (lacks === undefined) return ok('task storage', 'bpf_task_storage: what is kept of a thread');
+	if (lacks === undefined)
+		return ok('task storage', 'bpf_task_storage: BPF programs can keep data with each thread');
 	return warn(
 		'task storage',
 		lacks,
-		'threads are kept in a hash table, which is slower and can be full',
+		'BPF programs keep data of threads in a hash table, which is slower and can fill up',
 		`Linux 5.12: ${NEWER_KERNEL}`,
 	);
 }
@@ -128,12 +134,15 @@ function offcpuHook(): Hook {
 export function judgeHook(hook: Hook, kprobes: boolean): Check {
 	const name = 'off-CPU hook';
 	if (hook === 'sched_exit')
-		return ok(name, `sched_exit_tp${kprobes ? '' : '; there are no kprobes, and no need'}`);
+		return ok(
+			name,
+			`sched_exit_tp${kprobes ? '' : '; this kernel has no kprobes, and none are needed'}`,
+		);
 	if (hook === 'kprobe') return ok(name, 'a kprobe on finish_task_switch');
 	return warn(
 		name,
 		`none: no sched_exit_tp (Linux 6.14), ${kprobes ? 'no such function' : 'no kprobes'}`,
-		'offcputime walks user stacks at every switch: 734 ns each; the first of sleepers are missed',
+		'offcputime walks user stacks at every context switch (734 ns each), and misses the user stacks of threads that already sleep when it starts',
 		'a kernel with CONFIG_KPROBE_EVENTS=y, or Linux 6.14',
 	);
 }
@@ -143,14 +152,14 @@ export function judgeUprobes(has: boolean, multi: boolean): Check {
 		return missing(
 			'uprobes',
 			'none',
-			'memleak cannot run, but for --growth',
+			'memleak can run with --growth only',
 			'a kernel with CONFIG_UPROBE_EVENTS=y',
 		);
-	if (multi) return ok('uprobes', 'links of many probes');
+	if (multi) return ok('uprobes', 'one link attaches many probes');
 	return warn(
 		'uprobes',
-		'a link for each probe',
-		'memleak starts and ends later',
+		'each probe needs a link of its own',
+		'memleak takes longer to start and to end',
 		`Linux 6.13: ${NEWER_KERNEL}`,
 	);
 }
@@ -164,8 +173,8 @@ function tryStatistics(): string | undefined {
 }
 
 export function judgeStatistics(errno: string | undefined): Check {
-	if (errno === undefined) return ok('BPF statistics', 'can be turned on');
-	const costs = 'results do not say what the tracing cost';
+	if (errno === undefined) return ok('BPF statistics', 'tstrace can turn them on');
+	const costs = 'results do not say what tracing cost';
 	return errno === 'EPERM'
 		? warn('BPF statistics', 'not allowed: no CAP_SYS_ADMIN', costs, 'sudo tstrace …')
 		: warn('BPF statistics', errno, costs, `Linux 5.8: ${NEWER_KERNEL}`);

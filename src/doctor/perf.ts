@@ -57,10 +57,10 @@ export function judgeSoftware(refusal: Refusal | undefined): Check {
 	return missing(
 		'perf events',
 		refusal.errno === 'ENOSYS' ? 'the kernel has none' : refusal.message,
-		'profile cannot run; processes that start while tracing have no names for their functions',
+		'profile cannot run; functions of processes that start during tracing have no names',
 		refusal.errno === 'ENOSYS'
 			? 'a kernel with CONFIG_PERF_EVENTS=y'
-			: 'sudo tstrace …; in a container: its seccomp profile has to allow perf_event_open',
+			: 'sudo tstrace …; in a container, a seccomp profile that allows perf_event_open',
 	);
 }
 
@@ -70,10 +70,10 @@ export function judgeHardware(refusal: Refusal | undefined): Check {
 	return warn(
 		'hardware counters',
 		absent ? `none (${refusal.errno}), as in most virtual machines` : refusal.message,
-		'profile samples by cpu-clock, a timer, which does not see code with interrupts off',
+		'profile samples with a timer (cpu-clock), which cannot see code that runs with interrupts off',
 		absent
-			? 'a machine that shows them: bare metal, or a virtual PMU (qemu -cpu host,pmu=on)'
-			: 'end what has the counters, or sudo tstrace …',
+			? 'bare metal, or a virtual machine with a PMU (qemu -cpu host,pmu=on)'
+			: 'end the program that uses the counters, or sudo tstrace …',
 	);
 }
 
@@ -81,12 +81,12 @@ export function judgeHardware(refusal: Refusal | undefined): Check {
 export function judgeParanoid(value: number | undefined, privileged: boolean): Check {
 	const name = 'perf_event_paranoid';
 	if (value === undefined) return ok(name, 'not there');
-	if (privileged) return ok(name, `${value}; no matter with CAP_PERFMON`);
+	if (privileged) return ok(name, `${value}, which CAP_PERFMON overrules`);
 	if (value <= 1) return ok(name, String(value));
 	const fix = `sudo sysctl kernel.perf_event_paranoid=1`;
 	return value > 2
-		? missing(name, String(value), 'profile cannot run for ordinary users', fix)
-		: warn(name, String(value), 'profile of ordinary users has no kernel frames', fix);
+		? missing(name, String(value), 'ordinary users cannot run profile', fix)
+		: warn(name, String(value), 'ordinary users get no kernel frames from profile', fix);
 }
 
 export function judgeMaxStack(value: number | undefined): Check {
@@ -96,7 +96,7 @@ export function judgeMaxStack(value: number | undefined): Check {
 	return warn(
 		name,
 		`${value} frames`,
-		`stacks deeper than that are cut; ${MAX_DEPTH} is the usual limit`,
+		`deeper stacks are cut; ${MAX_DEPTH} is the usual limit`,
 		`sudo sysctl kernel.perf_event_max_stack=${MAX_DEPTH}`,
 	);
 }
@@ -104,12 +104,12 @@ export function judgeMaxStack(value: number | undefined): Check {
 export function judgeMlock(value_kb: number | undefined, unlimited: boolean): Check {
 	const name = 'perf_event_mlock_kb';
 	if (value_kb === undefined) return ok(name, 'not there');
-	if (unlimited) return ok(name, `${value_kb}; no matter with CAP_IPC_LOCK`);
+	if (unlimited) return ok(name, `${value_kb}, which CAP_IPC_LOCK overrules`);
 	if (value_kb >= USUAL_MLOCK_KB) return ok(name, String(value_kb));
 	return warn(
 		name,
 		String(value_kb),
-		'rings of events are small: samples may be lost where there are many',
+		'event buffers are small: profile may lose samples',
 		`sudo sysctl kernel.perf_event_mlock_kb=${USUAL_MLOCK_KB}`,
 	);
 }

@@ -15,7 +15,10 @@ const ENOUGH_FILES = 1024;
 /** What each of these is good for, where the other ones are there. */
 const COSTS: ReadonlyArray<readonly [Capability, string]> = [
 	['CAP_SYSLOG', 'kernel functions may have no names'],
-	['CAP_SYS_PTRACE', "user functions of others' processes have no names, memleak no probes there"],
+	[
+		'CAP_SYS_PTRACE',
+		"functions of other users' processes have no names, and memleak cannot probe these processes",
+	],
 ];
 
 export function privileges(): Check[] {
@@ -41,32 +44,38 @@ export function judgeCapabilities(has: ReadonlySet<Capability>, isRoot: boolean)
 	const useful = COSTS.filter(([capability]) => !has.has(capability));
 	const lacking = [...needed, ...useful.map(([capability]) => capability)];
 	const fix = isRoot
-		? `docker run ${lacking.map((each) => `--cap-add ${each.slice(4)}`).join(' ')} …, or what else starts this container`
+		? `docker run ${lacking.map((each) => `--cap-add ${each.slice(4)}`).join(' ')} …, or the like where this container is started`
 		: 'sudo tstrace doctor';
 	const found = `this process has no ${lacking.join(', ')}`;
 	if (needed.length > 0) {
-		const costs = 'BPF programs cannot be loaded: only profile runs, without them';
+		const costs = 'the kernel loads no BPF programs: only profile runs, as it can do without';
 		return missing(name, found, costs, fix);
 	}
 	if (useful.length > 0) {
 		return warn(name, found, useful.map(([, costs]) => costs).join('; '), fix);
 	}
-	return ok(name, has.has('CAP_SYS_ADMIN') ? 'all, CAP_SYS_ADMIN among them' : 'those needed');
+	return ok(
+		name,
+		has.has('CAP_SYS_ADMIN') ? 'all, including CAP_SYS_ADMIN' : 'all that tracing needs',
+	);
 }
 
 /** The chosen one of several stands in brackets: security/lockdown/lockdown.c. */
 export function judgeLockdown(text: string | undefined): Check {
 	const name = 'lockdown';
-	if (text === undefined) return ok(name, 'none: the kernel has none, or does not show it');
+	if (text === undefined) return ok(name, 'off: the kernel has none, or does not show it');
 	const level = /\[(\w+)\]/.exec(text)?.[1] ?? text.trim();
 	if (level !== 'confidentiality') {
-		return ok(name, level === 'integrity' ? 'integrity, which lets BPF read' : level);
+		return ok(
+			name,
+			level === 'integrity' ? 'integrity: BPF programs may still read the kernel' : level,
+		);
 	}
 	return missing(
 		name,
 		level,
 		'BPF programs may not read the kernel, and perf events may not sample it',
-		'restart with lockdown=integrity on the kernel command line; it cannot be lowered before',
+		'restart with lockdown=integrity on the kernel command line; only a restart lowers it',
 	);
 }
 
@@ -83,7 +92,7 @@ export function judgeOpenFiles(limits: string): Check {
 	return warn(
 		'open files',
 		found,
-		'profile without BPF takes one for each thread and CPU; many processes have no room',
+		'profile without BPF needs one for each thread and CPU, so it cannot profile processes with many threads',
 		hard === 'unlimited' || Number(hard) >= ENOUGH_FILES
 			? `ulimit -n ${ENOUGH_FILES}`
 			: `sudo prlimit --pid $$ --nofile=${ENOUGH_FILES}:${ENOUGH_FILES}`,
@@ -91,12 +100,12 @@ export function judgeOpenFiles(limits: string): Check {
 }
 
 export function judgePidNamespace(inode: number): Check {
-	if (inode === 0) return ok('PID namespace', 'the first: all processes have names here');
+	if (inode === 0) return ok('PID namespace', "the machine's own: tstrace sees all processes");
 	return warn(
 		'PID namespace',
-		`one of its own (${inode}): a container`,
-		'processes outside have no names for their functions, and cannot be chosen with -p',
-		'docker run --pid=host …, or what else starts this container',
+		`a container's (${inode})`,
+		'functions of processes outside have no names, and -p cannot choose these processes',
+		'docker run --pid=host …, or the like where this container is started',
 	);
 }
 
@@ -105,7 +114,7 @@ export function judgeCgroups(mount: string | undefined): Check {
 	return warn(
 		'cgroup v2',
 		'not mounted',
-		'--cgroup cannot be used, and --by cgroup shows numbers for names',
+		'--cgroup does not work, and --by cgroup shows numbers instead of names',
 		'mkdir -p /mnt/cgroup2 && mount -t cgroup2 none /mnt/cgroup2',
 	);
 }

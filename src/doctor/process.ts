@@ -40,23 +40,23 @@ export function examineProcess(pid: number): ProcessExamination {
 	const name = /^Name:\s*(.*)$/m.exec(status)?.[1] ?? '';
 	const uid = Number(/^Uid:\s*\d+\s+(\d+)/m.exec(status)?.[1]);
 	if (!/^VmSize:/m.test(status)) {
-		const check = ok(`process ${pid}`, `${name}, a thread of the kernel: it has no user stacks`);
-		return { pid, checks: [check], gone: undefined, noHeap: `process ${pid} is the kernel's own` };
+		const check = ok(`process ${pid}`, `${name}, a kernel thread: it has no user stacks`);
+		return { pid, checks: [check], gone: undefined, noHeap: `process ${pid} is a kernel thread` };
 	}
 	const exe = openProgram(pid);
 	if (exe === undefined) {
-		const problem = `${name}, of user ${uid}: its program cannot be read`;
-		const costs = 'its functions have no names, and memleak no probes there';
+		const problem = `${name}, of user ${uid}: tstrace may not read its program`;
+		const costs = 'its functions have no names, and memleak cannot probe it';
 		const fix =
 			process.geteuid?.() === 0
-				? 'allow ptrace of it (CAP_SYS_PTRACE; a container or a sandbox forbids it)'
+				? 'allow ptrace (CAP_SYS_PTRACE); a container or sandbox forbids it'
 				: `sudo tstrace doctor -p ${pid}`;
 		const check = warn(`process ${pid}`, problem, costs, fix);
 		return {
 			pid,
 			checks: [check],
 			gone: undefined,
-			noHeap: `process ${pid}: its program cannot be read`,
+			noHeap: `tstrace may not read the program of process ${pid}`,
 		};
 	}
 	return examineProgram(pid, exe, `${name}, of user ${uid}, ${exe.path}`);
@@ -101,10 +101,10 @@ function whyNoHeap(
 	is32: boolean,
 	allocators: readonly string[],
 ): [why?: string, fix?: string] {
-	if (is32) return ['it is a 32-bit program', 'a 64-bit build, or tstrace memleak --growth'];
-	if (allocators.length === 0) return ['no malloc and free are found in it'];
+	if (is32) return ['it is a 32-bit program', 'a 64-bit build, or memleak --growth'];
+	if (allocators.length === 0) return ['it has no malloc and free that tstrace can find'];
 	const filtered = whyNoReturnProbes(pid);
-	return filtered === undefined ? [] : [filtered, 'a newer kernel, or tstrace memleak --growth'];
+	return filtered === undefined ? [] : [filtered, 'a newer kernel, or memleak --growth'];
 }
 
 /** A file that a process executes code of. */
@@ -169,18 +169,18 @@ export function judgePart(part: Part): Check[] {
 export function judgeFrames({ path, frames }: Part): Check {
 	const name = 'frame pointers';
 	const file = basename(path);
-	const costs = 'user stacks through it lose callers, or end there';
+	const costs = 'user stacks with its functions lack callers, or end there';
 	if (!frames) {
 		return warn(
 			name,
-			`${file}: cannot be told`,
-			costs.replace('lose', 'may lose'),
-			'stack tools say in the end how many stacks look cut short',
+			`${file}: unknown, as it has no .eh_frame_hdr`,
+			costs.replace('lack callers', 'may lack callers'),
+			'none; offcputime and profile say at their end how many stacks are cut',
 		);
 	}
 	const share = frames.withFrame / frames.sampled;
 	const functions = frames.sampled === 1 ? '1 function' : `${frames.sampled} functions`;
-	const found = `${file}: in ${Math.round(share * 100)} % of ${functions} looked at`;
+	const found = `${file}: ${Math.round(share * 100)} % of ${functions} keep them`;
 	if (share >= MANY) return ok(name, found);
 	const fix = LIBC.test(path)
 		? 'a system whose libraries have them: Ubuntu 24.04, Fedora 38 or newer'
@@ -190,13 +190,14 @@ export function judgeFrames({ path, frames }: Part): Check {
 
 export function judgeSymbols({ path, symbols, install }: Part): Check {
 	const file = basename(path);
-	if (symbols === 'own') return ok('symbols', `${file}: its own`);
-	if (symbols === 'debug file') return ok('symbols', `${file}: in a debug file`);
-	if (symbols === 'packed') return ok('symbols', `${file}: packed, .gnu_debugdata`);
+	if (symbols === 'own') return ok('symbols', `${file}: in the file itself`);
+	if (symbols === 'debug file') return ok('symbols', `${file}: in its debug file`);
+	if (symbols === 'packed')
+		return ok('symbols', `${file}: in the file itself, compressed (.gnu_debugdata)`);
 	return warn(
 		'symbols',
-		`${file}: ${symbols === 'none' ? 'stripped, but for what it exports' : 'the file cannot be read'}`,
-		'functions inside have no names',
+		`${file}: ${symbols === 'none' ? 'only of exported functions: it is stripped' : 'tstrace may not read the file'}`,
+		'its other functions have no names',
 		install ?? (symbols === 'none' ? 'a build that is not stripped' : 'sudo tstrace …'),
 	);
 }
@@ -212,8 +213,8 @@ export function judgeRuntime(runtime: Runtime, pid: number, hasMap: boolean): Ch
 	if (hasMap) return ok('JIT map', `${runtime}: perf-${pid}.map`);
 	return warn(
 		'JIT map',
-		`${runtime}: it wrote no perf-${pid}.map`,
-		'functions that were compiled at run time have no names',
+		`${runtime} wrote no perf-${pid}.map`,
+		'functions compiled at run time have no names',
 		REMEDIES[runtime].replace('PID', String(pid)),
 	);
 }
@@ -224,7 +225,7 @@ export function judgeAllocator(
 	fix = 'name its file with memleak -O FILE, or its prefix with --prefix (je_)',
 ): Check {
 	if (noHeap === undefined) return ok('allocator', `malloc and free are in ${files.join(', ')}`);
-	return missing('allocator', noHeap, 'memleak can probe nothing there, but for --growth', fix);
+	return missing('allocator', noHeap, 'memleak can run with --growth only', fix);
 }
 
 function hasHeap(path: string): boolean {

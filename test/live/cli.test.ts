@@ -14,7 +14,7 @@ test('text goes to stdout, all else to stderr; -q leaves only the result; -v say
 	assert.match(plain.stderr, /^Tracing run queue latency\.\.\.\n/);
 	assert.match(
 		plain.stderr,
-		/^cost: \d+\.\d\d % of one CPU \(sampled: about [\d,]+ program runs of .*\)$/m,
+		/^cost: \d+\.\d\d % of one CPU on average \(about [\d,]+ program runs of .*\)$/m,
 	);
 	const quiet = tstrace(['runqlat', '-q', '0.2', '1']).stderr;
 	assert.doesNotMatch(quiet, /Tracing|cost/);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Budget } from '../../../src/cli/budget.js';
+import { percentAbove } from '../../../src/cli/overhead.js';
 
 test('the limit is for each CPU', () => {
 	assert.equal(new Budget(undefined, 4).limit_pct, 20);
@@ -23,4 +24,10 @@ test('where no limit was set, there is one warning', () => {
 		[11, 11, 11, 11, 11].map((pct) => budget.judge(pct)),
 		['look again', 'warn', 'look again', 'fine', 'look again'],
 	);
+});
+
+test('a cost above the limit reads as above it', () => {
+	assert.equal(percentAbove(10.04, 10), 10.04);
+	assert.equal(percentAbove(10.0001, 10), 10.0001);
+	assert.equal(percentAbove(122.4, 10), 122);
 });
