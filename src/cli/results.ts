@@ -88,7 +88,7 @@ export class Results {
 		if (!last && this.#format !== 'text' && this.#format !== 'json') return;
 		await this.#write(report);
 		if (!this.#common.quiet) this.#remarks(findings);
-		for (const line of explainLost(report.lost)) say(`lost: ${line}`);
+		for (const line of explainLost(report.lost)) say(wrapped(`lost: ${line}`, '      '));
 		// Last: where it cannot be written, the result is there all the same.
 		if (findings.kind === 'latency') await this.#logHdr(report, findings.groups);
 	}

@@ -7,36 +7,36 @@ import { grouped } from '../render/numbers.js';
 
 type Cause = Exclude<keyof typeof loss, 'LOSS_CAUSES'>;
 
-/** Each cause in words: what, why, what to do. With a count and the name it fits a line. */
+/** Each cause in words: what, why, what to do. */
 const EXPLANATIONS: Readonly<Record<Cause, string>> = {
-	LOSS_GROUPS_FULL: 'events: too many groups; --max-buckets, or filter',
-	LOSS_EVENTS_RING_FULL: 'events: too many at once; filter, or more room or threshold',
-	LOSS_WAIT_TABLE_FULL: 'waits: no room to time them; filter',
-	LOSS_WAIT_START_UNKNOWN: 'waits: beginning not seen; a part is not counted',
-	LOSS_WAITS_UNSEEN: 'waits: this kernel did not trace their end',
-	LOSS_WAITS_MISBOOKED: 'waits: the kernel counted sleep as waiting',
-	LOSS_STACKS_FULL: 'times a stack had no room; --max-stacks',
-	LOSS_STACKS_TRUNCATED: 'walks cut short: deeper than --max-depth',
-	LOSS_STACK_WALK_FAILED: 'walks failed: counted without a stack',
-	LOSS_CALL_START_UNKNOWN: 'calls: their beginning was not seen; not timed',
-	LOSS_THREADS_FULL: 'thread events: no room; --max-threads, or filter',
-	LOSS_ALLOCATIONS_FULL: 'allocations: no room; --max-allocs, or --sample-bytes',
-	LOSS_ALLOCATIONS_NESTED: 'allocations: interrupted by others again and again',
-	LOSS_ALLOCATIONS_ENDLESS: 'allocations: calls that were left by a jump',
-	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads',
-	LOSS_FREES_UNSEEN: 'frees: the address was given out again',
-	LOSS_FILTER_FULL: 'processes to follow: too many; filter',
+	LOSS_GROUPS_FULL: 'events: no room for more groups; raise --max-buckets, or filter',
+	LOSS_EVENTS_RING_FULL: 'events: they came faster than tstrace read them; filter',
+	LOSS_WAIT_TABLE_FULL: 'waits: no room for their start times; filter',
+	LOSS_WAIT_START_UNKNOWN: 'waits: their start was not seen; a part is not counted',
+	LOSS_WAITS_UNSEEN: 'waits: the kernel reported no switch when they ended',
+	LOSS_WAITS_MISBOOKED: 'waits: the kernel counted sleep as run queue latency; left out',
+	LOSS_STACKS_FULL: 'events: no room for their stack; raise --max-stacks',
+	LOSS_STACKS_TRUNCATED: 'stacks: cut, as they are deeper than --max-depth',
+	LOSS_STACK_WALK_FAILED: 'events: their stack could not be read',
+	LOSS_CALL_START_UNKNOWN: 'calls: their start was not seen; not timed',
+	LOSS_THREADS_FULL: 'thread events: no room; raise --max-threads, or filter',
+	LOSS_ALLOCATIONS_FULL: 'allocations: no room; raise --max-allocs, or use --sample-bytes',
+	LOSS_ALLOCATIONS_NESTED: 'allocations: other probes interrupted their probes too often',
+	LOSS_ALLOCATIONS_ENDLESS: 'calls: never returned (longjmp or exception)',
+	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads allocated at once',
+	LOSS_FREES_UNSEEN: 'frees: not seen, but their address was allocated again',
+	LOSS_FILTER_FULL: 'processes: no room to follow them; filter',
 };
 
 /** Causes that are not counted by a program. */
 const LOST_HERE = {
-	programs_missed: 'program runs: another one was under way on the CPU',
-	events_dropped: 'events: too many; shorten the interval',
-	mappings_lost: 'records of mappings: too many at once; names may lack',
-	samples_lost: 'samples: more than could be read; lower -F',
+	programs_missed: 'program runs: skipped, as another one was running on that CPU',
+	events_dropped: 'events: too many for one result; shorten the interval',
+	mappings_lost: 'mapping records: too many at once; names may be missing',
+	samples_lost: 'samples: they came faster than tstrace read them; lower -F',
 	samples_throttled: 'pauses: the kernel found the rate too high; lower -F',
-	samples_without_room: 'samples: no room for their stacks; --max-stacks',
-	groups_merged: 'waits, to group (others): too many groups; filter',
+	samples_without_room: 'samples: no room for their stack; raise --max-stacks',
+	groups_merged: 'waits: put into the group (others), as there are too many groups; filter',
 } as const;
 
 /** Reads the loss counters, which only ever grow, by difference. */

@@ -92,10 +92,10 @@ for (const [tool = '', ...options] of TOOLS) {
 
 /** The least room there can be, and a workload that needs more; each loss has words. */
 const FULL = [
-	['runqlat', ['-L', '--max-buckets', '1'], /lost: [\d,]+ events: too many groups/],
-	['offcputime', ['--exact', '--max-stacks', '1'], /lost: [\d,]+ times a stack had no room/],
-	['profile', ['-F', '999', '--max-stacks', '1'], /lost: [\d,]+ times a stack had no room/],
-	['syscount', ['-L', '-P', '--max-buckets', '1'], /lost: [\d,]+ events: too many groups/],
+	['runqlat', ['-L', '--max-buckets', '1'], /lost: [\d,]+ events: no room for more groups/],
+	['offcputime', ['--exact', '--max-stacks', '1'], /lost: [\d,]+ events: no room for their stack/],
+	['profile', ['-F', '999', '--max-stacks', '1'], /lost: [\d,]+ events: no room for their stack/],
+	['syscount', ['-L', '-P', '--max-buckets', '1'], /lost: [\d,]+ events: no room for more groups/],
 	['schedlat', ['--max-threads', '1'], /lost: [\d,]+ thread events: no room/],
 ] as const;
 
