@@ -267,7 +267,7 @@ test('--max-stacks: what has no room is counted, and its time is not lost', asyn
 	assert.ok((lost.stacks_full ?? 0) >= slept - 101 - (lost.waits_unseen ?? 0));
 	assert.ok(sumOf(stacks, 'count') >= slept - (lost.waits_unseen ?? 0), 'all are counted');
 	for (const { kinds } of stacks) assert.match(kinds, /^u*k*$/);
-	assert.match(finished.stderr, /^lost: [^]*?--max-stacks\s+\(stacks_full\)$/m);
+	assert.match(finished.stderr, /^lost: [\s\S]*?--max-stacks\s+\(stacks_full\)$/m);
 });
 
 test('Ctrl-C ends with the result, a closed pipe quietly', async () => {

@@ -222,7 +222,7 @@ test('threads that end keep their rows; a full table is said', async () => {
 	assert.equal(byProcess.report?.rows.length, 1);
 	const full = await rowsWith('--max-threads', '10');
 	assert.ok((full.report?.lost.threads_full ?? 0) > 0);
-	assert.match(full.stderr, /^lost: [^]*?--max-threads[^]*?\(threads_full\)$/m);
+	assert.match(full.stderr, /^lost: [\s\S]*?--max-threads[\s\S]*?\(threads_full\)$/m);
 });
 
 test('a COMMAND, from its first instruction to its end, and what it starts', () => {

@@ -163,7 +163,7 @@ test('printed and lost are all switches, however small the ring', async () => {
 	const { stdout, stderr } = await tracing.end('SIGINT');
 	await naps.end();
 	const lost = Number(
-		/lost: ([\d,]+) events: [^]*?\(events_ring_full\)/.exec(stderr)?.[1]?.replaceAll(',', ''),
+		/lost: ([\d,]+) events: [\s\S]*?\(events_ring_full\)/.exec(stderr)?.[1]?.replaceAll(',', ''),
 	);
 	const printed = linesOf(stdout).length;
 	assert.ok(lost > 0 && printed > 0, stderr);

@@ -164,7 +164,7 @@ test('a table of groups that is full: what is not in it is counted', async () =>
 	assert.ok(lost > 0);
 	const all = total(stdout).count + lost + leftOut(stdout);
 	assert.ok(all >= 2 * 2000, `${all}: counted and lost are all there were`);
-	assert.match(stderr, /^lost: [\d,]+ events: no room for more groups; [^]*?\(groups_full\)$/m);
+	assert.match(stderr, /^lost: [\d,]+ events: no room for more groups; [\s\S]*?\(groups_full\)$/m);
 });
 
 test('20,000 threads that come and go: each has its group, or is counted as lost', async () => {
