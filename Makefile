@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc test-package check format bench bench-guard soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format bench bench-guard soak clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
@@ -53,7 +53,10 @@ kernels-doc: tests ## docs/kernels.md, of what test-kernels last found
 faults-doc: tests ## docs/faults.md, of the table in test/faults
 	@node build/test/test/faults/main.js
 
-test-package: build ## pack, install into an empty folder, run
+package: ## a tarball that npm can install, in build/
+	@scripts/package.sh
+
+test-package: ## make package in a clean copy, install that into an empty folder, run
 	@scripts/test-package.sh
 
 check: build ## format, lint, types, format of the BPF code

@@ -1,8 +1,9 @@
 // Builds dist/ from sources: BPF objects, their layouts as TypeScript, the bundle. `make` runs it.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { buildBrowser } from './browser.mjs';
+import { thirdParty } from './licenses.mjs';
 import { buildSyscalls } from './syscalls.mjs';
 
 /** koffi is a native module: it stays outside, and is the package's one dependency. */
@@ -49,19 +50,9 @@ const bundle = await build({
 // Read when the first name is to be demangled (src/symbolize/demangle.ts): most runs need none.
 copyFileSync('node_modules/gecko-profiler-demangle/index_bg.wasm', 'dist/demangle.wasm');
 
-// The licences of what is bundled ask to go along with it.
 const packages = new Set(
 	[...Object.keys(bundle.metafile.inputs), ...browserInputs].flatMap(
 		(path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
 	),
 );
-const notices = [...packages].sort().map((name) => {
-	const folder = `node_modules/${name}`;
-	const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
-	const { license, author } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
-	if (!file && !license) throw new Error(`${name} does not say its licence`);
-	const by = typeof author === 'object' ? author.name : (author ?? 'its authors');
-	const text = file ? readFileSync(`${folder}/${file}`, 'utf8').trim() : `${license}, by ${by}`;
-	return `${name}\n\n${text}\n`;
-});
-writeFileSync('dist/THIRD-PARTY.txt', notices.join(`\n${'-'.repeat(72)}\n\n`));
+writeFileSync('dist/THIRD-PARTY.txt', thirdParty([...packages]));

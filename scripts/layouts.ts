@@ -6,10 +6,10 @@
  * Run by the build: node layouts.mjs OBJECT_DIR… (one for each architecture; they must agree).
  */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import koffi from 'koffi';
 import { Btf, type Struct } from '../src/loader/btf.js';
 import { libbpf } from '../src/loader/ffi.js';
 import type { MapLayout, ObjectLayout, StructLayout } from '../src/loader/layout.js';
+import { viewMemory } from '../src/loader/memory.js';
 import { mapsOf, programsOf } from '../src/loader/walk.js';
 
 const OUT = 'src/generated';
@@ -27,7 +27,7 @@ function readLayout(path: string, name: string): ObjectLayout {
 	// libbpf, opening an object, fills in the offsets of variables, which the compiler leaves out.
 	const size: [number] = [0];
 	const raw = c.btf__raw_data(c.bpf_object__btf(object), size);
-	const btf = new Btf(new Uint8Array(koffi.view(raw, size[0]).slice(0)));
+	const btf = new Btf(new Uint8Array(viewMemory(raw, size[0]).slice(0)));
 
 	const sections: Record<string, StructLayout> = {};
 	for (const section of ['.rodata', '.bss']) {

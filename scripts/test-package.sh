@@ -1,15 +1,22 @@
 #!/bin/sh
-# Packs tstrace, installs the package into an empty folder, and runs it from there.
+# Packs tstrace in a copy that was never built, installs the package into an empty folder, and runs it from there.
 set -eu
 cd "$(dirname "$0")/.."
 
 prefix=$(mktemp -d)
 trap 'rm -rf "$prefix"' EXIT
-package=$(npm pack --silent --pack-destination "$prefix")
+mkdir "$prefix/clean"
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$prefix/clean"
 # Away from the checkout, so that nothing of it can be found by accident.
+cd "$prefix/clean"
+make --silent package
+npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$prefix/installed" --global ./build/tstrace-*.tgz
 cd "$prefix"
-npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$prefix/installed" --global "$prefix/$package"
+rm -rf clean
 du -sh "$prefix/installed" | sed "s|$prefix/||"
+for part in LICENSE docs/tools/runqlat.md dist/THIRD-PARTY.txt; do
+	test -s "$prefix/installed/lib/node_modules/tstrace/$part" || { echo "the package has no $part" >&2; exit 1; }
+done
 "$prefix/installed/bin/tstrace" offcputime -q 1 | "$prefix/installed/bin/flamegraph" >offcpu.svg
 grep -q '<title>all (' offcpu.svg || { echo 'no picture came of offcputime | flamegraph' >&2; exit 1; }
 result=$("$prefix/installed/bin/tstrace" runqlat --json 1 1)

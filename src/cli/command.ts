@@ -16,6 +16,7 @@ import { TstraceError } from '../loader/errors.js';
 
 /** The shell waits for a line on descriptor 3; then it becomes COMMAND, under the same PID. */
 const HOLD = 'read -r go <&3 || exit 125; exec 3<&-; exec "$@"';
+const SHELL = '/bin/sh';
 const SIGNAL_BASE = 128;
 
 export class Command {
@@ -31,15 +32,15 @@ export class Command {
 		const file = executable(words[0] as string);
 		// Where /bin/sh is bash it would interpret that by itself, under its own name and without an exec,
 		// from which on COMMAND is traced.
-		const executed = isPlainScript(file) ? ['/bin/sh', file, ...words.slice(1)] : words;
-		this.#child = spawn('/bin/sh', ['-c', HOLD, 'sh', ...executed], {
+		const executed = isPlainScript(file) ? [SHELL, file, ...words.slice(1)] : words;
+		this.#child = spawn(SHELL, ['-c', HOLD, 'sh', ...executed], {
 			stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
 		});
-		if (this.#child.pid === undefined) throw new TstraceError('cannot start /bin/sh');
-		this.pid = this.#child.pid;
-		process.on('exit', this.terminate);
 		// What goes wrong shows in its exit; without a listener it would end this process.
 		this.#child.on('error', () => undefined);
+		if (this.#child.pid === undefined) throw new TstraceError(`cannot start COMMAND: ${refusal()}`);
+		this.pid = this.#child.pid;
+		process.on('exit', this.terminate);
 		// The end of the pipe goes when COMMAND does, or is killed before it begins.
 		(this.#child.stdio[3] as Writable).on('error', () => this.#child.kill());
 		this.ended = new Promise((resolve) => {
@@ -77,6 +78,18 @@ export class Command {
 		if (this.#status === undefined) this.#child.kill('SIGTERM');
 		this.#child.unref();
 	};
+}
+
+/** Why the shell did not start; node says so only when this run is over. */
+function refusal(): string {
+	try {
+		accessSync(SHELL, constants.X_OK);
+	} catch (error) {
+		const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+		const what = missing ? `there is no ${SHELL}` : `${SHELL} cannot be executed`;
+		return `${what}, which holds it until tracing begins; trace a running process with -p PID`;
+	}
+	return 'the limit of processes or of open files is reached; raise it: ulimit -u, ulimit -n';
 }
 
 /** Of a file's beginning, what tells text: bash's check_binary_file() looks at as much. */

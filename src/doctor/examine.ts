@@ -4,7 +4,7 @@ import { libbpf } from '../loader/ffi.js';
 import { captureMessages } from '../loader/messages.js';
 import { attempt, type Check, type ToolCheck } from './check.js';
 import { kernel } from './kernel.js';
-import { kernelSymbols, library } from './libraries.js';
+import { caller, kernelSymbols, library } from './libraries.js';
 import { perfEvents } from './perf.js';
 import { privileges, surroundings } from './privileges.js';
 import type { ProcessExamination } from './process.js';
@@ -12,6 +12,7 @@ import type { ProcessExamination } from './process.js';
 export function examineMachine(): Check[] {
 	keepMessages();
 	return [
+		caller(),
 		attempt('libbpf', library),
 		...kernel(),
 		...privileges(),

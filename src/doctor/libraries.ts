@@ -1,8 +1,9 @@
-/** The system's libbpf, and the kernel's symbols. */
+/** koffi, the system's libbpf, and the kernel's symbols. */
 
 import { TstraceError } from '../loader/errors.js';
 import { libbpf } from '../loader/ffi.js';
 import { ownCapabilities } from '../loader/kernel.js';
+import { INSTALL_KOFFI, koffi } from '../loader/koffi.js';
 import { kernelNames } from '../symbolize/kernel.js';
 import { parseMaps } from '../symbolize/maps.js';
 import { distributions } from '../symbolize/packages.js';
@@ -22,7 +23,25 @@ const INSTALL: ReadonlyArray<readonly [string, string]> = [
 	['opensuse', 'zypper install libbpf1'],
 ];
 
+/** The npm package that calls libbpf and libc. */
+export function caller(): Check {
+	try {
+		return ok('koffi', koffi().version);
+	} catch (error) {
+		if (!(error instanceof TstraceError)) throw error;
+		const found = error.message.slice(0, error.message.lastIndexOf('; '));
+		return missing(
+			'koffi',
+			found,
+			'no function of the system can be called: no tool runs',
+			INSTALL_KOFFI,
+		);
+	}
+}
+
+/** Throws TstraceError where koffi cannot be loaded. */
 export function library(): Check {
+	koffi();
 	try {
 		const version = libbpf().libbpf_version_string();
 		return judgeLibbpf({ version, path: pathOf(/\/libbpf\.so[^/]*$/) }, distributions(''));

@@ -2,8 +2,8 @@
  * The C functions tstrace calls, each written once, as its C prototype.
  * Sources: libbpf's `libbpf.h`, `bpf.h`, `btf.h` (1.0); man pages of the system calls.
  */
-import koffi from 'koffi';
 import { TstraceError } from './errors.js';
+import { koffi } from './koffi.js';
 
 /** An address in this process; null is C's NULL. */
 export type Pointer = bigint | null;
@@ -12,11 +12,12 @@ const INSTALL_LIBBPF =
 	'install it: apt-get install libbpf1 (Debian, Ubuntu), dnf install libbpf (Fedora), ' +
 	'pacman -S libbpf (Arch), apk add libbpf (Alpine)';
 
-type Library = ReturnType<typeof koffi.load>;
+type Library = ReturnType<ReturnType<typeof koffi>['load']>;
 
 function tryLoad(path: string): Library | string {
+	const { load } = koffi();
 	try {
-		return koffi.load(path);
+		return load(path);
 	} catch (error) {
 		return error instanceof Error ? error.message : String(error);
 	}
@@ -36,8 +37,8 @@ function loadLibbpf(): Library {
 	throw new TstraceError(`libbpf is missing: cannot load ${path}; ${INSTALL_LIBBPF}`, library);
 }
 
-export const libc = (() => {
-	const library = koffi.load(null);
+function declareLibc() {
+	const library = koffi().load(null);
 	return {
 		mmap: library.func(
 			'void *mmap(void *addr, size_t length, int prot, int flags, int fd, int64_t offset)',
@@ -84,7 +85,15 @@ export const libc = (() => {
 			'int vasprintf(_Out_ void **text, const char *format, void *arguments)',
 		) as (text: [Pointer], format: Pointer, args: Pointer) => number,
 	};
-})();
+}
+
+let declaredLibc: ReturnType<typeof declareLibc> | undefined;
+
+/** The C library's functions. Throws TstraceError where koffi cannot be loaded. */
+export function libc(): ReturnType<typeof declareLibc> {
+	declaredLibc ??= declareLibc();
+	return declaredLibc;
+}
 
 type BatchFunction = (
 	fd: number,
@@ -97,13 +106,21 @@ type BatchFunction = (
 ) => number;
 
 /** `int print(enum libbpf_print_level level, const char *format, va_list arguments)`. */
-const PrintFunction = koffi.proto(
-	'int LibbpfPrint(int level, const void *format, void *arguments)',
-);
-export const PRINT_FUNCTION = koffi.pointer(PrintFunction);
+const PRINT_PROTOTYPE = 'int LibbpfPrint(int level, const void *format, void *arguments)';
+
+type Type = ReturnType<ReturnType<typeof koffi>['pointer']>;
+
+let declaredPrint: Type | undefined;
+
+/** The type of what libbpf_set_print takes; koffi lets a prototype be declared once. */
+export function printFunction(): Type {
+	declaredPrint ??= koffi().pointer(koffi().proto(PRINT_PROTOTYPE));
+	return declaredPrint;
+}
 
 function declare() {
 	const library = loadLibbpf();
+	printFunction();
 	const c = (prototype: string) => {
 		try {
 			return library.func(prototype);
@@ -244,9 +261,9 @@ export function libbpf(): ReturnType<typeof declare> {
 }
 
 /** The errno of the call just made, as its name: "ENOENT". */
-export function errnoName(errno = koffi.errno()): string {
+export function errnoName(errno = koffi().errno()): string {
 	const positive = Math.abs(errno);
-	for (const [name, value] of Object.entries(koffi.os.errno)) {
+	for (const [name, value] of Object.entries(koffi().os.errno)) {
 		if (value === positive) return name;
 	}
 	return `errno ${positive}`;

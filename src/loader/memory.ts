@@ -1,7 +1,7 @@
 /** Memory that the kernel or libbpf owns, seen in place. */
-import koffi from 'koffi';
 import { TstraceError } from './errors.js';
 import { errnoName, libc, type Pointer } from './ffi.js';
+import { koffi } from './koffi.js';
 
 /** man 2 mmap */
 export const PROT = { read: 1, write: 2 } as const;
@@ -12,12 +12,12 @@ const SC_PAGESIZE = 30;
 
 /** The size of a page of memory in bytes. */
 export function pageSizeBytes(): number {
-	return libc.sysconf(SC_PAGESIZE);
+	return libc().sysconf(SC_PAGESIZE);
 }
 
 /** An ArrayBuffer over memory that outlives it; nothing is copied. */
 export function viewMemory(pointer: Pointer, bytes: number): ArrayBuffer {
-	return koffi.view(pointer, bytes);
+	return koffi().view(pointer, bytes);
 }
 
 /** A mapping of a file descriptor. After `unmap` its buffer must not be touched. */
@@ -27,7 +27,7 @@ export class Mapping {
 
 	/** Throws TstraceError with the errno's name ("EPERM") as its detail. */
 	constructor(fd: number, bytes: number, protection: number, offsetBytes: number) {
-		const pointer = libc.mmap(null, bytes, protection, MAP_SHARED, fd, offsetBytes);
+		const pointer = libc().mmap(null, bytes, protection, MAP_SHARED, fd, offsetBytes);
 		if (pointer === null || BigInt.asUintN(64, pointer) === MAP_FAILED) {
 			const errno = errnoName();
 			throw new TstraceError(`cannot map ${bytes} bytes of kernel memory: ${errno}`, errno);
@@ -37,7 +37,7 @@ export class Mapping {
 	}
 
 	unmap(): void {
-		if (this.#pointer !== null) libc.munmap(this.#pointer, this.buffer.byteLength);
+		if (this.#pointer !== null) libc().munmap(this.#pointer, this.buffer.byteLength);
 		this.#pointer = null;
 	}
 }

@@ -1,6 +1,6 @@
 /** What libbpf has to say is kept, for errors and -v; none of it reaches the terminal by itself. */
-import koffi from 'koffi';
-import { libbpf, libc, type Pointer, PRINT_FUNCTION } from './ffi.js';
+import { libbpf, libc, type Pointer, printFunction } from './ffi.js';
+import { koffi } from './koffi.js';
 
 /** enum libbpf_print_level */
 const LEVEL_DEBUG = 2;
@@ -18,10 +18,10 @@ let level = 0;
 function onMessage(messageLevel: number, format: Pointer, args: Pointer): number {
 	if (messageLevel > level) return 0;
 	const text: [Pointer] = [null];
-	const length = libc.vasprintf(text, format, args);
+	const length = libc().vasprintf(text, format, args);
 	if (length >= 0 && text[0] !== null) {
-		kept = (kept + koffi.decode.string(text[0], length)).slice(-KEEP_CHARACTERS);
-		koffi.free(text[0]);
+		kept = (kept + koffi().decode.string(text[0], length)).slice(-KEEP_CHARACTERS);
+		koffi().free(text[0]);
 	}
 	return 0;
 }
@@ -30,8 +30,9 @@ function onMessage(messageLevel: number, format: Pointer, args: Pointer): number
 export function captureMessages(verbose: boolean): void {
 	level = verbose ? LEVEL_DEBUG : 0;
 	if (callback !== null) return;
-	callback = koffi.register(onMessage, PRINT_FUNCTION);
-	libbpf().libbpf_set_print(callback);
+	const { libbpf_set_print } = libbpf();
+	callback = koffi().register(onMessage, printFunction());
+	libbpf_set_print(callback);
 }
 
 /** All that was kept since the last call. */

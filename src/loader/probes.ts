@@ -3,10 +3,10 @@
  * bpf, man 2 perf_event_open (uprobe); kernel/events/uprobes.c; libbpf.h, struct bpf_uprobe_opts.
  */
 import { closeSync, existsSync } from 'node:fs';
-import koffi from 'koffi';
 import { shortage, TstraceError } from './errors.js';
 import { errnoName, libbpf, libc, type Pointer } from './ffi.js';
 import { kernelBtf, kernelHasHelper } from './kernel.js';
+import { koffi } from './koffi.js';
 import { takeMessages } from './messages.js';
 import type { BpfProgram } from './program.js';
 
@@ -100,13 +100,13 @@ export class UserProbes {
 		view.setUint32(8, type, true);
 		for (const [at, memory] of [name, offsets, undefined, cookies].entries()) {
 			// In between are reference counters, of probes that programs were built with.
-			if (memory) view.setBigUint64(16 + at * 8, koffi.address(memory), true);
+			if (memory) view.setBigUint64(16 + at * 8, koffi().address(memory), true);
 		}
 		view.setUint32(48, points.length, true);
 		view.setUint32(52, returns ? BPF_F_UPROBE_MULTI_RETURN : 0, true);
 		view.setUint32(56, pid, true);
 		const bytes = new Uint8Array(attributes);
-		const fd = libc.bpf(BPF_SYSCALL_NUMBER, BPF_LINK_CREATE, bytes, bytes.length);
+		const fd = libc().bpf(BPF_SYSCALL_NUMBER, BPF_LINK_CREATE, bytes, bytes.length);
 		if (fd < 0) throw failed(path, pid, errnoName(), undefined);
 		this.#fds.push(fd);
 	}

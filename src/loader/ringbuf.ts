@@ -2,7 +2,8 @@
  * The consumer's side of a BPF ring buffer (5.8), read in place through mapped memory: no call
  * into C for a record. Source: kernel/bpf/ringbuf.c, Documentation/bpf/ringbuf.rst.
  */
-import koffi, { type node } from 'koffi';
+import type { node } from 'koffi';
+import { koffi } from './koffi.js';
 import type { BpfMap } from './map.js';
 import { Mapping, PROT, pageSizeBytes } from './memory.js';
 
@@ -51,7 +52,7 @@ export class RingBuffer {
 			this.#poll?.stop();
 			void onReadable().finally(() => this.#poll?.start(readable, wake));
 		};
-		this.#poll = koffi.node.poll(fd, readable, wake);
+		this.#poll = koffi().node.poll(fd, readable, wake);
 	}
 
 	/**

@@ -74,7 +74,7 @@ export class PerfEvent {
 	/** What the kernel calls it in records (PERF_SAMPLE_ID). */
 	id(): number {
 		const id = new BigUint64Array(1);
-		if (libc.ioctl_pointer(this.#fd, IOCTL.id, new Uint8Array(id.buffer)) < 0) {
+		if (libc().ioctl_pointer(this.#fd, IOCTL.id, new Uint8Array(id.buffer)) < 0) {
 			throw failed('id');
 		}
 		return Number(id[0]);
@@ -94,7 +94,7 @@ export class PerfEvent {
 	}
 
 	#ioctl(name: keyof typeof IOCTL, argument: number): void {
-		if (libc.ioctl(this.#fd, IOCTL[name], argument) < 0) throw failed(name);
+		if (libc().ioctl(this.#fd, IOCTL[name], argument) < 0) throw failed(name);
 	}
 }
 
@@ -111,7 +111,7 @@ function failed(ioctl: string): TstraceError {
 export function openPerfEvent(attributes: PerfEventAttributes, target: Target): PerfEvent {
 	const { pid, cpu, flags = 0 } = target;
 	const bytes = encodeAttributes(attributes);
-	const fd = libc.perf_event_open(SYSCALL_NUMBER, bytes, pid, cpu, -1, flags | FD_CLOEXEC);
+	const fd = libc().perf_event_open(SYSCALL_NUMBER, bytes, pid, cpu, -1, flags | FD_CLOEXEC);
 	if (fd >= 0) return new PerfEvent(fd);
 	const errno = errnoName();
 	throw new PerfOpenError(why(errno, attributes, target), errno);

@@ -1,6 +1,7 @@
 /** The rings of all CPUs as one: their records come in the order of their times. */
-import koffi, { type node } from 'koffi';
+import type { node } from 'koffi';
 import { TstraceError } from '../loader/errors.js';
+import { koffi } from '../loader/koffi.js';
 import { pageSizeBytes } from '../loader/memory.js';
 import { type CpuChoice, PerCpuEvents } from './cpus.js';
 import { canReadLost } from './events.js';
@@ -163,7 +164,7 @@ class CpuRing {
 	 */
 	watch(onReadable: () => void): void {
 		if (this.#poll) return;
-		this.#poll = koffi.node.poll(this.owner.fd, { readable: true }, onReadable);
+		this.#poll = koffi().node.poll(this.owner.fd, { readable: true }, onReadable);
 		setImmediate(onReadable);
 	}
 

@@ -1,7 +1,7 @@
 /** Runs a BPF program of test/bpf once, as a function: BPF_PROG_TEST_RUN. */
 import assert from 'node:assert/strict';
-import koffi from 'koffi';
 import { errnoName } from '../../src/loader/ffi.js';
+import { koffi } from '../../src/loader/koffi.js';
 import type { ObjectLayout } from '../../src/loader/layout.js';
 import type { BpfObject } from '../../src/loader/object.js';
 
@@ -15,7 +15,7 @@ export function callable<L extends ObjectLayout>(
 	program: L['programs'][number],
 	numbers: number,
 ): (...values: readonly bigint[]) => number {
-	const testRun = koffi
+	const testRun = koffi()
 		.load('libbpf.so.1')
 		.func('int bpf_prog_test_run_opts(int fd, void *opts)') as (
 		fd: number,
@@ -25,7 +25,7 @@ export function callable<L extends ObjectLayout>(
 	const context = new BigUint64Array(numbers);
 	const opts = new DataView(new ArrayBuffer(OPTS_BYTES));
 	opts.setBigUint64(AT.size, BigInt(OPTS_BYTES), true);
-	opts.setBigUint64(AT.context, koffi.address(context), true);
+	opts.setBigUint64(AT.context, koffi().address(context), true);
 	opts.setUint32(AT.contextSize, numbers * 8, true);
 	return (...values) => {
 		context.set(values);
