@@ -25,11 +25,10 @@ workload('heaps.c', 'libheaps.so', ...ALLOCATES, '-DLIBRARY', '-shared', '-fPIC'
 if (others.length === 0) {
 	workload('leaks.c', 'leaks-static', ...ALLOCATES, '-static');
 	workload('leaks.c', 'leaks-stripped', ...ALLOCATES, '-static', '-s');
-	for (const name of ['news', 'news-static']) {
-		const how = name === 'news' ? [] : ['-static'];
-		const cpp = ['--driver-mode=g++', '-Wno-missing-field-initializers'];
-		workload('news.cc', name, ...ALLOCATES, ...cpp, ...how);
-	}
+	const CPP = [...ALLOCATES, '--driver-mode=g++', '-Wno-missing-field-initializers'];
+	workload('news.cc', 'news', ...CPP);
+	workload('news.cc', 'news-static', ...CPP, '-static');
+	workload('mangled.cc', 'mangled', ...CPP);
 	// The compiler whose flags musl's wrapper knows; x86 and arm64 have the same.
 	const MUSL = ['-O1', '-fno-builtin', '-fno-omit-frame-pointer', '-fno-optimize-sibling-calls'];
 	execFileSync('musl-gcc', [...MUSL, '-o', join(folder, 'leaks-musl'), 'test/workloads/leaks.c']);

@@ -7,25 +7,54 @@ export interface Growth {
 	readonly suspect: boolean;
 }
 
-export class GrowthHistory {
-	/** Of each sum: its last value, and in how many intervals on end it grew. */
-	#before = new Map<string, { readonly value: number; readonly grew: number }>();
+/** By how much a sum changed in an interval; those in which it stayed are left out. */
+interface Change {
+	readonly interval: number;
+	readonly by: number;
+}
 
-	/** `intervals`: after how many of growth a sum is suspect. The first one counts as growth. */
+interface Sum {
+	readonly value: number;
+	/** In the last intervals, the latest last. */
+	readonly changes: readonly Change[];
+}
+
+/**
+ * Follows sums by what they are sums of, never by what that is called: several that are shown as one may
+ * be so in one interval and not in the next.
+ */
+export class GrowthHistory<Id> {
+	#sums = new Map<Id, Sum>();
+	#interval = 0;
+
+	/** `intervals`: after how many of growth sums are suspect. The first one counts as growth. */
 	constructor(private readonly intervals: number) {}
 
-	/** An interval ends: each sum by its name. What is not among them is forgotten. */
-	next(sums: ReadonlyMap<string, number>): Map<string, Growth> {
-		const now = new Map<string, { value: number; grew: number }>();
-		const result = new Map<string, Growth>();
-		for (const [name, value] of sums) {
-			const before = this.#before.get(name) ?? { value: 0, grew: 0 };
-			const growth = value - before.value;
-			const grew = growth > 0 ? before.grew + 1 : 0;
-			now.set(name, { value, grew });
-			result.set(name, { growth, suspect: grew >= this.intervals });
+	/** An interval ends. What is not among the sums is forgotten. */
+	next(values: ReadonlyMap<Id, number>): void {
+		const interval = ++this.#interval;
+		const sums = new Map<Id, Sum>();
+		for (const [id, value] of values) {
+			const before = this.#sums.get(id) ?? { value: 0, changes: [] };
+			const by = value - before.value;
+			const recent = before.changes.filter((each) => interval - each.interval < this.intervals);
+			sums.set(id, { value, changes: by === 0 ? recent : [...recent, { interval, by }] });
 		}
-		this.#before = now;
-		return result;
+		this.#sums = sums;
+	}
+
+	/** How the sums grew that are taken together. */
+	of(ids: readonly Id[]): Growth {
+		const byInterval = new Map<number, number>();
+		for (const id of ids) {
+			for (const { interval, by } of this.#sums.get(id)?.changes ?? []) {
+				byInterval.set(interval, (byInterval.get(interval) ?? 0) + by);
+			}
+		}
+		const grew = [...byInterval.values()].filter((by) => by > 0).length;
+		return {
+			growth: byInterval.get(this.#interval) ?? 0,
+			suspect: grew >= this.intervals,
+		};
 	}
 }

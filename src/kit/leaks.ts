@@ -1,7 +1,6 @@
 /** What is outstanding, by stack, interval by interval: the reader of `tstrace memleak`. */
 import { GrowthHistory } from '../aggregate/growth.js';
 import type { Findings, Lost } from '../aggregate/report.js';
-import type { StackRow } from '../aggregate/stacks.js';
 import type { memleak as layout } from '../generated/memleak.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
@@ -50,7 +49,8 @@ export class Leaks implements Reader {
 	readonly #tables: StackTables;
 	readonly #processes: ProcessWatch;
 	readonly #heap: HeapWatch | undefined;
-	readonly #growth: GrowthHistory;
+	/** By site: how a stack reads may change when more is known of it. */
+	readonly #growth: GrowthHistory<bigint>;
 	#sample_bytes: number;
 	/** Whether that is so, while all probes are in. */
 	readonly #seesAll: boolean;
@@ -113,10 +113,13 @@ export class Leaks implements Reader {
 			sources: true,
 			fromTracepoint: true,
 		});
-		const growth = this.#growthOf(named.rows);
+		const comparable = !this.#settings.churn && !this.#settings.all;
+		// What was allocated in all grows as long as it is used; a single one never does.
+		if (comparable)
+			this.#growth.next(new Map(places.map((each) => [each.site.id, each.outstanding.bytes])));
 		const rows = named.rows.flatMap((row) => {
 			const of = (row.sources ?? []).flatMap((source) => places[source] ?? []);
-			const details = { ...this.#details(of), ...growth.get(row) };
+			const details = { ...this.#details(of), ...(comparable ? this.#growthOf(of) : {}) };
 			return [{ ...row, details }, ...of.flatMap(({ single }) => single.map(singleRow(row)))];
 		});
 		if (this.#settings.all) rows.sort((a, b) => b.value - a.value);
@@ -183,16 +186,9 @@ export class Leaks implements Reader {
 		return places;
 	}
 
-	/** By row. What was allocated in all grows as long as it is used; a single one never does. */
-	#growthOf(rows: readonly StackRow[]): Map<StackRow, { growth_bytes: number; suspect: boolean }> {
-		if (this.#settings.churn || this.#settings.all) return new Map();
-		const growth = this.#growth.next(new Map(rows.map((row) => [nameOf(row), row.value])));
-		return new Map(
-			rows.flatMap((row) => {
-				const of = growth.get(nameOf(row));
-				return of ? [[row, { growth_bytes: of.growth, suspect: of.suspect }] as const] : [];
-			}),
-		);
+	#growthOf(places: readonly Place[]): { growth_bytes: number; suspect: boolean } {
+		const { growth, suspect } = this.#growth.of(places.map(({ site }) => site.id));
+		return { growth_bytes: growth, suspect };
 	}
 
 	#counted({ site, outstanding }: Place): CountedStack {
@@ -266,9 +262,4 @@ function seesAll(settings: LeakSettings, { filter }: Subjects): boolean {
 		settings.smallest_bytes === 0 &&
 		!Number.isFinite(settings.largest_bytes)
 	);
-}
-
-/** Rows that have the same name are the same row of another interval. */
-function nameOf({ key, frames }: StackRow): string {
-	return `${JSON.stringify(key)}${frames.map(({ name }) => name).join('\n')}`;
 }

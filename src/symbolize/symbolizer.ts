@@ -36,7 +36,6 @@ export class Symbolizer {
 	readonly #history: ProcessHistory;
 	readonly #account: Account;
 	#kernelHidden = false;
-	#demangle: ((name: string) => string) | undefined;
 	readonly #demangled = new Map<string, string>();
 
 	/** Places met in the stacks at hand, by where they are. */
@@ -63,7 +62,6 @@ export class Symbolizer {
 			kernel: Array.from(stack.kernel, (address, i) => this.#placeInKernel(address, i)),
 			user: this.#placeUser(stack),
 		}));
-		this.#demangle ??= await loadDemangler();
 		this.#deadline_ms = performance.now() + TIME_LIMIT_MS;
 		this.#nameKernel();
 		await this.#nameVdso();
@@ -222,7 +220,7 @@ export class Symbolizer {
 		if (this.#demangled.size >= MAX_DEMANGLED) this.#demangled.clear();
 		let readable = this.#demangled.get(name);
 		if (readable === undefined) {
-			readable = this.#demangle?.(name) ?? name;
+			readable = loadDemangler()(name);
 			this.#demangled.set(name, readable);
 		}
 		return readable;

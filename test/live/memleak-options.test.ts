@@ -190,6 +190,50 @@ test('what grows in every interval is suspect, what does not is not', async () =
 	assert.deepEqual(leaksOf(grown).leak_growing, [60_000, 60]);
 });
 
+test('2,000 functions of C++: each has its name and its growth in every interval', async () => {
+	const FUNCTIONS = 2000;
+	const workload = await Workload.start('mangled');
+	const args = ['memleak', '--json', '--suspect-after', '3', '-p', `${workload.pid}`, '1'];
+	const tracing = await Tracing.start(args);
+	const reports = () => tracing.stdout.split('\n').filter(Boolean);
+	const ROUNDS = 4;
+	for (let round = 1; round <= ROUNDS; round++) {
+		await workload.work();
+		const seen = reports().length;
+		await until(() => reports().length > seen + (round === ROUNDS ? 1 : 0));
+	}
+	const { stdout } = await tracing.end('SIGINT');
+	await workload.end();
+	const all: LeakReport[] = stdout
+		.trimEnd()
+		.split('\n')
+		.map((line) => JSON.parse(line));
+	const named = (n: number) =>
+		`shop::leak<(unsigned long)${n}>(std::vector<shop::a_rather_long_name_for_an_argument, ` +
+		`std::allocator<shop::a_rather_long_name_for_an_argument> > const&, char const (&) [((unsigned long)${n})+(1)])`;
+	const known = new Set(Array.from({ length: FUNCTIONS }, (_, n) => named(n)));
+	for (const { stacks, lost } of all) {
+		assert.deepEqual(lost, {});
+		for (const stack of stacks) assert.ok(known.has(leafOf(stack)), leafOf(stack));
+		assert.equal(new Set(stacks.map(leafOf)).size, stacks.length);
+	}
+	assert.deepEqual(
+		leaksOf(all.at(-1)?.stacks ?? []),
+		Object.fromEntries(
+			Array.from({ length: FUNCTIONS }, (_, n) => {
+				const count = ROUNDS - (n % 2 === 0 ? 1 : 0);
+				return [named(n), [count * (n + 1), count]];
+			}),
+		),
+	);
+	// Each round is seen by one interval or two; growth adds up to what there is.
+	const grown = new Map<string, number>();
+	for (const stack of all.flatMap(({ stacks }) => stacks)) {
+		grown.set(leafOf(stack), (grown.get(leafOf(stack)) ?? 0) + stack.growth_bytes);
+	}
+	for (const stack of all.at(-1)?.stacks ?? []) assert.equal(grown.get(leafOf(stack)), stack.value);
+});
+
 test('frees of what was there before are counted', async () => {
 	const workload = await start('grows');
 	await workload.work();
