@@ -8,6 +8,7 @@ import { booksMissing, taskStorageMissing } from '../kit/waits.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
 import { kernelHasKprobes, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
 import { multiProbeType } from '../loader/probes.js';
+import { kernelSigns, ringBufferForbidden } from '../loader/realtime.js';
 import { attempt, type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
 
@@ -36,6 +37,7 @@ export function kernel(): Check[] {
 		),
 		attempt('sched_info', () => judgeBooks(booksMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
+		attempt('ring buffer', () => judgeRingBuffer(ringBufferForbidden(kernelSigns()))),
 		attempt('off-CPU hook', () => judgeHook(offcpuHook(), kernelHasKprobes())),
 		attempt('uprobes', () =>
 			judgeUprobes(
@@ -120,6 +122,18 @@ export function judgeTaskStorage(lacks: string | undefined): Check {
 		lacks,
 		'BPF programs keep data of threads in a hash table, which is slower and can fill up',
 		`Linux 5.12: ${NEWER_KERNEL}`,
+	);
+}
+
+/** `forbidden`: why programs of the scheduler's tracepoints may not write to one. */
+export function judgeRingBuffer(forbidden: string | undefined): Check {
+	if (forbidden === undefined)
+		return ok('ring buffer', 'the scheduler may write to it: its lock never sleeps');
+	return missing(
+		'ring buffer',
+		forbidden,
+		'timehist and runqlat --slower could freeze the machine, and refuse to run',
+		`Linux 6.12, or 6.6.83 of 6.6: ${NEWER_KERNEL}`,
 	);
 }
 

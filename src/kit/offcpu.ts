@@ -1,12 +1,13 @@
 /** How threads off the CPU are followed on the running kernel: user space's side of offcpu.h. */
 import type { offcputime } from '../generated/offcputime.js';
 import {
+	kernelBtf,
 	kernelFunctions,
-	kernelHasField,
 	kernelHasKprobes,
 	kernelHasTracepoint,
 	tracepointArguments,
 } from '../loader/kernel.js';
+import { storageHasOwnMemory } from '../loader/realtime.js';
 import { booksMissing, delayedDequeue, taskStorageMissing } from './waits.js';
 import { chooseWay, type Way } from './ways.js';
 
@@ -48,9 +49,7 @@ const SWITCH_ARGUMENTS_WITH_STATE = 4;
  * kmalloc, which may wake a thread for it, and need the same lock.
  */
 function storageMissing(): string | undefined {
-	// The field came with it, and went again when memory came from elsewhere; that was after 6.14.
-	const safe =
-		kernelHasField('bpf_local_storage_map', 'selem_ma') || kernelHasTracepoint('sched_exit_tp');
+	const safe = storageHasOwnMemory(kernelBtf());
 	return taskStorageMissing() ?? (safe ? undefined : 'task storage needs kmalloc (before 6.4)');
 }
 

@@ -1,6 +1,7 @@
 /** Which of the three ways of bpf/lib/waits.h and stamped_waits.h fits the running kernel. */
 import { readFileSync } from 'node:fs';
 import { kernelHasField } from '../loader/kernel.js';
+import { kernelSigns, taskStorageForbidden } from '../loader/realtime.js';
 import { type Chosen, chooseWay, type Way } from './ways.js';
 
 export type WaitsWay = 'sched_info' | 'task_storage' | 'hash';
@@ -18,7 +19,11 @@ const BOOKS: Needs = [
 
 export const WAYS: ReadonlyArray<Way<WaitsWay>> = [
 	{ name: 'sched_info', missing: booksMissing },
-	{ name: 'task_storage', missing: taskStorageMissing },
+	{
+		name: 'task_storage',
+		// Entries are made at a wake-up, under the run queue's lock.
+		missing: () => taskStorageMissing() ?? taskStorageForbidden(kernelSigns()),
+	},
 	{ name: 'hash', missing: () => undefined },
 ];
 

@@ -125,6 +125,17 @@ export class Btf {
 		return id !== undefined && this.#hasMember(id, field, new Set());
 	}
 
+	/** The name of the type behind typedefs and qualifiers of a field of a struct; '': it has none. */
+	fieldType(struct: string, field: string): string | undefined {
+		const id = this.#find(struct, KIND.struct);
+		if (id === undefined) return undefined;
+		for (const member of this.#members(id)) {
+			if (member.name !== field) continue;
+			return this.#string(this.#names[this.#resolve(member.type)] as number);
+		}
+		return undefined;
+	}
+
 	hasTypedef(name: string): boolean {
 		return this.#find(name, KIND.typedef) !== undefined;
 	}

@@ -12,6 +12,7 @@ import { GroupReader, HistogramReader } from '../kit/readers.js';
 import { defineTool, type Plan } from '../kit/tool.js';
 import { chooseWaits, delayedDequeue, type WaitsWay } from '../kit/waits.js';
 import { readU64 } from '../loader/layout.js';
+import { requireRingBuffer } from '../loader/realtime.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
 import { printable, type Style, shortened } from '../render/terminal.js';
@@ -97,6 +98,7 @@ export const runqlat = defineTool<Layout, Settings>({
 	},
 
 	plan(object, settings): Plan<Layout> {
+		if (settings.slower_usec > 0) requireRingBuffer('--slower', 'histograms (no --slower)');
 		const { name: way, because } = chooseWaits();
 		object.setConstants({
 			group_by: layout.enums.group_by[settings.groupBy],

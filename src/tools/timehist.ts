@@ -9,6 +9,7 @@ import { chooseOffcpu } from '../kit/offcpu.js';
 import { wholeNumberOption } from '../kit/options.js';
 import { TimehistFormatter, type TimehistView, timehistHeader } from '../kit/timehist.js';
 import { defineTool, type OptionValues, type Plan } from '../kit/tool.js';
+import { requireRingBuffer } from '../loader/realtime.js';
 import { renderThreadTotals } from '../render/thread-totals.js';
 
 type Layout = typeof layout;
@@ -89,6 +90,7 @@ export const timehist = defineTool<Layout, Settings>({
 	subject: () => 'context switches',
 
 	plan(object, settings): Plan<Layout> {
+		requireRingBuffer('it', 'schedlat or offcputime');
 		const way = chooseOffcpu();
 		object.setConstants({
 			threads_in_hash: way.threadsInHash,

@@ -7,6 +7,7 @@ import {
 	judgeBtf,
 	judgeHook,
 	judgeRelease,
+	judgeRingBuffer,
 	judgeStatistics,
 	judgeTaskStorage,
 	judgeTracefs,
@@ -142,6 +143,8 @@ test('ways of tools: the first is well, the others cost', () => {
 	check(judgeBooks('no sched_info'), 'missing', /CONFIG_SCHEDSTATS/);
 	check(judgeTaskStorage(undefined), 'ok');
 	check(judgeTaskStorage('no task_struct.bpf_storage'), 'warn', /5\.12/);
+	check(judgeRingBuffer(undefined), 'ok');
+	check(judgeRingBuffer('it is PREEMPT_RT'), 'missing', /Linux 6\.12/);
 	check(judgeHook('sched_exit', false), 'ok');
 	check(judgeHook('kprobe', true), 'ok');
 	check(judgeHook('switch', false), 'warn', /CONFIG_KPROBE_EVENTS/);

@@ -2,42 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Btf, BtfError } from '../../../src/loader/btf.js';
-
-/** Writes BTF: see Documentation/bpf/btf.rst. */
-class BtfBuilder {
-	#strings = Buffer.from('\0');
-	#types: number[] = [];
-	#count = 0;
-
-	string(text: string): number {
-		const at = this.#strings.length;
-		this.#strings = Buffer.concat([this.#strings, Buffer.from(`${text}\0`)]);
-		return at;
-	}
-
-	/** Returns the id. */
-	type(name: string, kind: number, sizeOrType: number, trailer: number[] = [], vlen = 0): number {
-		this.#types.push(name ? this.string(name) : 0, (kind << 24) | vlen, sizeOrType, ...trailer);
-		return ++this.#count;
-	}
-
-	build(): Uint8Array {
-		const header = Buffer.alloc(24);
-		header.writeUInt16LE(0xeb9f, 0);
-		header.writeUInt8(1, 2);
-		header.writeUInt32LE(24, 4);
-		header.writeUInt32LE(0, 8);
-		header.writeUInt32LE(this.#types.length * 4, 12);
-		header.writeUInt32LE(this.#types.length * 4, 16);
-		header.writeUInt32LE(this.#strings.length, 20);
-		const types = Buffer.from(new Uint32Array(this.#types).buffer);
-		return Buffer.concat([header, types, this.#strings]);
-	}
-}
-
-const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VAR, DATASEC] = [
-	1, 2, 3, 4, 5, 6, 8, 14, 15,
-] as const;
+import {
+	ARRAY,
+	BtfBuilder,
+	DATASEC,
+	ENUM,
+	INT,
+	PTR,
+	STRUCT,
+	TYPEDEF,
+	UNION,
+	VAR,
+} from './btf-builder.js';
 
 function example(): Uint8Array {
 	const b = new BtfBuilder();

@@ -1,0 +1,80 @@
+/**
+ * What a PREEMPT_RT kernel forbids programs of the scheduler's tracepoints. There spinlock_t can sleep, and
+ * whoever sleeps while it holds the run queue's lock, a raw_spinlock_t, freezes the machine.
+ */
+import { readFileSync } from 'node:fs';
+import { version } from 'node:os';
+import type { Btf } from './btf.js';
+import { TstraceError } from './errors.js';
+import { kernelBtf } from './kernel.js';
+
+/** What tells a PREEMPT_RT kernel. */
+export interface KernelSigns {
+	/** `uname -v`: "#1 SMP PREEMPT_RT Debian 6.1.4-1". */
+	readonly version: string;
+	/** /sys/kernel/realtime; undefined: there is none. */
+	readonly realtime: string | undefined;
+	readonly btf: Btf;
+}
+
+/** Whether spinlock_t can sleep. One sign is enough: not every kernel shows every one. */
+export function isRealtime({ version, realtime, btf }: KernelSigns): boolean {
+	if (/\bPREEMPT[_ ]RT\b/.test(version) || realtime?.trim() === '1') return true;
+	// include/linux/spinlock_types.h: an rt_mutex_base (an rt_mutex before 5.15) instead of a union with
+	// a raw_spinlock in it.
+	return btf.hasField('spinlock', 'lock') && !btf.hasField('spinlock', 'rlock');
+}
+
+/**
+ * What keeps programs from reserving room in a ring buffer under the run queue's lock; undefined: nothing. The
+ * ring's own lock was a spinlock_t until 6.12 (8b62645b09f8; also in 6.6.83 and 6.11.5), a raw_spinlock_t
+ * then, and an rqspinlock_t since 6.15.
+ */
+export function ringBufferForbidden(signs: KernelSigns): string | undefined {
+	if (!isRealtime(signs)) return undefined;
+	const lock = signs.btf.fieldType('bpf_ringbuf', 'spinlock');
+	if (lock === undefined)
+		return "this kernel is PREEMPT_RT, and its BTF does not show the ring buffer's lock";
+	return lock === 'spinlock'
+		? "this kernel is PREEMPT_RT, and its ring buffer's lock can sleep"
+		: undefined;
+}
+
+/**
+ * What keeps programs from making an entry of task storage under the run queue's lock: until 6.4
+ * (08a7ce384e33) its memory came from kmalloc, whose locks can sleep.
+ */
+export function taskStorageForbidden(signs: KernelSigns): string | undefined {
+	if (!isRealtime(signs) || storageHasOwnMemory(signs.btf)) return undefined;
+	return 'this kernel is PREEMPT_RT, and task storage needs kmalloc, which can sleep (before 6.4)';
+}
+
+/**
+ * Whether task storage takes its memory from elsewhere than kmalloc. The field came with that, and went when
+ * memory came from kmalloc_nolock; that was after sched_exit_tp had come (6.14).
+ */
+export function storageHasOwnMemory(btf: Btf): boolean {
+	return (
+		btf.hasField('bpf_local_storage_map', 'selem_ma') || btf.hasTypedef('btf_trace_sched_exit_tp')
+	);
+}
+
+/** Of the running kernel. */
+export function kernelSigns(): KernelSigns {
+	let realtime: string | undefined;
+	try {
+		realtime = readFileSync('/sys/kernel/realtime', 'utf8');
+	} catch {
+		// Only PREEMPT_RT kernels have it, and not all of them.
+	}
+	return { version: version(), realtime, btf: kernelBtf() };
+}
+
+/** Throws TstraceError where a ring buffer in the scheduler's tracepoints would freeze the machine. */
+export function requireRingBuffer(what: string, instead: string): void {
+	const why = ringBufferForbidden(kernelSigns());
+	if (why === undefined) return;
+	throw new TstraceError(
+		`${what} could freeze the machine: ${why}; use ${instead}, or Linux 6.12 (6.6 since 6.6.83)`,
+	);
+}

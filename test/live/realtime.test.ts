@@ -1,0 +1,55 @@
+/** On a PREEMPT_RT kernel whose ring buffer can sleep, what would freeze the machine is refused. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { kernelObjects, untilReleased } from './kernel-objects.js';
+import { importing, tstrace } from './support.js';
+
+const REALTIME = importing('seems-realtime');
+
+test('timehist and runqlat --slower refuse before anything is loaded, and say what to use', async () => {
+	const before = kernelObjects();
+	const cases = [
+		{ args: ['timehist', '1'], says: /^tstrace timehist: .*lock.*; use schedlat or offcputime/ },
+		{ args: ['timehist', '-w', '-M', '1'], says: /^tstrace timehist: .*freeze/ },
+		{
+			args: ['runqlat', '--slower', '1', '1', '1'],
+			says: /^tstrace runqlat: --slower could freeze .*; use histograms/,
+		},
+	];
+	for (const { args, says } of cases) {
+		const { status, stdout, stderr } = tstrace(args, REALTIME);
+		assert.equal(status, 1, stderr);
+		assert.equal(stdout, '');
+		assert.match(stderr, says);
+		assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+	}
+	await untilReleased(before);
+});
+
+test('tools without a ring buffer run, with it too', () => {
+	for (const args of [
+		['runqlat', '0.1', '1'],
+		['schedlat', '0.1', '1'],
+		['offcputime', '0.1'],
+	]) {
+		const { status, stderr } = tstrace(args, REALTIME);
+		assert.equal(status, 0, stderr);
+	}
+});
+
+test('doctor says so, of the kernel and of timehist', () => {
+	const { status, stdout } = tstrace(['doctor', '--json'], REALTIME);
+	assert.equal(status, 1);
+	const { checks, tools } = JSON.parse(stdout) as {
+		checks: { name: string; state: string; found: string; costs: string | null }[];
+		tools: { name: string; runs: boolean; why: string | null }[];
+	};
+	const ring = checks.find(({ name }) => name === 'ring buffer');
+	assert.equal(ring?.state, 'missing');
+	assert.match(ring?.costs ?? '', /timehist and runqlat --slower/);
+	const refused = tools.filter(({ why }) => /freeze/.test(why ?? ''));
+	assert.deepEqual(
+		refused.map(({ name, runs }) => [name, runs]),
+		[['timehist', false]],
+	);
+});
