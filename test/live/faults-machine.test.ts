@@ -95,7 +95,7 @@ const FULL = [
 	['runqlat', ['-L', '--max-buckets', '1'], /lost: [\d,]+ events: too many groups/],
 	['offcputime', ['--exact', '--max-stacks', '1'], /lost: [\d,]+ times a stack had no room/],
 	['profile', ['-F', '999', '--max-stacks', '1'], /lost: [\d,]+ times a stack had no room/],
-	['syscount', ['-L', '-P', '--max-buckets', '1'], /lost: [\d,]+ events: too many groups/],
+	['syscount', ['--latency', '-P', '--max-buckets', '1'], /lost: [\d,]+ events: too many groups/],
 	['schedlat', ['--max-threads', '1'], /lost: [\d,]+ thread events: no room/],
 ] as const;
 
