@@ -47,7 +47,10 @@ const traced = (name: string, program: string): Contender => ({
 });
 
 const OURS: Contender = { name: 'tstrace syscount', command: ['bin/tstrace', 'syscount'] };
-const OURS_L: Contender = { name: 'tstrace syscount -L', command: [...OURS.command, '-L'] };
+const OURS_L: Contender = {
+	name: 'tstrace syscount, times',
+	command: [...OURS.command, '--latency'],
+};
 const OURS_P: Contender = { name: 'tstrace syscount -P', command: [...OURS.command, '-P'] };
 /** By the hook that is taken since 7.0: src/kit/call-hooks.ts. */
 const asOnLinux7 = (ours: Contender): Contender => ({
@@ -132,7 +135,7 @@ export const syscount: Benchmark = {
 					...figure,
 					name: 'BPF time per system call, with times',
 					ratios: toPeers(TIMING, {
-						'tstrace syscount -L / libbpf-tools syscount -L': { guard: true },
+						'tstrace syscount, times / libbpf-tools syscount -L': { guard: true },
 					}),
 				},
 			],

@@ -16,6 +16,7 @@ import { doctor, doctorOptions } from './doctor.js';
 import { commonOptions, commonSettings, fileOptions } from './options.js';
 import { Output, say } from './output.js';
 import { run } from './run.js';
+import { type OtherNames, suggestion } from './unknown.js';
 
 const STDOUT = 1;
 const EXIT_FAILED = 1;
@@ -42,9 +43,10 @@ export async function main(args: readonly string[]): Promise<number> {
 			await Output.stdout().write(list);
 			return;
 		}
-		status = await run(tool, tool.settings(values), {
+		const settings = tool.settings(values);
+		status = await run(tool, settings, {
 			interval_s,
-			count,
+			count: countOf(count, tool.lines?.(settings)),
 			common: commonSettings(values, words, tool.kind),
 			command: words,
 			args,
@@ -55,8 +57,17 @@ export async function main(args: readonly string[]): Promise<number> {
 		else await cli.parseAsync([...own], { from: 'user' });
 		return status;
 	} catch (error) {
-		return explain(error, own);
+		return explain(error, own, cli);
 	}
+}
+
+/** Of lines as they come there is one result, and a number is how long; `because` of that option. */
+function countOf(count: number | undefined, because: string | undefined): number | undefined {
+	if (because === undefined) return count;
+	if (count === undefined) return 1;
+	throw new UsageError(
+		`${because} prints lines as they come: give one number, how long to trace, such as 5 or 500ms`,
+	);
 }
 
 const isConverter = (name = ''): boolean => Object.hasOwn(converters, name);
@@ -79,9 +90,14 @@ async function buildCli(
 		.version(readVersion(), '-V, --version', 'print the version')
 		.helpOption('-h, --help', 'print this help')
 		.helpCommand('help [tool]', 'print the help of a tool')
-		.usage('TOOL [options] [interval [count] | duration] [-- COMMAND]')
+		.usage(
+			'TOOL [options] [interval [count] | duration] [-- COMMAND]\n' +
+				'       a number is seconds, or has a unit: 5, 500ms, 2m; TOOL --help says what it is',
+		)
 		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
 		.configureHelp({ minWidthToWrap: 30 })
+		// Ours are in unknown.ts.
+		.showSuggestionAfterError(false)
 		.exitOverride();
 	// So that what is after -- stays there.
 	if (isConverter(args[0]) && args.includes('--')) cli.enablePositionalOptions();
@@ -131,15 +147,17 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		.command(tool.name)
 		.summary(tool.summary)
 		.description(tool.description)
-		.usage(`[options] ${once ? '[duration]' : '[interval [count]]'} [-- COMMAND]`);
+		.usage(
+			`[options] ${once ? '[duration]' : '[interval [count]]'} [-- COMMAND]\n${numbers(tool)}`,
+		);
 	if (once) {
 		command
-			.argument('[duration]', 'seconds to trace; without it, until Ctrl-C', parseSeconds)
+			.argument('[duration]', 'how long to trace; without it, until Ctrl-C', parseSeconds)
 			.action((duration: number | undefined, values) => action(tool, duration, 1, values));
 	} else {
 		command
-			.argument('[interval]', 'seconds between results', parseSeconds)
-			.argument('[count]', 'how many results', parseCount)
+			.argument('[interval]', 'from result to result; without it, one at Ctrl-C', parseSeconds)
+			.argument('[count]', 'how many results; without it, until Ctrl-C', parseCount)
 			.action((interval: number | undefined, count: number | undefined, values) =>
 				action(tool, interval, count, values),
 			);
@@ -149,6 +167,16 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		command.addOption(option);
 	}
 	addExamples(command, tool.examples);
+}
+
+/** What numbers mean, for right below the usage. */
+function numbers({ kind, repeats, linesHelp }: AnyTool): string {
+	const lines = kind === 'events' ? 'every line for 5 seconds' : 'one result, after 5 seconds';
+	const said =
+		kind === 'events' || (kind === 'stacks' && !repeats)
+			? [`5: ${lines} (or 500ms, 2m)`]
+			: ['5: a result every 5 seconds (or 500ms, 2m); 5 1: one, after 5 seconds'];
+	return [...said, ...(linesHelp ? [linesHelp] : [])].map((line) => `       ${line}`).join('\n');
 }
 
 function addConverter(cli: Cli, converter: Converter): void {
@@ -184,13 +212,16 @@ function print(text: string): void {
 }
 
 /** One line that says what, why and what to do; with -v the cause as well. */
-function explain(error: unknown, args: readonly string[]): number {
+async function explain(error: unknown, args: readonly string[], cli: Cli): Promise<number> {
 	const known = { ...tools, ...converters, [DOCTOR]: doctor };
 	const tool = args[0] !== undefined && Object.hasOwn(known, args[0]) ? ` ${args[0]}` : '';
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return 0; // --help and --version end this way
 		const what = error.code === 'commander.help' ? 'there is no such tool' : oneLine(error.message);
-		say(printable(`tstrace${tool}: ${what}; see tstrace${tool} --help`));
+		const command = cli.commands.find((each) => each.name() === args[0]);
+		const meant = suggestion(error, cli, command, await otherNamesOf(args[0]));
+		const see = meant.endsWith('?') ? ' See' : '; see';
+		say(printable(`tstrace${tool}: ${what}${meant}${see} tstrace${tool} --help`));
 		return EXIT_USAGE;
 	}
 	if (error instanceof UsageError) {
@@ -202,6 +233,12 @@ function explain(error: unknown, args: readonly string[]): number {
 	say(`tstrace${tool}: ${printable(message)}`);
 	if (args.includes('-v') || args.includes('--verbose')) sayCause(error);
 	return EXIT_FAILED;
+}
+
+async function otherNamesOf(name = ''): Promise<OtherNames> {
+	const load = Object.hasOwn(tools, name) ? tools[name as keyof typeof tools] : undefined;
+	const tool = (await load?.()) as unknown as AnyTool | undefined;
+	return tool?.otherNames ?? {};
 }
 
 /** What lies behind an error: the verifier's log, errno, where in the code. */

@@ -3,7 +3,14 @@ import { Option } from 'commander';
 import { UsageError } from '../kit/errors.js';
 import { stackFormatOfFile } from '../kit/file-formats.js';
 import type { Filter } from '../kit/filter.js';
-import { parseComms, parseCpus, parsePaths, parsePercent, parsePids } from '../kit/options.js';
+import {
+	parseComms,
+	parseCpus,
+	parsePaths,
+	parsePercent,
+	parsePids,
+	timestampsOption,
+} from '../kit/options.js';
 import type { ToolKind } from '../kit/tool.js';
 import { STACK_FORMATS, type StackFormat } from '../render/formats.js';
 
@@ -15,9 +22,6 @@ const FORMATS: Readonly<Record<ToolKind, readonly Format[]>> = {
 	table: ['text', 'json'],
 	events: ['text', 'json'],
 };
-
-/** In tables -T is for the top, as in bcc. */
-const TIMESTAMPS = { latency: '-T, --timestamps', table: '--timestamps' } as const;
 
 /** What the common options say. */
 export interface CommonSettings {
@@ -49,9 +53,7 @@ export function commonOptions(kind: ToolKind): Option[] {
 		...(formats.includes('folded') ? [new Option('--folded', 'the same as --format folded')] : []),
 		new Option('--json', 'the same as --format json'),
 		...(kind === 'latency' ? [new Option('--hdr <file>', 'also write an HdrHistogram log')] : []),
-		...(kind === 'stacks' || kind === 'events'
-			? []
-			: [new Option(TIMESTAMPS[kind], 'print the time above each interval')]),
+		...(kind === 'stacks' || kind === 'events' ? [] : [timestampsOption()]),
 		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
 		new Option(
 			'--max-overhead <pct>',

@@ -1,7 +1,7 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 
 import { HdrLog } from '../aggregate/hdr.js';
-import type { Findings, Key, LatencyGroup, Report } from '../aggregate/report.js';
+import type { Findings, Key, LatencyGroup, Lost, Report } from '../aggregate/report.js';
 import type { Origin } from '../aggregate/stack-profile.js';
 import { profileOf, type StackFindings } from '../aggregate/stacks.js';
 import { UsageError } from '../kit/errors.js';
@@ -15,6 +15,7 @@ import { suitableLook } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
 import { paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
+import { LostSoFar } from './lost-so-far.js';
 import type { CommonSettings, Format } from './options.js';
 import { Output, say } from './output.js';
 
@@ -25,6 +26,7 @@ export class Results {
 	readonly #hdrOutput: Output | undefined;
 	readonly #hdr: HdrLog | undefined;
 	readonly #style: Style;
+	readonly #lost = new LostSoFar(performance.now());
 	#headerPrinted = false;
 
 	/**
@@ -88,9 +90,18 @@ export class Results {
 		if (!last && this.#format !== 'text' && this.#format !== 'json') return;
 		await this.#write(report);
 		if (!this.#common.quiet) this.#remarks(findings);
-		for (const line of explainLost(report.lost)) say(wrapped(`lost: ${line}`, '      '));
+		if (findings.kind === 'rows') {
+			this.lostMeanwhile(report.lost, last);
+		} else {
+			for (const line of explainLost(report.lost)) say(wrapped(`lost: ${line}`, '      '));
+		}
 		// Last: where it cannot be written, the result is there all the same.
 		if (findings.kind === 'latency') await this.#logHdr(report, findings.groups);
+	}
+
+	/** What was lost while rows were printed as they come; at the `end` all of it is said. */
+	lostMeanwhile(lost: Lost, end = false): void {
+		for (const line of this.#lost.add(lost, performance.now(), end)) say(line);
 	}
 
 	/** The findings, in the format that was asked for. */

@@ -16,6 +16,8 @@ import { BpfTracing, type Moment, momentNow, PlainTracing, type Tracing } from '
 const DRAIN_PERIOD_MS = 1000;
 /** How often to look whether the processes chosen are still there: one system call. */
 const LOOK_PERIOD_MS = 200;
+/** How often to look whether rows were lost while they stream. */
+const LOSS_PERIOD_MS = 1000;
 /** How often streamed rows become a JSON object. */
 const STREAM_PERIOD_S = 1;
 
@@ -90,10 +92,7 @@ export class Session<L extends FilteredLayout, S> {
 		void command?.ended.then(() => stop.request());
 		const streams = this.#tracing.reader.stream !== undefined && common.format === 'json';
 		// Of events there is an object for each second, however long it takes in all.
-		const objects =
-			streams && interval_s && this.#tool.kind === 'events'
-				? Math.ceil(interval_s / STREAM_PERIOD_S)
-				: 1;
+		const objects = streams && interval_s ? Math.ceil(interval_s / STREAM_PERIOD_S) : 1;
 		const period_s = interval_s ? interval_s / objects : streams ? STREAM_PERIOD_S : undefined;
 		const most = interval_s && count ? count * objects : undefined;
 		const first = this.#since;
@@ -134,6 +133,10 @@ export class Session<L extends FilteredLayout, S> {
 		const { reader, canEnd, cost } = this.#tracing;
 		if (reader.stream && this.#results.streams) {
 			reader.stream((rows) => stop.guard(() => this.#results.rows(rows))());
+			this.#every(
+				LOSS_PERIOD_MS,
+				stop.guard(() => this.#results.lostMeanwhile(this.#tracing.lost())),
+			);
 		} else if (reader.drain) {
 			this.#every(
 				DRAIN_PERIOD_MS,

@@ -4,7 +4,8 @@ import { type Difference, NORMALIZATIONS, type Normalization } from '../aggregat
 import { compareFiles } from '../kit/comparison.js';
 import {
 	type Converter,
-	eventOption,
+	chosenEventName,
+	eventOptions,
 	lookOptions,
 	lookSettings,
 	type Surroundings,
@@ -55,7 +56,7 @@ export const diff: Converter = {
 		topOption(10, 'largest changes'),
 		...lookOptions().filter(({ long }) => long !== '--colors' && long !== '--countname'),
 		...stackFilterOptions(),
-		eventOption(),
+		...eventOptions(),
 	],
 
 	async convert([before = '', after = ''], values, here) {
@@ -65,7 +66,7 @@ export const diff: Converter = {
 			{ before, after },
 			{
 				normalization: values.normalize as Normalization,
-				event: values.event as string | undefined,
+				event: chosenEventName(values),
 				...stackFilter(values),
 			},
 			(notice) => {

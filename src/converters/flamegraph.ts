@@ -5,7 +5,8 @@ import { readProfiles } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
 import {
 	type Converter,
-	eventOption,
+	chosenEventName,
+	eventOptions,
 	inputsOf,
 	lookOptions,
 	lookSettings,
@@ -43,7 +44,7 @@ export const flamegraph: Converter = {
 		),
 		...lookOptions(),
 		...stackFilterOptions(),
-		eventOption(),
+		...eventOptions(),
 	],
 
 	async convert(files, values, here) {
@@ -57,7 +58,7 @@ export const flamegraph: Converter = {
 				`${format} is not for a terminal; write it to a file: > FILE, or -o FILE`,
 			);
 		}
-		const reading: ReadOptions = { ...PLAIN_READING, event: values.event as string | undefined };
+		const reading: ReadOptions = { ...PLAIN_READING, event: chosenEventName(values) };
 		const all = await readProfiles(inputsOf(files), reading, here.notify);
 		const event = chosenEvent(all, here.notify);
 		const said = values.countname !== undefined;

@@ -5,7 +5,7 @@ import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { readProfiles } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
-import { type Converter, eventOption, inputsOf } from '../kit/converter.js';
+import { type Converter, chosenEventName, eventOptions, inputsOf } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
 import { keepStacks, stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
 import type { OptionValues } from '../kit/tool.js';
@@ -26,7 +26,7 @@ export const fold: Converter = {
 	usage: '[options] [FILE…]',
 	examples: [
 		['perf script | tstrace fold > cpu.folded', ''],
-		['tstrace fold --all --event-filter cycles perf.txt', ''],
+		['tstrace fold --all -e cycles perf.txt', ''],
 	],
 	arguments: () => [
 		new Argument('[files...]', 'recordings; without one or with -, standard input'),
@@ -39,7 +39,7 @@ export const fold: Converter = {
 		new Option('--all', 'mark frames by their kind: --kernel --jit'),
 		new Option('--inline', 'ask addr2line which functions were inlined'),
 		new Option('--addrs', 'frames without a name get their address'),
-		eventOption(),
+		...eventOptions(),
 		...stackFilterOptions(),
 	],
 
@@ -68,7 +68,7 @@ function reading(values: OptionValues): ReadOptions {
 		addresses: values.addrs === true,
 		inline: values.inline === true,
 		arrowMarks: true,
-		event: values.event as string | undefined,
+		event: chosenEventName(values),
 	};
 }
 
@@ -91,7 +91,7 @@ function rooted(profiles: readonly StackProfile[], notify: (notice: string) => v
 	const names = profiles.map(({ origin }) => origin.event ?? 'no name');
 	notify(
 		`there are ${profiles.length} events, and each stack begins with its own: ${names.join(', ')}; ` +
-			'--event-filter NAME writes one alone',
+			'--event NAME writes one alone',
 	);
 	const frames = new FrameTable();
 	const stacks = new StackTable();

@@ -101,9 +101,19 @@ export const PLAIN_READING: ReadOptions = {
 	event: undefined,
 };
 
-/** stackcollapse-perf.pl's name for it, and a shorter one. */
-export function eventOption(): Option {
-	return new Option('--event-filter, --event <name>', 'this event of several');
+/** Which event is shown of several. */
+export function eventOptions(): Option[] {
+	return [
+		new Option('-e, --event <event>', 'this event of several'),
+		new Option('--event-filter <event>', "the same, stackcollapse-perf.pl's name").conflicts(
+			'event',
+		),
+	];
+}
+
+/** What `eventOptions` say. */
+export function chosenEventName({ event, eventFilter }: OptionValues): string | undefined {
+	return (event ?? eventFilter) as string | undefined;
 }
 
 /** The files to read; standard input if none are named. Throws UsageError where nothing is piped in. */

@@ -1,7 +1,7 @@
 /** Errors of system calls, by name and number. */
 import { constants } from 'node:os';
 import { InvalidArgumentError } from 'commander';
-import { nearest } from '../perf/nearest.js';
+import { didYouMean } from '../perf/nearest.js';
 
 /** include/linux/errno.h: what the kernel tells itself; a program never sees them. */
 const KERNEL_ONLY = {
@@ -28,6 +28,8 @@ const NAMES = new Map(
 		.map(([name, number]) => [number, name]),
 );
 
+export const ERRNO_NAMES: readonly string[] = Object.keys(NUMBERS);
+
 /** "ENOENT", "errno_190". */
 export function errnoName(errno: number): string {
 	return NAMES.get(errno) ?? `errno_${errno}`;
@@ -45,6 +47,6 @@ export function parseErrno(text: string): number {
 	const number = NUMBERS[text.toUpperCase()];
 	if (number !== undefined) return number;
 	throw new InvalidArgumentError(
-		`there is no error "${text}": did you mean ${nearest(text, Object.keys(NUMBERS))}?`,
+		`there is no error "${text}"${didYouMean(text, ERRNO_NAMES) || '; give a number, or a name such as ENOENT'}`,
 	);
 }

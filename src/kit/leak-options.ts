@@ -2,10 +2,13 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { UsageError } from './errors.js';
 import {
+	parseAge,
 	type StackView,
 	stackOptions,
 	stackSettings,
 	stackView,
+	timestampsOption,
+	topOption,
 	wholeNumberOption,
 } from './options.js';
 import type { StackSettings } from './stacks.js';
@@ -19,7 +22,6 @@ const DEFAULT_ALLOCATIONS = 1_000_000;
 /** Where only few are kept. */
 const DEFAULT_SAMPLED_ALLOCATIONS = 100_000;
 const BYTES_OF: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
-const SECONDS_OF: Readonly<Record<string, number>> = { ms: 1e-3, '': 1, s: 1, m: 60, h: 3600 };
 
 export interface LeakSettings extends StackSettings, StackView {
 	/** 0: every allocation is kept. */
@@ -67,35 +69,22 @@ function parseBytes(text: string): number {
 	return bytes;
 }
 
-/** "10", "500ms", "5m", in seconds. */
-function parseAge(text: string): number {
-	const match = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|)$/.exec(text);
-	const seconds = Number(match?.[1]) * (SECONDS_OF[match?.[2] ?? ''] ?? Number.NaN);
-	if (Number.isNaN(seconds)) throw new InvalidArgumentError('give an age, such as 10, 500ms or 5m');
-	return seconds;
-}
-
 export function leakOptions(): Option[] {
 	// Stacks are the kernel's or a process's, never both.
 	const others = ['--top', '--user-stacks', '--kernel-stacks', '--delimited'];
 	const view = stackOptions().filter(({ long }) => !others.includes(long ?? ''));
 	return [
 		new Option('-a, --all', 'each allocation that is outstanding, by itself'),
-		new Option('--older <age>', 'only what is older: 10, 500ms, 5m').argParser(parseAge),
+		new Option('--older <age>', 'only what is older: seconds, or 500ms, 5m').argParser(parseAge),
 		new Option('-z, --min-size <bytes>', 'only allocations of BYTES or more').argParser(parseBytes),
 		new Option('-Z, --max-size <bytes>', 'only allocations of BYTES or less').argParser(parseBytes),
-		new Option('-T, --top <n>', 'show the N largest stacks; 0 shows all')
-			.default(10)
-			.argParser((text) => {
-				if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('give a whole number');
-				return Number(text);
-			}),
+		topOption(10, 'largest stacks'),
 		new Option('--churn', 'all that was allocated, freed or not, by stack'),
 		new Option('--sample-bytes <bytes>', 'keep one allocation in so many bytes, on average')
 			.argParser(parseBytes)
 			.default(0, 'every allocation'),
 		wholeNumberOption('--max-allocs <n>', 'room for N outstanding, 120 B each', MAX_ALLOCATIONS),
-		new Option('--timestamps', 'print the time above each interval'),
+		timestampsOption(),
 		wholeNumberOption(
 			'--suspect-after <k>',
 			`mark stacks that grew in K intervals (default: ${SUSPECT_AFTER})`,

@@ -1,6 +1,7 @@
 /** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
+import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
 import { MAX_DEPTH, type StackSettings } from './stacks.js';
 
 /** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
@@ -22,9 +23,26 @@ function inRange(text: string, low: number, high: number, what: string, whole: b
 	return value;
 }
 
-/** Seconds, whole or not. */
+/** A time in seconds, whole or not, or with a unit of its own. */
 export function parseSeconds(text: string): number {
-	return inRange(text, MIN_SECONDS, MAX_SECONDS, 'seconds from 0.01 to 31536000 (a year)', false);
+	return duration(text, 's', MIN_SECONDS, MAX_SECONDS);
+}
+
+/** An age in seconds, or with a unit of its own. */
+export function parseAge(text: string): number {
+	return duration(text, 's', 0, MAX_SECONDS);
+}
+
+const UNIT_WORDS = { us: 'microseconds', s: 'seconds' } as const;
+
+/** In units of `plain`. */
+function duration(text: string, plain: PlainUnit, least: number, most: number): number {
+	const value = durationOf(text, plain);
+	// Of microseconds there are whole ones only.
+	if (value >= least && value <= most && (plain === 's' || Number.isInteger(value))) return value;
+	throw new InvalidArgumentError(
+		`give ${UNIT_WORDS[plain]} from ${least} to ${most}, or ${DURATION_EXAMPLES[plain]}`,
+	);
 }
 
 export function parseCount(text: string): number {
@@ -77,11 +95,9 @@ export function parseCpus(text: string, before: readonly number[] = []): number[
 	return cpus;
 }
 
-/** A time given in microseconds. */
+/** A time in microseconds, or with a unit of its own. */
 export function usecOption(flags: string, description: string): Option {
-	return new Option(flags, description).argParser((text) =>
-		inRange(text, 1, 1e9, 'microseconds from 1 to 1000000000', true),
-	);
+	return new Option(flags, description).argParser((text) => duration(text, 'us', 1, 1e9));
 }
 
 /** A whole number from 1 on. */
@@ -92,14 +108,15 @@ export function wholeNumberOption(flags: string, description: string, most: numb
 }
 
 /** How many of what text shows. */
-export function topOption(
-	shown: number,
-	what = 'groups that waited longest',
-	flags = '--top <n>',
-): Option {
-	return new Option(flags, `show the N ${what}; 0 shows all`)
+export function topOption(shown: number, what = 'groups that waited longest'): Option {
+	return new Option('--top <n>', `show the N ${what}; 0 shows all`)
 		.default(shown)
 		.argParser((text) => inRange(text, 0, 1e9, 'a whole number from 0 to 1000000000', true));
+}
+
+/** For tools with a result for each interval. */
+export function timestampsOption(): Option {
+	return new Option('-T, --timestamps', 'print the time above each interval');
 }
 
 /** The room that bpf/lib/groups.h has for groups; see there. */

@@ -1,7 +1,7 @@
 /** System calls by name and number: user space's side of bpf/lib/calls.h. */
 import { InvalidArgumentError } from 'commander';
 import { arm64, ia32, x64 } from '../generated/syscalls.js';
-import { nearest } from '../perf/nearest.js';
+import { didYouMean } from '../perf/nearest.js';
 import { CALL_SETS, type CallSet, callsOfSet } from './syscall-sets.js';
 
 type Table = Readonly<Record<number, string>>;
@@ -114,7 +114,7 @@ function indexesOfWord(word: string): number[] {
 	if (found.length > 0) return found;
 	const words = [...new Set(allCalls().map(({ name }) => name)), ...Object.keys(CALL_SETS)];
 	throw new InvalidArgumentError(
-		`there is no system call or set "${word}": did you mean ${nearest(set, words)}? ` +
+		`there is no system call or set "${word}"${didYouMean(set, words) || ';'} ` +
 			'`tstrace syscount -l` lists them',
 	);
 }
@@ -124,7 +124,7 @@ export function parseCallName(text: string): string {
 	if (indexesOf(text).length > 0) return text;
 	const names = [...new Set(allCalls().map(({ name }) => name))];
 	throw new InvalidArgumentError(
-		`there is no system call "${text}": did you mean ${nearest(text, names)}?`,
+		`there is no system call "${text}"${didYouMean(text, names) || '; `tstrace syscount -l` lists them'}`,
 	);
 }
 

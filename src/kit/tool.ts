@@ -122,8 +122,17 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	readonly layout: L;
 	/** Checks what the options mean together. Throws UsageError. */
 	settings(values: OptionValues): Settings;
+	/** Options of tools like it (bcc's, perf's) that have another name here, with that name. */
+	readonly otherNames?: Readonly<Record<string, string>>;
 	/** What it measures is of all CPUs: --cpu is not offered, and `settings` refuses it. */
 	readonly allCpus?: true;
+	/**
+	 * Of 'latency': the option by which these settings print lines as they come. As for 'events' the number
+	 * is the duration then.
+	 */
+	lines?(settings: Settings): string | undefined;
+	/** What that is for the usage: "--slower USEC 5: …". */
+	readonly linesHelp?: string;
 	/** What to print instead of tracing, if that is what the options ask for: lists of names. */
 	list?(values: OptionValues): string | undefined;
 	/** What is being traced, for the line that says tracing has begun: "run queue latency". */

@@ -2,7 +2,7 @@
 import { TstraceError } from '../loader/errors.js';
 import { PERF_TYPE, type PerfEventAttributes } from './attributes.js';
 import { EVENTS, type EventType } from './names.js';
-import { nearest } from './nearest.js';
+import { didYouMean } from './nearest.js';
 import { openPerfEvent } from './open.js';
 
 export type { EventType } from './names.js';
@@ -25,7 +25,7 @@ export function parseEvent(text: string): EventType {
 		return { name: text.toLowerCase(), type: PERF_TYPE.raw, config: BigInt(`0x${raw[1]}`) };
 	}
 	throw new TstraceError(
-		`there is no event "${text}": did you mean ${nearest(text, EVENT_NAMES)}? \`perf list\` ` +
+		`there is no event "${text}"${didYouMean(text, EVENT_NAMES) || ';'} \`perf list\` ` +
 			'names hardware, software and cache events; r1a8 is a raw one',
 	);
 }

@@ -60,7 +60,7 @@ export async function renderCalls(rows: readonly ShownCall[], view: CallsView): 
 	if (shown.length > 0) text += renderTable(columnsOf(shown, view), shown, style);
 	if (shown.length < listed.length) {
 		const rest = listed.slice(shown.length);
-		text += `${grouped(rest.length)} more with ${summary(rest, view)}; -T 0 shows them\n`;
+		text += `${grouped(rest.length)} more with ${summary(rest, view)}; --top 0 shows them\n`;
 	}
 	return `${text}${timed ? openLines(rows, view) : ''}${summary(rows, view)} in all\n`;
 }
@@ -80,7 +80,7 @@ function openLines(rows: readonly ShownCall[], { top, byProcess, style }: CallsV
 		return printable(`${name} ${grouped(in_progress ?? 0)} (${age})`).replaceAll(' ', HARD_SPACE);
 	});
 	if (words.length < open.length) {
-		const rest = `${grouped(open.length - words.length)} more; -T 0 shows them`;
+		const rest = `${grouped(open.length - words.length)} more; --top 0 shows them`;
 		words.push(rest.replaceAll(' ', HARD_SPACE));
 	}
 	const text = `in${HARD_SPACE}progress: ${words.join(', ')}`;

@@ -33,7 +33,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 	description:
 		'Shows the stacks that allocated the memory that is outstanding: allocated since tracing ' +
 		"began, and not freed. With -p or COMMAND it is about their heaps and mappings, else the kernel's " +
-		'own memory. Without an interval it traces until Ctrl-C.',
+		'own memory.',
 	examples: [
 		['tstrace memleak -p 1234 10', 'a process, every 10 seconds'],
 		['tstrace memleak -p 1234 --sample-bytes 512K 10', 'at a fraction of the cost'],

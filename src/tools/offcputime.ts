@@ -46,7 +46,7 @@ export const offcputime = defineTool<Layout, Settings>({
 	summary: 'where threads wait, and how long (off-CPU time by stack)',
 	description:
 		'Shows the stacks in which threads were off the CPU, and for how long: blocked, waiting on a ' +
-		'run queue, or preempted. Without a duration it traces until Ctrl-C.',
+		'run queue, or preempted.',
 	examples: [
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offcputime -p 1234 5 > out.folded', 'for a flame graph'],
@@ -55,12 +55,12 @@ export const offcputime = defineTool<Layout, Settings>({
 		['tstrace offcputime --follow -- make', 'a command, and what it starts'],
 	],
 	options: () => [
-		usecOption('--period <usec>', 'sample waits shorter than USEC by duration')
+		usecOption('--period <usec>', 'sample waits shorter than USEC microseconds by duration')
 			.default(DEFAULT_PERIOD_USEC)
 			.conflicts('exact'),
 		new Option('--exact', 'count every wait; costs more where there are many'),
-		usecOption('-m, --min <usec>', 'only waits of USEC microseconds or more'),
-		usecOption('-M, --max <usec>', 'only waits of USEC microseconds or less'),
+		usecOption('--min <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or more'),
+		usecOption('--max <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or less'),
 		new Option('--state <states>', 'only waits in these states: letters (SD) or a mask').argParser(
 			parseStates,
 		),
@@ -70,6 +70,7 @@ export const offcputime = defineTool<Layout, Settings>({
 	],
 	kind: 'stacks',
 	layout,
+	otherNames: { '-m': '--min', '-M': '--max' },
 
 	settings(values) {
 		const settings: Settings = {
@@ -85,7 +86,7 @@ export const offcputime = defineTool<Layout, Settings>({
 		if (settings.max_usec > 0 && settings.min_usec > settings.max_usec)
 			throw new UsageError(`--min ${settings.min_usec} is more than --max ${settings.max_usec}`);
 		if (settings.period_usec > MAX_PERIOD_USEC)
-			throw new UsageError('--period is 1000000 (a second) at the most');
+			throw new UsageError('--period is a second at the most: 1000000, or 1s');
 		return settings;
 	},
 

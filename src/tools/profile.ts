@@ -33,8 +33,8 @@ export const profile = defineTool<Layout, Settings>({
 	name: 'profile',
 	summary: 'what runs on the CPUs, by stack (sampled)',
 	description:
-		'Samples the stacks of what runs, 99 times a second on each CPU. Without a duration it samples ' +
-		'until Ctrl-C. Ordinary users see their own processes.',
+		'Samples the stacks of what runs, 99 times a second on each CPU. Ordinary users see their own ' +
+		'processes.',
 	examples: [
 		['tstrace profile -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace profile -F 999 10 > out.folded', 'the machine, for a flame graph'],

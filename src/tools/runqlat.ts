@@ -49,12 +49,12 @@ export const runqlat = defineTool<Layout, Settings>({
 	summary: 'how long tasks that could run waited for a CPU (run queue latency)',
 	description:
 		'Shows how long tasks waited on the run queues, from wake-up or preemption until they got a ' +
-		'CPU, as a histogram. Without an interval it traces until Ctrl-C.',
+		'CPU, as a histogram.',
 	examples: [
 		['tstrace runqlat 5', 'a histogram every 5 seconds'],
 		['tstrace runqlat -p 1234 --split 10 1', 'a process, preemptions apart'],
 		['tstrace runqlat -P 5', 'a histogram for each process'],
-		['tstrace runqlat --slower 10000', 'waits of 10 ms and more, one by one'],
+		['tstrace runqlat --slower 10ms 5', 'waits of 10 ms and more, one by one, for 5 s'],
 		['tstrace runqlat -- make -j8', 'a command, from start to end'],
 	],
 	options: () => [
@@ -68,7 +68,7 @@ export const runqlat = defineTool<Layout, Settings>({
 		new Option('-m, --milliseconds', 'milliseconds instead of microseconds'),
 		topOption(20),
 		maxBucketsOption(),
-		usecOption('--slower <usec>', 'a line for each wait of USEC microseconds or more'),
+		usecOption('--slower <usec>', 'a line for each wait of USEC microseconds (or 5ms, 2s) or more'),
 	],
 	kind: 'latency',
 	layout,
@@ -90,6 +90,9 @@ export const runqlat = defineTool<Layout, Settings>({
 		}
 		return settings;
 	},
+
+	lines: ({ slower_usec }) => (slower_usec > 0 ? '--slower' : undefined),
+	linesHelp: 'with --slower, 5: every line for 5 seconds',
 
 	subject({ slower_usec }) {
 		return slower_usec > 0

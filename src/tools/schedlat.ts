@@ -16,7 +16,7 @@ import { SchedulingReader } from '../kit/scheduling.js';
 import { defineTool, type Plan } from '../kit/tool.js';
 import { booksMissing, delayedDequeue } from '../kit/waits.js';
 import { TstraceError } from '../loader/errors.js';
-import { nearest } from '../perf/nearest.js';
+import { didYouMean } from '../perf/nearest.js';
 import { renderScheduling } from '../render/scheduling.js';
 
 type Layout = typeof layout;
@@ -36,7 +36,8 @@ export const schedlat = defineTool<Layout, Settings>({
 	summary: 'how long each thread ran, and waited for a CPU (scheduling latency)',
 	description:
 		'Shows for each thread how long it ran, how often it was switched, woken, preempted and moved ' +
-		'to another CPU, and how long it waited for a CPU. Without an interval it traces until Ctrl-C.',
+		'to another CPU, and how long it waited for a CPU. It takes no -C: the kernel counts run time and ' +
+		'switches over all CPUs together; runqlat -C shows the latency on some of them.',
 	examples: [
 		['tstrace schedlat 5 1', 'all threads, for 5 seconds'],
 		['tstrace schedlat -s max 5 1', 'who waited longest'],
@@ -62,7 +63,10 @@ export const schedlat = defineTool<Layout, Settings>({
 
 	settings(values) {
 		if (values.cpu)
-			throw new UsageError('the run time of a thread is that of all CPUs; leave out --cpu');
+			throw new UsageError(
+				"leave out -C: the kernel counts a thread's run time and switches over all CPUs together; " +
+					'runqlat -C shows the latency on some of them',
+			);
 		return {
 			by: values.pids ? 'process' : values.by === 'comm' ? 'comm' : 'thread',
 			sort: values.sort as SortKey,
@@ -109,12 +113,12 @@ export const schedlat = defineTool<Layout, Settings>({
 	}),
 });
 
-/** Throws InvalidArgumentError, which names the nearest key. */
+/** Throws InvalidArgumentError, which names the nearest key if one is close. */
 function parseSortKey(text: string): SortKey {
 	const key = SORT_KEYS.find((each) => each === text.toLowerCase());
 	if (key) return key;
 	throw new InvalidArgumentError(
-		`did you mean ${nearest(text, SORT_KEYS)}? Keys are ${SORT_KEYS.join(', ')}`,
+		`there is no key "${text}"${didYouMean(text, SORT_KEYS) || ';'} keys are ${SORT_KEYS.join(', ')}`,
 	);
 }
 

@@ -49,31 +49,32 @@ export const syscount = defineTool<Layout, Settings>({
 	name: 'syscount',
 	summary: 'which system calls are made, fail, take long',
 	description:
-		'Counts system calls as they return, and shows those that have not returned at the end. ' +
-		'Without an interval it traces until Ctrl-C.',
+		'Counts system calls as they return, and shows those that have not returned at the end.',
 	examples: [
 		['tstrace syscount 1', 'calls of the machine, every second'],
-		['tstrace syscount -L -p 1234 5', 'how long a process is in its calls'],
-		['tstrace syscount -P -e ENOENT 5', 'who looks for files that are not there'],
+		['tstrace syscount --latency -p 1234 5', 'how long a process is in its calls'],
+		['tstrace syscount -P --errno ENOENT 5', 'who looks for files that are not there'],
 		['tstrace syscount --errors -- make', 'what fails in a command, and why'],
-		['tstrace syscount -L --hist read 5', 'a histogram of read besides'],
+		['tstrace syscount --hist read 5', 'times, with a histogram of read'],
 	],
 	options: () => [
 		new Option('-P, --pids', 'a row for each process, not for each call').conflicts([
 			'errors',
 			'hist',
 		]),
-		new Option('-L, --latency', 'how long calls take: in all, mean, p50, p99, max'),
-		new Option('--hist <name>', 'with -L: a histogram of this call').argParser(parseCallName),
+		new Option('--latency', 'how long calls take: in all, mean, p50, p99, max'),
+		new Option('--hist <name>', 'with --latency: a histogram of this call').argParser(
+			parseCallName,
+		),
 		new Option('-x, --failed', 'only calls that fail'),
-		new Option('-e, --errno <errno>', 'only calls that fail with this error').argParser(parseErrno),
+		new Option('--errno <errno>', 'only calls that fail with this error').argParser(parseErrno),
 		new Option('--errors', 'calls that fail, by call and error').conflicts('latency'),
 		new Option(
 			'--syscall <list>',
 			'only these calls: names, numbers, file, network, process, memory, ipc, desc',
 		).argParser(parseCalls),
-		topOption(20, 'rows with the most calls, or time', '-T, --top <n>'),
-		new Option('-m, --milliseconds', 'with -L: all times in milliseconds'),
+		topOption(20, 'rows with the most calls, or time'),
+		new Option('-m, --milliseconds', 'with --latency: all times in milliseconds'),
 		maxBucketsOption(),
 		new Option('-l, --list', 'list calls and sets'),
 	],
@@ -99,13 +100,15 @@ export const syscount = defineTool<Layout, Settings>({
 		};
 		const { hist, calls } = settings;
 		if (settings.milliseconds && !timed)
-			throw new UsageError('-m is about times: add -L, or leave out -m');
+			throw new UsageError('-m is about times: add --latency, or leave out -m');
 		if (hist !== undefined && settings.byErrno)
 			throw new UsageError('--errors shows no times; leave out --hist');
 		if (hist !== undefined && calls && !indexesOf(hist).some((index) => calls.includes(index)))
 			throw new UsageError(`--syscall leaves out ${hist}, which --hist is to show`);
 		return settings;
 	},
+
+	otherNames: { '-L': '--latency', '-e': '--errno' },
 
 	list: (values) => (values.list ? listCalls() : undefined),
 

@@ -40,7 +40,7 @@ export const timehist = defineTool<Layout, Settings>({
 	summary: 'every switch: wait, delay and run time, one by one',
 	description:
 		'Prints a line each time a thread leaves the CPU: how long it had been off the CPU before, how ' +
-		'much of that it waited in a queue, and how long it ran. Without a duration it traces until Ctrl-C.',
+		'much of that it waited in a queue, and how long it ran.',
 	examples: [
 		['tstrace timehist -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace timehist -w -n -t 1234', 'a thread: who wakes it, who is next'],
@@ -54,11 +54,11 @@ export const timehist = defineTool<Layout, Settings>({
 		new Option('-n, --next', 'who gets the CPU next'),
 		new Option('-g, --call-graph', 'the kernel functions in which it left the CPU'),
 		wholeNumberOption(
-			'--max-stack <n>',
-			`with -g: show N functions (default: ${SHOWN_STACK})`,
+			'--max-depth <n>',
+			`with -g: show N functions at the most (default: ${SHOWN_STACK})`,
 			MAX_STACK,
 		),
-		new Option('-s, --summary', 'a table of threads below the lines').conflicts('summaryOnly'),
+		new Option('--summary', 'a table of threads below the lines').conflicts('summaryOnly'),
 		new Option('-S, --summary-only', 'only the table of threads'),
 		new Option('--cpu-visual', 'a column for each CPU: s is a switch, m a migration'),
 		new Option('--wall-clock', 'the time of day, not seconds since boot'),
@@ -70,14 +70,15 @@ export const timehist = defineTool<Layout, Settings>({
 	],
 	kind: 'events',
 	layout,
+	otherNames: { '-s': '--summary-only', '--max-stack': '--max-depth' },
 
 	settings(values) {
 		for (const name of OF_LINES) {
 			if (values.summaryOnly && values[name])
 				throw new UsageError(`--summary-only shows no lines; leave out --${dashed(name)}`);
 		}
-		if (values.maxStack !== undefined && !values.callGraph)
-			throw new UsageError('--max-stack is about the functions that -g shows: add -g');
+		if (values.maxDepth !== undefined && !values.callGraph)
+			throw new UsageError('--max-depth is about the functions that -g shows: add -g');
 		const json = values.json || values.format === 'json' || /\.json$/i.test(`${values.output}`);
 		for (const name of ONLY_TEXT) {
 			if (!json || !values[name]) continue;
@@ -138,7 +139,7 @@ function settingsOf(values: OptionValues): Settings {
 		migrations: values.migrations === true,
 		next: values.next === true,
 		stacks: values.callGraph === true,
-		maxStack: Number(values.maxStack ?? SHOWN_STACK),
+		maxStack: Number(values.maxDepth ?? SHOWN_STACK),
 		lines: values.summaryOnly !== true,
 		summary: values.summary === true || values.summaryOnly === true,
 		visual,

@@ -12,10 +12,11 @@ import { runToEnd, schedstat, Tracing, TSTRACE, tstrace, until, Workload } from 
 /** Traces two hogs on CPU 0, of which the test filters for the first. */
 async function traceHogs(
 	args: (wanted: Workload, other: Workload) => string[],
+	numbers = ['0.5', '1'],
 ): Promise<JsonReport> {
 	const wanted = await Workload.start('hog', '0');
 	const other = await Workload.start('hog', '0');
-	const tracing = await Tracing.start(['runqlat', '--json', ...args(wanted, other), '0.5', '1']);
+	const tracing = await Tracing.start(['runqlat', '--json', ...args(wanted, other), ...numbers]);
 	const { status, stdout, stderr } = await tracing.end();
 	await wanted.end();
 	await other.end();
@@ -135,7 +136,7 @@ test('--pidnss: by PID namespace', async () => {
 });
 
 test('--slower: single waits, and who was in the way', async () => {
-	const report = await traceHogs((wanted) => ['--slower', '1000', '-p', `${wanted.pid}`]);
+	const report = await traceHogs((wanted) => ['--slower', '1ms', '-p', `${wanted.pid}`], ['500ms']);
 	assert.ok(report.rows.length > 5);
 	for (const row of report.rows) {
 		assert.equal(row.comm, 'hog');
@@ -151,10 +152,23 @@ test('--slower: single waits, and who was in the way', async () => {
 
 test('--slower: lines that fit a terminal', async () => {
 	const hogs = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
-	const text = tstrace(['runqlat', '--slower', '1', '0.5', '1']).stdout.split('\n');
+	const text = tstrace(['runqlat', '--slower', '1', '0.5']).stdout.split('\n');
 	for (const hog of hogs) await hog.end();
 	assert.match(text[0] ?? '', /^TIME +CPU COMM +TID +WAIT\(us\) PREV COMM +PREV TID$/);
 	assert.ok(text.length > 5 && text.every((line) => line.length <= 80));
+});
+
+test('--slower: a number is how long, as for all tools that print lines', () => {
+	const { status, stdout, stderr } = tstrace(['runqlat', '--slower', '3000', '--json', '1500ms']);
+	assert.equal(status, 0);
+	const reports = reportsOf(stdout);
+	assert.equal(reports.length, 2, 'an object each second');
+	const seconds = reports.reduce((sum, { duration_s }) => sum + duration_s, 0);
+	assert.ok(seconds >= 1.5, `${seconds}`);
+	assert.match(stderr, /^Tracing waits of 3,000 us and more for a CPU\.\.\.\n/);
+	const two = tstrace(['runqlat', '--slower', '3000', '1', '1']);
+	assert.equal(two.status, 2);
+	assert.match(two.stderr, /--slower prints lines as they come: give one number, how long/);
 });
 
 test('-p of a thread, or of a process that has ended and is not reaped', async () => {

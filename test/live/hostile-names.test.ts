@@ -52,7 +52,7 @@ function stringsIn(value: unknown): string[] {
 const TABLES: readonly (readonly string[])[] = [
 	['runqlat', '--by', 'comm', '0.3', '1'],
 	['runqlat', '-L', '0.3', '1'],
-	['runqlat', '--slower', '1', '0.3', '1'],
+	['runqlat', '--slower', '1', '0.3'],
 	['syscount', '-P', '0.3', '1'],
 	['schedlat', '0.3', '1'],
 	['schedlat', '--by', 'comm', '0.3', '1'],

@@ -258,7 +258,7 @@ for (const [args, says] of [
 	[['--growth', '-a'], /-a is about allocations/],
 	[['-O', 'libc.so.6'], /-O is about the heaps of processes/],
 	[['--prefix', 'je_'], /--prefix is about the heaps of processes/],
-	[['-T', 'x'], /a whole number/],
+	[['--top', 'x'], /a whole number/],
 	[['-O', 'libnone.so', '-p', `${process.pid}`], /no such file mapped; it has node/],
 ] as const) {
 	test(`memleak ${args.slice(0, 3).join(' ')}: one line that says why`, () => {

@@ -272,8 +272,8 @@ test('as text: a table, --top rows, totals, and how many more', async () => {
 
 test('what cannot be is refused: sort key, CPUs', () => {
 	const cases = [
-		{ args: ['-s', 'runtme'], says: /did you mean runtime\? Keys are runtime, switches/ },
-		{ args: ['-C', '0'], says: /leave out --cpu/ },
+		{ args: ['-s', 'runtme'], says: /did you mean runtime\? keys are runtime, switches/ },
+		{ args: ['-C', '0'], says: /leave out -C: .*runqlat -C/ },
 		{ args: ['-P', '--by', 'comm'], says: /cannot be used with/ },
 		{ args: ['--max-threads', '0'], says: /from 1 to/ },
 	];

@@ -34,18 +34,18 @@ function has(stacks: readonly JsonStack[], name: string): boolean {
 	return withFrame(stacks, name).length > 0;
 }
 
-test('-m and -M: waits of that length only', async () => {
-	const long = (await traceWaits('-m', '5000')).stacks;
+test('--min and --max: waits of that length only', async () => {
+	const long = (await traceWaits('--min', '5000')).stacks;
 	assert.ok(has(long, 'wait_in_futex'));
 	for (const { value, count } of long) assert.ok(value / count >= 5e6);
-	const short = (await traceWaits('-M', '3500')).stacks;
+	const short = (await traceWaits('--max', '3500')).stacks;
 	assert.ok(has(short, 'wait_in_nanosleep'));
 	for (const { value, count } of short) assert.ok(value / count <= 3.5e6);
 	// A nap is never shorter than it was asked to be.
-	const shorter = (await traceWaits('-M', '1900')).stacks;
+	const shorter = (await traceWaits('--max', '1900')).stacks;
 	for (const name of ['wait_in_nanosleep', 'wait_in_vfork'])
 		assert.equal(sumOf(withFrame(shorter, name), 'blocked'), 0, name);
-	const between = (await traceWaits('-m', '3000', '-M', '100000')).stacks;
+	const between = (await traceWaits('--min', '3000', '--max', '100000')).stacks;
 	assert.ok(has(between, 'wait_in_pipe'));
 	for (const { value, count } of between) assert.ok(value >= count * 3e6 && value <= count * 1e8);
 });
@@ -189,8 +189,8 @@ const REFUSED: ReadonlyArray<readonly [string, RegExp]> = [
 	['offcputime --exact --period 100', /cannot be used with/],
 	['offcputime --period 2000000', /--period is 1000000/],
 	['offcputime --period 0', /microseconds from 1/],
-	['offcputime -m 10 -M 5', /--min 10 is more than --max 5/],
-	['offcputime -m x', /microseconds from 1 to/],
+	['offcputime --min 10 --max 5', /--min 10 is more than --max 5/],
+	['offcputime --min x', /microseconds from 1 to/],
 	['offcputime -U -K', /cannot be used with/],
 	['offcputime -u -k', /cannot be used with/],
 	['offcputime --folded --json', /one format, not/],

@@ -7,7 +7,7 @@ import { needs, runToEnd, Tracing, TSTRACE, tstrace } from './support.js';
 const DD = ['dd', 'if=/dev/zero', 'of=/dev/null', 'count=1'];
 
 test('text: a table, a sum, and what a filter leaves of it', async () => {
-	const { stdout } = tstrace(['syscount', '-q', '-T', '1', '--', ...DD]);
+	const { stdout } = tstrace(['syscount', '-q', '--top', '1', '--', ...DD]);
 	assert.match(
 		stdout,
 		/^SYSCALL +CALLS +ERRORS\n\w+ +\d+ +\d+\n\d+ more with .*-T 0 shows them\n/m,
@@ -54,14 +54,14 @@ for (const [args, says] of [
 	[['--syscall', 'oopenat'], /no system call or set "oopenat": did you mean openat\?/],
 	[['--syscall', 'netwrk'], /did you mean network\?/],
 	[['--syscall', ''], /no system call or set ""/],
-	[['-e', 'ENOENTT'], /no error "ENOENTT": did you mean ENOENT\?/],
-	[['-e', '0'], /a number from 1 to 4095/],
+	[['--errno', 'ENOENTT'], /no error "ENOENTT": did you mean ENOENT\?/],
+	[['--errno', '0'], /a number from 1 to 4095/],
 	[['--hist', 'reed'], /no system call "reed": did you mean read\?/],
 	[['--hist', 'read', '--syscall', 'write'], /--syscall leaves out read/],
 	[['-P', '--errors'], /cannot be used with/],
-	[['-L', '--errors'], /cannot be used with/],
-	[['-m'], /add -L/],
-	[['-T', 'x'], /a whole number/],
+	[['--latency', '--errors'], /cannot be used with/],
+	[['-m'], /add --latency/],
+	[['--top', 'x'], /a whole number/],
 ] as const) {
 	test(`syscount ${args.join(' ')}: one line that says why`, () => {
 		const { status, stderr } = tstrace(['syscount', ...args]);

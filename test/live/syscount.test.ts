@@ -101,15 +101,15 @@ test(`${MISSING} opens of a file that is not there`, async () => {
 		[['openat', MISSING]],
 	);
 	for (const errno of ['ENOENT', '2']) {
-		const [row, ...others] = await rowsWhile(await start(), '-e', errno);
+		const [row, ...others] = await rowsWhile(await start(), '--errno', errno);
 		assert.deepEqual([row?.syscall, row?.calls, others.length], ['openat', MISSING, 0]);
 	}
-	const accesses = await rowsWhile(await start(), '-e', 'EACCES');
+	const accesses = await rowsWhile(await start(), '--errno', 'EACCES');
 	assert.deepEqual(accesses, []);
 });
 
 test('by process, with and without times: as many calls as by call', async () => {
-	for (const options of [[], ['-L']]) {
+	for (const options of [[], ['--latency']]) {
 		const workload = await Workload.start('calls', 'missing', `${MISSING}`);
 		const rows = await rowsWhile(workload, '-P', '--syscall', 'openat', ...options);
 		assert.deepEqual(
@@ -132,7 +132,15 @@ test('in a PID namespace: its own numbers, to filter and to show', () => {
 for (const hook of EXACT) {
 	test(`${hook}: a call of 250 ms takes 250 ms`, needsHook(hook), async () => {
 		const workload = await Workload.start('calls', 'asleep', '250');
-		const args = ['syscount', '--json', '-p', `${workload.pid}`, '-L', '--hist', 'clock_nanosleep'];
+		const args = [
+			'syscount',
+			'--json',
+			'-p',
+			`${workload.pid}`,
+			'--latency',
+			'--hist',
+			'clock_nanosleep',
+		];
 		const { finished, done } = await traceWork(workload, args, { TSTRACE_FORCE: hook });
 		const rows = rowsOf(finished);
 		const sleep = named(rows, 'clock_nanosleep');
@@ -157,11 +165,11 @@ test('with times as many calls and errors as without', async () => {
 		const counts = rowsOf(finished).map(({ syscall, calls, errors }) => [syscall, calls, errors]);
 		return [counts.sort(), reportsOf(finished.stdout)[0]?.lost];
 	};
-	assert.deepEqual(run('-L'), run());
+	assert.deepEqual(run('--latency'), run());
 });
 
-test('calls that do not return are shown, and with -L since when', async () => {
-	for (const options of [[], ['-L']]) {
+test('calls that do not return are shown, and with --latency since when', async () => {
+	for (const options of [[], ['--latency']]) {
 		const workload = await Workload.start('calls', 'waits', '0');
 		const args = ['syscount', '--json', ...options, '-p', `${workload.pid}`];
 		const tracing = await Tracing.start(args);
@@ -194,7 +202,15 @@ test('calls that do not return are shown, and with -L since when', async () => {
 
 test('a call that began before tracing: as long as was traced, at least', async () => {
 	const workload = await Workload.start('calls', 'waits', '0');
-	const finished = tstrace(['syscount', '--json', '-L', '-p', `${workload.pid}`, '0.3', '1']);
+	const finished = tstrace([
+		'syscount',
+		'--json',
+		'--latency',
+		'-p',
+		`${workload.pid}`,
+		'0.3',
+		'1',
+	]);
 	await workload.end();
 	const read = named(rowsOf(finished), 'read');
 	assert.deepEqual([read?.in_progress, read?.longest_since_before], [1, true]);
@@ -215,7 +231,7 @@ if (process.arch === 'x64') {
 	test('a place that a 32-bit program left behind is not a call of who comes after it', async () => {
 		const workload = await Workload.start('calls', 'compat-forks', '97');
 		// Of the whole machine: with a filter no places are left behind.
-		const tracing = await Tracing.start(['syscount', '--json', '-L']);
+		const tracing = await Tracing.start(['syscount', '--json', '--latency']);
 		await workload.work();
 		const rows = rowsOf(await tracing.end('SIGINT'));
 		await workload.end();
@@ -231,7 +247,7 @@ test('call -1 is no return from a signal', async () => {
 });
 
 test('returns from signals have their name, and a fork is one call', async () => {
-	for (const options of [[], ['-L']]) {
+	for (const options of [[], ['--latency']]) {
 		const signals = await rowsWhile(await Workload.start('calls', 'signals', '97'), ...options);
 		assert.equal(named(signals, 'rt_sigreturn')?.calls, 97);
 		const forks = await Workload.start('calls', 'forks', '97');

@@ -152,6 +152,20 @@ test('perf sched timehist shows the same switches of the same run', async () => 
 	}
 });
 
+test('what is lost while it streams is said once, at the end, and is what the objects say', async () => {
+	const churn = await Workload.start('churn', '100000000');
+	const args = ['timehist', '--json', '-p', `${churn.pid}`, '--ring-kb', '4'];
+	const tracing = await Tracing.start(args);
+	churn.begin();
+	await until(() => (tracing.stdout.match(/"lost":\{[^}]*"events_ring_full"/g) ?? []).length >= 3);
+	const { stdout, stderr } = await tracing.end('SIGINT');
+	const all = reportsOf(stdout).reduce((sum, { lost }) => sum + (lost.events_ring_full ?? 0), 0);
+	const lines = stderr.split('\n').filter((line) => line.includes('events_ring_full'));
+	assert.match(lines.at(-1) ?? '', new RegExp(`^lost: ${all.toLocaleString('en')} events: `));
+	// A run that a slow machine makes long has one on the way, too.
+	assert.ok(lines.length <= 2, stderr);
+});
+
 test('printed and lost are all switches, however small the ring', async () => {
 	const naps = await Workload.start('naps', '20000', '0', '1');
 	await untilAsleep(naps.pid);
@@ -174,7 +188,7 @@ test('who wakes whom, who is next, where it slept, the table, CPUs as places', a
 	// Both of its threads on one CPU: a wake-up of a thread on another one is that one's own doing.
 	const words = ['-c', '1', resolve('build/workloads/waits'), '20', '2000'];
 	const waits = await Workload.startBy('taskset', ...words);
-	const options = ['-w', '-n', '-g', '-s', '--cpu-visual', '--max-stack', '16'];
+	const options = ['-w', '-n', '-g', '--summary', '--cpu-visual', '--max-depth', '16'];
 	const tracing = await Tracing.start(['timehist', ...options, '-t', `${waits.tid}`]);
 	await waits.work();
 	const { stdout, stderr } = await tracing.end('SIGINT');
@@ -276,8 +290,8 @@ test('options that would do nothing are refused', () => {
 			args: ['-S', option],
 			says: /--summary-only shows no lines/,
 		})),
-		{ args: ['--max-stack', '4'], says: /add -g/ },
-		{ args: ['--json', '-s'], says: /--summary is for text, not JSON/ },
+		{ args: ['--max-depth', '4'], says: /add -g/ },
+		{ args: ['--json', '--summary'], says: /--summary is for text, not JSON/ },
 	];
 	for (const { args, says } of cases) {
 		const { status, stderr } = tstrace(['timehist', ...args, '1']);

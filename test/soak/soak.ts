@@ -64,7 +64,7 @@ function tools(storm: number): string[][] {
 	const seconds = `${MINUTES * 60 + 600}`;
 	return [
 		['runqlat', '-L', '1'],
-		['syscount', '-L', '1'],
+		['syscount', '--latency', '1'],
 		['schedlat', '1'],
 		['offcputime', '-p', `${storm}`, seconds],
 		['profile', seconds],

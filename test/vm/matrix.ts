@@ -81,7 +81,7 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'syscount',
-		args: ['-L', '0.2', '1'],
+		args: ['--latency', '0.2', '1'],
 		file: 'syscount',
 		truths: [
 			'reads and writes',

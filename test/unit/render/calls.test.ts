@@ -58,7 +58,7 @@ test('below a table of times: what is in progress, the longest first', async () 
 	);
 	assert.match(
 		await renderCalls(rows, { ...TIMED, byProcess: true, top: 1 }),
-		/^in progress: futex\[4194303\] 3 \(>3.00 s\), 2 more; -T 0 shows them$/m,
+		/^in progress: futex\[4194303\] 3 \(>3.00 s\), 2 more; --top 0 shows them$/m,
 	);
 	assert.match(await renderCalls(rows.slice(1), TIMED), /^\nin progress: futex/);
 });
