@@ -93,16 +93,19 @@ async function readFromWriter(
 		const profiles = await readProfiles(inputs, reading, notify);
 		return { profiles, writer: pipe?.arguments };
 	} catch (error) {
-		const [tool = ''] = pipe?.arguments ?? [];
-		if (!(error instanceof TstraceError) || stackToolNamed(tool)?.use !== 'report') throw error;
+		const [tool = '', ...options] = pipe?.arguments ?? [];
+		const isReport = stackToolNamed(tool)?.use === 'report' && !options.some(namesFormat);
+		if (!isReport || !(error instanceof TstraceError)) throw error;
 		throw new TstraceError(
-			`${error.message}; tstrace ${tool} writes a report into a pipe, unless --folded is given`,
-			error.detail,
+			`standard input is a report in words; to draw it: tstrace ${tool} --folded … | flamegraph`,
+			error.message,
 		);
 	} finally {
 		pipe?.close();
 	}
 }
+
+const namesFormat = (word: string): boolean => /^--(folded|json|format\b)/.test(word);
 
 /** Folded stacks do not say what they are; who writes them is known to. */
 function withOriginOf(writer: Writer, profile: StackProfile): StackProfile {

@@ -15,8 +15,8 @@ const LEAVES_CPU = new RegExp(
 		'_*rt_mutex|rtlock|percpu_rwsem_wait|do_epoll_wait|ep_poll|do_poll|do_select|do_sys_poll',
 		'io_cqring_wait|read_events|do_sigtimedwait|sigsuspend|do_signal_stop|ptrace_stop|usleep_range',
 		'msleep|worker_thread|kthreadd|kthread_worker_fn|smpboot_thread_fn|rcu_gp|rcu_tasks|kswapd',
-		'kcompactd|khugepaged|kdamond|jbd2_|kjournald2|irq_thread|inet_csk_accept|anon_pipe_|pipe_read',
-		'pipe_write|unix_stream_data_wait|sk_wait|exit_to_user_mode|irqentry_exit_to_user_mode',
+		'kcompactd|khugepaged|kdamond|jbd2|kjournald2|irq_thread|inet_csk_accept|(anon_)?pipe_read',
+		'(anon_)?pipe_write|unix_stream_data_wait|sk_wait|exit_to_user_mode|irqentry_exit_to_user_mode',
 	].join('|')})(_|\\.|$)`,
 );
 /** Of what was counted. */

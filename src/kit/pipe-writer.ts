@@ -139,20 +139,24 @@ export class PipeWriter {
 	/** Whether a process has the pipe open for writing; undefined: it may not be seen. */
 	#writes(pid: number, budget: { links: number }): boolean | undefined {
 		const folder = `/proc/${pid}`;
-		let names: string[];
 		try {
-			names = readdirSync(`${folder}/fd`);
+			for (const name of readdirSync(`${folder}/fd`)) {
+				if (budget.links-- <= 0) return false;
+				if (linkOf(`${folder}/fd/${name}`) === this.#pipe && isForWriting(pid, name)) {
+					return true;
+				}
+			}
+			return false;
 		} catch (error) {
 			return (error as NodeJS.ErrnoException).code === 'EACCES' ? undefined : false;
 		}
-		for (const name of names) {
-			if (budget.links-- <= 0) return false;
-			if (linkOf(`${folder}/fd/${name}`) !== this.#pipe) continue;
-			const flags = /^flags:\s*0?(\d+)$/m.exec(textOf(`${folder}/fdinfo/${name}`))?.[1] ?? '0';
-			if ((Number.parseInt(flags, 8) & O_ACCMODE) !== 0) return true;
-		}
-		return false;
 	}
+}
+
+/** Whether a process has a descriptor of its own open for writing. */
+function isForWriting(pid: number, descriptor: string): boolean {
+	const flags = /^flags:\s*(\d+)$/m.exec(textOf(`/proc/${pid}/fdinfo/${descriptor}`))?.[1] ?? '0';
+	return (Number.parseInt(flags, 8) & O_ACCMODE) !== 0;
 }
 
 function statsOf(path: string): Stats | undefined {
@@ -207,18 +211,20 @@ function argumentsOf(pid: number): readonly string[] | undefined {
 	}
 }
 
+/** Undefined: it was closed meanwhile. Throws where it may not be seen. */
+function linkOf(path: string): string | undefined {
+	try {
+		return readlinkSync(path);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+		throw error;
+	}
+}
+
 function textOf(path: string): string {
 	try {
 		return readFileSync(path, 'latin1');
 	} catch {
 		return '';
-	}
-}
-
-function linkOf(path: string): string | undefined {
-	try {
-		return readlinkSync(path);
-	} catch {
-		return undefined;
 	}
 }
