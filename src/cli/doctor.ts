@@ -86,6 +86,7 @@ function tryTool<L extends FilteredLayout, S>(
 /** What its options say where none is given. */
 function defaultsOf<L extends FilteredLayout, S>(tool: Tool<L, S>): OptionValues {
 	const cli = new Cli().exitOverride();
-	for (const option of [...tool.options(), ...commonOptions(tool.kind)]) cli.addOption(option);
+	for (const option of [...tool.options(), ...commonOptions(tool.kind, tool.stackTool?.use)])
+		cli.addOption(option);
 	return cli.parse([], { from: 'user' }).opts();
 }

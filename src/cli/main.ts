@@ -162,7 +162,7 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 				action(tool, interval, count, values),
 			);
 	}
-	for (const option of [...tool.options(), ...commonOptions(tool.kind)]) {
+	for (const option of [...tool.options(), ...commonOptions(tool.kind, tool.stackTool?.use)]) {
 		if (tool.allCpus && option.attributeName() === 'cpu') option.hideHelp();
 		command.addOption(option);
 	}

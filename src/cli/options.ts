@@ -1,7 +1,7 @@
 /** The options every tool has, with one name and one meaning everywhere. */
 import { Option } from 'commander';
 import { UsageError } from '../kit/errors.js';
-import { stackFormatOfFile } from '../kit/file-formats.js';
+import { formatOption, formatOptions, stackFormatOfFile } from '../kit/file-formats.js';
 import type { Filter } from '../kit/filter.js';
 import {
 	parseComms,
@@ -13,6 +13,7 @@ import {
 } from '../kit/options.js';
 import type { ToolKind } from '../kit/tool.js';
 import { STACK_FORMATS, type StackFormat } from '../render/formats.js';
+import type { StackTool } from '../render/stack-tools.js';
 
 export type Format = 'text' | 'json' | StackFormat;
 
@@ -38,8 +39,7 @@ export interface CommonSettings {
 }
 
 /** Fresh ones at each call: commander keeps state in them. */
-export function commonOptions(kind: ToolKind): Option[] {
-	const formats = FORMATS[kind];
+export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report'): Option[] {
 	return [
 		new Option('-p, --pid <pids>', 'only these processes (repeat, or 1,2,3)').argParser(parsePids),
 		new Option('-t, --tid <tids>', 'only these threads').argParser(parsePids),
@@ -49,9 +49,7 @@ export function commonOptions(kind: ToolKind): Option[] {
 		new Option('-u, --user-threads', 'only threads of user processes').conflicts('kernelThreads'),
 		new Option('-k, --kernel-threads', 'only kernel threads'),
 		new Option('--follow', 'with -p, -t or COMMAND: children too'),
-		new Option('--format <format>', formatHelp(kind)).choices(formats),
-		...(formats.includes('folded') ? [new Option('--folded', 'the same as --format folded')] : []),
-		new Option('--json', 'the same as --format json'),
+		...formatOptions(FORMATS[kind], use),
 		...(kind === 'latency' ? [new Option('--hdr <file>', 'also write an HdrHistogram log')] : []),
 		...(kind === 'stacks' || kind === 'events' ? [] : [timestampsOption()]),
 		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
@@ -73,20 +71,9 @@ export function fileOptions(): Option[] {
 	];
 }
 
-function formatHelp(kind: ToolKind): string {
-	return kind === 'stacks'
-		? `${FORMATS.stacks.join(', ')}; else what -o FILE ends with; else text on a terminal, folded elsewhere`
-		: 'text (the default) or json; else what -o FILE ends with';
-}
-
 /** Throws UsageError when two options name different formats. */
 function formatOf(values: Readonly<Record<string, unknown>>, kind: ToolKind): Format | undefined {
-	const named = new Set<Format>();
-	if (values.json) named.add('json');
-	if (values.folded) named.add('folded');
-	if (values.format) named.add(values.format as Format);
-	if (named.size > 1) throw new UsageError(`give one format, not ${[...named].join(' and ')}`);
-	const [format] = named;
+	const format = formatOption<Format>(values);
 	const { output } = values;
 	if (format !== undefined || typeof output !== 'string') return format;
 	const ofFile =

@@ -5,6 +5,7 @@ import type { Findings, Key, LatencyGroup, Lost, Report } from '../aggregate/rep
 import type { Origin } from '../aggregate/stack-profile.js';
 import { profileOf, type StackFindings } from '../aggregate/stacks.js';
 import { UsageError } from '../kit/errors.js';
+import { unnamedFormat } from '../kit/file-formats.js';
 import { explainLost } from '../kit/losses.js';
 import type { TextView } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
@@ -13,6 +14,7 @@ import { isForPrograms, renderStackFormat, type StackFormat } from '../render/fo
 import { renderJson } from '../render/json.js';
 import { suitableLook } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
+import type { StackTool } from '../render/stack-tools.js';
 import { paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
 import { LostSoFar } from './lost-so-far.js';
@@ -22,6 +24,7 @@ import { Output, say } from './output.js';
 export class Results {
 	readonly #common: CommonSettings;
 	readonly #text: TextView;
+	readonly #stackTool: StackTool | undefined;
 	readonly #output: Output;
 	readonly #hdrOutput: Output | undefined;
 	readonly #hdr: HdrLog | undefined;
@@ -33,9 +36,10 @@ export class Results {
 	 * Opens the files; throws TstraceError when one cannot be written, UsageError for what no terminal
 	 * can show.
 	 */
-	constructor(common: CommonSettings, text: TextView) {
+	constructor(common: CommonSettings, text: TextView, stackTool: StackTool | undefined) {
 		this.#common = common;
 		this.#text = text;
+		this.#stackTool = stackTool;
 		const { output } = common;
 		this.#output = output === undefined || output === '-' ? Output.stdout() : Output.file(output);
 		if (this.#output.isTerminal && isForPrograms(this.#format)) {
@@ -59,7 +63,7 @@ export class Results {
 
 	get #format(): Format {
 		const { format } = this.#common;
-		return format ?? (this.#text.stacks && !this.#output.isTerminal ? 'folded' : 'text');
+		return format ?? unnamedFormat(this.#stackTool?.use ?? 'report', this.#output.isTerminal);
 	}
 
 	/** Tracing has begun: there is going to be a result. */
@@ -131,7 +135,7 @@ export class Results {
 		const pieces = await renderStackFormat(format, profile, {
 			look: suitableLook(profile),
 			marks: how.annotated ? ALL_MARKS : NO_MARKS,
-			divisor: how.foldedDivisor,
+			divisor: this.#stackTool?.folded.divisor ?? 1,
 			sorted: false,
 		});
 		for await (const piece of pieces) await this.#output.write(piece);

@@ -64,7 +64,7 @@ export class Session<L extends FilteredLayout, S> {
 			words: command?.words ?? [],
 		};
 		try {
-			this.#results = this.#held(new Results(common, tool.text(settings)));
+			this.#results = this.#held(new Results(common, tool.text(settings), tool.stackTool));
 			if (withoutBpf) {
 				this.#note('without BPF: tstrace reads perf events one by one');
 				const reader = withoutBpf.reader(settings, subjects, run.privileged);

@@ -11,7 +11,12 @@ import {
 	type Surroundings,
 } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
-import { refuseOtherPictures } from '../kit/file-formats.js';
+import {
+	formatOption,
+	formatOptions,
+	refuseOtherPictures,
+	unnamedFormat,
+} from '../kit/file-formats.js';
 import { topOption } from '../kit/options.js';
 import { stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
 import type { OptionValues } from '../kit/tool.js';
@@ -24,14 +29,15 @@ import type { Style } from '../render/terminal.js';
 
 const FORMATS = ['text', 'svg', 'json', 'folded'] as const;
 type Format = (typeof FORMATS)[number];
+const USE = 'report';
 
 export const diff: Converter = {
 	name: 'diff',
 	summary: 'what changed between two recordings of stacks',
 	description:
 		'Compares two recordings: results of tstrace --json, folded stacks, perf script text, pprof or speedscope. ' +
-		'On a terminal it shows the functions that changed most; elsewhere it writes a differential ' +
-		'flame graph, in which also what is gone is to be seen.',
+		'Shows the functions that changed most; with -o FILE.svg a differential flame graph, in which ' +
+		'also what is gone is to be seen.',
 	usage: '[options] BEFORE AFTER',
 	examples: [
 		['tstrace diff before.json after.json', 'the largest changes'],
@@ -43,10 +49,7 @@ export const diff: Converter = {
 		new Argument('<after>', 'another one'),
 	],
 	options: () => [
-		new Option(
-			'--format <format>',
-			`${FORMATS.join(', ')}; else what -o FILE ends with; else text on a terminal, svg elsewhere`,
-		).choices(FORMATS),
+		...formatOptions(FORMATS, USE),
 		new Option(
 			'--normalize <to>',
 			'multiply BEFORE so that both have the same total, or the same duration; or none',
@@ -93,22 +96,24 @@ export const diff: Converter = {
 
 const ENDINGS: ReadonlyArray<readonly [string, Format]> = [
 	['.txt', 'text'],
+	['.svg', 'svg'],
 	['.json', 'json'],
 	['.folded', 'folded'],
 ];
 
 /** Throws UsageError for a place that the format is not for. */
-function formatFor({ format }: OptionValues, { output, terminal }: Surroundings): Format {
+function formatFor(values: OptionValues, { output, terminal }: Surroundings): Format {
+	const format = formatOption<Format>(values);
 	if (format === undefined && output?.endsWith('.html')) {
 		throw new UsageError('a difference has no page in HTML; browsers show SVG too: -o FILE.svg');
 	}
 	if (format === undefined) refuseOtherPictures(output);
 	const ending = ENDINGS.find(([end]) => output?.endsWith(end));
-	const named = (format as Format | undefined) ?? ending?.[1];
+	const named = format ?? ending?.[1];
 	if (terminal && named === 'svg') {
 		throw new UsageError('svg is not for a terminal; write it to a file: > FILE, or -o FILE');
 	}
-	return named ?? (terminal ? 'text' : 'svg');
+	return named ?? unnamedFormat(USE, terminal);
 }
 
 /** What does not go to a terminal needs no names cut. */

@@ -2,7 +2,7 @@
 import { Argument, Option } from 'commander';
 import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
 import { readProfiles } from '../input/read.js';
-import type { ReadOptions } from '../input/reader.js';
+import type { Notify, ReadOptions } from '../input/reader.js';
 import {
 	type Converter,
 	chosenEventName,
@@ -14,7 +14,8 @@ import {
 } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
 import { stackFormatOfFile } from '../kit/file-formats.js';
-import { withGuessedOrigin } from '../kit/guess.js';
+import { isUnsaid, withGuessedOrigin } from '../kit/guess.js';
+import { PipeWriter } from '../kit/pipe-writer.js';
 import { filterText, keepStacks, stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
 import type { OptionValues } from '../kit/tool.js';
 import { TstraceError } from '../loader/errors.js';
@@ -22,6 +23,7 @@ import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
 import { renderStackFormat, STACK_FORMATS, type StackFormat } from '../render/formats.js';
 import { type Look, shareText } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
+import { stackToolNamed } from '../render/stack-tools.js';
 
 export const flamegraph: Converter = {
 	name: 'flamegraph',
@@ -59,8 +61,8 @@ export const flamegraph: Converter = {
 			);
 		}
 		const reading: ReadOptions = { ...PLAIN_READING, event: chosenEventName(values) };
-		const all = await readProfiles(inputsOf(files), reading, here.notify);
-		const event = chosenEvent(all, here.notify);
+		const { profiles, writer } = await readFromWriter(inputsOf(files), reading, here.notify);
+		const event = withOriginOf(writer, chosenEvent(profiles, here.notify));
 		const said = values.countname !== undefined;
 		const whole = said ? event : withGuessedOrigin(event, here.notify);
 		const filter = stackFilter(values);
@@ -76,6 +78,44 @@ export const flamegraph: Converter = {
 		});
 	},
 };
+
+/** Arguments of the tstrace that wrote what was read; undefined: it was another program, or a file. */
+type Writer = readonly string[] | undefined;
+
+/** What was read, and who wrote it. Throws TstraceError. */
+async function readFromWriter(
+	inputs: readonly string[],
+	reading: ReadOptions,
+	notify: Notify,
+): Promise<{ profiles: StackProfile[]; writer: Writer }> {
+	// Before anything is read: who has written it all may be gone.
+	const pipe = inputs.length === 1 ? PipeWriter.of(inputs[0] as string) : undefined;
+	try {
+		const profiles = await readProfiles(inputs, reading, notify);
+		return { profiles, writer: pipe?.arguments };
+	} catch (error) {
+		const [tool = '', ...options] = pipe?.arguments ?? [];
+		const isReport = stackToolNamed(tool)?.use === 'report' && !options.some(namesFormat);
+		if (!isReport || !(error instanceof TstraceError)) throw error;
+		throw new TstraceError(
+			`standard input is a report in words; to draw it: tstrace ${tool} --folded … | flamegraph`,
+			error.message,
+		);
+	} finally {
+		pipe?.close();
+	}
+}
+
+const namesFormat = (word: string): boolean => /^--(folded|json|format\b)/.test(word);
+
+/** Folded stacks do not say what they are; who writes them is known to. */
+function withOriginOf(writer: Writer, profile: StackProfile): StackProfile {
+	const [name] = writer ?? [];
+	const tool = stackToolNamed(name);
+	if (!writer || !name || !tool || !isUnsaid(profile.origin)) return profile;
+	const command = ['tstrace', ...writer];
+	return { ...profile, origin: { tool: name, unit: tool.folded.unit, command } };
+}
 
 /** How much of the recording is shown; '': all of it. */
 function ofTotal(profile: StackProfile, whole: StackProfile): string {

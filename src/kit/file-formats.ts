@@ -1,6 +1,45 @@
-/** Which format the name of a file asks for. */
+/** Which format a result is written in: what options ask for, what a file's name asks for, and else. */
+import { Option } from 'commander';
 import type { StackFormat } from '../render/formats.js';
+import type { StackTool } from '../render/stack-tools.js';
 import { UsageError } from './errors.js';
+
+/**
+ * What a result is written as where neither an option nor the name of a file says it: text. But stacks to
+ * draw are folded stacks where no terminal shows them. This is the one rule for all tools, and for diff.
+ */
+export function unnamedFormat(use: StackTool['use'], terminal: boolean): 'text' | 'folded' {
+	return use === 'to draw' && !terminal ? 'folded' : 'text';
+}
+
+/** The help of --format. */
+export function formatHelp(formats: readonly string[], use: StackTool['use']): string {
+	const otherwise = use === 'to draw' ? 'text on a terminal, folded elsewhere' : 'text';
+	return `${formats.join(', ')}; default: as FILE of -o ends, else ${otherwise}`;
+}
+
+/** --format, and what is short for it. */
+export function formatOptions(formats: readonly string[], use: StackTool['use']): Option[] {
+	return [
+		new Option('--format <format>', formatHelp(formats, use)).choices(formats),
+		...SHORT_FOR.filter((format) => formats.includes(format)).map(
+			(format) => new Option(`--${format}`, `the same as --format ${format}`),
+		),
+	];
+}
+
+const SHORT_FOR = ['folded', 'json'] as const;
+
+/** What `formatOptions` say. Throws UsageError when they name different formats. */
+export function formatOption<Format extends string>(
+	values: Readonly<Record<string, unknown>>,
+): Format | undefined {
+	const named = new Set<string>(SHORT_FOR.filter((format) => values[format] === true));
+	if (values.format) named.add(values.format as string);
+	if (named.size > 1) throw new UsageError(`give one format, not ${[...named].join(' and ')}`);
+	const [format] = named;
+	return format as Format | undefined;
+}
 
 /** Throws UsageError for a picture of another kind than are drawn here. */
 export function refuseOtherPictures(path = ''): void {

@@ -4,6 +4,7 @@ import type { Findings, Key, Lost } from '../aggregate/report.js';
 import type { StackFindings, StackRow } from '../aggregate/stacks.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
+import type { StackTool } from '../render/stack-tools.js';
 import type { Style } from '../render/terminal.js';
 import type { Filter, FilteredLayout } from './filter.js';
 
@@ -73,8 +74,6 @@ export interface StackExport {
 	readonly delimited: boolean;
 	/** Whether folded stacks mark kernel, JIT and inlined frames. */
 	readonly annotated: boolean;
-	/** What values of folded stacks are divided by: 1000 for microseconds. */
-	readonly foldedDivisor: number;
 	/** Rows as they are to be shown, where that differs from how they were found. */
 	rows?(findings: StackFindings): readonly StackRow[];
 }
@@ -95,7 +94,8 @@ export interface TextView {
 
 /**
  * 'latency' and 'table': `[interval [count]]`, a result for each interval. 'stacks': `[duration]`, one result
- * at its end, folded where it does not go to a terminal. 'events': `[duration]`, rows as they come.
+ * at its end. 'events': `[duration]`, rows as they come. What they write where nobody says it:
+ * kit/file-formats.ts, unnamedFormat.
  */
 export type ToolKind = 'latency' | 'stacks' | 'table' | 'events';
 
@@ -119,6 +119,8 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	readonly kind: ToolKind;
 	/** Of 'stacks': it takes `[interval [count]]`, and text and JSON have a result for each. */
 	readonly repeats?: boolean;
+	/** Of 'stacks': what its result is for, and how it is drawn. */
+	readonly stackTool?: StackTool;
 	readonly layout: L;
 	/** Checks what the options mean together. Throws UsageError. */
 	settings(values: OptionValues): Settings;

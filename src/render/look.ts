@@ -1,6 +1,7 @@
 /** How stacks are shown as a picture: what the user asked for, or what suits them. */
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import type { PaletteName } from './palettes.js';
+import { stackToolNamed } from './stack-tools.js';
 
 export { amountText, shareText } from './amounts.js';
 
@@ -28,7 +29,7 @@ export function suitableLook({ frames, origin }: StackProfile): Look {
 	let kinds = false;
 	for (let frame = 0; frame < frames.size && !kinds; frame++) kinds = frames.kind(frame) !== 'user';
 	const onCpu = ON_CPU_EVENT.test(origin.event ?? '');
-	const { title, palette } = TOOLS[origin.tool ?? ''] ?? {
+	const { title, palette } = stackToolNamed(origin.tool) ?? {
 		title: onCpu ? 'CPU Flame Graph' : 'Flame Graph',
 		palette: undefined,
 	};
@@ -43,13 +44,6 @@ export function suitableLook({ frames, origin }: StackProfile): Look {
 		width_px: DEFAULT_WIDTH_PX,
 	};
 }
-
-/** As the field colours them: https://www.brendangregg.com/FlameGraphs/offcpuflamegraphs.html */
-const TOOLS: Readonly<Record<string, { title: string; palette: PaletteName | undefined }>> = {
-	offcputime: { title: 'Off-CPU Time Flame Graph', palette: 'io' },
-	profile: { title: 'CPU Flame Graph', palette: undefined },
-	memleak: { title: 'Memory Flame Graph', palette: 'mem' },
-};
 
 /** Events that count while a CPU runs, as perf names them. */
 const ON_CPU_EVENT = /^(cpu-clock|task-clock|cycles|cpu-cycles)(:|$)/;

@@ -2,15 +2,18 @@
  * A flame graph as SVG: one file, nothing loaded from anywhere. Without JavaScript it is a picture,
  * also inside <img>; with it (src/browser/svg.ts) it fills the window, zooms and searches.
  *
- * A box is an <svg> of its own: it clips its name by itself, so that no text is measured, and its
- * place is in per cent, so that the boxes follow when the window gets narrower.
+ * A box is an <svg> of its own, and its place is in per cent, so that the boxes follow when the window
+ * gets narrower. Names that are too long end in "…": as wide as their characters are likely to be, and
+ * with JavaScript, as they are.
  */
 import { type Flame, type FlameBox, layoutFlame } from '../aggregate/flame.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { svgScript, svgStyle } from '../generated/browser.js';
+import { fittingName, likelyWidth_px, NAME_MARGIN_PX } from './fitting.js';
 import { amountText, type Look, shareText } from './look.js';
 import { grouped } from './numbers.js';
 import { colourOf, ROOT_COLOUR } from './palettes.js';
+import { printable } from './terminal.js';
 import { escapeXml } from './xml.js';
 
 /** A row of boxes, with the gap to the next. */
@@ -58,13 +61,14 @@ export function* drawSvg({ flame, paint }: Drawing, look: Look): Generator<strin
 	const rows = flame.depth + 1;
 	const height = HEADER_PX + rows * ROW_PX + MARGIN_PX;
 	const width = look.width_px;
+	const inner = innerWidth_px(look);
 	const title = escapeXml(look.title);
 	yield `<?xml version="1.0" encoding="UTF-8" standalone="no"?>
 <svg xmlns="http://www.w3.org/2000/svg" class="tstrace-flame" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" data-root="${look.inverted ? 'top' : 'bottom'}">
 <title>${title}</title>
 <style>${svgStyle}</style>
 <rect class="ground" width="100%" height="100%"/>
-<svg class="frames" x="${MARGIN_PX}" y="${HEADER_PX}" width="${width - 2 * MARGIN_PX}" height="${rows * ROW_PX}">
+<svg class="frames" x="${MARGIN_PX}" y="${HEADER_PX}" width="${inner}" height="${rows * ROW_PX}">
 `;
 	let piece = '';
 	const total = flame.boxes[0]?.weight ?? 0;
@@ -74,7 +78,7 @@ export function* drawSvg({ flame, paint }: Drawing, look: Look): Generator<strin
 		const row = look.inverted ? box.depth : flame.depth - box.depth;
 		const label = escapeXml(name);
 		const share = percent(box.weight);
-		const text = (share / 100) * width >= TEXT_FROM_PX ? `<text x="3" y="12">${label}</text>` : '';
+		const text = nameElement(name, (share / 100) * inner);
 		piece +=
 			`<svg class="f" x="${percent(box.start)}%" y="${row * ROW_PX}" width="${share}%" height="${ROW_PX - 1}" data-depth="${box.depth}" data-value="${box.weight}">` +
 			`<title>${label} (${escapeXml(detail.replace(/[()]/g, ''))})</title>` +
@@ -95,6 +99,13 @@ export function* drawSvg({ flame, paint }: Drawing, look: Look): Generator<strin
 <script><![CDATA[${svgScript}]]></script>
 </svg>
 `;
+}
+
+/** '' where there is no room for it. */
+function nameElement(name: string, box_px: number): string {
+	if (box_px < TEXT_FROM_PX) return '';
+	const fitting = fittingName(printable(name), box_px - 2 * NAME_MARGIN_PX, likelyWidth_px);
+	return fitting === '' ? '' : `<text x="${NAME_MARGIN_PX}" y="12">${escapeXml(fitting)}</text>`;
 }
 
 /** What is not in the picture, in words. */

@@ -18,6 +18,7 @@ import { callTables } from '../kit/syscalls.js';
 import { defineTool, type Plan } from '../kit/tool.js';
 import { pageSizeBytes } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
+import { STACK_TOOLS } from '../render/stack-tools.js';
 import { renderStacks } from '../render/stacks.js';
 import type { Style } from '../render/terminal.js';
 import { humanBytes } from '../render/units.js';
@@ -43,6 +44,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 	options: leakOptions,
 	kind: 'stacks',
 	repeats: true,
+	stackTool: STACK_TOOLS.memleak,
 	layout,
 
 	settings: leakSettings,
@@ -101,7 +103,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 				const verb = settings.churn ? 'allocated' : 'outstanding';
 				return renderStacks(findings, { ...settings, style, verb, detail, telling });
 			},
-			stacks: { ...settings, foldedDivisor: 1 },
+			stacks: settings,
 		};
 	},
 });

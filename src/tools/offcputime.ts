@@ -22,6 +22,7 @@ import { readAddress } from '../loader/address.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { UserStackWalker } from '../loader/userstack.js';
+import { STACK_TOOLS } from '../render/stack-tools.js';
 import { renderStacks } from '../render/stacks.js';
 import { humanTime } from '../render/units.js';
 
@@ -69,6 +70,7 @@ export const offcputime = defineTool<Layout, Settings>({
 		...stackOptions(),
 	],
 	kind: 'stacks',
+	stackTool: STACK_TOOLS.offcputime,
 	layout,
 	otherNames: { '-m': '--min', '-M': '--max' },
 
@@ -134,7 +136,7 @@ export const offcputime = defineTool<Layout, Settings>({
 							verb: 'waited',
 						})
 					: '',
-			stacks: { ...settings, foldedDivisor: 1000, rows: (findings) => rows(findings).stacks },
+			stacks: { ...settings, rows: (findings) => rows(findings).stacks },
 		};
 	},
 });

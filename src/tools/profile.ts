@@ -16,6 +16,7 @@ import { defineTool } from '../kit/tool.js';
 import { kernelHasHelper } from '../loader/kernel.js';
 import { type EventType, hasPmu, parseEvent } from '../perf/events.js';
 import { grouped } from '../render/numbers.js';
+import { STACK_TOOLS } from '../render/stack-tools.js';
 import { renderStacks } from '../render/stacks.js';
 
 type Layout = typeof layout;
@@ -53,6 +54,7 @@ export const profile = defineTool<Layout, Settings>({
 		...stackOptions(),
 	],
 	kind: 'stacks',
+	stackTool: STACK_TOOLS.profile,
 	layout,
 
 	settings(values) {
@@ -105,7 +107,7 @@ export const profile = defineTool<Layout, Settings>({
 				findings.kind === 'stacks'
 					? renderStacks(findings, { ...settings, style, verb: 'taken' })
 					: '',
-			stacks: { ...settings, foldedDivisor: 1 },
+			stacks: settings,
 		};
 	},
 });

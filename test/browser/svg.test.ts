@@ -106,6 +106,67 @@ test('names appear where there is room for them', async (t) => {
 	assert.deepEqual((await shown()).sort(), ['a', 'all', 'narrow', 'tiny', 'wide']);
 });
 
+/** Names as they are written in boxes, with how much room is left to the right of each. */
+function names(page: Page): Promise<{ name: string; text: string; room: number }[]> {
+	return page.locator('svg.f > text').evaluateAll((texts) =>
+		texts.map((text) => {
+			const box = text.parentElement as Element;
+			return {
+				name: box.querySelector('title')?.textContent?.split(' (')[0] ?? '',
+				text: text.textContent ?? '',
+				room:
+					box.getBoundingClientRect().right -
+					text.getBoundingClientRect().left -
+					(text as SVGTextElement).getComputedTextLength(),
+			};
+		}),
+	);
+}
+
+/** Names that are whole in some windows and cut in others, side by side; as wide as characters get. */
+const NEIGHBOURS = {
+	'entry_SYSCALL_64_after_hwframe;do_syscall_64': 190,
+	'schedule_hrtimeout_range;ep_poll': 100,
+	'std::vector<std::basic_string<char>>::emplace_back;x': 80,
+	'WWWWWWWWMMMMMMMMWWWWWWWW;x': 60,
+	'iiiiiiiilllllllliiiiiiiilllllll;x': 60,
+	'\u95a2\u6570\u306e\u540d\u524d\u{1f4a5}\u{1f4a5}\u{1f4a5}\u{1f4a5}\u{1f4a5};x': 60,
+	schedule: 30,
+};
+
+for (const [scripts, windows] of [
+	[true, [390, 700, 1280, 1900]],
+	[false, [1280]],
+] as const) {
+	test(`names do not run into their neighbours, ${scripts ? 'in any window' : 'without JavaScript'}`, async (t) => {
+		for (const width of windows) {
+			const file = pictureOf(NEIGHBOURS, { palette: 'io' });
+			const { page } = await openPage(t, file, { width, scripts });
+			const all = await names(page);
+			assert.ok(all.length >= 8, `${all.length}`);
+			for (const { name, text, room } of all) {
+				assert.ok(room >= 2.5, `${text}: ${room} px to its neighbour, window ${width}`);
+				if (text === name) continue;
+				assert.ok(text.endsWith('…') && name.startsWith(text.slice(0, -1)), text);
+				// Nothing is cut that has room.
+				if (scripts) assert.ok(room < 40, `${text}: ${room}`);
+			}
+			assert.ok(width > 1280 || all.some(({ text }) => text.endsWith('…')));
+		}
+	});
+}
+
+test('a name that was cut is whole where a zoom gives it room, and cut again after it', async (t) => {
+	const { page } = await openPage(t, pictureOf(NEIGHBOURS), { width: 700 });
+	const texts = async () => (await names(page)).map(({ text }) => text);
+	const before = await texts();
+	assert.ok(!before.includes('schedule_hrtimeout_range'));
+	await boxNamed(page, 'schedule_hrtimeout_range').click();
+	assert.ok((await texts()).includes('schedule_hrtimeout_range'));
+	await page.getByText('Reset zoom').click();
+	assert.deepEqual(await texts(), before);
+});
+
 test('search: what matches is marked, its share is said; Escape ends it', async (t) => {
 	const { page } = await openPage(t, pictureOf(STACKS));
 	const matches = () => page.locator('svg.f.match').count();

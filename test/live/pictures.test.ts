@@ -94,6 +94,58 @@ test('as it is typed: tstrace offcputime -p PID 1 | flamegraph > offcpu.svg', as
 	assert.match(readFileSync(join(folder, 'typed.svg'), 'utf8'), /<title>wait_in_futex \(/);
 });
 
+/** What a picture says of itself, drawn by a pipe line of bash with job control, as at a terminal. */
+function drawnBy(pipeLine: string): { title: string; total: string; by: string } {
+	const { stdout, stderr } = spawnSync('bash', ['-c', `set -m; ${pipeLine}`], {
+		encoding: 'utf8',
+		stdio: ['ignore', 'pipe', 'pipe'],
+		maxBuffer: 1 << 28,
+	});
+	const found = (pattern: RegExp) => pattern.exec(stdout)?.[1] ?? assert.fail(stderr);
+	return {
+		title: found(/<title>([^<(]*)<\/title>/),
+		total: found(/<title>all \((.*?), 100/),
+		by: found(/class="subtitle"[^>]*>([^<]*)/),
+	};
+}
+
+for (const [how, pipe] of [
+	['as README has it', (args: string) => `bin/tstrace ${args} | bin/flamegraph`],
+	['by way of env', (args: string) => `env A=1 bin/tstrace ${args} | bin/flamegraph`],
+	['in a subshell', (args: string) => `(bin/tstrace ${args}; true) | bin/flamegraph`],
+	[
+		// As an ordinary user sees what sudo started: of /proc/PID/fd it may see nothing.
+		'without the right to look into other processes',
+		(args: string) => `bin/tstrace ${args} | setpriv --bounding-set=-all bin/flamegraph`,
+	],
+] as const) {
+	test(`a process that only sleeps, its picture ${how}: unit, title and who`, async () => {
+		const sleeper = spawn('sleep', ['1000'], { stdio: 'ignore' });
+		try {
+			const args = `offcputime -q -p ${sleeper.pid} 0.3`;
+			const { title, total, by } = drawnBy(pipe(args));
+			assert.equal(title, 'Off-CPU Time Flame Graph');
+			assert.equal(by, `tstrace ${args}`);
+			// It slept all the time, which is known to begin and to end within milliseconds.
+			const [, waited_ms] = /^(\d+) ms$/.exec(total) ?? assert.fail(total);
+			assert.ok(Number(waited_ms) >= 300, total);
+		} finally {
+			sleeper.kill('SIGKILL');
+			await once(sleeper, 'exit');
+		}
+	});
+}
+
+test('with tee between nobody can tell: nothing wrong is said', async () => {
+	const workload = await Workload.start('burns', 'user');
+	workload.begin();
+	const args = `profile -q -e cpu-clock -F 999 -p ${workload.pid} 0.3`;
+	const { title, total, by } = drawnBy(`bin/tstrace ${args} | tee /dev/null | bin/flamegraph`);
+	await workload.end();
+	assert.deepEqual([title, by], ['Flame Graph', '']);
+	assert.match(total, /^\d+$/);
+});
+
 test('JSON says what a later comparison needs', () => {
 	const args = [
 		'profile',

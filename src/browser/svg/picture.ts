@@ -4,11 +4,13 @@
  *
  * Runs in the picture itself, from a file anywhere; names are strangers', and are only ever text.
  */
+import { fittingName, likelyWidth_px, NAME_MARGIN_PX } from '../../render/fitting.js';
 import { matcher } from '../search.js';
 import { type Box, carries, covered, neighbour, readBoxes } from './boxes.js';
 import { Header } from './header.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
+const XHTML = 'http://www.w3.org/1999/xhtml';
 const MARGIN_PX = 10;
 /** As src/render/svg.ts has it. */
 const TEXT_FROM_PX = 24;
@@ -23,6 +25,7 @@ class Picture {
 	readonly #root: Box;
 	/** Not in a page. */
 	readonly #isAlone: boolean;
+	readonly #width_px: (character: string) => number;
 	#zoomed: Box;
 	#focused: Box;
 
@@ -30,6 +33,7 @@ class Picture {
 		this.#svg = svg;
 		this.#isAlone = (document.documentElement as Element) === svg;
 		this.#frames = frames;
+		this.#width_px = widthsIn(frames);
 		this.#boxes = boxes;
 		this.#byElement = new Map(boxes.map((box) => [box.element, box]));
 		this.#root = boxes[0];
@@ -73,15 +77,16 @@ class Picture {
 		if (inside || below) this.#name(box, percent);
 	}
 
-	/** Writes a name where there is room for it now, which there was not when it was drawn. */
+	/** Writes as much of a name as there is room for now. */
 	#name({ element, name }: Box, percent: number): void {
-		if (element.lastElementChild?.tagName === 'text') return;
-		if ((percent / 100) * Number(this.#frames.getAttribute('width')) < TEXT_FROM_PX) return;
-		const text = document.createElementNS(SVG, 'text');
-		text.setAttribute('x', '3');
-		text.setAttribute('y', '12');
-		text.textContent = name;
-		element.append(text);
+		const box_px = (percent / 100) * Number(this.#frames.getAttribute('width'));
+		const room_px = box_px - 2 * NAME_MARGIN_PX;
+		const fitting = box_px < TEXT_FROM_PX ? '' : fittingName(name, room_px, this.#width_px);
+		const last = element.lastElementChild;
+		const text = last?.tagName === 'text' ? last : undefined;
+		if (fitting === '') text?.remove();
+		else if (text === undefined) element.append(nameElement(fitting));
+		else if (text.textContent !== fitting) text.textContent = fitting;
 	}
 
 	#search(term: string): string {
@@ -177,6 +182,31 @@ class Picture {
 		if (this.#svg.dataset.root === 'bottom') window.scrollTo(0, height);
 		follow();
 	}
+}
+
+function nameElement(name: string): SVGTextElement {
+	const text = document.createElementNS(SVG, 'text');
+	text.setAttribute('x', `${NAME_MARGIN_PX}`);
+	text.setAttribute('y', '12');
+	text.textContent = name;
+	return text;
+}
+
+/** How wide each character is in the font of an element; it is asked for once. */
+function widthsIn(element: Element): (character: string) => number {
+	const canvas = document.createElementNS(XHTML, 'canvas') as HTMLCanvasElement;
+	const context = canvas.getContext('2d');
+	if (!context) return likelyWidth_px;
+	const { fontSize, fontFamily } = getComputedStyle(element);
+	context.font = `${fontSize} ${fontFamily}`;
+	const widths = new Map<string, number>();
+	return (character) => {
+		const known = widths.get(character);
+		if (known !== undefined) return known;
+		const { width } = context.measureText(character);
+		widths.set(character, width);
+		return width;
+	};
 }
 
 const svg = (document.currentScript as SVGScriptElement | null)?.ownerSVGElement;

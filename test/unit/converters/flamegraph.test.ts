@@ -103,6 +103,29 @@ test('folded stacks that end in the scheduler are taken for what offcputime prin
 	assert.equal(flamegraph([], 'app;read;schedule 1\napp;main 1\n').stderr, '', 'most, not some');
 });
 
+test('so are those that end in what calls the scheduler: the call itself need not be in a stack', () => {
+	for (const leaf of [
+		'do_nanosleep',
+		'futex_do_wait',
+		'futex_wait_queue_me',
+		'anon_pipe_write',
+		'ep_poll',
+		'schedule_hrtimeout_range',
+		'__schedule_[k]',
+		'rcu_gp_fqs_loop',
+		'worker_thread',
+		'exit_to_user_mode_loop',
+		'wait_woken.isra.0',
+	]) {
+		const { stdout } = flamegraph([], `sleep;main;entry_SYSCALL_64_after_hwframe;${leaf} 503369\n`);
+		assert.match(stdout, /<title>Off-CPU Time Flame Graph</, leaf);
+		assert.equal(totalIn(stdout), '503 ms, 100.0 %', leaf);
+	}
+	for (const leaf of ['main', 'scheduler_run', 'do_nanosleeper', 'epoll', 'reschedule', 'memcpy']) {
+		assert.match(flamegraph([], `app;${leaf} 1\n`).stdout, /<title>Flame Graph</, leaf);
+	}
+});
+
 test('what is chosen and turned around is said below the title', () => {
 	const { stdout } = flamegraph(['--grep', 'B', '--exclude', 'x', '--reverse'], 'a;B 3\na;c 5\n');
 	assert.match(stdout, /only \/B\/, without \/x\/ · 37\.5 % of all · merged from the leaf</);

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { fittingName, likelyWidth_px } from '../../../src/render/fitting.js';
+
+const width = (text: string): number =>
+	[...text].reduce((sum, character) => sum + likelyWidth_px(character), 0);
+
+test('a name is whole if there is room; else as much of it as fits before "…"', () => {
+	fc.assert(
+		fc.property(fc.string({ unit: 'grapheme' }), fc.nat(300), (name, room_px) => {
+			const shown = fittingName(name, room_px, likelyWidth_px);
+			if (width(name) <= room_px) return assert.equal(shown, name);
+			assert.ok(width(shown) <= room_px);
+			const kept = [...shown.slice(0, -1)];
+			assert.deepEqual([...name].slice(0, kept.length), kept, 'no character is cut in two');
+			// One more would not have fitted.
+			const more = `${[...name].slice(0, kept.length + 1).join('')}…`;
+			assert.ok(shown === '' || shown.endsWith('…'));
+			assert.ok(width(more) > room_px);
+		}),
+	);
+});
