@@ -27,7 +27,7 @@ import {
 	singleNotices,
 	singleRow,
 } from './single-allocations.js';
-import { StackTables } from './stacks.js';
+import { depthOf, StackTables } from './stacks.js';
 import type { Note, Reader, Subjects } from './tool.js';
 
 type Layout = typeof layout;
@@ -112,6 +112,7 @@ export class Leaks implements Reader {
 		const named = await nameStacks(stacks, this.#processes.history, {
 			sources: true,
 			fromTracepoint: true,
+			maxDepth: depthOf(this.#settings),
 		});
 		const growth = this.#growthOf(named.rows);
 		const rows = named.rows.flatMap((row) => {
