@@ -1,5 +1,5 @@
 /** What was counted by stack. Pure values: no I/O, no kernel. */
-import type { Frame } from '../symbolize/stack.js';
+import type { Cut, Frame } from '../symbolize/stack.js';
 import { FrameTable } from './frame-table.js';
 import type { Key } from './report.js';
 import type { Origin, StackProfile } from './stack-profile.js';
@@ -16,6 +16,12 @@ export interface StackRow {
 	readonly count: number;
 	/** The square of the value's standard error; 0: the value is exact. Variances add up. */
 	readonly variance: number;
+	/** Why its first functions are missing; undefined: it is whole, or has no user frames. */
+	readonly cut?: Cut | undefined;
+	/** Whether the function is missing that called the user frame at the leaf. */
+	readonly callerMissing?: boolean | undefined;
+	/** Of how many processes it is the sum, where `groupStacks` has put them together. */
+	readonly processes?: number;
 	/** Whatever else is known of it. */
 	readonly details?: Readonly<Record<string, number | string | boolean>>;
 	/** Which of the stacks that were to be named became this row, for whoever adds details. */
@@ -35,11 +41,55 @@ export interface StackFindings {
 	readonly stacks: readonly StackRow[];
 	/** What to know about them, a line each. */
 	readonly notices: readonly string[];
+	/** What was found and is not shown, as the user asked for. */
+	readonly leftOut?: readonly LeftOut[];
 }
+
+/** Stacks that an option leaves out. */
+export interface LeftOut {
+	readonly by: 'grep' | 'exclude' | 'idle';
+	readonly rows: readonly StackRow[];
+	/** Of 'idle'. */
+	readonly threads?: number;
+}
+
+/** What one entry is: all threads of a name, of a process (which may have several names), one thread. */
+export type Grouping = 'comm' | 'process' | 'thread';
 
 /** Adds up rows that read the same: same key, same names. Returns the largest first. */
 export function mergeStacks(rows: Iterable<StackRow>): StackRow[] {
-	const merged = new Map<string, StackRow>();
+	return [...alike(rows).values()].map(sumOf).sort((a, b) => b.value - a.value);
+}
+
+/**
+ * The same rows as larger entries: by name, those of several threads and processes that have the same
+ * name and the same stack are one. Values, counts and variances add up.
+ */
+export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[] {
+	if (by === 'thread') return [...rows];
+	const keyless = rows.map((row) => {
+		const { tid: _, ...key } = row.key;
+		if (by === 'process') return { row: { ...row, key }, pid: key.pid };
+		const { pid, ...named } = key;
+		return { row: { ...row, key: named }, pid };
+	});
+	const pids = new Map(keyless.map(({ row, pid }) => [row, pid]));
+	return [...alike(keyless.map(({ row }) => row)).values()]
+		.map((group) => {
+			const sum = sumOf(group);
+			if (by === 'process') return sum;
+			const of = new Set(group.flatMap((row) => pids.get(row) ?? []));
+			const [pid] = of;
+			// Who it is can be said as long as there is one.
+			if (of.size === 1 && pid !== undefined) return { ...sum, key: { pid, ...sum.key } };
+			return of.size > 1 ? { ...sum, processes: of.size } : sum;
+		})
+		.sort((a, b) => b.value - a.value);
+}
+
+/** Rows that read the same, together. */
+function alike(rows: Iterable<StackRow>): Map<string, StackRow[]> {
+	const groups = new Map<string, StackRow[]>();
 	const numbers = new Map<string, number>();
 	// A number for each name: whole stacks of names would take megabytes.
 	const numberOf = ({ name, kind }: Frame): number => {
@@ -49,22 +99,30 @@ export function mergeStacks(rows: Iterable<StackRow>): StackRow[] {
 		return number;
 	};
 	for (const row of rows) {
-		const identity = `${JSON.stringify(row.key)}${row.frames.map(numberOf).join()}`;
-		const before = merged.get(identity);
-		merged.set(identity, before ? sumOf(before, row) : row);
+		const whole = `${row.cut ?? ''} ${row.callerMissing === true}`;
+		const identity = `${JSON.stringify(row.key)}${whole} ${row.frames.map(numberOf).join()}`;
+		const group = groups.get(identity);
+		if (group) group.push(row);
+		else groups.set(identity, [row]);
 	}
-	return [...merged.values()].sort((a, b) => b.value - a.value);
+	return groups;
 }
 
-function sumOf(a: StackRow, b: StackRow): StackRow {
-	return {
-		...a,
-		parts: a.parts.map((part, index) => part + (b.parts[index] ?? 0)),
-		value: a.value + b.value,
-		count: a.count + b.count,
-		variance: a.variance + b.variance,
-		...(a.sources && b.sources ? { sources: [...a.sources, ...b.sources] } : {}),
-	};
+/** The sum of rows, of which there is one at least; what is not a sum is the first one's. */
+function sumOf(rows: readonly StackRow[]): StackRow {
+	const [first] = rows as [StackRow];
+	if (rows.length === 1) return first;
+	const parts = first.parts.map(() => 0);
+	const sum = { value: 0, count: 0, variance: 0 };
+	const sources: number[] = [];
+	for (const row of rows) {
+		for (const part of parts.keys()) parts[part] = (parts[part] ?? 0) + (row.parts[part] ?? 0);
+		sum.value += row.value;
+		sum.count += row.count;
+		sum.variance += row.variance;
+		for (const source of row.sources ?? []) sources.push(source);
+	}
+	return { ...first, parts, ...sum, ...(first.sources ? { sources } : {}) };
 }
 
 /** Each part of each stack on its own, its name as the key's `kind`. */
@@ -87,35 +145,35 @@ export function splitStacks(findings: StackFindings): StackRow[] {
 }
 
 /** The sum of all rows, as one without frames. */
-export function totalOf(findings: StackFindings): StackRow {
-	const none = {
-		key: {},
-		frames: [],
-		parts: findings.parts.map(() => 0),
-		value: 0,
-		count: 0,
-		variance: 0,
-	};
-	return findings.stacks.reduce(sumOf, none);
+export function totalOf({ stacks, parts }: Pick<StackFindings, 'stacks' | 'parts'>): StackRow {
+	const none = { key: {}, frames: [], parts: parts.map(() => 0), value: 0, count: 0, variance: 0 };
+	return sumOf([none, ...stacks]);
 }
+
+/** In the place of functions that a walk has missed. */
+export const CUT_FRAME = '[cut]';
+export const CALLER_FRAME = '[caller not known]';
 
 /**
  * The rows as stacks whose root is whose they are. `delimited`: with a frame "-" between the user's
- * and the kernel's.
+ * and the kernel's; `process`: with the number of the process, where threads are together.
  */
 export function profileOf(
-	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value'>>,
+	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing'>>,
 	origin: Origin,
-	delimited = false,
+	{ delimited = false, process = false } = {},
 ): StackProfile {
 	const frames = new FrameTable();
 	const stacks = new StackTable();
 	for (const row of rows) {
-		const path = ownersOf(row.key).map((name) => frames.intern(name));
+		const path = ownersOf(row.key, process).map((name) => frames.intern(name));
+		if (row.cut) path.push(frames.intern(CUT_FRAME));
+		const leaf = row.callerMissing ? userLeafOf(row.frames) : -1;
 		let inKernel = false;
-		for (const { name, kind } of row.frames) {
+		for (const [at, { name, kind }] of row.frames.entries()) {
 			if (delimited && kind === 'kernel' && !inKernel) path.push(frames.intern('-'));
 			inKernel ||= kind === 'kernel';
+			if (at === leaf) path.push(frames.intern(CALLER_FRAME));
 			path.push(frames.intern(name, kind));
 		}
 		stacks.add(path, path.length, row.value);
@@ -123,7 +181,13 @@ export function profileOf(
 	return { frames, stacks, origin, marked: false };
 }
 
+/** Where in frames, root first, the user's end; -1 where there are none. */
+export function userLeafOf(frames: readonly Frame[]): number {
+	return frames.findLastIndex(({ kind }) => kind !== 'kernel');
+}
+
 /** A part, if rows were split; the thread's name, with its number if threads are apart. */
-function ownersOf({ kind, comm, tid }: Key): string[] {
-	return [...(kind === undefined ? [] : [`${kind}`]), `${comm ?? ''}${tid ? `-${tid}` : ''}`];
+function ownersOf({ kind, comm, pid, tid }: Key, process: boolean): string[] {
+	const number = tid ? `-${tid}` : process && pid !== undefined ? `-${pid}` : '';
+	return [...(kind === undefined ? [] : [`${kind}`]), `${comm ?? ''}${number}`];
 }

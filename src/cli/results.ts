@@ -12,6 +12,7 @@ import type { Cost } from '../loader/cost.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
 import { isForPrograms, renderStackFormat, type StackFormat } from '../render/formats.js';
 import { renderJson } from '../render/json.js';
+import { leftOutText } from '../render/left-out.js';
 import { suitableLook } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
 import type { StackTool } from '../render/stack-tools.js';
@@ -89,9 +90,10 @@ export class Results {
 	}
 
 	/** One interval. A picture, or what other tools read, is of the last one only. */
-	async report(report: Report, last: boolean): Promise<void> {
-		const { findings } = report;
+	async report(found: Report, last: boolean): Promise<void> {
 		if (!last && this.#format !== 'text' && this.#format !== 'json') return;
+		const findings = this.#shown(found.findings);
+		const report = { ...found, findings };
 		await this.#write(report);
 		if (!this.#common.quiet) this.#remarks(findings);
 		if (findings.kind === 'rows') {
@@ -105,7 +107,13 @@ export class Results {
 
 	/** What was lost while rows were printed as they come; at the `end` all of it is said. */
 	lostMeanwhile(lost: Lost, end = false): void {
-		for (const line of this.#lost.add(lost, performance.now(), end)) say(line);
+		for (const line of this.#lost.add(lost, performance.now(), end)) say(wrapped(line, '      '));
+	}
+
+	/** Once for all: what is written, counted and remarked on is the same. */
+	#shown(findings: Findings): Findings {
+		if (findings.kind !== 'stacks' || !this.#text.shown) return findings;
+		return this.#text.shown(findings, this.#format === 'json');
 	}
 
 	/** The findings, in the format that was asked for. */
@@ -130,8 +138,7 @@ export class Results {
 	async #export(format: StackFormat, findings: StackFindings, report: Report): Promise<void> {
 		const how = this.#text.stacks;
 		if (!how) return;
-		const rows = how.rows?.(findings) ?? findings.stacks;
-		const profile = profileOf(rows, originOf(report, findings), how.delimited);
+		const profile = profileOf(findings.stacks, originOf(report, findings), how);
 		const pieces = await renderStackFormat(format, profile, {
 			look: suitableLook(profile),
 			marks: how.annotated ? ALL_MARKS : NO_MARKS,
@@ -146,9 +153,16 @@ export class Results {
 		const { kind } = findings;
 		if (kind !== 'stacks' && kind !== 'table') return;
 		const found = kind === 'stacks' ? findings.stacks : findings.rows;
-		if (found.length === 0) say(this.#text.none ?? '');
-		for (const line of kind === 'stacks' ? findings.notices : [])
-			say(wrapped(`note: ${printable(line)}`, '      '));
+		if (kind !== 'stacks') {
+			if (found.length === 0) say(this.#text.none ?? '');
+			return;
+		}
+		const leftOut = leftOutText(findings);
+		if (found.length === 0) say(leftOut ? 'no stack is left to show' : (this.#text.none ?? ''));
+		// Text says it by itself, where there is any.
+		if (leftOut && (this.#format !== 'text' || found.length === 0))
+			say(wrapped(`note: ${leftOut}`, '      '));
+		for (const line of findings.notices) say(wrapped(`note: ${printable(line)}`, '      '));
 	}
 
 	/** After the last interval. */

@@ -5,8 +5,10 @@ import { readHeapFile } from '../kit/heap-files.js';
 import { mappedFiles, pathTo } from '../kit/heap-mappings.js';
 import { whyNoReturnProbes } from '../kit/probe-ways.js';
 import { FileBytes, SymbolError } from '../symbolize/bytes.js';
+import { LIBC } from '../symbolize/c-library.js';
 import { openDebugFile } from '../symbolize/debug-files.js';
 import { Elf } from '../symbolize/elf.js';
+import { countFrames, FEW_FUNCTIONS, type FrameCount, MANY } from '../symbolize/frame-pointers.js';
 import { hasSymbolTable } from '../symbolize/functions.js';
 import { openPerfMap, type Runtime, runtimeOf } from '../symbolize/jit.js';
 import type { MapsEntry } from '../symbolize/maps.js';
@@ -16,13 +18,9 @@ import { installCommand } from '../symbolize/packages.js';
 import { exeOf, readFacts } from '../symbolize/proc.js';
 import { type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
-import { countFrames, FEW_FUNCTIONS, type FrameCount } from './frame-pointers.js';
 
-/** glibc's and musl's. */
-const LIBC = /\/(libc\.so\.6|libc-2\.\d+\.so|ld-musl-[^/]+\.so\.1|libc\.musl-[^/]+\.so\.1)$/;
 /** Memory that only looks like a file: of run-time compilers, say. */
 const NO_FILE = /^\/(memfd:|dev\/|SYSV|anon_hugepage)/;
-const MANY = 0.75;
 
 export interface ProcessExamination {
 	readonly pid: number;
@@ -175,7 +173,7 @@ export function judgeFrames({ path, frames }: Part): Check {
 			name,
 			`${file}: unknown, as it has no .eh_frame_hdr`,
 			costs.replace('lack callers', 'may lack callers'),
-			'none; offcputime and profile say at their end how many stacks are cut',
+			'none; offcputime and profile mark the stacks that are cut',
 		);
 	}
 	const share = frames.withFrame / frames.sampled;

@@ -1,16 +1,18 @@
 /** Reads what tstrace's own --json printed: src/render/json.ts. */
 import type { Key } from '../aggregate/report.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
-import { profileOf } from '../aggregate/stacks.js';
+import { profileOf, type StackRow } from '../aggregate/stacks.js';
 import { TstraceError } from '../loader/errors.js';
 import { FRAME_LETTERS } from '../render/folded.js';
-import type { Frame, FrameKind } from '../symbolize/stack.js';
+import type { FrameKind } from '../symbolize/stack.js';
 
 const KINDS: ReadonlyMap<string, FrameKind> = new Map(
 	Object.entries(FRAME_LETTERS).map(([kind, letter]) => [letter, kind as FrameKind]),
 );
 
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+type JsonRow = Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing'>;
 
 /** One result as it was parsed. Throws TstraceError where it is not one with stacks. */
 export function tstraceProfile(result: JsonObject): StackProfile {
@@ -24,8 +26,8 @@ export function tstraceProfile(result: JsonObject): StackProfile {
 	return profileOf(stacks.map(rowOf), originOf(result));
 }
 
-function rowOf(stack: unknown, index: number): { key: Key; frames: Frame[]; value: number } {
-	const { frames, kinds, value, key } = (stack ?? {}) as JsonObject;
+function rowOf(stack: unknown, index: number): JsonRow {
+	const { frames, kinds, value, key, cut, caller_missing } = (stack ?? {}) as JsonObject;
 	if (!Array.isArray(frames) || typeof value !== 'number' || value < 0) {
 		throw new TstraceError(
 			`stack ${index + 1} of the JSON is damaged: it needs "frames" and a "value"; was it edited?`,
@@ -39,6 +41,8 @@ function rowOf(stack: unknown, index: number): { key: Key; frames: Frame[]; valu
 			kind: KINDS.get(letters[i] ?? '') ?? 'user',
 		})),
 		value,
+		...(cut ? { cut: 'no frame pointers' as const } : {}),
+		callerMissing: caller_missing === true,
 	};
 }
 

@@ -12,7 +12,7 @@ import type { LeakSettings } from './leak-options.js';
 import { nameStacks } from './naming.js';
 import { ProcessWatch } from './processes.js';
 import { residentBytes } from './resident.js';
-import { StackTables } from './stacks.js';
+import { depthOf, StackTables } from './stacks.js';
 import type { Reader, Subjects } from './tool.js';
 
 type Layout = typeof layout;
@@ -31,15 +31,17 @@ export class Growth implements Reader {
 	readonly #tables: StackTables;
 	readonly #processes: ProcessWatch;
 	readonly #subjects: Subjects;
+	readonly #maxDepth: number;
 	#events: PerCpuEvents<PerfEvent>[] = [];
 	/** Of each site, what it had at the end of the interval before. */
 	#before = new Map<bigint, { bytes: number; count: number }>();
 	#resident = new Map<number, number>();
 	#ended = false;
 
-	constructor(object: BpfObject<Layout>, _settings: LeakSettings, subjects: Subjects) {
+	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects) {
 		this.#object = object;
 		this.#subjects = subjects;
+		this.#maxDepth = depthOf(settings);
 		this.#tables = new StackTables(object);
 		this.#tables.open();
 		object.map('sites').update(new Uint8Array(8), new Uint8Array(object.layout.structs.site.size));
@@ -81,7 +83,9 @@ export class Growth implements Reader {
 		});
 		this.#before = new Map(sites.map((site) => [site.id, amountOf(site)]));
 		if (this.#ended) this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
-		const { rows, notices } = await nameStacks(stacks, this.#processes.history);
+		const { rows, notices } = await nameStacks(stacks, this.#processes.history, {
+			maxDepth: this.#maxDepth,
+		});
 		return {
 			kind: 'stacks',
 			unit: 'bytes',

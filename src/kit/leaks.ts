@@ -26,7 +26,7 @@ import {
 	singleNotices,
 	singleRow,
 } from './single-allocations.js';
-import { StackTables } from './stacks.js';
+import { depthOf, StackTables } from './stacks.js';
 import type { Note, Reader, Subjects } from './tool.js';
 
 type Layout = typeof layout;
@@ -112,6 +112,7 @@ export class Leaks implements Reader {
 		const named = await nameStacks(stacks, this.#processes.history, {
 			sources: true,
 			fromTracepoint: true,
+			maxDepth: depthOf(this.#settings),
 		});
 		const comparable = !this.#settings.churn && !this.#settings.all;
 		// What was allocated in all grows as long as it is used; a single one never does.

@@ -24,6 +24,8 @@ export interface NamingOptions {
 	readonly sources?: boolean;
 	/** Kernel stacks begin with the way from the tracepoint to our program, which is not shown. */
 	readonly fromTracepoint?: boolean;
+	/** How many frames a walk takes at the most. */
+	readonly maxDepth: number;
 }
 
 /** Functions between a tracepoint and a program of it: kernel/trace/bpf_trace.c, include/trace/. */
@@ -35,16 +37,18 @@ const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 export async function nameStacks(
 	stacks: readonly CountedStack[],
 	history: ProcessHistory,
-	{ sources = false, fromTracepoint = false }: NamingOptions = {},
+	{ sources = false, fromTracepoint = false, maxDepth }: NamingOptions,
 ): Promise<{ rows: StackRow[]; notices: string[] }> {
 	const symbolizer = new Symbolizer(history);
-	const named = await symbolizer.resolve(stacks.map(rawStack));
+	const named = await symbolizer.resolve(stacks.map((stack) => rawStack(stack, maxDepth)));
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance } = stack;
 			const frames = framesOf(stack, named[index], fromTracepoint);
 			const value = totalValue(stack);
-			const row = { key: keyOf(stack), frames, parts, value, count, variance };
+			const { cut, callerMissing } = named[index] ?? {};
+			const missing = { ...(cut ? { cut } : {}), ...(callerMissing ? { callerMissing } : {}) };
+			const row = { key: keyOf(stack), frames, parts, value, count, variance, ...missing };
 			yield sources ? { ...row, sources: [index] } : row;
 		}
 	};
@@ -66,9 +70,9 @@ function framesOf(
 	return frames.reverse();
 }
 
-function rawStack(stack: CountedStack): RawStack {
+function rawStack(stack: CountedStack, maxDepth: number): RawStack {
 	const { pid, at_ns, kernel, user } = stack;
-	return { pid, at_ns, kernel, user, value: totalValue(stack) };
+	return { pid, at_ns, kernel, user, value: totalValue(stack), maxDepth };
 }
 
 function totalValue({ parts }: CountedStack): number {

@@ -1,7 +1,9 @@
 /** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
+import type { Grouping } from '../aggregate/stacks.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
+import { type StackFilter, stackFilter, stackFilterOptions } from './stack-filter.js';
 import { MAX_DEPTH, type StackSettings } from './stacks.js';
 
 /** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
@@ -132,6 +134,7 @@ export function stackOptions(): Option[] {
 		new Option('-U, --user-stacks', 'only user frames').conflicts('kernelStacks'),
 		new Option('-K, --kernel-stacks', 'only kernel frames'),
 		new Option('-L, --tids', 'threads of a process apart'),
+		...stackFilterOptions(),
 		new Option('-d, --delimited', 'a delimiter between kernel and user frames'),
 		new Option('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
 		topOption(10, 'largest stacks'),
@@ -146,11 +149,22 @@ export function stackOptions(): Option[] {
 	];
 }
 
-/** What `stackOptions` say. */
-export interface StackView {
+const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
+
+/** What one entry of a result is. */
+export function groupingOption(): Option {
+	return new Option('--by <what>', `what one entry is of: ${GROUPINGS.join(', ')}; -L is thread`)
+		.choices(GROUPINGS)
+		.conflicts('tids');
+}
+
+/** What `stackOptions`, and `groupingOption` where there is one, say. */
+export interface StackView extends StackFilter {
 	readonly delimited: boolean;
 	readonly annotated: boolean;
 	readonly top: number;
+	/** Undefined: what suits the format. */
+	readonly by: Grouping | undefined;
 }
 
 export function stackView(values: Readonly<Record<string, unknown>>): StackView {
@@ -158,6 +172,8 @@ export function stackView(values: Readonly<Record<string, unknown>>): StackView 
 		delimited: values.delimited === true,
 		annotated: values.annotated === true,
 		top: Number(values.top),
+		by: values.tids === true ? 'thread' : (values.by as Grouping | undefined),
+		...stackFilter(values),
 	};
 }
 
@@ -167,6 +183,6 @@ export function stackSettings(values: Readonly<Record<string, unknown>>): StackS
 		maxDepth: Number(values.maxDepth),
 		kernel: values.userStacks !== true,
 		user: values.kernelStacks !== true,
-		byThread: values.tids === true,
+		byThread: values.tids === true || values.by === 'thread',
 	};
 }

@@ -12,7 +12,7 @@ import { type CountedStack, nameStacks } from './naming.js';
 import { ProcessWatch } from './processes.js';
 import { SampleCounter } from './sample-counter.js';
 import { nextSlower, rateOf, type SamplingRate } from './sampling-rate.js';
-import { type StackSettings, StackTables } from './stacks.js';
+import { depthOf, type StackSettings, StackTables } from './stacks.js';
 import { type SummedLayout, SumTable } from './sums.js';
 import type { Reader, Subjects } from './tool.js';
 
@@ -193,7 +193,7 @@ async function findings(
 	settings: SamplingSettings,
 	slower = 1,
 ): Promise<Findings & { kind: 'stacks' }> {
-	const { rows, notices } = await nameStacks(stacks, history);
+	const { rows, notices } = await nameStacks(stacks, history, { maxDepth: depthOf(settings) });
 	return {
 		kind: 'stacks',
 		unit: 'samples',

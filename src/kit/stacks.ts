@@ -78,7 +78,7 @@ export class StackTables {
 		this.#object.map('frames').setMaxEntries(chunks);
 		this.#object.map('free_blocks').setMaxEntries(chunks * BLOCKS_PER_CHUNK);
 		this.#object.setConstants({
-			stack_depth: Math.min(settings.maxDepth, kernelDepth()),
+			stack_depth: depthOf(settings),
 			walk_kernel: settings.kernel,
 			walk_user: settings.user,
 			stacks_by_thread: settings.byThread,
@@ -176,6 +176,11 @@ function userPart(addresses: ArrayLike<Address>): ArrayLike<Address> {
 	let count = 0;
 	while (count < addresses.length && isUserAddress(addresses[count] as Address)) count++;
 	return count === addresses.length ? addresses : Array.from(addresses).slice(0, count);
+}
+
+/** How many frames a walk takes at the most. */
+export function depthOf({ maxDepth }: Pick<StackSettings, 'maxDepth'>): number {
+	return Math.min(maxDepth, kernelDepth());
 }
 
 /** The kernel cuts stacks where its own limit is, and does not say so. */

@@ -1,7 +1,7 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
 import type { Findings, Key, Lost } from '../aggregate/report.js';
-import type { StackFindings, StackRow } from '../aggregate/stacks.js';
+import type { StackFindings } from '../aggregate/stacks.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import type { StackTool } from '../render/stack-tools.js';
@@ -74,8 +74,8 @@ export interface StackExport {
 	readonly delimited: boolean;
 	/** Whether folded stacks mark kernel, JIT and inlined frames. */
 	readonly annotated: boolean;
-	/** Rows as they are to be shown, where that differs from how they were found. */
-	rows?(findings: StackFindings): readonly StackRow[];
+	/** Whether the root says the process's number, too. */
+	readonly process: boolean;
 }
 
 /** Shows findings as text. */
@@ -86,6 +86,8 @@ export interface TextView {
 	/** Below streamed rows: RowFindings.totals. */
 	totals?(totals: readonly Key[], style: Style): string;
 	report(findings: Findings, style: Style): Promise<string>;
+	/** Stacks as they are shown, where that is not as they were found; `json`: for programs, which add up. */
+	shown?(findings: StackFindings, json: boolean): StackFindings;
 	/** How stacks leave other than as text, for tools that find them. */
 	readonly stacks?: StackExport;
 	/** What to say where nothing was found: "nothing waited". */

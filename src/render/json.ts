@@ -1,7 +1,9 @@
 /** The --json envelope: one object per interval, on a line of its own. */
+
+import { cutShare } from '../aggregate/cuts.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
-import type { StackFindings, StackRow } from '../aggregate/stacks.js';
+import { type StackFindings, type StackRow, totalOf } from '../aggregate/stacks.js';
 import type { Cost } from '../loader/cost.js';
 import { FRAME_LETTERS } from './folded.js';
 
@@ -27,6 +29,7 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 		return;
 	}
 	const { about, unit, stacks, notices } = findings;
+	const missing = { cut_share: round(cutShare(stacks), 4), ...leftOutOf(findings) };
 	yield `${escapedJson({ ...head, ...about, unit }).slice(0, -1)},"stacks":[`;
 	for (let i = 0; i < stacks.length; i += ROWS_AT_ONCE) {
 		const rows = stacks
@@ -34,7 +37,7 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 			.map((row) => escapedJson(stackOf(row, findings)));
 		yield `${i === 0 ? '' : ','}${rows.join(',')}`;
 	}
-	yield `],${line({ notices, ...tail }).slice(1)}`;
+	yield `],${line({ ...missing, notices, ...tail }).slice(1)}`;
 }
 
 /** Of programs null where it was not measured, and not 0. */
@@ -71,9 +74,22 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 					parts.map((part, i) => [part.replace(' ', '_'), Math.round(row.parts[i] ?? 0)]),
 				)
 			: {}),
+		...(row.cut ? { cut: row.cut } : {}),
+		...(row.callerMissing ? { caller_missing: true } : {}),
 		...row.details,
+		...(row.processes ? { processes: row.processes } : {}),
 		key: row.key,
 	};
+}
+
+/** What was found and is not among the stacks, as the user asked for. */
+function leftOutOf({ leftOut = [], parts }: StackFindings): object {
+	const amounts = leftOut.map(({ by, rows, threads }) => {
+		const { value, count } = totalOf({ stacks: rows, parts });
+		const amount = { value: Math.round(value), count: round(count, 1), stacks: rows.length };
+		return [by, { ...amount, ...(threads === undefined ? {} : { threads }) }] as const;
+	});
+	return leftOut.length > 0 ? { left_out: Object.fromEntries(amounts) } : {};
 }
 
 function line(value: object): string {

@@ -1,11 +1,19 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
 
-import { type StackFindings, type StackRow, totalOf } from '../aggregate/stacks.js';
+import {
+	CALLER_FRAME,
+	type StackFindings,
+	type StackRow,
+	totalOf,
+	userLeafOf,
+} from '../aggregate/stacks.js';
+import { programFrame } from '../aggregate/telling.js';
 import type { Frame } from '../symbolize/stack.js';
 import { annotation } from './folded.js';
+import { bareName, fittedName } from './function-name.js';
+import { amountText, leftOutText } from './left-out.js';
 import { grouped } from './numbers.js';
-import { paint, printable, type Style, shortened } from './terminal.js';
-import { humanBytes, humanTime } from './units.js';
+import { paint, printable, type Style, wrapped } from './terminal.js';
 
 export interface StackTextOptions {
 	readonly style: Style;
@@ -18,7 +26,7 @@ export interface StackTextOptions {
 	readonly verb: string;
 	/** A line about a row, below its first; empty: none. */
 	readonly detail?: (row: StackRow) => string;
-	/** The frame that says most, for the overview; else the leaf. */
+	/** The kernel's frame that says most, or the allocator's caller, for the overview; else the leaf. */
 	readonly telling?: (row: StackRow) => Frame | undefined;
 }
 
@@ -77,12 +85,16 @@ function filled(parts: readonly string[], width: number): string[] {
 function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOptions): string[] {
 	const lines: string[] = [];
 	let inKernel = false;
-	for (const frame of [...row.frames].reverse()) {
+	const userLeaf = userLeafOf(row.frames);
+	for (let at = row.frames.length - 1; at >= 0; at--) {
+		const frame = row.frames[at] as Frame;
 		if (delimited && inKernel && frame.kind !== 'kernel') lines.push(`${INDENT}--`);
 		inKernel = frame.kind === 'kernel';
 		const name = printable(frame.name) + (annotated ? annotation(frame) : '');
-		lines.push(INDENT + shortened(name, style.width - INDENT.length));
+		lines.push(INDENT + fittedName(name, style.width - INDENT.length));
+		if (row.callerMissing && at === userLeaf) lines.push(INDENT + CALLER_FRAME);
 	}
+	if (row.cut) lines.push(`${INDENT}[cut: ${row.cut}]`);
 	return lines.length > 0 ? lines : [`${INDENT}(no stack)`];
 }
 
@@ -91,18 +103,51 @@ function overview(
 	rows: readonly StackRow[],
 	total: number,
 	findings: StackFindings,
-	{ style: { width }, telling }: StackTextOptions,
+	options: StackTextOptions,
 ): string {
 	const lines = rows.map((row) => {
 		const share = `${((100 * row.value) / total).toFixed(1)} %`;
-		const head = `${amount(row.value, findings).padStart(14)}  ${share.padStart(7)}  `;
-		const leaf = telling?.(row) ?? row.frames.at(-1);
-		const caller = row.frames.findLast(({ kind }) => kind !== 'kernel');
-		const frames = [leaf, caller].filter((frame) => frame !== undefined);
-		const names = [...new Set(frames.map(({ name }) => printable(name)))];
-		return shortened(`${head}${ownerText(row)}: ${names.reverse().join(' → ')}`, width);
+		const head = `${amount(row.value, findings).padStart(14)}  ${share.padStart(7)}  ${ownerText(row)}`;
+		return summaryLine(head, row, findings, options);
 	});
 	return `\n${lines.join('\n')}\n`;
+}
+
+/** Names shorter than that are no longer names. */
+const LEAST_NAME = 20;
+
+/** "…  shop (812): place_order → futex_wait": what of the program, and what of the kernel. */
+function summaryLine(
+	head: string,
+	row: StackRow,
+	findings: StackFindings,
+	{ style: { width }, telling }: StackTextOptions,
+): string {
+	const program = programFrame(row.frames);
+	const leaf = telling?.(row) ?? row.frames.at(-1);
+	const gap = row.callerMissing || (row.cut && program?.inCLibrary) ? '… ' : '';
+	const mostly = mainPart(row, findings);
+	// Who was ready to go on waited for nothing that a function of the kernel could name.
+	const names = [program, mostly ? undefined : leaf].flatMap((frame) =>
+		frame ? [bareName(printable(frame.name))] : [],
+	);
+	const [first = mostly || '(no stack)', last] = [...new Set(names)];
+	const behind =
+		(last ? ` ${gap}→ ${last}` : '') + (mostly && names.length > 0 ? ` (${mostly})` : '');
+	const room = width - head.length - ': '.length - behind.length;
+	const line = `${fittedName(first, Math.max(room, LEAST_NAME))}${behind}`;
+	if (room >= Math.min(LEAST_NAME, first.length)) return `${head}: ${line}`;
+	return `${head}:\n${' '.repeat(SUMMARY_INDENT)}${fittedName(line, width - SUMMARY_INDENT)}`;
+}
+
+/** Below the shares. */
+const SUMMARY_INDENT = 25;
+
+/** The part that most of a row is, if that is not the first: being blocked. */
+function mainPart(row: StackRow, { parts }: StackFindings): string {
+	if (parts.length < 2 || row.key.kind !== undefined) return '';
+	const largest = row.parts.indexOf(Math.max(...row.parts));
+	return largest > 0 ? (parts[largest] ?? '') : '';
 }
 
 /** Whether it is a single allocation, rather than a stack with all of its own. */
@@ -131,13 +176,16 @@ function totalLines(total: StackRow, findings: StackFindings, options: StackText
 			? ''
 			: `, ${isOne(stacks[0]) ? 'for ' : ''}${countText(total, findings)}`);
 	const detail = [partsText(total, findings), errorText(total, findings)].filter(Boolean);
-	return `\n${line}\n${detail.length > 0 ? `${INDENT}${detail.join('  ')}\n` : ''}`;
+	const leftOut = leftOutText(findings);
+	const below = [
+		...(detail.length > 0 ? [INDENT + detail.join('  ')] : []),
+		...(leftOut ? [INDENT + wrapped(leftOut, INDENT, options.style.width - INDENT.length)] : []),
+	];
+	return `\n${[line, ...below].join('\n')}\n`;
 }
 
 function amount(value: number, { unit }: StackFindings): string {
-	if (unit === 'ns') return humanTime(value);
-	if (unit === 'bytes') return humanBytes(value);
-	return grouped(value) + (value === 1 ? ' sample' : ' samples');
+	return amountText(value, unit);
 }
 
 function countText({ count, variance }: StackRow, { noun }: StackFindings): string {
@@ -145,11 +193,13 @@ function countText({ count, variance }: StackRow, { noun }: StackFindings): stri
 	return `${about}${grouped(Math.max(1, count))} ${Math.round(count) <= 1 ? noun : `${noun}s`}`;
 }
 
-function ownerText({ key }: StackRow): string {
+function ownerText({ key, processes }: StackRow): string {
 	const kind = key.kind === undefined ? '' : `${key.kind}: `;
 	const at = key.address === undefined ? '' : `${key.address}  `;
 	const thread = key.tid ? `, thread ${key.tid}` : '';
-	return `${at}${kind}${printable(`${key.comm ?? ''}`)}${key.pid === undefined ? '' : ` (${key.pid}${thread})`}`;
+	const number = key.pid === undefined ? '' : ` (${key.pid}${thread})`;
+	const many = processes ? ` (${grouped(processes)} processes)` : number;
+	return `${at}${kind}${printable(`${key.comm ?? ''}`)}${many}`;
 }
 
 /** "blocked 1.2 s, run queue 3 ms", if there is more than one part. */

@@ -15,8 +15,6 @@ const MAX_PROCESS_NOTICES = 5;
 /** What is smaller is not worth a line. */
 const MIN_SHARE = 0.01;
 
-/** Where stacks end when they are whole. */
-const OUTERMOST = /^(_start|__libc_start_|start_thread|__?clone|_dl_start)/;
 /** What runs Python code; without a perf map its frames are all that is seen of it. */
 const PYTHON_FRAME = '_PyEval_EvalFrameDefault';
 
@@ -36,8 +34,6 @@ export class Account {
 	/** Some files or perf maps were not read, as others took too long. */
 	ranOutOfTime = false;
 	#total = 0;
-	#cutStacks = 0;
-	#cutValue = 0;
 	readonly #files = new Map<MappedFile, FileAccount>();
 	readonly #processes = new Map<string, ProcessAccount | undefined>();
 	/** Which processes have a perf map, and whether it was read in part only. */
@@ -57,11 +53,9 @@ export class Account {
 	add(stack: RawStack, user: readonly Place[]): void {
 		this.#total += stack.value;
 		const files = new Set<MappedFile>();
-		let outside = false;
 		let lacksPerfMap = false;
 		for (const { lacks, file, frame } of user) {
 			if (lacks === 'symbols' && file) files.add(file);
-			outside ||= lacks === 'mapping';
 			lacksPerfMap ||= lacks === 'perf-map' || frame.name === PYTHON_FRAME;
 		}
 		for (const file of files) {
@@ -69,10 +63,6 @@ export class Account {
 			if (account) account.value += stack.value;
 		}
 		if (lacksPerfMap) this.#addWithoutPerfMap(stack);
-		if (outside || (user.length === 1 && !OUTERMOST.test(user[0]?.frame.name ?? ''))) {
-			this.#cutStacks++;
-			this.#cutValue += stack.value;
-		}
 	}
 
 	notices(): Notice[] {
@@ -81,9 +71,6 @@ export class Account {
 			...(this.ranOutOfTime ? [{ kind: 'out-of-time' } as const] : []),
 			...this.#perfMapNotices(),
 			...this.#fileNotices(),
-			...(this.#cutValue > 0 && this.#share(this.#cutValue) >= MIN_SHARE
-				? [this.#cutNotice()]
-				: []),
 			...(dropped > 0 ? [{ kind: 'records-dropped', count: dropped } as const] : []),
 		];
 	}
@@ -134,11 +121,6 @@ export class Account {
 					share: this.#share(value),
 				};
 			});
-	}
-
-	#cutNotice(): Notice {
-		const share = this.#share(this.#cutValue);
-		return { kind: 'stacks-cut-short', stacks: this.#cutStacks, share };
 	}
 
 	#share(value: number): number {

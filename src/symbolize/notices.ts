@@ -23,12 +23,6 @@ export type Notice =
 			readonly install: string | undefined;
 			readonly share: number;
 	  }
-	| {
-			/** Stacks of one user frame, or with frames where nothing is mapped. */
-			readonly kind: 'stacks-cut-short';
-			readonly stacks: number;
-			readonly share: number;
-	  }
 	/** Finding names took too long, and was given up. */
 	| { readonly kind: 'out-of-time' }
 	/** Too much was going on to remember all of it. */
@@ -61,12 +55,6 @@ export function noticeText(notice: Notice): string {
 			return `the perf map of ${notice.comm} (${notice.pid}) is too large, and was read in part.`;
 		case 'symbols-missing':
 			return symbolsMissingText(notice);
-		case 'stacks-cut-short':
-			return (
-				`${notice.stacks === 1 ? '1 stack looks' : `${notice.stacks} stacks look`} cut short ` +
-				`(${percent(notice.share)} of what is shown): ` +
-				'some code was probably built without frame pointers (-fno-omit-frame-pointer).'
-			);
 		case 'out-of-time':
 			return 'finding names took too long, and was given up: some are missing.';
 		case 'records-dropped':

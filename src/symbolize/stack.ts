@@ -11,6 +11,8 @@ export interface RawStack {
 	readonly user: ArrayLike<Address>;
 	/** How much of the result it makes up; what shares in notices are of. */
 	readonly value: number;
+	/** How many frames there may be, of which there are no more; undefined: no matter. */
+	readonly maxDepth?: number;
 }
 
 export type FrameKind = 'user' | 'kernel' | 'jit' | 'inlined';
@@ -18,10 +20,19 @@ export type FrameKind = 'user' | 'kernel' | 'jit' | 'inlined';
 export interface Frame {
 	readonly name: string;
 	readonly kind: FrameKind;
+	/** It is the C library's: see c-library.ts. */
+	readonly inCLibrary?: boolean;
 }
+
+/** Why a user stack does not reach its thread's first function. */
+export type Cut = 'no frame pointers' | 'too deep';
 
 /** The same stack with names, leaf first. */
 export interface NamedStack {
 	readonly kernel: readonly Frame[];
 	readonly user: readonly Frame[];
+	/** Undefined: the user frames are whole, or there are none. */
+	readonly cut?: Cut | undefined;
+	/** Whether the leaf of the user's was called by a function that was not found. */
+	readonly callerMissing?: boolean;
 }

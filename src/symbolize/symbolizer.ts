@@ -5,6 +5,7 @@ import { type Address, addressText } from '../loader/address.js';
 import { Account } from './account.js';
 import type { AddressSpace, Life, Mapping } from './address-space.js';
 import { FileBytes, MemoryBytes, SymbolError } from './bytes.js';
+import { isCLibrary, keepsFramePointers } from './c-library.js';
 import { loadDemangler } from './demangle.js';
 import { perfMapNames } from './jit.js';
 import { kernelNames } from './kernel.js';
@@ -14,7 +15,7 @@ import type { Notice } from './notices.js';
 import { type FileNames, nameOffsets } from './object-file.js';
 import { Place } from './place.js';
 import type { ProcessHistory } from './processes.js';
-import type { NamedStack, RawStack } from './stack.js';
+import type { Cut, NamedStack, RawStack } from './stack.js';
 import { readVdso } from './vdso.js';
 
 /** Kernel memory that is mapped into every process, for programs older than the vdso. */
@@ -37,6 +38,8 @@ export class Symbolizer {
 	readonly #account: Account;
 	#kernelHidden = false;
 	readonly #demangled = new Map<string, string>();
+	/** Files of the C library, and whether they keep frame pointers. */
+	readonly #framesKept = new WeakMap<MappedFile, boolean>();
 
 	/** Places met in the stacks at hand, by where they are. */
 	#inKernel = new Map<Address, Place>();
@@ -80,6 +83,8 @@ export class Symbolizer {
 			return {
 				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),
+				cut: cutOf(user, stacks[i] as RawStack),
+				callerMissing: this.#lacksCaller(user),
 			};
 		});
 	}
@@ -151,6 +156,16 @@ export class Symbolizer {
 		return placeIn(memory.places, address, mapping);
 	}
 
+	/**
+	 * Whether the leaf is a function of a C library without frame pointers: the frame that follows is its
+	 * caller's caller then, as it left its caller's frame pointer alone.
+	 */
+	#lacksCaller(user: readonly Place[]): boolean {
+		const [leaf] = user;
+		if (!leaf?.file || OUTERMOST.test(leaf.frame.name)) return false;
+		return this.#framesKept.get(leaf.file) === false;
+	}
+
 	async #nameFile(file: MappedFile, places: Map<number, Place>): Promise<void> {
 		await setImmediate();
 		const open = this.#hasTime() ? file.open() : undefined;
@@ -159,6 +174,7 @@ export class Symbolizer {
 			if (open) {
 				const bytes = new FileBytes(open.fd, open.stat.size);
 				names = await nameOffsets(bytes, file.path, file.roots(), [...places.keys()]);
+				if (isCLibrary(file.path)) this.#framesKept.set(file, keepsFramePointers(open));
 			}
 		} catch (error) {
 			if (!(error instanceof SymbolError)) throw error;
@@ -183,11 +199,12 @@ export class Symbolizer {
 
 	#give(path: string, places: Map<number, Place>, names: FileNames | undefined): void {
 		let i = 0;
+		const from = isCLibrary(path) ? { inCLibrary: true } : {};
 		for (const [offset, place] of places) {
 			const name = names?.names[i] ?? offsetName(path, offset);
-			if (names?.known[i]) place.frame = { name: this.#readable(name), kind: 'user' };
+			if (names?.known[i]) place.frame = { name: this.#readable(name), kind: 'user', ...from };
 			else {
-				place.frame = { name, kind: 'user' };
+				place.frame = { name, kind: 'user', ...from };
 				place.lacks = 'symbols';
 			}
 			i++;
@@ -225,6 +242,22 @@ export class Symbolizer {
 		}
 		return readable;
 	}
+}
+
+/**
+ * First functions of threads: of glibc, musl (`start` has no name of its own there) and Go. Where glibc
+ * is without symbols, the one that called main has no name; a return into its middle is the same.
+ */
+const OUTERMOST =
+	/^(_start|_dl_start|__libc_start_\w+|start_thread|__?clone3?|clone3?|thread_start|runtime\.(goexit|mstart|rt0_go)(\.\w+)?)$/;
+
+/** Why the user's frames, leaf first, do not reach their thread's first function, if so. */
+function cutOf(user: readonly Place[], { maxDepth }: RawStack): Cut | undefined {
+	const root = user.at(-1);
+	if (!root || OUTERMOST.test(root.frame.name)) return undefined;
+	const nameless = root.lacks === 'symbols' && root.frame.inCLibrary === true;
+	if (nameless && user.length > 1) return undefined;
+	return maxDepth !== undefined && user.length >= maxDepth ? 'too deep' : 'no frame pointers';
 }
 
 function placeIn(places: Map<number, Place>, at: number, mapping: Mapping | undefined): Place {

@@ -13,6 +13,7 @@ import {
 } from '../kit/leak-options.js';
 import { Leaks } from '../kit/leaks.js';
 import { chooseProbes } from '../kit/probe-ways.js';
+import { shownStacks } from '../kit/stack-view.js';
 import { StackTables } from '../kit/stacks.js';
 import { callTables } from '../kit/syscalls.js';
 import { defineTool, type Plan } from '../kit/tool.js';
@@ -103,7 +104,9 @@ export const memleak = defineTool<Layout, LeakSettings>({
 				const verb = settings.churn ? 'allocated' : 'outstanding';
 				return renderStacks(findings, { ...settings, style, verb, detail, telling });
 			},
-			stacks: settings,
+			// What is known of an entry beside its sums cannot be added up.
+			shown: (findings, json) => shownStacks(findings, { ...settings, by: 'thread' }, json),
+			stacks: { ...settings, process: false },
 		};
 	},
 });
@@ -145,8 +148,16 @@ function growthPlan(object: BpfObject<Layout>): Plan<Layout> {
 function growthText(findings: StackFindings, settings: LeakSettings, style: Style): string {
 	return Object.values(GROWTH_KINDS)
 		.map((kind) => {
-			const stacks = findings.stacks.filter(({ key }) => key.kind === kind);
-			return renderStacks({ ...findings, stacks }, { ...settings, style, verb: `by ${kind}` });
+			const ofKind = ({ key }: StackRow) => key.kind === kind;
+			const stacks = findings.stacks.filter(ofKind);
+			const leftOut = (findings.leftOut ?? []).map((each) => ({
+				...each,
+				rows: each.rows.filter(ofKind),
+			}));
+			return renderStacks(
+				{ ...findings, stacks, leftOut },
+				{ ...settings, style, verb: `by ${kind}` },
+			);
 		})
 		.join('');
 }

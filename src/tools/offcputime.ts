@@ -1,12 +1,14 @@
 /** offcputime: where threads wait, and how long. */
 import { Option } from 'commander';
 import type { Findings, Lost } from '../aggregate/report.js';
-import { type StackFindings, splitStacks } from '../aggregate/stacks.js';
+import { splitStacks } from '../aggregate/stacks.js';
+import { waitFrame } from '../aggregate/telling.js';
 import { offcputime as layout } from '../generated/offcputime.js';
 import { UsageError } from '../kit/errors.js';
 import { type CountedStack, nameStacks } from '../kit/naming.js';
 import { chooseOffcpu } from '../kit/offcpu.js';
 import {
+	groupingOption,
 	type StackView,
 	stackOptions,
 	stackSettings,
@@ -14,7 +16,8 @@ import {
 	usecOption,
 } from '../kit/options.js';
 import { ProcessWatch } from '../kit/processes.js';
-import { type StackSettings, type StackSnapshot, StackTables } from '../kit/stacks.js';
+import { shownStacks } from '../kit/stack-view.js';
+import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../kit/stacks.js';
 import { parseStates, type StateMask } from '../kit/states.js';
 import { SumTable } from '../kit/sums.js';
 import { defineTool, type Plan, type Reader, type Subjects } from '../kit/tool.js';
@@ -67,6 +70,7 @@ export const offcputime = defineTool<Layout, Settings>({
 		),
 		new Option('--split', 'blocked, run queue and preempted apart, at the root of stacks'),
 		new Option('--no-edges', 'leave out who waits as tracing begins, or still as it ends'),
+		groupingOption(),
 		...stackOptions(),
 	],
 	kind: 'stacks',
@@ -124,19 +128,22 @@ export const offcputime = defineTool<Layout, Settings>({
 	reader: (object, settings, subjects) => new Waits(object, settings, subjects),
 
 	text(settings) {
-		const rows = (findings: StackFindings) =>
-			settings.split ? { ...findings, stacks: splitStacks(findings) } : findings;
 		return {
 			none: 'nothing waited',
+			shown(findings, json) {
+				const stacks = settings.split && !json ? splitStacks(findings) : findings.stacks;
+				return shownStacks({ ...findings, stacks }, settings, json);
+			},
 			report: async (findings, style) =>
 				findings.kind === 'stacks'
-					? renderStacks(rows(findings), {
+					? renderStacks(findings, {
 							...settings,
 							style,
 							verb: 'waited',
+							telling: ({ frames }) => waitFrame(frames),
 						})
 					: '',
-			stacks: { ...settings, rows: (findings) => rows(findings).stacks },
+			stacks: { ...settings, process: settings.by === 'process' },
 		};
 	},
 });
@@ -195,7 +202,9 @@ class Waits implements Reader {
 		const stacks = [...this.#ended(snapshot), ...this.#open(snapshot)];
 		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
 		const { history } = this.#processes;
-		const { rows, notices } = await nameStacks(stacks, history);
+		const { rows, notices } = await nameStacks(stacks, history, {
+			maxDepth: depthOf(this.#settings),
+		});
 		return {
 			kind: 'stacks',
 			unit: 'ns',

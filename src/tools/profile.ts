@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { profile as layout } from '../generated/profile.js';
 import { UsageError } from '../kit/errors.js';
 import {
+	groupingOption,
 	type StackView,
 	stackOptions,
 	stackSettings,
@@ -10,6 +11,7 @@ import {
 	wholeNumberOption,
 } from '../kit/options.js';
 import { KernelSamples, PlainSamples, type SamplingSettings } from '../kit/sampling.js';
+import { shownStacks } from '../kit/stack-view.js';
 import { StackTables } from '../kit/stacks.js';
 import { SumTable } from '../kit/sums.js';
 import { defineTool } from '../kit/tool.js';
@@ -51,6 +53,7 @@ export const profile = defineTool<Layout, Settings>({
 		).conflicts('frequency'),
 		new Option('-e, --event <event>', 'cycles, cpu-clock, page-faults, …').argParser(eventOf),
 		new Option('-I, --idle', 'idle CPUs too').conflicts(['pid', 'tid']),
+		groupingOption(),
 		...stackOptions(),
 	],
 	kind: 'stacks',
@@ -107,7 +110,8 @@ export const profile = defineTool<Layout, Settings>({
 				findings.kind === 'stacks'
 					? renderStacks(findings, { ...settings, style, verb: 'taken' })
 					: '',
-			stacks: settings,
+			shown: (findings, json) => shownStacks(findings, settings, json),
+			stacks: { ...settings, process: settings.by === 'process' },
 		};
 	},
 });

@@ -95,7 +95,11 @@ const FULL = [
 	['runqlat', ['-L', '--max-buckets', '1'], /lost: [\d,]+ events: no room for more groups/],
 	['offcputime', ['--exact', '--max-stacks', '1'], /lost: [\d,]+ events: no room for their stack/],
 	['profile', ['-F', '999', '--max-stacks', '1'], /lost: [\d,]+ events: no room for their stack/],
-	['syscount', ['--latency', '-P', '--max-buckets', '1'], /lost: [\d,]+ events: no room for more groups/],
+	[
+		'syscount',
+		['--latency', '-P', '--max-buckets', '1'],
+		/lost: [\d,]+ events: no room for more groups/,
+	],
 	['schedlat', ['--max-threads', '1'], /lost: [\d,]+ thread events: no room/],
 ] as const;
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { countFrames, keepsFrame } from '../../../src/doctor/frame-pointers.js';
 import { FileBytes } from '../../../src/symbolize/bytes.js';
 import { Elf, MACHINE } from '../../../src/symbolize/elf.js';
+import { countFrames, keepsFrame } from '../../../src/symbolize/frame-pointers.js';
 import { compile, temporaryFolder } from '../symbolize/support.js';
 
 const code = (hex: string) => Buffer.from(hex.replaceAll(' ', '').padEnd(96, '9'), 'hex');

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { countFrames } from '../../../src/doctor/frame-pointers.js';
 import { readFolded } from '../../../src/input/folded.js';
 import { readJson } from '../../../src/input/json.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
@@ -21,6 +20,7 @@ import { placeProbe } from '../../../src/probes/placement.js';
 import { findReturns } from '../../../src/probes/returns.js';
 import { type Bytes, MemoryBytes, SymbolError } from '../../../src/symbolize/bytes.js';
 import { Elf } from '../../../src/symbolize/elf.js';
+import { countFrames } from '../../../src/symbolize/frame-pointers.js';
 import { findFunctions } from '../../../src/symbolize/functions.js';
 import { kernelNames } from '../../../src/symbolize/kernel.js';
 import { parseMaps } from '../../../src/symbolize/maps.js';

@@ -29,8 +29,6 @@ const TEXTS: [Notice, RegExp][] = [
 	],
 	[{ ...FILE, reason: 'stripped', buildId: undefined, install: undefined }, /no symbols/],
 	[{ ...FILE, reason: 'unreadable', buildId: undefined, install: undefined }, /cannot be read/],
-	[{ kind: 'stacks-cut-short', stacks: 1, share: 0.1 }, /^1 stack looks.*10%.*frame pointers/],
-	[{ kind: 'stacks-cut-short', stacks: 20, share: 0.1 }, /^20 stacks look/],
 	[{ kind: 'out-of-time' }, /too long/],
 	[{ kind: 'records-dropped', count: 5 }, /^5 records/],
 ];

@@ -2,7 +2,7 @@
  * Whether a program's functions keep frame pointers: by how they begin. Where they begin is in
  * .eh_frame_hdr, which stripped programs have too. Source: Linux Standard Base, "Exception Frames".
  */
-import { type Elf, MACHINE, type Section, SHF_EXECINSTR } from '../symbolize/elf.js';
+import { type Elf, MACHINE, type Section, SHF_EXECINSTR } from './elf.js';
 
 /** Version 1; the table's numbers are 32 bits, signed, relative to the section. */
 const HEADER = Buffer.from([1, 0x1b, 0x03, 0x3b]);
@@ -15,6 +15,8 @@ export const FEW_FUNCTIONS = 10;
 const MIN_FEW_BYTES = 16;
 /** A check of the stack's limit may come first, as in Go. */
 const PROLOGUE_BYTES = 48;
+/** The share of functions with frames from which on a file counts as built with them. */
+export const MANY = 0.75;
 /** Browsers have a million; a table that says it has more is read so far. */
 const MAX_FUNCTIONS = 2_000_000;
 /** .text, .init, .fini, .text.unlikely and such. */

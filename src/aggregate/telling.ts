@@ -1,0 +1,81 @@
+/**
+ * Which functions of a stack say what it is about: in one line there is room for two. Tables of names,
+ * with reasons. Pure values: no I/O, no kernel.
+ */
+import type { Frame } from '../symbolize/stack.js';
+
+/**
+ * Functions of the kernel that say only that a thread waits, or that it came from user space; what called
+ * them says for what. Compilers put their own parts behind a dot.
+ */
+const UNTELLING: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/^_*(cond_resched|schedule|io_schedule|preempt_schedule)(_|$)/, 'the scheduler'],
+	[/^_*(wait_for_completion|wait_for_common|do_wait_for_common)(_|$)/, 'a wait for anything'],
+	[/^_*(wait_on_bit|out_of_line_wait_on_bit|bit_wait)(_|$)|^wait_on_bit/, 'a wait for a flag'],
+	[/^(wait_woken|prepare_to_wait|finish_wait|woken_wake_function)/, 'a wait queue'],
+	[/^(sk_wait_data|sk_stream_wait_memory|__skb_wait_for_more_packets)$/, 'any socket'],
+	[/^(__skb_recv_\w+|skb_recv_datagram)$/, 'any socket: udp_recvmsg and its kin say which'],
+	[/^unix_stream_(data_wait|read_generic)$/, 'parts of unix_stream_recvmsg'],
+	[/^tcp_(recvmsg|sendmsg)_locked$/, 'parts of tcp_recvmsg, tcp_sendmsg'],
+	[/^(__futex_wait|futex_(do_wait|wait_queue|wait_queue_me))$/, 'parts of futex_wait'],
+	[/^poll_schedule_timeout$/, 'part of do_poll, do_select'],
+	[/^(folio|page)_(wait_bit|lock|wait_locked)\w*$|^__folio_lock\w*$/, 'a wait for any page'],
+	[/^filemap_(get_pages|update_page|read_folio)$/, 'parts of filemap_read'],
+	[/^submit_bio_wait$|^blk_(wait_io|mq_wait\w*)$/, 'a disk, for anything'],
+	[/^(try_to_take_)?rt_mutex_(schedule|slowlock\w*)$|^__rt_mutex\w*$/, 'parts of rt_mutex_lock'],
+	[/^r?w?sem_(down|wait)\w*_slowpath$|^rwsem_\w+_slowpath$/, 'parts of down_read, down_write'],
+	[/^__mutex_lock\w*$/, 'parts of mutex_lock'],
+	[/^(hrtimer_nanosleep|common_nsleep)\w*$/, 'callers of do_nanosleep'],
+	[
+		/^(do_syscall_64|do_int80\w*|x64_sys_call|entry_SYSCALL_\w+|entry_\w+|asm_\w+|el0\w*|invoke_syscall|do_el0_svc|ret_from_fork\w*|kthread)$/,
+		'every way into the kernel',
+	],
+];
+
+/** Waits for work or for time, in which nobody but the thread itself is late. */
+const IDLE_WAITS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/^(ep_poll|do_epoll_wait)$/, 'an event loop: any number of events could end it'],
+	[/^(do_nanosleep|hrtimer_nanosleep)$/, 'a sleep'],
+	[/^(do_sigtimedwait|sigsuspend|__do_sys_pause|__x64_sys_pause|__arm64_sys_pause)$/, 'signals'],
+	[/^(inet_csk_accept|unix_accept)$/, 'connections that nobody has made'],
+];
+
+/** What a thread of the kernel begins in: kernel/kthread.c. */
+const KERNEL_THREAD = 'kthread';
+
+/** A name without what the compiler has put behind it: "do_poll.constprop.0". */
+function plain(name: string): string {
+	const dot = name.search(/\.(constprop|isra|part|cold|llvm)\b/);
+	return dot < 0 ? name : name.slice(0, dot);
+}
+
+function isIn(table: ReadonlyArray<readonly [RegExp, string]>, { name, kind }: Frame): boolean {
+	return kind === 'kernel' && table.some(([pattern]) => pattern.test(plain(name)));
+}
+
+/** The kernel's function that says what a thread waits for; undefined: it waits in none. Root first. */
+export function waitFrame(frames: readonly Frame[]): Frame | undefined {
+	const kernel = frames.filter(({ kind }) => kind === 'kernel');
+	return kernel.findLast((frame) => !isIn(UNTELLING, frame)) ?? kernel.at(-1);
+}
+
+/** The lowest function of the program: of its own, or if there is none, of the C library. Root first. */
+export function programFrame(frames: readonly Frame[]): Frame | undefined {
+	const user = frames.filter(({ kind }) => kind !== 'kernel');
+	return user.findLast((frame) => !frame.inCLibrary && isNamed(frame)) ?? user.at(-1);
+}
+
+/** "[unknown]" and "[anon]" tell nothing. */
+function isNamed({ name }: Frame): boolean {
+	return !/^\[(unknown|anon|heap|stack)/.test(name);
+}
+
+/** Whether a thread waits there for work or for time: in nothing that somebody has to finish first. */
+export function waitsForWork(frames: readonly Frame[]): boolean {
+	if (frames.some((frame) => isIn(IDLE_WAITS, frame))) return true;
+	// A thread of the kernel that waits in its own main function, not in a piece of work.
+	const root = frames.findIndex(({ name, kind }) => kind === 'kernel' && name === KERNEL_THREAD);
+	if (root < 0 || frames.some(({ kind }) => kind !== 'kernel')) return false;
+	const below = frames.slice(root + 1).filter((frame) => !isIn(UNTELLING, frame));
+	return below.length <= 1;
+}

@@ -1,0 +1,55 @@
+/** What of the stacks that were found is shown, and as which entries. */
+import { cutNotices } from '../aggregate/cuts.js';
+import {
+	groupStacks,
+	type LeftOut,
+	type StackFindings,
+	type StackRow,
+} from '../aggregate/stacks.js';
+import type { StackView } from './options.js';
+import type { StackFilter } from './stack-filter.js';
+
+/**
+ * Leaves out what the patterns say, and puts together what is alike: by name, unless it was asked for
+ * otherwise; in JSON by process, as programs that read it can add up, but not take apart.
+ */
+export function shownStacks(
+	findings: StackFindings,
+	view: Pick<StackView, 'by' | 'grep' | 'exclude'>,
+	json: boolean,
+): StackFindings {
+	const { kept, leftOut } = selected(findings.stacks, view);
+	const stacks = groupStacks(kept, view.by ?? (json ? 'process' : 'comm'));
+	return {
+		...findings,
+		stacks,
+		leftOut: [...(findings.leftOut ?? []), ...leftOut],
+		notices: [...findings.notices, ...cutNotices(stacks)],
+	};
+}
+
+/** By what is in a frame's name. */
+function selected(
+	rows: readonly StackRow[],
+	{ grep, exclude }: StackFilter,
+): { kept: readonly StackRow[]; leftOut: LeftOut[] } {
+	const leftOut: LeftOut[] = [];
+	const take = (rows: readonly StackRow[], by: 'grep' | 'exclude', pattern: RegExp | undefined) => {
+		if (!pattern) return rows;
+		const wanted = by === 'grep';
+		const known = new Map<string, boolean>();
+		const matches = (name: string) => {
+			const found = known.get(name) ?? pattern.test(name);
+			known.set(name, found);
+			return found;
+		};
+		const kept: StackRow[] = [];
+		const rest: StackRow[] = [];
+		for (const row of rows) {
+			(row.frames.some(({ name }) => matches(name)) === wanted ? kept : rest).push(row);
+		}
+		leftOut.push({ by, rows: rest });
+		return kept;
+	};
+	return { kept: take(take(rows, 'grep', grep), 'exclude', exclude), leftOut };
+}
