@@ -48,10 +48,11 @@ const bundle = await build({
 });
 
 // Read when the first name is to be demangled (src/symbolize/demangle.ts): most runs need none.
-copyFileSync('node_modules/gecko-profiler-demangle/index_bg.wasm', 'dist/demangle.wasm');
+const demangler = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
+copyFileSync(demangler, 'dist/demangle.wasm');
 
 const packages = new Set(
-	[...Object.keys(bundle.metafile.inputs), ...browserInputs].flatMap(
+	[...Object.keys(bundle.metafile.inputs), ...browserInputs, demangler].flatMap(
 		(path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
 	),
 );
