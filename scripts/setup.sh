@@ -120,10 +120,11 @@ apt_install() {
 	names=$(echo "$missing" | sed -E 's/\b(clang-format|clang|llvm|lld)\b/\1-19/g')
 	export DEBIAN_FRONTEND=noninteractive
 	echo "installing:$missing" >&2
-	apt-get install -y -qq --no-install-recommends $names >/dev/null 2>&1 && return
-	apt-get update -qq >/dev/null &&
-		{ apt-get install -y -qq --no-install-recommends $names >/dev/null 2>&1 ||
-			apt-get install -y -qq --no-install-recommends $missing >/dev/null; }
+	get=$(dirname "$0")/apt-get.sh
+	"$get" install -y -qq --no-install-recommends $names >/dev/null 2>&1 && return
+	"$get" update -qq >/dev/null &&
+		{ "$get" install -y -qq --no-install-recommends $names >/dev/null 2>&1 ||
+			"$get" install -y -qq --no-install-recommends $missing >/dev/null; }
 }
 
 if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
