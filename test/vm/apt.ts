@@ -15,7 +15,9 @@ const CACHE = resolve('build/vm/apt');
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 /** Indexes older than this are fetched again, so that "the newest" stays so. */
 const INDEX_AGE_MS = 7 * 24 * 3600 * 1000;
-const TIMEOUT_MS = 10 * 60 * 1000;
+const TIMEOUT_MS = 20 * 60 * 1000;
+/** It waits for another apt. */
+const APT_GET = resolve('scripts/apt-get.sh');
 
 export type Architecture = 'amd64' | 'arm64';
 
@@ -64,7 +66,7 @@ export class Suite {
 		);
 		writeFileSync(join(this.#folder, 'sources.list'), `${sources.join('\n')}\n`);
 		try {
-			this.#apt('apt-get', 'update', '-qq', '-o', 'APT::Update::Error-Mode=any');
+			this.#apt(APT_GET, 'update', '-qq', '-o', 'APT::Update::Error-Mode=any');
 			writeFileSync(stamp, '');
 		} catch (error) {
 			if (!existsSync(stamp)) throw error;
@@ -73,7 +75,7 @@ export class Suite {
 
 	/** The packages with all they depend on, as apt would install them on an empty system. */
 	closure(names: readonly string[]): string[] {
-		const simulated = this.#apt('apt-get', 'install', '-s', '-qq', ...names);
+		const simulated = this.#apt(APT_GET, 'install', '-s', '-qq', ...names);
 		return [...simulated.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
 	}
 
@@ -98,7 +100,7 @@ export class Suite {
 	#extract(names: readonly string[], roots: ReadonlyMap<string, string>): void {
 		const debs = join(this.#folder, 'debs');
 		rmSync(debs, { recursive: true, force: true });
-		this.#apt('apt-get', 'download', '-qq', ...names);
+		this.#apt(APT_GET, 'download', '-qq', ...names);
 		for (const file of readdirSync(debs)) {
 			const name = file.slice(0, file.indexOf('_'));
 			const root = roots.get(name);
@@ -129,7 +131,7 @@ export class Suite {
 
 /** Where this machine itself gets Debian from, by its sources: their indexes need not have been fetched. */
 function mirrorOf(suite: string): string {
-	const listed = execFileSync('apt-get', ['update', '--print-uris'], { encoding: 'utf8' });
+	const listed = execFileSync(APT_GET, ['update', '--print-uris'], { encoding: 'utf8' });
 	const mirrors = [...listed.matchAll(/^'(\S+\/)dists\//gm)].map(([, mirror = '']) => mirror);
 	const archive = suite.endsWith('-security') ? 'debian-security' : 'debian';
 	const mirror = mirrors.find((each) => each.endsWith(`/${archive}/`));
