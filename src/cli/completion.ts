@@ -1,5 +1,9 @@
-/** Completion scripts, written from what commander was told: no tstrace runs at a Tab. */
+/**
+ * Completion scripts, written from what commander was told. tstrace runs at a Tab only where the values
+ * are not known before: see values.ts.
+ */
 import type { Command, Option } from 'commander';
+import { hasValues, VALUES_COMMAND } from './values.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -13,6 +17,8 @@ const flagsOf = (option: Option): string[] =>
 	[option.short, option.long].filter((flag) => flag !== undefined);
 const takesValue = (option: Option): boolean => option.required || option.optional;
 const takesPath = (option: Option): boolean => /<(file|path)>/.test(option.flags);
+/** Its values are asked for at the Tab. */
+const isAsked = ({ long = '' }: Option): boolean => hasValues(long ?? '');
 
 /** Converters; tools take numbers and a COMMAND. */
 const takesFiles = (tool: Command): boolean =>
@@ -28,8 +34,9 @@ function bash(tools: readonly Command[]): string {
 		for (const option of tool.options.filter(takesValue)) {
 			const choices = quoted((option.argChoices ?? []).join(' '));
 			const words = takesPath(option) ? '-f' : `-W ${choices}`;
+			const reply = isAsked(option) ? `_tstrace_values ${option.long}` : `_tstrace_reply ${words}`;
 			const patterns = flagsOf(option).map((flag) => `'${tool.name()} ${flag}'`);
-			values.push(`\t${patterns.join(' | ')}) _tstrace_reply ${words}; return ;;`);
+			values.push(`\t${patterns.join(' | ')}) ${reply}; return ;;`);
 		}
 	}
 	const options = tools.map((tool) => {
@@ -42,6 +49,27 @@ function bash(tools: readonly Command[]): string {
 _tstrace_reply() {
 	COMPREPLY=()
 	while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen "$@" -- "$cur")
+}
+# Names of threads and the like are whatever strangers made them: they are quoted, and never expanded.
+_tstrace_values() {
+	local value about
+	local -a shown=()
+	COMPREPLY=()
+	while IFS=$'\\t' read -r value about; do
+		printf -v value %q "$value"
+		value=\${value//\\\\,/,}
+		COMPREPLY+=("$value")
+		shown+=("$value\${about:+  ($about)}")
+	done < <(command tstrace ${VALUES_COMMAND} "$1" "$cur" 2>/dev/null)
+	compopt +o filenames 2>/dev/null
+	((\${#COMPREPLY[@]} > 1)) || return
+	if [[ $COMP_TYPE == 63 ]]; then
+		# A list, of which nothing is put into the line.
+		COMPREPLY=("\${shown[@]}")
+	elif [[ \${COMPREPLY[0]} != "$cur"* ]]; then
+		# Several of that name: the next Tab lists them.
+		COMPREPLY=()
+	fi
 }
 _tstrace() {
 	local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} i word
@@ -76,11 +104,7 @@ complete -o filenames -F _tstrace_flamegraph flamegraph
 function zsh(tools: readonly Command[]): string {
 	const escaped = (text: string) => text.replace(/[[\]:\\]/g, '\\$&');
 	const specification = (option: Option): string => {
-		const value = !takesValue(option)
-			? ''
-			: takesPath(option)
-				? ':path:_files'
-				: `:value:(${(option.argChoices ?? []).join(' ')})`;
+		const value = takesValue(option) ? zshValue(option) : '';
 		const flags = flagsOf(option);
 		return flags
 			.map((flag) => quoted(`(${flags.join(' ')})${flag}[${escaped(option.description)}]${value}`))
@@ -96,6 +120,17 @@ function zsh(tools: readonly Command[]): string {
 	const names = tools.map((tool) => quoted(`${tool.name()}:${escaped(tool.summary())}`));
 	return `#compdef tstrace
 # zsh completion for tstrace: source <(tstrace completion zsh)
+_tstrace_values() {
+	local line
+	local -a values shown
+	while IFS= read -r line; do
+		values+=("\${line%%$'\\t'*}")
+		shown+=("\${line/$'\\t'/  }")
+	done < <(command tstrace ${VALUES_COMMAND} "$1" "\${(Q)PREFIX}" 2>/dev/null)
+	# By its name a process is told from others only in a list.
+	[[ \${values[1]} == "\${(Q)PREFIX}"* ]] || compstate[insert]=menu
+	compadd -U -l -d shown -a values
+}
 _tstrace() {
 	local -a tools=(${names.join(' ')})
 	if ((CURRENT == 2)); then
@@ -119,8 +154,21 @@ compdef _tstrace_flamegraph flamegraph
 `;
 }
 
+function zshValue(option: Option): string {
+	// With a space in front zsh calls it as it stands.
+	if (isAsked(option)) return `:value: _tstrace_values ${option.long}`;
+	if (takesPath(option)) return ':path:_files';
+	return `:value:(${(option.argChoices ?? []).join(' ')})`;
+}
+
 function fish(tools: readonly Command[]): string {
-	const lines = ['# fish completion for tstrace: tstrace completion fish | source'];
+	const lines = [
+		'# fish completion for tstrace: tstrace completion fish | source',
+		'function __tstrace_values',
+		'\tset -l word (commandline -ct)',
+		`\tcommand tstrace ${VALUES_COMMAND} $argv[1] "$word" 2>/dev/null`,
+		'end',
+	];
 	for (const tool of tools) {
 		const summary = quoted(tool.summary());
 		lines.push(`complete -c tstrace -f -n __fish_use_subcommand -a ${tool.name()} -d ${summary}`);
@@ -137,8 +185,9 @@ function fishOption(option: Option): string {
 	const parts: string[] = [];
 	if (option.short) parts.push(`-s ${option.short.slice(1)}`);
 	if (option.long) parts.push(`-l ${option.long.slice(2)}`);
-	if (takesValue(option)) parts.push(takesPath(option) ? '-r -F' : '-x');
-	if (option.argChoices) parts.push(`-a ${quoted(option.argChoices.join(' '))}`);
+	if (takesValue(option)) parts.push(takesPath(option) && !isAsked(option) ? '-r -F' : '-x');
+	if (takesValue(option) && isAsked(option)) parts.push(`-a '(__tstrace_values ${option.long})'`);
+	else if (option.argChoices) parts.push(`-a ${quoted(option.argChoices.join(' '))}`);
 	return `${parts.join(' ')} -d ${quoted(option.description)}`;
 }
 

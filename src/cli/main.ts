@@ -17,6 +17,7 @@ import { commonOptions, commonSettings, fileOptions } from './options.js';
 import { Output, say } from './output.js';
 import { run } from './run.js';
 import { type OtherNames, suggestion } from './unknown.js';
+import { VALUES_COMMAND, valuesOf } from './values.js';
 
 const STDOUT = 1;
 const EXIT_FAILED = 1;
@@ -27,6 +28,10 @@ type AnyTool = Tool<FilteredLayout, unknown>;
 
 /** Runs tstrace with the arguments after its own name; returns the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
+	if (args[0] === VALUES_COMMAND) {
+		for (const line of valuesOf(args[1] ?? '', args[2] ?? '')) print(`${line}\n`);
+		return 0;
+	}
 	const dashes = args.indexOf('--');
 	// What is after -- is COMMAND for a tool, and a file for a converter.
 	const own = dashes < 0 || isConverter(args[0]) ? args : args.slice(0, dashes);
@@ -92,7 +97,7 @@ async function buildCli(
 		.helpCommand('help [tool]', 'print the help of a tool')
 		.usage(
 			'TOOL [options] [interval [count] | duration] [-- COMMAND]\n' +
-				'       a number is seconds, or has a unit: 5, 500ms, 2m; TOOL --help says what it is',
+				'       numbers are seconds, or have a unit: 500ms, 2m; see TOOL --help',
 		)
 		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
 		.configureHelp({ minWidthToWrap: 30 })

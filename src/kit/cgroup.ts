@@ -36,16 +36,22 @@ export function cgroupPaths(ids: ReadonlySet<number>): Map<number, string> {
 	const found = new Map<number, string>();
 	const mount = cgroupMount();
 	if (mount === undefined || ids.size === 0) return found;
-	const queue = ['/'];
-	for (let i = 0; i < queue.length && i < MAX_FOLDERS && found.size < ids.size; i++) {
-		const path = queue[i] as string;
-		const folder = join(mount, path);
-		const stat = statSync(folder, { throwIfNoEntry: false });
-		if (!stat) continue;
-		if (ids.has(stat.ino)) found.set(stat.ino, path);
-		for (const name of subfolders(folder)) queue.push(join(path, name));
+	for (const path of subgroups(mount)) {
+		const stat = statSync(join(mount, path), { throwIfNoEntry: false });
+		if (stat && ids.has(stat.ino)) found.set(stat.ino, path);
+		if (found.size === ids.size) break;
 	}
 	return found;
+}
+
+/** The paths of cgroups, relative to the mount, from "/" on; those above come first. */
+export function* subgroups(mount: string): Generator<string> {
+	const queue = ['/'];
+	for (let i = 0; i < queue.length && i < MAX_FOLDERS; i++) {
+		const path = queue[i] as string;
+		yield path;
+		for (const name of subfolders(join(mount, path))) queue.push(join(path, name));
+	}
 }
 
 /** Cgroups come and go while we look. */

@@ -13,6 +13,16 @@ const BITS: Readonly<Record<string, number>> = {
 	I: 0x400,
 };
 const LETTERS = Object.keys(BITS).join('');
+/** What they mean; for completion. */
+export const STATE_LETTERS: Readonly<Record<string, string>> = {
+	R: 'runnable',
+	S: 'asleep',
+	D: 'uninterruptible: disks',
+	T: 'stopped',
+	t: 'stopped by a debugger',
+	P: 'parked',
+	I: 'an idle kernel thread',
+};
 /** EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 const DEAD = 0xb0;
 const HIGHEST_MASK = 0xffff;

@@ -54,7 +54,7 @@ export const runqlat = defineTool<Layout, Settings>({
 		['tstrace runqlat 5', 'a histogram every 5 seconds'],
 		['tstrace runqlat -p 1234 --split 10 1', 'a process, preemptions apart'],
 		['tstrace runqlat -P 5', 'a histogram for each process'],
-		['tstrace runqlat --slower 10ms 5', 'waits of 10 ms and more, one by one, for 5 s'],
+		['tstrace runqlat --slower 10ms 5', 'waits of 10 ms and more, one by one'],
 		['tstrace runqlat -- make -j8', 'a command, from start to end'],
 	],
 	options: () => [

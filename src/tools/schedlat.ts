@@ -47,7 +47,8 @@ export const schedlat = defineTool<Layout, Settings>({
 	options: () => [
 		new Option('-P, --pids', 'a row for each process').conflicts('by'),
 		new Option('--by <what>', 'a row for each thread name').choices(['comm']),
-		new Option('-s, --sort <key>', `largest first: ${SORT_KEYS.join(', ')}`)
+		new Option('-s, --sort <key>', 'largest first')
+			.choices(SORT_KEYS)
 			.default('runtime')
 			.argParser(parseSortKey),
 		topOption(20, 'first rows'),

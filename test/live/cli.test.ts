@@ -1,12 +1,12 @@
-/** The command line: output, files, help, completion. */
+/** The command line: output, files, help. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { HistogramLogReader } from 'hdr-histogram-js';
 import { reportsOf } from './reports.js';
-import { runToEnd, TSTRACE, tstrace } from './support.js';
+import { tstrace } from './support.js';
 
 test('text goes to stdout, all else to stderr; -q leaves only the result; -v says why', () => {
 	const plain = tstrace(['runqlat', '0.2', '1']);
@@ -73,38 +73,4 @@ test('help fits 80 columns; --version says the version', () => {
 	const alone = tstrace([]);
 	assert.equal(alone.status, 2);
 	assert.match(alone.stderr, /Usage: tstrace TOOL/);
-});
-
-test('completion: scripts that the shells take, and answers to what they ask', () => {
-	const folder = mkdtempSync(join(tmpdir(), 'tstrace-'));
-	try {
-		for (const shell of ['bash', 'zsh', 'fish']) {
-			const script = join(folder, shell);
-			const { status, stdout } = tstrace(['completion', shell]);
-			assert.equal(status, 0);
-			assert.match(stdout, /tstrace/);
-			writeFileSync(script, stdout);
-			const checked = runToEnd(shell, ['-n', script]);
-			assert.equal(checked.status, 0, `${shell}: ${checked.stderr}`);
-		}
-	} finally {
-		rmSync(folder, { recursive: true });
-	}
-	const ask = (words: string) =>
-		`source <(${TSTRACE} completion bash); COMP_WORDS=(${words}); ` +
-		`COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _tstrace; echo "\${COMPREPLY[*]}"`;
-	const bash = (words: string) => runToEnd('bash', ['-c', ask(words)]).stdout.trim();
-	assert.equal(bash('tstrace runq'), 'runqlat');
-	assert.equal(bash('tstrace runqlat --sl'), '--slower');
-	assert.equal(bash('tstrace doc'), 'doctor');
-	assert.equal(bash('tstrace doctor --j'), '--json');
-	assert.equal(bash('tstrace runqlat --by c'), 'cgroup cpu comm');
-	assert.match(bash('tstrace runqlat -o /etc/passw'), /\/etc\/passwd( |$)/);
-	assert.match(bash('tstrace runqlat -- unshar'), /^unshare/);
-	// What was typed is never executed.
-	const witness = join(tmpdir(), `tstrace-executed-${process.pid}`);
-	bash(`tstrace runqlat -o '$(touch ${witness})' ''`);
-	assert.equal(existsSync(witness), false);
-	const fish = `${TSTRACE} completion fish | source; complete -C 'tstrace runqlat --sl'`;
-	assert.match(runToEnd('fish', ['-c', fish]).stdout, /^--slower\t/);
 });

@@ -252,7 +252,7 @@ for (const [args, says] of [
 	[['--suspect-after', '2', '--churn'], /--suspect-after or --churn/],
 	[['--suspect-after', '2', '-a'], /--suspect-after or -a/],
 	[['--suspect-after', '2', '--growth'], /--suspect-after is about allocations/],
-	[['--older', 'soon'], /an age/],
+	[['--older', 'soon'], /give seconds from 0 /],
 	[['-z', 'much'], /bytes, such as/],
 	[['--sample-bytes', '1G'], /at the most/],
 	[['--growth', '-a'], /-a is about allocations/],

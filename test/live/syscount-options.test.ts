@@ -10,7 +10,7 @@ test('text: a table, a sum, and what a filter leaves of it', async () => {
 	const { stdout } = tstrace(['syscount', '-q', '--top', '1', '--', ...DD]);
 	assert.match(
 		stdout,
-		/^SYSCALL +CALLS +ERRORS\n\w+ +\d+ +\d+\n\d+ more with .*-T 0 shows them\n/m,
+		/^SYSCALL +CALLS +ERRORS\n\w+ +\d+ +\d+\n\d+ more with .*--top 0 shows them\n/m,
 	);
 	assert.match(stdout, /^\d+ calls, \d+ failed in all$/m);
 	const nothing = tstrace(['syscount', '--syscall', 'reboot', '--', 'true']);

@@ -1,0 +1,123 @@
+/** What options can be given, for completion: `tstrace __values --pid 12` prints a value a line. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cgroupMount, subgroups } from '../kit/cgroup.js';
+import { ERRNO_NAMES } from '../kit/errno.js';
+import { STATE_LETTERS } from '../kit/states.js';
+import { CALL_SETS } from '../kit/syscall-sets.js';
+import { allCalls } from '../kit/syscalls.js';
+import { EVENT_NAMES } from '../perf/events.js';
+import { printable } from '../render/terminal.js';
+
+/** The command that prints them; no help shows it. */
+export const VALUES_COMMAND = '__values';
+
+interface Value {
+	readonly value: string;
+	/** What it is, where that is more than its name. */
+	readonly about?: string;
+}
+
+/** More than that nobody reads; and a machine may have a million threads. */
+const MAX_VALUES = 10_000;
+
+/** TASK_COMM_LEN, without the 0 at its end. */
+const MAX_COMM_BYTES = 15;
+
+const named = (values: Iterable<string>): Value[] => [...values].map((value) => ({ value }));
+const callNames = () => named(new Set(allCalls().map(({ name }) => name)));
+
+const LISTS: Readonly<Record<string, () => Iterable<Value>>> = {
+	'--pid': () => numbered(processes()),
+	'--tid': () => numbered(threads()),
+	'--comm': threadNames,
+	'--cgroup': cgroups,
+	'--syscall': () => [
+		...Object.keys(CALL_SETS).map((value) => ({ value, about: 'a set of calls' })),
+		...callNames(),
+	],
+	'--hist': callNames,
+	'--event': () => named(EVENT_NAMES),
+	'--errno': () => named(ERRNO_NAMES),
+	'--state': () => Object.entries(STATE_LETTERS).map(([value, about]) => ({ value, about })),
+};
+/** Where several can be given, with commas between. */
+const COMMA_LISTS = ['--pid', '--tid', '--comm', '--syscall'];
+
+/** Whether `valuesOf` knows what an option can be given; by its long name. */
+export const hasValues = (option: string): boolean => Object.hasOwn(LISTS, option);
+
+/**
+ * What `word` may become as the value of an option: "value" or "value TAB what it is", for lines. A number's
+ * word may also be the beginning of the thread's name. Values that are not plain text are left out.
+ */
+export function valuesOf(option: string, word: string): string[] {
+	if (!hasValues(option)) return [];
+	const begin = COMMA_LISTS.includes(option) ? word.lastIndexOf(',') + 1 : 0;
+	const [before, typed] = [word.slice(0, begin), word.slice(begin)];
+	const lines: string[] = [];
+	for (const { value, about = '' } of LISTS[option]?.() ?? []) {
+		if (lines.length === MAX_VALUES) break;
+		const byName = /^\d+$/.test(value) && typed !== '' && about.startsWith(typed);
+		if (!value.startsWith(typed) && !byName) continue;
+		// What the shell's line is no place for: a stranger may have chosen it.
+		if (printable(value) !== value || (begin > 0 && value.includes(','))) continue;
+		lines.push(`${before}${value}${about && `\t${printable(about)}`}`);
+	}
+	return lines;
+}
+
+interface Thread {
+	readonly tid: number;
+	readonly comm: string;
+}
+
+const numbered = function* (all: Iterable<Thread>): Generator<Value> {
+	for (const { tid, comm } of all) yield { value: `${tid}`, about: comm };
+};
+
+function* processes(): Generator<Thread> {
+	for (const pid of numbersIn('/proc')) yield* thread(pid, `/proc/${pid}/comm`);
+}
+
+function* threads(): Generator<Thread> {
+	for (const pid of numbersIn('/proc')) {
+		const tasks = `/proc/${pid}/task`;
+		for (const tid of numbersIn(tasks)) yield* thread(tid, `${tasks}/${tid}/comm`);
+	}
+}
+
+/** Of kworkers /proc shows longer names than they have, and a backslash may stand for a line's end. */
+function threadNames(): Value[] {
+	const names = new Set([...threads()].map(({ comm }) => comm));
+	return named(
+		[...names].filter((name) => Buffer.byteLength(name) <= MAX_COMM_BYTES && !name.includes('\\')),
+	);
+}
+
+function* thread(tid: number, path: string): Generator<Thread> {
+	try {
+		yield { tid, comm: readFileSync(path, 'utf8').replace(/\n$/, '') };
+	} catch {
+		// It has ended.
+	}
+}
+
+function numbersIn(folder: string): number[] {
+	try {
+		const names = readdirSync(folder).filter((name) => /^\d+$/.test(name));
+		return names.map(Number).sort((a, b) => a - b);
+	} catch {
+		return [];
+	}
+}
+
+/** By their path from the mount on, and with it. */
+function* cgroups(): Generator<Value> {
+	const mount = cgroupMount();
+	if (mount === undefined) return;
+	for (const path of subgroups(mount)) {
+		yield { value: path };
+		yield { value: join(mount, path) };
+	}
+}
