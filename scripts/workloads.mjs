@@ -20,10 +20,12 @@ for (const source of readdirSync('test/workloads').filter((file) => file.endsWit
 // What the compiler knows of malloc and free, it would leave out.
 const ALLOCATES = ['-O1', '-fno-builtin'];
 workload('leaks.c', 'leaks', ...ALLOCATES);
+workload('freeing.c', 'freeing', ...ALLOCATES);
 workload('heaps.c', 'heaps', ...ALLOCATES);
 workload('heaps.c', 'libheaps.so', ...ALLOCATES, '-DLIBRARY', '-shared', '-fPIC');
 if (others.length === 0) {
 	workload('leaks.c', 'leaks-static', ...ALLOCATES, '-static');
+	workload('freeing.c', 'freeing-static', ...ALLOCATES, '-static');
 	workload('leaks.c', 'leaks-stripped', ...ALLOCATES, '-static', '-s');
 	const CPP = [...ALLOCATES, '--driver-mode=g++', '-Wno-missing-field-initializers'];
 	workload('news.cc', 'news', ...CPP);

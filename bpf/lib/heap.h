@@ -14,127 +14,44 @@
 
 #include "allocations.h"
 #include "filter.h"
+#include "heap_call.h"
 #include "kernel.h"
 #include "mappings.h"
 #include "probe.h"
 #include "walk.h"
 
-/* How a signature is packed into the 64 bits that come with a probe. Arguments count from 1; 0:
- * none.
+/* Whatever a thread was in, it is no more: left by a jump out of it; operator new by an exception.
  */
-enum signature {
-	SIGNATURE_ARGUMENT_BITS = 3,
-	SIGNATURE_SIZE = 0,	  /* shift: the argument that is the size, */
-	SIGNATURE_TIMES = 3,	  /* shift: that is to be multiplied by this one */
-	SIGNATURE_OLD = 6,	  /* shift: the pointer that is freed */
-	SIGNATURE_OLD_SIZE = 9,	  /* shift: how much of it */
-	SIGNATURE_RESULT_AT = 12, /* shift: where the new pointer is put; 0: it is returned */
-	SIGNATURE_MAPPING = 15,	  /* bit: mmap's family */
-	SIGNATURE_DEPTH = 16,	  /* shift, 8 bits: words on the stack since the entry */
-	SIGNATURE_FUNCTION = 24,  /* shift, 8 bits: a number for the function */
-	SIGNATURE_CALLER = 32,	  /* bit: its caller counts as the one that allocates */
-};
-
-/* Where a probe on a return is. */
-enum return_kind {
-	RETURN_DONE, /* to where the function was called: a uretprobe */
-	RETURN_NEXT, /* at the function's last instruction */
-};
-
-EXPORT_TYPE(enum signature, signature);
-
-/* A call within a call is not further down the stack. */
-#define CALL_DEPTH_BYTES (1 << 20)
-/* Operators new have small frames, and do not nest deeper than new[], new, malloc. */
-#define CALLER_DEPTH_BYTES 256
-
-/* A call that has not returned, of each thread. */
-struct heap_call {
-	u64 sp; /* as the function was entered; 0: there is no call */
-	u64 signature;
-	u64 size;
-	u64 result_at;
-	/* The outermost operator new: where its return address is, and what it is. It has no frame
-	 * pointer, so that a walk from inside of it misses its caller.
-	 */
-	u64 caller_sp;
-	u64 caller;
-	u64 freed; /* the last that this thread freed */
-	struct last_mapping last_mapping;
-	struct weight weight;
-	bool wanted;
-	bool held; /* `old` was taken out, until it is known whether it was freed */
-	u8 unused_padding[6];
-	struct allocation_key old_key;
-	struct allocation old;
-};
-
-/* User space sets the size before loading. Entries stay until their thread ends. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct heap_call);
-} heap_calls SEC(".maps");
-
-static __always_inline u32 signature_argument(u64 signature, u32 shift)
+static __always_inline void call_was_left(struct heap_call *call)
 {
-	return (signature >> shift) & ((1 << SIGNATURE_ARGUMENT_BITS) - 1);
-}
-
-/* Whether `sp` is of a call within `call`; a tail call is where its caller was. */
-static __always_inline bool is_within(struct heap_call *call, u64 sp, u64 signature)
-{
-	u64 function = signature >> SIGNATURE_FUNCTION,
-	    outer = call->signature >> SIGNATURE_FUNCTION;
-
-	if (!call->sp || sp > call->sp || call->sp - sp > CALL_DEPTH_BYTES)
-		return false;
-	/* Operator new may be left by an exception, without a return: it had failed. */
-	if (call->caller_sp == call->sp && !is_at(call->caller_sp, call->caller)) {
-		call->sp = 0;
-		return false;
-	}
-	return sp < call->sp || function != outer;
-}
-
-/* Whether a call at `sp` is the noted operator new's own, or within it. */
-static __always_inline bool is_for_caller(struct heap_call *call, u64 sp)
-{
-	return call->caller_sp && sp <= call->caller_sp &&
-	       call->caller_sp - sp <= CALLER_DEPTH_BYTES && is_at(call->caller_sp, call->caller);
-}
-
-/* The record of the current thread; NULL: there is no room for one. */
-static __always_inline struct heap_call *heap_call_of(u32 tid)
-{
-	struct heap_call none = {};
-
-	bpf_map_update_elem(&heap_calls, &tid, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&heap_calls, &tid);
-}
-
-/* Operator delete may be nothing but free, and both are probed: the second finds nothing. */
-static __always_inline void heap_free_block(struct heap_call *call, struct allocation_key *key)
-{
-	struct allocation taken;
-
-	if (take_allocation(key, &taken))
-		settle_freed(&taken);
-	else if (!call || call->freed != key->address)
-		count_unseen(key);
-	if (call)
-		call->freed = key->address;
+	if (!call->sp)
+		return;
+	if (!(call->signature >> SIGNATURE_CALLER & 1))
+		count_loss(LOSS_ALLOCATIONS_ENDLESS);
+	if (call->held)
+		settle_freed(&call->old);
+	call->held = false;
 }
 
 /* What is freed without a result to wait for. */
 static __always_inline void heap_free(struct heap_call *call, struct call_registers *regs,
-				      u64 signature, struct allocation_key *key)
+				      u64 signature, u64 sp, struct allocation_key *key)
 {
 	u64 bytes = call_argument(regs, signature_argument(signature, SIGNATURE_OLD_SIZE));
 
 	if (key->kind != ALLOCATION_MAPPING) {
 		heap_free_block(call, key);
+		if (!call)
+			return;
+		if (signature >> SIGNATURE_WAITS & 1) {
+			call_was_left(call);
+			call->sp = sp;
+			call->signature = signature;
+			call->wanted = false;
+			call->within_free = false;
+		} else {
+			note_free(call, regs, signature, sp);
+		}
 		return;
 	}
 	bytes = (bytes + page_bytes - 1) & -page_bytes;
@@ -158,15 +75,10 @@ static __always_inline void heap_call_begins(struct heap_call *call, struct call
 	u32 times = signature_argument(signature, SIGNATURE_TIMES);
 	u64 size = call_argument(regs, signature_argument(signature, SIGNATURE_SIZE));
 
-	/* Left by a jump out of it; operator new by an exception. */
-	if (call->sp) {
-		if (!(call->signature >> SIGNATURE_CALLER & 1))
-			count_loss(LOSS_ALLOCATIONS_ENDLESS);
-		if (call->held)
-			settle_freed(&call->old);
-	}
+	call_was_left(call);
 	if (times)
 		size *= call_argument(regs, times);
+	call->within_free = signature >> SIGNATURE_MAPPING & 1 && is_within_free(call, regs, sp);
 	if (signature >> SIGNATURE_MAPPING & 1)
 		size = (size + page_bytes - 1) & -page_bytes;
 	call->sp = sp;
@@ -175,7 +87,6 @@ static __always_inline void heap_call_begins(struct heap_call *call, struct call
 	call->result_at = call_argument(regs, signature_argument(signature, SIGNATURE_RESULT_AT));
 	call->wanted = size_wanted(size, &call->weight) &&
 		       (!filter_is_set() || filter_has(current_task()));
-	call->held = false;
 	if (old->address)
 		hold_old(call, old);
 }
@@ -199,7 +110,7 @@ static __always_inline void heap_entered(struct call_registers *regs, u64 signat
 	old.address = call_argument(regs, signature_argument(signature, SIGNATURE_OLD));
 	if (!signature_argument(signature, SIGNATURE_SIZE)) {
 		if (old.address)
-			heap_free(call, regs, signature, &old);
+			heap_free(call, regs, signature, sp, &old);
 		return;
 	}
 	if (!call) {
@@ -264,6 +175,10 @@ static __always_inline void heap_returned(struct probe_registers *regs, u64 kind
 		return;
 	call->sp = 0;
 	call->caller_sp = 0;
+	/* Only now is it known for certain who called: at the entry, a probe on the return may be
+	 * there. */
+	if (call->within_free && is_code_of_free(call, PROBE_READ(regs, PROBE_IP)))
+		call->wanted = false;
 	if (!call->wanted && !call->held)
 		return;
 	address = heap_result(call, PROBE_READ(regs, PROBE_RESULT));

@@ -1,11 +1,12 @@
 /**
- * The functions that allocate and free memory: one table, from which the programs of bpf/lib/heap.h
+ * The functions that allocate and free memory: one table, from which the programs of bpf/lib/heap_call.h
  * learn where each has its size, its old pointer and its result. Arguments count from 1.
  *
  * Sources: man 3 malloc, posix_memalign, reallocarray; man 2 mmap, mremap; the C++ standard,
  * [new.delete]; Itanium C++ ABI, 5.1.5 (mangled names).
  */
 import { memleak } from '../generated/memleak.js';
+import type { CodeRange } from '../probes/code.js';
 
 export interface AllocatorFunction {
 	readonly name: string;
@@ -17,6 +18,8 @@ export interface AllocatorFunction {
 	readonly old?: number;
 	/** How much of it is freed. */
 	readonly oldSize?: number;
+	/** What kind of mapping it is to be. */
+	readonly flags?: number;
 	/** Where the new pointer is put; else it is returned. */
 	readonly resultAt?: number;
 	/** It is a mapping, not a block of the heap. */
@@ -46,6 +49,9 @@ const DELETE = ['_ZdlPv', '_ZdaPv'].flatMap((name) => [
 	`${name}St11align_val_tRKSt9nothrow_t`,
 ]);
 
+/** Of bpf/lib/heap_call.h, which takes it from there. */
+const MMAP_FLAGS = 4;
+
 /** Heaps come first: that they were found is what makes a file an allocator's. */
 export const ALLOCATOR_FUNCTIONS: readonly AllocatorFunction[] = [
 	{ name: 'malloc', size: 1 },
@@ -61,22 +67,36 @@ export const ALLOCATOR_FUNCTIONS: readonly AllocatorFunction[] = [
 	{ name: 'cfree', old: 1 },
 	...NEW.map((name) => ({ name, size: 1, ofAllocator: true as const, throws: true as const })),
 	...DELETE.map((name) => ({ name, old: 1, ofAllocator: true as const })),
-	{ name: 'mmap', size: 2, mapping: true },
-	{ name: 'mmap64', size: 2, mapping: true },
+	{ name: 'mmap', size: 2, flags: MMAP_FLAGS, mapping: true },
+	{ name: 'mmap64', size: 2, flags: MMAP_FLAGS, mapping: true },
 	{ name: 'munmap', old: 1, oldSize: 2, mapping: true },
 	{ name: 'mremap', old: 1, oldSize: 2, size: 3, mapping: true },
 ];
 
 const { signature } = memleak.enums;
 
+/** Of bpf/lib/heap_call.h. */
+const CODE_UNIT_BYTES = 4096;
+
 /** Words on the stack between a function's entry and its probe; more do not fit. */
 export const MAX_STACK_WORDS = 255;
 
-/**
- * A function's signature as bpf/lib/heap.h reads it, with how deep its probe is. Of what does not
- * count itself, only the caller is noted.
- */
-export function signatureOf(of: AllocatorFunction, stackWords: number, counts: boolean): bigint {
+/** How a probe at a function is to be read. */
+export interface Signature {
+	readonly of: AllocatorFunction;
+	/** On the stack, since the entry. */
+	readonly stackWords: number;
+	/** Of what does not count itself, only the caller is noted. */
+	readonly counts: boolean;
+	/** Its return is probed. */
+	readonly waits: boolean;
+	/** Addresses, as they are linked: of the probe, and of the file's code, its end excluded. */
+	readonly at: number;
+	readonly code: CodeRange | undefined;
+}
+
+/** A signature as bpf/lib/heap_call.h reads it. */
+export function packSignature({ of, stackWords, counts, waits, at, code }: Signature): bigint {
 	const number = ALLOCATOR_FUNCTIONS.findIndex(({ name }) => name === of.name) + 1;
 	const counted =
 		((of.size ?? 0) << signature.SIGNATURE_SIZE) |
@@ -85,11 +105,31 @@ export function signatureOf(of: AllocatorFunction, stackWords: number, counts: b
 		((of.oldSize ?? 0) << signature.SIGNATURE_OLD_SIZE) |
 		((of.resultAt ?? 0) << signature.SIGNATURE_RESULT_AT) |
 		((of.mapping ? 1 : 0) << signature.SIGNATURE_MAPPING);
+	const around = onlyFrees(of) && !waits ? code : undefined;
+	const before = around ? unitOf(at) - unitOf(around.start) : 0;
+	const after = around ? unitOf(around.end - 1) + 1 - unitOf(at) : 0;
 	return (
 		BigInt((counts ? counted : 0) | (stackWords << signature.SIGNATURE_DEPTH)) |
 		(BigInt(number) << BigInt(signature.SIGNATURE_FUNCTION)) |
-		(BigInt(of.throws ? 1 : 0) << BigInt(signature.SIGNATURE_CALLER))
+		(BigInt(of.throws ? 1 : 0) << BigInt(signature.SIGNATURE_CALLER)) |
+		(atMost(before) << BigInt(signature.SIGNATURE_CODE_BEFORE)) |
+		(atMost(after) << BigInt(signature.SIGNATURE_CODE_AFTER)) |
+		(BigInt(waits ? 1 : 0) << BigInt(signature.SIGNATURE_WAITS))
 	);
+}
+
+function unitOf(address: number): number {
+	return Math.floor(address / CODE_UNIT_BYTES);
+}
+
+/** What is further away than that, 128 MiB, is taken for another file's. */
+function atMost(units: number): bigint {
+	return BigInt(Math.min(units, 2 ** signature.SIGNATURE_CODE_BITS - 1));
+}
+
+/** It has a block of the heap to free, and nothing to return. */
+export function onlyFrees({ size, mapping }: AllocatorFunction): boolean {
+	return size === undefined && !mapping;
 }
 
 /** Whether a result has to be waited for. */
@@ -99,6 +139,6 @@ export function returnsMemory({ size }: AllocatorFunction): boolean {
 
 /** The arguments that have to be in their registers still, ascending. */
 export function argumentsOf(of: AllocatorFunction): number[] {
-	const all = [of.size, of.times, of.old, of.oldSize, of.resultAt];
+	const all = [of.size, of.times, of.old, of.oldSize, of.resultAt, of.flags];
 	return [...new Set(all.filter((each) => each !== undefined))].sort((a, b) => a - b);
 }

@@ -2,7 +2,7 @@
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { placeProbeArm64 } from '../probes/arm64.js';
-import { functionCode, readText } from '../probes/code.js';
+import { type CodeRange, codeRange, functionCode, readText } from '../probes/code.js';
 import { atEntry, type Placement, placeProbe, type Register } from '../probes/placement.js';
 import { findReturns } from '../probes/returns.js';
 import { FileBytes, SymbolError } from '../symbolize/bytes.js';
@@ -15,6 +15,7 @@ import {
 	type AllocatorFunction,
 	argumentsOf,
 	MAX_STACK_WORDS,
+	onlyFrees,
 	returnsMemory,
 } from './allocators.js';
 
@@ -31,7 +32,15 @@ export interface HeapFunction {
 	/** Whether it counts; else it is probed so that its caller is known. */
 	readonly counts: boolean;
 	/** Of its last instructions, in the file, where it must not have a uretprobe. */
-	readonly returns?: readonly number[];
+	readonly returns: readonly number[] | undefined;
+	/**
+	 * Its return has to be probed: it returns memory; or it frees, in a file that has the program's code
+	 * as well, so that what it maps itself looks like what the program maps.
+	 */
+	readonly waits: boolean;
+	/** Of its entry, as it is linked, like the range of all the file's code. */
+	readonly address: number;
+	readonly code: CodeRange | undefined;
 }
 
 /** What a file has of an allocator. */
@@ -73,6 +82,7 @@ function heapFileOf(elf: Elf, prefix: string): HeapFile {
 	const text = readText(elf);
 	const place = placer(elf, text);
 	const returnsOf = returnsFinder(elf, text);
+	const code = codeRange(elf);
 	const taken = new Set<number>();
 	const functions: HeapFunction[] = [];
 	for (const [name, of] of byName) {
@@ -84,9 +94,15 @@ function heapFileOf(elf: Elf, prefix: string): HeapFile {
 		const returns = of.throws && isAllocator ? returnsOf(each) : undefined;
 		const counts = !of.throws || returns !== undefined;
 		const placement = place(each, of);
-		functions.push({ of, offset: each.offset, placement, counts, ...(returns && { returns }) });
+		const waits = counts && isWaitedFor(of, elf);
+		const { offset, address } = each;
+		functions.push({ of, offset, address, placement, counts, waits, code, returns });
 	}
 	return { functions, isAllocator, hasSymbols: hasSymbolTable(elf) };
+}
+
+function isWaitedFor(of: AllocatorFunction, { isProgram }: Elf): boolean {
+	return returnsMemory(of) || (isProgram && onlyFrees(of));
 }
 
 type Text = ReturnType<typeof readText>;

@@ -6,7 +6,7 @@ import { type BpfMap, u32Key } from '../loader/map.js';
 import { type ProbePoint, UserProbes } from '../loader/probes.js';
 import type { BpfProgram } from '../loader/program.js';
 import type { MapsEntry } from '../symbolize/maps.js';
-import { type AllocatorFunction, returnsMemory, signatureOf } from './allocators.js';
+import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
 import {
 	explainHeapFile,
 	type HeapFile,
@@ -215,7 +215,7 @@ export class HeapProbes {
 
 	/** All of them, or none. `name`: the file's path as the process sees it. */
 	#attach(pid: number, { functions }: HeapFile, name: string, path: string): void {
-		const waited = functions.filter(({ of, counts }) => counts && returnsMemory(of));
+		const waited = functions.filter(({ waits }) => waits);
 		const entries = waited.flatMap(({ offset, returns }) => (returns ? [] : [offset]));
 		// Several functions may share their last instructions.
 		const last = new Set(waited.flatMap(({ returns }) => returns ?? []));
@@ -249,11 +249,15 @@ export class HeapProbes {
 }
 
 /** Where a function can be probed, the cheapest first: at its entry always. */
-function pointsOf({ of, offset, placement, counts }: HeapFunction): ProbePoint[] {
-	const entry = { offset, cookie: signatureOf(of, 0, counts) };
+function pointsOf(of: HeapFunction): ProbePoint[] {
+	const { offset, address, placement } = of;
+	const pointAt = (bytes: number, stackWords: number): ProbePoint => ({
+		offset: offset + bytes,
+		cookie: packSignature({ ...of, at: address + bytes, stackWords }),
+	});
+	const entry = pointAt(0, 0);
 	if (placement.offset === 0) return [entry];
-	const cookie = signatureOf(of, placement.stackBytes / WORD_BYTES, counts);
-	return [{ offset: offset + placement.offset, cookie }, entry];
+	return [pointAt(placement.offset, placement.stackBytes / WORD_BYTES), entry];
 }
 
 function listed(names: readonly string[]): string {

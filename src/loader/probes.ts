@@ -6,8 +6,8 @@ import { closeSync, existsSync } from 'node:fs';
 import { shortage, TstraceError } from './errors.js';
 import { errnoName, libbpf, libc, type Pointer } from './ffi.js';
 import { kernelBtf, kernelHasHelper } from './kernel.js';
-import { koffi } from './koffi.js';
 import { takeMessages } from './messages.js';
+import { PointingStruct } from './pointing.js';
 import type { BpfProgram } from './program.js';
 
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
@@ -91,22 +91,26 @@ export class UserProbes {
 	}
 
 	#attachMany({ program, returns, path, pid, points }: ProbeRequest, type: number): void {
-		const offsets = BigUint64Array.from(points, ({ offset }) => BigInt(offset));
-		const cookies = BigUint64Array.from(points, ({ cookie }) => cookie);
-		const name = Buffer.from(`${path}\0`);
-		const attributes = new ArrayBuffer(64);
-		const view = new DataView(attributes);
+		const link = new PointingStruct(64);
+		const { view } = link;
 		view.setUint32(0, program.fd, true);
 		view.setUint32(8, type, true);
-		for (const [at, memory] of [name, offsets, undefined, cookies].entries()) {
-			// In between are reference counters, of probes that programs were built with.
-			if (memory) view.setBigUint64(16 + at * 8, koffi().address(memory), true);
-		}
+		link.point(16, Buffer.from(`${path}\0`));
+		link.point(
+			24,
+			BigUint64Array.from(points, ({ offset }) => BigInt(offset)),
+		);
+		// In between are reference counters, of probes that programs were built with.
+		link.point(
+			40,
+			BigUint64Array.from(points, ({ cookie }) => cookie),
+		);
 		view.setUint32(48, points.length, true);
 		view.setUint32(52, returns ? BPF_F_UPROBE_MULTI_RETURN : 0, true);
 		view.setUint32(56, pid, true);
-		const bytes = new Uint8Array(attributes);
-		const fd = libc().bpf(BPF_SYSCALL_NUMBER, BPF_LINK_CREATE, bytes, bytes.length);
+		const fd = link.give((bytes) =>
+			libc().bpf(BPF_SYSCALL_NUMBER, BPF_LINK_CREATE, bytes, bytes.length),
+		);
 		if (fd < 0) throw failed(path, pid, errnoName(), undefined);
 		this.#fds.push(fd);
 	}

@@ -7,14 +7,31 @@ const MAX_CODE_BYTES = 32 * 2 ** 20;
 /** jemalloc's largest function has 10 kB. */
 const MAX_FUNCTION_BYTES = 2 ** 18;
 
+/** Addresses as they are linked; `end` is behind the last one. */
+export interface CodeRange {
+	readonly start: number;
+	readonly end: number;
+}
+
+/** From the first section of instructions to the last one; undefined where there is none. */
+export function codeRange(elf: Elf): CodeRange | undefined {
+	const sections = codeSections(elf);
+	const [first, last] = [sections[0], sections.at(-1)];
+	return first && last && { start: first.address, end: last.address + last.size_bytes };
+}
+
+function codeSections(elf: Elf): Section[] {
+	return elf.sections
+		.filter(({ flags, type }) => (flags & SHF_EXECINSTR) !== 0 && type !== SECTION_TYPE.nobits)
+		.sort((a, b) => a.address - b.address);
+}
+
 /**
  * All sections of instructions as one piece, from the first to the last; undefined when there are
  * none, too many bytes of them, or gaps in the file other than in memory. Throws SymbolError.
  */
 export function readText(elf: Elf): { bytes: Buffer; address: number } | undefined {
-	const isCode = ({ flags, type }: Section) =>
-		(flags & SHF_EXECINSTR) !== 0 && type !== SECTION_TYPE.nobits;
-	const sections = elf.sections.filter(isCode).sort((a, b) => a.address - b.address);
+	const sections = codeSections(elf);
 	const [first, last] = [sections[0], sections.at(-1)];
 	if (!first || !last) return undefined;
 	const shift = first.address - first.offset;

@@ -19,6 +19,13 @@ const PT_LOAD = 1;
 const PT_NOTE = 4;
 const NT_GNU_BUILD_ID = 3;
 
+const ET_EXEC = 2;
+/** One of the section's entries, and the bit in it that tells a program from a library. */
+const DT_FLAGS_1 = 0x6fff_fffb;
+const DF_1_PIE = 0x0800_0000;
+const DYNAMIC_ENTRY_BYTES = 16;
+const MAX_DYNAMIC_BYTES = 2 ** 16;
+
 export const MACHINE = { x64: 62, arm64: 183 } as const;
 
 export const SECTION_TYPE = { symtab: 2, rela: 4, nobits: 8, dynsym: 11 } as const;
@@ -46,6 +53,8 @@ interface Segment {
 
 export class Elf {
 	readonly machine: number;
+	/** It is a program, not a library. */
+	readonly isProgram: boolean;
 	/** Where a program begins. */
 	readonly entry: number;
 	readonly sections: readonly Section[];
@@ -65,6 +74,7 @@ export class Elf {
 		this.#segments = readSegments(bytes, header);
 		this.sections = readSections(bytes, header);
 		this.buildId = this.#findBuildId();
+		this.isProgram = header.readUInt16LE(16) === ET_EXEC || this.#isPie();
 	}
 
 	section(name: string): Section | undefined {
@@ -100,6 +110,18 @@ export class Elf {
 		// A name, not a way to somewhere else.
 		if (name.includes('/') || name === '..') return undefined;
 		return { name, crc: data.readUInt32LE(crcAt) };
+	}
+
+	/** Programs that are mapped anywhere look like libraries, but for this. */
+	#isPie(): boolean {
+		const section = this.section('.dynamic');
+		if (!section || section.size_bytes > MAX_DYNAMIC_BYTES) return false;
+		const entries = this.contents(section);
+		for (let at = 0; at + DYNAMIC_ENTRY_BYTES <= entries.length; at += DYNAMIC_ENTRY_BYTES) {
+			if (readUint64(entries, at) === DT_FLAGS_1)
+				return (entries.readUInt32LE(at + 8) & DF_1_PIE) !== 0;
+		}
+		return false;
 	}
 
 	#findBuildId(): string | undefined {

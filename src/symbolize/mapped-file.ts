@@ -19,6 +19,8 @@ export class MappedFile {
 	#mappers: number[] = [];
 	/** What has its path in our own root is this file. */
 	#isOurs = false;
+	/** Of all mappings that are remembered, how many are of this file. */
+	mappings = 0;
 
 	constructor(
 		readonly path: string,
@@ -37,6 +39,12 @@ export class MappedFile {
 		if (this.#isOurs || held.count >= MAX_HELD) return;
 		this.#held = this.#openThrough(pid);
 		if (this.#held) held.add(this.#held.fd);
+	}
+
+	/** Nobody remembers a mapping of it. */
+	forget(held: HeldFiles): void {
+		if (this.#held) held.release(this.#held.fd);
+		this.#held = undefined;
 	}
 
 	/** A descriptor of its own each time; undefined when there is no way to the file any more. */
@@ -98,20 +106,23 @@ export class MappedFile {
 	}
 }
 
-/** Descriptors to close in the end. */
+/** Descriptors to close, in the end at the latest. */
 export class HeldFiles {
-	#fds: number[] = [];
+	readonly #fds = new Set<number>();
 
 	get count(): number {
-		return this.#fds.length;
+		return this.#fds.size;
 	}
 
 	add(fd: number): void {
-		this.#fds.push(fd);
+		this.#fds.add(fd);
+	}
+
+	release(fd: number): void {
+		if (this.#fds.delete(fd)) closeSync(fd);
 	}
 
 	close(): void {
-		for (const fd of this.#fds) closeSync(fd);
-		this.#fds = [];
+		for (const fd of this.#fds) this.release(fd);
 	}
 }

@@ -41,6 +41,7 @@ interface Chronicle {
 
 export class ProcessHistory {
 	readonly #chronicles = new Map<number, Chronicle>();
+	/** Those that a remembered mapping is of. */
 	readonly #files = new Map<string, MappedFile>();
 	readonly #held = new HeldFiles();
 	#kept = 0;
@@ -150,6 +151,7 @@ export class ProcessHistory {
 		const { start, end, fileOffset } = of;
 		const file = this.#file(pid, of);
 		const path = file?.path ?? boundedName(of.path);
+		if (file) file.mappings++;
 		chronicle.mappings.push({ time_ns, start, end, fileOffset, path, file });
 		chronicle.lives = undefined;
 		// Code made at run time: whose it is matters when the process is gone, too.
@@ -158,9 +160,19 @@ export class ProcessHistory {
 
 	/** One process that maps and unmaps code all the time must not crowd out all others. */
 	#keepLatest(chronicle: Chronicle): void {
-		const dropped = chronicle.mappings.splice(0, MAX_MAPPINGS / 2).length;
-		this.#kept -= dropped;
-		this.#dropped += dropped;
+		const dropped = chronicle.mappings.splice(0, MAX_MAPPINGS / 2);
+		this.#forgetFiles(dropped);
+		this.#kept -= dropped.length;
+		this.#dropped += dropped.length;
+	}
+
+	/** Of mappings that are not remembered any more. */
+	#forgetFiles(mappings: readonly Mapping[]): void {
+		for (const { file } of mappings) {
+			if (!file || --file.mappings > 0) continue;
+			this.#files.delete(keyOf(file));
+			file.forget(this.#held);
+		}
 	}
 
 	#file(
@@ -169,7 +181,7 @@ export class ProcessHistory {
 	) {
 		if (inode === 0 || !path.startsWith('/') || path.startsWith('//')) return undefined;
 		const name = boundedName(path.replace(/ \(deleted\)$/, ''));
-		const key = `${major}:${minor}:${inode}:${name}`;
+		const key = keyOf({ path: name, inode, major, minor });
 		let file = this.#files.get(key);
 		if (!file) {
 			file = new MappedFile(name, inode, major, minor);
@@ -225,6 +237,7 @@ export class ProcessHistory {
 		for (const [pid, { mappings, starts, names }] of ended) {
 			if (this.#kept <= KEPT_AFTERWARDS) return;
 			this.#chronicles.delete(pid);
+			this.#forgetFiles(mappings);
 			const count = mappings.length + starts.length + names.length;
 			this.#kept -= count;
 			this.#dropped += count;
@@ -254,6 +267,15 @@ export class ProcessHistory {
 		chronicle.lives ??= livesOf(pid, chronicle);
 		return chronicle.lives.findLast(({ since_ns }) => since_ns <= time_ns);
 	}
+}
+
+function keyOf({
+	path,
+	inode,
+	major,
+	minor,
+}: Pick<MappedFile, 'path' | 'inode' | 'major' | 'minor'>) {
+	return `${major}:${minor}:${inode}:${path}`;
 }
 
 /** Sorts out which mapping belongs to which life of a process number. */

@@ -1,4 +1,4 @@
-/** What test/workloads/leaks.c, cuts.c, news.cc and heaps.c leave behind, by function; and how to ask for it. */
+/** What test/workloads/leaks.c, cuts.c, freeing.c, news.cc and heaps.c leave behind, by function; and how to ask for it. */
 import assert from 'node:assert/strict';
 import { type JsonStack, type StackReport, stackReport, traceWork } from './stacks.js';
 import type { Finished, Workload } from './support.js';
@@ -34,6 +34,12 @@ export const CUTS: Readonly<Record<string, Leak>> = {
 	leak_rest_of_pages: [14 * PAGE, 1],
 	leak_pages_in_front: [6 * PAGE, 1],
 	leak_pages_in_the_middle: [6 * PAGE, 1],
+};
+
+/** Of freeing: by four threads, 25 times each. */
+export const FREEING: Readonly<Record<string, Leak>> = {
+	map_after_free: [4 * 25 * 3 * PAGE, 4 * 25],
+	map_over_free: [4 * 25 * 5 * PAGE, 4 * 25],
 };
 
 export const NEWS: Readonly<Record<string, Leak>> = {

@@ -1,7 +1,7 @@
 /** memleak on programs that leak known amounts in functions of known names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ALL, CAUGHT, leakedBy, leaksOf, NEWS } from './leaks.js';
+import { ALL, CAUGHT, FREEING, leakedBy, leaksOf, NEWS } from './leaks.js';
 import { foldedLines, stackReport, sumOf, traceWork, withFrame } from './stacks.js';
 import { Workload } from './support.js';
 
@@ -24,6 +24,19 @@ for (const [what, begin, truth] of [
 		assert.deepEqual(leaksOf(report.stacks), truth);
 		assert.deepEqual(report.lost, {});
 		assert.equal(report.unseen_frees, 0);
+	});
+}
+
+for (const [what, begin] of [
+	['glibc', () => start('freeing')],
+	['glibc, linked statically', () => start('freeing-static')],
+	['jemalloc', () => preloaded('libjemalloc.so.2', 'freeing')],
+	['tcmalloc', () => preloaded('libtcmalloc_minimal.so.4', 'freeing')],
+] as const) {
+	test(`threads of ${what} that free first: what they map counts, what free maps does not`, async () => {
+		const { report } = await leakedBy(await begin());
+		assert.deepEqual(leaksOf(report.stacks), FREEING);
+		assert.deepEqual(report.lost, {});
 	});
 }
 

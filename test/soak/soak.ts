@@ -5,8 +5,9 @@
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryCgroup } from '../live/memory-cgroup.js';
 import { judge } from './flat.js';
@@ -50,13 +51,15 @@ function started(file: string, args: readonly string[], options: SpawnOptions): 
 
 /**
  * Storms of switches, calls and allocations; and processes that come and go, so fast that what is
- * remembered of them (300,000 records at the most) is full in the first quarter.
+ * remembered of them (300,000 records at the most) is full in the first quarter. Every third one has an
+ * executable of its own, in `folder`.
  */
-function startLoad(): ChildProcess[] {
+function startLoad(folder: string): ChildProcess[] {
 	const storm = started('build/workloads/storm', [], { stdio: ['pipe', 'ignore', 'inherit'] });
 	storm.stdin?.write('x');
-	const script = 'while :; do /bin/true; done';
-	return [storm, started('sh', ['-c', script], { stdio: 'ignore' })];
+	const once = 'cp /bin/true "$0/$i"; "$0/$i"; rm "$0/$i"';
+	const script = `i=0; while :; do i=$((i+1)); ${once}; done`;
+	return [storm, started('sh', ['-c', script, folder], { stdio: 'ignore' })];
 }
 
 function tools(storm: number): string[][] {
@@ -145,7 +148,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 		if (interrupted.signal.aborted) process.exit(EXIT_INTERRUPTED);
 		interrupted.abort();
 	});
-const load = startLoad();
+const folder = mkdtempSync(join(tmpdir(), 'tstrace-soak-'));
+const load = startLoad(folder);
 const runs = tools(load[0]?.pid ?? 0).map(start);
 const ended: string[] = [];
 for (const { child, name } of runs) child.on('exit', () => ended.push(name));
@@ -161,4 +165,6 @@ try {
 } finally {
 	for (const child of load) child.kill();
 	await Promise.all(runs.map(end));
+	// What was being copied may come after.
+	rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import type { MmapRecord, SidebandRecord } from '../../../src/perf/records.js';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
@@ -152,4 +159,65 @@ test('one place mapped again and again, without end: an answer in bounded time',
 	const history = new ProcessHistory();
 	for (let i = 0; i < 100_000; i++) history.add(mmap(PID, i, 0x1000, '[a]'));
 	for (let i = 0; i < 1000; i++) assert.ok(history.at(PID, 100_000)?.find(0x1000 + i));
+});
+
+/** A process that has a file of its own mapped, and what else fills up what is remembered; it ends. */
+function addShortLife(history: ProcessHistory, pid: number, time_ns: number): void {
+	history.add(exec(pid, time_ns));
+	const path = `/tmp/${'of-its-own/'.repeat(40)}${pid}`;
+	history.add({ ...mmap(pid, time_ns, 0x1000, path), inode: pid });
+	for (let i = 0; i < 28; i++) history.add(mmap(pid, time_ns, 0x10_000 + i * 0x1000, '[a]'));
+	history.add(exit(pid, time_ns));
+}
+
+test('processes that end, each with a file of its own: memory does not grow with them', () => {
+	setFlagsFromString('--expose-gc');
+	const collect: () => void = runInNewContext('gc');
+	const heapBytes = () => {
+		collect();
+		return process.memoryUsage().heapUsed;
+	};
+	const history = new ProcessHistory();
+	let pid = PID;
+	const add = (count: number) => {
+		for (const end = pid + count; pid < end; pid++) addShortLife(history, pid, pid);
+	};
+	// More than are remembered; of 10,000 a third is forgotten at a time, so in the end there are as many.
+	add(11_000);
+	const before = heapBytes();
+	add(20_000);
+	const grown = heapBytes() - before;
+	// Each of 20,000 files takes 1 kB.
+	assert.ok(grown < 10e6, `${grown} bytes`);
+	assert.equal(history.at(pid - 1, pid)?.find(0x1800)?.file?.inode, pid - 1);
+});
+
+test('a file that was deleted is held open for as long as its process is remembered', async () => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-processes-'));
+	const path = join(folder, 'program');
+	const isHeld = () =>
+		readdirSync('/proc/self/fd').some((fd) => {
+			try {
+				return readlinkSync(`/proc/self/fd/${fd}`).startsWith(path);
+			} catch {
+				return false;
+			}
+		});
+	copyFileSync('/bin/sleep', path);
+	const child = spawn(path, ['60']);
+	try {
+		await once(child, 'spawn');
+		rmSync(path);
+		const history = new ProcessHistory();
+		history.snapshot(child.pid as number);
+		assert.ok(isHeld());
+		history.add(exit(child.pid as number, 1));
+		for (let pid = PID; pid < PID + 11_000; pid++) addShortLife(history, pid, pid);
+		assert.ok(!isHeld(), 'forgotten');
+		history.close();
+	} finally {
+		child.kill();
+		await once(child, 'exit');
+		rmSync(folder, { recursive: true });
+	}
 });
