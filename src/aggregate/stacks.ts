@@ -39,7 +39,7 @@ export interface StackFindings {
 
 /** Adds up rows that read the same: same key, same names. Returns the largest first. */
 export function mergeStacks(rows: Iterable<StackRow>): StackRow[] {
-	const merged = new Map<string, StackRow>();
+	const merged = new Map<string, Sum>();
 	const numbers = new Map<string, number>();
 	// A number for each name: whole stacks of names would take megabytes.
 	const numberOf = ({ name, kind }: Frame): number => {
@@ -51,20 +51,33 @@ export function mergeStacks(rows: Iterable<StackRow>): StackRow[] {
 	for (const row of rows) {
 		const identity = `${JSON.stringify(row.key)}${row.frames.map(numberOf).join()}`;
 		const before = merged.get(identity);
-		merged.set(identity, before ? sumOf(before, row) : row);
+		if (before) addTo(before, row);
+		else merged.set(identity, sumOf(row));
 	}
 	return [...merged.values()].sort((a, b) => b.value - a.value);
 }
 
-function sumOf(a: StackRow, b: StackRow): StackRow {
-	return {
-		...a,
-		parts: a.parts.map((part, index) => part + (b.parts[index] ?? 0)),
-		value: a.value + b.value,
-		count: a.count + b.count,
-		variance: a.variance + b.variance,
-		...(a.sources && b.sources ? { sources: [...a.sources, ...b.sources] } : {}),
-	};
+/** A row that grows. */
+interface Sum extends StackRow {
+	readonly parts: number[];
+	value: number;
+	count: number;
+	variance: number;
+	readonly sources?: number[];
+}
+
+function sumOf(row: StackRow): Sum {
+	const { sources } = row;
+	return { ...row, parts: [...row.parts], ...(sources && { sources: [...sources] }) } as Sum;
+}
+
+/** In place: sums of what reads the same can have tens of thousands of rows. */
+function addTo(sum: Sum, { parts, value, count, variance, sources = [] }: StackRow): void {
+	for (const [index, part] of parts.entries()) sum.parts[index] = (sum.parts[index] ?? 0) + part;
+	sum.value += value;
+	sum.count += count;
+	sum.variance += variance;
+	for (const source of sources) sum.sources?.push(source);
 }
 
 /** Each part of each stack on its own, its name as the key's `kind`. */
@@ -88,7 +101,7 @@ export function splitStacks(findings: StackFindings): StackRow[] {
 
 /** The sum of all rows, as one without frames. */
 export function totalOf(findings: StackFindings): StackRow {
-	const none = {
+	const total: Sum = {
 		key: {},
 		frames: [],
 		parts: findings.parts.map(() => 0),
@@ -96,7 +109,8 @@ export function totalOf(findings: StackFindings): StackRow {
 		count: 0,
 		variance: 0,
 	};
-	return findings.stacks.reduce(sumOf, none);
+	for (const row of findings.stacks) addTo(total, row);
+	return total;
 }
 
 /**

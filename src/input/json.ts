@@ -20,7 +20,8 @@ export const readJson: Reader = async (chunks, _options, notify) => {
 	const { start, all } = await firstLine(chunks);
 	const profiles: StackProfile[] = [];
 	const parse = (bytes: Buffer, what: string): void => {
-		if (bytes.length > 0) profiles.push(...profilesOf(parsed(bytes, what), notify));
+		if (bytes.length === 0) return;
+		for (const profile of profilesOf(parsed(bytes, what), notify)) profiles.push(profile);
 	};
 	// A line that ends as an object does is one; else the object goes on in the next line.
 	if (start.endsWith('}')) {
