@@ -93,11 +93,17 @@ function sameDuration(a = 0, b = 0): boolean {
 const seconds = ({ duration_s }: Origin): Text =>
 	duration_s === undefined ? undefined : `${Number(duration_s.toPrecision(3))}`;
 
+/** Strangers may have put anything there: an object of theirs can be one that is no text either. */
+const plainText = (value: unknown): string =>
+	typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+
 /** "pids 1, 2; follow" */
 function filtersText({ filters }: Origin): Text {
 	if (!filters) return undefined;
 	const parts = Object.entries(filters).map(([name, value]) =>
-		value === true ? name : `${name} ${Array.isArray(value) ? value.join(', ') : String(value)}`,
+		value === true
+			? name
+			: `${name} ${Array.isArray(value) ? value.map(plainText).join(', ') : plainText(value)}`,
 	);
 	return parts.sort().join('; ') || 'none';
 }

@@ -41,6 +41,8 @@ export interface Difference {
 
 /** A name that was met in stacks, with what was counted there: see FunctionTotals. */
 export interface FunctionChange {
+	/** Its number in the frame table. */
+	readonly frame: number;
 	readonly name: string;
 	readonly kind: FrameKind;
 	readonly self: Sides<number>;
@@ -149,7 +151,7 @@ export function functionChanges({ frames, stacks, values }: Difference): Functio
 		});
 		const total = sidesOf('total');
 		if (total.before === 0 && total.after === 0) continue;
-		changes.push({ ...frames.frame(number), self: sidesOf('self'), total });
+		changes.push({ frame: number, ...frames.frame(number), self: sidesOf('self'), total });
 	}
 	return changes;
 }

@@ -1,6 +1,8 @@
 /** The command line: commander, wired from what the tools declare; errors and exit statuses. */
+
 import { readFileSync, writeSync } from 'node:fs';
 import { Argument, Command as Cli, CommanderError } from 'commander';
+import { largest } from '../aggregate/largest.js';
 import { converters, tools } from '../generated/tools.js';
 import type { Converter } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
@@ -199,7 +201,10 @@ function addConverter(cli: Cli, converter: Converter): void {
 }
 
 function addExamples(command: Cli, all: Tool<FilteredLayout, unknown>['examples']): void {
-	const width = Math.max(0, ...all.map(([example]) => example.length));
+	const width = largest(
+		all.map(([example]) => example.length),
+		0,
+	);
 	const examples = all.map(([example, effect]) =>
 		`  ${example.padEnd(width)}  ${effect}`.trimEnd(),
 	);

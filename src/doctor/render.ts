@@ -1,4 +1,5 @@
 /** An examination as text or JSON. */
+import { largest } from '../aggregate/largest.js';
 import { escapedJson } from '../render/json.js';
 import { type Colour, paint, printable, type Style, wrapped } from '../render/terminal.js';
 import type { Check, Examination, State, ToolCheck } from './check.js';
@@ -7,11 +8,19 @@ const COLOURS: Readonly<Record<State, Colour>> = { ok: 'green', warn: 'yellow', 
 const STATE_WIDTH = 'missing'.length + 1;
 
 export function renderText({ checks, tools }: Examination, style: Style): string {
-	const nameWidth = Math.max(...checks.map(({ name }) => name.length), 0) + 2;
+	const nameWidth =
+		largest(
+			checks.map(({ name }) => name.length),
+			0,
+		) + 2;
 	const lines = checks.flatMap((check) => checkLines(check, nameWidth, style));
 	const running = tools.filter(({ runs }) => runs).length;
 	const title = `${running} of ${tools.length} tools can run here:`;
-	const toolWidth = Math.max(...tools.map(({ name }) => name.length), 0) + 2;
+	const toolWidth =
+		largest(
+			tools.map(({ name }) => name.length),
+			0,
+		) + 2;
 	const toolsLines = tools.map((tool, i) => {
 		const first = tools.findIndex(({ why }) => why !== undefined && why === tool.why);
 		const same = first >= 0 && first < i ? `as ${tools[first]?.name}` : undefined;

@@ -7,7 +7,14 @@ const MAX_FRAMES = 1 << 27;
 
 /** Counts what stacks unfold to. */
 export class FrameBudget {
-	#left = MAX_FRAMES;
+	readonly #max: number;
+	#left: number;
+
+	/** `maxFrames`: of all stacks together. */
+	constructor(maxFrames = MAX_FRAMES) {
+		this.#max = maxFrames;
+		this.#left = maxFrames;
+	}
 
 	/** Throws TstraceError for a stack that is too deep, or one too many. */
 	take(depth: number): void {
@@ -19,7 +26,7 @@ export class FrameBudget {
 		this.#left -= depth;
 		if (this.#left < 0) {
 			throw new TstraceError(
-				`its stacks have more than ${MAX_FRAMES} frames together; record a shorter time`,
+				`its stacks have more than ${this.#max} frames together; record a shorter time`,
 			);
 		}
 	}

@@ -2,7 +2,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { TstraceError } from '../loader/errors.js';
-import { readWhole } from './bounds.js';
+import { FrameBudget, readWhole } from './bounds.js';
 import { readLines } from './lines.js';
 import type { Notify, Reader } from './reader.js';
 import { isSpeedscope, speedscopeProfiles } from './speedscope.js';
@@ -19,8 +19,12 @@ const MAX_DEPTH = 100;
 export const readJson: Reader = async (chunks, _options, notify) => {
 	const { start, all } = await firstLine(chunks);
 	const profiles: StackProfile[] = [];
+	const budget = new FrameBudget();
 	const parse = (bytes: Buffer, what: string): void => {
-		if (bytes.length > 0) profiles.push(...profilesOf(parsed(bytes, what), notify));
+		if (bytes.length === 0) return;
+		for (const profile of profilesOf(parsed(bytes, what), budget, notify)) {
+			profiles.push(profile);
+		}
 	};
 	// A line that ends as an object does is one; else the object goes on in the next line.
 	if (start.endsWith('}')) {
@@ -35,8 +39,10 @@ export const readJson: Reader = async (chunks, _options, notify) => {
 	return profiles;
 };
 
-function profilesOf(value: JsonObject, notify: Notify): StackProfile[] {
-	return isSpeedscope(value) ? speedscopeProfiles(value, notify) : [tstraceProfile(value)];
+function profilesOf(value: JsonObject, budget: FrameBudget, notify: Notify): StackProfile[] {
+	return isSpeedscope(value)
+		? speedscopeProfiles(value, budget, notify)
+		: [tstraceProfile(value, budget)];
 }
 
 /** How the first line with something in it ends; and all chunks, those too that were looked at. */

@@ -8,7 +8,7 @@ import { type FrameText, kindOf } from './perf-frames.js';
 import type { Notify } from './reader.js';
 
 /** What is in no file: compiled by a JIT, the kernel's, [vdso]; stackcollapse-perf.pl's own list. */
-const NO_FILE = /perf-\d+.map|kernel\.|\[[^\]]+\]/;
+const NO_FILE = /perf-\d+.map|kernel\.|\[[^[\]]+\]/;
 /** Linux has no longer ones. */
 const MAX_PATH = 4096;
 

@@ -201,7 +201,7 @@ class PerfScriptReader {
 
 	/** What perf script --header says of the recording. */
 	#comment(text: string): void {
-		const [, name, value = ''] = /^# ([a-z ]+?)\s*: (.*)$/.exec(text.slice(0, MAX_COMMENT)) ?? [];
+		const [name, value = ''] = commentField(text.slice(0, MAX_COMMENT));
 		if (name === 'cmdline') this.#origin = { ...this.#origin, command: value.trim().split(' ') };
 		if (name === 'hostname') this.#origin = { ...this.#origin, host: value };
 		if (name === 'os release') this.#origin = { ...this.#origin, kernel: value };
@@ -209,6 +209,15 @@ class PerfScriptReader {
 }
 
 const MAX_COMMENT = 4096;
+
+/** "hostname" and "web1" of "# hostname : web1", or nothing. */
+function commentField(text: string): [] | [name: string, value: string] {
+	const colon = text.indexOf(': ');
+	return text.startsWith('# ') && colon >= 0
+		? [text.slice(2, colon).trimEnd(), text.slice(colon + 2)]
+		: [];
+}
+
 const NO_SAMPLES =
 	'there is no sample in this text of perf script; was anything recorded? perf report --header-only tells';
 const NOT_PERF_SCRIPT =
@@ -222,7 +231,8 @@ function isFrame(bytes: Buffer, start: number, to: number, strict: boolean): boo
 	let at = start;
 	while (at < to && isHex(bytes[at] as number)) at++;
 	if (at === start || (at < to && !isBlank(bytes[at]))) return false;
-	return !strict || /\(.*\)\s*$/.test(bytes.toString('latin1', Math.max(at, to - 512), to));
+	const end = bytes.toString('latin1', Math.max(at, to - 512), to).trimEnd();
+	return !strict || (end.endsWith(')') && end.includes('('));
 }
 
 const isHex = (byte: number): boolean =>

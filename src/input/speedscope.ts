@@ -7,7 +7,7 @@ import { FrameTable } from '../aggregate/frame-table.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
-import { FrameBudget } from './bounds.js';
+import type { FrameBudget } from './bounds.js';
 import { kindOfFile } from './kinds.js';
 import type { Notify } from './reader.js';
 import { originOf, textOf } from './tstrace-json.js';
@@ -22,11 +22,15 @@ export function isSpeedscope({ $schema, profiles, shared }: JsonObject): boolean
 }
 
 /** One file as it was parsed: a profile for each unit. Throws TstraceError where it is damaged. */
-export function speedscopeProfiles(file: JsonObject, notify: Notify): StackProfile[] {
+export function speedscopeProfiles(
+	file: JsonObject,
+	budget: FrameBudget,
+	notify: Notify,
+): StackProfile[] {
 	const { profiles, tstrace } = file;
 	if (!Array.isArray(profiles)) throw damaged('it has no profiles');
 	const frames = new FrameTable();
-	const reader = new StackReader(framesOf(file, frames));
+	const reader = new StackReader(framesOf(file, frames), budget);
 	const byUnit = new Map<string, { unit: Unit; stacks: StackTable; names: string[] }>();
 	for (const profile of profiles) {
 		if (!isObject(profile)) throw damaged('a profile is no object');
@@ -78,10 +82,11 @@ class StackReader {
 	/** By their place in the file. */
 	readonly #frames: Int32Array;
 	readonly #path = new Int32Array(MAX_STACK_FRAMES);
-	readonly #budget = new FrameBudget();
+	readonly #budget: FrameBudget;
 
-	constructor(frames: Int32Array) {
+	constructor(frames: Int32Array, budget: FrameBudget) {
 		this.#frames = frames;
+		this.#budget = budget;
 	}
 
 	read(profile: JsonObject, stacks: StackTable, factor: number): void {

@@ -5,17 +5,21 @@ import { profileOf, type StackRow } from '../aggregate/stacks.js';
 import { TstraceError } from '../loader/errors.js';
 import { FRAME_LETTERS } from '../render/folded.js';
 import type { FrameKind } from '../symbolize/stack.js';
+import type { FrameBudget } from './bounds.js';
 
 const KINDS: ReadonlyMap<string, FrameKind> = new Map(
 	Object.entries(FRAME_LETTERS).map(([kind, letter]) => [letter, kind as FrameKind]),
 );
+
+/** Frames below a stack's own that say whose it is. */
+const MAX_OWNERS = 2;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 type JsonRow = Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing'>;
 
 /** One result as it was parsed. Throws TstraceError where it is not one with stacks. */
-export function tstraceProfile(result: JsonObject): StackProfile {
+export function tstraceProfile(result: JsonObject, budget: FrameBudget): StackProfile {
 	const { stacks, tool } = result;
 	if (!Array.isArray(stacks)) {
 		throw new TstraceError(
@@ -23,7 +27,9 @@ export function tstraceProfile(result: JsonObject): StackProfile {
 				'give one of a tool that finds stacks, such as profile --json',
 		);
 	}
-	return profileOf(stacks.map(rowOf), originOf(result));
+	const rows = stacks.map(rowOf);
+	for (const { frames } of rows) budget.take(frames.length + MAX_OWNERS);
+	return profileOf(rows, originOf(result));
 }
 
 function rowOf(stack: unknown, index: number): JsonRow {

@@ -44,7 +44,8 @@ export function parseErrno(text: string): number {
 			`give a number from 1 to ${MAX_ERRNO}, or a name such as ENOENT`,
 		);
 	}
-	const number = NUMBERS[text.toUpperCase()];
+	const name = text.toUpperCase();
+	const number = Object.hasOwn(NUMBERS, name) ? NUMBERS[name] : undefined;
 	if (number !== undefined) return number;
 	throw new InvalidArgumentError(
 		`there is no error "${text}"${didYouMean(text, ERRNO_NAMES) || '; give a number, or a name such as ENOENT'}`,

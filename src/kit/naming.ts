@@ -66,8 +66,7 @@ function framesOf(
 	const frames: Frame[] = kernel.slice(Math.max(0, first));
 	// In between: at the root if the user's are lost, at the leaf if the kernel's are.
 	if (stack.lost) frames.push(LOST);
-	frames.push(...(named?.user ?? []));
-	return frames.reverse();
+	return [...frames, ...(named?.user ?? [])].reverse();
 }
 
 function rawStack(stack: CountedStack, maxDepth: number): RawStack {

@@ -100,9 +100,7 @@ function isSet(word: string): word is CallSet {
  * them. Throws InvalidArgumentError, which names the nearest valid word.
  */
 export function parseCalls(text: string, before: readonly number[] = []): number[] {
-	const indexes = [...before];
-	for (const word of text.split(',')) indexes.push(...indexesOfWord(word));
-	return indexes;
+	return [...before, ...text.split(',').flatMap(indexesOfWord)];
 }
 
 function indexesOfWord(word: string): number[] {

@@ -37,16 +37,19 @@ export function findReturns(
 		if (flow === 'indirect' && !throughVariable) return undefined;
 		if (flow === 'indirect' && ++resolved > MAX_RESOLVED) return undefined;
 		if (name === 'ret') returns.push(at);
-		pending.push(...nextOf(instruction, at, resolve));
+		addNext(pending, instruction, at, resolve);
 	}
 	return returns.length > 0 ? returns : undefined;
 }
 
-/** Where it goes on; not to another file: what follows a call that throws may seem to. */
-function nextOf({ flow, target, length_bytes }: Instruction, at: number, resolve: Resolve) {
-	const next: number[] = [];
+/** Adds where it goes on; not to another file: what follows a call that throws may seem to. */
+function addNext(
+	pending: number[],
+	{ flow, target, length_bytes }: Instruction,
+	at: number,
+	resolve: Resolve,
+): void {
 	const to = flow === 'indirect' ? resolve(at) : flow === 'call' ? undefined : target;
-	if (to !== undefined) next.push(to);
-	if (flow === 'next' || flow === 'call' || flow === 'branch') next.push(at + length_bytes);
-	return next;
+	if (to !== undefined) pending.push(to);
+	if (flow === 'next' || flow === 'call' || flow === 'branch') pending.push(at + length_bytes);
 }

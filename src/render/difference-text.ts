@@ -1,5 +1,6 @@
 /** A difference as text: the largest changes, in functions themselves and with what they called. */
 
+import { type ChangeChain, changeChains, isSame } from '../aggregate/change-chains.js';
 import {
 	changeOf,
 	type Difference,
@@ -12,6 +13,7 @@ import {
 	type Sides,
 	sharesOf,
 } from '../aggregate/difference.js';
+import { largest } from '../aggregate/largest.js';
 import { Amounts, factorText, points, unitName } from './difference.js';
 import { amountText } from './look.js';
 import { grouped } from './numbers.js';
@@ -19,7 +21,7 @@ import { paint, printable, type Style, shortened } from './terminal.js';
 
 export interface DifferenceTextOptions {
 	readonly style: Style;
-	/** How many functions are shown in each table; 0: all. */
+	/** How many rows each table has; 0: all. */
 	readonly top: number;
 }
 
@@ -34,8 +36,8 @@ interface Table {
 	readonly of: Of;
 	readonly title: string;
 	/** Largest first. */
-	readonly shown: readonly FunctionChange[];
-	/** How many more have changed. */
+	readonly shown: readonly ChangeChain[];
+	/** How many more there are. */
 	readonly rest: number;
 }
 
@@ -43,6 +45,7 @@ const GAP = '  ';
 /** Narrower names say nothing; then lines get longer than the terminal. */
 const LEAST_NAME = 12;
 const CHANCE = '~';
+const CALLER = ' ← ';
 const HEADINGS = ['before', 'after', 'change', 'points'];
 
 const CHANCE_TEXT = `
@@ -53,14 +56,9 @@ export function renderDifferenceText(
 	difference: Difference,
 	{ style, top }: DifferenceTextOptions,
 ): string {
-	const changes = functionChanges(difference);
-	const tables = TABLES.map(({ of, title }): Table => {
-		const largest = largestChanges(changes, of);
-		const shown = top === 0 ? largest : largest.slice(0, top);
-		return { of, title, shown, rest: largest.length - shown.length };
-	}).filter(({ shown }) => shown.length > 0);
+	const tables = tablesOf(difference, top);
 	const anyChance = tables.some(({ of, shown }) =>
-		shown.some((change) => mayBeChance(change[of], difference)),
+		shown.some(({ change }) => mayBeChance(change[of], difference)),
 	);
 	return [
 		headerText(difference, style),
@@ -68,6 +66,28 @@ export function renderDifferenceText(
 		tables.length === 0 ? `\n${sameText(difference)}\n` : '',
 		anyChance ? CHANCE_TEXT : '',
 	].join('');
+}
+
+/** No change is in both tables: where it is a function's own, its row has the callers too. */
+function tablesOf(difference: Difference, top: number): Table[] {
+	const changes = functionChanges(difference);
+	const chains = new Map(
+		changeChains(difference, changes).map((chain) => [chain.change, chain] as const),
+	);
+	const rowsOf = { self: [] as ChangeChain[], total: [] as ChangeChain[] };
+	for (const change of largestChanges(changes, 'self')) {
+		const chain = chains.get(change);
+		const own = chain !== undefined && isSame(changeOf(change.self), changeOf(change.total));
+		rowsOf.self.push(own ? chain : { change, callers: [] });
+		if (own && (top === 0 || rowsOf.self.length <= top)) chains.delete(change);
+	}
+	for (const change of largestChanges([...chains.keys()], 'total')) {
+		rowsOf.total.push(chains.get(change) as ChangeChain);
+	}
+	return TABLES.map(({ of, title }): Table => {
+		const shown = top === 0 ? rowsOf[of] : rowsOf[of].slice(0, top);
+		return { of, title, shown, rest: rowsOf[of].length - shown.length };
+	}).filter(({ shown }) => shown.length > 0);
 }
 
 function headerText(difference: Difference, { width }: Style): string {
@@ -101,31 +121,52 @@ function tableText(
 	style: Style,
 ): string {
 	const amounts = new Amounts(difference);
-	const rows = shown.map((change) => ({
-		cells: cellsOf(change[of], difference, amounts),
-		name: printable(change.name),
-		mark: markOf(change, of, difference),
+	const rows = shown.map((chain) => ({
+		cells: cellsOf(chain.change[of], difference, amounts),
+		chain,
+		mark: markOf(chain.change, of, difference),
 	}));
 	const widths = HEADINGS.map((heading, column) =>
-		Math.max(heading.length, ...rows.map(({ cells }) => cells[column]?.length ?? 0)),
+		largest(
+			rows.map(({ cells }) => cells[column]?.length ?? 0),
+			heading.length,
+		),
 	);
 	const aligned = (cells: readonly string[]) =>
 		cells.map((cell, column) => cell.padStart(widths[column] as number)).join(GAP);
-	const markWidth = Math.max(0, ...rows.map(({ mark }) => mark.length));
+	const markWidth = largest(
+		rows.map(({ mark }) => mark.length),
+		0,
+	);
 	const left = (cells: readonly string[], mark: string) =>
 		`${aligned(cells)}${GAP}${markWidth === 0 ? '' : `${mark.padEnd(markWidth)} `}`;
 	const heading = left(HEADINGS, '');
 	const room = Math.max(LEAST_NAME, style.width - heading.length);
 	const lines = rows.map(
-		({ cells, name, mark }) => `${left(cells, mark)}${shortened(name, room)}\n`,
+		({ cells, chain, mark }) => `${left(cells, mark)}${chainText(chain, room)}\n`,
 	);
 	const unit = unitName(difference.unit);
+	const anyCallers = shown.some(({ callers }) => callers.length > 0);
 	return [
 		`\n${paint(style, 'bold', title + (unit === '' ? '' : `, in ${unit}`))}\n`,
-		`${heading}function\n`,
+		`${heading}${anyCallers ? `function${CALLER}its callers` : 'function'}\n`,
 		...lines,
 		rest > 0 ? `… ${grouped(rest)} more (--top 0 shows all)\n` : '',
 	].join('');
+}
+
+/** "f ← g ← main", "f ← g ← 3 more" */
+function chainText({ change, callers }: ChangeChain, room: number): string {
+	const more = (left: number) => (left === 0 ? '' : `${CALLER}${grouped(left)} more`);
+	const least = Math.max(LEAST_NAME, room - more(callers.length).length);
+	let text = shortened(printable(change.name), callers.length === 0 ? room : least);
+	for (const [index, { name }] of callers.entries()) {
+		const longer = `${text}${CALLER}${printable(name)}`;
+		const left = callers.length - index - 1;
+		if (longer.length + more(left).length > room) return text + more(left + 1);
+		text = longer;
+	}
+	return text;
 }
 
 function markOf(change: FunctionChange, of: Of, difference: Difference): string {

@@ -3,6 +3,7 @@
 import { middleOf } from '../aggregate/buckets.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Histogram } from '../aggregate/histogram.js';
+import { largest } from '../aggregate/largest.js';
 import type { Key, LatencyGroup } from '../aggregate/report.js';
 import { grouped } from './numbers.js';
 import { paint, printable, type Style } from './terminal.js';
@@ -83,7 +84,7 @@ async function renderTable(
 async function renderHistogram(histogram: Histogram, options: HistogramOptions): Promise<string> {
 	const { unit, style, noun } = options;
 	const rows = powerOfTwoRows(histogram, unit);
-	const most = Math.max(...rows);
+	const most = largest(rows);
 	const barColumns = Math.min(BAR_COLUMNS, style.width - FIXED_COLUMNS + 2);
 	let text = paint(style, 'bold', `     ${unit.name.padEnd(20)}: count    distribution`);
 	for (const [row, count] of rows.entries()) {

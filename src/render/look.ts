@@ -53,7 +53,7 @@ function subtitleOf({ command, host, start, duration_s, event }: Origin): string
 		command?.join(' '),
 		event,
 		host,
-		start?.replace(/^(\S+)T(\S+?)(\.\d+)?Z$/, '$1 $2 UTC'),
+		start?.replace(/^(\d+-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/, '$1 $2 UTC'),
 		duration_s === undefined ? undefined : `${Number(duration_s.toFixed(3))} s`,
 	]
 		.filter((part) => part !== undefined && part !== '')

@@ -10,13 +10,13 @@ import { suitableLook } from './look.js';
 export const SPEEDSCOPE_SCHEMA = 'https://www.speedscope.app/file-format-schema.json';
 
 /** Units that speedscope has a name for; others are 'none'. */
-export const SPEEDSCOPE_UNITS: Readonly<Record<string, string>> = {
-	ns: 'nanoseconds',
-	us: 'microseconds',
-	ms: 'milliseconds',
-	s: 'seconds',
-	bytes: 'bytes',
-};
+export const SPEEDSCOPE_UNITS: ReadonlyMap<string, string> = new Map([
+	['ns', 'nanoseconds'],
+	['us', 'microseconds'],
+	['ms', 'milliseconds'],
+	['s', 'seconds'],
+	['bytes', 'bytes'],
+]);
 
 /** speedscope has no kinds, but shows a frame's file, and colours frames by it. */
 const FILES: Readonly<Record<FrameKind, string | undefined>> = {
@@ -46,7 +46,7 @@ export function* renderSpeedscope(profile: StackProfile): Generator<string> {
 	const about = {
 		type: 'sampled',
 		name: origin.event ?? title,
-		unit: SPEEDSCOPE_UNITS[origin.unit ?? ''] ?? 'none',
+		unit: SPEEDSCOPE_UNITS.get(origin.unit ?? '') ?? 'none',
 		startValue: 0,
 		endValue: profileTotal(profile),
 	};

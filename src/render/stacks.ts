@@ -68,16 +68,17 @@ function renderStack(
 	for (const line of filled(detail, style.width - INDENT.length)) {
 		lines.push(paint(style, 'cyan', INDENT + line));
 	}
-	lines.push(...frameLines(row, options));
-	return `\n${lines.join('\n')}\n`;
+	return `\n${[...lines, ...frameLines(row, options)].join('\n')}\n`;
 }
 
 /** As many parts in a line as fit. */
 function filled(parts: readonly string[], width: number): string[] {
 	const lines: string[] = [];
 	for (const part of parts) {
-		const longer = [...lines.slice(-1), part].join('  ');
-		lines.splice(-1, 1, ...(longer.length <= width ? [longer] : [...lines.slice(-1), part]));
+		const last = lines.at(-1);
+		const longer = `${last}  ${part}`;
+		if (last === undefined || longer.length > width) lines.push(part);
+		else lines[lines.length - 1] = longer;
 	}
 	return lines;
 }

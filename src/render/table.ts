@@ -1,4 +1,5 @@
 /** Rows under headings, as wide as what is in them, within the terminal's width. */
+import { largest } from '../aggregate/largest.js';
 import { paint, printable, type Style, shortened, wrapped } from './terminal.js';
 
 export interface Column<Row> {
@@ -68,12 +69,14 @@ function fit<Row>(
 ): Fitted<Row> {
 	const cells = rows.map((row) => columns.map((column) => printable(column.cell(row))));
 	const widths = columns.map(({ heading }, index) =>
-		Math.max(heading.length, ...cells.map((line) => (line[index] as string).length)),
+		largest(
+			cells.map((line) => (line[index] as string).length),
+			heading.length,
+		),
 	);
 	const total = widths.reduce((sum, width) => sum + width, GAP.length * (columns.length - 1));
-	const spares = columns.flatMap(({ spare }) => spare ?? []);
-	if (total <= room || spares.length === 0) return { columns, cells, widths, total };
-	const first = Math.min(...spares);
+	const [first] = columns.flatMap(({ spare }) => spare ?? []).sort((a, b) => a - b);
+	if (total <= room || first === undefined) return { columns, cells, widths, total };
 	return fit(
 		columns.filter(({ spare }) => spare !== first),
 		rows,

@@ -71,7 +71,8 @@ export class SymbolSearch {
 			const slot = this.#slots[i];
 			if (slot) {
 				last = slot;
-				around.push(...slot.covering.sort((a, b) => a.start - b.start));
+				slot.covering.sort((a, b) => a.start - b.start);
+				for (const candidate of slot.covering) around.push(candidate);
 			}
 			while ((around.at(-1)?.end ?? Infinity) <= address) around.pop();
 			const unsized = last?.unsized.filter(({ end }) => address < end) ?? [];

@@ -34,8 +34,18 @@ function refused(args: readonly string[], status: number, why: RegExp): void {
 	assert.match(said.stderr, /^tstrace diff: [^\n]+\n$/);
 }
 
-test('a pipe gets a picture, in which what is gone is to be seen', () => {
+test('a report is text in a pipe too, unless a format is asked for', () => {
 	const { status, stdout, stderr } = diff(OLD, NEW);
+	assert.deepEqual([status, stderr], [0, '']);
+	assert.match(stdout, /^before .*\nafter .*\nbefore × 2, to the same total\n\nSelf: largest/);
+	assert.equal(diff(OLD, NEW, '--folded').stdout, diff(OLD, NEW, '--format', 'folded').stdout);
+	assert.match(diff(OLD, NEW, '--folded').stdout, /^main;f 60 60$/m);
+	assert.equal(JSON.parse(diff(OLD, NEW, '--json').stdout).tool, 'diff');
+	refused([OLD, NEW, '--json', '--format', 'svg'], 2, /give one format, not json and svg/);
+});
+
+test('a picture, in which what is gone is to be seen', () => {
+	const { status, stdout, stderr } = diff(OLD, NEW, '--format', 'svg');
 	assert.deepEqual([status, stderr], [0, '']);
 	assert.match(stdout, /^<\?xml /);
 	assert.match(
@@ -66,7 +76,7 @@ test('-o FILE says the format by its ending, --format more loudly', () => {
 		['a.txt', /^before /],
 		['a.folded', /^main;f 60 60\n/],
 		['a.svg', /^<\?xml/],
-		['a', /^<\?xml/],
+		['a', /^before /],
 	] as const) {
 		const path = join(folder, name);
 		assert.deepEqual(diff(OLD, NEW, '-o', path), { status: 0, stdout: '', stderr: '' });
@@ -140,6 +150,8 @@ test('the picture is named as asked for', () => {
 	const { stdout } = diff(
 		OLD,
 		NEW,
+		'--format',
+		'svg',
 		'--title',
 		'A <b>',
 		'--subtitle',

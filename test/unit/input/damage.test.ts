@@ -7,11 +7,19 @@ import { pipeline } from 'node:stream/promises';
 import { after, test } from 'node:test';
 import { createGzip } from 'node:zlib';
 import fc from 'fast-check';
+import { refusalOf, remarksOf } from '../../../src/aggregate/comparable.js';
+import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
+import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
+import { FrameBudget } from '../../../src/input/bounds.js';
 import { readProfiles } from '../../../src/input/read.js';
+import { tstraceProfile } from '../../../src/input/tstrace-json.js';
 import { TstraceError } from '../../../src/loader/errors.js';
+import { ALL_MARKS } from '../../../src/render/folded.js';
+import { renderStackFormat, STACK_FORMATS } from '../../../src/render/formats.js';
+import { suitableLook } from '../../../src/render/look.js';
 import { renderPprof } from '../../../src/render/pprof.js';
 import { renderSpeedscope } from '../../../src/render/speedscope.js';
-import { READING } from '../profiles.js';
+import { READING, toFolded } from '../profiles.js';
 import { bytesOf, profileOfText, profilesOf, unpacked } from './formats.js';
 
 const EXAMPLE = 'sh;main;read_[k] 5\nsh;main;jit_[j];in_[i] 7\nsh 1\n';
@@ -86,6 +94,87 @@ test('any JSON in the place of any value of a result of tstrace', async () => {
 		readsOrRefuses(text.slice(0, place.index) + json + text.slice(place.index + place[0].length)),
 	);
 	await fc.assert(property, { numRuns: 1000 });
+});
+
+/** What every object has without being asked, and what is no text. */
+const NAMES = [...Object.getOwnPropertyNames(Object.prototype), '{"toString":0,"valueOf":0}'];
+
+test('whatever a result calls its tool, unit, host, …: it is drawn, and compared with another', async () => {
+	const result = {
+		tool: 'profile',
+		event: 'cycles',
+		unit: 'samples',
+		start: '2026-01-31T12:00:00.000Z',
+		host: 'web1',
+		kernel: '6.1',
+		command: ['a'],
+		filters: { pids: [1], comms: 'x', follow: true },
+		stacks: [{ frames: ['a', 'b'], kinds: 'uk', value: 5, key: { comm: 'sh' } }],
+	};
+	const text = JSON.stringify(result);
+	const other = await profileOfText(text);
+	const values = [...text.matchAll(/(?<=[[:,])("[^"]*"|true|\d+)(?!")/g)];
+	assert.ok(values.length > 15);
+	for (const place of values) {
+		for (const name of NAMES) {
+			const json = name.startsWith('{') ? name : JSON.stringify(name);
+			const changed = text.slice(0, place.index) + json + text.slice(place.index + place[0].length);
+			await drawnOrRefused(changed, other);
+		}
+	}
+});
+
+/** Draws a result in all formats and compares it. Only reading may refuse it. */
+async function drawnOrRefused(text: string, other: StackProfile): Promise<void> {
+	let profile: StackProfile;
+	try {
+		profile = await profileOfText(text);
+	} catch (error) {
+		assert.ok(error instanceof TstraceError, `${(error as Error).stack}`);
+		return;
+	}
+	const look = suitableLook(profile);
+	for (const value of Object.values(look)) {
+		assert.ok(['string', 'number', 'boolean'].includes(typeof value), `${text}: ${value}`);
+	}
+	for (const format of STACK_FORMATS) {
+		const options = { look, marks: ALL_MARKS, divisor: 1, sorted: false };
+		assert.ok((await bytesOf(await renderStackFormat(format, profile, options))).length > 0);
+	}
+	const [speedscope] = await profilesOf(await bytesOf(renderSpeedscope(profile)));
+	assert.equal(toFolded(speedscope as StackProfile), toFolded({ ...profile, marked: true }));
+	const origins = { before: profile.origin, after: other.origin };
+	for (const said of [refusalOf(origins, 'total') ?? '', ...remarksOf(origins)]) {
+		assert.equal(typeof said, 'string');
+	}
+}
+
+test('what a start says is as long as it likes', async () => {
+	const start = 'T'.repeat(4 << 20);
+	const profile = await profileOfText(JSON.stringify({ tool: 'profile', start, stacks: [] }));
+	assert.equal(suitableLook(profile).subtitle, start);
+});
+
+test('a stack of a result is as deep as any may be, and no deeper; all together are bounded', async () => {
+	const resultOf = (depth: number, stacks = 1) => ({
+		tool: 'profile',
+		stacks: Array.from({ length: stacks }, () => ({
+			frames: new Array(depth).fill('f'),
+			value: 1,
+		})),
+	});
+	const deepest = MAX_STACK_FRAMES - 2;
+	assert.equal(
+		(await profilesOf(JSON.stringify(resultOf(deepest))))[0]?.stacks.depth(0),
+		deepest + 1,
+	);
+	await assert.rejects(profilesOf(JSON.stringify(resultOf(MAX_STACK_FRAMES))), {
+		name: 'TstraceError',
+		message: /a stack has more than 65536 frames/,
+	});
+	const budget = new FrameBudget(100);
+	tstraceProfile(resultOf(10, 4), budget);
+	assert.throws(() => tstraceProfile(resultOf(10, 5), budget), /more than 100 frames together/);
 });
 
 /** A field with a length. */

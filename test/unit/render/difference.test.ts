@@ -60,20 +60,47 @@ after   /srv/after.json: 1,000 samples in 3 stacks
 before × 2, to the same total
 
 Self: largest changes, in samples
-before  after  change  points       function
+before  after  change  points       function ← its callers
      0    300    +300   +30.0  new  new
-   200      0    -200   -20.0  gone deep
+   200      0    -200   -20.0  gone deep ← old
    600    500    -100   -10.0       f
-
-Total, with what was called: largest changes, in samples
-before  after  change  points       function
-     0    300    +300   +30.0  new  new
-   200      0    -200   -20.0  gone deep
-   200      0    -200   -20.0  gone old
-… 1 more (--top 0 shows all)
 `,
 	);
 	assert.match(text(both, 0), / main\n| f\n$/);
+});
+
+test('text: a chain of callers is one row, and no change is in both tables', () => {
+	const chain = 'app;main;run;loop;log;write;vfs_write;ext4_write';
+	const both = between(
+		{ [chain]: 100, 'app;main;run;parse': 50, 'app;main;run;parse;lex': 300 },
+		{ [chain]: 900, 'app;main;run;parse': 120, 'app;main;run;parse;lex': 360 },
+		{},
+		'none',
+	);
+	const tables = text(both).split('\n\n').slice(1);
+	assert.deepEqual(tables, [
+		`Self: largest changes
+before  after  change  points  function ← its callers
+   100    900    +800   +43.0  ext4_write ← vfs_write ← write ← log ← loop
+    50    120     +70    -2.4  parse
+   300    360     +60   -40.6  lex`,
+		`Total, with what was called: largest changes
+before  after  change  points  function ← its callers
+   450  1,380    +930     0.0  run ← main ← app
+   350    480    +130   -43.0  parse
+`,
+	]);
+	const narrow = renderDifferenceText(both, { style: { colour: false, width: 60 }, top: 1 });
+	assert.match(narrow, /^ +100 +900 +\+800 +\+43\.0 {2}ext4_write ← 4 more$/m);
+	assert.match(narrow, /^… 2 more/m);
+});
+
+test('text: as many functions as there are are shown, if all are asked for', () => {
+	const many = 200_000;
+	const before = Object.fromEntries(Array.from({ length: many }, (_, i) => [`main;f${i}`, i + 1]));
+	const after = Object.fromEntries(Array.from({ length: many }, (_, i) => [`main;f${i}`, i + 2]));
+	const lines = text(between(before, after, {}, 'none'), 0).split('\n');
+	assert.equal(lines.filter((line) => / f\d+$/.test(line)).length, many);
 });
 
 test('text: times have their units, and what was multiplied as many digits as the rest', () => {

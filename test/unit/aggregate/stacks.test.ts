@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mergeStacks, type StackRow } from '../../../src/aggregate/stacks.js';
+
+const FRAMES = [{ name: 'main', kind: 'user' }] as const;
+
+function rowOf(value: number, sources: readonly number[], comm = 'app'): StackRow {
+	return {
+		key: { comm },
+		frames: FRAMES,
+		parts: [value, 1],
+		value,
+		count: 2,
+		variance: 3,
+		sources,
+	};
+}
+
+test('rows that read the same are one, with the sums and sources of all; what was given stays', () => {
+	const rows = [rowOf(1, [0]), rowOf(20, [1], 'db'), rowOf(5, [2]), rowOf(7, [3])];
+	const given = structuredClone(rows);
+	assert.deepEqual(mergeStacks(rows), [
+		{ ...rowOf(20, [1], 'db') },
+		{ ...rowOf(13, [0, 2, 3]), parts: [13, 3], count: 6, variance: 9 },
+	]);
+	assert.deepEqual(rows, given);
+});
+
+test('the work grows with the number of rows, and not with its square', () => {
+	// With the square it would be 10^11 numbers to copy.
+	const many = 500_000;
+	const [sum, ...others] = mergeStacks(
+		(function* () {
+			for (let i = 0; i < many; i++) yield rowOf(1, [i]);
+		})(),
+	);
+	assert.deepEqual(others, []);
+	assert.equal(sum?.value, many);
+	assert.equal(sum?.sources?.length, many);
+});
