@@ -1,7 +1,7 @@
 /** offcputime: where threads wait, and how long. */
 import { Option } from 'commander';
-import type { Findings, Lost } from '../aggregate/report.js';
 import { withoutIdle } from '../aggregate/idle.js';
+import type { Findings, Lost } from '../aggregate/report.js';
 import { type StackFindings, type StackRow, splitStacks } from '../aggregate/stacks.js';
 import { waitFrame } from '../aggregate/telling.js';
 import { offcputime as layout } from '../generated/offcputime.js';
@@ -17,6 +17,7 @@ import {
 	usecOption,
 } from '../kit/options.js';
 import { ProcessWatch } from '../kit/processes.js';
+import { filtersOf } from '../kit/stack-filter.js';
 import { shownStacks } from '../kit/stack-view.js';
 import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../kit/stacks.js';
 import { parseStates, type StateMask } from '../kit/states.js';
@@ -92,7 +93,9 @@ export const offcputime = defineTool<Layout, Settings>({
 			hideIdle: values.hideIdle === true,
 		};
 		if (settings.hideIdle && !settings.edges)
-			throw new UsageError('--hide-idle needs the waits that --no-edges leaves out: give one of them');
+			throw new UsageError(
+				'--hide-idle needs the waits that --no-edges leaves out: give one of them',
+			);
 		if (settings.max_usec > 0 && settings.min_usec > settings.max_usec)
 			throw new UsageError(`--min ${settings.min_usec} is more than --max ${settings.max_usec}`);
 		if (settings.period_usec > MAX_PERIOD_USEC)
@@ -105,6 +108,11 @@ export const offcputime = defineTool<Layout, Settings>({
 			? 'off-CPU time (every wait)'
 			: `off-CPU time (waits below ${period_usec} us are sampled)`;
 	},
+
+	filters: (settings) => ({
+		...filtersOf(settings),
+		...(settings.hideIdle ? { hide_idle: true } : {}),
+	}),
 
 	plan(object, settings): Plan<Layout> {
 		const way = chooseOffcpu();

@@ -11,6 +11,7 @@ const BARE: ReadonlyArray<readonly [string, string]> = [
 	['do_poll.constprop.0', 'do_poll'],
 	['do_epoll_pwait.part.0', 'do_epoll_pwait'],
 	['f.isra.0.cold', 'f'],
+	['node::encoding(v8::Isolate*, char const*) [clone .part.0]', 'node::encoding'],
 	['Parker::park(bool, long)', 'Parker::park'],
 	[INVOKE, 'v8::internal::(anonymous namespace)::Invoke'],
 	['std::vector<int, std::allocator<int> >::push_back(int&&)', 'std::vector<>::push_back'],
