@@ -10,6 +10,7 @@
 #ifndef TSTRACE_FILTER_H
 #define TSTRACE_FILTER_H
 
+#include "glob.h"
 #include "kernel.h"
 #include "loss.h"
 #include "pidns.h"
@@ -22,6 +23,8 @@
 const volatile bool filter_by_tgid = false;
 const volatile bool filter_by_tid = false;
 const volatile bool filter_by_comm = false;
+/* Some of the names are patterns. */
+const volatile bool filter_by_glob = false;
 const volatile bool filter_by_cgroup = false;
 const volatile bool filter_by_cpu = false;
 const volatile bool filter_user_threads = false;
@@ -41,6 +44,12 @@ struct comm_key {
 		__type(key, key_type);                                                             \
 		__type(value, u8);                                                                 \
 	} name SEC(".maps")
+
+/* Of filter_comms: a thread of that name came by. */
+#define FILTER_SEEN 2
+
+/* Patterns that matched a thread, as the states that they end in. */
+u64 filter_globs_seen;
 
 FILTER_SET(filter_tgids, u32);
 FILTER_SET(filter_tids, u32);
@@ -92,11 +101,25 @@ static __always_inline bool filter_has_cgroup(struct task_struct *task)
 static __always_inline bool filter_has_comm(struct task_struct *task)
 {
 	struct comm_key key = {};
+	u64 globs;
+	u8 *seen;
 
 	/* As a string, not as 16 bytes: what follows the terminator is left over from older names.
 	 */
 	bpf_core_read_str(&key.comm, sizeof(key.comm), &task->comm);
-	return bpf_map_lookup_elem(&filter_comms, &key) != NULL;
+	seen = bpf_map_lookup_elem(&filter_comms, &key);
+	if (seen) {
+		/* Written once: what many CPUs read stays in their caches. */
+		if (*seen != FILTER_SEEN)
+			*seen = FILTER_SEEN;
+		return true;
+	}
+	if (!filter_by_glob)
+		return false;
+	globs = glob_matches(key.comm);
+	if (globs & ~filter_globs_seen)
+		filter_globs_seen |= globs; /* what another CPU overwrites is seen again */
+	return globs != 0;
 }
 
 static __always_inline bool filter_has_cpu(u32 cpu)

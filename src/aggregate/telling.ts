@@ -27,7 +27,7 @@ const UNTELLING: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 	[/^__mutex_lock\w*$/, 'parts of mutex_lock'],
 	[/^(hrtimer_nanosleep|common_nsleep)\w*$/, 'callers of do_nanosleep'],
 	[
-		/^(do_syscall_64|do_int80\w*|x64_sys_call|entry_SYSCALL_\w+|entry_\w+|asm_\w+|el0\w*|invoke_syscall|do_el0_svc|ret_from_fork\w*|kthread)$/,
+		/^(do_syscall_64|do_int80\w*|x64_sys_call|entry_SYSCALL_\w+|entry_\w+|asm_\w+|el0\w*|invoke_syscall|do_el0_svc|ret_from_fork\w*|kthread|\w*exit_to_user_mode\w*)$/,
 		'every way into the kernel',
 	],
 ];
@@ -59,15 +59,35 @@ export function waitFrame(frames: readonly Frame[]): Frame | undefined {
 	return kernel.findLast((frame) => !isIn(UNTELLING, frame)) ?? kernel.at(-1);
 }
 
-/** The lowest function of the program: of its own, or if there is none, of the C library. Root first. */
-export function programFrame(frames: readonly Frame[]): Frame | undefined {
-	const user = frames.filter(({ kind }) => kind !== 'kernel');
-	return user.findLast((frame) => !frame.inCLibrary && isNamed(frame)) ?? user.at(-1);
+export interface ProgramFrame {
+	readonly frame: Frame;
+	/** Whether it is known to have called the C library, or the kernel, itself. */
+	readonly isLowest: boolean;
 }
 
-/** "[unknown]" and "[anon]" tell nothing. */
+/**
+ * The lowest function of the program that has a name; where there is none, the lowest one of the user's.
+ * Root first. `callerMissing`: of what is the user's, the leaf was called by a function that is not there.
+ */
+export function programFrame({
+	frames,
+	callerMissing = false,
+}: {
+	readonly frames: readonly Frame[];
+	readonly callerMissing?: boolean | undefined;
+}): ProgramFrame | undefined {
+	const user = frames.filter(({ kind }) => kind !== 'kernel');
+	const own = user.findLastIndex((frame) => !frame.inCLibrary && isNamed(frame));
+	const frame = user[own] ?? user.at(-1);
+	if (!frame) return undefined;
+	const between = own < 0 ? [] : user.slice(own + 1);
+	const missing = callerMissing && own >= 0;
+	return { frame, isLowest: !missing && between.every(({ inCLibrary }) => inCLibrary) };
+}
+
+/** "[unknown]", "[anon]" and "postgres+0x34b406" tell nothing. */
 function isNamed({ name }: Frame): boolean {
-	return !/^\[(unknown|anon|heap|stack)/.test(name);
+	return !/^\[(unknown|anon|heap|stack)|\+0x[0-9a-f]+$/.test(name);
 }
 
 /** Whether a thread waits there for work or for time: in nothing that somebody has to finish first. */

@@ -43,7 +43,9 @@ export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report'):
 	return [
 		new Option('-p, --pid <pids>', 'only these processes (repeat, or 1,2,3)').argParser(parsePids),
 		new Option('-t, --tid <tids>', 'only these threads').argParser(parsePids),
-		new Option('--comm <names>', 'only threads of these names').argParser(parseComms),
+		new Option('--comm <names>', 'only threads of these names: nginx or "php*"').argParser(
+			parseComms,
+		),
 		new Option('--cgroup <path>', 'only tasks in this cgroup (v2) and below').argParser(parsePaths),
 		new Option('-C, --cpu <list>', 'only on these CPUs, such as 0,2-3').argParser(parseCpus),
 		new Option('-u, --user-threads', 'only threads of user processes').conflicts('kernelThreads'),

@@ -1,7 +1,8 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
-import type { Circumstances, EarlyEnd } from '../aggregate/report.js';
+import type { Circumstances, EarlyEnd, Findings } from '../aggregate/report.js';
 import { circumstancesOf } from '../kit/circumstances.js';
 import type { FilteredLayout } from '../kit/filter.js';
+import { filterWords, unmatchedComms } from '../kit/filter-words.js';
 import type { Tool, WithoutBpf } from '../kit/tool.js';
 import type { Cost } from '../loader/cost.js';
 import { printable, wrapped } from '../render/terminal.js';
@@ -57,7 +58,7 @@ export class Session<L extends FilteredLayout, S> {
 		this.#unseen = withoutBpf
 			? `what the kernel takes for samples; ${run.privileged ? 'Linux 5.11 counts it' : 'run as root, it counts'}`
 			: "its BPF programs'; run as root (CAP_SYS_ADMIN), it counts them";
-		this.#circumstances = circumstancesOf(common.filter, run.args);
+		this.#circumstances = circumstancesOf(common.filter, run.args, tool.filters?.(settings));
 		const subjects = {
 			filter: common.filter,
 			command: command?.pid,
@@ -178,6 +179,14 @@ export class Session<L extends FilteredLayout, S> {
 			...(last && ended ? { ended } : {}),
 		};
 		await this.#results.report(report, last);
+		if (last) this.#tellUnmatched(findings);
+	}
+
+	/** A name that no thread has is a misspelt one, and its result no good news. */
+	#tellUnmatched(findings: Findings): void {
+		const nothingFound = findings.kind === 'stacks' && findings.stacks.length === 0;
+		const unseen = this.#tracing.unseenComms(nothingFound);
+		for (const line of unmatchedComms(unseen, this.#run.common.filter)) this.#tell(printable(line));
 	}
 
 	#cost(from: Moment, to: Moment): Cost {
@@ -185,12 +194,7 @@ export class Session<L extends FilteredLayout, S> {
 	}
 
 	#banner(subject: string): string {
-		const { filter } = this.#run.common;
-		const whose = [
-			...filter.pids.map((pid) => `process ${pid}`),
-			...filter.tids.map((tid) => `thread ${tid}`),
-		];
-		const of = whose.length === 0 ? '' : ` of ${whose.join(', ')}`;
+		const of = printable(filterWords(this.#circumstances.filters));
 		const { command, count, interval_s } = this.#run;
 		const ends = command !== undefined || (count !== undefined && interval_s !== undefined);
 		const end = ends ? '' : ' Hit Ctrl-C to end.';

@@ -30,6 +30,8 @@ export interface Tracing {
 	readonly canEnd: boolean;
 	/** Whether of these none is left. */
 	allEnded(): boolean;
+	/** Names of --comm that no thread came by with, where that is known; else all, if nothing was found. */
+	unseenComms(nothingFound: boolean): string[];
 	/** Ends it; what was counted can still be read, and no more comes. */
 	detach(): void;
 	/** What was lost since the last call. */
@@ -100,6 +102,10 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 		return this.#filter.allEnded();
 	}
 
+	unseenComms(): string[] {
+		return this.#filter.unseen();
+	}
+
 	detach(): void {
 		// First: what it reads is as of now, and to end the statistics takes milliseconds.
 		this.reader.end?.();
@@ -143,6 +149,10 @@ export class PlainTracing implements Tracing {
 
 	allEnded(): boolean {
 		return subjectsEnded(this.#subjects.filter);
+	}
+
+	unseenComms(nothingFound: boolean): string[] {
+		return nothingFound ? [...this.#subjects.filter.comms] : [];
 	}
 
 	detach(): void {

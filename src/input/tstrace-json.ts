@@ -11,8 +11,8 @@ const KINDS: ReadonlyMap<string, FrameKind> = new Map(
 	Object.entries(FRAME_LETTERS).map(([kind, letter]) => [letter, kind as FrameKind]),
 );
 
-/** Frames below a stack's own that say whose it is. */
-const MAX_OWNERS = 2;
+/** Frames that `profileOf` adds: whose stack it is (two), that it is cut, that a caller is missing. */
+const MAX_ADDED_FRAMES = 4;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -28,7 +28,7 @@ export function tstraceProfile(result: JsonObject, budget: FrameBudget): StackPr
 		);
 	}
 	const rows = stacks.map(rowOf);
-	for (const { frames } of rows) budget.take(frames.length + MAX_OWNERS);
+	for (const { frames } of rows) budget.take(frames.length + MAX_ADDED_FRAMES);
 	return profileOf(rows, originOf(result));
 }
 

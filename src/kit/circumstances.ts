@@ -3,8 +3,12 @@ import { arch, hostname, release } from 'node:os';
 import type { Circumstances } from '../aggregate/report.js';
 import type { Filter } from './filter.js';
 
-/** `command`: tstrace's own arguments, with COMMAND's. */
-export function circumstancesOf(filter: Filter, command: readonly string[]): Circumstances {
+/** `command`: tstrace's own arguments, with COMMAND's; `more`: filters of the tool itself. */
+export function circumstancesOf(
+	filter: Filter,
+	command: readonly string[],
+	more: Circumstances['filters'] = {},
+): Circumstances {
 	const { pids, tids, comms, cgroups, cpus } = filter;
 	const lists = Object.entries({ pids, tids, comms, cgroups, cpus });
 	return {
@@ -17,6 +21,7 @@ export function circumstancesOf(filter: Filter, command: readonly string[]): Cir
 			...(filter.userThreads ? { user_threads: true } : {}),
 			...(filter.kernelThreads ? { kernel_threads: true } : {}),
 			...(filter.follow ? { follow: true } : {}),
+			...more,
 		},
 	};
 }

@@ -6,6 +6,8 @@ import type { ObjectLayout } from '../loader/layout.js';
 import { type BpfMap, u32Key } from '../loader/map.js';
 import type { BpfObject } from '../loader/object.js';
 import { cgroupId } from './cgroup.js';
+import { compileGlobs, type GlobTables, isGlob } from './comm-globs.js';
+import { readComm } from './latency.js';
 
 /** The user's choice; empty lists choose everything. */
 export interface Filter {
@@ -26,6 +28,11 @@ interface FilterConstants {
 	readonly filter_by_tgid: unknown;
 	readonly filter_by_tid: unknown;
 	readonly filter_by_comm: unknown;
+	readonly filter_by_glob: unknown;
+	readonly glob_accepts: unknown;
+	readonly glob_stays: unknown;
+	readonly glob_begins: unknown;
+	readonly glob_ends: unknown;
 	readonly filter_by_cgroup: unknown;
 	readonly filter_by_cpu: unknown;
 	readonly filter_user_threads: unknown;
@@ -43,11 +50,19 @@ export interface FilteredLayout extends ObjectLayout {
 				readonly [Name in keyof FilterConstants]: { offset: number; size: number };
 			};
 		};
+		readonly '.bss': {
+			readonly size: number;
+			readonly fields: ObjectLayout['sections'][string]['fields'] & {
+				readonly filter_globs_seen: { offset: number; size: number };
+			};
+		};
 	};
 }
 
 const COMM_BYTES = 16;
 const YES = new Uint8Array([1]);
+/** bpf/lib/filter.h */
+const FILTER_SEEN = 2;
 
 /** The filter of one run: set before loading, filled after, watched while tracing. */
 export class FilterSets {
@@ -72,11 +87,13 @@ export class FilterSets {
 		this.#cgroupIds = cgroups.map(cgroupId);
 		const byTgid = pids.length > 0 || this.#command !== undefined;
 		const byTid = tids.length > 0;
+		const globs = comms.filter(isGlob);
 		this.#object.setConstants({
 			pidns_inum: ownPidNamespace(),
 			filter_by_tgid: byTgid,
 			filter_by_tid: byTid,
 			filter_by_comm: comms.length > 0,
+			filter_by_glob: globs.length > 0,
 			filter_by_cgroup: cgroups.length > 0,
 			filter_by_cpu: cpus.length > 0,
 			filter_user_threads: this.#filter.userThreads,
@@ -86,12 +103,13 @@ export class FilterSets {
 		for (const [set, used] of [
 			['filter_tgids', byTgid],
 			['filter_tids', byTid],
-			['filter_comms', comms.length > 0],
+			['filter_comms', comms.length > globs.length],
 			['filter_cgroups', cgroups.length > 0],
 		] as const) {
 			// Room that is not needed would still be allocated, and cost start-up a millisecond.
 			if (!used) this.#set(set).setMaxEntries(1);
 		}
+		if (globs.length > 0) this.#setGlobs(compileGlobs(globs));
 		const mask = this.#object.constantBytes('filter_cpus');
 		for (const cpu of cpus) {
 			const at = Math.floor(cpu / 8);
@@ -109,7 +127,8 @@ export class FilterSets {
 		const { pids, tids, comms } = this.#filter;
 		for (const pid of pids) this.#set('filter_tgids').update(u32Key(pid), YES);
 		for (const tid of tids) this.#set('filter_tids').update(u32Key(tid), YES);
-		for (const comm of comms) this.#set('filter_comms').update(commKey(comm), YES);
+		for (const comm of comms.filter((each) => !isGlob(each)))
+			this.#set('filter_comms').update(commKey(comm), YES);
 		for (const id of this.#cgroupIds) {
 			const key = new Uint8Array(8);
 			new DataView(key.buffer).setBigUint64(0, id, true);
@@ -125,6 +144,39 @@ export class FilterSets {
 		for (const tid of this.#filter.tids) {
 			if (!taskLives(`/proc/${tid}`)) this.#set('filter_tids').delete(u32Key(tid));
 		}
+	}
+
+	/** Names and patterns that no thread came by with. */
+	unseen(): string[] {
+		const { comms } = this.#filter;
+		const globs = comms.filter(isGlob);
+		if (comms.length === 0) return [];
+		const seen = this.#object.variableBytes('filter_globs_seen').getBigUint64(0, true);
+		const { ends } = compileGlobs(globs);
+		const names = this.#seenNames();
+		return comms.filter((comm) => {
+			if (isGlob(comm)) return (seen & (ends[globs.indexOf(comm)] ?? 0n)) === 0n;
+			return !names.has(comm);
+		});
+	}
+
+	/** The names that threads came by with. */
+	#seenNames(): Set<string> {
+		const seen = new Set<string>();
+		this.#set('filter_comms').readAll((keys, values, count) => {
+			for (let i = 0; i < count; i++)
+				if (values.getUint8(i) === FILTER_SEEN) seen.add(readComm(keys, i * COMM_BYTES));
+		});
+		return seen;
+	}
+
+	#setGlobs({ accepts, stays, begins, ends }: GlobTables): void {
+		const bytes = this.#object.constantBytes('glob_accepts');
+		for (const [byte, states] of accepts.entries()) bytes.setBigUint64(byte * 8, states, true);
+		this.#object.constantBytes('glob_stays').setBigUint64(0, stays, true);
+		this.#object.constantBytes('glob_begins').setBigUint64(0, begins, true);
+		const all = ends.reduce((sum, end) => sum | end, 0n);
+		this.#object.constantBytes('glob_ends').setBigUint64(0, all, true);
 	}
 
 	/** Whether tasks were chosen by number, so that there may come a time when none is left. */

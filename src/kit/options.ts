@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Grouping } from '../aggregate/stacks.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
+import { compileGlobs, isGlob } from './comm-globs.js';
 import { type StackFilter, stackFilter, stackFilterOptions } from './stack-filter.js';
 import { MAX_DEPTH, type StackSettings } from './stacks.js';
 
@@ -63,16 +64,21 @@ export function parsePids(text: string, before: readonly number[] = []): number[
 	return [...before, ...text.split(',').map((each) => inRange(each, 1, MAX_PID, what, true))];
 }
 
-/** Thread names; compared whole, as the kernel keeps them: 15 bytes. */
+/** Thread names, compared whole, as the kernel keeps them: 15 bytes; or patterns of them. */
 export function parseComms(text: string, before: readonly string[] = []): string[] {
 	const names = text.split(',');
 	if (names.some((name) => name === ''))
 		throw new InvalidArgumentError('give thread names, with commas between');
-	const long = names.find((name) => Buffer.byteLength(name) > 15);
+	const long = names.find((name) => !isGlob(name) && Buffer.byteLength(name) > 15);
 	if (long)
 		throw new InvalidArgumentError(
 			`the kernel keeps 15 bytes of a name; give "${Buffer.from(long).toString('utf8', 0, 15)}"`,
 		);
+	try {
+		compileGlobs([...before, ...names].filter(isGlob));
+	} catch (error) {
+		throw new InvalidArgumentError((error as RangeError).message);
+	}
 	return [...before, ...names];
 }
 

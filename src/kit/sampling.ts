@@ -8,6 +8,7 @@ import type { PerfEvent } from '../perf/open.js';
 import { runOnOverflow } from '../perf/programs.js';
 import { Sampler } from '../perf/sampler.js';
 import { ProcessHistory } from '../symbolize/processes.js';
+import { commMatcher } from './comm-globs.js';
 import { type CountedStack, nameStacks } from './naming.js';
 import { ProcessWatch } from './processes.js';
 import { SampleCounter } from './sample-counter.js';
@@ -129,11 +130,11 @@ export class PlainSamples implements Reader {
 		const systemWide = everybody && named.length + tids.length === 0;
 		const chosen = named.length + tids.length > 0 || systemWide ? named : ownProcesses();
 		const sole = new Set(named);
+		const matches = commMatcher(comms);
 		this.#counter = new SampleCounter({
 			...settings,
 			wanted: ({ pid }, comm) =>
-				(sole.size === 0 || follow || sole.has(pid)) &&
-				(comms.length === 0 || comms.includes(comm)),
+				(sole.size === 0 || follow || sole.has(pid)) && (comms.length === 0 || matches(comm)),
 		});
 		for (const pid of systemWide ? ProcessHistory.pids() : chosen) this.#history.snapshot(pid);
 		this.#sampler = new Sampler({

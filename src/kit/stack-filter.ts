@@ -33,6 +33,14 @@ export function stackFilter(values: Readonly<Record<string, unknown>>): StackFil
 	};
 }
 
+/** As a run's result says it. */
+export function filtersOf({ grep, exclude }: StackFilter): Record<string, string[]> {
+	return {
+		...(grep ? { grep: [`/${grep.source}/`] } : {}),
+		...(exclude ? { exclude: [`/${exclude.source}/`] } : {}),
+	};
+}
+
 /** In words, for a title: "only /tcp_/, without /idle/"; '' where all are kept. */
 export function filterText({ grep, exclude }: StackFilter): string {
 	const parts = [

@@ -1,6 +1,6 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
-import type { Findings, Key, Lost } from '../aggregate/report.js';
+import type { Circumstances, Findings, Key, Lost } from '../aggregate/report.js';
 import type { StackFindings } from '../aggregate/stacks.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
@@ -141,6 +141,8 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	list?(values: OptionValues): string | undefined;
 	/** What is being traced, for the line that says tracing has begun: "run queue latency". */
 	subject(settings: Settings, subjects: Subjects): string;
+	/** What of the settings leaves something out, as `Circumstances.filters` has it. */
+	filters?(settings: Settings): Circumstances['filters'];
 	/** Chooses programs and sets constants; the object is open and not yet loaded. */
 	plan(object: BpfObject<L>, settings: Settings, subjects: Subjects): Plan<L>;
 	/** The object is loaded, and not yet attached. */

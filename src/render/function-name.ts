@@ -1,7 +1,9 @@
 /** Names of functions that fit: what is left out is what says least, and nothing is cut in its middle. */
 
 /** What compilers put behind a name; the function is the same. */
-const SUFFIX = /(\.(constprop|isra|part|cold|llvm)\b[.\w]*)+$|\s\[clone [^\]]*\]/g;
+const SUFFIX = /(\.(constprop|isra|part|cold|llvm)\b[.\w]*| \[clone [.\w]*\])$/;
+/** Of longer names the beginning must do: what takes them apart goes over them again and again. */
+const MAX_LENGTH = 2048;
 const CLOSES: Readonly<Record<string, string>> = { ')': '(', '>': '<' };
 
 /**
@@ -9,15 +11,15 @@ const CLOSES: Readonly<Record<string, string>> = { ')': '(', '>': '<' };
  * outer namespaces; at last cut at its end.
  */
 export function fittedName(name: string, width: number): string {
-	let fitted = name;
-	for (const shorter of [withoutArguments, withoutTemplates, withoutFolders]) {
+	let fitted = name.slice(0, MAX_LENGTH);
+	for (const shorter of [withoutSuffix, withoutArguments, withoutTemplates, withoutFolders]) {
 		if (length(fitted) <= width) return fitted;
 		fitted = shorter(fitted);
 	}
-	while (length(fitted) > width) {
-		const inner = /^(?:…::)?[^:]+?(?:::)(.+)$/s.exec(fitted)?.[1];
-		if (inner === undefined) break;
-		fitted = `…::${inner}`;
+	for (let inner = fitted; length(fitted) > width; fitted = `…::${inner}`) {
+		const namespace = inner.indexOf('::');
+		if (namespace < 0) break;
+		inner = inner.slice(namespace + 2);
 	}
 	const characters = [...fitted];
 	return characters.length <= width ? fitted : `${characters.slice(0, width - 1).join('')}…`;
@@ -25,8 +27,10 @@ export function fittedName(name: string, width: number): string {
 
 /** Where there is room for a name only: "v8::Function::Call", "do_poll". */
 export function bareName(name: string): string {
-	return withoutTemplates(withoutArguments(name.replace(SUFFIX, '')));
+	return withoutTemplates(withoutArguments(withoutSuffix(name.slice(0, MAX_LENGTH))));
 }
+
+const withoutSuffix = (name: string): string => name.replace(SUFFIX, '');
 
 const length = (text: string): number => [...text].length;
 

@@ -108,14 +108,15 @@ function overview(
 ): string {
 	const lines = rows.map((row) => {
 		const share = `${((100 * row.value) / total).toFixed(1)} %`;
-		const head = `${amount(row.value, findings).padStart(14)}  ${share.padStart(7)}  ${ownerText(row)}`;
+		const value = amount(row.value, findings).padStart(findings.unit === 'ns' ? 9 : 14);
+		const head = `${value}  ${share.padStart(7)}  ${ownerText(row)}`;
 		return summaryLine(head, row, findings, options);
 	});
 	return `\n${lines.join('\n')}\n`;
 }
 
-/** Names shorter than that are no longer names. */
-const LEAST_NAME = 20;
+/** Below who it is: where there is no room behind. */
+const SUMMARY_INDENT = 20;
 
 /** "…  shop (812): place_order → futex_wait": what of the program, and what of the kernel. */
 function summaryLine(
@@ -124,25 +125,28 @@ function summaryLine(
 	findings: StackFindings,
 	{ style: { width }, telling }: StackTextOptions,
 ): string {
-	const program = programFrame(row.frames);
-	const leaf = telling?.(row) ?? row.frames.at(-1);
-	const gap = row.callerMissing || (row.cut && program?.inCLibrary) ? '… ' : '';
-	const mostly = mainPart(row, findings);
-	// Who was ready to go on waited for nothing that a function of the kernel could name.
-	const names = [program, mostly ? undefined : leaf].flatMap((frame) =>
-		frame ? [bareName(printable(frame.name))] : [],
-	);
-	const [first = mostly || '(no stack)', last] = [...new Set(names)];
-	const behind =
-		(last ? ` ${gap}→ ${last}` : '') + (mostly && names.length > 0 ? ` (${mostly})` : '');
-	const room = width - head.length - ': '.length - behind.length;
-	const line = `${fittedName(first, Math.max(room, LEAST_NAME))}${behind}`;
-	if (room >= Math.min(LEAST_NAME, first.length)) return `${head}: ${line}`;
-	return `${head}:\n${' '.repeat(SUMMARY_INDENT)}${fittedName(line, width - SUMMARY_INDENT)}`;
+	const { name, behind } = summaryOf(row, findings, telling?.(row));
+	const line = `${head}: ${name}${behind}`;
+	if (line.length <= width) return line;
+	const short = fittedName(name, width - SUMMARY_INDENT - behind.length);
+	return `${head}:\n${' '.repeat(SUMMARY_INDENT)}${short}${behind}`;
 }
 
-/** Below the shares. */
-const SUMMARY_INDENT = 25;
+/** The program's function, and what comes behind it; "…" where others are in between, or missing. */
+function summaryOf(row: StackRow, findings: StackFindings, telling: Frame | undefined) {
+	const program = programFrame(row);
+	const leaf = telling ?? row.frames.at(-1);
+	const mostly = mainPart(row, findings);
+	const suffix = mostly ? ` (${mostly})` : '';
+	const names = [program?.frame, row.parts[0] === 0 ? undefined : leaf]
+		.filter((frame) => frame !== undefined)
+		.map((frame) => bareName(printable(frame.name)));
+	const [first, last] = [...new Set(names)];
+	if (first === undefined) return { name: mostly || '(no stack)', behind: '' };
+	const name = program?.frame.inCLibrary && (row.cut || row.callerMissing) ? `… ${first}` : first;
+	const gap = program?.isLowest === false ? ' …' : '';
+	return { name, behind: `${last ? `${gap} → ${last}` : ''}${suffix}` };
+}
 
 /** The part that most of a row is, if that is not the first: being blocked. */
 function mainPart(row: StackRow, { parts }: StackFindings): string {

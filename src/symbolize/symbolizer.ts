@@ -162,7 +162,8 @@ export class Symbolizer {
 	 */
 	#lacksCaller(user: readonly Place[]): boolean {
 		const [leaf] = user;
-		if (!leaf?.file || OUTERMOST.test(leaf.frame.name)) return false;
+		// Where it is alone, that is said already.
+		if (!leaf?.file || user.length === 1) return false;
 		return this.#framesKept.get(leaf.file) === false;
 	}
 

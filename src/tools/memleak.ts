@@ -13,6 +13,7 @@ import {
 } from '../kit/leak-options.js';
 import { Leaks } from '../kit/leaks.js';
 import { chooseProbes } from '../kit/probe-ways.js';
+import { filtersOf } from '../kit/stack-filter.js';
 import { shownStacks } from '../kit/stack-view.js';
 import { StackTables } from '../kit/stacks.js';
 import { callTables } from '../kit/syscalls.js';
@@ -57,6 +58,8 @@ export const memleak = defineTool<Layout, LeakSettings>({
 		const what = of === 'kernel' ? 'kernel allocations' : 'allocations';
 		return sample_bytes > 0 ? `${what} (one in ${humanBytes(sample_bytes)})` : what;
 	},
+
+	filters: filtersOf,
 
 	plan(object, settings, subjects): Plan<Layout> {
 		const subject = subjectOf(settings, subjects);

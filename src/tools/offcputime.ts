@@ -1,7 +1,8 @@
 /** offcputime: where threads wait, and how long. */
 import { Option } from 'commander';
+import { withoutIdle } from '../aggregate/idle.js';
 import type { Findings, Lost } from '../aggregate/report.js';
-import { splitStacks } from '../aggregate/stacks.js';
+import { type StackFindings, type StackRow, splitStacks } from '../aggregate/stacks.js';
 import { waitFrame } from '../aggregate/telling.js';
 import { offcputime as layout } from '../generated/offcputime.js';
 import { UsageError } from '../kit/errors.js';
@@ -16,6 +17,7 @@ import {
 	usecOption,
 } from '../kit/options.js';
 import { ProcessWatch } from '../kit/processes.js';
+import { filtersOf } from '../kit/stack-filter.js';
 import { shownStacks } from '../kit/stack-view.js';
 import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../kit/stacks.js';
 import { parseStates, type StateMask } from '../kit/states.js';
@@ -43,6 +45,7 @@ interface Settings extends StackSettings, StackView {
 	readonly states: StateMask;
 	readonly split: boolean;
 	readonly edges: boolean;
+	readonly hideIdle: boolean;
 }
 
 export const offcputime = defineTool<Layout, Settings>({
@@ -55,6 +58,7 @@ export const offcputime = defineTool<Layout, Settings>({
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offcputime -p 1234 5 > out.folded', 'for a flame graph'],
 		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
+		['tstrace offcputime --hide-idle 10', 'the machine, but for threads without work'],
 		['tstrace offcputime --split -p 1234 5', 'kinds of waiting apart'],
 		['tstrace offcputime --follow -- make', 'a command, and what it starts'],
 	],
@@ -70,6 +74,7 @@ export const offcputime = defineTool<Layout, Settings>({
 		),
 		new Option('--split', 'blocked, run queue and preempted apart, at the root of stacks'),
 		new Option('--no-edges', 'leave out who waits as tracing begins, or still as it ends'),
+		new Option('--hide-idle', 'leave out threads that had nothing to do'),
 		groupingOption(),
 		...stackOptions(),
 	],
@@ -88,7 +93,12 @@ export const offcputime = defineTool<Layout, Settings>({
 			states: (values.state as StateMask | undefined) ?? { mask: 0, letters: false },
 			split: values.split === true,
 			edges: values.edges !== false,
+			hideIdle: values.hideIdle === true,
 		};
+		if (settings.hideIdle && !settings.edges)
+			throw new UsageError(
+				'--hide-idle needs the waits that --no-edges leaves out: give one of them',
+			);
 		if (settings.max_usec > 0 && settings.min_usec > settings.max_usec)
 			throw new UsageError(`--min ${settings.min_usec} is more than --max ${settings.max_usec}`);
 		if (settings.period_usec > MAX_PERIOD_USEC)
@@ -102,9 +112,14 @@ export const offcputime = defineTool<Layout, Settings>({
 			: `off-CPU time (waits below ${period_usec} us are sampled)`;
 	},
 
+	filters: (settings) => ({
+		...filtersOf(settings),
+		...(settings.hideIdle ? { hide_idle: true } : {}),
+	}),
+
 	plan(object, settings): Plan<Layout> {
 		const way = chooseOffcpu();
-		new StackTables(object).configure(settings);
+		new StackTables(object).configure(kernelSettings(settings));
 		new SumTable(object).configure(settings);
 		object.setConstants({
 			shortest_ns: settings.min_usec * 1000,
@@ -151,6 +166,11 @@ export const offcputime = defineTool<Layout, Settings>({
 const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 
+/** Who is idle can be told of single threads only. */
+function kernelSettings(settings: Settings): StackSettings {
+	return { ...settings, byThread: settings.byThread || settings.hideIdle };
+}
+
 class Waits implements Reader {
 	readonly #object: BpfObject<Layout>;
 	readonly #settings: Settings;
@@ -158,7 +178,11 @@ class Waits implements Reader {
 	readonly #sums: SumTable;
 	readonly #processes: ProcessWatch;
 	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
+	/** When the threads were known that waited already. */
+	#begun_ns = 0;
 	#ended_ns = 0;
+	/** Threads, by number, that were blocked in one wait all the time. */
+	readonly #stayed = new Set<number>();
 	#period_ns: number;
 
 	constructor(object: BpfObject<Layout>, settings: Settings, subjects: Subjects) {
@@ -175,6 +199,10 @@ class Waits implements Reader {
 
 	begin(): void {
 		this.#processes.begin();
+	}
+
+	begun(): void {
+		this.#begun_ns = Number(process.hrtime.bigint());
 	}
 
 	drain(): void {
@@ -211,9 +239,16 @@ class Waits implements Reader {
 			noun: 'wait',
 			about: { period_ns: this.#period_ns },
 			parts: PARTS,
-			stacks: rows,
+			...this.#shown(rows),
 			notices: [...this.#processes.notices(), ...notices],
 		};
+	}
+
+	/** Without threads that had nothing to do, if that is asked for. */
+	#shown(rows: readonly StackRow[]): Pick<StackFindings, 'stacks' | 'leftOut'> {
+		if (!this.#settings.hideIdle) return { stacks: rows };
+		const duration_ns = this.#ended_ns - this.#begun_ns;
+		return withoutIdle(rows, { duration_ns, stayed: this.#stayed });
 	}
 
 	lost(): Lost {
@@ -258,11 +293,15 @@ class Waits implements Reader {
 							},
 							this.#settings.maxDepth,
 						);
+			const wait = PARTS.map((_, part) => readU64(view, at + parts.offset + part * 8));
+			const duration_ns = wait.reduce((sum, part) => sum + part, 0);
+			if (wait[0] === duration_ns && this.#ended_ns - duration_ns <= this.#begun_ns)
+				this.#stayed.add(owned.tid);
 			stacks.push({
 				...owned,
 				user,
 				at_ns: this.#ended_ns,
-				parts: PARTS.map((_, part) => readU64(view, at + parts.offset + part * 8)),
+				parts: wait,
 				count: 1,
 				variance: 0,
 			});

@@ -11,6 +11,7 @@ import {
 	wholeNumberOption,
 } from '../kit/options.js';
 import { KernelSamples, PlainSamples, type SamplingSettings } from '../kit/sampling.js';
+import { filtersOf } from '../kit/stack-filter.js';
 import { shownStacks } from '../kit/stack-view.js';
 import { StackTables } from '../kit/stacks.js';
 import { SumTable } from '../kit/sums.js';
@@ -82,6 +83,8 @@ export const profile = defineTool<Layout, Settings>({
 			period === undefined ? `${frequency_hz} times a second` : `each ${grouped(period)}`;
 		return `${event.name}, ${rate}`;
 	},
+
+	filters: filtersOf,
 
 	plan(object, settings) {
 		new StackTables(object).configure(settings);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { MmapRecord } from '../../../src/perf/records.js';
+import { keepsFramePointers } from '../../../src/symbolize/c-library.js';
 import { parseMaps } from '../../../src/symbolize/maps.js';
+import { openRegular } from '../../../src/symbolize/open.js';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
 import type { RawStack } from '../../../src/symbolize/stack.js';
 import { Symbolizer } from '../../../src/symbolize/symbolizer.js';
@@ -42,7 +44,7 @@ test('user frames: a library, callers by where they were called, vdso, nothing',
 	assert.deepEqual(names.slice(0, 3), ['getenv', 'getenv', 'getenv']);
 	assert.match(names[3] ?? '', /^(\[vdso\]\+0x0|__vdso_\w+)$/);
 	assert.deepEqual(names.slice(4), ['[unknown]', '[unknown]']);
-	assert.deepEqual(symbolizer.notices().at(-1), { kind: 'stacks-cut-short', stacks: 1, share: 1 });
+	assert.equal(stack?.cut, 'no frame pointers');
 	history.close();
 });
 
@@ -113,6 +115,7 @@ test('made at run time, without a perf map: said, with what to do', async () => 
 		stack?.user.map(({ name }) => name),
 		['[anon]', '[anon]', 'node+0x10'],
 	);
+	assert.equal(stack?.cut, 'no frame pointers');
 	assert.deepEqual(symbolizer.notices(), [
 		{ kind: 'perf-map-missing', runtime: 'node', pid: PID, comm: 'node', share: 0.75 },
 		{
@@ -124,4 +127,44 @@ test('made at run time, without a perf map: said, with what to do', async () => 
 			share: 0.75,
 		},
 	]);
+});
+
+test('whole, cut, or without the caller of a C library that keeps no frame pointers', async () => {
+	const history = ourselves();
+	const libc = entries.find(({ path }) => /libc\.so\.6$/.test(path)) ?? assert.fail('no libc');
+	const file = openRegular(libc.path) ?? assert.fail(libc.path);
+	const kept = keepsFramePointers(file);
+	closeSync(file.fd);
+	const getenv = addressOf(/libc\.so\.6$/, 'getenv');
+	const start = addressOf(/libc\.so\.6$/, '__libc_start_main');
+	const program = entries.find(({ path }) => path === process.execPath)?.start ?? 0;
+	const named = await new Symbolizer(history).resolve([
+		stackOf([getenv, program + 1, start + 1]),
+		stackOf([program, start + 1]),
+		stackOf([getenv, program + 1]),
+		stackOf([getenv]),
+		stackOf([start]),
+		stackOf([program, program + 1], { maxDepth: 2 }),
+		stackOf([]),
+	]);
+	assert.deepEqual(
+		named.map(({ cut }) => cut),
+		[
+			undefined,
+			undefined,
+			'no frame pointers',
+			'no frame pointers',
+			undefined,
+			'too deep',
+			undefined,
+		],
+	);
+	// Of a stack that is nothing else but the C library's function, more than its caller is missing.
+	assert.deepEqual(
+		named.map(({ callerMissing }) => callerMissing),
+		[!kept, false, !kept, false, false, false, false],
+	);
+	assert.equal(named[0]?.user[0]?.inCLibrary, true);
+	assert.equal(named[0]?.user[1]?.inCLibrary, undefined);
+	history.close();
 });

@@ -1,0 +1,114 @@
+/** Patterns of thread names, as a shell has them: user space's side of bpf/lib/glob.h. */
+
+/** Bits of a word: each pattern takes one for each of its characters, and one. */
+const MAX_STATES = 64;
+/** The kernel's names are no longer. */
+const COMM_LENGTH = 15;
+const BYTES = 256;
+
+/** All patterns as one automaton; sets of states are words. */
+export interface GlobTables {
+	/** By byte: the states that go on to the next one with it. */
+	readonly accepts: BigUint64Array;
+	/** States that stay, whatever comes. */
+	readonly stays: bigint;
+	readonly begins: bigint;
+	/** In the order of the patterns. */
+	readonly ends: readonly bigint[];
+}
+
+/** What a pattern asks of a byte; undefined: a star. */
+type Element = ReadonlySet<number> | undefined;
+
+const ANY: ReadonlySet<number> = new Set(Array.from({ length: BYTES - 1 }, (_, i) => i + 1));
+
+/** Whether it is a pattern, and not just a name. */
+export function isGlob(name: string): boolean {
+	return /[*?[\\]/.test(name);
+}
+
+/** Throws RangeError for patterns that are too long, or too many, in words for the user. */
+export function compileGlobs(globs: readonly string[]): GlobTables {
+	const accepts = new BigUint64Array(BYTES);
+	const ends: bigint[] = [];
+	let stays = 0n;
+	let begins = 0n;
+	let state = 0;
+	for (const glob of globs) {
+		const elements = elementsOf(glob);
+		const length = elements.filter((element) => element !== undefined).length;
+		if (length > COMM_LENGTH)
+			throw new RangeError(
+				`"${glob}" matches no name: the kernel keeps ${COMM_LENGTH} bytes of it`,
+			);
+		if (state + length >= MAX_STATES)
+			throw new RangeError(`patterns have ${MAX_STATES} characters at the most, all together`);
+		begins |= 1n << BigInt(state);
+		for (const element of elements) {
+			const bit = 1n << BigInt(state);
+			if (element === undefined) stays |= bit;
+			else {
+				for (const byte of element) accepts[byte] = (accepts[byte] as bigint) | bit;
+				state++;
+			}
+		}
+		ends.push(1n << BigInt(state));
+		state++;
+	}
+	return { accepts, stays, begins, ends };
+}
+
+/** Which of the patterns match a name: as bpf/lib/glob.h does it. */
+export function matchingGlobs({ accepts, stays, begins, ends }: GlobTables, name: string) {
+	let states = begins;
+	for (const byte of Buffer.from(name).subarray(0, COMM_LENGTH)) {
+		if (byte === 0) break;
+		const moved = BigInt.asUintN(MAX_STATES, (states & (accepts[byte] as bigint)) << 1n);
+		states = moved | (states & stays);
+	}
+	return ends.map((end) => (states & end) !== 0n);
+}
+
+/** Finds out which of these names and patterns a thread's name is one of. */
+export function commMatcher(comms: readonly string[]): (comm: string) => boolean {
+	const names = new Set(comms.filter((each) => !isGlob(each)));
+	const tables = compileGlobs(comms.filter(isGlob));
+	return (comm) => names.has(comm) || matchingGlobs(tables, comm).includes(true);
+}
+
+/** man 7 glob: * ? [a-z] [!a-z], and \ before what is to be itself; names are bytes. */
+function elementsOf(glob: string): Element[] {
+	const bytes = Buffer.from(glob);
+	const elements: Element[] = [];
+	for (let at = 0; at < bytes.length; ) {
+		const character = String.fromCharCode(bytes[at] as number);
+		const range = character === '[' ? rangeAt(bytes, at) : undefined;
+		if (character === '*') elements.push(undefined);
+		else if (character === '?') elements.push(ANY);
+		else if (range) elements.push(range.accepts);
+		else {
+			if (character === '\\' && at + 1 < bytes.length) at++;
+			elements.push(new Set([bytes[at] as number]));
+		}
+		at = range ? range.end : at + 1;
+	}
+	return elements;
+}
+
+/** "[a-z]" that begins at `at`; undefined where it does not end: then it is a bracket. */
+function rangeAt(bytes: Buffer, at: number): { accepts: Set<number>; end: number } | undefined {
+	const inverted = bytes[at + 1] === 0x21 || bytes[at + 1] === 0x5e;
+	const first = at + (inverted ? 2 : 1);
+	// A closing bracket that comes first is one of the characters.
+	const close = bytes.indexOf(0x5d, first + 1);
+	if (close < 0) return undefined;
+	const listed = new Set<number>();
+	for (let i = first; i < close; i++) {
+		const isRange = bytes[i + 1] === 0x2d && i + 2 < close;
+		const last = isRange ? (bytes[i + 2] as number) : (bytes[i] as number);
+		for (let byte = bytes[i] as number; byte <= last; byte++) listed.add(byte);
+		if (isRange) i += 2;
+	}
+	const accepts = inverted ? [...ANY].filter((byte) => !listed.has(byte)) : listed;
+	return { accepts: new Set(accepts), end: close + 1 };
+}

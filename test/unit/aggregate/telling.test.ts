@@ -1,0 +1,207 @@
+/** What the one line of a stack says, of stacks as offcputime found them in real programs. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { programFrame, waitFrame, waitsForWork } from '../../../src/aggregate/telling.js';
+import type { Frame } from '../../../src/symbolize/stack.js';
+
+const SYSCALL = 'entry_SYSCALL_64_after_hwframe;do_syscall_64';
+
+/** "main;libc:read|vfs_read;schedule": user frames, those of the C library marked, then the kernel's. */
+function stackOf(text: string): Frame[] {
+	const [user = '', kernel = ''] = text.split('|');
+	const names = (part: string) => part.split(';').filter(Boolean);
+	return [
+		...names(user).map((name): Frame => {
+			const own = name.replace(/^libc:/, '');
+			return { name: own, kind: 'user', ...(own === name ? {} : { inCLibrary: true }) };
+		}),
+		...names(kernel.replace('SYSCALL', SYSCALL)).map((name): Frame => ({ name, kind: 'kernel' })),
+	];
+}
+
+interface Expected {
+	readonly what: string;
+	readonly stack: string;
+	readonly program: string | undefined;
+	readonly wait: string | undefined;
+	/** Whether the program's function called the C library, or the kernel, itself. */
+	readonly gap?: boolean;
+	readonly idle?: boolean;
+}
+
+const FUTEX = 'SYSCALL;__x64_sys_futex;do_futex;futex_wait;__futex_wait;futex_do_wait;schedule';
+
+const STACKS: readonly Expected[] = [
+	{
+		what: 'the issue: a lock',
+		stack: `libc:start_thread;worker;place_order;libc:pthread_mutex_lock;libc:__lll_lock_wait|${FUTEX}`,
+		program: 'place_order',
+		wait: 'futex_wait',
+	},
+	{
+		what: 'futex, Linux 5.10 to 6.6',
+		stack: 'f|SYSCALL;__x64_sys_futex;do_futex;futex_wait;__futex_wait;futex_wait_queue;schedule',
+		program: 'f',
+		wait: 'futex_wait',
+	},
+	{
+		what: 'PostgreSQL: a lock of a row',
+		stack:
+			'libc:__libc_start_call_main;main;PostmasterMain;postgres+0x3efcbb;heap_update;LockAcquireExtended;ProcSleep;WaitLatch;libc:epoll_wait|SYSCALL;__x64_sys_epoll_wait;do_epoll_wait;schedule_hrtimeout_range',
+		program: 'WaitLatch',
+		wait: 'do_epoll_wait',
+		idle: true,
+	},
+	{
+		what: 'PostgreSQL without symbols: the next one that has a name',
+		stack:
+			'main;PostgresMain;pq_getbyte;postgres+0x34b406;libc:epoll_wait|SYSCALL;__x64_sys_epoll_wait;do_epoll_wait;ep_poll;schedule_hrtimeout_range',
+		program: 'pq_getbyte',
+		wait: 'ep_poll',
+		gap: true,
+		idle: true,
+	},
+	{
+		what: 'PostgreSQL: its log is flushed',
+		stack:
+			'main;CommitTransaction;XLogFlush;libc:fdatasync|SYSCALL;__x64_sys_fdatasync;do_fsync;ext4_sync_file;blkdev_issue_flush;submit_bio_wait;wait_for_completion_io_timeout',
+		program: 'XLogFlush',
+		wait: 'blkdev_issue_flush',
+	},
+	{
+		what: 'the journal of ext4',
+		stack:
+			'f|SYSCALL;__x64_sys_fsync;do_fsync;ext4_sync_file;ext4_fsync_journal;jbd2_complete_transaction;jbd2_log_wait_commit;schedule',
+		program: 'f',
+		wait: 'jbd2_log_wait_commit',
+	},
+	{
+		what: 'write-back',
+		stack:
+			'f|SYSCALL;do_fsync;file_write_and_wait_range;__filemap_fdatawait_range;folio_wait_writeback;folio_wait_bit_common;io_schedule',
+		program: 'f',
+		wait: 'folio_wait_writeback',
+	},
+	{
+		what: 'a file that is read from a disk',
+		stack:
+			'libc:read|SYSCALL;ksys_read;vfs_read;filemap_read;filemap_get_pages;folio_wait_bit_common;io_schedule',
+		program: 'read',
+		wait: 'filemap_read',
+	},
+	{
+		what: 'redis, without frame pointers',
+		stack:
+			'[unknown];libc:epoll_wait|SYSCALL;__x64_sys_epoll_wait;do_epoll_wait;schedule_hrtimeout_range',
+		program: 'epoll_wait',
+		wait: 'do_epoll_wait',
+		idle: true,
+	},
+	{
+		what: 'Python: a socket',
+		stack:
+			'libc:recv|SYSCALL;__x64_sys_recvfrom;__sys_recvfrom;sock_recvmsg;unix_stream_recvmsg;unix_stream_read_generic;schedule_timeout',
+		program: 'recv',
+		wait: 'unix_stream_recvmsg',
+	},
+	{
+		what: 'Python: time.sleep',
+		stack:
+			'_PyEval_EvalFrameDefault;time_sleep;libc:clock_nanosleep|SYSCALL;__x64_sys_clock_nanosleep;common_nsleep_timens;hrtimer_nanosleep;do_nanosleep',
+		program: 'time_sleep',
+		wait: 'do_nanosleep',
+		idle: true,
+	},
+	{
+		what: 'Node.js: a thread of its pool',
+		stack: `libc:start_thread;worker;uv_cond_wait;libc:pthread_cond_wait;libc:__futex_abstimed_wait_common|${FUTEX}`,
+		program: 'uv_cond_wait',
+		wait: 'futex_wait',
+	},
+	{
+		what: 'Java: a queue',
+		stack: `libc:start_thread;Parker::park(bool, long);libc:pthread_cond_timedwait|${FUTEX}`,
+		program: 'Parker::park(bool, long)',
+		wait: 'futex_wait',
+	},
+	{
+		what: 'Node.js: JavaScript',
+		stack:
+			'uv_run;JS:*roots /srv/app.js:3:15;libc:open|SYSCALL;do_sys_openat2;ext4_truncate;blkdev_issue_discard;submit_bio_wait;wait_for_completion_io_timeout',
+		program: 'JS:*roots /srv/app.js:3:15',
+		wait: 'blkdev_issue_discard',
+	},
+	{
+		what: 'TCP',
+		stack:
+			'f|SYSCALL;__sys_recvfrom;inet_recvmsg;tcp_recvmsg;tcp_recvmsg_locked;sk_wait_data;wait_woken;schedule_timeout',
+		program: 'f',
+		wait: 'tcp_recvmsg',
+	},
+	{
+		what: 'poll, whose answer may be one peer',
+		stack:
+			'f|SYSCALL;__x64_sys_poll;do_sys_poll;do_poll.constprop.0;poll_schedule_timeout.constprop.0;schedule_hrtimeout_range',
+		program: 'f',
+		wait: 'do_poll.constprop.0',
+	},
+	{
+		what: 'a pipe',
+		stack: 'f|SYSCALL;ksys_write;vfs_write;anon_pipe_write;schedule',
+		program: 'f',
+		wait: 'anon_pipe_write',
+	},
+	{
+		what: 'a child',
+		stack: 'libc:wait4|SYSCALL;kernel_wait4;do_wait;schedule',
+		program: 'wait4',
+		wait: 'do_wait',
+	},
+	{
+		what: 'a thread of the kernel without work',
+		stack: '|ret_from_fork_asm;ret_from_fork;kthread;worker_thread;schedule',
+		program: undefined,
+		wait: 'worker_thread',
+		idle: true,
+	},
+	{
+		what: 'a thread of the kernel with work',
+		stack:
+			'|ret_from_fork_asm;ret_from_fork;kthread;worker_thread;process_one_work;wb_workfn;submit_bio_wait;wait_for_completion_io',
+		program: undefined,
+		wait: 'wb_workfn',
+	},
+	{
+		what: 'nothing but the scheduler',
+		stack: 'f|SYSCALL;exit_to_user_mode_loop;schedule',
+		program: 'f',
+		wait: 'schedule',
+	},
+	{ what: 'no stack', stack: '|', program: undefined, wait: undefined },
+];
+
+for (const { what, stack, program, wait, gap = false, idle = false } of STACKS) {
+	test(what, () => {
+		const frames = stackOf(stack);
+		const found = programFrame({ frames });
+		assert.equal(found?.frame.name, program);
+		assert.equal(found?.isLowest ?? true, !gap);
+		assert.equal(waitFrame(frames)?.name, wait);
+		assert.equal(waitsForWork(frames), idle);
+	});
+}
+
+test('a caller that is missing: what is below it is not the lowest', () => {
+	const frames = stackOf('main;libc:read|SYSCALL;vfs_read;anon_pipe_read;schedule');
+	assert.equal(programFrame({ frames })?.isLowest, true);
+	assert.equal(programFrame({ frames, callerMissing: true })?.isLowest, false);
+	// The C library's own function was seen to call the kernel.
+	const alone = stackOf('libc:read|SYSCALL;vfs_read');
+	assert.equal(programFrame({ frames: alone, callerMissing: true })?.isLowest, true);
+});
+
+test('a kernel function named as if it were a user one, and the other way round', () => {
+	const frames = stackOf('do_nanosleep;schedule|SYSCALL;vfs_read;anon_pipe_read;schedule');
+	assert.equal(waitsForWork(frames), false);
+	assert.equal(programFrame({ frames })?.frame.name, 'schedule');
+});

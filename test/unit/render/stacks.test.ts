@@ -1,0 +1,117 @@
+/** Stacks as text, on a terminal of 80 columns. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { StackFindings, StackRow } from '../../../src/aggregate/stacks.js';
+import { waitFrame } from '../../../src/aggregate/telling.js';
+import { renderStacks } from '../../../src/render/stacks.js';
+import type { Frame } from '../../../src/symbolize/stack.js';
+
+const OPTIONS = {
+	style: { colour: false, width: 80 },
+	top: 0,
+	delimited: false,
+	annotated: false,
+	verb: 'waited',
+	telling: ({ frames }: StackRow) => waitFrame(frames),
+};
+
+function framesOf(user: string, kernel = ''): Frame[] {
+	return [
+		...user.split(';').map((name): Frame => {
+			const own = name.replace(/^libc:/, '');
+			return { name: own, kind: 'user', ...(own === name ? {} : { inCLibrary: true }) };
+		}),
+		...kernel.split(';').flatMap((name): Frame[] => (name ? [{ name, kind: 'kernel' }] : [])),
+	];
+}
+
+function row(frames: Frame[], more: Partial<StackRow> = {}): StackRow {
+	const numbers = { parts: [2e9, 0, 0], value: 2e9, count: 1, variance: 0 };
+	return { key: { pid: 812, comm: 'shop' }, frames, ...numbers, ...more };
+}
+
+const findings = (stacks: readonly StackRow[]): StackFindings => ({
+	kind: 'stacks',
+	unit: 'ns',
+	about: {},
+	noun: 'wait',
+	parts: ['blocked', 'run queue', 'preempted'],
+	stacks,
+	notices: [],
+});
+
+const LOCK = framesOf(
+	'libc:start_thread;worker;place_order;libc:__lll_lock_wait',
+	'do_syscall_64;__x64_sys_futex;do_futex;futex_wait;futex_do_wait;schedule',
+);
+
+/** The lines below the stacks; a second row, as of one there are none. */
+function summaries(...rows: readonly StackRow[]): string[] {
+	const text = renderStacks(findings([...rows, row(framesOf('other'))]), OPTIONS);
+	const all = text.split('\n\n').at(-2) ?? '';
+	const lines = all.replace(/:\n +/g, ': ').split('\n');
+	return lines.slice(0, rows.length).map((line) => line.replace(/^.*% {2}/, ''));
+}
+
+test("the program's function, and the kernel's that tells the kind", () => {
+	assert.deepEqual(summaries(row(LOCK)), ['shop (812): place_order → futex_wait']);
+	assert.deepEqual(summaries(row(LOCK, { callerMissing: true })), [
+		'shop (812): place_order … → futex_wait',
+	]);
+	const cut = framesOf('libc:read', 'vfs_read;anon_pipe_read;schedule');
+	assert.deepEqual(summaries(row(cut, { cut: 'no frame pointers' })), [
+		'shop (812): … read → anon_pipe_read',
+	]);
+});
+
+test('who could go on waits for nothing in the kernel; most of a wait may be the run queue', () => {
+	const taken = framesOf('main;burn', 'exit_to_user_mode_loop;schedule');
+	assert.deepEqual(summaries(row(taken, { parts: [0, 0, 2e9] })), ['shop (812): burn (preempted)']);
+	assert.deepEqual(summaries(row(LOCK, { parts: [9e8, 1.1e9, 0] })), [
+		'shop (812): place_order → futex_wait (run queue)',
+	]);
+	assert.deepEqual(summaries(row([], { parts: [0, 2e9, 0] })), ['shop (812): run queue']);
+});
+
+test('whose: one process, several, a thread', () => {
+	const many = { key: { comm: 'postgres' }, processes: 1794 };
+	assert.deepEqual(summaries(row(LOCK, many)), [
+		'postgres (1,794 processes): place_order → futex_wait',
+	]);
+	const key = { pid: 1, tid: 2, comm: 'a' };
+	assert.deepEqual(summaries(row(LOCK, { key })), ['a (1, thread 2): place_order → futex_wait']);
+});
+
+test('what is missing is marked where it is missing', () => {
+	const rows = [row(LOCK, { callerMissing: true, cut: 'too deep' })];
+	const lines = renderStacks(findings(rows), OPTIONS).split('\n');
+	const at = lines.indexOf('    __lll_lock_wait');
+	assert.deepEqual(lines.slice(at, at + 6), [
+		'    __lll_lock_wait',
+		'    [caller not known]',
+		'    place_order',
+		'    worker',
+		'    start_thread',
+		'    [cut: too deep]',
+	]);
+});
+
+test('lines fit, whatever the names; a name that C++ made long is not cut in its middle', () => {
+	const long =
+		'v8::internal::(anonymous namespace)::Invoke(v8::internal::Isolate*, v8::internal::(anonymous namespace)::InvokeParams const&)';
+	assert.deepEqual(summaries(row(framesOf(long, 'futex_wait'))), [
+		'shop (812): …::(anonymous namespace)::Invoke → futex_wait',
+	]);
+	const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 90 });
+	fc.assert(
+		fc.property(name, name, (program, kernel) => {
+			const frames: Frame[] = [
+				{ name: program, kind: 'user' },
+				{ name: kernel.slice(0, 40), kind: 'kernel' },
+			];
+			const text = renderStacks(findings([row(frames), row(LOCK)]), OPTIONS);
+			for (const line of text.split('\n')) assert.ok([...line].length <= 80, line);
+		}),
+	);
+});
