@@ -181,8 +181,7 @@ export async function schedulingRows(
 			sums.set(id, sum);
 		}
 		sum.counters = plus(sum.counters, thread.counters);
-		if (thread.throttled)
-			sum.throttled_now_ns = Math.max(sum.throttled_now_ns, thread.waiting_ns);
+		if (thread.throttled) sum.throttled_now_ns = Math.max(sum.throttled_now_ns, thread.waiting_ns);
 		else sum.waiting_ns = Math.max(sum.waiting_ns, thread.waiting_ns);
 		sum.delays.add(thread.delays);
 	}

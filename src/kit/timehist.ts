@@ -157,7 +157,8 @@ export class TimehistFormatter implements EventFormatter {
 			tid: u32(FIELDS.tid),
 			comm: readComm(record, FIELDS.comm.offset),
 		};
-		if (type === THROTTLED) return { ...row, throttled_ns: readU64(record, FIELDS.delay_ns.offset) };
+		if (type === THROTTLED)
+			return { ...row, throttled_ns: readU64(record, FIELDS.delay_ns.offset) };
 		if (type === SWITCH) this.#switchRow(record, row);
 		const who = type === SWITCH ? 'next' : type === WAKEUP ? 'woken' : 'migrated';
 		if (type !== SWITCH || this.#view.next) {
