@@ -133,12 +133,15 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	u32 zero = 0;
 	struct chosen *wait;
 	u64 now_ns;
+	u16 left;
 
 	if (ended_ns)
 		return 0;
 	now_ns = switch_time_ns(prev);
+	/* Also of others, whose quota may be that of somebody who was chosen. */
+	left = throttle_begins(prev);
 	if (prev->pid && filter_has_task(prev)) {
-		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), now_ns,
+		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), left, now_ns,
 			       walk_at_switch ? kept_user_stack(ctx) : NO_STACK);
 	}
 	wait = bpf_map_lookup_elem(&chosen_here, &zero);

@@ -32,6 +32,7 @@ struct {
 struct slow_wait {
 	u64 end_ns; /* CLOCK_MONOTONIC */
 	u64 delay_ns;
+	u64 throttled_ns; /* of them */
 	u32 cpu;
 	u32 kind;
 	u32 tgid;
@@ -61,6 +62,7 @@ static __always_inline void report_slow(struct task_struct *prev, struct task_st
 	}
 	event->end_ns = bpf_ktime_get_ns();
 	event->delay_ns = wait->delay_ns;
+	event->throttled_ns = wait->throttled_ns;
 	event->cpu = bpf_get_smp_processor_id();
 	event->kind = wait->kind;
 	event->tgid = task_tgid(next);
@@ -72,29 +74,45 @@ static __always_inline void report_slow(struct task_struct *prev, struct task_st
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* A wait of `next` is over; `prev` ran in its place. */
-static __always_inline void wait_over(struct task_struct *prev, struct task_struct *next,
-				      struct wait *wait)
+static __always_inline void count_wait(struct task_struct *task, u32 kind, u64 delay_ns)
 {
-	u32 kind = split_kinds ? wait->kind : WAIT_WAKEUP;
 	struct hist *hist;
 	u32 key;
 
-	if (!filter_has(next) || !wait_counts(wait))
-		return;
-	if (slower_than_ns) {
-		if (wait->delay_ns >= slower_than_ns)
-			report_slow(prev, next, wait);
-		return;
-	}
 	if (group_by != GROUP_BY_NOTHING) {
-		group_add(next, kind, wait->delay_ns);
+		group_add(task, kind, delay_ns);
 		return;
 	}
 	key = current_window() * WAIT_KINDS + kind;
 	hist = bpf_map_lookup_elem(&hists, &key);
 	if (hist)
-		hist_add(hist, wait->delay_ns);
+		hist_add(hist, delay_ns);
+}
+
+/* A wait of `next` is over; `prev` ran in its place. */
+static __always_inline void wait_over(struct task_struct *prev, struct task_struct *next,
+				      struct wait *wait)
+{
+	u64 delay_ns = wait->delay_ns;
+
+	if (!filter_has(next) || !wait_counts(wait))
+		return;
+	if (slower_than_ns) {
+		if (delay_ns >= slower_than_ns)
+			report_slow(prev, next, wait);
+		return;
+	}
+	if (!split_kinds) {
+		count_wait(next, WAIT_WAKEUP, delay_ns);
+		return;
+	}
+	if (wait->throttled_ns) {
+		count_wait(next, WAIT_THROTTLED, wait->throttled_ns);
+		delay_ns -= wait->throttled_ns;
+		if (!delay_ns)
+			return;
+	}
+	count_wait(next, wait->kind, delay_ns);
 }
 
 /* With the kernel's own book-keeping: one program, and nothing at wake-up. */
@@ -103,6 +121,7 @@ int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct t
 {
 	struct wait wait;
 
+	turn_ends(prev);
 	if (sched_info_wait_ends(next, &wait))
 		wait_over(prev, next, &wait);
 	return 0;

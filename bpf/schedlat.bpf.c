@@ -25,11 +25,12 @@ struct thread_totals {
 	u64 switches;
 	u64 preempted;
 	u64 migrations;
-	u64 waiting_ns; /* on a run queue now, since then; 0: it is not */
+	u64 waiting_ns; /* on a run queue now, or throttled, since then; 0: it is not */
 	u32 pid;
 	u32 tgid; /* in the caller's PID namespace, as is tid */
 	u32 tid;
-	u32 traced;
+	u16 traced;
+	u16 throttled; /* now */
 	char comm[TASK_COMM_LEN];
 	char process[TASK_COMM_LEN];
 };
@@ -143,6 +144,7 @@ int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct tas
 	u64 now_ns = switch_time_ns(prev);
 	struct wait wait;
 
+	turn_ends(prev);
 	if (!preempt && task_state(prev) & TASK_DEAD)
 		thread_ended(prev);
 	if (sched_info_wait_ends(next, &wait) && filter_has_task(next) && wait_counts(&wait))
@@ -187,6 +189,7 @@ int schedlat_threads(struct bpf_iter__task *ctx)
 	thread_key_of(&key, task);
 	read_thread(task, &totals);
 	totals.waiting_ns = waiting_ns(task);
+	totals.throttled = totals.waiting_ns && is_throttled(task);
 	totals.traced = filter_has_task(task) || bpf_map_lookup_elem(&ending, &key);
 	bpf_seq_write(ctx->meta->seq, &totals, sizeof(totals));
 	return 0;

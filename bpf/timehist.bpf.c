@@ -21,7 +21,8 @@ struct stay {
 	u64 since_ns;
 	u64 wait_ns;
 	u64 delay_ns;
-	u32 pid; /* the kernel's; 0: nobody who was chosen */
+	u64 throttled_ns; /* neither in delay_ns nor asleep */
+	u32 pid;	  /* the kernel's; 0: nobody who was chosen */
 	u32 flags;
 };
 
@@ -35,6 +36,16 @@ struct {
 /* include/linux/sched/prio.h: below it are real-time tasks. */
 #define MAX_RT_PRIO 100
 
+/* Takes what `task` was throttled of the last `waited_ns` out of its delay. */
+static __always_inline void take_throttled(struct stay *stay, struct task_struct *task, u16 left,
+					   u64 waited_ns)
+{
+	stay->throttled_ns = throttled_part(task, left, waited_ns, clock_of(task));
+	if (stay->throttled_ns > stay->delay_ns)
+		stay->throttled_ns = stay->delay_ns;
+	stay->delay_ns -= stay->throttled_ns;
+}
+
 /*
  * `prev` leaves this CPU, and the kernel did not trace how it got it (in sandboxes that hide
  * threads, whoever follows one). Its books tell for how long it ran, and what it waited before.
@@ -47,6 +58,7 @@ static __always_inline void stay_by_books(struct stay *stay, struct task_struct 
 	stay->since_ns = now_ns;
 	stay->wait_ns = 0;
 	stay->delay_ns = 0;
+	stay->throttled_ns = 0;
 	stay->flags = TIMEHIST_ALL_UNKNOWN;
 	if (!scheduler_books || !off || !off->since_ns || prev->prio < MAX_RT_PRIO)
 		return;
@@ -60,6 +72,8 @@ static __always_inline void stay_by_books(struct stay *stay, struct task_struct 
 		stay->delay_ns = prev->sched_info.run_delay - off->run_delay;
 		if (stay->delay_ns > stay->wait_ns)
 			stay->delay_ns = stay->wait_ns;
+		if (off->left_throttled)
+			take_throttled(stay, prev, off->left_throttled, away_ns);
 		/* Known after all: not a wait that was lost. */
 		off->since_ns = 0;
 	}
@@ -106,6 +120,7 @@ static __always_inline void stay_begins(struct stay *stay, struct task_struct *n
 
 	stay->wait_ns = 0;
 	stay->delay_ns = 0;
+	stay->throttled_ns = 0;
 	stay->flags = 0;
 	if (off && off->since_ns) {
 		stay->wait_ns = now_ns - off->since_ns;
@@ -113,6 +128,7 @@ static __always_inline void stay_begins(struct stay *stay, struct task_struct *n
 			stay->wait_ns = 0;
 		offcpu_split(next, off, stay->wait_ns, kept_clock_of(next), &parts);
 		stay->delay_ns = parts.ns[OFFCPU_RUN_QUEUE] + parts.ns[OFFCPU_PREEMPTED];
+		stay->throttled_ns = parts.ns[OFFCPU_THROTTLED];
 		off_cpu_ends(next, off);
 		return;
 	}
@@ -121,6 +137,12 @@ static __always_inline void stay_begins(struct stay *stay, struct task_struct *n
 		return;
 	}
 	stay->flags = TIMEHIST_WAIT_UNKNOWN;
+	if (off && off->moved_asleep) {
+		off->moved_asleep = false;
+		count_loss(LOSS_WAITS_MISBOOKED);
+		stay->flags |= TIMEHIST_DELAY_UNKNOWN;
+		return;
+	}
 	if (!scheduler_books) {
 		stay->flags |= TIMEHIST_DELAY_UNKNOWN;
 		return;
@@ -129,9 +151,33 @@ static __always_inline void stay_begins(struct stay *stay, struct task_struct *n
 	/* In this queue, at least. */
 	if (next->sched_info.last_queued)
 		stay->delay_ns = clock_of(next) - next->sched_info.last_queued;
-	barrier();
 	if ((s64)stay->delay_ns < 0)
 		stay->delay_ns = 0;
+	take_throttled(stay, next, off ? off->left_throttled : 0, stay->delay_ns);
+	barrier();
+}
+
+/* `next` gets this CPU at `now_ns`, and could have had one before but for its quota. */
+static __always_inline void report_throttled(struct task_struct *next, u64 throttled_ns, u64 now_ns)
+{
+	struct timehist_event *event;
+
+	if (!throttled_ns || (filter_by_cpu && !filter_has_cpu(bpf_get_smp_processor_id())))
+		return;
+	event = reserve_event();
+	if (!event)
+		return;
+	event->time_ns = now_ns;
+	event->type = TIMEHIST_THROTTLED;
+	event->flags = 0;
+	event->wait_ns = 0;
+	event->delay_ns = throttled_ns;
+	event->run_ns = 0;
+	event->state = 0;
+	about(event, next);
+	if (with_stack)
+		event->frames[0] = 0;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
 /* One that ends is taken out of the filter before it leaves its CPU for the last time. */
@@ -168,6 +214,8 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 	u32 zero = 0, state;
 	struct stay *stay = bpf_map_lookup_elem(&stays, &zero);
 	u64 now_ns = switch_time_ns(prev);
+	/* Also of others, whose quota may be that of somebody who was chosen. */
+	u16 left = throttle_begins(prev);
 
 	if (!stay)
 		return 0;
@@ -179,13 +227,15 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 	if (prev->pid && (stay->pid == (u32)prev->pid || is_chosen(prev))) {
 		state = stopped_state(ctx, prev);
 		if (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) {
-			if (stay->pid != (u32)prev->pid)
+			if (stay->pid != (u32)prev->pid) {
 				stay_by_books(stay, prev, now_ns);
+				report_throttled(prev, stay->throttled_ns, stay->since_ns);
+			}
 			stay_ends(ctx, stay, prev, next,
 				  preempt || !state ? OFFCPU_RUNNABLE : state, now_ns);
 		}
 		if (is_wanted(prev))
-			off_cpu_begins(prev, preempt, state, now_ns, 0);
+			off_cpu_begins(prev, preempt, state, left, now_ns, 0);
 		else
 			wait_forgotten(prev);
 	}
@@ -194,6 +244,7 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 		stay_begins(stay, next, now_ns);
 		stay->pid = next->pid;
 		stay->since_ns = now_ns;
+		report_throttled(next, stay->throttled_ns, now_ns);
 	} else if (filter_by_comm || filter_by_cgroup) {
 		wait_forgotten(next);
 	}
@@ -252,5 +303,27 @@ int BPF_PROG(timehist_migrate, struct task_struct *task, int to_cpu)
 {
 	/* kernel/sched/core.c, set_task_cpu: the tracepoint comes before it is done. */
 	report_other(task, TIMEHIST_MIGRATE, task->se.cfs_rq->rq->cpu, to_cpu);
+	return 0;
+}
+
+/* Run once when everything is attached: threads whose books do not say all of their next wait. */
+SEC("iter/task")
+int seed_waiting(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	bool asleep, throttled;
+	struct off_cpu *off;
+
+	if (!task || !task->pid || task->on_cpu)
+		return 0;
+	asleep = is_booked_asleep(task);
+	throttled = task_state(task) == TASK_RUNNING && is_throttled(task);
+	if (!asleep && !throttled)
+		return 0;
+	off = off_cpu_new(task);
+	if (!off || off->since_ns)
+		return 0;
+	off->moved_asleep = asleep;
+	off->left_throttled = throttled ? throttle_begins(task) : 0;
 	return 0;
 }

@@ -25,10 +25,12 @@ struct thread_key {
 
 _Static_assert(sizeof(struct thread_key) == 16, "no padding: the key is hashed byte by byte");
 
+/* Numbers are those of a second, after which user space takes them out. */
 struct delays {
-	u64 count;
-	u64 wakeups; /* of them, those after a wake-up */
+	u32 count;
+	u32 wakeups; /* of them, those after a wake-up */
 	u64 sum;
+	u64 throttled_ns;   /* not in the sum, as its waits' throttled parts are in no delay */
 	u64 min_complement; /* ~minimum, so that zero is "none yet" */
 	u64 max;
 	u64 max_ns; /* CLOCK_MONOTONIC, when it ended */
@@ -103,8 +105,9 @@ static __always_inline struct delays *delays_of(u32 half, struct thread_key *key
 /* Only the CPU that switches to the thread, at `now_ns`, writes it. */
 static __always_inline void delays_add(struct delays *delays, struct wait *wait, u64 now_ns)
 {
-	u64 delay_ns = wait->delay_ns;
+	u64 delay_ns = wait->delay_ns - wait->throttled_ns;
 
+	delays->throttled_ns += wait->throttled_ns;
 	delays->count++;
 	delays->wakeups += wait->kind == WAIT_WAKEUP;
 	delays->sum += delay_ns;
@@ -142,7 +145,8 @@ static __always_inline void bucket_add(struct delay_place *place, u32 half, u32 
 /* Counts a delay of `task`, which is given this CPU at `now_ns` (CLOCK_MONOTONIC). */
 static __always_inline void delay_add(struct task_struct *task, struct wait *wait, u64 now_ns)
 {
-	u32 half = current_window(), pid = task->pid, bucket = hist_bucket(wait->delay_ns);
+	u32 half = current_window(), pid = task->pid,
+	    bucket = hist_bucket(wait->delay_ns - wait->throttled_ns);
 	u32 index = half * DELAY_PLACES + pid % DELAY_PLACES;
 	struct delay_place *place = bpf_map_lookup_elem(&delay_places, &index);
 	u64 start_ns = task->start_time;

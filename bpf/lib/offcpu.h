@@ -3,7 +3,8 @@
  * Threads off the CPU: since when, why, and which part of the time was what.
  *
  * A wait is *blocked* until the thread is woken, then *run queue* until it gets a CPU; a thread
- * that was taken off the CPU while it could have gone on is *preempted* all the time.
+ * that was taken off the CPU while it could have gone on is *preempted* all the time. Of either,
+ * what its control group had no quota for is *throttled*; then it is in the run queue (throttle.h).
  */
 #ifndef TSTRACE_OFFCPU_H
 #define TSTRACE_OFFCPU_H
@@ -11,11 +12,14 @@
 #include "clock.h"
 #include "kernel.h"
 #include "loss.h"
+#include "misbooked.h"
+#include "throttle.h"
 
 enum offcpu_part {
 	OFFCPU_BLOCKED,
 	OFFCPU_RUN_QUEUE,
 	OFFCPU_PREEMPTED,
+	OFFCPU_THROTTLED,
 	OFFCPU_PARTS,
 };
 
@@ -47,7 +51,8 @@ struct off_cpu {
 	u64 user_stack; /* a hash, if it was walked then */
 	u32 state;	/* TASK_*, as of then */
 	bool preempted;
-	bool moved_asleep; /* see waits.h, turn_moved_asleep */
+	bool moved_asleep;  /* see misbooked.h */
+	u16 left_throttled; /* see throttle_begins */
 };
 
 /* Set when the threads that waited before tracing began are all known. */
@@ -122,9 +127,12 @@ static __always_inline u32 stopped_state(unsigned long long *ctx, struct task_st
 	return state;
 }
 
-/* `prev` leaves this CPU. A thread that has ended never comes back. */
+/*
+ * `prev` leaves this CPU; `left` is what throttle_begins() says of it. A thread that has ended
+ * never comes back.
+ */
 static __always_inline void off_cpu_begins(struct task_struct *prev, bool preempt, u32 state,
-					   u64 now_ns, u64 user_stack)
+					   u16 left, u64 now_ns, u64 user_stack)
 {
 	bool dead = state & TASK_DEAD && !preempt;
 	struct off_cpu *off;
@@ -145,6 +153,7 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 	off->user_stack = user_stack;
 	off->woken_ns = 0;
 	off->moved_asleep = false;
+	off->left_throttled = off->preempted ? left : 0;
 	if (scheduler_books) {
 		barrier();
 		off->run_delay = prev->sched_info.run_delay;
@@ -169,9 +178,11 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 	off->preempted = state == 0 && !scheduler_books;
 	off->state = state ? state : OFFCPU_RUNNABLE;
 	off->user_stack = user_stack;
+	off->left_throttled = state == TASK_RUNNING ? throttle_begins(task) : 0;
 	if (scheduler_books) {
 		barrier();
 		off->run_delay = task->sched_info.run_delay;
+		off->moved_asleep = is_booked_asleep(task);
 		barrier();
 	}
 	off->since_ns = bpf_ktime_get_ns();
@@ -203,6 +214,30 @@ static __always_inline u64 queued_ns(struct task_struct *task, struct off_cpu *o
 	return queued;
 }
 
+/* Takes the part out that a thread was throttled of the last `waited_ns`, which it could have run.
+ */
+static __always_inline void split_throttled(struct task_struct *task, struct off_cpu *off,
+					    u64 waited_ns, u64 clock, struct offcpu_parts *parts)
+{
+	enum offcpu_part part = off->preempted ? OFFCPU_PREEMPTED : OFFCPU_RUN_QUEUE;
+	u64 throttled_ns;
+
+	if (!throttle_exists())
+		return;
+	barrier();
+	throttled_ns = throttled_part(task, off->left_throttled, waited_ns,
+				      scheduler_books ? clock : clock_of(task));
+	barrier();
+	if (!throttled_ns)
+		return;
+	parts->ns[part] = 0;
+	/* It was not preempted: its group had no quota, and then it had to queue up again. */
+	if (off->left_throttled)
+		part = OFFCPU_RUN_QUEUE;
+	parts->ns[part] = waited_ns - throttled_ns;
+	parts->ns[OFFCPU_THROTTLED] = throttled_ns;
+}
+
 /* Splits a wait. Whatever the books say, the parts add up to the duration. */
 static __always_inline void offcpu_split(struct task_struct *task, struct off_cpu *off,
 					 u64 duration_ns, u64 clock, struct offcpu_parts *parts)
@@ -212,8 +247,10 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 	parts->ns[OFFCPU_BLOCKED] = 0;
 	parts->ns[OFFCPU_RUN_QUEUE] = 0;
 	parts->ns[OFFCPU_PREEMPTED] = 0;
+	parts->ns[OFFCPU_THROTTLED] = 0;
 	if (off->preempted) {
 		parts->ns[OFFCPU_PREEMPTED] = duration_ns;
+		split_throttled(task, off, duration_ns, clock, parts);
 		return;
 	}
 	if (!scheduler_books) {
@@ -223,7 +260,9 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 			queued = off->since_ns + duration_ns - off->woken_ns;
 		barrier();
 	} else if (off->moved_asleep) {
-		count_loss(LOSS_WAITS_MISBOOKED);
+		/* One that sleeps still did so all the time. */
+		if (!is_booked_asleep(task))
+			count_loss(LOSS_WAITS_MISBOOKED);
 	} else {
 		barrier();
 		queued = queued_ns(task, off, clock);
@@ -233,6 +272,8 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 		queued = duration_ns;
 	parts->ns[OFFCPU_RUN_QUEUE] = queued;
 	parts->ns[OFFCPU_BLOCKED] = duration_ns - queued;
+	if (queued)
+		split_throttled(task, off, queued, clock, parts);
 }
 
 /* A new thread's first wait for a CPU, which it had before it could be seen to leave one. */
@@ -258,6 +299,7 @@ static __always_inline bool offcpu_first_turn(struct task_struct *task, struct o
 	parts->ns[OFFCPU_BLOCKED] = 0;
 	parts->ns[OFFCPU_RUN_QUEUE] = *duration_ns;
 	parts->ns[OFFCPU_PREEMPTED] = 0;
+	parts->ns[OFFCPU_THROTTLED] = 0;
 	return true;
 }
 
@@ -271,13 +313,12 @@ int BPF_PROG(offcpu_wakeup, struct task_struct *task)
 	return 0;
 }
 
-/* Since 6.12 the books can take sleep for waiting: see waits.h, turn_moved_asleep. */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(offcpu_migrate, struct task_struct *task)
 {
 	struct off_cpu *off;
 
-	if (!bpf_core_field_exists(task->se.sched_delayed) || !task->se.sched_delayed)
+	if (!is_moved_asleep(task))
 		return 0;
 	off = off_cpu_of(task);
 	if (off)

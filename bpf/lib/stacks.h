@@ -24,7 +24,7 @@ enum stack_constant {
 	/* Frames in a block, which one CPU has for its own; an element is whole blocks. */
 	BLOCK_FRAMES = 1024,
 	/* What a sum is made of: see the tools. */
-	STACK_PARTS = 3,
+	STACK_PARTS = 4,
 	/* What a count of one is: sampling.h. */
 	COUNT_ONE = ONE,
 	/* Instead of a hash: there is no stack, as kernel threads have no user frames. */

@@ -15,7 +15,9 @@
 
 struct wait_start {
 	u64 ns; /* CLOCK_MONOTONIC; 0: not waiting */
-	u32 kind;
+	u16 kind;
+	u16 left_throttled; /* see throttle_begins */
+	u32 unused_padding;
 };
 
 /*
@@ -31,7 +33,24 @@ static __always_inline void wait_begins(struct task_struct *task, struct wait_st
 	if (start->ns)
 		count_loss(LOSS_WAITS_UNSEEN);
 	start->kind = kind;
+	start->left_throttled = kind == WAIT_PREEMPTED ? throttle_begins(task) : 0;
 	start->ns = bpf_ktime_get_ns();
+}
+
+/* The wait of `task` that began then, and ends now. */
+static __always_inline void stamped_wait(struct task_struct *task, struct wait_start *start,
+					 struct wait *wait)
+{
+	wait->delay_ns = bpf_ktime_get_ns() - start->ns;
+	wait->throttled_ns = 0;
+	wait->kind = start->kind;
+	wait->unseen = 0;
+	if (throttle_exists()) {
+		barrier();
+		wait->throttled_ns = throttled_part(task, start->left_throttled, wait->delay_ns,
+						    task->se.cfs_rq->rq->clock);
+		barrier();
+	}
 }
 
 struct {
@@ -72,9 +91,7 @@ static __always_inline bool task_storage_wait_ends(struct task_struct *task, str
 
 	if (!start || !start->ns)
 		return false;
-	wait->delay_ns = bpf_ktime_get_ns() - start->ns;
-	wait->kind = start->kind;
-	wait->unseen = 0;
+	stamped_wait(task, start, wait);
 	start->ns = 0;
 	return true;
 }
@@ -102,9 +119,7 @@ static __always_inline bool hash_wait_ends(struct task_struct *task, struct wait
 
 	if (!start || !start->ns)
 		return false;
-	wait->delay_ns = bpf_ktime_get_ns() - start->ns;
-	wait->kind = start->kind;
-	wait->unseen = 0;
+	stamped_wait(task, start, wait);
 	/* Taken out, so that the table holds who waits and not who ever did. */
 	bpf_map_delete_elem(&hash_waits, &pid);
 	return true;

@@ -16,6 +16,8 @@ enum timehist_type {
 	TIMEHIST_SWITCH,
 	TIMEHIST_WAKEUP,
 	TIMEHIST_MIGRATE,
+	/* It had no CPU quota, for delay_ns of what it waited before this stay. */
+	TIMEHIST_THROTTLED,
 };
 
 enum timehist_flag {

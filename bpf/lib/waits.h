@@ -9,12 +9,15 @@
 
 #include "kernel.h"
 #include "loss.h"
+#include "misbooked.h"
+#include "throttle.h"
 
 enum wait_kind {
 	WAIT_WAKEUP,	   /* it had slept, or is new */
 	WAIT_PREEMPTED,	   /* it was taken off the CPU while it could have gone on */
 	WAIT_SINCE_BEFORE, /* it waited already when tracing began */
 	WAIT_UNKNOWN,	   /* the task's last turn is not known, see LOSS_WAIT_START_UNKNOWN */
+	WAIT_THROTTLED,	   /* the part of any wait in which its group had no quota */
 	WAIT_KINDS,
 	WAIT_MISBOOKED = WAIT_KINDS, /* never counted, see turn_moved_asleep */
 };
@@ -37,7 +40,8 @@ struct turn {
 	u64 run_delay;
 	u32 nivcsw; /* changes when the task is preempted */
 	bool seeded_waiting;
-	bool moved_asleep; /* see turn_moved_asleep */
+	bool moved_asleep;  /* see turn_moved_asleep */
+	u16 left_throttled; /* see throttle_begins */
 };
 
 struct turn turns[TURN_SETS * TURN_WAYS] SEC(".bss.turns");
@@ -48,6 +52,7 @@ bool turns_seeded;
 /* A wait that ends as the task is given this CPU. */
 struct wait {
 	u64 delay_ns;
+	u64 throttled_ns; /* of them */
 	u32 kind;
 	/* Turns before this one that no event told of: some kernels do not trace every switch. */
 	u32 unseen;
@@ -78,21 +83,29 @@ static __always_inline void sched_info_no_wait(struct task_struct *task)
 		turn->nivcsw = task->nivcsw;
 }
 
-/*
- * Since 6.12 (152e11f6df29) a task that sleeps can stay on the run queue for a while ("delayed
- * dequeue"). If it is then moved to another CPU, enqueue_task() books it as queued from there on,
- * through all of its sleep (6.18 does; psi_enqueue() knows better). The next wait by these books
- * is for the most part none, and is not counted.
- */
+/* A thread is moved, maybe asleep: the next wait is then for the most part none; not counted. */
 static __always_inline void turn_moved_asleep(struct task_struct *task)
 {
 	struct turn *turn;
 
-	if (!bpf_core_field_exists(task->se.sched_delayed) || !task->se.sched_delayed)
+	if (!is_moved_asleep(task))
 		return;
 	turn = turn_of(task->pid);
 	if (turn->pid == (u32)task->pid)
 		turn->moved_asleep = true;
+}
+
+/* `task` leaves its CPU. */
+static __always_inline void turn_ends(struct task_struct *task)
+{
+	u16 left = throttle_begins(task);
+	struct turn *turn;
+
+	if (!left)
+		return;
+	turn = turn_of(task->pid);
+	if (turn->pid == (u32)task->pid)
+		turn->left_throttled = left;
 }
 
 /* The wait of the queued `task`, which the scheduler is about to give this CPU. */
@@ -102,8 +115,10 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	u32 pcount = task->sched_info.pcount, pid = task->pid, nivcsw = task->nivcsw;
 	struct turn *turn = turn_of(pid);
 	/* kernel/sched/stats.h, sched_info_arrive: rq_clock(rq) - last_queued, in a moment. */
-	u64 here = task->se.cfs_rq->rq->clock - task->sched_info.last_queued;
+	u64 clock = task->se.cfs_rq->rq->clock;
+	u64 here = clock - task->sched_info.last_queued;
 	u64 before = 0;
+	u16 left = 0;
 
 	if ((s64)here < 0)
 		here = 0;
@@ -111,6 +126,7 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	if (turn->pid == pid && turn->moved_asleep) {
 		wait->kind = WAIT_MISBOOKED;
 	} else if (turn->pid == pid && turn->pcount == pcount) {
+		left = turn->left_throttled;
 		before = run_delay - turn->run_delay;
 		/* Two CPUs wrote the entry at once; better a part of the wait than nonsense. */
 		if ((s64)before < 0)
@@ -137,7 +153,9 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	turn->nivcsw = nivcsw;
 	turn->seeded_waiting = false;
 	turn->moved_asleep = false;
+	turn->left_throttled = 0;
 	wait->delay_ns = before + here;
+	wait->throttled_ns = throttled_part(task, left, wait->delay_ns, clock);
 }
 
 /*
@@ -194,7 +212,8 @@ int seed_turns(struct bpf_iter__task *ctx)
 	turn->run_delay = task->sched_info.run_delay;
 	turn->nivcsw = task->nivcsw;
 	turn->seeded_waiting = task->sched_info.last_queued != 0;
-	turn->moved_asleep = false;
+	turn->moved_asleep = is_booked_asleep(task);
+	turn->left_throttled = throttle_begins(task);
 	turn->pid = pid;
 	turn->pcount = pcount;
 	barrier();

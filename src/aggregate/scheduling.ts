@@ -6,6 +6,8 @@ import { Histogram } from './histogram.js';
 export class Delays {
 	readonly histogram = new Histogram();
 	wakeups = 0;
+	/** How long CPU quotas were used up, in waits whose delays are without it. */
+	throttled_ns = 0;
 	/** When the longest one ended, by CLOCK_MONOTONIC; 0: there was none. */
 	longestEnd_ns = 0;
 
@@ -18,6 +20,7 @@ export class Delays {
 		this.#longest(totals.max_ns, totals.end_ns);
 		this.histogram.addTotals(totals);
 		this.wakeups += totals.wakeups;
+		this.throttled_ns += totals.throttled_ns;
 	}
 
 	add(other: Delays): void {
@@ -26,6 +29,7 @@ export class Delays {
 			this.histogram.addBucket(bucket, count);
 		this.histogram.addTotals(other.histogram);
 		this.wakeups += other.wakeups;
+		this.throttled_ns += other.throttled_ns;
 	}
 
 	#longest(max_ns: number, end_ns: number): void {
@@ -36,6 +40,7 @@ export class Delays {
 export interface DelayTotals {
 	readonly wakeups: number;
 	readonly sum_ns: number;
+	readonly throttled_ns: number;
 	readonly min_ns: number;
 	readonly max_ns: number;
 	/** When the longest one ended. */
@@ -62,6 +67,8 @@ export interface ThreadTime {
 	readonly counters: Counters;
 	/** How long it waits already as the interval ends; 0: it does not. */
 	readonly waiting_ns: number;
+	/** Whether it waits for CPU quota, and not for a CPU. */
+	readonly throttled: boolean;
 	readonly delays: Delays;
 }
 
@@ -79,14 +86,17 @@ export interface SchedulingRow {
 	/** Delays that ended: how many, how long together. */
 	readonly delays: number;
 	readonly delay: number;
+	/** How long CPU quotas were used up; in no delay. */
+	readonly throttled: number;
 	readonly avg: number;
 	readonly p50: number;
 	readonly p99: number;
 	readonly max: number;
 	/** When the longest delay ended, by CLOCK_MONOTONIC; 0: there was none. */
 	readonly max_end_ns: number;
-	/** How long somebody waits already, at the end. */
+	/** How long somebody waits already for a CPU, and for CPU quota, at the end. */
 	readonly waiting: number;
+	readonly throttled_now: number;
 }
 
 export const SORT_KEYS = [
@@ -95,6 +105,7 @@ export const SORT_KEYS = [
 	'wakeups',
 	'preempted',
 	'migrations',
+	'throttled',
 	'avg',
 	'p50',
 	'p99',
@@ -144,6 +155,7 @@ interface Sum {
 	key: SchedulingRow['key'];
 	counters: Counters;
 	waiting_ns: number;
+	throttled_now_ns: number;
 	readonly delays: Delays;
 }
 
@@ -163,12 +175,14 @@ export async function schedulingRows(
 				key: keyOf(thread, by),
 				counters: NO_COUNTERS,
 				waiting_ns: 0,
+				throttled_now_ns: 0,
 				delays: new Delays(),
 			};
 			sums.set(id, sum);
 		}
 		sum.counters = plus(sum.counters, thread.counters);
-		sum.waiting_ns = Math.max(sum.waiting_ns, thread.waiting_ns);
+		if (thread.throttled) sum.throttled_now_ns = Math.max(sum.throttled_now_ns, thread.waiting_ns);
+		else sum.waiting_ns = Math.max(sum.waiting_ns, thread.waiting_ns);
 		sum.delays.add(thread.delays);
 	}
 	const rows: SchedulingRow[] = [];
@@ -194,6 +208,7 @@ const ADDED = [
 	'migrations',
 	'delays',
 	'delay',
+	'throttled',
 ] as const;
 
 function plus(a: Counters, b: Counters): Counters {
@@ -205,8 +220,14 @@ function plus(a: Counters, b: Counters): Counters {
 	};
 }
 
-async function rowOf({ key, counters, waiting_ns, delays }: Sum): Promise<SchedulingRow> {
-	const { histogram, wakeups, longestEnd_ns } = delays;
+async function rowOf({
+	key,
+	counters,
+	waiting_ns,
+	throttled_now_ns,
+	delays,
+}: Sum): Promise<SchedulingRow> {
+	const { histogram, wakeups, throttled_ns, longestEnd_ns } = delays;
 	const { p50, p99 } = await percentiles(histogram);
 	const { run_ns, switches, preempted, migrations } = counters;
 	return {
@@ -218,11 +239,13 @@ async function rowOf({ key, counters, waiting_ns, delays }: Sum): Promise<Schedu
 		migrations,
 		delays: histogram.count,
 		delay: histogram.sum_ns,
+		throttled: throttled_ns,
 		avg: histogram.count === 0 ? 0 : histogram.sum_ns / histogram.count,
 		p50,
 		p99,
 		max: histogram.max_ns,
 		max_end_ns: longestEnd_ns,
 		waiting: waiting_ns,
+		throttled_now: throttled_now_ns,
 	};
 }

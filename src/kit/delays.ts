@@ -12,7 +12,9 @@ interface DelaysObject {
 	readonly layout: {
 		readonly structs: {
 			readonly thread_key: Fields<'start_ns' | 'pid' | 'bucket'>;
-			readonly delays: Fields<'count' | 'wakeups' | 'sum' | 'min_complement' | 'max' | 'max_ns'>;
+			readonly delays: Fields<
+				'count' | 'wakeups' | 'sum' | 'throttled_ns' | 'min_complement' | 'max' | 'max_ns'
+			>;
 			readonly delay_place: Fields<'start_ns' | 'pid' | 'all' | 'at_hand'>;
 		};
 	};
@@ -90,7 +92,7 @@ export class DelayReader {
 				delays.addTotals(this.#totals(values, at));
 				delays.addBucket(
 					keys.getUint32(key + bucket.offset, true),
-					readU64(values, at + value.fields.count.offset),
+					values.getUint32(at + value.fields.count.offset, true),
 				);
 			}
 		});
@@ -101,8 +103,9 @@ export class DelayReader {
 		const f = this.#object.layout.structs.delays.fields;
 		const complement = view.getBigUint64(at + f.min_complement.offset, true);
 		return {
-			wakeups: readU64(view, at + f.wakeups.offset),
+			wakeups: view.getUint32(at + f.wakeups.offset, true),
 			sum_ns: readU64(view, at + f.sum.offset),
+			throttled_ns: readU64(view, at + f.throttled_ns.offset),
 			min_ns: complement === 0n ? Number.POSITIVE_INFINITY : Number(U64_MAX - complement),
 			max_ns: readU64(view, at + f.max.offset),
 			end_ns: readU64(view, at + f.max_ns.offset),

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Grouping } from '../aggregate/stacks.js';
-import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
 import { compileGlobs, isGlob } from './comm-globs.js';
+import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
 import { type StackFilter, stackFilter, stackFilterOptions } from './stack-filter.js';
 import { MAX_DEPTH, type StackSettings } from './stacks.js';
 

@@ -30,6 +30,7 @@ interface Thread {
 	readonly traced: boolean;
 	readonly start_ns: number;
 	readonly waiting_ns: number;
+	readonly throttled: boolean;
 	/** Since it began. */
 	readonly counters: Reading;
 }
@@ -153,7 +154,8 @@ export class SchedulingReader implements Reader {
 			tid: u32(f.tid),
 			comm: readComm(view, at + f.comm.offset),
 			process: readComm(view, at + f.process.offset),
-			traced: u32(f.traced) !== 0,
+			traced: view.getUint16(at + f.traced.offset, true) !== 0,
+			throttled: view.getUint16(at + f.throttled.offset, true) !== 0,
 			start_ns: u64(f.start_ns),
 			waiting_ns: u64(f.waiting_ns),
 			counters: {
@@ -175,4 +177,5 @@ const UNKNOWN = {
 	process: '(not visible)',
 	counters: NO_COUNTERS,
 	waiting_ns: 0,
+	throttled: false,
 };

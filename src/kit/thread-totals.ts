@@ -11,6 +11,7 @@ export class ThreadTotal {
 	run_ns = 0;
 	wait_ns = 0;
 	delay_ns = 0;
+	throttled_ns = 0;
 	#min_ns = Number.POSITIVE_INFINITY;
 	#max_ns = 0;
 	/** Stays whose run time is known. */
@@ -52,6 +53,7 @@ export class ThreadTotal {
 			stddev_pct: mean_ns > 0 ? (1e8 * Math.sqrt(variance_ms2 / runs)) / mean_ns : 0,
 			wait: this.wait_ns,
 			delay: this.delay_ns,
+			throttled: this.throttled_ns,
 			migrations: this.migrations,
 		};
 	}

@@ -41,12 +41,21 @@ const {
 	TIMEHIST_SWITCH: SWITCH,
 	TIMEHIST_WAKEUP: WAKEUP,
 	TIMEHIST_MIGRATE: MIGRATE,
+	TIMEHIST_THROTTLED: THROTTLED,
 } = layout.enums.timehist_type;
 const {
 	TIMEHIST_WAIT_UNKNOWN: WAIT_UNKNOWN,
 	TIMEHIST_DELAY_UNKNOWN: DELAY_UNKNOWN,
 	TIMEHIST_RUN_UNKNOWN: RUN_UNKNOWN,
 } = layout.enums.timehist_flag;
+
+/** What they are called in JSON. */
+const EVENTS = {
+	[SWITCH]: 'switch',
+	[WAKEUP]: 'wakeup',
+	[MIGRATE]: 'migrate',
+	[THROTTLED]: 'throttled',
+} as Readonly<Record<number, string>>;
 
 const TIME_WIDTH = 15;
 const DURATION_WIDTH = 9;
@@ -61,6 +70,8 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 const NEXT = bytesOf('  next: ');
 const AWAKENED = bytesOf('  awakened: ');
 const MIGRATED = bytesOf('  migrated: ');
+const NO_QUOTA = bytesOf('  throttled: ');
+const MSEC = bytesOf(' msec');
 const CPU = bytesOf(' cpu ');
 const ARROW = bytesOf(' => ');
 
@@ -109,7 +120,10 @@ export class TimehistFormatter implements EventFormatter {
 		const about = words[at + ABOUT] as number;
 		const cpu = about & 0xffff;
 		const type = (about >>> 16) & 0xff;
-		if (type === SWITCH && this.#view.summary) this.#sum(words, at, cpu, about >>> 24);
+		if (this.#view.summary) {
+			if (type === SWITCH) this.#sum(words, at, cpu, about >>> 24);
+			else if (type === THROTTLED) this.#sumThrottled(words, at);
+		}
 		if (!this.#view.lines) return;
 		lines.room(LINE_BYTES + this.#view.visual);
 		this.#time(lines, Math.floor(u64At(words, at + TIME) / 1000));
@@ -121,6 +135,7 @@ export class TimehistFormatter implements EventFormatter {
 		if (this.#view.visual) this.#visual(lines, cpu, type);
 		lines.add(this.#names.padded(words, at + TGID));
 		if (type === SWITCH) this.#switch(words, at, lines, about >>> 24);
+		else if (type === THROTTLED) this.#throttled(words, at, lines);
 		else this.#other(words, at, lines, type);
 		lines.newline();
 	}
@@ -134,7 +149,7 @@ export class TimehistFormatter implements EventFormatter {
 		const type = record.getUint8(FIELDS.type.offset);
 		const time_ns = readU64(record, FIELDS.time_ns.offset);
 		const row: Record<string, string | number> = {
-			event: type === SWITCH ? 'switch' : type === WAKEUP ? 'wakeup' : 'migrate',
+			event: EVENTS[type] ?? '',
 			time: new Date(epoch_ms + time_ns / 1e6).toISOString(),
 			time_ns,
 			cpu: record.getUint16(FIELDS.cpu.offset, true),
@@ -142,6 +157,8 @@ export class TimehistFormatter implements EventFormatter {
 			tid: u32(FIELDS.tid),
 			comm: readComm(record, FIELDS.comm.offset),
 		};
+		if (type === THROTTLED)
+			return { ...row, throttled_ns: readU64(record, FIELDS.delay_ns.offset) };
 		if (type === SWITCH) this.#switchRow(record, row);
 		const who = type === SWITCH ? 'next' : type === WAKEUP ? 'woken' : 'migrated';
 		if (type !== SWITCH || this.#view.next) {
@@ -203,6 +220,19 @@ export class TimehistFormatter implements EventFormatter {
 			lines.spaces(2);
 			this.#stacks.add(words, at, lines);
 		}
+	}
+
+	/** What it waited for quota, up to now. */
+	#throttled(words: Uint32Array, at: number, lines: LineBuffer): void {
+		lines.spaces(SWITCH_WIDTH);
+		lines.add(NO_QUOTA);
+		lines.thousandths(Math.floor(u64At(words, at + DELAY) / 1000), 1);
+		lines.add(MSEC);
+	}
+
+	#sumThrottled(words: Uint32Array, at: number): void {
+		const total = this.#totals.of(this.#names.known(words, at + TGID));
+		total.throttled_ns += u64At(words, at + DELAY);
 	}
 
 	#other(words: Uint32Array, at: number, lines: LineBuffer, type: number): void {

@@ -67,7 +67,7 @@ function booksAreKept(): boolean {
 	return Number(turns) > 0;
 }
 
-/** Whether a task that sleeps can be moved between run queues: see turn_moved_asleep in waits.h. */
+/** Whether a task that sleeps can be moved between run queues: see misbooked.h. */
 export function delayedDequeue(): boolean {
 	return kernelHasField('sched_entity', 'sched_delayed');
 }

@@ -33,18 +33,22 @@ export function renderScheduling(
 		max_at: null,
 		key: { comm: '(total)' },
 	};
-	const text = renderTable(columnsOf(rows[0] as Row), [...shown, totalRow], style);
+	const throttled = (totals.throttled ?? 0) > 0;
+	const text = renderTable(columnsOf(rows[0] as Row, throttled), [...shown, totalRow], style);
 	const more = rows.length - shown.length;
-	const waiting = rows.filter((row) => number(row, 'waiting') > 0);
-	const longest = waiting.reduce((max, row) => Math.max(max, number(row, 'waiting')), 0);
-	const still =
-		waiting.length === 0
-			? ''
-			: `${grouped(waiting.length)} still wait, for ${humanTime(longest)} at the most\n`;
+	const still = stillLine(rows, 'waiting', 'wait') + stillLine(rows, 'throttled_now', 'throttled');
 	return `\n${text}${more > 0 ? `${grouped(more)} more; --top 0 shows them\n` : ''}${still}`;
 }
 
-function columnsOf(first: Row): Column<Row>[] {
+function stillLine(rows: readonly Row[], name: string, word: string): string {
+	const those = rows.filter((row) => number(row, name) > 0);
+	if (those.length === 0) return '';
+	const longest = those.reduce((max, row) => Math.max(max, number(row, name)), 0);
+	return `${grouped(those.length)} still ${word}, for ${humanTime(longest)} at the most\n`;
+}
+
+/** `throttled`: somebody had no CPU quota. */
+function columnsOf(first: Row, throttled: boolean): Column<Row>[] {
 	const time = (heading: string, name: string): Column<Row> => ({
 		heading,
 		align: 'right',
@@ -74,6 +78,7 @@ function columnsOf(first: Row): Column<Row>[] {
 		{ ...count('WAKE', 'wakeups'), spare: 5 },
 		count('PREEMPT', 'preempted'),
 		{ ...count('MIGR', 'migrations'), spare: 2 },
+		...(throttled ? [time('THROTTLED', 'throttled')] : []),
 		time('AVG', 'avg'),
 		{ ...time('P50', 'p50'), spare: 4 },
 		time('P99', 'p99'),

@@ -41,6 +41,9 @@ export function renderThreadTotals(rows: readonly Key[], style: Style): string {
 	const sum = (name: string) => rows.reduce((total, row) => total + number(row, name), 0);
 	const threads = rows.length === 1 ? '1 thread' : `${grouped(rows.length)} threads`;
 	const switches = sum('switches') === 1 ? '1 switch' : `${grouped(sum('switches'))} switches`;
-	const table = renderTable(COLUMNS, rows, style);
+	const throttled = sum('throttled') > 0 ? [time('THROTTLED', 'throttled')] : [];
+	const at = COLUMNS.length - 1;
+	const columns = [...COLUMNS.slice(0, at), ...throttled, ...COLUMNS.slice(at)];
+	const table = renderTable(columns, rows, style);
 	return `\n${table}${threads}, ${switches}, ${humanTime(sum('run'))} run\n`;
 }

@@ -34,7 +34,7 @@ import { humanTime } from '../render/units.js';
 type Layout = typeof layout;
 
 const DEFAULT_PERIOD_USEC = 1000;
-const PARTS = ['blocked', 'run queue', 'preempted'];
+const PARTS = ['blocked', 'run queue', 'preempted', 'throttled'];
 
 interface Settings extends StackSettings, StackView {
 	/** 0: every wait. */
@@ -53,7 +53,7 @@ export const offcputime = defineTool<Layout, Settings>({
 	summary: 'where threads wait, and how long (off-CPU time by stack)',
 	description:
 		'Shows the stacks in which threads were off the CPU, and for how long: blocked, waiting on a ' +
-		'run queue, or preempted.',
+		'run queue, preempted, or throttled (its CPU quota was used up).',
 	examples: [
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offcputime -p 1234 5 > out.folded', 'for a flame graph'],
@@ -72,7 +72,7 @@ export const offcputime = defineTool<Layout, Settings>({
 		new Option('--state <states>', 'only waits in these states: letters (SD) or a mask').argParser(
 			parseStates,
 		),
-		new Option('--split', 'blocked, run queue and preempted apart, at the root of stacks'),
+		new Option('--split', 'blocked, run queue, preempted, throttled apart, at the root of stacks'),
 		new Option('--no-edges', 'leave out who waits as tracing begins, or still as it ends'),
 		new Option('--hide-idle', 'leave out threads that had nothing to do'),
 		groupingOption(),

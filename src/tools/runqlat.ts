@@ -64,7 +64,7 @@ export const runqlat = defineTool<Layout, Settings>({
 		new Option('--by <what>', 'a histogram for each cgroup, CPU or thread name').choices(
 			Object.keys(BY),
 		),
-		new Option('--split', 'show waits after wake-ups and after preemptions apart'),
+		new Option('--split', 'show waits after wake-ups, preemptions, and CPU quotas apart'),
 		new Option('-m, --milliseconds', 'milliseconds instead of microseconds'),
 		topOption(20),
 		maxBucketsOption(),
@@ -200,6 +200,7 @@ function slowWait(record: DataView, epoch_ms: number): Key {
 		comm: readComm(record, f.comm.offset),
 		kind: KINDS[u32(f.kind)] ?? '',
 		delay_ns: readU64(record, f.delay_ns.offset),
+		throttled_ns: readU64(record, f.throttled_ns.offset),
 		prev_pid: u32(f.prev_tgid),
 		prev_tid: u32(f.prev_tid),
 		prev_comm: readComm(record, f.prev_comm.offset),
@@ -213,14 +214,15 @@ const SLOW_HEADER =
 const nameColumn = (comm: unknown) => shortened(printable(`${comm}`), 16).padEnd(16);
 
 function slowRow(row: Key, _style: Style): string {
+	// Where it waited for quota more than for a CPU, nobody was in the way.
+	const throttled = Number(row.throttled_ns) * 2 > Number(row.delay_ns);
 	const columns = [
 		clockTime(new Date(row.time as string), true),
 		`${row.cpu}`.padStart(3),
 		nameColumn(row.comm),
 		`${row.tid}`.padEnd(7),
 		inUnit(row.delay_ns as number, MICROSECONDS).padStart(10),
-		nameColumn(row.prev_comm),
-		`${row.prev_tid}`,
+		...(throttled ? ['(throttled)'] : [nameColumn(row.prev_comm), `${row.prev_tid}`]),
 	];
 	return `${columns.join(' ')}\n`;
 }

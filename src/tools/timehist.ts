@@ -111,6 +111,7 @@ export const timehist = defineTool<Layout, Settings>({
 				...(settings.migrations ? (['timehist_migrate'] as const) : []),
 				'timehist_switch',
 			],
+			runOnce: way.schedulerBooks ? ['seed_waiting'] : [],
 			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
 			because:
 				`waits are timed with ${way.schedulerBooks ? "the scheduler's books" : 'time stamps'}; ` +

@@ -11,6 +11,7 @@ export interface JsonStack {
 	readonly blocked: number;
 	readonly run_queue: number;
 	readonly preempted: number;
+	readonly throttled: number;
 	readonly key: Readonly<Record<string, string | number>>;
 }
 
@@ -41,7 +42,7 @@ export function withFrame(stacks: readonly JsonStack[], name: string | RegExp): 
 	return stacks.filter(({ frames }) => frames.some(matches));
 }
 
-type Number = 'value' | 'count' | 'blocked' | 'run_queue' | 'preempted';
+type Number = 'value' | 'count' | 'blocked' | 'run_queue' | 'preempted' | 'throttled';
 
 export function sumOf(stacks: readonly JsonStack[], field: Number = 'value'): number {
 	return stacks.reduce((sum, stack) => sum + stack[field], 0);

@@ -32,16 +32,20 @@ function sayHook({ tool, args }: ToolTests): void {
 /** In a quick run, what the files of `also` do to the machine is done to these tools. */
 const FEW_OF_ALSO = '^(runqlat|profile): ';
 
-async function runTests({ tool, file, also = [], truths, not = {} }: ToolTests): Promise<void> {
+async function runTests(tests: ToolTests): Promise<void> {
+	const { tool, file, also = [], shared = [], truths, not = {} } = tests;
 	const left = Object.keys(not).map((name) => `${escaped(name)}$`);
 	if (extent === 'all') {
 		await runFile(tool, file, `^(?!${left.join('|') || '$'})`);
 		for (const each of also) await runFile(tool, each, '.');
+		for (const each of shared) await runFile(tool, each, `^${tool}: `);
 		return;
 	}
 	for (const truth of extent === 'one' ? truths.slice(0, 1) : truths)
 		await runFile(tool, file, truth);
-	if (extent === 'quick') for (const each of also) await runFile(tool, each, FEW_OF_ALSO);
+	if (extent !== 'quick') return;
+	for (const each of also) await runFile(tool, each, FEW_OF_ALSO);
+	for (const each of shared) await runFile(tool, each, `^${tool}: `);
 }
 
 /** Runs tests of a file, and those that failed once more. */

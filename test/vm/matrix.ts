@@ -50,11 +50,16 @@ export interface ToolTests {
 	readonly file: string;
 	/** More files, whose tests are all run: what would disturb the machine that we are on. */
 	readonly also?: readonly string[];
+	/** Files that are about several tools: of each, tests whose names begin with this one's. */
+	readonly shared?: readonly string[];
 	/** Names of those of its tests that are run where there is no time for all; the first is one test. */
 	readonly truths: readonly string[];
 	/** Names of those that cannot be run under emulation, and why. */
 	readonly not?: Readonly<Record<string, string>>;
 }
+
+/** What all tools that know waits for a CPU say alike. */
+const WAITS = ['throttled', 'dozes'];
 
 export const TOOLS: readonly ToolTests[] = [
 	{
@@ -62,6 +67,7 @@ export const TOOLS: readonly ToolTests[] = [
 		args: ['0.2', '1'],
 		file: 'truth',
 		also: ['vm-cpus', 'vm-clock'],
+		shared: WAITS,
 		truths: ['^sched_info: \\d+ wake-ups', '^(task_storage|hash): \\d+ wake-ups'],
 		not: {
 			'20,000 threads that come and go: each has its group, or is counted as lost': 'takes minutes',
@@ -71,12 +77,14 @@ export const TOOLS: readonly ToolTests[] = [
 		tool: 'schedlat',
 		args: ['0.2', '1'],
 		file: 'schedlat',
+		shared: WAITS,
 		truths: ['^competing hogs', '^migrations'],
 	},
 	{
 		tool: 'timehist',
 		args: ['-w', '-M', '0.2'],
 		file: 'timehist',
+		shared: WAITS,
 		truths: ['^printed and lost', '^who wakes whom', '^migrations'],
 	},
 	{
@@ -96,6 +104,7 @@ export const TOOLS: readonly ToolTests[] = [
 		tool: 'offcputime',
 		args: ['0.2'],
 		file: 'offcputime',
+		shared: WAITS,
 		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],
 	},
 	{

@@ -21,7 +21,8 @@ function delays(count: number, end_ns: number): Delays {
 	const all = new Delays();
 	for (let i = 1; i <= count; i++) {
 		all.addBucket(10 * i, 1);
-		all.addTotals({ wakeups: 1, sum_ns: 10 * i, min_ns: 10 * i, max_ns: 10 * i, end_ns });
+		const [sum_ns, min_ns, max_ns] = [10 * i, 10 * i, 10 * i];
+		all.addTotals({ wakeups: 1, sum_ns, throttled_ns: i, min_ns, max_ns, end_ns });
 	}
 	return all;
 }
@@ -34,6 +35,7 @@ function thread(tid: number, comm: string, run_ns: number, each: Delays): Thread
 		process: 'first',
 		counters: counters(run_ns, 2),
 		waiting_ns: tid,
+		throttled: false,
 		delays: each,
 	};
 }
