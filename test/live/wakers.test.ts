@@ -53,7 +53,7 @@ function assertBlameless({ rows, pid, sleeper, bystander }: Seen): void {
 }
 
 for (const way of ['nanosleep', 'timerfd']) {
-	test(`${way}: the timer wakes it, not the thread that the timer interrupts`, async () => {
+	test(`woken by ${way}: the timer is named, not the thread that it interrupts`, async () => {
 		const seen = await seenOf(way, '-w');
 		const { wakeups } = seen;
 		assertBlameless(seen);
@@ -68,8 +68,12 @@ for (const way of ['nanosleep', 'timerfd']) {
 	});
 }
 
-for (const way of ['pipe', 'futex']) {
-	test(`${way}: each wake-up is the waker's, on another CPU than the sleeper's`, async () => {
+for (const [way, by] of [
+	['pipe', 'a pipe'],
+	['futex', 'a futex'],
+	['quiet', 'a pipe, on a CPU that is idle'],
+] as const) {
+	test(`woken by ${by}: each wake-up is that of the thread on the other CPU`, async () => {
 		const seen = await seenOf(way, '-w');
 		const { wakeups, pid } = seen;
 		assertBlameless(seen);
@@ -78,7 +82,7 @@ for (const way of ['pipe', 'futex']) {
 	});
 }
 
-test('udp on the loopback device: the sender is named, or the network; nobody else', async () => {
+test('woken by UDP on the loopback device: the sender is named, or the network, nobody else', async () => {
 	const seen = await seenOf('udp', '-w');
 	const { wakeups, pid } = seen;
 	assertBlameless(seen);

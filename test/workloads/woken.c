@@ -1,13 +1,14 @@
 /*
  * A thread that sleeps until it is woken in one way, beside one that never sleeps.
  *
- * usage: woken nanosleep|timerfd|pipe|futex|udp|idle COUNT
+ * usage: woken nanosleep|timerfd|pipe|futex|udp|quiet|idle COUNT
  *
  * The threads "sleeper" and "bystander" share CPU 0; bystander never enters the kernel by itself.
  * The main thread, on CPU 1, wakes sleeper COUNT times by way of a pipe, of a futex, or of UDP on
- * the loopback device, each time only once it sleeps; or sleeper is woken by a timer. With idle,
- * sleeper leaves CPU 0 idle each time, and bystander, and one more like it, may run on either CPU,
- * to which they are sent back to CPU 1 each time.
+ * the loopback device, each time only once it sleeps; or sleeper is woken by a timer. With quiet it
+ * is a pipe, and bystander is on CPU 1, so that CPU 0 may be idle and be sent an interrupt to wake
+ * sleeper. With idle, sleeper leaves CPU 0 idle each time, and bystander, and one more like it, may
+ * run on either CPU, to which they are sent back to CPU 1 each time.
  *
  * Prints "ready PID SLEEPER" and begins at the first byte on standard input. Prints "done
  * BYSTANDER" when it is, its thread's number, and ends at the next byte.
@@ -50,7 +51,7 @@ static void must(int works)
 static void *stay_busy(void *tid)
 {
 	prctl(PR_SET_NAME, "bystander");
-	pin(0, 0);
+	pin(0, is("quiet") ? 1 : 0);
 	atomic_store((atomic_int *)tid, syscall(SYS_gettid));
 	for (;;)
 		;
@@ -67,7 +68,7 @@ static void sleep_once(long i, int timer)
 		nanosleep(&nap, NULL);
 	else if (is("timerfd"))
 		must(read(timer, &expired, sizeof(expired)) == sizeof(expired));
-	else if (is("pipe"))
+	else if (is("pipe") || is("quiet"))
 		must(read(fed[0], &byte, 1) == 1);
 	else if (is("udp"))
 		must(recv(receiver, &byte, 1, 0) == 1);
@@ -128,7 +129,7 @@ static long until_asleep(long before)
 
 static void wake(long i)
 {
-	if (is("pipe")) {
+	if (is("pipe") || is("quiet")) {
 		must(write(fed[1], "x", 1) == 1);
 	} else if (is("udp")) {
 		must(send(sender, "x", 1, 0) == 1);
