@@ -85,6 +85,7 @@ export const TOOLS: readonly ToolTests[] = [
 		args: ['-w', '-M', '0.2'],
 		file: 'timehist',
 		shared: WAITS,
+		also: ['wakers'],
 		truths: ['^printed and lost', '^who wakes whom', '^migrations'],
 	},
 	{
