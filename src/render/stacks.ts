@@ -1,5 +1,6 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
 
+import { largest } from '../aggregate/largest.js';
 import {
 	CALLER_FRAME,
 	type StackFindings,
@@ -151,8 +152,8 @@ function summaryOf(row: StackRow, findings: StackFindings, telling: Frame | unde
 /** The part that most of a row is, if that is not the first: being blocked. */
 function mainPart(row: StackRow, { parts }: StackFindings): string {
 	if (parts.length < 2 || row.key.kind !== undefined) return '';
-	const largest = row.parts.indexOf(Math.max(...row.parts));
-	return largest > 0 ? (parts[largest] ?? '') : '';
+	const most = row.parts.indexOf(largest(row.parts));
+	return most > 0 ? (parts[most] ?? '') : '';
 }
 
 /** Whether it is a single allocation, rather than a stack with all of its own. */
