@@ -83,6 +83,24 @@ test('by process and by name rows are sums; the longest delay keeps its time', a
 	);
 });
 
+test('who has no CPU quota does not wait for a CPU, and is in no delay', async () => {
+	const [seventh, eighth] = THREADS;
+	assert.ok(seventh && eighth);
+	const threads = [seventh, { ...eighth, waiting_ns: 50, throttled: true }];
+	const [row] = await schedulingRows(threads, 'process', 'throttled');
+	assert.equal(row?.waiting, 7);
+	assert.equal(row.throttled_now, 50);
+	// 1 + 2, and 1 + 2 + 3 + 4 ns.
+	assert.equal(row.throttled, 13);
+	assert.equal(row.delay, 130);
+	assert.equal(totalsOf([row]).throttled, 13);
+	const sorted = await schedulingRows(THREADS, 'thread', 'throttled');
+	assert.deepEqual(
+		sorted.map(({ throttled }) => throttled),
+		[10, 3, 0],
+	);
+});
+
 test('totals are sums, of the maximum the largest', async () => {
 	const totals = totalsOf(await schedulingRows(THREADS, 'thread', 'avg'));
 	assert.equal(totals.runtime, 600);

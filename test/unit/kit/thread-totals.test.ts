@@ -23,14 +23,14 @@ test('a run time that is not known is in no minimum, mean or deviation', () => {
 	const name = named(7, 'a[7]');
 	totals.of(name).add(0, 0, 0, undefined);
 	const unknown = { run: 0, min_run: 0, avg_run: 0, max_run: 0, stddev_pct: 0 };
-	const nothing = { ...unknown, wait: 0, delay: 0, migrations: 0 };
+	const nothing = { ...unknown, wait: 0, delay: 0, throttled: 0, migrations: 0 };
 	assert.deepEqual(rowOf(totals, 'a[7]'), { thread: 'a[7]', switches: 1, ...nothing });
 	totals.of(name).add(0, 0, 0, 2e6);
 	totals.of(name).add(1, 1e6, 1e5, 4e6);
 	const { stddev_pct, ...rest } = rowOf(totals, 'a[7]') ?? {};
 	assert.equal(Number(stddev_pct).toFixed(2), '23.57');
 	const runs = { run: 6e6, min_run: 2e6, avg_run: 3e6, max_run: 4e6 };
-	const others = { wait: 1e6, delay: 1e5, migrations: 1 };
+	const others = { wait: 1e6, delay: 1e5, throttled: 0, migrations: 1 };
 	assert.deepEqual(rest, { thread: 'a[7]', switches: 3, ...runs, ...others });
 });
 
@@ -43,6 +43,17 @@ test('a number that is used again is another row', () => {
 	assert.equal(rowOf(totals, 'b[7]')?.run, 2e6);
 	const text = renderThreadTotals(totals.rows(), { colour: false, width: 80 });
 	assert.match(text, /^2 threads, 2 switches, 3\.00 ms run$/m);
+});
+
+test('the table has a column for CPU quotas where somebody was throttled', () => {
+	const totals = new ThreadTotals();
+	const style = { colour: false, width: 200 };
+	totals.of(named(7, 'a[7]')).add(0, 8e7, 0, 2e7);
+	assert.doesNotMatch(renderThreadTotals(totals.rows(), style), /THROTTLED/);
+	totals.of(named(7, 'a[7]')).throttled_ns += 79e6;
+	const text = renderThreadTotals(totals.rows(), style);
+	assert.match(text, /^THREAD .* DELAY +THROTTLED +MIGR$/m);
+	assert.match(text, /^a\[7\] .* 79\.0 ms +0$/m);
 });
 
 test('on a narrow terminal the table of threads leaves columns out, and names them', () => {
