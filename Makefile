@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format bench bench-guard soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard soak clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
@@ -70,6 +70,9 @@ check: build ## format, lint, types, format of the BPF code
 format: node_modules/.installed ## put everything into the house's format
 	@node_modules/.bin/biome check --write .
 	@$$(command -v clang-format-19 || command -v clang-format) -i $(C_FILES)
+
+texts: build ## every text a user can meet: all help, then errors, notices, losses, … with their places in the code
+	@node scripts/texts.mjs
 
 bench: tests ## measure against the peers, side by side (installs them); TOOL=NAME for one; QUICK=1
 	@scripts/setup.sh bench

@@ -16,7 +16,7 @@ const COMPLETING = 9;
 function bash(words: readonly string[], type = COMPLETING): string[] {
 	const script =
 		'source <(tstrace completion bash); COMP_TYPE=$1; shift; COMP_WORDS=("$@"); ' +
-		'COMP_CWORD=$(($# - 1)); _tstrace; printf "%s\\n" "${COMPREPLY[@]}"';
+		`COMP_CWORD=$(($# - 1)); _tstrace; printf "%s\\n" "\${COMPREPLY[@]}"`;
 	const args = ['-c', script, 'bash', `${type}`, ...words];
 	const { stdout } = runToEnd('env', [`PATH=${PATH}`, 'bash', ...args]);
 	return stdout.split('\n').filter((line) => line !== '');
@@ -31,7 +31,7 @@ function fish(line: string): string[] {
 /** What zsh's compadd would get as values. */
 function zsh(option: string, typed: string): string[] {
 	const script =
-		'compdef() {}; typeset -A compstate; compadd() { print -rl -- "${(@)values}" }; ' +
+		'compdef() {}; typeset -A compstate; compadd() { print -rl -- $values }; ' +
 		'source <(tstrace completion zsh); PREFIX=$2; _tstrace_values $1';
 	const args = ['-f', '-c', script, 'zsh', option, typed];
 	const { stdout } = runToEnd('env', [`PATH=${PATH}`, 'zsh', ...args]);

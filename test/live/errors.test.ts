@@ -16,6 +16,11 @@ interface Case {
 
 const CASES: readonly Case[] = [
 	{ args: ['runqlatt'], status: 2, says: /unknown command 'runqlatt'.*runqlat/ },
+	{ args: ['offcpu'], status: 2, says: /'offcpu': did you mean offcputime\? See tstrace --help$/ },
+	{ args: ['foo'], status: 2, says: /unknown command 'foo'; see tstrace --help$/ },
+	{ args: ['runqlat', '--zzzz'], status: 2, says: /unknown option '--zzzz'; see/ },
+	{ args: ['timehist', '-s'], status: 2, says: /'-s'; its name here is --summary-only; see/ },
+	{ args: ['timehist', '--max-stack=3'], status: 2, says: /its name here is --max-depth; see/ },
 	{ args: ['runqlat', '--jsn'], status: 2, says: /unknown option '--jsn'.*--json/ },
 	{ args: ['runqlat', '--by', 'cgrp'], status: 2, says: /cgroup, cpu, comm/ },
 	{ args: ['runqlat', 'five'], status: 2, says: /interval 'five': give seconds from/ },
