@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { compileGlobs, matchingGlobs } from '../../src/kit/comm-globs.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { stackReport } from './stacks.js';
-import { Tracing, tstrace, until, Workload } from './support.js';
+import { Tracing, tstrace, Workload } from './support.js';
 import { callable } from './support-run.js';
 
 const LAYOUT = {
@@ -93,7 +93,6 @@ test('--comm "glob-*": who is renamed meanwhile, and nobody else', async () => {
 	const renamed = await Workload.start('names', 'glob-later');
 	const other = await Workload.start('names', 'aglob-x');
 	const { pid } = renamed;
-	await until(() => true);
 	await renamed.end();
 	await other.end();
 	const { stdout, stderr, status } = await tracing.end('SIGINT');
@@ -108,10 +107,10 @@ test('--comm "glob-*": who is renamed meanwhile, and nobody else', async () => {
 
 test('names that no thread has: said at the end, with the one that was meant', async () => {
 	const hog = await Workload.start('hog', '0');
-	const trace = (tool: string, comm: string) =>
-		tstrace([tool, '-p', `${hog.pid}`, '--comm', comm, '0.2']);
-	const missed = trace('runqlat', 'hogg');
-	const found = trace('runqlat', 'h?g');
+	const trace = (tool: string, comm: string, ...count: readonly string[]) =>
+		tstrace([tool, '-p', `${hog.pid}`, '--comm', comm, '0.2', ...count]);
+	const missed = trace('runqlat', 'hogg', '1');
+	const found = trace('runqlat', 'h?g', '1');
 	const both = trace('offcputime', 'hog,nobody');
 	await hog.end();
 	assert.match(
