@@ -30,7 +30,7 @@ export function bareName(name: string): string {
 	return withoutTemplates(withoutArguments(withoutSuffix(name.slice(0, MAX_LENGTH))));
 }
 
-const withoutSuffix = (name: string): string => name.replace(SUFFIX, '');
+const withoutSuffix = (name: string): string => name.replace(SUFFIX, '') || name;
 
 const length = (text: string): number => [...text].length;
 

@@ -118,6 +118,9 @@ function overview(
 
 /** Below who it is: where there is no room behind. */
 const SUMMARY_INDENT = 20;
+/** What is shorter is no name; and of the kernel's few are longer. */
+const LEAST_NAME = 10;
+const MOST_KERNEL_NAME = 32;
 
 /** "…  shop (812): place_order → futex_wait": what of the program, and what of the kernel. */
 function summaryLine(
@@ -129,7 +132,7 @@ function summaryLine(
 	const { name, behind } = summaryOf(row, findings, telling?.(row));
 	const line = `${head}: ${name}${behind}`;
 	if (line.length <= width) return line;
-	const short = fittedName(name, width - SUMMARY_INDENT - behind.length);
+	const short = fittedName(name, Math.max(LEAST_NAME, width - SUMMARY_INDENT - behind.length));
 	return `${head}:\n${' '.repeat(SUMMARY_INDENT)}${short}${behind}`;
 }
 
@@ -146,7 +149,10 @@ function summaryOf(row: StackRow, findings: StackFindings, telling: Frame | unde
 	if (first === undefined) return { name: mostly || '(no stack)', behind: '' };
 	const name = program?.frame.inCLibrary && (row.cut || row.callerMissing) ? `… ${first}` : first;
 	const gap = program?.isLowest === false ? ' …' : '';
-	return { name, behind: `${last ? `${gap} → ${last}` : ''}${suffix}` };
+	return {
+		name,
+		behind: `${last ? `${gap} → ${fittedName(last, MOST_KERNEL_NAME)}` : ''}${suffix}`,
+	};
 }
 
 /** The part that most of a row is, if that is not the first: being blocked. */

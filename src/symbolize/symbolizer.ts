@@ -38,8 +38,8 @@ export class Symbolizer {
 	readonly #account: Account;
 	#kernelHidden = false;
 	readonly #demangled = new Map<string, string>();
-	/** Files of the C library, and whether they keep frame pointers. */
-	readonly #framesKept = new WeakMap<MappedFile, boolean>();
+	/** Files of the C library: whether they keep frame pointers, and whether all their symbols are there. */
+	readonly #cLibraries = new WeakMap<MappedFile, { framesKept: boolean; complete: boolean }>();
 
 	/** Places met in the stacks at hand, by where they are. */
 	#inKernel = new Map<Address, Place>();
@@ -83,7 +83,7 @@ export class Symbolizer {
 			return {
 				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),
-				cut: cutOf(user, stacks[i] as RawStack),
+				cut: this.#cutOf(user, stacks[i] as RawStack),
 				callerMissing: this.#lacksCaller(user),
 			};
 		});
@@ -164,7 +164,18 @@ export class Symbolizer {
 		const [leaf] = user;
 		// Where it is alone, that is said already.
 		if (!leaf?.file || user.length === 1) return false;
-		return this.#framesKept.get(leaf.file) === false;
+		return this.#cLibraries.get(leaf.file)?.framesKept === false;
+	}
+
+	/** Why the user's frames, leaf first, do not reach their thread's first function, if so. */
+	#cutOf(user: readonly Place[], { maxDepth }: RawStack): Cut | undefined {
+		const root = user.at(-1);
+		if (!root || OUTERMOST.test(root.frame.name)) return undefined;
+		const library = root.file && this.#cLibraries.get(root.file);
+		// With symbols what has no name is where a signal's handler returns to.
+		const nameless = root.lacks === 'symbols' && library?.complete === false;
+		if (nameless && user.length > 1) return undefined;
+		return maxDepth !== undefined && user.length >= maxDepth ? 'too deep' : 'no frame pointers';
 	}
 
 	async #nameFile(file: MappedFile, places: Map<number, Place>): Promise<void> {
@@ -175,7 +186,10 @@ export class Symbolizer {
 			if (open) {
 				const bytes = new FileBytes(open.fd, open.stat.size);
 				names = await nameOffsets(bytes, file.path, file.roots(), [...places.keys()]);
-				if (isCLibrary(file.path)) this.#framesKept.set(file, keepsFramePointers(open));
+				if (isCLibrary(file.path)) {
+					const { complete } = names;
+					this.#cLibraries.set(file, { framesKept: keepsFramePointers(open), complete });
+				}
 			}
 		} catch (error) {
 			if (!(error instanceof SymbolError)) throw error;
@@ -251,15 +265,6 @@ export class Symbolizer {
  */
 const OUTERMOST =
 	/^(_start|_dl_start|__libc_start_\w+|start_thread|__?clone3?|clone3?|thread_start|runtime\.(goexit|mstart|rt0_go)(\.\w+)?)$/;
-
-/** Why the user's frames, leaf first, do not reach their thread's first function, if so. */
-function cutOf(user: readonly Place[], { maxDepth }: RawStack): Cut | undefined {
-	const root = user.at(-1);
-	if (!root || OUTERMOST.test(root.frame.name)) return undefined;
-	const nameless = root.lacks === 'symbols' && root.frame.inCLibrary === true;
-	if (nameless && user.length > 1) return undefined;
-	return maxDepth !== undefined && user.length >= maxDepth ? 'too deep' : 'no frame pointers';
-}
 
 function placeIn(places: Map<number, Place>, at: number, mapping: Mapping | undefined): Place {
 	let place = places.get(at);

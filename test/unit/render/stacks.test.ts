@@ -101,7 +101,7 @@ test('lines fit, whatever the names; a name that C++ made long is not cut in its
 	const long =
 		'v8::internal::(anonymous namespace)::Invoke(v8::internal::Isolate*, v8::internal::(anonymous namespace)::InvokeParams const&)';
 	assert.deepEqual(summaries(row(framesOf(long, 'futex_wait'))), [
-		'shop (812): …::(anonymous namespace)::Invoke → futex_wait',
+		'shop (812): v8::internal::(anonymous namespace)::Invoke → futex_wait',
 	]);
 	const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 90 });
 	fc.assert(

@@ -1,0 +1,191 @@
+/** What of stacks is shown, and as which entries: --by, --grep, --exclude, --hide-idle; what is missing in them. */
+import assert from 'node:assert/strict';
+import { closeSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { keepsFramePointers } from '../../src/symbolize/c-library.js';
+import { parseMaps } from '../../src/symbolize/maps.js';
+import { openRegular } from '../../src/symbolize/open.js';
+import { foldedLines, stackReport, sumOf, withFrame } from './stacks.js';
+import { switches, Tracing, until, Workload } from './support.js';
+
+const ROUNDS = 20;
+const NAP_USEC = 2000;
+
+/** Two processes of one name that do the same, and a thread in each that only waits for them. */
+async function traceTwo(...args: readonly string[]) {
+	const two = [
+		await Workload.start('waits', `${ROUNDS}`, `${NAP_USEC}`),
+		await Workload.start('waits', `${ROUNDS}`, `${NAP_USEC}`),
+	];
+	const pids = two.map(({ pid }) => pid);
+	const all = ['offcputime', '--exact', '-p', pids.join(), ...args];
+	const tracing = await Tracing.start(all);
+	await Promise.all(two.map((each) => each.work()));
+	const finished = await tracing.end('SIGINT');
+	for (const each of two) await each.end();
+	assert.equal(finished.status, 0, finished.stderr);
+	return { ...finished, pids, tids: two.map(({ tid }) => tid) };
+}
+
+test('text has one entry for all processes of a name; --by process and thread take them apart', async () => {
+	const heads = (text: string) => text.split('\n').filter((line) => /%.*waits {2}/.test(line));
+	const one = await traceTwo('--format', 'text', '--top', '0', '--grep', '^wait_in_pipe$');
+	assert.equal(heads(one.stdout).length, 1, one.stdout);
+	assert.match(one.stdout, / {2}40 waits {2}waits \(2 processes\)$/m);
+	const two = await traceTwo(
+		'--format',
+		'text',
+		'--top',
+		'0',
+		'--grep',
+		'^wait_in_pipe$',
+		'--by',
+		'process',
+	);
+	for (const pid of two.pids)
+		assert.match(two.stdout, new RegExp(` 20 waits {2}waits \\(${pid}\\)$`, 'm'));
+	const threads = await traceTwo(
+		'--format',
+		'text',
+		'--top',
+		'0',
+		'--grep',
+		'^wait_in_pipe$',
+		'--by',
+		'thread',
+	);
+	for (const [i, tid] of threads.tids.entries())
+		assert.match(threads.stdout, new RegExp(`waits \\(${threads.pids[i]}, thread ${tid}\\)$`, 'm'));
+});
+
+test('JSON has each process unless it is told otherwise; -L is --by thread', async () => {
+	const keys = async (...args: readonly string[]) => {
+		const run = await traceTwo('--json', '--grep', '^wait_in_pipe$', ...args);
+		const { stacks } = stackReport(run);
+		assert.equal(sumOf(stacks, 'count'), 2 * ROUNDS);
+		return { ...run, keys: stacks.map(({ key }) => key) };
+	};
+	const processes = await keys();
+	assert.deepEqual(processes.keys.map(({ pid }) => pid).sort(), [...processes.pids].sort());
+	assert.ok(processes.keys.every(({ tid }) => tid === undefined));
+	const comm = await keys('--by', 'comm');
+	assert.deepEqual(comm.keys, [{ comm: 'waits' }]);
+	for (const args of [['-L'], ['--by', 'thread']]) {
+		const threads = await keys(...args);
+		assert.deepEqual(threads.keys.map(({ tid }) => tid).sort(), [...threads.tids].sort());
+	}
+});
+
+test('folded: the name, the process, the thread at the root', async () => {
+	const roots = async (by: string) => {
+		const run = await traceTwo('--folded', '--by', by);
+		return { ...run, roots: new Set(foldedLines(run.stdout).map(([[root]]) => root)) };
+	};
+	assert.deepEqual([...(await roots('comm')).roots], ['waits']);
+	const processes = await roots('process');
+	assert.deepEqual([...processes.roots].sort(), processes.pids.map((pid) => `waits-${pid}`).sort());
+	const threads = await roots('thread');
+	for (const tid of threads.tids) assert.ok(threads.roots.has(`waits-${tid}`));
+});
+
+test('--exclude: what is left out is counted; all together is what there was', async () => {
+	const run = await traceTwo('--json', '--exclude', '^wait_in_(pipe|futex)$');
+	const report = stackReport(run) as ReturnType<typeof stackReport> & {
+		readonly filters: Readonly<Record<string, unknown>>;
+		readonly left_out: { exclude: { value: number; count: number; stacks: number } };
+	};
+	assert.equal(withFrame(report.stacks, /wait_in_(pipe|futex)/).length, 0);
+	assert.ok(withFrame(report.stacks, 'wait_in_nanosleep').length > 0);
+	const { count, value } = report.left_out.exclude;
+	// The futex may have been set before it was looked at.
+	assert.ok(count > 2 * ROUNDS && count <= 4 * ROUNDS, `${count}`);
+	assert.ok(value > 2 * ROUNDS * 2 * NAP_USEC * 1000);
+	assert.deepEqual(report.filters.exclude, ['/^wait_in_(pipe|futex)$/']);
+	assert.match(run.stderr, /without\s+stacks\s+with\s+\/\^wait_in_\(pipe\|futex\)\$\//);
+	assert.match(run.stderr, /note: left out: .* by --exclude/);
+});
+
+test('--hide-idle: who slept all the time is left out; who waited for others is not', async () => {
+	const idle = await Workload.start('hog', '0');
+	await idle.stop();
+	const busy = await Workload.start('waits', `${ROUNDS}`, `${NAP_USEC}`);
+	const pids = `${idle.pid},${busy.pid}`;
+	const tracing = await Tracing.start([
+		'offcputime',
+		'--exact',
+		'-p',
+		pids,
+		'--hide-idle',
+		'--json',
+	]);
+	await busy.work();
+	const before = switches(busy.tid);
+	assert.ok(before > ROUNDS);
+	const finished = await tracing.end('SIGINT');
+	idle.continue();
+	await idle.end();
+	await busy.end();
+	const { stacks, ...report } = stackReport(finished);
+	const { left_out } = report as unknown as {
+		left_out: { idle: { threads: number; value: number } };
+	};
+	assert.ok(!stacks.some(({ key }) => key.pid === idle.pid));
+	assert.equal(left_out.idle.threads, 1);
+	assert.ok(left_out.idle.value > 0.9 * report.duration_s * 1e9);
+	assert.ok(withFrame(stacks, 'wait_in_pipe').length > 0);
+	// Threads were apart in the kernel only.
+	assert.ok(stacks.every(({ key }) => key.tid === undefined));
+});
+
+test('whole stacks, and those that lack the caller of the C library', async () => {
+	const { stacks } = stackReport(await traceTwo('--json')) as unknown as {
+		stacks: ReadonlyArray<{
+			frames: string[];
+			kinds: string;
+			cut?: string;
+			caller_missing?: boolean;
+		}>;
+	};
+	const named = (name: string) => stacks.filter(({ frames }) => frames.includes(name));
+	// It calls the kernel itself, from a thread of its own.
+	assert.ok(named('wait_in_pipe').length > 0);
+	for (const stack of named('wait_in_pipe')) {
+		assert.equal(stack.cut, undefined, stack.frames.join(';'));
+		assert.equal(stack.caller_missing, undefined);
+	}
+	// main calls the C library's read: whether what is between them can be seen is known of the library.
+	const libc = parseMaps(readFileSync('/proc/self/maps', 'utf8')).find(({ path }) =>
+		/libc\.so\.6$/.test(path),
+	);
+	const file = openRegular(libc?.path ?? '') ?? assert.fail('no libc');
+	const kept = keepsFramePointers(file);
+	closeSync(file.fd);
+	const reads = stacks.filter(({ frames, kinds }) =>
+		/^_*(libc_)?read$/.test(frames[kinds.lastIndexOf('u')] ?? ''),
+	);
+	assert.ok(reads.length > 0);
+	for (const stack of reads) {
+		const lacks = stack.caller_missing === true || stack.cut !== undefined;
+		assert.equal(lacks, !kept, stack.frames.join(';'));
+	}
+});
+
+test('of who does nothing but wait, a line says it; -q leaves the result alone', async () => {
+	const idle = await Workload.start('hog', '0');
+	await idle.stop();
+	const tracing = await Tracing.start([
+		'offcputime',
+		'-p',
+		`${idle.pid}`,
+		'--hide-idle',
+		'--format',
+		'text',
+	]);
+	await until(() => tracing.stderr.includes('Tracing'));
+	const finished = await tracing.end('SIGINT');
+	idle.continue();
+	await idle.end();
+	assert.equal(finished.stdout, '');
+	assert.match(finished.stderr, /no stack is left to show\nnote: left out: .* of 1 idle thread\n/);
+	assert.match(finished.stderr, /without idle\s+threads/);
+});
