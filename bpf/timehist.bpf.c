@@ -7,6 +7,7 @@
  * ends.
  */
 #include "lib/filter.h"
+#include "lib/interrupts.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/offcpu.h"
@@ -200,16 +201,17 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 	return 0;
 }
 
-/* The current thread (what it was in the middle of, in an interrupt) does something to another. */
-static __always_inline void report_other(struct task_struct *other, u8 type, u32 from_cpu,
+/* The current thread, or an interrupt that came while it ran, does something to another one. */
+static __always_inline void report_other(struct task_struct *current, struct cpu_context *context,
+					 struct task_struct *other, u8 type, u32 from_cpu,
 					 u32 to_cpu)
 {
-	struct task_struct *current = current_task();
 	struct timehist_event *event;
 
 	/* Whoever of the two was chosen: one wants to know who wakes a thread, and whom it wakes.
 	 */
-	if (!filter_has_task(other) && (!look(current, pid) || !filter_has_task(current)))
+	if (!filter_has_task(other) &&
+	    (!context->by_thread || !look(current, pid) || !filter_has_task(current)))
 		return;
 	if (filter_by_cpu && !filter_has_cpu(bpf_get_smp_processor_id()))
 		return;
@@ -226,6 +228,10 @@ static __always_inline void report_other(struct task_struct *other, u8 type, u32
 	event->state = 0;
 	about(event, current);
 	about_other(event, other);
+	event->irq = context->irq;
+	event->context = context->kind;
+	event->interrupt = context->interrupt;
+	event->by_thread = context->by_thread;
 	event->from_cpu = from_cpu;
 	event->to_cpu = to_cpu;
 	if (with_stack)
@@ -233,24 +239,38 @@ static __always_inline void report_other(struct task_struct *other, u8 type, u32
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-SEC("tp_btf/sched_wakeup")
-int BPF_PROG(timehist_wakeup, struct task_struct *task)
+static __always_inline void report_wakeup(struct task_struct *task)
 {
-	report_other(task, TIMEHIST_WAKEUP, 0, 0);
+	struct task_struct *current = current_task();
+	struct cpu_context context;
+
+	read_cpu_context(current, &context);
+	report_other(current, &context, task, TIMEHIST_WAKEUP, 0, 0);
+}
+
+/* Not sched_wakeup: that may come on the CPU of the thread that is woken, in an interrupt there. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(timehist_waking, struct task_struct *task)
+{
+	report_wakeup(task);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(timehist_wakeup_new, struct task_struct *task)
 {
-	report_other(task, TIMEHIST_WAKEUP, 0, 0);
+	report_wakeup(task);
 	return 0;
 }
 
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(timehist_migrate, struct task_struct *task, int to_cpu)
 {
+	struct task_struct *current = current_task();
+	struct cpu_context context;
+
+	read_mover_context(current, &context);
 	/* kernel/sched/core.c, set_task_cpu: the tracepoint comes before it is done. */
-	report_other(task, TIMEHIST_MIGRATE, task->se.cfs_rq->rq->cpu, to_cpu);
+	report_other(current, &context, task, TIMEHIST_MIGRATE, task->se.cfs_rq->rq->cpu, to_cpu);
 	return 0;
 }

@@ -118,6 +118,7 @@ struct task_struct {
 	unsigned int flags;
 	/* An int, in 7.x a u8: CO-RE narrows only what is unsigned. */
 	unsigned int on_cpu;
+	unsigned int on_rq; /* 0: it sleeps */
 	int prio;
 	struct sched_entity se;
 	struct sched_info sched_info;

@@ -4,6 +4,7 @@ import { timehist as layout } from '../generated/timehist.js';
 import { readU64 } from '../loader/layout.js';
 import type { LineBuffer } from '../render/line-buffer.js';
 import { type EventFormatter, epochMs, u64At } from './events.js';
+import { InterruptNames } from './interrupts.js';
 import { KernelStacks } from './kernel-stacks.js';
 import { readComm } from './latency.js';
 import { stateLetter } from './states.js';
@@ -36,6 +37,9 @@ const STATE = wordOf('state');
 const ABOUT = wordOf('cpu');
 const OTHER = wordOf('other_tgid');
 const FROM = wordOf('from_cpu');
+const IRQ = wordOf('irq');
+/** context, interrupt and by_thread, in this order, are one word. */
+const CONTEXT = wordOf('context');
 const FRAMES = wordOf('frames');
 const {
 	TIMEHIST_SWITCH: SWITCH,
@@ -86,6 +90,9 @@ export class TimehistFormatter implements EventFormatter {
 	readonly #totals = new ThreadTotals();
 	readonly #stacks: KernelStacks;
 	readonly #states = new Map<number, number>();
+	readonly #interrupts = new InterruptNames();
+	/** Names of interrupts, padded as those of threads are, by their text. */
+	readonly #padded = new Map<string, Uint8Array>();
 	/** Of the wall clock against CLOCK_MONOTONIC, in µs; with the time zone. */
 	#epoch_us = 0;
 
@@ -119,7 +126,7 @@ export class TimehistFormatter implements EventFormatter {
 		lines.byte(CLOSE);
 		lines.spaces(2);
 		if (this.#view.visual) this.#visual(lines, cpu, type);
-		lines.add(this.#names.padded(words, at + TGID));
+		lines.add(this.#doer(words, at, type));
 		if (type === SWITCH) this.#switch(words, at, lines, about >>> 24);
 		else this.#other(words, at, lines, type);
 		lines.newline();
@@ -138,11 +145,16 @@ export class TimehistFormatter implements EventFormatter {
 			time: new Date(epoch_ms + time_ns / 1e6).toISOString(),
 			time_ns,
 			cpu: record.getUint16(FIELDS.cpu.offset, true),
-			pid: u32(FIELDS.tgid),
-			tid: u32(FIELDS.tid),
-			comm: readComm(record, FIELDS.comm.offset),
+			...(type !== SWITCH && !record.getUint8(FIELDS.by_thread.offset)
+				? {}
+				: {
+						pid: u32(FIELDS.tgid),
+						tid: u32(FIELDS.tid),
+						comm: readComm(record, FIELDS.comm.offset),
+					}),
 		};
 		if (type === SWITCH) this.#switchRow(record, row);
+		else Object.assign(row, this.#doerFields(record, type));
 		const who = type === SWITCH ? 'next' : type === WAKEUP ? 'woken' : 'migrated';
 		if (type !== SWITCH || this.#view.next) {
 			row[`${who}_pid`] = u32(FIELDS.other_tgid);
@@ -164,6 +176,29 @@ export class TimehistFormatter implements EventFormatter {
 		if (!(flags & RUN_UNKNOWN)) row.run_ns = readU64(record, FIELDS.run_ns.offset);
 		row.state = stateLetter(record.getUint32(FIELDS.state.offset, true));
 		if (this.#view.stacks) row.stack = this.#stacks.text(record);
+	}
+
+	/** Who left the CPU; or what woke or moved another thread. */
+	#doer(words: Uint32Array, at: number, type: number): Uint8Array {
+		const context = words[at + CONTEXT] as number;
+		if (type === SWITCH || context >>> 16) return this.#names.padded(words, at + TGID);
+		const kind = context & 0xff;
+		const text = this.#interrupts.text(kind, (context >>> 8) & 0xff, words[at + IRQ] as number);
+		let padded = this.#padded.get(text);
+		if (!padded) {
+			padded = bytesOf(text.padEnd(this.#view.nameWidth));
+			this.#padded.set(text, padded);
+		}
+		return padded;
+	}
+
+	#doerFields(record: DataView, type: number): Key {
+		return this.#interrupts.fields(
+			type === WAKEUP ? 'waker' : 'mover',
+			record.getUint8(FIELDS.context.offset),
+			record.getUint8(FIELDS.interrupt.offset),
+			record.getUint32(FIELDS.irq.offset, true),
+		);
 	}
 
 	/** Seconds since CLOCK_MONOTONIC's zero, or the time of day. */

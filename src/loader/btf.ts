@@ -119,10 +119,17 @@ export class Btf {
 		return { name, size_bytes: this.#sizeOf(id), fields };
 	}
 
+	/** Where a field begins in its struct, also one inside an unnamed struct or union, in bytes. */
+	fieldOffset(struct: string, field: string): number | undefined {
+		const id = this.#find(struct, KIND.struct);
+		const bits = id === undefined ? undefined : this.#bitsOf(id, field, new Set());
+		return bits === undefined ? undefined : bits / 8;
+	}
+
 	/** Whether the struct has a field of this name, also one inside an unnamed struct or union. */
 	hasField(struct: string, field: string): boolean {
 		const id = this.#find(struct, KIND.struct);
-		return id !== undefined && this.#hasMember(id, field, new Set());
+		return id !== undefined && this.#bitsOf(id, field, new Set()) !== undefined;
 	}
 
 	/** The name of the type behind typedefs and qualifiers of a field of a struct; '': it has none. */
@@ -179,20 +186,20 @@ export class Btf {
 		return { name, size_bytes: this.#u32(this.#at(id) + 8), fields };
 	}
 
-	/** `seen`: what was looked through already, as types may be their own parts. */
-	#hasMember(id: number, field: string, seen: Set<number>): boolean {
-		if (seen.has(id) || seen.size === MAX_NESTED) return false;
+	/** Where a member begins, in bits. `seen`: what was looked through, as types may be their own parts. */
+	#bitsOf(id: number, field: string, seen: Set<number>): number | undefined {
+		if (seen.has(id) || seen.size === MAX_NESTED) return undefined;
 		seen.add(id);
 		for (const member of this.#members(id)) {
-			if (member.name === field) return true;
-			if (member.name === '') {
-				const inner = this.#resolve(member.type);
-				const kind = this.#kind(inner);
-				if ((kind === KIND.struct || kind === KIND.union) && this.#hasMember(inner, field, seen))
-					return true;
-			}
+			if (member.name === field) return member.bits;
+			if (member.name !== '') continue;
+			const inner = this.#resolve(member.type);
+			const kind = this.#kind(inner);
+			if (kind !== KIND.struct && kind !== KIND.union) continue;
+			const bits = this.#bitsOf(inner, field, seen);
+			if (bits !== undefined) return member.bits + bits;
 		}
-		return false;
+		return undefined;
 	}
 
 	*#members(id: number): Generator<{ name: string; type: number; bits: number }> {

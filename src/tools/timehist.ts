@@ -5,6 +5,7 @@ import { Option } from 'commander';
 import { timehist as layout } from '../generated/timehist.js';
 import { UsageError } from '../kit/errors.js';
 import { EventBatches } from '../kit/events.js';
+import { chooseInterrupts } from '../kit/interrupts.js';
 import { chooseOffcpu } from '../kit/offcpu.js';
 import { wholeNumberOption } from '../kit/options.js';
 import { TimehistFormatter, type TimehistView, timehistHeader } from '../kit/timehist.js';
@@ -102,10 +103,13 @@ export const timehist = defineTool<Layout, Settings>({
 		object
 			.map('events')
 			.setMaxEntries(2 ** Math.ceil(Math.log2(Math.max(4, settings.ring_kb))) * 1024);
-		const wakeups: Program[] = ['timehist_wakeup', 'timehist_wakeup_new'];
+		const wakeups: Program[] = ['timehist_waking', 'timehist_wakeup_new'];
+		const doers = settings.wakeups || settings.migrations ? chooseInterrupts() : undefined;
+		if (doers) object.setConstants({ preempt_count_from_rq: doers.preempt_count_from_rq });
 		return {
 			attach: [
 				...(way.others as readonly Program[]),
+				...(doers?.programs ?? []),
 				...(settings.wakeups ? wakeups : []),
 				...(settings.migrations ? (['timehist_migrate'] as const) : []),
 				'timehist_switch',
@@ -113,7 +117,8 @@ export const timehist = defineTool<Layout, Settings>({
 			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
 			because:
 				`waits are timed with ${way.schedulerBooks ? "the scheduler's books" : 'time stamps'}; ` +
-				`threads are kept in ${way.threadsInHash ? 'a hash' : 'task storage'}`,
+				`threads are kept in ${way.threadsInHash ? 'a hash' : 'task storage'}` +
+				(doers ? `; ${doers.because}` : ''),
 		};
 	},
 

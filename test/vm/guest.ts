@@ -29,8 +29,8 @@ function sayHook({ tool, args }: ToolTests): void {
 	say({ type: 'hook', tool, because, began, stderr: began ? '' : stderr.slice(-3000) });
 }
 
-/** In a quick run, what the files of `also` do to the machine is done to these tools. */
-const FEW_OF_ALSO = '^(runqlat|profile): ';
+/** In a quick run, what the files of `also` do to the machine is done to these tools; and all wakers. */
+const FEW_OF_ALSO = '^(runqlat: |profile: |woken by )';
 
 async function runTests({ tool, file, also = [], truths, not = {} }: ToolTests): Promise<void> {
 	const left = Object.keys(not).map((name) => `${escaped(name)}$`);

@@ -77,6 +77,7 @@ export const TOOLS: readonly ToolTests[] = [
 		tool: 'timehist',
 		args: ['-w', '-M', '0.2'],
 		file: 'timehist',
+		also: ['wakers'],
 		truths: ['^printed and lost', '^who wakes whom', '^migrations'],
 	},
 	{

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * What a CPU is executing: its current thread, or an interrupt that has nothing to do with that
+ * thread. Whoever names the thread that did something has to ask first.
+ *
+ * Whether it is an interrupt the kernel counts itself, in preempt_count. What the interrupt serves
+ * is kept here, by CPU, by programs at the tracepoints where it begins and ends; without
+ * preempt_count these alone tell, and do not see interrupts between CPUs.
+ */
+#ifndef TSTRACE_INTERRUPTS_H
+#define TSTRACE_INTERRUPTS_H
+
+#include "kernel.h"
+
+enum cpu_context_kind {
+	CONTEXT_THREAD,
+	CONTEXT_SOFTIRQ,
+	CONTEXT_HARDIRQ,
+	/* A thread that is leaving its CPU, for which the scheduler takes threads from others. */
+	CONTEXT_SCHEDULER,
+};
+
+enum interrupt {
+	INTERRUPT_OTHER,
+	INTERRUPT_TIMER,
+	INTERRUPT_NETWORK,
+	INTERRUPT_BLOCK,
+	INTERRUPT_TASKLET,
+	INTERRUPT_BALANCE,
+	INTERRUPT_RCU,
+	INTERRUPT_DEVICE,
+};
+
+EXPORT_TYPE(enum cpu_context_kind, cpu_context_kind);
+EXPORT_TYPE(enum interrupt, interrupt);
+
+/* What a CPU is executing. */
+struct cpu_context {
+	u8 kind; /* enum cpu_context_kind */
+	u8 interrupt;
+	/* It is the current thread that does it, in an interrupt's context or not. */
+	bool by_thread;
+	u32 irq; /* number of a device's interrupt */
+};
+
+/* include/linux/interrupt.h */
+enum softirq {
+	SOFTIRQ_HI,
+	SOFTIRQ_TIMER,
+	SOFTIRQ_NET_TX,
+	SOFTIRQ_NET_RX,
+	SOFTIRQ_BLOCK,
+	SOFTIRQ_IRQ_POLL,
+	SOFTIRQ_TASKLET,
+	SOFTIRQ_SCHED,
+	SOFTIRQ_HRTIMER,
+	SOFTIRQ_RCU,
+	SOFTIRQ_NONE,
+};
+
+/* Nobody's PID: several, or an interrupt. */
+#define NOT_A_THREAD 0xffffffff
+
+struct interrupts {
+	u32 softirq; /* plus 1; 0: none is being served */
+	u32 irq;     /* the same, of a device's */
+	u32 timer;   /* an hrtimer expires, in a hard interrupt */
+	/* PID of the thread that wants received packets to be looked at; 0: nobody does. */
+	u32 raised_by;
+	/* The same, of those that are being looked at. */
+	u32 serves;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct interrupts);
+} interrupts SEC(".maps");
+
+/* include/linux/preempt.h. A softirq that is only kept from being served adds 0x200. */
+#define SERVING_SOFTIRQ 0x00000100
+#define IN_HARDIRQ	0x00ff0000 /* or in an NMI */
+
+/*
+ * x86: where preempt_count is, from a CPU's run queue on; 0: it is not known. Both are variables of
+ * each CPU, and how far they are apart is in the kernel's BTF, while their addresses are in
+ * kallsyms only with CONFIG_KALLSYMS_ALL.
+ */
+const volatile s64 preempt_count_from_rq = 0;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct thread_info___preempt {
+	u64 preempt_count; /* arm64 */
+};
+
+struct task_struct___preempt {
+	struct thread_info___preempt thread_info;
+};
+
+/* PREEMPT_RT */
+struct task_struct___softirq {
+	int softirq_disable_cnt;
+};
+
+#pragma clang attribute pop
+
+/* Bits of preempt_count; false where they are not known. */
+static __always_inline bool read_preempt_count(struct task_struct *current, u32 *count)
+{
+#ifdef __TARGET_ARCH_arm64
+	struct task_struct___preempt *task = (void *)current;
+
+	*count = look(task, thread_info.preempt_count);
+#else
+	void *rq;
+
+	*count = 0;
+	if (!preempt_count_from_rq)
+		return false;
+	barrier();
+	/* The current thread's run queue is this CPU's. */
+	rq = look(current, se.cfs_rq, rq);
+	bpf_probe_read_kernel(count, sizeof(*count), rq + preempt_count_from_rq);
+	barrier();
+#endif
+	if (bpf_core_field_exists(((struct task_struct___softirq *)0)->softirq_disable_cnt)) {
+		struct task_struct___softirq *realtime = (void *)current;
+
+		barrier();
+		*count &= ~SERVING_SOFTIRQ;
+		*count |= look(realtime, softirq_disable_cnt) & SERVING_SOFTIRQ;
+		barrier();
+	}
+	return true;
+}
+
+static __always_inline u8 interrupt_of(u32 softirq)
+{
+	switch (softirq) {
+	case SOFTIRQ_TIMER:
+	case SOFTIRQ_HRTIMER:
+		return INTERRUPT_TIMER;
+	case SOFTIRQ_NET_TX:
+	case SOFTIRQ_NET_RX:
+		return INTERRUPT_NETWORK;
+	case SOFTIRQ_BLOCK:
+	case SOFTIRQ_IRQ_POLL:
+		return INTERRUPT_BLOCK;
+	case SOFTIRQ_HI:
+	case SOFTIRQ_TASKLET:
+		return INTERRUPT_TASKLET;
+	case SOFTIRQ_SCHED:
+		return INTERRUPT_BALANCE;
+	case SOFTIRQ_RCU:
+		return INTERRUPT_RCU;
+	default:
+		return INTERRUPT_OTHER;
+	}
+}
+
+static __always_inline struct interrupts *this_cpus_interrupts(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&interrupts, &zero);
+}
+
+/* What this CPU is executing, `current` being its thread. */
+static __always_inline void read_cpu_context(struct task_struct *current,
+					     struct cpu_context *context)
+{
+	struct interrupts *now;
+	bool hard, soft;
+	u32 count;
+
+	context->kind = CONTEXT_THREAD;
+	context->interrupt = INTERRUPT_OTHER;
+	context->by_thread = true;
+	context->irq = 0;
+	if (read_preempt_count(current, &count) && !(count & (IN_HARDIRQ | SERVING_SOFTIRQ)))
+		return;
+	now = this_cpus_interrupts();
+	if (!now)
+		return;
+	hard = count ? count & IN_HARDIRQ : now->timer || now->irq;
+	soft = count ? true : now->softirq;
+	if (hard) {
+		context->kind = CONTEXT_HARDIRQ;
+		context->by_thread = false;
+		/* Some timers are devices' interrupts, too. */
+		if (now->timer) {
+			context->interrupt = INTERRUPT_TIMER;
+		} else if (now->irq) {
+			context->interrupt = INTERRUPT_DEVICE;
+			context->irq = now->irq - 1;
+		}
+	} else if (soft) {
+		context->kind = CONTEXT_SOFTIRQ;
+		context->interrupt = interrupt_of(now->softirq - 1);
+		/*
+		 * A thread that sends to its own machine puts packets where the network's softirq
+		 * looks for them, wants it to look, and serves it itself at the end of its call.
+		 */
+		context->by_thread = now->softirq == SOFTIRQ_NET_RX + 1 && now->serves &&
+				     now->serves == (u32)look(current, pid);
+	}
+}
+
+/* The same, as a thread is moved: one that leaves its CPU idle does not do that on its own behalf.
+ */
+static __always_inline void read_mover_context(struct task_struct *current,
+					       struct cpu_context *context)
+{
+	read_cpu_context(current, context);
+	if (context->kind == CONTEXT_THREAD && look(current, pid) && !look(current, on_rq)) {
+		context->kind = CONTEXT_SCHEDULER;
+		context->by_thread = false;
+	}
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(softirq_raise, unsigned int softirq)
+{
+	struct interrupts *now = this_cpus_interrupts();
+	struct task_struct *current = current_task();
+	struct cpu_context context;
+	u32 who;
+
+	if (softirq != SOFTIRQ_NET_RX || !now)
+		return 0;
+	read_cpu_context(current, &context);
+	who = context.kind == CONTEXT_THREAD ? (u32)look(current, pid) : 0;
+	if (!who || (now->raised_by && now->raised_by != who))
+		who = NOT_A_THREAD;
+	now->raised_by = who;
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int softirq)
+{
+	struct interrupts *now = this_cpus_interrupts();
+
+	if (!now)
+		return 0;
+	now->softirq = softirq + 1;
+	if (softirq == SOFTIRQ_NET_RX) {
+		now->serves = now->raised_by;
+		now->raised_by = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_exit)
+{
+	struct interrupts *now = this_cpus_interrupts();
+
+	if (now)
+		now->softirq = 0;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_entry, int irq)
+{
+	struct interrupts *now = this_cpus_interrupts();
+
+	if (now)
+		now->irq = irq + 1;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_exit)
+{
+	struct interrupts *now = this_cpus_interrupts();
+
+	if (now)
+		now->irq = 0;
+	return 0;
+}
+
+/* Some expire in a softirq, which may be interrupted by a device. */
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_entry)
+{
+	struct interrupts *now = this_cpus_interrupts();
+	u32 count;
+
+	if (now)
+		now->timer = read_preempt_count(current_task(), &count)
+				     ? (count & IN_HARDIRQ) != 0
+				     : now->softirq != SOFTIRQ_HRTIMER + 1;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(hrtimer_exit)
+{
+	struct interrupts *now = this_cpus_interrupts();
+
+	if (now)
+		now->timer = 0;
+	return 0;
+}
+
+#endif
