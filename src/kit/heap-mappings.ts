@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { shortage, TstraceError } from '../loader/errors.js';
+import { ownCapabilities } from '../loader/kernel.js';
 import { type MapsEntry, parseMaps } from '../symbolize/maps.js';
 import { exeOf, readMaps } from '../symbolize/proc.js';
 import { UsageError } from './errors.js';
@@ -161,7 +162,8 @@ function namesOf(entries: readonly MapsEntry[]): string {
 
 /** Why what it has mapped cannot be opened: nothing can, or it is not for us. */
 export function notOpened(pid: number): TstraceError {
-	let why = 'not allowed; run it as root, or add CAP_SYS_PTRACE';
+	const isRoot = process.geteuid?.() === 0;
+	let why = whyNotAllowed(isRoot, ownCapabilities().has('CAP_SYS_PTRACE'));
 	const open: number[] = [];
 	try {
 		// As many at once as openRegular needs, and one for whoever calls it.
@@ -172,6 +174,19 @@ export function notOpened(pid: number): TstraceError {
 		for (const fd of open) closeSync(fd);
 	}
 	return new TstraceError(`cannot open what process ${pid} has mapped: ${why}`);
+}
+
+/** Who may look into a process: man 2 ptrace, "Ptrace access mode checking". */
+export function whyNotAllowed(isRoot: boolean, hasPtrace: boolean): string {
+	if (hasPtrace) {
+		return (
+			'the kernel forbids it, though you have CAP_SYS_PTRACE; ' +
+			'a sandbox or a security module (Landlock, SELinux, AppArmor) protects it'
+		);
+	}
+	return isRoot
+		? 'not allowed: this root has no CAP_SYS_PTRACE; in a container, --cap-add SYS_PTRACE'
+		: 'not allowed; run it as root, or add CAP_SYS_PTRACE';
 }
 
 export function noAllocator(

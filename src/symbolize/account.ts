@@ -26,8 +26,12 @@ interface FileAccount {
 interface ProcessAccount {
 	readonly pid: number;
 	readonly at_ns: number;
-	readonly runtime: Runtime;
+	/** Undefined for one that is not known. */
+	readonly runtime: Runtime | undefined;
+	/** What has frames that a perf map could name, if there were one. */
 	value: number;
+	/** What has frames that are not in the perf map that there is. */
+	incomplete: number;
 }
 
 export class Account {
@@ -35,7 +39,7 @@ export class Account {
 	ranOutOfTime = false;
 	#total = 0;
 	readonly #files = new Map<MappedFile, FileAccount>();
-	readonly #processes = new Map<string, ProcessAccount | undefined>();
+	readonly #processes = new Map<string, ProcessAccount>();
 	/** Which processes have a perf map, and whether it was read in part only. */
 	readonly #perfMaps = new Map<string, { readonly pid: number; readonly cut: boolean }>();
 
@@ -53,16 +57,14 @@ export class Account {
 	add(stack: RawStack, user: readonly Place[]): void {
 		this.#total += stack.value;
 		const files = new Set<MappedFile>();
-		let lacksPerfMap = false;
-		for (const { lacks, file, frame } of user) {
+		for (const { lacks, file } of user) {
 			if (lacks === 'symbols' && file) files.add(file);
-			lacksPerfMap ||= lacks === 'perf-map' || frame.name === PYTHON_FRAME;
 		}
 		for (const file of files) {
 			const account = this.#files.get(file);
 			if (account) account.value += stack.value;
 		}
-		if (lacksPerfMap) this.#addWithoutPerfMap(stack);
+		this.#addPerfMapLacks(stack, user);
 	}
 
 	notices(): Notice[] {
@@ -75,34 +77,56 @@ export class Account {
 		];
 	}
 
-	#addWithoutPerfMap({ pid, at_ns, value }: RawStack): void {
+	#addPerfMapLacks(stack: RawStack, user: readonly Place[]): void {
+		const lacksMap = user.some(
+			({ lacks, frame }) => lacks === 'perf-map' || frame.name === PYTHON_FRAME,
+		);
+		const lacksLine = user.some(({ lacks }) => lacks === 'perf-map-line');
+		const account = lacksMap || lacksLine ? this.#processOf(stack) : undefined;
+		if (account && lacksMap) account.value += stack.value;
+		if (account && lacksLine) account.incomplete += stack.value;
+	}
+
+	#processOf({ pid, at_ns }: RawStack): ProcessAccount | undefined {
 		const space = this.history.at(pid, at_ns);
-		if (!space) return;
+		if (!space) return undefined;
 		const key = keyOf(space.life);
-		if (!this.#processes.has(key)) {
-			const runtime = runtimeOf(space.paths());
-			this.#processes.set(key, runtime && { pid, at_ns, runtime, value: 0 });
+		let account = this.#processes.get(key);
+		if (!account) {
+			account = { pid, at_ns, runtime: runtimeOf(space.paths()), value: 0, incomplete: 0 };
+			this.#processes.set(key, account);
 		}
-		const account = this.#processes.get(key);
-		if (account) account.value += value;
+		return account;
 	}
 
 	#perfMapNotices(): Notice[] {
-		const missing = [...this.#processes]
-			.flatMap(([key, account]) => (account && !this.#perfMaps.has(key) ? [account] : []))
-			.filter(({ value }) => this.#share(value) >= MIN_SHARE)
-			.sort((a, b) => b.value - a.value)
-			.slice(0, MAX_PROCESS_NOTICES)
-			.map(({ pid, at_ns, runtime, value }): Notice => {
-				const comm = this.history.comm(pid, at_ns) ?? '';
-				return { kind: 'perf-map-missing', runtime, pid, comm, share: this.#share(value) };
-			});
+		const largest = (all: ProcessAccount[], amountIn: (of: ProcessAccount) => number) =>
+			all
+				.filter((each) => amountIn(each) > 0 && this.#share(amountIn(each)) >= MIN_SHARE)
+				.sort((a, b) => amountIn(b) - amountIn(a))
+				.slice(0, MAX_PROCESS_NOTICES)
+				.map((each) => {
+					const { pid, at_ns, runtime } = each;
+					const comm = this.history.comm(pid, at_ns) ?? '';
+					return { runtime, pid, comm, share: this.#share(amountIn(each)) };
+				});
+		const without = [...this.#processes].flatMap(([key, account]) =>
+			account.runtime && !this.#perfMaps.has(key) ? [account] : [],
+		);
+		const missing = largest(without, ({ value }) => value).flatMap(
+			({ runtime, ...of }): Notice[] =>
+				runtime ? [{ kind: 'perf-map-missing', runtime, ...of }] : [],
+		);
+		const all = [...this.#processes.values()];
+		const incomplete = largest(all, (of) => of.incomplete).map(
+			(of): Notice => ({ kind: 'perf-map-incomplete', ...of }),
+		);
 		const cut = [...this.#perfMaps.values()]
 			.filter((perfMap) => perfMap.cut)
 			.map(({ pid }): Notice => {
 				return { kind: 'perf-map-cut', pid, comm: this.history.comm(pid, Infinity) ?? '' };
 			});
-		return [...missing, ...cut];
+		return [...missing, ...incomplete, ...cut];
 	}
 
 	#fileNotices(): Notice[] {

@@ -12,6 +12,15 @@ export type Notice =
 			readonly comm: string;
 			readonly share: number;
 	  }
+	| {
+			/** It wrote a perf map, in which some of its frames are not. */
+			readonly kind: 'perf-map-incomplete';
+			/** Undefined for one that is not known. */
+			readonly runtime: Runtime | undefined;
+			readonly pid: number;
+			readonly comm: string;
+			readonly share: number;
+	  }
 	| { readonly kind: 'perf-map-cut'; readonly pid: number; readonly comm: string }
 	| {
 			readonly kind: 'symbols-missing';
@@ -35,6 +44,13 @@ export const REMEDIES: Readonly<Record<Runtime, string>> = {
 	python: 'start it with python3 -X perf',
 };
 
+/** How each comes to write down what it compiled since. */
+const RENEWALS: Readonly<Record<Runtime, string>> = {
+	node: REMEDIES.node,
+	jvm: 'run jcmd PID Compiler.perfmap again, shortly before tracing ends',
+	python: REMEDIES.python,
+};
+
 /** In words: one line, two sentences at most. */
 export function noticeText(notice: Notice): string {
 	switch (notice.kind) {
@@ -49,6 +65,15 @@ export function noticeText(notice: Notice): string {
 			return (
 				`${comm} (${pid}) has functions without names, in ${percent(notice.share)} of what is ` +
 				`shown: it wrote no perf map. To see them, ${remedy}.`
+			);
+		}
+		case 'perf-map-incomplete': {
+			const { runtime, pid, comm } = notice;
+			const renewal = runtime ? RENEWALS[runtime] : 'have it write its perf map again';
+			return (
+				`${comm} (${pid}) has functions that are not in its perf map ([jit]), in ` +
+				`${percent(notice.share)} of what is shown: it compiled them after it wrote the map, as a rule. ` +
+				`To see them, ${renewal.replace('PID', String(pid))}.`
 			);
 		}
 		case 'perf-map-cut':

@@ -3,8 +3,8 @@ import type { Frame } from './stack.js';
 
 /** A place in code and what is known of it; one object for all stacks that it is in. */
 export class Place {
-	/** Why there is no name. */
-	lacks: 'symbols' | 'perf-map' | 'mapping' | undefined;
+	/** Why there is no name; 'perf-map-line': there is a perf map, and it says nothing of this place. */
+	lacks: 'symbols' | 'perf-map' | 'perf-map-line' | 'mapping' | undefined;
 
 	constructor(
 		public frame: Frame,

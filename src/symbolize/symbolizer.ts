@@ -24,6 +24,9 @@ const VSYSCALL_END: Address = -0x9f_f000;
 /** Memory that is a file only by name; compilers put code there, too. */
 const MEMORY_PATH = /^\/(memfd:|dev\/zero$|dev\/shm\/|SYSV|anon_hugepage)/;
 
+/** Memory that nobody gave a name. */
+const NO_NAME = '[anon]';
+
 /** Names remembered in both forms; a trace of days meets ever new ones. */
 const MAX_DEMANGLED = 50_000;
 
@@ -57,7 +60,7 @@ export class Symbolizer {
 
 	/**
 	 * Names the stacks; the result is in the order given. Reads each file once, and keeps none.
-	 * Whatever cannot be named is shown as what is known of it: "libfoo.so+0x1234", "[anon]".
+	 * Whatever cannot be named is shown as what is known of it: "libfoo.so+0x1234", "[jit]", "[anon]".
 	 * One call at a time. Lets events be handled between files; takes TIME_LIMIT_MS and one file.
 	 */
 	async resolve(stacks: readonly RawStack[]): Promise<NamedStack[]> {
@@ -239,6 +242,11 @@ export class Symbolizer {
 				place.frame = { name: this.#readable(name), kind: 'jit' };
 				place.lacks = undefined;
 			} else if (!map) place.lacks ??= 'perf-map';
+			else if (place.frame.name === NO_NAME) {
+				// Who writes perf maps made it, and nothing more is known of it.
+				place.frame = { name: '[jit]', kind: 'jit' };
+				place.lacks = 'perf-map-line';
+			}
 		}
 	}
 
@@ -279,5 +287,5 @@ function placeIn(places: Map<number, Place>, at: number, mapping: Mapping | unde
 /** "[heap]", "[anon:v8]"; "[anon]" for memory that has no name, "[unknown]" for none at all. */
 function memoryName(mapping: Mapping | undefined): string {
 	if (!mapping) return '[unknown]';
-	return mapping.path.startsWith('[') ? mapping.path : '[anon]';
+	return mapping.path.startsWith('[') ? mapping.path : NO_NAME;
 }

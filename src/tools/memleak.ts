@@ -4,6 +4,7 @@ import type { StackFindings, StackRow } from '../aggregate/stacks.js';
 import { memleak as layout } from '../generated/memleak.js';
 import { GROWTH_KINDS, Growth } from '../kit/growth.js';
 import { kernelMemoryConstants, kernelMemoryPrograms } from '../kit/kernel-memory.js';
+import { refuseKernelThreads } from '../kit/kernel-threads.js';
 import {
 	type LeakSettings,
 	leakOptions,
@@ -26,6 +27,8 @@ import type { Style } from '../render/terminal.js';
 import { humanBytes } from '../render/units.js';
 
 type Layout = typeof layout;
+
+const NO_USER_MEMORY = "it has no memory of its own; without -p, memleak shows the kernel's memory";
 
 /** Threads that have called the allocator, and live. */
 const MAX_CALLING_THREADS = 16_384;
@@ -64,6 +67,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 	plan(object, settings, subjects): Plan<Layout> {
 		const subject = subjectOf(settings, subjects);
 		requireHeap(settings, subject);
+		refuseKernelThreads(subjects.filter, NO_USER_MEMORY);
 		new StackTables(object).configure({
 			...settings,
 			kernel: subject === 'kernel',

@@ -7,6 +7,7 @@ import { type CallRow, callRows } from '../kit/call-rows.js';
 import { Calls, type CallsSettings } from '../kit/calls.js';
 import { parseErrno } from '../kit/errno.js';
 import { UsageError } from '../kit/errors.js';
+import { refuseKernelThreads } from '../kit/kernel-threads.js';
 import { maxBucketsOption, topOption } from '../kit/options.js';
 import { callConstants, indexesOf, listCalls, parseCallName, parseCalls } from '../kit/syscalls.js';
 import { defineTool, type Plan, type Reader } from '../kit/tool.js';
@@ -117,7 +118,8 @@ export const syscount = defineTool<Layout, Settings>({
 		return timed ? `${what} and their times` : what;
 	},
 
-	plan(object, settings): Plan<Layout> {
+	plan(object, settings, { filter }): Plan<Layout> {
+		refuseKernelThreads(filter, 'it makes no system calls');
 		callConstants(object, settings.calls);
 		object.setConstants({
 			timed: settings.timed,

@@ -234,6 +234,20 @@ test('2,000 functions of C++: each has its name and its growth in every interval
 	for (const stack of all.at(-1)?.stacks ?? []) assert.equal(grown.get(leafOf(stack)), stack.value);
 });
 
+for (const [tool, says] of [
+	['memleak', /it has no memory of its own; without -p/],
+	['syscount', /it makes no system calls/],
+] as const) {
+	test(`${tool} -p of a kernel thread: one line that says what it is`, () => {
+		// kthreadd, the first one.
+		const { status, stderr } = tstrace([tool, '-p', '2', '1', '1']);
+		assert.equal(status, 1);
+		assert.match(stderr, /: 2 \(kthreadd\) is a kernel thread: /);
+		assert.match(stderr, says);
+		assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+	});
+}
+
 test('frees of what was there before are counted', async () => {
 	const workload = await start('grows');
 	await workload.work();

@@ -18,6 +18,14 @@ const TEXTS: [Notice, RegExp][] = [
 		{ kind: 'perf-map-missing', runtime: 'python', pid: 7, comm: 'python3', share: 1 },
 		/python3 -X perf/,
 	],
+	[
+		{ kind: 'perf-map-incomplete', runtime: 'jvm', pid: 7, comm: 'java', share: 0.12 },
+		/^java \(7\).*\[jit\].*12%.*jcmd 7 Compiler\.perfmap again/,
+	],
+	[
+		{ kind: 'perf-map-incomplete', runtime: undefined, pid: 7, comm: 'vm', share: 0.12 },
+		/have it write its perf map again/,
+	],
 	[{ kind: 'perf-map-cut', pid: 7, comm: 'java' }, /read in part/],
 	[
 		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: 'apt-get install app-dbgsym' },

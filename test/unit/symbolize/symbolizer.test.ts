@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeSync, readFileSync } from 'node:fs';
+import { closeSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { MmapRecord } from '../../../src/perf/records.js';
 import { keepsFramePointers } from '../../../src/symbolize/c-library.js';
@@ -167,4 +167,46 @@ test('whole, cut, or without the caller of a C library that keeps no frame point
 	assert.equal(named[0]?.user[0]?.inCLibrary, true);
 	assert.equal(named[0]?.user[1]?.inCLibrary, undefined);
 	history.close();
+});
+
+test('made at run time, and not in the perf map that there is: said, with what to do', async () => {
+	// Our own, which is of our user, and younger than we are.
+	const path = `/tmp/perf-${process.pid}.map`;
+	writeFileSync(path, '1100 80 known\n');
+	try {
+		const history = new ProcessHistory();
+		const java: MmapRecord = {
+			type: 'mmap',
+			pid: process.pid,
+			tid: process.pid,
+			time_ns: 1,
+			start: 0x400000,
+			end: 0x500000,
+			fileOffset: 0,
+			major: 0,
+			minor: 0,
+			inode: 0,
+			path: '/usr/bin/java',
+		};
+		history.add(java);
+		history.add({ ...java, start: 0x1000, end: 0x2000, path: '//anon' });
+		history.add({ ...java, start: 0x2000, end: 0x3000, path: '[anon:interpreter]' });
+		history.add({ ...java, type: 'comm', comm: 'java', exec: false });
+		const symbolizer = new Symbolizer(history);
+		const of = { pid: process.pid, at_ns: 5 };
+		const [compiledLater] = await symbolizer.resolve([
+			stackOf([0x1110, 0x1500, 0x2500, 0x5000], { ...of, value: 1 }),
+			stackOf([0x1120, 0x1110], { ...of, value: 3 }),
+		]);
+		assert.deepEqual(compiledLater?.user, [
+			{ name: 'known', kind: 'jit' },
+			{ name: '[jit]', kind: 'jit' },
+			{ name: '[anon:interpreter]', kind: 'user' },
+			{ name: '[unknown]', kind: 'user' },
+		]);
+		const about = { runtime: 'jvm', pid: process.pid, comm: 'java', share: 0.25 };
+		assert.deepEqual(symbolizer.notices()[0], { kind: 'perf-map-incomplete', ...about });
+	} finally {
+		rmSync(path);
+	}
 });

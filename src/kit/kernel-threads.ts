@@ -1,0 +1,30 @@
+/** Threads of the kernel, of which some tools have nothing to tell. */
+import { readFileSync } from 'node:fs';
+import { TstraceError } from '../loader/errors.js';
+import { boundedName } from '../symbolize/names.js';
+import type { Filter } from './filter.js';
+
+/** include/linux/sched.h */
+const PF_KTHREAD = 0x0020_0000;
+
+/** The name of a kernel thread, from what /proc/PID/stat says; undefined: it is another's, or nobody's. */
+export function kernelThreadName(stat: string): string | undefined {
+	const match = /^\d+ \((.*)\) \S(?: -?\d+){5} (\d+) /s.exec(stat);
+	return Number(match?.[2]) & PF_KTHREAD ? boundedName(match?.[1] ?? '') : undefined;
+}
+
+/** Throws TstraceError where -p or -t names a kernel thread; `why`: that it has nothing of the kind. */
+export function refuseKernelThreads({ pids, tids }: Filter, why: string): void {
+	for (const id of [...pids, ...tids]) {
+		const name = kernelThreadName(statOf(id));
+		if (name !== undefined) throw new TstraceError(`${id} (${name}) is a kernel thread: ${why}`);
+	}
+}
+
+function statOf(id: number): string {
+	try {
+		return readFileSync(`/proc/${id}/stat`, 'latin1');
+	} catch {
+		return '';
+	}
+}
