@@ -13,7 +13,7 @@ import {
 	PLAIN_READING,
 } from '../kit/converter.js';
 import { UsageError } from '../kit/errors.js';
-import { stackFormatOfFile } from '../kit/file-formats.js';
+import { formatHelp, stackFormatOfFile } from '../kit/file-formats.js';
 import { isUnsaid, withGuessedOrigin } from '../kit/guess.js';
 import { PipeWriter } from '../kit/pipe-writer.js';
 import { filterText, keepStacks, stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
@@ -41,9 +41,7 @@ export const flamegraph: Converter = {
 		new Argument('[files...]', 'recordings; without one or with -, standard input'),
 	],
 	options: () => [
-		new Option('--format <format>', `${STACK_FORMATS.join(', ')} (default svg)`).choices(
-			STACK_FORMATS,
-		),
+		new Option('--format <format>', formatHelp('svg')).choices(STACK_FORMATS),
 		...lookOptions(),
 		...stackFilterOptions(),
 		...eventOptions(),

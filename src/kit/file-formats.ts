@@ -12,16 +12,17 @@ export function unnamedFormat(use: StackTool['use'], terminal: boolean): 'text' 
 	return use === 'to draw' && !terminal ? 'folded' : 'text';
 }
 
-/** The help of --format. */
-export function formatHelp(formats: readonly string[], use: StackTool['use']): string {
-	const otherwise = use === 'to draw' ? 'text on a terminal, folded elsewhere' : 'text';
-	return `${formats.join(', ')}; default: as FILE of -o ends, else ${otherwise}`;
+/** The help of --format, to which the formats are added. `otherwise`: the one that nobody named. */
+export function formatHelp(otherwise: string): string {
+	return `of the result; default: as FILE of -o ends, else ${otherwise}`;
 }
+
+const UNNAMED = { 'to draw': 'text on a terminal, folded elsewhere', report: 'text' } as const;
 
 /** --format, and what is short for it. */
 export function formatOptions(formats: readonly string[], use: StackTool['use']): Option[] {
 	return [
-		new Option('--format <format>', formatHelp(formats, use)).choices(formats),
+		new Option('--format <format>', formatHelp(UNNAMED[use])).choices(formats),
 		...SHORT_FOR.filter((format) => formats.includes(format)).map(
 			(format) => new Option(`--${format}`, `the same as --format ${format}`),
 		),

@@ -56,7 +56,7 @@ for (const [what, begin] of [
 
 test('folded: the same, with whole stacks', async () => {
 	const workload = await start('leaks', 'all');
-	const { finished } = await traceWork(workload, ['memleak', '-p', `${workload.pid}`]);
+	const { finished } = await traceWork(workload, ['memleak', '--folded', '-p', `${workload.pid}`]);
 	const lines = foldedLines(finished.stdout);
 	const bytes = lines.map(([frames, value]) => [frames.at(-1), value] as const);
 	const truth = Object.entries(ALL).map(([name, [value]]) => [name, value] as const);

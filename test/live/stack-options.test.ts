@@ -173,13 +173,15 @@ test('--top, -d, --annotated', async () => {
 	}
 });
 
-test('where the result does not go to a terminal it is folded', async () => {
+test('where the result does not go to a terminal, stacks to draw are folded; a report is text', async () => {
 	const hog = await Workload.start('hog', '0');
 	const { stdout } = tstrace(['profile', '-e', 'cpu-clock', '0.5']);
 	await hog.end();
 	assert.ok(foldedLines(stdout).some(([[comm]]) => comm === 'hog'));
 	const tracing = await Tracing.start(['offcputime', '-p', `${process.pid}`, '0.5']);
 	assert.ok(foldedLines((await tracing.end()).stdout).every(([[comm]]) => comm !== ''));
+	const { stdout: report } = tstrace(['memleak', '--growth', '--', 'sleep', '0.01']);
+	assert.match(report, /^ *by page faults|by page faults in \d+ stack/m);
 });
 
 const REFUSED: ReadonlyArray<readonly [string, RegExp]> = [

@@ -1,0 +1,45 @@
+/** What a result is written as where nobody says it, and that all help texts say so. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatOption, unnamedFormat } from '../../../src/kit/file-formats.js';
+import { STACK_TOOLS, stackToolNamed } from '../../../src/render/stack-tools.js';
+import { runToEnd, TSTRACE } from '../../live/support.js';
+
+test('stacks to draw are folded where no terminal shows them; reports are text anywhere', () => {
+	assert.equal(unnamedFormat('to draw', false), 'folded');
+	assert.equal(unnamedFormat('to draw', true), 'text');
+	assert.equal(unnamedFormat('report', false), 'text');
+	assert.equal(unnamedFormat('report', true), 'text');
+	const drawn = Object.entries(STACK_TOOLS).filter(([, { use }]) => use === 'to draw');
+	assert.deepEqual(drawn.map(([name]) => name).sort(), ['offcputime', 'profile']);
+	assert.equal(stackToolNamed('constructor'), undefined);
+});
+
+test('a format is named by --format, --folded or --json, and by one of them', () => {
+	assert.equal(formatOption({}), undefined);
+	assert.equal(formatOption({ folded: true }), 'folded');
+	assert.equal(formatOption({ json: true, format: 'json' }), 'json');
+	assert.throws(
+		() => formatOption({ json: true, folded: true }),
+		/one format, not folded and json/,
+	);
+});
+
+/** What the help of --format says is the default, on one line. */
+function defaultInHelp(tool: string): string | undefined {
+	const { stdout } = runToEnd(TSTRACE, [tool, '--help']);
+	const [, text] = /--format <format>(.*?)\(choices/s.exec(stdout) ?? [];
+	return /default: (.*)/.exec((text ?? '').replace(/\s+/g, ' '))?.[1]?.trim();
+}
+
+for (const [otherwise, tools] of [
+	['text on a terminal, folded elsewhere', ['offcputime', 'profile']],
+	['text', ['memleak', 'runqlat', 'schedlat', 'syscount', 'timehist', 'diff']],
+	['svg', ['flamegraph']],
+] as const) {
+	for (const tool of tools) {
+		test(`${tool} --help says what it writes: ${otherwise}`, () => {
+			assert.equal(defaultInHelp(tool), `as FILE of -o ends, else ${otherwise}`);
+		});
+	}
+}
