@@ -16,6 +16,8 @@ import { doctor, doctorOptions } from './doctor.js';
 import { commonOptions, commonSettings, fileOptions } from './options.js';
 import { Output, say } from './output.js';
 import { run } from './run.js';
+import { keepIgnoring } from './started.js';
+import { failRun } from './stop.js';
 
 const STDOUT = 1;
 const EXIT_FAILED = 1;
@@ -26,6 +28,10 @@ type AnyTool = Tool<FilteredLayout, unknown>;
 
 /** Runs tstrace with the arguments after its own name; returns the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
+	keepIgnoring();
+	process.on('uncaughtException', (error) => {
+		if (!failRun(error)) process.exit(explain(error, args));
+	});
 	const dashes = args.indexOf('--');
 	// What is after -- is COMMAND for a tool, and a file for a converter.
 	const own = dashes < 0 || isConverter(args[0]) ? args : args.slice(0, dashes);
