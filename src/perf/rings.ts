@@ -1,5 +1,7 @@
 /** The rings of all CPUs as one: their records come in the order of their times. */
+
 import koffi, { type node } from 'koffi';
+import { closeAll } from '../loader/closing.js';
 import { TstraceError } from '../loader/errors.js';
 import { pageSizeBytes } from '../loader/memory.js';
 import { type CpuChoice, PerCpuEvents } from './cpus.js';
@@ -183,11 +185,9 @@ class CpuRing {
 	}
 
 	close(): void {
-		this.#poll?.close();
+		const held = [this.#poll, ...this.#attached, this.ring, this.owner];
 		this.#poll = undefined;
-		for (const event of this.#attached) event.close();
-		this.ring.close();
-		this.owner.close();
+		closeAll(held.map((each) => () => each?.close()));
 	}
 }
 
