@@ -26,7 +26,7 @@ export interface Interval {
 }
 
 /** It cost more than --max-overhead; none of those who were chosen is left. */
-export type EarlyEnd = 'max_overhead' | 'nobody_left';
+export type EarlyEnd = 'max_overhead' | 'nobody_left' | 'failed';
 
 /** A tool's findings: histograms by group, rows of a table, or sums by stack. */
 export type Findings =

@@ -1,27 +1,25 @@
 /** COMMAND: started and held before its first instruction, let go once tracing has begun. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import {
-	accessSync,
-	closeSync,
-	constants,
-	openSync,
-	readSync,
-	type Stats,
-	statSync,
-} from 'node:fs';
+import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
+import { accessSync, closeSync, constants, openSync, readSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
-import { join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { isatty } from 'node:tty';
+import { commandPath, DEFAULT_PATH } from '../kit/command-path.js';
 import { TstraceError } from '../loader/errors.js';
+import { type Started, started } from './started.js';
 
-/** The shell waits for a line on descriptor 3; then it becomes COMMAND, under the same PID. */
-const HOLD = 'read -r go <&3 || exit 125; exec 3<&-; exec "$@"';
+const STDIN = 0;
+
 const SHELL = '/bin/sh';
 const SIGNAL_BASE = 128;
+/** Shells take one digit for a descriptor; 0 to 2 are COMMAND's. */
+const HOLDS = [3, 4, 5, 6, 7, 8, 9];
 
 export class Command {
 	readonly pid: number;
 	readonly #child: ChildProcess;
+	/** What it is held by. */
+	readonly #line: Writable;
 	/** Settles when COMMAND has ended, with the status a shell would give. */
 	readonly ended: Promise<number>;
 	#status: number | undefined;
@@ -29,20 +27,24 @@ export class Command {
 
 	/** Throws TstraceError when the file is not found or cannot be executed. */
 	constructor(readonly words: readonly string[]) {
-		const file = executable(words[0] as string);
+		const file = commandPath(words[0] as string);
 		// Where /bin/sh is bash it would interpret that by itself, under its own name and without an exec,
 		// from which on COMMAND is traced.
 		const executed = isPlainScript(file) ? [SHELL, file, ...words.slice(1)] : words;
-		this.#child = spawn(SHELL, ['-c', HOLD, 'sh', ...executed], {
-			stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-		});
+		const hold = HOLDS.find((fd) => !started.open?.has(fd));
+		if (hold === undefined)
+			throw new TstraceError('cannot start COMMAND: descriptors 3 to 9 are all in use; close one');
+		const shell = [SHELL, '-c', holding(hold, started), 'sh', ...executed];
+		const [first = '', ...others] = [...blocking(started), ...shell];
+		this.#child = spawn(first, others, { stdio: descriptors(hold, started) });
 		// What goes wrong shows in its exit; without a listener it would end this process.
 		this.#child.on('error', () => undefined);
 		if (this.#child.pid === undefined) throw new TstraceError(`cannot start COMMAND: ${refusal()}`);
 		this.pid = this.#child.pid;
 		process.on('exit', this.terminate);
 		// The end of the pipe goes when COMMAND does, or is killed before it begins.
-		(this.#child.stdio[3] as Writable).on('error', () => this.#child.kill());
+		this.#line = this.#child.stdio[hold] as Writable;
+		this.#line.on('error', () => this.#child.kill());
 		this.ended = new Promise((resolve) => {
 			this.#child.on('exit', (code, signal) => {
 				this.#status = code ?? SIGNAL_BASE + osConstants.signals[signal as NodeJS.Signals];
@@ -59,7 +61,7 @@ export class Command {
 	/** Lets COMMAND execute. */
 	release(): void {
 		this.#held = false;
-		(this.#child.stdio[3] as Writable).end('go\n');
+		this.#line.end('go\n');
 	}
 
 	/**
@@ -68,7 +70,8 @@ export class Command {
 	 */
 	handOn(signal: NodeJS.Signals): void {
 		if (this.#status !== undefined) return;
-		if (signal === 'SIGINT' && process.stdin.isTTY && !this.#held) return;
+		// Asking process.stdin of a pipe would make it non-blocking, for COMMAND too.
+		if (signal === 'SIGINT' && isatty(STDIN) && !this.#held) return;
 		this.#child.kill(signal);
 	}
 
@@ -76,6 +79,8 @@ export class Command {
 	readonly terminate = (): void => {
 		process.off('exit', this.terminate);
 		if (this.#status === undefined) this.#child.kill('SIGTERM');
+		// It may have SIGTERM blocked; the shell that holds it ends when nobody can let it go any more.
+		if (this.#held) this.#line.destroy();
 		this.#child.unref();
 	};
 }
@@ -90,6 +95,42 @@ function refusal(): string {
 		return `${what}, which holds it until tracing begins; trace a running process with -p PID`;
 	}
 	return 'the limit of processes or of open files is reached; raise it: ulimit -u, ulimit -n';
+}
+
+/**
+ * The shell waits for a line on descriptor `hold`; then it becomes COMMAND, under the same PID, with what
+ * tstrace itself was started with.
+ */
+export function holding(hold: number, { files, ignored, open }: Started): string {
+	const closed = [0, 1, 2].filter((fd) => open !== undefined && !open.has(fd));
+	return [
+		`read -r go <&${hold} || exit 125`,
+		...(process.env.PATH === undefined ? [`PATH=${DEFAULT_PATH}`] : []),
+		...(files === undefined ? [] : [`ulimit -S -n ${files}`]),
+		...(ignored.length === 0 ? [] : [`trap '' ${ignored.join(' ')}`]),
+		`exec ${[hold, ...closed].map((fd) => `${fd}<&-`).join(' ')}`,
+		'exec "$@"',
+	].join('; ');
+}
+
+/**
+ * What becomes the shell with the same signals blocked; no shell can block them, and hardly anybody does. Where
+ * `env` cannot either (before coreutils 8.31), none is.
+ */
+function blocking({ blocked }: Started): string[] {
+	if (blocked.length === 0) return [];
+	const env = ['env', `--block-signal=${blocked.join(',')}`];
+	const tried = spawnSync('env', [...env.slice(1), 'true'], { stdio: 'ignore' });
+	return tried.status === 0 ? env : [];
+}
+
+/** COMMAND's descriptors by number: those that tstrace was started with, and the one that holds it. */
+function descriptors(hold: number, { open = new Set() }: Started): StdioOptions {
+	const last = Math.max(hold, ...open);
+	const list = Array.from({ length: last + 1 }, (_, fd) =>
+		open.has(fd) ? fd : ('ignore' as const),
+	);
+	return Object.assign(list, { 0: 'inherit', 1: 'inherit', 2: 'inherit', [hold]: 'pipe' });
 }
 
 /** Of a file's beginning, what tells text: bash's check_binary_file() looks at as much. */
@@ -107,40 +148,5 @@ function isPlainScript(path: string): boolean {
 		return false; // executable, but not to be read: no shell could either
 	} finally {
 		if (fd >= 0) closeSync(fd);
-	}
-}
-
-/** What the shell would find; asked before, so that the error is ours and comes before tracing. */
-function executable(name: string): string {
-	const candidates = name.includes('/')
-		? [name]
-		: (process.env.PATH ?? '/usr/bin:/bin').split(':').map((folder) => join(folder || '.', name));
-	let refused: string | undefined;
-	for (const candidate of candidates) {
-		const stat = statOf(candidate);
-		if (stat?.isDirectory() && name.includes('/')) {
-			throw new TstraceError(`cannot execute ${name}: it is a folder; name a file in it`);
-		}
-		if (!stat?.isFile()) continue;
-		try {
-			accessSync(candidate, constants.X_OK);
-			return candidate;
-		} catch {
-			refused = candidate; // there, but not ours to execute; a later folder may have another
-		}
-	}
-	throw new TstraceError(
-		refused
-			? `cannot execute ${refused}: it is not executable; chmod +x it, or name its interpreter`
-			: `there is no command ${name}: check its spelling, and PATH`,
-	);
-}
-
-/** Undefined where there is nothing, or nothing that we may look at. */
-function statOf(path: string): Stats | undefined {
-	try {
-		return statSync(path);
-	} catch {
-		return undefined;
 	}
 }

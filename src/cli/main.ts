@@ -18,6 +18,8 @@ import { doctor, doctorOptions } from './doctor.js';
 import { commonOptions, commonSettings, fileOptions } from './options.js';
 import { Output, say } from './output.js';
 import { run } from './run.js';
+import { keepIgnoring } from './started.js';
+import { failRun } from './stop.js';
 import { type OtherNames, suggestion } from './unknown.js';
 import { VALUES_COMMAND, valuesOf } from './values.js';
 
@@ -34,6 +36,10 @@ export async function main(args: readonly string[]): Promise<number> {
 		for (const line of valuesOf(args[1] ?? '', args[2] ?? '')) print(`${line}\n`);
 		return 0;
 	}
+	keepIgnoring();
+	process.on('uncaughtException', (error) => {
+		if (!failRun(error)) process.exit(explainFailure(error, args));
+	});
 	const dashes = args.indexOf('--');
 	// What is after -- is COMMAND for a tool, and a file for a converter.
 	const own = dashes < 0 || isConverter(args[0]) ? args : args.slice(0, dashes);
@@ -223,9 +229,8 @@ function print(text: string): void {
 
 /** One line that says what, why and what to do; with -v the cause as well. */
 async function explain(error: unknown, args: readonly string[], cli: Cli): Promise<number> {
-	const known = { ...tools, ...converters, [DOCTOR]: doctor };
-	const tool = args[0] !== undefined && Object.hasOwn(known, args[0]) ? ` ${args[0]}` : '';
 	if (error instanceof CommanderError) {
+		const tool = toolIn(args);
 		if (error.exitCode === 0) return 0; // --help and --version end this way
 		const what = error.code === 'commander.help' ? 'there is no such tool' : oneLine(error.message);
 		const command = cli.commands.find((each) => each.name() === args[0]);
@@ -234,6 +239,18 @@ async function explain(error: unknown, args: readonly string[], cli: Cli): Promi
 		say(printable(`tstrace${tool}: ${what}${meant}${see} tstrace${tool} --help`));
 		return EXIT_USAGE;
 	}
+	return explainFailure(error, args);
+}
+
+/** The name of the tool, with a blank before it; empty if none was called. */
+function toolIn([name]: readonly string[]): string {
+	const known = { ...tools, ...converters, [DOCTOR]: doctor };
+	return name !== undefined && Object.hasOwn(known, name) ? ` ${name}` : '';
+}
+
+/** Says what went wrong but for the command line's words; returns the exit status. */
+function explainFailure(error: unknown, args: readonly string[]): number {
+	const tool = toolIn(args);
 	if (error instanceof UsageError) {
 		say(printable(`tstrace${tool}: ${error.message}`));
 		return EXIT_USAGE;

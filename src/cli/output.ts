@@ -1,16 +1,10 @@
 /** Where results and messages go. */
-import {
-	closeSync,
-	constants,
-	fstatSync,
-	ftruncateSync,
-	openSync,
-	unlinkSync,
-	writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, unlinkSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { TstraceError } from '../loader/errors.js';
+import { printable } from '../render/terminal.js';
+import { type Opened, openOutput, openWithoutBlocking, whyRefused } from './output-file.js';
 
 /** The reader of our output has gone away; nobody is left to be told. */
 export class ClosedPipe extends Error {}
@@ -18,23 +12,29 @@ export class ClosedPipe extends Error {}
 const STDOUT = 1;
 const STDERR = 2;
 const RETRY_MS = 5;
-const { O_CREAT, O_EXCL, O_NONBLOCK, O_WRONLY } = constants;
+/** How often to look whether somebody has opened a named pipe for reading. */
+const READER_RETRY_MS = 50;
 
 /** An open file, or standard output. */
 export class Output {
-	readonly #fd: number;
 	readonly #name: string;
+	#opened: Opened;
 	#pending: Promise<void> = Promise.resolve();
 	/** We created the file, and there is no result yet. */
-	#isNew = false;
+	#isNew: boolean;
+	/** Nobody waits for a reader any more. */
+	#givenUp = false;
 	/** Whoever is interrupted twice leaves no new file that looks like a result. */
 	readonly #removeEmpty = () => {
-		if (fstatSync(this.#fd).size === 0) removeFile(this.#name);
+		const { fd } = this.#opened;
+		if (fd !== undefined && fstatSync(fd).size === 0) removeFile(this.#name);
 	};
 
-	private constructor(fd: number, name: string) {
-		this.#fd = fd;
+	private constructor(name: string, opened: Opened) {
 		this.#name = name;
+		this.#opened = opened;
+		this.#isNew = opened.isNew;
+		if (this.#isNew) process.once('exit', this.#removeEmpty);
 	}
 
 	/**
@@ -42,43 +42,36 @@ export class Output {
 	 * can be waited for while signals are heeded, and COMMAND, which shares the other, is spared.
 	 */
 	static stdout(): Output {
-		const name = 'standard output';
-		if (!fstatSync(STDOUT).isFIFO()) return new Output(STDOUT, name);
-		try {
-			return new Output(openSync(`/proc/self/fd/${STDOUT}`, O_WRONLY | O_NONBLOCK), name);
-		} catch {
-			return new Output(STDOUT, name); // another user's pipe, which we were handed
-		}
+		return new Output('standard output', openWithoutBlocking(STDOUT));
 	}
 
 	/**
-	 * Opens the file and leaves it as it is, or creates it; one without a result is removed again.
-	 * Throws TstraceError if that is refused.
+	 * Opens the file and leaves it as it is, or creates it; one without a result is removed again. A named pipe
+	 * that nobody reads yet is opened when there is something to write. Throws TstraceError if that is refused.
 	 */
 	static file(path: string): Output {
 		try {
-			const output = new Output(openSync(path, O_WRONLY | O_CREAT | O_EXCL, 0o666), path);
-			output.#isNew = true;
-			process.once('exit', output.#removeEmpty);
-			return output;
-		} catch {
-			// It is there already, or the second try says what is wrong.
-		}
-		try {
-			return new Output(openSync(path, O_WRONLY | O_CREAT, 0o666), path);
+			return new Output(path, openOutput(path));
 		} catch (error) {
 			throw cannotWrite(path, error);
 		}
 	}
 
 	get isTerminal(): boolean {
-		return isatty(this.#fd);
+		const { fd } = this.#opened;
+		return fd !== undefined && isatty(fd);
 	}
 
 	/** Empties a file: when there is going to be something to write, and not before. */
 	truncate(): void {
+		const { fd, isOurs } = this.#opened;
 		this.#isNew = false;
-		if (fstatSync(this.#fd).isFile() && this.#fd !== STDOUT) ftruncateSync(this.#fd);
+		if (fd !== undefined && isOurs && fstatSync(fd).isFile()) ftruncateSync(fd);
+	}
+
+	/** From now on a pipe that nobody reads is an error, and not waited for: somebody wants this to end. */
+	giveUp(): void {
+		this.#givenUp = true;
 	}
 
 	/**
@@ -92,23 +85,55 @@ export class Output {
 		return written;
 	}
 
+	/** Throws TstraceError where what was written turns out not to be kept. Twice is once. */
 	close(): void {
 		process.off('exit', this.#removeEmpty);
 		if (this.#isNew) removeFile(this.#name);
-		if (this.#fd !== STDOUT) closeSync(this.#fd);
+		this.#isNew = false;
+		const { fd, isOurs } = this.#opened;
+		this.#opened = { isOurs: false, isNew: false };
+		if (fd === undefined || !isOurs) return;
+		try {
+			closeSync(fd);
+		} catch (error) {
+			throw cannotWrite(this.#name, error);
+		}
 	}
 
 	async #writeNow(text: string | Uint8Array): Promise<void> {
 		const bytes = Buffer.from(text);
+		if (bytes.length === 0) return;
+		const fd = this.#opened.fd ?? (await this.#reader());
 		for (let done = 0; done < bytes.length; ) {
 			try {
-				done += writeSync(this.#fd, bytes, done);
+				done += writeSync(fd, bytes, done);
 			} catch (error) {
 				const { code } = error as NodeJS.ErrnoException;
 				if (code === 'EPIPE') throw new ClosedPipe();
 				if (code !== 'EAGAIN') throw cannotWrite(this.#name, error);
 				await sleep(RETRY_MS);
 			}
+		}
+	}
+
+	/** Waits until somebody reads the named pipe, and opens it. */
+	async #reader(): Promise<number> {
+		let told = false;
+		for (;;) {
+			try {
+				this.#opened = openOutput(this.#name);
+			} catch (error) {
+				throw cannotWrite(this.#name, error);
+			}
+			if (this.#opened.fd !== undefined) return this.#opened.fd;
+			if (this.#givenUp) {
+				throw new TstraceError(
+					`cannot write to ${this.#name}: nobody reads this pipe; start its reader first`,
+				);
+			}
+			if (!told) say(`waiting until somebody reads ${printable(this.#name)}`);
+			told = true;
+			await sleep(READER_RETRY_MS);
 		}
 	}
 }
@@ -125,15 +150,14 @@ export function say(text: string): void {
 
 /** The same, but it never waits for a reader: for signal handlers. */
 export function sayIfRoom(text: string): void {
+	const { fd, isOurs } = openWithoutBlocking(STDERR, { terminals: true });
 	try {
-		const fd = openSync(`/proc/self/fd/${STDERR}`, O_WRONLY | O_NONBLOCK);
-		try {
-			writeSync(fd, `${text}\n`);
-		} finally {
-			closeSync(fd);
-		}
+		// What could not be opened anew may block: another user's pipe or terminal, a socket.
+		if (isOurs || fstatSync(STDERR).isFile()) writeSync(fd, `${text}\n`);
 	} catch {
-		// A full pipe, another user's terminal, a socket: then not.
+		// A full pipe: then not.
+	} finally {
+		if (isOurs) closeSync(fd);
 	}
 }
 
@@ -146,16 +170,5 @@ function removeFile(path: string): void {
 }
 
 function cannotWrite(name: string, error: unknown): TstraceError {
-	const code = (error as NodeJS.ErrnoException).code ?? String(error);
-	const advice = ADVICE[code] ?? code;
-	return new TstraceError(`cannot write to ${name}: ${advice}`, String(error));
+	return new TstraceError(`cannot write to ${name}: ${whyRefused(error)}`, String(error));
 }
-
-const ADVICE: Readonly<Record<string, string>> = {
-	ENOSPC: 'the disk is full; free some space, or choose another place',
-	EACCES: 'permission denied; choose another file',
-	EPERM: 'permission denied; choose another file',
-	ENOENT: 'its folder does not exist; create it first',
-	EISDIR: 'it is a folder; name a file',
-	EROFS: 'the file system is read-only; choose another place',
-};

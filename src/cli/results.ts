@@ -8,6 +8,7 @@ import { UsageError } from '../kit/errors.js';
 import { unnamedFormat } from '../kit/file-formats.js';
 import { explainLost } from '../kit/losses.js';
 import type { TextView } from '../kit/tool.js';
+import { closeAll } from '../loader/closing.js';
 import type { Cost } from '../loader/cost.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
 import { isForPrograms, renderStackFormat, type StackFormat } from '../render/formats.js';
@@ -190,8 +191,13 @@ export class Results {
 	}
 
 	close(): void {
-		this.#output.close();
-		this.#hdrOutput?.close();
+		closeAll([() => this.#output.close(), () => this.#hdrOutput?.close()]);
+	}
+
+	/** Somebody wants this to end: what nobody reads yet is not waited for. */
+	giveUp(): void {
+		this.#output.giveUp();
+		this.#hdrOutput?.giveUp();
 	}
 
 	async #logHdr(report: Report, groups: readonly LatencyGroup[]): Promise<void> {

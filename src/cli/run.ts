@@ -1,6 +1,7 @@
 /** From parsed options to an exit status: what is started is ended, whatever happens between. */
 import type { FilteredLayout } from '../kit/filter.js';
 import type { Tool, WithoutBpf } from '../kit/tool.js';
+import { closeAll, closedAfter } from '../loader/closing.js';
 import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
 import { Command } from './command.js';
 import type { CommonSettings } from './options.js';
@@ -37,6 +38,7 @@ export async function run<L extends FilteredLayout, S>(
 	const stop = new Stop();
 	let command: Command | undefined;
 	let session: Session<L, S> | undefined;
+	const closes = [() => session?.close(), () => command?.terminate(), () => stop.close()];
 	try {
 		if (options.command.length > 0) command = new Command(options.command);
 		session = new Session(tool, settings, { ...options, command, privileged }, withoutBpf);
@@ -45,12 +47,10 @@ export async function run<L extends FilteredLayout, S>(
 		// COMMAND may outlive the last interval: it goes on untraced. A signal is handed on to it.
 		stop.onSignal((signal) => command?.handOn(signal));
 		await command?.ended;
+		stop.check();
 	} catch (error) {
-		if (!(error instanceof ClosedPipe)) throw error;
-	} finally {
-		session?.close();
-		command?.terminate();
-		stop.close();
+		if (!(error instanceof ClosedPipe)) throw closedAfter(error, closes);
 	}
+	closeAll(closes);
 	return command?.status ?? 0;
 }

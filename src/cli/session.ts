@@ -4,6 +4,7 @@ import { circumstancesOf } from '../kit/circumstances.js';
 import type { FilteredLayout } from '../kit/filter.js';
 import { filterWords, unmatchedComms } from '../kit/filter-words.js';
 import type { Tool, WithoutBpf } from '../kit/tool.js';
+import { closeAll, closedAfter } from '../loader/closing.js';
 import type { Cost } from '../loader/cost.js';
 import { printable, wrapped } from '../render/terminal.js';
 import type { Command } from './command.js';
@@ -78,8 +79,7 @@ export class Session<L extends FilteredLayout, S> {
 			this.#since = this.#tracing.since;
 			this.#tell(this.#banner(tool.subject(settings, subjects)));
 		} catch (error) {
-			this.close();
-			throw error;
+			throw closedAfter(error, [() => this.close()]);
 		}
 	}
 
@@ -87,6 +87,7 @@ export class Session<L extends FilteredLayout, S> {
 	async trace(stop: Stop): Promise<void> {
 		const { interval_s, count, command, common } = this.#run;
 		this.#startTimers(stop);
+		stop.onSignal(() => this.#results.giveUp());
 		// A signal that came during start-up is heard only now; COMMAND then never begins.
 		await stop.heard();
 		if (!stop.requested) command?.release();
@@ -100,22 +101,32 @@ export class Session<L extends FilteredLayout, S> {
 		for (let done = 1; ; done++) {
 			await stop.wait(period_s);
 			const last = stop.requested || done === most;
-			// Before it is detached, which takes longer than a wait or two.
-			const until = momentNow();
-			if (last) this.#detach();
-			await this.#report(until, last, stop.reason);
-			// The last rows may have been handed over only now.
-			stop.check();
+			await this.#endInterval(last, stop);
 			if (last) break;
 		}
+		// What failed meanwhile ended the run; its error comes after its result.
+		stop.check();
 		this.#results.total(this.#cost(first, this.#since));
+	}
+
+	async #endInterval(last: boolean, stop: Stop): Promise<void> {
+		// Before it is detached, which takes longer than a wait or two.
+		const until = momentNow();
+		try {
+			if (last) this.#detach();
+			await this.#report(until, last, stop.reason);
+		} catch (error) {
+			// What failed before is the cause, or nearer to it.
+			stop.check();
+			throw error;
+		}
 	}
 
 	/** Releases everything, last first, on whatever way the run ended. */
 	close(): void {
 		this.#stopTimers();
-		for (const resource of this.#resources.reverse()) resource.close?.();
-		this.#resources.length = 0;
+		const resources = this.#resources.splice(0).reverse();
+		closeAll(resources.map((resource) => () => resource.close?.()));
 	}
 
 	/** Ends the tracing; what was counted can still be read, and no more comes. */
@@ -133,7 +144,10 @@ export class Session<L extends FilteredLayout, S> {
 	#startTimers(stop: Stop): void {
 		const { reader, canEnd, cost } = this.#tracing;
 		if (reader.stream && this.#results.streams) {
-			reader.stream((rows) => stop.guard(() => this.#results.rows(rows))());
+			reader.stream(
+				(rows) => stop.guard(() => this.#results.rows(rows))(),
+				(error) => stop.fail(error),
+			);
 			this.#every(
 				LOSS_PERIOD_MS,
 				stop.guard(() => this.#results.lostMeanwhile(this.#tracing.lost())),

@@ -2,11 +2,24 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { EarlyEnd } from '../aggregate/report.js';
 import { sayIfRoom } from './output.js';
+import { isIgnored } from './started.js';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Each asks to stop, unless it was ignored as tstrace was started: by nohup, or by & in a script. */
+const SIGNALS = (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const).filter(
+	(signal) => !isIgnored(signal),
+);
 const EXIT_SECOND_SIGNAL = 130;
 /** setTimeout counts in 32 bits: 25 days. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** That of the run that goes on. */
+let current: Stop | undefined;
+
+/** What nobody has caught, in a timer or an event, ends the run that goes on. Returns false where there is none. */
+export function failRun(error: unknown): boolean {
+	current?.fail(error);
+	return current !== undefined;
+}
 
 export class Stop {
 	/** The signal by which somebody asked for it. */
@@ -30,6 +43,7 @@ export class Stop {
 
 	/** From now on the first signal asks to stop, and the second leaves at once. */
 	constructor() {
+		current = this;
 		for (const signal of SIGNALS) process.on(signal, this.#onSignal);
 	}
 
@@ -57,10 +71,10 @@ export class Stop {
 		else this.#callback = callback;
 	}
 
-	/** Something that runs besides the run loop has failed: `wait` throws its error. */
+	/** Something that runs besides the run loop has failed: it ends with what there is; `check` throws its error. */
 	fail(error: unknown): void {
 		this.#failure ??= { error };
-		this.request();
+		this.request('failed');
 	}
 
 	/** The same action, for a timer or an event: where it fails, the run does. */
@@ -76,7 +90,7 @@ export class Stop {
 
 	/**
 	 * Waits for a stop, or for the end of the next period. Periods follow each other without drift;
-	 * one that is over already, because printing took so long, is left out. Throws what `fail` got.
+	 * one that is over already, because printing took so long, is left out.
 	 */
 	async wait(period_s: number | undefined): Promise<void> {
 		const deadline_ms = this.#nextDeadline(period_s);
@@ -85,7 +99,6 @@ export class Stop {
 			if (rest_ms <= 0) break;
 			await this.#sleep(Math.min(Math.ceil(rest_ms), LONGEST_TIMEOUT_MS));
 		}
-		this.check();
 	}
 
 	/** Throws what `fail` got. */
@@ -95,6 +108,7 @@ export class Stop {
 
 	/** Leaves the signals to their defaults again, and ends whatever still waits. */
 	close(): void {
+		if (current === this) current = undefined;
 		this.request();
 		for (const signal of SIGNALS) process.off(signal, this.#onSignal);
 	}

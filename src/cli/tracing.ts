@@ -4,6 +4,7 @@ import type { Lost } from '../aggregate/report.js';
 import { type FilteredLayout, FilterSets, subjectsEnded } from '../kit/filter.js';
 import { Losses } from '../kit/losses.js';
 import type { Note, Plan, Reader, Subjects, Tool } from '../kit/tool.js';
+import { closeAll, closedAfter } from '../loader/closing.js';
 import { CostMeter, ownTime_ns } from '../loader/cost.js';
 import { forgetKernelBtf } from '../loader/kernel.js';
 import { BpfObject } from '../loader/object.js';
@@ -89,8 +90,7 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 			this.#release.push(() => cost.close());
 			this.#losses = new Losses(object, () => cost.missed());
 		} catch (error) {
-			this.close();
-			throw error;
+			throw closedAfter(error, [() => this.close()]);
 		}
 	}
 
@@ -119,8 +119,7 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 	}
 
 	close(): void {
-		for (const release of this.#release.reverse()) release();
-		this.#release.length = 0;
+		closeAll(this.#release.splice(0).reverse());
 	}
 
 	#load(attach: readonly string[], plan: Plan<L>): void {

@@ -1,10 +1,10 @@
 /** The files that a command will execute code of, found before it runs. */
 import { spawnSync } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import { join } from 'node:path';
 import { FileBytes, SymbolError } from '../symbolize/bytes.js';
 import { Elf } from '../symbolize/elf.js';
 import { openRegular } from '../symbolize/open.js';
+import { commandPath } from './command-path.js';
 
 /** "#!" scripts whose interpreters are scripts; the kernel allows 5 (fs/exec.c). */
 const MAX_INTERPRETERS = 5;
@@ -16,7 +16,7 @@ const MAX_LIST_BYTES = 1 << 20;
  * musl's have): it finds them as it will, and executes nothing of the program.
  */
 export function commandFiles(words: readonly string[]): string[] {
-	const program = programOf(words[0] ?? '');
+	const program = programOf(commandPath(words[0] ?? ''));
 	if (program === undefined) return [];
 	const loader = interpreterOf(program);
 	if (loader === undefined) return [program];
@@ -31,28 +31,15 @@ export function commandFiles(words: readonly string[]): string[] {
 	return [...new Set([program, loader, ...paths.filter((path) => path !== undefined)])];
 }
 
-/** The ELF file that the kernel executes for a command: of a script, its interpreter. */
-function programOf(name: string): string | undefined {
-	let path = pathOf(name);
-	for (let i = 0; path !== undefined && i < MAX_INTERPRETERS; i++) {
+/** The ELF file that the kernel executes for a file: of a script, its interpreter. */
+function programOf(file: string): string | undefined {
+	let path = file;
+	for (let i = 0; i < MAX_INTERPRETERS; i++) {
 		const line = /^#!\s*(\S+)/.exec(beginningOf(path))?.[1];
 		if (line === undefined) return path;
 		path = line;
 	}
 	return undefined;
-}
-
-/** Where the shell finds it. */
-function pathOf(name: string): string | undefined {
-	if (name.includes('/')) return name;
-	const folders = (process.env.PATH ?? '/usr/bin:/bin').split(':');
-	return folders.map((folder) => join(folder || '.', name)).find((path) => isFile(path));
-}
-
-function isFile(path: string): boolean {
-	const file = openRegular(path);
-	if (file) closeSync(file.fd);
-	return file !== undefined;
 }
 
 function beginningOf(path: string): string {

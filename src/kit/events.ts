@@ -31,10 +31,14 @@ export class EventRows implements Reader {
 	}
 
 	/** For programs that wake whoever waits for their events. */
-	stream(sink: RowSink): void {
+	stream(sink: RowSink, fail: (error: unknown) => void): void {
 		this.ring.watch(this.#map.fd, async () => {
-			this.drain();
-			await sink(this.#take());
+			try {
+				this.drain();
+				await sink(this.#take());
+			} catch (error) {
+				fail(error);
+			}
 		});
 	}
 
@@ -112,12 +116,12 @@ export class EventBatches extends EventRows {
 		this.#formatter = formatter;
 	}
 
-	override stream(sink: RowSink): void {
+	override stream(sink: RowSink, fail: (error: unknown) => void): void {
 		this.#sink = sink;
 		const look = () => {
 			this.#writing = this.#writeAll(sink).then(() => {
 				if (!this.#closed) this.#timer = setTimeout(look, LOOK_PERIOD_MS);
-			});
+			}, fail);
 		};
 		this.#timer = setTimeout(look, LOOK_PERIOD_MS);
 	}

@@ -1,6 +1,8 @@
 /** Where processes grow: the reader of `tstrace memleak --growth`. */
+
 import type { Findings, Lost } from '../aggregate/report.js';
 import type { memleak as layout } from '../generated/memleak.js';
+import { closeAll } from '../loader/closing.js';
 import type { BpfObject } from '../loader/object.js';
 import type { PerCpuEvents } from '../perf/cpus.js';
 import { parseEvent } from '../perf/events.js';
@@ -102,9 +104,8 @@ export class Growth implements Reader {
 	}
 
 	close(): void {
-		for (const events of this.#events) events.close();
-		this.#processes.close();
-		this.#tables.close();
+		const held = [...this.#events, this.#processes, this.#tables];
+		closeAll(held.map((each) => () => each.close()));
 	}
 
 	#residentNow(): Map<number, number> {

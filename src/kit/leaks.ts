@@ -1,7 +1,9 @@
 /** What is outstanding, by stack, interval by interval: the reader of `tstrace memleak`. */
+
 import { GrowthHistory } from '../aggregate/growth.js';
 import type { Findings, Lost } from '../aggregate/report.js';
 import type { memleak as layout } from '../generated/memleak.js';
+import { closeAll } from '../loader/closing.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { grouped } from '../render/numbers.js';
@@ -145,9 +147,8 @@ export class Leaks implements Reader {
 	}
 
 	close(): void {
-		this.#heap?.close();
-		this.#processes.close();
-		this.#tables.close();
+		const held = [this.#heap, this.#processes, this.#tables];
+		closeAll(held.map((each) => () => each?.close()));
 	}
 
 	/** What is to be shown, still without names. */

@@ -1,5 +1,7 @@
 /** Keeps track of processes while stacks are captured, so that they have names at the end. */
+
 import type { Lost } from '../aggregate/report.js';
+import { closeAll } from '../loader/closing.js';
 import { TstraceError } from '../loader/errors.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
@@ -85,8 +87,7 @@ export class ProcessWatch {
 
 	close(): void {
 		clearTimeout(this.#timer);
-		this.#sideband?.close();
-		this.history.close();
+		closeAll([() => this.#sideband?.close(), () => this.history.close()]);
 	}
 
 	/** The processes that there are already, of those that were chosen. */

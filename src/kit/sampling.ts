@@ -1,6 +1,8 @@
 /** Stacks sampled by perf events: added up by BPF in the kernel, or read one by one. */
+
 import { readdirSync, statSync } from 'node:fs';
 import type { Findings, Lost } from '../aggregate/report.js';
+import { closeAll } from '../loader/closing.js';
 import { TstraceError } from '../loader/errors.js';
 import type { BpfObject } from '../loader/object.js';
 import type { PerCpuEvents } from '../perf/cpus.js';
@@ -105,9 +107,8 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 	}
 
 	close(): void {
-		this.#events?.close();
-		this.#processes.close();
-		this.#tables.close();
+		const held = [this.#events, this.#processes, this.#tables];
+		closeAll(held.map((each) => () => each?.close()));
 	}
 }
 
@@ -183,8 +184,7 @@ export class PlainSamples implements Reader {
 	}
 
 	close(): void {
-		this.#sampler.close();
-		this.#history.close();
+		closeAll([() => this.#sampler.close(), () => this.#history.close()]);
 	}
 }
 

@@ -60,8 +60,8 @@ export interface Reader {
 	slowDown?(): string | undefined;
 	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */
 	drain?(): void;
-	/** Begins to hand over rows as they come; the sink never throws. */
-	stream?(sink: RowSink): void;
+	/** Begins to hand over rows as they come; the sink never throws. `fail` gets what goes wrong meanwhile. */
+	stream?(sink: RowSink, fail: (error: unknown) => void): void;
 	/** What happened since the last call. */
 	read(): Promise<Findings>;
 	/** What was lost in user space since the last call, by cause; see LOST_HERE in losses.ts. */

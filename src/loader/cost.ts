@@ -123,8 +123,9 @@ export class CostMeter {
 
 	/** Leaves no statistics on. */
 	close(): void {
-		if (this.#fd >= 0) closeSync(this.#fd);
+		const fd = this.#fd;
 		this.#fd = -1;
+		if (fd >= 0) closeSync(fd);
 	}
 
 	#read(): Reading {

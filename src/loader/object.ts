@@ -1,5 +1,6 @@
 /** A BPF object's life: open, configure, load, attach, close. */
 import { closeSync, existsSync, readFileSync } from 'node:fs';
+import { closeAll } from './closing.js';
 import { shortage, TstraceError } from './errors.js';
 import { errnoName, libbpf, type Pointer } from './ffi.js';
 import type { ObjectLayout } from './layout.js';
@@ -13,7 +14,7 @@ import { mapsOf, programsOf } from './walk.js';
 /** Objects that are open; whatever way the process ends by itself, they are closed. */
 const open = new Set<BpfObject<ObjectLayout>>();
 process.on('exit', () => {
-	for (const object of open) object.close();
+	closeAll([...open].map((object) => () => object.close()));
 });
 
 type Section<L extends ObjectLayout, N extends string> = keyof L['sections'][N]['fields'] & string;

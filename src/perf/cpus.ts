@@ -1,5 +1,7 @@
 /** One of something on each CPU, as CPUs come and go. */
+
 import { readFileSync } from 'node:fs';
+import { closeAll } from '../loader/closing.js';
 import { PerfOpenError } from './open.js';
 
 /** Documentation/admin-guide/cputopology.rst */
@@ -71,7 +73,7 @@ export class PerCpuEvents<T extends Closable> {
 
 	/** Closes all. Twice is once. */
 	close(): void {
-		for (const cpu of [...this.#byCpu.keys()]) this.#close(cpu);
+		closeAll([...this.#byCpu.keys()].map((cpu) => () => this.#close(cpu)));
 	}
 
 	#wants(cpu: number): boolean {

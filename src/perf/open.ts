@@ -89,8 +89,9 @@ export class PerfEvent {
 
 	/** Twice is once. */
 	close(): void {
-		if (this.#fd >= 0) closeSync(this.#fd);
+		const fd = this.#fd;
 		this.#fd = -1;
+		if (fd >= 0) closeSync(fd);
 	}
 
 	#ioctl(name: keyof typeof IOCTL, argument: number): void {

@@ -1,5 +1,6 @@
 /** The rings of all CPUs as one: their records come in the order of their times. */
 import type { node } from 'koffi';
+import { closeAll } from '../loader/closing.js';
 import { TstraceError } from '../loader/errors.js';
 import { koffi } from '../loader/koffi.js';
 import { pageSizeBytes } from '../loader/memory.js';
@@ -184,11 +185,9 @@ class CpuRing {
 	}
 
 	close(): void {
-		this.#poll?.close();
+		const held = [this.#poll, ...this.#attached, this.ring, this.owner];
 		this.#poll = undefined;
-		for (const event of this.#attached) event.close();
-		this.ring.close();
-		this.owner.close();
+		closeAll(held.map((each) => () => each?.close()));
 	}
 }
 

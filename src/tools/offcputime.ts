@@ -1,4 +1,5 @@
 /** offcputime: where threads wait, and how long. */
+
 import { Option } from 'commander';
 import { withoutIdle } from '../aggregate/idle.js';
 import type { Findings, Lost } from '../aggregate/report.js';
@@ -24,6 +25,7 @@ import { parseStates, type StateMask } from '../kit/states.js';
 import { SumTable } from '../kit/sums.js';
 import { defineTool, type Plan, type Reader, type Subjects } from '../kit/tool.js';
 import { readAddress } from '../loader/address.js';
+import { closeAll } from '../loader/closing.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { UserStackWalker } from '../loader/userstack.js';
@@ -256,8 +258,7 @@ class Waits implements Reader {
 	}
 
 	close(): void {
-		this.#processes.close();
-		this.#tables.close();
+		closeAll([() => this.#processes.close(), () => this.#tables.close()]);
 	}
 
 	/** Waits that ended while tracing. */

@@ -44,6 +44,39 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
+		fault: 'SIGHUP, SIGINT or another signal ignored at the start (`nohup`, `&` in a script)',
+		does: 'it stays ignored, by tstrace and by COMMAND; SIGTERM ends the run',
+		tests: {
+			untraced: [
+				'a SIGHUP that is ignored as tstrace starts is ignored by it and by COMMAND',
+				'a SIGHUP that is ignored does not end an interval early',
+			],
+		},
+	},
+	{
+		fault: 'SIGUSR1',
+		does: "ends a run as SIGTERM does; node's debugger never listens",
+		tests: {
+			'faults-usr1': [
+				'SIGUSR1 again and again while',
+				'SIGUSR1 ends a run with its result',
+				'SIGUSR1 is handed on to COMMAND',
+			],
+		},
+	},
+	{
+		fault: 'error in a timer or in the reading of a ring',
+		does: 'ends with a result of what there was, one line, status 1; ends COMMAND',
+		tests: { 'faults-throw': ['ends the run, with its result and one line', 'ends COMMAND, too'] },
+	},
+	{
+		fault: 'something cannot be closed',
+		does: 'everything else is released; one line, status 1; ends COMMAND',
+		tests: {
+			'faults-throw': ['a file that cannot be closed', 'a sampler that cannot be closed'],
+		},
+	},
+	{
 		fault: 'target killed',
 		does: 'ends, says why, prints the result, status 0',
 		tests: { 'faults-target': ['a target that is killed at work'] },
@@ -108,6 +141,45 @@ export const FAULTS: readonly Fault[] = [
 			errors: ['a closed pipe ends the tool quietly'],
 			offcputime: ['a closed pipe quietly'],
 		},
+	},
+	{
+		fault: 'messages or results go to a file that others write to',
+		does: 'adds to it; overwrites nothing',
+		tests: {
+			'faults-output': [
+				'a second signal where the messages go to a file',
+				'a file that COMMAND writes to as well',
+			],
+		},
+	},
+	{
+		fault: '`-o` names a pipe that nobody reads, or reads slowly',
+		does: 'traces, then waits for the reader, all of it comes; a signal before the reader: one line, status 1',
+		tests: {
+			'faults-output': [
+				'a named pipe that nobody reads, ',
+				'a named pipe that nobody reads: COMMAND runs',
+				'a named pipe whose reader comes late',
+				'a named pipe whose reader is slow',
+				'a named pipe that is full',
+			],
+		},
+	},
+	{
+		fault: "another user's link, file or pipe in the place of a result, where everybody may write",
+		does: 'one line, status 1; nothing is written. New files are for their owner only',
+		tests: {
+			'faults-output': [
+				'of a stranger is refused',
+				'by way of links of one’s own',
+				'what is written is for its owner only',
+			],
+		},
+	},
+	{
+		fault: 'the result of a traced COMMAND cannot be written',
+		does: 'one line, status 1; ends COMMAND',
+		tests: { 'faults-output': ['a COMMAND that is traced ends when the result cannot be written'] },
 	},
 	{
 		fault: 'hidepid',

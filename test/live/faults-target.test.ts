@@ -109,7 +109,7 @@ done
 printf x > wanted.in
 until grep -q done wanted.out; do sleep 0.05; done
 cat /proc/$wanted/status > status
-kill -INT $tstrace; wait $tstrace; status=$?
+kill -TERM $tstrace; wait $tstrace; status=$?
 kill $holders $wanted
 exit $status`;
 

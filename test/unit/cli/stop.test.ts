@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Stop } from '../../../src/cli/stop.js';
+import { failRun, Stop } from '../../../src/cli/stop.js';
 
 test('a request ends a wait that has no end of its own', async () => {
 	const stop = new Stop();
@@ -32,4 +32,17 @@ test('periods follow each other without drift', async () => {
 		assert.ok(performance.now() - begin >= (i + 1) * 20 - 1, 'never too early');
 	}
 	stop.close();
+});
+
+test('what nobody catches ends the run that goes on, and is its error', async () => {
+	assert.equal(failRun(new Error('nobody')), false);
+	const stop = new Stop();
+	const waiting = stop.wait(undefined);
+	setImmediate(() => failRun(new Error('first')));
+	await waiting;
+	assert.equal(stop.reason, 'failed');
+	assert.equal(failRun(new Error('second')), true);
+	assert.throws(() => stop.check(), /first/);
+	stop.close();
+	assert.equal(failRun(new Error('nobody')), false);
 });
