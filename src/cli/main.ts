@@ -29,9 +29,10 @@ type AnyTool = Tool<FilteredLayout, unknown>;
 /** Runs tstrace with the arguments after its own name; returns the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
 	keepIgnoring();
-	process.on('uncaughtException', (error) => {
+	const onUncaught = (error: unknown) => {
 		if (!failRun(error)) process.exit(explain(error, args));
-	});
+	};
+	process.on('uncaughtException', onUncaught);
 	const dashes = args.indexOf('--');
 	// What is after -- is COMMAND for a tool, and a file for a converter.
 	const own = dashes < 0 || isConverter(args[0]) ? args : args.slice(0, dashes);
@@ -62,6 +63,8 @@ export async function main(args: readonly string[]): Promise<number> {
 		return status;
 	} catch (error) {
 		return explain(error, own);
+	} finally {
+		process.off('uncaughtException', onUncaught);
 	}
 }
 
