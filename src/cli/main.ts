@@ -37,16 +37,10 @@ export async function main(args: readonly string[]): Promise<number> {
 		return 0;
 	}
 	keepIgnoring();
-<<<<<<< HEAD
-	process.on('uncaughtException', (error) => {
-		if (!failRun(error)) process.exit(explainFailure(error, args));
-	});
-=======
 	const onUncaught = (error: unknown) => {
-		if (!failRun(error)) process.exit(explain(error, args));
+		if (!failRun(error)) process.exit(explainFailure(error, args));
 	};
 	process.on('uncaughtException', onUncaught);
->>>>>>> h5
 	const dashes = args.indexOf('--');
 	// What is after -- is COMMAND for a tool, and a file for a converter.
 	const own = dashes < 0 || isConverter(args[0]) ? args : args.slice(0, dashes);
@@ -77,13 +71,9 @@ export async function main(args: readonly string[]): Promise<number> {
 		else await cli.parseAsync([...own], { from: 'user' });
 		return status;
 	} catch (error) {
-<<<<<<< HEAD
 		return explain(error, own, cli);
-=======
-		return explain(error, own);
 	} finally {
 		process.off('uncaughtException', onUncaught);
->>>>>>> h5
 	}
 }
 
