@@ -4,6 +4,7 @@ import { accessSync, closeSync, constants, openSync, readSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
+import { largest } from '../aggregate/largest.js';
 import { commandPath, DEFAULT_PATH } from '../kit/command-path.js';
 import { TstraceError } from '../loader/errors.js';
 import { type Started, started } from './started.js';
@@ -126,7 +127,7 @@ function blocking({ blocked }: Started): string[] {
 
 /** COMMAND's descriptors by number: those that tstrace was started with, and the one that holds it. */
 function descriptors(hold: number, { open = new Set() }: Started): StdioOptions {
-	const last = Math.max(hold, ...open);
+	const last = largest(open, hold);
 	const list = Array.from({ length: last + 1 }, (_, fd) =>
 		open.has(fd) ? fd : ('ignore' as const),
 	);
