@@ -133,7 +133,7 @@ export function judgeRingBuffer(forbidden: string | undefined): Check {
 		'ring buffer',
 		forbidden,
 		'timehist and runqlat --slower could freeze the machine, and refuse to run',
-		`Linux 6.12, or 6.6.83 of 6.6: ${NEWER_KERNEL}`,
+		`Linux 6.12, or a newer 6.1 or 6.6: ${NEWER_KERNEL}`,
 	);
 }
 

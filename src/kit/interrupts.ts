@@ -30,7 +30,7 @@ export function chooseInterrupts(): InterruptsWay {
 	const programs = Object.entries(PROGRAMS).flatMap(([tracepoint, program]) =>
 		kernelHasTracepoint(tracepoint) ? [program] : [],
 	);
-	const distance = process.arch === 'x64' ? preemptCountFromRq(kernelBtf()) : 0;
+	const distance = process.arch === 'x64' ? distanceHere() : 0;
 	return {
 		programs,
 		preempt_count_from_rq: distance ?? 0,
@@ -38,13 +38,32 @@ export function chooseInterrupts(): InterruptsWay {
 	};
 }
 
+/** Of the running kernel: kallsyms, of 10 MB, only where BTF has no variables (Debian's 5.10). */
+function distanceHere(): number | undefined {
+	const btf = kernelBtf();
+	// Without it the run queue of a thread is not to be had.
+	if (!btf.hasField('sched_entity', 'cfs_rq')) return undefined;
+	return (
+		preemptCountFromRq(btf) ?? preemptCountFromSymbols(readFileSync('/proc/kallsyms', 'latin1'))
+	);
+}
+
+/** The same as preemptCountFromRq, by the variables' addresses, which CONFIG_KALLSYMS_ALL lists. */
+export function preemptCountFromSymbols(kallsyms: string): number | undefined {
+	const at = (name: string) => {
+		const end = kallsyms.search(new RegExp(` \\w ${name}$`, 'm'));
+		return end < 0 ? 0n : BigInt(`0x${kallsyms.slice(kallsyms.lastIndexOf('\n', end) + 1, end)}`);
+	};
+	const [rq, count] = [at('runqueues'), at('__preempt_count')];
+	// All are 0 for those who may not see addresses.
+	return rq === 0n || count === 0n ? undefined : Number(count - rq);
+}
+
 /**
  * x86-64: how far behind a CPU's run queue its preempt_count is; undefined: BTF does not say. It is a
  * variable of its own but for 6.2 to 6.14, where it was part of another (64701838bf05, 46e8fff6d45f).
  */
 export function preemptCountFromRq(btf: Btf): number | undefined {
-	// Without it the run queue of a thread is not to be had.
-	if (!btf.hasField('sched_entity', 'cfs_rq')) return undefined;
 	const variables = btf.section('.data..percpu')?.fields ?? [];
 	const at = (name: string) => variables.find((field) => field.name === name)?.offset_bytes;
 	const rq = at('runqueues');

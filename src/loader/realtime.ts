@@ -27,7 +27,7 @@ export function isRealtime({ version, realtime, btf }: KernelSigns): boolean {
 
 /**
  * What keeps programs from reserving room in a ring buffer under the run queue's lock; undefined: nothing. The
- * ring's own lock was a spinlock_t until 6.12 (8b62645b09f8; also in 6.6.83 and 6.11.5), a raw_spinlock_t
+ * ring's own lock was a spinlock_t until 6.12 (8b62645b09f8; also in 6.6.83, and Debian's 6.1.192), a raw_spinlock_t
  * then, and an rqspinlock_t since 6.15.
  */
 export function ringBufferForbidden(signs: KernelSigns): string | undefined {
@@ -75,6 +75,6 @@ export function requireRingBuffer(what: string, instead: string): void {
 	const why = ringBufferForbidden(kernelSigns());
 	if (why === undefined) return;
 	throw new TstraceError(
-		`${what} could freeze the machine: ${why}; use ${instead}, or Linux 6.12 (6.6 since 6.6.83)`,
+		`${what} could freeze the machine: ${why}; use ${instead}, or Linux 6.12 or a newer 6.1 or 6.6`,
 	);
 }

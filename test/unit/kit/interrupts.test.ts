@@ -1,13 +1,13 @@
 /** Where preempt_count is, by the types of invented kernels. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { preemptCountFromRq } from '../../../src/kit/interrupts.js';
+import { preemptCountFromRq, preemptCountFromSymbols } from '../../../src/kit/interrupts.js';
 import { Btf } from '../../../src/loader/btf.js';
 import { BtfBuilder, DATASEC, INT, STRUCT, UNION, VAR } from '../loader/btf-builder.js';
 
 type Variables = Readonly<Partial<Record<'runqueues' | '__preempt_count' | 'pcpu_hot', number>>>;
 
-function kernel(variables: Variables, groups = true): Btf {
+function kernel(variables: Variables): Btf {
 	const b = new BtfBuilder();
 	const int = b.type('int', INT, 4, [32]);
 	const field = (name: string, type: number, byte: number) => [
@@ -25,7 +25,6 @@ function kernel(variables: Variables, groups = true): Btf {
 		field('', b.type('', UNION, 64, field('', inner, 0), 1), 0),
 		1,
 	);
-	b.type('sched_entity', STRUCT, 8, field(groups ? 'cfs_rq' : 'load', int, 0), 1);
 	const entries = Object.entries(variables).flatMap(([name, at]) => [
 		b.type(name, VAR, name === 'pcpu_hot' ? hot : int, [1]),
 		at,
@@ -43,10 +42,19 @@ test('preempt_count is a variable of its own, or part of another', () => {
 	assert.equal(preemptCountFromRq(kernel({ runqueues: 0x2000, pcpu_hot: 0x4000 })), 0x2008);
 });
 
+test('by their addresses, where kallsyms shows them', () => {
+	const shown = '0000000000000000 A fixed\n000000000001a000 A __preempt_count\n';
+	const both = `${shown}0000000000029000 d runqueues_x\n0000000000028000 A runqueues\n`;
+	assert.equal(preemptCountFromSymbols(both), 0x1a000 - 0x28000);
+	const upper = 'ffffffff82a00000 D __preempt_count\nffffffff82a00100 D runqueues\n';
+	assert.equal(preemptCountFromSymbols(upper), -0x100);
+	assert.equal(preemptCountFromSymbols(shown), undefined);
+	assert.equal(preemptCountFromSymbols(both.replaceAll(/[1-9a]/g, '0')), undefined);
+	assert.equal(preemptCountFromSymbols(''), undefined);
+});
+
 test('what BTF does not tell is not guessed', () => {
 	assert.equal(preemptCountFromRq(kernel({ runqueues: 0x2000 })), undefined);
 	assert.equal(preemptCountFromRq(kernel({ __preempt_count: 0x30 })), undefined);
-	const both = { runqueues: 0x2000, __preempt_count: 0x30 };
-	assert.equal(preemptCountFromRq(kernel(both, false)), undefined);
 	assert.equal(preemptCountFromRq(new Btf(new BtfBuilder().build())), undefined);
 });
