@@ -3,7 +3,7 @@
  * or in an error of the kinds that it says it has; anything else is thrown on.
  */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { readFolded } from '../../../src/input/folded.js';
 import { readJson } from '../../../src/input/json.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
@@ -140,6 +140,8 @@ function heapFile(bytes: Buffer, scratch: string): void {
 
 function command(bytes: Buffer, scratch: string): void {
 	writeFileSync(scratch, bytes);
+	// Only files that can be executed are looked at.
+	chmodSync(scratch, 0o755);
 	for (const path of commandFiles([scratch])) assert.ok(path.length < 10_000);
 }
 
