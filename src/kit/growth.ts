@@ -12,6 +12,7 @@ import type { LeakSettings } from './leak-options.js';
 import { nameStacks } from './naming.js';
 import { ProcessWatch } from './processes.js';
 import { residentBytes } from './resident.js';
+import { mayLackCaller, withSkipped } from './skipped-callers.js';
 import { StackTables } from './stacks.js';
 import type { Reader, Subjects } from './tool.js';
 
@@ -81,14 +82,18 @@ export class Growth implements Reader {
 		});
 		this.#before = new Map(sites.map((site) => [site.id, amountOf(site)]));
 		if (this.#ended) this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
-		const { rows, notices } = await nameStacks(stacks, this.#processes.history);
+		const { history } = this.#processes;
+		const lacking = stacks.map((stack) =>
+			mayLackCaller(stack, (at) => history.at(stack.pid, stack.at_ns)?.find(at)?.path),
+		);
+		const { rows, notices } = await nameStacks(stacks, history, { sources: true });
 		return {
 			kind: 'stacks',
 			unit: 'bytes',
 			noun: 'time',
 			about: {},
 			parts: ['grown'],
-			stacks: rows,
+			stacks: rows.map((row) => (row.sources?.some((i) => lacking[i]) ? withSkipped(row) : row)),
 			notices: [...this.#processes.notices(), ...this.#residentNotices(), ...notices],
 		};
 	}

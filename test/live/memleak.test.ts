@@ -1,6 +1,7 @@
 /** memleak on programs that leak known amounts in functions of known names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SKIPPED } from '../../src/kit/skipped-callers.js';
 import { ALL, CAUGHT, FREEING, leakedBy, leaksOf, NEWS } from './leaks.js';
 import { foldedLines, stackReport, sumOf, traceWork, withFrame } from './stacks.js';
 import { Workload } from './support.js';
@@ -81,6 +82,12 @@ test('--growth: pages, break and mappings, each where it grew', async () => {
 	assert.deepEqual(grownIn('grow_by_brk'), ['brk', 5 * 3 * PAGE_BYTES, 5]);
 	assert.deepEqual(grownIn('grow_by_mmap'), ['mmap', 11 * 7 * PAGE_BYTES, 11]);
 	assert.deepEqual(grownIn('call_narrow'), [0, 0]);
+	// Memset is called by grow_in_library; where it has no frame, that one is passed over.
+	const inLibrary = withFrame(report.stacks, SKIPPED.name).filter(
+		({ key, frames }) => key.kind === 'page faults' && frames.includes('main'),
+	);
+	assert.equal(sumOf(inLibrary), 200 * PAGE_BYTES);
+	for (const { frames } of inLibrary) assert.equal(frames.at(-2), SKIPPED.name);
 	assert.match(report.notices.join('\n'), /has [\d.]+ MiB resident \(\+1\d\.\d MiB\)/);
 	assert.deepEqual(report.lost, {});
 });
