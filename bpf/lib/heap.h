@@ -93,7 +93,8 @@ static __always_inline void heap_call_begins(struct heap_call *call, struct call
 
 static __always_inline void heap_entered(struct call_registers *regs, u64 signature)
 {
-	u32 tid = bpf_get_current_pid_tgid(), tgid = bpf_get_current_pid_tgid() >> 32;
+	u64 id = bpf_get_current_pid_tgid();
+	u32 tid = id, tgid = id >> 32;
 	struct heap_call *call = bpf_map_lookup_elem(&heap_calls, &tid);
 	struct allocation_key old = {.tgid = tgid};
 	u64 sp = regs->sp + ((signature >> SIGNATURE_DEPTH) & 0xff) * sizeof(u64);

@@ -4,22 +4,32 @@
  * usage: grows PAGES
  *
  * Prints "ready PID TID" and begins at the first byte on standard input: touches PAGES new pages,
- * moves its break up by 5 times 3 pages (and back), maps 11 times 7 pages. In call_narrow it makes
- * calls of 32-bit programs whose numbers are brk's and mmap's of 64-bit ones. Then prints "done",
- * and ends at the next byte.
+ * and LIBRARY_PAGES by memset, moves its break up by 5 times 3 pages (and back), maps 11 times 7
+ * pages. In call_narrow it makes calls of 32-bit programs whose numbers are brk's and mmap's of
+ * 64-bit ones. Then prints "done", and ends at the next byte.
  */
 #define _GNU_SOURCE
+#include <string.h>
 #include <sys/mman.h>
 
 #include "frames.h"
 
-#define PAGE_BYTES   4096L
-#define TIMES(count) for (int i = 0; i < (count); i++)
+#define PAGE_BYTES    4096L
+#define LIBRARY_PAGES 200L
+#define TIMES(count)  for (int i = 0; i < (count); i++)
 
 IN_STACKS static void grow_by_faults(volatile char *pages, long count)
 {
 	for (long i = 0; i < count; i++)
 		pages[i * PAGE_BYTES] = 1;
+}
+
+/* The C library's code touches them, which has no frame of its own. */
+IN_STACKS static void grow_in_library(char *pages, long count)
+{
+	memset(pages, 1, count * PAGE_BYTES);
+	/* Not the last thing, so that there is a frame. */
+	__asm__ volatile("" ::"r"(pages) : "memory");
 }
 
 IN_STACKS static void grow_by_brk(void)
@@ -62,14 +72,15 @@ IN_STACKS static void call_narrow(void)
 int main(int argc, char **argv)
 {
 	long count = argc > 1 ? atol(argv[1]) : 0;
-	char *pages = mmap(NULL, count * PAGE_BYTES, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long bytes = (count + LIBRARY_PAGES) * PAGE_BYTES;
+	char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	/* One page a fault. */
-	if (pages == MAP_FAILED || madvise(pages, count * PAGE_BYTES, MADV_NOHUGEPAGE))
+	if (pages == MAP_FAILED || madvise(pages, bytes, MADV_NOHUGEPAGE))
 		return 2;
 	ready(getpid(), getpid());
 	grow_by_faults(pages, count);
+	grow_in_library(pages + count * PAGE_BYTES, LIBRARY_PAGES);
 	grow_by_brk();
 	grow_by_mmap();
 	call_narrow();
