@@ -25,6 +25,7 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_ALLOCATIONS_ENDLESS: 'allocations: calls that were left by a jump',
 	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads',
 	LOSS_FREES_UNSEEN: 'frees: the address was given out again',
+	LOSS_FAILURES_FULL: 'failed calls: too many paths; --max-paths, or filter',
 	LOSS_FILTER_FULL: 'processes to follow: too many; filter',
 };
 
