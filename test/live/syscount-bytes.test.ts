@@ -93,7 +93,7 @@ test('as text: what moves nothing has no number, and the sum is below', () => {
 });
 
 test('--bytes with what it cannot be with: one line', () => {
-	for (const other of [['-L'], ['-x'], ['--errors'], ['-e', 'ENOENT']]) {
+	for (const other of [['--latency'], ['--failed'], ['--errors'], ['--errno', 'ENOENT']]) {
 		const { status, stderr } = tstrace(['syscount', '--bytes', ...other]);
 		assert.equal(status, 2);
 		assert.match(stderr, /^tstrace syscount: .*--bytes.* cannot be used with .*\n$/);

@@ -100,7 +100,7 @@ if (process.arch === 'x64') {
 }
 
 test('only an error, only some calls', () => {
-	const args = ['-e', 'ENOENT', '--syscall', 'statx', '--', 'ls', '/no/such', '/no/other'];
+	const args = ['--errno', 'ENOENT', '--syscall', 'statx', '--', 'ls', '/no/such', '/no/other'];
 	const rows = failuresOf(tstrace(['syscount', '--json', '--paths', ...args]));
 	const paths = new Set(rows.map(({ path }) => path));
 	assert.deepEqual(paths, new Set(['/no/such', '/no/other']));
@@ -109,7 +109,16 @@ test('only an error, only some calls', () => {
 
 test("strangers' paths: long ones are cut, control characters reach no terminal", () => {
 	const long = `/${'none/'.repeat(60)}end`;
-	const words = ['-e', 'ENOENT', '--syscall', 'openat', '--', 'cat', '/no/\u001b[31m\u009bx', long];
+	const words = [
+		'--errno',
+		'ENOENT',
+		'--syscall',
+		'openat',
+		'--',
+		'cat',
+		'/no/\u001b[31m\u009bx',
+		long,
+	];
 	const { stdout } = tstrace(['syscount', '-q', '--paths', '--top', '0', ...words]);
 	assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u);
 	assert.match(stdout, /\\x1b\[31m/);
@@ -127,7 +136,7 @@ test("strangers' paths: long ones are cut, control characters reach no terminal"
 
 test('more paths than there is room for: what is not shown is counted as lost', () => {
 	const files = Array.from({ length: 500 }, (_, n) => `/no/such/${n}`);
-	const which = ['-e', 'ENOENT', '--syscall', 'openat', '--max-paths', '16'];
+	const which = ['--errno', 'ENOENT', '--syscall', 'openat', '--max-paths', '16'];
 	const args = ['syscount', '--json', '--paths', ...which, '--', 'cat', ...files];
 	const finished = tstrace(args);
 	const whole = failuresOf(tstrace(args.map((word) => (word === '16' ? '8192' : word))));
@@ -146,7 +155,7 @@ test('more paths than there is room for: what is not shown is counted as lost', 
 });
 
 test('--paths with what it cannot be with: one line', () => {
-	for (const other of ['-L', '-P', '--errors', '--bytes']) {
+	for (const other of ['--latency', '-P', '--errors', '--bytes']) {
 		const { status, stderr } = tstrace(['syscount', '--paths', other]);
 		assert.equal(status, 2);
 		assert.match(stderr, /^tstrace syscount: .*--paths.* cannot be used with .*\n$/);
