@@ -10,7 +10,9 @@
  */
 #include "lib/call_slots.h"
 #include "lib/call_times.h"
+#include "lib/call_traits.h"
 #include "lib/calls.h"
+#include "lib/failures.h"
 #include "lib/filter.h"
 #include "lib/groups.h"
 #include "lib/histogram.h"
@@ -26,6 +28,10 @@ const volatile bool timed = false;
 const volatile bool by_errno = false;
 const volatile bool only_failed = false;
 const volatile u32 only_errno = 0; /* 0: all */
+/* How much calls move, instead of how long they take. */
+const volatile bool with_bytes = false;
+/* What calls are about that fail. */
+const volatile bool with_paths = false;
 
 struct tally {
 	u64 calls;
@@ -82,6 +88,18 @@ static __always_inline void add_grouped(struct task_struct *task, struct call *c
 					u64 duration_ns)
 {
 	group_add(task, kind_of(call, error), duration_ns);
+}
+
+/* By process, what is read and what is written are kinds of their own; else the call tells. */
+static __always_inline void add_moved(struct task_struct *task, struct call *call, u32 error,
+				      long result)
+{
+	u32 moves = call_traits_of(call) & CALL_MOVES;
+	u32 kind = kind_of(call, error);
+
+	if (group_by != GROUP_BY_NOTHING)
+		kind |= moves;
+	group_add(task, kind, moves && !error ? result : 0);
 }
 
 static __always_inline void add_timed(struct task_struct *task, struct call *call, u32 error,
@@ -150,7 +168,7 @@ static __always_inline void call_entered(void *regs, long nr)
 static __always_inline void call_left(void *regs, long result)
 {
 	/* Only where it is needed: see is_compat_call(). */
-	bool needed = filter_is_set() || group_by != GROUP_BY_NOTHING;
+	bool needed = filter_is_set() || group_by != GROUP_BY_NOTHING || with_paths;
 	struct task_struct *task = needed ? current_task() : NULL;
 	u64 duration_ns = 0;
 	bool begin_known = true;
@@ -175,7 +193,11 @@ static __always_inline void call_left(void *regs, long result)
 		count_loss(LOSS_CALL_START_UNKNOWN);
 		return;
 	}
-	if (group_by != GROUP_BY_NOTHING || by_errno)
+	if (with_paths)
+		add_failure(task, regs, &call, kind_of(&call, error));
+	else if (with_bytes)
+		add_moved(task, &call, error, result);
+	else if (group_by != GROUP_BY_NOTHING || by_errno)
 		add_grouped(task, &call, error, duration_ns);
 	else if (timed)
 		add_timed(task, &call, error, duration_ns);

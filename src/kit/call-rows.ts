@@ -22,10 +22,18 @@ export async function callRows(
 	sums: readonly CallSum[],
 	settings: RowSettings,
 ): Promise<CallRow[]> {
-	const { byErrno, timed } = settings;
+	const { byErrno, timed, bytes } = settings;
 	const weight = (sum: CallSum) =>
-		byErrno ? sum.errors : timed ? sum.histogram.sum_ns : sum.calls;
-	const sorted = [...sums].sort((a, b) => weight(b) - weight(a) || b.open - a.open || a.nr - b.nr);
+		bytes
+			? sum.read_bytes + sum.written_bytes
+			: byErrno
+				? sum.errors
+				: timed
+					? sum.histogram.sum_ns
+					: sum.calls;
+	const sorted = [...sums].sort(
+		(a, b) => weight(b) - weight(a) || b.calls - a.calls || b.open - a.open || a.nr - b.nr,
+	);
 	const rows: CallRow[] = [];
 	for (const sum of sorted) {
 		rows.push({
@@ -33,6 +41,7 @@ export async function callRows(
 			calls: sum.calls,
 			errors: sum.errors,
 			...(timed ? await times(sum, settings) : {}),
+			...(bytes ? { read_bytes: sum.read_bytes, written_bytes: sum.written_bytes } : {}),
 			...(settings.open ? openOf(sum, timed) : {}),
 		});
 	}

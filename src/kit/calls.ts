@@ -1,15 +1,18 @@
 /** Reads what bpf/syscount.bpf.c counts: sums by call, process or error. */
 import { Histogram } from '../aggregate/histogram.js';
 import type { Lost } from '../aggregate/report.js';
-import type { syscount as layout } from '../generated/syscount.js';
+import { syscount as layout } from '../generated/syscount.js';
 import { readU64 } from '../loader/layout.js';
 import { possibleCpus, u32Key } from '../loader/map.js';
 import type { BpfObject } from '../loader/object.js';
 import { Window } from '../loader/window.js';
+import { moves } from './call-traits.js';
 import { Groups, readComm, takeHistogram } from './latency.js';
 import { ABIS, CALL_NUMBERS, type Call, callAt, unpackKind } from './syscalls.js';
 
 type Layout = typeof layout;
+
+const { CALL_READS, CALL_WRITES } = layout.enums.call_trait;
 
 /** What calls are told apart by. */
 export interface CallGroup extends Call {
@@ -25,6 +28,9 @@ export interface CallSum extends CallGroup {
 	errors: number;
 	/** Of durations, where they are timed. */
 	readonly histogram: Histogram;
+	/** What they moved, where that is wanted. */
+	read_bytes: number;
+	written_bytes: number;
 	/** Calls that have not returned, and for how long the longest of them has not. */
 	open: number;
 	longest_ns: number;
@@ -36,6 +42,8 @@ export interface CallsSettings {
 	readonly timed: boolean;
 	readonly byProcess: boolean;
 	readonly byErrno: boolean;
+	/** How much calls move, instead of how long they take. */
+	readonly bytes: boolean;
 	/** Whether calls that have not returned are wanted. */
 	readonly open: boolean;
 }
@@ -62,20 +70,24 @@ export class Calls {
 	collect(): void {
 		const half = this.#window.swap();
 		this.#groups.drain(this.object.map(half === 0 ? 'groups_0' : 'groups_1'));
-		const { timed, byProcess, byErrno } = this.settings;
-		if (byProcess || byErrno) return;
+		const { timed, byProcess, byErrno, bytes } = this.settings;
+		if (byProcess || byErrno || bytes) return;
 		this.#collectTallies(half);
 		if (timed) this.#collectHistograms(half);
 	}
 
 	/** What was counted in windows that are over, and begins anew. */
 	take(): CallSum[] {
+		const { bytes, byProcess } = this.settings;
 		for (const { tgid, comm, kind, histogram } of this.#groups.take()) {
-			const { errno, ...call } = unpackKind(kind);
+			const { errno, nr, abi } = unpackKind(kind);
+			// By process, what is read and what is written are apart in the kernel, not here.
+			const call = { nr: byProcess ? 0 : nr, abi };
 			const sum = this.#sum({ ...call, tgid, comm, errno: this.settings.byErrno ? errno : 0 });
 			sum.calls += histogram.count;
 			if (errno > 0) sum.errors += histogram.count;
-			sum.histogram.add(histogram);
+			if (bytes) addMoved(sum, byProcess ? nr : moves(call), histogram.sum_ns);
+			else sum.histogram.add(histogram);
 		}
 		const sums = [...this.#sums.values()];
 		this.#sums = new Map();
@@ -159,6 +171,8 @@ export class Calls {
 				calls: 0,
 				errors: 0,
 				histogram: new Histogram(),
+				read_bytes: 0,
+				written_bytes: 0,
 				open: 0,
 				longest_ns: 0,
 				sinceBefore: false,
@@ -168,4 +182,10 @@ export class Calls {
 		if (group.comm !== '') sum.comm = group.comm;
 		return sum;
 	}
+}
+
+/** `moved`: CALL_READS, CALL_WRITES, both or neither. */
+function addMoved(sum: CallSum, moved: number, bytes: number): void {
+	if (moved & CALL_READS) sum.read_bytes += bytes;
+	if (moved & CALL_WRITES) sum.written_bytes += bytes;
 }

@@ -25,6 +25,7 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_ALLOCATIONS_ENDLESS: 'calls: never returned (longjmp or exception)',
 	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads allocated at once',
 	LOSS_FREES_UNSEEN: 'frees: not seen, but their address was allocated again',
+	LOSS_FAILURES_FULL: 'failed calls: no room for more paths; raise --max-paths, or filter',
 	LOSS_FILTER_FULL: 'processes: no room to follow them; filter',
 };
 

@@ -134,6 +134,13 @@ export function maxBucketsOption(): Option {
 		.argParser((text) => inRange(text, 1, 1 << 26, 'a whole number from 1 to 67108864', true));
 }
 
+/** The room that bpf/lib/failures.h has for failed calls by what they were about. */
+export function maxPathsOption(): Option {
+	return new Option('--max-paths <n>', 'with --paths: room for N rows, 600 B each')
+		.default(8192)
+		.argParser((text) => inRange(text, 1, 1 << 20, 'a whole number from 1 to 1048576', true));
+}
+
 /** What all stack tools have. */
 export function stackOptions(): Option[] {
 	return [

@@ -5,7 +5,7 @@ import { renderGroups } from './histogram.js';
 import { grouped } from './numbers.js';
 import { type Column, renderTable } from './table.js';
 import { printable, type Style, wrapped } from './terminal.js';
-import { humanTime, inUnit, type TimeUnit } from './units.js';
+import { humanBytes, humanTime, inUnit, type TimeUnit } from './units.js';
 
 /** What of a row is shown. A type and not an interface, so that rows are records as well. */
 export type ShownCall = {
@@ -21,6 +21,8 @@ export type ShownCall = {
 	readonly p99_ns?: number;
 	readonly min_ns?: number;
 	readonly max_ns?: number;
+	readonly read_bytes?: number;
+	readonly written_bytes?: number;
 	readonly in_progress?: number;
 	readonly longest_in_progress_ns?: number;
 	/** The longest began before tracing did: it takes that long at least. */
@@ -35,6 +37,8 @@ export interface CallsView {
 	/** Then all calls are errors. */
 	readonly onlyFailed: boolean;
 	readonly timed: boolean;
+	/** How much they move is shown. */
+	readonly bytes: boolean;
 	/** Of the histogram, and of all times with -m; else each has the unit that suits it. */
 	readonly unit: TimeUnit;
 	readonly milliseconds: boolean;
@@ -130,6 +134,7 @@ function columnsOf(rows: readonly ShownCall[], view: CallsView): Column<ShownCal
 		...subject,
 		number('CALLS', ({ calls }) => calls),
 		number('ERRORS', ({ errors }) => errors),
+		...(view.bytes ? [moved('READ', 'read_bytes'), moved('WRITTEN', 'written_bytes')] : []),
 		...(view.timed
 			? timesOf(view)
 			: rows.some(({ in_progress }) => in_progress)
@@ -137,6 +142,13 @@ function columnsOf(rows: readonly ShownCall[], view: CallsView): Column<ShownCal
 				: []),
 	];
 }
+
+const moved = (heading: string, field: 'read_bytes' | 'written_bytes'): Column<ShownCall> => ({
+	heading,
+	align: 'right',
+	// A call that moves nothing has no number there.
+	cell: (row) => (row[field] ? humanBytes(row[field]) : ''),
+});
 
 const pidColumn: Column<ShownCall> = {
 	heading: 'PID',
@@ -166,13 +178,16 @@ const inProgress: Column<ShownCall> = {
 	cell: ({ in_progress }) => (in_progress ? grouped(in_progress) : ''),
 };
 
-function summary(rows: readonly ShownCall[], { byErrno, onlyFailed }: CallsView): string {
+function summary(rows: readonly ShownCall[], { byErrno, onlyFailed, bytes }: CallsView): string {
 	const sum = (value: (row: ShownCall) => number | undefined) =>
 		rows.reduce((all, row) => all + (value(row) ?? 0), 0);
 	const failed = `${grouped(sum(({ errors }) => errors))} failed`;
 	if (byErrno || onlyFailed) return failed;
 	const open = sum(({ in_progress }) => in_progress);
 	const calls = sum(({ calls }) => calls);
-	const counted = `${grouped(calls)} call${calls === 1 ? '' : 's'}, ${failed}`;
+	const read = humanBytes(sum(({ read_bytes }) => read_bytes));
+	const written = humanBytes(sum(({ written_bytes }) => written_bytes));
+	const moved = bytes ? `, ${read} read, ${written} written` : '';
+	const counted = `${grouped(calls)} call${calls === 1 ? '' : 's'}, ${failed}${moved}`;
 	return open > 0 ? `${counted}, ${grouped(open)} in progress` : counted;
 }

@@ -4,23 +4,29 @@ import type { Findings, Lost } from '../aggregate/report.js';
 import { syscount as layout } from '../generated/syscount.js';
 import { chooseCallHook, PERF_HOOK_NS } from '../kit/call-hooks.js';
 import { type CallRow, callRows } from '../kit/call-rows.js';
+import { traitConstants } from '../kit/call-traits.js';
 import { Calls, type CallsSettings } from '../kit/calls.js';
 import { parseErrno } from '../kit/errno.js';
 import { UsageError } from '../kit/errors.js';
+import { FailedCalls } from '../kit/failed-calls.js';
 import { refuseKernelThreads } from '../kit/kernel-threads.js';
-import { maxBucketsOption, topOption } from '../kit/options.js';
+import { maxBucketsOption, maxPathsOption, topOption } from '../kit/options.js';
 import { callConstants, indexesOf, listCalls, parseCallName, parseCalls } from '../kit/syscalls.js';
 import { defineTool, type Plan, type Reader } from '../kit/tool.js';
 import type { BpfObject } from '../loader/object.js';
 import type { PerfEvent } from '../perf/open.js';
 import { openTracepoint } from '../perf/tracepoint.js';
 import { renderCalls } from '../render/calls.js';
+import { renderFailures, type ShownFailure } from '../render/failed-calls.js';
 import { MICROSECONDS, MILLISECONDS } from '../render/units.js';
 
 type Layout = typeof layout;
 
 interface Settings extends CallsSettings {
 	readonly onlyFailed: boolean;
+	/** What calls were about that failed. */
+	readonly paths: boolean;
+	readonly maxPaths: number;
 	/** 0: all. */
 	readonly errno: number;
 	/** Indexes into the programs' tables; undefined: all calls. */
@@ -57,6 +63,8 @@ export const syscount = defineTool<Layout, Settings>({
 		['tstrace syscount -P --errno ENOENT 5', 'who looks for files that are not there'],
 		['tstrace syscount --errors -- make', 'what fails in a command, and why'],
 		['tstrace syscount --hist read 5', 'times, with a histogram of read'],
+		['tstrace syscount --paths --errno ENOENT 5', 'which files are not there'],
+		['tstrace syscount -P --bytes 5', 'which processes read and write how much'],
 	],
 	options: () => [
 		new Option('-P, --pids', 'a row for each process, not for each call').conflicts([
@@ -67,7 +75,21 @@ export const syscount = defineTool<Layout, Settings>({
 		new Option('--hist <name>', 'with --latency: a histogram of this call').argParser(
 			parseCallName,
 		),
+		new Option('--bytes', 'how much calls read and write').conflicts([
+			'latency',
+			'hist',
+			'failed',
+			'errno',
+			'errors',
+		]),
 		new Option('-x, --failed', 'only calls that fail'),
+		new Option('--paths', 'calls that fail, by process and path or descriptor').conflicts([
+			'pids',
+			'latency',
+			'hist',
+			'errors',
+			'bytes',
+		]),
 		new Option('--errno <errno>', 'only calls that fail with this error').argParser(parseErrno),
 		new Option('--errors', 'calls that fail, by call and error').conflicts('latency'),
 		new Option(
@@ -77,6 +99,7 @@ export const syscount = defineTool<Layout, Settings>({
 		topOption(20, 'rows with the most calls, or time'),
 		new Option('-m, --milliseconds', 'with --latency: all times in milliseconds'),
 		maxBucketsOption(),
+		maxPathsOption(),
 		new Option('-l, --list', 'list calls and sets'),
 	],
 	kind: 'table',
@@ -84,12 +107,16 @@ export const syscount = defineTool<Layout, Settings>({
 
 	settings(values) {
 		const timed = values.latency === true || values.hist !== undefined;
-		const failed = values.failed === true || values.errno !== undefined;
+		const paths = values.paths === true;
+		const failed = paths || values.failed === true || values.errno !== undefined;
 		const settings: Settings = {
 			timed,
 			byProcess: values.pids === true,
 			byErrno: values.errors === true,
+			bytes: values.bytes === true,
 			onlyFailed: failed,
+			paths,
+			maxPaths: Number(values.maxPaths),
 			// What has not returned has not failed.
 			open: !failed && values.errors !== true,
 			errno: Number(values.errno ?? 0),
@@ -113,33 +140,30 @@ export const syscount = defineTool<Layout, Settings>({
 
 	list: (values) => (values.list ? listCalls() : undefined),
 
-	subject({ timed, onlyFailed, byErrno }) {
+	subject({ timed, onlyFailed, byErrno, bytes }) {
 		const what = onlyFailed || byErrno ? 'failing system calls' : 'system calls';
+		if (bytes) return 'system calls and what they read and write';
 		return timed ? `${what} and their times` : what;
 	},
 
 	plan(object, settings, { filter }): Plan<Layout> {
 		refuseKernelThreads(filter, 'it makes no system calls');
 		callConstants(object, settings.calls);
+		if (settings.bytes || settings.paths) traitConstants(object);
 		object.setConstants({
 			timed: settings.timed,
-			by_errno: settings.byErrno,
+			by_errno: settings.byErrno || settings.paths,
 			only_failed: settings.onlyFailed || settings.byErrno,
 			only_errno: settings.errno,
+			with_bytes: settings.bytes,
+			with_paths: settings.paths,
 			group_by: layout.enums.group_by[settings.byProcess ? 'GROUP_BY_PROCESS' : 'GROUP_BY_NOTHING'],
 		});
-		const { timed, byProcess, byErrno } = settings;
+		const { timed } = settings;
 		const hook = chooseCallHook();
 		const { enter, exit } = PROGRAMS[hook.name];
 		const programs = timed ? [enter, exit] : [exit];
-		const buckets = timed || byProcess || byErrno ? settings.maxBuckets : FEW_BUCKETS;
-		object.map('groups_0').setMaxEntries(buckets);
-		object.map('groups_1').setMaxEntries(buckets);
-		if (!timed || byProcess) object.map('hists').setMaxEntries(1);
-		if (!timed) {
-			object.map('call_places').setMaxEntries(1);
-			object.map('calls_displaced').setMaxEntries(1);
-		}
+		makeRoom(object, settings);
 		return {
 			attach: hook.name === 'raw' ? programs : [],
 			load: [...(hook.name === 'perf' ? programs : []), ...(settings.open ? OPEN_CALLS : [])],
@@ -156,20 +180,38 @@ export const syscount = defineTool<Layout, Settings>({
 		const failing = settings.onlyFailed || settings.byErrno;
 		return {
 			none: failing ? 'no call failed' : 'no calls were seen',
-			report: async (findings, style) =>
-				findings.kind === 'table'
-					? renderCalls(findings.rows as unknown as readonly CallRow[], {
-							...settings,
-							unit: settings.milliseconds ? MILLISECONDS : MICROSECONDS,
-							style,
-						})
-					: '',
+			report: async (findings, style) => {
+				if (findings.kind !== 'table') return '';
+				const { rows } = findings;
+				if (settings.paths)
+					return renderFailures(rows as unknown as ShownFailure[], { ...settings, style });
+				return renderCalls(rows as unknown as readonly CallRow[], {
+					...settings,
+					unit: settings.milliseconds ? MILLISECONDS : MICROSECONDS,
+					style,
+				});
+			},
 		};
 	},
 });
 
+/** Before loading: maps as large as they are used. */
+function makeRoom(object: BpfObject<Layout>, settings: Settings): void {
+	const { timed, byProcess, byErrno, bytes } = settings;
+	const buckets = timed || byProcess || byErrno || bytes ? settings.maxBuckets : FEW_BUCKETS;
+	FailedCalls.setRoom(object, settings.paths ? settings.maxPaths : 1);
+	object.map('groups_0').setMaxEntries(buckets);
+	object.map('groups_1').setMaxEntries(buckets);
+	if (!timed || byProcess) object.map('hists').setMaxEntries(1);
+	if (!timed) {
+		object.map('call_places').setMaxEntries(1);
+		object.map('calls_displaced').setMaxEntries(1);
+	}
+}
+
 class CallReader implements Reader {
 	readonly #calls: Calls;
+	readonly #failed: FailedCalls;
 	readonly #settings: Settings;
 	readonly #object: BpfObject<Layout>;
 	readonly #events: PerfEvent[] = [];
@@ -177,6 +219,7 @@ class CallReader implements Reader {
 
 	constructor(object: BpfObject<Layout>, settings: Settings) {
 		this.#calls = new Calls(object, settings);
+		this.#failed = new FailedCalls(object);
 		this.#settings = settings;
 		this.#object = object;
 	}
@@ -193,8 +236,8 @@ class CallReader implements Reader {
 	}
 
 	drain(): void {
-		const { timed, byProcess, byErrno } = this.#settings;
-		if (timed || byProcess || byErrno) this.#calls.collect();
+		const { timed, byProcess, byErrno, bytes } = this.#settings;
+		if (timed || byProcess || byErrno || bytes) this.#calls.collect();
 	}
 
 	end(): void {
@@ -204,6 +247,7 @@ class CallReader implements Reader {
 	}
 
 	async read(): Promise<Findings> {
+		if (this.#settings.paths) return { kind: 'table', about: {}, rows: this.#failed.take() };
 		if (!this.#ended) this.#calls.findOpen();
 		this.#calls.collect();
 		const rows = await callRows(this.#calls.take(), this.#settings);

@@ -16,6 +16,8 @@ export interface Row {
 	readonly p50_ns: number;
 	readonly p99_ns: number;
 	readonly max_ns: number;
+	readonly read_bytes: number;
+	readonly written_bytes: number;
 	readonly in_progress: number;
 	readonly longest_in_progress_ns: number;
 	readonly longest_since_before: boolean;

@@ -7,18 +7,29 @@
  * opens a file that is not there, "asleep" sleeps for COUNT milliseconds in one call, "compat"
  * makes 32-bit calls of getppid (x86), "forks" makes processes that end at once, "compat-forks" the
  * same with 32-bit calls, "signals" returns from signal handlers, "minus-one" asks for a call that
- * there is not. "waits" waits in pause() for good, in a second thread. Then prints
- * "done COUNT", and "asleep" how long it slept by its own clock, in ns. Ends at the next byte.
+ * there is not, "null" opens a path that
+ * cannot be read, "compat-missing" opens a file that is not there by 32-bit calls, "read-only"
+ * writes to a file that it opened to read, "seeks" wants to seek in standard input. "waits" waits
+ * in pause() for good, in a second thread. Then prints "done COUNT", and "asleep" how long it slept
+ * by its own clock, in ns. Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "workload.h"
+
+/* Where 32-bit calls can point. */
+#ifdef __x86_64__
+#define LOW MAP_32BIT
+#else
+#define LOW 0
+#endif
 
 static void *wait_for_good(void *unused)
 {
@@ -35,17 +46,21 @@ static void handler(int number)
 /* arch/x86/entry/syscalls/syscall_32.tbl */
 #define COMPAT_EXIT    1
 #define COMPAT_FORK    2
+#define COMPAT_OPEN    5
 #define COMPAT_GETPPID 64
 
-static long compat(long number)
+static long compat(long number, long first)
 {
 #ifdef __x86_64__
 	long result = number;
 
-	__asm__ volatile("int $0x80" : "+a"(result) : "b"(0) : "r8", "r9", "r10", "r11", "memory");
+	__asm__ volatile("int $0x80"
+			 : "+a"(result)
+			 : "b"(first), "c"(0)
+			 : "r8", "r9", "r10", "r11", "memory");
 	return result;
 #else
-	return number;
+	return number + first;
 #endif
 }
 
@@ -56,7 +71,13 @@ int main(int argc, char **argv)
 	struct timespec time = {count / 1000, count % 1000 * 1000000};
 	unsigned long long slept_ns = 0;
 	pthread_t thread;
+	int file = open("/etc/passwd", O_RDONLY);
+	char *low =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | LOW, -1, 0);
 
+	if (file < 0 || low == MAP_FAILED)
+		return 2;
+	strcpy(low, "/no/such/low");
 	signal(SIGUSR1, handler);
 	ready(getpid(), getpid());
 	if (!strcmp(kind, "asleep")) {
@@ -71,10 +92,18 @@ int main(int argc, char **argv)
 	for (long i = 0; i < count; i++) {
 		if (!strcmp(kind, "missing") && open("/no/such/file", O_RDONLY) >= 0)
 			return 2;
+		if (!strcmp(kind, "null") && open((const char *)8, O_RDONLY) >= 0)
+			return 2;
+		if (!strcmp(kind, "compat-missing") && compat(COMPAT_OPEN, (long)low) >= 0)
+			return 2;
+		if (!strcmp(kind, "read-only") && write(file, "x", 1) >= 0)
+			return 2;
+		if (!strcmp(kind, "seeks") && lseek(STDIN_FILENO, 0, SEEK_SET) >= 0)
+			return 2;
 		if (!strcmp(kind, "compat"))
-			compat(COMPAT_GETPPID);
-		if (!strcmp(kind, "compat-forks") && !compat(COMPAT_FORK))
-			compat(COMPAT_EXIT);
+			compat(COMPAT_GETPPID, 0);
+		if (!strcmp(kind, "compat-forks") && !compat(COMPAT_FORK, 0))
+			compat(COMPAT_EXIT, 0);
 		if (!strcmp(kind, "minus-one"))
 			syscall(-1);
 		if (!strcmp(kind, "signals") && raise(SIGUSR1))

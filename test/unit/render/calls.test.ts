@@ -8,6 +8,7 @@ const TIMED: CallsView = {
 	byErrno: false,
 	onlyFailed: false,
 	timed: true,
+	bytes: false,
 	unit: MICROSECONDS,
 	milliseconds: false,
 	style: { colour: false, width: 80 },

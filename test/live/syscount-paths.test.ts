@@ -1,0 +1,163 @@
+/** syscount --paths: which paths and descriptors calls failed on, and how often. */
+import assert from 'node:assert/strict';
+import { readlinkSync } from 'node:fs';
+import { test } from 'node:test';
+import type { ShownFailure } from '../../src/render/failed-calls.js';
+import { reportsOf } from './reports.js';
+import { type Finished, Tracing, tstrace, Workload } from './support.js';
+
+const COUNT = 997;
+
+const failuresOf = ({ stdout }: Finished) =>
+	reportsOf(stdout).flatMap(({ rows }) => rows as unknown as ShownFailure[]);
+
+/** What failed while a workload works; `look` while it still has its descriptors. */
+async function failing(
+	workload: Workload,
+	args: readonly string[] = [],
+	env: Readonly<Record<string, string>> = {},
+): Promise<ShownFailure[]> {
+	const whose = ['-p', `${workload.pid}`];
+	const tracing = await Tracing.start(['syscount', '--json', '--paths', ...whose, ...args], env);
+	await workload.work();
+	const finished = await tracing.end('SIGINT');
+	assert.equal(finished.status, 0, finished.stderr);
+	return failuresOf(finished);
+}
+
+for (const hook of ['raw', 'perf'] as const) {
+	test(`${hook}: ${COUNT} opens of a file that is not there: its path, ${COUNT} times`, async () => {
+		const workload = await Workload.start('calls', 'missing', `${COUNT}`);
+		const rows = await failing(workload, [], { TSTRACE_FORCE: hook });
+		await workload.end();
+		const { pid } = workload;
+		const shown = rows.map(({ errors, syscall, error, path, ...rest }) => ({
+			...{ errors, syscall, error, path },
+			...{ pid: rest.pid, comm: rest.comm },
+		}));
+		assert.deepEqual(shown, [
+			{
+				errors: COUNT,
+				syscall: 'openat',
+				error: 'ENOENT',
+				path: '/no/such/file',
+				pid,
+				comm: 'calls',
+			},
+		]);
+	});
+}
+
+test('a path that cannot be read is counted as that', async () => {
+	const workload = await Workload.start('calls', 'null', `${COUNT}`);
+	const [row, ...others] = await failing(workload);
+	await workload.end();
+	assert.deepEqual(others, []);
+	assert.deepEqual([row?.errors, row?.error, row?.path], [COUNT, 'EFAULT', null]);
+});
+
+test('descriptors: what they were, and those that are not open', async () => {
+	const readOnly = await Workload.start('calls', 'read-only', `${COUNT}`);
+	const [file, ...others] = await failing(readOnly);
+	assert.deepEqual(others, []);
+	assert.deepEqual(
+		[file?.errors, file?.syscall, file?.error, file?.file],
+		[COUNT, 'write', 'EBADF', '/etc/passwd'],
+	);
+	assert.equal(readlinkSync(`/proc/${readOnly.pid}/fd/${file?.descriptor}`), '/etc/passwd');
+	await readOnly.end();
+
+	const seeks = await Workload.start('calls', 'seeks', `${COUNT}`);
+	const [input] = await failing(seeks);
+	assert.deepEqual([input?.errors, input?.syscall, input?.error], [COUNT, 'lseek', 'ESPIPE']);
+	assert.equal(input?.descriptor, 0);
+	assert.equal(input?.file, readlinkSync(`/proc/${seeks.pid}/fd/0`));
+	await seeks.end();
+
+	const moves = await Workload.start('moves', `${COUNT}`);
+	const closed = await failing(moves);
+	await moves.end();
+	assert.deepEqual(
+		closed.map(({ errors, syscall, error, descriptor, file: none }) => ({
+			...{ errors, syscall, error, descriptor, none },
+		})),
+		['read', 'write'].map((syscall) => ({
+			...{ errors: COUNT, syscall, error: 'EBADF', descriptor: -1, none: null },
+		})),
+	);
+});
+
+if (process.arch === 'x64') {
+	test('paths of 32-bit calls', async () => {
+		const workload = await Workload.start('calls', 'compat-missing', `${COUNT}`);
+		const [row] = await failing(workload);
+		await workload.end();
+		assert.deepEqual(
+			[row?.errors, row?.syscall, row?.error, row?.path],
+			[COUNT, 'open (32-bit)', 'ENOENT', '/no/such/low'],
+		);
+	});
+}
+
+test('only an error, only some calls', () => {
+	const args = ['--errno', 'ENOENT', '--syscall', 'statx', '--', 'ls', '/no/such', '/no/other'];
+	const rows = failuresOf(tstrace(['syscount', '--json', '--paths', ...args]));
+	const paths = new Set(rows.map(({ path }) => path));
+	assert.deepEqual(paths, new Set(['/no/such', '/no/other']));
+	assert.ok(rows.every(({ syscall, error }) => syscall === 'statx' && error === 'ENOENT'));
+});
+
+test("strangers' paths: long ones are cut, control characters reach no terminal", () => {
+	const long = `/${'none/'.repeat(60)}end`;
+	const words = [
+		'--errno',
+		'ENOENT',
+		'--syscall',
+		'openat',
+		'--',
+		'cat',
+		'/no/\u001b[31m\u009bx',
+		long,
+	];
+	const { stdout } = tstrace(['syscount', '-q', '--paths', '--top', '0', ...words]);
+	assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u);
+	assert.match(stdout, /\\x1b\[31m/);
+	for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
+	const json = tstrace(['syscount', '--json', '--paths', ...words]);
+	assert.doesNotMatch(json.stdout, /[^\P{Cc}\n]/u);
+	const rows = failuresOf(json);
+	assert.ok(rows.some(({ path }) => path === '/no/\u001b[31m\u009bx'));
+	const cut = rows.filter(({ path_cut }) => path_cut);
+	assert.deepEqual(
+		cut.map(({ path, errors }) => [path, errors]),
+		[[long.slice(0, 207), 1]],
+	);
+});
+
+test('more paths than there is room for: what is not shown is counted as lost', () => {
+	const files = Array.from({ length: 500 }, (_, n) => `/no/such/${n}`);
+	const which = ['--errno', 'ENOENT', '--syscall', 'openat', '--max-paths', '16'];
+	const args = ['syscount', '--json', '--paths', ...which, '--', 'cat', ...files];
+	const finished = tstrace(args);
+	const whole = failuresOf(tstrace(args.map((word) => (word === '16' ? '8192' : word))));
+	const total = (rows: readonly ShownFailure[]) =>
+		rows.reduce((sum, { errors }) => sum + errors, 0);
+	assert.ok(files.every((file) => whole.some(({ path }) => path === file)));
+	const rows = failuresOf(finished);
+	const lost = reportsOf(finished.stdout)[0]?.lost.failures_full ?? 0;
+	assert.ok(rows.length > 0 && rows.length < 100, `${rows.length} rows`);
+	assert.ok(lost > 0);
+	assert.equal(total(rows) + lost, total(whole));
+	assert.match(
+		tstrace([...args.filter((word) => word !== '--json')]).stderr,
+		/^lost: [\d,]+ failed calls: too many paths; --max-paths, or filter \(failures_full\)$/m,
+	);
+});
+
+test('--paths with what it cannot be with: one line', () => {
+	for (const other of ['--latency', '-P', '--errors', '--bytes']) {
+		const { status, stderr } = tstrace(['syscount', '--paths', other]);
+		assert.equal(status, 2);
+		assert.match(stderr, /^tstrace syscount: .*--paths.* cannot be used with .*\n$/);
+	}
+});
