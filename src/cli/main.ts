@@ -30,6 +30,8 @@ const DOCTOR = 'doctor';
 
 type AnyTool = Tool<FilteredLayout, unknown>;
 
+export { exitAtOnce } from '../loader/ffi.js';
+
 /** Runs tstrace with the arguments after its own name; returns the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
 	if (args[0] === VALUES_COMMAND) {
