@@ -34,7 +34,7 @@ export function chooseInterrupts(): InterruptsWay {
 	return {
 		programs,
 		preempt_count_from_rq: distance ?? 0,
-		because: `tstrace knows interrupts by ${distance === undefined ? 'their tracepoints only' : 'preempt_count'}`,
+		because: `knows interrupts by ${distance === undefined ? 'their tracepoints only' : 'preempt_count'}`,
 	};
 }
 

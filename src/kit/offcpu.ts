@@ -73,7 +73,7 @@ export function chooseOffcpu(): OffcpuWay {
 		schedulerBooks: books === undefined,
 		switchHasState: tracepointArguments('sched_switch') >= SWITCH_ARGUMENTS_WITH_STATE,
 		because:
-			`tstrace walks stacks at ${name}: ${because}; ` +
-			`it keeps threads in ${storageMissing() ? 'a hash' : 'task storage'}`,
+			`walks stacks at ${name}: ${because}; ` +
+			`keeps threads in ${storageMissing() ? 'a hash' : 'task storage'}`,
 	};
 }

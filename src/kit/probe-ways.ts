@@ -37,7 +37,7 @@ function choose(): ProbeWay {
 	return {
 		multiType: way.name === 'multi' ? multiType : undefined,
 		cookies,
-		because: `probes with ${way.name}: ${way.because}${cookies ? '' : '; no cookies (5.15), so programs know probes by address'}`,
+		because: `attaches probes with ${way.name}: ${way.because}${cookies ? '' : '; knows probes by address: no cookies (5.15)'}`,
 	};
 }
 

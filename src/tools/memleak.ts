@@ -88,7 +88,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 		object.setConstants(kernelMemoryConstants());
 		return {
 			attach: kernelMemoryPrograms(),
-			because: "the tracepoints of the kernel's allocators",
+			because: "uses the tracepoints of the kernel's allocators",
 		};
 	},
 
@@ -146,7 +146,7 @@ function growthPlan(object: BpfObject<Layout>): Plan<Layout> {
 	return {
 		attach: ['memleak_call'],
 		load: ['memleak_fault'],
-		because: 'page faults, brk and mmap',
+		because: 'traces page faults, brk and mmap',
 	};
 }
 

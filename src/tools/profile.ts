@@ -105,7 +105,7 @@ export const profile = defineTool<Layout, Settings>({
 		return {
 			attach: [],
 			load: ['profile_sample'],
-			because: `the event ${settings.event.name} triggers the samples`,
+			because: `samples at the event ${settings.event.name}`,
 		};
 	},
 

@@ -120,7 +120,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			withoutMaps: (['task_storage', 'hash'] as const)
 				.filter((each) => each !== way)
 				.map((each) => `${each}_waits` as const),
-			because: `tstrace times waits with ${way}: ${because}`,
+			because: `times waits with ${way}: ${because}`,
 		};
 	},
 

@@ -94,7 +94,7 @@ export const schedlat = defineTool<Layout, Settings>({
 			attach: ['schedlat_switch', ...(delayedDequeue() ? (['schedlat_migrate'] as const) : [])],
 			load: ['schedlat_exit', 'schedlat_threads'],
 			runOnce: ['seed_turns'],
-			because: 'the kernel itself counts run time, switches and latency',
+			because: 'reads run time, switches and latency, which the kernel itself counts',
 		};
 	},
 

@@ -148,7 +148,7 @@ export const syscount = defineTool<Layout, Settings>({
 			load: [...(hook.name === 'perf' ? programs : []), ...(settings.open ? OPEN_CALLS : [])],
 			trap_ns: hook.name === 'perf' ? PERF_HOOK_NS : 0,
 			because:
-				`tstrace ${timed ? 'times calls from sys_enter to sys_exit' : 'counts calls when they return'}, ` +
+				`${timed ? 'times calls from sys_enter to sys_exit' : 'counts calls when they return'}, ` +
 				`at ${hook.name} tracepoints: ${hook.because}`,
 		};
 	},

@@ -118,8 +118,8 @@ export const timehist = defineTool<Layout, Settings>({
 			runOnce: way.schedulerBooks ? ['seed_waiting'] : [],
 			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
 			because:
-				`tstrace times waits with ${way.schedulerBooks ? 'sched_info' : 'time stamps'}; ` +
-				`it keeps threads in ${way.threadsInHash ? 'a hash' : 'task storage'}` +
+				`times waits with ${way.schedulerBooks ? 'sched_info' : 'time stamps'}; ` +
+				`keeps threads in ${way.threadsInHash ? 'a hash' : 'task storage'}` +
 				(doers ? `; ${doers.because}` : ''),
 		};
 	},
