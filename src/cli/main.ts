@@ -53,7 +53,8 @@ export async function main(args: readonly string[]): Promise<number> {
 		status = await doctor(values);
 	};
 	const cli = await buildCli(own, examine, async (tool, interval_s, count, values) => {
-		if (dashes >= 0 && words.length === 0) throw new UsageError('there is no COMMAND after --');
+		if (dashes >= 0 && words.length === 0)
+			throw new UsageError('add a COMMAND after --, or leave out --');
 		const list = tool.list?.(values);
 		if (list !== undefined) {
 			await Output.stdout().write(list);
@@ -84,7 +85,7 @@ function countOf(count: number | undefined, because: string | undefined): number
 	if (because === undefined) return count;
 	if (count === undefined) return 1;
 	throw new UsageError(
-		`${because} prints lines as they come: give one number, how long to trace, such as 5 or 500ms`,
+		`${because} prints events as they happen: give only one number, the duration, such as 5 or 500ms`,
 	);
 }
 
@@ -104,13 +105,13 @@ async function buildCli(
 	action: Action,
 ): Promise<Cli> {
 	const cli = new Cli('tstrace')
-		.description('Shows where the time goes when the CPU profile looks healthy, and the memory.')
+		.description('Shows where time and memory go when CPU profiles look healthy.')
 		.version(readVersion(), '-V, --version', 'print the version')
 		.helpOption('-h, --help', 'print this help')
 		.helpCommand('help [tool]', 'print the help of a tool')
 		.usage(
 			'TOOL [options] [interval [count] | duration] [-- COMMAND]\n' +
-				'       numbers are seconds, or have a unit: 500ms, 2m; see TOOL --help',
+				'       numbers are seconds; or give a unit: 500ms, 2m. See TOOL --help',
 		)
 		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
 		.configureHelp({ minWidthToWrap: 30 })
@@ -130,7 +131,7 @@ async function buildCli(
 		addConverter(cli, await load());
 	}
 	addDoctor(cli, examine);
-	const shell = new Argument('<shell>', 'the shell that is to read it').choices(SHELLS);
+	const shell = new Argument('<shell>', 'the shell that reads the script').choices(SHELLS);
 	cli
 		.command('completion')
 		.summary('print a completion script for bash, zsh or fish')
@@ -145,17 +146,17 @@ async function buildCli(
 function addDoctor(cli: Cli, action: (values: OptionValues) => Promise<void>): void {
 	const command = cli
 		.command(DOCTOR)
-		.summary('what of this machine tracing needs, and which tools can run')
+		.summary('check what tracing needs, and which tools can run here')
 		.description(
-			'Looks for what tools need, tries each of them on itself, and says for each missing piece what ' +
-				'it costs and what gives it. Exit status: 0 if every tool can run, else 1.',
+			'Checks what the tools need on this machine, and tries each tool on tstrace itself. For each ' +
+				'missing piece it says what you lose and what to do. Exit status: 0 if every tool can run, else 1.',
 		)
 		.usage('[options]')
 		.action(action);
 	for (const option of doctorOptions()) command.addOption(option);
 	addExamples(command, [
 		['tstrace doctor', 'can tools run here?'],
-		['tstrace doctor -p 1234', 'also: frame pointers, symbols, allocator of a process'],
+		['tstrace doctor -p 1234', 'also frame pointers, symbols, allocator of a process'],
 	]);
 }
 
@@ -170,12 +171,12 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		);
 	if (once) {
 		command
-			.argument('[duration]', 'how long to trace; without it, until Ctrl-C', parseSeconds)
+			.argument('[duration]', 'how long to trace (default: until Ctrl-C)', parseSeconds)
 			.action((duration: number | undefined, values) => action(tool, duration, 1, values));
 	} else {
 		command
-			.argument('[interval]', 'from result to result; without it, one at Ctrl-C', parseSeconds)
-			.argument('[count]', 'how many results; without it, until Ctrl-C', parseCount)
+			.argument('[interval]', 'time between results (default: one result at Ctrl-C)', parseSeconds)
+			.argument('[count]', 'how many results (default: until Ctrl-C)', parseCount)
 			.action((interval: number | undefined, count: number | undefined, values) =>
 				action(tool, interval, count, values),
 			);
@@ -189,11 +190,11 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 
 /** What numbers mean, for right below the usage. */
 function numbers({ kind, repeats, linesHelp }: AnyTool): string {
-	const lines = kind === 'events' ? 'every line for 5 seconds' : 'one result, after 5 seconds';
+	const lines = kind === 'events' ? 'print events for 5 seconds' : 'one result after 5 seconds';
 	const said =
 		kind === 'events' || (kind === 'stacks' && !repeats)
 			? [`5: ${lines} (or 500ms, 2m)`]
-			: ['5: a result every 5 seconds (or 500ms, 2m); 5 1: one, after 5 seconds'];
+			: ['5: a result every 5 seconds (or 500ms, 2m); 5 1: one result'];
 	return [...said, ...(linesHelp ? [linesHelp] : [])].map((line) => `       ${line}`).join('\n');
 }
 

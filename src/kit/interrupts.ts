@@ -34,7 +34,7 @@ export function chooseInterrupts(): InterruptsWay {
 	return {
 		programs,
 		preempt_count_from_rq: distance ?? 0,
-		because: `interrupts are known by ${distance === undefined ? 'their tracepoints alone' : 'preempt_count'}`,
+		because: `knows interrupts by ${distance === undefined ? 'their tracepoints only' : 'preempt_count'}`,
 	};
 }
 

@@ -87,7 +87,7 @@ export function timehistHeader({ visual, nameWidth }: TimehistView): string {
 				.concat(`${'-'.repeat(visual)}  `)
 		: ['', '', ''];
 	return [
-		`           time    cpu  ${digits}${name('task name')}  wait time  sch delay   run time  state`,
+		`           time    cpu  ${digits}${name('thread name')}  wait time    latency   run time  state`,
 		`                        ${blank}${name('[tid/pid]')}     (msec)     (msec)     (msec)`,
 		`--------------- ------  ${rule}${'-'.repeat(nameWidth)}  ---------  ---------  ---------  -----`,
 	].join('\n');
