@@ -16,7 +16,7 @@ import { completionScript, SHELLS, type Shell } from './completion.js';
 import { convert } from './convert.js';
 import { doctor, doctorOptions } from './doctor.js';
 import { commonOptions, commonSettings, fileOptions } from './options.js';
-import { Output, say } from './output.js';
+import { ClosedPipe, Output, say } from './output.js';
 import { run } from './run.js';
 import { keepIgnoring } from './started.js';
 import { failRun } from './stop.js';
@@ -74,7 +74,8 @@ export async function main(args: readonly string[]): Promise<number> {
 		else await cli.parseAsync([...own], { from: 'user' });
 		return status;
 	} catch (error) {
-		return explain(error, own, cli);
+		// Whoever reads a list or a script has had enough of it.
+		return error instanceof ClosedPipe ? status : explain(error, own, cli);
 	} finally {
 		process.off('uncaughtException', onUncaught);
 	}
