@@ -41,7 +41,7 @@ const TEXTS: [Notice, RegExp][] = [
 		/tstrace cannot read the file/,
 	],
 	[{ kind: 'out-of-time' }, /too long/],
-	[{ kind: 'records-dropped', count: 5 }, /^5 records/],
+	[{ kind: 'records-dropped', count: 5 }, /dropped 5 records/],
 ];
 
 test('each is one line of two sentences at most', () => {
