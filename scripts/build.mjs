@@ -53,7 +53,7 @@ copyFileSync(demangler, 'dist/demangle.wasm');
 
 const packages = new Set(
 	[...Object.keys(bundle.metafile.inputs), ...browserInputs, demangler].flatMap(
-		(path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
+		(path) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
 	),
 );
 writeFileSync('dist/THIRD-PARTY.txt', thirdParty([...packages]));

@@ -81,7 +81,7 @@ export function noticeText(notice: Notice): string {
 		case 'symbols-missing':
 			return symbolsMissingText(notice);
 		case 'out-of-time':
-			return 'tstrace stopped to look for names, as it took too long: some names are missing.';
+			return 'tstrace stopped looking for names, as it took too long: some names are missing.';
 		case 'records-dropped':
 			return `tstrace dropped ${notice.count} records of processes, as there were too many: names may be missing.`;
 	}

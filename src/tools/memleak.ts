@@ -40,10 +40,10 @@ export const memleak = defineTool<Layout, LeakSettings>({
 		'Shows which stacks allocated memory that is outstanding: allocated since tracing began, and ' +
 		"not freed yet. With -p or COMMAND it traces their heaps and mappings, else the kernel's own memory.",
 	examples: [
-		['tstrace memleak -p 1234 10', 'one process, a result every 10 seconds'],
-		['tstrace memleak -p 1234 --sample-bytes 512K 10', 'the same, sampled: costs much less'],
-		['tstrace memleak -p 1234 --older 60 120 1', 'only allocations older than a minute'],
-		['tstrace memleak -- ./server --once', 'a command, from its first instruction'],
+		['tstrace memleak -p 1234 10', 'a process, every 10 seconds'],
+		['tstrace memleak -p 1234 --sample-bytes 512K 10', 'sampled: costs much less'],
+		['tstrace memleak -p 1234 --older 60 120 1', 'older than a minute'],
+		['tstrace memleak -- ./server --once', 'a command, from its start'],
 	],
 	options: leakOptions,
 	kind: 'stacks',

@@ -59,9 +59,9 @@ export const offcputime = defineTool<Layout, Settings>({
 	examples: [
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks for a flame graph'],
-		['tstrace offcputime --state D 10', 'threads in uninterruptible sleep: disks'],
-		['tstrace offcputime --hide-idle 10', 'the whole machine, without idle threads'],
-		['tstrace offcputime --split -p 1234 5', 'separate blocked, run queue, preempted'],
+		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
+		['tstrace offcputime --hide-idle 10', 'the machine, without idle threads'],
+		['tstrace offcputime --split -p 1234 5', 'each kind of wait separately'],
 		['tstrace offcputime --follow -- make', 'a command and its child processes'],
 	],
 	options: () => [
@@ -117,7 +117,7 @@ export const offcputime = defineTool<Layout, Settings>({
 	subject({ period_usec }) {
 		return period_usec === 0
 			? 'off-CPU time (every wait)'
-			: `off-CPU time (waits below ${period_usec} us sampled)`;
+			: `off-CPU time (waits below ${period_usec} us are sampled)`;
 	},
 
 	filters: (settings) => ({

@@ -63,7 +63,7 @@ export const syscount = defineTool<Layout, Settings>({
 		['tstrace syscount --latency -p 1234 5', 'how long the calls of a process take'],
 		['tstrace syscount -P --errno ENOENT 5', 'processes that look for missing files'],
 		['tstrace syscount --errors -- make', 'which calls of a command fail, and why'],
-		['tstrace syscount --hist read 5', 'times of all calls, and a histogram of read'],
+		['tstrace syscount --hist read 5', 'times, and a histogram of read'],
 		['tstrace syscount --paths --errno ENOENT 5', 'which files are missing'],
 		['tstrace syscount -P --bytes 5', 'how much each process reads and writes'],
 	],

@@ -44,14 +44,14 @@ export const timehist = defineTool<Layout, Settings>({
 		'time), how much of that on a run queue (latency), and how long it ran.',
 	examples: [
 		['tstrace timehist -p 1234 5', 'a process, for 5 seconds'],
-		['tstrace timehist -w -n -t 1234', 'a thread: its wakers, and the next on its CPU'],
+		['tstrace timehist -w -n -t 1234', 'a thread: its wakers, and the next one'],
 		['tstrace timehist -g -p 1234', 'with the kernel functions where it waits'],
 		['tstrace timehist -S 10', 'only a table of threads, at the end'],
 		['tstrace timehist -o out.txt -- make', 'a command, into a file'],
 	],
 	options: () => [
 		new Option('-w, --wakeups', 'also print wake-ups: waker and woken thread'),
-		new Option('-M, --migrations', 'also print migrations: the thread, and who moves it'),
+		new Option('-M, --migrations', 'also print migrations: mover and moved thread'),
 		new Option('-n, --next', 'show which thread gets the CPU next'),
 		new Option('-g, --call-graph', 'show the kernel functions where the thread left the CPU'),
 		wholeNumberOption(

@@ -36,9 +36,12 @@ const TEXTS: [Notice, RegExp][] = [
 		/debuginfod-find debuginfo abcd/,
 	],
 	[{ ...FILE, reason: 'stripped', buildId: undefined, install: undefined }, /no symbols/],
-	[{ ...FILE, reason: 'unreadable', buildId: undefined, install: undefined }, /cannot be read/],
+	[
+		{ ...FILE, reason: 'unreadable', buildId: undefined, install: undefined },
+		/tstrace cannot read the file/,
+	],
 	[{ kind: 'out-of-time' }, /too long/],
-	[{ kind: 'records-dropped', count: 5 }, /^5 records/],
+	[{ kind: 'records-dropped', count: 5 }, /dropped 5 records/],
 ];
 
 test('each is one line of two sentences at most', () => {
