@@ -1,6 +1,7 @@
 /** syscount --paths: which paths and descriptors calls failed on, and how often. */
 import assert from 'node:assert/strict';
 import { readlinkSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
 import type { ShownFailure } from '../../src/render/failed-calls.js';
 import { reportsOf } from './reports.js';
@@ -56,15 +57,22 @@ test('a path that cannot be read is counted as that', async () => {
 	assert.deepEqual([row?.errors, row?.error, row?.path], [COUNT, 'EFAULT', null]);
 });
 
+test('an empty path is about no descriptor where it has none before it', () => {
+	const options = ['--paths', '--errno', 'ENOENT', '--syscall', 'openat', '--json', '-q'];
+	const failures = failuresOf(tstrace(['syscount', ...options, '--', 'cat', '']));
+	const row = failures.find(({ path, descriptor }) => path === '' || descriptor !== undefined);
+	assert.deepEqual([row?.path, row?.descriptor, row?.errors], ['', undefined, 1]);
+});
+
 test('descriptors: what they were, and those that are not open', async () => {
 	const readOnly = await Workload.start('calls', 'read-only', `${COUNT}`);
 	const [file, ...others] = await failing(readOnly);
 	assert.deepEqual(others, []);
 	assert.deepEqual(
 		[file?.errors, file?.syscall, file?.error, file?.file],
-		[COUNT, 'write', 'EBADF', '/etc/passwd'],
+		[COUNT, 'write', 'EBADF', resolve('build/workloads/calls')],
 	);
-	assert.equal(readlinkSync(`/proc/${readOnly.pid}/fd/${file?.descriptor}`), '/etc/passwd');
+	assert.equal(readlinkSync(`/proc/${readOnly.pid}/fd/${file?.descriptor}`), file?.file);
 	await readOnly.end();
 
 	const seeks = await Workload.start('calls', 'seeks', `${COUNT}`);
