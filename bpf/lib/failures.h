@@ -12,6 +12,8 @@
 
 /* With the zero at its end; what is longer is cut. */
 #define FAILURE_TEXT_BYTES 208
+/* include/uapi/linux/fcntl.h: the current folder, instead of a descriptor */
+#define AT_FDCWD -100
 
 enum failure_about {
 	FAILURE_NOTHING, /* neither a path nor a descriptor */
@@ -210,6 +212,9 @@ static __always_inline void add_failure(struct task_struct *task, void *register
 {
 	u32 traits = call_traits_of(call), zero = 0;
 	u32 path = traits / CALL_PATH & CALL_PATH_MAX;
+	s32 descriptor = call_argument(registers, call, 1);
+	bool has_descriptor = traits & CALL_DESCRIPTOR && !(path && descriptor == AT_FDCWD);
+	u64 address = path ? call_argument(registers, call, path) : 0;
 	struct failure_key *key = bpf_map_lookup_elem(&failure_scratch, &zero);
 
 	if (!key)
@@ -217,11 +222,11 @@ static __always_inline void add_failure(struct task_struct *task, void *register
 	__builtin_memset(key, 0, sizeof(*key));
 	key->tgid = task_tgid(task);
 	key->kind = kind;
-	if (path)
-		failure_path(key, call_argument(registers, call, path));
-	/* An empty path is about the descriptor before it. */
-	if (traits & CALL_DESCRIPTOR && !key->text[0] && key->about != FAILURE_PATH_UNREADABLE)
-		failure_descriptor(key, task, call_argument(registers, call, 1));
+	/* An empty path, or NULL, is about the descriptor before it: futimens() gives NULL. */
+	if (path && (address || !has_descriptor))
+		failure_path(key, address);
+	if (has_descriptor && !key->text[0] && key->about != FAILURE_PATH_UNREADABLE)
+		failure_descriptor(key, task, descriptor);
 	failure_count(task, key);
 }
 

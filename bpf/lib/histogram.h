@@ -58,17 +58,20 @@ static __always_inline u32 log2_u64(u64 value)
 }
 
 /* The bucket that `value` belongs in; values of 2^40 and more share the last one. */
-static __always_inline u32 hist_bucket(u64 value)
+static __always_inline u64 hist_bucket(u64 value)
 {
-	u32 exponent, bucket;
+	u64 bucket = value;
+	u32 exponent;
 
-	if (value < HIST_STEPS)
-		return value;
-	exponent = log2_u64(value);
-	bucket = (exponent - HIST_STEP_BITS + 1) * HIST_STEPS +
-		 ((value >> (exponent - HIST_STEP_BITS)) & (HIST_STEPS - 1));
-	/* Keeps the test below on the very register that indexes, which is the one the verifier
-	 * bounds. */
+	if (value >= HIST_STEPS) {
+		exponent = log2_u64(value);
+		bucket = (u64)(exponent - HIST_STEP_BITS + 1) * HIST_STEPS +
+			 ((value >> (exponent - HIST_STEP_BITS)) & (HIST_STEPS - 1));
+	}
+	/*
+	 * Tests the very register that indexes, which is the one the verifier bounds, and all of
+	 * its 64 bits: 5.10 forgets the bounds of what lay on the stack meanwhile, as `value` may.
+	 */
 	barrier_var(bucket);
 	return bucket < HIST_BUCKETS ? bucket : HIST_BUCKETS - 1;
 }

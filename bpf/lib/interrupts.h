@@ -80,7 +80,9 @@ struct {
 
 /* include/linux/preempt.h. A softirq that is only kept from being served adds 0x200. */
 #define SERVING_SOFTIRQ 0x00000100
-#define IN_HARDIRQ	0x00ff0000 /* or in an NMI */
+
+/* In a hard interrupt, or in an NMI; user space sets it where the bits lie elsewhere. */
+const volatile u32 in_hardirq = 0x00ff0000;
 
 /*
  * x86: where preempt_count is, from a CPU's run queue on; 0: it is not known. Both are variables of
@@ -179,12 +181,12 @@ static __always_inline void read_cpu_context(struct task_struct *current,
 	context->interrupt = INTERRUPT_OTHER;
 	context->by_thread = true;
 	context->irq = 0;
-	if (read_preempt_count(current, &count) && !(count & (IN_HARDIRQ | SERVING_SOFTIRQ)))
+	if (read_preempt_count(current, &count) && !(count & (in_hardirq | SERVING_SOFTIRQ)))
 		return;
 	now = this_cpus_interrupts();
 	if (!now)
 		return;
-	hard = count ? count & IN_HARDIRQ : now->timer || now->irq;
+	hard = count ? count & in_hardirq : now->timer || now->irq;
 	soft = count ? true : now->softirq;
 	if (hard) {
 		context->kind = CONTEXT_HARDIRQ;
@@ -292,7 +294,7 @@ int BPF_PROG(hrtimer_entry)
 
 	if (now)
 		now->timer = read_preempt_count(current_task(), &count)
-				     ? (count & IN_HARDIRQ) != 0
+				     ? (count & in_hardirq) != 0
 				     : now->softirq != SOFTIRQ_HRTIMER + 1;
 	return 0;
 }

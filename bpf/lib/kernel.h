@@ -116,7 +116,7 @@ struct task_struct {
 	/* Until 5.13 `state`, since then (2f064a59a11f) `__state`; see task_state(). */
 	unsigned int __state;
 	unsigned int flags;
-	/* An int, in 7.x a u8: CO-RE narrows only what is unsigned. */
+	/* Two ints, in 7.x u8s: CO-RE narrows only what is unsigned. */
 	unsigned int on_cpu;
 	unsigned int on_rq; /* 0: it sleeps */
 	int prio;

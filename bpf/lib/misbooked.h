@@ -12,14 +12,6 @@
 
 #define TASK_WAKING 0x0200
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct task_struct___queued {
-	int on_rq;
-};
-
-#pragma clang attribute pop
-
 /* Whether a thread that is being moved sleeps, and is booked as queued from now on. */
 static __always_inline bool is_moved_asleep(struct task_struct *task)
 {
@@ -35,7 +27,7 @@ static __always_inline bool is_booked_asleep(struct task_struct *task)
 		return false;
 	/* One that is half-way to sleep was preempted there, and is queued in truth. */
 	return state != TASK_RUNNING && !(state & TASK_WAKING) &&
-	       (!((struct task_struct___queued *)task)->on_rq || task->se.sched_delayed);
+	       (!task->on_rq || task->se.sched_delayed);
 }
 
 #endif

@@ -212,8 +212,6 @@ static __always_inline bool throttle_possible(struct task_struct *task)
 	struct cfs_rq___throttle *queue = (void *)task->se.cfs_rq;
 	u64 throttled_ns = 0;
 
-	if (!throttle_exists())
-		return false;
 	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
 		barrier();
 		throttled_ns = queue->throttled_clock_self_time;
@@ -307,7 +305,8 @@ static __noinline u64 throttled_part_of(struct task_struct *task, u16 left, u64 
 static __always_inline u64 throttled_part(struct task_struct *task, u16 left, u64 waited_ns,
 					  u64 clock)
 {
-	if (!left && !throttle_possible(task))
+	/* The verifier does not know that `left` is 0 there, too. */
+	if (!throttle_exists() || (!left && !throttle_possible(task)))
 		return 0;
 	return throttled_part_of(task, left, waited_ns, clock);
 }

@@ -22,6 +22,7 @@ const PROGRAMS = {
 export interface InterruptsWay {
 	readonly programs: readonly Program[];
 	readonly preempt_count_from_rq: number;
+	readonly in_hardirq: number;
 	readonly because: string;
 }
 
@@ -34,8 +35,18 @@ export function chooseInterrupts(): InterruptsWay {
 	return {
 		programs,
 		preempt_count_from_rq: distance ?? 0,
+		in_hardirq: hardirqBits(kernelBtf()),
 		because: `knows interrupts by ${distance === undefined ? 'their tracepoints only' : 'preempt_count'}`,
 	};
+}
+
+/** Bits of preempt_count in a hard interrupt, or in an NMI. */
+export function hardirqBits(btf: Btf): number {
+	// In 7.x they moved, for a count of who keeps interrupts off ("preempt: Introduce HARDIRQ_DISABLE_BITS").
+	const moved = btf
+		.section('.data..percpu')
+		?.fields.some(({ name }) => name === 'local_interrupt_disable_state');
+	return moved ? 0x1f000000 : 0x00ff0000;
 }
 
 /** Of the running kernel: kallsyms, of 10 MB, only where BTF has no variables (Debian's 5.10). */

@@ -106,7 +106,10 @@ export const timehist = defineTool<Layout, Settings>({
 			.setMaxEntries(2 ** Math.ceil(Math.log2(Math.max(4, settings.ring_kb))) * 1024);
 		const wakeups: Program[] = ['timehist_waking', 'timehist_wakeup_new'];
 		const doers = settings.wakeups || settings.migrations ? chooseInterrupts() : undefined;
-		if (doers) object.setConstants({ preempt_count_from_rq: doers.preempt_count_from_rq });
+		if (doers) {
+			const { preempt_count_from_rq, in_hardirq } = doers;
+			object.setConstants({ preempt_count_from_rq, in_hardirq });
+		}
 		return {
 			attach: [
 				...(way.others as readonly Program[]),

@@ -12,7 +12,7 @@ test('timehist and runqlat --slower refuse before anything is loaded, and say wh
 		{ args: ['timehist', '1'], says: /^tstrace timehist: .*lock.*; use schedlat or offcputime/ },
 		{ args: ['timehist', '-w', '-M', '1'], says: /^tstrace timehist: .*freeze/ },
 		{
-			args: ['runqlat', '--slower', '1', '1', '1'],
+			args: ['runqlat', '--slower', '1', '1'],
 			says: /^tstrace runqlat: --slower could freeze .*; use histograms/,
 		},
 	];

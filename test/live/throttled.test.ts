@@ -185,7 +185,7 @@ test('offcputime: --split has it at the root of a stack, text among the parts', 
 });
 
 test('runqlat: --slower names nobody who would have been in the way', async () => {
-	const args = ['runqlat', '--slower', '40000'];
+	const args = ['runqlat', '--slower', '5ms'];
 	const { finished, times } = await trace(args, ALONE);
 	const lines = finished.stdout.match(/^[\d:.]+ +0 hog .*$/gm) ?? [];
 	const throttled = lines.filter((line) => line.endsWith(' (throttled)'));
@@ -200,7 +200,7 @@ test('schedlat: a column, and who is throttled as the interval ends', async () =
 });
 
 test('timehist: a line as it goes on, a column of the table', async () => {
-	const { finished, times } = await trace(['timehist', '-s'], ALONE);
+	const { finished, times } = await trace(['timehist', '--summary'], ALONE);
 	const lines = finished.stdout.match(
 		/^ *[\d.]+ \[0000\] {2}hog\[\d+\] +throttled: [\d.]+ msec$/gm,
 	);

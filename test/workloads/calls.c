@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	struct timespec time = {count / 1000, count % 1000 * 1000000};
 	unsigned long long slept_ns = 0;
 	pthread_t thread;
-	int file = open("/etc/passwd", O_RDONLY);
+	int file = open(argv[0], O_RDONLY);
 	char *low =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | LOW, -1, 0);
 

@@ -1,11 +1,21 @@
 /** Where preempt_count is, by the types of invented kernels. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { preemptCountFromRq, preemptCountFromSymbols } from '../../../src/kit/interrupts.js';
+import {
+	hardirqBits,
+	preemptCountFromRq,
+	preemptCountFromSymbols,
+} from '../../../src/kit/interrupts.js';
 import { Btf } from '../../../src/loader/btf.js';
 import { BtfBuilder, DATASEC, INT, STRUCT, UNION, VAR } from '../loader/btf-builder.js';
 
-type Variables = Readonly<Partial<Record<'runqueues' | '__preempt_count' | 'pcpu_hot', number>>>;
+const NAMES = [
+	'runqueues',
+	'__preempt_count',
+	'pcpu_hot',
+	'local_interrupt_disable_state',
+] as const;
+type Variables = Readonly<Partial<Record<(typeof NAMES)[number], number>>>;
 
 function kernel(variables: Variables): Btf {
 	const b = new BtfBuilder();
@@ -57,4 +67,10 @@ test('what BTF does not tell is not guessed', () => {
 	assert.equal(preemptCountFromRq(kernel({ runqueues: 0x2000 })), undefined);
 	assert.equal(preemptCountFromRq(kernel({ __preempt_count: 0x30 })), undefined);
 	assert.equal(preemptCountFromRq(new Btf(new BtfBuilder().build())), undefined);
+});
+
+test('bits of interrupts lie behind those of who keeps them off, where these are', () => {
+	assert.equal(hardirqBits(kernel({ runqueues: 0x2000 })), 0x00ff0000);
+	assert.equal(hardirqBits(kernel({ local_interrupt_disable_state: 0x40 })), 0x1f000000);
+	assert.equal(hardirqBits(new Btf(new BtfBuilder().build())), 0x00ff0000);
 });
