@@ -18,8 +18,7 @@ const MODE = 0o600;
 const { O_APPEND, O_CREAT, O_EXCL, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 /** A full pipe or a stopped terminal is waited for by us, so that signals are heeded meanwhile. */
 const FLAGS = O_WRONLY | O_NONBLOCK | O_NOCTTY;
-/** man 7 inode: the sticky bit, and writing by others. */
-const STICKY = 0o1000;
+/** man 7 inode: writing by others. */
 const OTHERS_WRITE = 0o002;
 /** As many as the kernel follows (fs/namei.c, MAXSYMLINKS). */
 const MAX_LINKS = 40;
@@ -120,7 +119,7 @@ function openThere(path: string): Opened {
 function refuseOthers(path: string, stat: Stats): void {
 	if (!stat.isSymbolicLink() && !stat.isFile() && !stat.isFIFO()) return;
 	const folder = statSync(dirname(path));
-	if ((folder.mode & STICKY) === 0 || (folder.mode & OTHERS_WRITE) === 0) return;
+	if ((folder.mode & OTHERS_WRITE) === 0) return;
 	const trusted = [process.geteuid?.(), folder.uid];
 	if (!trusted.includes(stat.uid)) {
 		const what = stat.isSymbolicLink() ? 'a link' : stat.isFIFO() ? 'a pipe' : 'a file';

@@ -1,6 +1,6 @@
 /** Words that tstrace does not know: what may have been meant. */
 import type { Command as Cli, CommanderError } from 'commander';
-import { nearest } from '../perf/nearest.js';
+import { didYouMean, nearest } from '../perf/nearest.js';
 
 /** Options of other tools that have another name here: Tool.otherNames. */
 export type OtherNames = Readonly<Record<string, string>>;
@@ -17,14 +17,10 @@ export function suggestion(
 ): string {
 	const word = /'(.*)'/s.exec(error.message)?.[1] ?? '';
 	if (error.code === 'commander.unknownCommand') {
-		return asked(
-			nearest(
-				word,
-				cli
-					.createHelp()
-					.visibleCommands(cli)
-					.map((each) => each.name()),
-			),
+		const commands = cli.createHelp().visibleCommands(cli);
+		return didYouMean(
+			word,
+			commands.map((each) => each.name()),
 		);
 	}
 	if (error.code !== 'commander.unknownOption') return '';
@@ -36,7 +32,5 @@ export function suggestion(
 	const options = (command ?? cli).createHelp().visibleOptions(command ?? cli);
 	const names = options.flatMap(({ long }) => (long ? [long.slice(2)] : []));
 	const meant = nearest(option.slice(2), names);
-	return asked(meant && `--${meant}`);
+	return meant ? `: did you mean --${meant}?` : '';
 }
-
-const asked = (meant: string | undefined) => (meant ? `: did you mean ${meant}?` : '');

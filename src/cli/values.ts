@@ -1,11 +1,11 @@
 /** What options can be given, for completion: `tstrace __values --pid 12` prints a value a line. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cgroupMount, subgroups } from '../kit/cgroup.js';
 import { ERRNO_NAMES } from '../kit/errno.js';
 import { STATE_LETTERS } from '../kit/states.js';
 import { CALL_SETS } from '../kit/syscall-sets.js';
 import { allCalls } from '../kit/syscalls.js';
+import { commsOf, processesThere, type There, threadsThere } from '../kit/who-is-there.js';
 import { EVENT_NAMES } from '../perf/events.js';
 import { printable } from '../render/terminal.js';
 
@@ -21,15 +21,12 @@ interface Value {
 /** More than that nobody reads; and a machine may have a million threads. */
 const MAX_VALUES = 10_000;
 
-/** TASK_COMM_LEN, without the 0 at its end. */
-const MAX_COMM_BYTES = 15;
-
 const named = (values: Iterable<string>): Value[] => [...values].map((value) => ({ value }));
 const callNames = () => named(new Set(allCalls().map(({ name }) => name)));
 
 const LISTS: Readonly<Record<string, () => Iterable<Value>>> = {
-	'--pid': () => numbered(processes()),
-	'--tid': () => numbered(threads()),
+	'--pid': () => numbered(processesThere()),
+	'--tid': () => numbered(threadsThere()),
 	'--comm': threadNames,
 	'--cgroup': cgroups,
 	'--syscall': () => [
@@ -67,49 +64,13 @@ export function valuesOf(option: string, word: string): string[] {
 	return lines;
 }
 
-interface Thread {
-	readonly tid: number;
-	readonly comm: string;
-}
-
-const numbered = function* (all: Iterable<Thread>): Generator<Value> {
-	for (const { tid, comm } of all) yield { value: `${tid}`, about: comm };
+const numbered = function* (all: Iterable<There>): Generator<Value> {
+	for (const { id, comm } of all) yield { value: `${id}`, about: comm };
 };
 
-function* processes(): Generator<Thread> {
-	for (const pid of numbersIn('/proc')) yield* thread(pid, `/proc/${pid}/comm`);
-}
-
-function* threads(): Generator<Thread> {
-	for (const pid of numbersIn('/proc')) {
-		const tasks = `/proc/${pid}/task`;
-		for (const tid of numbersIn(tasks)) yield* thread(tid, `${tasks}/${tid}/comm`);
-	}
-}
-
-/** Of kworkers /proc shows longer names than they have, and a backslash may stand for a line's end. */
+/** In /proc a backslash may stand for a line's end. */
 function threadNames(): Value[] {
-	const names = new Set([...threads()].map(({ comm }) => comm));
-	return named(
-		[...names].filter((name) => Buffer.byteLength(name) <= MAX_COMM_BYTES && !name.includes('\\')),
-	);
-}
-
-function* thread(tid: number, path: string): Generator<Thread> {
-	try {
-		yield { tid, comm: readFileSync(path, 'utf8').replace(/\n$/, '') };
-	} catch {
-		// It has ended.
-	}
-}
-
-function numbersIn(folder: string): number[] {
-	try {
-		const names = readdirSync(folder).filter((name) => /^\d+$/.test(name));
-		return names.map(Number).sort((a, b) => a - b);
-	} catch {
-		return [];
-	}
+	return named([...commsOf(threadsThere())].filter((name) => !name.includes('\\')));
 }
 
 /** By their path from the mount on, and with it. */

@@ -1,9 +1,8 @@
 /** Patterns of thread names, as a shell has them: user space's side of bpf/lib/glob.h. */
+import { MAX_COMM_BYTES } from './who-is-there.js';
 
 /** Bits of a word: each pattern takes one for each of its characters, and one. */
 const MAX_STATES = 64;
-/** The kernel's names are no longer. */
-const COMM_LENGTH = 15;
 const BYTES = 256;
 
 /** All patterns as one automaton; sets of states are words. */
@@ -37,9 +36,9 @@ export function compileGlobs(globs: readonly string[]): GlobTables {
 	for (const glob of globs) {
 		const elements = elementsOf(glob);
 		const length = elements.filter((element) => element !== undefined).length;
-		if (length > COMM_LENGTH)
+		if (length > MAX_COMM_BYTES)
 			throw new RangeError(
-				`"${glob}" matches no thread name: the kernel keeps only ${COMM_LENGTH} bytes of a name`,
+				`"${glob}" matches no thread name: the kernel keeps only ${MAX_COMM_BYTES} bytes of a name`,
 			);
 		if (state + length >= MAX_STATES)
 			throw new RangeError(`all patterns together can have at most ${MAX_STATES} characters`);
@@ -61,7 +60,7 @@ export function compileGlobs(globs: readonly string[]): GlobTables {
 /** Which of the patterns match a name: as bpf/lib/glob.h does it. */
 export function matchingGlobs({ accepts, stays, begins, ends }: GlobTables, name: string) {
 	let states = begins;
-	for (const byte of Buffer.from(name).subarray(0, COMM_LENGTH)) {
+	for (const byte of Buffer.from(name).subarray(0, MAX_COMM_BYTES)) {
 		if (byte === 0) break;
 		const moved = BigInt.asUintN(MAX_STATES, (states & (accepts[byte] as bigint)) << 1n);
 		states = moved | (states & stays);

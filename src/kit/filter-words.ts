@@ -1,9 +1,9 @@
 /** What the filters of a run are, in words; and what to say of names that no thread had. */
-import { readdirSync, readFileSync } from 'node:fs';
 import type { Circumstances } from '../aggregate/report.js';
 import { nearest } from '../perf/nearest.js';
 import { commMatcher, isGlob } from './comm-globs.js';
 import type { Filter } from './filter.js';
+import { commsOf, threadsThere } from './who-is-there.js';
 
 type Filters = Circumstances['filters'];
 
@@ -32,16 +32,13 @@ export function filterWords(filters: Filters): string {
 	return [whose && ` of ${whose}`, ...more.map((words) => `, ${words}`)].join('');
 }
 
-/** More letters to change than that are another name. */
-const MAX_EDITS_SHARE = 0.5;
-
 /**
  * Of names and patterns of --comm that no thread came by with, those that no thread has now: a line for
  * each, with the name that may have been meant.
  */
 export function unmatchedComms(unseen: readonly string[], { pids }: Filter): string[] {
 	if (unseen.length === 0) return [];
-	const names = [...threadNames(pids)];
+	const names = [...commsOf(threadsThere(pids.length > 0 ? pids : undefined))];
 	const where = pids.length > 0 ? ` of ${pids.map((pid) => `process ${pid}`).join(', ')}` : '';
 	return unseen
 		.filter((comm) => !names.some(commMatcher([comm])))
@@ -53,36 +50,7 @@ export function unmatchedComms(unseen: readonly string[], { pids }: Filter): str
 
 function hint(comm: string, names: readonly string[], everywhere: boolean): string {
 	const near = isGlob(comm) ? undefined : nearest(comm, names);
-	if (near !== undefined && isNear(comm, near)) return `; did you mean ${near}?`;
+	if (near !== undefined) return `; did you mean ${near}?`;
 	if (names.length > 0 && !everywhere) return `; there are ${names.slice(0, 5).join(', ')}`;
 	return '; ps -eLo comm lists all names';
-}
-
-function isNear(comm: string, near: string): boolean {
-	const shared = [...comm.toLowerCase()].filter((letter, i) => near.toLowerCase()[i] === letter);
-	return shared.length >= MAX_EDITS_SHARE * Math.max(comm.length, near.length);
-}
-
-/** Names of the threads that there are, of all processes or of some. */
-function threadNames(pids: readonly number[]): Set<string> {
-	const folders = pids.length > 0 ? pids.map(String) : numbersIn('/proc');
-	const names = new Set<string>();
-	for (const pid of folders) {
-		for (const tid of numbersIn(`/proc/${pid}/task`)) {
-			try {
-				names.add(readFileSync(`/proc/${pid}/task/${tid}/comm`, 'utf8').trimEnd());
-			} catch {
-				// It has ended.
-			}
-		}
-	}
-	return names;
-}
-
-function numbersIn(folder: string): string[] {
-	try {
-		return readdirSync(folder).filter((name) => /^\d+$/.test(name));
-	} catch {
-		return [];
-	}
 }

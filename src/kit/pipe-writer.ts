@@ -90,6 +90,7 @@ export class PipeWriter {
 		const budget = { links: MAX_LINKS };
 		const hidden: number[] = [];
 		for (const pid of nearestProcesses()) {
+			if (budget.links <= 0) break;
 			const writes = this.#writes(pid, budget);
 			if (writes === undefined) hidden.push(pid);
 			if (!writes) continue;

@@ -198,13 +198,21 @@ const PROTECTION = ['symlinks', 'hardlinks', 'regular', 'fifos'].map(
 	(name) => `/proc/sys/fs/protected_${name}`,
 );
 
-for (const option of ['-o', '--hdr']) {
+/** The kernel protects only those with the sticky bit. */
+const OPEN_FOLDERS = [
+	['-o', 0o1777],
+	['-o', 0o777],
+	['--hdr', 0o1777],
+] as const;
+
+for (const [option, mode] of OPEN_FOLDERS) {
 	for (const [trap, set] of Object.entries(TRAPS)) {
-		test(`${option} in a folder where everybody may write: ${trap} of a stranger is refused`, () => {
+		const where = `in a folder where everybody may write (${mode.toString(8)})`;
+		test(`${option} ${where}: ${trap} of a stranger is refused`, () => {
 			const before = PROTECTION.map((path) => readFileSync(path, 'utf8'));
 			const sticky = join(folder, 'sticky');
 			mkdirSync(sticky);
-			chmodSync(sticky, 0o1777);
+			chmodSync(sticky, mode);
 			const [path, victim] = [join(sticky, 'result'), join(folder, 'victim')];
 			writeFileSync(victim, KEPT);
 			set(path, victim);

@@ -65,6 +65,9 @@ test('names that no thread has, and the one that was meant', () => {
 			near,
 			`no thread of process ${pids} has the name h7-unmatcheb; did you mean h7-unmatched?`,
 		);
+		// Each letter is at another place, but it is one edit away.
+		const [shifted] = unmatchedComms(['7-unmatched'], { ...ALL, pids });
+		assert.match(shifted ?? '', /did you mean h7-unmatched\?$/);
 		const [far] = unmatchedComms(['zzz'], { ...ALL, pids });
 		assert.match(far ?? '', /has the name zzz; there are .*h7-unmatched/);
 		const [glob] = unmatchedComms(['zzz*'], ALL);

@@ -1,0 +1,54 @@
+/** Processes and threads that there are now, and their names. Source: man 5 proc_pid_comm, proc_pid_task. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** TASK_COMM_LEN, without the 0 at its end. */
+export const MAX_COMM_BYTES = 15;
+
+export interface There {
+	readonly id: number;
+	/** As /proc shows it. */
+	readonly comm: string;
+}
+
+export function* processesThere(): Generator<There> {
+	for (const pid of numbersIn('/proc')) yield* named(pid, `/proc/${pid}/comm`);
+}
+
+/** Of all processes or of some. */
+export function* threadsThere(pids: Iterable<number> = numbersIn('/proc')): Generator<There> {
+	for (const pid of pids) {
+		const tasks = `/proc/${pid}/task`;
+		for (const tid of numbersIn(tasks)) yield* named(tid, `${tasks}/${tid}/comm`);
+	}
+}
+
+/** Thread names as the kernel keeps them and as filters compare them. */
+export function commsOf(threads: Iterable<There>): Set<string> {
+	const comms = new Set<string>();
+	for (const { comm } of threads) comms.add(keptComm(comm));
+	return comms;
+}
+
+/** Of kernel threads /proc shows longer names than they have; of workers, behind + or -, what they work for. */
+export function keptComm(shown: string): string {
+	const [worker = shown] = /^kworker\/(R-)?[^+-]+/.exec(shown) ?? [];
+	const bytes = Buffer.from(worker);
+	return bytes.length <= MAX_COMM_BYTES ? worker : bytes.toString('utf8', 0, MAX_COMM_BYTES);
+}
+
+function* named(id: number, path: string): Generator<There> {
+	try {
+		yield { id, comm: readFileSync(path, 'utf8').replace(/\n$/, '') };
+	} catch {
+		// It has ended.
+	}
+}
+
+function numbersIn(folder: string): number[] {
+	try {
+		const names = readdirSync(folder).filter((name) => /^\d+$/.test(name));
+		return names.map(Number).sort((a, b) => a - b);
+	} catch {
+		return [];
+	}
+}
