@@ -7,7 +7,16 @@ import { test } from 'node:test';
 import { reportsOf } from './reports.js';
 import { runToEnd } from './support.js';
 
-const NEEDED = ['bin', 'bpf', 'scripts', 'src', 'package.json', 'tsconfig.json', 'biome.json'];
+const NEEDED = [
+	'bin',
+	'bpf',
+	'licenses',
+	'scripts',
+	'src',
+	'package.json',
+	'tsconfig.json',
+	'biome.json',
+];
 
 /** The code block that follows the line that names a file. */
 function fileIn(markdown: string, path: string): string {
