@@ -30,7 +30,7 @@ function figureTable({ figure, unit, digits, sides, ratios, rounds }: FigureResu
 	);
 }
 
-/** The commands of a workload's sides, and who could not take part. */
+/** The commands of a workload's sides, and the peers that could not take part. */
 function sidesOf(figures: readonly FigureResult[]): string {
 	const commands = new Map(
 		figures.flatMap(({ sides }) => sides.map((side) => [side.name, side] as const)),
@@ -64,12 +64,14 @@ export function renderMarkdown({ command, date, machine, peers, figures }: Bench
 	const facts = Object.entries(machine).map(([name, value]) => [name, `${value}`]);
 	return `${[
 		'# Benchmarks',
-		`Written by \`${command}\` on ${date.slice(0, 10)}, from [benchmarks.json](benchmarks.json); not to be edited.`,
-		'Each side does the same work in turn, round after round. A ratio is the median of the ratios of each round, with the ' +
-			'least and the most; below 1 is less than the peer, and less is better in every table. BPF time is that of the ' +
-			"side's own programs (the kernel's run-time statistics, whose two clock readings for each run are part of it for all sides alike). " +
-			'`make bench-guard` measures the guarded ratios again, and fails when one is worse by more than a quarter. ' +
-			'Each tool has the date and commit it was last measured at; all were on this machine. The peers are those of the last run.',
+		`\`${command}\` wrote this page on ${date.slice(0, 10)}, from [benchmarks.json](benchmarks.json). Do not edit it.`,
+		'The tools of a comparison do the same work, one after another, round after round. Each round gives a ratio of two ' +
+			'values; the table shows the median of the ratios of all rounds, with the least and the most. Below 1 means less than the ' +
+			"peer, and less is better in every table. BPF time is the time in the tool's own BPF programs, from the kernel's run-time " +
+			'statistics. These read the clock twice in each run, and that time counts for all tools alike. ' +
+			'`make bench-guard` measures the guarded ratios again, and fails if one is worse by more than a quarter. ' +
+			'Each section has the date and the commit of its last measurement. All measurements were on this machine. ' +
+			'The list of peers is from the last run.',
 		table(['machine', ''], facts),
 		table(
 			['peer', 'version'],

@@ -36,10 +36,10 @@ function differentEvents({ before, after }: Sides<Origin>): Text {
 
 /** Shares can be compared where amounts cannot. */
 function amountsDiffer({ before, after }: Sides<Origin>): Text {
-	const advice = 'so only shares can be compared: use --normalize total';
+	const advice = 'so diff can compare only shares: use --normalize total';
 	if (before.unit !== after.unit) {
 		const unknown = before.unit ? 'after' : 'before';
-		return `${unknown} does not say its unit, and the other is in ${before.unit ?? after.unit}, ${advice}`;
+		return `${unknown} has no unit, and the other is in ${before.unit ?? after.unit}, ${advice}`;
 	}
 	const [was, is] = [samplingText(before), samplingText(after)];
 	if (before.unit !== 'samples' || was === is || !was || !is) return undefined;
@@ -48,7 +48,7 @@ function amountsDiffer({ before, after }: Sides<Origin>): Text {
 
 /** How often it was looked at; undefined: nobody knows. */
 export function samplingText({ frequency_hz, period }: Origin): Text {
-	if (period !== undefined) return `each ${period} events`;
+	if (period !== undefined) return `every ${period} events`;
 	return frequency_hz === undefined ? undefined : `${frequency_hz} times a second`;
 }
 
@@ -81,8 +81,8 @@ function unknownUnit({ before, after }: Sides<Origin>): string[] {
 	if (!before.unit === !after.unit) return [];
 	const [known, unknown] = before.unit ? ['before', 'after'] : ['after', 'before'];
 	return [
-		`${unknown} does not say its unit, ${known} is in ${before.unit ?? after.unit}: ` +
-			'that is no matter only as totals are made the same',
+		`${unknown} has no unit, ${known} is in ${before.unit ?? after.unit}: ` +
+			'shares are right only if both have the same unit',
 	];
 }
 

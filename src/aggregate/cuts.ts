@@ -21,17 +21,17 @@ export function cutNotices(stacks: readonly StackRow[]): string[] {
 		...told(
 			({ cut }) => cut === 'no frame pointers',
 			(some) =>
-				`${some} are cut: they do not reach the thread's first function, as some code was built ` +
-				'without frame pointers (-fno-omit-frame-pointer).',
+				`${some} are cut: they do not reach the thread's first function, because some code has no ` +
+				'frame pointers (build it with -fno-omit-frame-pointer).',
 		),
 		...told(
 			({ cut }) => cut === 'too deep',
-			(some) => `${some} are cut: they have more frames than were walked (--max-depth).`,
+			(some) => `${some} are cut: they have more frames than --max-depth.`,
 		),
 		...told(
 			({ callerMissing }) => callerMissing === true,
 			(some) =>
-				`${some} lack the function that called the C library, which was built without frame ` +
+				`${some} lack the function that called the C library, because that library has no frame ` +
 				'pointers.',
 		),
 	];

@@ -93,9 +93,9 @@ function refusal(): string {
 	} catch (error) {
 		const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
 		const what = missing ? `there is no ${SHELL}` : `${SHELL} cannot be executed`;
-		return `${what}, which holds it until tracing begins; trace a running process with -p PID`;
+		return `${what}, which tstrace needs to start COMMAND; trace a running process with -p PID`;
 	}
-	return 'the limit of processes or of open files is reached; raise it: ulimit -u, ulimit -n';
+	return 'you have reached the limit of processes or of open files; raise it: ulimit -u, ulimit -n';
 }
 
 /**

@@ -2,9 +2,9 @@
 import type { Converter, Surroundings } from '../kit/converter.js';
 import type { OptionValues } from '../kit/tool.js';
 import { printable, styleFor, wrapped } from '../render/terminal.js';
-import { ClosedPipe, Output, say } from './output.js';
+import { Output, say } from './output.js';
 
-/** Converts to the end. Throws UsageError and TstraceError. */
+/** Converts to the end. Throws UsageError, TstraceError and ClosedPipe. */
 export async function convert(
 	converter: Converter,
 	files: readonly string[],
@@ -29,8 +29,6 @@ export async function convert(
 		const pieces = await converter.convert(files, values, here);
 		output.truncate();
 		for await (const piece of pieces) await output.write(piece);
-	} catch (error) {
-		if (!(error instanceof ClosedPipe)) throw error;
 	} finally {
 		output.close();
 	}

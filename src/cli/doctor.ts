@@ -20,7 +20,7 @@ const EXIT_FAILED = 1;
 export function doctorOptions(): Option[] {
 	return [
 		new Option('-p, --pid <pids>', 'check these processes too').argParser(parsePids),
-		new Option('--json', 'print JSON, on one line'),
+		new Option('--json', 'print JSON on one line'),
 	];
 }
 

@@ -16,7 +16,7 @@ import { completionScript, SHELLS, type Shell } from './completion.js';
 import { convert } from './convert.js';
 import { doctor, doctorOptions } from './doctor.js';
 import { commonOptions, commonSettings, fileOptions } from './options.js';
-import { Output, say } from './output.js';
+import { ClosedPipe, Output, say } from './output.js';
 import { run } from './run.js';
 import { keepIgnoring } from './started.js';
 import { failRun } from './stop.js';
@@ -29,6 +29,8 @@ const EXIT_USAGE = 2;
 const DOCTOR = 'doctor';
 
 type AnyTool = Tool<FilteredLayout, unknown>;
+
+export { exitAtOnce } from '../loader/ffi.js';
 
 /** Runs tstrace with the arguments after its own name; returns the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -51,7 +53,8 @@ export async function main(args: readonly string[]): Promise<number> {
 		status = await doctor(values);
 	};
 	const cli = await buildCli(own, examine, async (tool, interval_s, count, values) => {
-		if (dashes >= 0 && words.length === 0) throw new UsageError('there is no COMMAND after --');
+		if (dashes >= 0 && words.length === 0)
+			throw new UsageError('add a COMMAND after --, or leave out --');
 		const list = tool.list?.(values);
 		if (list !== undefined) {
 			await Output.stdout().write(list);
@@ -71,7 +74,8 @@ export async function main(args: readonly string[]): Promise<number> {
 		else await cli.parseAsync([...own], { from: 'user' });
 		return status;
 	} catch (error) {
-		return explain(error, own, cli);
+		// Whoever reads a list or a script has had enough of it.
+		return error instanceof ClosedPipe ? status : explain(error, own, cli);
 	} finally {
 		process.off('uncaughtException', onUncaught);
 	}
@@ -82,7 +86,7 @@ function countOf(count: number | undefined, because: string | undefined): number
 	if (because === undefined) return count;
 	if (count === undefined) return 1;
 	throw new UsageError(
-		`${because} prints lines as they come: give one number, how long to trace, such as 5 or 500ms`,
+		`${because} prints events as they happen: give only one number, the duration, such as 5 or 500ms`,
 	);
 }
 
@@ -102,13 +106,13 @@ async function buildCli(
 	action: Action,
 ): Promise<Cli> {
 	const cli = new Cli('tstrace')
-		.description('Shows where the time goes when the CPU profile looks healthy, and the memory.')
+		.description('Shows where time and memory go when CPU profiles look healthy.')
 		.version(readVersion(), '-V, --version', 'print the version')
 		.helpOption('-h, --help', 'print this help')
 		.helpCommand('help [tool]', 'print the help of a tool')
 		.usage(
 			'TOOL [options] [interval [count] | duration] [-- COMMAND]\n' +
-				'       numbers are seconds, or have a unit: 500ms, 2m; see TOOL --help',
+				'       numbers are seconds; or give a unit: 500ms, 2m. See TOOL --help',
 		)
 		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
 		.configureHelp({ minWidthToWrap: 30 })
@@ -128,7 +132,7 @@ async function buildCli(
 		addConverter(cli, await load());
 	}
 	addDoctor(cli, examine);
-	const shell = new Argument('<shell>', 'the shell that is to read it').choices(SHELLS);
+	const shell = new Argument('<shell>', 'the shell that reads the script').choices(SHELLS);
 	cli
 		.command('completion')
 		.summary('print a completion script for bash, zsh or fish')
@@ -143,17 +147,17 @@ async function buildCli(
 function addDoctor(cli: Cli, action: (values: OptionValues) => Promise<void>): void {
 	const command = cli
 		.command(DOCTOR)
-		.summary('what of this machine tracing needs, and which tools can run')
+		.summary('check what tracing needs, and which tools can run here')
 		.description(
-			'Looks for what tools need, tries each of them on itself, and says for each missing piece what ' +
-				'it costs and what gives it. Exit status: 0 if every tool can run, else 1.',
+			'Checks what the tools need on this machine, and tries each tool on tstrace itself. For each ' +
+				'missing piece it says what you lose and what to do. Exit status: 0 if every tool can run, else 1.',
 		)
 		.usage('[options]')
 		.action(action);
 	for (const option of doctorOptions()) command.addOption(option);
 	addExamples(command, [
 		['tstrace doctor', 'can tools run here?'],
-		['tstrace doctor -p 1234', 'also: frame pointers, symbols, allocator of a process'],
+		['tstrace doctor -p 1234', 'also frame pointers, symbols, allocator of a process'],
 	]);
 }
 
@@ -168,12 +172,12 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		);
 	if (once) {
 		command
-			.argument('[duration]', 'how long to trace; without it, until Ctrl-C', parseSeconds)
+			.argument('[duration]', 'how long to trace (default: until Ctrl-C)', parseSeconds)
 			.action((duration: number | undefined, values) => action(tool, duration, 1, values));
 	} else {
 		command
-			.argument('[interval]', 'from result to result; without it, one at Ctrl-C', parseSeconds)
-			.argument('[count]', 'how many results; without it, until Ctrl-C', parseCount)
+			.argument('[interval]', 'time between results (default: one result at Ctrl-C)', parseSeconds)
+			.argument('[count]', 'how many results (default: until Ctrl-C)', parseCount)
 			.action((interval: number | undefined, count: number | undefined, values) =>
 				action(tool, interval, count, values),
 			);
@@ -187,11 +191,11 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 
 /** What numbers mean, for right below the usage. */
 function numbers({ kind, repeats, linesHelp }: AnyTool): string {
-	const lines = kind === 'events' ? 'every line for 5 seconds' : 'one result, after 5 seconds';
+	const lines = kind === 'events' ? 'print events for 5 seconds' : 'one result after 5 seconds';
 	const said =
 		kind === 'events' || (kind === 'stacks' && !repeats)
 			? [`5: ${lines} (or 500ms, 2m)`]
-			: ['5: a result every 5 seconds (or 500ms, 2m); 5 1: one, after 5 seconds'];
+			: ['5: a result every 5 seconds (or 500ms, 2m); 5 1: one result'];
 	return [...said, ...(linesHelp ? [linesHelp] : [])].map((line) => `       ${line}`).join('\n');
 }
 

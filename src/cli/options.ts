@@ -41,35 +41,41 @@ export interface CommonSettings {
 /** Fresh ones at each call: commander keeps state in them. */
 export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report'): Option[] {
 	return [
-		new Option('-p, --pid <pids>', 'only these processes (repeat, or 1,2,3)').argParser(parsePids),
+		new Option('-p, --pid <pids>', 'only these processes: 1,2,3 (or repeat -p)').argParser(
+			parsePids,
+		),
 		new Option('-t, --tid <tids>', 'only these threads').argParser(parsePids),
 		new Option('--comm <names>', 'only threads of these names: nginx or "php*"').argParser(
 			parseComms,
 		),
-		new Option('--cgroup <path>', 'only tasks in this cgroup (v2) and below').argParser(parsePaths),
+		new Option('--cgroup <path>', 'only threads in this cgroup (v2) and below it').argParser(
+			parsePaths,
+		),
 		new Option('-C, --cpu <list>', 'only on these CPUs, such as 0,2-3').argParser(parseCpus),
 		new Option('-u, --user-threads', 'only threads of user processes').conflicts('kernelThreads'),
 		new Option('-k, --kernel-threads', 'only kernel threads'),
-		new Option('--follow', 'with -p, -t or COMMAND: children too'),
+		new Option('--follow', 'with -p, -t or COMMAND: also trace child processes'),
 		...formatOptions(FORMATS[kind], use),
-		...(kind === 'latency' ? [new Option('--hdr <file>', 'also write an HdrHistogram log')] : []),
+		...(kind === 'latency'
+			? [new Option('--hdr <file>', 'also write an HdrHistogram log to FILE')]
+			: []),
 		...(kind === 'stacks' || kind === 'events' ? [] : [timestampsOption()]),
-		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
+		new Option('-o, --output <file>', 'write the result to FILE instead of standard output'),
 		new Option(
 			'--max-overhead <pct>',
-			'of each CPU, on average; trace less, or end, above it',
+			'cap tracing cost at PCT % per CPU: sample less, then stop',
 		).argParser(parsePercent),
-		new Option('-q, --quiet', 'only the result, errors and losses'),
-		new Option('-v, --verbose', 'say what is done and why; causes of errors'),
+		new Option('-q, --quiet', 'print only the result, errors and losses'),
+		new Option('-v, --verbose', 'also print what tstrace does and why, and causes of errors'),
 	];
 }
 
 /** What a converter has. */
 export function fileOptions(): Option[] {
 	return [
-		new Option('-o, --output <file>', 'write the result to FILE, not standard output'),
-		new Option('-q, --quiet', 'only the result and errors'),
-		new Option('-v, --verbose', 'causes of errors'),
+		new Option('-o, --output <file>', 'write the result to FILE instead of standard output'),
+		new Option('-q, --quiet', 'print only the result and errors'),
+		new Option('-v, --verbose', 'also print causes of errors'),
 	];
 }
 
@@ -82,7 +88,7 @@ function formatOf(values: Readonly<Record<string, unknown>>, kind: ToolKind): Fo
 		stackFormatOfFile(output) ?? PLAIN_ENDINGS[/\.\w+$/.exec(output.toLowerCase())?.[0] ?? ''];
 	if (ofFile === undefined || FORMATS[kind].includes(ofFile)) return ofFile;
 	throw new UsageError(
-		`there is no ${ofFile} of this tool, as ${output} asks for; it writes ${FORMATS[kind].join(' and ')}`,
+		`cannot write ${ofFile} to ${output}: this tool writes ${FORMATS[kind].join(' and ')}`,
 	);
 }
 
@@ -107,9 +113,11 @@ export function commonSettings(
 	};
 	const chosen = filter.pids.length + filter.tids.length > 0;
 	if (command.length > 0 && chosen)
-		throw new UsageError('give -p/-t or a COMMAND, not both: a COMMAND is traced by itself');
+		throw new UsageError(
+			'give either -p/-t or a COMMAND: with a COMMAND, tstrace traces only that',
+		);
 	if (filter.follow && command.length === 0 && !chosen)
-		throw new UsageError('--follow needs somebody to follow: add -p PID, or -- COMMAND');
+		throw new UsageError('--follow needs a process to follow: add -p PID, or -- COMMAND');
 	return {
 		filter,
 		format: formatOf(values, kind),

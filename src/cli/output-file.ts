@@ -124,11 +124,13 @@ function refuseOthers(path: string, stat: Stats): void {
 	const trusted = [process.geteuid?.(), folder.uid];
 	if (!trusted.includes(stat.uid)) {
 		const what = stat.isSymbolicLink() ? 'a link' : stat.isFIFO() ? 'a pipe' : 'a file';
-		throw new Refused(`it is ${what} of user ${stat.uid}, in a folder that everybody may write to`);
+		throw new Refused(
+			`it is ${what} of user ${stat.uid}, in a folder that every user may write to`,
+		);
 	}
 	// A second name of a file that lies elsewhere; everybody could give it one.
 	if (stat.isFile() && stat.nlink > 1)
-		throw new Refused('it is a hard link, in a folder that everybody may write to');
+		throw new Refused('it is a hard link, in a folder that every user may write to');
 }
 
 class Refused extends Error {}

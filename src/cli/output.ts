@@ -128,10 +128,10 @@ export class Output {
 			if (this.#opened.fd !== undefined) return this.#opened.fd;
 			if (this.#givenUp) {
 				throw new TstraceError(
-					`cannot write to ${this.#name}: nobody reads this pipe; start its reader first`,
+					`cannot write to ${this.#name}: no process reads this pipe; start its reader first`,
 				);
 			}
-			if (!told) say(`waiting until somebody reads ${printable(this.#name)}`);
+			if (!told) say(`waiting for a process to read ${printable(this.#name)}`);
 			told = true;
 			await sleep(READER_RETRY_MS);
 		}

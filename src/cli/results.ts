@@ -159,7 +159,7 @@ export class Results {
 			return;
 		}
 		const leftOut = leftOutText(findings);
-		if (found.length === 0) say(leftOut ? 'no stack is left to show' : (this.#text.none ?? ''));
+		if (found.length === 0) say(leftOut ? 'no stack matches the options' : (this.#text.none ?? ''));
 		// Text says it by itself, where there is any.
 		if (leftOut && (this.#format !== 'text' || found.length === 0))
 			say(wrapped(`note: ${leftOut}`, '      '));

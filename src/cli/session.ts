@@ -57,8 +57,8 @@ export class Session<L extends FilteredLayout, S> {
 		this.#run = run;
 		const { common, command } = run;
 		this.#unseen = withoutBpf
-			? `what the kernel takes for samples; ${run.privileged ? 'Linux 5.11 counts it' : 'run as root, it counts'}`
-			: "its BPF programs'; run as root (CAP_SYS_ADMIN), it counts them";
+			? `what the kernel spends on samples; ${run.privileged ? 'Linux 5.11 or newer counts that' : 'run tstrace as root to count that'}`
+			: 'that of its BPF programs; run tstrace as root (CAP_SYS_ADMIN) to count that';
 		this.#circumstances = circumstancesOf(common.filter, run.args, tool.filters?.(settings));
 		const subjects = {
 			filter: common.filter,
@@ -162,7 +162,8 @@ export class Session<L extends FilteredLayout, S> {
 			const look = () => {
 				if (stop.requested || !this.#tracing.allEnded()) return;
 				// The end of COMMAND is no surprise; that of a PID, long before the interval's, is.
-				if (!this.#run.command) this.#tell('no such process or thread is left: tracing ends');
+				if (!this.#run.command)
+					this.#tell('all chosen processes and threads have ended: tracing ends');
 				stop.request(this.#run.command ? undefined : 'nobody_left');
 			};
 			this.#every(LOOK_PERIOD_MS, stop.guard(look));

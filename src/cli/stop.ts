@@ -33,7 +33,7 @@ export class Stop {
 	readonly #onSignal = (signal: NodeJS.Signals) => {
 		// Exiting runs the handlers that release what the kernel holds for us.
 		if (this.signal) {
-			sayIfRoom('interrupted again: what is not yet printed is thrown away');
+			sayIfRoom('interrupted again: tstrace drops what it has not printed yet');
 			process.exit(EXIT_SECOND_SIGNAL);
 		}
 		this.signal = signal;

@@ -36,23 +36,23 @@ export const diff: Converter = {
 	summary: 'what changed between two recordings of stacks',
 	description:
 		'Compares two recordings: results of tstrace --json, folded stacks, perf script text, pprof or speedscope. ' +
-		'Shows the functions that changed most; with -o FILE.svg a differential flame graph, in which ' +
-		'also what is gone is to be seen.',
+		'Shows the functions that changed most. With -o FILE.svg it draws a differential flame graph, ' +
+		'which also shows what is gone.',
 	usage: '[options] BEFORE AFTER',
 	examples: [
 		['tstrace diff before.json after.json', 'the largest changes'],
-		['tstrace diff before.json after.json -o diff.svg', 'and a picture'],
-		['tstrace diff --normalize none a.folded b.folded', 'amounts as they are'],
+		['tstrace diff before.json after.json -o diff.svg', 'the same as a picture'],
+		['tstrace diff --normalize none a.folded b.folded', 'without scaling'],
 	],
 	arguments: () => [
-		new Argument('<before>', 'a recording; - is standard input'),
-		new Argument('<after>', 'another one'),
+		new Argument('<before>', 'the first recording; - is standard input'),
+		new Argument('<after>', 'the second recording; - is standard input'),
 	],
 	options: () => [
 		...formatOptions(FORMATS, USE),
 		new Option(
 			'--normalize <to>',
-			'multiply BEFORE so that both have the same total, or the same duration; or none',
+			'scale BEFORE to the total or to the duration of AFTER; none: do not',
 		)
 			.choices(NORMALIZATIONS)
 			.default('total' satisfies Normalization),
@@ -105,7 +105,7 @@ const ENDINGS: ReadonlyArray<readonly [string, Format]> = [
 function formatFor(values: OptionValues, { output, terminal }: Surroundings): Format {
 	const format = formatOption<Format>(values);
 	if (format === undefined && output?.endsWith('.html')) {
-		throw new UsageError('a difference has no page in HTML; browsers show SVG too: -o FILE.svg');
+		throw new UsageError('diff cannot write HTML; browsers show SVG too: -o FILE.svg');
 	}
 	if (format === undefined) refuseOtherPictures(output);
 	const ending = ENDINGS.find(([end]) => output?.endsWith(end));

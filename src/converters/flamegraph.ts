@@ -27,19 +27,17 @@ import { stackToolNamed } from '../render/stack-tools.js';
 
 export const flamegraph: Converter = {
 	name: 'flamegraph',
-	summary: 'stacks as a picture: folded, perf script or JSON to SVG',
+	summary: 'draw a flame graph from folded stacks, perf script or JSON',
 	description:
 		'Reads folded stacks, perf script text, results of tstrace --json, pprof or speedscope, from ' +
 		'FILEs or standard input, and writes an interactive SVG: click to zoom, Ctrl-F to search. ' +
-		'Or the file of another viewer: pprof, speedscope.',
+		'With --format it writes a file for another viewer: pprof, speedscope.',
 	usage: '[options] [FILE…]',
 	examples: [
 		['tstrace offcputime -p 1234 5 | tstrace flamegraph > offcpu.svg', ''],
 		['perf script | tstrace flamegraph -o cpu.svg', ''],
 	],
-	arguments: () => [
-		new Argument('[files...]', 'recordings; without one or with -, standard input'),
-	],
+	arguments: () => [new Argument('[files...]', 'recordings (default, and -: standard input)')],
 	options: () => [
 		new Option('--format <format>', formatHelp('svg')).choices(STACK_FORMATS),
 		...lookOptions(),
@@ -50,7 +48,9 @@ export const flamegraph: Converter = {
 	async convert(files, values, here) {
 		const named = (values.format as StackFormat | undefined) ?? stackFormatOfFile(here.output);
 		if (named === undefined && here.output?.endsWith('.json')) {
-			throw new UsageError('a picture is not JSON; for speedscope: -o FILE.speedscope.json');
+			throw new UsageError(
+				'flamegraph cannot write plain JSON; for speedscope: -o FILE.speedscope.json',
+			);
 		}
 		const format = named ?? 'svg';
 		if (here.terminal && format !== 'folded') {
@@ -66,7 +66,7 @@ export const flamegraph: Converter = {
 		const filter = stackFilter(values);
 		const profile = keepStacks(whole, filter);
 		if (profileTotal(profile) === 0) {
-			throw new TstraceError('nothing is left to draw: no stack was chosen, or all counts are 0');
+			throw new TstraceError('nothing to draw: no stack matches the options, or all counts are 0');
 		}
 		return renderStackFormat(format, profile, {
 			look: lookOf(values, profile, [filterText(filter), ofTotal(profile, whole)]),
@@ -96,7 +96,7 @@ async function readFromWriter(
 		const isReport = stackToolNamed(tool)?.use === 'report' && !options.some(namesFormat);
 		if (!isReport || !(error instanceof TstraceError)) throw error;
 		throw new TstraceError(
-			`standard input is a report in words; to draw it: tstrace ${tool} --folded … | flamegraph`,
+			`standard input is a text report, not stacks; to draw them: tstrace ${tool} --folded … | flamegraph`,
 			error.message,
 		);
 	} finally {
@@ -140,7 +140,7 @@ function chosenEvent(
 		(a, b) => Number(b.preferred ?? false) - Number(a.preferred ?? false) || sizeOf(b) - sizeOf(a),
 	);
 	if (!first)
-		throw new TstraceError('there are no stacks: the input is empty; was anything recorded?');
+		throw new TstraceError('the input is empty: it has no stacks; was anything recorded?');
 	if (others.length > 0) {
 		const rest = others.map(
 			(profile) => `${eventOf(profile)} (${grouped(sizeOf(profile))} ${nounOf(profile)})`,

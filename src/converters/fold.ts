@@ -19,26 +19,24 @@ const PERF = 'perf';
 
 export const fold: Converter = {
 	name: 'fold',
-	summary: 'stacks as folded text: perf script, folded or JSON, a line each',
+	summary: 'convert perf script text or JSON to folded stacks',
 	description:
 		'Reads perf script text, folded stacks, results of tstrace --json, pprof or speedscope, from ' +
-		'FILEs or standard input, and writes folded stacks: what stackcollapse-perf.pl does, for all of them.',
+		'FILEs or standard input, and writes folded stacks, one per line, as stackcollapse-perf.pl does for perf script.',
 	usage: '[options] [FILE…]',
 	examples: [
 		['perf script | tstrace fold > cpu.folded', ''],
 		['tstrace fold --all -e cycles perf.txt', ''],
 	],
-	arguments: () => [
-		new Argument('[files...]', 'recordings; without one or with -, standard input'),
-	],
+	arguments: () => [new Argument('[files...]', 'recordings (default, and -: standard input)')],
 	options: () => [
-		new Option('--pid', "add the process's number to its name (perf script -F +pid)"),
-		new Option('--tid', "add the process's and the thread's number to its name"),
-		new Option('--kernel', 'mark frames of the kernel with _[k]'),
-		new Option('--jit', 'mark frames that were compiled at run time with _[j]'),
+		new Option('--pid', 'add the process number to the process name (perf script -F +pid)'),
+		new Option('--tid', 'add the process and the thread number to the process name'),
+		new Option('--kernel', 'mark kernel frames with _[k]'),
+		new Option('--jit', 'mark frames of code compiled at run time with _[j]'),
 		new Option('--all', 'mark frames by their kind: --kernel --jit'),
 		new Option('--inline', 'ask addr2line which functions were inlined'),
-		new Option('--addrs', 'frames without a name get their address'),
+		new Option('--addrs', 'show the address of frames without a name'),
 		...eventOptions(),
 		...stackFilterOptions(),
 	],
@@ -48,11 +46,13 @@ export const fold: Converter = {
 		const profiles = await readProfiles(paths, reading(values), here.notify);
 		const unanswered = OF_PERF_ONLY.filter((name) => values[name] === true);
 		if (unanswered.length > 0 && profiles.every(({ origin }) => origin.tool !== PERF)) {
-			here.notify(`without effect: --${unanswered.join(', --')}; only perf script text tells`);
+			here.notify(
+				`--${unanswered.join(', --')} without effect: only perf script text has this information`,
+			);
 		}
 		const profile = keepStacks(rooted(profiles, here.notify), stackFilter(values));
 		if (profile.stacks.size === 0) {
-			throw new TstraceError('nothing is left to write: no stack was chosen');
+			throw new TstraceError('nothing to write: no stack matches the options');
 		}
 		return renderFolded(profile, { divisor: 1, marks: marksOf(values, profile), sorted: true });
 	},
@@ -61,7 +61,7 @@ export const fold: Converter = {
 /** Throws UsageError for options that contradict each other. */
 function reading(values: OptionValues): ReadOptions {
 	if (values.pid === true && values.tid === true) {
-		throw new UsageError('give one of --pid and --tid; --tid writes both numbers');
+		throw new UsageError('give either --pid or --tid; --tid writes both numbers');
 	}
 	return {
 		identify: values.tid === true ? 'tid' : values.pid === true ? 'pid' : 'none',
@@ -85,13 +85,13 @@ function marksOf(values: OptionValues, { origin, marked }: StackProfile): Readon
 function rooted(profiles: readonly StackProfile[], notify: (notice: string) => void): StackProfile {
 	const [first, ...others] = profiles;
 	if (!first) {
-		throw new TstraceError('there are no stacks: the input is empty; was anything recorded?');
+		throw new TstraceError('the input is empty: it has no stacks; was anything recorded?');
 	}
 	if (others.length === 0) return first;
 	const names = profiles.map(({ origin }) => origin.event ?? 'no name');
 	notify(
-		`there are ${profiles.length} events, and each stack begins with its own: ${names.join(', ')}; ` +
-			'--event NAME writes one alone',
+		`the input has ${profiles.length} events; each stack begins with the name of its event: ` +
+			`${names.join(', ')}; --event NAME writes only one`,
 	);
 	const frames = new FrameTable();
 	const stacks = new StackTable();

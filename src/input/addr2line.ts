@@ -125,9 +125,7 @@ async function run(
 		child.once('error', (error) => reject(notStarted(program, error)));
 	});
 	const timer = setTimeout(() => {
-		notify(
-			`${program} was stopped after ${TIMEOUT_s} s; other frames have the names perf gave them`,
-		);
+		notify(`${program} was stopped after ${TIMEOUT_s} s; other frames keep the names from perf`);
 		child.kill('SIGKILL');
 	}, TIMEOUT_s * 1000);
 	try {

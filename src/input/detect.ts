@@ -22,7 +22,9 @@ export function formatOf(beginning: Buffer): Reader {
 	}
 	const text = beginning.toString('latin1').trimStart();
 	if (MARKUP.test(text)) {
-		throw new TstraceError('this is a picture or a page already; give what it was made of');
+		throw new TstraceError(
+			'this is already a picture or a page; give the recording it was made from',
+		);
 	}
 	if (OBJECT.test(text)) return readJson;
 	return isPerfScript(text) ? readPerfScript : readFolded;

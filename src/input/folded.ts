@@ -108,7 +108,7 @@ class FoldedReader {
 
 /** Of fewer lines each may well end with a name and a number: "Thread 1 5". */
 const FEW_LINES = 3;
-const NOTHING = 'there are no stacks: the input is empty; was anything recorded?';
+const NOTHING = 'the input is empty: it has no stacks; was anything recorded?';
 const NOT_FOLDED =
 	'no line of it ends with a count, so these are not folded stacks; ' +
 	'give folded stacks, perf script text, or a result of tstrace';

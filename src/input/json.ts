@@ -94,7 +94,7 @@ function parsed(bytes: Buffer, what: string): JsonObject {
 		if (typeof value === 'object' && value !== null) return value as JsonObject;
 	} catch (error) {
 		throw new TstraceError(
-			`${what} begins like JSON and is none; was it cut off? Record it again`,
+			`${what} begins like JSON but is not valid; was it cut off? Record it again`,
 			String(error),
 		);
 	}

@@ -85,14 +85,14 @@ class PerfScriptReader {
 		}
 		if (this.#withoutChain > 0) {
 			notify(
-				`${this.#withoutChain} of ${this.#samples} samples have no call chain, and are shown by ` +
-					'what ran alone; for chains, record with perf record -g',
+				`${this.#withoutChain} of ${this.#samples} samples have no call chain: you see only the function ` +
+					'that ran; for call chains, use perf record -g',
 			);
 		}
 		if (this.#withoutProcess > 0 && this.#options.identify !== 'none') {
 			notify(
-				`${this.#withoutProcess} of ${this.#samples} samples do not say the number of their process, ` +
-					'which is "?"; print it with perf script -F +pid',
+				`${this.#withoutProcess} of ${this.#samples} samples have no process number, shown as "?"; ` +
+					'print it with perf script -F +pid',
 			);
 		}
 		const profiles = this.#events.profiles(this.#frames, this.#origin);

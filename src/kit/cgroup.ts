@@ -27,7 +27,7 @@ export function cgroupId(path: string): bigint {
 		if (statfsSync(candidate).type === CGROUP2_MAGIC) return stat.ino;
 	}
 	throw new TstraceError(
-		`${path} is no cgroup (version 2): give a folder ${mount ? `below ${mount}` : 'of a cgroup2 mount'}`,
+		`${path} is not a cgroup (version 2): give a folder ${mount ? `below ${mount}` : 'of a cgroup2 mount'}`,
 	);
 }
 

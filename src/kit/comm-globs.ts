@@ -39,10 +39,10 @@ export function compileGlobs(globs: readonly string[]): GlobTables {
 		const length = elements.filter((element) => element !== undefined).length;
 		if (length > COMM_LENGTH)
 			throw new RangeError(
-				`"${glob}" matches no name: the kernel keeps ${COMM_LENGTH} bytes of it`,
+				`"${glob}" matches no thread name: the kernel keeps only ${COMM_LENGTH} bytes of a name`,
 			);
 		if (state + length >= MAX_STATES)
-			throw new RangeError(`patterns have ${MAX_STATES} characters at the most, all together`);
+			throw new RangeError(`all patterns together can have at most ${MAX_STATES} characters`);
 		begins |= 1n << BigInt(state);
 		for (const element of elements) {
 			const bit = 1n << BigInt(state);

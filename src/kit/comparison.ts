@@ -57,7 +57,7 @@ export async function compareFiles(
 		after: keepStacks(profiles.after, settings),
 	};
 	if (profileTotal(shown.before) === 0 && profileTotal(shown.after) === 0) {
-		throw new TstraceError('nothing is left to compare: no stack was chosen, or all counts are 0');
+		throw new TstraceError('nothing to compare: no stack matches the options, or all counts are 0');
 	}
 	return differenceOf(shown, { sides, normalization: settings.normalization, factor });
 }

@@ -54,16 +54,20 @@ function pixels(low: number, high: number): (text: string) => number {
 /** How a picture is to look. */
 export function lookOptions(): Option[] {
 	return [
-		new Option('--title <text>', 'above the picture'),
-		new Option('--subtitle <text>', 'below the title'),
-		new Option('--countname <unit>', 'what is counted, such as samples or us'),
-		new Option('--colors <palette>', 'hot, io, mem, or by kind of frame').choices(PALETTES),
-		new Option('--inverted', 'the root at the top: an icicle graph'),
-		new Option('--reverse', 'merged from the leaf: who calls what takes long'),
-		new Option('--minwidth <px>', 'leave out narrower boxes (default 0.1)').argParser(
+		new Option('--title <text>', 'title above the picture'),
+		new Option('--subtitle <text>', 'line below the title'),
+		new Option('--countname <unit>', 'unit of the counts, such as samples or us'),
+		new Option('--colors <palette>', 'colors: hot, io, mem; kind: by kind of frame').choices(
+			PALETTES,
+		),
+		new Option('--inverted', 'draw the root at the top (icicle graph)'),
+		new Option('--reverse', 'merge stacks from the leaf: shows callers of slow functions'),
+		new Option('--minwidth <px>', 'leave out boxes narrower than PX (default 0.1)').argParser(
 			pixels(0, 100),
 		),
-		new Option('--width <px>', 'of the picture (default 1200)').argParser(pixels(100, 100_000)),
+		new Option('--width <px>', 'width of the picture in pixels (default 1200)').argParser(
+			pixels(100, 100_000),
+		),
 	];
 }
 
@@ -89,7 +93,7 @@ function checkCountName(countName: string | undefined, { unit }: Origin): void {
 	if (countName === undefined || unit === undefined || countName === unit) return;
 	if (inUnit(unit) === undefined && inUnit(countName) === undefined) return;
 	throw new UsageError(
-		`counts are in ${unit}, not ${countName}: --countname is for inputs that do not say`,
+		`counts are in ${unit}, not ${countName}: leave out --countname, which is for inputs without a unit`,
 	);
 }
 
@@ -104,10 +108,11 @@ export const PLAIN_READING: ReadOptions = {
 /** Which event is shown of several. */
 export function eventOptions(): Option[] {
 	return [
-		new Option('-e, --event <event>', 'this event of several'),
-		new Option('--event-filter <event>', "the same, stackcollapse-perf.pl's name").conflicts(
-			'event',
-		),
+		new Option('-e, --event <event>', 'use only this event, if the input has several'),
+		new Option(
+			'--event-filter <event>',
+			'the same as --event (as in stackcollapse-perf.pl)',
+		).conflicts('event'),
 	];
 }
 

@@ -14,7 +14,7 @@ export function unnamedFormat(use: StackTool['use'], terminal: boolean): 'text' 
 
 /** The help of --format, to which the formats are added. `otherwise`: the one that nobody named. */
 export function formatHelp(otherwise: string): string {
-	return `of the result; default: as FILE of -o ends, else ${otherwise}`;
+	return `format of the result; default: by the ending of -o FILE, else ${otherwise}`;
 }
 
 const UNNAMED = { 'to draw': 'text on a terminal, folded elsewhere', report: 'text' } as const;
@@ -37,7 +37,7 @@ export function formatOption<Format extends string>(
 ): Format | undefined {
 	const named = new Set<string>(SHORT_FOR.filter((format) => values[format] === true));
 	if (values.format) named.add(values.format as string);
-	if (named.size > 1) throw new UsageError(`give one format, not ${[...named].join(' and ')}`);
+	if (named.size > 1) throw new UsageError(`give only one format, not ${[...named].join(' and ')}`);
 	const [format] = named;
 	return format as Format | undefined;
 }
@@ -46,7 +46,7 @@ export function formatOption<Format extends string>(
 export function refuseOtherPictures(path = ''): void {
 	const [, other] = /\.(png|jpe?g|gif|webp|pdf)$/.exec(path.toLowerCase()) ?? [];
 	if (other !== undefined) {
-		throw new UsageError(`there is no ${other}; pictures are .svg or .html, and of stacks only`);
+		throw new UsageError(`cannot write .${other}: use .svg or .html (stacks only)`);
 	}
 }
 

@@ -250,7 +250,7 @@ function requireTask(id: number): void {
 		);
 	}
 	throw new TstraceError(
-		`there is no process or thread ${id}: it has ended, or lives in another PID namespace`,
+		`there is no process or thread ${id}: it has ended, or is in another PID namespace`,
 	);
 }
 

@@ -38,8 +38,8 @@ export function withGuessedOrigin(profile: StackProfile, notify: Notify): StackP
 	}
 	if (total === 0 || offCpu / total < MOST) return profile;
 	notify(
-		'taken for off-CPU time in us, since the stacks end where threads wait; else say --title, ' +
-			'--colors and --countname',
+		'drawn as off-CPU time in us, because the stacks end where threads wait; if that is wrong, give ' +
+			'--title, --colors and --countname',
 	);
 	return { ...profile, origin: { tool: 'offcputime', unit: STACK_TOOLS.offcputime.folded.unit } };
 }

@@ -111,7 +111,7 @@ type Placer = (found: FoundFunction, of: AllocatorFunction) => Placement;
 function placer(elf: Elf, text: Text): Placer {
 	return ({ address, size_bytes }, of) => {
 		const code = text && functionCode(text, address, size_bytes);
-		if (!code) return atEntry(false, 'its code is not at hand');
+		if (!code) return atEntry(false, 'tstrace cannot read its code');
 		if (elf.machine !== MACHINE.x64) return placeProbeArm64(code.code);
 		return placementOf(placeProbe(code.code, registersOf(of), code.surroundings), of);
 	};
@@ -136,10 +136,10 @@ function returnsFinder(elf: Elf, text: Text): (found: FoundFunction) => number[]
 function placementOf(placement: Placement, of: AllocatorFunction): Placement {
 	const words = placement.stackBytes / WORD_BYTES;
 	if (!Number.isInteger(words) || words > MAX_STACK_WORDS) {
-		return atEntry(false, 'too much is on the stack where the kernel could emulate');
+		return atEntry(false, 'too much is on the stack at the place that the kernel emulates');
 	}
 	if (returnsMemory(of) && words > 0) {
-		return atEntry(false, 'its return address is on top of the stack only there');
+		return atEntry(false, 'only there is its return address on top of the stack');
 	}
 	return placement;
 }

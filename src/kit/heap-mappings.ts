@@ -173,15 +173,15 @@ export function notOpened(pid: number): TstraceError {
 	} finally {
 		for (const fd of open) closeSync(fd);
 	}
-	return new TstraceError(`cannot open what process ${pid} has mapped: ${why}`);
+	return new TstraceError(`cannot open the files that process ${pid} has mapped: ${why}`);
 }
 
 /** Who may look into a process: man 2 ptrace, "Ptrace access mode checking". */
 export function whyNotAllowed(isRoot: boolean, hasPtrace: boolean): string {
 	if (hasPtrace) {
 		return (
-			'the kernel forbids it, though you have CAP_SYS_PTRACE; ' +
-			'a sandbox or a security module (Landlock, SELinux, AppArmor) protects it'
+			'the kernel forbids it although you have CAP_SYS_PTRACE; ' +
+			'a sandbox or a security module (Landlock, SELinux, AppArmor) protects the process'
 		);
 	}
 	return isRoot
@@ -201,18 +201,18 @@ export function noAllocator(
 	const exe = read(`/proc/${pid}/exe`);
 	if (exe.problem === 'not 64-bit little-endian ELF') {
 		return new TstraceError(
-			`process ${pid} is a 32-bit program: only allocators of 64-bit ones are probed; --growth works`,
+			`process ${pid} is a 32-bit program, and memleak probes only 64-bit ones; use --growth`,
 		);
 	}
 	const alone = entries.length <= 1;
 	if (alone && !exe.hasSymbols && object === undefined) {
 		return new TstraceError(
-			`${exeOf(pid)} is statically linked and stripped: its allocator cannot be found by name; ` +
+			`${exeOf(pid)} is statically linked and stripped, so memleak cannot find its allocator by name; ` +
 				'use a build with symbols, or --growth',
 		);
 	}
 	return new TstraceError(
-		`process ${pid} has no known allocator: there is no ${prefix}malloc and ${prefix}free in ${namesOf(looked)}; ` +
-			'name its file with -O, its prefix with --prefix (je_), or use --growth',
+		`process ${pid} has no known allocator: no ${prefix}malloc and ${prefix}free in ${namesOf(looked)}; ` +
+			'give its file with -O, its prefix with --prefix (je_), or use --growth',
 	);
 }

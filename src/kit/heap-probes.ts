@@ -74,7 +74,7 @@ export class HeapProbes {
 		if (!entries) {
 			throw existsSync(`/proc/${pid}`)
 				? notOpened(pid)
-				: new TstraceError(`there is no process ${pid} any more`);
+				: new TstraceError(`process ${pid} has ended`);
 		}
 		requireObject(this.#options.object, pid, entries);
 		// All are read before one is probed: operator new is not to come long after malloc.
@@ -145,12 +145,12 @@ export class HeapProbes {
 		return [
 			...(this.#untold.size > 0
 				? [
-						`no probe at ${listed([...this.#untold])}: this kernel (before 5.15) cannot tell them ` +
-							'from others. What they allocate or free is missed.',
+						`no probe at ${listed([...this.#untold])}: this kernel (before 5.15) cannot tell these ` +
+							'functions from others. Their allocations and frees are missing.',
 					]
 				: []),
 			...(files > 0
-				? [`${which} could not be probed, and what may be allocated there is missed: ${first}.`]
+				? [`tstrace could not probe ${which}, and misses allocations there: ${first}.`]
 				: []),
 		];
 	}
@@ -221,7 +221,9 @@ export class HeapProbes {
 		const last = new Set(waited.flatMap(({ returns }) => returns ?? []));
 		const why = entries.length > 0 ? whyNoReturnProbes(pid) : undefined;
 		if (why !== undefined)
-			throw new TstraceError(`no probes in process ${pid}: ${why}. --growth needs none`);
+			throw new TstraceError(
+				`cannot put probes into process ${pid}: ${why}. Or use --growth, which needs no probes`,
+			);
 		const { entry, return: returning, last: lasting } = this.#programs;
 		const at = (offsets: Iterable<number>) =>
 			Array.from(offsets, (offset) => ({ offset, cookie: 0n }));

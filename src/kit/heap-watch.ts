@@ -107,26 +107,26 @@ export class HeapWatch {
 		const executed = [...this.#executed_ns.keys()].filter((pid) => filter.pids.includes(pid));
 		return [
 			...executed.map(
-				(pid) => `process ${pid} executed another program: what it had allocated before is gone.`,
+				(pid) => `process ${pid} executed another program: its earlier allocations are gone.`,
 			),
 			...(this.#children > 0
 				? [
-						`${this.#children} child processes: what each allocated in its first ` +
-							`${LOOK_PERIOD_MS} ms, before it had probes, is not among this.`,
+						`${this.#children} child processes: allocations in their first ${LOOK_PERIOD_MS} ms, before ` +
+							'they had probes, are missing.',
 					]
 				: []),
 			...[...this.#handedOver].map(
 				(pid) =>
-					`process ${pid} executed a program by another thread than its first: what it allocated in the ` +
-					`${LOOK_PERIOD_MS} ms after, before it had new probes, is not among this.`,
+					`process ${pid} executed a program from a thread that is not its first: allocations in the ` +
+					`${LOOK_PERIOD_MS} ms after that, before it had new probes, are missing.`,
 			),
 			...[...this.#headless].map(
 				(pid) =>
-					`the first thread of process ${pid} has ended: what others allocated and freed since may be missed.`,
+					`the first thread of process ${pid} has ended: later allocations and frees of other threads may be missing.`,
 			),
 			...this.#probes.notices(),
 			...(command !== undefined && !this.#probes.hasAllocator(command) && !this.#probes.hasFailed
-				? ['no allocator was found in COMMAND; name its file with -O, or use --growth.']
+				? ['memleak found no allocator in COMMAND; give its file with -O, or use --growth.']
 				: []),
 		];
 	}

@@ -36,7 +36,7 @@ export function chooseInterrupts(): InterruptsWay {
 		programs,
 		preempt_count_from_rq: distance ?? 0,
 		in_hardirq: hardirqBits(kernelBtf()),
-		because: `interrupts are known by ${distance === undefined ? 'their tracepoints alone' : 'preempt_count'}`,
+		because: `knows interrupts by ${distance === undefined ? 'their tracepoints only' : 'preempt_count'}`,
 	};
 }
 

@@ -57,7 +57,9 @@ export function requireHeap({ object, prefix, byThread }: LeakSettings, of: Leak
 	if (of !== 'kernel') return;
 	const given = object !== undefined ? '-O' : prefix ? '--prefix' : byThread ? '-L' : undefined;
 	if (given !== undefined)
-		throw new UsageError(`${given} is about the heaps of processes: add -p PID, or -- COMMAND`);
+		throw new UsageError(
+			`${given} works only on the heaps of processes: add -p PID, or -- COMMAND`,
+		);
 }
 
 /** "4096", "512K", "1M". */
@@ -74,25 +76,34 @@ export function leakOptions(): Option[] {
 	const others = ['--top', '--user-stacks', '--kernel-stacks', '--delimited'];
 	const view = stackOptions().filter(({ long }) => !others.includes(long ?? ''));
 	return [
-		new Option('-a, --all', 'each allocation that is outstanding, by itself'),
-		new Option('--older <age>', 'only what is older: seconds, or 500ms, 5m').argParser(parseAge),
+		new Option('-a, --all', 'list outstanding allocations one by one'),
+		new Option('--older <age>', 'only allocations older than AGE: seconds, or 500ms, 5m').argParser(
+			parseAge,
+		),
 		new Option('-z, --min-size <bytes>', 'only allocations of BYTES or more').argParser(parseBytes),
 		new Option('-Z, --max-size <bytes>', 'only allocations of BYTES or less').argParser(parseBytes),
 		topOption(10, 'largest stacks'),
-		new Option('--churn', 'all that was allocated, freed or not, by stack'),
-		new Option('--sample-bytes <bytes>', 'keep one allocation in so many bytes, on average')
+		new Option('--churn', 'show all allocations of each stack, freed or not'),
+		new Option('--sample-bytes <bytes>', 'keep about one allocation per BYTES allocated')
 			.argParser(parseBytes)
 			.default(0, 'every allocation'),
-		wholeNumberOption('--max-allocs <n>', 'room for N outstanding, 120 B each', MAX_ALLOCATIONS),
+		wholeNumberOption(
+			'--max-allocs <n>',
+			'room for N outstanding allocations, 120 B each',
+			MAX_ALLOCATIONS,
+		),
 		timestampsOption(),
 		wholeNumberOption(
 			'--suspect-after <k>',
 			`mark stacks that grew in K intervals (default: ${SUSPECT_AFTER})`,
 			1000,
 		),
-		new Option('-O, --object <file>', 'the file that has the allocator: a path, or its name'),
-		new Option('--prefix <prefix>', "in front of the allocator's names: je_").default('', 'none'),
-		new Option('--growth', 'where the resident set grows; without probes in the allocator'),
+		new Option('-O, --object <file>', 'the file with the allocator: its path or its name'),
+		new Option('--prefix <prefix>', "prefix of the allocator's functions, such as je_").default(
+			'',
+			'none',
+		),
+		new Option('--growth', 'show where the resident set grows; needs no probes in the allocator'),
 		...view,
 	];
 }
@@ -128,14 +139,18 @@ function requireSense(settings: LeakSettings, { suspectAfter }: OptionValues): v
 	if (smallest_bytes > largest_bytes)
 		throw new UsageError(`--min-size ${smallest_bytes} is more than --max-size ${largest_bytes}`);
 	if (sample_bytes > MAX_SAMPLE_BYTES)
-		throw new UsageError(`--sample-bytes is ${MAX_SAMPLE_BYTES} (64M) at the most`);
+		throw new UsageError(`--sample-bytes can be at most ${MAX_SAMPLE_BYTES} (64M)`);
 	if (churn && all)
-		throw new UsageError('give -a or --churn: what was freed is not known one by one');
+		throw new UsageError(
+			'give either -a or --churn: memleak does not keep freed allocations one by one',
+		);
 	if (churn && older_ns > 0)
-		throw new UsageError('give --older or --churn: what was freed has no age');
+		throw new UsageError(
+			'give either --older or --churn: memleak keeps no age of freed allocations',
+		);
 	if (suspectAfter !== undefined && (churn || all))
 		throw new UsageError(
-			`give --suspect-after or ${all ? '-a' : '--churn'}: suspect is what grows, and stays, of a stack`,
+			`give either --suspect-after or ${all ? '-a' : '--churn'}: only outstanding memory of whole stacks can be suspect`,
 		);
 }
 
@@ -154,11 +169,11 @@ function requireNoAllocator(values: OptionValues): void {
 	for (const [name, option] of Object.entries(names)) {
 		if (values[name] !== undefined && values[name] !== false)
 			throw new UsageError(
-				`${option} is about allocations, and --growth sees none: give one of them`,
+				`give either ${option} or --growth: --growth sees page faults, not allocations`,
 			);
 	}
 	if (Number(values.sampleBytes) > 0 || values.prefix !== '')
 		throw new UsageError(
-			'--sample-bytes and --prefix are about allocations, and --growth sees none',
+			'leave out --sample-bytes and --prefix: --growth sees page faults, not allocations',
 		);
 }

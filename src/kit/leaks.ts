@@ -93,7 +93,7 @@ export class Leaks implements Reader {
 		this.#sample_bytes = sample_bytes;
 		this.#object.setVariable('sees_all', 0);
 		this.#object.setVariable('sample_bytes', sample_bytes);
-		return `one allocation in ${humanBytes(sample_bytes)} is kept from now on`;
+		return `tstrace now keeps about one allocation per ${humanBytes(sample_bytes)}`;
 	}
 
 	end(): void {
@@ -234,13 +234,13 @@ export class Leaks implements Reader {
 		return [
 			...(unseen > 0
 				? [
-						`${grouped(unseen)} ${unseen === 1 ? 'free' : 'frees'} of what was allocated before tracing began, or not seen.`,
+						`${grouped(unseen)} ${unseen === 1 ? 'free' : 'frees'} of memory that was allocated before tracing began, or whose allocation was not seen.`,
 					]
 				: []),
 			...(this.#mappings > MAX_CHECKED
 				? [
-						`${grouped(this.#mappings - MAX_CHECKED)} mappings were not looked up in the kernel's list: ` +
-							'parts of them may be gone.',
+						`${grouped(this.#mappings - MAX_CHECKED)} mappings were too many to check against the kernel's list: ` +
+							'the process may have unmapped parts of them.',
 					]
 				: []),
 			...(this.#heap?.notices() ?? []),

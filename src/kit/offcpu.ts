@@ -60,7 +60,7 @@ function finishProgram(): Program | undefined {
 
 /** Where stacks are walked, best first: as a thread resumes, or its user stack as it stops. */
 export function chooseOffcpu(): OffcpuWay {
-	const { name, because } = chooseWay(HOOKS, 'a hook runs in the thread that resumes');
+	const { name, because } = chooseWay(HOOKS, 'this hook runs in the thread that resumes');
 	const resumed =
 		name === 'sched_exit' ? 'offcputime_resumed' : name === 'kprobe' ? finishProgram() : undefined;
 	const books = booksMissing();
@@ -73,7 +73,7 @@ export function chooseOffcpu(): OffcpuWay {
 		schedulerBooks: books === undefined,
 		switchHasState: tracepointArguments('sched_switch') >= SWITCH_ARGUMENTS_WITH_STATE,
 		because:
-			`stacks are walked by way of ${name}: ${because}; ` +
-			`threads are kept in ${storageMissing() ? 'a hash' : 'task storage'}`,
+			`walks stacks at ${name}: ${because}; ` +
+			`keeps threads in ${storageMissing() ? 'a hash' : 'task storage'}`,
 	};
 }

@@ -55,12 +55,12 @@ export function parseCount(text: string): number {
 
 /** More than nothing. */
 export function parsePercent(text: string): number {
-	return inRange(text.replace(/ *%$/, ''), 0.001, 100, 'per cent, from 0.001 to 100', false);
+	return inRange(text.replace(/ *%$/, ''), 0.001, 100, 'a percentage from 0.001 to 100', false);
 }
 
 /** For an option that may be given several times and takes comma lists. */
 export function parsePids(text: string, before: readonly number[] = []): number[] {
-	const what = `process or thread numbers from 1 to ${MAX_PID}, with commas between`;
+	const what = `process or thread numbers from 1 to ${MAX_PID}, separated by commas`;
 	return [...before, ...text.split(',').map((each) => inRange(each, 1, MAX_PID, what, true))];
 }
 
@@ -68,11 +68,11 @@ export function parsePids(text: string, before: readonly number[] = []): number[
 export function parseComms(text: string, before: readonly string[] = []): string[] {
 	const names = text.split(',');
 	if (names.some((name) => name === ''))
-		throw new InvalidArgumentError('give thread names, with commas between');
+		throw new InvalidArgumentError('give thread names, separated by commas');
 	const long = names.find((name) => !isGlob(name) && Buffer.byteLength(name) > 15);
 	if (long)
 		throw new InvalidArgumentError(
-			`the kernel keeps 15 bytes of a name; give "${Buffer.from(long).toString('utf8', 0, 15)}"`,
+			`the kernel keeps only 15 bytes of a thread name; give "${Buffer.from(long).toString('utf8', 0, 15)}"`,
 		);
 	try {
 		compileGlobs([...before, ...names].filter(isGlob));
@@ -146,15 +146,15 @@ export function stackOptions(): Option[] {
 	return [
 		new Option('-U, --user-stacks', 'only user frames').conflicts('kernelStacks'),
 		new Option('-K, --kernel-stacks', 'only kernel frames'),
-		new Option('-L, --tids', 'threads of a process apart'),
+		new Option('-L, --tids', 'separate the threads of a process'),
 		...stackFilterOptions(),
-		new Option('-d, --delimited', 'a delimiter between kernel and user frames'),
+		new Option('-d, --delimited', 'print a delimiter between kernel and user frames'),
 		new Option('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
 		topOption(10, 'largest stacks'),
 		new Option('--max-stacks <n>', 'room for N different stacks')
 			.default(32_768)
 			.argParser((text) => inRange(text, 1, 1 << 22, 'a whole number from 1 to 4194304', true)),
-		new Option('--max-depth <n>', 'walk N frames at the most')
+		new Option('--max-depth <n>', 'walk at most N frames of a stack')
 			.default(MAX_DEPTH)
 			.argParser((text) =>
 				inRange(text, 1, MAX_DEPTH, `a whole number from 1 to ${MAX_DEPTH}`, true),
@@ -166,7 +166,7 @@ const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
 
 /** What one entry of a result is. */
 export function groupingOption(): Option {
-	return new Option('--by <what>', `what one entry is of: ${GROUPINGS.join(', ')}; -L is thread`)
+	return new Option('--by <what>', 'one entry for each comm, process or thread; -L: thread')
 		.choices(GROUPINGS)
 		.conflicts('tids');
 }

@@ -27,16 +27,17 @@ function choose(): ProbeWay {
 	const ways = [
 		{
 			name: 'multi',
-			missing: () => (multiType === undefined ? 'no links of many probes (6.13)' : undefined),
+			missing: () =>
+				multiType === undefined ? 'the kernel has no links with many probes (6.13)' : undefined,
 		},
 		{ name: 'links', missing: () => undefined },
 	] as const;
-	const way = chooseWay(ways, 'all probes of a file have one link');
+	const way = chooseWay(ways, 'one link attaches all probes of a file');
 	const cookies = kernelHasCookies();
 	return {
 		multiType: way.name === 'multi' ? multiType : undefined,
 		cookies,
-		because: `probes by way of ${way.name}: ${way.because}${cookies ? '' : '; known by their places: no cookies (5.15)'}`,
+		because: `attaches probes with ${way.name}: ${way.because}${cookies ? '' : '; knows probes by address: no cookies (5.15)'}`,
 	};
 }
 
@@ -64,8 +65,8 @@ export function whyNoReturnProbes(pid: number): string | undefined {
 	}
 	if (!/^Seccomp:\s*[12]$/m.test(status)) return undefined;
 	return (
-		`its system calls are filtered (seccomp), and Linux ${release()} would end it at the first probe ` +
-		'of a return, unless your distribution has mended that as 6.12.14, 6.13.3 and 6.14 have: then set ' +
+		`it filters its system calls (seccomp), and Linux ${release()} would kill it at the first return ` +
+		'probe. Linux 6.12.14, 6.13.3 and 6.14 have the fix; if your distribution has it too, set ' +
 		'TSTRACE_RETURN_PROBES=1'
 	);
 }

@@ -33,7 +33,9 @@ export class ProcessWatch {
 			this.#problems = [];
 		} catch (error) {
 			if (!(error instanceof TstraceError)) throw error;
-			this.#problems = [`processes that end while tracing have no names: ${error.message}`];
+			this.#problems = [
+				`functions of processes that end during tracing have no names: ${error.message}`,
+			];
 		}
 	}
 
@@ -76,8 +78,11 @@ export class ProcessWatch {
 	/** What the user should know. */
 	notices(): string[] {
 		if (this.#children === 0 || this.#subjects.filter.follow) return [...this.#problems];
-		const children = this.#children === 1 ? '1 process was' : `${this.#children} processes were`;
-		return [...this.#problems, `${children} started meanwhile, and not traced; add --follow.`];
+		const children = this.#children === 1 ? '1 child process' : `${this.#children} child processes`;
+		return [
+			...this.#problems,
+			`${children} started during tracing and were not traced; add --follow.`,
+		];
 	}
 
 	lost(): Lost {

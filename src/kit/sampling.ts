@@ -69,9 +69,9 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 		this.#open();
 		const { frequency_hz } = this.#settings;
 		if (frequency_hz === undefined)
-			return `one sample in ${slower} is taken from now on, and counts as many`;
+			return `tstrace now takes one sample in ${slower}, which counts as ${slower}`;
 		const hz = Number((frequency_hz / slower).toPrecision(4));
-		return `samples ${hz} times a second from now on; each counts as ${slower}`;
+		return `tstrace now samples ${hz} times a second; each sample counts as ${slower}`;
 	}
 
 	#open(): void {
@@ -174,7 +174,9 @@ export class PlainSamples implements Reader {
 	async read(): Promise<Findings> {
 		const notices = this.#sampler.kernelIncluded
 			? []
-			: ['kernel frames are left out: this user may not see them (perf_event_paranoid 2).'];
+			: [
+					'kernel frames are missing: this user may not see them (kernel.perf_event_paranoid is 2).',
+				];
 		const found = await findings(this.#counter.stacks(), this.#history, this.#settings);
 		return { ...found, notices: [...notices, ...found.notices] };
 	}

@@ -58,7 +58,7 @@ export function singleNotices(places: readonly Shown[]): string[] {
 	const others = places.reduce((sum, { outstanding }) => sum + outstanding.count, 0);
 	if (others === 0) return [];
 	return [
-		`-a: the ${grouped(MAX_SINGLE)} largest are by themselves; ${grouped(Math.round(others))} others ` +
-			'are added up by stack.',
+		`-a lists the ${grouped(MAX_SINGLE)} largest allocations one by one; the other ` +
+			`${grouped(Math.round(others))} are added up by stack.`,
 	];
 }

@@ -8,7 +8,9 @@ import { StackTable } from '../aggregate/stack-table.js';
 export function stackFilterOptions(): Option[] {
 	return [
 		new Option('--grep <pattern>', 'only stacks with a frame that matches').argParser(pattern),
-		new Option('--exclude <pattern>', 'no stacks with a frame that matches').argParser(pattern),
+		new Option('--exclude <pattern>', 'leave out stacks with a frame that matches').argParser(
+			pattern,
+		),
 	];
 }
 

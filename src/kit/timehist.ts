@@ -87,11 +87,14 @@ export function timehistHeader({ visual, nameWidth }: TimehistView): string {
 				.concat(`${'-'.repeat(visual)}  `)
 		: ['', '', ''];
 	return [
-		`           time    cpu  ${digits}${name('task name')}  wait time  sch delay   run time  state`,
+		`           time    cpu  ${digits}${name('thread name')}  wait time    latency   run time  state`,
 		`                        ${blank}${name('[tid/pid]')}     (msec)     (msec)     (msec)`,
 		`--------------- ------  ${rule}${'-'.repeat(nameWidth)}  ---------  ---------  ---------  -----`,
 	].join('\n');
 }
+
+/** Whether an event is about the thread itself; only the others say what did it, and have room for that. */
+const isOwn = (type: number) => type === SWITCH || type === THROTTLED;
 
 export class TimehistFormatter implements EventFormatter {
 	readonly timeAt = TIME;
@@ -160,7 +163,7 @@ export class TimehistFormatter implements EventFormatter {
 			time: new Date(epoch_ms + time_ns / 1e6).toISOString(),
 			time_ns,
 			cpu: record.getUint16(FIELDS.cpu.offset, true),
-			...(type !== SWITCH && !record.getUint8(FIELDS.by_thread.offset)
+			...(!isOwn(type) && !record.getUint8(FIELDS.by_thread.offset)
 				? {}
 				: {
 						pid: u32(FIELDS.tgid),
@@ -197,8 +200,9 @@ export class TimehistFormatter implements EventFormatter {
 
 	/** Who left the CPU; or what woke or moved another thread. */
 	#doer(words: Uint32Array, at: number, type: number): Uint8Array {
+		if (isOwn(type)) return this.#names.padded(words, at + TGID);
 		const context = words[at + CONTEXT] as number;
-		if (type === SWITCH || context >>> 16) return this.#names.padded(words, at + TGID);
+		if (context >>> 16) return this.#names.padded(words, at + TGID);
 		const kind = context & 0xff;
 		const text = this.#interrupts.text(kind, (context >>> 8) & 0xff, words[at + IRQ] as number);
 		let padded = this.#padded.get(text);

@@ -29,13 +29,14 @@ export const WAYS: ReadonlyArray<Way<WaitsWay>> = [
 
 /** How waits on run queues are timed. */
 export function chooseWaits(): Chosen<WaitsWay> {
-	return chooseWay(WAYS, 'the kernel keeps these books itself');
+	return chooseWay(WAYS, 'the kernel measures run queue latency itself');
 }
 
 /** What a kernel lacks for the scheduler's own books to be read. */
 export function booksMissing(): string | undefined {
 	return (
-		lacking(BOOKS) ?? (booksAreKept() ? undefined : 'the kernel does not keep these books now')
+		lacking(BOOKS) ??
+		(booksAreKept() ? undefined : 'the kernel keeps no run queue statistics (sched_info is off)')
 	);
 }
 

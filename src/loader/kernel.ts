@@ -15,7 +15,7 @@ export function kernelBtf(): Btf {
 		raw = readFileSync(BTF_PATH);
 	} catch (error) {
 		throw new TstraceError(
-			`this kernel has no BTF (${BTF_PATH}), without which programs cannot be fitted to it: ` +
+			`this kernel has no BTF (${BTF_PATH}), which tstrace needs to fit its BPF programs to it: ` +
 				'use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2 and later have',
 			String(error),
 		);

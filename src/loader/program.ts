@@ -46,7 +46,8 @@ export class BpfProgram {
 export function programInfo(fd: number): ProgramInfo {
 	const info = new Uint8Array(bpf_prog_info.size);
 	const result = libbpf().bpf_obj_get_info_by_fd(fd, info, [info.length]);
-	if (result < 0) throw new TstraceError(`cannot ask about a BPF program: ${errnoName(result)}`);
+	if (result < 0)
+		throw new TstraceError(`cannot read the statistics of a BPF program: ${errnoName(result)}`);
 	const view = new DataView(info.buffer);
 	const { id, run_cnt, run_time_ns, recursion_misses } = bpf_prog_info.fields;
 	return {

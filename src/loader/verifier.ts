@@ -20,14 +20,14 @@ export function explainLoadFailure(object: string, errno: string, log: string): 
 	if (errno === 'EAGAIN') {
 		const what = `the kernel's verifier was interrupted at BPF program ${program} (EAGAIN)`;
 		return new TstraceError(
-			`${what}: signals come all the time, as from a profiler; try again`,
+			`${what}: signals came all the time, perhaps from a profiler; end that, and try again`,
 			log,
 		);
 	}
 	const reason = lastVerifierLine(log) ?? 'no reason given';
 	return new TstraceError(
 		`the kernel's verifier refused BPF program ${program} (${errno}): ${reason}; ` +
-			'this is a defect in tstrace, or a kernel it does not know: report it with the log that -v shows',
+			'this is a defect in tstrace, or tstrace does not know this kernel: report it with the log that -v shows',
 		log,
 	);
 }

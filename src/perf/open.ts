@@ -129,7 +129,7 @@ function why(errno: string, attributes: PerfEventAttributes, { pid, cpu }: Targe
 		case 'ENXIO':
 			return (
 				`this machine cannot count ${event}: it has no such hardware event (virtual machines ` +
-				'often have none at all); use cpu-clock, or a machine whose counters are visible'
+				'often have none); use cpu-clock, or a machine with hardware counters'
 			);
 		case 'EMFILE':
 			return (
@@ -139,11 +139,11 @@ function why(errno: string, attributes: PerfEventAttributes, { pid, cpu }: Targe
 		case 'ENFILE':
 			return 'too many open files on this machine: raise /proc/sys/fs/file-max';
 		case 'ESRCH':
-			return `there is no process or thread ${pid}: it has ended`;
+			return `process or thread ${pid} has ended`;
 		case 'ENODEV':
-			return `CPU ${cpu} is offline: choose among those that are online`;
+			return `CPU ${cpu} is offline: choose CPUs that are online`;
 		case 'EBUSY':
-			return `${event}: the counters are taken, by a watchdog or another profiler; end that first`;
+			return `${event}: a watchdog or another profiler uses the counters; end it first`;
 		case 'EOVERFLOW':
 			return (
 				`stacks of ${attributes.maxStack} frames are too deep: the limit is ` +
@@ -165,7 +165,7 @@ function invalid(event: string, { frequency_hz }: PerfEventAttributes): string {
 			`(kernel.perf_event_max_sample_rate); use ${maximum_hz} or less`
 		);
 	}
-	return `this kernel does not take the perf event ${event} as it was asked for (EINVAL)`;
+	return `this kernel refuses the perf event ${event} with these options (EINVAL)`;
 }
 
 /** The remedy depends on what was asked for: Documentation/admin-guide/perf-security.rst. */
@@ -181,8 +181,8 @@ function notAllowed({ flags = [] }: PerfEventAttributes, pid: number): string {
 		paranoid > needed
 			? `kernel.perf_event_paranoid is ${paranoid}: run it as root, give it CAP_PERFMON, or ` +
 				`allow it: sysctl kernel.perf_event_paranoid=${needed}`
-			: `kernel.perf_event_paranoid is ${paranoid}, which is not the reason: it is another ` +
-				"user's process, or a container forbids it; run it as root, or allow CAP_PERFMON";
+			: `kernel.perf_event_paranoid is ${paranoid}, which allows it; so the process belongs to another ` +
+				'user, or a container forbids it: run it as root, or allow CAP_PERFMON';
 	return `not allowed to ${what}: ${fix}`;
 }
 

@@ -74,9 +74,7 @@ export class Sampler {
 		});
 		if (events > 0) return;
 		this.close();
-		throw new TstraceError(
-			`there is nothing to sample: ${chosenText(options)} ended, or never was there`,
-		);
+		throw new TstraceError(`nothing to sample: ${chosenText(options)} has ended or never existed`);
 	}
 
 	/** Whether samples are taken while the kernel runs, and their stacks have its frames. */
@@ -223,5 +221,5 @@ function openRingOwner(cpu: number, watermark_bytes: number): PerfEvent {
 
 function chosenText({ pids = [], tids = [] }: SamplerOptions): string {
 	const chosen = [...pids.map((pid) => `process ${pid}`), ...tids.map((tid) => `thread ${tid}`)];
-	return chosen.join(', ') || 'nobody was chosen, or all';
+	return chosen.join(', ') || 'the chosen process or thread';
 }

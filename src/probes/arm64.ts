@@ -19,9 +19,9 @@ const SIMULATED: readonly (readonly [mask: number, value: number, name: string])
 
 /** As placeProbe(), for a function of arm64's instructions: always the entry. */
 export function placeProbeArm64(code: Uint8Array): Placement {
-	if (code.length < 4) return atEntry(false, 'its first instruction is not known');
+	if (code.length < 4) return atEntry(false, 'tstrace does not know its first instruction');
 	const word = new DataView(code.buffer, code.byteOffset, 4).getUint32(0, true);
 	const found = SIMULATED.find(([mask, value]) => (word & mask) >>> 0 === value);
 	if (found) return atEntry(true, `the kernel simulates ${found[2]}`);
-	return atEntry(false, 'on arm64 it is not decided where another place would be as good');
+	return atEntry(false, 'on arm64 tstrace does not look for another place');
 }

@@ -54,7 +54,7 @@ export function placeProbe(
 	surroundings?: Surroundings,
 ): Placement {
 	const first = decode(code, 0);
-	if (!first) return atEntry(false, 'its first instruction is not known');
+	if (!first) return atEntry(false, 'tstrace does not know its first instruction');
 	if (first.emulated) return atEntry(true, `the kernel emulates ${first.name}`);
 	const stepped = `${first.name} is single-stepped`;
 	const found = findEmulated(code, registerMask(argumentRegisters));
@@ -81,12 +81,12 @@ function findEmulated(code: Uint8Array, argumentMask: number): Candidate | strin
 	let stackBytes = 0;
 	const starts: number[] = [];
 	for (let at = 0; ; starts.push(at)) {
-		if (starts.length === MAX_ENTRY_INSTRUCTIONS) return 'the first block does not end';
+		if (starts.length === MAX_ENTRY_INSTRUCTIONS) return 'the first block is too long';
 		const instruction = decode(code, at);
-		if (!instruction) return `what is at ${place(at)} is not known`;
+		if (!instruction) return `tstrace does not know the instruction at ${place(at)}`;
 		if (instruction.emulated) return { at, starts, stackBytes, instruction };
 		const { flow, name, pushed_bytes } = instruction;
-		if (flow !== 'next') return `so is all before ${name} at ${place(at)}`;
+		if (flow !== 'next') return `so are all instructions before ${name} at ${place(at)}`;
 		if ((instruction.writes & argumentMask) !== 0) {
 			return `${name} at ${place(at)} overwrites an argument`;
 		}
@@ -106,7 +106,7 @@ function doubtsAbout(
 ): string | undefined {
 	for (let at = 0; at < code.length; ) {
 		const instruction = decode(code, at);
-		if (!instruction) return `what is at ${place(at)} is not known`;
+		if (!instruction) return `tstrace does not know the instruction at ${place(at)}`;
 		const doubt = doubtAbout(instruction, code.length, probe, surroundings !== undefined);
 		if (doubt) return doubt;
 		at += instruction.length_bytes;
@@ -122,11 +122,11 @@ function doubtAbout(
 	outsideIsKnown: boolean,
 ): string | undefined {
 	// A jump table's; or a call of the last thing (jmp *%rax), which looks the same.
-	if (flow === 'indirect' && !throughVariable) return 'it jumps to where a register says';
+	if (flow === 'indirect' && !throughVariable) return 'it jumps to an address in a register';
 	if (target === undefined) return undefined;
 	if (target > 0 && target <= probe) return `a branch goes back to ${place(target)}`;
 	const leaves = flow !== 'call' && (target < 0 || target >= size_bytes);
-	return leaves && !outsideIsKnown ? 'it jumps out of what is known of it' : undefined;
+	return leaves && !outsideIsKnown ? 'it jumps out of its known code' : undefined;
 }
 
 /**

@@ -48,7 +48,7 @@ export function* renderHtml(profile: StackProfile, look: Look): Generator<string
 <h1>${title}</h1>
 <p class="subtitle">${escapeXml(look.subtitle)}</p>
 </header>
-<noscript><p>This page draws with JavaScript, which is switched off here. The same picture as SVG needs none: --format svg.</p></noscript>
+<noscript><p>This page needs JavaScript, which is off here. An SVG does not: --format svg.</p></noscript>
 <script type="application/json" id="data">`;
 	yield embedded(pageData(profile, look));
 	yield `</script>
@@ -119,19 +119,19 @@ function notes(
 	{ all, functions, look }: { all: number; functions: number; look: Look },
 ): string[] {
 	const said: string[] = [];
-	if (look.reverse) said.push('Merged from the leaf: a box stands on what it called.');
+	if (look.reverse) said.push('Merged from the leaf: each box stands on the function it called.');
 	if (flame.left_out > 0) {
 		const least = shareText(look.minWidth_px / look.width_px);
 		said.push(
-			`${grouped(flame.left_out)} boxes of less than ${least} are left out, ` +
+			`${grouped(flame.left_out)} boxes below ${least} are left out, ` +
 				`${shareText(all === 0 ? 0 : leftOut(flame) / all)} in all (--minwidth).`,
 		);
 	}
 	if (flame.cut) {
-		said.push(`Stacks are cut off above their first ${grouped(MAX_PAGE_DEPTH)} frames.`);
+		said.push(`This page shows only the first ${grouped(MAX_PAGE_DEPTH)} frames of a stack.`);
 	}
 	if (functions > 0) {
-		said.push(`The table is without the ${grouped(functions)} smallest functions.`);
+		said.push(`The table leaves out the ${grouped(functions)} smallest functions.`);
 	}
 	return said;
 }

@@ -44,7 +44,7 @@ function stillLine(rows: readonly Row[], name: string, word: string): string {
 	const those = rows.filter((row) => number(row, name) > 0);
 	if (those.length === 0) return '';
 	const longest = those.reduce((max, row) => Math.max(max, number(row, name)), 0);
-	return `${grouped(those.length)} still ${word}, for ${humanTime(longest)} at the most\n`;
+	return `${grouped(those.length)} still ${word}, for up to ${humanTime(longest)}\n`;
 }
 
 /** `throttled`: somebody had no CPU quota. */

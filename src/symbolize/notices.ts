@@ -72,25 +72,25 @@ export function noticeText(notice: Notice): string {
 			const renewal = runtime ? RENEWALS[runtime] : 'have it write its perf map again';
 			return (
 				`${comm} (${pid}) has functions that are not in its perf map ([jit]), in ` +
-				`${percent(notice.share)} of what is shown: it compiled them after it wrote the map, as a rule. ` +
+				`${percent(notice.share)} of what is shown: usually it compiled them after it wrote the map. ` +
 				`To see them, ${renewal.replace('PID', String(pid))}.`
 			);
 		}
 		case 'perf-map-cut':
-			return `the perf map of ${notice.comm} (${notice.pid}) is too large, and was read in part.`;
+			return `the perf map of ${notice.comm} (${notice.pid}) is too large: tstrace read only a part of it.`;
 		case 'symbols-missing':
 			return symbolsMissingText(notice);
 		case 'out-of-time':
-			return 'finding names took too long, and was given up: some are missing.';
+			return 'tstrace stopped to look for names, as it took too long: some names are missing.';
 		case 'records-dropped':
-			return `${notice.count} records of processes were not kept, as there were too many: names may be missing.`;
+			return `tstrace dropped ${notice.count} records of processes, as there were too many: names may be missing.`;
 	}
 }
 
 function symbolsMissingText(notice: Notice & { kind: 'symbols-missing' }): string {
 	const what = `${notice.path} has functions without names, in ${percent(notice.share)} of what is shown`;
 	if (notice.reason === 'unreadable') {
-		return `${what}: the file cannot be read, or is gone with its process.`;
+		return `${what}: tstrace cannot read the file, or it is gone with its process.`;
 	}
 	const id = notice.buildId ? ` (build-id ${notice.buildId})` : '';
 	if (notice.install) return `${what}: it has no symbols${id}. To get them: ${notice.install}.`;

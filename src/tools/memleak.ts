@@ -28,22 +28,21 @@ import { humanBytes } from '../render/units.js';
 
 type Layout = typeof layout;
 
-const NO_USER_MEMORY = "it has no memory of its own; without -p, memleak shows the kernel's memory";
+const NO_USER_MEMORY = "it has no heap; without -p, memleak shows the kernel's memory";
 
 /** Threads that have called the allocator, and live. */
 const MAX_CALLING_THREADS = 16_384;
 
 export const memleak = defineTool<Layout, LeakSettings>({
 	name: 'memleak',
-	summary: 'what is allocated and not freed, by stack',
+	summary: 'which stacks allocate memory and do not free it',
 	description:
-		'Shows the stacks that allocated the memory that is outstanding: allocated since tracing ' +
-		"began, and not freed. With -p or COMMAND it is about their heaps and mappings, else the kernel's " +
-		'own memory.',
+		'Shows which stacks allocated memory that is outstanding: allocated since tracing began, and ' +
+		"not freed yet. With -p or COMMAND it traces their heaps and mappings, else the kernel's own memory.",
 	examples: [
-		['tstrace memleak -p 1234 10', 'a process, every 10 seconds'],
-		['tstrace memleak -p 1234 --sample-bytes 512K 10', 'at a fraction of the cost'],
-		['tstrace memleak -p 1234 --older 60 120 1', 'what is older than a minute'],
+		['tstrace memleak -p 1234 10', 'one process, a result every 10 seconds'],
+		['tstrace memleak -p 1234 --sample-bytes 512K 10', 'the same, sampled: costs much less'],
+		['tstrace memleak -p 1234 --older 60 120 1', 'only allocations older than a minute'],
 		['tstrace memleak -- ./server --once', 'a command, from its first instruction'],
 	],
 	options: leakOptions,
@@ -89,7 +88,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 		object.setConstants(kernelMemoryConstants());
 		return {
 			attach: kernelMemoryPrograms(),
-			because: "the tracepoints of the kernel's allocators",
+			because: "uses the tracepoints of the kernel's allocators",
 		};
 	},
 
@@ -147,7 +146,7 @@ function growthPlan(object: BpfObject<Layout>): Plan<Layout> {
 	return {
 		attach: ['memleak_call'],
 		load: ['memleak_fault'],
-		because: 'page faults, brk and mmap',
+		because: 'traces page faults, brk and mmap',
 	};
 }
 

@@ -54,28 +54,34 @@ export const offcputime = defineTool<Layout, Settings>({
 	name: 'offcputime',
 	summary: 'where threads wait, and how long (off-CPU time by stack)',
 	description:
-		'Shows the stacks in which threads were off the CPU, and for how long: blocked, waiting on a ' +
-		'run queue, preempted, or throttled (its CPU quota was used up).',
+		'Shows the stacks where threads were off the CPU, and for how long: blocked, on a run queue, ' +
+		'preempted, or throttled (the CPU quota was used up).',
 	examples: [
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
-		['tstrace offcputime -p 1234 5 > out.folded', 'for a flame graph'],
-		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
-		['tstrace offcputime --hide-idle 10', 'the machine, but for threads without work'],
-		['tstrace offcputime --split -p 1234 5', 'kinds of waiting apart'],
-		['tstrace offcputime --follow -- make', 'a command, and what it starts'],
+		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks for a flame graph'],
+		['tstrace offcputime --state D 10', 'threads in uninterruptible sleep: disks'],
+		['tstrace offcputime --hide-idle 10', 'the whole machine, without idle threads'],
+		['tstrace offcputime --split -p 1234 5', 'separate blocked, run queue, preempted'],
+		['tstrace offcputime --follow -- make', 'a command and its child processes'],
 	],
 	options: () => [
-		usecOption('--period <usec>', 'sample waits shorter than USEC microseconds by duration')
+		usecOption(
+			'--period <usec>',
+			'sample waits shorter than USEC microseconds: the longer, the more likely',
+		)
 			.default(DEFAULT_PERIOD_USEC)
 			.conflicts('exact'),
-		new Option('--exact', 'count every wait; costs more where there are many'),
+		new Option('--exact', 'count every wait; costs more if threads wait often'),
 		usecOption('--min <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or more'),
 		usecOption('--max <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or less'),
 		new Option('--state <states>', 'only waits in these states: letters (SD) or a mask').argParser(
 			parseStates,
 		),
-		new Option('--split', 'blocked, run queue, preempted, throttled apart, at the root of stacks'),
-		new Option('--no-edges', 'leave out who waits as tracing begins, or still as it ends'),
+		new Option(
+			'--split',
+			'separate blocked, run queue, preempted, throttled at the root of stacks',
+		),
+		new Option('--no-edges', 'ignore waits already open at the start or still open at the end'),
 		new Option('--hide-idle', 'leave out threads that had nothing to do'),
 		groupingOption(),
 		...stackOptions(),
@@ -99,19 +105,19 @@ export const offcputime = defineTool<Layout, Settings>({
 		};
 		if (settings.hideIdle && !settings.edges)
 			throw new UsageError(
-				'--hide-idle needs the waits that --no-edges leaves out: give one of them',
+				'give either --hide-idle or --no-edges: --hide-idle needs the waits that --no-edges ignores',
 			);
 		if (settings.max_usec > 0 && settings.min_usec > settings.max_usec)
 			throw new UsageError(`--min ${settings.min_usec} is more than --max ${settings.max_usec}`);
 		if (settings.period_usec > MAX_PERIOD_USEC)
-			throw new UsageError('--period is a second at the most: 1000000, or 1s');
+			throw new UsageError('--period can be at most one second: 1000000, or 1s');
 		return settings;
 	},
 
 	subject({ period_usec }) {
 		return period_usec === 0
 			? 'off-CPU time (every wait)'
-			: `off-CPU time (waits below ${period_usec} us are sampled)`;
+			: `off-CPU time (waits below ${period_usec} us sampled)`;
 	},
 
 	filters: (settings) => ({
@@ -146,7 +152,7 @@ export const offcputime = defineTool<Layout, Settings>({
 
 	text(settings) {
 		return {
-			none: 'nothing waited',
+			none: 'no waits were seen',
 			shown(findings, json) {
 				const stacks = settings.split && !json ? splitStacks(findings) : findings.stacks;
 				return shownStacks({ ...findings, stacks }, settings, json);
@@ -217,7 +223,7 @@ class Waits implements Reader {
 		if (this.#settings.period_usec === 0 || period_ns > MAX_PERIOD_USEC * 1000) return undefined;
 		this.#period_ns = period_ns;
 		this.#object.setVariable('period_ns', period_ns);
-		return `waits shorter than ${humanTime(period_ns)} are sampled from now on`;
+		return `tstrace now samples waits shorter than ${humanTime(period_ns)}`;
 	}
 
 	end(): void {

@@ -35,25 +35,32 @@ interface Settings extends SamplingSettings, StackView {
 
 export const profile = defineTool<Layout, Settings>({
 	name: 'profile',
-	summary: 'what runs on the CPUs, by stack (sampled)',
+	summary: 'where CPU time goes, by stack (sampled)',
 	description:
-		'Samples the stacks of what runs, 99 times a second on each CPU. Ordinary users see their own ' +
-		'processes.',
+		'Samples the stacks of running threads, 99 times a second on each CPU. Ordinary users see only ' +
+		'their own processes.',
 	examples: [
 		['tstrace profile -p 1234 5', 'a process, for 5 seconds'],
-		['tstrace profile -F 999 10 > out.folded', 'the machine, for a flame graph'],
-		['tstrace profile -e page-faults -c 1 5', 'where page faults happen, each one'],
-		['tstrace profile --follow -- make', 'a command, and what it starts'],
+		['tstrace profile -F 999 10 > out.folded', 'the whole machine, for a flame graph'],
+		['tstrace profile -e page-faults -c 1 5', 'the stack of every page fault'],
+		['tstrace profile --follow -- make', 'a command and its child processes'],
 	],
 	options: () => [
-		wholeNumberOption('-F, --frequency <hz>', 'samples a second on each CPU (default 99)', MAX_HZ),
+		wholeNumberOption(
+			'-F, --frequency <hz>',
+			'samples per second on each CPU (default 99)',
+			MAX_HZ,
+		),
 		wholeNumberOption(
 			'-c, --count <n>',
-			'a sample each N events (ns for clocks), not so many a second',
+			'take a sample every N events (clocks: every N ns) instead of -F',
 			MAX_PERIOD,
 		).conflicts('frequency'),
-		new Option('-e, --event <event>', 'cycles, cpu-clock, page-faults, …').argParser(eventOf),
-		new Option('-I, --idle', 'idle CPUs too').conflicts(['pid', 'tid']),
+		new Option(
+			'-e, --event <event>',
+			'the event to sample: cycles, cpu-clock, page-faults, …',
+		).argParser(eventOf),
+		new Option('-I, --idle', 'also sample idle CPUs').conflicts(['pid', 'tid']),
 		groupingOption(),
 		...stackOptions(),
 	],
@@ -74,13 +81,18 @@ export const profile = defineTool<Layout, Settings>({
 			notices: pmu ? [] : [NO_PMU],
 		};
 		if (settings.idle && values.userThreads)
-			throw new UsageError('--idle shows the idle tasks, which --user-threads leaves out');
+			throw new UsageError(
+				'give either --idle or --user-threads: --idle shows the kernel threads of idle CPUs',
+			);
 		return settings;
 	},
 
 	subject({ event, frequency_hz, period }) {
+		if (period === 1) return `every ${singleEvent(event.name)}`;
 		const rate =
-			period === undefined ? `${frequency_hz} times a second` : `each ${grouped(period)}`;
+			period === undefined
+				? `${frequency_hz} times a second`
+				: `one sample every ${grouped(period)}`;
 		return `${event.name}, ${rate}`;
 	},
 
@@ -93,7 +105,7 @@ export const profile = defineTool<Layout, Settings>({
 		return {
 			attach: [],
 			load: ['profile_sample'],
-			because: `samples are taken by ${settings.event.name}`,
+			because: `samples at the event ${settings.event.name}`,
 		};
 	},
 
@@ -108,7 +120,7 @@ export const profile = defineTool<Layout, Settings>({
 
 	text(settings) {
 		return {
-			none: 'nothing ran',
+			none: 'no samples were taken',
 			report: async (findings, style) =>
 				findings.kind === 'stacks'
 					? renderStacks(findings, { ...settings, style, verb: 'taken' })
@@ -120,8 +132,13 @@ export const profile = defineTool<Layout, Settings>({
 });
 
 const NO_PMU =
-	'this machine has no hardware counters that can be used; sampled by cpu-clock, a timer, which ' +
+	'tstrace can use no hardware counters on this machine; it sampled with cpu-clock, a timer, which ' +
 	'does not see code that runs with interrupts off.';
+
+/** "page fault" of "page-faults". */
+function singleEvent(name: string): string {
+	return name.replace(/(?<=ch|ss)es$|s$/, '').replaceAll('-', ' ');
+}
 
 function eventOf(text: string): EventType {
 	try {

@@ -1,4 +1,4 @@
-/** runqlat: how long tasks that could run waited for a CPU. */
+/** runqlat: how long threads that could run waited for a CPU. */
 
 import { Option } from 'commander';
 import type { Key } from '../aggregate/report.js';
@@ -46,13 +46,13 @@ const PROGRAMS: Readonly<Record<WaitsWay, ReadonlyArray<Layout['programs'][numbe
 
 export const runqlat = defineTool<Layout, Settings>({
 	name: 'runqlat',
-	summary: 'how long tasks that could run waited for a CPU (run queue latency)',
+	summary: 'how long threads wait for a CPU (run queue latency)',
 	description:
-		'Shows how long tasks waited on the run queues, from wake-up or preemption until they got a ' +
-		'CPU, as a histogram.',
+		'Shows run queue latency as a histogram: how long threads waited, from wake-up or preemption ' +
+		'until they got a CPU.',
 	examples: [
 		['tstrace runqlat 5', 'a histogram every 5 seconds'],
-		['tstrace runqlat -p 1234 --split 10 1', 'a process, preemptions apart'],
+		['tstrace runqlat -p 1234 --split 10 1', 'a process, preemptions separately'],
 		['tstrace runqlat -P 5', 'a histogram for each process'],
 		['tstrace runqlat --slower 10ms 5', 'waits of 10 ms and more, one by one'],
 		['tstrace runqlat -- make -j8', 'a command, from start to end'],
@@ -64,11 +64,11 @@ export const runqlat = defineTool<Layout, Settings>({
 		new Option('--by <what>', 'a histogram for each cgroup, CPU or thread name').choices(
 			Object.keys(BY),
 		),
-		new Option('--split', 'show waits after wake-ups, preemptions, and CPU quotas apart'),
-		new Option('-m, --milliseconds', 'milliseconds instead of microseconds'),
+		new Option('--split', 'separate waits after wake-ups, after preemptions, and for CPU quota'),
+		new Option('-m, --milliseconds', 'show milliseconds instead of microseconds'),
 		topOption(20),
 		maxBucketsOption(),
-		usecOption('--slower <usec>', 'a line for each wait of USEC microseconds (or 5ms, 2s) or more'),
+		usecOption('--slower <usec>', 'print each wait of USEC microseconds (or 5ms, 2s) or more'),
 	],
 	kind: 'latency',
 	layout,
@@ -92,11 +92,11 @@ export const runqlat = defineTool<Layout, Settings>({
 	},
 
 	lines: ({ slower_usec }) => (slower_usec > 0 ? '--slower' : undefined),
-	linesHelp: 'with --slower, 5: every line for 5 seconds',
+	linesHelp: 'with --slower, 5: print waits for 5 seconds',
 
 	subject({ slower_usec }) {
 		return slower_usec > 0
-			? `waits of ${grouped(slower_usec)} us and more for a CPU`
+			? `waits for a CPU (${grouped(slower_usec)} us or more)`
 			: 'run queue latency';
 	},
 
@@ -120,7 +120,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			withoutMaps: (['task_storage', 'hash'] as const)
 				.filter((each) => each !== way)
 				.map((each) => `${each}_waits` as const),
-			because: `waits are timed with ${way}: ${because}`,
+			because: `times waits with ${way}: ${because}`,
 		};
 	},
 

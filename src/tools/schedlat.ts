@@ -33,25 +33,25 @@ const BUCKETS_OF_A_THREAD = 8;
 
 export const schedlat = defineTool<Layout, Settings>({
 	name: 'schedlat',
-	summary: 'how long each thread ran, and waited for a CPU (scheduling latency)',
+	summary: 'how long each thread runs, and waits for a CPU (run queue latency)',
 	description:
-		'Shows for each thread how long it ran, how often it was switched, woken, preempted and moved ' +
-		'to another CPU, and how long it waited for a CPU. It takes no -C: the kernel counts run time and ' +
-		'switches over all CPUs together; runqlat -C shows the latency on some of them.',
+		'Shows for each thread its run time, context switches, wake-ups, preemptions and migrations, and ' +
+		'how long it waited for a CPU. It has no -C: the kernel counts run time and switches over all ' +
+		'CPUs together. For the latency on some CPUs, use runqlat -C.',
 	examples: [
 		['tstrace schedlat 5 1', 'all threads, for 5 seconds'],
-		['tstrace schedlat -s max 5 1', 'who waited longest'],
+		['tstrace schedlat -s max 5 1', 'the threads that waited longest'],
 		['tstrace schedlat -P 5', 'by process, every 5 seconds'],
-		['tstrace schedlat --follow -- make -j8', 'a command, and what it starts'],
+		['tstrace schedlat --follow -- make -j8', 'a command and its child processes'],
 	],
 	options: () => [
 		new Option('-P, --pids', 'a row for each process').conflicts('by'),
 		new Option('--by <what>', 'a row for each thread name').choices(['comm']),
-		new Option('-s, --sort <key>', 'largest first')
+		new Option('-s, --sort <key>', 'sort by this column, largest first')
 			.choices(SORT_KEYS)
 			.default('runtime')
 			.argParser(parseSortKey),
-		topOption(20, 'first rows'),
+		topOption(20, 'largest rows'),
 		wholeNumberOption(
 			'--max-threads <n>',
 			'room for N threads in a second, 1.7 kB each',
@@ -66,7 +66,7 @@ export const schedlat = defineTool<Layout, Settings>({
 		if (values.cpu)
 			throw new UsageError(
 				"leave out -C: the kernel counts a thread's run time and switches over all CPUs together; " +
-					'runqlat -C shows the latency on some of them',
+					'runqlat -C shows the latency on some CPUs',
 			);
 		return {
 			by: values.pids ? 'process' : values.by === 'comm' ? 'comm' : 'thread',
@@ -76,13 +76,13 @@ export const schedlat = defineTool<Layout, Settings>({
 		};
 	},
 
-	subject: () => 'run time and scheduling delays',
+	subject: () => 'run time and run queue latency',
 
 	plan(object, { maxThreads }): Plan<Layout> {
 		const missing = booksMissing();
 		if (missing !== undefined)
 			throw new TstraceError(
-				`schedlat needs the scheduler's books (CONFIG_SCHED_INFO): ${missing}`,
+				`schedlat needs the kernel's run queue statistics (sched_info): ${missing}; use runqlat, or a kernel with CONFIG_SCHEDSTATS=y`,
 			);
 		object.setConstants({ scheduler_books: true });
 		object.map('ending').setMaxEntries(maxThreads);
@@ -94,7 +94,7 @@ export const schedlat = defineTool<Layout, Settings>({
 			attach: ['schedlat_switch', ...(delayedDequeue() ? (['schedlat_migrate'] as const) : [])],
 			load: ['schedlat_exit', 'schedlat_threads'],
 			runOnce: ['seed_turns'],
-			because: 'the scheduler counts run time, switches and delays itself',
+			because: 'reads run time, switches and latency, which the kernel itself counts',
 		};
 	},
 

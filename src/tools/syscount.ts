@@ -54,24 +54,25 @@ const PERF_EVENTS = [
 
 export const syscount = defineTool<Layout, Settings>({
 	name: 'syscount',
-	summary: 'which system calls are made, fail, take long',
+	summary: 'system calls: how many, which fail, which are slow',
 	description:
-		'Counts system calls as they return, and shows those that have not returned at the end.',
+		'Counts system calls when they return. Calls that have not returned at the end are shown as in ' +
+		'progress.',
 	examples: [
-		['tstrace syscount 1', 'calls of the machine, every second'],
-		['tstrace syscount --latency -p 1234 5', 'how long a process is in its calls'],
-		['tstrace syscount -P --errno ENOENT 5', 'who looks for files that are not there'],
-		['tstrace syscount --errors -- make', 'what fails in a command, and why'],
-		['tstrace syscount --hist read 5', 'times, with a histogram of read'],
-		['tstrace syscount --paths --errno ENOENT 5', 'which files are not there'],
-		['tstrace syscount -P --bytes 5', 'which processes read and write how much'],
+		['tstrace syscount 1', 'calls on the whole machine, every second'],
+		['tstrace syscount --latency -p 1234 5', 'how long the calls of a process take'],
+		['tstrace syscount -P --errno ENOENT 5', 'processes that look for missing files'],
+		['tstrace syscount --errors -- make', 'which calls of a command fail, and why'],
+		['tstrace syscount --hist read 5', 'times of all calls, and a histogram of read'],
+		['tstrace syscount --paths --errno ENOENT 5', 'which files are missing'],
+		['tstrace syscount -P --bytes 5', 'how much each process reads and writes'],
 	],
 	options: () => [
 		new Option('-P, --pids', 'a row for each process, not for each call').conflicts([
 			'errors',
 			'hist',
 		]),
-		new Option('--latency', 'how long calls take: in all, mean, p50, p99, max'),
+		new Option('--latency', 'how long calls take: total, mean, p50, p99, max'),
 		new Option('--hist <name>', 'with --latency: a histogram of this call').argParser(
 			parseCallName,
 		),
@@ -91,16 +92,16 @@ export const syscount = defineTool<Layout, Settings>({
 			'bytes',
 		]),
 		new Option('--errno <errno>', 'only calls that fail with this error').argParser(parseErrno),
-		new Option('--errors', 'calls that fail, by call and error').conflicts('latency'),
+		new Option('--errors', 'count failed calls by call and error').conflicts('latency'),
 		new Option(
 			'--syscall <list>',
 			'only these calls: names, numbers, file, network, process, memory, ipc, desc',
 		).argParser(parseCalls),
-		topOption(20, 'rows with the most calls, or time'),
+		topOption(20, 'rows with the most calls or time'),
 		new Option('-m, --milliseconds', 'with --latency: all times in milliseconds'),
 		maxBucketsOption(),
 		maxPathsOption(),
-		new Option('-l, --list', 'list calls and sets'),
+		new Option('-l, --list', 'list the names of calls and sets'),
 	],
 	kind: 'table',
 	layout,
@@ -128,11 +129,13 @@ export const syscount = defineTool<Layout, Settings>({
 		};
 		const { hist, calls } = settings;
 		if (settings.milliseconds && !timed)
-			throw new UsageError('-m is about times: add --latency, or leave out -m');
+			throw new UsageError('-m sets the unit of times: add --latency, or leave out -m');
 		if (hist !== undefined && settings.byErrno)
 			throw new UsageError('--errors shows no times; leave out --hist');
 		if (hist !== undefined && calls && !indexesOf(hist).some((index) => calls.includes(index)))
-			throw new UsageError(`--syscall leaves out ${hist}, which --hist is to show`);
+			throw new UsageError(
+				`--hist ${hist} needs this call, and --syscall leaves it out: add ${hist} to --syscall`,
+			);
 		return settings;
 	},
 
@@ -169,7 +172,7 @@ export const syscount = defineTool<Layout, Settings>({
 			load: [...(hook.name === 'perf' ? programs : []), ...(settings.open ? OPEN_CALLS : [])],
 			trap_ns: hook.name === 'perf' ? PERF_HOOK_NS : 0,
 			because:
-				`calls are ${timed ? 'timed from sys_enter to sys_exit' : 'counted as they return'}, ` +
+				`${timed ? 'times calls from sys_enter to sys_exit' : 'counts calls when they return'}, ` +
 				`at ${hook.name} tracepoints: ${hook.because}`,
 		};
 	},

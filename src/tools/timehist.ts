@@ -1,4 +1,4 @@
-/** timehist: every switch of the scheduler, one by one. */
+/** timehist: every context switch, one by one. */
 import { readFileSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Option } from 'commander';
@@ -38,34 +38,34 @@ interface Settings extends TimehistView {
 
 export const timehist = defineTool<Layout, Settings>({
 	name: 'timehist',
-	summary: 'every switch: wait, delay and run time, one by one',
+	summary: 'every context switch: wait time, latency, run time',
 	description:
-		'Prints a line each time a thread leaves the CPU: how long it had been off the CPU before, how ' +
-		'much of that it waited in a queue, and how long it ran.',
+		'Prints a line each time a thread leaves the CPU: how long it had been off the CPU before (wait ' +
+		'time), how much of that on a run queue (latency), and how long it ran.',
 	examples: [
 		['tstrace timehist -p 1234 5', 'a process, for 5 seconds'],
-		['tstrace timehist -w -n -t 1234', 'a thread: who wakes it, who is next'],
-		['tstrace timehist -g -p 1234', 'with the kernel functions it sleeps in'],
-		['tstrace timehist -S 10', 'no lines, a table of threads at the end'],
+		['tstrace timehist -w -n -t 1234', 'a thread: its wakers, and the next on its CPU'],
+		['tstrace timehist -g -p 1234', 'with the kernel functions where it waits'],
+		['tstrace timehist -S 10', 'only a table of threads, at the end'],
 		['tstrace timehist -o out.txt -- make', 'a command, into a file'],
 	],
 	options: () => [
-		new Option('-w, --wakeups', 'who wakes whom'),
-		new Option('-M, --migrations', 'who is moved to another CPU, and by whom'),
-		new Option('-n, --next', 'who gets the CPU next'),
-		new Option('-g, --call-graph', 'the kernel functions in which it left the CPU'),
+		new Option('-w, --wakeups', 'also print wake-ups: waker and woken thread'),
+		new Option('-M, --migrations', 'also print migrations: the thread, and who moves it'),
+		new Option('-n, --next', 'show which thread gets the CPU next'),
+		new Option('-g, --call-graph', 'show the kernel functions where the thread left the CPU'),
 		wholeNumberOption(
 			'--max-depth <n>',
-			`with -g: show N functions at the most (default: ${SHOWN_STACK})`,
+			`with -g: show at most N functions (default: ${SHOWN_STACK})`,
 			MAX_STACK,
 		),
-		new Option('--summary', 'a table of threads below the lines').conflicts('summaryOnly'),
-		new Option('-S, --summary-only', 'only the table of threads'),
+		new Option('--summary', 'also print a table of threads at the end').conflicts('summaryOnly'),
+		new Option('-S, --summary-only', 'print only the table of threads'),
 		new Option('--cpu-visual', 'a column for each CPU: s is a switch, m a migration'),
-		new Option('--wall-clock', 'the time of day, not seconds since boot'),
+		new Option('--wall-clock', 'show the time of day instead of seconds since boot'),
 		wholeNumberOption(
 			'--ring-kb <kb>',
-			'room for KB of events, rounded up to a power of two',
+			'room for KB kilobytes of events, rounded up to a power of two',
 			MAX_RING_KB,
 		).default(RING_KB),
 	],
@@ -79,11 +79,11 @@ export const timehist = defineTool<Layout, Settings>({
 				throw new UsageError(`--summary-only shows no lines; leave out --${dashed(name)}`);
 		}
 		if (values.maxDepth !== undefined && !values.callGraph)
-			throw new UsageError('--max-depth is about the functions that -g shows: add -g');
+			throw new UsageError('--max-depth limits the functions that -g shows: add -g');
 		const json = values.json || values.format === 'json' || /\.json$/i.test(`${values.output}`);
 		for (const name of ONLY_TEXT) {
 			if (!json || !values[name]) continue;
-			const instead = name.startsWith('summary') ? '; schedlat has its table as JSON' : '';
+			const instead = name.startsWith('summary') ? '; schedlat writes such a table as JSON' : '';
 			throw new UsageError(`--${dashed(name)} is for text, not JSON${instead}`);
 		}
 		return settingsOf(values);
@@ -92,7 +92,7 @@ export const timehist = defineTool<Layout, Settings>({
 	subject: () => 'context switches',
 
 	plan(object, settings): Plan<Layout> {
-		requireRingBuffer('it', 'schedlat or offcputime');
+		requireRingBuffer('timehist', 'schedlat or offcputime');
 		const way = chooseOffcpu();
 		object.setConstants({
 			threads_in_hash: way.threadsInHash,
@@ -121,8 +121,8 @@ export const timehist = defineTool<Layout, Settings>({
 			runOnce: way.schedulerBooks ? ['seed_waiting'] : [],
 			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
 			because:
-				`waits are timed with ${way.schedulerBooks ? "the scheduler's books" : 'time stamps'}; ` +
-				`threads are kept in ${way.threadsInHash ? 'a hash' : 'task storage'}` +
+				`times waits with ${way.schedulerBooks ? 'sched_info' : 'time stamps'}; ` +
+				`keeps threads in ${way.threadsInHash ? 'a hash' : 'task storage'}` +
 				(doers ? `; ${doers.because}` : ''),
 		};
 	},

@@ -69,7 +69,7 @@ for (const depth of [5000, 12_000]) {
 		const rows = Math.min(depth, 10_000);
 		assert.equal(await page.locator('g.frame').count(), rows + 1);
 		const notes = await page.locator('footer').textContent();
-		assert.equal(/cut off above their first 10,000 frames/.test(notes ?? ''), depth > rows);
+		assert.equal(/shows only the first 10,000 frames/.test(notes ?? ''), depth > rows);
 		// In sight is the root; zoomed to the last one, that is.
 		assert(await box(page, 'all').isVisible());
 		await box(page, `f${rows - 1}`).dispatchEvent('click');
@@ -91,7 +91,7 @@ test('what is too narrow is left out, and the page says how much that is', async
 	const page = await open(t, recording, { look: { minWidth_px: 1 } });
 	assert.match(
 		(await page.locator('.notes').textContent()) ?? '',
-		/^10 boxes of less than 0\.08 % are left out, 0\.1 % in all/,
+		/^10 boxes below 0\.08 % are left out, 0\.1 % in all/,
 	);
 	await button(page, 'Table').click();
 	assert.equal(await page.locator('tbody tr').count(), 12);

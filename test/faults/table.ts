@@ -11,7 +11,7 @@ export interface Fault {
 export const FAULTS: readonly Fault[] = [
 	{
 		fault: 'SIGKILL, in any phase',
-		does: 'the kernel takes back everything; COMMAND ends if it is held still, else it goes on',
+		does: 'the kernel removes everything; a COMMAND that has not started yet ends, a running one goes on',
 		tests: {
 			'faults-kill': [
 				'killed in every phase of a run',
@@ -23,8 +23,8 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
-		fault: 'SIGINT, SIGTERM, SIGHUP in start-up',
-		does: 'a report of what there was, status 0; COMMAND never begins, status 128 + signal',
+		fault: 'SIGINT, SIGTERM or SIGHUP during start-up',
+		does: 'prints a result of what it has, exit status 0; COMMAND never starts, exit status 128 + signal',
 		tests: {
 			'faults-interrupt': [
 				'interrupted in every phase of its start-up',
@@ -33,8 +33,8 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
-		fault: 'SIGINT while nobody takes the result',
-		does: 'waits for the reader, all of it comes; a second one leaves at once, status 130',
+		fault: 'SIGINT while nobody reads the result',
+		does: 'waits for the reader, who gets all of it; a second SIGINT ends it at once, exit status 130',
 		tests: {
 			'faults-interrupt': [
 				'interrupted while nobody takes its result',
@@ -44,8 +44,9 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
-		fault: 'SIGHUP, SIGINT or another signal ignored at the start (`nohup`, `&` in a script)',
-		does: 'it stays ignored, by tstrace and by COMMAND; SIGTERM ends the run',
+		fault:
+			'SIGHUP, SIGINT or another signal is ignored when tstrace starts (`nohup`, `&` in a script)',
+		does: 'tstrace and COMMAND ignore it, too; SIGTERM ends the run',
 		tests: {
 			untraced: [
 				'a SIGHUP that is ignored as tstrace starts is ignored by it and by COMMAND',
@@ -55,7 +56,7 @@ export const FAULTS: readonly Fault[] = [
 	},
 	{
 		fault: 'SIGUSR1',
-		does: "ends a run as SIGTERM does; node's debugger never listens",
+		does: "ends the run as SIGTERM does; node's debugger never starts",
 		tests: {
 			'faults-usr1': [
 				'SIGUSR1 again and again while',
@@ -65,43 +66,43 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
-		fault: 'error in a timer or in the reading of a ring',
-		does: 'ends with a result of what there was, one line, status 1; ends COMMAND',
+		fault: 'an error in a timer, or while tstrace reads a ring buffer',
+		does: 'prints a result of what it has and one error line, exit status 1; ends COMMAND',
 		tests: { 'faults-throw': ['ends the run, with its result and one line', 'ends COMMAND, too'] },
 	},
 	{
-		fault: 'something cannot be closed',
-		does: 'everything else is released; one line, status 1; ends COMMAND',
+		fault: 'a file or a sampler cannot be closed',
+		does: 'releases everything else; one error line, exit status 1; ends COMMAND',
 		tests: {
 			'faults-throw': ['a file that cannot be closed', 'a sampler that cannot be closed'],
 		},
 	},
 	{
-		fault: 'target killed',
-		does: 'ends, says why, prints the result, status 0',
+		fault: 'the target is killed',
+		does: 'ends, says why, prints the result, exit status 0',
 		tests: { 'faults-target': ['a target that is killed at work'] },
 	},
 	{
-		fault: 'target executes another program',
-		does: 'goes on; memleak forgets what the old one had',
+		fault: 'the target executes another program',
+		does: 'goes on; memleak forgets the allocations of the old program',
 		tests: {
 			'faults-target': ['a target that executes another program'],
 			'memleak-processes': ['what was before exec is gone'],
 		},
 	},
 	{
-		fault: '10,000 short children',
-		does: '`--follow` counts each',
+		fault: 'the target starts 10,000 short-lived children',
+		does: '`--follow` counts each of them',
 		tests: { 'faults-target': ['ten thousand short children'] },
 	},
 	{
-		fault: 'PID used again',
-		does: 'who has it now is not traced',
+		fault: 'the kernel uses a PID again',
+		does: 'does not trace the process that has the PID now',
 		tests: { 'faults-target': ['a number that is used again'] },
 	},
 	{
-		fault: 'maps full',
-		does: 'what is not kept is counted, in a line `lost:`',
+		fault: 'BPF maps are full',
+		does: 'counts what it could not keep, in a line `lost:`',
 		tests: {
 			'faults-machine': ['maps that are full'],
 			'memleak-options': ['what there is no room for is counted'],
@@ -109,42 +110,42 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
-		fault: 'ring full, reader slow',
-		does: 'the same',
+		fault: 'a ring buffer is full, the reader of the output is slow',
+		does: 'counts what it could not keep, in a line `lost:`',
 		tests: {
 			'faults-machine': ['nobody takes its lines, and the ring is full'],
 			timehist: ['printed and lost are all switches, however small the ring'],
 		},
 	},
 	{
-		fault: 'disk full',
-		does: 'one line, status 1; what was written stays',
+		fault: 'the disk is full',
+		does: 'one error line, exit status 1; keeps what is already in the file',
 		tests: { 'faults-files': ['a disk that gets full'] },
 	},
 	{
-		fault: 'read-only file system',
-		does: 'nothing but `-o` needs a file',
+		fault: 'the file system is read-only',
+		does: 'runs: only `-o` needs to write a file',
 		tests: {
 			'faults-files': ['where nothing can be written'],
 			errors: ['an output file that may not be written'],
 		},
 	},
 	{
-		fault: 'stdin, stdout or stderr closed',
-		does: 'runs; nothing else is taken for them',
+		fault: 'stdin, stdout or stderr is closed',
+		does: 'runs; never writes results or messages into another file that has their number',
 		tests: { 'faults-files': ['closed: nothing else is taken for them'] },
 	},
 	{
-		fault: 'reader of a pipe gone',
-		does: 'ends quietly, status 0',
+		fault: 'the reader of a pipe has gone',
+		does: 'ends without a message, exit status 0',
 		tests: {
 			errors: ['a closed pipe ends the tool quietly'],
 			offcputime: ['a closed pipe quietly'],
 		},
 	},
 	{
-		fault: 'messages or results go to a file that others write to',
-		does: 'adds to it; overwrites nothing',
+		fault: 'messages or results go to a file that other programs write to',
+		does: 'appends to the file; overwrites nothing',
 		tests: {
 			'faults-output': [
 				'a second signal where the messages go to a file',
@@ -154,7 +155,7 @@ export const FAULTS: readonly Fault[] = [
 	},
 	{
 		fault: '`-o` names a pipe that nobody reads, or reads slowly',
-		does: 'traces, then waits for the reader, all of it comes; a signal before the reader: one line, status 1',
+		does: 'traces, then waits for the reader, who gets all of it; if a signal comes first: one error line, exit status 1',
 		tests: {
 			'faults-output': [
 				'a named pipe that nobody reads, ',
@@ -166,8 +167,8 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
-		fault: "another user's link, file or pipe in the place of a result, where everybody may write",
-		does: 'one line, status 1; nothing is written. New files are for their owner only',
+		fault: "`-o` names another user's link, file or pipe in a directory where everybody may write",
+		does: 'one error line, exit status 1; writes nothing. Only the owner can read new files',
 		tests: {
 			'faults-output': [
 				'of a stranger is refused',
@@ -178,19 +179,19 @@ export const FAULTS: readonly Fault[] = [
 	},
 	{
 		fault: 'the result of a traced COMMAND cannot be written',
-		does: 'one line, status 1; ends COMMAND',
+		does: 'one error line, exit status 1; ends COMMAND',
 		tests: { 'faults-output': ['a COMMAND that is traced ends when the result cannot be written'] },
 	},
 	{
-		fault: 'hidepid',
-		does: 'says that the process is hidden; without `-p` it traces',
+		fault: '`/proc` is mounted with `hidepid`',
+		does: 'with `-p`, says that the process is hidden; without `-p`, traces',
 		tests: {
 			'faults-files': ['says that it is hidden', 'hidepid: who is not named is traced'],
 		},
 	},
 	{
-		fault: 'no permission to /proc/PID/root',
-		does: 'the same files by their paths here; else memleak says that it may not',
+		fault: 'no permission to read `/proc/PID/root`',
+		does: 'opens the same files by their ordinary paths; if that fails, memleak says that it has no permission',
 		tests: {
 			'faults-files': [
 				'without permission to /proc/PID/root',
@@ -199,33 +200,33 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
-		fault: 'no /proc',
-		does: 'one line, status 1',
+		fault: '`/proc` is not mounted',
+		does: 'one error line, exit status 1',
 		tests: { 'faults-files': ['without /proc: one line'] },
 	},
 	{
-		fault: '64 at once',
-		does: 'each is right',
+		fault: '64 tstrace run at once',
+		does: 'each has the right result',
 		tests: { 'faults-machine': ['64 at once'] },
 	},
 	{
-		fault: 'memory limit of its cgroup',
-		does: 'killed, or one line and status 1, or right',
+		fault: "its cgroup's memory limit is low",
+		does: 'the kernel kills it, or it prints one error line (exit status 1), or the result is right',
 		tests: { 'faults-machine': ['in a cgroup with ever more memory'] },
 	},
 	{
-		fault: 'few descriptors',
-		does: 'one line with the remedy, status 1',
+		fault: 'the limit of open files is low',
+		does: 'one error line that says what to do, exit status 1',
 		tests: { 'faults-machine': ['with ever more descriptors'] },
 	},
 	{
-		fault: 'CPU off- and on-line',
+		fault: 'a CPU goes off-line and on-line again',
 		does: 'goes on',
 		tests: { 'vm-cpus': ['a CPU goes and comes while it traces', 'while a CPU is off-line'] },
 	},
 	{
-		fault: 'clock set',
-		does: 'durations and intervals are by CLOCK_MONOTONIC',
+		fault: 'the clock is set',
+		does: 'is not affected: takes durations and intervals from CLOCK_MONOTONIC',
 		tests: { 'vm-clock': ['the clock is set by'] },
 	},
 ];

@@ -19,7 +19,7 @@ test('text goes to stdout, all else to stderr; -q leaves only the result; -v say
 	const quiet = tstrace(['runqlat', '-q', '0.2', '1']).stderr;
 	assert.doesNotMatch(quiet, /Tracing|cost/);
 	const verbose = tstrace(['runqlat', '-v', '0.2', '1'], { TSTRACE_FORCE: 'hash' }).stderr;
-	assert.match(verbose, /waits are timed with hash: forced by TSTRACE_FORCE/);
+	assert.match(verbose, /times waits with hash: forced by TSTRACE_FORCE/);
 	const stamped = tstrace(['runqlat', '-T', '-m', '0.2', '2']).stdout;
 	assert.equal(stamped.match(/^\d\d:\d\d:\d\d$/gm)?.length, 2);
 	assert.match(stamped, /msecs/);

@@ -34,7 +34,7 @@ test('the example tool of CONTRIBUTING.md works as written, with nothing else ch
 		const ran = inFolder('bin/tstrace slices --json 0.3 1');
 		assert.equal(ran.status, 0, ran.stderr);
 		assert.ok((reportsOf(ran.stdout)[0]?.groups[0]?.count ?? 0) > 0);
-		assert.match(inFolder('bin/tstrace --help').stdout, /slices .*how long CPUs stay/);
+		assert.match(inFolder('bin/tstrace --help').stdout, /slices .*how long CPUs run/);
 	} finally {
 		rmSync(folder, { recursive: true });
 	}

@@ -53,7 +53,7 @@ test('here every tool runs, and says by which way', () => {
 	assert.equal(status, 0);
 	assert.deepEqual(tools.map(({ name }) => name).sort(), TOOLS.sort());
 	for (const { name, runs, way } of tools) assert.ok(runs && way, name);
-	assert.match(tool('runqlat').way ?? '', /timed with sched_info/);
+	assert.match(tool('runqlat').way ?? '', /times waits with sched_info/);
 	for (const name of ['BTF', 'libbpf', 'tracepoints', 'capabilities', 'kernel symbols']) {
 		assert.equal(check(name).state, 'ok', name);
 	}

@@ -130,7 +130,10 @@ test('memleak of files that cannot be opened says so', async () => {
 		TRACER,
 	);
 	assert.equal(status, 1);
-	assert.match(stderr, /cannot open what process \d+ has mapped: not allowed; run it as root/);
+	assert.match(
+		stderr,
+		/cannot open the files that process \d+ has mapped: not allowed; run it as root/,
+	);
 	await target.isWhole();
 });
 

@@ -90,7 +90,7 @@ test('a result every moment that nobody takes: Ctrl-C ends it, and what comes is
 });
 
 /** What it says while COMMAND is held: before it loads, when it has, and before it lets COMMAND go. */
-const HELD = ['runqlat: waits are timed ', 'runqlat: loaded ', 'Tracing '] as const;
+const HELD = ['runqlat: times waits ', 'runqlat: loaded ', 'Tracing '] as const;
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 	test(`${signal} before COMMAND has begun: it never does`, async () => {

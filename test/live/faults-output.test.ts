@@ -95,7 +95,10 @@ for (const option of ['-o', '--hdr']) {
 			const tracing = await Tracing.start(['runqlat', option, pipe]);
 			const { status, stderr } = await tracing.end(signal);
 			assert.equal(status, 1);
-			assert.match(stderr, /^tstrace runqlat: cannot write to .*: nobody reads this pipe; .*\n$/m);
+			assert.match(
+				stderr,
+				/^tstrace runqlat: cannot write to .*: no process reads this pipe; .*\n$/m,
+			);
 			await untilNothingLeft(objects);
 		});
 	}
@@ -104,11 +107,11 @@ for (const option of ['-o', '--hdr']) {
 		const objects = kernelObjects();
 		const [pipe, trace] = [namedPipe(), join(folder, 'ran')];
 		const tracing = Tracing.begin(['runqlat', option, pipe, '--', 'touch', trace]);
-		await tracing.says(/^waiting until somebody reads /m);
+		await tracing.says(/^waiting for a process to read /m);
 		assert.ok(existsSync(trace));
 		const { status, stderr } = await tracing.end('SIGINT');
 		assert.equal(status, 1);
-		assert.match(stderr, /nobody reads this pipe/);
+		assert.match(stderr, /no process reads this pipe/);
 		await untilNothingLeft(objects);
 	});
 
@@ -117,7 +120,7 @@ for (const option of ['-o', '--hdr']) {
 		const format = option === '-o' ? ['--json'] : [];
 		const args = ['runqlat', '-L', ...format, option, pipe, '0.1', '20'];
 		const tracing = Tracing.begin(args);
-		await tracing.says(/^waiting until somebody reads /m);
+		await tracing.says(/^waiting for a process to read /m);
 		const text = (await readFile(pipe, 'utf8')).trimEnd();
 		const { status, stderr } = await tracing.end();
 		assert.equal(status, 0, stderr);

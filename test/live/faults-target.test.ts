@@ -32,7 +32,7 @@ for (const [tool = '', ...options] of TOOLS) {
 		process.kill(storm.pid, 'SIGKILL');
 		const { status, stdout, stderr } = await tracing.end();
 		assert.equal(status, 0, stderr);
-		assert.match(stderr, /^no such process or thread is left: tracing ends$/m);
+		assert.match(stderr, /^all chosen processes and threads have ended: tracing ends$/m);
 		assert.equal(reportsOf(stdout).at(-1)?.ended, 'nobody_left');
 		await storm.end();
 		await untilNothingLeft(before);

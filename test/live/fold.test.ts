@@ -158,7 +158,7 @@ test('errors say what to do, with status 2 for wrong usage and 1 for the rest', 
 	assert.match(both.stderr, /one of --pid and --tid/);
 	const none = tstrace(['fold', '--grep', '^no such function$', text]);
 	assert.equal(none.status, 1);
-	assert.match(none.stderr, /nothing is left/);
+	assert.match(none.stderr, /nothing to write/);
 	const data = tstrace(['fold', several]);
 	assert.equal(data.status, 1);
 	assert.match(data.stderr, /perf script -i FILE/);

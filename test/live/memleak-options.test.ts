@@ -106,7 +106,10 @@ test('-a of more than are shown: the others are added up, and nothing is lost', 
 	const single = report.stacks.filter(({ key }) => key.address !== undefined);
 	assert.equal(single.length, 100_000);
 	assert.deepEqual(leaksOf(report.stacks).leak_many, [16 * 100_123, 100_123]);
-	assert.match(report.notices.join('\n'), /100,000 largest are by themselves; 12\d others/);
+	assert.match(
+		report.notices.join('\n'),
+		/lists the 100,000 largest allocations one by one; the other 12\d/,
+	);
 });
 
 test('-a of the kernel: each by itself, with its address', async () => {
@@ -235,7 +238,7 @@ test('2,000 functions of C++: each has its name and its growth in every interval
 });
 
 for (const [tool, says] of [
-	['memleak', /it has no memory of its own; without -p/],
+	['memleak', /it has no heap; without -p/],
 	['syscount', /it makes no system calls/],
 ] as const) {
 	test(`${tool} -p of a kernel thread: one line that says what it is`, () => {
@@ -265,13 +268,13 @@ for (const [args, says] of [
 	[['--older', '5', '--churn'], /--older or --churn/],
 	[['--suspect-after', '2', '--churn'], /--suspect-after or --churn/],
 	[['--suspect-after', '2', '-a'], /--suspect-after or -a/],
-	[['--suspect-after', '2', '--growth'], /--suspect-after is about allocations/],
+	[['--suspect-after', '2', '--growth'], /give either --suspect-after or --growth/],
 	[['--older', 'soon'], /give seconds from 0 /],
 	[['-z', 'much'], /bytes, such as/],
-	[['--sample-bytes', '1G'], /at the most/],
-	[['--growth', '-a'], /-a is about allocations/],
-	[['-O', 'libc.so.6'], /-O is about the heaps of processes/],
-	[['--prefix', 'je_'], /--prefix is about the heaps of processes/],
+	[['--sample-bytes', '1G'], /at most/],
+	[['--growth', '-a'], /give either -a or --growth/],
+	[['-O', 'libc.so.6'], /-O works only on the heaps of processes/],
+	[['--prefix', 'je_'], /--prefix works only on the heaps of processes/],
 	[['--top', 'x'], /a whole number/],
 	[['-O', 'libnone.so', '-p', `${process.pid}`], /no such file mapped; it has node/],
 ] as const) {
@@ -287,7 +290,7 @@ test('no allocator that is known: one line that says why', async () => {
 	const stripped = await Workload.start('leaks-stripped', 'all');
 	const missing = tstrace(['memleak', '-p', `${stripped.pid}`]);
 	await stripped.end();
-	assert.match(missing.stderr, /leaks-stripped is statically linked and stripped: .*--growth/);
+	assert.match(missing.stderr, /leaks-stripped is statically linked and stripped, .*--growth/);
 	const workload = await start('all');
 	const prefixed = tstrace(['memleak', '--prefix', 'je_', '-p', `${workload.pid}`]);
 	await workload.end();
@@ -317,7 +320,7 @@ buffer:	.byte 0
 		const { status, stderr } = tstrace(['memleak', '-p', `${narrow.starter}`]);
 		await narrow.end();
 		assert.equal(status, 1);
-		assert.match(stderr, /is a 32-bit program: .*--growth works\n$/);
+		assert.match(stderr, /is a 32-bit program, .*use --growth\n$/);
 		assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
 	});
 }

@@ -10,7 +10,7 @@ import { runqlat } from '../../src/generated/runqlat.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { counts, heldBy } from './faults.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
-import { hasEnded, Tracing, tstrace, until } from './support.js';
+import { hasEnded, importing, Tracing, tstrace, until } from './support.js';
 
 const OBJECT = `dist/bpf/${process.arch}/runqlat.bpf.o`;
 
@@ -109,4 +109,16 @@ test('statistics that cost every program time are on for samples only', async ()
 	await until(() => heldBy(tracing.pid).statistics);
 	await until(() => !heldBy(tracing.pid).statistics);
 	await tracing.end('SIGINT');
+});
+
+test('a run ends even where node itself would wait for ever at its end', () => {
+	const { status, stdout, stderr } = tstrace(
+		['runqlat', '-q', '--json', '0.1', '1'],
+		importing('lingers'),
+	);
+	assert.equal(status, 0);
+	assert.match(stdout, /^\{"tool":"runqlat".*\}\n$/);
+	assert.match(stderr, /^exit handlers ran, status 0$/m);
+	const command = ['runqlat', '-q', '0.1', '1', '--', 'sh', '-c', 'exit 7'];
+	assert.equal(tstrace(command, importing('lingers')).status, 7);
 });

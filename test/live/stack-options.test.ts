@@ -189,7 +189,7 @@ const REFUSED: ReadonlyArray<readonly [string, RegExp]> = [
 	['offcputime --state Q', /--state.*letters of RSDTtPI/],
 	['offcputime --state 0x10000', /a mask of 0 to 0xffff/],
 	['offcputime --exact --period 100', /cannot be used with/],
-	['offcputime --period 2000000', /--period is a second at the most/],
+	['offcputime --period 2000000', /--period can be at most one second/],
 	['offcputime --period 0', /microseconds from 1/],
 	['offcputime --min 10 --max 5', /--min 10 is more than --max 5/],
 	['offcputime --min x', /microseconds from 1 to/],

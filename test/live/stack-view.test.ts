@@ -186,6 +186,9 @@ test('of who does nothing but wait, a line says it; -q leaves the result alone',
 	idle.continue();
 	await idle.end();
 	assert.equal(finished.stdout, '');
-	assert.match(finished.stderr, /no stack is left to show\nnote: left out: .* of 1 idle thread\n/);
-	assert.match(finished.stderr, /without idle\s+threads/);
+	assert.match(
+		finished.stderr,
+		/no stack matches the options\nnote: left out: .* of 1 idle thread\n/,
+	);
+	assert.match(finished.stderr, /without\s+idle\s+threads/);
 });

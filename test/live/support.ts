@@ -209,6 +209,8 @@ export class Workload {
 
 	/** Ends it. For a hog, returns the numbers it reports. */
 	async end(): Promise<number[]> {
+		// One that a failed test left stopped would never end.
+		this.continue();
 		this.#child.stdin?.end();
 		await closed(this.#child);
 		const last = this.#pending.find((line) => line.startsWith('done'));

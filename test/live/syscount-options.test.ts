@@ -57,7 +57,10 @@ for (const [args, says] of [
 	[['--errno', 'ENOENTT'], /no error "ENOENTT": did you mean ENOENT\?/],
 	[['--errno', '0'], /a number from 1 to 4095/],
 	[['--hist', 'reed'], /no system call "reed": did you mean read\?/],
-	[['--hist', 'read', '--syscall', 'write'], /--syscall leaves out read/],
+	[
+		['--hist', 'read', '--syscall', 'write'],
+		/--hist read needs this call, and --syscall leaves it out/,
+	],
 	[['-P', '--errors'], /cannot be used with/],
 	[['--latency', '--errors'], /cannot be used with/],
 	[['-m'], /add --latency/],

@@ -160,7 +160,10 @@ test('what is lost while it streams is said once, at the end, and is what the ob
 	await until(() => (tracing.stdout.match(/"lost":\{[^}]*"events_ring_full"/g) ?? []).length >= 3);
 	const { stdout, stderr } = await tracing.end('SIGINT');
 	const all = reportsOf(stdout).reduce((sum, { lost }) => sum + (lost.events_ring_full ?? 0), 0);
-	const lines = stderr.split('\n').filter((line) => line.includes('events_ring_full'));
+	const lines = stderr
+		.replaceAll('\n      ', ' ')
+		.split('\n')
+		.filter((line) => line.includes('events_ring_full'));
 	assert.match(lines.at(-1) ?? '', new RegExp(`^lost: ${all.toLocaleString('en')} events: `));
 	// A run that a slow machine makes long has one on the way, too.
 	assert.ok(lines.length <= 2, stderr);

@@ -83,8 +83,8 @@ test('help: every description of an option, and of a command', () => {
 	for (const says of [
 		'only these threads',
 		'histogram for each thread',
-		'how long each thread ran, and waited for a CPU',
-		'with --slower, 5: every line for 5 seconds',
+		'how long each thread runs, and waits for a CPU',
+		'with --slower, 5: print waits for 5 seconds',
 	]) {
 		assert.ok(
 			declared.some((text) => text.includes(says)),

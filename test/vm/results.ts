@@ -1,4 +1,4 @@
-/** From what a machine told to what is to be said of it: pure. */
+/** From what a machine reported to the table and docs/kernels.md: pure. */
 import { FEATURES, type FeatureName, isSince, NEEDS } from './features.js';
 import type { Facts, Hook, Line, TestResult } from './lines.js';
 import { MACHINES, TOOLS } from './matrix.js';
@@ -9,11 +9,11 @@ export interface Row {
 	readonly passed: number;
 	/** Of these, after they had failed once. */
 	readonly again: number;
-	/** Features of kernels that tests were skipped for, and how many were. */
+	/** Features that the kernel lacks, and how many tests were skipped for each. */
 	readonly lacking: Readonly<Record<string, number>>;
-	/** What is wrong; none: it works. */
+	/** What is wrong; empty: it works. */
 	readonly failures: readonly string[];
-	/** The way it takes here. */
+	/** How the tool works here. */
 	readonly hook: string;
 }
 
@@ -22,12 +22,12 @@ export interface MachineResult {
 	readonly kernel: string;
 	readonly arch: string;
 	readonly seconds: number;
-	/** Which tests were run: an Extent, and the names of tools. */
+	/** Which tests ran: an Extent, and the names of tools. */
 	readonly extent: string;
 	readonly rows: readonly Row[];
 	/** Of the machine as a whole. */
 	readonly failures: readonly string[];
-	/** Of tstrace, and the day: where results are kept. */
+	/** Of tstrace, and the day; only in results that are kept. */
 	readonly commit?: string;
 	readonly date?: string;
 }
@@ -78,11 +78,11 @@ function rowOf(
 	const skipped = tests.filter(({ result }) => result === 'skipped');
 	const passed = tests.filter(({ result }) => result === 'passed').length;
 	const failures = [
-		...(hook?.began ? [] : [`it did not begin: ${hook?.stderr ?? 'nothing is known of it'}`]),
+		...(hook?.began ? [] : [`it did not start: ${hook?.stderr ?? 'no output'}`]),
 		...tests.flatMap(({ name, result, why }) => (result === 'failed' ? `${name}: ${why}` : [])),
 		...skipped.flatMap((test) => wrongSkip(test, facts)),
 	];
-	if (passed === 0 && failures.length === 0) failures.push('no test of it was run');
+	if (passed === 0 && failures.length === 0) failures.push('none of its tests ran');
 	const lacking: Record<string, number> = {};
 	for (const { why } of skipped) {
 		const feature = why.slice(NEEDS.length);
@@ -91,22 +91,22 @@ function rowOf(
 	return { tool, passed, again, lacking, failures, hook: hook?.because ?? '' };
 }
 
-/** What is wrong with a skip: it has another reason than a kernel feature, or the kernel has that. */
+/** What is wrong with a skip: its reason is no kernel feature, or the kernel has the feature. */
 function wrongSkip({ name, why }: TestResult, facts: Facts | undefined): string[] {
 	const feature = why.startsWith(NEEDS) ? why.slice(NEEDS.length) : '';
 	if (!(feature in FEATURES))
-		return [`${name}: skipped, and not for want of a kernel feature: ${why}`];
+		return [`${name}: skipped, but not because the kernel lacks a feature: ${why}`];
 	if (facts?.features[feature] === false) return [];
-	return [`${name}: skipped for want of ${feature}, which this kernel has`];
+	return [`${name}: skipped because it needs ${feature}, but this kernel has it`];
 }
 
-/** Features that are there or not, though the kernel's version and the CPU say otherwise. */
+/** Features that a kernel of this version should have and does not, or the other way round. */
 function unexpected(facts: Facts | undefined, without: readonly FeatureName[]): string[] {
-	if (!facts) return ['it did not say which kernel it has'];
+	if (!facts) return ['the machine did not report its kernel'];
 	return (Object.keys(FEATURES) as FeatureName[]).flatMap((name) => {
 		const due = isSince(facts.release, FEATURES[name].since) && !without.includes(name);
 		if (facts.features[name] === due) return [];
-		return `${name} came with ${FEATURES[name].since}, but is ${due ? 'not ' : ''}found on ${facts.release}`;
+		return `${name} came with ${FEATURES[name].since}, but ${facts.release} ${due ? 'does not have it' : 'has it'}`;
 	});
 }
 
@@ -156,11 +156,11 @@ export function page(results: readonly MachineResult[]): string {
 		return [
 			`## ${result.kernel}, ${result.arch}`,
 			'',
-			`Tests: ${result.extent}; ${result.date ?? 'day unknown'}, at ${result.commit ?? 'unknown'}, in ${Math.ceil(result.seconds / 60)} minutes.`,
+			`Tests: ${result.extent}; ${result.date ?? 'day unknown'}, commit ${result.commit ?? 'unknown'}, ${Math.ceil(result.seconds / 60)} minutes.`,
 			...notOfTheKernel(result),
 			...(result.failures.length > 0 ? ['', ...result.failures] : []),
 			'',
-			'| tool | live tests | how it goes about it here |',
+			'| tool | live tests | how the tool works here |',
 			'| --- | --- | --- |',
 			...rows,
 		].join('\n');
@@ -168,20 +168,22 @@ export function page(results: readonly MachineResult[]): string {
 	return `${[HEAD, ...sections].join('\n\n')}\n`;
 }
 
-/** What QEMU's CPU takes away. */
+/** What this machine lacks because of QEMU's CPU. */
 function notOfTheKernel({ machine }: MachineResult): string[] {
 	const without = MACHINES.find(({ name }) => name === machine)?.without ?? [];
 	return without.length === 0
 		? []
 		: [
 				'',
-				`Not for want of a kernel's: no ${without.join(', ')}, which the emulated CPU cannot do.`,
+				`This machine has no ${without.join(', ')}: its emulated CPU cannot do it. On other CPUs this kernel has it.`,
 			];
 }
 
 const HEAD = `# What works on which kernel
 
-Generated by \`make kernels-doc\` from what \`make test-kernels\` found: Debian's cloud kernels under QEMU's software
-emulation, with the objects as built. A test that is left out names the feature that is lacking, and the run
-fails if the kernel has it. A test that fails is run once more, as under emulation all is late at times; that is said.
-"one" is one test of each tool with a known truth, "quick" a few of them, "all" its whole file of live tests.`;
+\`make kernels-doc\` writes this page from the results of \`make test-kernels\`. It runs Debian's cloud
+kernels in QEMU, which emulates the CPU in software, with the BPF objects as \`make\` builds them. If
+a test cannot run on a kernel, the table names the feature that the kernel lacks; if the kernel has
+the feature, the run fails. A test that fails runs once more, because everything is sometimes late
+under emulation; the table says when the second try passed. "one" means one test of each tool with a
+known truth, "quick" a few of them, "all" the whole file of its live tests.`;

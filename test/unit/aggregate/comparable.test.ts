@@ -36,10 +36,7 @@ test('what one of them does not say is no reason, as long as only shares are com
 	}
 	for (const normalization of ['none', 'duration'] as const) {
 		const said = refusalOf({ before: NS, after: FOLDED }, normalization) ?? '';
-		assert.match(
-			said,
-			/^after does not say its unit, and the other is in ns, .*--normalize total$/,
-		);
+		assert.match(said, /^after has no unit, and the other is in ns, .*--normalize total$/);
 		assert.equal(refusalOf({ before: FOLDED, after: FOLDED }, normalization), undefined);
 		assert.equal(refusalOf({ before: NS, after: NS }, normalization), undefined);
 	}
@@ -52,7 +49,7 @@ test('samples of different length are no common unit, but for shares', () => {
 	assert.match(said, /^samples were taken 99 times a second before and 997 times a second after, /);
 	const counted = { tool: 'profile', unit: 'samples', event: 'cycles', period: 1000 };
 	const mixed = refusalOf({ before: counted, after: SAMPLES }, 'none') ?? '';
-	assert.match(mixed, /^samples were taken each 1000 events before and 99 times a second after, /);
+	assert.match(mixed, /^samples were taken every 1000 events before and 99 times a second after, /);
 	assert.equal(refusalOf({ before: counted, after: counted }, 'none'), undefined);
 });
 
@@ -82,7 +79,7 @@ test('what else differs is said, a remark each; what one does not know is not', 
 		'filters differ: follow; pids 1, 2 before, none after',
 	]);
 	assert.deepEqual(remarksOf({ before: FOLDED, after: before }), [
-		'before does not say its unit, after is in samples: that is no matter only as totals are made the same',
+		'before has no unit, after is in samples: shares are right only if both have the same unit',
 	]);
 	assert.deepEqual(remarksOf({ before: FOLDED, after: FOLDED }), []);
 });

@@ -170,7 +170,7 @@ test('markdown has the machine, the peers, and a table for each figure', async (
 		figures: [await result()],
 	});
 	assert.match(text, /^# Benchmarks\n/);
-	assert.match(text, /`make bench` on 2026-11-21/);
+	assert.match(text, /`make bench` wrote this page on 2026-11-21/);
 	assert.match(text, /\| kernel \| 6\.18 \|/);
 	assert.match(text, /\| bcc \| missing: no headers \|/);
 	assert.match(text, /## x\n\n`make bench TOOL=x`, 2026-11-21, commit abc1234\n/);

@@ -39,7 +39,7 @@ for (const [otherwise, tools] of [
 ] as const) {
 	for (const tool of tools) {
 		test(`${tool} --help says what it writes: ${otherwise}`, () => {
-			assert.equal(defaultInHelp(tool), `as FILE of -o ends, else ${otherwise}`);
+			assert.equal(defaultInHelp(tool), `by the ending of -o FILE, else ${otherwise}`);
 		});
 	}
 }

@@ -97,7 +97,7 @@ test('options: what they change can be seen', () => {
 
 test('folded stacks that end in the scheduler are taken for what offcputime printed', () => {
 	const { stdout, stderr } = flamegraph([], 'app;read;vfs_read;schedule 1500\napp;main 100\n');
-	assert.match(stderr, /taken for off-CPU time in us/);
+	assert.match(stderr, /drawn as off-CPU time in us/);
 	assert.match(stdout, /<title>Off-CPU Time Flame Graph<\/title>/);
 	assert.equal(totalIn(stdout), '1.60 ms, 100.0 %');
 	assert.equal(flamegraph([], 'app;read;schedule 1\napp;main 1\n').stderr, '', 'most, not some');
@@ -190,24 +190,24 @@ test('small counts are written without an exponent', () => {
 const REFUSED: ReadonlyArray<
 	readonly [status: number, args: readonly string[], input: string | Uint8Array, said: RegExp]
 > = [
-	[1, [], '', /standard input: .*the input is empty; was anything recorded\?/],
-	[1, [], '<?xml version="1.0"?><svg/>', /this is a picture or a page already/],
+	[1, [], '', /standard input: .*the input is empty: it has no stacks; was anything recorded\?/],
+	[1, [], '<?xml version="1.0"?><svg/>', /this is already a picture or a page/],
 	[2, ['--countname', 'us'], JSON_TEXT, /counts are in ns, not us/],
 	[1, [], 'hello\n', /standard input: no line of it ends with a count/],
 	[1, [], 'a -3\n', /line 1 is negative/],
 	[1, [], Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0]), /it is not text/],
 	[1, [], 'PERFILE2xxxx', /perf script -i/],
 	[1, [], '{"tool":"runqlat","groups":[]}\n', /runqlat has no stacks/],
-	[1, [], '{"tool":"profile","stacks":[{"frames"', /it begins like JSON and is none/],
+	[1, [], '{"tool":"profile","stacks":[{"frames"', /it begins like JSON but is not valid/],
 	[1, [], '{"tool":"profile","stacks":[{"frames":3}]}', /stack 1 of the JSON is damaged/],
 	[1, [], gzipSync(FOLDED).subarray(0, 20), /gzip that was cut off/],
 	[1, [], `${JSON_TEXT.replace('2000000000', '1e308')}`, /its counts add up to 10\^21 or more/],
 	[1, [], `a 1 1.0: ${'9'.repeat(400)} cycles: \n\tabc f+0x1 (/x)\n`, /add up to 10\^21/],
 	[2, ['--countname', 'us'], JSON_TEXT, /counts are in ns, not us/],
-	[2, ['-o', 'out.json'], FOLDED, /a picture is not JSON/],
+	[2, ['-o', 'out.json'], FOLDED, /cannot write plain JSON/],
 	[1, ['absent.folded'], '', /cannot read absent\.folded: there is no such file/],
 	[1, ['.'], '', /cannot read \.: it is a folder/],
-	[1, ['--grep', 'zzz'], FOLDED, /nothing is left to draw/],
+	[1, ['--grep', 'zzz'], FOLDED, /nothing to draw/],
 	[1, ['-o', 'absent/out.svg'], FOLDED, /its folder does not exist/],
 	[2, ['--grep', '('], FOLDED, /--grep <pattern> '\(': give a regular expression/],
 	[2, ['--colors', 'blue'], FOLDED, /Allowed choices are hot, io, mem, kind/],

@@ -147,7 +147,7 @@ test('numbers of processes and threads, as they are printed', async () => {
 		'ab-7/12;f 1\nab-?/0;f 1\nab-?/7;f 1\n',
 	);
 	const { notices } = await read(text, { identify: 'pid' });
-	assert.match(notices.join(), /^1 of 3 samples do not say the number of their process.*-F \+pid/);
+	assert.match(notices.join(), /^1 of 3 samples have no process number.*-F \+pid/);
 });
 
 const NAMES: ReadonlyArray<readonly [frame: string, expected: string]> = [

@@ -68,7 +68,7 @@ test('the same as a regular expression says', () => {
 });
 
 test('too long, too many: said, and not cut', () => {
-	assert.throws(() => parseComms('0123456789abcdef*'), /the kernel keeps 15 bytes/);
+	assert.throws(() => parseComms('0123456789abcdef*'), /the kernel keeps only 15 bytes/);
 	assert.deepEqual(parseComms('*0123456789abcde*'), ['*0123456789abcde*']);
 	const many = ['aaaaaaaaaaaaaa*', 'bbbbbbbbbbbbbb*', 'cccccccccccccc*', 'dddddddddddddd*'];
 	assert.deepEqual(parseComms(many.join()), many);

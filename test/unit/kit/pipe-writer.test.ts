@@ -91,7 +91,7 @@ test('a report is no stacks: what to type instead', () => {
 	assert.equal(title, undefined);
 	assert.match(
 		stderr,
-		/^tstrace flamegraph: standard input is a report in words; to draw it: tstrace memleak --folded … \| flamegraph\n$/,
+		/^tstrace flamegraph: standard input is a text report, not stacks; to draw them: tstrace memleak --folded … \| flamegraph\n$/,
 	);
 });
 

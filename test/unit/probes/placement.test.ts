@@ -183,7 +183,10 @@ test('nothing behind the first branch is taken', () => {
 		const placed = placeOf(hex, '53', '5b', RET);
 		assert.deepEqual([placed.offset, placed.emulated], [0, false], hex);
 	}
-	assert.match(placeOf('31 c0', '0f 05', '74 00', RET).why, /so is all before syscall at \+2/);
+	assert.match(
+		placeOf('31 c0', '0f 05', '74 00', RET).why,
+		/so are all instructions before syscall at \+2/,
+	);
 });
 
 test('the entry it is when a branch goes back behind it', () => {
@@ -203,14 +206,17 @@ test('the entry it is when a branch goes back behind it', () => {
 
 test('the entry it is with a jump table, or code that is not known', () => {
 	const table = placeOf('48 85 ff', '74 02', 'ff e0', RET);
-	assert.match(table.why, /^at the entry: .* jumps to where a register says/);
-	assert.match(placeOf('48 85 ff', '74 03', '3e ff e0', RET).why, /where a register says/);
-	assert.match(placeOf('48 85 ff', '74 04', 'ff 24 c5 00 00 00 00').why, /where a register says/);
+	assert.match(table.why, /^at the entry: .* jumps to an address in a register/);
+	assert.match(placeOf('48 85 ff', '74 03', '3e ff e0', RET).why, /an address in a register/);
+	assert.match(
+		placeOf('48 85 ff', '74 04', 'ff 24 c5 00 00 00 00').why,
+		/an address in a register/,
+	);
 	// A variable's value is no table.
 	assert.equal(placeOf('48 85 ff', '74 06', 'ff 25 00 00 00 00', RET).offset, 3);
 	for (const unknown of ['06', '0f 0f c0 00', '62 f4 7c 08 10 c0', 'd5 10 50', 'c4 e8 78 10 c0']) {
-		assert.match(placeOf('48 85 ff', '74 00', unknown).why, /what is at \+5 is not known/);
-		assert.match(placeOf('48 85 ff', unknown, '53').why, /what is at \+3 is not known/);
+		assert.match(placeOf('48 85 ff', '74 00', unknown).why, /does not know the instruction at \+5/);
+		assert.match(placeOf('48 85 ff', unknown, '53').why, /does not know the instruction at \+3/);
 		const first = placeOf(unknown, '53', RET);
 		assert.deepEqual([first.offset, first.emulated], [0, false]);
 	}
@@ -229,7 +235,7 @@ test('the entry it is when the code ends early', () => {
 test('code elsewhere that jumps behind the entry is seen, and taken for possible when not shown', () => {
 	const code = bytes('48 85 ff', '0f 84 0a 00 00 00', RET);
 	const alone = placeProbe(code, ['rdi']);
-	assert.match(alone.why, /jumps out of what is known of it/);
+	assert.match(alone.why, /jumps out of its known code/);
 	const harmless = bytes('90 90', Buffer.from(code).toString('hex'), '90 90 90 90');
 	assert.equal(placeProbe(code, ['rdi'], { text: harmless, start: 2 }).offset, 3);
 	const jumps = ['e9 ee ff ff ff', '0f 85 ed ff ff ff', 'eb f1', '74 f1', 'e8 ee ff ff ff'];

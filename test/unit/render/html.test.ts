@@ -105,7 +105,7 @@ test('deep stacks are cut off, and the page says so', () => {
 	for (const [index, parent] of data.boxes.parent.entries()) assert(parent < index);
 	const g = data.boxes.frame.findIndex((frame) => data.names[frame] === 'g');
 	assert.equal(data.boxes.parent[g], 0);
-	assert.deepEqual(data.notes, ['Stacks are cut off above their first 10,000 frames.']);
+	assert.deepEqual(data.notes, ['This page shows only the first 10,000 frames of a stack.']);
 });
 
 test('many functions side by side: the smallest are left out, and the page says so', () => {
@@ -116,8 +116,8 @@ test('many functions side by side: the smallest are left out, and the page says 
 	assert.equal(data.boxes.frame.length, 11);
 	assert.equal(data.names.length, MAX_PAGE_FUNCTIONS);
 	assert.deepEqual(data.notes, [
-		'299,990 boxes of less than 0.008 % are left out, 2.9 % in all (--minwidth).',
-		'The table is without the 280,000 smallest functions.',
+		'299,990 boxes below 0.008 % are left out, 2.9 % in all (--minwidth).',
+		'The table leaves out the 280,000 smallest functions.',
 	]);
 	assert.equal(dataOf(profileOf(many()), { minWidth_px: 0 }).boxes.frame.length, 300_001);
 });

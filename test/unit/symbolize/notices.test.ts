@@ -26,7 +26,7 @@ const TEXTS: [Notice, RegExp][] = [
 		{ kind: 'perf-map-incomplete', runtime: undefined, pid: 7, comm: 'vm', share: 0.12 },
 		/have it write its perf map again/,
 	],
-	[{ kind: 'perf-map-cut', pid: 7, comm: 'java' }, /read in part/],
+	[{ kind: 'perf-map-cut', pid: 7, comm: 'java' }, /read only a part/],
 	[
 		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: 'apt-get install app-dbgsym' },
 		/50%.*build-id abcd.*apt-get install app-dbgsym/,
