@@ -82,7 +82,7 @@ export const offcputime = defineTool<Layout, Settings>({
 			'separate blocked, run queue, preempted, throttled at the root of stacks',
 		),
 		new Option('--no-edges', 'ignore waits already open at the start or still open at the end'),
-		new Option('--hide-idle', 'leave out threads that had nothing to do'),
+		new Option('--hide-idle', 'leave out threads that look idle (a guess; see docs)'),
 		groupingOption(),
 		...stackOptions(),
 	],
