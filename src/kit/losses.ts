@@ -85,11 +85,14 @@ export function explainLost(lost: Lost): string[] {
 	});
 }
 
-/** "waits: …" is "wait: …" of one; all begin with what is lost. */
+/** "waits: … they ended" is "wait: … it ended" of one; all begin with what is lost. */
 function singular(words: string): string {
-	return words.replace(/^(processe|(?:program |thread )?\w+)s\b/, (_, noun: string) =>
-		noun === 'processe' ? 'process' : noun,
-	);
+	return words
+		.replace(/^(processe|(?:failed |mapping |program |thread )?\w+)s\b/, (_, noun: string) =>
+			noun === 'processe' ? 'process' : noun,
+		)
+		.replace(/\btheir (start|address|stack)\b/, 'its $1')
+		.replace(/\bthey (ended|came)\b/, 'it $1');
 }
 
 function jsonName(cause: string): string {

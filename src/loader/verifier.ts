@@ -1,11 +1,17 @@
 /** Turns a failed load into two lines a person can act on; the log itself goes into `detail`. */
 import { shortage, TstraceError } from './errors.js';
 
+/**
+ * libbpf goes on without a map of constants that it had no descriptor for; and it tries other maps again
+ * without BTF, which the kernel can refuse for another reason.
+ */
+const WITHOUT_DESCRIPTOR =
+	/referenced but wasn't created|Error in bpf_create_map_xattr\([^)]*\):.*\(-24\)/;
+
 /** The error for an object the kernel would not load. `log` is what libbpf said meanwhile. */
 export function explainLoadFailure(object: string, errno: string, log: string): TstraceError {
 	const program = /prog '([^']+)': (?:BPF program load failed|failed to load)/.exec(log)?.[1];
-	// libbpf goes on without a map of constants that it had no descriptor for.
-	const short = shortage(/referenced but wasn't created/.test(log) ? 'EMFILE' : errno);
+	const short = shortage(WITHOUT_DESCRIPTOR.test(log) ? 'EMFILE' : errno);
 	if (short) {
 		return new TstraceError(`cannot load the BPF object ${object} (${errno}): ${short}`, log);
 	}

@@ -82,7 +82,9 @@ test('values that are known beforehand', () => {
 		assert.deepEqual(bash(['tstrace', 'schedlat', flag, 'm']), ['migrations', 'max']);
 	}
 	assert.deepEqual(bash(['tstrace', 'offcputime', '--format', 'p']), ['pprof']);
-	assert.deepEqual(fish('tstrace schedlat --sort max'), ['max\tsort by this column, largest first']);
+	assert.deepEqual(fish('tstrace schedlat --sort max'), [
+		'max\tsort by this column, largest first',
+	]);
 });
 
 test('values that tstrace is asked for: states, calls, events', () => {

@@ -51,12 +51,24 @@ const CASES: readonly Case[] = [
 	{ args: ['timehist', '--cpu-visual', '-o', 'x.json'], status: 2, says: /for text, not JSON/ },
 	{ args: ['timehist', '-o', '/dev/full', '0.1'], status: 1, says: /the disk is full/ },
 	{ args: ['runqlat', '--'], status: 2, says: /add a COMMAND after --/ },
-	{ args: ['runqlat', '-p', '1', '--', 'true'], status: 2, says: /not both/ },
+	{
+		args: ['runqlat', '-p', '1', '--', 'true'],
+		status: 2,
+		says: /give either -p\/-t or a COMMAND/,
+	},
 	{ args: ['runqlat', '--', 'no-such-cmd'], status: 1, says: /no command no-such-cmd/ },
 	{ args: ['runqlat', '--', '/etc/passwd'], status: 1, says: /\/etc\/passwd.*not executable/ },
 	{ args: ['runqlat', '-o', '/no/dir/f', '1'], status: 1, says: /its folder does not exist/ },
-	{ args: ['runqlat', '-o', 'x.svg', '1'], status: 2, says: /there is no svg of this tool/ },
-	{ args: ['runqlat', '-o', 'x.png', '1'], status: 2, says: /there is no png; pictures are .svg/ },
+	{
+		args: ['runqlat', '-o', 'x.svg', '1'],
+		status: 2,
+		says: /cannot write svg to x\.svg: this tool writes text and json/,
+	},
+	{
+		args: ['runqlat', '-o', 'x.png', '1'],
+		status: 2,
+		says: /cannot write \.png: use \.svg or \.html/,
+	},
 	{ args: ['runqlat', '-o', '/', '1'], status: 1, says: /it is a folder/ },
 	{ args: ['runqlat', '-o', '/dev/full', '0.1', '1'], status: 1, says: /the disk is full/ },
 	{ args: ['runqlat', '--hdr', '/dev/full', '0.1', '1'], status: 1, says: /the disk is full/ },
@@ -87,7 +99,7 @@ function complaint(stderr: string): string[] {
 	return stderr
 		.trimEnd()
 		.split('\n')
-		.filter((line) => !/^(Tracing|lost:|cost:)/.test(line));
+		.filter((line) => !/^(Tracing|lost:|cost:| {6})/.test(line));
 }
 
 for (const { args, status, says, env } of CASES) {

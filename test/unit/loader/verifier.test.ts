@@ -28,6 +28,13 @@ test('a failure before any program: the last thing libbpf said', () => {
 	assert.match(explainLoadFailure('runqlat', 'E2BIG', log).message, /failed to create/);
 });
 
+test('a map that there was no descriptor for, and that could not be made without BTF either', () => {
+	const log =
+		'libbpf: Error in bpf_create_map_xattr(off_cpus):Too many open files(-24). Retrying without BTF.\n' +
+		"libbpf: map 'off_cpus': failed to create: Invalid argument(-22)\n";
+	assert.match(explainLoadFailure('offcputime', 'EINVAL', log).message, /too many open files/);
+});
+
 test('signals all the time are no defect of a program', () => {
 	const log =
 		"libbpf: prog 'memleak_last': BPF program load failed: Resource temporarily unavailable\n";
