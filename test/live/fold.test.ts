@@ -91,7 +91,7 @@ for (const [what, options] of Object.entries(FIELDS)) {
 		for (const [event, { periods }] of sums) {
 			assert.equal(sum(all.filter(([[root]]) => root === event)), periods, event);
 		}
-		assert.match(stderr, /there are 2 events/);
+		assert.match(stderr, /the input has 2 events/);
 	});
 }
 
@@ -155,7 +155,7 @@ test('errors say what to do, with status 2 for wrong usage and 1 for the rest', 
 	assert.match(event.stderr, /no event cycles; there are: .*cpu-clock/);
 	const both = tstrace(['fold', '--pid', '--tid', text]);
 	assert.equal(both.status, 2);
-	assert.match(both.stderr, /one of --pid and --tid/);
+	assert.match(both.stderr, /give either --pid or --tid/);
 	const none = tstrace(['fold', '--grep', '^no such function$', text]);
 	assert.equal(none.status, 1);
 	assert.match(none.stderr, /nothing to write/);
