@@ -79,7 +79,7 @@ test('-O FILE without an allocator: the error is about that file', async () => {
 	const { status, stderr } = tstrace(args);
 	await workload.end();
 	assert.equal(status, 1);
-	assert.match(stderr, /there is no no_malloc and no_free in libheaps\.so; /);
+	assert.match(stderr, /has no known allocator: no no_malloc and no_free in libheaps\.so; /);
 	assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
 });
 

@@ -23,7 +23,7 @@ const RUNS = [
 	['timehist 0.3', 'wait'],
 	['offcputime 0.3', COLOUR],
 	['profile 0.3', COLOUR],
-	['syscount -L 0.3 1', 'calls'],
+	['syscount --latency 0.3 1', 'calls'],
 	['syscount -P 0.3 1', 'calls'],
 	['doctor', '7 of 7 tools can run here'],
 	['runqlat -- true', 'Tracing run queue latency'],
