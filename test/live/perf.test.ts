@@ -269,7 +269,7 @@ test('errors say what to do', () => {
 		const kernel = new RegExp(`the kernel: ${paranoid}.*sysctl kernel.perf_event_paranoid=1`);
 		refused(() => new Sampler(own), kernel);
 		const init: SamplerOptions = { ...CPU_CLOCK, pids: [1], kernel: 'no' };
-		refused(() => new Sampler(init), /observe process 1: .*another user's process/);
+		refused(() => new Sampler(init), /observe process 1: .*belongs to another user/);
 	});
 	refused(() => new Sampler({ ...own, pids: [4194303] }), /nothing to sample: process 4194303/);
 	refused(() => new Sampler({ ...own, frequency_hz: 10 ** 9 }), /the limit is \d+/);
