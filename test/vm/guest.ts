@@ -31,6 +31,8 @@ function sayHook({ tool, args }: ToolTests): void {
 
 /** In a quick run, what the files of `also` do to the machine is done to these tools; and all wakers. */
 const FEW_OF_ALSO = '^(runqlat: |profile: |woken by )';
+/** In a quick run, of the truths that tools share: a quota with nothing beside it, and sleep. */
+const FEW_OF_SHARED = '.*(with a quota, alone|sle(ep|pt))';
 
 async function runTests(tests: ToolTests): Promise<void> {
 	const { tool, file, also = [], shared = [], truths, not = {} } = tests;
@@ -45,7 +47,7 @@ async function runTests(tests: ToolTests): Promise<void> {
 		await runFile(tool, file, truth);
 	if (extent !== 'quick') return;
 	for (const each of also) await runFile(tool, each, FEW_OF_ALSO);
-	for (const each of shared) await runFile(tool, each, `^${tool}: `);
+	for (const each of shared) await runFile(tool, each, `^${tool}: ${FEW_OF_SHARED}`);
 }
 
 /** Runs tests of a file, and those that failed once more. */
