@@ -97,9 +97,9 @@ test('--exclude: what is left out is counted; all together is what there was', a
 	assert.equal(withFrame(report.stacks, /wait_in_(pipe|futex)/).length, 0);
 	assert.ok(withFrame(report.stacks, 'wait_in_nanosleep').length > 0);
 	const { count, value } = report.left_out.exclude;
-	// The futex may have been set before it was looked at.
-	assert.ok(count > 2 * ROUNDS && count <= 4 * ROUNDS, `${count}`);
-	assert.ok(value > 2 * ROUNDS * 2 * NAP_USEC * 1000);
+	// On a slow machine pipe and futex may be ready before they are looked at, which is no wait.
+	assert.ok(count > ROUNDS && count <= 4 * ROUNDS, `${count}`);
+	assert.ok(value > ROUNDS * 2 * NAP_USEC * 1000, `${value}`);
 	assert.deepEqual(report.filters.exclude, ['/^wait_in_(pipe|futex)$/']);
 	assert.match(run.stderr, /without\s+stacks\s+with\s+\/\^wait_in_\(pipe\|futex\)\$\//);
 	assert.match(run.stderr, /note: left out: .* by --exclude/);
