@@ -77,11 +77,13 @@ static __always_inline void weigh_parts(struct offcpu_parts *parts, u64 duration
 /* `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`. */
 static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, struct chosen *wait)
 {
+	struct cfs_rq *queue = queue_of(next);
 	struct off_cpu *off = off_cpu_of(next);
 	u64 duration_ns;
 
 	if (!off || !off->since_ns) {
-		if (!filter_has(next) || !offcpu_first_turn(next, &wait->parts, &duration_ns) ||
+		if (!filter_has(next) ||
+		    !offcpu_first_turn(next, queue, &wait->parts, &duration_ns) ||
 		    (state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns < shortest_ns ||
 		    (longest_ns && duration_ns > longest_ns))
 			return false;
@@ -102,7 +104,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	stack_key_of(next, &wait->key);
 	wait->first_turn = !off || !off->since_ns;
 	if (off && off->since_ns) {
-		offcpu_split(next, off, duration_ns, kept_clock_of(next), &wait->parts);
+		offcpu_split(next, queue, off, duration_ns, kept_clock_of(queue), &wait->parts);
 		wait->key.user = off->user_stack;
 		/* It stopped before tracing began. */
 		if (walk_at_switch && off->user_stack == LOST_STACK)
@@ -239,18 +241,20 @@ int end_waiting(struct bpf_iter__task *ctx)
 	struct still_waiting waiting = {};
 	struct scratch *here = scratch_here();
 	struct task_struct *task = ctx->task;
+	struct cfs_rq *queue;
 	struct off_cpu *off;
 	u64 duration_ns, kernel;
 
 	if (!here || !task || !task->pid || task->exit_state || !filter_has_task(task))
 		return 0;
+	queue = queue_of(task);
 	off = off_cpu_of(task);
 	if (!off || !off->since_ns || off->since_ns >= ended_ns)
 		return 0;
 	duration_ns = ended_ns - off->since_ns;
 	if (!wait_wanted(off, duration_ns) || !was_on_chosen_cpu(task))
 		return 0;
-	offcpu_split(task, off, duration_ns, ended_ns - clock_offset_ns, &waiting.parts);
+	offcpu_split(task, queue, off, duration_ns, ended_ns - clock_offset_ns, &waiting.parts);
 	stack_key_of(task, &waiting.key);
 	/* What was not walked as it stopped can be walked from outside. */
 	waiting.key.user = off->user_stack == LOST_STACK ? NO_STACK : off->user_stack;

@@ -38,10 +38,10 @@ struct {
 #define MAX_RT_PRIO 100
 
 /* Takes what `task` was throttled of the last `waited_ns` out of its delay. */
-static __always_inline void take_throttled(struct stay *stay, struct task_struct *task, u16 left,
-					   u64 waited_ns)
+static __always_inline void take_throttled(struct stay *stay, struct task_struct *task,
+					   struct cfs_rq *queue, u16 left, u64 waited_ns)
 {
-	stay->throttled_ns = throttled_part(task, left, waited_ns, clock_of(task));
+	stay->throttled_ns = throttled_part(task, queue, left, waited_ns, clock_of(queue));
 	if (stay->throttled_ns > stay->delay_ns)
 		stay->throttled_ns = stay->delay_ns;
 	stay->delay_ns -= stay->throttled_ns;
@@ -74,7 +74,7 @@ static __always_inline void stay_by_books(struct stay *stay, struct task_struct 
 		if (stay->delay_ns > stay->wait_ns)
 			stay->delay_ns = stay->wait_ns;
 		if (off->left_throttled)
-			take_throttled(stay, prev, off->left_throttled, away_ns);
+			take_throttled(stay, prev, queue_of(prev), off->left_throttled, away_ns);
 		/* Known after all: not a wait that was lost. */
 		off->since_ns = 0;
 	}
@@ -116,6 +116,7 @@ static __always_inline void stay_ends(void *ctx, struct stay *stay, struct task_
 /* `next` gets this CPU: what it did before. */
 static __always_inline void stay_begins(struct stay *stay, struct task_struct *next, u64 now_ns)
 {
+	struct cfs_rq *queue = queue_of(next);
 	struct off_cpu *off = off_cpu_of(next);
 	struct offcpu_parts parts;
 
@@ -127,13 +128,13 @@ static __always_inline void stay_begins(struct stay *stay, struct task_struct *n
 		stay->wait_ns = now_ns - off->since_ns;
 		if ((s64)stay->wait_ns < 0)
 			stay->wait_ns = 0;
-		offcpu_split(next, off, stay->wait_ns, kept_clock_of(next), &parts);
+		offcpu_split(next, queue, off, stay->wait_ns, kept_clock_of(queue), &parts);
 		stay->delay_ns = parts.ns[OFFCPU_RUN_QUEUE] + parts.ns[OFFCPU_PREEMPTED];
 		stay->throttled_ns = parts.ns[OFFCPU_THROTTLED];
 		off_cpu_ends(next, off);
 		return;
 	}
-	if (offcpu_first_turn(next, &parts, &stay->delay_ns)) {
+	if (offcpu_first_turn(next, queue, &parts, &stay->delay_ns)) {
 		stay->wait_ns = stay->delay_ns;
 		return;
 	}
@@ -151,10 +152,10 @@ static __always_inline void stay_begins(struct stay *stay, struct task_struct *n
 	barrier();
 	/* In this queue, at least. */
 	if (next->sched_info.last_queued)
-		stay->delay_ns = clock_of(next) - next->sched_info.last_queued;
+		stay->delay_ns = clock_of(queue) - next->sched_info.last_queued;
 	if ((s64)stay->delay_ns < 0)
 		stay->delay_ns = 0;
-	take_throttled(stay, next, off ? off->left_throttled : 0, stay->delay_ns);
+	take_throttled(stay, next, queue, off ? off->left_throttled : 0, stay->delay_ns);
 	barrier();
 }
 

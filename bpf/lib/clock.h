@@ -14,19 +14,19 @@ u64 clock_offset_ns;
 u64 clock_measured_ns;
 
 /* The run queue's clock, in ns since some time near boot: what sched_info is booked by. */
-static __always_inline u64 clock_of(struct task_struct *task)
+static __always_inline u64 clock_of(struct cfs_rq *queue)
 {
-	return task->se.cfs_rq->rq->clock;
+	return queue->rq->clock;
 }
 
 /* The same; 0 where the scheduler keeps no books, and may have no such clock that can be read. */
-static __always_inline u64 kept_clock_of(struct task_struct *task)
+static __always_inline u64 kept_clock_of(struct cfs_rq *queue)
 {
 	u64 clock = 0;
 
 	if (scheduler_books) {
 		barrier();
-		clock = clock_of(task);
+		clock = clock_of(queue);
 		barrier();
 	}
 	return clock;
@@ -50,7 +50,7 @@ static __always_inline u64 switch_time_ns(struct task_struct *prev)
 	if (!scheduler_books)
 		return bpf_ktime_get_ns();
 	barrier();
-	clock = clock_of(prev);
+	clock = clock_of(queue_of(prev));
 	barrier();
 	since_ns = clock - clock_measured_ns;
 	if ((s64)since_ns > CLOCK_PERIOD_NS || !clock_offset_ns) {

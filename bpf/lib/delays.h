@@ -107,8 +107,7 @@ static __always_inline void delays_add(struct delays *delays, struct wait *wait,
 {
 	u64 delay_ns = wait->delay_ns - wait->throttled_ns;
 
-	if (wait->throttled_ns)
-		delays->throttled_ns += wait->throttled_ns;
+	delays->throttled_ns += wait->throttled_ns;
 	delays->count++;
 	delays->wakeups += wait->kind == WAIT_WAKEUP;
 	delays->sum += delay_ns;

@@ -227,4 +227,34 @@ static __always_inline u32 task_state(struct task_struct *task)
 	return ((struct task_struct___until_5_13 *)task)->state;
 }
 
+/* 0, and the verifier does not know it. */
+u64 unknown_zero;
+
+/*
+ * A value that is a constant on some paths: the verifier takes it for any number from here on, and
+ * goes through what follows once, not once for each path.
+ */
+static __always_inline u64 merged(u64 value)
+{
+	return value + unknown_zero;
+}
+
+/*
+ * The run queue (of its group) that a task is on, or was last; NULL without
+ * CONFIG_FAIR_GROUP_SCHED. Load it once in a program, before it branches: each time the verifier
+ * meets such a load, it searches the kernel's types from end to end (6.4,
+ * btf_nested_type_is_trusted), which takes up to 1 ms.
+ */
+static __always_inline struct cfs_rq *queue_of(struct task_struct *task)
+{
+	struct cfs_rq *queue = NULL;
+
+	if (bpf_core_field_exists(task->se.cfs_rq)) {
+		barrier();
+		queue = task->se.cfs_rq;
+		barrier_var(queue);
+	}
+	return queue;
+}
+
 #endif

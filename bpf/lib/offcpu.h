@@ -216,8 +216,9 @@ static __always_inline u64 queued_ns(struct task_struct *task, struct off_cpu *o
 
 /* Takes the part out that a thread was throttled of the last `waited_ns`, which it could have run.
  */
-static __always_inline void split_throttled(struct task_struct *task, struct off_cpu *off,
-					    u64 waited_ns, u64 clock, struct offcpu_parts *parts)
+static __always_inline void split_throttled(struct task_struct *task, struct cfs_rq *queue,
+					    struct off_cpu *off, u64 waited_ns, u64 clock,
+					    struct offcpu_parts *parts)
 {
 	enum offcpu_part part = off->preempted ? OFFCPU_PREEMPTED : OFFCPU_RUN_QUEUE;
 	u64 throttled_ns;
@@ -225,8 +226,8 @@ static __always_inline void split_throttled(struct task_struct *task, struct off
 	if (!throttle_exists())
 		return;
 	barrier();
-	throttled_ns = throttled_part(task, off->left_throttled, waited_ns,
-				      scheduler_books ? clock : clock_of(task));
+	throttled_ns = throttled_part(task, queue, off->left_throttled, waited_ns,
+				      scheduler_books ? clock : clock_of(queue));
 	barrier();
 	if (!throttled_ns)
 		return;
@@ -239,8 +240,9 @@ static __always_inline void split_throttled(struct task_struct *task, struct off
 }
 
 /* Splits a wait. Whatever the books say, the parts add up to the duration. */
-static __always_inline void offcpu_split(struct task_struct *task, struct off_cpu *off,
-					 u64 duration_ns, u64 clock, struct offcpu_parts *parts)
+static __always_inline void offcpu_split(struct task_struct *task, struct cfs_rq *queue,
+					 struct off_cpu *off, u64 duration_ns, u64 clock,
+					 struct offcpu_parts *parts)
 {
 	u64 queued = 0;
 
@@ -250,7 +252,7 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 	parts->ns[OFFCPU_THROTTLED] = 0;
 	if (off->preempted) {
 		parts->ns[OFFCPU_PREEMPTED] = duration_ns;
-		split_throttled(task, off, duration_ns, clock, parts);
+		split_throttled(task, queue, off, duration_ns, clock, parts);
 		return;
 	}
 	if (!scheduler_books) {
@@ -273,12 +275,12 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 	parts->ns[OFFCPU_RUN_QUEUE] = queued;
 	parts->ns[OFFCPU_BLOCKED] = duration_ns - queued;
 	if (queued)
-		split_throttled(task, off, queued, clock, parts);
+		split_throttled(task, queue, off, queued, clock, parts);
 }
 
 /* A new thread's first wait for a CPU, which it had before it could be seen to leave one. */
-static __always_inline bool offcpu_first_turn(struct task_struct *task, struct offcpu_parts *parts,
-					      u64 *duration_ns)
+static __always_inline bool offcpu_first_turn(struct task_struct *task, struct cfs_rq *queue,
+					      struct offcpu_parts *parts, u64 *duration_ns)
 {
 	u64 last_queued, clock;
 
@@ -291,7 +293,7 @@ static __always_inline bool offcpu_first_turn(struct task_struct *task, struct o
 			count_loss(LOSS_WAIT_START_UNKNOWN);
 		return false;
 	}
-	clock = clock_of(task);
+	clock = clock_of(queue);
 	*duration_ns = task->sched_info.run_delay;
 	if ((s64)(clock - last_queued) > 0)
 		*duration_ns += clock - last_queued;

@@ -46,9 +46,11 @@ static __always_inline void stamped_wait(struct task_struct *task, struct wait_s
 	wait->kind = start->kind;
 	wait->unseen = 0;
 	if (throttle_exists()) {
+		struct cfs_rq *queue = queue_of(task);
+
 		barrier();
-		wait->throttled_ns = throttled_part(task, start->left_throttled, wait->delay_ns,
-						    task->se.cfs_rq->rq->clock);
+		wait->throttled_ns = throttled_part(task, queue, start->left_throttled,
+						    wait->delay_ns, queue->rq->clock);
 		barrier();
 	}
 }

@@ -204,12 +204,12 @@ static __always_inline u16 throttle_begins(struct task_struct *task)
 }
 
 /*
- * Whether the queue of `task` was ever throttled. With no more than a few loads, since this is
- * asked whenever a wait ends.
+ * Whether `queue`, which is that of `task`, was ever throttled. With no more than a few loads,
+ * since this is asked whenever a wait ends.
  */
-static __always_inline bool throttle_possible(struct task_struct *task)
+static __always_inline bool throttle_possible(struct task_struct *task,
+					      struct cfs_rq___throttle *queue)
 {
-	struct cfs_rq___throttle *queue = (void *)task->se.cfs_rq;
 	u64 throttled_ns = 0;
 
 	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
@@ -247,10 +247,9 @@ static __always_inline u64 throttled_until(struct task_struct *task, struct thro
 }
 
 /* A function of its own: it is hardly ever called, and at several places. */
-static __noinline u64 throttled_part_of(struct task_struct *task, u16 left, u64 waited_ns,
-					u64 clock)
+static __noinline u64 throttled_part_of(struct task_struct *task, struct cfs_rq___throttle *queue,
+					u16 left, u64 waited_ns, u64 clock)
 {
-	struct cfs_rq___throttle *queue = (void *)task->se.cfs_rq;
 	u64 from = clock - waited_ns, until, key;
 	struct throttle_reading reading;
 	bool begin_unseen = false;
@@ -300,15 +299,16 @@ static __noinline u64 throttled_part_of(struct task_struct *task, u16 left, u64 
 
 /*
  * How much of the last `waited_ns` up to `clock` (the run queue's), in which `task` could have run,
- * it was throttled. `left`: what throttle_begins() said when it left its CPU.
+ * it was throttled. `queue`: the task's, by queue_of(). `left`: what throttle_begins() said when it
+ * left its CPU.
  */
-static __always_inline u64 throttled_part(struct task_struct *task, u16 left, u64 waited_ns,
-					  u64 clock)
+static __always_inline u64 throttled_part(struct task_struct *task, struct cfs_rq *queue, u16 left,
+					  u64 waited_ns, u64 clock)
 {
 	/* The verifier does not know that `left` is 0 there, too. */
-	if (!throttle_exists() || (!left && !throttle_possible(task)))
+	if (!throttle_exists() || (!left && !throttle_possible(task, (void *)queue)))
 		return 0;
-	return throttled_part_of(task, left, waited_ns, clock);
+	return throttled_part_of(task, (void *)queue, left, waited_ns, clock);
 }
 
 #endif

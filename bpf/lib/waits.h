@@ -115,7 +115,8 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	u32 pcount = task->sched_info.pcount, pid = task->pid, nivcsw = task->nivcsw;
 	struct turn *turn = turn_of(pid);
 	/* kernel/sched/stats.h, sched_info_arrive: rq_clock(rq) - last_queued, in a moment. */
-	u64 clock = task->se.cfs_rq->rq->clock;
+	struct cfs_rq *queue = queue_of(task);
+	u64 clock = queue->rq->clock;
 	u64 here = clock - task->sched_info.last_queued;
 	u64 before = 0;
 	u16 left = 0;
@@ -155,7 +156,9 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	turn->moved_asleep = false;
 	turn->left_throttled = 0;
 	wait->delay_ns = before + here;
-	wait->throttled_ns = throttled_part(task, left, wait->delay_ns, clock);
+	wait->throttled_ns = merged(throttled_part(task, queue, left, wait->delay_ns, clock));
+	wait->kind = merged(wait->kind);
+	wait->unseen = merged(wait->unseen);
 }
 
 /*
