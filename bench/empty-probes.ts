@@ -1,5 +1,5 @@
 /** Programs that do nothing, at the plain entries of malloc and free, and malloc's return. */
-import { readHeapFile } from '../src/kit/heap-files.js';
+import { readHeapFile } from '../src/tools/memleak/heap/files.js';
 import type { ObjectLayout } from '../src/loader/layout.js';
 import { BpfObject } from '../src/loader/object.js';
 import { multiProbeType, UserProbes } from '../src/loader/probes.js';

@@ -1,12 +1,12 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
-import type { Circumstances, Findings, Key, Lost } from '../aggregate/report.js';
-import type { StackFindings } from '../aggregate/stacks.js';
-import type { ObjectLayout } from '../loader/layout.js';
-import type { BpfObject } from '../loader/object.js';
-import type { StackTool } from '../render/stack-tools.js';
-import type { Style } from '../render/terminal.js';
-import type { Filter, FilteredLayout } from './filter.js';
+import type { Circumstances, Findings, Key, Lost } from './aggregate/report.js';
+import type { StackFindings } from './aggregate/stacks.js';
+import type { ObjectLayout } from './loader/layout.js';
+import type { BpfObject } from './loader/object.js';
+import type { StackTool } from './render/stack-tools.js';
+import type { Style } from './render/terminal.js';
+import type { Filter, FilteredLayout } from './bpf/filter.js';
 
 /** The values of a tool's own options, as commander hands them over. */
 export type OptionValues = Readonly<Record<string, unknown>>;

@@ -20,7 +20,7 @@
 
 /* 0: every allocation is kept. User space allows less than 2^27, and may raise it while tracing. */
 volatile u64 sample_bytes;
-/* p · 2^32 at each point; see src/aggregate/byte-sampling.ts. */
+/* p · 2^32 at each point; see src/tools/memleak/byte-sampling.ts. */
 const volatile u32 chances[CHANCE_POINTS] = {};
 
 struct weight {

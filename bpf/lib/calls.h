@@ -8,7 +8,7 @@
 #include "loss.h"
 #include "registers.h"
 
-/* Numbers of either architecture are below this; src/kit/syscalls.ts counts on it. */
+/* Numbers of either architecture are below this; src/abi/syscalls.ts counts on it. */
 #define CALL_NUMBERS  512
 #define CALL_INDEXES  (2 * CALL_NUMBERS)
 #define CALL_NO_INDEX CALL_INDEXES

@@ -2,7 +2,7 @@
 /*
  * The kernel's own allocations, by the tracepoints of its allocators. Sources:
  * include/trace/events/ kmem.h and percpu.h; the order of their arguments changed in 5.19 and 6.1,
- * see user space's src/kit/kernel-memory.ts.
+ * see user space's src/tools/memleak/kernel-memory.ts.
  */
 #ifndef TSTRACE_KERNEL_MEMORY_H
 #define TSTRACE_KERNEL_MEMORY_H

@@ -2,7 +2,7 @@
 /*
  * Mappings that go, or parts of them: the beginning of any mapping; and the end of the one that the
  * thread mapped last, as whoever needs an aligned one cuts it out of a larger one. Of other parts
- * only user space knows, see src/kit/live-mappings.ts.
+ * only user space knows, see src/tools/memleak/live-mappings.ts.
  */
 #ifndef TSTRACE_MAPPINGS_H
 #define TSTRACE_MAPPINGS_H

@@ -1,7 +1,7 @@
 /** Errors of system calls, by name and number. */
 import { constants } from 'node:os';
 import { InvalidArgumentError } from 'commander';
-import { didYouMean } from '../perf/nearest.js';
+import { didYouMean } from '../nearest.js';
 
 /** include/linux/errno.h: what the kernel tells itself; a program never sees them. */
 const KERNEL_ONLY = {

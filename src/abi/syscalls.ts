@@ -1,7 +1,7 @@
 /** System calls by name and number: user space's side of bpf/lib/calls.h. */
 import { InvalidArgumentError } from 'commander';
 import { arm64, ia32, x64 } from '../generated/syscalls.js';
-import { didYouMean } from '../perf/nearest.js';
+import { didYouMean } from '../nearest.js';
 import { CALL_SETS, type CallSet, callsOfSet } from './syscall-sets.js';
 
 type Table = Readonly<Record<number, string>>;

@@ -1,5 +1,5 @@
 /** Whether two recordings can be compared, and what to know when they are. Pure values: no I/O. */
-import type { Normalization, Sides } from './difference.js';
+import type { Normalization, Sides } from '../converters/diff/difference.js';
 import type { Origin } from './stack-profile.js';
 
 type Text = string | undefined;

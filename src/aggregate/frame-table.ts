@@ -1,6 +1,6 @@
 /** Names of frames, each kept once and known by a number. Pure values: no I/O. */
 import { TstraceError } from '../loader/errors.js';
-import type { Frame, FrameKind } from '../symbolize/stack.js';
+import type { Frame, FrameKind } from './stack.js';
 import { grown } from './growable.js';
 
 const KINDS: readonly FrameKind[] = ['user', 'kernel', 'jit', 'inlined'];

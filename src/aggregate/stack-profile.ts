@@ -1,5 +1,5 @@
 /** Stacks of any source, before they are drawn or written in a format. Pure values: no I/O. */
-import type { Frame } from '../symbolize/stack.js';
+import type { Frame } from './stack.js';
 import type { FrameTable } from './frame-table.js';
 import type { StackTable } from './stack-table.js';
 

@@ -2,7 +2,7 @@
  * Which functions of a stack say what it is about: in one line there is room for two. Tables of names,
  * with reasons. Pure values: no I/O, no kernel.
  */
-import type { Frame } from '../symbolize/stack.js';
+import type { Frame } from './stack.js';
 
 /**
  * Functions of the kernel that say only that a thread waits, or that it came from user space; what called

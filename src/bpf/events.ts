@@ -3,7 +3,7 @@ import type { Findings, Key, Lost } from '../aggregate/report.js';
 import type { BpfMap } from '../loader/map.js';
 import { RingBuffer } from '../loader/ringbuf.js';
 import { LineBuffer } from '../render/line-buffer.js';
-import type { Reader, RowSink } from './tool.js';
+import type { Reader, RowSink } from '../tool.js';
 
 /** Events kept for one JSON object. */
 const MAX_ROWS = 100_000;

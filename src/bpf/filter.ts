@@ -6,8 +6,8 @@ import type { ObjectLayout } from '../loader/layout.js';
 import { type BpfMap, u32Key } from '../loader/map.js';
 import type { BpfObject } from '../loader/object.js';
 import { cgroupId } from './cgroup.js';
-import { compileGlobs, type GlobTables, isGlob } from './comm-globs.js';
-import { readComm } from './latency.js';
+import { compileGlobs, type GlobTables, isGlob } from './globs.js';
+import { readComm } from './histogram.js';
 
 /** The user's choice; empty lists choose everything. */
 export interface Filter {

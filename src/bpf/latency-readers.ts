@@ -8,8 +8,8 @@ import {
 	type HistLayout,
 	type KernelGroup,
 	takeHistogram,
-} from './latency.js';
-import type { Reader } from './tool.js';
+} from './histogram.js';
+import type { Reader } from '../tool.js';
 
 interface HistogramObject extends WindowedObject {
 	readonly layout: { readonly structs: { readonly hist: HistLayout } };

@@ -9,7 +9,7 @@ import {
 } from '../loader/kernel.js';
 import { storageHasOwnMemory } from '../loader/realtime.js';
 import { booksMissing, delayedDequeue, taskStorageMissing } from './waits.js';
-import { chooseWay, type Way } from './ways.js';
+import { chooseWay, type Way } from './fallback.js';
 
 type Program = (typeof offcputime)['programs'][number];
 

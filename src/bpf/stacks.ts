@@ -8,7 +8,7 @@ import type { FieldLayout, ObjectLayout, StructLayout } from '../loader/layout.j
 import { possibleCpus, u32Key } from '../loader/map.js';
 import { Mapping, PROT } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
-import { readComm } from './latency.js';
+import { readComm } from './histogram.js';
 
 /** A struct with these fields, and perhaps others. */
 export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<N, FieldLayout>> };

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { kernelHasField } from '../loader/kernel.js';
 import { kernelSigns, taskStorageForbidden } from '../loader/realtime.js';
-import { type Chosen, chooseWay, type Way } from './ways.js';
+import { type Chosen, chooseWay, type Way } from './fallback.js';
 
 export type WaitsWay = 'sched_info' | 'task_storage' | 'hash';
 

@@ -1,7 +1,7 @@
 /** What a run's result says of the run itself. */
 import { arch, hostname, release } from 'node:os';
 import type { Circumstances } from '../aggregate/report.js';
-import type { Filter } from './filter.js';
+import type { Filter } from '../bpf/filter.js';
 
 /** `command`: tstrace's own arguments, with COMMAND's; `more`: filters of the tool itself. */
 export function circumstancesOf(

@@ -5,7 +5,7 @@ import { constants as osConstants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { largest } from '../aggregate/largest.js';
-import { commandPath, DEFAULT_PATH } from '../kit/command-path.js';
+import { commandPath, DEFAULT_PATH } from '../proc/command-path.js';
 import { TstraceError } from '../loader/errors.js';
 import { type Started, started } from './started.js';
 

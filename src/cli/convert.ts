@@ -1,6 +1,6 @@
 /** Runs a converter: where its result goes, and what it has to tell. */
-import type { Converter, Surroundings } from '../kit/converter.js';
-import type { OptionValues } from '../kit/tool.js';
+import type { Converter, Surroundings } from '../converter.js';
+import type { OptionValues } from '../tool.js';
 import { printable, styleFor, wrapped } from '../render/terminal.js';
 import { Output, say } from './output.js';
 

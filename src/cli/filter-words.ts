@@ -1,9 +1,9 @@
 /** What the filters of a run are, in words; and what to say of names that no thread had. */
 import type { Circumstances } from '../aggregate/report.js';
-import { nearest } from '../perf/nearest.js';
-import { commMatcher, isGlob } from './comm-globs.js';
-import type { Filter } from './filter.js';
-import { commsOf, threadsThere } from './who-is-there.js';
+import { nearest } from '../nearest.js';
+import { commMatcher, isGlob } from '../bpf/globs.js';
+import type { Filter } from '../bpf/filter.js';
+import { commsOf, threadsThere } from '../proc/running.js';
 
 type Filters = Circumstances['filters'];
 

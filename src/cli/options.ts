@@ -1,8 +1,8 @@
 /** The options every tool has, with one name and one meaning everywhere. */
 import { Option } from 'commander';
-import { UsageError } from '../kit/errors.js';
-import { formatOption, formatOptions, stackFormatOfFile } from '../kit/file-formats.js';
-import type { Filter } from '../kit/filter.js';
+import { UsageError } from '../errors.js';
+import { formatOption, formatOptions, stackFormatOfFile } from '../options/file-formats.js';
+import type { Filter } from '../bpf/filter.js';
 import {
 	parseComms,
 	parseCpus,
@@ -10,8 +10,8 @@ import {
 	parsePercent,
 	parsePids,
 	timestampsOption,
-} from '../kit/options.js';
-import type { ToolKind } from '../kit/tool.js';
+} from '../options/options.js';
+import type { ToolKind } from '../tool.js';
 import { STACK_FORMATS, type StackFormat } from '../render/formats.js';
 import type { StackTool } from '../render/stack-tools.js';
 

@@ -1,6 +1,6 @@
 /** From parsed options to an exit status: what is started is ended, whatever happens between. */
-import type { FilteredLayout } from '../kit/filter.js';
-import type { Tool, WithoutBpf } from '../kit/tool.js';
+import type { FilteredLayout } from '../bpf/filter.js';
+import type { Tool, WithoutBpf } from '../tool.js';
 import { closeAll, closedAfter } from '../loader/closing.js';
 import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
 import { Command } from './command.js';

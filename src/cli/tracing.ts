@@ -1,9 +1,9 @@
 /** What goes on during a run: BPF programs that count, or events that are read here. */
 import { fileURLToPath } from 'node:url';
 import type { Lost } from '../aggregate/report.js';
-import { type FilteredLayout, FilterSets, subjectsEnded } from '../kit/filter.js';
-import { Losses } from '../kit/losses.js';
-import type { Note, Plan, Reader, Subjects, Tool } from '../kit/tool.js';
+import { type FilteredLayout, FilterSets, subjectsEnded } from '../bpf/filter.js';
+import { Losses } from '../bpf/losses.js';
+import type { Note, Plan, Reader, Subjects, Tool } from '../tool.js';
 import { closeAll, closedAfter } from '../loader/closing.js';
 import { CostMeter, ownTime_ns } from '../loader/cost.js';
 import { forgetKernelBtf } from '../loader/kernel.js';

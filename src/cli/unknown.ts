@@ -1,6 +1,6 @@
 /** Words that tstrace does not know: what may have been meant. */
 import type { Command as Cli, CommanderError } from 'commander';
-import { didYouMean, nearest } from '../perf/nearest.js';
+import { didYouMean, nearest } from '../nearest.js';
 
 /** Options of other tools that have another name here: Tool.otherNames. */
 export type OtherNames = Readonly<Record<string, string>>;

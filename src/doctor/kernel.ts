@@ -2,9 +2,9 @@
 import { closeSync, existsSync, statSync } from 'node:fs';
 import { arch, release } from 'node:os';
 import { tracepoints } from '../generated/tracepoints.js';
-import { perfHookMissing, rawCanBePreempted } from '../kit/call-hooks.js';
-import { chooseOffcpu } from '../kit/offcpu.js';
-import { booksMissing, taskStorageMissing } from '../kit/waits.js';
+import { perfHookMissing, rawCanBePreempted } from '../tools/syscount/hooks.js';
+import { chooseOffcpu } from '../bpf/offcpu.js';
+import { booksMissing, taskStorageMissing } from '../bpf/waits.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
 import { kernelHasKprobes, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
 import { multiProbeType } from '../loader/probes.js';
@@ -13,7 +13,7 @@ import { attempt, type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
 
 const BTF_PATH = '/sys/kernel/btf/vmlinux';
-/** Not on every kernel, and not missed there: see `judgeHook`, and src/kit/kernel-memory.ts. */
+/** Not on every kernel, and not missed there: see `judgeHook`, and src/tools/memleak/kernel-memory.ts. */
 const OPTIONAL: readonly (typeof tracepoints)[number][] = [
 	'sched_exit_tp',
 	'kmalloc_node',
@@ -83,7 +83,7 @@ export function judgeTracepoints(lacking: readonly string[]): Check {
 	);
 }
 
-/** `use`: what syscount lacks to use it, where it does; see src/kit/call-hooks.ts. */
+/** `use`: what syscount lacks to use it, where it does; see src/tools/syscount/hooks.ts. */
 export function judgeTracefs(
 	mounts: string,
 	filesystems: string,

@@ -1,5 +1,5 @@
 /** What this process may do: capabilities, lockdown, limits, namespaces. */
-import { cgroupMount } from '../kit/cgroup.js';
+import { cgroupMount } from '../bpf/cgroup.js';
 import {
 	type Capability,
 	lackingForBpf,

@@ -1,9 +1,9 @@
 /** What can be seen of one process: frame pointers, symbols, JIT maps, an allocator. */
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { readHeapFile } from '../kit/heap-files.js';
-import { mappedFiles, pathTo } from '../kit/heap-mappings.js';
-import { whyNoReturnProbes } from '../kit/probe-ways.js';
+import { readHeapFile } from '../tools/memleak/heap/files.js';
+import { mappedFiles, pathTo } from '../tools/memleak/heap/mappings.js';
+import { whyNoReturnProbes } from '../tools/memleak/heap/probe-ways.js';
 import { FileBytes, SymbolError } from '../symbolize/bytes.js';
 import { LIBC } from '../symbolize/c-library.js';
 import { openDebugFile } from '../symbolize/debug-files.js';

@@ -1,5 +1,5 @@
 /** What kind of code a file's name stands for, in formats that have no kinds. */
-import type { FrameKind } from '../symbolize/stack.js';
+import type { FrameKind } from '../aggregate/stack.js';
 
 /**
  * By the names that tstrace writes (render/pprof.ts, render/speedscope.ts) and that perf has for the

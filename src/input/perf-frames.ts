@@ -1,5 +1,5 @@
 /** Frames of `perf script` text: which they are and how their names are tidied, as stackcollapse-perf.pl does. */
-import type { Frame, FrameKind } from '../symbolize/stack.js';
+import type { Frame, FrameKind } from '../aggregate/stack.js';
 
 /** A frame's line, without what is before the address. */
 export interface FrameText {

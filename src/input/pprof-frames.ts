@@ -1,7 +1,7 @@
 /** Locations of a pprof file as frames: their functions' names, their mappings' kinds. */
 import { basename } from 'node:path';
 import { FrameTable, HASH_PRIME, HASH_START } from '../aggregate/frame-table.js';
-import type { FrameKind } from '../symbolize/stack.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import { kindOfFile } from './kinds.js';
 import { checkEntries, type Id, type PprofFile, PROFILE } from './pprof-file.js';
 import { damaged, type Fields } from './protobuf.js';

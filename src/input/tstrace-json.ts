@@ -4,7 +4,7 @@ import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { profileOf, type StackRow } from '../aggregate/stacks.js';
 import { TstraceError } from '../loader/errors.js';
 import { FRAME_LETTERS } from '../render/folded.js';
-import type { FrameKind } from '../symbolize/stack.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import type { FrameBudget } from './bounds.js';
 
 const KINDS: ReadonlyMap<string, FrameKind> = new Map(

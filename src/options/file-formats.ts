@@ -2,7 +2,7 @@
 import { Option } from 'commander';
 import type { StackFormat } from '../render/formats.js';
 import type { StackTool } from '../render/stack-tools.js';
-import { UsageError } from './errors.js';
+import { UsageError } from '../errors.js';
 
 /**
  * What a result is written as where neither an option nor the name of a file says it: text. But stacks to

@@ -2,7 +2,7 @@
 import { TstraceError } from '../loader/errors.js';
 import { PERF_TYPE, type PerfEventAttributes } from './attributes.js';
 import { EVENTS, type EventType } from './names.js';
-import { didYouMean } from './nearest.js';
+import { didYouMean } from '../nearest.js';
 import { openPerfEvent } from './open.js';
 
 export type { EventType } from './names.js';

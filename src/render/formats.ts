@@ -1,6 +1,6 @@
 /** Stacks in the format of a picture or of another tool, whoever found them. */
 import type { StackProfile } from '../aggregate/stack-profile.js';
-import type { FrameKind } from '../symbolize/stack.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import { renderFolded } from './folded.js';
 import type { Look } from './look.js';
 

@@ -10,7 +10,7 @@ import { type Flame, layoutFlame } from '../aggregate/flame.js';
 import { functionTotals } from '../aggregate/functions.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { pageScript, pageStyle } from '../generated/browser.js';
-import type { FrameKind } from '../symbolize/stack.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import { shareText } from './amounts.js';
 import type { Look } from './look.js';
 import { grouped } from './numbers.js';

@@ -1,5 +1,5 @@
 /** Colours of boxes: the same name has the same colour in every run. */
-import type { Frame, FrameKind } from '../symbolize/stack.js';
+import type { Frame, FrameKind } from '../aggregate/stack.js';
 
 export const PALETTES = ['hot', 'io', 'mem', 'kind'] as const;
 export type PaletteName = (typeof PALETTES)[number];

@@ -1,5 +1,5 @@
 /** What tstrace's pprof files say in words of its own, for those who write and read them. */
-import type { FrameKind } from '../symbolize/stack.js';
+import type { FrameKind } from '../aggregate/stack.js';
 
 /**
  * Where a frame's code is, for each kind: pprof has no kinds, but shows the file of a mapping. The

@@ -3,7 +3,7 @@
  * One "sampled" profile, whose samples are the stacks and whose weights are what was counted.
  */
 import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
-import type { FrameKind } from '../symbolize/stack.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import { escapedJson } from './json.js';
 import { suitableLook } from './look.js';
 

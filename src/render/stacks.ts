@@ -9,7 +9,7 @@ import {
 	userLeafOf,
 } from '../aggregate/stacks.js';
 import { programFrame } from '../aggregate/telling.js';
-import type { Frame } from '../symbolize/stack.js';
+import type { Frame } from '../aggregate/stack.js';
 import { annotation } from './folded.js';
 import { bareName, fittedName } from './function-name.js';
 import { amountText, leftOutText } from './left-out.js';

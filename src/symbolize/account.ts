@@ -7,7 +7,7 @@ import type { FileNames } from './object-file.js';
 import { installCommand } from './packages.js';
 import type { Place } from './place.js';
 import type { ProcessHistory } from './processes.js';
-import type { RawStack } from './stack.js';
+import type { RawStack } from '../aggregate/stack.js';
 
 /** Files and processes that get a notice: those with the greatest shares. */
 const MAX_FILE_NOTICES = 3;

@@ -2,11 +2,11 @@
 
 import type { Key } from '../aggregate/report.js';
 import { mergeStacks, type StackRow } from '../aggregate/stacks.js';
-import { noticeText } from '../symbolize/notices.js';
-import type { ProcessHistory } from '../symbolize/processes.js';
-import type { Frame, NamedStack, RawStack } from '../symbolize/stack.js';
-import { Symbolizer } from '../symbolize/symbolizer.js';
-import type { OwnedStack } from './stacks.js';
+import { noticeText } from './notices.js';
+import type { ProcessHistory } from './processes.js';
+import type { Frame, NamedStack, RawStack } from '../aggregate/stack.js';
+import { Symbolizer } from './symbolizer.js';
+import type { OwnedStack } from '../bpf/stacks.js';
 
 /** A stack of somebody with what was counted there. */
 export interface CountedStack extends OwnedStack {

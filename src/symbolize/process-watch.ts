@@ -5,9 +5,9 @@ import { closeAll } from '../loader/closing.js';
 import { TstraceError } from '../loader/errors.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
-import { ProcessHistory } from '../symbolize/processes.js';
-import { processOf } from './filter.js';
-import type { Subjects } from './tool.js';
+import { ProcessHistory } from './processes.js';
+import { processOf } from '../bpf/filter.js';
+import type { Subjects } from '../tool.js';
 
 /** /proc/PID/maps takes 0.1 ms or so; of every pause this long, a slice goes into reading them. */
 const SLICE_MS = 5;

@@ -15,7 +15,7 @@ import type { Notice } from './notices.js';
 import { type FileNames, nameOffsets } from './object-file.js';
 import { Place } from './place.js';
 import type { ProcessHistory } from './processes.js';
-import type { Cut, NamedStack, RawStack } from './stack.js';
+import type { Cut, NamedStack, RawStack } from '../aggregate/stack.js';
 import { readVdso } from './vdso.js';
 
 /** Kernel memory that is mapped into every process, for programs older than the vdso. */

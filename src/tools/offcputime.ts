@@ -6,9 +6,9 @@ import type { Findings, Lost } from '../aggregate/report.js';
 import { type StackFindings, type StackRow, splitStacks } from '../aggregate/stacks.js';
 import { waitFrame } from '../aggregate/telling.js';
 import { offcputime as layout } from '../generated/offcputime.js';
-import { UsageError } from '../kit/errors.js';
-import { type CountedStack, nameStacks } from '../kit/naming.js';
-import { chooseOffcpu } from '../kit/offcpu.js';
+import { UsageError } from '../errors.js';
+import { type CountedStack, nameStacks } from '../symbolize/naming.js';
+import { chooseOffcpu } from '../bpf/offcpu.js';
 import {
 	groupingOption,
 	type StackView,
@@ -16,14 +16,14 @@ import {
 	stackSettings,
 	stackView,
 	usecOption,
-} from '../kit/options.js';
-import { ProcessWatch } from '../kit/processes.js';
-import { filtersOf } from '../kit/stack-filter.js';
-import { shownStacks } from '../kit/stack-view.js';
-import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../kit/stacks.js';
-import { parseStates, type StateMask } from '../kit/states.js';
-import { SumTable } from '../kit/sums.js';
-import { defineTool, type Plan, type Reader, type Subjects } from '../kit/tool.js';
+} from '../options/options.js';
+import { ProcessWatch } from '../symbolize/process-watch.js';
+import { filtersOf } from '../options/stack-filter.js';
+import { shownStacks } from '../options/stack-view.js';
+import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../bpf/stacks.js';
+import { parseStates, type StateMask } from '../abi/states.js';
+import { SumTable } from '../bpf/sums.js';
+import { defineTool, type Plan, type Reader, type Subjects } from '../tool.js';
 import { readAddress } from '../loader/address.js';
 import { closeAll } from '../loader/closing.js';
 import { readU64 } from '../loader/layout.js';

@@ -1,7 +1,7 @@
 /** Sampling by bytes: the kernel's own arithmetic, with random numbers that are seeded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteSample, chanceTable } from '../../src/aggregate/byte-sampling.js';
+import { byteSample, chanceTable } from '../../src/tools/memleak/byte-sampling.js';
 import { Mapping, PROT } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { callable } from './support-run.js';
@@ -76,7 +76,7 @@ test('99 of 100 seeded runs: bytes and counts within three standard errors', () 
 				if (!weight) continue;
 				sum += weight.bytes;
 				counted += weight.count;
-				// As src/kit/outstanding.ts states the error.
+				// As src/tools/memleak/outstanding.ts states the error.
 				variance += weight.bytes * (weight.bytes - size);
 			}
 			deviations.push((sum - truth) / Math.sqrt(variance));

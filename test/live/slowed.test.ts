@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { commonSettings } from '../../src/cli/options.js';
 import { BpfTracing } from '../../src/cli/tracing.js';
 import { parseEvent } from '../../src/perf/events.js';
-import { profile } from '../../src/tools/profile.js';
+import { profile } from '../../src/tools/profile/profile.js';
 import { now_ns, schedstat, stealing, until, Workload } from './support.js';
 
 /** As the bundle finds them beside itself. */

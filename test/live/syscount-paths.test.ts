@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readlinkSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import type { ShownFailure } from '../../src/render/failed-calls.js';
+import type { ShownFailure } from '../../src/tools/syscount/failed-table.js';
 import { reportsOf } from './reports.js';
 import { type Finished, Tracing, tstrace, Workload } from './support.js';
 

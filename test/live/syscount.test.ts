@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { test } from 'node:test';
-import { type CallHook, rawCanBePreempted } from '../../src/kit/call-hooks.js';
+import { type CallHook, rawCanBePreempted } from '../../src/tools/syscount/hooks.js';
 import { named, rowsOf, rowsWhile } from './calls.js';
 import { reportsOf } from './reports.js';
 import { traceWork } from './stacks.js';

@@ -1,7 +1,7 @@
 /** runqlat against the kernel's own totals, on workloads whose truth is known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/kit/waits.js';
+import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/bpf/waits.js';
 import { leftOut, nearBooks, otherLosses, reportsOf, total } from './reports.js';
 import {
 	needs,

@@ -1,6 +1,6 @@
 /** Features of kernels that tools have other ways without, or none; a test that needs one says so. */
-import { perfHookMissing } from '../../src/kit/call-hooks.js';
-import { taskStorageMissing } from '../../src/kit/waits.js';
+import { perfHookMissing } from '../../src/tools/syscount/hooks.js';
+import { taskStorageMissing } from '../../src/bpf/waits.js';
 import {
 	kernelHasHelper,
 	kernelHasKprobes,

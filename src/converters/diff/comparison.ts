@@ -1,5 +1,5 @@
 /** Two recordings that can be compared: read, told whether they can, and put together. */
-import { refusalOf, remarksOf } from '../aggregate/comparable.js';
+import { refusalOf, remarksOf } from '../../aggregate/comparable.js';
 import {
 	type Difference,
 	differenceOf,
@@ -8,14 +8,14 @@ import {
 	type Side,
 	type Sides,
 	sideOf,
-} from '../aggregate/difference.js';
-import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
-import { readProfiles, STANDARD_INPUT } from '../input/read.js';
-import type { Notify } from '../input/reader.js';
-import { TstraceError } from '../loader/errors.js';
-import { PLAIN_READING } from './converter.js';
-import { UsageError } from './errors.js';
-import { keepStacks } from './stack-filter.js';
+} from './difference.js';
+import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
+import { readProfiles, STANDARD_INPUT } from '../../input/read.js';
+import type { Notify } from '../../input/reader.js';
+import { TstraceError } from '../../loader/errors.js';
+import { PLAIN_READING } from '../../converter.js';
+import { UsageError } from '../../errors.js';
+import { keepStacks } from '../../options/stack-filter.js';
 
 export interface ComparisonSettings {
 	readonly normalization: Normalization;

@@ -1,7 +1,7 @@
 /** diff: what changed between two recordings of stacks. */
 import { Argument, Option } from 'commander';
-import { type Difference, NORMALIZATIONS, type Normalization } from '../aggregate/difference.js';
-import { compareFiles } from '../kit/comparison.js';
+import { type Difference, NORMALIZATIONS, type Normalization } from './difference.js';
+import { compareFiles } from './comparison.js';
 import {
 	type Converter,
 	chosenEventName,
@@ -9,23 +9,23 @@ import {
 	lookOptions,
 	lookSettings,
 	type Surroundings,
-} from '../kit/converter.js';
-import { UsageError } from '../kit/errors.js';
+} from '../../converter.js';
+import { UsageError } from '../../errors.js';
 import {
 	formatOption,
 	formatOptions,
 	refuseOtherPictures,
 	unnamedFormat,
-} from '../kit/file-formats.js';
-import { topOption } from '../kit/options.js';
-import { stackFilter, stackFilterOptions } from '../kit/stack-filter.js';
-import type { OptionValues } from '../kit/tool.js';
-import { renderDifferenceFolded } from '../render/difference-folded.js';
-import { renderDifferenceJson } from '../render/difference-json.js';
-import { differenceTitles, renderDifferenceSvg } from '../render/difference-svg.js';
-import { renderDifferenceText } from '../render/difference-text.js';
-import type { Look } from '../render/look.js';
-import type { Style } from '../render/terminal.js';
+} from '../../options/file-formats.js';
+import { topOption } from '../../options/options.js';
+import { stackFilter, stackFilterOptions } from '../../options/stack-filter.js';
+import type { OptionValues } from '../../tool.js';
+import { renderDifferenceFolded } from './folded.js';
+import { renderDifferenceJson } from './json.js';
+import { differenceTitles, renderDifferenceSvg } from './svg.js';
+import { renderDifferenceText } from './text.js';
+import type { Look } from '../../render/look.js';
+import type { Style } from '../../render/terminal.js';
 
 const FORMATS = ['text', 'svg', 'json', 'folded'] as const;
 type Format = (typeof FORMATS)[number];

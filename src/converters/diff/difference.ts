@@ -1,9 +1,9 @@
 /** Two recordings side by side: the same stacks, what was counted before and after. Pure values: no I/O. */
-import type { Frame, FrameKind } from '../symbolize/stack.js';
-import { FrameTable } from './frame-table.js';
-import { functionTotals } from './functions.js';
-import { addStacks, type Origin, profileTotal, type StackProfile } from './stack-profile.js';
-import { StackTable } from './stack-table.js';
+import type { Frame, FrameKind } from '../../aggregate/stack.js';
+import { FrameTable } from '../../aggregate/frame-table.js';
+import { functionTotals } from '../../aggregate/functions.js';
+import { addStacks, type Origin, profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
+import { StackTable } from '../../aggregate/stack-table.js';
 
 /** What is made equal before amounts are compared, by multiplying what was counted before. */
 export const NORMALIZATIONS = ['total', 'duration', 'none'] as const;

@@ -1,6 +1,6 @@
 /** A difference as difffolded.pl writes it: "root;…;leaf before after". */
-import type { Difference } from '../aggregate/difference.js';
-import { ALL_MARKS, foldedName, NO_MARKS } from './folded.js';
+import type { Difference } from './difference.js';
+import { ALL_MARKS, foldedName, NO_MARKS } from '../../render/folded.js';
 
 const DIGITS = 3;
 

@@ -6,9 +6,9 @@ import {
 	functionChanges,
 	largestChanges,
 	type Side,
-} from '../aggregate/difference.js';
-import { FRAME_LETTERS } from './folded.js';
-import { escapedJson, SCHEMA } from './json.js';
+} from './difference.js';
+import { FRAME_LETTERS } from '../../render/folded.js';
+import { escapedJson, SCHEMA } from '../../render/json.js';
 
 const ROWS_AT_ONCE = 1000;
 

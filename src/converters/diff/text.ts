@@ -1,6 +1,6 @@
 /** A difference as text: the largest changes, in functions themselves and with what they called. */
 
-import { type ChangeChain, changeChains, isSame } from '../aggregate/change-chains.js';
+import { type ChangeChain, changeChains, isSame } from './change-chains.js';
 import {
 	changeOf,
 	type Difference,
@@ -12,12 +12,12 @@ import {
 	type Side,
 	type Sides,
 	sharesOf,
-} from '../aggregate/difference.js';
-import { largest } from '../aggregate/largest.js';
-import { Amounts, factorText, points, unitName } from './difference.js';
-import { amountText } from './look.js';
-import { grouped } from './numbers.js';
-import { paint, printable, type Style, shortened } from './terminal.js';
+} from './difference.js';
+import { largest } from '../../aggregate/largest.js';
+import { Amounts, factorText, points, unitName } from './words.js';
+import { amountText } from '../../render/look.js';
+import { grouped } from '../../render/numbers.js';
+import { paint, printable, type Style, shortened } from '../../render/terminal.js';
 
 export interface DifferenceTextOptions {
 	readonly style: Style;

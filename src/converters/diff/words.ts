@@ -6,11 +6,11 @@ import {
 	fateOf,
 	type Sides,
 	sharesOf,
-} from '../aggregate/difference.js';
-import { shareText } from './look.js';
-import { grouped } from './numbers.js';
-import { printable } from './terminal.js';
-import { humanTime } from './units.js';
+} from './difference.js';
+import { shareText } from '../../render/look.js';
+import { grouped } from '../../render/numbers.js';
+import { printable } from '../../render/terminal.js';
+import { humanTime } from '../../render/units.js';
 
 /** Written out, amounts from here on leave no room for names beside them. */
 const TOO_LONG = 1e10;

@@ -1,7 +1,7 @@
 /** What stacks are of, where they do not say it. */
-import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
-import type { Notify } from '../input/reader.js';
-import { STACK_TOOLS } from '../render/stack-tools.js';
+import type { Origin, StackProfile } from '../../aggregate/stack-profile.js';
+import type { Notify } from '../../input/reader.js';
+import { STACK_TOOLS } from '../../render/stack-tools.js';
 
 /**
  * Where threads leave the CPU: kernel/sched/core.c, and what calls it to wait, as the call itself need not be

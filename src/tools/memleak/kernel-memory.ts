@@ -1,7 +1,7 @@
 /** The kernel's own allocators: which of bpf/lib/kernel_memory.h's programs suit this kernel, and how. */
-import type { memleak as layout } from '../generated/memleak.js';
-import { kernelHasTracepoint, tracepointArguments } from '../loader/kernel.js';
-import { possibleCpus } from '../loader/map.js';
+import type { memleak as layout } from '../../generated/memleak.js';
+import { kernelHasTracepoint, tracepointArguments } from '../../loader/kernel.js';
+import { possibleCpus } from '../../loader/map.js';
 
 type Program = (typeof layout)['programs'][number];
 

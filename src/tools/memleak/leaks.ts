@@ -1,13 +1,13 @@
 /** What is outstanding, by stack, interval by interval: the reader of `tstrace memleak`. */
 
-import { GrowthHistory } from '../aggregate/growth.js';
-import type { Findings, Lost } from '../aggregate/report.js';
-import type { memleak as layout } from '../generated/memleak.js';
-import { closeAll } from '../loader/closing.js';
-import { readU64 } from '../loader/layout.js';
-import type { BpfObject } from '../loader/object.js';
-import { grouped } from '../render/numbers.js';
-import { humanBytes } from '../render/units.js';
+import { GrowthHistory } from './growth.js';
+import type { Findings, Lost } from '../../aggregate/report.js';
+import type { memleak as layout } from '../../generated/memleak.js';
+import { closeAll } from '../../loader/closing.js';
+import { readU64 } from '../../loader/layout.js';
+import type { BpfObject } from '../../loader/object.js';
+import { grouped } from '../../render/numbers.js';
+import { humanBytes } from '../../render/units.js';
 import {
 	type Allocation,
 	type AllocationKind,
@@ -15,12 +15,12 @@ import {
 	readSites,
 	type Site,
 } from './allocations.js';
-import { HeapWatch } from './heap-watch.js';
-import { type LeakSettings, MAX_SAMPLE_BYTES, subjectOf } from './leak-options.js';
+import { HeapWatch } from './heap/watch.js';
+import { type LeakSettings, MAX_SAMPLE_BYTES, subjectOf } from './options.js';
 import { stillMapped } from './live-mappings.js';
-import { type CountedStack, nameStacks } from './naming.js';
+import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
 import { Outstanding } from './outstanding.js';
-import { ProcessWatch } from './processes.js';
+import { ProcessWatch } from '../../symbolize/process-watch.js';
 import {
 	keepLargest,
 	MAX_SINGLE,
@@ -28,8 +28,8 @@ import {
 	singleNotices,
 	singleRow,
 } from './single-allocations.js';
-import { depthOf, StackTables } from './stacks.js';
-import type { Note, Reader, Subjects } from './tool.js';
+import { depthOf, StackTables } from '../../bpf/stacks.js';
+import type { Note, Reader, Subjects } from '../../tool.js';
 
 type Layout = typeof layout;
 

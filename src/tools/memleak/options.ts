@@ -1,6 +1,6 @@
 /** What `tstrace memleak` can be asked for, and what that means together. */
 import { InvalidArgumentError, Option } from 'commander';
-import { UsageError } from './errors.js';
+import { UsageError } from '../../errors.js';
 import {
 	parseAge,
 	type StackView,
@@ -10,9 +10,9 @@ import {
 	timestampsOption,
 	topOption,
 	wholeNumberOption,
-} from './options.js';
-import type { StackSettings } from './stacks.js';
-import type { OptionValues, Subjects } from './tool.js';
+} from '../../options/options.js';
+import type { StackSettings } from '../../bpf/stacks.js';
+import type { OptionValues, Subjects } from '../../tool.js';
 
 /** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
 export const MAX_SAMPLE_BYTES = 2 ** 26;

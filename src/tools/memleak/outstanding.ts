@@ -1,6 +1,6 @@
 /** What is outstanding at each site, added up out of single allocations. */
-import { bucketOf, middleOf } from '../aggregate/buckets.js';
-import { Histogram } from '../aggregate/histogram.js';
+import { bucketOf, middleOf } from '../../aggregate/buckets.js';
+import { Histogram } from '../../aggregate/histogram.js';
 import type { Allocation } from './allocations.js';
 
 export class Outstanding {

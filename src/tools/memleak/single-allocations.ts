@@ -1,6 +1,6 @@
 /** `memleak -a`: allocations that are rows of their own. */
-import type { StackRow } from '../aggregate/stacks.js';
-import { grouped } from '../render/numbers.js';
+import type { StackRow } from '../../aggregate/stacks.js';
+import { grouped } from '../../render/numbers.js';
 import type { Allocation } from './allocations.js';
 import type { Outstanding } from './outstanding.js';
 

@@ -1,7 +1,7 @@
 /** profile: what runs on the CPUs, by stack, sampled. */
 import { InvalidArgumentError, Option } from 'commander';
-import { profile as layout } from '../generated/profile.js';
-import { UsageError } from '../kit/errors.js';
+import { profile as layout } from '../../generated/profile.js';
+import { UsageError } from '../../errors.js';
 import {
 	groupingOption,
 	type StackView,
@@ -9,18 +9,18 @@ import {
 	stackSettings,
 	stackView,
 	wholeNumberOption,
-} from '../kit/options.js';
-import { KernelSamples, PlainSamples, type SamplingSettings } from '../kit/sampling.js';
-import { filtersOf } from '../kit/stack-filter.js';
-import { shownStacks } from '../kit/stack-view.js';
-import { StackTables } from '../kit/stacks.js';
-import { SumTable } from '../kit/sums.js';
-import { defineTool } from '../kit/tool.js';
-import { kernelHasHelper } from '../loader/kernel.js';
-import { type EventType, hasPmu, parseEvent } from '../perf/events.js';
-import { grouped } from '../render/numbers.js';
-import { STACK_TOOLS } from '../render/stack-tools.js';
-import { renderStacks } from '../render/stacks.js';
+} from '../../options/options.js';
+import { KernelSamples, PlainSamples, type SamplingSettings } from './sampling.js';
+import { filtersOf } from '../../options/stack-filter.js';
+import { shownStacks } from '../../options/stack-view.js';
+import { StackTables } from '../../bpf/stacks.js';
+import { SumTable } from '../../bpf/sums.js';
+import { defineTool } from '../../tool.js';
+import { kernelHasHelper } from '../../loader/kernel.js';
+import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
+import { grouped } from '../../render/numbers.js';
+import { STACK_TOOLS } from '../../render/stack-tools.js';
+import { renderStacks } from '../../render/stacks.js';
 
 type Layout = typeof layout;
 

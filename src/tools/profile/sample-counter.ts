@@ -1,8 +1,8 @@
 /** Adds up samples that are read one by one, where BPF may not do it in the kernel. */
 import { readFileSync } from 'node:fs';
-import type { Lost } from '../aggregate/report.js';
-import type { SampleRecord, SidebandRecord } from '../perf/records.js';
-import type { CountedStack } from './naming.js';
+import type { Lost } from '../../aggregate/report.js';
+import type { SampleRecord, SidebandRecord } from '../../perf/records.js';
+import type { CountedStack } from '../../symbolize/naming.js';
 
 /** Different stacks kept; each takes a kilobyte or so. */
 export interface CounterOptions {

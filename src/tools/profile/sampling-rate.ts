@@ -1,6 +1,6 @@
 /** How often to sample; and more seldom, so that samples taken before and after can be added up. */
-import { PERF_TYPE } from '../perf/attributes.js';
-import type { EventType } from '../perf/events.js';
+import { PERF_TYPE } from '../../perf/attributes.js';
+import type { EventType } from '../../perf/events.js';
 
 /** One of the two last ones. */
 export interface SamplingRate {

@@ -1,5 +1,5 @@
 /** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their delays. */
-import type { Findings } from '../aggregate/report.js';
+import type { Findings } from '../../aggregate/report.js';
 import {
 	atLeast,
 	type Counters,
@@ -8,14 +8,14 @@ import {
 	type Reading,
 	since,
 	type ThreadTime,
-} from '../aggregate/scheduling.js';
-import type { schedlat } from '../generated/schedlat.js';
-import { readU64 } from '../loader/layout.js';
-import type { BpfObject } from '../loader/object.js';
-import { Window } from '../loader/window.js';
+} from './scheduling.js';
+import type { schedlat } from '../../generated/schedlat.js';
+import { readU64 } from '../../loader/layout.js';
+import type { BpfObject } from '../../loader/object.js';
+import { Window } from '../../loader/window.js';
 import { DelayReader, threadId } from './delays.js';
-import { readComm } from './latency.js';
-import type { Reader } from './tool.js';
+import { readComm } from '../../bpf/histogram.js';
+import type { Reader } from '../../tool.js';
 
 type Layout = typeof schedlat;
 

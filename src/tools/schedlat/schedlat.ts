@@ -1,6 +1,6 @@
 /** schedlat: how long each thread ran, and how long it waited for a CPU. */
 import { InvalidArgumentError, Option } from 'commander';
-import type { TableFindings } from '../aggregate/report.js';
+import type { TableFindings } from '../../aggregate/report.js';
 import {
 	type Grouping,
 	type SchedulingRow,
@@ -8,16 +8,16 @@ import {
 	type SortKey,
 	schedulingRows,
 	totalsOf,
-} from '../aggregate/scheduling.js';
-import { schedlat as layout } from '../generated/schedlat.js';
-import { UsageError } from '../kit/errors.js';
-import { topOption, wholeNumberOption } from '../kit/options.js';
-import { SchedulingReader } from '../kit/scheduling.js';
-import { defineTool, type Plan } from '../kit/tool.js';
-import { booksMissing, delayedDequeue } from '../kit/waits.js';
-import { TstraceError } from '../loader/errors.js';
-import { didYouMean } from '../perf/nearest.js';
-import { renderScheduling } from '../render/scheduling.js';
+} from './scheduling.js';
+import { schedlat as layout } from '../../generated/schedlat.js';
+import { UsageError } from '../../errors.js';
+import { topOption, wholeNumberOption } from '../../options/options.js';
+import { SchedulingReader } from './reader.js';
+import { defineTool, type Plan } from '../../tool.js';
+import { booksMissing, delayedDequeue } from '../../bpf/waits.js';
+import { TstraceError } from '../../loader/errors.js';
+import { didYouMean } from '../../nearest.js';
+import { renderScheduling } from './table.js';
 
 type Layout = typeof layout;
 

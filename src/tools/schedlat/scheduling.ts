@@ -1,6 +1,6 @@
 /** How the scheduler treated threads, added up: by thread, process or name. */
-import { percentiles } from './hdr.js';
-import { Histogram } from './histogram.js';
+import { percentiles } from '../../aggregate/hdr.js';
+import { Histogram } from '../../aggregate/histogram.js';
 
 /** Delays of one thread, or of several. */
 export class Delays {

@@ -1,9 +1,9 @@
 /** The table of how threads were scheduled. */
-import type { TableFindings } from '../aggregate/report.js';
-import { grouped } from './numbers.js';
-import { type Column, renderTable } from './table.js';
-import type { Style } from './terminal.js';
-import { clockTime, humanTime } from './units.js';
+import type { TableFindings } from '../../aggregate/report.js';
+import { grouped } from '../../render/numbers.js';
+import { type Column, renderTable } from '../../render/table.js';
+import type { Style } from '../../render/terminal.js';
+import { clockTime, humanTime } from '../../render/units.js';
 
 export interface SchedulingTable {
 	readonly sort: string;

@@ -1,7 +1,7 @@
 /** System calls that failed, and what they were about, as a table. */
-import { grouped } from './numbers.js';
-import { type Column, renderTable } from './table.js';
-import type { Style } from './terminal.js';
+import { grouped } from '../../render/numbers.js';
+import { type Column, renderTable } from '../../render/table.js';
+import type { Style } from '../../render/terminal.js';
 
 /** What of a row is shown. A type and not an interface, so that rows are records as well. */
 export type ShownFailure = {

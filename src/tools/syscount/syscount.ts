@@ -1,24 +1,24 @@
 /** syscount: which system calls are made, how often they fail, how long they take. */
 import { Option } from 'commander';
-import type { Findings, Lost } from '../aggregate/report.js';
-import { syscount as layout } from '../generated/syscount.js';
-import { chooseCallHook, PERF_HOOK_NS } from '../kit/call-hooks.js';
-import { type CallRow, callRows } from '../kit/call-rows.js';
-import { traitConstants } from '../kit/call-traits.js';
-import { Calls, type CallsSettings } from '../kit/calls.js';
-import { parseErrno } from '../kit/errno.js';
-import { UsageError } from '../kit/errors.js';
-import { FailedCalls } from '../kit/failed-calls.js';
-import { refuseKernelThreads } from '../kit/kernel-threads.js';
-import { maxBucketsOption, maxPathsOption, topOption } from '../kit/options.js';
-import { callConstants, indexesOf, listCalls, parseCallName, parseCalls } from '../kit/syscalls.js';
-import { defineTool, type Plan, type Reader } from '../kit/tool.js';
-import type { BpfObject } from '../loader/object.js';
-import type { PerfEvent } from '../perf/open.js';
-import { openTracepoint } from '../perf/tracepoint.js';
-import { renderCalls } from '../render/calls.js';
-import { renderFailures, type ShownFailure } from '../render/failed-calls.js';
-import { MICROSECONDS, MILLISECONDS } from '../render/units.js';
+import type { Findings, Lost } from '../../aggregate/report.js';
+import { syscount as layout } from '../../generated/syscount.js';
+import { chooseCallHook, PERF_HOOK_NS } from './hooks.js';
+import { type CallRow, callRows } from './rows.js';
+import { traitConstants } from './traits.js';
+import { Calls, type CallsSettings } from './calls.js';
+import { parseErrno } from '../../abi/errno.js';
+import { UsageError } from '../../errors.js';
+import { FailedCalls } from './failed.js';
+import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
+import { maxBucketsOption, maxPathsOption, topOption } from '../../options/options.js';
+import { callConstants, indexesOf, listCalls, parseCallName, parseCalls } from '../../abi/syscalls.js';
+import { defineTool, type Plan, type Reader } from '../../tool.js';
+import type { BpfObject } from '../../loader/object.js';
+import type { PerfEvent } from '../../perf/open.js';
+import { openTracepoint } from '../../perf/tracepoint.js';
+import { renderCalls } from './table.js';
+import { renderFailures, type ShownFailure } from './failed-table.js';
+import { MICROSECONDS, MILLISECONDS } from '../../render/units.js';
 
 type Layout = typeof layout;
 

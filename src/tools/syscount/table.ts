@@ -1,11 +1,11 @@
 /** System calls as a table. */
-import { bucketOf } from '../aggregate/buckets.js';
-import { Histogram } from '../aggregate/histogram.js';
-import { renderGroups } from './histogram.js';
-import { grouped } from './numbers.js';
-import { type Column, renderTable } from './table.js';
-import { printable, type Style, wrapped } from './terminal.js';
-import { humanBytes, humanTime, inUnit, type TimeUnit } from './units.js';
+import { bucketOf } from '../../aggregate/buckets.js';
+import { Histogram } from '../../aggregate/histogram.js';
+import { renderGroups } from '../../render/histogram.js';
+import { grouped } from '../../render/numbers.js';
+import { type Column, renderTable } from '../../render/table.js';
+import { printable, type Style, wrapped } from '../../render/terminal.js';
+import { humanBytes, humanTime, inUnit, type TimeUnit } from '../../render/units.js';
 
 /** What of a row is shown. A type and not an interface, so that rows are records as well. */
 export type ShownCall = {

@@ -1,8 +1,8 @@
 /** Kernel stacks in short form, "futex_wait_queue <- futex_wait <- do_futex", named as events go by. */
-import { type Address, addressText, readAddress } from '../loader/address.js';
-import type { LineBuffer } from '../render/line-buffer.js';
-import { printable } from '../render/terminal.js';
-import { kernelNames } from '../symbolize/kernel.js';
+import { type Address, addressText, readAddress } from '../../loader/address.js';
+import type { LineBuffer } from '../../render/line-buffer.js';
+import { printable } from '../../render/terminal.js';
+import { kernelNames } from '../../symbolize/kernel.js';
 
 /** The way into the tracepoint, and to sleep: what every stack begins with. */
 const SCHEDULER =

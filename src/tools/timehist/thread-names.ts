@@ -1,5 +1,5 @@
 /** Names of threads as bytes, made once for each and not for each event. */
-import { printable } from '../render/terminal.js';
+import { printable } from '../../render/terminal.js';
 
 const COMM_BYTES = 16;
 /** Threads that were seen lately; more than these are named anew. */

@@ -2,16 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Option } from 'commander';
-import { timehist as layout } from '../generated/timehist.js';
-import { UsageError } from '../kit/errors.js';
-import { EventBatches } from '../kit/events.js';
-import { chooseInterrupts } from '../kit/interrupts.js';
-import { chooseOffcpu } from '../kit/offcpu.js';
-import { wholeNumberOption } from '../kit/options.js';
-import { TimehistFormatter, type TimehistView, timehistHeader } from '../kit/timehist.js';
-import { defineTool, type OptionValues, type Plan } from '../kit/tool.js';
-import { requireRingBuffer } from '../loader/realtime.js';
-import { renderThreadTotals } from '../render/thread-totals.js';
+import { timehist as layout } from '../../generated/timehist.js';
+import { UsageError } from '../../errors.js';
+import { EventBatches } from '../../bpf/events.js';
+import { chooseInterrupts } from './interrupts.js';
+import { chooseOffcpu } from '../../bpf/offcpu.js';
+import { wholeNumberOption } from '../../options/options.js';
+import { TimehistFormatter, type TimehistView, timehistHeader } from './reader.js';
+import { defineTool, type OptionValues, type Plan } from '../../tool.js';
+import { requireRingBuffer } from '../../loader/realtime.js';
+import { renderThreadTotals } from './totals-table.js';
 
 type Layout = typeof layout;
 type Program = Layout['programs'][number];

@@ -1,9 +1,9 @@
 /** What threads did, all in all, as perf sched timehist's summary has it. */
-import type { Key } from '../aggregate/report.js';
-import { grouped } from './numbers.js';
-import { type Column, renderTable } from './table.js';
-import type { Style } from './terminal.js';
-import { humanTime } from './units.js';
+import type { Key } from '../../aggregate/report.js';
+import { grouped } from '../../render/numbers.js';
+import { type Column, renderTable } from '../../render/table.js';
+import type { Style } from '../../render/terminal.js';
+import { humanTime } from '../../render/units.js';
 
 const number = (row: Key, name: string) => Number(row[name]);
 const count = (heading: string, name: string): Column<Key> => ({

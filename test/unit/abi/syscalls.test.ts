@@ -1,7 +1,7 @@
 /** Names and special numbers of system calls, of both architectures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callConstants, callName } from '../../../src/kit/syscalls.js';
+import { callConstants, callName } from '../../../src/abi/syscalls.js';
 
 /** The constants as the programs get them, as u32. */
 function constants(arch: string): Map<string, Uint32Array> {

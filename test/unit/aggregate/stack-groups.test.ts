@@ -9,7 +9,7 @@ import {
 	type StackRow,
 	totalOf,
 } from '../../../src/aggregate/stacks.js';
-import type { Frame } from '../../../src/symbolize/stack.js';
+import type { Frame } from '../../../src/aggregate/stack.js';
 import { toFolded } from '../profiles.js';
 
 const framesOf = (text: string): Frame[] =>

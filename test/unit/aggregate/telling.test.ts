@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { programFrame, waitFrame, waitsForWork } from '../../../src/aggregate/telling.js';
-import type { Frame } from '../../../src/symbolize/stack.js';
+import type { Frame } from '../../../src/aggregate/stack.js';
 
 const SYSCALL = 'entry_SYSCALL_64_after_hwframe;do_syscall_64';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { commMatcher, compileGlobs, isGlob, matchingGlobs } from '../../../src/kit/comm-globs.js';
-import { parseComms } from '../../../src/kit/options.js';
+import { commMatcher, compileGlobs, isGlob, matchingGlobs } from '../../../src/bpf/globs.js';
+import { parseComms } from '../../../src/options/options.js';
 
 const MATCHES: ReadonlyArray<
 	readonly [glob: string, yes: readonly string[], no: readonly string[]]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { explainLost } from '../../../src/kit/losses.js';
+import { explainLost } from '../../../src/bpf/losses.js';
 
 test('one that was lost, and several', () => {
 	assert.deepEqual(explainLost({ waits_unseen: 1, wait_start_unknown: 1, failures_full: 1 }), [

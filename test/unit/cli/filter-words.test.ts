@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { circumstancesOf } from '../../../src/kit/circumstances.js';
-import type { Filter } from '../../../src/kit/filter.js';
-import { filterWords, unmatchedComms } from '../../../src/kit/filter-words.js';
+import { circumstancesOf } from '../../../src/cli/circumstances.js';
+import type { Filter } from '../../../src/bpf/filter.js';
+import { filterWords, unmatchedComms } from '../../../src/cli/filter-words.js';
 
 const ALL: Filter = {
 	pids: [],

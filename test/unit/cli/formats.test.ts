@@ -1,7 +1,7 @@
 /** What a result is written as where nobody says it, and that all help texts say so. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatOption, unnamedFormat } from '../../../src/kit/file-formats.js';
+import { formatOption, unnamedFormat } from '../../../src/options/file-formats.js';
 import { STACK_TOOLS, stackToolNamed } from '../../../src/render/stack-tools.js';
 import { runToEnd, TSTRACE } from '../../live/support.js';
 

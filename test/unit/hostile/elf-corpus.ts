@@ -1,5 +1,5 @@
 /** ELF files that were made to do harm; and one that is as it should be, for what is changed in it. */
-import { ALLOCATOR_FUNCTIONS } from '../../../src/kit/allocators.js';
+import { ALLOCATOR_FUNCTIONS } from '../../../src/tools/memleak/heap/allocators.js';
 import {
 	elfOf,
 	relocationOf,

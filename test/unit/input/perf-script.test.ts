@@ -7,7 +7,7 @@ import { formatOf } from '../../../src/input/detect.js';
 import { readFolded } from '../../../src/input/folded.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
 import type { ReadOptions } from '../../../src/input/reader.js';
-import type { FrameKind } from '../../../src/symbolize/stack.js';
+import type { FrameKind } from '../../../src/aggregate/stack.js';
 import { folded, foldedText, read } from './perf-text.js';
 
 const FIXTURES = 'test/fixtures/perf-script';

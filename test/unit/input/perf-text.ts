@@ -4,7 +4,7 @@ import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
 import type { ReadOptions } from '../../../src/input/reader.js';
 import { renderFolded } from '../../../src/render/folded.js';
-import type { FrameKind } from '../../../src/symbolize/stack.js';
+import type { FrameKind } from '../../../src/aggregate/stack.js';
 import { chunksOf, READING } from '../profiles.js';
 
 const PLAIN: ReadOptions = { ...READING, arrowMarks: true };

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { InvalidArgumentError, type Option } from 'commander';
 import fc from 'fast-check';
 import { converters, tools } from '../../../src/generated/tools.js';
-import { durationOf } from '../../../src/kit/durations.js';
-import { parseAge, parseSeconds, usecOption } from '../../../src/kit/options.js';
+import { durationOf } from '../../../src/options/durations.js';
+import { parseAge, parseSeconds, usecOption } from '../../../src/options/options.js';
 
 test('a number with a unit is that time, whatever a plain number would be', () => {
 	for (const [text, ns] of [

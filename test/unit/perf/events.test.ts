@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { TstraceError } from '../../../src/loader/errors.js';
 import { EVENT_NAMES, parseEvent } from '../../../src/perf/events.js';
 import { eventName } from '../../../src/perf/names.js';
-import { editDistance, nearest } from '../../../src/perf/nearest.js';
+import { editDistance, nearest } from '../../../src/nearest.js';
 
 /** Numbers out of include/uapi/linux/perf_event.h. */
 const KNOWN = [

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { StackFindings, StackRow } from '../../../src/aggregate/stacks.js';
 import { waitFrame } from '../../../src/aggregate/telling.js';
 import { renderStacks } from '../../../src/render/stacks.js';
-import type { Frame } from '../../../src/symbolize/stack.js';
+import type { Frame } from '../../../src/aggregate/stack.js';
 
 const OPTIONS = {
 	style: { colour: false, width: 80 },

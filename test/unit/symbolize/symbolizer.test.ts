@@ -6,7 +6,7 @@ import { keepsFramePointers } from '../../../src/symbolize/c-library.js';
 import { parseMaps } from '../../../src/symbolize/maps.js';
 import { openRegular } from '../../../src/symbolize/open.js';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
-import type { RawStack } from '../../../src/symbolize/stack.js';
+import type { RawStack } from '../../../src/aggregate/stack.js';
 import { Symbolizer } from '../../../src/symbolize/symbolizer.js';
 import { functionsOf } from './support.js';
 

@@ -5,7 +5,7 @@
  * Sources: man 3 malloc, posix_memalign, reallocarray; man 2 mmap, mremap; the C++ standard,
  * [new.delete]; Itanium C++ ABI, 5.1.5 (mangled names).
  */
-import { memleak } from '../generated/memleak.js';
+import { memleak } from '../../../generated/memleak.js';
 import type { CodeRange } from '../probes/code.js';
 
 export interface AllocatorFunction {

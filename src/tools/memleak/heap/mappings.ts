@@ -10,12 +10,12 @@ import {
 	statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { shortage, TstraceError } from '../loader/errors.js';
-import { ownCapabilities } from '../loader/kernel.js';
-import { type MapsEntry, parseMaps } from '../symbolize/maps.js';
-import { exeOf, readMaps } from '../symbolize/proc.js';
-import { UsageError } from './errors.js';
-import { type HeapFile, NOT_OPENED } from './heap-files.js';
+import { shortage, TstraceError } from '../../../loader/errors.js';
+import { ownCapabilities } from '../../../loader/kernel.js';
+import { type MapsEntry, parseMaps } from '../../../symbolize/maps.js';
+import { exeOf, readMaps } from '../../../symbolize/proc.js';
+import { UsageError } from '../../../errors.js';
+import { type HeapFile, NOT_OPENED } from './files.js';
 
 export interface HeapProbeOptions {
 	/** Look for the allocator in this file only. */

@@ -1,11 +1,11 @@
 /** Probes at the allocators of processes: those they have mapped, and those they map later. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { TstraceError } from '../loader/errors.js';
-import { type BpfMap, u32Key } from '../loader/map.js';
-import { type ProbePoint, UserProbes } from '../loader/probes.js';
-import type { BpfProgram } from '../loader/program.js';
-import type { MapsEntry } from '../symbolize/maps.js';
+import { TstraceError } from '../../../loader/errors.js';
+import { type BpfMap, u32Key } from '../../../loader/map.js';
+import { type ProbePoint, UserProbes } from '../../../loader/probes.js';
+import type { BpfProgram } from '../../../loader/program.js';
+import type { MapsEntry } from '../../../symbolize/maps.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
 import {
 	explainHeapFile,
@@ -13,7 +13,7 @@ import {
 	type HeapFunction,
 	NOT_OPENED,
 	readHeapFile,
-} from './heap-files.js';
+} from './files.js';
 import {
 	fileAt,
 	type HeapProbeOptions,
@@ -27,7 +27,7 @@ import {
 	notOpened,
 	pathTo,
 	requireObject,
-} from './heap-mappings.js';
+} from './mappings.js';
 import { chooseProbes, whyNoReturnProbes } from './probe-ways.js';
 
 interface Programs {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { changeChains } from '../../../src/aggregate/change-chains.js';
+import { changeChains } from '../../../../src/converters/diff/change-chains.js';
 import {
 	changeOf,
 	type Difference,
 	differenceOf,
 	functionChanges,
 	sideOf,
-} from '../../../src/aggregate/difference.js';
-import { anyCounts, type Counts, profileOfStacks } from '../profiles.js';
+} from '../../../../src/converters/diff/difference.js';
+import { anyCounts, type Counts, profileOfStacks } from '../../profiles.js';
 
 function between(before: Counts, after: Counts): Difference {
 	const profiles = { before: profileOfStacks(before), after: profileOfStacks(after) };

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type Finished, runToEnd, TSTRACE } from '../../live/support.js';
+import { type Finished, runToEnd, TSTRACE } from '../../../live/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -13,10 +13,10 @@ import {
 	type Normalization,
 	sharesOf,
 	sideOf,
-} from '../../../src/aggregate/difference.js';
-import { layoutDifference } from '../../../src/aggregate/difference-flame.js';
-import { profileTotal, type StackProfile } from '../../../src/aggregate/stack-profile.js';
-import { anyCounts, type Counts, profileOfStacks } from '../profiles.js';
+} from '../../../../src/converters/diff/difference.js';
+import { layoutDifference } from '../../../../src/converters/diff/flame.js';
+import { profileTotal, type StackProfile } from '../../../../src/aggregate/stack-profile.js';
+import { anyCounts, type Counts, profileOfStacks } from '../../profiles.js';
 
 function difference(
 	before: StackProfile,

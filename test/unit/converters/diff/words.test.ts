@@ -7,15 +7,15 @@ import {
 	factorOf,
 	type Normalization,
 	sideOf,
-} from '../../../src/aggregate/difference.js';
-import type { Origin } from '../../../src/aggregate/stack-profile.js';
-import { renderDifferenceFolded } from '../../../src/render/difference-folded.js';
-import { renderDifferenceJson } from '../../../src/render/difference-json.js';
-import { differenceColour, renderDifferenceSvg } from '../../../src/render/difference-svg.js';
-import { renderDifferenceText } from '../../../src/render/difference-text.js';
-import { suitableLook } from '../../../src/render/look.js';
-import { anyCounts, type Counts, profileOfStacks } from '../profiles.js';
-import { HOSTILE } from '../support.js';
+} from '../../../../src/converters/diff/difference.js';
+import type { Origin } from '../../../../src/aggregate/stack-profile.js';
+import { renderDifferenceFolded } from '../../../../src/converters/diff/folded.js';
+import { renderDifferenceJson } from '../../../../src/converters/diff/json.js';
+import { differenceColour, renderDifferenceSvg } from '../../../../src/converters/diff/svg.js';
+import { renderDifferenceText } from '../../../../src/converters/diff/text.js';
+import { suitableLook } from '../../../../src/render/look.js';
+import { anyCounts, type Counts, profileOfStacks } from '../../profiles.js';
+import { HOSTILE } from '../../support.js';
 
 function between(
 	before: Counts,

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
-import { tstraceArguments } from '../../../src/kit/pipe-writer.js';
+import { tstraceArguments } from '../../../../src/converters/flamegraph/pipe-writer.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-writer-'));
 after(() => rmSync(folder, { recursive: true }));

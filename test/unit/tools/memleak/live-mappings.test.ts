@@ -1,7 +1,7 @@
 /** Mappings against the kernel's list: parts that are gone, or somebody else's by now. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withinRanges } from '../../../src/kit/live-mappings.js';
+import { withinRanges } from '../../../../src/tools/memleak/live-mappings.js';
 
 const mapping = (start: number, size_bytes: number, born_ns: number, weight = 1) => ({
 	address: BigInt(start),

@@ -10,7 +10,7 @@ import {
 	since,
 	type ThreadTime,
 	totalsOf,
-} from '../../../src/aggregate/scheduling.js';
+} from '../../../../src/tools/schedlat/scheduling.js';
 
 function counters(run_ns: number, switches = 0): Counters {
 	return { ...NO_COUNTERS, run_ns, switches };

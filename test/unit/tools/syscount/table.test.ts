@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CallsView, renderCalls, type ShownCall } from '../../../src/render/calls.js';
-import { MICROSECONDS, MILLISECONDS } from '../../../src/render/units.js';
+import { type CallsView, renderCalls, type ShownCall } from '../../../../src/tools/syscount/table.js';
+import { MICROSECONDS, MILLISECONDS } from '../../../../src/render/units.js';
 
 const TIMED: CallsView = {
 	byProcess: false,

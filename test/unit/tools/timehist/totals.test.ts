@@ -1,9 +1,9 @@
 /** Totals of threads: what is not known is not 0, and numbers are used again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ThreadName } from '../../../src/kit/thread-names.js';
-import { ThreadTotals } from '../../../src/kit/thread-totals.js';
-import { renderThreadTotals } from '../../../src/render/thread-totals.js';
+import type { ThreadName } from '../../../../src/tools/timehist/thread-names.js';
+import { ThreadTotals } from '../../../../src/tools/timehist/totals.js';
+import { renderThreadTotals } from '../../../../src/tools/timehist/totals-table.js';
 
 const nobody = new Uint8Array();
 const named = (tid: number, text: string): ThreadName => ({

@@ -1,7 +1,7 @@
 /** On which kernels a probe of a return ends whoever has its system calls filtered. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { returnProbesEndFiltered } from '../../../src/kit/probe-ways.js';
+import { returnProbesEndFiltered } from '../../../../../src/tools/memleak/heap/probe-ways.js';
 
 test('6.11 brought it, 6.12.14, 6.13.3 and 6.14 mended it, x86-64 alone has it', () => {
 	for (const kernel of ['6.11.0-26-generic', '6.12.9', '6.12.13-amd64', '6.13', '6.13.2-arch1-1'])
