@@ -1,10 +1,11 @@
 /** Programs that do nothing, at the plain entries of malloc and free, and malloc's return. */
-import { readHeapFile } from '../src/tools/memleak/heap/files.js';
+
 import type { ObjectLayout } from '../src/loader/layout.js';
 import { BpfObject } from '../src/loader/object.js';
 import { multiProbeType, UserProbes } from '../src/loader/probes.js';
 import { parseMaps } from '../src/symbolize/maps.js';
 import { readMaps } from '../src/symbolize/proc.js';
+import { readHeapFile } from '../src/tools/memleak/heap/files.js';
 
 const LAYOUT = {
 	name: 'empty',

@@ -106,13 +106,12 @@ const names = JSON.stringify([...tracepoints].sort(), null, '\t');
 write('tracepoints.ts', `export const tracepoints = ${names} as const;\n`);
 write('tools.ts', listOf('tools') + listOf('converters'));
 
-/** Of a folder's modules, by the name of the file, which is that of what it exports. */
+/** Of a folder's modules, NAME.ts or NAME/NAME.ts; each exports a declaration of that name. */
 function listOf(folder: string): string {
-	const names = readdirSync(`src/${folder}`)
-		.filter((file) => file.endsWith('.ts'))
-		.map((file) => file.replace(/\.ts$/, ''));
-	const loaders = names.map(
-		(name) => `\t${name}: async () => (await import('../${folder}/${name}.js')).${name},\n`,
-	);
+	const loaders = readdirSync(`src/${folder}`).map((entry) => {
+		const name = entry.replace(/\.ts$/, '');
+		const file = name === entry ? `${name}/${name}` : name;
+		return `\t${name}: async () => (await import('../${folder}/${file}.js')).${name},\n`;
+	});
 	return `export const ${folder} = {\n${loaders.join('')}};\n`;
 }

@@ -2,6 +2,7 @@
 import { isatty } from 'node:tty';
 import { type Argument, InvalidArgumentError, Option } from 'commander';
 import type { Origin, StackProfile } from './aggregate/stack-profile.js';
+import { UsageError } from './errors.js';
 import { STANDARD_INPUT } from './input/read.js';
 import type { ReadOptions } from './input/reader.js';
 import { inUnit } from './input/units.js';
@@ -9,7 +10,6 @@ import type { Pieces } from './render/formats.js';
 import { type Look, suitableLook } from './render/look.js';
 import { PALETTES } from './render/palettes.js';
 import type { Style } from './render/terminal.js';
-import { UsageError } from './errors.js';
 import type { OptionValues } from './tool.js';
 
 const STDIN = 0;

@@ -1,27 +1,16 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
-import type { Circumstances, Findings, Key, Lost } from './aggregate/report.js';
+import type { Circumstances, Findings, Key } from './aggregate/report.js';
 import type { StackFindings } from './aggregate/stacks.js';
+import type { FilteredLayout, Subjects } from './bpf/filter.js';
 import type { ObjectLayout } from './loader/layout.js';
 import type { BpfObject } from './loader/object.js';
+import type { Note, Reader } from './reader.js';
 import type { StackTool } from './render/stack-tools.js';
 import type { Style } from './render/terminal.js';
-import type { Filter, FilteredLayout } from './bpf/filter.js';
 
 /** The values of a tool's own options, as commander hands them over. */
 export type OptionValues = Readonly<Record<string, unknown>>;
-
-/** Whom a run is about. */
-export interface Subjects {
-	readonly filter: Filter;
-	/** COMMAND's process, which is held until tracing has begun. */
-	readonly command: number | undefined;
-	/** COMMAND itself; empty if there is none. */
-	readonly words: readonly string[];
-}
-
-/** Says what is done and why, with -v. */
-export type Note = (text: string) => void;
 
 /** Which parts of the BPF object a run needs. */
 export interface Plan<L extends ObjectLayout> {
@@ -37,37 +26,6 @@ export interface Plan<L extends ObjectLayout> {
 	readonly withoutMaps?: ReadonlyArray<keyof L['maps'] & string>;
 	/** For -v: which way of several was chosen, and why. */
 	readonly because: string;
-}
-
-/**
- * Rows to show as they come, in the order they happened: to be made lines of, or as bytes of text where
- * there are too many for an object each. Resolves when they are written; the bytes may change then.
- */
-export type RowSink = (rows: readonly Key[] | Uint8Array) => Promise<void>;
-
-/** Reads what the programs have counted. */
-export interface Reader {
-	/** Programs are about to be attached: tracing begins now. */
-	begin?(): void;
-	/** Programs are attached, and those of `runOnce` have run. */
-	begun?(): void;
-	/** Tracing is about to end; programs are attached still. */
-	end?(): void;
-	/**
-	 * Costs less from now on, if it can: says how, as "…s 25 times a second from now on". What is counted
-	 * stays comparable with what was counted before.
-	 */
-	slowDown?(): string | undefined;
-	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */
-	drain?(): void;
-	/** Begins to hand over rows as they come; the sink never throws. `fail` gets what goes wrong meanwhile. */
-	stream?(sink: RowSink, fail: (error: unknown) => void): void;
-	/** What happened since the last call. */
-	read(): Promise<Findings>;
-	/** What was lost in user space since the last call, by cause; see LOST_HERE in losses.ts. */
-	lost?(): Lost;
-	/** Releases what is not the object's own. */
-	close?(): void;
 }
 
 export interface StackExport {

@@ -1,7 +1,7 @@
 /** Names of frames, each kept once and known by a number. Pure values: no I/O. */
 import { TstraceError } from '../loader/errors.js';
-import type { Frame, FrameKind } from './stack.js';
 import { grown } from './growable.js';
+import type { Frame, FrameKind } from './stack.js';
 
 const KINDS: readonly FrameKind[] = ['user', 'kernel', 'jit', 'inlined'];
 const FIRST_SLOTS = 1 << 12;

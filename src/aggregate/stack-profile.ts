@@ -1,6 +1,7 @@
 /** Stacks of any source, before they are drawn or written in a format. Pure values: no I/O. */
-import type { Frame } from './stack.js';
+
 import type { FrameTable } from './frame-table.js';
+import type { Frame } from './stack.js';
 import type { StackTable } from './stack-table.js';
 
 /** What is known of a recording; tstrace's own results say all of it, folded stacks nothing. */

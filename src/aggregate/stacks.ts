@@ -1,7 +1,8 @@
 /** What was counted by stack. Pure values: no I/O, no kernel. */
-import type { Cut, Frame } from './stack.js';
+
 import { FrameTable } from './frame-table.js';
 import type { Key } from './report.js';
+import type { Cut, Frame } from './stack.js';
 import type { Origin, StackProfile } from './stack-profile.js';
 import { StackTable } from './stack-table.js';
 

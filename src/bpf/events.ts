@@ -2,8 +2,8 @@
 import type { Findings, Key, Lost } from '../aggregate/report.js';
 import type { BpfMap } from '../loader/map.js';
 import { RingBuffer } from '../loader/ringbuf.js';
+import type { Reader, RowSink } from '../reader.js';
 import { LineBuffer } from '../render/line-buffer.js';
-import type { Reader, RowSink } from '../tool.js';
 
 /** Events kept for one JSON object. */
 const MAX_ROWS = 100_000;

@@ -1,6 +1,7 @@
 /** Several ways to the same end, of which a kernel has some: the first that it has is taken. */
-import { TstraceError } from '../loader/errors.js';
+
 import { UsageError } from '../errors.js';
+import { TstraceError } from '../loader/errors.js';
 
 export interface Way<Name extends string> {
 	readonly name: Name;

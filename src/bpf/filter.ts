@@ -42,6 +42,15 @@ interface FilterConstants {
 }
 
 /** The layout of an object that includes lib/filter.h. */
+/** Whom a run is about. */
+export interface Subjects {
+	readonly filter: Filter;
+	/** COMMAND's process, which is held until tracing has begun. */
+	readonly command: number | undefined;
+	/** COMMAND itself; empty if there is none. */
+	readonly words: readonly string[];
+}
+
 export interface FilteredLayout extends ObjectLayout {
 	readonly sections: ObjectLayout['sections'] & {
 		readonly '.rodata': {

@@ -2,6 +2,7 @@
 import type { Findings, Key, LatencyGroup, Lost } from '../aggregate/report.js';
 import type { BpfMap } from '../loader/map.js';
 import { Window, type WindowedObject } from '../loader/window.js';
+import type { Reader } from '../reader.js';
 import {
 	type GroupLayouts,
 	Groups,
@@ -9,7 +10,6 @@ import {
 	type KernelGroup,
 	takeHistogram,
 } from './histogram.js';
-import type { Reader } from '../tool.js';
 
 interface HistogramObject extends WindowedObject {
 	readonly layout: { readonly structs: { readonly hist: HistLayout } };

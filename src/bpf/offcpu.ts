@@ -8,8 +8,8 @@ import {
 	tracepointArguments,
 } from '../loader/kernel.js';
 import { storageHasOwnMemory } from '../loader/realtime.js';
-import { booksMissing, delayedDequeue, taskStorageMissing } from './waits.js';
 import { chooseWay, type Way } from './fallback.js';
+import { booksMissing, delayedDequeue, taskStorageMissing } from './waits.js';
 
 type Program = (typeof offcputime)['programs'][number];
 

@@ -5,8 +5,8 @@ import { constants as osConstants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { largest } from '../aggregate/largest.js';
-import { commandPath, DEFAULT_PATH } from '../proc/command-path.js';
 import { TstraceError } from '../loader/errors.js';
+import { commandPath, DEFAULT_PATH } from '../proc/command-path.js';
 import { type Started, started } from './started.js';
 
 const STDIN = 0;

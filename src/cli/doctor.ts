@@ -1,15 +1,15 @@
 /** `tstrace doctor`: tries every tool for a moment, on ourselves, and shows what it found. */
 import { Command as Cli, Option } from 'commander';
+import type { FilteredLayout } from '../bpf/filter.js';
 import type { ToolCheck } from '../doctor/check.js';
 import { examineMachine, forProcesses } from '../doctor/examine.js';
 import { examineProcess } from '../doctor/process.js';
 import { renderJson, renderText } from '../doctor/render.js';
 import { tools } from '../generated/tools.js';
-import type { FilteredLayout } from '../bpf/filter.js';
-import { parsePids } from '../options/options.js';
-import type { OptionValues, Tool } from '../tool.js';
 import { takeMessages } from '../loader/messages.js';
+import { parsePids } from '../options/options.js';
 import { styleFor } from '../render/terminal.js';
+import type { OptionValues, Tool } from '../tool.js';
 import { commonOptions, commonSettings } from './options.js';
 import { ClosedPipe, Output } from './output.js';
 import { wayInto } from './run.js';

@@ -1,8 +1,8 @@
 /** What the filters of a run are, in words; and what to say of names that no thread had. */
 import type { Circumstances } from '../aggregate/report.js';
-import { nearest } from '../nearest.js';
-import { commMatcher, isGlob } from '../bpf/globs.js';
 import type { Filter } from '../bpf/filter.js';
+import { commMatcher, isGlob } from '../bpf/globs.js';
+import { nearest } from '../nearest.js';
 import { commsOf, threadsThere } from '../proc/running.js';
 
 type Filters = Circumstances['filters'];

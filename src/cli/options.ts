@@ -1,8 +1,8 @@
 /** The options every tool has, with one name and one meaning everywhere. */
 import { Option } from 'commander';
+import type { Filter } from '../bpf/filter.js';
 import { UsageError } from '../errors.js';
 import { formatOption, formatOptions, stackFormatOfFile } from '../options/file-formats.js';
-import type { Filter } from '../bpf/filter.js';
 import {
 	parseComms,
 	parseCpus,
@@ -11,9 +11,9 @@ import {
 	parsePids,
 	timestampsOption,
 } from '../options/options.js';
-import type { ToolKind } from '../tool.js';
 import { STACK_FORMATS, type StackFormat } from '../render/formats.js';
 import type { StackTool } from '../render/stack-tools.js';
+import type { ToolKind } from '../tool.js';
 
 export type Format = 'text' | 'json' | StackFormat;
 

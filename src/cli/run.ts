@@ -1,8 +1,8 @@
 /** From parsed options to an exit status: what is started is ended, whatever happens between. */
 import type { FilteredLayout } from '../bpf/filter.js';
-import type { Tool, WithoutBpf } from '../tool.js';
 import { closeAll, closedAfter } from '../loader/closing.js';
 import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
+import type { Tool, WithoutBpf } from '../tool.js';
 import { Command } from './command.js';
 import type { CommonSettings } from './options.js';
 import { ClosedPipe } from './output.js';

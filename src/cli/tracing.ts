@@ -1,13 +1,15 @@
 /** What goes on during a run: BPF programs that count, or events that are read here. */
 import { fileURLToPath } from 'node:url';
 import type { Lost } from '../aggregate/report.js';
+import type { Subjects } from '../bpf/filter.js';
 import { type FilteredLayout, FilterSets, subjectsEnded } from '../bpf/filter.js';
 import { Losses } from '../bpf/losses.js';
-import type { Note, Plan, Reader, Subjects, Tool } from '../tool.js';
 import { closeAll, closedAfter } from '../loader/closing.js';
 import { CostMeter, ownTime_ns } from '../loader/cost.js';
 import { forgetKernelBtf } from '../loader/kernel.js';
 import { BpfObject } from '../loader/object.js';
+import type { Note, Reader } from '../reader.js';
+import type { Plan, Tool } from '../tool.js';
 
 /** A moment, by the wall clock, by CLOCK_MONOTONIC, and by the CPU time of our own until then. */
 export interface Moment {

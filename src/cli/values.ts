@@ -1,12 +1,12 @@
 /** What options can be given, for completion: `tstrace __values --pid 12` prints a value a line. */
 import { join } from 'node:path';
-import { cgroupMount, subgroups } from '../bpf/cgroup.js';
 import { ERRNO_NAMES } from '../abi/errno.js';
 import { STATE_LETTERS } from '../abi/states.js';
 import { CALL_SETS } from '../abi/syscall-sets.js';
 import { allCalls } from '../abi/syscalls.js';
-import { commsOf, processesThere, type There, threadsThere } from '../proc/running.js';
+import { cgroupMount, subgroups } from '../bpf/cgroup.js';
 import { EVENT_NAMES } from '../perf/events.js';
+import { commsOf, processesThere, type There, threadsThere } from '../proc/running.js';
 import { printable } from '../render/terminal.js';
 
 /** The command that prints them; no help shows it. */

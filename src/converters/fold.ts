@@ -1,17 +1,17 @@
 /** fold: stacks as folded text. */
 import { Argument, Option } from 'commander';
 import { FrameTable } from '../aggregate/frame-table.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
-import { readProfiles } from '../input/read.js';
-import type { ReadOptions } from '../input/reader.js';
 import { type Converter, chosenEventName, eventOptions, inputsOf } from '../converter.js';
 import { UsageError } from '../errors.js';
-import { keepStacks, stackFilter, stackFilterOptions } from '../options/stack-filter.js';
-import type { OptionValues } from '../tool.js';
+import { readProfiles } from '../input/read.js';
+import type { ReadOptions } from '../input/reader.js';
 import { TstraceError } from '../loader/errors.js';
+import { keepStacks, stackFilter, stackFilterOptions } from '../options/stack-filter.js';
 import { ALL_MARKS, renderFolded } from '../render/folded.js';
-import type { FrameKind } from '../aggregate/stack.js';
+import type { OptionValues } from '../tool.js';
 
 /** Options that say how perf script text is read, which other recordings have nothing to answer with. pprof has addresses too. */
 const OF_PERF_ONLY = ['pid', 'tid', 'inline'] as const;

@@ -1,14 +1,14 @@
 /** What the kernel has of what programs are attached to and read. */
 import { closeSync, existsSync, statSync } from 'node:fs';
 import { arch, release } from 'node:os';
-import { tracepoints } from '../generated/tracepoints.js';
-import { perfHookMissing, rawCanBePreempted } from '../tools/syscount/hooks.js';
 import { chooseOffcpu } from '../bpf/offcpu.js';
 import { booksMissing, taskStorageMissing } from '../bpf/waits.js';
+import { tracepoints } from '../generated/tracepoints.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
 import { kernelHasKprobes, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
 import { multiProbeType } from '../loader/probes.js';
 import { kernelSigns, ringBufferForbidden } from '../loader/realtime.js';
+import { perfHookMissing, rawCanBePreempted } from '../tools/syscount/hooks.js';
 import { attempt, type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
 

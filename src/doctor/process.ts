@@ -1,9 +1,6 @@
 /** What can be seen of one process: frame pointers, symbols, JIT maps, an allocator. */
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { readHeapFile } from '../tools/memleak/heap/files.js';
-import { mappedFiles, pathTo } from '../tools/memleak/heap/mappings.js';
-import { whyNoReturnProbes } from '../tools/memleak/heap/probe-ways.js';
 import { FileBytes, SymbolError } from '../symbolize/bytes.js';
 import { LIBC } from '../symbolize/c-library.js';
 import { openDebugFile } from '../symbolize/debug-files.js';
@@ -16,6 +13,9 @@ import { REMEDIES } from '../symbolize/notices.js';
 import { openRegular } from '../symbolize/open.js';
 import { installCommand } from '../symbolize/packages.js';
 import { exeOf, readFacts } from '../symbolize/proc.js';
+import { readHeapFile } from '../tools/memleak/heap/files.js';
+import { mappedFiles, pathTo } from '../tools/memleak/heap/mappings.js';
+import { whyNoReturnProbes } from '../tools/memleak/heap/probe-ways.js';
 import { type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
 

@@ -1,9 +1,9 @@
 /** Reads folded stacks: "root;…;leaf count", as stackcollapse-*.pl write them. */
 import { FrameTable, HASH_PRIME, HASH_START } from '../aggregate/frame-table.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
-import type { FrameKind } from '../aggregate/stack.js';
 import { readLines } from './lines.js';
 import type { Notify, ReadOptions } from './reader.js';
 

@@ -1,10 +1,10 @@
 /** Reads what tstrace's own --json printed: src/render/json.ts. */
 import type { Key } from '../aggregate/report.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { profileOf, type StackRow } from '../aggregate/stacks.js';
 import { TstraceError } from '../loader/errors.js';
 import { FRAME_LETTERS } from '../render/folded.js';
-import type { FrameKind } from '../aggregate/stack.js';
 import type { FrameBudget } from './bounds.js';
 
 const KINDS: ReadonlyMap<string, FrameKind> = new Map(

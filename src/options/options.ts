@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Grouping } from '../aggregate/stacks.js';
 import { compileGlobs, isGlob } from '../bpf/globs.js';
+import { MAX_DEPTH, type StackSettings } from '../bpf/stacks.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
 import { type StackFilter, stackFilter, stackFilterOptions } from './stack-filter.js';
-import { MAX_DEPTH, type StackSettings } from '../bpf/stacks.js';
 
 /** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
 const MAX_SECONDS = 365 * 86_400;

@@ -1,8 +1,8 @@
 /** Events by the names that `perf list` gives them. */
 import { TstraceError } from '../loader/errors.js';
+import { didYouMean } from '../nearest.js';
 import { PERF_TYPE, type PerfEventAttributes } from './attributes.js';
 import { EVENTS, type EventType } from './names.js';
-import { didYouMean } from '../nearest.js';
 import { openPerfEvent } from './open.js';
 
 export type { EventType } from './names.js';

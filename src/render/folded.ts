@@ -1,6 +1,7 @@
 /** Folded stacks: "root;…;leaf value", the format of stackcollapse and flamegraph.pl. */
-import type { StackProfile } from '../aggregate/stack-profile.js';
+
 import type { Frame, FrameKind } from '../aggregate/stack.js';
+import type { StackProfile } from '../aggregate/stack-profile.js';
 import { printable } from './terminal.js';
 
 export interface FoldedOptions {

@@ -1,6 +1,7 @@
 /** Stacks in the format of a picture or of another tool, whoever found them. */
-import type { StackProfile } from '../aggregate/stack-profile.js';
+
 import type { FrameKind } from '../aggregate/stack.js';
+import type { StackProfile } from '../aggregate/stack-profile.js';
 import { renderFolded } from './folded.js';
 import type { Look } from './look.js';
 

@@ -8,9 +8,9 @@
 import { createHash } from 'node:crypto';
 import { type Flame, layoutFlame } from '../aggregate/flame.js';
 import { functionTotals } from '../aggregate/functions.js';
+import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { pageScript, pageStyle } from '../generated/browser.js';
-import type { FrameKind } from '../aggregate/stack.js';
 import { shareText } from './amounts.js';
 import type { Look } from './look.js';
 import { grouped } from './numbers.js';

@@ -2,8 +2,9 @@
  * Stacks as a file for speedscope: https://www.speedscope.app/file-format-schema.json
  * One "sampled" profile, whose samples are the stacks and whose weights are what was counted.
  */
-import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
+
 import type { FrameKind } from '../aggregate/stack.js';
+import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
 import { escapedJson } from './json.js';
 import { suitableLook } from './look.js';
 

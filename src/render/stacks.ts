@@ -1,6 +1,7 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
 
 import { largest } from '../aggregate/largest.js';
+import type { Frame } from '../aggregate/stack.js';
 import {
 	CALLER_FRAME,
 	type StackFindings,
@@ -9,7 +10,6 @@ import {
 	userLeafOf,
 } from '../aggregate/stacks.js';
 import { programFrame } from '../aggregate/telling.js';
-import type { Frame } from '../aggregate/stack.js';
 import { annotation } from './folded.js';
 import { bareName, fittedName } from './function-name.js';
 import { amountText, leftOutText } from './left-out.js';

@@ -1,4 +1,6 @@
 /** Keeps account of what has no name, for notices with shares. */
+
+import type { RawStack } from '../aggregate/stack.js';
 import type { Life } from './address-space.js';
 import { type Runtime, runtimeOf } from './jit.js';
 import type { MappedFile } from './mapped-file.js';
@@ -7,7 +9,6 @@ import type { FileNames } from './object-file.js';
 import { installCommand } from './packages.js';
 import type { Place } from './place.js';
 import type { ProcessHistory } from './processes.js';
-import type { RawStack } from '../aggregate/stack.js';
 
 /** Files and processes that get a notice: those with the greatest shares. */
 const MAX_FILE_NOTICES = 3;

@@ -1,8 +1,8 @@
 /** Threads of the kernel, of which some tools have nothing to tell. */
 import { readFileSync } from 'node:fs';
+import type { Filter } from '../bpf/filter.js';
 import { TstraceError } from '../loader/errors.js';
 import { boundedName } from './names.js';
-import type { Filter } from '../bpf/filter.js';
 
 /** include/linux/sched.h */
 const PF_KTHREAD = 0x0020_0000;

@@ -1,12 +1,12 @@
 /** From addresses to rows: names for stacks, and notices about what could not be named. */
 
 import type { Key } from '../aggregate/report.js';
+import type { Frame, NamedStack, RawStack } from '../aggregate/stack.js';
 import { mergeStacks, type StackRow } from '../aggregate/stacks.js';
+import type { OwnedStack } from '../bpf/stacks.js';
 import { noticeText } from './notices.js';
 import type { ProcessHistory } from './processes.js';
-import type { Frame, NamedStack, RawStack } from '../aggregate/stack.js';
 import { Symbolizer } from './symbolizer.js';
-import type { OwnedStack } from '../bpf/stacks.js';
 
 /** A stack of somebody with what was counted there. */
 export interface CountedStack extends OwnedStack {

@@ -1,13 +1,13 @@
 /** Keeps track of processes while stacks are captured, so that they have names at the end. */
 
 import type { Lost } from '../aggregate/report.js';
+import type { Subjects } from '../bpf/filter.js';
+import { processOf } from '../bpf/filter.js';
 import { closeAll } from '../loader/closing.js';
 import { TstraceError } from '../loader/errors.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
 import { ProcessHistory } from './processes.js';
-import { processOf } from '../bpf/filter.js';
-import type { Subjects } from '../tool.js';
 
 /** /proc/PID/maps takes 0.1 ms or so; of every pause this long, a slice goes into reading them. */
 const SLICE_MS = 5;

@@ -1,6 +1,7 @@
 /** Gives raw stacks their names. */
 import { closeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import type { Cut, NamedStack, RawStack } from '../aggregate/stack.js';
 import { type Address, addressText } from '../loader/address.js';
 import { Account } from './account.js';
 import type { AddressSpace, Life, Mapping } from './address-space.js';
@@ -15,7 +16,6 @@ import type { Notice } from './notices.js';
 import { type FileNames, nameOffsets } from './object-file.js';
 import { Place } from './place.js';
 import type { ProcessHistory } from './processes.js';
-import type { Cut, NamedStack, RawStack } from '../aggregate/stack.js';
 import { readVdso } from './vdso.js';
 
 /** Kernel memory that is mapped into every process, for programs older than the vdso. */

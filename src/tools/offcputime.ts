@@ -1,14 +1,22 @@
 /** offcputime: where threads wait, and how long. */
 
 import { Option } from 'commander';
+import { parseStates, type StateMask } from '../abi/states.js';
 import { withoutIdle } from '../aggregate/idle.js';
 import type { Findings, Lost } from '../aggregate/report.js';
 import { type StackFindings, type StackRow, splitStacks } from '../aggregate/stacks.js';
 import { waitFrame } from '../aggregate/telling.js';
-import { offcputime as layout } from '../generated/offcputime.js';
-import { UsageError } from '../errors.js';
-import { type CountedStack, nameStacks } from '../symbolize/naming.js';
+import type { Subjects } from '../bpf/filter.js';
 import { chooseOffcpu } from '../bpf/offcpu.js';
+import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../bpf/stacks.js';
+import { SumTable } from '../bpf/sums.js';
+import { UsageError } from '../errors.js';
+import { offcputime as layout } from '../generated/offcputime.js';
+import { readAddress } from '../loader/address.js';
+import { closeAll } from '../loader/closing.js';
+import { readU64 } from '../loader/layout.js';
+import type { BpfObject } from '../loader/object.js';
+import { UserStackWalker } from '../loader/userstack.js';
 import {
 	groupingOption,
 	type StackView,
@@ -17,21 +25,15 @@ import {
 	stackView,
 	usecOption,
 } from '../options/options.js';
-import { ProcessWatch } from '../symbolize/process-watch.js';
 import { filtersOf } from '../options/stack-filter.js';
 import { shownStacks } from '../options/stack-view.js';
-import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../bpf/stacks.js';
-import { parseStates, type StateMask } from '../abi/states.js';
-import { SumTable } from '../bpf/sums.js';
-import { defineTool, type Plan, type Reader, type Subjects } from '../tool.js';
-import { readAddress } from '../loader/address.js';
-import { closeAll } from '../loader/closing.js';
-import { readU64 } from '../loader/layout.js';
-import type { BpfObject } from '../loader/object.js';
-import { UserStackWalker } from '../loader/userstack.js';
+import type { Reader } from '../reader.js';
 import { STACK_TOOLS } from '../render/stack-tools.js';
 import { renderStacks } from '../render/stacks.js';
 import { humanTime } from '../render/units.js';
+import { type CountedStack, nameStacks } from '../symbolize/naming.js';
+import { ProcessWatch } from '../symbolize/process-watch.js';
+import { defineTool, type Plan } from '../tool.js';
 
 type Layout = typeof layout;
 

@@ -2,21 +2,21 @@
 
 import { Option } from 'commander';
 import type { Key } from '../aggregate/report.js';
-import { runqlat as layout } from '../generated/runqlat.js';
 import { cgroupPaths } from '../bpf/cgroup.js';
-import { UsageError } from '../errors.js';
 import { EventRows } from '../bpf/events.js';
 import { type KernelGroup, readComm } from '../bpf/histogram.js';
-import { maxBucketsOption, topOption, usecOption } from '../options/options.js';
 import { GroupReader, HistogramReader } from '../bpf/latency-readers.js';
-import { defineTool, type Plan } from '../tool.js';
 import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/waits.js';
+import { UsageError } from '../errors.js';
+import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';
 import { requireRingBuffer } from '../loader/realtime.js';
+import { maxBucketsOption, topOption, usecOption } from '../options/options.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
 import { printable, type Style, shortened } from '../render/terminal.js';
 import { clockTime, inUnit, MICROSECONDS, MILLISECONDS } from '../render/units.js';
+import { defineTool, type Plan } from '../tool.js';
 
 type Layout = typeof layout;
 type GroupBy = keyof typeof layout.enums.group_by;

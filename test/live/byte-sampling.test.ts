@@ -1,9 +1,9 @@
 /** Sampling by bytes: the kernel's own arithmetic, with random numbers that are seeded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteSample, chanceTable } from '../../src/tools/memleak/byte-sampling.js';
 import { Mapping, PROT } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
+import { byteSample, chanceTable } from '../../src/tools/memleak/byte-sampling.js';
 import { callable } from './support-run.js';
 
 const LAYOUT = {

@@ -1,5 +1,5 @@
 /** Features of kernels that tools have other ways without, or none; a test that needs one says so. */
-import { perfHookMissing } from '../../src/tools/syscount/hooks.js';
+
 import { taskStorageMissing } from '../../src/bpf/waits.js';
 import {
 	kernelHasHelper,
@@ -7,6 +7,7 @@ import {
 	kernelHasTracepoint,
 	versionOf,
 } from '../../src/loader/kernel.js';
+import { perfHookMissing } from '../../src/tools/syscount/hooks.js';
 
 export interface Feature {
 	/** The first kernel with it. */

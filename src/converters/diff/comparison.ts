@@ -1,5 +1,12 @@
 /** Two recordings that can be compared: read, told whether they can, and put together. */
 import { refusalOf, remarksOf } from '../../aggregate/comparable.js';
+import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
+import { PLAIN_READING } from '../../converter.js';
+import { UsageError } from '../../errors.js';
+import { readProfiles, STANDARD_INPUT } from '../../input/read.js';
+import type { Notify } from '../../input/reader.js';
+import { TstraceError } from '../../loader/errors.js';
+import { keepStacks } from '../../options/stack-filter.js';
 import {
 	type Difference,
 	differenceOf,
@@ -9,13 +16,6 @@ import {
 	type Sides,
 	sideOf,
 } from './difference.js';
-import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
-import { readProfiles, STANDARD_INPUT } from '../../input/read.js';
-import type { Notify } from '../../input/reader.js';
-import { TstraceError } from '../../loader/errors.js';
-import { PLAIN_READING } from '../../converter.js';
-import { UsageError } from '../../errors.js';
-import { keepStacks } from '../../options/stack-filter.js';
 
 export interface ComparisonSettings {
 	readonly normalization: Normalization;

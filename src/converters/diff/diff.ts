@@ -1,7 +1,5 @@
 /** diff: what changed between two recordings of stacks. */
 import { Argument, Option } from 'commander';
-import { type Difference, NORMALIZATIONS, type Normalization } from './difference.js';
-import { compareFiles } from './comparison.js';
 import {
 	type Converter,
 	chosenEventName,
@@ -19,13 +17,15 @@ import {
 } from '../../options/file-formats.js';
 import { topOption } from '../../options/options.js';
 import { stackFilter, stackFilterOptions } from '../../options/stack-filter.js';
+import type { Look } from '../../render/look.js';
+import type { Style } from '../../render/terminal.js';
 import type { OptionValues } from '../../tool.js';
+import { compareFiles } from './comparison.js';
+import { type Difference, NORMALIZATIONS, type Normalization } from './difference.js';
 import { renderDifferenceFolded } from './folded.js';
 import { renderDifferenceJson } from './json.js';
 import { differenceTitles, renderDifferenceSvg } from './svg.js';
 import { renderDifferenceText } from './text.js';
-import type { Look } from '../../render/look.js';
-import type { Style } from '../../render/terminal.js';
 
 const FORMATS = ['text', 'svg', 'json', 'folded'] as const;
 type Format = (typeof FORMATS)[number];

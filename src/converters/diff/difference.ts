@@ -1,8 +1,14 @@
 /** Two recordings side by side: the same stacks, what was counted before and after. Pure values: no I/O. */
-import type { Frame, FrameKind } from '../../aggregate/stack.js';
+
 import { FrameTable } from '../../aggregate/frame-table.js';
 import { functionTotals } from '../../aggregate/functions.js';
-import { addStacks, type Origin, profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
+import type { Frame, FrameKind } from '../../aggregate/stack.js';
+import {
+	addStacks,
+	type Origin,
+	profileTotal,
+	type StackProfile,
+} from '../../aggregate/stack-profile.js';
 import { StackTable } from '../../aggregate/stack-table.js';
 
 /** What is made equal before amounts are compared, by multiplying what was counted before. */

@@ -1,6 +1,7 @@
 /** Where the boxes of a differential flame graph are. Pure values: no I/O. */
-import type { Difference, Sides } from './difference.js';
+
 import { type Flame, type FlameOptions, layoutFlame } from '../../aggregate/flame.js';
+import type { Difference, Sides } from './difference.js';
 
 /** A flame with what was counted in each of its boxes, by their numbers. */
 export interface DifferenceFlame {

@@ -1,6 +1,7 @@
 /** A difference as difffolded.pl writes it: "root;…;leaf before after". */
-import type { Difference } from './difference.js';
+
 import { ALL_MARKS, foldedName, NO_MARKS } from '../../render/folded.js';
+import type { Difference } from './difference.js';
 
 const DIGITS = 3;
 

@@ -1,4 +1,7 @@
 /** A difference as JSON: one object on a line of its own. */
+
+import { FRAME_LETTERS } from '../../render/folded.js';
+import { escapedJson, SCHEMA } from '../../render/json.js';
 import {
 	changeOf,
 	type Difference,
@@ -7,8 +10,6 @@ import {
 	largestChanges,
 	type Side,
 } from './difference.js';
-import { FRAME_LETTERS } from '../../render/folded.js';
-import { escapedJson, SCHEMA } from '../../render/json.js';
 
 const ROWS_AT_ONCE = 1000;
 

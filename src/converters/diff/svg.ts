@@ -1,10 +1,11 @@
 /** A differential flame graph: https://www.brendangregg.com/blog/2014-11-09/differential-flame-graphs.html */
-import { changeOf, type Difference, type Sides } from './difference.js';
-import { layoutDifference } from './flame.js';
-import { Amounts, factorText, sidesText } from './words.js';
+
 import type { Look } from '../../render/look.js';
 import { hex } from '../../render/palettes.js';
 import { type Drawing, drawSvg, innerWidth_px } from '../../render/svg.js';
+import { changeOf, type Difference, type Sides } from './difference.js';
+import { layoutDifference } from './flame.js';
+import { Amounts, factorText, sidesText } from './words.js';
 
 /** Red and blue are told apart whoever looks; black is readable on all three. After ColorBrewer's RdBu. */
 const GREW = [244, 120, 90];

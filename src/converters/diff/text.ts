@@ -1,5 +1,9 @@
 /** A difference as text: the largest changes, in functions themselves and with what they called. */
 
+import { largest } from '../../aggregate/largest.js';
+import { amountText } from '../../render/look.js';
+import { grouped } from '../../render/numbers.js';
+import { paint, printable, type Style, shortened } from '../../render/terminal.js';
 import { type ChangeChain, changeChains, isSame } from './change-chains.js';
 import {
 	changeOf,
@@ -13,11 +17,7 @@ import {
 	type Sides,
 	sharesOf,
 } from './difference.js';
-import { largest } from '../../aggregate/largest.js';
 import { Amounts, factorText, points, unitName } from './words.js';
-import { amountText } from '../../render/look.js';
-import { grouped } from '../../render/numbers.js';
-import { paint, printable, type Style, shortened } from '../../render/terminal.js';
 
 export interface DifferenceTextOptions {
 	readonly style: Style;

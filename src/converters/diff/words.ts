@@ -1,16 +1,10 @@
 /** What all forms of a difference say in the same words. */
 
-import {
-	changeOf,
-	type Difference,
-	fateOf,
-	type Sides,
-	sharesOf,
-} from './difference.js';
 import { shareText } from '../../render/look.js';
 import { grouped } from '../../render/numbers.js';
 import { printable } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
+import { changeOf, type Difference, fateOf, type Sides, sharesOf } from './difference.js';
 
 /** Written out, amounts from here on leave no room for names beside them. */
 const TOO_LONG = 1e10;

@@ -1,8 +1,6 @@
 /** flamegraph: stacks as a picture. */
 import { Argument, Option } from 'commander';
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
-import { readProfiles } from '../../input/read.js';
-import type { Notify, ReadOptions } from '../../input/reader.js';
 import {
 	type Converter,
 	chosenEventName,
@@ -13,17 +11,24 @@ import {
 	PLAIN_READING,
 } from '../../converter.js';
 import { UsageError } from '../../errors.js';
-import { formatHelp, stackFormatOfFile } from '../../options/file-formats.js';
-import { isUnsaid, withGuessedOrigin } from './guess.js';
-import { PipeWriter } from './pipe-writer.js';
-import { filterText, keepStacks, stackFilter, stackFilterOptions } from '../../options/stack-filter.js';
-import type { OptionValues } from '../../tool.js';
+import { readProfiles } from '../../input/read.js';
+import type { Notify, ReadOptions } from '../../input/reader.js';
 import { TstraceError } from '../../loader/errors.js';
+import { formatHelp, stackFormatOfFile } from '../../options/file-formats.js';
+import {
+	filterText,
+	keepStacks,
+	stackFilter,
+	stackFilterOptions,
+} from '../../options/stack-filter.js';
 import { ALL_MARKS, NO_MARKS } from '../../render/folded.js';
 import { renderStackFormat, STACK_FORMATS, type StackFormat } from '../../render/formats.js';
 import { type Look, shareText } from '../../render/look.js';
 import { grouped } from '../../render/numbers.js';
 import { stackToolNamed } from '../../render/stack-tools.js';
+import type { OptionValues } from '../../tool.js';
+import { isUnsaid, withGuessedOrigin } from './guess.js';
+import { PipeWriter } from './pipe-writer.js';
 
 export const flamegraph: Converter = {
 	name: 'flamegraph',

@@ -1,8 +1,9 @@
 /** What is outstanding, out of the kernel: user space's side of bpf/lib/allocations.h. */
+
+import type { OwnedStack, StackSnapshot } from '../../bpf/stacks.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import type { OwnedStack, StackSnapshot } from '../../bpf/stacks.js';
 
 type Layout = typeof layout;
 

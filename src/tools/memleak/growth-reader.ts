@@ -1,6 +1,8 @@
 /** Where processes grow: the reader of `tstrace memleak --growth`. */
 
 import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Subjects } from '../../bpf/filter.js';
+import { depthOf, StackTables } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
 import { closeAll } from '../../loader/closing.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -8,14 +10,13 @@ import type { PerCpuEvents } from '../../perf/cpus.js';
 import { parseEvent } from '../../perf/events.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
+import type { Reader } from '../../reader.js';
 import { humanBytes } from '../../render/units.js';
-import { type AllocationKind, readSites, type Site } from './allocations.js';
-import type { LeakSettings } from './options.js';
 import { nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
+import { type AllocationKind, readSites, type Site } from './allocations.js';
+import type { LeakSettings } from './options.js';
 import { residentBytes } from './resident.js';
-import { depthOf, StackTables } from '../../bpf/stacks.js';
-import type { Reader, Subjects } from '../../tool.js';
 
 type Layout = typeof layout;
 

@@ -1,13 +1,17 @@
 /** What is outstanding, by stack, interval by interval: the reader of `tstrace memleak`. */
 
-import { GrowthHistory } from './growth.js';
 import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Subjects } from '../../bpf/filter.js';
+import { depthOf, StackTables } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
 import { closeAll } from '../../loader/closing.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
+import type { Note, Reader } from '../../reader.js';
 import { grouped } from '../../render/numbers.js';
 import { humanBytes } from '../../render/units.js';
+import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
+import { ProcessWatch } from '../../symbolize/process-watch.js';
 import {
 	type Allocation,
 	type AllocationKind,
@@ -15,12 +19,11 @@ import {
 	readSites,
 	type Site,
 } from './allocations.js';
+import { GrowthHistory } from './growth.js';
 import { HeapWatch } from './heap/watch.js';
-import { type LeakSettings, MAX_SAMPLE_BYTES, subjectOf } from './options.js';
 import { stillMapped } from './live-mappings.js';
-import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
+import { type LeakSettings, MAX_SAMPLE_BYTES, subjectOf } from './options.js';
 import { Outstanding } from './outstanding.js';
-import { ProcessWatch } from '../../symbolize/process-watch.js';
 import {
 	keepLargest,
 	MAX_SINGLE,
@@ -28,8 +31,6 @@ import {
 	singleNotices,
 	singleRow,
 } from './single-allocations.js';
-import { depthOf, StackTables } from '../../bpf/stacks.js';
-import type { Note, Reader, Subjects } from '../../tool.js';
 
 type Layout = typeof layout;
 

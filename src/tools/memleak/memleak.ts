@@ -1,30 +1,25 @@
 /** memleak: what is allocated and never freed. */
-import { chanceTable } from './byte-sampling.js';
-import type { StackFindings, StackRow } from '../../aggregate/stacks.js';
-import { memleak as layout } from '../../generated/memleak.js';
-import { GROWTH_KINDS, Growth } from './growth-reader.js';
-import { kernelMemoryConstants, kernelMemoryPrograms } from './kernel-memory.js';
-import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
-import {
-	type LeakSettings,
-	leakOptions,
-	leakSettings,
-	requireHeap,
-	subjectOf,
-} from './options.js';
-import { Leaks } from './leaks.js';
-import { chooseProbes } from './heap/probe-ways.js';
-import { filtersOf } from '../../options/stack-filter.js';
-import { shownStacks } from '../../options/stack-view.js';
-import { StackTables } from '../../bpf/stacks.js';
+
 import { callTables } from '../../abi/syscalls.js';
-import { defineTool, type Plan } from '../../tool.js';
+import type { StackFindings, StackRow } from '../../aggregate/stacks.js';
+import { StackTables } from '../../bpf/stacks.js';
+import { memleak as layout } from '../../generated/memleak.js';
 import { pageSizeBytes } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
+import { filtersOf } from '../../options/stack-filter.js';
+import { shownStacks } from '../../options/stack-view.js';
 import { STACK_TOOLS } from '../../render/stack-tools.js';
 import { renderStacks } from '../../render/stacks.js';
 import type { Style } from '../../render/terminal.js';
 import { humanBytes } from '../../render/units.js';
+import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
+import { defineTool, type Plan } from '../../tool.js';
+import { chanceTable } from './byte-sampling.js';
+import { GROWTH_KINDS, Growth } from './growth-reader.js';
+import { chooseProbes } from './heap/probe-ways.js';
+import { kernelMemoryConstants, kernelMemoryPrograms } from './kernel-memory.js';
+import { Leaks } from './leaks.js';
+import { type LeakSettings, leakOptions, leakSettings, requireHeap, subjectOf } from './options.js';
 
 type Layout = typeof layout;
 

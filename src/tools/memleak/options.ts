@@ -1,5 +1,7 @@
 /** What `tstrace memleak` can be asked for, and what that means together. */
 import { InvalidArgumentError, Option } from 'commander';
+import type { Subjects } from '../../bpf/filter.js';
+import type { StackSettings } from '../../bpf/stacks.js';
 import { UsageError } from '../../errors.js';
 import {
 	parseAge,
@@ -11,8 +13,7 @@ import {
 	topOption,
 	wholeNumberOption,
 } from '../../options/options.js';
-import type { StackSettings } from '../../bpf/stacks.js';
-import type { OptionValues, Subjects } from '../../tool.js';
+import type { OptionValues } from '../../tool.js';
 
 /** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
 export const MAX_SAMPLE_BYTES = 2 ** 26;

@@ -1,7 +1,10 @@
 /** profile: what runs on the CPUs, by stack, sampled. */
 import { InvalidArgumentError, Option } from 'commander';
-import { profile as layout } from '../../generated/profile.js';
+import { StackTables } from '../../bpf/stacks.js';
+import { SumTable } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
+import { profile as layout } from '../../generated/profile.js';
+import { kernelHasHelper } from '../../loader/kernel.js';
 import {
 	groupingOption,
 	type StackView,
@@ -10,17 +13,14 @@ import {
 	stackView,
 	wholeNumberOption,
 } from '../../options/options.js';
-import { KernelSamples, PlainSamples, type SamplingSettings } from './sampling.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import { shownStacks } from '../../options/stack-view.js';
-import { StackTables } from '../../bpf/stacks.js';
-import { SumTable } from '../../bpf/sums.js';
-import { defineTool } from '../../tool.js';
-import { kernelHasHelper } from '../../loader/kernel.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
 import { grouped } from '../../render/numbers.js';
 import { STACK_TOOLS } from '../../render/stack-tools.js';
 import { renderStacks } from '../../render/stacks.js';
+import { defineTool } from '../../tool.js';
+import { KernelSamples, PlainSamples, type SamplingSettings } from './sampling.js';
 
 type Layout = typeof layout;
 

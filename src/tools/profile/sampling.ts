@@ -2,6 +2,10 @@
 
 import { readdirSync, statSync } from 'node:fs';
 import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Subjects } from '../../bpf/filter.js';
+import { commMatcher } from '../../bpf/globs.js';
+import { depthOf, type StackSettings, StackTables } from '../../bpf/stacks.js';
+import { type SummedLayout, SumTable } from '../../bpf/sums.js';
 import { closeAll } from '../../loader/closing.js';
 import { TstraceError } from '../../loader/errors.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -9,15 +13,12 @@ import type { PerCpuEvents } from '../../perf/cpus.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import { Sampler } from '../../perf/sampler.js';
-import { ProcessHistory } from '../../symbolize/processes.js';
-import { commMatcher } from '../../bpf/globs.js';
+import type { Reader } from '../../reader.js';
 import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
+import { ProcessHistory } from '../../symbolize/processes.js';
 import { SampleCounter } from './sample-counter.js';
 import { nextSlower, rateOf, type SamplingRate } from './sampling-rate.js';
-import { depthOf, type StackSettings, StackTables } from '../../bpf/stacks.js';
-import { type SummedLayout, SumTable } from '../../bpf/sums.js';
-import type { Reader, Subjects } from '../../tool.js';
 
 /** What to sample, and how often. */
 export interface SamplingSettings extends StackSettings, SamplingRate {

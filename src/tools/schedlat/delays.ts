@@ -1,8 +1,9 @@
 /** Delays of threads out of the kernel: user space's side of bpf/lib/delays.h. */
-import { Delays, type DelayTotals } from './scheduling.js';
+
 import { type FieldLayout, readU64, type StructLayout } from '../../loader/layout.js';
 import type { BpfMap } from '../../loader/map.js';
 import { Mapping, PROT } from '../../loader/memory.js';
+import { Delays, type DelayTotals } from './scheduling.js';
 
 type Fields<Name extends string> = StructLayout & {
 	readonly fields: Readonly<Record<Name, FieldLayout>>;

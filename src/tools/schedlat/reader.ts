@@ -1,5 +1,12 @@
 /** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their delays. */
 import type { Findings } from '../../aggregate/report.js';
+import { readComm } from '../../bpf/histogram.js';
+import type { schedlat } from '../../generated/schedlat.js';
+import { readU64 } from '../../loader/layout.js';
+import type { BpfObject } from '../../loader/object.js';
+import { Window } from '../../loader/window.js';
+import type { Reader } from '../../reader.js';
+import { DelayReader, threadId } from './delays.js';
 import {
 	atLeast,
 	type Counters,
@@ -9,13 +16,6 @@ import {
 	since,
 	type ThreadTime,
 } from './scheduling.js';
-import type { schedlat } from '../../generated/schedlat.js';
-import { readU64 } from '../../loader/layout.js';
-import type { BpfObject } from '../../loader/object.js';
-import { Window } from '../../loader/window.js';
-import { DelayReader, threadId } from './delays.js';
-import { readComm } from '../../bpf/histogram.js';
-import type { Reader } from '../../tool.js';
 
 type Layout = typeof schedlat;
 

@@ -1,6 +1,14 @@
 /** schedlat: how long each thread ran, and how long it waited for a CPU. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { TableFindings } from '../../aggregate/report.js';
+import { booksMissing, delayedDequeue } from '../../bpf/waits.js';
+import { UsageError } from '../../errors.js';
+import { schedlat as layout } from '../../generated/schedlat.js';
+import { TstraceError } from '../../loader/errors.js';
+import { didYouMean } from '../../nearest.js';
+import { topOption, wholeNumberOption } from '../../options/options.js';
+import { defineTool, type Plan } from '../../tool.js';
+import { SchedulingReader } from './reader.js';
 import {
 	type Grouping,
 	type SchedulingRow,
@@ -9,14 +17,6 @@ import {
 	schedulingRows,
 	totalsOf,
 } from './scheduling.js';
-import { schedlat as layout } from '../../generated/schedlat.js';
-import { UsageError } from '../../errors.js';
-import { topOption, wholeNumberOption } from '../../options/options.js';
-import { SchedulingReader } from './reader.js';
-import { defineTool, type Plan } from '../../tool.js';
-import { booksMissing, delayedDequeue } from '../../bpf/waits.js';
-import { TstraceError } from '../../loader/errors.js';
-import { didYouMean } from '../../nearest.js';
 import { renderScheduling } from './table.js';
 
 type Layout = typeof layout;

@@ -1,14 +1,15 @@
 /** Reads what bpf/syscount.bpf.c counts: sums by call, process or error. */
+
+import { ABIS, CALL_NUMBERS, type Call, callAt, unpackKind } from '../../abi/syscalls.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
+import { Groups, readComm, takeHistogram } from '../../bpf/histogram.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { Window } from '../../loader/window.js';
 import { moves } from './traits.js';
-import { Groups, readComm, takeHistogram } from '../../bpf/histogram.js';
-import { ABIS, CALL_NUMBERS, type Call, callAt, unpackKind } from '../../abi/syscalls.js';
 
 type Layout = typeof layout;
 

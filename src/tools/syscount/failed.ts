@@ -1,14 +1,14 @@
 /** Calls that failed, and what they were about: user space's side of bpf/lib/failures.h. */
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
+import { errnoName } from '../../abi/errno.js';
+import { type Abi, callName, unpackKind } from '../../abi/syscalls.js';
+import { readComm } from '../../bpf/histogram.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
 import { Window } from '../../loader/window.js';
 import type { ShownFailure } from './failed-table.js';
-import { errnoName } from '../../abi/errno.js';
-import { readComm } from '../../bpf/histogram.js';
-import { type Abi, callName, unpackKind } from '../../abi/syscalls.js';
 
 /** As in JSON: what is shown, and the numbers behind the names. */
 export type FailedCallRow = ShownFailure & {

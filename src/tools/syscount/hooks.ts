@@ -1,9 +1,9 @@
 /** Which kind of tracepoint tells of system calls: raw ones, or perf's. */
 import { release } from 'node:os';
+import { type Chosen, chooseWay, type Way } from '../../bpf/fallback.js';
 import { TstraceError } from '../../loader/errors.js';
 import { kernelHasHelper, versionOf } from '../../loader/kernel.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
-import { type Chosen, chooseWay, type Way } from '../../bpf/fallback.js';
 
 export type CallHook = 'raw' | 'perf';
 

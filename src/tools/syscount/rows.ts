@@ -1,9 +1,10 @@
 /** Sums of system calls as rows: names instead of numbers, percentiles instead of histograms. */
-import { percentiles } from '../../aggregate/hdr.js';
-import type { ShownCall } from './table.js';
-import type { CallSum, CallsSettings } from './calls.js';
+
 import { errnoName } from '../../abi/errno.js';
 import { type Abi, callName, isNamed } from '../../abi/syscalls.js';
+import { percentiles } from '../../aggregate/hdr.js';
+import type { CallSum, CallsSettings } from './calls.js';
+import type { ShownCall } from './table.js';
 
 /** As in JSON: what is shown, and the numbers behind the names. */
 export type CallRow = ShownCall & {

@@ -1,24 +1,31 @@
 /** syscount: which system calls are made, how often they fail, how long they take. */
 import { Option } from 'commander';
-import type { Findings, Lost } from '../../aggregate/report.js';
-import { syscount as layout } from '../../generated/syscount.js';
-import { chooseCallHook, PERF_HOOK_NS } from './hooks.js';
-import { type CallRow, callRows } from './rows.js';
-import { traitConstants } from './traits.js';
-import { Calls, type CallsSettings } from './calls.js';
 import { parseErrno } from '../../abi/errno.js';
+import {
+	callConstants,
+	indexesOf,
+	listCalls,
+	parseCallName,
+	parseCalls,
+} from '../../abi/syscalls.js';
+import type { Findings, Lost } from '../../aggregate/report.js';
 import { UsageError } from '../../errors.js';
-import { FailedCalls } from './failed.js';
-import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
-import { maxBucketsOption, maxPathsOption, topOption } from '../../options/options.js';
-import { callConstants, indexesOf, listCalls, parseCallName, parseCalls } from '../../abi/syscalls.js';
-import { defineTool, type Plan, type Reader } from '../../tool.js';
+import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
+import { maxBucketsOption, maxPathsOption, topOption } from '../../options/options.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
-import { renderCalls } from './table.js';
-import { renderFailures, type ShownFailure } from './failed-table.js';
+import type { Reader } from '../../reader.js';
 import { MICROSECONDS, MILLISECONDS } from '../../render/units.js';
+import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
+import { defineTool, type Plan } from '../../tool.js';
+import { Calls, type CallsSettings } from './calls.js';
+import { FailedCalls } from './failed.js';
+import { renderFailures, type ShownFailure } from './failed-table.js';
+import { chooseCallHook, PERF_HOOK_NS } from './hooks.js';
+import { type CallRow, callRows } from './rows.js';
+import { renderCalls } from './table.js';
+import { traitConstants } from './traits.js';
 
 type Layout = typeof layout;
 

@@ -1,7 +1,8 @@
 /** What system calls move, and what they are about, by name: user space's side of bpf/lib/call_traits.h. */
-import { syscount } from '../../generated/syscount.js';
+
 import { CALL_SETS, callsOfSet } from '../../abi/syscall-sets.js';
 import { type Call, callTables, indexesOf } from '../../abi/syscalls.js';
+import { syscount } from '../../generated/syscount.js';
 
 const { CALL_READS, CALL_WRITES, CALL_PATH, CALL_DESCRIPTOR } = syscount.enums.call_trait;
 

@@ -1,13 +1,14 @@
 /** Events of `tstrace timehist` as lines, in the form of perf sched timehist, and as rows. */
+
+import { stateLetter } from '../../abi/states.js';
 import type { Key } from '../../aggregate/report.js';
+import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
+import { readComm } from '../../bpf/histogram.js';
 import { timehist as layout } from '../../generated/timehist.js';
 import { readU64 } from '../../loader/layout.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
-import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
 import { InterruptNames } from './interrupts.js';
 import { KernelStacks } from './kernel-stacks.js';
-import { readComm } from '../../bpf/histogram.js';
-import { stateLetter } from '../../abi/states.js';
 import { ThreadNames } from './thread-names.js';
 import { ThreadTotals } from './totals.js';
 

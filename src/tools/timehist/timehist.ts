@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Option } from 'commander';
-import { timehist as layout } from '../../generated/timehist.js';
-import { UsageError } from '../../errors.js';
 import { EventBatches } from '../../bpf/events.js';
-import { chooseInterrupts } from './interrupts.js';
 import { chooseOffcpu } from '../../bpf/offcpu.js';
-import { wholeNumberOption } from '../../options/options.js';
-import { TimehistFormatter, type TimehistView, timehistHeader } from './reader.js';
-import { defineTool, type OptionValues, type Plan } from '../../tool.js';
+import { UsageError } from '../../errors.js';
+import { timehist as layout } from '../../generated/timehist.js';
 import { requireRingBuffer } from '../../loader/realtime.js';
+import { wholeNumberOption } from '../../options/options.js';
+import { defineTool, type OptionValues, type Plan } from '../../tool.js';
+import { chooseInterrupts } from './interrupts.js';
+import { TimehistFormatter, type TimehistView, timehistHeader } from './reader.js';
 import { renderThreadTotals } from './totals-table.js';
 
 type Layout = typeof layout;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Frame } from '../../../src/aggregate/stack.js';
 import {
 	groupStacks,
 	mergeStacks,
@@ -9,7 +10,6 @@ import {
 	type StackRow,
 	totalOf,
 } from '../../../src/aggregate/stacks.js';
-import type { Frame } from '../../../src/aggregate/stack.js';
 import { toFolded } from '../profiles.js';
 
 const framesOf = (text: string): Frame[] =>

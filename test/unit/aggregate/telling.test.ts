@@ -1,8 +1,8 @@
 /** What the one line of a stack says, of stacks as offcputime found them in real programs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { programFrame, waitFrame, waitsForWork } from '../../../src/aggregate/telling.js';
 import type { Frame } from '../../../src/aggregate/stack.js';
+import { programFrame, waitFrame, waitsForWork } from '../../../src/aggregate/telling.js';
 
 const SYSCALL = 'entry_SYSCALL_64_after_hwframe;do_syscall_64';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { circumstancesOf } from '../../../src/cli/circumstances.js';
 import type { Filter } from '../../../src/bpf/filter.js';
+import { circumstancesOf } from '../../../src/cli/circumstances.js';
 import { filterWords, unmatchedComms } from '../../../src/cli/filter-words.js';
 
 const ALL: Filter = {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import type { FrameKind } from '../../../src/aggregate/stack.js';
 import { profileTotal, type StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { formatOf } from '../../../src/input/detect.js';
 import { readFolded } from '../../../src/input/folded.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
 import type { ReadOptions } from '../../../src/input/reader.js';
-import type { FrameKind } from '../../../src/aggregate/stack.js';
 import { folded, foldedText, read } from './perf-text.js';
 
 const FIXTURES = 'test/fixtures/perf-script';

@@ -1,10 +1,10 @@
 /** perf script text, read from memory. */
 import assert from 'node:assert/strict';
+import type { FrameKind } from '../../../src/aggregate/stack.js';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
 import type { ReadOptions } from '../../../src/input/reader.js';
 import { renderFolded } from '../../../src/render/folded.js';
-import type { FrameKind } from '../../../src/aggregate/stack.js';
 import { chunksOf, READING } from '../profiles.js';
 
 const PLAIN: ReadOptions = { ...READING, arrowMarks: true };

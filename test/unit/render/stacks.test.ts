@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Frame } from '../../../src/aggregate/stack.js';
 import type { StackFindings, StackRow } from '../../../src/aggregate/stacks.js';
 import { waitFrame } from '../../../src/aggregate/telling.js';
 import { renderStacks } from '../../../src/render/stacks.js';
-import type { Frame } from '../../../src/aggregate/stack.js';
 
 const OPTIONS = {
 	style: { colour: false, width: 80 },

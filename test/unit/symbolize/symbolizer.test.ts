@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { closeSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { RawStack } from '../../../src/aggregate/stack.js';
 import type { MmapRecord } from '../../../src/perf/records.js';
 import { keepsFramePointers } from '../../../src/symbolize/c-library.js';
 import { parseMaps } from '../../../src/symbolize/maps.js';
 import { openRegular } from '../../../src/symbolize/open.js';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
-import type { RawStack } from '../../../src/aggregate/stack.js';
 import { Symbolizer } from '../../../src/symbolize/symbolizer.js';
 import { functionsOf } from './support.js';
 

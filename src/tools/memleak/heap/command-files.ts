@@ -1,10 +1,10 @@
 /** The files that a command will execute code of, found before it runs. */
 import { spawnSync } from 'node:child_process';
 import { closeSync } from 'node:fs';
+import { commandPath } from '../../../proc/command-path.js';
 import { FileBytes, SymbolError } from '../../../symbolize/bytes.js';
 import { Elf } from '../../../symbolize/elf.js';
 import { openRegular } from '../../../symbolize/open.js';
-import { commandPath } from '../../../proc/command-path.js';
 
 /** "#!" scripts whose interpreters are scripts; the kernel allows 5 (fs/exec.c). */
 const MAX_INTERPRETERS = 5;

@@ -1,15 +1,15 @@
 /** Which of the files a process has mapped have an allocator, and where probes go in them. */
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { placeProbeArm64 } from '../probes/arm64.js';
-import { type CodeRange, codeRange, functionCode, readText } from '../probes/code.js';
-import { atEntry, type Placement, placeProbe, type Register } from '../probes/placement.js';
-import { findReturns } from '../probes/returns.js';
 import { FileBytes, SymbolError } from '../../../symbolize/bytes.js';
 import { Elf, MACHINE } from '../../../symbolize/elf.js';
 import { type FoundFunction, findFunctions, hasSymbolTable } from '../../../symbolize/functions.js';
 import { openRegular } from '../../../symbolize/open.js';
 import { pltNames } from '../../../symbolize/plt.js';
+import { placeProbeArm64 } from '../probes/arm64.js';
+import { type CodeRange, codeRange, functionCode, readText } from '../probes/code.js';
+import { atEntry, type Placement, placeProbe, type Register } from '../probes/placement.js';
+import { findReturns } from '../probes/returns.js';
 import {
 	ALLOCATOR_FUNCTIONS,
 	type AllocatorFunction,

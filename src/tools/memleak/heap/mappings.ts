@@ -10,11 +10,11 @@ import {
 	statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { UsageError } from '../../../errors.js';
 import { shortage, TstraceError } from '../../../loader/errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
 import { type MapsEntry, parseMaps } from '../../../symbolize/maps.js';
 import { exeOf, readMaps } from '../../../symbolize/proc.js';
-import { UsageError } from '../../../errors.js';
 import { type HeapFile, NOT_OPENED } from './files.js';
 
 export interface HeapProbeOptions {

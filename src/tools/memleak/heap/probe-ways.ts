@@ -1,9 +1,9 @@
 /** How user probes are put in on this kernel, how their programs know them apart, and where none may be. */
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
+import { chooseWay } from '../../../bpf/fallback.js';
 import { versionOf } from '../../../loader/kernel.js';
 import { kernelHasCookies, multiProbeType } from '../../../loader/probes.js';
-import { chooseWay } from '../../../bpf/fallback.js';
 
 export interface ProbeWay {
 	/** What programs are loaded as, for links of many probes; undefined: each has a link. */

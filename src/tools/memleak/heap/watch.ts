@@ -1,14 +1,16 @@
 /** Keeps probes in the allocators of the processes that are traced, whatever they do. */
+
+import type { Subjects } from '../../../bpf/filter.js';
+import { processOf } from '../../../bpf/filter.js';
 import type { memleak as layout } from '../../../generated/memleak.js';
 import type { BpfObject } from '../../../loader/object.js';
 import type { SidebandRecord } from '../../../perf/records.js';
+import type { Note } from '../../../reader.js';
 import type { Site } from '../allocations.js';
 import { commandFiles } from './command-files.js';
-import { processOf } from '../../../bpf/filter.js';
 import { goesOn, type HeapProbeOptions } from './mappings.js';
-import { HeapProbes } from './probes.js';
 import { chooseProbes } from './probe-ways.js';
-import type { Note, Subjects } from '../../../tool.js';
+import { HeapProbes } from './probes.js';
 
 type Layout = typeof layout;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { profileTotal, type StackProfile } from '../../../../src/aggregate/stack-profile.js';
 import {
 	changeOf,
 	type Difference,
@@ -15,7 +16,6 @@ import {
 	sideOf,
 } from '../../../../src/converters/diff/difference.js';
 import { layoutDifference } from '../../../../src/converters/diff/flame.js';
-import { profileTotal, type StackProfile } from '../../../../src/aggregate/stack-profile.js';
 import { anyCounts, type Counts, profileOfStacks } from '../../profiles.js';
 
 function difference(

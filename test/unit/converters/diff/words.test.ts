@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Origin } from '../../../../src/aggregate/stack-profile.js';
 import {
 	type Difference,
 	differenceOf,
@@ -8,7 +9,6 @@ import {
 	type Normalization,
 	sideOf,
 } from '../../../../src/converters/diff/difference.js';
-import type { Origin } from '../../../../src/aggregate/stack-profile.js';
 import { renderDifferenceFolded } from '../../../../src/converters/diff/folded.js';
 import { renderDifferenceJson } from '../../../../src/converters/diff/json.js';
 import { differenceColour, renderDifferenceSvg } from '../../../../src/converters/diff/svg.js';

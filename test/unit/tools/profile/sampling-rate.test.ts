@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { nextSlower, rateOf } from '../../../../src/tools/profile/sampling-rate.js';
 import { parseEvent } from '../../../../src/perf/events.js';
+import { nextSlower, rateOf } from '../../../../src/tools/profile/sampling-rate.js';
 
 const [CLOCK, CYCLES] = ['cpu-clock', 'cycles'].map(parseEvent) as [never, never];
 const at = (event: never, frequency_hz: number) => ({ event, frequency_hz, period: undefined });

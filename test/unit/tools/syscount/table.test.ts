@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CallsView, renderCalls, type ShownCall } from '../../../../src/tools/syscount/table.js';
 import { MICROSECONDS, MILLISECONDS } from '../../../../src/render/units.js';
+import {
+	type CallsView,
+	renderCalls,
+	type ShownCall,
+} from '../../../../src/tools/syscount/table.js';
 
 const TIMED: CallsView = {
 	byProcess: false,

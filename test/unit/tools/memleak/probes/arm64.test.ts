@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { placeProbeArm64 } from '../../../../../src/tools/memleak/probes/arm64.js';
 import { MemoryBytes } from '../../../../../src/symbolize/bytes.js';
 import { Elf } from '../../../../../src/symbolize/elf.js';
+import { placeProbeArm64 } from '../../../../../src/tools/memleak/probes/arm64.js';
 import { temporaryFolder } from '../../../symbolize/support.js';
 
 const INSTRUCTIONS: [text: string, simulated: string | undefined][] = [

@@ -1,0 +1,36 @@
+/** How a tool's result is read. */
+import type { Findings, Key, Lost } from './aggregate/report.js';
+
+/** Says what is done and why, with -v. */
+export type Note = (text: string) => void;
+
+/**
+ * Rows to show as they come, in the order they happened: to be made lines of, or as bytes of text where
+ * there are too many for an object each. Resolves when they are written; the bytes may change then.
+ */
+export type RowSink = (rows: readonly Key[] | Uint8Array) => Promise<void>;
+
+/** Reads what the programs have counted. */
+export interface Reader {
+	/** Programs are about to be attached: tracing begins now. */
+	begin?(): void;
+	/** Programs are attached, and those of `runOnce` have run. */
+	begun?(): void;
+	/** Tracing is about to end; programs are attached still. */
+	end?(): void;
+	/**
+	 * Costs less from now on, if it can: says how, as "…s 25 times a second from now on". What is counted
+	 * stays comparable with what was counted before.
+	 */
+	slowDown?(): string | undefined;
+	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */
+	drain?(): void;
+	/** Begins to hand over rows as they come; the sink never throws. `fail` gets what goes wrong meanwhile. */
+	stream?(sink: RowSink, fail: (error: unknown) => void): void;
+	/** What happened since the last call. */
+	read(): Promise<Findings>;
+	/** What was lost in user space since the last call, by cause; see LOST_HERE in losses.ts. */
+	lost?(): Lost;
+	/** Releases what is not the object's own. */
+	close?(): void;
+}
