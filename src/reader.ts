@@ -1,5 +1,6 @@
 /** How a tool's result is read. */
-import type { Findings, Key, Lost } from './aggregate/report.js';
+import type { Key } from './aggregate/key.js';
+import type { Findings, Lost } from './aggregate/report.js';
 
 /** Says what is done and why, with -v. */
 export type Note = (text: string) => void;

@@ -1,6 +1,7 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
-import type { Circumstances, Findings, Key } from './aggregate/report.js';
+import type { Key } from './aggregate/key.js';
+import type { Circumstances, Findings } from './aggregate/report.js';
 import type { StackFindings } from './aggregate/stacks.js';
 import type { FilteredLayout, Subjects } from './bpf/filter.js';
 import type { ObjectLayout } from './loader/layout.js';

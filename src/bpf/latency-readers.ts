@@ -1,5 +1,6 @@
 /** Readers that any latency tool can use: of bpf/lib/histogram.h, and of bpf/lib/groups.h. */
-import type { Findings, Key, LatencyGroup, Lost } from '../aggregate/report.js';
+import type { Key } from '../aggregate/key.js';
+import type { Findings, LatencyGroup, Lost } from '../aggregate/report.js';
 import type { BpfMap } from '../loader/map.js';
 import { Window, type WindowedObject } from '../loader/window.js';
 import type { Reader } from '../reader.js';

@@ -1,7 +1,8 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 
 import { HdrLog } from '../aggregate/hdr.js';
-import type { Findings, Key, LatencyGroup, Lost, Report } from '../aggregate/report.js';
+import type { Key } from '../aggregate/key.js';
+import type { Findings, LatencyGroup, Lost, Report } from '../aggregate/report.js';
 import type { Origin } from '../aggregate/stack-profile.js';
 import { profileOf, type StackFindings } from '../aggregate/stacks.js';
 import { explainLost } from '../bpf/losses.js';

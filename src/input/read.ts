@@ -2,8 +2,8 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { sameEvent, samplingText } from '../aggregate/comparable.js';
 import { FrameTable } from '../aggregate/frame-table.js';
+import { sameEvent, samplingText } from '../aggregate/sampled-event.js';
 import {
 	addStacks,
 	type Origin,

@@ -1,5 +1,5 @@
 /** Reads what tstrace's own --json printed: src/render/json.ts. */
-import type { Key } from '../aggregate/report.js';
+import type { Key } from '../aggregate/key.js';
 import type { FrameKind } from '../aggregate/stack.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { profileOf, type StackRow } from '../aggregate/stacks.js';

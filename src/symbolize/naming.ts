@@ -1,6 +1,6 @@
 /** From addresses to rows: names for stacks, and notices about what could not be named. */
 
-import type { Key } from '../aggregate/report.js';
+import type { Key } from '../aggregate/key.js';
 import type { Frame, NamedStack, RawStack } from '../aggregate/stack.js';
 import { mergeStacks, type StackRow } from '../aggregate/stacks.js';
 import type { OwnedStack } from '../bpf/stacks.js';

@@ -1,7 +1,7 @@
 /** runqlat: how long threads that could run waited for a CPU. */
 
 import { Option } from 'commander';
-import type { Key } from '../aggregate/report.js';
+import type { Key } from '../aggregate/key.js';
 import { cgroupPaths } from '../bpf/cgroup.js';
 import { EventRows } from '../bpf/events.js';
 import { type KernelGroup, readComm } from '../bpf/histogram.js';

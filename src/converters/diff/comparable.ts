@@ -1,13 +1,13 @@
 /** Whether two recordings can be compared, and what to know when they are. Pure values: no I/O. */
-import type { Normalization, Sides } from '../converters/diff/difference.js';
-import type { Origin } from './stack-profile.js';
+
+import { sameEvent, samplingText } from '../../aggregate/sampled-event.js';
+import type { Origin } from '../../aggregate/stack-profile.js';
+import type { Normalization, Sides } from './difference.js';
 
 type Text = string | undefined;
 
 /** Lengths of recordings that differ by less are the same. */
 const SAME_DURATION = 0.05;
-/** perf's, after the event's name: man perf-list, "EVENT MODIFIERS". */
-const MODIFIERS = /:[ukhIGHpPSDWeb]+$/;
 
 /** Why not, and what to do; undefined: they can. What one of them does not say is no reason. */
 export function refusalOf(origins: Sides<Origin>, normalization: Normalization): Text {
@@ -44,17 +44,6 @@ function amountsDiffer({ before, after }: Sides<Origin>): Text {
 	const [was, is] = [samplingText(before), samplingText(after)];
 	if (before.unit !== 'samples' || was === is || !was || !is) return undefined;
 	return `samples were taken ${was} before and ${is} after, ${advice}`;
-}
-
-/** How often it was looked at; undefined: nobody knows. */
-export function samplingText({ frequency_hz, period }: Origin): Text {
-	if (period !== undefined) return `every ${period} events`;
-	return frequency_hz === undefined ? undefined : `${frequency_hz} times a second`;
-}
-
-/** Whether two names are of the same event, restricted (":u") or made precise (":pp") or not. */
-export function sameEvent(a: string, b: string): boolean {
-	return a.replace(MODIFIERS, '') === b.replace(MODIFIERS, '');
 }
 
 /** What differs between the recordings beside what was counted; what one does not say is left out. */

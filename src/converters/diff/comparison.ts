@@ -1,5 +1,5 @@
 /** Two recordings that can be compared: read, told whether they can, and put together. */
-import { refusalOf, remarksOf } from '../../aggregate/comparable.js';
+
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
 import { PLAIN_READING } from '../../converter.js';
 import { UsageError } from '../../errors.js';
@@ -7,6 +7,7 @@ import { readProfiles, STANDARD_INPUT } from '../../input/read.js';
 import type { Notify } from '../../input/reader.js';
 import { TstraceError } from '../../loader/errors.js';
 import { keepStacks } from '../../options/stack-filter.js';
+import { refusalOf, remarksOf } from './comparable.js';
 import {
 	type Difference,
 	differenceOf,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refusalOf, remarksOf } from '../../../src/aggregate/comparable.js';
-import type { Origin } from '../../../src/aggregate/stack-profile.js';
+import type { Origin } from '../../../../src/aggregate/stack-profile.js';
+import { refusalOf, remarksOf } from '../../../../src/converters/diff/comparable.js';
 
 const NS: Origin = { tool: 'offcputime', unit: 'ns' };
 const SAMPLES: Origin = { tool: 'profile', unit: 'samples', event: 'cycles', frequency_hz: 99 };
