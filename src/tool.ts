@@ -4,6 +4,7 @@ import type { Key } from './aggregate/key.js';
 import type { Circumstances, Findings } from './aggregate/report.js';
 import type { StackFindings } from './aggregate/stacks.js';
 import type { FilteredLayout, Subjects } from './bpf/filter.js';
+import type { ToolDoctor } from './doctor/of-tools.js';
 import type { ObjectLayout } from './loader/layout.js';
 import type { BpfObject } from './loader/object.js';
 import type { Note, Reader } from './reader.js';
@@ -107,6 +108,7 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	/** The object is loaded, and not yet attached. */
 	reader(object: BpfObject<L>, settings: Settings, subjects: Subjects, note: Note): Reader;
 	readonly withoutBpf?: WithoutBpf<Settings>;
+	readonly doctor?: ToolDoctor;
 	text(settings: Settings): TextView;
 }
 

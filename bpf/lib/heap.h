@@ -3,8 +3,8 @@
  * Calls of a process's allocator, by user probes at its functions.
  *
  * Functions are told apart by where their size, the old pointer and the result are: a signature.
- * User space's table (src/tools/memleak/heap/allocators.ts) says which function has which; here is one program for
- * all entries and one for all returns.
+ * User space's table (src/tools/memleak/heap/allocators.ts) says which function has which; here is
+ * one program for all entries and one for all returns.
  *
  * Allocators call each other: reallocarray is realloc, calloc may be malloc, malloc maps memory.
  * What counts is the call that the program made, so whatever its thread calls within is left out.

@@ -1,8 +1,9 @@
 /** `tstrace doctor`: tries every tool for a moment, on ourselves, and shows what it found. */
 import { Command as Cli, Option } from 'commander';
 import type { FilteredLayout } from '../bpf/filter.js';
-import type { ToolCheck } from '../doctor/check.js';
-import { examineMachine, forProcesses } from '../doctor/examine.js';
+import type { Check, ToolCheck } from '../doctor/check.js';
+import { examineMachine } from '../doctor/examine.js';
+import { askOf } from '../doctor/of-tools.js';
 import { examineProcess } from '../doctor/process.js';
 import { renderJson, renderText } from '../doctor/render.js';
 import { tools } from '../generated/tools.js';
@@ -26,17 +27,22 @@ export function doctorOptions(): Option[] {
 
 /** Returns the exit status: 0 if every tool can run. */
 export async function doctor(values: OptionValues): Promise<number> {
-	const machine = examineMachine();
+	const checks = examineMachine();
+	const ofProcesses: Check[] = [];
 	const processes = ((values.pid as number[] | undefined) ?? []).map(examineProcess);
-	const there = processes.flatMap(({ pid, gone }) => (gone === undefined ? [pid] : []));
+	for (const each of processes) ofProcesses.push(...each.checks);
 	const tried: ToolCheck[] = [];
 	for (const load of Object.values(tools)) {
-		tried.push(tryTool((await load()) as unknown as Tool<FilteredLayout, unknown>, there));
+		const tool = (await load()) as unknown as Tool<FilteredLayout, unknown>;
+		checks.push(...(tool.doctor?.machine?.() ?? []));
+		const asked = askOf(tool.doctor, processes);
+		ofProcesses.push(...asked.checks);
+		const there = processes.flatMap(({ pid, gone }) => (gone === undefined ? [pid] : []));
+		const found = tryTool(tool, there);
+		const { cannot } = asked;
+		tried.push(found.runs && cannot ? { name: tool.name, runs: false, why: cannot } : found);
 	}
-	const examination = {
-		checks: [...machine, ...processes.flatMap(({ checks }) => checks)],
-		tools: forProcesses(tried, processes),
-	};
+	const examination = { checks: [...checks, ...ofProcesses], tools: tried };
 	const text = values.json
 		? renderJson(examination)
 		: renderText(examination, styleFor(process.stdout));

@@ -14,6 +14,9 @@ export interface Check {
 	readonly fix?: string;
 }
 
+/** A remedy. */
+export const NEWER_KERNEL = 'a newer kernel; no setting gives it';
+
 export interface ToolCheck {
 	readonly name: string;
 	readonly runs: boolean;

@@ -1,19 +1,15 @@
 /** What the kernel has of what programs are attached to and read. */
-import { closeSync, existsSync, statSync } from 'node:fs';
+import { closeSync, statSync } from 'node:fs';
 import { arch, release } from 'node:os';
-import { chooseOffcpu } from '../bpf/offcpu.js';
 import { booksMissing, taskStorageMissing } from '../bpf/waits.js';
 import { tracepoints } from '../generated/tracepoints.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
-import { kernelHasKprobes, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
-import { multiProbeType } from '../loader/probes.js';
+import { kernelHasTracepoint, versionOf } from '../loader/kernel.js';
 import { kernelSigns, ringBufferForbidden } from '../loader/realtime.js';
-import { perfHookMissing, rawCanBePreempted } from '../tools/syscount/hooks.js';
-import { attempt, type Check, missing, ok, warn } from './check.js';
-import { textOf } from './files.js';
+import { attempt, type Check, missing, NEWER_KERNEL, ok, warn } from './check.js';
 
 const BTF_PATH = '/sys/kernel/btf/vmlinux';
-/** Not on every kernel, and not missed there: see `judgeHook`, and src/tools/memleak/kernel-memory.ts. */
+/** Not on every kernel, and not missed there: tools say themselves what they do without. */
 const OPTIONAL: readonly (typeof tracepoints)[number][] = [
 	'sched_exit_tp',
 	'kmalloc_node',
@@ -21,8 +17,6 @@ const OPTIONAL: readonly (typeof tracepoints)[number][] = [
 ];
 /** All that any tool attaches to by BTF. */
 const TRACEPOINTS = tracepoints.filter((name) => !OPTIONAL.includes(name));
-const MOUNT_TRACEFS = 'mount -t tracefs tracefs /sys/kernel/tracing';
-const NEWER_KERNEL = 'a newer kernel; no setting gives it';
 
 export function kernel(): Check[] {
 	const lacking = () => TRACEPOINTS.filter((name) => !kernelHasTracepoint(name));
@@ -30,21 +24,9 @@ export function kernel(): Check[] {
 		judgeRelease(release(), arch()),
 		attempt('BTF', () => judgeBtf(statSync(BTF_PATH, { throwIfNoEntry: false })?.size)),
 		attempt('tracepoints', () => judgeTracepoints(lacking())),
-		judgeTracefs(
-			textOf('/proc/self/mounts') ?? '',
-			textOf('/proc/filesystems') ?? '',
-			rawCanBePreempted(release()) ? { missing: perfHookMissing() } : undefined,
-		),
 		attempt('sched_info', () => judgeBooks(booksMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
 		attempt('ring buffer', () => judgeRingBuffer(ringBufferForbidden(kernelSigns()))),
-		attempt('off-CPU hook', () => judgeHook(offcpuHook(), kernelHasKprobes())),
-		attempt('uprobes', () =>
-			judgeUprobes(
-				existsSync('/sys/bus/event_source/devices/uprobe'),
-				multiProbeType() !== undefined,
-			),
-		),
 		attempt('BPF statistics', () => judgeStatistics(tryStatistics())),
 	];
 }
@@ -83,33 +65,13 @@ export function judgeTracepoints(lacking: readonly string[]): Check {
 	);
 }
 
-/** `use`: what syscount lacks to use it, where it does; see src/tools/syscount/hooks.ts. */
-export function judgeTracefs(
-	mounts: string,
-	filesystems: string,
-	use: { readonly missing: string | undefined } | undefined,
-): Check {
-	if (use?.missing !== undefined) {
-		const costs = 'syscount may miss calls, and counts how many (programs_missed)';
-		return warn('tracefs', use.missing, costs, MOUNT_TRACEFS);
-	}
-	const mount = mounts.split('\n').find((line) => line.split(' ')[2] === 'tracefs');
-	const by = use ? 'syscount uses it' : 'no tool here needs it';
-	if (mount !== undefined) return ok('tracefs', `${mount.split(' ')[1]}; ${by}`);
-	const costs =
-		'nothing: tstrace attaches its programs through BTF; perf and bpftrace need tracefs';
-	return filesystems.includes('\ttracefs\n')
-		? warn('tracefs', 'not mounted', costs, MOUNT_TRACEFS)
-		: warn('tracefs', 'the kernel has none', costs, 'a kernel with CONFIG_FTRACE=y');
-}
-
 /** `lacks`: what is missing for them. */
 export function judgeBooks(lacks: string | undefined): Check {
 	if (lacks === undefined) return ok('sched_info', 'the kernel itself measures run queue latency');
 	return missing(
 		'sched_info',
 		lacks,
-		'schedlat cannot run; runqlat takes a time stamp at each wake-up, which costs more',
+		'run queue latency takes a time stamp at each wake-up, which costs more; some tools cannot run',
 		'a kernel with CONFIG_SCHEDSTATS=y and CONFIG_FAIR_GROUP_SCHED=y',
 	);
 }
@@ -132,49 +94,8 @@ export function judgeRingBuffer(forbidden: string | undefined): Check {
 	return missing(
 		'ring buffer',
 		forbidden,
-		'timehist and runqlat --slower could freeze the machine, and refuse to run',
+		'tools that show single context switches could freeze the machine, and refuse to run',
 		`Linux 6.12, or a newer 6.1 or 6.6: ${NEWER_KERNEL}`,
-	);
-}
-
-export type Hook = 'sched_exit' | 'kprobe' | 'switch';
-
-function offcpuHook(): Hook {
-	const { resumed } = chooseOffcpu();
-	if (resumed === undefined) return 'switch';
-	return resumed === 'offcputime_resumed' ? 'sched_exit' : 'kprobe';
-}
-
-export function judgeHook(hook: Hook, kprobes: boolean): Check {
-	const name = 'off-CPU hook';
-	if (hook === 'sched_exit')
-		return ok(
-			name,
-			`sched_exit_tp${kprobes ? '' : '; this kernel has no kprobes, and none are needed'}`,
-		);
-	if (hook === 'kprobe') return ok(name, 'a kprobe on finish_task_switch');
-	return warn(
-		name,
-		`none: no sched_exit_tp (Linux 6.14), ${kprobes ? 'no such function' : 'no kprobes'}`,
-		'offcputime walks user stacks at every context switch (734 ns each), and misses the user stacks of threads that already sleep when it starts',
-		'a kernel with CONFIG_KPROBE_EVENTS=y, or Linux 6.14',
-	);
-}
-
-export function judgeUprobes(has: boolean, multi: boolean): Check {
-	if (!has)
-		return missing(
-			'uprobes',
-			'none',
-			'memleak can run with --growth only',
-			'a kernel with CONFIG_UPROBE_EVENTS=y',
-		);
-	if (multi) return ok('uprobes', 'one link attaches many probes');
-	return warn(
-		'uprobes',
-		'each probe needs a link of its own',
-		'memleak takes longer to start and to end',
-		`Linux 6.13: ${NEWER_KERNEL}`,
 	);
 }
 

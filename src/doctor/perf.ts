@@ -57,7 +57,7 @@ export function judgeSoftware(refusal: Refusal | undefined): Check {
 	return missing(
 		'perf events',
 		refusal.errno === 'ENOSYS' ? 'the kernel has none' : refusal.message,
-		'profile cannot run; functions of processes that start during tracing have no names',
+		'the CPU cannot be sampled; functions of processes that start during tracing have no names',
 		refusal.errno === 'ENOSYS'
 			? 'a kernel with CONFIG_PERF_EVENTS=y'
 			: 'sudo tstrace …; in a container, a seccomp profile that allows perf_event_open',
@@ -70,7 +70,7 @@ export function judgeHardware(refusal: Refusal | undefined): Check {
 	return warn(
 		'hardware counters',
 		absent ? `none (${refusal.errno}), as in most virtual machines` : refusal.message,
-		'profile samples with a timer (cpu-clock), which cannot see code that runs with interrupts off',
+		'tstrace samples with a timer (cpu-clock), which cannot see code that runs with interrupts off',
 		absent
 			? 'bare metal, or a virtual machine with a PMU (qemu -cpu host,pmu=on)'
 			: 'end the program that uses the counters, or sudo tstrace …',
@@ -85,8 +85,8 @@ export function judgeParanoid(value: number | undefined, privileged: boolean): C
 	if (value <= 1) return ok(name, String(value));
 	const fix = `sudo sysctl kernel.perf_event_paranoid=1`;
 	return value > 2
-		? missing(name, String(value), 'ordinary users cannot run profile', fix)
-		: warn(name, String(value), 'ordinary users get no kernel frames from profile', fix);
+		? missing(name, String(value), 'ordinary users cannot sample CPUs', fix)
+		: warn(name, String(value), 'ordinary users get no kernel frames', fix);
 }
 
 export function judgeMaxStack(value: number | undefined): Check {
@@ -109,7 +109,7 @@ export function judgeMlock(value_kb: number | undefined, unlimited: boolean): Ch
 	return warn(
 		name,
 		String(value_kb),
-		'event buffers are small: profile may lose samples',
+		'event buffers are small: samples may be lost',
 		`sudo sysctl kernel.perf_event_mlock_kb=${USUAL_MLOCK_KB}`,
 	);
 }

@@ -17,7 +17,7 @@ const COSTS: ReadonlyArray<readonly [Capability, string]> = [
 	['CAP_SYSLOG', 'kernel functions may have no names'],
 	[
 		'CAP_SYS_PTRACE',
-		"functions of other users' processes have no names, and memleak cannot probe these processes",
+		"functions of other users' processes have no names, and tstrace cannot probe these processes",
 	],
 ];
 
@@ -48,7 +48,7 @@ export function judgeCapabilities(has: ReadonlySet<Capability>, isRoot: boolean)
 		: 'sudo tstrace doctor';
 	const found = `this process has no ${lacking.join(', ')}`;
 	if (needed.length > 0) {
-		const costs = 'the kernel loads no BPF programs: only profile runs, as it can do without';
+		const costs = 'the kernel loads no BPF programs: only tools that can do without them run';
 		return missing(name, found, costs, fix);
 	}
 	if (useful.length > 0) {
@@ -92,7 +92,7 @@ export function judgeOpenFiles(limits: string): Check {
 	return warn(
 		'open files',
 		found,
-		'profile without BPF needs one for each thread and CPU, so it cannot profile processes with many threads',
+		'sampling without BPF needs one for each thread and CPU, so processes with many threads cannot be sampled',
 		hard === 'unlimited' || Number(hard) >= ENOUGH_FILES
 			? `ulimit -n ${ENOUGH_FILES}`
 			: `sudo prlimit --pid $$ --nofile=${ENOUGH_FILES}:${ENOUGH_FILES}`,

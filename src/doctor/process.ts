@@ -1,8 +1,9 @@
-/** What can be seen of one process: frame pointers, symbols, JIT maps, an allocator. */
+/** What can be seen of one process: frame pointers, symbols, JIT maps. */
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { FileBytes, SymbolError } from '../symbolize/bytes.js';
 import { LIBC } from '../symbolize/c-library.js';
+import { mappedFiles } from '../symbolize/code-files.js';
 import { openDebugFile } from '../symbolize/debug-files.js';
 import { Elf } from '../symbolize/elf.js';
 import { countFrames, FEW_FUNCTIONS, type FrameCount, MANY } from '../symbolize/frame-pointers.js';
@@ -13,21 +14,28 @@ import { REMEDIES } from '../symbolize/notices.js';
 import { openRegular } from '../symbolize/open.js';
 import { installCommand } from '../symbolize/packages.js';
 import { exeOf, readFacts } from '../symbolize/proc.js';
-import { readHeapFile } from '../tools/memleak/heap/files.js';
-import { mappedFiles, pathTo } from '../tools/memleak/heap/mappings.js';
-import { whyNoReturnProbes } from '../tools/memleak/heap/probe-ways.js';
 import { type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
 
 /** Memory that only looks like a file: of run-time compilers, say. */
 const NO_FILE = /^\/(memfd:|dev\/|SYSV|anon_hugepage)/;
 
+/** A process that a tool is asked about. */
+export interface ExaminedProcess {
+	readonly pid: number;
+	readonly is32: boolean;
+	/** The files it executes code of. */
+	readonly files: readonly MapsEntry[];
+}
+
 export interface ProcessExamination {
 	readonly pid: number;
 	readonly checks: readonly Check[];
-	/** Why memleak cannot run there; undefined: it can. */
-	readonly noHeap: string | undefined;
-	/** Why no tool can. */
+	/** Undefined where its program cannot be read. */
+	readonly process: ExaminedProcess | undefined;
+	/** Why not: "process 2 is a kernel thread". */
+	readonly unreadable: string | undefined;
+	/** Why no tool can trace it. */
 	readonly gone: string | undefined;
 }
 
@@ -39,33 +47,38 @@ export function examineProcess(pid: number): ProcessExamination {
 	const uid = Number(/^Uid:\s*\d+\s+(\d+)/m.exec(status)?.[1]);
 	if (!/^VmSize:/m.test(status)) {
 		const check = ok(`process ${pid}`, `${name}, a kernel thread: it has no user stacks`);
-		return { pid, checks: [check], gone: undefined, noHeap: `process ${pid} is a kernel thread` };
+		return unreadable(pid, check, `process ${pid} is a kernel thread`);
 	}
 	const exe = openProgram(pid);
 	if (exe === undefined) {
 		const problem = `${name}, of user ${uid}: tstrace may not read its program`;
-		const costs = 'its functions have no names, and memleak cannot probe it';
+		const costs = 'its functions have no names, and tstrace cannot probe them';
 		const fix =
 			process.geteuid?.() === 0
 				? 'allow ptrace (CAP_SYS_PTRACE); a container or sandbox forbids it'
 				: `sudo tstrace doctor -p ${pid}`;
 		const check = warn(`process ${pid}`, problem, costs, fix);
-		return {
-			pid,
-			checks: [check],
-			gone: undefined,
-			noHeap: `tstrace may not read the program of process ${pid}`,
-		};
+		return unreadable(pid, check, `tstrace may not read the program of process ${pid}`);
 	}
 	return examineProgram(pid, exe, `${name}, of user ${uid}, ${exe.path}`);
 }
 
-/** \`tgid\`: whose thread it is. */
+function unreadable(pid: number, check: Check, why: string): ProcessExamination {
+	return { pid, checks: [check], process: undefined, unreadable: why, gone: undefined };
+}
+
+/** `tgid`: whose thread it is. */
 function judgeNoProcess(pid: number, tgid: number | '' | undefined): ProcessExamination {
 	const gone = tgid ? `a thread of process ${tgid}` : 'there is no such process';
 	const fix = tgid ? `tstrace doctor -p ${tgid}` : 'pgrep -l NAME';
 	const check = missing(`process ${pid}`, gone, 'nothing can be traced', fix);
-	return { pid, checks: [check], gone: `process ${pid}: ${gone}`, noHeap: undefined };
+	return {
+		pid,
+		checks: [check],
+		process: undefined,
+		unreadable: undefined,
+		gone: `process ${pid}: ${gone}`,
+	};
 }
 
 function examineProgram(pid: number, exe: Part, what: string): ProcessExamination {
@@ -77,32 +90,17 @@ function examineProgram(pid: number, exe: Part, what: string): ProcessExaminatio
 	const isLauncher = few && others.length > 1;
 	const parts = isLauncher ? others : [exe, ...others];
 	const runtime = runtimeOf(files.map(({ path }) => path));
-	const allocators = files.filter((entry) => hasHeap(pathTo(pid, entry)));
-	const found = allocators.map(({ path }) => basename(path));
-	const [noHeap, heapFix] = whyNoHeap(pid, exe.is32, found);
 	return {
 		pid,
 		checks: [
 			judgeProgram(pid, what, exe.is32),
 			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
 			...(runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid))] : []),
-			judgeAllocator(found, noHeap, heapFix),
 		],
+		process: { pid, is32: exe.is32, files },
+		unreadable: undefined,
 		gone: undefined,
-		noHeap: noHeap && `process ${pid}: ${noHeap}; --growth works`,
 	};
-}
-
-/** Why memleak cannot run there, and what would help; undefined: it can. */
-function whyNoHeap(
-	pid: number,
-	is32: boolean,
-	allocators: readonly string[],
-): [why?: string, fix?: string] {
-	if (is32) return ['it is a 32-bit program', 'a 64-bit build, or memleak --growth'];
-	if (allocators.length === 0) return ['it has no malloc and free that tstrace can find'];
-	const filtered = whyNoReturnProbes(pid);
-	return filtered === undefined ? [] : [filtered, 'a newer kernel, or memleak --growth'];
 }
 
 /** A file that a process executes code of. */
@@ -152,12 +150,7 @@ function symbolsOf(elf: Elf, path: string, roots: readonly string[]): Part['symb
 export function judgeProgram(pid: number, what: string, is32: boolean): Check {
 	const name = `process ${pid}`;
 	if (!is32) return ok(name, what);
-	return warn(
-		name,
-		`${what}, 32-bit`,
-		'its user stacks have no names, and memleak only --growth',
-		'a 64-bit build',
-	);
+	return warn(name, `${what}, 32-bit`, 'its user stacks have no names', 'a 64-bit build');
 }
 
 export function judgePart(part: Part): Check[] {
@@ -215,19 +208,6 @@ export function judgeRuntime(runtime: Runtime, pid: number, hasMap: boolean): Ch
 		'functions compiled at run time have no names',
 		REMEDIES[runtime].replace('PID', String(pid)),
 	);
-}
-
-export function judgeAllocator(
-	files: readonly string[],
-	noHeap: string | undefined,
-	fix = 'name its file with memleak -O FILE, or its prefix with --prefix (je_)',
-): Check {
-	if (noHeap === undefined) return ok('allocator', `malloc and free are in ${files.join(', ')}`);
-	return missing('allocator', noHeap, 'memleak can run with --growth only', fix);
-}
-
-function hasHeap(path: string): boolean {
-	return readHeapFile(path, '').isAllocator;
 }
 
 /** The library with the most code but for the C library's: of Python and the JVM that is where they are. */

@@ -15,6 +15,7 @@ import { humanBytes } from '../../render/units.js';
 import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { chanceTable } from './byte-sampling.js';
+import { doctor } from './doctor.js';
 import { GROWTH_KINDS, Growth } from './growth-reader.js';
 import { chooseProbes } from './heap/probe-ways.js';
 import { kernelMemoryConstants, kernelMemoryPrograms } from './kernel-memory.js';
@@ -45,6 +46,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 	repeats: true,
 	stackTool: STACK_TOOLS.memleak,
 	layout,
+	doctor,
 
 	settings: leakSettings,
 

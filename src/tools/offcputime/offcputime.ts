@@ -1,22 +1,22 @@
 /** offcputime: where threads wait, and how long. */
 
 import { Option } from 'commander';
-import { parseStates, type StateMask } from '../abi/states.js';
-import { withoutIdle } from '../aggregate/idle.js';
-import type { Findings, Lost } from '../aggregate/report.js';
-import { type StackFindings, type StackRow, splitStacks } from '../aggregate/stacks.js';
-import { waitFrame } from '../aggregate/telling.js';
-import type { Subjects } from '../bpf/filter.js';
-import { chooseOffcpu } from '../bpf/offcpu.js';
-import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../bpf/stacks.js';
-import { SumTable } from '../bpf/sums.js';
-import { UsageError } from '../errors.js';
-import { offcputime as layout } from '../generated/offcputime.js';
-import { readAddress } from '../loader/address.js';
-import { closeAll } from '../loader/closing.js';
-import { readU64 } from '../loader/layout.js';
-import type { BpfObject } from '../loader/object.js';
-import { UserStackWalker } from '../loader/userstack.js';
+import { parseStates, type StateMask } from '../../abi/states.js';
+import { withoutIdle } from '../../aggregate/idle.js';
+import type { Findings, Lost } from '../../aggregate/report.js';
+import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stacks.js';
+import { waitFrame } from '../../aggregate/telling.js';
+import type { Subjects } from '../../bpf/filter.js';
+import { chooseOffcpu } from '../../bpf/offcpu.js';
+import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../../bpf/stacks.js';
+import { SumTable } from '../../bpf/sums.js';
+import { UsageError } from '../../errors.js';
+import { offcputime as layout } from '../../generated/offcputime.js';
+import { readAddress } from '../../loader/address.js';
+import { closeAll } from '../../loader/closing.js';
+import { readU64 } from '../../loader/layout.js';
+import type { BpfObject } from '../../loader/object.js';
+import { UserStackWalker } from '../../loader/userstack.js';
 import {
 	groupingOption,
 	type StackView,
@@ -24,16 +24,17 @@ import {
 	stackSettings,
 	stackView,
 	usecOption,
-} from '../options/options.js';
-import { filtersOf } from '../options/stack-filter.js';
-import { shownStacks } from '../options/stack-view.js';
-import type { Reader } from '../reader.js';
-import { STACK_TOOLS } from '../render/stack-tools.js';
-import { renderStacks } from '../render/stacks.js';
-import { humanTime } from '../render/units.js';
-import { type CountedStack, nameStacks } from '../symbolize/naming.js';
-import { ProcessWatch } from '../symbolize/process-watch.js';
-import { defineTool, type Plan } from '../tool.js';
+} from '../../options/options.js';
+import { filtersOf } from '../../options/stack-filter.js';
+import { shownStacks } from '../../options/stack-view.js';
+import type { Reader } from '../../reader.js';
+import { STACK_TOOLS } from '../../render/stack-tools.js';
+import { renderStacks } from '../../render/stacks.js';
+import { humanTime } from '../../render/units.js';
+import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
+import { ProcessWatch } from '../../symbolize/process-watch.js';
+import { defineTool, type Plan } from '../../tool.js';
+import { doctor } from './doctor.js';
 
 type Layout = typeof layout;
 
@@ -91,6 +92,7 @@ export const offcputime = defineTool<Layout, Settings>({
 	kind: 'stacks',
 	stackTool: STACK_TOOLS.offcputime,
 	layout,
+	doctor,
 	otherNames: { '-m': '--min', '-M': '--max' },
 
 	settings(values) {

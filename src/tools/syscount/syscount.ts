@@ -20,6 +20,7 @@ import { MICROSECONDS, MILLISECONDS } from '../../render/units.js';
 import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { Calls, type CallsSettings } from './calls.js';
+import { doctor } from './doctor.js';
 import { FailedCalls } from './failed.js';
 import { renderFailures, type ShownFailure } from './failed-table.js';
 import { chooseCallHook, PERF_HOOK_NS } from './hooks.js';
@@ -112,6 +113,7 @@ export const syscount = defineTool<Layout, Settings>({
 	],
 	kind: 'table',
 	layout,
+	doctor,
 
 	settings(values) {
 		const timed = values.latency === true || values.hist !== undefined;

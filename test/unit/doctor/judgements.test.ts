@@ -5,14 +5,11 @@ import type { Check, State } from '../../../src/doctor/check.js';
 import {
 	judgeBooks,
 	judgeBtf,
-	judgeHook,
 	judgeRelease,
 	judgeRingBuffer,
 	judgeStatistics,
 	judgeTaskStorage,
-	judgeTracefs,
 	judgeTracepoints,
-	judgeUprobes,
 } from '../../../src/doctor/kernel.js';
 import { judgeKernelSymbols, judgeLibbpf } from '../../../src/doctor/libraries.js';
 import {
@@ -31,13 +28,15 @@ import {
 	judgeUnprivilegedBpf,
 } from '../../../src/doctor/privileges.js';
 import {
-	judgeAllocator,
 	judgeFrames,
 	judgeProgram,
 	judgeRuntime,
 	judgeSymbols,
 	type Part,
 } from '../../../src/doctor/process.js';
+import { judgeAllocator, judgeUprobes } from '../../../src/tools/memleak/doctor.js';
+import { judgeHook } from '../../../src/tools/offcputime/doctor.js';
+import { judgeTracefs } from '../../../src/tools/syscount/doctor.js';
 
 /** Its state; and, unless all is well, what its remedy says, and that its cost is said. */
 function check(found: Check, state: State, fix?: RegExp): void {

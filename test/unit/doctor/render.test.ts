@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { attempt, type Examination, missing, ok, warn } from '../../../src/doctor/check.js';
-import { forProcesses } from '../../../src/doctor/examine.js';
+import { askOf, type ToolDoctor } from '../../../src/doctor/of-tools.js';
+import type { ProcessExamination } from '../../../src/doctor/process.js';
 import { renderJson, renderText } from '../../../src/doctor/render.js';
 
 const EXAMINATION: Examination = {
@@ -98,14 +99,19 @@ test('a check that cannot be made says why, and leaves the remedy to what is mis
 	});
 });
 
-test('a process without an allocator is none for memleak; one that is gone for no tool', () => {
-	const tools = ['memleak', 'runqlat'].map((name) => ({ name, runs: true }));
-	const some = { pid: 7, checks: [], gone: undefined, noHeap: undefined };
-	const runs = (process: object) =>
-		forProcesses(tools, [some, { ...some, ...process }]).map((tool) => tool.runs);
-	assert.deepEqual(runs({}), [true, true]);
-	assert.deepEqual(runs({ noHeap: 'static' }), [false, true]);
-	assert.deepEqual(runs({ gone: 'gone' }), [false, false]);
-	const refused = [{ name: 'memleak', runs: false, why: 'refused' }];
-	assert.equal(forProcesses(refused, [{ ...some, noHeap: 'static' }])[0]?.why, 'refused');
+test('a tool that cannot trace one of the processes says why; of one that is gone, so does any tool', () => {
+	const examined = { pid: 7, is32: false, files: [] };
+	const some = { pid: 7, checks: [], process: examined, unreadable: undefined, gone: undefined };
+	const hidden = { ...some, process: undefined, unreadable: 'hidden' };
+	const picky = {
+		process: ({ is32 }: { is32: boolean }) =>
+			is32 ? { checks: [], cannot: 'no' } : { checks: [] },
+	};
+	const why = (doctor: ToolDoctor | undefined, ...processes: ProcessExamination[]) =>
+		askOf(doctor, processes).cannot;
+	assert.equal(why(picky, some), undefined);
+	assert.equal(why(picky, some, { ...some, process: { ...examined, is32: true } }), 'no');
+	assert.equal(why(picky, hidden), 'hidden');
+	assert.equal(why(undefined, hidden), undefined);
+	assert.equal(why(undefined, some, { ...hidden, gone: 'it is gone' }), 'it is gone');
 });

@@ -1,20 +1,12 @@
 /** Files that processes have mapped: which there are, where they can be opened, what to say of them. */
-import {
-	accessSync,
-	closeSync,
-	constants,
-	openSync,
-	readdirSync,
-	readFileSync,
-	realpathSync,
-	statSync,
-} from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../../errors.js';
 import { shortage, TstraceError } from '../../../loader/errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
-import { type MapsEntry, parseMaps } from '../../../symbolize/maps.js';
-import { exeOf, readMaps } from '../../../symbolize/proc.js';
+import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/code-files.js';
+import type { MapsEntry } from '../../../symbolize/maps.js';
+import { exeOf } from '../../../symbolize/proc.js';
 import { type HeapFile, NOT_OPENED } from './files.js';
 
 export interface HeapProbeOptions {
@@ -68,61 +60,6 @@ export function goesOn(pid: number): boolean {
 
 export function keyOf({ inode, path }: MappedFile): string {
 	return `${inode} ${basename(path)}`;
-}
-
-/** The files a process executes code of, each once; undefined when the process is gone. */
-export function mappedFiles(pid: number): MapsEntry[] | undefined {
-	const text = readMaps(pid);
-	if (!text) return undefined;
-	const seen = new Set<string>();
-	return parseMaps(text).filter(({ inode, major, minor, path }) => {
-		const key = `${major}:${minor}:${inode}`;
-		if (inode === 0 || !path.startsWith('/') || seen.has(key)) return false;
-		seen.add(key);
-		return true;
-	});
-}
-
-/**
- * What is mapped itself, whatever has its path by now; else by way of the process's root. Who may
- * not go there can have the same file under its path here. Where none of them is that file, a path
- * that cannot be opened: a probe in another file would never be hit.
- */
-export function pathTo(pid: number, { start, end, path, inode, major, minor }: MapsEntry): string {
-	const mapped = `/proc/${pid}/map_files/${start.toString(16)}-${end.toString(16)}`;
-	const inRoot = `/proc/${pid}/root${path}`;
-	if (isReadable(mapped)) return mapped;
-	// Btrfs and overlayfs give files other devices than their mappings.
-	if (inodeOf(inRoot) === inode && isReadable(inRoot)) return inRoot;
-	return isFile(path, inode, major, minor) ? path : mapped;
-}
-
-/** Whether a path here is that very file: include/linux/kdev_t.h, new_encode_dev. */
-function isFile(path: string, inode: number, major: number, minor: number): boolean {
-	try {
-		const { ino, dev } = statSync(path);
-		const number = (minor & 0xff) | (major << 8) | ((minor & ~0xff) << 12);
-		return ino === inode && dev === number;
-	} catch {
-		return false;
-	}
-}
-
-function isReadable(path: string): boolean {
-	try {
-		accessSync(path, constants.R_OK);
-		return true;
-	} catch {
-		return false;
-	}
-}
-
-function inodeOf(path: string): number | undefined {
-	try {
-		return statSync(path).ino;
-	} catch {
-		return undefined;
-	}
 }
 
 /** A file as it will be mapped, whatever links lead to it; undefined where there is none. */

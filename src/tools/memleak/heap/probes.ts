@@ -5,6 +5,7 @@ import { TstraceError } from '../../../loader/errors.js';
 import { type BpfMap, u32Key } from '../../../loader/map.js';
 import { type ProbePoint, UserProbes } from '../../../loader/probes.js';
 import type { BpfProgram } from '../../../loader/program.js';
+import { mappedFiles, pathTo } from '../../../symbolize/code-files.js';
 import type { MapsEntry } from '../../../symbolize/maps.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
 import {
@@ -22,10 +23,8 @@ import {
 	isObject,
 	keyOf,
 	type MappedFile,
-	mappedFiles,
 	noAllocator,
 	notOpened,
-	pathTo,
 	requireObject,
 } from './mappings.js';
 import { chooseProbes, whyNoReturnProbes } from './probe-ways.js';

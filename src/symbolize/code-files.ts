@@ -1,0 +1,60 @@
+/** The files that a process executes code of, and where they can be opened. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { type MapsEntry, parseMaps } from './maps.js';
+import { readMaps } from './proc.js';
+
+/** The files a process executes code of, each once; undefined when the process is gone. */
+export function mappedFiles(pid: number): MapsEntry[] | undefined {
+	const text = readMaps(pid);
+	if (!text) return undefined;
+	const seen = new Set<string>();
+	return parseMaps(text).filter(({ inode, major, minor, path }) => {
+		const key = `${major}:${minor}:${inode}`;
+		if (inode === 0 || !path.startsWith('/') || seen.has(key)) return false;
+		seen.add(key);
+		return true;
+	});
+}
+
+/**
+ * What is mapped itself, whatever has its path by now; else by way of the process's root. Who may
+ * not go there can have the same file under its path here. Where none of them is that file, a path
+ * that cannot be opened: a probe in another file would never be hit.
+ */
+export function pathTo(pid: number, { start, end, path, inode, major, minor }: MapsEntry): string {
+	const mapped = `/proc/${pid}/map_files/${start.toString(16)}-${end.toString(16)}`;
+	const inRoot = `/proc/${pid}/root${path}`;
+	if (isReadable(mapped)) return mapped;
+	// Btrfs and overlayfs give files other devices than their mappings.
+	if (inodeOf(inRoot) === inode && isReadable(inRoot)) return inRoot;
+	return isFile(path, inode, major, minor) ? path : mapped;
+}
+
+/** Whether a path here is that very file: include/linux/kdev_t.h, new_encode_dev. */
+function isFile(path: string, inode: number, major: number, minor: number): boolean {
+	try {
+		const { ino, dev } = statSync(path);
+		const number = (minor & 0xff) | (major << 8) | ((minor & ~0xff) << 12);
+		return ino === inode && dev === number;
+	} catch {
+		return false;
+	}
+}
+
+function isReadable(path: string): boolean {
+	try {
+		accessSync(path, constants.R_OK);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** Undefined where there is no such file. */
+export function inodeOf(path: string): number | undefined {
+	try {
+		return statSync(path).ino;
+	} catch {
+		return undefined;
+	}
+}

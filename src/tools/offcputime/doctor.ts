@@ -1,0 +1,34 @@
+/** What `tstrace doctor` says of offcputime: where it walks user stacks. */
+import { chooseOffcpu } from '../../bpf/offcpu.js';
+import { attempt, type Check, ok, warn } from '../../doctor/check.js';
+import { kernelHasKprobes } from '../../loader/kernel.js';
+
+export const doctor = {
+	machine: (): Check[] => [
+		attempt('off-CPU hook', () => judgeHook(offcpuHook(), kernelHasKprobes())),
+	],
+};
+
+export type Hook = 'sched_exit' | 'kprobe' | 'switch';
+
+function offcpuHook(): Hook {
+	const { resumed } = chooseOffcpu();
+	if (resumed === undefined) return 'switch';
+	return resumed === 'offcputime_resumed' ? 'sched_exit' : 'kprobe';
+}
+
+export function judgeHook(hook: Hook, kprobes: boolean): Check {
+	const name = 'off-CPU hook';
+	if (hook === 'sched_exit')
+		return ok(
+			name,
+			`sched_exit_tp${kprobes ? '' : '; this kernel has no kprobes, and none are needed'}`,
+		);
+	if (hook === 'kprobe') return ok(name, 'a kprobe on finish_task_switch');
+	return warn(
+		name,
+		`none: no sched_exit_tp (Linux 6.14), ${kprobes ? 'no such function' : 'no kprobes'}`,
+		'offcputime walks user stacks at every context switch (734 ns each), and misses the user stacks of threads that already sleep when it starts',
+		'a kernel with CONFIG_KPROBE_EVENTS=y, or Linux 6.14',
+	);
+}

@@ -1,0 +1,37 @@
+/** What `tstrace doctor` says of syscount: tracefs, which it needs on some kernels. */
+import { release } from 'node:os';
+import { type Check, ok, warn } from '../../doctor/check.js';
+import { textOf } from '../../doctor/files.js';
+import { perfHookMissing, rawCanBePreempted } from './hooks.js';
+
+const MOUNT_TRACEFS = 'mount -t tracefs tracefs /sys/kernel/tracing';
+
+export const doctor = {
+	machine: (): Check[] => [
+		judgeTracefs(
+			textOf('/proc/self/mounts') ?? '',
+			textOf('/proc/filesystems') ?? '',
+			rawCanBePreempted(release()) ? { missing: perfHookMissing() } : undefined,
+		),
+	],
+};
+
+/** `use`: what syscount lacks to use it, where it does; see hooks.ts. */
+export function judgeTracefs(
+	mounts: string,
+	filesystems: string,
+	use: { readonly missing: string | undefined } | undefined,
+): Check {
+	if (use?.missing !== undefined) {
+		const costs = 'syscount may miss calls, and counts how many (programs_missed)';
+		return warn('tracefs', use.missing, costs, MOUNT_TRACEFS);
+	}
+	const mount = mounts.split('\n').find((line) => line.split(' ')[2] === 'tracefs');
+	const by = use ? 'syscount uses it' : 'no tool here needs it';
+	if (mount !== undefined) return ok('tracefs', `${mount.split(' ')[1]}; ${by}`);
+	const costs =
+		'nothing: tstrace attaches its programs through BTF; perf and bpftrace need tracefs';
+	return filesystems.includes('\ttracefs\n')
+		? warn('tracefs', 'not mounted', costs, MOUNT_TRACEFS)
+		: warn('tracefs', 'the kernel has none', costs, 'a kernel with CONFIG_FTRACE=y');
+}
