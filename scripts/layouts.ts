@@ -104,7 +104,8 @@ for (const file of readdirSync(firstDirectory)) {
 
 const names = JSON.stringify([...tracepoints].sort(), null, '\t');
 write('tracepoints.ts', `export const tracepoints = ${names} as const;\n`);
-write('tools.ts', listOf('tools') + listOf('converters'));
+write('tools.ts', listOf('tools'));
+write('converters.ts', listOf('converters'));
 
 /** Of a folder's modules, NAME.ts or NAME/NAME.ts; each exports a declaration of that name. */
 function listOf(folder: string): string {

@@ -6,11 +6,11 @@ import { UsageError } from './errors.js';
 import { STANDARD_INPUT } from './input/read.js';
 import type { ReadOptions } from './input/reader.js';
 import { inUnit } from './input/units.js';
+import type { OptionValues } from './options/values.js';
 import type { Pieces } from './render/formats.js';
 import { type Look, suitableLook } from './render/look.js';
 import { PALETTES } from './render/palettes.js';
 import type { Style } from './render/terminal.js';
-import type { OptionValues } from './tool.js';
 
 const STDIN = 0;
 

@@ -2,17 +2,15 @@
 import type { Option } from 'commander';
 import type { Key } from './aggregate/key.js';
 import type { Circumstances, Findings } from './aggregate/report.js';
+import type { StackTool } from './aggregate/stack-tool.js';
 import type { StackFindings } from './aggregate/stacks.js';
 import type { FilteredLayout, Subjects } from './bpf/filter.js';
 import type { ToolDoctor } from './doctor/of-tools.js';
 import type { ObjectLayout } from './loader/layout.js';
 import type { BpfObject } from './loader/object.js';
+import type { OptionValues } from './options/values.js';
 import type { Note, Reader } from './reader.js';
-import type { StackTool } from './render/stack-tools.js';
 import type { Style } from './render/terminal.js';
-
-/** The values of a tool's own options, as commander hands them over. */
-export type OptionValues = Readonly<Record<string, unknown>>;
 
 /** Which parts of the BPF object a run needs. */
 export interface Plan<L extends ObjectLayout> {

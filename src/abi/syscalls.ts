@@ -1,8 +1,5 @@
 /** System calls by name and number: user space's side of bpf/lib/calls.h. */
-import { InvalidArgumentError } from 'commander';
 import { arm64, ia32, x64 } from '../generated/syscalls.js';
-import { didYouMean } from '../nearest.js';
-import { CALL_SETS, type CallSet, callsOfSet } from './syscall-sets.js';
 
 type Table = Readonly<Record<number, string>>;
 
@@ -91,41 +88,6 @@ export function callAt(index: number): Call {
 	return { nr: index % CALL_NUMBERS, abi: compat ? '32-bit' : 'native' };
 }
 
-function isSet(word: string): word is CallSet {
-	return Object.hasOwn(CALL_SETS, word);
-}
-
-/**
- * Indexes of the calls that a comma list names: names, numbers, and sets, also with strace's % before
- * them. Throws InvalidArgumentError, which names the nearest valid word.
- */
-export function parseCalls(text: string, before: readonly number[] = []): number[] {
-	return [...before, ...text.split(',').flatMap(indexesOfWord)];
-}
-
-function indexesOfWord(word: string): number[] {
-	if (/^\d+$/.test(word) && Number(word) < CALL_NUMBERS) return [Number(word)];
-	const set = word.replace(/^%/, '');
-	// Where a set and a call have one name, % says which.
-	if (isSet(set)) return callsOfSet(set).flatMap(indexesOf);
-	const found = indexesOf(word.replace(/^syscall_(?=\d+$)/, ''));
-	if (found.length > 0) return found;
-	const words = [...new Set(allCalls().map(({ name }) => name)), ...Object.keys(CALL_SETS)];
-	throw new InvalidArgumentError(
-		`there is no system call or set "${word}"${didYouMean(set, words) || ';'} ` +
-			'`tstrace syscount -l` lists them',
-	);
-}
-
-/** The name of one call. Throws InvalidArgumentError, which names the nearest valid one. */
-export function parseCallName(text: string): string {
-	if (indexesOf(text).length > 0) return text;
-	const names = [...new Set(allCalls().map(({ name }) => name))];
-	throw new InvalidArgumentError(
-		`there is no system call "${text}"${didYouMean(text, names) || '; `tstrace syscount -l` lists them'}`,
-	);
-}
-
 /** Constants of bpf/lib/calls.h that have a number for each ABI. */
 const SPECIAL_CALLS = {
 	sigreturn_nr: ['rt_sigreturn'],
@@ -164,13 +126,4 @@ export function callConstants(
 		const at = Math.floor(index / 8);
 		mask.setUint8(at, mask.getUint8(at) | (1 << (index % 8)));
 	}
-}
-
-/** `tstrace syscount -l`. */
-export function listCalls(): string {
-	const calls = allCalls().map((call) => `${String(call.nr).padStart(4)}  ${callName(call)}\n`);
-	const sets = Object.keys(CALL_SETS).map(
-		(set) => `${set}: ${callsOfSet(set as CallSet).join(' ')}\n`,
-	);
-	return `${calls.join('')}\nSets:\n${sets.join('')}`;
 }

@@ -3,10 +3,11 @@
 import type { FrameTable } from './frame-table.js';
 import type { Frame } from './stack.js';
 import type { StackTable } from './stack-table.js';
+import type { StackTool } from './stack-tool.js';
 
 /** What is known of a recording; tstrace's own results say all of it, folded stacks nothing. */
 export interface Origin {
-	/** Whose result it is: "offcputime", "perf". */
+	/** Whose result it is: the name of a tool of ours, or "perf". */
 	readonly tool?: string;
 	/** What one row of values is: perf's event, "off-CPU time". */
 	readonly event?: string;
@@ -30,6 +31,8 @@ export interface StackProfile {
 	readonly frames: FrameTable;
 	readonly stacks: StackTable;
 	readonly origin: Origin;
+	/** What is known of the tool that the origin names, where that is one of ours. */
+	readonly tool?: StackTool | undefined;
 	/** Its folded stacks show kinds of frames by marks such as _[k], as they did where it came from. */
 	readonly marked: boolean;
 	/** How many samples were added up; undefined: nobody knows. */

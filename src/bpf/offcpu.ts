@@ -1,5 +1,4 @@
 /** How threads off the CPU are followed on the running kernel: user space's side of offcpu.h. */
-import type { offcputime } from '../generated/offcputime.js';
 import {
 	kernelBtf,
 	kernelFunctions,
@@ -11,11 +10,14 @@ import { storageHasOwnMemory } from '../loader/realtime.js';
 import { chooseWay, type Way } from './fallback.js';
 import { booksMissing, delayedDequeue, taskStorageMissing } from './waits.js';
 
-type Program = (typeof offcputime)['programs'][number];
+/** Where a program runs in the thread that resumes. */
+export type ResumedHook = 'sched_exit_tp' | 'finish_task_switch' | 'finish_task_switch.isra.0';
+/** Of bpf/lib/offcpu.h. */
+type Program = 'offcpu_wakeup' | 'offcpu_migrate';
 
 export interface OffcpuWay {
-	/** The program that runs in the thread that resumes; undefined: there is no hook for one. */
-	readonly resumed: Program | undefined;
+	/** Undefined: there is no hook for it. */
+	readonly resumed: ResumedHook | undefined;
 	readonly others: readonly Program[];
 	readonly threadsInHash: boolean;
 	readonly schedulerBooks: boolean;
@@ -27,10 +29,8 @@ export interface OffcpuWay {
 type Hook = 'sched_exit' | 'kprobe' | 'switch';
 
 const FINISH = 'finish_task_switch';
-const FINISH_PROGRAMS: Readonly<Record<string, Program>> = {
-	[FINISH]: 'offcputime_finish',
-	[`${FINISH}.isra.0`]: 'offcputime_finish_isra',
-};
+/** The second is what gcc calls it where it has changed its arguments. */
+const FINISH_FUNCTIONS = [FINISH, 'finish_task_switch.isra.0'] as const;
 
 const HOOKS: ReadonlyArray<Way<Hook>> = [
 	{
@@ -38,7 +38,7 @@ const HOOKS: ReadonlyArray<Way<Hook>> = [
 		missing: () =>
 			kernelHasTracepoint('sched_exit_tp') ? undefined : 'no tracepoint sched_exit_tp (6.14)',
 	},
-	{ name: 'kprobe', missing: () => (finishProgram() ? undefined : `no kprobe on ${FINISH}`) },
+	{ name: 'kprobe', missing: () => (finishFunction() ? undefined : `no kprobe on ${FINISH}`) },
 	{ name: 'switch', missing: () => undefined },
 ];
 
@@ -53,16 +53,17 @@ function storageMissing(): string | undefined {
 	return taskStorageMissing() ?? (safe ? undefined : 'task storage needs kmalloc (before 6.4)');
 }
 
-function finishProgram(): Program | undefined {
+function finishFunction(): ResumedHook | undefined {
 	if (!kernelHasKprobes()) return undefined;
-	return FINISH_PROGRAMS[kernelFunctions(Object.keys(FINISH_PROGRAMS))[0] ?? ''];
+	const [first] = kernelFunctions(FINISH_FUNCTIONS);
+	return FINISH_FUNCTIONS.find((name) => name === first);
 }
 
 /** Where stacks are walked, best first: as a thread resumes, or its user stack as it stops. */
 export function chooseOffcpu(): OffcpuWay {
 	const { name, because } = chooseWay(HOOKS, 'this hook runs in the thread that resumes');
 	const resumed =
-		name === 'sched_exit' ? 'offcputime_resumed' : name === 'kprobe' ? finishProgram() : undefined;
+		name === 'sched_exit' ? 'sched_exit_tp' : name === 'kprobe' ? finishFunction() : undefined;
 	const books = booksMissing();
 	const others: Program[] = books ? ['offcpu_wakeup'] : [];
 	if (!books && delayedDequeue()) others.push('offcpu_migrate');

@@ -1,7 +1,7 @@
 /** Runs a converter: where its result goes, and what it has to tell. */
 import type { Converter, Surroundings } from '../converter.js';
+import type { OptionValues } from '../options/values.js';
 import { printable, styleFor, wrapped } from '../render/terminal.js';
-import type { OptionValues } from '../tool.js';
 import { Output, say } from './output.js';
 
 /** Converts to the end. Throws UsageError, TstraceError and ClosedPipe. */

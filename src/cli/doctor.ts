@@ -1,7 +1,7 @@
 /** `tstrace doctor`: tries every tool for a moment, on ourselves, and shows what it found. */
 import { Command as Cli, Option } from 'commander';
 import type { FilteredLayout } from '../bpf/filter.js';
-import type { Check, ToolCheck } from '../doctor/check.js';
+import type { ToolCheck } from '../doctor/check.js';
 import { examineMachine } from '../doctor/examine.js';
 import { askOf } from '../doctor/of-tools.js';
 import { examineProcess } from '../doctor/process.js';
@@ -9,8 +9,9 @@ import { renderJson, renderText } from '../doctor/render.js';
 import { tools } from '../generated/tools.js';
 import { takeMessages } from '../loader/messages.js';
 import { parsePids } from '../options/options.js';
+import type { OptionValues } from '../options/values.js';
 import { styleFor } from '../render/terminal.js';
-import type { OptionValues, Tool } from '../tool.js';
+import type { Tool } from '../tool.js';
 import { commonOptions, commonSettings } from './options.js';
 import { ClosedPipe, Output } from './output.js';
 import { wayInto } from './run.js';
@@ -27,16 +28,15 @@ export function doctorOptions(): Option[] {
 
 /** Returns the exit status: 0 if every tool can run. */
 export async function doctor(values: OptionValues): Promise<number> {
-	const checks = examineMachine();
-	const ofProcesses: Check[] = [];
+	let checks = examineMachine();
 	const processes = ((values.pid as number[] | undefined) ?? []).map(examineProcess);
-	for (const each of processes) ofProcesses.push(...each.checks);
+	let ofProcesses = processes.flatMap((each) => each.checks);
 	const tried: ToolCheck[] = [];
 	for (const load of Object.values(tools)) {
 		const tool = (await load()) as unknown as Tool<FilteredLayout, unknown>;
-		checks.push(...(tool.doctor?.machine?.() ?? []));
+		checks = checks.concat(tool.doctor?.machine?.() ?? []);
 		const asked = askOf(tool.doctor, processes);
-		ofProcesses.push(...asked.checks);
+		ofProcesses = ofProcesses.concat(asked.checks);
 		const there = processes.flatMap(({ pid, gone }) => (gone === undefined ? [pid] : []));
 		const found = tryTool(tool, there);
 		const { cannot } = asked;

@@ -1,5 +1,6 @@
 /** The options every tool has, with one name and one meaning everywhere. */
 import { Option } from 'commander';
+import type { StackTool } from '../aggregate/stack-tool.js';
 import type { Filter } from '../bpf/filter.js';
 import { UsageError } from '../errors.js';
 import { formatOption, formatOptions, stackFormatOfFile } from '../options/file-formats.js';
@@ -12,7 +13,6 @@ import {
 	timestampsOption,
 } from '../options/options.js';
 import { STACK_FORMATS, type StackFormat } from '../render/formats.js';
-import type { StackTool } from '../render/stack-tools.js';
 import type { ToolKind } from '../tool.js';
 
 export type Format = 'text' | 'json' | StackFormat;

@@ -4,6 +4,7 @@ import { HdrLog } from '../aggregate/hdr.js';
 import type { Key } from '../aggregate/key.js';
 import type { Findings, LatencyGroup, Lost, Report } from '../aggregate/report.js';
 import type { Origin } from '../aggregate/stack-profile.js';
+import type { StackTool } from '../aggregate/stack-tool.js';
 import { profileOf, type StackFindings } from '../aggregate/stacks.js';
 import { explainLost } from '../bpf/losses.js';
 import { UsageError } from '../errors.js';
@@ -16,7 +17,6 @@ import { renderJson } from '../render/json.js';
 import { leftOutText } from '../render/left-out.js';
 import { suitableLook } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
-import type { StackTool } from '../render/stack-tools.js';
 import { paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
 import type { TextView } from '../tool.js';
@@ -140,7 +140,10 @@ export class Results {
 	async #export(format: StackFormat, findings: StackFindings, report: Report): Promise<void> {
 		const how = this.#text.stacks;
 		if (!how) return;
-		const profile = profileOf(findings.stacks, originOf(report, findings), how);
+		const profile = {
+			...profileOf(findings.stacks, originOf(report, findings), how),
+			tool: this.#stackTool,
+		};
 		const pieces = await renderStackFormat(format, profile, {
 			look: suitableLook(profile),
 			marks: how.annotated ? ALL_MARKS : NO_MARKS,

@@ -10,8 +10,8 @@ import { readProfiles } from '../input/read.js';
 import type { ReadOptions } from '../input/reader.js';
 import { TstraceError } from '../loader/errors.js';
 import { keepStacks, stackFilter, stackFilterOptions } from '../options/stack-filter.js';
+import type { OptionValues } from '../options/values.js';
 import { ALL_MARKS, renderFolded } from '../render/folded.js';
-import type { OptionValues } from '../tool.js';
 
 /** Options that say how perf script text is read, which other recordings have nothing to answer with. pprof has addresses too. */
 const OF_PERF_ONLY = ['pid', 'tid', 'inline'] as const;

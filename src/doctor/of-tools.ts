@@ -15,11 +15,11 @@ export function askOf(
 	doctor: ToolDoctor | undefined,
 	processes: readonly ProcessExamination[],
 ): { checks: Check[]; cannot: string | undefined } {
-	const checks: Check[] = [];
+	let checks: Check[] = [];
 	let cannot = processes.find(({ gone }) => gone !== undefined)?.gone;
 	for (const { process: examined, unreadable } of doctor?.process ? processes : []) {
 		const found = examined && doctor?.process?.(examined);
-		checks.push(...(found?.checks ?? []));
+		checks = checks.concat(found?.checks ?? []);
 		cannot ??= found ? found.cannot : unreadable;
 	}
 	return { checks, cannot };

@@ -166,7 +166,7 @@ export function judgeFrames({ path, frames }: Part): Check {
 			name,
 			`${file}: unknown, as it has no .eh_frame_hdr`,
 			costs.replace('lack callers', 'may lack callers'),
-			'none; offcputime and profile mark the stacks that are cut',
+			'none; tstrace marks the stacks that are cut',
 		);
 	}
 	const share = frames.withFrame / frames.sampled;

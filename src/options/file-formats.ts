@@ -1,8 +1,8 @@
 /** Which format a result is written in: what options ask for, what a file's name asks for, and else. */
 import { Option } from 'commander';
+import type { StackTool } from '../aggregate/stack-tool.js';
 import { UsageError } from '../errors.js';
 import type { StackFormat } from '../render/formats.js';
-import type { StackTool } from '../render/stack-tools.js';
 
 /**
  * What a result is written as where neither an option nor the name of a file says it: text. But stacks to

@@ -1,7 +1,6 @@
 /** How stacks are shown as a picture: what the user asked for, or what suits them. */
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import type { PaletteName } from './palettes.js';
-import { stackToolNamed } from './stack-tools.js';
 
 export { amountText, shareText } from './amounts.js';
 
@@ -25,11 +24,11 @@ export const DEFAULT_WIDTH_PX = 1200;
 export const DEFAULT_MIN_WIDTH_PX = 0.1;
 
 /** What suits a recording. `kinds`: whether its frames are known to be the kernel's, JIT's, … */
-export function suitableLook({ frames, origin }: StackProfile): Look {
+export function suitableLook({ frames, origin, tool }: StackProfile): Look {
 	let kinds = false;
 	for (let frame = 0; frame < frames.size && !kinds; frame++) kinds = frames.kind(frame) !== 'user';
 	const onCpu = ON_CPU_EVENT.test(origin.event ?? '');
-	const { title, palette } = stackToolNamed(origin.tool) ?? {
+	const { title, palette } = tool ?? {
 		title: onCpu ? 'CPU Flame Graph' : 'Flame Graph',
 		palette: undefined,
 	};

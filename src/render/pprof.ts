@@ -53,13 +53,13 @@ interface Scale {
 
 /** One message in parts: protocol buffers add up when they are put one after the other. */
 function* messages(profile: StackProfile, scale: Scale): Generator<Uint8Array> {
-	const { frames, stacks, origin } = profile;
+	const { frames, stacks } = profile;
 	const strings = new StringTable();
 	const part = (input: ProfileInput) =>
 		new Profile({ stringTable: new StringTable(emptyTableToken), ...input }).encode();
 
 	// First what pprof is told by.
-	yield part(headOf(origin, scale, strings));
+	yield part(headOf(profile, scale, strings));
 
 	let samples: Sample[] = [];
 	for (const [stack, value] of stacks.values().entries()) {
@@ -90,8 +90,9 @@ function* messages(profile: StackProfile, scale: Scale): Generator<Uint8Array> {
 /** Numbers of pprof begin with 1. A frame is a function and its one location. */
 const idOf = (frame: number): number => frame + 1;
 
-function headOf(origin: Origin, scale: Scale, strings: StringTable): ProfileInput {
-	const { type, unit } = sampleTypeOf(origin);
+function headOf(profile: StackProfile, scale: Scale, strings: StringTable): ProfileInput {
+	const { origin } = profile;
+	const { type, unit } = sampleTypeOf(profile);
 	const text = (value: string) => strings.dedup(value);
 	const valueType = (of: string, in_: string) => new ValueType({ type: text(of), unit: text(in_) });
 	const period_ns = periodOf(origin);
@@ -119,13 +120,14 @@ function headOf(origin: Origin, scale: Scale, strings: StringTable): ProfileInpu
 }
 
 /** What values are, in the words of pprof. */
-function sampleTypeOf({ tool, event, unit }: Origin): { type: string; unit: string } {
+function sampleTypeOf({ tool, origin }: StackProfile): { type: string; unit: string } {
+	const { event, unit } = origin;
 	switch (unit) {
 		case undefined:
 			return { type: event ?? UNKNOWN_TYPE, unit: 'count' };
 		case 'ns':
 			return {
-				type: tool === 'offcputime' ? 'off-CPU' : (event ?? 'time'),
+				type: tool?.pprofType ?? event ?? 'time',
 				unit: 'nanoseconds',
 			};
 		case 'samples':

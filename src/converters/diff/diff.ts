@@ -17,9 +17,9 @@ import {
 } from '../../options/file-formats.js';
 import { topOption } from '../../options/options.js';
 import { stackFilter, stackFilterOptions } from '../../options/stack-filter.js';
+import type { OptionValues } from '../../options/values.js';
 import type { Look } from '../../render/look.js';
 import type { Style } from '../../render/terminal.js';
-import type { OptionValues } from '../../tool.js';
 import { compareFiles } from './comparison.js';
 import { type Difference, NORMALIZATIONS, type Normalization } from './difference.js';
 import { renderDifferenceFolded } from './folded.js';

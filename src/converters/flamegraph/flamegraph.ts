@@ -21,14 +21,14 @@ import {
 	stackFilter,
 	stackFilterOptions,
 } from '../../options/stack-filter.js';
+import type { OptionValues } from '../../options/values.js';
 import { ALL_MARKS, NO_MARKS } from '../../render/folded.js';
 import { renderStackFormat, STACK_FORMATS, type StackFormat } from '../../render/formats.js';
 import { type Look, shareText } from '../../render/look.js';
 import { grouped } from '../../render/numbers.js';
-import { stackToolNamed } from '../../render/stack-tools.js';
-import type { OptionValues } from '../../tool.js';
 import { isUnsaid, withGuessedOrigin } from './guess.js';
 import { PipeWriter } from './pipe-writer.js';
+import { stackToolNamed, withStackTool } from './stack-tools.js';
 
 export const flamegraph: Converter = {
 	name: 'flamegraph',
@@ -65,9 +65,9 @@ export const flamegraph: Converter = {
 		}
 		const reading: ReadOptions = { ...PLAIN_READING, event: chosenEventName(values) };
 		const { profiles, writer } = await readFromWriter(inputsOf(files), reading, here.notify);
-		const event = withOriginOf(writer, chosenEvent(profiles, here.notify));
+		const event = await withOriginOf(writer, chosenEvent(profiles, here.notify));
 		const said = values.countname !== undefined;
-		const whole = said ? event : withGuessedOrigin(event, here.notify);
+		const whole = await withStackTool(said ? event : withGuessedOrigin(event, here.notify));
 		const filter = stackFilter(values);
 		const profile = keepStacks(whole, filter);
 		if (profileTotal(profile) === 0) {
@@ -98,7 +98,7 @@ async function readFromWriter(
 		return { profiles, writer: pipe?.arguments };
 	} catch (error) {
 		const [tool = '', ...options] = pipe?.arguments ?? [];
-		const isReport = stackToolNamed(tool)?.use === 'report' && !options.some(namesFormat);
+		const isReport = (await stackToolNamed(tool))?.use === 'report' && !options.some(namesFormat);
 		if (!isReport || !(error instanceof TstraceError)) throw error;
 		throw new TstraceError(
 			`standard input is a text report, not stacks; to draw them: tstrace ${tool} --folded … | flamegraph`,
@@ -112,9 +112,9 @@ async function readFromWriter(
 const namesFormat = (word: string): boolean => /^--(folded|json|format\b)/.test(word);
 
 /** Folded stacks do not say what they are; who writes them is known to. */
-function withOriginOf(writer: Writer, profile: StackProfile): StackProfile {
+async function withOriginOf(writer: Writer, profile: StackProfile): Promise<StackProfile> {
 	const [name] = writer ?? [];
-	const tool = stackToolNamed(name);
+	const tool = await stackToolNamed(name);
 	if (!writer || !name || !tool || !isUnsaid(profile.origin)) return profile;
 	const command = ['tstrace', ...writer];
 	return { ...profile, origin: { tool: name, unit: tool.folded.unit, command } };

@@ -1,7 +1,6 @@
 /** What stacks are of, where they do not say it. */
 import type { Origin, StackProfile } from '../../aggregate/stack-profile.js';
 import type { Notify } from '../../input/reader.js';
-import { STACK_TOOLS } from '../../render/stack-tools.js';
 
 /**
  * Where threads leave the CPU: kernel/sched/core.c, and what calls it to wait, as the call itself need not be
@@ -41,7 +40,7 @@ export function withGuessedOrigin(profile: StackProfile, notify: Notify): StackP
 		'drawn as off-CPU time in us, because the stacks end where threads wait; if that is wrong, give ' +
 			'--title, --colors and --countname',
 	);
-	return { ...profile, origin: { tool: 'offcputime', unit: STACK_TOOLS.offcputime.folded.unit } };
+	return { ...profile, origin: { tool: 'offcputime', unit: 'us' } };
 }
 
 /** Whether a recording does not say what was counted, nor in which unit. */

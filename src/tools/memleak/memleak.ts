@@ -8,7 +8,6 @@ import { pageSizeBytes } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import { shownStacks } from '../../options/stack-view.js';
-import { STACK_TOOLS } from '../../render/stack-tools.js';
 import { renderStacks } from '../../render/stacks.js';
 import type { Style } from '../../render/terminal.js';
 import { humanBytes } from '../../render/units.js';
@@ -44,7 +43,12 @@ export const memleak = defineTool<Layout, LeakSettings>({
 	options: leakOptions,
 	kind: 'stacks',
 	repeats: true,
-	stackTool: STACK_TOOLS.memleak,
+	stackTool: {
+		use: 'report',
+		title: 'Memory Flame Graph',
+		palette: 'mem',
+		folded: { unit: 'bytes', divisor: 1 },
+	},
 	layout,
 	doctor,
 

@@ -13,7 +13,7 @@ import {
 	topOption,
 	wholeNumberOption,
 } from '../../options/options.js';
-import type { OptionValues } from '../../tool.js';
+import type { OptionValues } from '../../options/values.js';
 
 /** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
 export const MAX_SAMPLE_BYTES = 2 ** 26;

@@ -14,7 +14,7 @@ export type Hook = 'sched_exit' | 'kprobe' | 'switch';
 function offcpuHook(): Hook {
 	const { resumed } = chooseOffcpu();
 	if (resumed === undefined) return 'switch';
-	return resumed === 'offcputime_resumed' ? 'sched_exit' : 'kprobe';
+	return resumed === 'sched_exit_tp' ? 'sched_exit' : 'kprobe';
 }
 
 export function judgeHook(hook: Hook, kprobes: boolean): Check {

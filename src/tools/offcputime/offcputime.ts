@@ -7,7 +7,7 @@ import type { Findings, Lost } from '../../aggregate/report.js';
 import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stacks.js';
 import { waitFrame } from '../../aggregate/telling.js';
 import type { Subjects } from '../../bpf/filter.js';
-import { chooseOffcpu } from '../../bpf/offcpu.js';
+import { chooseOffcpu, type ResumedHook } from '../../bpf/offcpu.js';
 import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../../bpf/stacks.js';
 import { SumTable } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
@@ -28,7 +28,6 @@ import {
 import { filtersOf } from '../../options/stack-filter.js';
 import { shownStacks } from '../../options/stack-view.js';
 import type { Reader } from '../../reader.js';
-import { STACK_TOOLS } from '../../render/stack-tools.js';
 import { renderStacks } from '../../render/stacks.js';
 import { humanTime } from '../../render/units.js';
 import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
@@ -52,6 +51,13 @@ interface Settings extends StackSettings, StackView {
 	readonly edges: boolean;
 	readonly hideIdle: boolean;
 }
+
+/** Of bpf/offcputime.bpf.c. */
+const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, (typeof layout)['programs'][number]>> = {
+	sched_exit_tp: 'offcputime_resumed',
+	finish_task_switch: 'offcputime_finish',
+	'finish_task_switch.isra.0': 'offcputime_finish_isra',
+};
 
 export const offcputime = defineTool<Layout, Settings>({
 	name: 'offcputime',
@@ -90,7 +96,14 @@ export const offcputime = defineTool<Layout, Settings>({
 		...stackOptions(),
 	],
 	kind: 'stacks',
-	stackTool: STACK_TOOLS.offcputime,
+	stackTool: {
+		use: 'to draw',
+		title: 'Off-CPU Time Flame Graph',
+		palette: 'io',
+		pprofType: 'off-CPU',
+		// As bcc's offcputime has it.
+		folded: { unit: 'us', divisor: 1000 },
+	},
 	layout,
 	doctor,
 	otherNames: { '-m': '--min', '-M': '--max' },
@@ -144,7 +157,11 @@ export const offcputime = defineTool<Layout, Settings>({
 			walk_at_switch: way.resumed === undefined,
 		});
 		return {
-			attach: [...(way.resumed ? [way.resumed] : []), ...way.others, 'offcputime_switch'],
+			attach: [
+				...(way.resumed ? [RESUMED_PROGRAMS[way.resumed]] : []),
+				...way.others,
+				'offcputime_switch',
+			],
 			runOnce: settings.edges ? ['seed_waiting'] : [],
 			load: settings.edges ? ['end_waiting'] : [],
 			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],

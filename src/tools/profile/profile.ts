@@ -17,7 +17,6 @@ import { filtersOf } from '../../options/stack-filter.js';
 import { shownStacks } from '../../options/stack-view.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
 import { grouped } from '../../render/numbers.js';
-import { STACK_TOOLS } from '../../render/stack-tools.js';
 import { renderStacks } from '../../render/stacks.js';
 import { defineTool } from '../../tool.js';
 import { KernelSamples, PlainSamples, type SamplingSettings } from './sampling.js';
@@ -65,7 +64,12 @@ export const profile = defineTool<Layout, Settings>({
 		...stackOptions(),
 	],
 	kind: 'stacks',
-	stackTool: STACK_TOOLS.profile,
+	stackTool: {
+		use: 'to draw',
+		title: 'CPU Flame Graph',
+		palette: undefined,
+		folded: { unit: 'samples', divisor: 1 },
+	},
 	layout,
 
 	settings(values) {

@@ -1,13 +1,7 @@
 /** syscount: which system calls are made, how often they fail, how long they take. */
 import { Option } from 'commander';
 import { parseErrno } from '../../abi/errno.js';
-import {
-	callConstants,
-	indexesOf,
-	listCalls,
-	parseCallName,
-	parseCalls,
-} from '../../abi/syscalls.js';
+import { callConstants, indexesOf } from '../../abi/syscalls.js';
 import type { Findings, Lost } from '../../aggregate/report.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
@@ -27,6 +21,7 @@ import { chooseCallHook, PERF_HOOK_NS } from './hooks.js';
 import { type CallRow, callRows } from './rows.js';
 import { renderCalls } from './table.js';
 import { traitConstants } from './traits.js';
+import { listCalls, parseCallName, parseCalls } from './words.js';
 
 type Layout = typeof layout;
 

@@ -1,18 +1,22 @@
 /** What a result is written as where nobody says it, and that all help texts say so. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stackToolNamed } from '../../../src/converters/flamegraph/stack-tools.js';
+import { tools } from '../../../src/generated/tools.js';
 import { formatOption, unnamedFormat } from '../../../src/options/file-formats.js';
-import { STACK_TOOLS, stackToolNamed } from '../../../src/render/stack-tools.js';
 import { runToEnd, TSTRACE } from '../../live/support.js';
 
-test('stacks to draw are folded where no terminal shows them; reports are text anywhere', () => {
+test('stacks to draw are folded where no terminal shows them; reports are text anywhere', async () => {
 	assert.equal(unnamedFormat('to draw', false), 'folded');
 	assert.equal(unnamedFormat('to draw', true), 'text');
 	assert.equal(unnamedFormat('report', false), 'text');
 	assert.equal(unnamedFormat('report', true), 'text');
-	const drawn = Object.entries(STACK_TOOLS).filter(([, { use }]) => use === 'to draw');
-	assert.deepEqual(drawn.map(([name]) => name).sort(), ['offcputime', 'profile']);
-	assert.equal(stackToolNamed('constructor'), undefined);
+	const uses: Record<string, string | undefined> = {};
+	for (const name of Object.keys(tools)) uses[name] = (await stackToolNamed(name))?.use;
+	const { offcputime, profile, memleak, ...others } = uses;
+	assert.deepEqual([offcputime, profile, memleak], ['to draw', 'to draw', 'report']);
+	assert.ok(Object.values(others).every((use) => use === undefined));
+	assert.equal(await stackToolNamed('constructor'), undefined);
 });
 
 test('a format is named by --format, --folded or --json, and by one of them', () => {

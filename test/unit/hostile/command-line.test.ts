@@ -5,7 +5,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { main } from '../../../src/cli/main.js';
-import { converters, tools } from '../../../src/generated/tools.js';
+import { converters } from '../../../src/generated/converters.js';
+import { tools } from '../../../src/generated/tools.js';
 import { HOSTILE } from '../support.js';
 
 const STDERR = 2;

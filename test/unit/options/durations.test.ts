@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidArgumentError, type Option } from 'commander';
 import fc from 'fast-check';
-import { converters, tools } from '../../../src/generated/tools.js';
+import { converters } from '../../../src/generated/converters.js';
+import { tools } from '../../../src/generated/tools.js';
 import { durationOf } from '../../../src/options/durations.js';
 import { parseAge, parseSeconds, usecOption } from '../../../src/options/options.js';
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Profile } from 'pprof-format';
 import type { Origin, StackProfile } from '../../../src/aggregate/stack-profile.js';
+import { withStackTool } from '../../../src/converters/flamegraph/stack-tools.js';
 import { renderPprof } from '../../../src/render/pprof.js';
 import { foldedOf, profileOfText, profilesOf, unpacked } from '../input/formats.js';
 
@@ -80,7 +81,9 @@ test('values are what the tool measured', async () => {
 		[{ unit: 'ns' }, 'time', 'nanoseconds'],
 	];
 	for (const [origin, type, unit] of types) {
-		const { sampleTypes, defaultType } = await decoded(await withOrigin('a 1\n', origin));
+		const { sampleTypes, defaultType } = await decoded(
+			await withStackTool(await withOrigin('a 1\n', origin)),
+		);
 		assert.deepEqual(sampleTypes, [[type, unit]]);
 		assert.equal(defaultType, type);
 	}

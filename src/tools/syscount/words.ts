@@ -1,0 +1,49 @@
+/** System calls as users name them: in options, and in the list of names. */
+import { InvalidArgumentError } from 'commander';
+import { CALL_SETS, type CallSet, callsOfSet } from '../../abi/syscall-sets.js';
+import { allCalls, CALL_NUMBERS, callName, indexesOf } from '../../abi/syscalls.js';
+import { didYouMean } from '../../nearest.js';
+
+/**
+ * Indexes of the calls that a comma list names: names, numbers, and sets, also with strace's % before
+ * them. Throws InvalidArgumentError, which names the nearest valid word.
+ */
+export function parseCalls(text: string, before: readonly number[] = []): number[] {
+	return [...before, ...text.split(',').flatMap(indexesOfWord)];
+}
+
+function indexesOfWord(word: string): number[] {
+	if (/^\d+$/.test(word) && Number(word) < CALL_NUMBERS) return [Number(word)];
+	const set = word.replace(/^%/, '');
+	// Where a set and a call have one name, % says which.
+	if (isSet(set)) return callsOfSet(set).flatMap(indexesOf);
+	const found = indexesOf(word.replace(/^syscall_(?=\d+$)/, ''));
+	if (found.length > 0) return found;
+	const words = [...new Set(allCalls().map(({ name }) => name)), ...Object.keys(CALL_SETS)];
+	throw new InvalidArgumentError(
+		`there is no system call or set "${word}"${didYouMean(set, words) || ';'} ` +
+			'`tstrace syscount -l` lists them',
+	);
+}
+
+/** The name of one call. Throws InvalidArgumentError, which names the nearest valid one. */
+export function parseCallName(text: string): string {
+	if (indexesOf(text).length > 0) return text;
+	const names = [...new Set(allCalls().map(({ name }) => name))];
+	throw new InvalidArgumentError(
+		`there is no system call "${text}"${didYouMean(text, names) || '; `tstrace syscount -l` lists them'}`,
+	);
+}
+
+function isSet(word: string): word is CallSet {
+	return Object.hasOwn(CALL_SETS, word);
+}
+
+/** `tstrace syscount -l`. */
+export function listCalls(): string {
+	const calls = allCalls().map((call) => `${String(call.nr).padStart(4)}  ${callName(call)}\n`);
+	const sets = Object.keys(CALL_SETS).map(
+		(set) => `${set}: ${callsOfSet(set as CallSet).join(' ')}\n`,
+	);
+	return `${calls.join('')}\nSets:\n${sets.join('')}`;
+}
