@@ -56,7 +56,7 @@ export const syscount = defineTool<Layout, Settings>({
 	name: 'syscount',
 	summary: 'system calls: how many, which fail, which are slow',
 	description:
-		'Counts system calls when they return. Calls that have not returned at the end are shown as in ' +
+		'Counts system calls when they return. At the end it also shows the calls that are still in ' +
 		'progress.',
 	examples: [
 		['tstrace syscount 1', 'calls on the whole machine, every second'],
@@ -72,11 +72,11 @@ export const syscount = defineTool<Layout, Settings>({
 			'errors',
 			'hist',
 		]),
-		new Option('--latency', 'how long calls take: total, mean, p50, p99, max'),
+		new Option('--latency', 'show how long calls take: total, mean, p50, p99, max'),
 		new Option('--hist <name>', 'with --latency: a histogram of this call').argParser(
 			parseCallName,
 		),
-		new Option('--bytes', 'how much calls read and write').conflicts([
+		new Option('--bytes', 'show how many bytes calls read and write').conflicts([
 			'latency',
 			'hist',
 			'failed',
@@ -84,7 +84,7 @@ export const syscount = defineTool<Layout, Settings>({
 			'errors',
 		]),
 		new Option('-x, --failed', 'only calls that fail'),
-		new Option('--paths', 'calls that fail, by process and path or descriptor').conflicts([
+		new Option('--paths', 'show for which path or descriptor calls failed, by process').conflicts([
 			'pids',
 			'latency',
 			'hist',
@@ -98,7 +98,7 @@ export const syscount = defineTool<Layout, Settings>({
 			'only these calls: names, numbers, file, network, process, memory, ipc, desc',
 		).argParser(parseCalls),
 		topOption(20, 'rows with the most calls or time'),
-		new Option('-m, --milliseconds', 'with --latency: all times in milliseconds'),
+		new Option('-m, --milliseconds', 'with --latency: show all times in milliseconds'),
 		maxBucketsOption(),
 		maxPathsOption(),
 		new Option('-l, --list', 'list the names of calls and sets'),

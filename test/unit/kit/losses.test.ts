@@ -5,7 +5,7 @@ import { explainLost } from '../../../src/kit/losses.js';
 test('one that was lost, and several', () => {
 	assert.deepEqual(explainLost({ waits_unseen: 1, wait_start_unknown: 1, failures_full: 1 }), [
 		'1 wait: the kernel reported no switch when it ended (waits_unseen)',
-		'1 wait: its start was not seen; a part is not counted (wait_start_unknown)',
+		'1 wait: its start was not seen; only the last part is counted (wait_start_unknown)',
 		'1 failed call: no room for more paths; raise --max-paths, or filter (failures_full)',
 	]);
 	assert.deepEqual(explainLost({ waits_unseen: 1234 }), [
