@@ -33,7 +33,9 @@ export async function compareFiles(
 	notify: Notify,
 ): Promise<Difference> {
 	if (files.before === STANDARD_INPUT && files.after === STANDARD_INPUT) {
-		throw new UsageError('only one of BEFORE and AFTER can be standard input; give a file for the other');
+		throw new UsageError(
+			'only one of BEFORE and AFTER can be standard input; give a file for the other',
+		);
 	}
 	const reading = { ...PLAIN_READING, event: settings.event };
 	const profiles = pairOf(

@@ -84,7 +84,10 @@ export function leakOptions(): Option[] {
 		new Option('-Z, --max-size <bytes>', 'only allocations of BYTES or less').argParser(parseBytes),
 		topOption(10, 'largest stacks'),
 		new Option('--churn', 'count all allocations of each stack, also those freed again'),
-		new Option('--sample-bytes <bytes>', 'trace about one allocation in BYTES allocated, and estimate the rest')
+		new Option(
+			'--sample-bytes <bytes>',
+			'trace about one allocation in BYTES allocated, and estimate the rest',
+		)
 			.argParser(parseBytes)
 			.default(0, 'every allocation'),
 		wholeNumberOption(
@@ -103,7 +106,10 @@ export function leakOptions(): Option[] {
 			'',
 			'none',
 		),
-		new Option('--growth', 'show where resident memory grows; costs less: puts no probes into processes'),
+		new Option(
+			'--growth',
+			'show where resident memory grows; costs less: puts no probes into processes',
+		),
 		...view,
 	];
 }

@@ -10,7 +10,8 @@ type Cause = Exclude<keyof typeof loss, 'LOSS_CAUSES'>;
 /** Each cause in words: what, why, what to do. */
 const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_GROUPS_FULL: 'events: no room for more groups; raise --max-buckets, or choose threads (-p)',
-	LOSS_EVENTS_RING_FULL: 'events: they came faster than tstrace read them; choose fewer threads (-p)',
+	LOSS_EVENTS_RING_FULL:
+		'events: they came faster than tstrace read them; choose fewer threads (-p)',
 	LOSS_WAIT_TABLE_FULL: 'waits: no room for their start times; choose fewer threads (-p)',
 	LOSS_WAIT_START_UNKNOWN: 'waits: their start was not seen; only the last part is counted',
 	LOSS_WAITS_UNSEEN: 'waits: the kernel reported no switch when they ended',
@@ -25,7 +26,8 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_ALLOCATIONS_ENDLESS: 'calls: the function never returned (longjmp or exception)',
 	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads allocated at once',
 	LOSS_FREES_UNSEEN: 'frees: not seen, but their address was allocated again',
-	LOSS_FAILURES_FULL: 'failed calls: no room for more paths; raise --max-paths, or choose threads (-p)',
+	LOSS_FAILURES_FULL:
+		'failed calls: no room for more paths; raise --max-paths, or choose threads (-p)',
 	LOSS_FILTER_FULL: 'processes: --follow has no room for more; not traced',
 };
 

@@ -129,7 +129,10 @@ export function timestampsOption(): Option {
 
 /** The room that bpf/lib/groups.h has for groups; see there. */
 export function maxBucketsOption(): Option {
-	return new Option('--max-buckets <n>', "room for N entries in the kernel's table of groups, 300 B each")
+	return new Option(
+		'--max-buckets <n>',
+		"room for N entries in the kernel's table of groups, 300 B each",
+	)
 		.default(65_536)
 		.argParser((text) => inRange(text, 1, 1 << 26, 'a whole number from 1 to 67108864', true));
 }
@@ -166,7 +169,10 @@ const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
 
 /** What one entry of a result is. */
 export function groupingOption(): Option {
-	return new Option('--by <what>', 'one entry for each thread name (comm), process or thread; -L is --by thread')
+	return new Option(
+		'--by <what>',
+		'one entry for each thread name (comm), process or thread; -L is --by thread',
+	)
 		.choices(GROUPINGS)
 		.conflicts('tids');
 }

@@ -74,14 +74,18 @@ export const offcputime = defineTool<Layout, Settings>({
 		new Option('--exact', 'record every wait; costs more if threads wait often'),
 		usecOption('--min <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or more'),
 		usecOption('--max <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or less'),
-		new Option('--state <states>', 'only waits in these states: letters as in ps, such as SD, or a mask').argParser(
-			parseStates,
-		),
+		new Option(
+			'--state <states>',
+			'only waits in these states: letters as in ps, such as SD, or a mask',
+		).argParser(parseStates),
 		new Option(
 			'--split',
 			'show blocked, run queue, preempted and throttled time as separate stacks',
 		),
-		new Option('--no-edges', 'leave out waits that began before tracing, or had not ended at its end'),
+		new Option(
+			'--no-edges',
+			'leave out waits that began before tracing, or had not ended at its end',
+		),
 		new Option('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
 		groupingOption(),
 		...stackOptions(),

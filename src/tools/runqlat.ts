@@ -64,7 +64,10 @@ export const runqlat = defineTool<Layout, Settings>({
 		new Option('--by <what>', 'a histogram for each cgroup, CPU or thread name').choices(
 			Object.keys(BY),
 		),
-		new Option('--split', 'show waits after wake-ups, after preemptions, and for CPU quota separately'),
+		new Option(
+			'--split',
+			'show waits after wake-ups, after preemptions, and for CPU quota separately',
+		),
 		new Option('-m, --milliseconds', 'show milliseconds instead of microseconds'),
 		topOption(20),
 		maxBucketsOption(),

@@ -137,7 +137,11 @@ test('of several events the one that both have is compared', () => {
 	assert.equal(diff(before, before, '--event', 'cycles').stderr, '');
 	refused([before, later, '--event', 'faults'], 1, /there is no event faults; there are: cycles/);
 	const other = file('other.json', result({ event: 'misses' }, [['f'], 1]));
-	refused([before, other], 1, /no event is in both: before has cycles, faults, after has misses; record the same event \(-e\)/);
+	refused(
+		[before, other],
+		1,
+		/no event is in both: before has cycles, faults, after has misses; record the same event \(-e\)/,
+	);
 });
 
 test('a part is compared by the factor of the whole', () => {
