@@ -136,9 +136,7 @@ async function buildCli(
 	cli
 		.command('completion')
 		.summary('print a completion script for bash, zsh or fish')
-		.description(
-			'Prints a completion script. To load it in bash: source <(tstrace completion bash)',
-		)
+		.description('Prints a completion script. For bash: source <(tstrace completion bash)')
 		.addArgument(shell)
 		.action(async (name: Shell) => {
 			await Output.stdout().write(completionScript(name, cli.commands));

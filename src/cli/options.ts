@@ -114,7 +114,7 @@ export function commonSettings(
 	const chosen = filter.pids.length + filter.tids.length > 0;
 	if (command.length > 0 && chosen)
 		throw new UsageError(
-			'give either -p/-t or a COMMAND: with a COMMAND, tstrace traces only that',
+			'give either -p/-t or a COMMAND: with a COMMAND, tstrace traces only the COMMAND',
 		);
 	if (filter.follow && command.length === 0 && !chosen)
 		throw new UsageError('--follow needs a process to follow: add -p PID, or -- COMMAND');

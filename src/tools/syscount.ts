@@ -55,17 +55,15 @@ const PERF_EVENTS = [
 export const syscount = defineTool<Layout, Settings>({
 	name: 'syscount',
 	summary: 'system calls: how many, which fail, which are slow',
-	description:
-		'Counts system calls when they return. At the end it also shows the calls that are still in ' +
-		'progress.',
+	description: 'Counts system calls when they return, and shows those that are still in progress.',
 	examples: [
-		['tstrace syscount 1', 'calls on the whole machine, every second'],
-		['tstrace syscount --latency -p 1234 5', 'how long the calls of a process take'],
-		['tstrace syscount -P --errno ENOENT 5', 'processes that look for missing files'],
-		['tstrace syscount --errors -- make', 'which calls of a command fail, and why'],
+		['tstrace syscount 1', 'all calls, every second'],
+		['tstrace syscount --latency -p 1234 5', 'how long calls of a process take'],
+		['tstrace syscount -P --errno ENOENT 5', 'which processes find no file'],
+		['tstrace syscount --errors -- make', 'which calls fail, and why'],
 		['tstrace syscount --hist read 5', 'times, and a histogram of read'],
 		['tstrace syscount --paths --errno ENOENT 5', 'which files are missing'],
-		['tstrace syscount -P --bytes 5', 'how much each process reads and writes'],
+		['tstrace syscount -P --bytes 5', 'how much processes read and write'],
 	],
 	options: () => [
 		new Option('-P, --pids', 'a row for each process, not for each call').conflicts([
