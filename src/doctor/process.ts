@@ -155,7 +155,7 @@ export function judgeProgram(pid: number, what: string, is32: boolean): Check {
 	return warn(
 		name,
 		`${what}, 32-bit`,
-		'its user stacks have no names, and memleak only --growth',
+		'its user stacks have no names, and memleak can run with --growth only',
 		'a 64-bit build',
 	);
 }
@@ -194,7 +194,7 @@ export function judgeSymbols({ path, symbols, install }: Part): Check {
 		return ok('symbols', `${file}: in the file itself, compressed (.gnu_debugdata)`);
 	return warn(
 		'symbols',
-		`${file}: ${symbols === 'none' ? 'only of exported functions: it is stripped' : 'tstrace may not read the file'}`,
+		`${file}: ${symbols === 'none' ? 'it is stripped, and names only exported functions' : 'tstrace may not read the file'}`,
 		'its other functions have no names',
 		install ?? (symbols === 'none' ? 'a build that is not stripped' : 'sudo tstrace …'),
 	);
