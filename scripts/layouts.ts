@@ -13,7 +13,7 @@ import { viewMemory } from '../src/loader/memory.js';
 import { mapsOf, programsOf } from '../src/loader/walk.js';
 
 const OUT = 'src/generated';
-/** What src/loader and src/kit need of every object; the same in all. */
+/** What src/loader and src/bpf need of every object; the same in all. */
 const COMMON = ['bpf_prog_info', 'loss'];
 
 /** Of all objects. */

@@ -57,11 +57,12 @@ export function lookOptions(): Option[] {
 		new Option('--title <text>', 'title above the picture'),
 		new Option('--subtitle <text>', 'line below the title'),
 		new Option('--countname <unit>', 'unit of the counts, such as samples or us'),
-		new Option('--colors <palette>', 'colors: hot, io, mem; kind: by kind of frame').choices(
-			PALETTES,
-		),
+		new Option(
+			'--colors <palette>',
+			'colors: hot, io, mem; kind: user, kernel and JIT code in different colors',
+		).choices(PALETTES),
 		new Option('--inverted', 'draw the root at the top (icicle graph)'),
-		new Option('--reverse', 'merge stacks from the leaf: shows callers of slow functions'),
+		new Option('--reverse', 'begin with the functions that ran or waited, and show their callers'),
 		new Option('--minwidth <px>', 'leave out boxes narrower than PX (default 0.1)').argParser(
 			pixels(0, 100),
 		),

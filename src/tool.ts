@@ -55,7 +55,7 @@ export interface TextView {
 /**
  * 'latency' and 'table': `[interval [count]]`, a result for each interval. 'stacks': `[duration]`, one result
  * at its end. 'events': `[duration]`, rows as they come. What they write where nobody says it:
- * kit/file-formats.ts, unnamedFormat.
+ * options/file-formats.ts, unnamedFormat.
  */
 export type ToolKind = 'latency' | 'stacks' | 'table' | 'events';
 

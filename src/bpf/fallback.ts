@@ -40,5 +40,5 @@ export function chooseWay<Name extends string>(
 		if (!why) return { name: way.name, because: reasons.join('; ') || whenFirst };
 		reasons.push(`not ${way.name}: ${why}`);
 	}
-	throw new TstraceError(`this kernel has no way to trace this: ${reasons.join('; ')}`);
+	throw new TstraceError(`this tool cannot trace on this kernel: ${reasons.join('; ')}`);
 }

@@ -255,7 +255,7 @@ function requireTask(id: number): void {
 	if (isHidden(id)) {
 		throw new TstraceError(
 			`process ${id} is hidden from you: /proc is mounted with hidepid; ` +
-				'run it as root, or in the group that /proc is mounted with (gid=)',
+				'run tstrace as root, or in the group that /proc is mounted with (gid=)',
 		);
 	}
 	throw new TstraceError(
@@ -273,7 +273,7 @@ function requireProcess(pid: number): void {
 	const tgid = processOf(pid);
 	if (tgid && tgid !== pid) {
 		throw new TstraceError(
-			`${pid} is a thread of process ${tgid}: give -t ${pid} for it alone, or -p ${tgid} for all`,
+			`${pid} is a thread of process ${tgid}: give -t ${pid} for this thread, or -p ${tgid} for the process`,
 		);
 	}
 	if (!processLives(pid)) requireTask(pid);

@@ -9,35 +9,37 @@ type Cause = Exclude<keyof typeof loss, 'LOSS_CAUSES'>;
 
 /** Each cause in words: what, why, what to do. */
 const EXPLANATIONS: Readonly<Record<Cause, string>> = {
-	LOSS_GROUPS_FULL: 'events: no room for more groups; raise --max-buckets, or filter',
-	LOSS_EVENTS_RING_FULL: 'events: they came faster than tstrace read them; filter',
-	LOSS_WAIT_TABLE_FULL: 'waits: no room for their start times; filter',
-	LOSS_WAIT_START_UNKNOWN: 'waits: their start was not seen; a part is not counted',
+	LOSS_GROUPS_FULL: 'events: no room for more groups; raise --max-buckets, or choose threads (-p)',
+	LOSS_EVENTS_RING_FULL:
+		'events: they came faster than tstrace read them; choose fewer threads (-p)',
+	LOSS_WAIT_TABLE_FULL: 'waits: no room for their start times; choose fewer threads (-p)',
+	LOSS_WAIT_START_UNKNOWN: 'waits: their start was not seen; only the last part is counted',
 	LOSS_WAITS_UNSEEN: 'waits: the kernel reported no switch when they ended',
 	LOSS_WAITS_MISBOOKED: 'waits: the kernel counted sleep as run queue latency; left out',
 	LOSS_STACKS_FULL: 'events: no room for their stack; raise --max-stacks',
 	LOSS_STACKS_TRUNCATED: 'stacks: cut, as they are deeper than --max-depth',
 	LOSS_STACK_WALK_FAILED: 'events: their stack could not be read',
 	LOSS_CALL_START_UNKNOWN: 'calls: their start was not seen; not timed',
-	LOSS_THREADS_FULL: 'thread events: no room; raise --max-threads, or filter',
+	LOSS_THREADS_FULL: 'thread events: no room; raise --max-threads, or choose fewer threads (-p)',
 	LOSS_ALLOCATIONS_FULL: 'allocations: no room; raise --max-allocs, or use --sample-bytes',
 	LOSS_ALLOCATIONS_NESTED: 'allocations: other probes interrupted their probes too often',
-	LOSS_ALLOCATIONS_ENDLESS: 'calls: never returned (longjmp or exception)',
+	LOSS_ALLOCATIONS_ENDLESS: 'calls: the function never returned (longjmp or exception)',
 	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads allocated at once',
 	LOSS_FREES_UNSEEN: 'frees: not seen, but their address was allocated again',
-	LOSS_FAILURES_FULL: 'failed calls: no room for more paths; raise --max-paths, or filter',
-	LOSS_FILTER_FULL: 'processes: no room to follow them; filter',
+	LOSS_FAILURES_FULL:
+		'failed calls: no room for more paths; raise --max-paths, or choose threads (-p)',
+	LOSS_FILTER_FULL: 'processes: --follow has no room for more; not traced',
 };
 
 /** Causes that are not counted by a program. */
 const LOST_HERE = {
-	programs_missed: 'program runs: skipped, as another one was running on that CPU',
-	events_dropped: 'events: too many for one result; shorten the interval',
+	programs_missed: 'program runs: skipped, as another one ran on that CPU; events may be missing',
+	events_dropped: 'events: too many in one second for JSON; choose fewer threads (-p), or text',
 	mappings_lost: 'mapping records: too many at once; names may be missing',
 	samples_lost: 'samples: they came faster than tstrace read them; lower -F',
-	samples_throttled: 'pauses: the kernel found the rate too high; lower -F',
+	samples_throttled: 'pauses: the kernel stopped sampling, as the rate was too high; lower -F',
 	samples_without_room: 'samples: no room for their stack; raise --max-stacks',
-	groups_merged: 'waits: put into the group (others), as there are too many groups; filter',
+	groups_merged: 'waits: counted in the group (others), as there are too many groups; use -p',
 } as const;
 
 /** Reads the loss counters, which only ever grow, by difference. */

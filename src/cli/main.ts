@@ -108,7 +108,7 @@ async function buildCli(
 	action: Action,
 ): Promise<Cli> {
 	const cli = new Cli('tstrace')
-		.description('Shows where time and memory go when CPU profiles look healthy.')
+		.description('Shows where programs wait, where they run, and what takes memory.')
 		.version(readVersion(), '-V, --version', 'print the version')
 		.helpOption('-h, --help', 'print this help')
 		.helpCommand('help [tool]', 'print the help of a tool')
@@ -138,7 +138,7 @@ async function buildCli(
 	cli
 		.command('completion')
 		.summary('print a completion script for bash, zsh or fish')
-		.description('Prints a completion script: source <(tstrace completion bash)')
+		.description('Prints a completion script. For bash: source <(tstrace completion bash)')
 		.addArgument(shell)
 		.action(async (name: Shell) => {
 			await Output.stdout().write(completionScript(name, cli.commands));

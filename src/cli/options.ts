@@ -63,9 +63,9 @@ export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report'):
 		new Option('-o, --output <file>', 'write the result to FILE instead of standard output'),
 		new Option(
 			'--max-overhead <pct>',
-			'cap tracing cost at PCT % per CPU: sample less, then stop',
+			'if tracing takes more than PCT % of each CPU, trace less, or stop',
 		).argParser(parsePercent),
-		new Option('-q, --quiet', 'print only the result, errors and losses'),
+		new Option('-q, --quiet', 'print only the result, errors and what was lost'),
 		new Option('-v, --verbose', 'also print what tstrace does and why, and causes of errors'),
 	];
 }
@@ -114,7 +114,7 @@ export function commonSettings(
 	const chosen = filter.pids.length + filter.tids.length > 0;
 	if (command.length > 0 && chosen)
 		throw new UsageError(
-			'give either -p/-t or a COMMAND: with a COMMAND, tstrace traces only that',
+			'give either -p/-t or a COMMAND: with a COMMAND, tstrace traces only the COMMAND',
 		);
 	if (filter.follow && command.length === 0 && !chosen)
 		throw new UsageError('--follow needs a process to follow: add -p PID, or -- COMMAND');

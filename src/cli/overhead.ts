@@ -81,8 +81,8 @@ export class Overhead {
 
 	#warn(cost_pct: number): void {
 		const { limit_pct } = this.#budget;
-		const cost = `${percentAbove(cost_pct, limit_pct)} % of one CPU, above ${limit_pct} %`;
-		this.#tell(`overhead: ${cost}; --max-overhead PCT limits it`);
+		const cost = `${percentAbove(cost_pct, limit_pct)} % of one CPU, more than ${limit_pct} %`;
+		this.#tell(`overhead: tracing takes ${cost}; to limit it, use --max-overhead PCT`);
 	}
 
 	/** Over the limit that was set: traces less, or no more. */

@@ -57,8 +57,8 @@ export class Session<L extends FilteredLayout, S> {
 		this.#run = run;
 		const { common, command } = run;
 		this.#unseen = withoutBpf
-			? `what the kernel spends on samples; ${run.privileged ? 'Linux 5.11 or newer counts that' : 'run tstrace as root to count that'}`
-			: 'that of its BPF programs; run tstrace as root (CAP_SYS_ADMIN) to count that';
+			? `the kernel's time for samples; ${run.privileged ? 'on Linux 5.11 or newer it counts both' : 'to count both, run tstrace as root'}`
+			: 'the time of its BPF programs; to count both, run tstrace as root (CAP_SYS_ADMIN)';
 		this.#circumstances = circumstancesOf(common.filter, run.args, tool.filters?.(settings));
 		const subjects = {
 			filter: common.filter,

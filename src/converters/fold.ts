@@ -21,8 +21,8 @@ export const fold: Converter = {
 	name: 'fold',
 	summary: 'convert perf script text or JSON to folded stacks',
 	description:
-		'Reads perf script text, folded stacks, results of tstrace --json, pprof or speedscope, from ' +
-		'FILEs or standard input, and writes folded stacks, one per line, as stackcollapse-perf.pl does for perf script.',
+		'Writes folded stacks: one line for each stack, as stackcollapse-perf.pl does. Reads perf script text, ' +
+		'folded stacks, results of tstrace --json, pprof or speedscope, from FILEs or standard input.',
 	usage: '[options] [FILE…]',
 	examples: [
 		['perf script | tstrace fold > cpu.folded', ''],
@@ -34,7 +34,7 @@ export const fold: Converter = {
 		new Option('--tid', 'add the process and the thread number to the process name'),
 		new Option('--kernel', 'mark kernel frames with _[k]'),
 		new Option('--jit', 'mark frames of code compiled at run time with _[j]'),
-		new Option('--all', 'mark frames by their kind: --kernel --jit'),
+		new Option('--all', 'the same as --kernel --jit'),
 		new Option('--inline', 'ask addr2line which functions were inlined'),
 		new Option('--addrs', 'show the address of frames without a name'),
 		...eventOptions(),
@@ -47,7 +47,7 @@ export const fold: Converter = {
 		const unanswered = OF_PERF_ONLY.filter((name) => values[name] === true);
 		if (unanswered.length > 0 && profiles.every(({ origin }) => origin.tool !== PERF)) {
 			here.notify(
-				`--${unanswered.join(', --')} without effect: only perf script text has this information`,
+				`--${unanswered.join(', --')} has no effect: only perf script text has this information`,
 			);
 		}
 		const profile = keepStacks(rooted(profiles, here.notify), stackFilter(values));

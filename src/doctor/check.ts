@@ -49,6 +49,6 @@ export function attempt(name: string, check: () => Check): Check {
 		const message = error instanceof Error ? error.message : String(error);
 		// The rest, with its remedy, is said of what is missing itself.
 		const why = message.split(/[,:;]\s|\n/)[0];
-		return { name, state: 'missing', found: `cannot be told: ${why}` };
+		return { name, state: 'missing', found: `tstrace cannot tell: ${why}` };
 	}
 }

@@ -187,7 +187,7 @@ export function judgeSymbols({ path, symbols, install }: Part): Check {
 		return ok('symbols', `${file}: in the file itself, compressed (.gnu_debugdata)`);
 	return warn(
 		'symbols',
-		`${file}: ${symbols === 'none' ? 'only of exported functions: it is stripped' : 'tstrace may not read the file'}`,
+		`${file}: ${symbols === 'none' ? 'it is stripped, and names only exported functions' : 'tstrace may not read the file'}`,
 		'its other functions have no names',
 		install ?? (symbols === 'none' ? 'a build that is not stripped' : 'sudo tstrace …'),
 	);

@@ -69,7 +69,7 @@ class FoldedReader {
 		if (good >= FEW_LINES && this.#differences === good) throw new TstraceError(TWO_COUNTS);
 		if (lines > 0) {
 			notify(
-				`left out ${lines} of ${this.#lines} lines, which have no count (the first: line ${first})`,
+				`left out ${lines} of ${this.#lines} lines: they have no count (the first: line ${first})`,
 			);
 		}
 		return { frames: this.#frames, stacks: this.#stacks, origin: {}, marked: true };

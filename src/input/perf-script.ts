@@ -79,7 +79,7 @@ class PerfScriptReader {
 		}
 		if (lines > 0) {
 			notify(
-				`left out ${lines} of ${this.#lines} lines, which are neither a sample nor a frame ` +
+				`left out ${lines} of ${this.#lines} lines: they are neither a sample nor a frame ` +
 					`(the first: line ${first})`,
 			);
 		}

@@ -33,7 +33,7 @@ export function speedscopeProfiles(
 	const reader = new StackReader(framesOf(file, frames), budget);
 	const byUnit = new Map<string, { unit: Unit; stacks: StackTable; names: string[] }>();
 	for (const profile of profiles) {
-		if (!isObject(profile)) throw damaged('a profile is no object');
+		if (!isObject(profile)) throw damaged('a profile is not an object');
 		const unit = inUnit(textOf(profile.unit)) ?? { unit: undefined, factor: 1 };
 		const name = unit.unit ?? NO_UNIT;
 		const same = byUnit.get(name) ?? { unit, stacks: new StackTable(), names: [] };
@@ -100,7 +100,7 @@ class StackReader {
 			throw damaged('a profile needs a weight for each sample');
 		}
 		for (const [i, sample] of samples.entries()) {
-			if (!Array.isArray(sample)) throw damaged('a sample is no list of frames');
+			if (!Array.isArray(sample)) throw damaged('a sample is not a list of frames');
 			if (sample.length <= MAX_STACK_FRAMES) {
 				for (const [at, frame] of sample.entries()) this.#path[at] = this.#frame(frame);
 			}
@@ -114,12 +114,12 @@ class StackReader {
 		let depth = 0;
 		let before = numberOf(startValue ?? 0);
 		const advance = (to: number): void => {
-			if (to < before) throw damaged('its events are not in the order of time');
+			if (to < before) throw damaged('its events are not sorted by time');
 			this.#add(stacks, depth, scaled(to - before, factor));
 			before = to;
 		};
 		for (const event of events) {
-			if (!isObject(event)) throw damaged('an event is no object');
+			if (!isObject(event)) throw damaged('an event is not an object');
 			advance(numberOf(event.at));
 			depth = this.#openOrClose(event, depth);
 		}
@@ -136,7 +136,7 @@ class StackReader {
 			return depth + 1;
 		}
 		if (type !== 'C' || depth === 0 || this.#path[depth - 1] !== number) {
-			throw damaged('a frame is closed that is not open');
+			throw damaged('an event closes a frame that is not open');
 		}
 		return depth - 1;
 	}
@@ -163,7 +163,7 @@ function scaled(value: number, factor: number): number {
 /** Throws TstraceError for what no weight and no time can be. */
 function numberOf(value: unknown): number {
 	if (typeof value === 'number' && value >= 0 && Number.isFinite(value)) return value;
-	throw damaged('a weight or a time is not a number from 0 on');
+	throw damaged('a weight or a time is negative, or not a number');
 }
 
 function isObject(value: unknown): value is JsonObject {

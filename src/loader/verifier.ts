@@ -26,7 +26,7 @@ export function explainLoadFailure(object: string, errno: string, log: string): 
 	if (errno === 'EAGAIN') {
 		const what = `the kernel's verifier was interrupted at BPF program ${program} (EAGAIN)`;
 		return new TstraceError(
-			`${what}: signals came all the time, perhaps from a profiler; end that, and try again`,
+			`${what}: signals came all the time, perhaps from a profiler; end the profiler, and try again`,
 			log,
 		);
 	}

@@ -46,7 +46,9 @@ export function formatOption<Format extends string>(
 export function refuseOtherPictures(path = ''): void {
 	const [, other] = /\.(png|jpe?g|gif|webp|pdf)$/.exec(path.toLowerCase()) ?? [];
 	if (other !== undefined) {
-		throw new UsageError(`cannot write .${other}: use .svg or .html (stacks only)`);
+		throw new UsageError(
+			`cannot write .${other}; for a picture of stacks, name the file .svg or .html`,
+		);
 	}
 }
 

@@ -129,14 +129,17 @@ export function timestampsOption(): Option {
 
 /** The room that bpf/lib/groups.h has for groups; see there. */
 export function maxBucketsOption(): Option {
-	return new Option('--max-buckets <n>', 'room for N buckets of groups, 300 B each')
+	return new Option(
+		'--max-buckets <n>',
+		"room for N entries in the kernel's table of groups, 300 B each",
+	)
 		.default(65_536)
 		.argParser((text) => inRange(text, 1, 1 << 26, 'a whole number from 1 to 67108864', true));
 }
 
 /** The room that bpf/lib/failures.h has for failed calls by what they were about. */
 export function maxPathsOption(): Option {
-	return new Option('--max-paths <n>', 'with --paths: room for N rows, 600 B each')
+	return new Option('--max-paths <n>', 'with --paths: room for N rows in the kernel, 600 B each')
 		.default(8192)
 		.argParser((text) => inRange(text, 1, 1 << 20, 'a whole number from 1 to 1048576', true));
 }
@@ -146,15 +149,15 @@ export function stackOptions(): Option[] {
 	return [
 		new Option('-U, --user-stacks', 'only user frames').conflicts('kernelStacks'),
 		new Option('-K, --kernel-stacks', 'only kernel frames'),
-		new Option('-L, --tids', 'separate the threads of a process'),
+		new Option('-L, --tids', 'show each thread of a process separately'),
 		...stackFilterOptions(),
-		new Option('-d, --delimited', 'print a delimiter between kernel and user frames'),
+		new Option('-d, --delimited', 'print a line -- between kernel and user frames'),
 		new Option('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
 		topOption(10, 'largest stacks'),
 		new Option('--max-stacks <n>', 'room for N different stacks')
 			.default(32_768)
 			.argParser((text) => inRange(text, 1, 1 << 22, 'a whole number from 1 to 4194304', true)),
-		new Option('--max-depth <n>', 'walk at most N frames of a stack')
+		new Option('--max-depth <n>', 'record at most N frames of a stack')
 			.default(MAX_DEPTH)
 			.argParser((text) =>
 				inRange(text, 1, MAX_DEPTH, `a whole number from 1 to ${MAX_DEPTH}`, true),
@@ -166,7 +169,10 @@ const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
 
 /** What one entry of a result is. */
 export function groupingOption(): Option {
-	return new Option('--by <what>', 'one entry for each comm, process or thread; -L: thread')
+	return new Option(
+		'--by <what>',
+		'one entry for each thread name (comm), process or thread; -L is --by thread',
+	)
 		.choices(GROUPINGS)
 		.conflicts('tids');
 }

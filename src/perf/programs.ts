@@ -26,5 +26,5 @@ export function runOnOverflow(
 	};
 	const events = new PerCpuEvents(open, cpus.length > 0 ? { cpus } : {});
 	if (events.open.size > 0) return events;
-	throw new TstraceError(`none of the CPUs ${cpus.join(', ')} is online`);
+	throw new TstraceError(`none of the CPUs ${cpus.join(', ')} is online; choose others (-C)`);
 }

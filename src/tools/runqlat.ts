@@ -64,7 +64,10 @@ export const runqlat = defineTool<Layout, Settings>({
 		new Option('--by <what>', 'a histogram for each cgroup, CPU or thread name').choices(
 			Object.keys(BY),
 		),
-		new Option('--split', 'separate waits after wake-ups, after preemptions, and for CPU quota'),
+		new Option(
+			'--split',
+			'show waits after wake-ups, after preemptions, and for CPU quota separately',
+		),
 		new Option('-m, --milliseconds', 'show milliseconds instead of microseconds'),
 		topOption(20),
 		maxBucketsOption(),
@@ -92,7 +95,7 @@ export const runqlat = defineTool<Layout, Settings>({
 	},
 
 	lines: ({ slower_usec }) => (slower_usec > 0 ? '--slower' : undefined),
-	linesHelp: 'with --slower, 5: print waits for 5 seconds',
+	linesHelp: 'with --slower, 5: trace for 5 seconds',
 
 	subject({ slower_usec }) {
 		return slower_usec > 0

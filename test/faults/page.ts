@@ -4,9 +4,9 @@ import type { Fault } from './table.js';
 const HEAD = `# Faults
 
 What tstrace does when something goes wrong. Each row names a fault, what tstrace does, and the
-tests that cause the fault. After each of them a test asks the kernel what is left: BPF programs,
-maps and links, perf events, run-time statistics, and probes in the target's code. Nothing may be
-left. The target has to do all of its work and exit as usual.
+tests that cause the fault. After each fault, the test asks the kernel what is left of tstrace: BPF
+programs, maps and links, perf events, run-time statistics, and probes in the code of the traced
+process. Nothing may be left. The traced process must do all its work and exit as usual.
 
 \`make faults-doc\` writes this page from \`test/faults/table.ts\`. A unit test checks that every test
 named here exists. The tests are in \`test/live/\`. Those in \`vm-cpus\` and \`vm-clock\` run in virtual

@@ -112,7 +112,7 @@ for (const { what, prepare, says } of KOFFIS) {
 			assert.match(koffi?.found ?? '', says);
 			assert.match(koffi?.fix ?? '', /^install tstrace again with npm/);
 			assert.equal(libbpf?.name, 'libbpf');
-			assert.match(libbpf?.found ?? '', /^cannot be told: .*koffi/);
+			assert.match(libbpf?.found ?? '', /^tstrace cannot tell: .*koffi/);
 			assert.equal(libbpf?.fix, null);
 			for (const { name, runs, why } of tools) {
 				assert.equal(runs, false, name);

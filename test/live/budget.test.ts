@@ -158,7 +158,7 @@ test('without a limit there is a warning only', async () => {
 		const pids = storms.map(({ pid }) => pid).join();
 		const tracing = await Tracing.start(['offcputime', '--exact', '-p', pids]);
 		await tracing.says(
-			/^overhead: [\d.]+ % of one CPU, above \d+ %; --max-overhead PCT limits it/m,
+			/^overhead: tracing takes [\d.]+ % of one CPU, more than \d+ %;\s+to\s+limit\s+it,\s+use\s+--max-overhead\s+PCT$/m,
 		);
 		const { status, stdout } = await tracing.end('SIGINT');
 		assert.equal(status, 0);

@@ -106,7 +106,7 @@ test('a kernel without BTF', () => {
 	assert.equal(status, 1);
 	assert.equal(check('BTF').state, 'missing');
 	assert.match(check('BTF').fix ?? '', /CONFIG_DEBUG_INFO_BTF=y/);
-	assert.match(check('uprobes').found, /^cannot be told: this kernel has no BTF/);
+	assert.match(check('uprobes').found, /^tstrace cannot tell: this kernel has no BTF/);
 	assert.ok(!tool('runqlat').runs);
 	assert.match(tool('runqlat').why ?? '', /no BTF/);
 });
@@ -116,7 +116,7 @@ test('a machine without /proc: what cannot be told is said of each', () => {
 	assert.equal(status, 1);
 	for (const name of ['capabilities', 'perf events', 'hardware counters', 'kernel symbols']) {
 		assert.equal(check(name).state, 'missing');
-		assert.match(check(name).found, /^cannot be told: .*\/proc/);
+		assert.match(check(name).found, /^tstrace cannot tell: .*\/proc/);
 	}
 	assert.equal(check('BTF').state, 'ok');
 	assert.ok(tools.every(({ runs }) => !runs));

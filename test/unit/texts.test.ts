@@ -84,7 +84,7 @@ test('help: every description of an option, and of a command', () => {
 		'only these threads',
 		'histogram for each thread',
 		'how long each thread runs, and waits for a CPU',
-		'with --slower, 5: print waits for 5 seconds',
+		'with --slower, 5: trace for 5 seconds',
 	]) {
 		assert.ok(
 			declared.some((text) => text.includes(says)),

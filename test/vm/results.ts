@@ -181,9 +181,10 @@ function notOfTheKernel({ machine }: MachineResult): string[] {
 
 const HEAD = `# What works on which kernel
 
-\`make kernels-doc\` writes this page from the results of \`make test-kernels\`. It runs Debian's cloud
-kernels in QEMU, which emulates the CPU in software, with the BPF objects as \`make\` builds them. If
-a test cannot run on a kernel, the table names the feature that the kernel lacks; if the kernel has
-the feature, the run fails. A test that fails runs once more, because everything is sometimes late
-under emulation; the table says when the second try passed. "one" means one test of each tool with a
-known truth, "quick" a few of them, "all" the whole file of its live tests.`;
+\`make test-kernels\` starts Debian's cloud kernels in QEMU, which emulates the CPU in software, and
+runs the live tests there with the BPF objects that \`make\` built. \`make kernels-doc\` writes this page
+from the results. If a kernel lacks a feature, the tests that need it cannot run, and the table names
+the feature. If such a test is skipped although the kernel has the feature, the run fails. A test
+that fails runs once more, because an emulated machine is slow; the table says when the second try
+passed. After "Tests:", "one" means one test of each tool with a known truth, "quick" means a few of
+them, and "all" means all live tests of the tool.`;

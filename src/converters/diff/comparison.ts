@@ -34,7 +34,9 @@ export async function compareFiles(
 	notify: Notify,
 ): Promise<Difference> {
 	if (files.before === STANDARD_INPUT && files.after === STANDARD_INPUT) {
-		throw new UsageError('only one of the two can be standard input; give a file for the other');
+		throw new UsageError(
+			'only one of BEFORE and AFTER can be standard input; give a file for the other',
+		);
 	}
 	const reading = { ...PLAIN_READING, event: settings.event };
 	const profiles = pairOf(
@@ -95,7 +97,7 @@ function pairOf(
 	const [chosen] = pairs.length === 1 ? pairs : comparable;
 	if (!chosen) {
 		throw new TstraceError(
-			`no event is in both: before has ${eventNames(before)}, after has ${eventNames(after)}`,
+			`no event is in both: before has ${eventNames(before)}, after has ${eventNames(after)}; record the same event (-e)`,
 		);
 	}
 	const others = [...before, ...after].filter(

@@ -52,7 +52,7 @@ export const diff: Converter = {
 		...formatOptions(FORMATS, USE),
 		new Option(
 			'--normalize <to>',
-			'scale BEFORE to the total or to the duration of AFTER; none: do not',
+			'multiply BEFORE until it has the total, or the duration, of AFTER; none: do not',
 		)
 			.choices(NORMALIZATIONS)
 			.default('total' satisfies Normalization),

@@ -49,7 +49,7 @@ const CALLER = ' ← ';
 const HEADINGS = ['before', 'after', 'change', 'points'];
 
 const CHANCE_TEXT = `
-${CHANCE} may be chance: less than two standard errors of so few samples
+${CHANCE} may be chance: the change is less than two standard errors
 `;
 
 export function renderDifferenceText(

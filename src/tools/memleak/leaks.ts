@@ -235,12 +235,12 @@ export class Leaks implements Reader {
 		return [
 			...(unseen > 0
 				? [
-						`${grouped(unseen)} ${unseen === 1 ? 'free' : 'frees'} of memory that was allocated before tracing began, or whose allocation was not seen.`,
+						`${grouped(unseen)} ${unseen === 1 ? 'call' : 'calls'} freed memory that was allocated before tracing began, or whose allocation tstrace did not see.`,
 					]
 				: []),
 			...(this.#mappings > MAX_CHECKED
 				? [
-						`${grouped(this.#mappings - MAX_CHECKED)} mappings were too many to check against the kernel's list: ` +
+						`tstrace did not check ${grouped(this.#mappings - MAX_CHECKED)} mappings against the kernel's list, as there were too many: ` +
 							'the process may have unmapped parts of them.',
 					]
 				: []),

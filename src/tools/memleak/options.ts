@@ -84,27 +84,33 @@ export function leakOptions(): Option[] {
 		new Option('-z, --min-size <bytes>', 'only allocations of BYTES or more').argParser(parseBytes),
 		new Option('-Z, --max-size <bytes>', 'only allocations of BYTES or less').argParser(parseBytes),
 		topOption(10, 'largest stacks'),
-		new Option('--churn', 'show all allocations of each stack, freed or not'),
-		new Option('--sample-bytes <bytes>', 'keep about one allocation per BYTES allocated')
+		new Option('--churn', 'count all allocations of each stack, also those freed again'),
+		new Option(
+			'--sample-bytes <bytes>',
+			'trace about one allocation in BYTES allocated, and estimate the rest',
+		)
 			.argParser(parseBytes)
 			.default(0, 'every allocation'),
 		wholeNumberOption(
 			'--max-allocs <n>',
-			'room for N outstanding allocations, 120 B each',
+			'room for N outstanding allocations; each takes 120 B of kernel memory',
 			MAX_ALLOCATIONS,
 		),
 		timestampsOption(),
 		wholeNumberOption(
 			'--suspect-after <k>',
-			`mark stacks that grew in K intervals (default: ${SUSPECT_AFTER})`,
+			`mark stacks whose memory grew in each of the last K intervals (default: ${SUSPECT_AFTER})`,
 			1000,
 		),
-		new Option('-O, --object <file>', 'the file with the allocator: its path or its name'),
+		new Option('-O, --object <file>', 'the file that has malloc and free: its path or its name'),
 		new Option('--prefix <prefix>', "prefix of the allocator's functions, such as je_").default(
 			'',
 			'none',
 		),
-		new Option('--growth', 'show where the resident set grows; needs no probes in the allocator'),
+		new Option(
+			'--growth',
+			'show where resident memory grows; costs less: puts no probes into processes',
+		),
 		...view,
 	];
 }
@@ -151,7 +157,7 @@ function requireSense(settings: LeakSettings, { suspectAfter }: OptionValues): v
 		);
 	if (suspectAfter !== undefined && (churn || all))
 		throw new UsageError(
-			`give either --suspect-after or ${all ? '-a' : '--churn'}: only outstanding memory of whole stacks can be suspect`,
+			`give either --suspect-after or ${all ? '-a' : '--churn'}: memleak compares the outstanding memory of stacks only`,
 		);
 }
 

@@ -76,22 +76,26 @@ export const offcputime = defineTool<Layout, Settings>({
 	options: () => [
 		usecOption(
 			'--period <usec>',
-			'sample waits shorter than USEC microseconds: the longer, the more likely',
+			'of waits shorter than USEC microseconds, record only some, and estimate the rest',
 		)
 			.default(DEFAULT_PERIOD_USEC)
 			.conflicts('exact'),
-		new Option('--exact', 'count every wait; costs more if threads wait often'),
+		new Option('--exact', 'record every wait; costs more if threads wait often'),
 		usecOption('--min <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or more'),
 		usecOption('--max <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or less'),
-		new Option('--state <states>', 'only waits in these states: letters (SD) or a mask').argParser(
-			parseStates,
-		),
+		new Option(
+			'--state <states>',
+			'only waits in these states: letters as in ps, such as SD, or a mask',
+		).argParser(parseStates),
 		new Option(
 			'--split',
-			'separate blocked, run queue, preempted, throttled at the root of stacks',
+			'show blocked, run queue, preempted and throttled time as separate stacks',
 		),
-		new Option('--no-edges', 'ignore waits already open at the start or still open at the end'),
-		new Option('--hide-idle', 'leave out threads that look idle (a guess; see docs)'),
+		new Option(
+			'--no-edges',
+			'leave out waits that began before tracing, or had not ended at its end',
+		),
+		new Option('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
 		groupingOption(),
 		...stackOptions(),
 	],

@@ -126,7 +126,7 @@ export class PlainSamples implements Reader {
 		this.#settings = settings;
 		const { filter, command } = subjects;
 		if (filter.cgroups.length > 0)
-			throw new TstraceError('--cgroup needs BPF, which is not allowed here: run it as root');
+			throw new TstraceError('--cgroup needs BPF, which is not allowed here: run tstrace as root');
 		const { pids, tids, cpus, comms, follow } = filter;
 		const named = command === undefined ? pids : [command];
 		const systemWide = everybody && named.length + tids.length === 0;

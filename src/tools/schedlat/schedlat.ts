@@ -54,7 +54,7 @@ export const schedlat = defineTool<Layout, Settings>({
 		topOption(20, 'largest rows'),
 		wholeNumberOption(
 			'--max-threads <n>',
-			'room for N threads in a second, 1.7 kB each',
+			'room for N threads that end in one second, 1.7 kB each',
 			1 << 20,
 		).default(8192),
 	],

@@ -19,7 +19,7 @@ const PERF: Way<CallHook> = { name: 'perf', missing: perfHookMissing };
 /** Throws as chooseWay does. */
 export function chooseCallHook(): Chosen<CallHook> {
 	return rawCanBePreempted(release())
-		? chooseWay([PERF, RAW], 'at a raw one, a preempted thread hides the calls of other threads')
+		? chooseWay([PERF, RAW], 'raw ones miss calls while a thread is preempted')
 		: chooseWay([RAW, PERF], 'these cost least');
 }
 

@@ -58,28 +58,26 @@ const PERF_EVENTS = [
 export const syscount = defineTool<Layout, Settings>({
 	name: 'syscount',
 	summary: 'system calls: how many, which fail, which are slow',
-	description:
-		'Counts system calls when they return. Calls that have not returned at the end are shown as in ' +
-		'progress.',
+	description: 'Counts system calls when they return, and shows those that are still in progress.',
 	examples: [
-		['tstrace syscount 1', 'calls on the whole machine, every second'],
-		['tstrace syscount --latency -p 1234 5', 'how long the calls of a process take'],
-		['tstrace syscount -P --errno ENOENT 5', 'processes that look for missing files'],
-		['tstrace syscount --errors -- make', 'which calls of a command fail, and why'],
+		['tstrace syscount 1', 'all calls, every second'],
+		['tstrace syscount --latency -p 1234 5', 'how long calls of a process take'],
+		['tstrace syscount -P --errno ENOENT 5', 'which processes find no file'],
+		['tstrace syscount --errors -- make', 'which calls fail, and why'],
 		['tstrace syscount --hist read 5', 'times, and a histogram of read'],
 		['tstrace syscount --paths --errno ENOENT 5', 'which files are missing'],
-		['tstrace syscount -P --bytes 5', 'how much each process reads and writes'],
+		['tstrace syscount -P --bytes 5', 'how much processes read and write'],
 	],
 	options: () => [
 		new Option('-P, --pids', 'a row for each process, not for each call').conflicts([
 			'errors',
 			'hist',
 		]),
-		new Option('--latency', 'how long calls take: total, mean, p50, p99, max'),
+		new Option('--latency', 'show how long calls take: total, mean, p50, p99, max'),
 		new Option('--hist <name>', 'with --latency: a histogram of this call').argParser(
 			parseCallName,
 		),
-		new Option('--bytes', 'how much calls read and write').conflicts([
+		new Option('--bytes', 'show how many bytes calls read and write').conflicts([
 			'latency',
 			'hist',
 			'failed',
@@ -87,7 +85,7 @@ export const syscount = defineTool<Layout, Settings>({
 			'errors',
 		]),
 		new Option('-x, --failed', 'only calls that fail'),
-		new Option('--paths', 'calls that fail, by process and path or descriptor').conflicts([
+		new Option('--paths', 'show for which path or descriptor calls failed, by process').conflicts([
 			'pids',
 			'latency',
 			'hist',
@@ -101,7 +99,7 @@ export const syscount = defineTool<Layout, Settings>({
 			'only these calls: names, numbers, file, network, process, memory, ipc, desc',
 		).argParser(parseCalls),
 		topOption(20, 'rows with the most calls or time'),
-		new Option('-m, --milliseconds', 'with --latency: all times in milliseconds'),
+		new Option('-m, --milliseconds', 'with --latency: show all times in milliseconds'),
 		maxBucketsOption(),
 		maxPathsOption(),
 		new Option('-l, --list', 'list the names of calls and sets'),

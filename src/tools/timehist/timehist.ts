@@ -51,8 +51,8 @@ export const timehist = defineTool<Layout, Settings>({
 		['tstrace timehist -o out.txt -- make', 'a command, into a file'],
 	],
 	options: () => [
-		new Option('-w, --wakeups', 'also print wake-ups: waker and woken thread'),
-		new Option('-M, --migrations', 'also print migrations: mover and moved thread'),
+		new Option('-w, --wakeups', 'also print wake-ups: woken thread, and what woke it'),
+		new Option('-M, --migrations', 'also print migrations: moved thread, and what moved it'),
 		new Option('-n, --next', 'show which thread gets the CPU next'),
 		new Option('-g, --call-graph', 'show the kernel functions where the thread left the CPU'),
 		wholeNumberOption(
@@ -62,11 +62,11 @@ export const timehist = defineTool<Layout, Settings>({
 		),
 		new Option('--summary', 'also print a table of threads at the end').conflicts('summaryOnly'),
 		new Option('-S, --summary-only', 'print only the table of threads'),
-		new Option('--cpu-visual', 'a column for each CPU: s is a switch, m a migration'),
+		new Option('--cpu-visual', 'print a column for each CPU: s is a switch, m a migration'),
 		new Option('--wall-clock', 'show the time of day instead of seconds since boot'),
 		wholeNumberOption(
 			'--ring-kb <kb>',
-			'room for KB kilobytes of events, rounded up to a power of two',
+			'buffer KB kilobytes of events in the kernel, rounded up to a power of two',
 			MAX_RING_KB,
 		).default(RING_KB),
 	],

@@ -95,7 +95,7 @@ test('a check that cannot be made says why, and leaves the remedy to what is mis
 	assert.deepEqual(check, {
 		name: 'hook',
 		state: 'missing',
-		found: 'cannot be told: this kernel has no BTF (x)',
+		found: 'tstrace cannot tell: this kernel has no BTF (x)',
 	});
 });
 

@@ -37,7 +37,7 @@ test('counts: fractional ones are added as they are; large ones are exact', asyn
 test('lines without a count are left out, and it is said', async () => {
 	const { profile, notices } = await fromFolded('a;b 3\n# comment\na;c\na;d 5\n');
 	assert.equal(toFolded(profile), 'a;b 3\na;d 5\n');
-	assert.deepEqual(notices, ['left out 2 of 4 lines, which have no count (the first: line 2)']);
+	assert.deepEqual(notices, ['left out 2 of 4 lines: they have no count (the first: line 2)']);
 });
 
 const REFUSED: ReadonlyArray<readonly [what: string, content: string, said: RegExp]> = [

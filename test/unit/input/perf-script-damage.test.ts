@@ -21,7 +21,7 @@ test('what fits nothing is left out, and it is said', async () => {
 	);
 	assert.equal(folded(profiles[0]), 'ab;f 1\n');
 	assert.deepEqual(notices, [
-		'left out 3 of 5 lines, which are neither a sample nor a frame (the first: line 1)',
+		'left out 3 of 5 lines: they are neither a sample nor a frame (the first: line 1)',
 	]);
 });
 

@@ -95,7 +95,7 @@ test('damage is named', async () => {
 		[{ ...good, samples: [[7]] }, /a frame that is not in its list/],
 		[{ ...good, samples: [[0.5]] }, /a frame that is not in its list/],
 		[{ ...good, weights: [] }, /a weight for each sample/],
-		[{ ...good, weights: [-1] }, /not a number from 0 on/],
+		[{ ...good, weights: [-1] }, /is negative, or not a number/],
 		[{ ...good, type: 'other' }, /neither sampled nor evented/],
 		[{ ...good, type: 'evented', events: [{ type: 'C', frame: 0, at: 0 }] }, /not open/],
 		[
@@ -107,7 +107,7 @@ test('damage is named', async () => {
 					{ type: 'C', frame: 0, at: 1 },
 				],
 			},
-			/order of time/,
+			/sorted by time/,
 		],
 	];
 	for (const [profile, message] of damages) {

@@ -137,7 +137,11 @@ test('of several events the one that both have is compared', () => {
 	assert.equal(diff(before, before, '--event', 'cycles').stderr, '');
 	refused([before, later, '--event', 'faults'], 1, /there is no event faults; there are: cycles/);
 	const other = file('other.json', result({ event: 'misses' }, [['f'], 1]));
-	refused([before, other], 1, /no event is in both: before has cycles, faults, after has misses/);
+	refused(
+		[before, other],
+		1,
+		/no event is in both: before has cycles, faults, after has misses; record the same event \(-e\)/,
+	);
 });
 
 test('a part is compared by the factor of the whole', () => {
@@ -172,7 +176,7 @@ test('the same file twice does not differ; standard input is one of the two', ()
 });
 
 test('bad input: said in one line, and no file is touched', () => {
-	refused(['-', '-'], 2, /only one of the two can be standard input/);
+	refused(['-', '-'], 2, /only one of BEFORE and AFTER can be standard input/);
 	refused([OLD], 2, /missing required argument 'after'/);
 	refused([OLD, NEW, OLD], 2, /too many arguments/);
 	refused([OLD, join(folder, 'none')], 1, /cannot read .*none: there is no such file/);
