@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { MemoryBytes } from '../../../src/symbolize/bytes.js';
-import { Elf, MACHINE } from '../../../src/symbolize/elf.js';
-import { functionCode, readText } from '../../../src/tools/memleak/probes/code.js';
-import { placeProbe, type Register } from '../../../src/tools/memleak/probes/placement.js';
-import { decode } from '../../../src/tools/memleak/probes/x86-decode.js';
-import { type FunctionSymbol, functionsOf } from '../symbolize/support.js';
+import { MemoryBytes } from '../../../../../src/symbolize/bytes.js';
+import { Elf, MACHINE } from '../../../../../src/symbolize/elf.js';
+import { functionCode, readText } from '../../../../../src/tools/memleak/probes/code.js';
+import { placeProbe, type Register } from '../../../../../src/tools/memleak/probes/placement.js';
+import { decode } from '../../../../../src/tools/memleak/probes/x86-decode.js';
+import { type FunctionSymbol, functionsOf } from '../../../symbolize/support.js';
 import { type Disassembled, disassemble } from './objdump.js';
 
 const FOLDERS = ['/lib/x86_64-linux-gnu', '/lib/x86_64-linux-musl', '/lib64', '/usr/lib64', '/lib'];
