@@ -42,8 +42,8 @@ export function renderStacks(findings: StackFindings, options: StackTextOptions)
 	const rest = stacks.slice(shown.length);
 	return [
 		...blocks,
-		shown.length > 1 ? overview(shown, total.value, findings, options) : '',
 		restLine(rest, total.value, findings),
+		shown.length > 1 ? overview(shown.length, total.value, findings, options) : '',
 		totalLines(total, findings, options),
 	].join('');
 }
@@ -100,20 +100,56 @@ function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOpt
 	return lines.length > 0 ? lines : [`${INDENT}(no stack)`];
 }
 
-/** A line for each, so that the answer is what the terminal shows at the end. */
+interface Summary {
+	/** Whose. */
+	readonly owner: string;
+	/** Where, in words. */
+	readonly name: string;
+	readonly behind: string;
+	value: number;
+	stacks: number;
+}
+
+/**
+ * What the terminal shows at the end: a line for all stacks that read the same, shown above or not, the
+ * largest first; and one for what is in no line.
+ */
 function overview(
-	rows: readonly StackRow[],
+	most: number,
 	total: number,
 	findings: StackFindings,
 	options: StackTextOptions,
 ): string {
-	const lines = rows.map((row) => {
-		const share = `${((100 * row.value) / total).toFixed(1)} %`;
-		const value = amount(row.value, findings).padStart(findings.unit === 'ns' ? 9 : 14);
-		const head = `${value}  ${share.padStart(7)}  ${ownerText(row)}`;
-		return summaryLine(head, row, findings, options);
+	const all = summariesOf(findings, options);
+	const lines = all.slice(0, most).map((summary) => {
+		const { owner, stacks } = summary;
+		const many = stacks > 1 ? `, ${grouped(stacks)} stacks` : '';
+		const head = `${amountAndShare(summary.value)}  ${owner}${many}`;
+		return summaryLine(head, summary, options.style.width);
 	});
+	const others = all.slice(most).reduce((sum, { value }) => sum + value, 0);
+	if (all.length > most) lines.push(`${amountAndShare(others)}  elsewhere`);
 	return `\n${lines.join('\n')}\n`;
+
+	function amountAndShare(value: number): string {
+		const share = `${((100 * value) / total).toFixed(1)} %`;
+		return `${amount(value, findings).padStart(findings.unit === 'ns' ? 9 : 14)}  ${share.padStart(7)}`;
+	}
+}
+
+/** Stacks that read the same together, the largest first. */
+function summariesOf(findings: StackFindings, { telling }: StackTextOptions): Summary[] {
+	const summaries = new Map<string, Summary>();
+	for (const row of findings.stacks) {
+		const owner = ownerText(row);
+		const { name, behind } = summaryOf(row, findings, telling?.(row));
+		const key = `${owner}\n${name}\n${behind}`;
+		const summary = summaries.get(key) ?? { owner, name, behind, value: 0, stacks: 0 };
+		summary.value += row.value;
+		summary.stacks++;
+		summaries.set(key, summary);
+	}
+	return [...summaries.values()].sort((a, b) => b.value - a.value);
 }
 
 /** Below who it is: where there is no room behind. */
@@ -123,13 +159,7 @@ const LEAST_NAME = 10;
 const MOST_KERNEL_NAME = 32;
 
 /** "…  shop (812): place_order → futex_wait": what of the program, and what of the kernel. */
-function summaryLine(
-	head: string,
-	row: StackRow,
-	findings: StackFindings,
-	{ style: { width }, telling }: StackTextOptions,
-): string {
-	const { name, behind } = summaryOf(row, findings, telling?.(row));
+function summaryLine(head: string, { name, behind }: Summary, width: number): string {
 	const line = `${head}: ${name}${behind}`;
 	if (line.length <= width) return line;
 	const short = fittedName(name, Math.max(LEAST_NAME, width - SUMMARY_INDENT - behind.length));
