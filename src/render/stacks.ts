@@ -65,7 +65,7 @@ function renderStack(
 	const lines = [paint(style, 'bold', head.join('  '))];
 	const more = options.detail?.(row) ?? '';
 	const count = isOne(row) && row.variance > 0 ? `stands for ${countText(row, findings)}` : '';
-	const detail = [partsText(row, findings), errorText(row, findings), count, more].filter(Boolean);
+	const detail = [errorText(row, findings), partsText(row, findings), count, more].filter(Boolean);
 	for (const line of filled(detail, style.width - INDENT.length)) {
 		lines.push(paint(style, 'cyan', INDENT + line));
 	}
@@ -217,10 +217,10 @@ function totalLines(total: StackRow, findings: StackFindings, options: StackText
 		(findings.unit === 'samples' || (isOne(stacks[0]) && total.variance === 0)
 			? ''
 			: `, ${isOne(stacks[0]) ? 'for ' : ''}${countText(total, findings)}`);
-	const detail = [partsText(total, findings), errorText(total, findings)].filter(Boolean);
+	const detail = [errorText(total, findings), partsText(total, findings)].filter(Boolean);
 	const leftOut = leftOutText(findings);
 	const below = [
-		...(detail.length > 0 ? [INDENT + detail.join('  ')] : []),
+		...filled(detail, options.style.width - INDENT.length).map((each) => INDENT + each),
 		...(leftOut ? [INDENT + wrapped(leftOut, INDENT, options.style.width - INDENT.length)] : []),
 	];
 	return `\n${[line, ...below].join('\n')}\n`;
@@ -252,9 +252,11 @@ function partsText(row: StackRow, findings: StackFindings): string {
 		.join(', ');
 }
 
-/** The standard error, where the value is an estimate. */
-function errorText({ variance, value }: StackRow, findings: StackFindings): string {
+/** The standard error, where the value is an estimate: behind the value, where its parts come next. */
+function errorText(row: StackRow, findings: StackFindings): string {
+	const { variance, value } = row;
 	if (variance === 0 || value === 0) return '';
 	const error = Math.sqrt(variance);
-	return `± ${amount(error, findings)} (${((100 * error) / value).toFixed(1)} %)`;
+	const of = partsText(row, findings) ? `${amount(value, findings)} ` : '';
+	return `${of}± ${amount(error, findings)} (${((100 * error) / value).toFixed(1)} %)`;
 }

@@ -106,6 +106,16 @@ test('stacks that read the same are one line at the end, in its place; those not
 	]);
 });
 
+test('an error stands behind the value that it is of, not behind a part of it', () => {
+	const sampled = row(LOCK, { parts: [1.5e9, 5e8, 0], variance: 1e16 });
+	const text = renderStacks(findings([sampled]), OPTIONS);
+	const line = '    2.00 s ± 100 ms (5.0 %)  blocked 1.50 s, run queue 500 ms';
+	// Of the entry, and of the total below.
+	assert.equal(text.split('\n').filter((each) => each === line).length, 2, text);
+	const allocations: StackFindings = { ...findings([sampled]), unit: 'bytes', parts: ['size'] };
+	assert.match(renderStacks(allocations, OPTIONS), /^ {4}± /m);
+});
+
 test('what is missing is marked where it is missing', () => {
 	const rows = [row(LOCK, { callerMissing: true, cut: 'too deep' })];
 	const lines = renderStacks(findings(rows), OPTIONS).split('\n');
