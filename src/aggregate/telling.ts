@@ -134,7 +134,10 @@ export function programFrame({
 	if (!frame) return undefined;
 	const between = own < 0 ? [] : user.slice(own + 1);
 	const missing = callerMissing && own >= 0;
-	return { frame, isLowest: !missing && between.every((each) => each.inCLibrary || isWrapper(each)) };
+	return {
+		frame,
+		isLowest: !missing && between.every((each) => each.inCLibrary || isWrapper(each)),
+	};
 }
 
 /** "os::malloc(unsigned long, MEMFLAGS)" is os::malloc. */
