@@ -1,6 +1,7 @@
 /** What `tstrace memleak` can be asked for, and what that means together. */
-import type { StackRow } from '../aggregate/stacks.js';
+
 import { InvalidArgumentError, Option } from 'commander';
+import type { StackRow } from '../aggregate/stacks.js';
 import { UsageError } from './errors.js';
 import {
 	parseAge,
