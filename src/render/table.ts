@@ -48,7 +48,7 @@ export function renderTable<Row>(
 	const lacking = all.filter((column) => !columns.includes(column));
 	if (lacking.length > 0) {
 		const headings = lacking.map((column) => column.heading).join(', ');
-		lines.push(wrapped(`a wider terminal also shows ${headings}`, '  ', style.width));
+		lines.push(wrapped(`a wider terminal or a pipe also shows ${headings}`, '  ', style.width));
 	}
 	return lines.map((text) => `${text}\n`).join('');
 }

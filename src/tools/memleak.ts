@@ -10,6 +10,7 @@ import {
 	leakOptions,
 	leakSettings,
 	requireHeap,
+	shownOf,
 	subjectOf,
 } from '../kit/leak-options.js';
 import { Leaks } from '../kit/leaks.js';
@@ -108,7 +109,8 @@ export const memleak = defineTool<Layout, LeakSettings>({
 				if (findings.kind !== 'stacks') return '';
 				if (settings.growth) return growthText(findings, settings, style);
 				const verb = settings.churn ? 'allocated' : 'outstanding';
-				return renderStacks(findings, { ...settings, style, verb, detail, telling });
+				const top = shownOf(findings.stacks, settings);
+				return renderStacks(findings, { ...settings, top, style, verb, detail, telling });
 			},
 			// What is known of an entry beside its sums cannot be added up.
 			shown: (findings, json) => shownStacks(findings, { ...settings, by: 'thread' }, json),
