@@ -121,7 +121,7 @@ int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct t
 {
 	struct wait wait;
 
-	turn_ends(prev);
+	sched_info_slice_ends(prev);
 	if (sched_info_wait_ends(next, &wait))
 		wait_over(prev, next, &wait);
 	return 0;
@@ -130,7 +130,7 @@ int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct t
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrate_sched_info, struct task_struct *task)
 {
-	turn_moved_asleep(task);
+	sched_info_moved_asleep(task);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ int BPF_PROG(migrate_sched_info, struct task_struct *task)
 	{                                                                                          \
 		struct wait wait;                                                                  \
                                                                                                    \
-		if (stays_queued(preempt, prev) && filter_has_task(prev))                          \
+		if (waits_again(preempt, prev) && filter_has_task(prev))                           \
 			store##_wait_begins(prev, WAIT_PREEMPTED);                                 \
 		if (store##_wait_ends(next, &wait))                                                \
 			wait_over(prev, next, &wait);                                              \

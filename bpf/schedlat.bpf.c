@@ -7,7 +7,7 @@
  * ends.
  */
 #include "lib/clock.h"
-#include "lib/delays.h"
+#include "lib/latencies.h"
 #include "lib/filter.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
@@ -21,7 +21,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 struct thread_totals {
 	u64 start_ns;
 	u64 run_ns;
-	u64 booked_ns; /* of it, what the kernel has in its books */
+	u64 counted_ns; /* of it, what the kernel has in its books */
 	u64 switches;
 	u64 preempted;
 	u64 migrations;
@@ -75,7 +75,7 @@ static __always_inline void read_run_time(struct task_struct *task, struct threa
 		if (sum == again)
 			break;
 	}
-	totals->booked_ns = sum;
+	totals->counted_ns = sum;
 	totals->run_ns = sum;
 	if (!task->on_cpu || !clock_offset_ns)
 		return;
@@ -128,8 +128,8 @@ static __always_inline void thread_ended(struct task_struct *task)
 	if (!totals)
 		return;
 	read_counters(task, totals);
-	totals->booked_ns = task->se.sum_exec_runtime;
-	totals->run_ns = totals->booked_ns;
+	totals->counted_ns = task->se.sum_exec_runtime;
+	totals->run_ns = totals->counted_ns;
 	error = current_window() ? bpf_map_update_elem(&ended_1, &key, totals, BPF_ANY)
 				 : bpf_map_update_elem(&ended_0, &key, totals, BPF_ANY);
 	if (error)
@@ -144,18 +144,18 @@ int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct tas
 	u64 now_ns = switch_time_ns(prev);
 	struct wait wait;
 
-	turn_ends(prev);
+	sched_info_slice_ends(prev);
 	if (!preempt && task_state(prev) & TASK_DEAD)
 		thread_ended(prev);
 	if (sched_info_wait_ends(next, &wait) && filter_has_task(next) && wait_counts(&wait))
-		delay_add(next, &wait, now_ns);
+		latency_add(next, &wait, now_ns);
 	return 0;
 }
 
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(schedlat_migrate, struct task_struct *task)
 {
-	turn_moved_asleep(task);
+	sched_info_moved_asleep(task);
 	return 0;
 }
 

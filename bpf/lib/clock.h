@@ -7,7 +7,7 @@
 #include "kernel.h"
 
 /* Whether sched_info is there and kept; otherwise wake-ups are traced. */
-const volatile bool scheduler_books = false;
+const volatile bool has_sched_info = false;
 
 /* bpf_ktime_get_ns() - rq->clock, and the rq->clock when that was measured. */
 u64 clock_offset_ns;
@@ -24,7 +24,7 @@ static __always_inline u64 kept_clock_of(struct task_struct *task)
 {
 	u64 clock = 0;
 
-	if (scheduler_books) {
+	if (has_sched_info) {
 		barrier();
 		clock = clock_of(task);
 		barrier();
@@ -47,7 +47,7 @@ static __always_inline u64 switch_time_ns(struct task_struct *prev)
 {
 	u64 clock, since_ns, offset_ns, most_ns;
 
-	if (!scheduler_books)
+	if (!has_sched_info)
 		return bpf_ktime_get_ns();
 	barrier();
 	clock = clock_of(prev);

@@ -228,15 +228,15 @@ int BPF_PROG(softirq_raise, unsigned int softirq)
 	struct interrupts *now = this_cpus_interrupts();
 	struct task_struct *current = current_task();
 	struct cpu_context context;
-	u32 who;
+	u32 raiser;
 
 	if (softirq != SOFTIRQ_NET_RX || !now)
 		return 0;
 	read_cpu_context(current, &context);
-	who = context.kind == CONTEXT_THREAD ? (u32)look(current, pid) : 0;
-	if (!who || (now->raised_by && now->raised_by != who))
-		who = NOT_A_THREAD;
-	now->raised_by = who;
+	raiser = context.kind == CONTEXT_THREAD ? (u32)look(current, pid) : 0;
+	if (!raiser || (now->raised_by && now->raised_by != raiser))
+		raiser = NOT_A_THREAD;
+	now->raised_by = raiser;
 	return 0;
 }
 

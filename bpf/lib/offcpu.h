@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "kernel.h"
 #include "loss.h"
-#include "misbooked.h"
+#include "moved_asleep.h"
 #include "throttle.h"
 
 enum offcpu_part {
@@ -51,7 +51,7 @@ struct off_cpu {
 	u64 user_stack; /* a hash, if it was walked then */
 	u32 state;	/* TASK_*, as of then */
 	bool preempted;
-	bool moved_asleep;  /* see misbooked.h */
+	bool moved_asleep;  /* see moved_asleep.h */
 	u16 left_throttled; /* see throttle_begins */
 };
 
@@ -154,7 +154,7 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 	off->woken_ns = 0;
 	off->moved_asleep = false;
 	off->left_throttled = off->preempted ? left : 0;
-	if (scheduler_books) {
+	if (has_sched_info) {
 		barrier();
 		off->run_delay = prev->sched_info.run_delay;
 		barrier();
@@ -175,14 +175,14 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 		return;
 	state = task_state(task);
 	/* What is on a run queue may have been woken or preempted; the books do not say which. */
-	off->preempted = state == 0 && !scheduler_books;
+	off->preempted = state == 0 && !has_sched_info;
 	off->state = state ? state : OFFCPU_RUNNABLE;
 	off->user_stack = user_stack;
 	off->left_throttled = state == TASK_RUNNING ? throttle_begins(task) : 0;
-	if (scheduler_books) {
+	if (has_sched_info) {
 		barrier();
 		off->run_delay = task->sched_info.run_delay;
-		off->moved_asleep = is_booked_asleep(task);
+		off->moved_asleep = is_queued_asleep(task);
 		barrier();
 	}
 	off->since_ns = bpf_ktime_get_ns();
@@ -226,7 +226,7 @@ static __always_inline void split_throttled(struct task_struct *task, struct off
 		return;
 	barrier();
 	throttled_ns = throttled_part(task, off->left_throttled, waited_ns,
-				      scheduler_books ? clock : clock_of(task));
+				      has_sched_info ? clock : clock_of(task));
 	barrier();
 	if (!throttled_ns)
 		return;
@@ -253,7 +253,7 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 		split_throttled(task, off, duration_ns, clock, parts);
 		return;
 	}
-	if (!scheduler_books) {
+	if (!has_sched_info) {
 		barrier();
 		/* It may have been woken after tracing ended, up to where this wait is counted. */
 		if (off->woken_ns && off->woken_ns < off->since_ns + duration_ns)
@@ -261,7 +261,7 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 		barrier();
 	} else if (off->moved_asleep) {
 		/* One that sleeps still did so all the time. */
-		if (!is_booked_asleep(task))
+		if (!is_queued_asleep(task))
 			count_loss(LOSS_WAITS_MISBOOKED);
 	} else {
 		barrier();
@@ -277,12 +277,12 @@ static __always_inline void offcpu_split(struct task_struct *task, struct off_cp
 }
 
 /* A new thread's first wait for a CPU, which it had before it could be seen to leave one. */
-static __always_inline bool offcpu_first_turn(struct task_struct *task, struct offcpu_parts *parts,
+static __always_inline bool offcpu_first_wait(struct task_struct *task, struct offcpu_parts *parts,
 					      u64 *duration_ns)
 {
 	u64 last_queued, clock;
 
-	if (!scheduler_books)
+	if (!has_sched_info)
 		return false;
 	barrier();
 	last_queued = task->sched_info.last_queued;

@@ -68,7 +68,7 @@ struct {
 } hash_waits SEC(".maps");
 
 /* kernel/sched/core.c, __schedule: whoever is switched out and did not block waits again. */
-static __always_inline bool stays_queued(bool preempt, struct task_struct *prev)
+static __always_inline bool waits_again(bool preempt, struct task_struct *prev)
 {
 	return (preempt || task_state(prev) == TASK_RUNNING) && prev->pid;
 }

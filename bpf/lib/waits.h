@@ -9,7 +9,7 @@
 
 #include "kernel.h"
 #include "loss.h"
-#include "misbooked.h"
+#include "moved_asleep.h"
 #include "throttle.h"
 
 enum wait_kind {
@@ -19,7 +19,7 @@ enum wait_kind {
 	WAIT_UNKNOWN,	   /* the task's last turn is not known, see LOSS_WAIT_START_UNKNOWN */
 	WAIT_THROTTLED,	   /* the part of any wait in which its group had no quota */
 	WAIT_KINDS,
-	WAIT_MISBOOKED = WAIT_KINDS, /* never counted, see turn_moved_asleep */
+	WAIT_WITH_SLEEP = WAIT_KINDS, /* never counted, see sched_info_moved_asleep */
 };
 
 EXPORT_TYPE(enum wait_kind, wait_kind);
@@ -31,23 +31,23 @@ EXPORT_TYPE(enum wait_kind, wait_kind);
  * by thread number does it in a nanosecond or two where task storage takes 25; the entry is used
  * only if it is the task's own (pid) and of its last turn (pcount).
  */
-#define TURN_SETS (1 << 15)
-#define TURN_WAYS 2
+#define SLICE_SETS (1 << 15)
+#define SLICE_WAYS 2
 
-struct turn {
+struct last_slice {
 	u32 pid;
 	u32 pcount;
 	u64 run_delay;
 	u32 nivcsw; /* changes when the task is preempted */
 	bool seeded_waiting;
-	bool moved_asleep;  /* see turn_moved_asleep */
+	bool moved_asleep;  /* see sched_info_moved_asleep */
 	u16 left_throttled; /* see throttle_begins */
 };
 
-struct turn turns[TURN_SETS * TURN_WAYS] SEC(".bss.turns");
+struct last_slice last_slices[SLICE_SETS * SLICE_WAYS] SEC(".bss.last_slices");
 
 /* Set when the turns of tasks that were there before tracing began are all known. */
-bool turns_seeded;
+bool slices_seeded;
 
 /* A wait that ends as the task is given this CPU. */
 struct wait {
@@ -59,9 +59,9 @@ struct wait {
 };
 
 /* The entry for a thread: its own, or else one to take; two threads of a set get along. */
-static __always_inline struct turn *turn_of(u32 pid)
+static __always_inline struct last_slice *last_slice_of(u32 pid)
 {
-	struct turn *set = &turns[pid % TURN_SETS * TURN_WAYS];
+	struct last_slice *set = &last_slices[pid % SLICE_SETS * SLICE_WAYS];
 
 	if (set[0].pid != pid && (set[1].pid == pid || !set[1].pid))
 		return &set[1];
@@ -74,38 +74,38 @@ static __always_inline struct turn *turn_of(u32 pid)
  */
 static __always_inline void sched_info_no_wait(struct task_struct *task)
 {
-	struct turn *turn;
+	struct last_slice *last;
 
 	if (!task->pid)
 		return;
-	turn = turn_of(task->pid);
-	if (turn->pid == (u32)task->pid)
-		turn->nivcsw = task->nivcsw;
+	last = last_slice_of(task->pid);
+	if (last->pid == (u32)task->pid)
+		last->nivcsw = task->nivcsw;
 }
 
 /* A thread is moved, maybe asleep: the next wait is then for the most part none; not counted. */
-static __always_inline void turn_moved_asleep(struct task_struct *task)
+static __always_inline void sched_info_moved_asleep(struct task_struct *task)
 {
-	struct turn *turn;
+	struct last_slice *last;
 
 	if (!is_moved_asleep(task))
 		return;
-	turn = turn_of(task->pid);
-	if (turn->pid == (u32)task->pid)
-		turn->moved_asleep = true;
+	last = last_slice_of(task->pid);
+	if (last->pid == (u32)task->pid)
+		last->moved_asleep = true;
 }
 
 /* `task` leaves its CPU. */
-static __always_inline void turn_ends(struct task_struct *task)
+static __always_inline void sched_info_slice_ends(struct task_struct *task)
 {
 	u16 left = throttle_begins(task);
-	struct turn *turn;
+	struct last_slice *last;
 
 	if (!left)
 		return;
-	turn = turn_of(task->pid);
-	if (turn->pid == (u32)task->pid)
-		turn->left_throttled = left;
+	last = last_slice_of(task->pid);
+	if (last->pid == (u32)task->pid)
+		last->left_throttled = left;
 }
 
 /* The wait of the queued `task`, which the scheduler is about to give this CPU. */
@@ -113,7 +113,7 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 {
 	u64 run_delay = task->sched_info.run_delay;
 	u32 pcount = task->sched_info.pcount, pid = task->pid, nivcsw = task->nivcsw;
-	struct turn *turn = turn_of(pid);
+	struct last_slice *last = last_slice_of(pid);
 	/* kernel/sched/stats.h, sched_info_arrive: rq_clock(rq) - last_queued, in a moment. */
 	u64 clock = task->se.cfs_rq->rq->clock;
 	u64 here = clock - task->sched_info.last_queued;
@@ -123,37 +123,37 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	if ((s64)here < 0)
 		here = 0;
 	wait->unseen = 0;
-	if (turn->pid == pid && turn->moved_asleep) {
-		wait->kind = WAIT_MISBOOKED;
-	} else if (turn->pid == pid && turn->pcount == pcount) {
-		left = turn->left_throttled;
-		before = run_delay - turn->run_delay;
+	if (last->pid == pid && last->moved_asleep) {
+		wait->kind = WAIT_WITH_SLEEP;
+	} else if (last->pid == pid && last->pcount == pcount) {
+		left = last->left_throttled;
+		before = run_delay - last->run_delay;
 		/* Two CPUs wrote the entry at once; better a part of the wait than nonsense. */
 		if ((s64)before < 0)
 			before = 0;
-		if (turn->seeded_waiting)
+		if (last->seeded_waiting)
 			wait->kind = WAIT_SINCE_BEFORE;
 		else
-			wait->kind = turn->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP;
+			wait->kind = last->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP;
 	} else if (pcount == 0) {
 		before = run_delay;
 		wait->kind = WAIT_WAKEUP;
-	} else if (!turns_seeded) {
+	} else if (!slices_seeded) {
 		wait->kind = WAIT_SINCE_BEFORE;
 	} else {
 		/* Turns that were not traced, or another thread's turn is in the way. */
 		wait->kind = WAIT_UNKNOWN;
-		if (turn->pid == pid && pcount > turn->pcount)
-			wait->unseen = pcount - turn->pcount;
+		if (last->pid == pid && pcount > last->pcount)
+			wait->unseen = pcount - last->pcount;
 	}
-	turn->pid = pid;
-	turn->pcount = pcount + 1;
+	last->pid = pid;
+	last->pcount = pcount + 1;
 	barrier();
-	turn->run_delay = run_delay + here;
-	turn->nivcsw = nivcsw;
-	turn->seeded_waiting = false;
-	turn->moved_asleep = false;
-	turn->left_throttled = 0;
+	last->run_delay = run_delay + here;
+	last->nivcsw = nivcsw;
+	last->seeded_waiting = false;
+	last->moved_asleep = false;
+	last->left_throttled = 0;
 	wait->delay_ns = before + here;
 	wait->throttled_ns = throttled_part(task, left, wait->delay_ns, clock);
 }
@@ -176,7 +176,7 @@ static __always_inline bool sched_info_wait_ends(struct task_struct *task, struc
 /* Says what is not certain about a wait; returns whether to count it. */
 static __always_inline bool wait_counts(struct wait *wait)
 {
-	if (wait->kind == WAIT_MISBOOKED) {
+	if (wait->kind == WAIT_WITH_SLEEP) {
 		count_loss(LOSS_WAITS_MISBOOKED);
 		return false;
 	}
@@ -193,32 +193,32 @@ static __always_inline bool wait_counts(struct wait *wait)
  * wait is then one of unknown start.
  */
 SEC("iter/task")
-int seed_turns(struct bpf_iter__task *ctx)
+int seed_slices(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct turn *turn;
+	struct last_slice *last;
 	u32 pid, pcount;
 
 	if (!task) {
-		turns_seeded = true;
+		slices_seeded = true;
 		return 0;
 	}
 	pid = task->pid;
-	turn = turn_of(pid);
-	if (turn->pid == pid)
+	last = last_slice_of(pid);
+	if (last->pid == pid)
 		return 0;
 	pcount = task->sched_info.pcount;
 	barrier();
-	turn->run_delay = task->sched_info.run_delay;
-	turn->nivcsw = task->nivcsw;
-	turn->seeded_waiting = task->sched_info.last_queued != 0;
-	turn->moved_asleep = is_booked_asleep(task);
-	turn->left_throttled = throttle_begins(task);
-	turn->pid = pid;
-	turn->pcount = pcount;
+	last->run_delay = task->sched_info.run_delay;
+	last->nivcsw = task->nivcsw;
+	last->seeded_waiting = task->sched_info.last_queued != 0;
+	last->moved_asleep = is_queued_asleep(task);
+	last->left_throttled = throttle_begins(task);
+	last->pid = pid;
+	last->pcount = pcount;
 	barrier();
 	if (task->sched_info.pcount != pcount)
-		turn->pid = 0;
+		last->pid = 0;
 	return 0;
 }
 

@@ -3,7 +3,7 @@ import { percentiles } from './hdr.js';
 import { Histogram } from './histogram.js';
 
 /** Delays of one thread, or of several. */
-export class Delays {
+export class Latencies {
 	readonly histogram = new Histogram();
 	wakeups = 0;
 	/** How long CPU quotas were used up, in waits whose delays are without it. */
@@ -16,14 +16,14 @@ export class Delays {
 	}
 
 	/** Adds sums that belong to buckets added. */
-	addTotals(totals: DelayTotals): void {
+	addTotals(totals: LatencyTotals): void {
 		this.#longest(totals.max_ns, totals.end_ns);
 		this.histogram.addTotals(totals);
 		this.wakeups += totals.wakeups;
 		this.throttled_ns += totals.throttled_ns;
 	}
 
-	add(other: Delays): void {
+	add(other: Latencies): void {
 		this.#longest(other.histogram.max_ns, other.longestEnd_ns);
 		for (const { bucket, count } of other.histogram.buckets())
 			this.histogram.addBucket(bucket, count);
@@ -37,7 +37,7 @@ export class Delays {
 	}
 }
 
-export interface DelayTotals {
+export interface LatencyTotals {
 	readonly wakeups: number;
 	readonly sum_ns: number;
 	readonly throttled_ns: number;
@@ -69,7 +69,7 @@ export interface ThreadTime {
 	readonly waiting_ns: number;
 	/** Whether it waits for CPU quota, and not for a CPU. */
 	readonly throttled: boolean;
-	readonly delays: Delays;
+	readonly latencies: Latencies;
 }
 
 export const GROUPINGS = ['thread', 'process', 'comm'] as const;
@@ -116,12 +116,12 @@ export type SortKey = (typeof SORT_KEYS)[number];
 /** What was read of a thread. */
 export interface Reading extends Counters {
 	/** Of its run time, what is in the kernel's books; the rest, of one on a CPU, is by the clock. */
-	readonly booked_ns: number;
+	readonly counted_ns: number;
 }
 
 /** Whether it is another thread, which took the number of the first by exec: it has counted less. See man 2 execve. */
 const isAnother = (later: Reading, earlier: Reading) =>
-	later.booked_ns < earlier.booked_ns ||
+	later.counted_ns < earlier.counted_ns ||
 	later.switches < earlier.switches ||
 	later.preempted < earlier.preempted ||
 	later.migrations < earlier.migrations;
@@ -156,7 +156,7 @@ interface Sum {
 	counters: Counters;
 	waiting_ns: number;
 	throttled_now_ns: number;
-	readonly delays: Delays;
+	readonly latencies: Latencies;
 }
 
 /** A row for each group, in order of `sort`, largest first. */
@@ -176,14 +176,14 @@ export async function schedulingRows(
 				counters: NO_COUNTERS,
 				waiting_ns: 0,
 				throttled_now_ns: 0,
-				delays: new Delays(),
+				latencies: new Latencies(),
 			};
 			sums.set(id, sum);
 		}
 		sum.counters = plus(sum.counters, thread.counters);
 		if (thread.throttled) sum.throttled_now_ns = Math.max(sum.throttled_now_ns, thread.waiting_ns);
 		else sum.waiting_ns = Math.max(sum.waiting_ns, thread.waiting_ns);
-		sum.delays.add(thread.delays);
+		sum.latencies.add(thread.latencies);
 	}
 	const rows: SchedulingRow[] = [];
 	for (const sum of sums.values()) rows.push(await rowOf(sum));
@@ -225,9 +225,9 @@ async function rowOf({
 	counters,
 	waiting_ns,
 	throttled_now_ns,
-	delays,
+	latencies,
 }: Sum): Promise<SchedulingRow> {
-	const { histogram, wakeups, throttled_ns, longestEnd_ns } = delays;
+	const { histogram, wakeups, throttled_ns, longestEnd_ns } = latencies;
 	const { p50, p99 } = await percentiles(histogram);
 	const { run_ns, switches, preempted, migrations } = counters;
 	return {

@@ -135,7 +135,7 @@ export const offcputime = defineTool<Layout, Settings>({
 			state_mask: settings.states.mask,
 			state_exclusive: settings.states.letters,
 			threads_in_hash: way.threadsInHash,
-			scheduler_books: way.schedulerBooks,
+			has_sched_info: way.hasSchedInfo,
 			switch_has_state: way.switchHasState,
 			walk_at_switch: way.resumed === undefined,
 		});

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
-import { leftOut, nearBooks, otherLosses, unseenIn } from './reports.js';
+import { leftOut, nearSchedInfo, otherLosses, unseenIn } from './reports.js';
 import {
 	errorOf,
 	foldedLines,
@@ -199,7 +199,7 @@ test('who is woken behind somebody else waits on a run queue, as long as the ker
 	const { stacks } = stackReport(finished);
 	const queued_ns = sumOf(stacks, 'run_queue') + sumOf(stacks, 'preempted');
 	const left = { out: leftOut(finished.stdout), of: waits, stolen_ns: stolen_ns() };
-	nearBooks(queued_ns, delay_ns, 5 * SLACK, left);
+	nearSchedInfo(queued_ns, delay_ns, 5 * SLACK, left);
 	assert.ok(sumOf(stacks, 'run_queue') > 0.5 * queued_ns);
 });
 

@@ -72,16 +72,16 @@ export function leftOut(stdout: string): number {
  * the kernel hides went before it, as it likes to do when a CPU comes back. `more_ns`: what may be in
  * ours only.
  */
-export function nearBooks(
+export function nearSchedInfo(
 	sum_ns: number,
-	booked_ns: number,
+	counted_ns: number,
 	percent: number,
 	left: { readonly out: number; readonly of: number; readonly stolen_ns: number },
 	more_ns = 0,
 ): void {
-	const most_ns = booked_ns * (1 + percent / 100) + more_ns;
-	const lacking_ns = left.out > 0 ? (3 * booked_ns * left.out) / left.of + left.stolen_ns : 0;
-	const least_ns = booked_ns * (1 - percent / 100) - lacking_ns;
+	const most_ns = counted_ns * (1 + percent / 100) + more_ns;
+	const lacking_ns = left.out > 0 ? (3 * counted_ns * left.out) / left.of + left.stolen_ns : 0;
+	const least_ns = counted_ns * (1 - percent / 100) - lacking_ns;
 	const range = `${least_ns}..${most_ns}, ${left.out} of ${left.of} left out`;
 	assert.ok(sum_ns >= least_ns && sum_ns <= most_ns, `delays: ${sum_ns}, not ${range}`);
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/kit/waits.js';
-import { leftOut, nearBooks, otherLosses, reportsOf, total } from './reports.js';
+import { leftOut, nearSchedInfo, otherLosses, reportsOf, total } from './reports.js';
 import {
 	needs,
 	STEAL_UNCOUNTED_NS,
@@ -53,10 +53,10 @@ for (const way of WAYS) {
 			const { count, sum } = total(stdout);
 			within(count, waits, 0.5, 'count');
 			const left = { out: leftOut(stdout), of: waits, stolen_ns: stolen_ns() };
-			if (way === 'sched_info') return nearBooks(sum, delay_ns, 3, left);
+			if (way === 'sched_info') return nearSchedInfo(sum, delay_ns, 3, left);
 			// Time stamps are later than the kernel's, and what is stolen in between is in ours.
 			const stolen = left.stolen_ns > STEAL_UNCOUNTED_NS ? left.stolen_ns : 0;
-			nearBooks(sum, delay_ns, 10, left, STAMP_NS * waits + stolen);
+			nearSchedInfo(sum, delay_ns, 10, left, STAMP_NS * waits + stolen);
 		},
 	);
 
@@ -81,7 +81,7 @@ for (const way of WAYS) {
 		const left = { out: leftOut(stdout), of: after.waits - before.waits, stolen_ns: stolen_ns() };
 		const { count, sum } = total(stdout);
 		within(count + left.out, left.of, 1, 'count');
-		nearBooks(sum, after.delay_ns - before.delay_ns, way === 'sched_info' ? 3 : 6, left);
+		nearSchedInfo(sum, after.delay_ns - before.delay_ns, way === 'sched_info' ? 3 : 6, left);
 		const groups = reports.flatMap((report) => report.groups);
 		const preempted = groups.filter((group) => group.key.kind === 'preempted');
 		const wakeups = groups.filter((group) => group.key.kind === 'wakeup');
@@ -120,13 +120,13 @@ test('sleep that the kernel books as waiting is not counted, but said', async ()
 	const workload = await Workload.start('asleep', '200');
 	const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
 	const tracing = await Tracing.start(args, { TSTRACE_FORCE: 'sched_info' });
-	const [, booked_ns] = (await workload.work()) as [number, number];
+	const [, counted_ns] = (await workload.work()) as [number, number];
 	const { stdout } = await tracing.end('SIGINT');
 	await workload.end();
 	await hog.end();
 	const misbooked = reportsOf(stdout)[0]?.lost.waits_misbooked ?? 0;
 	assert.equal(misbooked > 0, delayedDequeue(), `${misbooked} waits with sleep in them`);
-	if (misbooked > 0) assert.ok(total(stdout).sum < booked_ns, 'less than the kernel booked');
+	if (misbooked > 0) assert.ok(total(stdout).sum < counted_ns, 'less than the kernel booked');
 });
 
 test('intervals: what is counted in one is not counted in the next', async () => {

@@ -5,8 +5,8 @@
  * enqueue_task() books it as queued from there on, through all of its sleep (6.18 does;
  * psi_enqueue() knows better).
  */
-#ifndef TSTRACE_MISBOOKED_H
-#define TSTRACE_MISBOOKED_H
+#ifndef TSTRACE_MOVED_ASLEEP_H
+#define TSTRACE_MOVED_ASLEEP_H
 
 #include "kernel.h"
 
@@ -19,7 +19,7 @@ static __always_inline bool is_moved_asleep(struct task_struct *task)
 }
 
 /* Whether a thread sleeps now, and is booked as queued: it was moved before anybody looked. */
-static __always_inline bool is_booked_asleep(struct task_struct *task)
+static __always_inline bool is_queued_asleep(struct task_struct *task)
 {
 	u32 state = task_state(task);
 
