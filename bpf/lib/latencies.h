@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Latencies by thread: count, sum, extremes and a histogram for each, in both windows.
+ * Run queue latency by thread: count, sum, extremes and a histogram for each, in both windows.
  *
- * A lookup in a hash for each delay costs as much as all the rest. So each thread has a place in an
+ * A lookup in a hash for each wait costs as much as all the rest. So each thread has a place in an
  * array, by its number, with its sums and a few buckets' counts: those are found in a nanosecond
  * or two. What does not fit there (a bucket whose place another bucket needs, a thread whose place
  * another thread has) goes to a hash. User space adds up the two.
@@ -30,7 +30,7 @@ struct latencies {
 	u32 count;
 	u32 wakeups; /* of them, those after a wake-up */
 	u64 sum;
-	u64 throttled_ns;   /* not in the sum, as its waits' throttled parts are in no delay */
+	u64 throttled_ns;   /* throttled parts of the waits; the sum is without them */
 	u64 min_complement; /* ~minimum, so that zero is "none yet" */
 	u64 max;
 	u64 max_ns; /* CLOCK_MONOTONIC, when it ended */
@@ -103,7 +103,7 @@ static __always_inline struct latencies *latencies_of(u32 half, struct thread_ke
 	return latencies;
 }
 
-/* Only the CPU that switches to the thread, at `now_ns`, writes it. */
+/* Only the CPU that switches to the thread at `now_ns` writes this. */
 static __always_inline void latencies_add(struct latencies *latencies, struct wait *wait,
 					  u64 now_ns)
 {
@@ -145,7 +145,7 @@ static __always_inline void bucket_add(struct latency_place *place, u32 half, u3
 		latencies->count += count;
 }
 
-/* Counts a delay of `task`, which is given this CPU at `now_ns` (CLOCK_MONOTONIC). */
+/* Counts the latency of `task`, which gets this CPU at `now_ns` (CLOCK_MONOTONIC). */
 static __always_inline void latency_add(struct task_struct *task, struct wait *wait, u64 now_ns)
 {
 	u32 half = current_window(), pid = task->pid,
@@ -159,8 +159,8 @@ static __always_inline void latency_add(struct task_struct *task, struct wait *w
 	if (!place)
 		return;
 	/*
-	 * Two threads whose place is the same may take it at the same moment on two CPUs; then one
-	 * delay is counted for the wrong one. BPF has no compare-and-exchange before 5.12.
+	 * Two threads that share a place may take it at the same moment on two CPUs; then one
+	 * wait is counted for the wrong thread. BPF has no compare-and-exchange before 5.12.
 	 */
 	if (!place->pid) {
 		place->start_ns = start_ns;

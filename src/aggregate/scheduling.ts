@@ -2,11 +2,11 @@
 import { percentiles } from './hdr.js';
 import { Histogram } from './histogram.js';
 
-/** Delays of one thread, or of several. */
+/** Run queue latency of one thread, or of several. */
 export class Latencies {
 	readonly histogram = new Histogram();
 	wakeups = 0;
-	/** How long CPU quotas were used up, in waits whose delays are without it. */
+	/** How long CPU quotas were used up; the latencies are without it. */
 	throttled_ns = 0;
 	/** When the longest one ended, by CLOCK_MONOTONIC; 0: there was none. */
 	longestEnd_ns = 0;
@@ -83,16 +83,16 @@ export interface SchedulingRow {
 	readonly wakeups: number;
 	readonly preempted: number;
 	readonly migrations: number;
-	/** Delays that ended: how many, how long together. */
+	/** Waits that ended: how many, and the sum of their latencies. */
 	readonly delays: number;
 	readonly delay: number;
-	/** How long CPU quotas were used up; in no delay. */
+	/** How long CPU quotas were used up; no latency contains it. */
 	readonly throttled: number;
 	readonly avg: number;
 	readonly p50: number;
 	readonly p99: number;
 	readonly max: number;
-	/** When the longest delay ended, by CLOCK_MONOTONIC; 0: there was none. */
+	/** When the longest wait ended, by CLOCK_MONOTONIC; 0: no wait ended. */
 	readonly max_end_ns: number;
 	/** How long somebody waits already for a CPU, and for CPU quota, at the end. */
 	readonly waiting: number;
@@ -115,7 +115,7 @@ export type SortKey = (typeof SORT_KEYS)[number];
 
 /** What was read of a thread. */
 export interface Reading extends Counters {
-	/** Of its run time, what is in the kernel's books; the rest, of one on a CPU, is by the clock. */
+	/** The part of its run time that the kernel has counted; the clock gives the rest while it runs. */
 	readonly counted_ns: number;
 }
 
@@ -128,7 +128,7 @@ const isAnother = (later: Reading, earlier: Reading) =>
 
 /**
  * What is counted of a thread, in the light of what was before. If a hypervisor had taken its CPU away,
- * the clock had more than the kernel's books have later.
+ * the clock had more than the kernel has counted later.
  */
 export function atLeast(later: Reading, earlier: Reading): Reading {
 	if (later.run_ns >= earlier.run_ns || isAnother(later, earlier)) return later;
@@ -167,7 +167,7 @@ export async function schedulingRows(
 ): Promise<SchedulingRow[]> {
 	const sums = new Map<string, Sum>();
 	for (const [index, thread] of threads.entries()) {
-		// Threads are told apart already; two can have had the same number one after the other.
+		// Each thread has its row already; two can have had the same number one after the other.
 		const id = by === 'thread' ? `${index}` : by === 'process' ? `${thread.pid}` : `${thread.comm}`;
 		let sum = sums.get(id);
 		if (!sum) {

@@ -1,4 +1,4 @@
-/** Latencies of threads out of the kernel: user space's side of bpf/lib/latencies.h. */
+/** Reads threads' run queue latencies from the kernel: user space's side of bpf/lib/latencies.h. */
 import { Latencies, type LatencyTotals } from '../aggregate/scheduling.js';
 import { type FieldLayout, readU64, type StructLayout } from '../loader/layout.js';
 import type { BpfMap } from '../loader/map.js';

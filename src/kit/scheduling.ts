@@ -1,4 +1,4 @@
-/** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their delays. */
+/** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their latencies. */
 import type { Findings } from '../aggregate/report.js';
 import {
 	atLeast,
@@ -82,7 +82,7 @@ export class SchedulingReader implements Reader {
 	}
 
 	async read(): Promise<Findings> {
-		// First the living: who ends meanwhile is among the ended too, with more.
+		// First the live threads: one that ends now is also among the ended ones, with more.
 		const living = this.#last ?? this.#threads();
 		this.drain();
 		// Reaped already, though its last switch was after the end: it is in no other list.
@@ -113,7 +113,7 @@ export class SchedulingReader implements Reader {
 		return this.#before[0].get(id) ?? this.#before[1].get(id);
 	}
 
-	/** As it was read, but for run time that has become less. */
+	/** As it was read, except run time that has become less. */
 	#settled(id: string, thread: Thread): Thread {
 		const before = this.#lastOf(id);
 		const counters = before ? atLeast(thread.counters, before.counters) : thread.counters;

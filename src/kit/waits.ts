@@ -32,7 +32,7 @@ export function chooseWaits(): Chosen<WaitsWay> {
 	return chooseWay(WAYS, 'the kernel measures run queue latency itself');
 }
 
-/** What a kernel lacks for the scheduler's own books to be read. */
+/** What the kernel lacks so that sched_info can be read; undefined: nothing. */
 export function schedInfoMissing(): string | undefined {
 	return (
 		lacking(SCHED_INFO) ??

@@ -174,7 +174,7 @@ export const offcputime = defineTool<Layout, Settings>({
 const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 
-/** Who is idle can be told of single threads only. */
+/** Only a single thread can be called idle. */
 function kernelSettings(settings: Settings): StackSettings {
 	return { ...settings, byThread: settings.byThread || settings.hideIdle };
 }

@@ -28,7 +28,7 @@ interface Settings {
 	readonly maxThreads: number;
 }
 
-/** A thread's delays are in that many buckets, for the most part less. */
+/** A thread's latencies are in about so many buckets, most in fewer. */
 const BUCKETS_OF_A_THREAD = 8;
 
 export const schedlat = defineTool<Layout, Settings>({

@@ -103,7 +103,7 @@ for (const [hook, feature] of HOOKS) {
 		const hog = await Workload.start('hog', '0');
 		const workload = await Workload.start('mixes');
 		const { tid } = workload;
-		// It stands still at both ends, so that the kernel's books and ours are of the same time.
+		// It stands still at both ends, so that sched_info and our sum are of the same time.
 		await workload.stop();
 		const stolen_ns = stealing();
 		const { run_ns } = schedstat(tid);
@@ -176,7 +176,7 @@ test('--split: each part as the root of a stack of its own', async () => {
 test('two that keep one CPU busy are preempted, and nothing else', async () => {
 	const hogs = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 	const pids = hogs.map(({ pid }) => pid);
-	// The one that waits as tracing begins may have been woken, for all the kernel's books say.
+	// The one that waits as tracing begins may have been woken; sched_info does not say.
 	const tracing = await Tracing.start(['offcputime', '--no-edges', '-p', pids.join(), '--json']);
 	const waits = schedstat(pids[0] as number).waits;
 	await until(() => schedstat(pids[0] as number).waits > waits + 50);

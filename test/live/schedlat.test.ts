@@ -79,7 +79,7 @@ function within(actual: number, expected: number, percent: number, what: string)
 test('competing hogs: run time and delay are those of schedstat', async () => {
 	const others = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 	const hog = await Workload.start('hog', '0');
-	// It stands still at both ends, so that the kernel's books and ours are of the same time.
+	// It stands still at both ends, so that sched_info and our sum are of the same time.
 	await hog.stop();
 	const tracing = await Tracing.start(['schedlat', '-p', `${hog.pid}`, '--json', '0.3']);
 	const stolen_ns = stealing();

@@ -63,7 +63,7 @@ for (const way of WAYS) {
 	test(`${way}: a hog among hogs, in count and sum`, options, async () => {
 		const others = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 		const hog = await Workload.start('hog', '0');
-		// It stands still at both ends, so that the kernel's books and ours are of the same waits.
+		// It stands still at both ends, so that sched_info and our sum are of the same waits.
 		await hog.stop();
 		const args = ['runqlat', '-p', `${hog.pid}`, '--split', '--json', '0.2'];
 		const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
@@ -101,21 +101,21 @@ for (const way of WAYS) {
 			const { stdout } = await tracing.end('SIGINT');
 			await workload.end();
 			const { sum } = total(stdout);
-			// The worker may also have been moved in its sleep, and what the books then say is left out;
+			// The worker may also have been moved asleep; what sched_info then says is left out;
 			// and a switch to it may not have been traced. Both are said.
 			const out = leftOut(stdout);
 			assert.ok(out < MOVES / 2, `${out} waits left out`);
 			const counted_ns = out === 0 ? least_ns : (waiting - out) * EACH_MOVE_NS;
 			assert.ok(sum >= counted_ns, `${sum} ns of ${counted_ns} or more, ${out} left out`);
-			assert.ok(sum <= all_ns * 1.03, `${sum} ns, of ${all_ns} that were booked`);
-			// Whoever goes by time stamps does not say what was misbooked, and has it right.
+			assert.ok(sum <= all_ns * 1.03, `${sum} ns, of ${all_ns} that the kernel counted`);
+			// With time stamps tstrace does not count the sleep, and has nothing to leave out.
 			if (out === 0 && way === 'sched_info')
-				assert.ok(sum >= delay_ns * 0.97, `${sum} ns, of ${delay_ns} before the last turn`);
+				assert.ok(sum >= delay_ns * 0.97, `${sum} ns, of ${delay_ns} before the last time slice`);
 		},
 	);
 }
 
-test('sleep that the kernel books as waiting is not counted, but said', async () => {
+test('sleep that the kernel counts as waiting is left out, and said', async () => {
 	const hog = await Workload.start('hog', '0');
 	const workload = await Workload.start('asleep', '200');
 	const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
@@ -126,7 +126,7 @@ test('sleep that the kernel books as waiting is not counted, but said', async ()
 	await hog.end();
 	const misbooked = reportsOf(stdout)[0]?.lost.waits_misbooked ?? 0;
 	assert.equal(misbooked > 0, delayedDequeue(), `${misbooked} waits with sleep in them`);
-	if (misbooked > 0) assert.ok(total(stdout).sum < counted_ns, 'less than the kernel booked');
+	if (misbooked > 0) assert.ok(total(stdout).sum < counted_ns, 'less than the kernel counted');
 });
 
 test('intervals: what is counted in one is not counted in the next', async () => {

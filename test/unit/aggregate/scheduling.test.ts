@@ -16,7 +16,7 @@ function counters(run_ns: number, switches = 0): Counters {
 	return { ...NO_COUNTERS, run_ns, switches };
 }
 
-/** Delays of 10, 20, … ns, the longest of which ended at `end_ns`. */
+/** Latencies of 10, 20, … ns, the longest of which ended at `end_ns`. */
 function latencies(count: number, end_ns: number): Latencies {
 	const all = new Latencies();
 	for (let i = 1; i <= count; i++) {
@@ -62,7 +62,7 @@ test('threads have rows of their own, the largest first', async () => {
 	assert.equal(byMaximum[2]?.max_end_ns, 0);
 });
 
-test('by process and by name rows are sums; the longest delay keeps its time', async () => {
+test('by process and by name rows are sums; the longest wait keeps its time', async () => {
 	const [row, ...others] = await schedulingRows(THREADS, 'process', 'runtime');
 	assert.equal(others.length, 0);
 	assert.deepEqual(row?.key, { pid: 7, comm: 'first' });
@@ -83,7 +83,7 @@ test('by process and by name rows are sums; the longest delay keeps its time', a
 	);
 });
 
-test('who has no CPU quota does not wait for a CPU, and is in no delay', async () => {
+test('throttled time is no latency: the thread does not wait for a CPU', async () => {
 	const [seventh, eighth] = THREADS;
 	assert.ok(seventh && eighth);
 	const threads = [seventh, { ...eighth, waiting_ns: 50, throttled: true }];
@@ -108,7 +108,7 @@ test('totals are sums, of the maximum the largest', async () => {
 	assert.equal(totals.max, 40);
 });
 
-/** Of `run_ns`, `counted_ns` are in the kernel's books. */
+/** Of `run_ns`, the kernel has counted `counted_ns`. */
 function reading(run_ns: number, switches: number, counted_ns = run_ns): Reading {
 	return { ...counters(run_ns, switches), counted_ns };
 }
