@@ -138,7 +138,7 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	if (ended_ns)
 		return 0;
 	now_ns = switch_time_ns(prev);
-	/* Also of others, whose quota may be that of somebody who was chosen. */
+	/* Also of other threads: they may share the quota of a chosen one. */
 	left = throttle_begins(prev);
 	if (prev->pid && filter_has_task(prev)) {
 		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), left, now_ns,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * runqlat: how long tasks that could run waited for a CPU.
+ * runqlat: how long runnable threads waited for a CPU.
  *
- * One wait is one stay on the run queues, from a wake-up (or a fork), or from a preemption, to the
- * moment the task gets a CPU. There are three ways to know when it began; user space loads one.
+ * One wait lasts from a wake-up, a fork or a preemption until the thread gets a CPU. There are
+ * three ways to know when it began; user space loads one.
  */
 #include "lib/filter.h"
 #include "lib/groups.h"
@@ -115,7 +115,7 @@ static __always_inline void wait_over(struct task_struct *prev, struct task_stru
 	count_wait(next, wait->kind, delay_ns);
 }
 
-/* With the kernel's own book-keeping: one program, and nothing at wake-up. */
+/* With sched_info: one program, and nothing at wake-up. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct task_struct *next)
 {

@@ -2,9 +2,9 @@
 /*
  * timehist: every switch of the scheduler, one by one.
  *
- * A line is about one stay of a thread on a CPU. What went before it (how long it was off the CPU,
- * how much of that it waited in a queue) is known as the stay begins, and kept by CPU until it
- * ends.
+ * A line is about one time slice of a thread. What came before it (how long the thread was off the
+ * CPU, how long of that it was runnable) is known as the time slice begins, and kept by CPU until
+ * it ends.
  */
 #include "lib/filter.h"
 #include "lib/interrupts.h"
@@ -17,13 +17,13 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* The stay of a thread on this CPU. */
+/* The current time slice on this CPU. */
 struct slice {
 	u64 since_ns;
 	u64 wait_ns;
 	u64 delay_ns;
 	u64 throttled_ns; /* neither in delay_ns nor asleep */
-	u32 pid;	  /* the kernel's; 0: nobody who was chosen */
+	u32 pid;	  /* the kernel's; 0: no thread that was chosen */
 	u32 flags;
 };
 
@@ -49,7 +49,7 @@ static __always_inline void take_throttled(struct slice *slice, struct task_stru
 
 /*
  * `prev` leaves this CPU, and the kernel did not trace how it got it (in sandboxes that hide
- * threads, whoever follows one). Its books tell for how long it ran, and what it waited before.
+ * threads, the thread after a hidden one). The kernel has counted how long it ran and waited.
  */
 static __always_inline void slice_by_sched_info(struct slice *slice, struct task_struct *prev,
 						u64 now_ns)
@@ -159,7 +159,7 @@ static __always_inline void slice_begins(struct slice *slice, struct task_struct
 	barrier();
 }
 
-/* `next` gets this CPU at `now_ns`, and could have had one before but for its quota. */
+/* `next` gets this CPU at `now_ns`; without its quota it would have had one earlier. */
 static __always_inline void report_throttled(struct task_struct *next, u64 throttled_ns, u64 now_ns)
 {
 	struct timehist_event *event;
@@ -195,13 +195,13 @@ static __always_inline bool is_chosen(struct task_struct *task)
 	return off && off->since_ns;
 }
 
-/* Who has another name now, or is in another control group, is not waited for. */
+/* A thread that the filter chose no longer (other name, other control group) has no more waits. */
 static __always_inline bool is_wanted(struct task_struct *task)
 {
 	return filter_has_task(task) || task->flags & PF_EXITING;
 }
 
-/* Or its end would be told as that of one who was chosen, and has waited all the while. */
+/* Otherwise its exit would be reported as if it was chosen, and had waited all the time. */
 static __always_inline void wait_forgotten(struct task_struct *task)
 {
 	struct off_cpu *off = off_cpu_of(task);
@@ -216,16 +216,16 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 	u32 zero = 0, state;
 	struct slice *slice = bpf_map_lookup_elem(&slices, &zero);
 	u64 now_ns = switch_time_ns(prev);
-	/* Also of others, whose quota may be that of somebody who was chosen. */
+	/* Also of other threads: they may share the quota of a chosen one. */
 	u16 left = throttle_begins(prev);
 
 	if (!slice)
 		return 0;
-	/* Whoever was seen to get this CPU was not seen to leave it: its line lacks. */
+	/* A thread was seen to get this CPU, and not seen to leave it: its line is missing. */
 	if (slice->pid && slice->pid != (u32)prev->pid &&
 	    (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())))
 		count_loss(LOSS_WAITS_UNSEEN);
-	/* Who was chosen as its stay began is so to the end: a process that exits is so no more. */
+	/* A thread chosen as its time slice began is chosen until it ends, even if it exits. */
 	if (prev->pid && (slice->pid == (u32)prev->pid || is_chosen(prev))) {
 		state = stopped_state(ctx, prev);
 		if (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) {
@@ -260,7 +260,7 @@ static __always_inline void report_other(struct task_struct *current, struct cpu
 {
 	struct timehist_event *event;
 
-	/* Whoever of the two was chosen: one wants to know who wakes a thread, and whom it wakes.
+	/* Either may be the chosen one: users ask what wakes a thread, and which threads it wakes.
 	 */
 	if (!filter_has_task(other) &&
 	    (!context->by_thread || !look(current, pid) || !filter_has_task(current)))
@@ -327,7 +327,8 @@ int BPF_PROG(timehist_migrate, struct task_struct *task, int to_cpu)
 	return 0;
 }
 
-/* Run once when everything is attached: threads whose books do not say all of their next wait. */
+/* Run once when everything is attached: threads whose sched_info is not enough for their next wait.
+ */
 SEC("iter/task")
 int seed_waiting(struct bpf_iter__task *ctx)
 {

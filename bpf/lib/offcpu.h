@@ -46,8 +46,8 @@ struct offcpu_parts {
 
 struct off_cpu {
 	u64 since_ns;	/* CLOCK_MONOTONIC; 0: it is on a CPU, or was never seen */
-	u64 run_delay;	/* the scheduler's books, as of then */
-	u64 woken_ns;	/* where the scheduler keeps no books */
+	u64 run_delay;	/* of sched_info, then */
+	u64 woken_ns;	/* where the kernel keeps no sched_info */
 	u64 user_stack; /* a hash, if it was walked then */
 	u32 state;	/* TASK_*, as of then */
 	bool preempted;
@@ -101,7 +101,7 @@ static __always_inline struct off_cpu *off_cpu_new(struct task_struct *task)
 	return off;
 }
 
-/* The wait is over. Out of the hash, which is to hold who waits and not who ever did. */
+/* The wait is over. The hash holds only threads that wait now. */
 static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cpu *off)
 {
 	u32 pid = task->pid;
@@ -112,8 +112,8 @@ static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cp
 }
 
 /*
- * The state in which `prev` stopped. Read from the task it may be another one by now, if somebody
- * wakes it on another CPU.
+ * The state in which `prev` stopped. Its own field may have changed by now, if another CPU wakes
+ * it.
  */
 static __always_inline u32 stopped_state(unsigned long long *ctx, struct task_struct *prev)
 {
@@ -174,7 +174,8 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 	if (!off || off->since_ns)
 		return;
 	state = task_state(task);
-	/* What is on a run queue may have been woken or preempted; the books do not say which. */
+	/* What is on a run queue may have been woken or preempted; sched_info does not say which.
+	 */
 	off->preempted = state == 0 && !has_sched_info;
 	off->state = state ? state : OFFCPU_RUNNABLE;
 	off->user_stack = user_stack;
@@ -214,8 +215,7 @@ static __always_inline u64 queued_ns(struct task_struct *task, struct off_cpu *o
 	return queued;
 }
 
-/* Takes the part out that a thread was throttled of the last `waited_ns`, which it could have run.
- */
+/* Of the last `waited_ns`, in which a thread could have run: splits off the throttled part. */
 static __always_inline void split_throttled(struct task_struct *task, struct off_cpu *off,
 					    u64 waited_ns, u64 clock, struct offcpu_parts *parts)
 {
@@ -238,7 +238,7 @@ static __always_inline void split_throttled(struct task_struct *task, struct off
 	parts->ns[OFFCPU_THROTTLED] = throttled_ns;
 }
 
-/* Splits a wait. Whatever the books say, the parts add up to the duration. */
+/* Splits a wait. Whatever sched_info says, the parts add up to the duration. */
 static __always_inline void offcpu_split(struct task_struct *task, struct off_cpu *off,
 					 u64 duration_ns, u64 clock, struct offcpu_parts *parts)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * When did the wait begin that ends now? By the scheduler's own books, read at sched_switch just
- * before it closes them: no hook at wake-up, no time stamps. They need CONFIG_SCHED_INFO and
- * CONFIG_FAIR_GROUP_SCHED; where these are missing: stamped_waits.h.
+ * When did the wait begin that ends now? By sched_info, read at sched_switch just before
+ * the kernel updates it: no hook at wake-up, no time stamps. It needs CONFIG_SCHED_INFO and
+ * CONFIG_FAIR_GROUP_SCHED; stamped_waits.h is for kernels without them.
  */
 #ifndef TSTRACE_WAITS_H
 #define TSTRACE_WAITS_H
@@ -16,8 +16,8 @@ enum wait_kind {
 	WAIT_WAKEUP,	   /* it had slept, or is new */
 	WAIT_PREEMPTED,	   /* it was taken off the CPU while it could have gone on */
 	WAIT_SINCE_BEFORE, /* it waited already when tracing began */
-	WAIT_UNKNOWN,	   /* the task's last turn is not known, see LOSS_WAIT_START_UNKNOWN */
-	WAIT_THROTTLED,	   /* the part of any wait in which its group had no quota */
+	WAIT_UNKNOWN,	/* the thread's last time slice is not known, see LOSS_WAIT_START_UNKNOWN */
+	WAIT_THROTTLED, /* the part of any wait in which its group had no quota */
 	WAIT_KINDS,
 	WAIT_WITH_SLEEP = WAIT_KINDS, /* never counted, see sched_info_moved_asleep */
 };
@@ -25,11 +25,11 @@ enum wait_kind {
 EXPORT_TYPE(enum wait_kind, wait_kind);
 
 /*
- * sched_info.last_queued is when the task joined *this* run queue. A task that waits on one CPU
- * and is then moved to another (just what happens to long waits) starts anew there; what it had
- * waited before is in run_delay. So we remember run_delay as of the task's last turn. A table
- * by thread number does it in a nanosecond or two where task storage takes 25; the entry is used
- * only if it is the task's own (pid) and of its last turn (pcount).
+ * sched_info.last_queued is when the thread joined *this* run queue. A thread that waits on one CPU
+ * and is then moved to another (as happens in long waits) starts anew there; run_delay has what it
+ * waited before. So we keep the run_delay of the thread's last time slice. A table by thread number
+ * takes a nanosecond or two for it, task storage 25. An entry is used only if it is the thread's
+ * own (pid) and of its last time slice (pcount).
  */
 #define SLICE_SETS (1 << 15)
 #define SLICE_WAYS 2
@@ -46,15 +46,16 @@ struct last_slice {
 
 struct last_slice last_slices[SLICE_SETS * SLICE_WAYS] SEC(".bss.last_slices");
 
-/* Set when the turns of tasks that were there before tracing began are all known. */
+/* Set when the last time slices of all threads older than tracing are known. */
 bool slices_seeded;
 
-/* A wait that ends as the task is given this CPU. */
+/* A wait that ends as the thread gets this CPU. */
 struct wait {
 	u64 delay_ns;
 	u64 throttled_ns; /* of them */
 	u32 kind;
-	/* Turns before this one that no event told of: some kernels do not trace every switch. */
+	/* Time slices just before this one without an event: some kernels do not trace all
+	 * switches. */
 	u32 unseen;
 };
 
@@ -69,8 +70,8 @@ static __always_inline struct last_slice *last_slice_of(u32 pid)
 }
 
 /*
- * `task` gets this CPU and was not queued by the books: it was preempted half-way to sleep, and is
- * not counted by the kernel either; only its number of preemptions has changed.
+ * `task` gets this CPU, and sched_info says that it was not queued: it was preempted on its way to
+ * sleep. The kernel does not count such a wait either; only the number of preemptions changed.
  */
 static __always_inline void sched_info_no_wait(struct task_struct *task)
 {
@@ -83,7 +84,7 @@ static __always_inline void sched_info_no_wait(struct task_struct *task)
 		last->nivcsw = task->nivcsw;
 }
 
-/* A thread is moved, maybe asleep: the next wait is then for the most part none; not counted. */
+/* A thread is moved. If it sleeps, its next wait would be mostly sleep, and is not counted. */
 static __always_inline void sched_info_moved_asleep(struct task_struct *task)
 {
 	struct last_slice *last;
@@ -141,7 +142,7 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	} else if (!slices_seeded) {
 		wait->kind = WAIT_SINCE_BEFORE;
 	} else {
-		/* Turns that were not traced, or another thread's turn is in the way. */
+		/* Its time slices were not traced, or another thread has the entry. */
 		wait->kind = WAIT_UNKNOWN;
 		if (last->pid == pid && pcount > last->pcount)
 			wait->unseen = pcount - last->pcount;
@@ -159,9 +160,8 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 }
 
 /*
- * The wait of `task`, which gets this CPU, if it had one: the scheduler keeps no books for the idle
- * task, which is never queued. To be called for every task, so that its last turn is known when
- * the filter lets it in.
+ * The wait of `task`, which gets this CPU, if it waited: the idle thread is never queued. Call this
+ * for every thread, so that its last time slice is known when the filter lets it in.
  */
 static __always_inline bool sched_info_wait_ends(struct task_struct *task, struct wait *wait)
 {
@@ -188,9 +188,9 @@ static __always_inline bool wait_counts(struct wait *wait)
 }
 
 /*
- * Run once, as soon as switch programs are attached: the last turns of tasks that exist already.
- * A task that has a turn meanwhile has an entry of its own, or loses it again at the end; its next
- * wait is then one of unknown start.
+ * Run once, as soon as switch programs are attached: the last time slices of threads that exist. A
+ * thread that runs meanwhile has written its own entry, or loses it at the end of this program;
+ * then the start of its next wait is unknown.
  */
 SEC("iter/task")
 int seed_slices(struct bpf_iter__task *ctx)
