@@ -5,7 +5,7 @@ import { ERRNO_NAMES } from '../kit/errno.js';
 import { STATE_LETTERS } from '../kit/states.js';
 import { CALL_SETS } from '../kit/syscall-sets.js';
 import { allCalls } from '../kit/syscalls.js';
-import { commsOf, processesThere, type There, threadsThere } from '../kit/who-is-there.js';
+import { commsOf, processesThere, type There, threadsThere } from '../kit/threads-there.js';
 import { EVENT_NAMES } from '../perf/events.js';
 import { printable } from '../render/terminal.js';
 

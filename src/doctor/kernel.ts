@@ -4,7 +4,7 @@ import { arch, release } from 'node:os';
 import { tracepoints } from '../generated/tracepoints.js';
 import { perfHookMissing, rawCanBePreempted } from '../kit/call-hooks.js';
 import { chooseOffcpu } from '../kit/offcpu.js';
-import { booksMissing, taskStorageMissing } from '../kit/waits.js';
+import { schedInfoMissing, taskStorageMissing } from '../kit/waits.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
 import { kernelHasKprobes, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
 import { multiProbeType } from '../loader/probes.js';
@@ -35,7 +35,7 @@ export function kernel(): Check[] {
 			textOf('/proc/filesystems') ?? '',
 			rawCanBePreempted(release()) ? { missing: perfHookMissing() } : undefined,
 		),
-		attempt('sched_info', () => judgeBooks(booksMissing())),
+		attempt('sched_info', () => judgeSchedInfo(schedInfoMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
 		attempt('ring buffer', () => judgeRingBuffer(ringBufferForbidden(kernelSigns()))),
 		attempt('off-CPU hook', () => judgeHook(offcpuHook(), kernelHasKprobes())),
@@ -104,7 +104,7 @@ export function judgeTracefs(
 }
 
 /** `lacks`: what is missing for them. */
-export function judgeBooks(lacks: string | undefined): Check {
+export function judgeSchedInfo(lacks: string | undefined): Check {
 	if (lacks === undefined) return ok('sched_info', 'the kernel itself measures run queue latency');
 	return missing(
 		'sched_info',

@@ -3,7 +3,7 @@ import type { Circumstances } from '../aggregate/report.js';
 import { nearest } from '../perf/nearest.js';
 import { commMatcher, isGlob } from './comm-globs.js';
 import type { Filter } from './filter.js';
-import { commsOf, threadsThere } from './who-is-there.js';
+import { commsOf, threadsThere } from './threads-there.js';
 
 type Filters = Circumstances['filters'];
 

@@ -8,7 +8,7 @@ import {
 	tracepointArguments,
 } from '../loader/kernel.js';
 import { storageHasOwnMemory } from '../loader/realtime.js';
-import { booksMissing, delayedDequeue, taskStorageMissing } from './waits.js';
+import { delayedDequeue, schedInfoMissing, taskStorageMissing } from './waits.js';
 import { chooseWay, type Way } from './ways.js';
 
 type Program = (typeof offcputime)['programs'][number];
@@ -18,7 +18,7 @@ export interface OffcpuWay {
 	readonly resumed: Program | undefined;
 	readonly others: readonly Program[];
 	readonly threadsInHash: boolean;
-	readonly schedulerBooks: boolean;
+	readonly hasSchedInfo: boolean;
 	/** Whether sched_switch says in which state a thread stopped. */
 	readonly switchHasState: boolean;
 	readonly because: string;
@@ -63,14 +63,14 @@ export function chooseOffcpu(): OffcpuWay {
 	const { name, because } = chooseWay(HOOKS, 'this hook runs in the thread that resumes');
 	const resumed =
 		name === 'sched_exit' ? 'offcputime_resumed' : name === 'kprobe' ? finishProgram() : undefined;
-	const books = booksMissing();
-	const others: Program[] = books ? ['offcpu_wakeup'] : [];
-	if (!books && delayedDequeue()) others.push('offcpu_migrate');
+	const missing = schedInfoMissing();
+	const others: Program[] = missing ? ['offcpu_wakeup'] : [];
+	if (!missing && delayedDequeue()) others.push('offcpu_migrate');
 	return {
 		resumed,
 		others,
 		threadsInHash: storageMissing() !== undefined,
-		schedulerBooks: books === undefined,
+		hasSchedInfo: missing === undefined,
 		switchHasState: tracepointArguments('sched_switch') >= SWITCH_ARGUMENTS_WITH_STATE,
 		because:
 			`walks stacks at ${name}: ${because}; ` +

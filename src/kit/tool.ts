@@ -11,7 +11,7 @@ import type { Filter, FilteredLayout } from './filter.js';
 /** The values of a tool's own options, as commander hands them over. */
 export type OptionValues = Readonly<Record<string, unknown>>;
 
-/** Whom a run is about. */
+/** Which threads a run traces. */
 export interface Subjects {
 	readonly filter: Filter;
 	/** COMMAND's process, which is held until tracing has begun. */

@@ -6,7 +6,7 @@ import type { Look } from './look.js';
 import { hex } from './palettes.js';
 import { type Drawing, drawSvg, innerWidth_px } from './svg.js';
 
-/** Red and blue are told apart whoever looks; black is readable on all three. After ColorBrewer's RdBu. */
+/** Everybody can distinguish red and blue, and black is readable on all three. After ColorBrewer's RdBu. */
 const GREW = [244, 120, 90];
 const SAME = [228, 228, 228];
 const SHRANK = [95, 165, 225];

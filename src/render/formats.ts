@@ -1,4 +1,4 @@
-/** Stacks in the format of a picture or of another tool, whoever found them. */
+/** Stacks of any tool, in the format of a picture or of another program. */
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import type { FrameKind } from '../symbolize/stack.js';
 import { renderFolded } from './folded.js';

@@ -1,4 +1,4 @@
-/** What results of tools that find stacks are: for whoever writes them, and whoever meets them as folded stacks. */
+/** What results of tools that find stacks are: for the writer, and for the reader of folded stacks. */
 import type { PaletteName } from './palettes.js';
 
 export interface StackTool {

@@ -8,7 +8,7 @@ export interface Column<Row> {
 	readonly align: 'left' | 'right';
 	/** May have control characters: they become visible. */
 	cell(row: Row): string;
-	/** Cut in the middle where the line would get too long; one column at the most. */
+	/** Cut in the middle where the line would get too long; at most one column. */
 	readonly shrinks?: boolean;
 	/** Left out on a terminal that is too narrow for all: the lowest first. */
 	readonly spare?: number;

@@ -1,4 +1,4 @@
-/** Code that run-time compilers made: whose perf map to believe, and who makes such code. */
+/** Code that run-time compilers made: which perf maps to believe, and which programs make such code. */
 import { closeSync } from 'node:fs';
 import { FileBytes, SymbolError } from './bytes.js';
 import { type OpenFile, openRegular } from './open.js';

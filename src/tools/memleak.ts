@@ -174,7 +174,7 @@ function growthText(findings: StackFindings, settings: LeakSettings, style: Styl
 const KERNEL_ALLOCATOR =
 	/^_*(alloc|kmalloc|kmem_cache|kvmalloc|vmalloc|vma_alloc|folio_alloc|slab|allocate|krealloc|kzalloc|get_free_page|pcpu_alloc|kmemdup|kstrdup)/;
 
-/** Whoever called the kernel's allocator. */
+/** The function that called the kernel's allocator. */
 function telling({ frames }: StackRow) {
 	return frames.findLast(({ name, kind }) => kind !== 'kernel' || !KERNEL_ALLOCATOR.test(name));
 }

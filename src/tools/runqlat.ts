@@ -121,7 +121,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			.setMaxEntries(settings.slower_usec > 0 ? RING_BYTES : MINIMAL_RING_BYTES);
 		return {
 			attach: PROGRAMS[way].filter((name) => name !== 'migrate_sched_info' || delayedDequeue()),
-			runOnce: way === 'sched_info' ? ['seed_turns'] : [],
+			runOnce: way === 'sched_info' ? ['seed_slices'] : [],
 			withoutMaps: (['task_storage', 'hash'] as const)
 				.filter((each) => each !== way)
 				.map((each) => `${each}_waits` as const),

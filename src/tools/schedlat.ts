@@ -14,7 +14,7 @@ import { UsageError } from '../kit/errors.js';
 import { topOption, wholeNumberOption } from '../kit/options.js';
 import { SchedulingReader } from '../kit/scheduling.js';
 import { defineTool, type Plan } from '../kit/tool.js';
-import { booksMissing, delayedDequeue } from '../kit/waits.js';
+import { delayedDequeue, schedInfoMissing } from '../kit/waits.js';
 import { TstraceError } from '../loader/errors.js';
 import { didYouMean } from '../perf/nearest.js';
 import { renderScheduling } from '../render/scheduling.js';
@@ -28,7 +28,7 @@ interface Settings {
 	readonly maxThreads: number;
 }
 
-/** A thread's delays are in that many buckets, for the most part less. */
+/** A thread's latencies are in about so many buckets, most in fewer. */
 const BUCKETS_OF_A_THREAD = 8;
 
 export const schedlat = defineTool<Layout, Settings>({
@@ -79,21 +79,21 @@ export const schedlat = defineTool<Layout, Settings>({
 	subject: () => 'run time and run queue latency',
 
 	plan(object, { maxThreads }): Plan<Layout> {
-		const missing = booksMissing();
+		const missing = schedInfoMissing();
 		if (missing !== undefined)
 			throw new TstraceError(
 				`schedlat needs the kernel's run queue statistics (sched_info): ${missing}; use runqlat, or a kernel with CONFIG_SCHEDSTATS=y`,
 			);
-		object.setConstants({ scheduler_books: true });
+		object.setConstants({ has_sched_info: true });
 		object.map('ending').setMaxEntries(maxThreads);
 		for (const half of [0, 1] as const) {
-			object.map(`delays_${half}`).setMaxEntries(maxThreads * BUCKETS_OF_A_THREAD);
+			object.map(`latencies_${half}`).setMaxEntries(maxThreads * BUCKETS_OF_A_THREAD);
 			object.map(`ended_${half}`).setMaxEntries(maxThreads);
 		}
 		return {
 			attach: ['schedlat_switch', ...(delayedDequeue() ? (['schedlat_migrate'] as const) : [])],
 			load: ['schedlat_exit', 'schedlat_threads'],
-			runOnce: ['seed_turns'],
+			runOnce: ['seed_slices'],
 			because: 'reads run time, switches and latency, which the kernel itself counts',
 		};
 	},
