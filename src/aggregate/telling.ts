@@ -116,8 +116,9 @@ export interface ProgramFrame {
 }
 
 /**
- * The lowest function of the program that has a name and is no wrapper; where all are wrappers, the lowest
- * of them; where none has a name, the lowest one of the user's. Root first. `callerMissing`: of what is the user's, the leaf was called by a function that is not there.
+ * The lowest function of the program that has a name and is no wrapper. Where all are wrappers, the lowest of
+ * them; where none has a name, the lowest user frame. Frames are root first. `callerMissing`: the stack lacks
+ * the function that called the lowest user frame.
  */
 export function programFrame({
 	frames,
