@@ -33,7 +33,7 @@ u64 ended_ns;
 /* A wait that was chosen, on the CPU where its thread resumes in a moment. */
 struct chosen {
 	u32 pid; /* the kernel's; 0: none */
-	bool first_turn;
+	bool first_wait;
 	struct offcpu_parts parts;
 	struct sampled sampled;
 	struct stack_key key;
@@ -83,7 +83,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 
 	if (!off || !off->since_ns) {
 		if (!filter_has(next) ||
-		    !offcpu_first_turn(next, queue, &wait->parts, &duration_ns) ||
+		    !offcpu_first_wait(next, queue, &wait->parts, &duration_ns) ||
 		    (state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns < shortest_ns ||
 		    (longest_ns && duration_ns > longest_ns))
 			return false;
@@ -102,7 +102,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		return false;
 	}
 	stack_key_of(next, &wait->key);
-	wait->first_turn = !off || !off->since_ns;
+	wait->first_wait = !off || !off->since_ns;
 	if (off && off->since_ns) {
 		offcpu_split(next, queue, off, duration_ns, kept_clock_of(queue), &wait->parts);
 		wait->key.user = off->user_stack;
@@ -140,7 +140,7 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	if (ended_ns)
 		return 0;
 	now_ns = switch_time_ns(prev);
-	/* Also of others, whose quota may be that of somebody who was chosen. */
+	/* Also of other threads: they may share the quota of a chosen one. */
 	left = throttle_begins(prev);
 	if (prev->pid && filter_has_task(prev)) {
 		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), left, now_ns,
@@ -151,7 +151,7 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 	wait->key.kernel = task_kernel_stack(next);
 	/* A new thread has no frames yet, and it leaves __schedule by another way. */
-	if (walk_at_switch || wait->first_turn)
+	if (walk_at_switch || wait->first_wait)
 		add_wait(wait);
 	else
 		wait->pid = next->pid;
@@ -225,7 +225,7 @@ static __always_inline bool was_on_chosen_cpu(struct task_struct *task)
 {
 	bool chosen = true;
 
-	if (!filter_by_cpu || !scheduler_books)
+	if (!filter_by_cpu || !has_sched_info)
 		return true;
 	barrier();
 	if (bpf_core_field_exists(task->se.cfs_rq->rq->cpu))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * runqlat: how long tasks that could run waited for a CPU.
+ * runqlat: how long runnable threads waited for a CPU.
  *
- * One wait is one stay on the run queues, from a wake-up (or a fork), or from a preemption, to the
- * moment the task gets a CPU. There are three ways to know when it began; user space loads one.
+ * One wait lasts from a wake-up, a fork or a preemption until the thread gets a CPU. There are
+ * three ways to know when it began; user space loads one.
  */
 #include "lib/filter.h"
 #include "lib/groups.h"
@@ -115,13 +115,13 @@ static __always_inline void wait_over(struct task_struct *prev, struct task_stru
 	count_wait(next, wait->kind, delay_ns);
 }
 
-/* With the kernel's own book-keeping: one program, and nothing at wake-up. */
+/* With sched_info: one program, and nothing at wake-up. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct wait wait;
 
-	turn_ends(prev);
+	sched_info_slice_ends(prev);
 	if (sched_info_wait_ends(next, &wait))
 		wait_over(prev, next, &wait);
 	return 0;
@@ -130,7 +130,7 @@ int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct t
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrate_sched_info, struct task_struct *task)
 {
-	turn_moved_asleep(task);
+	sched_info_moved_asleep(task);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ int BPF_PROG(migrate_sched_info, struct task_struct *task)
 	{                                                                                          \
 		struct wait wait;                                                                  \
                                                                                                    \
-		if (stays_queued(preempt, prev) && filter_has_task(prev))                          \
+		if (waits_again(preempt, prev) && filter_has_task(prev))                           \
 			store##_wait_begins(prev, WAIT_PREEMPTED);                                 \
 		if (store##_wait_ends(next, &wait))                                                \
 			wait_over(prev, next, &wait);                                              \

@@ -3,11 +3,11 @@
  * schedlat: for each thread, how long it ran and how long it waited for a CPU.
  *
  * What the scheduler counts itself (run time, switches, migrations) is not counted again: it is
- * read when tracing begins and ends, and when a thread ends. A switch only adds the delay that
- * ends.
+ * read when tracing begins and ends, and when a thread ends. A switch only adds the latency of
+ * the wait that ends.
  */
 #include "lib/clock.h"
-#include "lib/delays.h"
+#include "lib/latencies.h"
 #include "lib/filter.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
@@ -17,11 +17,11 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* A thread's totals since it began, by the scheduler's books. */
+/* A thread's totals since it began, as the scheduler counts them. */
 struct thread_totals {
 	u64 start_ns;
 	u64 run_ns;
-	u64 booked_ns; /* of it, what the kernel has in its books */
+	u64 counted_ns; /* of it, what the kernel has counted */
 	u64 switches;
 	u64 preempted;
 	u64 migrations;
@@ -57,8 +57,8 @@ static __always_inline void thread_key_of(struct thread_key *key, struct task_st
 }
 
 /*
- * The run time that is in the books: they are brought up to date when a task leaves its CPU, and at
- * each tick. What a task has run since then, on a CPU now, is the clock's difference.
+ * The kernel updates a thread's run time when it leaves its CPU, and at each tick. If it is on a
+ * CPU now, the clock says for how long it has run since then.
  */
 static __always_inline void read_run_time(struct task_struct *task, struct thread_totals *totals)
 {
@@ -75,7 +75,7 @@ static __always_inline void read_run_time(struct task_struct *task, struct threa
 		if (sum == again)
 			break;
 	}
-	totals->booked_ns = sum;
+	totals->counted_ns = sum;
 	totals->run_ns = sum;
 	if (!task->on_cpu || !clock_offset_ns)
 		return;
@@ -116,7 +116,7 @@ static __always_inline void read_thread(struct task_struct *task, struct thread_
 	read_run_time(task, totals);
 }
 
-/* A thread has left its CPU for good. What it was called is known from when it began to end. */
+/* A thread has left its CPU for good. Its name was read when it began to end. */
 static __always_inline void thread_ended(struct task_struct *task)
 {
 	struct thread_key key = {};
@@ -128,8 +128,8 @@ static __always_inline void thread_ended(struct task_struct *task)
 	if (!totals)
 		return;
 	read_counters(task, totals);
-	totals->booked_ns = task->se.sum_exec_runtime;
-	totals->run_ns = totals->booked_ns;
+	totals->counted_ns = task->se.sum_exec_runtime;
+	totals->run_ns = totals->counted_ns;
 	error = current_window() ? bpf_map_update_elem(&ended_1, &key, totals, BPF_ANY)
 				 : bpf_map_update_elem(&ended_0, &key, totals, BPF_ANY);
 	if (error)
@@ -140,22 +140,22 @@ static __always_inline void thread_ended(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	/* For everybody: read_run_time() needs the distance of the clocks as of now. */
+	/* At every switch: read_run_time() needs the present distance of the clocks. */
 	u64 now_ns = switch_time_ns(prev);
 	struct wait wait;
 
-	turn_ends(prev);
+	sched_info_slice_ends(prev);
 	if (!preempt && task_state(prev) & TASK_DEAD)
 		thread_ended(prev);
 	if (sched_info_wait_ends(next, &wait) && filter_has_task(next) && wait_counts(&wait))
-		delay_add(next, &wait, now_ns);
+		latency_add(next, &wait, now_ns);
 	return 0;
 }
 
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(schedlat_migrate, struct task_struct *task)
 {
-	turn_moved_asleep(task);
+	sched_info_moved_asleep(task);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ int schedlat_threads(struct bpf_iter__task *ctx)
 	struct thread_totals totals = {};
 	struct thread_key key = {};
 
-	/* What has ended has said so itself, and can be here for long: a zombie. */
+	/* A dead thread was counted as it ended; as a zombie it can be here for long. */
 	if (!task || task_state(task) & TASK_DEAD)
 		return 0;
 	thread_key_of(&key, task);

@@ -68,7 +68,7 @@ static __always_inline struct tally *tally_of(u32 index)
 	struct tallies *here = bpf_map_lookup_elem(&tallies, &half);
 	u64 at = index;
 
-	/* In 64 bits: who knows the bounds of 32 may not know those of the others (6.1). */
+	/* In 64 bits: a verifier that knows bounds of 32 bits may not know those of 64 (6.1). */
 	barrier_var(at);
 	if (!here || at >= CALL_INDEXES)
 		return NULL;

@@ -2,9 +2,9 @@
 /*
  * timehist: every switch of the scheduler, one by one.
  *
- * A line is about one stay of a thread on a CPU. What went before it (how long it was off the CPU,
- * how much of that it waited in a queue) is known as the stay begins, and kept by CPU until it
- * ends.
+ * A line is about one time slice of a thread. What came before it (how long the thread was off the
+ * CPU, how long of that it was runnable) is known as the time slice begins, and kept by CPU until
+ * it ends.
  */
 #include "lib/filter.h"
 #include "lib/interrupts.h"
@@ -17,13 +17,13 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* The stay of a thread on this CPU. */
-struct stay {
+/* The current time slice on this CPU. */
+struct slice {
 	u64 since_ns;
 	u64 wait_ns;
 	u64 delay_ns;
 	u64 throttled_ns; /* neither in delay_ns nor asleep */
-	u32 pid;	  /* the kernel's; 0: nobody who was chosen */
+	u32 pid;	  /* the kernel's; 0: no thread that was chosen */
 	u32 flags;
 };
 
@@ -31,50 +31,51 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct stay);
-} stays SEC(".maps");
+	__type(value, struct slice);
+} slices SEC(".maps");
 
 /* include/linux/sched/prio.h: below it are real-time tasks. */
 #define MAX_RT_PRIO 100
 
 /* Takes what `task` was throttled of the last `waited_ns` out of its delay. */
-static __always_inline void take_throttled(struct stay *stay, struct task_struct *task,
+static __always_inline void take_throttled(struct slice *slice, struct task_struct *task,
 					   struct cfs_rq *queue, u16 left, u64 waited_ns)
 {
-	stay->throttled_ns = throttled_part(task, queue, left, waited_ns, clock_of(queue));
-	if (stay->throttled_ns > stay->delay_ns)
-		stay->throttled_ns = stay->delay_ns;
-	stay->delay_ns -= stay->throttled_ns;
+	slice->throttled_ns = throttled_part(task, queue, left, waited_ns, clock_of(queue));
+	if (slice->throttled_ns > slice->delay_ns)
+		slice->throttled_ns = slice->delay_ns;
+	slice->delay_ns -= slice->throttled_ns;
 }
 
 /*
  * `prev` leaves this CPU, and the kernel did not trace how it got it (in sandboxes that hide
- * threads, whoever follows one). Its books tell for how long it ran, and what it waited before.
+ * threads, the thread after a hidden one). The kernel has counted how long it ran and waited.
  */
-static __always_inline void stay_by_books(struct stay *stay, struct task_struct *prev, u64 now_ns)
+static __always_inline void slice_by_sched_info(struct slice *slice, struct task_struct *prev,
+						u64 now_ns)
 {
 	struct off_cpu *off = off_cpu_of(prev);
 	u64 run_ns, away_ns;
 
-	stay->since_ns = now_ns;
-	stay->wait_ns = 0;
-	stay->delay_ns = 0;
-	stay->throttled_ns = 0;
-	stay->flags = TIMEHIST_ALL_UNKNOWN;
-	if (!scheduler_books || !off || !off->since_ns || prev->prio < MAX_RT_PRIO)
+	slice->since_ns = now_ns;
+	slice->wait_ns = 0;
+	slice->delay_ns = 0;
+	slice->throttled_ns = 0;
+	slice->flags = TIMEHIST_ALL_UNKNOWN;
+	if (!has_sched_info || !off || !off->since_ns || prev->prio < MAX_RT_PRIO)
 		return;
 	barrier();
 	run_ns = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
 	away_ns = now_ns - off->since_ns;
 	if (run_ns <= away_ns) {
-		stay->flags = 0;
-		stay->since_ns = now_ns - run_ns;
-		stay->wait_ns = away_ns - run_ns;
-		stay->delay_ns = prev->sched_info.run_delay - off->run_delay;
-		if (stay->delay_ns > stay->wait_ns)
-			stay->delay_ns = stay->wait_ns;
+		slice->flags = 0;
+		slice->since_ns = now_ns - run_ns;
+		slice->wait_ns = away_ns - run_ns;
+		slice->delay_ns = prev->sched_info.run_delay - off->run_delay;
+		if (slice->delay_ns > slice->wait_ns)
+			slice->delay_ns = slice->wait_ns;
 		if (off->left_throttled)
-			take_throttled(stay, prev, queue_of(prev), off->left_throttled, away_ns);
+			take_throttled(slice, prev, queue_of(prev), off->left_throttled, away_ns);
 		/* Known after all: not a wait that was lost. */
 		off->since_ns = 0;
 	}
@@ -82,8 +83,8 @@ static __always_inline void stay_by_books(struct stay *stay, struct task_struct 
 }
 
 /* `prev` leaves this CPU, and is one that was chosen. */
-static __always_inline void stay_ends(void *ctx, struct stay *stay, struct task_struct *prev,
-				      struct task_struct *next, u32 state, u64 now_ns)
+static __always_inline void slice_ends(void *ctx, struct slice *slice, struct task_struct *prev,
+				       struct task_struct *next, u32 state, u64 now_ns)
 {
 	struct timehist_event *event = reserve_event();
 
@@ -91,11 +92,11 @@ static __always_inline void stay_ends(void *ctx, struct stay *stay, struct task_
 		return;
 	event->time_ns = now_ns;
 	event->type = TIMEHIST_SWITCH;
-	event->flags = stay->flags;
-	event->wait_ns = stay->wait_ns;
-	event->delay_ns = stay->delay_ns;
+	event->flags = slice->flags;
+	event->wait_ns = slice->wait_ns;
+	event->delay_ns = slice->delay_ns;
 	/* What is known of the clocks' distance may have been corrected meanwhile: clock.h. */
-	event->run_ns = (s64)(now_ns - stay->since_ns) < 0 ? 0 : now_ns - stay->since_ns;
+	event->run_ns = (s64)(now_ns - slice->since_ns) < 0 ? 0 : now_ns - slice->since_ns;
 	event->state = state;
 	about(event, prev);
 	if (with_other || with_stack)
@@ -114,52 +115,52 @@ static __always_inline void stay_ends(void *ctx, struct stay *stay, struct task_
 }
 
 /* `next` gets this CPU: what it did before. */
-static __always_inline void stay_begins(struct stay *stay, struct task_struct *next, u64 now_ns)
+static __always_inline void slice_begins(struct slice *slice, struct task_struct *next, u64 now_ns)
 {
 	struct cfs_rq *queue = queue_of(next);
 	struct off_cpu *off = off_cpu_of(next);
 	struct offcpu_parts parts;
 
-	stay->wait_ns = 0;
-	stay->delay_ns = 0;
-	stay->throttled_ns = 0;
-	stay->flags = 0;
+	slice->wait_ns = 0;
+	slice->delay_ns = 0;
+	slice->throttled_ns = 0;
+	slice->flags = 0;
 	if (off && off->since_ns) {
-		stay->wait_ns = now_ns - off->since_ns;
-		if ((s64)stay->wait_ns < 0)
-			stay->wait_ns = 0;
-		offcpu_split(next, queue, off, stay->wait_ns, kept_clock_of(queue), &parts);
-		stay->delay_ns = parts.ns[OFFCPU_RUN_QUEUE] + parts.ns[OFFCPU_PREEMPTED];
-		stay->throttled_ns = parts.ns[OFFCPU_THROTTLED];
+		slice->wait_ns = now_ns - off->since_ns;
+		if ((s64)slice->wait_ns < 0)
+			slice->wait_ns = 0;
+		offcpu_split(next, queue, off, slice->wait_ns, kept_clock_of(queue), &parts);
+		slice->delay_ns = parts.ns[OFFCPU_RUN_QUEUE] + parts.ns[OFFCPU_PREEMPTED];
+		slice->throttled_ns = parts.ns[OFFCPU_THROTTLED];
 		off_cpu_ends(next, off);
 		return;
 	}
-	if (offcpu_first_turn(next, queue, &parts, &stay->delay_ns)) {
-		stay->wait_ns = stay->delay_ns;
+	if (offcpu_first_wait(next, queue, &parts, &slice->delay_ns)) {
+		slice->wait_ns = slice->delay_ns;
 		return;
 	}
-	stay->flags = TIMEHIST_WAIT_UNKNOWN;
+	slice->flags = TIMEHIST_WAIT_UNKNOWN;
 	if (off && off->moved_asleep) {
 		off->moved_asleep = false;
 		count_loss(LOSS_WAITS_MISBOOKED);
-		stay->flags |= TIMEHIST_DELAY_UNKNOWN;
+		slice->flags |= TIMEHIST_DELAY_UNKNOWN;
 		return;
 	}
-	if (!scheduler_books) {
-		stay->flags |= TIMEHIST_DELAY_UNKNOWN;
+	if (!has_sched_info) {
+		slice->flags |= TIMEHIST_DELAY_UNKNOWN;
 		return;
 	}
 	barrier();
 	/* In this queue, at least. */
 	if (next->sched_info.last_queued)
-		stay->delay_ns = clock_of(queue) - next->sched_info.last_queued;
-	if ((s64)stay->delay_ns < 0)
-		stay->delay_ns = 0;
-	take_throttled(stay, next, queue, off ? off->left_throttled : 0, stay->delay_ns);
+		slice->delay_ns = clock_of(queue) - next->sched_info.last_queued;
+	if ((s64)slice->delay_ns < 0)
+		slice->delay_ns = 0;
+	take_throttled(slice, next, queue, off ? off->left_throttled : 0, slice->delay_ns);
 	barrier();
 }
 
-/* `next` gets this CPU at `now_ns`, and could have had one before but for its quota. */
+/* `next` gets this CPU at `now_ns`; without its quota it would have had one earlier. */
 static __always_inline void report_throttled(struct task_struct *next, u64 throttled_ns, u64 now_ns)
 {
 	struct timehist_event *event;
@@ -195,13 +196,13 @@ static __always_inline bool is_chosen(struct task_struct *task)
 	return off && off->since_ns;
 }
 
-/* Who has another name now, or is in another control group, is not waited for. */
+/* A thread that the filter chose no longer (other name, other control group) has no more waits. */
 static __always_inline bool is_wanted(struct task_struct *task)
 {
 	return filter_has_task(task) || task->flags & PF_EXITING;
 }
 
-/* Or its end would be told as that of one who was chosen, and has waited all the while. */
+/* Otherwise its exit would be reported as if it was chosen, and had waited all the time. */
 static __always_inline void wait_forgotten(struct task_struct *task)
 {
 	struct off_cpu *off = off_cpu_of(task);
@@ -214,39 +215,39 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	u32 zero = 0, state;
-	struct stay *stay = bpf_map_lookup_elem(&stays, &zero);
+	struct slice *slice = bpf_map_lookup_elem(&slices, &zero);
 	u64 now_ns = switch_time_ns(prev);
-	/* Also of others, whose quota may be that of somebody who was chosen. */
+	/* Also of other threads: they may share the quota of a chosen one. */
 	u16 left = throttle_begins(prev);
 
-	if (!stay)
+	if (!slice)
 		return 0;
-	/* Whoever was seen to get this CPU was not seen to leave it: its line lacks. */
-	if (stay->pid && stay->pid != (u32)prev->pid &&
+	/* A thread was seen to get this CPU, and not seen to leave it: its line is missing. */
+	if (slice->pid && slice->pid != (u32)prev->pid &&
 	    (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())))
 		count_loss(LOSS_WAITS_UNSEEN);
-	/* Who was chosen as its stay began is so to the end: a process that exits is so no more. */
-	if (prev->pid && (stay->pid == (u32)prev->pid || is_chosen(prev))) {
+	/* A thread chosen as its time slice began is chosen until it ends, even if it exits. */
+	if (prev->pid && (slice->pid == (u32)prev->pid || is_chosen(prev))) {
 		state = stopped_state(ctx, prev);
 		if (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) {
-			if (stay->pid != (u32)prev->pid) {
-				stay_by_books(stay, prev, now_ns);
-				report_throttled(prev, stay->throttled_ns, stay->since_ns);
+			if (slice->pid != (u32)prev->pid) {
+				slice_by_sched_info(slice, prev, now_ns);
+				report_throttled(prev, slice->throttled_ns, slice->since_ns);
 			}
-			stay_ends(ctx, stay, prev, next,
-				  preempt || !state ? OFFCPU_RUNNABLE : state, now_ns);
+			slice_ends(ctx, slice, prev, next,
+				   preempt || !state ? OFFCPU_RUNNABLE : state, now_ns);
 		}
 		if (is_wanted(prev))
 			off_cpu_begins(prev, preempt, state, left, now_ns, 0);
 		else
 			wait_forgotten(prev);
 	}
-	stay->pid = 0;
+	slice->pid = 0;
 	if (next->pid && is_chosen(next)) {
-		stay_begins(stay, next, now_ns);
-		stay->pid = next->pid;
-		stay->since_ns = now_ns;
-		report_throttled(next, stay->throttled_ns, now_ns);
+		slice_begins(slice, next, now_ns);
+		slice->pid = next->pid;
+		slice->since_ns = now_ns;
+		report_throttled(next, slice->throttled_ns, now_ns);
 	} else if (filter_by_comm || filter_by_cgroup) {
 		wait_forgotten(next);
 	}
@@ -260,7 +261,7 @@ static __always_inline void report_other(struct task_struct *current, struct cpu
 {
 	struct timehist_event *event;
 
-	/* Whoever of the two was chosen: one wants to know who wakes a thread, and whom it wakes.
+	/* Either may be the chosen one: users ask what wakes a thread, and which threads it wakes.
 	 */
 	if (!filter_has_task(other) &&
 	    (!context->by_thread || !look(current, pid) || !filter_has_task(current)))
@@ -327,7 +328,8 @@ int BPF_PROG(timehist_migrate, struct task_struct *task, int to_cpu)
 	return 0;
 }
 
-/* Run once when everything is attached: threads whose books do not say all of their next wait. */
+/* Run once when everything is attached: threads whose sched_info is not enough for their next wait.
+ */
 SEC("iter/task")
 int seed_waiting(struct bpf_iter__task *ctx)
 {
@@ -337,7 +339,7 @@ int seed_waiting(struct bpf_iter__task *ctx)
 
 	if (!task || !task->pid || task->on_cpu)
 		return 0;
-	asleep = is_booked_asleep(task);
+	asleep = is_queued_asleep(task);
 	throttled = task_state(task) == TASK_RUNNING && is_throttled(task);
 	if (!asleep && !throttled)
 		return 0;

@@ -135,7 +135,7 @@ static __always_inline struct site *site_of(struct scratch *here, struct stack_k
 	return bpf_map_lookup_elem(&sites, id);
 }
 
-/* Books `allocation` as freed where it was allocated. */
+/* Counts `allocation` as freed, at the site that allocated it. */
 static __always_inline void settle_freed(struct allocation *allocation)
 {
 	struct site *site = bpf_map_lookup_elem(&sites, &allocation->site);
@@ -197,7 +197,7 @@ static __always_inline void put_allocation(struct allocation_key *key,
 	}
 }
 
-/* Books what was just allocated there. `owner` has its stacks, walked in `here`. */
+/* Counts what was just allocated there. `owner` has its stacks, walked in `here`. */
 static __always_inline void add_allocation(struct scratch *here, struct stack_key *owner,
 					   struct allocation_key *key, u64 size,
 					   struct weight *weight)

@@ -21,7 +21,7 @@ struct call_slots call_slots;
 
 EXPORT_TYPE(struct call_slots, call_slots);
 
-/* Whoever puts a slot in here has it: before 5.12 nothing atomic has a result. */
+/* The call that puts a slot in here has it: before 5.12 no atomic operation has a result. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CALL_SLOTS);
@@ -29,7 +29,7 @@ struct {
 	__type(value, u8);
 } slots_taken SEC(".maps");
 
-/* As many as may be in others' way at once; who finds none takes the slower way, this time. */
+/* As many as may be in use at once; a call that finds none takes the slower way this time. */
 #define SLOT_TRIES 4
 
 /* The next free slot, for a call; CALL_SLOTS where there is none. */

@@ -18,7 +18,7 @@ u64 calls_origin;
 /*
  * Since when each thread is in its call. Threads are known by where their saved registers lie, at
  * the top of their stack: programs at raw tracepoints get that for nothing, while asking for the
- * current task takes 15 ns, and task storage 60. Whoever finds the place taken goes to a hash. A
+ * current task takes 15 ns, and task storage 60. A thread that finds its place taken uses a hash. A
  * place has a cache line for itself, so that CPUs do not take it from each other.
  */
 struct call_place {

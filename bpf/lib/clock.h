@@ -6,25 +6,25 @@
 
 #include "kernel.h"
 
-/* Whether sched_info is there and kept; otherwise wake-ups are traced. */
-const volatile bool scheduler_books = false;
+/* The kernel has sched_info and keeps it up to date; otherwise programs trace wake-ups. */
+const volatile bool has_sched_info = false;
 
-/* bpf_ktime_get_ns() - rq->clock, and the rq->clock when that was measured. */
+/* bpf_ktime_get_ns() - rq->clock, and the rq->clock at that moment. */
 u64 clock_offset_ns;
 u64 clock_measured_ns;
 
-/* The run queue's clock, in ns since some time near boot: what sched_info is booked by. */
+/* The run queue's clock, in ns since some time near boot: the clock of sched_info. */
 static __always_inline u64 clock_of(struct cfs_rq *queue)
 {
 	return queue->rq->clock;
 }
 
-/* The same; 0 where the scheduler keeps no books, and may have no such clock that can be read. */
+/* The same; 0 where the kernel keeps no sched_info, as it may also lack a clock to read. */
 static __always_inline u64 kept_clock_of(struct cfs_rq *queue)
 {
 	u64 clock = 0;
 
-	if (scheduler_books) {
+	if (has_sched_info) {
 		barrier();
 		clock = clock_of(queue);
 		barrier();
@@ -34,7 +34,7 @@ static __always_inline u64 kept_clock_of(struct cfs_rq *queue)
 
 #define CLOCK_PERIOD_NS 1000000
 #define CLOCK_SLEW	1024
-/* After a long pause, too: a reading that was delayed must not spoil what begins then. */
+/* Also after a long pause: one late reading must not spoil the times after it. */
 #define CLOCK_MAX_SLEW_NS 50000
 
 /*
@@ -47,7 +47,7 @@ static __always_inline u64 switch_time_ns(struct task_struct *prev)
 {
 	u64 clock, since_ns, offset_ns, most_ns;
 
-	if (!scheduler_books)
+	if (!has_sched_info)
 		return bpf_ktime_get_ns();
 	barrier();
 	clock = clock_of(queue_of(prev));

@@ -2,9 +2,9 @@
 /*
  * Calls of a process's allocator, by user probes at its functions.
  *
- * Functions are told apart by where their size, the old pointer and the result are: a signature.
- * User space's table (src/tools/memleak/heap/allocators.ts) says which function has which; here is
- * one program for all entries and one for all returns.
+ * A function's signature says where its size, the old pointer and the result are. User space's
+ * table (src/tools/memleak/heap/allocators.ts) says which function has which; here is one program
+ * for all entries and one for all returns.
  *
  * Allocators call each other: reallocarray is realloc, calloc may be malloc, malloc maps memory.
  * What counts is the call that the program made, so whatever its thread calls within is left out.
@@ -176,8 +176,7 @@ static __always_inline void heap_returned(struct probe_registers *regs, u64 kind
 		return;
 	call->sp = 0;
 	call->caller_sp = 0;
-	/* Only now is it known for certain who called: at the entry, a probe on the return may be
-	 * there. */
+	/* Only now is the caller certain: at the entry, a probe on the return may hide it. */
 	if (call->within_free && is_code_of_free(call, PROBE_READ(regs, PROBE_IP)))
 		call->wanted = false;
 	if (!call->wanted && !call->held)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * What a CPU is executing: its current thread, or an interrupt that has nothing to do with that
- * thread. Whoever names the thread that did something has to ask first.
+ * thread. Ask here before you say that the thread did something.
  *
- * Whether it is an interrupt the kernel counts itself, in preempt_count. What the interrupt serves
- * is kept here, by CPU, by programs at the tracepoints where it begins and ends; without
- * preempt_count these alone tell, and do not see interrupts between CPUs.
+ * The kernel's preempt_count says whether it is an interrupt. Programs at the tracepoints where
+ * interrupts begin and end keep, by CPU, what the interrupt serves. Without preempt_count only
+ * these programs know of interrupts, and they do not see those between CPUs.
  */
 #ifndef TSTRACE_INTERRUPTS_H
 #define TSTRACE_INTERRUPTS_H
@@ -228,15 +228,15 @@ int BPF_PROG(softirq_raise, unsigned int softirq)
 	struct interrupts *now = this_cpus_interrupts();
 	struct task_struct *current = current_task();
 	struct cpu_context context;
-	u32 who;
+	u32 raiser;
 
 	if (softirq != SOFTIRQ_NET_RX || !now)
 		return 0;
 	read_cpu_context(current, &context);
-	who = context.kind == CONTEXT_THREAD ? (u32)look(current, pid) : 0;
-	if (!who || (now->raised_by && now->raised_by != who))
-		who = NOT_A_THREAD;
-	now->raised_by = who;
+	raiser = context.kind == CONTEXT_THREAD ? (u32)look(current, pid) : 0;
+	if (!raiser || (now->raised_by && now->raised_by != raiser))
+		raiser = NOT_A_THREAD;
+	now->raised_by = raiser;
 	return 0;
 }
 

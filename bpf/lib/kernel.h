@@ -30,7 +30,7 @@ typedef __s64 s64;
 #define PF_KTHREAD    0x00200000
 #define EFAULT	      14
 
-/* Gives user space a type that no map has as its key or value, by way of the object's BTF. */
+/* Puts a type into the object's BTF for user space, though no map has it as key or value. */
 #define EXPORT_TYPE(type, name) type *unused_##name __attribute__((unused))
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -101,11 +101,11 @@ struct sched_entity {
 	u64 sum_exec_runtime;
 	u64 nr_migrations;
 	unsigned char sched_delayed; /* 6.12 */
-	u64 prev_sum_exec_runtime;   /* as of its last turn */
+	u64 prev_sum_exec_runtime;   /* before its last time slice */
 	struct cfs_rq *cfs_rq;
 };
 
-/* kernel/sched/stats.h: the run queue's own book-keeping. */
+/* kernel/sched/stats.h: the kernel's own run queue statistics of a thread. */
 struct sched_info {
 	unsigned long pcount;
 	u64 run_delay;

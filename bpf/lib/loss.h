@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* Every way to lose something has a counter; the names reach the user by way of BTF. */
+/* Every way to lose something has a counter; user space reads the names from BTF. */
 #ifndef TSTRACE_LOSS_H
 #define TSTRACE_LOSS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Mappings that go, or parts of them: the beginning of any mapping; and the end of the one that the
- * thread mapped last, as whoever needs an aligned one cuts it out of a larger one. Of other parts
- * only user space knows, see src/tools/memleak/live-mappings.ts.
+ * Unmapped mappings, and parts of them: the beginning of any mapping, and the end of the one that
+ * the thread mapped last, since programs cut an aligned mapping out of a larger one. User space
+ * finds the other parts, see src/tools/memleak/live-mappings.ts.
  */
 #ifndef TSTRACE_MAPPINGS_H
 #define TSTRACE_MAPPINGS_H
@@ -15,7 +15,7 @@ struct last_mapping {
 	u64 end;
 };
 
-/* What is left of a mapping that was booked as freed is as outstanding as before. */
+/* A mapping was counted as freed, and a part of it is left: that part is outstanding again. */
 static __always_inline void keep_part(struct allocation_key *key, struct allocation *taken,
 				      u64 bytes)
 {

@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "kernel.h"
 #include "loss.h"
-#include "misbooked.h"
+#include "moved_asleep.h"
 #include "throttle.h"
 
 enum offcpu_part {
@@ -46,12 +46,12 @@ struct offcpu_parts {
 
 struct off_cpu {
 	u64 since_ns;	/* CLOCK_MONOTONIC; 0: it is on a CPU, or was never seen */
-	u64 run_delay;	/* the scheduler's books, as of then */
-	u64 woken_ns;	/* where the scheduler keeps no books */
+	u64 run_delay;	/* of sched_info, then */
+	u64 woken_ns;	/* where the kernel keeps no sched_info */
 	u64 user_stack; /* a hash, if it was walked then */
 	u32 state;	/* TASK_*, as of then */
 	bool preempted;
-	bool moved_asleep;  /* see misbooked.h */
+	bool moved_asleep;  /* see moved_asleep.h */
 	u16 left_throttled; /* see throttle_begins */
 };
 
@@ -101,7 +101,7 @@ static __always_inline struct off_cpu *off_cpu_new(struct task_struct *task)
 	return off;
 }
 
-/* The wait is over. Out of the hash, which is to hold who waits and not who ever did. */
+/* The wait is over. The hash holds only threads that wait now. */
 static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cpu *off)
 {
 	u32 pid = task->pid;
@@ -112,8 +112,8 @@ static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cp
 }
 
 /*
- * The state in which `prev` stopped. Read from the task it may be another one by now, if somebody
- * wakes it on another CPU.
+ * The state in which `prev` stopped. Its own field may have changed by now, if another CPU wakes
+ * it.
  */
 static __always_inline u32 stopped_state(unsigned long long *ctx, struct task_struct *prev)
 {
@@ -154,7 +154,7 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 	off->woken_ns = 0;
 	off->moved_asleep = false;
 	off->left_throttled = off->preempted ? left : 0;
-	if (scheduler_books) {
+	if (has_sched_info) {
 		barrier();
 		off->run_delay = prev->sched_info.run_delay;
 		barrier();
@@ -174,15 +174,16 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 	if (!off || off->since_ns)
 		return;
 	state = task_state(task);
-	/* What is on a run queue may have been woken or preempted; the books do not say which. */
-	off->preempted = state == 0 && !scheduler_books;
+	/* What is on a run queue may have been woken or preempted; sched_info does not say which.
+	 */
+	off->preempted = state == 0 && !has_sched_info;
 	off->state = state ? state : OFFCPU_RUNNABLE;
 	off->user_stack = user_stack;
 	off->left_throttled = state == TASK_RUNNING ? throttle_begins(task) : 0;
-	if (scheduler_books) {
+	if (has_sched_info) {
 		barrier();
 		off->run_delay = task->sched_info.run_delay;
-		off->moved_asleep = is_booked_asleep(task);
+		off->moved_asleep = is_queued_asleep(task);
 		barrier();
 	}
 	off->since_ns = bpf_ktime_get_ns();
@@ -214,8 +215,7 @@ static __always_inline u64 queued_ns(struct task_struct *task, struct off_cpu *o
 	return queued;
 }
 
-/* Takes the part out that a thread was throttled of the last `waited_ns`, which it could have run.
- */
+/* Of the last `waited_ns`, in which a thread could have run: splits off the throttled part. */
 static __always_inline void split_throttled(struct task_struct *task, struct cfs_rq *queue,
 					    struct off_cpu *off, u64 waited_ns, u64 clock,
 					    struct offcpu_parts *parts)
@@ -227,7 +227,7 @@ static __always_inline void split_throttled(struct task_struct *task, struct cfs
 		return;
 	barrier();
 	throttled_ns = throttled_part(task, queue, off->left_throttled, waited_ns,
-				      scheduler_books ? clock : clock_of(queue));
+				      has_sched_info ? clock : clock_of(queue));
 	barrier();
 	if (!throttled_ns)
 		return;
@@ -239,7 +239,7 @@ static __always_inline void split_throttled(struct task_struct *task, struct cfs
 	parts->ns[OFFCPU_THROTTLED] = throttled_ns;
 }
 
-/* Splits a wait. Whatever the books say, the parts add up to the duration. */
+/* Splits a wait. Whatever sched_info says, the parts add up to the duration. */
 static __always_inline void offcpu_split(struct task_struct *task, struct cfs_rq *queue,
 					 struct off_cpu *off, u64 duration_ns, u64 clock,
 					 struct offcpu_parts *parts)
@@ -255,7 +255,7 @@ static __always_inline void offcpu_split(struct task_struct *task, struct cfs_rq
 		split_throttled(task, queue, off, duration_ns, clock, parts);
 		return;
 	}
-	if (!scheduler_books) {
+	if (!has_sched_info) {
 		barrier();
 		/* It may have been woken after tracing ended, up to where this wait is counted. */
 		if (off->woken_ns && off->woken_ns < off->since_ns + duration_ns)
@@ -263,7 +263,7 @@ static __always_inline void offcpu_split(struct task_struct *task, struct cfs_rq
 		barrier();
 	} else if (off->moved_asleep) {
 		/* One that sleeps still did so all the time. */
-		if (!is_booked_asleep(task))
+		if (!is_queued_asleep(task))
 			count_loss(LOSS_WAITS_MISBOOKED);
 	} else {
 		barrier();
@@ -279,12 +279,12 @@ static __always_inline void offcpu_split(struct task_struct *task, struct cfs_rq
 }
 
 /* A new thread's first wait for a CPU, which it had before it could be seen to leave one. */
-static __always_inline bool offcpu_first_turn(struct task_struct *task, struct cfs_rq *queue,
+static __always_inline bool offcpu_first_wait(struct task_struct *task, struct cfs_rq *queue,
 					      struct offcpu_parts *parts, u64 *duration_ns)
 {
 	u64 last_queued, clock;
 
-	if (!scheduler_books)
+	if (!has_sched_info)
 		return false;
 	barrier();
 	last_queued = task->sched_info.last_queued;

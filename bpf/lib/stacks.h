@@ -128,9 +128,9 @@ static __always_inline struct scratch *scratch_here(void)
 }
 
 /*
- * For programs that another thread's run of them can interrupt: those of user probes. Whoever adds
- * itself and finds that it is alone has the place. Before 5.12 no atomic addition says what it
- * added to, but to add first and look then is as good.
+ * For programs that can be interrupted by their own run in another thread: those of user probes.
+ * A run adds 1; if it then finds 1, it has the place. Before 5.12 an atomic addition returns
+ * nothing, but adding first and looking then is as good.
  */
 static __always_inline struct scratch *take_scratch(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * When did the wait begin that ends now, where the scheduler keeps no books (waits.h)? A time stamp
- * is taken as it begins, and kept in one of two ways:
+ * When did the wait begin that ends now, where the kernel keeps no sched_info (waits.h)? A time
+ * stamp is taken as it begins, and kept in one of two ways:
  *
  *   task_storage  in the task (5.12)
  *   hash          in a hash by thread number
@@ -69,8 +69,8 @@ struct {
 	__type(value, struct wait_start);
 } hash_waits SEC(".maps");
 
-/* kernel/sched/core.c, __schedule: whoever is switched out and did not block waits again. */
-static __always_inline bool stays_queued(bool preempt, struct task_struct *prev)
+/* kernel/sched/core.c, __schedule: a thread that leaves its CPU and does not block waits again. */
+static __always_inline bool waits_again(bool preempt, struct task_struct *prev)
 {
 	return (preempt || task_state(prev) == TASK_RUNNING) && prev->pid;
 }
@@ -122,7 +122,7 @@ static __always_inline bool hash_wait_ends(struct task_struct *task, struct wait
 	if (!start || !start->ns)
 		return false;
 	stamped_wait(task, start, wait);
-	/* Taken out, so that the table holds who waits and not who ever did. */
+	/* The table holds only threads that wait now. */
 	bpf_map_delete_elem(&hash_waits, &pid);
 	return true;
 }

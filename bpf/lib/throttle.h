@@ -50,7 +50,7 @@ struct task_struct___throttle {
 
 /* include/linux/sched/prio.h: below it are real-time threads, which have no such quota. */
 #define THROTTLE_MAX_RT_PRIO 100
-/* By how much two readings of a clock may differ, of two CPUs or by way of another clock. */
+/* By how much two readings of a clock may differ, of two CPUs or converted from another clock. */
 #define THROTTLE_SLACK_NS 1000000
 
 /* A queue's last period, times by the run queue's clock. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * What timehist tells user space: one record for a stay on a CPU, a wake-up or a migration, as
+ * What timehist tells user space: one record for a time slice, a wake-up or a migration, as
  * short as what was asked for, in a ring that user space looks into by itself now and then.
  */
 #ifndef TSTRACE_TIMEHIST_EVENTS_H
@@ -16,7 +16,7 @@ enum timehist_type {
 	TIMEHIST_SWITCH,
 	TIMEHIST_WAKEUP,
 	TIMEHIST_MIGRATE,
-	/* It had no CPU quota, for delay_ns of what it waited before this stay. */
+	/* It had no CPU quota, for delay_ns of its wait before this time slice. */
 	TIMEHIST_THROTTLED,
 };
 
@@ -32,7 +32,7 @@ enum timehist_flag {
 EXPORT_TYPE(enum timehist_type, timehist_type);
 EXPORT_TYPE(enum timehist_flag, timehist_flag);
 
-/* Who else an event is about: who is next, who is woken, who is moved. */
+/* The other thread of an event: the next one, the one woken, the one moved. */
 const volatile bool with_other = false;
 const volatile bool with_stack = false;
 

@@ -16,7 +16,7 @@
 
 /* User stacks with more frames are walked by the kernel. */
 #define SHORT_WALK 24
-/* Documentation/admin-guide/sysctl/vm.rst, mmap_min_addr: what it is set to at the most. */
+/* Documentation/admin-guide/sysctl/vm.rst, mmap_min_addr: its largest usual value. */
 #define LOWEST_FRAME 0x10000
 /* arch/x86/include/asm/segment.h, __USER_CS: the thread runs 64-bit code. */
 #define USER_CS 0x33

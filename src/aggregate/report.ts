@@ -23,7 +23,7 @@ export interface Interval {
 	readonly ended?: EarlyEnd;
 }
 
-/** It cost more than --max-overhead; none of those who were chosen is left. */
+/** It cost more than --max-overhead; none of the chosen processes is left. */
 export type EarlyEnd = 'max_overhead' | 'nobody_left' | 'failed';
 
 /** A tool's findings: histograms by group, rows of a table, or sums by stack. */
@@ -49,7 +49,7 @@ export interface Circumstances {
 	/** Its release, as uname -r prints it. */
 	readonly kernel: string;
 	readonly arch: string;
-	/** Whom it was about, as far as that was limited: `pids`, `comms`, … */
+	/** The filter, if there was one: `pids`, `comms`, … */
 	readonly filters: Readonly<Record<string, readonly (number | string)[] | boolean>>;
 }
 

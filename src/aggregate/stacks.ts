@@ -25,7 +25,7 @@ export interface StackRow {
 	readonly processes?: number;
 	/** Whatever else is known of it. */
 	readonly details?: Readonly<Record<string, number | string | boolean>>;
-	/** Which of the stacks that were to be named became this row, for whoever adds details. */
+	/** Which of the given stacks became this row, for code that adds details. */
 	readonly sources?: readonly number[];
 }
 
@@ -33,7 +33,7 @@ export interface StackFindings {
 	readonly kind: 'stacks';
 	/** Of values. */
 	readonly unit: 'ns' | 'samples' | 'bytes';
-	/** How it was measured, for whoever compares results: `period_ns`, `frequency_hz`, `event`. */
+	/** How it was measured, so that results can be compared: `period_ns`, `frequency_hz`, `event`. */
 	readonly about: Readonly<Record<string, string | number>>;
 	/** What one of `count` is: "wait". */
 	readonly noun: string;
@@ -81,7 +81,7 @@ export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[]
 			if (by === 'process') return sum;
 			const of = new Set(group.flatMap((row) => pids.get(row) ?? []));
 			const [pid] = of;
-			// Who it is can be said as long as there is one.
+			// A row can name its thread as long as it is of one thread.
 			if (of.size === 1 && pid !== undefined) return { ...sum, key: { pid, ...sum.key } };
 			return of.size > 1 ? { ...sum, processes: of.size } : sum;
 		})

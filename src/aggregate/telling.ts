@@ -40,6 +40,56 @@ const IDLE_WAITS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 	[/^(inet_csk_accept|unix_accept)$/, 'connections that nobody has made'],
 ];
 
+/**
+ * Functions of databases and runtimes that only wait, or only allocate, for whoever called them. Exact names,
+ * as demangled; arguments may follow.
+ */
+const WRAPPERS: ReadonlyMap<string, string> = new Map(
+	(
+		[
+			[
+				['WaitLatch', 'WaitLatchOrSocket', 'WaitEventSetWait', 'WaitEventSetWaitBlock'],
+				"PostgreSQL's latch.c, waiteventset.c: every wait of a session; ProcSleep says for a lock",
+			],
+			[
+				[
+					'node::NodeArrayBufferAllocator::Allocate',
+					'node::NodeArrayBufferAllocator::AllocateUninitialized',
+					'node::NodeArrayBufferAllocator::Reallocate',
+					'node::Buffer::New',
+				],
+				'Node.js, api/environment.cc, node_buffer.cc: the memory of any buffer',
+			],
+			[
+				['v8::internal::BackingStore::Allocate', 'v8::ArrayBuffer::New'],
+				'V8, between the allocators of Node.js and what asked for a buffer',
+			],
+			[
+				['os::malloc', 'os::realloc', 'os::strdup', 'AllocateHeap', 'ReallocateHeap'],
+				"HotSpot's os.cpp, allocation.cpp: malloc for every part of the JVM",
+			],
+			[
+				[
+					'os::reserve_memory',
+					'os::pd_reserve_memory',
+					'os::commit_memory',
+					'os::pd_commit_memory',
+					'os::Linux::commit_memory_impl',
+				],
+				"HotSpot's os.cpp, os_linux.cpp: mmap for every part of the JVM",
+			],
+			[
+				['os::PlatformEvent::park', 'PlatformEvent::park', 'PlatformMonitor::wait'],
+				"HotSpot's os_posix.cpp: a condition variable, for any lock of the JVM",
+			],
+			[
+				['take_gil', 'PyThread_acquire_lock', 'PyThread_acquire_lock_timed'],
+				"CPython's ceval_gil.h, thread_pthread.h: any lock, and the interpreter's own",
+			],
+		] as const
+	).flatMap(([names, why]) => names.map((name) => [name, why] as const)),
+);
+
 /** What a thread of the kernel begins in: kernel/kthread.c. */
 const KERNEL_THREAD = 'kthread';
 
@@ -61,13 +111,14 @@ export function waitFrame(frames: readonly Frame[]): Frame | undefined {
 
 export interface ProgramFrame {
 	readonly frame: Frame;
-	/** Whether it is known to have called the C library, or the kernel, itself. */
+	/** Whether it is known to have called the C library, a wrapper, or the kernel, itself. */
 	readonly isLowest: boolean;
 }
 
 /**
- * The lowest function of the program that has a name; where there is none, the lowest one of the user's.
- * Root first. `callerMissing`: of what is the user's, the leaf was called by a function that is not there.
+ * The lowest function of the program that has a name and is no wrapper. Where all are wrappers, the lowest of
+ * them; where none has a name, the lowest user frame. Frames are root first. `callerMissing`: the stack lacks
+ * the function that called the lowest user frame.
  */
 export function programFrame({
 	frames,
@@ -77,12 +128,24 @@ export function programFrame({
 	readonly callerMissing?: boolean | undefined;
 }): ProgramFrame | undefined {
 	const user = frames.filter(({ kind }) => kind !== 'kernel');
-	const own = user.findLastIndex((frame) => !frame.inCLibrary && isNamed(frame));
+	const isOwn = (frame: Frame) => !frame.inCLibrary && isNamed(frame);
+	const meaning = user.findLastIndex((frame) => isOwn(frame) && !isWrapper(frame));
+	const own = meaning < 0 ? user.findLastIndex(isOwn) : meaning;
 	const frame = user[own] ?? user.at(-1);
 	if (!frame) return undefined;
 	const between = own < 0 ? [] : user.slice(own + 1);
 	const missing = callerMissing && own >= 0;
-	return { frame, isLowest: !missing && between.every(({ inCLibrary }) => inCLibrary) };
+	return {
+		frame,
+		isLowest: !missing && between.every((each) => each.inCLibrary || isWrapper(each)),
+	};
+}
+
+/** "os::malloc(unsigned long, MEMFLAGS)" is os::malloc. */
+function isWrapper({ name }: Frame): boolean {
+	const bare = plain(name);
+	const end = bare.indexOf('(');
+	return WRAPPERS.has(end < 0 ? bare : bare.slice(0, end));
 }
 
 /** "[unknown]", "[anon]" and "postgres+0x34b406" tell nothing. */

@@ -31,7 +31,7 @@ export class EventRows implements Reader {
 		this.#rowOf = rowOf;
 	}
 
-	/** For programs that wake whoever waits for their events. */
+	/** For programs that wake the reader of their events. */
 	stream(sink: RowSink, fail: (error: unknown) => void): void {
 		this.ring.watch(this.#map.fd, async () => {
 			try {
@@ -77,7 +77,7 @@ export class EventRows implements Reader {
 
 /** Makes rows of events, or lines where they are too many for objects. */
 export interface EventFormatter {
-	/** Where in a record its time in ns is, in words; and how large a record is at the most, in bytes. */
+	/** Where in a record its time in ns is, in words; and the most bytes that a record takes. */
 	readonly timeAt: number;
 	readonly bytes: number;
 	row: RowOf;
@@ -162,7 +162,7 @@ export class EventBatches extends EventRows {
 				if (lines.length < WRITE_BYTES) continue;
 				await sink(lines.bytes());
 				lines.clear();
-				// While that waited for whoever reads it; the ring is gone.
+				// The ring was closed while that waited for its reader.
 				if (this.#closed) return;
 			}
 		}

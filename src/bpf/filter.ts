@@ -145,7 +145,7 @@ export class FilterSets {
 		}
 	}
 
-	/** After attaching: takes out who ended before the kernel could tell us. */
+	/** After attaching: takes out threads that ended before the programs could see it. */
 	dropEnded(): void {
 		for (const pid of this.#filter.pids) {
 			if (!processLives(pid)) this.#set('filter_tgids').delete(u32Key(pid));

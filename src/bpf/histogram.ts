@@ -59,7 +59,7 @@ export interface GroupLayouts {
 	readonly group_bucket: StructLayout & { fields: Readonly<Record<BucketField, FieldLayout>> };
 }
 
-/** Groups kept in user space at the most, at about 1 kB each; the rest is put together. */
+/** The most groups kept in user space, at about 1 kB each; the rest is put together. */
 const MAX_GROUPS = 100_000;
 const OTHERS = '(others)';
 

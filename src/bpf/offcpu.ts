@@ -8,7 +8,7 @@ import {
 } from '../loader/kernel.js';
 import { storageHasOwnMemory } from '../loader/realtime.js';
 import { chooseWay, type Way } from './fallback.js';
-import { booksMissing, delayedDequeue, taskStorageMissing } from './waits.js';
+import { delayedDequeue, schedInfoMissing, taskStorageMissing } from './waits.js';
 
 /** Where a program runs in the thread that resumes. */
 export type ResumedHook = 'sched_exit_tp' | 'finish_task_switch' | 'finish_task_switch.isra.0';
@@ -20,7 +20,7 @@ export interface OffcpuWay {
 	readonly resumed: ResumedHook | undefined;
 	readonly others: readonly Program[];
 	readonly threadsInHash: boolean;
-	readonly schedulerBooks: boolean;
+	readonly hasSchedInfo: boolean;
 	/** Whether sched_switch says in which state a thread stopped. */
 	readonly switchHasState: boolean;
 	readonly because: string;
@@ -64,14 +64,14 @@ export function chooseOffcpu(): OffcpuWay {
 	const { name, because } = chooseWay(HOOKS, 'this hook runs in the thread that resumes');
 	const resumed =
 		name === 'sched_exit' ? 'sched_exit_tp' : name === 'kprobe' ? finishFunction() : undefined;
-	const books = booksMissing();
-	const others: Program[] = books ? ['offcpu_wakeup'] : [];
-	if (!books && delayedDequeue()) others.push('offcpu_migrate');
+	const missing = schedInfoMissing();
+	const others: Program[] = missing ? ['offcpu_wakeup'] : [];
+	if (!missing && delayedDequeue()) others.push('offcpu_migrate');
 	return {
 		resumed,
 		others,
 		threadsInHash: storageMissing() !== undefined,
-		schedulerBooks: books === undefined,
+		hasSchedInfo: missing === undefined,
 		switchHasState: tracepointArguments('sched_switch') >= SWITCH_ARGUMENTS_WITH_STATE,
 		because:
 			`walks stacks at ${name}: ${because}; ` +

@@ -178,7 +178,7 @@ function userPart(addresses: ArrayLike<Address>): ArrayLike<Address> {
 	return count === addresses.length ? addresses : Array.from(addresses).slice(0, count);
 }
 
-/** How many frames a walk takes at the most. */
+/** The most frames that a walk takes. */
 export function depthOf({ maxDepth }: Pick<StackSettings, 'maxDepth'>): number {
 	return Math.min(maxDepth, kernelDepth());
 }

@@ -9,7 +9,7 @@ export type WaitsWay = 'sched_info' | 'task_storage' | 'hash';
 /** Fields without which a way does not work; a kernel that has them all has the way. */
 type Needs = ReadonlyArray<readonly [struct: string, field: string]>;
 
-const BOOKS: Needs = [
+const SCHED_INFO: Needs = [
 	['task_struct', 'sched_info'],
 	['sched_info', 'last_queued'],
 	['sched_entity', 'cfs_rq'],
@@ -18,7 +18,7 @@ const BOOKS: Needs = [
 ];
 
 export const WAYS: ReadonlyArray<Way<WaitsWay>> = [
-	{ name: 'sched_info', missing: booksMissing },
+	{ name: 'sched_info', missing: schedInfoMissing },
 	{
 		name: 'task_storage',
 		// Entries are made at a wake-up, under the run queue's lock.
@@ -32,11 +32,11 @@ export function chooseWaits(): Chosen<WaitsWay> {
 	return chooseWay(WAYS, 'the kernel measures run queue latency itself');
 }
 
-/** What a kernel lacks for the scheduler's own books to be read. */
-export function booksMissing(): string | undefined {
+/** What the kernel lacks so that sched_info can be read; undefined: nothing. */
+export function schedInfoMissing(): string | undefined {
 	return (
-		lacking(BOOKS) ??
-		(booksAreKept() ? undefined : 'the kernel keeps no run queue statistics (sched_info is off)')
+		lacking(SCHED_INFO) ??
+		(schedInfoIsKept() ? undefined : 'the kernel keeps no run queue statistics (sched_info is off)')
 	);
 }
 
@@ -63,12 +63,12 @@ function lacking(needs: Needs): string | undefined {
 }
 
 /** Until 5.13 the fields could be there and unused (sched_info_on); then all of this reads 0. */
-function booksAreKept(): boolean {
-	const turns = readFileSync('/proc/self/schedstat', 'utf8').trim().split(' ')[2];
-	return Number(turns) > 0;
+function schedInfoIsKept(): boolean {
+	const slices = readFileSync('/proc/self/schedstat', 'utf8').trim().split(' ')[2];
+	return Number(slices) > 0;
 }
 
-/** Whether a task that sleeps can be moved between run queues: see misbooked.h. */
+/** Whether a task that sleeps can be moved between run queues: see moved_asleep.h. */
 export function delayedDequeue(): boolean {
 	return kernelHasField('sched_entity', 'sched_delayed');
 }

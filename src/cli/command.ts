@@ -1,4 +1,4 @@
-/** COMMAND: started and held before its first instruction, let go once tracing has begun. */
+/** COMMAND: started and held before its first instruction, released once tracing has begun. */
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, readSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';

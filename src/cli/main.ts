@@ -76,7 +76,7 @@ export async function main(args: readonly string[]): Promise<number> {
 		else await cli.parseAsync([...own], { from: 'user' });
 		return status;
 	} catch (error) {
-		// Whoever reads a list or a script has had enough of it.
+		// The reader of a list or a script has had enough of it.
 		return error instanceof ClosedPipe ? status : explain(error, own, cli);
 	} finally {
 		process.off('uncaughtException', onUncaught);
@@ -226,7 +226,7 @@ function addExamples(command: Cli, all: Tool<FilteredLayout, unknown>['examples'
 	command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
 }
 
-/** Help and the version. Where nobody reads it or it does not fit, it is let go. */
+/** Help and the version. If nobody reads it or it does not fit, it is dropped. */
 function print(text: string): void {
 	try {
 		writeSync(STDOUT, text);
@@ -257,7 +257,7 @@ function toolIn([name]: readonly string[]): string {
 	return name !== undefined && Object.hasOwn(known, name) ? ` ${name}` : '';
 }
 
-/** Says what went wrong but for the command line's words; returns the exit status. */
+/** Says what went wrong, other than wrong words on the command line; returns the exit status. */
 function explainFailure(error: unknown, args: readonly string[]): number {
 	const tool = toolIn(args);
 	if (error instanceof UsageError) {

@@ -24,7 +24,7 @@ export class Output {
 	#isNew: boolean;
 	/** Nobody waits for a reader any more. */
 	#givenUp = false;
-	/** Whoever is interrupted twice leaves no new file that looks like a result. */
+	/** A run that is interrupted twice leaves no new file that looks like a result. */
 	readonly #removeEmpty = () => {
 		const { fd } = this.#opened;
 		if (fd !== undefined && fstatSync(fd).size === 0) removeFile(this.#name);
@@ -76,11 +76,11 @@ export class Output {
 
 	/**
 	 * Writes after all that was written before; resolves when nothing of it waits in this process.
-	 * Throws ClosedPipe when the reader is gone, TstraceError when the disk is full and the like.
+	 * Throws ClosedPipe when the reader is gone, TstraceError when the disk is full, for example.
 	 */
 	write(text: string | Uint8Array): Promise<void> {
 		const written = this.#pending.then(() => this.#writeNow(text));
-		// The error is the writer's, who awaits it; whoever comes next tries for himself.
+		// The writer awaits the error; the next writer tries again.
 		this.#pending = written.catch(() => undefined);
 		return written;
 	}

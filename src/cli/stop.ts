@@ -1,5 +1,5 @@
 /** When to stop: a signal, the end of what is traced, or the last interval. */
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextLoop } from 'node:timers/promises';
 import type { EarlyEnd } from '../aggregate/report.js';
 import { sayIfRoom } from './output.js';
 import { isIgnored } from './started.js';
@@ -15,7 +15,7 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 /** That of the run that goes on. */
 let current: Stop | undefined;
 
-/** What nobody has caught, in a timer or an event, ends the run that goes on. Returns false where there is none. */
+/** An error that nobody caught, in a timer or an event, ends the current run. Returns false if none is going on. */
 export function failRun(error: unknown): boolean {
 	current?.fail(error);
 	return current !== undefined;
@@ -61,8 +61,8 @@ export class Stop {
 	/** Returns when the signals that node has been handed until now have been noticed. */
 	async heard(): Promise<void> {
 		// node looks for them once in each turn of its loop; the first may be past that by now.
-		await turn();
-		await turn();
+		await nextLoop();
+		await nextLoop();
 	}
 
 	/** Calls back with the first signal, be it still to come or here already. */

@@ -132,7 +132,7 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 	}
 }
 
-/** Events read in user space, for those who may not use BPF. */
+/** Events read in user space, for users who may not use BPF. */
 export class PlainTracing implements Tracing {
 	readonly since = momentNow();
 	readonly cost = new CostMeter([]);

@@ -1,7 +1,7 @@
 /** What the kernel has of what programs are attached to and read. */
 import { closeSync, statSync } from 'node:fs';
 import { arch, release } from 'node:os';
-import { booksMissing, taskStorageMissing } from '../bpf/waits.js';
+import { schedInfoMissing, taskStorageMissing } from '../bpf/waits.js';
 import { tracepoints } from '../generated/tracepoints.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
 import { kernelHasTracepoint, versionOf } from '../loader/kernel.js';
@@ -24,7 +24,7 @@ export function kernel(): Check[] {
 		judgeRelease(release(), arch()),
 		attempt('BTF', () => judgeBtf(statSync(BTF_PATH, { throwIfNoEntry: false })?.size)),
 		attempt('tracepoints', () => judgeTracepoints(lacking())),
-		attempt('sched_info', () => judgeBooks(booksMissing())),
+		attempt('sched_info', () => judgeSchedInfo(schedInfoMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
 		attempt('ring buffer', () => judgeRingBuffer(ringBufferForbidden(kernelSigns()))),
 		attempt('BPF statistics', () => judgeStatistics(tryStatistics())),
@@ -66,7 +66,7 @@ export function judgeTracepoints(lacking: readonly string[]): Check {
 }
 
 /** `lacks`: what is missing for them. */
-export function judgeBooks(lacks: string | undefined): Check {
+export function judgeSchedInfo(lacks: string | undefined): Check {
 	if (lacks === undefined) return ok('sched_info', 'the kernel itself measures run queue latency');
 	return missing(
 		'sched_info',

@@ -210,7 +210,7 @@ export function judgeRuntime(runtime: Runtime, pid: number, hasMap: boolean): Ch
 	);
 }
 
-/** The library with the most code but for the C library's: of Python and the JVM that is where they are. */
+/** The library with the most code, except the C library: Python and the JVM have their code there. */
 function mostCode(files: readonly MapsEntry[]): string | undefined {
 	const bytes = ({ start, end }: MapsEntry) => end - start;
 	const [largest] = files

@@ -116,7 +116,7 @@ const COSTS = Uint8Array.from(
 
 /**
  * What it takes to parse it. When V8 is out of memory, the process ends and nothing can be caught:
- * three bytes are an object. And what is nested deeply overflows the stack of whoever goes through it.
+ * three bytes are an object. And what is nested deeply overflows the stack of the code that goes through it.
  */
 function measure(bytes: Buffer): { memory_bytes: number; depth: number } {
 	let memory_bytes = bytes.length;

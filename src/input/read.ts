@@ -1,4 +1,4 @@
-/** Stacks from files and standard input: told apart by what is in them, not by their names. */
+/** Stacks from files and standard input: the content decides the format, not the name. */
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';

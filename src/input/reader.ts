@@ -1,7 +1,7 @@
 /** What a reader of some format is given, and what it makes. */
 import type { StackProfile } from '../aggregate/stack-profile.js';
 
-/** What to tell whoever reads the result: what was left out, and why. */
+/** What to tell the user about the result: what was left out, and why. */
 export type Notify = (notice: string) => void;
 
 /** How stacks are named; what stackcollapse-perf.pl has options for, see its --help. */

@@ -67,7 +67,7 @@ export class CostMeter {
 
 	/**
 	 * Turns the statistics on. Returns whether there are any: not without programs, before 5.8, and for
-	 * those who may trace but have not CAP_SYS_ADMIN.
+	 * users who may trace but have no CAP_SYS_ADMIN.
 	 */
 	begin(): boolean {
 		if (this.#fd < 0 && this.#metered.length > 0) {

@@ -24,7 +24,7 @@ export function kernelBtf(): Btf {
 	return btf;
 }
 
-/** Gives its memory back, some 9 MB; whoever asks again makes it be read again. */
+/** Gives its memory back, about 9 MB; the next use reads it again. */
 export function forgetKernelBtf(): void {
 	btf = undefined;
 }
@@ -49,7 +49,7 @@ export function kernelHasTracepoint(name: string): boolean {
 
 /** How many arguments a tracepoint hands over. */
 export function tracepointArguments(name: string): number {
-	// The first parameter is whoever attached.
+	// The first parameter belongs to the attached program.
 	return (kernelBtf().parameterCount(`btf_trace_${name}`) ?? 1) - 1;
 }
 

@@ -1,6 +1,6 @@
 /**
  * What a PREEMPT_RT kernel forbids programs of the scheduler's tracepoints. There spinlock_t can sleep, and
- * whoever sleeps while it holds the run queue's lock, a raw_spinlock_t, freezes the machine.
+ * a thread that sleeps while it holds the run queue's lock, a raw_spinlock_t, freezes the machine.
  */
 import { readFileSync } from 'node:fs';
 import { version } from 'node:os';

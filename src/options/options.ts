@@ -61,6 +61,9 @@ export function parsePercent(text: string): number {
 /** For an option that may be given several times and takes comma lists. */
 export function parsePids(text: string, before: readonly number[] = []): number[] {
 	const what = `process or thread numbers from 1 to ${MAX_PID}, separated by commas`;
+	// Somebody who knows the name, and not the number.
+	if (/^[A-Za-z][\w.:-]*$/.test(text))
+		throw new InvalidArgumentError(`give ${what}; for threads named so: --comm ${text}`);
 	return [...before, ...text.split(',').map((each) => inRange(each, 1, MAX_PID, what, true))];
 }
 
@@ -116,7 +119,7 @@ export function wholeNumberOption(flags: string, description: string, most: numb
 }
 
 /** How many of what text shows. */
-export function topOption(shown: number, what = 'groups that waited longest'): Option {
+export function topOption(shown: number | undefined, what = 'groups that waited longest'): Option {
 	return new Option('--top <n>', `show the N ${what}; 0 shows all`)
 		.default(shown)
 		.argParser((text) => inRange(text, 0, 1e9, 'a whole number from 0 to 1000000000', true));

@@ -71,7 +71,7 @@ export interface PerfEventAttributes {
 	readonly frequency_hz?: number;
 	/** A combination of PERF_SAMPLE. */
 	readonly sampleType?: number;
-	/** Bytes in the ring before whoever waits for it is woken. */
+	/** Bytes in the ring before its reader is woken. */
 	readonly watermark_bytes?: number;
 	/** The most frames of a stack; without it /proc/sys/kernel/perf_event_max_stack. */
 	readonly maxStack?: number;

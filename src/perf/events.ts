@@ -7,7 +7,7 @@ import { openPerfEvent } from './open.js';
 
 export type { EventType } from './names.js';
 
-/** The names parseEvent knows, but for raw events. */
+/** The names parseEvent knows, except raw events. */
 export const EVENT_NAMES: readonly string[] = [...EVENTS.values()].map((event) => event.name);
 
 /** PERF_COUNT_SW_DUMMY: counts nothing; it is there for what is reported besides. */

@@ -159,7 +159,7 @@ class CpuRing {
 	}
 
 	/**
-	 * A wake-up is told once, to whoever asks first; when the descriptor is handed to epoll, at the
+	 * The kernel reports a wake-up once, to the first that asks; when the descriptor is handed to epoll, at the
 	 * end of this turn, that is epoll itself, which forgets it (perf_poll in kernel/events/core.c).
 	 * So we look once after that: a ring that is full already would never wake anybody again.
 	 */

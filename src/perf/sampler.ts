@@ -1,5 +1,5 @@
 /**
- * Stacks sampled by perf events, for those who may not load BPF programs, and kernels where these
+ * Stacks sampled by perf events, for users who may not load BPF programs, and kernels where these
  * cannot do it. Any user may sample its own processes (perf_event_paranoid 2 or less). Source:
  * man 2 perf_event_open.
  */
@@ -24,7 +24,7 @@ import { threadsOf } from './threads.js';
 const RING_BYTES = 512 * 1024;
 
 export type SamplerOptions = CpuChoice & {
-	/** Whom to sample; what they start later is sampled too. */
+	/** Which processes to sample; those that they start later are sampled too. */
 	readonly pids?: readonly number[];
 	readonly tids?: readonly number[];
 	/** Not from now on, but from when they execute another program: as COMMAND is held by a shell. */
@@ -49,7 +49,7 @@ export class Sampler {
 	readonly #rings: PerfRings;
 	readonly #once = new OneEventEach();
 	#kernelIncluded: boolean;
-	/** On a CPU that comes online later, who was to execute something may have done so. */
+	/** By the time a CPU comes online, COMMAND may have executed its program already. */
 	#started = false;
 
 	/**

@@ -24,7 +24,7 @@ export function fittingName(
 	return name;
 }
 
-/** How wide a character of 12 px is at the most, in the fonts that pictures are drawn with. */
+/** The width of the widest character of 12 px, in the fonts that pictures are drawn with. */
 export function likelyWidth_px(character: string): number {
 	if (/^[\sIfijlrt.,:;'|!()[\]{}/\\`-]$/.test(character)) return 5;
 	return /^[mwMW@%\u2000-\uffff]$|^..$/u.test(character) ? 12 : 8;

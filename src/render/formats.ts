@@ -1,5 +1,4 @@
-/** Stacks in the format of a picture or of another tool, whoever found them. */
-
+/** Stacks of any tool, in the format of a picture or of another program. */
 import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { renderFolded } from './folded.js';

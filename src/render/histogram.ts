@@ -64,7 +64,7 @@ function counted(count: number, noun: string): string {
 	return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A line for each group: how many, how long in all, percentiles, who. */
+/** A line for each group: how many, how long in all, percentiles, its name. */
 async function renderTable(
 	groups: readonly LatencyGroup[],
 	options: HistogramOptions,

@@ -1,4 +1,4 @@
-/** What tstrace's pprof files say in words of its own, for those who write and read them. */
+/** What tstrace's pprof files say in words of its own, for the writer and the reader. */
 import type { FrameKind } from '../aggregate/stack.js';
 
 /**

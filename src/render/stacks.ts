@@ -42,8 +42,8 @@ export function renderStacks(findings: StackFindings, options: StackTextOptions)
 	const rest = stacks.slice(shown.length);
 	return [
 		...blocks,
-		shown.length > 1 ? overview(shown, total.value, findings, options) : '',
 		restLine(rest, total.value, findings),
+		shown.length > 1 ? overview(shown.length, total.value, findings, options) : '',
 		totalLines(total, findings, options),
 	].join('');
 }
@@ -65,7 +65,7 @@ function renderStack(
 	const lines = [paint(style, 'bold', head.join('  '))];
 	const more = options.detail?.(row) ?? '';
 	const count = isOne(row) && row.variance > 0 ? `stands for ${countText(row, findings)}` : '';
-	const detail = [partsText(row, findings), errorText(row, findings), count, more].filter(Boolean);
+	const detail = [errorText(row, findings), partsText(row, findings), count, more].filter(Boolean);
 	for (const line of filled(detail, style.width - INDENT.length)) {
 		lines.push(paint(style, 'cyan', INDENT + line));
 	}
@@ -100,20 +100,56 @@ function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOpt
 	return lines.length > 0 ? lines : [`${INDENT}(no stack)`];
 }
 
-/** A line for each, so that the answer is what the terminal shows at the end. */
+interface Summary {
+	/** Whose. */
+	readonly owner: string;
+	/** Where, in words. */
+	readonly name: string;
+	readonly behind: string;
+	value: number;
+	stacks: number;
+}
+
+/**
+ * What the terminal shows at the end: a line for all stacks that read the same, shown above or not, the
+ * largest first; and one for what is in no line.
+ */
 function overview(
-	rows: readonly StackRow[],
+	most: number,
 	total: number,
 	findings: StackFindings,
 	options: StackTextOptions,
 ): string {
-	const lines = rows.map((row) => {
-		const share = `${((100 * row.value) / total).toFixed(1)} %`;
-		const value = amount(row.value, findings).padStart(findings.unit === 'ns' ? 9 : 14);
-		const head = `${value}  ${share.padStart(7)}  ${ownerText(row)}`;
-		return summaryLine(head, row, findings, options);
+	const all = summariesOf(findings, options);
+	const lines = all.slice(0, most).map((summary) => {
+		const { owner, stacks } = summary;
+		const many = stacks > 1 ? `, ${grouped(stacks)} stacks` : '';
+		const head = `${amountAndShare(summary.value)}  ${owner}${many}`;
+		return summaryLine(head, summary, options.style.width);
 	});
+	const others = all.slice(most).reduce((sum, { value }) => sum + value, 0);
+	if (all.length > most) lines.push(`${amountAndShare(others)}  elsewhere`);
 	return `\n${lines.join('\n')}\n`;
+
+	function amountAndShare(value: number): string {
+		const share = `${((100 * value) / total).toFixed(1)} %`;
+		return `${amount(value, findings).padStart(findings.unit === 'ns' ? 9 : 14)}  ${share.padStart(7)}`;
+	}
+}
+
+/** Stacks that read the same together, the largest first. */
+function summariesOf(findings: StackFindings, { telling }: StackTextOptions): Summary[] {
+	const summaries = new Map<string, Summary>();
+	for (const row of findings.stacks) {
+		const owner = ownerText(row);
+		const { name, behind } = summaryOf(row, findings, telling?.(row));
+		const key = `${owner}\n${name}\n${behind}`;
+		const summary = summaries.get(key) ?? { owner, name, behind, value: 0, stacks: 0 };
+		summary.value += row.value;
+		summary.stacks++;
+		summaries.set(key, summary);
+	}
+	return [...summaries.values()].sort((a, b) => b.value - a.value);
 }
 
 /** Below who it is: where there is no room behind. */
@@ -123,13 +159,7 @@ const LEAST_NAME = 10;
 const MOST_KERNEL_NAME = 32;
 
 /** "…  shop (812): place_order → futex_wait": what of the program, and what of the kernel. */
-function summaryLine(
-	head: string,
-	row: StackRow,
-	findings: StackFindings,
-	{ style: { width }, telling }: StackTextOptions,
-): string {
-	const { name, behind } = summaryOf(row, findings, telling?.(row));
+function summaryLine(head: string, { name, behind }: Summary, width: number): string {
 	const line = `${head}: ${name}${behind}`;
 	if (line.length <= width) return line;
 	const short = fittedName(name, Math.max(LEAST_NAME, width - SUMMARY_INDENT - behind.length));
@@ -187,10 +217,10 @@ function totalLines(total: StackRow, findings: StackFindings, options: StackText
 		(findings.unit === 'samples' || (isOne(stacks[0]) && total.variance === 0)
 			? ''
 			: `, ${isOne(stacks[0]) ? 'for ' : ''}${countText(total, findings)}`);
-	const detail = [partsText(total, findings), errorText(total, findings)].filter(Boolean);
+	const detail = [errorText(total, findings), partsText(total, findings)].filter(Boolean);
 	const leftOut = leftOutText(findings);
 	const below = [
-		...(detail.length > 0 ? [INDENT + detail.join('  ')] : []),
+		...filled(detail, options.style.width - INDENT.length).map((each) => INDENT + each),
 		...(leftOut ? [INDENT + wrapped(leftOut, INDENT, options.style.width - INDENT.length)] : []),
 	];
 	return `\n${[line, ...below].join('\n')}\n`;
@@ -222,9 +252,11 @@ function partsText(row: StackRow, findings: StackFindings): string {
 		.join(', ');
 }
 
-/** The standard error, where the value is an estimate. */
-function errorText({ variance, value }: StackRow, findings: StackFindings): string {
+/** The standard error, where the value is an estimate: behind the value, where its parts come next. */
+function errorText(row: StackRow, findings: StackFindings): string {
+	const { variance, value } = row;
 	if (variance === 0 || value === 0) return '';
 	const error = Math.sqrt(variance);
-	return `± ${amount(error, findings)} (${((100 * error) / value).toFixed(1)} %)`;
+	const of = partsText(row, findings) ? `${amount(value, findings)} ` : '';
+	return `${of}± ${amount(error, findings)} (${((100 * error) / value).toFixed(1)} %)`;
 }

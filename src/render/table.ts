@@ -8,7 +8,7 @@ export interface Column<Row> {
 	readonly align: 'left' | 'right';
 	/** May have control characters: they become visible. */
 	cell(row: Row): string;
-	/** Cut in the middle where the line would get too long; one column at the most. */
+	/** Cut in the middle where the line would get too long; at most one column. */
 	readonly shrinks?: boolean;
 	/** Left out on a terminal that is too narrow for all: the lowest first. */
 	readonly spare?: number;
@@ -48,7 +48,7 @@ export function renderTable<Row>(
 	const lacking = all.filter((column) => !columns.includes(column));
 	if (lacking.length > 0) {
 		const headings = lacking.map((column) => column.heading).join(', ');
-		lines.push(wrapped(`a wider terminal also shows ${headings}`, '  ', style.width));
+		lines.push(wrapped(`a wider terminal or a pipe also shows ${headings}`, '  ', style.width));
 	}
 	return lines.map((text) => `${text}\n`).join('');
 }

@@ -1,4 +1,4 @@
-/** Text inside XML and HTML, whoever wrote it. */
+/** Escapes text for XML and HTML. */
 import { printable } from './terminal.js';
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -31,7 +31,7 @@ export class FileBytes implements Bytes {
 		const buffer = Buffer.allocUnsafeSlow(length_bytes);
 		for (let done = 0; done < length_bytes; ) {
 			const got = this.#readSome(buffer, done, offset + done);
-			// Whoever owns the file may have made it shorter meanwhile.
+			// The file's owner may have made it shorter meanwhile.
 			if (got === 0) throw new SymbolError('the file is shorter than it was');
 			done += got;
 		}

@@ -112,7 +112,7 @@ export class Elf {
 		return { name, crc: data.readUInt32LE(crcAt) };
 	}
 
-	/** Programs that are mapped anywhere look like libraries, but for this. */
+	/** Only this distinguishes programs that can be mapped anywhere from libraries. */
 	#isPie(): boolean {
 		const section = this.section('.dynamic');
 		if (!section || section.size_bytes > MAX_DYNAMIC_BYTES) return false;

@@ -1,4 +1,4 @@
-/** Code that run-time compilers made: whose perf map to believe, and who makes such code. */
+/** Code that run-time compilers made: which perf maps to believe, and which programs make such code. */
 import { closeSync } from 'node:fs';
 import { FileBytes, SymbolError } from './bytes.js';
 import { type OpenFile, openRegular } from './open.js';
@@ -49,7 +49,7 @@ export function perfMapNames(
 	}
 }
 
-export type Runtime = 'node' | 'jvm' | 'python';
+export type Runtime = 'node' | 'jvm' | 'python' | 'python before 3.12';
 
 /** Which run-time compiler's process this is, by what it has mapped. */
 export function runtimeOf(paths: Iterable<string>): Runtime | undefined {
@@ -59,6 +59,7 @@ export function runtimeOf(paths: Iterable<string>): Runtime | undefined {
 		if (/^(java|libjvm\.so)$/.test(name)) return 'jvm';
 		// 3.12 is the first that writes perf maps.
 		if (/^(lib)?python3\.(1[2-9]|[2-9]\d)(\.so.*)?$/.test(name)) return 'python';
+		if (/^(lib)?python3\.(\d|1[01])(m?\.so.*|m)?$/.test(name)) return 'python before 3.12';
 	}
 	return undefined;
 }

@@ -5,7 +5,7 @@ export const MAX_NAME_LENGTH = 4096;
 
 /**
  * A name as it may be passed on: of a bounded length, on one line, without NUL. Other control
- * characters stay as they are: whoever prints a name escapes it.
+ * characters stay as they are: the code that prints a name escapes it.
  */
 export function boundedName(text: string): string {
 	const short = text.length > MAX_NAME_LENGTH ? text.slice(0, MAX_NAME_LENGTH) : text;

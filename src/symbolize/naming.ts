@@ -24,7 +24,7 @@ export interface NamingOptions {
 	readonly sources?: boolean;
 	/** Kernel stacks begin with the way from the tracepoint to our program, which is not shown. */
 	readonly fromTracepoint?: boolean;
-	/** How many frames a walk takes at the most. */
+	/** The most frames that a walk takes. */
 	readonly maxDepth: number;
 }
 

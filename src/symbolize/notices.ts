@@ -41,7 +41,9 @@ export type Notice =
 export const REMEDIES: Readonly<Record<Runtime, string>> = {
 	node: 'start it with node --perf-basic-prof --interpreted-frames-native-stack',
 	jvm: 'start it with -XX:+PreserveFramePointer, and run jcmd PID Compiler.perfmap before it ends',
-	python: 'start it with python3 -X perf',
+	python: 'start it with python3 -X perf, or with PYTHONPERFSUPPORT=1',
+	'python before 3.12':
+		'run it with Python 3.12 or newer and -X perf: this version cannot tell tstrace its functions',
 };
 
 /** How each comes to write down what it compiled since. */
@@ -49,6 +51,7 @@ const RENEWALS: Readonly<Record<Runtime, string>> = {
 	node: REMEDIES.node,
 	jvm: 'run jcmd PID Compiler.perfmap again, shortly before tracing ends',
 	python: REMEDIES.python,
+	'python before 3.12': REMEDIES['python before 3.12'],
 };
 
 /** In words: one line, two sentences at most. */

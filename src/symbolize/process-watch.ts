@@ -39,7 +39,7 @@ export class ProcessWatch {
 		}
 	}
 
-	/** Who is there already is read little by little, unless it is few who were chosen. */
+	/** Reads the processes that exist already little by little, unless the filter chose few. */
 	begin(): void {
 		const chosen = new Set(this.#named());
 		// Nobody else is traced then; on a machine that compiles, what others do would be 30 MB.
@@ -65,7 +65,7 @@ export class ProcessWatch {
 		this.#sideband?.drain();
 	}
 
-	/** Tracing ends: who still is to be read is read now. */
+	/** Tracing ends: reads the processes that are left to read. */
 	end(pids: ReadonlySet<number>): void {
 		clearTimeout(this.#timer);
 		this.#sideband?.drain();

@@ -67,7 +67,7 @@ export class ProcessHistory {
 				break;
 			case 'exit':
 				// The address space is left as it is: other threads' stacks may follow the first one's
-				// end, and whoever has the number next begins with a fork.
+				// end, and the next process of that number begins with a fork.
 				if (record.tid === record.pid) this.#end(record.pid, time_ns);
 				break;
 		}

@@ -243,7 +243,7 @@ export class Symbolizer {
 				place.lacks = undefined;
 			} else if (!map) place.lacks ??= 'perf-map';
 			else if (place.frame.name === NO_NAME) {
-				// Who writes perf maps made it, and nothing more is known of it.
+				// A program that writes perf maps made it; nothing more is known of it.
 				place.frame = { name: '[jit]', kind: 'jit' };
 				place.lacks = 'perf-map-line';
 			}

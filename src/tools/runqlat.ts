@@ -44,6 +44,11 @@ const PROGRAMS: Readonly<Record<WaitsWay, ReadonlyArray<Layout['programs'][numbe
 	hash: ['wakeup_hash', 'wakeup_new_hash', 'switch_hash'],
 };
 
+/** Each kind as `keysOf` names it. */
+const SPLIT_HELP =
+	'a histogram for each kind of wait: wakeup, preempted, throttled (no CPU quota), ' +
+	'since_before (the thread waited already when tracing began), unknown (its beginning was not seen)';
+
 export const runqlat = defineTool<Layout, Settings>({
 	name: 'runqlat',
 	summary: 'how long threads wait for a CPU (run queue latency)',
@@ -64,10 +69,7 @@ export const runqlat = defineTool<Layout, Settings>({
 		new Option('--by <what>', 'a histogram for each cgroup, CPU or thread name').choices(
 			Object.keys(BY),
 		),
-		new Option(
-			'--split',
-			'show waits after wake-ups, after preemptions, and for CPU quota separately',
-		),
+		new Option('--split', SPLIT_HELP),
 		new Option('-m, --milliseconds', 'show milliseconds instead of microseconds'),
 		topOption(20),
 		maxBucketsOption(),
@@ -119,7 +121,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			.setMaxEntries(settings.slower_usec > 0 ? RING_BYTES : MINIMAL_RING_BYTES);
 		return {
 			attach: PROGRAMS[way].filter((name) => name !== 'migrate_sched_info' || delayedDequeue()),
-			runOnce: way === 'sched_info' ? ['seed_turns'] : [],
+			runOnce: way === 'sched_info' ? ['seed_slices'] : [],
 			withoutMaps: (['task_storage', 'hash'] as const)
 				.filter((each) => each !== way)
 				.map((each) => `${each}_waits` as const),

@@ -17,8 +17,8 @@ test('COMMAND: traced from its first instruction, its status handed on', () => {
 
 test("COMMAND: what is counted is the kernel's own count, children with --follow", () => {
 	// A shell's own waits since it was executed; the children are sleeps.
-	const books = (name: string) => `read -r _ _ ${name} < /proc/$$/schedstat`;
-	const script = `${books('m')}; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done; ${books('n')}; sleep 0.01; echo $m $n >&2`;
+	const schedInfo = (name: string) => `read -r _ _ ${name} < /proc/$$/schedstat`;
+	const script = `${schedInfo('m')}; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done; ${schedInfo('n')}; sleep 0.01; echo $m $n >&2`;
 	const alone = tstrace(['runqlat', '-L', '--json', '--', 'sh', '-c', script]);
 	const [, first, last] = /^(\d+) (\d+)$/m.exec(alone.stderr)?.map(Number) ?? [];
 	const [report] = reportsOf(alone.stdout);

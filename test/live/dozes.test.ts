@@ -1,5 +1,5 @@
 /**
- * Threads that slept as tracing began, and that the kernel had booked as queued since before: none
+ * Threads that slept as tracing began, and that the kernel had counted as queued since before: none
  * of that sleep is a wait for a CPU.
  */
 import assert from 'node:assert/strict';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
-import { leftOut, nearBooks, otherLosses, unseenIn } from './reports.js';
+import { leftOut, nearSchedInfo, otherLosses, unseenIn } from './reports.js';
 import {
 	errorOf,
 	foldedLines,
@@ -103,7 +103,7 @@ for (const [hook, feature] of HOOKS) {
 		const hog = await Workload.start('hog', '0');
 		const workload = await Workload.start('mixes');
 		const { tid } = workload;
-		// It stands still at both ends, so that the kernel's books and ours are of the same time.
+		// It stands still at both ends, so that sched_info and our sum are of the same time.
 		await workload.stop();
 		const stolen_ns = stealing();
 		const { run_ns } = schedstat(tid);
@@ -176,7 +176,7 @@ test('--split: each part as the root of a stack of its own', async () => {
 test('two that keep one CPU busy are preempted, and nothing else', async () => {
 	const hogs = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 	const pids = hogs.map(({ pid }) => pid);
-	// The one that waits as tracing begins may have been woken, for all the kernel's books say.
+	// The one that waits as tracing begins may have been woken; sched_info does not say.
 	const tracing = await Tracing.start(['offcputime', '--no-edges', '-p', pids.join(), '--json']);
 	const waits = schedstat(pids[0] as number).waits;
 	await until(() => schedstat(pids[0] as number).waits > waits + 50);
@@ -199,7 +199,7 @@ test('who is woken behind somebody else waits on a run queue, as long as the ker
 	const { stacks } = stackReport(finished);
 	const queued_ns = sumOf(stacks, 'run_queue') + sumOf(stacks, 'preempted');
 	const left = { out: leftOut(finished.stdout), of: waits, stolen_ns: stolen_ns() };
-	nearBooks(queued_ns, delay_ns, 5 * SLACK, left);
+	nearSchedInfo(queued_ns, delay_ns, 5 * SLACK, left);
 	assert.ok(sumOf(stacks, 'run_queue') > 0.5 * queued_ns);
 });
 

@@ -36,7 +36,7 @@ export function reportsOf(stdout: string): JsonReport[] {
 		.map((line) => JSON.parse(line));
 }
 
-/** Whether a tool has seen anything of whom it traced: a wait, a row, a stack. */
+/** Whether a tool has seen anything of the threads it traced: a wait, a row, a stack. */
 export function sawSomething(stdout: string): boolean {
 	return reportsOf(stdout).some(
 		({ groups = [], rows = [], stacks = [] }) =>
@@ -58,7 +58,7 @@ export function unseenIn(lost: Readonly<Record<string, number>>): number {
 	return (lost.waits_unseen ?? 0) + (lost.wait_start_unknown ?? 0);
 }
 
-/** How many waits are in the kernel's books whose delays were not counted, as is said. */
+/** How many waits the kernel counted and the tool left out, as it says. */
 export function leftOut(stdout: string): number {
 	return reportsOf(stdout).reduce((all, { lost }) => {
 		const { waits_unseen = 0, waits_misbooked = 0 } = lost;
@@ -67,29 +67,30 @@ export function leftOut(stdout: string): number {
 }
 
 /**
- * A sum of delays is what the kernel booked, to so many per cent. Of `waits` that are left out it may
- * lack three times the usual, and what was stolen meanwhile: a wait is unseen because a thread that
- * the kernel hides went before it, as it likes to do when a CPU comes back. `more_ns`: what may be in
+ * ours only.
+ * A sum of latencies is what the kernel counted, to so many per cent. For each wait that is left out
+ * it may lack three average waits, and the stolen time: waits are unseen behind a thread that the
+ * kernel hides, which often runs first when a CPU comes back. `more_ns`: what only our sum may have.
  * ours only.
  */
-export function nearBooks(
+export function nearSchedInfo(
 	sum_ns: number,
-	booked_ns: number,
+	counted_ns: number,
 	percent: number,
 	left: { readonly out: number; readonly of: number; readonly stolen_ns: number },
 	more_ns = 0,
 ): void {
-	const most_ns = booked_ns * (1 + percent / 100) + more_ns;
-	const lacking_ns = left.out > 0 ? (3 * booked_ns * left.out) / left.of + left.stolen_ns : 0;
-	const least_ns = booked_ns * (1 - percent / 100) - lacking_ns;
+	const most_ns = counted_ns * (1 + percent / 100) + more_ns;
+	const lacking_ns = left.out > 0 ? (3 * counted_ns * left.out) / left.of + left.stolen_ns : 0;
+	const least_ns = counted_ns * (1 - percent / 100) - lacking_ns;
 	const range = `${least_ns}..${most_ns}, ${left.out} of ${left.of} left out`;
 	assert.ok(sum_ns >= least_ns && sum_ns <= most_ns, `delays: ${sum_ns}, not ${range}`);
 }
 
 /**
- * What was lost, but for waits that the kernel kept from us: some (in sandboxes) do not trace the
- * switches of threads they hide, nor the switch to whoever follows such a thread on a CPU; since 6.12
- * some are booked with sleep in them, where threads are moved about on a busy machine.
+ * What was lost, except waits that the kernel hid from us. Some kernels (in sandboxes) do not trace
+ * switches of threads they hide, nor the switch to the next thread on that CPU. Since 6.12 the kernel
+ * counts sleep in some waits, when it moves threads on a busy machine.
  */
 export function otherLosses(lost: Readonly<Record<string, number>>): Record<string, number> {
 	const { waits_unseen: _, wait_start_unknown: __, waits_misbooked: ___, ...others } = lost;

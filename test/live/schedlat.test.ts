@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { leftOut, nearBooks } from './reports.js';
+import { leftOut, nearSchedInfo } from './reports.js';
 import {
 	runToEnd,
 	schedstat,
@@ -79,7 +79,7 @@ function within(actual: number, expected: number, percent: number, what: string)
 test('competing hogs: run time and delay are those of schedstat', async () => {
 	const others = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 	const hog = await Workload.start('hog', '0');
-	// It stands still at both ends, so that the kernel's books and ours are of the same time.
+	// It stands still at both ends, so that sched_info and our sum are of the same time.
 	await hog.stop();
 	const tracing = await Tracing.start(['schedlat', '-p', `${hog.pid}`, '--json', '0.3']);
 	const stolen_ns = stealing();
@@ -98,7 +98,7 @@ test('competing hogs: run time and delay are those of schedstat', async () => {
 	within(sum(rows, 'runtime'), after.run_ns - before.run_ns, 1, 'run time');
 	const left = { out: leftOut(stdout), of: after.waits - before.waits, stolen_ns: stolen_ns() };
 	within(sum(rows, 'delays') + left.out, left.of, 1, 'delays');
-	nearBooks(sum(rows, 'delay'), after.delay_ns - before.delay_ns, 3, left);
+	nearSchedInfo(sum(rows, 'delay'), after.delay_ns - before.delay_ns, 3, left);
 });
 
 test('run time and delay of hogs are all of their time; also of one without a switch', async () => {
@@ -138,7 +138,7 @@ test('wake-ups are as many as there were, and the rest agrees with the kernel', 
 	within(row.wakeups, WAKEUPS, 0.5, 'wake-ups');
 	within(row.delays, waits, 0.5, 'delays');
 	const left = { out: leftOut(stdout), of: waits, stolen_ns: stolen_ns() };
-	nearBooks(row.delay, delay_ns, 3, left);
+	nearSchedInfo(row.delay, delay_ns, 3, left);
 	within(row.runtime, after.run_ns - before.run_ns, 1, 'run time');
 	within(row.switches, waits, 0.5, 'switches');
 	// Of runqlat in the same run; 0 where it got a CPU at once.

@@ -94,11 +94,11 @@ test('a line for each switch; sleeps, run times and delays as the kernel counted
 	const delay_ms = sum(lines.map((line) => line.delay_ms));
 	const kernel_run_ms = (after.run_ns - before.run_ns) / 1e6;
 	const kernel_delay_ms = (after.delay_ns - before.delay_ns) / 1e6;
-	// What was stolen the kernel leaves out; whoever goes by the clock, as perf does, cannot.
+	// What was stolen the kernel leaves out; a tool that uses the clock, as perf does, cannot.
 	const most_ms = kernel_run_ms * 1.01 + 0.5 + stolen_ns() / 1e6;
 	const range = `${kernel_run_ms * 0.99 - 0.5}..${most_ms}`;
 	assert.ok(run_ms >= kernel_run_ms * 0.99 - 0.5 && run_ms <= most_ms, `${run_ms}, not ${range}`);
-	// What this kernel did not show, or booked wrongly (sleep as delay), is left out, and said.
+	// What this kernel did not show, or counted wrongly (sleep as latency), is left out, and said.
 	const leftOut =
 		lines.slice(1).some((line) => line.wait_ms === undefined) || /waits_misbooked/.test(stderr);
 	if (leftOut)
@@ -135,7 +135,7 @@ test('perf sched timehist shows the same switches of the same run', async () => 
 			const mine = ours.reduce((a, b) => (away(b) < away(a) ? b : a));
 			assert.equal(mine.name, line.name);
 			// The scheduler does not read its clock again between a wake-up on an idle CPU and the switch
-			// (rq_clock_skip_update), so that its books, and ours, have none of the way out of idleness.
+			// (rq_clock_skip_update), so that sched_info, and we, have none of the way out of idleness.
 			const near = (a = 0, b = 0) => Math.abs(a - b) < WAY_OUT_MS;
 			// Where the kernel hid who ran before, perf has that time as this thread's own; the sum is right.
 			const { run_ms = 0, wait_ms = 0 } = mine;

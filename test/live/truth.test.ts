@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/bpf/waits.js';
-import { leftOut, nearBooks, otherLosses, reportsOf, total } from './reports.js';
+import { leftOut, nearSchedInfo, otherLosses, reportsOf, total } from './reports.js';
 import {
 	needs,
 	STEAL_UNCOUNTED_NS,
@@ -53,17 +53,17 @@ for (const way of WAYS) {
 			const { count, sum } = total(stdout);
 			within(count, waits, 0.5, 'count');
 			const left = { out: leftOut(stdout), of: waits, stolen_ns: stolen_ns() };
-			if (way === 'sched_info') return nearBooks(sum, delay_ns, 3, left);
+			if (way === 'sched_info') return nearSchedInfo(sum, delay_ns, 3, left);
 			// Time stamps are later than the kernel's, and what is stolen in between is in ours.
 			const stolen = left.stolen_ns > STEAL_UNCOUNTED_NS ? left.stolen_ns : 0;
-			nearBooks(sum, delay_ns, 10, left, STAMP_NS * waits + stolen);
+			nearSchedInfo(sum, delay_ns, 10, left, STAMP_NS * waits + stolen);
 		},
 	);
 
 	test(`${way}: a hog among hogs, in count and sum`, options, async () => {
 		const others = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 		const hog = await Workload.start('hog', '0');
-		// It stands still at both ends, so that the kernel's books and ours are of the same waits.
+		// It stands still at both ends, so that sched_info and our sum are of the same waits.
 		await hog.stop();
 		const args = ['runqlat', '-p', `${hog.pid}`, '--split', '--json', '0.2'];
 		const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
@@ -81,7 +81,7 @@ for (const way of WAYS) {
 		const left = { out: leftOut(stdout), of: after.waits - before.waits, stolen_ns: stolen_ns() };
 		const { count, sum } = total(stdout);
 		within(count + left.out, left.of, 1, 'count');
-		nearBooks(sum, after.delay_ns - before.delay_ns, way === 'sched_info' ? 3 : 6, left);
+		nearSchedInfo(sum, after.delay_ns - before.delay_ns, way === 'sched_info' ? 3 : 6, left);
 		const groups = reports.flatMap((report) => report.groups);
 		const preempted = groups.filter((group) => group.key.kind === 'preempted');
 		const wakeups = groups.filter((group) => group.key.kind === 'wakeup');
@@ -101,32 +101,32 @@ for (const way of WAYS) {
 			const { stdout } = await tracing.end('SIGINT');
 			await workload.end();
 			const { sum } = total(stdout);
-			// The worker may also have been moved in its sleep, and what the books then say is left out;
+			// The worker may also have been moved asleep; what sched_info then says is left out;
 			// and a switch to it may not have been traced. Both are said.
 			const out = leftOut(stdout);
 			assert.ok(out < MOVES / 2, `${out} waits left out`);
 			const counted_ns = out === 0 ? least_ns : (waiting - out) * EACH_MOVE_NS;
 			assert.ok(sum >= counted_ns, `${sum} ns of ${counted_ns} or more, ${out} left out`);
-			assert.ok(sum <= all_ns * 1.03, `${sum} ns, of ${all_ns} that were booked`);
-			// Whoever goes by time stamps does not say what was misbooked, and has it right.
+			assert.ok(sum <= all_ns * 1.03, `${sum} ns, of ${all_ns} that the kernel counted`);
+			// With time stamps tstrace does not count the sleep, and has nothing to leave out.
 			if (out === 0 && way === 'sched_info')
-				assert.ok(sum >= delay_ns * 0.97, `${sum} ns, of ${delay_ns} before the last turn`);
+				assert.ok(sum >= delay_ns * 0.97, `${sum} ns, of ${delay_ns} before the last time slice`);
 		},
 	);
 }
 
-test('sleep that the kernel books as waiting is not counted, but said', async () => {
+test('sleep that the kernel counts as waiting is left out, and said', async () => {
 	const hog = await Workload.start('hog', '0');
 	const workload = await Workload.start('asleep', '200');
 	const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
 	const tracing = await Tracing.start(args, { TSTRACE_FORCE: 'sched_info' });
-	const [, booked_ns] = (await workload.work()) as [number, number];
+	const [, counted_ns] = (await workload.work()) as [number, number];
 	const { stdout } = await tracing.end('SIGINT');
 	await workload.end();
 	await hog.end();
 	const misbooked = reportsOf(stdout)[0]?.lost.waits_misbooked ?? 0;
 	assert.equal(misbooked > 0, delayedDequeue(), `${misbooked} waits with sleep in them`);
-	if (misbooked > 0) assert.ok(total(stdout).sum < booked_ns, 'less than the kernel booked');
+	if (misbooked > 0) assert.ok(total(stdout).sum < counted_ns, 'less than the kernel counted');
 });
 
 test('intervals: what is counted in one is not counted in the next', async () => {

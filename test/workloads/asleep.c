@@ -8,7 +8,7 @@
  * its share, so that since 6.12 it stays on the run queue for a while; is moved to CPU 1; and is
  * woken 10 ms later.
  * Then prints "done SLEPT_NS DELAY_NS": how long it slept after being moved, all in all, and what
- * the kernel booked as waiting (schedstat). Ends at the next byte.
+ * the kernel counted as waiting (schedstat). Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -7,7 +7,7 @@
  * thread occupies CPU 0, the worker is woken there and must wait, and after a while is moved to
  * CPU 1. Then prints "done LEAST_NS DELAY_NS WAITING ALL_NS": how long the worker waited on CPU 0
  * at least, by our own clock, all in all; what the kernel counted (schedstat); how often it waited
- * still as it was moved; and the kernel's count with one turn more. Ends at the next byte.
+ * still as it was moved; and the kernel's count with one time slice more. Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 		usleep(2000);
 	}
 	delay = read_schedstat(worker_tid).delay_ns - before;
-	/* One more turn: that the last one was not traced is seen by the one after it. */
+	/* One more time slice: it shows that the one before was not traced. */
 	worker_ran = 0;
 	sem_post(&wake);
 	while (!worker_ran)

@@ -1,4 +1,4 @@
-/** Functions whose change is one and the same: what changed in one shows in whoever calls it. Pure values: no I/O. */
+/** Functions whose change is one and the same: a change in one also shows in its callers. Pure values: no I/O. */
 import { changeOf, type Difference, type FunctionChange } from './difference.js';
 
 /** Changes that differ by less than this share are the same. */

@@ -27,7 +27,7 @@ function differentUnits({ before, after }: Sides<Origin>): Text {
 }
 
 function differentEvents({ before, after }: Sides<Origin>): Text {
-	// The event says what was counted, whoever did it; the tool says it where there is no event.
+	// The event says what was counted, with any tool; the tool says it where there is no event.
 	const by = before.event && after.event ? 'event' : 'tool';
 	const [was, is] = [before[by], after[by]];
 	if (!was || !is || sameEvent(was, is)) return undefined;

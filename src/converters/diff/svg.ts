@@ -7,7 +7,7 @@ import { changeOf, type Difference, type Sides } from './difference.js';
 import { layoutDifference } from './flame.js';
 import { Amounts, factorText, sidesText } from './words.js';
 
-/** Red and blue are told apart whoever looks; black is readable on all three. After ColorBrewer's RdBu. */
+/** Everybody can distinguish red and blue, and black is readable on all three. After ColorBrewer's RdBu. */
 const GREW = [244, 120, 90];
 const SAME = [228, 228, 228];
 const SHRANK = [95, 165, 225];

@@ -27,7 +27,7 @@ export class Amounts {
 		this.#digits = whole || largest >= 1000 ? 0 : digits;
 	}
 
-	/** Without a unit, but for times: "1.20 s", "1,234", "48.5" of what was multiplied. */
+	/** Without a unit, except times: "1.20 s", "1,234", "48.5" of what was multiplied. */
 	short(value: number): string {
 		if (this.#unit === 'ns') return humanTime(value);
 		if (value >= TOO_LONG) return value.toExponential(3);

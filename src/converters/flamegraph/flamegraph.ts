@@ -85,13 +85,13 @@ export const flamegraph: Converter = {
 /** Arguments of the tstrace that wrote what was read; undefined: it was another program, or a file. */
 type Writer = readonly string[] | undefined;
 
-/** What was read, and who wrote it. Throws TstraceError. */
+/** What was read, and which program wrote it. Throws TstraceError. */
 async function readFromWriter(
 	inputs: readonly string[],
 	reading: ReadOptions,
 	notify: Notify,
 ): Promise<{ profiles: StackProfile[]; writer: Writer }> {
-	// Before anything is read: who has written it all may be gone.
+	// Before anything is read: a program that has written everything may be gone.
 	const pipe = inputs.length === 1 ? PipeWriter.of(inputs[0] as string) : undefined;
 	try {
 		const profiles = await readProfiles(inputs, reading, notify);
@@ -111,7 +111,7 @@ async function readFromWriter(
 
 const namesFormat = (word: string): boolean => /^--(folded|json|format\b)/.test(word);
 
-/** Folded stacks do not say what they are; who writes them is known to. */
+/** Folded stacks do not say what they are; the program that writes them knows. */
 async function withOriginOf(writer: Writer, profile: StackProfile): Promise<StackProfile> {
 	const [name] = writer ?? [];
 	const tool = await stackToolNamed(name);

@@ -46,7 +46,7 @@ export function tstraceArguments(words: readonly string[]): readonly string[] | 
 	return words.slice(at + 1);
 }
 
-/** Watches who writes into a pipe, from when it is made until it is closed. */
+/** Watches which processes write into a pipe, until it is closed. */
 export class PipeWriter {
 	/** As links of descriptors name it: "pipe:[4026531841]". */
 	readonly #pipe: string;
@@ -76,7 +76,7 @@ export class PipeWriter {
 		clearTimeout(this.#timer);
 	}
 
-	/** Who writes may have executed tstrace meanwhile, or started it. */
+	/** The writing process may have executed tstrace meanwhile, or started it. */
 	#lookAgain(after_ms: number): void {
 		this.#timer = setTimeout(() => {
 			for (const pid of [...this.#writers.keys()]) this.#look(pid);
@@ -164,7 +164,7 @@ function statsOf(path: string): Stats | undefined {
 	try {
 		return path === STANDARD_INPUT ? fstatSync(STDIN) : statSync(path);
 	} catch {
-		return undefined; // whoever opens it says why
+		return undefined; // the code that opens it says why
 	}
 }
 

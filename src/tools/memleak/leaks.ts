@@ -38,7 +38,7 @@ type Layout = typeof layout;
 const SLOW_DOWN_FACTOR = 8;
 const FIRST_SAMPLE_BYTES = 65_536;
 
-/** Mappings of which is asked whether they are still there, at the most. */
+/** The most mappings for which tstrace looks whether they still exist. */
 const MAX_CHECKED = 2 ** 18;
 
 /** A site, and what is outstanding there. */

@@ -19,7 +19,14 @@ import { GROWTH_KINDS, Growth } from './growth-reader.js';
 import { chooseProbes } from './heap/probe-ways.js';
 import { kernelMemoryConstants, kernelMemoryPrograms } from './kernel-memory.js';
 import { Leaks } from './leaks.js';
-import { type LeakSettings, leakOptions, leakSettings, requireHeap, subjectOf } from './options.js';
+import {
+	type LeakSettings,
+	leakOptions,
+	leakSettings,
+	requireHeap,
+	shownOf,
+	subjectOf,
+} from './options.js';
 
 type Layout = typeof layout;
 
@@ -109,7 +116,8 @@ export const memleak = defineTool<Layout, LeakSettings>({
 				if (findings.kind !== 'stacks') return '';
 				if (settings.growth) return growthText(findings, settings, style);
 				const verb = settings.churn ? 'allocated' : 'outstanding';
-				return renderStacks(findings, { ...settings, style, verb, detail, telling });
+				const top = shownOf(findings.stacks, settings);
+				return renderStacks(findings, { ...settings, top, style, verb, detail, telling });
 			},
 			// What is known of an entry beside its sums cannot be added up.
 			shown: (findings, json) => shownStacks(findings, { ...settings, by: 'thread' }, json),
@@ -173,7 +181,7 @@ function growthText(findings: StackFindings, settings: LeakSettings, style: Styl
 const KERNEL_ALLOCATOR =
 	/^_*(alloc|kmalloc|kmem_cache|kvmalloc|vmalloc|vma_alloc|folio_alloc|slab|allocate|krealloc|kzalloc|get_free_page|pcpu_alloc|kmemdup|kstrdup)/;
 
-/** Whoever called the kernel's allocator. */
+/** The function that called the kernel's allocator. */
 function telling({ frames }: StackRow) {
 	return frames.findLast(({ name, kind }) => kind !== 'kernel' || !KERNEL_ALLOCATOR.test(name));
 }

@@ -1,5 +1,7 @@
 /** What `tstrace memleak` can be asked for, and what that means together. */
+
 import { InvalidArgumentError, Option } from 'commander';
+import type { StackRow } from '../../aggregate/stacks.js';
 import type { Subjects } from '../../bpf/filter.js';
 import type { StackSettings } from '../../bpf/stacks.js';
 import { UsageError } from '../../errors.js';
@@ -25,6 +27,8 @@ const DEFAULT_SAMPLED_ALLOCATIONS = 100_000;
 const BYTES_OF: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
 
 export interface LeakSettings extends StackSettings, StackView {
+	/** Whether `top` is what the user asked for. */
+	readonly topGiven: boolean;
 	/** 0: every allocation is kept. */
 	readonly sample_bytes: number;
 	readonly smallest_bytes: number;
@@ -83,7 +87,7 @@ export function leakOptions(): Option[] {
 		),
 		new Option('-z, --min-size <bytes>', 'only allocations of BYTES or more').argParser(parseBytes),
 		new Option('-Z, --max-size <bytes>', 'only allocations of BYTES or less').argParser(parseBytes),
-		topOption(10, 'largest stacks'),
+		topOption(undefined, 'largest stacks (default: 10, less if the rest is below 1 %)'),
 		new Option('--churn', 'count all allocations of each stack, also those freed again'),
 		new Option(
 			'--sample-bytes <bytes>',
@@ -122,6 +126,8 @@ export function leakSettings(values: OptionValues): LeakSettings {
 	const settings: LeakSettings = {
 		...stackSettings(values),
 		...stackView(values),
+		top: given('top') ?? 10,
+		topGiven: given('top') !== undefined,
 		sample_bytes,
 		smallest_bytes: given('minSize') ?? 0,
 		largest_bytes: given('maxSize') ?? Number.POSITIVE_INFINITY,
@@ -138,6 +144,25 @@ export function leakSettings(values: OptionValues): LeakSettings {
 	requireSense(settings, values);
 	if (settings.growth) requireNoAllocator(values);
 	return settings;
+}
+
+/** Stacks that together hold less than this share of all are one line, unless --top asks for them. */
+const LEAST_SHARE = 0.01;
+
+/** How many of the stacks are shown, of those that come the largest first; 0: all. Suspects always are. */
+export function shownOf(
+	stacks: readonly StackRow[],
+	{ top, topGiven }: Pick<LeakSettings, 'top' | 'topGiven'>,
+): number {
+	if (topGiven || top === 0) return top;
+	const total = stacks.reduce((sum, { value }) => sum + value, 0);
+	let shown = stacks.length;
+	for (let rest = 0; shown > 1; shown--) {
+		const last = stacks[shown - 1] as StackRow;
+		rest += last.value;
+		if (rest >= LEAST_SHARE * total || last.details?.suspect) break;
+	}
+	return Math.min(shown, top);
 }
 
 /** Throws UsageError where one option makes nothing of another. */

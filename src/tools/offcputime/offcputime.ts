@@ -156,7 +156,7 @@ export const offcputime = defineTool<Layout, Settings>({
 			state_mask: settings.states.mask,
 			state_exclusive: settings.states.letters,
 			threads_in_hash: way.threadsInHash,
-			scheduler_books: way.schedulerBooks,
+			has_sched_info: way.hasSchedInfo,
 			switch_has_state: way.switchHasState,
 			walk_at_switch: way.resumed === undefined,
 		});
@@ -199,7 +199,7 @@ export const offcputime = defineTool<Layout, Settings>({
 const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 
-/** Who is idle can be told of single threads only. */
+/** Only a single thread can be called idle. */
 function kernelSettings(settings: Settings): StackSettings {
 	return { ...settings, byThread: settings.byThread || settings.hideIdle };
 }

@@ -117,7 +117,7 @@ export const profile = defineTool<Layout, Settings>({
 		new KernelSamples(object, 'profile_sample', settings, subjects),
 
 	withoutBpf: {
-		/** 5.11; before it, a program at a perf event cannot tell who runs. */
+		/** 5.11; before it, a program at a perf event cannot read which thread runs. */
 		needed: () => !kernelHasHelper('get_current_task_btf'),
 		reader: (settings, subjects, privileged) => new PlainSamples(settings, subjects, privileged),
 	},

@@ -1,4 +1,4 @@
-/** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their delays. */
+/** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their latencies. */
 import type { Findings } from '../../aggregate/report.js';
 import { readComm } from '../../bpf/histogram.js';
 import type { schedlat } from '../../generated/schedlat.js';
@@ -6,11 +6,11 @@ import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
 import { Window } from '../../loader/window.js';
 import type { Reader } from '../../reader.js';
-import { DelayReader, threadId } from './delays.js';
+import { LatencyReader, threadId } from './latencies.js';
 import {
 	atLeast,
 	type Counters,
-	Delays,
+	Latencies,
 	NO_COUNTERS,
 	type Reading,
 	since,
@@ -45,7 +45,7 @@ export class SchedulingReader implements Reader {
 	/** As of the last two readings: a thread between its exit and its last switch is in none. */
 	#before: [Threads, Threads] = [new Map(), new Map()];
 	#ended: Threads = new Map();
-	readonly #delays: DelayReader;
+	readonly #latencies: LatencyReader;
 	#last: Threads | undefined;
 	#begun_ns = 0;
 
@@ -53,7 +53,7 @@ export class SchedulingReader implements Reader {
 		this.#object = object;
 		this.#window = new Window(object);
 		this.#toFindings = toFindings;
-		this.#delays = new DelayReader(object);
+		this.#latencies = new LatencyReader(object);
 	}
 
 	begin(): void {
@@ -71,37 +71,37 @@ export class SchedulingReader implements Reader {
 	}
 
 	close(): void {
-		this.#delays.close();
+		this.#latencies.close();
 	}
 
 	drain(): void {
 		const half = this.#window.swap();
-		this.#delays.drain(half);
+		this.#latencies.drain(half);
 		for (const [id, thread] of this.#drained(half === 0 ? 'ended_0' : 'ended_1'))
 			this.#ended.set(id, thread);
 	}
 
 	async read(): Promise<Findings> {
-		// First the living: who ends meanwhile is among the ended too, with more.
+		// First the live threads: one that ends now is also among the ended ones, with more.
 		const living = this.#last ?? this.#threads();
 		this.drain();
 		// Reaped already, though its last switch was after the end: it is in no other list.
 		const ending = this.#last ? this.#drained('ending') : [];
 		const all = new Map([...ending, ...living, ...this.#ended]);
-		const allDelays = this.#delays.take();
+		const allLatencies = this.#latencies.take();
 		const threads: ThreadTime[] = [];
 		for (const [id, read] of all) {
 			const thread = this.#settled(id, read);
 			if (thread !== read && living.has(id)) living.set(id, thread);
-			const delays = allDelays.get(id);
-			allDelays.delete(id);
-			if (!thread.traced && !delays) continue;
+			const latencies = allLatencies.get(id);
+			allLatencies.delete(id);
+			if (!thread.traced && !latencies) continue;
 			const counters = this.#since(id, thread);
-			if (counters.run_ns === 0 && counters.switches === 0 && !delays && !thread.waiting_ns)
+			if (counters.run_ns === 0 && counters.switches === 0 && !latencies && !thread.waiting_ns)
 				continue;
-			threads.push({ ...thread, counters, delays: delays ?? new Delays() });
+			threads.push({ ...thread, counters, latencies: latencies ?? new Latencies() });
 		}
-		for (const delays of allDelays.values()) threads.push({ ...UNKNOWN, delays });
+		for (const latencies of allLatencies.values()) threads.push({ ...UNKNOWN, latencies });
 		for (const id of this.#ended.keys()) living.delete(id);
 		this.#before = [living, this.#before[0]];
 		this.#ended = new Map();
@@ -113,7 +113,7 @@ export class SchedulingReader implements Reader {
 		return this.#before[0].get(id) ?? this.#before[1].get(id);
 	}
 
-	/** As it was read, but for run time that has become less. */
+	/** As it was read, except run time that has become less. */
 	#settled(id: string, thread: Thread): Thread {
 		const before = this.#lastOf(id);
 		const counters = before ? atLeast(thread.counters, before.counters) : thread.counters;
@@ -160,7 +160,7 @@ export class SchedulingReader implements Reader {
 			waiting_ns: u64(f.waiting_ns),
 			counters: {
 				run_ns: u64(f.run_ns),
-				booked_ns: u64(f.booked_ns),
+				counted_ns: u64(f.counted_ns),
 				switches: u64(f.switches),
 				preempted: u64(f.preempted),
 				migrations: u64(f.migrations),

@@ -1,7 +1,7 @@
 /** schedlat: how long each thread ran, and how long it waited for a CPU. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { TableFindings } from '../../aggregate/report.js';
-import { booksMissing, delayedDequeue } from '../../bpf/waits.js';
+import { delayedDequeue, schedInfoMissing } from '../../bpf/waits.js';
 import { UsageError } from '../../errors.js';
 import { schedlat as layout } from '../../generated/schedlat.js';
 import { TstraceError } from '../../loader/errors.js';
@@ -28,7 +28,7 @@ interface Settings {
 	readonly maxThreads: number;
 }
 
-/** A thread's delays are in that many buckets, for the most part less. */
+/** A thread's latencies are in about so many buckets, most in fewer. */
 const BUCKETS_OF_A_THREAD = 8;
 
 export const schedlat = defineTool<Layout, Settings>({
@@ -79,21 +79,21 @@ export const schedlat = defineTool<Layout, Settings>({
 	subject: () => 'run time and run queue latency',
 
 	plan(object, { maxThreads }): Plan<Layout> {
-		const missing = booksMissing();
+		const missing = schedInfoMissing();
 		if (missing !== undefined)
 			throw new TstraceError(
 				`schedlat needs the kernel's run queue statistics (sched_info): ${missing}; use runqlat, or a kernel with CONFIG_SCHEDSTATS=y`,
 			);
-		object.setConstants({ scheduler_books: true });
+		object.setConstants({ has_sched_info: true });
 		object.map('ending').setMaxEntries(maxThreads);
 		for (const half of [0, 1] as const) {
-			object.map(`delays_${half}`).setMaxEntries(maxThreads * BUCKETS_OF_A_THREAD);
+			object.map(`latencies_${half}`).setMaxEntries(maxThreads * BUCKETS_OF_A_THREAD);
 			object.map(`ended_${half}`).setMaxEntries(maxThreads);
 		}
 		return {
 			attach: ['schedlat_switch', ...(delayedDequeue() ? (['schedlat_migrate'] as const) : [])],
 			load: ['schedlat_exit', 'schedlat_threads'],
-			runOnce: ['seed_turns'],
+			runOnce: ['seed_slices'],
 			because: 'reads run time, switches and latency, which the kernel itself counts',
 		};
 	},

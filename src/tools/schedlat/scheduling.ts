@@ -2,11 +2,11 @@
 import { percentiles } from '../../aggregate/hdr.js';
 import { Histogram } from '../../aggregate/histogram.js';
 
-/** Delays of one thread, or of several. */
-export class Delays {
+/** Run queue latency of one thread, or of several. */
+export class Latencies {
 	readonly histogram = new Histogram();
 	wakeups = 0;
-	/** How long CPU quotas were used up, in waits whose delays are without it. */
+	/** How long CPU quotas were used up; the latencies are without it. */
 	throttled_ns = 0;
 	/** When the longest one ended, by CLOCK_MONOTONIC; 0: there was none. */
 	longestEnd_ns = 0;
@@ -16,14 +16,14 @@ export class Delays {
 	}
 
 	/** Adds sums that belong to buckets added. */
-	addTotals(totals: DelayTotals): void {
+	addTotals(totals: LatencyTotals): void {
 		this.#longest(totals.max_ns, totals.end_ns);
 		this.histogram.addTotals(totals);
 		this.wakeups += totals.wakeups;
 		this.throttled_ns += totals.throttled_ns;
 	}
 
-	add(other: Delays): void {
+	add(other: Latencies): void {
 		this.#longest(other.histogram.max_ns, other.longestEnd_ns);
 		for (const { bucket, count } of other.histogram.buckets())
 			this.histogram.addBucket(bucket, count);
@@ -37,7 +37,7 @@ export class Delays {
 	}
 }
 
-export interface DelayTotals {
+export interface LatencyTotals {
 	readonly wakeups: number;
 	readonly sum_ns: number;
 	readonly throttled_ns: number;
@@ -69,7 +69,7 @@ export interface ThreadTime {
 	readonly waiting_ns: number;
 	/** Whether it waits for CPU quota, and not for a CPU. */
 	readonly throttled: boolean;
-	readonly delays: Delays;
+	readonly latencies: Latencies;
 }
 
 export const GROUPINGS = ['thread', 'process', 'comm'] as const;
@@ -83,16 +83,16 @@ export interface SchedulingRow {
 	readonly wakeups: number;
 	readonly preempted: number;
 	readonly migrations: number;
-	/** Delays that ended: how many, how long together. */
+	/** Waits that ended: how many, and the sum of their latencies. */
 	readonly delays: number;
 	readonly delay: number;
-	/** How long CPU quotas were used up; in no delay. */
+	/** How long CPU quotas were used up; no latency contains it. */
 	readonly throttled: number;
 	readonly avg: number;
 	readonly p50: number;
 	readonly p99: number;
 	readonly max: number;
-	/** When the longest delay ended, by CLOCK_MONOTONIC; 0: there was none. */
+	/** When the longest wait ended, by CLOCK_MONOTONIC; 0: no wait ended. */
 	readonly max_end_ns: number;
 	/** How long somebody waits already for a CPU, and for CPU quota, at the end. */
 	readonly waiting: number;
@@ -115,20 +115,20 @@ export type SortKey = (typeof SORT_KEYS)[number];
 
 /** What was read of a thread. */
 export interface Reading extends Counters {
-	/** Of its run time, what is in the kernel's books; the rest, of one on a CPU, is by the clock. */
-	readonly booked_ns: number;
+	/** The part of its run time that the kernel has counted; the clock gives the rest while it runs. */
+	readonly counted_ns: number;
 }
 
 /** Whether it is another thread, which took the number of the first by exec: it has counted less. See man 2 execve. */
 const isAnother = (later: Reading, earlier: Reading) =>
-	later.booked_ns < earlier.booked_ns ||
+	later.counted_ns < earlier.counted_ns ||
 	later.switches < earlier.switches ||
 	later.preempted < earlier.preempted ||
 	later.migrations < earlier.migrations;
 
 /**
  * What is counted of a thread, in the light of what was before. If a hypervisor had taken its CPU away,
- * the clock had more than the kernel's books have later.
+ * the clock had more than the kernel has counted later.
  */
 export function atLeast(later: Reading, earlier: Reading): Reading {
 	if (later.run_ns >= earlier.run_ns || isAnother(later, earlier)) return later;
@@ -156,7 +156,7 @@ interface Sum {
 	counters: Counters;
 	waiting_ns: number;
 	throttled_now_ns: number;
-	readonly delays: Delays;
+	readonly latencies: Latencies;
 }
 
 /** A row for each group, in order of `sort`, largest first. */
@@ -167,7 +167,7 @@ export async function schedulingRows(
 ): Promise<SchedulingRow[]> {
 	const sums = new Map<string, Sum>();
 	for (const [index, thread] of threads.entries()) {
-		// Threads are told apart already; two can have had the same number one after the other.
+		// Each thread has its row already; two can have had the same number one after the other.
 		const id = by === 'thread' ? `${index}` : by === 'process' ? `${thread.pid}` : `${thread.comm}`;
 		let sum = sums.get(id);
 		if (!sum) {
@@ -176,14 +176,14 @@ export async function schedulingRows(
 				counters: NO_COUNTERS,
 				waiting_ns: 0,
 				throttled_now_ns: 0,
-				delays: new Delays(),
+				latencies: new Latencies(),
 			};
 			sums.set(id, sum);
 		}
 		sum.counters = plus(sum.counters, thread.counters);
 		if (thread.throttled) sum.throttled_now_ns = Math.max(sum.throttled_now_ns, thread.waiting_ns);
 		else sum.waiting_ns = Math.max(sum.waiting_ns, thread.waiting_ns);
-		sum.delays.add(thread.delays);
+		sum.latencies.add(thread.latencies);
 	}
 	const rows: SchedulingRow[] = [];
 	for (const sum of sums.values()) rows.push(await rowOf(sum));
@@ -225,9 +225,9 @@ async function rowOf({
 	counters,
 	waiting_ns,
 	throttled_now_ns,
-	delays,
+	latencies,
 }: Sum): Promise<SchedulingRow> {
-	const { histogram, wakeups, throttled_ns, longestEnd_ns } = delays;
+	const { histogram, wakeups, throttled_ns, longestEnd_ns } = latencies;
 	const { p50, p99 } = await percentiles(histogram);
 	const { run_ns, switches, preempted, migrations } = counters;
 	return {

@@ -15,7 +15,7 @@ type Layout = typeof layout;
 
 const { CALL_READS, CALL_WRITES } = layout.enums.call_trait;
 
-/** What calls are told apart by. */
+/** What distinguishes calls. */
 export interface CallGroup extends Call {
 	/** 0: by call. */
 	readonly tgid: number;

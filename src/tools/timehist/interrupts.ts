@@ -66,7 +66,7 @@ export function preemptCountFromSymbols(kallsyms: string): number | undefined {
 		return end < 0 ? 0n : BigInt(`0x${kallsyms.slice(kallsyms.lastIndexOf('\n', end) + 1, end)}`);
 	};
 	const [rq, count] = [at('runqueues'), at('__preempt_count')];
-	// All are 0 for those who may not see addresses.
+	// All are 0 for a user who may not see addresses.
 	return rq === 0n || count === 0n ? undefined : Number(count - rq);
 }
 

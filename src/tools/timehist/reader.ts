@@ -111,7 +111,7 @@ export class TimehistFormatter implements EventFormatter {
 	/** Of the wall clock against CLOCK_MONOTONIC, in µs; with the time zone. */
 	#epoch_us = 0;
 
-	/** `other`: events say who else they are about. */
+	/** `other`: events name the other thread, too. */
 	constructor(view: TimehistView, other: boolean) {
 		this.#view = view;
 		this.#names = new ThreadNames(view.nameWidth);
@@ -176,11 +176,11 @@ export class TimehistFormatter implements EventFormatter {
 			return { ...row, throttled_ns: readU64(record, FIELDS.delay_ns.offset) };
 		if (type === SWITCH) this.#switchRow(record, row);
 		else Object.assign(row, this.#doerFields(record, type));
-		const who = type === SWITCH ? 'next' : type === WAKEUP ? 'woken' : 'migrated';
+		const role = type === SWITCH ? 'next' : type === WAKEUP ? 'woken' : 'migrated';
 		if (type !== SWITCH || this.#view.next) {
-			row[`${who}_pid`] = u32(FIELDS.other_tgid);
-			row[`${who}_tid`] = u32(FIELDS.other_tid);
-			row[`${who}_comm`] = readComm(record, FIELDS.other_comm.offset);
+			row[`${role}_pid`] = u32(FIELDS.other_tgid);
+			row[`${role}_tid`] = u32(FIELDS.other_tid);
+			row[`${role}_comm`] = readComm(record, FIELDS.other_comm.offset);
 		}
 		if (type === MIGRATE) {
 			row.from_cpu = u32(FIELDS.from_cpu);
@@ -199,7 +199,7 @@ export class TimehistFormatter implements EventFormatter {
 		if (this.#view.stacks) row.stack = this.#stacks.text(record);
 	}
 
-	/** Who left the CPU; or what woke or moved another thread. */
+	/** The thread that left the CPU; or what woke or moved another thread. */
 	#doer(words: Uint32Array, at: number, type: number): Uint8Array {
 		if (isOwn(type)) return this.#names.padded(words, at + TGID);
 		const context = words[at + CONTEXT] as number;

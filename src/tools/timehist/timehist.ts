@@ -97,7 +97,7 @@ export const timehist = defineTool<Layout, Settings>({
 		const way = chooseOffcpu();
 		object.setConstants({
 			threads_in_hash: way.threadsInHash,
-			scheduler_books: way.schedulerBooks,
+			has_sched_info: way.hasSchedInfo,
 			switch_has_state: way.switchHasState,
 			with_other: hasOther(settings),
 			with_stack: settings.stacks,
@@ -119,10 +119,10 @@ export const timehist = defineTool<Layout, Settings>({
 				...(settings.migrations ? (['timehist_migrate'] as const) : []),
 				'timehist_switch',
 			],
-			runOnce: way.schedulerBooks ? ['seed_waiting'] : [],
+			runOnce: way.hasSchedInfo ? ['seed_waiting'] : [],
 			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
 			because:
-				`times waits with ${way.schedulerBooks ? 'sched_info' : 'time stamps'}; ` +
+				`times waits with ${way.hasSchedInfo ? 'sched_info' : 'time stamps'}; ` +
 				`keeps threads in ${way.threadsInHash ? 'a hash' : 'task storage'}` +
 				(doers ? `; ${doers.because}` : ''),
 		};

@@ -14,7 +14,7 @@ export class ThreadTotal {
 	throttled_ns = 0;
 	#min_ns = Number.POSITIVE_INFINITY;
 	#max_ns = 0;
-	/** Stays whose run time is known. */
+	/** Time slices whose run time is known. */
 	#runs = 0;
 	/** Of squares of run times in ms. */
 	#squares = 0;
@@ -22,7 +22,7 @@ export class ThreadTotal {
 
 	constructor(public text: string) {}
 
-	/** One stay on a CPU; what is not known of its times is 0, and a run time undefined. */
+	/** One time slice. A time that is not known is 0; a run time undefined. */
 	add(cpu: number, wait_ns: number, delay_ns: number, run_ns: number | undefined): void {
 		if (this.#cpu !== cpu && this.#cpu >= 0) this.migrations++;
 		this.#cpu = cpu;

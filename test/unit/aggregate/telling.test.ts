@@ -48,7 +48,7 @@ const STACKS: readonly Expected[] = [
 		what: 'PostgreSQL: a lock of a row',
 		stack:
 			'libc:__libc_start_call_main;main;PostmasterMain;postgres+0x3efcbb;heap_update;LockAcquireExtended;ProcSleep;WaitLatch;libc:epoll_wait|SYSCALL;__x64_sys_epoll_wait;do_epoll_wait;schedule_hrtimeout_range',
-		program: 'WaitLatch',
+		program: 'ProcSleep',
 		wait: 'do_epoll_wait',
 		idle: true,
 	},
@@ -67,6 +67,48 @@ const STACKS: readonly Expected[] = [
 			'main;CommitTransaction;XLogFlush;libc:fdatasync|SYSCALL;__x64_sys_fdatasync;do_fsync;ext4_sync_file;blkdev_issue_flush;submit_bio_wait;wait_for_completion_io_timeout',
 		program: 'XLogFlush',
 		wait: 'blkdev_issue_flush',
+	},
+	{
+		what: 'PostgreSQL: nothing but its latch',
+		stack: 'libc:start;WaitLatch;WaitEventSetWait;libc:epoll_wait|SYSCALL;do_epoll_wait',
+		program: 'WaitEventSetWait',
+		wait: 'do_epoll_wait',
+		idle: true,
+	},
+	{
+		what: 'PostgreSQL: a function that only begins like one of its latch',
+		stack: 'main;ProcSleep;WaitLatchForMe;libc:epoll_wait|SYSCALL;do_epoll_wait',
+		program: 'WaitLatchForMe',
+		wait: 'do_epoll_wait',
+		idle: true,
+	},
+	{
+		what: 'Node.js: the memory of a buffer',
+		stack:
+			'JS:*upload /srv/app.js:3:15;node::Buffer::New(v8::Isolate*, unsigned long);node::NodeArrayBufferAllocator::AllocateUninitialized(unsigned long);libc:malloc',
+		program: 'JS:*upload /srv/app.js:3:15',
+		wait: undefined,
+	},
+	{
+		what: 'JVM: memory of its own',
+		stack:
+			'libc:start_thread;SymbolTable::do_add(char const*, int);AllocateHeap(unsigned long, MEMFLAGS);os::malloc(unsigned long, MEMFLAGS);libc:malloc',
+		program: 'SymbolTable::do_add(char const*, int)',
+		wait: undefined,
+	},
+	{
+		what: 'Python: a lock',
+		stack: `lock_acquire;PyThread_acquire_lock_timed.constprop.0;libc:sem_clockwait|${FUTEX}`,
+		program: 'lock_acquire',
+		wait: 'futex_wait',
+	},
+	{
+		what: 'PostgreSQL without symbols above its latch: what is between is missing',
+		stack: 'main;postgres+0x1;WaitLatch;libc:epoll_wait|SYSCALL;do_epoll_wait',
+		program: 'main',
+		wait: 'do_epoll_wait',
+		gap: true,
+		idle: true,
 	},
 	{
 		what: 'the journal of ext4',

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Check, State } from '../../../src/doctor/check.js';
 import {
-	judgeBooks,
 	judgeBtf,
 	judgeRelease,
 	judgeRingBuffer,
+	judgeSchedInfo,
 	judgeStatistics,
 	judgeTaskStorage,
 	judgeTracepoints,
@@ -138,8 +138,8 @@ test('tracefs: mounted, mountable, not there', () => {
 });
 
 test('ways of tools: the first is well, the others cost', () => {
-	check(judgeBooks(undefined), 'ok');
-	check(judgeBooks('no sched_info'), 'missing', /CONFIG_SCHEDSTATS/);
+	check(judgeSchedInfo(undefined), 'ok');
+	check(judgeSchedInfo('no sched_info'), 'missing', /CONFIG_SCHEDSTATS/);
 	check(judgeTaskStorage(undefined), 'ok');
 	check(judgeTaskStorage('no task_struct.bpf_storage'), 'warn', /5\.12/);
 	check(judgeRingBuffer(undefined), 'ok');

@@ -54,3 +54,15 @@ test('no text makes a parser do anything but answer or refuse', () => {
 		}),
 	);
 });
+
+test('a name in place of a process number: the error says which option takes names', () => {
+	assert.throws(() => parsePids('postgres'), /--comm postgres$/);
+	assert.throws(
+		() => parsePids('1,postgres'),
+		(error: Error) => !/--comm/.test(error.message),
+	);
+	assert.throws(
+		() => parsePids('$(reboot)'),
+		(error: Error) => !/--comm/.test(error.message),
+	);
+});

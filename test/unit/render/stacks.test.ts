@@ -83,6 +83,39 @@ test('whose: one process, several, a thread', () => {
 	assert.deepEqual(summaries(row(LOCK, { key })), ['a (1, thread 2): place_order → futex_wait']);
 });
 
+/** The lines of a result at its end, with amounts and shares. */
+function ending(stacks: readonly StackRow[], top: number): string[] {
+	const text = renderStacks(findings(stacks), { ...OPTIONS, top });
+	return (text.split('\n\n').at(-2) ?? '').split('\n');
+}
+
+test('stacks that read the same are one line at the end, in its place; those not shown too', () => {
+	const second = row(LOCK.slice(1), { parts: [1.5e9, 0, 0], value: 1.5e9 });
+	const third = row(LOCK.slice(2), { parts: [1e9, 0, 0], value: 1e9 });
+	const other = row(framesOf('other', 'anon_pipe_read'), { parts: [4e9, 0, 0], value: 4e9 });
+	const rare = row(framesOf('rare'), { parts: [5e8, 0, 0], value: 5e8 });
+	assert.deepEqual(ending([other, row(LOCK), second, third, rare], 2), [
+		'   4.50 s   50.0 %  shop (812), 3 stacks: place_order → futex_wait',
+		'   4.00 s   44.4 %  shop (812): other → anon_pipe_read',
+		'   500 ms    5.6 %  elsewhere',
+	]);
+	const stranger = { ...second, key: { pid: 813, comm: 'shop' } };
+	assert.deepEqual(ending([row(LOCK), stranger], 0), [
+		'   2.00 s   57.1 %  shop (812): place_order → futex_wait',
+		'   1.50 s   42.9 %  shop (813): place_order → futex_wait',
+	]);
+});
+
+test('an error stands behind the value that it is of, not behind a part of it', () => {
+	const sampled = row(LOCK, { parts: [1.5e9, 5e8, 0], variance: 1e16 });
+	const text = renderStacks(findings([sampled]), OPTIONS);
+	const line = '    2.00 s ± 100 ms (5.0 %)  blocked 1.50 s, run queue 500 ms';
+	// Of the entry, and of the total below.
+	assert.equal(text.split('\n').filter((each) => each === line).length, 2, text);
+	const allocations: StackFindings = { ...findings([sampled]), unit: 'bytes', parts: ['size'] };
+	assert.match(renderStacks(allocations, OPTIONS), /^ {4}± /m);
+});
+
 test('what is missing is marked where it is missing', () => {
 	const rows = [row(LOCK, { callerMissing: true, cut: 'too deep' })];
 	const lines = renderStacks(findings(rows), OPTIONS).split('\n');

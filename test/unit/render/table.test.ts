@@ -45,10 +45,10 @@ test('on a narrow terminal the columns that can be spared most are left out, and
 	assert.equal(renderTable(columns, rows, { ...STYLE, columns: 30, width: 30 }), wide);
 	assert.equal(
 		renderTable(columns, rows, { ...STYLE, columns: 29, width: 80 }),
-		'COUNT  NAME     MEAN\n    7  read  2.50 ms\na wider terminal also shows WHEN\n',
+		'COUNT  NAME     MEAN\n    7  read  2.50 ms\na wider terminal or a pipe also shows WHEN\n',
 	);
 	assert.match(
 		renderTable(columns, rows, { ...STYLE, columns: 10, width: 80 }),
-		/^COUNT {2}NAME\n.*\na wider terminal also shows MEAN, WHEN\n$/,
+		/^COUNT {2}NAME\n.*\na wider terminal or a pipe also shows MEAN, WHEN\n$/,
 	);
 });

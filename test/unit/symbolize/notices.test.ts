@@ -16,7 +16,11 @@ const TEXTS: [Notice, RegExp][] = [
 	],
 	[
 		{ kind: 'perf-map-missing', runtime: 'python', pid: 7, comm: 'python3', share: 1 },
-		/python3 -X perf/,
+		/python3 -X perf, or with PYTHONPERFSUPPORT=1/,
+	],
+	[
+		{ kind: 'perf-map-missing', runtime: 'python before 3.12', pid: 7, comm: 'python3', share: 1 },
+		/Python 3\.12 or newer and -X perf: this version cannot tell tstrace its functions/,
 	],
 	[
 		{ kind: 'perf-map-incomplete', runtime: 'jvm', pid: 7, comm: 'java', share: 0.12 },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import {
 	atLeast,
 	type Counters,
-	Delays,
+	Latencies,
 	NO_COUNTERS,
 	type Reading,
 	schedulingRows,
@@ -16,9 +16,9 @@ function counters(run_ns: number, switches = 0): Counters {
 	return { ...NO_COUNTERS, run_ns, switches };
 }
 
-/** Delays of 10, 20, … ns, the longest of which ended at `end_ns`. */
-function delays(count: number, end_ns: number): Delays {
-	const all = new Delays();
+/** Latencies of 10, 20, … ns, the longest of which ended at `end_ns`. */
+function latencies(count: number, end_ns: number): Latencies {
+	const all = new Latencies();
 	for (let i = 1; i <= count; i++) {
 		all.addBucket(10 * i, 1);
 		const [sum_ns, min_ns, max_ns] = [10 * i, 10 * i, 10 * i];
@@ -27,7 +27,7 @@ function delays(count: number, end_ns: number): Delays {
 	return all;
 }
 
-function thread(tid: number, comm: string, run_ns: number, each: Delays): ThreadTime {
+function thread(tid: number, comm: string, run_ns: number, each: Latencies): ThreadTime {
 	return {
 		pid: 7,
 		tid,
@@ -36,14 +36,14 @@ function thread(tid: number, comm: string, run_ns: number, each: Delays): Thread
 		counters: counters(run_ns, 2),
 		waiting_ns: tid,
 		throttled: false,
-		delays: each,
+		latencies: each,
 	};
 }
 
 const THREADS = [
-	thread(7, 'first', 100, delays(2, 1000)),
-	thread(8, 'other', 300, delays(4, 2000)),
-	thread(9, 'other', 200, new Delays()),
+	thread(7, 'first', 100, latencies(2, 1000)),
+	thread(8, 'other', 300, latencies(4, 2000)),
+	thread(9, 'other', 200, new Latencies()),
 ];
 
 test('threads have rows of their own, the largest first', async () => {
@@ -62,7 +62,7 @@ test('threads have rows of their own, the largest first', async () => {
 	assert.equal(byMaximum[2]?.max_end_ns, 0);
 });
 
-test('by process and by name rows are sums; the longest delay keeps its time', async () => {
+test('by process and by name rows are sums; the longest wait keeps its time', async () => {
 	const [row, ...others] = await schedulingRows(THREADS, 'process', 'runtime');
 	assert.equal(others.length, 0);
 	assert.deepEqual(row?.key, { pid: 7, comm: 'first' });
@@ -83,7 +83,7 @@ test('by process and by name rows are sums; the longest delay keeps its time', a
 	);
 });
 
-test('who has no CPU quota does not wait for a CPU, and is in no delay', async () => {
+test('throttled time is no latency: the thread does not wait for a CPU', async () => {
 	const [seventh, eighth] = THREADS;
 	assert.ok(seventh && eighth);
 	const threads = [seventh, { ...eighth, waiting_ns: 50, throttled: true }];
@@ -108,9 +108,9 @@ test('totals are sums, of the maximum the largest', async () => {
 	assert.equal(totals.max, 40);
 });
 
-/** Of `run_ns`, `booked_ns` are in the kernel's books. */
-function reading(run_ns: number, switches: number, booked_ns = run_ns): Reading {
-	return { ...counters(run_ns, switches), booked_ns };
+/** Of `run_ns`, the kernel has counted `counted_ns`. */
+function reading(run_ns: number, switches: number, counted_ns = run_ns): Reading {
+	return { ...counters(run_ns, switches), counted_ns };
 }
 
 test('differences; a thread that took another number by exec begins anew', () => {

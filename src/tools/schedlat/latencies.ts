@@ -1,28 +1,28 @@
-/** Delays of threads out of the kernel: user space's side of bpf/lib/delays.h. */
+/** Reads threads' run queue latencies from the kernel: user space's side of bpf/lib/latencies.h. */
 
 import { type FieldLayout, readU64, type StructLayout } from '../../loader/layout.js';
 import type { BpfMap } from '../../loader/map.js';
 import { Mapping, PROT } from '../../loader/memory.js';
-import { Delays, type DelayTotals } from './scheduling.js';
+import { Latencies, type LatencyTotals } from './scheduling.js';
 
 type Fields<Name extends string> = StructLayout & {
 	readonly fields: Readonly<Record<Name, FieldLayout>>;
 };
 
-interface DelaysObject {
+interface LatenciesObject {
 	readonly layout: {
 		readonly structs: {
 			readonly thread_key: Fields<'start_ns' | 'pid' | 'bucket'>;
-			readonly delays: Fields<
+			readonly latencies: Fields<
 				'count' | 'wakeups' | 'sum' | 'throttled_ns' | 'min_complement' | 'max' | 'max_ns'
 			>;
-			readonly delay_place: Fields<'start_ns' | 'pid' | 'all' | 'at_hand'>;
+			readonly latency_place: Fields<'start_ns' | 'pid' | 'all' | 'at_hand'>;
 		};
 	};
-	map(name: 'delays_0' | 'delays_1' | 'delay_places'): BpfMap;
+	map(name: 'latencies_0' | 'latencies_1' | 'latency_places'): BpfMap;
 }
 
-/** As in bpf/lib/delays.h: a bucket's number and its count in a word. */
+/** As in bpf/lib/latencies.h: a bucket's number and its count in a word. */
 const AT_HAND_BITS = 20;
 const U64_MAX = 2n ** 64n - 1n;
 
@@ -31,16 +31,16 @@ export function threadId(pid: number, start_ns: number): string {
 	return `${pid} ${start_ns}`;
 }
 
-/** Gathers delays by thread, between two reports. */
-export class DelayReader {
-	readonly #object: DelaysObject;
+/** Gathers latencies by thread, between two reports. */
+export class LatencyReader {
+	readonly #object: LatenciesObject;
 	readonly #places: Mapping;
-	#delays = new Map<string, Delays>();
+	#latencies = new Map<string, Latencies>();
 
 	/** The object is loaded. */
-	constructor(object: DelaysObject) {
+	constructor(object: LatenciesObject) {
 		this.#object = object;
-		const map = object.map('delay_places');
+		const map = object.map('latency_places');
 		this.#places = new Mapping(map.fd, map.maxEntries * map.valueSize, PROT.read | PROT.write, 0);
 	}
 
@@ -54,44 +54,45 @@ export class DelayReader {
 		this.#drainHash(half);
 	}
 
-	/** Delays by `threadId`, and begins anew. */
-	take(): Map<string, Delays> {
-		const delays = this.#delays;
-		this.#delays = new Map();
-		return delays;
+	/** Latencies by `threadId`, and begins anew. */
+	take(): Map<string, Latencies> {
+		const latencies = this.#latencies;
+		this.#latencies = new Map();
+		return latencies;
 	}
 
 	#drainPlaces(half: 0 | 1): void {
-		const { size, fields } = this.#object.layout.structs.delay_place;
+		const { size, fields } = this.#object.layout.structs.latency_place;
 		const bytes = this.#places.buffer.byteLength / 2;
 		const view = new DataView(this.#places.buffer, half * bytes, bytes);
 		for (let at = 0; at < bytes; at += size) {
 			const pid = view.getUint32(at + fields.pid.offset, true);
 			if (pid === 0) continue;
-			const delays = this.#of(pid, readU64(view, at + fields.start_ns.offset));
-			delays.addTotals(this.#totals(view, at + fields.all.offset));
+			const latencies = this.#of(pid, readU64(view, at + fields.start_ns.offset));
+			latencies.addTotals(this.#totals(view, at + fields.all.offset));
 			const end = at + fields.at_hand.offset + fields.at_hand.size;
 			for (let word = at + fields.at_hand.offset; word < end; word += 4) {
 				const held = view.getUint32(word, true);
-				if (held !== 0) delays.addBucket(held >>> AT_HAND_BITS, held & ((1 << AT_HAND_BITS) - 1));
+				if (held !== 0)
+					latencies.addBucket(held >>> AT_HAND_BITS, held & ((1 << AT_HAND_BITS) - 1));
 			}
 			new Uint8Array(this.#places.buffer, half * bytes + at, size).fill(0);
 		}
 	}
 
 	#drainHash(half: 0 | 1): void {
-		const { thread_key, delays: value } = this.#object.layout.structs;
+		const { thread_key, latencies: value } = this.#object.layout.structs;
 		const { start_ns, pid, bucket } = thread_key.fields;
-		this.#object.map(half === 0 ? 'delays_0' : 'delays_1').drain((keys, values, count) => {
+		this.#object.map(half === 0 ? 'latencies_0' : 'latencies_1').drain((keys, values, count) => {
 			for (let i = 0; i < count; i++) {
 				const key = i * thread_key.size;
 				const at = i * value.size;
-				const delays = this.#of(
+				const latencies = this.#of(
 					keys.getUint32(key + pid.offset, true),
 					readU64(keys, key + start_ns.offset),
 				);
-				delays.addTotals(this.#totals(values, at));
-				delays.addBucket(
+				latencies.addTotals(this.#totals(values, at));
+				latencies.addBucket(
 					keys.getUint32(key + bucket.offset, true),
 					values.getUint32(at + value.fields.count.offset, true),
 				);
@@ -99,9 +100,9 @@ export class DelayReader {
 		});
 	}
 
-	/** A `struct delays`; of counts that only were moved to the hash there are no totals. */
-	#totals(view: DataView, at: number): DelayTotals {
-		const f = this.#object.layout.structs.delays.fields;
+	/** A `struct latencies`; of counts that only were moved to the hash there are no totals. */
+	#totals(view: DataView, at: number): LatencyTotals {
+		const f = this.#object.layout.structs.latencies.fields;
 		const complement = view.getBigUint64(at + f.min_complement.offset, true);
 		return {
 			wakeups: view.getUint32(at + f.wakeups.offset, true),
@@ -113,13 +114,13 @@ export class DelayReader {
 		};
 	}
 
-	#of(pid: number, start_ns: number): Delays {
+	#of(pid: number, start_ns: number): Latencies {
 		const id = threadId(pid, start_ns);
-		let delays = this.#delays.get(id);
-		if (!delays) {
-			delays = new Delays();
-			this.#delays.set(id, delays);
+		let latencies = this.#latencies.get(id);
+		if (!latencies) {
+			latencies = new Latencies();
+			this.#latencies.set(id, latencies);
 		}
-		return delays;
+		return latencies;
 	}
 }
