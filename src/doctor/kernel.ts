@@ -22,7 +22,7 @@ const OPTIONAL: readonly (typeof tracepoints)[number][] = [
 /** All that any tool attaches to by BTF. */
 const TRACEPOINTS = tracepoints.filter((name) => !OPTIONAL.includes(name));
 const MOUNT_TRACEFS = 'mount -t tracefs tracefs /sys/kernel/tracing';
-const NEWER_KERNEL = 'a newer kernel; no setting gives it';
+const NEWER_KERNEL = 'a newer kernel; no setting adds this';
 
 export function kernel(): Check[] {
 	const lacking = () => TRACEPOINTS.filter((name) => !kernelHasTracepoint(name));
@@ -128,7 +128,7 @@ export function judgeTaskStorage(lacks: string | undefined): Check {
 /** `forbidden`: why programs of the scheduler's tracepoints may not write to one. */
 export function judgeRingBuffer(forbidden: string | undefined): Check {
 	if (forbidden === undefined)
-		return ok('ring buffer', 'the scheduler may write to it: its lock never sleeps');
+		return ok('ring buffer', 'safe to use in the scheduler: its lock never sleeps');
 	return missing(
 		'ring buffer',
 		forbidden,
