@@ -66,10 +66,10 @@ export function renderMarkdown({ command, date, machine, peers, figures }: Bench
 		'# Benchmarks',
 		`\`${command}\` wrote this page on ${date.slice(0, 10)}, from [benchmarks.json](benchmarks.json). Do not edit it.`,
 		'The tools of a comparison do the same work, one after another, round after round. Each round gives a ratio of two ' +
-			'values; the table shows the median of the ratios of all rounds, and in brackets the least and the most. Below 1 means less than the ' +
-			"peer, and less is better in every table. BPF time is the time in the tool's own BPF programs, from the kernel's run-time " +
-			'statistics. These read the clock twice in each run, and that time counts for all tools alike. ' +
-			'`make bench-guard` measures the most important ratios again, and fails if one is worse by more than a quarter. ' +
+			'values. The table shows the median of the ratios of all rounds, and in brackets the smallest and the largest ratio. A ratio below 1 means less than the ' +
+			"peer; for each ratio, less is better. BPF time is the time in the tool's own BPF programs, from the kernel's run-time " +
+			'statistics. To measure, the kernel reads the clock twice in each run; this time is in the figures of all tools. ' +
+			'`make bench-guard` measures the most important ratios again, and fails if a ratio is worse by more than a quarter. ' +
 			'Each section has the date and the commit of its last measurement. All measurements were on this machine. ' +
 			'The list of peers is from the last run.',
 		table(['machine', ''], facts),

@@ -71,7 +71,7 @@ export function bare({ name, command, version, missing, report }: Contender): Om
 }
 
 /** For the reader: a peer that has nothing of the kind. */
-export const without = (name: string, why = 'has none that does this'): Side => ({
+export const without = (name: string, why = 'has no tool that does this'): Side => ({
 	...bare({ name, command: [], missing: why }),
 	run: async () => ({}),
 });

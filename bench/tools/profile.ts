@@ -116,7 +116,7 @@ export const profile: Benchmark = {
 				},
 				{
 					key: 'result_ms',
-					name: 'time but for the sampling itself',
+					name: 'time without the sampling itself',
 					unit: 'ms',
 					digits: 0,
 					ratios,

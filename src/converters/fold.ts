@@ -28,10 +28,10 @@ export const fold: Converter = {
 		['perf script | tstrace fold > cpu.folded', ''],
 		['tstrace fold --all -e cycles perf.txt', ''],
 	],
-	arguments: () => [new Argument('[files...]', 'recordings (default, and -: standard input)')],
+	arguments: () => [new Argument('[files...]', 'recordings; none, or -: standard input')],
 	options: () => [
-		new Option('--pid', 'add the process number to the process name (perf script -F +pid)'),
-		new Option('--tid', 'add the process and the thread number to the process name'),
+		new Option('--pid', 'add the process number to the thread name (perf script -F +pid)'),
+		new Option('--tid', 'add the process and the thread number to the thread name'),
 		new Option('--kernel', 'mark kernel frames with _[k]'),
 		new Option('--jit', 'mark frames of code compiled at run time with _[j]'),
 		new Option('--all', 'the same as --kernel --jit'),

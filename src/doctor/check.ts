@@ -15,7 +15,7 @@ export interface Check {
 }
 
 /** A remedy. */
-export const NEWER_KERNEL = 'a newer kernel; no setting gives it';
+export const NEWER_KERNEL = 'a newer kernel; no setting adds this';
 
 export interface ToolCheck {
 	readonly name: string;

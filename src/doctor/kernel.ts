@@ -90,7 +90,7 @@ export function judgeTaskStorage(lacks: string | undefined): Check {
 /** `forbidden`: why programs of the scheduler's tracepoints may not write to one. */
 export function judgeRingBuffer(forbidden: string | undefined): Check {
 	if (forbidden === undefined)
-		return ok('ring buffer', 'the scheduler may write to it: its lock never sleeps');
+		return ok('ring buffer', 'safe to use in the scheduler: its lock never sleeps');
 	return missing(
 		'ring buffer',
 		forbidden,

@@ -33,7 +33,7 @@ export function caller(): Check {
 		return missing(
 			'koffi',
 			found,
-			'no function of the system can be called: no tool runs',
+			'tstrace cannot call system functions: no tool runs',
 			INSTALL_KOFFI,
 		);
 	}

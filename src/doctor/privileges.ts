@@ -44,11 +44,11 @@ export function judgeCapabilities(has: ReadonlySet<Capability>, isRoot: boolean)
 	const useful = COSTS.filter(([capability]) => !has.has(capability));
 	const lacking = [...needed, ...useful.map(([capability]) => capability)];
 	const fix = isRoot
-		? `docker run ${lacking.map((each) => `--cap-add ${each.slice(4)}`).join(' ')} …, or the like where this container is started`
+		? `docker run ${lacking.map((each) => `--cap-add ${each.slice(4)}`).join(' ')} …, or the same option where you start this container`
 		: 'sudo tstrace doctor';
 	const found = `this process has no ${lacking.join(', ')}`;
 	if (needed.length > 0) {
-		const costs = 'the kernel loads no BPF programs: only tools that can do without them run';
+		const costs = 'the kernel loads no BPF programs; only tools that need none can run';
 		return missing(name, found, costs, fix);
 	}
 	if (useful.length > 0) {
@@ -105,7 +105,7 @@ export function judgePidNamespace(inode: number): Check {
 		'PID namespace',
 		`a container's (${inode})`,
 		'functions of processes outside have no names, and -p cannot choose these processes',
-		'docker run --pid=host …, or the like where this container is started',
+		'docker run --pid=host …, or the same option where you start this container',
 	);
 }
 

@@ -219,7 +219,7 @@ function commentField(text: string): [] | [name: string, value: string] {
 }
 
 const NO_SAMPLES =
-	'there is no sample in this text of perf script; was anything recorded? perf report --header-only tells';
+	'there is no sample in this text of perf script; was anything recorded? Check with perf report --header-only';
 const NOT_PERF_SCRIPT =
 	'no line of it begins a sample; give what perf script prints, or choose fields with ' +
 	'perf script -F comm,pid,tid,time,period,event,ip,sym,dso';

@@ -131,4 +131,4 @@ class SampleReader {
 }
 
 const NEGATIVE =
-	'it has negative counts, as a difference of two profiles has; give both of them to tstrace diff';
+	'it has negative counts, so it is a difference of two profiles; give both profiles to tstrace diff';

@@ -155,7 +155,7 @@ function addUp(
 /** What was counted: an event, or what a tool counts; in which unit, and how often it was looked at. */
 function kindOf({ origin }: StackProfile): string {
 	const { event, tool, unit } = origin;
-	const what = event ?? tool ?? 'not said what';
+	const what = event ?? tool ?? 'unknown kind';
 	const counted = unit === undefined || unit === event ? what : `${what} in ${unit}`;
 	const sampling = unit === 'samples' ? samplingText(origin) : undefined;
 	return sampling === undefined ? counted : `${counted} taken ${sampling}`;

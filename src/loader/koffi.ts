@@ -19,7 +19,7 @@ function load(): typeof Koffi {
 	}
 }
 
-export const INSTALL_KOFFI = 'install tstrace again with npm, optional packages included';
+export const INSTALL_KOFFI = 'install tstrace again with npm, and with --include=optional';
 
 /** In one line, whatever koffi, node or the system's linker make of it. */
 function explained({ code, message, stack }: NodeJS.ErrnoException): TstraceError {

@@ -211,7 +211,7 @@ function openRing(
 
 function tooMuchLocked(): string {
 	return (
-		'no memory for perf events: other programs of this user have locked all the memory it may lock; ' +
+		'no memory for perf events: other programs have locked all the memory that this user may lock; ' +
 		'end them, or allow more (sysctl kernel.perf_event_mlock_kb, ulimit -l)'
 	);
 }

@@ -186,5 +186,5 @@ runs the live tests there with the BPF objects that \`make\` built. \`make kerne
 from the results. If a kernel lacks a feature, the tests that need it cannot run, and the table names
 the feature. If such a test is skipped although the kernel has the feature, the run fails. A test
 that fails runs once more, because an emulated machine is slow; the table says when the second try
-passed. After "Tests:", "one" means one test of each tool with a known truth, "quick" means a few of
-them, and "all" means all live tests of the tool.`;
+passed. After "Tests:", "one" means one test of each tool, in which the right result is known;
+"quick" means a few such tests, and "all" means all live tests of the tool.`;

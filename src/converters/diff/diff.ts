@@ -52,7 +52,7 @@ export const diff: Converter = {
 		...formatOptions(FORMATS, USE),
 		new Option(
 			'--normalize <to>',
-			'multiply BEFORE until it has the total, or the duration, of AFTER; none: do not',
+			'scale BEFORE to the total, or to the duration, of AFTER; none: do not scale',
 		)
 			.choices(NORMALIZATIONS)
 			.default('total' satisfies Normalization),

@@ -42,7 +42,7 @@ export const flamegraph: Converter = {
 		['tstrace offcputime -p 1234 5 | tstrace flamegraph > offcpu.svg', ''],
 		['perf script | tstrace flamegraph -o cpu.svg', ''],
 	],
-	arguments: () => [new Argument('[files...]', 'recordings (default, and -: standard input)')],
+	arguments: () => [new Argument('[files...]', 'recordings; none, or -: standard input')],
 	options: () => [
 		new Option('--format <format>', formatHelp('svg')).choices(STACK_FORMATS),
 		...lookOptions(),

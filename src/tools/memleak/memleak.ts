@@ -40,7 +40,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 	summary: 'which stacks allocate memory and do not free it',
 	description:
 		'Shows which stacks allocated memory that is outstanding: allocated since tracing began, and ' +
-		"not freed yet. With -p or COMMAND it traces their heaps and mappings, else the kernel's own memory.",
+		"not freed yet. With -p or COMMAND it traces the heaps and mappings of these processes, else the kernel's own memory.",
 	examples: [
 		['tstrace memleak -p 1234 10', 'a process, every 10 seconds'],
 		['tstrace memleak -p 1234 --sample-bytes 512K 10', 'sampled: costs much less'],

@@ -93,7 +93,7 @@ export const offcputime = defineTool<Layout, Settings>({
 		),
 		new Option(
 			'--no-edges',
-			'leave out waits that began before tracing, or had not ended at its end',
+			'leave out waits that began before tracing, or that end after tracing',
 		),
 		new Option('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
 		groupingOption(),

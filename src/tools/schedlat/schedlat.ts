@@ -36,7 +36,7 @@ export const schedlat = defineTool<Layout, Settings>({
 	summary: 'how long each thread runs, and waits for a CPU (run queue latency)',
 	description:
 		'Shows for each thread its run time, context switches, wake-ups, preemptions and migrations, and ' +
-		'how long it waited for a CPU. It has no -C: the kernel counts run time and switches over all ' +
+		'how long it waited for a CPU. schedlat has no -C: the kernel counts run time and switches over all ' +
 		'CPUs together. For the latency on some CPUs, use runqlat -C.',
 	examples: [
 		['tstrace schedlat 5 1', 'all threads, for 5 seconds'],

@@ -62,7 +62,7 @@ export const syscount = defineTool<Layout, Settings>({
 	examples: [
 		['tstrace syscount 1', 'all calls, every second'],
 		['tstrace syscount --latency -p 1234 5', 'how long calls of a process take'],
-		['tstrace syscount -P --errno ENOENT 5', 'which processes find no file'],
+		['tstrace syscount -P --errno ENOENT 5', 'which processes find a file missing'],
 		['tstrace syscount --errors -- make', 'which calls fail, and why'],
 		['tstrace syscount --hist read 5', 'times, and a histogram of read'],
 		['tstrace syscount --paths --errno ENOENT 5', 'which files are missing'],

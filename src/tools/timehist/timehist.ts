@@ -42,7 +42,7 @@ export const timehist = defineTool<Layout, Settings>({
 	summary: 'every context switch: wait time, latency, run time',
 	description:
 		'Prints a line each time a thread leaves the CPU: how long it had been off the CPU before (wait ' +
-		'time), how much of that on a run queue (latency), and how long it ran.',
+		'time), how much of that it was on a run queue (latency), and how long it ran.',
 	examples: [
 		['tstrace timehist -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace timehist -w -n -t 1234', 'a thread: its wakers, and the next one'],

@@ -144,8 +144,8 @@ export class HeapProbes {
 		return [
 			...(this.#untold.size > 0
 				? [
-						`no probe at ${listed([...this.#untold])}: this kernel (before 5.15) cannot tell these ` +
-							'functions from others. Their allocations and frees are missing.',
+						`no probe at ${listed([...this.#untold])}: on this kernel (before 5.15) tstrace cannot ` +
+							'distinguish them from other functions. Their allocations and frees are missing.',
 					]
 				: []),
 			...(files > 0

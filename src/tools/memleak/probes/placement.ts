@@ -86,7 +86,8 @@ function findEmulated(code: Uint8Array, argumentMask: number): Candidate | strin
 		if (!instruction) return `tstrace does not know the instruction at ${place(at)}`;
 		if (instruction.emulated) return { at, starts, stackBytes, instruction };
 		const { flow, name, pushed_bytes } = instruction;
-		if (flow !== 'next') return `so are all instructions before ${name} at ${place(at)}`;
+		if (flow !== 'next')
+			return `the kernel single-steps all instructions before ${name} at ${place(at)}`;
 		if ((instruction.writes & argumentMask) !== 0) {
 			return `${name} at ${place(at)} overwrites an argument`;
 		}

@@ -259,7 +259,7 @@ test('mixed units are not added up', () => {
 	assert.equal(status, 1);
 	assert.match(
 		stderr,
-		/x\.folded \(not said what\) and .*x\.json \(offcputime in ns\) cannot be added up/,
+		/x\.folded \(unknown kind\) and .*x\.json \(offcputime in ns\) cannot be added up/,
 	);
 });
 

@@ -185,7 +185,7 @@ test('nothing behind the first branch is taken', () => {
 	}
 	assert.match(
 		placeOf('31 c0', '0f 05', '74 00', RET).why,
-		/so are all instructions before syscall at \+2/,
+		/the kernel single-steps all instructions before syscall at \+2/,
 	);
 });
 
