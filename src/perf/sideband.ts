@@ -46,6 +46,16 @@ export class Sideband {
 		this.#rings.refreshCpus();
 	}
 
+	/** The event of a CPU, whose ring other events there may use; undefined: that CPU has none. */
+	eventOn(cpu: number): PerfEvent | undefined {
+		return this.#rings.open.get(cpu)?.owner;
+	}
+
+	/** How often the kernel paused events that use its rings, since the last call. */
+	throttled(): number {
+		return this.#rings.throttled();
+	}
+
 	/** Records lost since the last call. */
 	lost(): number {
 		return this.#rings.lost();

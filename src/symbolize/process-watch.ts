@@ -5,6 +5,7 @@ import type { Subjects } from '../bpf/filter.js';
 import { processOf } from '../bpf/filter.js';
 import { closeAll } from '../loader/closing.js';
 import { TstraceError } from '../loader/errors.js';
+import type { PerfEvent } from '../perf/open.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
 import { ProcessHistory } from './processes.js';
@@ -83,6 +84,16 @@ export class ProcessWatch {
 			...this.#problems,
 			`${children} started during tracing and were not traced; add --follow.`,
 		];
+	}
+
+	/** An event of a CPU whose ring tells, by `throttled`, when the kernel pauses events that use it. */
+	eventOn(cpu: number): PerfEvent | undefined {
+		return this.#sideband?.eventOn(cpu);
+	}
+
+	/** How often that was, since the last call. */
+	throttled(): number {
+		return this.#sideband?.throttled() ?? 0;
 	}
 
 	lost(): Lost {

@@ -79,12 +79,15 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 		const program = this.#object.program(this.#program);
 		this.#object.setVariable('sample_weight', this.#slower);
 		const attributes = { ...this.#settings.event, ...rateOf(this.#settings, this.#slower) };
-		this.#events = runOnOverflow(attributes, program, this.#subjects.filter.cpus);
+		this.#events = runOnOverflow(attributes, program, this.#subjects.filter.cpus, (cpu) =>
+			this.#processes.eventOn(cpu),
+		);
 	}
 
 	drain(): void {
-		this.#events?.refresh();
+		// Rings first: events of new CPUs use them.
 		this.#processes.drain();
+		this.#events?.refresh();
 	}
 
 	end(): void {
@@ -104,7 +107,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 	}
 
 	lost(): Lost {
-		return this.#processes.lost();
+		return { ...this.#processes.lost(), ...throttledLoss(this.#processes.throttled()) };
 	}
 
 	close(): void {
@@ -120,6 +123,7 @@ export class PlainSamples implements Reader {
 	readonly #history = new ProcessHistory();
 	readonly #counter: SampleCounter;
 	#lost = 0;
+	#throttled = 0;
 
 	/** Throws TstraceError for a filter that only BPF has. */
 	constructor(settings: SamplingSettings, subjects: Subjects, everybody: boolean) {
@@ -169,6 +173,7 @@ export class PlainSamples implements Reader {
 	end(): void {
 		this.#sampler.drain();
 		this.#lost = this.#sampler.lost();
+		this.#throttled = this.#sampler.throttled();
 		this.#sampler.close();
 	}
 
@@ -183,13 +188,20 @@ export class PlainSamples implements Reader {
 	}
 
 	lost(): Lost {
-		return { ...(this.#lost > 0 ? { samples_lost: this.#lost } : {}), ...this.#counter.lost() };
+		return {
+			...(this.#lost > 0 ? { samples_lost: this.#lost } : {}),
+			...throttledLoss(this.#throttled),
+			...this.#counter.lost(),
+		};
 	}
 
 	close(): void {
 		closeAll([() => this.#sampler.close(), () => this.#history.close()]);
 	}
 }
+
+/** Pauses in which the kernel took no samples. */
+const throttledLoss = (count: number): Lost => (count > 0 ? { samples_throttled: count } : {});
 
 async function findings(
 	stacks: readonly CountedStack[],
