@@ -3,7 +3,7 @@
  * runqlat: how long runnable threads waited for a CPU.
  *
  * One wait lasts from a wake-up, a fork or a preemption until the thread gets a CPU. There are
- * three ways to know when it began; user space loads one.
+ * two ways to know when it began; user space loads one.
  */
 #include "lib/filter.h"
 #include "lib/groups.h"
@@ -134,34 +134,31 @@ int BPF_PROG(migrate_sched_info, struct task_struct *task)
 	return 0;
 }
 
-/* With a time stamp in the task's own storage (5.12), or in a hash. */
-#define TIMESTAMP_PROGRAMS(store)                                                                  \
-	SEC("tp_btf/sched_wakeup")                                                                 \
-	int BPF_PROG(wakeup_##store, struct task_struct *task)                                     \
-	{                                                                                          \
-		if (filter_has_task(task))                                                         \
-			store##_wait_begins(task, WAIT_WAKEUP);                                    \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("tp_btf/sched_wakeup_new")                                                             \
-	int BPF_PROG(wakeup_new_##store, struct task_struct *task)                                 \
-	{                                                                                          \
-		if (filter_has_task(task))                                                         \
-			store##_wait_begins(task, WAIT_WAKEUP);                                    \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("tp_btf/sched_switch")                                                                 \
-	int BPF_PROG(switch_##store, bool preempt, struct task_struct *prev,                       \
-		     struct task_struct *next)                                                     \
-	{                                                                                          \
-		struct wait wait;                                                                  \
-                                                                                                   \
-		if (waits_again(preempt, prev) && filter_has_task(prev))                           \
-			store##_wait_begins(prev, WAIT_PREEMPTED);                                 \
-		if (store##_wait_ends(next, &wait))                                                \
-			wait_over(prev, next, &wait);                                              \
-		return 0;                                                                          \
-	}
+/* With time stamps, where the kernel keeps no sched_info. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(wakeup_hash, struct task_struct *task)
+{
+	if (filter_has_task(task))
+		stamp_wait_begins(task, WAIT_WAKEUP);
+	return 0;
+}
 
-TIMESTAMP_PROGRAMS(task_storage)
-TIMESTAMP_PROGRAMS(hash)
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(wakeup_new_hash, struct task_struct *task)
+{
+	if (filter_has_task(task))
+		stamp_wait_begins(task, WAIT_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switch_hash, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct wait wait;
+
+	if (waits_again(preempt, prev) && filter_has_task(prev))
+		stamp_wait_begins(prev, WAIT_PREEMPTED);
+	if (stamp_wait_ends(next, &wait))
+		wait_over(prev, next, &wait);
+	return 0;
+}

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * When did the wait begin that ends now, where the kernel keeps no sched_info (waits.h)? A time
- * stamp is taken as it begins, and kept in one of two ways:
- *
- *   task_storage  in the task (5.12)
- *   hash          in a hash by thread number
+ * stamp is taken as it begins, and kept in a hash by thread number.
  */
 #ifndef TSTRACE_STAMPED_WAITS_H
 #define TSTRACE_STAMPED_WAITS_H
@@ -56,13 +53,6 @@ static __always_inline void stamped_wait(struct task_struct *task, struct wait_s
 }
 
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct wait_start);
-} task_storage_waits SEC(".maps");
-
-struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__type(key, u32);
@@ -75,30 +65,7 @@ static __always_inline bool waits_again(bool preempt, struct task_struct *prev)
 	return (preempt || task_state(prev) == TASK_RUNNING) && prev->pid;
 }
 
-static __always_inline void task_storage_wait_begins(struct task_struct *task, enum wait_kind kind)
-{
-	struct wait_start *start = bpf_task_storage_get(&task_storage_waits, task, NULL,
-							BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (!start) {
-		count_loss(LOSS_WAIT_TABLE_FULL);
-		return;
-	}
-	wait_begins(task, start, kind);
-}
-
-static __always_inline bool task_storage_wait_ends(struct task_struct *task, struct wait *wait)
-{
-	struct wait_start *start = bpf_task_storage_get(&task_storage_waits, task, NULL, 0);
-
-	if (!start || !start->ns)
-		return false;
-	stamped_wait(task, start, wait);
-	start->ns = 0;
-	return true;
-}
-
-static __always_inline void hash_wait_begins(struct task_struct *task, enum wait_kind kind)
+static __always_inline void stamp_wait_begins(struct task_struct *task, enum wait_kind kind)
 {
 	struct wait_start none = {}, *start;
 	u32 pid = task->pid;
@@ -114,7 +81,7 @@ static __always_inline void hash_wait_begins(struct task_struct *task, enum wait
 		count_loss(LOSS_WAIT_TABLE_FULL);
 }
 
-static __always_inline bool hash_wait_ends(struct task_struct *task, struct wait *wait)
+static __always_inline bool stamp_wait_ends(struct task_struct *task, struct wait *wait)
 {
 	u32 pid = task->pid;
 	struct wait_start *start = bpf_map_lookup_elem(&hash_waits, &pid);

@@ -1,10 +1,9 @@
-/** Which of the three ways of bpf/lib/waits.h and stamped_waits.h fits the running kernel. */
+/** Which of the two ways of bpf/lib/waits.h and stamped_waits.h fits the running kernel. */
 import { readFileSync } from 'node:fs';
 import { kernelHasField } from '../loader/kernel.js';
-import { kernelSigns, taskStorageForbidden } from '../loader/realtime.js';
 import { type Chosen, chooseWay, type Way } from './fallback.js';
 
-export type WaitsWay = 'sched_info' | 'task_storage' | 'hash';
+export type WaitsWay = 'sched_info' | 'hash';
 
 /** Fields without which a way does not work; a kernel that has them all has the way. */
 type Needs = ReadonlyArray<readonly [struct: string, field: string]>;
@@ -19,11 +18,6 @@ const SCHED_INFO: Needs = [
 
 export const WAYS: ReadonlyArray<Way<WaitsWay>> = [
 	{ name: 'sched_info', missing: schedInfoMissing },
-	{
-		name: 'task_storage',
-		// Entries are made at a wake-up, under the run queue's lock.
-		missing: () => taskStorageMissing() ?? taskStorageForbidden(kernelSigns()),
-	},
 	{ name: 'hash', missing: () => undefined },
 ];
 

@@ -41,15 +41,6 @@ export function ringBufferForbidden(signs: KernelSigns): string | undefined {
 }
 
 /**
- * What keeps programs from making an entry of task storage under the run queue's lock: until 6.4
- * (08a7ce384e33) its memory came from kmalloc, whose locks can sleep.
- */
-export function taskStorageForbidden(signs: KernelSigns): string | undefined {
-	if (!isRealtime(signs) || storageHasOwnMemory(signs.btf)) return undefined;
-	return 'this kernel is PREEMPT_RT, and task storage needs kmalloc, which can sleep (before 6.4)';
-}
-
-/**
  * Whether task storage takes its memory from elsewhere than kmalloc. The field came with that, and went when
  * memory came from kmalloc_nolock; that was after sched_exit_tp had come (6.14).
  */

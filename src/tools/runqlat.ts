@@ -40,7 +40,6 @@ const MINIMAL_RING_BYTES = 4096;
 
 const PROGRAMS: Readonly<Record<WaitsWay, ReadonlyArray<Layout['programs'][number]>>> = {
 	sched_info: ['switch_sched_info', 'migrate_sched_info'],
-	task_storage: ['wakeup_task_storage', 'wakeup_new_task_storage', 'switch_task_storage'],
 	hash: ['wakeup_hash', 'wakeup_new_hash', 'switch_hash'],
 };
 
@@ -122,9 +121,7 @@ export const runqlat = defineTool<Layout, Settings>({
 		return {
 			attach: PROGRAMS[way].filter((name) => name !== 'migrate_sched_info' || delayedDequeue()),
 			runOnce: way === 'sched_info' ? ['seed_slices'] : [],
-			withoutMaps: (['task_storage', 'hash'] as const)
-				.filter((each) => each !== way)
-				.map((each) => `${each}_waits` as const),
+			withoutMaps: way === 'hash' ? [] : ['hash_waits'],
 			because: `times waits with ${way}: ${because}`,
 		};
 	},

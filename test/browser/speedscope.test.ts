@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import type { Origin } from '../../src/aggregate/stack-profile.js';
+import { withStackTool } from '../../src/converters/flamegraph/stack-tools.js';
 import { renderSpeedscope } from '../../src/render/speedscope.js';
 import { profileOfText } from '../unit/input/formats.js';
 import { launch } from './support.js';
@@ -18,7 +19,7 @@ async function opened(t: TestContext, folded: string, origin: Origin): Promise<P
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-speedscope-'));
 	t.after(() => rmSync(folder, { recursive: true, force: true }));
 	const file = join(folder, 'stacks.speedscope.json');
-	const profile = { ...(await profileOfText(folded)), origin };
+	const profile = await withStackTool({ ...(await profileOfText(folded)), origin });
 	writeFileSync(file, [...renderSpeedscope(profile)].join(''));
 	const browser = await launch();
 	t.after(() => browser.close());

@@ -17,7 +17,7 @@ const OBJECT = `dist/bpf/${process.arch}/runqlat.bpf.o`;
 function load(): BpfObject<typeof runqlat> {
 	const object = new BpfObject(OBJECT, runqlat);
 	for (const half of ['groups_0', 'groups_1'] as const) object.map(half).setMaxEntries(16);
-	object.load(['switch_sched_info', 'seed_slices'], ['task_storage_waits']);
+	object.load(['switch_sched_info', 'seed_slices'], ['hash_waits']);
 	object.attach('switch_sched_info');
 	object.setVariable('window', 1);
 	return object;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { CpuCgroup } from './cpu-cgroup.js';
 import { reportsOf } from './reports.js';
 import { foldedLines, stackReport, sumOf } from './stacks.js';
-import { type Finished, needs, schedstat, stealing, Tracing, until, Workload } from './support.js';
+import { type Finished, schedstat, stealing, Tracing, until, Workload } from './support.js';
 
 const CPU = '0';
 const QUOTA_PERCENT = 20;
@@ -124,9 +124,8 @@ for (const [name, each] of Object.entries(CASES)) {
 		}
 	});
 
-	for (const way of ['sched_info', 'task_storage', 'hash'] as const) {
-		const options = needs(way === 'task_storage' ? 'task storage' : undefined);
-		test(`runqlat: by ${way}: ${name}`, options, async () => {
+	for (const way of ['sched_info', 'hash'] as const) {
+		test(`runqlat: by ${way}: ${name}`, async () => {
 			const run = await trace(['runqlat', '--split', '--json'], each, { TSTRACE_FORCE: way });
 			const reports = reportsOf(run.finished.stdout);
 			const groups = reports.flatMap((report) => report.groups);

@@ -3,15 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/bpf/waits.js';
 import { leftOut, nearSchedInfo, otherLosses, reportsOf, total } from './reports.js';
-import {
-	needs,
-	STEAL_UNCOUNTED_NS,
-	schedstat,
-	stealing,
-	Tracing,
-	until,
-	Workload,
-} from './support.js';
+import { STEAL_UNCOUNTED_NS, schedstat, stealing, Tracing, until, Workload } from './support.js';
 
 const WAKEUPS = 9973;
 const MOVES = 20;
@@ -33,34 +25,28 @@ const STAMP_NS = process.env.TSTRACE_EMULATED ? 50_000 : 1000;
 const WAYS = ALL_WAYS.map(({ name }) => name);
 
 for (const way of WAYS) {
-	const options = needs(way === 'task_storage' ? 'task storage' : undefined);
+	test(`${way}: ${WAKEUPS} wake-ups are told apart, and agree with the kernel's totals`, async () => {
+		const workload = await Workload.start('wakeups', `${WAKEUPS}`);
+		const args = ['runqlat', '-t', `${workload.tid}`, '--split', '--json'];
+		const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
+		const stolen_ns = stealing();
+		const [waits, delay_ns] = (await workload.work()) as [number, number];
+		const { status, stdout } = await tracing.end('SIGINT');
+		await workload.end();
+		assert.equal(status, 0);
+		const [report] = reportsOf(stdout);
+		const wakeups = report?.groups.find((group) => group.key.kind === 'wakeup');
+		within(wakeups?.count ?? 0, WAKEUPS, 0.5, 'wake-ups');
+		const { count, sum } = total(stdout);
+		within(count, waits, 0.5, 'count');
+		const left = { out: leftOut(stdout), of: waits, stolen_ns: stolen_ns() };
+		if (way === 'sched_info') return nearSchedInfo(sum, delay_ns, 3, left);
+		// Time stamps are later than the kernel's, and what is stolen in between is in ours.
+		const stolen = left.stolen_ns > STEAL_UNCOUNTED_NS ? left.stolen_ns : 0;
+		nearSchedInfo(sum, delay_ns, 10, left, STAMP_NS * waits + stolen);
+	});
 
-	test(
-		`${way}: ${WAKEUPS} wake-ups are told apart, and agree with the kernel's totals`,
-		options,
-		async () => {
-			const workload = await Workload.start('wakeups', `${WAKEUPS}`);
-			const args = ['runqlat', '-t', `${workload.tid}`, '--split', '--json'];
-			const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
-			const stolen_ns = stealing();
-			const [waits, delay_ns] = (await workload.work()) as [number, number];
-			const { status, stdout } = await tracing.end('SIGINT');
-			await workload.end();
-			assert.equal(status, 0);
-			const [report] = reportsOf(stdout);
-			const wakeups = report?.groups.find((group) => group.key.kind === 'wakeup');
-			within(wakeups?.count ?? 0, WAKEUPS, 0.5, 'wake-ups');
-			const { count, sum } = total(stdout);
-			within(count, waits, 0.5, 'count');
-			const left = { out: leftOut(stdout), of: waits, stolen_ns: stolen_ns() };
-			if (way === 'sched_info') return nearSchedInfo(sum, delay_ns, 3, left);
-			// Time stamps are later than the kernel's, and what is stolen in between is in ours.
-			const stolen = left.stolen_ns > STEAL_UNCOUNTED_NS ? left.stolen_ns : 0;
-			nearSchedInfo(sum, delay_ns, 10, left, STAMP_NS * waits + stolen);
-		},
-	);
-
-	test(`${way}: a hog among hogs, in count and sum`, options, async () => {
+	test(`${way}: a hog among hogs, in count and sum`, async () => {
 		const others = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 		const hog = await Workload.start('hog', '0');
 		// It stands still at both ends, so that sched_info and our sum are of the same waits.
@@ -90,29 +76,25 @@ for (const way of WAYS) {
 		assert.ok(countOf(preempted) >= count - 1 - 2 * left.out - 2);
 	});
 
-	test(
-		`${way}: what a thread waited before it was moved to another CPU is not forgotten`,
-		options,
-		async () => {
-			const workload = await Workload.start('moved', `${MOVES}`);
-			const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
-			const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
-			const [least_ns = 0, delay_ns = 0, waiting = 0, all_ns = 0] = await workload.work();
-			const { stdout } = await tracing.end('SIGINT');
-			await workload.end();
-			const { sum } = total(stdout);
-			// The worker may also have been moved asleep; what sched_info then says is left out;
-			// and a switch to it may not have been traced. Both are said.
-			const out = leftOut(stdout);
-			assert.ok(out < MOVES / 2, `${out} waits left out`);
-			const counted_ns = out === 0 ? least_ns : (waiting - out) * EACH_MOVE_NS;
-			assert.ok(sum >= counted_ns, `${sum} ns of ${counted_ns} or more, ${out} left out`);
-			assert.ok(sum <= all_ns * 1.03, `${sum} ns, of ${all_ns} that the kernel counted`);
-			// With time stamps tstrace does not count the sleep, and has nothing to leave out.
-			if (out === 0 && way === 'sched_info')
-				assert.ok(sum >= delay_ns * 0.97, `${sum} ns, of ${delay_ns} before the last time slice`);
-		},
-	);
+	test(`${way}: what a thread waited before it was moved to another CPU is not forgotten`, async () => {
+		const workload = await Workload.start('moved', `${MOVES}`);
+		const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
+		const tracing = await Tracing.start(args, { TSTRACE_FORCE: way });
+		const [least_ns = 0, delay_ns = 0, waiting = 0, all_ns = 0] = await workload.work();
+		const { stdout } = await tracing.end('SIGINT');
+		await workload.end();
+		const { sum } = total(stdout);
+		// The worker may also have been moved asleep; what sched_info then says is left out;
+		// and a switch to it may not have been traced. Both are said.
+		const out = leftOut(stdout);
+		assert.ok(out < MOVES / 2, `${out} waits left out`);
+		const counted_ns = out === 0 ? least_ns : (waiting - out) * EACH_MOVE_NS;
+		assert.ok(sum >= counted_ns, `${sum} ns of ${counted_ns} or more, ${out} left out`);
+		assert.ok(sum <= all_ns * 1.03, `${sum} ns, of ${all_ns} that the kernel counted`);
+		// With time stamps tstrace does not count the sleep, and has nothing to leave out.
+		if (out === 0 && way === 'sched_info')
+			assert.ok(sum >= delay_ns * 0.97, `${sum} ns, of ${delay_ns} before the last time slice`);
+	});
 }
 
 test('sleep that the kernel counts as waiting is left out, and said', async () => {

@@ -68,7 +68,7 @@ export const TOOLS: readonly ToolTests[] = [
 		file: 'truth',
 		also: ['vm-cpus', 'vm-clock'],
 		shared: WAITS,
-		truths: ['^sched_info: \\d+ wake-ups', '^(task_storage|hash): \\d+ wake-ups'],
+		truths: ['^sched_info: \\d+ wake-ups', '^hash: \\d+ wake-ups'],
 		not: {
 			'20,000 threads that come and go: each has its group, or is counted as lost': 'takes minutes',
 		},
