@@ -227,18 +227,6 @@ static __always_inline u32 task_state(struct task_struct *task)
 	return ((struct task_struct___until_5_13 *)task)->state;
 }
 
-/* 0, and the verifier does not know it. */
-u64 unknown_zero;
-
-/*
- * A value that is a constant on some paths: the verifier takes it for any number from here on, and
- * goes through what follows once, not once for each path.
- */
-static __always_inline u64 merged(u64 value)
-{
-	return value + unknown_zero;
-}
-
 /*
  * The run queue (of its group) that a task is on, or was last; NULL without
  * CONFIG_FAIR_GROUP_SCHED. Load it once in a program, before it branches: each time the verifier

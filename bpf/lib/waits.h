@@ -59,6 +59,18 @@ struct wait {
 	u32 unseen;
 };
 
+/* 0, and the verifier does not know it. */
+u64 unknown_zero;
+
+/*
+ * A value that is a constant on some paths: the verifier takes it for any number from here on, and
+ * goes through what follows once, not once for each path.
+ */
+static __always_inline u64 merged(u64 value)
+{
+	return value + unknown_zero;
+}
+
 /* The entry for a thread: its own, or else one to take; two threads of a set get along. */
 static __always_inline struct last_slice *last_slice_of(u32 pid)
 {

@@ -67,7 +67,7 @@ const CASES: readonly Case[] = [
 	{
 		args: ['runqlat', '-o', 'x.png', '1'],
 		status: 2,
-		says: /cannot write \.png: use \.svg or \.html/,
+		says: /cannot write \.png; .* name the file \.svg or \.html/,
 	},
 	{ args: ['runqlat', '-o', '/', '1'], status: 1, says: /it is a folder/ },
 	{ args: ['runqlat', '-o', '/dev/full', '0.1', '1'], status: 1, says: /the disk is full/ },

@@ -88,7 +88,10 @@ for (const hidepid of ['noaccess', 'invisible']) {
 			const mount = `mount -t proc -o hidepid=${hidepid} proc /proc`;
 			const { status, stderr } = mounted(mount, args, TRACER);
 			assert.equal(status, 1);
-			assert.match(stderr, /: process \d+ is hidden from you: \/proc .* hidepid; run it as root/);
+			assert.match(
+				stderr,
+				/: process \d+ is hidden from you: \/proc .* hidepid; run tstrace as root/,
+			);
 			await untilNothingLeft(objects);
 			await target.isWhole();
 		});

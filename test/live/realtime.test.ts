@@ -46,7 +46,7 @@ test('doctor says so, of the kernel and of timehist', () => {
 	};
 	const ring = checks.find(({ name }) => name === 'ring buffer');
 	assert.equal(ring?.state, 'missing');
-	assert.match(ring?.costs ?? '', /timehist and runqlat --slower/);
+	assert.match(ring?.costs ?? '', /could freeze the machine, and refuse to run/);
 	const refused = tools.filter(({ why }) => /freeze/.test(why ?? ''));
 	assert.deepEqual(
 		refused.map(({ name, runs }) => [name, runs]),
