@@ -162,7 +162,7 @@ test('more paths than there is room for: what is not shown is counted as lost', 
 	assert.equal(total(rows) + lost, total(whole));
 	assert.match(
 		tstrace([...args.filter((word) => word !== '--json')]).stderr,
-		/^lost: [\d,]+ failed calls: no room for more paths;[\s\S]*?\(failures_full\)$/m,
+		/^lost: [\d,]+ failed calls: no\s+room\s+for\s+more\s+paths;[\s\S]*?\(failures_full\)$/m,
 	);
 });
 
