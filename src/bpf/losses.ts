@@ -22,7 +22,7 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_CALL_START_UNKNOWN: 'calls: their start was not seen; not timed',
 	LOSS_THREADS_FULL: 'thread events: no room; raise --max-threads, or choose fewer threads (-p)',
 	LOSS_ALLOCATIONS_FULL: 'allocations: no room; raise --max-allocs, or use --sample-bytes',
-	LOSS_ALLOCATIONS_NESTED: 'allocations: other probes interrupted their probes too often',
+	LOSS_ALLOCATIONS_NESTED: 'allocations: missing, as probes interrupted each other too often',
 	LOSS_ALLOCATIONS_ENDLESS: 'calls: the function never returned (longjmp or exception)',
 	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads allocated at once',
 	LOSS_FREES_UNSEEN: 'frees: not seen, but their address was allocated again',
@@ -33,7 +33,8 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 
 /** Causes that are not counted by a program. */
 const LOST_HERE = {
-	programs_missed: 'program runs: skipped, as another one ran on that CPU; events may be missing',
+	programs_missed:
+		'program runs: skipped, as the same BPF program was already running on that CPU; events may be missing',
 	events_dropped: 'events: too many in one second for JSON; choose fewer threads (-p), or text',
 	mappings_lost: 'mapping records: too many at once; names may be missing',
 	samples_lost: 'samples: they came faster than tstrace read them; lower -F',

@@ -95,7 +95,7 @@ export function judgeRingBuffer(forbidden: string | undefined): Check {
 		'ring buffer',
 		forbidden,
 		'tools that show single context switches could freeze the machine, and refuse to run',
-		`Linux 6.12, or a newer 6.1 or 6.6: ${NEWER_KERNEL}`,
+		`Linux 6.12, 6.6.83, or Debian's 6.1.192: ${NEWER_KERNEL}`,
 	);
 }
 

@@ -66,6 +66,6 @@ export function requireRingBuffer(what: string, instead: string): void {
 	const why = ringBufferForbidden(kernelSigns());
 	if (why === undefined) return;
 	throw new TstraceError(
-		`${what} could freeze the machine: ${why}; use ${instead}, or Linux 6.12 or a newer 6.1 or 6.6`,
+		`${what} could freeze the machine: ${why}; use ${instead}, or a newer kernel (6.12, 6.6.83, or Debian's 6.1.192)`,
 	);
 }

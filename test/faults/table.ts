@@ -132,7 +132,7 @@ export const FAULTS: readonly Fault[] = [
 	},
 	{
 		fault: 'stdin, stdout or stderr is closed',
-		does: 'runs; never writes results or messages into another file that has their number',
+		does: 'runs; never writes results or messages into another file that got the same descriptor number',
 		tests: { 'faults-files': ['closed: nothing else is taken for them'] },
 	},
 	{

@@ -87,11 +87,14 @@ export function leakOptions(): Option[] {
 		),
 		new Option('-z, --min-size <bytes>', 'only allocations of BYTES or more').argParser(parseBytes),
 		new Option('-Z, --max-size <bytes>', 'only allocations of BYTES or less').argParser(parseBytes),
-		topOption(undefined, 'largest stacks (default: 10, less if the rest is below 1 %)'),
+		topOption(
+			undefined,
+			'largest stacks (default: 10, or fewer if the others together are below 1 %)',
+		),
 		new Option('--churn', 'count all allocations of each stack, also those freed again'),
 		new Option(
 			'--sample-bytes <bytes>',
-			'trace about one allocation in BYTES allocated, and estimate the rest',
+			'for each BYTES allocated, trace about one allocation; estimate the rest',
 		)
 			.argParser(parseBytes)
 			.default(0, 'every allocation'),
