@@ -41,7 +41,7 @@ const IDLE_WAITS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 ];
 
 /**
- * Functions of databases and runtimes that only wait, or only allocate, for whoever called them. Exact names,
+ * Functions of databases and runtimes that only wait or allocate; their callers say what for. Exact names,
  * as demangled; arguments may follow.
  */
 const WRAPPERS: ReadonlyMap<string, string> = new Map(

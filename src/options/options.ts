@@ -61,7 +61,7 @@ export function parsePercent(text: string): number {
 /** For an option that may be given several times and takes comma lists. */
 export function parsePids(text: string, before: readonly number[] = []): number[] {
 	const what = `process or thread numbers from 1 to ${MAX_PID}, separated by commas`;
-	// Somebody who knows the name, and not the number.
+	// The user knows the name and not the number.
 	if (/^[A-Za-z][\w.:-]*$/.test(text))
 		throw new InvalidArgumentError(`give ${what}; for threads named so: --comm ${text}`);
 	return [...before, ...text.split(',').map((each) => inRange(each, 1, MAX_PID, what, true))];

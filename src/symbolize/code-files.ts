@@ -17,9 +17,9 @@ export function mappedFiles(pid: number): MapsEntry[] | undefined {
 }
 
 /**
- * What is mapped itself, whatever has its path by now; else by way of the process's root. Who may
- * not go there can have the same file under its path here. Where none of them is that file, a path
- * that cannot be opened: a probe in another file would never be hit.
+ * The mapped file itself, even if its path names another file by now; else its path in the process's
+ * root; else, for users who may not go there, the same file under its path here. If none of these is
+ * that file, a path that cannot be opened: a probe in another file would never be hit.
  */
 export function pathTo(pid: number, { start, end, path, inode, major, minor }: MapsEntry): string {
 	const mapped = `/proc/${pid}/map_files/${start.toString(16)}-${end.toString(16)}`;
