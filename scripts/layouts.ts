@@ -9,8 +9,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { Btf, type Struct } from '../src/loader/btf.js';
 import { libbpf } from '../src/loader/ffi.js';
 import type { MapLayout, ObjectLayout, StructLayout } from '../src/loader/layout.js';
+import { mapsOf, programsOf } from '../src/loader/maps-and-programs.js';
 import { viewMemory } from '../src/loader/memory.js';
-import { mapsOf, programsOf } from '../src/loader/walk.js';
 
 const OUT = 'src/generated';
 /** What src/loader and src/bpf need of every object; the same in all. */

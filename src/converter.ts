@@ -3,13 +3,13 @@ import { isatty } from 'node:tty';
 import { type Argument, InvalidArgumentError, Option } from 'commander';
 import type { Origin, StackProfile } from './aggregate/stack-profile.js';
 import { UsageError } from './errors.js';
-import { STANDARD_INPUT } from './input/read.js';
-import type { ReadOptions } from './input/reader.js';
+import type { ReadOptions } from './input/format-reader.js';
+import { STANDARD_INPUT } from './input/read-files.js';
 import { inUnit } from './input/units.js';
-import type { OptionValues } from './options/values.js';
-import type { Pieces } from './render/formats.js';
-import { type Look, suitableLook } from './render/look.js';
+import type { OptionValues } from './options/option-values.js';
 import { PALETTES } from './render/palettes.js';
+import { type Look, suitableLook } from './render/picture-look.js';
+import type { Pieces } from './render/stack-formats.js';
 import type { Style } from './render/terminal.js';
 
 const STDIN = 0;

@@ -1,6 +1,7 @@
 /** How a tool's result is read. */
-import type { Key } from './aggregate/key.js';
+
 import type { Findings, Lost } from './aggregate/report.js';
+import type { Key } from './aggregate/row-key.js';
 
 /** Says what is done and why, with -v. */
 export type Note = (text: string) => void;

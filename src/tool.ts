@@ -1,14 +1,14 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
-import type { Key } from './aggregate/key.js';
 import type { Circumstances, Findings } from './aggregate/report.js';
+import type { Key } from './aggregate/row-key.js';
+import type { StackFindings } from './aggregate/stack-rows.js';
 import type { StackTool } from './aggregate/stack-tool.js';
-import type { StackFindings } from './aggregate/stacks.js';
 import type { FilteredLayout, Subjects } from './bpf/filter.js';
 import type { ToolDoctor } from './doctor/of-tools.js';
 import type { ObjectLayout } from './loader/layout.js';
 import type { BpfObject } from './loader/object.js';
-import type { OptionValues } from './options/values.js';
+import type { OptionValues } from './options/option-values.js';
 import type { Note, Reader } from './reader.js';
 import type { Style } from './render/terminal.js';
 
@@ -55,7 +55,7 @@ export interface TextView {
 /**
  * 'latency' and 'table': `[interval [count]]`, a result for each interval. 'stacks': `[duration]`, one result
  * at its end. 'events': `[duration]`, rows as they come. What they write where nobody says it:
- * options/file-formats.ts, unnamedFormat.
+ * options/choose-format.ts, unnamedFormat.
  */
 export type ToolKind = 'latency' | 'stacks' | 'table' | 'events';
 

@@ -1,5 +1,5 @@
 /** What to say of stacks that are not whole. Pure values: no I/O, no kernel. */
-import { type StackRow, totalOf } from './stacks.js';
+import { type StackRow, totalOf } from './stack-rows.js';
 
 /** What is smaller is not worth a line. */
 const MIN_SHARE = 0.01;

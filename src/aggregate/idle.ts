@@ -1,6 +1,6 @@
 /** Threads that had nothing to do, told by how they waited. Pure values: no I/O, no kernel. */
-import type { LeftOut, StackRow } from './stacks.js';
-import { waitsForWork } from './telling.js';
+import type { LeftOut, StackRow } from './stack-rows.js';
+import { waitsForWork } from './summary-frames.js';
 
 /** A thread that was off the CPU, and waited for work, for that share of the time is idle. */
 const IDLE_SHARE = 0.99;
@@ -15,7 +15,7 @@ export interface IdleOptions {
 /**
  * Leaves out the rows of idle threads; the rows' keys say which thread each is of. A thread is idle if it
  * was blocked in one wait all the time, whatever that was, or if for 99 % of the time it was in
- * waits for work or for time: see telling.ts.
+ * waits for work or for time: see summary-frames.ts.
  */
 export function withoutIdle(
 	rows: readonly StackRow[],

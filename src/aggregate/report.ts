@@ -1,8 +1,8 @@
 /** What a tool found: values, apart from how they are shown. Times are ns, names are snake_case. */
 import type { Cost } from '../loader/cost.js';
 import type { Histogram } from './histogram.js';
-import type { Key } from './key.js';
-import type { StackFindings } from './stacks.js';
+import type { Key } from './row-key.js';
+import type { StackFindings } from './stack-rows.js';
 
 /** How often something was lost, by cause. */
 export type Lost = Readonly<Record<string, number>>;

@@ -1,7 +1,7 @@
 /** What was counted by stack. Pure values: no I/O, no kernel. */
 
 import { FrameTable } from './frame-table.js';
-import type { Key } from './key.js';
+import type { Key } from './row-key.js';
 import type { Cut, Frame } from './stack.js';
 import type { Origin, StackProfile } from './stack-profile.js';
 import { StackTable } from './stack-table.js';

@@ -1,6 +1,7 @@
 /** Events out of a ring buffer: as they come, or all that came in an interval. */
-import type { Key } from '../aggregate/key.js';
+
 import type { Findings, Lost } from '../aggregate/report.js';
+import type { Key } from '../aggregate/row-key.js';
 import type { BpfMap } from '../loader/map.js';
 import { RingBuffer } from '../loader/ringbuf.js';
 import type { Reader, RowSink } from '../reader.js';

@@ -1,5 +1,5 @@
 /** Patterns of thread names, as a shell has them: user space's side of bpf/lib/glob.h. */
-import { MAX_COMM_BYTES } from '../proc/threads-there.js';
+import { MAX_COMM_BYTES } from '../proc/threads.js';
 
 /** Bits of a word: each pattern takes one for each of its characters, and one. */
 const MAX_STATES = 64;

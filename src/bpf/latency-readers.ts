@@ -1,6 +1,7 @@
 /** Readers that any latency tool can use: of bpf/lib/histogram.h, and of bpf/lib/groups.h. */
-import type { Key } from '../aggregate/key.js';
+
 import type { Findings, LatencyGroup, Lost } from '../aggregate/report.js';
+import type { Key } from '../aggregate/row-key.js';
 import type { BpfMap } from '../loader/map.js';
 import { Window, type WindowedObject } from '../loader/window.js';
 import type { Reader } from '../reader.js';

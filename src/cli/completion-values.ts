@@ -6,7 +6,7 @@ import { CALL_SETS } from '../abi/syscall-sets.js';
 import { allCalls } from '../abi/syscalls.js';
 import { cgroupMount, subgroups } from '../bpf/cgroup.js';
 import { EVENT_NAMES } from '../perf/events.js';
-import { commsOf, processesThere, type There, threadsThere } from '../proc/threads-there.js';
+import { commsOf, processesThere, type There, threadsThere } from '../proc/threads.js';
 import { printable } from '../render/terminal.js';
 
 /** The command that prints them; no help shows it. */

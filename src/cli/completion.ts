@@ -3,7 +3,7 @@
  * are not known before: see values.ts.
  */
 import type { Command, Option } from 'commander';
-import { hasValues, VALUES_COMMAND } from './values.js';
+import { hasValues, VALUES_COMMAND } from './completion-values.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];

@@ -1,8 +1,8 @@
 /** Runs a converter: where its result goes, and what it has to tell. */
 import type { Converter, Surroundings } from '../converter.js';
-import type { OptionValues } from '../options/values.js';
+import type { OptionValues } from '../options/option-values.js';
 import { printable, styleFor, wrapped } from '../render/terminal.js';
-import { Output, say } from './output.js';
+import { Output, say } from '../run/output.js';
 
 /** Converts to the end. Throws UsageError, TstraceError and ClosedPipe. */
 export async function convert(

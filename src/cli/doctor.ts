@@ -7,15 +7,15 @@ import { askOf } from '../doctor/of-tools.js';
 import { examineProcess } from '../doctor/process.js';
 import { renderJson, renderText } from '../doctor/render.js';
 import { tools } from '../generated/tools.js';
-import { takeMessages } from '../loader/messages.js';
-import { parsePids } from '../options/options.js';
-import type { OptionValues } from '../options/values.js';
+import { takeMessages } from '../loader/libbpf-messages.js';
+import type { OptionValues } from '../options/option-values.js';
+import { parsePids } from '../options/parsers.js';
 import { styleFor } from '../render/terminal.js';
+import { commonOptions, commonSettings } from '../run/common-options.js';
+import { ClosedPipe, Output } from '../run/output.js';
+import { wayInto } from '../run/run.js';
+import { BpfTracing, PlainTracing } from '../run/tracing.js';
 import type { Tool } from '../tool.js';
-import { commonOptions, commonSettings } from './options.js';
-import { ClosedPipe, Output } from './output.js';
-import { wayInto } from './run.js';
-import { BpfTracing, PlainTracing } from './tracing.js';
 
 const EXIT_FAILED = 1;
 

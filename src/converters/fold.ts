@@ -6,11 +6,11 @@ import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { type Converter, chosenEventName, eventOptions, inputsOf } from '../converter.js';
 import { UsageError } from '../errors.js';
-import { readProfiles } from '../input/read.js';
-import type { ReadOptions } from '../input/reader.js';
+import type { ReadOptions } from '../input/format-reader.js';
+import { readProfiles } from '../input/read-files.js';
 import { TstraceError } from '../loader/errors.js';
+import type { OptionValues } from '../options/option-values.js';
 import { keepStacks, stackFilter, stackFilterOptions } from '../options/stack-filter.js';
-import type { OptionValues } from '../options/values.js';
 import { ALL_MARKS, renderFolded } from '../render/folded.js';
 
 /** Options that say how perf script text is read, which other recordings have nothing to answer with. pprof has addresses too. */

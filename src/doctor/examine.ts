@@ -1,7 +1,7 @@
 /** All checks, in the order in which they are shown. */
 import { TstraceError } from '../loader/errors.js';
 import { libbpf } from '../loader/ffi.js';
-import { captureMessages } from '../loader/messages.js';
+import { captureMessages } from '../loader/libbpf-messages.js';
 import { attempt, type Check } from './check.js';
 import { kernel } from './kernel.js';
 import { caller, kernelSymbols, library } from './libraries.js';

@@ -7,7 +7,7 @@ import { INSTALL_KOFFI, koffi } from '../loader/koffi.js';
 import { kernelNames } from '../symbolize/kernel.js';
 import { parseMaps } from '../symbolize/maps.js';
 import { distributions } from '../symbolize/packages.js';
-import { readMaps } from '../symbolize/proc.js';
+import { readMaps } from '../symbolize/proc-pid.js';
 import { type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
 

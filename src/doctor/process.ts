@@ -13,7 +13,7 @@ import type { MapsEntry } from '../symbolize/maps.js';
 import { REMEDIES } from '../symbolize/notices.js';
 import { openRegular } from '../symbolize/open.js';
 import { installCommand } from '../symbolize/packages.js';
-import { exeOf, readFacts } from '../symbolize/proc.js';
+import { exeOf, readFacts } from '../symbolize/proc-pid.js';
 import { type Check, missing, ok, warn } from './check.js';
 import { textOf } from './files.js';
 

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { TstraceError } from '../loader/errors.js';
+import type { Notify } from './format-reader.js';
 import { readLines } from './lines.js';
-import type { Notify } from './reader.js';
 
 /** Reading the debug information of a large program takes it seconds. */
 const TIMEOUT_s = 120;

@@ -4,8 +4,8 @@ import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
+import type { Notify, ReadOptions } from './format-reader.js';
 import { readLines } from './lines.js';
-import type { Notify, ReadOptions } from './reader.js';
 
 const SEMICOLON = 0x3b;
 const SPACE = 0x20;

@@ -1,11 +1,11 @@
 /** What a file is, by its beginning. */
 import { TstraceError } from '../loader/errors.js';
 import { readFolded } from './folded.js';
-import { readJson } from './json.js';
+import type { Reader } from './format-reader.js';
+import { readJson } from './json-files.js';
 import { parseHeader } from './perf-header.js';
 import { readPerfScript } from './perf-script.js';
 import { isPprof, readPprof } from './pprof.js';
-import type { Reader } from './reader.js';
 
 const PERF_DATA = 'PERFILE2';
 

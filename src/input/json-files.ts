@@ -3,8 +3,8 @@ import { getHeapStatistics } from 'node:v8';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { TstraceError } from '../loader/errors.js';
 import { FrameBudget, readWhole } from './bounds.js';
+import type { Notify, Reader } from './format-reader.js';
 import { readLines } from './lines.js';
-import type { Notify, Reader } from './reader.js';
 import { isSpeedscope, speedscopeProfiles } from './speedscope.js';
 import { type JsonObject, tstraceProfile } from './tstrace-json.js';
 

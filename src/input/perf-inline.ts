@@ -4,8 +4,8 @@ import type { StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
 import { functionsAt, type Place } from './addr2line.js';
+import type { Notify } from './format-reader.js';
 import { type FrameText, kindOf } from './perf-frames.js';
-import type { Notify } from './reader.js';
 
 /** What is in no file: compiled by a JIT, the kernel's, [vdso]; stackcollapse-perf.pl's own list. */
 const NO_FILE = /perf-\d+.map|kernel\.|\[[^[\]]+\]/;

@@ -3,12 +3,12 @@ import { FrameTable, HASH_PRIME, HASH_START } from '../aggregate/frame-table.js'
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
+import type { Notify, ReadOptions } from './format-reader.js';
 import { readLines } from './lines.js';
 import { PerfEvents } from './perf-events.js';
 import { type NamingOptions, namedFrames, parseFrame } from './perf-frames.js';
 import { ownerName, parseHeader, parseName, type SampleHeader } from './perf-header.js';
 import { DeferredFrames } from './perf-inline.js';
-import type { Notify, ReadOptions } from './reader.js';
 
 const SPACE = 0x20;
 const TAB = 0x09;

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { FrameTable, HASH_PRIME, HASH_START } from '../aggregate/frame-table.js';
 import type { FrameKind } from '../aggregate/stack.js';
-import { kindOfFile } from './kinds.js';
+import { kindOfFile } from './frame-kinds.js';
 import { checkEntries, type Id, type PprofFile, PROFILE } from './pprof-file.js';
 import { damaged, type Fields } from './protobuf.js';
 

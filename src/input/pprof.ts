@@ -6,11 +6,11 @@ import type { StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
 import { FrameBudget, readWhole } from './bounds.js';
+import type { Notify, ReadOptions } from './format-reader.js';
 import { PprofFile, PROFILE } from './pprof-file.js';
 import { PprofFrames } from './pprof-frames.js';
 import { chosenTypes, type SampleType, sampleTypes } from './pprof-origin.js';
 import { damaged, Fields, LENGTH_DELIMITED } from './protobuf.js';
-import type { Notify, ReadOptions } from './reader.js';
 
 /** Unpacked; 200,000 stacks of 20 frames are 8 MiB. */
 const MAX_PPROF_BYTES = 256 << 20;

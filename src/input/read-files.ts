@@ -12,8 +12,8 @@ import {
 } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
-import { formatOf } from './detect.js';
-import type { Notify, ReadOptions } from './reader.js';
+import { formatOf } from './format-of.js';
+import type { Notify, ReadOptions } from './format-reader.js';
 
 const CHUNK_BYTES = 1 << 20;
 /** So much of it tells what it is; a pipe hands over less at a time. */

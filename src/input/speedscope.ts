@@ -8,8 +8,8 @@ import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
 import type { FrameBudget } from './bounds.js';
-import { kindOfFile } from './kinds.js';
-import type { Notify } from './reader.js';
+import type { Notify } from './format-reader.js';
+import { kindOfFile } from './frame-kinds.js';
 import { originOf, textOf } from './tstrace-json.js';
 import { inUnit, type Unit } from './units.js';
 

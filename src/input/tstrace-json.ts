@@ -1,8 +1,8 @@
 /** Reads what tstrace's own --json printed: src/render/json.ts. */
-import type { Key } from '../aggregate/key.js';
+import type { Key } from '../aggregate/row-key.js';
 import type { FrameKind } from '../aggregate/stack.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
-import { profileOf, type StackRow } from '../aggregate/stacks.js';
+import { profileOf, type StackRow } from '../aggregate/stack-rows.js';
 import { TstraceError } from '../loader/errors.js';
 import { FRAME_LETTERS } from '../render/folded.js';
 import type { FrameBudget } from './bounds.js';

@@ -1,15 +1,15 @@
 /** A BPF object's life: open, configure, load, attach, close. */
 import { closeSync, existsSync, readFileSync } from 'node:fs';
-import { closeAll } from './closing.js';
+import { closeAll } from './close-all.js';
 import { shortage, TstraceError } from './errors.js';
 import { errnoName, libbpf, type Pointer } from './ffi.js';
 import type { ObjectLayout } from './layout.js';
+import { captureMessages, takeMessages } from './libbpf-messages.js';
 import { BpfMap, u32Key } from './map.js';
+import { mapsOf, programsOf } from './maps-and-programs.js';
 import { Mapping, PROT } from './memory.js';
-import { captureMessages, takeMessages } from './messages.js';
 import { BpfProgram } from './program.js';
 import { explainLoadFailure } from './verifier.js';
-import { mapsOf, programsOf } from './walk.js';
 
 /** Objects that are open; whatever way the process ends by itself, they are closed. */
 const open = new Set<BpfObject<ObjectLayout>>();

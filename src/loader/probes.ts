@@ -6,8 +6,8 @@ import { closeSync, existsSync } from 'node:fs';
 import { shortage, TstraceError } from './errors.js';
 import { errnoName, libbpf, libc, type Pointer } from './ffi.js';
 import { kernelBtf, kernelHasHelper } from './kernel.js';
-import { takeMessages } from './messages.js';
-import { PointingStruct } from './pointing.js';
+import { takeMessages } from './libbpf-messages.js';
+import { PointingStruct } from './pointing-struct.js';
 import type { BpfProgram } from './program.js';
 
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */

@@ -2,7 +2,7 @@
 import { Option } from 'commander';
 import type { StackTool } from '../aggregate/stack-tool.js';
 import { UsageError } from '../errors.js';
-import type { StackFormat } from '../render/formats.js';
+import type { StackFormat } from '../render/stack-formats.js';
 
 /**
  * What a result is written as where neither an option nor the name of a file says it: text. But stacks to

@@ -1,7 +1,7 @@
 /** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
-import type { Grouping } from '../aggregate/stacks.js';
+import type { Grouping } from '../aggregate/stack-rows.js';
 import { compileGlobs, isGlob } from '../bpf/globs.js';
 import { MAX_DEPTH, type StackSettings } from '../bpf/stacks.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';

@@ -1,12 +1,12 @@
 /** What of the stacks that were found is shown, and as which entries. */
-import { cutNotices } from '../aggregate/cuts.js';
+import { cutNotices } from '../aggregate/cut-notices.js';
 import {
 	groupStacks,
 	type LeftOut,
 	type StackFindings,
 	type StackRow,
-} from '../aggregate/stacks.js';
-import type { StackView } from './options.js';
+} from '../aggregate/stack-rows.js';
+import type { StackView } from './parsers.js';
 import type { StackFilter } from './stack-filter.js';
 
 /**

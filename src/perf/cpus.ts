@@ -1,7 +1,7 @@
 /** One of something on each CPU, as CPUs come and go. */
 
 import { readFileSync } from 'node:fs';
-import { closeAll } from '../loader/closing.js';
+import { closeAll } from '../loader/close-all.js';
 import { PerfOpenError } from './open.js';
 
 /** Documentation/admin-guide/cputopology.rst */

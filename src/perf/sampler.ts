@@ -14,7 +14,7 @@ import {
 } from './attributes.js';
 import type { CpuChoice } from './cpus.js';
 import { canReadLost, DUMMY, type EventType } from './events.js';
-import { OneEventEach } from './once.js';
+import { OneEventEach } from './one-event-each.js';
 import { openPerfEvent, type PerfEvent, PerfOpenError } from './open.js';
 import type { SampleRecord, SidebandRecord } from './records.js';
 import { PerfRings, type TimedRecord } from './rings.js';

@@ -3,9 +3,9 @@
 import { middleOf } from '../aggregate/buckets.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Histogram } from '../aggregate/histogram.js';
-import type { Key } from '../aggregate/key.js';
 import { largest } from '../aggregate/largest.js';
 import type { LatencyGroup } from '../aggregate/report.js';
+import type { Key } from '../aggregate/row-key.js';
 import { grouped } from './numbers.js';
 import { paint, printable, type Style } from './terminal.js';
 import { humanTime, inUnit, type TimeUnit } from './units.js';

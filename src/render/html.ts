@@ -12,10 +12,10 @@ import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { pageScript, pageStyle } from '../generated/browser.js';
 import { shareText } from './amounts.js';
-import type { Look } from './look.js';
 import { grouped } from './numbers.js';
 import type { PageData } from './page-data.js';
 import { colourOf } from './palettes.js';
+import type { Look } from './picture-look.js';
 import { printable } from './terminal.js';
 import { escapeXml } from './xml.js';
 

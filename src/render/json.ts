@@ -1,9 +1,9 @@
 /** The --json envelope: one object per interval, on a line of its own. */
 
-import { cutShare } from '../aggregate/cuts.js';
+import { cutShare } from '../aggregate/cut-notices.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
-import { type StackFindings, type StackRow, totalOf } from '../aggregate/stacks.js';
+import { type StackFindings, type StackRow, totalOf } from '../aggregate/stack-rows.js';
 import type { Cost } from '../loader/cost.js';
 import { FRAME_LETTERS } from './folded.js';
 

@@ -1,5 +1,5 @@
 /** What a result does not show, as the user asked for. */
-import { type LeftOut, type StackFindings, totalOf } from '../aggregate/stacks.js';
+import { type LeftOut, type StackFindings, totalOf } from '../aggregate/stack-rows.js';
 import { grouped } from './numbers.js';
 import { humanBytes, humanTime } from './units.js';
 

@@ -6,7 +6,7 @@
 import type { FrameKind } from '../aggregate/stack.js';
 import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
 import { escapedJson } from './json.js';
-import { suitableLook } from './look.js';
+import { suitableLook } from './picture-look.js';
 
 export const SPEEDSCOPE_SCHEMA = 'https://www.speedscope.app/file-format-schema.json';
 

@@ -2,7 +2,7 @@
 import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { renderFolded } from './folded.js';
-import type { Look } from './look.js';
+import type { Look } from './picture-look.js';
 
 /** Formats of stacks beside text and JSON. */
 export const STACK_FORMATS = ['folded', 'svg', 'html', 'pprof', 'speedscope'] as const;

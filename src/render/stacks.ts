@@ -8,8 +8,8 @@ import {
 	type StackRow,
 	totalOf,
 	userLeafOf,
-} from '../aggregate/stacks.js';
-import { programFrame } from '../aggregate/telling.js';
+} from '../aggregate/stack-rows.js';
+import { programFrame } from '../aggregate/summary-frames.js';
 import { annotation } from './folded.js';
 import { bareName, fittedName } from './function-name.js';
 import { amountText, leftOutText } from './left-out.js';

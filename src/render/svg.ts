@@ -9,10 +9,10 @@
 import { type Flame, type FlameBox, layoutFlame } from '../aggregate/flame.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { svgScript, svgStyle } from '../generated/browser.js';
-import { fittingName, likelyWidth_px, NAME_MARGIN_PX } from './fitting.js';
-import { amountText, type Look, shareText } from './look.js';
+import { fittingName, likelyWidth_px, NAME_MARGIN_PX } from './box-labels.js';
 import { grouped } from './numbers.js';
 import { colourOf, ROOT_COLOUR } from './palettes.js';
+import { amountText, type Look, shareText } from './picture-look.js';
 import { printable } from './terminal.js';
 import { escapeXml } from './xml.js';
 

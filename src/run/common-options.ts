@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { StackTool } from '../aggregate/stack-tool.js';
 import type { Filter } from '../bpf/filter.js';
 import { UsageError } from '../errors.js';
-import { formatOption, formatOptions, stackFormatOfFile } from '../options/file-formats.js';
+import { formatOption, formatOptions, stackFormatOfFile } from '../options/choose-format.js';
 import {
 	parseComms,
 	parseCpus,
@@ -11,8 +11,8 @@ import {
 	parsePercent,
 	parsePids,
 	timestampsOption,
-} from '../options/options.js';
-import { STACK_FORMATS, type StackFormat } from '../render/formats.js';
+} from '../options/parsers.js';
+import { STACK_FORMATS, type StackFormat } from '../render/stack-formats.js';
 import type { ToolKind } from '../tool.js';
 
 export type Format = 'text' | 'json' | StackFormat;

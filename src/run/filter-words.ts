@@ -3,7 +3,7 @@ import type { Circumstances } from '../aggregate/report.js';
 import type { Filter } from '../bpf/filter.js';
 import { commMatcher, isGlob } from '../bpf/globs.js';
 import { nearest } from '../nearest.js';
-import { commsOf, threadsThere } from '../proc/threads-there.js';
+import { commsOf, threadsThere } from '../proc/threads.js';
 
 type Filters = Circumstances['filters'];
 

@@ -7,7 +7,7 @@ import { isatty } from 'node:tty';
 import { largest } from '../aggregate/largest.js';
 import { TstraceError } from '../loader/errors.js';
 import { commandPath, DEFAULT_PATH } from '../proc/command-path.js';
-import { type Started, started } from './started.js';
+import { type Started, started } from './inherited.js';
 
 const STDIN = 0;
 

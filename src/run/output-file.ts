@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { isatty } from 'node:tty';
-import { started } from './started.js';
+import { started } from './inherited.js';
 
 /** Results hold the arguments of programs, and names of files: as perf.data, they are their owner's only. */
 const MODE = 0o600;

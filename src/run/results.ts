@@ -1,27 +1,27 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 
 import { HdrLog } from '../aggregate/hdr.js';
-import type { Key } from '../aggregate/key.js';
 import type { Findings, LatencyGroup, Lost, Report } from '../aggregate/report.js';
+import type { Key } from '../aggregate/row-key.js';
 import type { Origin } from '../aggregate/stack-profile.js';
+import { profileOf, type StackFindings } from '../aggregate/stack-rows.js';
 import type { StackTool } from '../aggregate/stack-tool.js';
-import { profileOf, type StackFindings } from '../aggregate/stacks.js';
 import { explainLost } from '../bpf/losses.js';
 import { UsageError } from '../errors.js';
-import { closeAll } from '../loader/closing.js';
+import { closeAll } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
-import { unnamedFormat } from '../options/file-formats.js';
+import { unnamedFormat } from '../options/choose-format.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
-import { isForPrograms, renderStackFormat, type StackFormat } from '../render/formats.js';
 import { renderJson } from '../render/json.js';
 import { leftOutText } from '../render/left-out.js';
-import { suitableLook } from '../render/look.js';
 import { grouped } from '../render/numbers.js';
+import { suitableLook } from '../render/picture-look.js';
+import { isForPrograms, renderStackFormat, type StackFormat } from '../render/stack-formats.js';
 import { paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
 import type { TextView } from '../tool.js';
+import type { CommonSettings, Format } from './common-options.js';
 import { LostSoFar } from './lost-so-far.js';
-import type { CommonSettings, Format } from './options.js';
 import { Output, say } from './output.js';
 
 export class Results {

@@ -1,10 +1,10 @@
 /** From parsed options to an exit status: what is started is ended, whatever happens between. */
 import type { FilteredLayout } from '../bpf/filter.js';
-import { closeAll, closedAfter } from '../loader/closing.js';
+import { closeAll, closedAfter } from '../loader/close-all.js';
 import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
 import type { Tool, WithoutBpf } from '../tool.js';
-import { Command } from './command.js';
-import type { CommonSettings } from './options.js';
+import type { CommonSettings } from './common-options.js';
+import { Command } from './held-command.js';
 import { ClosedPipe } from './output.js';
 import { Session } from './session.js';
 import { Stop } from './stop.js';

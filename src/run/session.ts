@@ -1,14 +1,14 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
 import type { Circumstances, EarlyEnd, Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
-import { closeAll, closedAfter } from '../loader/closing.js';
+import { closeAll, closedAfter } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
 import { printable, wrapped } from '../render/terminal.js';
 import type { Tool, WithoutBpf } from '../tool.js';
 import { circumstancesOf } from './circumstances.js';
-import type { Command } from './command.js';
+import type { CommonSettings } from './common-options.js';
 import { filterWords, unmatchedComms } from './filter-words.js';
-import type { CommonSettings } from './options.js';
+import type { Command } from './held-command.js';
 import { say } from './output.js';
 import { Overhead } from './overhead.js';
 import { Results } from './results.js';

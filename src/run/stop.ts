@@ -1,8 +1,8 @@
 /** When to stop: a signal, the end of what is traced, or the last interval. */
 import { setImmediate as nextLoop } from 'node:timers/promises';
 import type { EarlyEnd } from '../aggregate/report.js';
+import { isIgnored } from './inherited.js';
 import { sayIfRoom } from './output.js';
-import { isIgnored } from './started.js';
 
 /** Each asks to stop, unless it was ignored as tstrace was started: by nohup, or by & in a script. */
 const SIGNALS = (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const).filter(

@@ -4,7 +4,7 @@ import type { Lost } from '../aggregate/report.js';
 import type { Subjects } from '../bpf/filter.js';
 import { type FilteredLayout, FilterSets, subjectsEnded } from '../bpf/filter.js';
 import { Losses } from '../bpf/losses.js';
-import { closeAll, closedAfter } from '../loader/closing.js';
+import { closeAll, closedAfter } from '../loader/close-all.js';
 import { CostMeter, ownTime_ns } from '../loader/cost.js';
 import { forgetKernelBtf } from '../loader/kernel.js';
 import { BpfObject } from '../loader/object.js';

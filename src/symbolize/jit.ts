@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs';
 import { FileBytes, SymbolError } from './bytes.js';
 import { type OpenFile, openRegular } from './open.js';
 import { type PerfMapNames, searchPerfMap } from './perf-map.js';
-import { ownMountNamespace, type ProcessFacts, readFacts } from './proc.js';
+import { ownMountNamespace, type ProcessFacts, readFacts } from './proc-pid.js';
 
 /** The clock of file times is coarser than that of processes' starts, and both are rounded. */
 const CLOCK_SLACK_S = 2;

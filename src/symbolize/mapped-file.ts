@@ -5,7 +5,7 @@
 import { closeSync, type Stats, statSync } from 'node:fs';
 import { type MapsEntry, parseMaps } from './maps.js';
 import { type OpenFile, openIf, openRegular } from './open.js';
-import { ownMountNamespace, readFacts, readMaps } from './proc.js';
+import { ownMountNamespace, readFacts, readMaps } from './proc-pid.js';
 
 /** Processes that are asked for a file, one after the other. */
 const MAX_MAPPERS = 8;

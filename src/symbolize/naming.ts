@@ -1,8 +1,8 @@
 /** From addresses to rows: names for stacks, and notices about what could not be named. */
 
-import type { Key } from '../aggregate/key.js';
+import type { Key } from '../aggregate/row-key.js';
 import type { Frame, NamedStack, RawStack } from '../aggregate/stack.js';
-import { mergeStacks, type StackRow } from '../aggregate/stacks.js';
+import { mergeStacks, type StackRow } from '../aggregate/stack-rows.js';
 import type { OwnedStack } from '../bpf/stacks.js';
 import { noticeText } from './notices.js';
 import type { ProcessHistory } from './processes.js';

@@ -3,7 +3,7 @@
 import type { Lost } from '../aggregate/report.js';
 import type { Subjects } from '../bpf/filter.js';
 import { processOf } from '../bpf/filter.js';
-import { closeAll } from '../loader/closing.js';
+import { closeAll } from '../loader/close-all.js';
 import { TstraceError } from '../loader/errors.js';
 import type { PerfEvent } from '../perf/open.js';
 import type { SidebandRecord } from '../perf/records.js';

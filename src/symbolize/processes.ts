@@ -8,7 +8,7 @@ import { AddressSpace, type Life, type Mapping, MappingIndex } from './address-s
 import { HeldFiles, MappedFile } from './mapped-file.js';
 import { parseMaps } from './maps.js';
 import { boundedName } from './names.js';
-import { exeOf, type ProcessFacts, readFacts, readMaps } from './proc.js';
+import { exeOf, type ProcessFacts, readFacts, readMaps } from './proc-pid.js';
 
 /** Mappings, starts and names in all, some 100 bytes each; a machine that compiles makes 10,000/s. */
 const MAX_KEPT = 300_000;

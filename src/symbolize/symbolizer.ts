@@ -3,10 +3,10 @@ import { closeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { Cut, NamedStack, RawStack } from '../aggregate/stack.js';
 import { type Address, addressText } from '../loader/address.js';
-import { Account } from './account.js';
 import type { AddressSpace, Life, Mapping } from './address-space.js';
 import { FileBytes, MemoryBytes, SymbolError } from './bytes.js';
 import { isCLibrary, keepsFramePointers } from './c-library.js';
+import { Place } from './code-place.js';
 import { loadDemangler } from './demangle.js';
 import { perfMapNames } from './jit.js';
 import { kernelNames } from './kernel.js';
@@ -14,8 +14,8 @@ import type { MappedFile } from './mapped-file.js';
 import { offsetName } from './names.js';
 import type { Notice } from './notices.js';
 import { type FileNames, nameOffsets } from './object-file.js';
-import { Place } from './place.js';
 import type { ProcessHistory } from './processes.js';
+import { Account } from './unnamed.js';
 import { readVdso } from './vdso.js';
 
 /** Kernel memory that is mapped into every process, for programs older than the vdso. */

@@ -2,12 +2,12 @@
 
 import type { RawStack } from '../aggregate/stack.js';
 import type { Life } from './address-space.js';
+import type { Place } from './code-place.js';
 import { type Runtime, runtimeOf } from './jit.js';
 import type { MappedFile } from './mapped-file.js';
 import type { Notice } from './notices.js';
 import type { FileNames } from './object-file.js';
 import { installCommand } from './packages.js';
-import type { Place } from './place.js';
 import type { ProcessHistory } from './processes.js';
 
 /** Files and processes that get a notice: those with the greatest shares. */

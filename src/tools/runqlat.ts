@@ -1,7 +1,7 @@
 /** runqlat: how long threads that could run waited for a CPU. */
 
 import { Option } from 'commander';
-import type { Key } from '../aggregate/key.js';
+import type { Key } from '../aggregate/row-key.js';
 import { cgroupPaths } from '../bpf/cgroup.js';
 import { EventRows } from '../bpf/events.js';
 import { type KernelGroup, readComm } from '../bpf/histogram.js';
@@ -11,7 +11,7 @@ import { UsageError } from '../errors.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';
 import { requireRingBuffer } from '../loader/realtime.js';
-import { maxBucketsOption, topOption, usecOption } from '../options/options.js';
+import { maxBucketsOption, topOption, usecOption } from '../options/parsers.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
 import { printable, type Style, shortened } from '../render/terminal.js';

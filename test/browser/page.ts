@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Origin } from '../../src/aggregate/stack-profile.js';
 import { renderHtml } from '../../src/render/html.js';
-import { type Look, suitableLook } from '../../src/render/look.js';
+import { type Look, suitableLook } from '../../src/render/picture-look.js';
 import { profileOf } from '../unit/profiles.js';
 import type { Stacks } from './profiles.js';
 import { openPage, type Window, written } from './support.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { suitableLook } from '../../src/render/look.js';
+import { suitableLook } from '../../src/render/picture-look.js';
 import { renderSvg } from '../../src/render/svg.js';
 import { profileOfStacks } from '../unit/profiles.js';
 import { HOSTILE } from '../unit/support.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { readProfiles } from '../../src/input/read.js';
+import { readProfiles } from '../../src/input/read-files.js';
 import { printable } from '../../src/render/terminal.js';
 import { READING } from '../unit/profiles.js';
 import { Tracing, Workload } from './support.js';

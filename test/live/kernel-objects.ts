@@ -1,7 +1,7 @@
 /** What the kernel holds of BPF, before a test and after it. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { libbpf } from '../../src/loader/ffi.js';
-import { takeMessages } from '../../src/loader/messages.js';
+import { takeMessages } from '../../src/loader/libbpf-messages.js';
 import { MARK, until } from './support.js';
 
 /** The ids of everything BPF that the kernel holds: "program 7", "map 9", "link 3". */

@@ -82,7 +82,7 @@ test('a run that fails half-way leaves nothing', async () => {
 });
 
 test('a COMMAND that is held ends when tstrace is killed before it lets go', async () => {
-	const script = `import { Command } from '${resolve('build/test/src/cli/command.js')}';
+	const script = `import { Command } from '${resolve('build/test/src/run/held-command.js')}';
 		console.log(new Command(['sleep', '1000']).pid); setInterval(() => {}, 1000);`;
 	const holder = spawn(process.execPath, ['--input-type=module', '-e', script]);
 	const [line] = await once(holder.stdout, 'data');

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { commonSettings } from '../../src/cli/options.js';
-import { BpfTracing } from '../../src/cli/tracing.js';
 import { parseEvent } from '../../src/perf/events.js';
+import { commonSettings } from '../../src/run/common-options.js';
+import { BpfTracing } from '../../src/run/tracing.js';
 import { profile } from '../../src/tools/profile/profile.js';
 import { now_ns, schedstat, stealing, until, Workload } from './support.js';
 

@@ -16,6 +16,7 @@ const LAYERS: readonly (readonly string[])[] = [
 	['options', 'doctor'],
 	['tool.ts', 'converter.ts'],
 	['tools', 'converters'],
+	['run'],
 	['cli'],
 ];
 const TOOLS = readdirSync('src/tools').map((entry) => entry.replace(/\.ts$/, ''));

@@ -4,7 +4,7 @@ import { FrameTable } from '../../src/aggregate/frame-table.js';
 import type { Origin, StackProfile } from '../../src/aggregate/stack-profile.js';
 import { StackTable } from '../../src/aggregate/stack-table.js';
 import { readFolded } from '../../src/input/folded.js';
-import type { ReadOptions } from '../../src/input/reader.js';
+import type { ReadOptions } from '../../src/input/format-reader.js';
 import { ALL_MARKS, renderFolded } from '../../src/render/folded.js';
 
 export const READING: ReadOptions = {

@@ -4,7 +4,7 @@
  *
  * Runs in the picture itself, from a file anywhere; names are strangers', and are only ever text.
  */
-import { fittingName, likelyWidth_px, NAME_MARGIN_PX } from '../../render/fitting.js';
+import { fittingName, likelyWidth_px, NAME_MARGIN_PX } from '../../render/box-labels.js';
 import { matcher } from '../search.js';
 import { type Box, carries, covered, neighbour, readBoxes } from './boxes.js';
 import { Header } from './header.js';

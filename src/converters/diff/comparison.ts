@@ -3,8 +3,8 @@
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
 import { PLAIN_READING } from '../../converter.js';
 import { UsageError } from '../../errors.js';
-import { readProfiles, STANDARD_INPUT } from '../../input/read.js';
-import type { Notify } from '../../input/reader.js';
+import type { Notify } from '../../input/format-reader.js';
+import { readProfiles, STANDARD_INPUT } from '../../input/read-files.js';
 import { TstraceError } from '../../loader/errors.js';
 import { keepStacks } from '../../options/stack-filter.js';
 import { refusalOf, remarksOf } from './comparable.js';

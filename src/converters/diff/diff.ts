@@ -14,11 +14,11 @@ import {
 	formatOptions,
 	refuseOtherPictures,
 	unnamedFormat,
-} from '../../options/file-formats.js';
-import { topOption } from '../../options/options.js';
+} from '../../options/choose-format.js';
+import type { OptionValues } from '../../options/option-values.js';
+import { topOption } from '../../options/parsers.js';
 import { stackFilter, stackFilterOptions } from '../../options/stack-filter.js';
-import type { OptionValues } from '../../options/values.js';
-import type { Look } from '../../render/look.js';
+import type { Look } from '../../render/picture-look.js';
 import type { Style } from '../../render/terminal.js';
 import { compareFiles } from './comparison.js';
 import { type Difference, NORMALIZATIONS, type Normalization } from './difference.js';

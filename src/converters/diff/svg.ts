@@ -1,7 +1,7 @@
 /** A differential flame graph: https://www.brendangregg.com/blog/2014-11-09/differential-flame-graphs.html */
 
-import type { Look } from '../../render/look.js';
 import { hex } from '../../render/palettes.js';
+import type { Look } from '../../render/picture-look.js';
 import { type Drawing, drawSvg, innerWidth_px } from '../../render/svg.js';
 import { changeOf, type Difference, type Sides } from './difference.js';
 import { layoutDifference } from './flame.js';

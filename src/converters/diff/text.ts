@@ -1,8 +1,8 @@
 /** A difference as text: the largest changes, in functions themselves and with what they called. */
 
 import { largest } from '../../aggregate/largest.js';
-import { amountText } from '../../render/look.js';
 import { grouped } from '../../render/numbers.js';
+import { amountText } from '../../render/picture-look.js';
 import { paint, printable, type Style, shortened } from '../../render/terminal.js';
 import { type ChangeChain, changeChains, isSame } from './change-chains.js';
 import {

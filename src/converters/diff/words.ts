@@ -1,7 +1,7 @@
 /** What all forms of a difference say in the same words. */
 
-import { shareText } from '../../render/look.js';
 import { grouped } from '../../render/numbers.js';
+import { shareText } from '../../render/picture-look.js';
 import { printable } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
 import { changeOf, type Difference, fateOf, type Sides, sharesOf } from './difference.js';

@@ -11,21 +11,21 @@ import {
 	PLAIN_READING,
 } from '../../converter.js';
 import { UsageError } from '../../errors.js';
-import { readProfiles } from '../../input/read.js';
-import type { Notify, ReadOptions } from '../../input/reader.js';
+import type { Notify, ReadOptions } from '../../input/format-reader.js';
+import { readProfiles } from '../../input/read-files.js';
 import { TstraceError } from '../../loader/errors.js';
-import { formatHelp, stackFormatOfFile } from '../../options/file-formats.js';
+import { formatHelp, stackFormatOfFile } from '../../options/choose-format.js';
+import type { OptionValues } from '../../options/option-values.js';
 import {
 	filterText,
 	keepStacks,
 	stackFilter,
 	stackFilterOptions,
 } from '../../options/stack-filter.js';
-import type { OptionValues } from '../../options/values.js';
 import { ALL_MARKS, NO_MARKS } from '../../render/folded.js';
-import { renderStackFormat, STACK_FORMATS, type StackFormat } from '../../render/formats.js';
-import { type Look, shareText } from '../../render/look.js';
 import { grouped } from '../../render/numbers.js';
+import { type Look, shareText } from '../../render/picture-look.js';
+import { renderStackFormat, STACK_FORMATS, type StackFormat } from '../../render/stack-formats.js';
 import { isUnsaid, withGuessedOrigin } from './guess.js';
 import { PipeWriter } from './pipe-writer.js';
 import { stackToolNamed, withStackTool } from './stack-tools.js';

@@ -1,6 +1,6 @@
 /** What stacks are of, where they do not say it. */
 import type { Origin, StackProfile } from '../../aggregate/stack-profile.js';
-import type { Notify } from '../../input/reader.js';
+import type { Notify } from '../../input/format-reader.js';
 
 /**
  * Where threads leave the CPU: kernel/sched/core.c, and what calls it to wait, as the call itself need not be

@@ -14,7 +14,7 @@ import {
 	statSync,
 } from 'node:fs';
 import { basename } from 'node:path';
-import { STANDARD_INPUT } from '../../input/read.js';
+import { STANDARD_INPUT } from '../../input/read-files.js';
 
 const STDIN = 0;
 /** The processes with the nearest numbers are looked at first: a shell starts both of a pipe's together. */

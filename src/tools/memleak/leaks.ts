@@ -4,7 +4,7 @@ import type { Findings, Lost } from '../../aggregate/report.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { depthOf, StackTables } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
-import { closeAll } from '../../loader/closing.js';
+import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
 import type { Note, Reader } from '../../reader.js';

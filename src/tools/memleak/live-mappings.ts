@@ -2,7 +2,7 @@
  * What of the mappings that seem outstanding is mapped still. Any part of one may be unmapped, or mapped
  * over, without the call that says so being about its address: only the kernel's list knows.
  */
-import { readMaps } from '../../symbolize/proc.js';
+import { readMaps } from '../../symbolize/proc-pid.js';
 import type { Allocation } from './allocations.js';
 
 type Mapping = Pick<Allocation, 'address' | 'size_bytes' | 'weight_bytes' | 'born_ns'>;

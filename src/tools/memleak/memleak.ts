@@ -1,7 +1,7 @@
 /** memleak: what is allocated and never freed. */
 
 import { callTables } from '../../abi/syscalls.js';
-import type { StackFindings, StackRow } from '../../aggregate/stacks.js';
+import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
 import { StackTables } from '../../bpf/stacks.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { pageSizeBytes } from '../../loader/memory.js';

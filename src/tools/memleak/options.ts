@@ -1,10 +1,11 @@
 /** What `tstrace memleak` can be asked for, and what that means together. */
 
 import { InvalidArgumentError, Option } from 'commander';
-import type { StackRow } from '../../aggregate/stacks.js';
+import type { StackRow } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import type { StackSettings } from '../../bpf/stacks.js';
 import { UsageError } from '../../errors.js';
+import type { OptionValues } from '../../options/option-values.js';
 import {
 	parseAge,
 	type StackView,
@@ -14,8 +15,7 @@ import {
 	timestampsOption,
 	topOption,
 	wholeNumberOption,
-} from '../../options/options.js';
-import type { OptionValues } from '../../options/values.js';
+} from '../../options/parsers.js';
 
 /** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
 export const MAX_SAMPLE_BYTES = 2 ** 26;

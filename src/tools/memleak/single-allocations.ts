@@ -1,5 +1,5 @@
 /** `memleak -a`: allocations that are rows of their own. */
-import type { StackRow } from '../../aggregate/stacks.js';
+import type { StackRow } from '../../aggregate/stack-rows.js';
 import { grouped } from '../../render/numbers.js';
 import type { Allocation } from './allocations.js';
 import type { Outstanding } from './outstanding.js';

@@ -4,8 +4,8 @@ import { Option } from 'commander';
 import { parseStates, type StateMask } from '../../abi/states.js';
 import { withoutIdle } from '../../aggregate/idle.js';
 import type { Findings, Lost } from '../../aggregate/report.js';
-import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stacks.js';
-import { waitFrame } from '../../aggregate/telling.js';
+import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stack-rows.js';
+import { waitFrame } from '../../aggregate/summary-frames.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { chooseOffcpu, type ResumedHook } from '../../bpf/offcpu.js';
 import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../../bpf/stacks.js';
@@ -13,7 +13,7 @@ import { SumTable } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
 import { offcputime as layout } from '../../generated/offcputime.js';
 import { readAddress } from '../../loader/address.js';
-import { closeAll } from '../../loader/closing.js';
+import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
 import { UserStackWalker } from '../../loader/userstack.js';
@@ -24,7 +24,7 @@ import {
 	stackSettings,
 	stackView,
 	usecOption,
-} from '../../options/options.js';
+} from '../../options/parsers.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import { shownStacks } from '../../options/stack-view.js';
 import type { Reader } from '../../reader.js';

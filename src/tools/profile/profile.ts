@@ -12,7 +12,7 @@ import {
 	stackSettings,
 	stackView,
 	wholeNumberOption,
-} from '../../options/options.js';
+} from '../../options/parsers.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import { shownStacks } from '../../options/stack-view.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';

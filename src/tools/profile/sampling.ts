@@ -6,7 +6,7 @@ import type { Subjects } from '../../bpf/filter.js';
 import { commMatcher } from '../../bpf/globs.js';
 import { depthOf, type StackSettings, StackTables } from '../../bpf/stacks.js';
 import { type SummedLayout, SumTable } from '../../bpf/sums.js';
-import { closeAll } from '../../loader/closing.js';
+import { closeAll } from '../../loader/close-all.js';
 import { TstraceError } from '../../loader/errors.js';
 import type { BpfObject } from '../../loader/object.js';
 import type { PerCpuEvents } from '../../perf/cpus.js';

@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.js';
 import { schedlat as layout } from '../../generated/schedlat.js';
 import { TstraceError } from '../../loader/errors.js';
 import { didYouMean } from '../../nearest.js';
-import { topOption, wholeNumberOption } from '../../options/options.js';
+import { topOption, wholeNumberOption } from '../../options/parsers.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { SchedulingReader } from './reader.js';
 import {

@@ -6,7 +6,7 @@ import type { Findings, Lost } from '../../aggregate/report.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
-import { maxBucketsOption, maxPathsOption, topOption } from '../../options/options.js';
+import { maxBucketsOption, maxPathsOption, topOption } from '../../options/parsers.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
 import type { Reader } from '../../reader.js';

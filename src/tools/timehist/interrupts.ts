@@ -1,6 +1,6 @@
 /** What a CPU was executing when a thread was woken or moved: user space's side of interrupts.h. */
 import { readFileSync } from 'node:fs';
-import type { Key } from '../../aggregate/key.js';
+import type { Key } from '../../aggregate/row-key.js';
 import { timehist as layout } from '../../generated/timehist.js';
 import type { Btf } from '../../loader/btf.js';
 import { kernelBtf, kernelHasTracepoint } from '../../loader/kernel.js';

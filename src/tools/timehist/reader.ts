@@ -1,7 +1,7 @@
 /** Events of `tstrace timehist` as lines, in the form of perf sched timehist, and as rows. */
 
 import { stateLetter } from '../../abi/states.js';
-import type { Key } from '../../aggregate/key.js';
+import type { Key } from '../../aggregate/row-key.js';
 import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
 import { readComm } from '../../bpf/histogram.js';
 import { timehist as layout } from '../../generated/timehist.js';

@@ -1,5 +1,5 @@
 /** What threads did, all in all, as perf sched timehist's summary has it. */
-import type { Key } from '../../aggregate/key.js';
+import type { Key } from '../../aggregate/row-key.js';
 import { grouped } from '../../render/numbers.js';
 import { type Column, renderTable } from '../../render/table.js';
 import type { Style } from '../../render/terminal.js';

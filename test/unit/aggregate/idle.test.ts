@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withoutIdle } from '../../../src/aggregate/idle.js';
-import type { StackRow } from '../../../src/aggregate/stacks.js';
+import type { StackRow } from '../../../src/aggregate/stack-rows.js';
 
 const S = 1e9;
 

@@ -9,7 +9,7 @@ import {
 	profileOf,
 	type StackRow,
 	totalOf,
-} from '../../../src/aggregate/stacks.js';
+} from '../../../src/aggregate/stack-rows.js';
 import { toFolded } from '../profiles.js';
 
 const framesOf = (text: string): Frame[] =>

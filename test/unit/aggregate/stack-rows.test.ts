@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mergeStacks, type StackRow } from '../../../src/aggregate/stacks.js';
+import { mergeStacks, type StackRow } from '../../../src/aggregate/stack-rows.js';
 
 const FRAMES = [{ name: 'main', kind: 'user' }] as const;
 

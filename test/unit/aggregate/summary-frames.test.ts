@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Frame } from '../../../src/aggregate/stack.js';
-import { programFrame, waitFrame, waitsForWork } from '../../../src/aggregate/telling.js';
+import { programFrame, waitFrame, waitsForWork } from '../../../src/aggregate/summary-frames.js';
 
 const SYSCALL = 'entry_SYSCALL_64_after_hwframe;do_syscall_64';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { commMatcher, compileGlobs, isGlob, matchingGlobs } from '../../../src/bpf/globs.js';
-import { parseComms } from '../../../src/options/options.js';
+import { parseComms } from '../../../src/options/parsers.js';
 
 const MATCHES: ReadonlyArray<
 	readonly [glob: string, yes: readonly string[], no: readonly string[]]

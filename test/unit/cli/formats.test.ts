@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stackToolNamed } from '../../../src/converters/flamegraph/stack-tools.js';
 import { tools } from '../../../src/generated/tools.js';
-import { formatOption, unnamedFormat } from '../../../src/options/file-formats.js';
+import { formatOption, unnamedFormat } from '../../../src/options/choose-format.js';
 import { runToEnd, TSTRACE } from '../../live/support.js';
 
 test('stacks to draw are folded where no terminal shows them; reports are text anywhere', async () => {

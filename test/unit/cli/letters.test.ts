@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Option } from 'commander';
 import { doctorOptions } from '../../../src/cli/doctor.js';
-import { commonOptions, fileOptions } from '../../../src/cli/options.js';
 import { converters } from '../../../src/generated/converters.js';
 import { tools } from '../../../src/generated/tools.js';
+import { commonOptions, fileOptions } from '../../../src/run/common-options.js';
 
 /** What stackcollapse-perf.pl calls them: scripts that call it go on with `tstrace fold`. */
 const OF_STACKCOLLAPSE = ['fold --pid', 'fold --tid', 'fold --all'];

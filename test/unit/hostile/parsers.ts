@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { readFolded } from '../../../src/input/folded.js';
-import { readJson } from '../../../src/input/json.js';
+import type { Reader } from '../../../src/input/format-reader.js';
+import { readJson } from '../../../src/input/json-files.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
 import { readPprof } from '../../../src/input/pprof.js';
-import { readProfiles } from '../../../src/input/read.js';
-import type { Reader } from '../../../src/input/reader.js';
+import { readProfiles } from '../../../src/input/read-files.js';
 import { Btf, BtfError } from '../../../src/loader/btf.js';
 import { TstraceError } from '../../../src/loader/errors.js';
 import { PerfRecordError, parseRecord } from '../../../src/perf/parse.js';

@@ -11,14 +11,14 @@ import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
 import { refusalOf, remarksOf } from '../../../src/converters/diff/comparable.js';
 import { FrameBudget } from '../../../src/input/bounds.js';
-import { readProfiles } from '../../../src/input/read.js';
+import { readProfiles } from '../../../src/input/read-files.js';
 import { tstraceProfile } from '../../../src/input/tstrace-json.js';
 import { TstraceError } from '../../../src/loader/errors.js';
 import { ALL_MARKS } from '../../../src/render/folded.js';
-import { renderStackFormat, STACK_FORMATS } from '../../../src/render/formats.js';
-import { suitableLook } from '../../../src/render/look.js';
+import { suitableLook } from '../../../src/render/picture-look.js';
 import { renderPprof } from '../../../src/render/pprof.js';
 import { renderSpeedscope } from '../../../src/render/speedscope.js';
+import { renderStackFormat, STACK_FORMATS } from '../../../src/render/stack-formats.js';
 import { READING, toFolded } from '../profiles.js';
 import { bytesOf, profileOfText, profilesOf, unpacked } from './formats.js';
 

@@ -1,9 +1,9 @@
 /** Formats there and back, in memory. */
 import { gunzipSync } from 'node:zlib';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
-import { formatOf } from '../../../src/input/detect.js';
+import { formatOf } from '../../../src/input/format-of.js';
 import { ALL_MARKS, renderFolded } from '../../../src/render/folded.js';
-import type { Pieces } from '../../../src/render/formats.js';
+import type { Pieces } from '../../../src/render/stack-formats.js';
 import { READING } from '../profiles.js';
 
 /** Reads what a file has, unpacked, handed over in chunks of so many bytes. */

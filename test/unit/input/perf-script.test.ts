@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { FrameKind } from '../../../src/aggregate/stack.js';
 import { profileTotal, type StackProfile } from '../../../src/aggregate/stack-profile.js';
-import { formatOf } from '../../../src/input/detect.js';
 import { readFolded } from '../../../src/input/folded.js';
+import { formatOf } from '../../../src/input/format-of.js';
+import type { ReadOptions } from '../../../src/input/format-reader.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
-import type { ReadOptions } from '../../../src/input/reader.js';
 import { folded, foldedText, read } from './perf-text.js';
 
 const FIXTURES = 'test/fixtures/perf-script';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { FrameKind } from '../../../src/aggregate/stack.js';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
+import type { ReadOptions } from '../../../src/input/format-reader.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
-import type { ReadOptions } from '../../../src/input/reader.js';
 import { renderFolded } from '../../../src/render/folded.js';
 import { chunksOf, READING } from '../profiles.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closeAll, closedAfter } from '../../../src/loader/closing.js';
+import { closeAll, closedAfter } from '../../../src/loader/close-all.js';
 import { PerCpuEvents } from '../../../src/perf/cpus.js';
 
 const failure = (text: string) => () => {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { viewMemory } from '../../../src/loader/memory.js';
-import { PointingStruct } from '../../../src/loader/pointing.js';
+import { PointingStruct } from '../../../src/loader/pointing-struct.js';
 
 const BYTES = 4096;
 
@@ -68,5 +68,5 @@ test('addresses for the kernel are taken here only', () => {
 			.filter((name) => readFileSync(`${folder}/${name}`, 'utf8').includes('koffi().address'))
 			.map((name) => `${folder}/${name}`),
 	);
-	assert.deepEqual(takers, ['src/loader/pointing.ts']);
+	assert.deepEqual(takers, ['src/loader/pointing-struct.ts']);
 });

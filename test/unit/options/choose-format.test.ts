@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UsageError } from '../../../src/errors.js';
-import { stackFormatOfFile } from '../../../src/options/file-formats.js';
+import { stackFormatOfFile } from '../../../src/options/choose-format.js';
 
 test('a file is of the format that its name ends with', () => {
 	const names = {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { converters } from '../../../src/generated/converters.js';
 import { tools } from '../../../src/generated/tools.js';
 import { durationOf } from '../../../src/options/durations.js';
-import { parseAge, parseSeconds, usecOption } from '../../../src/options/options.js';
+import { parseAge, parseSeconds, usecOption } from '../../../src/options/parsers.js';
 
 test('a number with a unit is that time, whatever a plain number would be', () => {
 	for (const [text, ns] of [

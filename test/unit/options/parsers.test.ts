@@ -8,7 +8,7 @@ import {
 	parseCpus,
 	parsePids,
 	parseSeconds,
-} from '../../../src/options/options.js';
+} from '../../../src/options/parsers.js';
 
 function refuses(parse: (text: string) => unknown, ...texts: string[]): void {
 	for (const text of texts) assert.throws(() => parse(text), InvalidArgumentError, text);

@@ -1,7 +1,7 @@
 /** What is shown of stacks, and that what is said of them agrees with it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StackFindings, StackRow } from '../../../src/aggregate/stacks.js';
+import type { StackFindings, StackRow } from '../../../src/aggregate/stack-rows.js';
 import { shownStacks } from '../../../src/options/stack-view.js';
 import { leftOutText } from '../../../src/render/left-out.js';
 import { renderStacks } from '../../../src/render/stacks.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OneEventEach } from '../../../src/perf/once.js';
+import { OneEventEach } from '../../../src/perf/one-event-each.js';
 
 function sample(cpu: number, tid: number, id: number) {
 	const stamp = { time_ns: 1, pid: 1, tid, period: 1, kernel: [], user: [] };

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import {
-	commsOf,
-	keptComm,
-	processesThere,
-	threadsThere,
-} from '../../../src/proc/threads-there.js';
+import { commsOf, keptComm, processesThere, threadsThere } from '../../../src/proc/threads.js';
 
 test('names as the kernel keeps them, though /proc shows more of kernel threads', () => {
 	const kept = {

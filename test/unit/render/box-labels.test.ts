@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fittingName, likelyWidth_px } from '../../../src/render/fitting.js';
+import { fittingName, likelyWidth_px } from '../../../src/render/box-labels.js';
 
 const width = (text: string): number =>
 	[...text].reduce((sum, character) => sum + likelyWidth_px(character), 0);

@@ -9,9 +9,9 @@ import {
 	pageData,
 	renderHtml,
 } from '../../../src/render/html.js';
-import { type Look, suitableLook } from '../../../src/render/look.js';
 import type { PageData } from '../../../src/render/page-data.js';
 import { colourOf } from '../../../src/render/palettes.js';
+import { type Look, suitableLook } from '../../../src/render/picture-look.js';
 import { profileOf } from '../profiles.js';
 
 function dataOf(profile: StackProfile, look: Partial<Look> = {}): PageData {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isForPrograms, STACK_FORMATS } from '../../../src/render/formats.js';
+import { isForPrograms, STACK_FORMATS } from '../../../src/render/stack-formats.js';
 
 test('of all formats a terminal gets folded stacks alone', () => {
 	assert.deepEqual(

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Frame } from '../../../src/aggregate/stack.js';
-import type { StackFindings, StackRow } from '../../../src/aggregate/stacks.js';
-import { waitFrame } from '../../../src/aggregate/telling.js';
+import type { StackFindings, StackRow } from '../../../src/aggregate/stack-rows.js';
+import { waitFrame } from '../../../src/aggregate/summary-frames.js';
 import { renderStacks } from '../../../src/render/stacks.js';
 
 const OPTIONS = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DEFAULT_WIDTH_PX, suitableLook } from '../../../src/render/look.js';
 import { colourOf, PALETTES } from '../../../src/render/palettes.js';
+import { DEFAULT_WIDTH_PX, suitableLook } from '../../../src/render/picture-look.js';
 import { renderSvg } from '../../../src/render/svg.js';
 import { profileOfStacks } from '../profiles.js';
 import { HOSTILE } from '../support.js';

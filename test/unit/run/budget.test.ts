@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Budget } from '../../../src/cli/budget.js';
-import { percentAbove } from '../../../src/cli/overhead.js';
+import { Budget } from '../../../src/run/budget.js';
+import { percentAbove } from '../../../src/run/overhead.js';
 
 test('the limit is for each CPU', () => {
 	assert.equal(new Budget(undefined, 4).limit_pct, 20);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Filter } from '../../../src/bpf/filter.js';
-import { circumstancesOf } from '../../../src/cli/circumstances.js';
-import { filterWords, unmatchedComms } from '../../../src/cli/filter-words.js';
+import { circumstancesOf } from '../../../src/run/circumstances.js';
+import { filterWords, unmatchedComms } from '../../../src/run/filter-words.js';
 
 const ALL: Filter = {
 	pids: [],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holding } from '../../../src/cli/command.js';
-import { parseStarted } from '../../../src/cli/started.js';
+import { holding } from '../../../src/run/held-command.js';
+import { parseStarted } from '../../../src/run/inherited.js';
 
 test('what bin/tstrace notes is read', () => {
 	const started = parseStarted(

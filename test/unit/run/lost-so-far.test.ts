@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LostSoFar } from '../../../src/cli/lost-so-far.js';
+import { LostSoFar } from '../../../src/run/lost-so-far.js';
 
 const SECOND_MS = 1000;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failRun, Stop } from '../../../src/cli/stop.js';
+import { failRun, Stop } from '../../../src/run/stop.js';
 
 test('a request ends a wait that has no end of its own', async () => {
 	const stop = new Stop();

@@ -6,7 +6,7 @@ import { shortage, TstraceError } from '../../../loader/errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
 import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/code-files.js';
 import type { MapsEntry } from '../../../symbolize/maps.js';
-import { exeOf } from '../../../symbolize/proc.js';
+import { exeOf } from '../../../symbolize/proc-pid.js';
 import { type HeapFile, NOT_OPENED } from './files.js';
 
 export interface HeapProbeOptions {

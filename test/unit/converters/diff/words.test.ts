@@ -13,7 +13,7 @@ import { renderDifferenceFolded } from '../../../../src/converters/diff/folded.j
 import { renderDifferenceJson } from '../../../../src/converters/diff/json.js';
 import { differenceColour, renderDifferenceSvg } from '../../../../src/converters/diff/svg.js';
 import { renderDifferenceText } from '../../../../src/converters/diff/text.js';
-import { suitableLook } from '../../../../src/render/look.js';
+import { suitableLook } from '../../../../src/render/picture-look.js';
 import { anyCounts, type Counts, profileOfStacks } from '../../profiles.js';
 import { HOSTILE } from '../../support.js';
 

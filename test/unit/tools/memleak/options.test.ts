@@ -1,7 +1,7 @@
 /** How many stacks memleak shows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StackRow } from '../../../../src/aggregate/stacks.js';
+import type { StackRow } from '../../../../src/aggregate/stack-rows.js';
 import { shownOf } from '../../../../src/tools/memleak/options.js';
 
 const row = (value: number, details?: StackRow['details']): StackRow => ({
