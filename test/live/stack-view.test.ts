@@ -45,7 +45,9 @@ test('JSON has each process unless it is told otherwise; -L is --by thread', asy
 	const keys = async (...args: readonly string[]) => {
 		const run = await traceTwo('--json', '--grep', '^wait_in_pipe$', ...args);
 		const { stacks } = stackReport(run);
-		assert.equal(sumOf(stacks, 'count'), 2 * ROUNDS);
+		// A busy machine preempts threads on their way into a wait, which counts, or is late for one.
+		const waits = sumOf(stacks, 'count');
+		assert.ok(waits > 1.75 * ROUNDS && waits < 2.5 * ROUNDS, `${waits} waits`);
 		return { ...run, keys: stacks.map(({ key }) => key) };
 	};
 	const processes = await keys();
