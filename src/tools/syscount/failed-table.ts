@@ -2,6 +2,7 @@
 import { grouped } from '../../render/numbers.js';
 import { type Column, renderTable } from '../../render/table.js';
 import type { Style } from '../../render/terminal.js';
+import { normalErrors } from './normal-errors.js';
 
 /** What of a row is shown. A type and not an interface, so that rows are records as well. */
 export type ShownFailure = {
@@ -36,7 +37,8 @@ export function renderFailures(rows: readonly ShownFailure[], view: FailuresView
 		rest.length > 0
 			? `${grouped(rest.length)} more with ${failed(rest)}; --top 0 shows them\n`
 			: '';
-	return `\n${renderTable(COLUMNS, shown, view.style)}${more}${failed(rows)} in all\n`;
+	const table = renderTable(COLUMNS, shown, view.style);
+	return `\n${table}${more}${failed(rows)} in all\n${normalErrors(shown)}`;
 }
 
 const COLUMNS: readonly Column<ShownFailure>[] = [

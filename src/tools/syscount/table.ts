@@ -6,6 +6,7 @@ import { grouped } from '../../render/numbers.js';
 import { type Column, renderTable } from '../../render/table.js';
 import { printable, type Style, wrapped } from '../../render/terminal.js';
 import { humanBytes, humanTime, inUnit, type TimeUnit } from '../../render/units.js';
+import { normalErrors } from './normal-errors.js';
 
 /** What of a row is shown. A type and not an interface, so that rows are records as well. */
 export type ShownCall = {
@@ -66,7 +67,7 @@ export async function renderCalls(rows: readonly ShownCall[], view: CallsView): 
 		const rest = listed.slice(shown.length);
 		text += `${grouped(rest.length)} more with ${summary(rest, view)}; --top 0 shows them\n`;
 	}
-	return `${text}${timed ? openLines(rows, view) : ''}${summary(rows, view)} in all\n`;
+	return `${text}${timed ? openLines(rows, view) : ''}${summary(rows, view)} in all\n${normalErrors(shown)}`;
 }
 
 /** "in progress: read 2 (>1.5 s), wait4 1 (31 ms)", the longest first. */

@@ -82,3 +82,16 @@ test('lines fit 80 columns: long names, long times, many in progress', async () 
 		}
 	}
 });
+
+test('errors that are normal are called so, where they are normal', async () => {
+	const failed = (syscall: string, error: string) => ({ ...call(syscall, 1, 0), errors: 1, error });
+	const below = async (...rows: readonly ShownCall[]) => {
+		const text = await renderCalls(rows, { ...TIMED, timed: false, byErrno: true });
+		return text.slice(text.indexOf('in all\n') + 'in all\n'.length);
+	};
+	assert.equal(await below(failed('openat', 'ENOENT'), failed('connect', 'ETIMEDOUT')), '');
+	assert.match(await below(failed('futex', 'ETIMEDOUT')), /^ETIMEDOUT: .* normal for futex\n$/);
+	const two = await below(failed('read', 'EAGAIN'), failed('connect', 'EINPROGRESS'));
+	assert.match(two, /^EAGAIN: .*\nEINPROGRESS: .*\n$/);
+	for (const line of two.split('\n')) assert.ok(line.length <= 80, line);
+});
