@@ -1,10 +1,12 @@
 /** The base commit, built in a folder of its own, which goes as we exit. */
 import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { Child } from '../children.js';
 import { scratch } from '../scratch.js';
 import { TSTRACE } from '../tracer.js';
 
 const FOLDER = scratch('base');
+const ARCHIVE = scratch('base.tar');
 const RECORDED = 'docs/benchmarks.json';
 /** make tells its children to which run of make they belong; the base's make is another run. */
 const OF_MAKE = ['MAKEFLAGS', 'MAKELEVEL', 'MFLAGS', 'MAKEOVERRIDES'];
@@ -37,21 +39,22 @@ export function findBase(name: string | undefined): string {
 export const describe = (commit: string) =>
 	git('log', '-1', '--format=%h %cs %<(60,trunc)%s', commit) ?? commit;
 
-/** Builds it; returns where its tstrace is. After openScratch. */
+async function run(what: string, command: readonly string[], env = process.env): Promise<void> {
+	const child = new Child(command, ['ignore', 'ignore', 'inherit'], env);
+	if ((await child.closed) !== 0) throw new NoBase(what);
+}
+
+/**
+ * Builds it, after openScratch; returns where its tstrace is. Its files are a copy and no work tree
+ * of git's: nothing is to be taken back in the repository, whatever ends us.
+ */
 export async function buildBase(commit: string): Promise<string> {
-	// openScratch has removed the folder by then; git only forgets it. It does so first, too: a run
-	// that was killed has left it.
-	const forget = () => spawnSync('git', ['worktree', 'remove', '--force', FOLDER]);
-	forget();
-	process.once('exit', forget);
-	const added = spawnSync('git', ['worktree', 'add', '--quiet', '--detach', FOLDER, commit], {
-		encoding: 'utf8',
-	});
-	if (added.status !== 0) throw new NoBase(`git worktree: ${added.stderr.trim()}`);
+	mkdirSync(FOLDER);
+	await run('git archive failed', ['git', 'archive', `--output=${ARCHIVE}`, commit]);
+	await run('tar failed', ['tar', '-xf', ARCHIVE, '-C', FOLDER]);
 	const env = Object.fromEntries(
 		Object.entries(process.env).filter(([name]) => !OF_MAKE.includes(name)),
 	);
-	const make = new Child(['make', '-C', FOLDER], ['ignore', 'ignore', 'inherit'], env);
-	if ((await make.closed) !== 0) throw new NoBase('the base does not build');
+	await run('the base does not build', ['make', '-C', FOLDER], env);
 	return `${FOLDER}/${TSTRACE}`;
 }
