@@ -75,14 +75,13 @@ texts: build ## every text a user can meet: all help, then errors, notices, loss
 	@node scripts/texts.mjs
 
 bench: tests ## measure against the peers, side by side (installs them); TOOL=NAME for one; QUICK=1
-	@scripts/setup.sh bench
+	@scripts/setup.sh guard bench
 	@scripts/peers.sh
 	@node --enable-source-maps build/test/bench/main.js $(TOOL)
 
-bench-guard: tests ## a few ratios of the benchmarks again; fails when one is worse by a quarter than recorded
-	@scripts/setup.sh bench
-	@scripts/peers.sh
-	@node --enable-source-maps build/test/bench/main.js --guard $(TOOL)
+bench-guard: tests ## fails if this tstrace costs more than the base commit's, measured in turn; TOOL=NAME, BASE=COMMIT
+	@scripts/setup.sh guard
+	@node --enable-source-maps build/test/bench/guard/main.js $(if $(BASE),--base '$(BASE)') $(TOOL)
 
 soak: tests ## a tool of each kind for 20 minutes under load: memory, descriptors, kernel memory stay flat
 	@node build/test/test/soak/soak.js

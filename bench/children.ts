@@ -12,6 +12,22 @@ process.once('exit', () => {
 	for (const child of running) child.kill();
 });
 
+/** Signals end us by way of the above. Not `once`: a second one must not stop what cleans up. */
+export function endOnSignals(): void {
+	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+		process.on(signal, () => process.exit(1));
+}
+
+/** A command ended as it should not. */
+export class Failed extends Error {
+	constructor(
+		message: string,
+		readonly status: number | null,
+	) {
+		super(message);
+	}
+}
+
 export class Child {
 	readonly process: ChildProcess;
 	/** Its status, when it has ended and all that it wrote was read. */

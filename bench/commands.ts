@@ -1,6 +1,6 @@
 /** Commands that run to their end: what they took. */
 import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { Child } from './children.js';
+import { Child, Failed } from './children.js';
 import type { Sample } from './measure.js';
 import { sinceMs } from './tracer.js';
 
@@ -30,7 +30,7 @@ export async function timed(line: string, output: string, leaves: string[] = [])
 	});
 	const status = await child.closed;
 	const seconds = sinceMs(begin) / 1000;
-	if (status !== 0) throw new Error(`${line}: ${stderr}`);
+	if (status !== 0) throw new Failed(`${line}: ${stderr}`, status);
 	const peak_mb = Number(stderr.trim().split('\n').at(-1)) / 1024;
 	const files = [output, ...leaves];
 	const written_mb = files.reduce((sum, file) => sum + statSync(file).size / 1e6, 0);

@@ -1,13 +1,13 @@
 /**
  * `make bench`: measures the tools beside their peers, prints the figures, and writes
- * docs/benchmarks.json and docs/benchmarks.md. `make bench-guard`: measures the guarded ratios again.
+ * docs/benchmarks.json and docs/benchmarks.md.
  *
- * usage: main.js [--guard] [TOOL...]
+ * usage: main.js [TOOL...]
  *
  * ROUNDS=N: how many rounds; what is written goes to build/ if they are fewer than 5. QUICK=1: two.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { explain, guardedPart, isWorse, judge, TOLERANCE, type Verdict } from './guard.js';
+import { endOnSignals } from './children.js';
 import { commit, machine } from './machine.js';
 import { renderMarkdown } from './markdown.js';
 import type { Benchmark, Experiment } from './measure.js';
@@ -28,9 +28,6 @@ import { sinceMs } from './tracer.js';
 const RECORDED = 'docs/benchmarks.json';
 const QUICK = process.env.QUICK === '1';
 const ROUNDS = Number(process.env.ROUNDS || (QUICK ? 2 : 7));
-const GUARD_ROUNDS = Number(process.env.ROUNDS || 3);
-/** Once more, for what seemed worse: the machine may have been busy. */
-const GUARD_AGAIN_ROUNDS = 2 * GUARD_ROUNDS + 1;
 /** Fewer are not worth recording; an experiment's own number of rounds is. */
 const RECORDED_ROUNDS = 5;
 const OUT = QUICK || ROUNDS < RECORDED_ROUNDS ? 'build' : 'docs';
@@ -100,49 +97,14 @@ function write(figures: readonly FigureResult[]): void {
 	writeFileSync(`${OUT}/benchmarks.md`, renderMarkdown(benchmarks));
 }
 
-/** Whether every guarded ratio was compared, and none is worse. */
-async function guard(chosen: readonly Benchmark[]): Promise<boolean> {
-	const before = recorded()?.figures ?? [];
-	const verdicts: Verdict[] = [];
-	for (const { tool, experiments } of chosen) {
-		const known = before.filter((figure) => figure.tool === tool);
-		const parts = experiments.flatMap((each) => guardedPart(each) ?? []);
-		const results: FigureResult[] = [];
-		for (const part of parts) {
-			out(`== ${tool}: ${part.workload}\n`);
-			let now = await measure(tool, part, GUARD_ROUNDS);
-			if (judge([part], known, now).some(isWorse)) {
-				out('worse than recorded; once more, with more rounds\n');
-				now = await measure(tool, part, GUARD_AGAIN_ROUNDS);
-			}
-			results.push(...now);
-		}
-		verdicts.push(
-			...judge(parts, known, results).map((each) => ({ ...each, what: `${tool}: ${each.what}` })),
-		);
-	}
-	out(`Ratios against ${RECORDED}; ${TOLERANCE} times what is recorded is too much:`);
-	for (const verdict of verdicts) out(explain(verdict));
-	const compared = verdicts.filter(({ gap }) => gap === undefined);
-	if (compared.length === 0)
-		out('nothing could be compared: `make bench` records, with the peers installed');
-	return compared.length > 0 && !verdicts.some(({ fails }) => fails);
-}
-
-// So that no child outlives us: children.ts kills them as this process exits.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-	process.once(signal, () => process.exit(1));
-const args = process.argv.slice(2);
-const names = args.filter((word) => word !== '--guard');
+endOnSignals();
+const names = process.argv.slice(2);
 const chosen = BENCHMARKS.filter(({ tool }) => names.length === 0 || names.includes(tool));
 if (chosen.length < names.length || !(ROUNDS > 0)) {
 	out(
 		`usage: make bench [TOOL=${BENCHMARKS.map(({ tool }) => tool).join('|')}] [ROUNDS=N] [QUICK=1]`,
 	);
 	process.exitCode = 2;
-} else if (args.includes('--guard')) {
-	openScratch();
-	process.exitCode = (await guard(chosen)) ? 0 : 1;
 } else {
 	openScratch();
 	await bench(chosen);

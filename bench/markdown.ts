@@ -69,7 +69,7 @@ export function renderMarkdown({ command, date, machine, peers, figures }: Bench
 			'values. The table shows the median of the ratios of all rounds, and in brackets the smallest and the largest ratio. A ratio below 1 means less than the ' +
 			"peer; for each ratio, less is better. BPF time is the time in the tool's own BPF programs, from the kernel's run-time " +
 			'statistics. To measure, the kernel reads the clock twice in each run; this time is in the figures of all tools. ' +
-			'`make bench-guard` measures the most important ratios again, and fails if a ratio is worse by more than a quarter. ' +
+			'`make bench-guard` compares tstrace with an earlier tstrace instead: see [CONTRIBUTING](../CONTRIBUTING.md). ' +
 			'Each section has the date and the commit of its last measurement. All measurements were on this machine. ' +
 			'The list of peers is from the last run.',
 		table(['machine', ''], facts),

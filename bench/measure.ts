@@ -21,8 +21,6 @@ export interface Ratio {
 	readonly to: string;
 	/** What was asked of it. */
 	readonly atMost?: number;
-	/** `make bench-guard` holds it to what is recorded. */
-	readonly guard?: boolean;
 }
 
 export interface Figure {
@@ -46,13 +44,29 @@ export interface Experiment {
 	prepare?(): Promise<() => Promise<void> | void>;
 }
 
-export interface Benchmark {
-	readonly tool: string;
-	readonly experiments: readonly Experiment[];
+/** What `make bench-guard` compares. */
+export interface GuardedFigure extends Omit<Figure, 'ratios'> {
+	/** The most that the ratio now / base may be, if not as much as others. */
+	readonly bound?: number;
 }
 
-/** What is asked of ratios, or that they are guarded; by "of / to". */
-export type Wishes = Readonly<Record<string, Pick<Ratio, 'atMost' | 'guard'>>>;
+/** Work that two of our own do in turn: tstrace as it is now, and as it was in the base commit. */
+export interface Guarded extends Pick<Experiment, 'workload' | 'limit_s' | 'prepare'> {
+	readonly figures: readonly GuardedFigure[];
+	/** The one that does it with this tstrace. */
+	side(program: string): Side;
+}
+
+export interface Benchmark {
+	readonly tool: string;
+	/** For `make bench`. */
+	readonly experiments: readonly Experiment[];
+	/** For `make bench-guard`. */
+	readonly guarded: readonly Guarded[];
+}
+
+/** What is asked of ratios; by "of / to". */
+export type Wishes = Readonly<Record<string, Pick<Ratio, 'atMost'>>>;
 
 export const isOurs = (name: string) => name.startsWith('tstrace');
 

@@ -13,7 +13,6 @@ export interface RatioResult extends Spread {
 	readonly of: string;
 	readonly to: string;
 	readonly asked?: number;
-	readonly guarded?: boolean;
 }
 
 export interface MissingSide {
@@ -99,7 +98,7 @@ export function figureResult(
 				...rounded(spreadOf(values), digits + SPARE_DIGITS),
 			};
 		}),
-		ratios: (figure.ratios ?? []).flatMap(({ of, to, atMost, guard }) => {
+		ratios: (figure.ratios ?? []).flatMap(({ of, to, atMost }) => {
 			const values = ratiosOf(valuesOf(of), valuesOf(to));
 			if (values.length === 0) return [];
 			return {
@@ -107,7 +106,6 @@ export function figureResult(
 				to,
 				...rounded(spreadOf(values), RATIO_DECIMALS),
 				...(atMost === undefined ? {} : { asked: atMost }),
-				...(guard ? { guarded: true } : {}),
 			};
 		}),
 		missing: [...missing],

@@ -6,7 +6,11 @@ const FOLDER = 'build/bench';
 
 export const scratch = (name: string) => `${FOLDER}/${name}`;
 
+/** Children that were just killed may still write. */
+const close = () => rmSync(FOLDER, { recursive: true, force: true, maxRetries: 20 });
+
 export function openScratch(): void {
+	close(); // what a run that was killed has left
 	mkdirSync(FOLDER, { recursive: true });
-	process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
+	process.once('exit', close);
 }

@@ -3,7 +3,7 @@ import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoName, libbpf } from '../src/loader/ffi.js';
 import { programInfo } from '../src/loader/program.js';
-import { Child, type Command } from './children.js';
+import { Child, type Command, Failed } from './children.js';
 
 const BPF_STATS_RUN_TIME = 0;
 const LOOK_PERIOD_MS = 20;
@@ -20,8 +20,11 @@ export const PERF_BEGIN_MS = 1000;
 export const lineOf = (command: Command) =>
 	command.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`)).join(' ');
 
+/** This working copy's. */
+export const TSTRACE = 'bin/tstrace';
 /** tstrace says when it has attached its programs. */
-const readyOf = ([file]: Command) => (file === 'bin/tstrace' ? /^Tracing /m : undefined);
+export const TRACING = /^Tracing /m;
+const readyOf = ([file]: Command) => (file?.endsWith(TSTRACE) ? TRACING : undefined);
 
 export function sinceMs(begin: bigint): number {
 	return Number(process.hrtime.bigint() - begin) / 1e6;
@@ -124,8 +127,10 @@ export class Tracer {
 		try {
 			if (begin_ms === undefined) await tracer.#attached(ready ?? readyOf(command));
 			else await sleep(begin_ms);
-			if (tracer.#child.hasEnded)
-				throw new Error(`${lineOf(command)} ended: ${tracer.#stderr.trim()}`);
+			if (tracer.#child.hasEnded) {
+				const status = await tracer.#child.closed;
+				throw new Failed(`${lineOf(command)} ended: ${tracer.#stderr.trim()}`, status);
+			}
 		} catch (error) {
 			await tracer.kill();
 			throw error;
@@ -193,8 +198,8 @@ const TRACER_ENVIRONMENT = { ...process.env, BPFTRACE_MAP_KEYS_MAX: '65536' };
 export async function firstLine_ms(command: Command, wanted = /./): Promise<number> {
 	const begin = process.hrtime.bigint();
 	const child = new Child(command, ['ignore', 'pipe', 'pipe']);
+	let text = '';
 	const seen = new Promise<number>((resolve) => {
-		let text = '';
 		for (const stream of [child.process.stdout, child.process.stderr]) {
 			stream?.on('data', (data) => {
 				text += data;
@@ -208,10 +213,11 @@ export async function firstLine_ms(command: Command, wanted = /./): Promise<numb
 	interrupt();
 	const again = setInterval(interrupt, INTERRUPT_PERIOD_MS);
 	const limit = setTimeout(() => child.kill(), END_LIMIT_MS);
-	await child.closed;
+	const status = await child.closed;
 	clearInterval(again);
 	clearTimeout(limit);
-	if (time_ms === undefined) throw new Error(`${lineOf(command)} said nothing`);
+	if (time_ms === undefined)
+		throw new Failed(`${lineOf(command)} did not begin: ${text.trim()}`, status);
 	return time_ms;
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the system packages that are missing for: build, workloads, unit, browser, test, kernels,
-# check or bench.
+# check, guard or bench.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -102,11 +102,13 @@ for group; do
 		need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
 		allocators
 		;;
+	guard)
+		need time test -x /usr/bin/time
+		need linux-perf any_of perf
+		;;
 	bench)
 		need libbpf-tools test -x /usr/sbin/runqlat
 		need bpftrace any_of bpftrace
-		need time test -x /usr/bin/time
-		need linux-perf any_of perf
 		need strace any_of strace
 		# It compiles at each start, against these.
 		! test -e "/lib/modules/$(uname -r)/build" || need bpfcc-tools any_of runqlat-bpfcc

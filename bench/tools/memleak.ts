@@ -3,9 +3,11 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, type Command } from '../children.js';
 import { probeEmptily } from '../empty-probes.js';
+import { named, PEAK, RESULT, startUp, withTstrace } from '../guarded.js';
 import {
 	type Benchmark,
 	type Experiment,
+	type Guarded,
 	type Sample,
 	type Side,
 	toPeers,
@@ -131,36 +133,43 @@ const empty: Side = {
 };
 
 const SLOW = [untraced, ...[OURS, SAMPLED, GROWTH, THEIRS, BPFTRACED, BCC].map(slowSide), empty];
-const BPF = [OURS, SAMPLED, THEIRS, BPFTRACED, BCC].map((each) =>
-	bpfSideBy(each, countPairs, nextPairs),
-);
+const costSide = (contender: Contender) => bpfSideBy(contender, countPairs, nextPairs);
+const BPF = [OURS, SAMPLED, THEIRS, BPFTRACED, BCC].map(costSide);
 /** Of peers only the one that tells when it has begun. */
 const START = [startSide(OURS), startSide(unbuffered(THEIRS)), nodeSide()];
+const PAIR = { key: 'pair_ns', name: 'time per pair', unit: 'ns' };
+const BPF_PAIR = { key: 'bpf_ns', name: 'BPF time per pair', unit: 'ns' };
 const slowDown: Experiment = {
 	workload: WORKLOAD,
 	prepare,
 	sides: SLOW,
 	figures: [
 		{
-			key: 'pair_ns',
-			name: 'time per pair',
-			unit: 'ns',
+			...PAIR,
 			ratios: toUntraced(SLOW, {
-				'tstrace memleak / libbpf-tools memleak': { atMost: 0.3, guard: true },
-				'tstrace memleak / empty programs': { atMost: 0.35, guard: true },
-				'tstrace --sample-bytes 512K / libbpf-tools memleak': { atMost: 0.2, guard: true },
-				'tstrace --growth / untraced': { atMost: 1.05, guard: true },
+				'tstrace memleak / libbpf-tools memleak': { atMost: 0.3 },
+				'tstrace memleak / empty programs': { atMost: 0.35 },
+				'tstrace --sample-bytes 512K / libbpf-tools memleak': { atMost: 0.2 },
+				'tstrace --growth / untraced': { atMost: 1.05 },
 			}),
 		},
-		{
-			key: 'result_ms',
-			name: 'from Ctrl-C to the result',
-			unit: 'ms',
-			digits: 0,
-			ratios: toPeers(SLOW),
-		},
-		{ key: 'peak_mb', name: 'peak resident memory', unit: 'MB', ratios: toPeers(SLOW) },
+		{ ...RESULT, ratios: toPeers(SLOW) },
+		{ ...PEAK, ratios: toPeers(SLOW) },
 	],
+};
+
+const guardedSlowDown = (contender: Contender): Guarded => ({
+	workload: named(contender, 'malloc(64) and free'),
+	prepare,
+	figures: [PAIR, RESULT, PEAK],
+	side: (program) => slowSide(withTstrace(program, contender)),
+});
+
+const bpfCost: Guarded = {
+	workload: named(OURS, 'malloc(64) and free'),
+	prepare,
+	figures: [BPF_PAIR],
+	side: (program) => costSide(withTstrace(program, OURS)),
 };
 
 export const memleak: Benchmark = {
@@ -171,7 +180,7 @@ export const memleak: Benchmark = {
 			workload: WORKLOAD,
 			prepare,
 			sides: BPF,
-			figures: [{ key: 'bpf_ns', name: 'BPF time per pair', unit: 'ns', ratios: toPeers(BPF) }],
+			figures: [{ ...BPF_PAIR, ratios: toPeers(BPF) }],
 		},
 		{
 			workload: 'start-up at a running process, to the first line',
@@ -180,4 +189,5 @@ export const memleak: Benchmark = {
 			figures: [startFigure(START)],
 		},
 	],
+	guarded: [startUp(OURS, prepare), ...[OURS, SAMPLED, GROWTH].map(guardedSlowDown), bpfCost],
 };

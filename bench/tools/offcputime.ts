@@ -1,11 +1,12 @@
 /** offcputime against libbpf-tools' offcputime, bpftrace and perf record: docs/tools/offcputime.md. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { Child } from '../children.js';
+import { Child, type Command } from '../children.js';
+import { cost, PEAK, RESULT, slowDown, startUp } from '../guarded.js';
 import { type Benchmark, type Sample, type Side, toPeers, toUntraced } from '../measure.js';
 import { bcc, bpftrace, libbpfTool, perf } from '../peers.js';
 import { scratch } from '../scratch.js';
-import { lineOf, PERF_BEGIN_MS, traced } from '../tracer.js';
+import { lineOf, PERF_BEGIN_MS, TSTRACE, traced } from '../tracer.js';
 import {
 	bpfSide,
 	type Contender,
@@ -66,15 +67,15 @@ async function followPaths({ process: { stdin, stdout } }: Child): Promise<void>
 	await once(stdout, 'data'); // done
 }
 
-const PRINT = ['bin/tstrace', 'offcputime', '--exact', '--comm', 'paths', '-o', folded];
+const MANY = `${PROCESSES} processes with ${STACKS_EACH} stacks each`;
 
 /** From Ctrl-C to the end of 10,000 stacks of 50 processes, folded into a file. */
-async function printMany(): Promise<Sample> {
+async function printMany(command: Command): Promise<Sample> {
 	const children: Child[] = [];
-	const { ended } = await traced({ command: PRINT }, async () => {
+	const { ended } = await traced({ command }, async () => {
 		for (let i = 0; i < PROCESSES; i++) {
-			const command = ['build/workloads/paths', `${i * STACKS_EACH}`, `${STACKS_EACH}`];
-			const child = new Child(command, ['pipe', 'pipe', 'inherit']);
+			const paths = ['build/workloads/paths', `${i * STACKS_EACH}`, `${STACKS_EACH}`];
+			const child = new Child(paths, ['pipe', 'pipe', 'inherit']);
 			children.push(child);
 			await followPaths(child);
 		}
@@ -83,12 +84,16 @@ async function printMany(): Promise<Sample> {
 	return { stacks, result_ms: ended.result_ms, peak_mb: ended.peak_mb };
 }
 
+function printing(program: string): Side {
+	const command = [program, 'offcputime', '--exact', '--comm', 'paths', '-o', folded];
+	const name = 'tstrace offcputime --exact';
+	return { name, command: lineOf(command), run: () => printMany(command) };
+}
+
 const BPF = [OURS, EXACT, THEIRS, BPFTRACE, BCC].map((each) => bpfSide(each));
 const SLOW = [untraced(), ...[OURS, EXACT, THEIRS, BPFTRACE, BCC, PERF].map(slowSide)];
 const START = [...[OURS, unbuffered(THEIRS), BPFTRACE, unbuffered(BCC)].map(startSide), nodeSide()];
-const PRINTING: Side[] = [
-	{ name: 'tstrace offcputime --exact', command: lineOf(PRINT), run: printMany },
-];
+const PRINTING = [printing(TSTRACE)];
 
 export const offcputime: Benchmark = {
 	tool: 'offcputime',
@@ -101,16 +106,13 @@ export const offcputime: Benchmark = {
 					key: 'bpf_ns',
 					name: 'BPF time per context switch',
 					unit: 'ns',
-					ratios: toPeers(BPF, {
-						'tstrace offcputime / libbpf-tools offcputime': { guard: true },
-						'tstrace --exact / libbpf-tools offcputime': { guard: true },
-					}),
+					ratios: toPeers(BPF),
 				},
 			],
 		},
 		{ workload: PIPE, sides: SLOW, figures: slowFigures(toUntraced(SLOW), toPeers(SLOW), true) },
 		{
-			workload: `${PROCESSES} processes with ${STACKS_EACH} stacks each`,
+			workload: MANY,
 			sides: PRINTING,
 			figures: [
 				{ key: 'stacks', name: 'different stacks', unit: '', digits: 0 },
@@ -122,6 +124,17 @@ export const offcputime: Benchmark = {
 			workload: 'start-up, to the first line',
 			sides: START,
 			figures: [startFigure(START)],
+		},
+	],
+	guarded: [
+		startUp(OURS),
+		cost(OURS),
+		cost(EXACT),
+		slowDown(OURS),
+		{
+			workload: `tstrace offcputime --exact: ${MANY}`,
+			figures: [RESULT, PEAK],
+			side: printing,
 		},
 	],
 };

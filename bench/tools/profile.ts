@@ -3,10 +3,11 @@ import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child } from '../children.js';
 import { timed } from '../commands.js';
+import { PEAK, startUp, withTstrace } from '../guarded.js';
 import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
 import { bcc, bpftrace, newestLibbpfTool, type Peer, perf } from '../peers.js';
 import { scratch } from '../scratch.js';
-import { lineOf, PERF_BEGIN_MS, runsOf } from '../tracer.js';
+import { lineOf, PERF_BEGIN_MS, runsOf, TSTRACE } from '../tracer.js';
 import {
 	bpfSideBy,
 	type Contender,
@@ -21,8 +22,9 @@ import {
 } from '../workloads.js';
 
 const SECONDS = 5;
-const BPF_MS = 2000;
 const HZ = '999';
+const BUSY = `a busy machine, ${HZ} samples a second on each CPU`;
+const BPF_MS = 2000;
 
 const data = scratch('perf.data');
 
@@ -49,8 +51,10 @@ const newest = newestLibbpfTool('profile');
 const SAMPLE = `profile:hz:${HZ} { @[kstack, ustack, comm] = count(); }`;
 const FOR_A_WHILE = `${SAMPLE} interval:s:${SECONDS} { exit(); }`;
 
+const ours = (program: string) => side('tstrace profile', `${program} profile -F ${HZ} ${SECONDS}`);
+
 const SIDES = [
-	side('tstrace profile', `bin/tstrace profile -F ${HZ} ${SECONDS}`),
+	ours(TSTRACE),
 	side('perf record, script', `${record} -- sleep ${SECONDS} && perf script -i ${data}`, perf(), [
 		data,
 	]),
@@ -85,35 +89,31 @@ const PERF: Contender = {
 	report: ['perf', 'script', '-i', data],
 };
 
-const BPF = [OURS, THEIRS, BPFTRACE, BCC].map((each) =>
+const costSide = (each: Contender) =>
 	// One run of a program is one sample.
 	bpfSideBy(
 		each,
 		(programs) => runsOf(programs).runs,
 		() => sleep(BPF_MS),
-	),
-);
+	);
+const BPF = [OURS, THEIRS, BPFTRACE, BCC].map(costSide);
 const SLOW = [untraced(), ...[OURS, PERF, THEIRS, BPFTRACE, BCC].map(slowSide)];
 const START = [...[OURS, unbuffered(THEIRS), BPFTRACE, unbuffered(BCC)].map(startSide), nodeSide()];
 
 const ratios = toPeers(SIDES);
+const CPU = { key: 'cpu_ms', name: 'CPU time', unit: 'ms', digits: 0 };
+const COST = { key: 'bpf_ns', name: 'BPF time per sample', unit: 'ns' };
 
 export const profile: Benchmark = {
 	tool: 'profile',
 	experiments: [
 		{
-			workload: `a busy machine, ${HZ} samples a second on each CPU for ${SECONDS} s, and printing it`,
+			workload: `${BUSY} for ${SECONDS} s, and printing it`,
 			prepare,
 			rounds: 5,
 			sides: SIDES,
 			figures: [
-				{
-					key: 'cpu_ms',
-					name: 'CPU time',
-					unit: 'ms',
-					digits: 0,
-					ratios: toPeers(SIDES, { 'tstrace profile / perf record, script': { guard: true } }),
-				},
+				{ ...CPU, ratios },
 				{
 					key: 'result_ms',
 					name: 'time without the sampling itself',
@@ -121,15 +121,15 @@ export const profile: Benchmark = {
 					digits: 0,
 					ratios,
 				},
-				{ key: 'peak_mb', name: 'peak resident memory', unit: 'MB', ratios },
+				{ ...PEAK, ratios },
 				{ key: 'written_mb', name: 'written', unit: 'MB', digits: 2, ratios },
 			],
 		},
 		{
-			workload: `a busy machine, ${HZ} samples a second on each CPU`,
+			workload: BUSY,
 			prepare,
 			sides: BPF,
-			figures: [{ key: 'bpf_ns', name: 'BPF time per sample', unit: 'ns', ratios: toPeers(BPF) }],
+			figures: [{ ...COST, ratios: toPeers(BPF) }],
 		},
 		{
 			workload: `${PIPE}, ${HZ} samples a second on each CPU`,
@@ -141,6 +141,21 @@ export const profile: Benchmark = {
 			workload: 'start-up, to the first line',
 			sides: START,
 			figures: [startFigure(START)],
+		},
+	],
+	guarded: [
+		startUp(OURS),
+		{
+			workload: `tstrace profile: ${BUSY}`,
+			prepare,
+			figures: [COST],
+			side: (program) => costSide(withTstrace(program, OURS)),
+		},
+		{
+			workload: `tstrace profile: ${BUSY} for ${SECONDS} s`,
+			prepare,
+			figures: [CPU, PEAK],
+			side: ours,
 		},
 	],
 };

@@ -1,6 +1,7 @@
 /** runqlat against libbpf-tools' runqlat and bpftrace: docs/tools/runqlat.md. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cost, slowDown, startUp } from '../guarded.js';
 import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
 import { bcc, bpftrace, libbpfTool } from '../peers.js';
 import { traced } from '../tracer.js';
@@ -31,6 +32,7 @@ const PROGRAM =
 const peer = bpftrace();
 const OURS: Contender = { name: 'tstrace runqlat', command: ['bin/tstrace', 'runqlat'] };
 const GROUPED: Contender = { name: 'tstrace runqlat -L', command: [...OURS.command, '-L'] };
+const SPLIT: Contender = { name: 'tstrace runqlat --split', command: [...OURS.command, '--split'] };
 const THEIRS: Contender = { name: 'libbpf-tools runqlat', ...libbpfTool('runqlat') };
 const BPFTRACE: Contender = {
 	...peer,
@@ -81,7 +83,7 @@ export const runqlat: Benchmark = {
 					key: 'bpf_ns',
 					name: 'BPF time per context switch',
 					unit: 'ns',
-					ratios: toPeers(BPF, { 'tstrace runqlat / libbpf-tools runqlat': { guard: true } }),
+					ratios: toPeers(BPF),
 				},
 			],
 		},
@@ -89,7 +91,7 @@ export const runqlat: Benchmark = {
 		{
 			workload: 'start-up, to the first line',
 			sides: START,
-			figures: [startFigure(START, { 'tstrace runqlat / node': { guard: true } })],
+			figures: [startFigure(START)],
 		},
 		{
 			workload: `while it waits, over ${WAIT_S} s`,
@@ -101,4 +103,5 @@ export const runqlat: Benchmark = {
 			],
 		},
 	],
+	guarded: [startUp(OURS), cost(OURS), cost(GROUPED), cost(SPLIT), slowDown(OURS)],
 };

@@ -1,4 +1,5 @@
 /** schedlat against perf sched record and latency: docs/tools/schedlat.md. */
+import { cost, slowDown, startUp } from '../guarded.js';
 import { type Benchmark, toPeers, toUntraced } from '../measure.js';
 import { perf } from '../peers.js';
 import { scratch } from '../scratch.js';
@@ -36,7 +37,6 @@ const NONE = ['libbpf-tools', 'bcc', 'bpftrace'].map((name) => without(name));
 const SLOW = [untraced(), ...[OURS, PERF].map(slowSide), ...NONE];
 /** perf does not say when it has begun. */
 const START = [startSide(OURS), nodeSide()];
-const TO_PERF = 'tstrace schedlat / perf sched record, latency';
 
 export const schedlat: Benchmark = {
 	tool: 'schedlat',
@@ -50,7 +50,7 @@ export const schedlat: Benchmark = {
 					name: 'BPF time per context switch',
 					unit: 'ns',
 					ratios: [
-						{ of: 'tstrace schedlat', to: 'tstrace runqlat', guard: true },
+						{ of: 'tstrace schedlat', to: 'tstrace runqlat' },
 						{ of: 'tstrace schedlat', to: 'tstrace runqlat -L' },
 					],
 				},
@@ -59,7 +59,7 @@ export const schedlat: Benchmark = {
 		{
 			workload: PIPE,
 			sides: SLOW,
-			figures: slowFigures(toUntraced(SLOW, { [TO_PERF]: { guard: true } }), toPeers(SLOW), true),
+			figures: slowFigures(toUntraced(SLOW), toPeers(SLOW), true),
 		},
 		{
 			workload: 'start-up, to the first line',
@@ -67,4 +67,5 @@ export const schedlat: Benchmark = {
 			figures: [startFigure(START)],
 		},
 	],
+	guarded: [startUp(OURS), cost(OURS), slowDown(OURS)],
 };

@@ -1,4 +1,5 @@
 /** syscount against libbpf-tools' syscount, bpftrace, perf trace and strace: docs/tools/syscount.md. */
+import { cost, slowDown, startUp } from '../guarded.js';
 import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
 import { bcc, bpftrace, libbpfTool, type Peer, perf, strace } from '../peers.js';
 import { PERF_BEGIN_MS } from '../tracer.js';
@@ -108,9 +109,7 @@ export const syscount: Benchmark = {
 				{
 					...figure,
 					name: 'BPF time per system call, counting',
-					ratios: toPeers(COUNTING, {
-						'tstrace syscount / libbpf-tools syscount': { guard: true },
-					}),
+					ratios: toPeers(COUNTING),
 				},
 			],
 		},
@@ -121,9 +120,7 @@ export const syscount: Benchmark = {
 				{
 					...figure,
 					name: 'BPF time per system call, counting by process',
-					ratios: toPeers(BY_PROCESS, {
-						'tstrace syscount -P / libbpf-tools syscount -P': { guard: true },
-					}),
+					ratios: toPeers(BY_PROCESS),
 				},
 			],
 		},
@@ -134,9 +131,7 @@ export const syscount: Benchmark = {
 				{
 					...figure,
 					name: 'BPF time per system call, with times',
-					ratios: toPeers(TIMING, {
-						'tstrace syscount, times / libbpf-tools syscount -L': { guard: true },
-					}),
+					ratios: toPeers(TIMING),
 				},
 			],
 		},
@@ -155,5 +150,11 @@ export const syscount: Benchmark = {
 			sides: START,
 			figures: [startFigure(START)],
 		},
+	],
+	guarded: [
+		startUp(OURS),
+		...[OURS, OURS_P, OURS_L].map((each) => cost(each, 'system call', CALLS_PER_SWITCH)),
+		slowDown(OURS),
+		slowDown(OURS_L),
 	],
 };

@@ -1,4 +1,5 @@
 /** timehist against perf sched record and timehist: docs/tools/timehist.md. */
+import { cost, named, PEAK, startUp, withTstrace } from '../guarded.js';
 import {
 	type Benchmark,
 	type Sample,
@@ -26,6 +27,7 @@ import {
 
 const OPERATIONS = Number(process.env.OPERATIONS ?? 100_000);
 const LOAD = ['perf', 'bench', 'sched', 'pipe', '-l', `${OPERATIONS}`];
+const WORKLOAD = `two ${lineOf(LOAD)} at once`;
 
 const file = scratch('out');
 
@@ -52,39 +54,37 @@ const PERF: Contender = {
 	report: ['perf', 'sched', 'timehist', '-i', file],
 };
 
-const SIDES: Side[] = [
-	{ name: UNTRACED, command: '', run: load },
-	...[OURS, PERF].map((each) => ({
-		...bare(each),
-		run: () => tracedSample(each, load),
-	})),
-];
+const loaded = (contender: Contender): Side => ({
+	...bare(contender),
+	run: () => tracedSample(contender, load),
+});
+
+const SIDES: Side[] = [{ name: UNTRACED, command: '', run: load }, ...[OURS, PERF].map(loaded)];
+const DISK = { key: 'disk_mb', name: 'on disk', unit: 'MB' };
 /** Its events go nowhere; perf has no BPF programs, and does not say when it has begun. */
 const DISCARDING: Contender = {
 	name: 'tstrace timehist',
 	command: ['bin/tstrace', 'timehist', '-o', '/dev/null'],
 };
+const WAKEUPS: Contender = {
+	name: 'tstrace timehist -w',
+	command: [...DISCARDING.command, '-w'],
+};
 /** What there was before it: the same switches, only counted. */
 const RUNQLAT: Contender = { name: 'tstrace runqlat', command: ['bin/tstrace', 'runqlat'] };
 const BPF = [DISCARDING, RUNQLAT].map((each) => bpfSide(each));
 const START = [startSide(DISCARDING), nodeSide()];
-const TO_PERF = 'tstrace timehist / perf sched record, timehist';
 
 export const timehist: Benchmark = {
 	tool: 'timehist',
 	experiments: [
 		{
-			workload: `two ${lineOf(LOAD)} at once`,
+			workload: WORKLOAD,
 			rounds: 5,
 			sides: SIDES,
 			figures: [
-				...slowFigures(toUntraced(SIDES, { [TO_PERF]: { guard: true } }), toPeers(SIDES)),
-				{
-					key: 'disk_mb',
-					name: 'on disk',
-					unit: 'MB',
-					ratios: toPeers(SIDES, { [TO_PERF]: { guard: true } }),
-				},
+				...slowFigures(toUntraced(SIDES), toPeers(SIDES)),
+				{ ...DISK, ratios: toPeers(SIDES) },
 				{ key: 'per_second', name: 'switches per second', unit: '1/s', digits: 0 },
 				{ key: 'switches', name: 'switches while it ran', unit: '', digits: 0 },
 				{ key: 'lost', name: 'lost', unit: 'events', digits: 0 },
@@ -106,6 +106,16 @@ export const timehist: Benchmark = {
 			workload: 'start-up, to the first line',
 			sides: START,
 			figures: [startFigure(START)],
+		},
+	],
+	guarded: [
+		startUp(DISCARDING),
+		cost(DISCARDING),
+		cost(WAKEUPS),
+		{
+			workload: named(OURS, WORKLOAD),
+			figures: [{ key: 'us', name: 'time per operation', unit: 'us', digits: 2 }, DISK, PEAK],
+			side: (program) => loaded(withTstrace(program, OURS)),
 		},
 	],
 };

@@ -1,88 +1,124 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { explain, guardedPart, isWorse, judge } from '../../../bench/guard.js';
-import { UNTRACED } from '../../../bench/measure.js';
-import { type FigureResult, figureResult } from '../../../bench/results.js';
-import { experiment, measured, ORIGIN, result, side } from './support.js';
+import { Failed } from '../../../bench/children.js';
+import { conclude, explain, judge, NOT_IN_BASE } from '../../../bench/guard/judge.js';
+import { sidesOf } from '../../../bench/guard/sides.js';
+import type { Guarded } from '../../../bench/measure.js';
+import { runRounds } from '../../../bench/rounds.js';
+import { firstLine_ms, TSTRACE, traced } from '../../../bench/tracer.js';
 
-const recordedAs = (result: FigureResult, median: number): FigureResult => ({
-	...result,
-	ratios: result.ratios.map((ratio) => ({ ...ratio, median })),
+const WORK = {
+	workload: 'tstrace x: work',
+	figures: [
+		{ key: 'ns', name: 'BPF time per context switch', unit: 'ns' },
+		{ key: 'mb', name: 'peak resident memory', unit: 'MB', digits: 0, bound: 1.1 },
+	],
+};
+
+type Samples = Record<string, readonly Record<string, number>[]>;
+
+/** What is judged of these samples, by side. */
+const judged = (samples: Samples) =>
+	judge(WORK, { samples: new Map(Object.entries(samples)), missing: [], rounds: 1 });
+const kinds = (samples: Samples) => judged(samples).map(({ kind }) => kind);
+
+test('a ratio may be as large as its bound, and no larger', () => {
+	const base = [{ ns: 100, mb: 100 }];
+	assert.deepEqual(kinds({ base, now: [{ ns: 125, mb: 110 }] }), ['fine', 'fine']);
+	assert.deepEqual(kinds({ base, now: [{ ns: 126, mb: 110 }] }), ['worse', 'fine']);
+	assert.deepEqual(kinds({ base, now: [{ ns: 125, mb: 111 }] }), ['fine', 'worse']);
+	assert.deepEqual(kinds({ base, now: [{ ns: 1, mb: 1 }] }), ['fine', 'fine']);
 });
-const SIDES = [side(UNTRACED), side('tstrace x'), side('peer')];
-const GUARDED = 'a | workload, time: tstrace x / peer';
 
-test('the guard lets a quarter pass, and no more', async () => {
-	const now = await result();
-	const worse = (median: number) =>
-		judge([experiment(SIDES)], [recordedAs(now, median)], [now]).map(isWorse);
-	assert.deepEqual(worse(0.4), [false]); // 0.5 is just 1.25 times 0.4
-	assert.deepEqual(worse(0.39), [true]);
-	assert.deepEqual(worse(0.9), [false]);
-});
-
-test('a tracer that seemed to make its workload faster is no measure', async () => {
-	const sides = [side(UNTRACED, 10, 10, 10), side('tstrace x', 12, 12, 12)];
-	const judged = async (before: number, atMost?: number) => {
-		const wish = atMost === undefined ? {} : { atMost };
-		const ratios = [{ of: 'tstrace x', to: UNTRACED, guard: true, ...wish }];
-		const what = { ...experiment(sides), figures: [{ key: 'ns', name: 't', unit: 'ns', ratios }] };
-		const samples = new Map([
-			[UNTRACED, [{ ns: 10 }]],
-			['tstrace x', [{ ns: 13 }]],
-		]);
-		const [figure] = what.figures;
-		assert.ok(figure);
-		const now = figureResult('x', what, figure, { samples, missing: [], rounds: 1 }, ORIGIN);
-		return judge([what], [recordedAs(now, before)], [now])[0];
-	};
-	const limits = [await judged(0.8), await judged(1.1), await judged(0.8, 1.05)];
+test('ratios are of the same round: a busy machine slows both', () => {
+	const [first] = judged({
+		base: [100, 1000, 100].map((ns) => ({ ns })),
+		now: [110, 1100, 300].map((ns) => ({ ns })),
+	});
+	assert.ok(first?.kind === 'fine');
 	assert.deepEqual(
-		limits.map((each) => [each?.limit?.toFixed(4), each?.fails]),
-		[
-			['1.2500', true],
-			['1.3750', false],
-			['1.3125', false],
-		],
+		[first.base, first.now, first.ratio.median, first.ratio.max],
+		[100, 300, 1.1, 3],
 	);
+	assert.equal(
+		explain(first),
+		'  1.100 (1.100 – 3.000) ≤ 1.25  100.0 → 300.0 ns  BPF time per context switch',
+	);
+	assert.ok(explain(first).length <= 80);
 });
 
-test('the guard fails for what is not recorded', async () => {
-	const verdicts = judge([experiment(SIDES)], [], [await result()]);
-	assert.deepEqual(verdicts, [{ what: GUARDED, now: 0.5, gap: 'not recorded', fails: true }]);
-	assert.equal(verdicts.map(explain)[0], `  FAILED: 0.500, not recorded   ${GUARDED}`);
+test('what was not measured fails', () => {
+	const verdicts = judged({ base: [{ ns: 1 }], now: [{ ns: 1 }] });
+	assert.deepEqual(verdicts[1], {
+		...{ kind: 'failed', workload: WORK.workload, why: 'no peak resident memory' },
+	});
 });
 
-test('the guard names what was not measured, and fails unless its side is missing here', async () => {
-	const before = await result();
-	const fails = async () => {
-		throw new Error('broken');
+/** The guard's verdicts, if one tstrace or both end like this. */
+async function judgedWhere(failures: { base?: Error; now?: Error }) {
+	const guarded: Guarded = {
+		...WORK,
+		side: (program) => ({
+			...{ name: 'tstrace x', command: program },
+			run: async () => {
+				const failure = program === TSTRACE ? failures.now : failures.base;
+				if (failure) throw failure;
+				return { ns: 1, mb: 1 };
+			},
+		}),
 	};
-	const broken = await measured(side('tstrace x', 1, 1, 1), { ...side('peer'), run: fails });
-	assert.deepEqual(judge([experiment(SIDES)], [before], [broken]), [
-		{ what: GUARDED, recorded: 0.5, gap: 'not measured', why: 'peer: broken', fails: true },
+	const sides = sidesOf(guarded, 'base/bin/tstrace');
+	return judge(guarded, await runRounds({ ...guarded, sides }, 2));
+}
+
+test('what the base does not know is skipped; all else that fails is a failure', async () => {
+	const unknown = new Failed('tstrace ended: unknown option --new', 2);
+	const broken = new Failed('tstrace ended: no such map\nand more', 1);
+	const { workload } = WORK;
+	assert.deepEqual(await judgedWhere({ base: unknown }), [
+		{ kind: 'skipped', workload, why: NOT_IN_BASE },
 	]);
-	const gone = { ...side('peer'), missing: 'not on the PATH' };
-	const without = await measured(side('tstrace x', 1, 1, 1), gone);
-	const [verdict] = judge([experiment([side('tstrace x'), gone])], [before], [without]);
-	assert.equal(verdict?.fails, false);
-	assert.equal(verdict && explain(verdict), `  not measured: peer: not on the PATH   ${GUARDED}`);
+	const why = 'tstrace ended: no such map';
+	assert.deepEqual(await judgedWhere({ base: broken }), [
+		{ kind: 'failed', workload, why: `base failed: ${why}` },
+	]);
+	assert.deepEqual(await judgedWhere({ base: unknown, now: broken }), [
+		{ kind: 'failed', workload, why: `now failed: ${why}` },
+	]);
+	const [verdict] = await judgedWhere({ now: unknown });
+	assert.equal(verdict?.kind, 'failed');
+	assert.equal((await judgedWhere({})).length, 2);
 });
 
-test('a recorded guard that no experiment declares any more fails', async () => {
-	assert.deepEqual(
-		judge([], [await result()], []).map(({ what, fails }) => [what, fails]),
-		[[GUARDED, true]],
+test('a command that does not know its words says so by its status', async () => {
+	const command = ['sh', '-c', 'echo "tstrace: unknown option --new" >&2; exit 2'];
+	const refused = (error: unknown) =>
+		error instanceof Failed && error.status === 2 && /unknown option/.test(error.message);
+	await assert.rejects(firstLine_ms(command, /^Tracing /m), refused);
+	await assert.rejects(
+		traced({ command }, async () => undefined),
+		refused,
 	);
 });
 
-test('the guard runs only what it needs', () => {
-	const sides = [side(UNTRACED), side('tstrace x'), side('peer'), side('other')];
-	const part = guardedPart(experiment(sides));
+test('the guard passes if something was compared, and nothing is worse or failed', async () => {
+	const fine = judged({ base: [{ ns: 2, mb: 1 }], now: [{ ns: 1, mb: 1 }] });
+	const worse = judged({ base: [{ ns: 1, mb: 1 }], now: [{ ns: 2, mb: 1 }] });
+	const skipped = await judgedWhere({ base: new Failed('unknown', 2) });
+	const failed = await judgedWhere({ base: new Failed('broken', 1) });
+	const passes = (...verdicts: (typeof fine)[]) => conclude(verdicts.flat()).passes;
 	assert.deepEqual(
-		part?.sides.map(({ name }) => name),
-		['tstrace x', 'peer'],
+		[passes(fine), passes(fine, skipped), passes(fine, worse), passes(fine, failed)],
+		[true, true, false, false],
 	);
-	assert.equal(part?.figures.length, 1);
-	assert.equal(guardedPart({ ...experiment(sides), figures: [] }), undefined);
+	assert.deepEqual([passes(), passes(skipped)], [false, false]);
+	assert.equal(
+		conclude([...worse, ...skipped]).text,
+		[
+			'2 ratios, 1 above the bound; 1 skipped; 0 failed',
+			'tstrace x: work',
+			'  2.000 > 1.25  1.0 → 2.0 ns  BPF time per context switch',
+		].join('\n'),
+	);
+	assert.match(conclude(skipped).text, /\nnothing was compared$/);
 });
