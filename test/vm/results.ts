@@ -186,7 +186,8 @@ const HEAD = `# What works on which kernel
 \`make test-kernels\` starts Debian's cloud kernels in QEMU, which emulates the CPU in software, and
 runs the live tests there with the BPF objects that \`make\` built. \`make kernels-doc\` writes this page
 from the results. If a kernel lacks a feature, the tests that need it cannot run, and the table names
-the feature. If such a test is skipped although the kernel has the feature, the run fails. A test
-that fails runs once more, because an emulated machine is slow; the table says when the second try
-passed. After "Tests:", "one" means one test of each tool, in which the right result is known;
-"quick" means a few such tests, and "all" means all live tests of the tool.`;
+the feature. If such a test is skipped although the kernel has the feature, the run fails. It also
+fails if a tool that follows threads off the CPU does not keep them in task storage on Linux 6.4 and
+newer. A test that fails runs once more, because an emulated machine is slow; the table says when the
+second try passed. After "Tests:", "one" means one test of each tool, in which the right result is
+known; "quick" means a few such tests, and "all" means all live tests of the tool.`;
