@@ -94,8 +94,6 @@ for group; do
 		need g++ any_of g++
 		;;
 	kernels)
-		need qemu-system-x86 any_of qemu-system-x86_64
-		need qemu-system-arm any_of qemu-system-aarch64
 		need lld any_of ld.lld-19 ld.lld
 		need busybox-static any_of busybox
 		need dpkg any_of dpkg-deb

@@ -1,14 +1,13 @@
 /** How threads off the CPU are followed on the running kernel: user space's side of offcpu.h. */
 import {
-	kernelBtf,
 	kernelFunctions,
 	kernelHasKprobes,
 	kernelHasTracepoint,
 	tracepointArguments,
 } from '../loader/kernel.js';
-import { storageHasOwnMemory } from '../loader/realtime.js';
 import { chooseWay, type Way } from './fallback.js';
-import { delayedDequeue, schedInfoMissing, taskStorageMissing } from './waits.js';
+import { taskStorageMissing } from './task-storage.js';
+import { delayedDequeue, schedInfoMissing } from './waits.js';
 
 /** Where a program runs in the thread that resumes. */
 export type ResumedHook = 'sched_exit_tp' | 'finish_task_switch' | 'finish_task_switch.isra.0';
@@ -44,15 +43,6 @@ const HOOKS: ReadonlyArray<Way<Hook>> = [
 
 const SWITCH_ARGUMENTS_WITH_STATE = 4;
 
-/**
- * Entries are made at a switch, under the run queue's lock. Until 6.4 (08a7ce384e33) that took memory from
- * kmalloc, which may wake a thread for it, and need the same lock.
- */
-function storageMissing(): string | undefined {
-	const safe = storageHasOwnMemory(kernelBtf());
-	return taskStorageMissing() ?? (safe ? undefined : 'task storage needs kmalloc (before 6.4)');
-}
-
 function finishFunction(): ResumedHook | undefined {
 	if (!kernelHasKprobes()) return undefined;
 	const [first] = kernelFunctions(FINISH_FUNCTIONS);
@@ -65,16 +55,17 @@ export function chooseOffcpu(): OffcpuWay {
 	const resumed =
 		name === 'sched_exit' ? 'sched_exit_tp' : name === 'kprobe' ? finishFunction() : undefined;
 	const missing = schedInfoMissing();
+	const threadsInHash = taskStorageMissing() !== undefined;
 	const others: Program[] = missing ? ['offcpu_wakeup'] : [];
 	if (!missing && delayedDequeue()) others.push('offcpu_migrate');
 	return {
 		resumed,
 		others,
-		threadsInHash: storageMissing() !== undefined,
+		threadsInHash,
 		hasSchedInfo: missing === undefined,
 		switchHasState: tracepointArguments('sched_switch') >= SWITCH_ARGUMENTS_WITH_STATE,
 		because:
 			`walks stacks at ${name}: ${because}; ` +
-			`keeps threads in ${storageMissing() ? 'a hash' : 'task storage'}`,
+			`keeps threads in ${threadsInHash ? 'a hash' : 'task storage'}`,
 	};
 }

@@ -34,21 +34,6 @@ export function schedInfoMissing(): string | undefined {
 	);
 }
 
-/** Local storage for tracing programs came with this field (a10787e6d58c, 5.12). */
-export function taskStorageMissing(): string | undefined {
-	const missing = lacking([['task_struct', 'bpf_storage']]);
-	if (missing) return missing;
-	// It is taken from kmalloc_nolock (mm/slub.c) since 7.0, which gives a CPU without that none.
-	return cpuHasWideExchange()
-		? undefined
-		: 'this CPU has no compare-and-exchange of 16 bytes, which task storage needs since 7.0';
-}
-
-/** x86-64: all but the very first; arm64: since 8.1. Source: man 5 proc_cpuinfo. */
-function cpuHasWideExchange(): boolean {
-	return /^(flags|Features)\s*:.*\b(cx16|atomics)\b/m.test(readFileSync('/proc/cpuinfo', 'utf8'));
-}
-
 function lacking(needs: Needs): string | undefined {
 	for (const [struct, field] of needs) {
 		if (!kernelHasField(struct, field)) return `the kernel's BTF has no ${struct}.${field}`;

@@ -1,7 +1,8 @@
 /** What the kernel has of what programs are attached to and read. */
 import { closeSync, statSync } from 'node:fs';
 import { arch, release } from 'node:os';
-import { schedInfoMissing, taskStorageMissing } from '../bpf/waits.js';
+import { taskStorageMissing } from '../bpf/task-storage.js';
+import { schedInfoMissing } from '../bpf/waits.js';
 import { tracepoints } from '../generated/tracepoints.js';
 import { errnoName, libbpf } from '../loader/ffi.js';
 import { kernelHasTracepoint, versionOf } from '../loader/kernel.js';
@@ -83,7 +84,7 @@ export function judgeTaskStorage(lacks: string | undefined): Check {
 		'task storage',
 		lacks,
 		'BPF programs keep data of threads in a hash table, which is slower and can fill up',
-		`Linux 5.12: ${NEWER_KERNEL}`,
+		`Linux 6.4: ${NEWER_KERNEL}`,
 	);
 }
 

@@ -40,16 +40,6 @@ export function ringBufferForbidden(signs: KernelSigns): string | undefined {
 		: undefined;
 }
 
-/**
- * Whether task storage takes its memory from elsewhere than kmalloc. The field came with that, and went when
- * memory came from kmalloc_nolock; that was after sched_exit_tp had come (6.14).
- */
-export function storageHasOwnMemory(btf: Btf): boolean {
-	return (
-		btf.hasField('bpf_local_storage_map', 'selem_ma') || btf.hasTypedef('btf_trace_sched_exit_tp')
-	);
-}
-
 /** Of the running kernel. */
 export function kernelSigns(): KernelSigns {
 	let realtime: string | undefined;

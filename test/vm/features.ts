@@ -1,6 +1,6 @@
 /** Features of kernels that tools have other ways without, or none; a test that needs one says so. */
 
-import { taskStorageMissing } from '../../src/bpf/waits.js';
+import { taskStorageMissing } from '../../src/bpf/task-storage.js';
 import {
 	kernelHasHelper,
 	kernelHasKprobes,
@@ -19,7 +19,7 @@ export interface Feature {
 export const FEATURES = {
 	get_current_task_btf: { since: '5.11', present: () => kernelHasHelper('get_current_task_btf') },
 	'calls at perf tracepoints': { since: '5.15', present: () => perfHookMissing() === undefined },
-	'task storage': { since: '5.12', present: () => taskStorageMissing() === undefined },
+	'task storage': { since: '6.4', present: () => taskStorageMissing() === undefined },
 	kprobes: { since: '4.1', present: kernelHasKprobes },
 	sched_exit_tp: { since: '6.14', present: () => kernelHasTracepoint('sched_exit_tp') },
 } as const satisfies Readonly<Record<string, Feature>>;

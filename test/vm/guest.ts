@@ -38,42 +38,43 @@ async function runTests(tests: ToolTests): Promise<void> {
 	const { tool, file, also = [], shared = [], truths, not = {} } = tests;
 	const left = Object.keys(not).map((name) => `${escaped(name)}$`);
 	if (extent === 'all') {
-		await runFile(tool, file, `^(?!${left.join('|') || '$'})`);
-		for (const each of also) await runFile(tool, each, '.');
-		for (const each of shared) await runFile(tool, each, `^${tool}: `);
+		await runFile(tool, file, [`^(?!${left.join('|') || '$'})`]);
+		for (const each of also) await runFile(tool, each, ['.']);
+		for (const each of shared) await runFile(tool, each, [`^${tool}: `]);
 		return;
 	}
-	for (const truth of extent === 'one' ? truths.slice(0, 1) : truths)
-		await runFile(tool, file, truth);
+	await runFile(tool, file, extent === 'one' ? truths.slice(0, 1) : truths);
 	if (extent !== 'quick') return;
-	for (const each of also) await runFile(tool, each, FEW_OF_ALSO);
-	for (const each of shared) await runFile(tool, each, `^${tool}: ${FEW_OF_SHARED}`);
+	for (const each of also) await runFile(tool, each, [FEW_OF_ALSO]);
+	for (const each of shared) await runFile(tool, each, [`^${tool}: ${FEW_OF_SHARED}`]);
 }
 
-/** Runs tests of a file, and those that failed once more. */
-async function runFile(tool: string, file: string, pattern: string): Promise<void> {
-	const failed = await runOnce(tool, file, pattern, false);
+/** Runs the tests of a file that one of the patterns names, and those that failed once more. */
+async function runFile(tool: string, file: string, patterns: readonly string[]): Promise<void> {
+	const failed = await runOnce(tool, file, patterns, false);
 	if (failed.length === 0) return;
-	await runOnce(tool, file, failed.map((name) => `^${escaped(name)}$`).join('|'), true);
+	const names = failed.map((name) => `^${escaped(name)}$`);
+	await runOnce(tool, file, names, true);
 }
 
 /**
- * Returns the names of tests that failed. That nothing was run is a failure without a test to name,
- * and so is a file that does not end by itself.
+ * Returns the names of tests that failed. A pattern that names no test is a failure without a test to
+ * name, and so is a file that does not end well by itself. The file is run without `--test`, which
+ * would start a node to start this one: seconds where instructions are emulated.
  */
 async function runOnce(
 	tool: string,
 	file: string,
-	pattern: string,
+	patterns: readonly string[],
 	again: boolean,
 ): Promise<string[]> {
 	const began_ms = performance.now();
 	const child = spawn(
 		process.execPath,
 		[
-			...['--enable-source-maps', '--test', '--test-concurrency=1'],
+			'--enable-source-maps',
 			...['--test-reporter=./build/test/test/vm/reporter.js', '--test-reporter-destination=stdout'],
-			`--test-name-pattern=${pattern}`,
+			...patterns.map((pattern) => `--test-name-pattern=${pattern}`),
 			`build/test/test/live/${file}.test.js`,
 		],
 		{
@@ -90,13 +91,17 @@ async function runOnce(
 		say({ ...line, ...(again ? { again } : {}) });
 	});
 	const [status, signal] = await once(child, 'close');
-	if (tests.length === 0 || status === null) {
-		const name = `${file}, ${pattern}`;
-		const why = status === null ? `did not end by itself: ${signal}` : 'there is no such test';
+	const failed = tests.flatMap(({ name, result }) => (result === 'failed' ? name : []));
+	const fail = (name: string, why: string) => {
 		const ms = Math.round(performance.now() - began_ms);
 		say({ type: 'test', tool, name, result: 'failed', why, ms });
-	}
-	return tests.flatMap(({ name, result }) => (result === 'failed' ? name : []));
+	};
+	if (status === null) fail(file, `did not end by itself: ${signal}`);
+	else if (status !== 0 && failed.length === 0) fail(file, `ended with status ${status}`);
+	for (const pattern of patterns)
+		if (status !== null && !tests.some(({ name }) => new RegExp(pattern).test(name)))
+			fail(`${file}, ${pattern}`, 'there is no such test');
+	return failed;
 }
 
 const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

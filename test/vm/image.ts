@@ -30,7 +30,7 @@ const PROGRAMS =
 	'addr2line bash chrt dd fish grep gzip head mount node perf script setpriv sh sleep strace taskset true unshare zsh';
 
 /** What Debian and compilers call an architecture. */
-const NAMES: Readonly<Record<Machine['arch'], { debian: Architecture; target: string }>> = {
+export const NAMES: Readonly<Record<Machine['arch'], { debian: Architecture; target: string }>> = {
 	x64: { debian: 'amd64', target: 'x86_64-linux-gnu' },
 	arm64: { debian: 'arm64', target: 'aarch64-linux-gnu' },
 };

@@ -7,9 +7,9 @@ import { decode, type Line } from './lines.js';
 import type { Machine } from './matrix.js';
 
 export const MEMORY_MB = 2048;
-const EMULATORS = {
-	x64: { program: 'qemu-system-x86_64', machine: ['-M', 'q35'], console: 'ttyS0' },
-	arm64: { program: 'qemu-system-aarch64', machine: ['-M', 'virt'], console: 'ttyAMA0' },
+const TYPES = {
+	x64: { machine: ['-M', 'q35'], console: 'ttyS0' },
+	arm64: { machine: ['-M', 'virt'], console: 'ttyAMA0' },
 } as const;
 
 export interface Booted {
@@ -21,16 +21,18 @@ export interface Booted {
 
 export async function boot(
 	machine: Machine,
-	files: { kernel: string; initramfs: string; log: string },
+	files: { emulator: readonly string[]; kernel: string; initramfs: string; log: string },
 	what: readonly string[],
 	limits: { timeout_ms: number; onLine: (line: Line) => void },
 ): Promise<Booted> {
-	const { program, machine: type, console } = EMULATORS[machine.arch];
+	const { machine: type, console } = TYPES[machine.arch];
+	const [program = '', ...before] = files.emulator;
 	const began = Date.now();
 	const append = `console=${console} quiet loglevel=0 panic=-1 tstrace=${what.join()}`;
 	const emulator = spawn(
 		program,
 		[
+			...before,
 			...type,
 			...['-accel', 'tcg,thread=single', '-cpu', machine.cpu, '-smp', '2', '-m', `${MEMORY_MB}`],
 			...['-nodefaults', '-display', 'none', '-no-reboot', '-serial', 'stdio'],

@@ -9,8 +9,6 @@ export interface Machine {
 	readonly suites: readonly string[];
 	/** Of qemu's: `-cpu`. */
 	readonly cpu: string;
-	/** Features its kernel has, that are of no use on this CPU. */
-	readonly without?: readonly FeatureName[];
 	/** Its emulation is so slow that there is time for one truth of each tool only. */
 	readonly slow?: true;
 }
@@ -18,21 +16,11 @@ export interface Machine {
 /** Which tests of a tool: one or all of its truths, or its whole file and more. */
 export type Extent = 'one' | 'quick' | 'all';
 
-/** QEMU 7.2 does not emulate cmpxchg16b where newer kernels use it on memory that is not aligned. */
-const WITHOUT_CX16 = 'max,cx16=off';
-
 export const MACHINES: readonly Machine[] = [
 	{ name: '5.10', arch: 'x64', suites: ['bullseye', 'bullseye-security'], cpu: 'max' },
 	{ name: '6.1', arch: 'x64', suites: ['bookworm', 'bookworm-security'], cpu: 'max' },
-	{
-		name: '6.12',
-		arch: 'x64',
-		suites: ['bookworm-backports', 'bookworm'],
-		cpu: WITHOUT_CX16,
-		without: ['task storage'],
-	},
-	// Since 7.0 task storage is allocated by way of cmpxchg16b.
-	{ name: 'newest', arch: 'x64', suites: ['sid'], cpu: WITHOUT_CX16, without: ['task storage'] },
+	{ name: '6.12', arch: 'x64', suites: ['bookworm-backports', 'bookworm'], cpu: 'max' },
+	{ name: 'newest', arch: 'x64', suites: ['sid'], cpu: 'max' },
 	{
 		name: '6.1-arm64',
 		arch: 'arm64',
@@ -46,6 +34,8 @@ export interface ToolTests {
 	readonly tool: string;
 	/** How to have it say which way it takes. */
 	readonly args: readonly string[];
+	/** What it says of its way where the kernel has a feature, and only there. */
+	readonly says?: Partial<Readonly<Record<FeatureName, string>>>;
 	/** The file of live tests that is about it. */
 	readonly file: string;
 	/** More files, whose tests are all run: what would disturb the machine that we are on. */
@@ -60,6 +50,8 @@ export interface ToolTests {
 
 /** What all tools that know waits for a CPU say alike. */
 const WAITS = ['throttled', 'dozes'];
+/** Of tools that follow threads off the CPU. */
+const IN_STORAGE = { 'task storage': 'keeps threads in task storage' };
 
 export const TOOLS: readonly ToolTests[] = [
 	{
@@ -83,6 +75,7 @@ export const TOOLS: readonly ToolTests[] = [
 	{
 		tool: 'timehist',
 		args: ['-w', '-M', '0.2'],
+		says: IN_STORAGE,
 		file: 'timehist',
 		shared: WAITS,
 		also: ['wakers'],
@@ -104,6 +97,7 @@ export const TOOLS: readonly ToolTests[] = [
 	{
 		tool: 'offcputime',
 		args: ['0.2'],
+		says: IN_STORAGE,
 		file: 'offcputime',
 		shared: WAITS,
 		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],

@@ -1,7 +1,7 @@
 /** From what a machine reported to the table and docs/kernels.md: pure. */
 import { FEATURES, type FeatureName, isSince, NEEDS } from './features.js';
 import type { Facts, Hook, Line, TestResult } from './lines.js';
-import { MACHINES, TOOLS } from './matrix.js';
+import { TOOLS, type ToolTests } from './matrix.js';
 
 /** A tool on a kernel. */
 export interface Row {
@@ -47,27 +47,26 @@ export function resultOf(
 	const tests = lines.filter((line): line is TestResult => line.type === 'test');
 	const [, ...only] = run.extent.split(',');
 	const wanted = TOOLS.filter(({ tool }) => only.length === 0 || only.includes(tool));
-	const without = MACHINES.find(({ name }) => name === machine)?.without ?? [];
 	return {
 		machine,
 		kernel: facts?.release ?? 'unknown',
 		arch: facts?.arch ?? '',
 		seconds: Math.round(run.seconds),
 		extent: run.extent,
-		rows: wanted.map(({ tool }) =>
+		rows: wanted.map((toolTests) =>
 			rowOf(
-				tool,
-				hooks.find((hook) => hook.tool === tool),
-				tests.filter((test) => test.tool === tool),
+				toolTests,
+				hooks.find((hook) => hook.tool === toolTests.tool),
+				tests.filter((test) => test.tool === toolTests.tool),
 				facts,
 			),
 		),
-		failures: [...(run.incomplete ? [run.incomplete] : []), ...unexpected(facts, without)],
+		failures: [...(run.incomplete ? [run.incomplete] : []), ...unexpected(facts)],
 	};
 }
 
 function rowOf(
-	tool: string,
+	{ tool, says = {} }: ToolTests,
 	hook: Hook | undefined,
 	told: readonly TestResult[],
 	facts: Facts | undefined,
@@ -81,6 +80,7 @@ function rowOf(
 		...(hook?.began ? [] : [`it did not start: ${hook?.stderr ?? 'no output'}`]),
 		...tests.flatMap(({ name, result, why }) => (result === 'failed' ? `${name}: ${why}` : [])),
 		...skipped.flatMap((test) => wrongSkip(test, facts)),
+		...(hook?.began && facts ? wrongWay(says, hook, facts) : []),
 	];
 	if (passed === 0 && failures.length === 0) failures.push('none of its tests ran');
 	const lacking: Record<string, number> = {};
@@ -100,11 +100,25 @@ function wrongSkip({ name, why }: TestResult, facts: Facts | undefined): string[
 	return [`${name}: skipped because it needs ${feature}, but this kernel has it`];
 }
 
+/** What a tool says that does not fit the kernel: that it fell back, say, where it had no need to. */
+function wrongWay(
+	says: NonNullable<ToolTests['says']>,
+	{ because }: Hook,
+	{ release }: Facts,
+): string[] {
+	return (Object.keys(says) as FeatureName[]).flatMap((feature) => {
+		const words = says[feature] ?? '';
+		const due = isSince(release, FEATURES[feature].since);
+		if (because.includes(words) === due) return [];
+		return `${release} ${due ? 'has' : 'lacks'} ${feature}, and it ${due ? 'does not say' : 'says'} "${words}"`;
+	});
+}
+
 /** Features that a kernel of this version should have and does not, or the other way round. */
-function unexpected(facts: Facts | undefined, without: readonly FeatureName[]): string[] {
+function unexpected(facts: Facts | undefined): string[] {
 	if (!facts) return ['the machine did not report its kernel'];
 	return (Object.keys(FEATURES) as FeatureName[]).flatMap((name) => {
-		const due = isSince(facts.release, FEATURES[name].since) && !without.includes(name);
+		const due = isSince(facts.release, FEATURES[name].since);
 		if (facts.features[name] === due) return [];
 		return `${name} came with ${FEATURES[name].since}, but ${facts.release} ${due ? 'does not have it' : 'has it'}`;
 	});
@@ -157,7 +171,6 @@ export function page(results: readonly MachineResult[]): string {
 			`## ${result.kernel}, ${result.arch}`,
 			'',
 			`Tests: ${result.extent}; ${result.date ?? 'day unknown'}, commit ${result.commit ?? 'unknown'}, ${Math.ceil(result.seconds / 60)} minutes.`,
-			...notOfTheKernel(result),
 			...(result.failures.length > 0 ? ['', ...result.failures] : []),
 			'',
 			'| tool | live tests | how the tool works here |',
@@ -168,23 +181,13 @@ export function page(results: readonly MachineResult[]): string {
 	return `${[HEAD, ...sections].join('\n\n')}\n`;
 }
 
-/** What this machine lacks because of QEMU's CPU. */
-function notOfTheKernel({ machine }: MachineResult): string[] {
-	const without = MACHINES.find(({ name }) => name === machine)?.without ?? [];
-	return without.length === 0
-		? []
-		: [
-				'',
-				`This machine has no ${without.join(', ')}: its emulated CPU cannot do it. On other CPUs this kernel has it.`,
-			];
-}
-
 const HEAD = `# What works on which kernel
 
 \`make test-kernels\` starts Debian's cloud kernels in QEMU, which emulates the CPU in software, and
 runs the live tests there with the BPF objects that \`make\` built. \`make kernels-doc\` writes this page
 from the results. If a kernel lacks a feature, the tests that need it cannot run, and the table names
-the feature. If such a test is skipped although the kernel has the feature, the run fails. A test
-that fails runs once more, because an emulated machine is slow; the table says when the second try
-passed. After "Tests:", "one" means one test of each tool, in which the right result is known;
-"quick" means a few such tests, and "all" means all live tests of the tool.`;
+the feature. If such a test is skipped although the kernel has the feature, the run fails. It also
+fails if a tool that follows threads off the CPU does not keep them in task storage on Linux 6.4 and
+newer. A test that fails runs once more, because an emulated machine is slow; the table says when the
+second try passed. After "Tests:", "one" means one test of each tool, in which the right result is
+known; "quick" means a few such tests, and "all" means all live tests of the tool.`;

@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { emulatorOf } from './emulator.js';
 import { FOLDER, initramfsOf, kernelOf } from './image.js';
 import type { Line } from './lines.js';
 import { boot, MEMORY_MB } from './machine.js';
@@ -42,19 +43,23 @@ function chosen(): readonly Machine[] {
 
 interface Prepared {
 	readonly machine: Machine;
+	readonly emulator: readonly string[];
 	readonly kernel: string;
 	readonly initramfs: string;
 }
 
 /** All of them before the first boots: meanwhile nobody would read what a machine has to say. */
 function prepare(results: MachineResult[]): Prepared[] {
+	const emulators = new Map<Machine['arch'], readonly string[]>();
 	const archives = new Map<Machine['arch'], string>();
 	return chosen().flatMap((machine) => {
 		try {
+			const emulator = emulators.get(machine.arch) ?? emulatorOf(machine.arch);
+			emulators.set(machine.arch, emulator);
 			const kernel = kernelOf(machine);
 			const initramfs = archives.get(machine.arch) ?? initramfsOf(machine.arch);
 			archives.set(machine.arch, initramfs);
-			return { machine, kernel, initramfs };
+			return { machine, emulator, kernel, initramfs };
 		} catch (error) {
 			results.push(unable(machine, error));
 			return [];
@@ -62,13 +67,13 @@ function prepare(results: MachineResult[]): Prepared[] {
 	});
 }
 
-async function run({ machine, kernel, initramfs }: Prepared): Promise<MachineResult> {
+async function run({ machine, emulator, kernel, initramfs }: Prepared): Promise<MachineResult> {
 	const extent: Extent = machine.slow ? 'one' : values.quick ? 'quick' : 'all';
 	const what = [extent, ...(values.tool ?? [])];
 	const now = { commit: commit(), date: new Date().toISOString().slice(0, 10) };
 	const { lines, ...rest } = await boot(
 		machine,
-		{ kernel, initramfs, log: join(FOLDER, `${machine.name}.log`) },
+		{ emulator, kernel, initramfs, log: join(FOLDER, `${machine.name}.log`) },
 		what,
 		{ timeout_ms: LIMIT_MS[extent], onLine: (line) => tell(machine, line) },
 	);

@@ -141,7 +141,7 @@ test('ways of tools: the first is well, the others cost', () => {
 	check(judgeSchedInfo(undefined), 'ok');
 	check(judgeSchedInfo('no sched_info'), 'missing', /CONFIG_SCHEDSTATS/);
 	check(judgeTaskStorage(undefined), 'ok');
-	check(judgeTaskStorage('no task_struct.bpf_storage'), 'warn', /5\.12/);
+	check(judgeTaskStorage('no task_struct.bpf_storage'), 'warn', /6\.4/);
 	check(judgeRingBuffer(undefined), 'ok');
 	check(judgeRingBuffer('it is PREEMPT_RT'), 'missing', /Linux 6\.12/);
 	check(judgeHook('sched_exit', false), 'ok');

@@ -2,18 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Btf } from '../../../src/loader/btf.js';
-import {
-	isRealtime,
-	type KernelSigns,
-	ringBufferForbidden,
-	storageHasOwnMemory,
-} from '../../../src/loader/realtime.js';
+import { isRealtime, type KernelSigns, ringBufferForbidden } from '../../../src/loader/realtime.js';
 import { BtfBuilder, INT, STRUCT, TYPEDEF, UNION } from './btf-builder.js';
 
 type Lock = 'spinlock_t' | 'raw_spinlock_t' | 'rqspinlock_t';
 
 /** The locks of a kernel, and what its ring buffer uses; undefined: BTF does not say. */
-function locks(realtime: 'no' | '5.10' | '6.1', ring: Lock | undefined, selem_ma = false): Btf {
+function locks(realtime: 'no' | '5.10' | '6.1', ring: Lock | undefined): Btf {
 	const b = new BtfBuilder();
 	const int = b.type('int', INT, 4, [32]);
 	const member = (name: string, type: number, bits = 0) => [name ? b.string(name) : 0, type, bits];
@@ -36,7 +31,6 @@ function locks(realtime: 'no' | '5.10' | '6.1', ring: Lock | undefined, selem_ma
 		const fields = [...member('mask', int), ...member('spinlock', types[ring], 1024)];
 		b.type('bpf_ringbuf', STRUCT, 12288, fields, 2);
 	}
-	if (selem_ma) b.type('bpf_local_storage_map', STRUCT, 4, member('selem_ma', int), 1);
 	return new Btf(b.build());
 }
 
@@ -56,24 +50,19 @@ test('PREEMPT_RT is known by each of its signs alone', () => {
 
 test('a ring buffer is forbidden where its lock sleeps, and only there', () => {
 	const cases: [...Parameters<typeof locks>, RegExp | undefined][] = [
-		['no', 'spinlock_t', false, undefined],
-		['no', 'raw_spinlock_t', false, undefined],
-		['no', undefined, false, undefined],
-		['5.10', 'spinlock_t', false, /ring buffer's lock can sleep/],
-		['6.1', 'spinlock_t', false, /ring buffer's lock can sleep/],
-		['6.1', 'raw_spinlock_t', false, undefined],
-		['6.1', 'rqspinlock_t', false, undefined],
-		['6.1', undefined, false, /BTF does not show/],
+		['no', 'spinlock_t', undefined],
+		['no', 'raw_spinlock_t', undefined],
+		['no', undefined, undefined],
+		['5.10', 'spinlock_t', /ring buffer's lock can sleep/],
+		['6.1', 'spinlock_t', /ring buffer's lock can sleep/],
+		['6.1', 'raw_spinlock_t', undefined],
+		['6.1', 'rqspinlock_t', undefined],
+		['6.1', undefined, /BTF does not show/],
 	];
-	for (const [realtime, ring, selem_ma, why] of cases) {
-		const found = ringBufferForbidden({ ...NO_SIGN, btf: locks(realtime, ring, selem_ma) });
+	for (const [realtime, ring, why] of cases) {
+		const found = ringBufferForbidden({ ...NO_SIGN, btf: locks(realtime, ring) });
 		const what = `${realtime} ${ring}: ${found}`;
 		if (why) assert.match(found ?? '', why, what);
 		else assert.equal(found, undefined, what);
 	}
-});
-
-test('task storage has memory of its own where BTF shows it', () => {
-	assert.equal(storageHasOwnMemory(locks('no', 'spinlock_t')), false);
-	assert.equal(storageHasOwnMemory(locks('6.1', 'spinlock_t', true)), true);
 });

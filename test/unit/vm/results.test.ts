@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isSince } from '../../vm/features.js';
-import { decode, encode, type Line, type TestResult } from '../../vm/lines.js';
+import { FEATURES, isSince } from '../../vm/features.js';
+import { decode, encode, type Facts, type Line, type TestResult } from '../../vm/lines.js';
 import { MACHINES, TOOLS } from '../../vm/matrix.js';
 import { failed, page, resultOf, table } from '../../vm/results.js';
 
@@ -71,7 +71,12 @@ for (const [what, lines, says] of [
 	[
 		'a feature that should not be there',
 		[facts({ ...FEATURES_OF_5_10, 'task storage': true }), HOOK, result('a')],
-		/task storage came with 5\.12, but 5\.10\.0-46-cloud-amd64 has it/,
+		/task storage came with 6\.4, but 5\.10\.0-46-cloud-amd64 has it/,
+	],
+	[
+		'a feature that is not there',
+		[{ ...(facts() as Facts), release: '6.12.95+deb12-cloud-amd64' }, HOOK, result('a')],
+		/task storage came with 6\.4, but 6\.12\.95\+deb12-cloud-amd64 does not have it/,
 	],
 ] as ReadonlyArray<readonly [string, readonly Line[], RegExp]>) {
 	test(`${what} is a failure`, () => {
@@ -80,6 +85,39 @@ for (const [what, lines, says] of [
 		assert.match(table([found]), says);
 	});
 }
+
+/** Of offcputime on a kernel that has all that is its due. */
+function offcputimeOn(release: string, because: string) {
+	const features = Object.entries(FEATURES).map(([name, { since }]) => [
+		name,
+		isSince(release, since),
+	]);
+	const tool = 'offcputime';
+	return resultOf(
+		'x',
+		[
+			{ type: 'facts', release, arch: 'x64', features: Object.fromEntries(features) },
+			{ type: 'hook', tool, because, began: true, stderr: '' },
+			result('a', { tool }),
+		],
+		{ extent: 'all,offcputime', seconds: 1, incomplete: undefined },
+	);
+}
+
+test('offcputime keeps threads in task storage since 6.4, or the run fails', () => {
+	const [hash, storage] = ['by a; keeps threads in a hash', 'by a; keeps threads in task storage'];
+	assert.equal(failed(offcputimeOn('6.1.0-56-cloud-amd64', hash)), false);
+	assert.equal(failed(offcputimeOn('6.12.95+deb12', storage)), false);
+	assert.equal(failed(offcputimeOn('7.2.13+deb14', storage)), false);
+	const fallen = offcputimeOn('6.12.95+deb12', hash);
+	assert.equal(failed(fallen), true);
+	assert.match(
+		table([fallen]),
+		/6\.12\.95\+deb12 has task storage, and it does not say "keeps threads in task storage"/,
+	);
+	const early = offcputimeOn('6.1.0-56', storage);
+	assert.match(table([early]), /6\.1\.0-56 lacks task storage, and it says "keeps threads in/);
+});
 
 test('a machine that does not get to its end is a failure', () => {
 	const found = resultsOf([facts(), HOOK, result('a')], 'not done after 900 s');
