@@ -16,6 +16,7 @@ const node = {
 };
 
 execFileSync('scripts/build-bpf.sh', { stdio: 'inherit' });
+execFileSync('scripts/build-bpf.sh', ['bpf/uapi', 'build/uapi'], { stdio: 'inherit' });
 
 await build({
 	...node,
@@ -23,7 +24,7 @@ await build({
 	bundle: true,
 	outfile: 'build/layouts.mjs',
 });
-execFileSync(process.execPath, ['build/layouts.mjs', 'dist/bpf/x64', 'dist/bpf/arm64'], {
+execFileSync(process.execPath, ['build/layouts.mjs', 'dist/bpf', 'build/uapi'], {
 	stdio: 'inherit',
 });
 

@@ -5,10 +5,10 @@
  * time costs nothing to ask for: all of it is counted.
  */
 import { closeSync } from 'node:fs';
+import { uapi } from '../generated/uapi.js';
 import { libbpf } from './ffi.js';
 import type { BpfProgram } from './program.js';
 
-const BPF_STATS_RUN_TIME = 0;
 /** tstrace works in bursts, as it drains maps or prints a result: an average over so long, */
 const OWN_LONGEST_NS = 5e9;
 /** and not less: what starts up is no measure of what follows. */
@@ -71,7 +71,7 @@ export class CostMeter {
 	 */
 	begin(): boolean {
 		if (this.#fd < 0 && this.#metered.length > 0) {
-			this.#fd = libbpf().bpf_enable_stats(BPF_STATS_RUN_TIME);
+			this.#fd = libbpf().bpf_enable_stats(uapi.STATS_RUN_TIME);
 			if (this.#fd >= 0) this.#from = this.#read();
 		}
 		return this.#fd >= 0;

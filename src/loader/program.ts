@@ -1,5 +1,5 @@
 /** One BPF program, and what the kernel says of it. */
-import { bpf_prog_info } from '../generated/common.js';
+import { bpf_prog_info } from '../generated/uapi.js';
 import { TstraceError } from './errors.js';
 import { errnoName, libbpf, type Pointer } from './ffi.js';
 import { readU64 } from './layout.js';
