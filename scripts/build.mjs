@@ -22,6 +22,7 @@ await build({
 	...node,
 	entryPoints: ['scripts/layouts.ts'],
 	bundle: true,
+	packages: 'external',
 	outfile: 'build/layouts.mjs',
 });
 execFileSync(process.execPath, ['build/layouts.mjs', 'dist/bpf', 'build/uapi'], {

@@ -2,6 +2,7 @@
  * The C functions tstrace calls, each written once, as its C prototype.
  * Sources: libbpf's `libbpf.h`, `bpf.h`, `btf.h` (1.0); man pages of the system calls.
  */
+import { errnoName } from '../abi/errno.js';
 import { TstraceError } from './errors.js';
 import { koffi } from './koffi.js';
 
@@ -275,11 +276,7 @@ export function libbpf(): ReturnType<typeof declare> {
 	return declared;
 }
 
-/** The errno of the call just made, as its name: "ENOENT". */
-export function errnoName(errno = koffi().errno()): string {
-	const positive = Math.abs(errno);
-	for (const [name, value] of Object.entries(koffi().os.errno)) {
-		if (value === positive) return name;
-	}
-	return `errno ${positive}`;
+/** Why a call failed: by what it returned (-errno), or by errno where it returned only that it failed. */
+export function failure(result = koffi().errno()): string {
+	return errnoName(Math.abs(result));
 }

@@ -5,7 +5,7 @@
 import { closeSync, existsSync } from 'node:fs';
 import { bpf_uprobe_opts, link_create_uprobe_multi, uapi } from '../generated/uapi.js';
 import { shortage, TstraceError } from './errors.js';
-import { errnoName, libbpf, libc, type Pointer } from './ffi.js';
+import { failure, libbpf, libc, type Pointer } from './ffi.js';
 import { kernelBtf, kernelHasHelper } from './kernel.js';
 import { takeMessages } from './messages.js';
 import { PointingStruct } from './pointing.js';
@@ -84,7 +84,7 @@ export class UserProbes {
 			offset,
 			uprobeOptions(cookie, returns),
 		);
-		if (link === null) throw failed(path, pid, errnoName(), takeMessages());
+		if (link === null) throw failed(path, pid, failure(), takeMessages());
 		this.#links.push(link);
 	}
 
@@ -105,7 +105,7 @@ export class UserProbes {
 		const fd = link.give((bytes) =>
 			libc().bpf(BPF_SYSCALL_NUMBER, uapi.CMD_LINK_CREATE, bytes, bytes.length),
 		);
-		if (fd < 0) throw failed(path, pid, errnoName(), undefined);
+		if (fd < 0) throw failed(path, pid, failure(), undefined);
 		this.#fds.push(fd);
 	}
 }

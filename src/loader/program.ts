@@ -1,7 +1,7 @@
 /** One BPF program, and what the kernel says of it. */
 import { bpf_prog_info } from '../generated/uapi.js';
 import { TstraceError } from './errors.js';
-import { errnoName, libbpf, type Pointer } from './ffi.js';
+import { failure, libbpf, type Pointer } from './ffi.js';
 import { readU64 } from './layout.js';
 
 /** What a program has cost; counted only while run-time statistics are on (see cost.ts). */
@@ -47,7 +47,7 @@ export function programInfo(fd: number): ProgramInfo {
 	const info = new Uint8Array(bpf_prog_info.size);
 	const result = libbpf().bpf_obj_get_info_by_fd(fd, info, [info.length]);
 	if (result < 0)
-		throw new TstraceError(`cannot read the statistics of a BPF program: ${errnoName(result)}`);
+		throw new TstraceError(`cannot read the statistics of a BPF program: ${failure(result)}`);
 	const view = new DataView(info.buffer);
 	const { id, run_cnt, run_time_ns, recursion_misses } = bpf_prog_info.fields;
 	return {

@@ -1,8 +1,9 @@
 /** One perf event: opened, switched, closed. Source: man 2 perf_event_open. */
-import { closeSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { uapi } from '../generated/uapi.js';
 import { TstraceError } from '../loader/errors.js';
-import { errnoName, libc } from '../loader/ffi.js';
+import { failure, libc } from '../loader/ffi.js';
+import { textOf } from '../text-of.js';
 import { encodeAttributes, type PerfEventAttributes } from './attributes.js';
 import { eventName } from './names.js';
 
@@ -91,7 +92,7 @@ export class PerfEvent {
 }
 
 function failed(ioctl: Request): TstraceError {
-	const errno = errnoName();
+	const errno = failure();
 	return new TstraceError(`cannot set up a perf event (${ioctl}): ${errno}`, errno);
 }
 
@@ -105,7 +106,7 @@ export function openPerfEvent(attributes: PerfEventAttributes, target: Target): 
 	const bytes = encodeAttributes(attributes);
 	const fd = libc().perf_event_open(SYSCALL_NUMBER, bytes, pid, cpu, -1, flags | uapi.FLAG_CLOEXEC);
 	if (fd >= 0) return new PerfEvent(fd);
-	const errno = errnoName();
+	const errno = failure();
 	throw new PerfOpenError(why(errno, attributes, target), errno);
 }
 
@@ -179,9 +180,5 @@ function notAllowed({ flags = [] }: PerfEventAttributes, pid: number): string {
 
 /** One of /proc/sys/kernel; NaN where the kernel has none. */
 function setting(name: string): number {
-	try {
-		return Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));
-	} catch {
-		return Number.NaN;
-	}
+	return Number(textOf(`/proc/sys/kernel/${name}`));
 }
