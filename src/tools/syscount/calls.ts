@@ -70,7 +70,7 @@ export class Calls {
 	/** Takes over what was counted since the last time. */
 	collect(): void {
 		const half = this.#window.swap();
-		this.#groups.drain(this.object.map(half === 0 ? 'groups_0' : 'groups_1'));
+		this.#groups.drain(this.object.map(`groups_${half}`));
 		const { timed, byProcess, byErrno, bytes } = this.settings;
 		if (byProcess || byErrno || bytes) return;
 		this.#collectTallies(half);
