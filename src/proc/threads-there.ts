@@ -1,5 +1,6 @@
 /** Processes and threads that there are now, and their names. Source: man 5 proc_pid_comm, proc_pid_task. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { textOf } from '../text-of.js';
 
 /** TASK_COMM_LEN, without the 0 at its end. */
 export const MAX_COMM_BYTES = 15;
@@ -37,11 +38,8 @@ export function keptComm(shown: string): string {
 }
 
 function* named(id: number, path: string): Generator<There> {
-	try {
-		yield { id, comm: readFileSync(path, 'utf8').replace(/\n$/, '') };
-	} catch {
-		// It has ended.
-	}
+	const comm = textOf(path)?.replace(/\n$/, '');
+	if (comm !== undefined) yield { id, comm };
 }
 
 function numbersIn(folder: string): number[] {

@@ -1,5 +1,5 @@
 /** Files that processes have mapped: which there are, where they can be opened, what to say of them. */
-import { closeSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../../errors.js';
 import { shortage, TstraceError } from '../../../loader/errors.js';
@@ -34,17 +34,6 @@ export function identityOf(path: string): string {
 		return `${dev}:${ino}:${size}:${mtimeNs}`;
 	} catch {
 		return path;
-	}
-}
-
-/** Whether nothing is left of a process but its number: after exec by another thread, there is. */
-export function hasEnded(pid: number): boolean {
-	try {
-		if (readdirSync(`/proc/${pid}/task`).some((tid) => Number(tid) !== pid)) return false;
-		// Its name may have anything in it: man 5 proc_pid_stat.
-		return /^.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-	} catch {
-		return true;
 	}
 }
 
