@@ -62,7 +62,7 @@ const TRAILER_BY_KIND: Readonly<Record<number, readonly [fixed: number, each: nu
 const TRAILER = Array.from({ length: 32 }, (_, kind) => TRAILER_BY_KIND[kind]);
 
 /** A part of a struct, or a variable of a section. */
-export interface Field {
+interface Field {
 	readonly name: string;
 	/** Of a bit-field: where the bytes begin that its first bit is in. */
 	readonly offset_bytes: number;

@@ -15,7 +15,7 @@ const OWN_LONGEST_NS = 5e9;
 const OWN_SHORTEST_NS = 1e9;
 
 /** Estimates over a stretch of time; the statistics' own clock readings are part of `bpf_ns`. */
-export interface ProgramCost {
+interface ProgramCost {
 	readonly bpf_runs: number;
 	readonly bpf_ns: number;
 	/** `bpf_ns`, of one CPU. */
@@ -36,7 +36,7 @@ export interface Cost {
 }
 
 /** A program, and what the kernel takes to come to it, where that is known: ns for each run. */
-export interface Metered {
+interface Metered {
 	readonly program: BpfProgram;
 	readonly trap_ns: number;
 }

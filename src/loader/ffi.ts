@@ -77,11 +77,6 @@ function declareLibc() {
 			request: number,
 			argument: number,
 		) => number,
-		ioctl_pointer: library.func('int ioctl(int fd, unsigned long request, void *argument)') as (
-			fd: number,
-			request: number,
-			argument: Uint8Array,
-		) => number,
 		_exit: library.func('void _exit(int status)') as (status: number) => void,
 		vasprintf: library.func(
 			'int vasprintf(_Out_ void **text, const char *format, void *arguments)',

@@ -17,7 +17,7 @@ export function u32Key(value: number): Uint8Array {
 }
 
 /** Gets a batch of keys and values; the memory is used again for the next. */
-export type BatchReader = (keys: DataView, values: DataView, count: number) => void;
+type BatchReader = (keys: DataView, values: DataView, count: number) => void;
 
 export class BpfMap {
 	readonly name: string;

@@ -65,11 +65,6 @@ export class BpfObject<L extends ObjectLayout> {
 		return program;
 	}
 
-	/** Programs that are loaded or will be. */
-	get programs(): BpfProgram[] {
-		return [...this.#programs.values()].filter((program) => program.wanted);
-	}
-
 	/** Before loading: sets constants (`const volatile` in the BPF code). */
 	setConstants(constants: Partial<Record<Section<L, '.rodata'>, number | boolean>>): void {
 		for (const [name, value] of Object.entries(constants)) {

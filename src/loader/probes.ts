@@ -23,7 +23,7 @@ export interface ProbePoint {
 }
 
 /** Probes of one kind, in one file, as one process executes it. */
-export interface ProbeRequest {
+interface ProbeRequest {
 	readonly program: BpfProgram;
 	/** The program runs when the function returns that begins there. */
 	readonly returns: boolean;

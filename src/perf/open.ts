@@ -10,8 +10,6 @@ import { eventName } from './names.js';
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
 const SYSCALL_NUMBER = process.arch === 'arm64' ? 241 : 298;
 
-type Request = Extract<keyof typeof uapi, `IOC_${string}`>;
-
 export interface Target {
 	/** A thread; 0: the one that calls; -1: all, on `cpu`. */
 	readonly pid: number;
@@ -49,10 +47,6 @@ export class PerfEvent {
 		this.#ioctl('IOC_ENABLE');
 	}
 
-	disable(): void {
-		this.#ioctl('IOC_DISABLE');
-	}
-
 	/** Runs a program of type BPF_PROG_TYPE_PERF_EVENT at each overflow. */
 	setBpf(programFd: number): void {
 		this.#ioctl('IOC_SET_BPF', programFd);
@@ -61,15 +55,6 @@ export class PerfEvent {
 	/** Writes what it records to the ring of another event on the same CPU. */
 	setOutput(other: PerfEvent): void {
 		this.#ioctl('IOC_SET_OUTPUT', other.fd);
-	}
-
-	/** What the kernel calls it in records (PERF_SAMPLE_ID). */
-	id(): number {
-		const id = new BigUint64Array(1);
-		if (libc().ioctl_pointer(this.#fd, uapi.IOC_ID, new Uint8Array(id.buffer)) < 0) {
-			throw failed('IOC_ID');
-		}
-		return Number(id[0]);
 	}
 
 	/** How many of its records found no room, in all. For events with `countLost` only. */
@@ -86,14 +71,11 @@ export class PerfEvent {
 		if (fd >= 0) closeSync(fd);
 	}
 
-	#ioctl(name: Request, argument = 0): void {
-		if (libc().ioctl(this.#fd, uapi[name], argument) < 0) throw failed(name);
+	#ioctl(name: Extract<keyof typeof uapi, `IOC_${string}`>, argument = 0): void {
+		if (libc().ioctl(this.#fd, uapi[name], argument) >= 0) return;
+		const errno = failure();
+		throw new TstraceError(`cannot set up a perf event (${name}): ${errno}`, errno);
 	}
-}
-
-function failed(ioctl: Request): TstraceError {
-	const errno = failure();
-	return new TstraceError(`cannot set up a perf event (${ioctl}): ${errno}`, errno);
 }
 
 /**

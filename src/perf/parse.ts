@@ -31,9 +31,8 @@ export interface LostRecord {
 }
 
 /** PERF_RECORD_THROTTLE: sampling paused until the next tick, since it came too often. */
-export interface ThrottleRecord {
+interface ThrottleRecord {
 	readonly type: 'throttle';
-	readonly time_ns: number;
 }
 
 export type PerfRecord = SidebandRecord | SampleRecord | LostRecord | ThrottleRecord;
@@ -66,7 +65,7 @@ export function parseRecord(view: DataView): PerfRecord | undefined {
 		}
 		case perf_event_type.PERF_RECORD_THROTTLE:
 			need(view, record_throttle.size);
-			return { type: 'throttle', time_ns: u64(view, record_throttle.fields.time.offset) };
+			return { type: 'throttle' };
 		default:
 			return undefined;
 	}

@@ -77,11 +77,6 @@ export class Sampler {
 		return this.#kernelIncluded;
 	}
 
-	/** Bytes of the ring of each CPU. */
-	get ring_bytes(): ReadonlyMap<number, number> {
-		return this.#rings.ring_bytes;
-	}
-
 	/**
 	 * Delivers what was and will be recorded, in the order of time: when a ring is a quarter full,
 	 * and at `drain`.
