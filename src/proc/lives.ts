@@ -1,6 +1,6 @@
 /** Whether processes and threads live. Source: man 5 proc_pid_stat, state; man 5 proc_pid_task. */
-import { readdirSync } from 'node:fs';
 import { textOf } from '../text-of.js';
+import { threadIds } from './threads-there.js';
 
 /** Whether a thread is there and not a zombie; of a process's number, whether its first thread is. */
 export function threadLives(tid: number): boolean {
@@ -9,12 +9,7 @@ export function threadLives(tid: number): boolean {
 
 /** Whether any thread of a process lives; its first one may be a zombie before the others. */
 export function processLives(pid: number): boolean {
-	const folder = `/proc/${pid}/task`;
-	try {
-		return readdirSync(folder).some((tid) => folderLives(`${folder}/${tid}`));
-	} catch {
-		return false;
-	}
+	return threadIds(pid).some((tid) => folderLives(`/proc/${pid}/task/${tid}`));
 }
 
 function folderLives(folder: string): boolean {

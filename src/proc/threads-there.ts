@@ -11,15 +11,24 @@ export interface There {
 	readonly comm: string;
 }
 
+/** The numbers of all processes. */
+export function processIds(): number[] {
+	return numbersIn('/proc');
+}
+
+/** The numbers of a process's threads; none when it has ended. */
+export function threadIds(pid: number): number[] {
+	return numbersIn(`/proc/${pid}/task`);
+}
+
 export function* processesThere(): Generator<There> {
-	for (const pid of numbersIn('/proc')) yield* named(pid, `/proc/${pid}/comm`);
+	for (const pid of processIds()) yield* named(pid, `/proc/${pid}/comm`);
 }
 
 /** Of all processes or of some. */
-export function* threadsThere(pids: Iterable<number> = numbersIn('/proc')): Generator<There> {
+export function* threadsThere(pids: Iterable<number> = processIds()): Generator<There> {
 	for (const pid of pids) {
-		const tasks = `/proc/${pid}/task`;
-		for (const tid of numbersIn(tasks)) yield* named(tid, `${tasks}/${tid}/comm`);
+		for (const tid of threadIds(pid)) yield* named(tid, `/proc/${pid}/task/${tid}/comm`);
 	}
 }
 

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { basename } from 'node:path';
 import { STANDARD_INPUT } from '../../input/read.js';
+import { processIds } from '../../proc/threads-there.js';
 import { textOf } from '../../text-of.js';
 
 const STDIN = 0;
@@ -172,15 +173,8 @@ function statsOf(path: string): Stats | undefined {
 /** Numbers of processes, the nearest to our own first, without us. */
 function nearestProcesses(): number[] {
 	const distance = (pid: number) => Math.abs(pid - process.pid);
-	let names: string[] = [];
-	try {
-		names = readdirSync('/proc');
-	} catch {
-		// Without it nobody can tell.
-	}
-	return names
-		.map(Number)
-		.filter((pid) => pid > 0 && pid !== process.pid)
+	return processIds()
+		.filter((pid) => pid !== process.pid)
 		.sort((a, b) => distance(a) - distance(b))
 		.slice(0, MAX_PROCESSES);
 }

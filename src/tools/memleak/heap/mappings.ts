@@ -1,9 +1,10 @@
 /** Files that processes have mapped: which there are, where they can be opened, what to say of them. */
-import { closeSync, openSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../../errors.js';
 import { shortage, TstraceError } from '../../../loader/errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
+import { threadIds } from '../../../proc/threads-there.js';
 import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/code-files.js';
 import type { MapsEntry } from '../../../symbolize/maps.js';
 import { exeOf } from '../../../symbolize/proc.js';
@@ -39,12 +40,7 @@ export function identityOf(path: string): string {
 
 /** Whether threads go on of a process whose first one has ended. */
 export function goesOn(pid: number): boolean {
-	try {
-		const others = readdirSync(`/proc/${pid}/task`).filter((tid) => Number(tid) !== pid);
-		return others.some((tid) => mappedFiles(Number(tid)) !== undefined);
-	} catch {
-		return false;
-	}
+	return threadIds(pid).some((tid) => tid !== pid && mappedFiles(tid) !== undefined);
 }
 
 export function keyOf({ inode, path }: MappedFile): string {
