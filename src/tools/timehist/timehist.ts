@@ -143,7 +143,7 @@ const hasOther = ({ next, wakeups, migrations }: Settings) => next || wakeups ||
 const dashed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 function settingsOf(values: OptionValues): Settings {
-	const visual = values.cpuVisual === true ? Math.max(...onlineCpus()) + 1 : 0;
+	const visual = values.cpuVisual === true ? (onlineCpus().at(-1) ?? 0) + 1 : 0;
 	return {
 		wakeups: values.wakeups === true,
 		migrations: values.migrations === true,
