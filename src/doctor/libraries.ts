@@ -86,7 +86,7 @@ export function kernelSymbols(): Check {
 	});
 }
 
-export interface SymbolFacts {
+interface SymbolFacts {
 	readonly readable: boolean;
 	/** A function's name was found by its address. */
 	readonly named: boolean;

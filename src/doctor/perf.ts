@@ -34,7 +34,7 @@ function isPrivileged(): boolean {
 }
 
 /** Why an event cannot be opened: its errno, and in words. */
-export interface Refusal {
+interface Refusal {
 	readonly errno: string;
 	readonly message: string;
 }

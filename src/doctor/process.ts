@@ -153,7 +153,7 @@ export function judgeProgram(pid: number, what: string, is32: boolean): Check {
 	return warn(name, `${what}, 32-bit`, 'its user stacks have no names', 'a 64-bit build');
 }
 
-export function judgePart(part: Part): Check[] {
+function judgePart(part: Part): Check[] {
 	return [judgeFrames(part), judgeSymbols(part)];
 }
 

@@ -5,7 +5,7 @@ import type { CountedStack } from '../../symbolize/naming.js';
 import { textOf } from '../../text-of.js';
 
 /** Different stacks kept; each takes a kilobyte or so. */
-export interface CounterOptions {
+interface CounterOptions {
 	readonly maxStacks: number;
 	readonly byThread: boolean;
 	readonly kernel: boolean;

@@ -20,7 +20,7 @@ import {
 type Layout = typeof schedlat;
 
 /** Rows of threads to findings. `epoch_ms`: wall-clock time of CLOCK_MONOTONIC's zero. */
-export type ToFindings = (threads: readonly ThreadTime[], epoch_ms: number) => Promise<Findings>;
+type ToFindings = (threads: readonly ThreadTime[], epoch_ms: number) => Promise<Findings>;
 
 interface Thread {
 	readonly pid: number;

@@ -16,7 +16,7 @@ type Layout = typeof layout;
 const { CALL_READS, CALL_WRITES } = layout.enums.call_trait;
 
 /** What distinguishes calls. */
-export interface CallGroup extends Call {
+interface CallGroup extends Call {
 	/** 0: by call. */
 	readonly tgid: number;
 	comm: string;

@@ -5,7 +5,7 @@ import { versionOf } from '../../../loader/kernel.js';
 import { kernelHasCookies, multiProbeType } from '../../../loader/probes.js';
 import { textOf } from '../../../text-of.js';
 
-export interface ProbeWay {
+interface ProbeWay {
 	/** What programs are loaded as, for links of many probes; undefined: each has a link. */
 	readonly multiType: number | undefined;
 	/** Whether each probe hands over what it is; else programs look it up by its place. */
