@@ -1,7 +1,7 @@
 /** Runs tracers beside workloads, and reads what the kernel says they cost. */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errnoName, libbpf } from '../src/loader/ffi.js';
+import { failure, libbpf } from '../src/loader/ffi.js';
 import { programInfo } from '../src/loader/program.js';
 import { Child, type Command, Failed } from './children.js';
 
@@ -63,7 +63,7 @@ export function runsOf(ids: Iterable<number>): { time_ns: number; runs: number }
 export async function counting<T>(work: () => Promise<T>): Promise<T> {
 	const statistics = libbpf().bpf_enable_stats(BPF_STATS_RUN_TIME);
 	if (statistics < 0)
-		throw new Error(`the kernel counts no run times of BPF programs: ${errnoName(statistics)}`);
+		throw new Error(`the kernel counts no run times of BPF programs: ${failure(statistics)}`);
 	try {
 		return await work();
 	} finally {

@@ -16,14 +16,16 @@ const node = {
 };
 
 execFileSync('scripts/build-bpf.sh', { stdio: 'inherit' });
+execFileSync('scripts/build-bpf.sh', ['bpf/uapi', 'build/uapi'], { stdio: 'inherit' });
 
 await build({
 	...node,
 	entryPoints: ['scripts/layouts.ts'],
 	bundle: true,
+	packages: 'external',
 	outfile: 'build/layouts.mjs',
 });
-execFileSync(process.execPath, ['build/layouts.mjs', 'dist/bpf/x64', 'dist/bpf/arm64'], {
+execFileSync(process.execPath, ['build/layouts.mjs', 'dist/bpf', 'build/uapi'], {
 	stdio: 'inherit',
 });
 

@@ -3,18 +3,19 @@
  * their own BTF, and the list of tools. Struct layouts are thereby never typed twice; a name that
  * is gone from the BPF side is a type error in TypeScript.
  *
- * Run by the build: node layouts.mjs OBJECT_DIR… (one for each architecture; they must agree).
+ * Run by the build: node layouts.mjs FOLDER… with the objects of each architecture in a folder of
+ * its own there; they must agree.
  */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { Btf, type Struct } from '../src/loader/btf.js';
 import { libbpf } from '../src/loader/ffi.js';
-import type { MapLayout, ObjectLayout, StructLayout } from '../src/loader/layout.js';
+import type { FieldLayout, MapLayout, ObjectLayout, StructLayout } from '../src/loader/layout.js';
 import { mapsOf, programsOf } from '../src/loader/maps-and-programs.js';
 import { viewMemory } from '../src/loader/memory.js';
 
 const OUT = 'src/generated';
-/** What src/loader and src/bpf need of every object; the same in all. */
-const COMMON = ['bpf_prog_info', 'loss'];
+/** What src/bpf needs of every object; the same in all. */
+const COMMON = ['loss'];
 
 /** Of all objects. */
 const tracepoints = new Set<string>();
@@ -69,10 +70,10 @@ function exportedTypes(btf: Btf, name: string): Pick<ObjectLayout, 'structs' | '
 }
 
 function toLayout(struct: Struct): StructLayout {
-	const fields: Record<string, { offset: number; size: number }> = {};
-	for (const field of struct.fields) {
-		if (!field.name.startsWith('unused_'))
-			fields[field.name] = { offset: field.offset_bytes, size: field.size_bytes };
+	const fields: Record<string, FieldLayout> = {};
+	for (const { name, offset_bytes: offset, size_bytes: size, bit } of struct.fields) {
+		if (!name.startsWith('unused_'))
+			fields[name] = { offset, size, ...(bit === undefined ? {} : { bit }) };
 	}
 	return { size: struct.size_bytes, fields };
 }
@@ -81,25 +82,39 @@ function write(file: string, text: string): void {
 	writeFileSync(`${OUT}/${file}`, `// Written by scripts/layouts.ts; do not edit.\n${text}`);
 }
 
-const [firstDirectory, ...otherDirectories] = process.argv.slice(2);
-if (!firstDirectory) throw new Error('usage: layouts OBJECT_DIR…');
+/** Of an object of each architecture. */
+function agreed(folder: string, file: string): ObjectLayout {
+	const [first, ...others] = readdirSync(folder).map((arch) =>
+		readLayout(`${folder}/${arch}/${file}`, file.replace(/\.bpf\.o$/, '')),
+	);
+	if (!first) throw new Error(`${folder} has no folder of an architecture`);
+	if (others.some((other) => JSON.stringify(other) !== JSON.stringify(first)))
+		throw new Error(`${folder}: ${file} is laid out differently by architecture`);
+	return first;
+}
+
+/** A constant for each. */
+function constants(values: Record<string, unknown>): string {
+	const lines = Object.entries(values).map(
+		([name, value]) => `export const ${name} = ${JSON.stringify(value, null, '\t')} as const;\n`,
+	);
+	return lines.join('');
+}
+
 mkdirSync(OUT, { recursive: true });
 
-for (const file of readdirSync(firstDirectory)) {
-	const name = file.replace(/\.bpf\.o$/, '');
-	const layout = readLayout(`${firstDirectory}/${file}`, name);
-	for (const directory of otherDirectories) {
-		const other = readLayout(`${directory}/${file}`, name);
-		if (JSON.stringify(other) !== JSON.stringify(layout)) {
-			throw new Error(`${file} is laid out differently in ${firstDirectory} and ${directory}`);
-		}
+for (const folder of process.argv.slice(2)) {
+	for (const file of readdirSync(`${folder}/${process.arch}`)) {
+		const layout = agreed(folder, file);
+		const { name, structs, enums, programs } = layout;
+		// Without programs it is there for its types only.
+		write(
+			`${name}.ts`,
+			constants(programs.length > 0 ? { [name]: layout } : { ...structs, ...enums }),
+		);
+		if (programs.length > 0)
+			write('common.ts', constants(Object.fromEntries(COMMON.map((type) => [type, enums[type]]))));
 	}
-	write(`${name}.ts`, `export const ${name} = ${JSON.stringify(layout, null, '\t')} as const;\n`);
-	const types: Record<string, unknown> = { ...layout.structs, ...layout.enums };
-	const common = COMMON.map(
-		(type) => `export const ${type} = ${JSON.stringify(types[type], null, '\t')} as const;`,
-	);
-	write('common.ts', `${common.join('\n')}\n`);
 }
 
 const names = JSON.stringify([...tracepoints].sort(), null, '\t');

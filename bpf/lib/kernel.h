@@ -180,8 +180,6 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
-EXPORT_TYPE(struct bpf_prog_info, bpf_prog_info);
-
 /*
  * Since 5.11 programs get the current task as a pointer with a type, which they may follow. Before,
  * they get its address, and have to have what is there read for them.

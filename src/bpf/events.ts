@@ -11,7 +11,7 @@ import { LineBuffer } from '../render/line-buffer.js';
 const MAX_ROWS = 100_000;
 
 /** Makes a row of a record; `epoch_ms` is the wall-clock time of CLOCK_MONOTONIC's zero. */
-export type RowOf = (record: DataView, epoch_ms: number) => Key;
+type RowOf = (record: DataView, epoch_ms: number) => Key;
 
 /** Wall-clock time of CLOCK_MONOTONIC's zero in ms; asked anew, so that a stepped clock shows. */
 export function epochMs(): number {

@@ -1,10 +1,11 @@
 /** Which tasks are traced: user space's side of bpf/lib/filter.h. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { TstraceError } from '../loader/errors.js';
 import { ownPidNamespace } from '../loader/kernel.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import { type BpfMap, u32Key } from '../loader/map.js';
 import type { BpfObject } from '../loader/object.js';
+import { processLives, threadLives } from '../proc/lives.js';
+import { textOf } from '../text-of.js';
 import { cgroupId } from './cgroup.js';
 import { compileGlobs, type GlobTables, isGlob } from './globs.js';
 import { readComm } from './histogram.js';
@@ -41,7 +42,6 @@ interface FilterConstants {
 	readonly filter_command_tgid: unknown;
 }
 
-/** The layout of an object that includes lib/filter.h. */
 /** Whom a run is about. */
 export interface Subjects {
 	readonly filter: Filter;
@@ -51,6 +51,7 @@ export interface Subjects {
 	readonly words: readonly string[];
 }
 
+/** The layout of an object that includes lib/filter.h. */
 export interface FilteredLayout extends ObjectLayout {
 	readonly sections: ObjectLayout['sections'] & {
 		readonly '.rodata': {
@@ -151,7 +152,7 @@ export class FilterSets {
 			if (!processLives(pid)) this.#set('filter_tgids').delete(u32Key(pid));
 		}
 		for (const tid of this.#filter.tids) {
-			if (!taskLives(`/proc/${tid}`)) this.#set('filter_tids').delete(u32Key(tid));
+			if (!threadLives(tid)) this.#set('filter_tids').delete(u32Key(tid));
 		}
 	}
 
@@ -210,37 +211,13 @@ export class FilterSets {
 /** Whether of the tasks that a filter names by number none is left, seen from /proc. */
 export function subjectsEnded({ pids, tids }: Filter): boolean {
 	return (
-		(pids.length > 0 && !pids.some(processLives)) ||
-		(tids.length > 0 && !tids.some((tid) => taskLives(`/proc/${tid}`)))
+		(pids.length > 0 && !pids.some(processLives)) || (tids.length > 0 && !tids.some(threadLives))
 	);
-}
-
-/** A file of /proc; undefined when the task it is about has gone. */
-function readProc(path: string): string | undefined {
-	try {
-		return readFileSync(path, 'utf8');
-	} catch {
-		return undefined;
-	}
-}
-
-/** Whether a thread, by its folder, is there and not a zombie: man 5 proc_pid_stat, state. */
-function taskLives(folder: string): boolean {
-	const stat = readProc(`${folder}/stat`);
-	const state = stat?.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3);
-	return state !== undefined && state !== 'Z' && state !== 'X';
-}
-
-/** Whether any thread of a process lives; its first one may be a zombie before the others. */
-function processLives(pid: number): boolean {
-	const folder = `/proc/${pid}/task`;
-	if (!existsSync(folder)) return false;
-	return readdirSync(folder).some((tid) => taskLives(`${folder}/${tid}`));
 }
 
 /** Whether there is such a task, though /proc does not show it: man 2 kill, man 5 proc. */
 function isHidden(id: number): boolean {
-	if (readProc(`/proc/${id}/stat`) !== undefined) return false;
+	if (textOf(`/proc/${id}/stat`) !== undefined) return false;
 	try {
 		process.kill(id, 0);
 		return true;
@@ -251,7 +228,7 @@ function isHidden(id: number): boolean {
 
 function requireTask(id: number): void {
 	// A thread's folder can be opened, though /proc does not list it.
-	if (taskLives(`/proc/${id}`)) return;
+	if (threadLives(id)) return;
 	if (isHidden(id)) {
 		throw new TstraceError(
 			`process ${id} is hidden from you: /proc is mounted with hidepid; ` +
@@ -265,7 +242,7 @@ function requireTask(id: number): void {
 
 /** The process that a thread belongs to; undefined when the thread has ended. */
 export function processOf(tid: number): number | undefined {
-	const status = readProc(`/proc/${tid}/status`) ?? '';
+	const status = textOf(`/proc/${tid}/status`) ?? '';
 	return Number(/^Tgid:\s*(\d+)$/m.exec(status)?.[1]) || undefined;
 }
 

@@ -69,8 +69,7 @@ export class GroupReader implements Reader {
 	}
 
 	drain(): void {
-		const half = this.#window.swap();
-		this.#groups.drain(this.object.map(half === 0 ? 'groups_0' : 'groups_1'));
+		this.#groups.drain(this.object.map(`groups_${this.#window.swap()}`));
 	}
 
 	lost(): Lost {

@@ -14,7 +14,7 @@ export type ResumedHook = 'sched_exit_tp' | 'finish_task_switch' | 'finish_task_
 /** Of bpf/lib/offcpu.h. */
 type Program = 'offcpu_wakeup' | 'offcpu_migrate';
 
-export interface OffcpuWay {
+interface OffcpuWay {
 	/** Undefined: there is no hook for it. */
 	readonly resumed: ResumedHook | undefined;
 	readonly others: readonly Program[];

@@ -4,7 +4,7 @@ import { arch, release } from 'node:os';
 import { taskStorageMissing } from '../bpf/task-storage.js';
 import { schedInfoMissing } from '../bpf/waits.js';
 import { tracepoints } from '../generated/tracepoints.js';
-import { errnoName, libbpf } from '../loader/ffi.js';
+import { failure, libbpf } from '../loader/ffi.js';
 import { kernelHasTracepoint, versionOf } from '../loader/kernel.js';
 import { kernelSigns, ringBufferForbidden } from '../loader/realtime.js';
 import { attempt, type Check, missing, NEWER_KERNEL, ok, warn } from './check.js';
@@ -103,7 +103,7 @@ export function judgeRingBuffer(forbidden: string | undefined): Check {
 /** Turns them on and off again; returns why it could not. */
 function tryStatistics(): string | undefined {
 	const fd = libbpf().bpf_enable_stats(0);
-	if (fd < 0) return errnoName(fd);
+	if (fd < 0) return failure(fd);
 	closeSync(fd);
 	return undefined;
 }

@@ -8,8 +8,8 @@ import { kernelNames } from '../symbolize/kernel.js';
 import { parseMaps } from '../symbolize/maps.js';
 import { distributions } from '../symbolize/packages.js';
 import { readMaps } from '../symbolize/proc-pid.js';
+import { textOf } from '../text-of.js';
 import { type Check, missing, ok, warn } from './check.js';
-import { textOf } from './files.js';
 
 /** By what os-release says the system is or is like. */
 const INSTALL: ReadonlyArray<readonly [string, string]> = [
@@ -86,7 +86,7 @@ export function kernelSymbols(): Check {
 	});
 }
 
-export interface SymbolFacts {
+interface SymbolFacts {
 	readonly readable: boolean;
 	/** A function's name was found by its address. */
 	readonly named: boolean;

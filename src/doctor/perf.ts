@@ -4,8 +4,8 @@ import { MAX_DEPTH } from '../bpf/stacks.js';
 import { ownCapabilities } from '../loader/kernel.js';
 import { parseEvent } from '../perf/events.js';
 import { openPerfEvent, PerfOpenError } from '../perf/open.js';
+import { textOf } from '../text-of.js';
 import { attempt, type Check, missing, ok, warn } from './check.js';
-import { textOf } from './files.js';
 
 /** Of kernels, where nobody changed it: kernel/events/core.c. */
 const USUAL_MLOCK_KB = 516;
@@ -34,7 +34,7 @@ function isPrivileged(): boolean {
 }
 
 /** Why an event cannot be opened: its errno, and in words. */
-export interface Refusal {
+interface Refusal {
 	readonly errno: string;
 	readonly message: string;
 }

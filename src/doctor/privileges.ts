@@ -6,8 +6,8 @@ import {
 	ownCapabilities,
 	ownPidNamespace,
 } from '../loader/kernel.js';
+import { textOf } from '../text-of.js';
 import { attempt, type Check, missing, ok, warn } from './check.js';
-import { textOf } from './files.js';
 
 /** A perf event takes one for each thread on each CPU, where BPF is not allowed. */
 const ENOUGH_FILES = 1024;

@@ -14,8 +14,8 @@ import { REMEDIES } from '../symbolize/notices.js';
 import { openRegular } from '../symbolize/open.js';
 import { installCommand } from '../symbolize/packages.js';
 import { exeOf, readFacts } from '../symbolize/proc-pid.js';
+import { textOf } from '../text-of.js';
 import { type Check, missing, ok, warn } from './check.js';
-import { textOf } from './files.js';
 
 /** Memory that only looks like a file: of run-time compilers, say. */
 const NO_FILE = /^\/(memfd:|dev\/|SYSV|anon_hugepage)/;
@@ -153,7 +153,7 @@ export function judgeProgram(pid: number, what: string, is32: boolean): Check {
 	return warn(name, `${what}, 32-bit`, 'its user stacks have no names', 'a 64-bit build');
 }
 
-export function judgePart(part: Part): Check[] {
+function judgePart(part: Part): Check[] {
 	return [judgeFrames(part), judgeSymbols(part)];
 }
 

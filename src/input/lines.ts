@@ -7,7 +7,7 @@ const CARRIAGE_RETURN = 0x0d;
 export const MAX_LINE_BYTES = 64 << 20;
 
 /** Called with the bytes from `from` to `to`, without the line's end; `number` counts from 1. */
-export type LineReader = (bytes: Buffer, from: number, to: number, number: number) => void;
+type LineReader = (bytes: Buffer, from: number, to: number, number: number) => void;
 
 /** Hands over each line. Throws TstraceError when one is longer than `maxBytes`. */
 export async function readLines(

@@ -58,7 +58,7 @@ export function parseName(line: string): SampleHeader {
 }
 
 /** Whose sample it is: a name, which may have blanks and numbers itself, then one number or two. */
-export interface Owner {
+interface Owner {
 	readonly comm: string;
 	readonly first: string | undefined;
 	readonly second?: string | undefined;

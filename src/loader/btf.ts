@@ -62,16 +62,28 @@ const TRAILER_BY_KIND: Readonly<Record<number, readonly [fixed: number, each: nu
 const TRAILER = Array.from({ length: 32 }, (_, kind) => TRAILER_BY_KIND[kind]);
 
 /** A part of a struct, or a variable of a section. */
-export interface Field {
+interface Field {
 	readonly name: string;
+	/** Of a bit-field: where the bytes begin that its first bit is in. */
 	readonly offset_bytes: number;
 	readonly size_bytes: number;
+	/** Of a bit-field: its first bit in these bytes. */
+	readonly bit?: number;
 }
 
 export interface Struct {
 	readonly name: string;
 	readonly size_bytes: number;
 	readonly fields: readonly Field[];
+}
+
+interface Member {
+	readonly name: string;
+	readonly type: number;
+	/** Where it begins. */
+	readonly bits: number;
+	/** Of a bit-field, in bits; else 0. */
+	readonly width: number;
 }
 
 /** Types and their names, found by offset; nothing is decoded before it is asked for. */
@@ -109,38 +121,33 @@ export class Btf {
 		const id = this.#find(name, KIND.struct);
 		if (id === undefined) return undefined;
 		const fields: Field[] = [];
-		for (const member of this.#members(id)) {
-			fields.push({
-				name: member.name,
-				offset_bytes: member.bits / 8,
-				size_bytes: this.#sizeOf(member.type),
-			});
+		for (const { name, type, bits, width } of this.#members(id)) {
+			const size_bytes = this.#sizeOf(type);
+			const bit = bits % (size_bytes * 8);
+			fields.push(
+				width === 0
+					? { name, offset_bytes: bits / 8, size_bytes }
+					: { name, offset_bytes: (bits - bit) / 8, size_bytes, bit },
+			);
 		}
 		return { name, size_bytes: this.#sizeOf(id), fields };
 	}
 
 	/** Where a field begins in its struct, also one inside an unnamed struct or union, in bytes. */
 	fieldOffset(struct: string, field: string): number | undefined {
-		const id = this.#find(struct, KIND.struct);
-		const bits = id === undefined ? undefined : this.#bitsOf(id, field, new Set());
-		return bits === undefined ? undefined : bits / 8;
+		const member = this.#member(struct, field);
+		return member && member.bits / 8;
 	}
 
 	/** Whether the struct has a field of this name, also one inside an unnamed struct or union. */
 	hasField(struct: string, field: string): boolean {
-		const id = this.#find(struct, KIND.struct);
-		return id !== undefined && this.#bitsOf(id, field, new Set()) !== undefined;
+		return this.#member(struct, field) !== undefined;
 	}
 
 	/** The name of the type behind typedefs and qualifiers of a field of a struct; '': it has none. */
 	fieldType(struct: string, field: string): string | undefined {
-		const id = this.#find(struct, KIND.struct);
-		if (id === undefined) return undefined;
-		for (const member of this.#members(id)) {
-			if (member.name !== field) continue;
-			return this.#string(this.#names[this.#resolve(member.type)] as number);
-		}
-		return undefined;
+		const member = this.#member(struct, field);
+		return member && this.#string(this.#names[this.#resolve(member.type)] as number);
 	}
 
 	hasTypedef(name: string): boolean {
@@ -157,14 +164,17 @@ export class Btf {
 		return this.#kind(id) === KIND.funcProto ? this.#vlen(id) : undefined;
 	}
 
-	/** The values of the enum of this name, by name. */
+	/** The values of the enum of this name, by name; those of 64 bits as signed numbers. */
 	enumValues(name: string): Record<string, number> | undefined {
-		const id = this.#find(name, KIND.enum);
+		const id = this.#find(name, KIND.enum) ?? this.#find(name, KIND.enum64);
 		if (id === undefined) return undefined;
+		const wide = this.#kind(id) === KIND.enum64;
 		const values: Record<string, number> = {};
 		for (let i = 0; i < this.#vlen(id); i++) {
-			const at = this.#at(id) + 12 + i * 8;
-			values[this.#string(this.#u32(at))] = this.#data.getInt32(at + 4, true);
+			const at = this.#at(id) + 12 + i * (wide ? 12 : 8);
+			const low = this.#u32(at + 4);
+			const high = wide ? this.#data.getInt32(at + 8, true) : -(this.#flag(id) && low >>> 31);
+			values[this.#string(this.#u32(at))] = high * 2 ** 32 + low;
 		}
 		return values;
 	}
@@ -186,33 +196,32 @@ export class Btf {
 		return { name, size_bytes: this.#u32(this.#at(id) + 8), fields };
 	}
 
-	/** Where a member begins, in bits. `seen`: what was looked through, as types may be their own parts. */
-	#bitsOf(id: number, field: string, seen: Set<number>): number | undefined {
-		if (seen.has(id) || seen.size === MAX_NESTED) return undefined;
-		seen.add(id);
-		for (const member of this.#members(id)) {
-			if (member.name === field) return member.bits;
-			if (member.name !== '') continue;
-			const inner = this.#resolve(member.type);
-			const kind = this.#kind(inner);
-			if (kind !== KIND.struct && kind !== KIND.union) continue;
-			const bits = this.#bitsOf(inner, field, seen);
-			if (bits !== undefined) return member.bits + bits;
-		}
+	#member(struct: string, field: string): Member | undefined {
+		const id = this.#find(struct, KIND.struct);
+		if (id === undefined) return undefined;
+		for (const member of this.#members(id)) if (member.name === field) return member;
 		return undefined;
 	}
 
-	*#members(id: number): Generator<{ name: string; type: number; bits: number }> {
-		// include/uapi/linux/btf.h: with kind_flag the upper 8 bits are a bit field's width.
-		const bitFields = this.#u32(this.#at(id) + 4) >>> 31 === 1;
+	/** With those of unnamed structs and unions in it. `seen`: these, as types may be their own parts. */
+	*#members(id: number, begin_bits = 0, seen = new Set<number>()): Generator<Member> {
+		if (seen.has(id) || seen.size === MAX_NESTED) return;
+		seen.add(id);
+		// With the flag the upper 8 bits are a bit-field's width.
+		const bitFields = this.#flag(id) === 1;
 		for (let i = 0; i < this.#vlen(id); i++) {
 			const at = this.#at(id) + 12 + i * 12;
-			const bits = this.#u32(at + 8);
-			yield {
-				name: this.#string(this.#u32(at)),
-				type: this.#checked(this.#u32(at + 4)),
-				bits: bitFields ? bits & 0xffffff : bits,
-			};
+			const name = this.#string(this.#u32(at));
+			const type = this.#checked(this.#u32(at + 4));
+			const word = this.#u32(at + 8);
+			const bits = begin_bits + (bitFields ? word & 0xffffff : word);
+			if (name !== '') {
+				yield { name, type, bits, width: bitFields ? word >>> 24 : 0 };
+				continue;
+			}
+			const inner = this.#resolve(type);
+			const kind = this.#kind(inner);
+			if (kind === KIND.struct || kind === KIND.union) yield* this.#members(inner, bits, seen);
 		}
 	}
 
@@ -269,6 +278,11 @@ export class Btf {
 
 	#vlen(id: number): number {
 		return this.#u32(this.#at(id) + 4) & 0xffff;
+	}
+
+	/** include/uapi/linux/btf.h, kind_flag: a struct has bit-fields, an enum has negative values. */
+	#flag(id: number): number {
+		return this.#u32(this.#at(id) + 4) >>> 31;
 	}
 
 	#at(id: number): number {

@@ -5,17 +5,17 @@
  * time costs nothing to ask for: all of it is counted.
  */
 import { closeSync } from 'node:fs';
+import { uapi } from '../generated/uapi.js';
 import { libbpf } from './ffi.js';
 import type { BpfProgram } from './program.js';
 
-const BPF_STATS_RUN_TIME = 0;
 /** tstrace works in bursts, as it drains maps or prints a result: an average over so long, */
 const OWN_LONGEST_NS = 5e9;
 /** and not less: what starts up is no measure of what follows. */
 const OWN_SHORTEST_NS = 1e9;
 
 /** Estimates over a stretch of time; the statistics' own clock readings are part of `bpf_ns`. */
-export interface ProgramCost {
+interface ProgramCost {
 	readonly bpf_runs: number;
 	readonly bpf_ns: number;
 	/** `bpf_ns`, of one CPU. */
@@ -36,7 +36,7 @@ export interface Cost {
 }
 
 /** A program, and what the kernel takes to come to it, where that is known: ns for each run. */
-export interface Metered {
+interface Metered {
 	readonly program: BpfProgram;
 	readonly trap_ns: number;
 }
@@ -71,7 +71,7 @@ export class CostMeter {
 	 */
 	begin(): boolean {
 		if (this.#fd < 0 && this.#metered.length > 0) {
-			this.#fd = libbpf().bpf_enable_stats(BPF_STATS_RUN_TIME);
+			this.#fd = libbpf().bpf_enable_stats(uapi.STATS_RUN_TIME);
 			if (this.#fd >= 0) this.#from = this.#read();
 		}
 		return this.#fd >= 0;

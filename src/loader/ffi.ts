@@ -2,6 +2,7 @@
  * The C functions tstrace calls, each written once, as its C prototype.
  * Sources: libbpf's `libbpf.h`, `bpf.h`, `btf.h` (1.0); man pages of the system calls.
  */
+import { errnoName } from '../abi/errno.js';
 import { TstraceError } from './errors.js';
 import { koffi } from './koffi.js';
 
@@ -75,11 +76,6 @@ function declareLibc() {
 			fd: number,
 			request: number,
 			argument: number,
-		) => number,
-		ioctl_pointer: library.func('int ioctl(int fd, unsigned long request, void *argument)') as (
-			fd: number,
-			request: number,
-			argument: Uint8Array,
 		) => number,
 		_exit: library.func('void _exit(int status)') as (status: number) => void,
 		vasprintf: library.func(
@@ -275,11 +271,7 @@ export function libbpf(): ReturnType<typeof declare> {
 	return declared;
 }
 
-/** The errno of the call just made, as its name: "ENOENT". */
-export function errnoName(errno = koffi().errno()): string {
-	const positive = Math.abs(errno);
-	for (const [name, value] of Object.entries(koffi().os.errno)) {
-		if (value === positive) return name;
-	}
-	return `errno ${positive}`;
+/** Why a call failed: by what it returned (-errno), or by errno where it returned only that it failed. */
+export function failure(result = koffi().errno()): string {
+	return errnoName(Math.abs(result));
 }

@@ -3,6 +3,8 @@
 export interface FieldLayout {
 	readonly offset: number;
 	readonly size: number;
+	/** Of a bit-field: its first bit, from `offset` on. */
+	readonly bit?: number;
 }
 
 export interface StructLayout {

@@ -1,13 +1,13 @@
 /** BPF maps: single elements, per-CPU elements, batches. Source: man 2 bpf, libbpf's bpf.h. */
+import { constants } from 'node:os';
 import { TstraceError } from './errors.js';
-import { errnoName, libbpf, type Pointer } from './ffi.js';
+import { failure, libbpf, type Pointer } from './ffi.js';
 import { viewMemory } from './memory.js';
 
 /** Elements that one batch call takes, at first; the kernel asks for more where it needs more. */
 const BATCH_ELEMENTS = 4096;
 const BPF_ANY = 0;
-const ENOENT = -2;
-const ENOSPC = -28;
+const { ENOENT, ENOSPC } = constants.errno;
 
 /** A key for array maps, or any that is a u32. */
 export function u32Key(value: number): Uint8Array {
@@ -17,7 +17,7 @@ export function u32Key(value: number): Uint8Array {
 }
 
 /** Gets a batch of keys and values; the memory is used again for the next. */
-export type BatchReader = (keys: DataView, values: DataView, count: number) => void;
+type BatchReader = (keys: DataView, values: DataView, count: number) => void;
 
 export class BpfMap {
 	readonly name: string;
@@ -63,7 +63,7 @@ export class BpfMap {
 	lookupPerCpu(key: Uint8Array): DataView | undefined {
 		const value = new Uint8Array(this.perCpuStride * possibleCpus());
 		const result = libbpf().bpf_map_lookup_elem(this.fd, key, value);
-		if (result === ENOENT) return undefined;
+		if (result === -ENOENT) return undefined;
 		this.#check(result, 'read');
 		return new DataView(value.buffer);
 	}
@@ -92,7 +92,7 @@ export class BpfMap {
 	/** Takes a key out; false when it was not there. */
 	delete(key: Uint8Array): boolean {
 		const result = libbpf().bpf_map_delete_elem(this.fd, key);
-		if (result === ENOENT) return false;
+		if (result === -ENOENT) return false;
 		this.#check(result, 'delete from');
 		return true;
 	}
@@ -101,7 +101,7 @@ export class BpfMap {
 	isEmpty(): boolean {
 		const first = new Uint8Array(this.keySize);
 		const result = libbpf().bpf_map_get_next_key(this.fd, null, first);
-		if (result === ENOENT) return true;
+		if (result === -ENOENT) return true;
 		this.#check(result, 'read');
 		return false;
 	}
@@ -131,21 +131,21 @@ export class BpfMap {
 			const next = new Uint8Array(Math.max(8, this.keySize));
 			const count: [number] = [room];
 			const result: number = nextBatch(this.fd, position, next, keys, values, count, null);
-			if (result === ENOSPC && room < this.maxEntries) {
+			if (result === -ENOSPC && room < this.maxEntries) {
 				// One bucket of the hash holds more than there is room for.
 				room = Math.min(room * 2, this.maxEntries);
 				continue;
 			}
-			if (result !== ENOENT) this.#check(result, 'read');
+			if (result !== -ENOENT) this.#check(result, 'read');
 			if (count[0] > 0) each(new DataView(keys.buffer), new DataView(values.buffer), count[0]);
-			if (result === ENOENT) return;
+			if (result === -ENOENT) return;
 			position = next;
 		}
 	}
 
 	#check(result: number, action: string): void {
 		if (result < 0) {
-			throw new TstraceError(`cannot ${action} BPF map ${this.name}: ${errnoName(result)}`);
+			throw new TstraceError(`cannot ${action} BPF map ${this.name}: ${failure(result)}`);
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /** Memory that the kernel or libbpf owns, seen in place. */
 import { TstraceError } from './errors.js';
-import { errnoName, libc, type Pointer } from './ffi.js';
+import { failure, libc, type Pointer } from './ffi.js';
 import { koffi } from './koffi.js';
 
 /** man 2 mmap */
@@ -29,7 +29,7 @@ export class Mapping {
 	constructor(fd: number, bytes: number, protection: number, offsetBytes: number) {
 		const pointer = libc().mmap(null, bytes, protection, MAP_SHARED, fd, offsetBytes);
 		if (pointer === null || BigInt.asUintN(64, pointer) === MAP_FAILED) {
-			const errno = errnoName();
+			const errno = failure();
 			throw new TstraceError(`cannot map ${bytes} bytes of kernel memory: ${errno}`, errno);
 		}
 		this.#pointer = pointer;

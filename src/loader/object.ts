@@ -2,7 +2,7 @@
 import { closeSync, existsSync, readFileSync } from 'node:fs';
 import { closeAll } from './close-all.js';
 import { shortage, TstraceError } from './errors.js';
-import { errnoName, libbpf, type Pointer } from './ffi.js';
+import { failure, libbpf, type Pointer } from './ffi.js';
 import type { ObjectLayout } from './layout.js';
 import { captureMessages, takeMessages } from './libbpf-messages.js';
 import { BpfMap, u32Key } from './map.js';
@@ -41,7 +41,7 @@ export class BpfObject<L extends ObjectLayout> {
 			throw new TstraceError(`BPF object ${path} is missing: run make, or install again`);
 		this.#pointer = libbpf().bpf_object__open_file(path, null);
 		if (this.#pointer === null) {
-			throw new TstraceError(`cannot open BPF object ${path}: ${errnoName()}`, takeMessages());
+			throw new TstraceError(`cannot open BPF object ${path}: ${failure()}`, takeMessages());
 		}
 		open.add(this);
 		for (const pointer of mapsOf(this.#pointer)) {
@@ -63,11 +63,6 @@ export class BpfObject<L extends ObjectLayout> {
 		const program = this.#programs.get(name);
 		if (!program) throw new TstraceError(`the BPF object has no program ${name}`);
 		return program;
-	}
-
-	/** Programs that are loaded or will be. */
-	get programs(): BpfProgram[] {
-		return [...this.#programs.values()].filter((program) => program.wanted);
 	}
 
 	/** Before loading: sets constants (`const volatile` in the BPF code). */
@@ -103,14 +98,14 @@ export class BpfObject<L extends ObjectLayout> {
 		for (const name of withoutMaps) this.#map(name).setAutocreate(false);
 		const result = libbpf().bpf_object__load(this.#pointer);
 		const messages = takeMessages();
-		if (result < 0) throw explainLoadFailure(this.layout.name, errnoName(result), messages);
+		if (result < 0) throw explainLoadFailure(this.layout.name, failure(result), messages);
 	}
 
 	/** Attaches a loaded program to the hook its section names. */
 	attach(name: L['programs'][number]): void {
 		const link = libbpf().bpf_program__attach(this.program(name).pointer);
 		if (link === null) {
-			const errno = errnoName();
+			const errno = failure();
 			throw new TstraceError(
 				`cannot attach BPF program ${name}: ${shortage(errno) ?? errno}`,
 				takeMessages(),
@@ -122,10 +117,10 @@ export class BpfObject<L extends ObjectLayout> {
 	/** Runs an iterator program once, over everything it iterates over; returns what it wrote. */
 	runIterator(name: L['programs'][number]): DataView {
 		const link = libbpf().bpf_program__attach_iter(this.program(name).pointer, null);
-		if (link === null) throw cannotRun(name, errnoName());
+		if (link === null) throw cannotRun(name, failure());
 		const fd = libbpf().bpf_iter_create(libbpf().bpf_link__fd(link));
 		try {
-			if (fd < 0) throw cannotRun(name, errnoName(fd));
+			if (fd < 0) throw cannotRun(name, failure(fd));
 			const written = readFileSync(fd);
 			return new DataView(written.buffer, written.byteOffset, written.byteLength);
 		} finally {

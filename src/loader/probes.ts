@@ -3,8 +3,9 @@
  * bpf, man 2 perf_event_open (uprobe); kernel/events/uprobes.c; libbpf.h, struct bpf_uprobe_opts.
  */
 import { closeSync, existsSync } from 'node:fs';
+import { bpf_uprobe_opts, link_create_uprobe_multi, uapi } from '../generated/uapi.js';
 import { shortage, TstraceError } from './errors.js';
-import { errnoName, libbpf, libc, type Pointer } from './ffi.js';
+import { failure, libbpf, libc, type Pointer } from './ffi.js';
 import { kernelBtf, kernelHasHelper } from './kernel.js';
 import { takeMessages } from './libbpf-messages.js';
 import { PointingStruct } from './pointing-struct.js';
@@ -12,9 +13,6 @@ import type { BpfProgram } from './program.js';
 
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
 const BPF_SYSCALL_NUMBER = process.arch === 'arm64' ? 280 : 321;
-/** include/uapi/linux/bpf.h */
-const BPF_LINK_CREATE = 28;
-const BPF_F_UPROBE_MULTI_RETURN = 1;
 
 /** Where in a file, and what the program is to be told. */
 export interface ProbePoint {
@@ -25,7 +23,7 @@ export interface ProbePoint {
 }
 
 /** Probes of one kind, in one file, as one process executes it. */
-export interface ProbeRequest {
+interface ProbeRequest {
 	readonly program: BpfProgram;
 	/** The program runs when the function returns that begins there. */
 	readonly returns: boolean;
@@ -86,32 +84,28 @@ export class UserProbes {
 			offset,
 			uprobeOptions(cookie, returns),
 		);
-		if (link === null) throw failed(path, pid, errnoName(), takeMessages());
+		if (link === null) throw failed(path, pid, failure(), takeMessages());
 		this.#links.push(link);
 	}
 
 	#attachMany({ program, returns, path, pid, points }: ProbeRequest, type: number): void {
-		const link = new PointingStruct(64);
+		const { fields, size } = link_create_uprobe_multi;
+		const offsets = BigUint64Array.from(points, ({ offset }) => BigInt(offset));
+		const cookies = BigUint64Array.from(points, ({ cookie }) => cookie);
+		const link = new PointingStruct(size);
 		const { view } = link;
-		view.setUint32(0, program.fd, true);
-		view.setUint32(8, type, true);
-		link.point(16, Buffer.from(`${path}\0`));
-		link.point(
-			24,
-			BigUint64Array.from(points, ({ offset }) => BigInt(offset)),
-		);
-		// In between are reference counters, of probes that programs were built with.
-		link.point(
-			40,
-			BigUint64Array.from(points, ({ cookie }) => cookie),
-		);
-		view.setUint32(48, points.length, true);
-		view.setUint32(52, returns ? BPF_F_UPROBE_MULTI_RETURN : 0, true);
-		view.setUint32(56, pid, true);
+		view.setUint32(fields.prog_fd.offset, program.fd, true);
+		view.setUint32(fields.attach_type.offset, type, true);
+		link.point(fields.path.offset, Buffer.from(`${path}\0`));
+		link.point(fields.offsets.offset, offsets);
+		link.point(fields.cookies.offset, cookies);
+		view.setUint32(fields.cnt.offset, points.length, true);
+		view.setUint32(fields.multi_flags.offset, returns ? uapi.UPROBE_MULTI_RETURN : 0, true);
+		view.setUint32(fields.pid.offset, pid, true);
 		const fd = link.give((bytes) =>
-			libc().bpf(BPF_SYSCALL_NUMBER, BPF_LINK_CREATE, bytes, bytes.length),
+			libc().bpf(BPF_SYSCALL_NUMBER, uapi.CMD_LINK_CREATE, bytes, bytes.length),
 		);
-		if (fd < 0) throw failed(path, pid, errnoName(), undefined);
+		if (fd < 0) throw failed(path, pid, failure(), undefined);
 		this.#fds.push(fd);
 	}
 }
@@ -126,11 +120,11 @@ function failed(path: string, pid: number, errno: string, detail: string | undef
 	return new TstraceError(`cannot put probes into ${path} of process ${pid}: ${why}`, detail);
 }
 
-/** libbpf.h, struct bpf_uprobe_opts: sz, ref_ctr_offset, bpf_cookie, retprobe, func_name. */
 function uprobeOptions(cookie: bigint, returns: boolean): Uint8Array {
-	const options = new DataView(new ArrayBuffer(40));
-	options.setBigUint64(0, 40n, true);
-	options.setBigUint64(16, cookie, true);
-	options.setUint8(24, returns ? 1 : 0);
+	const { fields, size } = bpf_uprobe_opts;
+	const options = new DataView(new ArrayBuffer(size));
+	options.setBigUint64(fields.sz.offset, BigInt(size), true);
+	options.setBigUint64(fields.bpf_cookie.offset, cookie, true);
+	options.setUint8(fields.retprobe.offset, returns ? 1 : 0);
 	return new Uint8Array(options.buffer);
 }

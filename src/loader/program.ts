@@ -1,12 +1,11 @@
 /** One BPF program, and what the kernel says of it. */
-import { bpf_prog_info } from '../generated/common.js';
+import { bpf_prog_info } from '../generated/uapi.js';
 import { TstraceError } from './errors.js';
-import { errnoName, libbpf, type Pointer } from './ffi.js';
+import { failure, libbpf, type Pointer } from './ffi.js';
 import { readU64 } from './layout.js';
 
 /** What a program has cost; counted only while run-time statistics are on (see cost.ts). */
-export interface ProgramInfo {
-	readonly id: number;
+interface ProgramInfo {
 	readonly runs: number;
 	readonly time_ns: number;
 	/** Runs that did not happen, because the program was already running on that CPU (5.12). */
@@ -47,11 +46,10 @@ export function programInfo(fd: number): ProgramInfo {
 	const info = new Uint8Array(bpf_prog_info.size);
 	const result = libbpf().bpf_obj_get_info_by_fd(fd, info, [info.length]);
 	if (result < 0)
-		throw new TstraceError(`cannot read the statistics of a BPF program: ${errnoName(result)}`);
+		throw new TstraceError(`cannot read the statistics of a BPF program: ${failure(result)}`);
 	const view = new DataView(info.buffer);
-	const { id, run_cnt, run_time_ns, recursion_misses } = bpf_prog_info.fields;
+	const { run_cnt, run_time_ns, recursion_misses } = bpf_prog_info.fields;
 	return {
-		id: view.getUint32(id.offset, true),
 		runs: readU64(view, run_cnt.offset),
 		time_ns: readU64(view, run_time_ns.offset),
 		missed: readU64(view, recursion_misses.offset),

@@ -2,8 +2,8 @@
  * What a PREEMPT_RT kernel forbids programs of the scheduler's tracepoints. There spinlock_t can sleep, and
  * a thread that sleeps while it holds the run queue's lock, a raw_spinlock_t, freezes the machine.
  */
-import { readFileSync } from 'node:fs';
 import { version } from 'node:os';
+import { textOf } from '../text-of.js';
 import type { Btf } from './btf.js';
 import { TstraceError } from './errors.js';
 import { kernelBtf } from './kernel.js';
@@ -42,13 +42,8 @@ export function ringBufferForbidden(signs: KernelSigns): string | undefined {
 
 /** Of the running kernel. */
 export function kernelSigns(): KernelSigns {
-	let realtime: string | undefined;
-	try {
-		realtime = readFileSync('/sys/kernel/realtime', 'utf8');
-	} catch {
-		// Only PREEMPT_RT kernels have it, and not all of them.
-	}
-	return { version: version(), realtime, btf: kernelBtf() };
+	// Only PREEMPT_RT kernels have the file, and not all of them.
+	return { version: version(), realtime: textOf('/sys/kernel/realtime'), btf: kernelBtf() };
 }
 
 /** Throws TstraceError where a ring buffer in the scheduler's tracepoints would freeze the machine. */

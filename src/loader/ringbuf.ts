@@ -3,15 +3,13 @@
  * into C for a record. Source: kernel/bpf/ringbuf.c, Documentation/bpf/ringbuf.rst.
  */
 import type { node } from 'koffi';
+import { uapi } from '../generated/uapi.js';
 import { koffi } from './koffi.js';
 import type { BpfMap } from './map.js';
 import { Mapping, PROT, pageSizeBytes } from './memory.js';
 
-/** include/uapi/linux/bpf.h */
-const BUSY = 1 << 31;
-const DISCARD = 1 << 30;
+const { RINGBUF_BUSY: BUSY, RINGBUF_DISCARD: DISCARD, RINGBUF_HEADER_BYTES: HEADER_BYTES } = uapi;
 const LENGTH_MASK = ~(BUSY | DISCARD);
-const HEADER_BYTES = 8;
 
 export class RingBuffer {
 	readonly #consumer: Mapping;

@@ -10,7 +10,7 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { type Address, isUserAddress, readAddress } from './address.js';
 
 /** What the thread had in its registers when it entered the kernel; see bpf/lib/walk.h. */
-export interface UserRegisters {
+interface UserRegisters {
 	readonly ip: Address;
 	readonly sp: Address;
 	/** The frame pointer. */

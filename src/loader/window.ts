@@ -1,5 +1,18 @@
 /** User space's side of bpf/lib/window.h: whose half is being written, and how to swap. */
 
+import type { BpfMap } from './map.js';
+
+type Half = 0 | 1;
+
+/** Before loading: makes room in both maps, NAME_0 and NAME_1, of what programs write to by halves. */
+export function setRoomInHalves<Name extends string>(
+	object: { map(name: `${Name}_${Half}`): BpfMap },
+	name: Name,
+	entries: number,
+): void {
+	for (const half of [0, 1] as const) object.map(`${name}_${half}`).setMaxEntries(entries);
+}
+
 /** An object that includes bpf/lib/window.h. */
 export interface WindowedObject {
 	setVariable(name: 'window', value: number): void;
@@ -7,7 +20,7 @@ export interface WindowedObject {
 }
 
 export class Window {
-	#current = 0;
+	#current: Half = 0;
 
 	constructor(private readonly object: WindowedObject) {}
 
@@ -15,9 +28,9 @@ export class Window {
 	 * Makes programs write to the other half, waits for those that still write to this one, and
 	 * returns this one's number: nobody writes to it now. Takes an RCU grace period, some 10 ms.
 	 */
-	swap(): 0 | 1 {
-		const done = this.#current as 0 | 1;
-		this.#current = 1 - done;
+	swap(): Half {
+		const done = this.#current;
+		this.#current = done === 0 ? 1 : 0;
 		this.object.setVariable('window', this.#current);
 		this.object.waitForPrograms();
 		return done;

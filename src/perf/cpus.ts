@@ -61,14 +61,12 @@ export class PerCpuEvents<T extends Closable> {
 
 	/**
 	 * Opens it on CPUs that came online since, closes it on those that went. To be called every
-	 * second. Returns which CPUs came and went. Throws what the opening of one throws.
+	 * second. Throws what the opening of one throws.
 	 */
-	refresh(): { came: number[]; went: number[] } {
+	refresh(): void {
 		const online = new Set(this.#online());
-		const went = [...this.#byCpu.keys()].filter((cpu) => !online.has(cpu));
-		for (const cpu of went) this.#close(cpu);
-		const came = [...online].filter((cpu) => this.#wants(cpu) && this.#tryOpen(cpu));
-		return { came, went };
+		for (const cpu of [...this.#byCpu.keys()]) if (!online.has(cpu)) this.#close(cpu);
+		for (const cpu of online) if (this.#wants(cpu)) this.#tryOpen(cpu);
 	}
 
 	/** Closes all. Twice is once. */
@@ -80,14 +78,12 @@ export class PerCpuEvents<T extends Closable> {
 		return !this.#byCpu.has(cpu) && (this.#chosen?.has(cpu) ?? true);
 	}
 
-	#tryOpen(cpu: number): boolean {
+	#tryOpen(cpu: number): void {
 		try {
 			this.#byCpu.set(cpu, this.#open(cpu));
-			return true;
 		} catch (error) {
 			// It went between our look and our call; the next refresh knows.
-			if (error instanceof PerfOpenError && error.errno === 'ENODEV') return false;
-			throw error;
+			if (!(error instanceof PerfOpenError && error.errno === 'ENODEV')) throw error;
 		}
 	}
 

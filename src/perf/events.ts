@@ -1,7 +1,8 @@
 /** Events by the names that `perf list` gives them. */
+import { perf_sw_ids, perf_type_id } from '../generated/uapi.js';
 import { TstraceError } from '../loader/errors.js';
 import { didYouMean } from '../nearest.js';
-import { PERF_TYPE, type PerfEventAttributes } from './attributes.js';
+import type { PerfEventAttributes } from './attributes.js';
 import { EVENTS, type EventType } from './names.js';
 import { openPerfEvent } from './open.js';
 
@@ -10,8 +11,11 @@ export type { EventType } from './names.js';
 /** The names parseEvent knows, except raw events. */
 export const EVENT_NAMES: readonly string[] = [...EVENTS.values()].map((event) => event.name);
 
-/** PERF_COUNT_SW_DUMMY: counts nothing; it is there for what is reported besides. */
-export const DUMMY = { type: PERF_TYPE.software, config: 9n } as const;
+/** Counts nothing; it is there for what is reported besides. */
+export const DUMMY = {
+	type: perf_type_id.PERF_TYPE_SOFTWARE,
+	config: BigInt(perf_sw_ids.PERF_COUNT_SW_DUMMY),
+} as const;
 
 /**
  * An event by its name, in upper or lower case, or as "r1a8", a raw event of the processor in
@@ -22,7 +26,11 @@ export function parseEvent(text: string): EventType {
 	if (event) return event;
 	const raw = /^r([0-9a-f]{1,16})$/i.exec(text);
 	if (raw) {
-		return { name: text.toLowerCase(), type: PERF_TYPE.raw, config: BigInt(`0x${raw[1]}`) };
+		return {
+			name: text.toLowerCase(),
+			type: perf_type_id.PERF_TYPE_RAW,
+			config: BigInt(`0x${raw[1]}`),
+		};
 	}
 	throw new TstraceError(
 		`there is no event "${text}"${didYouMean(text, EVENT_NAMES) || ';'} \`perf list\` ` +

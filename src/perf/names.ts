@@ -2,7 +2,9 @@
  * The names that `perf list` gives to events. Source: include/uapi/linux/perf_event.h,
  * man 1 perf-list.
  */
-import { PERF_TYPE } from './attributes.js';
+import { perf_type_id } from '../generated/uapi.js';
+
+const { PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW } = perf_type_id;
 
 export interface EventType {
 	/** As perf list has it. */
@@ -62,17 +64,17 @@ const CACHE_OPERATIONS = [
 
 function* allEvents(): Generator<EventType> {
 	for (const [id, names] of HARDWARE.entries()) {
-		for (const name of names) yield { name, type: PERF_TYPE.hardware, config: BigInt(id) };
+		for (const name of names) yield { name, type: PERF_TYPE_HARDWARE, config: BigInt(id) };
 	}
 	for (const [id, names] of SOFTWARE.entries()) {
-		for (const name of names) yield { name, type: PERF_TYPE.software, config: BigInt(id) };
+		for (const name of names) yield { name, type: PERF_TYPE_SOFTWARE, config: BigInt(id) };
 	}
 	for (const [cache, [cacheName, operations]] of CACHES.entries()) {
 		for (const [operation, [letter, ...results]] of CACHE_OPERATIONS.entries()) {
 			if (!operations.includes(letter)) continue;
 			for (const [result, resultName] of results.entries()) {
 				const config = BigInt(cache | (operation << 8) | (result << 16));
-				yield { name: `${cacheName}-${resultName}`, type: PERF_TYPE.hw_cache, config };
+				yield { name: `${cacheName}-${resultName}`, type: PERF_TYPE_HW_CACHE, config };
 			}
 		}
 	}
@@ -88,5 +90,5 @@ export function eventName({ type, config }: Omit<EventType, 'name'>): string {
 	for (const event of EVENTS.values()) {
 		if (event.type === type && event.config === config) return event.name;
 	}
-	return type === PERF_TYPE.raw ? `r${config.toString(16)}` : `${type}:${config}`;
+	return type === PERF_TYPE_RAW ? `r${config.toString(16)}` : `${type}:${config}`;
 }

@@ -1,24 +1,14 @@
 /** One perf event: opened, switched, closed. Source: man 2 perf_event_open. */
-import { closeSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
+import { uapi } from '../generated/uapi.js';
 import { TstraceError } from '../loader/errors.js';
-import { errnoName, libc } from '../loader/ffi.js';
+import { failure, libc } from '../loader/ffi.js';
+import { textOf } from '../text-of.js';
 import { encodeAttributes, type PerfEventAttributes } from './attributes.js';
 import { eventName } from './names.js';
 
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
 const SYSCALL_NUMBER = process.arch === 'arm64' ? 241 : 298;
-
-/** PERF_FLAG_FD_CLOEXEC */
-const FD_CLOEXEC = 8;
-
-/** _IO('$', n), _IOW('$', n, __u32), _IOR('$', n, __u64 *): the same on x86-64 and arm64. */
-const IOCTL = {
-	enable: 0x2400,
-	disable: 0x2401,
-	setOutput: 0x2405,
-	id: 0x8008_2407,
-	setBpf: 0x4004_2408,
-} as const;
 
 export interface Target {
 	/** A thread; 0: the one that calls; -1: all, on `cpu`. */
@@ -54,30 +44,17 @@ export class PerfEvent {
 
 	/** Counts from now on, in threads and children that inherited it too. */
 	enable(): void {
-		this.#ioctl('enable', 0);
-	}
-
-	disable(): void {
-		this.#ioctl('disable', 0);
+		this.#ioctl('IOC_ENABLE');
 	}
 
 	/** Runs a program of type BPF_PROG_TYPE_PERF_EVENT at each overflow. */
 	setBpf(programFd: number): void {
-		this.#ioctl('setBpf', programFd);
+		this.#ioctl('IOC_SET_BPF', programFd);
 	}
 
 	/** Writes what it records to the ring of another event on the same CPU. */
 	setOutput(other: PerfEvent): void {
-		this.#ioctl('setOutput', other.fd);
-	}
-
-	/** What the kernel calls it in records (PERF_SAMPLE_ID). */
-	id(): number {
-		const id = new BigUint64Array(1);
-		if (libc().ioctl_pointer(this.#fd, IOCTL.id, new Uint8Array(id.buffer)) < 0) {
-			throw failed('id');
-		}
-		return Number(id[0]);
+		this.#ioctl('IOC_SET_OUTPUT', other.fd);
 	}
 
 	/** How many of its records found no room, in all. For events with `countLost` only. */
@@ -94,14 +71,11 @@ export class PerfEvent {
 		if (fd >= 0) closeSync(fd);
 	}
 
-	#ioctl(name: keyof typeof IOCTL, argument: number): void {
-		if (libc().ioctl(this.#fd, IOCTL[name], argument) < 0) throw failed(name);
+	#ioctl(name: Extract<keyof typeof uapi, `IOC_${string}`>, argument = 0): void {
+		if (libc().ioctl(this.#fd, uapi[name], argument) >= 0) return;
+		const errno = failure();
+		throw new TstraceError(`cannot set up a perf event (${name}): ${errno}`, errno);
 	}
-}
-
-function failed(ioctl: string): TstraceError {
-	const errno = errnoName();
-	return new TstraceError(`cannot set up a perf event (${ioctl}): ${errno}`, errno);
 }
 
 /**
@@ -112,9 +86,9 @@ function failed(ioctl: string): TstraceError {
 export function openPerfEvent(attributes: PerfEventAttributes, target: Target): PerfEvent {
 	const { pid, cpu, flags = 0 } = target;
 	const bytes = encodeAttributes(attributes);
-	const fd = libc().perf_event_open(SYSCALL_NUMBER, bytes, pid, cpu, -1, flags | FD_CLOEXEC);
+	const fd = libc().perf_event_open(SYSCALL_NUMBER, bytes, pid, cpu, -1, flags | uapi.FLAG_CLOEXEC);
 	if (fd >= 0) return new PerfEvent(fd);
-	const errno = errnoName();
+	const errno = failure();
 	throw new PerfOpenError(why(errno, attributes, target), errno);
 }
 
@@ -188,9 +162,5 @@ function notAllowed({ flags = [] }: PerfEventAttributes, pid: number): string {
 
 /** One of /proc/sys/kernel; NaN where the kernel has none. */
 function setting(name: string): number {
-	try {
-		return Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));
-	} catch {
-		return Number.NaN;
-	}
+	return Number(textOf(`/proc/sys/kernel/${name}`));
 }

@@ -23,20 +23,20 @@ export interface MmapRecord extends Stamped {
 }
 
 /** PERF_RECORD_COMM: a thread got a new name; `exec`: because it runs another program now. */
-export interface CommRecord extends Stamped {
+interface CommRecord extends Stamped {
 	readonly type: 'comm';
 	readonly comm: string;
 	readonly exec: boolean;
 }
 
 /** PERF_RECORD_FORK: `pid` differs from `parentPid` for a process, not for a thread. */
-export interface ForkRecord extends Stamped {
+interface ForkRecord extends Stamped {
 	readonly type: 'fork';
 	readonly parentPid: number;
 }
 
 /** PERF_RECORD_EXIT of a thread. */
-export interface ExitRecord extends Stamped {
+interface ExitRecord extends Stamped {
 	readonly type: 'exit';
 }
 

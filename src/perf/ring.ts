@@ -1,16 +1,16 @@
 /**
  * The reader's side of the ring of a perf event, read in place: no call into C for a record.
- * Source: struct perf_event_mmap_page in include/uapi/linux/perf_event.h, man 2 perf_event_open.
+ * Source: include/uapi/linux/perf_event.h, man 2 perf_event_open.
  */
+import { perf_event_header, perf_event_mmap_page } from '../generated/uapi.js';
 import { Mapping, PROT, pageSizeBytes } from '../loader/memory.js';
 
-/** Where in the first page the positions stand, in 64-bit words: data_head, data_tail. */
-const HEAD = 1024 / 8;
-const TAIL = 1032 / 8;
+/** Where in the first page the positions stand, in 64-bit words. */
+const HEAD = perf_event_mmap_page.fields.data_head.offset / 8;
+const TAIL = perf_event_mmap_page.fields.data_tail.offset / 8;
 
-/** struct perf_event_header: u32 type, u16 misc, u16 size. */
-const HEADER_BYTES = 8;
-const SIZE_AT = 6;
+const HEADER_BYTES = perf_event_header.size;
+const SIZE_AT = perf_event_header.fields.size.offset;
 /** Records are as long as their 16-bit size can say. */
 const RECORD_MAX_BYTES = 1 << 16;
 

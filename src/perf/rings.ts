@@ -13,7 +13,7 @@ import { PerfRing } from './ring.js';
 
 export type TimedRecord = SidebandRecord | SampleRecord;
 
-export interface RingOptions extends CpuChoice {
+interface RingOptions extends CpuChoice {
 	/** Data for each CPU; a power of two of pages. It is made smaller where the user's limit asks. */
 	readonly ring_bytes: number;
 	/** Opens the event whose ring it is; its reader is woken after so many bytes. */
@@ -43,11 +43,6 @@ export class PerfRings {
 			if (this.#onRecord) ring.watch(this.#wake);
 			return ring;
 		}, options);
-	}
-
-	/** Bytes of data for each CPU that came out, by CPU. */
-	get ring_bytes(): ReadonlyMap<number, number> {
-		return new Map([...this.#rings.open].map(([cpu, ring]) => [cpu, ring.bytes]));
 	}
 
 	/** Delivers what was recorded since it was opened, and from now on whenever a ring asks for it. */

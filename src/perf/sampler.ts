@@ -3,15 +3,10 @@
  * cannot do it. Any user may sample its own processes (perf_event_paranoid 2 or less). Source:
  * man 2 perf_event_open.
  */
+import { perf_type_id } from '../generated/uapi.js';
 import { TstraceError } from '../loader/errors.js';
 import { pageSizeBytes } from '../loader/memory.js';
-import {
-	type Flag,
-	PERF_TYPE,
-	type PerfEventAttributes,
-	SAMPLE_TYPE,
-	SIDEBAND_FLAGS,
-} from './attributes.js';
+import { type Flag, type PerfEventAttributes, SAMPLE_TYPE, SIDEBAND_FLAGS } from './attributes.js';
 import type { CpuChoice } from './cpus.js';
 import { canReadLost, DUMMY, type EventType } from './events.js';
 import { OneEventEach } from './one-event-each.js';
@@ -80,11 +75,6 @@ export class Sampler {
 	/** Whether samples are taken while the kernel runs, and their stacks have its frames. */
 	get kernelIncluded(): boolean {
 		return this.#kernelIncluded;
-	}
-
-	/** Bytes of the ring of each CPU. */
-	get ring_bytes(): ReadonlyMap<number, number> {
-		return this.#rings.ring_bytes;
 	}
 
 	/**
@@ -194,7 +184,7 @@ export class Sampler {
 		if (fromExec && !this.#started) flags.push('disabled', 'enable_on_exec');
 		if (!this.#kernelIncluded) flags.push('exclude_kernel', 'exclude_callchain_kernel');
 		// arm64's counters refuse it; samples of idle CPUs are dropped above in any case.
-		if (event.type === PERF_TYPE.software) flags.push('exclude_idle');
+		if (event.type === perf_type_id.PERF_TYPE_SOFTWARE) flags.push('exclude_idle');
 		return {
 			type: event.type,
 			config: event.config,

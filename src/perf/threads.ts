@@ -1,5 +1,5 @@
 /** The threads of processes. Source: man 5 proc. */
-import { readdirSync } from 'node:fs';
+import { threadIds } from '../proc/threads.js';
 
 /** The threads there are now: those chosen, and all of each process chosen that is there. */
 export function threadsOf({
@@ -9,13 +9,5 @@ export function threadsOf({
 	readonly pids?: readonly number[];
 	readonly tids?: readonly number[];
 }): number[] {
-	return [...new Set([...tids, ...pids.flatMap(threadsOfProcess)])];
-}
-
-function threadsOfProcess(pid: number): number[] {
-	try {
-		return readdirSync(`/proc/${pid}/task`).map(Number);
-	} catch {
-		return []; // it has ended
-	}
+	return [...new Set([...tids, ...pids.flatMap(threadIds)])];
 }

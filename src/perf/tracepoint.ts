@@ -1,7 +1,7 @@
 /** perf's tracepoints, as hooks for BPF programs. */
 import { readFileSync } from 'node:fs';
+import { perf_type_id } from '../generated/uapi.js';
 import { TstraceError } from '../loader/errors.js';
-import { PERF_TYPE } from './attributes.js';
 import { onlineCpus } from './cpus.js';
 import { openPerfEvent, type PerfEvent } from './open.js';
 
@@ -16,7 +16,11 @@ const TRACEFS = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'] as const;
 export function openTracepoint(category: string, name: string): PerfEvent {
 	const config = BigInt(tracepointId(category, name));
 	const [cpu = 0] = onlineCpus();
-	const attributes = { type: PERF_TYPE.tracepoint, config, flags: ['disabled'] as const };
+	const attributes = {
+		type: perf_type_id.PERF_TYPE_TRACEPOINT,
+		config,
+		flags: ['disabled'] as const,
+	};
 	return openPerfEvent(attributes, { pid: -1, cpu });
 }
 

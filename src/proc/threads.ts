@@ -1,5 +1,6 @@
 /** Processes and threads that there are now, and their names. Source: man 5 proc_pid_comm, proc_pid_task. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { textOf } from '../text-of.js';
 
 /** TASK_COMM_LEN, without the 0 at its end. */
 export const MAX_COMM_BYTES = 15;
@@ -10,15 +11,24 @@ export interface There {
 	readonly comm: string;
 }
 
+/** The numbers of all processes. */
+export function processIds(): number[] {
+	return numbersIn('/proc');
+}
+
+/** The numbers of a process's threads; none when it has ended. */
+export function threadIds(pid: number): number[] {
+	return numbersIn(`/proc/${pid}/task`);
+}
+
 export function* processesThere(): Generator<There> {
-	for (const pid of numbersIn('/proc')) yield* named(pid, `/proc/${pid}/comm`);
+	for (const pid of processIds()) yield* named(pid, `/proc/${pid}/comm`);
 }
 
 /** Of all processes or of some. */
-export function* threadsThere(pids: Iterable<number> = numbersIn('/proc')): Generator<There> {
+export function* threadsThere(pids: Iterable<number> = processIds()): Generator<There> {
 	for (const pid of pids) {
-		const tasks = `/proc/${pid}/task`;
-		for (const tid of numbersIn(tasks)) yield* named(tid, `${tasks}/${tid}/comm`);
+		for (const tid of threadIds(pid)) yield* named(tid, `/proc/${pid}/task/${tid}/comm`);
 	}
 }
 
@@ -37,11 +47,8 @@ export function keptComm(shown: string): string {
 }
 
 function* named(id: number, path: string): Generator<There> {
-	try {
-		yield { id, comm: readFileSync(path, 'utf8').replace(/\n$/, '') };
-	} catch {
-		// It has ended.
-	}
+	const comm = textOf(path)?.replace(/\n$/, '');
+	if (comm !== undefined) yield { id, comm };
 }
 
 function numbersIn(folder: string): number[] {

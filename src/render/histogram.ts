@@ -10,7 +10,7 @@ import { grouped } from './numbers.js';
 import { paint, printable, type Style } from './terminal.js';
 import { humanTime, inUnit, type TimeUnit } from './units.js';
 
-export interface HistogramOptions {
+interface HistogramOptions {
 	readonly unit: TimeUnit;
 	readonly style: Style;
 	/** What was counted, one of them: "wait". */

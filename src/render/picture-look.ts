@@ -21,7 +21,7 @@ export interface Look {
 
 export const DEFAULT_WIDTH_PX = 1200;
 /** flamegraph.pl's. */
-export const DEFAULT_MIN_WIDTH_PX = 0.1;
+const DEFAULT_MIN_WIDTH_PX = 0.1;
 
 /** What suits a recording. `kinds`: whether its frames are known to be the kernel's, JIT's, … */
 export function suitableLook({ frames, origin, tool }: StackProfile): Look {

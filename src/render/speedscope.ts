@@ -8,10 +8,10 @@ import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
 import { escapedJson } from './json.js';
 import { suitableLook } from './picture-look.js';
 
-export const SPEEDSCOPE_SCHEMA = 'https://www.speedscope.app/file-format-schema.json';
+const SPEEDSCOPE_SCHEMA = 'https://www.speedscope.app/file-format-schema.json';
 
 /** Units that speedscope has a name for; others are 'none'. */
-export const SPEEDSCOPE_UNITS: ReadonlyMap<string, string> = new Map([
+const SPEEDSCOPE_UNITS: ReadonlyMap<string, string> = new Map([
 	['ns', 'nanoseconds'],
 	['us', 'microseconds'],
 	['ms', 'milliseconds'],

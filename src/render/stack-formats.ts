@@ -8,7 +8,7 @@ import type { Look } from './picture-look.js';
 export const STACK_FORMATS = ['folded', 'svg', 'html', 'pprof', 'speedscope'] as const;
 export type StackFormat = (typeof STACK_FORMATS)[number];
 
-export interface StackFormatOptions {
+interface StackFormatOptions {
 	readonly look: Look;
 	/** Of folded stacks: see FoldedOptions. */
 	readonly marks: ReadonlySet<FrameKind>;

@@ -16,7 +16,7 @@ import { amountText, leftOutText } from './left-out.js';
 import { grouped } from './numbers.js';
 import { paint, printable, type Style, wrapped } from './terminal.js';
 
-export interface StackTextOptions {
+interface StackTextOptions {
 	readonly style: Style;
 	/** How many stacks are shown; 0: all. */
 	readonly top: number;

@@ -1,12 +1,13 @@
 /** COMMAND: started and held before its first instruction, released once tracing has begun. */
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
-import { accessSync, closeSync, constants, openSync, readSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { largest } from '../aggregate/largest.js';
 import { TstraceError } from '../loader/errors.js';
 import { commandPath, DEFAULT_PATH } from '../proc/command-path.js';
+import { beginningOf } from '../symbolize/open.js';
 import { type Started, started } from './inherited.js';
 
 const STDIN = 0;
@@ -28,14 +29,11 @@ export class Command {
 
 	/** Throws TstraceError when the file is not found or cannot be executed. */
 	constructor(readonly words: readonly string[]) {
-		const file = commandPath(words[0] as string);
-		// Where /bin/sh is bash it would interpret that by itself, under its own name and without an exec,
-		// from which on COMMAND is traced.
-		const executed = isPlainScript(file) ? [SHELL, file, ...words.slice(1)] : words;
+		requireInterpreter(commandPath(words[0] as string));
 		const hold = HOLDS.find((fd) => !started.open?.has(fd));
 		if (hold === undefined)
 			throw new TstraceError('cannot start COMMAND: descriptors 3 to 9 are all in use; close one');
-		const shell = [SHELL, '-c', holding(hold, started), 'sh', ...executed];
+		const shell = [SHELL, '-c', holding(hold, started), 'sh', ...words];
 		const [first = '', ...others] = [...blocking(started), ...shell];
 		this.#child = spawn(first, others, { stdio: descriptors(hold, started) });
 		// What goes wrong shows in its exit; without a listener it would end this process.
@@ -86,6 +84,19 @@ export class Command {
 	};
 }
 
+/**
+ * The kernel does not execute a script without `#!`, and shells do different things with it. bash interprets it
+ * without an exec; but COMMAND is traced from its exec on.
+ */
+function requireInterpreter(file: string): void {
+	const beginning = beginningOf(file) ?? '#!';
+	if (beginning.startsWith('#!') || beginning.includes('\0')) return;
+	throw new TstraceError(
+		`cannot execute ${file}: it is a script without a #! line, so the kernel does not know its interpreter; ` +
+			`add that line, or name the interpreter: sh ${file}`,
+	);
+}
+
 /** Why the shell did not start; node says so only when this run is over. */
 function refusal(): string {
 	try {
@@ -132,22 +143,4 @@ function descriptors(hold: number, { open = new Set() }: Started): StdioOptions 
 		open.has(fd) ? fd : ('ignore' as const),
 	);
 	return Object.assign(list, { 0: 'inherit', 1: 'inherit', 2: 'inherit', [hold]: 'pipe' });
-}
-
-/** Of a file's beginning, what tells text: bash's check_binary_file() looks at as much. */
-const FIRST_BYTES = 80;
-
-/** A script that does not say of what: the kernel does not execute it, shells do (man 3p exec, ENOEXEC). */
-function isPlainScript(path: string): boolean {
-	const bytes = Buffer.alloc(FIRST_BYTES);
-	let fd = -1;
-	try {
-		fd = openSync(path, 'r');
-		const first = bytes.subarray(0, readSync(fd, bytes));
-		return !first.includes(0) && first.toString('latin1', 0, 2) !== '#!';
-	} catch {
-		return false; // executable, but not to be read: no shell could either
-	} finally {
-		if (fd >= 0) closeSync(fd);
-	}
 }

@@ -77,16 +77,12 @@ export interface Life {
 
 /** The address space that a process had at one time. */
 export class AddressSpace {
-	readonly pid: number;
-
 	/** `line`: the process's life, its parent's up to the fork, and so on. */
 	constructor(
 		/** Which one it is: the same for as long as nothing but mappings is added. */
 		readonly life: Life,
 		private readonly line: readonly { life: Life; until_ns: number }[],
-	) {
-		this.pid = life.pid;
-	}
+	) {}
 
 	/** What is mapped at the address; undefined when it is not known. */
 	find(address: number): Mapping | undefined {

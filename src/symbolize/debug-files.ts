@@ -12,7 +12,7 @@ const DEBUG_FOLDER = '/usr/lib/debug';
 /** A larger one is not read to the end to see whether it is the right one. */
 const MAX_CRC_BYTES = 128 * 2 ** 20;
 
-export interface DebugFile {
+interface DebugFile {
 	readonly elf: Elf;
 	close(): void;
 }

@@ -1,7 +1,7 @@
 /** Threads of the kernel, of which some tools have nothing to tell. */
-import { readFileSync } from 'node:fs';
 import type { Filter } from '../bpf/filter.js';
 import { TstraceError } from '../loader/errors.js';
+import { textOf } from '../text-of.js';
 import { boundedName } from './names.js';
 
 /** include/linux/sched.h */
@@ -16,15 +16,7 @@ export function kernelThreadName(stat: string): string | undefined {
 /** Throws TstraceError where -p or -t names a kernel thread; `why`: that it has nothing of the kind. */
 export function refuseKernelThreads({ pids, tids }: Filter, why: string): void {
 	for (const id of [...pids, ...tids]) {
-		const name = kernelThreadName(statOf(id));
+		const name = kernelThreadName(textOf(`/proc/${id}/stat`) ?? '');
 		if (name !== undefined) throw new TstraceError(`${id} (${name}) is a kernel thread: ${why}`);
-	}
-}
-
-function statOf(id: number): string {
-	try {
-		return readFileSync(`/proc/${id}/stat`, 'latin1');
-	} catch {
-		return '';
 	}
 }

@@ -20,7 +20,7 @@ const MAX_LINE_BYTES = 1024;
 /** No function is larger; beyond that an address lies in a gap, behind the last symbol in front. */
 const MAX_SYMBOL_BYTES = 2 ** 24;
 
-export interface KernelNames {
+interface KernelNames {
 	/** One for each address. */
 	readonly names: ReadonlyArray<string | undefined>;
 	/** There are names, but no addresses: this process may not see them. */

@@ -1,5 +1,5 @@
 /** Opens files that strangers named, and may have put something else in the place of. */
-import { closeSync, constants, fstatSync, openSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
 /** include/uapi/asm-generic/fcntl.h: find it without opening it. node has no name for it. */
 const O_PATH = 0o10000000;
@@ -36,4 +36,21 @@ export function openIf(path: string, test: (stat: Stats) => boolean): OpenFile |
 	if (!file || test(file.stat)) return file;
 	closeSync(file.fd);
 	return undefined;
+}
+
+/** What tells a script from other files, and its interpreter. */
+const BEGINNING_BYTES = 256;
+
+/** A file's first bytes, each a character; undefined when it cannot be read. */
+export function beginningOf(path: string): string | undefined {
+	const fd = openRegular(path)?.fd;
+	if (fd === undefined) return undefined;
+	try {
+		const bytes = Buffer.alloc(BEGINNING_BYTES);
+		return bytes.toString('latin1', 0, readSync(fd, bytes));
+	} catch {
+		return undefined;
+	} finally {
+		closeSync(fd);
+	}
 }

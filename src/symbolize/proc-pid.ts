@@ -15,8 +15,6 @@ export interface ProcessFacts {
 	readonly nspid: number;
 	/** Names its mount namespace: "mnt:[4026531841]". */
 	readonly mountNamespace: string;
-	/** The path of its program, as it sees it; empty for kernel threads. */
-	readonly exe: string;
 	readonly comm: string;
 	/** Seconds since the epoch. */
 	readonly started_s: number;
@@ -36,7 +34,6 @@ export function readFacts(pid: number): ProcessFacts | undefined {
 			uid: Number(field('Uid').split('\t')[1]),
 			nspid: Number(field('NSpid').split('\t').at(-1) || pid),
 			mountNamespace: readlinkSync(`/proc/${pid}/ns/mnt`),
-			exe: exeOf(pid),
 			comm: boundedName(field('Name')),
 			started_s: bootTime_s() + started_ticks / TICKS_PER_SECOND,
 			started_ticks,

@@ -2,8 +2,8 @@
  * Which processes there were, and what they had mapped when: from /proc for those that ran at
  * the start, and from the records of perf events from then on.
  */
-import { readdirSync } from 'node:fs';
 import type { MmapRecord, SidebandRecord } from '../perf/records.js';
+import { processIds } from '../proc/threads.js';
 import { AddressSpace, type Life, type Mapping, MappingIndex } from './address-space.js';
 import { HeldFiles, MappedFile } from './mapped-file.js';
 import { parseMaps } from './maps.js';
@@ -87,10 +87,7 @@ export class ProcessHistory {
 
 	/** Processes that run now and have a user side: kernel threads have not. */
 	static pids(): number[] {
-		return readdirSync('/proc')
-			.filter((name) => /^\d+$/.test(name))
-			.map(Number)
-			.filter((pid) => exeOf(pid) !== '');
+		return processIds().filter((pid) => exeOf(pid) !== '');
 	}
 
 	/** The address space that process `pid` had then; undefined when nothing is known of it. */

@@ -11,6 +11,7 @@ import { UsageError } from '../errors.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';
 import { requireRingBuffer } from '../loader/realtime.js';
+import { setRoomInHalves } from '../loader/window.js';
 import { maxBucketsOption, topOption, usecOption } from '../options/parsers.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
@@ -113,8 +114,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			slower_than_ns: settings.slower_usec * 1000,
 		});
 		const buckets = settings.groupBy === 'GROUP_BY_NOTHING' ? 1 : settings.maxBuckets;
-		object.map('groups_0').setMaxEntries(buckets);
-		object.map('groups_1').setMaxEntries(buckets);
+		setRoomInHalves(object, 'groups', buckets);
 		object
 			.map('slow_waits')
 			.setMaxEntries(settings.slower_usec > 0 ? RING_BYTES : MINIMAL_RING_BYTES);

@@ -1,6 +1,6 @@
 /** COMMAND: held, traced, waited for; its output and its status. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -32,19 +32,34 @@ test("COMMAND: what is counted is the kernel's own count, children with --follow
 	assert.equal(reportsOf(followed.stdout)[0]?.groups.length, 1 + 11);
 });
 
-test('a script that does not say of what is executed by a shell', () => {
+test('a script without #! is refused, under every shell: bash would run it without an exec, untraced', () => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-command-'));
 	try {
 		const script = join(folder, 'script');
-		writeFileSync(script, 'sleep 0.01\necho $0 $1\nexit 4\n', { mode: 0o755 });
-		const { status, stdout } = tstrace(['runqlat', '--json', '-P', '--', script, 'word']);
-		assert.equal(status, 4);
-		assert.ok(stdout.startsWith(`${script} word\n`), stdout);
-		const [report] = reportsOf(stdout.slice(stdout.indexOf('\n')));
-		assert.deepEqual(
-			report?.groups.map(({ key }) => key.comm),
-			['sh'],
-		);
+		const ran = join(folder, 'ran');
+		const write = (text: string) => writeFileSync(script, text, { mode: 0o755 });
+		const bash = 'mount --bind "$(command -v bash)" "$(readlink -f /bin/sh)" && exec "$@"';
+		const unshare = ['--mount', '--propagation', 'private', 'sh', '-c', bash, 'sh', TSTRACE];
+		const trace = ['runqlat', '-q', '--json', '-P', '--', script, 'word'];
+		for (const under of [() => runToEnd('unshare', [...unshare, ...trace]), () => tstrace(trace)]) {
+			write(`echo > ${ran}`);
+			const refused = under();
+			assert.equal(refused.status, 1);
+			assert.equal(refused.stdout, '');
+			const line = refused.stderr.replace(/\s+/g, ' ');
+			assert.ok(line.includes(`cannot execute ${script}: it is a script without a #! line`), line);
+			assert.ok(line.includes(`name the interpreter: sh ${script}`), line);
+			assert.ok(!existsSync(ran));
+			write('#!/bin/sh\nsleep 0.01\necho $0 $1\nexit 4\n');
+			const { status, stdout } = under();
+			assert.equal(status, 4);
+			assert.ok(stdout.startsWith(`${script} word\n`), stdout);
+			const [report] = reportsOf(stdout.slice(stdout.indexOf('\n')));
+			assert.deepEqual(
+				report?.groups.map(({ key }) => key.comm),
+				['script'],
+			);
+		}
 	} finally {
 		rmSync(folder, { recursive: true });
 	}

@@ -1,6 +1,6 @@
 /** Runs a BPF program of test/bpf once, as a function: BPF_PROG_TEST_RUN. */
 import assert from 'node:assert/strict';
-import { errnoName } from '../../src/loader/ffi.js';
+import { failure } from '../../src/loader/ffi.js';
 import { koffi } from '../../src/loader/koffi.js';
 import type { ObjectLayout } from '../../src/loader/layout.js';
 import type { BpfObject } from '../../src/loader/object.js';
@@ -30,7 +30,7 @@ export function callable<L extends ObjectLayout>(
 	return (...values) => {
 		context.set(values);
 		const result = testRun(fd, new Uint8Array(opts.buffer));
-		assert.equal(result, 0, errnoName(result));
+		assert.equal(result, 0, failure(result));
 		return opts.getUint32(AT.result, true);
 	};
 }

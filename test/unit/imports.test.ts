@@ -6,8 +6,11 @@ import { test } from 'node:test';
 
 /** Folders and modules of src/, the lowest first: each imports what stands in lines above its own. */
 const LAYERS: readonly (readonly string[])[] = [
-	['nearest.ts', 'loader'],
-	['perf', 'proc', 'abi', 'errors.ts'],
+	['nearest.ts', 'text-of.ts'],
+	['abi'],
+	['loader'],
+	['proc', 'errors.ts'],
+	['perf'],
 	['aggregate'],
 	['render'],
 	['input', 'browser', 'reader.ts'],

@@ -18,7 +18,7 @@ import {
 	sideOf,
 } from './difference.js';
 
-export interface ComparisonSettings {
+interface ComparisonSettings {
 	readonly normalization: Normalization;
 	/** Only this event; undefined: the one that both have. */
 	readonly event: string | undefined;

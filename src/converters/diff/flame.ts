@@ -4,7 +4,7 @@ import { type Flame, type FlameOptions, layoutFlame } from '../../aggregate/flam
 import type { Difference, Sides } from './difference.js';
 
 /** A flame with what was counted in each of its boxes, by their numbers. */
-export interface DifferenceFlame {
+interface DifferenceFlame {
 	readonly flame: Flame;
 	readonly values: Sides<Float64Array>;
 }

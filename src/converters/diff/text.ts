@@ -19,7 +19,7 @@ import {
 } from './difference.js';
 import { Amounts, factorText, points, unitName } from './words.js';
 
-export interface DifferenceTextOptions {
+interface DifferenceTextOptions {
 	readonly style: Style;
 	/** How many rows each table has; 0: all. */
 	readonly top: number;

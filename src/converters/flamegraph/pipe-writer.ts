@@ -7,7 +7,6 @@ import {
 	fstatSync,
 	openSync,
 	readdirSync,
-	readFileSync,
 	readlinkSync,
 	readSync,
 	type Stats,
@@ -15,6 +14,8 @@ import {
 } from 'node:fs';
 import { basename } from 'node:path';
 import { STANDARD_INPUT } from '../../input/read-files.js';
+import { processIds } from '../../proc/threads.js';
+import { textOf } from '../../text-of.js';
 
 const STDIN = 0;
 /** The processes with the nearest numbers are looked at first: a shell starts both of a pipe's together. */
@@ -156,7 +157,8 @@ export class PipeWriter {
 
 /** Whether a process has a descriptor of its own open for writing. */
 function isForWriting(pid: number, descriptor: string): boolean {
-	const flags = /^flags:\s*(\d+)$/m.exec(textOf(`/proc/${pid}/fdinfo/${descriptor}`))?.[1] ?? '0';
+	const flags =
+		/^flags:\s*(\d+)$/m.exec(textOf(`/proc/${pid}/fdinfo/${descriptor}`) ?? '')?.[1] ?? '0';
 	return (Number.parseInt(flags, 8) & O_ACCMODE) !== 0;
 }
 
@@ -171,30 +173,23 @@ function statsOf(path: string): Stats | undefined {
 /** Numbers of processes, the nearest to our own first, without us. */
 function nearestProcesses(): number[] {
 	const distance = (pid: number) => Math.abs(pid - process.pid);
-	let names: string[] = [];
-	try {
-		names = readdirSync('/proc');
-	} catch {
-		// Without it nobody can tell.
-	}
-	return names
-		.map(Number)
-		.filter((pid) => pid > 0 && pid !== process.pid)
+	return processIds()
+		.filter((pid) => pid !== process.pid)
 		.sort((a, b) => distance(a) - distance(b))
 		.slice(0, MAX_PROCESSES);
 }
 
 /** Undefined when the process is gone. */
 function familyOf(pid: number): { parent: number; group: number } | undefined {
-	const stat = textOf(`/proc/${pid}/stat`);
+	const stat = textOf(`/proc/${pid}/stat`) ?? '';
 	// The name in brackets may have brackets and spaces itself.
 	const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 	return group === undefined ? undefined : { parent: Number(parent), group: Number(group) };
 }
 
 function childrenOf(pid: number): number[] {
-	const text = textOf(`/proc/${pid}/task/${pid}/children`).trim();
-	return text === '' ? [] : text.split(' ').map(Number);
+	const text = textOf(`/proc/${pid}/task/${pid}/children`)?.trim();
+	return text ? text.split(' ').map(Number) : [];
 }
 
 /** What tstrace was given, if the process runs it. */
@@ -219,13 +214,5 @@ function linkOf(path: string): string | undefined {
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
 		throw error;
-	}
-}
-
-function textOf(path: string): string {
-	try {
-		return readFileSync(path, 'latin1');
-	} catch {
-		return '';
 	}
 }

@@ -1,8 +1,8 @@
 /** Sampling of allocations by bytes: user space's side of bpf/lib/byte_sampling.h. Pure values. */
 
 /** Of bpf/lib/byte_sampling.h: points of the table for each mean distance, and how many. */
-export const CHANCE_STEPS = 16;
-export const CHANCE_POINTS = 257;
+const CHANCE_STEPS = 16;
+const CHANCE_POINTS = 257;
 const WHOLE = 2 ** 32;
 
 /**
@@ -16,7 +16,7 @@ export function chanceTable(): Uint32Array {
 }
 
 /** What an allocation of `size` bytes counts as if it is kept, and how likely that is. */
-export interface ByteSample {
+interface ByteSample {
 	/** p */
 	readonly chance: number;
 	/** size / p */

@@ -49,7 +49,7 @@ export interface LeakSettings extends StackSettings, StackView {
 }
 
 /** Whose memory it is about: processes' heaps, the kernel's own, or what becomes resident. */
-export type LeakSubject = 'heap' | 'kernel' | 'growth';
+type LeakSubject = 'heap' | 'kernel' | 'growth';
 
 export function subjectOf({ growth }: LeakSettings, { filter, command }: Subjects): LeakSubject {
 	if (growth) return 'growth';

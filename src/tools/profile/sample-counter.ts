@@ -1,11 +1,11 @@
 /** Adds up samples that are read one by one, where BPF may not do it in the kernel. */
-import { readFileSync } from 'node:fs';
 import type { Lost } from '../../aggregate/report.js';
 import type { SampleRecord, SidebandRecord } from '../../perf/records.js';
 import type { CountedStack } from '../../symbolize/naming.js';
+import { textOf } from '../../text-of.js';
 
 /** Different stacks kept; each takes a kilobyte or so. */
-export interface CounterOptions {
+interface CounterOptions {
 	readonly maxStacks: number;
 	readonly byThread: boolean;
 	readonly kernel: boolean;
@@ -70,18 +70,10 @@ export class SampleCounter {
 	#commOf({ pid, tid }: SampleRecord): string {
 		let comm = this.#comms.get(tid);
 		if (comm === undefined) {
-			comm = readComm(pid, tid);
+			// The thread may have ended already.
+			comm = textOf(`/proc/${pid}/task/${tid}/comm`)?.replace(/\n$/, '') ?? '?';
 			this.#comms.set(tid, comm);
 		}
 		return comm;
-	}
-}
-
-/** "?" where the thread has ended already. */
-function readComm(pid: number, tid: number): string {
-	try {
-		return readFileSync(`/proc/${pid}/task/${tid}/comm`, 'utf8').trimEnd();
-	} catch {
-		return '?';
 	}
 }

@@ -1,5 +1,5 @@
 /** How often to sample; and more seldom, so that samples taken before and after can be added up. */
-import { PERF_TYPE } from '../../perf/attributes.js';
+import { perf_type_id } from '../../generated/uapi.js';
 import type { EventType } from '../../perf/events.js';
 
 /** One of the two last ones. */
@@ -45,5 +45,5 @@ export function nextSlower(rate: SamplingRate, slower: number): number | undefin
 
 /** cpu-clock and task-clock: timers. */
 function isClock({ type, config }: EventType): boolean {
-	return type === PERF_TYPE.software && (config === 0n || config === 1n);
+	return type === perf_type_id.PERF_TYPE_SOFTWARE && (config === 0n || config === 1n);
 }

@@ -1,6 +1,6 @@
 /** Stacks sampled by perf events: added up by BPF in the kernel, or read one by one. */
 
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { Findings, Lost } from '../../aggregate/report.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { commMatcher } from '../../bpf/globs.js';
@@ -13,6 +13,7 @@ import type { PerCpuEvents } from '../../perf/cpus.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import { Sampler } from '../../perf/sampler.js';
+import { processIds } from '../../proc/threads.js';
 import type { Reader } from '../../reader.js';
 import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
@@ -229,9 +230,7 @@ async function findings(
 /** This user's processes: those that run now. */
 function ownProcesses(): number[] {
 	const uid = process.geteuid?.();
-	return readdirSync('/proc')
-		.filter((name) => /^\d+$/.test(name))
-		.filter((name) => statSync(`/proc/${name}`, { throwIfNoEntry: false })?.uid === uid)
-		.map(Number)
+	return processIds()
+		.filter((pid) => statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === uid)
 		.filter((pid) => pid !== process.pid);
 }

@@ -20,7 +20,7 @@ import {
 type Layout = typeof schedlat;
 
 /** Rows of threads to findings. `epoch_ms`: wall-clock time of CLOCK_MONOTONIC's zero. */
-export type ToFindings = (threads: readonly ThreadTime[], epoch_ms: number) => Promise<Findings>;
+type ToFindings = (threads: readonly ThreadTime[], epoch_ms: number) => Promise<Findings>;
 
 interface Thread {
 	readonly pid: number;
@@ -77,8 +77,7 @@ export class SchedulingReader implements Reader {
 	drain(): void {
 		const half = this.#window.swap();
 		this.#latencies.drain(half);
-		for (const [id, thread] of this.#drained(half === 0 ? 'ended_0' : 'ended_1'))
-			this.#ended.set(id, thread);
+		for (const [id, thread] of this.#drained(`ended_${half}`)) this.#ended.set(id, thread);
 	}
 
 	async read(): Promise<Findings> {

@@ -5,6 +5,7 @@ import { delayedDequeue, schedInfoMissing } from '../../bpf/waits.js';
 import { UsageError } from '../../errors.js';
 import { schedlat as layout } from '../../generated/schedlat.js';
 import { TstraceError } from '../../loader/errors.js';
+import { setRoomInHalves } from '../../loader/window.js';
 import { didYouMean } from '../../nearest.js';
 import { topOption, wholeNumberOption } from '../../options/parsers.js';
 import { defineTool, type Plan } from '../../tool.js';
@@ -86,10 +87,8 @@ export const schedlat = defineTool<Layout, Settings>({
 			);
 		object.setConstants({ has_sched_info: true });
 		object.map('ending').setMaxEntries(maxThreads);
-		for (const half of [0, 1] as const) {
-			object.map(`latencies_${half}`).setMaxEntries(maxThreads * BUCKETS_OF_A_THREAD);
-			object.map(`ended_${half}`).setMaxEntries(maxThreads);
-		}
+		setRoomInHalves(object, 'latencies', maxThreads * BUCKETS_OF_A_THREAD);
+		setRoomInHalves(object, 'ended', maxThreads);
 		return {
 			attach: ['schedlat_switch', ...(delayedDequeue() ? (['schedlat_migrate'] as const) : [])],
 			load: ['schedlat_exit', 'schedlat_threads'],

@@ -5,7 +5,7 @@ import { type Column, renderTable } from '../../render/table.js';
 import type { Style } from '../../render/terminal.js';
 import { clockTime, humanTime } from '../../render/units.js';
 
-export interface SchedulingTable {
+interface SchedulingTable {
 	readonly sort: string;
 	/** How many rows to show; 0 for all. */
 	readonly top: number;

@@ -16,7 +16,7 @@ type Layout = typeof layout;
 const { CALL_READS, CALL_WRITES } = layout.enums.call_trait;
 
 /** What distinguishes calls. */
-export interface CallGroup extends Call {
+interface CallGroup extends Call {
 	/** 0: by call. */
 	readonly tgid: number;
 	comm: string;
@@ -70,7 +70,7 @@ export class Calls {
 	/** Takes over what was counted since the last time. */
 	collect(): void {
 		const half = this.#window.swap();
-		this.#groups.drain(this.object.map(half === 0 ? 'groups_0' : 'groups_1'));
+		this.#groups.drain(this.object.map(`groups_${half}`));
 		const { timed, byProcess, byErrno, bytes } = this.settings;
 		if (byProcess || byErrno || bytes) return;
 		this.#collectTallies(half);

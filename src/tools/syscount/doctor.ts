@@ -1,7 +1,7 @@
 /** What `tstrace doctor` says of syscount: tracefs, which it needs on some kernels. */
 import { release } from 'node:os';
 import { type Check, ok, warn } from '../../doctor/check.js';
-import { textOf } from '../../doctor/files.js';
+import { textOf } from '../../text-of.js';
 import { perfHookMissing, rawCanBePreempted } from './hooks.js';
 
 const MOUNT_TRACEFS = 'mount -t tracefs tracefs /sys/kernel/tracing';

@@ -20,7 +20,7 @@ export type ShownFailure = {
 	readonly file?: string | null;
 };
 
-export interface FailuresView {
+interface FailuresView {
 	readonly style: Style;
 	/** 0: all. */
 	readonly top: number;

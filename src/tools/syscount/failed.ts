@@ -7,11 +7,11 @@ import { readComm } from '../../bpf/histogram.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import { Window } from '../../loader/window.js';
+import { setRoomInHalves, Window } from '../../loader/window.js';
 import type { ShownFailure } from './failed-table.js';
 
 /** As in JSON: what is shown, and the numbers behind the names. */
-export type FailedCallRow = ShownFailure & {
+type FailedCallRow = ShownFailure & {
 	readonly nr: number;
 	readonly abi: Abi;
 	readonly errno: number;
@@ -34,13 +34,12 @@ export class FailedCalls {
 
 	/** Before loading: how many rows there is room for, in each of two windows. */
 	static setRoom(object: BpfObject<Layout>, rows: number): void {
-		object.map('failures_0').setMaxEntries(rows);
-		object.map('failures_1').setMaxEntries(rows);
+		setRoomInHalves(object, 'failures', rows);
 	}
 
 	/** What failed since the last time, the most failures first. */
 	take(): FailedCallRow[] {
-		const map = this.object.map(this.#window.swap() === 0 ? 'failures_0' : 'failures_1');
+		const map = this.object.map(`failures_${this.#window.swap()}`);
 		const { failure_key, failure_count } = this.object.layout.structs;
 		const rows: FailedCallRow[] = [];
 		map.drain((keys, values, count) => {

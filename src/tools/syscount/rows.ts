@@ -13,7 +13,7 @@ export type CallRow = ShownCall & {
 	readonly errno?: number;
 };
 
-export interface RowSettings extends CallsSettings {
+interface RowSettings extends CallsSettings {
 	readonly onlyFailed: boolean;
 	readonly hist: string | undefined;
 }

@@ -6,6 +6,7 @@ import type { Findings, Lost } from '../../aggregate/report.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
+import { setRoomInHalves } from '../../loader/window.js';
 import { maxBucketsOption, maxPathsOption, topOption } from '../../options/parsers.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
@@ -205,8 +206,7 @@ function makeRoom(object: BpfObject<Layout>, settings: Settings): void {
 	const { timed, byProcess, byErrno, bytes } = settings;
 	const buckets = timed || byProcess || byErrno || bytes ? settings.maxBuckets : FEW_BUCKETS;
 	FailedCalls.setRoom(object, settings.paths ? settings.maxPaths : 1);
-	object.map('groups_0').setMaxEntries(buckets);
-	object.map('groups_1').setMaxEntries(buckets);
+	setRoomInHalves(object, 'groups', buckets);
 	if (!timed || byProcess) object.map('hists').setMaxEntries(1);
 	if (!timed) {
 		object.map('call_places').setMaxEntries(1);

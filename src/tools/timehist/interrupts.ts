@@ -19,7 +19,7 @@ const PROGRAMS = {
 	hrtimer_expire_exit: 'hrtimer_exit',
 } as const satisfies Readonly<Record<string, Program>>;
 
-export interface InterruptsWay {
+interface InterruptsWay {
 	readonly programs: readonly Program[];
 	readonly preempt_count_from_rq: number;
 	readonly in_hardirq: number;

@@ -1,7 +1,7 @@
 /** Names of threads as bytes, made once for each and not for each event. */
+import { readComm } from '../../bpf/histogram.js';
 import { printable } from '../../render/terminal.js';
 
-const COMM_BYTES = 16;
 /** Threads that were seen lately; more than these are named anew. */
 const MAX_NAMES = 65_536;
 
@@ -54,9 +54,8 @@ export class ThreadNames {
 }
 
 function nameAt(words: Uint32Array, at: number, width: number): ThreadName {
-	const bytes = Buffer.from(words.buffer, words.byteOffset + (at + 2) * 4, COMM_BYTES);
-	const end = bytes.indexOf(0);
-	const comm = printable(bytes.toString('utf8', 0, end < 0 ? COMM_BYTES : end));
+	const view = new DataView(words.buffer, words.byteOffset);
+	const comm = printable(readComm(view, (at + 2) * 4));
 	const [tgid, tid, ...rest] = words.subarray(at, at + 6) as unknown as number[];
 	const numbers = tid === tgid ? `${tid}` : `${tid}/${tgid}`;
 	const text = tid === 0 && comm.startsWith('swapper') ? '<idle>' : `${comm}[${numbers}]`;

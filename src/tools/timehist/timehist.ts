@@ -1,5 +1,4 @@
 /** timehist: every context switch, one by one. */
-import { readFileSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Option } from 'commander';
 import { EventBatches } from '../../bpf/events.js';
@@ -9,6 +8,7 @@ import { timehist as layout } from '../../generated/timehist.js';
 import { requireRingBuffer } from '../../loader/realtime.js';
 import type { OptionValues } from '../../options/option-values.js';
 import { wholeNumberOption } from '../../options/parsers.js';
+import { onlineCpus } from '../../perf/cpus.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { chooseInterrupts } from './interrupts.js';
 import { TimehistFormatter, type TimehistView, timehistHeader } from './reader.js';
@@ -143,7 +143,7 @@ const hasOther = ({ next, wakeups, migrations }: Settings) => next || wakeups ||
 const dashed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 function settingsOf(values: OptionValues): Settings {
-	const visual = values.cpuVisual === true ? onlineCpus() : 0;
+	const visual = values.cpuVisual === true ? (onlineCpus().at(-1) ?? 0) + 1 : 0;
 	return {
 		wakeups: values.wakeups === true,
 		migrations: values.migrations === true,
@@ -165,10 +165,4 @@ function nameWidth({ output }: OptionValues, visual: number): number {
 	const beside = WIDTH_BESIDE_NAME + (visual && visual + 2);
 	const room = (process.stdout.columns || 80) - beside;
 	return Math.max(MIN_NAME_WIDTH, Math.min(NAME_WIDTH, room));
-}
-
-/** How many columns CPUs take: up to the last that is online, "0-3,5". */
-function onlineCpus(): number {
-	const online = readFileSync('/sys/devices/system/cpu/online', 'utf8').trim();
-	return Number(online.split(/[-,]/).at(-1)) + 1;
 }

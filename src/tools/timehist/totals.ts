@@ -5,7 +5,7 @@ import type { ThreadName } from './thread-names.js';
 /** Threads that have a line of their own; all others share one. */
 const MAX_THREADS = 65_536;
 
-export class ThreadTotal {
+class ThreadTotal {
 	switches = 0;
 	migrations = 0;
 	run_ns = 0;

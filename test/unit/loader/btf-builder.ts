@@ -32,6 +32,8 @@ export class BtfBuilder {
 	}
 }
 
-export const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VAR, DATASEC] = [
-	1, 2, 3, 4, 5, 6, 8, 14, 15,
+export const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VAR, DATASEC, ENUM64] = [
+	1, 2, 3, 4, 5, 6, 8, 14, 15, 19,
 ] as const;
+/** kind_flag, added to a kind. */
+export const FLAG = 1 << 7;

@@ -7,6 +7,8 @@ import {
 	BtfBuilder,
 	DATASEC,
 	ENUM,
+	ENUM64,
+	FLAG,
 	INT,
 	PTR,
 	STRUCT,
@@ -56,7 +58,7 @@ test('structs, with the offsets and sizes of their fields', () => {
 			{ name: 'pid', offset_bytes: 0, size_bytes: 4 },
 			{ name: 'parent', offset_bytes: 8, size_bytes: 8 },
 			{ name: 'ids', offset_bytes: 16, size_bytes: 40 },
-			{ name: '', offset_bytes: 56, size_bytes: 4 },
+			{ name: 'inner', offset_bytes: 56, size_bytes: 4 },
 		],
 	});
 });
@@ -71,6 +73,37 @@ test('fields, enums, sections', () => {
 	assert.deepEqual(btf.section('.bss')?.fields, [
 		{ name: 'window', offset_bytes: 4, size_bytes: 4 },
 	]);
+});
+
+test('bit-fields, with the bytes they are in; members of unnamed parts, counted from the struct', () => {
+	const b = new BtfBuilder();
+	const u64 = b.type('unsigned long long', INT, 8, [64]);
+	const bits = (width: number, at: number) => (width << 24) | at;
+	const unnamed = b.type(
+		'',
+		STRUCT | FLAG,
+		8,
+		[b.string('one'), u64, bits(1, 0), b.string('two'), u64, bits(2, 9)],
+		2,
+	);
+	b.type('attr', STRUCT, 16, [b.string('config'), u64, 0, 0, unnamed, 64], 2);
+	assert.deepEqual(new Btf(b.build()).struct('attr')?.fields, [
+		{ name: 'config', offset_bytes: 0, size_bytes: 8 },
+		{ name: 'one', offset_bytes: 8, size_bytes: 8, bit: 0 },
+		{ name: 'two', offset_bytes: 8, size_bytes: 8, bit: 9 },
+	]);
+});
+
+test('enums of any width: large values, and below 0', () => {
+	const b = new BtfBuilder();
+	b.type('ioctl', ENUM, 4, [b.string('ID'), 0x8008_2407], 1);
+	b.type('signed', ENUM | FLAG, 4, [b.string('LESS'), -1, b.string('MORE'), 1], 2);
+	const low = 2 ** 32 - 128;
+	b.type('context', ENUM64, 8, [b.string('KERNEL'), low, -1, b.string('WIDE'), 1, 2], 2);
+	const btf = new Btf(b.build());
+	assert.deepEqual(btf.enumValues('ioctl'), { ID: 0x8008_2407 });
+	assert.deepEqual(btf.enumValues('signed'), { LESS: -1, MORE: 1 });
+	assert.deepEqual(btf.enumValues('context'), { KERNEL: -128, WIDE: 2 ** 33 + 1 });
 });
 
 /** Reads all there is; malformed input may end in a BtfError and nothing else. */

@@ -82,7 +82,7 @@ const CODE_UNIT_BYTES = 4096;
 export const MAX_STACK_WORDS = 255;
 
 /** How a probe at a function is to be read. */
-export interface Signature {
+interface Signature {
 	readonly of: AllocatorFunction;
 	/** On the stack, since the entry. */
 	readonly stackWords: number;

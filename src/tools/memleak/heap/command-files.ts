@@ -4,7 +4,7 @@ import { closeSync } from 'node:fs';
 import { commandPath } from '../../../proc/command-path.js';
 import { FileBytes, SymbolError } from '../../../symbolize/bytes.js';
 import { Elf } from '../../../symbolize/elf.js';
-import { openRegular } from '../../../symbolize/open.js';
+import { beginningOf, openRegular } from '../../../symbolize/open.js';
 
 /** "#!" scripts whose interpreters are scripts; the kernel allows 5 (fs/exec.c). */
 const MAX_INTERPRETERS = 5;
@@ -35,25 +35,11 @@ export function commandFiles(words: readonly string[]): string[] {
 function programOf(file: string): string | undefined {
 	let path = file;
 	for (let i = 0; i < MAX_INTERPRETERS; i++) {
-		const line = /^#!\s*(\S+)/.exec(beginningOf(path))?.[1];
+		const line = /^#!\s*(\S+)/.exec(beginningOf(path) ?? '')?.[1];
 		if (line === undefined) return path;
 		path = line;
 	}
 	return undefined;
-}
-
-function beginningOf(path: string): string {
-	const file = openRegular(path);
-	if (!file) return '';
-	try {
-		const bytes = new FileBytes(file.fd, file.stat.size);
-		return bytes.read(0, Math.min(256, file.stat.size)).toString('latin1');
-	} catch (error) {
-		if (error instanceof SymbolError) return '';
-		throw error;
-	} finally {
-		closeSync(file.fd);
-	}
 }
 
 /** The dynamic loader that an ELF file names (PT_INTERP, in the section .interp). */

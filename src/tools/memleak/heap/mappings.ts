@@ -1,9 +1,10 @@
 /** Files that processes have mapped: which there are, where they can be opened, what to say of them. */
-import { closeSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../../errors.js';
 import { shortage, TstraceError } from '../../../loader/errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
+import { threadIds } from '../../../proc/threads.js';
 import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/code-files.js';
 import type { MapsEntry } from '../../../symbolize/maps.js';
 import { exeOf } from '../../../symbolize/proc-pid.js';
@@ -37,25 +38,9 @@ export function identityOf(path: string): string {
 	}
 }
 
-/** Whether nothing is left of a process but its number: after exec by another thread, there is. */
-export function hasEnded(pid: number): boolean {
-	try {
-		if (readdirSync(`/proc/${pid}/task`).some((tid) => Number(tid) !== pid)) return false;
-		// Its name may have anything in it: man 5 proc_pid_stat.
-		return /^.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-	} catch {
-		return true;
-	}
-}
-
 /** Whether threads go on of a process whose first one has ended. */
 export function goesOn(pid: number): boolean {
-	try {
-		const others = readdirSync(`/proc/${pid}/task`).filter((tid) => Number(tid) !== pid);
-		return others.some((tid) => mappedFiles(Number(tid)) !== undefined);
-	} catch {
-		return false;
-	}
+	return threadIds(pid).some((tid) => tid !== pid && mappedFiles(tid) !== undefined);
 }
 
 export function keyOf({ inode, path }: MappedFile): string {

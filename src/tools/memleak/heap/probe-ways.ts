@@ -1,11 +1,11 @@
 /** How user probes are put in on this kernel, how their programs know them apart, and where none may be. */
-import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { chooseWay } from '../../../bpf/fallback.js';
 import { versionOf } from '../../../loader/kernel.js';
 import { kernelHasCookies, multiProbeType } from '../../../loader/probes.js';
+import { textOf } from '../../../text-of.js';
 
-export interface ProbeWay {
+interface ProbeWay {
 	/** What programs are loaded as, for links of many probes; undefined: each has a link. */
 	readonly multiType: number | undefined;
 	/** Whether each probe hands over what it is; else programs look it up by its place. */
@@ -57,13 +57,7 @@ export function returnProbesEndFiltered(kernel: string, arch: string): boolean {
 export function whyNoReturnProbes(pid: number): string | undefined {
 	if (process.env.TSTRACE_RETURN_PROBES === '1') return undefined;
 	if (!returnProbesEndFiltered(release(), process.arch)) return undefined;
-	let status = '';
-	try {
-		status = readFileSync(`/proc/${pid}/status`, 'utf8');
-	} catch {
-		// It has ended.
-	}
-	if (!/^Seccomp:\s*[12]$/m.test(status)) return undefined;
+	if (!/^Seccomp:\s*[12]$/m.test(textOf(`/proc/${pid}/status`) ?? '')) return undefined;
 	return (
 		`it filters its system calls (seccomp), and Linux ${release()} would kill it at the first return ` +
 		'probe. Linux 6.12.14, 6.13.3 and 6.14 have the fix; if your distribution has it too, set ' +

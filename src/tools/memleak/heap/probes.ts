@@ -5,6 +5,7 @@ import { TstraceError } from '../../../loader/errors.js';
 import { type BpfMap, u32Key } from '../../../loader/map.js';
 import { type ProbePoint, UserProbes } from '../../../loader/probes.js';
 import type { BpfProgram } from '../../../loader/program.js';
+import { processLives } from '../../../proc/lives.js';
 import { mappedFiles, pathTo } from '../../../symbolize/code-files.js';
 import type { MapsEntry } from '../../../symbolize/maps.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
@@ -18,7 +19,6 @@ import {
 import {
 	fileAt,
 	type HeapProbeOptions,
-	hasEnded,
 	identityOf,
 	isObject,
 	keyOf,
@@ -125,7 +125,7 @@ export class HeapProbes {
 
 	/** Whether a process has ended whose first thread did; its probes are taken out then. */
 	dropEnded(pid: number): boolean {
-		if (!hasEnded(pid)) return false;
+		if (processLives(pid)) return false;
 		this.drop(pid);
 		return true;
 	}

@@ -11,7 +11,7 @@ const MAX_INSTRUCTIONS = 50_000;
 const MAX_RESOLVED = 32;
 
 /** What a jump through a variable at `at` in the text goes to, in the text; a PLT's entry does so. */
-export type Resolve = (at: number) => number | undefined;
+type Resolve = (at: number) => number | undefined;
 
 /**
  * The offsets in `text` of all `ret` instructions by which a call of what begins at `start` can end,

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { processLives, threadLives } from '../../../src/proc/lives.js';
+
+test('whatever it is called, a process lives until it ends', async () => {
+	// What stands behind the name in /proc/PID/stat is the state; a name may look like it.
+	for (const name of ['plain', 'a) Z (b', ') X 1 2']) {
+		const script = `printf '%s' '${name}' > /proc/$$/comm; echo ready; read -r end`;
+		const child = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+		const pid = child.pid as number;
+		await once(child.stdout, 'data');
+		assert.ok(processLives(pid), name);
+		assert.ok(threadLives(pid), name);
+		child.stdin.end();
+		await once(child, 'exit');
+		assert.ok(!processLives(pid), name);
+		assert.ok(!threadLives(pid), name);
+	}
+});
+
+test('a zombie does not live', async () => {
+	// The child of the shell ends; the shell, which has become another program, does not wait for it.
+	const script = 'true & echo $!; exec cat';
+	const parent = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+	const [line] = await once(parent.stdout, 'data');
+	const pid = Number(String(line));
+	while (processLives(pid)) await new Promise(setImmediate);
+	assert.doesNotThrow(() => process.kill(pid, 0), 'it is there still');
+	assert.ok(!threadLives(pid));
+	parent.stdin.end();
+	await once(parent, 'exit');
+});
