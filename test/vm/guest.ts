@@ -30,7 +30,13 @@ function sayHook({ tool, args }: ToolTests): void {
 }
 
 /** In a quick run, what the files of `also` do to the machine is done to these tools; and all wakers. */
-const FEW_OF_ALSO = '^(runqlat: |profile: |woken by )';
+const FEW_OF_ALSO = `^(${[
+	'woken by ',
+	'(runqlat|profile): (a CPU goes|begins while)',
+	// What keeps time is the same in both.
+	'runqlat: the clock is set by 3600 s',
+	'profile: the clock is set by -3600 s',
+].join('|')})`;
 /** In a quick run, of the truths that tools share: a quota with nothing beside it, and sleep. */
 const FEW_OF_SHARED = '.*(with a quota, alone|sle(ep|pt))';
 
