@@ -37,7 +37,7 @@ export class Growth implements Reader {
 	readonly #maxDepth: number;
 	#events: PerCpuEvents<PerfEvent>[] = [];
 	/** Of each site, what it had at the end of the interval before. */
-	#before = new Map<bigint, CapturedStack>();
+	#before = new Map<bigint, { readonly bytes: number; readonly count: number }>();
 	#resident = new Map<number, number>();
 
 	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects) {
@@ -72,14 +72,19 @@ export class Growth implements Reader {
 	async read(): Promise<Findings> {
 		const sites = this.#sites.sites();
 		const stacks = sites.flatMap(({ id, kind, allocated }): CapturedStack[] => {
-			const before = this.#before.get(id);
-			const bytes = stackValue(allocated) - (before ? stackValue(before) : 0);
-			const count = allocated.count - (before?.count ?? 0);
+			const before = this.#before.get(id) ?? { bytes: 0, count: 0 };
+			const bytes = stackValue(allocated) - before.bytes;
+			const count = allocated.count - before.count;
 			return count > 0
 				? [{ ...allocated, kind: GROWTH_KINDS[kind] ?? '', parts: [bytes], count }]
 				: [];
 		});
-		this.#before = new Map(sites.map(({ id, allocated }) => [id, allocated]));
+		this.#before = new Map(
+			sites.map(({ id, allocated }) => [
+				id,
+				{ bytes: stackValue(allocated), count: allocated.count },
+			]),
+		);
 		const named = await this.#processes.name(stacks, { maxDepth: this.#maxDepth });
 		return {
 			kind: 'stacks',

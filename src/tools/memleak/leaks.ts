@@ -105,7 +105,7 @@ export class Leaks implements Reader {
 		const comparable = !this.#settings.churn && !this.#settings.all;
 		// What was allocated in all grows as long as it is used; a single one never does.
 		if (comparable)
-			this.#growth.next(new Map(sites.map((each) => [each.site.id, each.outstanding.bytes])));
+			this.#growth.next(new Map(sites.map(({ id, outstanding }) => [id, outstanding.bytes])));
 		const rows = named.stacks.flatMap((row) => {
 			const of = (row.sources ?? []).flatMap((source) => sites[source] ?? []);
 			const details = { ...this.#details(of), ...(comparable ? this.#growthOf(of) : {}) };
@@ -144,25 +144,25 @@ export class Leaks implements Reader {
 		for (const site of this.#sites.sites()) {
 			// What a process had before it executed another program is gone.
 			if (this.#heap?.isGone(site)) continue;
-			sites.set(site.id, { site, outstanding: new Outstanding(), single: [] });
+			sites.set(site.id, { ...site, outstanding: new Outstanding(), single: [] });
 		}
-		const found = [...sites.values()];
+		const leakSites = [...sites.values()];
 		const mappings = new Map<number, Allocation[]>();
 		this.#mappings = 0;
 		let singles = 0;
 		const see = (allocation: Allocation) => {
-			const of = sites.get(allocation.site);
+			const site = sites.get(allocation.site);
 			const age_ns = now_ns - allocation.born_ns;
-			if (!of || age_ns < older_ns) return;
+			if (!site || age_ns < older_ns) return;
 			if (!all) {
-				of.outstanding.add(allocation, age_ns);
+				site.outstanding.add(allocation, age_ns);
 				return;
 			}
-			of.single.push({ ...allocation, age_ns });
-			if (++singles % (2 * MAX_SINGLE) === 0) keepLargest(found);
+			site.single.push({ ...allocation, age_ns });
+			if (++singles % (2 * MAX_SINGLE) === 0) keepLargest(leakSites);
 		};
 		eachAllocation(this.#object, (allocation) => {
-			const pid = sites.get(allocation.site)?.site.allocated.pid;
+			const pid = sites.get(allocation.site)?.allocated.pid;
 			const isMapping = allocation.kind === 'ALLOCATION_MAPPING';
 			if (!isMapping || !pid || this.#mappings++ >= MAX_CHECKED) return see(allocation);
 			const of = mappings.get(pid) ?? [];
@@ -170,16 +170,16 @@ export class Leaks implements Reader {
 			mappings.set(pid, of);
 		});
 		for (const [pid, of] of mappings) stillMapped(pid, of).forEach(see);
-		return found;
+		return leakSites;
 	}
 
 	#growthOf(sites: readonly LeakSite[]): { growth_bytes: number; suspect: boolean } {
-		const { growth, suspect } = this.#growth.of(sites.map(({ site }) => site.id));
+		const { growth, suspect } = this.#growth.of(sites.map(({ id }) => id));
 		return { growth_bytes: growth, suspect };
 	}
 
-	#counted({ site, outstanding }: LeakSite): CapturedStack {
-		const stack = { ...site.allocated, kind: KERNEL_KINDS[site.kind] };
+	#counted({ allocated, kind, outstanding }: LeakSite): CapturedStack {
+		const stack = { ...allocated, kind: KERNEL_KINDS[kind] };
 		// At the most: bpf/lib/byte_sampling.h.
 		if (this.#settings.churn) return { ...stack, variance: stackValue(stack) * this.#sample_bytes };
 		const { bytes, count, variance_bytes2: variance } = outstanding;
@@ -190,7 +190,7 @@ export class Leaks implements Reader {
 		const all = new Outstanding();
 		for (const { outstanding } of sites) all.addAll(outstanding);
 		const sum = (field: 'freed_bytes' | 'freed_count') =>
-			sites.reduce((total, { site }) => total + site[field], 0);
+			sites.reduce((total, site) => total + site[field], 0);
 		const freed = { freed_bytes: sum('freed_bytes'), freed_count: sum('freed_count') };
 		if (this.#settings.churn) return { ...freed, outstanding_bytes: all.bytes };
 		return {

@@ -12,8 +12,7 @@ export interface Single extends Allocation {
 }
 
 /** A site with what is outstanding of it. */
-export interface LeakSite {
-	readonly site: Site;
+export interface LeakSite extends Site {
 	/** But for the single ones. */
 	readonly outstanding: Outstanding;
 	/** Allocations that are to be rows of their own. */
@@ -28,11 +27,11 @@ export function keepLargest(sites: readonly LeakSite[]): void {
 	if (sizes.length <= MAX_SINGLE) return;
 	const least = sizes[sizes.length - MAX_SINGLE] as number;
 	let room = MAX_SINGLE - sizes.filter((size) => size > least).length;
-	for (const of of sites) {
-		of.single = of.single.filter((each) => {
+	for (const site of sites) {
+		site.single = site.single.filter((each) => {
 			if (each.weight_bytes > least) return true;
 			if (each.weight_bytes === least && room-- > 0) return true;
-			of.outstanding.add(each, each.age_ns);
+			site.outstanding.add(each, each.age_ns);
 			return false;
 		});
 	}
