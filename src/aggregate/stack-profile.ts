@@ -1,8 +1,11 @@
 /** Stacks of any source, before they are drawn or written in a format. Pure values: no I/O. */
 
-import type { FrameTable } from './frame-table.js';
+import { FrameTable } from './frame-table.js';
+import { remembered } from './remembered.js';
+import type { Key } from './row-key.js';
 import type { Frame } from './stack.js';
-import type { StackTable } from './stack-table.js';
+import { CALLER_FRAME, CUT_FRAME, type StackRow, userLeafOf } from './stack-rows.js';
+import { StackTable } from './stack-table.js';
 import type { StackTool } from './stack-tool.js';
 
 /** What is known of a recording; tstrace's own results say all of it, folded stacks nothing. */
@@ -39,6 +42,41 @@ export interface StackProfile {
 	readonly samples?: number;
 	/** Its file says that it is the one to show, of several. */
 	readonly preferred?: boolean;
+}
+
+/**
+ * The rows as stacks whose root is whose they are. `delimited`: with a frame "-" between the user's
+ * and the kernel's; `process`: with the number of the process, where threads are together.
+ */
+export function profileOf(
+	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing'>>,
+	origin: Origin,
+	{ delimited = false, process = false } = {},
+): StackProfile {
+	const frames = new FrameTable();
+	const stacks = new StackTable();
+	const numberOf = remembered(({ name, kind }: Frame) => frames.intern(name, kind));
+	for (const row of rows) {
+		const path = ownersOf(row.key, process).map((name) => frames.intern(name));
+		if (row.cut) path.push(frames.intern(CUT_FRAME));
+		const leaf = row.callerMissing ? userLeafOf(row.frames) : -1;
+		let inKernel = false;
+		for (const [at, frame] of row.frames.entries()) {
+			const isKernel = frame.kind === 'kernel';
+			if (delimited && isKernel && !inKernel) path.push(frames.intern('-'));
+			inKernel ||= isKernel;
+			if (at === leaf) path.push(frames.intern(CALLER_FRAME));
+			path.push(numberOf(frame));
+		}
+		stacks.add(path, path.length, row.value);
+	}
+	return { frames, stacks, origin, marked: false };
+}
+
+/** A part, if rows were split; the thread's name, with its number if threads are apart. */
+function ownersOf({ kind, comm, pid, tid }: Key, process: boolean): string[] {
+	const number = tid ? `-${tid}` : process && pid !== undefined ? `-${pid}` : '';
+	return [...(kind === undefined ? [] : [`${kind}`]), `${comm ?? ''}${number}`];
 }
 
 /** The sum of what was counted at all stacks. */

@@ -1,10 +1,8 @@
 /** What was counted by stack. Pure values: no I/O, no kernel. */
 
-import { FrameTable } from './frame-table.js';
+import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
 import type { Cut, Frame } from './stack.js';
-import type { Origin, StackProfile } from './stack-profile.js';
-import { StackTable } from './stack-table.js';
 
 /** A stack of somebody, and what was counted there. */
 export interface StackRow {
@@ -92,13 +90,14 @@ export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[]
 function alike(rows: Iterable<StackRow>): Map<string, StackRow[]> {
 	const groups = new Map<string, StackRow[]>();
 	const numbers = new Map<string, number>();
-	// A number for each name: whole stacks of names would take megabytes.
-	const numberOf = ({ name, kind }: Frame): number => {
+	// A number for each name: whole stacks of names would take megabytes. Stacks share their frames, so
+	// that most names need not be looked up.
+	const numberOf = remembered(({ name, kind }: Frame): number => {
 		const identity = kind + name;
 		const number = numbers.get(identity) ?? numbers.size;
 		numbers.set(identity, number);
 		return number;
-	};
+	});
 	for (const row of rows) {
 		const whole = `${row.cut ?? ''} ${row.callerMissing === true}`;
 		const identity = `${JSON.stringify(row.key)}${whole} ${row.frames.map(numberOf).join()}`;
@@ -155,40 +154,7 @@ export function totalOf({ stacks, parts }: Pick<StackFindings, 'stacks' | 'parts
 export const CUT_FRAME = '[cut]';
 export const CALLER_FRAME = '[caller not known]';
 
-/**
- * The rows as stacks whose root is whose they are. `delimited`: with a frame "-" between the user's
- * and the kernel's; `process`: with the number of the process, where threads are together.
- */
-export function profileOf(
-	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing'>>,
-	origin: Origin,
-	{ delimited = false, process = false } = {},
-): StackProfile {
-	const frames = new FrameTable();
-	const stacks = new StackTable();
-	for (const row of rows) {
-		const path = ownersOf(row.key, process).map((name) => frames.intern(name));
-		if (row.cut) path.push(frames.intern(CUT_FRAME));
-		const leaf = row.callerMissing ? userLeafOf(row.frames) : -1;
-		let inKernel = false;
-		for (const [at, { name, kind }] of row.frames.entries()) {
-			if (delimited && kind === 'kernel' && !inKernel) path.push(frames.intern('-'));
-			inKernel ||= kind === 'kernel';
-			if (at === leaf) path.push(frames.intern(CALLER_FRAME));
-			path.push(frames.intern(name, kind));
-		}
-		stacks.add(path, path.length, row.value);
-	}
-	return { frames, stacks, origin, marked: false };
-}
-
 /** Where in frames, root first, the user's end; -1 where there are none. */
 export function userLeafOf(frames: readonly Frame[]): number {
 	return frames.findLastIndex(({ kind }) => kind !== 'kernel');
-}
-
-/** A part, if rows were split; the thread's name, with its number if threads are apart. */
-function ownersOf({ kind, comm, pid, tid }: Key, process: boolean): string[] {
-	const number = tid ? `-${tid}` : process && pid !== undefined ? `-${pid}` : '';
-	return [...(kind === undefined ? [] : [`${kind}`]), `${comm ?? ''}${number}`];
 }

@@ -1,18 +1,33 @@
-/** Stacks before and after they have names. */
+/** Stacks before and after they have names. Pure values: no I/O, no kernel. */
 import type { Address } from '../loader/address.js';
 
-/** Addresses as they were captured, leaf first. */
-export interface RawStack {
-	/** The process whose user frames these are, in our PID namespace. */
+/** What was counted at addresses, and whose they are: before they have names. */
+export interface CapturedStack {
+	/** In our PID namespace. */
 	readonly pid: number;
-	/** CLOCK_MONOTONIC, when it was seen first: which process of that number, which mappings. */
-	readonly at_ns: number;
+	/** 0: those of a process are together. */
+	readonly tid: number;
+	readonly comm: string;
+	/** What it is, where there are several kinds. */
+	readonly kind?: string | undefined;
+	/** Leaf first. */
 	readonly kernel: ArrayLike<Address>;
 	readonly user: ArrayLike<Address>;
-	/** How much of the result it makes up; what shares in notices are of. */
-	readonly value: number;
-	/** How many frames there may be, of which there are no more; undefined: no matter. */
-	readonly maxDepth?: number;
+	/** Whether there was a stack that could not be kept. */
+	readonly lost: boolean;
+	/** CLOCK_MONOTONIC, when it was seen first: which process of that number, which mappings. */
+	readonly at_ns: number;
+	/** They add up to its value. */
+	readonly parts: readonly number[];
+	/** Fractions when sampled. */
+	readonly count: number;
+	/** The square of the value's standard error; 0: the value is exact. */
+	readonly variance: number;
+}
+
+/** How much of the result a stack makes up. */
+export function stackValue({ parts }: Pick<CapturedStack, 'parts'>): number {
+	return parts.reduce((sum, part) => sum + part, 0);
 }
 
 export type FrameKind = 'user' | 'kernel' | 'jit' | 'inlined';
@@ -27,7 +42,7 @@ export interface Frame {
 /** Why a user stack does not reach its thread's first function. */
 export type Cut = 'no frame pointers' | 'too deep';
 
-/** The same stack with names, leaf first. */
+/** The frames of a stack with their names, leaf first. */
 export interface NamedStack {
 	readonly kernel: readonly Frame[];
 	readonly user: readonly Frame[];

@@ -1,6 +1,7 @@
 /** Stacks out of the kernel: user space's side of bpf/lib/stacks.h. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { CapturedStack } from '../aggregate/stack.js';
 import { profile } from '../generated/profile.js';
 import { type Address, isUserAddress, readAddress } from '../loader/address.js';
 import { TstraceError } from '../loader/errors.js';
@@ -34,18 +35,6 @@ export interface StackSettings {
 	readonly user: boolean;
 	/** Threads of a process apart. */
 	readonly byThread: boolean;
-}
-
-/** Whose stack it is, and its addresses, leaf first. */
-export interface OwnedStack {
-	readonly pid: number;
-	/** 0: those of a process are together. */
-	readonly tid: number;
-	readonly comm: string;
-	readonly kernel: ArrayLike<Address>;
-	readonly user: ArrayLike<Address>;
-	/** Whether there was a stack that could not be kept. */
-	readonly lost: boolean;
 }
 
 /** bpf/lib/stacks.h: the same in all objects that include it. */
@@ -98,19 +87,19 @@ export class StackTables {
 
 	/** All stacks that are kept; programs may keep more meanwhile, which are not among them. */
 	read(): StackSnapshot {
-		const places = new Map<bigint, Place>();
+		const extents = new Map<bigint, Extent>();
 		const { first, count: countField } = this.#object.layout.structs.stack_place.fields;
 		const placeSize = this.#object.layout.structs.stack_place.size;
 		this.#object.map('stacks').readAll((keys, values, count) => {
 			for (let i = 0; i < count; i++) {
-				places.set(keys.getBigUint64(i * 8, true), {
+				extents.set(keys.getBigUint64(i * 8, true), {
 					first: values.getUint32(i * placeSize + first.offset, true),
 					count: values.getUint32(i * placeSize + countField.offset, true),
 				});
 			}
 		});
 		if (!this.#frames) throw new TstraceError('stacks are read before they are open');
-		return new StackSnapshot(this.#object.layout.structs, places, this.#frames.buffer);
+		return new StackSnapshot(this.#object.layout.structs, extents, this.#frames.buffer);
 	}
 
 	close(): void {
@@ -119,7 +108,8 @@ export class StackTables {
 	}
 }
 
-interface Place {
+/** Where a stack's frames lie. */
+interface Extent {
 	readonly first: number;
 	readonly count: number;
 }
@@ -127,18 +117,22 @@ interface Place {
 /** What was in the maps; valid until the tables are closed. */
 export class StackSnapshot {
 	readonly #layouts: StackLayouts;
-	readonly #places: ReadonlyMap<bigint, Place>;
+	readonly #extents: ReadonlyMap<bigint, Extent>;
 	readonly #frames: DataView;
 	readonly #decoded = new Map<bigint, readonly Address[]>();
 
-	constructor(layouts: StackLayouts, places: ReadonlyMap<bigint, Place>, frames: ArrayBuffer) {
+	constructor(layouts: StackLayouts, extents: ReadonlyMap<bigint, Extent>, frames: ArrayBuffer) {
 		this.#layouts = layouts;
-		this.#places = places;
+		this.#extents = extents;
 		this.#frames = new DataView(frames);
 	}
 
-	/** A `struct stack_key`. */
-	owned(view: DataView, at: number): OwnedStack {
+	/** The stack of a `struct stack_key`, with what was counted there. */
+	captured(
+		view: DataView,
+		at: number,
+		counted: Pick<CapturedStack, 'at_ns' | 'parts' | 'count' | 'variance'>,
+	): CapturedStack {
 		const { kernel, user, tgid, tid, comm } = this.#layouts.stack_key.fields;
 		const kernelHash = view.getBigUint64(at + kernel.offset, true);
 		const userHash = view.getBigUint64(at + user.offset, true);
@@ -149,6 +143,7 @@ export class StackSnapshot {
 			kernel: this.#addresses(kernelHash),
 			user: userPart(this.#addresses(userHash)),
 			lost: kernelHash === LOST_STACK || userHash === LOST_STACK,
+			...counted,
 		};
 	}
 
@@ -156,12 +151,12 @@ export class StackSnapshot {
 		if (hash === NO_STACK) return NONE;
 		const known = this.#decoded.get(hash);
 		if (known) return known;
-		const place = this.#places.get(hash);
-		if (!place) return NONE;
+		const extent = this.#extents.get(hash);
+		if (!extent) return NONE;
 		// No typed array: of these there are thousands, and each takes 200 bytes by itself.
 		const addresses: Address[] = [];
-		for (let i = 0; i < place.count; i++) {
-			addresses.push(readAddress(this.#frames, (place.first + i) * 8));
+		for (let i = 0; i < extent.count; i++) {
+			addresses.push(readAddress(this.#frames, (extent.first + i) * 8));
 		}
 		this.#decoded.set(hash, addresses);
 		return addresses;

@@ -1,11 +1,19 @@
 /** Sums by stack out of the kernel: user space's side of bpf/lib/sums.h. */
+
+import type { CapturedStack } from '../aggregate/stack.js';
 import { profile } from '../generated/profile.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfMap } from '../loader/map.js';
 import type { BpfObject } from '../loader/object.js';
-import type { Fields, OwnedStack, StackedLayout, StackSettings, StackSnapshot } from './stacks.js';
+import {
+	type Fields,
+	type StackedLayout,
+	type StackSettings,
+	type StackSnapshot,
+	StackTables,
+} from './stacks.js';
 
-const { STACK_PARTS, COUNT_ONE } = profile.enums.stack_constant;
+const { COUNT_ONE } = profile.enums.stack_constant;
 
 /** The layout of an object that includes lib/sums.h. */
 export interface SummedLayout extends StackedLayout {
@@ -14,60 +22,59 @@ export interface SummedLayout extends StackedLayout {
 	};
 }
 
-/** A sum as the kernel has it. */
-export interface RawSum extends OwnedStack {
-	/** CLOCK_MONOTONIC */
-	readonly first_ns: number;
-	readonly parts: readonly number[];
-	/** Fractions when sampled: see bpf/lib/sampling.h. */
-	readonly count: number;
-	readonly doubt: number;
+/** What sums are of. */
+export interface SumOptions {
+	/** How many of a sum's parts are in use. */
+	readonly parts: number;
+	/** By which events were sampled: see bpf/lib/sampling.h. 0: all were counted. */
+	readonly period_ns: number;
 }
 
-/** The sums of one object. */
-export class SumTable {
+/** The stack maps of one object, and its sums by stack. */
+export class StackSums extends StackTables {
 	readonly #object: BpfObject<SummedLayout>;
 
 	constructor(object: BpfObject<SummedLayout>) {
+		super(object);
 		this.#object = object;
 	}
 
-	/** Before loading. */
-	configure({ maxStacks }: StackSettings): void {
-		this.#map.setMaxEntries(maxStacks + 1);
+	override configure(settings: StackSettings): void {
+		super.configure(settings);
+		this.#sums.setMaxEntries(settings.maxStacks + 1);
 	}
 
-	/** After loading, before attaching. */
-	open(): void {
+	override open(): void {
+		super.open();
 		const { stack_key, stack_sum } = this.#object.layout.structs;
-		this.#map.update(new Uint8Array(stack_key.size), new Uint8Array(stack_sum.size));
+		// The sum of all others.
+		this.#sums.update(new Uint8Array(stack_key.size), new Uint8Array(stack_sum.size));
 	}
 
-	/** Takes all out; programs are detached by now. */
-	take(snapshot: StackSnapshot): RawSum[] {
+	/** Takes all sums out; programs are detached by now. */
+	take(snapshot: StackSnapshot, { parts: used, period_ns }: SumOptions): CapturedStack[] {
 		const { stack_key, stack_sum } = this.#object.layout.structs;
 		const { first_ns, count: countField, doubt, parts } = stack_sum.fields;
-		const sums: RawSum[] = [];
-		this.#map.drain((keys, values, count) => {
+		const stacks: CapturedStack[] = [];
+		this.#sums.drain((keys, values, count) => {
 			for (let i = 0; i < count; i++) {
 				const at = i * stack_sum.size;
-				const sum: RawSum = {
-					...snapshot.owned(keys, i * stack_key.size),
-					first_ns: readU64(values, at + first_ns.offset),
-					parts: Array.from({ length: STACK_PARTS }, (_, part) =>
+				const stack = snapshot.captured(keys, i * stack_key.size, {
+					at_ns: readU64(values, at + first_ns.offset),
+					parts: Array.from({ length: used }, (_, part) =>
 						readU64(values, at + parts.offset + part * 8),
 					),
 					count: readU64(values, at + countField.offset) / COUNT_ONE,
-					doubt: readU64(values, at + doubt.offset) / COUNT_ONE,
-				};
+					variance: (readU64(values, at + doubt.offset) / COUNT_ONE) * period_ns * period_ns,
+				});
 				// The sum of all others is there from the start.
-				if (sum.count > 0) sums.push(sum);
+				if (stack.count > 0) stacks.push(stack);
 			}
 		});
-		return sums;
+		return stacks;
 	}
 
-	get #map(): BpfMap {
+	get #sums(): BpfMap {
 		return this.#object.map('sums');
 	}
 }

@@ -1,8 +1,10 @@
 /** Reads what tstrace's own --json printed: src/render/json.ts. */
+
+import { remembered } from '../aggregate/remembered.js';
 import type { Key } from '../aggregate/row-key.js';
-import type { FrameKind } from '../aggregate/stack.js';
-import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
-import { profileOf, type StackRow } from '../aggregate/stack-rows.js';
+import type { Frame, FrameKind } from '../aggregate/stack.js';
+import { type Origin, profileOf, type StackProfile } from '../aggregate/stack-profile.js';
+import type { StackRow } from '../aggregate/stack-rows.js';
 import { TstraceError } from '../loader/errors.js';
 import { FRAME_LETTERS } from '../render/folded.js';
 import type { FrameBudget } from './bounds.js';
@@ -16,6 +18,8 @@ const MAX_ADDED_FRAMES = 4;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+type FrameOf = (kind: FrameKind) => (name: string) => Frame;
+
 type JsonRow = Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing'>;
 
 /** One result as it was parsed. Throws TstraceError where it is not one with stacks. */
@@ -27,12 +31,16 @@ export function tstraceProfile(result: JsonObject, budget: FrameBudget): StackPr
 				'give one of a tool that finds stacks, such as profile --json',
 		);
 	}
-	const rows = stacks.map(rowOf);
+	// One object for each name, as stacks have them that were named here.
+	const frameOf = remembered((kind: FrameKind) =>
+		remembered((name: string): Frame => ({ name, kind })),
+	);
+	const rows = stacks.map((stack, index) => rowOf(stack, index, frameOf));
 	for (const { frames } of rows) budget.take(frames.length + MAX_ADDED_FRAMES);
 	return profileOf(rows, originOf(result));
 }
 
-function rowOf(stack: unknown, index: number): JsonRow {
+function rowOf(stack: unknown, index: number, frameOf: FrameOf): JsonRow {
 	const { frames, kinds, value, key, cut, caller_missing } = (stack ?? {}) as JsonObject;
 	if (!Array.isArray(frames) || typeof value !== 'number' || value < 0) {
 		throw new TstraceError(
@@ -42,10 +50,7 @@ function rowOf(stack: unknown, index: number): JsonRow {
 	const letters = typeof kinds === 'string' ? kinds : '';
 	return {
 		key: keyOf(key),
-		frames: frames.map((name, i) => ({
-			name: textOf(name),
-			kind: KINDS.get(letters[i] ?? '') ?? 'user',
-		})),
+		frames: frames.map((name, i) => frameOf(KINDS.get(letters[i] ?? '') ?? 'user')(textOf(name))),
 		value,
 		...(cut ? { cut: 'no frame pointers' as const } : {}),
 		callerMissing: caller_missing === true,

@@ -1,5 +1,6 @@
 /** What of the stacks that were found is shown, and as which entries. */
 import { cutNotices } from '../aggregate/cut-notices.js';
+import { remembered } from '../aggregate/remembered.js';
 import {
 	groupStacks,
 	type LeftOut,
@@ -37,12 +38,7 @@ function selected(
 	const take = (rows: readonly StackRow[], by: 'grep' | 'exclude', pattern: RegExp | undefined) => {
 		if (!pattern) return rows;
 		const wanted = by === 'grep';
-		const known = new Map<string, boolean>();
-		const matches = (name: string) => {
-			const found = known.get(name) ?? pattern.test(name);
-			known.set(name, found);
-			return found;
-		};
+		const matches = remembered((name: string) => pattern.test(name));
 		const kept: StackRow[] = [];
 		const rest: StackRow[] = [];
 		for (const row of rows) {

@@ -3,8 +3,8 @@
 import { HdrLog } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Lost, Report } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
-import type { Origin } from '../aggregate/stack-profile.js';
-import { profileOf, type StackFindings } from '../aggregate/stack-rows.js';
+import { type Origin, profileOf } from '../aggregate/stack-profile.js';
+import type { StackFindings } from '../aggregate/stack-rows.js';
 import type { StackTool } from '../aggregate/stack-tool.js';
 import { explainLost } from '../bpf/losses.js';
 import { UsageError } from '../errors.js';

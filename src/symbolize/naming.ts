@@ -1,23 +1,11 @@
 /** From addresses to rows: names for stacks, and notices about what could not be named. */
 
 import type { Key } from '../aggregate/row-key.js';
-import type { Frame, NamedStack, RawStack } from '../aggregate/stack.js';
-import { mergeStacks, type StackRow } from '../aggregate/stack-rows.js';
-import type { OwnedStack } from '../bpf/stacks.js';
+import { type CapturedStack, type Frame, type NamedStack, stackValue } from '../aggregate/stack.js';
+import { mergeStacks, type StackFindings, type StackRow } from '../aggregate/stack-rows.js';
 import { noticeText } from './notices.js';
 import type { ProcessHistory } from './processes.js';
 import { Symbolizer } from './symbolizer.js';
-
-/** A stack of somebody with what was counted there. */
-export interface CountedStack extends OwnedStack {
-	/** CLOCK_MONOTONIC */
-	readonly at_ns: number;
-	readonly parts: readonly number[];
-	readonly count: number;
-	readonly variance: number;
-	/** What it is, where rows are of several kinds. */
-	readonly kind?: string | undefined;
-}
 
 export interface NamingOptions {
 	/** Rows are to say which stacks they are. */
@@ -35,29 +23,29 @@ const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 
 /** Names all stacks and adds up those that read the same. */
 export async function nameStacks(
-	stacks: readonly CountedStack[],
+	stacks: readonly CapturedStack[],
 	history: ProcessHistory,
 	{ sources = false, fromTracepoint = false, maxDepth }: NamingOptions,
-): Promise<{ rows: StackRow[]; notices: string[] }> {
+): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
 	const symbolizer = new Symbolizer(history);
-	const named = await symbolizer.resolve(stacks.map((stack) => rawStack(stack, maxDepth)));
+	const named = await symbolizer.resolve(stacks, maxDepth);
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance } = stack;
 			const frames = framesOf(stack, named[index], fromTracepoint);
-			const value = totalValue(stack);
+			const value = stackValue(stack);
 			const { cut, callerMissing } = named[index] ?? {};
 			const missing = { ...(cut ? { cut } : {}), ...(callerMissing ? { callerMissing } : {}) };
 			const row = { key: keyOf(stack), frames, parts, value, count, variance, ...missing };
 			yield sources ? { ...row, sources: [index] } : row;
 		}
 	};
-	return { rows: mergeStacks(rows()), notices: symbolizer.notices().map(noticeText) };
+	return { stacks: mergeStacks(rows()), notices: symbolizer.notices().map(noticeText) };
 }
 
 /** Root first. */
 function framesOf(
-	stack: CountedStack,
+	stack: CapturedStack,
 	named: NamedStack | undefined,
 	fromTracepoint: boolean,
 ): Frame[] {
@@ -69,16 +57,7 @@ function framesOf(
 	return [...frames, ...(named?.user ?? [])].reverse();
 }
 
-function rawStack(stack: CountedStack, maxDepth: number): RawStack {
-	const { pid, at_ns, kernel, user } = stack;
-	return { pid, at_ns, kernel, user, value: totalValue(stack), maxDepth };
-}
-
-function totalValue({ parts }: CountedStack): number {
-	return parts.reduce((sum, part) => sum + part, 0);
-}
-
-function keyOf({ pid, tid, comm, kind }: CountedStack): Key {
+function keyOf({ pid, tid, comm, kind }: CapturedStack): Key {
 	if (pid === 0 && comm === '') return { comm: '[others]' };
 	if (kind !== undefined && pid === 0) return { kind, comm };
 	return { ...(kind === undefined ? {} : { kind }), pid, ...(tid ? { tid } : {}), comm };

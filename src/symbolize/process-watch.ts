@@ -1,6 +1,8 @@
-/** Keeps track of processes while stacks are captured, so that they have names at the end. */
+/** Keeps track of processes while stacks are captured, and names the stacks by what they had mapped. */
 
 import type { Lost } from '../aggregate/report.js';
+import type { CapturedStack } from '../aggregate/stack.js';
+import type { StackFindings } from '../aggregate/stack-rows.js';
 import type { Subjects } from '../bpf/filter.js';
 import { processOf } from '../bpf/filter.js';
 import { closeAll } from '../loader/close-all.js';
@@ -8,6 +10,7 @@ import { TstraceError } from '../loader/errors.js';
 import type { PerfEvent } from '../perf/open.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
+import { type NamingOptions, nameStacks } from './naming.js';
 import { ProcessHistory } from './processes.js';
 
 /** /proc/PID/maps takes 0.1 ms or so; of every pause this long, a slice goes into reading them. */
@@ -15,7 +18,7 @@ const SLICE_MS = 5;
 const PAUSE_MS = 20;
 
 export class ProcessWatch {
-	readonly history = new ProcessHistory();
+	readonly #history = new ProcessHistory();
 	readonly #sideband: Sideband | undefined;
 	readonly #subjects: Subjects;
 	readonly #problems: readonly string[];
@@ -46,7 +49,7 @@ export class ProcessWatch {
 		// Nobody else is traced then; on a machine that compiles, what others do would be 30 MB.
 		const only = chosen.size > 0 && !this.#subjects.filter.follow;
 		this.#sideband?.start((record) => {
-			if (!only || chosen.has(record.pid)) this.history.add(record);
+			if (!only || chosen.has(record.pid)) this.#history.add(record);
 			this.#onRecord(record);
 			const isChild = record.type === 'fork' && record.pid !== record.parentPid;
 			if (isChild && chosen.has(record.parentPid)) this.#children++;
@@ -66,18 +69,26 @@ export class ProcessWatch {
 		this.#sideband?.drain();
 	}
 
-	/** Tracing ends: reads the processes that are left to read. */
-	end(pids: ReadonlySet<number>): void {
+	/** Tracing ends: from now on only processes that there are stacks of are read. */
+	end(): void {
 		clearTimeout(this.#timer);
-		this.#sideband?.drain();
-		for (const pid of this.#waiting) {
-			if (pids.has(pid)) this.history.snapshot(pid);
-		}
-		this.#waiting = [];
 	}
 
-	/** What the user should know. */
-	notices(): string[] {
+	/** Names stacks, and adds up those that read the same; says what the user should know of that. */
+	async name(
+		stacks: readonly CapturedStack[],
+		options: NamingOptions,
+	): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
+		this.take();
+		const pids = new Set(stacks.map(({ pid }) => pid));
+		for (const pid of this.#waiting) if (pids.has(pid)) this.#history.snapshot(pid);
+		this.#waiting = this.#waiting.filter((pid) => !pids.has(pid));
+		const named = await nameStacks(stacks, this.#history, options);
+		return { ...named, notices: [...this.#notices(), ...named.notices] };
+	}
+
+	/** Of whom no stacks, or no names, are to be expected. */
+	#notices(): string[] {
 		if (this.#children === 0 || this.#subjects.filter.follow) return [...this.#problems];
 		const children = this.#children === 1 ? '1 child process' : `${this.#children} child processes`;
 		return [
@@ -103,7 +114,7 @@ export class ProcessWatch {
 
 	close(): void {
 		clearTimeout(this.#timer);
-		closeAll([() => this.#sideband?.close(), () => this.history.close()]);
+		closeAll([() => this.#sideband?.close(), () => this.#history.close()]);
 	}
 
 	/** The processes that there are already, of those that were chosen. */
@@ -123,7 +134,7 @@ export class ProcessWatch {
 	#slice(): void {
 		const until_ms = performance.now() + SLICE_MS;
 		while (this.#waiting.length > 0 && performance.now() < until_ms) {
-			this.history.snapshot(this.#waiting.pop() as number);
+			this.#history.snapshot(this.#waiting.pop() as number);
 		}
 		if (this.#waiting.length > 0) {
 			this.#timer = setTimeout(() => this.#slice(), PAUSE_MS);

@@ -1,7 +1,7 @@
-/** Gives raw stacks their names. */
+/** Gives captured stacks their names. */
 import { closeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import type { Cut, NamedStack, RawStack } from '../aggregate/stack.js';
+import type { CapturedStack, Cut, NamedStack } from '../aggregate/stack.js';
 import { type Address, addressText } from '../loader/address.js';
 import type { AddressSpace, Life, Mapping } from './address-space.js';
 import { FileBytes, MemoryBytes, SymbolError } from './bytes.js';
@@ -61,9 +61,13 @@ export class Symbolizer {
 	/**
 	 * Names the stacks; the result is in the order given. Reads each file once, and keeps none.
 	 * Whatever cannot be named is shown as what is known of it: "libfoo.so+0x1234", "[jit]", "[anon]".
-	 * One call at a time. Lets events be handled between files; takes TIME_LIMIT_MS and one file.
+	 * `maxDepth`: the most user frames that a walk takes. One call at a time. Lets events be handled
+	 * between files; takes TIME_LIMIT_MS and one file.
 	 */
-	async resolve(stacks: readonly RawStack[]): Promise<NamedStack[]> {
+	async resolve(
+		stacks: readonly CapturedStack[],
+		maxDepth = Number.POSITIVE_INFINITY,
+	): Promise<NamedStack[]> {
 		const placed = stacks.map((stack) => ({
 			kernel: Array.from(stack.kernel, (address, i) => this.#placeInKernel(address, i)),
 			user: this.#placeUser(stack),
@@ -82,11 +86,11 @@ export class Symbolizer {
 		this.#inVdso = new Map();
 		this.#inMemory = new Map();
 		return placed.map(({ kernel, user }, i) => {
-			this.#account.add(stacks[i] as RawStack, user);
+			this.#account.add(stacks[i] as CapturedStack, user);
 			return {
 				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),
-				cut: this.#cutOf(user, stacks[i] as RawStack),
+				cut: this.#cutOf(user, maxDepth),
 				callerMissing: this.#lacksCaller(user),
 			};
 		});
@@ -126,7 +130,7 @@ export class Symbolizer {
 		}
 	}
 
-	#placeUser(stack: RawStack): Place[] {
+	#placeUser(stack: CapturedStack): Place[] {
 		if (stack.user.length === 0) return [];
 		const space = this.#history.at(stack.pid, stack.at_ns);
 		return Array.from(stack.user, (address, i) =>
@@ -171,14 +175,14 @@ export class Symbolizer {
 	}
 
 	/** Why the user's frames, leaf first, do not reach their thread's first function, if so. */
-	#cutOf(user: readonly Place[], { maxDepth }: RawStack): Cut | undefined {
+	#cutOf(user: readonly Place[], maxDepth: number): Cut | undefined {
 		const root = user.at(-1);
 		if (!root || OUTERMOST.test(root.frame.name)) return undefined;
 		const library = root.file && this.#cLibraries.get(root.file);
 		// With symbols what has no name is where a signal's handler returns to.
 		const nameless = root.lacks === 'symbols' && library?.complete === false;
 		if (nameless && user.length > 1) return undefined;
-		return maxDepth !== undefined && user.length >= maxDepth ? 'too deep' : 'no frame pointers';
+		return user.length >= maxDepth ? 'too deep' : 'no frame pointers';
 	}
 
 	async #nameFile(file: MappedFile, places: Map<number, Place>): Promise<void> {

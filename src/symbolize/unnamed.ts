@@ -1,6 +1,6 @@
 /** Keeps account of what has no name, for notices with shares. */
 
-import type { RawStack } from '../aggregate/stack.js';
+import { type CapturedStack, stackValue } from '../aggregate/stack.js';
 import type { Life } from './address-space.js';
 import type { Place } from './code-place.js';
 import { type Runtime, runtimeOf } from './jit.js';
@@ -55,15 +55,16 @@ export class Account {
 	}
 
 	/** Takes a stack with what is known of its user frames. */
-	add(stack: RawStack, user: readonly Place[]): void {
-		this.#total += stack.value;
+	add(stack: CapturedStack, user: readonly Place[]): void {
+		const value = stackValue(stack);
+		this.#total += value;
 		const files = new Set<MappedFile>();
 		for (const { lacks, file } of user) {
 			if (lacks === 'symbols' && file) files.add(file);
 		}
 		for (const file of files) {
 			const account = this.#files.get(file);
-			if (account) account.value += stack.value;
+			if (account) account.value += value;
 		}
 		this.#addPerfMapLacks(stack, user);
 	}
@@ -78,17 +79,17 @@ export class Account {
 		];
 	}
 
-	#addPerfMapLacks(stack: RawStack, user: readonly Place[]): void {
+	#addPerfMapLacks(stack: CapturedStack, user: readonly Place[]): void {
 		const lacksMap = user.some(
 			({ lacks, frame }) => lacks === 'perf-map' || frame.name === PYTHON_FRAME,
 		);
 		const lacksLine = user.some(({ lacks }) => lacks === 'perf-map-line');
 		const account = lacksMap || lacksLine ? this.#processOf(stack) : undefined;
-		if (account && lacksMap) account.value += stack.value;
-		if (account && lacksLine) account.incomplete += stack.value;
+		if (account && lacksMap) account.value += stackValue(stack);
+		if (account && lacksLine) account.incomplete += stackValue(stack);
 	}
 
-	#processOf({ pid, at_ns }: RawStack): ProcessAccount | undefined {
+	#processOf({ pid, at_ns }: CapturedStack): ProcessAccount | undefined {
 		const space = this.history.at(pid, at_ns);
 		if (!space) return undefined;
 		const key = keyOf(space.life);

@@ -248,7 +248,8 @@ test('a closed pipe ends it quietly', () => {
 	const script = `set -o pipefail; ${TSTRACE} profile -q --folded 0.5 | head -n 1 >/dev/null`;
 	const { status, stderr } = runToEnd('bash', ['-c', script]);
 	assert.equal(status, 0);
-	assert.equal(stderr.replace(/^(lost|note): .*\n/gm, ''), '');
+	// A busy machine loses samples; long lines go on below.
+	assert.equal(stderr.replace(/^(lost|note): .*\n( {6}.*\n)*/gm, ''), '');
 });
 
 test('a process that ends while it is sampled: the result', async () => {

@@ -18,7 +18,7 @@ import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { ProcessHistory } from '../../src/symbolize/processes.js';
 import { Symbolizer } from '../../src/symbolize/symbolizer.js';
-import { compile, temporaryFolder } from '../unit/symbolize/support.js';
+import { compile, stackOf, temporaryFolder } from '../unit/symbolize/support.js';
 
 /** Says where it has code, and waits; static, so that it runs in any root. */
 const SOURCE = `
@@ -77,10 +77,9 @@ async function start(...command: [string, ...string[]]): Promise<Running> {
 async function nameAll(history: ProcessHistory, { pid, addresses }: Running) {
 	const symbolizer = new Symbolizer(history);
 	const at_ns = Number(process.hrtime.bigint());
-	const stacks = addresses.map((address) => {
-		return { pid, at_ns, kernel: [], user: [address], value: 1 };
-	});
-	const named = await symbolizer.resolve(stacks);
+	const named = await symbolizer.resolve(
+		addresses.map((address) => stackOf([address], { pid, at_ns })),
+	);
 	return named.map(({ user: [frame] }) => frame);
 }
 

@@ -1,6 +1,7 @@
 /** What is outstanding, out of the kernel: user space's side of bpf/lib/allocations.h. */
 
-import type { OwnedStack, StackSnapshot } from '../../bpf/stacks.js';
+import type { CapturedStack } from '../../aggregate/stack.js';
+import { type StackSettings, StackTables } from '../../bpf/stacks.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -14,15 +15,13 @@ const KINDS = layout.enums.allocation_kind;
 export type AllocationKind = keyof typeof KINDS;
 const KIND_NAMES = new Map(Object.entries(KINDS).map(([name, value]) => [value as number, name]));
 
-/** A stack of somebody that allocates, and what it has allocated since tracing began. */
-export interface Site extends OwnedStack {
+/** A place in the code of a process that allocates. */
+export interface Site {
 	readonly id: bigint;
 	/** ALLOCATION_…, GROWTH_… */
 	readonly kind: AllocationKind;
-	/** CLOCK_MONOTONIC */
-	readonly first_ns: number;
-	readonly allocated_bytes: number;
-	readonly allocated_count: number;
+	/** With the bytes that it has allocated since tracing began. */
+	readonly allocated: CapturedStack;
 	readonly freed_bytes: number;
 	readonly freed_count: number;
 }
@@ -42,29 +41,53 @@ export interface Allocation {
 	readonly tid: number;
 }
 
-/** All sites there are; programs may go on meanwhile. */
-export function readSites(object: BpfObject<Layout>, snapshot: StackSnapshot): Site[] {
-	const sites: Site[] = [];
-	const { fields } = site;
-	object.map('sites').readAll((keys, values, count) => {
-		for (let i = 0; i < count; i++) {
-			const at = i * site.size;
-			const number = (field: keyof typeof fields) => readU64(values, at + fields[field].offset);
-			const allocated_count = number('allocated_count') / COUNT_ONE;
-			if (allocated_count === 0) continue;
-			sites.push({
-				...snapshot.owned(values, at + fields.owner.offset),
-				id: keys.getBigUint64(i * 8, true),
-				kind: KIND_NAMES.get(values.getUint32(at + fields.kind.offset, true)) as AllocationKind,
-				first_ns: number('first_ns'),
-				allocated_bytes: number('allocated_bytes'),
-				allocated_count,
-				freed_bytes: number('freed_bytes'),
-				freed_count: number('freed_count') / COUNT_ONE,
-			});
-		}
-	});
-	return sites;
+/** The stack maps of the object, and its sums by site. */
+export class SiteTable extends StackTables {
+	readonly #object: BpfObject<Layout>;
+
+	constructor(object: BpfObject<Layout>) {
+		super(object);
+		this.#object = object;
+	}
+
+	override configure(settings: StackSettings): void {
+		super.configure(settings);
+		this.#object.map('sites').setMaxEntries(settings.maxStacks + 1);
+	}
+
+	override open(): void {
+		super.open();
+		// The site of all others.
+		this.#object.map('sites').update(new Uint8Array(8), new Uint8Array(site.size));
+	}
+
+	/** All sites there are; programs may go on meanwhile. */
+	sites(): Site[] {
+		const snapshot = this.read();
+		const sites: Site[] = [];
+		const { fields } = site;
+		this.#object.map('sites').readAll((keys, values, entries) => {
+			for (let i = 0; i < entries; i++) {
+				const at = i * site.size;
+				const number = (field: keyof typeof fields) => readU64(values, at + fields[field].offset);
+				const count = number('allocated_count') / COUNT_ONE;
+				if (count === 0) continue;
+				sites.push({
+					id: keys.getBigUint64(i * 8, true),
+					kind: KIND_NAMES.get(values.getUint32(at + fields.kind.offset, true)) as AllocationKind,
+					allocated: snapshot.captured(values, at + fields.owner.offset, {
+						at_ns: number('first_ns'),
+						parts: [number('allocated_bytes')],
+						count,
+						variance: 0,
+					}),
+					freed_bytes: number('freed_bytes'),
+					freed_count: number('freed_count') / COUNT_ONE,
+				});
+			}
+		});
+		return sites;
+	}
 }
 
 /** All that is outstanding, one by one; an object each would take a gigabyte for some. */

@@ -1,8 +1,9 @@
 /** Where processes grow: the reader of `tstrace memleak --growth`. */
 
 import type { Findings, Lost } from '../../aggregate/report.js';
+import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
 import type { Subjects } from '../../bpf/filter.js';
-import { depthOf, StackTables } from '../../bpf/stacks.js';
+import { depthOf } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
 import { closeAll } from '../../loader/close-all.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -12,9 +13,8 @@ import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import type { Reader } from '../../reader.js';
 import { humanBytes } from '../../render/units.js';
-import { nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
-import { type AllocationKind, readSites, type Site } from './allocations.js';
+import { type AllocationKind, SiteTable } from './allocations.js';
 import type { LeakSettings } from './options.js';
 import { residentBytes } from './resident.js';
 
@@ -31,23 +31,21 @@ export const GROWTH_KINDS: Partial<Record<AllocationKind, string>> = {
 
 export class Growth implements Reader {
 	readonly #object: BpfObject<Layout>;
-	readonly #tables: StackTables;
+	readonly #sites: SiteTable;
 	readonly #processes: ProcessWatch;
 	readonly #subjects: Subjects;
 	readonly #maxDepth: number;
 	#events: PerCpuEvents<PerfEvent>[] = [];
 	/** Of each site, what it had at the end of the interval before. */
-	#before = new Map<bigint, { bytes: number; count: number }>();
+	#before = new Map<bigint, { readonly bytes: number; readonly count: number }>();
 	#resident = new Map<number, number>();
-	#ended = false;
 
 	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects) {
 		this.#object = object;
 		this.#subjects = subjects;
 		this.#maxDepth = depthOf(settings);
-		this.#tables = new StackTables(object);
-		this.#tables.open();
-		object.map('sites').update(new Uint8Array(8), new Uint8Array(object.layout.structs.site.size));
+		this.#sites = new SiteTable(object);
+		this.#sites.open();
 		this.#processes = new ProcessWatch(subjects);
 	}
 
@@ -68,35 +66,34 @@ export class Growth implements Reader {
 
 	end(): void {
 		for (const events of this.#events) events.close();
-		this.#processes.drain();
-		this.#ended = true;
+		this.#processes.end();
 	}
 
 	async read(): Promise<Findings> {
-		this.#processes.drain();
-		const sites = readSites(this.#object, this.#tables.read());
-		const stacks = sites.flatMap((site) => {
-			const before = this.#before.get(site.id) ?? { bytes: 0, count: 0 };
-			const bytes = site.allocated_bytes - before.bytes;
-			const count = site.allocated_count - before.count;
-			const kind = GROWTH_KINDS[site.kind] ?? '';
+		const sites = this.#sites.sites();
+		const stacks = sites.flatMap(({ id, kind, allocated }): CapturedStack[] => {
+			const before = this.#before.get(id) ?? { bytes: 0, count: 0 };
+			const bytes = stackValue(allocated) - before.bytes;
+			const count = allocated.count - before.count;
 			return count > 0
-				? [{ ...site, kind, at_ns: site.first_ns, parts: [bytes], count, variance: 0 }]
+				? [{ ...allocated, kind: GROWTH_KINDS[kind] ?? '', parts: [bytes], count }]
 				: [];
 		});
-		this.#before = new Map(sites.map((site) => [site.id, amountOf(site)]));
-		if (this.#ended) this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
-		const { rows, notices } = await nameStacks(stacks, this.#processes.history, {
-			maxDepth: this.#maxDepth,
-		});
+		this.#before = new Map(
+			sites.map(({ id, allocated }) => [
+				id,
+				{ bytes: stackValue(allocated), count: allocated.count },
+			]),
+		);
+		const named = await this.#processes.name(stacks, { maxDepth: this.#maxDepth });
 		return {
 			kind: 'stacks',
 			unit: 'bytes',
 			noun: 'time',
 			about: {},
 			parts: ['grown'],
-			stacks: rows,
-			notices: [...this.#processes.notices(), ...this.#residentNotices(), ...notices],
+			stacks: named.stacks,
+			notices: [...this.#residentNotices(), ...named.notices],
 		};
 	}
 
@@ -105,7 +102,7 @@ export class Growth implements Reader {
 	}
 
 	close(): void {
-		const held = [...this.#events, this.#processes, this.#tables];
+		const held = [...this.#events, this.#processes, this.#sites];
 		closeAll(held.map((each) => () => each.close()));
 	}
 
@@ -130,8 +127,4 @@ export class Growth implements Reader {
 			return `process ${pid} has ${humanBytes(now)} resident (${sign}${humanBytes(now - was)}).`;
 		});
 	}
-}
-
-function amountOf({ allocated_bytes, allocated_count }: Site) {
-	return { bytes: allocated_bytes, count: allocated_count };
 }

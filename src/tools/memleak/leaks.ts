@@ -1,8 +1,9 @@
 /** What is outstanding, by stack, interval by interval: the reader of `tstrace memleak`. */
 
 import type { Findings, Lost } from '../../aggregate/report.js';
+import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
 import type { Subjects } from '../../bpf/filter.js';
-import { depthOf, StackTables } from '../../bpf/stacks.js';
+import { depthOf } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
 import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
@@ -10,15 +11,8 @@ import type { BpfObject } from '../../loader/object.js';
 import type { Note, Reader } from '../../reader.js';
 import { grouped } from '../../render/numbers.js';
 import { humanBytes } from '../../render/units.js';
-import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
-import {
-	type Allocation,
-	type AllocationKind,
-	eachAllocation,
-	readSites,
-	type Site,
-} from './allocations.js';
+import { type Allocation, type AllocationKind, eachAllocation, SiteTable } from './allocations.js';
 import { GrowthHistory } from './growth.js';
 import { HeapWatch } from './heap/watch.js';
 import { stillMapped } from './live-mappings.js';
@@ -26,8 +20,8 @@ import { type LeakSettings, MAX_SAMPLE_BYTES, subjectOf } from './options.js';
 import { Outstanding } from './outstanding.js';
 import {
 	keepLargest,
+	type LeakSite,
 	MAX_SINGLE,
-	type Shown,
 	singleNotices,
 	singleRow,
 } from './single-allocations.js';
@@ -41,15 +35,10 @@ const FIRST_SAMPLE_BYTES = 65_536;
 /** The most mappings for which tstrace looks whether they still exist. */
 const MAX_CHECKED = 2 ** 18;
 
-/** A site, and what is outstanding there. */
-interface Place extends Shown {
-	readonly site: Site;
-}
-
 export class Leaks implements Reader {
 	readonly #object: BpfObject<Layout>;
 	readonly #settings: LeakSettings;
-	readonly #tables: StackTables;
+	readonly #sites: SiteTable;
 	readonly #processes: ProcessWatch;
 	readonly #heap: HeapWatch | undefined;
 	/** By site: how a stack reads may change when more is known of it. */
@@ -60,7 +49,6 @@ export class Leaks implements Reader {
 	#unseenFrees = 0;
 	/** That seem outstanding, in the last interval. */
 	#mappings = 0;
-	#ended = false;
 
 	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects, note: Note) {
 		this.#object = object;
@@ -70,9 +58,8 @@ export class Leaks implements Reader {
 		const heaps = subjectOf(settings, subjects) === 'heap';
 		this.#seesAll = heaps && seesAll(settings, subjects);
 		this.#growth = new GrowthHistory(settings.suspectAfter);
-		this.#tables = new StackTables(object);
-		this.#tables.open();
-		object.map('sites').update(new Uint8Array(8), new Uint8Array(object.layout.structs.site.size));
+		this.#sites = new SiteTable(object);
+		this.#sites.open();
 		if (heaps) this.#heap = new HeapWatch(object, settings, subjects, note);
 		this.#processes = new ProcessWatch(subjects, (record) => this.#heap?.follow(record));
 	}
@@ -102,17 +89,15 @@ export class Leaks implements Reader {
 		this.#object.setVariable('sees_all', 0);
 		// Probes first: what is read then is of one moment.
 		this.#heap?.close();
-		this.#processes.drain();
-		this.#ended = true;
+		this.#processes.end();
 	}
 
 	async read(): Promise<Findings> {
 		this.#processes.drain();
-		const places = this.#places();
-		if (this.#settings.all) keepLargest(places);
-		const stacks = places.map((place) => this.#counted(place));
-		if (this.#ended) this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
-		const named = await nameStacks(stacks, this.#processes.history, {
+		const sites = this.#leakSites();
+		if (this.#settings.all) keepLargest(sites);
+		const stacks = sites.map((each) => this.#counted(each));
+		const named = await this.#processes.name(stacks, {
 			sources: true,
 			fromTracepoint: true,
 			maxDepth: depthOf(this.#settings),
@@ -120,9 +105,9 @@ export class Leaks implements Reader {
 		const comparable = !this.#settings.churn && !this.#settings.all;
 		// What was allocated in all grows as long as it is used; a single one never does.
 		if (comparable)
-			this.#growth.next(new Map(places.map((each) => [each.site.id, each.outstanding.bytes])));
-		const rows = named.rows.flatMap((row) => {
-			const of = (row.sources ?? []).flatMap((source) => places[source] ?? []);
+			this.#growth.next(new Map(sites.map(({ id, outstanding }) => [id, outstanding.bytes])));
+		const rows = named.stacks.flatMap((row) => {
+			const of = (row.sources ?? []).flatMap((source) => sites[source] ?? []);
 			const details = { ...this.#details(of), ...(comparable ? this.#growthOf(of) : {}) };
 			return [{ ...row, details }, ...of.flatMap(({ single }) => single.map(singleRow(row)))];
 		});
@@ -135,9 +120,8 @@ export class Leaks implements Reader {
 			parts: [this.#settings.churn ? 'allocated' : 'outstanding'],
 			stacks: rows.filter(({ value, count }) => value > 0 || count > 0),
 			notices: [
-				...this.#processes.notices(),
 				...this.#notices(),
-				...(this.#settings.all ? singleNotices(places) : []),
+				...(this.#settings.all ? singleNotices(sites) : []),
 				...named.notices,
 			],
 		};
@@ -148,37 +132,37 @@ export class Leaks implements Reader {
 	}
 
 	close(): void {
-		const held = [this.#heap, this.#processes, this.#tables];
+		const held = [this.#heap, this.#processes, this.#sites];
 		closeAll(held.map((each) => () => each?.close()));
 	}
 
 	/** What is to be shown, still without names. */
-	#places(): Place[] {
+	#leakSites(): LeakSite[] {
 		const now_ns = Number(process.hrtime.bigint());
 		const { older_ns, all } = this.#settings;
-		const sites = new Map<bigint, Place>();
-		for (const site of readSites(this.#object, this.#tables.read())) {
+		const sites = new Map<bigint, LeakSite>();
+		for (const site of this.#sites.sites()) {
 			// What a process had before it executed another program is gone.
 			if (this.#heap?.isGone(site)) continue;
-			sites.set(site.id, { site, outstanding: new Outstanding(), single: [] });
+			sites.set(site.id, { ...site, outstanding: new Outstanding(), single: [] });
 		}
-		const places = [...sites.values()];
+		const leakSites = [...sites.values()];
 		const mappings = new Map<number, Allocation[]>();
 		this.#mappings = 0;
 		let singles = 0;
 		const see = (allocation: Allocation) => {
-			const place = sites.get(allocation.site);
+			const site = sites.get(allocation.site);
 			const age_ns = now_ns - allocation.born_ns;
-			if (!place || age_ns < older_ns) return;
+			if (!site || age_ns < older_ns) return;
 			if (!all) {
-				place.outstanding.add(allocation, age_ns);
+				site.outstanding.add(allocation, age_ns);
 				return;
 			}
-			place.single.push({ ...allocation, age_ns });
-			if (++singles % (2 * MAX_SINGLE) === 0) keepLargest(places);
+			site.single.push({ ...allocation, age_ns });
+			if (++singles % (2 * MAX_SINGLE) === 0) keepLargest(leakSites);
 		};
 		eachAllocation(this.#object, (allocation) => {
-			const pid = sites.get(allocation.site)?.site.pid;
+			const pid = sites.get(allocation.site)?.allocated.pid;
 			const isMapping = allocation.kind === 'ALLOCATION_MAPPING';
 			if (!isMapping || !pid || this.#mappings++ >= MAX_CHECKED) return see(allocation);
 			const of = mappings.get(pid) ?? [];
@@ -186,31 +170,27 @@ export class Leaks implements Reader {
 			mappings.set(pid, of);
 		});
 		for (const [pid, of] of mappings) stillMapped(pid, of).forEach(see);
-		return places;
+		return leakSites;
 	}
 
-	#growthOf(places: readonly Place[]): { growth_bytes: number; suspect: boolean } {
-		const { growth, suspect } = this.#growth.of(places.map(({ site }) => site.id));
+	#growthOf(sites: readonly LeakSite[]): { growth_bytes: number; suspect: boolean } {
+		const { growth, suspect } = this.#growth.of(sites.map(({ id }) => id));
 		return { growth_bytes: growth, suspect };
 	}
 
-	#counted({ site, outstanding }: Place): CountedStack {
-		const at = { at_ns: site.first_ns, kind: KERNEL_KINDS[site.kind] };
-		if (this.#settings.churn) {
-			const { allocated_bytes, allocated_count: count } = site;
-			// At the most: bpf/lib/byte_sampling.h.
-			const variance = allocated_bytes * this.#sample_bytes;
-			return { ...site, ...at, parts: [allocated_bytes], count, variance };
-		}
+	#counted({ allocated, kind, outstanding }: LeakSite): CapturedStack {
+		const stack = { ...allocated, kind: KERNEL_KINDS[kind] };
+		// At the most: bpf/lib/byte_sampling.h.
+		if (this.#settings.churn) return { ...stack, variance: stackValue(stack) * this.#sample_bytes };
 		const { bytes, count, variance_bytes2: variance } = outstanding;
-		return { ...site, ...at, parts: [bytes], count, variance };
+		return { ...stack, parts: [bytes], count, variance };
 	}
 
-	#details(places: readonly Place[]): Record<string, number> {
+	#details(sites: readonly LeakSite[]): Record<string, number> {
 		const all = new Outstanding();
-		for (const { outstanding } of places) all.addAll(outstanding);
+		for (const { outstanding } of sites) all.addAll(outstanding);
 		const sum = (field: 'freed_bytes' | 'freed_count') =>
-			places.reduce((total, { site }) => total + site[field], 0);
+			sites.reduce((total, site) => total + site[field], 0);
 		const freed = { freed_bytes: sum('freed_bytes'), freed_count: sum('freed_count') };
 		if (this.#settings.churn) return { ...freed, outstanding_bytes: all.bytes };
 		return {

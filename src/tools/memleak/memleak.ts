@@ -2,7 +2,6 @@
 
 import { callTables } from '../../abi/syscalls.js';
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
-import { StackTables } from '../../bpf/stacks.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { pageSizeBytes } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -13,6 +12,7 @@ import type { Style } from '../../render/terminal.js';
 import { humanBytes } from '../../render/units.js';
 import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
 import { defineTool, type Plan } from '../../tool.js';
+import { SiteTable } from './allocations.js';
 import { chanceTable } from './byte-sampling.js';
 import { doctor } from './doctor.js';
 import { GROWTH_KINDS, Growth } from './growth-reader.js';
@@ -75,14 +75,13 @@ export const memleak = defineTool<Layout, LeakSettings>({
 		const subject = subjectOf(settings, subjects);
 		requireHeap(settings, subject);
 		refuseKernelThreads(subjects.filter, NO_USER_MEMORY);
-		new StackTables(object).configure({
+		new SiteTable(object).configure({
 			...settings,
 			kernel: subject === 'kernel',
 			user: subject !== 'kernel',
 		});
 		object.map('allocations').setMaxEntries(subject === 'growth' ? 1 : settings.maxAllocations);
 		if (subject === 'heap') object.map('heap_calls').setMaxEntries(MAX_CALLING_THREADS);
-		object.map('sites').setMaxEntries(settings.maxStacks + 1);
 		object.map('scratch').setMaxEntries(layout.enums.stack_constant.SCRATCHES);
 		object.setConstants({
 			page_bytes: pageSizeBytes(),

@@ -1,7 +1,7 @@
 /** `memleak -a`: allocations that are rows of their own. */
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import { grouped } from '../../render/numbers.js';
-import type { Allocation } from './allocations.js';
+import type { Allocation, Site } from './allocations.js';
 import type { Outstanding } from './outstanding.js';
 
 /** How many are rows of their own; more would take gigabytes, and minutes. */
@@ -11,8 +11,8 @@ export interface Single extends Allocation {
 	readonly age_ns: number;
 }
 
-/** What is outstanding somewhere. */
-export interface Shown {
+/** A site with what is outstanding of it. */
+export interface LeakSite extends Site {
 	/** But for the single ones. */
 	readonly outstanding: Outstanding;
 	/** Allocations that are to be rows of their own. */
@@ -20,18 +20,18 @@ export interface Shown {
 }
 
 /** Leaves the largest allocations single, MAX_SINGLE in all; the others are added up where they are. */
-export function keepLargest(places: readonly Shown[]): void {
+export function keepLargest(sites: readonly LeakSite[]): void {
 	const sizes = Float64Array.from(
-		places.flatMap(({ single }) => single.map(({ weight_bytes }) => weight_bytes)),
+		sites.flatMap(({ single }) => single.map(({ weight_bytes }) => weight_bytes)),
 	).sort();
 	if (sizes.length <= MAX_SINGLE) return;
 	const least = sizes[sizes.length - MAX_SINGLE] as number;
 	let room = MAX_SINGLE - sizes.filter((size) => size > least).length;
-	for (const place of places) {
-		place.single = place.single.filter((each) => {
+	for (const site of sites) {
+		site.single = site.single.filter((each) => {
 			if (each.weight_bytes > least) return true;
 			if (each.weight_bytes === least && room-- > 0) return true;
-			place.outstanding.add(each, each.age_ns);
+			site.outstanding.add(each, each.age_ns);
 			return false;
 		});
 	}
@@ -54,8 +54,8 @@ export function singleRow({ key, frames }: StackRow): (of: Single) => StackRow {
 }
 
 /** Says how many are not by themselves. */
-export function singleNotices(places: readonly Shown[]): string[] {
-	const others = places.reduce((sum, { outstanding }) => sum + outstanding.count, 0);
+export function singleNotices(sites: readonly LeakSite[]): string[] {
+	const others = sites.reduce((sum, { outstanding }) => sum + outstanding.count, 0);
 	if (others === 0) return [];
 	return [
 		`-a lists the ${grouped(MAX_SINGLE)} largest allocations one by one; the other ` +

@@ -1,7 +1,6 @@
 /** profile: what runs on the CPUs, by stack, sampled. */
 import { InvalidArgumentError, Option } from 'commander';
-import { StackTables } from '../../bpf/stacks.js';
-import { SumTable } from '../../bpf/sums.js';
+import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
 import { profile as layout } from '../../generated/profile.js';
 import { kernelHasHelper } from '../../loader/kernel.js';
@@ -103,8 +102,7 @@ export const profile = defineTool<Layout, Settings>({
 	filters: filtersOf,
 
 	plan(object, settings) {
-		new StackTables(object).configure(settings);
-		new SumTable(object).configure(settings);
+		new StackSums(object).configure(settings);
 		object.setConstants({ include_idle: settings.idle });
 		return {
 			attach: [],

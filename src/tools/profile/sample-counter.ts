@@ -1,7 +1,7 @@
 /** Adds up samples that are read one by one, where BPF may not do it in the kernel. */
 import type { Lost } from '../../aggregate/report.js';
+import type { CapturedStack } from '../../aggregate/stack.js';
 import type { SampleRecord, SidebandRecord } from '../../perf/records.js';
-import type { CountedStack } from '../../symbolize/naming.js';
 import { textOf } from '../../text-of.js';
 
 /** Different stacks kept; each takes a kilobyte or so. */
@@ -14,11 +14,10 @@ interface CounterOptions {
 	readonly wanted: (sample: SampleRecord, comm: string) => boolean;
 }
 
-type Counted = { -readonly [Name in keyof CountedStack]: CountedStack[Name] };
-
 export class SampleCounter {
 	readonly #options: CounterOptions;
-	readonly #stacks = new Map<string, Counted>();
+	/** The first sample of each stack, and how many there were. */
+	readonly #stacks = new Map<string, { readonly first: CapturedStack; samples: number }>();
 	readonly #comms = new Map<number, string>();
 	#full = 0;
 
@@ -36,8 +35,7 @@ export class SampleCounter {
 		const key = `${sample.pid} ${tid} ${comm} ${kernel.join()};${user.join()}`;
 		const known = this.#stacks.get(key);
 		if (known) {
-			known.count++;
-			known.parts = [known.count];
+			known.samples++;
 			return;
 		}
 		if (this.#stacks.size >= maxStacks) {
@@ -46,7 +44,8 @@ export class SampleCounter {
 		}
 		const { pid, time_ns: at_ns } = sample;
 		const counts = { parts: [1], count: 1, variance: 0, lost: false };
-		this.#stacks.set(key, { pid, tid, comm, at_ns, kernel, user, ...counts });
+		const first = { pid, tid, comm, at_ns, kernel, user, ...counts };
+		this.#stacks.set(key, { first, samples: 1 });
 	}
 
 	/** Threads' names as they change. */
@@ -57,8 +56,10 @@ export class SampleCounter {
 	}
 
 	/** All so far. */
-	stacks(): CountedStack[] {
-		return [...this.#stacks.values()];
+	stacks(): CapturedStack[] {
+		return Array.from(this.#stacks.values(), ({ first, samples }) => {
+			return { ...first, parts: [samples], count: samples };
+		});
 	}
 
 	lost(): Lost {

@@ -2,10 +2,11 @@
 
 import { statSync } from 'node:fs';
 import type { Findings, Lost } from '../../aggregate/report.js';
+import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { commMatcher } from '../../bpf/globs.js';
-import { depthOf, type StackSettings, StackTables } from '../../bpf/stacks.js';
-import { type SummedLayout, SumTable } from '../../bpf/sums.js';
+import { depthOf, type StackSettings } from '../../bpf/stacks.js';
+import { StackSums, type SummedLayout } from '../../bpf/sums.js';
 import { closeAll } from '../../loader/close-all.js';
 import { TstraceError } from '../../loader/errors.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -15,7 +16,7 @@ import { runOnOverflow } from '../../perf/programs.js';
 import { Sampler } from '../../perf/sampler.js';
 import { processIds } from '../../proc/threads.js';
 import type { Reader } from '../../reader.js';
-import { type CountedStack, nameStacks } from '../../symbolize/naming.js';
+import { nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import { ProcessHistory } from '../../symbolize/processes.js';
 import { SampleCounter } from './sample-counter.js';
@@ -27,14 +28,15 @@ export interface SamplingSettings extends StackSettings, SamplingRate {
 	readonly notices: readonly string[];
 }
 
+const PARTS = ['samples'];
+
 /** BPF adds up; `program` is the one that runs at each sample. */
 export class KernelSamples<L extends SummedLayout> implements Reader {
 	readonly #object: BpfObject<L>;
 	readonly #program: L['programs'][number];
 	readonly #settings: SamplingSettings;
 	readonly #subjects: Subjects;
-	readonly #tables: StackTables;
-	readonly #sums: SumTable;
+	readonly #sums: StackSums;
 	readonly #processes: ProcessWatch;
 	#events: PerCpuEvents<PerfEvent> | undefined;
 	/** How many times less often it samples than it was told to. */
@@ -51,9 +53,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 		this.#settings = settings;
 		this.#subjects = subjects;
 		this.#processes = new ProcessWatch(subjects);
-		this.#tables = new StackTables(object);
-		this.#tables.open();
-		this.#sums = new SumTable(object);
+		this.#sums = new StackSums(object);
 		this.#sums.open();
 	}
 
@@ -93,18 +93,13 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 
 	end(): void {
 		this.#events?.close();
+		this.#processes.end();
 	}
 
 	async read(): Promise<Findings> {
-		const stacks = this.#sums.take(this.#tables.read()).map((sum) => ({
-			...sum,
-			at_ns: sum.first_ns,
-			parts: sum.parts.slice(0, 1),
-			variance: 0,
-		}));
-		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));
-		const found = await findings(stacks, this.#processes.history, this.#settings, this.#slower);
-		return { ...found, notices: [...this.#processes.notices(), ...found.notices] };
+		const stacks = this.#sums.take(this.#sums.read(), { parts: PARTS.length, period_ns: 0 });
+		const named = await this.#processes.name(stacks, { maxDepth: depthOf(this.#settings) });
+		return findingsOf(named, this.#settings, this.#slower);
 	}
 
 	lost(): Lost {
@@ -112,7 +107,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 	}
 
 	close(): void {
-		const held = [this.#events, this.#processes, this.#tables];
+		const held = [this.#events, this.#processes, this.#sums];
 		closeAll(held.map((each) => () => each?.close()));
 	}
 }
@@ -184,7 +179,9 @@ export class PlainSamples implements Reader {
 			: [
 					'kernel frames are missing: this user may not see them (kernel.perf_event_paranoid is 2).',
 				];
-		const found = await findings(this.#counter.stacks(), this.#history, this.#settings);
+		const maxDepth = depthOf(this.#settings);
+		const named = await nameStacks(this.#counter.stacks(), this.#history, { maxDepth });
+		const found = findingsOf(named, this.#settings);
 		return { ...found, notices: [...notices, ...found.notices] };
 	}
 
@@ -204,13 +201,11 @@ export class PlainSamples implements Reader {
 /** Pauses in which the kernel took no samples. */
 const throttledLoss = (count: number): Lost => (count > 0 ? { samples_throttled: count } : {});
 
-async function findings(
-	stacks: readonly CountedStack[],
-	history: ProcessHistory,
+function findingsOf(
+	{ stacks, notices }: Pick<StackFindings, 'stacks' | 'notices'>,
 	settings: SamplingSettings,
 	slower = 1,
-): Promise<Findings & { kind: 'stacks' }> {
-	const { rows, notices } = await nameStacks(stacks, history, { maxDepth: depthOf(settings) });
+): StackFindings {
 	return {
 		kind: 'stacks',
 		unit: 'samples',
@@ -221,8 +216,8 @@ async function findings(
 			...rateOf(settings),
 			...(slower > 1 ? { slowed_by: slower } : {}),
 		},
-		parts: ['samples'],
-		stacks: rows,
+		parts: PARTS,
+		stacks,
 		notices: [...settings.notices, ...notices],
 	};
 }

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Frame } from '../../../src/aggregate/stack.js';
+import { profileOf } from '../../../src/aggregate/stack-profile.js';
 import {
 	groupStacks,
 	mergeStacks,
-	profileOf,
 	type StackRow,
 	totalOf,
 } from '../../../src/aggregate/stack-rows.js';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { profileOf } from '../../../src/aggregate/stack-profile.js';
 import { mergeStacks, type StackRow } from '../../../src/aggregate/stack-rows.js';
 
 const FRAMES = [{ name: 'main', kind: 'user' }] as const;
@@ -37,4 +38,23 @@ test('the work grows with the number of rows, and not with its square', () => {
 	assert.deepEqual(others, []);
 	assert.equal(sum?.value, many);
 	assert.equal(sum?.sources?.length, many);
+});
+
+test('a name is looked up once, however many stacks its frame is in', () => {
+	let reads = 0;
+	const frame = {
+		kind: 'user' as const,
+		get name() {
+			reads++;
+			return 'main';
+		},
+	};
+	const stacks = Array.from({ length: 100 }, (_, i) => {
+		return { ...rowOf(1, [], `app ${i}`), frames: [frame, frame] };
+	});
+	const rows = mergeStacks(stacks);
+	assert.equal(rows.length, 100);
+	assert.equal(reads, 1);
+	assert.equal(profileOf(rows, {}).stacks.size, 100);
+	assert.equal(reads, 2);
 });

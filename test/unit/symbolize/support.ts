@@ -3,6 +3,7 @@ import { closeSync, fstatSync, mkdtempSync, openSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import type { CapturedStack } from '../../../src/aggregate/stack.js';
 import { FileBytes } from '../../../src/symbolize/bytes.js';
 import { type FileNames, nameOffsets } from '../../../src/symbolize/object-file.js';
 
@@ -25,6 +26,13 @@ export function compile(out: string, source: string, ...flags: string[]): string
 export function llvm(tool: string, ...args: string[]): string {
 	const script = `exec $(command -v ${tool}-19 || command -v ${tool}) "$@"`;
 	return execFileSync('sh', ['-c', script, tool, ...args], { encoding: 'utf8' });
+}
+
+/** A stack of this process, of which 1 was counted. */
+export function stackOf(user: readonly number[], more: Partial<CapturedStack> = {}): CapturedStack {
+	const whose = { pid: process.pid, tid: 0, comm: 'test', lost: false };
+	const counted = { at_ns: 0, parts: [1], count: 1, variance: 0 };
+	return { ...whose, ...counted, kernel: [], user, ...more };
 }
 
 export interface FunctionSymbol {

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
 import { closeSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { RawStack } from '../../../src/aggregate/stack.js';
 import type { MmapRecord } from '../../../src/perf/records.js';
 import { keepsFramePointers } from '../../../src/symbolize/c-library.js';
 import { parseMaps } from '../../../src/symbolize/maps.js';
 import { openRegular } from '../../../src/symbolize/open.js';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
 import { Symbolizer } from '../../../src/symbolize/symbolizer.js';
-import { functionsOf } from './support.js';
+import { functionsOf, stackOf } from './support.js';
 
 const PID = 5_000_000;
 const entries = parseMaps(readFileSync('/proc/self/maps', 'utf8'));
-
-function stackOf(user: readonly number[], more: Partial<RawStack> = {}): RawStack {
-	return { pid: process.pid, at_ns: 0, kernel: [], user, value: 1, ...more };
-}
 
 /** Where a function of a mapped file is in this process. */
 function addressOf(path: RegExp, name: string): number {
@@ -108,8 +103,8 @@ test('made at run time, without a perf map: said, with what to do', async () => 
 	history.add({ type: 'comm', pid: PID, tid: PID, time_ns: 1, comm: 'node', exec: false });
 	const symbolizer = new Symbolizer(history);
 	const [stack] = await symbolizer.resolve([
-		stackOf([0x1100, 0x1200, 0x400011], { pid: PID, at_ns: 5, value: 3 }),
-		stackOf([], { pid: PID, at_ns: 5, value: 1 }),
+		stackOf([0x1100, 0x1200, 0x400011], { pid: PID, at_ns: 5, parts: [3] }),
+		stackOf([], { pid: PID, at_ns: 5, parts: [1] }),
 	]);
 	assert.deepEqual(
 		stack?.user.map(({ name }) => name),
@@ -138,15 +133,16 @@ test('whole, cut, or without the caller of a C library that keeps no frame point
 	const getenv = addressOf(/libc\.so\.6$/, 'getenv');
 	const start = addressOf(/libc\.so\.6$/, '__libc_start_main');
 	const program = entries.find(({ path }) => path === process.execPath)?.start ?? 0;
-	const named = await new Symbolizer(history).resolve([
+	const stacks = [
 		stackOf([getenv, program + 1, start + 1]),
 		stackOf([program, start + 1]),
 		stackOf([getenv, program + 1]),
 		stackOf([getenv]),
 		stackOf([start]),
-		stackOf([program, program + 1], { maxDepth: 2 }),
+		stackOf([program, program + 1, program + 2]),
 		stackOf([]),
-	]);
+	];
+	const named = await new Symbolizer(history).resolve(stacks, 3);
 	assert.deepEqual(
 		named.map(({ cut }) => cut),
 		[
@@ -195,8 +191,8 @@ test('made at run time, and not in the perf map that there is: said, with what t
 		const symbolizer = new Symbolizer(history);
 		const of = { pid: process.pid, at_ns: 5 };
 		const [compiledLater] = await symbolizer.resolve([
-			stackOf([0x1110, 0x1500, 0x2500, 0x5000], { ...of, value: 1 }),
-			stackOf([0x1120, 0x1110], { ...of, value: 3 }),
+			stackOf([0x1110, 0x1500, 0x2500, 0x5000], { ...of, parts: [1] }),
+			stackOf([0x1120, 0x1110], { ...of, parts: [3] }),
 		]);
 		assert.deepEqual(compiledLater?.user, [
 			{ name: 'known', kind: 'jit' },

@@ -99,8 +99,8 @@ export class HeapWatch {
 	}
 
 	/** Whether what was allocated there is gone, because the process executed another program. */
-	isGone({ pid, first_ns }: Site): boolean {
-		return first_ns < (this.#executed_ns.get(pid) ?? 0);
+	isGone({ allocated: { pid, at_ns } }: Site): boolean {
+		return at_ns < (this.#executed_ns.get(pid) ?? 0);
 	}
 
 	/** What the user should know. */

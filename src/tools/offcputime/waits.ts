@@ -1,0 +1,146 @@
+/** Waits out of the kernel, those that ended and those that were open at the end: offcputime's reader. */
+
+import { withoutIdle } from '../../aggregate/idle.js';
+import type { Findings, Lost } from '../../aggregate/report.js';
+import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
+import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
+import type { Subjects } from '../../bpf/filter.js';
+import { depthOf, type StackSettings, type StackSnapshot } from '../../bpf/stacks.js';
+import { StackSums } from '../../bpf/sums.js';
+import { offcputime as layout } from '../../generated/offcputime.js';
+import { readAddress } from '../../loader/address.js';
+import { closeAll } from '../../loader/close-all.js';
+import { readU64 } from '../../loader/layout.js';
+import type { BpfObject } from '../../loader/object.js';
+import { UserStackWalker } from '../../loader/userstack.js';
+import type { Reader } from '../../reader.js';
+import { humanTime } from '../../render/units.js';
+import { ProcessWatch } from '../../symbolize/process-watch.js';
+
+type Layout = typeof layout;
+
+export interface WaitSettings extends StackSettings {
+	/** 0: every wait. */
+	readonly period_usec: number;
+	/** Also waits that were open when tracing began, or when it ended. */
+	readonly edges: boolean;
+	readonly hideIdle: boolean;
+}
+
+const PARTS = ['blocked', 'run queue', 'preempted', 'throttled'];
+export const MAX_PERIOD_USEC = 1_000_000;
+const SLOW_DOWN_FACTOR = 4;
+
+export class Waits implements Reader {
+	readonly #object: BpfObject<Layout>;
+	readonly #settings: WaitSettings;
+	readonly #sums: StackSums;
+	readonly #processes: ProcessWatch;
+	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
+	/** When the threads were known that waited already. */
+	#begun_ns = 0;
+	#ended_ns = 0;
+	/** Threads, by number, that were blocked in one wait all the time. */
+	readonly #stayed = new Set<number>();
+	#period_ns: number;
+
+	constructor(object: BpfObject<Layout>, settings: WaitSettings, subjects: Subjects) {
+		this.#object = object;
+		this.#settings = settings;
+		this.#period_ns = settings.period_usec * 1000;
+		object.setVariable('period_ns', this.#period_ns);
+		this.#processes = new ProcessWatch(subjects);
+		this.#sums = new StackSums(object);
+		this.#sums.open();
+	}
+
+	begin(): void {
+		this.#processes.begin();
+	}
+
+	begun(): void {
+		this.#begun_ns = Number(process.hrtime.bigint());
+	}
+
+	drain(): void {
+		this.#processes.drain();
+	}
+
+	/** What was kept with a shorter period stays as it is: each wait counts by its own chance. */
+	slowDown(): string | undefined {
+		const period_ns = this.#period_ns * SLOW_DOWN_FACTOR;
+		if (this.#settings.period_usec === 0 || period_ns > MAX_PERIOD_USEC * 1000) return undefined;
+		this.#period_ns = period_ns;
+		this.#object.setVariable('period_ns', period_ns);
+		return `tstrace now samples waits shorter than ${humanTime(period_ns)}`;
+	}
+
+	end(): void {
+		this.#ended_ns = Number(process.hrtime.bigint());
+		this.#object.setVariable('ended_ns', this.#ended_ns);
+		if (this.#settings.edges) this.#stillWaiting = this.#object.runIterator('end_waiting');
+		this.#processes.end();
+	}
+
+	async read(): Promise<Findings> {
+		const snapshot = this.#sums.read();
+		// If the period was raised meanwhile, errors are overstated.
+		const options = { parts: PARTS.length, period_ns: this.#period_ns };
+		const captured = [...this.#sums.take(snapshot, options), ...this.#open(snapshot)];
+		const maxDepth = depthOf(this.#settings);
+		const { stacks, notices } = await this.#processes.name(captured, { maxDepth });
+		return {
+			kind: 'stacks',
+			unit: 'ns',
+			noun: 'wait',
+			about: { period_ns: this.#period_ns },
+			parts: PARTS,
+			...this.#shown(stacks),
+			notices,
+		};
+	}
+
+	/** Without threads that had nothing to do, if that is asked for. */
+	#shown(rows: readonly StackRow[]): Pick<StackFindings, 'stacks' | 'leftOut'> {
+		if (!this.#settings.hideIdle) return { stacks: rows };
+		const duration_ns = this.#ended_ns - this.#begun_ns;
+		return withoutIdle(rows, { duration_ns, stayed: this.#stayed });
+	}
+
+	lost(): Lost {
+		return this.#processes.lost();
+	}
+
+	close(): void {
+		closeAll([() => this.#processes.close(), () => this.#sums.close()]);
+	}
+
+	/** Waits that were open as tracing ended: what bpf/offcputime.bpf.c, end_waiting wrote. */
+	#open(snapshot: StackSnapshot): CapturedStack[] {
+		const { still_waiting } = layout.structs;
+		const { key, parts, registers } = still_waiting.fields;
+		const view = this.#stillWaiting;
+		const walker = new UserStackWalker();
+		const stacks: CapturedStack[] = [];
+		for (let at = 0; at + still_waiting.size <= view.byteLength; at += still_waiting.size) {
+			const wait = PARTS.map((_, part) => readU64(view, at + parts.offset + part * 8));
+			const counted = { at_ns: this.#ended_ns, parts: wait, count: 1, variance: 0 };
+			const stack = snapshot.captured(view, at + key.offset, counted);
+			const duration_ns = stackValue(stack);
+			if (wait[0] === duration_ns && this.#ended_ns - duration_ns <= this.#begun_ns)
+				this.#stayed.add(stack.tid);
+			const leaf = {
+				ip: readAddress(view, at + registers.offset),
+				sp: readAddress(view, at + registers.offset + 8),
+				fp: readAddress(view, at + registers.offset + 16),
+			};
+			stacks.push(
+				stack.user.length > 0
+					? stack
+					: { ...stack, user: walker.walk(stack.pid, leaf, this.#settings.maxDepth) },
+			);
+		}
+		walker.close();
+		return stacks;
+	}
+}
