@@ -15,7 +15,7 @@ import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { chanceTable } from './byte-sampling.js';
 import { doctor } from './doctor.js';
-import { GROWTH_KINDS, Growth } from './growth-reader.js';
+import { GROWTH_KINDS, GrowthReader } from './growth-reader.js';
 import { chooseProbes } from './heap/probe-ways.js';
 import { kernelMemoryConstants, kernelMemoryPrograms } from './kernel-memory.js';
 import { Leaks } from './leaks.js';
@@ -102,7 +102,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 
 	reader: (object, settings, subjects, note) =>
 		settings.growth
-			? new Growth(object, settings, subjects)
+			? new GrowthReader(object, settings, subjects)
 			: new Leaks(object, settings, subjects, note),
 
 	text(settings) {
