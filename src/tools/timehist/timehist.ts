@@ -11,7 +11,7 @@ import type { OptionValues } from '../../options/option-values.js';
 import { wholeNumberOption } from '../../options/parsers.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { chooseInterrupts } from './interrupts.js';
-import { TimehistFormatter, type TimehistView, timehistHeader } from './reader.js';
+import { TimehistFormatter, type TimehistView, timehistHeader } from './lines.js';
 import { renderThreadTotals } from './totals-table.js';
 
 type Layout = typeof layout;
