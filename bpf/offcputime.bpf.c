@@ -9,6 +9,7 @@
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/offcpu.h"
+#include "lib/offcpu_parts.h"
 #include "lib/pidns.h"
 #include "lib/sampling.h"
 #include "lib/stacks.h"

@@ -15,7 +15,7 @@ import type { Style } from './render/terminal.js';
 const STDIN = 0;
 
 /** Where the result goes. */
-export interface Surroundings {
+export interface ResultDestination {
 	/** The result is going to be seen on a terminal, as text. */
 	readonly terminal: boolean;
 	readonly style: Style;
@@ -38,7 +38,7 @@ export interface Converter {
 	readonly arguments: () => Argument[];
 	readonly options: () => Option[];
 	/** Reads the files and returns the result. Throws UsageError and TstraceError. */
-	convert(files: readonly string[], values: OptionValues, here: Surroundings): Promise<Pieces>;
+	convert(files: readonly string[], values: OptionValues, here: ResultDestination): Promise<Pieces>;
 }
 
 function pixels(low: number, high: number): (text: string) => number {

@@ -7,49 +7,13 @@
  * quota again; what the thread waits after that is the run queue. Nothing tells of the end as it
  * happens. But the kernel adds up for each queue for how long it was throttled, whenever such a
  * period ends, so the end is known at the next switch: it began then, and this much has been added.
- *
- * Since 6.18 (e1fad12dcb66) a thread is throttled by itself, as it returns to its program, and has
- * a flag. Before, all threads of the queue are, also those that were waiting, and that are woken.
  */
 #ifndef TSTRACE_THROTTLE_H
 #define TSTRACE_THROTTLE_H
 
 #include "kernel.h"
+#include "throttle_account.h"
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct rq___throttle {
-	u64 clock;
-	u64 clock_task;
-	u64 clock_pelt;
-	u64 lost_idle_time;
-	int cpu;
-};
-
-struct cfs_rq___throttle {
-	struct rq___throttle *rq;
-	int throttle_count; /* the group's own, and those of groups above it */
-	/* For how long, by rq->clock, and since when; 6.6 (677ea015f231) */
-	u64 throttled_clock_self_time;
-	u64 throttled_clock_self;
-	/* The same by another clock, 5.19 (64eaf50731ac), and before that by clock_task. */
-	u64 throttled_clock_pelt_time;
-	u64 throttled_clock_task_time;
-};
-
-struct task_group___throttle {
-	struct cfs_rq___throttle **cfs_rq; /* by CPU */
-};
-
-struct task_struct___throttle {
-	bool throttled;
-	struct task_group___throttle *sched_task_group;
-};
-
-#pragma clang attribute pop
-
-/* include/linux/sched/prio.h: below it are real-time threads, which have no such quota. */
-#define THROTTLE_MAX_RT_PRIO 100
 /* By how much two readings of a clock may differ, of two CPUs or converted from another clock. */
 #define THROTTLE_SLACK_NS 1000000
 
@@ -69,86 +33,6 @@ struct {
 	__type(key, u64);
 	__type(value, struct throttle);
 } throttles SEC(".maps");
-
-/* A queue's account as read at one moment. */
-struct throttle_reading {
-	u64 throttled_ns;
-	u64 lag_ns;
-};
-
-static __always_inline bool throttle_has_flag(void)
-{
-	return bpf_core_field_exists(((struct task_struct___throttle *)0)->throttled);
-}
-
-/* Without it (CONFIG_CFS_BANDWIDTH) no group has a quota. */
-static __always_inline bool throttle_exists(void)
-{
-	return bpf_core_field_exists(((struct cfs_rq___throttle *)0)->throttle_count);
-}
-
-/* Whether a thread that could run and is on no CPU, or is about to leave it, is throttled. */
-static __always_inline bool is_throttled(struct task_struct *task)
-{
-	struct cfs_rq___throttle *queue;
-	bool throttled = false;
-
-	if (throttle_has_flag()) {
-		barrier();
-		throttled = ((struct task_struct___throttle *)task)->throttled;
-		barrier();
-	} else if (throttle_exists()) {
-		barrier();
-		queue = (void *)task->se.cfs_rq;
-		throttled = queue->throttle_count > 0 && task->prio >= THROTTLE_MAX_RT_PRIO;
-		barrier();
-	}
-	return throttled;
-}
-
-/* The queue that `task` has on a CPU where it was before. */
-static __always_inline struct cfs_rq___throttle *throttle_queue_on(struct task_struct *task,
-								   u32 cpu)
-{
-	struct task_struct___throttle *other = (void *)task;
-	struct cfs_rq___throttle **queues, *queue = NULL;
-
-	BPF_CORE_READ_INTO(&queues, other, sched_task_group, cfs_rq);
-	bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]);
-	return queue;
-}
-
-/*
- * Before 6.6 a queue's account is by a clock that stands still for interrupts and other guests, or
- * goes slower with the CPU's frequency until it is idle: how far it is behind has to be added.
- */
-static __always_inline void throttle_read(struct cfs_rq___throttle *queue,
-					  struct throttle_reading *reading)
-{
-	u64 clock = 0, other = 0, lost = 0;
-
-	reading->lag_ns = 0;
-	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
-		barrier();
-		BPF_CORE_READ_INTO(&reading->throttled_ns, queue, throttled_clock_self_time);
-		barrier();
-		return;
-	}
-	BPF_CORE_READ_INTO(&clock, queue, rq, clock);
-	if (bpf_core_field_exists(queue->throttled_clock_pelt_time)) {
-		barrier();
-		BPF_CORE_READ_INTO(&reading->throttled_ns, queue, throttled_clock_pelt_time);
-		BPF_CORE_READ_INTO(&other, queue, rq, clock_pelt);
-		BPF_CORE_READ_INTO(&lost, queue, rq, lost_idle_time);
-		barrier();
-	} else {
-		barrier();
-		BPF_CORE_READ_INTO(&reading->throttled_ns, queue, throttled_clock_task_time);
-		BPF_CORE_READ_INTO(&other, queue, rq, clock_task);
-		barrier();
-	}
-	reading->lag_ns = clock - (other - lost);
-}
 
 /* When the period ended that was not over before `reading`. */
 static __always_inline u64 throttle_end(struct throttle *last, struct throttle_reading *reading)
@@ -201,31 +85,6 @@ static __always_inline u16 throttle_begins(struct task_struct *task)
 	cpu = queue->rq->cpu + 1;
 	barrier();
 	return cpu;
-}
-
-/*
- * Whether `queue`, which is that of `task`, was ever throttled. With no more than a few loads,
- * since this is asked whenever a wait ends.
- */
-static __always_inline bool throttle_possible(struct task_struct *task,
-					      struct cfs_rq___throttle *queue)
-{
-	u64 throttled_ns = 0;
-
-	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
-		barrier();
-		throttled_ns = queue->throttled_clock_self_time;
-		barrier();
-	} else if (bpf_core_field_exists(queue->throttled_clock_pelt_time)) {
-		barrier();
-		throttled_ns = queue->throttled_clock_pelt_time;
-		barrier();
-	} else {
-		barrier();
-		throttled_ns = queue->throttled_clock_task_time;
-		barrier();
-	}
-	return throttled_ns && task->prio >= THROTTLE_MAX_RT_PRIO;
 }
 
 /*

@@ -7,7 +7,7 @@ import { type Address, isUserAddress, readAddress } from '../loader/address.js';
 import { TstraceError } from '../loader/errors.js';
 import type { FieldLayout, ObjectLayout, StructLayout } from '../loader/layout.js';
 import { possibleCpus, u32Key } from '../loader/map.js';
-import { Mapping, PROT } from '../loader/memory.js';
+import { PROT, SharedMapping } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
 import { readComm } from './histogram.js';
 
@@ -51,7 +51,7 @@ const MAX_STACK_SYSCTL = '/proc/sys/kernel/perf_event_max_stack';
 /** The stack maps of one object, and how to read them. */
 export class StackTables {
 	readonly #object: BpfObject<StackedLayout>;
-	#frames: Mapping | undefined;
+	#frames: SharedMapping | undefined;
 
 	constructor(object: BpfObject<StackedLayout>) {
 		this.#object = object;
@@ -82,7 +82,7 @@ export class StackTables {
 		for (let block = 0; block < free.maxEntries; block++) free.push(u32Key(block));
 		const map = this.#object.map('frames');
 		const bytes = map.maxEntries * map.valueSize;
-		this.#frames = new Mapping(map.fd, bytes, PROT.read, 0);
+		this.#frames = new SharedMapping(map.fd, bytes, PROT.read, 0);
 	}
 
 	/** All stacks that are kept; programs may keep more meanwhile, which are not among them. */

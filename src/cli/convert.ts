@@ -1,5 +1,5 @@
 /** Runs a converter: where its result goes, and what it has to tell. */
-import type { Converter, Surroundings } from '../converter.js';
+import type { Converter, ResultDestination } from '../converter.js';
 import type { OptionValues } from '../options/option-values.js';
 import { printable, styleFor, wrapped } from '../render/terminal.js';
 import { Output, say } from '../run/output.js';
@@ -13,7 +13,7 @@ export async function convert(
 	const path = values.output as string | undefined;
 	const toFile = path !== undefined && path !== '-';
 	const output = toFile ? Output.file(path) : Output.stdout();
-	const here: Surroundings = {
+	const here: ResultDestination = {
 		terminal: output.isTerminal,
 		style: styleFor(output.isTerminal ? process.stdout : {}),
 		output: path,

@@ -1,18 +1,15 @@
-/** The command line: commander, wired from what the tools declare; errors and exit statuses. */
+/** The command line: commander, wired from what the tools declare. */
 
 import { readFileSync, writeSync } from 'node:fs';
-import { Argument, Command as Cli, CommanderError } from 'commander';
+import { Argument, Command as Cli } from 'commander';
 import { largest } from '../aggregate/largest.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import type { Converter } from '../converter.js';
 import { UsageError } from '../errors.js';
 import { converters } from '../generated/converters.js';
 import { tools } from '../generated/tools.js';
-import { TstraceError } from '../loader/errors.js';
-import { takeMessages } from '../loader/libbpf-messages.js';
 import type { OptionValues } from '../options/option-values.js';
 import { parseCount, parseSeconds } from '../options/parsers.js';
-import { printable } from '../render/terminal.js';
 import { commonOptions, commonSettings, fileOptions } from '../run/common-options.js';
 import { keepIgnoring } from '../run/inherited.js';
 import { ClosedPipe, Output, say } from '../run/output.js';
@@ -22,13 +19,11 @@ import type { Tool } from '../tool.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { VALUES_COMMAND, valuesOf } from './completion-values.js';
 import { convert } from './convert.js';
-import { type OtherNames, suggestion } from './did-you-mean.js';
+import type { OtherNames } from './did-you-mean.js';
 import { doctor, doctorOptions } from './doctor.js';
+import { DOCTOR, EXIT_USAGE, explain, explainFailure } from './explain.js';
 
 const STDOUT = 1;
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
-const DOCTOR = 'doctor';
 
 type AnyTool = Tool<FilteredLayout, unknown>;
 
@@ -77,7 +72,7 @@ export async function main(args: readonly string[]): Promise<number> {
 		return status;
 	} catch (error) {
 		// The reader of a list or a script has had enough of it.
-		return error instanceof ClosedPipe ? status : explain(error, own, cli);
+		return error instanceof ClosedPipe ? status : explain(error, own, cli, otherNamesOf);
 	} finally {
 		process.off('uncaughtException', onUncaught);
 	}
@@ -236,66 +231,10 @@ function print(text: string): void {
 	}
 }
 
-/** One line that says what, why and what to do; with -v the cause as well. */
-async function explain(error: unknown, args: readonly string[], cli: Cli): Promise<number> {
-	if (error instanceof CommanderError) {
-		const tool = toolIn(args);
-		if (error.exitCode === 0) return 0; // --help and --version end this way
-		const what = error.code === 'commander.help' ? 'there is no such tool' : oneLine(error.message);
-		const command = cli.commands.find((each) => each.name() === args[0]);
-		const meant = suggestion(error, cli, command, await otherNamesOf(args[0]));
-		const see = meant.endsWith('?') ? ' See' : '; see';
-		say(printable(`tstrace${tool}: ${what}${meant}${see} tstrace${tool} --help`));
-		return EXIT_USAGE;
-	}
-	return explainFailure(error, args);
-}
-
-/** The name of the tool, with a blank before it; empty if none was called. */
-function toolIn([name]: readonly string[]): string {
-	const known = { ...tools, ...converters, [DOCTOR]: doctor };
-	return name !== undefined && Object.hasOwn(known, name) ? ` ${name}` : '';
-}
-
-/** Says what went wrong, other than wrong words on the command line; returns the exit status. */
-function explainFailure(error: unknown, args: readonly string[]): number {
-	const tool = toolIn(args);
-	if (error instanceof UsageError) {
-		say(printable(`tstrace${tool}: ${error.message}`));
-		return EXIT_USAGE;
-	}
-	const message = error instanceof Error ? error.message : String(error);
-	// Names of files in it may have line ends.
-	say(`tstrace${tool}: ${printable(message)}`);
-	if (args.includes('-v') || args.includes('--verbose')) sayCause(error);
-	return EXIT_FAILED;
-}
-
 async function otherNamesOf(name = ''): Promise<OtherNames> {
 	const load = Object.hasOwn(tools, name) ? tools[name as keyof typeof tools] : undefined;
 	const tool = (await load?.()) as unknown as AnyTool | undefined;
 	return tool?.otherNames ?? {};
-}
-
-/** What lies behind an error: the verifier's log, errno, where in the code. */
-function sayCause(error: unknown): void {
-	const detail = error instanceof TstraceError ? error.detail : takeMessages();
-	if (detail) say(printableLines(detail.trimEnd()));
-	if (error instanceof Error && error.stack) say(printableLines(error.stack));
-}
-
-function printableLines(text: string): string {
-	return text.split('\n').map(printable).join('\n');
-}
-
-/** commander's message, which is two sentences or lines, in our form. */
-function oneLine(message: string): string {
-	return message
-		.replace(/^error: /, '')
-		.replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'\. /s, "$2 '$1': ")
-		.replace(/^option '(.*?)' argument '(.*)' is invalid\. /s, "$1 '$2': ")
-		.replace(/\s*\n\s*/g, ' ')
-		.replace(/\.$/, '');
 }
 
 function readVersion(): string {

@@ -13,7 +13,7 @@ const NOWHERE = '??';
 const NO_LINE = '??:0';
 
 /** An address in a file, as perf prints it: hexadecimal, and the symbol with its offset: "main+0x1f". */
-export interface Place {
+export interface PerfAddress {
 	readonly address: string;
 	readonly symbol: string;
 }
@@ -24,7 +24,7 @@ export interface Place {
  */
 export async function functionsAt(
 	file: string,
-	places: readonly Place[],
+	places: readonly PerfAddress[],
 	notify: Notify,
 ): Promise<Map<string, string[]>> {
 	if (!isRegularFile(file)) return new Map();
@@ -85,7 +85,7 @@ async function ask(
  */
 async function addressesBySymbol(
 	file: string,
-	places: readonly Place[],
+	places: readonly PerfAddress[],
 	notify: Notify,
 ): Promise<Map<string, string>> {
 	const wanted = new Map<string, { address: string; offset: bigint }[]>();

@@ -1,7 +1,7 @@
 /** What a file is, by its beginning. */
 import { TstraceError } from '../loader/errors.js';
 import { readFolded } from './folded.js';
-import type { Reader } from './format-reader.js';
+import type { FormatReader } from './format-reader.js';
 import { readJson } from './json-files.js';
 import { parseHeader } from './perf-header.js';
 import { readPerfScript } from './perf-script.js';
@@ -10,7 +10,7 @@ import { isPprof, readPprof } from './pprof.js';
 const PERF_DATA = 'PERFILE2';
 
 /** The reader for content that begins so. Throws TstraceError where there is none. */
-export function formatOf(beginning: Buffer): Reader {
+export function formatOf(beginning: Buffer): FormatReader {
 	if (beginning.toString('latin1', 0, PERF_DATA.length) === PERF_DATA) {
 		throw new TstraceError('this is a recording of perf; give what perf script -i FILE prints');
 	}

@@ -19,7 +19,7 @@ export interface ReadOptions {
 }
 
 /** Reads one format; a profile for each event that is in it. Throws TstraceError. */
-export type Reader = (
+export type FormatReader = (
 	chunks: AsyncIterable<Buffer>,
 	options: ReadOptions,
 	notify: Notify,

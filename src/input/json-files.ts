@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { TstraceError } from '../loader/errors.js';
 import { FrameBudget, readWhole } from './bounds.js';
-import type { Notify, Reader } from './format-reader.js';
+import type { FormatReader, Notify } from './format-reader.js';
 import { readLines } from './lines.js';
 import { isSpeedscope, speedscopeProfiles } from './speedscope.js';
 import { type JsonObject, tstraceProfile } from './tstrace-json.js';
@@ -16,7 +16,7 @@ const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** Results of tstrace and speedscope have 8; what a command line was filtered by may be deeper. */
 const MAX_DEPTH = 100;
 
-export const readJson: Reader = async (chunks, _options, notify) => {
+export const readJson: FormatReader = async (chunks, _options, notify) => {
 	const { start, all } = await firstLine(chunks);
 	const profiles: StackProfile[] = [];
 	const budget = new FrameBudget();

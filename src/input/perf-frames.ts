@@ -11,7 +11,7 @@ export interface FrameText {
 	readonly module: string | undefined;
 }
 
-export interface NamingOptions {
+export interface FrameNameOptions {
 	/** Frames without a name get their address: "[libc.so.6 <27249>]". */
 	readonly addresses: boolean;
 	/** Names of inlined frames after "->" end with _[i]. */
@@ -44,7 +44,7 @@ export function parseFrame(text: string): FrameText {
 /** Root first; more than one where a compiler inlined: "caller->callee". Empty: it is to be left out. */
 export function namedFrames(
 	{ address, symbol, module = UNKNOWN }: FrameText,
-	options: NamingOptions,
+	options: FrameNameOptions,
 ): Frame[] {
 	const name = symbol.replace(OFFSET, '');
 	if (name.startsWith('(')) return []; // old perf's name of a process

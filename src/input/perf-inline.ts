@@ -3,7 +3,7 @@ import type { FrameTable } from '../aggregate/frame-table.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
-import { functionsAt, type Place } from './addr2line.js';
+import { functionsAt, type PerfAddress } from './addr2line.js';
 import type { Notify } from './format-reader.js';
 import { type FrameText, kindOf } from './perf-frames.js';
 
@@ -12,7 +12,7 @@ const NO_FILE = /perf-\d+.map|kernel\.|\[[^[\]]+\]/;
 /** Linux has no longer ones. */
 const MAX_PATH = 4096;
 
-interface Deferred extends Place {
+interface Deferred extends PerfAddress {
 	readonly module: string;
 	/** What stands for it where addr2line knows nothing. */
 	readonly otherwise: readonly number[];

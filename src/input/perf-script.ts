@@ -6,7 +6,7 @@ import { TstraceError } from '../loader/errors.js';
 import type { Notify, ReadOptions } from './format-reader.js';
 import { readLines } from './lines.js';
 import { PerfEvents } from './perf-events.js';
-import { type NamingOptions, namedFrames, parseFrame } from './perf-frames.js';
+import { type FrameNameOptions, namedFrames, parseFrame } from './perf-frames.js';
 import { ownerName, parseHeader, parseName, type SampleHeader } from './perf-header.js';
 import { DeferredFrames } from './perf-inline.js';
 
@@ -160,7 +160,7 @@ class PerfScriptReader {
 	/** The numbers of a frame's names, root first; negative where addr2line is to be asked. */
 	#named(text: string): number[] {
 		const frame = parseFrame(text);
-		const naming: NamingOptions = {
+		const naming: FrameNameOptions = {
 			addresses: this.#options.addresses,
 			arrowMarks: this.#options.arrowMarks ?? false,
 			java: this.#java,

@@ -26,7 +26,7 @@ export const PROFILE = {
 /** Names things in a file: a varint of 64 bits, exact. */
 export type Id = number | bigint;
 
-export interface Range {
+export interface ByteRange {
 	readonly from: number;
 	readonly to: number;
 }
@@ -34,7 +34,7 @@ export interface Range {
 /** Nothing is copied out of the file until it is asked for. Everything throws TstraceError for damage. */
 export class PprofFile {
 	readonly bytes: Buffer;
-	readonly #strings: Range[] = [];
+	readonly #strings: ByteRange[] = [];
 
 	constructor(bytes: Buffer) {
 		this.bytes = bytes;
@@ -58,7 +58,7 @@ export class PprofFile {
 	}
 
 	/** Where a string's bytes are. */
-	string(number: number): Range {
+	string(number: number): ByteRange {
 		const string = this.#strings[number];
 		if (!string) throw damaged();
 		return string;

@@ -15,19 +15,19 @@ const FUNCTION = { id: 1, name: 2, systemName: 3 } as const;
 /** Of a file's name in a frame that has no name itself. */
 const MAX_MODULE_LENGTH = 200;
 
-interface Mapping {
+interface PprofMapping {
 	readonly kind: FrameKind;
 	/** How frames without a name are called. */
 	readonly module: string;
 }
 
-const NO_MAPPING: Mapping = { kind: 'user', module: 'unknown' };
+const NO_MAPPING: PprofMapping = { kind: 'user', module: 'unknown' };
 
 export class PprofFrames {
 	readonly table = new FrameTable();
 	readonly #file: PprofFile;
 	readonly #addresses: boolean;
-	readonly #mappings = new Map<Id, Mapping>();
+	readonly #mappings = new Map<Id, PprofMapping>();
 	/** To their names' strings. */
 	readonly #functions = new Map<Id, number>();
 	/** To the frames there, root first. */

@@ -41,7 +41,7 @@ interface Metered {
 	readonly trap_ns: number;
 }
 
-interface Reading {
+interface CostReading {
 	readonly at_ns: bigint;
 	readonly runs: number;
 	readonly time_ns: number;
@@ -58,7 +58,7 @@ export class CostMeter {
 	readonly #metered: readonly Metered[];
 	readonly #own = new OwnAverage();
 	#fd = -1;
-	#from: Reading | undefined;
+	#from: CostReading | undefined;
 	#sampled = { ns: 0, runs: 0, time_ns: 0, trap_ns: 0 };
 
 	constructor(metered: readonly Metered[]) {
@@ -128,7 +128,7 @@ export class CostMeter {
 		if (fd >= 0) closeSync(fd);
 	}
 
-	#read(): Reading {
+	#read(): CostReading {
 		const sum = { runs: 0, time_ns: 0, trap_ns: 0 };
 		for (const { program, trap_ns } of this.#metered) {
 			const info = program.info();

@@ -21,7 +21,7 @@ export function viewMemory(pointer: Pointer, bytes: number): ArrayBuffer {
 }
 
 /** A mapping of a file descriptor. After `unmap` its buffer must not be touched. */
-export class Mapping {
+export class SharedMapping {
 	readonly buffer: ArrayBuffer;
 	#pointer: Pointer;
 

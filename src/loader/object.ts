@@ -7,7 +7,7 @@ import type { ObjectLayout } from './layout.js';
 import { captureMessages, takeMessages } from './libbpf-messages.js';
 import { BpfMap, u32Key } from './map.js';
 import { mapsOf, programsOf } from './maps-and-programs.js';
-import { Mapping, PROT } from './memory.js';
+import { PROT, SharedMapping } from './memory.js';
 import { BpfProgram } from './program.js';
 import { explainLoadFailure } from './verifier.js';
 
@@ -17,7 +17,8 @@ process.on('exit', () => {
 	closeAll([...open].map((object) => () => object.close()));
 });
 
-type Section<L extends ObjectLayout, N extends string> = keyof L['sections'][N]['fields'] & string;
+type SectionField<L extends ObjectLayout, N extends string> = keyof L['sections'][N]['fields'] &
+	string;
 
 export class BpfObject<L extends ObjectLayout> {
 	readonly #maps = new Map<string, BpfMap>();
@@ -25,7 +26,7 @@ export class BpfObject<L extends ObjectLayout> {
 	#pointer: Pointer;
 	#links: Pointer[] = [];
 	/** The global variables' memory, shared with the kernel; mapped when first needed. */
-	#variables: Mapping | undefined;
+	#variables: SharedMapping | undefined;
 
 	/**
 	 * Opens the object file of `layout`; nothing is given to the kernel yet.
@@ -66,7 +67,7 @@ export class BpfObject<L extends ObjectLayout> {
 	}
 
 	/** Before loading: sets constants (`const volatile` in the BPF code). */
-	setConstants(constants: Partial<Record<Section<L, '.rodata'>, number | boolean>>): void {
+	setConstants(constants: Partial<Record<SectionField<L, '.rodata'>, number | boolean>>): void {
 		for (const [name, value] of Object.entries(constants)) {
 			const field = this.#variable('.rodata', name);
 			writeUint(this.#map('.rodata').initialValue(), field.offset, field.size, Number(value));
@@ -74,20 +75,20 @@ export class BpfObject<L extends ObjectLayout> {
 	}
 
 	/** Before loading: the memory of one constant, for arrays. */
-	constantBytes(name: Section<L, '.rodata'>): DataView {
+	constantBytes(name: SectionField<L, '.rodata'>): DataView {
 		const field = this.#variable('.rodata', name);
 		const memory = this.#map('.rodata').initialValue();
 		return new DataView(memory.buffer, field.offset, field.size);
 	}
 
 	/** After loading: sets a global variable, which programs see at once. */
-	setVariable(name: Section<L, '.bss'>, value: number): void {
+	setVariable(name: SectionField<L, '.bss'>, value: number): void {
 		const field = this.#variable('.bss', name);
 		writeUint(new DataView(this.#bss().buffer), field.offset, field.size, value);
 	}
 
 	/** After loading: the memory of a global variable, for structures; programs write to it. */
-	variableBytes(name: Section<L, '.bss'>): DataView {
+	variableBytes(name: SectionField<L, '.bss'>): DataView {
 		const field = this.#variable('.bss', name);
 		return new DataView(this.#bss().buffer, field.offset, field.size);
 	}
@@ -156,9 +157,9 @@ export class BpfObject<L extends ObjectLayout> {
 		open.delete(this);
 	}
 
-	#bss(): Mapping {
+	#bss(): SharedMapping {
 		const map = this.#map('.bss');
-		this.#variables ??= new Mapping(map.fd, map.valueSize, PROT.read | PROT.write, 0);
+		this.#variables ??= new SharedMapping(map.fd, map.valueSize, PROT.read | PROT.write, 0);
 		return this.#variables;
 	}
 

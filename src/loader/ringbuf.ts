@@ -6,14 +6,14 @@ import type { node } from 'koffi';
 import { uapi } from '../generated/uapi.js';
 import { koffi } from './koffi.js';
 import type { BpfMap } from './map.js';
-import { Mapping, PROT, pageSizeBytes } from './memory.js';
+import { PROT, pageSizeBytes, SharedMapping } from './memory.js';
 
 const { RINGBUF_BUSY: BUSY, RINGBUF_DISCARD: DISCARD, RINGBUF_HEADER_BYTES: HEADER_BYTES } = uapi;
 const LENGTH_MASK = ~(BUSY | DISCARD);
 
 export class RingBuffer {
-	readonly #consumer: Mapping;
-	readonly #producer: Mapping;
+	readonly #consumer: SharedMapping;
+	readonly #producer: SharedMapping;
 	readonly #consumed: BigUint64Array;
 	readonly #produced: BigUint64Array;
 	readonly #headers: Int32Array;
@@ -31,8 +31,8 @@ export class RingBuffer {
 		this.#mask = bytes - 1;
 		// The consumer's page may be written; the producer's page and the data may not. The data
 		// is mapped twice in a row, so that a record that wraps around is still in one piece.
-		this.#consumer = new Mapping(map.fd, page, PROT.read | PROT.write, 0);
-		this.#producer = new Mapping(map.fd, page + 2 * bytes, PROT.read, page);
+		this.#consumer = new SharedMapping(map.fd, page, PROT.read | PROT.write, 0);
+		this.#producer = new SharedMapping(map.fd, page + 2 * bytes, PROT.read, page);
 		this.#consumed = new BigUint64Array(this.#consumer.buffer, 0, 1);
 		this.#produced = new BigUint64Array(this.#producer.buffer, 0, 1);
 		this.#data = this.#producer.buffer;

@@ -3,7 +3,7 @@
  * Source: include/uapi/linux/perf_event.h, man 2 perf_event_open.
  */
 import { perf_event_header, perf_event_mmap_page } from '../generated/uapi.js';
-import { Mapping, PROT, pageSizeBytes } from '../loader/memory.js';
+import { PROT, pageSizeBytes, SharedMapping } from '../loader/memory.js';
 
 /** Where in the first page the positions stand, in 64-bit words. */
 const HEAD = perf_event_mmap_page.fields.data_head.offset / 8;
@@ -20,13 +20,13 @@ const FREE_EVERY_BYTES = 4096;
 /** For records that wrap around; nobody keeps a record longer than the call it comes with. */
 const scratch = new Uint8Array(RECORD_MAX_BYTES);
 
-interface Memory {
+interface RingMemory {
 	readonly buffer: ArrayBuffer;
 	unmap(): void;
 }
 
 export class PerfRing {
-	readonly #memory: Memory;
+	readonly #memory: RingMemory;
 	readonly #dataAt: number;
 	readonly #dataBytes: number;
 	readonly #positions: BigUint64Array;
@@ -37,7 +37,7 @@ export class PerfRing {
 	#closed = false;
 
 	/** Over memory as the kernel lays it out: a page of control, then 2^n pages of data. */
-	constructor(memory: Memory, pageBytes: number) {
+	constructor(memory: RingMemory, pageBytes: number) {
 		this.#memory = memory;
 		this.#dataAt = pageBytes;
 		this.#dataBytes = memory.buffer.byteLength - pageBytes;
@@ -54,7 +54,10 @@ export class PerfRing {
 	 */
 	static map(fd: number, bytes: number): PerfRing {
 		const pageBytes = pageSizeBytes();
-		return new PerfRing(new Mapping(fd, pageBytes + bytes, PROT.read | PROT.write, 0), pageBytes);
+		return new PerfRing(
+			new SharedMapping(fd, pageBytes + bytes, PROT.read | PROT.write, 0),
+			pageBytes,
+		);
 	}
 
 	/** Whether the last `read` found so little room that a record may have found none. */

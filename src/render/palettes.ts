@@ -5,22 +5,22 @@ export const PALETTES = ['hot', 'io', 'mem', 'kind'] as const;
 export type PaletteName = (typeof PALETTES)[number];
 
 /** A range of colours: red, green and blue, each from the first to the last. */
-type Range = readonly [low: readonly number[], high: readonly number[]];
+type ColourRange = readonly [low: readonly number[], high: readonly number[]];
 
 /** flamegraph.pl's, a little lighter, so that black on them is easy to read. */
-const HOT: Range = [
+const HOT: ColourRange = [
 	[210, 70, 40],
 	[255, 220, 70],
 ];
-const IO: Range = [
+const IO: ColourRange = [
 	[110, 130, 200],
 	[160, 190, 250],
 ];
-const MEM: Range = [
+const MEM: ColourRange = [
 	[70, 185, 90],
 	[130, 235, 190],
 ];
-const KINDS: Readonly<Record<FrameKind, Range>> = {
+const KINDS: Readonly<Record<FrameKind, ColourRange>> = {
 	user: [
 		[225, 80, 70],
 		[255, 140, 110],

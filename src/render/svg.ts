@@ -1,6 +1,6 @@
 /**
  * A flame graph as SVG: one file, nothing loaded from anywhere. Without JavaScript it is a picture,
- * also inside <img>; with it (src/browser/svg.ts) it fills the window, zooms and searches.
+ * also inside <img>; with it (src/browser/svg/picture.ts) it fills the window, zooms and searches.
  *
  * A box is an <svg> of its own, and its place is in per cent, so that the boxes follow when the window
  * gets narrower. Names that are too long end in "…": as wide as their characters are likely to be, and

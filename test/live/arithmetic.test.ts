@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { BUCKETS, bucketOf, lowOf } from '../../src/aggregate/buckets.js';
-import { Mapping, PROT } from '../../src/loader/memory.js';
+import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { callable } from './support-run.js';
 
@@ -73,7 +73,7 @@ test('sampling by duration: sums are unbiased, and the error is what is stated',
 		object.load(['sample']);
 		const sample = callable(object, 'sample', 3);
 		const results = object.map('results');
-		const memory = new Mapping(results.fd, 24, PROT.read, 0);
+		const memory = new SharedMapping(results.fd, 24, PROT.read, 0);
 		const sampled = new BigUint64Array(memory.buffer, 0, 3);
 		const waits = durations(randomFrom(4711), WAITS);
 		const truth = waits.reduce((sum, each) => sum + each, 0);

@@ -1,7 +1,7 @@
 /** Sampling by bytes: the kernel's own arithmetic, with random numbers that are seeded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Mapping, PROT } from '../../src/loader/memory.js';
+import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { byteSample, chanceTable } from '../../src/tools/memleak/byte-sampling.js';
 import { callable } from './support-run.js';
@@ -35,7 +35,7 @@ function withKernel(use: (sample: Sample) => void): void {
 		object.load(['sample']);
 		object.setVariable('sample_bytes', SAMPLE_BYTES);
 		const call = callable(object, 'sample', 2);
-		const memory = new Mapping(object.map('results').fd, 16, PROT.read, 0);
+		const memory = new SharedMapping(object.map('results').fd, 16, PROT.read, 0);
 		const weight = new BigUint64Array(memory.buffer, 0, 2);
 		use((size, random) => {
 			if (!call(BigInt(size), BigInt(random))) return undefined;

@@ -41,3 +41,25 @@ test('links inside the repository lead to files that exist', () => {
 	});
 	assert.deepEqual(broken, []);
 });
+
+/** Paths in code spans that begin in one of our folders, those with a placeholder or a pattern left out. */
+function pathsNamed(markdown: string): string[] {
+	const spans = [...markdown.matchAll(/`([^`\s]+)`/g)].map(([, span = '']) => span);
+	return spans.filter((span) => /^(src|bpf|test|bench|scripts|bin|docs)\/[\w./-]*$/.test(span));
+}
+
+test('files and folders that pages name exist', () => {
+	const named = '`src/a.ts` `src/tools/NAME/NAME.ts` `bpf/*.bpf.c` `a/b.ts`';
+	assert.deepEqual(pathsNamed(named), ['src/a.ts', 'src/tools/NAME/NAME.ts']);
+	const invented = /NAME|slices/;
+	// What the build writes is not in the repository.
+	const built = /^src\/generated/;
+	const gone = pages.flatMap((page) =>
+		page === 'CHANGELOG.md'
+			? []
+			: pathsNamed(readFileSync(page, 'utf8'))
+					.filter((path) => !invented.test(path) && !built.test(path) && !existsSync(path))
+					.map((path) => `${page}: ${path}`),
+	);
+	assert.deepEqual(gone, []);
+});

@@ -3,18 +3,18 @@ import { amountText, shareText } from '../../render/amounts.js';
 import { KINDS, type PageData } from '../../render/page-data.js';
 
 /** A box of the flame graph; d3-flame-graph's datum. `hide` and `fade` are how it is told of a zoom. */
-export interface Box {
+export interface PageBox {
 	/** -1 for the root. */
 	readonly frame: number;
 	readonly weight: number;
 	readonly self: number;
-	readonly children: Box[];
+	readonly children: PageBox[];
 	hide: boolean;
 	fade: boolean;
 }
 
 export interface Recording extends PageData {
-	readonly root: Box;
+	readonly root: PageBox;
 	readonly all: number;
 	/** A function's colour as CSS has it. */
 	colour(frame: number): string;
@@ -44,12 +44,12 @@ export function readRecording(element: Element): Recording {
 	};
 }
 
-function readBoxes({ boxes }: PageData): Box {
+function readBoxes({ boxes }: PageData): PageBox {
 	const all = boxes.frame.map((frame, index) => ({
 		frame,
 		weight: boxes.weight[index] ?? 0,
 		self: boxes.self[index] ?? 0,
-		children: [] as Box[],
+		children: [] as PageBox[],
 		hide: false,
 		fade: false,
 	}));
@@ -57,5 +57,5 @@ function readBoxes({ boxes }: PageData): Box {
 		const box = all[index];
 		if (box) all[parent]?.children.push(box);
 	}
-	return all[0] as Box;
+	return all[0] as PageBox;
 }

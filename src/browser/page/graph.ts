@@ -1,10 +1,10 @@
 /** The flame or icicle graph: d3-flame-graph draws it; zoom, search and focus are told to it. */
 import flamegraph, { type FlameNode } from 'd3-flame-graph';
 import { select } from 'd3-selection';
-import type { Box, Recording } from './data.js';
+import type { PageBox, Recording } from './data.js';
 import { make } from './elements.js';
 
-type Node = FlameNode<Box>;
+type Node = FlameNode<PageBox>;
 
 const ROW_PX = 18;
 /** Narrower boxes cannot be seen; zooming shows them. */
@@ -33,7 +33,7 @@ export class Graph {
 	matches: readonly boolean[] = [];
 	readonly #recording: Recording;
 	readonly #events: GraphEvents;
-	readonly #chart = flamegraph<Box>();
+	readonly #chart = flamegraph<PageBox>();
 	#nodes: readonly Node[] = [];
 	#elements = new Map<Node, SVGGElement>();
 	#zoomed: Node | undefined;
@@ -120,14 +120,14 @@ export class Graph {
 		return true;
 	}
 
-	#text({ frame, weight, self }: Box): string {
+	#text({ frame, weight, self }: PageBox): string {
 		const { name, kind, amount, share } = this.#recording;
 		const mark = kind(frame);
 		const own = self > 0 && self !== weight ? `; ${share(self)} itself` : '';
 		return `${name(frame)}${mark && ` [${mark}]`} (${amount(weight)}${own})`;
 	}
 
-	#colour({ frame }: Box): string {
+	#colour({ frame }: PageBox): string {
 		if (frame < 0) return ROOT_COLOUR;
 		return this.matches[frame] ? MATCH_COLOUR : this.#recording.colour(frame);
 	}

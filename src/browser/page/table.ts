@@ -7,7 +7,7 @@ import { make } from './elements.js';
 /** Rows shown at first, and with each "more". */
 const ROWS = 300;
 const COLUMNS = { name: 'Function', self: 'Self', total: 'Total' } as const;
-type Column = keyof typeof COLUMNS;
+type PageColumn = keyof typeof COLUMNS;
 
 export class FunctionTable {
 	readonly element = make('div', { class: 'table' });
@@ -15,10 +15,10 @@ export class FunctionTable {
 	matches: readonly boolean[] | undefined;
 	readonly #recording: Recording;
 	readonly #chosen: (frame: number) => void;
-	readonly #heads = new Map<Column, HTMLTableCellElement>();
+	readonly #heads = new Map<PageColumn, HTMLTableCellElement>();
 	readonly #body = make('tbody');
 	readonly #more = make('button', { class: 'more' });
-	#column: Column = 'self';
+	#column: PageColumn = 'self';
 	#descending = true;
 	#rows = ROWS;
 
@@ -31,7 +31,7 @@ export class FunctionTable {
 			this.#rows += ROWS;
 			this.draw();
 		});
-		const columns = Object.keys(COLUMNS) as Column[];
+		const columns = Object.keys(COLUMNS) as PageColumn[];
 		const head = make('thead', {}, make('tr', {}, ...columns.map((each) => this.#head(each))));
 		this.element.append(make('table', {}, head, this.#body), this.#more);
 	}
@@ -77,7 +77,7 @@ export class FunctionTable {
 		);
 	}
 
-	#head(column: Column): HTMLTableCellElement {
+	#head(column: PageColumn): HTMLTableCellElement {
 		const button = make('button', { text: COLUMNS[column] });
 		button.type = 'button';
 		button.addEventListener('click', () => {

@@ -6,7 +6,7 @@ import {
 	eventOptions,
 	lookOptions,
 	lookSettings,
-	type Surroundings,
+	type ResultDestination,
 } from '../../converter.js';
 import { UsageError } from '../../errors.js';
 import {
@@ -102,7 +102,7 @@ const ENDINGS: ReadonlyArray<readonly [string, Format]> = [
 ];
 
 /** Throws UsageError for a place that the format is not for. */
-function formatFor(values: OptionValues, { output, terminal }: Surroundings): Format {
+function formatFor(values: OptionValues, { output, terminal }: ResultDestination): Format {
 	const format = formatOption<Format>(values);
 	if (format === undefined && output?.endsWith('.html')) {
 		throw new UsageError('diff cannot write HTML; browsers show SVG too: -o FILE.svg');
@@ -117,7 +117,7 @@ function formatFor(values: OptionValues, { output, terminal }: Surroundings): Fo
 }
 
 /** What does not go to a terminal needs no names cut. */
-function textStyle({ terminal, style }: Surroundings): Style {
+function textStyle({ terminal, style }: ResultDestination): Style {
 	return terminal ? style : { ...style, width: Number.POSITIVE_INFINITY };
 }
 

@@ -29,7 +29,7 @@ export const GROWTH_KINDS: Partial<Record<AllocationKind, string>> = {
 	GROWTH_MMAP: 'mmap',
 };
 
-export class Growth implements Reader {
+export class GrowthReader implements Reader {
 	readonly #object: BpfObject<Layout>;
 	readonly #sites: SiteTable;
 	readonly #processes: ProcessWatch;

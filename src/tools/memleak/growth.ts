@@ -13,7 +13,7 @@ interface Change {
 	readonly by: number;
 }
 
-interface Sum {
+interface FollowedSum {
 	readonly value: number;
 	/** In the last intervals, the latest last. */
 	readonly changes: readonly Change[];
@@ -24,7 +24,7 @@ interface Sum {
  * be so in one interval and not in the next.
  */
 export class GrowthHistory<Id> {
-	#sums = new Map<Id, Sum>();
+	#sums = new Map<Id, FollowedSum>();
 	#interval = 0;
 
 	/** `intervals`: after how many of growth sums are suspect. The first one counts as growth. */
@@ -33,7 +33,7 @@ export class GrowthHistory<Id> {
 	/** An interval ends. What is not among the sums is forgotten. */
 	next(values: ReadonlyMap<Id, number>): void {
 		const interval = ++this.#interval;
-		const sums = new Map<Id, Sum>();
+		const sums = new Map<Id, FollowedSum>();
 		for (const [id, value] of values) {
 			const before = this.#sums.get(id) ?? { value: 0, changes: [] };
 			const by = value - before.value;

@@ -5,20 +5,23 @@
 import { readMaps } from '../../symbolize/proc-pid.js';
 import type { Allocation } from './allocations.js';
 
-type Mapping = Pick<Allocation, 'address' | 'size_bytes' | 'weight_bytes' | 'born_ns'>;
-type Range = readonly [start: number, end: number];
+type MappedAllocation = Pick<Allocation, 'address' | 'size_bytes' | 'weight_bytes' | 'born_ns'>;
+type AddressRange = readonly [start: number, end: number];
 
 /** For a process that has ended: what was mapped over is still known. */
-const EVERYWHERE: readonly Range[] = [[0, Number.POSITIVE_INFINITY]];
+const EVERYWHERE: readonly AddressRange[] = [[0, Number.POSITIVE_INFINITY]];
 
 /** Mappings of one process, without what is not mapped there any more, or another's. */
-export function stillMapped<M extends Mapping>(pid: number, mappings: readonly M[]): readonly M[] {
+export function stillMapped<M extends MappedAllocation>(
+	pid: number,
+	mappings: readonly M[],
+): readonly M[] {
 	const text = readMaps(pid);
 	return withinRanges(mappings, text ? rangesOf(text) : EVERYWHERE);
 }
 
 /** man 5 proc_pid_maps: by address, and apart from each other. */
-function rangesOf(maps: string): Range[] {
+function rangesOf(maps: string): AddressRange[] {
 	const lines = maps.matchAll(/^([0-9a-f]{1,16})-([0-9a-f]{1,16}) /gm);
 	return Array.from(lines, ([, start, end]) => [Number(`0x${start}`), Number(`0x${end}`)]);
 }
@@ -27,9 +30,9 @@ function rangesOf(maps: string): Range[] {
  * What lies within `ranges`, which are sorted and disjoint; where mappings overlap, it is the latest's.
  * One of which a part is left counts for that part.
  */
-export function withinRanges<M extends Mapping>(
+export function withinRanges<M extends MappedAllocation>(
 	mappings: readonly M[],
-	ranges: readonly Range[],
+	ranges: readonly AddressRange[],
 ): M[] {
 	const startOf = ({ address }: M) => Number(address);
 	const edges = new Float64Array(

@@ -15,7 +15,7 @@ import { defineTool, type Plan } from '../../tool.js';
 import { SiteTable } from './allocations.js';
 import { chanceTable } from './byte-sampling.js';
 import { doctor } from './doctor.js';
-import { GROWTH_KINDS, Growth } from './growth-reader.js';
+import { GROWTH_KINDS, GrowthReader } from './growth-reader.js';
 import { chooseProbes } from './heap/probe-ways.js';
 import { kernelMemoryConstants, kernelMemoryPrograms } from './kernel-memory.js';
 import { Leaks } from './leaks.js';
@@ -101,7 +101,7 @@ export const memleak = defineTool<Layout, LeakSettings>({
 
 	reader: (object, settings, subjects, note) =>
 		settings.growth
-			? new Growth(object, settings, subjects)
+			? new GrowthReader(object, settings, subjects)
 			: new Leaks(object, settings, subjects, note),
 
 	text(settings) {

@@ -2,7 +2,7 @@
 
 import { type FieldLayout, readU64, type StructLayout } from '../../loader/layout.js';
 import type { BpfMap } from '../../loader/map.js';
-import { Mapping, PROT } from '../../loader/memory.js';
+import { PROT, SharedMapping } from '../../loader/memory.js';
 import { Latencies, type LatencyTotals } from './scheduling.js';
 
 type Fields<Name extends string> = StructLayout & {
@@ -34,14 +34,19 @@ export function threadId(pid: number, start_ns: number): string {
 /** Gathers latencies by thread, between two reports. */
 export class LatencyReader {
 	readonly #object: LatenciesObject;
-	readonly #places: Mapping;
+	readonly #places: SharedMapping;
 	#latencies = new Map<string, Latencies>();
 
 	/** The object is loaded. */
 	constructor(object: LatenciesObject) {
 		this.#object = object;
 		const map = object.map('latency_places');
-		this.#places = new Mapping(map.fd, map.maxEntries * map.valueSize, PROT.read | PROT.write, 0);
+		this.#places = new SharedMapping(
+			map.fd,
+			map.maxEntries * map.valueSize,
+			PROT.read | PROT.write,
+			0,
+		);
 	}
 
 	close(): void {

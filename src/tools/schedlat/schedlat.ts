@@ -11,11 +11,11 @@ import { topOption, wholeNumberOption } from '../../options/parsers.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { SchedulingReader } from './reader.js';
 import {
-	type Grouping,
 	type SchedulingRow,
 	SORT_KEYS,
 	type SortKey,
 	schedulingRows,
+	type ThreadGrouping,
 	totalsOf,
 } from './scheduling.js';
 import { renderScheduling } from './table.js';
@@ -23,7 +23,7 @@ import { renderScheduling } from './table.js';
 type Layout = typeof layout;
 
 interface Settings {
-	readonly by: Grouping;
+	readonly by: ThreadGrouping;
 	readonly sort: SortKey;
 	readonly top: number;
 	readonly maxThreads: number;

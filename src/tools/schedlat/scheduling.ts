@@ -73,7 +73,7 @@ export interface ThreadTime {
 }
 
 export const GROUPINGS = ['thread', 'process', 'comm'] as const;
-export type Grouping = (typeof GROUPINGS)[number];
+export type ThreadGrouping = (typeof GROUPINGS)[number];
 
 /** One line of the table. Times are ns. */
 export interface SchedulingRow {
@@ -146,7 +146,7 @@ export function since(later: Reading, earlier: Reading): Counters {
 	};
 }
 
-function keyOf({ pid, tid, comm, process }: ThreadTime, by: Grouping): SchedulingRow['key'] {
+function keyOf({ pid, tid, comm, process }: ThreadTime, by: ThreadGrouping): SchedulingRow['key'] {
 	if (by === 'comm') return { comm };
 	return by === 'process' ? { pid, comm: process } : { pid, tid, comm };
 }
@@ -162,7 +162,7 @@ interface Sum {
 /** A row for each group, in order of `sort`, largest first. */
 export async function schedulingRows(
 	threads: readonly ThreadTime[],
-	by: Grouping,
+	by: ThreadGrouping,
 	sort: SortKey,
 ): Promise<SchedulingRow[]> {
 	const sums = new Map<string, Sum>();

@@ -11,7 +11,7 @@ import { wholeNumberOption } from '../../options/parsers.js';
 import { onlineCpus } from '../../perf/cpus.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { chooseInterrupts } from './interrupts.js';
-import { TimehistFormatter, type TimehistView, timehistHeader } from './reader.js';
+import { TimehistFormatter, type TimehistView, timehistHeader } from './lines.js';
 import { renderThreadTotals } from './totals-table.js';
 
 type Layout = typeof layout;

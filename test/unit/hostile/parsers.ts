@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { readFolded } from '../../../src/input/folded.js';
-import type { Reader } from '../../../src/input/format-reader.js';
+import type { FormatReader } from '../../../src/input/format-reader.js';
 import { readJson } from '../../../src/input/json-files.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
 import { readPprof } from '../../../src/input/pprof.js';
@@ -64,7 +64,7 @@ function checkName(name: string): void {
 const ALLOCATORS = new Set(ALLOCATOR_FUNCTIONS.map(({ name }) => name));
 
 const reading =
-	(reader: Reader): Parser =>
+	(reader: FormatReader): Parser =>
 	async (bytes) => {
 		let notices = 0;
 		for (const { frames, stacks } of await reader(chunksOf(bytes), READING, () => notices++)) {

@@ -20,7 +20,7 @@ export interface HeapProbeOptions {
 /** How many names of files an error has room for. */
 const NAMES_SHOWN = 6;
 
-export interface MappedFile {
+export interface MappedPath {
 	readonly path: string;
 	readonly inode: number;
 }
@@ -43,12 +43,12 @@ export function goesOn(pid: number): boolean {
 	return threadIds(pid).some((tid) => tid !== pid && mappedFiles(tid) !== undefined);
 }
 
-export function keyOf({ inode, path }: MappedFile): string {
+export function keyOf({ inode, path }: MappedPath): string {
 	return `${inode} ${basename(path)}`;
 }
 
 /** A file as it will be mapped, whatever links lead to it; undefined where there is none. */
-export function fileAt(path: string): MappedFile | undefined {
+export function fileAt(path: string): MappedPath | undefined {
 	try {
 		return { path: realpathSync(path), inode: statSync(path).ino };
 	} catch {
@@ -57,7 +57,7 @@ export function fileAt(path: string): MappedFile | undefined {
 }
 
 /** By its path or its name, or as the same file under another path, or another name beside it. */
-export function isObject(object: string, pid: number, { path, inode }: MappedFile): boolean {
+export function isObject(object: string, pid: number, { path, inode }: MappedPath): boolean {
 	const inRoot = (name: string) => inodeOf(`/proc/${pid}/root${name}`);
 	if (object.includes('/'))
 		return path === object || inodeOf(object) === inode || inRoot(object) === inode;

@@ -22,7 +22,7 @@ import {
 	identityOf,
 	isObject,
 	keyOf,
-	type MappedFile,
+	type MappedPath,
 	noAllocator,
 	notOpened,
 	requireObject,
@@ -184,7 +184,7 @@ export class HeapProbes {
 	}
 
 	/** What there is to probe; undefined where -O names another file. `path`: where it can be opened from here. */
-	#read(pid: number, file: MappedFile, path: string): HeapFile | undefined {
+	#read(pid: number, file: MappedPath, path: string): HeapFile | undefined {
 		const { object, prefix } = this.#options;
 		if (object !== undefined && !isObject(object, pid, file)) return undefined;
 		const identity = identityOf(path);
@@ -193,7 +193,7 @@ export class HeapProbes {
 		return known;
 	}
 
-	#attachFile(pid: number, file: MappedFile, path: string): HeapFile | undefined {
+	#attachFile(pid: number, file: MappedPath, path: string): HeapFile | undefined {
 		const key = keyOf(file);
 		const done = this.#done.get(pid) ?? new Map<string, HeapFile>();
 		const before = done.get(key);

@@ -1,6 +1,6 @@
 /** The machine code of functions, out of the files that they are in. */
 import { type Elf, SECTION_TYPE, type Section, SHF_EXECINSTR } from '../../../symbolize/elf.js';
-import type { Surroundings } from './placement.js';
+import type { FileCode } from './placement.js';
 
 /** libc has 2 MB, a large program 20 MB; going through all of that takes 0.1 s a function. */
 const MAX_CODE_BYTES = 32 * 2 ** 20;
@@ -46,7 +46,7 @@ export function functionCode(
 	text: { readonly bytes: Uint8Array; readonly address: number },
 	address: number,
 	size_bytes: number,
-): { code: Uint8Array; surroundings: Surroundings } | undefined {
+): { code: Uint8Array; surroundings: FileCode } | undefined {
 	const start = address - text.address;
 	if (size_bytes > MAX_FUNCTION_BYTES) return undefined;
 	if (start < 0 || size_bytes <= 0 || start + size_bytes > text.bytes.length) return undefined;

@@ -22,7 +22,7 @@ export interface Placement {
 }
 
 /** What the function's code was cut out of. */
-export interface Surroundings {
+export interface FileCode {
 	/** All of the file's instructions (functionCode() has them); whatever could jump in there. */
 	readonly text: Uint8Array;
 	/** Where in it the function begins. */
@@ -32,7 +32,7 @@ export interface Surroundings {
 /** A first block with more instructions is no compiler's. */
 const MAX_ENTRY_INSTRUCTIONS = 256;
 
-interface Candidate {
+interface ProbeCandidate {
 	readonly at: number;
 	/** Where the instructions behind the entry begin, up to this one. */
 	readonly starts: readonly number[];
@@ -51,7 +51,7 @@ interface Candidate {
 export function placeProbe(
 	code: Uint8Array,
 	argumentRegisters: readonly Register[],
-	surroundings?: Surroundings,
+	surroundings?: FileCode,
 ): Placement {
 	const first = decode(code, 0);
 	if (!first) return atEntry(false, 'tstrace does not know its first instruction');
@@ -77,7 +77,7 @@ function place(at: number): string {
 }
 
 /** The first one in the entry block with the arguments still in place; or why there is none. */
-function findEmulated(code: Uint8Array, argumentMask: number): Candidate | string {
+function findEmulated(code: Uint8Array, argumentMask: number): ProbeCandidate | string {
 	let stackBytes = 0;
 	const starts: number[] = [];
 	for (let at = 0; ; starts.push(at)) {
@@ -102,8 +102,8 @@ function findEmulated(code: Uint8Array, argumentMask: number): Candidate | strin
 /** What could make a call pass the probe twice, or not at all; undefined when nothing can. */
 function doubtsAbout(
 	code: Uint8Array,
-	{ at: probe, starts }: Candidate,
-	surroundings: Surroundings | undefined,
+	{ at: probe, starts }: ProbeCandidate,
+	surroundings: FileCode | undefined,
 ): string | undefined {
 	for (let at = 0; at < code.length; ) {
 		const instruction = decode(code, at);
@@ -137,7 +137,7 @@ function doubtAbout(
  * all direct branches in it, and seldom a false one.
  */
 function isReached(
-	{ text, start }: Surroundings,
+	{ text, start }: FileCode,
 	size_bytes: number,
 	starts: readonly number[],
 ): boolean {

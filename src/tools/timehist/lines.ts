@@ -4,9 +4,31 @@ import { stateLetter } from '../../abi/states.js';
 import type { Key } from '../../aggregate/row-key.js';
 import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
 import { readComm } from '../../bpf/histogram.js';
-import { timehist as layout } from '../../generated/timehist.js';
 import { readU64 } from '../../loader/layout.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
+import {
+	ABOUT,
+	BYTES,
+	CONTEXT,
+	DELAY,
+	DELAY_UNKNOWN,
+	FIELDS,
+	FRAMES,
+	FROM,
+	IRQ,
+	MIGRATE,
+	OTHER,
+	RUN,
+	RUN_UNKNOWN,
+	STATE,
+	SWITCH,
+	TGID,
+	THROTTLED,
+	TIME,
+	WAIT,
+	WAIT_UNKNOWN,
+	WAKEUP,
+} from './event-fields.js';
 import { InterruptNames } from './interrupts.js';
 import { KernelStacks } from './kernel-stacks.js';
 import { ThreadNames } from './thread-names.js';
@@ -25,34 +47,6 @@ export interface TimehistView {
 	/** Of the column of thread names; longer ones move what is behind them. */
 	readonly nameWidth: number;
 }
-
-const { size: BYTES, fields: FIELDS } = layout.structs.timehist_event;
-const wordOf = (field: keyof typeof FIELDS) => FIELDS[field].offset / 4;
-const TIME = wordOf('time_ns');
-const WAIT = wordOf('wait_ns');
-const DELAY = wordOf('delay_ns');
-const RUN = wordOf('run_ns');
-const TGID = wordOf('tgid');
-const STATE = wordOf('state');
-/** cpu, type and flags, in this order, are one word. */
-const ABOUT = wordOf('cpu');
-const OTHER = wordOf('other_tgid');
-const FROM = wordOf('from_cpu');
-const IRQ = wordOf('irq');
-/** context, interrupt and by_thread, in this order, are one word. */
-const CONTEXT = wordOf('context');
-const FRAMES = wordOf('frames');
-const {
-	TIMEHIST_SWITCH: SWITCH,
-	TIMEHIST_WAKEUP: WAKEUP,
-	TIMEHIST_MIGRATE: MIGRATE,
-	TIMEHIST_THROTTLED: THROTTLED,
-} = layout.enums.timehist_type;
-const {
-	TIMEHIST_WAIT_UNKNOWN: WAIT_UNKNOWN,
-	TIMEHIST_DELAY_UNKNOWN: DELAY_UNKNOWN,
-	TIMEHIST_RUN_UNKNOWN: RUN_UNKNOWN,
-} = layout.enums.timehist_flag;
 
 /** What they are called in JSON. */
 const EVENTS = {
