@@ -28,3 +28,14 @@ export const {
 	TIMEHIST_DELAY_UNKNOWN: DELAY_UNKNOWN,
 	TIMEHIST_RUN_UNKNOWN: RUN_UNKNOWN,
 } = layout.enums.timehist_flag;
+
+/** What they are called in JSON. */
+export const EVENTS = {
+	[SWITCH]: 'switch',
+	[WAKEUP]: 'wakeup',
+	[MIGRATE]: 'migrate',
+	[THROTTLED]: 'throttled',
+} as Readonly<Record<number, string>>;
+
+/** Whether an event is about the thread itself; only the others say what did it, and have room for that. */
+export const isOwn = (type: number) => type === SWITCH || type === THROTTLED;

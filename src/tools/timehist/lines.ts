@@ -12,10 +12,12 @@ import {
 	CONTEXT,
 	DELAY,
 	DELAY_UNKNOWN,
+	EVENTS,
 	FIELDS,
 	FRAMES,
 	FROM,
 	IRQ,
+	isOwn,
 	MIGRATE,
 	OTHER,
 	RUN,
@@ -48,14 +50,6 @@ export interface TimehistView {
 	readonly nameWidth: number;
 }
 
-/** What they are called in JSON. */
-const EVENTS = {
-	[SWITCH]: 'switch',
-	[WAKEUP]: 'wakeup',
-	[MIGRATE]: 'migrate',
-	[THROTTLED]: 'throttled',
-} as Readonly<Record<number, string>>;
-
 const TIME_WIDTH = 15;
 const DURATION_WIDTH = 9;
 /** The columns that only switches have: three durations and the state. */
@@ -87,9 +81,6 @@ export function timehistHeader({ visual, nameWidth }: TimehistView): string {
 		`--------------- ------  ${rule}${'-'.repeat(nameWidth)}  ---------  ---------  ---------  -----`,
 	].join('\n');
 }
-
-/** Whether an event is about the thread itself; only the others say what did it, and have room for that. */
-const isOwn = (type: number) => type === SWITCH || type === THROTTLED;
 
 export class TimehistFormatter implements EventFormatter {
 	readonly timeAt = TIME;
