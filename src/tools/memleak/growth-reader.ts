@@ -1,6 +1,7 @@
 /** Where processes grow: the reader of `tstrace memleak --growth`. */
 
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost } from '../../aggregate/report.js';
+import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { depthOf, StackTables } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
@@ -29,7 +30,7 @@ export const GROWTH_KINDS: Partial<Record<AllocationKind, string>> = {
 	GROWTH_MMAP: 'mmap',
 };
 
-export class Growth implements Reader {
+export class Growth implements Reader<StackFindings> {
 	readonly #object: BpfObject<Layout>;
 	readonly #tables: StackTables;
 	readonly #processes: ProcessWatch;
@@ -72,7 +73,7 @@ export class Growth implements Reader {
 		this.#ended = true;
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		this.#processes.drain();
 		const sites = readSites(this.#object, this.#tables.read());
 		const stacks = sites.flatMap((site) => {

@@ -1,6 +1,7 @@
 /** What is outstanding, by stack, interval by interval: the reader of `tstrace memleak`. */
 
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost } from '../../aggregate/report.js';
+import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { depthOf, StackTables } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
@@ -46,7 +47,7 @@ interface Place extends Shown {
 	readonly site: Site;
 }
 
-export class Leaks implements Reader {
+export class Leaks implements Reader<StackFindings> {
 	readonly #object: BpfObject<Layout>;
 	readonly #settings: LeakSettings;
 	readonly #tables: StackTables;
@@ -106,7 +107,7 @@ export class Leaks implements Reader {
 		this.#ended = true;
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		this.#processes.drain();
 		const places = this.#places();
 		if (this.#settings.all) keepLargest(places);

@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import { parseStates, type StateMask } from '../../abi/states.js';
 import { withoutIdle } from '../../aggregate/idle.js';
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost } from '../../aggregate/report.js';
 import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stack-rows.js';
 import { waitFrame } from '../../aggregate/summary-frames.js';
 import type { Subjects } from '../../bpf/filter.js';
@@ -59,7 +59,7 @@ const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, (typeof layout)['programs']
 	'finish_task_switch.isra.0': 'offcputime_finish_isra',
 };
 
-export const offcputime = defineTool<Layout, Settings>({
+export const offcputime = defineTool<Layout, Settings, StackFindings>({
 	name: 'offcputime',
 	summary: 'where threads wait, and how long (off-CPU time by stack)',
 	description:
@@ -183,14 +183,12 @@ export const offcputime = defineTool<Layout, Settings>({
 				return shownStacks({ ...findings, stacks }, settings, json);
 			},
 			report: async (findings, style) =>
-				findings.kind === 'stacks'
-					? renderStacks(findings, {
-							...settings,
-							style,
-							verb: 'waited',
-							telling: ({ frames }) => waitFrame(frames),
-						})
-					: '',
+				renderStacks(findings, {
+					...settings,
+					style,
+					verb: 'waited',
+					telling: ({ frames }) => waitFrame(frames),
+				}),
 			stacks: { ...settings, process: settings.by === 'process' },
 		};
 	},
@@ -204,7 +202,7 @@ function kernelSettings(settings: Settings): StackSettings {
 	return { ...settings, byThread: settings.byThread || settings.hideIdle };
 }
 
-class Waits implements Reader {
+class Waits implements Reader<StackFindings> {
 	readonly #object: BpfObject<Layout>;
 	readonly #settings: Settings;
 	readonly #tables: StackTables;
@@ -258,7 +256,7 @@ class Waits implements Reader {
 		if (this.#settings.edges) this.#stillWaiting = this.#object.runIterator('end_waiting');
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		const snapshot = this.#tables.read();
 		const stacks = [...this.#ended(snapshot), ...this.#open(snapshot)];
 		this.#processes.end(new Set(stacks.map(({ pid }) => pid)));

@@ -1,7 +1,8 @@
 /** Stacks sampled by perf events: added up by BPF in the kernel, or read one by one. */
 
 import { readdirSync, statSync } from 'node:fs';
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost } from '../../aggregate/report.js';
+import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { commMatcher } from '../../bpf/globs.js';
 import { depthOf, type StackSettings, StackTables } from '../../bpf/stacks.js';
@@ -27,7 +28,7 @@ export interface SamplingSettings extends StackSettings, SamplingRate {
 }
 
 /** BPF adds up; `program` is the one that runs at each sample. */
-export class KernelSamples<L extends SummedLayout> implements Reader {
+export class KernelSamples<L extends SummedLayout> implements Reader<StackFindings> {
 	readonly #object: BpfObject<L>;
 	readonly #program: L['programs'][number];
 	readonly #settings: SamplingSettings;
@@ -94,7 +95,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 		this.#events?.close();
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		const stacks = this.#sums.take(this.#tables.read()).map((sum) => ({
 			...sum,
 			at_ns: sum.first_ns,
@@ -117,7 +118,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 }
 
 /** Samples come through the rings of perf events: for users who may not load BPF programs. */
-export class PlainSamples implements Reader {
+export class PlainSamples implements Reader<StackFindings> {
 	readonly #sampler: Sampler;
 	readonly #settings: SamplingSettings;
 	readonly #history = new ProcessHistory();
@@ -177,7 +178,7 @@ export class PlainSamples implements Reader {
 		this.#sampler.close();
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		const notices = this.#sampler.kernelIncluded
 			? []
 			: [
@@ -208,7 +209,7 @@ async function findings(
 	history: ProcessHistory,
 	settings: SamplingSettings,
 	slower = 1,
-): Promise<Findings & { kind: 'stacks' }> {
+): Promise<StackFindings> {
 	const { rows, notices } = await nameStacks(stacks, history, { maxDepth: depthOf(settings) });
 	return {
 		kind: 'stacks',

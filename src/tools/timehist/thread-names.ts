@@ -57,14 +57,14 @@ function nameAt(words: Uint32Array, at: number, width: number): ThreadName {
 	const bytes = Buffer.from(words.buffer, words.byteOffset + (at + 2) * 4, COMM_BYTES);
 	const end = bytes.indexOf(0);
 	const comm = printable(bytes.toString('utf8', 0, end < 0 ? COMM_BYTES : end));
-	const [tgid, tid, ...rest] = words.subarray(at, at + 6) as unknown as number[];
+	const [tgid = 0, tid = 0, a = 0, b = 0, c = 0, d = 0] = words.subarray(at, at + 6);
 	const numbers = tid === tgid ? `${tid}` : `${tid}/${tgid}`;
 	const text = tid === 0 && comm.startsWith('swapper') ? '<idle>' : `${comm}[${numbers}]`;
 	const encoder = new TextEncoder();
 	return {
-		tgid: tgid ?? 0,
-		tid: tid ?? 0,
-		comm: rest as [number, number, number, number],
+		tgid,
+		tid,
+		comm: [a, b, c, d],
 		text,
 		plain: encoder.encode(text),
 		padded: encoder.encode(text.padEnd(width)),
