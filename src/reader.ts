@@ -13,7 +13,7 @@ export type Note = (text: string) => void;
 export type RowSink = (rows: readonly Key[] | Uint8Array) => Promise<void>;
 
 /** Reads what the programs have counted. */
-export interface Reader {
+export interface Reader<F extends Findings = Findings> {
 	/** Programs are about to be attached: tracing begins now. */
 	begin?(): void;
 	/** Programs are attached, and those of `runOnce` have run. */
@@ -30,7 +30,7 @@ export interface Reader {
 	/** Begins to hand over rows as they come; the sink never throws. `fail` gets what goes wrong meanwhile. */
 	stream?(sink: RowSink, fail: (error: unknown) => void): void;
 	/** What happened since the last call. */
-	read(): Promise<Findings>;
+	read(): Promise<F>;
 	/** What was lost in user space since the last call, by cause; see LOST_HERE in losses.ts. */
 	lost?(): Lost;
 	/** Releases what is not the object's own. */

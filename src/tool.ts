@@ -1,8 +1,7 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
 import type { Option } from 'commander';
-import type { Circumstances, Findings } from './aggregate/report.js';
+import type { Circumstances, Findings, RowFindings } from './aggregate/report.js';
 import type { Key } from './aggregate/row-key.js';
-import type { StackFindings } from './aggregate/stack-rows.js';
 import type { StackTool } from './aggregate/stack-tool.js';
 import type { FilteredLayout, Subjects } from './bpf/filter.js';
 import type { ToolDoctor } from './doctor/of-tools.js';
@@ -36,16 +35,17 @@ export interface StackExport {
 	readonly process: boolean;
 }
 
-/** Shows findings as text. */
-export interface TextView {
+/** Shows findings as text: those of the tool's own reader. */
+export interface TextView<F extends Findings> {
 	/** Above streamed rows, once. */
 	readonly header?: string;
 	row?(row: Key, style: Style): string;
 	/** Below streamed rows: RowFindings.totals. */
 	totals?(totals: readonly Key[], style: Style): string;
-	report(findings: Findings, style: Style): Promise<string>;
-	/** Stacks as they are shown, where that is not as they were found; `json`: for programs, which add up. */
-	shown?(findings: StackFindings, json: boolean): StackFindings;
+	/** All but single events, which `row` is for. */
+	report(findings: Exclude<F, RowFindings>, style: Style): Promise<string>;
+	/** Findings as they are shown, where that is not as they were found; `json`: for programs, which add up. */
+	shown?(findings: F, json: boolean): F;
 	/** How stacks leave other than as text, for tools that find them. */
 	readonly stacks?: StackExport;
 	/** What to say where nothing was found: "nothing waited". */
@@ -60,15 +60,15 @@ export interface TextView {
 export type ToolKind = 'latency' | 'stacks' | 'table' | 'events';
 
 /** What a tool can do without BPF programs. */
-export interface WithoutBpf<Settings> {
+export interface WithoutBpf<Settings, F extends Findings> {
 	/** Whether this kernel's BPF cannot do what the tool needs. */
 	needed(): boolean;
 	/** `privileged`: it is not for want of privileges. Throws TstraceError. */
-	reader(settings: Settings, subjects: Subjects, privileged: boolean): Reader;
+	reader(settings: Settings, subjects: Subjects, privileged: boolean): Reader<F>;
 }
 
-/** One tool, in the order of the data's way: options, programs, reading, text. */
-export interface Tool<L extends FilteredLayout, Settings> {
+/** What a tool says of itself on the command line, whatever it finds and how. */
+export interface ToolDeclaration {
 	readonly name: string;
 	/** One line for `tstrace --help`, without a full stop. */
 	readonly summary: string;
@@ -81,22 +81,31 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	readonly repeats?: boolean;
 	/** Of 'stacks': what its result is for, and how it is drawn. */
 	readonly stackTool?: StackTool;
-	readonly layout: L;
-	/** Checks what the options mean together. Throws UsageError. */
-	settings(values: OptionValues): Settings;
 	/** Options of tools like it (bcc's, perf's) that have another name here, with that name. */
 	readonly otherNames?: Readonly<Record<string, string>>;
 	/** What it measures is of all CPUs: --cpu is not offered, and `settings` refuses it. */
 	readonly allCpus?: true;
+	/** What `lines` is for, for the usage: "--slower USEC 5: …". */
+	readonly linesHelp?: string;
+	/** What to print instead of tracing, if that is what the options ask for: lists of names. */
+	list?(values: OptionValues): string | undefined;
+	readonly doctor?: ToolDoctor;
+}
+
+/**
+ * One tool, in the order of the data's way: options, programs, reading, text. What its reader finds (`F`)
+ * is what its text shows.
+ */
+export interface Tool<L extends FilteredLayout, Settings, F extends Findings>
+	extends ToolDeclaration {
+	readonly layout: L;
+	/** Checks what the options mean together. Throws UsageError. */
+	settings(values: OptionValues): Settings;
 	/**
 	 * Of 'latency': the option by which these settings print lines as they come. As for 'events' the number
 	 * is the duration then.
 	 */
 	lines?(settings: Settings): string | undefined;
-	/** What that is for the usage: "--slower USEC 5: …". */
-	readonly linesHelp?: string;
-	/** What to print instead of tracing, if that is what the options ask for: lists of names. */
-	list?(values: OptionValues): string | undefined;
 	/** What is being traced, for the line that says tracing has begun: "run queue latency". */
 	subject(settings: Settings, subjects: Subjects): string;
 	/** What of the settings leaves something out, as `Circumstances.filters` has it. */
@@ -104,15 +113,20 @@ export interface Tool<L extends FilteredLayout, Settings> {
 	/** Chooses programs and sets constants; the object is open and not yet loaded. */
 	plan(object: BpfObject<L>, settings: Settings, subjects: Subjects): Plan<L>;
 	/** The object is loaded, and not yet attached. */
-	reader(object: BpfObject<L>, settings: Settings, subjects: Subjects, note: Note): Reader;
-	readonly withoutBpf?: WithoutBpf<Settings>;
-	readonly doctor?: ToolDoctor;
-	text(settings: Settings): TextView;
+	reader(object: BpfObject<L>, settings: Settings, subjects: Subjects, note: Note): Reader<F>;
+	readonly withoutBpf?: WithoutBpf<Settings, F>;
+	text(settings: Settings): TextView<F>;
 }
 
-/** Declares a tool; infers its types. */
-export function defineTool<L extends FilteredLayout, Settings>(
-	tool: Tool<L, Settings>,
-): Tool<L, Settings> {
-	return tool;
+/** Some tool, whose layout, settings and findings are its own affair: what uses it is for all tools. */
+export interface AnyTool extends ToolDeclaration {
+	/** Calls `action` with the tool. */
+	use<R>(action: <L extends FilteredLayout, S, F extends Findings>(tool: Tool<L, S, F>) => R): R;
+}
+
+/** Declares a tool. */
+export function defineTool<L extends FilteredLayout, Settings, F extends Findings>(
+	tool: Tool<L, Settings, F>,
+): Tool<L, Settings, F> & AnyTool {
+	return { ...tool, use: (action) => action(tool) };
 }

@@ -27,11 +27,13 @@ export interface Interval {
 export type EarlyEnd = 'max_overhead' | 'nobody_left' | 'failed';
 
 /** A tool's findings: histograms by group, rows of a table, or sums by stack. */
-export type Findings =
-	| { readonly kind: 'latency'; readonly groups: readonly LatencyGroup[] }
-	| RowFindings
-	| TableFindings
-	| StackFindings;
+export type Findings = LatencyFindings | RowFindings | TableFindings | StackFindings;
+
+/** Histograms, by group. */
+export interface LatencyFindings {
+	readonly kind: 'latency';
+	readonly groups: readonly LatencyGroup[];
+}
 
 /** Single events. */
 export interface RowFindings {
@@ -54,15 +56,18 @@ export interface Circumstances {
 }
 
 /** Rows that are sums, to be sorted and laid out together. */
-export interface TableFindings {
+export interface TableFindings<Row = TableRow> {
 	readonly kind: 'table';
 	/** What is said once: `unit`, totals, … */
 	readonly about: Readonly<Record<string, unknown>>;
-	readonly rows: ReadonlyArray<Readonly<Record<string, unknown>>>;
+	readonly rows: readonly Row[];
 }
 
-export interface Report extends Interval {
+/** Its columns, by name. */
+export type TableRow = Readonly<Record<string, unknown>>;
+
+export interface Report<F extends Findings = Findings> extends Interval {
 	readonly tool: string;
 	readonly circumstances: Circumstances;
-	readonly findings: Findings;
+	readonly findings: F;
 }

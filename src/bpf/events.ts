@@ -1,6 +1,6 @@
 /** Events out of a ring buffer: as they come, or all that came in an interval. */
 
-import type { Findings, Lost } from '../aggregate/report.js';
+import type { Lost, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import type { BpfMap } from '../loader/map.js';
 import { RingBuffer } from '../loader/ringbuf.js';
@@ -18,7 +18,7 @@ export function epochMs(): number {
 	return Date.now() - Number(process.hrtime.bigint()) / 1e6;
 }
 
-export class EventRows implements Reader {
+export class EventRows implements Reader<RowFindings> {
 	readonly #map: BpfMap;
 	protected readonly ring: RingBuffer;
 	readonly #rowOf: RowOf;
@@ -50,7 +50,7 @@ export class EventRows implements Reader {
 		return dropped > 0 ? { events_dropped: dropped } : {};
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<RowFindings> {
 		this.drain();
 		return { kind: 'rows', rows: this.#take() };
 	}
@@ -128,7 +128,7 @@ export class EventBatches extends EventRows {
 		this.#timer = setTimeout(look, LOOK_PERIOD_MS);
 	}
 
-	override async read(): Promise<Findings> {
+	override async read(): Promise<RowFindings> {
 		if (!this.#sink) return super.read();
 		await this.#writing;
 		clearTimeout(this.#timer);

@@ -1,6 +1,6 @@
 /** Readers that any latency tool can use: of bpf/lib/histogram.h, and of bpf/lib/groups.h. */
 
-import type { Findings, LatencyGroup, Lost } from '../aggregate/report.js';
+import type { LatencyFindings, LatencyGroup, Lost } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import type { BpfMap } from '../loader/map.js';
 import { Window, type WindowedObject } from '../loader/window.js';
@@ -22,7 +22,7 @@ interface HistogramObject extends WindowedObject {
  * Reads `hists`, a per-CPU array with a histogram for each kind in each window. With `kinds`, one
  * name for each, kinds are groups of their own; else there is one kind, and one group.
  */
-export class HistogramReader implements Reader {
+export class HistogramReader implements Reader<LatencyFindings> {
 	readonly #window: Window;
 
 	constructor(
@@ -33,7 +33,7 @@ export class HistogramReader implements Reader {
 		this.#window = new Window(object);
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<LatencyFindings> {
 		const first = this.#window.swap() * this.kindsInMap;
 		if (!this.kinds)
 			return { kind: 'latency', groups: [{ key: {}, histogram: this.#take(first) }] };
@@ -56,7 +56,7 @@ interface GroupsObject extends WindowedObject {
 }
 
 /** Reads the groups of both windows; `name` turns what the kernel knows of groups into keys. */
-export class GroupReader implements Reader {
+export class GroupReader implements Reader<LatencyFindings> {
 	readonly #window: Window;
 	readonly #groups: Groups;
 
@@ -76,7 +76,7 @@ export class GroupReader implements Reader {
 		return this.#groups.takeLost();
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<LatencyFindings> {
 		this.drain();
 		const groups = this.#groups.take();
 		const keys = this.name(groups);

@@ -1,5 +1,6 @@
 /** `tstrace doctor`: tries every tool for a moment, on ourselves, and shows what it found. */
 import { Command as Cli, Option } from 'commander';
+import type { Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import type { ToolCheck } from '../doctor/check.js';
 import { examineMachine } from '../doctor/examine.js';
@@ -15,7 +16,7 @@ import { commonOptions, commonSettings } from '../run/common-options.js';
 import { ClosedPipe, Output } from '../run/output.js';
 import { wayInto } from '../run/run.js';
 import { BpfTracing, PlainTracing } from '../run/tracing.js';
-import type { Tool } from '../tool.js';
+import type { AnyTool, Tool, ToolDeclaration } from '../tool.js';
 
 const EXIT_FAILED = 1;
 
@@ -33,12 +34,12 @@ export async function doctor(values: OptionValues): Promise<number> {
 	let ofProcesses = processes.flatMap((each) => each.checks);
 	const tried: ToolCheck[] = [];
 	for (const load of Object.values(tools)) {
-		const tool = (await load()) as unknown as Tool<FilteredLayout, unknown>;
+		const tool: AnyTool = await load();
 		checks = checks.concat(tool.doctor?.machine?.() ?? []);
 		const asked = askOf(tool.doctor, processes);
 		ofProcesses = ofProcesses.concat(asked.checks);
 		const there = processes.flatMap(({ pid, gone }) => (gone === undefined ? [pid] : []));
-		const found = tryTool(tool, there);
+		const found = tool.use((each) => tryTool(each, there));
 		const { cannot } = asked;
 		tried.push(found.runs && cannot ? { name: tool.name, runs: false, why: cannot } : found);
 	}
@@ -61,8 +62,8 @@ export async function doctor(values: OptionValues): Promise<number> {
  * Begins to trace this process and ends that at once: all the kernel could refuse has then been asked for,
  * and nobody else is touched. Without BPF it depends on whose process it is: `pids` are tried.
  */
-function tryTool<L extends FilteredLayout, S>(
-	tool: Tool<L, S>,
+function tryTool<L extends FilteredLayout, S, F extends Findings>(
+	tool: Tool<L, S, F>,
 	pids: readonly number[],
 ): ToolCheck {
 	const { name } = tool;
@@ -90,7 +91,7 @@ function tryTool<L extends FilteredLayout, S>(
 }
 
 /** What its options say where none is given. */
-function defaultsOf<L extends FilteredLayout, S>(tool: Tool<L, S>): OptionValues {
+function defaultsOf(tool: ToolDeclaration): OptionValues {
 	const cli = new Cli().exitOverride();
 	for (const option of [...tool.options(), ...commonOptions(tool.kind, tool.stackTool?.use)])
 		cli.addOption(option);

@@ -3,7 +3,6 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { Argument, Command as Cli } from 'commander';
 import { largest } from '../aggregate/largest.js';
-import type { FilteredLayout } from '../bpf/filter.js';
 import type { Converter } from '../converter.js';
 import { UsageError } from '../errors.js';
 import { converters } from '../generated/converters.js';
@@ -15,7 +14,7 @@ import { keepIgnoring } from '../run/inherited.js';
 import { ClosedPipe, Output, say } from '../run/output.js';
 import { run } from '../run/run.js';
 import { failRun } from '../run/stop.js';
-import type { Tool } from '../tool.js';
+import type { AnyTool, ToolDeclaration } from '../tool.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { VALUES_COMMAND, valuesOf } from './completion-values.js';
 import { convert } from './convert.js';
@@ -24,8 +23,6 @@ import { doctor, doctorOptions } from './doctor.js';
 import { DOCTOR, EXIT_USAGE, explain, explainFailure } from './explain.js';
 
 const STDOUT = 1;
-
-type AnyTool = Tool<FilteredLayout, unknown>;
 
 export { exitAtOnce } from '../loader/ffi.js';
 
@@ -57,13 +54,15 @@ export async function main(args: readonly string[]): Promise<number> {
 			await Output.stdout().write(list);
 			return;
 		}
-		const settings = tool.settings(values);
-		status = await run(tool, settings, {
-			interval_s,
-			count: countOf(count, tool.lines?.(settings)),
-			common: commonSettings(values, words, tool.kind),
-			command: words,
-			args,
+		status = await tool.use((each) => {
+			const settings = each.settings(values);
+			return run(each, settings, {
+				interval_s,
+				count: countOf(count, each.lines?.(settings)),
+				common: commonSettings(values, words, tool.kind),
+				command: words,
+				args,
+			});
 		});
 	});
 	try {
@@ -123,7 +122,7 @@ async function buildCli(
 		args[0] === DOCTOR || [...Object.entries(tools), ...Object.entries(converters)].some(isNamed);
 	const wanted = named ? isNamed : () => true;
 	for (const [, load] of Object.entries(tools).filter(wanted)) {
-		addTool(cli, (await load()) as unknown as AnyTool, action);
+		addTool(cli, await load(), action);
 	}
 	for (const [, load] of Object.entries(converters).filter(wanted)) {
 		addConverter(cli, await load());
@@ -187,7 +186,7 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 }
 
 /** What numbers mean, for right below the usage. */
-function numbers({ kind, repeats, linesHelp }: AnyTool): string {
+function numbers({ kind, repeats, linesHelp }: ToolDeclaration): string {
 	const lines = kind === 'events' ? 'print events for 5 seconds' : 'one result after 5 seconds';
 	const said =
 		kind === 'events' || (kind === 'stacks' && !repeats)
@@ -210,7 +209,7 @@ function addConverter(cli: Cli, converter: Converter): void {
 	addExamples(command, converter.examples);
 }
 
-function addExamples(command: Cli, all: Tool<FilteredLayout, unknown>['examples']): void {
+function addExamples(command: Cli, all: ToolDeclaration['examples']): void {
 	const width = largest(
 		all.map(([example]) => example.length),
 		0,
@@ -233,7 +232,7 @@ function print(text: string): void {
 
 async function otherNamesOf(name = ''): Promise<OtherNames> {
 	const load = Object.hasOwn(tools, name) ? tools[name as keyof typeof tools] : undefined;
-	const tool = (await load?.()) as unknown as AnyTool | undefined;
+	const tool: ToolDeclaration | undefined = await load?.();
 	return tool?.otherNames ?? {};
 }
 

@@ -1,7 +1,7 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 
 import { HdrLog } from '../aggregate/hdr.js';
-import type { Findings, LatencyGroup, Lost, Report } from '../aggregate/report.js';
+import type { Findings, LatencyGroup, Lost, Report, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import { type Origin, profileOf } from '../aggregate/stack-profile.js';
 import type { StackFindings } from '../aggregate/stack-rows.js';
@@ -24,9 +24,9 @@ import type { CommonSettings, Format } from './common-options.js';
 import { LostSoFar } from './lost-so-far.js';
 import { Output, say } from './output.js';
 
-export class Results {
+export class Results<F extends Findings> {
 	readonly #common: CommonSettings;
-	readonly #text: TextView;
+	readonly #text: TextView<F>;
 	readonly #stackTool: StackTool | undefined;
 	readonly #output: Output;
 	readonly #hdrOutput: Output | undefined;
@@ -39,7 +39,7 @@ export class Results {
 	 * Opens the files; throws TstraceError when one cannot be written, UsageError for what no terminal
 	 * can show.
 	 */
-	constructor(common: CommonSettings, text: TextView, stackTool: StackTool | undefined) {
+	constructor(common: CommonSettings, text: TextView<F>, stackTool: StackTool | undefined) {
 		this.#common = common;
 		this.#text = text;
 		this.#stackTool = stackTool;
@@ -92,9 +92,10 @@ export class Results {
 	}
 
 	/** One interval. A picture, or what other tools read, is of the last one only. */
-	async report(found: Report, last: boolean): Promise<void> {
+	async report(found: Report<F>, last: boolean): Promise<void> {
 		if (!last && this.#format !== 'text' && this.#format !== 'json') return;
-		const findings = this.#shown(found.findings);
+		// Once for all: what is written, counted and remarked on is the same.
+		const findings = this.#text.shown?.(found.findings, this.#format === 'json') ?? found.findings;
 		const report = { ...found, findings };
 		await this.#write(report);
 		if (!this.#common.quiet) this.#remarks(findings);
@@ -112,27 +113,21 @@ export class Results {
 		for (const line of this.#lost.add(lost, performance.now(), end)) say(wrapped(line, '      '));
 	}
 
-	/** Once for all: what is written, counted and remarked on is the same. */
-	#shown(findings: Findings): Findings {
-		if (findings.kind !== 'stacks' || !this.#text.shown) return findings;
-		return this.#text.shown(findings, this.#format === 'json');
-	}
-
 	/** The findings, in the format that was asked for. */
-	async #write(report: Report): Promise<void> {
+	async #write(report: Report<F>): Promise<void> {
 		const { findings } = report;
 		const format = this.#format;
 		if (format === 'json') {
 			for await (const piece of renderJson(report)) await this.#output.write(piece);
 		} else if (format !== 'text' && findings.kind === 'stacks') {
 			await this.#export(format, findings, report);
+		} else if (isReported(findings)) {
+			const time = this.#common.timestamps ? `\n${clockTime(new Date())}` : '';
+			await this.#output.write(time + (await this.#text.report(findings, this.#style)));
 		} else if (findings.kind === 'rows') {
 			await this.rows(findings.rows);
 			if (findings.totals && this.#text.totals)
 				await this.#output.write(this.#text.totals(findings.totals, this.#style));
-		} else {
-			const time = this.#common.timestamps ? `\n${clockTime(new Date())}` : '';
-			await this.#output.write(time + (await this.#text.report(findings, this.#style)));
 		}
 	}
 
@@ -211,6 +206,11 @@ export class Results {
 			await this.#hdrOutput?.write(text ?? '');
 		}
 	}
+}
+
+/** All but single events are. */
+function isReported<F extends Findings>(findings: F): findings is Exclude<F, RowFindings> {
+	return findings.kind !== 'rows';
 }
 
 /** What stacks say of the run they are from. */

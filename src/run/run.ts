@@ -1,4 +1,5 @@
 /** From parsed options to an exit status: what is started is ended, whatever happens between. */
+import type { Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
 import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
@@ -19,9 +20,9 @@ export interface RunOptions {
 }
 
 /** How a tool can be run by this process: with BPF, or without. Throws TstraceError: not at all. */
-export function wayInto<L extends FilteredLayout, S>(
-	tool: Tool<L, S>,
-): { privileged: boolean; withoutBpf: WithoutBpf<S> | undefined } {
+export function wayInto<L extends FilteredLayout, S, F extends Findings>(
+	tool: Tool<L, S, F>,
+): { privileged: boolean; withoutBpf: WithoutBpf<S, F> | undefined } {
 	const privileged = bpfAllowed();
 	const withoutBpf = !privileged || tool.withoutBpf?.needed() ? tool.withoutBpf : undefined;
 	if (!withoutBpf) requireBpfPrivileges();
@@ -29,15 +30,15 @@ export function wayInto<L extends FilteredLayout, S>(
 }
 
 /** Runs a tool to its end and returns the exit status. Throws UsageError and TstraceError. */
-export async function run<L extends FilteredLayout, S>(
-	tool: Tool<L, S>,
+export async function run<L extends FilteredLayout, S, F extends Findings>(
+	tool: Tool<L, S, F>,
 	settings: S,
 	options: RunOptions,
 ): Promise<number> {
 	const { privileged, withoutBpf } = wayInto(tool);
 	const stop = new Stop();
 	let command: Command | undefined;
-	let session: Session<L, S> | undefined;
+	let session: Session<L, S, F> | undefined;
 	const closes = [() => session?.close(), () => command?.terminate(), () => stop.close()];
 	try {
 		if (options.command.length > 0) command = new Command(options.command);

@@ -38,11 +38,11 @@ interface Closable {
 	close?(): void;
 }
 
-export class Session<L extends FilteredLayout, S> {
-	readonly #tool: Tool<L, S>;
+export class Session<L extends FilteredLayout, S, F extends Findings> {
+	readonly #tool: Tool<L, S, F>;
 	readonly #run: Run;
-	readonly #results: Results;
-	readonly #tracing: Tracing;
+	readonly #results: Results<F>;
+	readonly #tracing: Tracing<F>;
 	readonly #resources: Closable[] = [];
 	readonly #timers = new Set<NodeJS.Timeout>();
 	#overhead: Overhead | undefined;
@@ -52,7 +52,7 @@ export class Session<L extends FilteredLayout, S> {
 	readonly #circumstances: Circumstances;
 
 	/** Begins to trace; when it returns, events are being counted. */
-	constructor(tool: Tool<L, S>, settings: S, run: Run, withoutBpf?: WithoutBpf<S>) {
+	constructor(tool: Tool<L, S, F>, settings: S, run: Run, withoutBpf?: WithoutBpf<S, F>) {
 		this.#tool = tool;
 		this.#run = run;
 		const { common, command } = run;

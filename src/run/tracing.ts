@@ -1,6 +1,6 @@
 /** What goes on during a run: BPF programs that count, or events that are read here. */
 import { fileURLToPath } from 'node:url';
-import type { Lost } from '../aggregate/report.js';
+import type { Findings, Lost } from '../aggregate/report.js';
 import type { Subjects } from '../bpf/filter.js';
 import { type FilteredLayout, FilterSets, subjectsEnded } from '../bpf/filter.js';
 import { Losses } from '../bpf/losses.js';
@@ -24,8 +24,8 @@ export const momentNow = (): Moment => ({
 	own_ns: ownTime_ns(),
 });
 
-export interface Tracing {
-	readonly reader: Reader;
+export interface Tracing<F extends Findings> {
+	readonly reader: Reader<F>;
 	/** When the counting began: what prepares the first report comes later, and takes 10 ms. */
 	readonly since: Moment;
 	readonly cost: CostMeter;
@@ -43,8 +43,8 @@ export interface Tracing {
 }
 
 /** Programs of one BPF object; once constructed, events are being counted. */
-export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
-	readonly reader: Reader;
+export class BpfTracing<L extends FilteredLayout, S, F extends Findings> implements Tracing<F> {
+	readonly reader: Reader<F>;
 	readonly since: Moment;
 	readonly cost: CostMeter;
 	readonly #object: BpfObject<L>;
@@ -54,7 +54,7 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 	readonly #release: Array<() => void> = [];
 
 	constructor(
-		tool: Tool<L, S>,
+		tool: Tool<L, S, F>,
 		settings: S,
 		subjects: Subjects,
 		options: { verbose: boolean; note: Note },
@@ -133,14 +133,14 @@ export class BpfTracing<L extends FilteredLayout, S> implements Tracing {
 }
 
 /** Events read in user space, for users who may not use BPF. */
-export class PlainTracing implements Tracing {
+export class PlainTracing<F extends Findings> implements Tracing<F> {
 	readonly since = momentNow();
 	readonly cost = new CostMeter([]);
 	readonly canEnd: boolean;
 	readonly #subjects: Subjects;
 
 	constructor(
-		readonly reader: Reader,
+		readonly reader: Reader<F>,
 		subjects: Subjects,
 	) {
 		this.#subjects = subjects;

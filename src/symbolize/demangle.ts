@@ -59,7 +59,8 @@ function newInstance(module: WebAssembly.Module): Demangle {
 		// For objects of JavaScript that are handed over; there are none.
 		'./index_bg.js': { __wbindgen_init_externref_table: () => {} },
 	});
-	const wasm = instance.exports as unknown as Exports;
+	const wasm = instance.exports;
+	if (!isOurs(wasm)) throw new TypeError('demangle.wasm is not what it was built as');
 	wasm.__wbindgen_start();
 	// It may grow at each call, and is elsewhere then.
 	const memory = (at: number, bytes: number) =>
@@ -74,6 +75,21 @@ function newInstance(module: WebAssembly.Module): Demangle {
 		return demangled;
 	};
 }
+
+/** Whether everything is there that is called. */
+function isOurs(exports: object): exports is Exports {
+	return (
+		typeof Reflect.get(exports, 'memory') === 'object' &&
+		FUNCTIONS.every((name) => typeof Reflect.get(exports, name) === 'function')
+	);
+}
+
+const FUNCTIONS: ReadonlyArray<keyof Exports> = [
+	'__wbindgen_start',
+	'__wbindgen_malloc',
+	'__wbindgen_free',
+	'demangle_any',
+];
 
 function isMangled(name: string): boolean {
 	return name.startsWith('_Z') || name.startsWith('_R') || name.startsWith('__Z');

@@ -1,6 +1,7 @@
 /** runqlat: how long threads that could run waited for a CPU. */
 
 import { Option } from 'commander';
+import type { LatencyFindings, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import { cgroupPaths } from '../bpf/cgroup.js';
 import { EventRows } from '../bpf/events.js';
@@ -49,7 +50,7 @@ const SPLIT_HELP =
 	'a histogram for each kind of wait: wakeup, preempted, throttled (no CPU quota), ' +
 	'since_before (the thread waited already when tracing began), unknown (its beginning was not seen)';
 
-export const runqlat = defineTool<Layout, Settings>({
+export const runqlat = defineTool<Layout, Settings, LatencyFindings | RowFindings>({
 	name: 'runqlat',
 	summary: 'how long threads wait for a CPU (run queue latency)',
 	description:
@@ -139,9 +140,7 @@ export const runqlat = defineTool<Layout, Settings>({
 			...(settings.slower_usec > 0 ? { header: SLOW_HEADER } : {}),
 			row: slowRow,
 			report: async (findings, style) =>
-				findings.kind === 'latency'
-					? renderGroups(findings.groups, { unit, style, noun: 'wait', top: settings.top })
-					: '',
+				renderGroups(findings.groups, { unit, style, noun: 'wait', top: settings.top }),
 		};
 	},
 });

@@ -1,7 +1,8 @@
 /** Where processes grow: the reader of `tstrace memleak --growth`. */
 
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost } from '../../aggregate/report.js';
 import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
+import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { depthOf } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
@@ -29,7 +30,7 @@ export const GROWTH_KINDS: Partial<Record<AllocationKind, string>> = {
 	GROWTH_MMAP: 'mmap',
 };
 
-export class GrowthReader implements Reader {
+export class GrowthReader implements Reader<StackFindings> {
 	readonly #object: BpfObject<Layout>;
 	readonly #sites: SiteTable;
 	readonly #processes: ProcessWatch;
@@ -69,7 +70,7 @@ export class GrowthReader implements Reader {
 		this.#processes.end();
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		const sites = this.#sites.sites();
 		const stacks = sites.flatMap(({ id, kind, allocated }): CapturedStack[] => {
 			const before = this.#before.get(id) ?? { bytes: 0, count: 0 };

@@ -1,7 +1,8 @@
 /** What is outstanding, by stack, interval by interval: the reader of `tstrace memleak`. */
 
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost } from '../../aggregate/report.js';
 import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
+import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { depthOf } from '../../bpf/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
@@ -35,7 +36,7 @@ const FIRST_SAMPLE_BYTES = 65_536;
 /** The most mappings for which tstrace looks whether they still exist. */
 const MAX_CHECKED = 2 ** 18;
 
-export class Leaks implements Reader {
+export class Leaks implements Reader<StackFindings> {
 	readonly #object: BpfObject<Layout>;
 	readonly #settings: LeakSettings;
 	readonly #sites: SiteTable;
@@ -92,7 +93,7 @@ export class Leaks implements Reader {
 		this.#processes.end();
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		this.#processes.drain();
 		const sites = this.#leakSites();
 		if (this.#settings.all) keepLargest(sites);

@@ -35,7 +35,7 @@ const NO_USER_MEMORY = "it has no heap; without -p, memleak shows the kernel's m
 /** Threads that have called the allocator, and live. */
 const MAX_CALLING_THREADS = 16_384;
 
-export const memleak = defineTool<Layout, LeakSettings>({
+export const memleak = defineTool<Layout, LeakSettings, StackFindings>({
 	name: 'memleak',
 	summary: 'which stacks allocate memory and do not free it',
 	description:
@@ -112,7 +112,6 @@ export const memleak = defineTool<Layout, LeakSettings>({
 					? 'nothing was allocated'
 					: 'nothing is outstanding',
 			report: async (findings, style) => {
-				if (findings.kind !== 'stacks') return '';
 				if (settings.growth) return growthText(findings, settings, style);
 				const verb = settings.churn ? 'allocated' : 'outstanding';
 				const top = shownOf(findings.stacks, settings);

@@ -2,7 +2,7 @@
 
 import { Option } from 'commander';
 import { parseStates, type StateMask } from '../../abi/states.js';
-import { splitStacks } from '../../aggregate/stack-rows.js';
+import { type StackFindings, splitStacks } from '../../aggregate/stack-rows.js';
 import { waitFrame } from '../../aggregate/summary-frames.js';
 import { chooseOffcpu, type ResumedHook } from '../../bpf/offcpu.js';
 import { StackSums } from '../../bpf/sums.js';
@@ -42,7 +42,7 @@ const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, (typeof layout)['programs']
 	'finish_task_switch.isra.0': 'offcputime_finish_isra',
 };
 
-export const offcputime = defineTool<Layout, Settings>({
+export const offcputime = defineTool<Layout, Settings, StackFindings>({
 	name: 'offcputime',
 	summary: 'where threads wait, and how long (off-CPU time by stack)',
 	description:
@@ -167,14 +167,12 @@ export const offcputime = defineTool<Layout, Settings>({
 				return shownStacks({ ...findings, stacks }, settings, json);
 			},
 			report: async (findings, style) =>
-				findings.kind === 'stacks'
-					? renderStacks(findings, {
-							...settings,
-							style,
-							verb: 'waited',
-							telling: ({ frames }) => waitFrame(frames),
-						})
-					: '',
+				renderStacks(findings, {
+					...settings,
+					style,
+					verb: 'waited',
+					telling: ({ frames }) => waitFrame(frames),
+				}),
 			stacks: { ...settings, process: settings.by === 'process' },
 		};
 	},

@@ -1,7 +1,7 @@
 /** Waits out of the kernel, those that ended and those that were open at the end: offcputime's reader. */
 
 import { withoutIdle } from '../../aggregate/idle.js';
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost } from '../../aggregate/report.js';
 import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
@@ -31,7 +31,7 @@ const PARTS = ['blocked', 'run queue', 'preempted', 'throttled'];
 export const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 
-export class Waits implements Reader {
+export class Waits implements Reader<StackFindings> {
 	readonly #object: BpfObject<Layout>;
 	readonly #settings: WaitSettings;
 	readonly #sums: StackSums;
@@ -82,7 +82,7 @@ export class Waits implements Reader {
 		this.#processes.end();
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		const snapshot = this.#sums.read();
 		// If the period was raised meanwhile, errors are overstated.
 		const options = { parts: PARTS.length, period_ns: this.#period_ns };

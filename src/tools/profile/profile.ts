@@ -1,5 +1,6 @@
 /** profile: what runs on the CPUs, by stack, sampled. */
 import { InvalidArgumentError, Option } from 'commander';
+import type { StackFindings } from '../../aggregate/stack-rows.js';
 import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
 import { profile as layout } from '../../generated/profile.js';
@@ -31,7 +32,7 @@ interface Settings extends SamplingSettings, StackView {
 	readonly idle: boolean;
 }
 
-export const profile = defineTool<Layout, Settings>({
+export const profile = defineTool<Layout, Settings, StackFindings>({
 	name: 'profile',
 	summary: 'where CPU time goes, by stack (sampled)',
 	description:
@@ -124,9 +125,7 @@ export const profile = defineTool<Layout, Settings>({
 		return {
 			none: 'no samples were taken',
 			report: async (findings, style) =>
-				findings.kind === 'stacks'
-					? renderStacks(findings, { ...settings, style, verb: 'taken' })
-					: '',
+				renderStacks(findings, { ...settings, style, verb: 'taken' }),
 			shown: (findings, json) => shownStacks(findings, settings, json),
 			stacks: { ...settings, process: settings.by === 'process' },
 		};

@@ -1,7 +1,7 @@
 /** Stacks sampled by perf events: added up by BPF in the kernel, or read one by one. */
 
 import { statSync } from 'node:fs';
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost } from '../../aggregate/report.js';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { commMatcher } from '../../bpf/globs.js';
@@ -31,7 +31,7 @@ export interface SamplingSettings extends StackSettings, SamplingRate {
 const PARTS = ['samples'];
 
 /** BPF adds up; `program` is the one that runs at each sample. */
-export class KernelSamples<L extends SummedLayout> implements Reader {
+export class KernelSamples<L extends SummedLayout> implements Reader<StackFindings> {
 	readonly #object: BpfObject<L>;
 	readonly #program: L['programs'][number];
 	readonly #settings: SamplingSettings;
@@ -96,7 +96,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 		this.#processes.end();
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		const stacks = this.#sums.take(this.#sums.read(), { parts: PARTS.length, period_ns: 0 });
 		const named = await this.#processes.name(stacks, { maxDepth: depthOf(this.#settings) });
 		return findingsOf(named, this.#settings, this.#slower);
@@ -113,7 +113,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader {
 }
 
 /** Samples come through the rings of perf events: for users who may not load BPF programs. */
-export class PlainSamples implements Reader {
+export class PlainSamples implements Reader<StackFindings> {
 	readonly #sampler: Sampler;
 	readonly #settings: SamplingSettings;
 	readonly #history = new ProcessHistory();
@@ -173,7 +173,7 @@ export class PlainSamples implements Reader {
 		this.#sampler.close();
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<StackFindings> {
 		const notices = this.#sampler.kernelIncluded
 			? []
 			: [

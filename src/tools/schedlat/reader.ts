@@ -1,5 +1,5 @@
 /** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their latencies. */
-import type { Findings } from '../../aggregate/report.js';
+import type { TableFindings } from '../../aggregate/report.js';
 import { readComm } from '../../bpf/histogram.js';
 import type { schedlat } from '../../generated/schedlat.js';
 import { readU64 } from '../../loader/layout.js';
@@ -20,7 +20,7 @@ import {
 type Layout = typeof schedlat;
 
 /** Rows of threads to findings. `epoch_ms`: wall-clock time of CLOCK_MONOTONIC's zero. */
-type ToFindings = (threads: readonly ThreadTime[], epoch_ms: number) => Promise<Findings>;
+type ToFindings = (threads: readonly ThreadTime[], epoch_ms: number) => Promise<TableFindings>;
 
 interface Thread {
 	readonly pid: number;
@@ -38,7 +38,7 @@ interface Thread {
 /** Threads by `number start`. */
 type Threads = Map<string, Thread>;
 
-export class SchedulingReader implements Reader {
+export class SchedulingReader implements Reader<TableFindings> {
 	readonly #object: BpfObject<Layout>;
 	readonly #window: Window;
 	readonly #toFindings: ToFindings;
@@ -80,7 +80,7 @@ export class SchedulingReader implements Reader {
 		for (const [id, thread] of this.#drained(`ended_${half}`)) this.#ended.set(id, thread);
 	}
 
-	async read(): Promise<Findings> {
+	async read(): Promise<TableFindings> {
 		// First the live threads: one that ends now is also among the ended ones, with more.
 		const living = this.#last ?? this.#threads();
 		this.drain();

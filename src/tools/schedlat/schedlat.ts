@@ -32,7 +32,7 @@ interface Settings {
 /** A thread's latencies are in about so many buckets, most in fewer. */
 const BUCKETS_OF_A_THREAD = 8;
 
-export const schedlat = defineTool<Layout, Settings>({
+export const schedlat = defineTool<Layout, Settings, TableFindings>({
 	name: 'schedlat',
 	summary: 'how long each thread runs, and waits for a CPU (run queue latency)',
 	description:
@@ -108,8 +108,7 @@ export const schedlat = defineTool<Layout, Settings>({
 		}),
 
 	text: ({ sort, top }) => ({
-		report: async (findings, style) =>
-			findings.kind === 'table' ? renderScheduling(findings, { sort, top, style }) : '',
+		report: async (findings, style) => renderScheduling(findings, { sort, top, style }),
 	}),
 });
 

@@ -11,7 +11,7 @@ import { setRoomInHalves, Window } from '../../loader/window.js';
 import type { ShownFailure } from './failed-table.js';
 
 /** As in JSON: what is shown, and the numbers behind the names. */
-type FailedCallRow = ShownFailure & {
+export type FailedCallRow = ShownFailure & {
 	readonly nr: number;
 	readonly abi: Abi;
 	readonly errno: number;

@@ -2,7 +2,7 @@
 import { Option } from 'commander';
 import { parseErrno } from '../../abi/errno.js';
 import { callConstants, indexesOf } from '../../abi/syscalls.js';
-import type { Findings, Lost } from '../../aggregate/report.js';
+import type { Lost, TableFindings } from '../../aggregate/report.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -16,8 +16,8 @@ import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { Calls, type CallsSettings } from './calls.js';
 import { doctor } from './doctor.js';
-import { FailedCalls } from './failed.js';
-import { renderFailures, type ShownFailure } from './failed-table.js';
+import { type FailedCallRow, FailedCalls } from './failed.js';
+import { renderFailures } from './failed-table.js';
 import { chooseCallHook, PERF_HOOK_NS } from './hooks.js';
 import { type CallRow, callRows } from './rows.js';
 import { renderCalls } from './table.js';
@@ -42,6 +42,11 @@ interface Settings extends CallsSettings {
 	readonly maxBuckets: number;
 }
 
+/** Calls by what they are; or with --paths those that failed, by what they were about. */
+type SyscountFindings =
+	| (TableFindings<CallRow> & { readonly of: 'calls' })
+	| (TableFindings<FailedCallRow> & { readonly of: 'failures' });
+
 /** For strange numbers, where nothing else goes to the table of groups. */
 const FEW_BUCKETS = 1024;
 
@@ -56,7 +61,7 @@ const PERF_EVENTS = [
 	['syscount_exit_perf', 'sys_exit'],
 ] as const;
 
-export const syscount = defineTool<Layout, Settings>({
+export const syscount = defineTool<Layout, Settings, SyscountFindings>({
 	name: 'syscount',
 	summary: 'system calls: how many, which fail, which are slow',
 	description: 'Counts system calls when they return, and shows those that are still in progress.',
@@ -187,11 +192,9 @@ export const syscount = defineTool<Layout, Settings>({
 		return {
 			none: failing ? 'no call failed' : 'no calls were seen',
 			report: async (findings, style) => {
-				if (findings.kind !== 'table') return '';
-				const { rows } = findings;
-				if (settings.paths)
-					return renderFailures(rows as unknown as ShownFailure[], { ...settings, style });
-				return renderCalls(rows as unknown as readonly CallRow[], {
+				if (findings.of === 'failures')
+					return renderFailures(findings.rows, { ...settings, style });
+				return renderCalls(findings.rows, {
 					...settings,
 					unit: settings.milliseconds ? MILLISECONDS : MICROSECONDS,
 					style,
@@ -214,7 +217,7 @@ function makeRoom(object: BpfObject<Layout>, settings: Settings): void {
 	}
 }
 
-class CallReader implements Reader {
+class CallReader implements Reader<SyscountFindings> {
 	readonly #calls: Calls;
 	readonly #failed: FailedCalls;
 	readonly #settings: Settings;
@@ -251,13 +254,14 @@ class CallReader implements Reader {
 		this.close();
 	}
 
-	async read(): Promise<Findings> {
-		if (this.#settings.paths) return { kind: 'table', about: {}, rows: this.#failed.take() };
+	async read(): Promise<SyscountFindings> {
+		if (this.#settings.paths)
+			return { kind: 'table', of: 'failures', about: {}, rows: this.#failed.take() };
 		if (!this.#ended) this.#calls.findOpen();
 		this.#calls.collect();
 		const rows = await callRows(this.#calls.take(), this.#settings);
 		const { timed } = this.#settings;
-		return { kind: 'table', about: timed ? { unit: 'ns' } : {}, rows };
+		return { kind: 'table', of: 'calls', about: timed ? { unit: 'ns' } : {}, rows };
 	}
 
 	lost(): Lost {

@@ -56,14 +56,14 @@ export class ThreadNames {
 function nameAt(words: Uint32Array, at: number, width: number): ThreadName {
 	const view = new DataView(words.buffer, words.byteOffset);
 	const comm = printable(readComm(view, (at + 2) * 4));
-	const [tgid, tid, ...rest] = words.subarray(at, at + 6) as unknown as number[];
+	const [tgid = 0, tid = 0, a = 0, b = 0, c = 0, d = 0] = words.subarray(at, at + 6);
 	const numbers = tid === tgid ? `${tid}` : `${tid}/${tgid}`;
 	const text = tid === 0 && comm.startsWith('swapper') ? '<idle>' : `${comm}[${numbers}]`;
 	const encoder = new TextEncoder();
 	return {
-		tgid: tgid ?? 0,
-		tid: tid ?? 0,
-		comm: rest as [number, number, number, number],
+		tgid,
+		tid,
+		comm: [a, b, c, d],
 		text,
 		plain: encoder.encode(text),
 		padded: encoder.encode(text.padEnd(width)),

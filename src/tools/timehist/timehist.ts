@@ -1,6 +1,7 @@
 /** timehist: every context switch, one by one. */
 import { isatty } from 'node:tty';
 import { Option } from 'commander';
+import type { RowFindings } from '../../aggregate/report.js';
 import { EventBatches } from '../../bpf/events.js';
 import { chooseOffcpu } from '../../bpf/offcpu.js';
 import { UsageError } from '../../errors.js';
@@ -37,7 +38,7 @@ interface Settings extends TimehistView {
 	readonly migrations: boolean;
 }
 
-export const timehist = defineTool<Layout, Settings>({
+export const timehist = defineTool<Layout, Settings, RowFindings>({
 	name: 'timehist',
 	summary: 'every context switch: wait time, latency, run time',
 	description:
@@ -133,7 +134,8 @@ export const timehist = defineTool<Layout, Settings>({
 
 	text: (settings) => ({
 		...(settings.lines ? { header: timehistHeader(settings) } : {}),
-		report: async () => '',
+		// All that it finds are rows.
+		report: async (none: never) => none,
 		totals: renderThreadTotals,
 	}),
 });

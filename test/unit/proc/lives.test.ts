@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { processLives, threadLives } from '../../../src/proc/lives.js';
 
@@ -21,11 +22,14 @@ test('whatever it is called, a process lives until it ends', async () => {
 });
 
 test('a zombie does not live', async () => {
-	// The child of the shell ends; the shell, which has become another program, does not wait for it.
-	const script = 'true & echo $!; exec cat';
+	// The child ends when the shell has become another program, which does not wait for it.
+	const script = 'sleep 1000 & echo $!; exec cat';
 	const parent = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
 	const [line] = await once(parent.stdout, 'data');
 	const pid = Number(String(line));
+	const name = () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8');
+	while (name() !== 'cat\n') await new Promise(setImmediate);
+	process.kill(pid);
 	while (processLives(pid)) await new Promise(setImmediate);
 	assert.doesNotThrow(() => process.kill(pid, 0), 'it is there still');
 	assert.ok(!threadLives(pid));
