@@ -21,8 +21,8 @@ export function cutNotices(stacks: readonly StackRow[]): string[] {
 		...told(
 			({ cut }) => cut === 'no frame pointers',
 			(some) =>
-				`${some} are cut: they do not reach the thread's first function, because some code has no ` +
-				'frame pointers (build it with -fno-omit-frame-pointer).',
+				`${some} are cut: they do not reach the thread's first function, because some code, often a ` +
+				"distribution's library, has no frame pointers (-fno-omit-frame-pointer).",
 		),
 		...told(
 			({ cut }) => cut === 'too deep',

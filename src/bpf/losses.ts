@@ -38,7 +38,8 @@ const LOST_HERE = {
 	events_dropped: 'events: too many in one second for JSON; choose fewer threads (-p), or text',
 	mappings_lost: 'mapping records: too many at once; names may be missing',
 	samples_lost: 'samples: they came faster than tstrace read them; lower -F',
-	samples_throttled: 'pauses: the kernel stopped sampling, as the rate was too high; lower -F',
+	samples_throttled:
+		'pauses: samples came too fast, and the kernel took none until its next tick; if there are many, lower -F',
 	samples_without_room: 'samples: no room for their stack; raise --max-stacks',
 	groups_merged: 'waits: counted in the group (others), as there are too many groups; use -p',
 } as const;
