@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Btf, BtfError } from '../../../src/loader/btf.js';
+import { Btf } from '../../../src/loader/btf.js';
+import { BtfError } from '../../../src/loader/btf-types.js';
 import {
 	ARRAY,
 	BtfBuilder,
