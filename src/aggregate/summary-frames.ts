@@ -49,7 +49,11 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 		[
 			[
 				['WaitLatch', 'WaitLatchOrSocket', 'WaitEventSetWait', 'WaitEventSetWaitBlock'],
-				"PostgreSQL's latch.c, waiteventset.c: every wait of a session; ProcSleep says for a lock",
+				"PostgreSQL's latch.c, waiteventset.c: every wait of a session",
+			],
+			[
+				['ProcSleep', 'WaitOnLock', 'LockAcquireExtended', 'LockAcquire', 'PGSemaphoreLock'],
+				"PostgreSQL's proc.c, lock.c, posix_sema.c: any lock; callers name the kind",
 			],
 			[
 				[
@@ -79,7 +83,12 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 				"HotSpot's os.cpp, os_linux.cpp: mmap for every part of the JVM",
 			],
 			[
-				['os::PlatformEvent::park', 'PlatformEvent::park', 'PlatformMonitor::wait'],
+				[
+					'os::PlatformEvent::park',
+					'os::PlatformMonitor::wait',
+					'PlatformEvent::park',
+					'PlatformMonitor::wait',
+				],
 				"HotSpot's os_posix.cpp: a condition variable, for any lock of the JVM",
 			],
 			[
@@ -89,6 +98,30 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 		] as const
 	).flatMap(([names, why]) => names.map((name) => [name, why] as const)),
 );
+
+/** Functions of the C library, and wrappers, that say more than what the kernel does for them. */
+const TELLING_CALLS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/^(__)?(f(data)?sync|msync|syncfs|sync_file_range)$/, 'the kernel names parts of a disk'],
+	[/^(__)?(send|sendto|sendmsg|sendmmsg)$/, 'a reader that is slow, or a peer'],
+	[/^ProcSleep$/, 'PostgreSQL waits for a lock; the kernel only knows an event loop'],
+	[/^(__)?(getaddrinfo|gethostbyname\w*|res_n?(search|query|send)\w*)$/, 'a name server'],
+];
+
+/**
+ * Functions in the language of the application, as the perf maps of runtimes name them, but for what the
+ * runtime itself brings: docs of V8's perf-basic-prof, of HotSpot's Compiler.perfmap, of CPython's -X perf.
+ */
+const APPLICATION: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[
+		/^(JS|LazyCompile|Function|Script|Eval):\S*\s+(?!node:)\S/,
+		'JavaScript: a file behind the name',
+	],
+	[
+		/^[\w.$[\]]+ (?!(java|javax|jdk|sun|com\.sun)\.)[\w$]+(\.[\w$<>]+)+\(/,
+		'Java: a result type, a class, a method',
+	],
+	[/^py::(?!.*:(<frozen |\/usr\/lib\/python3))/, 'Python'],
+];
 
 /** What a thread of the kernel begins in: kernel/kthread.c. */
 const KERNEL_THREAD = 'kthread';
@@ -111,14 +144,17 @@ export function waitFrame(frames: readonly Frame[]): Frame | undefined {
 
 export interface ProgramFrame {
 	readonly frame: Frame;
+	/** What it called to wait, where that says more than the kernel's functions. */
+	readonly call?: Frame | undefined;
 	/** Whether it is known to have called the C library, a wrapper, or the kernel, itself. */
 	readonly isLowest: boolean;
 }
 
 /**
- * The lowest function of the program that has a name and is no wrapper. Where all are wrappers, the lowest of
- * them; where none has a name, the lowest user frame. Frames are root first. `callerMissing`: the stack lacks
- * the function that called the lowest user frame.
+ * The lowest function in the application's own language, where a runtime runs it; else the lowest of the
+ * program that has a name and is no wrapper. Where all are wrappers, the lowest of them; where none has a
+ * name, the lowest user frame. Frames are root first. `callerMissing`: the stack lacks the function that
+ * called the lowest user frame.
  */
 export function programFrame({
 	frames,
@@ -129,16 +165,28 @@ export function programFrame({
 }): ProgramFrame | undefined {
 	const user = frames.filter(({ kind }) => kind !== 'kernel');
 	const isOwn = (frame: Frame) => !frame.inCLibrary && isNamed(frame);
-	const meaning = user.findLastIndex((frame) => isOwn(frame) && !isWrapper(frame));
+	const application = user.findLastIndex(isApplication);
+	const meaning =
+		application < 0
+			? user.findLastIndex((frame) => isOwn(frame) && !isWrapper(frame))
+			: application;
 	const own = meaning < 0 ? user.findLastIndex(isOwn) : meaning;
 	const frame = user[own] ?? user.at(-1);
 	if (!frame) return undefined;
 	const between = own < 0 ? [] : user.slice(own + 1);
 	const missing = callerMissing && own >= 0;
+	const call = between.find(({ name }) =>
+		TELLING_CALLS.some(([pattern]) => pattern.test(plain(name))),
+	);
 	return {
 		frame,
+		call,
 		isLowest: !missing && between.every((each) => each.inCLibrary || isWrapper(each)),
 	};
+}
+
+function isApplication({ name, kind }: Frame): boolean {
+	return kind === 'jit' && APPLICATION.some(([pattern]) => pattern.test(name));
 }
 
 /** "os::malloc(unsigned long, MEMFLAGS)" is os::malloc. */

@@ -179,10 +179,9 @@ function summaryOf(row: StackRow, findings: StackFindings, telling: Frame | unde
 	if (first === undefined) return { name: mostly || '(no stack)', behind: '' };
 	const name = program?.frame.inCLibrary && (row.cut || row.callerMissing) ? `… ${first}` : first;
 	const gap = program?.isLowest === false ? ' …' : '';
-	return {
-		name,
-		behind: `${last ? `${gap} → ${fittedName(last, MOST_KERNEL_NAME)}` : ''}${suffix}`,
-	};
+	const called = program?.call ? ` → ${bareName(printable(program.call.name))}` : '';
+	const way = last ? `${called} → ${fittedName(last, MOST_KERNEL_NAME)}` : called;
+	return { name, behind: `${way === '' ? '' : gap}${way}${suffix}` };
 }
 
 /** The part that most of a row is, if that is not the first: being blocked. */

@@ -24,6 +24,7 @@ interface Expected {
 	readonly stack: string;
 	readonly program: string | undefined;
 	readonly wait: string | undefined;
+	readonly call?: string;
 	/** Whether the program's function called the C library, or the kernel, itself. */
 	readonly gap?: boolean;
 	readonly idle?: boolean;
@@ -48,7 +49,8 @@ const STACKS: readonly Expected[] = [
 		what: 'PostgreSQL: a lock of a row',
 		stack:
 			'libc:__libc_start_call_main;main;PostmasterMain;postgres+0x3efcbb;heap_update;LockAcquireExtended;ProcSleep;WaitLatch;libc:epoll_wait|SYSCALL;__x64_sys_epoll_wait;do_epoll_wait;schedule_hrtimeout_range',
-		program: 'ProcSleep',
+		program: 'heap_update',
+		call: 'ProcSleep',
 		wait: 'do_epoll_wait',
 		idle: true,
 	},
@@ -66,6 +68,7 @@ const STACKS: readonly Expected[] = [
 		stack:
 			'main;CommitTransaction;XLogFlush;libc:fdatasync|SYSCALL;__x64_sys_fdatasync;do_fsync;ext4_sync_file;blkdev_issue_flush;submit_bio_wait;wait_for_completion_io_timeout',
 		program: 'XLogFlush',
+		call: 'fdatasync',
 		wait: 'blkdev_issue_flush',
 	},
 	{
@@ -222,11 +225,12 @@ const STACKS: readonly Expected[] = [
 	{ what: 'no stack', stack: '|', program: undefined, wait: undefined },
 ];
 
-for (const { what, stack, program, wait, gap = false, idle = false } of STACKS) {
+for (const { what, stack, program, call, wait, gap = false, idle = false } of STACKS) {
 	test(what, () => {
 		const frames = stackOf(stack);
 		const found = programFrame({ frames });
 		assert.equal(found?.frame.name, program);
+		assert.equal(found?.call?.name, call);
 		assert.equal(found?.isLowest ?? true, !gap);
 		assert.equal(waitFrame(frames)?.name, wait);
 		assert.equal(waitsForWork(frames), idle);

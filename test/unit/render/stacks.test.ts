@@ -148,3 +148,48 @@ test('lines fit, whatever the names; a name that C++ made long is not cut in its
 		}),
 	);
 });
+
+test("in one line: the application's own function, where a runtime runs it", () => {
+	const jit = (name: string): Frame => ({ name, kind: 'jit' });
+	const native = (name: string): Frame => ({ name, kind: 'user' });
+	const lineOf = (...frames: readonly Frame[]) => summaries({ ...row([]), frames: [...frames] });
+	for (const tier of ['^', '*', '~'])
+		assert.deepEqual(
+			lineOf(
+				jit('JS:~listOnTimeout node:internal/timers:508:25'),
+				jit(`JS:${tier}keepForAudit /srv/shop/leak.js:2:22`),
+				jit('Builtin:HandleApiCall'),
+				native('v8::internal::Builtin_HandleApiCall(int, unsigned long*, v8::internal::Isolate*)'),
+				native('node::NodeArrayBufferAllocator::AllocateUninitialized(unsigned long)'),
+			),
+			['shop (812): keepForAudit … → …::AllocateUninitialized'],
+		);
+	assert.deepEqual(
+		lineOf(
+			jit('Interpreter'),
+			jit('void shop.Audit.encodeFrame(int)'),
+			jit('void java.nio.DirectByteBuffer.<init>(int)'),
+			native('Unsafe_AllocateMemory0'),
+			native('os::malloc(unsigned long, MEMFLAGS)'),
+		),
+		['shop (812): shop.Audit.encodeFrame … → os::malloc'],
+	);
+	assert.deepEqual(lineOf(native('main'), jit('Builtin:JSEntry'), native('uv__io_poll')), [
+		'shop (812): uv__io_poll',
+	]);
+});
+
+test('in one line: a call of the C library that says more than the kernel', () => {
+	const frames = (call: string): Frame[] => [
+		{ name: 'process_order', kind: 'user' },
+		{ name: call, kind: 'user', inCLibrary: true },
+		{ name: 'blkdev_issue_flush', kind: 'kernel' },
+	];
+	const lineOf = (call: string, more: Partial<StackRow> = {}) =>
+		summaries({ ...row([]), ...more, frames: frames(call) });
+	assert.deepEqual(lineOf('fsync'), ['shop (812): process_order → fsync → blkdev_issue_flush']);
+	assert.deepEqual(lineOf('fsync', { callerMissing: true }), [
+		'shop (812): process_order … → fsync → blkdev_issue_flush',
+	]);
+	assert.deepEqual(lineOf('read'), ['shop (812): process_order → blkdev_issue_flush']);
+});
