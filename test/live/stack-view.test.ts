@@ -48,7 +48,9 @@ test('JSON has each process unless it is told otherwise; -L is --by thread', asy
 		// A busy machine preempts threads on their way into a wait, which counts, or is late for one.
 		const waits = sumOf(stacks, 'count');
 		assert.ok(waits > 1.75 * ROUNDS && waits < 2.5 * ROUNDS, `${waits} waits`);
-		return { ...run, keys: stacks.map(({ key }) => key) };
+		// Where they were preempted is another stack, of few waits, and of one process.
+		const pipes = stacks.filter(({ count }) => count > ROUNDS / 2);
+		return { ...run, keys: pipes.map(({ key }) => key) };
 	};
 	const processes = await keys();
 	assert.deepEqual(processes.keys.map(({ pid }) => pid).sort(), [...processes.pids].sort());
