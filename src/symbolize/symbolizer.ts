@@ -31,10 +31,10 @@ const NO_NAME = '[anon]';
 const MAX_DEMANGLED = 50_000;
 
 /**
- * For the files and perf maps of all stacks; a browser takes one second. Who has many and large
- * ones made, to be slow, costs no more than that.
+ * For the files and perf maps of all stacks; a browser takes one second, a busy machine that emulates its
+ * CPU fifteen for a small program. Files that are made to be slow cost no more than that.
  */
-const TIME_LIMIT_MS = 15_000;
+const TIME_LIMIT_MS = 30_000;
 
 export class Symbolizer {
 	readonly #history: ProcessHistory;
