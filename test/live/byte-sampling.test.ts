@@ -15,7 +15,7 @@ const LAYOUT = {
 			size: 1028,
 			fields: { chances: { offset: 0, size: 1028 } },
 		},
-		'.bss': { size: 24, fields: { sample_bytes: { offset: 16, size: 8 } } },
+		'.bss': { size: 16, fields: { sample_bytes: { offset: 8, size: 8 } } },
 	},
 	maps: { results: { keySize: 4, valueSize: 16 } },
 	programs: ['sample'],

@@ -12,7 +12,7 @@ import { now_ns, schedstat, stealing, until, Workload } from './support.js';
 process.env.TSTRACE_BPF_DIR = resolve('dist/bpf', process.arch);
 
 /** Kernels lower the highest rate (perf_event_max_sample_rate) where an interrupt was once slow. */
-const HZ = 2999;
+const HZ = 1499;
 /** Of the hog: so much CPU time at the full rate, and at each that is lower. */
 const RUN_NS = 0.5e9;
 const WEIGHTS = [1, 4, 16];
