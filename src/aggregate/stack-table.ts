@@ -105,7 +105,7 @@ export class StackTable {
 		const before = (this.#chunks.length - 1) * CHUNK_FRAMES + this.#used;
 		if (before + depth > this.#maxFrames || this.#size >= MAX_STACKS) {
 			throw new TstraceError(
-				`${this.#size} different stacks of ${before} frames are more than memory may hold; ` +
+				`${this.#size} different stacks of ${before} frames are more than tstrace can keep in memory; ` +
 					'record a shorter time, or filter',
 			);
 		}

@@ -38,7 +38,7 @@ export function chooseWay<Name extends string>(
 	for (const way of ways) {
 		const why = way.missing();
 		if (!why) return { name: way.name, because: reasons.join('; ') || whenFirst };
-		reasons.push(`not ${way.name}: ${why}`);
+		reasons.push(why);
 	}
 	throw new TstraceError(`this tool cannot trace on this kernel: ${reasons.join('; ')}`);
 }

@@ -12,20 +12,24 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_GROUPS_FULL: 'events: no room for more groups; raise --max-buckets, or choose threads (-p)',
 	LOSS_EVENTS_RING_FULL:
 		'events: they came faster than tstrace read them; choose fewer threads (-p)',
-	LOSS_WAIT_TABLE_FULL: 'waits: no room for their start times; choose fewer threads (-p)',
-	LOSS_WAIT_START_UNKNOWN: 'waits: their start was not seen; only the last part is counted',
+	LOSS_WAIT_TABLE_FULL:
+		'waits or calls: no room for the time when they began; choose fewer threads (-p)',
+	LOSS_WAIT_START_UNKNOWN:
+		'waits: tstrace did not see when they began; some or all of their time may be missing',
 	LOSS_WAITS_UNSEEN: 'waits: the kernel reported no switch when they ended',
-	LOSS_WAITS_MISBOOKED: 'waits: the kernel counted sleep as run queue latency; left out',
+	LOSS_WAITS_MISBOOKED:
+		'waits: the kernel counted their sleep as run queue latency; tstrace does not',
 	LOSS_STACKS_FULL: 'events: no room for their stack; raise --max-stacks',
 	LOSS_STACKS_TRUNCATED: 'stacks: cut, as they are deeper than --max-depth',
-	LOSS_STACK_WALK_FAILED: 'events: their stack could not be read',
-	LOSS_CALL_START_UNKNOWN: 'calls: their start was not seen; not timed',
-	LOSS_THREADS_FULL: 'thread events: no room; raise --max-threads, or choose fewer threads (-p)',
+	LOSS_STACK_WALK_FAILED: 'events: the kernel could not walk their stack',
+	LOSS_CALL_START_UNKNOWN: 'calls: tstrace did not see when they began; not counted',
+	LOSS_THREADS_FULL:
+		'events: no room for more threads or their latencies; raise --max-threads, or choose fewer threads (-p)',
 	LOSS_ALLOCATIONS_FULL: 'allocations: no room; raise --max-allocs, or use --sample-bytes',
 	LOSS_ALLOCATIONS_NESTED: 'allocations: missing, as probes interrupted each other too often',
 	LOSS_ALLOCATIONS_ENDLESS: 'calls: the function never returned (longjmp or exception)',
 	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads allocated at once',
-	LOSS_FREES_UNSEEN: 'frees: not seen, but their address was allocated again',
+	LOSS_FREES_UNSEEN: 'frees: tstrace did not see them, but their address was allocated again',
 	LOSS_FAILURES_FULL:
 		'failed calls: no room for more paths; raise --max-paths, or choose threads (-p)',
 	LOSS_FILTER_FULL: 'processes: --follow has no room for more; not traced',
@@ -92,11 +96,10 @@ export function explainLost(lost: Lost): string[] {
 /** "waits: … they ended" is "wait: … it ended" of one; all begin with what is lost. */
 function singular(words: string): string {
 	return words
-		.replace(/^(processe|(?:failed |mapping |program |thread )?\w+)s\b/, (_, noun: string) =>
-			noun === 'processe' ? 'process' : noun,
-		)
-		.replace(/\btheir (start|address|stack)\b/, 'its $1')
-		.replace(/\bthey (ended|came)\b/, 'it $1');
+		.replace(/^[^:]+/, (nouns) => nouns.replace(/(process)es\b|(\w)s\b/g, '$1$2'))
+		.replace(/\btheir (address|sleep|stack|time)\b/, 'its $1')
+		.replace(/\bthey (began|came|ended)\b/, 'it $1')
+		.replace(/\bsee them\b/, 'see it');
 }
 
 function jsonName(cause: string): string {

@@ -35,9 +35,14 @@ const HOOKS: ReadonlyArray<Way<Hook>> = [
 	{
 		name: 'sched_exit',
 		missing: () =>
-			kernelHasTracepoint('sched_exit_tp') ? undefined : 'no tracepoint sched_exit_tp (6.14)',
+			kernelHasTracepoint('sched_exit_tp')
+				? undefined
+				: 'the kernel has no tracepoint sched_exit_tp (Linux 6.14 has it)',
 	},
-	{ name: 'kprobe', missing: () => (finishFunction() ? undefined : `no kprobe on ${FINISH}`) },
+	{
+		name: 'kprobe',
+		missing: () => (finishFunction() ? undefined : `the kernel allows no kprobe on ${FINISH}`),
+	},
 	{ name: 'switch', missing: () => undefined },
 ];
 

@@ -20,7 +20,7 @@ export class FrameBudget {
 	take(depth: number): void {
 		if (depth > MAX_STACK_FRAMES) {
 			throw new TstraceError(
-				`a stack has more than ${MAX_STACK_FRAMES} frames; is the file damaged? Record it again`,
+				`a stack has more than ${MAX_STACK_FRAMES} frames, so the file is probably damaged; record it again`,
 			);
 		}
 		this.#left -= depth;

@@ -88,7 +88,7 @@ class FoldedReader {
 			}
 			if (depth === MAX_STACK_FRAMES) {
 				throw new TstraceError(
-					`the stack in line ${number} has more than ${MAX_STACK_FRAMES} frames; is it folded stacks?`,
+					`the stack in line ${number} has more than ${MAX_STACK_FRAMES} frames; check that the input is folded stacks`,
 				);
 			}
 			this.#path[depth++] = this.#frame(bytes, start, i, hash);

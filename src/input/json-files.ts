@@ -82,7 +82,9 @@ async function* again(seen: Buffer[], others: AsyncIterator<Buffer>): AsyncGener
 function parsed(bytes: Buffer, what: string): JsonObject {
 	const { memory_bytes, depth } = measure(bytes);
 	if (depth > MAX_DEPTH) {
-		throw new TstraceError(`${what} is nested too deeply to be a result; export it again`);
+		throw new TstraceError(
+			`${what} is nested too deeply to be a result; give a result of tstrace, or a speedscope file`,
+		);
 	}
 	if (memory_bytes > getHeapStatistics().heap_size_limit / 2) {
 		throw new TstraceError(
@@ -94,11 +96,13 @@ function parsed(bytes: Buffer, what: string): JsonObject {
 		if (typeof value === 'object' && value !== null) return value as JsonObject;
 	} catch (error) {
 		throw new TstraceError(
-			`${what} begins like JSON but is not valid; was it cut off? Record it again`,
+			`${what} begins like JSON but is not valid, so it is damaged or was cut off; record it again`,
 			String(error),
 		);
 	}
-	throw new TstraceError(`${what} is neither a result of tstrace nor a file of speedscope`);
+	throw new TstraceError(
+		`${what} is neither a result of tstrace nor a speedscope file; give one of these`,
+	);
 }
 
 /** About what V8 takes for a value, by the character that it has one of. */

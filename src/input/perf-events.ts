@@ -24,7 +24,7 @@ export class PerfEvents {
 		if (!own) {
 			if (this.#events.size === MAX_EVENTS) {
 				throw new TstraceError(
-					`it has more than ${MAX_EVENTS} names of events; is it perf script text?`,
+					`it has more than ${MAX_EVENTS} names of events; check that it is perf script text`,
 				);
 			}
 			own = { stacks: new StackTable(), samples: 0, counted: false };

@@ -145,7 +145,7 @@ class PerfScriptReader {
 		// One is kept for the name of whose stack it is.
 		if (this.#depth + frames.length >= MAX_STACK_FRAMES) {
 			throw new TstraceError(
-				`the stack in line ${number} has more than ${MAX_STACK_FRAMES} frames; is it perf script text?`,
+				`the stack in line ${number} has more than ${MAX_STACK_FRAMES} frames; check that the input is perf script text`,
 			);
 		}
 		for (let i = frames.length - 1; i >= 0; i--) this.#stack[this.#depth++] = frames[i] as number;

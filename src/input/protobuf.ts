@@ -112,5 +112,5 @@ export class Fields {
 }
 
 export function damaged(): TstraceError {
-	return new TstraceError('it is damaged pprof, or was cut off; record it again');
+	return new TstraceError('it is a pprof file that is damaged or was cut off; record it again');
 }

@@ -205,6 +205,6 @@ const WHY: Readonly<Record<string, string>> = {
 	ENOENT: 'there is no such file; check its spelling',
 	EACCES: 'permission denied; choose another file, or become its owner',
 	EISDIR: 'it is a folder; name a file in it',
-	Z_DATA_ERROR: 'it is damaged gzip; record it again',
-	Z_BUF_ERROR: 'it is gzip that was cut off; record it again',
+	Z_DATA_ERROR: 'its gzip data is damaged; record it again',
+	Z_BUF_ERROR: 'its gzip data was cut off; record it again',
 };

@@ -33,7 +33,7 @@ export function speedscopeProfiles(
 	const reader = new StackReader(framesOf(file, frames), budget);
 	const byUnit = new Map<string, { unit: Unit; stacks: StackTable; names: string[] }>();
 	for (const profile of profiles) {
-		if (!isObject(profile)) throw damaged('a profile is not an object');
+		if (!isObject(profile)) throw damaged('a profile is not a JSON object');
 		const unit = inUnit(textOf(profile.unit)) ?? { unit: undefined, factor: 1 };
 		const name = unit.unit ?? NO_UNIT;
 		const same = byUnit.get(name) ?? { unit, stacks: new StackTable(), names: [] };
@@ -119,7 +119,7 @@ class StackReader {
 			before = to;
 		};
 		for (const event of events) {
-			if (!isObject(event)) throw damaged('an event is not an object');
+			if (!isObject(event)) throw damaged('an event is not a JSON object');
 			advance(numberOf(event.at));
 			depth = this.#openOrClose(event, depth);
 		}
@@ -150,7 +150,7 @@ class StackReader {
 
 	#frame(number: unknown): number {
 		const frame = typeof number === 'number' ? this.#frames[number] : undefined;
-		if (frame === undefined) throw damaged('a stack has a frame that is not in its list');
+		if (frame === undefined) throw damaged('a stack has a frame that the file does not list');
 		return frame;
 	}
 }
@@ -171,5 +171,5 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 function damaged(what: string): TstraceError {
-	return new TstraceError(`it is a damaged file of speedscope: ${what}; export it again`);
+	return new TstraceError(`it is a damaged speedscope file: ${what}; export it again`);
 }

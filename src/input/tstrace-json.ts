@@ -44,7 +44,7 @@ function rowOf(stack: unknown, index: number, frameOf: FrameOf): JsonRow {
 	const { frames, kinds, value, key, cut, caller_missing } = (stack ?? {}) as JsonObject;
 	if (!Array.isArray(frames) || typeof value !== 'number' || value < 0) {
 		throw new TstraceError(
-			`stack ${index + 1} of the JSON is damaged: it needs "frames" and a "value"; was it edited?`,
+			`stack ${index + 1} of the JSON is damaged: its "frames" or its "value" is missing or wrong; record it again`,
 		);
 	}
 	const letters = typeof kinds === 'string' ? kinds : '';

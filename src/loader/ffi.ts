@@ -31,7 +31,7 @@ function loadLibbpf(): Library {
 	if (typeof library !== 'string') return library;
 	if (typeof tryLoad('libbpf.so.0') !== 'string') {
 		throw new TstraceError(
-			`libbpf is too old: ${path} (1.0 or newer) is not here, only libbpf.so.0; ${INSTALL_LIBBPF}`,
+			`libbpf is too old: tstrace needs ${path} (1.0 or newer), and found only libbpf.so.0; ${INSTALL_LIBBPF}`,
 			library,
 		);
 	}

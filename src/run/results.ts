@@ -183,7 +183,7 @@ export class Results<F extends Findings> {
 			programs
 				? `cost: plus ${own} for tstrace itself`
 				: wrapped(
-						`cost: ${own} of one CPU for tstrace itself; its cost in the kernel was not measured`,
+						`cost: ${own} of one CPU for tstrace itself; tstrace could not measure its cost in the kernel`,
 						'      ',
 					),
 		);

@@ -60,7 +60,7 @@ function newInstance(module: WebAssembly.Module): Demangle {
 		'./index_bg.js': { __wbindgen_init_externref_table: () => {} },
 	});
 	const wasm = instance.exports;
-	if (!isOurs(wasm)) throw new TypeError('demangle.wasm is not what it was built as');
+	if (!isOurs(wasm)) throw new TypeError('demangle.wasm is damaged: install tstrace again');
 	wasm.__wbindgen_start();
 	// It may grow at each call, and is elsewhere then.
 	const memory = (at: number, bytes: number) =>

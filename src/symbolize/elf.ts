@@ -142,7 +142,8 @@ export class Elf {
 function readSegments(bytes: Bytes, header: Buffer): Segment[] {
 	const count = header.readUInt16LE(56);
 	if (count === 0) return [];
-	if (header.readUInt16LE(54) !== SEGMENT_BYTES) throw new SymbolError('odd program headers');
+	if (header.readUInt16LE(54) !== SEGMENT_BYTES)
+		throw new SymbolError('its program headers are damaged');
 	const table = bytes.read(readUint64(header, 32), count * SEGMENT_BYTES);
 	return Array.from({ length: count }, (_, i) => {
 		const at = i * SEGMENT_BYTES;
@@ -158,7 +159,8 @@ function readSegments(bytes: Bytes, header: Buffer): Segment[] {
 function readSections(bytes: Bytes, header: Buffer): Section[] {
 	const at = readUint64(header, 40);
 	if (at === 0) return [];
-	if (header.readUInt16LE(58) !== SECTION_BYTES) throw new SymbolError('odd section headers');
+	if (header.readUInt16LE(58) !== SECTION_BYTES)
+		throw new SymbolError('its section headers are damaged');
 	const first = bytes.read(at, SECTION_BYTES);
 	// Numbers too large for the header are in the first section's.
 	const count = header.readUInt16LE(60) || readUint64(first, 32);

@@ -48,7 +48,7 @@ const PROGRAMS: Readonly<Record<WaitsWay, ReadonlyArray<Layout['programs'][numbe
 /** Each kind as `keysOf` names it. */
 const SPLIT_HELP =
 	'a histogram for each kind of wait: wakeup, preempted, throttled (no CPU quota), ' +
-	'since_before (the thread waited already when tracing began), unknown (its beginning was not seen)';
+	'since_before (the thread waited already when tracing began), unknown (tstrace did not see when it began)';
 
 export const runqlat = defineTool<Layout, Settings, LatencyFindings | RowFindings>({
 	name: 'runqlat',

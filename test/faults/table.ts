@@ -34,7 +34,7 @@ export const FAULTS: readonly Fault[] = [
 	},
 	{
 		fault: 'SIGINT while nobody reads the result',
-		does: 'waits for the reader, who gets all of it; a second SIGINT ends it at once, exit status 130',
+		does: 'waits until a process reads the result, and writes all of it; a second SIGINT ends tstrace at once, exit status 130',
 		tests: {
 			'faults-interrupt': [
 				'interrupted while nobody takes its result',
@@ -155,7 +155,7 @@ export const FAULTS: readonly Fault[] = [
 	},
 	{
 		fault: '`-o` names a pipe that nobody reads, or reads slowly',
-		does: 'traces, then waits for the reader, who gets all of it; if a signal comes first: one error line, exit status 1',
+		does: 'traces, then waits until a process reads the pipe, and writes all of the result; if a signal comes first: one error line, exit status 1',
 		tests: {
 			'faults-output': [
 				'a named pipe that nobody reads, ',
@@ -210,7 +210,7 @@ export const FAULTS: readonly Fault[] = [
 		tests: { 'faults-machine': ['64 at once'] },
 	},
 	{
-		fault: "its cgroup's memory limit is low",
+		fault: "the memory limit of tstrace's cgroup is low",
 		does: 'the kernel kills it, or it prints one error line (exit status 1), or the result is right',
 		tests: { 'faults-machine': ['in a cgroup with ever more memory'] },
 	},

@@ -100,7 +100,7 @@ const FULL = [
 		['--latency', '-P', '--max-buckets', '1'],
 		/lost: [\d,]+ events: no room for more groups/,
 	],
-	['schedlat', ['--max-threads', '1'], /lost: [\d,]+ thread events: no room/],
+	['schedlat', ['--max-threads', '1'], /lost: [\d,]+ events: no room for more threads/],
 ] as const;
 
 for (const [tool, options, says] of FULL) {

@@ -27,7 +27,7 @@ export function judgeHook(hook: Hook, kprobes: boolean): Check {
 	if (hook === 'kprobe') return ok(name, 'a kprobe on finish_task_switch');
 	return warn(
 		name,
-		`none: no sched_exit_tp (Linux 6.14), ${kprobes ? 'no such function' : 'no kprobes'}`,
+		`none: the kernel has no sched_exit_tp (Linux 6.14 has it), and no ${kprobes ? 'function finish_task_switch' : 'kprobes'}`,
 		'offcputime walks user stacks at every context switch (734 ns each), and misses the user stacks of threads that already sleep when it starts',
 		'a kernel with CONFIG_KPROBE_EVENTS=y, or Linux 6.14',
 	);

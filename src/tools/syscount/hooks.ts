@@ -38,7 +38,8 @@ export function rawCanBePreempted(kernel: string): boolean {
 /** What is lacking for programs at perf's tracepoints. */
 export function perfHookMissing(): string | undefined {
 	// perf's tracepoints do not hand over the registers of a call.
-	if (!kernelHasHelper('task_pt_regs')) return 'the kernel has no bpf_task_pt_regs (5.15)';
+	if (!kernelHasHelper('task_pt_regs'))
+		return 'the kernel has no bpf_task_pt_regs (Linux 5.15 has it)';
 	try {
 		openTracepoint('raw_syscalls', 'sys_exit').close();
 		return undefined;

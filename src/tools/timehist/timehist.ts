@@ -46,7 +46,7 @@ export const timehist = defineTool<Layout, Settings, RowFindings>({
 		'time), how much of that it was on a run queue (latency), and how long it ran.',
 	examples: [
 		['tstrace timehist -p 1234 5', 'a process, for 5 seconds'],
-		['tstrace timehist -w -n -t 1234', 'a thread: what wakes it, and which thread runs next'],
+		['tstrace timehist -w -n -t 1234', 'a thread: its wakers, and what runs next'],
 		['tstrace timehist -g -p 1234', 'with the kernel functions where it waits'],
 		['tstrace timehist -S 10', 'only a table of threads, at the end'],
 		['tstrace timehist -o out.txt -- make', 'a command, into a file'],

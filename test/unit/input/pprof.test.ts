@@ -100,7 +100,7 @@ test('numbers of another length than there are types', async () => {
 	for (const values of [[1], [1, 2, 3]]) {
 		await assert.rejects(profilesOf(example({ values }).encode()), {
 			name: 'TstraceError',
-			message: /damaged pprof/,
+			message: /pprof file that is damaged/,
 		});
 	}
 });

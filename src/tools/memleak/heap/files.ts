@@ -136,10 +136,10 @@ function returnsFinder(elf: Elf, text: Text): (found: FoundFunction) => number[]
 function placementOf(placement: Placement, of: AllocatorFunction): Placement {
 	const words = placement.stackBytes / WORD_BYTES;
 	if (!Number.isInteger(words) || words > MAX_STACK_WORDS) {
-		return atEntry(false, 'at the instruction that the kernel emulates, the stack holds too much');
+		return atEntry(false, 'after the entry, the function has put too much on the stack');
 	}
 	if (returnsMemory(of) && words > 0) {
-		return atEntry(false, 'only there the return address is on top of the stack');
+		return atEntry(false, 'only at the entry is the return address on top of the stack');
 	}
 	return placement;
 }

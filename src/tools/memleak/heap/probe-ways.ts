@@ -28,7 +28,9 @@ function choose(): ProbeWay {
 		{
 			name: 'multi',
 			missing: () =>
-				multiType === undefined ? 'the kernel has no links with many probes (6.13)' : undefined,
+				multiType === undefined
+					? 'the kernel cannot attach many probes with one link (Linux 6.13 can)'
+					: undefined,
 		},
 		{ name: 'links', missing: () => undefined },
 	] as const;
@@ -37,7 +39,7 @@ function choose(): ProbeWay {
 	return {
 		multiType: way.name === 'multi' ? multiType : undefined,
 		cookies,
-		because: `attaches probes with ${way.name}: ${way.because}${cookies ? '' : '; knows probes by address: no cookies (5.15)'}`,
+		because: `attaches probes with ${way.name}: ${way.because}${cookies ? '' : '; recognises probes by their address, as the kernel has no cookies for probes (Linux 5.15 has them)'}`,
 	};
 }
 

@@ -200,7 +200,7 @@ const REFUSED: ReadonlyArray<
 	[1, [], '{"tool":"runqlat","groups":[]}\n', /runqlat has no stacks/],
 	[1, [], '{"tool":"profile","stacks":[{"frames"', /it begins like JSON but is not valid/],
 	[1, [], '{"tool":"profile","stacks":[{"frames":3}]}', /stack 1 of the JSON is damaged/],
-	[1, [], gzipSync(FOLDED).subarray(0, 20), /gzip that was cut off/],
+	[1, [], gzipSync(FOLDED).subarray(0, 20), /gzip data was cut off/],
 	[1, [], `${JSON_TEXT.replace('2000000000', '1e308')}`, /its counts add up to 10\^21 or more/],
 	[1, [], `a 1 1.0: ${'9'.repeat(400)} cycles: \n\tabc f+0x1 (/x)\n`, /add up to 10\^21/],
 	[2, ['--countname', 'us'], JSON_TEXT, /counts are in ns, not us/],
