@@ -99,7 +99,8 @@ function singular(words: string): string {
 		.replace(/^[^:]+/, (nouns) => nouns.replace(/(process)es\b|(\w)s\b/g, '$1$2'))
 		.replace(/\btheir (address|sleep|stack|time)\b/, 'its $1')
 		.replace(/\bthey (began|came|ended)\b/, 'it $1')
-		.replace(/\bsee them\b/, 'see it');
+		.replace(/(?<=\bsee )them\b/, 'it')
+		.replace(/\bthey are\b/, 'it is');
 }
 
 function jsonName(cause: string): string {

@@ -53,7 +53,9 @@ export async function readPprof(
 	const tables = chosen.map((type) => ({ type, stacks: new StackTable() }));
 	const samples = new SampleReader(types.length, frames, tables);
 	file.each(PROFILE.sample, (entry) => samples.add(entry.message()));
-	if (samples.without > 0) notify(`left out ${samples.without} samples, which have no stack`);
+	const { without } = samples;
+	if (without > 0)
+		notify(`left out ${without} ${without === 1 ? 'sample' : 'samples'} without a stack`);
 	return tables.map(({ type, stacks }) => ({
 		frames: frames.table,
 		stacks,

@@ -46,7 +46,7 @@ export function speedscopeProfiles(
 		if (names.length > 1) {
 			const more = names.length > MAX_NAMES ? ', …' : '';
 			notify(
-				`${names.length} profiles are added up: ${names.slice(0, MAX_NAMES).join(', ')}${more}`,
+				`the result adds up ${names.length} profiles: ${names.slice(0, MAX_NAMES).join(', ')}${more}`,
 			);
 		}
 		// What tstrace says of its unit, such as "samples", is more than speedscope can say.

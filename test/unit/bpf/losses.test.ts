@@ -19,6 +19,10 @@ test('every cause of which one was lost begins with its noun in the singular', (
 	assert.equal(of('filter_full'), '1 process');
 	assert.equal(of('programs_missed'), '1 program run');
 	assert.equal(of('mappings_lost'), '1 mapping record');
+	assert.match(
+		explainLost({ stacks_truncated: 1 })[0] ?? '',
+		/^1 stack: cut, as it is deeper than/,
+	);
 	assert.equal(
 		explainLost({ frees_unseen: 1 })[0],
 		'1 free: tstrace did not see it, but its address was allocated again (frees_unseen)',

@@ -73,7 +73,7 @@ test('a profile for each type; the last is the one to show', async () => {
 		'main;outer;inner_[i];sys_read_[k] 30000000\nmain;jitted_[j];mod_fn_[k] 10000\n' +
 			'main;[unknown];[app] 20000\n',
 	);
-	assert.deepEqual(notices, ['left out 1 samples, which have no stack']);
+	assert.deepEqual(notices, ['left out 1 sample without a stack']);
 });
 
 test('one event of several', async () => {

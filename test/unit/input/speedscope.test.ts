@@ -42,7 +42,7 @@ test('threads are added up, in nanoseconds, whatever the units of their times', 
 	);
 	const profiles = await profilesOf(JSON.stringify(file), { notices });
 	assert.deepEqual(profiles.map(foldedOf), ['main 75000000\nmain;a 1000000000\nmain;b 2500000\n']);
-	assert.deepEqual(notices, ['2 profiles are added up: T1, T2']);
+	assert.deepEqual(notices, ['the result adds up 2 profiles: T1, T2']);
 });
 
 test('what has another unit is another event', async () => {
@@ -92,8 +92,8 @@ test('results of tstrace: many lines, or one that somebody made readable', async
 test('damage is named', async () => {
 	const good = sampled('a', 'none', [[0]], [1]);
 	const damages: Array<[object, RegExp]> = [
-		[{ ...good, samples: [[7]] }, /a frame that is not in its list/],
-		[{ ...good, samples: [[0.5]] }, /a frame that is not in its list/],
+		[{ ...good, samples: [[7]] }, /a frame that the file does not list/],
+		[{ ...good, samples: [[0.5]] }, /a frame that the file does not list/],
 		[{ ...good, weights: [] }, /a weight for each sample/],
 		[{ ...good, weights: [-1] }, /is negative, or not a number/],
 		[{ ...good, type: 'other' }, /neither sampled nor evented/],
