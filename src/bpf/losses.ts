@@ -24,7 +24,7 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_STACK_WALK_FAILED: 'events: the kernel could not walk their stack',
 	LOSS_CALL_START_UNKNOWN: 'calls: tstrace did not see when they began; not counted',
 	LOSS_THREADS_FULL:
-		'events: no room for more threads or their latencies; raise --max-threads, or choose fewer threads (-p)',
+		'events: no room for more threads or latencies; raise --max-threads, or choose fewer threads (-p)',
 	LOSS_ALLOCATIONS_FULL: 'allocations: no room; raise --max-allocs, or use --sample-bytes',
 	LOSS_ALLOCATIONS_NESTED: 'allocations: missing, as probes interrupted each other too often',
 	LOSS_ALLOCATIONS_ENDLESS: 'calls: the function never returned (longjmp or exception)',
@@ -97,10 +97,9 @@ export function explainLost(lost: Lost): string[] {
 function singular(words: string): string {
 	return words
 		.replace(/^[^:]+/, (nouns) => nouns.replace(/(process)es\b|(\w)s\b/g, '$1$2'))
-		.replace(/\btheir (address|sleep|stack|time)\b/, 'its $1')
-		.replace(/\bthey (began|came|ended)\b/, 'it $1')
-		.replace(/(?<=\bsee )them\b/, 'it')
-		.replace(/\bthey are\b/, 'it is');
+		.replace(/(?<=\bthey )are\b/, 'is')
+		.replace(/\b(they|them)\b/g, 'it')
+		.replace(/\btheir\b/g, 'its');
 }
 
 function jsonName(cause: string): string {
