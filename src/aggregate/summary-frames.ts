@@ -2,6 +2,7 @@
  * Which functions of a stack say what it is about: in one line there is room for two. Tables of names,
  * with reasons. Pure values: no I/O, no kernel.
  */
+import { isApplication } from './application-frames.js';
 import type { Frame } from './stack.js';
 
 /**
@@ -61,7 +62,11 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 				'Node.js, api/environment.cc, node_buffer.cc: the memory of any buffer',
 			],
 			[
-				['v8::internal::BackingStore::Allocate', 'v8::ArrayBuffer::New'],
+				[
+					'v8::internal::BackingStore::Allocate',
+					'v8::internal::Heap::AllocateExternalBackingStore',
+					'v8::ArrayBuffer::New',
+				],
 				'V8, between the allocators of Node.js and what asked for a buffer',
 			],
 			[
@@ -79,7 +84,12 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 				"HotSpot's os.cpp, os_linux.cpp: mmap for every part of the JVM",
 			],
 			[
-				['os::PlatformEvent::park', 'PlatformEvent::park', 'PlatformMonitor::wait'],
+				[
+					'os::PlatformEvent::park',
+					'PlatformEvent::park',
+					'os::PlatformMonitor::wait',
+					'PlatformMonitor::wait',
+				],
 				"HotSpot's os_posix.cpp: a condition variable, for any lock of the JVM",
 			],
 			[
@@ -116,8 +126,9 @@ export interface ProgramFrame {
 }
 
 /**
- * The lowest function of the program that has a name and is no wrapper. Where all are wrappers, the lowest of
- * them; where none has a name, the lowest user frame. Frames are root first. `callerMissing`: the stack lacks
+ * The lowest function of the application's language, where a runtime has compiled one; else the lowest
+ * function of the program that has a name and is no wrapper. Where all are wrappers, the lowest of them; where
+ * none has a name, the lowest user frame. Frames are root first. `callerMissing`: the stack lacks
  * the function that called the lowest user frame.
  */
 export function programFrame({
@@ -129,8 +140,10 @@ export function programFrame({
 }): ProgramFrame | undefined {
 	const user = frames.filter(({ kind }) => kind !== 'kernel');
 	const isOwn = (frame: Frame) => !frame.inCLibrary && isNamed(frame);
-	const meaning = user.findLastIndex((frame) => isOwn(frame) && !isWrapper(frame));
-	const own = meaning < 0 ? user.findLastIndex(isOwn) : meaning;
+	const isTelling = (frame: Frame) => isOwn(frame) && !isWrapper(frame);
+	const own =
+		[isApplication, isTelling, isOwn].map((is) => user.findLastIndex(is)).find((at) => at >= 0) ??
+		-1;
 	const frame = user[own] ?? user.at(-1);
 	if (!frame) return undefined;
 	const between = own < 0 ? [] : user.slice(own + 1);

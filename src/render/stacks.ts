@@ -1,5 +1,6 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
 
+import { functionOf } from '../aggregate/application-frames.js';
 import { largest } from '../aggregate/largest.js';
 import type { Frame } from '../aggregate/stack.js';
 import {
@@ -174,7 +175,7 @@ function summaryOf(row: StackRow, findings: StackFindings, telling: Frame | unde
 	const suffix = mostly ? ` (${mostly})` : '';
 	const names = [program?.frame, row.parts[0] === 0 ? undefined : leaf]
 		.filter((frame) => frame !== undefined)
-		.map((frame) => bareName(printable(frame.name)));
+		.map((frame) => bareName(printable(functionOf(frame))));
 	const [first, last] = [...new Set(names)];
 	if (first === undefined) return { name: mostly || '(no stack)', behind: '' };
 	const name = program?.frame.inCLibrary && (row.cut || row.callerMissing) ? `… ${first}` : first;

@@ -6,14 +6,18 @@ import { programFrame, waitFrame, waitsForWork } from '../../../src/aggregate/su
 
 const SYSCALL = 'entry_SYSCALL_64_after_hwframe;do_syscall_64';
 
-/** "main;libc:read|vfs_read;schedule": user frames, those of the C library marked, then the kernel's. */
+/**
+ * "main;libc:read|vfs_read;schedule": user frames, those of the C library marked, and those that a runtime
+ * has compiled ("jit:"); then the kernel's.
+ */
 function stackOf(text: string): Frame[] {
 	const [user = '', kernel = ''] = text.split('|');
 	const names = (part: string) => part.split(';').filter(Boolean);
 	return [
 		...names(user).map((name): Frame => {
-			const own = name.replace(/^libc:/, '');
-			return { name: own, kind: 'user', ...(own === name ? {} : { inCLibrary: true }) };
+			const own = name.replace(/^(libc|jit):/, '');
+			const kind = name.startsWith('jit:') ? 'jit' : 'user';
+			return { name: own, kind, ...(name.startsWith('libc:') ? { inCLibrary: true } : {}) };
 		}),
 		...names(kernel.replace('SYSCALL', SYSCALL)).map((name): Frame => ({ name, kind: 'kernel' })),
 	];
@@ -88,6 +92,50 @@ const STACKS: readonly Expected[] = [
 			'JS:*upload /srv/app.js:3:15;node::Buffer::New(v8::Isolate*, unsigned long);node::NodeArrayBufferAllocator::AllocateUninitialized(unsigned long);libc:malloc',
 		program: 'JS:*upload /srv/app.js:3:15',
 		wait: undefined,
+	},
+	{
+		what: 'Node.js: the memory of a buffer, allocated through builtins and modules of Node.js',
+		stack:
+			'node::Start;Builtins_JSEntry;jit:JS:*emit node:events:500:3;jit:JS:^keepForAudit /tmp/inv/leak.js:2:22;jit:JS:^alloc node:buffer:385:30;jit:JS:~FastBuffer node:internal/buffer:1064:14;jit:Builtin:TypedArrayConstructor;Builtins_CreateTypedArray;v8::internal::Builtin_ArrayBufferConstructor;v8::internal::BackingStore::Allocate(v8::internal::Isolate*, unsigned long);v8::internal::Heap::AllocateExternalBackingStore(std::function<void* (unsigned long)> const&, unsigned long);node::NodeArrayBufferAllocator::AllocateUninitialized(unsigned long)',
+		program: 'JS:^keepForAudit /tmp/inv/leak.js:2:22',
+		wait: undefined,
+		gap: true,
+	},
+	{
+		what: 'Node.js without a function of the application: as of any program',
+		stack:
+			'node::Start;jit:JS:~processTimers node:internal/timers:500:25;jit:RegExp:a b;uv__io_poll;libc:epoll_wait|SYSCALL;do_epoll_wait',
+		program: 'uv__io_poll',
+		wait: 'do_epoll_wait',
+		idle: true,
+	},
+	{
+		what: 'Node.js: the memory of a buffer, without names of JavaScript',
+		stack:
+			'v8::internal::ArrayBufferConstruct;v8::internal::Heap::AllocateExternalBackingStore(std::function<void* (unsigned long)> const&, unsigned long);node::NodeArrayBufferAllocator::AllocateUninitialized(unsigned long)',
+		program: 'v8::internal::ArrayBufferConstruct',
+		wait: undefined,
+	},
+	{
+		what: 'Java: memory outside of the heap, through the JDK',
+		stack:
+			'JavaMain;jit:call_stub;jit:Interpreter;jit:void Leak.encodeFrame(int);jit:java.nio.ByteBuffer java.nio.ByteBuffer.allocateDirect(int);jit:long jdk.internal.misc.Unsafe.allocateMemory(long);jit:StubRoutines (initial stubs);Unsafe_AllocateMemory0(JNIEnv_*, _jobject*, long);os::malloc(unsigned long, MEMFLAGS)',
+		program: 'void Leak.encodeFrame(int)',
+		wait: undefined,
+		gap: true,
+	},
+	{
+		what: "Java: a method that returns the JDK's class is the application's",
+		stack: 'jit:java.lang.String shop.Cart.name(int);Unsafe_Park;Parker::park(bool, long)',
+		program: 'java.lang.String shop.Cart.name(int)',
+		wait: undefined,
+		gap: true,
+	},
+	{
+		what: 'JVM 11 to 15: a monitor of its own',
+		stack: `CompileQueue::get();Monitor::wait(long);os::PlatformMonitor::wait(long);libc:pthread_cond_timedwait|${FUTEX}`,
+		program: 'Monitor::wait(long)',
+		wait: 'futex_wait',
 	},
 	{
 		what: 'JVM: memory of its own',
@@ -246,4 +294,10 @@ test('a kernel function named as if it were a user one, and the other way round'
 	const frames = stackOf('do_nanosleep;schedule|SYSCALL;vfs_read;anon_pipe_read;schedule');
 	assert.equal(waitsForWork(frames), false);
 	assert.equal(programFrame({ frames })?.frame.name, 'schedule');
+});
+
+test('Java, named by an agent: names have semicolons of their own', () => {
+	const names = ['Lshop/Cart;::name', 'Ljava/util/HashMap;::get', 'Lsun/misc/Unsafe;::park'];
+	const frames = names.map((name): Frame => ({ name, kind: 'jit' }));
+	assert.equal(programFrame({ frames })?.frame.name, 'Lshop/Cart;::name');
 });

@@ -83,6 +83,24 @@ test('whose: one process, several, a thread', () => {
 	assert.deepEqual(summaries(row(LOCK, { key })), ['a (1, thread 2): place_order → futex_wait']);
 });
 
+test('a function of a runtime is one, whatever it was compiled by, and has no type', () => {
+	const leaf: Frame = { name: 'node::Allocate(unsigned long)', kind: 'user' };
+	const rows = ['^', '*', '~', '+', "*'"].map((mark) =>
+		row([{ name: `JS:${mark}keep /srv/app.js:2:22`, kind: 'jit' }, leaf]),
+	);
+	assert.deepEqual(summaries(...rows).slice(0, 2), [
+		'shop (812), 5 stacks: JS:keep /srv/app.js:2:22 … → node::Allocate',
+		'shop (812): other',
+	]);
+	const java: Frame = { name: 'byte[] shop.Leak.encode(int, java.lang.String)', kind: 'jit' };
+	assert.deepEqual(summaries(row([java, leaf])), [
+		'shop (812): shop.Leak.encode … → node::Allocate',
+	]);
+	// The same words are no Java in C++.
+	const native: Frame = { name: 'bool shop.part(int)', kind: 'user' };
+	assert.deepEqual(summaries(row([native])), ['shop (812): bool shop.part']);
+});
+
 /** The lines of a result at its end, with amounts and shares. */
 function ending(stacks: readonly StackRow[], top: number): string[] {
 	const text = renderStacks(findings(stacks), { ...OPTIONS, top });
