@@ -50,7 +50,15 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 		[
 			[
 				['WaitLatch', 'WaitLatchOrSocket', 'WaitEventSetWait', 'WaitEventSetWaitBlock'],
-				"PostgreSQL's latch.c, waiteventset.c: every wait of a session; ProcSleep says for a lock",
+				"PostgreSQL's latch.c, waiteventset.c: every wait of a session",
+			],
+			[
+				['ProcSleep', 'WaitOnLock', 'LockAcquireExtended', 'LockAcquire'],
+				"PostgreSQL's proc.c, lock.c: any heavyweight lock; XactLockTableWait and its kin say which",
+			],
+			[
+				['LWLockAcquire', 'LWLockAcquireOrWait', 'LWLockWaitForVar', 'PGSemaphoreLock'],
+				"PostgreSQL's lwlock.c, posix_sema.c: any lightweight lock",
 			],
 			[
 				[
@@ -100,6 +108,24 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 	).flatMap(([names, why]) => names.map((name) => [name, why] as const)),
 );
 
+/** Wrappers that say more than what they wrap: that it is a lock, and what kind of lock. */
+const TELLING_WRAPPERS: ReadonlySet<string> = new Set([
+	'ProcSleep',
+	'LockAcquireExtended',
+	'LockAcquire',
+	'LWLockAcquire',
+	'LWLockAcquireOrWait',
+	'LWLockWaitForVar',
+	'take_gil',
+]);
+
+/** Functions of the C library that do not say what was asked of it. */
+const UNTELLING_CALLS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/^_*(GI_+)?(internal_)?syscall(_cancel|_cp)?(_arch|_c|_asm)?$/, 'any system call'],
+	[/^_*(GI_+)?(futex_\w*wait\w*|futex_lock_pi64|timedwait(_cp)?|wait)$/, 'any lock or condition'],
+	[/^_*(GI_+)?(start_thread|start|clone3?|libc_start_\w+)$/, 'what a thread begins in'],
+];
+
 /** What a thread of the kernel begins in: kernel/kthread.c. */
 const KERNEL_THREAD = 'kthread';
 
@@ -139,12 +165,11 @@ export function programFrame({
 	readonly callerMissing?: boolean | undefined;
 }): ProgramFrame | undefined {
 	const user = frames.filter(({ kind }) => kind !== 'kernel');
-	const isOwn = (frame: Frame) => !frame.inCLibrary && isNamed(frame);
 	const isTelling = (frame: Frame) => isOwn(frame) && !isWrapper(frame);
 	const own =
 		[isApplication, isTelling, isOwn].map((is) => user.findLastIndex(is)).find((at) => at >= 0) ??
 		-1;
-	const frame = user[own] ?? user.at(-1);
+	const frame = user[own] ?? libraryCall(user) ?? user.at(-1);
 	if (!frame) return undefined;
 	const between = own < 0 ? [] : user.slice(own + 1);
 	const missing = callerMissing && own >= 0;
@@ -154,11 +179,46 @@ export function programFrame({
 	};
 }
 
-/** "os::malloc(unsigned long, MEMFLAGS)" is os::malloc. */
-function isWrapper({ name }: Frame): boolean {
+/**
+ * What the program has asked for, by the function that it has called: of the C library ("fsync", "send",
+ * "pthread_cond_wait"), or a wrapper that says more. Undefined: it has called the kernel itself. Root first.
+ */
+export function callFrame(frames: readonly Frame[]): Frame | undefined {
+	const user = frames.filter(({ kind }) => kind !== 'kernel');
+	const below = user.findLastIndex((frame) => isOwn(frame) && !isWrapper(frame)) + 1;
+	const wrapper = user.slice(below).find((frame) => TELLING_WRAPPERS.has(withoutArguments(frame)));
+	return wrapper ?? libraryCall(user);
+}
+
+/** What the program has asked for, and the kernel's function that says what it waits for. Root first. */
+export function waitFrames(frames: readonly Frame[]): Frame[] {
+	return [callFrame(frames), waitFrame(frames)].filter((frame) => frame !== undefined);
+}
+
+/** The outermost of the functions of the C library at the end of user frames, of those that tell. */
+function libraryCall(user: readonly Frame[]): Frame | undefined {
+	const begin = user.findLastIndex(({ inCLibrary }) => !inCLibrary) + 1;
+	return user
+		.slice(begin)
+		.find(
+			(frame) =>
+				isNamed(frame) && !UNTELLING_CALLS.some(([pattern]) => pattern.test(plain(frame.name))),
+		);
+}
+
+function isWrapper(frame: Frame): boolean {
+	return WRAPPERS.has(withoutArguments(frame));
+}
+
+/** Of "os::malloc(unsigned long, MEMFLAGS)": "os::malloc". */
+function withoutArguments({ name }: Frame): string {
 	const bare = plain(name);
 	const end = bare.indexOf('(');
-	return WRAPPERS.has(end < 0 ? bare : bare.slice(0, end));
+	return end < 0 ? bare : bare.slice(0, end);
+}
+
+function isOwn(frame: Frame): boolean {
+	return !frame.inCLibrary && isNamed(frame);
 }
 
 /** "[unknown]", "[anon]" and "postgres+0x34b406" tell nothing. */

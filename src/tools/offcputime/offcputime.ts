@@ -5,7 +5,7 @@ import { parseStates, type StateMask } from '../../abi/states.js';
 import { withoutIdle } from '../../aggregate/idle.js';
 import type { Findings, Lost } from '../../aggregate/report.js';
 import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stack-rows.js';
-import { waitFrame } from '../../aggregate/summary-frames.js';
+import { waitFrames } from '../../aggregate/summary-frames.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { chooseOffcpu, type ResumedHook } from '../../bpf/offcpu.js';
 import { depthOf, type StackSettings, type StackSnapshot, StackTables } from '../../bpf/stacks.js';
@@ -188,7 +188,7 @@ export const offcputime = defineTool<Layout, Settings>({
 							...settings,
 							style,
 							verb: 'waited',
-							telling: ({ frames }) => waitFrame(frames),
+							telling: ({ frames }) => waitFrames(frames),
 						})
 					: '',
 			stacks: { ...settings, process: settings.by === 'process' },

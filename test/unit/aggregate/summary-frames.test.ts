@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Frame } from '../../../src/aggregate/stack.js';
-import { programFrame, waitFrame, waitsForWork } from '../../../src/aggregate/summary-frames.js';
+import {
+	callFrame,
+	programFrame,
+	waitFrame,
+	waitsForWork,
+} from '../../../src/aggregate/summary-frames.js';
 
 const SYSCALL = 'entry_SYSCALL_64_after_hwframe;do_syscall_64';
 
@@ -28,6 +33,8 @@ interface Expected {
 	readonly stack: string;
 	readonly program: string | undefined;
 	readonly wait: string | undefined;
+	/** What the program called; undefined: does not matter, or nothing. */
+	readonly call?: string;
 	/** Whether the program's function called the C library, or the kernel, itself. */
 	readonly gap?: boolean;
 	readonly idle?: boolean;
@@ -40,6 +47,7 @@ const STACKS: readonly Expected[] = [
 		what: 'the issue: a lock',
 		stack: `libc:start_thread;worker;place_order;libc:pthread_mutex_lock;libc:__lll_lock_wait|${FUTEX}`,
 		program: 'place_order',
+		call: 'pthread_mutex_lock',
 		wait: 'futex_wait',
 	},
 	{
@@ -52,9 +60,26 @@ const STACKS: readonly Expected[] = [
 		what: 'PostgreSQL: a lock of a row',
 		stack:
 			'libc:__libc_start_call_main;main;PostmasterMain;postgres+0x3efcbb;heap_update;LockAcquireExtended;ProcSleep;WaitLatch;libc:epoll_wait|SYSCALL;__x64_sys_epoll_wait;do_epoll_wait;schedule_hrtimeout_range',
-		program: 'ProcSleep',
+		program: 'heap_update',
+		call: 'LockAcquireExtended',
 		wait: 'do_epoll_wait',
 		idle: true,
+	},
+	{
+		what: 'PostgreSQL: the end of a transaction',
+		stack:
+			'main;XactLockTableWait;LockAcquire;LockAcquireExtended;WaitOnLock;ProcSleep;WaitLatch;WaitEventSetWait;libc:epoll_wait|SYSCALL;__x64_sys_epoll_wait;do_epoll_wait;schedule_hrtimeout_range',
+		program: 'XactLockTableWait',
+		call: 'LockAcquire',
+		wait: 'do_epoll_wait',
+		idle: true,
+	},
+	{
+		what: 'PostgreSQL: a lightweight lock',
+		stack: `main;XLogFlush;LWLockAcquireOrWait;PGSemaphoreLock;libc:sem_wait;libc:__new_sem_wait_slow64|${FUTEX}`,
+		program: 'XLogFlush',
+		call: 'LWLockAcquireOrWait',
+		wait: 'futex_wait',
 	},
 	{
 		what: 'PostgreSQL without symbols: the next one that has a name',
@@ -70,6 +95,7 @@ const STACKS: readonly Expected[] = [
 		stack:
 			'main;CommitTransaction;XLogFlush;libc:fdatasync|SYSCALL;__x64_sys_fdatasync;do_fsync;ext4_sync_file;blkdev_issue_flush;submit_bio_wait;wait_for_completion_io_timeout',
 		program: 'XLogFlush',
+		call: 'fdatasync',
 		wait: 'blkdev_issue_flush',
 	},
 	{
@@ -81,7 +107,7 @@ const STACKS: readonly Expected[] = [
 	},
 	{
 		what: 'PostgreSQL: a function that only begins like one of its latch',
-		stack: 'main;ProcSleep;WaitLatchForMe;libc:epoll_wait|SYSCALL;do_epoll_wait',
+		stack: 'main;WaitLatchForMe;libc:epoll_wait|SYSCALL;do_epoll_wait',
 		program: 'WaitLatchForMe',
 		wait: 'do_epoll_wait',
 		idle: true,
@@ -206,6 +232,7 @@ const STACKS: readonly Expected[] = [
 		what: 'Node.js: a thread of its pool',
 		stack: `libc:start_thread;worker;uv_cond_wait;libc:pthread_cond_wait;libc:__futex_abstimed_wait_common|${FUTEX}`,
 		program: 'uv_cond_wait',
+		call: 'pthread_cond_wait',
 		wait: 'futex_wait',
 	},
 	{
@@ -262,6 +289,20 @@ const STACKS: readonly Expected[] = [
 		wait: 'wb_workfn',
 	},
 	{
+		what: 'the C library alone: its function that tells',
+		stack: `libc:clone3;libc:start_thread;libc:pthread_cond_wait;libc:__futex_abstimed_wait_common|${FUTEX}`,
+		program: 'pthread_cond_wait',
+		call: 'pthread_cond_wait',
+		wait: 'futex_wait',
+	},
+	{
+		what: 'Python: the lock of its interpreter',
+		stack: `_PyEval_EvalFrameDefault;take_gil;libc:pthread_cond_timedwait|${FUTEX}`,
+		program: '_PyEval_EvalFrameDefault',
+		call: 'take_gil',
+		wait: 'futex_wait',
+	},
+	{
 		what: 'nothing but the scheduler',
 		stack: 'f|SYSCALL;exit_to_user_mode_loop;schedule',
 		program: 'f',
@@ -270,13 +311,14 @@ const STACKS: readonly Expected[] = [
 	{ what: 'no stack', stack: '|', program: undefined, wait: undefined },
 ];
 
-for (const { what, stack, program, wait, gap = false, idle = false } of STACKS) {
+for (const { what, stack, program, wait, call, gap = false, idle = false } of STACKS) {
 	test(what, () => {
 		const frames = stackOf(stack);
 		const found = programFrame({ frames });
 		assert.equal(found?.frame.name, program);
 		assert.equal(found?.isLowest ?? true, !gap);
 		assert.equal(waitFrame(frames)?.name, wait);
+		if (call !== undefined) assert.equal(callFrame(frames)?.name, call);
 		assert.equal(waitsForWork(frames), idle);
 	});
 }
@@ -300,4 +342,14 @@ test('Java, named by an agent: names have semicolons of their own', () => {
 	const names = ['Lshop/Cart;::name', 'Ljava/util/HashMap;::get', 'Lsun/misc/Unsafe;::park'];
 	const frames = names.map((name): Frame => ({ name, kind: 'jit' }));
 	assert.equal(programFrame({ frames })?.frame.name, 'Lshop/Cart;::name');
+});
+
+test('what the program called: nothing that says less than the kernel', () => {
+	const callOf = (stack: string) => callFrame(stackOf(stack))?.name;
+	assert.equal(callOf('f|SYSCALL;vfs_read'), undefined, 'itself');
+	assert.equal(callOf('f;libc:syscall|SYSCALL;vfs_read'), undefined);
+	assert.equal(callOf('f;libc:fsync;libc:__syscall_cancel;libc:__syscall_cancel_arch'), 'fsync');
+	// What the C library calls back is not the C library's; a wrapper above it says nothing of it.
+	assert.equal(callOf('LockAcquire;libc:qsort;compare|SYSCALL;vfs_read'), undefined);
+	assert.equal(callOf('libc:qsort;compare;libc:send|SYSCALL;tcp_sendmsg'), 'send');
 });

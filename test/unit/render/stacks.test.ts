@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Frame } from '../../../src/aggregate/stack.js';
 import type { StackFindings, StackRow } from '../../../src/aggregate/stack-rows.js';
-import { waitFrame } from '../../../src/aggregate/summary-frames.js';
+import { waitFrames } from '../../../src/aggregate/summary-frames.js';
 import { renderStacks } from '../../../src/render/stacks.js';
 
 const OPTIONS = {
@@ -13,7 +13,7 @@ const OPTIONS = {
 	delimited: false,
 	annotated: false,
 	verb: 'waited',
-	telling: ({ frames }: StackRow) => waitFrame(frames),
+	telling: ({ frames }: StackRow) => waitFrames(frames),
 };
 
 function framesOf(user: string, kernel = ''): Frame[] {
@@ -55,9 +55,11 @@ function summaries(...rows: readonly StackRow[]): string[] {
 }
 
 test("the program's function, and the kernel's that tells the kind", () => {
-	assert.deepEqual(summaries(row(LOCK)), ['shop (812): place_order → futex_wait']);
+	assert.deepEqual(summaries(row(LOCK)), [
+		'shop (812): place_order → __lll_lock_wait → futex_wait',
+	]);
 	assert.deepEqual(summaries(row(LOCK, { callerMissing: true })), [
-		'shop (812): place_order … → futex_wait',
+		'shop (812): place_order … __lll_lock_wait → futex_wait',
 	]);
 	const cut = framesOf('libc:read', 'vfs_read;anon_pipe_read;schedule');
 	assert.deepEqual(summaries(row(cut, { cut: 'no frame pointers' })), [
@@ -69,18 +71,52 @@ test('who could go on waits for nothing in the kernel; most of a wait may be the
 	const taken = framesOf('main;burn', 'exit_to_user_mode_loop;schedule');
 	assert.deepEqual(summaries(row(taken, { parts: [0, 0, 2e9] })), ['shop (812): burn (preempted)']);
 	assert.deepEqual(summaries(row(LOCK, { parts: [9e8, 1.1e9, 0] })), [
-		'shop (812): place_order → futex_wait (run queue)',
+		'shop (812): place_order → __lll_lock_wait → futex_wait (run queue)',
 	]);
 	assert.deepEqual(summaries(row([], { parts: [0, 2e9, 0] })), ['shop (812): run queue']);
+});
+
+test('what was called is said, unless the name of the kernel says it', () => {
+	const fsync = framesOf('process_order;libc:fsync', 'do_fsync;blkdev_issue_flush;submit_bio_wait');
+	assert.deepEqual(summaries(row(fsync, { callerMissing: true })), [
+		'shop (812): process_order … fsync → blkdev_issue_flush',
+	]);
+	assert.deepEqual(summaries(row(fsync)), [
+		'shop (812): process_order → fsync → blkdev_issue_flush',
+	]);
+	const send = framesOf('PostgresMain;libc:send', 'do_syscall_64;tcp_sendmsg;schedule');
+	assert.deepEqual(summaries(row(send)), ['shop (812): PostgresMain → tcp_sendmsg']);
+	assert.deepEqual(summaries(row(send, { parts: [0, 0, 2e9] })), [
+		'shop (812): PostgresMain → send (preempted)',
+	]);
+	assert.deepEqual(summaries(row(send, { parts: [0, 0, 2e9], callerMissing: true })), [
+		'shop (812): PostgresMain … → send (preempted)',
+	]);
+	const epoll = framesOf('uv__io_poll;libc:epoll_wait', 'do_epoll_wait;schedule_hrtimeout_range');
+	assert.deepEqual(summaries(row(epoll)), ['shop (812): uv__io_poll → do_epoll_wait']);
+	// "write" is no part of "writeback".
+	const write = framesOf('save;libc:write', 'folio_wait_writeback');
+	assert.deepEqual(summaries(row(write)), ['shop (812): save → write → folio_wait_writeback']);
+});
+
+test('where there is no room, the outermost is cut first', () => {
+	const frames = framesOf(
+		`outer::${'long_'.repeat(20)};libc:fsync`,
+		'do_fsync;blkdev_issue_flush;submit_bio_wait',
+	);
+	const [line = ''] = summaries(row(frames));
+	assert.match(line, /^shop \(812\): …::(long_)+.*… → fsync → blkdev_issue_flush$/);
 });
 
 test('whose: one process, several, a thread', () => {
 	const many = { key: { comm: 'postgres' }, processes: 1794 };
 	assert.deepEqual(summaries(row(LOCK, many)), [
-		'postgres (1,794 processes): place_order → futex_wait',
+		'postgres (1,794 processes): place_order → __lll_lock_wait → futex_wait',
 	]);
 	const key = { pid: 1, tid: 2, comm: 'a' };
-	assert.deepEqual(summaries(row(LOCK, { key })), ['a (1, thread 2): place_order → futex_wait']);
+	assert.deepEqual(summaries(row(LOCK, { key })), [
+		'a (1, thread 2): place_order → __lll_lock_wait → futex_wait',
+	]);
 });
 
 test('a function of a runtime is one, whatever it was compiled by, and has no type', () => {
@@ -113,14 +149,15 @@ test('stacks that read the same are one line at the end, in its place; those not
 	const other = row(framesOf('other', 'anon_pipe_read'), { parts: [4e9, 0, 0], value: 4e9 });
 	const rare = row(framesOf('rare'), { parts: [5e8, 0, 0], value: 5e8 });
 	assert.deepEqual(ending([other, row(LOCK), second, third, rare], 2), [
-		'   4.50 s   50.0 %  shop (812), 3 stacks: place_order → futex_wait',
+		'   4.50 s   50.0 %  shop (812), 3 stacks:',
+		'                    place_order → __lll_lock_wait → futex_wait',
 		'   4.00 s   44.4 %  shop (812): other → anon_pipe_read',
 		'   500 ms    5.6 %  elsewhere',
 	]);
 	const stranger = { ...second, key: { pid: 813, comm: 'shop' } };
 	assert.deepEqual(ending([row(LOCK), stranger], 0), [
-		'   2.00 s   57.1 %  shop (812): place_order → futex_wait',
-		'   1.50 s   42.9 %  shop (813): place_order → futex_wait',
+		'   2.00 s   57.1 %  shop (812): place_order → __lll_lock_wait → futex_wait',
+		'   1.50 s   42.9 %  shop (813): place_order → __lll_lock_wait → futex_wait',
 	]);
 });
 
