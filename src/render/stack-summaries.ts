@@ -25,10 +25,8 @@ interface Summary {
 	/** Whose. */
 	readonly owner: string;
 	readonly path: Path;
-	/** In words, behind the path. */
-	readonly mostly: string;
-	value: number;
-	stacks: number;
+	readonly sum: StackRow;
+	readonly stacks: number;
 }
 
 /**
@@ -43,14 +41,17 @@ export function summaryLines(
 	const { unit } = findings;
 	const total = totalOf(findings).value;
 	const all = summariesOf(findings, options);
-	const lines = all.slice(0, most).map((summary) => {
-		const { owner, stacks } = summary;
+	const shown = all.filter(({ sum }) => isCertain(sum)).slice(0, most);
+	if (shown.length === 0) return '';
+	const lines = shown.map(({ owner, path, sum, stacks }) => {
 		const many = stacks > 1 ? `, ${grouped(stacks)} stacks` : '';
-		const head = `${amountAndShare(summary.value)}  ${owner}${many}`;
-		return summaryLine(head, summary, options.style.width);
+		const head = `${amountAndShare(sum.value)}  ${owner}${many}`;
+		return summaryLine(head, path, mainPart(sum, findings), options.style.width);
 	});
-	const others = all.slice(most).reduce((sum, { value }) => sum + value, 0);
-	if (all.length > most) lines.push(`${amountAndShare(others)}  elsewhere`);
+	const others = all
+		.filter((each) => !shown.includes(each))
+		.reduce((value, { sum }) => value + sum.value, 0);
+	if (all.length > shown.length) lines.push(`${amountAndShare(others)}  elsewhere`);
 	return `\n${lines.join('\n')}\n`;
 
 	function amountAndShare(value: number): string {
@@ -61,18 +62,31 @@ export function summaryLines(
 
 /** Stacks that read the same together, the largest first. */
 function summariesOf(findings: StackFindings, { telling }: SummaryOptions): Summary[] {
-	const summaries = new Map<string, Summary>();
+	const groups = new Map<string, { owner: string; path: Path; rows: StackRow[] }>();
 	for (const row of findings.stacks) {
 		const owner = ownerText(row);
 		const path = pathOf(row, telling?.(row));
-		const mostly = mainPart(row, findings);
-		const key = JSON.stringify([owner, path, mostly]);
-		const summary = summaries.get(key) ?? { owner, path, mostly, value: 0, stacks: 0 };
-		summary.value += row.value;
-		summary.stacks++;
-		summaries.set(key, summary);
+		const key = JSON.stringify([owner, path]);
+		const group = groups.get(key) ?? { owner, path, rows: [] };
+		group.rows.push(row);
+		groups.set(key, group);
 	}
-	return [...summaries.values()].sort((a, b) => b.value - a.value);
+	return [...groups.values()]
+		.map(({ owner, path, rows }) => ({
+			owner,
+			path,
+			// Rows of one entry have a key that says of what kind they are, or none has.
+			sum: { ...totalOf({ ...findings, stacks: rows }), key: rows[0]?.key ?? {} },
+			stacks: rows.length,
+		}))
+		.sort((a, b) => b.sum.value - a.sum.value);
+}
+
+/** An estimate says nothing if its standard error is more than half of it. */
+const MOST_ERROR = 0.5;
+
+function isCertain({ value, variance }: StackRow): boolean {
+	return Math.sqrt(variance) <= MOST_ERROR * value;
 }
 
 /** The program's function, and what comes behind it; "…" where others are in between, or missing. */
@@ -112,8 +126,7 @@ const LEAST_NAME = 10;
 const MOST_NAME_BEHIND = 32;
 
 /** "…  shop (812): place_order → fsync → blkdev_issue_flush". */
-function summaryLine(head: string, { path, mostly }: Summary, width: number): string {
-	const { names, joints } = path;
+function summaryLine(head: string, { names, joints }: Path, mostly: string, width: number): string {
 	if (names.length === 0) return `${head}: ${mostly || '(no stack)'}`;
 	const suffix = mostly ? ` (${mostly})` : '';
 	const behind = names.map((name, at) => (at === 0 ? name : fittedName(name, MOST_NAME_BEHIND)));
@@ -140,11 +153,18 @@ function joined(names: readonly string[], joints: readonly string[]): string {
 	return names.map((name, at) => (at === 0 ? name : `${joints[at - 1]}${name}`)).join('');
 }
 
-/** The part that most of a row is, if that is not the first: being blocked. */
+/** What is less of a wait than that goes without saying. */
+const LEAST_PART = 0.25;
+
+/** The largest part that is not the first, being blocked: "34 % run queue"; "preempted" if it is all. */
 function mainPart(row: StackRow, { parts }: StackFindings): string {
 	if (parts.length < 2 || row.key.kind !== undefined) return '';
-	const most = row.parts.indexOf(largest(row.parts));
-	return most > 0 ? (parts[most] ?? '') : '';
+	const value = largest(row.parts.slice(1));
+	const share = value / row.value;
+	const part = parts[row.parts.indexOf(value, 1)];
+	if (part === undefined || !(share >= LEAST_PART)) return '';
+	const percent = Math.round(100 * share);
+	return percent === 100 ? part : `${percent} % ${part}`;
 }
 
 /** "shop (812, thread 813)": whose a row is. */

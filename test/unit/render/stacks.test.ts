@@ -71,9 +71,55 @@ test('who could go on waits for nothing in the kernel; most of a wait may be the
 	const taken = framesOf('main;burn', 'exit_to_user_mode_loop;schedule');
 	assert.deepEqual(summaries(row(taken, { parts: [0, 0, 2e9] })), ['shop (812): burn (preempted)']);
 	assert.deepEqual(summaries(row(LOCK, { parts: [9e8, 1.1e9, 0] })), [
-		'shop (812): place_order → __lll_lock_wait → futex_wait (run queue)',
+		'shop (812): place_order → __lll_lock_wait → futex_wait (55 % run queue)',
 	]);
 	assert.deepEqual(summaries(row([], { parts: [0, 2e9, 0] })), ['shop (812): run queue']);
+});
+
+test('a part of a quarter is said; of stacks that read the same, the part of all of them', () => {
+	const recv = framesOf('libc:recv', 'tcp_recvmsg;schedule');
+	const of = (...parts: number[]) =>
+		row(recv, { parts, value: parts.reduce((sum, part) => sum + part) });
+	assert.deepEqual(summaries(of(2.48e9, 1.26e9, 0)), [
+		'shop (812): recv → tcp_recvmsg (34 % run queue)',
+	]);
+	assert.deepEqual(summaries(of(7.5e9, 2.5e9, 0)), [
+		'shop (812): recv → tcp_recvmsg (25 % run queue)',
+	]);
+	assert.deepEqual(summaries(of(7.6e9, 2.4e9, 0)), ['shop (812): recv → tcp_recvmsg']);
+	assert.deepEqual(summaries(of(1e9, 6e8, 9e8)), [
+		'shop (812): recv → tcp_recvmsg (36 % preempted)',
+	]);
+	assert.deepEqual(summaries(of(1e7, 9.99e9, 0)), ['shop (812): recv → tcp_recvmsg (run queue)']);
+	// The first alone is mostly on the run queue; both are not.
+	const second = { ...of(9e9, 0, 0), frames: framesOf('libc:start;libc:recv', 'tcp_recvmsg') };
+	assert.deepEqual(ending([of(1e9, 2e9, 0), second, row(framesOf('other'))], 0), [
+		'   12.0 s   85.7 %  shop (812), 2 stacks: recv → tcp_recvmsg',
+		'   2.00 s   14.3 %  shop (812): other',
+	]);
+});
+
+test('an estimate whose error is more than half of it is in no line of its own', () => {
+	const one = row(framesOf('once'), { parts: [1e6, 0, 0], value: 1e6, variance: 9.8e5 ** 2 });
+	const half = row(framesOf('half'), { parts: [2e6, 0, 0], value: 2e6, variance: 1e6 ** 2 });
+	assert.deepEqual(ending([row(LOCK), half, one], 0), [
+		'   2.00 s   99.9 %  shop (812): place_order → __lll_lock_wait → futex_wait',
+		'  2.00 ms    0.1 %  shop (812): half',
+		'  1.00 ms    0.0 %  elsewhere',
+	]);
+	// Several that read the same may be certain together: errors add up as squares.
+	const again = framesOf('libc:start;once');
+	const both = ending([one, { ...one, frames: again }, row(LOCK)], 0);
+	assert.ok(!both.some((line) => line.includes('once')), both.join());
+	const third = framesOf('libc:main;libc:start;once');
+	const fourth = framesOf('libc:x;libc:main;libc:start;once');
+	const rows = [one, ...[again, third, fourth].map((frames) => ({ ...one, frames }))];
+	assert.match(ending([...rows, row(LOCK)], 0).join(), /4 stacks: once/);
+	// Nothing is certain: no lines at all.
+	assert.doesNotMatch(
+		renderStacks(findings([one, { ...one, frames: LOCK }]), OPTIONS),
+		/elsewhere/,
+	);
 });
 
 test('what was called is said, unless the name of the kernel says it', () => {
