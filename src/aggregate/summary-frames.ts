@@ -41,6 +41,13 @@ const IDLE_WAITS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 	[/^(inet_csk_accept|unix_accept)$/, 'connections that nobody has made'],
 ];
 
+/** What brings a thread into the kernel, as everybody calls it; "$1" is a system call. */
+const ENTRIES: ReadonlyArray<readonly [pattern: RegExp, name: string]> = [
+	[/^__(?:x64|ia32|arm64)_(?:compat_)?sys_(\w+)$/, '$1'],
+	[/^(asm_)?exc_page_fault$|^el[01]_([di]a|abort)$|^do_(mem_abort|page_fault)$/, 'page fault'],
+	[/^(asm_)?(sysvec_\w+|common_interrupt)$|^el[01]t?_64_irq\w*$|^el[01]_interrupt$/, 'interrupt'],
+];
+
 /**
  * Functions of databases and runtimes that only wait or allocate; their callers say what for. Exact names,
  * as demangled; arguments may follow.
@@ -126,6 +133,11 @@ const UNTELLING_CALLS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = 
 	[/^_*(GI_+)?(start_thread|start|clone3?|libc_start_\w+)$/, 'what a thread begins in'],
 ];
 
+/** What calls each piece of work, in kernel/workqueue.c. */
+const WORK_QUEUE: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/^(worker_thread|process_(one_work|scheduled_works)|rescuer_thread)$/, 'any work'],
+];
+
 /** What a thread of the kernel begins in: kernel/kthread.c. */
 const KERNEL_THREAD = 'kthread';
 
@@ -193,6 +205,24 @@ export function callFrame(frames: readonly Frame[]): Frame | undefined {
 /** What the program has asked for, and the kernel's function that says what it waits for. Root first. */
 export function waitFrames(frames: readonly Frame[]): Frame[] {
 	return [callFrame(frames), waitFrame(frames)].filter((frame) => frame !== undefined);
+}
+
+/**
+ * Why a thread is in the kernel: the system call, "page fault" or "interrupt"; of a thread of the kernel, the
+ * outermost function that says something. Empty: it is not in the kernel. Root first.
+ */
+export function entryFrames(frames: readonly Frame[]): Frame[] {
+	const kernel = frames.filter(({ kind }) => kind === 'kernel');
+	for (const frame of kernel) {
+		const name = plain(frame.name);
+		const [pattern, entry] = ENTRIES.find(([each]) => each.test(name)) ?? [];
+		if (pattern && entry) return [{ ...frame, name: name.replace(pattern, entry) }];
+		if (!isIn(UNTELLING, frame) && !isIn(WORK_QUEUE, frame)) return [frame];
+	}
+	// On its way in or out: the C library's function is that of the system call.
+	return [(kernel.length > 0 && callFrame(frames)) || kernel.at(-1)].filter(
+		(frame) => frame !== undefined,
+	);
 }
 
 /** The outermost of the functions of the C library at the end of user frames, of those that tell. */

@@ -1,5 +1,6 @@
 /** profile: what runs on the CPUs, by stack, sampled. */
 import { InvalidArgumentError, Option } from 'commander';
+import { entryFrames } from '../../aggregate/summary-frames.js';
 import { StackTables } from '../../bpf/stacks.js';
 import { SumTable } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
@@ -127,7 +128,12 @@ export const profile = defineTool<Layout, Settings>({
 			none: 'no samples were taken',
 			report: async (findings, style) =>
 				findings.kind === 'stacks'
-					? renderStacks(findings, { ...settings, style, verb: 'taken' })
+					? renderStacks(findings, {
+							...settings,
+							style,
+							verb: 'taken',
+							telling: ({ frames }) => entryFrames(frames),
+						})
 					: '',
 			shown: (findings, json) => shownStacks(findings, settings, json),
 			stacks: { ...settings, process: settings.by === 'process' },

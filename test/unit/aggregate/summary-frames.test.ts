@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Frame } from '../../../src/aggregate/stack.js';
 import {
 	callFrame,
+	entryFrames,
 	programFrame,
 	waitFrame,
 	waitsForWork,
@@ -353,3 +354,33 @@ test('what the program called: nothing that says less than the kernel', () => {
 	assert.equal(callOf('LockAcquire;libc:qsort;compare|SYSCALL;vfs_read'), undefined);
 	assert.equal(callOf('libc:qsort;compare;libc:send|SYSCALL;tcp_sendmsg'), 'send');
 });
+
+const ENTRIES: ReadonlyArray<readonly [stack: string, entry: string | undefined]> = [
+	['f;libc:write|SYSCALL;x64_sys_call;__x64_sys_write;ksys_write;vfs_write;asm_sysvec_x', 'write'],
+	['f|el0t_64_sync;el0t_64_sync_handler;el0_svc;do_el0_svc;__arm64_sys_read;vfs_read', 'read'],
+	['f|SYSCALL;__ia32_compat_sys_openat;do_sys_openat2', 'openat'],
+	[
+		'f;libc:memcpy|asm_exc_page_fault;exc_page_fault;do_user_addr_fault;clear_page_erms',
+		'page fault',
+	],
+	['f|asm_exc_page_fault;irqentry_exit_to_user_mode', 'page fault'],
+	['f|el0t_64_sync;el0t_64_sync_handler;el0_da;do_mem_abort;do_page_fault', 'page fault'],
+	['f|asm_sysvec_apic_timer_interrupt;sysvec_apic_timer_interrupt;irq_exit_rcu', 'interrupt'],
+	['f|el0t_64_irq;el0t_64_irq_handler;el0_interrupt;do_interrupt_handler', 'interrupt'],
+	['f;libc:getppid|SYSCALL', 'getppid'],
+	['f|SYSCALL', 'do_syscall_64'],
+	[
+		'|ret_from_fork_asm;ret_from_fork;kthread;worker_thread;process_one_work;wb_workfn;x',
+		'wb_workfn',
+	],
+	['|ret_from_fork_asm;ret_from_fork;kthread;kswapd;balance_pgdat', 'kswapd'],
+	['f;libc:memcpy', undefined],
+	// The program's own functions may have such names.
+	['exc_page_fault;f', undefined],
+];
+
+for (const [stack, entry] of ENTRIES) {
+	test(`why a thread is in the kernel: ${stack}`, () => {
+		assert.equal(entryFrames(stackOf(stack))[0]?.name, entry);
+	});
+}

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Frame } from '../../../src/aggregate/stack.js';
 import type { StackFindings, StackRow } from '../../../src/aggregate/stack-rows.js';
-import { waitFrames } from '../../../src/aggregate/summary-frames.js';
+import { entryFrames, waitFrames } from '../../../src/aggregate/summary-frames.js';
 import { renderStacks } from '../../../src/render/stacks.js';
 
 const OPTIONS = {
@@ -248,4 +248,27 @@ test('lines fit, whatever the names; a name that C++ made long is not cut in its
 			for (const line of text.split('\n')) assert.ok([...line].length <= 80, line);
 		}),
 	);
+});
+
+test('samples: one line for a function and a system call, wherever in the kernel they were', () => {
+	const user = 'main;decode_image';
+	const fault = 'asm_exc_page_fault;exc_page_fault';
+	const call = 'do_syscall_64;__x64_sys_write;ksys_write';
+	const sample = (frames: Frame[], value: number) => row(frames, { parts: [value], value });
+	const stacks = [
+		sample(framesOf(user, `${fault};clear_page_erms`), 30),
+		sample(framesOf(`${user};libc:memcpy`, `${fault};lru_add`), 20),
+		sample(framesOf(user, fault), 10),
+		sample(framesOf(`${user};libc:write`, `${call};vfs_write`), 25),
+		sample(framesOf(user), 15),
+	];
+	const text = renderStacks(
+		{ ...findings(stacks), unit: 'samples', parts: ['samples'] },
+		{ ...OPTIONS, telling: ({ frames }) => entryFrames(frames) },
+	);
+	assert.deepEqual((text.split('\n\n').at(-2) ?? '').split('\n'), [
+		'    60 samples   60.0 %  shop (812), 3 stacks: decode_image → page fault',
+		'    25 samples   25.0 %  shop (812): decode_image → write',
+		'    15 samples   15.0 %  shop (812): decode_image',
+	]);
 });
