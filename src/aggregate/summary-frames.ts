@@ -2,6 +2,7 @@
  * Which functions of a stack say what it is about: in one line there is room for two. Tables of names,
  * with reasons. Pure values: no I/O, no kernel.
  */
+import { isApplication } from './application-frames.js';
 import type { Frame } from './stack.js';
 
 /**
@@ -40,6 +41,13 @@ const IDLE_WAITS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 	[/^(inet_csk_accept|unix_accept)$/, 'connections that nobody has made'],
 ];
 
+/** What brings a thread into the kernel, as everybody calls it; "$1" is a system call. */
+const ENTRIES: ReadonlyArray<readonly [pattern: RegExp, name: string]> = [
+	[/^__(?:x64|ia32|arm64)_(?:compat_)?sys_(\w+)$/, '$1'],
+	[/^(asm_)?exc_page_fault$|^el[01]_([di]a|abort)$|^do_(mem_abort|page_fault)$/, 'page fault'],
+	[/^(asm_)?(sysvec_\w+|common_interrupt)$|^el[01]t?_64_irq\w*$|^el[01]_interrupt$/, 'interrupt'],
+];
+
 /**
  * Functions of databases and runtimes that only wait or allocate; their callers say what for. Exact names,
  * as demangled; arguments may follow.
@@ -52,8 +60,12 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 				"PostgreSQL's latch.c, waiteventset.c: every wait of a session",
 			],
 			[
-				['ProcSleep', 'WaitOnLock', 'LockAcquireExtended', 'LockAcquire', 'PGSemaphoreLock'],
-				"PostgreSQL's proc.c, lock.c, posix_sema.c: any lock; callers name the kind",
+				['ProcSleep', 'WaitOnLock', 'LockAcquireExtended', 'LockAcquire'],
+				"PostgreSQL's proc.c, lock.c: any heavyweight lock; XactLockTableWait and its kin say which",
+			],
+			[
+				['LWLockAcquire', 'LWLockAcquireOrWait', 'LWLockWaitForVar', 'PGSemaphoreLock'],
+				"PostgreSQL's lwlock.c, posix_sema.c: any lightweight lock",
 			],
 			[
 				[
@@ -65,7 +77,11 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 				'Node.js, api/environment.cc, node_buffer.cc: the memory of any buffer',
 			],
 			[
-				['v8::internal::BackingStore::Allocate', 'v8::ArrayBuffer::New'],
+				[
+					'v8::internal::BackingStore::Allocate',
+					'v8::internal::Heap::AllocateExternalBackingStore',
+					'v8::ArrayBuffer::New',
+				],
 				'V8, between the allocators of Node.js and what asked for a buffer',
 			],
 			[
@@ -85,8 +101,8 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 			[
 				[
 					'os::PlatformEvent::park',
-					'os::PlatformMonitor::wait',
 					'PlatformEvent::park',
+					'os::PlatformMonitor::wait',
 					'PlatformMonitor::wait',
 				],
 				"HotSpot's os_posix.cpp: a condition variable, for any lock of the JVM",
@@ -99,28 +115,27 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map(
 	).flatMap(([names, why]) => names.map((name) => [name, why] as const)),
 );
 
-/** Functions of the C library, and wrappers, that say more than what the kernel does for them. */
-const TELLING_CALLS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
-	[/^(__)?(f(data)?sync|msync|syncfs|sync_file_range)$/, 'the kernel names parts of a disk'],
-	[/^(__)?(send|sendto|sendmsg|sendmmsg)$/, 'a reader that is slow, or a peer'],
-	[/^ProcSleep$/, 'PostgreSQL waits for a lock; the kernel only knows an event loop'],
-	[/^(__)?(getaddrinfo|gethostbyname\w*|res_n?(search|query|send)\w*)$/, 'a name server'],
+/** Wrappers that say more than what they wrap: that it is a lock, and what kind of lock. */
+const TELLING_WRAPPERS: ReadonlySet<string> = new Set([
+	'ProcSleep',
+	'LockAcquireExtended',
+	'LockAcquire',
+	'LWLockAcquire',
+	'LWLockAcquireOrWait',
+	'LWLockWaitForVar',
+	'take_gil',
+]);
+
+/** Functions of the C library that do not say what was asked of it. */
+const UNTELLING_CALLS: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/^_*(GI_+)?(internal_)?syscall(_cancel|_cp)?(_arch|_c|_asm)?$/, 'any system call'],
+	[/^_*(GI_+)?(futex_\w*wait\w*|futex_lock_pi64|timedwait(_cp)?|wait)$/, 'any lock or condition'],
+	[/^_*(GI_+)?(start_thread|start|clone3?|libc_start_\w+)$/, 'what a thread begins in'],
 ];
 
-/**
- * Functions in the language of the application, as the perf maps of runtimes name them, but for what the
- * runtime itself brings: docs of V8's perf-basic-prof, of HotSpot's Compiler.perfmap, of CPython's -X perf.
- */
-const APPLICATION: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
-	[
-		/^(JS|LazyCompile|Function|Script|Eval):\S*\s+(?!node:)\S/,
-		'JavaScript: a file behind the name',
-	],
-	[
-		/^[\w.$[\]]+ (?!(java|javax|jdk|sun|com\.sun)\.)[\w$]+(\.[\w$<>]+)+\(/,
-		'Java: a result type, a class, a method',
-	],
-	[/^py::(?!.*:(<frozen |\/usr\/lib\/python3))/, 'Python'],
+/** What calls each piece of work, in kernel/workqueue.c. */
+const WORK_QUEUE: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/^(worker_thread|process_(one_work|scheduled_works)|rescuer_thread)$/, 'any work'],
 ];
 
 /** What a thread of the kernel begins in: kernel/kthread.c. */
@@ -144,17 +159,15 @@ export function waitFrame(frames: readonly Frame[]): Frame | undefined {
 
 export interface ProgramFrame {
 	readonly frame: Frame;
-	/** What it called to wait, where that says more than the kernel's functions. */
-	readonly call?: Frame | undefined;
 	/** Whether it is known to have called the C library, a wrapper, or the kernel, itself. */
 	readonly isLowest: boolean;
 }
 
 /**
- * The lowest function in the application's own language, where a runtime runs it; else the lowest of the
- * program that has a name and is no wrapper. Where all are wrappers, the lowest of them; where none has a
- * name, the lowest user frame. Frames are root first. `callerMissing`: the stack lacks the function that
- * called the lowest user frame.
+ * The lowest function of the application's language, where a runtime has compiled one; else the lowest
+ * function of the program that has a name and is no wrapper. Where all are wrappers, the lowest of them; where
+ * none has a name, the lowest user frame. Frames are root first. `callerMissing`: the stack lacks
+ * the function that called the lowest user frame.
  */
 export function programFrame({
 	frames,
@@ -164,36 +177,78 @@ export function programFrame({
 	readonly callerMissing?: boolean | undefined;
 }): ProgramFrame | undefined {
 	const user = frames.filter(({ kind }) => kind !== 'kernel');
-	const isOwn = (frame: Frame) => !frame.inCLibrary && isNamed(frame);
-	const application = user.findLastIndex(isApplication);
-	const meaning =
-		application < 0
-			? user.findLastIndex((frame) => isOwn(frame) && !isWrapper(frame))
-			: application;
-	const own = meaning < 0 ? user.findLastIndex(isOwn) : meaning;
-	const frame = user[own] ?? user.at(-1);
+	const isTelling = (frame: Frame) => isOwn(frame) && !isWrapper(frame);
+	const own =
+		[isApplication, isTelling, isOwn].map((is) => user.findLastIndex(is)).find((at) => at >= 0) ??
+		-1;
+	const frame = user[own] ?? libraryCall(user) ?? user.at(-1);
 	if (!frame) return undefined;
 	const between = own < 0 ? [] : user.slice(own + 1);
 	const missing = callerMissing && own >= 0;
-	const call = between.find(({ name }) =>
-		TELLING_CALLS.some(([pattern]) => pattern.test(plain(name))),
-	);
 	return {
 		frame,
-		call,
 		isLowest: !missing && between.every((each) => each.inCLibrary || isWrapper(each)),
 	};
 }
 
-function isApplication({ name, kind }: Frame): boolean {
-	return kind === 'jit' && APPLICATION.some(([pattern]) => pattern.test(name));
+/**
+ * What the program has asked for, by the function that it has called: of the C library ("fsync", "send",
+ * "pthread_cond_wait"), or a wrapper that says more. Undefined: it has called the kernel itself. Root first.
+ */
+export function callFrame(frames: readonly Frame[]): Frame | undefined {
+	const user = frames.filter(({ kind }) => kind !== 'kernel');
+	const below = user.findLastIndex((frame) => isOwn(frame) && !isWrapper(frame)) + 1;
+	const wrapper = user.slice(below).find((frame) => TELLING_WRAPPERS.has(withoutArguments(frame)));
+	return wrapper ?? libraryCall(user);
 }
 
-/** "os::malloc(unsigned long, MEMFLAGS)" is os::malloc. */
-function isWrapper({ name }: Frame): boolean {
+/** What the program has asked for, and the kernel's function that says what it waits for. Root first. */
+export function waitFrames(frames: readonly Frame[]): Frame[] {
+	return [callFrame(frames), waitFrame(frames)].filter((frame) => frame !== undefined);
+}
+
+/**
+ * Why a thread is in the kernel: the system call, "page fault" or "interrupt"; of a thread of the kernel, the
+ * outermost function that says something. Empty: it is not in the kernel. Root first.
+ */
+export function entryFrames(frames: readonly Frame[]): Frame[] {
+	const kernel = frames.filter(({ kind }) => kind === 'kernel');
+	for (const frame of kernel) {
+		const name = plain(frame.name);
+		const [pattern, entry] = ENTRIES.find(([each]) => each.test(name)) ?? [];
+		if (pattern && entry) return [{ ...frame, name: name.replace(pattern, entry) }];
+		if (!isIn(UNTELLING, frame) && !isIn(WORK_QUEUE, frame)) return [frame];
+	}
+	// On its way in or out: the C library's function is that of the system call.
+	return [(kernel.length > 0 && callFrame(frames)) || kernel.at(-1)].filter(
+		(frame) => frame !== undefined,
+	);
+}
+
+/** The outermost of the functions of the C library at the end of user frames, of those that tell. */
+function libraryCall(user: readonly Frame[]): Frame | undefined {
+	const begin = user.findLastIndex(({ inCLibrary }) => !inCLibrary) + 1;
+	return user
+		.slice(begin)
+		.find(
+			(frame) =>
+				isNamed(frame) && !UNTELLING_CALLS.some(([pattern]) => pattern.test(plain(frame.name))),
+		);
+}
+
+function isWrapper(frame: Frame): boolean {
+	return WRAPPERS.has(withoutArguments(frame));
+}
+
+/** Of "os::malloc(unsigned long, MEMFLAGS)": "os::malloc". */
+function withoutArguments({ name }: Frame): string {
 	const bare = plain(name);
 	const end = bare.indexOf('(');
-	return WRAPPERS.has(end < 0 ? bare : bare.slice(0, end));
+	return end < 0 ? bare : bare.slice(0, end);
+}
+
+function isOwn(frame: Frame): boolean {
+	return !frame.inCLibrary && isNamed(frame);
 }
 
 /** "[unknown]", "[anon]" and "postgres+0x34b406" tell nothing. */

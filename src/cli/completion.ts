@@ -1,6 +1,6 @@
 /**
  * Completion scripts, written from what commander was told. tstrace runs at a Tab only where the values
- * are not known before: see values.ts.
+ * are not known before: see completion-values.ts.
  */
 import type { Command, Option } from 'commander';
 import { hasValues, VALUES_COMMAND } from './completion-values.js';

@@ -25,14 +25,9 @@ export function fittedName(name: string, width: number): string {
 	return characters.length <= width ? fitted : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-/** Where there is room for a name only: "v8::Function::Call", "do_poll", "keepForAudit", "shop.Cart.add". */
+/** Where there is room for a name only: "v8::Function::Call", "do_poll". */
 export function bareName(name: string): string {
-	// V8 compiles a function again and again: how well it did is no part of the name.
-	const [, script] = /^(?:JS|LazyCompile|Function):[~^*+]*(\S+) \S/.exec(name) ?? [];
-	if (script !== undefined) return script;
-	const bare = withoutTemplates(withoutArguments(withoutSuffix(name.slice(0, MAX_LENGTH))));
-	// Java's perf map: "void shop.Cart.add".
-	return bare.replace(/^[\w.$[\]]+ (?=[\w$]+(\.[\w$<>]+)+$)/, '');
+	return withoutTemplates(withoutArguments(withoutSuffix(name.slice(0, MAX_LENGTH))));
 }
 
 const withoutSuffix = (name: string): string => name.replace(SUFFIX, '') || name;

@@ -1,6 +1,5 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
 
-import { largest } from '../aggregate/largest.js';
 import type { Frame } from '../aggregate/stack.js';
 import {
 	CALLER_FRAME,
@@ -9,11 +8,11 @@ import {
 	totalOf,
 	userLeafOf,
 } from '../aggregate/stack-rows.js';
-import { programFrame } from '../aggregate/summary-frames.js';
 import { annotation } from './folded.js';
-import { bareName, fittedName } from './function-name.js';
+import { fittedName } from './function-name.js';
 import { amountText, leftOutText } from './left-out.js';
 import { grouped } from './numbers.js';
+import { ownerText, summaryLines } from './stack-summaries.js';
 import { paint, printable, type Style, wrapped } from './terminal.js';
 
 interface StackTextOptions {
@@ -27,8 +26,8 @@ interface StackTextOptions {
 	readonly verb: string;
 	/** A line about a row, below its first; empty: none. */
 	readonly detail?: (row: StackRow) => string;
-	/** The kernel's frame that says most, or the allocator's caller, for the overview; else the leaf. */
-	readonly telling?: (row: StackRow) => Frame | undefined;
+	/** What says most behind the program's function, outer first, for the lines at the end; else the leaf. */
+	readonly telling?: (row: StackRow) => readonly Frame[];
 }
 
 const INDENT = '    ';
@@ -43,7 +42,7 @@ export function renderStacks(findings: StackFindings, options: StackTextOptions)
 	return [
 		...blocks,
 		restLine(rest, total.value, findings),
-		shown.length > 1 ? overview(shown.length, total.value, findings, options) : '',
+		shown.length > 1 ? summaryLines(shown.length, findings, options) : '',
 		totalLines(total, findings, options),
 	].join('');
 }
@@ -100,97 +99,6 @@ function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOpt
 	return lines.length > 0 ? lines : [`${INDENT}(no stack)`];
 }
 
-interface Summary {
-	/** Whose. */
-	readonly owner: string;
-	/** Where, in words. */
-	readonly name: string;
-	readonly behind: string;
-	value: number;
-	stacks: number;
-}
-
-/**
- * What the terminal shows at the end: a line for all stacks that read the same, shown above or not, the
- * largest first; and one for what is in no line.
- */
-function overview(
-	most: number,
-	total: number,
-	findings: StackFindings,
-	options: StackTextOptions,
-): string {
-	const all = summariesOf(findings, options);
-	const lines = all.slice(0, most).map((summary) => {
-		const { owner, stacks } = summary;
-		const many = stacks > 1 ? `, ${grouped(stacks)} stacks` : '';
-		const head = `${amountAndShare(summary.value)}  ${owner}${many}`;
-		return summaryLine(head, summary, options.style.width);
-	});
-	const others = all.slice(most).reduce((sum, { value }) => sum + value, 0);
-	if (all.length > most) lines.push(`${amountAndShare(others)}  elsewhere`);
-	return `\n${lines.join('\n')}\n`;
-
-	function amountAndShare(value: number): string {
-		const share = `${((100 * value) / total).toFixed(1)} %`;
-		return `${amount(value, findings).padStart(findings.unit === 'ns' ? 9 : 14)}  ${share.padStart(7)}`;
-	}
-}
-
-/** Stacks that read the same together, the largest first. */
-function summariesOf(findings: StackFindings, { telling }: StackTextOptions): Summary[] {
-	const summaries = new Map<string, Summary>();
-	for (const row of findings.stacks) {
-		const owner = ownerText(row);
-		const { name, behind } = summaryOf(row, findings, telling?.(row));
-		const key = `${owner}\n${name}\n${behind}`;
-		const summary = summaries.get(key) ?? { owner, name, behind, value: 0, stacks: 0 };
-		summary.value += row.value;
-		summary.stacks++;
-		summaries.set(key, summary);
-	}
-	return [...summaries.values()].sort((a, b) => b.value - a.value);
-}
-
-/** Below who it is: where there is no room behind. */
-const SUMMARY_INDENT = 20;
-/** What is shorter is no name; and of the kernel's few are longer. */
-const LEAST_NAME = 10;
-const MOST_KERNEL_NAME = 32;
-
-/** "…  shop (812): place_order → futex_wait": what of the program, and what of the kernel. */
-function summaryLine(head: string, { name, behind }: Summary, width: number): string {
-	const line = `${head}: ${name}${behind}`;
-	if (line.length <= width) return line;
-	const short = fittedName(name, Math.max(LEAST_NAME, width - SUMMARY_INDENT - behind.length));
-	return `${head}:\n${' '.repeat(SUMMARY_INDENT)}${short}${behind}`;
-}
-
-/** The program's function, and what comes behind it; "…" where others are in between, or missing. */
-function summaryOf(row: StackRow, findings: StackFindings, telling: Frame | undefined) {
-	const program = programFrame(row);
-	const leaf = telling ?? row.frames.at(-1);
-	const mostly = mainPart(row, findings);
-	const suffix = mostly ? ` (${mostly})` : '';
-	const names = [program?.frame, row.parts[0] === 0 ? undefined : leaf]
-		.filter((frame) => frame !== undefined)
-		.map((frame) => bareName(printable(frame.name)));
-	const [first, last] = [...new Set(names)];
-	if (first === undefined) return { name: mostly || '(no stack)', behind: '' };
-	const name = program?.frame.inCLibrary && (row.cut || row.callerMissing) ? `… ${first}` : first;
-	const gap = program?.isLowest === false ? ' …' : '';
-	const called = program?.call ? ` → ${bareName(printable(program.call.name))}` : '';
-	const way = last ? `${called} → ${fittedName(last, MOST_KERNEL_NAME)}` : called;
-	return { name, behind: `${way === '' ? '' : gap}${way}${suffix}` };
-}
-
-/** The part that most of a row is, if that is not the first: being blocked. */
-function mainPart(row: StackRow, { parts }: StackFindings): string {
-	if (parts.length < 2 || row.key.kind !== undefined) return '';
-	const most = row.parts.indexOf(largest(row.parts));
-	return most > 0 ? (parts[most] ?? '') : '';
-}
-
 /** Whether it is a single allocation, rather than a stack with all of its own. */
 function isOne(row: StackRow | undefined): boolean {
 	return row?.key.address !== undefined;
@@ -232,15 +140,6 @@ function amount(value: number, { unit }: StackFindings): string {
 function countText({ count, variance }: StackRow, { noun }: StackFindings): string {
 	const about = variance > 0 ? '~' : '';
 	return `${about}${grouped(Math.max(1, count))} ${Math.round(count) <= 1 ? noun : `${noun}s`}`;
-}
-
-function ownerText({ key, processes }: StackRow): string {
-	const kind = key.kind === undefined ? '' : `${key.kind}: `;
-	const at = key.address === undefined ? '' : `${key.address}  `;
-	const thread = key.tid ? `, thread ${key.tid}` : '';
-	const number = key.pid === undefined ? '' : ` (${key.pid}${thread})`;
-	const many = processes ? ` (${grouped(processes)} processes)` : number;
-	return `${at}${kind}${printable(`${key.comm ?? ''}`)}${many}`;
 }
 
 /** "blocked 1.2 s, run queue 3 ms", if there is more than one part. */

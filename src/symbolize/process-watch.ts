@@ -87,7 +87,7 @@ export class ProcessWatch {
 		return { ...named, notices: [...this.#notices(), ...named.notices] };
 	}
 
-	/** Of whom no stacks, or no names, are to be expected. */
+	/** Processes that have no stacks, or no names, in the result. */
 	#notices(): string[] {
 		if (this.#children === 0 || this.#subjects.filter.follow) return [...this.#problems];
 		const children = this.#children === 1 ? '1 child process' : `${this.#children} child processes`;

@@ -181,7 +181,9 @@ const KERNEL_ALLOCATOR =
 
 /** The function that called the kernel's allocator. */
 function telling({ frames }: StackRow) {
-	return frames.findLast(({ name, kind }) => kind !== 'kernel' || !KERNEL_ALLOCATOR.test(name));
+	return frames
+		.filter(({ name, kind }) => kind !== 'kernel' || !KERNEL_ALLOCATOR.test(name))
+		.slice(-1);
 }
 
 /** "+12,000 B in the interval, growing; age p50 2.0 s, oldest 10.1 s" */

@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import { parseStates, type StateMask } from '../../abi/states.js';
 import { type StackFindings, splitStacks } from '../../aggregate/stack-rows.js';
-import { waitFrame } from '../../aggregate/summary-frames.js';
+import { waitFrames } from '../../aggregate/summary-frames.js';
 import { chooseOffcpu, type ResumedHook } from '../../bpf/offcpu.js';
 import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
@@ -171,7 +171,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings>({
 					...settings,
 					style,
 					verb: 'waited',
-					telling: ({ frames }) => waitFrame(frames),
+					telling: ({ frames }) => waitFrames(frames),
 				}),
 			stacks: { ...settings, process: settings.by === 'process' },
 		};

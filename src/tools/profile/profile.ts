@@ -1,6 +1,7 @@
 /** profile: what runs on the CPUs, by stack, sampled. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
+import { entryFrames } from '../../aggregate/summary-frames.js';
 import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
 import { profile as layout } from '../../generated/profile.js';
@@ -125,7 +126,12 @@ export const profile = defineTool<Layout, Settings, StackFindings>({
 		return {
 			none: 'no samples were taken',
 			report: async (findings, style) =>
-				renderStacks(findings, { ...settings, style, verb: 'taken' }),
+				renderStacks(findings, {
+					...settings,
+					style,
+					verb: 'taken',
+					telling: ({ frames }) => entryFrames(frames),
+				}),
 			shown: (findings, json) => shownStacks(findings, settings, json),
 			stacks: { ...settings, process: settings.by === 'process' },
 		};

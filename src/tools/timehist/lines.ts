@@ -6,31 +6,7 @@ import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
 import { readComm } from '../../bpf/histogram.js';
 import { readU64 } from '../../loader/layout.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
-import {
-	ABOUT,
-	BYTES,
-	CONTEXT,
-	DELAY,
-	DELAY_UNKNOWN,
-	EVENTS,
-	FIELDS,
-	FRAMES,
-	FROM,
-	IRQ,
-	isOwn,
-	MIGRATE,
-	OTHER,
-	RUN,
-	RUN_UNKNOWN,
-	STATE,
-	SWITCH,
-	TGID,
-	THROTTLED,
-	TIME,
-	WAIT,
-	WAIT_UNKNOWN,
-	WAKEUP,
-} from './event-fields.js';
+import * as event from './event-fields.js';
 import { InterruptNames } from './interrupts.js';
 import { KernelStacks } from './kernel-stacks.js';
 import { ThreadNames } from './thread-names.js';
@@ -83,7 +59,7 @@ export function timehistHeader({ visual, nameWidth }: TimehistView): string {
 }
 
 export class TimehistFormatter implements EventFormatter {
-	readonly timeAt = TIME;
+	readonly timeAt = event.TIME;
 	readonly bytes: number;
 	readonly #view: TimehistView;
 	readonly #names: ThreadNames;
@@ -100,8 +76,12 @@ export class TimehistFormatter implements EventFormatter {
 	constructor(view: TimehistView, other: boolean) {
 		this.#view = view;
 		this.#names = new ThreadNames(view.nameWidth);
-		this.bytes = view.stacks ? BYTES : other ? FIELDS.frames.offset : FIELDS.other_tgid.offset;
-		this.#stacks = new KernelStacks(FRAMES, FIELDS.frames.size / 8, view.maxStack);
+		this.bytes = view.stacks
+			? event.BYTES
+			: other
+				? event.FIELDS.frames.offset
+				: event.FIELDS.other_tgid.offset;
+		this.#stacks = new KernelStacks(event.FRAMES, event.FIELDS.frames.size / 8, view.maxStack);
 	}
 
 	prepare(words: Uint32Array, places: Uint32Array, count: number): void {
@@ -113,16 +93,16 @@ export class TimehistFormatter implements EventFormatter {
 	}
 
 	line(words: Uint32Array, at: number, lines: LineBuffer): void {
-		const about = words[at + ABOUT] as number;
+		const about = words[at + event.ABOUT] as number;
 		const cpu = about & 0xffff;
 		const type = (about >>> 16) & 0xff;
 		if (this.#view.summary) {
-			if (type === SWITCH) this.#sum(words, at, cpu, about >>> 24);
-			else if (type === THROTTLED) this.#sumThrottled(words, at);
+			if (type === event.SWITCH) this.#sum(words, at, cpu, about >>> 24);
+			else if (type === event.THROTTLED) this.#sumThrottled(words, at);
 		}
 		if (!this.#view.lines) return;
 		lines.room(LINE_BYTES + this.#view.visual);
-		this.#time(lines, Math.floor(u64At(words, at + TIME) / 1000));
+		this.#time(lines, Math.floor(u64At(words, at + event.TIME) / 1000));
 		lines.byte(SPACE);
 		lines.byte(OPEN);
 		lines.whole(cpu, 4, ZERO);
@@ -130,8 +110,8 @@ export class TimehistFormatter implements EventFormatter {
 		lines.spaces(2);
 		if (this.#view.visual) this.#visual(lines, cpu, type);
 		lines.add(this.#doer(words, at, type));
-		if (type === SWITCH) this.#switch(words, at, lines, about >>> 24);
-		else if (type === THROTTLED) this.#throttled(words, at, lines);
+		if (type === event.SWITCH) this.#switch(words, at, lines, about >>> 24);
+		else if (type === event.THROTTLED) this.#throttled(words, at, lines);
 		else this.#other(words, at, lines, type);
 		lines.newline();
 	}
@@ -142,55 +122,60 @@ export class TimehistFormatter implements EventFormatter {
 
 	readonly row = (record: DataView, epoch_ms: number): Key => {
 		const u32 = (field: { offset: number }) => record.getUint32(field.offset, true);
-		const type = record.getUint8(FIELDS.type.offset);
-		const time_ns = readU64(record, FIELDS.time_ns.offset);
+		const type = record.getUint8(event.FIELDS.type.offset);
+		const time_ns = readU64(record, event.FIELDS.time_ns.offset);
 		const row: Record<string, string | number> = {
-			event: EVENTS[type] ?? '',
+			event: event.EVENTS[type] ?? '',
 			time: new Date(epoch_ms + time_ns / 1e6).toISOString(),
 			time_ns,
-			cpu: record.getUint16(FIELDS.cpu.offset, true),
-			...(!isOwn(type) && !record.getUint8(FIELDS.by_thread.offset)
+			cpu: record.getUint16(event.FIELDS.cpu.offset, true),
+			...(!event.isOwn(type) && !record.getUint8(event.FIELDS.by_thread.offset)
 				? {}
 				: {
-						pid: u32(FIELDS.tgid),
-						tid: u32(FIELDS.tid),
-						comm: readComm(record, FIELDS.comm.offset),
+						pid: u32(event.FIELDS.tgid),
+						tid: u32(event.FIELDS.tid),
+						comm: readComm(record, event.FIELDS.comm.offset),
 					}),
 		};
-		if (type === THROTTLED)
-			return { ...row, throttled_ns: readU64(record, FIELDS.delay_ns.offset) };
-		if (type === SWITCH) this.#switchRow(record, row);
+		if (type === event.THROTTLED)
+			return { ...row, throttled_ns: readU64(record, event.FIELDS.delay_ns.offset) };
+		if (type === event.SWITCH) this.#switchRow(record, row);
 		else Object.assign(row, this.#doerFields(record, type));
-		const role = type === SWITCH ? 'next' : type === WAKEUP ? 'woken' : 'migrated';
-		if (type !== SWITCH || this.#view.next) {
-			row[`${role}_pid`] = u32(FIELDS.other_tgid);
-			row[`${role}_tid`] = u32(FIELDS.other_tid);
-			row[`${role}_comm`] = readComm(record, FIELDS.other_comm.offset);
+		const role = type === event.SWITCH ? 'next' : type === event.WAKEUP ? 'woken' : 'migrated';
+		if (type !== event.SWITCH || this.#view.next) {
+			row[`${role}_pid`] = u32(event.FIELDS.other_tgid);
+			row[`${role}_tid`] = u32(event.FIELDS.other_tid);
+			row[`${role}_comm`] = readComm(record, event.FIELDS.other_comm.offset);
 		}
-		if (type === MIGRATE) {
-			row.from_cpu = u32(FIELDS.from_cpu);
-			row.to_cpu = u32(FIELDS.to_cpu);
+		if (type === event.MIGRATE) {
+			row.from_cpu = u32(event.FIELDS.from_cpu);
+			row.to_cpu = u32(event.FIELDS.to_cpu);
 		}
 		return row;
 	};
 
 	/** What is not known is not there. */
 	#switchRow(record: DataView, row: Record<string, string | number>): void {
-		const flags = record.getUint8(FIELDS.flags.offset);
-		if (!(flags & WAIT_UNKNOWN)) row.wait_ns = readU64(record, FIELDS.wait_ns.offset);
-		if (!(flags & DELAY_UNKNOWN)) row.delay_ns = readU64(record, FIELDS.delay_ns.offset);
-		if (!(flags & RUN_UNKNOWN)) row.run_ns = readU64(record, FIELDS.run_ns.offset);
-		row.state = stateLetter(record.getUint32(FIELDS.state.offset, true));
+		const flags = record.getUint8(event.FIELDS.flags.offset);
+		if (!(flags & event.WAIT_UNKNOWN)) row.wait_ns = readU64(record, event.FIELDS.wait_ns.offset);
+		if (!(flags & event.DELAY_UNKNOWN))
+			row.delay_ns = readU64(record, event.FIELDS.delay_ns.offset);
+		if (!(flags & event.RUN_UNKNOWN)) row.run_ns = readU64(record, event.FIELDS.run_ns.offset);
+		row.state = stateLetter(record.getUint32(event.FIELDS.state.offset, true));
 		if (this.#view.stacks) row.stack = this.#stacks.text(record);
 	}
 
 	/** The thread that left the CPU; or what woke or moved another thread. */
 	#doer(words: Uint32Array, at: number, type: number): Uint8Array {
-		if (isOwn(type)) return this.#names.padded(words, at + TGID);
-		const context = words[at + CONTEXT] as number;
-		if (context >>> 16) return this.#names.padded(words, at + TGID);
+		if (event.isOwn(type)) return this.#names.padded(words, at + event.TGID);
+		const context = words[at + event.CONTEXT] as number;
+		if (context >>> 16) return this.#names.padded(words, at + event.TGID);
 		const kind = context & 0xff;
-		const text = this.#interrupts.text(kind, (context >>> 8) & 0xff, words[at + IRQ] as number);
+		const text = this.#interrupts.text(
+			kind,
+			(context >>> 8) & 0xff,
+			words[at + event.IRQ] as number,
+		);
 		let padded = this.#padded.get(text);
 		if (!padded) {
 			padded = bytesOf(text.padEnd(this.#view.nameWidth));
@@ -201,10 +186,10 @@ export class TimehistFormatter implements EventFormatter {
 
 	#doerFields(record: DataView, type: number): Key {
 		return this.#interrupts.fields(
-			type === WAKEUP ? 'waker' : 'mover',
-			record.getUint8(FIELDS.context.offset),
-			record.getUint8(FIELDS.interrupt.offset),
-			record.getUint32(FIELDS.irq.offset, true),
+			type === event.WAKEUP ? 'waker' : 'mover',
+			record.getUint8(event.FIELDS.context.offset),
+			record.getUint8(event.FIELDS.interrupt.offset),
+			record.getUint32(event.FIELDS.irq.offset, true),
 		);
 	}
 
@@ -226,20 +211,22 @@ export class TimehistFormatter implements EventFormatter {
 	#visual(lines: LineBuffer, cpu: number, type: number): void {
 		const { visual } = this.#view;
 		for (let i = 0; i < visual; i++) {
-			lines.byte(i !== cpu || type === WAKEUP ? SPACE : type === SWITCH ? LETTER_S : LETTER_M);
+			lines.byte(
+				i !== cpu || type === event.WAKEUP ? SPACE : type === event.SWITCH ? LETTER_S : LETTER_M,
+			);
 		}
 		lines.spaces(2);
 	}
 
 	#switch(words: Uint32Array, at: number, lines: LineBuffer, flags: number): void {
-		duration(lines, !(flags & WAIT_UNKNOWN), u64At(words, at + WAIT));
-		duration(lines, !(flags & DELAY_UNKNOWN), u64At(words, at + DELAY));
-		duration(lines, !(flags & RUN_UNKNOWN), u64At(words, at + RUN));
+		duration(lines, !(flags & event.WAIT_UNKNOWN), u64At(words, at + event.WAIT));
+		duration(lines, !(flags & event.DELAY_UNKNOWN), u64At(words, at + event.DELAY));
+		duration(lines, !(flags & event.RUN_UNKNOWN), u64At(words, at + event.RUN));
 		lines.spaces(2);
-		lines.byte(this.#state(words[at + STATE] as number));
+		lines.byte(this.#state(words[at + event.STATE] as number));
 		if (this.#view.next) {
 			lines.add(NEXT);
-			lines.add(this.#names.plain(words, at + OTHER));
+			lines.add(this.#names.plain(words, at + event.OTHER));
 		}
 		if (this.#view.stacks) {
 			lines.spaces(2);
@@ -251,32 +238,32 @@ export class TimehistFormatter implements EventFormatter {
 	#throttled(words: Uint32Array, at: number, lines: LineBuffer): void {
 		lines.spaces(SWITCH_WIDTH);
 		lines.add(NO_QUOTA);
-		lines.thousandths(Math.floor(u64At(words, at + DELAY) / 1000), 1);
+		lines.thousandths(Math.floor(u64At(words, at + event.DELAY) / 1000), 1);
 		lines.add(MSEC);
 	}
 
 	#sumThrottled(words: Uint32Array, at: number): void {
-		const total = this.#totals.of(this.#names.known(words, at + TGID));
-		total.throttled_ns += u64At(words, at + DELAY);
+		const total = this.#totals.of(this.#names.known(words, at + event.TGID));
+		total.throttled_ns += u64At(words, at + event.DELAY);
 	}
 
 	#other(words: Uint32Array, at: number, lines: LineBuffer, type: number): void {
 		lines.spaces(SWITCH_WIDTH);
-		lines.add(type === WAKEUP ? AWAKENED : MIGRATED);
-		lines.add(this.#names.plain(words, at + OTHER));
-		if (type === WAKEUP) return;
+		lines.add(type === event.WAKEUP ? AWAKENED : MIGRATED);
+		lines.add(this.#names.plain(words, at + event.OTHER));
+		if (type === event.WAKEUP) return;
 		lines.add(CPU);
-		lines.whole(words[at + FROM] as number, 1);
+		lines.whole(words[at + event.FROM] as number, 1);
 		lines.add(ARROW);
-		lines.whole(words[at + FROM + 1] as number, 1);
+		lines.whole(words[at + event.FROM + 1] as number, 1);
 	}
 
 	#sum(words: Uint32Array, at: number, cpu: number, flags: number): void {
-		const name = this.#names.known(words, at + TGID);
+		const name = this.#names.known(words, at + event.TGID);
 		const total = this.#totals.of(name);
-		const run_ns = flags & RUN_UNKNOWN ? undefined : u64At(words, at + RUN);
-		total.add(cpu, u64At(words, at + WAIT), u64At(words, at + DELAY), run_ns);
-		if (this.#state(words[at + STATE] as number) === LETTER_X) this.#totals.ends(name.tid);
+		const run_ns = flags & event.RUN_UNKNOWN ? undefined : u64At(words, at + event.RUN);
+		total.add(cpu, u64At(words, at + event.WAIT), u64At(words, at + event.DELAY), run_ns);
+		if (this.#state(words[at + event.STATE] as number) === LETTER_X) this.#totals.ends(name.tid);
 	}
 
 	#state(mask: number): number {

@@ -1,0 +1,43 @@
+/**
+ * Functions that a runtime has compiled as the program ran: which are the application's, and what they are
+ * called. Tables of names, with reasons. Pure values: no I/O, no kernel.
+ */
+import type { Frame } from './stack.js';
+
+/** Code that the runtime has made for itself, as it writes it into its perf map. */
+const RUNTIME_CODE: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/^(Builtin|Stub|BytecodeHandler|Handler|Callback|RegExp):/, "V8's log.cc: not JavaScript"],
+	[
+		/^(Interpreter|call_stub|StubRoutines\b.*|RuntimeStub - .*|Runtime1 stub.*|\w+Blob|I2C\/C2I adapters|vtable chunks|flush_icache_stub)$/,
+		"HotSpot's CodeBlob names: methods have a class and arguments",
+	],
+	[/^(\[.*\]|\[PreStub\].*|(Generate\w+)?[sS]tub<.*)$/, "code without a name, .NET's stubs"],
+];
+
+/** Code of the runtime's own libraries, in the application's language. */
+const RUNTIME_LIBRARIES: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+	[/ (node:\S+|internal\/\S+\.js):\d+:\d+$/, 'the modules of Node.js'],
+	[
+		/^(\S+ )?((java|javax|jdk|sun|com\.sun)\.[\w.$<>]+)\(/,
+		"the JDK's classes, in HotSpot's perf map",
+	],
+	[/^L(java|javax|jdk|sun|com\/sun)\/[\w/$]+;/, "the JDK's classes, in that of an agent"],
+	[/^py::.*:<frozen /, "Python's own modules"],
+];
+
+/** Whether a frame is of the application's language, and neither the runtime's nor its library's. */
+export function isApplication({ name, kind }: Frame): boolean {
+	const isIn = (table: typeof RUNTIME_CODE) => table.some(([pattern]) => pattern.test(name));
+	return kind === 'jit' && !isIn(RUNTIME_CODE) && !isIn(RUNTIME_LIBRARIES);
+}
+
+/** V8 puts one behind the colon, for how it has compiled the function last: code-kind.cc. */
+const COMPILED_BY = /^(\w+:)[~^+*]'?/;
+/** "void Leak.encodeFrame(int)": HotSpot's Method::external_name. */
+const JAVA_METHOD = /^[\w.$[\]]+ ([\w.$]+\.[\w$<>]+\(.*\))$/;
+
+/** The name of a function, whatever its code was compiled by, and without what it returns. */
+export function functionOf({ name, kind }: Frame): string {
+	if (kind !== 'jit') return name;
+	return name.replace(COMPILED_BY, '$1').replace(JAVA_METHOD, '$1');
+}
