@@ -107,6 +107,9 @@ test('an estimate whose error is more than half of it is in no line of its own',
 		'  2.00 ms    0.1 %  shop (812): half',
 		'  1.00 ms    0.0 %  elsewhere',
 	]);
+	// It may be larger than one that is certain.
+	const unsure = row(framesOf('unsure'), { parts: [1e9, 0, 0], value: 1e9, variance: 9e8 ** 2 });
+	assert.match(ending([row(LOCK), unsure, half], 0).at(-1) ?? '', /1\.00 s +33\.3 % {2}elsewhere$/);
 	// Several that read the same may be certain together: errors add up as squares.
 	const again = framesOf('libc:start;once');
 	const both = ending([one, { ...one, frames: again }, row(LOCK)], 0);
