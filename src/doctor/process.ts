@@ -1,11 +1,11 @@
 /** What can be seen of one process: frame pointers, symbols, JIT maps. */
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { FileBytes, SymbolError } from '../symbolize/bytes.js';
+import { FileBytes, SymbolError } from '../elf/bytes.js';
+import { Elf } from '../elf/elf.js';
 import { LIBC } from '../symbolize/c-library.js';
 import { mappedFiles } from '../symbolize/code-files.js';
 import { openDebugFile } from '../symbolize/debug-files.js';
-import { Elf } from '../symbolize/elf.js';
 import { countFrames, FEW_FUNCTIONS, type FrameCount, MANY } from '../symbolize/frame-pointers.js';
 import { hasSymbolTable } from '../symbolize/functions.js';
 import { openPerfMap, type Runtime, runtimeOf } from '../symbolize/jit.js';

@@ -1,6 +1,6 @@
 /** The C library, and what comes with it: by whose functions programs call the kernel. */
-import { FileBytes, SymbolError } from './bytes.js';
-import { Elf } from './elf.js';
+import { FileBytes, SymbolError } from '../elf/bytes.js';
+import { Elf } from '../elf/elf.js';
 import { countFrames, MANY } from './frame-pointers.js';
 import type { OpenFile } from './open.js';
 

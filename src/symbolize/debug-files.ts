@@ -4,8 +4,8 @@
  */
 import { closeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Bytes, FileBytes, SymbolError } from './bytes.js';
-import { Elf } from './elf.js';
+import { type Bytes, FileBytes, SymbolError } from '../elf/bytes.js';
+import { Elf } from '../elf/elf.js';
 import { openRegular } from './open.js';
 
 const DEBUG_FOLDER = '/usr/lib/debug';

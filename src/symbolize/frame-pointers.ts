@@ -2,7 +2,7 @@
  * Whether a program's functions keep frame pointers: by how they begin. Where they begin is in
  * .eh_frame_hdr, which stripped programs have too. Source: Linux Standard Base, "Exception Frames".
  */
-import { type Elf, MACHINE, type Section, SHF_EXECINSTR } from './elf.js';
+import { type Elf, MACHINE, type Section, SHF_EXECINSTR } from '../elf/elf.js';
 
 /** Version 1; the table's numbers are 32 bits, signed, relative to the section. */
 const HEADER = Buffer.from([1, 0x1b, 0x03, 0x3b]);

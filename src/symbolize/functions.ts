@@ -1,5 +1,5 @@
 /** Finds functions of a file by name: where each begins in the file, and how long it is. */
-import { type Elf, SECTION_TYPE, type Section } from './elf.js';
+import { type Elf, SECTION_TYPE, type Section } from '../elf/elf.js';
 import {
 	eachSymbol,
 	namesOf,

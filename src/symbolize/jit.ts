@@ -1,6 +1,6 @@
 /** Code that run-time compilers made: which perf maps to believe, and which programs make such code. */
 import { closeSync } from 'node:fs';
-import { FileBytes, SymbolError } from './bytes.js';
+import { FileBytes, SymbolError } from '../elf/bytes.js';
 import { type OpenFile, openRegular } from './open.js';
 import { type PerfMapNames, searchPerfMap } from './perf-map.js';
 import { ownMountNamespace, type ProcessFacts, readFacts } from './proc-pid.js';

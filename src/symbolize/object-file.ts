@@ -1,7 +1,7 @@
 /** Names of places in a program or library, from wherever its symbols are. */
-import { type Bytes, MemoryBytes, SymbolError } from './bytes.js';
+import { type Bytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
+import { Elf, SECTION_TYPE, type Section } from '../elf/elf.js';
 import { openDebugFile } from './debug-files.js';
-import { Elf, SECTION_TYPE, type Section } from './elf.js';
 import { offsetName } from './names.js';
 import { pltNames } from './plt.js';
 import { SymbolSearch } from './symbol-search.js';

@@ -1,6 +1,6 @@
 /** Where a file's symbols can be had: which package it is of, and that package's debug symbols. */
 import { closeSync, opendirSync } from 'node:fs';
-import { FileBytes, SymbolError } from './bytes.js';
+import { FileBytes, SymbolError } from '../elf/bytes.js';
 import { openRegular } from './open.js';
 
 const DPKG_FOLDER = '/var/lib/dpkg/info';

@@ -3,7 +3,7 @@
  * in hexadecimal. Where lines overlap, the later one counts, as code is moved and memory used again.
  * Source: tools/perf/Documentation/jit-interface.txt in the kernel's tree.
  */
-import type { Bytes } from './bytes.js';
+import type { Bytes } from '../elf/bytes.js';
 import { boundedName, MAX_NAME_LENGTH } from './names.js';
 import { firstAtLeast } from './symbol-search.js';
 

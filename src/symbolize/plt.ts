@@ -4,8 +4,8 @@
  * instructions, so that every linker's variant (.plt, .plt.sec, .plt.got; IBT, BTI) is the same.
  * Source: the ABI supplements of x86-64 and AArch64; the processors' manuals.
  */
-import { readUint64, SymbolError } from './bytes.js';
-import { type Elf, MACHINE, SECTION_TYPE, type Section, stringAt } from './elf.js';
+import { readUint64, SymbolError } from '../elf/bytes.js';
+import { type Elf, MACHINE, SECTION_TYPE, type Section, stringAt } from '../elf/elf.js';
 import { boundedName, MAX_NAME_LENGTH } from './names.js';
 import { firstAtLeast } from './symbol-search.js';
 

@@ -3,8 +3,8 @@
  * kept in memory, and names are read of those symbols only that are asked for: files have hundreds
  * of thousands of symbols, of which a trace meets hundreds.
  */
-import { SymbolError } from './bytes.js';
-import { type Elf, type Section, stringAt } from './elf.js';
+import { SymbolError } from '../elf/bytes.js';
+import { type Elf, type Section, stringAt } from '../elf/elf.js';
 import { boundedName, MAX_NAME_LENGTH } from './names.js';
 import {
 	eachSymbol,

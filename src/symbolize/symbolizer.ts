@@ -2,9 +2,9 @@
 import { closeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { CapturedStack, Cut, NamedStack } from '../aggregate/stack.js';
+import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { type Address, addressText } from '../loader/address.js';
 import type { AddressSpace, Life, Mapping } from './address-space.js';
-import { FileBytes, MemoryBytes, SymbolError } from './bytes.js';
 import { isCLibrary, keepsFramePointers } from './c-library.js';
 import { Place } from './code-place.js';
 import { loadDemangler } from './demangle.js';

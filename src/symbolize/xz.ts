@@ -1,5 +1,5 @@
 /** Unpacks .xz (XZ Embedded in WebAssembly), to a bounded size. */
-import { SymbolError } from './bytes.js';
+import { SymbolError } from '../elf/bytes.js';
 
 /** Throws SymbolError when it is malformed, or unpacks to more than `limit_bytes`. */
 export async function unpackXz(packed: Uint8Array, limit_bytes: number): Promise<Buffer> {

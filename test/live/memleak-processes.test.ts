@@ -16,8 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { MemoryBytes } from '../../src/symbolize/bytes.js';
-import { Elf } from '../../src/symbolize/elf.js';
+import { MemoryBytes } from '../../src/elf/bytes.js';
+import { Elf } from '../../src/elf/elf.js';
 import { findFunctions } from '../../src/symbolize/functions.js';
 import { parseMaps } from '../../src/symbolize/maps.js';
 import { stoppedAfter } from './faults.js';

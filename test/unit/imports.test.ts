@@ -7,7 +7,8 @@ import { test } from 'node:test';
 /** Folders and modules of src/, the lowest first: each imports what stands in lines above its own. */
 const LAYERS: readonly (readonly string[])[] = [
 	['nearest.ts', 'text-of.ts'],
-	['abi'],
+	['abi', 'elf'],
+	['unwind'],
 	['loader'],
 	['proc', 'errors.ts'],
 	['perf'],

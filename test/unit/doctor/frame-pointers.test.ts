@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { FileBytes } from '../../../src/symbolize/bytes.js';
-import { Elf, MACHINE } from '../../../src/symbolize/elf.js';
+import { FileBytes } from '../../../src/elf/bytes.js';
+import { Elf, MACHINE } from '../../../src/elf/elf.js';
 import { countFrames, keepsFrame } from '../../../src/symbolize/frame-pointers.js';
 import { compile, temporaryFolder } from '../symbolize/support.js';
 

@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
+import { type Bytes, MemoryBytes, SymbolError } from '../../../src/elf/bytes.js';
+import { Elf } from '../../../src/elf/elf.js';
 import { readFolded } from '../../../src/input/folded.js';
 import type { FormatReader } from '../../../src/input/format-reader.js';
 import { readJson } from '../../../src/input/json-files.js';
@@ -14,8 +16,6 @@ import { Btf } from '../../../src/loader/btf.js';
 import { BtfError } from '../../../src/loader/btf-types.js';
 import { TstraceError } from '../../../src/loader/errors.js';
 import { PerfRecordError, parseRecord } from '../../../src/perf/parse.js';
-import { type Bytes, MemoryBytes, SymbolError } from '../../../src/symbolize/bytes.js';
-import { Elf } from '../../../src/symbolize/elf.js';
 import { countFrames } from '../../../src/symbolize/frame-pointers.js';
 import { findFunctions } from '../../../src/symbolize/functions.js';
 import { kernelNames } from '../../../src/symbolize/kernel.js';

@@ -4,9 +4,9 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MemoryBytes, SymbolError } from '../../../src/symbolize/bytes.js';
+import { MemoryBytes, SymbolError } from '../../../src/elf/bytes.js';
+import { Elf } from '../../../src/elf/elf.js';
 import { crc32 } from '../../../src/symbolize/debug-files.js';
-import { Elf } from '../../../src/symbolize/elf.js';
 import { nameOffsets } from '../../../src/symbolize/object-file.js';
 import {
 	compile,

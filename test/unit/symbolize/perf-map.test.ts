@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MemoryBytes } from '../../../src/symbolize/bytes.js';
+import { MemoryBytes } from '../../../src/elf/bytes.js';
 import { searchPerfMap } from '../../../src/symbolize/perf-map.js';
 
 const names = (text: string, ...wanted: number[]) =>

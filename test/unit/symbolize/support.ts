@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import type { CapturedStack } from '../../../src/aggregate/stack.js';
-import { FileBytes } from '../../../src/symbolize/bytes.js';
+import { FileBytes } from '../../../src/elf/bytes.js';
 import { type FileNames, nameOffsets } from '../../../src/symbolize/object-file.js';
 
 /** A folder that is there until the tests of the file are over. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MemoryBytes } from '../../../src/symbolize/bytes.js';
-import { Elf, SECTION_TYPE } from '../../../src/symbolize/elf.js';
+import { MemoryBytes } from '../../../src/elf/bytes.js';
+import { Elf, SECTION_TYPE } from '../../../src/elf/elf.js';
 import { SymbolSearch } from '../../../src/symbolize/symbol-search.js';
 
 interface Symbol {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { SymbolError } from '../../../src/symbolize/bytes.js';
+import { SymbolError } from '../../../src/elf/bytes.js';
 import { unpackXz } from '../../../src/symbolize/xz.js';
 
 const text = Buffer.from('what was packed, again and again. '.repeat(5000));

@@ -1,9 +1,9 @@
 /** The files that a command will execute code of, found before it runs. */
 import { spawnSync } from 'node:child_process';
 import { closeSync } from 'node:fs';
+import { FileBytes, SymbolError } from '../../../elf/bytes.js';
+import { Elf } from '../../../elf/elf.js';
 import { commandPath } from '../../../proc/command-path.js';
-import { FileBytes, SymbolError } from '../../../symbolize/bytes.js';
-import { Elf } from '../../../symbolize/elf.js';
 import { beginningOf, openRegular } from '../../../symbolize/open.js';
 
 /** "#!" scripts whose interpreters are scripts; the kernel allows 5 (fs/exec.c). */

@@ -1,8 +1,8 @@
 /** Which of the files a process has mapped have an allocator, and where probes go in them. */
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { FileBytes, SymbolError } from '../../../symbolize/bytes.js';
-import { Elf, MACHINE } from '../../../symbolize/elf.js';
+import { FileBytes, SymbolError } from '../../../elf/bytes.js';
+import { Elf, MACHINE } from '../../../elf/elf.js';
 import { type FoundFunction, findFunctions, hasSymbolTable } from '../../../symbolize/functions.js';
 import { openRegular } from '../../../symbolize/open.js';
 import { pltNames } from '../../../symbolize/plt.js';

@@ -1,5 +1,5 @@
 /** The machine code of functions, out of the files that they are in. */
-import { type Elf, SECTION_TYPE, type Section, SHF_EXECINSTR } from '../../../symbolize/elf.js';
+import { type Elf, SECTION_TYPE, type Section, SHF_EXECINSTR } from '../../../elf/elf.js';
 import type { FileCode } from './placement.js';
 
 /** libc has 2 MB, a large program 20 MB; going through all of that takes 0.1 s a function. */

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { MemoryBytes } from '../../../../../src/symbolize/bytes.js';
-import { Elf } from '../../../../../src/symbolize/elf.js';
+import { MemoryBytes } from '../../../../../src/elf/bytes.js';
+import { Elf } from '../../../../../src/elf/elf.js';
 import { placeProbeArm64 } from '../../../../../src/tools/memleak/probes/arm64.js';
 import { temporaryFolder } from '../../../symbolize/support.js';
 

@@ -15,8 +15,9 @@ const MAX_NOTES_BYTES = 2 ** 16;
 const MAX_NOTES_SEGMENTS = 16;
 const PAGE_BYTES = 4096;
 
-const PT_LOAD = 1;
-const PT_NOTE = 4;
+export const SEGMENT_TYPE = { load: 1, note: 4, ehFrameHeader: 0x6474_e550 } as const;
+/** The segment's memory can be executed. */
+export const PF_X = 1;
 const NT_GNU_BUILD_ID = 3;
 
 const ET_EXEC = 2;
@@ -31,6 +32,8 @@ export const MACHINE = { x64: 62, arm64: 183 } as const;
 export const SECTION_TYPE = { symtab: 2, rela: 4, nobits: 8, dynsym: 11 } as const;
 /** The section holds machine instructions. */
 export const SHF_EXECINSTR = 4;
+/** A header and compressed bytes are in the file instead of the section's own. */
+export const SHF_COMPRESSED = 0x800;
 
 export interface Section {
 	readonly name: string;
@@ -44,10 +47,13 @@ export interface Section {
 	readonly link: number;
 }
 
-interface Segment {
+export interface Segment {
 	readonly type: number;
+	readonly flags: number;
 	readonly offset: number;
+	/** As it is linked. */
 	readonly address: number;
+	/** In the file. */
 	readonly size_bytes: number;
 }
 
@@ -60,7 +66,7 @@ export class Elf {
 	readonly sections: readonly Section[];
 	/** In lower-case hexadecimal; undefined when the file has none. */
 	readonly buildId: string | undefined;
-	readonly #segments: readonly Segment[];
+	readonly segments: readonly Segment[];
 
 	/** Takes the whole file. Throws SymbolError when it is not ELF of this kind, or malformed. */
 	constructor(readonly bytes: Bytes) {
@@ -71,7 +77,7 @@ export class Elf {
 		}
 		this.machine = header.readUInt16LE(18);
 		this.entry = Number(header.readBigUInt64LE(24));
-		this.#segments = readSegments(bytes, header);
+		this.segments = readSegments(bytes, header);
 		this.sections = readSections(bytes, header);
 		this.buildId = this.#findBuildId();
 		this.isProgram = header.readUInt16LE(16) === ET_EXEC || this.#isPie();
@@ -89,11 +95,11 @@ export class Elf {
 
 	/** The address, as it is linked, of what is at this place in the file. */
 	addressOf(fileOffset: number): number | undefined {
-		for (const { type, offset, address, size_bytes } of this.#segments) {
+		for (const { type, offset, address, size_bytes } of this.segments) {
 			// The kernel maps whole pages: what is in front, on the segment's first page, is mapped too.
 			const from = offset - (offset % PAGE_BYTES);
 			const inside = fileOffset >= from && fileOffset < offset + size_bytes;
-			if (type === PT_LOAD && inside) return fileOffset - offset + address;
+			if (type === SEGMENT_TYPE.load && inside) return fileOffset - offset + address;
 		}
 		return undefined;
 	}
@@ -130,7 +136,7 @@ export class Elf {
 			const id = buildIdIn(this.bytes, section);
 			if (id) return id;
 		}
-		const notes = this.#segments.filter(({ type }) => type === PT_NOTE);
+		const notes = this.segments.filter(({ type }) => type === SEGMENT_TYPE.note);
 		for (const segment of notes.slice(0, MAX_NOTES_SEGMENTS)) {
 			const id = buildIdIn(this.bytes, segment);
 			if (id) return id;
@@ -149,6 +155,7 @@ function readSegments(bytes: Bytes, header: Buffer): Segment[] {
 		const at = i * SEGMENT_BYTES;
 		return {
 			type: table.readUInt32LE(at),
+			flags: table.readUInt32LE(at + 4),
 			offset: readUint64(table, at + 8),
 			address: readUint64(table, at + 16),
 			size_bytes: readUint64(table, at + 32),
