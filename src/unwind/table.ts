@@ -1,0 +1,165 @@
+/**
+ * The table of a file: for each address in it the rule that leads from a frame to its caller's.
+ * All input comes from strangers: it is read once, bounded, and damage costs only what is damaged.
+ */
+import { type Bytes, SymbolError } from '../elf/bytes.js';
+import { Elf, MACHINE, PF_X, SEGMENT_TYPE, type Segment } from '../elf/elf.js';
+import { CfiMachine, type CommonEntry } from './cfi.js';
+import { EntryReader } from './entries.js';
+import { frameSections } from './frame-sections.js';
+import { type FrameRegisters, REGISTERS_ARM64, REGISTERS_X64 } from './frame-state.js';
+import { FunctionList } from './function-list.js';
+import { RowList, type Rows } from './rows.js';
+import { GAP_RULE, RuleSet, UNKNOWN_RULE, type UnwindRule } from './rule.js';
+
+/** Of one file; node 26 has 656. The kernel has room for 16,384 of all files. */
+const MAX_RULES = 4096;
+/** Segments with code; linkers write one. */
+const MAX_SEGMENTS = 16;
+const MAX_PROBLEMS = 8;
+/** Of places in files, as rows have them. */
+const MAX_OFFSET = 0xffff_ffff;
+
+export interface UnwindTable {
+	readonly rows: Rows;
+	/** What the numbers in `rows` mean. */
+	readonly rules: RuleSet;
+	/** What is damaged, or not known, each once. Frames there are gaps, or their rule is unknown. */
+	readonly problems: readonly string[];
+}
+
+/** Reads the table of an ELF file, or of an image of one such as the vdso. Never throws. */
+export function unwindTable(bytes: Bytes): UnwindTable {
+	const builder = new TableBuilder();
+	try {
+		builder.build(new Elf(bytes));
+	} catch (error) {
+		if (!(error instanceof SymbolError)) throw error;
+		builder.problem(error.message);
+	}
+	return builder.table();
+}
+
+/** The rule at a place in the file. */
+export function ruleAt({ rows, rules }: UnwindTable, fileOffset: number): UnwindRule {
+	const { addresses } = rows;
+	let low = 0;
+	let high = addresses.length;
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if ((addresses[middle] as number) <= fileOffset) low = middle + 1;
+		else high = middle;
+	}
+	return rules.get(low === 0 ? GAP_RULE : (rows.rules[low - 1] as number));
+}
+
+class TableBuilder {
+	readonly #rules = new RuleSet(MAX_RULES);
+	readonly #rows = new RowList();
+	readonly #problems = new Set<string>();
+	/** Of the function whose rows are made: from the file to memory, and its end in the file. */
+	#distance = 0;
+	#end = 0;
+
+	table(): UnwindTable {
+		if (this.#rules.isExceeded) this.problem('more rules than tstrace keeps');
+		return { rows: this.#rows.rows(), rules: this.#rules, problems: [...this.#problems] };
+	}
+
+	problem(text: string): void {
+		if (this.#problems.size < MAX_PROBLEMS) this.#problems.add(text);
+	}
+
+	build(elf: Elf): void {
+		const registers = registersOf(elf.machine);
+		if (!registers) throw new SymbolError('code for another processor');
+		const code = new CodeSegments(elf.segments);
+		const machine = new CfiMachine(registers, this.#rules, (address, rule) => {
+			const offset = address - this.#distance;
+			if (offset < this.#end) this.#rows.add(offset, rule);
+		});
+		const commons = new Map<CommonEntry, number>();
+		const functions = new FunctionList();
+		for (const section of frameSections(elf, (text) => this.problem(text))) {
+			const damage = (what: string) => this.problem(`${section.name}: ${what}`);
+			new EntryReader(section, registers, machine, damage).read((common, start, size, from, to) => {
+				const offset = code.offsetOf(start);
+				// Functions that the linker has left out are at 0.
+				if (offset === undefined || !(size > 0)) return;
+				const end = Math.min(offset + size, code.endOf(start));
+				const number = commons.get(common) ?? commons.set(common, commons.size).size - 1;
+				if (!functions.add(offset, end, from, to, number)) damage('too many functions');
+			});
+		}
+		this.#addRows(machine, code, functions, [...commons.keys()]);
+	}
+
+	#addRows(
+		machine: CfiMachine,
+		code: CodeSegments,
+		functions: FunctionList,
+		commons: readonly CommonEntry[],
+	): void {
+		functions.visit((start, end, from, to, number) => {
+			const common = commons[number] as CommonEntry;
+			if (this.#rows.isFull) {
+				this.problem('more rows than tstrace keeps');
+				this.#rows.add(start, UNKNOWN_RULE);
+				return;
+			}
+			const address = code.addressOf(start);
+			this.#distance = address - start;
+			this.#end = end;
+			common.cursor.at = from;
+			common.cursor.end = to;
+			if (!machine.rows(common, address))
+				this.problem('the instructions of a function are damaged');
+			this.#rows.add(end, this.#rows.isFull ? UNKNOWN_RULE : GAP_RULE);
+		});
+	}
+}
+
+function registersOf(machine: number): FrameRegisters | undefined {
+	if (machine === MACHINE.x64) return REGISTERS_X64;
+	return machine === MACHINE.arm64 ? REGISTERS_ARM64 : undefined;
+}
+
+/** Where code is in the file, and in memory as it is linked. */
+class CodeSegments {
+	readonly #segments: readonly Segment[];
+	/** The one that was found last: the next function is in it, too. */
+	#last: Segment | undefined;
+
+	constructor(segments: readonly Segment[]) {
+		this.#segments = segments
+			.filter(({ type, flags }) => type === SEGMENT_TYPE.load && (flags & PF_X) !== 0)
+			.slice(0, MAX_SEGMENTS);
+	}
+
+	/** Undefined when no code is at the address, or so far behind that no row can say where. */
+	offsetOf(address: number): number | undefined {
+		const segment = this.#find((each) => address - each.address);
+		const offset = segment ? address - segment.address + segment.offset : -1;
+		return offset >= 0 && offset <= MAX_OFFSET ? offset : undefined;
+	}
+
+	/** Where in the file the code around an address ends. */
+	endOf(address: number): number {
+		const segment = this.#find((each) => address - each.address);
+		return segment ? Math.min(segment.offset + segment.size_bytes, MAX_OFFSET) : 0;
+	}
+
+	addressOf(offset: number): number {
+		const segment = this.#find((each) => offset - each.offset);
+		return segment ? offset - segment.offset + segment.address : offset;
+	}
+
+	#find(distanceIn: (segment: Segment) => number): Segment | undefined {
+		const isInside = (segment: Segment) => {
+			const distance = distanceIn(segment);
+			return distance >= 0 && distance < segment.size_bytes;
+		};
+		if (!this.#last || !isInside(this.#last)) this.#last = this.#segments.find(isInside);
+		return this.#last;
+	}
+}
