@@ -9,6 +9,7 @@ import { TstraceError } from '../loader/errors.js';
 import { commandPath, DEFAULT_PATH } from '../proc/command-path.js';
 import { beginningOf } from '../symbolize/open.js';
 import { type Started, started } from './inherited.js';
+import { keepStderrBlocking } from './output.js';
 
 const STDIN = 0;
 
@@ -35,6 +36,7 @@ export class Command {
 			throw new TstraceError('cannot start COMMAND: descriptors 3 to 9 are all in use; close one');
 		const shell = [SHELL, '-c', holding(hold, started), 'sh', ...words];
 		const [first = '', ...others] = [...blocking(started), ...shell];
+		keepStderrBlocking();
 		this.#child = spawn(first, others, { stdio: descriptors(hold, started) });
 		// What goes wrong shows in its exit; without a listener it would end this process.
 		this.#child.on('error', () => undefined);

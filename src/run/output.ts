@@ -1,5 +1,6 @@
 /** Where results and messages go. */
 import { closeSync, fstatSync, ftruncateSync, unlinkSync, writeSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { TstraceError } from '../loader/errors.js';
@@ -136,6 +137,20 @@ export class Output {
 			await sleep(READER_RETRY_MS);
 		}
 	}
+}
+
+/**
+ * Keeps node from opening standard error. node does that whenever a socket closes (to compare the two), and it makes a
+ * pipe non-blocking then: for COMMAND too, which would lose what does not fit. Call it before COMMAND starts.
+ */
+export function keepStderrBlocking(): void {
+	const blocking = new Writable({
+		write: (chunk: Uint8Array, _encoding, done) => {
+			writeSync(STDERR, chunk);
+			done();
+		},
+	});
+	Object.defineProperty(process, 'stderr', { configurable: true, value: blocking });
 }
 
 /** One line or more on stderr. Where nobody reads it or it does not fit, it is let go. */

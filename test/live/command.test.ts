@@ -1,6 +1,6 @@
 /** COMMAND: held, traced, waited for; its output and its status. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -83,4 +83,21 @@ test("COMMAND's output through a pipe is as without tstrace", () => {
 	assert.equal(status, 0, stderr);
 	assert.ok(Number(stdout) > 300_000, stdout);
 	assert.doesNotMatch(stderr, /write error/);
+});
+
+test("COMMAND's pipes stay blocking once it runs: what they have no room for waits", async () => {
+	const script = 'read -r line; exec cat /proc/self/fdinfo/1 /proc/self/fdinfo/2';
+	const tracing = Tracing.begin(['runqlat', '--json', '0.1', '1', '--', 'sh', '-c', script]);
+	await until(() => tracing.stdout.includes('\n'));
+	tracing.tell('on\n');
+	const { status, stdout, stderr } = await tracing.end();
+	assert.equal(status, 0, stderr);
+	const flags = Array.from(stdout.matchAll(/^flags:\s+(\d+)/gm), ([, octal]) =>
+		parseInt(`${octal}`, 8),
+	);
+	assert.equal(flags.length, 2, stdout);
+	assert.deepEqual(
+		flags.map((flag) => flag & constants.O_NONBLOCK),
+		[0, 0],
+	);
 });

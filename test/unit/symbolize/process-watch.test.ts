@@ -1,0 +1,42 @@
+/** Which processes are read, and when. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Filter } from '../../../src/bpf/filter.js';
+import { ProcessWatch } from '../../../src/symbolize/process-watch.js';
+import { stackOf } from './support.js';
+
+const EVERYBODY: Filter = {
+	pids: [],
+	tids: [],
+	comms: [],
+	cgroups: [],
+	cpus: [],
+	userThreads: true,
+	kernelThreads: true,
+	follow: false,
+};
+
+/** An address in the C library of this process. */
+function anAddress(): number {
+	const line = /^([0-9a-f]+)-\S+ r-xp .*libc/m.exec(readFileSync('/proc/self/maps', 'utf8'));
+	return Number.parseInt(line?.[1] ?? '', 16) + 0x1000;
+}
+
+test('a process whose turn to be read has not come when tracing ends is read for its stacks', async (t) => {
+	const watch = new ProcessWatch({ filter: EVERYBODY, command: undefined, words: [] });
+	t.after(() => watch.close());
+	// Each look at the clock is a second later, so that no process has its turn.
+	let now_ms = 0;
+	const clock = t.mock.method(performance, 'now', () => {
+		now_ms += 1000;
+		return now_ms;
+	});
+	watch.begin();
+	watch.end();
+	clock.mock.restore();
+	const at_ns = Number(process.hrtime.bigint());
+	const { stacks } = await watch.name([stackOf([anAddress()], { at_ns })], { maxDepth: 127 });
+	const [frame] = stacks[0]?.frames ?? [];
+	assert.ok(frame?.inCLibrary, frame?.name);
+});
