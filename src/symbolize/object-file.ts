@@ -1,6 +1,7 @@
 /** Names of places in a program or library, from wherever its symbols are. */
 import { type Bytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { Elf, SECTION_TYPE, type Section } from '../elf/elf.js';
+import { enclosingFunctions } from '../unwind/functions.js';
 import { openDebugFile } from './debug-files.js';
 import { offsetName } from './names.js';
 import { pltNames } from './plt.js';
@@ -9,9 +10,14 @@ import { unpackXz } from './xz.js';
 
 /** Symbols that came packed: Fedora's are a tenth of that. */
 const MAX_UNPACKED_BYTES = 64 * 2 ** 20;
+/** What glibc and musl call the code that a signal handler returns to. It has no symbol in stripped files. */
+const SIGNAL_TRAMPOLINE = '__restore_rt';
 
 export interface FileNames {
-	/** For each place in the file that was asked for, in the order given. */
+	/**
+	 * For each place in the file that was asked for, in the order given. In a function without a name
+	 * it is where that begins ("libc.so.6+0x1234"), so that all places in it read the same.
+	 */
 	readonly names: string[];
 	/** Which of them are names of symbols, rather than "libc.so.6+0x1234". */
 	readonly known: boolean[];
@@ -46,13 +52,19 @@ export async function nameOffsets(
 		debug?.close();
 	}
 	attempt(() => {
-		const rest = Array.from(wanted).filter((address) => !found.has(address));
-		for (const [address, name] of pltNames(elf, rest)) found.set(address, name);
+		const rest = wanted.filter((address) => !found.has(address));
+		for (const [address, name] of pltNames(elf, Array.from(rest))) found.set(address, name);
 	});
+	const nameless = wanted.filter((address) => !found.has(address));
+	const starts = new Map<number, number>();
+	for (const [address, { start, isSignal }] of enclosingFunctions(elf, nameless)) {
+		if (isSignal) found.set(address, SIGNAL_TRAMPOLINE);
+		else starts.set(address, start);
+	}
 	const known = addresses.map((address) => address !== undefined && found.has(address));
 	const names = addresses.map((address, i) => {
 		const place = address ?? (offsets[i] as number);
-		return found.get(place) ?? offsetName(path, place);
+		return found.get(place) ?? offsetName(path, starts.get(place) ?? place);
 	});
 	return { names, known, buildId: elf.buildId, complete };
 }

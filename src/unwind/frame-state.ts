@@ -1,4 +1,5 @@
 /** What a table of frames says about one address, and the rule that says the same. */
+import { MACHINE } from '../elf/elf.js';
 import { EXPRESSION, type Expression } from './expression.js';
 import { CFA, FP, RA, type RuleSet, UNKNOWN_RULE } from './rule.js';
 
@@ -13,6 +14,12 @@ export interface FrameRegisters {
 
 export const REGISTERS_X64: FrameRegisters = { sp: 7, fp: 6, ra: 16, hasLink: false };
 export const REGISTERS_ARM64: FrameRegisters = { sp: 31, fp: 29, ra: 30, hasLink: true };
+
+/** Those of an ELF file's processor; undefined for one that tstrace does not know. */
+export function registersOf(machine: number): FrameRegisters | undefined {
+	if (machine === MACHINE.x64) return REGISTERS_X64;
+	return machine === MACHINE.arm64 ? REGISTERS_ARM64 : undefined;
+}
 
 /** Where a register of the caller is. */
 export const WHERE = {

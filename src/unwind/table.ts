@@ -3,11 +3,11 @@
  * All input comes from strangers: it is read once, bounded, and damage costs only what is damaged.
  */
 import { type Bytes, SymbolError } from '../elf/bytes.js';
-import { Elf, MACHINE, PF_X, SEGMENT_TYPE, type Segment } from '../elf/elf.js';
+import { Elf, PF_X, SEGMENT_TYPE, type Segment } from '../elf/elf.js';
 import { CfiMachine, type CommonEntry } from './cfi.js';
 import { EntryReader } from './entries.js';
 import { frameSections } from './frame-sections.js';
-import { type FrameRegisters, REGISTERS_ARM64, REGISTERS_X64 } from './frame-state.js';
+import { registersOf } from './frame-state.js';
 import { FunctionList } from './function-list.js';
 import { RowList, type Rows } from './rows.js';
 import { GAP_RULE, RuleSet, UNKNOWN_RULE, type UnwindRule } from './rule.js';
@@ -117,11 +117,6 @@ class TableBuilder {
 			this.#rows.add(end, this.#rows.isFull ? UNKNOWN_RULE : GAP_RULE);
 		});
 	}
-}
-
-function registersOf(machine: number): FrameRegisters | undefined {
-	if (machine === MACHINE.x64) return REGISTERS_X64;
-	return machine === MACHINE.arm64 ? REGISTERS_ARM64 : undefined;
 }
 
 /** Where code is in the file, and in memory as it is linked. */

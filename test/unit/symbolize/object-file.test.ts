@@ -280,3 +280,34 @@ test('cut short anywhere, or with any bytes changed: an error or names', async (
 		fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), (bytes) => nameAll(Buffer.from(bytes))),
 	);
 });
+
+test('stripped: a function without a name reads the same wherever in it: by where it begins', async () => {
+	const whole = compile(join(folder, 'whole'), SOURCE);
+	const stripped = join(folder, 'stripped');
+	llvm('llvm-strip', '-o', stripped, whole);
+	const functions = ours(whole);
+	const everywhere = functions.flatMap(({ address, size_bytes }) => [
+		address,
+		address + 1,
+		address + size_bytes - 1,
+	]);
+	const { names, known } = await nameIn(stripped, offsetsOf(whole, everywhere));
+	assert.deepEqual(
+		names,
+		functions.flatMap(({ address }) => {
+			const name = `stripped+0x${address.toString(16)}`;
+			return [name, name, name];
+		}),
+	);
+	assert.ok(known.every((each) => !each));
+});
+
+test('the code that signal handlers return to is named, in a C library that has no symbol for it', async () => {
+	const libc = /\S+\/libc\.so\.6$/m.exec(readFileSync('/proc/self/maps', 'utf8'))?.[0] ?? '';
+	// mov $__NR_rt_sigreturn, %rax; syscall
+	const offset = readFileSync(libc).indexOf(Buffer.from('48c7c00f0000000f05', 'hex'));
+	// Frames look up the byte before their return address: the one before the function's first.
+	const { names, known } = await nameIn(libc, [offset, offset - 1]);
+	assert.deepEqual(names, ['__restore_rt', '__restore_rt']);
+	assert.deepEqual(known, [true, true]);
+});
