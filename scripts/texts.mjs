@@ -15,7 +15,7 @@ const NOTICES = ['say', 'sayIfRoom', 'note', 'notify', 'tell'];
 const CODE = ['src/cli/completion.ts'];
 /** What declares help. */
 const HELP =
-	/^(Option|Argument|\w+Option|description|summary|argument|helpOption|helpCommand|usage|version)$/;
+	/^(Option|Argument|\w+Option|flag|parsed|parsedOr|listed|oneOf|oneOfOr|description|summary|argument|helpOption|helpCommand|usage|version)$/;
 const HELP_PROPERTIES = ['summary', 'description', 'examples', 'usage', 'linesHelp'];
 
 const EITHER = [SyntaxKind.QuestionQuestionToken, SyntaxKind.BarBarToken];

@@ -1,12 +1,21 @@
 /** What a converter is: it reads recordings of stacks and writes something else. No kernel needed. */
 import { isatty } from 'node:tty';
-import { type Argument, InvalidArgumentError, Option } from 'commander';
+import { type Argument, InvalidArgumentError } from 'commander';
 import type { Origin, StackProfile } from './aggregate/stack-profile.js';
 import { UsageError } from './errors.js';
 import type { ReadOptions } from './input/format-reader.js';
 import { STANDARD_INPUT } from './input/read-files.js';
 import { inUnit } from './input/units.js';
-import type { OptionValues } from './options/option-values.js';
+import {
+	flag,
+	type Options,
+	oneOf,
+	parsed,
+	type RawValues,
+	textOption,
+	type ValuesOf,
+	valuesOf,
+} from './options/typed-option.js';
 import { PALETTES } from './render/palettes.js';
 import { type Look, suitableLook } from './render/picture-look.js';
 import type { Pieces } from './render/stack-formats.js';
@@ -27,7 +36,8 @@ export interface ResultDestination {
 	show(text: (style: Style) => string): Promise<void>;
 }
 
-export interface Converter {
+/** What a converter says of itself on the command line. */
+export interface ConverterDeclaration {
 	readonly name: string;
 	/** One line for `tstrace --help`, without a full stop. */
 	readonly summary: string;
@@ -36,9 +46,29 @@ export interface Converter {
 	readonly usage: string;
 	readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
 	readonly arguments: () => Argument[];
-	readonly options: () => Option[];
+	readonly options: () => Options;
+}
+
+export interface Converter<O extends Options> extends ConverterDeclaration {
+	readonly options: () => O;
 	/** Reads the files and returns the result. Throws UsageError and TstraceError. */
-	convert(files: readonly string[], values: OptionValues, here: ResultDestination): Promise<Pieces>;
+	convert(files: readonly string[], values: ValuesOf<O>, here: ResultDestination): Promise<Pieces>;
+}
+
+/** Some converter, whose options are its own affair. */
+export interface AnyConverter extends ConverterDeclaration {
+	/** `raw`: the values of all options. Throws as `convert` does. */
+	run(files: readonly string[], raw: RawValues, here: ResultDestination): Promise<Pieces>;
+}
+
+/** Declares a converter. */
+export function defineConverter<O extends Options>(
+	converter: Converter<O>,
+): Converter<O> & AnyConverter {
+	return {
+		...converter,
+		run: (files, raw, here) => converter.convert(files, valuesOf(converter.options(), raw), here),
+	};
 }
 
 function pixels(low: number, high: number): (text: string) => number {
@@ -52,40 +82,50 @@ function pixels(low: number, high: number): (text: string) => number {
 }
 
 /** How a picture is to look. */
-export function lookOptions(): Option[] {
-	return [
-		new Option('--title <text>', 'title above the picture'),
-		new Option('--subtitle <text>', 'line below the title'),
-		new Option('--countname <unit>', 'unit of the counts, such as samples or us'),
-		new Option(
+export function lookOptions() {
+	return {
+		title: textOption('--title <text>', 'title above the picture'),
+		subtitle: textOption('--subtitle <text>', 'line below the title'),
+		countname: textOption('--countname <unit>', 'unit of the counts, such as samples or us'),
+		colors: oneOf(
 			'--colors <palette>',
 			'colors: hot, io, mem; kind: user, kernel and JIT code in different colors',
-		).choices(PALETTES),
-		new Option('--inverted', 'draw the root at the top (icicle graph)'),
-		new Option('--reverse', 'begin with the functions that ran or waited, and show their callers'),
-		new Option('--minwidth <px>', 'leave out boxes narrower than PX (default 0.1)').argParser(
+			PALETTES,
+		),
+		inverted: flag('--inverted', 'draw the root at the top (icicle graph)'),
+		reverse: flag(
+			'--reverse',
+			'begin with the functions that ran or waited, and show their callers',
+		),
+		minwidth: parsed(
+			'--minwidth <px>',
+			'leave out boxes narrower than PX (default 0.1)',
 			pixels(0, 100),
 		),
-		new Option('--width <px>', 'width of the picture in pixels (default 1200)').argParser(
+		width: parsed(
+			'--width <px>',
+			'width of the picture in pixels (default 1200)',
 			pixels(100, 100_000),
 		),
-	];
+	};
 }
 
 /** What `lookOptions` say; where they say nothing, what suits the profile. */
-export function lookSettings(values: OptionValues, profile: StackProfile): Look {
+export function lookSettings(
+	values: Partial<ValuesOf<ReturnType<typeof lookOptions>>>,
+	profile: StackProfile,
+): Look {
 	const suitable = suitableLook(profile);
-	checkCountName(values.countname as string | undefined, profile.origin);
-	const given = <T>(name: string, otherwise: T): T => (values[name] as T | undefined) ?? otherwise;
+	checkCountName(values.countname, profile.origin);
 	return {
-		title: given('title', suitable.title),
-		subtitle: given('subtitle', suitable.subtitle),
-		countName: given('countname', suitable.countName),
-		palette: given('colors', suitable.palette),
-		inverted: given('inverted', suitable.inverted),
-		reverse: given('reverse', suitable.reverse),
-		minWidth_px: given('minwidth', suitable.minWidth_px),
-		width_px: given('width', suitable.width_px),
+		title: values.title ?? suitable.title,
+		subtitle: values.subtitle ?? suitable.subtitle,
+		countName: values.countname ?? suitable.countName,
+		palette: values.colors ?? suitable.palette,
+		inverted: values.inverted || suitable.inverted,
+		reverse: values.reverse || suitable.reverse,
+		minWidth_px: values.minwidth ?? suitable.minWidth_px,
+		width_px: values.width ?? suitable.width_px,
 	};
 }
 
@@ -107,19 +147,22 @@ export const PLAIN_READING: ReadOptions = {
 };
 
 /** Which event is shown of several. */
-export function eventOptions(): Option[] {
-	return [
-		new Option('-e, --event <event>', 'use only this event, if the input has several'),
-		new Option(
+export function eventOptions() {
+	return {
+		event: textOption('-e, --event <event>', 'use only this event, if the input has several'),
+		eventFilter: textOption(
 			'--event-filter <event>',
 			'the same as --event (as in stackcollapse-perf.pl)',
 		).conflicts('event'),
-	];
+	};
 }
 
 /** What `eventOptions` say. */
-export function chosenEventName({ event, eventFilter }: OptionValues): string | undefined {
-	return (event ?? eventFilter) as string | undefined;
+export function chosenEventName({
+	event,
+	eventFilter,
+}: ValuesOf<ReturnType<typeof eventOptions>>): string | undefined {
+	return event ?? eventFilter;
 }
 
 /** The files to read; standard input if none are named. Throws UsageError where nothing is piped in. */

@@ -1,13 +1,12 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
-import type { Option } from 'commander';
 import type { Circumstances, Findings, RowFindings } from './aggregate/report.js';
 import type { Key } from './aggregate/row-key.js';
 import type { StackTool } from './aggregate/stack-tool.js';
-import type { FilteredLayout, Subjects } from './bpf/filter.js';
+import type { Filter, FilteredLayout, Subjects } from './bpf/filter.js';
 import type { ToolDoctor } from './doctor/of-tools.js';
 import type { ObjectLayout } from './loader/layout.js';
 import type { BpfObject } from './loader/object.js';
-import type { OptionValues } from './options/option-values.js';
+import type { Options, ValuesOf } from './options/typed-option.js';
 import type { Note, Reader } from './reader.js';
 import type { Style } from './render/terminal.js';
 
@@ -67,6 +66,15 @@ export interface WithoutBpf<Settings, F extends Findings> {
 	reader(settings: Settings, subjects: Subjects, privileged: boolean): Reader<F>;
 }
 
+/** What of the common options a tool may look at, for its own to agree with. */
+export interface CommonChoices {
+	readonly filter: Filter;
+	/** Undefined: nobody named one. */
+	readonly format: string | undefined;
+	readonly output: string | undefined;
+	readonly hdr: string | undefined;
+}
+
 /** What a tool says of itself on the command line, whatever it finds and how. */
 export interface ToolDeclaration {
 	readonly name: string;
@@ -75,7 +83,8 @@ export interface ToolDeclaration {
 	/** The first paragraph of `tstrace NAME --help`. */
 	readonly description: string;
 	readonly examples: ReadonlyArray<readonly [command: string, effect: string]>;
-	readonly options: () => Option[];
+	/** Fresh ones at each call: commander keeps state in them. */
+	readonly options: () => Options;
 	readonly kind: ToolKind;
 	/** Of 'stacks': it takes `[interval [count]]`, and text and JSON have a result for each. */
 	readonly repeats?: boolean;
@@ -87,8 +96,6 @@ export interface ToolDeclaration {
 	readonly allCpus?: true;
 	/** What `lines` is for, for the usage: "--slower USEC 5: …". */
 	readonly linesHelp?: string;
-	/** What to print instead of tracing, if that is what the options ask for: lists of names. */
-	list?(values: OptionValues): string | undefined;
 	readonly doctor?: ToolDoctor;
 }
 
@@ -99,8 +106,6 @@ export interface ToolDeclaration {
 export interface Tool<L extends FilteredLayout, Settings, F extends Findings>
 	extends ToolDeclaration {
 	readonly layout: L;
-	/** Checks what the options mean together. Throws UsageError. */
-	settings(values: OptionValues): Settings;
 	/**
 	 * Of 'latency': the option by which these settings print lines as they come. As for 'events' the number
 	 * is the duration then.
@@ -118,15 +123,36 @@ export interface Tool<L extends FilteredLayout, Settings, F extends Findings>
 	text(settings: Settings): TextView<F>;
 }
 
+/** One tool with its options. */
+export interface ToolWithOptions<
+	L extends FilteredLayout,
+	Settings,
+	F extends Findings,
+	O extends Options,
+> extends Tool<L, Settings, F> {
+	readonly options: () => O;
+	/** Checks what the options mean together. Throws UsageError. */
+	settings(values: ValuesOf<O>, common: CommonChoices): Settings;
+	/** What to print instead of tracing, if that is what the options ask for: lists of names. */
+	list?(values: ValuesOf<O>): string | undefined;
+}
+
 /** Some tool, whose layout, settings and findings are its own affair: what uses it is for all tools. */
 export interface AnyTool extends ToolDeclaration {
 	/** Calls `action` with the tool. */
-	use<R>(action: <L extends FilteredLayout, S, F extends Findings>(tool: Tool<L, S, F>) => R): R;
+	use<R>(
+		action: <L extends FilteredLayout, S, F extends Findings, O extends Options>(
+			tool: ToolWithOptions<L, S, F, O>,
+		) => R,
+	): R;
 }
 
 /** Declares a tool. */
-export function defineTool<L extends FilteredLayout, Settings, F extends Findings>(
-	tool: Tool<L, Settings, F>,
-): Tool<L, Settings, F> & AnyTool {
+export function defineTool<
+	L extends FilteredLayout,
+	Settings,
+	F extends Findings,
+	O extends Options,
+>(tool: ToolWithOptions<L, Settings, F, O>): ToolWithOptions<L, Settings, F, O> & AnyTool {
 	return { ...tool, use: (action) => action(tool) };
 }

@@ -41,14 +41,14 @@ const LISTS: Readonly<Record<string, () => Iterable<Value>>> = {
 /** Where several can be given, with commas between. */
 const COMMA_LISTS = ['--pid', '--tid', '--comm', '--syscall'];
 
-/** Whether `valuesOf` knows what an option can be given; by its long name. */
+/** Whether `wordsFor` knows what an option can be given; by its long name. */
 export const hasValues = (option: string): boolean => Object.hasOwn(LISTS, option);
 
 /**
  * What `word` may become as the value of an option: "value" or "value TAB what it is", for lines. A number's
  * word may also be the beginning of the thread's name. Values that are not plain text are left out.
  */
-export function valuesOf(option: string, word: string): string[] {
+export function wordsFor(option: string, word: string): string[] {
 	if (!hasValues(option)) return [];
 	const begin = COMMA_LISTS.includes(option) ? word.lastIndexOf(',') + 1 : 0;
 	const [before, typed] = [word.slice(0, begin), word.slice(begin)];

@@ -1,16 +1,17 @@
 /** Runs a converter: where its result goes, and what it has to tell. */
-import type { Converter, ResultDestination } from '../converter.js';
-import type { OptionValues } from '../options/option-values.js';
+import type { AnyConverter, ResultDestination } from '../converter.js';
+import { type RawValues, valuesOf } from '../options/typed-option.js';
 import { printable, styleFor, wrapped } from '../render/terminal.js';
+import { fileOptions } from '../run/common-options.js';
 import { Output, say } from '../run/output.js';
 
 /** Converts to the end. Throws UsageError, TstraceError and ClosedPipe. */
 export async function convert(
-	converter: Converter,
+	converter: AnyConverter,
 	files: readonly string[],
-	values: OptionValues,
+	raw: RawValues,
 ): Promise<void> {
-	const path = values.output as string | undefined;
+	const { output: path, quiet } = valuesOf(fileOptions(), raw);
 	const toFile = path !== undefined && path !== '-';
 	const output = toFile ? Output.file(path) : Output.stdout();
 	const here: ResultDestination = {
@@ -18,7 +19,7 @@ export async function convert(
 		style: styleFor(output.isTerminal ? process.stdout : {}),
 		output: path,
 		notify: (notice) => {
-			if (values.quiet !== true) say(wrapped(`note: ${printable(notice)}`, '      '));
+			if (!quiet) say(wrapped(`note: ${printable(notice)}`, '      '));
 		},
 		show: async (text) => {
 			const screen = Output.stdout();
@@ -26,7 +27,7 @@ export async function convert(
 		},
 	};
 	try {
-		const pieces = await converter.convert(files, values, here);
+		const pieces = await converter.run(files, raw, here);
 		output.truncate();
 		for await (const piece of pieces) await output.write(piece);
 	} finally {

@@ -1,5 +1,4 @@
 /** `tstrace doctor`: tries every tool for a moment, on ourselves, and shows what it found. */
-import { Command as Cli, Option } from 'commander';
 import type { Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import type { ToolCheck } from '../doctor/check.js';
@@ -9,28 +8,29 @@ import { examineProcess } from '../doctor/process.js';
 import { renderJson, renderText } from '../doctor/render.js';
 import { tools } from '../generated/tools.js';
 import { takeMessages } from '../loader/libbpf-messages.js';
-import type { OptionValues } from '../options/option-values.js';
 import { parsePids } from '../options/parsers.js';
+import { flag, listed, type Options, type RawValues, valuesOf } from '../options/typed-option.js';
 import { styleFor } from '../render/terminal.js';
-import { commonOptions, commonSettings } from '../run/common-options.js';
+import { commonSettings } from '../run/common-options.js';
 import { ClosedPipe, Output } from '../run/output.js';
 import { wayInto } from '../run/run.js';
 import { BpfTracing, PlainTracing } from '../run/tracing.js';
-import type { AnyTool, Tool, ToolDeclaration } from '../tool.js';
+import type { AnyTool, ToolWithOptions } from '../tool.js';
 
 const EXIT_FAILED = 1;
 
-export function doctorOptions(): Option[] {
-	return [
-		new Option('-p, --pid <pids>', 'check these processes too').argParser(parsePids),
-		new Option('--json', 'print JSON on one line'),
-	];
+export function doctorOptions() {
+	return {
+		pid: listed('-p, --pid <pids>', 'check these processes too', parsePids),
+		json: flag('--json', 'print JSON on one line'),
+	};
 }
 
 /** Returns the exit status: 0 if every tool can run. */
-export async function doctor(values: OptionValues): Promise<number> {
+export async function doctor(raw: RawValues): Promise<number> {
+	const { pid: pids, json } = valuesOf(doctorOptions(), raw);
 	let checks = examineMachine();
-	const processes = ((values.pid as number[] | undefined) ?? []).map(examineProcess);
+	const processes = pids.map(examineProcess);
 	let ofProcesses = processes.flatMap((each) => each.checks);
 	const tried: ToolCheck[] = [];
 	for (const load of Object.values(tools)) {
@@ -44,9 +44,7 @@ export async function doctor(values: OptionValues): Promise<number> {
 		tried.push(found.runs && cannot ? { name: tool.name, runs: false, why: cannot } : found);
 	}
 	const examination = { checks: [...checks, ...ofProcesses], tools: tried };
-	const text = values.json
-		? renderJson(examination)
-		: renderText(examination, styleFor(process.stdout));
+	const text = json ? renderJson(examination) : renderText(examination, styleFor(process.stdout));
 	const output = Output.stdout();
 	try {
 		await output.write(text);
@@ -62,8 +60,8 @@ export async function doctor(values: OptionValues): Promise<number> {
  * Begins to trace this process and ends that at once: all the kernel could refuse has then been asked for,
  * and nobody else is touched. Without BPF it depends on whose process it is: `pids` are tried.
  */
-function tryTool<L extends FilteredLayout, S, F extends Findings>(
-	tool: Tool<L, S, F>,
+function tryTool<L extends FilteredLayout, S, F extends Findings, O extends Options>(
+	tool: ToolWithOptions<L, S, F, O>,
 	pids: readonly number[],
 ): ToolCheck {
 	const { name } = tool;
@@ -72,10 +70,11 @@ function tryTool<L extends FilteredLayout, S, F extends Findings>(
 		way ??= text;
 	};
 	try {
-		const settings = tool.settings(defaultsOf(tool));
 		const { privileged, withoutBpf } = wayInto(tool);
 		const pid = withoutBpf && pids.length > 0 ? pids : [process.pid];
-		const { filter } = commonSettings({ pid }, [], tool.kind);
+		const common = commonSettings({ pid }, [], tool.kind);
+		const settings = tool.settings(valuesOf(tool.options(), {}), common);
+		const { filter } = common;
 		const subjects = { filter, command: undefined, words: [] };
 		if (withoutBpf) {
 			way = 'without BPF: tstrace reads perf events one by one';
@@ -88,12 +87,4 @@ function tryTool<L extends FilteredLayout, S, F extends Findings>(
 		takeMessages();
 		return { name, runs: false, why: error instanceof Error ? error.message : String(error) };
 	}
-}
-
-/** What its options say where none is given. */
-function defaultsOf(tool: ToolDeclaration): OptionValues {
-	const cli = new Cli().exitOverride();
-	for (const option of [...tool.options(), ...commonOptions(tool.kind, tool.stackTool?.use)])
-		cli.addOption(option);
-	return cli.parse([], { from: 'user' }).opts();
 }

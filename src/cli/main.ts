@@ -3,12 +3,12 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { Argument, Command as Cli } from 'commander';
 import { largest } from '../aggregate/largest.js';
-import type { Converter } from '../converter.js';
+import type { AnyConverter } from '../converter.js';
 import { UsageError } from '../errors.js';
 import { converters } from '../generated/converters.js';
 import { tools } from '../generated/tools.js';
-import type { OptionValues } from '../options/option-values.js';
 import { parseCount, parseSeconds } from '../options/parsers.js';
+import { offered, type RawValues, valuesOf } from '../options/typed-option.js';
 import { commonOptions, commonSettings, fileOptions } from '../run/common-options.js';
 import { keepIgnoring } from '../run/inherited.js';
 import { ClosedPipe, Output, say } from '../run/output.js';
@@ -16,7 +16,7 @@ import { run } from '../run/run.js';
 import { failRun } from '../run/stop.js';
 import type { AnyTool, ToolDeclaration } from '../tool.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
-import { VALUES_COMMAND, valuesOf } from './completion-values.js';
+import { VALUES_COMMAND, wordsFor } from './completion-values.js';
 import { convert } from './convert.js';
 import type { OtherNames } from './did-you-mean.js';
 import { doctor, doctorOptions } from './doctor.js';
@@ -29,7 +29,7 @@ export { exitAtOnce } from '../loader/ffi.js';
 /** Runs tstrace with the arguments after its own name; returns the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
 	if (args[0] === VALUES_COMMAND) {
-		for (const line of valuesOf(args[1] ?? '', args[2] ?? '')) print(`${line}\n`);
+		for (const line of wordsFor(args[1] ?? '', args[2] ?? '')) print(`${line}\n`);
 		return 0;
 	}
 	keepIgnoring();
@@ -43,23 +43,25 @@ export async function main(args: readonly string[]): Promise<number> {
 	const words = dashes < 0 ? [] : args.slice(dashes + 1);
 	let status = 0;
 	if (args.length === 0) status = EXIT_USAGE;
-	const examine = async (values: OptionValues) => {
+	const examine = async (values: RawValues) => {
 		status = await doctor(values);
 	};
-	const cli = await buildCli(own, examine, async (tool, interval_s, count, values) => {
+	const cli = await buildCli(own, examine, async (tool, interval_s, count, raw) => {
 		if (dashes >= 0 && words.length === 0)
 			throw new UsageError('add a COMMAND after --, or leave out --');
-		const list = tool.list?.(values);
-		if (list !== undefined) {
-			await Output.stdout().write(list);
-			return;
-		}
-		status = await tool.use((each) => {
-			const settings = each.settings(values);
+		status = await tool.use(async (each) => {
+			const values = valuesOf(each.options(), raw);
+			const list = each.list?.(values);
+			if (list !== undefined) {
+				await Output.stdout().write(list);
+				return 0;
+			}
+			const common = commonSettings(raw, words, tool.kind);
+			const settings = each.settings(values, common);
 			return run(each, settings, {
 				interval_s,
 				count: countOf(count, each.lines?.(settings)),
-				common: commonSettings(values, words, tool.kind),
+				common,
 				command: words,
 				args,
 			});
@@ -92,13 +94,13 @@ type Action = (
 	tool: AnyTool,
 	interval_s: number | undefined,
 	count: number | undefined,
-	values: Record<string, unknown>,
+	raw: RawValues,
 ) => Promise<void>;
 
 /** All tools for help and completion; else only the one that was named, which starts sooner. */
 async function buildCli(
 	args: readonly string[],
-	examine: (values: OptionValues) => Promise<void>,
+	examine: (values: RawValues) => Promise<void>,
 	action: Action,
 ): Promise<Cli> {
 	const cli = new Cli('tstrace')
@@ -140,7 +142,7 @@ async function buildCli(
 	return cli;
 }
 
-function addDoctor(cli: Cli, action: (values: OptionValues) => Promise<void>): void {
+function addDoctor(cli: Cli, action: (values: RawValues) => Promise<void>): void {
 	const command = cli
 		.command(DOCTOR)
 		.summary('check what tracing needs, and which tools can run here')
@@ -150,7 +152,7 @@ function addDoctor(cli: Cli, action: (values: OptionValues) => Promise<void>): v
 		)
 		.usage('[options]')
 		.action(action);
-	for (const option of doctorOptions()) command.addOption(option);
+	for (const option of offered(doctorOptions())) command.addOption(option);
 	addExamples(command, [
 		['tstrace doctor', 'can tools run here?'],
 		['tstrace doctor -p 1234', 'also frame pointers, symbols, allocator of a process'],
@@ -178,7 +180,8 @@ function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 				action(tool, interval, count, values),
 			);
 	}
-	for (const option of [...tool.options(), ...commonOptions(tool.kind, tool.stackTool?.use)]) {
+	const common = commonOptions(tool.kind, tool.stackTool?.use);
+	for (const option of [...offered(tool.options()), ...offered(common)]) {
 		if (tool.allCpus && option.attributeName() === 'cpu') option.hideHelp();
 		command.addOption(option);
 	}
@@ -195,7 +198,7 @@ function numbers({ kind, repeats, linesHelp }: ToolDeclaration): string {
 	return [...said, ...(linesHelp ? [linesHelp] : [])].map((line) => `       ${line}`).join('\n');
 }
 
-function addConverter(cli: Cli, converter: Converter): void {
+function addConverter(cli: Cli, converter: AnyConverter): void {
 	const command = cli
 		.command(converter.name)
 		.summary(converter.summary)
@@ -205,7 +208,8 @@ function addConverter(cli: Cli, converter: Converter): void {
 			await convert(converter, command.args, command.opts());
 		});
 	for (const argument of converter.arguments()) command.addArgument(argument);
-	for (const option of [...converter.options(), ...fileOptions()]) command.addOption(option);
+	for (const option of [...offered(converter.options()), ...offered(fileOptions())])
+		command.addOption(option);
 	addExamples(command, converter.examples);
 }
 

@@ -1,23 +1,35 @@
 /** fold: stacks as folded text. */
-import { Argument, Option } from 'commander';
+import { Argument } from 'commander';
 import { FrameTable } from '../aggregate/frame-table.js';
 import type { FrameKind } from '../aggregate/stack.js';
 import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
-import { type Converter, chosenEventName, eventOptions, inputsOf } from '../converter.js';
+import { chosenEventName, defineConverter, eventOptions, inputsOf } from '../converter.js';
 import { UsageError } from '../errors.js';
 import type { ReadOptions } from '../input/format-reader.js';
 import { readProfiles } from '../input/read-files.js';
 import { TstraceError } from '../loader/errors.js';
-import type { OptionValues } from '../options/option-values.js';
-import { keepStacks, stackFilter, stackFilterOptions } from '../options/stack-filter.js';
+import { keepStacks, stackFilterOptions } from '../options/stack-filter.js';
+import { flag, type ValuesOf } from '../options/typed-option.js';
 import { ALL_MARKS, renderFolded } from '../render/folded.js';
 
 /** Options that say how perf script text is read, which other recordings have nothing to answer with. pprof has addresses too. */
 const OF_PERF_ONLY = ['pid', 'tid', 'inline'] as const;
 const PERF = 'perf';
 
-export const fold: Converter = {
+const options = () => ({
+	pid: flag('--pid', 'add the process number to the thread name (perf script -F +pid)'),
+	tid: flag('--tid', 'add the process and the thread number to the thread name'),
+	kernel: flag('--kernel', 'mark kernel frames with _[k]'),
+	jit: flag('--jit', 'mark frames of code compiled at run time with _[j]'),
+	all: flag('--all', 'the same as --kernel --jit'),
+	inline: flag('--inline', 'ask addr2line which functions were inlined'),
+	addrs: flag('--addrs', 'show the address of frames without a name'),
+	...eventOptions(),
+	...stackFilterOptions(),
+});
+
+export const fold = defineConverter({
 	name: 'fold',
 	summary: 'convert perf script text or JSON to folded stacks',
 	description:
@@ -29,55 +41,49 @@ export const fold: Converter = {
 		['tstrace fold --all -e cycles perf.txt', ''],
 	],
 	arguments: () => [new Argument('[files...]', 'recordings; none, or -: standard input')],
-	options: () => [
-		new Option('--pid', 'add the process number to the thread name (perf script -F +pid)'),
-		new Option('--tid', 'add the process and the thread number to the thread name'),
-		new Option('--kernel', 'mark kernel frames with _[k]'),
-		new Option('--jit', 'mark frames of code compiled at run time with _[j]'),
-		new Option('--all', 'the same as --kernel --jit'),
-		new Option('--inline', 'ask addr2line which functions were inlined'),
-		new Option('--addrs', 'show the address of frames without a name'),
-		...eventOptions(),
-		...stackFilterOptions(),
-	],
+	options,
 
 	async convert(files, values, here) {
 		const paths = inputsOf(files);
 		const profiles = await readProfiles(paths, reading(values), here.notify);
-		const unanswered = OF_PERF_ONLY.filter((name) => values[name] === true);
+		const unanswered = OF_PERF_ONLY.filter((name) => values[name]);
 		if (unanswered.length > 0 && profiles.every(({ origin }) => origin.tool !== PERF)) {
 			here.notify(
 				`--${unanswered.join(', --')} has no effect: only perf script text has this information`,
 			);
 		}
-		const profile = keepStacks(rooted(profiles, here.notify), stackFilter(values));
+		const profile = keepStacks(rooted(profiles, here.notify), values);
 		if (profile.stacks.size === 0) {
 			throw new TstraceError('nothing to write: no stack matches the options');
 		}
 		return renderFolded(profile, { divisor: 1, marks: marksOf(values, profile), sorted: true });
 	},
-};
+});
+
+type FoldValues = ValuesOf<ReturnType<typeof options>>;
 
 /** Throws UsageError for options that contradict each other. */
-function reading(values: OptionValues): ReadOptions {
-	if (values.pid === true && values.tid === true) {
-		throw new UsageError('give either --pid or --tid; --tid writes both numbers');
-	}
+function reading(values: FoldValues): ReadOptions {
+	const { pid, tid, addrs, inline } = values;
+	if (pid && tid) throw new UsageError('give either --pid or --tid; --tid writes both numbers');
 	return {
-		identify: values.tid === true ? 'tid' : values.pid === true ? 'pid' : 'none',
-		addresses: values.addrs === true,
-		inline: values.inline === true,
+		identify: tid ? 'tid' : pid ? 'pid' : 'none',
+		addresses: addrs,
+		inline,
 		arrowMarks: true,
 		event: chosenEventName(values),
 	};
 }
 
 /** perf's own inlined frames bear no mark, as in stackcollapse-perf.pl. Marks that were there stay. */
-function marksOf(values: OptionValues, { origin, marked }: StackProfile): ReadonlySet<FrameKind> {
-	if (marked || (values.all === true && origin.tool !== PERF)) return ALL_MARKS;
+function marksOf(
+	{ all, kernel, jit }: Pick<FoldValues, 'all' | 'kernel' | 'jit'>,
+	{ origin, marked }: StackProfile,
+): ReadonlySet<FrameKind> {
+	if (marked || (all && origin.tool !== PERF)) return ALL_MARKS;
 	const marks = new Set<FrameKind>();
-	if (values.kernel === true || values.all === true) marks.add('kernel');
-	if (values.jit === true || values.all === true) marks.add('jit');
+	if (kernel || all) marks.add('kernel');
+	if (jit || all) marks.add('jit');
 	return marks;
 }
 

@@ -1,8 +1,8 @@
 /** Which format a result is written in: what options ask for, what a file's name asks for, and else. */
-import { Option } from 'commander';
 import type { StackTool } from '../aggregate/stack-tool.js';
 import { UsageError } from '../errors.js';
 import type { StackFormat } from '../render/stack-formats.js';
+import { flag, type Options, oneOf, type TypedOption } from './typed-option.js';
 
 /**
  * What a result is written as where neither an option nor the name of a file says it: text. But stacks to
@@ -20,26 +20,47 @@ export function formatHelp(otherwise: string): string {
 const UNNAMED = { 'to draw': 'text on a terminal, folded elsewhere', report: 'text' } as const;
 
 /** --format, and what is short for it. */
-export function formatOptions(formats: readonly string[], use: StackTool['use']): Option[] {
-	return [
-		new Option('--format <format>', formatHelp(UNNAMED[use])).choices(formats),
-		...SHORT_FOR.filter((format) => formats.includes(format)).map(
-			(format) => new Option(`--${format}`, `the same as --format ${format}`),
-		),
-	];
+export function formatOptions<F extends string>(
+	formats: readonly F[],
+	use: StackTool['use'],
+): FormatOptions<F> {
+	const shortFor = (format: (typeof SHORT_FOR)[number]) =>
+		isOneOf(formats, format) ? flag(`--${format}`, `the same as --format ${format}`) : undefined;
+	return {
+		format: oneOf('--format <format>', formatHelp(UNNAMED[use]), formats),
+		folded: shortFor('folded'),
+		json: shortFor('json'),
+	};
 }
 
 const SHORT_FOR = ['folded', 'json'] as const;
 
+interface FormatOptions<F extends string> extends Options {
+	readonly format: TypedOption<F | undefined>;
+	readonly folded: TypedOption<boolean> | undefined;
+	readonly json: TypedOption<boolean> | undefined;
+}
+
+/** The values of `formatOptions`. */
+interface FormatValues<F extends string> {
+	readonly format: F | undefined;
+	readonly folded: boolean | undefined;
+	readonly json: boolean | undefined;
+}
+
 /** What `formatOptions` say. Throws UsageError when they name different formats. */
-export function formatOption<Format extends string>(
-	values: Readonly<Record<string, unknown>>,
-): Format | undefined {
-	const named = new Set<string>(SHORT_FOR.filter((format) => values[format] === true));
-	if (values.format) named.add(values.format as string);
+export function formatOption<F extends string>(
+	values: FormatValues<F>,
+	formats: readonly F[],
+): F | undefined {
+	const named = new Set<string>(SHORT_FOR.filter((format) => values[format]));
+	if (values.format) named.add(values.format);
 	if (named.size > 1) throw new UsageError(`give only one format, not ${[...named].join(' and ')}`);
-	const [format] = named;
-	return format as Format | undefined;
+	return formats.find((format) => named.has(format));
+}
+
+function isOneOf(words: readonly string[], word: string): boolean {
+	return words.includes(word);
 }
 
 /** Throws UsageError for a picture of another kind than are drawn here. */

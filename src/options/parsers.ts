@@ -1,11 +1,12 @@
 /** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
 import { readFileSync } from 'node:fs';
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Grouping } from '../aggregate/stack-rows.js';
 import { compileGlobs, isGlob } from '../bpf/globs.js';
 import { MAX_DEPTH, type StackSettings } from '../bpf/stacks.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
-import { type StackFilter, stackFilter, stackFilterOptions } from './stack-filter.js';
+import { type StackFilter, stackFilterOptions } from './stack-filter.js';
+import { flag, oneOf, parsedOr, type TypedOption, type ValuesOf } from './typed-option.js';
 
 /** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
 const MAX_SECONDS = 365 * 86_400;
@@ -107,77 +108,79 @@ export function parseCpus(text: string, before: readonly number[] = []): number[
 }
 
 /** A time in microseconds, or with a unit of its own. */
-export function usecOption(flags: string, description: string): Option {
-	return new Option(flags, description).argParser((text) => duration(text, 'us', 1, 1e9));
+export function parseUsec(text: string): number {
+	return duration(text, 'us', 1, 1e9);
 }
 
-/** A whole number from 1 on. */
-export function wholeNumberOption(flags: string, description: string, most: number): Option {
-	return new Option(flags, description).argParser((text) =>
-		inRange(text, 1, most, `a whole number from 1 to ${most}`, true),
-	);
+/** Whole numbers up to `most`. */
+export function wholeNumber(most: number, least = 1): (text: string) => number {
+	return (text) => inRange(text, least, most, `a whole number from ${least} to ${most}`, true);
 }
 
-/** How many of what text shows. */
-export function topOption(shown: number | undefined, what = 'groups that waited longest'): Option {
-	return new Option('--top <n>', `show the N ${what}; 0 shows all`)
-		.default(shown)
-		.argParser((text) => inRange(text, 0, 1e9, 'a whole number from 0 to 1000000000', true));
+/** How many of what text shows: `shown` unless it is given. */
+export function topOption(shown: number, what = 'groups that waited longest'): TypedOption<number> {
+	return parsedOr('--top <n>', `show the N ${what}; 0 shows all`, wholeNumber(1e9, 0), shown);
 }
 
 /** For tools with a result for each interval. */
-export function timestampsOption(): Option {
-	return new Option('-T, --timestamps', 'print the time above each interval');
+export function timestampsOption(): TypedOption<boolean> {
+	return flag('-T, --timestamps', 'print the time above each interval');
 }
 
 /** The room that bpf/lib/groups.h has for groups; see there. */
-export function maxBucketsOption(): Option {
-	return new Option(
+export function maxBucketsOption(): TypedOption<number> {
+	return parsedOr(
 		'--max-buckets <n>',
 		"room for N entries in the kernel's table of groups, 300 B each",
-	)
-		.default(65_536)
-		.argParser((text) => inRange(text, 1, 1 << 26, 'a whole number from 1 to 67108864', true));
+		wholeNumber(1 << 26),
+		65_536,
+	);
 }
 
 /** The room that bpf/lib/failures.h has for failed calls by what they were about. */
-export function maxPathsOption(): Option {
-	return new Option('--max-paths <n>', 'with --paths: room for N rows in the kernel, 600 B each')
-		.default(8192)
-		.argParser((text) => inRange(text, 1, 1 << 20, 'a whole number from 1 to 1048576', true));
+export function maxPathsOption(): TypedOption<number> {
+	return parsedOr(
+		'--max-paths <n>',
+		'with --paths: room for N rows in the kernel, 600 B each',
+		wholeNumber(1 << 20),
+		8192,
+	);
 }
 
 /** What all stack tools have. */
-export function stackOptions(): Option[] {
-	return [
-		new Option('-U, --user-stacks', 'only user frames').conflicts('kernelStacks'),
-		new Option('-K, --kernel-stacks', 'only kernel frames'),
-		new Option('-L, --tids', 'show each thread of a process separately'),
+export function stackOptions() {
+	return {
+		userStacks: flag('-U, --user-stacks', 'only user frames').conflicts('kernelStacks'),
+		kernelStacks: flag('-K, --kernel-stacks', 'only kernel frames'),
+		tids: flag('-L, --tids', 'show each thread of a process separately'),
 		...stackFilterOptions(),
-		new Option('-d, --delimited', 'print a line -- between kernel and user frames'),
-		new Option('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
-		topOption(10, 'largest stacks'),
-		new Option('--max-stacks <n>', 'room for N different stacks')
-			.default(32_768)
-			.argParser((text) => inRange(text, 1, 1 << 22, 'a whole number from 1 to 4194304', true)),
-		new Option('--max-depth <n>', 'record at most N frames of a stack')
-			.default(MAX_DEPTH)
-			.argParser((text) =>
-				inRange(text, 1, MAX_DEPTH, `a whole number from 1 to ${MAX_DEPTH}`, true),
-			),
-	];
+		delimited: flag('-d, --delimited', 'print a line -- between kernel and user frames'),
+		annotated: flag('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
+		top: topOption(10, 'largest stacks'),
+		maxStacks: parsedOr(
+			'--max-stacks <n>',
+			'room for N different stacks',
+			wholeNumber(1 << 22),
+			32_768,
+		),
+		maxDepth: parsedOr(
+			'--max-depth <n>',
+			'record at most N frames of a stack',
+			wholeNumber(MAX_DEPTH),
+			MAX_DEPTH,
+		),
+	};
 }
 
 const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
 
 /** What one entry of a result is. */
-export function groupingOption(): Option {
-	return new Option(
+export function groupingOption(): TypedOption<Grouping | undefined> {
+	return oneOf(
 		'--by <what>',
 		'one entry for each thread name (comm), process or thread; -L is --by thread',
-	)
-		.choices(GROUPINGS)
-		.conflicts('tids');
+		GROUPINGS,
+	).conflicts('tids');
 }
 
 /** What `stackOptions`, and `groupingOption` where there is one, say. */
@@ -189,22 +192,32 @@ export interface StackView extends StackFilter {
 	readonly by: Grouping | undefined;
 }
 
-export function stackView(values: Readonly<Record<string, unknown>>): StackView {
-	return {
-		delimited: values.delimited === true,
-		annotated: values.annotated === true,
-		top: Number(values.top),
-		by: values.tids === true ? 'thread' : (values.by as Grouping | undefined),
-		...stackFilter(values),
-	};
+type StackValues = ValuesOf<ReturnType<typeof stackOptions>>;
+interface Grouped {
+	readonly by?: Grouping | undefined;
 }
 
-export function stackSettings(values: Readonly<Record<string, unknown>>): StackSettings {
+/** How stacks are shown. */
+export function stackView(
+	values: Pick<StackValues, 'annotated' | 'delimited' | 'top' | 'tids' | 'grep' | 'exclude'> &
+		Grouped,
+): StackView {
+	const { annotated, delimited, top, tids, by, grep, exclude } = values;
+	return { annotated, delimited, top, by: tids ? 'thread' : by, grep, exclude };
+}
+
+/** How stacks are recorded. */
+export function stackSettings(
+	values: Pick<StackValues, 'maxStacks' | 'maxDepth' | 'tids'> &
+		Partial<Pick<StackValues, 'userStacks' | 'kernelStacks'>> &
+		Grouped,
+): StackSettings {
+	const { maxStacks, maxDepth, tids, by } = values;
 	return {
-		maxStacks: Number(values.maxStacks),
-		maxDepth: Number(values.maxDepth),
+		maxStacks,
+		maxDepth,
 		kernel: values.userStacks !== true,
 		user: values.kernelStacks !== true,
-		byThread: values.tids === true || values.by === 'thread',
+		byThread: tids || by === 'thread',
 	};
 }

@@ -1,17 +1,16 @@
 /** Choosing stacks by their frames. */
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { typedPattern } from '../aggregate/pattern.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
+import { parsed } from './typed-option.js';
 
 /** Which stacks are kept; capitals in patterns matter if there are any. */
-export function stackFilterOptions(): Option[] {
-	return [
-		new Option('--grep <pattern>', 'only stacks with a frame that matches').argParser(pattern),
-		new Option('--exclude <pattern>', 'leave out stacks with a frame that matches').argParser(
-			pattern,
-		),
-	];
+export function stackFilterOptions() {
+	return {
+		grep: parsed('--grep <pattern>', 'only stacks with a frame that matches', pattern),
+		exclude: parsed('--exclude <pattern>', 'leave out stacks with a frame that matches', pattern),
+	};
 }
 
 function pattern(text: string): RegExp {
@@ -22,17 +21,10 @@ function pattern(text: string): RegExp {
 	}
 }
 
+/** What `stackFilterOptions` say. */
 export interface StackFilter {
 	readonly grep: RegExp | undefined;
 	readonly exclude: RegExp | undefined;
-}
-
-/** What `stackFilterOptions` say. */
-export function stackFilter(values: Readonly<Record<string, unknown>>): StackFilter {
-	return {
-		grep: values.grep as RegExp | undefined,
-		exclude: values.exclude as RegExp | undefined,
-	};
 }
 
 /** As a run's result says it. */

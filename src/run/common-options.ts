@@ -1,5 +1,4 @@
 /** The options every tool has, with one name and one meaning everywhere. */
-import { Option } from 'commander';
 import type { StackTool } from '../aggregate/stack-tool.js';
 import type { Filter } from '../bpf/filter.js';
 import { UsageError } from '../errors.js';
@@ -12,8 +11,18 @@ import {
 	parsePids,
 	timestampsOption,
 } from '../options/parsers.js';
+import {
+	flag,
+	listed,
+	parsed,
+	type RawValues,
+	type TypedOption,
+	textOption,
+	type ValuesOf,
+	valuesOf,
+} from '../options/typed-option.js';
 import { STACK_FORMATS, type StackFormat } from '../render/stack-formats.js';
-import type { ToolKind } from '../tool.js';
+import type { CommonChoices, ToolKind } from '../tool.js';
 
 export type Format = 'text' | 'json' | StackFormat;
 
@@ -25,12 +34,9 @@ const FORMATS: Readonly<Record<ToolKind, readonly Format[]>> = {
 };
 
 /** What the common options say. */
-export interface CommonSettings {
-	readonly filter: Filter;
+export interface CommonSettings extends CommonChoices {
 	/** Undefined: what suits the place the result goes to. */
 	readonly format: Format | undefined;
-	readonly output: string | undefined;
-	readonly hdr: string | undefined;
 	readonly timestamps: boolean;
 	/** Per cent of each CPU, on average; undefined: only warn. */
 	readonly maxOverhead_pct: number | undefined;
@@ -39,51 +45,56 @@ export interface CommonSettings {
 }
 
 /** Fresh ones at each call: commander keeps state in them. */
-export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report'): Option[] {
-	return [
-		new Option('-p, --pid <pids>', 'only these processes: 1,2,3 (or repeat -p)').argParser(
-			parsePids,
+export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report') {
+	const repeats = kind !== 'stacks' && kind !== 'events';
+	return {
+		pid: listed('-p, --pid <pids>', 'only these processes: 1,2,3 (or repeat -p)', parsePids),
+		tid: listed('-t, --tid <tids>', 'only these threads', parsePids),
+		comm: listed('--comm <names>', 'only threads of these names: nginx or "php*"', parseComms),
+		cgroup: listed('--cgroup <path>', 'only threads in this cgroup (v2) and below it', parsePaths),
+		cpu: listed('-C, --cpu <list>', 'only on these CPUs, such as 0,2-3', parseCpus),
+		userThreads: flag('-u, --user-threads', 'only threads of user processes').conflicts(
+			'kernelThreads',
 		),
-		new Option('-t, --tid <tids>', 'only these threads').argParser(parsePids),
-		new Option('--comm <names>', 'only threads of these names: nginx or "php*"').argParser(
-			parseComms,
-		),
-		new Option('--cgroup <path>', 'only threads in this cgroup (v2) and below it').argParser(
-			parsePaths,
-		),
-		new Option('-C, --cpu <list>', 'only on these CPUs, such as 0,2-3').argParser(parseCpus),
-		new Option('-u, --user-threads', 'only threads of user processes').conflicts('kernelThreads'),
-		new Option('-k, --kernel-threads', 'only kernel threads'),
-		new Option('--follow', 'with -p, -t or COMMAND: also trace child processes'),
+		kernelThreads: flag('-k, --kernel-threads', 'only kernel threads'),
+		follow: flag('--follow', 'with -p, -t or COMMAND: also trace child processes'),
 		...formatOptions(FORMATS[kind], use),
-		...(kind === 'latency'
-			? [new Option('--hdr <file>', 'also write an HdrHistogram log to FILE')]
-			: []),
-		...(kind === 'stacks' || kind === 'events' ? [] : [timestampsOption()]),
-		new Option('-o, --output <file>', 'write the result to FILE instead of standard output'),
-		new Option(
+		hdr:
+			kind === 'latency'
+				? textOption('--hdr <file>', 'also write an HdrHistogram log to FILE')
+				: undefined,
+		timestamps: repeats ? timestampsOption() : undefined,
+		output: outputOption(),
+		maxOverhead: parsed(
 			'--max-overhead <pct>',
 			'if tracing takes more than PCT % of each CPU, trace less, or stop',
-		).argParser(parsePercent),
-		new Option('-q, --quiet', 'print only the result, errors and what was lost'),
-		new Option('-v, --verbose', 'also print what tstrace does and why, and causes of errors'),
-	];
+			parsePercent,
+		),
+		quiet: flag('-q, --quiet', 'print only the result, errors and what was lost'),
+		verbose: flag('-v, --verbose', 'also print what tstrace does and why, and causes of errors'),
+	};
+}
+
+function outputOption(): TypedOption<string | undefined> {
+	return textOption('-o, --output <file>', 'write the result to FILE instead of standard output');
 }
 
 /** What a converter has. */
-export function fileOptions(): Option[] {
-	return [
-		new Option('-o, --output <file>', 'write the result to FILE instead of standard output'),
-		new Option('-q, --quiet', 'print only the result and errors'),
-		new Option('-v, --verbose', 'also print causes of errors'),
-	];
+export function fileOptions() {
+	return {
+		output: outputOption(),
+		quiet: flag('-q, --quiet', 'print only the result and errors'),
+		verbose: flag('-v, --verbose', 'also print causes of errors'),
+	};
 }
 
+type CommonValues = ValuesOf<ReturnType<typeof commonOptions>>;
+
 /** Throws UsageError when two options name different formats. */
-function formatOf(values: Readonly<Record<string, unknown>>, kind: ToolKind): Format | undefined {
-	const format = formatOption<Format>(values);
+function formatOf(values: CommonValues, kind: ToolKind): Format | undefined {
+	const format = formatOption(values, FORMATS[kind]);
 	const { output } = values;
-	if (format !== undefined || typeof output !== 'string') return format;
+	if (format !== undefined || output === undefined) return format;
 	const ofFile =
 		stackFormatOfFile(output) ?? PLAIN_ENDINGS[/\.\w+$/.exec(output.toLowerCase())?.[0] ?? ''];
 	if (ofFile === undefined || FORMATS[kind].includes(ofFile)) return ofFile;
@@ -96,20 +107,20 @@ const PLAIN_ENDINGS: Readonly<Record<string, Format>> = { '.json': 'json', '.txt
 
 /** Puts the common options' values together. Throws UsageError when they contradict. */
 export function commonSettings(
-	values: Readonly<Record<string, unknown>>,
+	raw: RawValues,
 	command: readonly string[],
 	kind: ToolKind,
 ): CommonSettings {
-	const list = <T>(name: string): readonly T[] => (values[name] as T[] | undefined) ?? [];
+	const values = valuesOf(commonOptions(kind), raw);
 	const filter: Filter = {
-		pids: list('pid'),
-		tids: list('tid'),
-		comms: list('comm'),
-		cgroups: list('cgroup'),
-		cpus: list('cpu'),
-		userThreads: values.userThreads === true,
-		kernelThreads: values.kernelThreads === true,
-		follow: values.follow === true,
+		pids: values.pid,
+		tids: values.tid,
+		comms: values.comm,
+		cgroups: values.cgroup,
+		cpus: values.cpu,
+		userThreads: values.userThreads,
+		kernelThreads: values.kernelThreads,
+		follow: values.follow,
 	};
 	const chosen = filter.pids.length + filter.tids.length > 0;
 	if (command.length > 0 && chosen)
@@ -121,11 +132,12 @@ export function commonSettings(
 	return {
 		filter,
 		format: formatOf(values, kind),
-		output: values.output as string | undefined,
-		hdr: values.hdr as string | undefined,
-		timestamps: values.timestamps === true,
-		maxOverhead_pct: values.maxOverhead as number | undefined,
-		quiet: values.quiet === true,
-		verbose: values.verbose === true,
+		output: values.output,
+		hdr: values.hdr,
+		// A tool that has results for each interval at times offers it as its own.
+		timestamps: timestampsOption().valueIn(raw),
+		maxOverhead_pct: values.maxOverhead,
+		quiet: values.quiet,
+		verbose: values.verbose,
 	};
 }

@@ -1,6 +1,5 @@
 /** runqlat: how long threads that could run waited for a CPU. */
 
-import { Option } from 'commander';
 import type { LatencyFindings, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import { cgroupPaths } from '../bpf/cgroup.js';
@@ -13,7 +12,8 @@ import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';
 import { requireRingBuffer } from '../loader/realtime.js';
 import { setRoomInHalves } from '../loader/window.js';
-import { maxBucketsOption, topOption, usecOption } from '../options/parsers.js';
+import { maxBucketsOption, parseUsec, topOption } from '../options/parsers.js';
+import { flag, oneOf, parsed, type ValuesOf } from '../options/typed-option.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
 import { printable, type Style, shortened } from '../render/terminal.js';
@@ -23,7 +23,12 @@ import { defineTool, type Plan } from '../tool.js';
 type Layout = typeof layout;
 type GroupBy = keyof typeof layout.enums.group_by;
 
-const BY = { cgroup: 'GROUP_BY_CGROUP', cpu: 'GROUP_BY_CPU', comm: 'GROUP_BY_COMM' } as const;
+const BY_WORDS = ['cgroup', 'cpu', 'comm'] as const;
+const BY: Readonly<Record<(typeof BY_WORDS)[number], GroupBy>> = {
+	cgroup: 'GROUP_BY_CGROUP',
+	cpu: 'GROUP_BY_CPU',
+	comm: 'GROUP_BY_COMM',
+};
 
 interface Settings {
 	readonly groupBy: GroupBy;
@@ -50,7 +55,28 @@ const SPLIT_HELP =
 	'a histogram for each kind of wait: wakeup, preempted, throttled (no CPU quota), ' +
 	'since_before (the thread waited already when tracing began), unknown (tstrace did not see when it began)';
 
-export const runqlat = defineTool<Layout, Settings, LatencyFindings | RowFindings>({
+const options = () => ({
+	pids: flag('-P, --pids', 'a histogram for each process').conflicts(['tids', 'pidnss', 'by']),
+	tids: flag('-L, --tids', 'a histogram for each thread').conflicts(['pidnss', 'by']),
+	pidnss: flag('--pidnss', 'a histogram for each PID namespace').conflicts('by'),
+	by: oneOf('--by <what>', 'a histogram for each cgroup, CPU or thread name', BY_WORDS),
+	split: flag('--split', SPLIT_HELP),
+	milliseconds: flag('-m, --milliseconds', 'show milliseconds instead of microseconds'),
+	top: topOption(20),
+	maxBuckets: maxBucketsOption(),
+	slower: parsed(
+		'--slower <usec>',
+		'print each wait of USEC microseconds (or 5ms, 2s) or more',
+		parseUsec,
+	),
+});
+
+export const runqlat = defineTool<
+	Layout,
+	Settings,
+	LatencyFindings | RowFindings,
+	ReturnType<typeof options>
+>({
 	name: 'runqlat',
 	summary: 'how long threads wait for a CPU (run queue latency)',
 	description:
@@ -63,35 +89,24 @@ export const runqlat = defineTool<Layout, Settings, LatencyFindings | RowFinding
 		['tstrace runqlat --slower 10ms 5', 'waits of 10 ms and more, one by one'],
 		['tstrace runqlat -- make -j8', 'a command, from start to end'],
 	],
-	options: () => [
-		new Option('-P, --pids', 'a histogram for each process').conflicts(['tids', 'pidnss', 'by']),
-		new Option('-L, --tids', 'a histogram for each thread').conflicts(['pidnss', 'by']),
-		new Option('--pidnss', 'a histogram for each PID namespace').conflicts('by'),
-		new Option('--by <what>', 'a histogram for each cgroup, CPU or thread name').choices(
-			Object.keys(BY),
-		),
-		new Option('--split', SPLIT_HELP),
-		new Option('-m, --milliseconds', 'show milliseconds instead of microseconds'),
-		topOption(20),
-		maxBucketsOption(),
-		usecOption('--slower <usec>', 'print each wait of USEC microseconds (or 5ms, 2s) or more'),
-	],
+	options,
 	kind: 'latency',
 	layout,
 
-	settings(values) {
+	settings(values, { hdr }) {
 		const settings: Settings = {
 			groupBy: groupByOf(values),
-			split: values.split === true,
-			slower_usec: Number(values.slower ?? 0),
-			milliseconds: values.milliseconds === true,
-			top: Number(values.top),
-			maxBuckets: Number(values.maxBuckets),
+			split: values.split,
+			slower_usec: values.slower ?? 0,
+			milliseconds: values.milliseconds,
+			top: values.top,
+			maxBuckets: values.maxBuckets,
 		};
 		if (settings.slower_usec > 0) {
-			for (const option of ['pids', 'tids', 'pidnss', 'by', 'hdr', 'milliseconds', 'split']) {
-				if (values[option])
-					throw new UsageError(`--slower shows single waits; leave out --${option}`);
+			const { pids, tids, pidnss, by, milliseconds, split } = values;
+			const histograms = { pids, tids, pidnss, by, hdr, milliseconds, split };
+			for (const [option, given] of Object.entries(histograms)) {
+				if (given) throw new UsageError(`--slower shows single waits; leave out --${option}`);
 			}
 		}
 		return settings;
@@ -145,11 +160,11 @@ export const runqlat = defineTool<Layout, Settings, LatencyFindings | RowFinding
 	},
 });
 
-function groupByOf(values: Readonly<Record<string, unknown>>): GroupBy {
-	if (values.pids) return 'GROUP_BY_PROCESS';
-	if (values.tids) return 'GROUP_BY_THREAD';
-	if (values.pidnss) return 'GROUP_BY_PIDNS';
-	return BY[values.by as keyof typeof BY] ?? 'GROUP_BY_NOTHING';
+function groupByOf({ pids, tids, pidnss, by }: ValuesOf<ReturnType<typeof options>>): GroupBy {
+	if (pids) return 'GROUP_BY_PROCESS';
+	if (tids) return 'GROUP_BY_THREAD';
+	if (pidnss) return 'GROUP_BY_PIDNS';
+	return by ? BY[by] : 'GROUP_BY_NOTHING';
 }
 
 /** "wakeup", "preempted", …, by their number in the kernel. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { valuesOf } from '../../src/options/typed-option.js';
 import { parseEvent } from '../../src/perf/events.js';
 import { commonSettings } from '../../src/run/common-options.js';
 import { BpfTracing } from '../../src/run/tracing.js';
@@ -70,10 +71,10 @@ test('samples of a slowed profile weigh what the hog ran', async () => {
 
 function traceOf(pid: number) {
 	const event = parseEvent('cpu-clock');
-	const defaults = profile.options().map((each) => [each.attributeName(), each.defaultValue]);
-	const values = { ...Object.fromEntries(defaults), frequency: HZ };
-	const settings = { ...profile.settings(values), event };
-	const { filter } = commonSettings({ pid: [pid] }, [], profile.kind);
+	const common = commonSettings({ pid: [pid] }, [], profile.kind);
+	const values = valuesOf(profile.options(), { frequency: HZ });
+	const settings = { ...profile.settings(values, common), event };
+	const { filter } = common;
 	const subjects = { filter, command: undefined, words: [] };
 	return new BpfTracing(profile, settings, subjects, { verbose: false, note: () => {} });
 }

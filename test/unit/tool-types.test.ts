@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LatencyFindings, RowFindings } from '../../src/aggregate/report.js';
+import { valuesOf } from '../../src/options/typed-option.js';
 import type { AnyTool, TextView } from '../../src/tool.js';
 import { runqlat } from '../../src/tools/runqlat.js';
 import { syscount } from '../../src/tools/syscount/syscount.js';
@@ -21,7 +22,9 @@ test('text is asked to show what the tool finds, and nothing else', () => {
 test('some tool hands its settings to itself, and to no other', () => {
 	const tool: AnyTool = runqlat;
 	const subject = tool.use((each) => {
-		const settings = each.settings({ slower: 5, top: 20, maxBuckets: 1 });
+		const values = valuesOf(each.options(), { slower: 5 });
+		const common = { filter: NOBODY, format: undefined, output: undefined, hdr: undefined };
+		const settings = each.settings(values, common);
 		assert.throws(() => {
 			// @ts-expect-error: settings of some tool are not syscount's
 			syscount.subject(settings, undefined);

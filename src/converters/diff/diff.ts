@@ -1,8 +1,8 @@
 /** diff: what changed between two recordings of stacks. */
-import { Argument, Option } from 'commander';
+import { Argument } from 'commander';
 import {
-	type Converter,
 	chosenEventName,
+	defineConverter,
 	eventOptions,
 	lookOptions,
 	lookSettings,
@@ -15,13 +15,13 @@ import {
 	refuseOtherPictures,
 	unnamedFormat,
 } from '../../options/choose-format.js';
-import type { OptionValues } from '../../options/option-values.js';
 import { topOption } from '../../options/parsers.js';
-import { stackFilter, stackFilterOptions } from '../../options/stack-filter.js';
+import { stackFilterOptions } from '../../options/stack-filter.js';
+import { oneOfOr, type ValuesOf } from '../../options/typed-option.js';
 import type { Look } from '../../render/picture-look.js';
 import type { Style } from '../../render/terminal.js';
 import { compareFiles } from './comparison.js';
-import { type Difference, NORMALIZATIONS, type Normalization } from './difference.js';
+import { type Difference, NORMALIZATIONS } from './difference.js';
 import { renderDifferenceFolded } from './folded.js';
 import { renderDifferenceJson } from './json.js';
 import { differenceTitles, renderDifferenceSvg } from './svg.js';
@@ -31,7 +31,7 @@ const FORMATS = ['text', 'svg', 'json', 'folded'] as const;
 type Format = (typeof FORMATS)[number];
 const USE = 'report';
 
-export const diff: Converter = {
+export const diff = defineConverter({
 	name: 'diff',
 	summary: 'what changed between two recordings of stacks',
 	description:
@@ -48,19 +48,19 @@ export const diff: Converter = {
 		new Argument('<before>', 'the first recording; - is standard input'),
 		new Argument('<after>', 'the second recording; - is standard input'),
 	],
-	options: () => [
+	options: () => ({
 		...formatOptions(FORMATS, USE),
-		new Option(
+		normalize: oneOfOr(
 			'--normalize <to>',
 			'scale BEFORE to the total, or to the duration, of AFTER; none: do not scale',
-		)
-			.choices(NORMALIZATIONS)
-			.default('total' satisfies Normalization),
-		topOption(10, 'largest changes'),
-		...lookOptions().filter(({ long }) => long !== '--colors' && long !== '--countname'),
+			NORMALIZATIONS,
+			'total',
+		),
+		top: topOption(10, 'largest changes'),
+		...lookOfDifference(),
 		...stackFilterOptions(),
 		...eventOptions(),
-	],
+	}),
 
 	async convert([before = '', after = ''], values, here) {
 		const format = formatFor(values, here);
@@ -68,16 +68,17 @@ export const diff: Converter = {
 		const difference = await compareFiles(
 			{ before, after },
 			{
-				normalization: values.normalize as Normalization,
+				normalization: values.normalize,
 				event: chosenEventName(values),
-				...stackFilter(values),
+				grep: values.grep,
+				exclude: values.exclude,
 			},
 			(notice) => {
 				notices.push(notice);
 				here.notify(notice);
 			},
 		);
-		const top = Number(values.top);
+		const { top } = values;
 		if (format !== 'text') {
 			await here.show((style) => renderDifferenceText(difference, { style, top }));
 		}
@@ -92,7 +93,7 @@ export const diff: Converter = {
 				return renderDifferenceSvg(difference, lookOf(difference, values));
 		}
 	},
-};
+});
 
 const ENDINGS: ReadonlyArray<readonly [string, Format]> = [
 	['.txt', 'text'],
@@ -102,8 +103,11 @@ const ENDINGS: ReadonlyArray<readonly [string, Format]> = [
 ];
 
 /** Throws UsageError for a place that the format is not for. */
-function formatFor(values: OptionValues, { output, terminal }: ResultDestination): Format {
-	const format = formatOption<Format>(values);
+function formatFor(
+	values: Parameters<typeof formatOption<Format>>[0],
+	{ output, terminal }: ResultDestination,
+): Format {
+	const format = formatOption(values, FORMATS);
 	if (format === undefined && output?.endsWith('.html')) {
 		throw new UsageError('diff cannot write HTML; browsers show SVG too: -o FILE.svg');
 	}
@@ -121,10 +125,20 @@ function textStyle({ terminal, style }: ResultDestination): Style {
 	return terminal ? style : { ...style, width: Number.POSITIVE_INFINITY };
 }
 
-function lookOf(difference: Difference, values: OptionValues): Look {
-	const { title, subtitle } = differenceTitles(difference);
+/** The colors tell what changed, and the unit is the recordings'. */
+function lookOfDifference() {
+	const { colors, countname, ...others } = lookOptions();
+	return others;
+}
+
+function lookOf(
+	difference: Difference,
+	values: ValuesOf<ReturnType<typeof lookOfDifference>>,
+): Look {
+	const titles = differenceTitles(difference);
+	const { title = titles.title, subtitle = titles.subtitle } = values;
 	return lookSettings(
-		{ title, subtitle, ...values },
+		{ ...values, title, subtitle },
 		{ ...difference, ...difference.sides.after, stacks: difference.stacks },
 	);
 }

@@ -1,9 +1,9 @@
 /** flamegraph: stacks as a picture. */
-import { Argument, Option } from 'commander';
+import { Argument } from 'commander';
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
 import {
-	type Converter,
 	chosenEventName,
+	defineConverter,
 	eventOptions,
 	inputsOf,
 	lookOptions,
@@ -15,22 +15,17 @@ import type { Notify, ReadOptions } from '../../input/format-reader.js';
 import { readProfiles } from '../../input/read-files.js';
 import { TstraceError } from '../../loader/errors.js';
 import { formatHelp, stackFormatOfFile } from '../../options/choose-format.js';
-import type { OptionValues } from '../../options/option-values.js';
-import {
-	filterText,
-	keepStacks,
-	stackFilter,
-	stackFilterOptions,
-} from '../../options/stack-filter.js';
+import { filterText, keepStacks, stackFilterOptions } from '../../options/stack-filter.js';
+import { oneOf } from '../../options/typed-option.js';
 import { ALL_MARKS, NO_MARKS } from '../../render/folded.js';
 import { grouped } from '../../render/numbers.js';
 import { type Look, shareText } from '../../render/picture-look.js';
-import { renderStackFormat, STACK_FORMATS, type StackFormat } from '../../render/stack-formats.js';
+import { renderStackFormat, STACK_FORMATS } from '../../render/stack-formats.js';
 import { isUnsaid, withGuessedOrigin } from './guess.js';
 import { PipeWriter } from './pipe-writer.js';
 import { stackToolNamed, withStackTool } from './stack-tools.js';
 
-export const flamegraph: Converter = {
+export const flamegraph = defineConverter({
 	name: 'flamegraph',
 	summary: 'draw a flame graph from folded stacks, perf script or JSON',
 	description:
@@ -43,15 +38,15 @@ export const flamegraph: Converter = {
 		['perf script | tstrace flamegraph -o cpu.svg', ''],
 	],
 	arguments: () => [new Argument('[files...]', 'recordings; none, or -: standard input')],
-	options: () => [
-		new Option('--format <format>', formatHelp('svg')).choices(STACK_FORMATS),
+	options: () => ({
+		format: oneOf('--format <format>', formatHelp('svg'), STACK_FORMATS),
 		...lookOptions(),
 		...stackFilterOptions(),
 		...eventOptions(),
-	],
+	}),
 
 	async convert(files, values, here) {
-		const named = (values.format as StackFormat | undefined) ?? stackFormatOfFile(here.output);
+		const named = values.format ?? stackFormatOfFile(here.output);
 		if (named === undefined && here.output?.endsWith('.json')) {
 			throw new UsageError(
 				'flamegraph cannot write plain JSON; for speedscope: -o FILE.speedscope.json',
@@ -68,19 +63,18 @@ export const flamegraph: Converter = {
 		const event = await withOriginOf(writer, chosenEvent(profiles, here.notify));
 		const said = values.countname !== undefined;
 		const whole = await withStackTool(said ? event : withGuessedOrigin(event, here.notify));
-		const filter = stackFilter(values);
-		const profile = keepStacks(whole, filter);
+		const profile = keepStacks(whole, values);
 		if (profileTotal(profile) === 0) {
 			throw new TstraceError('nothing to draw: no stack matches the options, or all counts are 0');
 		}
 		return renderStackFormat(format, profile, {
-			look: lookOf(values, profile, [filterText(filter), ofTotal(profile, whole)]),
+			look: lookOf(values, profile, [filterText(values), ofTotal(profile, whole)]),
 			marks: profile.marked ? ALL_MARKS : NO_MARKS,
 			divisor: 1,
 			sorted: false,
 		});
 	},
-};
+});
 
 /** Arguments of the tstrace that wrote what was read; undefined: it was another program, or a file. */
 type Writer = readonly string[] | undefined;
@@ -127,7 +121,11 @@ function ofTotal(profile: StackProfile, whole: StackProfile): string {
 }
 
 /** What suits it, with what was done to it said below the title. */
-function lookOf(values: OptionValues, profile: StackProfile, remarks: readonly string[]): Look {
+function lookOf(
+	values: Parameters<typeof lookSettings>[0],
+	profile: StackProfile,
+	remarks: readonly string[],
+): Look {
 	const look = lookSettings(values, profile);
 	const said = [look.subtitle, ...remarks, look.reverse ? 'merged from the leaf' : ''];
 	return { ...look, subtitle: said.filter((part) => part !== '').join(' · ') };

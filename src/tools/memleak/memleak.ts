@@ -35,7 +35,12 @@ const NO_USER_MEMORY = "it has no heap; without -p, memleak shows the kernel's m
 /** Threads that have called the allocator, and live. */
 const MAX_CALLING_THREADS = 16_384;
 
-export const memleak = defineTool<Layout, LeakSettings, StackFindings>({
+export const memleak = defineTool<
+	Layout,
+	LeakSettings,
+	StackFindings,
+	ReturnType<typeof leakOptions>
+>({
 	name: 'memleak',
 	summary: 'which stacks allocate memory and do not free it',
 	description:

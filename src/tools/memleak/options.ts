@@ -1,11 +1,10 @@
 /** What `tstrace memleak` can be asked for, and what that means together. */
 
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import type { StackSettings } from '../../bpf/stacks.js';
 import { UsageError } from '../../errors.js';
-import type { OptionValues } from '../../options/option-values.js';
 import {
 	parseAge,
 	type StackView,
@@ -13,9 +12,9 @@ import {
 	stackSettings,
 	stackView,
 	timestampsOption,
-	topOption,
-	wholeNumberOption,
+	wholeNumber,
 } from '../../options/parsers.js';
+import { flag, parsed, parsedOr, textOption, type ValuesOf } from '../../options/typed-option.js';
 
 /** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
 export const MAX_SAMPLE_BYTES = 2 ** 26;
@@ -76,73 +75,82 @@ function parseBytes(text: string): number {
 	return bytes;
 }
 
-export function leakOptions(): Option[] {
-	// Stacks are the kernel's or a process's, never both.
-	const others = ['--top', '--user-stacks', '--kernel-stacks', '--delimited'];
-	const view = stackOptions().filter(({ long }) => !others.includes(long ?? ''));
-	return [
-		new Option('-a, --all', 'list outstanding allocations one by one'),
-		new Option('--older <age>', 'only allocations older than AGE: seconds, or 500ms, 5m').argParser(
+export function leakOptions() {
+	// Stacks are the kernel's or a process's, never both; --top has another default here.
+	const { userStacks, kernelStacks, delimited, top, ...stacks } = stackOptions();
+	return {
+		all: flag('-a, --all', 'list outstanding allocations one by one'),
+		older: parsed(
+			'--older <age>',
+			'only allocations older than AGE: seconds, or 500ms, 5m',
 			parseAge,
 		),
-		new Option('-z, --min-size <bytes>', 'only allocations of BYTES or more').argParser(parseBytes),
-		new Option('-Z, --max-size <bytes>', 'only allocations of BYTES or less').argParser(parseBytes),
-		topOption(
-			undefined,
-			'largest stacks (default: 10, or fewer if the others together are below 1 %)',
+		minSize: parsed('-z, --min-size <bytes>', 'only allocations of BYTES or more', parseBytes),
+		maxSize: parsed('-Z, --max-size <bytes>', 'only allocations of BYTES or less', parseBytes),
+		top: parsed(
+			'--top <n>',
+			'show the N largest stacks (default: 10, or fewer if the others together are below 1 %); 0 shows all',
+			wholeNumber(1e9, 0),
 		),
-		new Option('--churn', 'count all allocations of each stack, also those freed again'),
-		new Option(
+		churn: flag('--churn', 'count all allocations of each stack, also those freed again'),
+		sampleBytes: parsedOr(
 			'--sample-bytes <bytes>',
 			'for each BYTES allocated, trace about one allocation; estimate the rest',
-		)
-			.argParser(parseBytes)
-			.default(0, 'every allocation'),
-		wholeNumberOption(
+			parseBytes,
+			0,
+			'every allocation',
+		),
+		maxAllocs: parsed(
 			'--max-allocs <n>',
 			'room for N outstanding allocations; each takes 120 B of kernel memory',
-			MAX_ALLOCATIONS,
+			wholeNumber(MAX_ALLOCATIONS),
 		),
-		timestampsOption(),
-		wholeNumberOption(
+		timestamps: timestampsOption(),
+		suspectAfter: parsed(
 			'--suspect-after <k>',
 			`mark stacks whose memory grew in each of the last K intervals (default: ${SUSPECT_AFTER})`,
-			1000,
+			wholeNumber(1000),
 		),
-		new Option('-O, --object <file>', 'the file that has malloc and free: its path or its name'),
-		new Option('--prefix <prefix>', "prefix of the allocator's functions, such as je_").default(
+		object: textOption(
+			'-O, --object <file>',
+			'the file that has malloc and free: its path or its name',
+		),
+		prefix: parsedOr(
+			'--prefix <prefix>',
+			"prefix of the allocator's functions, such as je_",
+			(prefix) => prefix,
 			'',
 			'none',
 		),
-		new Option(
+		growth: flag(
 			'--growth',
 			'show where resident memory grows; costs less: puts no probes into processes',
 		),
-		...view,
-	];
+		...stacks,
+	};
 }
 
+type LeakValues = ValuesOf<ReturnType<typeof leakOptions>>;
+
 /** Checks what the options mean together. Throws UsageError. */
-export function leakSettings(values: OptionValues): LeakSettings {
-	const given = (name: string) => (values[name] === undefined ? undefined : Number(values[name]));
-	const sample_bytes = given('sampleBytes') ?? 0;
+export function leakSettings(values: LeakValues): LeakSettings {
+	const sample_bytes = values.sampleBytes;
 	const settings: LeakSettings = {
 		...stackSettings(values),
-		...stackView(values),
-		top: given('top') ?? 10,
-		topGiven: given('top') !== undefined,
+		...stackView({ ...values, delimited: false, top: values.top ?? 10 }),
+		topGiven: values.top !== undefined,
 		sample_bytes,
-		smallest_bytes: given('minSize') ?? 0,
-		largest_bytes: given('maxSize') ?? Number.POSITIVE_INFINITY,
+		smallest_bytes: values.minSize ?? 0,
+		largest_bytes: values.maxSize ?? Number.POSITIVE_INFINITY,
 		maxAllocations:
-			given('maxAllocs') ?? (sample_bytes ? DEFAULT_SAMPLED_ALLOCATIONS : DEFAULT_ALLOCATIONS),
-		older_ns: (given('older') ?? 0) * 1e9,
-		all: values.all === true,
-		churn: values.churn === true,
-		suspectAfter: given('suspectAfter') ?? SUSPECT_AFTER,
-		object: values.object as string | undefined,
-		prefix: values.prefix as string,
-		growth: values.growth === true,
+			values.maxAllocs ?? (sample_bytes ? DEFAULT_SAMPLED_ALLOCATIONS : DEFAULT_ALLOCATIONS),
+		older_ns: (values.older ?? 0) * 1e9,
+		all: values.all,
+		churn: values.churn,
+		suspectAfter: values.suspectAfter ?? SUSPECT_AFTER,
+		object: values.object,
+		prefix: values.prefix,
+		growth: values.growth,
 	};
 	requireSense(settings, values);
 	if (settings.growth) requireNoAllocator(values);
@@ -169,7 +177,7 @@ export function shownOf(
 }
 
 /** Throws UsageError where one option makes nothing of another. */
-function requireSense(settings: LeakSettings, { suspectAfter }: OptionValues): void {
+function requireSense(settings: LeakSettings, { suspectAfter }: LeakValues): void {
 	const { smallest_bytes, largest_bytes, sample_bytes, churn, all, older_ns } = settings;
 	if (smallest_bytes > largest_bytes)
 		throw new UsageError(`--min-size ${smallest_bytes} is more than --max-size ${largest_bytes}`);
@@ -190,24 +198,24 @@ function requireSense(settings: LeakSettings, { suspectAfter }: OptionValues): v
 }
 
 /** --growth looks at pages, not at allocations. */
-function requireNoAllocator(values: OptionValues): void {
-	const names = {
-		all: '-a',
-		churn: '--churn',
-		older: '--older',
-		minSize: '-z',
-		maxSize: '-Z',
-		maxAllocs: '--max-allocs',
-		object: '-O',
-		suspectAfter: '--suspect-after',
+function requireNoAllocator(values: LeakValues): void {
+	const given = {
+		'-a': values.all,
+		'--churn': values.churn,
+		'--older': values.older,
+		'-z': values.minSize,
+		'-Z': values.maxSize,
+		'--max-allocs': values.maxAllocs,
+		'-O': values.object,
+		'--suspect-after': values.suspectAfter,
 	};
-	for (const [name, option] of Object.entries(names)) {
-		if (values[name] !== undefined && values[name] !== false)
+	for (const [option, value] of Object.entries(given)) {
+		if (value !== undefined && value !== false)
 			throw new UsageError(
 				`give either ${option} or --growth: --growth sees page faults, not allocations`,
 			);
 	}
-	if (Number(values.sampleBytes) > 0 || values.prefix !== '')
+	if (values.sampleBytes > 0 || values.prefix !== '')
 		throw new UsageError(
 			'leave out --sample-bytes and --prefix: --growth sees page faults, not allocations',
 		);

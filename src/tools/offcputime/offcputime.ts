@@ -1,6 +1,5 @@
 /** offcputime: where threads wait, and how long. */
 
-import { Option } from 'commander';
 import { parseStates, type StateMask } from '../../abi/states.js';
 import { type StackFindings, splitStacks } from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
@@ -10,14 +9,15 @@ import { UsageError } from '../../errors.js';
 import { offcputime as layout } from '../../generated/offcputime.js';
 import {
 	groupingOption,
+	parseUsec,
 	type StackView,
 	stackOptions,
 	stackSettings,
 	stackView,
-	usecOption,
 } from '../../options/parsers.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import { shownStacks } from '../../options/stack-view.js';
+import { flag, parsed, parsedOr } from '../../options/typed-option.js';
 import { renderStacks } from '../../render/stacks.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { doctor } from './doctor.js';
@@ -42,7 +42,32 @@ const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, (typeof layout)['programs']
 	'finish_task_switch.isra.0': 'offcputime_finish_isra',
 };
 
-export const offcputime = defineTool<Layout, Settings, StackFindings>({
+const options = () => ({
+	period: parsedOr(
+		'--period <usec>',
+		'of waits shorter than USEC microseconds, record only some, and estimate the rest',
+		parseUsec,
+		DEFAULT_PERIOD_USEC,
+	).conflicts('exact'),
+	exact: flag('--exact', 'record every wait; costs more if threads wait often'),
+	min: parsed('--min <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or more', parseUsec),
+	max: parsed('--max <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or less', parseUsec),
+	state: parsed(
+		'--state <states>',
+		'only waits in these states: letters as in ps, such as SD, or a mask',
+		parseStates,
+	),
+	split: flag(
+		'--split',
+		'show blocked, run queue, preempted and throttled time as separate stacks',
+	),
+	edges: flag('--no-edges', 'leave out waits that began before tracing, or that end after tracing'),
+	hideIdle: flag('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
+	by: groupingOption(),
+	...stackOptions(),
+});
+
+export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType<typeof options>>({
 	name: 'offcputime',
 	summary: 'where threads wait, and how long (off-CPU time by stack)',
 	description:
@@ -56,32 +81,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings>({
 		['tstrace offcputime --split -p 1234 5', 'each kind of wait separately'],
 		['tstrace offcputime --follow -- make', 'a command and its child processes'],
 	],
-	options: () => [
-		usecOption(
-			'--period <usec>',
-			'of waits shorter than USEC microseconds, record only some, and estimate the rest',
-		)
-			.default(DEFAULT_PERIOD_USEC)
-			.conflicts('exact'),
-		new Option('--exact', 'record every wait; costs more if threads wait often'),
-		usecOption('--min <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or more'),
-		usecOption('--max <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or less'),
-		new Option(
-			'--state <states>',
-			'only waits in these states: letters as in ps, such as SD, or a mask',
-		).argParser(parseStates),
-		new Option(
-			'--split',
-			'show blocked, run queue, preempted and throttled time as separate stacks',
-		),
-		new Option(
-			'--no-edges',
-			'leave out waits that began before tracing, or that end after tracing',
-		),
-		new Option('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
-		groupingOption(),
-		...stackOptions(),
-	],
+	options,
 	kind: 'stacks',
 	stackTool: {
 		use: 'to draw',
@@ -99,13 +99,13 @@ export const offcputime = defineTool<Layout, Settings, StackFindings>({
 		const settings: Settings = {
 			...stackSettings(values),
 			...stackView(values),
-			period_usec: values.exact ? 0 : Number(values.period),
-			min_usec: Number(values.min ?? 0),
-			max_usec: Number(values.max ?? 0),
-			states: (values.state as StateMask | undefined) ?? { mask: 0, letters: false },
-			split: values.split === true,
-			edges: values.edges !== false,
-			hideIdle: values.hideIdle === true,
+			period_usec: values.exact ? 0 : values.period,
+			min_usec: values.min ?? 0,
+			max_usec: values.max ?? 0,
+			states: values.state ?? { mask: 0, letters: false },
+			split: values.split,
+			edges: values.edges,
+			hideIdle: values.hideIdle,
 		};
 		if (settings.hideIdle && !settings.edges)
 			throw new UsageError(

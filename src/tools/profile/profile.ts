@@ -1,5 +1,5 @@
 /** profile: what runs on the CPUs, by stack, sampled. */
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
 import { entryFrames } from '../../aggregate/summary-frames.js';
 import { StackSums } from '../../bpf/sums.js';
@@ -12,10 +12,11 @@ import {
 	stackOptions,
 	stackSettings,
 	stackView,
-	wholeNumberOption,
+	wholeNumber,
 } from '../../options/parsers.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import { shownStacks } from '../../options/stack-view.js';
+import { flag, parsed } from '../../options/typed-option.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
 import { grouped } from '../../render/numbers.js';
 import { renderStacks } from '../../render/stacks.js';
@@ -33,7 +34,28 @@ interface Settings extends SamplingSettings, StackView {
 	readonly idle: boolean;
 }
 
-export const profile = defineTool<Layout, Settings, StackFindings>({
+const options = () => ({
+	frequency: parsed(
+		'-F, --frequency <hz>',
+		'samples per second on each CPU (default 99)',
+		wholeNumber(MAX_HZ),
+	),
+	count: parsed(
+		'-c, --count <n>',
+		'take a sample every N events (clocks: every N ns) instead of -F',
+		wholeNumber(MAX_PERIOD),
+	).conflicts('frequency'),
+	event: parsed(
+		'-e, --event <event>',
+		'the event to sample: cycles, cpu-clock, page-faults, …',
+		eventOf,
+	),
+	idle: flag('-I, --idle', 'also sample idle CPUs').conflicts(['pid', 'tid']),
+	by: groupingOption(),
+	...stackOptions(),
+});
+
+export const profile = defineTool<Layout, Settings, StackFindings, ReturnType<typeof options>>({
 	name: 'profile',
 	summary: 'where CPU time goes, by stack (sampled)',
 	description:
@@ -45,25 +67,7 @@ export const profile = defineTool<Layout, Settings, StackFindings>({
 		['tstrace profile -e page-faults -c 1 5', 'the stack of every page fault'],
 		['tstrace profile --follow -- make', 'a command and its child processes'],
 	],
-	options: () => [
-		wholeNumberOption(
-			'-F, --frequency <hz>',
-			'samples per second on each CPU (default 99)',
-			MAX_HZ,
-		),
-		wholeNumberOption(
-			'-c, --count <n>',
-			'take a sample every N events (clocks: every N ns) instead of -F',
-			MAX_PERIOD,
-		).conflicts('frequency'),
-		new Option(
-			'-e, --event <event>',
-			'the event to sample: cycles, cpu-clock, page-faults, …',
-		).argParser(eventOf),
-		new Option('-I, --idle', 'also sample idle CPUs').conflicts(['pid', 'tid']),
-		groupingOption(),
-		...stackOptions(),
-	],
+	options,
 	kind: 'stacks',
 	stackTool: {
 		use: 'to draw',
@@ -73,19 +77,19 @@ export const profile = defineTool<Layout, Settings, StackFindings>({
 	},
 	layout,
 
-	settings(values) {
-		const chosen = values.event as EventType | undefined;
+	settings(values, { filter }) {
+		const { event: chosen, count: period, frequency } = values;
 		const pmu = chosen !== undefined || hasPmu();
 		const settings: Settings = {
 			...stackSettings(values),
 			...stackView(values),
 			event: chosen ?? parseEvent(pmu ? 'cycles' : 'cpu-clock'),
-			period: values.count === undefined ? undefined : Number(values.count),
-			frequency_hz: values.count === undefined ? Number(values.frequency ?? DEFAULT_HZ) : undefined,
-			idle: values.idle === true,
+			period,
+			frequency_hz: period === undefined ? (frequency ?? DEFAULT_HZ) : undefined,
+			idle: values.idle,
 			notices: pmu ? [] : [NO_PMU],
 		};
-		if (settings.idle && values.userThreads)
+		if (settings.idle && filter.userThreads)
 			throw new UsageError(
 				'give either --idle or --user-threads: --idle shows the kernel threads of idle CPUs',
 			);

@@ -1,5 +1,5 @@
 /** schedlat: how long each thread ran, and how long it waited for a CPU. */
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { TableFindings } from '../../aggregate/report.js';
 import { delayedDequeue, schedInfoMissing } from '../../bpf/waits.js';
 import { UsageError } from '../../errors.js';
@@ -7,7 +7,8 @@ import { schedlat as layout } from '../../generated/schedlat.js';
 import { TstraceError } from '../../loader/errors.js';
 import { setRoomInHalves } from '../../loader/window.js';
 import { didYouMean } from '../../nearest.js';
-import { topOption, wholeNumberOption } from '../../options/parsers.js';
+import { topOption, wholeNumber } from '../../options/parsers.js';
+import { flag, oneOf, parsedOr } from '../../options/typed-option.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { SchedulingReader } from './reader.js';
 import {
@@ -32,7 +33,27 @@ interface Settings {
 /** A thread's latencies are in about so many buckets, most in fewer. */
 const BUCKETS_OF_A_THREAD = 8;
 
-export const schedlat = defineTool<Layout, Settings, TableFindings>({
+const options = () => ({
+	pids: flag('-P, --pids', 'a row for each process').conflicts('by'),
+	by: oneOf('--by <what>', 'a row for each thread name', ['comm']),
+	sort: parsedOr<SortKey>(
+		'-s, --sort <key>',
+		'sort by this column, largest first',
+		parseSortKey,
+		'runtime',
+	)
+		.choices(SORT_KEYS)
+		.argParser(parseSortKey),
+	top: topOption(20, 'largest rows'),
+	maxThreads: parsedOr(
+		'--max-threads <n>',
+		'room for N threads that end in one second, 1.7 kB each',
+		wholeNumber(1 << 20),
+		8192,
+	),
+});
+
+export const schedlat = defineTool<Layout, Settings, TableFindings, ReturnType<typeof options>>({
 	name: 'schedlat',
 	summary: 'how long each thread runs, and waits for a CPU (run queue latency)',
 	description:
@@ -45,35 +66,22 @@ export const schedlat = defineTool<Layout, Settings, TableFindings>({
 		['tstrace schedlat -P 5', 'by process, every 5 seconds'],
 		['tstrace schedlat --follow -- make -j8', 'a command and its child processes'],
 	],
-	options: () => [
-		new Option('-P, --pids', 'a row for each process').conflicts('by'),
-		new Option('--by <what>', 'a row for each thread name').choices(['comm']),
-		new Option('-s, --sort <key>', 'sort by this column, largest first')
-			.choices(SORT_KEYS)
-			.default('runtime')
-			.argParser(parseSortKey),
-		topOption(20, 'largest rows'),
-		wholeNumberOption(
-			'--max-threads <n>',
-			'room for N threads that end in one second, 1.7 kB each',
-			1 << 20,
-		).default(8192),
-	],
+	options,
 	kind: 'table',
 	layout,
 	allCpus: true,
 
-	settings(values) {
-		if (values.cpu)
+	settings({ pids, by, sort, top, maxThreads }, { filter }) {
+		if (filter.cpus.length > 0)
 			throw new UsageError(
 				"leave out -C: the kernel counts a thread's run time and switches over all CPUs together; " +
 					'runqlat -C shows the latency on some CPUs',
 			);
 		return {
-			by: values.pids ? 'process' : values.by === 'comm' ? 'comm' : 'thread',
-			sort: values.sort as SortKey,
-			top: Number(values.top),
-			maxThreads: Number(values.maxThreads),
+			by: pids ? 'process' : (by ?? 'thread'),
+			sort,
+			top,
+			maxThreads,
 		};
 	},
 

@@ -1,5 +1,4 @@
 /** syscount: which system calls are made, how often they fail, how long they take. */
-import { Option } from 'commander';
 import { parseErrno } from '../../abi/errno.js';
 import { callConstants, indexesOf } from '../../abi/syscalls.js';
 import type { Lost, TableFindings } from '../../aggregate/report.js';
@@ -8,6 +7,7 @@ import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
 import { setRoomInHalves } from '../../loader/window.js';
 import { maxBucketsOption, maxPathsOption, topOption } from '../../options/parsers.js';
+import { flag, parsed } from '../../options/typed-option.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
 import type { Reader } from '../../reader.js';
@@ -61,7 +61,43 @@ const PERF_EVENTS = [
 	['syscount_exit_perf', 'sys_exit'],
 ] as const;
 
-export const syscount = defineTool<Layout, Settings, SyscountFindings>({
+const options = () => ({
+	pids: flag('-P, --pids', 'a row for each process, not for each call').conflicts([
+		'errors',
+		'hist',
+	]),
+	latency: flag('--latency', 'show how long calls take: total, mean, p50, p99, max'),
+	hist: parsed('--hist <name>', 'with --latency: a histogram of this call', parseCallName),
+	bytes: flag('--bytes', 'show how many bytes calls read and write').conflicts([
+		'latency',
+		'hist',
+		'failed',
+		'errno',
+		'errors',
+	]),
+	failed: flag('-x, --failed', 'only calls that fail'),
+	paths: flag('--paths', 'show for which path or descriptor calls failed, by process').conflicts([
+		'pids',
+		'latency',
+		'hist',
+		'errors',
+		'bytes',
+	]),
+	errno: parsed('--errno <errno>', 'only calls that fail with this error', parseErrno),
+	errors: flag('--errors', 'count failed calls by call and error').conflicts('latency'),
+	syscall: parsed(
+		'--syscall <list>',
+		'only these calls: names, numbers, file, network, process, memory, ipc, desc',
+		parseCalls,
+	),
+	top: topOption(20, 'rows with the most calls or time'),
+	milliseconds: flag('-m, --milliseconds', 'with --latency: show all times in milliseconds'),
+	maxBuckets: maxBucketsOption(),
+	maxPaths: maxPathsOption(),
+	list: flag('-l, --list', 'list the names of calls and sets'),
+});
+
+export const syscount = defineTool<Layout, Settings, SyscountFindings, ReturnType<typeof options>>({
 	name: 'syscount',
 	summary: 'system calls: how many, which fail, which are slow',
 	description: 'Counts system calls when they return, and shows those that are still in progress.',
@@ -74,68 +110,32 @@ export const syscount = defineTool<Layout, Settings, SyscountFindings>({
 		['tstrace syscount --paths --errno ENOENT 5', 'which files are missing'],
 		['tstrace syscount -P --bytes 5', 'how much processes read and write'],
 	],
-	options: () => [
-		new Option('-P, --pids', 'a row for each process, not for each call').conflicts([
-			'errors',
-			'hist',
-		]),
-		new Option('--latency', 'show how long calls take: total, mean, p50, p99, max'),
-		new Option('--hist <name>', 'with --latency: a histogram of this call').argParser(
-			parseCallName,
-		),
-		new Option('--bytes', 'show how many bytes calls read and write').conflicts([
-			'latency',
-			'hist',
-			'failed',
-			'errno',
-			'errors',
-		]),
-		new Option('-x, --failed', 'only calls that fail'),
-		new Option('--paths', 'show for which path or descriptor calls failed, by process').conflicts([
-			'pids',
-			'latency',
-			'hist',
-			'errors',
-			'bytes',
-		]),
-		new Option('--errno <errno>', 'only calls that fail with this error').argParser(parseErrno),
-		new Option('--errors', 'count failed calls by call and error').conflicts('latency'),
-		new Option(
-			'--syscall <list>',
-			'only these calls: names, numbers, file, network, process, memory, ipc, desc',
-		).argParser(parseCalls),
-		topOption(20, 'rows with the most calls or time'),
-		new Option('-m, --milliseconds', 'with --latency: show all times in milliseconds'),
-		maxBucketsOption(),
-		maxPathsOption(),
-		new Option('-l, --list', 'list the names of calls and sets'),
-	],
+	options,
 	kind: 'table',
 	layout,
 	doctor,
 
 	settings(values) {
-		const timed = values.latency === true || values.hist !== undefined;
-		const paths = values.paths === true;
-		const failed = paths || values.failed === true || values.errno !== undefined;
+		const { hist, syscall: calls, paths } = values;
+		const timed = values.latency || hist !== undefined;
+		const failed = paths || values.failed || values.errno !== undefined;
 		const settings: Settings = {
 			timed,
-			byProcess: values.pids === true,
-			byErrno: values.errors === true,
-			bytes: values.bytes === true,
+			byProcess: values.pids,
+			byErrno: values.errors,
+			bytes: values.bytes,
 			onlyFailed: failed,
 			paths,
-			maxPaths: Number(values.maxPaths),
+			maxPaths: values.maxPaths,
 			// What has not returned has not failed.
-			open: !failed && values.errors !== true,
-			errno: Number(values.errno ?? 0),
-			calls: values.syscall as number[] | undefined,
-			hist: values.hist as string | undefined,
-			milliseconds: values.milliseconds === true,
-			top: Number(values.top),
-			maxBuckets: Number(values.maxBuckets),
+			open: !failed && !values.errors,
+			errno: values.errno ?? 0,
+			calls,
+			hist,
+			milliseconds: values.milliseconds,
+			top: values.top,
+			maxBuckets: values.maxBuckets,
 		};
-		const { hist, calls } = settings;
 		if (settings.milliseconds && !timed)
 			throw new UsageError('-m sets the unit of times: add --latency, or leave out -m');
 		if (hist !== undefined && settings.byErrno)

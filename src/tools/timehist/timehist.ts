@@ -1,14 +1,13 @@
 /** timehist: every context switch, one by one. */
 import { isatty } from 'node:tty';
-import { Option } from 'commander';
 import type { RowFindings } from '../../aggregate/report.js';
 import { EventBatches } from '../../bpf/events.js';
 import { chooseOffcpu } from '../../bpf/offcpu.js';
 import { UsageError } from '../../errors.js';
 import { timehist as layout } from '../../generated/timehist.js';
 import { requireRingBuffer } from '../../loader/realtime.js';
-import type { OptionValues } from '../../options/option-values.js';
-import { wholeNumberOption } from '../../options/parsers.js';
+import { wholeNumber } from '../../options/parsers.js';
+import { flag, parsed, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import { onlineCpus } from '../../perf/cpus.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { chooseInterrupts } from './interrupts.js';
@@ -38,7 +37,29 @@ interface Settings extends TimehistView {
 	readonly migrations: boolean;
 }
 
-export const timehist = defineTool<Layout, Settings, RowFindings>({
+const options = () => ({
+	wakeups: flag('-w, --wakeups', 'also print wake-ups: woken thread, and what woke it'),
+	migrations: flag('-M, --migrations', 'also print migrations: moved thread, and what moved it'),
+	next: flag('-n, --next', 'show which thread gets the CPU next'),
+	callGraph: flag('-g, --call-graph', 'show the kernel functions where the thread left the CPU'),
+	maxDepth: parsed(
+		'--max-depth <n>',
+		`with -g: show at most N functions (default: ${SHOWN_STACK})`,
+		wholeNumber(MAX_STACK),
+	),
+	summary: flag('--summary', 'also print a table of threads at the end').conflicts('summaryOnly'),
+	summaryOnly: flag('-S, --summary-only', 'print only the table of threads'),
+	cpuVisual: flag('--cpu-visual', 'print a column for each CPU: s is a switch, m a migration'),
+	wallClock: flag('--wall-clock', 'show the time of day instead of seconds since boot'),
+	ringKb: parsedOr(
+		'--ring-kb <kb>',
+		'buffer KB kilobytes of events in the kernel, rounded up to a power of two',
+		wholeNumber(MAX_RING_KB),
+		RING_KB,
+	),
+});
+
+export const timehist = defineTool<Layout, Settings, RowFindings, ReturnType<typeof options>>({
 	name: 'timehist',
 	summary: 'every context switch: wait time, latency, run time',
 	description:
@@ -51,44 +72,24 @@ export const timehist = defineTool<Layout, Settings, RowFindings>({
 		['tstrace timehist -S 10', 'only a table of threads, at the end'],
 		['tstrace timehist -o out.txt -- make', 'a command, into a file'],
 	],
-	options: () => [
-		new Option('-w, --wakeups', 'also print wake-ups: woken thread, and what woke it'),
-		new Option('-M, --migrations', 'also print migrations: moved thread, and what moved it'),
-		new Option('-n, --next', 'show which thread gets the CPU next'),
-		new Option('-g, --call-graph', 'show the kernel functions where the thread left the CPU'),
-		wholeNumberOption(
-			'--max-depth <n>',
-			`with -g: show at most N functions (default: ${SHOWN_STACK})`,
-			MAX_STACK,
-		),
-		new Option('--summary', 'also print a table of threads at the end').conflicts('summaryOnly'),
-		new Option('-S, --summary-only', 'print only the table of threads'),
-		new Option('--cpu-visual', 'print a column for each CPU: s is a switch, m a migration'),
-		new Option('--wall-clock', 'show the time of day instead of seconds since boot'),
-		wholeNumberOption(
-			'--ring-kb <kb>',
-			'buffer KB kilobytes of events in the kernel, rounded up to a power of two',
-			MAX_RING_KB,
-		).default(RING_KB),
-	],
+	options,
 	kind: 'events',
 	layout,
 	otherNames: { '-s': '--summary-only', '--max-stack': '--max-depth' },
 
-	settings(values) {
+	settings(values, { format, output }) {
 		for (const name of OF_LINES) {
 			if (values.summaryOnly && values[name])
 				throw new UsageError(`--summary-only shows no lines; leave out --${dashed(name)}`);
 		}
 		if (values.maxDepth !== undefined && !values.callGraph)
 			throw new UsageError('--max-depth limits the functions that -g shows: add -g');
-		const json = values.json || values.format === 'json' || /\.json$/i.test(`${values.output}`);
 		for (const name of ONLY_TEXT) {
-			if (!json || !values[name]) continue;
+			if (format !== 'json' || !values[name]) continue;
 			const instead = name.startsWith('summary') ? '; schedlat writes such a table as JSON' : '';
 			throw new UsageError(`--${dashed(name)} is for text, not JSON${instead}`);
 		}
-		return settingsOf(values);
+		return settingsOf(values, output);
 	},
 
 	subject: () => 'context switches',
@@ -144,24 +145,27 @@ const hasOther = ({ next, wakeups, migrations }: Settings) => next || wakeups ||
 
 const dashed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-function settingsOf(values: OptionValues): Settings {
-	const visual = values.cpuVisual === true ? (onlineCpus().at(-1) ?? 0) + 1 : 0;
+function settingsOf(
+	values: ValuesOf<ReturnType<typeof options>>,
+	output: string | undefined,
+): Settings {
+	const visual = values.cpuVisual ? (onlineCpus().at(-1) ?? 0) + 1 : 0;
 	return {
-		wakeups: values.wakeups === true,
-		migrations: values.migrations === true,
-		next: values.next === true,
-		stacks: values.callGraph === true,
-		maxStack: Number(values.maxDepth ?? SHOWN_STACK),
-		lines: values.summaryOnly !== true,
-		summary: values.summary === true || values.summaryOnly === true,
+		wakeups: values.wakeups,
+		migrations: values.migrations,
+		next: values.next,
+		stacks: values.callGraph,
+		maxStack: values.maxDepth ?? SHOWN_STACK,
+		lines: !values.summaryOnly,
+		summary: values.summary || values.summaryOnly,
 		visual,
-		wallClock: values.wallClock === true,
-		nameWidth: nameWidth(values, visual),
-		ring_kb: Number(values.ringKb),
+		wallClock: values.wallClock,
+		nameWidth: nameWidth(output, visual),
+		ring_kb: values.ringKb,
 	};
 }
 
-function nameWidth({ output }: OptionValues, visual: number): number {
+function nameWidth(output: string | undefined, visual: number): number {
 	// Asking process.stdout of a pipe would make it non-blocking.
 	if ((output !== undefined && output !== '-') || !isatty(1)) return NAME_WIDTH;
 	const beside = WIDTH_BESIDE_NAME + (visual && visual + 2);

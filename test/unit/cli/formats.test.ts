@@ -20,11 +20,13 @@ test('stacks to draw are folded where no terminal shows them; reports are text a
 });
 
 test('a format is named by --format, --folded or --json, and by one of them', () => {
-	assert.equal(formatOption({}), undefined);
-	assert.equal(formatOption({ folded: true }), 'folded');
-	assert.equal(formatOption({ json: true, format: 'json' }), 'json');
+	const formats = ['text', 'json', 'folded'] as const;
+	const none = { format: undefined, folded: false, json: false };
+	assert.equal(formatOption(none, formats), undefined);
+	assert.equal(formatOption({ ...none, folded: true }, formats), 'folded');
+	assert.equal(formatOption({ ...none, json: true, format: 'json' }, formats), 'json');
 	assert.throws(
-		() => formatOption({ json: true, folded: true }),
+		() => formatOption({ ...none, json: true, folded: true }, formats),
 		/one format, not folded and json/,
 	);
 });

@@ -5,6 +5,7 @@ import type { Option } from 'commander';
 import { doctorOptions } from '../../../src/cli/doctor.js';
 import { converters } from '../../../src/generated/converters.js';
 import { tools } from '../../../src/generated/tools.js';
+import { offered } from '../../../src/options/typed-option.js';
 import { commonOptions, fileOptions } from '../../../src/run/common-options.js';
 
 /** What stackcollapse-perf.pl calls them: scripts that call it go on with `tstrace fold`. */
@@ -24,14 +25,16 @@ interface Declared {
 }
 
 async function allDeclared(): Promise<Declared[]> {
-	const all: Declared[] = doctorOptions().map((option) => ({ where: 'doctor', option }));
+	const all: Declared[] = offered(doctorOptions()).map((option) => ({ where: 'doctor', option }));
 	for (const load of Object.values(tools)) {
 		const { name, options, kind } = await load();
-		for (const option of [...options(), ...commonOptions(kind)]) all.push({ where: name, option });
+		for (const option of [...offered(options()), ...offered(commonOptions(kind))])
+			all.push({ where: name, option });
 	}
 	for (const load of Object.values(converters)) {
 		const { name, options } = await load();
-		for (const option of [...options(), ...fileOptions()]) all.push({ where: name, option });
+		for (const option of [...offered(options()), ...offered(fileOptions())])
+			all.push({ where: name, option });
 	}
 	return all;
 }
@@ -90,7 +93,7 @@ test('no long name is another one in the plural', async () => {
 test('what other tools call differently is an option of the tool, and the other name is not', async () => {
 	for (const load of Object.values(tools)) {
 		const { name, options, kind, otherNames = {} } = await load();
-		const all = [...options(), ...commonOptions(kind)];
+		const all = [...offered(options()), ...offered(commonOptions(kind))];
 		const flags = all.flatMap(({ short, long }) => [short, long]);
 		for (const [other, ours] of Object.entries(otherNames)) {
 			assert.ok(flags.includes(ours), `${name} ${ours}`);

@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { converters } from '../../../src/generated/converters.js';
 import { tools } from '../../../src/generated/tools.js';
 import { durationOf } from '../../../src/options/durations.js';
-import { parseAge, parseSeconds, usecOption } from '../../../src/options/parsers.js';
+import { parseAge, parseSeconds, parseUsec } from '../../../src/options/parsers.js';
+import { offered } from '../../../src/options/typed-option.js';
 
 test('a number with a unit is that time, whatever a plain number would be', () => {
 	for (const [text, ns] of [
@@ -57,7 +58,7 @@ test('milliseconds are 1000 microseconds, exactly, with any decimals', () => {
 });
 
 test('options have bounds in their own unit, and microseconds are whole', () => {
-	const min = usecOption('--min <usec>', '').parseArg as (text: string) => number;
+	const min = parseUsec;
 	assert.equal(min('1.5ms'), 1500);
 	assert.equal(parseSeconds('10ms'), 0.01);
 	assert.equal(parseAge('0'), 0);
@@ -79,7 +80,7 @@ test('every option that is a time takes one with a unit, and its help names the 
 	let times = 0;
 	for (const load of all) {
 		const { name, options } = await load();
-		for (const option of options().filter(isTime)) {
+		for (const option of offered(options()).filter(isTime)) {
 			const inUnit = ['10ms', '10000us'].map((text) => option.parseArg?.(text, undefined));
 			assert.equal(inUnit[0], inUnit[1], `${name} ${option.flags}`);
 			assert.match(option.description, /seconds/, `${name} ${option.flags}`);
