@@ -55,11 +55,11 @@ function rowText({ cfa, fp, ra, sp }: ReadelfRow): string {
 	return `${place} ${same(fp).replace(/^[rv].*/, '?')} ${same(ra)}`;
 }
 
-/** What a rule may be where readelf says this: what an expression says, it does not show. */
+/** Whether a rule is what readelf says; it does not show what an expression says. */
 function isAs(rule: string, row: string): boolean {
 	if (rule === row) return true;
-	const isEnd = IS_ARM64 && rule === 'end' && row.endsWith(' u');
-	return isEnd || (row.startsWith('exp') && rule === 'unknown');
+	if (IS_ARM64 && rule === 'end') return row.endsWith(' u');
+	return row.startsWith('exp') && (rule === 'unknown' || rule === row.replace(' exp ', ' ? '));
 }
 
 /** By address in the file: the rows that hold from there on; undefined for gaps. */
