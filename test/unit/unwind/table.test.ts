@@ -208,3 +208,97 @@ test('each byte of each function has the rule that was written for it, all other
 		{ numRuns: 300 },
 	);
 });
+
+const common: Writing = {
+	isArm64: false,
+	isDebug: false,
+	version: 1,
+	encoding: 0x1b,
+	hasLongLengths: false,
+	augmentation: 'zR',
+	codeFactor: 1,
+	sectionAddress: FRAMES_AT,
+	dataAddress: DATA_AT,
+};
+
+/** A function of one rule: CFA is sp + `offset`. */
+function simple(start: number, bytes: number, offset: number): WrittenFunction {
+	const cfa: CfaPlace = { of: 'sp', offset };
+	return {
+		start,
+		stretches: [{ bytes, cfa, fp: { at: 'same' }, ra: { at: 'cfa', offset: -8 }, how: 0 }],
+	};
+}
+
+const build = (functions: readonly WrittenFunction[], writing = common) =>
+	fileOf({ writing, functions, isStripped: false });
+
+/** The CFA's offsets at these distances from the beginning of the text; -1 in a gap. */
+function offsetsAt(file: Buffer, ...distances: number[]): number[] {
+	const table = unwindTable(new MemoryBytes(file));
+	return distances.map((distance) => {
+		const { cfa, cfaOffset } = ruleAt(table, textOffset(file) + distance);
+		return cfa === CFA.gap ? -1 : cfaOffset;
+	});
+}
+
+test('of functions that overlap the later one has what they share, whatever their order', () => {
+	const outer = simple(TEXT_AT, 100, 8);
+	const inner = simple(TEXT_AT + 40, 20, 16);
+	const twin = simple(TEXT_AT + 40, 30, 24);
+	for (const list of [
+		[outer, inner],
+		[inner, outer],
+	]) {
+		assert.deepEqual(offsetsAt(build(list), 0, 39, 40, 59, 60, 99), [8, 8, 16, 16, -1, -1]);
+	}
+	// Of two that begin at the same place, the first in the section.
+	assert.deepEqual(offsetsAt(build([inner, outer, twin]), 39, 40, 59, 60), [8, 16, 16, -1]);
+	assert.deepEqual(offsetsAt(build([twin, outer, inner]), 39, 40, 69, 70), [8, 24, 24, -1]);
+});
+
+test('functions outside the code are left out, and end where it ends', () => {
+	const file = build([
+		simple(0, 100, 8),
+		simple(FRAMES_AT, 8, 8),
+		simple(TEXT_AT + 0x7ff0, 0x100, 8),
+	]);
+	const { rows, problems } = unwindTable(new MemoryBytes(file));
+	const from = textOffset(file) + 0x7ff0;
+	assert.deepEqual([...rows.addresses], [from, from + 16]);
+	assert.deepEqual(problems, []);
+});
+
+test('what is damaged is said, and costs only itself', () => {
+	const functions = [simple(TEXT_AT, 16, 8), simple(TEXT_AT + 16, 16, 16)];
+	const file = build(functions);
+	const framesAt = Number(file.readBigUInt64LE(64 + 56 + 8));
+	/** Where the instructions of the second function begin; each entry has its length in front. */
+	const first = framesAt + 4 + file.readUInt32LE(framesAt);
+	const second = first + 4 + file.readUInt32LE(first);
+	const changed = (at: number, ...bytes: number[]) => {
+		const copy = Buffer.from(file);
+		copy.set(bytes, at);
+		return copy;
+	};
+	const problemsOf = (bytes: Buffer) => unwindTable(new MemoryBytes(bytes)).problems;
+	const restores = changed(second + 17, 0x0b);
+	assert.deepEqual(problemsOf(restores), ['the instructions of a function are damaged']);
+	assert.deepEqual(offsetsAt(restores, 0, 32), [8, -1]);
+	const table = unwindTable(new MemoryBytes(restores));
+	assert.equal(ruleAt(table, textOffset(file) + 16).cfa, CFA.unknown);
+	const long = changed(second, 0, 0, 0, 1);
+	assert.deepEqual(problemsOf(long), ['.eh_frame: an entry is longer than the section']);
+	assert.deepEqual(offsetsAt(long, 0, 16), [8, -1]);
+	const lost = changed(second + 4, 1);
+	assert.deepEqual(problemsOf(lost), ['.eh_frame: a function has no CIE in front of it']);
+	const newer = changed(framesAt + 8, 9);
+	assert.deepEqual(problemsOf(newer), [
+		'.eh_frame: a CIE has a version that tstrace does not know',
+	]);
+	const indirect = changed(framesAt + 16, 0x9b);
+	assert.deepEqual(problemsOf(indirect), ['.eh_frame: a function has no address']);
+	assert.deepEqual(problemsOf(changed(4, 1)), ['not 64-bit little-endian ELF']);
+	assert.deepEqual(problemsOf(changed(18, 8)), ['code for another processor']);
+	assert.deepEqual(problemsOf(Buffer.alloc(3)), ['a part lies outside the file']);
+});
