@@ -33,7 +33,8 @@ export interface WalkedProcess<M extends CodeMapping = CodeMapping> {
 	mappingAt(address: number): M | undefined;
 	/** Undefined: it has none. Asked only of mappings that have a file. */
 	tableOf(mapping: M): UnwindTable | undefined;
-	readonly read: ReadMemory;
+	/** As ReadMemory. */
+	read(address: number, length_bytes: number): DataView | undefined;
 }
 
 /** What a thread had in its registers when it stopped. */
@@ -81,7 +82,8 @@ function callerOf<M extends CodeMapping>(
 	process: WalkedProcess<M>,
 	isFirst: boolean,
 ): Frame | WalkEnd {
-	const { processor, read } = process;
+	const { processor } = process;
+	const read: ReadMemory = (address, length_bytes) => process.read(address, length_bytes);
 	const table = mapping.hasFile ? process.tableOf(mapping) : undefined;
 	const rule = table && ruleAt(table, at - mapping.start + mapping.fileOffset);
 	if (rule && rule.cfa !== CFA.gap) return step(rule, frame, read, processor);

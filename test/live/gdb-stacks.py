@@ -8,13 +8,15 @@ import gdb
 
 NAMES = {"x86_64": ("rip", "rsp", "rbp"), "aarch64": ("pc", "sp", "x29", "x30")}
 MOST = 1000
+# gdb adds them, of debug information: no return address is behind them.
+INVENTED = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
 
 
 def stack():
     frame = gdb.newest_frame()
     addresses = []
     while frame is not None and len(addresses) < MOST:
-        if frame.type() != gdb.INLINE_FRAME:
+        if frame.type() not in INVENTED:
             addresses.append(frame.pc())
         frame = frame.older()
     return addresses
