@@ -72,6 +72,7 @@ for group; do
 	unit)
 		nodes
 		need xz-utils any_of xz
+		need lld any_of ld.lld-19 ld.lld
 		need binutils any_of addr2line
 		need util-linux any_of unshare
 		allocators
@@ -87,11 +88,13 @@ for group; do
 		need coreutils any_of dd
 		need binutils any_of addr2line
 		need linux-perf any_of perf
+		need gdb any_of gdb
 		allocators
 		;;
 	workloads)
 		need musl-tools any_of musl-gcc
 		need g++ any_of g++
+		need gcc any_of gcc
 		;;
 	kernels)
 		need lld any_of ld.lld-19 ld.lld

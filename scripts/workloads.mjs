@@ -24,6 +24,7 @@ workload('freeing.c', 'freeing', ...ALLOCATES);
 workload('heaps.c', 'heaps', ...ALLOCATES);
 workload('heaps.c', 'libheaps.so', ...ALLOCATES, '-DLIBRARY', '-shared', '-fPIC');
 if (others.length === 0) {
+	workload('sleepers.c', 'sleepers-static', '-fomit-frame-pointer', '-static');
 	workload('leaks.c', 'leaks-static', ...ALLOCATES, '-static');
 	workload('freeing.c', 'freeing-static', ...ALLOCATES, '-static');
 	workload('leaks.c', 'leaks-stripped', ...ALLOCATES, '-static', '-s');
@@ -33,7 +34,13 @@ if (others.length === 0) {
 	workload('mangled.cc', 'mangled', ...CPP);
 	// The compiler whose flags musl's wrapper knows; x86 and arm64 have the same.
 	const MUSL = ['-O1', '-fno-builtin', '-fno-omit-frame-pointer', '-fno-optimize-sibling-calls'];
+	// It says otherwise than clang where an aligned stack is.
+	const GCC = ['-O2', '-fomit-frame-pointer', '-pthread'];
+	const sleepers = 'test/workloads/sleepers.c';
+	execFileSync('gcc', [...GCC, '-o', join(folder, 'sleepers-gcc'), sleepers]);
 	execFileSync('musl-gcc', [...MUSL, '-o', join(folder, 'leaks-musl'), 'test/workloads/leaks.c']);
 }
+workload('sleepers.c', 'sleepers', '-fomit-frame-pointer');
+workload('sleepers.c', 'sleepers-plain', '-O0');
 workload('waits.c', 'waits-stripped', '-s');
 workload('inlined.c', 'inlined', '-g');

@@ -143,16 +143,16 @@ export class CfiMachine {
 				state.setCfa(cursor.uleb(), cursor.uleb());
 				break;
 			case 0x0d: // def_cfa_register
-				state.changeCfaRegister(cursor.uleb());
+				state.setCfaRegister(cursor.uleb());
 				break;
 			case 0x0e: // def_cfa_offset
-				state.changeCfaOffset(cursor.uleb());
+				state.cfaOffset = cursor.uleb();
 				break;
 			case 0x12: // def_cfa_sf
 				state.setCfa(cursor.uleb(), cursor.sleb() * dataFactor);
 				break;
 			case 0x13: // def_cfa_offset_sf
-				state.changeCfaOffset(cursor.sleb() * dataFactor);
+				state.cfaOffset = cursor.sleb() * dataFactor;
 				break;
 			default: // def_cfa_expression
 				readExpression(cursor, this.#expression);

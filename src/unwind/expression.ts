@@ -37,6 +37,7 @@ export function readExpression(cursor: Cursor, out: Expression): void {
 	const start = cursor.block();
 	const end = cursor.at;
 	out.kind = EXPRESSION.other;
+	out.addend = 0;
 	if (end > cursor.end || end - start < 2) return;
 	cursor.at = start;
 	const first = cursor.u8();
@@ -52,7 +53,6 @@ export function readExpression(cursor: Cursor, out: Expression): void {
 }
 
 function kindBehind(cursor: Cursor, end: number, out: Expression): number {
-	out.addend = 0;
 	if (cursor.at === end) return EXPRESSION.register;
 	if (cursor.u8() !== DEREF) return EXPRESSION.other;
 	if (cursor.at === end) return EXPRESSION.deref;

@@ -41,6 +41,9 @@ const BY_REGISTER = 4;
 /** Where glibc's __restore_rt says that registers are: in struct rt_sigframe behind sp. */
 const SIGNAL_X64 = { sp: 160, ra: 168, fp: 120 };
 
+const FP_SAME = [FP.same, 0] as const;
+const FP_UNDEFINED = [FP.undefined, 0] as const;
+
 const fitsByte = (value: number) => value >= 0 && value <= 0xff;
 const fitsShort = (value: number) => value >= -0x8000 && value <= 0x7fff;
 const fitsWord = (value: number) => value === (value | 0);
@@ -48,9 +51,13 @@ const fitsWord = (value: number) => value === (value | 0);
 export class FrameState {
 	/** One of EXPRESSION, or BY_REGISTER; of "other" nothing is known. */
 	cfaKind: number = EXPRESSION.other;
+	/** As they were said last, also while an expression counts. */
 	cfaRegister = 0;
 	cfaOffset = 0;
-	cfaAddend = 0;
+	/** Of the expression. */
+	baseRegister = 0;
+	baseOffset = 0;
+	addend = 0;
 	/** Each one of WHERE. */
 	fp: number = WHERE.unsaid;
 	fpOffset = 0;
@@ -66,7 +73,9 @@ export class FrameState {
 		this.cfaKind = other.cfaKind;
 		this.cfaRegister = other.cfaRegister;
 		this.cfaOffset = other.cfaOffset;
-		this.cfaAddend = other.cfaAddend;
+		this.baseRegister = other.baseRegister;
+		this.baseOffset = other.baseOffset;
+		this.addend = other.addend;
 		this.fp = other.fp;
 		this.fpOffset = other.fpOffset;
 		this.ra = other.ra;
@@ -76,27 +85,21 @@ export class FrameState {
 	}
 
 	setCfa(register: number, offset: number): void {
+		this.setCfaRegister(register);
+		this.cfaOffset = offset;
+	}
+
+	/** With the offset as it was; in code written by hand, the one in front of an expression. */
+	setCfaRegister(register: number): void {
 		this.cfaKind = BY_REGISTER;
 		this.cfaRegister = register;
-		this.cfaOffset = offset;
-		this.cfaAddend = 0;
-	}
-
-	/** Another register, or another offset, of a CFA that is register + offset. */
-	changeCfaRegister(register: number): void {
-		this.setCfa(register, this.cfaKind === BY_REGISTER ? this.cfaOffset : Number.NaN);
-	}
-
-	changeCfaOffset(offset: number): void {
-		if (this.cfaKind === BY_REGISTER) this.cfaOffset = offset;
-		else this.cfaKind = EXPRESSION.other;
 	}
 
 	setCfaExpression({ kind, register, offset, addend }: Expression): void {
 		this.cfaKind = kind;
-		this.cfaRegister = register;
-		this.cfaOffset = offset;
-		this.cfaAddend = addend;
+		this.baseRegister = register;
+		this.baseOffset = offset;
+		this.addend = addend;
 	}
 
 	/** Says where a register is; true when it is one that matters. */
@@ -138,25 +141,36 @@ export class FrameState {
 		// Where the stack pointer of the caller is not the CFA, a rule cannot say where it is.
 		if (this.isSignal || this.sp !== WHERE.unsaid) return UNKNOWN_RULE;
 		const cfa = this.#cfa();
+		const isByRegister = this.cfaKind === BY_REGISTER;
+		const cfaOffset = isByRegister ? this.cfaOffset : this.baseOffset;
+		const addend = isByRegister ? 0 : this.addend;
 		const ra = this.#ra();
-		const isSaid = cfa !== CFA.unknown && fitsWord(this.cfaOffset) && fitsByte(this.cfaAddend);
+		const isSaid = cfa !== CFA.unknown && fitsWord(cfaOffset) && fitsByte(addend);
 		if (!isSaid || ra < 0) return UNKNOWN_RULE;
 		const raOffset = ra === RA.atCfa ? this.raOffset : 0;
-		const fp = this.#fp();
-		let fpOffset = fp === FP.atFp ? this.fpOffset : 0;
-		if (fp === FP.atCfa) fpOffset = this.#fpFromCfa();
-		const kinds = cfa | (fp << 8) | (ra << 16) | (this.cfaAddend << 24);
-		return rules.add(this.cfaOffset, (fpOffset & 0xffff) | (raOffset << 16), kinds);
+		const [fp, fpOffset] = this.#fp(cfa === CFA.sp ? cfaOffset : Number.NaN);
+		const offsets = (fpOffset & 0xffff) | (raOffset << 16);
+		return rules.add(cfaOffset, offsets, cfa | (fp << 8) | (ra << 16) | (addend << 24));
+	}
+
+	/** One of FP, and an offset. What counts from sp does so from the CFA, if `cfaFromSp` is known. */
+	#fp(cfaFromSp: number): readonly [fp: number, offset: number] {
+		if (this.fp <= WHERE.same) return FP_SAME;
+		const offset = this.fp === WHERE.atSp ? this.fpOffset - cfaFromSp : this.fpOffset;
+		if (!fitsShort(offset)) return FP_UNDEFINED;
+		if (this.fp === WHERE.atCfa || this.fp === WHERE.atSp) return [FP.atCfa, offset];
+		return this.fp === WHERE.atFp ? [FP.atFp, offset] : FP_UNDEFINED;
 	}
 
 	#isSignalFrame(): boolean {
 		const { registers, cfaKind, cfaRegister, cfaOffset } = this;
 		if (!registers.hasLink) {
 			const { sp, fp, ra } = SIGNAL_X64;
-			const isCfa = cfaKind === EXPRESSION.deref && cfaRegister === registers.sp;
+			const isDeref = cfaKind === EXPRESSION.deref && this.baseRegister === registers.sp;
+			const isCfa = isDeref && this.baseOffset === sp && this.addend === 0;
 			const isRa = this.ra === WHERE.atSp && this.raOffset === ra;
 			const isFp = this.fp === WHERE.atSp && this.fpOffset === fp;
-			return isCfa && cfaOffset === sp && this.cfaAddend === 0 && isRa && isFp;
+			return isCfa && isRa && isFp;
 		}
 		// The vdso of arm64 up to Linux 5.8: the frame record that the kernel made for unwinders.
 		const isCfa = cfaKind === BY_REGISTER && cfaRegister === registers.fp && cfaOffset === 0;
@@ -166,12 +180,13 @@ export class FrameState {
 	}
 
 	#cfa(): number {
-		const { cfaKind, cfaRegister, registers } = this;
+		const { cfaKind, registers } = this;
 		if (cfaKind === EXPRESSION.plt) return registers.hasLink ? CFA.unknown : CFA.plt;
 		if (cfaKind === EXPRESSION.other) return CFA.unknown;
 		const isDeref = cfaKind === EXPRESSION.deref;
-		if (cfaRegister === registers.sp) return isDeref ? CFA.spDeref : CFA.sp;
-		if (cfaRegister === registers.fp) return isDeref ? CFA.fpDeref : CFA.fp;
+		const register = cfaKind === BY_REGISTER ? this.cfaRegister : this.baseRegister;
+		if (register === registers.sp) return isDeref ? CFA.spDeref : CFA.sp;
+		if (register === registers.fp) return isDeref ? CFA.fpDeref : CFA.fp;
 		return CFA.unknown;
 	}
 
@@ -180,17 +195,5 @@ export class FrameState {
 		if (this.ra === WHERE.atCfa) return fitsShort(this.raOffset) ? RA.atCfa : -1;
 		const isInLink = this.ra === WHERE.unsaid || this.ra === WHERE.same;
 		return isInLink && this.registers.hasLink ? RA.register : -1;
-	}
-
-	#fp(): number {
-		if (this.fp === WHERE.unsaid || this.fp === WHERE.same) return FP.same;
-		if (this.fp === WHERE.atCfa) return fitsShort(this.fpOffset) ? FP.atCfa : FP.undefined;
-		if (this.fp === WHERE.atFp) return fitsShort(this.fpOffset) ? FP.atFp : FP.undefined;
-		const isFromSp = this.fp === WHERE.atSp && this.#cfa() === CFA.sp;
-		return isFromSp && fitsShort(this.#fpFromCfa()) ? FP.atCfa : FP.undefined;
-	}
-
-	#fpFromCfa(): number {
-		return this.fp === WHERE.atSp ? this.fpOffset - this.cfaOffset : this.fpOffset;
 	}
 }

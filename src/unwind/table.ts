@@ -10,7 +10,7 @@ import { frameSections } from './frame-sections.js';
 import { registersOf } from './frame-state.js';
 import { FunctionList } from './function-list.js';
 import { RowList, type Rows } from './rows.js';
-import { GAP_RULE, RuleSet, UNKNOWN_RULE, type UnwindRule } from './rule.js';
+import { GAP_RULE, RuleSet, type UnwindRule } from './rule.js';
 
 /** Of one file; node 26 has 656. The kernel has room for 16,384 of all files. */
 const MAX_RULES = 4096;
@@ -63,6 +63,7 @@ class TableBuilder {
 
 	table(): UnwindTable {
 		if (this.#rules.isExceeded) this.problem('more rules than tstrace keeps');
+		if (this.#rows.isExceeded) this.problem('more rows than tstrace keeps');
 		return { rows: this.#rows.rows(), rules: this.#rules, problems: [...this.#problems] };
 	}
 
@@ -74,6 +75,7 @@ class TableBuilder {
 		const registers = registersOf(elf.machine);
 		if (!registers) throw new SymbolError('code for another processor');
 		const code = new CodeSegments(elf.segments);
+		if (code.isIncomplete) this.problem('more segments of code than tstrace keeps');
 		const machine = new CfiMachine(registers, this.#rules, (address, rule) => {
 			const offset = address - this.#distance;
 			if (offset < this.#end) this.#rows.add(offset, rule);
@@ -102,11 +104,6 @@ class TableBuilder {
 	): void {
 		functions.visit((start, end, from, to, number) => {
 			const common = commons[number] as CommonEntry;
-			if (this.#rows.isFull) {
-				this.problem('more rows than tstrace keeps');
-				this.#rows.add(start, UNKNOWN_RULE);
-				return;
-			}
 			const address = code.addressOf(start);
 			this.#distance = address - start;
 			this.#end = end;
@@ -114,21 +111,24 @@ class TableBuilder {
 			common.cursor.end = to;
 			if (!machine.rows(common, address))
 				this.problem('the instructions of a function are damaged');
-			this.#rows.add(end, this.#rows.isFull ? UNKNOWN_RULE : GAP_RULE);
+			this.#rows.add(end, GAP_RULE);
 		});
 	}
 }
 
 /** Where code is in the file, and in memory as it is linked. */
 class CodeSegments {
+	/** There are more than are looked at. */
+	readonly isIncomplete: boolean;
 	readonly #segments: readonly Segment[];
 	/** The one that was found last: the next function is in it, too. */
 	#last: Segment | undefined;
 
 	constructor(segments: readonly Segment[]) {
-		this.#segments = segments
-			.filter(({ type, flags }) => type === SEGMENT_TYPE.load && (flags & PF_X) !== 0)
-			.slice(0, MAX_SEGMENTS);
+		const isCode = ({ type, flags }: Segment) => type === SEGMENT_TYPE.load && (flags & PF_X) !== 0;
+		const all = segments.filter(isCode);
+		this.#segments = all.slice(0, MAX_SEGMENTS);
+		this.isIncomplete = all.length > MAX_SEGMENTS;
 	}
 
 	/** Undefined when no code is at the address, or so far behind that no row can say where. */

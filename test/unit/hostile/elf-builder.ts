@@ -20,6 +20,7 @@ export interface SectionSpec {
 
 export interface SegmentSpec {
 	readonly type: number;
+	readonly flags?: number;
 	readonly address: number;
 	/** The section, counted from 0 as given, whose bytes it has; else the whole file. */
 	readonly dataOf?: number;
@@ -70,9 +71,10 @@ export function elfOf(spec: ElfSpec): Buffer {
 	const tableAt = put(table).offset;
 	const whole = Buffer.concat(parts);
 	writeHeader(whole, { machine, segments: segments.length, tableAt, sections: all.length });
-	for (const [i, { type, address, dataOf }] of segments.entries()) {
+	for (const [i, segment] of segments.entries()) {
+		const { dataOf } = segment;
 		const place = dataOf === undefined ? { offset: 0, size: end } : (places[dataOf] as Place);
-		writeSegment(whole.subarray(HEADER_BYTES + i * SEGMENT_BYTES), type, address, place);
+		writeSegment(whole.subarray(HEADER_BYTES + i * SEGMENT_BYTES), segment, place);
 	}
 	for (const [at, bytes, value] of spec.header ?? []) write(whole, at, bytes, value);
 	return whole;
@@ -93,8 +95,9 @@ function writeSection(out: Buffer, section: SectionSpec, place: Place, name: num
 	out.writeUInt32LE(section.link ?? 0, 40);
 }
 
-function writeSegment(out: Buffer, type: number, address: number, place: Place): void {
+function writeSegment(out: Buffer, { type, flags = 0, address }: SegmentSpec, place: Place): void {
 	out.writeUInt32LE(type, 0);
+	out.writeUInt32LE(flags, 4);
 	write(out, 8, 8, BigInt(place.offset));
 	write(out, 16, 8, BigInt(address));
 	write(out, 32, 8, BigInt(place.size));

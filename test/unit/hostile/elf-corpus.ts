@@ -61,6 +61,80 @@ function frameHeader(count: number, starts: number, step: number): Buffer {
 	return out;
 }
 
+const FRAMES_AT = 0x20000;
+
+const commonFrame = (augmentation: string, ...instructions: number[]): Buffer =>
+	frameEntry([
+		0,
+		0,
+		0,
+		0,
+		1,
+		...Buffer.from(`${augmentation}\0`),
+		1,
+		0x78,
+		16,
+		1,
+		0x1b,
+		...instructions,
+	]);
+
+function frameEntry(body: readonly number[]): Buffer {
+	const out = Buffer.alloc(4 + body.length);
+	out.writeUInt32LE(body.length, 0);
+	out.set(body, 4);
+	return out;
+}
+
+/** A function in .eh_frame, `at` behind its beginning; its CIE is the first entry. */
+function functionFrame(at: number, start: number, size: number, ...instructions: number[]): Buffer {
+	const head = Buffer.alloc(12);
+	head.writeUInt32LE(at + 4, 0);
+	head.writeInt32LE((start - (FRAMES_AT + at + 8)) | 0, 4);
+	head.writeUInt32LE(size >>> 0, 8);
+	return frameEntry([...head, 0, ...instructions]);
+}
+
+/** def_cfa rsp+8; rip at c-8 */
+const AT_ENTRY = [0x0c, 7, 8, 0x90, 1];
+/** Of push %rbp; mov %rsp,%rbp; remembered and restored; an expression; a signal's. */
+const USUAL = [0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x0a, 0x02, 9, 0x0c, 7, 8, 0x0b];
+const EXPRESSIONS = [0x44, 0x0f, 3, 0x76, 0x78, 6, 0x10, 6, 2, 0x76, 0, 0x41, 0x07, 16];
+
+/** Functions of 64 bytes, one after the other. */
+function usualFrames(count: number): Buffer {
+	const parts = [commonFrame('zR', ...AT_ENTRY)];
+	let at = (parts[0] as Buffer).length;
+	for (let i = 0; i < count; i++) {
+		const part = functionFrame(at, TEXT_AT + i * 64, 60, ...USUAL, ...EXPRESSIONS);
+		parts.push(part);
+		at += part.length;
+	}
+	return Buffer.concat(parts);
+}
+
+/** Code of `size_bytes` that has these frames. */
+function framed(frameBytes: Uint8Array, size_bytes = 4096): Buffer {
+	return elfOf({
+		sections: [
+			{ name: '.text', flags: CODE, address: TEXT_AT, data: Buffer.alloc(size_bytes) },
+			{ name: '.eh_frame', address: FRAMES_AT, data: frameBytes },
+		],
+		segments: [{ type: LOAD, flags: 1, address: TEXT_AT, dataOf: 0 }],
+	});
+}
+
+/** A function with these instructions. */
+function busyFunction(instructions: Buffer, size: number): Buffer {
+	const common = commonFrame('zR', ...AT_ENTRY);
+	const head = functionFrame(common.length, TEXT_AT, size);
+	head.writeUInt32LE(head.length - 4 + instructions.length, 0);
+	return Buffer.concat([common, head, instructions]);
+}
+
+/** 24 MiB of the same instructions. */
+const overAndOver = (...bytes: number[]): Buffer => Buffer.alloc(24 * MIB, Buffer.from(bytes));
+
 function buildId(): Buffer {
 	const note = Buffer.alloc(36, 0x5a);
 	note.writeUInt32LE(4, 0);
@@ -98,12 +172,17 @@ export function validElf(machine = 62): Buffer {
 			},
 			{ name: '.note.gnu.build-id', type: NOTE, data: buildId() },
 			{ name: '.eh_frame_hdr', address: TEXT_AT, data: frameHeader(6, 6, 64) },
+			{ name: '.eh_frame', address: FRAMES_AT, data: usualFrames(6) },
+			{
+				name: '.debug_frame',
+				data: Buffer.from('10000000ffffffff03000178100c070890010000', 'hex'),
+			},
 			{ name: '.gnu_debuglink', data: Buffer.from('x.debug\0\x01\x02\x03\x04', 'latin1') },
 			{ name: '.interp', data: Buffer.from('/nonexistent/ld.so\0') },
 			{ name: '.gnu_debugdata', data: Buffer.from('fd377a585a000004e6d6b446', 'hex') },
 		],
 		segments: [
-			{ type: LOAD, address: TEXT_AT, dataOf: 0 },
+			{ type: LOAD, flags: 1, address: TEXT_AT, dataOf: 0 },
 			{ type: NOTES, address: 0, dataOf: 6 },
 		],
 	});
@@ -145,6 +224,32 @@ export const LIES: Readonly<Record<string, () => Buffer>> = {
 	'a frame table that is cut': () => frames(frameHeader(100, 100, 64).subarray(0, 30), 1),
 	'an interpreter that is no path': () =>
 		elfOf({ sections: [{ name: '.interp', data: Buffer.from('\u001b[31m\n\0/x\0') }] }),
+	'functions that are 2 GiB long, and all in the same place': () => {
+		const one = commonFrame('zR', ...AT_ENTRY);
+		const all: Buffer[] = [];
+		for (let i = 0, at = one.length; i < 100; i++) {
+			const rows = [0x44, 0x0e, 16, 0x04, 255, 255, 255, 63, 0x0e, 8 * (i % 16)];
+			const fn = functionFrame(at, TEXT_AT + (i % 3), 2 ** 31 - 1, ...rows);
+			at += fn.length;
+			all.push(fn);
+		}
+		return framed(Buffer.concat([one, ...all]));
+	},
+	'entries that are their own CIE': () => {
+		const one = Buffer.alloc(64, frameEntry([4, 0, 0, 0, 0, 0, 0, 0]));
+		return framed(one);
+	},
+	'a CIE in the middle of another one': () => {
+		const common = commonFrame('zR', ...AT_ENTRY);
+		const fn = functionFrame(common.length - 4, TEXT_AT, 64, ...USUAL);
+		return framed(Buffer.concat([common, fn]));
+	},
+	'compressed frames that are none': () =>
+		elfOf({
+			sections: [
+				{ name: '.debug_frame', flags: 0x800, data: Buffer.from(`01${'00'.repeat(40)}`, 'hex') },
+			],
+		}),
 	'a note that goes round': () => {
 		const note = Buffer.alloc(64, 0xff);
 		return elfOf({ sections: [{ name: '.note.gnu.build-id', type: NOTE, data: note }] });
@@ -210,6 +315,51 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 		const tests = Buffer.alloc(3 * 80_000, Buffer.from('4885ff', 'hex'));
 		const code = Buffer.concat([tests, Buffer.from('7400c3', 'hex'), Buffer.alloc(3 * MIB, 0xe8)]);
 		return allocator(code, { size: tests.length + 3 });
+	},
+	'a function with 24 MiB of rows': () =>
+		framed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 26),
+	'a function that remembers for ever': () => framed(busyFunction(overAndOver(0x0a), 64)),
+	'a function that remembers and restores for ever': () =>
+		framed(busyFunction(overAndOver(0x0a, 0x0b, 0x0a, 0x0b), 64)),
+	'numbers without an end': () =>
+		framed(busyFunction(overAndOver(0x0e, ...Array(255).fill(0x80)), 64)),
+	'rules that are all different': () => {
+		const rows = Buffer.alloc(5 * MIB);
+		for (let i = 0; i < MIB; i++) {
+			rows.set([0x41, 0x0e, (i & 127) | 128, ((i >> 7) & 127) | 128, i >> 14], i * 5);
+		}
+		return framed(busyFunction(rows, 2 ** 26), 2 ** 22);
+	},
+	'a million CIEs': () => {
+		const one = commonFrame('zR', ...AT_ENTRY);
+		return framed(Buffer.alloc(one.length * MIB, one));
+	},
+	'a million CIEs whose augmentation has no end': () => {
+		const one = frameEntry([0, 0, 0, 0, 1, 1, 1, 1]);
+		return framed(Buffer.alloc(one.length * MIB, one));
+	},
+	'three million functions, from the last one to the first': () => {
+		const one = commonFrame('zR', ...AT_ENTRY);
+		const all = Buffer.alloc(18 * 3 * MIB);
+		for (let i = 0, at = 0; i < 3 * MIB; i++, at += 17) {
+			all.writeUInt32LE(13, at);
+			all.writeUInt32LE(one.length + at + 4, at + 4);
+			all.writeInt32LE(TEXT_AT + 3 * MIB - i - (FRAMES_AT + one.length + at + 8), at + 8);
+			all.writeUInt32LE(1, at + 12);
+		}
+		return framed(Buffer.concat([one, all]), 4 * MIB);
+	},
+	'65,535 segments of code, of which functions are in the last': () => {
+		const frameBytes = usualFrames(200_000);
+		return elfOf({
+			sections: [
+				{ name: '.text', address: TEXT_AT, data: Buffer.alloc(MIB) },
+				{ name: '.eh_frame', address: FRAMES_AT, data: frameBytes },
+			],
+			segments: Array.from({ length: 65_535 }, (_, i) => {
+				return { type: LOAD, flags: 1, address: i < 65_534 ? 2 ** 40 + i : TEXT_AT, dataOf: 0 };
+			}),
+		});
 	},
 	'functions of megabytes': () => {
 		const code = Buffer.alloc(24 * MIB, Buffer.from('7400909090', 'hex'));

@@ -28,6 +28,9 @@ import { commandFiles } from '../../../src/tools/memleak/heap/command-files.js';
 import { readHeapFile } from '../../../src/tools/memleak/heap/files.js';
 import { placeProbe } from '../../../src/tools/memleak/probes/placement.js';
 import { findReturns } from '../../../src/tools/memleak/probes/returns.js';
+import { pagesOf } from '../../../src/unwind/pages.js';
+import { RuleSet } from '../../../src/unwind/rule.js';
+import { unwindTable } from '../../../src/unwind/table.js';
 import { chunksOf, READING } from '../profiles.js';
 
 const MIB = 2 ** 20;
@@ -80,6 +83,7 @@ const PARSERS: Readonly<Record<string, readonly [Parser, ...(new (...args: never
 		symbols: [symbols, SymbolError],
 		functions: [functions, SymbolError],
 		'frame pointers': [frames, SymbolError],
+		'tables of frames': [tables],
 		'heap file': [heapFile],
 		'files of a command': [command],
 		xz: [xz, SymbolError],
@@ -128,6 +132,23 @@ function functions(bytes: Buffer): void {
 function frames(bytes: Buffer): void {
 	const counted = countFrames(new Elf(new CountedBytes(bytes)));
 	assert.ok(counted === undefined || counted.withFrame <= counted.sampled);
+}
+
+function tables(bytes: Buffer): void {
+	const { rows, rules, problems } = unwindTable(new CountedBytes(bytes));
+	const { addresses } = rows;
+	assert.ok(
+		addresses.length <= Math.min(2 ** 23 + 1, 4 * bytes.length),
+		`${addresses.length} rows`,
+	);
+	assert.ok(addresses.every((address, i) => i === 0 || address > (addresses[i - 1] as number)));
+	assert.ok(rows.rules.every((rule) => rule < rules.count));
+	assert.ok(problems.length <= 8);
+	for (const problem of problems) assert.match(problem, /^[ -~]{1,100}$/);
+	const numbers = new RuleSet(16_384).addAll(rules);
+	let pages = 0;
+	for (const { rows: words } of pagesOf(rows, numbers)) pages += words.length > 0 ? 1 : 0;
+	assert.ok(pages <= 2 ** 16);
 }
 
 function heapFile(bytes: Buffer, scratch: string): void {
