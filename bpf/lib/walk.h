@@ -32,6 +32,7 @@ struct user_registers {
 	u64 ip; /* 0: it has none */
 	u64 sp;
 	u64 fp;
+	u64 link; /* arm64 */
 };
 
 static __always_inline void read_user_registers(struct task_struct *task,
@@ -46,6 +47,7 @@ static __always_inline void read_user_registers(struct task_struct *task,
 #ifdef __TARGET_ARCH_arm64
 	bpf_core_read(&registers->ip, sizeof(u64), &regs->pc);
 	bpf_core_read(&registers->fp, sizeof(u64), &regs->regs[29]);
+	bpf_core_read(&registers->link, sizeof(u64), &regs->regs[30]);
 #else
 	bpf_core_read(&registers->ip, sizeof(u64), &regs->ip);
 	bpf_core_read(&registers->fp, sizeof(u64), &regs->bp);

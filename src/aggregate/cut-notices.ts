@@ -25,6 +25,11 @@ export function cutNotices(stacks: readonly StackRow[]): string[] {
 				"distribution's library, has no frame pointers (-fno-omit-frame-pointer).",
 		),
 		...told(
+			({ cut }) => cut === 'no way on',
+			(some) =>
+				`${some} are cut: tstrace did not find which function called the last one that is shown.`,
+		),
+		...told(
 			({ cut }) => cut === 'too deep',
 			(some) => `${some} are cut: they have more frames than --max-depth.`,
 		),

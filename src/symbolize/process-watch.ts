@@ -10,8 +10,11 @@ import { TstraceError } from '../loader/errors.js';
 import type { PerfEvent } from '../perf/open.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
+import { END } from '../unwind/step.js';
+import type { StoppedRegisters } from '../unwind/walk.js';
 import { type NamingOptions, nameStacks } from './naming.js';
 import { ProcessHistory } from './processes.js';
+import { SleepingStacks } from './sleeping-stacks.js';
 
 /** /proc/PID/maps takes 0.1 ms or so; of every pause this long, a slice goes into reading them. */
 const SLICE_MS = 5;
@@ -19,6 +22,7 @@ const PAUSE_MS = 20;
 
 export class ProcessWatch {
 	readonly #history = new ProcessHistory();
+	readonly #sleeping = new SleepingStacks();
 	readonly #sideband: Sideband | undefined;
 	readonly #subjects: Subjects;
 	readonly #problems: readonly string[];
@@ -74,6 +78,22 @@ export class ProcessWatch {
 		clearTimeout(this.#timer);
 	}
 
+	/**
+	 * Walks the user stack of a thread of process `pid` that sleeps since `at_ns` or longer, from where its
+	 * registers are.
+	 */
+	walkSleeping(
+		pid: number,
+		at_ns: number,
+		registers: StoppedRegisters,
+		depth: number,
+	): Pick<CapturedStack, 'user' | 'userEnd'> {
+		this.#read(new Set([pid]));
+		const space = this.#history.at(pid, at_ns);
+		const { addresses, end } = this.#sleeping.walk(pid, space, registers, depth);
+		return { user: addresses, userEnd: end === END.whole ? 'whole' : 'no way on' };
+	}
+
 	/** Names stacks, and adds up those that read the same; says what the user should know of that. */
 	async name(
 		stacks: readonly CapturedStack[],
@@ -81,10 +101,15 @@ export class ProcessWatch {
 	): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
 		this.take();
 		const pids = new Set(stacks.map(({ pid }) => pid));
-		for (const pid of this.#waiting) if (pids.has(pid)) this.#history.snapshot(pid);
-		this.#waiting = this.#waiting.filter((pid) => !pids.has(pid));
+		this.#read(pids);
 		const named = await nameStacks(stacks, this.#history, options);
 		return { ...named, notices: [...this.#notices(), ...named.notices] };
+	}
+
+	/** Reads those of them whose turn has not come. */
+	#read(pids: ReadonlySet<number>): void {
+		for (const pid of this.#waiting) if (pids.has(pid)) this.#history.snapshot(pid);
+		this.#waiting = this.#waiting.filter((pid) => !pids.has(pid));
 	}
 
 	/** Processes that have no stacks, or no names, in the result. */
@@ -114,7 +139,11 @@ export class ProcessWatch {
 
 	close(): void {
 		clearTimeout(this.#timer);
-		closeAll([() => this.#sideband?.close(), () => this.#history.close()]);
+		closeAll([
+			() => this.#sideband?.close(),
+			() => this.#sleeping.close(),
+			() => this.#history.close(),
+		]);
 	}
 
 	/** The processes that there are already, of those that were chosen. */

@@ -90,8 +90,7 @@ export class Symbolizer {
 			return {
 				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),
-				cut: this.#cutOf(user, maxDepth),
-				callerMissing: this.#lacksCaller(user),
+				...this.#lacks(stacks[i] as CapturedStack, user, maxDepth),
 			};
 		});
 	}
@@ -161,6 +160,18 @@ export class Symbolizer {
 		const memory = this.#inMemory.get(space.life) ?? { at_ns, places: new Map() };
 		this.#inMemory.set(space.life, memory);
 		return placeIn(memory.places, address, mapping);
+	}
+
+	/** What is missing of the user's frames. */
+	#lacks(
+		{ userEnd }: CapturedStack,
+		user: readonly Place[],
+		maxDepth: number,
+	): Pick<NamedStack, 'cut' | 'callerMissing'> {
+		if (userEnd === undefined)
+			return { cut: this.#cutOf(user, maxDepth), callerMissing: this.#lacksCaller(user) };
+		if (userEnd === 'whole') return {};
+		return { cut: user.length >= maxDepth ? 'too deep' : userEnd };
 	}
 
 	/**

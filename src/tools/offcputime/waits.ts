@@ -12,7 +12,6 @@ import { readAddress } from '../../loader/address.js';
 import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import { UserStackWalker } from '../../loader/userstack.js';
 import type { Reader } from '../../reader.js';
 import { humanTime } from '../../render/units.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
@@ -120,7 +119,6 @@ export class Waits implements Reader<StackFindings> {
 		const { still_waiting } = layout.structs;
 		const { key, parts, registers } = still_waiting.fields;
 		const view = this.#stillWaiting;
-		const walker = new UserStackWalker();
 		const stacks: CapturedStack[] = [];
 		for (let at = 0; at + still_waiting.size <= view.byteLength; at += still_waiting.size) {
 			const wait = PARTS.map((_, part) => readU64(view, at + parts.offset + part * 8));
@@ -133,14 +131,18 @@ export class Waits implements Reader<StackFindings> {
 				ip: readAddress(view, at + registers.offset),
 				sp: readAddress(view, at + registers.offset + 8),
 				fp: readAddress(view, at + registers.offset + 16),
+				link: readAddress(view, at + registers.offset + 24),
 			};
+			const { maxDepth } = this.#settings;
 			stacks.push(
-				stack.user.length > 0
+				stack.user.length > 0 || leaf.ip === 0
 					? stack
-					: { ...stack, user: walker.walk(stack.pid, leaf, this.#settings.maxDepth) },
+					: {
+							...stack,
+							...this.#processes.walkSleeping(stack.pid, this.#ended_ns, leaf, maxDepth),
+						},
 			);
 		}
-		walker.close();
 		return stacks;
 	}
 }
