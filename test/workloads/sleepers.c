@@ -68,13 +68,15 @@ FUNCTION static void of_any_size(int bytes)
 	__asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-FUNCTION static void aligned(int bytes)
+/* An aligned stack, memory of any size and arguments on the stack: gcc finds these by a register.
+ */
+FUNCTION static void aligned(long a, long b, long c, long d, long e, long f, long g, int bytes)
 {
 	char memory[256] __attribute__((aligned(256)));
 
 	memset(memory, bytes, sizeof(memory));
-	of_any_size(bytes + memory[7]);
-	__asm__ volatile("" : : "r"(memory) : "memory");
+	of_any_size(bytes + memory[7] + (a ^ b ^ c ^ d ^ e ^ f ^ g));
+	__asm__ volatile("" : : "r"(memory), "r"(alloca(bytes)) : "memory");
 }
 
 /* More arguments than registers: they are pushed. */
@@ -134,7 +136,7 @@ static void handle(int number, siginfo_t *info, void *context)
 /* Its last instruction is the call: the return address is in the next function. */
 FUNCTION static __attribute__((noreturn)) void never_returns(void)
 {
-	aligned(100);
+	aligned(1, 2, 3, 4, 5, 6, 7, 100);
 	abort();
 }
 

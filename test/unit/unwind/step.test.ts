@@ -1,0 +1,161 @@
+/** One frame to the next by each kind of rule, in memory that the test lays out. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CFA, FP, RA, type UnwindRule } from '../../../src/unwind/rule.js';
+import { END, type Frame, pointerStep, step } from '../../../src/unwind/step.js';
+import type { UnwindTable } from '../../../src/unwind/table.js';
+import { type CodeMapping, walkOutside } from '../../../src/unwind/walk.js';
+
+const SP = 0x7ffd_1234_0000;
+const IP = 0x5555_0000_1008;
+const CALLER = 0x5555_0000_2000;
+const X64 = { isArm64: false };
+const ARM64 = { isArm64: true };
+
+/** Words at distances from SP; nothing else can be read. */
+function memory(words: Readonly<Record<number, number | bigint>>) {
+	return (address: number, length: number): DataView | undefined => {
+		const value = words[address - SP];
+		if (value === undefined || length !== 8) return undefined;
+		const view = new DataView(new ArrayBuffer(8));
+		view.setBigUint64(0, BigInt.asUintN(64, BigInt(value)), true);
+		return view;
+	};
+}
+
+const frameAt = (more: Partial<Frame> = {}): Frame => {
+	const usual = { ip: IP, sp: SP, fp: SP + 64, link: undefined };
+	return { ...usual, isExact: true, isByPointer: false, ...more };
+};
+
+const ruleOf = (more: Partial<UnwindRule>): UnwindRule => {
+	const places = { fp: FP.same, fpOffset: 0, ra: RA.atCfa, raOffset: -8 };
+	return { cfa: CFA.sp, cfaOffset: 32, cfaAddend: 0, ...places, ...more };
+};
+
+const caller = (sp: number | undefined, fp: number, more: Partial<Frame> = {}): Frame => {
+	return { ip: CALLER, sp, fp, link: undefined, isExact: false, isByPointer: false, ...more };
+};
+
+test('each kind of CFA, and of places of the frame pointer', () => {
+	const same = caller(SP + 32, SP + 64);
+	assert.deepEqual(step(ruleOf({}), frameAt(), memory({ 24: CALLER }), X64), same);
+	const byFp = ruleOf({ cfa: CFA.fp, cfaOffset: 16, fp: FP.atCfa, fpOffset: -16 });
+	const record = memory({ 64: SP + 200, 72: CALLER });
+	assert.deepEqual(step(byFp, frameAt(), record, X64), caller(SP + 80, SP + 200));
+	const bySp = ruleOf({ cfa: CFA.spDeref, cfaOffset: 40, cfaAddend: 8, fp: FP.undefined });
+	const stored = memory({ 40: SP + 300, 300: CALLER });
+	assert.deepEqual(step(bySp, frameAt(), stored, X64), caller(SP + 308, 0));
+	const aligned = ruleOf({ cfa: CFA.fpDeref, cfaOffset: -8, fp: FP.atFp, fpOffset: 0 });
+	const drap = memory({ 56: SP + 400, 64: SP + 900, 392: CALLER });
+	assert.deepEqual(step(aligned, frameAt(), drap, X64), caller(SP + 400, SP + 900));
+	const plt = ruleOf({ cfa: CFA.plt, cfaOffset: 11 });
+	const entry = memory({ 0: CALLER, 8: CALLER });
+	for (const [ip, sp] of [
+		[0x1000, 8],
+		[0x100a, 8],
+		[0x100b, 16],
+		[0x100f, 16],
+	] as const) {
+		assert.deepEqual(step(plt, frameAt({ ip }), entry, X64), caller(SP + sp, SP + 64));
+	}
+});
+
+test('arm64: the link register in the first function only, and signatures taken off', () => {
+	const leaf = ruleOf({ cfaOffset: 0, ra: RA.register, raOffset: 0 });
+	const link = CALLER;
+	assert.deepEqual(step(leaf, frameAt({ link }), memory({}), ARM64), caller(SP, SP + 64));
+	assert.equal(step(leaf, frameAt(), memory({}), ARM64), END.astray);
+	assert.equal(step({ ...leaf, cfaOffset: 16 }, frameAt(), memory({}), ARM64), END.noRule);
+	const signed = memory({ 24: (0x7cfen << 48n) | BigInt(CALLER) });
+	assert.deepEqual(step(ruleOf({}), frameAt(), signed, ARM64), caller(SP + 32, SP + 64));
+	// By frame pointers nobody knows sp; then a function that keeps a record has it at fp.
+	const record = memory({ 64: SP + 200, 72: CALLER, 208: CALLER + 8, 200: SP + 300 });
+	const next = pointerStep(frameAt(), true, record, ARM64);
+	assert.deepEqual(next, caller(undefined, SP + 200, { isByPointer: true }));
+	const keeps = ruleOf({ cfaOffset: 96, fp: FP.atCfa, fpOffset: -96, raOffset: -88 });
+	const found = step(keeps, next as Frame, record, ARM64);
+	assert.deepEqual(found, caller(SP + 296, SP + 300, { ip: CALLER + 8 }));
+	assert.equal(step(ruleOf({}), next as Frame, record, ARM64), END.noRule);
+});
+
+test('a signal: all registers, and the interrupted instruction itself', () => {
+	const rule = ruleOf({ cfa: CFA.signal });
+	const x64 = memory({ 120: 1, 160: SP + 5000, 168: CALLER });
+	const interrupted = { isExact: true };
+	assert.deepEqual(step(rule, frameAt(), x64, X64), caller(SP + 5000, 1, interrupted));
+	const arm64 = memory({ 544: 1, 552: 77, 560: SP + 5000, 568: CALLER });
+	const expected = caller(SP + 5000, 1, { ...interrupted, link: 77 });
+	assert.deepEqual(step(rule, frameAt(), arm64, ARM64), expected);
+	assert.equal(step(rule, frameAt(), memory({ 168: CALLER }), X64), END.unreadable);
+});
+
+test('where a walk ends, it says why', () => {
+	const ends = (rule: Partial<UnwindRule>, words: Readonly<Record<number, number>> = {}) =>
+		step(ruleOf(rule), frameAt(), memory(words), X64);
+	assert.equal(ends({ cfa: CFA.end }), END.whole);
+	assert.equal(ends({}, { 24: 0 }), END.whole);
+	assert.equal(ends({ cfa: CFA.unknown }), END.noRule);
+	assert.equal(ends({}), END.unreadable);
+	assert.equal(ends({ cfa: CFA.spDeref }), END.unreadable);
+	assert.equal(ends({ fp: FP.atCfa, fpOffset: -16 }, { 24: CALLER }), END.unreadable);
+	assert.equal(ends({ cfaOffset: -8 }), END.astray);
+	assert.equal(ends({ cfaOffset: 0 }), END.astray);
+	const points = (fp: number, words: Readonly<Record<number, number>> = {}, isFirst = false) =>
+		pointerStep(frameAt({ fp }), isFirst, memory(words), X64);
+	assert.equal(points(0), END.whole);
+	assert.equal(points(0, {}, true), END.gap);
+	assert.equal(points(SP - 8), END.gap);
+	assert.equal(points(SP + 4), END.gap);
+	assert.equal(points(SP + 8), END.gap);
+	assert.equal(points(SP + 8, { 8: SP + 8, 16: CALLER }), END.gap);
+	assert.equal(points(SP + 8, { 8: SP + 64, 16: 0 }), END.whole);
+});
+
+/** A file with code at IP's page, whose first half has `rule`; and code of no file at CALLER's. */
+function processOf(rule: UnwindRule, words: Readonly<Record<number, number>>) {
+	const rows = { addresses: Uint32Array.of(0x4000, 0x4800), rules: Uint16Array.of(1, 0) };
+	const table = { rows, rules: { get: (n: number) => (n ? rule : ruleOf({ cfa: CFA.gap })) } };
+	const file: CodeMapping = { start: IP - 8, end: IP + 0xff8, fileOffset: 0x4000, hasFile: true };
+	const jit: CodeMapping = { start: CALLER, end: CALLER + 0x1000, fileOffset: 0, hasFile: false };
+	return {
+		processor: X64,
+		mappingAt: (at: number) => [file, jit].find(({ start, end }) => at >= start && at < end),
+		tableOf: () => table as unknown as UnwindTable,
+		read: memory(words),
+	};
+}
+
+test('a walk goes by table, by frame pointers in code without a file, and by table again', () => {
+	const words = { 24: CALLER + 8, 64: SP + 96, 72: IP + 8, 104: 0x123 };
+	const process = processOf(ruleOf({}), words);
+	const registers = { ip: IP, sp: SP, fp: SP + 64 };
+	const walked = walkOutside(registers, process, 127);
+	// The last address is no code.
+	assert.deepEqual(walked, { addresses: [IP, CALLER + 8, IP + 8], end: END.astray });
+	assert.deepEqual(walkOutside(registers, process, 2), {
+		addresses: [IP, CALLER + 8],
+		end: END.tooDeep,
+	});
+});
+
+test('a return address belongs to the call in front of it, an interrupted one to itself', () => {
+	// Behind the last call of the file's code with a rule there is a gap.
+	const last = IP - 8 + 0x800;
+	const process = processOf(ruleOf({ cfa: CFA.end }), { 64: 0, 72: last });
+	const inJit = { ip: CALLER, sp: SP, fp: SP + 64 };
+	assert.equal(walkOutside(inJit, process, 127).end, END.whole);
+	assert.deepEqual(walkOutside({ ...inJit, ip: last, fp: 7 }, process, 127), {
+		addresses: [last],
+		end: END.gap,
+	});
+});
+
+test('an address that is no code, and a file without a table', () => {
+	const process = processOf(ruleOf({}), {});
+	const nowhere = walkOutside({ ip: 8, sp: SP, fp: SP }, process, 127);
+	assert.deepEqual(nowhere, { addresses: [8], end: END.astray });
+	const without = { ...process, tableOf: () => undefined };
+	const walked = walkOutside({ ip: IP, sp: SP, fp: SP }, without, 127);
+	assert.deepEqual(walked, { addresses: [IP], end: END.noTable });
+});
