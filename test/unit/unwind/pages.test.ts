@@ -72,7 +72,8 @@ test('pages in which nothing is known are left out', () => {
 });
 
 test('rules have one number each, and none when there is no room', () => {
-	const words = fc.tuple(fc.integer(), fc.integer(), fc.integer({ min: 2, max: 2 ** 31 - 1 }));
+	const word = fc.oneof(fc.integer({ min: 2, max: 4 }), fc.integer({ min: 2, max: 2 ** 31 - 1 }));
+	const words = fc.tuple(word, word, word);
 	fc.assert(
 		fc.property(
 			fc.array(words, { maxLength: 40 }),
