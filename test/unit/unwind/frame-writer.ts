@@ -5,7 +5,7 @@ export type Place =
 	| { readonly at: 'same' }
 	| { readonly at: 'undefined' }
 	| { readonly at: 'elsewhere' }
-	| { readonly at: 'cfa' | 'fp'; readonly offset: number };
+	| { readonly at: 'cfa' | 'fp' | 'sp'; readonly offset: number };
 
 export type CfaPlace =
 	| { readonly of: 'sp' | 'fp' | 'another'; readonly offset: number }
@@ -19,6 +19,8 @@ export interface Stretch {
 	readonly cfa: CfaPlace;
 	readonly fp: Place;
 	readonly ra: Place;
+	/** The caller's stack pointer is not the CFA. */
+	readonly movesSp: boolean;
 	/** Which of the ways to write it; a number whose bits are used up. */
 	readonly how: number;
 }
@@ -29,7 +31,7 @@ export interface Writing {
 	readonly version: 1 | 3 | 4;
 	readonly encoding: number;
 	readonly hasLongLengths: boolean;
-	readonly augmentation: '' | 'zR' | 'zPLR' | 'zRB';
+	readonly augmentation: '' | 'zR' | 'zPLR' | 'zRB' | 'zRS';
 	readonly codeFactor: number;
 	readonly sectionAddress: number;
 	readonly dataAddress: number;
@@ -110,7 +112,9 @@ function cfaWords(cfa: CfaPlace, writing: Writing, how: number): number[] {
 
 function placeWords(register: number, place: Place, writing: Writing, how: number): number[] {
 	const number = uleb(register);
-	if (place.at === 'same') return [0x08, ...number];
+	// To restore is to take back what the CIE says, which is nothing.
+	const same = [[0x08, ...number], [0xc0 + register], [0x06, ...number]];
+	if (place.at === 'same') return pick(how, same);
 	if (place.at === 'undefined') return [0x07, ...number];
 	if (place.at === 'elsewhere') {
 		const elsewhere = [
@@ -120,8 +124,8 @@ function placeWords(register: number, place: Place, writing: Writing, how: numbe
 		];
 		return pick(how, elsewhere);
 	}
-	if (place.at === 'fp') {
-		const base = 0x70 + registersOf(writing).fp;
+	if (place.at === 'fp' || place.at === 'sp') {
+		const base = 0x70 + registersOf(writing)[place.at];
 		return [0x10, ...number, ...block([base, ...sleb(place.offset)])];
 	}
 	const factored = place.offset / DATA_FACTOR;
@@ -151,13 +155,15 @@ function nothingWords(writing: Writing, how: number): number[] {
 }
 
 function instructions({ stretches }: WrittenFunction, writing: Writing): number[] {
-	const { fp, ra } = registersOf(writing);
+	const { fp, ra, sp } = registersOf(writing);
 	return stretches.flatMap((stretch, i) => [
 		...(i > 0 ? advanceWords((stretches[i - 1] as Stretch).bytes, writing, stretch.how) : []),
 		...nothingWords(writing, stretch.how >> 3),
 		...cfaWords(stretch.cfa, writing, stretch.how >> 6),
 		...placeWords(fp, stretch.fp, writing, stretch.how >> 9),
 		...placeWords(ra, stretch.ra, writing, stretch.how >> 12),
+		// Its value is the CFA; or it is somewhere else.
+		...(stretch.movesSp ? [0x09, sp, 3] : [0x14, sp, 0]),
 		...nothingWords(writing, stretch.how >> 15),
 	]);
 }
@@ -192,7 +198,13 @@ function commonBody(writing: Writing): number[] {
 	const { sp, ra } = registersOf(writing);
 	const idBytes = hasLongLengths && isDebug ? 8 : 4;
 	// The personality's pointer has two bytes.
-	const data = { '': [], zR: [encoding], zPLR: [0x02, 1, 2, 0x0b, encoding], zRB: [encoding] };
+	const data = {
+		'': [],
+		zR: [encoding],
+		zPLR: [0x02, 1, 2, 0x0b, encoding],
+		zRB: [encoding],
+		zRS: [encoding],
+	};
 	return [
 		...Array(idBytes).fill(isDebug ? 255 : 0),
 		version,

@@ -72,7 +72,12 @@ test('pages in which nothing is known are left out', () => {
 });
 
 test('rules have one number each, and none when there is no room', () => {
-	const words = fc.tuple(fc.integer(), fc.integer(), fc.integer({ min: 2, max: 2 ** 31 - 1 }));
+	const wordsOf = (max: number) => {
+		const word = fc.integer({ min: 2, max });
+		return fc.tuple(word, word, word);
+	};
+	// Few, which often have the same place; and any.
+	const words = fc.oneof(wordsOf(3), wordsOf(2 ** 31 - 1));
 	fc.assert(
 		fc.property(
 			fc.array(words, { maxLength: 40 }),

@@ -142,7 +142,7 @@ test('a walk goes by table, by frame pointers in code without a file, and by tab
 test('a return address belongs to the call in front of it, an interrupted one to itself', () => {
 	// Behind the last call of the file's code with a rule there is a gap.
 	const last = IP - 8 + 0x800;
-	const process = processOf(ruleOf({ cfa: CFA.end }), { 64: 0, 72: last });
+	const process = processOf(ruleOf({ cfa: CFA.end }), { 64: SP + 4096, 72: last });
 	const inJit = { ip: CALLER, sp: SP, fp: SP + 64 };
 	assert.equal(walkOutside(inJit, process, 127).end, END.whole);
 	assert.deepEqual(walkOutside({ ...inJit, ip: last, fp: 7 }, process, 127), {

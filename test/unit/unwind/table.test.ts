@@ -28,7 +28,7 @@ const eights = (min: number, max: number) => fc.integer({ min, max }).map((n) =>
 const place: fc.Arbitrary<Place> = fc.oneof(
 	{ weight: 2, arbitrary: fc.constant<Place>({ at: 'same' }) },
 	{ weight: 6, arbitrary: fc.record({ at: fc.constant('cfa' as const), offset: eights(-400, 3) }) },
-	fc.record({ at: fc.constant('fp' as const), offset: eights(-9, 9) }),
+	fc.record({ at: fc.constantFrom('fp' as const, 'sp' as const), offset: eights(-9, 9) }),
 	fc.constantFrom<Place[]>({ at: 'undefined' }, { at: 'elsewhere' }),
 );
 const cfaPlace: fc.Arbitrary<CfaPlace> = fc.oneof(
@@ -56,6 +56,7 @@ const stretch = (step: number): fc.Arbitrary<Stretch> =>
 		cfa: cfaPlace,
 		fp: place,
 		ra: fc.oneof({ weight: 3, arbitrary: fc.constant<Place>({ at: 'cfa', offset: -8 }) }, place),
+		movesSp: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 		how: fc.nat(2 ** 18),
 	});
 
@@ -74,7 +75,13 @@ const program: fc.Arbitrary<Program> = fc
 		newer: fc.boolean(),
 		encoding: fc.constantFrom(0, 0x03, 0x04, 0x01, 0x09, 0x0b, 0x1b, 0x1c, 0x33, 0x3b, 0x50),
 		hasLongLengths: fc.boolean(),
-		augmentation: fc.constantFrom('' as const, 'zR' as const, 'zPLR' as const, 'zRB' as const),
+		augmentation: fc.constantFrom(
+			'' as const,
+			'zR' as const,
+			'zPLR' as const,
+			'zRB' as const,
+			'zRS' as const,
+		),
 		isStripped: fc.boolean(),
 	})
 	.chain(({ isStripped, newer, ...choice }) => {
@@ -148,8 +155,11 @@ function fileOf({ writing, functions, isStripped }: Program): Buffer {
 const textOffset = (file: Buffer) => Number(file.readBigUInt64LE(64 + 8));
 
 /** The rule that says what a stretch says. */
-function ruleOf({ cfa, fp, ra }: Stretch, { isArm64 }: Writing): Partial<UnwindRule> {
+function ruleOf(stretch: Stretch, { isArm64, augmentation }: Writing): Partial<UnwindRule> {
+	const { cfa, fp, ra, movesSp } = stretch;
 	if (ra.at === 'undefined') return { cfa: CFA.end };
+	// No compiler writes other signal frames than those that are recognised.
+	if (movesSp || augmentation === 'zRS') return UNKNOWN;
 	const isLink = ra.at === 'same' && isArm64;
 	if (ra.at !== 'cfa' && !isLink) return UNKNOWN;
 	if (cfa.of === 'another' || cfa.of === 'nobody knows') return UNKNOWN;
@@ -157,22 +167,24 @@ function ruleOf({ cfa, fp, ra }: Stretch, { isArm64 }: Writing): Partial<UnwindR
 	const addend = 'addend' in cfa ? cfa.addend : 0;
 	if (addend > 255) return UNKNOWN;
 	const kinds = { sp: CFA.sp, fp: CFA.fp, '*sp': CFA.spDeref, '*fp': CFA.fpDeref, plt: CFA.plt };
-	const pointers = {
-		same: FP.same,
-		cfa: FP.atCfa,
-		fp: FP.atFp,
-		undefined: FP.undefined,
-		elsewhere: FP.undefined,
-	};
 	return {
 		cfa: kinds[cfa.of],
 		cfaOffset: cfa.offset,
 		cfaAddend: addend,
-		fp: pointers[fp.at],
-		fpOffset: 'offset' in fp ? fp.offset : 0,
+		...pointerOf(fp, cfa),
 		ra: isLink ? RA.register : RA.atCfa,
 		raOffset: 'offset' in ra ? ra.offset : 0,
 	};
+}
+
+function pointerOf(fp: Place, cfa: CfaPlace): Partial<UnwindRule> {
+	if (fp.at === 'same') return { fp: FP.same, fpOffset: 0 };
+	if (fp.at === 'cfa') return { fp: FP.atCfa, fpOffset: fp.offset };
+	if (fp.at === 'fp') return { fp: FP.atFp, fpOffset: fp.offset };
+	// What counts from sp does so from the CFA, too, where that is sp and a number.
+	const offset = fp.at === 'sp' && cfa.of === 'sp' ? fp.offset - cfa.offset : Number.NaN;
+	if (offset >= -0x8000 && offset <= 0x7fff) return { fp: FP.atCfa, fpOffset: offset };
+	return { fp: FP.undefined, fpOffset: 0 };
 }
 
 function assertRule(table: UnwindTable, offset: number, expected: Partial<UnwindRule>): void {
@@ -226,7 +238,9 @@ function simple(start: number, bytes: number, offset: number): WrittenFunction {
 	const cfa: CfaPlace = { of: 'sp', offset };
 	return {
 		start,
-		stretches: [{ bytes, cfa, fp: { at: 'same' }, ra: { at: 'cfa', offset: -8 }, how: 0 }],
+		stretches: [
+			{ bytes, cfa, fp: { at: 'same' }, ra: { at: 'cfa', offset: -8 }, movesSp: false, how: 0 },
+		],
 	};
 }
 
@@ -301,4 +315,31 @@ test('what is damaged is said, and costs only itself', () => {
 	assert.deepEqual(problemsOf(changed(4, 1)), ['not 64-bit little-endian ELF']);
 	assert.deepEqual(problemsOf(changed(18, 8)), ['code for another processor']);
 	assert.deepEqual(problemsOf(Buffer.alloc(3)), ['a part lies outside the file']);
+});
+
+test('signal frames: glibc\u2019s on x86-64, the older vdso\u2019s on arm64', () => {
+	const functionOf = (stretch: Omit<Stretch, 'bytes' | 'movesSp' | 'how'>, writing: Writing) => {
+		const stretches = [{ ...stretch, bytes: 9, movesSp: false, how: 0 }];
+		const file = build([{ start: TEXT_AT, stretches }], writing);
+		return ruleAt(unwindTable(new MemoryBytes(file)), textOffset(file)).cfa;
+	};
+	const arm64: Writing = { ...common, isArm64: true, augmentation: 'zRS' };
+	const record: Pick<Stretch, 'fp' | 'ra'> = {
+		fp: { at: 'cfa', offset: 0 },
+		ra: { at: 'cfa', offset: 8 },
+	};
+	assert.equal(functionOf({ cfa: { of: 'fp', offset: 0 }, ...record }, arm64), CFA.signal);
+	assert.equal(functionOf({ cfa: { of: 'fp', offset: 8 }, ...record }, arm64), CFA.unknown);
+	assert.equal(
+		functionOf({ cfa: { of: 'fp', offset: 0 }, ...record }, { ...arm64, augmentation: 'zR' }),
+		CFA.fp,
+	);
+	const x64 = { ...common, augmentation: 'zRS' as const };
+	const saved = (sp: number): Omit<Stretch, 'bytes' | 'movesSp' | 'how'> => ({
+		cfa: { of: '*sp', offset: sp, addend: 0 },
+		fp: { at: 'sp', offset: 120 },
+		ra: { at: 'sp', offset: 168 },
+	});
+	assert.equal(functionOf(saved(160), x64), CFA.signal);
+	assert.equal(functionOf(saved(168), x64), CFA.unknown);
 });
