@@ -80,9 +80,10 @@ export const syscount = defineTool<Layout, Settings, SyscountFindings>({
 			'hist',
 		]),
 		new Option('--latency', 'show how long calls take: total, mean, p50, p99, max'),
-		new Option('--hist <name>', 'with --latency: a histogram of this call').argParser(
-			parseCallName,
-		),
+		new Option(
+			'--hist <name>',
+			'show times as --latency does, and a histogram of this call',
+		).argParser(parseCallName),
 		new Option('--bytes', 'show how many bytes calls read and write').conflicts([
 			'latency',
 			'hist',
