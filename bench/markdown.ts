@@ -71,7 +71,7 @@ export function renderMarkdown({ command, date, machine, peers, figures }: Bench
 			'statistics. To measure, the kernel reads the clock twice in each run; this time is in the figures of all tools. ' +
 			'`make bench-guard` compares tstrace with an earlier tstrace instead: see [CONTRIBUTING](../CONTRIBUTING.md). ' +
 			'Each section has the date and the commit of its last measurement. All measurements were on this machine. ' +
-			'The list of peers is from the last run.',
+			'The list of peers is from the last run. `asked ≤ 0.3` is the goal that this project set for that ratio.',
 		table(['machine', ''], facts),
 		table(
 			['peer', 'version'],

@@ -63,7 +63,7 @@ export function judgeCapabilities(has: ReadonlySet<Capability>, isRoot: boolean)
 /** The chosen one of several stands in brackets: security/lockdown/lockdown.c. */
 export function judgeLockdown(text: string | undefined): Check {
 	const name = 'lockdown';
-	if (text === undefined) return ok(name, 'off: the kernel has none, or does not show it');
+	if (text === undefined) return ok(name, 'off, or the kernel does not show it');
 	const level = /\[(\w+)\]/.exec(text)?.[1] ?? text.trim();
 	if (level !== 'confidentiality') {
 		return ok(

@@ -160,7 +160,7 @@ function judgePart(part: Part): Check[] {
 export function judgeFrames({ path, frames }: Part): Check {
 	const name = 'frame pointers';
 	const file = basename(path);
-	const costs = 'user stacks with its functions lack callers, or end there';
+	const costs = 'user stacks that pass through its functions lack callers, or end at them';
 	if (!frames) {
 		return warn(
 			name,

@@ -155,7 +155,7 @@ async function* bounded(child: ChildProcess): AsyncGenerator<Buffer> {
 function notStarted(program: string, error: Error): TstraceError {
 	const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
 	const why = missing ? 'is not installed: install binutils' : 'cannot be started';
-	return new TstraceError(`${program} ${why}, or leave --inline out`, String(error));
+	return new TstraceError(`${program} ${why}, or leave out --inline`, String(error));
 }
 
 const isAddress = (text: string): boolean => /^[0-9a-f]{1,16}$/.test(text);

@@ -81,7 +81,7 @@ function expanded(
 		const path = Array.from(stacks.frames(stack), framesOf).flat();
 		if (path.length > MAX_STACK_FRAMES) {
 			throw new TstraceError(
-				`a stack has more than ${MAX_STACK_FRAMES} frames with those that were inlined; leave --inline out`,
+				`a stack has more than ${MAX_STACK_FRAMES} frames, including inlined ones; leave out --inline`,
 			);
 		}
 		all.add(path, path.length, value);

@@ -15,7 +15,7 @@ export function kernelBtf(): Btf {
 		raw = readFileSync(BTF_PATH);
 	} catch (error) {
 		throw new TstraceError(
-			`this kernel has no BTF (${BTF_PATH}), which tstrace needs to fit its BPF programs to it: ` +
+			`this kernel has no BTF (${BTF_PATH}), and tstrace needs BTF to fit its BPF programs to the kernel: ` +
 				'use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2 and later have',
 			String(error),
 		);
@@ -118,7 +118,7 @@ export function requireBpfPrivileges(): void {
 	const missing = lackingForBpf(ownCapabilities());
 	if (missing.length === 0) return;
 	throw new TstraceError(
-		`tracing needs ${missing.join(' and ')}: run it as root (sudo tstrace …); in a container, ` +
+		`tracing needs ${missing.join(' and ')}: run tstrace as root (sudo tstrace …); in a container, ` +
 			'add these capabilities to it',
 	);
 }

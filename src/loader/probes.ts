@@ -115,7 +115,7 @@ function failed(path: string, pid: number, errno: string, detail: string | undef
 	const why = ended
 		? 'it has ended'
 		: errno === 'EPERM' || errno === 'EACCES'
-			? 'not allowed; run it as root'
+			? 'not allowed; run tstrace as root'
 			: (shortage(errno) ?? errno);
 	return new TstraceError(`cannot put probes into ${path} of process ${pid}: ${why}`, detail);
 }

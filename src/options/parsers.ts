@@ -64,7 +64,7 @@ export function parsePids(text: string, before: readonly number[] = []): number[
 	const what = `process or thread numbers from 1 to ${MAX_PID}, separated by commas`;
 	// The user knows the name and not the number.
 	if (/^[A-Za-z][\w.:-]*$/.test(text))
-		throw new InvalidArgumentError(`give ${what}; for threads named so: --comm ${text}`);
+		throw new InvalidArgumentError(`give ${what}; to choose threads by name: --comm ${text}`);
 	return [...before, ...text.split(',').map((each) => inRange(each, 1, MAX_PID, what, true))];
 }
 

@@ -153,10 +153,10 @@ function notAllowed({ flags = [] }: PerfEventAttributes, pid: number): string {
 	}[needed];
 	const fix =
 		paranoid > needed
-			? `kernel.perf_event_paranoid is ${paranoid}: run it as root, give it CAP_PERFMON, or ` +
-				`allow it: sysctl kernel.perf_event_paranoid=${needed}`
-			: `kernel.perf_event_paranoid is ${paranoid}, which allows it; so the process belongs to another ` +
-				'user, or a container forbids it: run it as root, or allow CAP_PERFMON';
+			? `kernel.perf_event_paranoid is ${paranoid}: run tstrace as root, give it CAP_PERFMON, or ` +
+				`allow this to all users: sysctl kernel.perf_event_paranoid=${needed}`
+			: `kernel.perf_event_paranoid is ${paranoid}, which allows this; so the process belongs to another ` +
+				'user, or a container forbids it: run tstrace as root, or give it CAP_PERFMON';
 	return `not allowed to ${what}: ${fix}`;
 }
 

@@ -31,7 +31,8 @@ function tracepointId(category: string, name: string): number {
 			return Number(readFileSync(`${folder}/events/${category}/${name}/id`, 'utf8'));
 		} catch (error) {
 			const { code } = error as NodeJS.ErrnoException;
-			if (code === 'EACCES' || code === 'EPERM') why = `${folder} may not be read: run it as root`;
+			if (code === 'EACCES' || code === 'EPERM')
+				why = `${folder} may not be read: run tstrace as root`;
 		}
 	}
 	throw new TstraceError(why);

@@ -18,7 +18,7 @@ export async function unpackXz(packed: Uint8Array, limit_bytes: number): Promise
 			const { done, value } = await reader.read();
 			if (done) return Buffer.concat(parts, size);
 			size += value.byteLength;
-			if (size > limit_bytes) throw new SymbolError('unpacks to too much');
+			if (size > limit_bytes) throw new SymbolError('it is too large when unpacked');
 			parts.push(value);
 		}
 	} catch (error) {

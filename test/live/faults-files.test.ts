@@ -135,7 +135,7 @@ test('memleak of files that cannot be opened says so', async () => {
 	assert.equal(status, 1);
 	assert.match(
 		stderr,
-		/cannot open the files that process \d+ has mapped: not allowed; run it as root/,
+		/cannot open the files that process \d+ has mapped: not allowed; run tstrace as root/,
 	);
 	await target.isWhole();
 });

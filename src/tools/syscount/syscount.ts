@@ -67,7 +67,11 @@ const options = () => ({
 		'hist',
 	]),
 	latency: flag('--latency', 'show how long calls take: total, mean, p50, p99, max'),
-	hist: parsed('--hist <name>', 'with --latency: a histogram of this call', parseCallName),
+	hist: parsed(
+		'--hist <name>',
+		'show times as --latency does, and a histogram of this call',
+		parseCallName,
+	),
 	bytes: flag('--bytes', 'show how many bytes calls read and write').conflicts([
 		'latency',
 		'hist',

@@ -19,7 +19,7 @@ test('kernel threads are told by their flags, whatever their names are', () => {
 });
 
 test('who may not look into a process is told what is missing, and nobody what is there', () => {
-	assert.match(whyNotAllowed(false, false), /run it as root, or add CAP_SYS_PTRACE/);
+	assert.match(whyNotAllowed(false, false), /run tstrace as root, or add CAP_SYS_PTRACE/);
 	assert.match(whyNotAllowed(true, false), /this root has no CAP_SYS_PTRACE/);
 	for (const isRoot of [true, false]) {
 		assert.match(whyNotAllowed(isRoot, true), /though you have CAP_SYS_PTRACE/);

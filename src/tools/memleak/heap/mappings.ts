@@ -108,7 +108,7 @@ export function whyNotAllowed(isRoot: boolean, hasPtrace: boolean): string {
 	}
 	return isRoot
 		? 'not allowed: this root has no CAP_SYS_PTRACE; in a container, --cap-add SYS_PTRACE'
-		: 'not allowed; run it as root, or add CAP_SYS_PTRACE';
+		: 'not allowed; run tstrace as root, or add CAP_SYS_PTRACE';
 }
 
 export function noAllocator(
