@@ -8,8 +8,8 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { FileBytes, MemoryBytes } from '../elf/bytes.js';
 import type { Address } from '../loader/address.js';
+import { type RuleLookup, ruleLookup } from '../unwind/lookup.js';
 import { END, type WalkEnd } from '../unwind/step.js';
-import { type UnwindTable, unwindTable } from '../unwind/table.js';
 import { type StoppedRegisters, type WalkedProcess, walkOutside } from '../unwind/walk.js';
 import type { AddressSpace, Mapping } from './address-space.js';
 import type { MappedFile } from './mapped-file.js';
@@ -19,13 +19,13 @@ import { readVdso } from './vdso.js';
 const PIECE_BYTES = 16 << 10;
 /** Code of 32 bits, whose frames are laid out otherwise, has its stack below. */
 const LOWEST_STACK = 2 ** 32;
-/** What is left of the files' tables when it is over has none. Node.js has one of 0.2 s. */
+/** Files that are first met when it is over are walked by frame pointers. */
 const TIME_LIMIT_MS = 5000;
-/** 24 MB. */
-const MAX_ROWS_KEPT = 4 << 20;
+/** Of what was read of files: node's is 5 MB. */
+const MAX_BYTES_KEPT = 128 << 20;
 const MAX_MAPPINGS = 65_536;
 
-const EMPTY = unwindTable(new MemoryBytes(Buffer.alloc(0)));
+const NO_RULES = ruleLookup(new MemoryBytes(Buffer.alloc(0)));
 const NOTHING = new DataView(new ArrayBuffer(0));
 const PROCESSOR = { isArm64: process.arch === 'arm64' };
 
@@ -38,9 +38,9 @@ export interface SleepingStack {
 /** Reads other processes' memory; keeps one file open, since threads of a process come in a row. */
 export class SleepingStacks {
 	#memory: ProcessMemory | undefined;
-	readonly #tables = new Map<MappedFile | 'vdso', UnwindTable>();
-	#rowsKept = 0;
+	readonly #tables = new Map<MappedFile | 'vdso', RuleLookup>();
 	#spent_ms = 0;
+	#bytesKept = 0;
 
 	/** Walks the stack of a thread of process `pid`, whose address space is `space`. */
 	walk(
@@ -83,16 +83,32 @@ export class SleepingStacks {
 		};
 	}
 
+	#readTable(mapping: Mapping): RuleLookup | undefined {
+		if (isVdso(mapping)) {
+			const image = readVdso();
+			return image && ruleLookup(new MemoryBytes(image));
+		}
+		const open = mapping.file?.open();
+		if (!open) return undefined;
+		try {
+			const bytes = new FileBytes(open.fd, open.stat.size);
+			const lookup = ruleLookup(bytes);
+			this.#bytesKept += bytes.bytesRead;
+			return lookup;
+		} finally {
+			closeSync(open.fd);
+		}
+	}
+
 	/** Empty where there is none: frame pointers lead on there. */
-	#tableOf(mapping: Mapping): UnwindTable {
+	#tableOf(mapping: Mapping): RuleLookup {
 		const key = mapping.file ?? 'vdso';
 		let table = this.#tables.get(key);
 		if (!table) {
 			const begun_ms = performance.now();
-			const hasRoom = this.#spent_ms < TIME_LIMIT_MS && this.#rowsKept < MAX_ROWS_KEPT;
-			table = (hasRoom && readTable(mapping)) || EMPTY;
+			const hasTime = this.#spent_ms < TIME_LIMIT_MS && this.#bytesKept < MAX_BYTES_KEPT;
+			table = (hasTime && this.#readTable(mapping)) || NO_RULES;
 			this.#spent_ms += performance.now() - begun_ms;
-			this.#rowsKept += table.rows.addresses.length;
 			this.#tables.set(key, table);
 		}
 		return table;
@@ -102,20 +118,6 @@ export class SleepingStacks {
 type WalkedMapping = Mapping & { readonly hasFile: boolean };
 
 const isVdso = ({ path }: Mapping): boolean => path === '[vdso]';
-
-function readTable(mapping: Mapping): UnwindTable | undefined {
-	if (isVdso(mapping)) {
-		const image = readVdso();
-		return image && unwindTable(new MemoryBytes(image));
-	}
-	const open = mapping.file?.open();
-	if (!open) return undefined;
-	try {
-		return unwindTable(new FileBytes(open.fd, open.stat.size));
-	} finally {
-		closeSync(open.fd);
-	}
-}
 
 /** What a process has in memory that no file is behind. */
 class ProcessMemory {

@@ -67,6 +67,38 @@ export class EntryReader {
 		}
 	}
 
+	/** Gives the function whose entry begins at `at` to `sink`; nothing where none does. */
+	readAt(at: number, sink: FunctionSink): void {
+		const isLong = this.#open(at);
+		if (isLong === undefined || !this.section.isEh) return;
+		const idAt = this.#cursor.at;
+		const commonAt = idAt - this.#cursor.u32();
+		if (commonAt === idAt) return;
+		if (!this.#commons.has(commonAt)) {
+			const isCommonLong = this.#open(commonAt);
+			if (isCommonLong === undefined) return;
+			this.#readEntry(commonAt, isCommonLong, () => undefined);
+		}
+		if (this.#commons.has(commonAt) && this.#open(at) !== undefined)
+			this.#readEntry(at, isLong, sink);
+	}
+
+	/** Sets the cursor to what follows the length of an entry; whether that is of 64 bits; undefined: none is there. */
+	#open(at: number): boolean | undefined {
+		const cursor = this.#cursor;
+		const { bytes } = this.section;
+		if (!(at >= 0 && at + 8 <= bytes.length)) return undefined;
+		cursor.at = at;
+		cursor.end = bytes.length;
+		let length = cursor.u32();
+		const isLong = length === LENGTH_IS_64_BITS;
+		if (isLong) length = cursor.s64();
+		const end = cursor.at + length;
+		if (!(length > 0 && end <= bytes.length)) return undefined;
+		cursor.end = end;
+		return isLong;
+	}
+
 	#readEntry(start: number, isLong: boolean, sink: FunctionSink): void {
 		const cursor = this.#cursor;
 		const idAt = cursor.at;

@@ -2,6 +2,8 @@
  * Walks the stack of a thread that does not run, from outside: by tables, and by frame pointers
  * where code has none. The kernel's side is bpf/lib/unwind_frame.h.
  */
+
+import type { RuleLookup } from './lookup.js';
 import { CFA } from './rule.js';
 import {
 	END,
@@ -14,7 +16,6 @@ import {
 	step,
 	type WalkEnd,
 } from './step.js';
-import { ruleAt, type UnwindTable } from './table.js';
 
 /** Code in the memory of a process. */
 export interface CodeMapping {
@@ -32,7 +33,7 @@ export interface WalkedProcess<M extends CodeMapping = CodeMapping> {
 	/** The code that an address is in; undefined when no code is there. */
 	mappingAt(address: number): M | undefined;
 	/** Undefined: it has none. Asked only of mappings that have a file. */
-	tableOf(mapping: M): UnwindTable | undefined;
+	tableOf(mapping: M): RuleLookup | undefined;
 	/** As ReadMemory. */
 	read(address: number, length_bytes: number): DataView | undefined;
 }
@@ -85,7 +86,7 @@ function callerOf<M extends CodeMapping>(
 	const { processor } = process;
 	const read: ReadMemory = (address, length_bytes) => process.read(address, length_bytes);
 	const table = mapping.hasFile ? process.tableOf(mapping) : undefined;
-	const rule = table && ruleAt(table, at - mapping.start + mapping.fileOffset);
+	const rule = table?.ruleAt(at - mapping.start + mapping.fileOffset);
 	if (rule && rule.cfa !== CFA.gap) return step(rule, frame, read, processor);
 	if (isSignalReturn(frame.ip, read, processor)) return signalStep(frame, read, processor);
 	if (mapping.hasFile && !table) return END.noTable;

@@ -10,8 +10,8 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { FileBytes, MemoryBytes } from '../../src/elf/bytes.js';
 import { type MapsEntry, parseMaps } from '../../src/symbolize/maps.js';
+import { type RuleLookup, ruleLookup } from '../../src/unwind/lookup.js';
 import { END } from '../../src/unwind/step.js';
-import { type UnwindTable, unwindTable } from '../../src/unwind/table.js';
 import {
 	type CodeMapping,
 	type StoppedRegisters,
@@ -79,7 +79,7 @@ type FileMapping = MapsEntry & CodeMapping;
 class Process implements WalkedProcess<FileMapping> {
 	readonly processor = { isArm64: IS_ARM64 };
 	readonly #mappings: readonly FileMapping[];
-	readonly #tables = new Map<string, UnwindTable>();
+	readonly #tables = new Map<string, RuleLookup>();
 	readonly #memory: number;
 
 	constructor(private readonly pid: number) {
@@ -93,11 +93,10 @@ class Process implements WalkedProcess<FileMapping> {
 		return this.#mappings.find(({ start, end }) => address >= start && address < end);
 	}
 
-	tableOf(mapping: FileMapping): UnwindTable {
+	tableOf(mapping: FileMapping): RuleLookup {
 		const known = this.#tables.get(mapping.path);
 		const table = known ?? this.#readTable(mapping);
 		this.#tables.set(mapping.path, table);
-		assert.deepEqual(table.problems, []);
 		return table;
 	}
 
@@ -115,14 +114,14 @@ class Process implements WalkedProcess<FileMapping> {
 		closeSync(this.#memory);
 	}
 
-	#readTable({ path, start, end }: MapsEntry): UnwindTable {
+	#readTable({ path, start, end }: MapsEntry): RuleLookup {
 		if (path === '[vdso]') {
 			const view = this.read(start, end - start);
-			return unwindTable(new MemoryBytes(Buffer.from(view?.buffer ?? new ArrayBuffer(0))));
+			return ruleLookup(new MemoryBytes(Buffer.from(view?.buffer ?? new ArrayBuffer(0))));
 		}
 		const fd = openSync(`/proc/${this.pid}/root${path}`, 'r');
 		try {
-			return unwindTable(new FileBytes(fd, fstatSync(fd).size));
+			return ruleLookup(new FileBytes(fd, fstatSync(fd).size));
 		} finally {
 			closeSync(fd);
 		}

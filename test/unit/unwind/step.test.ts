@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CFA, FP, RA, type UnwindRule } from '../../../src/unwind/rule.js';
 import { END, type Frame, pointerStep, step } from '../../../src/unwind/step.js';
-import type { UnwindTable } from '../../../src/unwind/table.js';
 import { type CodeMapping, walkOutside } from '../../../src/unwind/walk.js';
 
 const SP = 0x7ffd_1234_0000;
@@ -114,14 +113,16 @@ test('where a walk ends, it says why', () => {
 
 /** A file with code at IP's page, whose first half has `rule`; and code of no file at CALLER's. */
 function processOf(rule: UnwindRule, words: Readonly<Record<number, number>>) {
-	const rows = { addresses: Uint32Array.of(0x4000, 0x4800), rules: Uint16Array.of(1, 0) };
-	const table = { rows, rules: { get: (n: number) => (n ? rule : ruleOf({ cfa: CFA.gap })) } };
+	const isFirstHalf = (place: number) => place >= 0x4000 && place < 0x4800;
+	const table = {
+		ruleAt: (place: number) => (isFirstHalf(place) ? rule : ruleOf({ cfa: CFA.gap })),
+	};
 	const file: CodeMapping = { start: IP - 8, end: IP + 0xff8, fileOffset: 0x4000, hasFile: true };
 	const jit: CodeMapping = { start: CALLER, end: CALLER + 0x1000, fileOffset: 0, hasFile: false };
 	return {
 		processor: X64,
 		mappingAt: (at: number) => [file, jit].find(({ start, end }) => at >= start && at < end),
-		tableOf: () => table as unknown as UnwindTable,
+		tableOf: () => table,
 		read: memory(words),
 	};
 }
