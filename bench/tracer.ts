@@ -1,8 +1,7 @@
 /** Runs tracers beside workloads, and reads what the kernel says they cost. */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { failure, libbpf } from '../src/loader/ffi.js';
-import { programInfo } from '../src/loader/program.js';
+import { failure, libbpf, libbpfFunction } from '../src/loader/ffi.js';
 import { Child, type Command, Failed } from './children.js';
 
 const BPF_STATS_RUN_TIME = 0;
@@ -47,13 +46,14 @@ function programsOf(pid: number): Set<number> {
 
 /** Run time of these programs so far, all CPUs together, and how often they ran. */
 export function runsOf(ids: Iterable<number>): { time_ns: number; runs: number } {
+	const programFd = libbpfFunction('int bpf_prog_get_fd_by_id(uint32_t id)');
 	const sum = { time_ns: 0, runs: 0 };
 	for (const id of ids) {
-		const fd = libbpf().bpf_prog_get_fd_by_id(id);
+		const fd: number = programFd(id);
 		if (fd < 0) continue;
-		const { time_ns, runs } = programInfo(fd);
-		sum.time_ns += time_ns;
-		sum.runs += runs;
+		const info = readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8');
+		sum.time_ns += Number(/^run_time_ns:\s*(\d+)$/m.exec(info)?.[1]);
+		sum.runs += Number(/^run_cnt:\s*(\d+)$/m.exec(info)?.[1]);
 		closeSync(fd);
 	}
 	return sum;

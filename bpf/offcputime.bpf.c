@@ -217,6 +217,8 @@ struct still_waiting {
 	struct stack_key key;
 	struct offcpu_parts parts;
 	struct user_registers registers;
+	u32 tid; /* in the caller's PID namespace, whatever the key is by */
+	u32 unused_padding;
 };
 
 EXPORT_TYPE(struct still_waiting, still_waiting);
@@ -264,6 +266,7 @@ int end_waiting(struct bpf_iter__task *ctx)
 	if (waiting.key.kernel != kernel)
 		count_loss(LOSS_STACKS_FULL);
 	read_user_registers(task, &waiting.registers);
+	waiting.tid = task_tid(task);
 	/* Where the buffer is full, the kernel empties it and calls again for the same task. */
 	bpf_seq_write(ctx->meta->seq, &waiting, sizeof(waiting));
 	return 0;

@@ -49,13 +49,28 @@ const bundle = await build({
 	banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
 });
 
+// A thread of its own, in a file of its own (src/symbolize/table-reader.ts).
+const worker = await build({
+	...node,
+	format: 'cjs',
+	entryPoints: ['src/symbolize/table-worker.ts'],
+	bundle: true,
+	minifySyntax: true,
+	minifyWhitespace: true,
+	outfile: 'dist/table-worker.cjs',
+	metafile: true,
+});
+
 // Read when the first name is to be demangled (src/symbolize/demangle.ts): most runs need none.
 const demangler = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
 copyFileSync(demangler, 'dist/demangle.wasm');
 
 const packages = new Set(
-	[...Object.keys(bundle.metafile.inputs), ...browserInputs, demangler].flatMap(
-		(path) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
-	),
+	[
+		...Object.keys(bundle.metafile.inputs),
+		...Object.keys(worker.metafile.inputs),
+		...browserInputs,
+		demangler,
+	].flatMap((path) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
 );
 writeFileSync('dist/THIRD-PARTY.txt', thirdParty([...packages]));

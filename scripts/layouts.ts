@@ -8,7 +8,7 @@
  */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { Btf, type Struct } from '../src/loader/btf.js';
-import { libbpf } from '../src/loader/ffi.js';
+import { libbpf, libbpfFunction, type Pointer } from '../src/loader/ffi.js';
 import type { FieldLayout, MapLayout, ObjectLayout, StructLayout } from '../src/loader/layout.js';
 import { mapsOf, programsOf } from '../src/loader/maps-and-programs.js';
 import { viewMemory } from '../src/loader/memory.js';
@@ -20,6 +20,16 @@ const COMMON = ['loss'];
 /** Of all objects. */
 const tracepoints = new Set<string>();
 
+const objectBtf = libbpfFunction('void *bpf_object__btf(const void *object)') as (
+	object: Pointer,
+) => Pointer;
+const rawData = libbpfFunction(
+	'const void *btf__raw_data(const void *btf, _Out_ uint32_t *size)',
+) as (btf: Pointer, size: [number]) => Pointer;
+const sectionName = libbpfFunction(
+	'const char *bpf_program__section_name(const void *program)',
+) as (program: Pointer) => string;
+
 function readLayout(path: string, name: string): ObjectLayout {
 	const c = libbpf();
 	c.libbpf_set_print(null);
@@ -27,7 +37,7 @@ function readLayout(path: string, name: string): ObjectLayout {
 	if (object === null) throw new Error(`cannot open ${path}`);
 	// libbpf, opening an object, fills in the offsets of variables, which the compiler leaves out.
 	const size: [number] = [0];
-	const raw = c.btf__raw_data(c.bpf_object__btf(object), size);
+	const raw = rawData(objectBtf(object), size);
 	const btf = new Btf(new Uint8Array(viewMemory(raw, size[0]).slice(0)));
 
 	const sections: Record<string, StructLayout> = {};
@@ -46,7 +56,7 @@ function readLayout(path: string, name: string): ObjectLayout {
 	}
 	const programs = [...programsOf(object)].map((program) => c.bpf_program__name(program));
 	for (const program of programsOf(object)) {
-		const [, tracepoint] = /^tp_btf\/(.+)$/.exec(c.bpf_program__section_name(program)) ?? [];
+		const [, tracepoint] = /^tp_btf\/(.+)$/.exec(sectionName(program)) ?? [];
 		if (tracepoint) tracepoints.add(tracepoint);
 	}
 	c.bpf_object__close(object);

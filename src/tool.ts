@@ -26,7 +26,7 @@ export interface Plan<L extends ObjectLayout> {
 	readonly because: string;
 }
 
-export interface StackExport {
+interface StackExport {
 	readonly delimited: boolean;
 	/** Whether folded stacks mark kernel, JIT and inlined frames. */
 	readonly annotated: boolean;
@@ -38,7 +38,7 @@ export interface StackExport {
 export interface TextView<F extends Findings> {
 	/** Above streamed rows, once. */
 	readonly header?: string;
-	row?(row: Key, style: Style): string;
+	row?(row: Key): string;
 	/** Below streamed rows: RowFindings.totals. */
 	totals?(totals: readonly Key[], style: Style): string;
 	/** All but single events, which `row` is for. */

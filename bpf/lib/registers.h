@@ -25,7 +25,7 @@ static __always_inline void *saved_registers(struct task_struct *task)
 		barrier();
 	} else {
 		barrier();
-		regs = task->stack + KERNEL_STACK_BYTES -
+		regs = look(task, stack) + KERNEL_STACK_BYTES -
 		       bpf_core_type_size(struct pt_regs___saved);
 		barrier();
 	}

@@ -71,7 +71,8 @@ struct {
 
 struct stack_place {
 	u32 first; /* in `frames` */
-	u32 count;
+	u16 count;
+	u16 end; /* of user frames: enum unwind_end */
 };
 
 struct {
@@ -97,7 +98,8 @@ EXPORT_TYPE(struct stack_place, stack_place);
 /* A stack as it was walked, leaf first. */
 struct walked {
 	u32 count;
-	u32 unused_padding;
+	u32 end; /* as in stack_place */
+	u64 hash;
 	u64 called; /* a leaf for task_kernel_stack, right before the other frames */
 	u64 frames[STACK_DEPTH];
 };
@@ -105,6 +107,7 @@ struct walked {
 /* What was walked on this CPU, until it is counted; and its block of `frames`. */
 struct scratch {
 	u64 users; /* see take_scratch() */
+	u32 index;
 	u32 next_frame;
 	u32 frames_left;
 	struct walked kernel;
@@ -142,8 +145,10 @@ static __always_inline struct scratch *take_scratch(void)
 			return NULL;
 		__sync_fetch_and_add(&here->users, 1);
 		barrier();
-		if (*(volatile u64 *)&here->users == 1)
+		if (*(volatile u64 *)&here->users == 1) {
+			here->index = i;
 			return here;
+		}
 		__sync_fetch_and_add(&here->users, -1);
 	}
 	return NULL;
@@ -173,13 +178,13 @@ static __always_inline s64 reserve_frames(struct scratch *here, u32 count)
 	return first;
 }
 
-static __always_inline bool keep_frames(struct scratch *here, const u64 *walked, u64 hash,
-					u32 count)
+static __always_inline bool keep_frames(struct scratch *here, struct walked *walked, u64 hash)
 {
-	s64 first = reserve_frames(here, count);
-	struct stack_place place = {.first = first, .count = count};
+	const u64 *leaf = walked->called ? &walked->called : walked->frames;
+	s64 first = reserve_frames(here, walked->count);
+	struct stack_place place = {.first = first, .count = walked->count, .end = walked->end};
 	struct frame_chunk *chunk;
-	u32 index, at, bytes = count * sizeof(u64);
+	u32 index, at, bytes = walked->count * sizeof(u64);
 
 	if (first < 0)
 		return false;
@@ -191,7 +196,7 @@ static __always_inline bool keep_frames(struct scratch *here, const u64 *walked,
 	barrier_var(bytes);
 	if (!chunk || at > CHUNK_FRAMES - STACK_DEPTH || bytes > STACK_DEPTH * sizeof(u64))
 		return false;
-	bpf_probe_read_kernel(&chunk->frames[at], bytes, walked);
+	bpf_probe_read_kernel(&chunk->frames[at], bytes, leaf);
 	/* Another CPU may be first with the same stack; then its copy counts, and ours is wasted.
 	 */
 	return bpf_map_update_elem(&stacks, &hash, &place, BPF_NOEXIST) == 0 ||
@@ -201,19 +206,44 @@ static __always_inline bool keep_frames(struct scratch *here, const u64 *walked,
 /* Makes sure that a walked stack can be found by its hash; returns the hash, or LOST_STACK. */
 static __always_inline u64 keep_stack(struct scratch *here, struct walked *walked, u64 hash)
 {
-	const u64 *first = walked->called ? &walked->called : walked->frames;
-
 	if (hash <= LOST_STACK || bpf_map_lookup_elem(&stacks, &hash) ||
-	    keep_frames(here, first, hash, walked->count))
+	    keep_frames(here, walked, hash))
 		return hash;
 	return LOST_STACK;
 }
 
-/* The hash of a walked stack, which is not kept yet; `bytes` is what the walk returned. */
-static __always_inline u64 stack_hash(struct walked *walked, long bytes)
+/* Makes a hash of frames. A function of its own: the verifier follows its loop once, not for each
+ * caller. */
+__noinline int hash_frames(u32 index, bool is_user)
 {
+	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
+	struct walked *walked;
+	u32 count;
+	u64 hash;
+
+	if (!here)
+		return 0;
+	walked = is_user ? &here->user : &here->kernel;
+	count = walked->count;
+	/* The same frames that end otherwise are another stack. */
+	hash = stack_seed ^ walked->called ^ walked->end;
+	for (u32 i = 0; i < STACK_DEPTH && i < count; i++) {
+		hash = (hash ^ walked->frames[i]) * 0x9e3779b97f4a7c15;
+		hash ^= hash >> 32;
+		barrier_var(count);
+	}
+	walked->hash = hash;
+	return 0;
+}
+
+/*
+ * The hash of a walked stack, which is not kept yet, of `here->user` or `here->kernel`; `bytes` is
+ * what the walk returned.
+ */
+static __always_inline u64 stack_hash(struct scratch *here, bool is_user, long bytes)
+{
+	struct walked *walked = is_user ? &here->user : &here->kernel;
 	u32 count = (u32)bytes / sizeof(u64);
-	u64 hash = stack_seed;
 
 	if (bytes < 0) {
 		count_loss(LOSS_STACK_WALK_FAILED);
@@ -223,14 +253,11 @@ static __always_inline u64 stack_hash(struct walked *walked, long bytes)
 		return NO_STACK;
 	if (count >= stack_depth)
 		count_loss(LOSS_STACKS_TRUNCATED);
-	hash ^= walked->called;
-	for (u32 i = 0; i < STACK_DEPTH && i < count; i++) {
-		hash = (hash ^ walked->frames[i]) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
-		barrier_var(count);
-	}
-	walked->count = walked->called && count < STACK_DEPTH ? count + 1 : count;
-	return hash <= LOST_STACK ? hash + 2 : hash;
+	walked->count = count;
+	hash_frames(here->index, is_user);
+	if (walked->called && count < STACK_DEPTH)
+		walked->count = count + 1;
+	return walked->hash <= LOST_STACK ? walked->hash + 2 : walked->hash;
 }
 
 /* Whose stacks they are; the stacks themselves are still to be filled in. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Walks stacks and interns them: see stacks.h. This is the one place that knows how frames are
- * found; another way for user stacks (tables instead of frame pointers) goes here.
+ * Walks stacks and interns them: see stacks.h. User frames are found by tables (unwind_walk.h), or
+ * by frame pointers.
  *
  * The kernel's helpers take 1 to 3 us. In the hot path of a switch, user frames are followed here
  * without them.
@@ -13,13 +13,10 @@
 #include "loss.h"
 #include "registers.h"
 #include "stacks.h"
+#include "unwind_walk.h"
 
 /* User stacks with more frames are walked by the kernel. */
 #define SHORT_WALK 24
-/* Documentation/admin-guide/sysctl/vm.rst, mmap_min_addr: its largest usual value. */
-#define LOWEST_FRAME 0x10000
-/* arch/x86/include/asm/segment.h, __USER_CS: the thread runs 64-bit code. */
-#define USER_CS 0x33
 
 /* How deep to walk, where the verifier can see that it fits. */
 static __always_inline u32 walk_bytes(void)
@@ -27,43 +24,37 @@ static __always_inline u32 walk_bytes(void)
 	return (stack_depth > STACK_DEPTH ? STACK_DEPTH : stack_depth) * sizeof(u64);
 }
 
-/* What a thread had in its registers when it entered the kernel: where a walk of it begins. */
-struct user_registers {
-	u64 ip; /* 0: it has none */
-	u64 sp;
-	u64 fp;
-	u64 link; /* arm64 */
-};
-
-static __always_inline void read_user_registers(struct task_struct *task,
-						struct user_registers *registers)
-{
-	struct pt_regs___saved *regs;
-
-	if (!walk_user || task->flags & PF_KTHREAD)
-		return;
-	regs = saved_registers(task);
-	bpf_core_read(&registers->sp, sizeof(u64), &regs->sp);
-#ifdef __TARGET_ARCH_arm64
-	bpf_core_read(&registers->ip, sizeof(u64), &regs->pc);
-	bpf_core_read(&registers->fp, sizeof(u64), &regs->regs[29]);
-	bpf_core_read(&registers->link, sizeof(u64), &regs->regs[30]);
-#else
-	bpf_core_read(&registers->ip, sizeof(u64), &regs->ip);
-	bpf_core_read(&registers->fp, sizeof(u64), &regs->bp);
-#endif
-}
-
-/* The current thread's user frames, by frame pointers: by the helper, in any context. */
+/* The current thread's user frames, in any context. */
 static __always_inline u64 current_user_stack(void *ctx, struct scratch *here)
 {
 	long bytes;
 
 	if (!walk_user || !here)
 		return NO_STACK;
+	if (can_unwind())
+		return stack_hash(here, true, unwound_user_frames(here));
+	here->user.end = UNWIND_ON;
 	bytes = bpf_get_stack(ctx, here->user.frames, walk_bytes(), BPF_F_USER_STACK);
 	/* A kernel thread has none. */
-	return bytes == -EFAULT ? NO_STACK : stack_hash(&here->user, bytes);
+	return bytes == -EFAULT ? NO_STACK : stack_hash(here, true, bytes);
+}
+
+/* Takes the allocator's own frames off a walked stack; returns its bytes. */
+static __always_inline long from_caller(u64 *frames, long bytes, u64 caller)
+{
+	/* Operator new for an array calls the other one. */
+	u32 own = frames[0] == caller ? 0 : frames[1] == caller ? 1 : frames[2] == caller ? 2 : 3;
+
+	if (own == 3)
+		frames[0] = caller;
+	for (u32 i = 0; i < 2 && i < own && own < 3; i++) {
+		if (bytes < 2 * (long)sizeof(u64) || bytes > STACK_DEPTH * (long)sizeof(u64))
+			break;
+		bytes -= sizeof(u64);
+		/* Word by word, upwards: the two may overlap. */
+		bpf_probe_read_kernel(frames, bytes, &frames[1]);
+	}
+	return bytes;
 }
 
 /*
@@ -79,12 +70,17 @@ static __always_inline u64 current_user_stack_of(void *ctx, struct scratch *here
 		return NO_STACK;
 	frames[1] = 0;
 	frames[2] = 0;
+	if (can_unwind()) {
+		bytes = unwound_user_frames(here);
+		return stack_hash(here, true, caller ? from_caller(frames, bytes, caller) : bytes);
+	}
+	here->user.end = UNWIND_ON;
 	bytes = bpf_get_stack(ctx, frames, walk_bytes(), BPF_F_USER_STACK);
 	/* It has a frame pointer after all. */
 	if (caller && frames[1] != caller && frames[2] != caller)
 		frames[0] = caller;
 	/* No thread is without frames at a user probe: it was interrupted by another's walk. */
-	return stack_hash(&here->user, bytes);
+	return stack_hash(here, true, bytes);
 }
 
 static __always_inline u64 current_kernel_stack(void *ctx, struct scratch *here)
@@ -96,7 +92,7 @@ static __always_inline u64 current_kernel_stack(void *ctx, struct scratch *here)
 	here->kernel.called = 0;
 	bytes = bpf_get_stack(ctx, here->kernel.frames, walk_bytes(), 0);
 	/* It was in user mode. */
-	return bytes == -EFAULT ? NO_STACK : stack_hash(&here->kernel, bytes);
+	return bytes == -EFAULT ? NO_STACK : stack_hash(here, false, bytes);
 }
 
 #ifdef __TARGET_ARCH_x86
@@ -145,7 +141,7 @@ static __always_inline u64 task_kernel_stack(struct task_struct *task)
 	walked = &here->kernel;
 	bytes = bpf_get_task_stack(task, walked->frames, walk_bytes(), 0);
 	walked->called = bytes >= (long)sizeof(u64) ? called_before(walked->frames[0]) : 0;
-	return stack_hash(walked, bytes);
+	return stack_hash(here, false, bytes);
 }
 
 #ifdef __TARGET_ARCH_x86
@@ -190,12 +186,13 @@ static __always_inline u64 switched_user_stack(void *ctx)
 
 	if (!walk_user || !here)
 		return NO_STACK;
-	if (can_read_registers()) {
+	if (!can_unwind() && can_read_registers()) {
+		here->user.end = UNWIND_ON;
 		barrier();
 		bytes = short_user_walk(here->user.frames);
 		barrier();
 	}
-	return bytes < 0 ? current_user_stack(ctx, here) : stack_hash(&here->user, bytes);
+	return bytes < 0 ? current_user_stack(ctx, here) : stack_hash(here, true, bytes);
 }
 
 #else

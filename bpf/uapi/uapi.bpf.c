@@ -28,6 +28,9 @@ enum uapi {
 	IOC_SET_OUTPUT = PERF_EVENT_IOC_SET_OUTPUT,
 	IOC_SET_BPF = PERF_EVENT_IOC_SET_BPF,
 	CMD_LINK_CREATE = BPF_LINK_CREATE,
+	CMD_MAP_CREATE = BPF_MAP_CREATE,
+	MAP_TYPE_ARRAY = BPF_MAP_TYPE_ARRAY,
+	MAP_MMAPABLE = BPF_F_MMAPABLE,
 	STATS_RUN_TIME = BPF_STATS_RUN_TIME,
 	RINGBUF_BUSY = BPF_RINGBUF_BUSY_BIT,
 	RINGBUF_DISCARD = BPF_RINGBUF_DISCARD_BIT,
@@ -106,6 +109,12 @@ struct record_lost_samples {
 	u64 lost;
 };
 EXPORT_TYPE(struct record_lost_samples, record_lost_samples);
+
+/* union bpf_attr for BPF_MAP_CREATE: as much of it as we use. */
+struct map_create {
+	u32 map_type, key_size, value_size, max_entries, map_flags;
+};
+EXPORT_TYPE(struct map_create, map_create);
 
 /* union bpf_attr for BPF_LINK_CREATE of many probes, since 6.6: newer than the headers of a build
  * may be. */

@@ -2,7 +2,7 @@
 import { type StackRow, totalOf } from './stack-rows.js';
 
 /** What is smaller is not worth a line. */
-const MIN_SHARE = 0.01;
+export const MIN_SHARE = 0.01;
 
 /** How much of what was counted is in stacks that are cut: from 0 to 1. */
 export function cutShare(stacks: readonly StackRow[]): number {
@@ -23,6 +23,12 @@ export function cutNotices(stacks: readonly StackRow[]): string[] {
 			(some) =>
 				`${some} are cut: they do not reach the thread's first function, because some code, often a ` +
 				"distribution's library, has no frame pointers (-fno-omit-frame-pointer).",
+		),
+		...told(
+			({ cut }) => cut === 'no table',
+			(some) =>
+				`${some} are cut: tstrace met a file for the first time, and had not read yet which function calls ` +
+				'which there; with -p it reads the files of the process before it begins.',
 		),
 		...told(
 			({ cut }) => cut === 'no way on',

@@ -12,6 +12,12 @@ const MAX_BYTES = 1 << 28;
 export const HASH_START = 0x811c9dc5 | 0;
 export const HASH_PRIME = 0x01000193;
 
+export function hashOf(bytes: Uint8Array, from: number, to: number): number {
+	let hash = HASH_START;
+	for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] as number), HASH_PRIME);
+	return hash;
+}
+
 /**
  * Frames by number, in the order they were met. Names are kept as bytes, as files have them, and
  * become strings when they are asked for: a large file's lines never do.
@@ -40,9 +46,7 @@ export class FrameTable {
 	/** The number of the frame with this name and kind. Throws TstraceError for one too many. */
 	intern(name: string, kind: FrameKind = 'user'): number {
 		const bytes = Buffer.from(name);
-		let hash = HASH_START;
-		for (const byte of bytes) hash = Math.imul(hash ^ byte, HASH_PRIME);
-		return this.internBytes(bytes, 0, bytes.length, hash, kind);
+		return this.internBytes(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length), kind);
 	}
 
 	/** The same for a name in UTF-8, with its FNV-1a hash. */

@@ -3,7 +3,7 @@ import type { FrameTable } from './frame-table.js';
 import type { StackTable } from './stack-table.js';
 
 /** Sums by frame number. */
-export interface FunctionTotals {
+interface FunctionTotals {
 	/** Of stacks that end in the function: they add up to the total. */
 	readonly self: Float64Array;
 	/** Of stacks that have it anywhere; once for each, however often it calls itself. */

@@ -10,7 +10,7 @@ const library = () => import('hdr-histogram-js');
 const DIGITS = 3;
 const HIGHEST_NS = 2 ** 40;
 
-export interface Percentiles {
+interface Percentiles {
 	readonly p50: number;
 	readonly p90: number;
 	readonly p99: number;
@@ -61,7 +61,7 @@ export async function percentiles(histogram: Histogram): Promise<Percentiles> {
 }
 
 /** One interval of an HdrHistogram log. */
-export interface HdrInterval {
+interface HdrInterval {
 	readonly start: Date;
 	readonly duration_ns: number;
 	/** Tells groups apart; without spaces and commas. */

@@ -6,7 +6,7 @@ import { waitsForWork } from './summary-frames.js';
 const IDLE_SHARE = 0.99;
 
 /** What is known of a run, beside its stacks. */
-export interface IdleOptions {
+interface IdleOptions {
 	readonly duration_ns: number;
 	/** Threads, by number, that were blocked in one wait from the beginning to the end. */
 	readonly stayed: ReadonlySet<number>;

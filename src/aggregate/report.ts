@@ -14,7 +14,7 @@ export interface LatencyGroup {
 }
 
 /** What was measured in one interval. */
-export interface Interval {
+interface Interval {
 	readonly start: Date;
 	readonly duration_ns: number;
 	readonly lost: Lost;
@@ -64,7 +64,7 @@ export interface TableFindings<Row = TableRow> {
 }
 
 /** Its columns, by name. */
-export type TableRow = Readonly<Record<string, unknown>>;
+type TableRow = Readonly<Record<string, unknown>>;
 
 export interface Report<F extends Findings = Findings> extends Interval {
 	readonly tool: string;

@@ -12,5 +12,9 @@ export function samplingText({ frequency_hz, period }: Origin): string | undefin
 
 /** Whether two names are of the same event, restricted (":u") or made precise (":pp") or not. */
 export function sameEvent(a: string, b: string): boolean {
-	return a.replace(MODIFIERS, '') === b.replace(MODIFIERS, '');
+	return withoutModifiers(a) === withoutModifiers(b);
+}
+
+export function withoutModifiers(event: string): string {
+	return event.replace(MODIFIERS, '');
 }

@@ -14,10 +14,11 @@ export interface CapturedStack {
 	readonly kernel: ArrayLike<Address>;
 	readonly user: ArrayLike<Address>;
 	/**
-	 * How the walk of the user frames ended, if it went by unwind tables: at the thread's first function, or where
-	 * no way led on. Undefined: it went by frame pointers, which do not tell.
+	 * How the walk of the user frames ended, if it went by unwind tables: at the thread's first function; where frame
+	 * pointers ended that led through code without rules, which do not tell; in a file whose table was not there
+	 * yet; or where no way led on. Undefined: it went by frame pointers alone.
 	 */
-	readonly userEnd?: 'whole' | 'no way on' | undefined;
+	readonly userEnd?: 'whole' | 'guessed' | 'no table' | 'no way on' | undefined;
 	/** Whether there was a stack that could not be kept. */
 	readonly lost: boolean;
 	/** CLOCK_MONOTONIC, when it was seen first: which process of that number, which mappings. */
@@ -45,7 +46,7 @@ export interface Frame {
 }
 
 /** Why a user stack does not reach its thread's first function. */
-export type Cut = 'no frame pointers' | 'no way on' | 'too deep';
+export type Cut = 'no frame pointers' | 'no table' | 'no way on' | 'too deep';
 
 /** The frames of a stack with their names, leaf first. */
 export interface NamedStack {

@@ -157,7 +157,7 @@ export function waitFrame(frames: readonly Frame[]): Frame | undefined {
 	return kernel.findLast((frame) => !isIn(UNTELLING, frame)) ?? kernel.at(-1);
 }
 
-export interface ProgramFrame {
+interface ProgramFrame {
 	readonly frame: Frame;
 	/** Whether it is known to have called the C library, a wrapper, or the kernel, itself. */
 	readonly isLowest: boolean;

@@ -189,11 +189,6 @@ export class FilterSets {
 		this.#object.constantBytes('glob_ends').setBigUint64(0, all, true);
 	}
 
-	/** Whether tasks were chosen by number, so that there may come a time when none is left. */
-	get canEnd(): boolean {
-		return this.#filter.pids.length + this.#filter.tids.length > 0;
-	}
-
 	/** Whether of the tasks chosen by number none is left. */
 	allEnded(): boolean {
 		const { pids, tids } = this.#filter;
@@ -206,6 +201,11 @@ export class FilterSets {
 	#set(name: string): BpfMap {
 		return this.#object.map(name);
 	}
+}
+
+/** Whether tasks are chosen by number, so that there may come a time when none is left. */
+export function byNumber({ pids, tids }: Filter): boolean {
+	return pids.length + tids.length > 0;
 }
 
 /** Whether of the tasks that a filter names by number none is left, seen from /proc. */
@@ -238,6 +238,12 @@ function requireTask(id: number): void {
 	throw new TstraceError(
 		`there is no process or thread ${id}: it has ended, or is in another PID namespace`,
 	);
+}
+
+/** Processes that were chosen by number, by that of a thread, or as COMMAND; none: all are. */
+export function namedProcesses({ filter, command }: Subjects): number[] {
+	const owners = filter.tids.flatMap((tid) => processOf(tid) ?? []);
+	return [...new Set([...filter.pids, ...owners, ...(command ? [command] : [])])];
 }
 
 /** The process that a thread belongs to; undefined when the thread has ended. */

@@ -15,6 +15,7 @@ export type ResumedHook = 'sched_exit_tp' | 'finish_task_switch' | 'finish_task_
 type Program = 'offcpu_wakeup' | 'offcpu_migrate';
 
 interface OffcpuWay {
+	readonly hook: Hook;
 	/** Undefined: there is no hook for it. */
 	readonly resumed: ResumedHook | undefined;
 	readonly others: readonly Program[];
@@ -25,7 +26,8 @@ interface OffcpuWay {
 	readonly because: string;
 }
 
-type Hook = 'sched_exit' | 'kprobe' | 'switch';
+/** Where stacks are walked; by these names TSTRACE_FORCE chooses. */
+export type Hook = 'sched_exit' | 'kprobe' | 'switch';
 
 const FINISH = 'finish_task_switch';
 /** The second is what gcc calls it where it has changed its arguments. */
@@ -64,6 +66,7 @@ export function chooseOffcpu(): OffcpuWay {
 	const others: Program[] = missing ? ['offcpu_wakeup'] : [];
 	if (!missing && delayedDequeue()) others.push('offcpu_migrate');
 	return {
+		hook: name,
 		resumed,
 		others,
 		threadsInHash,

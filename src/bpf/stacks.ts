@@ -10,6 +10,8 @@ import { possibleCpus, u32Key } from '../loader/map.js';
 import { PROT, SharedMapping } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
 import { readComm } from './histogram.js';
+import type { UnwoundLayout } from './table-memory.js';
+import { UnwindMaps } from './unwind.js';
 
 /** A struct with these fields, and perhaps others. */
 export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<N, FieldLayout>> };
@@ -17,11 +19,11 @@ export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<
 /** What bpf/lib/stacks.h exports. */
 export interface StackLayouts {
 	readonly stack_key: Fields<'kernel' | 'user' | 'incarnation' | 'tgid' | 'tid' | 'comm'>;
-	readonly stack_place: Fields<'first' | 'count'>;
+	readonly stack_place: Fields<'first' | 'count' | 'end'>;
 }
 
-/** The layout of an object that includes lib/stacks.h. */
-export interface StackedLayout extends ObjectLayout {
+/** The layout of an object that includes lib/stacks.h and lib/walk.h. */
+export interface StackedLayout extends UnwoundLayout {
 	readonly structs: ObjectLayout['structs'] & StackLayouts;
 }
 
@@ -35,12 +37,20 @@ export interface StackSettings {
 	readonly user: boolean;
 	/** Threads of a process apart. */
 	readonly byThread: boolean;
+	/** How user stacks are walked: by unwind tables, or by frame pointers alone. */
+	readonly unwind: 'tables' | 'fp';
+}
+
+/** Whether programs walk user stacks by tables. */
+export function walksByTables({ user, unwind }: Pick<StackSettings, 'user' | 'unwind'>): boolean {
+	return user && unwind === 'tables';
 }
 
 /** bpf/lib/stacks.h: the same in all objects that include it. */
 const { STACK_DEPTH, CHUNK_FRAMES, BLOCK_FRAMES } = profile.enums.stack_constant;
 const NO_STACK = BigInt(profile.enums.stack_constant.NO_STACK);
 const LOST_STACK = BigInt(profile.enums.stack_constant.LOST_STACK);
+const END = profile.enums.unwind_end;
 export const MAX_DEPTH = STACK_DEPTH;
 /** Room for frames: more than most stacks have, so that a few deep ones do not use it up. */
 const FRAMES_PER_STACK = 64;
@@ -72,6 +82,7 @@ export class StackTables {
 			walk_user: settings.user,
 			stacks_by_thread: settings.byThread,
 		});
+		if (walksByTables(settings)) new UnwindMaps(this.#object).configure();
 		const seed = this.#object.constantBytes('stack_seed');
 		seed.setBigUint64(0, randomBytes(8).readBigUInt64LE(), true);
 	}
@@ -88,13 +99,14 @@ export class StackTables {
 	/** All stacks that are kept; programs may keep more meanwhile, which are not among them. */
 	read(): StackSnapshot {
 		const extents = new Map<bigint, Extent>();
-		const { first, count: countField } = this.#object.layout.structs.stack_place.fields;
+		const { first, count: countField, end } = this.#object.layout.structs.stack_place.fields;
 		const placeSize = this.#object.layout.structs.stack_place.size;
 		this.#object.map('stacks').readAll((keys, values, count) => {
 			for (let i = 0; i < count; i++) {
 				extents.set(keys.getBigUint64(i * 8, true), {
 					first: values.getUint32(i * placeSize + first.offset, true),
-					count: values.getUint32(i * placeSize + countField.offset, true),
+					count: values.getUint16(i * placeSize + countField.offset, true),
+					end: values.getUint16(i * placeSize + end.offset, true),
 				});
 			}
 		});
@@ -112,6 +124,8 @@ export class StackTables {
 interface Extent {
 	readonly first: number;
 	readonly count: number;
+	/** How the walk ended: of `enum unwind_end`. */
+	readonly end: number;
 }
 
 /** What was in the maps; valid until the tables are closed. */
@@ -142,6 +156,7 @@ export class StackSnapshot {
 			comm: readComm(view, at + comm.offset),
 			kernel: this.#addresses(kernelHash),
 			user: userPart(this.#addresses(userHash)),
+			userEnd: userEnd(this.#extents.get(userHash)?.end),
 			lost: kernelHash === LOST_STACK || userHash === LOST_STACK,
 			...counted,
 		};
@@ -161,6 +176,14 @@ export class StackSnapshot {
 		this.#decoded.set(hash, addresses);
 		return addresses;
 	}
+}
+
+/** How a walk of user frames ended; undefined: it went by frame pointers alone. */
+function userEnd(end: number | undefined): CapturedStack['userEnd'] {
+	if (!end) return undefined;
+	if (end === END.UNWIND_WHOLE) return 'whole';
+	if (end === END.UNWIND_GUESSED) return 'guessed';
+	return end === END.UNWIND_NO_TABLE ? 'no table' : 'no way on';
 }
 
 /**

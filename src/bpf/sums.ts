@@ -23,40 +23,49 @@ export interface SummedLayout extends StackedLayout {
 }
 
 /** What sums are of. */
-export interface SumOptions {
+interface SumOptions {
 	/** How many of a sum's parts are in use. */
 	readonly parts: number;
 	/** By which events were sampled: see bpf/lib/sampling.h. 0: all were counted. */
 	readonly period_ns: number;
 }
 
-/** The stack maps of one object, and its sums by stack. */
-export class StackSums extends StackTables {
-	readonly #object: BpfObject<SummedLayout>;
+/** The stack maps of one object, and a map of sums that refer to its stacks. */
+export class SumTables extends StackTables {
+	protected readonly sums: BpfMap;
 
-	constructor(object: BpfObject<SummedLayout>) {
+	constructor(object: BpfObject<StackedLayout>, map: 'sums' | 'sites') {
 		super(object);
-		this.#object = object;
+		this.sums = object.map(map);
 	}
 
 	override configure(settings: StackSettings): void {
 		super.configure(settings);
-		this.#sums.setMaxEntries(settings.maxStacks + 1);
+		this.sums.setMaxEntries(settings.maxStacks + 1);
 	}
 
 	override open(): void {
 		super.open();
-		const { stack_key, stack_sum } = this.#object.layout.structs;
 		// The sum of all others.
-		this.#sums.update(new Uint8Array(stack_key.size), new Uint8Array(stack_sum.size));
+		this.sums.update(new Uint8Array(this.sums.keySize), new Uint8Array(this.sums.valueSize));
+	}
+}
+
+/** Sums by stack. */
+export class StackSums extends SumTables {
+	readonly #layout: SummedLayout;
+
+	constructor(object: BpfObject<SummedLayout>) {
+		super(object, 'sums');
+		this.#layout = object.layout;
 	}
 
 	/** Takes all sums out; programs are detached by now. */
 	take(snapshot: StackSnapshot, { parts: used, period_ns }: SumOptions): CapturedStack[] {
-		const { stack_key, stack_sum } = this.#object.layout.structs;
+		const { stack_key, stack_sum } = this.#layout.structs;
 		const { first_ns, count: countField, doubt, parts } = stack_sum.fields;
 		const stacks: CapturedStack[] = [];
-		this.#sums.drain((keys, values, count) => {
+		this.sums.drain((keys, values, count) => {
 			for (let i = 0; i < count; i++) {
 				const at = i * stack_sum.size;
 				const stack = snapshot.captured(keys, i * stack_key.size, {
@@ -72,9 +81,5 @@ export class StackSums extends StackTables {
 			}
 		});
 		return stacks;
-	}
-
-	get #sums(): BpfMap {
-		return this.#object.map('sums');
 	}
 }

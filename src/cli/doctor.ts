@@ -16,8 +16,7 @@ import { ClosedPipe, Output } from '../run/output.js';
 import { wayInto } from '../run/run.js';
 import { BpfTracing, PlainTracing } from '../run/tracing.js';
 import type { AnyTool, ToolWithOptions } from '../tool.js';
-
-const EXIT_FAILED = 1;
+import { EXIT_FAILED } from './explain.js';
 
 export function doctorOptions() {
 	return {

@@ -10,7 +10,7 @@ import { say } from '../run/output.js';
 import { type OtherNames, suggestion } from './did-you-mean.js';
 
 export const EXIT_USAGE = 2;
-const EXIT_FAILED = 1;
+export const EXIT_FAILED = 1;
 /** The command that checks the machine; no tool, but called like one. */
 export const DOCTOR = 'doctor';
 

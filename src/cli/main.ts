@@ -114,7 +114,7 @@ async function buildCli(
 		)
 		.configureOutput({ writeErr: () => {}, writeOut: print, getOutHelpWidth: () => 80 })
 		.configureHelp({ minWidthToWrap: 30 })
-		// Ours are in unknown.ts.
+		// Ours are in did-you-mean.ts.
 		.showSuggestionAfterError(false)
 		.exitOverride();
 	// So that what is after -- stays there.

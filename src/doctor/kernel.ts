@@ -5,11 +5,10 @@ import { taskStorageMissing } from '../bpf/task-storage.js';
 import { schedInfoMissing } from '../bpf/waits.js';
 import { tracepoints } from '../generated/tracepoints.js';
 import { failure, libbpf } from '../loader/ffi.js';
-import { kernelHasTracepoint, versionOf } from '../loader/kernel.js';
-import { kernelSigns, ringBufferForbidden } from '../loader/realtime.js';
+import { BTF_PATH, BTF_SINCE, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
+import { kernelSigns, RING_BUFFER_SINCE, ringBufferForbidden } from '../loader/realtime.js';
 import { attempt, type Check, missing, NEWER_KERNEL, ok, warn } from './check.js';
 
-const BTF_PATH = '/sys/kernel/btf/vmlinux';
 /** Not on every kernel, and not missed there: tools say themselves what they do without. */
 const OPTIONAL: readonly (typeof tracepoints)[number][] = [
 	'sched_exit_tp',
@@ -50,7 +49,7 @@ export function judgeBtf(bytes: number | undefined): Check {
 		'BTF',
 		`no ${BTF_PATH}`,
 		'tstrace cannot fit its BPF programs to this kernel: no tool runs',
-		'a kernel with CONFIG_DEBUG_INFO_BTF=y: Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2 or newer',
+		`a kernel with CONFIG_DEBUG_INFO_BTF=y: ${BTF_SINCE} or newer`,
 	);
 }
 
@@ -96,7 +95,7 @@ export function judgeRingBuffer(forbidden: string | undefined): Check {
 		'ring buffer',
 		forbidden,
 		'tools that show single context switches could freeze the machine, and refuse to run',
-		`Linux 6.12, 6.6.83, or Debian's 6.1.192: ${NEWER_KERNEL}`,
+		`Linux ${RING_BUFFER_SINCE}: ${NEWER_KERNEL}`,
 	);
 }
 

@@ -1,7 +1,7 @@
 /** koffi, the system's libbpf, and the kernel's symbols. */
 
 import { TstraceError } from '../loader/errors.js';
-import { libbpf } from '../loader/ffi.js';
+import { INSTALL_LIBBPF_ON, libbpf } from '../loader/ffi.js';
 import { ownCapabilities } from '../loader/kernel.js';
 import { INSTALL_KOFFI, koffi } from '../loader/koffi.js';
 import { kernelNames } from '../symbolize/kernel.js';
@@ -10,18 +10,6 @@ import { distributions } from '../symbolize/packages.js';
 import { readMaps } from '../symbolize/proc-pid.js';
 import { textOf } from '../text-of.js';
 import { type Check, missing, ok, warn } from './check.js';
-
-/** By what os-release says the system is or is like. */
-const INSTALL: ReadonlyArray<readonly [string, string]> = [
-	['debian', 'apt-get install libbpf1'],
-	['ubuntu', 'apt-get install libbpf1'],
-	['fedora', 'dnf install libbpf'],
-	['rhel', 'dnf install libbpf'],
-	['arch', 'pacman -S libbpf'],
-	['alpine', 'apk add libbpf'],
-	['suse', 'zypper install libbpf1'],
-	['opensuse', 'zypper install libbpf1'],
-];
 
 /** The npm package that calls libbpf and libc. */
 export function caller(): Check {
@@ -63,7 +51,7 @@ export function judgeLibbpf(
 	if ('version' in found) {
 		return ok('libbpf', `${found.version.replace(/^v/, '')}${found.path ? `, ${found.path}` : ''}`);
 	}
-	const install = INSTALL.find(([id]) => ids.includes(id))?.[1];
+	const install = Object.entries(INSTALL_LIBBPF_ON).find(([id]) => ids.includes(id))?.[1];
 	return missing(
 		'libbpf',
 		found.problem,

@@ -1,24 +1,31 @@
-/** What can be seen of one process: frame pointers, symbols, JIT maps. */
+/** What can be seen of one process: unwind tables, frame pointers, symbols, JIT maps. */
 import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { FileBytes, SymbolError } from '../elf/bytes.js';
+import type { FileBytes } from '../elf/bytes.js';
 import { Elf } from '../elf/elf.js';
 import { LIBC } from '../symbolize/c-library.js';
-import { mappedFiles } from '../symbolize/code-files.js';
+import { mappedFiles, pathTo } from '../symbolize/code-files.js';
 import { openDebugFile } from '../symbolize/debug-files.js';
 import { countFrames, FEW_FUNCTIONS, type FrameCount, MANY } from '../symbolize/frame-pointers.js';
 import { hasSymbolTable } from '../symbolize/functions.js';
-import { openPerfMap, type Runtime, runtimeOf } from '../symbolize/jit.js';
+import { type Runtime, runtimeOf } from '../symbolize/jit.js';
 import type { MapsEntry } from '../symbolize/maps.js';
 import { REMEDIES } from '../symbolize/notices.js';
-import { openRegular } from '../symbolize/open.js';
+import { openRegular, readFile } from '../symbolize/open.js';
 import { installCommand } from '../symbolize/packages.js';
+import { openPerfMap } from '../symbolize/perf-map-files.js';
 import { exeOf, readFacts } from '../symbolize/proc-pid.js';
 import { textOf } from '../text-of.js';
+import { coveredShare } from '../unwind/covered.js';
 import { type Check, missing, ok, warn } from './check.js';
 
 /** Memory that only looks like a file: of run-time compilers, say. */
 const NO_FILE = /^\/(memfd:|dev\/|SYSV|anon_hugepage)/;
+
+/** Start-up code of the compiler's own has unwind tables in any file. */
+const HARDLY_ANY = 0.05;
+/** Files of a process that are looked at for unwind tables; browsers have 200. */
+const MAX_FILES = 1000;
 
 /** A process that a tool is asked about. */
 export interface ExaminedProcess {
@@ -94,6 +101,7 @@ function examineProgram(pid: number, exe: Part, what: string): ProcessExaminatio
 		pid,
 		checks: [
 			judgeProgram(pid, what, exe.is32),
+			...(exe.is32 ? [] : judgeFilesOf(pid, files)),
 			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
 			...(runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid))] : []),
 		],
@@ -109,6 +117,8 @@ export interface Part {
 	readonly path: string;
 	readonly is32: boolean;
 	readonly frames: FrameCount | undefined;
+	/** How much of its code has unwind tables, from 0 to 1; undefined: it cannot be read. */
+	readonly covered: number | undefined;
 	readonly symbols: 'own' | 'debug file' | 'packed' | 'none' | 'unreadable';
 	/** A command that installs its symbols. */
 	readonly install: string | undefined;
@@ -120,23 +130,23 @@ function openProgram(pid: number): Part | undefined {
 }
 
 function readPart(from: string, path: string, pid: number): Part {
-	const nothing = { path, is32: false, frames: undefined, install: undefined };
-	const file = openRegular(from);
-	if (!file) return { ...nothing, symbols: 'unreadable' };
-	try {
-		const bytes = new FileBytes(file.fd, file.stat.size);
+	const nothing = {
+		path,
+		is32: false,
+		frames: undefined,
+		covered: undefined,
+		install: undefined,
+	};
+	const read = (bytes: FileBytes): Part => {
 		if (bytes.read(0, 5)[4] === 1) return { ...nothing, is32: true, symbols: 'unreadable' };
 		const elf = new Elf(bytes);
 		const root = `/proc/${pid}/root`;
 		const symbols = symbolsOf(elf, path, [root, '']);
 		const install = symbols === 'none' ? installCommand(path, root) : undefined;
-		return { path, is32: false, frames: countFrames(elf), symbols, install };
-	} catch (error) {
-		if (!(error instanceof SymbolError)) throw error;
-		return { ...nothing, symbols: 'unreadable' };
-	} finally {
-		closeSync(file.fd);
-	}
+		const covered = coveredShare(bytes);
+		return { path, is32: false, frames: countFrames(elf), covered, symbols, install };
+	};
+	return readFile(openRegular(from), read, () => ({ ...nothing, symbols: 'unreadable' }));
 }
 
 function symbolsOf(elf: Elf, path: string, roots: readonly string[]): Part['symbols'] {
@@ -157,22 +167,58 @@ function judgePart(part: Part): Check[] {
 	return [judgeFrames(part), judgeSymbols(part)];
 }
 
-export function judgeFrames({ path, frames }: Part): Check {
+/** For each file that a process executes code of, whether stacks that pass through it are whole. */
+function judgeFilesOf(pid: number, files: readonly MapsEntry[]): Check[] {
+	return files
+		.filter(({ path }) => !NO_FILE.test(path))
+		.slice(0, MAX_FILES)
+		.map((file) => {
+			const covered = readFile(openRegular(pathTo(pid, file)), coveredShare, () => undefined);
+			return judgeTables({ path: file.path, covered });
+		});
+}
+
+/** `covered`: see Part. */
+export function judgeTables({ path, covered }: Pick<Part, 'path' | 'covered'>): Check {
+	const name = 'unwind tables';
+	const file = basename(path);
+	if (covered === undefined) {
+		const costs = 'user stacks that pass through its functions may be cut';
+		return warn(name, `${file}: tstrace may not read the file`, costs, 'sudo tstrace …');
+	}
+	if (covered >= MANY) return ok(name, `${file}: has unwind tables`);
+	return warn(
+		name,
+		covered < HARDLY_ANY
+			? `${file}: has no unwind tables: its stacks are guessed by frame pointers`
+			: `${file}: only ${Math.round(covered * 100)} % of its code has unwind tables: the rest of its stacks is guessed by frame pointers`,
+		'user stacks that pass through its functions may lack callers, or end at them',
+		LIBC.test(path)
+			? 'a system whose C library has them: glibc has, musl has not'
+			: 'build it with -fasynchronous-unwind-tables, or else with frame pointers',
+	);
+}
+
+/** Where code has unwind tables, few need frame pointers. */
+export function judgeFrames({ path, frames, covered = 0 }: Part): Check {
 	const name = 'frame pointers';
 	const file = basename(path);
+	const share = frames ? frames.withFrame / frames.sampled : 0;
+	const functions = frames?.sampled === 1 ? '1 function' : `${frames?.sampled} functions`;
+	const found = frames
+		? `${file}: ${Math.round(share * 100)} % of ${functions} keep them`
+		: `${file}: unknown, as it has no .eh_frame_hdr`;
+	if (share >= MANY) return ok(name, found);
+	if (covered >= MANY)
+		return ok(name, `${found}; only --unwind fp, profile without BPF, bcc and perf need them`);
 	const costs = 'user stacks that pass through its functions lack callers, or end at them';
-	if (!frames) {
+	if (!frames)
 		return warn(
 			name,
-			`${file}: unknown, as it has no .eh_frame_hdr`,
+			found,
 			costs.replace('lack callers', 'may lack callers'),
 			'none; tstrace marks the stacks that are cut',
 		);
-	}
-	const share = frames.withFrame / frames.sampled;
-	const functions = frames.sampled === 1 ? '1 function' : `${frames.sampled} functions`;
-	const found = `${file}: ${Math.round(share * 100)} % of ${functions} keep them`;
-	if (share >= MANY) return ok(name, found);
 	const fix = LIBC.test(path)
 		? 'a system whose libraries have them: Ubuntu 24.04, Fedora 38 or newer'
 		: 'build it with -fno-omit-frame-pointer (Rust: -C force-frame-pointers=yes)';

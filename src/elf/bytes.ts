@@ -21,9 +21,6 @@ function check(bytes: Bytes, offset: number, length: number): void {
 
 /** An open file; the descriptor stays the caller's. */
 export class FileBytes implements Bytes {
-	/** All in all. */
-	bytesRead = 0;
-
 	constructor(
 		private readonly fd: number,
 		readonly size_bytes: number,
@@ -32,7 +29,6 @@ export class FileBytes implements Bytes {
 	read(offset: number, length_bytes: number): Buffer {
 		check(this, offset, length_bytes);
 		const buffer = Buffer.allocUnsafeSlow(length_bytes);
-		this.bytesRead += length_bytes;
 		for (let done = 0; done < length_bytes; ) {
 			const got = this.#readSome(buffer, done, offset + done);
 			// The file's owner may have made it shorter meanwhile.

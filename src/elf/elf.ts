@@ -57,6 +57,9 @@ export interface Segment {
 	readonly size_bytes: number;
 }
 
+/** ELF of 32 bits, or big-endian. */
+export class OtherElf extends SymbolError {}
+
 export class Elf {
 	readonly machine: number;
 	/** It is a program, not a library. */
@@ -73,7 +76,7 @@ export class Elf {
 		const header = bytes.read(0, HEADER_BYTES);
 		if (header.readUInt32BE(0) !== 0x7f454c46) throw new SymbolError('not ELF');
 		if (header[4] !== 2 || header[5] !== 1) {
-			throw new SymbolError('not 64-bit little-endian ELF');
+			throw new OtherElf('not 64-bit little-endian ELF');
 		}
 		this.machine = header.readUInt16LE(18);
 		this.entry = Number(header.readBigUInt64LE(24));

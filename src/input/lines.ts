@@ -4,7 +4,7 @@ import { TstraceError } from '../loader/errors.js';
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 /** A stack of 5,000 names of 10,000 characters fits. */
-export const MAX_LINE_BYTES = 64 << 20;
+const MAX_LINE_BYTES = 64 << 20;
 
 /** Called with the bytes from `from` to `to`, without the line's end; `number` counts from 1. */
 type LineReader = (bytes: Buffer, from: number, to: number, number: number) => void;

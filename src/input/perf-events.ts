@@ -1,5 +1,6 @@
 /** Stacks of `perf script` text by event: counts of different events cannot be added up. */
 import type { FrameTable } from '../aggregate/frame-table.js';
+import { withoutModifiers } from '../aggregate/sampled-event.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
@@ -55,7 +56,6 @@ export class PerfEvents {
 function unitOf(event: string | undefined, counted: boolean): Pick<Origin, 'unit'> {
 	if (!counted) return { unit: 'samples' };
 	if (event === undefined) return {};
-	// perf-list(1), "Event modifiers"
-	const name = event.replace(/:[ukhIGHpPSDWeb]+$/, '');
+	const name = withoutModifiers(event);
 	return { unit: name === 'cpu-clock' || name === 'task-clock' ? 'ns' : name };
 }

@@ -1,5 +1,5 @@
 /** Reads what `perf script` prints; the same stacks as stackcollapse-perf.pl makes of it. */
-import { FrameTable, HASH_PRIME, HASH_START } from '../aggregate/frame-table.js';
+import { FrameTable, hashOf } from '../aggregate/frame-table.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../aggregate/stack-table.js';
 import { TstraceError } from '../loader/errors.js';
@@ -253,10 +253,8 @@ class FrameMemory {
 
 	/** The text's number, a new one if it was not met before. */
 	number(bytes: Buffer, from: number, to: number): number {
-		let hash = HASH_START;
-		for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] as number), HASH_PRIME);
 		const before = this.#texts.size;
-		const number = this.#texts.internBytes(bytes, from, to, hash);
+		const number = this.#texts.internBytes(bytes, from, to, hashOf(bytes, from, to));
 		if (this.#texts.size > before) this.#bytes += to - from;
 		return number;
 	}

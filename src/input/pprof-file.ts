@@ -26,7 +26,7 @@ export const PROFILE = {
 /** Names things in a file: a varint of 64 bits, exact. */
 export type Id = number | bigint;
 
-export interface ByteRange {
+interface ByteRange {
 	readonly from: number;
 	readonly to: number;
 }

@@ -1,6 +1,6 @@
 /** Locations of a pprof file as frames: their functions' names, their mappings' kinds. */
 import { basename } from 'node:path';
-import { FrameTable, HASH_PRIME, HASH_START } from '../aggregate/frame-table.js';
+import { FrameTable, hashOf } from '../aggregate/frame-table.js';
 import type { FrameKind } from '../aggregate/stack.js';
 import { kindOfFile } from './frame-kinds.js';
 import { checkEntries, type Id, type PprofFile, PROFILE } from './pprof-file.js';
@@ -118,9 +118,7 @@ export class PprofFrames {
 		if (frame === undefined) {
 			const { from, to } = this.#file.string(name);
 			const { bytes } = this.#file;
-			let hash = HASH_START;
-			for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] as number), HASH_PRIME);
-			frame = this.table.internBytes(bytes, from, to, hash, kind);
+			frame = this.table.internBytes(bytes, from, to, hashOf(bytes, from, to), kind);
 			known.set(name, frame);
 		}
 		return frame;

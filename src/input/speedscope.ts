@@ -10,10 +10,8 @@ import { TstraceError } from '../loader/errors.js';
 import type { FrameBudget } from './bounds.js';
 import type { Notify } from './format-reader.js';
 import { kindOfFile } from './frame-kinds.js';
-import { originOf, textOf } from './tstrace-json.js';
+import { type JsonObject, originOf, plainText } from './tstrace-json.js';
 import { inUnit, type Unit } from './units.js';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Whether it is one of speedscope's, whatever its version. */
 export function isSpeedscope({ $schema, profiles, shared }: JsonObject): boolean {
@@ -34,11 +32,11 @@ export function speedscopeProfiles(
 	const byUnit = new Map<string, { unit: Unit; stacks: StackTable; names: string[] }>();
 	for (const profile of profiles) {
 		if (!isObject(profile)) throw damaged('a profile is not a JSON object');
-		const unit = inUnit(textOf(profile.unit)) ?? { unit: undefined, factor: 1 };
+		const unit = inUnit(plainText(profile.unit)) ?? { unit: undefined, factor: 1 };
 		const name = unit.unit ?? NO_UNIT;
 		const same = byUnit.get(name) ?? { unit, stacks: new StackTable(), names: [] };
 		byUnit.set(name, same);
-		same.names.push(textOf(profile.name));
+		same.names.push(plainText(profile.name));
 		reader.read(profile, same.stacks, unit.factor);
 	}
 	const own = isObject(tstrace) ? originOf(tstrace) : {};

@@ -50,7 +50,9 @@ function rowOf(stack: unknown, index: number, frameOf: FrameOf): JsonRow {
 	const letters = typeof kinds === 'string' ? kinds : '';
 	return {
 		key: keyOf(key),
-		frames: frames.map((name, i) => frameOf(KINDS.get(letters[i] ?? '') ?? 'user')(textOf(name))),
+		frames: frames.map((name, i) =>
+			frameOf(KINDS.get(letters[i] ?? '') ?? 'user')(plainText(name)),
+		),
 		value,
 		...(cut ? { cut: 'no frame pointers' as const } : {}),
 		callerMissing: caller_missing === true,
@@ -66,7 +68,7 @@ function keyOf(key: unknown): Key {
 }
 
 /** Where strangers may have put anything: an object of theirs can be one that is no text either. */
-export function textOf(value: unknown): string {
+export function plainText(value: unknown): string {
 	return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
@@ -92,7 +94,7 @@ export function originOf(result: JsonObject): Origin {
 		...number('period_ns'),
 		...number('frequency_hz'),
 		...number('period'),
-		...(Array.isArray(command) ? { command: command.map(textOf) } : {}),
+		...(Array.isArray(command) ? { command: command.map(plainText) } : {}),
 		...(typeof filters === 'object' && filters !== null ? { filters: filters as JsonObject } : {}),
 	};
 }

@@ -9,9 +9,19 @@ import { koffi } from './koffi.js';
 /** An address in this process; null is C's NULL. */
 export type Pointer = bigint | null;
 
-const INSTALL_LIBBPF =
-	'install it: apt-get install libbpf1 (Debian, Ubuntu), dnf install libbpf (Fedora), ' +
-	'pacman -S libbpf (Arch), apk add libbpf (Alpine)';
+/** By the names that distributions have in os-release (ID, ID_LIKE). */
+export const INSTALL_LIBBPF_ON = {
+	debian: 'apt-get install libbpf1',
+	ubuntu: 'apt-get install libbpf1',
+	fedora: 'dnf install libbpf',
+	rhel: 'dnf install libbpf',
+	arch: 'pacman -S libbpf',
+	alpine: 'apk add libbpf',
+	suse: 'zypper install libbpf1',
+	opensuse: 'zypper install libbpf1',
+} as const;
+const { debian, fedora, arch, alpine } = INSTALL_LIBBPF_ON;
+const INSTALL_LIBBPF = `install it: ${debian} (Debian, Ubuntu), ${fedora} (Fedora), ${arch} (Arch), ${alpine} (Alpine)`;
 
 type Library = ReturnType<ReturnType<typeof koffi>['load']>;
 
@@ -129,19 +139,25 @@ export function printFunction(): Type {
 	return declaredPrint;
 }
 
+let library: Library | undefined;
+
+/** A function of libbpf by its prototype; tests and scripts need some beside `libbpf()`. Throws TstraceError. */
+export function libbpfFunction(prototype: string): ReturnType<Library['func']> {
+	library ??= loadLibbpf();
+	try {
+		return library.func(prototype);
+	} catch (error) {
+		throw new TstraceError(
+			`libbpf is too old: 1.0 or newer is needed; ${INSTALL_LIBBPF}`,
+			String(error),
+		);
+	}
+}
+
 function declare() {
-	const library = loadLibbpf();
+	library ??= loadLibbpf();
 	printFunction();
-	const c = (prototype: string) => {
-		try {
-			return library.func(prototype);
-		} catch (error) {
-			throw new TstraceError(
-				`libbpf is too old: 1.0 or newer is needed; ${INSTALL_LIBBPF}`,
-				String(error),
-			);
-		}
-	};
+	const c = libbpfFunction;
 	return {
 		libbpf_set_print: c('void *libbpf_set_print(LibbpfPrint *print)') as (
 			print: Pointer,
@@ -155,19 +171,11 @@ function declare() {
 		) => Pointer,
 		bpf_object__load: c('int bpf_object__load(void *object)') as (object: Pointer) => number,
 		bpf_object__close: c('void bpf_object__close(void *object)') as (object: Pointer) => void,
-		bpf_object__btf: c('void *bpf_object__btf(const void *object)') as (object: Pointer) => Pointer,
-		btf__raw_data: c('const void *btf__raw_data(const void *btf, _Out_ uint32_t *size)') as (
-			btf: Pointer,
-			size: [number],
-		) => Pointer,
 
 		bpf_object__next_program: c(
 			'void *bpf_object__next_program(const void *object, void *program)',
 		) as (object: Pointer, program: Pointer) => Pointer,
 		bpf_program__name: c('const char *bpf_program__name(const void *program)') as (
-			program: Pointer,
-		) => string,
-		bpf_program__section_name: c('const char *bpf_program__section_name(const void *program)') as (
 			program: Pointer,
 		) => string,
 		bpf_program__set_autoload: c('int bpf_program__set_autoload(void *program, bool autoload)') as (
@@ -247,19 +255,6 @@ function declare() {
 			'int bpf_obj_get_info_by_fd(int fd, void *info, _Inout_ uint32_t *length)',
 		) as (fd: number, info: Uint8Array, length: [number]) => number,
 		bpf_enable_stats: c('int bpf_enable_stats(int type)') as (type: number) => number,
-		bpf_prog_get_next_id: c('int bpf_prog_get_next_id(uint32_t start, _Out_ uint32_t *next)') as (
-			start: number,
-			next: [number],
-		) => number,
-		bpf_prog_get_fd_by_id: c('int bpf_prog_get_fd_by_id(uint32_t id)') as (id: number) => number,
-		bpf_map_get_next_id: c('int bpf_map_get_next_id(uint32_t start, _Out_ uint32_t *next)') as (
-			start: number,
-			next: [number],
-		) => number,
-		bpf_link_get_next_id: c('int bpf_link_get_next_id(uint32_t start, _Out_ uint32_t *next)') as (
-			start: number,
-			next: [number],
-		) => number,
 	};
 }
 

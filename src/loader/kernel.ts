@@ -3,7 +3,10 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { Btf } from './btf.js';
 import { TstraceError } from './errors.js';
 
-const BTF_PATH = '/sys/kernel/btf/vmlinux';
+export const BTF_PATH = '/sys/kernel/btf/vmlinux';
+
+/** The first releases whose kernels have BTF. */
+export const BTF_SINCE = 'Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2';
 
 let btf: Btf | undefined;
 
@@ -16,7 +19,7 @@ export function kernelBtf(): Btf {
 	} catch (error) {
 		throw new TstraceError(
 			`this kernel has no BTF (${BTF_PATH}), and tstrace needs BTF to fit its BPF programs to the kernel: ` +
-				'use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2 and later have',
+				`use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as ${BTF_SINCE} and later have`,
 			String(error),
 		);
 	}

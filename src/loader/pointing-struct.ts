@@ -2,7 +2,7 @@
 import { koffi } from './koffi.js';
 
 /** What is at a fixed address, and stays there while the object is referenced. */
-export type Memory = Uint8Array | BigUint64Array;
+type Memory = Uint8Array | BigUint64Array;
 
 /**
  * A struct that points to memory. An address is only a number: nothing in it keeps the memory from being

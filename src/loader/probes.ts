@@ -12,7 +12,7 @@ import { PointingStruct } from './pointing-struct.js';
 import type { BpfProgram } from './program.js';
 
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
-const BPF_SYSCALL_NUMBER = process.arch === 'arm64' ? 280 : 321;
+export const BPF_SYSCALL_NUMBER = process.arch === 'arm64' ? 280 : 321;
 
 /** Where in a file, and what the program is to be told. */
 export interface ProbePoint {

@@ -36,22 +36,18 @@ export class BpfProgram {
 		return libbpf().bpf_program__fd(this.pointer);
 	}
 
+	/** man 2 bpf, BPF_OBJ_GET_INFO_BY_FD. */
 	info(): ProgramInfo {
-		return programInfo(this.fd);
+		const info = new Uint8Array(bpf_prog_info.size);
+		const result = libbpf().bpf_obj_get_info_by_fd(this.fd, info, [info.length]);
+		if (result < 0)
+			throw new TstraceError(`cannot read the statistics of a BPF program: ${failure(result)}`);
+		const view = new DataView(info.buffer);
+		const { run_cnt, run_time_ns, recursion_misses } = bpf_prog_info.fields;
+		return {
+			runs: readU64(view, run_cnt.offset),
+			time_ns: readU64(view, run_time_ns.offset),
+			missed: readU64(view, recursion_misses.offset),
+		};
 	}
-}
-
-/** What the kernel says of the program behind a descriptor: man 2 bpf, BPF_OBJ_GET_INFO_BY_FD. */
-export function programInfo(fd: number): ProgramInfo {
-	const info = new Uint8Array(bpf_prog_info.size);
-	const result = libbpf().bpf_obj_get_info_by_fd(fd, info, [info.length]);
-	if (result < 0)
-		throw new TstraceError(`cannot read the statistics of a BPF program: ${failure(result)}`);
-	const view = new DataView(info.buffer);
-	const { run_cnt, run_time_ns, recursion_misses } = bpf_prog_info.fields;
-	return {
-		runs: readU64(view, run_cnt.offset),
-		time_ns: readU64(view, run_time_ns.offset),
-		missed: readU64(view, recursion_misses.offset),
-	};
 }

@@ -17,6 +17,9 @@ export interface KernelSigns {
 	readonly btf: Btf;
 }
 
+/** The first kernels whose ring buffer has a lock that never sleeps. */
+export const RING_BUFFER_SINCE = "6.12, 6.6.83, or Debian's 6.1.192";
+
 /** Whether spinlock_t can sleep. One sign is enough: not every kernel shows every one. */
 export function isRealtime({ version, realtime, btf }: KernelSigns): boolean {
 	if (/\bPREEMPT[_ ]RT\b/.test(version) || realtime?.trim() === '1') return true;
@@ -27,8 +30,7 @@ export function isRealtime({ version, realtime, btf }: KernelSigns): boolean {
 
 /**
  * What keeps programs from reserving room in a ring buffer under the run queue's lock; undefined: nothing. The
- * ring's own lock was a spinlock_t until 6.12 (8b62645b09f8; also in 6.6.83, and Debian's 6.1.192), a raw_spinlock_t
- * then, and an rqspinlock_t since 6.15.
+ * ring's own lock was a spinlock_t, then (8b62645b09f8) a raw_spinlock_t, and an rqspinlock_t since 6.15.
  */
 export function ringBufferForbidden(signs: KernelSigns): string | undefined {
 	if (!isRealtime(signs)) return undefined;
@@ -51,6 +53,6 @@ export function requireRingBuffer(what: string, instead: string): void {
 	const why = ringBufferForbidden(kernelSigns());
 	if (why === undefined) return;
 	throw new TstraceError(
-		`${what} could freeze the machine: ${why}; use ${instead}, or a newer kernel (6.12, 6.6.83, or Debian's 6.1.192)`,
+		`${what} could freeze the machine: ${why}; use ${instead}, or a newer kernel (${RING_BUFFER_SINCE})`,
 	);
 }

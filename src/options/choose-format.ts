@@ -73,11 +73,23 @@ export function refuseOtherPictures(path = ''): void {
 	}
 }
 
+/** What is for programs, or a picture, and not for a terminal. */
+export function notForTerminal(format: string, instead = ': > FILE, or -o FILE'): UsageError {
+	return new UsageError(`${format} is not for a terminal; write it to a file${instead}`);
+}
+
 /** What a file's name asks for: "svg" of "offcpu.svg". Throws UsageError as above. */
 export function stackFormatOfFile(path = ''): StackFormat | undefined {
 	const name = path.toLowerCase();
 	refuseOtherPictures(path);
 	return ENDINGS.find(([end]) => name.endsWith(end))?.[1];
+}
+
+/** The same, for tools that also write text and JSON. */
+export function formatOfFile(path: string): StackFormat | 'json' | 'text' | undefined {
+	const [, ending] = /\.(json|txt)$/.exec(path.toLowerCase()) ?? [];
+	const plain = ending === 'json' ? 'json' : ending === 'txt' ? 'text' : undefined;
+	return stackFormatOfFile(path) ?? plain;
 }
 
 const ENDINGS: ReadonlyArray<readonly [string, StackFormat]> = [

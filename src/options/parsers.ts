@@ -1,12 +1,9 @@
 /** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import type { Grouping } from '../aggregate/stack-rows.js';
 import { compileGlobs, isGlob } from '../bpf/globs.js';
-import { MAX_DEPTH, type StackSettings } from '../bpf/stacks.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
-import { type StackFilter, stackFilterOptions } from './stack-filter.js';
-import { flag, oneOf, parsedOr, type TypedOption, type ValuesOf } from './typed-option.js';
+import { flag, parsedOr, type TypedOption } from './typed-option.js';
 
 /** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
 const MAX_SECONDS = 365 * 86_400;
@@ -145,79 +142,4 @@ export function maxPathsOption(): TypedOption<number> {
 		wholeNumber(1 << 20),
 		8192,
 	);
-}
-
-/** What all stack tools have. */
-export function stackOptions() {
-	return {
-		userStacks: flag('-U, --user-stacks', 'only user frames').conflicts('kernelStacks'),
-		kernelStacks: flag('-K, --kernel-stacks', 'only kernel frames'),
-		tids: flag('-L, --tids', 'show each thread of a process separately'),
-		...stackFilterOptions(),
-		delimited: flag('-d, --delimited', 'print a line -- between kernel and user frames'),
-		annotated: flag('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
-		top: topOption(10, 'largest stacks'),
-		maxStacks: parsedOr(
-			'--max-stacks <n>',
-			'room for N different stacks',
-			wholeNumber(1 << 22),
-			32_768,
-		),
-		maxDepth: parsedOr(
-			'--max-depth <n>',
-			'record at most N frames of a stack',
-			wholeNumber(MAX_DEPTH),
-			MAX_DEPTH,
-		),
-	};
-}
-
-const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
-
-/** What one entry of a result is. */
-export function groupingOption(): TypedOption<Grouping | undefined> {
-	return oneOf(
-		'--by <what>',
-		'one entry for each thread name (comm), process or thread; -L is --by thread',
-		GROUPINGS,
-	).conflicts('tids');
-}
-
-/** What `stackOptions`, and `groupingOption` where there is one, say. */
-export interface StackView extends StackFilter {
-	readonly delimited: boolean;
-	readonly annotated: boolean;
-	readonly top: number;
-	/** Undefined: what suits the format. */
-	readonly by: Grouping | undefined;
-}
-
-type StackValues = ValuesOf<ReturnType<typeof stackOptions>>;
-interface Grouped {
-	readonly by?: Grouping | undefined;
-}
-
-/** How stacks are shown. */
-export function stackView(
-	values: Pick<StackValues, 'annotated' | 'delimited' | 'top' | 'tids' | 'grep' | 'exclude'> &
-		Grouped,
-): StackView {
-	const { annotated, delimited, top, tids, by, grep, exclude } = values;
-	return { annotated, delimited, top, by: tids ? 'thread' : by, grep, exclude };
-}
-
-/** How stacks are recorded. */
-export function stackSettings(
-	values: Pick<StackValues, 'maxStacks' | 'maxDepth' | 'tids'> &
-		Partial<Pick<StackValues, 'userStacks' | 'kernelStacks'>> &
-		Grouped,
-): StackSettings {
-	const { maxStacks, maxDepth, tids, by } = values;
-	return {
-		maxStacks,
-		maxDepth,
-		kernel: values.userStacks !== true,
-		user: values.kernelStacks !== true,
-		byThread: tids || by === 'thread',
-	};
 }

@@ -41,9 +41,9 @@ export function offered(options: Options): TypedOption<unknown>[] {
 	return Object.values(options).filter((option) => option !== undefined);
 }
 
-/** Given or not. "--no-edges": true unless it is given. */
+/** Given or not. "--no-edges", "-n, --no-edges": true unless it is given. */
 export function flag(flags: string, description: string): TypedOption<boolean> {
-	return new TypedOption(flags, description, flags.startsWith('--no-'));
+	return new TypedOption(flags, description, new Option(flags).negate);
 }
 
 /** A text as it is. */

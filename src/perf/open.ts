@@ -10,7 +10,7 @@ import { eventName } from './names.js';
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
 const SYSCALL_NUMBER = process.arch === 'arm64' ? 241 : 298;
 
-export interface Target {
+interface Target {
 	/** A thread; 0: the one that calls; -1: all, on `cpu`. */
 	readonly pid: number;
 	/** -1: wherever the thread runs. */

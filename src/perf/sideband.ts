@@ -13,57 +13,29 @@ import { PerfRings } from './rings.js';
 
 const RING_BYTES = 256 * 1024;
 
-export class Sideband {
-	readonly #rings: PerfRings;
-
+export class Sideband extends PerfRings {
 	/**
 	 * Begins to record, on each CPU, with `ring_bytes` of memory there (a power of two of pages).
 	 * Throws TstraceError where this user may not (CAP_PERFMON, or perf_event_paranoid below 1).
 	 */
 	constructor({ ring_bytes = RING_BYTES, ...cpus }: { ring_bytes?: number } & CpuChoice = {}) {
-		const options = { ring_bytes: Math.max(ring_bytes, pageSizeBytes()), open, ...cpus };
-		this.#rings = new PerfRings(options);
+		super({ ring_bytes: Math.max(ring_bytes, pageSizeBytes()), open, ...cpus });
 	}
 
 	/**
 	 * Delivers what was and will be recorded, in the order of time: when a ring is a quarter full,
 	 * and at `drain`.
 	 */
-	start(onRecord: (record: SidebandRecord) => void): void {
-		this.#rings.start((record) => {
+	override start(onRecord: (record: SidebandRecord) => void): void {
+		super.start((record) => {
 			// A dummy has no samples; what lives outside this PID namespace has no number here.
 			if (record.type !== 'sample' && record.pid > 0) onRecord(record);
 		});
 	}
 
-	/** Delivers all that was recorded before the call. To be called every second, and at the end. */
-	drain(): void {
-		this.#rings.drain();
-	}
-
-	/** Follows CPUs that came online or went. To be called every second. */
-	refreshCpus(): void {
-		this.#rings.refreshCpus();
-	}
-
 	/** The event of a CPU, whose ring other events there may use; undefined: that CPU has none. */
 	eventOn(cpu: number): PerfEvent | undefined {
-		return this.#rings.open.get(cpu)?.owner;
-	}
-
-	/** How often the kernel paused events that use its rings, since the last call. */
-	throttled(): number {
-		return this.#rings.throttled();
-	}
-
-	/** Records lost since the last call. */
-	lost(): number {
-		return this.#rings.lost();
-	}
-
-	/** Releases all. Twice is once. */
-	close(): void {
-		this.#rings.close();
+		return this.open.get(cpu)?.owner;
 	}
 }
 

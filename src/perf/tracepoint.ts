@@ -8,6 +8,8 @@ import { openPerfEvent, type PerfEvent } from './open.js';
 /** Where tracefs is mounted; debugfs has it too. */
 const TRACEFS = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'] as const;
 
+export const MOUNT_TRACEFS = 'mount -t tracefs tracefs /sys/kernel/tracing';
+
 /**
  * A tracepoint such as "raw_syscalls", "sys_exit", to give a program to (PerfEvent.setBpf). That runs on all
  * CPUs though the event is one CPU's and stays disabled, so that perf itself has nothing to do there
@@ -25,7 +27,7 @@ export function openTracepoint(category: string, name: string): PerfEvent {
 }
 
 function tracepointId(category: string, name: string): number {
-	let why = 'tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing';
+	let why = `tracefs is not mounted: ${MOUNT_TRACEFS}`;
 	for (const folder of TRACEFS) {
 		try {
 			return Number(readFileSync(`${folder}/events/${category}/${name}/id`, 'utf8'));

@@ -2,9 +2,10 @@
 
 import type { Frame, FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
+import { inPieces } from './pieces.js';
 import { printable } from './terminal.js';
 
-export interface FoldedOptions {
+interface FoldedOptions {
 	/** What values are divided by: 1000 for microseconds. */
 	readonly divisor: number;
 	/** Kinds of frames to mark, as stackcollapse-perf.pl --all does. */
@@ -23,9 +24,6 @@ export const FRAME_LETTERS: Readonly<Record<FrameKind, string>> = {
 export const ALL_MARKS: ReadonlySet<FrameKind> = new Set<FrameKind>(['kernel', 'jit', 'inlined']);
 export const NO_MARKS: ReadonlySet<FrameKind> = new Set();
 
-/** Characters handed over at a time: all stacks of a large machine are more than a string holds. */
-const PIECE_LENGTH = 1 << 16;
-
 /** One line for each stack, in pieces of many lines. Stacks of which nothing was counted are left out. */
 export function* renderFolded(
 	{ frames, stacks }: StackProfile,
@@ -42,14 +40,11 @@ export function* renderFolded(
 			if (value !== 0) yield [Array.from(stacks.frames(stack), nameOf).join(';'), value];
 		}
 	};
-	let piece = '';
-	for (const [stack, value] of sorted ? inOrder(counted()) : counted()) {
-		piece += `${stack} ${countText(value, divisor)}\n`;
-		if (piece.length < PIECE_LENGTH) continue;
-		yield piece;
-		piece = '';
-	}
-	yield piece;
+	const lines = function* (): Generator<string> {
+		for (const [stack, value] of sorted ? inOrder(counted()) : counted())
+			yield `${stack} ${countText(value, divisor)}\n`;
+	};
+	yield* inPieces(lines());
 }
 
 /** By their text; those that read the same, as their frames differ in kind only, are added up. */
@@ -61,11 +56,11 @@ function inOrder(counted: Iterable<[stack: string, value: number]>): [string, nu
 
 /** What was divided is rounded. Less than one would be none: a stack that is there counts. */
 function countText(value: number, divisor: number): string {
-	return divisor === 1 ? plainText(value) : `${Math.max(1, Math.round(value / divisor))}`;
+	return divisor === 1 ? decimalText(value) : `${Math.max(1, Math.round(value / divisor))}`;
 }
 
 /** Without an exponent, which flamegraph.pl does not read. */
-function plainText(value: number): string {
+function decimalText(value: number): string {
 	const [, one, rest = '', zeros] = /^(\d)\.?(\d*)e-(\d+)$/.exec(`${value}`) ?? [];
 	return zeros === undefined ? `${value}` : `0.${'0'.repeat(Number(zeros) - 1)}${one}${rest}`;
 }

@@ -7,6 +7,7 @@ import { largest } from '../aggregate/largest.js';
 import type { LatencyGroup } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import { grouped } from './numbers.js';
+import { moreLine } from './table.js';
 import { paint, printable, type Style } from './terminal.js';
 import { humanTime, inUnit, type TimeUnit } from './units.js';
 
@@ -41,18 +42,10 @@ export async function renderGroups(
 		text += `\n${name && `${name}\n`}${await renderHistogram(histogram, options)}`;
 	}
 	if (shown.length > 1) text += await renderTable(shown, options);
-	if (shown.length < sorted.length) {
-		let count = 0;
-		let sum_ns = 0;
-		for (const { histogram } of sorted.slice(shown.length)) {
-			count += histogram.count;
-			sum_ns += histogram.sum_ns;
-		}
-		text +=
-			`${grouped(sorted.length - shown.length)} more with ${counted(count, noun)}, ` +
-			`${humanTime(sum_ns)} in all; --top 0 shows them\n`;
-	}
-	return text;
+	const rest = sorted.slice(shown.length);
+	const count = rest.reduce((sum, { histogram }) => sum + histogram.count, 0);
+	const sum_ns = rest.reduce((sum, { histogram }) => sum + histogram.sum_ns, 0);
+	return text + moreLine(rest.length, ` with ${counted(count, noun)}, ${humanTime(sum_ns)} in all`);
 }
 
 function renderKey(key: Key): string {

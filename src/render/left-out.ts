@@ -9,7 +9,7 @@ export function leftOutText({ leftOut = [], unit, parts }: StackFindings): strin
 	return amounts.length === 0 ? '' : `left out: ${amounts.join('; ')}`;
 
 	function one({ by, rows, threads }: LeftOut): string {
-		const amount = amountText(totalOf({ stacks: rows, parts }).value, unit);
+		const amount = valueText(totalOf({ stacks: rows, parts }).value, unit);
 		const stacks = `${grouped(rows.length)} ${rows.length === 1 ? 'stack' : 'stacks'}`;
 		if (threads === undefined) return `${amount} in ${stacks} by --${by}`;
 		return `${amount} of ${grouped(threads)} idle ${threads === 1 ? 'thread' : 'threads'}`;
@@ -17,7 +17,7 @@ export function leftOutText({ leftOut = [], unit, parts }: StackFindings): strin
 }
 
 /** A value in words. */
-export function amountText(value: number, unit: StackFindings['unit']): string {
+export function valueText(value: number, unit: StackFindings['unit']): string {
 	if (unit === 'ns') return humanTime(value);
 	if (unit === 'bytes') return humanBytes(value);
 	return grouped(value) + (value === 1 ? ' sample' : ' samples');

@@ -7,6 +7,7 @@ import type { FrameKind } from '../aggregate/stack.js';
 import { profileTotal, type StackProfile } from '../aggregate/stack-profile.js';
 import { escapedJson } from './json.js';
 import { suitableLook } from './picture-look.js';
+import { inPieces } from './pieces.js';
 
 const SPEEDSCOPE_SCHEMA = 'https://www.speedscope.app/file-format-schema.json';
 
@@ -26,9 +27,6 @@ const FILES: Readonly<Record<FrameKind, string | undefined>> = {
 	jit: '[jit]',
 	inlined: '[inlined]',
 };
-
-/** Characters handed over at a time: all stacks of a large machine are more than a string holds. */
-const PIECE_LENGTH = 1 << 16;
 
 /**
  * The file, one line, in pieces. Beside what speedscope reads it has what is known of the recording,
@@ -52,33 +50,31 @@ export function* renderSpeedscope(profile: StackProfile): Generator<string> {
 		endValue: profileTotal(profile),
 	};
 	yield `${escapedJson(head).slice(0, -1)},"shared":{"frames":[`;
-	yield* inPieces(frames.size, (frame) => {
+	yield* list(frames.size, (frame) => {
 		const { name, kind } = frames.frame(frame);
 		const file = FILES[kind];
 		return escapedJson(file === undefined ? { name } : { name, file });
 	});
 	yield `]},"profiles":[${escapedJson(about).slice(0, -1)},"samples":[`;
 	const values = stacks.values();
-	yield* inPieces(values.length, (stack) =>
+	yield* list(values.length, (stack) =>
 		values[stack] === 0 ? undefined : `[${stacks.frames(stack).join()}]`,
 	);
 	yield '],"weights":[';
-	yield* inPieces(values.length, (stack) => (values[stack] === 0 ? undefined : `${values[stack]}`));
+	yield* list(values.length, (stack) => (values[stack] === 0 ? undefined : `${values[stack]}`));
 	yield ']}]}\n';
 }
 
-/** What `textOf` says of each number, with commas between; undefined: nothing. */
-function* inPieces(count: number, textOf: (each: number) => string | undefined): Generator<string> {
-	let piece = '';
-	let comma = '';
-	for (let each = 0; each < count; each++) {
-		const text = textOf(each);
-		if (text === undefined) continue;
-		piece += comma + text;
-		comma = ',';
-		if (piece.length < PIECE_LENGTH) continue;
-		yield piece;
-		piece = '';
-	}
-	yield piece;
+/** What `say` says of each number, with commas between; undefined: nothing. */
+function list(count: number, say: (each: number) => string | undefined): Generator<string> {
+	const texts = function* () {
+		let comma = '';
+		for (let each = 0; each < count; each++) {
+			const text = say(each);
+			if (text === undefined) continue;
+			yield comma + text;
+			comma = ',';
+		}
+	};
+	return inPieces(texts());
 }

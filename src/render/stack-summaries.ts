@@ -6,7 +6,7 @@ import type { Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf } from '../aggregate/stack-rows.js';
 import { programFrame } from '../aggregate/summary-frames.js';
 import { bareName, fittedName } from './function-name.js';
-import { amountText } from './left-out.js';
+import { valueText } from './left-out.js';
 import { grouped } from './numbers.js';
 import { printable } from './terminal.js';
 
@@ -56,7 +56,7 @@ export function summaryLines(
 
 	function amountAndShare(value: number): string {
 		const share = `${((100 * value) / total).toFixed(1)} %`;
-		return `${amountText(value, unit).padStart(unit === 'ns' ? 9 : 14)}  ${share.padStart(7)}`;
+		return `${valueText(value, unit).padStart(unit === 'ns' ? 9 : 14)}  ${share.padStart(7)}`;
 	}
 }
 

@@ -10,12 +10,12 @@ import {
 } from '../aggregate/stack-rows.js';
 import { annotation } from './folded.js';
 import { fittedName } from './function-name.js';
-import { amountText, leftOutText } from './left-out.js';
+import { leftOutText, valueText } from './left-out.js';
 import { grouped } from './numbers.js';
 import { ownerText, summaryLines } from './stack-summaries.js';
 import { paint, printable, type Style, wrapped } from './terminal.js';
 
-interface StackTextOptions {
+export interface StackTextOptions {
 	readonly style: Style;
 	/** How many stacks are shown; 0: all. */
 	readonly top: number;
@@ -134,7 +134,7 @@ function totalLines(total: StackRow, findings: StackFindings, options: StackText
 }
 
 function amount(value: number, { unit }: StackFindings): string {
-	return amountText(value, unit);
+	return valueText(value, unit);
 }
 
 function countText({ count, variance }: StackRow, { noun }: StackFindings): string {

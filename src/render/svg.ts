@@ -13,6 +13,7 @@ import { fittingName, likelyWidth_px, NAME_MARGIN_PX } from './box-labels.js';
 import { grouped } from './numbers.js';
 import { colourOf, ROOT_COLOUR } from './palettes.js';
 import { amountText, type Look, shareText } from './picture-look.js';
+import { inPieces } from './pieces.js';
 import { printable } from './terminal.js';
 import { escapeXml } from './xml.js';
 
@@ -22,8 +23,6 @@ const MARGIN_PX = 10;
 const HEADER_PX = 68;
 /** Names of boxes narrower than this many pixels are not written: two letters say nothing. */
 const TEXT_FROM_PX = 24;
-/** Characters handed over at a time. */
-const PIECE_LENGTH = 1 << 16;
 
 /** What is drawn: one box for each frame of the flame. */
 export interface Drawing {
@@ -70,24 +69,22 @@ export function* drawSvg({ flame, paint }: Drawing, look: Look): Generator<strin
 <rect class="ground" width="100%" height="100%"/>
 <svg class="frames" x="${MARGIN_PX}" y="${HEADER_PX}" width="${inner}" height="${rows * ROW_PX}">
 `;
-	let piece = '';
 	const total = flame.boxes[0]?.weight ?? 0;
 	const percent = (weight: number) => Number(((100 * weight) / total).toFixed(6));
-	for (const box of flame.boxes) {
-		const { colour, name, detail } = paint(box);
-		const row = look.inverted ? box.depth : flame.depth - box.depth;
-		const label = escapeXml(name);
-		const share = percent(box.weight);
-		const text = nameElement(name, (share / 100) * inner);
-		piece +=
-			`<svg class="f" x="${percent(box.start)}%" y="${row * ROW_PX}" width="${share}%" height="${ROW_PX - 1}" data-depth="${box.depth}" data-value="${box.weight}">` +
-			`<title>${label} (${escapeXml(detail.replace(/[()]/g, ''))})</title>` +
-			`<rect width="100%" height="100%" fill="${colour}"/>${text}</svg>\n`;
-		if (piece.length < PIECE_LENGTH) continue;
-		yield piece;
-		piece = '';
-	}
-	yield `${piece}</svg>
+	const boxes = function* () {
+		for (const box of flame.boxes) {
+			const { colour, name, detail } = paint(box);
+			const row = look.inverted ? box.depth : flame.depth - box.depth;
+			const label = escapeXml(name);
+			const share = percent(box.weight);
+			const text = nameElement(name, (share / 100) * inner);
+			yield `<svg class="f" x="${percent(box.start)}%" y="${row * ROW_PX}" width="${share}%" height="${ROW_PX - 1}" data-depth="${box.depth}" data-value="${box.weight}">` +
+				`<title>${label} (${escapeXml(detail.replace(/[()]/g, ''))})</title>` +
+				`<rect width="100%" height="100%" fill="${colour}"/>${text}</svg>\n`;
+		}
+	};
+	yield* inPieces(boxes());
+	yield `</svg>
 <g class="header">
 <rect class="ground" width="100%" height="${HEADER_PX - 4}"/>
 <svg class="titles" width="${width}" height="48">

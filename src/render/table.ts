@@ -1,5 +1,6 @@
 /** Rows under headings, as wide as what is in them, within the terminal's width. */
 import { largest } from '../aggregate/largest.js';
+import { grouped } from './numbers.js';
 import { paint, printable, type Style, shortened, wrapped } from './terminal.js';
 
 export interface Column<Row> {
@@ -12,6 +13,16 @@ export interface Column<Row> {
 	readonly shrinks?: boolean;
 	/** Left out on a terminal that is too narrow for all: the lowest first. */
 	readonly spare?: number;
+}
+
+/** A column of numbers. */
+export function numbers<Row>(heading: string, cell: (row: Row) => string): Column<Row> {
+	return { heading, align: 'right', cell };
+}
+
+/** "12 more with 3 waits; --top 0 shows them", a line; nothing where all are shown. */
+export function moreLine(count: number, what = ''): string {
+	return count === 0 ? '' : `${grouped(count)} more${what}; --top 0 shows them\n`;
 }
 
 const GAP = '  ';

@@ -6,7 +6,7 @@ const DEFAULT_PCT = 5;
 /** One measurement of 50 ms may be a burst; so many in a row are not. */
 const IN_A_ROW = 2;
 
-export type Verdict = 'fine' | 'look again' | 'warn' | 'act';
+type Verdict = 'fine' | 'look again' | 'warn' | 'act';
 
 export class Budget {
 	/** Those that are online. */

@@ -1,8 +1,8 @@
 /** The options every tool has, with one name and one meaning everywhere. */
 import type { StackTool } from '../aggregate/stack-tool.js';
-import type { Filter } from '../bpf/filter.js';
+import { byNumber, type Filter } from '../bpf/filter.js';
 import { UsageError } from '../errors.js';
-import { formatOption, formatOptions, stackFormatOfFile } from '../options/choose-format.js';
+import { formatOfFile, formatOption, formatOptions } from '../options/choose-format.js';
 import {
 	parseComms,
 	parseCpus,
@@ -95,15 +95,12 @@ function formatOf(values: CommonValues, kind: ToolKind): Format | undefined {
 	const format = formatOption(values, FORMATS[kind]);
 	const { output } = values;
 	if (format !== undefined || output === undefined) return format;
-	const ofFile =
-		stackFormatOfFile(output) ?? PLAIN_ENDINGS[/\.\w+$/.exec(output.toLowerCase())?.[0] ?? ''];
+	const ofFile = formatOfFile(output);
 	if (ofFile === undefined || FORMATS[kind].includes(ofFile)) return ofFile;
 	throw new UsageError(
 		`cannot write ${ofFile} to ${output}: this tool writes ${FORMATS[kind].join(' and ')}`,
 	);
 }
-
-const PLAIN_ENDINGS: Readonly<Record<string, Format>> = { '.json': 'json', '.txt': 'text' };
 
 /** Puts the common options' values together. Throws UsageError when they contradict. */
 export function commonSettings(
@@ -122,7 +119,7 @@ export function commonSettings(
 		kernelThreads: values.kernelThreads,
 		follow: values.follow,
 	};
-	const chosen = filter.pids.length + filter.tids.length > 0;
+	const chosen = byNumber(filter);
 	if (command.length > 0 && chosen)
 		throw new UsageError(
 			'give either -p/-t or a COMMAND: with a COMMAND, tstrace traces only the COMMAND',

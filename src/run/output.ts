@@ -146,7 +146,7 @@ export class Output {
 export function keepStderrBlocking(): void {
 	const blocking = new Writable({
 		write: (chunk: Uint8Array, _encoding, done) => {
-			writeSync(STDERR, chunk);
+			writeStderr(chunk);
 			done();
 		},
 	});
@@ -155,11 +155,17 @@ export function keepStderrBlocking(): void {
 
 /** One line or more on stderr. Where nobody reads it or it does not fit, it is let go. */
 export function say(text: string): void {
+	writeStderr(Buffer.from(`${text}\n`));
+}
+
+/** There is no reader, it has no room now, its terminal is gone, its disk is full. */
+const LET_GO = ['EPIPE', 'EAGAIN', 'EIO', 'ENOSPC'];
+
+function writeStderr(bytes: Uint8Array): void {
 	try {
-		writeSync(STDERR, `${text}\n`);
+		for (let done = 0; done < bytes.length; ) done += writeSync(STDERR, bytes, done);
 	} catch (error) {
-		const { code } = error as NodeJS.ErrnoException;
-		if (!['EPIPE', 'EAGAIN', 'EIO', 'ENOSPC'].includes(code ?? '')) throw error;
+		if (!LET_GO.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
 	}
 }
 

@@ -18,7 +18,7 @@ const LOOK_MS = 50;
 /** The same where it was tstrace itself, whose time is not known for less: see cost.ts. */
 const OWN_LOOK_MS = 1000;
 
-export interface Overseen {
+interface Overseen {
 	readonly cost: CostMeter;
 	/** Traces less from now on, and says how; undefined where it cannot. */
 	slowDown(): string | undefined;

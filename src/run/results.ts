@@ -7,10 +7,9 @@ import { type Origin, profileOf } from '../aggregate/stack-profile.js';
 import type { StackFindings } from '../aggregate/stack-rows.js';
 import type { StackTool } from '../aggregate/stack-tool.js';
 import { explainLost } from '../bpf/losses.js';
-import { UsageError } from '../errors.js';
 import { closeAll } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
-import { unnamedFormat } from '../options/choose-format.js';
+import { notForTerminal, unnamedFormat } from '../options/choose-format.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
 import { renderJson } from '../render/json.js';
 import { leftOutText } from '../render/left-out.js';
@@ -46,9 +45,7 @@ export class Results<F extends Findings> {
 		const { output } = common;
 		this.#output = output === undefined || output === '-' ? Output.stdout() : Output.file(output);
 		if (this.#output.isTerminal && isForPrograms(this.#format)) {
-			throw new UsageError(
-				`${this.#format} is not for a terminal; write it to a file with -o FILE`,
-			);
+			throw notForTerminal(this.#format, ' with -o FILE');
 		}
 		// Asking process.stdout of a pipe would make it non-blocking, for COMMAND too.
 		this.#style = styleFor(this.#output.isTerminal ? process.stdout : {});
@@ -87,7 +84,7 @@ export class Results<F extends Findings> {
 			await this.#output.write(rows);
 			return;
 		}
-		for (const row of rows) text += this.#text.row?.(row, this.#style) ?? '';
+		for (const row of rows) text += this.#text.row?.(row) ?? '';
 		await this.#output.write(text);
 	}
 

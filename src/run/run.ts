@@ -10,7 +10,7 @@ import { ClosedPipe } from './output.js';
 import { Session } from './session.js';
 import { Stop } from './stop.js';
 
-export interface RunOptions {
+interface RunOptions {
 	readonly interval_s: number | undefined;
 	readonly count: number | undefined;
 	readonly common: CommonSettings;

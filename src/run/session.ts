@@ -23,7 +23,7 @@ const LOSS_PERIOD_MS = 1000;
 /** How often streamed rows become a JSON object. */
 const STREAM_PERIOD_S = 1;
 
-export interface Run {
+interface Run {
 	readonly interval_s: number | undefined;
 	readonly count: number | undefined;
 	readonly common: CommonSettings;

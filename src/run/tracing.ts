@@ -1,8 +1,13 @@
 /** What goes on during a run: BPF programs that count, or events that are read here. */
 import { fileURLToPath } from 'node:url';
 import type { Findings, Lost } from '../aggregate/report.js';
-import type { Subjects } from '../bpf/filter.js';
-import { type FilteredLayout, FilterSets, subjectsEnded } from '../bpf/filter.js';
+import {
+	byNumber,
+	type FilteredLayout,
+	FilterSets,
+	type Subjects,
+	subjectsEnded,
+} from '../bpf/filter.js';
 import { Losses } from '../bpf/losses.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
 import { CostMeter, ownTime_ns } from '../loader/cost.js';
@@ -47,6 +52,7 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 	readonly reader: Reader<F>;
 	readonly since: Moment;
 	readonly cost: CostMeter;
+	readonly canEnd: boolean;
 	readonly #object: BpfObject<L>;
 	readonly #filter: FilterSets;
 	readonly #losses: Losses;
@@ -60,6 +66,7 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 		options: { verbose: boolean; note: Note },
 	) {
 		this.#note = options.note;
+		this.canEnd = byNumber(subjects.filter);
 		try {
 			const object = new BpfObject(objectPath(tool.layout.name), tool.layout, options);
 			this.#object = object;
@@ -94,10 +101,6 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 		} catch (error) {
 			throw closedAfter(error, [() => this.close()]);
 		}
-	}
-
-	get canEnd(): boolean {
-		return this.#filter.canEnd;
 	}
 
 	allEnded(): boolean {
@@ -144,7 +147,7 @@ export class PlainTracing<F extends Findings> implements Tracing<F> {
 		subjects: Subjects,
 	) {
 		this.#subjects = subjects;
-		this.canEnd = subjects.filter.pids.length + subjects.filter.tids.length > 0;
+		this.canEnd = byNumber(subjects.filter);
 		reader.begin?.();
 	}
 

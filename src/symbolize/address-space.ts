@@ -1,6 +1,7 @@
 /** Address spaces: what was mapped where, from when on. */
+
+import { firstAtLeast } from '../ascending.js';
 import type { MappedFile } from './mapped-file.js';
-import { firstAtLeast } from './symbol-search.js';
 
 /** Something executable in an address space, since `time_ns`. */
 export interface Mapping {

@@ -3,9 +3,9 @@
  * Source: /proc/kallsyms (man 5 proc; kernel/kallsyms.c), "address type name [module]" in lines.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
+import { firstAtLeast } from '../ascending.js';
 import type { Address } from '../loader/address.js';
 import { boundedName } from './names.js';
-import { firstAtLeast } from './symbol-search.js';
 
 const KALLSYMS = '/proc/kallsyms';
 const CHUNK_BYTES = 1 << 16;

@@ -4,6 +4,9 @@ import { boundedName } from './names.js';
 /** More than that many mappings no kernel allows, unless it was told to. */
 const MAX_MAPPINGS = 2 ** 20;
 
+/** Memory that is a file only by name; compilers put code there, too. */
+export const MEMORY_PATH = /^\/(memfd:|dev\/zero$|dev\/shm\/|SYSV|anon_hugepage)/;
+
 /** Something executable in an address space. */
 export interface MapsEntry {
 	readonly start: number;

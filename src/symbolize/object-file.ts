@@ -3,6 +3,7 @@ import { type Bytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { Elf, SECTION_TYPE, type Section } from '../elf/elf.js';
 import { enclosingFunctions } from '../unwind/functions.js';
 import { openDebugFile } from './debug-files.js';
+import { hasSymbolTable } from './functions.js';
 import { offsetName } from './names.js';
 import { pltNames } from './plt.js';
 import { SymbolSearch } from './symbol-search.js';
@@ -39,7 +40,7 @@ export async function nameOffsets(
 	const elf = new Elf(bytes);
 	const addresses = offsets.map((offset) => elf.addressOf(offset));
 	const wanted = ascending(addresses);
-	const debug = hasSymbols(elf) ? undefined : openDebugFile(elf, path, roots);
+	const debug = hasSymbolTable(elf) ? undefined : openDebugFile(elf, path, roots);
 	const found = new Map<number, string>();
 	let complete: boolean;
 	try {
@@ -67,10 +68,6 @@ export async function nameOffsets(
 		return found.get(place) ?? offsetName(path, starts.get(place) ?? place);
 	});
 	return { names, known, buildId: elf.buildId, complete };
-}
-
-function hasSymbols(elf: Elf): boolean {
-	return elf.sections.some(({ type }) => type === SECTION_TYPE.symtab);
 }
 
 /** Goes through all symbols there are; whether one of the tables is meant to have every function. */

@@ -1,6 +1,8 @@
 /** Opens files that strangers named, and may have put something else in the place of. */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
+import { FileBytes, SymbolError } from '../elf/bytes.js';
+
 /** include/uapi/asm-generic/fcntl.h: find it without opening it. node has no name for it. */
 const O_PATH = 0o10000000;
 
@@ -36,6 +38,26 @@ export function openIf(path: string, test: (stat: Stats) => boolean): OpenFile |
 	if (!file || test(file.stat)) return file;
 	closeSync(file.fd);
 	return undefined;
+}
+
+/**
+ * What `use` makes of a file, which is closed then; what `otherwise` does where there is none, or SymbolError
+ * is thrown.
+ */
+export function readFile<T>(
+	file: OpenFile | undefined,
+	use: (bytes: FileBytes) => T,
+	otherwise: (error?: SymbolError) => T,
+): T {
+	if (!file) return otherwise();
+	try {
+		return use(new FileBytes(file.fd, file.stat.size));
+	} catch (error) {
+		if (error instanceof SymbolError) return otherwise(error);
+		throw error;
+	} finally {
+		closeSync(file.fd);
+	}
 }
 
 /** What tells a script from other files, and its interpreter. */

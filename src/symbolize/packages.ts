@@ -1,7 +1,6 @@
 /** Where a file's symbols can be had: which package it is of, and that package's debug symbols. */
-import { closeSync, opendirSync } from 'node:fs';
-import { FileBytes, SymbolError } from '../elf/bytes.js';
-import { openRegular } from './open.js';
+import { opendirSync } from 'node:fs';
+import { openRegular, readFile } from './open.js';
 
 const DPKG_FOLDER = '/var/lib/dpkg/info';
 /** Several files for each package. */
@@ -74,15 +73,9 @@ function listNames(folder: string): string[] {
 }
 
 function readSmall(path: string): Buffer | undefined {
-	const file = openRegular(path);
-	if (!file) return undefined;
-	try {
-		const { size } = file.stat;
-		return size > MAX_LIST_BYTES ? undefined : new FileBytes(file.fd, size).read(0, size);
-	} catch (error) {
-		if (error instanceof SymbolError) return undefined;
-		throw error;
-	} finally {
-		closeSync(file.fd);
-	}
+	return readFile(
+		openRegular(path),
+		(bytes) => (bytes.size_bytes > MAX_LIST_BYTES ? undefined : bytes.read(0, bytes.size_bytes)),
+		() => undefined,
+	);
 }

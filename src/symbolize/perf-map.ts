@@ -3,9 +3,10 @@
  * in hexadecimal. Where lines overlap, the later one counts, as code is moved and memory used again.
  * Source: tools/perf/Documentation/jit-interface.txt in the kernel's tree.
  */
+
+import { firstAtLeast } from '../ascending.js';
 import type { Bytes } from '../elf/bytes.js';
 import { boundedName, MAX_NAME_LENGTH } from './names.js';
-import { firstAtLeast } from './symbol-search.js';
 
 const MAX_FILE_BYTES = 256 * 2 ** 20;
 const MAX_LINES = 4_000_000;

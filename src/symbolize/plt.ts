@@ -4,10 +4,11 @@
  * instructions, so that every linker's variant (.plt, .plt.sec, .plt.got; IBT, BTI) is the same.
  * Source: the ABI supplements of x86-64 and AArch64; the processors' manuals.
  */
+
+import { firstAtLeast } from '../ascending.js';
 import { readUint64, SymbolError } from '../elf/bytes.js';
 import { type Elf, MACHINE, SECTION_TYPE, type Section, stringAt } from '../elf/elf.js';
 import { boundedName, MAX_NAME_LENGTH } from './names.js';
-import { firstAtLeast } from './symbol-search.js';
 
 const RELOCATION_BYTES = 24;
 const SYMBOL_BYTES = 24;

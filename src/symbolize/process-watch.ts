@@ -4,17 +4,16 @@ import type { Lost } from '../aggregate/report.js';
 import type { CapturedStack } from '../aggregate/stack.js';
 import type { StackFindings } from '../aggregate/stack-rows.js';
 import type { Subjects } from '../bpf/filter.js';
-import { processOf } from '../bpf/filter.js';
+import { namedProcesses } from '../bpf/filter.js';
 import { closeAll } from '../loader/close-all.js';
 import { TstraceError } from '../loader/errors.js';
 import type { PerfEvent } from '../perf/open.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
-import { END } from '../unwind/step.js';
-import type { StoppedRegisters } from '../unwind/walk.js';
 import { type NamingOptions, nameStacks } from './naming.js';
 import { ProcessHistory } from './processes.js';
-import { SleepingStacks } from './sleeping-stacks.js';
+import { SleepingStacks, type WaitingThread } from './sleeping-stacks.js';
+import type { UnwindTables } from './unwind-tables.js';
 
 /** /proc/PID/maps takes 0.1 ms or so; of every pause this long, a slice goes into reading them. */
 const SLICE_MS = 5;
@@ -25,6 +24,7 @@ export class ProcessWatch {
 	readonly #sleeping = new SleepingStacks();
 	readonly #sideband: Sideband | undefined;
 	readonly #subjects: Subjects;
+	readonly #tables: UnwindTables | undefined;
 	readonly #problems: readonly string[];
 	readonly #onRecord: (record: SidebandRecord) => void;
 	/** Started by those that were chosen. */
@@ -32,9 +32,17 @@ export class ProcessWatch {
 	#waiting: number[] = [];
 	#timer: NodeJS.Timeout | undefined;
 
-	/** `onRecord` gets what the kernel tells, as it is taken in. */
-	constructor(subjects: Subjects, onRecord: (record: SidebandRecord) => void = () => {}) {
+	/**
+	 * `tables`: by which programs walk, if they do; they begin and end with the watch. `onRecord` gets what the kernel
+	 * tells, as it is taken in.
+	 */
+	constructor(
+		subjects: Subjects,
+		tables?: UnwindTables,
+		onRecord: (record: SidebandRecord) => void = () => {},
+	) {
 		this.#subjects = subjects;
+		this.#tables = tables;
 		this.#onRecord = onRecord;
 		try {
 			this.#sideband = new Sideband();
@@ -49,7 +57,7 @@ export class ProcessWatch {
 
 	/** Reads the processes that exist already little by little, unless the filter chose few. */
 	begin(): void {
-		const chosen = new Set(this.#named());
+		const chosen = new Set(namedProcesses(this.#subjects));
 		// Nobody else is traced then; on a machine that compiles, what others do would be 30 MB.
 		const only = chosen.size > 0 && !this.#subjects.filter.follow;
 		this.#sideband?.start((record) => {
@@ -60,6 +68,7 @@ export class ProcessWatch {
 		});
 		this.#waiting = this.#there();
 		this.#slice();
+		this.#tables?.begin();
 	}
 
 	/** Takes in what the kernel has told. Opens nothing. */
@@ -71,27 +80,28 @@ export class ProcessWatch {
 	drain(): void {
 		this.#sideband?.refreshCpus();
 		this.#sideband?.drain();
+		this.#tables?.drain();
 	}
 
 	/** Tracing ends: from now on only processes that there are stacks of are read. */
 	end(): void {
 		clearTimeout(this.#timer);
+		this.#tables?.end();
 	}
 
 	/**
-	 * Walks the user stack of a thread of process `pid` that sleeps since `at_ns` or longer, from where its
-	 * registers are.
+	 * Walks the user stack of a thread that waits since `at_ns` or longer, at most `depth` frames. To be called after
+	 * `take`: it may have forked, or loaded what it is in, a moment ago.
 	 */
-	walkSleeping(
-		pid: number,
+	walkWaiting(
+		thread: WaitingThread,
 		at_ns: number,
-		registers: StoppedRegisters,
 		depth: number,
 	): Pick<CapturedStack, 'user' | 'userEnd'> {
-		this.#read(new Set([pid]));
-		const space = this.#history.at(pid, at_ns);
-		const { addresses, end } = this.#sleeping.walk(pid, space, registers, depth);
-		return { user: addresses, userEnd: end === END.whole ? 'whole' : 'no way on' };
+		if (this.#waiting.includes(thread.pid)) this.#read(new Set([thread.pid]));
+		const space = this.#history.at(thread.pid, at_ns);
+		const { addresses, end } = this.#sleeping.walk(thread, space, depth);
+		return { user: addresses, userEnd: end };
 	}
 
 	/** Names stacks, and adds up those that read the same; says what the user should know of that. */
@@ -114,12 +124,13 @@ export class ProcessWatch {
 
 	/** Processes that have no stacks, or no names, in the result. */
 	#notices(): string[] {
-		if (this.#children === 0 || this.#subjects.filter.follow) return [...this.#problems];
+		const problems = [...this.#problems];
+		const tables = this.#tables?.problem;
+		if (tables)
+			problems.push(`stacks are cut: the thread that reads unwind tables has failed: ${tables}`);
+		if (this.#children === 0 || this.#subjects.filter.follow) return problems;
 		const children = this.#children === 1 ? '1 child process' : `${this.#children} child processes`;
-		return [
-			...this.#problems,
-			`${children} started during tracing and were not traced; add --follow.`,
-		];
+		return [...problems, `${children} started during tracing and were not traced; add --follow.`];
 	}
 
 	/** An event of a CPU whose ring tells, by `throttled`, when the kernel pauses events that use it. */
@@ -140,6 +151,7 @@ export class ProcessWatch {
 	close(): void {
 		clearTimeout(this.#timer);
 		closeAll([
+			() => this.#tables?.close(),
 			() => this.#sideband?.close(),
 			() => this.#sleeping.close(),
 			() => this.#history.close(),
@@ -150,14 +162,7 @@ export class ProcessWatch {
 	#there(): number[] {
 		const { filter, command } = this.#subjects;
 		const all = command === undefined && filter.pids.length + filter.tids.length === 0;
-		return all ? ProcessHistory.pids() : this.#named();
-	}
-
-	/** Those that were chosen by number, and COMMAND. */
-	#named(): number[] {
-		const { filter, command } = this.#subjects;
-		const owners = filter.tids.flatMap((tid) => processOf(tid) ?? []);
-		return [...new Set([...filter.pids, ...owners, ...(command ? [command] : [])])];
+		return all ? ProcessHistory.pids() : namedProcesses(this.#subjects);
 	}
 
 	#slice(): void {

@@ -3,6 +3,7 @@
  * kept in memory, and names are read of those symbols only that are asked for: files have hundreds
  * of thousands of symbols, of which a trace meets hundreds.
  */
+import { firstAtLeast } from '../ascending.js';
 import { SymbolError } from '../elf/bytes.js';
 import { type Elf, type Section, stringAt } from '../elf/elf.js';
 import { boundedName, MAX_NAME_LENGTH } from './names.js';
@@ -174,16 +175,4 @@ function leadingUnderscores(name: string): number {
 	let count = 0;
 	while (count < 9 && name[count] === '_') count++;
 	return count;
-}
-
-/** The index of the first of the ascending `values` that is not below `value`. */
-export function firstAtLeast(values: Float64Array, value: number): number {
-	let low = 0;
-	let high = values.length;
-	while (low < high) {
-		const middle = (low + high) >>> 1;
-		if ((values[middle] as number) < value) low = middle + 1;
-		else high = middle;
-	}
-	return low;
 }

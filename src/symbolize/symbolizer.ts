@@ -1,16 +1,18 @@
 /** Gives captured stacks their names. */
 import { closeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import type { CapturedStack, Cut, NamedStack } from '../aggregate/stack.js';
+import type { CapturedStack, NamedStack } from '../aggregate/stack.js';
 import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { type Address, addressText } from '../loader/address.js';
 import type { AddressSpace, Life, Mapping } from './address-space.js';
-import { isCLibrary, keepsFramePointers } from './c-library.js';
+import { isCLibrary } from './c-library.js';
 import { Place } from './code-place.js';
 import { loadDemangler } from './demangle.js';
 import { perfMapNames } from './jit.js';
 import { kernelNames } from './kernel.js';
 import type { MappedFile } from './mapped-file.js';
+import { MEMORY_PATH } from './maps.js';
+import { MissingFrames } from './missing-frames.js';
 import { offsetName } from './names.js';
 import type { Notice } from './notices.js';
 import { type FileNames, nameOffsets } from './object-file.js';
@@ -21,8 +23,6 @@ import { readVdso } from './vdso.js';
 /** Kernel memory that is mapped into every process, for programs older than the vdso. */
 const VSYSCALL_START: Address = -0xa0_0000;
 const VSYSCALL_END: Address = -0x9f_f000;
-/** Memory that is a file only by name; compilers put code there, too. */
-const MEMORY_PATH = /^\/(memfd:|dev\/zero$|dev\/shm\/|SYSV|anon_hugepage)/;
 
 /** Memory that nobody gave a name. */
 const NO_NAME = '[anon]';
@@ -41,8 +41,7 @@ export class Symbolizer {
 	readonly #account: Account;
 	#kernelHidden = false;
 	readonly #demangled = new Map<string, string>();
-	/** Files of the C library: whether they keep frame pointers, and whether all their symbols are there. */
-	readonly #cLibraries = new WeakMap<MappedFile, { framesKept: boolean; complete: boolean }>();
+	readonly #missing = new MissingFrames();
 
 	/** Places met in the stacks at hand, by where they are. */
 	#inKernel = new Map<Address, Place>();
@@ -90,7 +89,7 @@ export class Symbolizer {
 			return {
 				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),
-				...this.#lacks(stacks[i] as CapturedStack, user, maxDepth),
+				...this.#missing.of(stacks[i] as CapturedStack, user, maxDepth),
 			};
 		});
 	}
@@ -162,40 +161,6 @@ export class Symbolizer {
 		return placeIn(memory.places, address, mapping);
 	}
 
-	/** What is missing of the user's frames. */
-	#lacks(
-		{ userEnd }: CapturedStack,
-		user: readonly Place[],
-		maxDepth: number,
-	): Pick<NamedStack, 'cut' | 'callerMissing'> {
-		if (userEnd === undefined)
-			return { cut: this.#cutOf(user, maxDepth), callerMissing: this.#lacksCaller(user) };
-		if (userEnd === 'whole') return {};
-		return { cut: user.length >= maxDepth ? 'too deep' : userEnd };
-	}
-
-	/**
-	 * Whether the leaf is a function of a C library without frame pointers: the frame that follows is its
-	 * caller's caller then, as it left its caller's frame pointer alone.
-	 */
-	#lacksCaller(user: readonly Place[]): boolean {
-		const [leaf] = user;
-		// Where it is alone, that is said already.
-		if (!leaf?.file || user.length === 1) return false;
-		return this.#cLibraries.get(leaf.file)?.framesKept === false;
-	}
-
-	/** Why the user's frames, leaf first, do not reach their thread's first function, if so. */
-	#cutOf(user: readonly Place[], maxDepth: number): Cut | undefined {
-		const root = user.at(-1);
-		if (!root || OUTERMOST.test(root.frame.name)) return undefined;
-		const library = root.file && this.#cLibraries.get(root.file);
-		// With symbols what has no name is where a signal's handler returns to.
-		const nameless = root.lacks === 'symbols' && library?.complete === false;
-		if (nameless && user.length > 1) return undefined;
-		return user.length >= maxDepth ? 'too deep' : 'no frame pointers';
-	}
-
 	async #nameFile(file: MappedFile, places: Map<number, Place>): Promise<void> {
 		await setImmediate();
 		const open = this.#hasTime() ? file.open() : undefined;
@@ -204,10 +169,7 @@ export class Symbolizer {
 			if (open) {
 				const bytes = new FileBytes(open.fd, open.stat.size);
 				names = await nameOffsets(bytes, file.path, file.roots(), [...places.keys()]);
-				if (isCLibrary(file.path)) {
-					const { complete } = names;
-					this.#cLibraries.set(file, { framesKept: keepsFramePointers(open), complete });
-				}
+				this.#missing.addFile(file, open, names);
 			}
 		} catch (error) {
 			if (!(error instanceof SymbolError)) throw error;
@@ -281,13 +243,6 @@ export class Symbolizer {
 		return readable;
 	}
 }
-
-/**
- * First functions of threads: of glibc, musl (`start` has no name of its own there) and Go. Where glibc
- * is without symbols, the one that called main has no name; a return into its middle is the same.
- */
-const OUTERMOST =
-	/^(_start|_dl_start|__libc_start_\w+|start_thread|__?clone3?|clone3?|thread_start|runtime\.(goexit|mstart|rt0_go)(\.\w+)?)$/;
 
 function placeIn(places: Map<number, Place>, at: number, mapping: Mapping | undefined): Place {
 	let place = places.get(at);

@@ -1,5 +1,6 @@
 /** Keeps account of what has no name, for notices with shares. */
 
+import { MIN_SHARE } from '../aggregate/cut-notices.js';
 import { type CapturedStack, stackValue } from '../aggregate/stack.js';
 import type { Life } from './address-space.js';
 import type { Place } from './code-place.js';
@@ -13,8 +14,6 @@ import type { ProcessHistory } from './processes.js';
 /** Files and processes that get a notice: those with the greatest shares. */
 const MAX_FILE_NOTICES = 3;
 const MAX_PROCESS_NOTICES = 5;
-/** What is smaller is not worth a line. */
-const MIN_SHARE = 0.01;
 
 /** What runs Python code; without a perf map its frames are all that is seen of it. */
 const PYTHON_FRAME = '_PyEval_EvalFrameDefault';

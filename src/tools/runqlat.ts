@@ -16,7 +16,7 @@ import { maxBucketsOption, parseUsec, topOption } from '../options/parsers.js';
 import { flag, oneOf, parsed, type ValuesOf } from '../options/typed-option.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
-import { printable, type Style, shortened } from '../render/terminal.js';
+import { printable, shortened } from '../render/terminal.js';
 import { clockTime, inUnit, MICROSECONDS, MILLISECONDS } from '../render/units.js';
 import { defineTool, type Plan } from '../tool.js';
 
@@ -229,7 +229,7 @@ const SLOW_HEADER =
 /** No name is longer, but one of bytes that a terminal must not have. */
 const nameColumn = (comm: unknown) => shortened(printable(`${comm}`), 16).padEnd(16);
 
-function slowRow(row: Key, _style: Style): string {
+function slowRow(row: Key): string {
 	// Where it waited for quota more than for a CPU, nobody was in the way.
 	const throttled = Number(row.throttled_ns) * 2 > Number(row.delay_ns);
 	const columns = [

@@ -8,6 +8,8 @@ const LENGTH_IS_64_BITS = 0xffff_ffff;
 const DEBUG_COMMON = 0xffff_ffff;
 /** Linkers write each one once; in node there is one. */
 const MAX_COMMON = 65_536;
+/** Of an entry that is read by itself, for one address; node's longest has 3,144. */
+const MAX_ENTRY_BYTES = 1 << 16;
 const POINTER_BYTES = 8;
 const MAX_LETTERS = 7;
 
@@ -67,7 +69,10 @@ export class EntryReader {
 		}
 	}
 
-	/** Gives the function whose entry begins at `at` to `sink`; nothing where none does. */
+	/**
+	 * Gives the function whose entry begins at `at` to `sink`; nothing where none does, or where it is so long that
+	 * somebody has made it up.
+	 */
 	readAt(at: number, sink: FunctionSink): void {
 		const isLong = this.#open(at);
 		if (isLong === undefined || !this.section.isEh) return;
@@ -83,7 +88,7 @@ export class EntryReader {
 			this.#readEntry(at, isLong, sink);
 	}
 
-	/** Sets the cursor to what follows the length of an entry; whether that is of 64 bits; undefined: none is there. */
+	/** Sets the cursor to what follows the length of an entry; whether that is of 64 bits; undefined: none is there, or a long one. */
 	#open(at: number): boolean | undefined {
 		const cursor = this.#cursor;
 		const { bytes } = this.section;
@@ -94,7 +99,7 @@ export class EntryReader {
 		const isLong = length === LENGTH_IS_64_BITS;
 		if (isLong) length = cursor.s64();
 		const end = cursor.at + length;
-		if (!(length > 0 && end <= bytes.length)) return undefined;
+		if (!(length > 0 && length <= MAX_ENTRY_BYTES && end <= bytes.length)) return undefined;
 		cursor.end = end;
 		return isLong;
 	}
@@ -109,6 +114,8 @@ export class EntryReader {
 		if (isCommon) {
 			if (this.#commons.size >= MAX_COMMON) this.damage('too many CIEs');
 			else this.#commons.set(start, this.#readCommon());
+			// A function in front of it may have asked for it in vain.
+			if (start === this.#lastAt) this.#lastAt = -1;
 			return;
 		}
 		const common = this.#commonAt(isEh ? idAt - id : id);

@@ -31,21 +31,24 @@ export interface FrameSection {
 	readonly endsItself: boolean;
 }
 
-/** The first has precedence. What cannot be read is told to `problem`. */
-export function frameSections(elf: Elf, problem: (text: string) => void): FrameSection[] {
+/** The first has precedence; each is read when it is asked for. What cannot be read is told to `problem`. */
+export function* frameSections(
+	elf: Elf,
+	problem: (text: string) => void,
+): Generator<FrameSection, void> {
 	const ways: [string, () => FrameSection | undefined][] = [
 		['.eh_frame', () => ehFrame(elf)],
 		['.debug_frame', () => debugFrame(elf)],
 	];
-	return ways.flatMap(([name, read]) => {
+	for (const [name, read] of ways) {
 		try {
-			return read() ?? [];
+			const section = read();
+			if (section) yield section;
 		} catch (error) {
 			if (!(error instanceof SymbolError)) throw error;
 			problem(`${name}: ${error.message}`);
-			return [];
 		}
-	});
+	}
 }
 
 function ehFrame(elf: Elf): FrameSection | undefined {

@@ -2,24 +2,31 @@
  * Rules of single addresses, without the table of the whole file: .eh_frame_hdr says where the entry of each
  * function is. Source: the Linux Standard Base Core, 10.6.2.
  */
+import { firstIndex } from '../ascending.js';
 import { type Bytes, SymbolError } from '../elf/bytes.js';
 import { Elf } from '../elf/elf.js';
 import { CfiMachine } from './cfi.js';
 import { EntryReader } from './entries.js';
 import { type FrameSection, frameSections } from './frame-sections.js';
 import { type FrameRegisters, registersOf } from './frame-state.js';
-import { RuleSet, type UnwindRule } from './rule.js';
+import { GAP_RULE, RuleSet, type UnwindRule } from './rule.js';
 import { ruleAt, type UnwindTable, unwindTable } from './table.js';
 
 /** Version 1; the table's numbers are 32 bits, signed, relative to the section: all that linkers write. */
 const HEADER = Buffer.from([1, 0x1b, 0x03, 0x3b]);
 const HEADER_BYTES = 12;
 const ENTRY_BYTES = 8;
-/** Rules of single addresses: a stack has 127. */
+/** Of the addresses that are asked for. Node has 320 in all. */
 const MAX_RULES = 4096;
+/** Addresses whose rules are remembered; a stack has 127 at most. */
+const MAX_REMEMBERED = 16_384;
+/** What a section and a segment of an ELF file take in memory, about. */
+const SECTION_BYTES = 256;
 
 /** Gives the rule at a place in the file. */
 export interface RuleLookup {
+	/** What it keeps of the file, about. */
+	readonly bytesKept: number;
 	ruleAt(fileOffset: number): UnwindRule;
 }
 
@@ -44,12 +51,18 @@ export function ruleLookup(bytes: Bytes): RuleLookup {
 class TableLookup implements RuleLookup {
 	constructor(private readonly table: UnwindTable) {}
 
+	get bytesKept(): number {
+		const { rows, rules } = this.table;
+		return rows.addresses.byteLength + rows.rules.byteLength + rules.bytesKept;
+	}
+
 	ruleAt(fileOffset: number): UnwindRule {
 		return ruleAt(this.table, fileOffset);
 	}
 }
 
 class HeaderLookup implements RuleLookup {
+	readonly bytesKept: number;
 	readonly #elf: Elf;
 	readonly #header: Buffer;
 	readonly #headerAddress: number;
@@ -58,8 +71,10 @@ class HeaderLookup implements RuleLookup {
 	readonly #rules = new RuleSet(MAX_RULES);
 	readonly #machine: CfiMachine;
 	readonly #entries: EntryReader;
+	/** Numbers of rules, by the place in the file. */
+	readonly #remembered = new Map<number, number>();
 	#wanted = 0;
-	#found = 0;
+	#found = GAP_RULE;
 
 	constructor(
 		elf: Elf,
@@ -77,35 +92,37 @@ class HeaderLookup implements RuleLookup {
 			if (from <= this.#wanted) this.#found = rule;
 		});
 		this.#entries = new EntryReader(section, registers, this.#machine, () => undefined);
+		const parts = (elf.sections.length + elf.segments.length) * SECTION_BYTES;
+		this.bytesKept = header.length + section.bytes.length + parts + this.#rules.bytesKept;
 	}
 
 	ruleAt(fileOffset: number): UnwindRule {
-		const address = this.#elf.addressOf(fileOffset);
-		const index = address === undefined ? -1 : this.#lastFrom(address);
-		this.#wanted = address ?? 0;
-		this.#found = 0;
-		if (index >= 0) {
-			const place = this.#word(index, 4) - this.#sectionAddress;
-			this.#entries.readAt(place, (common, start, size_bytes, from, to) => {
-				if (this.#wanted < start || this.#wanted >= start + size_bytes) return;
-				common.cursor.at = from;
-				common.cursor.end = to;
-				this.#machine.rows(common, start);
-			});
+		let rule = this.#remembered.get(fileOffset);
+		if (rule === undefined) {
+			rule = this.#search(fileOffset);
+			if (this.#remembered.size === MAX_REMEMBERED) this.#remembered.clear();
+			this.#remembered.set(fileOffset, rule);
 		}
-		return this.#rules.get(this.#found);
+		return this.#rules.get(rule);
 	}
 
-	/** The last function that begins at the address or before; -1: none does. */
-	#lastFrom(address: number): number {
-		let low = 0;
-		let high = this.#count;
-		while (low < high) {
-			const middle = (low + high) >>> 1;
-			if (this.#word(middle, 0) <= address) low = middle + 1;
-			else high = middle;
-		}
-		return low - 1;
+	/** The number of the rule. */
+	#search(fileOffset: number): number {
+		const address = this.#elf.addressOf(fileOffset);
+		if (address === undefined) return GAP_RULE;
+		// The last function that begins there or before.
+		const index = firstIndex(this.#count, (i) => this.#word(i, 0) > address) - 1;
+		if (index < 0) return GAP_RULE;
+		this.#wanted = address;
+		this.#found = GAP_RULE;
+		const place = this.#word(index, 4) - this.#sectionAddress;
+		this.#entries.readAt(place, (common, start, size_bytes, from, to) => {
+			if (address < start || address >= start + size_bytes) return;
+			common.cursor.at = from;
+			common.cursor.end = to;
+			this.#machine.rows(common, start);
+		});
+		return this.#found;
 	}
 
 	/** An address in the table. */

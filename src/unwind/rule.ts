@@ -58,6 +58,17 @@ export interface UnwindRule {
 	readonly raOffset: number;
 }
 
+/** Of an address that nothing is said of. */
+export const GAP: UnwindRule = {
+	cfa: CFA.gap,
+	cfaOffset: 0,
+	cfaAddend: 0,
+	fp: FP.same,
+	fpOffset: 0,
+	ra: RA.atCfa,
+	raOffset: 0,
+};
+
 /** Numbers of the two rules that every set begins with. */
 export const GAP_RULE = 0;
 export const UNKNOWN_RULE = 1;
@@ -89,6 +100,11 @@ export class RuleSet {
 
 	get count(): number {
 		return this.#count;
+	}
+
+	/** In memory, whatever is in it. */
+	get bytesKept(): number {
+		return this.words.byteLength + this.#slots.byteLength;
 	}
 
 	/** A rule was asked for that there was no room for. */

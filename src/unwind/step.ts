@@ -56,6 +56,8 @@ const SIGNAL_ARM64 = { fp: 544, link: 552, sp: 560, ip: 568 };
 /** mov $__NR_rt_sigreturn, %rax; syscall. And: mov x8, #__NR_rt_sigreturn; svc #0. */
 const SIGNAL_RETURN_X64 = [0x0fc0c748, 0x0f000000] as const;
 const SIGNAL_RETURN_ARM64 = [0xd2801168, 0xd4000001] as const;
+/** So much of them tells them from all else. */
+export const SIGNAL_RETURN_BYTES = 8;
 
 /** Documentation/admin-guide/sysctl/vm.rst, mmap_min_addr: its largest usual value. */
 const LOWEST_STACK = 0x10000;
@@ -114,11 +116,10 @@ export function signalStep({ sp }: Frame, read: ReadMemory, processor: Processor
 	return { ip, sp: callerSp, fp, link, isExact: true, isByPointer: false };
 }
 
-/** Whether the code at an address returns from a signal's handler. */
-export function isSignalReturn(ip: number, read: ReadMemory, { isArm64 }: Processor): boolean {
-	const code = read(ip, 8);
+/** Whether code, of SIGNAL_RETURN_BYTES, returns from a signal's handler. */
+export function isSignalReturn(code: DataView, { isArm64 }: Processor): boolean {
 	const [first, second] = isArm64 ? SIGNAL_RETURN_ARM64 : SIGNAL_RETURN_X64;
-	return code?.getUint32(0, true) === first && code.getUint32(4, true) === second;
+	return code.getUint32(0, true) === first && code.getUint32(4, true) === second;
 }
 
 /** NaN: the rule does not say it. Undefined: it cannot be read. */

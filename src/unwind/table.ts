@@ -2,6 +2,7 @@
  * The table of a file: for each address in it the rule that leads from a frame to its caller's.
  * All input comes from strangers: it is read once, bounded, and damage costs only what is damaged.
  */
+import { firstAtLeast } from '../ascending.js';
 import { type Bytes, SymbolError } from '../elf/bytes.js';
 import { Elf, PF_X, SEGMENT_TYPE, type Segment } from '../elf/elf.js';
 import { CfiMachine, type CommonEntry } from './cfi.js';
@@ -43,14 +44,8 @@ export function unwindTable(bytes: Bytes): UnwindTable {
 /** The rule at a place in the file. */
 export function ruleAt({ rows, rules }: UnwindTable, fileOffset: number): UnwindRule {
 	const { addresses } = rows;
-	let low = 0;
-	let high = addresses.length;
-	while (low < high) {
-		const middle = (low + high) >>> 1;
-		if ((addresses[middle] as number) <= fileOffset) low = middle + 1;
-		else high = middle;
-	}
-	return rules.get(low === 0 ? GAP_RULE : (rows.rules[low - 1] as number));
+	const behind = firstAtLeast(addresses, fileOffset + 1);
+	return rules.get(behind === 0 ? GAP_RULE : (rows.rules[behind - 1] as number));
 }
 
 class TableBuilder {

@@ -12,6 +12,7 @@ import {
 	type Processor,
 	pointerStep,
 	type ReadMemory,
+	SIGNAL_RETURN_BYTES,
 	signalStep,
 	step,
 	type WalkEnd,
@@ -33,9 +34,11 @@ export interface WalkedProcess<M extends CodeMapping = CodeMapping> {
 	/** The code that an address is in; undefined when no code is there. */
 	mappingAt(address: number): M | undefined;
 	/** Undefined: it has none. Asked only of mappings that have a file. */
-	tableOf(mapping: M): RuleLookup | undefined;
+	tableOf(mapping: M): Pick<RuleLookup, 'ruleAt'> | undefined;
 	/** As ReadMemory. */
 	read(address: number, length_bytes: number): DataView | undefined;
+	/** Code of the mapping that an address is in; undefined when it cannot be read. */
+	codeAt(mapping: M, address: number, length_bytes: number): DataView | undefined;
 }
 
 /** What a thread had in its registers when it stopped. */
@@ -51,6 +54,11 @@ export interface WalkedStack {
 	/** Leaf first: where it stopped, then return addresses. */
 	readonly addresses: readonly number[];
 	readonly end: WalkEnd;
+	/**
+	 * Frame pointers led on from a file's code that has no rules, where nobody knows whether it keeps them: callers may
+	 * be left out, and the end may be none. Code that was made at run time keeps them.
+	 */
+	readonly isGuessed: boolean;
 }
 
 /** Walks at most `depth` frames. */
@@ -61,17 +69,19 @@ export function walkOutside<M extends CodeMapping>(
 ): WalkedStack {
 	const { ip, sp, fp, link } = registers;
 	const addresses: number[] = [];
+	let isGuessed = false;
 	let frame: Frame = { ip, sp, fp, link, isExact: true, isByPointer: false };
 	for (;;) {
-		if (addresses.length >= depth) return { addresses, end: END.tooDeep };
+		if (addresses.length >= depth) return { addresses, end: END.tooDeep, isGuessed };
 		const at = frame.isExact ? frame.ip : frame.ip - 1;
 		const mapping = process.mappingAt(at);
 		const isFirst = addresses.length === 0;
 		if (mapping || isFirst) addresses.push(frame.ip);
-		if (!mapping) return { addresses, end: frame.isByPointer ? END.gap : END.astray };
-		const next = callerOf(frame, at, mapping, process, isFirst);
-		if (typeof next === 'number') return { addresses, end: next };
-		frame = next;
+		if (!mapping) return { addresses, end: frame.isByPointer ? END.gap : END.astray, isGuessed };
+		const caller = callerOf(frame, at, mapping, process, isFirst);
+		isGuessed ||= caller.isGuess;
+		if (typeof caller.next === 'number') return { addresses, end: caller.next, isGuessed };
+		frame = caller.next;
 	}
 }
 
@@ -82,13 +92,27 @@ function callerOf<M extends CodeMapping>(
 	mapping: M,
 	process: WalkedProcess<M>,
 	isFirst: boolean,
-): Frame | WalkEnd {
-	const { processor } = process;
+): { next: Frame | WalkEnd; isGuess: boolean } {
 	const read: ReadMemory = (address, length_bytes) => process.read(address, length_bytes);
+	const byRule = callerByRule(frame, at, mapping, process, read);
+	if (byRule !== undefined) return { next: byRule, isGuess: false };
+	const next = pointerStep(frame, isFirst, read, process.processor);
+	return { next, isGuess: mapping.hasFile && next !== END.gap };
+}
+
+/** Undefined where there is no rule. */
+function callerByRule<M extends CodeMapping>(
+	frame: Frame,
+	at: number,
+	mapping: M,
+	process: WalkedProcess<M>,
+	read: ReadMemory,
+): Frame | WalkEnd | undefined {
+	const { processor } = process;
 	const table = mapping.hasFile ? process.tableOf(mapping) : undefined;
 	const rule = table?.ruleAt(at - mapping.start + mapping.fileOffset);
 	if (rule && rule.cfa !== CFA.gap) return step(rule, frame, read, processor);
-	if (isSignalReturn(frame.ip, read, processor)) return signalStep(frame, read, processor);
-	if (mapping.hasFile && !table) return END.noTable;
-	return pointerStep(frame, isFirst, read, processor);
+	const code = process.codeAt(mapping, frame.ip, SIGNAL_RETURN_BYTES);
+	if (code && isSignalReturn(code, processor)) return signalStep(frame, read, processor);
+	return mapping.hasFile && !table ? END.noTable : undefined;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
-import { byteSample, chanceTable } from '../../src/tools/memleak/byte-sampling.js';
+import { chanceTable } from '../../src/tools/memleak/byte-sampling.js';
 import { callable } from './support-run.js';
 
 const LAYOUT = {
@@ -25,6 +25,36 @@ const SAMPLE_BYTES = 4096;
 const ONE = 256;
 
 type Sample = (size: number, random: number) => { bytes: number; count: number } | undefined;
+
+/** Of bpf/lib/byte_sampling.h: points of the table for each mean distance. */
+const CHANCE_STEPS = 16;
+const WHOLE = 2 ** 32;
+
+/** What an allocation of `size` bytes counts as if it is kept, and how likely that is. */
+interface ByteSample {
+	/** p */
+	readonly chance: number;
+	/** size / p */
+	readonly weight_bytes: number;
+	/** 1 / p */
+	readonly count: number;
+	/** Of the sum: size² · (1 - p) / p², its share of the estimated variance. */
+	readonly variance_bytes2: number;
+}
+
+/** The kernel's arithmetic, with the table's straight lines, for sizes in bytes. */
+function byteSample(size: number, sample_bytes: number, table: Uint32Array): ByteSample {
+	const place = (Math.max(1, size) * CHANCE_STEPS) / sample_bytes;
+	const cell = Math.floor(place);
+	const low = table[cell];
+	const high = table[cell + 1];
+	if (sample_bytes === 0 || low === undefined || high === undefined) {
+		return { chance: 1, weight_bytes: size, count: 1, variance_bytes2: 0 };
+	}
+	const chance = Math.floor(low + (high - low) * (place - cell)) / WHOLE;
+	const variance_bytes2 = (size * size * (1 - chance)) / (chance * chance);
+	return { chance, weight_bytes: size / chance, count: 1 / chance, variance_bytes2 };
+}
 
 /** Lets `use` call the kernel's sample_by_bytes. */
 function withKernel(use: (sample: Sample) => void): void {

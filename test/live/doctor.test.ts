@@ -196,16 +196,21 @@ test('-p: frame pointers, symbols and an allocator of a program that has them', 
 	assert.equal(status, 0);
 	assert.match(check(`process ${pid}`).found, /^framed, of user \d+, \/.*framed$/);
 	assert.equal(check('frame pointers', 'framed:').state, 'ok');
+	assert.equal(check('unwind tables', 'framed:').state, 'ok');
+	assert.match(check('unwind tables', 'libc').found, /: has unwind tables$/);
 	assert.equal(check('symbols', 'framed:').state, 'ok');
 	assert.match(check('allocator').found, /libc/);
 });
 
-test('-p: a stripped program without frame pointers', async () => {
+test('-p: a stripped program without frame pointers, with unwind tables and without', async () => {
 	const file = compile(join(folder, 'frameless'), SOURCE, '-fomit-frame-pointer', '-s');
 	const { status, check } = doctor('-p', String(await started(file)));
 	assert.equal(status, 0);
-	assert.equal(check('frame pointers', 'frameless:').state, 'warn');
-	assert.match(check('frame pointers', 'frameless:').fix ?? '', /-fno-omit-frame-pointer/);
+	assert.equal(check('unwind tables', 'frameless:').state, 'ok');
+	assert.match(check('frame pointers', 'frameless:').found, /: [0-9] % of .*; only --unwind fp/);
+	const flags = ['-fomit-frame-pointer', '-fno-asynchronous-unwind-tables', '-fno-unwind-tables'];
+	const mute = doctor('-p', String(await started(compile(join(folder, 'mute'), SOURCE, ...flags))));
+	assert.match(mute.check('unwind tables', 'mute:').found, /its stacks are guessed/);
 	assert.equal(check('symbols', 'frameless:').state, 'warn');
 });
 

@@ -1,19 +1,26 @@
 /** What the kernel holds of BPF, before a test and after it. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { libbpf } from '../../src/loader/ffi.js';
+import { libbpfFunction } from '../../src/loader/ffi.js';
 import { takeMessages } from '../../src/loader/libbpf-messages.js';
 import { MARK, until } from './support.js';
 
+type NextId = (start: number, next: [number]) => number;
+
+let nextIds: ReadonlyArray<readonly [kind: string, next: NextId]> | undefined;
+
+function idFunctions() {
+	nextIds ??= (['prog', 'map', 'link'] as const).map((kind) => [
+		kind === 'prog' ? 'program' : kind,
+		libbpfFunction(`int bpf_${kind}_get_next_id(uint32_t start, _Out_ uint32_t *next)`) as NextId,
+	]);
+	return nextIds;
+}
+
 /** The ids of everything BPF that the kernel holds: "program 7", "map 9", "link 3". */
 export function kernelObjects(): Set<string> {
-	const c = libbpf();
 	takeMessages();
 	const ids = new Set<string>();
-	for (const [kind, next] of [
-		['program', c.bpf_prog_get_next_id],
-		['map', c.bpf_map_get_next_id],
-		['link', c.bpf_link_get_next_id],
-	] as const) {
+	for (const [kind, next] of idFunctions()) {
 		const id: [number] = [0];
 		while (next(id[0], id) === 0) ids.add(`${kind} ${id[0]}`);
 	}

@@ -7,8 +7,8 @@ import { arch, hostname, release, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
 import { profileTotal, type StackProfile } from '../../src/aggregate/stack-profile.js';
-import { PLAIN_READING } from '../../src/converter.js';
 import { readProfiles } from '../../src/input/read-files.js';
+import { PLAIN_READING } from '../../src/options/recordings.js';
 import { foldedLines, traceWork } from './stacks.js';
 import { stealing, tstrace, Workload } from './support.js';
 

@@ -125,15 +125,29 @@ test('--hide-idle: who slept all the time is left out; who waited for others is 
 	assert.ok(stacks.every(({ key }) => key.tid === undefined));
 });
 
-test('whole stacks, and those that lack the caller of the C library', async () => {
-	const { stacks } = stackReport(await traceTwo('--json')) as unknown as {
-		stacks: ReadonlyArray<{
-			frames: string[];
-			kinds: string;
-			cut?: string;
-			caller_missing?: boolean;
-		}>;
-	};
+interface JsonStacks {
+	readonly stacks: ReadonlyArray<{
+		readonly frames: string[];
+		readonly kinds: string;
+		readonly cut?: string;
+		readonly caller_missing?: boolean;
+	}>;
+}
+
+test('by unwind tables: all stacks are whole, also through a C library without frame pointers', async () => {
+	const { stacks } = stackReport(await traceTwo('--json')) as unknown as JsonStacks;
+	const reads = stacks.filter(({ frames }) => frames.includes('main') && frames.includes('read'));
+	assert.ok(reads.length > 0);
+	for (const { frames, cut, caller_missing } of stacks) {
+		assert.equal(cut, undefined, frames.join(';'));
+		assert.equal(caller_missing, undefined, frames.join(';'));
+		assert.match(frames[0] ?? '', /^(_start|clone3?|__clone3?)$/);
+	}
+});
+
+test('by frame pointers: whole stacks, and those that lack the caller of the C library', async () => {
+	const traced = await traceTwo('--json', '--unwind', 'fp');
+	const { stacks } = stackReport(traced) as unknown as JsonStacks;
 	const named = (name: string) => stacks.filter(({ frames }) => frames.includes(name));
 	// It calls the kernel itself, from a thread of its own.
 	assert.ok(named('wait_in_pipe').length > 0);

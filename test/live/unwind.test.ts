@@ -110,6 +110,10 @@ class Process implements WalkedProcess<FileMapping> {
 		}
 	}
 
+	codeAt(_mapping: FileMapping, address: number, length_bytes: number): DataView | undefined {
+		return this.read(address, length_bytes);
+	}
+
 	close(): void {
 		closeSync(this.#memory);
 	}

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 /** Folders and modules of src/, the lowest first: each imports what stands in lines above its own. */
 const LAYERS: readonly (readonly string[])[] = [
-	['nearest.ts', 'text-of.ts'],
+	['ascending.ts', 'nearest.ts', 'text-of.ts'],
 	['abi', 'elf'],
 	['unwind'],
 	['loader'],

@@ -32,6 +32,8 @@ function sayHook({ tool, args }: ToolTests): void {
 /** In a quick run, what the files of `also` do to the machine is done to these tools; and all wakers. */
 const FEW_OF_ALSO = `^(${[
 	'woken by ',
+	// Without frame pointers.
+	'waits that end have all functions on their way: sleepers$',
 	'(runqlat|profile): (a CPU goes|begins while)',
 	// What keeps time is the same in both.
 	'runqlat: the clock is set by 3600 s',

@@ -99,6 +99,7 @@ export const TOOLS: readonly ToolTests[] = [
 		args: ['0.2'],
 		says: IN_STORAGE,
 		file: 'offcputime',
+		also: ['sleeping'],
 		shared: WAITS,
 		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],
 	},

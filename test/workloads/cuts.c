@@ -101,11 +101,12 @@ int main(void)
 {
 	ready(getpid(), getpid());
 	leak_aligned_pages();
-	leak_cut_pages();
 	leak_pages_within(leak_reserved_pages());
 	leak_pages_in_front(leak_rest_of_pages());
 	leak_pages_in_the_middle(reserve_around());
 	free_neighbours();
+	/* Last: nothing may be mapped where its middle was. */
+	leak_cut_pages();
 	printf("done\n");
 	return stay();
 }

@@ -1,10 +1,10 @@
 /*
  * Threads that sleep in all kinds of functions, at the end of stacks that are not easy to walk.
  *
- * usage: sleepers
+ * usage: sleepers [USEC]
  *
- * Prints "ready PID THREADS" as soon as all its threads sleep, and ends at the end of standard
- * input.
+ * With USEC each wait ends after so many microseconds, and begins again. Prints "ready PID THREADS"
+ * as soon as all its threads sleep, and ends at the end of standard input.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
 
 #include "workload.h"
 
@@ -25,37 +27,62 @@
 #define AND_RETURN __asm__ volatile("")
 
 static int never[2];
+/* 0: waits do not end. */
+static long nap_usec;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
 FUNCTION static void in_nanosleep(void)
 {
-	struct timespec time = {FOREVER, 0};
+	struct timespec time = {FOREVER, 0}, nap = {0, nap_usec * 1000};
 
-	nanosleep(&time, NULL);
+	do {
+		nanosleep(nap_usec ? &nap : &time, NULL);
+	} while (nap_usec);
 	AND_RETURN;
 }
 
 FUNCTION static void in_read(void)
 {
+	struct timespec nap = {0, nap_usec * 1000};
+	struct itimerspec times = {nap, nap};
 	char bytes[1000];
+	int fd = never[0];
 
-	if (read(never[0], bytes, sizeof(bytes)) == sizeof(bytes))
-		exit(bytes[0]);
+	if (nap_usec) {
+		fd = timerfd_create(CLOCK_MONOTONIC, 0);
+		timerfd_settime(fd, 0, &times, NULL);
+	}
+	do {
+		if (read(fd, bytes, sizeof(bytes)) == sizeof(bytes))
+			exit(bytes[0]);
+	} while (nap_usec);
 }
 
 FUNCTION static void in_poll(void)
 {
 	struct pollfd fds = {.fd = never[0], .events = POLLIN};
 
-	poll(&fds, 1, -1);
+	do {
+		poll(&fds, 1, nap_usec ? (int)(nap_usec / 1000) : -1);
+	} while (nap_usec);
 	AND_RETURN;
 }
 
 FUNCTION static void in_condition(void)
 {
+	struct timespec until;
+
 	pthread_mutex_lock(&lock);
-	pthread_cond_wait(&condition, &lock);
+	if (!nap_usec)
+		pthread_cond_wait(&condition, &lock);
+	while (nap_usec) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += nap_usec * 1000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&condition, &lock, &until);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -229,12 +256,13 @@ static int all_sleep(void)
 	return asleep == THREADS;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 	pthread_t threads[THREADS];
 	char byte;
 
+	nap_usec = argc > 1 ? atol(argv[1]) : 0;
 	if (pipe(never))
 		return 2;
 	sigaction(SIGUSR1, &action, NULL);

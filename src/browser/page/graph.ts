@@ -18,7 +18,7 @@ const FRAMED_FROM_PX = 3;
 const MATCH_COLOUR = '#b000b0';
 const ROOT_COLOUR = '#d8d8d8';
 
-export interface GraphEvents {
+interface GraphEvents {
 	/** A box is pointed at, or has the focus; undefined: none any more. */
 	pointed(text: string | undefined): void;
 	zoomed(isZoomed: boolean): void;

@@ -9,7 +9,7 @@ const BUTTON_PX = 56;
 /** Room for all that is at the right; titles end before it. */
 const RIGHT_PX = 130;
 
-export interface HeaderActions {
+interface HeaderActions {
 	resetZoom(): void;
 	/** '' ends the search. Returns what was found: 'Matched: 41.2 %'. */
 	search(term: string): string;

@@ -2,6 +2,7 @@
 
 import { sameEvent, samplingText } from '../../aggregate/sampled-event.js';
 import type { Origin } from '../../aggregate/stack-profile.js';
+import { plainText } from '../../input/tstrace-json.js';
 import type { Normalization, Sides } from './difference.js';
 
 type Text = string | undefined;
@@ -81,10 +82,6 @@ function sameDuration(a = 0, b = 0): boolean {
 
 const seconds = ({ duration_s }: Origin): Text =>
 	duration_s === undefined ? undefined : `${Number(duration_s.toPrecision(3))}`;
-
-/** Strangers may have put anything there: an object of theirs can be one that is no text either. */
-const plainText = (value: unknown): string =>
-	typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 /** "pids 1, 2; follow" */
 function filtersText({ filters }: Origin): Text {

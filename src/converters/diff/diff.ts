@@ -1,21 +1,17 @@
 /** diff: what changed between two recordings of stacks. */
 import { Argument } from 'commander';
-import {
-	chosenEventName,
-	defineConverter,
-	eventOptions,
-	lookOptions,
-	lookSettings,
-	type ResultDestination,
-} from '../../converter.js';
+import { defineConverter, type ResultDestination } from '../../converter.js';
 import { UsageError } from '../../errors.js';
 import {
 	formatOption,
 	formatOptions,
+	notForTerminal,
 	refuseOtherPictures,
 	unnamedFormat,
 } from '../../options/choose-format.js';
+import { lookOptions, lookSettings } from '../../options/look.js';
 import { topOption } from '../../options/parsers.js';
+import { chosenEventName, eventOptions } from '../../options/recordings.js';
 import { stackFilterOptions } from '../../options/stack-filter.js';
 import { oneOfOr, type ValuesOf } from '../../options/typed-option.js';
 import type { Look } from '../../render/picture-look.js';
@@ -114,9 +110,7 @@ function formatFor(
 	if (format === undefined) refuseOtherPictures(output);
 	const ending = ENDINGS.find(([end]) => output?.endsWith(end));
 	const named = format ?? ending?.[1];
-	if (terminal && named === 'svg') {
-		throw new UsageError('svg is not for a terminal; write it to a file: > FILE, or -o FILE');
-	}
+	if (terminal && named === 'svg') throw notForTerminal(named);
 	return named ?? unnamedFormat(USE, terminal);
 }
 

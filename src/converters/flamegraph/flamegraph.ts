@@ -1,20 +1,19 @@
 /** flamegraph: stacks as a picture. */
 import { Argument } from 'commander';
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
-import {
-	chosenEventName,
-	defineConverter,
-	eventOptions,
-	inputsOf,
-	lookOptions,
-	lookSettings,
-	PLAIN_READING,
-} from '../../converter.js';
+import { defineConverter } from '../../converter.js';
 import { UsageError } from '../../errors.js';
 import type { Notify, ReadOptions } from '../../input/format-reader.js';
 import { readProfiles } from '../../input/read-files.js';
 import { TstraceError } from '../../loader/errors.js';
-import { formatHelp, stackFormatOfFile } from '../../options/choose-format.js';
+import { formatHelp, notForTerminal, stackFormatOfFile } from '../../options/choose-format.js';
+import { lookOptions, lookSettings } from '../../options/look.js';
+import {
+	chosenEventName,
+	eventOptions,
+	inputsOf,
+	PLAIN_READING,
+} from '../../options/recordings.js';
 import { filterText, keepStacks, stackFilterOptions } from '../../options/stack-filter.js';
 import { oneOf } from '../../options/typed-option.js';
 import { ALL_MARKS, NO_MARKS } from '../../render/folded.js';
@@ -53,11 +52,7 @@ export const flamegraph = defineConverter({
 			);
 		}
 		const format = named ?? 'svg';
-		if (here.terminal && format !== 'folded') {
-			throw new UsageError(
-				`${format} is not for a terminal; write it to a file: > FILE, or -o FILE`,
-			);
-		}
+		if (here.terminal && format !== 'folded') throw notForTerminal(format);
 		const reading: ReadOptions = { ...PLAIN_READING, event: chosenEventName(values) };
 		const { profiles, writer } = await readFromWriter(inputsOf(files), reading, here.notify);
 		const event = await withOriginOf(writer, chosenEvent(profiles, here.notify));

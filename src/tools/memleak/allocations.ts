@@ -1,7 +1,7 @@
 /** What is outstanding, out of the kernel: user space's side of bpf/lib/allocations.h. */
 
 import type { CapturedStack } from '../../aggregate/stack.js';
-import { type StackSettings, StackTables } from '../../bpf/stacks.js';
+import { SumTables } from '../../bpf/sums.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -42,23 +42,9 @@ export interface Allocation {
 }
 
 /** The stack maps of the object, and its sums by site. */
-export class SiteTable extends StackTables {
-	readonly #object: BpfObject<Layout>;
-
+export class SiteTable extends SumTables {
 	constructor(object: BpfObject<Layout>) {
-		super(object);
-		this.#object = object;
-	}
-
-	override configure(settings: StackSettings): void {
-		super.configure(settings);
-		this.#object.map('sites').setMaxEntries(settings.maxStacks + 1);
-	}
-
-	override open(): void {
-		super.open();
-		// The site of all others.
-		this.#object.map('sites').update(new Uint8Array(8), new Uint8Array(site.size));
+		super(object, 'sites');
 	}
 
 	/** All sites there are; programs may go on meanwhile. */
@@ -66,7 +52,7 @@ export class SiteTable extends StackTables {
 		const snapshot = this.read();
 		const sites: Site[] = [];
 		const { fields } = site;
-		this.#object.map('sites').readAll((keys, values, entries) => {
+		this.sums.readAll((keys, values, entries) => {
 			for (let i = 0; i < entries; i++) {
 				const at = i * site.size;
 				const number = (field: keyof typeof fields) => readU64(values, at + fields[field].offset);

@@ -15,6 +15,7 @@ import { runOnOverflow } from '../../perf/programs.js';
 import type { Reader } from '../../reader.js';
 import { humanBytes } from '../../render/units.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
+import { unwindTables } from '../../symbolize/unwind-tables.js';
 import { type AllocationKind, SiteTable } from './allocations.js';
 import type { LeakSettings } from './options.js';
 import { residentBytes } from './resident.js';
@@ -47,7 +48,7 @@ export class GrowthReader implements Reader<StackFindings> {
 		this.#maxDepth = depthOf(settings);
 		this.#sites = new SiteTable(object);
 		this.#sites.open();
-		this.#processes = new ProcessWatch(subjects);
+		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects));
 	}
 
 	begin(): void {

@@ -13,8 +13,8 @@ import type { Note, Reader } from '../../reader.js';
 import { grouped } from '../../render/numbers.js';
 import { humanBytes } from '../../render/units.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
+import { unwindTables } from '../../symbolize/unwind-tables.js';
 import { type Allocation, type AllocationKind, eachAllocation, SiteTable } from './allocations.js';
-import { GrowthHistory } from './growth.js';
 import { HeapWatch } from './heap/watch.js';
 import { stillMapped } from './live-mappings.js';
 import { type LeakSettings, MAX_SAMPLE_BYTES, subjectOf } from './options.js';
@@ -26,6 +26,7 @@ import {
 	singleNotices,
 	singleRow,
 } from './single-allocations.js';
+import { GrowthHistory } from './suspects.js';
 
 type Layout = typeof layout;
 
@@ -62,7 +63,11 @@ export class Leaks implements Reader<StackFindings> {
 		this.#sites = new SiteTable(object);
 		this.#sites.open();
 		if (heaps) this.#heap = new HeapWatch(object, settings, subjects, note);
-		this.#processes = new ProcessWatch(subjects, (record) => this.#heap?.follow(record));
+		this.#processes = new ProcessWatch(
+			subjects,
+			heaps ? unwindTables(object, settings, subjects) : undefined,
+			(record) => this.#heap?.follow(record),
+		);
 	}
 
 	begin(): void {

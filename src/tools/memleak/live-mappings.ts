@@ -2,6 +2,7 @@
  * What of the mappings that seem outstanding is mapped still. Any part of one may be unmapped, or mapped
  * over, without the call that says so being about its address: only the kernel's list knows.
  */
+import { firstAtLeast } from '../../ascending.js';
 import { readMaps } from '../../symbolize/proc-pid.js';
 import type { Allocation } from './allocations.js';
 
@@ -73,15 +74,4 @@ export function withinRanges<M extends MappedAllocation>(
 		if (bytes === 0) return [];
 		return [{ ...mapping, size_bytes: bytes, weight_bytes: (weight_bytes * bytes) / size_bytes }];
 	});
-}
-
-function firstAtLeast(sorted: Float64Array, value: number): number {
-	let low = 0;
-	let high = sorted.length;
-	while (low < high) {
-		const middle = (low + high) >>> 1;
-		if ((sorted[middle] as number) < value) low = middle + 1;
-		else high = middle;
-	}
-	return low;
 }

@@ -2,18 +2,16 @@
 
 import { InvalidArgumentError } from 'commander';
 import type { StackRow } from '../../aggregate/stack-rows.js';
-import type { Subjects } from '../../bpf/filter.js';
+import { byNumber, type Subjects } from '../../bpf/filter.js';
 import type { StackSettings } from '../../bpf/stacks.js';
 import { UsageError } from '../../errors.js';
+import { parseAge, timestampsOption, wholeNumber } from '../../options/parsers.js';
 import {
-	parseAge,
 	type StackView,
 	stackOptions,
 	stackSettings,
 	stackView,
-	timestampsOption,
-	wholeNumber,
-} from '../../options/parsers.js';
+} from '../../options/stack-view.js';
 import { flag, parsed, parsedOr, textOption, type ValuesOf } from '../../options/typed-option.js';
 
 /** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
@@ -52,7 +50,7 @@ type LeakSubject = 'heap' | 'kernel' | 'growth';
 
 export function subjectOf({ growth }: LeakSettings, { filter, command }: Subjects): LeakSubject {
 	if (growth) return 'growth';
-	const chosen = command !== undefined || filter.pids.length + filter.tids.length > 0;
+	const chosen = command !== undefined || byNumber(filter);
 	return chosen ? 'heap' : 'kernel';
 }
 

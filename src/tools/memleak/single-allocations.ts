@@ -7,7 +7,7 @@ import type { Outstanding } from './outstanding.js';
 /** How many are rows of their own; more would take gigabytes, and minutes. */
 export const MAX_SINGLE = 100_000;
 
-export interface Single extends Allocation {
+interface Single extends Allocation {
 	readonly age_ns: number;
 }
 

@@ -1,21 +1,13 @@
 /** What `tstrace doctor` says of offcputime: where it walks user stacks. */
-import { chooseOffcpu } from '../../bpf/offcpu.js';
+import { chooseOffcpu, type Hook } from '../../bpf/offcpu.js';
 import { attempt, type Check, ok, warn } from '../../doctor/check.js';
 import { kernelHasKprobes } from '../../loader/kernel.js';
 
 export const doctor = {
 	machine: (): Check[] => [
-		attempt('off-CPU hook', () => judgeHook(offcpuHook(), kernelHasKprobes())),
+		attempt('off-CPU hook', () => judgeHook(chooseOffcpu().hook, kernelHasKprobes())),
 	],
 };
-
-export type Hook = 'sched_exit' | 'kprobe' | 'switch';
-
-function offcpuHook(): Hook {
-	const { resumed } = chooseOffcpu();
-	if (resumed === undefined) return 'switch';
-	return resumed === 'sched_exit_tp' ? 'sched_exit' : 'kprobe';
-}
 
 export function judgeHook(hook: Hook, kprobes: boolean): Check {
 	const name = 'off-CPU hook';

@@ -7,18 +7,18 @@ import { chooseOffcpu, type ResumedHook } from '../../bpf/offcpu.js';
 import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
 import { offcputime as layout } from '../../generated/offcputime.js';
+import { parseUsec } from '../../options/parsers.js';
+import { filtersOf } from '../../options/stack-filter.js';
 import {
 	groupingOption,
-	parseUsec,
 	type StackView,
+	shownStacks,
 	stackOptions,
 	stackSettings,
+	stackText,
 	stackView,
-} from '../../options/parsers.js';
-import { filtersOf } from '../../options/stack-filter.js';
-import { shownStacks } from '../../options/stack-view.js';
+} from '../../options/stack-view.js';
 import { flag, parsed, parsedOr } from '../../options/typed-option.js';
-import { renderStacks } from '../../render/stacks.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { doctor } from './doctor.js';
 import { MAX_PERIOD_USEC, type WaitSettings, Waits } from './waits.js';
@@ -162,18 +162,11 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	text(settings) {
 		return {
 			none: 'no waits were seen',
+			...stackText(settings, { verb: 'waited', telling: ({ frames }) => waitFrames(frames) }),
 			shown(findings, json) {
 				const stacks = settings.split && !json ? splitStacks(findings) : findings.stacks;
 				return shownStacks({ ...findings, stacks }, settings, json);
 			},
-			report: async (findings, style) =>
-				renderStacks(findings, {
-					...settings,
-					style,
-					verb: 'waited',
-					telling: ({ frames }) => waitFrames(frames),
-				}),
-			stacks: { ...settings, process: settings.by === 'process' },
 		};
 	},
 });

@@ -15,6 +15,7 @@ import type { BpfObject } from '../../loader/object.js';
 import type { Reader } from '../../reader.js';
 import { humanTime } from '../../render/units.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
+import { unwindTables } from '../../symbolize/unwind-tables.js';
 
 type Layout = typeof layout;
 
@@ -26,6 +27,9 @@ export interface WaitSettings extends StackSettings {
 	readonly hideIdle: boolean;
 }
 
+type Walked = ReturnType<ProcessWatch['walkWaiting']> | undefined;
+
+const NO_STACK = BigInt(layout.enums.stack_constant.NO_STACK);
 const PARTS = ['blocked', 'run queue', 'preempted', 'throttled'];
 export const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
@@ -36,6 +40,8 @@ export class Waits implements Reader<StackFindings> {
 	readonly #sums: StackSums;
 	readonly #processes: ProcessWatch;
 	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
+	/** Of each wait in it. */
+	#walked: readonly Walked[] = [];
 	/** When the threads were known that waited already. */
 	#begun_ns = 0;
 	#ended_ns = 0;
@@ -48,7 +54,7 @@ export class Waits implements Reader<StackFindings> {
 		this.#settings = settings;
 		this.#period_ns = settings.period_usec * 1000;
 		object.setVariable('period_ns', this.#period_ns);
-		this.#processes = new ProcessWatch(subjects);
+		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects));
 		this.#sums = new StackSums(object);
 		this.#sums.open();
 	}
@@ -78,6 +84,10 @@ export class Waits implements Reader<StackFindings> {
 		this.#ended_ns = Number(process.hrtime.bigint());
 		this.#object.setVariable('ended_ns', this.#ended_ns);
 		if (this.#settings.edges) this.#stillWaiting = this.#object.runIterator('end_waiting');
+		// What they forked, executed and loaded up to now, before it is looked what their addresses mean.
+		this.#processes.take();
+		// At once: the longer it takes, the more of them go on.
+		this.#walked = this.#walkWaiting();
 		this.#processes.end();
 	}
 
@@ -114,35 +124,48 @@ export class Waits implements Reader<StackFindings> {
 		closeAll([() => this.#processes.close(), () => this.#sums.close()]);
 	}
 
-	/** Waits that were open as tracing ended: what bpf/offcputime.bpf.c, end_waiting wrote. */
-	#open(snapshot: StackSnapshot): CapturedStack[] {
-		const { still_waiting } = layout.structs;
-		const { key, parts, registers } = still_waiting.fields;
+	/** User stacks of the waits that were open as tracing ended; undefined: the thread has none, or a program walked it. */
+	#walkWaiting(): Walked[] {
+		const { key, registers, tid } = layout.structs.still_waiting.fields;
+		const { user, tgid } = layout.structs.stack_key.fields;
+		const depth = depthOf(this.#settings);
 		const view = this.#stillWaiting;
-		const stacks: CapturedStack[] = [];
-		for (let at = 0; at + still_waiting.size <= view.byteLength; at += still_waiting.size) {
+		return Array.from(this.#places(), (at) => {
+			const ip = readAddress(view, at + registers.offset);
+			if (view.getBigUint64(at + key.offset + user.offset, true) !== NO_STACK || ip === 0)
+				return undefined;
+			const thread = {
+				pid: view.getUint32(at + key.offset + tgid.offset, true),
+				tid: view.getUint32(at + tid.offset, true),
+				registers: {
+					ip,
+					sp: readAddress(view, at + registers.offset + 8),
+					fp: readAddress(view, at + registers.offset + 16),
+					link: readAddress(view, at + registers.offset + 24),
+				},
+			};
+			return this.#processes.walkWaiting(thread, this.#ended_ns, depth);
+		});
+	}
+
+	/** Waits that were open as tracing ended. */
+	#open(snapshot: StackSnapshot): CapturedStack[] {
+		const { key, parts } = layout.structs.still_waiting.fields;
+		const view = this.#stillWaiting;
+		return Array.from(this.#places(), (at, i) => {
 			const wait = PARTS.map((_, part) => readU64(view, at + parts.offset + part * 8));
 			const counted = { at_ns: this.#ended_ns, parts: wait, count: 1, variance: 0 };
 			const stack = snapshot.captured(view, at + key.offset, counted);
 			const duration_ns = stackValue(stack);
 			if (wait[0] === duration_ns && this.#ended_ns - duration_ns <= this.#begun_ns)
 				this.#stayed.add(stack.tid);
-			const leaf = {
-				ip: readAddress(view, at + registers.offset),
-				sp: readAddress(view, at + registers.offset + 8),
-				fp: readAddress(view, at + registers.offset + 16),
-				link: readAddress(view, at + registers.offset + 24),
-			};
-			const { maxDepth } = this.#settings;
-			stacks.push(
-				stack.user.length > 0 || leaf.ip === 0
-					? stack
-					: {
-							...stack,
-							...this.#processes.walkSleeping(stack.pid, this.#ended_ns, leaf, maxDepth),
-						},
-			);
-		}
-		return stacks;
+			return { ...stack, ...this.#walked[i] };
+		});
+	}
+
+	/** Where each is in what bpf/offcputime.bpf.c, end_waiting wrote. */
+	*#places(): Generator<number> {
+		const { size } = layout.structs.still_waiting;
+		for (let at = 0; at + size <= this.#stillWaiting.byteLength; at += size) yield at;
 	}
 }

@@ -6,20 +6,19 @@ import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
 import { profile as layout } from '../../generated/profile.js';
 import { kernelHasHelper } from '../../loader/kernel.js';
+import { wholeNumber } from '../../options/parsers.js';
+import { filtersOf } from '../../options/stack-filter.js';
 import {
 	groupingOption,
 	type StackView,
 	stackOptions,
 	stackSettings,
+	stackText,
 	stackView,
-	wholeNumber,
-} from '../../options/parsers.js';
-import { filtersOf } from '../../options/stack-filter.js';
-import { shownStacks } from '../../options/stack-view.js';
+} from '../../options/stack-view.js';
 import { flag, parsed } from '../../options/typed-option.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
 import { grouped } from '../../render/numbers.js';
-import { renderStacks } from '../../render/stacks.js';
 import { defineTool } from '../../tool.js';
 import { KernelSamples, PlainSamples, type SamplingSettings } from './sampling.js';
 
@@ -126,20 +125,10 @@ export const profile = defineTool<Layout, Settings, StackFindings, ReturnType<ty
 		reader: (settings, subjects, privileged) => new PlainSamples(settings, subjects, privileged),
 	},
 
-	text(settings) {
-		return {
-			none: 'no samples were taken',
-			report: async (findings, style) =>
-				renderStacks(findings, {
-					...settings,
-					style,
-					verb: 'taken',
-					telling: ({ frames }) => entryFrames(frames),
-				}),
-			shown: (findings, json) => shownStacks(findings, settings, json),
-			stacks: { ...settings, process: settings.by === 'process' },
-		};
-	},
+	text: (settings) => ({
+		none: 'no samples were taken',
+		...stackText(settings, { verb: 'taken', telling: ({ frames }) => entryFrames(frames) }),
+	}),
 });
 
 const NO_PMU =

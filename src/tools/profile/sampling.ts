@@ -19,6 +19,7 @@ import type { Reader } from '../../reader.js';
 import { nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import { ProcessHistory } from '../../symbolize/processes.js';
+import { unwindTables } from '../../symbolize/unwind-tables.js';
 import { SampleCounter } from './sample-counter.js';
 import { nextSlower, rateOf, type SamplingRate } from './sampling-rate.js';
 
@@ -52,7 +53,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 		this.#program = program;
 		this.#settings = settings;
 		this.#subjects = subjects;
-		this.#processes = new ProcessWatch(subjects);
+		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects));
 		this.#sums = new StackSums(object);
 		this.#sums.open();
 	}

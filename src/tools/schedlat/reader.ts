@@ -6,11 +6,11 @@ import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
 import { Window } from '../../loader/window.js';
 import type { Reader } from '../../reader.js';
-import { LatencyReader, threadId } from './latencies.js';
+import { Latencies } from './latencies.js';
+import { LatencyReader, threadId } from './latency-reader.js';
 import {
 	atLeast,
 	type Counters,
-	Latencies,
 	NO_COUNTERS,
 	type Reading,
 	since,

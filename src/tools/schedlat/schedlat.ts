@@ -115,8 +115,8 @@ export const schedlat = defineTool<Layout, Settings, TableFindings, ReturnType<t
 			};
 		}),
 
-	text: ({ sort, top }) => ({
-		report: async (findings, style) => renderScheduling(findings, { sort, top, style }),
+	text: ({ top }) => ({
+		report: async (findings, style) => renderScheduling(findings, { top, style }),
 	}),
 });
 

@@ -1,12 +1,11 @@
 /** The table of how threads were scheduled. */
 import type { TableFindings } from '../../aggregate/report.js';
 import { grouped } from '../../render/numbers.js';
-import { type Column, renderTable } from '../../render/table.js';
+import { type Column, moreLine, numbers, renderTable } from '../../render/table.js';
 import type { Style } from '../../render/terminal.js';
 import { clockTime, humanTime } from '../../render/units.js';
 
 interface SchedulingTable {
-	readonly sort: string;
 	/** How many rows to show; 0 for all. */
 	readonly top: number;
 	readonly style: Style;
@@ -35,9 +34,8 @@ export function renderScheduling(
 	};
 	const throttled = (totals.throttled ?? 0) > 0;
 	const text = renderTable(columnsOf(rows[0] as Row, throttled), [...shown, totalRow], style);
-	const more = rows.length - shown.length;
 	const still = stillLine(rows, 'waiting', 'wait') + stillLine(rows, 'throttled_now', 'throttled');
-	return `\n${text}${more > 0 ? `${grouped(more)} more; --top 0 shows them\n` : ''}${still}`;
+	return `\n${text}${moreLine(rows.length - shown.length)}${still}`;
 }
 
 function stillLine(rows: readonly Row[], name: string, word: string): string {
@@ -49,23 +47,15 @@ function stillLine(rows: readonly Row[], name: string, word: string): string {
 
 /** `throttled`: somebody had no CPU quota. */
 function columnsOf(first: Row, throttled: boolean): Column<Row>[] {
-	const time = (heading: string, name: string): Column<Row> => ({
-		heading,
-		align: 'right',
-		cell: (row) => (row[name] === null ? '' : humanTime(number(row, name))),
-	});
-	const count = (heading: string, name: string): Column<Row> => ({
-		heading,
-		align: 'right',
-		cell: (row) => grouped(number(row, name)),
-	});
+	const time = (heading: string, name: string) =>
+		numbers<Row>(heading, (row) => (row[name] === null ? '' : humanTime(number(row, name))));
+	const count = (heading: string, name: string) =>
+		numbers<Row>(heading, (row) => grouped(number(row, name)));
 	const identity = ['tid', 'pid']
 		.filter((name) => name in keyOf(first))
 		.map(
 			(name): Column<Row> => ({
-				heading: name.toUpperCase(),
-				align: 'right',
-				cell: (row) => `${keyOf(row)[name] ?? ''}`,
+				...numbers(name.toUpperCase(), (row) => `${keyOf(row)[name] ?? ''}`),
 				// A thread is known by its own number.
 				...('tid' in keyOf(first) && name === 'pid' && { spare: 3 }),
 			}),

@@ -1,10 +1,9 @@
 /** What `tstrace doctor` says of syscount: tracefs, which it needs on some kernels. */
 import { release } from 'node:os';
 import { type Check, ok, warn } from '../../doctor/check.js';
+import { MOUNT_TRACEFS } from '../../perf/tracepoint.js';
 import { textOf } from '../../text-of.js';
 import { perfHookMissing, rawCanBePreempted } from './hooks.js';
-
-const MOUNT_TRACEFS = 'mount -t tracefs tracefs /sys/kernel/tracing';
 
 export const doctor = {
 	machine: (): Check[] => [

@@ -1,6 +1,6 @@
 /** System calls that failed, and what they were about, as a table. */
 import { grouped } from '../../render/numbers.js';
-import { type Column, renderTable } from '../../render/table.js';
+import { type Column, moreLine, numbers, renderTable } from '../../render/table.js';
 import type { Style } from '../../render/terminal.js';
 import { normalErrors } from './normal-errors.js';
 
@@ -33,17 +33,14 @@ export function renderFailures(rows: readonly ShownFailure[], view: FailuresView
 	const failed = (some: readonly ShownFailure[]) =>
 		`${grouped(some.reduce((sum, { errors }) => sum + errors, 0))} failed`;
 	const rest = rows.slice(shown.length);
-	const more =
-		rest.length > 0
-			? `${grouped(rest.length)} more with ${failed(rest)}; --top 0 shows them\n`
-			: '';
+	const more = moreLine(rest.length, ` with ${failed(rest)}`);
 	const table = renderTable(COLUMNS, shown, view.style);
 	return `\n${table}${more}${failed(rows)} in all\n${normalErrors(shown)}`;
 }
 
 const COLUMNS: readonly Column<ShownFailure>[] = [
-	{ heading: 'ERRORS', align: 'right', cell: ({ errors }) => grouped(errors) },
-	{ heading: 'PID', align: 'right', cell: ({ pid }) => `${pid}` },
+	numbers('ERRORS', ({ errors }) => grouped(errors)),
+	numbers('PID', ({ pid }) => `${pid}`),
 	{ heading: 'COMM', align: 'left', cell: ({ comm }) => comm },
 	{ heading: 'SYSCALL', align: 'left', cell: ({ syscall }) => syscall },
 	{ heading: 'ERROR', align: 'left', cell: ({ error }) => error },

@@ -3,7 +3,7 @@ import { bucketOf } from '../../aggregate/buckets.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import { renderGroups } from '../../render/histogram.js';
 import { grouped } from '../../render/numbers.js';
-import { type Column, renderTable } from '../../render/table.js';
+import { type Column, moreLine, numbers, renderTable } from '../../render/table.js';
 import { printable, type Style, wrapped } from '../../render/terminal.js';
 import { humanBytes, humanTime, inUnit, type TimeUnit } from '../../render/units.js';
 import { normalErrors } from './normal-errors.js';
@@ -63,10 +63,8 @@ export async function renderCalls(rows: readonly ShownCall[], view: CallsView): 
 	}
 	text += '\n';
 	if (shown.length > 0) text += renderTable(columnsOf(shown, view), shown, style);
-	if (shown.length < listed.length) {
-		const rest = listed.slice(shown.length);
-		text += `${grouped(rest.length)} more with ${summary(rest, view)}; --top 0 shows them\n`;
-	}
+	const rest = listed.slice(shown.length);
+	text += moreLine(rest.length, ` with ${summary(rest, view)}`);
 	return `${text}${timed ? openLines(rows, view) : ''}${summary(rows, view)} in all\n${normalErrors(shown)}`;
 }
 
@@ -84,10 +82,8 @@ function openLines(rows: readonly ShownCall[], { top, byProcess, style }: CallsV
 		// Lines break between those, not within them.
 		return printable(`${name} ${grouped(in_progress ?? 0)} (${age})`).replaceAll(' ', HARD_SPACE);
 	});
-	if (words.length < open.length) {
-		const rest = `${grouped(open.length - words.length)} more; --top 0 shows them`;
-		words.push(rest.replaceAll(' ', HARD_SPACE));
-	}
+	const more = moreLine(open.length - words.length).trimEnd();
+	if (more) words.push(more.replaceAll(' ', HARD_SPACE));
 	const text = `in${HARD_SPACE}progress: ${words.join(', ')}`;
 	return `${wrapped(text, '  ', style.width).replaceAll(HARD_SPACE, ' ')}\n`;
 }
@@ -107,11 +103,8 @@ async function histogramOf(row: ShownCall, view: CallsView): Promise<string> {
 }
 
 function columnsOf(rows: readonly ShownCall[], view: CallsView): Column<ShownCall>[] {
-	const number = (heading: string, value: (row: ShownCall) => number): Column<ShownCall> => ({
-		heading,
-		align: 'right',
-		cell: (row) => grouped(value(row)),
-	});
+	const number = (heading: string, value: (row: ShownCall) => number) =>
+		numbers<ShownCall>(heading, (row) => grouped(value(row)));
 	const name = (
 		heading: string,
 		value: (row: ShownCall) => string | undefined,
@@ -144,26 +137,16 @@ function columnsOf(rows: readonly ShownCall[], view: CallsView): Column<ShownCal
 	];
 }
 
-const moved = (heading: string, field: 'read_bytes' | 'written_bytes'): Column<ShownCall> => ({
-	heading,
-	align: 'right',
-	// A call that moves nothing has no number there.
-	cell: (row) => (row[field] ? humanBytes(row[field]) : ''),
-});
+// A call that moves nothing has no number there.
+const moved = (heading: string, field: 'read_bytes' | 'written_bytes') =>
+	numbers<ShownCall>(heading, (row) => (row[field] ? humanBytes(row[field]) : ''));
 
-const pidColumn: Column<ShownCall> = {
-	heading: 'PID',
-	align: 'right',
-	cell: ({ pid }) => `${pid}`,
-};
+const pidColumn = numbers<ShownCall>('PID', ({ pid }) => `${pid}`);
 
 function timesOf({ unit, milliseconds }: CallsView): Column<ShownCall>[] {
 	const time = milliseconds ? (time_ns: number) => inUnit(time_ns, unit) : humanTime;
-	const column = (heading: string, value: (row: ShownCall) => number | undefined) => ({
-		heading,
-		align: 'right' as const,
-		cell: (row: ShownCall) => time(value(row) ?? 0),
-	});
+	const column = (heading: string, value: (row: ShownCall) => number | undefined) =>
+		numbers<ShownCall>(heading, (row) => time(value(row) ?? 0));
 	return [
 		column(milliseconds ? 'TOTAL(ms)' : 'TOTAL', ({ total_ns }) => total_ns),
 		column('MEAN', ({ mean_ns }) => mean_ns),
@@ -173,11 +156,9 @@ function timesOf({ unit, milliseconds }: CallsView): Column<ShownCall>[] {
 	];
 }
 
-const inProgress: Column<ShownCall> = {
-	heading: 'IN PROGRESS',
-	align: 'right',
-	cell: ({ in_progress }) => (in_progress ? grouped(in_progress) : ''),
-};
+const inProgress = numbers<ShownCall>('IN PROGRESS', ({ in_progress }) =>
+	in_progress ? grouped(in_progress) : '',
+);
 
 function summary(rows: readonly ShownCall[], { byErrno, onlyFailed, bytes }: CallsView): string {
 	const sum = (value: (row: ShownCall) => number | undefined) =>

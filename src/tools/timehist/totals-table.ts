@@ -1,21 +1,15 @@
 /** What threads did, all in all, as perf sched timehist's summary has it. */
 import type { Key } from '../../aggregate/row-key.js';
 import { grouped } from '../../render/numbers.js';
-import { type Column, renderTable } from '../../render/table.js';
+import { type Column, numbers, renderTable } from '../../render/table.js';
 import type { Style } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
 
 const number = (row: Key, name: string) => Number(row[name]);
-const count = (heading: string, name: string): Column<Key> => ({
-	heading,
-	align: 'right',
-	cell: (row) => grouped(number(row, name)),
-});
-const time = (heading: string, name: string): Column<Key> => ({
-	heading,
-	align: 'right',
-	cell: (row) => humanTime(number(row, name)),
-});
+const count = (heading: string, name: string) =>
+	numbers<Key>(heading, (row) => grouped(number(row, name)));
+const time = (heading: string, name: string) =>
+	numbers<Key>(heading, (row) => humanTime(number(row, name)));
 
 const COLUMNS: readonly Column<Key>[] = [
 	{ heading: 'THREAD', align: 'left', cell: (row) => `${row.thread}`, shrinks: true },
@@ -24,12 +18,7 @@ const COLUMNS: readonly Column<Key>[] = [
 	{ ...time('MIN', 'min_run'), spare: 3 },
 	time('AVG', 'avg_run'),
 	time('MAX', 'max_run'),
-	{
-		heading: 'STDDEV',
-		align: 'right',
-		spare: 1,
-		cell: (row) => `${number(row, 'stddev_pct').toFixed(2)} %`,
-	},
+	{ ...numbers('STDDEV', (row) => `${number(row, 'stddev_pct').toFixed(2)} %`), spare: 1 },
 	time('WAIT', 'wait'),
 	time('DELAY', 'delay'),
 	{ ...count('MIGR', 'migrations'), spare: 2 },

@@ -32,6 +32,7 @@ import {
 	judgeProgram,
 	judgeRuntime,
 	judgeSymbols,
+	judgeTables,
 	type Part,
 } from '../../../src/doctor/process.js';
 import { judgeAllocator, judgeUprobes } from '../../../src/tools/memleak/doctor.js';
@@ -184,6 +185,7 @@ const PART: Part = {
 	path: '/usr/bin/server',
 	is32: false,
 	frames: { sampled: 100, withFrame: 98 },
+	covered: 0,
 	symbols: 'own',
 	install: undefined,
 };
@@ -197,6 +199,43 @@ test('a process: frame pointers', () => {
 	check(judgeFrames({ ...PART, frames: { sampled: 100, withFrame: 60 } }), 'warn');
 	check(judgeFrames({ ...PART, frames: undefined }), 'warn');
 	assert.match(judgeFrames(libc).found, /^libc\.so\.6: 4 % of 100/);
+});
+
+test('a process: code with unwind tables needs no frame pointers, but says who does', () => {
+	const without = { sampled: 100, withFrame: 4 };
+	const told = judgeFrames({ ...PART, frames: without, covered: 0.98 });
+	check(told, 'ok');
+	assert.match(
+		told.found,
+		/^server: 4 % of 100 functions keep them; only --unwind fp, .*need them$/,
+	);
+	check(judgeFrames({ ...PART, frames: undefined, covered: 1 }), 'ok');
+	check(judgeFrames({ ...PART, frames: without, covered: 0.5 }), 'warn', /frame-pointer/);
+	assert.equal(
+		judgeFrames({ ...PART, covered: 1 }).found,
+		'server: 98 % of 100 functions keep them',
+	);
+});
+
+test('a process: unwind tables of each file', () => {
+	const { path } = PART;
+	assert.deepEqual(judgeTables({ path, covered: 0.97 }), {
+		name: 'unwind tables',
+		state: 'ok',
+		found: 'server: has unwind tables',
+	});
+	const none = judgeTables({ path, covered: 0 });
+	check(none, 'warn', /-fasynchronous-unwind-tables/);
+	assert.equal(
+		none.found,
+		'server: has no unwind tables: its stacks are guessed by frame pointers',
+	);
+	assert.deepEqual(judgeTables({ path, covered: 0.02 }), none, "the compiler's own functions");
+	const some = judgeTables({ path, covered: 0.3 });
+	check(some, 'warn', /-fasynchronous-unwind-tables/);
+	assert.match(some.found, /only 30 % of its code/);
+	check(judgeTables({ path: '/lib/ld-musl-x86_64.so.1', covered: 0.01 }), 'warn', /glibc/);
+	check(judgeTables({ path, covered: undefined }), 'warn', /sudo/);
 });
 
 test('a process: symbols, a perf map, an allocator, 32 bits', () => {

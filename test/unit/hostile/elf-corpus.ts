@@ -114,14 +114,31 @@ function usualFrames(count: number): Buffer {
 }
 
 /** Code of `size_bytes` that has these frames. */
-function framed(frameBytes: Uint8Array, size_bytes = 4096): Buffer {
+function framed(
+	frameBytes: Uint8Array,
+	size_bytes = 4096,
+	further: readonly SectionSpec[] = [],
+): Buffer {
 	return elfOf({
 		sections: [
 			{ name: '.text', flags: CODE, address: TEXT_AT, data: Buffer.alloc(size_bytes) },
 			{ name: '.eh_frame', address: FRAMES_AT, data: frameBytes },
+			...further,
 		],
 		segments: [{ type: LOAD, flags: 1, address: TEXT_AT, dataOf: 0 }],
 	});
+}
+
+const INDEX_AT = 0x8000;
+
+/** The same, with an index to its first function. */
+function indexed(frameBytes: Uint8Array, size_bytes: number): Buffer {
+	const index = frameHeader(1, 1, 0);
+	index.writeInt32LE(TEXT_AT - INDEX_AT, 12);
+	index.writeInt32LE(FRAMES_AT + commonFrame('zR', ...AT_ENTRY).length - INDEX_AT, 16);
+	return framed(frameBytes, size_bytes, [
+		{ name: '.eh_frame_hdr', address: INDEX_AT, data: index },
+	]);
 }
 
 /** A function with these instructions. */
@@ -318,6 +335,23 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 	},
 	'a function with 24 MiB of rows': () =>
 		framed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 26),
+	'an index to a function with 24 MiB of rows': () =>
+		indexed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 20),
+	'an index to a function with 64 KiB of rows': () => {
+		const rows = Buffer.alloc(65_500, Buffer.from([0x41, 0x0e, 8, 0x41, 0x0e, 16]));
+		return indexed(busyFunction(rows, 2 ** 31 - 1), 2 ** 20);
+	},
+	'a million functions, each of all code': () => {
+		const one = commonFrame('zR', ...AT_ENTRY);
+		const all = Buffer.alloc(17 * MIB);
+		for (let i = 0, at = 0; i < MIB; i++, at += 17) {
+			all.writeUInt32LE(13, at);
+			all.writeUInt32LE(one.length + at + 4, at + 4);
+			all.writeInt32LE(TEXT_AT - (FRAMES_AT + one.length + at + 8), at + 8);
+			all.writeUInt32LE(2 ** 20, at + 12);
+		}
+		return framed(Buffer.concat([one, all]), MIB);
+	},
 	'a function that remembers for ever': () => framed(busyFunction(overAndOver(0x0a), 64)),
 	'a function that remembers and restores for ever': () =>
 		framed(busyFunction(overAndOver(0x0a, 0x0b, 0x0a, 0x0b), 64)),

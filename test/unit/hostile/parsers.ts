@@ -28,12 +28,16 @@ import { commandFiles } from '../../../src/tools/memleak/heap/command-files.js';
 import { readHeapFile } from '../../../src/tools/memleak/heap/files.js';
 import { placeProbe } from '../../../src/tools/memleak/probes/placement.js';
 import { findReturns } from '../../../src/tools/memleak/probes/returns.js';
+import { enclosingFunctions } from '../../../src/unwind/functions.js';
+import { ruleLookup } from '../../../src/unwind/lookup.js';
 import { pagesOf } from '../../../src/unwind/pages.js';
-import { RuleSet } from '../../../src/unwind/rule.js';
+import { CFA, RuleSet } from '../../../src/unwind/rule.js';
 import { unwindTable } from '../../../src/unwind/table.js';
 import { chunksOf, READING } from '../profiles.js';
 
 const MIB = 2 ** 20;
+/** Where the corpus has code. */
+const CODE_ADDRESS = 0x10000;
 /** MAX_NAME_LENGTH, and what is put behind it. */
 const MAX_NAME = 4200;
 
@@ -84,6 +88,7 @@ const PARSERS: Readonly<Record<string, readonly [Parser, ...(new (...args: never
 		functions: [functions, SymbolError],
 		'frame pointers': [frames, SymbolError],
 		'tables of frames': [tables],
+		'rules and functions of addresses': [addresses, SymbolError],
 		'heap file': [heapFile],
 		'files of a command': [command],
 		xz: [xz, SymbolError],
@@ -149,6 +154,24 @@ function tables(bytes: Buffer): void {
 	let pages = 0;
 	for (const { rows: words } of pagesOf(rows, numbers)) pages += words.length > 0 ? 1 : 0;
 	assert.ok(pages <= 2 ** 16);
+}
+
+/** More than the stacks of a process have: of code, and of wherever. */
+const LOOKED_UP = 1000;
+const ENCLOSED = 50_000;
+
+function addresses(bytes: Buffer): void {
+	const lookup = ruleLookup(new CountedBytes(bytes));
+	// Segments and sections have less in the file than in memory.
+	assert.ok(lookup.bytesKept <= MIB + 8 * bytes.length, `${lookup.bytesKept} bytes are kept`);
+	for (let i = 0; i < LOOKED_UP; i++) {
+		for (const place of [i, Math.floor((i * bytes.length) / LOOKED_UP)]) {
+			assert.ok(lookup.ruleAt(place).cfa <= CFA.unknown);
+		}
+	}
+	const wanted = Float64Array.from({ length: ENCLOSED }, (_, i) => CODE_ADDRESS + i);
+	for (const [address, { start }] of enclosingFunctions(new Elf(new CountedBytes(bytes)), wanted))
+		assert.ok(start <= address);
 }
 
 function heapFile(bytes: Buffer, scratch: string): void {

@@ -54,6 +54,17 @@ test('what is not given has a value of the same type', () => {
 	assert.deepEqual(valuesOf(options(), {}), values);
 });
 
+test('a flag that says no is true unless it is given, wherever it says so', () => {
+	for (const flags of ['--no-x', '-n, --no-x', '-n|--no-x', '-n --no-x']) {
+		const declared = { x: flag(flags, '') };
+		assert.deepEqual(valuesOf(declared, given([], declared)), { x: true }, flags);
+		assert.deepEqual(valuesOf(declared, {}), { x: true }, flags);
+		assert.deepEqual(valuesOf(declared, given(['--no-x'], declared)), { x: false }, flags);
+	}
+	const notes = { noted: flag('-n, --noted', '') };
+	assert.deepEqual(valuesOf(notes, {}), { noted: false });
+});
+
 test('what is given comes as it was parsed', () => {
 	const words = [
 		'-a',

@@ -1,10 +1,11 @@
 /** Which processes are read, and when. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Filter } from '../../../src/bpf/filter.js';
 import { ProcessWatch } from '../../../src/symbolize/process-watch.js';
 import { stackOf } from './support.js';
+import { waitingChild } from './waiting-child.js';
 
 const EVERYBODY: Filter = {
 	pids: [],
@@ -23,7 +24,8 @@ function anAddress(): number {
 	return Number.parseInt(line?.[1] ?? '', 16) + 0x1000;
 }
 
-test('a process whose turn to be read has not come when tracing ends is read for its stacks', async (t) => {
+/** Watches everybody, and has read nobody when tracing ends. */
+function watchThatReadNobody(t: TestContext): ProcessWatch {
 	const watch = new ProcessWatch({ filter: EVERYBODY, command: undefined, words: [] });
 	t.after(() => watch.close());
 	// Each look at the clock is a second later, so that no process has its turn.
@@ -35,8 +37,22 @@ test('a process whose turn to be read has not come when tracing ends is read for
 	watch.begin();
 	watch.end();
 	clock.mock.restore();
+	return watch;
+}
+
+test('a process whose turn to be read has not come when tracing ends is read for its stacks', async (t) => {
+	const watch = watchThatReadNobody(t);
 	const at_ns = Number(process.hrtime.bigint());
 	const { stacks } = await watch.name([stackOf([anAddress()], { at_ns })], { maxDepth: 127 });
 	const [frame] = stacks[0]?.frames ?? [];
 	assert.ok(frame?.inCLibrary, frame?.name);
+});
+
+test('and for the stacks of its threads that wait', async (t) => {
+	const { pid, registers } = await waitingChild(t, 'cat');
+	const watch = watchThatReadNobody(t);
+	const now_ns = Number(process.hrtime.bigint());
+	const { user, userEnd } = watch.walkWaiting({ pid, tid: pid, registers }, now_ns, 127);
+	assert.equal(userEnd, 'whole');
+	assert.equal(user[0], registers.ip);
 });

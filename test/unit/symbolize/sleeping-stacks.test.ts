@@ -1,43 +1,95 @@
-/** Stacks of threads that sleep, where they cannot be walked. What they are where they can: test/live/sleeping.test.ts. */
+/** Stacks of threads that wait. Those of built programs, function by function: test/live/sleeping.test.ts. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
-import { SleepingStacks } from '../../../src/symbolize/sleeping-stacks.js';
-import { END } from '../../../src/unwind/step.js';
+import { SleepingStacks, type WaitingThread } from '../../../src/symbolize/sleeping-stacks.js';
+import { callOf, waitingChild } from './waiting-child.js';
 
-const NOW_NS = Number(process.hrtime.bigint());
 /** Above any process number. */
 const NOBODY = 4_194_305;
-
-function walked(pid: number, registers: { ip: number; sp: number; fp: number }, known = true) {
-	const history = new ProcessHistory();
-	const sleeping = new SleepingStacks();
-	try {
-		if (known) history.snapshot(process.pid);
-		const space = history.at(process.pid, NOW_NS);
-		return sleeping.walk(pid, space, registers, 127);
-	} finally {
-		sleeping.close();
-		history.close();
-	}
-}
-
 const HIGH = 2 ** 46;
 
-test('a kernel thread has no user stack', () => {
-	assert.deepEqual(walked(process.pid, { ip: 0, sp: 0, fp: 0 }).addresses, []);
+/** Walks threads of processes of which everything up to now is known. */
+function walker(t: TestContext, { known = [process.pid], limit_ms = 5000 } = {}) {
+	const history = new ProcessHistory();
+	const sleeping = new SleepingStacks(limit_ms);
+	t.after(() => {
+		sleeping.close();
+		history.close();
+	});
+	for (const pid of known) history.snapshot(pid);
+	const now_ns = Number(process.hrtime.bigint());
+	return (thread: WaitingThread, depth = 127) =>
+		sleeping.walk(thread, history.at(thread.pid, now_ns), depth);
+}
+
+const threadOf = (pid: number, registers: { ip: number; sp: number; fp: number }) => {
+	return { pid, tid: pid, registers };
+};
+
+test('a kernel thread has no user stack', (t) => {
+	const registers = { ip: 0, sp: 0, fp: 0 };
+	assert.deepEqual(walker(t)(threadOf(process.pid, registers)).addresses, []);
 });
 
-test('the leaf alone: of a process that is gone or not known, of 32-bit code, with registers that lie', () => {
+test('the leaf alone: of a process that is gone or not known, of 32-bit code, with registers that lie', (t) => {
 	const leaf = { ip: HIGH, sp: HIGH, fp: HIGH };
+	const walk = walker(t);
+	const unknown = walker(t, { known: [] });
 	for (const { addresses, end } of [
-		walked(NOBODY, leaf),
-		walked(process.pid, leaf, false),
-		walked(process.pid, { ip: 0x8048000, sp: 0xffff0000, fp: 0xffff0000 }),
-		walked(process.pid, leaf),
-		walked(process.pid, { ip: HIGH, sp: Number.MAX_SAFE_INTEGER, fp: Number.MAX_SAFE_INTEGER }),
+		walk(threadOf(NOBODY, leaf)),
+		unknown(threadOf(process.pid, leaf)),
+		walk(threadOf(process.pid, { ip: 0x8048000, sp: 0xffff0000, fp: 0xffff0000 })),
+		walk(threadOf(process.pid, leaf)),
+		walk(
+			threadOf(process.pid, { ip: HIGH, sp: Number.MAX_SAFE_INTEGER, fp: Number.MAX_SAFE_INTEGER }),
+		),
 	]) {
 		assert.equal(addresses.length, 1);
-		assert.notEqual(end, END.whole);
+		assert.equal(end, 'no way on');
 	}
+});
+
+test('cat as it waits for input: up to its first function, and not deeper than was asked for', async (t) => {
+	const { pid, registers } = await waitingChild(t, 'cat');
+	const walk = walker(t, { known: [pid] });
+	const { addresses, end } = walk(threadOf(pid, registers));
+	assert.equal(end, 'whole');
+	assert.equal(addresses[0], registers.ip);
+	// read, what calls it, main, what calls that, and _start.
+	assert.ok(addresses.length >= 4, `${addresses.length}`);
+	const less = walk(threadOf(pid, registers), 2);
+	assert.deepEqual(less, { addresses: addresses.slice(0, 2), end: 'no way on' });
+});
+
+test('a thread that is no longer where it was has its leaf alone', async (t) => {
+	const { pid, registers } = await waitingChild(t, 'cat');
+	const walk = walker(t, { known: [pid] });
+	const alone = { addresses: [registers.ip], end: 'no way on' };
+	// Its memory is there, and it has ended; or its number is another process's.
+	assert.deepEqual(walk({ pid, tid: NOBODY, registers }), alone);
+	assert.deepEqual(walk({ pid, tid: process.pid, registers }), alone);
+	assert.equal(walk(threadOf(pid, registers)).end, 'whole');
+});
+
+test('a process that executes another program after its registers were read', async (t) => {
+	const { pid, stdin, registers } = await waitingChild(t, 'sh', '-c', 'read x; exec sleep 1000');
+	const walk = walker(t, { known: [pid] });
+	stdin.write('\n');
+	const isAsleep = () =>
+		readFileSync(`/proc/${pid}/comm`, 'latin1') === 'sleep\n' && callOf(pid)[0] !== 'running';
+	while (!isAsleep()) await sleep(1);
+	assert.deepEqual(walk(threadOf(pid, registers)), {
+		addresses: [registers.ip],
+		end: 'no way on',
+	});
+});
+
+test('when the time is over, the leaf alone', async (t) => {
+	const { pid, registers } = await waitingChild(t, 'cat');
+	const walk = walker(t, { known: [pid], limit_ms: 0.001 });
+	assert.equal(walk(threadOf(pid, registers)).end, 'whole');
+	assert.equal(walk(threadOf(pid, registers)).end, 'no way on');
 });

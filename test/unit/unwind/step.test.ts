@@ -1,6 +1,7 @@
 /** One frame to the next by each kind of rule, in memory that the test lays out. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RuleLookup } from '../../../src/unwind/lookup.js';
 import { CFA, FP, RA, type UnwindRule } from '../../../src/unwind/rule.js';
 import { END, type Frame, pointerStep, step } from '../../../src/unwind/step.js';
 import { type CodeMapping, walkOutside } from '../../../src/unwind/walk.js';
@@ -122,8 +123,10 @@ function processOf(rule: UnwindRule, words: Readonly<Record<number, number>>) {
 	return {
 		processor: X64,
 		mappingAt: (at: number) => [file, jit].find(({ start, end }) => at >= start && at < end),
-		tableOf: () => table,
+		tableOf: (): Pick<RuleLookup, 'ruleAt'> | undefined => table,
 		read: memory(words),
+		codeAt: (_mapping: CodeMapping, _address: number, _length: number): DataView | undefined =>
+			undefined,
 	};
 }
 
@@ -133,10 +136,12 @@ test('a walk goes by table, by frame pointers in code without a file, and by tab
 	const registers = { ip: IP, sp: SP, fp: SP + 64 };
 	const walked = walkOutside(registers, process, 127);
 	// The last address is no code.
-	assert.deepEqual(walked, { addresses: [IP, CALLER + 8, IP + 8], end: END.astray });
+	const isGuessed = false;
+	assert.deepEqual(walked, { addresses: [IP, CALLER + 8, IP + 8], end: END.astray, isGuessed });
 	assert.deepEqual(walkOutside(registers, process, 2), {
 		addresses: [IP, CALLER + 8],
 		end: END.tooDeep,
+		isGuessed,
 	});
 });
 
@@ -149,14 +154,65 @@ test('a return address belongs to the call in front of it, an interrupted one to
 	assert.deepEqual(walkOutside({ ...inJit, ip: last, fp: 7 }, process, 127), {
 		addresses: [last],
 		end: END.gap,
+		isGuessed: false,
 	});
 });
 
 test('an address that is no code, and a file without a table', () => {
 	const process = processOf(ruleOf({}), {});
 	const nowhere = walkOutside({ ip: 8, sp: SP, fp: SP }, process, 127);
-	assert.deepEqual(nowhere, { addresses: [8], end: END.astray });
+	assert.deepEqual(nowhere, { addresses: [8], end: END.astray, isGuessed: false });
 	const without = { ...process, tableOf: () => undefined };
 	const walked = walkOutside({ ip: IP, sp: SP, fp: SP }, without, 127);
-	assert.deepEqual(walked, { addresses: [IP], end: END.noTable });
+	assert.deepEqual(walked, { addresses: [IP], end: END.noTable, isGuessed: false });
+});
+
+/** Where the file has no rules. */
+const IN_GAP = IP - 8 + 0x900;
+
+test('frame pointers out of a file\u2019s code without rules are a guess, those out of other code are none', () => {
+	const words = { 64: SP + 96, 72: CALLER + 8, 96: 0, 104: CALLER + 16 };
+	const process = processOf(ruleOf({}), words);
+	const registers = { ip: IN_GAP, sp: SP, fp: SP + 64 };
+	const addresses = [IN_GAP, CALLER + 8, CALLER + 16];
+	assert.deepEqual(walkOutside(registers, process, 127), {
+		addresses,
+		end: END.whole,
+		isGuessed: true,
+	});
+	const inJit = walkOutside({ ...registers, ip: CALLER + 4 }, process, 127);
+	assert.deepEqual(inJit, {
+		addresses: [CALLER + 4, CALLER + 8, CALLER + 16],
+		end: END.whole,
+		isGuessed: false,
+	});
+});
+
+test('an end that only a frame pointer of 0 tells is a guess in a file, however the walk came there', () => {
+	const words = { 64: 0, 72: IN_GAP };
+	const process = processOf(
+		ruleOf({ cfa: CFA.sp, cfaOffset: 80, fp: FP.atCfa, fpOffset: -16 }),
+		words,
+	);
+	const { end, isGuessed } = walkOutside({ ip: IP, sp: SP, fp: 0 }, process, 127);
+	assert.deepEqual([end, isGuessed], [END.whole, true]);
+});
+
+test('a signal\u2019s trampoline without rules is known by its code', () => {
+	const words = { 120: SP + 3000, 160: SP + 5000, 168: IP };
+	const process = processOf(ruleOf({ cfa: CFA.end }), words);
+	const code = Buffer.from('48c7c00f0000000f05', 'hex');
+	const asked: number[] = [];
+	const codeAt = (_: CodeMapping, address: number, length: number) => {
+		asked.push(address);
+		return new DataView(code.buffer, code.byteOffset, length);
+	};
+	const registers = { ip: IN_GAP, sp: SP, fp: 7 };
+	assert.deepEqual(walkOutside(registers, { ...process, codeAt }, 127), {
+		addresses: [IN_GAP, IP],
+		end: END.whole,
+		isGuessed: false,
+	});
+	// Where a rule says what to do, nothing is read.
+	assert.deepEqual(asked, [IN_GAP]);
 });

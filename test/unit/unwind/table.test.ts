@@ -8,6 +8,7 @@ import { ruleAt, type UnwindTable, unwindTable } from '../../../src/unwind/table
 import { elfOf } from '../hostile/elf-builder.js';
 import {
 	type CfaPlace,
+	little,
 	type Place,
 	type Stretch,
 	type Writing,
@@ -17,7 +18,7 @@ import {
 
 const TEXT_AT = 0x10000;
 const DATA_AT = 0x8000;
-const FRAMES_AT = 0x20000;
+const FRAMES_AT = 0x40000;
 const CODE = 5;
 const [X64, ARM64] = [62, 183];
 const LOAD = 1;
@@ -122,7 +123,8 @@ function placed(list: readonly { gap: number; stretches: readonly Stretch[] }[],
 	});
 }
 
-const TEXT = Buffer.alloc(0x8000);
+/** Room for all functions of a program, each of six stretches of 2,800 bytes, with gaps. */
+const TEXT = Buffer.alloc(0x20000);
 
 function fileOf({ writing, functions, isStripped }: Program): Buffer {
 	const frames = writeFrames(functions, writing);
@@ -275,10 +277,10 @@ test('functions outside the code are left out, and end where it ends', () => {
 	const file = build([
 		simple(0, 100, 8),
 		simple(FRAMES_AT, 8, 8),
-		simple(TEXT_AT + 0x7ff0, 0x100, 8),
+		simple(TEXT_AT + TEXT.length - 16, 0x100, 8),
 	]);
 	const { rows, problems } = unwindTable(new MemoryBytes(file));
-	const from = textOffset(file) + 0x7ff0;
+	const from = textOffset(file) + TEXT.length - 16;
 	assert.deepEqual([...rows.addresses], [from, from + 16]);
 	assert.deepEqual(problems, []);
 });
@@ -342,4 +344,36 @@ test('signal frames: glibc\u2019s on x86-64, the older vdso\u2019s on arm64', ()
 	});
 	assert.equal(functionOf(saved(160), x64), CFA.signal);
 	assert.equal(functionOf(saved(168), x64), CFA.unknown);
+});
+
+test('a function that names a CIE behind it costs only itself', () => {
+	const entry = (...body: number[]) => [...little(body.length, 4), ...body];
+	/** CFA is rsp + 8. */
+	const commonEntry = entry(255, 255, 255, 255, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1);
+	const functionAt = (start: number, commonAt: number) =>
+		entry(...little(commonAt, 4), ...little(start, 8), ...little(16, 8));
+	const commonAt = functionAt(0, 0).length;
+	const frames = [
+		...functionAt(TEXT_AT, commonAt),
+		...commonEntry,
+		...functionAt(TEXT_AT + 16, commonAt),
+	];
+	const file = elfOf({
+		sections: [
+			{ name: '.text', flags: 4, address: TEXT_AT, data: Buffer.alloc(64) },
+			{ name: '.debug_frame', data: Buffer.from(frames) },
+		],
+		segments: [{ type: LOAD, flags: CODE, address: TEXT_AT, dataOf: 0 }],
+	});
+	const table = unwindTable(new MemoryBytes(file));
+	const at = 64 + 56 + 8;
+	const rules = [at, at + 16].map((place) => ruleAt(table, place));
+	assert.deepEqual(
+		rules.map(({ cfa, cfaOffset }) => [cfa, cfaOffset]),
+		[
+			[CFA.gap, 0],
+			[CFA.sp, 8],
+		],
+	);
+	assert.deepEqual(table.problems, ['.debug_frame: a function has no CIE in front of it']);
 });

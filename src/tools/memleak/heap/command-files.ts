@@ -1,10 +1,8 @@
 /** The files that a command will execute code of, found before it runs. */
 import { spawnSync } from 'node:child_process';
-import { closeSync } from 'node:fs';
-import { FileBytes, SymbolError } from '../../../elf/bytes.js';
 import { Elf } from '../../../elf/elf.js';
 import { commandPath } from '../../../proc/command-path.js';
-import { beginningOf, openRegular } from '../../../symbolize/open.js';
+import { beginningOf, openRegular, readFile } from '../../../symbolize/open.js';
 
 /** "#!" scripts whose interpreters are scripts; the kernel allows 5 (fs/exec.c). */
 const MAX_INTERPRETERS = 5;
@@ -44,17 +42,14 @@ function programOf(file: string): string | undefined {
 
 /** The dynamic loader that an ELF file names (PT_INTERP, in the section .interp). */
 function interpreterOf(path: string): string | undefined {
-	const file = openRegular(path);
-	if (!file) return undefined;
-	try {
-		const elf = new Elf(new FileBytes(file.fd, file.stat.size));
-		const section = elf.section('.interp');
-		if (!section || section.size_bytes > 4096) return undefined;
-		return elf.contents(section).toString('utf8').replace(/\0.*$/s, '') || undefined;
-	} catch (error) {
-		if (error instanceof SymbolError) return undefined;
-		throw error;
-	} finally {
-		closeSync(file.fd);
-	}
+	return readFile(
+		openRegular(path),
+		(bytes) => {
+			const elf = new Elf(bytes);
+			const section = elf.section('.interp');
+			if (!section || section.size_bytes > 4096) return undefined;
+			return elf.contents(section).toString('utf8').replace(/\0.*$/s, '') || undefined;
+		},
+		() => undefined,
+	);
 }

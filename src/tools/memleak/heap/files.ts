@@ -1,10 +1,9 @@
 /** Which of the files a process has mapped have an allocator, and where probes go in them. */
-import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
-import { FileBytes, SymbolError } from '../../../elf/bytes.js';
-import { Elf, MACHINE } from '../../../elf/elf.js';
+import type { SymbolError } from '../../../elf/bytes.js';
+import { Elf, MACHINE, OtherElf } from '../../../elf/elf.js';
 import { type FoundFunction, findFunctions, hasSymbolTable } from '../../../symbolize/functions.js';
-import { openRegular } from '../../../symbolize/open.js';
+import { openRegular, readFile } from '../../../symbolize/open.js';
 import { pltNames } from '../../../symbolize/plt.js';
 import { placeProbeArm64 } from '../probes/arm64.js';
 import { type CodeRange, codeRange, functionCode, readText } from '../probes/code.js';
@@ -50,26 +49,24 @@ export interface HeapFile {
 	readonly isAllocator: boolean;
 	/** Names of its own functions were not stripped. */
 	readonly hasSymbols: boolean;
-	/** Why it could not be read. */
-	readonly problem?: string;
+	/** Why it could not be read: it is not ours to open, of 32 bits, or malformed. */
+	readonly problem?: 'not opened' | 'other ELF' | 'damaged';
 }
 
-/** The problem of a file that is not ours to open. */
-export const NOT_OPENED = 'cannot be opened';
 const NOTHING: HeapFile = { functions: [], isAllocator: false, hasSymbols: false };
 
 /** Looks for the functions of the table, their names with `prefix` in front, in a file. */
 export function readHeapFile(path: string, prefix: string): HeapFile {
-	const file = openRegular(path);
-	if (!file) return { ...NOTHING, problem: NOT_OPENED };
-	try {
-		return heapFileOf(new Elf(new FileBytes(file.fd, file.stat.size)), prefix);
-	} catch (error) {
-		if (!(error instanceof SymbolError)) throw error;
-		return { ...NOTHING, problem: error.message };
-	} finally {
-		closeSync(file.fd);
-	}
+	return readFile(
+		openRegular(path),
+		(bytes) => heapFileOf(new Elf(bytes), prefix),
+		(error) => ({ ...NOTHING, problem: problemOf(error) }),
+	);
+}
+
+function problemOf(error: SymbolError | undefined): Required<HeapFile>['problem'] {
+	if (!error) return 'not opened';
+	return error instanceof OtherElf ? 'other ELF' : 'damaged';
 }
 
 function heapFileOf(elf: Elf, prefix: string): HeapFile {

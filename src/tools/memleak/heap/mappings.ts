@@ -8,7 +8,7 @@ import { threadIds } from '../../../proc/threads.js';
 import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/code-files.js';
 import type { MapsEntry } from '../../../symbolize/maps.js';
 import { exeOf } from '../../../symbolize/proc-pid.js';
-import { type HeapFile, NOT_OPENED } from './files.js';
+import type { HeapFile } from './files.js';
 
 export interface HeapProbeOptions {
 	/** Look for the allocator in this file only. */
@@ -77,9 +77,16 @@ export function requireObject(
 }
 
 function namesOf(entries: readonly MapsEntry[]): string {
-	const names = entries.map(({ path }) => basename(path));
-	const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-	return names.slice(0, NAMES_SHOWN).join(', ') + more;
+	return listed(
+		entries.map(({ path }) => basename(path)),
+		NAMES_SHOWN,
+	);
+}
+
+/** "a, b and 3 more": the first of them, `most` at most. */
+export function listed(names: readonly string[], most: number): string {
+	const more = names.length > most ? ` and ${names.length - most} more` : '';
+	return names.slice(0, most).join(', ') + more;
 }
 
 /** Why what it has mapped cannot be opened: nothing can, or it is not for us. */
@@ -118,10 +125,10 @@ export function noAllocator(
 	read: (path: string) => HeapFile,
 ): TstraceError {
 	const looked = entries.filter((entry) => object === undefined || isObject(object, pid, entry));
-	const isClosed = (path: string) => read(path).problem === NOT_OPENED;
+	const isClosed = (path: string) => read(path).problem === 'not opened';
 	if (looked.some((entry) => isClosed(pathTo(pid, entry)))) return notOpened(pid);
 	const exe = read(`/proc/${pid}/exe`);
-	if (exe.problem === 'not 64-bit little-endian ELF') {
+	if (exe.problem === 'other ELF') {
 		return new TstraceError(
 			`process ${pid} is a 32-bit program, and memleak probes only 64-bit ones; use --growth`,
 		);

@@ -9,19 +9,14 @@ import { processLives } from '../../../proc/lives.js';
 import { mappedFiles, pathTo } from '../../../symbolize/code-files.js';
 import type { MapsEntry } from '../../../symbolize/maps.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
-import {
-	explainHeapFile,
-	type HeapFile,
-	type HeapFunction,
-	NOT_OPENED,
-	readHeapFile,
-} from './files.js';
+import { explainHeapFile, type HeapFile, type HeapFunction, readHeapFile } from './files.js';
 import {
 	fileAt,
 	type HeapProbeOptions,
 	identityOf,
 	isObject,
 	keyOf,
+	listed,
 	type MappedPath,
 	noAllocator,
 	notOpened,
@@ -144,7 +139,7 @@ export class HeapProbes {
 		return [
 			...(this.#untold.size > 0
 				? [
-						`no probe at ${listed([...this.#untold])}: on this kernel (before 5.15) tstrace cannot ` +
+						`no probe at ${listed([...this.#untold], LACKS_SHOWN)}: on this kernel (before 5.15) tstrace cannot ` +
 							'distinguish them from other functions. Their allocations and frees are missing.',
 					]
 				: []),
@@ -202,7 +197,7 @@ export class HeapProbes {
 		if (!known) return undefined;
 		// Once: what fails fails again.
 		this.#done.set(pid, done.set(key, known));
-		if (known.problem === NOT_OPENED) this.#fails(`${file.path} cannot be opened`);
+		if (known.problem === 'not opened') this.#fails(`${file.path} cannot be opened`);
 		if (known.functions.length > 0) {
 			this.#attach(pid, known, file.path, path);
 			this.#note(`probes in ${file.path} of process ${pid}`);
@@ -259,11 +254,6 @@ function pointsOf(of: HeapFunction): ProbePoint[] {
 	const entry = pointAt(0, 0);
 	if (placement.offset === 0) return [entry];
 	return [pointAt(placement.offset, placement.stackBytes / WORD_BYTES), entry];
-}
-
-function listed(names: readonly string[]): string {
-	const more = names.length > LACKS_SHOWN ? ` and ${names.length - LACKS_SHOWN} more` : '';
-	return names.slice(0, LACKS_SHOWN).join(', ') + more;
 }
 
 /** What only frees; what frees and allocates; what only allocates. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Latencies } from '../../../../src/tools/schedlat/latencies.js';
 import {
 	atLeast,
 	type Counters,
-	Latencies,
 	NO_COUNTERS,
 	type Reading,
 	schedulingRows,

@@ -1,6 +1,6 @@
 /** Which of several sums keep growing, interval by interval. Pure values. */
 
-export interface Growth {
+interface Growth {
 	/** Since the end of the interval before; all of it in the first. */
 	readonly growth: number;
 	/** Whether it grew in each of the last intervals, as many as were asked for. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { GrowthHistory } from '../../../../src/tools/memleak/growth.js';
+import { GrowthHistory } from '../../../../src/tools/memleak/suspects.js';
 
 const sums = (values: Record<string, number>) => new Map(Object.entries(values));
 

@@ -1,0 +1,39 @@
+/** What is said between the thread that traces and the one that reads unwind tables. */
+
+import type { MessagePort } from 'node:worker_threads';
+import type { PackedTable } from '../unwind/packed-table.js';
+
+/** Read the unwind table of a file. */
+export interface TableOrder {
+	readonly name: string;
+	/** Undefined: of the vdso. */
+	readonly path: string | undefined;
+	/** It has to be this file: its inode, or the time of its last change. */
+	readonly inode: number;
+	readonly changed_ns: bigint;
+	/** Of the contents that there is a table of; '': there is none. */
+	readonly version: string;
+}
+
+export type TableAnswer = { readonly name: string } & (
+	| { readonly found: 'nothing' }
+	| {
+			/** The contents have not changed since. */
+			readonly found: 'same';
+			readonly changed_ns: bigint;
+	  }
+	| {
+			readonly found: 'table';
+			readonly changed_ns: bigint;
+			readonly version: string;
+			readonly table: PackedTable | undefined;
+	  }
+);
+
+/** What a worker begins with. */
+export interface WorkerData {
+	/** Orders come by it, and answers go. */
+	readonly port: MessagePort;
+	/** One number, which the worker raises with each answer. */
+	readonly answers: Int32Array;
+}

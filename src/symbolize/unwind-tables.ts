@@ -1,0 +1,148 @@
+/** Sees to it that programs have the unwind tables of the files that they meet. */
+import { statSync } from 'node:fs';
+import type { Subjects } from '../bpf/filter.js';
+import { namedProcesses } from '../bpf/filter.js';
+import { type StackSettings, walksByTables } from '../bpf/stacks.js';
+import type { UnwoundLayout } from '../bpf/table-memory.js';
+import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../bpf/unwind.js';
+import { closeAll } from '../loader/close-all.js';
+import type { BpfObject } from '../loader/object.js';
+import { commandPath } from '../proc/command-path.js';
+import { parseMaps } from './maps.js';
+import { readMaps } from './proc-pid.js';
+import type { TableAnswer } from './table-orders.js';
+import { TableReader } from './table-reader.js';
+
+/** How long the beginning waits for the tables of what the chosen processes have mapped. */
+const PATIENCE_MS = 2000;
+/** Of chosen processes; what is left out is asked for when it is met. */
+const MAX_FILES_AT_FIRST = 1000;
+/** Of a process that meets a file without a table: its other files come next, most likely. */
+const MAX_NEIGHBOURS = 64;
+/** Processes whose other files are looked for, in a second. */
+const MAX_ASKING = 64;
+/** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
+const MINOR_BITS = 20;
+
+/** The tables that the programs of a loaded object walk by; undefined: they walk by frame pointers. */
+export function unwindTables(
+	object: BpfObject<UnwoundLayout>,
+	settings: Pick<StackSettings, 'user' | 'unwind'>,
+	subjects: Subjects,
+): UnwindTables | undefined {
+	return walksByTables(settings) ? new UnwindTables(object, subjects) : undefined;
+}
+
+export class UnwindTables {
+	readonly #maps: UnwindMaps;
+	readonly #subjects: Subjects;
+	#reader: TableReader | undefined;
+	/** Files that could not be read when they were asked for: who meets them next asks again. */
+	#unread: FileIdentity[] = [];
+	/** Processes that have asked for files, since the last round. */
+	readonly #asked = new Set<number>();
+	/** Files that were ordered, by name. */
+	readonly #ordered = new Set<string>();
+
+	constructor(object: BpfObject<UnwoundLayout>, subjects: Subjects) {
+		this.#maps = new UnwindMaps(object);
+		this.#subjects = subjects;
+	}
+
+	/** Nothing is attached yet: gets the tables of the processes that were chosen, if that does not take long. */
+	begin(): void {
+		this.#maps.open();
+		const reader = new TableReader((file, answer) => this.#take(file, answer));
+		this.#reader = reader;
+		reader.order(VDSO, undefined, '');
+		const chosen = namedProcesses(this.#subjects);
+		for (const pid of chosen) this.#orderFilesOf(pid, MAX_FILES_AT_FIRST);
+		this.#orderCommand();
+		if (chosen.length > 0) reader.wait(PATIENCE_MS);
+		this.#maps.watch(async () => this.#answerRequests());
+	}
+
+	/** Called every second. */
+	drain(): void {
+		this.#maps.nextRound();
+		this.#asked.clear();
+		for (const file of this.#unread.splice(0)) this.#maps.drop(file);
+	}
+
+	/** Why there are tables missing, beyond those that are late; undefined: there is no such reason. */
+	get problem(): string | undefined {
+		return this.#reader?.problem;
+	}
+
+	/** Tracing ends. */
+	end(): void {
+		this.#reader?.close();
+	}
+
+	close(): void {
+		closeAll([() => this.#reader?.close(), () => this.#maps.close()]);
+	}
+
+	#answerRequests(): void {
+		for (const request of this.#maps.requests()) {
+			const { pid, start, end } = request;
+			this.#ordered.add(fileName(request));
+			this.#order(request, mapFile(pid, start, end));
+			if (this.#asked.has(pid) || this.#asked.size >= MAX_ASKING) continue;
+			this.#asked.add(pid);
+			this.#orderFilesOf(pid, MAX_NEIGHBOURS);
+		}
+	}
+
+	#order(file: FileIdentity, path: string): void {
+		if (!this.#reader?.order(file, path, this.#maps.versionOf(file))) this.#unread.push(file);
+	}
+
+	/** Has the table of COMMAND's own file read: its process is still the shell that holds it. */
+	#orderCommand(): void {
+		const [name] = this.#subjects.words;
+		if (name === undefined) return;
+		const path = commandPath(name);
+		const stat = statSync(path, { throwIfNoEntry: false });
+		if (!stat?.isFile()) return;
+		const device = deviceNumber(stat.dev);
+		this.#order({ inode: stat.ino, device, changed_ns: 0n }, path);
+	}
+
+	/** Has the tables read of files that a process has mapped as code, and that there is none of. */
+	#orderFilesOf(pid: number, most: number): void {
+		let count = 0;
+		for (const { start, end, inode, major, minor } of parseMaps(readMaps(pid) ?? '')) {
+			const file = { inode, device: major * 2 ** MINOR_BITS + minor, changed_ns: 0n };
+			const name = fileName(file);
+			if (inode === 0 || this.#ordered.has(name)) continue;
+			this.#ordered.add(name);
+			this.#order(file, mapFile(pid, start, end));
+			if (++count === most) return;
+		}
+	}
+
+	/** `file` is what was asked for: if it has changed since, whoever meets it next asks again. */
+	#take(file: FileIdentity, answer: TableAnswer): void {
+		if (answer.found === 'nothing') {
+			this.#unread.push(file);
+		} else if (answer.found === 'same') {
+			this.#maps.confirm(file);
+		} else {
+			const changed_ns = file.changed_ns || answer.changed_ns;
+			this.#maps.put({ ...file, changed_ns }, answer.version, answer.table);
+		}
+	}
+}
+
+/** The very file that is mapped there. */
+function mapFile(pid: number, start: number, end: number): string {
+	return `/proc/${pid}/map_files/${start.toString(16)}-${end.toString(16)}`;
+}
+
+/** include/linux/kdev_t.h, new_decode_dev: stat has the low bits of the minor number apart from the others. */
+function deviceNumber(dev: number): number {
+	const major = (dev >>> 8) & 0xfff;
+	const minor = (dev & 0xff) | ((dev >>> 12) & 0xfff00);
+	return major * 2 ** MINOR_BITS + minor;
+}

@@ -1,0 +1,63 @@
+/** What is said on standard error, where it is taken in parts or not at all. */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { type TestContext, test } from 'node:test';
+import { keepStderrBlocking, say } from '../../../src/run/output.js';
+
+/** Standard error takes so many bytes at once, and after `room` bytes it fails; gives what it took. */
+function stderrTakes(t: TestContext, most: number, room = Infinity, code = ''): Buffer[] {
+	const taken: Buffer[] = [];
+	let left = room;
+	const take = (fd: number, bytes: Uint8Array, from = 0): number => {
+		assert.equal(fd, 2);
+		if (left === 0) throw Object.assign(new Error(code), { code });
+		const part = Buffer.from(bytes.subarray(from, from + Math.min(most, left)));
+		left -= part.length;
+		taken.push(part);
+		return part.length;
+	};
+	const mock = t.mock.method(fs, 'writeSync', take as typeof fs.writeSync);
+	syncBuiltinESMExports();
+	t.after(() => {
+		mock.mock.restore();
+		syncBuiltinESMExports();
+	});
+	return taken;
+}
+
+/** Through process.stderr, as it is during a run; throws what that emits. */
+function write(t: TestContext, text: string): void {
+	const before = Object.getOwnPropertyDescriptor(process, 'stderr');
+	t.after(() => {
+		if (before) Object.defineProperty(process, 'stderr', before);
+	});
+	keepStderrBlocking();
+	process.stderr.once('error', (error) => {
+		throw error;
+	});
+	process.stderr.write(text);
+}
+
+const LINE = 'so many bytes, and an \u00e4';
+
+test('a line is written to its end, in as many parts as it takes', (t) => {
+	const taken = stderrTakes(t, 3);
+	say(LINE);
+	write(t, LINE);
+	assert.equal(Buffer.concat(taken).toString(), `${LINE}\n${LINE}`);
+});
+
+for (const code of ['EPIPE', 'EAGAIN', 'EIO', 'ENOSPC']) {
+	test(`${code}: what does not fit is let go`, (t) => {
+		const taken = stderrTakes(t, 3, 5, code);
+		say(LINE);
+		write(t, LINE);
+		assert.equal(Buffer.concat(taken).toString(), LINE.slice(0, 5));
+	});
+}
+
+test('any other error is an error', (t) => {
+	stderrTakes(t, 3, 5, 'EBADF');
+	assert.throws(() => say(LINE), /EBADF/);
+});
