@@ -1,7 +1,7 @@
 /** What the running kernel can do, and whether this process may use it. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { Btf } from './btf.js';
-import { TstraceError } from './errors.js';
+import { shortage, TstraceError } from './errors.js';
 
 export const BTF_PATH = '/sys/kernel/btf/vmlinux';
 
@@ -12,19 +12,24 @@ let btf: Btf | undefined;
 
 /** The kernel's own types. Throws TstraceError where the kernel was built without BTF. */
 export function kernelBtf(): Btf {
-	if (btf) return btf;
-	let raw: Buffer;
-	try {
-		raw = readFileSync(BTF_PATH);
-	} catch (error) {
-		throw new TstraceError(
+	btf ??= new Btf(
+		readOfKernel(
+			BTF_PATH,
 			`this kernel has no BTF (${BTF_PATH}), and tstrace needs BTF to fit its BPF programs to the kernel: ` +
 				`use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as ${BTF_SINCE} and later have`,
-			String(error),
-		);
-	}
-	btf = new Btf(raw);
+		),
+	);
 	return btf;
+}
+
+/** Throws TstraceError: what the system is short of, or `missing`. */
+function readOfKernel(path: string, missing: string): Buffer {
+	try {
+		return readFileSync(path);
+	} catch (error) {
+		const short = shortage((error as NodeJS.ErrnoException).code ?? '');
+		throw new TstraceError(short ? `cannot read ${path}: ${short}` : missing, String(error));
+	}
 }
 
 /** Gives its memory back, about 9 MB; the next use reads it again. */
@@ -87,14 +92,10 @@ const CAPABILITIES = {
 export type Capability = keyof typeof CAPABILITIES;
 
 function readOwnStatus(): string {
-	try {
-		return readFileSync('/proc/self/status', 'utf8');
-	} catch (error) {
-		throw new TstraceError(
-			'cannot read /proc/self/status: /proc is not mounted; mount -t proc proc /proc',
-			String(error),
-		);
-	}
+	return readOfKernel(
+		'/proc/self/status',
+		'cannot read /proc/self/status: /proc is not mounted; mount -t proc proc /proc',
+	).toString();
 }
 
 /** The capabilities that are in effect for this process, of those that tracing has to do with. */
