@@ -13,6 +13,11 @@ export function kernelThreadName(stat: string): string | undefined {
 	return Number(match?.[2]) & PF_KTHREAD ? boundedName(match?.[1] ?? '') : undefined;
 }
 
+/** Whether a process is a kernel thread; the idle threads of all CPUs are process 0. False for one that has ended. */
+export function isKernelThread(pid: number): boolean {
+	return pid === 0 || kernelThreadName(textOf(`/proc/${pid}/stat`) ?? '') !== undefined;
+}
+
 /** Throws TstraceError where -p or -t names a kernel thread; `why`: that it has nothing of the kind. */
 export function refuseKernelThreads({ pids, tids }: Filter, why: string): void {
 	for (const id of [...pids, ...tids]) {

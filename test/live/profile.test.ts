@@ -210,6 +210,15 @@ test('an ordinary user: of COMMAND, and not of the shell that held it', () => {
 	assert.ok(withFrame(stacks, '_dl_start').length > 0, 'names of what the exec has mapped');
 });
 
+test('an ordinary user: kernel threads or those of processes, as asked', () => {
+	const traced = (threads: string) => {
+		const args = [threads, '-e', 'page-faults', '-c', '1', '--json', '--', 'dd', 'count=1'];
+		return stackReport(unprivileged(...args, 'if=/dev/zero', 'of=/dev/null')).stacks;
+	};
+	assert.ok(sumOf(traced('--user-threads')) > 20);
+	assert.deepEqual(traced('--kernel-threads'), []);
+});
+
 test("an ordinary user: somebody else's process is refused in one line", async () => {
 	const others = spawn('setpriv', ['--reuid=65534', '--clear-groups', 'sleep', '1000']);
 	try {

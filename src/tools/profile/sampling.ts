@@ -1,6 +1,7 @@
 /** Stacks sampled by perf events: added up by BPF in the kernel, or read one by one. */
 
 import { statSync } from 'node:fs';
+import { remembered } from '../../aggregate/remembered.js';
 import type { Lost } from '../../aggregate/report.js';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
@@ -16,6 +17,7 @@ import { runOnOverflow } from '../../perf/programs.js';
 import { Sampler } from '../../perf/sampler.js';
 import { processIds } from '../../proc/threads.js';
 import type { Reader } from '../../reader.js';
+import { isKernelThread } from '../../symbolize/kernel-threads.js';
 import { nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import { ProcessHistory } from '../../symbolize/processes.js';
@@ -128,16 +130,20 @@ export class PlainSamples implements Reader<StackFindings> {
 		const { filter, command } = subjects;
 		if (filter.cgroups.length > 0)
 			throw new TstraceError('--cgroup needs BPF, which is not allowed here: run tstrace as root');
-		const { pids, tids, cpus, comms, follow } = filter;
+		const { pids, tids, cpus, comms, follow, userThreads, kernelThreads } = filter;
 		const named = command === undefined ? pids : [command];
 		const systemWide = everybody && named.length + tids.length === 0;
 		const chosen = named.length + tids.length > 0 || systemWide ? named : ownProcesses();
 		const sole = new Set(named);
 		const matches = commMatcher(comms);
+		const isKernels = remembered(isKernelThread);
 		this.#counter = new SampleCounter({
 			...settings,
 			wanted: ({ pid }, comm) =>
-				(sole.size === 0 || follow || sole.has(pid)) && (comms.length === 0 || matches(comm)),
+				(sole.size === 0 || follow || sole.has(pid)) &&
+				(comms.length === 0 || matches(comm)) &&
+				!(userThreads && isKernels(pid)) &&
+				!(kernelThreads && !isKernels(pid)),
 		});
 		for (const pid of systemWide ? ProcessHistory.pids() : chosen) this.#history.snapshot(pid);
 		this.#sampler = new Sampler({
