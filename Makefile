@@ -9,7 +9,10 @@ C_FILES := $(shell find bpf test -name '*.[ch]')
 # The kernel of the matrix that live tests run on where this machine does not allow BPF.
 HERE_INSTEAD := 6.1
 KERNELS := node --enable-source-maps build/test/test/vm/run.js
-NODE_TEST := node --enable-source-maps --test
+# No test takes a tenth of this: one that hangs fails, and does not keep the others waiting for ever.
+NODE_TEST := node --enable-source-maps --test --test-timeout=600000
+# node alone would leave a CPU free.
+SIDE_BY_SIDE := --test-concurrency=$$(nproc)
 
 build: node_modules/.installed ## build tstrace: BPF objects, bundle; bin/tstrace works afterwards
 	@scripts/setup.sh build
@@ -30,7 +33,7 @@ tests: build
 
 test-unit: tests
 	@scripts/setup.sh unit
-	@$(NODE_TEST) $$($(UNIT))
+	@$(NODE_TEST) $(SIDE_BY_SIDE) $$($(UNIT))
 
 test-browser: tests
 	@scripts/setup.sh browser

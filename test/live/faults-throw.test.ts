@@ -13,8 +13,8 @@ import { hasEnded, importing, Tracing, Workload } from './support.js';
 const PLACES = [
 	{ at: 'EventRows.drain', args: ['runqlat', '--slower', '1'] },
 	{ at: '#batches', args: ['timehist'] },
-	{ at: 'PerfRings.drain', args: ['profile', '--json', '-F', '999'] },
-	{ at: 'PerfRings.drain', args: ['offcputime', '--json'] },
+	{ at: 'Sideband.drain', args: ['profile', '--json', '-F', '999'] },
+	{ at: 'Sideband.drain', args: ['offcputime', '--json'] },
 	{ at: 'listOnTimeout', args: ['memleak', '--json'] },
 	{ at: 'listOnTimeout', args: ['syscount', '--json'] },
 ] as const;

@@ -36,11 +36,21 @@ function started(child: ChildProcess): ChildProcess {
 	return child;
 }
 
-/** Waits until it has ended and all it printed is read. */
-async function closed(child: ChildProcess): Promise<void> {
-	if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-	for (const stream of [child.stdout, child.stderr]) {
-		if (stream && !stream.closed) await once(stream, 'close');
+/** No run takes a tenth of it: one that does not end fails its test, and not the whole suite. */
+const LIMIT_MS = process.env.TSTRACE_EMULATED === undefined ? 120_000 : 1_200_000;
+
+/** Waits until it has ended and all it printed is read. Throws, with what it `said`, if that takes too long. */
+async function closed(child: ChildProcess, said: () => string): Promise<void> {
+	const signal = AbortSignal.timeout(LIMIT_MS);
+	try {
+		if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal });
+		for (const stream of [child.stdout, child.stderr]) {
+			if (stream && !stream.closed) await once(stream, 'close', { signal });
+		}
+	} catch (error) {
+		if (!signal.aborted) throw error;
+		child.kill('SIGKILL');
+		throw new Error(`${child.spawnargs.join(' ')}: has not ended; it said: ${said()}`);
 	}
 }
 
@@ -57,15 +67,18 @@ export const importing = (name: string): Environment => ({
 	NODE_OPTIONS: `--import ${new URL(`${name}.js`, import.meta.url)}`,
 });
 
-/** A program that runs to its end. */
+/** A program that runs to its end. Throws, with what it said, if it does not end. */
 export function runToEnd(file: string, args: readonly string[], env: Environment = {}): Finished {
-	const result = spawnSync(file, args, {
+	const { error, status, stdout, stderr } = spawnSync(file, args, {
 		encoding: 'utf8',
 		env: { ...process.env, ...env },
 		maxBuffer: 1 << 28,
+		timeout: LIMIT_MS,
+		killSignal: 'SIGKILL',
 	});
-	if (result.error) throw result.error;
-	return { status: result.status, stdout: result.stdout, stderr: result.stderr };
+	if (error)
+		throw new Error(`${[file, ...args].join(' ')}: ${error.message}; it said: ${stdout}${stderr}`);
+	return { status, stdout, stderr };
 }
 
 export function tstrace(args: readonly string[], env: Environment = {}): Finished {
@@ -108,7 +121,10 @@ export class Tracing {
 	): Promise<Tracing> {
 		const tracing = Tracing.begin(args, env, by);
 		const child = tracing.#child;
-		await until(() => tracing.#stderr.includes('Tracing ') || child.exitCode !== null);
+		await until(
+			() => tracing.#stderr.includes('Tracing ') || child.exitCode !== null,
+			() => tracing.#stderr,
+		);
 		if (!tracing.#stderr.includes('Tracing ')) throw new Error(`tstrace ended: ${tracing.#stderr}`);
 		return tracing;
 	}
@@ -119,7 +135,10 @@ export class Tracing {
 
 	/** Waits until it says something on stderr. */
 	async says(what: RegExp): Promise<void> {
-		await until(() => what.test(this.#stderr) || this.#child.exitCode !== null);
+		await until(
+			() => what.test(this.#stderr) || this.#child.exitCode !== null,
+			() => this.#stderr,
+		);
 		if (!what.test(this.#stderr)) throw new Error(`tstrace ended: ${this.#stderr}`);
 	}
 
@@ -138,7 +157,7 @@ export class Tracing {
 
 	async end(signal?: NodeJS.Signals): Promise<Finished> {
 		if (signal) this.signal(signal);
-		await closed(this.#child);
+		await closed(this.#child, () => this.#stdout + this.#stderr);
 		return { status: this.#child.exitCode, stdout: this.#stdout, stderr: this.#stderr };
 	}
 }
@@ -212,7 +231,7 @@ export class Workload {
 		// One that a failed test left stopped would never end.
 		this.continue();
 		this.#child.stdin?.end();
-		await closed(this.#child);
+		await closed(this.#child, () => this.#pending.join());
 		const last = this.#pending.find((line) => line.startsWith('done'));
 		return last ? last.split(' ').slice(1).map(Number) : [];
 	}
@@ -273,10 +292,12 @@ export function hasEnded(pid: number): boolean {
 	}
 }
 
-/** Waits for something to become true that cannot be awaited; gives up after a minute. */
-export async function until(condition: () => boolean): Promise<void> {
+/**
+ * Waits for something to become true that cannot be awaited. Gives up after a minute; the error has what was `said`.
+ */
+export async function until(condition: () => boolean, said = () => ''): Promise<void> {
 	for (let tries = 0; !condition(); tries++) {
-		if (tries > 6000) throw new Error(`never became true: ${condition}`);
+		if (tries > 6000) throw new Error(`never became true: ${condition} ${said()}`);
 		await sleep(10);
 	}
 }

@@ -82,30 +82,37 @@ const reading =
 		assert.ok(notices < 100, 'many notices');
 	};
 
-const PARSERS: Readonly<Record<string, readonly [Parser, ...(new (...args: never[]) => Error)[]]>> =
-	{
-		symbols: [symbols, SymbolError],
-		functions: [functions, SymbolError],
-		'frame pointers': [frames, SymbolError],
-		'tables of frames': [tables],
-		'rules and functions of addresses': [addresses, SymbolError],
-		'heap file': [heapFile],
-		'files of a command': [command],
-		xz: [xz, SymbolError],
-		code: [code],
-		'perf map': [perfMap, SymbolError],
-		maps: [maps],
-		kallsyms: [kallsyms],
-		BTF: [btf, BtfError],
-		'perf record': [record, PerfRecordError],
-		folded: [reading(readFolded), TstraceError],
-		'perf script': [reading(readPerfScript), TstraceError],
-		pprof: [reading(readPprof), TstraceError],
-		JSON: [reading(readJson), TstraceError],
-		'any file of stacks': [anyFile, TstraceError],
-	};
+type Parsers = Readonly<Record<string, readonly [Parser, ...(new (...args: never[]) => Error)[]]>>;
+
+const OF_PROGRAMS: Parsers = {
+	symbols: [symbols, SymbolError],
+	functions: [functions, SymbolError],
+	'frame pointers': [frames, SymbolError],
+	'tables of frames': [tables],
+	'rules and functions of addresses': [addresses, SymbolError],
+	'heap file': [heapFile],
+	'files of a command': [command],
+};
+
+const PARSERS: Parsers = {
+	...OF_PROGRAMS,
+	xz: [xz, SymbolError],
+	code: [code],
+	'perf map': [perfMap, SymbolError],
+	maps: [maps],
+	kallsyms: [kallsyms],
+	BTF: [btf, BtfError],
+	'perf record': [record, PerfRecordError],
+	folded: [reading(readFolded), TstraceError],
+	'perf script': [reading(readPerfScript), TstraceError],
+	pprof: [reading(readPprof), TstraceError],
+	JSON: [reading(readJson), TstraceError],
+	'any file of stacks': [anyFile, TstraceError],
+};
 
 export const PARSER_NAMES = Object.keys(PARSERS);
+/** Those that read ELF files. */
+export const PROGRAM_PARSERS = Object.keys(OF_PROGRAMS);
 
 /** Throws what the parser must not end in. */
 export async function parse(name: string, bytes: Buffer, scratch: string): Promise<void> {
