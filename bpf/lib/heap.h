@@ -140,7 +140,6 @@ static __always_inline void heap_allocated(struct probe_registers *regs, struct 
 {
 	struct task_struct *task = current_task();
 	struct allocation_key key = {.address = address};
-	struct stack_key owner = {};
 	struct scratch *here = take_scratch();
 
 	if (!here) {
@@ -149,8 +148,9 @@ static __always_inline void heap_allocated(struct probe_registers *regs, struct 
 	}
 	key.tgid = bpf_get_current_pid_tgid() >> 32;
 	key.kind = call->signature >> SIGNATURE_MAPPING & 1 ? ALLOCATION_MAPPING : ALLOCATION_HEAP;
-	stack_key_of(task, &owner);
-	owner.user = current_user_stack_of(regs, here, call->caller);
+	__builtin_memset(&here->owner, 0, sizeof(here->owner));
+	stack_key_of(task, &here->owner);
+	here->owner.user = current_user_stack_of(regs, here, call->caller);
 	if (key.kind == ALLOCATION_MAPPING) {
 		/* It may lie over the beginning of another one. */
 		struct allocation_key before = key;
@@ -159,7 +159,7 @@ static __always_inline void heap_allocated(struct probe_registers *regs, struct 
 		call->last_mapping.start = address;
 		call->last_mapping.end = address + call->size;
 	}
-	add_allocation(here, &owner, &key, call->size, &call->weight);
+	add_allocation(here, &here->owner, &key, call->size, &call->weight);
 	give_scratch(here);
 }
 

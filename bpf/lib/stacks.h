@@ -110,6 +110,7 @@ struct scratch {
 	u32 index;
 	u32 next_frame;
 	u32 frames_left;
+	struct stack_key owner; /* of programs whose own stack has no room for it */
 	struct walked kernel;
 	struct walked user;
 };

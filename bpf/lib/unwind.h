@@ -102,8 +102,9 @@ struct unwind_chunk_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct unwind_chunk);
+	/* By size: with types, Linux 6.1 takes only maps that have them, too. */
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct unwind_chunk));
 };
 
 /* User space adds elements as rows need them. */
@@ -195,6 +196,14 @@ struct code {
 /* Stacks go to and fro between a program and its libraries. A power of two. */
 #define CODES_REMEMBERED 4
 
+/* What find_code has come to. Too much for the stack, which it shares with three other functions. */
+struct met {
+	struct vma_bounds vma;
+	struct unwind_file_key key;
+	struct unwind_file asked; /* as it is put into `unwind_files` */
+	struct change_time changed;
+};
+
 /* A walk of the current thread's user stack: the frame it is at. */
 struct unwind {
 	u64 ip; /* of an exact frame the next instruction, elsewhere the one behind a call */
@@ -207,6 +216,7 @@ struct unwind {
 	bool is_guessed;    /* and, on the way, through code of a file that says nothing of it */
 	u8 codes;	    /* that were found */
 	struct code code[CODES_REMEMBERED];
+	struct met met;
 };
 
 struct {
@@ -216,45 +226,43 @@ struct {
 	__type(value, struct unwind);
 } unwinds SEC(".maps");
 
-static __always_inline void ask_for_table(struct unwind_file_key *key, struct unwind_file *file,
-					  struct vma_bounds *vma)
+static __always_inline void ask_for_table(struct met *met)
 {
 	struct unwind_request *request;
 
 	request = bpf_ringbuf_reserve(&unwind_requests, sizeof(*request), 0);
 	if (!request) {
 		/* Who meets it next asks again. */
-		bpf_map_delete_elem(&unwind_files, key);
+		bpf_map_delete_elem(&unwind_files, &met->key);
 		return;
 	}
-	request->file = *key;
-	request->changed_sec = file->changed_sec;
-	request->changed_nsec = file->changed_nsec;
+	request->file = met->key;
+	request->changed_sec = met->changed.sec;
+	request->changed_nsec = met->changed.nsec;
 	request->tgid = task_tgid(current_task());
-	request->start = vma->start;
-	request->end = vma->end;
+	request->start = met->vma.start;
+	request->end = met->vma.end;
 	bpf_ringbuf_submit(request, 0);
 }
 
 /* What is known of a file; asks for its table if nothing is, or if the file has changed since. */
-static __always_inline void code_of_file(struct unwind_file_key *key, struct change_time *changed,
-					 struct vma_bounds *vma, struct code *code)
+static __always_inline void code_of_file(struct met *met, struct code *code)
 {
-	struct unwind_file *file = bpf_map_lookup_elem(&unwind_files, key);
-	struct unwind_file asked = {
-		.changed_sec = changed->sec,
-		.changed_nsec = changed->nsec,
-		.state = UNWIND_FILE_ASKED,
-		.used = unwind_round,
-	};
+	struct unwind_file *file = bpf_map_lookup_elem(&unwind_files, &met->key);
+	struct change_time *changed = &met->changed;
 
 	code->kind = CODE_ASKED;
 	if (!file || file->changed_sec != changed->sec || file->changed_nsec != changed->nsec) {
 		if (file && file->state == UNWIND_FILE_ASKED)
 			return;
-		if (bpf_map_update_elem(&unwind_files, key, &asked,
+		__builtin_memset(&met->asked, 0, sizeof(met->asked));
+		met->asked.changed_sec = changed->sec;
+		met->asked.changed_nsec = changed->nsec;
+		met->asked.state = UNWIND_FILE_ASKED;
+		met->asked.used = unwind_round;
+		if (bpf_map_update_elem(&unwind_files, &met->key, &met->asked,
 					file ? BPF_EXIST : BPF_NOEXIST) == 0)
-			ask_for_table(key, &asked, vma);
+			ask_for_table(met);
 		return;
 	}
 	file->used = unwind_round;
@@ -271,30 +279,33 @@ __noinline int find_code(u32 index, u64 address)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct mm_struct *mm = look(current_task(), mm);
-	struct unwind_file_key key = {};
-	struct change_time changed = {};
-	struct vma_bounds vma;
 	struct inode *inode;
 	struct code *code;
+	struct met *met;
 
-	if (!walk || !mm || !read_vma(mm, address, index, &vma))
+	if (!walk || !mm)
+		return 0;
+	met = &walk->met;
+	if (!read_vma(mm, address, index, &met->vma))
 		return 0;
 	code = &walk->code[walk->codes++ % CODES_REMEMBERED];
-	code->start = vma.start;
-	code->end = vma.end;
-	code->file_offset = vma.file_offset;
-	inode = vma.inode;
+	code->start = met->vma.start;
+	code->end = met->vma.end;
+	code->file_offset = met->vma.file_offset;
+	inode = met->vma.inode;
+	__builtin_memset(&met->key, 0, sizeof(met->key));
+	__builtin_memset(&met->changed, 0, sizeof(met->changed));
 	if (inode) {
-		key.inode = BPF_CORE_READ(inode, i_ino);
-		key.device = BPF_CORE_READ(inode, i_sb, s_dev);
-		read_change_time(inode, &changed);
-	} else if (vma.start == vdso_start(mm)) {
-		key.inode = UNWIND_VDSO;
+		met->key.inode = BPF_CORE_READ(inode, i_ino);
+		met->key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+		read_change_time(inode, &met->changed);
+	} else if (met->vma.start == vdso_start(mm)) {
+		met->key.inode = UNWIND_VDSO;
 	} else {
 		code->kind = CODE_WITHOUT_FILE;
 		return 1;
 	}
-	code_of_file(&key, &changed, &vma, code);
+	code_of_file(met, code);
 	return 1;
 }
 

