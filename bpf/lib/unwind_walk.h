@@ -91,7 +91,7 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	end = here->user.end;
 	if (end == UNWIND_NO_CODE)
 		end = walk->is_by_pointer ? UNWIND_GAP : UNWIND_ASTRAY;
-	if (walk->is_guessed && (end == UNWIND_WHOLE || end == UNWIND_GAP))
+	if (walk->is_guessed && (end == UNWIND_WHOLE || end == UNWIND_GAP || end == UNWIND_ZERO))
 		end = UNWIND_GUESSED;
 	here->user.end = end;
 	return count * sizeof(u64);

@@ -94,7 +94,7 @@ test('where a walk ends, it says why', () => {
 	const ends = (rule: Partial<UnwindRule>, words: Readonly<Record<number, number>> = {}) =>
 		step(ruleOf(rule), frameAt(), memory(words), X64);
 	assert.equal(ends({ cfa: CFA.end }), END.whole);
-	assert.equal(ends({}, { 24: 0 }), END.whole);
+	assert.equal(ends({}, { 24: 0 }), END.zero);
 	assert.equal(ends({ cfa: CFA.unknown }), END.noRule);
 	assert.equal(ends({}), END.unreadable);
 	assert.equal(ends({ cfa: CFA.spDeref }), END.unreadable);
@@ -109,7 +109,7 @@ test('where a walk ends, it says why', () => {
 	assert.equal(points(SP + 4), END.gap);
 	assert.equal(points(SP + 8), END.gap);
 	assert.equal(points(SP + 8, { 8: SP + 8, 16: CALLER }), END.gap);
-	assert.equal(points(SP + 8, { 8: SP + 64, 16: 0 }), END.whole);
+	assert.equal(points(SP + 8, { 8: SP + 64, 16: 0 }), END.zero);
 });
 
 /** A file with code at IP's page, whose first half has `rule`; and code of no file at CALLER's. */
