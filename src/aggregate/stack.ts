@@ -12,6 +12,7 @@ export interface CapturedStack {
 	readonly kind?: string | undefined;
 	/** Leaf first. */
 	readonly kernel: ArrayLike<Address>;
+	/** Leaf first: where it was, then return addresses; for what a signal interrupted, one byte behind where it was. */
 	readonly user: ArrayLike<Address>;
 	/**
 	 * How the walk of the user frames ended, if it went by unwind tables: at the thread's first function; where frame

@@ -158,6 +158,13 @@ test('a return address belongs to the call in front of it, an interrupted one to
 	});
 });
 
+test('what a signal interrupted looks like a return address, so that one byte before it is where it was', () => {
+	const words = { 120: 0, 160: SP + 5000, 168: CALLER };
+	const process = processOf(ruleOf({ cfa: CFA.signal }), words);
+	const { addresses } = walkOutside({ ip: IP, sp: SP, fp: SP }, process, 127);
+	assert.deepEqual(addresses, [IP, CALLER + 1]);
+});
+
 test('an address that is no code, and a file without a table', () => {
 	const process = processOf(ruleOf({}), {});
 	const nowhere = walkOutside({ ip: 8, sp: SP, fp: SP }, process, 127);
@@ -209,7 +216,7 @@ test('a signal\u2019s trampoline without rules is known by its code', () => {
 	};
 	const registers = { ip: IN_GAP, sp: SP, fp: 7 };
 	assert.deepEqual(walkOutside(registers, { ...process, codeAt }, 127), {
-		addresses: [IN_GAP, IP],
+		addresses: [IN_GAP, IP + 1],
 		end: END.whole,
 		isGuessed: false,
 	});
