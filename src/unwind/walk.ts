@@ -76,7 +76,7 @@ export function walkOutside<M extends CodeMapping>(
 		const at = frame.isExact ? frame.ip : frame.ip - 1;
 		const mapping = process.mappingAt(at);
 		const isFirst = addresses.length === 0;
-		if (mapping || isFirst) addresses.push(at + (isFirst ? 0 : 1));
+		if (mapping || isFirst) addresses.push(at + Number(!isFirst));
 		if (!mapping) return { addresses, end: frame.isByPointer ? END.gap : END.astray, isGuessed };
 		const caller = callerOf(frame, at, mapping, process, isFirst);
 		isGuessed ||= caller.isGuess;
