@@ -101,7 +101,8 @@ export class MappedFile {
 
 	#learnContents(stat: Stats): string {
 		const changed_ms = Math.max(stat.mtimeMs, stat.birthtimeMs);
-		const ago_ms = Date.now() - changed_ms;
+		// Of the time now, parts of a millisecond are left out.
+		const ago_ms = Date.now() + 1 - changed_ms;
 		this.#checked_ns = now_ns();
 		// A time to come tells nothing.
 		if (ago_ms >= 0) this.#changed_ns = this.#checked_ns - ago_ms * 1e6;
