@@ -54,7 +54,7 @@ function torture() {
 	run('gcc', 'torture.c', 'torture-static-pie', ...gcc, '-static-pie');
 	run('g++', 'torture-throws.cc', 'torture-throws-static', ...gcc, '-static');
 	run('musl-gcc', 'torture.c', 'torture-musl', '-O2', '-fomit-frame-pointer', '-pthread');
-	workload('torture-loads.c', 'torture-loads');
+	workload('torture-loads.c', 'torture-loads', '-fomit-frame-pointer');
 	for (const [way, bytes] of [
 		['old', 100],
 		['new', 3000],

@@ -43,6 +43,8 @@ export function assertTrue(stacks: readonly JsonStack[], truth: Truth): void {
 	) as [string[], string[], string[]];
 	const ways = [...whole, ...cut, ...guessed];
 	for (const stack of stacks) {
+		// A thread that begins is in the kernel alone.
+		if (userFrames(stack).length === 0) continue;
 		const way = wayOf(stack);
 		const isPart = stack.cut
 			? (each: string) => ` ${each} `.includes(way && ` ${way} `)
