@@ -15,7 +15,7 @@ function workload(source, name, ...more) {
 
 mkdirSync(folder, { recursive: true });
 for (const source of readdirSync('test/workloads').filter((file) => file.endsWith('.c'))) {
-	workload(source, basename(source, '.c'));
+	if (!source.startsWith('torture')) workload(source, basename(source, '.c'));
 }
 // What the compiler knows of malloc and free, it would leave out.
 const ALLOCATES = ['-O1', '-fno-builtin'];
@@ -40,6 +40,36 @@ if (others.length === 0) {
 	execFileSync('gcc', [...GCC, '-o', join(folder, 'sleepers-gcc'), sleepers]);
 	execFileSync('musl-gcc', [...MUSL, '-o', join(folder, 'leaks-musl'), 'test/workloads/leaks.c']);
 }
+/** Stacks that are hard to walk, of code that compilers make in several ways. */
+function torture() {
+	const WAYS = { '': ['-fomit-frame-pointer'], '-plain': ['-O0'] };
+	for (const [name, flags] of Object.entries(WAYS)) {
+		workload('torture.c', `torture${name}`, ...flags);
+		workload('torture-throws.cc', `torture-throws${name}`, '--driver-mode=g++', ...flags);
+	}
+	const gcc = ['-O2', '-fomit-frame-pointer', '-pthread'];
+	const run = (compiler, source, name, ...flags) =>
+		execFileSync(compiler, [...flags, '-o', join(folder, name), join('test/workloads', source)]);
+	run('gcc', 'torture.c', 'torture-static', ...gcc, '-static');
+	run('gcc', 'torture.c', 'torture-static-pie', ...gcc, '-static-pie');
+	run('g++', 'torture-throws.cc', 'torture-throws-static', ...gcc, '-static');
+	run('musl-gcc', 'torture.c', 'torture-musl', '-O2', '-fomit-frame-pointer', '-pthread');
+	workload('torture-loads.c', 'torture-loads', '-fomit-frame-pointer');
+	for (const [way, bytes] of [
+		['old', 100],
+		['new', 3000],
+	]) {
+		const flags = [`-DWAY=${way}`, `-DFRAME_BYTES=${bytes}`, '-fomit-frame-pointer', '-Wl,-z,lazy'];
+		const name = `libtorture-${way}.so`;
+		workload('torture-loads.c', name, '-DLIBRARY', '-shared', '-fPIC', ...flags);
+	}
+	const alone = ['-m32', '-nostdlib', '-static', '-ffreestanding', '-fno-stack-protector'];
+	if (process.arch === 'x64') {
+		workload('torture-32.c', 'torture-32', ...alone, '-fomit-frame-pointer');
+		workload('torture-32.c', 'torture-32-plain', ...alone);
+	}
+}
+if (others.length === 0) torture();
 workload('sleepers.c', 'sleepers', '-fomit-frame-pointer');
 workload('sleepers.c', 'sleepers-plain', '-O0');
 workload('waits.c', 'waits-stripped', '-s');

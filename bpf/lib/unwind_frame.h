@@ -26,6 +26,9 @@ enum unwind_end {
 	UNWIND_TOO_DEEP,
 	/* Where frame pointers ended, which led through code of a file that says nothing of it. */
 	UNWIND_GUESSED,
+	/* At a return address of 0: some first functions have that, and so has memory that is none.
+	 */
+	UNWIND_ZERO,
 };
 
 EXPORT_TYPE(enum unwind_end, unwind_end);
@@ -61,7 +64,7 @@ static __always_inline bool read_word(u64 address, u64 *word)
 static __always_inline int to_caller(struct unwind *walk, u64 ip, u64 sp, u64 fp)
 {
 	if (!ip)
-		return UNWIND_WHOLE;
+		return UNWIND_ZERO;
 	walk->ip = ip & ADDRESS_MASK;
 	walk->sp = sp;
 	walk->fp = fp;

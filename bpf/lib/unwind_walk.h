@@ -72,7 +72,8 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	here->user.count = 0;
 	here->user.end = UNWIND_TOO_DEEP;
 	for (u32 i = 0; i < STACK_DEPTH && i < stack_depth; i++) {
-		u64 ip = walk->ip;
+		/* What a signal interrupted is no return address: it is made to look like one. */
+		u64 ip = walk->ip + (walk->is_exact && i > 0);
 		int next = unwind_frame(index, i);
 
 		if (next != UNWIND_NO_CODE || i == 0) {
@@ -91,7 +92,7 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	end = here->user.end;
 	if (end == UNWIND_NO_CODE)
 		end = walk->is_by_pointer ? UNWIND_GAP : UNWIND_ASTRAY;
-	if (walk->is_guessed && (end == UNWIND_WHOLE || end == UNWIND_GAP))
+	if (walk->is_guessed && (end == UNWIND_WHOLE || end == UNWIND_GAP || end == UNWIND_ZERO))
 		end = UNWIND_GUESSED;
 	here->user.end = end;
 	return count * sizeof(u64);

@@ -183,6 +183,7 @@ function userEnd(end: number | undefined): CapturedStack['userEnd'] {
 	if (!end) return undefined;
 	if (end === END.UNWIND_WHOLE) return 'whole';
 	if (end === END.UNWIND_GUESSED) return 'guessed';
+	if (end === END.UNWIND_ZERO) return 'at zero';
 	return end === END.UNWIND_NO_TABLE ? 'no table' : 'no way on';
 }
 

@@ -1,10 +1,10 @@
 /**
- * Files that are mapped somewhere, and how to open the very file that is: not another one that
- * has its path by now, or has that path here but not there.
+ * Files that are mapped somewhere, and how to open the very file that is: not another one that has its path by now, or
+ * has that path here but not there; nor one that was written to since, whose names are those of other code.
  */
-import { closeSync, type Stats, statSync } from 'node:fs';
+import { closeSync, fstatSync, type Stats, statSync } from 'node:fs';
 import { type MapsEntry, parseMaps } from './maps.js';
-import { type OpenFile, openIf, openRegular } from './open.js';
+import { type OpenFile, openIf } from './open.js';
 import { ownMountNamespace, readFacts, readMaps } from './proc-pid.js';
 
 /** Processes that are asked for a file, one after the other. */
@@ -19,6 +19,11 @@ export class MappedFile {
 	#mappers: number[] = [];
 	/** What has its path in our own root is this file. */
 	#isOurs = false;
+	/** Of its contents, as it was learnt of; undefined: nobody has shown it yet. */
+	#print: string | undefined;
+	/** When it was last seen that it still has these. CLOCK_MONOTONIC. */
+	#checked_ns = -Infinity;
+	#changed_ns = -Infinity;
 	/** Of all mappings that are remembered, how many are of this file. */
 	mappings = 0;
 
@@ -29,6 +34,19 @@ export class MappedFile {
 		readonly minor: number,
 	) {}
 
+	/** Its contents are from then on what they were when it was learnt of; CLOCK_MONOTONIC. */
+	get changed_ns(): number {
+		return this.#changed_ns;
+	}
+
+	/** Whether it has other contents by now, as far as can be seen; looks again only for what was mapped since the last time. */
+	hasChanged(time_ns: number): boolean {
+		if (this.#print === undefined || time_ns <= this.#checked_ns) return false;
+		this.#checked_ns = now_ns();
+		const stat = this.#held ? fstatSync(this.#held.fd) : this.#isOurs && statOf(this.path);
+		return stat && stat.ino === this.inode ? printOf(stat) !== this.#print : false;
+	}
+
 	/** Process `pid` has it mapped: opens it right away when only such a process can show it. */
 	learn(pid: number, held: HeldFiles): void {
 		if (this.#mappers.includes(pid)) return;
@@ -36,9 +54,14 @@ export class MappedFile {
 		if (this.#mappers.length > MAX_MAPPERS) this.#mappers.shift();
 		if (this.#isOurs || this.#held) return;
 		this.#isOurs = this.#looksOurs(pid);
-		if (this.#isOurs || held.count >= MAX_HELD) return;
-		this.#held = this.#openThrough(pid);
-		if (this.#held) held.add(this.#held.fd);
+		if (this.#isOurs) return;
+		const file = this.#openThrough(pid);
+		if (!file) return;
+		this.#print ??= this.#learnContents(file.stat);
+		if (held.count < MAX_HELD) {
+			this.#held = file;
+			held.add(file.fd);
+		} else closeSync(file.fd);
 	}
 
 	/** Nobody remembers a mapping of it. */
@@ -49,7 +72,8 @@ export class MappedFile {
 
 	/** A descriptor of its own each time; undefined when there is no way to the file any more. */
 	open(): OpenFile | undefined {
-		if (this.#held) return openRegular(`/proc/self/fd/${this.#held.fd}`);
+		if (this.#print === undefined) return undefined;
+		if (this.#held) return this.#openSame(`/proc/self/fd/${this.#held.fd}`);
 		const ours = this.#isOurs ? this.#openAt(this.path) : undefined;
 		if (ours) return ours;
 		for (const pid of this.#mappers.toReversed()) {
@@ -66,16 +90,23 @@ export class MappedFile {
 	}
 
 	#looksOurs(pid: number): boolean {
-		try {
-			const stat = statSync(this.path);
-			if (stat.ino !== this.inode) return false;
-			if (this.#isDeviceOf(stat)) return true;
-		} catch {
-			return false;
-		}
+		const stat = statOf(this.path);
+		if (stat?.ino !== this.inode) return false;
 		// Btrfs and overlayfs give files other devices than their mappings; then it has to be
 		// somebody who sees the same files as we do.
-		return readFacts(pid)?.mountNamespace === ownMountNamespace();
+		const isOurs = this.#isDeviceOf(stat) || readFacts(pid)?.mountNamespace === ownMountNamespace();
+		if (isOurs) this.#print ??= this.#learnContents(stat);
+		return isOurs;
+	}
+
+	#learnContents(stat: Stats): string {
+		const changed_ms = Math.max(stat.mtimeMs, stat.birthtimeMs);
+		// Of the time now, parts of a millisecond are left out.
+		const ago_ms = Date.now() + 1 - changed_ms;
+		this.#checked_ns = now_ns();
+		// A time to come tells nothing.
+		if (ago_ms >= 0) this.#changed_ns = this.#checked_ns - ago_ms * 1e6;
+		return printOf(stat);
 	}
 
 	#isDeviceOf(stat: Stats): boolean {
@@ -90,7 +121,15 @@ export class MappedFile {
 	}
 
 	#openAt(path: string): OpenFile | undefined {
-		return openIf(path, (stat) => stat.ino === this.inode);
+		return openIf(path, (stat) => stat.ino === this.inode && this.#isSame(stat));
+	}
+
+	#openSame(path: string): OpenFile | undefined {
+		return openIf(path, (stat) => this.#isSame(stat));
+	}
+
+	#isSame(stat: Stats): boolean {
+		return this.#print === undefined || this.#print === printOf(stat);
 	}
 
 	/** What is mapped itself, whatever became of its path. */
@@ -98,7 +137,7 @@ export class MappedFile {
 		const entry = parseMaps(readMaps(pid) ?? '').find((each) => this.#isOf(each));
 		if (!entry) return undefined;
 		const range = `${entry.start.toString(16)}-${entry.end.toString(16)}`;
-		return openRegular(`/proc/${pid}/map_files/${range}`);
+		return this.#openSame(`/proc/${pid}/map_files/${range}`);
 	}
 
 	#isOf(entry: MapsEntry): boolean {
@@ -125,4 +164,23 @@ export class HeldFiles {
 	close(): void {
 		for (const fd of this.#fds) this.release(fd);
 	}
+}
+
+/** Other contents have another one; so has another file of the same inode, where file systems say when it was made. */
+function printOf({ size, mtimeMs, birthtimeMs }: Stats): string {
+	return `${size} ${mtimeMs} ${birthtimeMs}`;
+}
+
+/** Undefined where there is none. */
+function statOf(path: string): Stats | undefined {
+	try {
+		return statSync(path);
+	} catch {
+		return undefined;
+	}
+}
+
+/** CLOCK_MONOTONIC, like the records. */
+function now_ns(): number {
+	return Number(process.hrtime.bigint());
 }

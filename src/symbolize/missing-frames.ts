@@ -34,6 +34,8 @@ export class MissingFrames {
 			return { cut: this.#cutOf(user, maxDepth), callerMissing: this.#lacksCaller(user) };
 		if (userEnd === 'whole') return {};
 		if (userEnd === 'guessed') return { cut: this.#cutOf(user, maxDepth) };
+		// Only those that begin threads have nobody to return to.
+		if (userEnd === 'at zero') return { cut: this.#cutOf(user, maxDepth) && 'no way on' };
 		return { cut: user.length >= maxDepth ? 'too deep' : userEnd };
 	}
 

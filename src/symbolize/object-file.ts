@@ -42,6 +42,8 @@ export async function nameOffsets(
 	const wanted = ascending(addresses);
 	const debug = hasSymbolTable(elf) ? undefined : openDebugFile(elf, path, roots);
 	const found = new Map<number, string>();
+	/** Names that hold only for addresses of the function that begins where it is said here. */
+	let doubtful: ReadonlyMap<number, number> = new Map();
 	let complete: boolean;
 	try {
 		const search = new SymbolSearch(wanted);
@@ -49,6 +51,7 @@ export async function nameOffsets(
 		for (const [i, name] of search.names().entries()) {
 			if (name !== undefined) found.set(wanted[i] as number, name);
 		}
+		if (!complete) doubtful = search.unsized;
 	} finally {
 		debug?.close();
 	}
@@ -56,16 +59,18 @@ export async function nameOffsets(
 		const rest = wanted.filter((address) => !found.has(address));
 		for (const [address, name] of pltNames(elf, Array.from(rest))) found.set(address, name);
 	});
-	const nameless = wanted.filter((address) => !found.has(address));
-	const starts = new Map<number, number>();
-	for (const [address, { start, isSignal }] of enclosingFunctions(elf, nameless)) {
+	const asked = wanted.filter((address) => !found.has(address) || doubtful.has(address));
+	const enclosing = enclosingFunctions(elf, asked);
+	for (const [address, start] of doubtful) {
+		if (enclosing.get(address)?.start !== start) found.delete(address);
+	}
+	for (const [address, { isSignal }] of enclosing) {
 		if (isSignal) found.set(address, SIGNAL_TRAMPOLINE);
-		else starts.set(address, start);
 	}
 	const known = addresses.map((address) => address !== undefined && found.has(address));
 	const names = addresses.map((address, i) => {
 		const place = address ?? (offsets[i] as number);
-		return found.get(place) ?? offsetName(path, starts.get(place) ?? place);
+		return found.get(place) ?? offsetName(path, enclosing.get(place)?.start ?? place);
 	});
 	return { names, known, buildId: elf.buildId, complete };
 }

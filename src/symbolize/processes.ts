@@ -5,7 +5,7 @@
 import type { MmapRecord, SidebandRecord } from '../perf/records.js';
 import { processIds } from '../proc/threads.js';
 import { AddressSpace, type Life, type Mapping, MappingIndex } from './address-space.js';
-import { HeldFiles, MappedFile } from './mapped-file.js';
+import { MappedFiles } from './mapped-files.js';
 import { parseMaps } from './maps.js';
 import { boundedName } from './names.js';
 import { exeOf, type ProcessFacts, readFacts, readMaps } from './proc-pid.js';
@@ -41,9 +41,7 @@ interface Chronicle {
 
 export class ProcessHistory {
 	readonly #chronicles = new Map<number, Chronicle>();
-	/** Those that a remembered mapping is of. */
-	readonly #files = new Map<string, MappedFile>();
-	readonly #held = new HeldFiles();
+	readonly #files = new MappedFiles();
 	#kept = 0;
 	/** Whether a process has ended since the last time some were forgotten. */
 	#canForget = false;
@@ -134,7 +132,7 @@ export class ProcessHistory {
 
 	/** Closes what is held open; names of files that are gone are not found any more. */
 	close(): void {
-		this.#held.close();
+		this.#files.close();
 	}
 
 	#addMapping(
@@ -146,9 +144,8 @@ export class ProcessHistory {
 		if (chronicle.mappings.length >= MAX_MAPPINGS) this.#keepLatest(chronicle);
 		if (!this.#hasRoom()) return;
 		const { start, end, fileOffset } = of;
-		const file = this.#file(pid, of);
+		const file = this.#files.add(pid, time_ns, of);
 		const path = file?.path ?? boundedName(of.path);
-		if (file) file.mappings++;
 		chronicle.mappings.push({ time_ns, start, end, fileOffset, path, file });
 		chronicle.lives = undefined;
 		// Code made at run time: whose it is matters when the process is gone, too.
@@ -166,26 +163,8 @@ export class ProcessHistory {
 	/** Of mappings that are not remembered any more. */
 	#forgetFiles(mappings: readonly Mapping[]): void {
 		for (const { file } of mappings) {
-			if (!file || --file.mappings > 0) continue;
-			this.#files.delete(keyOf(file));
-			file.forget(this.#held);
+			if (file) this.#files.release(file);
 		}
-	}
-
-	#file(
-		pid: number,
-		{ path, inode, major, minor }: Pick<MmapRecord, 'path' | 'inode' | 'major' | 'minor'>,
-	) {
-		if (inode === 0 || !path.startsWith('/') || path.startsWith('//')) return undefined;
-		const name = boundedName(path.replace(/ \(deleted\)$/, ''));
-		const key = keyOf({ path: name, inode, major, minor });
-		let file = this.#files.get(key);
-		if (!file) {
-			file = new MappedFile(name, inode, major, minor);
-			this.#files.set(key, file);
-		}
-		file.learn(pid, this.#held);
-		return file;
 	}
 
 	#addStart(pid: number, start: Start): void {
@@ -264,15 +243,6 @@ export class ProcessHistory {
 		chronicle.lives ??= livesOf(pid, chronicle);
 		return chronicle.lives.findLast(({ since_ns }) => since_ns <= time_ns);
 	}
-}
-
-function keyOf({
-	path,
-	inode,
-	major,
-	minor,
-}: Pick<MappedFile, 'path' | 'inode' | 'major' | 'minor'>) {
-	return `${major}:${minor}:${inode}:${path}`;
 }
 
 /** Sorts out which mapping belongs to which life of a process number. */

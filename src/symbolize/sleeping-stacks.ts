@@ -39,7 +39,7 @@ export interface SleepingStack {
 	/** Leaf first; the leaf alone where memory cannot be read, or where the thread has gone on meanwhile. */
 	readonly addresses: readonly Address[];
 	/** As CapturedStack's `userEnd`. */
-	readonly end: 'whole' | 'guessed' | 'no way on';
+	readonly end: 'whole' | 'guessed' | 'at zero' | 'no way on';
 }
 
 /** What is kept of a file. */
@@ -95,6 +95,7 @@ export class SleepingStacks {
 		// Its registers are from a moment ago. If it has gone on since, what was read is anything.
 		if (!isStillAt(pid, tid, registers)) return { addresses: [ip], end: 'no way on' };
 		if (isGuessed) return { addresses, end: 'guessed' };
+		if (end === END.zero) return { addresses, end: 'at zero' };
 		return { addresses, end: end === END.whole ? 'whole' : 'no way on' };
 	}
 

@@ -47,6 +47,8 @@ export class SymbolSearch {
 	readonly #wanted: Float64Array;
 	readonly #slots: (Slot | undefined)[];
 	readonly #names = new Map<Candidate, string>();
+	/** Where symbols begin that say no size, by the wanted addresses that they name. */
+	readonly #unsized = new Map<number, number>();
 
 	/** Takes the addresses, as they are linked, ascending, each once. */
 	constructor(wanted: Float64Array) {
@@ -76,9 +78,19 @@ export class SymbolSearch {
 				for (const candidate of slot.covering) around.push(candidate);
 			}
 			while ((around.at(-1)?.end ?? Infinity) <= address) around.pop();
+			if (around.length > 0) return this.#best(innermost(around, address));
 			const unsized = last?.unsized.filter(({ end }) => address < end) ?? [];
-			return this.#best(around.length > 0 ? innermost(around, address) : unsized);
+			if (unsized[0]) this.#unsized.set(address, unsized[0].start);
+			return this.#best(unsized);
 		});
+	}
+
+	/**
+	 * The addresses that `names` has named by a symbol without a size, and where that begins. If the tables lack
+	 * functions, one of those may lie between.
+	 */
+	get unsized(): ReadonlyMap<number, number> {
+		return this.#unsized;
 	}
 
 	#see(elf: Elf, strings: Section, part: Buffer, at: number): void {

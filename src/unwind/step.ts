@@ -20,6 +20,8 @@ export const END = {
 	astray: 6,
 	/** With as many frames as were asked for. */
 	tooDeep: 7,
+	/** At a return address of 0: some first functions have that, and so has memory that is none. */
+	zero: 9,
 } as const;
 
 export type WalkEnd = (typeof END)[keyof typeof END];
@@ -163,7 +165,7 @@ function callerAt(
 	fp: number,
 	isByPointer: boolean,
 ): Frame | WalkEnd {
-	if (ip === 0) return END.whole;
+	if (ip === 0) return END.zero;
 	return { ip, sp, fp, link: undefined, isExact: false, isByPointer };
 }
 

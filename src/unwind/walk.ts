@@ -51,7 +51,7 @@ export interface StoppedRegisters {
 }
 
 export interface WalkedStack {
-	/** Leaf first: where it stopped, then return addresses. */
+	/** Leaf first: where it stopped, then return addresses; for what a signal interrupted, one byte behind where it was. */
 	readonly addresses: readonly number[];
 	readonly end: WalkEnd;
 	/**
@@ -76,7 +76,7 @@ export function walkOutside<M extends CodeMapping>(
 		const at = frame.isExact ? frame.ip : frame.ip - 1;
 		const mapping = process.mappingAt(at);
 		const isFirst = addresses.length === 0;
-		if (mapping || isFirst) addresses.push(frame.ip);
+		if (mapping || isFirst) addresses.push(at + Number(!isFirst));
 		if (!mapping) return { addresses, end: frame.isByPointer ? END.gap : END.astray, isGuessed };
 		const caller = callerOf(frame, at, mapping, process, isFirst);
 		isGuessed ||= caller.isGuess;

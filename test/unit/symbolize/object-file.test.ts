@@ -76,6 +76,29 @@ for (const [what, flags] of Object.entries(VARIANTS)) {
 	});
 }
 
+/** As musl has it: exported functions that say no size, and behind each one that is not exported. */
+const UNSIZED = `__asm__(".text\\n"
+	".globl bare\\n.type bare, %function\\nbare: ret\\nhidden: ret\\n"
+	".globl told\\n.type told, %function\\ntold: .cfi_startproc\\nret\\n.cfi_endproc\\n"
+	"also_hidden: ret\\n.globl last\\n.type last, %function\\nlast: ret\\n");`;
+
+test('a function without a size: not further than its unwind information goes, if there may be others behind', async () => {
+	const path = compile(join(folder, 'unsized.so'), UNSIZED, '-shared', '-fPIC');
+	const functions = functionsOf(path, '-D');
+	const addresses = ['bare', 'told', 'last'].flatMap((each) => {
+		const { address } = functions.find(({ name }) => name === each) ?? assert.fail(each);
+		const next = process.arch === 'arm64' ? 4 : 1;
+		return each === 'last' ? [address] : [address, address + next];
+	});
+	const offsets = offsetsOf(path, addresses);
+	const whole = await nameIn(path, offsets);
+	assert.deepEqual(whole.names, ['bare', 'bare', 'told', 'told', 'last']);
+	const stripped = join(folder, 'unsized-stripped.so');
+	llvm('llvm-strip', '-o', stripped, path);
+	const { known } = await nameIn(stripped, offsets);
+	assert.deepEqual(known, [false, false, true, false, false]);
+});
+
 test('stripped: what it exports, and what it is honest about', async () => {
 	const path = compile(join(folder, 'stripped.so'), SOURCE, '-shared', '-fPIC');
 	const functions = ours(path);

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import {
+	closeSync,
+	copyFileSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	readlinkSync,
+	rmSync,
+	statSync,
+	utimesSync,
+	writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -219,4 +230,67 @@ test('a file that was deleted is held open for as long as its process is remembe
 		await once(child, 'exit');
 		rmSync(folder, { recursive: true });
 	}
+});
+
+/** A file that this test writes, as a record of its mapping has it. */
+function writtenFile() {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-processes-'));
+	const path = join(folder, 'library');
+	const write = (text: string, mtime_s: number) => {
+		writeFileSync(path, text);
+		utimesSync(path, mtime_s, mtime_s);
+	};
+	const record = (pid: number, time_ns = now_ns()): MmapRecord => {
+		const { ino, dev } = statSync(path);
+		const device = { major: dev >>> 8, minor: dev & 0xff };
+		return { ...mmap(pid, time_ns, 0x1000, path), ...device, inode: ino };
+	};
+	return { path, write, record, remove: () => rmSync(folder, { recursive: true }) };
+}
+
+const now_ns = () => Number(process.hrtime.bigint());
+
+/** What a process has mapped, as it can be read; undefined: it cannot. */
+function textIn(history: ProcessHistory, pid: number): string | undefined {
+	const open = history.at(pid, now_ns())?.find(0x1800)?.file?.open();
+	if (!open) return undefined;
+	const text = readFileSync(open.fd, 'latin1');
+	closeSync(open.fd);
+	return text;
+}
+
+test('a file that is written to while it is mapped: only who maps it later has its contents', () => {
+	const { write, record, remove } = writtenFile();
+	const history = new ProcessHistory();
+	const before_ns = now_ns() - 3600e9;
+	write('one', 1000);
+	history.add(record(PID));
+	assert.equal(textIn(history, PID), 'one');
+	write('two', 2000);
+	assert.equal(textIn(history, PID), undefined);
+	history.add(record(CHILD));
+	assert.equal(textIn(history, CHILD), 'two');
+	assert.equal(textIn(history, PID), undefined);
+	// Its birth is a change, too: another file had its number before.
+	history.add(record(PID + 2, before_ns));
+	assert.equal(textIn(history, PID + 2), undefined);
+	history.close();
+	remove();
+});
+
+test('a file that gets the number of a deleted one is not that one', () => {
+	const { path, write, record, remove } = writtenFile();
+	const history = new ProcessHistory();
+	write('one', 1000);
+	const old = record(PID);
+	history.add(old);
+	rmSync(path);
+	// Most file systems give the number away at once; the others cannot be mistaken.
+	write('two', 1000);
+	assert.equal(textIn(history, PID), undefined);
+	history.add(record(CHILD));
+	assert.equal(textIn(history, CHILD), 'two');
+	assert.equal(textIn(history, PID), undefined);
+	history.close();
+	remove();
 });

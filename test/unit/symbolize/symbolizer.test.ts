@@ -165,6 +165,20 @@ test('whole, cut, or without the caller of a C library that keeps no frame point
 	history.close();
 });
 
+test('a return address of 0 is the end of a known first function, and elsewhere no way on', async () => {
+	const history = ourselves();
+	const getenv = addressOf(/libc\.so\.6$/, 'getenv');
+	const start = addressOf(/libc\.so\.6$/, '__libc_start_main');
+	const end = { userEnd: 'at zero' } as const;
+	const stacks = [stackOf([getenv, start + 1], end), stackOf([start, getenv + 1], end)];
+	const named = await new Symbolizer(history).resolve(stacks, 3);
+	assert.deepEqual(
+		named.map(({ cut }) => cut),
+		[undefined, 'no way on'],
+	);
+	history.close();
+});
+
 test('made at run time, and not in the perf map that there is: said, with what to do', async () => {
 	// Our own, which is of our user, and younger than we are.
 	const path = `/tmp/perf-${process.pid}.map`;

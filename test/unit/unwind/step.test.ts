@@ -94,7 +94,7 @@ test('where a walk ends, it says why', () => {
 	const ends = (rule: Partial<UnwindRule>, words: Readonly<Record<number, number>> = {}) =>
 		step(ruleOf(rule), frameAt(), memory(words), X64);
 	assert.equal(ends({ cfa: CFA.end }), END.whole);
-	assert.equal(ends({}, { 24: 0 }), END.whole);
+	assert.equal(ends({}, { 24: 0 }), END.zero);
 	assert.equal(ends({ cfa: CFA.unknown }), END.noRule);
 	assert.equal(ends({}), END.unreadable);
 	assert.equal(ends({ cfa: CFA.spDeref }), END.unreadable);
@@ -109,7 +109,7 @@ test('where a walk ends, it says why', () => {
 	assert.equal(points(SP + 4), END.gap);
 	assert.equal(points(SP + 8), END.gap);
 	assert.equal(points(SP + 8, { 8: SP + 8, 16: CALLER }), END.gap);
-	assert.equal(points(SP + 8, { 8: SP + 64, 16: 0 }), END.whole);
+	assert.equal(points(SP + 8, { 8: SP + 64, 16: 0 }), END.zero);
 });
 
 /** A file with code at IP's page, whose first half has `rule`; and code of no file at CALLER's. */
@@ -156,6 +156,13 @@ test('a return address belongs to the call in front of it, an interrupted one to
 		end: END.gap,
 		isGuessed: false,
 	});
+});
+
+test('what a signal interrupted looks like a return address, so that one byte before it is where it was', () => {
+	const words = { 120: 0, 160: SP + 5000, 168: CALLER };
+	const process = processOf(ruleOf({ cfa: CFA.signal }), words);
+	const { addresses } = walkOutside({ ip: IP, sp: SP, fp: SP }, process, 127);
+	assert.deepEqual(addresses, [IP, CALLER + 1]);
 });
 
 test('an address that is no code, and a file without a table', () => {
@@ -209,7 +216,7 @@ test('a signal\u2019s trampoline without rules is known by its code', () => {
 	};
 	const registers = { ip: IN_GAP, sp: SP, fp: 7 };
 	assert.deepEqual(walkOutside(registers, { ...process, codeAt }, 127), {
-		addresses: [IN_GAP, IP],
+		addresses: [IN_GAP, IP + 1],
 		end: END.whole,
 		isGuessed: false,
 	});

@@ -1,0 +1,97 @@
+/* Functions of torture.c by hand: one that says nothing of its frame, one that faults at once, one
+ * that has lost its stack. */
+#ifndef TORTURE_ASM_H
+#define TORTURE_ASM_H
+
+#include <sys/syscall.h>
+
+#ifdef __x86_64__
+
+void t_bare(void (*callee)(void));
+/* Its first instruction reads what is there. */
+void t_faults(const void *pointer);
+/* Waits, or spins, with this stack pointer; what it says of its frame is that of any leaf. */
+__attribute__((noreturn)) void t_lost(unsigned long sp);
+
+__asm__(".text\n"
+	".type t_bare, @function\n"
+	"t_bare: sub $40, %rsp\n"
+	"call *%rdi\n"
+	"add $40, %rsp\n"
+	"ret\n"
+	".size t_bare, . - t_bare\n"
+	/* Behind a function of other rows. */
+	".type t_pushes, @function\n"
+	"t_pushes: .cfi_startproc\n"
+	".cfi_def_cfa_offset 4096\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size t_pushes, . - t_pushes\n"
+	".type t_faults, @function\n"
+	"t_faults: .cfi_startproc\n"
+	"mov (%rdi), %rax\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size t_faults, . - t_faults\n"
+	".type t_lost, @function\n"
+	"t_lost: .cfi_startproc\n"
+	"mov %rdi, %rsp\n"
+	"t_lost_again: lea t_lost_nap(%rip), %rdi\n"
+	"xor %esi, %esi\n"
+	"mov $35, %eax\n" /* SYS_nanosleep */
+	"cmpl $0, t_spinning(%rip)\n"
+	"jne t_lost_again\n"
+	"syscall\n"
+	"jmp t_lost_again\n"
+	".cfi_endproc\n"
+	".size t_lost, . - t_lost\n");
+
+__attribute__((used)) static struct timespec t_lost_nap = {0, NAP_NS};
+
+/* A stack that leads to the same function again and again, and whose frame pointers go in a circle.
+ */
+static unsigned long t_circle(void)
+{
+	static unsigned long words[2000];
+
+	for (int i = 0; i < 2000; i++)
+		words[i] = (unsigned long)t_lost + 12;
+	return (unsigned long)words;
+}
+
+#else
+
+static void t_bare(void (*callee)(void))
+{
+	callee();
+}
+
+static void t_faults(const void *pointer)
+{
+	*(volatile char *)pointer;
+}
+
+__attribute__((noreturn)) static void t_lost(unsigned long sp)
+{
+	(void)sp;
+	t_leaf();
+	__builtin_unreachable();
+}
+
+static unsigned long t_circle(void)
+{
+	return 0;
+}
+
+#endif
+
+/* Nothing is mapped there. */
+#define t_nowhere 0x10008UL
+
+FUNCTION static void t_calls_bare(void)
+{
+	t_bare(t_leaf);
+	AND_RETURN;
+}
+
+#endif
