@@ -196,7 +196,8 @@ struct code {
 /* Stacks go to and fro between a program and its libraries. A power of two. */
 #define CODES_REMEMBERED 4
 
-/* What find_code has come to. Too much for the stack, which it shares with three other functions. */
+/* What find_code has come to. Too much for the stack, which it shares with three other functions.
+ */
 struct met {
 	struct vma_bounds vma;
 	struct unwind_file_key key;
