@@ -11,8 +11,6 @@
 #define TSTRACE_UNWIND_H
 
 #include "kernel.h"
-#include "loss.h"
-#include "pidns.h"
 #include "stacks.h"
 #include "vma.h"
 
@@ -200,6 +198,7 @@ struct code {
  */
 struct met {
 	struct vma_bounds vma;
+	bool has_file; /* or is the vdso */
 	struct unwind_file_key key;
 	struct unwind_file asked; /* as it is put into `unwind_files` */
 	struct change_time changed;
@@ -226,140 +225,5 @@ struct {
 	__type(key, u32);
 	__type(value, struct unwind);
 } unwinds SEC(".maps");
-
-static __always_inline void ask_for_table(struct met *met)
-{
-	struct unwind_request *request;
-
-	request = bpf_ringbuf_reserve(&unwind_requests, sizeof(*request), 0);
-	if (!request) {
-		/* Who meets it next asks again. */
-		bpf_map_delete_elem(&unwind_files, &met->key);
-		return;
-	}
-	request->file = met->key;
-	request->changed_sec = met->changed.sec;
-	request->changed_nsec = met->changed.nsec;
-	request->tgid = task_tgid(current_task());
-	request->start = met->vma.start;
-	request->end = met->vma.end;
-	bpf_ringbuf_submit(request, 0);
-}
-
-/* What is known of a file; asks for its table if nothing is, or if the file has changed since. */
-static __always_inline void code_of_file(struct met *met, struct code *code)
-{
-	struct unwind_file *file = bpf_map_lookup_elem(&unwind_files, &met->key);
-	struct change_time *changed = &met->changed;
-
-	code->kind = CODE_ASKED;
-	if (!file || file->changed_sec != changed->sec || file->changed_nsec != changed->nsec) {
-		if (file && file->state == UNWIND_FILE_ASKED)
-			return;
-		__builtin_memset(&met->asked, 0, sizeof(met->asked));
-		met->asked.changed_sec = changed->sec;
-		met->asked.changed_nsec = changed->nsec;
-		met->asked.state = UNWIND_FILE_ASKED;
-		met->asked.used = unwind_round;
-		if (bpf_map_update_elem(&unwind_files, &met->key, &met->asked,
-					file ? BPF_EXIST : BPF_NOEXIST) == 0)
-			ask_for_table(met);
-		return;
-	}
-	file->used = unwind_round;
-	if (file->state == UNWIND_FILE_ASKED)
-		return;
-	code->kind = file->state == UNWIND_FILE_HAS_TABLE ? CODE_WITH_TABLE : CODE_WITHOUT_RULES;
-	code->pages_at = file->pages_at;
-	code->first_page = file->first_page;
-	code->pages = file->pages;
-}
-
-/* Finds the code at an address; 0: no code is there. A function of its own, verified once. */
-__noinline int find_code(u32 index, u64 address)
-{
-	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
-	struct mm_struct *mm = look(current_task(), mm);
-	struct inode *inode;
-	struct code *code;
-	struct met *met;
-
-	if (!walk || !mm)
-		return 0;
-	met = &walk->met;
-	if (!read_vma(mm, address, index, &met->vma))
-		return 0;
-	code = &walk->code[walk->codes++ % CODES_REMEMBERED];
-	code->start = met->vma.start;
-	code->end = met->vma.end;
-	code->file_offset = met->vma.file_offset;
-	inode = met->vma.inode;
-	__builtin_memset(&met->key, 0, sizeof(met->key));
-	__builtin_memset(&met->changed, 0, sizeof(met->changed));
-	if (inode) {
-		met->key.inode = BPF_CORE_READ(inode, i_ino);
-		met->key.device = BPF_CORE_READ(inode, i_sb, s_dev);
-		read_change_time(inode, &met->changed);
-	} else if (met->vma.start == vdso_start(mm)) {
-		met->key.inode = UNWIND_VDSO;
-	} else {
-		code->kind = CODE_WITHOUT_FILE;
-		return 1;
-	}
-	code_of_file(met, code);
-	return 1;
-}
-
-static __always_inline struct code *known_code(struct unwind *walk, u64 address)
-{
-#pragma unroll
-	for (u32 i = 0; i < CODES_REMEMBERED; i++) {
-		struct code *code = &walk->code[i];
-
-		if (address >= code->start && address < code->end)
-			return code;
-	}
-	return NULL;
-}
-
-/* The rule for an address; NULL: a gap. */
-static __always_inline struct unwind_rule *rule_at(struct code *code, u64 address)
-{
-	u64 offset = address - code->start + code->file_offset;
-	u64 page = (offset >> UNWIND_PAGE_BITS) - code->first_page;
-	u32 within = offset & ((1 << UNWIND_PAGE_BITS) - 1), zero = 0, key, at, left, row;
-	struct unwind_page *rows;
-	struct unwind_chunk *chunk;
-	void *chunk_map;
-
-	if (page >= code->pages)
-		return NULL;
-	key = code->pages_at + page;
-	rows = bpf_map_lookup_elem(&unwind_pages, &key);
-	if (!rows || !rows->count)
-		return NULL;
-	at = rows->first % UNWIND_CHUNK_ROWS;
-	key = rows->first / UNWIND_CHUNK_ROWS;
-	left = rows->count;
-	chunk_map = bpf_map_lookup_elem(&unwind_rows, &key);
-	if (!chunk_map)
-		return NULL;
-	chunk = bpf_map_lookup_elem(chunk_map, &zero);
-	if (!chunk)
-		return NULL;
-	/* The last row that begins at `within` or before; the first one begins with the page. */
-	for (u32 i = 0; i <= UNWIND_PAGE_BITS && left > 1; i++) {
-		u32 half = left / 2;
-		u64 begins = (u16)chunk->rows[(at + half) % UNWIND_CHUNK_ROWS];
-
-		/* `at` goes on by half, or not: without a branch, of which the verifier follows
-		 * each. */
-		at += half & ~(u32)((within - begins) >> 32);
-		left -= half;
-	}
-	row = chunk->rows[at % UNWIND_CHUNK_ROWS];
-	key = row >> 16;
-	return bpf_map_lookup_elem(&unwind_rules, &key);
-}
 
 #endif

@@ -4,7 +4,7 @@
 #define TSTRACE_UNWIND_FRAME_H
 
 #include "kernel.h"
-#include "unwind.h"
+#include "unwind_code.h"
 
 /* How a walk ends; src/unwind/step.ts, END. */
 enum unwind_end {
@@ -63,9 +63,11 @@ static __always_inline bool read_word(u64 address, u64 *word)
 
 static __always_inline int to_caller(struct unwind *walk, u64 ip, u64 sp, u64 fp)
 {
+	/* arm64 signs a return address of 0, too. */
+	ip &= ADDRESS_MASK;
 	if (!ip)
 		return UNWIND_ZERO;
-	walk->ip = ip & ADDRESS_MASK;
+	walk->ip = ip;
 	walk->sp = sp;
 	walk->fp = fp;
 	walk->is_exact = false;

@@ -53,6 +53,9 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	if (!walk)
 		return -1;
 	read_user_registers(current_task(), &registers);
+	/* Threads of io_uring's, which belong to a process and run in the kernel only. */
+	if (!registers.ip && !registers.sp)
+		return 0;
 	walk->ip = registers.ip;
 	walk->sp = registers.sp;
 	walk->fp = registers.fp;

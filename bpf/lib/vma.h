@@ -3,8 +3,9 @@
  * Which mapping of the current process an address is in, from the kernel's own tree of mappings, as
  * it is at that moment. The tree is read without its lock, since where interrupts are off nobody
  * may wait for it: bpf_find_vma refuses every second call there. RCU keeps the nodes of a maple
- * tree while a program runs; who changes it meanwhile may make us miss a mapping, but never take a
- * wrong one: the mapping found has to hold the address.
+ * tree while a program runs. If another thread changes the mappings meanwhile, the walk may miss
+ * one. It takes no wrong one: the mapping has to hold the address, and to be the same when it is
+ * read a second time (the kernel may use the memory of a mapping again at once).
  */
 #ifndef TSTRACE_VMA_H
 #define TSTRACE_VMA_H
@@ -13,6 +14,9 @@
 #include "stacks.h"
 
 #define VM_EXEC 0x4
+
+/* Offsets into files are in pages; arm64 has pages of 16 and 64 KiB, too. */
+const volatile u32 page_bits = 12;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -58,6 +62,7 @@ struct vm_area_struct {
 	unsigned long vm_end;
 	unsigned long vm_flags;
 	unsigned long vm_pgoff;
+	struct mm_struct *vm_mm;
 	struct file *vm_file;
 };
 
@@ -245,6 +250,8 @@ static __always_inline struct vm_area_struct *vma_in_rb_tree(struct mm_struct *m
 
 /* What lies around an address, if it is code. */
 struct vma_bounds {
+	struct vm_area_struct *vma;
+	struct file *file;
 	u64 start;
 	u64 end;
 	u64 file_offset;     /* of `start` */
@@ -270,10 +277,23 @@ static __always_inline bool read_vma(struct mm_struct *mm, u64 address, u32 inde
 	if (address < found->start || address >= found->end ||
 	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return false;
-	found->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << 12;
+	found->vma = vma;
+	found->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << page_bits;
 	file = BPF_CORE_READ(vma, vm_file);
+	found->file = file;
 	found->inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
 	return true;
+}
+
+/* Whether a mapping still is what was read of it; to be asked when its file has been read, too. */
+static __always_inline bool is_still_mapped(struct mm_struct *mm, struct vma_bounds *found)
+{
+	struct vm_area_struct *vma = found->vma;
+
+	return BPF_CORE_READ(vma, vm_mm) == mm && BPF_CORE_READ(vma, vm_start) == found->start &&
+	       BPF_CORE_READ(vma, vm_end) == found->end &&
+	       (u64)BPF_CORE_READ(vma, vm_pgoff) << page_bits == found->file_offset &&
+	       BPF_CORE_READ(vma, vm_file) == found->file;
 }
 
 /* Where the kernel's own code lies in this address space; 0: nowhere. */

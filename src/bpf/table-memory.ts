@@ -1,5 +1,6 @@
 /** The memory of the kernel's that unwind tables lie in: user space writes to it, programs read it. */
 import { profile } from '../generated/profile.js';
+import { TstraceError } from '../loader/errors.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import { type BpfMap, u32Key } from '../loader/map.js';
 import { MappedArray } from '../loader/mapped-array.js';
@@ -109,20 +110,27 @@ export class TableMemory {
 
 	#takeRows(count: number): { chunk: number; first: number } | undefined {
 		for (let chunk = 0; chunk < UNWIND.UNWIND_MAX_CHUNKS; chunk++) {
-			const first = (this.#chunks[chunk] ?? this.#addChunk()).room.take(count);
+			const rows = this.#chunks[chunk] ?? this.#addChunk();
+			if (!rows) return undefined;
+			const first = rows.room.take(count);
 			if (first !== undefined) return { chunk, first };
 		}
 		return undefined;
 	}
 
-	#addChunk(): Chunk {
-		const map = new MappedArray(UNWIND.UNWIND_CHUNK_ROWS * ROW_BYTES);
-		const chunk = {
-			map,
-			rows: new Uint32Array(map.buffer),
-			room: new Extents(UNWIND.UNWIND_CHUNK_ROWS),
-		};
-		this.#object.map('unwind_rows').update(u32Key(this.#chunks.length), u32Key(map.fd));
+	/** Undefined: the kernel has no memory for it, or we no descriptor. */
+	#addChunk(): Chunk | undefined {
+		let map: MappedArray | undefined;
+		try {
+			map = new MappedArray(UNWIND.UNWIND_CHUNK_ROWS * ROW_BYTES);
+			this.#object.map('unwind_rows').update(u32Key(this.#chunks.length), u32Key(map.fd));
+		} catch (error) {
+			map?.close();
+			if (error instanceof TstraceError) return undefined;
+			throw error;
+		}
+		const room = new Extents(UNWIND.UNWIND_CHUNK_ROWS);
+		const chunk = { map, rows: new Uint32Array(map.buffer), room };
 		this.#chunks.push(chunk);
 		return chunk;
 	}

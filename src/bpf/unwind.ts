@@ -2,6 +2,7 @@
 
 import { profile } from '../generated/profile.js';
 import { readU64 } from '../loader/layout.js';
+import { pageSizeBytes } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
 import { RingBuffer } from '../loader/ringbuf.js';
 import type { PackedTable } from '../unwind/packed-table.js';
@@ -10,6 +11,7 @@ import { TableMemory, type TablePlace, type UnwoundLayout } from './table-memory
 /** The same in all objects that include lib/unwind.h. */
 const { unwind_constant: UNWIND, unwind_file_state: STATE } = profile.enums;
 const { unwind_file: FILE, unwind_file_key: FILE_KEY, unwind_request: REQUEST } = profile.structs;
+const SECOND_NS = 1_000_000_000n;
 /** When there is no room, so many files are forgotten at a time: one in eight. */
 const FORGOTTEN_SHARE = 8;
 /** Beside those that programs have just asked for. */
@@ -17,7 +19,7 @@ const MOST_FILES = 0.75 * UNWIND.UNWIND_MAX_FILES;
 
 /** Which file it is, as the kernel tells files apart; `changed_ns`: when it was changed last. */
 export interface FileIdentity {
-	readonly inode: number;
+	readonly inode: bigint;
 	/** As the kernel numbers devices: 12 bits, 20 bits. */
 	readonly device: number;
 	readonly changed_ns: bigint;
@@ -37,13 +39,11 @@ export function fileName({ inode, device }: Pick<FileIdentity, 'inode' | 'device
 }
 
 /** Instead of a file: the code that the kernel maps into every process. */
-export const VDSO: FileIdentity = { inode: UNWIND.UNWIND_VDSO, device: 0, changed_ns: 0n };
+export const VDSO: FileIdentity = { inode: BigInt(UNWIND.UNWIND_VDSO), device: 0, changed_ns: 0n };
 
 /** A table that programs have. */
 interface Placement extends TablePlace {
 	readonly key: Uint8Array;
-	/** Of the file's contents. */
-	readonly version: string;
 }
 
 /** The tables of one object, which is to be configured, loaded, opened and closed. */
@@ -55,6 +55,7 @@ export class UnwindMaps {
 	#memory: TableMemory | undefined;
 	#requests: RingBuffer | undefined;
 	#round = 0;
+	#lacksRoom = false;
 
 	constructor(object: BpfObject<UnwoundLayout>) {
 		this.#object = object;
@@ -63,7 +64,7 @@ export class UnwindMaps {
 	/** Before loading: makes room, and has programs walk by tables. */
 	configure(): void {
 		const object = this.#object;
-		object.setConstants({ walk_by_tables: true });
+		object.setConstants({ walk_by_tables: true, page_bits: Math.log2(pageSizeBytes()) });
 		object.map('unwind_rules').setMaxEntries(UNWIND.UNWIND_MAX_RULES);
 		object.map('unwind_pages').setMaxEntries(UNWIND.UNWIND_MAX_PAGES);
 		object.map('unwind_files').setMaxEntries(UNWIND.UNWIND_MAX_FILES);
@@ -81,6 +82,11 @@ export class UnwindMaps {
 		this.#requests?.watch(this.#object.map('unwind_requests').fd, onRequests);
 	}
 
+	/** Whether there was no room for a table: stacks that lead through its file are guessed. */
+	get lacksRoom(): boolean {
+		return this.#lacksRoom;
+	}
+
 	/** What programs have asked for since the last call. */
 	requests(): TableRequest[] {
 		const found: TableRequest[] = [];
@@ -89,10 +95,9 @@ export class UnwindMaps {
 		this.#requests?.read((record) => {
 			const changed_s = record.getBigInt64(changed_sec.offset, true);
 			found.push({
-				inode: readU64(record, file.offset + inode.offset),
+				inode: record.getBigUint64(file.offset + inode.offset, true),
 				device: record.getUint32(file.offset + device.offset, true),
-				changed_ns:
-					changed_s * 1_000_000_000n + BigInt(record.getUint32(changed_nsec.offset, true)),
+				changed_ns: changed_s * SECOND_NS + BigInt(record.getUint32(changed_nsec.offset, true)),
 				pid: record.getUint32(tgid.offset, true),
 				start: readU64(record, start.offset),
 				end: readU64(record, end.offset),
@@ -101,31 +106,20 @@ export class UnwindMaps {
 		return found;
 	}
 
-	/** Which contents the table is of that programs have of a file; '': they have none. */
-	versionOf(file: FileIdentity): string {
-		return this.#placed.get(nameOf(keyOf(file)))?.version ?? '';
+	/** Gives the rules to the programs that a table brings: before the table, or any later one. */
+	addRules(table: PackedTable): void {
+		this.#memory?.addRules(table);
 	}
 
 	/** Gives a file's table to the programs; undefined: the file says nothing of its code. */
-	put(file: FileIdentity, version: string, table: PackedTable | undefined): void {
+	put(file: FileIdentity, table: PackedTable | undefined): void {
 		const key = keyOf(file);
 		this.#forget(key);
-		if (table) this.#memory?.addRules(table);
-		const placement =
-			table && table.pages.length > 0 ? this.#place(key, version, table) : undefined;
+		const placement = table && table.pages.length > 0 ? this.#place(key, table) : undefined;
 		this.#tell(key, file.changed_ns, placement);
 	}
 
-	/** The file has the contents that its table was made of, and was changed otherwise. */
-	confirm(file: FileIdentity): void {
-		const key = keyOf(file);
-		const placement = this.#placed.get(nameOf(key));
-		// Its table had to make room meanwhile.
-		if (placement) this.#tell(key, file.changed_ns, placement);
-		else this.drop(file);
-	}
-
-	/** Nobody could read the file: who meets it next asks again. */
+	/** For a file that could not be read: the next walk through it asks again. */
 	drop(file: FileIdentity): void {
 		this.#object.map('unwind_files').delete(keyOf(file));
 	}
@@ -145,14 +139,15 @@ export class UnwindMaps {
 	}
 
 	/** Undefined: there is no room, even without the tables that were not used for longest. */
-	#place(key: Uint8Array, version: string, table: PackedTable): Placement | undefined {
+	#place(key: Uint8Array, table: PackedTable): Placement | undefined {
 		let place = this.#memory?.place(table);
 		if (!place) {
 			this.#makeRoom();
 			place = this.#memory?.place(table);
 		}
+		this.#lacksRoom ||= !place;
 		if (!place) return undefined;
-		const placement = { ...place, key, version };
+		const placement = { ...place, key };
 		this.#placed.set(nameOf(key), placement);
 		return placement;
 	}
@@ -160,8 +155,10 @@ export class UnwindMaps {
 	#tell(key: Uint8Array, changed_ns: bigint, placement: Placement | undefined): void {
 		const value = new DataView(new ArrayBuffer(FILE.size));
 		const { changed_sec, changed_nsec, state, pages_at, first_page, pages, used } = FILE.fields;
-		value.setBigInt64(changed_sec.offset, changed_ns / 1_000_000_000n, true);
-		value.setUint32(changed_nsec.offset, Number(changed_ns % 1_000_000_000n), true);
+		// Before 1970 the kernel counts nanoseconds from the second below, as from any.
+		const nsec = ((changed_ns % SECOND_NS) + SECOND_NS) % SECOND_NS;
+		value.setBigInt64(changed_sec.offset, (changed_ns - nsec) / SECOND_NS, true);
+		value.setUint32(changed_nsec.offset, Number(nsec), true);
 		const kind = placement ? STATE.UNWIND_FILE_HAS_TABLE : STATE.UNWIND_FILE_WITHOUT;
 		value.setUint32(state.offset, kind, true);
 		value.setUint32(pages_at.offset, placement?.pagesAt ?? 0, true);
@@ -208,7 +205,7 @@ export class UnwindMaps {
 
 function keyOf({ inode, device }: FileIdentity): Uint8Array {
 	const key = new DataView(new ArrayBuffer(FILE_KEY.size));
-	key.setBigUint64(FILE_KEY.fields.inode.offset, BigInt(inode), true);
+	key.setBigUint64(FILE_KEY.fields.inode.offset, inode, true);
 	key.setUint32(FILE_KEY.fields.device.offset, device, true);
 	return new Uint8Array(key.buffer);
 }

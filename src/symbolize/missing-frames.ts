@@ -45,7 +45,7 @@ export class MissingFrames {
 	 */
 	#lacksCaller(user: readonly Place[]): boolean {
 		const [leaf] = user;
-		// Where it is alone, that is said already.
+		// A stack of one function is marked as cut.
 		if (!leaf?.file || user.length === 1) return false;
 		return this.#cLibraries.get(leaf.file)?.framesKept === false;
 	}

@@ -126,8 +126,7 @@ export class ProcessWatch {
 	#notices(): string[] {
 		const problems = [...this.#problems];
 		const tables = this.#tables?.problem;
-		if (tables)
-			problems.push(`stacks are cut: the thread that reads unwind tables has failed: ${tables}`);
+		if (tables) problems.push(`stacks are cut: ${tables}`);
 		if (this.#children === 0 || this.#subjects.filter.follow) return problems;
 		const children = this.#children === 1 ? '1 child process' : `${this.#children} child processes`;
 		return [...problems, `${children} started during tracing and were not traced; add --follow.`];

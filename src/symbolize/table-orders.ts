@@ -9,24 +9,19 @@ export interface TableOrder {
 	/** Undefined: of the vdso. */
 	readonly path: string | undefined;
 	/** It has to be this file: its inode, or the time of its last change. */
-	readonly inode: number;
+	readonly inode: bigint;
 	readonly changed_ns: bigint;
-	/** Of the contents that there is a table of; '': there is none. */
-	readonly version: string;
 }
 
 export type TableAnswer = { readonly name: string } & (
 	| { readonly found: 'nothing' }
 	| {
-			/** The contents have not changed since. */
-			readonly found: 'same';
-			readonly changed_ns: bigint;
-	  }
-	| {
 			readonly found: 'table';
+			/** When the file that was read was changed last. */
 			readonly changed_ns: bigint;
-			readonly version: string;
 			readonly table: PackedTable | undefined;
+			/** Some rules of the files so far had no room. */
+			readonly lacksRules: boolean;
 	  }
 );
 

@@ -1,4 +1,5 @@
 /** The thread that reads unwind tables, as the one that traces sees it. */
+import { readlinkSync } from 'node:fs';
 import {
 	MessageChannel,
 	type MessagePort,
@@ -13,6 +14,14 @@ const WORKER = new URL('table-worker.cjs', import.meta.url);
 /** Orders without an answer. If a file hangs, no more than these are kept. */
 const MAX_OPEN = 4096;
 
+/** A file that takes longer is on a file system that does not answer. */
+const STUCK_MS = 5000;
+
+interface OpenOrder {
+	readonly file: FileIdentity;
+	readonly path: string | undefined;
+}
+
 /** Gets the answer to an order. */
 type OnAnswer = (file: FileIdentity, answer: TableAnswer) => void;
 
@@ -22,7 +31,9 @@ export class TableReader {
 	readonly #onAnswer: OnAnswer;
 	readonly #answers = new Int32Array(new SharedArrayBuffer(4));
 	/** What was ordered, by name. */
-	readonly #open = new Map<string, FileIdentity>();
+	readonly #open = new Map<string, OpenOrder>();
+	/** When the thread last came to the next order. */
+	#next_ms = 0;
 	#problem: string | undefined;
 
 	constructor(onAnswer: OnAnswer) {
@@ -41,21 +52,25 @@ export class TableReader {
 		this.#port.unref();
 	}
 
-	/** What ended the thread before its time; undefined: nothing did. */
+	/** Why answers do not come; undefined: they do. */
 	get problem(): string | undefined {
-		return this.#problem;
+		const [stuck] = this.#open.values();
+		if (this.#problem !== undefined || !stuck) return this.#problem;
+		if (performance.now() - this.#next_ms < STUCK_MS) return undefined;
+		return `a file takes longer than ${STUCK_MS / 1000} s, and others wait for it: ${nameOf(stuck)}`;
 	}
 
 	/** Has a table read, and its answer come; false: there are too many orders, or the thread has failed. */
-	order(file: FileIdentity, path: string | undefined, version: string): boolean {
+	order(file: FileIdentity, path: string | undefined): boolean {
 		if (this.#problem !== undefined || this.#open.size >= MAX_OPEN) return false;
 		const { inode, changed_ns } = file;
 		const name = fileName(file);
-		const isOrdered = this.#open.has(name);
+		const before = this.#open.get(name);
+		if (this.#open.size === 0) this.#next_ms = performance.now();
 		// Who asks later knows better when it was changed.
-		this.#open.set(name, file);
-		const order: TableOrder = { name, path, inode, changed_ns, version };
-		if (!isOrdered) this.#port.postMessage(order);
+		this.#open.set(name, { path, ...before, file });
+		const order: TableOrder = { name, path, inode, changed_ns };
+		if (!before) this.#port.postMessage(order);
 		return true;
 	}
 
@@ -85,8 +100,18 @@ export class TableReader {
 	}
 
 	#take(answer: TableAnswer): void {
-		const file = this.#open.get(answer.name);
+		const order = this.#open.get(answer.name);
 		this.#open.delete(answer.name);
-		if (file) this.#onAnswer(file, answer);
+		this.#next_ms = performance.now();
+		if (order) this.#onAnswer(order.file, answer);
+	}
+}
+
+/** What /proc/PID/map_files calls it, which asks no file system. */
+function nameOf({ path = '[vdso]' }: OpenOrder): string {
+	try {
+		return readlinkSync(path);
+	} catch {
+		return path;
 	}
 }

@@ -39,6 +39,7 @@ export class UnwindTables {
 	#reader: TableReader | undefined;
 	/** Files that could not be read when they were asked for: who meets them next asks again. */
 	#unread: FileIdentity[] = [];
+	#lacksRules = false;
 	/** Processes that have asked for files, since the last round. */
 	readonly #asked = new Set<number>();
 	/** Files that were ordered, by name. */
@@ -54,7 +55,7 @@ export class UnwindTables {
 		this.#maps.open();
 		const reader = new TableReader((file, answer) => this.#take(file, answer));
 		this.#reader = reader;
-		reader.order(VDSO, undefined, '');
+		reader.order(VDSO, undefined);
 		const chosen = namedProcesses(this.#subjects);
 		for (const pid of chosen) this.#orderFilesOf(pid, MAX_FILES_AT_FIRST);
 		this.#orderCommand();
@@ -69,9 +70,13 @@ export class UnwindTables {
 		for (const file of this.#unread.splice(0)) this.#maps.drop(file);
 	}
 
-	/** Why there are tables missing, beyond those that are late; undefined: there is no such reason. */
+	/** Why tables are missing, beyond those that are late; undefined: there is no such reason. */
 	get problem(): string | undefined {
-		return this.#reader?.problem;
+		const problem = this.#reader?.problem;
+		if (problem !== undefined) return `unwind tables cannot be read: ${problem}`;
+		return this.#lacksRules || this.#maps.lacksRoom
+			? 'there is no room for all unwind tables; trace fewer processes (-p)'
+			: undefined;
 	}
 
 	/** Tracing ends. */
@@ -95,7 +100,7 @@ export class UnwindTables {
 	}
 
 	#order(file: FileIdentity, path: string): void {
-		if (!this.#reader?.order(file, path, this.#maps.versionOf(file))) this.#unread.push(file);
+		if (!this.#reader?.order(file, path)) this.#unread.push(file);
 	}
 
 	/** Has the table of COMMAND's own file read: its process is still the shell that holds it. */
@@ -103,9 +108,9 @@ export class UnwindTables {
 		const [name] = this.#subjects.words;
 		if (name === undefined) return;
 		const path = commandPath(name);
-		const stat = statSync(path, { throwIfNoEntry: false });
+		const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
 		if (!stat?.isFile()) return;
-		const device = deviceNumber(stat.dev);
+		const device = deviceNumber(Number(stat.dev));
 		this.#order({ inode: stat.ino, device, changed_ns: 0n }, path);
 	}
 
@@ -113,25 +118,27 @@ export class UnwindTables {
 	#orderFilesOf(pid: number, most: number): void {
 		let count = 0;
 		for (const { start, end, inode, major, minor } of parseMaps(readMaps(pid) ?? '')) {
-			const file = { inode, device: major * 2 ** MINOR_BITS + minor, changed_ns: 0n };
+			// Of a larger one its last digits are lost.
+			if (inode === 0 || !Number.isSafeInteger(inode)) continue;
+			const device = major * 2 ** MINOR_BITS + minor;
+			const file = { inode: BigInt(inode), device, changed_ns: 0n };
 			const name = fileName(file);
-			if (inode === 0 || this.#ordered.has(name)) continue;
+			if (this.#ordered.has(name)) continue;
 			this.#ordered.add(name);
 			this.#order(file, mapFile(pid, start, end));
 			if (++count === most) return;
 		}
 	}
 
-	/** `file` is what was asked for: if it has changed since, whoever meets it next asks again. */
 	#take(file: FileIdentity, answer: TableAnswer): void {
-		if (answer.found === 'nothing') {
+		if (answer.found === 'table') this.#lacksRules ||= answer.lacksRules;
+		// Whatever becomes of the table: later ones have the same rules.
+		if (answer.found === 'table' && answer.table) this.#maps.addRules(answer.table);
+		const isAsked = file.changed_ns !== 0n;
+		// What was read is not what was asked for, or is so no more: the next walk through it asks again.
+		if (answer.found === 'nothing' || (isAsked && answer.changed_ns !== file.changed_ns))
 			this.#unread.push(file);
-		} else if (answer.found === 'same') {
-			this.#maps.confirm(file);
-		} else {
-			const changed_ns = file.changed_ns || answer.changed_ns;
-			this.#maps.put({ ...file, changed_ns }, answer.version, answer.table);
-		}
+		else this.#maps.put({ ...file, changed_ns: answer.changed_ns }, answer.table);
 	}
 }
 

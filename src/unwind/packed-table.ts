@@ -11,14 +11,13 @@ export interface PackedTable {
 	readonly counts: Uint32Array;
 	/** All rows, one page after the other, as the kernel has them. */
 	readonly rows: Uint32Array;
-	/** Rules that no table had before, as the kernel has them; and the number of the first. */
+	/** Rules that the kernel does not have yet, as it will have them; and the number of the first. */
 	readonly rules: Uint8Array;
 	readonly firstRule: number;
 }
 
-/** `rules`: those of all tables so far; the table's are added. */
-export function packed(table: UnwindTable, rules: RuleSet): PackedTable {
-	const firstRule = rules.count;
+/** `rules`: those of all tables so far; the table's are added. From `firstRule` on, the kernel does not have them. */
+export function packed(table: UnwindTable, rules: RuleSet, firstRule: number): PackedTable {
 	const pages = [...pagesOf(table.rows, rules.addAll(table.rules))];
 	const all = new Uint32Array(pages.reduce((sum, { rows }) => sum + rows.length, 0));
 	let at = 0;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { packed } from '../../../src/unwind/packed-table.js';
-import { CFA, RULE_BYTES, RuleSet } from '../../../src/unwind/rule.js';
+import { CFA, RULE_BYTES, RuleSet, UNKNOWN_RULE } from '../../../src/unwind/rule.js';
 
 /** A table of rows, each an address and the CFA's offset of its rule. */
 function tableOf(rows: readonly (readonly [number, number])[]) {
@@ -19,15 +19,22 @@ function tableOf(rows: readonly (readonly [number, number])[]) {
 
 test('of several files: rules are numbered once, and each file brings those that are new', () => {
 	const all = new RuleSet(16);
-	const first = packed(tableOf([[0x10010, 8]]), all);
+	const first = packed(tableOf([[0x10010, 8]]), all, 0);
+	const sent = all.count;
 	const second = packed(
 		tableOf([
 			[0x20, 8],
 			[0x30, 24],
 		]),
 		all,
+		sent,
 	);
-	assert.deepEqual([first.firstRule, first.rules.length / RULE_BYTES], [2, 1]);
+	// With those that every set begins with: the kernel must know an unknown rule from a gap.
+	assert.deepEqual([first.firstRule, first.rules.length / RULE_BYTES], [0, 3]);
+	assert.equal(
+		new DataView(first.rules.buffer).getInt32(UNKNOWN_RULE * RULE_BYTES + 8, true),
+		CFA.unknown,
+	);
 	assert.deepEqual([second.firstRule, second.rules.length / RULE_BYTES], [3, 1]);
 	// A page begins with a row: here a gap.
 	assert.deepEqual([...first.pages], [1]);
