@@ -6,7 +6,7 @@ import { copyFileSync, cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import type { Check, ToolCheck } from '../../src/doctor/check.js';
-import { compile, temporaryFolder } from '../unit/symbolize/support.js';
+import { compile, manyFunctions, temporaryFolder } from '../unit/symbolize/support.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
 import { type Finished, runToEnd, TSTRACE, tstrace } from './support.js';
 
@@ -152,29 +152,7 @@ test('a program that the verifier refuses is that tool alone', () => {
 	assert.match(tool('runqlat').why ?? '', /verifier refused BPF program .*map_value_or_null/);
 });
 
-const SOURCE = `
-#include <stdio.h>
-#include <stdlib.h>
-${Array.from(
-	{ length: 20 },
-	(_, i) => `
-__attribute__((noinline)) int work${i}(int n)
-{
-	int sum = 0;
-	for (int i = 0; i < n; i++) sum += printf("${i} %d\\n", i) + getchar();
-	return sum + printf("%d\\n", sum) + puts("${i}");
-}`,
-).join('')}
-int main(int n, char **v)
-{
-	(void)v;
-	free(malloc(n));
-	puts("ready");
-	fflush(stdout);
-	getchar();
-	return ${Array.from({ length: 20 }, (_, i) => `work${i}(n)`).join('+')};
-}
-`;
+const SOURCE = manyFunctions(20, 'free(malloc(n)); puts("ready"); fflush(stdout); getchar();');
 
 const children: ChildProcess[] = [];
 after(() => {

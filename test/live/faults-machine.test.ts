@@ -5,7 +5,8 @@ import { FullPipe, once, Target, TOOLS, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
 import { MemoryCgroup } from './memory-cgroup.js';
 import { reportsOf } from './reports.js';
-import { switches, Tracing, until, Workload } from './support.js';
+import { Tracing, until, Workload } from './support.js';
+import { switches } from './times.js';
 
 test('64 at once, each of its own process: all are right', async () => {
 	const before = kernelObjects();

@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { codeBytesChanged, TOOLS, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
 import { reportsOf, total } from './reports.js';
-import { runToEnd, switchesIn, Tracing, TSTRACE, until, Workload } from './support.js';
+import { runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
+import { switchesIn } from './times.js';
 
 const CALLS = resolve('build/workloads/calls');
 /** Its file is opened so many times, in vain. */

@@ -7,7 +7,8 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { cgroupMount } from '../../src/bpf/cgroup.js';
 import { type JsonReport, reportsOf, total } from './reports.js';
-import { runToEnd, schedstat, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import { schedstat } from './times.js';
 
 /** Traces two hogs on CPU 0, of which the test filters for the first. */
 async function traceHogs(

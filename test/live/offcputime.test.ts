@@ -14,16 +14,8 @@ import {
 	traceWork,
 	withFrame,
 } from './stacks.js';
-import {
-	needs,
-	runToEnd,
-	schedstat,
-	stealing,
-	Tracing,
-	TSTRACE,
-	until,
-	Workload,
-} from './support.js';
+import { needs, runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
+import { schedstat, stealing } from './times.js';
 
 /** In the order in which the workload `waits` reports them. */
 const FUNCTIONS = ['wait_in_nanosleep', 'wait_in_pipe', 'wait_in_futex', 'wait_in_vfork'];

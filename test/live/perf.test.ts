@@ -12,7 +12,8 @@ import { openPerfEvent } from '../../src/perf/open.js';
 import type { SampleRecord, SidebandRecord } from '../../src/perf/records.js';
 import { Sampler, type SamplerOptions } from '../../src/perf/sampler.js';
 import { Sideband } from '../../src/perf/sideband.js';
-import { now_ns, until, Workload } from './support.js';
+import { until, Workload } from './support.js';
+import { now_ns } from './times.js';
 
 const NOBODY = 65534;
 const PAGE_BYTES = 4096;

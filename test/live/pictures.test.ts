@@ -10,7 +10,8 @@ import { profileTotal, type StackProfile } from '../../src/aggregate/stack-profi
 import { readProfiles } from '../../src/input/read-files.js';
 import { PLAIN_READING } from '../../src/options/recordings.js';
 import { foldedLines, traceWork } from './stacks.js';
-import { stealing, tstrace, Workload } from './support.js';
+import { tstrace, Workload } from './support.js';
+import { stealing } from './times.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-pictures-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -17,16 +17,8 @@ import {
 	traceWork,
 	withFrame,
 } from './stacks.js';
-import {
-	type Finished,
-	runToEnd,
-	schedstat,
-	Tracing,
-	TSTRACE,
-	tstrace,
-	until,
-	Workload,
-} from './support.js';
+import { type Finished, runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import { schedstat } from './times.js';
 
 /** So that a second has enough of them. */
 const HZ = '997';

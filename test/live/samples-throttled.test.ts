@@ -4,7 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { stackReport } from './stacks.js';
-import { schedstat, Tracing, until, Workload } from './support.js';
+import { Tracing, until, Workload } from './support.js';
+import { schedstat } from './times.js';
 
 const RATE = '/proc/sys/kernel/perf_event_max_sample_rate';
 const HOG = resolve('build/workloads/hog');

@@ -6,16 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { leftOut, nearSchedInfo } from './reports.js';
-import {
-	runToEnd,
-	schedstat,
-	stealing,
-	Tracing,
-	TSTRACE,
-	tstrace,
-	until,
-	Workload,
-} from './support.js';
+import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import { schedstat, stealing } from './times.js';
 
 interface Totals {
 	readonly runtime: number;

@@ -7,7 +7,8 @@ import { parseEvent } from '../../src/perf/events.js';
 import { commonSettings } from '../../src/run/common-options.js';
 import { BpfTracing } from '../../src/run/tracing.js';
 import { profile } from '../../src/tools/profile/profile.js';
-import { now_ns, schedstat, stealing, until, Workload } from './support.js';
+import { until, Workload } from './support.js';
+import { now_ns, schedstat, stealing } from './times.js';
 
 /** As the bundle finds them beside itself. */
 process.env.TSTRACE_BPF_DIR = resolve('dist/bpf', process.arch);

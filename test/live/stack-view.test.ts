@@ -6,7 +6,8 @@ import { keepsFramePointers } from '../../src/symbolize/c-library.js';
 import { parseMaps } from '../../src/symbolize/maps.js';
 import { openRegular } from '../../src/symbolize/open.js';
 import { foldedLines, stackReport, sumOf, withFrame } from './stacks.js';
-import { switches, Tracing, until, Workload } from './support.js';
+import { Tracing, until, Workload } from './support.js';
+import { switches } from './times.js';
 
 const ROUNDS = 20;
 const NAP_USEC = 2000;

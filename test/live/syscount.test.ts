@@ -7,7 +7,8 @@ import { type CallHook, rawCanBePreempted } from '../../src/tools/syscount/hooks
 import { named, rowsOf, rowsWhile } from './calls.js';
 import { reportsOf } from './reports.js';
 import { traceWork } from './stacks.js';
-import { needs, now_ns, runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import { needs, runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import { now_ns } from './times.js';
 
 /** dd with a read and a write for each of so many bytes. */
 const dd = (count: number) => ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', `count=${count}`];

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { CpuCgroup } from './cpu-cgroup.js';
 import { reportsOf } from './reports.js';
 import { foldedLines, stackReport, sumOf } from './stacks.js';
-import { type Finished, schedstat, stealing, Tracing, until, Workload } from './support.js';
+import { type Finished, Tracing, until, Workload } from './support.js';
+import { schedstat, stealing } from './times.js';
 
 const CPU = '0';
 const QUOTA_PERCENT = 20;

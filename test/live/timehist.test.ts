@@ -5,17 +5,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
-import {
-	runToEnd,
-	schedstat,
-	stealing,
-	switches,
-	Tracing,
-	tstrace,
-	until,
-	Workload,
-} from './support.js';
+import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 import { type Line, linesOf } from './timehist-lines.js';
+import { schedstat, stealing, switches } from './times.js';
 
 /** Asleep, so that what the kernel counted for it stands still. */
 async function untilAsleep(pid: number): Promise<void> {

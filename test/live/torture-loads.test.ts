@@ -24,7 +24,8 @@ import { type TestContext, test } from 'node:test';
 import { MemoryBytes } from '../../src/elf/bytes.js';
 import { Elf } from '../../src/elf/elf.js';
 import { type JsonStack, stackReport } from './stacks.js';
-import { switches, Tracing, until } from './support.js';
+import { Tracing, until } from './support.js';
+import { switches } from './times.js';
 import { assertTrue, userFrames, wayOf } from './torture-ways.js';
 
 /** Of a thread, each 1 ms long. */

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/bpf/waits.js';
 import { leftOut, nearSchedInfo, otherLosses, reportsOf, total } from './reports.js';
-import { STEAL_UNCOUNTED_NS, schedstat, stealing, Tracing, until, Workload } from './support.js';
+import { Tracing, until, Workload } from './support.js';
+import { STEAL_UNCOUNTED_NS, schedstat, stealing } from './times.js';
 
 const WAKEUPS = 9973;
 const MOVES = 20;

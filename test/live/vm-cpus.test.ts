@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { once, TOOLS_OF_STORM, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
 import { reportsOf, sawSomething } from './reports.js';
-import { switches, Tracing, until, Workload } from './support.js';
+import { Tracing, until, Workload } from './support.js';
+import { switches } from './times.js';
 import { testInVm } from './vm.js';
 
 const CPU = '/sys/devices/system/cpu/cpu1/online';

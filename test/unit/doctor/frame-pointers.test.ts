@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { FileBytes } from '../../../src/elf/bytes.js';
 import { Elf, MACHINE } from '../../../src/elf/elf.js';
 import { countFrames, keepsFrame } from '../../../src/symbolize/frame-pointers.js';
-import { compile, temporaryFolder } from '../symbolize/support.js';
+import { compile, manyFunctions, temporaryFolder } from '../symbolize/support.js';
 
 const code = (hex: string) => Buffer.from(hex.replaceAll(' ', '').padEnd(96, '9'), 'hex');
 
@@ -28,20 +28,7 @@ test('arm64: x29 is set from sp', () => {
 });
 
 const FUNCTIONS = 40;
-const SOURCE = `
-#include <stdio.h>
-${Array.from(
-	{ length: FUNCTIONS },
-	(_, i) => `
-__attribute__((noinline)) int work${i}(int n)
-{
-	int sum = 0;
-	for (int i = 0; i < n; i++) sum += printf("${i} %d\\n", i) + getchar();
-	return sum + printf("%d\\n", sum) + puts("${i}");
-}`,
-).join('')}
-int main(int n, char **v) { (void)v; return ${Array.from({ length: FUNCTIONS }, (_, i) => `work${i}(n)`).join('+')}; }
-`;
+const SOURCE = manyFunctions(FUNCTIONS);
 const folder = temporaryFolder();
 
 const FEW = `

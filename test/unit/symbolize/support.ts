@@ -14,6 +14,31 @@ export function temporaryFolder(): string {
 	return folder;
 }
 
+/** C with so many functions that need frames, which main calls; `begins`: what main does first. */
+export function manyFunctions(count: number, begins = ''): string {
+	const numbers = Array.from({ length: count }, (_, i) => i);
+	const functions = numbers.map(
+		(i) => `
+__attribute__((noinline)) int work${i}(int n)
+{
+	int sum = 0;
+	for (int i = 0; i < n; i++) sum += printf("${i} %d\\n", i) + getchar();
+	return sum + printf("%d\\n", sum) + puts("${i}");
+}`,
+	);
+	return `
+#include <stdio.h>
+#include <stdlib.h>
+${functions.join('')}
+int main(int n, char **v)
+{
+	(void)v;
+	${begins}
+	return ${numbers.map((i) => `work${i}(n)`).join('+')};
+}
+`;
+}
+
 /** Compiles C with the project's clang. */
 export function compile(out: string, source: string, ...flags: string[]): string {
 	const file = `${out}.c`;

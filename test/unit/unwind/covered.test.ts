@@ -5,24 +5,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MemoryBytes } from '../../../src/elf/bytes.js';
 import { coveredShare } from '../../../src/unwind/covered.js';
-import { compile, llvm, temporaryFolder } from '../symbolize/support.js';
+import { compile, llvm, manyFunctions, temporaryFolder } from '../symbolize/support.js';
 
 const folder = temporaryFolder();
-const FUNCTIONS = 40;
-const SOURCE = `
-#include <stdio.h>
-${Array.from(
-	{ length: FUNCTIONS },
-	(_, i) => `
-__attribute__((noinline)) int work${i}(int n)
-{
-	int sum = 0;
-	for (int i = 0; i < n; i++) sum += printf("${i} %d\\n", i) + getchar();
-	return sum + printf("%d\\n", sum) + puts("${i}");
-}`,
-).join('')}
-int main(int n, char **v) { (void)v; return ${Array.from({ length: FUNCTIONS }, (_, i) => `work${i}(n)`).join('+')}; }
-`;
+const SOURCE = manyFunctions(40);
 /** As much code again, of which the file says nothing. */
 const MUTE = '__asm__(".text; .skip 4000, 0x90");';
 const WITHOUT = ['-fno-asynchronous-unwind-tables', '-fno-unwind-tables'];
