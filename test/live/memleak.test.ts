@@ -81,15 +81,16 @@ test('--growth: pages, break and mappings, each where it grew', async () => {
 	assert.deepEqual(grownIn('grow_by_brk'), ['brk', 5 * 3 * PAGE_BYTES, 5]);
 	assert.deepEqual(grownIn('grow_by_mmap'), ['mmap', 11 * 7 * PAGE_BYTES, 11]);
 	assert.deepEqual(grownIn('call_narrow'), [0, 0]);
-	// Memset, whatever this libc calls it, is called by grow_in_library. It has no frame pointer, so
-	// that function is missing in the stack, which has to say so.
-	const inLibrary = report.stacks.filter(
-		({ key, frames }) =>
-			key.kind === 'page faults' && frames.includes('main') && frames.at(-1) !== 'grow_by_faults',
-	);
-	assert.equal(sumOf(inLibrary), 200 * PAGE_BYTES);
+	// Memset, whatever this libc calls it, has no frame pointer: only unwind tables lead to its caller.
+	const inLibrary = report.stacks.filter(({ frames }) => frames.includes('grow_in_library'));
+	const pages = sumOf(inLibrary) / PAGE_BYTES;
+	// Where the machine is too busy to read the tables before tracing begins, that is said.
+	const isLate = report.stacks.some(({ cut }) => cut === 'no table');
+	// Memset itself may have to come in, too: a page of its code, or two.
+	if (!isLate) assert.ok(pages >= 200 && pages <= 202, `${pages} pages`);
 	for (const stack of inLibrary) {
-		assert.equal(stack.caller_missing === true, !stack.frames.includes('grow_in_library'));
+		assert.equal(stack.cut, undefined);
+		assert.equal(stack.caller_missing, undefined);
 	}
 	assert.match(report.notices.join('\n'), /has [\d.]+ MiB resident \(\+1\d\.\d MiB\)/);
 	assert.deepEqual(report.lost, {});
