@@ -113,10 +113,14 @@ struct {
 	__array(values, struct unwind_chunk_map);
 } unwind_rows SEC(".maps");
 
+/* A file as it was since its last change: what is read of it then is true of this key for ever.
+ * Some file systems (btrfs) have several files with the same inode on the same device, too.
+ */
 struct unwind_file_key {
 	u64 inode;
+	s64 changed_sec;
+	u32 changed_nsec;
 	u32 device;
-	u32 unused_padding;
 };
 
 EXPORT_TYPE(struct unwind_file_key, unwind_file_key);
@@ -132,8 +136,6 @@ enum unwind_file_state {
 EXPORT_TYPE(enum unwind_file_state, unwind_file_state);
 
 struct unwind_file {
-	s64 changed_sec;
-	u32 changed_nsec;
 	u32 state;
 	u32 pages_at; /* in `unwind_pages` */
 	u32 first_page;
@@ -153,11 +155,10 @@ struct {
 /* A file without a table, and where it is mapped. */
 struct unwind_request {
 	struct unwind_file_key file;
-	s64 changed_sec;
-	u32 changed_nsec;
-	u32 tgid; /* in our PID namespace; 0: it cannot be seen from there */
 	u64 start;
 	u64 end;
+	u32 tgid; /* in our PID namespace; 0: it cannot be seen from there */
+	u32 unused_padding;
 };
 
 EXPORT_TYPE(struct unwind_request, unwind_request);

@@ -18,31 +18,24 @@ static __always_inline void ask_for_table(struct met *met)
 		return;
 	}
 	request->file = met->key;
-	request->changed_sec = met->changed.sec;
-	request->changed_nsec = met->changed.nsec;
-	request->tgid = task_tgid(current_task());
 	request->start = met->vma.start;
 	request->end = met->vma.end;
+	request->tgid = task_tgid(current_task());
+	request->unused_padding = 0;
 	bpf_ringbuf_submit(request, 0);
 }
 
-/* What is known of a file; asks for its table if nothing is, or if the file has changed since. */
+/* What is known of a file; asks for its table if nothing is. */
 static __always_inline void code_of_file(struct met *met, struct code *code)
 {
 	struct unwind_file *file = bpf_map_lookup_elem(&unwind_files, &met->key);
-	struct change_time *changed = &met->changed;
 
 	code->kind = CODE_ASKED;
-	if (!file || file->changed_sec != changed->sec || file->changed_nsec != changed->nsec) {
-		if (file && file->state == UNWIND_FILE_ASKED)
-			return;
+	if (!file) {
 		__builtin_memset(&met->asked, 0, sizeof(met->asked));
-		met->asked.changed_sec = changed->sec;
-		met->asked.changed_nsec = changed->nsec;
 		met->asked.state = UNWIND_FILE_ASKED;
 		met->asked.used = unwind_round;
-		if (bpf_map_update_elem(&unwind_files, &met->key, &met->asked,
-					file ? BPF_EXIST : BPF_NOEXIST) == 0)
+		if (bpf_map_update_elem(&unwind_files, &met->key, &met->asked, BPF_NOEXIST) == 0)
 			ask_for_table(met);
 		return;
 	}
@@ -55,8 +48,7 @@ static __always_inline void code_of_file(struct met *met, struct code *code)
 	code->pages = file->pages;
 	/* User space may have forgotten the file meanwhile, and its element be another file's. */
 	barrier();
-	if (bpf_map_lookup_elem(&unwind_files, &met->key) != file ||
-	    file->changed_sec != met->changed.sec || file->changed_nsec != met->changed.nsec)
+	if (bpf_map_lookup_elem(&unwind_files, &met->key) != file)
 		code->kind = CODE_ASKED;
 }
 
@@ -85,6 +77,8 @@ static __always_inline bool meet_code(struct met *met, u32 index, u64 address)
 		met->key.inode = BPF_CORE_READ(inode, i_ino);
 		met->key.device = BPF_CORE_READ(inode, i_sb, s_dev);
 		read_change_time(inode, &met->changed);
+		met->key.changed_sec = met->changed.sec;
+		met->key.changed_nsec = met->changed.nsec;
 	} else {
 		met->key.inode = UNWIND_VDSO;
 	}

@@ -24,7 +24,7 @@ enum unwind_end {
 	UNWIND_ASTRAY,
 	/* With as many frames as were asked for. */
 	UNWIND_TOO_DEEP,
-	/* Where frame pointers ended, which led through code of a file that says nothing of it. */
+	/* Where frame pointers ended, or led through code of a file that says nothing of it. */
 	UNWIND_GUESSED,
 	/* At a return address of 0: some first functions have that, and so has memory that is none.
 	 */
@@ -162,9 +162,11 @@ static __always_inline int step_by_pointer(struct unwind *walk, bool is_first)
 	} frame;
 	u64 fp = walk->fp;
 
-	/* The code that starts a thread without rules leaves 0 there. */
+	/* The code that begins a thread leaves 0 there; so may code that uses the register for
+	 * something else (Java's).
+	 */
 	if (!fp && !is_first)
-		return UNWIND_WHOLE;
+		return UNWIND_GUESSED;
 	if (fp < LOWEST_FRAME || fp % 8 || fp < walk->sp)
 		return UNWIND_GAP;
 	if (bpf_probe_read_user(&frame, sizeof(frame), (void *)fp) || (frame.fp && frame.fp <= fp))

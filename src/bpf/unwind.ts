@@ -17,7 +17,7 @@ const FORGOTTEN_SHARE = 8;
 /** Beside those that programs have just asked for. */
 const MOST_FILES = 0.75 * UNWIND.UNWIND_MAX_FILES;
 
-/** Which file it is, as the kernel tells files apart; `changed_ns`: when it was changed last. */
+/** Which file it is, as the kernel tells files apart; `changed_ns`: when it was changed last, 0 if nobody knows. */
 export interface FileIdentity {
 	readonly inode: bigint;
 	/** As the kernel numbers devices: 12 bits, 20 bits. */
@@ -33,7 +33,7 @@ export interface TableRequest extends FileIdentity {
 	readonly end: number;
 }
 
-/** Tells files apart. */
+/** Tells files apart; on btrfs several may have the same name. */
 export function fileName({ inode, device }: Pick<FileIdentity, 'inode' | 'device'>): string {
 	return `${device} ${inode}`;
 }
@@ -90,14 +90,15 @@ export class UnwindMaps {
 	/** What programs have asked for since the last call. */
 	requests(): TableRequest[] {
 		const found: TableRequest[] = [];
-		const { file, changed_sec, changed_nsec, tgid, start, end } = REQUEST.fields;
-		const { inode, device } = FILE_KEY.fields;
+		const { file, tgid, start, end } = REQUEST.fields;
+		const { inode, device, changed_sec, changed_nsec } = FILE_KEY.fields;
 		this.#requests?.read((record) => {
-			const changed_s = record.getBigInt64(changed_sec.offset, true);
+			const changed_s = record.getBigInt64(file.offset + changed_sec.offset, true);
+			const nanoseconds = record.getUint32(file.offset + changed_nsec.offset, true);
 			found.push({
 				inode: record.getBigUint64(file.offset + inode.offset, true),
 				device: record.getUint32(file.offset + device.offset, true),
-				changed_ns: changed_s * SECOND_NS + BigInt(record.getUint32(changed_nsec.offset, true)),
+				changed_ns: changed_s * SECOND_NS + BigInt(nanoseconds),
 				pid: record.getUint32(tgid.offset, true),
 				start: readU64(record, start.offset),
 				end: readU64(record, end.offset),
@@ -114,9 +115,11 @@ export class UnwindMaps {
 	/** Gives a file's table to the programs; undefined: the file says nothing of its code. */
 	put(file: FileIdentity, table: PackedTable | undefined): void {
 		const key = keyOf(file);
-		this.#forget(key);
-		const placement = table && table.pages.length > 0 ? this.#place(key, table) : undefined;
-		this.#tell(key, file.changed_ns, placement);
+		const hasRows = table && table.pages.length > 0;
+		this.#tell(
+			key,
+			this.#placed.get(nameOf(key)) ?? (hasRows ? this.#place(key, table) : undefined),
+		);
 	}
 
 	/** For a file that could not be read: the next walk through it asks again. */
@@ -152,13 +155,9 @@ export class UnwindMaps {
 		return placement;
 	}
 
-	#tell(key: Uint8Array, changed_ns: bigint, placement: Placement | undefined): void {
+	#tell(key: Uint8Array, placement: Placement | undefined): void {
 		const value = new DataView(new ArrayBuffer(FILE.size));
-		const { changed_sec, changed_nsec, state, pages_at, first_page, pages, used } = FILE.fields;
-		// Before 1970 the kernel counts nanoseconds from the second below, as from any.
-		const nsec = ((changed_ns % SECOND_NS) + SECOND_NS) % SECOND_NS;
-		value.setBigInt64(changed_sec.offset, (changed_ns - nsec) / SECOND_NS, true);
-		value.setUint32(changed_nsec.offset, Number(nsec), true);
+		const { state, pages_at, first_page, pages, used } = FILE.fields;
 		const kind = placement ? STATE.UNWIND_FILE_HAS_TABLE : STATE.UNWIND_FILE_WITHOUT;
 		value.setUint32(state.offset, kind, true);
 		value.setUint32(pages_at.offset, placement?.pagesAt ?? 0, true);
@@ -168,12 +167,6 @@ export class UnwindMaps {
 		this.#object.map('unwind_files').update(key, new Uint8Array(value.buffer));
 		if (placement) this.#without.delete(nameOf(key));
 		else this.#without.set(nameOf(key), key);
-	}
-
-	/** Forgets a table whose file has other contents by now. */
-	#forget(key: Uint8Array): void {
-		const placement = this.#placed.get(nameOf(key));
-		if (placement) this.#forgetAll([placement]);
 	}
 
 	#makeRoom(): void {
@@ -203,10 +196,15 @@ export class UnwindMaps {
 	}
 }
 
-function keyOf({ inode, device }: FileIdentity): Uint8Array {
+function keyOf({ inode, device, changed_ns }: FileIdentity): Uint8Array {
 	const key = new DataView(new ArrayBuffer(FILE_KEY.size));
-	key.setBigUint64(FILE_KEY.fields.inode.offset, inode, true);
-	key.setUint32(FILE_KEY.fields.device.offset, device, true);
+	const at = FILE_KEY.fields;
+	// Before 1970 the kernel counts nanoseconds from the second below, as from any.
+	const nsec = ((changed_ns % SECOND_NS) + SECOND_NS) % SECOND_NS;
+	key.setBigUint64(at.inode.offset, inode, true);
+	key.setUint32(at.device.offset, device, true);
+	key.setBigInt64(at.changed_sec.offset, (changed_ns - nsec) / SECOND_NS, true);
+	key.setUint32(at.changed_nsec.offset, Number(nsec), true);
 	return new Uint8Array(key.buffer);
 }
 

@@ -13,6 +13,12 @@ import type { OpenFile } from './open.js';
 const OUTERMOST =
 	/^(_start|_dl_start|__libc_start_\w+|start_thread|__?clone3?|clone3?|thread_start|runtime\.(goexit|mstart|rt0_go)(\.\w+)?)$/;
 
+/**
+ * Go's scheduler runs on a stack of its own: nobody called its first function, but the table says nothing of that.
+ * Source: Go's src/runtime/asm_amd64.s, mcall.
+ */
+const BEGINS_STACK = /^runtime\.mcall(\.\w+)?$/;
+
 /** Finds what stacks lack; knows files of the C library from one call to the next. */
 export class MissingFrames {
 	/** Whether they keep frame pointers, and whether all their symbols are there. */
@@ -33,6 +39,7 @@ export class MissingFrames {
 		if (userEnd === undefined)
 			return { cut: this.#cutOf(user, maxDepth), callerMissing: this.#lacksCaller(user) };
 		if (userEnd === 'whole') return {};
+		if (userEnd !== 'no table' && BEGINS_STACK.test(user.at(-1)?.frame.name ?? '')) return {};
 		if (userEnd === 'guessed') return { cut: this.#cutOf(user, maxDepth) };
 		// Only those that begin threads have nobody to return to.
 		if (userEnd === 'at zero') return { cut: this.#cutOf(user, maxDepth) && 'no way on' };

@@ -52,13 +52,13 @@ export function exeOf(pid: number): string {
 	}
 }
 
-/** The text of /proc/PID/maps; undefined when the process is gone. */
-export function readMaps(pid: number | 'self'): string | undefined {
+/** Lines of /proc/PID/maps, until there are as many bytes; undefined when the process is gone. */
+export function readMaps(pid: number | 'self', most_bytes = MAX_PROC_BYTES): string | undefined {
 	let fd: number | undefined;
 	try {
 		fd = openSync(`/proc/${pid}/maps`, 'r');
 		const parts: Buffer[] = [];
-		for (let size = 0; size < MAX_PROC_BYTES; ) {
+		for (let size = 0; size < most_bytes; ) {
 			const part = Buffer.allocUnsafe(2 ** 16);
 			const got = readSync(fd, part);
 			if (got === 0) break;

@@ -60,14 +60,17 @@ export class TableReader {
 		return `a file takes longer than ${STUCK_MS / 1000} s, and others wait for it: ${nameOf(stuck)}`;
 	}
 
-	/** Has a table read, and its answer come; false: there are too many orders, or the thread has failed. */
+	/** Has a table read, and its answer come; false: not now. */
 	order(file: FileIdentity, path: string | undefined): boolean {
 		if (this.#problem !== undefined || this.#open.size >= MAX_OPEN) return false;
 		const { inode, changed_ns } = file;
 		const name = fileName(file);
 		const before = this.#open.get(name);
+		// Another version, or another file of the same name: first one, then the other.
+		if (before && before.file.changed_ns !== 0n && before.file.changed_ns !== changed_ns)
+			return false;
 		if (this.#open.size === 0) this.#next_ms = performance.now();
-		// Who asks later knows better when it was changed.
+		// Who has met the file knows when it was changed.
 		this.#open.set(name, { path, ...before, file });
 		const order: TableOrder = { name, path, inode, changed_ns };
 		if (!before) this.#port.postMessage(order);

@@ -20,7 +20,9 @@ const MAX_FILES_AT_FIRST = 1000;
 /** Of a process that meets a file without a table: its other files come next, most likely. */
 const MAX_NEIGHBOURS = 64;
 /** Processes whose other files are looked for, in a second. */
-const MAX_ASKING = 64;
+const MAX_ASKING = 32;
+/** That many of their mappings: a stranger may have a million. */
+const NEIGHBOURS_BYTES = 2 ** 17;
 /** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
 const MINOR_BITS = 20;
 
@@ -95,7 +97,7 @@ export class UnwindTables {
 			this.#order(request, mapFile(pid, start, end));
 			if (this.#asked.has(pid) || this.#asked.size >= MAX_ASKING) continue;
 			this.#asked.add(pid);
-			this.#orderFilesOf(pid, MAX_NEIGHBOURS);
+			this.#orderFilesOf(pid, MAX_NEIGHBOURS, NEIGHBOURS_BYTES);
 		}
 	}
 
@@ -115,9 +117,10 @@ export class UnwindTables {
 	}
 
 	/** Has the tables read of files that a process has mapped as code, and that there is none of. */
-	#orderFilesOf(pid: number, most: number): void {
+	#orderFilesOf(pid: number, most: number, most_bytes?: number): void {
 		let count = 0;
-		for (const { start, end, inode, major, minor } of parseMaps(readMaps(pid) ?? '')) {
+		const maps = readMaps(pid, most_bytes) ?? '';
+		for (const { start, end, inode, major, minor } of parseMaps(maps)) {
 			// Of a larger one its last digits are lost.
 			if (inode === 0 || !Number.isSafeInteger(inode)) continue;
 			const device = major * 2 ** MINOR_BITS + minor;

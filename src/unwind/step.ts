@@ -20,6 +20,8 @@ export const END = {
 	astray: 6,
 	/** With as many frames as were asked for. */
 	tooDeep: 7,
+	/** Where frame pointers ended. */
+	guessed: 8,
 	/** At a return address of 0: some first functions have that, and so has memory that is none. */
 	zero: 9,
 } as const;
@@ -97,8 +99,8 @@ export function pointerStep(
 	processor: Processor,
 ): Frame | WalkEnd {
 	const { fp, sp = 0 } = frame;
-	// The code that starts a thread without rules leaves 0 there.
-	if (fp === 0 && !isFirst) return END.whole;
+	// The code that begins a thread leaves 0 there; so may code that uses the register for something else.
+	if (fp === 0 && !isFirst) return END.guessed;
 	if (fp < LOWEST_STACK || fp % 8 !== 0 || fp < sp) return END.gap;
 	const caller = wordAt(fp, read, processor);
 	const ip = wordAt(fp + 8, read, processor);

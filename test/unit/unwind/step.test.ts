@@ -103,7 +103,8 @@ test('where a walk ends, it says why', () => {
 	assert.equal(ends({ cfaOffset: 0 }), END.astray);
 	const points = (fp: number, words: Readonly<Record<number, number>> = {}, isFirst = false) =>
 		pointerStep(frameAt({ fp }), isFirst, memory(words), X64);
-	assert.equal(points(0), END.whole);
+	// The end, or code that uses the register for something else.
+	assert.equal(points(0), END.guessed);
 	assert.equal(points(0, {}, true), END.gap);
 	assert.equal(points(SP - 8), END.gap);
 	assert.equal(points(SP + 4), END.gap);
@@ -184,25 +185,25 @@ test('frame pointers out of a file\u2019s code without rules are a guess, those 
 	const addresses = [IN_GAP, CALLER + 8, CALLER + 16];
 	assert.deepEqual(walkOutside(registers, process, 127), {
 		addresses,
-		end: END.whole,
+		end: END.guessed,
 		isGuessed: true,
 	});
 	const inJit = walkOutside({ ...registers, ip: CALLER + 4 }, process, 127);
 	assert.deepEqual(inJit, {
 		addresses: [CALLER + 4, CALLER + 8, CALLER + 16],
-		end: END.whole,
+		end: END.guessed,
 		isGuessed: false,
 	});
 });
 
-test('an end that only a frame pointer of 0 tells is a guess in a file, however the walk came there', () => {
+test('an end that only a frame pointer of 0 tells is a guess, however the walk came there', () => {
 	const words = { 64: 0, 72: IN_GAP };
 	const process = processOf(
 		ruleOf({ cfa: CFA.sp, cfaOffset: 80, fp: FP.atCfa, fpOffset: -16 }),
 		words,
 	);
 	const { end, isGuessed } = walkOutside({ ip: IP, sp: SP, fp: 0 }, process, 127);
-	assert.deepEqual([end, isGuessed], [END.whole, true]);
+	assert.deepEqual([end, isGuessed], [END.guessed, true]);
 });
 
 test('a signal\u2019s trampoline without rules is known by its code', () => {
