@@ -202,7 +202,6 @@ struct met {
 	bool has_file; /* or is the vdso */
 	struct unwind_file_key key;
 	struct unwind_file asked; /* as it is put into `unwind_files` */
-	struct change_time changed;
 };
 
 /* A walk of the current thread's user stack: the frame it is at. */

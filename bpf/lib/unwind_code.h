@@ -70,15 +70,12 @@ static __always_inline bool meet_code(struct met *met, u32 index, u64 address)
 	if (!mm || !read_vma(mm, address, index, &met->vma))
 		return false;
 	__builtin_memset(&met->key, 0, sizeof(met->key));
-	__builtin_memset(&met->changed, 0, sizeof(met->changed));
 	inode = met->vma.inode;
 	met->has_file = inode || met->vma.start == vdso_start(mm);
 	if (inode) {
 		met->key.inode = BPF_CORE_READ(inode, i_ino);
 		met->key.device = BPF_CORE_READ(inode, i_sb, s_dev);
-		read_change_time(inode, &met->changed);
-		met->key.changed_sec = met->changed.sec;
-		met->key.changed_nsec = met->changed.nsec;
+		read_change_time(inode, &met->key.changed_sec, &met->key.changed_nsec);
 	} else {
 		met->key.inode = UNWIND_VDSO;
 	}

@@ -14,10 +14,20 @@ const OUTERMOST =
 	/^(_start|_dl_start|__libc_start_\w+|start_thread|__?clone3?|clone3?|thread_start|runtime\.(goexit|mstart|rt0_go)(\.\w+)?)$/;
 
 /**
- * Go's scheduler runs on a stack of its own: nobody called its first function, but the table says nothing of that.
- * Source: Go's src/runtime/asm_amd64.s, mcall.
+ * Go's scheduler and its threads run on stacks that begin with these. Their tables do not say so: a walk goes on to
+ * whatever lies in memory there. Source: Go's src/runtime/asm_amd64.s, mcall; sys_linux_amd64.s, clone.
  */
-const BEGINS_STACK = /^runtime\.mcall(\.\w+)?$/;
+const BEGINS_STACK = /^runtime\.(mcall|clone)(\.abi0)?$/;
+
+/** The place of the frame with which a stack begins, -1 if none does. A leaf may be about to change to another stack. */
+const stackBegins = (user: readonly Place[]): number =>
+	user.findIndex(({ frame }, i) => i > 0 && BEGINS_STACK.test(frame.name));
+
+/** Leaf first: what a stack has up to the frame with which it begins. */
+export function withinStack(user: readonly Place[]): readonly Place[] {
+	const first = stackBegins(user);
+	return first < 0 ? user : user.slice(0, first + 1);
+}
 
 /** Finds what stacks lack; knows files of the C library from one call to the next. */
 export class MissingFrames {
@@ -30,16 +40,16 @@ export class MissingFrames {
 		this.#cLibraries.set(file, { framesKept: keepsFramePointers(open), complete });
 	}
 
-	/** `user`: the stack's frames, leaf first, with their names. `maxDepth`: the most that a walk takes. */
+	/** `user`: the stack's frames within it, leaf first, with their names. `maxDepth`: the most that a walk takes. */
 	of(
 		{ userEnd }: CapturedStack,
 		user: readonly Place[],
 		maxDepth: number,
 	): Pick<NamedStack, 'cut' | 'callerMissing'> {
+		if (stackBegins(user) >= 0) return {};
 		if (userEnd === undefined)
 			return { cut: this.#cutOf(user, maxDepth), callerMissing: this.#lacksCaller(user) };
 		if (userEnd === 'whole') return {};
-		if (userEnd !== 'no table' && BEGINS_STACK.test(user.at(-1)?.frame.name ?? '')) return {};
 		if (userEnd === 'guessed') return { cut: this.#cutOf(user, maxDepth) };
 		// Only those that begin threads have nobody to return to.
 		if (userEnd === 'at zero') return { cut: this.#cutOf(user, maxDepth) && 'no way on' };

@@ -58,11 +58,12 @@ export function readMaps(pid: number | 'self', most_bytes = MAX_PROC_BYTES): str
 	try {
 		fd = openSync(`/proc/${pid}/maps`, 'r');
 		const parts: Buffer[] = [];
+		// The kernel gives whole lines, a page of them at a time.
+		const part = Buffer.allocUnsafe(2 ** 16);
 		for (let size = 0; size < most_bytes; ) {
-			const part = Buffer.allocUnsafe(2 ** 16);
 			const got = readSync(fd, part);
 			if (got === 0) break;
-			parts.push(part.subarray(0, got));
+			parts.push(Buffer.from(part.subarray(0, got)));
 			size += got;
 		}
 		return Buffer.concat(parts).toString('utf8');

@@ -12,7 +12,7 @@ import { perfMapNames } from './jit.js';
 import { kernelNames } from './kernel.js';
 import type { MappedFile } from './mapped-file.js';
 import { MEMORY_PATH } from './maps.js';
-import { MissingFrames } from './missing-frames.js';
+import { MissingFrames, withinStack } from './missing-frames.js';
 import { offsetName } from './names.js';
 import type { Notice } from './notices.js';
 import { type FileNames, nameOffsets } from './object-file.js';
@@ -84,7 +84,8 @@ export class Symbolizer {
 		this.#inFiles = new Map();
 		this.#inVdso = new Map();
 		this.#inMemory = new Map();
-		return placed.map(({ kernel, user }, i) => {
+		return placed.map(({ kernel, user: walked }, i) => {
+			const user = withinStack(walked);
 			this.#account.add(stacks[i] as CapturedStack, user);
 			return {
 				kernel: kernel.map(({ frame }) => frame),

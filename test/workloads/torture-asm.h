@@ -88,6 +88,24 @@ static unsigned long t_circle(void)
 /* Nothing is mapped there. */
 #define t_nowhere 0x10008UL
 
+/* Code made at run time that has 0 where the frame pointer is, calls what it is given, and returns.
+ */
+static const unsigned char made_code[] = {
+#ifdef __x86_64__
+	0x55,	    /* push %rbp */
+	0x31, 0xed, /* xor %ebp, %ebp */
+	0xff, 0xd7, /* call *%rdi */
+	0x5d,	    /* pop %rbp */
+	0xc3,	    /* ret */
+#else
+	0xfd, 0x7b, 0xbf, 0xa9, /* stp x29, x30, [sp, #-16]! */
+	0x1d, 0x00, 0x80, 0xd2, /* mov x29, #0 */
+	0x00, 0x00, 0x3f, 0xd6, /* blr x0 */
+	0xfd, 0x7b, 0xc1, 0xa8, /* ldp x29, x30, [sp], #16 */
+	0xc0, 0x03, 0x5f, 0xd6, /* ret */
+#endif
+};
+
 FUNCTION static void t_calls_bare(void)
 {
 	t_bare(t_leaf);

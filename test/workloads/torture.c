@@ -10,6 +10,7 @@
 #include <alloca.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #ifdef __GLIBC__
 #include <ucontext.h>
 #endif
@@ -141,6 +142,23 @@ FUNCTION static void t_switches(void)
 	AND_RETURN;
 }
 
+FUNCTION static void t_by_made(void)
+{
+	t_leaf();
+	AND_RETURN;
+}
+
+FUNCTION static void t_calls_made(void)
+{
+	char *code = mmap(NULL, sizeof(made_code), PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(code, made_code, sizeof(made_code));
+	__builtin___clear_cache(code, code + sizeof(made_code));
+	((void (*)(void (*)(void)))code)(t_by_made);
+	AND_RETURN;
+}
+
 static char *volatile victims_stack;
 
 FUNCTION static void t_victim(void)
@@ -211,11 +229,12 @@ THREAD(t_13, t_lost(t_circle()))
 THREAD(t_14, t_padded())
 THREAD(t_15, t_rewrites())
 THREAD(t_16, t_calls_plt())
+THREAD(t_17, t_calls_made())
 
 int main(int argc, char **argv)
 {
-	static void *(*const ways[])(void *) = {t_1, t_2,  t_3,	 t_4,  t_5,  t_6,  t_7,	 t_8,
-						t_9, t_10, t_11, t_12, t_13, t_14, t_15, t_16};
+	static void *(*const ways[])(void *) = {t_1,  t_2,  t_3,  t_4,	t_5,  t_6,  t_7,  t_8, t_9,
+						t_10, t_11, t_12, t_13, t_14, t_15, t_16, t_17};
 	struct sigaction action = {.sa_handler = t_handler, .sa_flags = SA_ONSTACK};
 	pthread_t thread;
 	char byte;
