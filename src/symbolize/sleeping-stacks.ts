@@ -94,7 +94,7 @@ export class SleepingStacks {
 		);
 		// Its registers are from a moment ago. If it has gone on since, what was read is anything.
 		if (!isStillAt(pid, tid, registers)) return { addresses: [ip], end: 'no way on' };
-		if (isGuessed || end === END.guessed) return { addresses, end: 'guessed' };
+		if (isGuessed) return { addresses, end: 'guessed' };
 		if (end === END.zero) return { addresses, end: 'at zero' };
 		return { addresses, end: end === END.whole ? 'whole' : 'no way on' };
 	}

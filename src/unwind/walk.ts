@@ -56,7 +56,8 @@ export interface WalkedStack {
 	readonly end: WalkEnd;
 	/**
 	 * Frame pointers led on from a file's code that has no rules, where nobody knows whether it keeps them: callers may
-	 * be left out, and the end may be none. Code that was made at run time keeps them.
+	 * be left out, and the end may be none. Code that was made at run time keeps them; but where they end in it, it
+	 * may have used the register for something else.
 	 */
 	readonly isGuessed: boolean;
 }
@@ -97,7 +98,7 @@ function callerOf<M extends CodeMapping>(
 	const byRule = callerByRule(frame, at, mapping, process, read);
 	if (byRule !== undefined) return { next: byRule, isGuess: false };
 	const next = pointerStep(frame, isFirst, read, process.processor);
-	return { next, isGuess: mapping.hasFile && next !== END.gap };
+	return { next, isGuess: next === END.guessed || (mapping.hasFile && next !== END.gap) };
 }
 
 /** Undefined where there is no rule. */
