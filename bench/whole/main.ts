@@ -1,0 +1,124 @@
+/**
+ * `make whole`: how much of what tools count is in stacks that do not reach their thread's first
+ * function. Debian's programs as they are, tstrace and its peers at the same time on the same process;
+ * prints a table in Markdown for docs/stacks.md.
+ *
+ * usage: main.js [WORD...]: only programs whose name contains one of these
+ *
+ * SECONDS=N: how long each tool traces. KEEP=FOLDER: keeps there what the tools printed.
+ */
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Child, type Command, endOnSignals } from '../children.js';
+import { commit, machine } from '../machine.js';
+import { endPrograms, PROGRAMS, type Program, type Thread } from './programs.js';
+import { cutShare, type PrintedStack } from './stacks.js';
+import { RUNS, SECONDS, type Tool } from './tools.js';
+
+/** Until a program is at its work. */
+const WARM_UP_MS = 3000;
+
+/** Fewer are no share of anything. */
+const MIN_STACKS = 1;
+
+interface Result {
+	readonly stacks: readonly PrintedStack[];
+	/** What tstrace says itself, of all threads. */
+	readonly cut_share?: number;
+}
+
+const out = (text: string) => process.stdout.write(`${text}\n`);
+
+async function output(command: Command): Promise<string> {
+	const env = { ...process.env, BPFTRACE_MAP_KEYS_MAX: '65536' };
+	const child = new Child(command, ['ignore', 'pipe', 'ignore'], env);
+	const pieces: Buffer[] = [];
+	child.process.stdout?.on('data', (piece) => pieces.push(piece));
+	await child.closed;
+	return Buffer.concat(pieces).toString();
+}
+
+async function resultOf(tool: Tool, pid: number, folder: string): Promise<Result> {
+	if (tool.missing) return { stacks: [] };
+	const file = join(folder, tool.key);
+	let text = await output(tool.command(pid, file));
+	if (tool.report) text = await output(tool.report(file));
+	if (process.env.KEEP) writeFileSync(join(process.env.KEEP, tool.key), text);
+	const read = tool.read(text);
+	return Array.isArray(read) ? { stacks: read } : read;
+}
+
+function threadsOf(pid: number): Map<number, Thread> {
+	const threads = new Map<number, Thread>();
+	for (const tid of readdirSync(`/proc/${pid}/task`).map(Number)) {
+		const comm = readFileSync(`/proc/${pid}/task/${tid}/comm`, 'utf8').trim();
+		threads.set(tid, { tid, comm });
+	}
+	return threads;
+}
+
+const percent = (share: number) => {
+	const value = 100 * share;
+	return `${value.toFixed(value > 0 && value < 10 ? 2 : 0)} %`;
+};
+
+/** A row for each group of threads. */
+async function rowsOf(program: Program, folder: string): Promise<string[]> {
+	const pid = await program.start(folder);
+	await sleep(WARM_UP_MS);
+	const threads = threadsOf(pid);
+	const results = new Map<Tool, Result>();
+	for (const tools of RUNS) {
+		const chosen = tools.filter(({ heap }) => !(heap && program.noHeap));
+		const each = chosen.map(async (tool) => results.set(tool, await resultOf(tool, pid, folder)));
+		await Promise.all(each);
+	}
+	for (const [{ key }, { stacks, cut_share }] of results) {
+		const differs = cut_share !== undefined && Math.abs(cut_share - cutShare(stacks)) > 0.0005;
+		if (differs) out(`${program.name}: ${key}: ${cutShare(stacks)}; cut_share: ${cut_share}`);
+	}
+	const groups = program.groups ?? { '': () => true };
+	return Object.entries(groups).map(([name, has]) => {
+		const cells = RUNS.flat().map((tool) => {
+			const stacks = (results.get(tool)?.stacks ?? []).filter(({ tid }) => {
+				const thread = threads.get(tid) ?? { tid, comm: '' };
+				return tid === 0 ? name === '' : has(thread, pid);
+			});
+			return stacks.length < MIN_STACKS ? '–' : percent(cutShare(stacks));
+		});
+		return `| ${[program.name + (name && `: ${name}`), ...cells].join(' | ')} |`;
+	});
+}
+
+async function measured(program: Program): Promise<string[]> {
+	const folder = mkdtempSync(join(tmpdir(), 'whole-'));
+	try {
+		return await rowsOf(program, folder);
+	} catch (error) {
+		return [`| ${program.name} | ${(error as Error).message.trim().split('\n')[0]} |`];
+	} finally {
+		await endPrograms();
+		rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
+	}
+}
+
+endOnSignals();
+const words = process.argv.slice(2);
+const chosen = PROGRAMS.filter(
+	({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
+);
+const { kernel, system } = machine();
+const date = new Date().toISOString().slice(0, 10);
+out(`${date}, commit ${commit()}, ${system}, Linux ${kernel}, ${SECONDS} s`);
+for (const tool of RUNS.flat()) out(`${tool.key}: ${tool.version ?? tool.missing}`);
+const columns = ['program', ...RUNS.flat().map(({ title }) => title)];
+const rows: string[] = [];
+for (const program of chosen) {
+	const some = await measured(program);
+	for (const row of some) out(row);
+	rows.push(...some);
+}
+out(`\n| ${columns.join(' | ')} |\n|${' --- |'.repeat(columns.length)}`);
+for (const row of rows) out(row);
