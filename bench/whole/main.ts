@@ -7,21 +7,20 @@
  *
  * SECONDS=N: how long each tool traces. KEEP=FOLDER: keeps there what the tools printed.
  */
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, type Command, endOnSignals } from '../children.js';
 import { commit, machine } from '../machine.js';
 import { endPrograms, PROGRAMS, type Program, type Thread } from './programs.js';
-import { cutShare, type PrintedStack } from './stacks.js';
+import { cutShare, isWhole, type PrintedStack } from './stacks.js';
 import { RUNS, SECONDS, type Tool } from './tools.js';
 
 /** Until a program is at its work. */
 const WARM_UP_MS = 3000;
 
-/** Fewer are no share of anything. */
-const MIN_STACKS = 1;
+const TOP_CAUSES = 6;
 
 interface Result {
 	readonly stacks: readonly PrintedStack[];
@@ -40,12 +39,13 @@ async function output(command: Command): Promise<string> {
 	return Buffer.concat(pieces).toString();
 }
 
-async function resultOf(tool: Tool, pid: number, folder: string): Promise<Result> {
+async function resultOf(tool: Tool, pid: number, folder: string, name: string): Promise<Result> {
 	if (tool.missing) return { stacks: [] };
 	const file = join(folder, tool.key);
 	let text = await output(tool.command(pid, file));
 	if (tool.report) text = await output(tool.report(file));
-	if (process.env.KEEP) writeFileSync(join(process.env.KEEP, tool.key), text);
+	if (process.env.KEEP)
+		writeFileSync(join(process.env.KEEP, `${name.replace(/\W.*/, '')}-${tool.key}`), text);
 	const read = tool.read(text);
 	return Array.isArray(read) ? { stacks: read } : read;
 }
@@ -64,6 +64,19 @@ const percent = (share: number) => {
 	return `${value.toFixed(value > 0 && value < 10 ? 2 : 0)} %`;
 };
 
+/** Why tstrace's stacks are cut, and in which functions they end: the largest causes. */
+function causesOf(stacks: readonly PrintedStack[]): string[] {
+	const total = stacks.reduce((sum, { value }) => sum + value, 0);
+	const causes = new Map<string, number>();
+	for (const { frames, cut = 'said to be whole', value } of stacks) {
+		if (isWhole(frames)) continue;
+		const cause = `${cut}: ${frames.slice(0, 2).join(' ◂ ') || 'no user frames'}`;
+		causes.set(cause, (causes.get(cause) ?? 0) + value / total);
+	}
+	const sorted = [...causes].sort(([, a], [, b]) => b - a).slice(0, TOP_CAUSES);
+	return sorted.map(([cause, share]) => `${percent(share)} ${cause}`);
+}
+
 /** A row for each group of threads. */
 async function rowsOf(program: Program, folder: string): Promise<string[]> {
 	const pid = await program.start(folder);
@@ -72,12 +85,15 @@ async function rowsOf(program: Program, folder: string): Promise<string[]> {
 	const results = new Map<Tool, Result>();
 	for (const tools of RUNS) {
 		const chosen = tools.filter(({ heap }) => !(heap && program.noHeap));
-		const each = chosen.map(async (tool) => results.set(tool, await resultOf(tool, pid, folder)));
+		const each = chosen.map(async (tool) =>
+			results.set(tool, await resultOf(tool, pid, folder, program.name)),
+		);
 		await Promise.all(each);
 	}
 	for (const [{ key }, { stacks, cut_share }] of results) {
-		const differs = cut_share !== undefined && Math.abs(cut_share - cutShare(stacks)) > 0.0005;
-		if (differs) out(`${program.name}: ${key}: ${cutShare(stacks)}; cut_share: ${cut_share}`);
+		if (cut_share === undefined) continue;
+		out(`${program.name}: ${key}: ${percent(cutShare(stacks))}, it says ${percent(cut_share)}`);
+		for (const line of causesOf(stacks)) out(`  ${line}`);
 	}
 	const groups = program.groups ?? { '': () => true };
 	return Object.entries(groups).map(([name, has]) => {
@@ -86,7 +102,7 @@ async function rowsOf(program: Program, folder: string): Promise<string[]> {
 				const thread = threads.get(tid) ?? { tid, comm: '' };
 				return tid === 0 ? name === '' : has(thread, pid);
 			});
-			return stacks.length < MIN_STACKS ? '–' : percent(cutShare(stacks));
+			return stacks.length === 0 ? '–' : percent(cutShare(stacks));
 		});
 		return `| ${[program.name + (name && `: ${name}`), ...cells].join(' | ')} |`;
 	});

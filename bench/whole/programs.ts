@@ -83,7 +83,18 @@ const written = (folder: string, name: string, text: string): string => {
 
 const ab = (port: number, folder: string, ...options: string[]) =>
 	begin(
-		['ab', '-q', '-t', '600', '-n', '99999999', '-c', '4', ...options, `http://127.0.0.1:${port}/t`],
+		[
+			'ab',
+			'-q',
+			'-t',
+			'600',
+			'-n',
+			'99999999',
+			'-c',
+			'4',
+			...options,
+			`http://127.0.0.1:${port}/t`,
+		],
 		folder,
 	);
 

@@ -5,22 +5,35 @@ export interface PrintedStack {
 	readonly tid: number;
 	readonly frames: readonly string[];
 	readonly value: number;
+	/** Why it is cut, where the tool says so. */
+	readonly cut?: string;
 }
 
-/** First functions of threads: of programs, glibc's loader, glibc's threads, and Go's stacks. */
+/**
+ * Functions that begin a program, a thread or one of Go's stacks. Those of the C library that call main,
+ * or what a thread was made for, count as such: a walk by frame pointers ends there.
+ */
 const FIRST =
-	/^(_start|_dl_start(_user)?|__?clone3?|clone3?|_rt0_\w+|runtime\.(goexit|mcall|mstart|rt0_go)(\.\w+)?)$/;
+	/^(_start|_dl_start(_user)?|__libc_start_\w+|start_thread|__?clone3?|_rt0_\w+|runtime\.(goexit|mcall|mstart|rt0_go)(\.\w+)?)$/;
 
-/** `_start`, which calls it, often has no name, and some tools leave it out. */
+/** `_start` calls it, and often has no name. */
 const CALLS_MAIN = /^__libc_start_main/;
+
+/** What begins threads is not exported: so libbpf-tools call it, by the exported name before it. */
+const EXPORTED_BEFORE: Readonly<Record<string, string>> = {
+	__libc_init_first: '__libc_start_call_main',
+	pthread_condattr_setpshared: 'start_thread',
+	__xmknodat: '__clone3',
+};
 
 /** Without the offset and the version of a symbol. */
 const nameOf = (frame = '') => frame.replace(/\+(0x)?[\da-f]+$/, '').replace(/@.*$/, '');
 
 export function isWhole(frames: readonly string[]): boolean {
-	const [root, next] = [nameOf(frames[0]), nameOf(frames[1])];
-	return FIRST.test(root) || CALLS_MAIN.test(root) || CALLS_MAIN.test(next);
+	return FIRST.test(nameOf(frames[0])) || CALLS_MAIN.test(nameOf(frames[1]));
 }
+
+const libbpfFrame = (frame: string) => EXPORTED_BEFORE[nameOf(frame)] ?? frame;
 
 /** The share, from 0 to 1, of what was counted that is in stacks which are not whole. */
 export function cutShare(stacks: readonly PrintedStack[]): number {
@@ -28,13 +41,20 @@ export function cutShare(stacks: readonly PrintedStack[]): number {
 	return sum(stacks.filter(({ frames }) => !isWhole(frames))) / sum(stacks);
 }
 
+interface TstraceRow {
+	readonly frames: readonly string[];
+	readonly kinds: string;
+	readonly value: number;
+	readonly key: { readonly tid: number };
+	readonly cut?: string;
+}
+
 /** tstrace's JSON, with a row for each thread; `cut_share` is what tstrace says itself. */
 export function ofTstrace(text: string): { stacks: PrintedStack[]; cut_share: number } {
 	const { stacks, cut_share } = JSON.parse(text);
-	const ofRow = (row: { frames: string[]; kinds: string; value: number; key: { tid: number } }) => ({
-		tid: row.key.tid,
-		frames: row.frames.filter((_, i) => row.kinds[i] !== 'k'),
-		value: row.value,
+	const ofRow = ({ frames, kinds, key, ...row }: TstraceRow) => ({
+		...{ tid: key.tid, value: row.value, cut: row.cut },
+		frames: frames.filter((_, i) => kinds[i] !== 'k'),
 	});
 	return { stacks: stacks.map(ofRow), cut_share };
 }
@@ -44,7 +64,7 @@ export function ofOffcputime(text: string): PrintedStack[] {
 	const entry = /((?:^ {4}(?!- ).*\n)*)^ {4}- .*\((\d+)\)\n\s+(\d+)$/gm;
 	return [...text.matchAll(entry)].map(([, frames = '', tid, value]) => ({
 		tid: Number(tid),
-		frames: linesOf(frames).reverse(),
+		frames: linesOf(frames).map(libbpfFrame).reverse(),
 		value: Number(value),
 	}));
 }
@@ -56,7 +76,7 @@ export function ofMemleak(text: string): PrintedStack[] {
 	return [...last.matchAll(entry)].map(([, value, frames = '']) => ({
 		tid: 0,
 		frames: linesOf(frames.replace(/^\s*\d+ \[<[\da-f]+>\] /gm, ''))
-			.map((frame) => frame.replace(/ \[.*$/, ''))
+			.map((frame) => libbpfFrame(frame.replace(/ \[.*$/, '')))
 			.reverse(),
 		value: Number(value),
 	}));

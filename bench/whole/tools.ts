@@ -38,13 +38,13 @@ function tstrace(name: string, title: string, duration: Command): Tool {
 	};
 }
 
-/** Off-CPU time as bpftrace's own script takes it, by the waiting thread's user stack. */
-const OFF_CPU = `kprobe:finish_task_switch* {
-	$prev = (struct task_struct *)arg0;
-	if ($prev->tgid == PID) { @from[$prev->pid] = nsecs; }
-	if (@from[tid]) { @[ustack(perf, 127), tid] = sum(nsecs - @from[tid]); delete(@from[tid]); }
-} END { clear(@from); }`;
-const ON_CPU = 'profile:hz:99 /pid == PID/ { @[ustack(perf, 127), tid] = count(); }';
+/** By the user stack as the thread leaves its CPU: the way without kprobes, which not all kernels have. */
+const OFF_CPU = `tracepoint:sched:sched_switch {
+	$next = args->next_pid;
+	if (@from[$next]) { @[@stack[$next], $next] = sum(nsecs - @from[$next]); delete(@from[$next]); }
+	if (pid == PID) { @from[tid] = nsecs; @stack[tid] = ustack(127); }
+} END { clear(@from); clear(@stack); }`;
+const ON_CPU = 'profile:hz:99 /pid == PID/ { @[ustack(127), tid] = count(); }';
 
 function bpftraceTool(key: string, script: string): Tool {
 	const end = `interval:s:${SECONDS} { exit(); }`;
