@@ -20,6 +20,9 @@ import { RUNS, SECONDS, type Tool } from './tools.js';
 /** Until a program is at its work. */
 const WARM_UP_MS = 3000;
 
+/** For what a tool does before and after it traces. */
+const LIMIT_S = 40;
+
 const TOP_CAUSES = 6;
 
 interface Result {
@@ -31,8 +34,9 @@ interface Result {
 const out = (text: string) => process.stdout.write(`${text}\n`);
 
 async function output(command: Command): Promise<string> {
-	const env = { ...process.env, BPFTRACE_MAP_KEYS_MAX: '65536' };
-	const child = new Child(command, ['ignore', 'pipe', 'ignore'], env);
+	const env = { ...process.env, BPFTRACE_MAP_KEYS_MAX: '65536', BPFTRACE_CACHE_USER_SYMBOLS: '1' };
+	const limited = ['timeout', '-k', '5', `${SECONDS + LIMIT_S}`, ...command];
+	const child = new Child(limited, ['ignore', 'pipe', 'ignore'], env);
 	const pieces: Buffer[] = [];
 	child.process.stdout?.on('data', (piece) => pieces.push(piece));
 	await child.closed;
@@ -46,6 +50,7 @@ async function resultOf(tool: Tool, pid: number, folder: string, name: string): 
 	if (tool.report) text = await output(tool.report(file));
 	if (process.env.KEEP)
 		writeFileSync(join(process.env.KEEP, `${name.replace(/\W.*/, '')}-${tool.key}`), text);
+	if (text === '') return { stacks: [] };
 	const read = tool.read(text);
 	return Array.isArray(read) ? { stacks: read } : read;
 }
