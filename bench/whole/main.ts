@@ -65,6 +65,7 @@ function threadsOf(pid: number): Map<number, Thread> {
 }
 
 const percent = (share: number) => {
+	if (Number.isNaN(share)) return '–';
 	const value = 100 * share;
 	return `${value.toFixed(value > 0 && value < 10 ? 2 : 0)} %`;
 };
