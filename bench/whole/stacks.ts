@@ -69,6 +69,9 @@ export function ofOffcputime(text: string): PrintedStack[] {
 	}));
 }
 
+/** As libbpf-tools' memleak shows start_thread, whose name is not exported; it gets the benefit of the doubt. */
+const NAMELESS_ROOT = /^\[.*\/libc\.so\.6\]$/;
+
 /** libbpf-tools' memleak: bytes, then frames with a number each, leaf first. */
 export function ofMemleak(text: string): PrintedStack[] {
 	const last = text.slice(text.lastIndexOf('Top '));
@@ -76,7 +79,9 @@ export function ofMemleak(text: string): PrintedStack[] {
 	return [...last.matchAll(entry)].map(([, value, frames = '']) => ({
 		tid: 0,
 		frames: linesOf(frames.replace(/^\s*\d+ \[<[\da-f]+>\] /gm, ''))
-			.map((frame) => libbpfFrame(frame.replace(/ \[.*$/, '')))
+			.map((frame) =>
+				libbpfFrame(frame.replace(NAMELESS_ROOT, 'start_thread').replace(/ \[.*$/, '')),
+			)
 			.reverse(),
 		value: Number(value),
 	}));
