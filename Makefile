@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard whole soak clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
@@ -85,6 +85,11 @@ bench: tests ## measure against the peers, side by side (installs them); TOOL=NA
 bench-guard: tests ## fails if this tstrace costs more than the base commit's, measured in turn; TOOL=NAME, BASE=COMMIT
 	@scripts/setup.sh guard
 	@node --enable-source-maps build/test/bench/guard/main.js $(if $(BASE),--base '$(BASE)') $(TOOL)
+
+whole: tests ## how much is in cut stacks: Debian's programs under load, tstrace and its peers; ONLY='redis nginx'
+	@scripts/setup.sh whole
+	@scripts/peers.sh
+	@node --enable-source-maps build/test/bench/whole/main.js $(ONLY)
 
 soak: tests ## a tool of each kind for 20 minutes under load: memory, descriptors, kernel memory stay flat
 	@node build/test/test/soak/soak.js

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the system packages that are missing for: build, workloads, unit, browser, test, kernels,
-# check, guard or bench.
+# check, guard, bench or whole.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -113,6 +113,25 @@ for group; do
 		need strace any_of strace
 		# It compiles at each start, against these.
 		! test -e "/lib/modules/$(uname -r)/build" || need bpfcc-tools any_of runqlat-bpfcc
+		;;
+	whole)
+		need redis-server any_of redis-server
+		need redis-tools any_of redis-benchmark
+		need nginx-light any_of nginx
+		need apache2-utils any_of ab
+		need postgresql-15 test -x /usr/lib/postgresql/15/bin/postgres
+		need mariadb-server any_of mariadbd
+		need sysbench any_of sysbench
+		need python3 test -x /usr/bin/python3
+		need openjdk-17-jdk-headless any_of javac
+		need ripgrep any_of rg
+		need golang-go any_of go
+		need caddy any_of caddy
+		# All tools name the C library's functions by it; the library stays as it is.
+		need libc6-dbg test -d /usr/lib/debug/.build-id
+		need libbpf-tools test -x /usr/sbin/offcputime
+		need bpftrace any_of bpftrace
+		need linux-perf any_of perf
 		;;
 	esac
 done

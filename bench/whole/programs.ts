@@ -1,0 +1,216 @@
+/** Debian's programs as they are, each under a load of its own, in a folder of its own. */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Child, type Command } from '../children.js';
+import { BASH, GO, JAVA, NODE, PYTHON } from './loads.js';
+
+/** Where ports of this run begin; each program has its own. */
+const PORT = 17_800;
+const START_LIMIT_MS = 60_000;
+const LOOK_PERIOD_MS = 250;
+
+export interface Thread {
+	readonly tid: number;
+	readonly comm: string;
+}
+
+export interface Program {
+	readonly name: string;
+	/** Starts it and its load; returns the process that is to be traced. */
+	start(folder: string): Promise<number>;
+	/** Threads to count apart from others: by what they do. */
+	readonly groups?: Readonly<Record<string, (thread: Thread, pid: number) => boolean>>;
+	/** Its heap is not the C library's. */
+	readonly noHeap?: true;
+}
+
+/** They go on until `endPrograms`. */
+const children: Child[] = [];
+
+function begin(command: Command, folder: string): number {
+	const env = { ...process.env, HOME: folder };
+	const child = new Child(['env', '-C', folder, ...command], 'ignore', env);
+	child.closed.catch(() => undefined);
+	children.push(child);
+	return child.pid;
+}
+
+export async function endPrograms(): Promise<void> {
+	for (const child of children.splice(0).reverse()) await child.end();
+}
+
+/** What has to be done before it can be started. */
+function done([file = '', ...args]: Command, folder: string): void {
+	const options = { cwd: folder, encoding: 'utf8', timeout: START_LIMIT_MS } as const;
+	const { status, stderr, error } = spawnSync(file, args, options);
+	if (status !== 0) throw new Error(`${file} ${args.join(' ')}: ${error?.message ?? stderr}`);
+}
+
+/** Does it again until it works. */
+async function until(what: Command, folder: string): Promise<void> {
+	for (const limit_ms = Date.now() + START_LIMIT_MS; ; await sleep(LOOK_PERIOD_MS)) {
+		try {
+			return done(what, folder);
+		} catch (error) {
+			if (Date.now() > limit_ms) throw error;
+		}
+	}
+}
+
+/** A child of a process by its title, when there is one. */
+async function childOf(parent: number, title: RegExp): Promise<number> {
+	for (const limit_ms = Date.now() + START_LIMIT_MS; Date.now() < limit_ms; ) {
+		for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+			try {
+				const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ');
+				if (Number(fields?.[1]) !== parent) continue;
+				if (title.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))) return Number(pid);
+			} catch {
+				// It is gone meanwhile.
+			}
+		}
+		await sleep(LOOK_PERIOD_MS);
+	}
+	throw new Error(`process ${parent} has no child ${title}`);
+}
+
+const written = (folder: string, name: string, text: string): string => {
+	writeFileSync(join(folder, name), text);
+	return name;
+};
+
+const ab = (port: number, folder: string, ...options: string[]) =>
+	begin(
+		[
+			'ab',
+			'-q',
+			'-t',
+			'600',
+			'-n',
+			'99999999',
+			'-c',
+			'4',
+			...options,
+			`http://127.0.0.1:${port}/t`,
+		],
+		folder,
+	);
+
+const TEXT = 'A text that is long enough to be worth compressing, and does not end soon.\n';
+
+async function redis(folder: string): Promise<number> {
+	const port = `${PORT}`;
+	const synced = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];
+	const pid = begin(['redis-server', '--port', port, '--dir', folder, ...synced], folder);
+	await until(['redis-cli', '-p', port, 'get', 'x'], folder);
+	const load = ['-t', 'set,get,lpush,lrange_100', '-r', '100000', '-l', '-q'];
+	begin(['redis-benchmark', '-p', port, ...load], folder);
+	return pid;
+}
+
+async function nginx(folder: string): Promise<number> {
+	const port = PORT + 1;
+	written(folder, 't', TEXT.repeat(2000));
+	const server = `server { listen 127.0.0.1:${port}; root ${folder}; default_type text/plain; }`;
+	const http = `gzip on; gzip_types text/plain; access_log ${folder}/log; ${server}`;
+	const main = `daemon off; user root; worker_processes 1; pid ${folder}/pid; error_log ${folder}/errors;`;
+	written(folder, 'conf', `${main} events {} http { ${http} }`);
+	const pid = begin(['nginx', '-c', `${folder}/conf`], folder);
+	await until(['ab', '-n', '1', `http://127.0.0.1:${port}/t`], folder);
+	ab(port, folder, '-H', 'Accept-Encoding: gzip');
+	return childOf(pid, /worker/);
+}
+
+async function postgres(folder: string): Promise<number> {
+	const bin = '/usr/lib/postgresql/15/bin';
+	const as = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'];
+	done(['chown', 'postgres', folder], folder);
+	done([...as, `${bin}/initdb`, '-D', `${folder}/data`], folder);
+	const options = ['-D', `${folder}/data`, '-k', folder, '-p', `${PORT + 2}`];
+	const pid = begin([...as, `${bin}/postgres`, ...options], folder);
+	const pgbench = [...as, `${bin}/pgbench`, '-h', folder, '-p', `${PORT + 2}`];
+	await until([...pgbench, '-i', '-q', '-s', '5', 'postgres'], folder);
+	begin([...pgbench, '-c', '3', '-T', '600', 'postgres'], folder);
+	return childOf(pid, /^postgres: postgres postgres/);
+}
+
+async function mariadb(folder: string): Promise<number> {
+	const data = [`--datadir=${folder}/data`, '--user=mysql'];
+	done(['chmod', '755', folder], folder);
+	done(['chown', 'mysql', folder], folder);
+	const login = '--auth-root-authentication-method=normal';
+	done(['mariadb-install-db', '--no-defaults', ...data, login], folder);
+	const socket = `${folder}/socket`;
+	const files = [`--socket=${socket}`, `--pid-file=${folder}/pid`, `--port=${PORT + 3}`];
+	const pid = begin(['mariadbd', '--no-defaults', ...data, ...files], folder);
+	await until(['mariadb', '-u', 'root', '-S', socket, '-e', 'create database sbtest'], folder);
+	const tables = ['--tables=2', '--table-size=20000', '--threads=4', '--time=600'];
+	const where = [`--mysql-socket=${socket}`, '--mysql-user=root'];
+	done(['sysbench', 'oltp_read_write', ...where, ...tables, 'prepare'], folder);
+	begin(['sysbench', 'oltp_read_write', ...where, ...tables, 'run'], folder);
+	return pid;
+}
+
+async function java(folder: string): Promise<number> {
+	done(['javac', written(folder, 'Load.java', JAVA)], folder);
+	return begin(['java', '-Xmx200m', 'Load'], folder);
+}
+
+async function go(folder: string): Promise<number> {
+	const build = ['env', `GOCACHE=${folder}/cache`, 'GOFLAGS=-mod=mod', 'go', 'build', '-o', 'load'];
+	done([...build, written(folder, 'load.go', GO)], folder);
+	return begin(['./load'], folder);
+}
+
+async function caddy(folder: string): Promise<number> {
+	const port = PORT + 4;
+	written(folder, 't', TEXT.repeat(200));
+	const pid = begin(['caddy', 'file-server', '--listen', `127.0.0.1:${port}`], folder);
+	await until(['ab', '-n', '1', `http://127.0.0.1:${port}/t`], folder);
+	ab(port, folder);
+	return pid;
+}
+
+/** A thread of the JVM itself: collectors, compilers, the VM's own, and the one that began it. */
+const isNative = ({ comm }: Thread) =>
+	/^(GC Thread|G1 |C[12] Comp|VM |Sweeper|Monitor Def|Service Thr|java$)/.test(comm);
+
+/** The main thread; others are libuv's and V8's. */
+const runsJavaScript = ({ tid }: Thread, pid: number) => tid === pid;
+
+const not = (is: (thread: Thread, pid: number) => boolean) => (thread: Thread, pid: number) =>
+	!is(thread, pid);
+
+export const PROGRAMS: readonly Program[] = [
+	{ name: 'redis-server, every write synced', start: redis },
+	{ name: 'nginx, gzip', start: nginx },
+	{
+		name: 'python3, threads at a lock',
+		start: async (folder) => begin(['/usr/bin/python3', '-c', PYTHON], folder),
+	},
+	{ name: 'postgresql 15, pgbench: one backend', start: postgres },
+	{ name: 'mariadb 10.11, sysbench', start: mariadb },
+	{
+		name: 'bash, child processes',
+		start: async (folder) => begin(['/bin/bash', '-c', BASH], folder),
+	},
+	{
+		name: 'node 20',
+		start: async (folder) => begin(['/usr/bin/node', '-e', NODE], folder),
+		groups: { 'the JavaScript thread': runsJavaScript, 'other threads': not(runsJavaScript) },
+	},
+	{
+		name: 'java 17',
+		start: java,
+		groups: { 'native threads': isNative, 'Java threads': not(isNative) },
+	},
+	{
+		name: 'Rust: ripgrep, two threads',
+		start: async (folder) =>
+			begin(['rg', '-j2', '-c', '-uu', '(a|e)[a-z]+tion\\w*x', ...Array(50).fill('/usr')], folder),
+	},
+	{ name: "Go: a program of `go build`'s", start: go, noHeap: true },
+	{ name: 'Go: caddy, a file server', start: caddy, noHeap: true },
+];
