@@ -168,7 +168,8 @@ struct {
 	__uint(max_entries, 4096);
 } unwind_requests SEC(".maps");
 
-/* User space adds 1 now and then, so that it can tell which files were not used for long. */
+/* User space adds 1 now and then, so that it can tell which files were not used for long, and
+ * before it gives the rows of a file to another one. */
 u32 unwind_round;
 
 /* What is known of the code at an address. */
@@ -184,8 +185,11 @@ enum code_kind {
 
 struct code {
 	u64 start;
-	u64 end;
+	u64 end;	 /* 0: nothing is remembered here */
 	u64 file_offset; /* of `start` */
+	struct inode *inode;
+	s64 changed_sec;
+	u32 changed_nsec;
 	u32 kind;
 	u32 pages_at;
 	u32 first_page;
@@ -193,7 +197,27 @@ struct code {
 };
 
 /* Stacks go to and fro between a program and its libraries. A power of two. */
-#define CODES_REMEMBERED 4
+#define CODES_REMEMBERED 8
+/* Of so many processes, on each CPU. A power of two. */
+#define CODES_OF_PROCESSES 8
+
+/* What the walks of a process have found on this CPU, while its mappings stay as they are:
+ * codes_of(). */
+struct codes {
+	struct mm_struct *mm;
+	u64 incarnation; /* another process may get the same mm_struct */
+	u32 version;	 /* of its mappings */
+	u32 round;
+	u32 found;
+	struct code code[CODES_REMEMBERED];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCHES *CODES_OF_PROCESSES);
+	__type(key, u32);
+	__type(value, struct codes);
+} unwind_codes SEC(".maps");
 
 /* What find_code has come to. Too much for the stack, which it shares with three other functions.
  */
@@ -214,8 +238,7 @@ struct unwind {
 	bool has_link;
 	bool is_by_pointer; /* frame pointers led here */
 	bool is_guessed;    /* and, on the way, through code of a file that says nothing of it */
-	u8 codes;	    /* that were found */
-	struct code code[CODES_REMEMBERED];
+	u32 codes_at;	    /* in `unwind_codes` */
 	struct met met;
 };
 

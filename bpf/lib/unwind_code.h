@@ -82,36 +82,110 @@ static __always_inline bool meet_code(struct met *met, u32 index, u64 address)
 	return true;
 }
 
+static __always_inline struct codes *codes_at(struct unwind *walk)
+{
+	u32 at = walk->codes_at;
+
+	return bpf_map_lookup_elem(&unwind_codes, &at);
+}
+
 /* Finds the code at an address; 0: no code is there. A function of its own, verified once. */
 __noinline int find_code(u32 index, u64 address)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct codes *codes;
 	struct code *code;
 	struct met *met;
 
 	if (!walk || !meet_code(&walk->met, index, address) || !still_mapped(index))
 		return 0;
+	codes = codes_at(walk);
+	if (!codes)
+		return 0;
 	met = &walk->met;
-	code = &walk->code[walk->codes++ % CODES_REMEMBERED];
+	code = &codes->code[codes->found++ % CODES_REMEMBERED];
 	code->start = met->vma.start;
 	code->end = met->vma.end;
 	code->file_offset = met->vma.file_offset;
+	code->inode = met->vma.inode;
+	code->changed_sec = met->key.changed_sec;
+	code->changed_nsec = met->key.changed_nsec;
 	code->kind = CODE_WITHOUT_FILE;
 	if (met->has_file)
 		code_of_file(met, code);
 	return 1;
 }
 
-static __always_inline struct code *known_code(struct unwind *walk, u64 address)
+/* Whether what is remembered of code still is so, if its mapping is the same. */
+static __always_inline bool is_unchanged(struct code *code)
 {
+	s64 sec;
+	u32 nsec;
+
+	if (code->kind == CODE_ASKED)
+		return false;
+	if (!code->inode)
+		return true;
+	read_change_time(code->inode, &sec, &nsec);
+	return sec == code->changed_sec && nsec == code->changed_nsec;
+}
+
+/*
+ * Where a walk of the current process remembers code, with what earlier ones have left there: to
+ * find the mapping of an address takes as long as five frames. What they found counts as long as
+ * it is certain that it still is so. A function of its own, verified once.
+ */
+__noinline int codes_of(u32 index)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct task_struct *task = current_task();
+	/* Not by look(): the verifier lets nobody count with a pointer that it knows. */
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	u64 incarnation = look(task, group_leader, start_time) + look(task, self_exec_id);
+	struct codes *codes;
+	u32 version, round = unwind_round;
+	bool is_same;
+
+	if (!walk || !mm)
+		return 0;
+	walk->codes_at = index * CODES_OF_PROCESSES +
+			 ((u64)mm * 0x9e3779b97f4a7c15 >> 32) % CODES_OF_PROCESSES;
+	codes = codes_at(walk);
+	if (!codes)
+		return 0;
+	version = mappings_version(mm);
+	is_same = version % 2 == 0 && codes->version == version && codes->mm == mm &&
+		  codes->incarnation == incarnation && codes->round == round;
+	codes->mm = mm;
+	codes->incarnation = incarnation;
+	codes->version = version;
+	codes->round = round;
+	for (u32 i = 0; i < CODES_REMEMBERED; i++) {
+		struct code *code = &codes->code[i];
+
+		if (code->end && !(is_same && is_unchanged(code)))
+			code->end = 0;
+	}
+	return 0;
+}
+
+/* Without branches, as in maple_slot(): the verifier would follow the rest of a frame for each. */
+static __always_inline struct code *known_code(struct codes *codes, u64 address)
+{
+	u32 found = CODES_REMEMBERED;
+
 #pragma unroll
 	for (u32 i = 0; i < CODES_REMEMBERED; i++) {
-		struct code *code = &walk->code[i];
+		struct code *code = &codes->code[i];
+		u64 above = address - code->start, below = address - code->end;
+		/* User addresses have no sign: it tells which is larger. */
+		u32 is_here = (~above & below) >> 63;
 
-		if (address >= code->start && address < code->end)
-			return code;
+		barrier_var(is_here);
+		found ^= (found ^ i) & -is_here;
+		barrier_var(found);
 	}
-	return NULL;
+	return found < CODES_REMEMBERED ? &codes->code[found] : NULL;
 }
 
 /* The rule for an address; NULL: a gap. */

@@ -188,18 +188,22 @@ __noinline int unwind_frame(u32 index, u32 depth)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct unwind_rule *rule = NULL;
+	struct codes *codes;
 	struct code *code;
 	u64 at, instructions;
 
 	if (!walk)
 		return UNWIND_NO_CODE;
+	codes = codes_at(walk);
+	if (!codes)
+		return UNWIND_NO_CODE;
 	/* Behind a call that does not return there may be another function. */
 	at = walk->is_exact ? walk->ip : walk->ip - 1;
-	code = known_code(walk, at);
+	code = known_code(codes, at);
 	if (!code) {
 		if (!find_code(index, at))
 			return UNWIND_NO_CODE;
-		code = &walk->code[(u8)(walk->codes - 1) % CODES_REMEMBERED];
+		code = &codes->code[(codes->found - 1) % CODES_REMEMBERED];
 	}
 	if (code->kind == CODE_ASKED)
 		return UNWIND_NO_TABLE;

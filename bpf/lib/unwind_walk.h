@@ -68,10 +68,7 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 #endif
 	walk->is_by_pointer = false;
 	walk->is_guessed = false;
-	/* Of the thread before, which may have other mappings. */
-	walk->codes = 0;
-	for (u32 i = 0; i < CODES_REMEMBERED; i++)
-		walk->code[i].end = 0;
+	codes_of(index);
 	here->user.count = 0;
 	here->user.end = UNWIND_TOO_DEEP;
 	for (u32 i = 0; i < STACK_DEPTH && i < stack_depth; i++) {

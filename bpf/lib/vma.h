@@ -74,6 +74,13 @@ struct mm_struct___until_6_1 {
 	struct rb_root mm_rb;
 };
 
+/* Since 6.13; from 6.4 on it is a number that changes only when mappings have been changed. */
+struct mm_struct___counted {
+	struct {
+		u32 sequence;
+	} mm_lock_seq;
+};
+
 struct mm_struct___vdso {
 	struct {
 		void *vdso;
@@ -173,6 +180,20 @@ static __always_inline bool is_still_mapped(struct mm_struct *mm, struct vma_bou
 	       BPF_CORE_READ(vma, vm_end) == found->end &&
 	       (u64)BPF_CORE_READ(vma, vm_pgoff) << page_bits == found->file_offset &&
 	       BPF_CORE_READ(vma, vm_file) == found->file;
+}
+
+/*
+ * The version of a process's mappings: the same even number means that they are the same. Odd:
+ * somebody is changing them (mmap_write_lock(), include/linux/mmap_lock.h), or this kernel does not
+ * count.
+ */
+static __always_inline u32 mappings_version(struct mm_struct *mm)
+{
+	struct mm_struct___counted *of = (void *)mm;
+
+	return bpf_core_field_exists(of->mm_lock_seq.sequence)
+		       ? BPF_CORE_READ(of, mm_lock_seq.sequence)
+		       : 1;
 }
 
 /* Where the kernel's own code lies in this address space; 0: nowhere. */

@@ -188,6 +188,8 @@ export class UnwindMaps {
 	#forgetAll(placements: readonly Placement[]): void {
 		if (placements.length === 0) return;
 		for (const { key } of placements) this.#object.map('unwind_files').delete(key);
+		// They remember where rows lie, until the round ends.
+		this.#object.setVariable('unwind_round', ++this.#round);
 		this.#object.waitForPrograms();
 		for (const placement of placements) {
 			this.#memory?.free(placement);

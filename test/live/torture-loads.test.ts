@@ -59,6 +59,10 @@ class Loads {
 		return new Loads(child, await Tracing.start(args), folder, lines);
 	}
 
+	get pid(): number | undefined {
+		return this.child.pid;
+	}
+
 	/** A new file of that name, with another one's contents. */
 	replace(by: string): void {
 		const temporary = join(this.folder, 'new');
@@ -66,9 +70,11 @@ class Loads {
 		renameSync(temporary, this.path);
 	}
 
-	async tell(line: string): Promise<void> {
+	/** Returns the number that it answers. */
+	async tell(line: string): Promise<number> {
 		this.child.stdin?.write(`${line}\n`);
-		await this.#lines.next();
+		const { value } = await this.#lines.next();
+		return Number(/^done (\d+)$/.exec(value)?.[1]);
 	}
 
 	/** Until each of its threads has waited many times more: new tables are there then, and walks go by them. */
@@ -114,6 +120,33 @@ test('a library that is loaded, and another one of the same name beside it: each
 	await loads.tell(`load ${loads.folder}//libtorture.so`);
 	await loads.waits();
 	assertTrue(await loads.end(), truthOf('old', 'new'));
+});
+
+test('two libraries in turn at one place: each stack by the rows of the one that is there', async (t) => {
+	const loads = await Loads.start(t);
+	const other = join(loads.folder, 'libother.so');
+	copyFileSync(OLD, loads.path);
+	copyFileSync(NEW, other);
+	for (const path of [loads.path, other]) {
+		await loads.tell(`load ${path}`);
+		await loads.waits();
+		await loads.tell('unload');
+	}
+	const { pid } = loads;
+	const same = await loads.tell(`alternate ${loads.path} ${other}`);
+	assert.ok(same > 500, `${same} of 600 are where the one before was`);
+	const stacks = await loads.end();
+	const naps = stacks.filter(
+		({ key, frames }) => key.tid === pid && /nanosleep/.test(frames.join(' ')),
+	);
+	// The frames of one are 30 times as large as those of the other: by its rows nobody gets out.
+	for (const stack of naps) {
+		assert.equal(stack.cut, undefined, stack.frames.join(' '));
+		assert.match(userFrames(stack).join(' '), /^_start __libc_start_main.* main alternate /);
+	}
+	const count = naps.reduce((sum, each) => sum + each.count, 0);
+	// A nap may be over before the thread is off its CPU.
+	assert.ok(count > 500, `${count} of 600`);
 });
 
 test('a library that is unloaded and gone, and a new file under its name: the names of one are not those of the other', async (t) => {

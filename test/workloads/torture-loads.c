@@ -7,6 +7,8 @@
  * - "load PATH": a thread is in functions of that library from now on; how many libraries that
  * makes
  * - "unload": the last one's thread ends, and it is not mapped any more
+ * - "alternate PATH PATH": in turn, 300 times each, loads one, waits in it for a moment and unloads
+ * it; how often one was where the other had been
  * - "exec PATH": becomes that program, "PATH naps"
  */
 #include "torture.h"
@@ -51,6 +53,30 @@ static void unload(long i)
 	dlclose(loaded[i].library);
 }
 
+FUNCTION static int alternate(char *paths)
+{
+	void *place = NULL;
+	int same = 0;
+
+	paths[strcspn(paths, " ")] = 0;
+	for (int i = 0; i < 600; i++) {
+		const char *path = i % 2 ? paths : paths + strlen(paths) + 1;
+		void *library = dlopen(path, RTLD_NOW);
+		void (*nap)(void);
+		Dl_info info;
+
+		if (!library)
+			exit(fprintf(stderr, "%s\n", dlerror()));
+		nap = (void (*)(void))dlsym(library, "t_nap");
+		nap();
+		dladdr(nap, &info);
+		same += info.dli_fbase == place;
+		place = info.dli_fbase;
+		dlclose(library);
+	}
+	return same;
+}
+
 int main(void)
 {
 	char line[4096];
@@ -64,6 +90,8 @@ int main(void)
 			return 2;
 		if (!strncmp(line, "unload", 6))
 			unload(--count);
+		if (!strncmp(line, "alternate ", 10))
+			count = alternate(line + 10);
 		if (!strncmp(line, "exec ", 5))
 			execl(line + 5, line + 5, "naps", NULL);
 		printf("done %d\n", count);
@@ -108,6 +136,14 @@ FUNCTION static void *t_by_loader(void *done)
 	NAME(t_chosen_, WAY)(done);
 	AND_RETURN;
 	return NULL;
+}
+
+FUNCTION void t_nap(void)
+{
+	volatile char memory[FRAME_BYTES] = {0};
+
+	t_once();
+	memory[0]++;
 }
 
 /* A second thread is in the loader's own function meanwhile, which has not bound that call yet. */
