@@ -72,5 +72,6 @@ function torture() {
 if (others.length === 0) torture();
 workload('sleepers.c', 'sleepers', '-fomit-frame-pointer');
 workload('sleepers.c', 'sleepers-plain', '-O0');
+workload('deep.c', 'deep', '-fomit-frame-pointer');
 workload('waits.c', 'waits-stripped', '-s');
 workload('inlined.c', 'inlined', '-g');

@@ -8,6 +8,7 @@ import { runqlat } from './runqlat.js';
 import { schedlat } from './schedlat.js';
 import { syscount } from './syscount.js';
 import { timehist } from './timehist.js';
+import { unwind } from './unwind.js';
 
 export const BENCHMARKS: readonly Benchmark[] = [
 	runqlat,
@@ -17,6 +18,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
 	offcputime,
 	profile,
 	memleak,
+	unwind,
 	flamegraph,
 	diff,
 	fold,

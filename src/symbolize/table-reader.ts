@@ -16,6 +16,8 @@ const MAX_OPEN = 4096;
 
 /** A file that takes longer is on a file system that does not answer. */
 const STUCK_MS = 5000;
+/** Of the thread, whose short-lived objects are small; node would take 48 MB. */
+const maxYoungGenerationSizeMb = 2;
 
 interface OpenOrder {
 	readonly file: FileIdentity;
@@ -41,7 +43,8 @@ export class TableReader {
 		const workerData: WorkerData = { answers: this.#answers, port: port2 };
 		this.#onAnswer = onAnswer;
 		this.#port = port1;
-		this.#worker = new Worker(WORKER, { workerData, transferList: [port2], execArgv: [] });
+		const options = { workerData, transferList: [port2], execArgv: [] };
+		this.#worker = new Worker(WORKER, { ...options, resourceLimits: { maxYoungGenerationSizeMb } });
 		this.#worker.on('error', (error) => {
 			this.#problem = error.message;
 			this.#open.clear();

@@ -8,13 +8,14 @@ import { type Bytes, FileBytes, MemoryBytes } from '../elf/bytes.js';
 import { profile } from '../generated/profile.js';
 import { packed } from '../unwind/packed-table.js';
 import { RuleSet } from '../unwind/rule.js';
-import { unwindTable } from '../unwind/table.js';
+import { TableWorkspace, unwindTable } from '../unwind/table.js';
 import { openRegular } from './open.js';
 import type { TableAnswer, TableOrder, WorkerData } from './table-orders.js';
 import { readVdso } from './vdso.js';
 
 /** Of all files. */
 const rules = new RuleSet(profile.enums.unwind_constant.UNWIND_MAX_RULES);
+const workspace = new TableWorkspace();
 const { answers, port } = workerData as WorkerData;
 
 /** How many of the rules the kernel has, or will have with the answers that were sent. */
@@ -39,7 +40,7 @@ function answerOf({ name, path, inode, changed_ns }: TableOrder): TableAnswer {
 }
 
 function tableOf(bytes: Bytes | undefined) {
-	const table = bytes && packed(unwindTable(bytes), rules, sentRules);
+	const table = bytes && packed(unwindTable(bytes, workspace), rules, sentRules);
 	return { table, lacksRules: rules.isExceeded };
 }
 

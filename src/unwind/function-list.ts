@@ -35,6 +35,12 @@ export class FunctionList {
 		return true;
 	}
 
+	/** Begins again, in the same memory. */
+	clear(): void {
+		this.#count = 0;
+		this.#isSorted = true;
+	}
+
 	/**
 	 * Visits each. Where two overlap, the one that begins later has what they share, as in libgcc's
 	 * search; of those that begin at the same place only the first that was added is visited.

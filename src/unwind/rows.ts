@@ -36,12 +36,18 @@ export class RowList {
 		this.#rules[this.#count++] = this.#isExceeded ? UNKNOWN_RULE : rule;
 	}
 
-	/** Those there are, without room for more. */
+	/** Those there are, until `clear`. */
 	rows(): Rows {
 		return {
-			addresses: this.#addresses.slice(0, this.#count),
-			rules: this.#rules.slice(0, this.#count),
+			addresses: this.#addresses.subarray(0, this.#count),
+			rules: this.#rules.subarray(0, this.#count),
 		};
+	}
+
+	/** Begins again, in the same memory. */
+	clear(): void {
+		this.#count = 0;
+		this.#isExceeded = false;
 	}
 
 	#grow(): void {

@@ -29,9 +29,24 @@ export interface UnwindTable {
 	readonly problems: readonly string[];
 }
 
-/** Reads the table of an ELF file, or of an image of one such as the vdso. Never throws. */
-export function unwindTable(bytes: Bytes): UnwindTable {
-	const builder = new TableBuilder();
+/** Memory to make tables in. What a table in it refers to is there until the next one is made. */
+export class TableWorkspace {
+	readonly rows = new RowList();
+	readonly functions = new FunctionList();
+
+	clear(): void {
+		this.rows.clear();
+		this.functions.clear();
+	}
+}
+
+/**
+ * Reads the table of an ELF file, or of an image of one such as the vdso. Who reads many tables has
+ * a workspace for them: node gives memory back late, and 200 libraries need 100 MB in all.
+ * Never throws.
+ */
+export function unwindTable(bytes: Bytes, workspace = new TableWorkspace()): UnwindTable {
+	const builder = new TableBuilder(workspace);
 	try {
 		builder.build(new Elf(bytes));
 	} catch (error) {
@@ -50,11 +65,18 @@ export function ruleAt({ rows, rules }: UnwindTable, fileOffset: number): Unwind
 
 class TableBuilder {
 	readonly #rules = new RuleSet(MAX_RULES);
-	readonly #rows = new RowList();
+	readonly #rows: RowList;
+	readonly #functions: FunctionList;
 	readonly #problems = new Set<string>();
 	/** Of the function whose rows are made: from the file to memory, and its end in the file. */
 	#distance = 0;
 	#end = 0;
+
+	constructor(workspace: TableWorkspace) {
+		workspace.clear();
+		this.#rows = workspace.rows;
+		this.#functions = workspace.functions;
+	}
 
 	table(): UnwindTable {
 		if (this.#rules.isExceeded) this.problem('more rules than tstrace keeps');
@@ -76,7 +98,7 @@ class TableBuilder {
 			if (offset < this.#end) this.#rows.add(offset, rule);
 		});
 		const commons = new Map<CommonEntry, number>();
-		const functions = new FunctionList();
+		const functions = this.#functions;
 		for (const section of frameSections(elf, (text) => this.problem(text))) {
 			const damage = (what: string) => this.problem(`${section.name}: ${what}`);
 			new EntryReader(section, registers, machine, damage).read((common, start, size, from, to) => {

@@ -4,7 +4,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { MemoryBytes } from '../../../src/elf/bytes.js';
 import { CFA, FP, RA, type UnwindRule } from '../../../src/unwind/rule.js';
-import { ruleAt, type UnwindTable, unwindTable } from '../../../src/unwind/table.js';
+import {
+	ruleAt,
+	TableWorkspace,
+	type UnwindTable,
+	unwindTable,
+} from '../../../src/unwind/table.js';
 import { elfOf } from '../hostile/elf-builder.js';
 import {
 	type CfaPlace,
@@ -195,10 +200,12 @@ function assertRule(table: UnwindTable, offset: number, expected: Partial<Unwind
 }
 
 test('each byte of each function has the rule that was written for it, all others none', () => {
+	// One after the other in the same memory.
+	const workspace = new TableWorkspace();
 	fc.assert(
 		fc.property(program, (each) => {
 			const file = fileOf(each);
-			const table = unwindTable(new MemoryBytes(file));
+			const table = unwindTable(new MemoryBytes(file), workspace);
 			assert.deepEqual(table.problems, []);
 			const toFile = textOffset(file) - TEXT_AT;
 			const sorted = each.functions.toSorted((a, b) => a.start - b.start);
