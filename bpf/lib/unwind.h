@@ -42,6 +42,8 @@ enum unwind_cfa {
 	CFA_SIGNAL,
 	CFA_END,
 	CFA_UNKNOWN,
+	CFA_ELSEWHERE,
+	CFA_GO_C,
 };
 
 /* FP: where its frame pointer is. */
