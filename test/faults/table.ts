@@ -200,6 +200,17 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
+		fault: 'a server in `DEBUGINFOD_URLS` never answers, or goes on sending',
+		does: 'gives it up at a limit, or at a signal, and prints the result with the names that there are',
+		tests: {
+			debuginfod: [
+				'ends the fetch: the result is what there is',
+				'tstrace is killed meanwhile',
+				'limits: too large, too slow',
+			],
+		},
+	},
+	{
 		fault: '`/proc` is not mounted',
 		does: 'one error line, exit status 1',
 		tests: { 'faults-files': ['without /proc: one line'] },
