@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, type Command } from '../children.js';
-import { BASH, GO, JAVA, NODE, PYTHON } from './loads.js';
+import { BASH, GDB, GO, JAVA, NODE, PERL, PYTHON } from './loads.js';
 
 /** Where ports of this run begin; each program has its own. */
 const PORT = 17_800;
@@ -24,6 +24,10 @@ export interface Program {
 	readonly groups?: Readonly<Record<string, (thread: Thread, pid: number) => boolean>>;
 	/** Its heap is not the C library's. */
 	readonly noHeap?: true;
+	/** The code that it makes at run time keeps frame pointers. */
+	readonly keepsFramePointers?: true;
+	/** It says nothing of its own code: debuggers guess, too. */
+	readonly noTables?: true;
 }
 
 /** They go on until `endPrograms`. */
@@ -199,6 +203,7 @@ export const PROGRAMS: readonly Program[] = [
 	{
 		name: 'node 20',
 		start: async (folder) => begin(['/usr/bin/node', '-e', NODE], folder),
+		keepsFramePointers: true,
 		groups: { 'the JavaScript thread': runsJavaScript, 'other threads': not(runsJavaScript) },
 	},
 	{
@@ -212,5 +217,17 @@ export const PROGRAMS: readonly Program[] = [
 			begin(['rg', '-j2', '-c', '-uu', '(a|e)[a-z]+tion\\w*x', ...Array(50).fill('/usr')], folder),
 	},
 	{ name: "Go: a program of `go build`'s", start: go, noHeap: true },
-	{ name: 'Go: caddy, a file server', start: caddy, noHeap: true },
+	{ name: 'Go: caddy, a file server', start: caddy, noHeap: true, noTables: true },
+];
+
+/** Whose stacks are compared with a debugger's, too. */
+export const MORE_PROGRAMS: readonly Program[] = [
+	{
+		name: 'perl, sorting',
+		start: async (folder) => begin(['/usr/bin/perl', '-e', PERL], folder),
+	},
+	{
+		name: 'gdb, reading symbols',
+		start: async (folder) => begin(['gdb', '-nx', '-batch', '-ex', GDB, '/usr/bin/gdb'], folder),
+	},
 ];
