@@ -11,12 +11,16 @@ import { assertTrue, parted, type Truth, userFrames, wayOf } from './torture-way
 const WAITS = ['offcputime', '--exact', '--no-edges'];
 const SAMPLES = ['profile', '-F', '999'];
 const DEPTH = 127;
+/** Where instructions are emulated, reading unwind tables takes seconds; the stacks of before are cut. */
+const SLOW_SECONDS = process.env.TSTRACE_EMULATED === undefined ? undefined : '30';
 
 /** Traces a workload whose threads do the same all the time. */
 async function traced(name: string, mode: string, tool: readonly string[], seconds: string) {
 	const workload = await Workload.start(name, mode);
 	try {
-		return stackReport(tstrace([...tool, '--json', '-p', `${workload.starter}`, seconds])).stacks;
+		return stackReport(
+			tstrace([...tool, '--json', '-p', `${workload.starter}`, SLOW_SECONDS ?? seconds]),
+		).stacks;
 	} finally {
 		await workload.end();
 	}
@@ -86,10 +90,10 @@ function assertTortured(stacks: readonly JsonStack[], truth: Truth): void {
 }
 
 for (const name of ['torture', 'torture-plain', 'torture-static', 'torture-static-pie']) {
-	test(`${name}: each wait has all functions on its way`, async () => {
+	test(`offcputime: ${name}: each wait has all functions on its way`, async () => {
 		assertTortured(await traced(name, 'naps', WAITS, '0.5'), TRUTH);
 	});
-	test(`${name}: each sample has all functions on its way, also those in the vdso`, async () => {
+	test(`profile: ${name}: each sample has all functions on its way, also those in the vdso`, async () => {
 		const stacks = await traced(name, 'spins', SAMPLES, '1.5');
 		// It spends its time asleep.
 		const whole = TRUTH.whole.filter((way) => way !== 't_15 t_rewrites');
@@ -108,7 +112,7 @@ for (const name of ['torture', 'torture-plain', 'torture-static', 'torture-stati
 	});
 }
 
-test('musl, which has no tables: cut, and nothing that is not so', async () => {
+test('offcputime: torture-musl, which has no tables: cut, and nothing that is not so', async () => {
 	const stacks = await traced('torture-musl', 'naps', WAITS, '0.5');
 	const [lost, others] = parted(stacks, LOST);
 	const [, rest] = parted(others, REWRITTEN);
@@ -126,17 +130,17 @@ const EXCEPTIONS = [
 ];
 
 for (const name of ['torture-throws', 'torture-throws-plain', 'torture-throws-static']) {
-	test(`${name}: an exception in flight`, async () => {
+	test(`offcputime: ${name}: an exception in flight`, async () => {
 		assertTrue(await traced(name, 'naps', WAITS, '0.5'), { whole: EXCEPTIONS });
 	});
-	test(`${name}: samples of the unwinder itself are whole, or cut where they are`, async () => {
+	test(`profile: ${name}: samples of the unwinder itself are whole, or cut where they are`, async () => {
 		const stacks = await traced(name, 'spins', SAMPLES, '0.5');
 		assertTrue(stacks, { whole: EXCEPTIONS });
 	});
 }
 
 for (const name of process.arch === 'x64' ? ['torture-32', 'torture-32-plain'] : []) {
-	test(`${name}: 32 bits, cut or with all functions, and nothing that is no code`, async () => {
+	test(`offcputime: ${name}: 32 bits, cut or with all functions, and nothing that is no code`, async () => {
 		const stacks = await traced(name, '', WAITS, '0.5');
 		assert.ok(stacks.length > 0);
 		for (const stack of stacks) {

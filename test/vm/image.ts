@@ -67,7 +67,7 @@ const FOREIGN = {
 	suite: 'trixie',
 	packages: 'nodejs libbpf1 busybox-static dash bash coreutils util-linux strace'.split(' '),
 	/** To compile and link workloads with. */
-	development: 'libc6-dev libgcc-14-dev'.split(' '),
+	development: 'libc6-dev libgcc-14-dev libstdc++-14-dev musl-dev'.split(' '),
 };
 
 /** Builds the file system for an architecture; returns the archive that a kernel unpacks at boot. */
