@@ -46,9 +46,9 @@ test-live: tests
 	elif [ $$allowed = 3 ]; then scripts/setup.sh kernels && $(KERNELS) $(HERE_INSTEAD); \
 	else exit $$allowed; fi
 
-test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests
+test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests, TOOL=NAME FILE=torture
 	@scripts/setup.sh kernels
-	@$(KERNELS) $(if $(QUICK),--quick) $(TOOL:%=--tool %) $(KERNEL)
+	@$(KERNELS) $(if $(QUICK),--quick) $(TOOL:%=--tool %) $(FILE:%=--file %) $(KERNEL)
 
 walks: tests ## what walking a user stack costs, on each kernel of the matrix; KERNEL=6.1 or here one of them
 	@$(if $(filter-out here,$(or $(KERNEL),all)),scripts/setup.sh kernels)

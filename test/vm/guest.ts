@@ -10,15 +10,17 @@ import { createInterface } from 'node:readline';
 import { walkCosts } from '../../bench/walk-costs.js';
 import { FEATURES, featureNames } from './features.js';
 import { decode, encode, type Line, type TestResult } from './lines.js';
-import { type Extent, TOOLS, type ToolTests, WALKS } from './matrix.js';
+import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';
 
 const TOOL_TIMEOUT_MS = 120_000;
 const FILE_TIMEOUT_MS = 900_000;
 
-const [said = '', ...only] = (
-	/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? 'quick'
-).split(',');
-/** With the names of tools after it, of only these. */
+const words = (/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? 'quick').split(
+	',',
+);
+/** With the names of tools after it, of only these; and of only these files of tests. */
+const [said = '', ...only] = words.filter((word) => !word.startsWith(FILE));
+const onlyFiles = words.flatMap((word) => (word.startsWith(FILE) ? word.slice(FILE.length) : []));
 const extent = said as Extent;
 
 function say(line: Line): void {
@@ -50,6 +52,7 @@ async function runTests(tests: ToolTests): Promise<void> {
 
 /** Runs the tests of a file that one of the patterns names, and those that failed once more. */
 async function runFile(tool: string, file: string, patterns: readonly string[]): Promise<void> {
+	if (onlyFiles.length > 0 && !onlyFiles.includes(file)) return;
 	const failed = await runOnce(tool, file, patterns, false);
 	if (failed.length === 0) return;
 	const names = failed.map((name) => `^${escaped(name)}$`);

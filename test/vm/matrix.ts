@@ -15,6 +15,8 @@ export interface Machine {
 
 /** Which tests of a tool: one or all of its truths, or its whole file and more. */
 export type Extent = 'one' | 'quick' | 'all';
+/** Before the name of a file of tests, among the words that say what is to be run. */
+export const FILE = 'file:';
 /** Instead of tests: what walks of user stacks cost. */
 export const WALKS = 'walks';
 

@@ -2,7 +2,7 @@
  * Boots kernels of the matrix and runs the live tests in them, several at once; or measures there what walks of user
  * stacks cost, one after the other, "here" on the kernel that runs.
  *
- * usage: run.js [--quick] [--tool TOOL]... [--page] [MACHINE...]
+ * usage: run.js [--quick] [--tool TOOL]... [--file FILE]... [--page] [MACHINE...]
  *        run.js --walks [here|MACHINE...]
  */
 import { spawnSync } from 'node:child_process';
@@ -15,7 +15,7 @@ import { emulatorOf } from './emulator.js';
 import { FOLDER, initramfsOf, kernelOf } from './image.js';
 import type { Line } from './lines.js';
 import { boot, MEMORY_MB } from './machine.js';
-import { type Extent, MACHINES, type Machine, WALKS } from './matrix.js';
+import { type Extent, FILE, MACHINES, type Machine, WALKS } from './matrix.js';
 import { failed, type MachineResult, page, resultOf, table } from './results.js';
 
 const MINUTE_MS = 60_000;
@@ -33,6 +33,7 @@ const { values, positionals } = parseArgs({
 	options: {
 		quick: { type: 'boolean' },
 		tool: { type: 'string', multiple: true },
+		file: { type: 'string', multiple: true },
 		page: { type: 'boolean' },
 		walks: { type: 'boolean' },
 	},
@@ -81,10 +82,11 @@ function bootFor({ machine, ...files }: Prepared, what: readonly string[], timeo
 
 async function run(prepared: Prepared): Promise<MachineResult> {
 	const { machine } = prepared;
-	const extent: Extent = machine.slow ? 'one' : values.quick ? 'quick' : 'all';
+	const extent: Extent = machine.slow && !values.file ? 'one' : values.quick ? 'quick' : 'all';
+	const files = (values.file ?? []).map((name) => `${FILE}${name}`);
 	const what = [extent, ...(values.tool ?? [])];
 	const now = { commit: commit(), date: new Date().toISOString().slice(0, 10) };
-	const { lines, ...rest } = await bootFor(prepared, what, LIMIT_MS[extent]);
+	const { lines, ...rest } = await bootFor(prepared, [...what, ...files], LIMIT_MS[extent]);
 	return { ...resultOf(machine.name, lines, { extent: what.join(), ...rest }), ...now };
 }
 
@@ -142,8 +144,9 @@ function machinesAtOnce(): number {
 }
 
 function keep(results: readonly MachineResult[]): void {
-	// Of a few tools only, it would take the place of what is known of all.
-	if (!values.tool) writeFileSync(RESULTS, `${JSON.stringify(merged(results), null, '\t')}\n`);
+	// Of a few tools or files only, it would take the place of what is known of all.
+	if (!values.tool && !values.file)
+		writeFileSync(RESULTS, `${JSON.stringify(merged(results), null, '\t')}\n`);
 }
 
 // So that no machine outlives us: machine.ts ends it as this process exits.

@@ -12,7 +12,7 @@ import type { PerCpuEvents } from '../../perf/cpus.js';
 import { parseEvent } from '../../perf/events.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
-import type { Reader } from '../../reader.js';
+import type { Note, Reader } from '../../reader.js';
 import { humanBytes } from '../../render/units.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import { unwindTables } from '../../symbolize/unwind-tables.js';
@@ -42,13 +42,13 @@ export class GrowthReader implements Reader<StackFindings> {
 	#before = new Map<bigint, { readonly bytes: number; readonly count: number }>();
 	#resident = new Map<number, number>();
 
-	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects) {
+	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects, note: Note) {
 		this.#object = object;
 		this.#subjects = subjects;
 		this.#maxDepth = depthOf(settings);
 		this.#sites = new SiteTable(object);
 		this.#sites.open();
-		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects));
+		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects, note));
 	}
 
 	begin(): void {
