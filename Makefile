@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard whole exact soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-kernels walks kernels-doc faults-doc package test-package check format texts bench bench-guard whole exact soak clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
@@ -46,9 +46,13 @@ test-live: tests
 	elif [ $$allowed = 3 ]; then scripts/setup.sh kernels && $(KERNELS) $(HERE_INSTEAD); \
 	else exit $$allowed; fi
 
-test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests
+test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests, TOOL=NAME FILE=torture
 	@scripts/setup.sh kernels
-	@$(KERNELS) $(if $(QUICK),--quick) $(TOOL:%=--tool %) $(KERNEL)
+	@$(KERNELS) $(if $(QUICK),--quick) $(TOOL:%=--tool %) $(FILE:%=--file %) $(KERNEL)
+
+walks: tests ## what walking a user stack costs, on each kernel of the matrix; KERNEL=6.1 or here one of them
+	@$(if $(filter-out here,$(or $(KERNEL),all)),scripts/setup.sh kernels)
+	@$(KERNELS) --walks $(KERNEL)
 
 kernels-doc: tests ## docs/kernels.md, of what test-kernels last found
 	@$(KERNELS) --page

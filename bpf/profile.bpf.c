@@ -17,12 +17,12 @@ volatile u64 sample_weight;
 SEC("perf_event")
 int profile_sample(void *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct scratch *here = scratch_here();
 	struct stack_key key = {};
 	struct stack_sum *sum;
 
-	if ((!task->pid && !include_idle) || !filter_has(task))
+	if ((!look(task, pid) && !include_idle) || !filter_has(task))
 		return 0;
 	stack_key_of(task, &key);
 	key.kernel = current_kernel_stack(ctx, here);

@@ -58,12 +58,10 @@ export interface TextView<F extends Findings> {
  */
 export type ToolKind = 'latency' | 'stacks' | 'table' | 'events';
 
-/** What a tool can do without BPF programs. */
+/** What a tool can do without BPF programs, for users who may not load any. */
 export interface WithoutBpf<Settings, F extends Findings> {
-	/** Whether this kernel's BPF cannot do what the tool needs. */
-	needed(): boolean;
-	/** `privileged`: it is not for want of privileges. Throws TstraceError. */
-	reader(settings: Settings, subjects: Subjects, privileged: boolean): Reader<F>;
+	/** Throws TstraceError. */
+	reader(settings: Settings, subjects: Subjects): Reader<F>;
 }
 
 /** What of the common options a tool may look at, for its own to agree with. */

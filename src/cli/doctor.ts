@@ -69,7 +69,7 @@ function tryTool<L extends FilteredLayout, S, F extends Findings, O extends Opti
 		way ??= text;
 	};
 	try {
-		const { privileged, withoutBpf } = wayInto(tool);
+		const withoutBpf = wayInto(tool);
 		const pid = withoutBpf && pids.length > 0 ? pids : [process.pid];
 		const common = commonSettings({ pid }, [], tool.kind);
 		const settings = tool.settings(valuesOf(tool.options(), {}), common);
@@ -77,7 +77,7 @@ function tryTool<L extends FilteredLayout, S, F extends Findings, O extends Opti
 		const subjects = { filter, command: undefined, words: [] };
 		if (withoutBpf) {
 			way = 'without BPF: tstrace reads perf events one by one';
-			new PlainTracing(withoutBpf.reader(settings, subjects, privileged), subjects).close();
+			new PlainTracing(withoutBpf.reader(settings, subjects), subjects).close();
 		} else {
 			new BpfTracing(tool, settings, subjects, { verbose: false, note }).close();
 		}

@@ -19,14 +19,13 @@ interface RunOptions {
 	readonly args: readonly string[];
 }
 
-/** How a tool can be run by this process: with BPF, or without. Throws TstraceError: not at all. */
+/** How this process can run a tool without BPF; undefined: with it. Throws TstraceError: not at all. */
 export function wayInto<L extends FilteredLayout, S, F extends Findings>(
 	tool: Tool<L, S, F>,
-): { privileged: boolean; withoutBpf: WithoutBpf<S, F> | undefined } {
-	const privileged = bpfAllowed();
-	const withoutBpf = !privileged || tool.withoutBpf?.needed() ? tool.withoutBpf : undefined;
+): WithoutBpf<S, F> | undefined {
+	const withoutBpf = bpfAllowed() ? undefined : tool.withoutBpf;
 	if (!withoutBpf) requireBpfPrivileges();
-	return { privileged, withoutBpf };
+	return withoutBpf;
 }
 
 /** Runs a tool to its end and returns the exit status. Throws UsageError and TstraceError. */
@@ -35,14 +34,14 @@ export async function run<L extends FilteredLayout, S, F extends Findings>(
 	settings: S,
 	options: RunOptions,
 ): Promise<number> {
-	const { privileged, withoutBpf } = wayInto(tool);
+	const withoutBpf = wayInto(tool);
 	const stop = new Stop();
 	let command: Command | undefined;
 	let session: Session<L, S, F> | undefined;
 	const closes = [() => session?.close(), () => command?.terminate(), () => stop.close()];
 	try {
 		if (options.command.length > 0) command = new Command(options.command);
-		session = new Session(tool, settings, { ...options, command, privileged }, withoutBpf);
+		session = new Session(tool, settings, { ...options, command }, withoutBpf);
 		await session.trace(stop);
 		session.close();
 		// COMMAND may outlive the last interval: it goes on untraced. A signal is handed on to it.

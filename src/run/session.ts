@@ -32,8 +32,6 @@ interface Run {
 	readonly command: Command | undefined;
 	/** tstrace's own arguments, with COMMAND's. */
 	readonly args: readonly string[];
-	/** Whether BPF is allowed. */
-	readonly privileged: boolean;
 }
 
 interface Closable {
@@ -59,7 +57,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		this.#run = run;
 		const { common, command } = run;
 		this.#unseen = withoutBpf
-			? `the kernel's time for samples; ${run.privileged ? 'on Linux 5.11 or newer it counts both' : 'to count both, run tstrace as root'}`
+			? "the kernel's time for samples; to count both, run tstrace as root"
 			: 'the time of its BPF programs; to count both, run tstrace as root (CAP_SYS_ADMIN)';
 		this.#circumstances = circumstancesOf(common.filter, run.args, tool.filters?.(settings));
 		const subjects = {
@@ -71,7 +69,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 			this.#results = this.#held(new Results(common, tool.text(settings), tool.stackTool));
 			if (withoutBpf) {
 				this.#note('without BPF: tstrace reads perf events one by one');
-				const reader = withoutBpf.reader(settings, subjects, run.privileged);
+				const reader = withoutBpf.reader(settings, subjects);
 				this.#tracing = this.#held(new PlainTracing(reader, subjects));
 			} else {
 				const options = { verbose: common.verbose, note: (text: string) => this.#note(text) };

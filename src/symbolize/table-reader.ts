@@ -63,6 +63,11 @@ export class TableReader {
 		return `a file takes longer than ${STUCK_MS / 1000} s, and others wait for it: ${nameOf(stuck)}`;
 	}
 
+	/** Whether all that was ordered is answered. */
+	get isIdle(): boolean {
+		return this.#open.size === 0;
+	}
+
 	/** Has a table read, and its answer come; false: not now. */
 	order(file: FileIdentity, path: string | undefined): boolean {
 		if (this.#problem !== undefined || this.#open.size >= MAX_OPEN) return false;

@@ -8,6 +8,7 @@ import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../bpf/unwind.js'
 import { closeAll } from '../loader/close-all.js';
 import type { BpfObject } from '../loader/object.js';
 import { commandPath } from '../proc/command-path.js';
+import type { Note } from '../reader.js';
 import { parseMaps } from './maps.js';
 import { readMaps } from './proc-pid.js';
 import type { TableAnswer } from './table-orders.js';
@@ -26,30 +27,38 @@ const NEIGHBOURS_BYTES = 2 ** 17;
 /** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
 const MINOR_BITS = 20;
 
-/** The tables that the programs of a loaded object walk by; undefined: they walk by frame pointers. */
+/**
+ * The tables that the programs of a loaded object walk by; undefined: they walk by frame pointers. `note` gets to know
+ * when all that were asked for are there.
+ */
 export function unwindTables(
 	object: BpfObject<UnwoundLayout>,
 	settings: Pick<StackSettings, 'user' | 'unwind'>,
 	subjects: Subjects,
+	note: Note,
 ): UnwindTables | undefined {
-	return walksByTables(settings) ? new UnwindTables(object, subjects) : undefined;
+	return walksByTables(settings) ? new UnwindTables(object, subjects, note) : undefined;
 }
 
 export class UnwindTables {
 	readonly #maps: UnwindMaps;
 	readonly #subjects: Subjects;
+	readonly #note: Note;
 	#reader: TableReader | undefined;
 	/** Files that could not be read when they were asked for: who meets them next asks again. */
 	#unread: FileIdentity[] = [];
 	#lacksRules = false;
+	/** Files that the programs know of by now. */
+	#read = 0;
 	/** Processes that have asked for files, since the last round. */
 	readonly #asked = new Set<number>();
 	/** Files that were ordered, by name. */
 	readonly #ordered = new Set<string>();
 
-	constructor(object: BpfObject<UnwoundLayout>, subjects: Subjects) {
+	constructor(object: BpfObject<UnwoundLayout>, subjects: Subjects, note: Note) {
 		this.#maps = new UnwindMaps(object);
 		this.#subjects = subjects;
+		this.#note = note;
 	}
 
 	/** Nothing is attached yet: gets the tables of the processes that were chosen, if that does not take long. */
@@ -141,7 +150,11 @@ export class UnwindTables {
 		// What was read is not what was asked for, or is so no more: the next walk through it asks again.
 		if (answer.found === 'nothing' || (isAsked && answer.changed_ns !== file.changed_ns))
 			this.#unread.push(file);
-		else this.#maps.put({ ...file, changed_ns: answer.changed_ns }, answer.table);
+		else {
+			this.#maps.put({ ...file, changed_ns: answer.changed_ns }, answer.table);
+			this.#read++;
+		}
+		if (this.#reader?.isIdle) this.#note(`has read the unwind tables of ${this.#read} files`);
 	}
 }
 

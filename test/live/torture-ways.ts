@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { JsonStack } from './stacks.js';
 
-/** First functions of threads. */
-const FIRST = /^(_start|_*clone3?)$/;
+/** First functions of threads. The C library of a virtual machine has no symbols. */
+const FIRST = /^(_start|_*clone3?|libc\.so\.6\+0x[0-9a-f]+)$/;
 /** gcc names copies that it has made fit one caller so, and parts that are seldom run; names of C++ say what a function takes. */
 const plainName = (name: string) =>
 	name.replace(/\.(constprop\.\d+|isra\.\d+|part\.\d+|cold)$/, '').replace(/\(.*\)$/, '');

@@ -3,20 +3,53 @@
  * right, whatever the compiler has made of them. One trace of all threads for each build.
  */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { type JsonStack, stackReport } from './stacks.js';
-import { tstrace, Workload } from './support.js';
+import { type JsonStack, SLACK, stackReport } from './stacks.js';
+import { Tracing, until, Workload } from './support.js';
+import { schedstat, switches } from './times.js';
 import { assertTrue, parted, type Truth, userFrames, wayOf } from './torture-ways.js';
 
 const WAITS = ['offcputime', '--exact', '--no-edges'];
 const SAMPLES = ['profile', '-F', '999'];
 const DEPTH = 127;
+/** Until each thread has waited that often, or they have run that long in all, after unwind tables were there. */
+const ENOUGH_WAITS = 100;
+const ENOUGH_NS = (SLACK > 1 ? 4 : 1) * 2.5e9;
+
+/** Of a process; the first one of several waits for us. */
+function threadsOf(pid: number): number[] {
+	const tids = readdirSync(`/proc/${pid}/task`).map(Number);
+	return tids.length > 1 ? tids.filter((tid) => tid !== pid) : tids;
+}
+
+async function untilWaited(pid: number): Promise<void> {
+	const tids = threadsOf(pid);
+	const before = tids.map(switches);
+	await until(() => tids.every((tid, i) => switches(tid) > (before[i] ?? 0) + ENOUGH_WAITS));
+}
+
+async function untilRun(pid: number): Promise<void> {
+	const ran_ns = () => threadsOf(pid).reduce((sum, tid) => sum + schedstat(tid).run_ns, 0);
+	const before_ns = ran_ns();
+	await until(() => ran_ns() > before_ns + ENOUGH_NS);
+}
 
 /** Traces a workload whose threads do the same all the time. */
-async function traced(name: string, mode: string, tool: readonly string[], seconds: string) {
-	const workload = await Workload.start(name, mode);
+async function traced(name: string, mode: string, tool: readonly string[]) {
+	const file = resolve('build/workloads', name);
+	// Threads that spin leave tstrace the time that it needs.
+	const workload =
+		mode === 'spins'
+			? await Workload.startBy('nice', '-n', '19', file, mode)
+			: await Workload.startBy(file, mode);
 	try {
-		return stackReport(tstrace([...tool, '--json', '-p', `${workload.starter}`, seconds])).stacks;
+		const { starter } = workload;
+		const tracing = await Tracing.start([...tool, '-v', '--json', '-p', `${starter}`]);
+		await tracing.says(/has read the unwind tables of/);
+		await (mode === 'spins' ? untilRun(starter) : untilWaited(starter));
+		return stackReport(await tracing.end('SIGINT')).stacks;
 	} finally {
 		await workload.end();
 	}
@@ -86,11 +119,11 @@ function assertTortured(stacks: readonly JsonStack[], truth: Truth): void {
 }
 
 for (const name of ['torture', 'torture-plain', 'torture-static', 'torture-static-pie']) {
-	test(`${name}: each wait has all functions on its way`, async () => {
-		assertTortured(await traced(name, 'naps', WAITS, '0.5'), TRUTH);
+	test(`offcputime: ${name}: each wait has all functions on its way`, async () => {
+		assertTortured(await traced(name, 'naps', WAITS), TRUTH);
 	});
-	test(`${name}: each sample has all functions on its way, also those in the vdso`, async () => {
-		const stacks = await traced(name, 'spins', SAMPLES, '1.5');
+	test(`profile: ${name}: each sample has all functions on its way, also those in the vdso`, async () => {
+		const stacks = await traced(name, 'spins', SAMPLES);
 		// It spends its time asleep.
 		const whole = TRUTH.whole.filter((way) => way !== 't_15 t_rewrites');
 		assertTortured(stacks, {
@@ -108,8 +141,8 @@ for (const name of ['torture', 'torture-plain', 'torture-static', 'torture-stati
 	});
 }
 
-test('musl, which has no tables: cut, and nothing that is not so', async () => {
-	const stacks = await traced('torture-musl', 'naps', WAITS, '0.5');
+test('offcputime: torture-musl, which has no tables: cut, and nothing that is not so', async () => {
+	const stacks = await traced('torture-musl', 'naps', WAITS);
 	const [lost, others] = parted(stacks, LOST);
 	const [, rest] = parted(others, REWRITTEN);
 	assert.ok(lost.length > 0 && rest.length > 0);
@@ -126,18 +159,18 @@ const EXCEPTIONS = [
 ];
 
 for (const name of ['torture-throws', 'torture-throws-plain', 'torture-throws-static']) {
-	test(`${name}: an exception in flight`, async () => {
-		assertTrue(await traced(name, 'naps', WAITS, '0.5'), { whole: EXCEPTIONS });
+	test(`offcputime: ${name}: an exception in flight`, async () => {
+		assertTrue(await traced(name, 'naps', WAITS), { whole: EXCEPTIONS });
 	});
-	test(`${name}: samples of the unwinder itself are whole, or cut where they are`, async () => {
-		const stacks = await traced(name, 'spins', SAMPLES, '0.5');
+	test(`profile: ${name}: samples of the unwinder itself are whole, or cut where they are`, async () => {
+		const stacks = await traced(name, 'spins', SAMPLES);
 		assertTrue(stacks, { whole: EXCEPTIONS });
 	});
 }
 
 for (const name of process.arch === 'x64' ? ['torture-32', 'torture-32-plain'] : []) {
-	test(`${name}: 32 bits, cut or with all functions, and nothing that is no code`, async () => {
-		const stacks = await traced(name, '', WAITS, '0.5');
+	test(`offcputime: ${name}: 32 bits, cut or with all functions, and nothing that is no code`, async () => {
+		const stacks = await traced(name, '', WAITS);
 		assert.ok(stacks.length > 0);
 		for (const stack of stacks) {
 			assert.ok(stack.cut, stack.frames.join(' '));

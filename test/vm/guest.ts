@@ -1,20 +1,26 @@
-/** Runs inside a machine of the matrix: says what it is, how tools go about it here, and runs their tests. */
+/**
+ * Runs inside a machine of the matrix: says what it is, how tools go about it here, and runs their tests; or says what
+ * walks of user stacks cost.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { arch, release } from 'node:os';
 import { createInterface } from 'node:readline';
+import { walkCosts } from '../../bench/walk-costs.js';
 import { FEATURES, featureNames } from './features.js';
 import { decode, encode, type Line, type TestResult } from './lines.js';
-import { type Extent, TOOLS, type ToolTests } from './matrix.js';
+import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';
 
 const TOOL_TIMEOUT_MS = 120_000;
 const FILE_TIMEOUT_MS = 900_000;
 
-const [said = '', ...only] = (
-	/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? 'quick'
-).split(',');
-/** With the names of tools after it, of only these. */
+const words = (/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? 'quick').split(
+	',',
+);
+/** With the names of tools after it, of only these; and of only these files of tests. */
+const [said = '', ...only] = words.filter((word) => !word.startsWith(FILE));
+const onlyFiles = words.flatMap((word) => (word.startsWith(FILE) ? word.slice(FILE.length) : []));
 const extent = said as Extent;
 
 function say(line: Line): void {
@@ -29,36 +35,24 @@ function sayHook({ tool, args }: ToolTests): void {
 	say({ type: 'hook', tool, because, began, stderr: began ? '' : stderr.slice(-3000) });
 }
 
-/** In a quick run, what the files of `also` do to the machine is done to these tools; and all wakers. */
-const FEW_OF_ALSO = `^(${[
-	'woken by ',
-	// Without frame pointers.
-	'waits that end have all functions on their way: sleepers$',
-	'(runqlat|profile): (a CPU goes|begins while)',
-	// What keeps time is the same in both.
-	'runqlat: the clock is set by 3600 s',
-	'profile: the clock is set by -3600 s',
-].join('|')})`;
-/** In a quick run, of the truths that tools share: a quota with nothing beside it, and sleep. */
-const FEW_OF_SHARED = '.*(with a quota, alone|sle(ep|pt))';
-
 async function runTests(tests: ToolTests): Promise<void> {
-	const { tool, file, also = [], shared = [], truths, not = {} } = tests;
+	const { tool, file, also = {}, shared = {}, truths, not = {} } = tests;
 	const left = Object.keys(not).map((name) => `${escaped(name)}$`);
-	if (extent === 'all') {
-		await runFile(tool, file, [`^(?!${left.join('|') || '$'})`]);
-		for (const each of also) await runFile(tool, each, ['.']);
-		for (const each of shared) await runFile(tool, each, [`^${tool}: `]);
-		return;
+	if (extent === 'all') await runFile(tool, file, [`^(?!${left.join('|') || '$'})`]);
+	else await runFile(tool, file, extent === 'one' ? truths.slice(0, 1) : truths);
+	for (const [each, few] of Object.entries(also)) {
+		const pattern = extent === 'all' ? '.' : few[extent];
+		if (pattern !== undefined) await runFile(tool, each, [pattern]);
 	}
-	await runFile(tool, file, extent === 'one' ? truths.slice(0, 1) : truths);
-	if (extent !== 'quick') return;
-	for (const each of also) await runFile(tool, each, [FEW_OF_ALSO]);
-	for (const each of shared) await runFile(tool, each, [`^${tool}: ${FEW_OF_SHARED}`]);
+	for (const [each, few] of Object.entries(shared)) {
+		const pattern = extent === 'all' ? '' : few[extent];
+		if (pattern !== undefined) await runFile(tool, each, [`^${tool}: .*(${pattern})`]);
+	}
 }
 
 /** Runs the tests of a file that one of the patterns names, and those that failed once more. */
 async function runFile(tool: string, file: string, patterns: readonly string[]): Promise<void> {
+	if (onlyFiles.length > 0 && !onlyFiles.includes(file)) return;
 	const failed = await runOnce(tool, file, patterns, false);
 	if (failed.length === 0) return;
 	const names = failed.map((name) => `^${escaped(name)}$`);
@@ -121,8 +115,12 @@ say({
 	arch: arch(),
 	features: Object.fromEntries(featureNames.map((name) => [name, FEATURES[name].present()])),
 });
-for (const toolTests of tools) {
-	sayHook(toolTests);
-	await runTests(toolTests);
+if (said === WALKS) {
+	for (const cost of await walkCosts()) say({ type: 'walk', ...cost });
+} else {
+	for (const toolTests of tools) {
+		sayHook(toolTests);
+		await runTests(toolTests);
+	}
 }
 say({ type: 'end' });

@@ -27,7 +27,7 @@ const NOT_MODULES =
 	/^(@biomejs|@esbuild|@koromix|@types|@typescript|esbuild|playwright-core|speedscope|typescript)$/;
 /** What the live tests start; those that this machine has. */
 const PROGRAMS =
-	'addr2line bash chrt dd fish grep gzip head mount node perf script setpriv sh sleep strace taskset true unshare zsh';
+	'addr2line bash chrt dd fish grep gzip head mount nice node perf script setpriv sh sleep strace taskset true unshare zsh';
 
 /** What Debian and compilers call an architecture. */
 export const NAMES: Readonly<Record<Machine['arch'], { debian: Architecture; target: string }>> = {
@@ -67,7 +67,7 @@ const FOREIGN = {
 	suite: 'trixie',
 	packages: 'nodejs libbpf1 busybox-static dash bash coreutils util-linux strace'.split(' '),
 	/** To compile and link workloads with. */
-	development: 'libc6-dev libgcc-14-dev'.split(' '),
+	development: 'libc6-dev libgcc-14-dev libstdc++-14-dev musl-dev'.split(' '),
 };
 
 /** Builds the file system for an architecture; returns the archive that a kernel unpacks at boot. */

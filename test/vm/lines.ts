@@ -1,4 +1,5 @@
 /** What a machine tells of itself and of its tests: lines of JSON on its console. */
+import type { WalkCost } from '../../bench/walk-costs.js';
 
 /** Begins a line that is ours; all else on the console is the kernel's, or a stranger's. */
 export const MARK = '@@tstrace ';
@@ -33,12 +34,17 @@ export interface TestResult {
 	readonly again?: boolean;
 }
 
+/** What a walk of a user stack costs here, at one hook. */
+export interface Walk extends WalkCost {
+	readonly type: 'walk';
+}
+
 /** The last line: all was run. */
 export interface End {
 	readonly type: 'end';
 }
 
-export type Line = Facts | Hook | TestResult | End;
+export type Line = Facts | Hook | TestResult | Walk | End;
 
 export function encode(line: Line): string {
 	return `${MARK}${JSON.stringify(line)}\n`;

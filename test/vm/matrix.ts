@@ -15,6 +15,10 @@ export interface Machine {
 
 /** Which tests of a tool: one or all of its truths, or its whole file and more. */
 export type Extent = 'one' | 'quick' | 'all';
+/** Before the name of a file of tests, among the words that say what is to be run. */
+export const FILE = 'file:';
+/** Instead of tests: what walks of user stacks cost. */
+export const WALKS = 'walks';
 
 export const MACHINES: readonly Machine[] = [
 	{ name: '5.10', arch: 'x64', suites: ['bullseye', 'bullseye-security'], cpu: 'max' },
@@ -30,6 +34,12 @@ export const MACHINES: readonly Machine[] = [
 	},
 ];
 
+/** Of a file, patterns of the names of tests that are run where there is no time for all; none: none of them. */
+interface Few {
+	readonly quick?: string;
+	readonly one?: string;
+}
+
 export interface ToolTests {
 	readonly tool: string;
 	/** How to have it say which way it takes. */
@@ -39,17 +49,19 @@ export interface ToolTests {
 	/** The file of live tests that is about it. */
 	readonly file: string;
 	/** More files, whose tests are all run: what would disturb the machine that we are on. */
-	readonly also?: readonly string[];
+	readonly also?: Readonly<Record<string, Few>>;
 	/** Files that are about several tools: of each, tests whose names begin with this one's. */
-	readonly shared?: readonly string[];
+	readonly shared?: Readonly<Record<string, Few>>;
 	/** Names of those of its tests that are run where there is no time for all; the first is one test. */
 	readonly truths: readonly string[];
 	/** Names of those that cannot be run under emulation, and why. */
 	readonly not?: Readonly<Record<string, string>>;
 }
 
-/** What all tools that know waits for a CPU say alike. */
-const WAITS = ['throttled', 'dozes'];
+/** What all tools that know waits for a CPU say alike: a quota with nothing beside it, and sleep. */
+const WAITS = { throttled: { quick: 'with a quota, alone' }, dozes: { quick: 'sle(ep|pt)' } };
+/** Of tools that walk user stacks: code of the C library's and of ours, without frame pointers. */
+const TORTURE = { torture: { quick: 'torture: ' } };
 /** Of tools that follow threads off the CPU. */
 const IN_STORAGE = { 'task storage': 'keeps threads in task storage' };
 
@@ -58,7 +70,13 @@ export const TOOLS: readonly ToolTests[] = [
 		tool: 'runqlat',
 		args: ['0.2', '1'],
 		file: 'truth',
-		also: ['vm-cpus', 'vm-clock'],
+		also: {
+			'vm-cpus': { quick: '^(runqlat|profile): (a CPU goes|begins while)' },
+			// What keeps time is the same in all tools: forward for one, back for the other.
+			'vm-clock': {
+				quick: '^(runqlat: the clock is set by 3600|profile: the clock is set by -3600) s',
+			},
+		},
 		shared: WAITS,
 		truths: ['^sched_info: \\d+ wake-ups', '^hash: \\d+ wake-ups'],
 		not: {
@@ -78,7 +96,7 @@ export const TOOLS: readonly ToolTests[] = [
 		says: IN_STORAGE,
 		file: 'timehist',
 		shared: WAITS,
-		also: ['wakers'],
+		also: { wakers: { quick: '^woken by ' } },
 		truths: ['^printed and lost', '^who wakes whom', '^migrations'],
 	},
 	{
@@ -99,8 +117,12 @@ export const TOOLS: readonly ToolTests[] = [
 		args: ['0.2'],
 		says: IN_STORAGE,
 		file: 'offcputime',
-		also: ['sleeping'],
-		shared: WAITS,
+		also: {
+			sleeping: { quick: '^who sleeps all the time has all functions on its way: sleepers$' },
+			'torture-loads': {},
+		},
+		// How a stack is walked is another way on each architecture: also where there is time for one test.
+		shared: { ...WAITS, torture: { ...TORTURE.torture, one: 'torture: each wait' } },
 		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],
 	},
 	{
@@ -113,6 +135,7 @@ export const TOOLS: readonly ToolTests[] = [
 		tool: 'profile',
 		args: ['0.2'],
 		file: 'profile',
+		shared: TORTURE,
 		truths: ['^two functions', '^-e page-faults'],
 	},
 ];

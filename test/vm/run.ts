@@ -1,18 +1,21 @@
 /**
- * Boots kernels of the matrix and runs the live tests in them, several at once.
+ * Boots kernels of the matrix and runs the live tests in them, several at once; or measures there what walks of user
+ * stacks cost, one after the other, "here" on the kernel that runs.
  *
- * usage: run.js [--quick] [--tool TOOL]... [--page] [MACHINE...]
+ * usage: run.js [--quick] [--tool TOOL]... [--file FILE]... [--page] [MACHINE...]
+ *        run.js --walks [here|MACHINE...]
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type WalkCost, walkCosts, written } from '../../bench/walk-costs.js';
 import { emulatorOf } from './emulator.js';
 import { FOLDER, initramfsOf, kernelOf } from './image.js';
 import type { Line } from './lines.js';
 import { boot, MEMORY_MB } from './machine.js';
-import { type Extent, MACHINES, type Machine } from './matrix.js';
+import { type Extent, FILE, MACHINES, type Machine, WALKS } from './matrix.js';
 import { failed, type MachineResult, page, resultOf, table } from './results.js';
 
 const MINUTE_MS = 60_000;
@@ -23,18 +26,21 @@ const LIMIT_MS: Readonly<Record<Extent, number>> = {
 };
 const RESULTS = join(FOLDER, 'results.json');
 const PAGE = 'docs/kernels.md';
+const HERE = 'here';
 
 const { values, positionals } = parseArgs({
 	allowPositionals: true,
 	options: {
 		quick: { type: 'boolean' },
 		tool: { type: 'string', multiple: true },
+		file: { type: 'string', multiple: true },
 		page: { type: 'boolean' },
+		walks: { type: 'boolean' },
 	},
 });
 
 function chosen(): readonly Machine[] {
-	for (const name of positionals) {
+	for (const name of positionals.filter((each) => !(values.walks && each === HERE))) {
 		if (MACHINES.some((machine) => machine.name === name)) continue;
 		throw new Error(`no kernel ${name}: there are ${MACHINES.map((each) => each.name).join(', ')}`);
 	}
@@ -67,17 +73,37 @@ function prepare(results: MachineResult[]): Prepared[] {
 	});
 }
 
-async function run({ machine, emulator, kernel, initramfs }: Prepared): Promise<MachineResult> {
-	const extent: Extent = machine.slow ? 'one' : values.quick ? 'quick' : 'all';
+/** Boots a machine, which does `what` and says so. */
+function bootFor({ machine, ...files }: Prepared, what: readonly string[], timeout_ms: number) {
+	const log = join(FOLDER, `${machine.name}.log`);
+	const onLine = (line: Line) => tell(machine, line);
+	return boot(machine, { ...files, log }, what, { timeout_ms, onLine });
+}
+
+async function run(prepared: Prepared): Promise<MachineResult> {
+	const { machine } = prepared;
+	const extent: Extent = machine.slow && !values.file ? 'one' : values.quick ? 'quick' : 'all';
+	const files = (values.file ?? []).map((name) => `${FILE}${name}`);
 	const what = [extent, ...(values.tool ?? [])];
 	const now = { commit: commit(), date: new Date().toISOString().slice(0, 10) };
-	const { lines, ...rest } = await boot(
-		machine,
-		{ emulator, kernel, initramfs, log: join(FOLDER, `${machine.name}.log`) },
-		what,
-		{ timeout_ms: LIMIT_MS[extent], onLine: (line) => tell(machine, line) },
-	);
+	const { lines, ...rest } = await bootFor(prepared, [...what, ...files], LIMIT_MS[extent]);
 	return { ...resultOf(machine.name, lines, { extent: what.join(), ...rest }), ...now };
+}
+
+/** Measures on a machine, or here, what walks cost; prints it. */
+async function measure(name: string, costs: () => Promise<readonly WalkCost[]>): Promise<void> {
+	try {
+		process.stdout.write(`${name}:\n${written(await costs())}\n`);
+	} catch (error) {
+		process.stdout.write(`${name}: ${error instanceof Error ? error.message : error}\n`);
+		process.exitCode = 1;
+	}
+}
+
+async function costsOf(prepared: Prepared): Promise<readonly WalkCost[]> {
+	const { lines, incomplete } = await bootFor(prepared, [WALKS], LIMIT_MS.quick);
+	if (incomplete !== undefined) throw new Error(incomplete);
+	return lines.filter((line) => line.type === 'walk');
 }
 
 /** Its packages cannot be had, say. */
@@ -118,8 +144,9 @@ function machinesAtOnce(): number {
 }
 
 function keep(results: readonly MachineResult[]): void {
-	// Of a few tools only, it would take the place of what is known of all.
-	if (!values.tool) writeFileSync(RESULTS, `${JSON.stringify(merged(results), null, '\t')}\n`);
+	// Of a few tools or files only, it would take the place of what is known of all.
+	if (!values.tool && !values.file)
+		writeFileSync(RESULTS, `${JSON.stringify(merged(results), null, '\t')}\n`);
 }
 
 // So that no machine outlives us: machine.ts ends it as this process exits.
@@ -137,6 +164,13 @@ if (values.page) {
 	} else {
 		writeFileSync(PAGE, page(results));
 	}
+} else if (values.walks) {
+	if (positionals.includes(HERE)) await measure(HERE, walkCosts);
+	const results: MachineResult[] = [];
+	const others = positionals.length === 1 && positionals.includes(HERE) ? [] : prepare(results);
+	for (const each of others) await measure(each.machine.name, () => costsOf(each));
+	if (results.length > 0) process.stdout.write(table(results));
+	if (results.some(failed)) process.exitCode = 1;
 } else {
 	const results: MachineResult[] = [];
 	const waiting = prepare(results);

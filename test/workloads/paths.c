@@ -1,11 +1,12 @@
 /*
  * Waits with many different stacks: each number is a path through two functions, one for each bit.
  *
- * usage: paths FROM COUNT
+ * usage: paths FROM COUNT [TIMES]
  *
  * Prints "ready PID TID" and begins at the first byte on standard input. Waits once, for a moment,
- * at the end of each of the paths FROM to FROM + COUNT - 1, of 15 bits. Then prints "done SLEPT",
- * how often it did, as a moment may be over before it can; ends at the next byte.
+ * at the end of each of the paths FROM to FROM + COUNT - 1, of 15 bits, and does so TIMES times.
+ * Then prints "done SLEPT", how often it did, as a moment may be over before it can; ends at the
+ * next byte.
  */
 #define _GNU_SOURCE
 #include <sys/resource.h>
@@ -52,16 +53,18 @@ IN_STACKS static void one(unsigned path, int bits)
 int main(int argc, char **argv)
 {
 	struct rusage before, later;
-	unsigned from, count;
+	unsigned from, count, times;
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	from = atoi(argv[1]);
 	count = atoi(argv[2]);
+	times = argc > 3 ? atoi(argv[3]) : 1;
 	ready(getpid(), syscall(SYS_gettid));
 	getrusage(RUSAGE_SELF, &before);
-	for (unsigned path = from; path < from + count; path++)
-		follow(path, BITS);
+	for (unsigned i = 0; i < times; i++)
+		for (unsigned path = from; path < from + count; path++)
+			follow(path, BITS);
 	getrusage(RUSAGE_SELF, &later);
 	printf("done %ld\n", later.ru_nvcsw - before.ru_nvcsw);
 	return stay();

@@ -3,15 +3,17 @@
 #ifndef TORTURE_ASM_H
 #define TORTURE_ASM_H
 
-#include <sys/syscall.h>
-
-#ifdef __x86_64__
-
 void t_bare(void (*callee)(void));
 /* Its first instruction reads what is there. */
 void t_faults(const void *pointer);
-/* Waits, or spins, with this stack pointer; what it says of its frame is that of any leaf. */
+/* Waits, or spins, with this stack pointer; what it says of its frame is that of any leaf (x86), or
+ * of any function (arm64, where a leaf has nothing on the stack). */
 __attribute__((noreturn)) void t_lost(unsigned long sp);
+
+/* Into t_lost: as a return address it leads there again. */
+#define INTO_LOST 12
+
+#ifdef __x86_64__
 
 __asm__(".text\n"
 	".type t_bare, @function\n"
@@ -46,6 +48,50 @@ __asm__(".text\n"
 	".cfi_endproc\n"
 	".size t_lost, . - t_lost\n");
 
+#else
+
+__asm__(".text\n"
+	".type t_bare, %function\n"
+	"t_bare: sub sp, sp, #48\n"
+	"str x30, [sp, #40]\n"
+	"blr x0\n"
+	"ldr x30, [sp, #40]\n"
+	"add sp, sp, #48\n"
+	"ret\n"
+	".size t_bare, . - t_bare\n"
+	/* Behind a function of other rows. */
+	".type t_pushes, %function\n"
+	"t_pushes: .cfi_startproc\n"
+	".cfi_def_cfa_offset 4096\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size t_pushes, . - t_pushes\n"
+	".type t_faults, %function\n"
+	"t_faults: .cfi_startproc\n"
+	"ldr x1, [x0]\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size t_faults, . - t_faults\n"
+	".type t_lost, %function\n"
+	"t_lost: .cfi_startproc\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset 29, -16\n"
+	".cfi_offset 30, -8\n"
+	"mov sp, x0\n"
+	"t_lost_again: adrp x0, t_lost_nap\n"
+	"add x0, x0, :lo12:t_lost_nap\n"
+	"mov x1, #0\n"
+	"mov x8, #101\n" /* SYS_nanosleep */
+	"adrp x2, t_spinning\n"
+	"ldr w2, [x2, :lo12:t_spinning]\n"
+	"cbnz w2, t_lost_again\n"
+	"svc #0\n"
+	"b t_lost_again\n"
+	".cfi_endproc\n"
+	".size t_lost, . - t_lost\n");
+
+#endif
+
 __attribute__((used)) static struct timespec t_lost_nap = {0, NAP_NS};
 
 /* A stack that leads to the same function again and again, and whose frame pointers go in a circle.
@@ -55,35 +101,9 @@ static unsigned long t_circle(void)
 	static unsigned long words[2000];
 
 	for (int i = 0; i < 2000; i++)
-		words[i] = (unsigned long)t_lost + 12;
+		words[i] = (unsigned long)t_lost + INTO_LOST;
 	return (unsigned long)words;
 }
-
-#else
-
-static void t_bare(void (*callee)(void))
-{
-	callee();
-}
-
-static void t_faults(const void *pointer)
-{
-	*(volatile char *)pointer;
-}
-
-__attribute__((noreturn)) static void t_lost(unsigned long sp)
-{
-	(void)sp;
-	t_leaf();
-	__builtin_unreachable();
-}
-
-static unsigned long t_circle(void)
-{
-	return 0;
-}
-
-#endif
 
 /* Nothing is mapped there. */
 #define t_nowhere 0x10008UL

@@ -65,7 +65,7 @@ export class Leaks implements Reader<StackFindings> {
 		if (heaps) this.#heap = new HeapWatch(object, settings, subjects, note);
 		this.#processes = new ProcessWatch(
 			subjects,
-			heaps ? unwindTables(object, settings, subjects) : undefined,
+			heaps ? unwindTables(object, settings, subjects, note) : undefined,
 			(record) => this.#heap?.follow(record),
 		);
 	}

@@ -106,7 +106,7 @@ export const memleak = defineTool<
 
 	reader: (object, settings, subjects, note) =>
 		settings.growth
-			? new GrowthReader(object, settings, subjects)
+			? new GrowthReader(object, settings, subjects, note)
 			: new Leaks(object, settings, subjects, note),
 
 	text(settings) {

@@ -157,7 +157,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 		};
 	},
 
-	reader: (object, settings, subjects) => new Waits(object, settings, subjects),
+	reader: (object, settings, subjects, note) => new Waits(object, settings, subjects, note),
 
 	text(settings) {
 		return {

@@ -12,7 +12,7 @@ import { readAddress } from '../../loader/address.js';
 import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import type { Patience, Reader } from '../../reader.js';
+import type { Note, Patience, Reader } from '../../reader.js';
 import { humanTime } from '../../render/units.js';
 import type { NamingSettings } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
@@ -50,12 +50,12 @@ export class Waits implements Reader<StackFindings> {
 	readonly #stayed = new Set<number>();
 	#period_ns: number;
 
-	constructor(object: BpfObject<Layout>, settings: WaitSettings, subjects: Subjects) {
+	constructor(object: BpfObject<Layout>, settings: WaitSettings, subjects: Subjects, note: Note) {
 		this.#object = object;
 		this.#settings = settings;
 		this.#period_ns = settings.period_usec * 1000;
 		object.setVariable('period_ns', this.#period_ns);
-		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects));
+		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects, note));
 		this.#sums = new StackSums(object);
 		this.#sums.open();
 	}

@@ -5,7 +5,6 @@ import { entryFrames } from '../../aggregate/summary-frames.js';
 import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
 import { profile as layout } from '../../generated/profile.js';
-import { kernelHasHelper } from '../../loader/kernel.js';
 import { wholeNumber } from '../../options/parsers.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import {
@@ -116,13 +115,11 @@ export const profile = defineTool<Layout, Settings, StackFindings, ReturnType<ty
 		};
 	},
 
-	reader: (object, settings, subjects) =>
-		new KernelSamples(object, 'profile_sample', settings, subjects),
+	reader: (object, settings, subjects, note) =>
+		new KernelSamples(object, 'profile_sample', settings, subjects, note),
 
 	withoutBpf: {
-		/** 5.11; before it, a program at a perf event cannot read which thread runs. */
-		needed: () => !kernelHasHelper('get_current_task_btf'),
-		reader: (settings, subjects, privileged) => new PlainSamples(settings, subjects, privileged),
+		reader: (settings, subjects) => new PlainSamples(settings, subjects),
 	},
 
 	text: (settings) => ({

@@ -17,7 +17,7 @@ import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import { Sampler } from '../../perf/sampler.js';
 import { processIds } from '../../proc/threads.js';
-import type { Patience, Reader } from '../../reader.js';
+import type { Note, Patience, Reader } from '../../reader.js';
 import { isKernelThread } from '../../symbolize/kernel-threads.js';
 import { type NamingOptions, type NamingSettings, nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
@@ -51,12 +51,13 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 		program: L['programs'][number],
 		settings: SamplingSettings,
 		subjects: Subjects,
+		note: Note,
 	) {
 		this.#object = object;
 		this.#program = program;
 		this.#settings = settings;
 		this.#subjects = subjects;
-		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects));
+		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects, note));
 		this.#sums = new StackSums(object);
 		this.#sums.open();
 	}
@@ -133,15 +134,14 @@ export class PlainSamples implements Reader<StackFindings> {
 	#throttled = 0;
 
 	/** Throws TstraceError for a filter that only BPF has. */
-	constructor(settings: SamplingSettings, subjects: Subjects, everybody: boolean) {
+	constructor(settings: SamplingSettings, subjects: Subjects) {
 		this.#settings = settings;
 		const { filter, command } = subjects;
 		if (filter.cgroups.length > 0)
 			throw new TstraceError('--cgroup needs BPF, which is not allowed here: run tstrace as root');
 		const { pids, tids, cpus, comms, follow, userThreads, kernelThreads } = filter;
 		const named = command === undefined ? pids : [command];
-		const systemWide = everybody && named.length + tids.length === 0;
-		const chosen = named.length + tids.length > 0 || systemWide ? named : ownProcesses();
+		const chosen = named.length + tids.length > 0 ? named : ownProcesses();
 		const sole = new Set(named);
 		const matches = commMatcher(comms);
 		const isKernels = remembered(isKernelThread);
@@ -153,9 +153,9 @@ export class PlainSamples implements Reader<StackFindings> {
 				!(userThreads && isKernels(pid)) &&
 				!(kernelThreads && !isKernels(pid)),
 		});
-		for (const pid of systemWide ? ProcessHistory.pids() : chosen) this.#history.snapshot(pid);
+		for (const pid of chosen) this.#history.snapshot(pid);
 		this.#sampler = new Sampler({
-			...(systemWide ? { systemWide } : { pids: chosen, tids }),
+			...{ pids: chosen, tids },
 			fromExec: command !== undefined && tids.length === 0,
 			event: settings.event,
 			...rateOf(settings),
