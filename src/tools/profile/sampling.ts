@@ -107,10 +107,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 	}
 
 	async read(patience?: Patience): Promise<StackFindings> {
-		const named = await this.#processes.name(
-			this.captured(),
-			namingOf(this.#settings, patience),
-		);
+		const named = await this.#processes.name(this.captured(), namingOf(this.#settings, patience));
 		return findingsOf(named, this.#settings, this.#slower);
 	}
 
