@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { BUCKETS, bucketOf, lowOf } from '../../src/aggregate/buckets.js';
 import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
+import { randomFrom } from '../random.js';
 import { callable } from './support-run.js';
 
 const LAYOUT = {
@@ -47,67 +48,93 @@ const SAMPLING = {
 	programs: ['sample'],
 } as const;
 
-/** Marsaglia, "Xorshift RNGs" (2003): 32 bits, the same for a seed on every machine. */
-function randomFrom(seed: number): () => number {
-	let x = (seed * 2_654_435_761 + 1) >>> 0 || 1;
-	return () => {
-		x ^= x << 13;
-		x ^= x >>> 17;
-		x ^= x << 5;
-		x >>>= 0;
-		return x;
-	};
-}
-
 /** Waits as services have them: most short, some long, over six powers of ten. */
 function durations(random: () => number, count: number): number[] {
 	return Array.from({ length: count }, () => Math.ceil(10 ** (3 + (random() / 2 ** 32) * 4.5)));
 }
 
-test('sampling by duration: sums are unbiased, and the error is what is stated', () => {
-	const PERIOD_NS = 1_000_000;
-	const RUNS = 100;
-	const WAITS = 400;
+type Sample = (
+	duration_ns: number,
+	random: number,
+) => { readonly ns: number; readonly count: number; readonly doubt: number } | undefined;
+
+const PERIOD_NS = 1_000_000;
+const ONE = 256;
+
+/** Lets `use` call the kernel's sample_by_duration. */
+function withSampling(use: (sample: Sample) => void): void {
 	const object = new BpfObject(`build/test-bpf/${process.arch}/sampling.bpf.o`, SAMPLING);
 	try {
 		object.load(['sample']);
-		const sample = callable(object, 'sample', 3);
-		const results = object.map('results');
-		const memory = new SharedMapping(results.fd, 24, PROT.read, 0);
+		const call = callable(object, 'sample', 3);
+		const memory = new SharedMapping(object.map('results').fd, 24, PROT.read, 0);
 		const sampled = new BigUint64Array(memory.buffer, 0, 3);
-		const waits = durations(randomFrom(4711), WAITS);
-		const truth = waits.reduce((sum, each) => sum + each, 0);
-		const deviations: number[] = [];
-		let counts = 0;
+		use((duration_ns, random) => {
+			if (!call(BigInt(duration_ns), BigInt(PERIOD_NS), BigInt(random))) return undefined;
+			const [ns = 0, count = 0, doubt = 0] = Array.from(sampled, Number);
+			return { ns, count: count / ONE, doubt: doubt / ONE };
+		});
+		memory.unmap();
+	} finally {
+		object.close();
+	}
+}
+
+test('sampling by duration: sums are unbiased, and the error is what is stated', () => {
+	const RUNS = 100;
+	const WAITS = 400;
+	const waits = durations(randomFrom(4711), WAITS);
+	const truth = waits.reduce((sum, each) => sum + each, 0);
+	const deviations: number[] = [];
+	let counts = 0;
+	withSampling((sample) => {
 		for (let seed = 1; seed <= RUNS; seed++) {
 			const random = randomFrom(seed);
 			let sum = 0;
 			let doubt = 0;
 			for (const wait of waits) {
-				if (!sample(BigInt(wait), BigInt(PERIOD_NS), BigInt(random()))) continue;
-				const [weighed = 0n, count = 0n, doubtful = 0n] = sampled;
-				sum += Number(weighed);
-				counts += Number(count) / 256;
-				doubt += Number(doubtful) / 256;
+				const sampled = sample(wait, random());
+				if (!sampled) continue;
+				sum += sampled.ns;
+				counts += sampled.count;
+				doubt += sampled.doubt;
 			}
 			deviations.push((sum - truth) / (PERIOD_NS * Math.sqrt(doubt)));
 		}
-		memory.unmap();
-		const beyond = (errors: number) =>
-			deviations.filter((deviation) => Math.abs(deviation) > errors).length;
-		const mean = deviations.reduce((sum, each) => sum + each, 0) / RUNS;
-		// Seeded, so that it comes out the same each time. In a normal distribution 32 of 100 lie
-		// beyond one standard error, 5 beyond two; the mean of 100 is within 0.3 of nothing.
-		assert.ok(Math.abs(mean) < 0.3, `mean ${mean}`);
-		assert.ok(beyond(1) > 15 && beyond(1) < 50, `${beyond(1)} beyond one error`);
-		assert.ok(beyond(2) <= 12, `${beyond(2)} beyond two errors`);
-		assert.equal(beyond(3), 0);
-		// How many waits there were is estimated too.
-		assert.ok(Math.abs(counts / RUNS / WAITS - 1) < 0.2, `${counts / RUNS} of ${WAITS}`);
-	} finally {
-		object.close();
-	}
+	});
+	const beyond = (errors: number) =>
+		deviations.filter((deviation) => Math.abs(deviation) > errors).length;
+	const mean = deviations.reduce((sum, each) => sum + each, 0) / RUNS;
+	// Seeded, so that it comes out the same each time. In a normal distribution 32 of 100 lie
+	// beyond one standard error, 5 beyond two; the mean of 100 is within 0.3 of nothing.
+	assert.ok(Math.abs(mean) < 0.3, `mean ${mean}`);
+	assert.ok(beyond(1) > 15 && beyond(1) < 50, `${beyond(1)} beyond one error`);
+	assert.ok(beyond(2) <= 12, `${beyond(2)} beyond two errors`);
+	assert.equal(beyond(3), 0);
+	// How many waits there were is estimated too.
+	assert.ok(Math.abs(counts / RUNS / WAITS - 1) < 0.2, `${counts / RUNS} of ${WAITS}`);
 });
+
+for (const [what, from, to] of [
+	['short', 0.02, 0.2],
+	['middling', 0.3, 0.7],
+	['nearly a period long', 0.85, 0.999],
+] as const) {
+	test(`the error that is stated of ${what} waits is the one they have`, () => {
+		const random = randomFrom(7);
+		const waits = Array.from({ length: 4000 }, () =>
+			Math.round(PERIOD_NS * (from + (random() / 2 ** 32) * (to - from))),
+		);
+		// Of a wait that counts as a period with probability d / period, and as nothing otherwise.
+		const variance = waits.reduce((sum, each) => sum + each * (PERIOD_NS - each), 0);
+		let doubt = 0;
+		withSampling((sample) => {
+			for (const wait of waits) doubt += sample(wait, random())?.doubt ?? 0;
+		});
+		const ratio = (PERIOD_NS * Math.sqrt(doubt)) / Math.sqrt(variance);
+		assert.ok(ratio < 1.3 && ratio > 1 / 1.3, `${ratio.toFixed(2)} of what it is`);
+	});
+}
 
 test('what lasts a period is always kept, and every wait without one', () => {
 	const object = new BpfObject(`build/test-bpf/${process.arch}/sampling.bpf.o`, SAMPLING);

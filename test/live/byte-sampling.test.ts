@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { chanceTable } from '../../src/tools/memleak/byte-sampling.js';
+import { randomFrom } from '../random.js';
 import { callable } from './support-run.js';
 
 const LAYOUT = {
@@ -75,18 +76,6 @@ function withKernel(use: (sample: Sample) => void): void {
 	} finally {
 		object.close();
 	}
-}
-
-/** Marsaglia, "Xorshift RNGs" (2003): 32 bits, the same for a seed on every machine. */
-function randomFrom(seed: number): () => number {
-	let x = (seed * 2_654_435_761 + 1) >>> 0 || 1;
-	return () => {
-		x ^= x << 13;
-		x ^= x >>> 17;
-		x ^= x << 5;
-		x >>>= 0;
-		return x;
-	};
 }
 
 test('99 of 100 seeded runs: bytes and counts within three standard errors', () => {
