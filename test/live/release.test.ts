@@ -32,6 +32,20 @@ test('loading and closing again and again leaves no descriptor and nothing in th
 	await untilReleased(before);
 });
 
+test('an iterator that has run leaves no descriptor and no link, while its object is open', async () => {
+	const object = load();
+	try {
+		object.runIterator('seed_slices');
+		const descriptors = readdirSync('/proc/self/fd').length;
+		const held = kernelObjects();
+		for (let i = 0; i < 20; i++) object.runIterator('seed_slices');
+		assert.equal(readdirSync('/proc/self/fd').length, descriptors);
+		await untilReleased(held);
+	} finally {
+		object.close();
+	}
+});
+
 test('while an object is open the kernel does hold it', async () => {
 	const before = kernelObjects();
 	const object = load();

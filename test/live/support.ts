@@ -213,6 +213,11 @@ export class Workload {
 	/** Begins the work; returns the numbers it reports when it is done. */
 	async work(): Promise<number[]> {
 		this.begin();
+		return this.done();
+	}
+
+	/** Waits until it is done with what was begun; returns the numbers it reports. */
+	done(): Promise<number[]> {
 		return this.#line('done');
 	}
 

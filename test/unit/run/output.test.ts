@@ -1,9 +1,11 @@
-/** What is said on standard error, where it is taken in parts or not at all. */
+/** What is said on standard error, where it is taken in parts or not at all; what a file holds in the end. */
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
+import fs, { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { keepStderrBlocking, say } from '../../../src/run/output.js';
+import { keepStderrBlocking, Output, say } from '../../../src/run/output.js';
 
 /** Standard error takes so many bytes at once, and after `room` bytes it fails; gives what it took. */
 function stderrTakes(t: TestContext, most: number, room = Infinity, code = ''): Buffer[] {
@@ -60,4 +62,35 @@ for (const code of ['EPIPE', 'EAGAIN', 'EIO', 'ENOSPC']) {
 test('any other error is an error', (t) => {
 	stderrTakes(t, 3, 5, 'EBADF');
 	assert.throws(() => say(LINE), /EBADF/);
+});
+
+/** A path in a folder of its own, which goes with the test. */
+function pathFor(t: TestContext): string {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-output-'));
+	t.after(() => rmSync(folder, { recursive: true }));
+	return join(folder, 'result');
+}
+
+test('a file holds the result and nothing that was there before, however long that was', async (t) => {
+	const path = pathFor(t);
+	for (const before of ['', 'short', 'longer than the result\n'.repeat(1000)]) {
+		writeFileSync(path, before);
+		const output = Output.file(path);
+		// Until there is a result, the old one stays.
+		assert.equal(readFileSync(path, 'utf8'), before);
+		output.truncate();
+		await output.write('first\n');
+		await output.write('second\n');
+		output.close();
+		assert.equal(readFileSync(path, 'utf8'), 'first\nsecond\n');
+	}
+});
+
+test('a new file without a result goes, an old one stays as it was', (t) => {
+	const path = pathFor(t);
+	Output.file(path).close();
+	assert.ok(!existsSync(path));
+	writeFileSync(path, 'old');
+	Output.file(path).close();
+	assert.equal(readFileSync(path, 'utf8'), 'old');
 });

@@ -13,16 +13,25 @@ test('a request ends a wait that has no end of its own', async () => {
 	stop.close();
 });
 
-test('a signal is a request by the user; afterwards signals are left to others', async () => {
-	const before = process.listenerCount('SIGTERM');
-	const stop = new Stop();
-	const waiting = stop.wait(1000);
-	process.kill(process.pid, 'SIGTERM');
-	await waiting;
-	assert.equal(stop.signal, 'SIGTERM');
-	stop.close();
-	assert.equal(process.listenerCount('SIGTERM'), before);
-});
+/** By which a user, a terminal that goes away, a supervisor and a script end a program. */
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) {
+	test(`${signal} is a request by the user; afterwards it is left to others`, async () => {
+		const before = process.listenerCount(signal);
+		// What nobody listens to would end this test.
+		const spare = () => undefined;
+		process.on(signal, spare);
+		const stop = new Stop();
+		const waiting = stop.wait(1000);
+		process.kill(process.pid, signal);
+		await stop.heard();
+		assert.equal(stop.signal, signal);
+		assert.equal(stop.requested, true);
+		stop.close();
+		await waiting;
+		process.off(signal, spare);
+		assert.equal(process.listenerCount(signal), before);
+	});
+}
 
 test('periods follow each other without drift', async () => {
 	const stop = new Stop();

@@ -1,0 +1,86 @@
+/** What tracing costs: measured for a part of the time, and told of all of it. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { CostMeter } from '../../src/loader/cost.js';
+import type { BpfProgram } from '../../src/loader/program.js';
+import { reportsOf } from './reports.js';
+import { Tracing, until, Workload } from './support.js';
+import { now_ns } from './times.js';
+
+/** A program that runs at a known rate: so often in a second, and so long each time. */
+class Steady {
+	missed = 0;
+	constructor(
+		readonly perSecond: number,
+		readonly each_ns: number,
+	) {}
+
+	info() {
+		const runs = (now_ns() / 1e9) * this.perSecond;
+		return { runs, time_ns: runs * this.each_ns, missed: this.missed };
+	}
+}
+
+test('of programs whose rate is known: runs, time, traps, and their share of a CPU', async () => {
+	const programs = [new Steady(20_000, 500), new Steady(1000, 3000)];
+	const [first, second] = programs as unknown as [BpfProgram, BpfProgram];
+	const meter = new CostMeter([
+		{ program: first, trap_ns: 0 },
+		{ program: second, trap_ns: 700 },
+	]);
+	try {
+		// Twice 50 ms or more of ten seconds.
+		for (let i = 0; i < 2; i++) {
+			assert.ok(meter.begin(), 'there are statistics');
+			const begun_ns = now_ns();
+			await until(() => now_ns() - begun_ns > 5e7);
+			const { programs_pct } = meter.end();
+			// 20,000 of 500 ns are 1 % of a second, 1000 of 3,700 ns 0.37 %.
+			assert.ok(Math.abs(programs_pct - 1.37) < 0.02, `${programs_pct} %`);
+		}
+		for (const seconds of [10, 20]) {
+			const { programs: cost, own_pct } = meter.estimate(seconds * 1e9, 1e9);
+			assert.ok(cost);
+			for (const [name, expected] of [
+				['bpf_runs', 21_000 * seconds],
+				['bpf_ns', 13e6 * seconds],
+				['cpu_pct', 1.3],
+				['trap_ns', 700_000 * seconds],
+				['trap_pct', 0.07],
+			] as const) {
+				const off = Math.abs(cost[name] / expected - 1);
+				assert.ok(off < 0.01, `${name}: ${cost[name]}, not ${expected}`);
+			}
+			assert.equal(own_pct, 100 / seconds);
+		}
+		programs[1] = Object.assign(programs[1] as Steady, { missed: 7 });
+		assert.equal(meter.missed(), 7);
+	} finally {
+		meter.close();
+	}
+});
+
+/** How often all CPUs have switched: man 5 proc, /proc/stat. */
+const switchesOfAll = () => Number(/^ctxt (\d+)$/m.exec(readFileSync('/proc/stat', 'utf8'))?.[1]);
+
+test('runs are as many as the kernel switched, and their time is what the share says', async () => {
+	const storm = await Workload.start('storm', '0');
+	// So that it goes on evenly.
+	storm.begin();
+	const tracing = await Tracing.start(['runqlat', '--json', '2', '1']);
+	const before = switchesOfAll();
+	const { status, stdout, stderr } = await tracing.end();
+	const switched = switchesOfAll() - before;
+	await storm.end();
+	assert.equal(status, 0, stderr);
+	const [report] = reportsOf(stdout);
+	assert.ok(report);
+	const { bpf_runs, bpf_ns, cpu_pct } = report.cost as unknown as Record<string, number>;
+	assert.ok(bpf_runs && bpf_ns && cpu_pct);
+	// Of 2 s they are measured for a part; threads also come and go, and are moved.
+	const ratio = bpf_runs / switched;
+	assert.ok(ratio > 0.5 && ratio < 2, `${bpf_runs} runs, ${switched} switches`);
+	const share_ns = (cpu_pct / 100) * report.duration_s * 1e9;
+	assert.ok(Math.abs(bpf_ns / share_ns - 1) < 0.01, `${bpf_ns} ns, but ${share_ns} by the share`);
+});
