@@ -136,19 +136,53 @@ test('--pidnss: by PID namespace', async () => {
 	assert.ok(groups.some((group) => inode === `pid:[${group.key.pidns}]`));
 });
 
-test('--slower: single waits, and who was in the way', async () => {
-	const report = await traceHogs((wanted) => ['--slower', '1ms', '-p', `${wanted.pid}`], ['500ms']);
-	assert.ok(report.rows.length > 5);
-	for (const row of report.rows) {
-		assert.equal(row.comm, 'hog');
+test('--slower: single waits, and who was in the way, by name and numbers', async () => {
+	const [wanted, other] = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
+	const args = ['runqlat', '--json', '--slower', '1ms', '-p', `${wanted.pid}`];
+	const tracing = await Tracing.start(args);
+	const rows = () =>
+		reportsOf(tracing.stdout.slice(0, tracing.stdout.lastIndexOf('\n') + 1)).flatMap(
+			(report) => report.rows,
+		);
+	const ofHogs = () => rows().filter((row) => row.prev_comm === 'hog');
+	await until(() => rows().length > 5 && ofHogs().length > 2);
+	await tracing.end('SIGINT');
+	for (const row of rows()) {
+		assert.deepEqual([row.pid, row.tid, row.comm], [wanted.pid, wanted.tid, 'hog']);
 		assert.equal(row.cpu, 0);
 		assert.ok(Number(row.delay_ns) >= 1_000_000);
+		const { prev_pid, prev_tid } = row;
+		if (row.prev_comm === 'hog') assert.deepEqual([prev_pid, prev_tid], [other.pid, other.tid]);
+		else assert.ok(prev_tid !== other.tid && prev_tid !== wanted.tid);
 	}
+	await wanted.end();
+	await other.end();
 	// What it waits for as tracing begins is not known for what it is, if it only just began to.
-	const known = report.rows.slice(1);
+	const known = rows().slice(1);
 	assert.ok(!known.some((row) => row.kind === 'wakeup'), 'a hog never sleeps');
-	assert.ok(report.rows.some((row) => row.kind === 'preempted'));
-	assert.ok(report.rows.some((row) => row.prev_comm === 'hog'));
+	assert.ok(rows().some((row) => row.kind === 'preempted'));
+});
+
+test('--slower: waits as long as that and longer ones, in microseconds', async () => {
+	const WAKEUPS = 500;
+	const slower = async (usec: number) => {
+		// Each waits for 20 us or more; hardly any for 5 ms.
+		const workload = await Workload.start('wakeups', `${WAKEUPS}`);
+		const args = ['runqlat', '--json', '--slower', `${usec}`, '-t', `${workload.tid}`];
+		const tracing = await Tracing.start(args);
+		await workload.work();
+		const { stdout } = await tracing.end('SIGINT');
+		await workload.end();
+		const rows = reportsOf(stdout).flatMap((report) => report.rows);
+		for (const { delay_ns } of rows) assert.ok(Number(delay_ns) >= usec * 1000, `${delay_ns}`);
+		return rows;
+	};
+	const all = await slower(15);
+	assert.ok(all.length >= WAKEUPS * 0.9, `${all.length} of ${WAKEUPS}`);
+	const few = await slower(5000);
+	assert.ok(few.length < WAKEUPS / 4, `${few.length} of 5 ms and more`);
+	// Some of the first are just above the limit: it is not a thousand times more than that either.
+	assert.ok(all.some(({ delay_ns }) => Number(delay_ns) < 5e6));
 });
 
 test('--slower: lines that fit a terminal', async () => {

@@ -34,6 +34,8 @@ export const CUTS: Readonly<Record<string, Leak>> = {
 	leak_rest_of_pages: [14 * PAGE, 1],
 	leak_pages_in_front: [6 * PAGE, 1],
 	leak_pages_in_the_middle: [6 * PAGE, 1],
+	leak_beside_a_byte: [3 * 5 * PAGE, 3],
+	leak_more_than_asked: [2 * 3 * PAGE, 2],
 };
 
 /** Of freeing: by four threads, 25 times each. */

@@ -231,6 +231,9 @@ test('--no-edges: these are left out', async () => {
 	assert.deepEqual(withFrame(stacks, edges), []);
 });
 
+/** As test/workloads/paths.c has it. */
+const PATH_BITS = 15;
+
 test('20,000 different stacks: none is lost', async () => {
 	const COUNT = 20_000;
 	const workload = await Workload.start('paths', '0', `${COUNT}`);
@@ -243,6 +246,25 @@ test('20,000 different stacks: none is lost', async () => {
 	assert.deepEqual(otherLosses(lost), {});
 	const names = new Set(paths.map(({ frames }) => frames.join(';')));
 	assert.equal(names.size, paths.length, 'each is there once');
+	// All begin and end alike, and have their own path in between: the bits of its number.
+	const alike = ({ frames }: (typeof paths)[number], from: number, to?: number) =>
+		frames.slice(from, to).join(';');
+	const first = paths[0] as (typeof paths)[number];
+	const main = first.frames.indexOf('main');
+	const end = main + 1 + PATH_BITS;
+	assert.match(first.frames[0] ?? '', /^_start$|^__libc_start/);
+	for (const path of paths) {
+		assert.equal(alike(path, 0, main + 1), alike(first, 0, main + 1));
+		assert.equal(alike(path, end), alike(first, end));
+	}
+	const numbers = paths.map(({ frames }) =>
+		frames.slice(main + 1, end).reduce((sum, frame, bit) => {
+			assert.match(frame, /^(zero|one)$/);
+			return sum + (frame === 'one' ? 2 ** bit : 0);
+		}, 0),
+	);
+	assert.ok(numbers.every((number) => number < COUNT));
+	assert.equal(new Set(numbers).size, paths.length);
 	assert.ok(slept > 0.98 * COUNT);
 	assert.ok(paths.length >= slept - unseen, `${paths.length} stacks of ${slept} waits`);
 });

@@ -87,6 +87,32 @@ IN_STACKS static void leak_pages_in_the_middle(char *reserved)
 	munmap(reserved + 10 * PAGE, 2 * PAGE);
 }
 
+/* The kernel frees whole pages, whatever the length says: 5 of 8 stay. */
+IN_STACKS static void leak_beside_a_byte(void)
+{
+	TIMES(3)
+	{
+		char *pages = map_pages(8);
+
+		munmap(pages + 5 * PAGE, 2 * PAGE + 1);
+	}
+}
+
+/* And maps whole pages: 3 for 2 and a bit. */
+IN_STACKS static void leak_more_than_asked(void)
+{
+	TIMES(2)
+	if (mmap(NULL, 2 * PAGE + 7, PROT_READ, HOW, -1, 0) == MAP_FAILED)
+		exit(3);
+}
+
+/* All of it is freed, by lengths that lack a byte. */
+IN_STACKS static void free_all_but_a_byte(void)
+{
+	munmap(map_pages(4), 4 * PAGE - 1);
+	munmap(map_pages(1), 1);
+}
+
 /* Both go with one call. */
 IN_STACKS static void free_neighbours(void)
 {
@@ -105,6 +131,9 @@ int main(void)
 	leak_pages_in_front(leak_rest_of_pages());
 	leak_pages_in_the_middle(reserve_around());
 	free_neighbours();
+	leak_beside_a_byte();
+	leak_more_than_asked();
+	free_all_but_a_byte();
 	/* Last: nothing may be mapped where its middle was. */
 	leak_cut_pages();
 	printf("done\n");
