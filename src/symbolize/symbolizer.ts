@@ -1,6 +1,7 @@
 /** Gives captured stacks their names. */
 import { closeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { remembered } from '../aggregate/remembered.js';
 import type { CapturedStack, NamedStack } from '../aggregate/stack.js';
 import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { type Address, addressText } from '../loader/address.js';
@@ -40,7 +41,7 @@ export class Symbolizer {
 	readonly #history: ProcessHistory;
 	readonly #account: Account;
 	#kernelHidden = false;
-	readonly #demangled = new Map<string, string>();
+	readonly #readable = remembered((name: string) => loadDemangler()(name), MAX_DEMANGLED);
 	readonly #missing = new MissingFrames();
 
 	/** Places met in the stacks at hand, by where they are. */
@@ -232,16 +233,6 @@ export class Symbolizer {
 		const hasTime = performance.now() < this.#deadline_ms;
 		if (!hasTime) this.#account.ranOutOfTime = true;
 		return hasTime;
-	}
-
-	#readable(name: string): string {
-		if (this.#demangled.size >= MAX_DEMANGLED) this.#demangled.clear();
-		let readable = this.#demangled.get(name);
-		if (readable === undefined) {
-			readable = loadDemangler()(name);
-			this.#demangled.set(name, readable);
-		}
-		return readable;
 	}
 }
 

@@ -144,17 +144,16 @@ test('--slower: single waits, and who was in the way, by name and numbers', asyn
 		reportsOf(tracing.stdout.slice(0, tracing.stdout.lastIndexOf('\n') + 1)).flatMap(
 			(report) => report.rows,
 		);
-	const ofHogs = () => rows().filter((row) => row.prev_comm === 'hog');
-	await until(() => rows().length > 5 && ofHogs().length > 2);
+	const behind = () => rows().filter((row) => row.prev_tid === other.tid);
+	await until(() => rows().length > 5 && behind().length > 2);
 	await tracing.end('SIGINT');
 	for (const row of rows()) {
 		assert.deepEqual([row.pid, row.tid, row.comm], [wanted.pid, wanted.tid, 'hog']);
 		assert.equal(row.cpu, 0);
 		assert.ok(Number(row.delay_ns) >= 1_000_000);
-		const { prev_pid, prev_tid } = row;
-		if (row.prev_comm === 'hog') assert.deepEqual([prev_pid, prev_tid], [other.pid, other.tid]);
-		else assert.ok(prev_tid !== other.tid && prev_tid !== wanted.tid);
+		assert.notEqual(row.prev_tid, wanted.tid);
 	}
+	for (const row of behind()) assert.deepEqual([row.prev_pid, row.prev_comm], [other.pid, 'hog']);
 	await wanted.end();
 	await other.end();
 	// What it waits for as tracing begins is not known for what it is, if it only just began to.
