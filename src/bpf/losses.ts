@@ -83,6 +83,11 @@ export class Losses {
 	}
 }
 
+/** All causes, as JSON names them. */
+export function lossCauses(): string[] {
+	return [...Object.keys(EXPLANATIONS).map(jsonName), ...Object.keys(LOST_HERE)];
+}
+
 /** Loss in words, one line for each cause. */
 export function explainLost(lost: Lost): string[] {
 	const kernel = Object.entries(EXPLANATIONS).map(([cause, words]) => [jsonName(cause), words]);

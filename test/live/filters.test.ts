@@ -41,6 +41,26 @@ test('-P: a group for each process, by its number and name', async () => {
 	assert.ok(!report.groups.some((group) => group.key.pid === 0), 'the idle task is not counted');
 });
 
+test('a process has the name of its first thread, whatever the others are called', async () => {
+	for (const [tool, by, names] of [
+		['runqlat', '-P', ['crowd']],
+		['runqlat', '-L', ['crowd', 'one-of-many']],
+		['syscount', '-P', ['crowd']],
+		['schedlat', '-P', ['crowd']],
+	] as const) {
+		// Its first thread waits hardly at all while the others work.
+		const workload = await Workload.start('crowd', '20', '50', '1000');
+		const tracing = await Tracing.start([tool, by, '--json', '-p', `${workload.pid}`]);
+		await workload.work();
+		const { stdout } = await tracing.end('SIGINT');
+		await workload.end();
+		const [{ groups = [], rows = [] } = {}] = reportsOf(stdout) as Partial<JsonReport>[];
+		const keys = [...groups, ...rows].map((each) => ({ ...each, ...(each.key as object) }));
+		const found = new Set(keys.map((key) => (key as { comm?: string }).comm));
+		assert.deepEqual([...found].sort(), names, `${tool} ${by}`);
+	}
+});
+
 test('-p and -t: only these', async () => {
 	for (const option of ['-p', '-t']) {
 		let pid = 0;

@@ -4,11 +4,13 @@
  * usage: crowd THREADS ROUNDS USEC
  *
  * Prints "ready PID TID" and begins at the first byte on standard input: so many threads, each of
- * which sleeps for USEC, ROUNDS times, when all of them are there. When they have ended it prints
- * "done LEAST_NS", how long they slept together at least, and ends at the next byte.
+ * which takes the name "one-of-many" and sleeps for USEC, ROUNDS times, when all of them are there.
+ * When they have ended it prints "done LEAST_NS", how long they slept together at least, and ends
+ * at the next byte.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include "workload.h"
 
@@ -20,6 +22,7 @@ static pthread_barrier_t all_there;
 
 static void *work(void *unused)
 {
+	prctl(PR_SET_NAME, "one-of-many");
 	pthread_barrier_wait(&all_there);
 	for (long i = 0; i < rounds; i++)
 		nanosleep(&nap, NULL);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { explainLost } from '../../../src/bpf/losses.js';
+import { explainLost, lossCauses } from '../../../src/bpf/losses.js';
+import { loss } from '../../../src/generated/common.js';
+import { LOSS_TABLE } from '../../live/loss-table.js';
 
 test('one that was lost, and several', () => {
 	assert.deepEqual(explainLost({ waits_unseen: 1, wait_start_unknown: 1, failures_full: 1 }), [
@@ -26,5 +29,31 @@ test('every cause of which one was lost begins with its noun in the singular', (
 	assert.equal(
 		explainLost({ frees_unseen: 1 })[0],
 		'1 free: tstrace did not see it, but its address was allocated again (frees_unseen)',
+	);
+});
+
+test('each cause is forced by a test that names it, or it says why none can', () => {
+	assert.deepEqual(Object.keys(LOSS_TABLE).sort(), lossCauses().sort());
+	for (const [cause, entry] of Object.entries(LOSS_TABLE)) {
+		if ('not' in entry) assert.match(entry.not, /\w+ \w+ \w+/, cause);
+		else {
+			const text = readFileSync(`test/${entry.forcedIn}.test.ts`, 'utf8');
+			assert.ok(text.includes(cause), `${entry.forcedIn} names no ${cause}`);
+		}
+	}
+});
+
+test('each cause that programs count has words, and each says what was lost and why', () => {
+	const counted = Object.keys(loss).filter((name) => name !== 'LOSS_CAUSES');
+	const names = counted.map((name) => name.replace('LOSS_', '').toLowerCase());
+	for (const name of names) assert.ok(lossCauses().includes(name), name);
+	for (const cause of lossCauses()) {
+		const [many = '', ...others] = explainLost({ [cause]: 2 });
+		assert.deepEqual(others, []);
+		assert.match(many, new RegExp(`^2 [\\w ]+: .+ \\(${cause}\\)$`));
+	}
+	assert.equal(
+		new Set(lossCauses().map((cause) => explainLost({ [cause]: 2 })[0])).size,
+		lossCauses().length,
 	);
 });

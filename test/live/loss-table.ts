@@ -1,0 +1,35 @@
+/** Every cause of loss, and what forces it in a test: test/unit/bpf/losses.test.ts holds it to be complete. */
+
+/** The test file in test/live or test/unit that forces it, and names it; or why none can here. */
+type Entry = { readonly forcedIn: string } | { readonly not: string };
+
+const LOSSES = 'live/losses';
+const IN_PROGRAMS = 'live/losses-in-programs';
+
+export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
+	groups_full: { forcedIn: LOSSES },
+	events_ring_full: { forcedIn: LOSSES },
+	wait_table_full: { forcedIn: IN_PROGRAMS },
+	wait_start_unknown: { forcedIn: LOSSES },
+	waits_unseen: { forcedIn: IN_PROGRAMS },
+	waits_misbooked: { forcedIn: 'live/truth' },
+	stacks_full: { forcedIn: LOSSES },
+	stacks_truncated: { forcedIn: LOSSES },
+	stack_walk_failed: { forcedIn: LOSSES },
+	call_start_unknown: { forcedIn: LOSSES },
+	threads_full: { forcedIn: LOSSES },
+	allocations_full: { forcedIn: LOSSES },
+	allocations_nested: { not: 'four probes would have to interrupt each other on one CPU' },
+	allocations_endless: { forcedIn: LOSSES },
+	allocating_threads_full: { not: 'it takes 16,384 threads that allocate, and live' },
+	frees_unseen: { forcedIn: LOSSES },
+	failures_full: { forcedIn: LOSSES },
+	filter_full: { forcedIn: IN_PROGRAMS },
+	programs_missed: { not: 'chance decides whether a program interrupts itself' },
+	events_dropped: { not: 'it takes 100,000 rows in one second' },
+	mappings_lost: { forcedIn: LOSSES },
+	samples_lost: { forcedIn: LOSSES },
+	samples_throttled: { forcedIn: 'live/samples-throttled' },
+	samples_without_room: { forcedIn: 'unit/tools/profile/sample-counter' },
+	groups_merged: { forcedIn: 'unit/bpf/groups' },
+};

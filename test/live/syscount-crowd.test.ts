@@ -1,0 +1,30 @@
+/** syscount of so many threads that some find the place for their call's time taken. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Row, rowsOf } from './calls.js';
+import { reportsOf } from './reports.js';
+import { traceWork } from './stacks.js';
+import { Workload } from './support.js';
+
+/** Of 16,384 places (bpf/lib/call_times.h) some hundred are wanted by two of them. */
+const THREADS = 2000;
+const ROUNDS = 3;
+const NAP_USEC = 200_000;
+
+test(`${THREADS} threads in a call at the same time: each call is counted, and takes as long as it does`, async () => {
+	const workload = await Workload.start('crowd', `${THREADS}`, `${ROUNDS}`, `${NAP_USEC}`);
+	const args = ['syscount', '--json', '--latency', '--hist', 'clock_nanosleep'];
+	const { finished, done } = await traceWork(workload, [...args, '-p', `${workload.pid}`]);
+	const sleeps = rowsOf(finished).find(({ syscall }) => syscall === 'clock_nanosleep') as Row;
+	assert.equal(sleeps.calls, THREADS * ROUNDS);
+	// The call that the workload was in as tracing began, and no other.
+	assert.deepEqual(reportsOf(finished.stdout)[0]?.lost, { call_start_unknown: 1 });
+	const [least_ns = 0] = done;
+	assert.ok(sleeps.total_ns >= least_ns, `${sleeps.total_ns} ns of ${least_ns}`);
+	const [[shortest_ns] = [0]] = sleeps.buckets;
+	assert.ok(shortest_ns >= NAP_USEC * 1000 * (1 - 1 / 32), 'each of them took so long');
+	assert.equal(
+		sleeps.buckets.reduce((sum, [, , count]) => sum + count, 0),
+		THREADS * ROUNDS,
+	);
+});
