@@ -61,8 +61,8 @@ export async function againstPerf(
 	await sleep(PERF_BEGIN_MS);
 	const tool: typeof profile = {
 		...profile,
-		reader(object, own, subjects) {
-			reader.samples = new KernelSamples(object, 'profile_sample', own, subjects);
+		reader(object, own, subjects, note) {
+			reader.samples = new KernelSamples(object, 'profile_sample', own, subjects, note);
 			return reader.samples;
 		},
 	};

@@ -50,9 +50,9 @@ export class HeldProcess {
 		options: ConstructorParameters<typeof Gdb>[0] = {},
 	) {
 		const opened: { object?: BpfObject<typeof layout>; waits?: Waits } = {};
-		const reader: typeof offcputime.reader = (object, settings, subjects) => {
+		const reader: typeof offcputime.reader = (object, settings, subjects, note) => {
 			opened.object = object;
-			opened.waits = new Waits(object, settings, subjects);
+			opened.waits = new Waits(object, settings, subjects, note);
 			return opened.waits;
 		};
 		this.#tracing = new BpfTracing({ ...offcputime, reader }, SETTINGS, onlyProcess(pid), QUIET);

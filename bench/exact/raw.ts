@@ -8,9 +8,9 @@ import type { StackView } from '../../src/options/stack-view.js';
 process.env.TSTRACE_BPF_DIR ??= `dist/bpf/${process.arch}`;
 
 /** User stacks, each thread's apart. */
-export const USER_STACKS: StackSettings & StackView = {
+export const USER_STACKS: StackSettings & StackView & { debuginfod: boolean } = {
 	...{ maxStacks: 32_768, maxDepth: MAX_DEPTH, unwind: 'tables' },
-	...{ kernel: false, user: true, byThread: true },
+	...{ kernel: false, user: true, byThread: true, debuginfod: false },
 	...{ delimited: false, annotated: false, top: 0, by: 'thread' },
 	...{ grep: undefined, exclude: undefined },
 };
