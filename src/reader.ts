@@ -12,6 +12,14 @@ export type Note = (text: string) => void;
  */
 export type RowSink = (rows: readonly Key[] | Uint8Array) => Promise<void>;
 
+/** Of whoever waits for the last result: it may take a little longer, to be a better one. */
+export interface Patience {
+	/** Shows what is done and how far it is, in place of what was shown before. */
+	tell(what: string, progress?: string): void;
+	/** Runs `action`. A signal of the user's then ends that, by the AbortSignal, and not the run. */
+	during<T>(action: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
 /** Reads what the programs have counted. */
 export interface Reader<F extends Findings = Findings> {
 	/** Programs are about to be attached: tracing begins now. */
@@ -29,8 +37,8 @@ export interface Reader<F extends Findings = Findings> {
 	drain?(): void;
 	/** Begins to hand over rows as they come; the sink never throws. `fail` gets what goes wrong meanwhile. */
 	stream?(sink: RowSink, fail: (error: unknown) => void): void;
-	/** What happened since the last call. */
-	read(): Promise<F>;
+	/** What happened since the last call; `patience`: tracing has ended, this is the last one. */
+	read(patience?: Patience): Promise<F>;
 	/** What was lost in user space since the last call, by cause; see LOST_HERE in losses.ts. */
 	lost?(): Lost;
 	/** Releases what is not the object's own. */

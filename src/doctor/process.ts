@@ -6,6 +6,7 @@ import { Elf } from '../elf/elf.js';
 import { LIBC } from '../symbolize/c-library.js';
 import { mappedFiles, pathTo } from '../symbolize/code-files.js';
 import { openDebugFile } from '../symbolize/debug-files.js';
+import { cacheFolder, DebugFileCache } from '../symbolize/debuginfod/cache.js';
 import { countFrames, FEW_FUNCTIONS, type FrameCount, MANY } from '../symbolize/frame-pointers.js';
 import { hasSymbolTable } from '../symbolize/functions.js';
 import { type Runtime, runtimeOf } from '../symbolize/jit.js';
@@ -151,7 +152,10 @@ function readPart(from: string, path: string, pid: number): Part {
 
 function symbolsOf(elf: Elf, path: string, roots: readonly string[]): Part['symbols'] {
 	if (hasSymbolTable(elf)) return 'own';
-	const debug = openDebugFile(elf, path, roots);
+	const debug = openDebugFile(elf, path, {
+		roots,
+		cache: new DebugFileCache(cacheFolder(process.env)),
+	});
 	debug?.close();
 	if (debug) return 'debug file';
 	return elf.section('.gnu_debugdata') ? 'packed' : 'none';

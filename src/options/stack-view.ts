@@ -11,6 +11,7 @@ import {
 import { MAX_DEPTH, type StackSettings } from '../bpf/stacks.js';
 import { renderStacks, type StackTextOptions } from '../render/stacks.js';
 import type { Style } from '../render/terminal.js';
+import type { NamingSettings } from '../symbolize/naming.js';
 import { topOption, wholeNumber } from './parsers.js';
 import { type StackFilter, stackFilterOptions } from './stack-filter.js';
 import { flag, oneOf, oneOfOr, parsedOr, type TypedOption, type ValuesOf } from './typed-option.js';
@@ -42,6 +43,10 @@ export function stackOptions() {
 			'walk user stacks by unwind tables, or by frame pointers (fp) alone',
 			UNWIND_WAYS,
 			'tables',
+		),
+		debuginfod: flag(
+			'--no-debuginfod',
+			'do not fetch symbols from the servers in DEBUGINFOD_URLS, or use their cache',
 		),
 	};
 }
@@ -82,13 +87,13 @@ export function stackView(
 	return { annotated, delimited, top, by: tids ? 'thread' : by, grep, exclude };
 }
 
-/** How stacks are recorded. */
+/** How stacks are recorded and named. */
 export function stackSettings(
-	values: Pick<StackValues, 'maxStacks' | 'maxDepth' | 'tids' | 'unwind'> &
+	values: Pick<StackValues, 'maxStacks' | 'maxDepth' | 'tids' | 'unwind' | 'debuginfod'> &
 		Partial<Pick<StackValues, 'userStacks' | 'kernelStacks'>> &
 		Grouped,
-): StackSettings {
-	const { maxStacks, maxDepth, tids, by, unwind } = values;
+): StackSettings & NamingSettings {
+	const { maxStacks, maxDepth, tids, by, unwind, debuginfod } = values;
 	return {
 		maxStacks,
 		maxDepth,
@@ -96,6 +101,7 @@ export function stackSettings(
 		user: values.kernelStacks !== true,
 		byThread: tids || by === 'thread',
 		unwind,
+		debuginfod,
 	};
 }
 

@@ -158,6 +158,11 @@ export function say(text: string): void {
 	writeStderr(Buffer.from(`${text}\n`));
 }
 
+/** On a terminal: in place of the line that the cursor is on. */
+export function sayInPlace(line: string): void {
+	writeStderr(Buffer.from(`\r${line}\x1b[K`));
+}
+
 /** There is no reader, it has no room now, its terminal is gone, its disk is full. */
 const LET_GO = ['EPIPE', 'EAGAIN', 'EIO', 'ENOSPC'];
 

@@ -3,6 +3,7 @@ import type { Circumstances, EarlyEnd, Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
+import type { Patience } from '../reader.js';
 import { printable, wrapped } from '../render/terminal.js';
 import type { Tool, WithoutBpf } from '../tool.js';
 import { circumstancesOf } from './circumstances.js';
@@ -11,6 +12,7 @@ import { filterWords, unmatchedComms } from './filter-words.js';
 import type { Command } from './held-command.js';
 import { say } from './output.js';
 import { Overhead } from './overhead.js';
+import { ProgressLine } from './progress-line.js';
 import { Results } from './results.js';
 import type { Stop } from './stop.js';
 import { BpfTracing, type Moment, momentNow, PlainTracing, type Tracing } from './tracing.js';
@@ -114,7 +116,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		const until = momentNow();
 		try {
 			if (last) this.#detach();
-			await this.#report(until, last, stop.reason);
+			await this.#report(until, last ? this.#patience(stop) : undefined, stop.reason);
 		} catch (error) {
 			// What failed before is the cause, or nearer to it.
 			stop.check();
@@ -179,10 +181,31 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		this.#overhead?.close();
 	}
 
-	async #report(until: Moment, last: boolean, ended: EarlyEnd | undefined): Promise<void> {
+	/** Once tracing has ended. */
+	#patience(stop: Stop): Patience {
+		const line = this.#run.common.quiet ? undefined : new ProgressLine();
+		return {
+			tell: (what, progress) => line?.show(printable(what), printable(progress ?? '')),
+			during: async (action) => {
+				try {
+					return await stop.interruptible(action);
+				} finally {
+					line?.clear();
+				}
+			},
+		};
+	}
+
+	/** `patience`: it is the last one. */
+	async #report(
+		until: Moment,
+		patience: Patience | undefined,
+		ended: EarlyEnd | undefined,
+	): Promise<void> {
+		const last = patience !== undefined;
 		const since = this.#since;
 		this.#since = until;
-		const findings = await this.#tracing.reader.read();
+		const findings = await this.#tracing.reader.read(patience);
 		const report = {
 			tool: this.#tool.name,
 			circumstances: this.#circumstances,

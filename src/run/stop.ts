@@ -30,7 +30,13 @@ export class Stop {
 	#failure: { readonly error: unknown } | undefined;
 	#wake: (() => void) | undefined;
 	#deadline_ms: number | undefined;
+	#interruptible: AbortController | undefined;
 	readonly #onSignal = (signal: NodeJS.Signals) => {
+		if (this.#interruptible && !this.#interruptible.signal.aborted) {
+			this.#interruptible.abort();
+			// One that came before asked to stop already; this one has had its effect.
+			if (this.signal) return;
+		}
 		// Exiting runs the handlers that release what the kernel holds for us.
 		if (this.signal) {
 			sayIfRoom('interrupted again: tstrace drops what it has not printed yet');
@@ -69,6 +75,20 @@ export class Stop {
 	onSignal(callback: (signal: NodeJS.Signals) => void): void {
 		if (this.signal) callback(this.signal);
 		else this.#callback = callback;
+	}
+
+	/**
+	 * Runs what the user may not want to wait for: the next signal ends only that, if `action` heeds the AbortSignal,
+	 * and the one after it leaves at once.
+	 */
+	async interruptible<T>(action: (signal: AbortSignal) => Promise<T>): Promise<T> {
+		const controller = new AbortController();
+		this.#interruptible = controller;
+		try {
+			return await action(controller.signal);
+		} finally {
+			this.#interruptible = undefined;
+		}
 	}
 
 	/** Something that runs besides the run loop has failed: it ends with what there is; `check` throws its error. */

@@ -1,12 +1,13 @@
 /**
  * Debug files: symbols that were split off a program. Found by build-id or by .gnu_debuglink, as
- * gdb does. Source: gdb's manual, "Separate Debug Files".
+ * gdb does, or in the cache of debuginfod. Source: gdb's manual, "Separate Debug Files".
  */
 import { closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Bytes, FileBytes, SymbolError } from '../elf/bytes.js';
 import { Elf } from '../elf/elf.js';
-import { openRegular } from './open.js';
+import type { DebugFileCache } from './debuginfod/cache.js';
+import { type OpenFile, openRegular } from './open.js';
 
 const DEBUG_FOLDER = '/usr/lib/debug';
 /** A larger one is not read to the end to see whether it is the right one. */
@@ -17,18 +18,24 @@ interface DebugFile {
 	close(): void;
 }
 
+/** Where debug files are looked for. */
+export interface DebugFilePlaces {
+	/** Folders in which paths begin, "" for ours: the first that has it counts. */
+	readonly roots: readonly string[];
+	/** Of debuginfod; undefined: not there. */
+	readonly cache?: DebugFileCache | undefined;
+}
+
 /**
- * Opens the debug file of `elf` (whose path is `path`, under one of `roots`); undefined when there
+ * Opens the debug file of `elf` (whose path is `path`, under one of the roots); undefined when there
  * is none. Damaged ones are passed over.
  */
 export function openDebugFile(
 	elf: Elf,
 	path: string,
-	roots: readonly string[],
+	places: DebugFilePlaces,
 ): DebugFile | undefined {
-	for (const candidate of candidates(elf, path, roots)) {
-		const file = openRegular(candidate);
-		if (!file) continue;
+	for (const file of candidates(elf, path, places)) {
 		try {
 			const debug = new Elf(new FileBytes(file.fd, file.stat.size));
 			if (belongs(elf, debug)) return { elf: debug, close: () => closeSync(file.fd) };
@@ -40,7 +47,21 @@ export function openDebugFile(
 	return undefined;
 }
 
-function* candidates(elf: Elf, path: string, roots: readonly string[]): Generator<string> {
+/** Each is to be closed by who takes it. */
+function* candidates(
+	elf: Elf,
+	path: string,
+	{ roots, cache }: DebugFilePlaces,
+): Generator<OpenFile> {
+	for (const candidate of pathsOf(elf, path, roots)) {
+		const file = openRegular(candidate);
+		if (file) yield file;
+	}
+	const cached = elf.buildId && cache?.open(elf.buildId);
+	if (cached) yield cached;
+}
+
+function* pathsOf(elf: Elf, path: string, roots: readonly string[]): Generator<string> {
 	const id = elf.buildId;
 	const link = elf.debugLink()?.name;
 	const folder = dirname(path);

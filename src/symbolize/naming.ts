@@ -3,17 +3,27 @@
 import type { Key } from '../aggregate/row-key.js';
 import { type CapturedStack, type Frame, type NamedStack, stackValue } from '../aggregate/stack.js';
 import { mergeStacks, type StackFindings, type StackRow } from '../aggregate/stack-rows.js';
+import type { Patience } from '../reader.js';
+import { Debuginfod } from './lacking-symbols.js';
 import { noticeText } from './notices.js';
 import type { ProcessHistory } from './processes.js';
 import { Symbolizer } from './symbolizer.js';
 
-export interface NamingOptions {
+/** What the user says of names; the same for all stack tools. */
+export interface NamingSettings {
+	/** Symbols that this machine lacks are fetched by debuginfod, if DEBUGINFOD_URLS is set. */
+	readonly debuginfod: boolean;
+}
+
+export interface NamingOptions extends NamingSettings {
 	/** Rows are to say which stacks they are. */
 	readonly sources?: boolean;
 	/** Kernel stacks begin with the way from the tracepoint to our program, which is not shown. */
 	readonly fromTracepoint?: boolean;
 	/** The most frames that a walk takes. */
 	readonly maxDepth: number;
+	/** Of whoever waits for the names; undefined: nothing is fetched now. */
+	readonly patience?: Patience | undefined;
 }
 
 /** Functions between a tracepoint and a program of it: kernel/trace/bpf_trace.c, include/trace/. */
@@ -25,9 +35,9 @@ const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 export async function nameStacks(
 	stacks: readonly CapturedStack[],
 	history: ProcessHistory,
-	{ sources = false, fromTracepoint = false, maxDepth }: NamingOptions,
+	{ sources = false, fromTracepoint = false, maxDepth, debuginfod, patience }: NamingOptions,
 ): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
-	const symbolizer = new Symbolizer(history);
+	const symbolizer = new Symbolizer(history, new Debuginfod(debuginfod, patience));
 	const named = await symbolizer.resolve(stacks, maxDepth);
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {

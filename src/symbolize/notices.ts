@@ -1,5 +1,10 @@
 /** What a reader of stacks should know about their names: what is missing, why, what to do. */
+import { basename } from 'node:path';
+import { humanBytes } from '../render/units.js';
 import type { Runtime } from './jit.js';
+
+/** Whether symbols are fetched: 'unset': nobody set DEBUGINFOD_URLS; 'off': there is --no-debuginfod. */
+export type DebuginfodUse = 'on' | 'off' | 'unset';
 
 /** Shares are of the values of all stacks, from 0 to 1. Names are raw: renderers escape them. */
 export type Notice =
@@ -30,8 +35,24 @@ export type Notice =
 			readonly buildId: string | undefined;
 			/** A command that installs them. */
 			readonly install: string | undefined;
+			readonly debuginfod: DebuginfodUse;
 			readonly share: number;
 	  }
+	| {
+			/** Symbols were fetched by debuginfod. */
+			readonly kind: 'symbols-fetched';
+			readonly paths: readonly string[];
+			readonly bytes: number;
+			readonly hosts: readonly string[];
+	  }
+	/** They were not, all for the same reason. */
+	| {
+			readonly kind: 'symbols-not-fetched';
+			readonly paths: readonly string[];
+			readonly why: string;
+	  }
+	/** A part of DEBUGINFOD_URLS was not used. */
+	| { readonly kind: 'server-unusable'; readonly what: string }
 	/** Finding names took too long, and was given up. */
 	| { readonly kind: 'out-of-time' }
 	/** Too much was going on to remember all of it. */
@@ -83,6 +104,14 @@ export function noticeText(notice: Notice): string {
 			return `the perf map of ${notice.comm} (${notice.pid}) is too large: tstrace read only a part of it.`;
 		case 'symbols-missing':
 			return symbolsMissingText(notice);
+		case 'symbols-fetched': {
+			const { paths, bytes, hosts } = notice;
+			return `tstrace fetched the symbols of ${someOf(paths)} (${humanBytes(bytes)}) from ${hosts.join(', ')}.`;
+		}
+		case 'symbols-not-fetched':
+			return `tstrace could not fetch the symbols of ${someOf(notice.paths)}: ${notice.why}.`;
+		case 'server-unusable':
+			return `tstrace does not use all of DEBUGINFOD_URLS: ${notice.what}.`;
 		case 'out-of-time':
 			return 'tstrace stopped looking for names, as it took too long: some names are missing.';
 		case 'records-dropped':
@@ -96,9 +125,24 @@ function symbolsMissingText(notice: Notice & { kind: 'symbols-missing' }): strin
 		return `${what}: tstrace cannot read the file, or it is gone with its process.`;
 	}
 	const id = notice.buildId ? ` (build-id ${notice.buildId})` : '';
-	if (notice.install) return `${what}: it has no symbols${id}. To get them: ${notice.install}.`;
-	const debuginfod = notice.buildId ? `, or debuginfod-find debuginfo ${notice.buildId}` : '';
-	return `${what}: it has no symbols. Install its debug symbols${debuginfod}.`;
+	const ways = [notice.install ?? 'install its debug symbols', ...waysToFetch(notice)];
+	return `${what}: it has no symbols${id}. To get them: ${ways.join(', or ')}.`;
+}
+
+function waysToFetch({ buildId, debuginfod }: Notice & { kind: 'symbols-missing' }): string[] {
+	if (!buildId || debuginfod === 'on') return [];
+	return [debuginfod === 'off' ? 'leave out --no-debuginfod' : 'set DEBUGINFOD_URLS'];
+}
+
+/** Files that are named in one line. */
+const MAX_NAMED = 4;
+
+/** "redis-server, libc.so.6 and 3 other files" */
+function someOf(paths: readonly string[]): string {
+	const names = paths.map((path) => basename(path));
+	if (names.length <= MAX_NAMED) return names.join(', ');
+	const rest = names.length - MAX_NAMED + 1;
+	return `${names.slice(0, MAX_NAMED - 1).join(', ')} and ${rest} other files`;
 }
 
 function percent(share: number): string {

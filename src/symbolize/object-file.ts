@@ -2,7 +2,7 @@
 import { type Bytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { Elf, SECTION_TYPE, type Section } from '../elf/elf.js';
 import { enclosingFunctions } from '../unwind/functions.js';
-import { openDebugFile } from './debug-files.js';
+import { type DebugFilePlaces, openDebugFile } from './debug-files.js';
 import { hasSymbolTable } from './functions.js';
 import { offsetName } from './names.js';
 import { pltNames } from './plt.js';
@@ -28,19 +28,19 @@ export interface FileNames {
 }
 
 /**
- * Names these places of a file (offsets into it). `path` is where it is under one of `roots`.
+ * Names these places of a file (offsets into it). `path` is where it is under one of the roots.
  * Throws SymbolError when it is not an ELF file that can be read; damaged symbols only lack.
  */
 export async function nameOffsets(
 	bytes: Bytes,
 	path: string,
-	roots: readonly string[],
+	places: DebugFilePlaces,
 	offsets: readonly number[],
 ): Promise<FileNames> {
 	const elf = new Elf(bytes);
 	const addresses = offsets.map((offset) => elf.addressOf(offset));
 	const wanted = ascending(addresses);
-	const debug = hasSymbolTable(elf) ? undefined : openDebugFile(elf, path, roots);
+	const debug = hasSymbolTable(elf) ? undefined : openDebugFile(elf, path, places);
 	const found = new Map<number, string>();
 	/** Names that hold only for addresses of the function that begins where it is said here. */
 	let doubtful: ReadonlyMap<number, number> = new Map();

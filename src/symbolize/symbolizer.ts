@@ -10,6 +10,7 @@ import { Place } from './code-place.js';
 import { loadDemangler } from './demangle.js';
 import { perfMapNames } from './jit.js';
 import { kernelNames } from './kernel.js';
+import { Debuginfod, filesByLack } from './lacking-symbols.js';
 import type { MappedFile } from './mapped-file.js';
 import { MEMORY_PATH } from './maps.js';
 import { MissingFrames, withinStack } from './missing-frames.js';
@@ -39,6 +40,7 @@ const TIME_LIMIT_MS = 30_000;
 export class Symbolizer {
 	readonly #history: ProcessHistory;
 	readonly #account: Account;
+	readonly #debuginfod: Debuginfod;
 	#kernelHidden = false;
 	readonly #demangled = new Map<string, string>();
 	readonly #missing = new MissingFrames();
@@ -51,9 +53,11 @@ export class Symbolizer {
 	#deadline_ms = 0;
 	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
 
-	constructor(history: ProcessHistory) {
+	/** `debuginfod`: by which symbols that are lacking are fetched. */
+	constructor(history: ProcessHistory, debuginfod = new Debuginfod(false)) {
 		this.#history = history;
-		this.#account = new Account(history);
+		this.#debuginfod = debuginfod;
+		this.#account = new Account(history, debuginfod.use);
 		this.#unknown.lacks = 'mapping';
 	}
 
@@ -61,7 +65,7 @@ export class Symbolizer {
 	 * Names the stacks; the result is in the order given. Reads each file once, and keeps none.
 	 * Whatever cannot be named is shown as what is known of it: "libfoo.so+0x1234", "[jit]", "[anon]".
 	 * `maxDepth`: the most user frames that a walk takes. One call at a time. Lets events be handled
-	 * between files; takes TIME_LIMIT_MS and one file.
+	 * between files; takes TIME_LIMIT_MS and one file, twice if symbols are fetched, and the time for that.
 	 */
 	async resolve(
 		stacks: readonly CapturedStack[],
@@ -77,6 +81,10 @@ export class Symbolizer {
 		// What has most to name comes first, if there is not the time for all.
 		const files = [...this.#inFiles].sort(([, a], [, b]) => b.size - a.size);
 		for (const [file, places] of files) await this.#nameFile(file, places);
+		await this.#fetchSymbols(
+			stacks,
+			placed.map(({ user }) => withinStack(user)),
+		);
 		for (const [life, { at_ns, places }] of this.#inMemory) {
 			await this.#nameMemory(life, at_ns, places);
 		}
@@ -99,8 +107,24 @@ export class Symbolizer {
 	notices(): Notice[] {
 		return [
 			...(this.#kernelHidden ? [{ kind: 'kernel-symbols-hidden' } as const] : []),
+			...this.#debuginfod.notices(),
 			...this.#account.notices(),
 		];
+	}
+
+	/** Fetches the symbols that files turned out to lack, and names their functions once more. */
+	async #fetchSymbols(
+		stacks: readonly CapturedStack[],
+		user: readonly (readonly Place[])[],
+	): Promise<void> {
+		const lacking = filesByLack(stacks, user).flatMap((file) => {
+			const buildId = this.#account.lackingBuildId(file);
+			return buildId ? [[file, buildId] as const] : [];
+		});
+		const fetched = await this.#debuginfod.fetch(lacking);
+		if (fetched.length === 0) return;
+		this.#deadline_ms = performance.now() + TIME_LIMIT_MS;
+		for (const file of fetched) await this.#nameFile(file, this.#inFiles.get(file) ?? new Map());
 	}
 
 	/**
@@ -169,7 +193,8 @@ export class Symbolizer {
 		try {
 			if (open) {
 				const bytes = new FileBytes(open.fd, open.stat.size);
-				names = await nameOffsets(bytes, file.path, file.roots(), [...places.keys()]);
+				const where = { roots: file.roots(), cache: this.#debuginfod.cache };
+				names = await nameOffsets(bytes, file.path, where, [...places.keys()]);
 				this.#missing.addFile(file, open, names);
 			}
 		} catch (error) {
@@ -177,6 +202,8 @@ export class Symbolizer {
 		} finally {
 			if (open) closeSync(open.fd);
 		}
+		// What was found the first time stays, if the file is gone by now.
+		if (!names && this.#account.has(file)) return;
 		this.#account.addFile(file, names);
 		this.#give(file.path, places, names);
 	}
@@ -186,7 +213,7 @@ export class Symbolizer {
 		if (!memory) return;
 		try {
 			const bytes = new MemoryBytes(memory);
-			const names = await nameOffsets(bytes, '[vdso]', [], [...this.#inVdso.keys()]);
+			const names = await nameOffsets(bytes, '[vdso]', { roots: [] }, [...this.#inVdso.keys()]);
 			this.#give('[vdso]', this.#inVdso, names);
 		} catch (error) {
 			if (!(error instanceof SymbolError)) throw error;
@@ -198,11 +225,9 @@ export class Symbolizer {
 		const from = isCLibrary(path) ? { inCLibrary: true } : {};
 		for (const [offset, place] of places) {
 			const name = names?.names[i] ?? offsetName(path, offset);
-			if (names?.known[i]) place.frame = { name: this.#readable(name), kind: 'user', ...from };
-			else {
-				place.frame = { name, kind: 'user', ...from };
-				place.lacks = 'symbols';
-			}
+			const known = names?.known[i] === true;
+			place.frame = { name: known ? this.#readable(name) : name, kind: 'user', ...from };
+			place.lacks = known ? undefined : 'symbols';
 			i++;
 		}
 	}

@@ -6,7 +6,7 @@ import type { Life } from './address-space.js';
 import type { Place } from './code-place.js';
 import { type Runtime, runtimeOf } from './jit.js';
 import type { MappedFile } from './mapped-file.js';
-import type { Notice } from './notices.js';
+import type { DebuginfodUse, Notice } from './notices.js';
 import type { FileNames } from './object-file.js';
 import { installCommand } from './packages.js';
 import type { ProcessHistory } from './processes.js';
@@ -43,10 +43,23 @@ export class Account {
 	/** Which processes have a perf map, and whether it was read in part only. */
 	readonly #perfMaps = new Map<string, { readonly pid: number; readonly cut: boolean }>();
 
-	constructor(private readonly history: ProcessHistory) {}
+	constructor(
+		private readonly history: ProcessHistory,
+		private readonly debuginfod: DebuginfodUse,
+	) {}
 
 	addFile(file: MappedFile, names: FileNames | undefined): void {
 		this.#files.set(file, { names, value: this.#files.get(file)?.value ?? 0 });
+	}
+
+	has(file: MappedFile): boolean {
+		return this.#files.has(file);
+	}
+
+	/** The build-id of a file that has no table of all its symbols. */
+	lackingBuildId(file: MappedFile): string | undefined {
+		const names = this.#files.get(file)?.names;
+		return names?.complete === false ? names.buildId : undefined;
 	}
 
 	addPerfMap(life: Life, cut: boolean): void {
@@ -57,11 +70,7 @@ export class Account {
 	add(stack: CapturedStack, user: readonly Place[]): void {
 		const value = stackValue(stack);
 		this.#total += value;
-		const files = new Set<MappedFile>();
-		for (const { lacks, file } of user) {
-			if (lacks === 'symbols' && file) files.add(file);
-		}
-		for (const file of files) {
+		for (const file of filesLackingNames(user)) {
 			const account = this.#files.get(file);
 			if (account) account.value += value;
 		}
@@ -143,6 +152,7 @@ export class Account {
 					reason: names ? 'stripped' : 'unreadable',
 					buildId: names?.buildId,
 					install: names && installCommand(path, file.roots()[0] ?? ''),
+					debuginfod: this.debuginfod,
 					share: this.#share(value),
 				};
 			});
@@ -151,6 +161,11 @@ export class Account {
 	#share(value: number): number {
 		return this.#total > 0 ? value / this.#total : 0;
 	}
+}
+
+/** Files that these frames are in, where their symbols lack some of them. */
+export function filesLackingNames(user: readonly Place[]): Set<MappedFile> {
+	return new Set(user.flatMap(({ lacks, file }) => (lacks === 'symbols' && file ? [file] : [])));
 }
 
 /** The same for a life whatever is learnt of it later. */

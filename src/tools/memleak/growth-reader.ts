@@ -12,8 +12,9 @@ import type { PerCpuEvents } from '../../perf/cpus.js';
 import { parseEvent } from '../../perf/events.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
-import type { Reader } from '../../reader.js';
+import type { Patience, Reader } from '../../reader.js';
 import { humanBytes } from '../../render/units.js';
+import type { NamingOptions } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import { unwindTables } from '../../symbolize/unwind-tables.js';
 import { type AllocationKind, SiteTable } from './allocations.js';
@@ -36,7 +37,7 @@ export class GrowthReader implements Reader<StackFindings> {
 	readonly #sites: SiteTable;
 	readonly #processes: ProcessWatch;
 	readonly #subjects: Subjects;
-	readonly #maxDepth: number;
+	readonly #naming: Pick<NamingOptions, 'maxDepth' | 'debuginfod'>;
 	#events: PerCpuEvents<PerfEvent>[] = [];
 	/** Of each site, what it had at the end of the interval before. */
 	#before = new Map<bigint, { readonly bytes: number; readonly count: number }>();
@@ -45,7 +46,7 @@ export class GrowthReader implements Reader<StackFindings> {
 	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects) {
 		this.#object = object;
 		this.#subjects = subjects;
-		this.#maxDepth = depthOf(settings);
+		this.#naming = { maxDepth: depthOf(settings), debuginfod: settings.debuginfod };
 		this.#sites = new SiteTable(object);
 		this.#sites.open();
 		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects));
@@ -71,7 +72,7 @@ export class GrowthReader implements Reader<StackFindings> {
 		this.#processes.end();
 	}
 
-	async read(): Promise<StackFindings> {
+	async read(patience?: Patience): Promise<StackFindings> {
 		const sites = this.#sites.sites();
 		const stacks = sites.flatMap(({ id, kind, allocated }): CapturedStack[] => {
 			const before = this.#before.get(id) ?? { bytes: 0, count: 0 };
@@ -87,7 +88,7 @@ export class GrowthReader implements Reader<StackFindings> {
 				{ bytes: stackValue(allocated), count: allocated.count },
 			]),
 		);
-		const named = await this.#processes.name(stacks, { maxDepth: this.#maxDepth });
+		const named = await this.#processes.name(stacks, { ...this.#naming, patience });
 		return {
 			kind: 'stacks',
 			unit: 'bytes',

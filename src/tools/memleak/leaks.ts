@@ -9,7 +9,7 @@ import type { memleak as layout } from '../../generated/memleak.js';
 import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import type { Note, Reader } from '../../reader.js';
+import type { Note, Patience, Reader } from '../../reader.js';
 import { grouped } from '../../render/numbers.js';
 import { humanBytes } from '../../render/units.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
@@ -98,7 +98,7 @@ export class Leaks implements Reader<StackFindings> {
 		this.#processes.end();
 	}
 
-	async read(): Promise<StackFindings> {
+	async read(patience?: Patience): Promise<StackFindings> {
 		this.#processes.drain();
 		const sites = this.#leakSites();
 		if (this.#settings.all) keepLargest(sites);
@@ -107,6 +107,8 @@ export class Leaks implements Reader<StackFindings> {
 			sources: true,
 			fromTracepoint: true,
 			maxDepth: depthOf(this.#settings),
+			debuginfod: this.#settings.debuginfod,
+			patience,
 		});
 		const comparable = !this.#settings.churn && !this.#settings.all;
 		// What was allocated in all grows as long as it is used; a single one never does.

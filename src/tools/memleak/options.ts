@@ -13,6 +13,7 @@ import {
 	stackView,
 } from '../../options/stack-view.js';
 import { flag, parsed, parsedOr, textOption, type ValuesOf } from '../../options/typed-option.js';
+import type { NamingSettings } from '../../symbolize/naming.js';
 
 /** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
 export const MAX_SAMPLE_BYTES = 2 ** 26;
@@ -23,7 +24,7 @@ const DEFAULT_ALLOCATIONS = 1_000_000;
 const DEFAULT_SAMPLED_ALLOCATIONS = 100_000;
 const BYTES_OF: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
 
-export interface LeakSettings extends StackSettings, StackView {
+export interface LeakSettings extends StackSettings, NamingSettings, StackView {
 	/** Whether `top` is what the user asked for. */
 	readonly topGiven: boolean;
 	/** 0: every allocation is kept. */

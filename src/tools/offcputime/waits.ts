@@ -12,14 +12,15 @@ import { readAddress } from '../../loader/address.js';
 import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import type { Reader } from '../../reader.js';
+import type { Patience, Reader } from '../../reader.js';
 import { humanTime } from '../../render/units.js';
+import type { NamingSettings } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import { unwindTables } from '../../symbolize/unwind-tables.js';
 
 type Layout = typeof layout;
 
-export interface WaitSettings extends StackSettings {
+export interface WaitSettings extends StackSettings, NamingSettings {
 	/** 0: every wait. */
 	readonly period_usec: number;
 	/** Also waits that were open when tracing began, or when it ended. */
@@ -91,13 +92,14 @@ export class Waits implements Reader<StackFindings> {
 		this.#processes.end();
 	}
 
-	async read(): Promise<StackFindings> {
+	async read(patience?: Patience): Promise<StackFindings> {
 		const snapshot = this.#sums.read();
 		// If the period was raised meanwhile, errors are overstated.
 		const options = { parts: PARTS.length, period_ns: this.#period_ns };
 		const captured = [...this.#sums.take(snapshot, options), ...this.#open(snapshot)];
-		const maxDepth = depthOf(this.#settings);
-		const { stacks, notices } = await this.#processes.name(captured, { maxDepth });
+		const { debuginfod } = this.#settings;
+		const naming = { maxDepth: depthOf(this.#settings), debuginfod, patience };
+		const { stacks, notices } = await this.#processes.name(captured, naming);
 		return {
 			kind: 'stacks',
 			unit: 'ns',

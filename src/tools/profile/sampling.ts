@@ -16,9 +16,9 @@ import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import { Sampler } from '../../perf/sampler.js';
 import { processIds } from '../../proc/threads.js';
-import type { Reader } from '../../reader.js';
+import type { Patience, Reader } from '../../reader.js';
 import { isKernelThread } from '../../symbolize/kernel-threads.js';
-import { nameStacks } from '../../symbolize/naming.js';
+import { type NamingOptions, type NamingSettings, nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import { ProcessHistory } from '../../symbolize/processes.js';
 import { unwindTables } from '../../symbolize/unwind-tables.js';
@@ -26,7 +26,7 @@ import { SampleCounter } from './sample-counter.js';
 import { nextSlower, rateOf, type SamplingRate } from './sampling-rate.js';
 
 /** What to sample, and how often. */
-export interface SamplingSettings extends StackSettings, SamplingRate {
+export interface SamplingSettings extends StackSettings, NamingSettings, SamplingRate {
 	/** What to tell the user about the choice of the event. */
 	readonly notices: readonly string[];
 }
@@ -99,9 +99,9 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 		this.#processes.end();
 	}
 
-	async read(): Promise<StackFindings> {
+	async read(patience?: Patience): Promise<StackFindings> {
 		const stacks = this.#sums.take(this.#sums.read(), { parts: PARTS.length, period_ns: 0 });
-		const named = await this.#processes.name(stacks, { maxDepth: depthOf(this.#settings) });
+		const named = await this.#processes.name(stacks, namingOf(this.#settings, patience));
 		return findingsOf(named, this.#settings, this.#slower);
 	}
 
@@ -180,14 +180,14 @@ export class PlainSamples implements Reader<StackFindings> {
 		this.#sampler.close();
 	}
 
-	async read(): Promise<StackFindings> {
+	async read(patience?: Patience): Promise<StackFindings> {
 		const notices = this.#sampler.kernelIncluded
 			? []
 			: [
 					'kernel frames are missing: this user may not see them (kernel.perf_event_paranoid is 2).',
 				];
-		const maxDepth = depthOf(this.#settings);
-		const named = await nameStacks(this.#counter.stacks(), this.#history, { maxDepth });
+		const naming = namingOf(this.#settings, patience);
+		const named = await nameStacks(this.#counter.stacks(), this.#history, naming);
 		const found = findingsOf(named, this.#settings);
 		return { ...found, notices: [...notices, ...found.notices] };
 	}
@@ -207,6 +207,10 @@ export class PlainSamples implements Reader<StackFindings> {
 
 /** Pauses in which the kernel took no samples. */
 const throttledLoss = (count: number): Lost => (count > 0 ? { samples_throttled: count } : {});
+
+function namingOf(settings: SamplingSettings, patience: Patience | undefined): NamingOptions {
+	return { maxDepth: depthOf(settings), debuginfod: settings.debuginfod, patience };
+}
 
 function findingsOf(
 	{ stacks, notices }: Pick<StackFindings, 'stacks' | 'notices'>,

@@ -132,7 +132,7 @@ async function symbols(bytes: Buffer): Promise<void> {
 	for (const { name } of elf.sections) assert.ok(name.length <= 64);
 	elf.debugLink();
 	const offsets = Array.from({ length: 50 }, (_, i) => Math.floor((i * bytes.length) / 50));
-	const { names } = await nameOffsets(counted, '/x/y', [], [...offsets, 64, 128, 144]);
+	const { names } = await nameOffsets(counted, '/x/y', { roots: [] }, [...offsets, 64, 128, 144]);
 	for (const name of names) checkName(name);
 }
 

@@ -17,7 +17,7 @@ test('what reads the same is one row: parts, counts and variances add up; source
 			stackOf([0x4000, 0x5000], { ...of, parts: [2, 3], count: 2, variance: 9 }),
 		],
 		nobody(),
-		{ maxDepth: 2, sources: true },
+		{ debuginfod: false, maxDepth: 2, sources: true },
 	);
 	const unknown = { name: '[unknown]', kind: 'user' };
 	assert.deepEqual(stacks, [
@@ -62,7 +62,7 @@ test('whose: a thread, a kind, all others; what was lost stands between the side
 			stackOf([], { pid: 0, comm: '', lost: true, parts: [1] }),
 		],
 		nobody(),
-		{ maxDepth: 127 },
+		{ debuginfod: false, maxDepth: 127 },
 	);
 	assert.deepEqual(
 		stacks.map(({ key }) => key),

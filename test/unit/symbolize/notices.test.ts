@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Notice, noticeText } from '../../../src/symbolize/notices.js';
 
-const FILE = { kind: 'symbols-missing', path: '/usr/bin/app', share: 0.5 } as const;
+const FILE = {
+	kind: 'symbols-missing',
+	path: '/usr/bin/app',
+	share: 0.5,
+	debuginfod: 'on',
+} as const;
 
 const TEXTS: [Notice, RegExp][] = [
 	[{ kind: 'kernel-symbols-hidden' }, /kernel\.kptr_restrict.*CAP_SYSLOG/],
@@ -33,12 +38,44 @@ const TEXTS: [Notice, RegExp][] = [
 	[{ kind: 'perf-map-cut', pid: 7, comm: 'java' }, /read only a part/],
 	[
 		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: 'apt-get install app-dbgsym' },
-		/50%.*build-id abcd.*apt-get install app-dbgsym/,
+		/50%.*build-id abcd.*: apt-get install app-dbgsym\.$/,
 	],
 	[
-		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: undefined },
-		/debuginfod-find debuginfo abcd/,
+		{
+			...FILE,
+			reason: 'stripped',
+			buildId: 'abcd',
+			install: 'apt-get install app-dbgsym',
+			debuginfod: 'unset',
+		},
+		/To get them: apt-get install app-dbgsym, or set DEBUGINFOD_URLS\.$/,
 	],
+	[
+		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: undefined, debuginfod: 'unset' },
+		/build-id abcd.*To get them: install its debug symbols, or set DEBUGINFOD_URLS\.$/,
+	],
+	[
+		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: undefined, debuginfod: 'off' },
+		/install its debug symbols, or leave out --no-debuginfod\.$/,
+	],
+	// Nobody serves what has no build-id.
+	[
+		{ ...FILE, reason: 'stripped', buildId: undefined, install: undefined, debuginfod: 'unset' },
+		/To get them: install its debug symbols\.$/,
+	],
+	[
+		{ kind: 'symbols-fetched', paths: ['/bin/a', '/lib/b.so'], bytes: 2 ** 21, hosts: ['s:1'] },
+		/^tstrace fetched the symbols of a, b\.so \(2\.00 MiB\) from s:1\.$/,
+	],
+	[
+		{
+			kind: 'symbols-not-fetched',
+			paths: ['/a', '/b', '/c', '/d', '/e'],
+			why: 'no server has it',
+		},
+		/symbols of a, b, c and 2 other files: no server has it\.$/,
+	],
+	[{ kind: 'server-unusable', what: 'ftp://x: not an http or https URL' }, /DEBUGINFOD_URLS: ftp/],
 	[{ ...FILE, reason: 'stripped', buildId: undefined, install: undefined }, /no symbols/],
 	[
 		{ ...FILE, reason: 'unreadable', buildId: undefined, install: undefined },

@@ -271,7 +271,7 @@ test('the checksum of debug links', () => {
 async function nameAll(file: Buffer): Promise<void> {
 	try {
 		const offsets = Array.from({ length: 50 }, (_, i) => Math.floor((i * file.length) / 50));
-		const { names } = await nameOffsets(new MemoryBytes(file), '/x/y', [], offsets);
+		const { names } = await nameOffsets(new MemoryBytes(file), '/x/y', { roots: [] }, offsets);
 		for (const name of names) assert.ok(name.length <= 4200 && !name.includes('\n'));
 		new Elf(new MemoryBytes(file)).debugLink();
 	} catch (error) {

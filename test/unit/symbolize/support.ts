@@ -88,7 +88,7 @@ export async function nameIn(
 ): Promise<FileNames> {
 	const fd = openSync(path, 'r');
 	try {
-		return await nameOffsets(new FileBytes(fd, fstatSync(fd).size), path, roots, offsets);
+		return await nameOffsets(new FileBytes(fd, fstatSync(fd).size), path, { roots }, offsets);
 	} finally {
 		closeSync(fd);
 	}

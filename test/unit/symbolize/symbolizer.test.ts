@@ -117,6 +117,7 @@ test('made at run time, without a perf map: said, with what to do', async () => 
 			kind: 'symbols-missing',
 			path: '/nowhere/bin/node',
 			reason: 'unreadable',
+			debuginfod: 'unset',
 			buildId: undefined,
 			install: undefined,
 			share: 0.75,
