@@ -101,10 +101,11 @@ function redirectOf({ statusCode = 0, headers }: IncomingMessage, at: URL): URL 
 	if (statusCode === 406) throw new DownloadError('has it, but it is too large', 'file');
 	if (!REDIRECTS.includes(statusCode)) throw new DownloadError(`answers ${statusCode}`, 'server');
 	const to = headers.location ?? '';
-	const next = URL.canParse(to, at) ? new URL(to, at) : undefined;
-	const isSafer = at.protocol === 'http:' && next?.protocol === 'http:';
-	if (!next || (next.protocol !== 'https:' && !isSafer))
-		throw new DownloadError('redirects to what is no URL of the same kind', 'server');
+	const next = URL.canParse(to, at.href) ? new URL(to, at) : undefined;
+	if (next?.protocol !== 'http:' && next?.protocol !== 'https:')
+		throw new DownloadError('redirects to what is no http or https URL', 'server');
+	if (at.protocol === 'https:' && next.protocol === 'http:')
+		throw new DownloadError('redirects from https to http', 'server');
 	return next;
 }
 

@@ -46,3 +46,34 @@ test('what nobody catches ends the run that goes on, and is its error', async ()
 	stop.close();
 	assert.equal(failRun(new Error('nobody')), false);
 });
+
+test('a signal ends what is interruptible, and not the run; the one after it is another matter', async () => {
+	const stop = new Stop();
+	const until = (signal: AbortSignal) =>
+		new Promise<string>((resolve) => {
+			// As a request would, it keeps the process waiting.
+			const waiting = setInterval(() => {}, 1000);
+			signal.addEventListener('abort', () => {
+				clearInterval(waiting);
+				resolve('ended');
+			});
+		});
+	// The first of the run: it asks to stop as well.
+	let heard = 0;
+	stop.onSignal(() => heard++);
+	const first = stop.interruptible(until);
+	process.kill(process.pid, 'SIGTERM');
+	assert.equal(await first, 'ended');
+	assert.deepEqual([stop.requested, stop.signal, heard], [true, 'SIGTERM', 1]);
+	// Not the first: it does nothing else.
+	const second = stop.interruptible(until);
+	process.kill(process.pid, 'SIGINT');
+	assert.equal(await second, 'ended');
+	assert.deepEqual([stop.signal, heard], ['SIGTERM', 1]);
+	// Neither what throws nor what is over takes signals.
+	await assert.rejects(
+		stop.interruptible(() => Promise.reject(new Error('own'))),
+		/own/,
+	);
+	stop.close();
+});
