@@ -89,6 +89,10 @@ for group; do
 		need binutils any_of addr2line
 		need linux-perf any_of perf
 		need gdb any_of gdb
+		need debuginfod any_of debuginfod
+		# By which debuginfod reads Debian's packages.
+		need libarchive-tools any_of bsdtar
+		need dpkg any_of dpkg-deb
 		allocators
 		;;
 	workloads)

@@ -200,6 +200,18 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
+		fault: 'a server in `DEBUGINFOD_URLS` never answers, or goes on sending',
+		does: 'gives it up at a limit, or at a signal, and prints the result with the names that there are',
+		tests: {
+			debuginfod: [
+				'the second signal ends the fetch',
+				'the first signal, after the duration, ends the fetch',
+				'tstrace is killed meanwhile',
+				'limits: too large, too slow',
+			],
+		},
+	},
+	{
 		fault: '`/proc` is not mounted',
 		does: 'one error line, exit status 1',
 		tests: { 'faults-files': ['without /proc: one line'] },

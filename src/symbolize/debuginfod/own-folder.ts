@@ -20,7 +20,7 @@ export function ownFolder(path: string, { create = false } = {}): string {
 	let real = '/';
 	let links = 0;
 	let last = lstatSync(real);
-	const parts = partsOf(resolve(path));
+	let parts = partsOf(resolve(path));
 	for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
 		const next = join(real, part);
 		const stat = look(next, create);
@@ -33,7 +33,7 @@ export function ownFolder(path: string, { create = false } = {}): string {
 		if (++links > MAX_LINKS) throw new FolderError(`${next}: too many links`);
 		const target = attempt(next, () => readlinkSync(next));
 		if (target.startsWith('/')) real = '/';
-		parts.unshift(...partsOf(target));
+		parts = [...partsOf(target), ...parts];
 	}
 	if (othersWrite(last)) throw new FolderError(`other users may write to ${real}`);
 	if (create && last.uid !== process.geteuid?.())
