@@ -204,8 +204,7 @@ export const FAULTS: readonly Fault[] = [
 		does: 'gives it up at a limit, or at a signal, and prints the result with the names that there are',
 		tests: {
 			debuginfod: [
-				'the second signal ends the fetch',
-				'the first signal, after the duration, ends the fetch',
+				'ends the fetch: the result is what there is',
 				'tstrace is killed meanwhile',
 				'limits: too large, too slow',
 			],
