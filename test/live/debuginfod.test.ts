@@ -39,14 +39,14 @@ const CASES: readonly Case[] = [
 	},
 	{
 		name: 'profile',
-		args: ['profile', '-F', '997'],
+		args: ['profile'],
 		program: ['burns', 'user'],
 		endless: true,
 		frame: 'burn_more',
 	},
 	{
 		name: 'profile without BPF',
-		args: ['profile', '-F', '997'],
+		args: ['profile'],
 		program: ['burns', 'user'],
 		endless: true,
 		frame: 'burn_more',

@@ -1,5 +1,5 @@
 /** Fetches debug files that this machine lacks: from the servers in DEBUGINFOD_URLS into elfutils' cache. */
-import { fstatSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import { basename } from 'node:path';
 import { FileBytes, SymbolError } from '../../elf/bytes.js';
 import { Elf, SECTION_TYPE } from '../../elf/elf.js';
@@ -95,6 +95,10 @@ class Fetch {
 		this.#ended.signal.throwIfAborted();
 		if (this.cache.isMiss(file.buildId))
 			return { why: 'no server had it when it was asked for a few minutes ago' };
+		if (this.#isThere(file.buildId))
+			return {
+				why: 'the cache has the file that servers have, and it does not name these functions',
+			};
 		const late = new Ended(
 			`it took more than ${this.settings.maxTime_ms / 1000} s (DEBUGINFOD_MAXTIME)`,
 		);
@@ -105,6 +109,21 @@ class Fetch {
 		} finally {
 			time.close();
 			partial.discard();
+		}
+	}
+
+	/** Whether it has been fetched before, and still lacks names: nobody has more. */
+	#isThere(buildId: string): boolean {
+		const file = this.cache.open(buildId);
+		if (!file) return false;
+		try {
+			requireDebugFile(file.fd, buildId);
+			return true;
+		} catch (error) {
+			if (error instanceof DownloadError) return false;
+			throw error;
+		} finally {
+			closeSync(file.fd);
 		}
 	}
 

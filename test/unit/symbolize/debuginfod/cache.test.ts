@@ -37,6 +37,7 @@ test('a file is there when it is whole, and only then', () => {
 	kept.discard();
 	const file = cache.open(ID);
 	assert.equal(file?.stat.size, 3);
+	assert.equal(cache.isMiss(ID), false);
 	if (file) closeSync(file.fd);
 	assert.deepEqual(filesIn(folder), [`${ID}/debuginfo`]);
 	assert.equal(readFileSync(join(folder, ID, 'debuginfo'), 'utf8'), 'abc');
