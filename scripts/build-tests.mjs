@@ -27,6 +27,7 @@ writeFileSync(join(OUT, 'package.json'), '{ "type": "module" }\n');
 // Beside the module that reads it, as in dist.
 const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
 copyFileSync(wasm, join(OUT, 'src/symbolize/demangle.wasm'));
+copyFileSync('dist/table-worker.cjs', join(OUT, 'src/symbolize/table-worker.cjs'));
 // Above src/cli, which reads the version there.
 copyFileSync('package.json', join(OUT, 'src/package.json'));
 

@@ -90,3 +90,17 @@ func main() {
 	for range numbers { os.ReadFile("text") }
 }
 `;
+
+/** Subroutines called by sort, regular expressions, and an interpreter in itself. */
+export const PERL = `
+sub by { my ($x, $y) = @_; return $x =~ s/text //r <=> $y =~ s/text //r; }
+for (;;) {
+	my @some = sort { by($a, $b) } map { "text " . int(rand(100000)) } 1 .. 2000;
+	my %count; $count{length $_}++ for @some;
+	eval 'map { s/(\\\\d)(\\\\d)/$2$1/r } @some';
+}
+`;
+
+/** As a command of gdb. */
+export const GDB =
+	'python exec("while True: gdb.execute(\'info functions alloc\', to_string=True)")';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, type Command } from '../children.js';
-import { BASH, GO, JAVA, NODE, PYTHON } from './loads.js';
+import { BASH, GDB, GO, JAVA, NODE, PERL, PYTHON } from './loads.js';
 
 /** Where ports of this run begin; each program has its own. */
 const PORT = 17_800;
@@ -24,6 +24,8 @@ export interface Program {
 	readonly groups?: Readonly<Record<string, (thread: Thread, pid: number) => boolean>>;
 	/** Its heap is not the C library's. */
 	readonly noHeap?: true;
+	/** So does the code that it makes at run time. */
+	readonly keepsFramePointers?: true;
 }
 
 /** They go on until `endPrograms`. */
@@ -199,6 +201,7 @@ export const PROGRAMS: readonly Program[] = [
 	{
 		name: 'node 20',
 		start: async (folder) => begin(['/usr/bin/node', '-e', NODE], folder),
+		keepsFramePointers: true,
 		groups: { 'the JavaScript thread': runsJavaScript, 'other threads': not(runsJavaScript) },
 	},
 	{
@@ -213,4 +216,16 @@ export const PROGRAMS: readonly Program[] = [
 	},
 	{ name: "Go: a program of `go build`'s", start: go, noHeap: true },
 	{ name: 'Go: caddy, a file server', start: caddy, noHeap: true },
+];
+
+/** Whose stacks are compared with a debugger's, too. */
+export const MORE_PROGRAMS: readonly Program[] = [
+	{
+		name: 'perl, sorting',
+		start: async (folder) => begin(['/usr/bin/perl', '-e', PERL], folder),
+	},
+	{
+		name: 'gdb, reading symbols',
+		start: async (folder) => begin(['gdb', '-nx', '-batch', '-ex', GDB, '/usr/bin/gdb'], folder),
+	},
 ];

@@ -30,6 +30,8 @@ export class ProcessWatch {
 	/** Started by those that were chosen. */
 	#children = 0;
 	#waiting: number[] = [];
+	/** As of when threads that wait were walked last. */
+	#walked_ns = 0;
 	#timer: NodeJS.Timeout | undefined;
 
 	/**
@@ -99,6 +101,8 @@ export class ProcessWatch {
 		depth: number,
 	): Pick<CapturedStack, 'user' | 'userEnd'> {
 		if (this.#waiting.includes(thread.pid)) this.#read(new Set([thread.pid]));
+		if (at_ns !== this.#walked_ns) this.#sleeping.begin();
+		this.#walked_ns = at_ns;
 		const space = this.#history.at(thread.pid, at_ns);
 		const { addresses, end } = this.#sleeping.walk(thread, space, depth);
 		return { user: addresses, userEnd: end };

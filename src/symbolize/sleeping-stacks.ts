@@ -17,7 +17,7 @@ import { readVdso } from './vdso.js';
 
 /** Code of 32 bits, whose frames are laid out otherwise, has its stack below. */
 const LOWEST_STACK = 2 ** 32;
-/** For all walks, with what is read for them. */
+/** For all walks of a moment, with what is read for them. */
 const TIME_LIMIT_MS = 5000;
 /** Of what was read of files: node's is 5 MB. */
 const MAX_BYTES_KEPT = 128 << 20;
@@ -70,6 +70,13 @@ export class SleepingStacks {
 		const stack = this.#walkNow(thread, space, depth);
 		this.#spent_ms += performance.now() - begun_ms;
 		return stack;
+	}
+
+	/** A moment of which threads are to be walked: their memory is read anew. */
+	begin(): void {
+		this.#memory?.close();
+		this.#memory = undefined;
+		this.#spent_ms = 0;
 	}
 
 	/** Nothing can be walked any more. */

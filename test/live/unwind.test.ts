@@ -8,70 +8,19 @@ import { once } from 'node:events';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
+import { Gdb } from '../../bench/exact/gdb.js';
 import { FileBytes, MemoryBytes } from '../../src/elf/bytes.js';
 import { type MapsEntry, parseMaps } from '../../src/symbolize/maps.js';
 import { type RuleLookup, ruleLookup } from '../../src/unwind/lookup.js';
 import { END } from '../../src/unwind/step.js';
 import {
 	type CodeMapping,
-	type StoppedRegisters,
 	type WalkedProcess,
 	walkOutside,
 } from '../../src/unwind/walk.js';
 
 const DEPTH = 127;
 const IS_ARM64 = process.arch === 'arm64';
-
-interface ThreadOfGdb {
-	readonly registers: StoppedRegisters;
-	readonly addresses: readonly number[];
-}
-
-const numbersOf = (text: string) => text.split(' ').map((hex) => Number.parseInt(hex, 16));
-
-/** Calls `work` with what gdb says of the threads of a process, while it is stopped. */
-async function stopped(pid: number, work: (threads: ThreadOfGdb[]) => void): Promise<void> {
-	const settings = [
-		'debuginfod enabled off',
-		'backtrace past-main on',
-		'backtrace limit unlimited',
-	];
-	const commands = settings.flatMap((setting) => ['-ex', `set ${setting}`]);
-	const args = [
-		'-nx',
-		'-q',
-		'-batch',
-		...commands,
-		'-p',
-		`${pid}`,
-		'-x',
-		'test/live/gdb-stacks.py',
-	];
-	const gdb = spawn('gdb', args, { stdio: ['pipe', 'pipe', 'pipe'] });
-	let said = '';
-	gdb.stderr.on('data', (data) => {
-		said += data;
-	});
-	const threads: ThreadOfGdb[] = [];
-	let isDone = false;
-	for await (const line of createInterface({ input: gdb.stdout })) {
-		const [, own = '', frames = ''] = /^THREAD (.*) \/ (.*)$/.exec(line) ?? [];
-		if (own) {
-			const [ip = 0, sp = 0, fp = 0, link] = numbersOf(own);
-			const registers = { ip, sp, fp, ...(link === undefined ? {} : { link }) };
-			threads.push({ registers, addresses: numbersOf(frames) });
-		}
-		if (line === 'DONE') {
-			isDone = true;
-			try {
-				work(threads);
-			} finally {
-				gdb.stdin.end('\n');
-			}
-		}
-	}
-	assert.ok(isDone, said);
-}
 
 type FileMapping = MapsEntry & CodeMapping;
 
@@ -143,7 +92,9 @@ async function start(file: string, ...args: string[]): Promise<ChildProcess & { 
 /** Compares all threads; gives how many were whole. */
 async function compare(pid: number): Promise<{ threads: number; whole: number; deep: number }> {
 	const seen = { threads: 0, whole: 0, deep: 0 };
-	await stopped(pid, (threads) => {
+	const gdb = new Gdb();
+	try {
+		const threads = await gdb.hold(pid);
 		const process = new Process(pid);
 		for (const { registers, addresses } of threads) {
 			const walked = walkOutside(registers, process, DEPTH);
@@ -154,8 +105,11 @@ async function compare(pid: number): Promise<{ threads: number; whole: number; d
 			if (walked.end === END.tooDeep) seen.deep++;
 		}
 		process.close();
-	});
-	return seen;
+		await gdb.release();
+		return seen;
+	} finally {
+		await gdb.close();
+	}
 }
 
 const BUILT = ['sleepers', 'sleepers-plain', 'sleepers-static', 'sleepers-gcc'];

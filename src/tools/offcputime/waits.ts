@@ -81,6 +81,12 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	end(): void {
+		this.walkOpen();
+		this.#processes.end();
+	}
+
+	/** No wait that ends from now on is counted; walks the user stacks of those that are open. */
+	walkOpen(): void {
 		this.#ended_ns = Number(process.hrtime.bigint());
 		this.#object.setVariable('ended_ns', this.#ended_ns);
 		if (this.#settings.edges) this.#stillWaiting = this.#object.runIterator('end_waiting');
@@ -88,14 +94,19 @@ export class Waits implements Reader<StackFindings> {
 		this.#processes.take();
 		// At once: the longer it takes, the more of them go on.
 		this.#walked = this.#walkWaiting();
-		this.#processes.end();
 	}
 
-	async read(): Promise<StackFindings> {
+	/** Waits that ended since the last call, and those that were open at the last `walkOpen`. */
+	captured(): { ended: CapturedStack[]; open: CapturedStack[] } {
 		const snapshot = this.#sums.read();
 		// If the period was raised meanwhile, errors are overstated.
 		const options = { parts: PARTS.length, period_ns: this.#period_ns };
-		const captured = [...this.#sums.take(snapshot, options), ...this.#open(snapshot)];
+		return { ended: this.#sums.take(snapshot, options), open: this.#open(snapshot) };
+	}
+
+	async read(): Promise<StackFindings> {
+		const { ended, open } = this.captured();
+		const captured = [...ended, ...open];
 		const maxDepth = depthOf(this.#settings);
 		const { stacks, notices } = await this.#processes.name(captured, { maxDepth });
 		return {

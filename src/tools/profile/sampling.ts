@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs';
 import { remembered } from '../../aggregate/remembered.js';
 import type { Lost } from '../../aggregate/report.js';
+import type { CapturedStack } from '../../aggregate/stack.js';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { commMatcher } from '../../bpf/globs.js';
@@ -99,9 +100,13 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 		this.#processes.end();
 	}
 
+	/** Samples since the last call. */
+	captured(): CapturedStack[] {
+		return this.#sums.take(this.#sums.read(), { parts: PARTS.length, period_ns: 0 });
+	}
+
 	async read(): Promise<StackFindings> {
-		const stacks = this.#sums.take(this.#sums.read(), { parts: PARTS.length, period_ns: 0 });
-		const named = await this.#processes.name(stacks, { maxDepth: depthOf(this.#settings) });
+		const named = await this.#processes.name(this.captured(), { maxDepth: depthOf(this.#settings) });
 		return findingsOf(named, this.#settings, this.#slower);
 	}
 
