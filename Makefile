@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard whole soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard whole exact soak clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
@@ -90,6 +90,10 @@ whole: tests ## how much is in cut stacks: Debian's programs under load, tstrace
 	@scripts/setup.sh whole
 	@scripts/peers.sh
 	@node --enable-source-maps build/test/bench/whole/main.js $(ONLY)
+
+exact: tests ## whether walks find the return addresses that gdb and perf find, of the same programs; ONLY='redis nginx'
+	@scripts/setup.sh whole exact
+	@node --enable-source-maps build/test/bench/exact/main.js $(ONLY)
 
 soak: tests ## a tool of each kind for 20 minutes under load: memory, descriptors, kernel memory stay flat
 	@node build/test/test/soak/soak.js

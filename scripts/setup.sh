@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the system packages that are missing for: build, workloads, unit, browser, test, kernels,
-# check, guard, bench or whole.
+# check, guard, bench, whole or exact.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -132,6 +132,10 @@ for group; do
 		need libbpf-tools test -x /usr/sbin/offcputime
 		need bpftrace any_of bpftrace
 		need linux-perf any_of perf
+		;;
+	exact)
+		need gdb any_of gdb
+		need perl any_of perl
 		;;
 	esac
 done

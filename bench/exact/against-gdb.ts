@@ -1,107 +1,139 @@
 /** Stops a program under its load at random moments, and compares each thread's stack with gdb's. */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_DEPTH } from '../../src/bpf/stacks.js';
-import { type MapsEntry, parseMaps } from '../../src/symbolize/maps.js';
+import { textOf } from '../../src/text-of.js';
 import type { Program } from '../whole/programs.js';
 import { compare } from './compare.js';
 import { HeldProcess, type HeldStack } from './held.js';
+import { Places } from './places.js';
 
-/** Of each program, at least. */
+/** Of each program, at least; but it is stopped MIN_STOPS times at least, and MAX_STOPS times at most. */
 const STACKS = Number(process.env.STACKS || 100);
-/** Stops of one program, at most and at least. */
-const MAX_STOPS = 200;
 const MIN_STOPS = 20;
+const MAX_STOPS = 2 * STACKS;
 /** A program runs up to that long between two stops. */
 const MAX_RUN_MS = 150;
+/** Frames that are printed where two walks part. */
+const SHOWN = 3;
 
-interface Tally {
-	stacks: number;
-	frames: number;
-	agree: number;
-	exact: number;
+export const GDB_COLUMNS = [
+	'program',
+	'stacks',
+	'different ones',
+	'frames',
+	'in the kernel: agree',
+	'share',
+	'no stack',
+	'from outside: agree',
+	'share',
+	'no stack',
+];
+
+const WALKS = { inKernel: 'in the kernel', outside: 'from outside' } as const;
+type Walk = keyof typeof WALKS;
+
+/** What one walk found of some threads. */
+class Agreement {
+	frames = 0;
+	agree = 0;
+	missing = 0;
+
+	cells(): string[] {
+		const share = this.frames === 0 ? '–' : `${((100 * this.agree) / this.frames).toFixed(2)} %`;
+		return [`${this.agree} of ${this.frames}`, share, `${this.missing}`];
+	}
 }
 
-const WALKS = ['inKernel', 'outside'] as const;
+/** A group of threads that do the same. */
+class Group {
+	stacks = 0;
+	frames = 0;
+	readonly different = new Set<string>();
+	readonly walks: Readonly<Record<Walk, Agreement>> = {
+		inKernel: new Agreement(),
+		outside: new Agreement(),
+	};
 
-/** A row for each group of threads. */
+	cells(): string[] {
+		const own = [this.stacks, this.different.size, this.frames].map(String);
+		return [...own, ...this.walks.inKernel.cells(), ...this.walks.outside.cells()];
+	}
+}
+
+/** A row for each group of threads; says where walks part, once for each place. */
 export async function againstGdb(
 	program: Program,
 	pid: number,
 	out: (text: string) => void,
 ): Promise<string[]> {
-	const tallies = new Map<string, Tally>();
-	const distinct = new Map<string, Set<string>>();
-	const differences = new Map<string, number>();
-	const held = new HeldProcess(pid, { framePointers: program.keepsFramePointers === true });
+	const framePointers = program.keepsFramePointers === true;
+	const groups = new Map<string, Group>();
+	const said = new Map<string, number>();
+	const add = (stack: HeldStack, places: Places) => {
+		const name = groupOf(program, stack, pid);
+		const group = groups.get(name) ?? new Group();
+		groups.set(name, group);
+		for (const text of differences(stack, group, places, framePointers)) {
+			if (!said.has(text)) out(`${program.name}${name && `: ${name}`}: ${text}`);
+			said.set(text, (said.get(text) ?? 0) + 1);
+		}
+	};
 	let stacks = 0;
+	const held = new HeldProcess(pid, { framePointers });
 	try {
 		for (let stop = 0; stop < MAX_STOPS && (stacks < STACKS || stop < MIN_STOPS); stop++) {
 			await sleep(Math.random() * MAX_RUN_MS);
 			const found = await held.stacks();
-			const maps = parseMaps(readFileSync(`/proc/${pid}/maps`, 'utf8'));
-			for (const stack of found) {
-				stacks++;
-				const group = groupOf(program, stack, pid);
-				const key = stack.thread.addresses.join();
-				distinct.set(group, (distinct.get(group) ?? new Set()).add(key));
-				for (const walk of WALKS) {
-					const seen = tallies.get(`${group}/${walk}`) ?? { stacks: 0, frames: 0, agree: 0, exact: 0 };
-					tallies.set(`${group}/${walk}`, seen);
-					const ours = stack[walk]?.user ?? [];
-					const isBlind = program.keepsFramePointers
-						? undefined
-						: (address: number) => hasNoFile(maps, address);
-					const { frames, agree } = compare(stack.thread.addresses, ours, MAX_DEPTH, isBlind);
-					seen.stacks++;
-					seen.frames += frames;
-					seen.agree += agree;
-					if (agree === frames) {
-						seen.exact++;
-						continue;
-					}
-					const at = agree;
-					const text = [
-						`${program.name}: ${walk}: ${stack[walk]?.userEnd}: first difference at frame ${at} of ${frames} (gdb ${stack.thread.addresses.length}, ours ${ours.length})`,
-						`  before: ${place(maps, stack.thread.addresses[at - 1])}`,
-						`  gdb:    ${[0, 1, 2].map((i) => place(maps, stack.thread.addresses[at + i])).join(' < ')}`,
-						`  ours:   ${[0, 1, 2].map((i) => place(maps, ours[at + i])).join(' < ')}`,
-					].join('\n');
-					const count = differences.get(text) ?? 0;
-					differences.set(text, count + 1);
-					if (count === 0) out(text);
-				}
-			}
+			const places = new Places(pid);
+			for (const stack of found) add(stack, places);
+			stacks += found.length;
 		}
 	} finally {
 		await held.close();
 	}
-	return [...tallies].map(([key, { stacks, frames, agree, exact }]) => {
-		const [group = ''] = key.split('/');
-		const share = `${((100 * agree) / frames).toFixed(3)} %`;
-		return `| ${program.name} ${key} | ${stacks} | ${distinct.get(group)?.size} | ${exact} | ${frames} | ${agree} | ${share} |`;
+	for (const [text, count] of said) if (count > 1) out(`${count} times: ${text}`);
+	return [...groups].map(([name, group]) => {
+		const cells = [program.name + (name && `: ${name}`), ...group.cells()];
+		return `| ${cells.join(' | ')} |`;
 	});
 }
 
+/** Counts a stack; gives where its walks and gdb's part. */
+function differences(
+	stack: HeldStack,
+	group: Group,
+	places: Places,
+	framePointers: boolean,
+): string[] {
+	const { addresses } = stack.thread;
+	group.stacks++;
+	group.frames += addresses.length;
+	group.different.add(addresses.join());
+	// Unless it is told how, gdb does not know how to leave code that was made at run time.
+	const isBlind = framePointers ? undefined : (address: number) => places.hasNoFile(address);
+	const found: string[] = [];
+	for (const walk of Object.keys(WALKS) as Walk[]) {
+		const agreement = group.walks[walk];
+		const walked = stack[walk];
+		if (!walked) {
+			agreement.missing++;
+			continue;
+		}
+		const { frames, agree } = compare(addresses, walked.user, MAX_DEPTH, isBlind);
+		agreement.frames += frames;
+		agreement.agree += agree;
+		if (agree === frames) continue;
+		const from = (list: ArrayLike<number>) =>
+			Array.from({ length: SHOWN }, (_, i) => places.of(list[agree + i])).join(' ◂ ');
+		found.push(
+			`${WALKS[walk]} (${walked.userEnd}): ${places.of(addresses[agree - 1])} ◂ ${from(walked.user)}; gdb: ${from(addresses)}`,
+		);
+	}
+	return found;
+}
+
 function groupOf({ groups = {} }: Program, { thread: { tid } }: HeldStack, pid: number): string {
-	const comm = readFileSync(`/proc/${pid}/task/${tid}/comm`, 'utf8').trim();
+	const comm = textOf(`/proc/${pid}/task/${tid}/comm`)?.trim() ?? '';
 	const [name] = Object.entries(groups).find(([, has]) => has({ tid, comm }, pid)) ?? [''];
 	return name;
-}
-
-const mappingOf = (maps: readonly MapsEntry[], address: number) =>
-	maps.find(({ start, end }) => address > start && address <= end);
-
-function hasNoFile(maps: readonly MapsEntry[], address: number): boolean {
-	const mapping = mappingOf(maps, address);
-	return mapping !== undefined && mapping.inode === 0 && mapping.path !== '[vdso]';
-}
-
-/** "libc.so.6+0x1234", as of the file. */
-function place(maps: readonly MapsEntry[], address: number | undefined): string {
-	if (address === undefined) return '-';
-	const mapping = mappingOf(maps, address);
-	if (!mapping) return `0x${address.toString(16)}`;
-	const offset = address - mapping.start + mapping.fileOffset;
-	return `${mapping.path.replace(/.*\//, '') || '[code]'}+0x${offset.toString(16)}`;
 }

@@ -5,9 +5,9 @@ import { type CapturedStack, stackValue } from '../../src/aggregate/stack.js';
 import type { offcputime as layout } from '../../src/generated/offcputime.js';
 import type { BpfObject } from '../../src/loader/object.js';
 import { BpfTracing } from '../../src/run/tracing.js';
+import { textOf } from '../../src/text-of.js';
 import { offcputime } from '../../src/tools/offcputime/offcputime.js';
 import { Waits } from '../../src/tools/offcputime/waits.js';
-import { textOf } from '../../src/text-of.js';
 import { Gdb, type ThreadOfGdb } from './gdb.js';
 import { onlyProcess, QUIET, USER_STACKS } from './raw.js';
 

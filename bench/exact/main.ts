@@ -14,22 +14,32 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endOnSignals } from '../children.js';
 import { commit, machine } from '../machine.js';
 import { endPrograms, MORE_PROGRAMS, PROGRAMS, type Program } from '../whole/programs.js';
-import { againstGdb } from './against-gdb.js';
+import { againstGdb, GDB_COLUMNS } from './against-gdb.js';
+import { againstPerf, PERF_COLUMNS } from './against-perf.js';
 
 const WARM_UP_MS = 3000;
 
 const out = (text: string) => process.stdout.write(`${text}\n`);
 
-async function measured(program: Program): Promise<string[]> {
+/** Has both tables' rows printed as they come, too. */
+async function measured(program: Program): Promise<void> {
 	const folder = mkdtempSync(join(tmpdir(), 'exact-'));
 	try {
 		const pid = await program.start(folder);
 		await sleep(WARM_UP_MS);
-		return await againstGdb(program, pid, out);
+		if (!process.env.ONLY_PERF) gdbs.push(...(await againstGdb(program, pid, out)));
+		perfs.push(...(await againstPerf(program, pid, join(folder, 'perf.data'))));
+	} catch (error) {
+		out(`${program.name}: ${(error as Error).message.trim().split('\n')[0]}`);
 	} finally {
 		await endPrograms();
 		rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
 	}
+}
+
+function table(columns: readonly string[], rows: readonly string[]): void {
+	out(`\n| ${columns.join(' | ')} |\n|${' --- |'.repeat(columns.length)}`);
+	for (const row of rows) out(row);
 }
 
 endOnSignals();
@@ -39,12 +49,12 @@ const chosen = [...PROGRAMS, ...MORE_PROGRAMS].filter(
 );
 const { kernel, system } = machine();
 out(`${new Date().toISOString().slice(0, 10)}, commit ${commit()}, ${system}, Linux ${kernel}`);
-const rows: string[] = [];
+const gdbs: string[] = [];
+const perfs: string[] = [];
 for (const program of chosen) {
-	try {
-		rows.push(...(await measured(program)));
-	} catch (error) {
-		rows.push(`| ${program.name} | ${(error as Error).message.trim().split('\n')[0]} |`);
-	}
+	const before = [gdbs.length, perfs.length];
+	await measured(program);
+	for (const row of [...gdbs.slice(before[0]), ...perfs.slice(before[1])]) out(row);
 }
-for (const row of rows) out(row);
+table(GDB_COLUMNS, gdbs);
+table(PERF_COLUMNS, perfs);

@@ -13,11 +13,7 @@ import { FileBytes, MemoryBytes } from '../../src/elf/bytes.js';
 import { type MapsEntry, parseMaps } from '../../src/symbolize/maps.js';
 import { type RuleLookup, ruleLookup } from '../../src/unwind/lookup.js';
 import { END } from '../../src/unwind/step.js';
-import {
-	type CodeMapping,
-	type WalkedProcess,
-	walkOutside,
-} from '../../src/unwind/walk.js';
+import { type CodeMapping, type WalkedProcess, walkOutside } from '../../src/unwind/walk.js';
 
 const DEPTH = 127;
 const IS_ARM64 = process.arch === 'arm64';

@@ -106,7 +106,9 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 	}
 
 	async read(): Promise<StackFindings> {
-		const named = await this.#processes.name(this.captured(), { maxDepth: depthOf(this.#settings) });
+		const named = await this.#processes.name(this.captured(), {
+			maxDepth: depthOf(this.#settings),
+		});
 		return findingsOf(named, this.#settings, this.#slower);
 	}
 
