@@ -7,7 +7,7 @@ import { compare } from './compare.js';
 import { HeldProcess, type HeldStack } from './held.js';
 import { Places } from './places.js';
 
-/** Of each program, at least; but it is stopped MIN_STOPS times at least, and MAX_STOPS times at most. */
+/** Of each group of threads, at least; but a program is stopped MIN_STOPS to MAX_STOPS times. */
 const STACKS = Number(process.env.STACKS || 100);
 const MIN_STOPS = 20;
 const MAX_STOPS = 2 * STACKS;
@@ -78,15 +78,14 @@ export async function againstGdb(
 			said.set(text, (said.get(text) ?? 0) + 1);
 		}
 	};
-	let stacks = 0;
+	const fewest = () => Math.min(...[...groups.values()].map(({ stacks }) => stacks));
 	const held = new HeldProcess(pid, { framePointers });
 	try {
-		for (let stop = 0; stop < MAX_STOPS && (stacks < STACKS || stop < MIN_STOPS); stop++) {
+		for (let stop = 0; stop < MAX_STOPS && (stop < MIN_STOPS || fewest() < STACKS); stop++) {
 			await sleep(Math.random() * MAX_RUN_MS);
 			const found = await held.stacks();
 			const places = new Places(pid);
 			for (const stack of found) add(stack, places);
-			stacks += found.length;
 		}
 	} finally {
 		await held.close();

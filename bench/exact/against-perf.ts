@@ -9,22 +9,27 @@ import { Child, type Command } from '../children.js';
 import { PERF_BEGIN_MS } from '../tracer.js';
 import type { Program } from '../whole/programs.js';
 import { type Found, foundIn, pathsOf, wholeOfPerf } from './paths.js';
+import { Places } from './places.js';
 import { onlyProcess, QUIET, USER_STACKS } from './raw.js';
 
 const SECONDS = Number(process.env.SECONDS || 10);
 const HZ = 199;
 /** The most that perf copies of a stack. */
 const DWARF = 'dwarf,65528';
+/** Paths without a counterpart that are printed. */
+const SHOWN = 5;
 const DRAIN_PERIOD_MS = 1000;
 /** For what perf does before and after. */
 const LIMIT_S = 300;
 
 export const PERF_COLUMNS = [
 	'program',
-	"paths of perf's that tstrace has",
-	'share of samples',
-	"paths of tstrace's that perf has",
-	'share of samples',
+	"perf's paths that tstrace has",
+	'their samples',
+	'share found',
+	"tstrace's paths that perf has",
+	'their samples',
+	'share found',
 ];
 
 async function output(command: Command): Promise<string> {
@@ -37,7 +42,12 @@ async function output(command: Command): Promise<string> {
 }
 
 /** A row: what perf found and tstrace has, and the other way round. */
-export async function againstPerf({ name }: Program, pid: number, file: string): Promise<string[]> {
+export async function againstPerf(
+	{ name }: Program,
+	pid: number,
+	file: string,
+	out: (text: string) => void,
+): Promise<string[]> {
 	const reader: { samples?: KernelSamples<typeof profile.layout> } = {};
 	const settings = {
 		...USER_STACKS,
@@ -66,20 +76,31 @@ export async function againstPerf({ name }: Program, pid: number, file: string):
 		const whole = captured.filter(
 			({ user, userEnd }) => userEnd === 'whole' && user.length < MAX_DEPTH,
 		);
-		const ours = pathsOf(whole.map(({ user, count }) => ({ addresses: user, count })));
+		const places = new Places(pid);
+		const placed = whole.map(({ user, count }) => ({
+			...{ frames: Array.from(user, (address) => places.of(address)), count },
+		}));
+		const ours = pathsOf(placed);
 		// Without the files' inlined functions, which take addr2line minutes.
-		const script = ['perf', 'script', '-i', file, '--no-inline', '-F', 'tid,ip,sym'];
+		const script = ['perf', 'script', '-i', file, '--no-inline', '-F', 'tid,ip,sym,dso'];
 		const perfs = pathsOf(wholeOfPerf(await output(script)));
-		return [`| ${[name, cell(foundIn(perfs, ours)), cell(foundIn(ours, perfs))].join(' | ')} |`];
+		const found = {
+			"perf's, not tstrace's": foundIn(perfs, ours),
+			"tstrace's, not perf's": foundIn(ours, perfs),
+		};
+		for (const [whose, { missing }] of Object.entries(found))
+			for (const [path, samples] of missing.slice(0, SHOWN))
+				out(`${name}: ${whose}: ${samples} samples: ${path}`);
+		return [`| ${[name, ...Object.values(found).flatMap(cells)].join(' | ')} |`];
 	} finally {
 		clearInterval(timer);
 		tracing.close();
 	}
 }
 
-function cell({ paths, samples, missing }: Found): string {
-	if (paths === 0) return 'none | –';
+function cells({ paths, samples, all, missing }: Found): string[] {
+	if (paths === 0) return ['none', '–', '–'];
 	const lacking = missing.reduce((sum, [, count]) => sum + count, 0);
-	const share = (100 * (samples - lacking)) / samples;
-	return `${paths - missing.length} of ${paths} | ${share.toFixed(2)} %`;
+	const share = `${((100 * (samples - lacking)) / samples).toFixed(2)} %`;
+	return [`${paths - missing.length} of ${paths}`, `${samples} of ${all}`, share];
 }

@@ -20,35 +20,69 @@ class FrameId:
 
 
 class MadeAtRunTime(Unwinder):
-    """gdb knows nothing of code that no file is behind. Where its compiler keeps frame pointers, as
-    V8 does, these lead on."""
+    """gdb knows nothing of code that V8 made: at run time, or when node was built (its builtins, which
+    have no unwind tables, and which V8 maps a second time beside its other code). All of it keeps
+    frame pointers."""
 
     def __init__(self):
         super().__init__("made at run time")
         self.ranges = []
+        self.own = []
+        self.is_builtin = {}
 
     def read(self, pid):
         self.ranges = []
+        self.own = []
+        program = os.readlink("/proc/%d/exe" % pid)
         with open("/proc/%d/maps" % pid) as maps:
             for line in maps:
                 fields = line.split()
+                limits = [int(end, 16) for end in fields[0].split("-")]
                 if "x" in fields[1] and len(fields) == 5:
-                    self.ranges.append([int(end, 16) for end in fields[0].split("-")])
+                    self.ranges.append(limits)
+                elif "x" in fields[1] and fields[5] == program:
+                    self.own.append(limits)
+
+    def knows(self, pc):
+        if any(start <= pc < end for start, end in self.ranges):
+            return True
+        if not any(start <= pc < end for start, end in self.own):
+            return False
+        if pc not in self.is_builtin:
+            # The address before: behind a call that does not return another function begins.
+            name = gdb.execute("info symbol %d" % (pc - 1), to_string=True)
+            self.is_builtin[pc] = name.startswith(("Builtins_", "No symbol matches"))
+        return self.is_builtin[pc]
 
     def __call__(self, frame):
         pc, sp, fp = (frame.read_register(name) for name in NAMES["x86_64"])
-        if not any(start <= int(pc) < end for start, end in self.ranges):
+        if not self.knows(int(pc)):
             return None
-        words = fp.cast(gdb.lookup_type("unsigned long").pointer())
-        unwound = frame.create_unwind_info(FrameId(fp + 16, pc))
         try:
-            saved = (words[1], fp + 16, words[0])
-            for name, value in zip(NAMES["x86_64"], saved):
-                value.fetch_lazy()
-                unwound.add_saved_register(name, value.cast(frame.read_register(name).type))
+            at, caller_fp = self.caller(int(pc), int(sp), int(fp), frame.level() == 0)
+            saved = (word(at), at + 8, caller_fp)
         except gdb.MemoryError:
             return None
+        unwound = frame.create_unwind_info(FrameId(gdb.Value(at + 8), pc))
+        for name, value in zip(NAMES["x86_64"], saved):
+            kind = frame.read_register(name).type
+            unwound.add_saved_register(name, gdb.Value(value).cast(kind))
         return unwound
+
+    @staticmethod
+    def caller(pc, sp, fp, is_leaf):
+        """Where the return address is, and the caller's frame pointer. Only a leaf can be about to
+        make its frame (push %rbp; mov %rsp,%rbp), or have taken it down (ret)."""
+        code = bytes(gdb.selected_inferior().read_memory(pc - 1, 4)) if is_leaf else b"    "
+        if code[1] in (0x55, 0xC2, 0xC3):
+            return sp, fp
+        if code == b"\x55\x48\x89\xe5":
+            return sp + 8, fp
+        return fp + 8, word(fp)
+
+
+def word(address):
+    return int.from_bytes(bytes(gdb.selected_inferior().read_memory(address, 8)), "little")
 
 
 def stack():
@@ -62,6 +96,9 @@ def stack():
             addresses.append(frame.pc() + exact)
         try:
             frame = frame.older()
+            # Behind the first function of Go's and of some other stacks: gdb calls that a frame, too.
+            if frame is not None and frame.pc() == 0:
+                break
         except gdb.error:
             break
     return addresses

@@ -27,8 +27,8 @@ async function measured(program: Program): Promise<void> {
 	try {
 		const pid = await program.start(folder);
 		await sleep(WARM_UP_MS);
-		if (!process.env.ONLY_PERF) gdbs.push(...(await againstGdb(program, pid, out)));
-		perfs.push(...(await againstPerf(program, pid, join(folder, 'perf.data'))));
+		if (!program.noTables) gdbs.push(...(await againstGdb(program, pid, out)));
+		perfs.push(...(await againstPerf(program, pid, join(folder, 'perf.data'), out)));
 	} catch (error) {
 		out(`${program.name}: ${(error as Error).message.trim().split('\n')[0]}`);
 	} finally {

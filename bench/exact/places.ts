@@ -2,6 +2,10 @@
 import { type MapsEntry, parseMaps } from '../../src/symbolize/maps.js';
 import { readMaps } from '../../src/symbolize/proc-pid.js';
 
+export function placeIn(path: string, offset: number): string {
+	return `${path.replace(/.*\//, '') || 'anon'}+0x${offset.toString(16)}`;
+}
+
 export class Places {
 	readonly #maps: readonly MapsEntry[];
 
@@ -15,13 +19,13 @@ export class Places {
 		return mapping !== undefined && mapping.inode === 0 && mapping.path !== '[vdso]';
 	}
 
-	/** "libc.so.6+0x1234", as of the file. */
+	/** "libc.so.6+0x1234", as of the file; code without one as perf has it: "anon+0x7f0123456789". */
 	of(address: number | undefined): string {
 		if (address === undefined) return 'nothing';
 		const mapping = this.#mappingOf(address);
 		if (!mapping) return `0x${address.toString(16)}`;
 		const offset = address - mapping.start + mapping.fileOffset;
-		return `${mapping.path.replace(/.*\//, '') || 'made at run time'}+0x${offset.toString(16)}`;
+		return placeIn(mapping.path, mapping.path === '' ? address : offset);
 	}
 
 	/** A return address may be behind the last instruction. */

@@ -24,8 +24,10 @@ export interface Program {
 	readonly groups?: Readonly<Record<string, (thread: Thread, pid: number) => boolean>>;
 	/** Its heap is not the C library's. */
 	readonly noHeap?: true;
-	/** So does the code that it makes at run time. */
+	/** The code that it makes at run time keeps frame pointers. */
 	readonly keepsFramePointers?: true;
+	/** It says nothing of its own code: debuggers guess, too. */
+	readonly noTables?: true;
 }
 
 /** They go on until `endPrograms`. */
@@ -215,7 +217,7 @@ export const PROGRAMS: readonly Program[] = [
 			begin(['rg', '-j2', '-c', '-uu', '(a|e)[a-z]+tion\\w*x', ...Array(50).fill('/usr')], folder),
 	},
 	{ name: "Go: a program of `go build`'s", start: go, noHeap: true },
-	{ name: 'Go: caddy, a file server', start: caddy, noHeap: true },
+	{ name: 'Go: caddy, a file server', start: caddy, noHeap: true, noTables: true },
 ];
 
 /** Whose stacks are compared with a debugger's, too. */

@@ -28,31 +28,31 @@ test('what the oracle says behind code that it does not know does not count', ()
 });
 
 const SCRIPT = `  1234
-	    7f0000000010 compress+0x10 (inlined)
-	    7f000000001f deflate
-	    7f000000002f start_thread
-	    7f000000003f __clone3
+	           10010 compress (/usr/lib/libz.so.1)
+	           1001f deflate (/usr/lib/libz.so.1)
+	           2002f start_thread (/usr/lib/libc.so.6)
+	           2003f __clone3 (/usr/lib/libc.so.6)
 
   1234
-	ffffffff81000010 schedule
-	    7f0000000011 compress
-	    7f000000001f deflate
-	    7f000000002f start_thread
-	    7f000000003f __clone3
+	ffffffff81000010 schedule ([kernel.kallsyms])
+	           10011 compress (/usr/lib/libz.so.1)
+	           1001f deflate (/usr/lib/libz.so.1)
+	           2002f start_thread (/usr/lib/libc.so.6)
+	           2003f __clone3 (/usr/lib/libc.so.6)
 
   1234
-	    7f0000000010 compress
-	    7f000000001f deflate
+	           10010 compress (/usr/lib/libz.so.1)
+	           1001f deflate (/usr/lib/libz.so.1)
 `;
 
 test('a path is the return addresses of a whole stack, whatever its leaf', () => {
-	const paths = pathsOf(wholeOfPerf(SCRIPT));
-	assert.deepEqual([...paths], [['7f0000000020 7f0000000030 7f0000000040', 2]]);
+	const callers = ['libz.so.1+0x10020', 'libc.so.6+0x20030', 'libc.so.6+0x20040'];
+	assert.deepEqual([...pathsOf(wholeOfPerf(SCRIPT))], [[callers.join(' ◂ '), 2]]);
 	const ours = pathsOf([
-		{ addresses: [0x7f0000000015, 0x7f0000000020, 0x7f0000000030, 0x7f0000000040], count: 3 },
-		{ addresses: [0x7f0000000015], count: 5 },
+		{ frames: ['libz.so.1+0x10015', ...callers], count: 3 },
+		{ frames: ['libz.so.1+0x10015'], count: 5 },
 	]);
-	assert.deepEqual([...ours], [['7f0000000020 7f0000000030 7f0000000040', 3]]);
+	assert.deepEqual([...ours], [[callers.join(' ◂ '), 3]]);
 });
 
 test('only paths that were sampled more than a few times must be in the other sampling', () => {
@@ -65,6 +65,7 @@ test('only paths that were sampled more than a few times must be in the other sa
 	assert.deepEqual(foundIn(paths, other), {
 		paths: 2,
 		samples: 3 * FEW,
+		all: 4 * FEW - 1,
 		missing: [['1 4', 2 * FEW]],
 	});
 });
