@@ -1,6 +1,6 @@
 /** Stacks of threads that wait. Those of built programs, function by function: test/live/sleeping.test.ts. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
@@ -21,8 +21,9 @@ function walker(t: TestContext, { known = [process.pid], limit_ms = 5000 } = {})
 	});
 	for (const pid of known) history.snapshot(pid);
 	const now_ns = Number(process.hrtime.bigint());
-	return (thread: WaitingThread, depth = 127) =>
+	const walk = (thread: WaitingThread, depth = 127) =>
 		sleeping.walk(thread, history.at(thread.pid, now_ns), depth);
+	return Object.assign(walk, { begin: () => sleeping.begin() });
 }
 
 const threadOf = (pid: number, registers: { ip: number; sp: number; fp: number }) => {
@@ -87,9 +88,22 @@ test('a process that executes another program after its registers were read', as
 	});
 });
 
-test('when the time is over, the leaf alone', async (t) => {
+test('when the time is over, the leaf alone, up to the next moment that is looked at', async (t) => {
 	const { pid, registers } = await waitingChild(t, 'cat');
 	const walk = walker(t, { known: [pid], limit_ms: 0.001 });
 	assert.equal(walk(threadOf(pid, registers)).end, 'whole');
 	assert.equal(walk(threadOf(pid, registers)).end, 'no way on');
+	walk.begin();
+	assert.equal(walk(threadOf(pid, registers)).end, 'whole');
+});
+
+test('memory is read anew at each moment that is looked at', async (t) => {
+	const { pid, registers } = await waitingChild(t, 'cat');
+	const walk = walker(t, { known: [pid] });
+	assert.equal(walk(threadOf(pid, registers)).end, 'whole');
+	const memory = openSync(`/proc/${pid}/mem`, 'r+');
+	writeSync(memory, new Uint8Array(256), 0, 256, registers.sp);
+	closeSync(memory);
+	walk.begin();
+	assert.notEqual(walk(threadOf(pid, registers)).end, 'whole');
 });
