@@ -38,14 +38,20 @@ class Agreement {
 	agree = 0;
 	missing = 0;
 
+	include({ frames, agree, missing }: Agreement): void {
+		this.frames += frames;
+		this.agree += agree;
+		this.missing += missing;
+	}
+
 	cells(): string[] {
 		const share = this.frames === 0 ? '–' : `${((100 * this.agree) / this.frames).toFixed(2)} %`;
 		return [`${this.agree} of ${this.frames}`, share, `${this.missing}`];
 	}
 }
 
-/** A group of threads that do the same. */
-class Group {
+/** What both walks found of threads that do the same. */
+export class Group {
 	stacks = 0;
 	frames = 0;
 	readonly different = new Set<string>();
@@ -54,27 +60,36 @@ class Group {
 		outside: new Agreement(),
 	};
 
+	/** Adds another one's. */
+	include(other: Group): void {
+		this.stacks += other.stacks;
+		this.frames += other.frames;
+		for (const stack of other.different) this.different.add(stack);
+		for (const walk of Object.keys(WALKS) as Walk[]) this.walks[walk].include(other.walks[walk]);
+	}
+
 	cells(): string[] {
 		const own = [this.stacks, this.different.size, this.frames].map(String);
 		return [...own, ...this.walks.inKernel.cells(), ...this.walks.outside.cells()];
 	}
 }
 
-/** A row for each group of threads; says where walks part, once for each place. */
+/** Groups of threads, by name; says where walks part, once for each place. */
 export async function againstGdb(
 	program: Program,
 	pid: number,
 	out: (text: string) => void,
-): Promise<string[]> {
+): Promise<Map<string, Group>> {
 	const framePointers = program.keepsFramePointers === true;
 	const groups = new Map<string, Group>();
 	const said = new Map<string, number>();
 	const add = (stack: HeldStack, places: Places) => {
-		const name = groupOf(program, stack, pid);
+		const part = groupOf(program, stack, pid);
+		const name = program.name + (part && `: ${part}`);
 		const group = groups.get(name) ?? new Group();
 		groups.set(name, group);
 		for (const text of differences(stack, group, places, framePointers)) {
-			if (!said.has(text)) out(`${program.name}${name && `: ${name}`}: ${text}`);
+			if (!said.has(text)) out(`${name}: ${text}`);
 			said.set(text, (said.get(text) ?? 0) + 1);
 		}
 	};
@@ -91,10 +106,7 @@ export async function againstGdb(
 		await held.close();
 	}
 	for (const [text, count] of said) if (count > 1) out(`${count} times: ${text}`);
-	return [...groups].map(([name, group]) => {
-		const cells = [program.name + (name && `: ${name}`), ...group.cells()];
-		return `| ${cells.join(' | ')} |`;
-	});
+	return groups;
 }
 
 /** Counts a stack; gives where its walks and gdb's part. */

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endOnSignals } from '../children.js';
 import { commit, machine } from '../machine.js';
 import { endPrograms, MORE_PROGRAMS, PROGRAMS, type Program } from '../whole/programs.js';
-import { againstGdb, GDB_COLUMNS } from './against-gdb.js';
+import { againstGdb, GDB_COLUMNS, Group } from './against-gdb.js';
 import { againstPerf, PERF_COLUMNS } from './against-perf.js';
 
 const WARM_UP_MS = 3000;
@@ -27,7 +27,11 @@ async function measured(program: Program): Promise<void> {
 	try {
 		const pid = await program.start(folder);
 		await sleep(WARM_UP_MS);
-		if (!program.noTables) gdbs.push(...(await againstGdb(program, pid, out)));
+		const groups = program.noTables ? [] : await againstGdb(program, pid, out);
+		for (const [name, group] of groups) {
+			gdbs.push(`| ${[name, ...group.cells()].join(' | ')} |`);
+			all.include(group);
+		}
 		perfs.push(...(await againstPerf(program, pid, join(folder, 'perf.data'), out)));
 	} catch (error) {
 		out(`${program.name}: ${(error as Error).message.trim().split('\n')[0]}`);
@@ -50,11 +54,12 @@ const chosen = [...PROGRAMS, ...MORE_PROGRAMS].filter(
 const { kernel, system } = machine();
 out(`${new Date().toISOString().slice(0, 10)}, commit ${commit()}, ${system}, Linux ${kernel}`);
 const gdbs: string[] = [];
+const all = new Group();
 const perfs: string[] = [];
 for (const program of chosen) {
 	const before = [gdbs.length, perfs.length];
 	await measured(program);
 	for (const row of [...gdbs.slice(before[0]), ...perfs.slice(before[1])]) out(row);
 }
-table(GDB_COLUMNS, gdbs);
+table(GDB_COLUMNS, [...gdbs, `| ${['all', ...all.cells()].join(' | ')} |`]);
 table(PERF_COLUMNS, perfs);
