@@ -14,7 +14,7 @@ export interface PrintedStack {
  * or what a thread was made for, count as such: a walk by frame pointers ends there.
  */
 const FIRST =
-	/^(_start|_dl_start(_user)?|__libc_start_\w+|start_thread|(__)?clone3?|_rt0_\w+|runtime\.(goexit|mcall|mstart|rt0_go)(\.\w+)?)$/;
+	/^(_start|_dl_start(_user)?|__libc_start_\w+|start_thread|(__)?clone3?|_rt0_\w+|runtime\.(goexit|mcall|mstart|rt0_go|systemstack|morestack|clone)(\.\w+)?)$/;
 
 /** `_start` calls it, and often has no name. */
 const CALLS_MAIN = /^__libc_start_main/;

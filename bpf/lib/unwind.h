@@ -42,6 +42,7 @@ enum unwind_cfa {
 	CFA_SIGNAL,
 	CFA_END,
 	CFA_UNKNOWN,
+	CFA_ELSEWHERE,
 };
 
 /* FP: where its frame pointer is. */

@@ -104,7 +104,7 @@ static __always_inline u64 cfa_of(struct unwind *walk, struct unwind_rule *rule)
 {
 	u64 base = walk->sp, word;
 
-	if (rule->cfa == CFA_FP || rule->cfa == CFA_FP_DEREF)
+	if (rule->cfa == CFA_FP || rule->cfa == CFA_FP_DEREF || rule->cfa == CFA_ELSEWHERE)
 		base = walk->fp;
 	else if (!base)
 		/* A function that keeps a frame record, where fp points to. */
@@ -113,6 +113,7 @@ static __always_inline u64 cfa_of(struct unwind *walk, struct unwind_rule *rule)
 	switch (rule->cfa) {
 	case CFA_SP:
 	case CFA_FP:
+	case CFA_ELSEWHERE:
 		return base + rule->cfa_offset;
 	case CFA_SP_DEREF:
 	case CFA_FP_DEREF:
@@ -135,7 +136,8 @@ static __always_inline int step_by_rule(struct unwind *walk, struct unwind_rule 
 	if (cfa <= 1)
 		return cfa ? UNWIND_UNREADABLE : UNWIND_NO_RULE;
 	/* A stack that points into itself. A leaf of arm64 may have nothing on it. */
-	if (cfa < walk->sp || (cfa == walk->sp && !walk->has_link))
+	if (rule->cfa != CFA_ELSEWHERE &&
+	    (cfa < walk->sp || (cfa == walk->sp && !walk->has_link)))
 		return UNWIND_ASTRAY;
 	if (rule->ra == RA_REGISTER) {
 		if (!walk->has_link)

@@ -4,6 +4,7 @@ import { Elf, SECTION_TYPE, type Section } from '../elf/elf.js';
 import { enclosingFunctions } from '../unwind/functions.js';
 import { openDebugFile } from './debug-files.js';
 import { hasSymbolTable } from './functions.js';
+import { goNames } from './go-names.js';
 import { offsetName } from './names.js';
 import { pltNames } from './plt.js';
 import { SymbolSearch } from './symbol-search.js';
@@ -43,7 +44,7 @@ export async function nameOffsets(
 	const debug = hasSymbolTable(elf) ? undefined : openDebugFile(elf, path, roots);
 	const found = new Map<number, string>();
 	/** Names that hold only for addresses of the function that begins where it is said here. */
-	let doubtful: ReadonlyMap<number, number> = new Map();
+	const doubtful = new Map<number, number>();
 	let complete: boolean;
 	try {
 		const search = new SymbolSearch(wanted);
@@ -51,10 +52,17 @@ export async function nameOffsets(
 		for (const [i, name] of search.names().entries()) {
 			if (name !== undefined) found.set(wanted[i] as number, name);
 		}
-		if (!complete) doubtful = search.unsized;
+		if (!complete) for (const [address, start] of search.unsized) doubtful.set(address, start);
 	} finally {
 		debug?.close();
 	}
+	attempt(() => {
+		const rest = wanted.filter((address) => !found.has(address) || doubtful.has(address));
+		for (const [address, name] of goNames(elf, rest)) {
+			found.set(address, name);
+			doubtful.delete(address);
+		}
+	});
 	attempt(() => {
 		const rest = wanted.filter((address) => !found.has(address));
 		for (const [address, name] of pltNames(elf, Array.from(rest))) found.set(address, name);

@@ -9,6 +9,7 @@ import { CfiMachine } from './cfi.js';
 import { EntryReader } from './entries.js';
 import { type FrameSection, frameSections } from './frame-sections.js';
 import { type FrameRegisters, registersOf } from './frame-state.js';
+import { goSource } from './go-source.js';
 import { GAP_RULE, RuleSet, type UnwindRule } from './rule.js';
 import { ruleAt, type UnwindTable, unwindTable } from './table.js';
 
@@ -30,22 +31,40 @@ export interface RuleLookup {
 	ruleAt(fileOffset: number): UnwindRule;
 }
 
-/** For a file that few addresses are asked of; without .eh_frame_hdr by its whole table. Never throws. */
+/** Where rules come from. */
+export interface RuleSource {
+	readonly bytesKept: number;
+	/** The number of the rule at an address, as it is linked. */
+	ruleAt(address: number): number;
+}
+
+/**
+ * For a file that few addresses are asked of; without .eh_frame_hdr, and if it is no Go program, by its whole table.
+ * Never throws.
+ */
 export function ruleLookup(bytes: Bytes): RuleLookup {
 	try {
 		const elf = new Elf(bytes);
-		const registers = registersOf(elf.machine);
-		const index = elf.section('.eh_frame_hdr');
-		const [section] = frameSections(elf, () => undefined);
-		if (registers && index && section?.isEh) {
-			const header = elf.contents(index);
-			if (header.length >= HEADER_BYTES && header.subarray(0, 4).equals(HEADER))
-				return new HeaderLookup(elf, registers, section, { header, address: index.address });
-		}
+		const rules = new RuleSet(MAX_RULES);
+		const header = headerSource(elf, rules);
+		// What C code a Go program has is in .eh_frame.
+		const sources = [header, goSource(elf, rules)].filter((source) => source !== undefined);
+		if (sources.length > 0) return new SourcesLookup(elf, rules, sources);
 	} catch (error) {
 		if (!(error instanceof SymbolError)) throw error;
 	}
 	return new TableLookup(unwindTable(bytes));
+}
+
+function headerSource(elf: Elf, rules: RuleSet): RuleSource | undefined {
+	const registers = registersOf(elf.machine);
+	const index = elf.section('.eh_frame_hdr');
+	const [section] = frameSections(elf, () => undefined);
+	if (!registers || !index || !section?.isEh) return undefined;
+	const header = elf.contents(index);
+	const isKnown = header.length >= HEADER_BYTES && header.subarray(0, 4).equals(HEADER);
+	const found = { header, address: index.address };
+	return isKnown ? new HeaderSource(registers, section, found, rules) : undefined;
 }
 
 class TableLookup implements RuleLookup {
@@ -61,39 +80,20 @@ class TableLookup implements RuleLookup {
 	}
 }
 
-class HeaderLookup implements RuleLookup {
+class SourcesLookup implements RuleLookup {
 	readonly bytesKept: number;
-	readonly #elf: Elf;
-	readonly #header: Buffer;
-	readonly #headerAddress: number;
-	readonly #sectionAddress: number;
-	readonly #count: number;
-	readonly #rules = new RuleSet(MAX_RULES);
-	readonly #machine: CfiMachine;
-	readonly #entries: EntryReader;
 	/** Numbers of rules, by the place in the file. */
 	readonly #remembered = new Map<number, number>();
-	#wanted = 0;
-	#found = GAP_RULE;
 
+	/** Of several sources the first that says something counts. */
 	constructor(
-		elf: Elf,
-		registers: FrameRegisters,
-		section: FrameSection,
-		{ header, address }: { header: Buffer; address: number },
+		private readonly elf: Elf,
+		private readonly rules: RuleSet,
+		private readonly sources: readonly RuleSource[],
 	) {
-		this.#elf = elf;
-		this.#header = header;
-		this.#headerAddress = address;
-		this.#sectionAddress = section.origins.section;
-		const room = Math.floor((header.length - HEADER_BYTES) / ENTRY_BYTES);
-		this.#count = Math.min(header.readUInt32LE(8), room);
-		this.#machine = new CfiMachine(registers, this.#rules, (from, rule) => {
-			if (from <= this.#wanted) this.#found = rule;
-		});
-		this.#entries = new EntryReader(section, registers, this.#machine, () => undefined);
 		const parts = (elf.sections.length + elf.segments.length) * SECTION_BYTES;
-		this.bytesKept = header.length + section.bytes.length + parts + this.#rules.bytesKept;
+		const kept = sources.reduce((sum, source) => sum + source.bytesKept, 0);
+		this.bytesKept = kept + parts + rules.bytesKept;
 	}
 
 	ruleAt(fileOffset: number): UnwindRule {
@@ -103,13 +103,51 @@ class HeaderLookup implements RuleLookup {
 			if (this.#remembered.size === MAX_REMEMBERED) this.#remembered.clear();
 			this.#remembered.set(fileOffset, rule);
 		}
-		return this.#rules.get(rule);
+		return this.rules.get(rule);
 	}
 
-	/** The number of the rule. */
 	#search(fileOffset: number): number {
-		const address = this.#elf.addressOf(fileOffset);
+		const address = this.elf.addressOf(fileOffset);
 		if (address === undefined) return GAP_RULE;
+		for (const source of this.sources) {
+			const rule = source.ruleAt(address);
+			if (rule !== GAP_RULE) return rule;
+		}
+		return GAP_RULE;
+	}
+}
+
+/** .eh_frame, by .eh_frame_hdr. */
+class HeaderSource implements RuleSource {
+	readonly bytesKept: number;
+	readonly #header: Buffer;
+	readonly #headerAddress: number;
+	readonly #sectionAddress: number;
+	readonly #count: number;
+	readonly #machine: CfiMachine;
+	readonly #entries: EntryReader;
+	#wanted = 0;
+	#found = GAP_RULE;
+
+	constructor(
+		registers: FrameRegisters,
+		section: FrameSection,
+		{ header, address }: { header: Buffer; address: number },
+		rules: RuleSet,
+	) {
+		this.#header = header;
+		this.#headerAddress = address;
+		this.#sectionAddress = section.origins.section;
+		const room = Math.floor((header.length - HEADER_BYTES) / ENTRY_BYTES);
+		this.#count = Math.min(header.readUInt32LE(8), room);
+		this.#machine = new CfiMachine(registers, rules, (from, rule) => {
+			if (from <= this.#wanted) this.#found = rule;
+		});
+		this.#entries = new EntryReader(section, registers, this.#machine, () => undefined);
+		this.bytesKept = header.length + section.bytes.length;
+	}
+
+	ruleAt(address: number): number {
 		// The last function that begins there or before.
 		const index = firstIndex(this.#count, (i) => this.#word(i, 0) > address) - 1;
 		if (index < 0) return GAP_RULE;

@@ -23,6 +23,8 @@ export const CFA = {
 	end: 7,
 	/** The file says something that a rule cannot say. */
 	unknown: 8,
+	/** fp + cfaOffset, which may be on another stack than sp: the function has changed to that. */
+	elsewhere: 9,
 } as const;
 
 /** Where the caller's frame pointer is. */

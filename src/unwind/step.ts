@@ -81,7 +81,7 @@ export function step(
 	if (cfa === undefined) return END.unreadable;
 	if (!(cfa > 0)) return END.noRule;
 	// A stack that points into itself. A leaf of arm64 may have nothing on it.
-	const lowest = frame.sp ?? 0;
+	const lowest = rule.cfa === CFA.elsewhere ? 0 : (frame.sp ?? 0);
 	if (cfa < lowest || (cfa === lowest && frame.link === undefined)) return END.astray;
 	const isInLink = rule.ra === RA.register;
 	if (isInLink && frame.link === undefined) return END.noRule;
@@ -137,7 +137,7 @@ function cfaOf(
 		const found = wordAt(base + cfaOffset, read, processor);
 		return found === undefined ? undefined : found + cfaAddend;
 	};
-	if (cfa === CFA.fp) return frame.fp + cfaOffset;
+	if (cfa === CFA.fp || cfa === CFA.elsewhere) return frame.fp + cfaOffset;
 	if (cfa === CFA.fpDeref) return deref(frame.fp);
 	// A function that keeps a frame record, where fp points to.
 	if (frame.sp === undefined)

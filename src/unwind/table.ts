@@ -5,11 +5,14 @@
 import { firstAtLeast } from '../ascending.js';
 import { type Bytes, SymbolError } from '../elf/bytes.js';
 import { Elf, PF_X, SEGMENT_TYPE, type Segment } from '../elf/elf.js';
-import { CfiMachine, type CommonEntry } from './cfi.js';
+import { findGoTable } from '../elf/go-place.js';
+import { GoTable } from '../elf/go-table.js';
+import { CfiMachine, type CommonEntry, type RowSink } from './cfi.js';
 import { EntryReader } from './entries.js';
-import { frameSections } from './frame-sections.js';
-import { registersOf } from './frame-state.js';
+import { type FrameSection, frameSections } from './frame-sections.js';
+import { type FrameRegisters, registersOf } from './frame-state.js';
 import { FunctionList } from './function-list.js';
+import { GoRules } from './go-rules.js';
 import { RowList, type Rows } from './rows.js';
 import { GAP_RULE, RuleSet, type UnwindRule } from './rule.js';
 
@@ -20,6 +23,8 @@ const MAX_SEGMENTS = 16;
 const MAX_PROBLEMS = 8;
 /** Of places in files, as rows have them. */
 const MAX_OFFSET = 0xffff_ffff;
+/** Instead of the number of a CIE: a function of Go's. */
+const OF_GO = 0xffff_ffff;
 
 export interface UnwindTable {
 	readonly rows: Rows;
@@ -66,8 +71,9 @@ export function ruleAt({ rows, rules }: UnwindTable, fileOffset: number): Unwind
 class TableBuilder {
 	readonly #rules = new RuleSet(MAX_RULES);
 	readonly #rows: RowList;
-	readonly #functions: FunctionList;
 	readonly #problems = new Set<string>();
+	readonly #functions: FunctionList;
+	readonly #commons = new Map<CommonEntry, number>();
 	/** Of the function whose rows are made: from the file to memory, and its end in the file. */
 	#distance = 0;
 	#end = 0;
@@ -77,6 +83,12 @@ class TableBuilder {
 		this.#rows = workspace.rows;
 		this.#functions = workspace.functions;
 	}
+
+	/** Takes a row of that function. */
+	readonly #sink: RowSink = (address, rule) => {
+		const offset = address - this.#distance;
+		if (offset < this.#end) this.#rows.add(offset, rule);
+	};
 
 	table(): UnwindTable {
 		if (this.#rules.isExceeded) this.problem('more rules than tstrace keeps');
@@ -93,44 +105,89 @@ class TableBuilder {
 		if (!registers) throw new SymbolError('code for another processor');
 		const code = new CodeSegments(elf.segments);
 		if (code.isIncomplete) this.problem('more segments of code than tstrace keeps');
-		const machine = new CfiMachine(registers, this.#rules, (address, rule) => {
-			const offset = address - this.#distance;
-			if (offset < this.#end) this.#rows.add(offset, rule);
-		});
-		const commons = new Map<CommonEntry, number>();
-		const functions = this.#functions;
-		for (const section of frameSections(elf, (text) => this.problem(text))) {
-			const damage = (what: string) => this.problem(`${section.name}: ${what}`);
-			new EntryReader(section, registers, machine, damage).read((common, start, size, from, to) => {
-				const offset = code.offsetOf(start);
-				// Functions that the linker has left out are at 0.
-				if (offset === undefined || !(size > 0)) return;
-				const end = Math.min(offset + size, code.endOf(start));
-				const number = commons.get(common) ?? commons.set(common, commons.size).size - 1;
-				if (!functions.add(offset, end, from, to, number)) damage('too many functions');
-			});
-		}
-		this.#addRows(machine, code, functions, [...commons.keys()]);
-	}
-
-	#addRows(
-		machine: CfiMachine,
-		code: CodeSegments,
-		functions: FunctionList,
-		commons: readonly CommonEntry[],
-	): void {
-		functions.visit((start, end, from, to, number) => {
-			const common = commons[number] as CommonEntry;
-			const address = code.addressOf(start);
-			this.#distance = address - start;
+		const go = this.#addGo(elf, code);
+		const machine = new CfiMachine(registers, this.#rules, this.#sink);
+		for (const section of frameSections(elf, (text) => this.problem(text)))
+			this.#addSection(section, registers, machine, code, go);
+		const commons = [...this.#commons.keys()];
+		this.#functions.visit((start, end, from, to, number) => {
+			this.#distance = code.addressOf(start) - start;
 			this.#end = end;
-			common.cursor.at = from;
-			common.cursor.end = to;
-			if (!machine.rows(common, address))
-				this.problem('the instructions of a function are damaged');
+			if (number === OF_GO) this.#addGoRows(go, from);
+			else this.#addRows(machine, commons[number] as CommonEntry, start, from, to);
 			this.#rows.add(end, GAP_RULE);
 		});
 	}
+
+	#addSection(
+		section: FrameSection,
+		registers: FrameRegisters,
+		machine: CfiMachine,
+		code: CodeSegments,
+		go: Go | undefined,
+	): void {
+		const damage = (what: string) => this.problem(`${section.name}: ${what}`);
+		const commons = this.#commons;
+		new EntryReader(section, registers, machine, damage).read((common, start, size, from, to) => {
+			const offset = code.offsetOf(start);
+			// Functions that the linker has left out are at 0.
+			if (offset === undefined || !(size > 0)) return;
+			// Go's own table says more than its .debug_frame, and code of C is elsewhere.
+			if (go && go.table.numberAt(start) >= 0) return;
+			const end = Math.min(offset + size, code.endOf(start));
+			const number = commons.get(common) ?? commons.set(common, commons.size).size - 1;
+			if (!this.#functions.add(offset, end, from, to, number)) damage('too many functions');
+		});
+	}
+
+	#addRows(machine: CfiMachine, common: CommonEntry, start: number, from: number, to: number) {
+		common.cursor.at = from;
+		common.cursor.end = to;
+		if (!machine.rows(common, start + this.#distance))
+			this.problem('the instructions of a function are damaged');
+	}
+
+	/** Adds the functions of a Go program; undefined: it is none. */
+	#addGo(elf: Elf, code: CodeSegments): Go | undefined {
+		try {
+			const place = findGoTable(elf);
+			if (!place) return undefined;
+			const table = new GoTable(elf, place, true);
+			const rules = new GoRules(elf, table, this.#rules);
+			for (let i = 0; i < table.count; i++) {
+				const fn = table.functionAt(i);
+				const begin = rules.beginOf(fn);
+				const offset = code.offsetOf(begin);
+				if (offset === undefined || fn.end <= fn.start) continue;
+				const end = Math.min(offset + fn.end - begin, code.endOf(begin));
+				this.#functions.add(offset, end, i, 0, OF_GO);
+			}
+			return { table, rules };
+		} catch (error) {
+			this.#goProblem(error);
+			return undefined;
+		}
+	}
+
+	#addGoRows(go: Go | undefined, number: number): void {
+		try {
+			go?.rules.rowsOf(go.table.functionAt(number), this.#sink);
+		} catch (error) {
+			this.#goProblem(error);
+		}
+		if (go?.rules.isExceeded) this.problem('.gopclntab: more steps than tstrace follows');
+	}
+
+	#goProblem(error: unknown): void {
+		if (!(error instanceof SymbolError)) throw error;
+		this.problem(`.gopclntab: ${error.message}`);
+	}
+}
+
+/** Of a Go program. */
+interface Go {
+	readonly table: GoTable;
+	readonly rules: GoRules;
 }
 
 /** Where code is in the file, and in memory as it is linked. */
