@@ -43,6 +43,7 @@ enum unwind_cfa {
 	CFA_END,
 	CFA_UNKNOWN,
 	CFA_ELSEWHERE,
+	CFA_GO_C,
 };
 
 /* FP: where its frame pointer is. */

@@ -99,6 +99,26 @@ static __always_inline int out_of_signal(struct unwind *walk)
 	return UNWIND_ON;
 }
 
+/*
+ * Where Go's asmcgocall, up to Go 1.20, has kept its stack pointer while it calls C on another
+ * stack: counted from the end of the goroutine's stack, with that goroutine behind it; or, without
+ * one, as it is. src/runtime/asm_amd64.s, runtime2.go (g). 1: it cannot be read.
+ */
+static __always_inline u64 behind_go(u64 at)
+{
+	struct {
+		u64 sp;
+		u64 goroutine;
+	} kept;
+	u64 end = 0;
+
+	if (bpf_probe_read_user(&kept, sizeof(kept), (void *)at))
+		return 1;
+	if (!kept.goroutine)
+		return kept.sp + 8;
+	return read_word(kept.goroutine + 8, &end) ? end - kept.sp + 8 : 1;
+}
+
 /* The canonical frame address; 0: the rule does not say it; 1: it cannot be read. */
 static __always_inline u64 cfa_of(struct unwind *walk, struct unwind_rule *rule)
 {
@@ -118,6 +138,8 @@ static __always_inline u64 cfa_of(struct unwind *walk, struct unwind_rule *rule)
 	case CFA_SP_DEREF:
 	case CFA_FP_DEREF:
 		return read_word(base + rule->cfa_offset, &word) ? word + rule->cfa_addend : 1;
+	case CFA_GO_C:
+		return behind_go(base + rule->cfa_offset);
 	case CFA_PLT:
 		return base + (walk->ip % 16 >= (u64)rule->cfa_offset ? 16 : 8);
 	}
@@ -136,8 +158,7 @@ static __always_inline int step_by_rule(struct unwind *walk, struct unwind_rule 
 	if (cfa <= 1)
 		return cfa ? UNWIND_UNREADABLE : UNWIND_NO_RULE;
 	/* A stack that points into itself. A leaf of arm64 may have nothing on it. */
-	if (rule->cfa != CFA_ELSEWHERE &&
-	    (cfa < walk->sp || (cfa == walk->sp && !walk->has_link)))
+	if (rule->cfa < CFA_ELSEWHERE && (cfa < walk->sp || (cfa == walk->sp && !walk->has_link)))
 		return UNWIND_ASTRAY;
 	if (rule->ra == RA_REGISTER) {
 		if (!walk->has_link)

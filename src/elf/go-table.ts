@@ -58,8 +58,13 @@ export class GoTable {
 	readonly count: number;
 	/** What addresses are counted in: 1 byte, or 4 on arm64. */
 	readonly quantum: number;
+	/** Functions have all flags: those of Go 1.16 and 1.17 have not. */
+	readonly hasFlags: boolean;
 	readonly #bytes: Bytes;
-	readonly #version: number;
+	/** The whole table, if it was read at once. */
+	readonly #all: Buffer | undefined;
+	/** In a function's record. */
+	readonly #flagsAt: number;
 	/** Where code begins; 0 where the table has whole addresses. */
 	readonly #text: number;
 	/** Begins and places of the functions; and the end of the last. */
@@ -72,31 +77,28 @@ export class GoTable {
 	/** `isForAll`: all functions will be looked at, so that it is read at once. Throws SymbolError. */
 	constructor(elf: Elf, { at, size_bytes }: Place, isForAll: boolean) {
 		const inFile = new PartOfBytes(elf.bytes, at, size_bytes);
-		this.#bytes = isForAll ? new MemoryBytes(inFile.read(0, size_bytes)) : inFile;
+		this.#all = isForAll ? inFile.read(0, size_bytes) : undefined;
+		this.#bytes = this.#all ? new MemoryBytes(this.#all) : inFile;
 		const header = this.#bytes.read(0, 8 + HEADER_WORDS * POINTER_BYTES);
-		this.#version = VERSIONS[header.readUInt32LE(0)] ?? 0;
+		const version = VERSIONS[header.readUInt32LE(0)] ?? 0;
 		this.quantum = header.readUInt8(6);
 		if (header.readUInt32LE(0) === OLD_MAGIC) throw new SymbolError('Go before 1.16 wrote it');
-		const isKnown = this.#version > 0 && header.readUInt16LE(4) === 0;
+		const isKnown = version > 0 && header.readUInt16LE(4) === 0;
 		if (!isKnown || this.quantum !== QUANTUM[elf.machine] || header.readUInt8(7) !== POINTER_BYTES)
 			throw new SymbolError('Go wrote it in a way that tstrace does not know');
 		this.count = headerWord(header, 0);
 		if (this.count === 0 || this.count > MAX_FUNCTIONS) throw new SymbolError('too many functions');
-		const hasStart = this.#version >= 18;
+		const hasStart = version >= 18;
 		// Behind them: compilation units and files.
 		const places = hasStart ? 3 : 2;
 		this.#namesAt = headerWord(header, places);
 		this.#stacksAt = headerWord(header, places + 3);
 		this.#recordsAt = headerWord(header, places + 4);
+		this.hasFlags = hasStart;
 		this.#fieldBytes = hasStart ? 4 : POINTER_BYTES;
+		this.#flagsAt = this.#fieldBytes + 33 + (version >= 20 ? 4 : 0);
 		this.#index = this.#bytes.read(this.#recordsAt, (this.count * 2 + 1) * this.#fieldBytes);
 		this.#text = hasStart ? textStart(elf, at, headerWord(header, 2)) : 0;
-	}
-
-	/** In memory, about. */
-	get bytesKept(): number {
-		const all = this.#bytes instanceof MemoryBytes ? this.#bytes.size_bytes : 0;
-		return all + this.#index.length;
 	}
 
 	/** Of each function in turn, by its number from 0 on; their addresses ascend, if nobody has made them up. */
@@ -104,15 +106,20 @@ export class GoTable {
 		const at = this.#recordsAt + this.#field(number * 2 + 1);
 		const skipped = this.#fieldBytes;
 		const record = this.#bytes.read(at, Math.min(RECORD_BYTES, this.#bytes.size_bytes - at));
-		const flagsAt = skipped + 33 + (this.#version >= 20 ? 4 : 0);
-		if (record.length <= flagsAt) throw new SymbolError('a function lies outside its table');
+		if (record.length <= this.#flagsAt) throw new SymbolError('a function lies outside its table');
 		return {
 			start: this.startOf(number),
 			end: this.startOf(number + 1),
-			flags: record.readUInt8(flagsAt),
+			flags: record.readUInt8(this.#flagsAt),
 			nameOffset: record.readUInt32LE(skipped),
 			stackOffset: record.readUInt32LE(skipped + 12),
 		};
+	}
+
+	/** The flags of function `number`, without what else there is of it. Throws SymbolError. */
+	flagsOf(number: number): number {
+		const at = this.#recordsAt + this.#field(number * 2 + 1) + this.#flagsAt;
+		return this.#all?.[at] ?? this.functionAt(number).flags;
 	}
 
 	/** Where function `number` begins, as it is linked; of the number behind the last, where that ends. */

@@ -51,6 +51,42 @@ function loadLength(mode: number, sib: number): number {
 	return 3 + (hasSib ? 1 : 0) + offset;
 }
 
+/**
+ * How asmcgocall calls C, and what is in front of the call: src/runtime/asm_amd64.s, of Go 1.16 to 1.20. Offsets from
+ * the stack pointer are left out.
+ */
+const CALLS_C = {
+	/** mov %rdi, n+8(%rsp); mov 8(%rdi), %rdi; sub %rdx, %rdi; mov %rdi, n(%rsp) */
+	keeps: ['48897c24', '488b7f084829d748897c24'].map((bytes) => Buffer.from(bytes, 'hex')),
+	/** mov %rbx, %rdi; mov %rbx, %rcx; call *%rax */
+	calls: Buffer.from('4889df4889d9ffd0', 'hex'),
+	callBytes: 2,
+};
+
+export interface CallsOfC {
+	/** From the stack pointer to where its own is kept. */
+	readonly offset: number;
+	/** Where the calls begin and end. */
+	readonly calls: readonly { readonly from: number; readonly to: number }[];
+}
+
+/** Of asmcgocall; undefined where it is written otherwise: from Go 1.21 on, the frame pointer leads on. */
+export function callsOfC(code: Buffer): CallsOfC | undefined {
+	const [first, second] = CALLS_C.keeps as [Buffer, Buffer];
+	const at = code.indexOf(second);
+	const goroutineAt = at - first.length - 1;
+	const isThere = goroutineAt >= 0 && code.indexOf(first, goroutineAt) === goroutineAt;
+	const offset = code[at + second.length];
+	if (!isThere || offset === undefined || code[at - 1] !== offset + 8) return undefined;
+	const calls: { from: number; to: number }[] = [];
+	const { calls: call, callBytes } = CALLS_C;
+	for (let i = code.indexOf(call); i >= 0; i = code.indexOf(call, i + 1)) {
+		const to = i + call.length;
+		calls.push({ from: to - callBytes, to });
+	}
+	return { offset, calls };
+}
+
 /** add and sub of a constant to another register than sp, which mov is too; and with a constant. */
 function* switchesArm64(code: Buffer): Generator<number> {
 	for (let at = 0; at + 4 <= code.length; at += 4) {

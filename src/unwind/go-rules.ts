@@ -7,7 +7,7 @@
 import { type Elf, MACHINE } from '../elf/elf.js';
 import { GO_FLAG, type GoFunction, type GoTable } from '../elf/go-table.js';
 import type { RowSink } from './cfi.js';
-import { savesPointer, switchesFrom, switchesTo } from './go-code.js';
+import { callsOfC, savesPointer, switchesFrom, switchesTo } from './go-code.js';
 import { CFA, FP, GAP_RULE, RA, type RuleSet, UNKNOWN_RULE } from './rule.js';
 
 /** First functions of stacks; with Go 1.17 and later, a flag says the same. */
@@ -23,6 +23,8 @@ const SIGNAL_RETURN = /^runtime\.sigreturn(__sigaction)?$/;
 const LEAVES = /^runtime\.(mcall|morestack|clone|switchToCrashStack0)$/;
 /** It comes back. Who called it is on the other stack; from Go 1.21 on the frame pointer leads there. */
 const SYSTEM_STACK = 'runtime.systemstack';
+/** The same for functions of C. */
+const CALLS_C = 'runtime.asmcgocall';
 /** Functions that set the stack pointer, where no flag says so: Go 1.16. */
 const SWITCHES =
 	/^(gogo|time\.now|runtime\.(mcall|systemstack|morestack|clone|gogo|asmcgocall|cgocallback|nanotime1|walltime1))$/;
@@ -69,6 +71,11 @@ export class GoRules {
 		return this.#kindOf(fn) === 'signal return' ? fn.start - 1 : fn.start;
 	}
 
+	/** Whether its code has to be looked at; all others can be told from the table alone. Throws SymbolError. */
+	readsCode(fn: GoFunction): boolean {
+		return (fn.flags & GO_FLAG.assembly) !== 0 || this.#kindOf(fn) !== 'plain';
+	}
+
 	/** Gives the rows of a function. Throws SymbolError where what is said of it lies outside the table. */
 	rowsOf(fn: GoFunction, sink: RowSink): void {
 		const kind = this.#kindOf(fn);
@@ -79,6 +86,8 @@ export class GoRules {
 	}
 
 	#kindOf(fn: GoFunction): Kind {
+		// From Go 1.18 on they all have a flag, if only that they are assembly.
+		if (fn.flags === 0 && this.table.hasFlags) return 'plain';
 		const name = this.table.nameOf(fn);
 		if (SIGNAL_RETURN.test(name)) return 'signal return';
 		if (HANDLERS.test(name)) return 'plain';
@@ -152,6 +161,7 @@ export class GoRules {
 		if (isLeaving) sink(from, this.rules.add(0, 0, CFA.end));
 		else if (hasFrame) this.#byPointer(fn, depths, from, code, sink);
 		else if (name === SYSTEM_STACK) this.#systemStack(fn, depths, from, code, sink);
+		else if (name === CALLS_C) this.#callingC(fn, from, code, sink);
 		else sink(from, UNKNOWN_RULE);
 	}
 
@@ -180,6 +190,19 @@ export class GoRules {
 			if (address > back) sink(address, rule);
 			else if (address === here?.address) sink(back, rule);
 		});
+	}
+
+	/** While it calls C, it has kept where its own stack is. */
+	#callingC({ start }: GoFunction, from: number, code: Buffer, sink: RowSink) {
+		sink(from, UNKNOWN_RULE);
+		const found = this.#isArm64 ? undefined : callsOfC(code);
+		if (!found) return;
+		const rule = this.rules.add(found.offset, words(0, -8), CFA.goC | (FP.same << 8));
+		for (const call of found.calls) {
+			if (start + call.from < from) continue;
+			sink(start + call.from, rule);
+			sink(start + call.to, UNKNOWN_RULE);
+		}
 	}
 
 	#savesPointer(fn: GoFunction, rise: number | undefined): boolean {

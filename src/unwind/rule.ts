@@ -25,6 +25,8 @@ export const CFA = {
 	unknown: 8,
 	/** fp + cfaOffset, which may be on another stack than sp: the function has changed to that. */
 	elsewhere: 9,
+	/** Behind the stack pointer that Go's asmcgocall has kept, at sp + cfaOffset, while it calls C: see step.ts. */
+	goC: 10,
 } as const;
 
 /** Where the caller's frame pointer is. */

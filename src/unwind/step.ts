@@ -81,7 +81,7 @@ export function step(
 	if (cfa === undefined) return END.unreadable;
 	if (!(cfa > 0)) return END.noRule;
 	// A stack that points into itself. A leaf of arm64 may have nothing on it.
-	const lowest = rule.cfa === CFA.elsewhere ? 0 : (frame.sp ?? 0);
+	const lowest = rule.cfa >= CFA.elsewhere ? 0 : (frame.sp ?? 0);
 	if (cfa < lowest || (cfa === lowest && frame.link === undefined)) return END.astray;
 	const isInLink = rule.ra === RA.register;
 	if (isInLink && frame.link === undefined) return END.noRule;
@@ -144,8 +144,22 @@ function cfaOf(
 		return cfa === CFA.sp && fp === FP.atCfa ? frame.fp - fpOffset : Number.NaN;
 	if (cfa === CFA.sp) return frame.sp + cfaOffset;
 	if (cfa === CFA.spDeref) return deref(frame.sp);
+	if (cfa === CFA.goC) return behindGo(frame.sp + cfaOffset, read, processor);
 	if (cfa === CFA.plt) return frame.sp + (frame.ip % 16 >= cfaOffset ? 16 : 8);
 	return Number.NaN;
+}
+
+/**
+ * The CFA of asmcgocall, up to Go 1.20: at `at` it keeps its stack pointer, counted from the end of the goroutine's stack,
+ * which may move meanwhile; behind it, which goroutine that is. Without one, it keeps the stack pointer itself. Source:
+ * Go's src/runtime/asm_amd64.s, asmcgocall; runtime2.go, g and stack.
+ */
+function behindGo(at: number, read: ReadMemory, processor: Processor): number | undefined {
+	const [kept, goroutine] = [wordAt(at, read, processor), wordAt(at + 8, read, processor)];
+	if (kept === undefined || goroutine === undefined) return undefined;
+	if (goroutine === 0) return kept + 8;
+	const end = wordAt(goroutine + 8, read, processor);
+	return end === undefined ? undefined : end - kept + 8;
 }
 
 /** 0: nobody knows it. Undefined: it cannot be read. */
