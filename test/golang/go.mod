@@ -1,0 +1,3 @@
+module tstrace/ways
+
+go 1.18
