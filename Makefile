@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard whole soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-golang test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard whole soak clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
@@ -45,6 +45,10 @@ test-live: tests
 	if [ $$allowed = 0 ]; then $(NODE_TEST) --test-concurrency=1 $$($(LIVE)); \
 	elif [ $$allowed = 3 ]; then scripts/setup.sh kernels && $(KERNELS) $(HERE_INSTEAD); \
 	else exit $$allowed; fi
+
+test-golang: tests ## Go programs, built here by Debian's Go (450 MB, installed if missing): names, tables, live
+	@scripts/setup.sh golang test
+	@$(NODE_TEST) --test-concurrency=1 $$(find build/test/test/golang -name '*.test.js')
 
 test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests
 	@scripts/setup.sh kernels

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the system packages that are missing for: build, workloads, unit, browser, test, kernels,
-# check, guard, bench or whole.
+# check, golang, guard, bench or whole.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -102,6 +102,11 @@ for group; do
 		need dpkg any_of dpkg-deb
 		need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
 		allocators
+		;;
+	golang)
+		need golang-go any_of go
+		need gcc any_of gcc
+		need binutils any_of readelf
 		;;
 	guard)
 		need time test -x /usr/bin/time

@@ -66,6 +66,8 @@ function textOf({ cfa, cfaOffset, ra, raOffset }: UnwindRule): string {
 	return `sp+${cfaOffset} ${ra === RA.register ? 'u' : `c${raOffset}`}`;
 }
 
+/** DWARF says that a handler was called by nobody; it returns to what a signal interrupted. */
+const HANDLER = 'runtime.sigtramp';
 /** Functions whose tables of DWARF say what is not so, as they go to other stacks; or say no end. */
 const OTHERWISE = new Set([CFA.end, CFA.unknown, CFA.elsewhere, CFA.goC, CFA.signal] as number[]);
 
@@ -82,7 +84,7 @@ for (const build of [...BUILDS.filter(({ isStripped }) => !isStripped), ARM64]) 
 		for (const { start, end, rows } of readelfFunctions(path)) {
 			const segment = segments.find(({ address, size_bytes }) => start - address < size_bytes);
 			const [name = ''] = functions.get(start) ?? [];
-			if (!segment || name === '') continue;
+			if (!segment || name === '' || name === HANDLER) continue;
 			for (let at = start; at < end; at++) {
 				const rule = ruleAt(table, at - segment.address + segment.offset);
 				const single = lookup.ruleAt(at - segment.address + segment.offset);

@@ -61,6 +61,28 @@ test('each kind of CFA, and of places of the frame pointer', () => {
 	}
 });
 
+test('a function of Go that went to another stack, which may be below or above', () => {
+	const rule = ruleOf({ cfa: CFA.elsewhere, cfaOffset: 16, fp: FP.atCfa, fpOffset: -16 });
+	for (const fp of [SP - 0x4000, SP + 0x4000]) {
+		const record = memory({ [fp - SP]: fp + 64, [fp - SP + 8]: CALLER });
+		assert.deepEqual(step(rule, frameAt({ fp }), record, X64), caller(fp + 16, fp + 64));
+	}
+	assert.equal(step(rule, frameAt({ fp: 0 }), memory({}), X64), END.unreadable);
+	const here = ruleOf({ cfa: CFA.fp, cfaOffset: 16 });
+	assert.equal(step(here, frameAt({ fp: SP - 0x4000 }), memory({}), X64), END.astray);
+});
+
+test('a function of Go that calls C: from the end of its stack, or where it was', () => {
+	const rule = ruleOf({ cfa: CFA.goC, cfaOffset: 40 });
+	const [goroutine, end, was] = [SP - 0x1000, SP - 0x100, SP - 0x800];
+	const words = { 40: end - was, 48: goroutine, [goroutine + 8 - SP]: end, [was - SP]: CALLER };
+	assert.deepEqual(step(rule, frameAt(), memory(words), X64), caller(was + 8, SP + 64));
+	const without = { 40: was, 48: 0, [was - SP]: CALLER };
+	assert.deepEqual(step(rule, frameAt(), memory(without), X64), caller(was + 8, SP + 64));
+	assert.equal(step(rule, frameAt(), memory({ 40: 8 }), X64), END.unreadable);
+	assert.equal(step(rule, frameAt(), memory({ 40: 8, 48: goroutine }), X64), END.unreadable);
+});
+
 test('arm64: the link register in the first function only, and signatures taken off', () => {
 	const leaf = ruleOf({ cfaOffset: 0, ra: RA.register, raOffset: 0 });
 	const link = CALLER;
