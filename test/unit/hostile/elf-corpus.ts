@@ -233,7 +233,7 @@ function manyInGo(count: number, size: number, name: string, depths: Buffer): Bu
 	// The record: its name and its stack begin where the tables of them do.
 	const record = index.subarray((count * 2 + 1) * 4);
 	record.writeUInt32LE(1, 16);
-	record.writeUInt8(7, 41);
+	record.writeUInt8(6, 41);
 	const header = Buffer.from(one.subarray(0, 72));
 	const write = (at: number, value: number) => header.writeBigUInt64LE(BigInt(value), at);
 	write(8, count);
