@@ -15,7 +15,7 @@ const MODULE = { name: '.go.module', textAt: 22 * 8 };
 const TEXT_AT = 24;
 
 /** What is searched for a table that no section names. */
-const MAX_SEARCHED_BYTES = 256 * 2 ** 20;
+const MAX_SEARCHED_BYTES = 128 * 2 ** 20;
 const SEARCHED_AT_ONCE = 4 * 2 ** 20;
 /** Behind the first byte, which tells the version: zeros, what addresses count in, and how long they are. */
 const BEGINNINGS: Readonly<Record<number, Buffer>> = {
@@ -24,6 +24,8 @@ const BEGINNINGS: Readonly<Record<number, Buffer>> = {
 };
 const FIRST_BYTES: readonly (number | undefined)[] = [0xfa, 0xf0, 0xf1];
 const HEADER_BYTES = 72;
+/** What looks like the beginning of one, in a part that is searched; more than one is chance, more than a few malice. */
+const MAX_BEGINNINGS = 64;
 /** Linkers align it by more. */
 const ALIGNMENT = 8;
 
@@ -68,7 +70,9 @@ function searched(elf: Elf): Place | undefined {
 
 /** Where in these bytes a header is, of a table that has room in `room_bytes`. */
 function headerIn(bytes: Buffer, beginning: Buffer, room_bytes: number): number | undefined {
-	for (let at = bytes.indexOf(beginning, 1); at > 0; at = bytes.indexOf(beginning, at + 1)) {
+	for (let at = 0, i = 0; i < MAX_BEGINNINGS; i++) {
+		at = bytes.indexOf(beginning, at + 1);
+		if (at < 0) return undefined;
 		const start = at - 1;
 		if (start % ALIGNMENT !== 0 || start + HEADER_BYTES > bytes.length) continue;
 		if (!FIRST_BYTES.includes(bytes[start])) continue;

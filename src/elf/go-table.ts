@@ -98,10 +98,11 @@ export class GoTable {
 		this.#fieldBytes = hasStart ? 4 : POINTER_BYTES;
 		this.#flagsAt = this.#fieldBytes + 33 + (version >= 20 ? 4 : 0);
 		this.#index = this.#bytes.read(this.#recordsAt, (this.count * 2 + 1) * this.#fieldBytes);
+		this.#checkOrder();
 		this.#text = hasStart ? textStart(elf, at, headerWord(header, 2)) : 0;
 	}
 
-	/** Of each function in turn, by its number from 0 on; their addresses ascend, if nobody has made them up. */
+	/** Of each function in turn, by its number from 0 on, in the order of their addresses. Throws SymbolError. */
 	functionAt(number: number): GoFunction {
 		const at = this.#recordsAt + this.#field(number * 2 + 1);
 		const skipped = this.#fieldBytes;
@@ -133,15 +134,22 @@ export class GoTable {
 		return behind > this.count ? -1 : behind - 1;
 	}
 
-	/** Throws SymbolError. */
-	nameOf({ nameOffset }: Pick<GoFunction, 'nameOffset'>): string {
-		return readText(this.#bytes, this.#namesAt + nameOffset, MAX_NAME_BYTES);
+	/** Its name, or the first so many bytes of it. Throws SymbolError. */
+	nameOf({ nameOffset }: GoFunction, limit_bytes = MAX_NAME_BYTES): string {
+		return readText(this.#bytes, this.#namesAt + nameOffset, limit_bytes);
 	}
 
 	/** The bytes that say how the function's stack grows, and others behind them. Throws SymbolError. */
 	stackBytes({ stackOffset }: GoFunction): Buffer {
 		const at = this.#stacksAt + stackOffset;
 		return this.#bytes.read(at, Math.min(MAX_STACK_BYTES, this.#bytes.size_bytes - at));
+	}
+
+	#checkOrder(): void {
+		for (let i = 0; i < this.count; i++) {
+			if (this.#field(i * 2) > this.#field(i * 2 + 2))
+				throw new SymbolError('its functions are not in the order of their addresses');
+		}
 	}
 
 	#field(number: number): number {

@@ -14,8 +14,8 @@ const OUTERMOST =
 	/^(_start|_dl_start|__libc_start_\w+|start_thread|__?clone3?|clone3?|thread_start|runtime\.(goexit|mstart|rt0_go)(\.\w+)?)$/;
 
 /**
- * Go's scheduler and its threads run on stacks that begin with these. Their tables do not say so: a walk goes on to
- * whatever lies in memory there. Source: Go's src/runtime/asm_amd64.s, mcall; sys_linux_amd64.s, clone.
+ * Go's scheduler and its threads run on stacks that begin with these. Frame pointers do not say so: a walk by them goes
+ * on to the goroutine that ran before. Source: Go's src/runtime/asm_amd64.s, mcall; sys_linux_amd64.s, clone.
  */
 const BEGINS_STACK = /^runtime\.(mcall|clone)(\.abi0)?$/;
 

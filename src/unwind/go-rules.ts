@@ -35,7 +35,10 @@ const KEEPS_POINTER = /^(runtime|time)\./;
 const MAX_CODE_BYTES = 4096;
 /** Of one file: caddy has 330,000. Tables that all functions share may have been made up to have many. */
 const MAX_STEPS = 2 ** 24;
+/** Deeper stacks than this no rule of arm64 can say. */
 const MAX_OFFSET = 0x7000;
+/** Longer than any of the names above. */
+const MAX_NAME_BYTES = 48;
 
 /** What functions do that their tables do not say. */
 type Kind = 'plain' | 'first' | 'signal return' | 'leaves' | 'switches';
@@ -88,7 +91,7 @@ export class GoRules {
 	#kindOf(fn: GoFunction): Kind {
 		// From Go 1.18 on they all have a flag, if only that they are assembly.
 		if (fn.flags === 0 && this.table.hasFlags) return 'plain';
-		const name = this.table.nameOf(fn);
+		const name = this.table.nameOf(fn, MAX_NAME_BYTES);
 		if (SIGNAL_RETURN.test(name)) return 'signal return';
 		if (HANDLERS.test(name)) return 'plain';
 		if ((fn.flags & GO_FLAG.top) !== 0 || FIRST.test(name)) return 'first';
@@ -155,7 +158,7 @@ export class GoRules {
 			if (address < from) sink(address, rule);
 		});
 		if (from >= fn.end) return;
-		const name = this.table.nameOf(fn);
+		const name = this.table.nameOf(fn, MAX_NAME_BYTES);
 		const rise = depths.find(({ depth = 0 }) => depth > 0)?.address;
 		const hasFrame = !this.#isArm64 && KEEPS_POINTER.test(name) && this.#savesPointer(fn, rise);
 		if (isLeaving) sink(from, this.rules.add(0, 0, CFA.end));

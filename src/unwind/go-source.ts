@@ -4,8 +4,7 @@ import type { Elf } from '../elf/elf.js';
 import { findGoTable } from '../elf/go-place.js';
 import { GoTable } from '../elf/go-table.js';
 import { GoRules } from './go-rules.js';
-import type { RuleSource } from './lookup.js';
-import { GAP_RULE, type RuleSet } from './rule.js';
+import { GAP_RULE, type RuleSet, type RuleSource } from './rule.js';
 
 /** Functions whose code is looked at: caddy has 1,100. Others have no rules. */
 const MAX_READ = 8192;

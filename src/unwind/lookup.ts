@@ -10,7 +10,7 @@ import { EntryReader } from './entries.js';
 import { type FrameSection, frameSections } from './frame-sections.js';
 import { type FrameRegisters, registersOf } from './frame-state.js';
 import { goSource } from './go-source.js';
-import { GAP_RULE, RuleSet, type UnwindRule } from './rule.js';
+import { GAP_RULE, RuleSet, type RuleSource, type UnwindRule } from './rule.js';
 import { ruleAt, type UnwindTable, unwindTable } from './table.js';
 
 /** Version 1; the table's numbers are 32 bits, signed, relative to the section: all that linkers write. */
@@ -29,13 +29,6 @@ export interface RuleLookup {
 	/** What it keeps of the file, about. */
 	readonly bytesKept: number;
 	ruleAt(fileOffset: number): UnwindRule;
-}
-
-/** Where rules come from. */
-export interface RuleSource {
-	readonly bytesKept: number;
-	/** The number of the rule at an address, as it is linked. */
-	ruleAt(address: number): number;
 }
 
 /**

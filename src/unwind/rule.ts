@@ -62,6 +62,14 @@ export interface UnwindRule {
 	readonly raOffset: number;
 }
 
+/** What says which rule of a RuleSet holds at an address. */
+export interface RuleSource {
+	/** Of the file, about. */
+	readonly bytesKept: number;
+	/** The number of the rule at an address, as it is linked. */
+	ruleAt(address: number): number;
+}
+
 /** Of an address that nothing is said of. */
 export const GAP: UnwindRule = {
 	cfa: CFA.gap,

@@ -71,24 +71,24 @@ export function ruleAt({ rows, rules }: UnwindTable, fileOffset: number): Unwind
 class TableBuilder {
 	readonly #rules = new RuleSet(MAX_RULES);
 	readonly #rows: RowList;
-	readonly #functions: FunctionList;
 	readonly #problems = new Set<string>();
+	readonly #functions: FunctionList;
 	readonly #commons = new Map<CommonEntry, number>();
 	/** Of the function whose rows are made: from the file to memory, and its end in the file. */
 	#distance = 0;
 	#end = 0;
-
-	/** Takes a row of that function. */
-	readonly #sink: RowSink = (address, rule) => {
-		const offset = address - this.#distance;
-		if (offset < this.#end) this.#rows.add(offset, rule);
-	};
 
 	constructor(workspace: TableWorkspace) {
 		workspace.clear();
 		this.#rows = workspace.rows;
 		this.#functions = workspace.functions;
 	}
+
+	/** Takes a row of that function. */
+	readonly #sink: RowSink = (address, rule) => {
+		const offset = address - this.#distance;
+		if (offset < this.#end) this.#rows.add(offset, rule);
+	};
 
 	table(): UnwindTable {
 		if (this.#rules.isExceeded) this.problem('more rules than tstrace keeps');

@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { LABOURS, LIES, validElf } from './elf-corpus.js';
+import { LABOURS, LIES, validElf, validGo } from './elf-corpus.js';
 import { damaged } from './mutations.js';
 import { PARSER_NAMES, PROGRAM_PARSERS, parse } from './parsers.js';
 import { TEXTS, validTexts } from './text-corpus.js';
@@ -53,7 +53,13 @@ const MUTATIONS = 60;
 
 /** What is valid is changed here and there; every parser gets it, whosever it is. */
 async function mutations(): Promise<void> {
-	const files = { ...(await validTexts()), 'x64 ELF': validElf(), 'arm64 ELF': validElf(183) };
+	const files = {
+		...(await validTexts()),
+		'x64 ELF': validElf(),
+		'arm64 ELF': validElf(183),
+		'Go ELF': validGo(),
+		'arm64 Go ELF': validGo(183),
+	};
 	for (const [name, bytes] of Object.entries(files)) {
 		for (const parser of PARSER_NAMES) {
 			await attempt(`${parser} reads damaged ${name}`, async () => {

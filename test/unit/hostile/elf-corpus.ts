@@ -1,5 +1,6 @@
 /** ELF files that were made to do harm; and one that is as it should be, for what is changed in it. */
 import { ALLOCATOR_FUNCTIONS } from '../../../src/tools/memleak/heap/allocators.js';
+import { type GoSpec, goProgram, goTableOf, TABLE, TEXT } from '../elf/go-writer.js';
 import {
 	elfOf,
 	relocationOf,
@@ -207,6 +208,51 @@ export function validElf(machine = 62): Buffer {
 
 const FULL = 2n ** 64n - 1n;
 
+/** A Go program with functions of all kinds. */
+export function validGo(machine = 62, more: Partial<GoSpec> = {}): Buffer {
+	const depths = [
+		[0, 4],
+		[24, 24],
+		[0, 4],
+	] as const;
+	const special = ['goexit', 'mcall', 'systemstack', 'asmcgocall', 'nanotime1', 'sigreturn'];
+	const names = ['main.main', ...special.map((name) => `runtime.${name}`), 'main.last'];
+	const code = Buffer.from('554889e5498b66384889f4c3', 'hex');
+	const functions = names.map((name, i) => ({ name, size: 64, flags: i % 8, depths, code }));
+	return goProgram({ machine, functions, ...more });
+}
+
+/** So many functions of `size` bytes with the same record: its name and its stack are what is given. */
+function manyInGo(count: number, size: number, name: string, depths: Buffer): Buffer {
+	const one = goTableOf({ functions: [{ name: 'n', size, flags: 7, depths: [[0, 4]] }] });
+	const index = Buffer.alloc((count * 2 + 1) * 4 + 64);
+	for (let i = 0; i <= count; i++) {
+		index.writeUInt32LE(i * size, i * 8);
+		if (i < count) index.writeUInt32LE((count * 2 + 1) * 4, i * 8 + 4);
+	}
+	// The record: its name and its stack begin where the tables of them do.
+	const record = index.subarray((count * 2 + 1) * 4);
+	record.writeUInt32LE(1, 16);
+	record.writeUInt8(6, 41);
+	const header = Buffer.from(one.subarray(0, 72));
+	const write = (at: number, value: number) => header.writeBigUInt64LE(BigInt(value), at);
+	write(8, count);
+	write(32, 72 + index.length);
+	write(56, 72 + index.length + name.length - 1);
+	write(64, 72);
+	const table = Buffer.concat([header, index, Buffer.from(name), depths]);
+	return elfOf({
+		sections: [
+			{ name: '.text', flags: CODE, address: TEXT, data: Buffer.alloc(count * size) },
+			{ name: '.gopclntab', address: TABLE, data: table },
+		],
+		segments: [
+			{ type: LOAD, flags: 5, address: TEXT, dataOf: 0 },
+			{ type: LOAD, flags: 4, address: TABLE + 2 ** 30, dataOf: 1 },
+		],
+	});
+}
+
 /** Tables that the header, or another table, lies about. */
 export const LIES: Readonly<Record<string, () => Buffer>> = {
 	nothing: () => Buffer.alloc(0),
@@ -267,6 +313,12 @@ export const LIES: Readonly<Record<string, () => Buffer>> = {
 				{ name: '.debug_frame', flags: 0x800, data: Buffer.from(`01${'00'.repeat(40)}`, 'hex') },
 			],
 		}),
+	'a Go program of 2^64 - 1 functions': () => validGo(62, { lies: [[8, FULL]] }),
+	'a Go program whose names are outside the file': () => validGo(62, { lies: [[32, FULL]] }),
+	'a Go program whose stacks are outside the file': () => validGo(62, { lies: [[56, FULL]] }),
+	'a Go program whose functions are outside the file': () => validGo(62, { lies: [[64, FULL]] }),
+	'a Go program whose functions are its header': () => validGo(62, { lies: [[64, 0n]] }),
+	'a Go program whose code is at 2^64 - 1': () => validGo(62, { lies: [[24, FULL]] }),
 	'a note that goes round': () => {
 		const note = Buffer.alloc(64, 0xff);
 		return elfOf({ sections: [{ name: '.note.gnu.build-id', type: NOTE, data: note }] });
@@ -392,6 +444,26 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 			],
 			segments: Array.from({ length: 65_535 }, (_, i) => {
 				return { type: LOAD, flags: 1, address: i < 65_534 ? 2 ** 40 + i : TEXT_AT, dataOf: 0 };
+			}),
+		});
+	},
+	'a million functions of Go, with a name and a stack without an end': () => {
+		const stack = Buffer.alloc(MIB, Buffer.from([2, 1, 1, 1]));
+		return manyInGo(MIB, 8, `runtime.${'a'.repeat(MIB)}`, stack);
+	},
+	'a million functions of Go that all leave their stack': () => {
+		const stack = Buffer.alloc(64, Buffer.from([2, 4, 16, 4, 0]));
+		return manyInGo(MIB, 8, 'runtime.mcall\0', stack);
+	},
+	'the beginnings of millions of tables of Go': () => {
+		const begins = Buffer.from('f1ffffff00000108', 'hex');
+		return elfOf({
+			sections: [
+				{ name: '.rodata', address: TABLE, data: Buffer.alloc(24 * MIB, begins) },
+				{ name: '.go.buildinfo', data: Buffer.alloc(16) },
+			],
+			segments: Array.from({ length: 60_000 }, () => {
+				return { type: LOAD, flags: 4, address: TABLE, dataOf: 0 };
 			}),
 		});
 	},
