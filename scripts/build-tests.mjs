@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { compileForTests } from './compile.mjs';
 
 const OUT = 'build/test';
 const files = (folder) =>
@@ -11,18 +11,9 @@ const files = (folder) =>
 		.map((file) => join(folder, file));
 
 rmSync(OUT, { recursive: true, force: true });
-await build({
-	entryPoints: ['src', 'test', 'bench']
-		.flatMap(files)
-		.filter((file) => !file.startsWith('src/browser')),
-	outbase: '.',
-	outdir: OUT,
-	format: 'esm',
-	platform: 'node',
-	target: 'node20.12',
-	sourcemap: 'inline',
-	logLevel: 'warning',
-});
+await compileForTests(
+	['src', 'test', 'bench'].flatMap(files).filter((file) => !file.startsWith('src/browser')),
+);
 writeFileSync(join(OUT, 'package.json'), '{ "type": "module" }\n');
 // Beside the module that reads it, as in dist.
 const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';

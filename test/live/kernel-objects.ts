@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { libbpfFunction } from '../../src/loader/ffi.js';
 import { takeMessages } from '../../src/loader/libbpf-messages.js';
-import { MARK, until } from './support.js';
+import { MARK } from './mark.js';
+import { until } from './until.js';
 
 type NextId = (start: number, next: [number]) => number;
 
@@ -71,15 +72,18 @@ function objectsOfOthers(): Set<string> {
 	return ids;
 }
 
+/** What the kernel holds that it did not hold before, and that nobody else holds. */
+export function leftInKernel(before: ReadonlySet<string>): string[] {
+	const left = [...kernelObjects()].filter((id) => !before.has(id));
+	if (left.length === 0) return [];
+	const others = objectsOfOthers();
+	return left.filter((id) => !others.has(id));
+}
+
 /**
  * Waits until the kernel holds nothing that it did not hold before, but what others hold; it frees
  * with a delay.
  */
 export async function untilReleased(before: ReadonlySet<string>): Promise<void> {
-	await until(() => {
-		const left = [...kernelObjects()].filter((id) => !before.has(id));
-		if (left.length === 0) return true;
-		const others = objectsOfOthers();
-		return left.every((id) => others.has(id));
-	});
+	await until(() => leftInKernel(before).length === 0);
 }

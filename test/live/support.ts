@@ -1,22 +1,17 @@
 /** Runs tstrace and the workloads as a user would. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { afterEach } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { FEATURES, type FeatureName, NEEDS } from '../vm/features.js';
+import { until } from './until.js';
+
+export { MARK } from './mark.js';
+export { until };
 
 export const TSTRACE = resolve('bin/tstrace');
-
-/**
- * Marks all that this test starts, wherever it works: see isOurs(). A test that is started by
- * another one is part of that.
- */
-export const MARK = 'TSTRACE_TEST_RUN';
-process.env[MARK] ??= randomUUID();
 
 /** For tests of what not every kernel has: their options, which skip them and say what is missing. */
 export function needs(feature: FeatureName | undefined): { skip?: string } {
@@ -250,15 +245,5 @@ export function hasEnded(pid: number): boolean {
 		return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 	} catch {
 		return true;
-	}
-}
-
-/**
- * Waits for something to become true that cannot be awaited. Gives up after a minute; the error has what was `said`.
- */
-export async function until(condition: () => boolean, said = () => ''): Promise<void> {
-	for (let tries = 0; !condition(); tries++) {
-		if (tries > 6000) throw new Error(`never became true: ${condition} ${said()}`);
-		await sleep(10);
 	}
 }

@@ -1,0 +1,117 @@
+/**
+ * `make mutants`: puts bugs in, one at a time, and looks whether tests notice.
+ *
+ * usage: main.js [--file FILE] [--tool TOOL] [--id 'ID...']
+ *
+ * Exit status 1: a mutation of the table survived or does not fit; 2: wrong usage.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { judge, limitOf, type TestRun, type Verdict, whyNoJudge } from './judge.js';
+import { endOurs } from './leftovers.js';
+import { isAskedFor, type Mutation, Unfit } from './mutation.js';
+import { merged, page, type Results, type TableResult, versionOf } from './results.js';
+import { killTest, runTest } from './run-test.js';
+import { closeScratch, openScratch, withMutation } from './scratch.js';
+import { MUTATIONS } from './table.js';
+
+const RESULTS = resolve('test/mutants/results.json');
+const PAGE = resolve('docs/mutants.md');
+/** Without a mutant, where it is not known yet how long the test takes. */
+const FIRST_LIMIT_MS = 600_000;
+
+const out = (text: string) => process.stdout.write(`${text}\n`);
+const today = () => new Date().toISOString().slice(0, 10);
+
+function chosen(): readonly Mutation[] {
+	const { values } = parseArgs({
+		options: { file: { type: 'string' }, tool: { type: 'string' }, id: { type: 'string' } },
+	});
+	const ids = (values.id ?? '').split(/[\s,]+/).filter(Boolean);
+	const strange = ids.find((id) => !MUTATIONS.some((mutation) => mutation.id === id));
+	if (strange) {
+		process.stderr.write(`mutants: no mutation ${strange} in test/mutants/table\n`);
+		process.exit(2);
+	}
+	return MUTATIONS.filter((mutation) =>
+		isAskedFor(mutation, { ids, file: values.file, tool: values.tool }),
+	);
+}
+
+/** What a test does without a mutant; each is run once. */
+class Judges {
+	readonly #runs = new Map<string, TestRun>();
+
+	/** How long the test may take with a mutant, in ms. Throws Unfit where it cannot judge one. */
+	async limitFor({ test, only }: Mutation): Promise<number> {
+		const key = JSON.stringify([test, only]);
+		const run = this.#runs.get(key) ?? (await runTest(test, only, FIRST_LIMIT_MS));
+		this.#runs.set(key, run);
+		const why = whyNoJudge(run);
+		if (why) throw new Unfit(why);
+		return limitOf(run.ms);
+	}
+}
+
+async function verdictOn(mutation: Mutation, judges: Judges): Promise<Verdict> {
+	try {
+		const limit_ms = await judges.limitFor(mutation);
+		const run = await withMutation(mutation, () =>
+			runTest(mutation.test, mutation.only, limit_ms),
+		);
+		return judge(run);
+	} catch (error) {
+		if (!(error instanceof Unfit)) throw error;
+		return { is: 'unfit', why: error.message };
+	}
+}
+
+function keep(table: Results['table'], folders: Results['folders']): void {
+	const before: Results = JSON.parse(readFileSync(RESULTS, 'utf8'));
+	const results = merged(before, MUTATIONS, table, folders);
+	writeFileSync(RESULTS, `${JSON.stringify(results, null, '\t')}\n`);
+	writeFileSync(PAGE, page(MUTATIONS, results));
+}
+
+async function runTable(mutations: readonly Mutation[]): Promise<number> {
+	const judges = new Judges();
+	const counts = { caught: 0, survived: 0, unfit: 0 };
+	for (const mutation of mutations) {
+		const { is, why } = await verdictOn(mutation, judges);
+		counts[is]++;
+		out(`${is.padEnd(8)}  ${mutation.id}  ${mutation.file}: ${mutation.bug}${why && ` (${why})`}`);
+		if (is === 'unfit') continue;
+		const result: TableResult = {
+			caught: is === 'caught',
+			by: why,
+			date: today(),
+			version: versionOf(mutation),
+		};
+		// After each: a run of hours may be interrupted.
+		keep({ [mutation.id]: result }, {});
+	}
+	out(`${counts.caught} caught, ${counts.survived} survived, ${counts.unfit} unfit`);
+	return counts.survived + counts.unfit > 0 ? 1 : 0;
+}
+
+async function main(): Promise<number> {
+	const mutations = chosen();
+	if (mutations.length === 0) {
+		process.stderr.write('mutants: the table has no mutation of that\n');
+		return 2;
+	}
+	const scratch = openScratch();
+	process.once('exit', () => {
+		killTest();
+		endOurs();
+		closeScratch(scratch);
+	});
+	process.chdir(scratch);
+	return runTable(mutations);
+}
+
+// Exiting ends what was started, and removes the copy.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+	process.on(signal, () => process.exit(1));
+process.exitCode = await main();

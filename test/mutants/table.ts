@@ -1,0 +1,21 @@
+/** All mutations that were chosen by hand. */
+import type { Mutation } from './mutation.js';
+import { OF_CALLS } from './table/calls.js';
+import { OF_FILTERS } from './table/filters.js';
+import { OF_MEMORY } from './table/memory.js';
+import { OF_OFF_CPU } from './table/off-cpu.js';
+import { OF_SCHEDULING } from './table/scheduling.js';
+import { OF_STACKS } from './table/stacks.js';
+import { OF_TIMEHIST } from './table/timehist.js';
+import { OF_USER_SPACE } from './table/user-space.js';
+
+export const MUTATIONS: readonly Mutation[] = [
+	...OF_FILTERS,
+	...OF_SCHEDULING,
+	...OF_TIMEHIST,
+	...OF_OFF_CPU,
+	...OF_STACKS,
+	...OF_CALLS,
+	...OF_MEMORY,
+	...OF_USER_SPACE,
+];
