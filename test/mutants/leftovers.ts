@@ -52,7 +52,10 @@ export function endOurs(): void {
 /** Mounts at or below a folder, the last one first. */
 function mountsBelow(folder: string): string[] {
 	const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-	return mounts.flatMap((line) => line.split(' ')[1] ?? []).filter((at) => at.startsWith(folder)).reverse();
+	return mounts
+		.flatMap((line) => line.split(' ')[1] ?? [])
+		.filter((at) => at.startsWith(folder))
+		.reverse();
 }
 
 /**

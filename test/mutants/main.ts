@@ -57,9 +57,7 @@ class Judges {
 async function verdictOn(mutation: Mutation, judges: Judges): Promise<Verdict> {
 	try {
 		const limit_ms = await judges.limitFor(mutation);
-		const run = await withMutation(mutation, () =>
-			runTest(mutation.test, mutation.only, limit_ms),
-		);
+		const run = await withMutation(mutation, () => runTest(mutation.test, mutation.only, limit_ms));
 		return judge(run);
 	} catch (error) {
 		if (!(error instanceof Unfit)) throw error;

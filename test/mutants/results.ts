@@ -79,8 +79,13 @@ const testOf = ({ test, only }: Mutation) => `\`${test}\`${only ? `: â€œ${only}â
 
 function tableSection(mutations: readonly Mutation[], results: Results['table']): string[] {
 	const tried = mutations.map((mutation) => ({ mutation, result: results[mutation.id] }));
-	const folders = Map.groupBy(tried, ({ mutation }) => dirname(mutation.file));
-	const rates = [...folders].sort().map(([folder, each]) => tableRate(`\`${folder}/\``, each));
+	const folders = [...new Set(mutations.map(({ file }) => dirname(file)))].sort();
+	const rates = folders.map((folder) =>
+		tableRate(
+			`\`${folder}/\``,
+			tried.filter(({ mutation }) => dirname(mutation.file) === folder),
+		),
+	);
 	const survivors = tried
 		.filter(({ result }) => result && !result.caught)
 		.map(
