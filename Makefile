@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc package test-package check format texts bench bench-guard whole soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-kernels kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole soak clean help
 
 UNIT := find build/test/test/unit -name '*.test.js'
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
@@ -55,6 +55,10 @@ kernels-doc: tests ## docs/kernels.md, of what test-kernels last found
 
 faults-doc: tests ## docs/faults.md, of the table in test/faults
 	@node build/test/test/faults/main.js
+
+mutants: tests ## whether tests notice bugs that are put in: docs/mutants.md; FILE=bpf/lib/filter.h, TOOL=NAME, ID='B15 G1'
+	@scripts/setup.sh unit test
+	@node --enable-source-maps build/test/test/mutants/main.js $(FILE:%=--file %) $(TOOL:%=--tool %) $(if $(ID),--id '$(ID)')
 
 package: ## a tarball that npm can install, in build/
 	@scripts/package.sh
