@@ -39,13 +39,22 @@ function trouble(run: TestRun): string | undefined {
 /** Of a test without a mutant: why it cannot judge any; undefined: it can. */
 export function whyNoJudge(run: TestRun): string | undefined {
 	const what = trouble(run);
-	if (what) return `its test fails without it, too: ${what}`;
+	const [first] = failed(run);
+	const said = first?.why.trim().split('\n', 1)[0];
+	if (what) return `its test fails without it, too: ${what}${said ? `: ${said}` : ''}`;
 	if (!run.results.some(({ result }) => result === 'passed')) return 'no test of that name ran';
 	return undefined;
 }
 
+/** Of several runs with the mutant: a test that passes once would not have caught it. */
+export function judgeAll(runs: readonly TestRun[]): Verdict {
+	const verdicts = runs.map(judge);
+	const [first = { is: 'unfit', why: 'it was not run' } as const] = verdicts;
+	return verdicts.find(({ is }) => is !== 'caught') ?? first;
+}
+
 /** `run`: with the mutant. */
-export function judge(run: TestRun): Verdict {
+function judge(run: TestRun): Verdict {
 	if (failed(run).some(({ why }) => REFUSED.test(why)))
 		return { is: 'unfit', why: "the kernel's verifier refuses it" };
 	const what = trouble(run);

@@ -8,7 +8,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { judge, limitOf, type TestRun, type Verdict, whyNoJudge } from './judge.js';
+import { judgeAll, limitOf, type TestRun, type Verdict, whyNoJudge } from './judge.js';
 import { endOurs } from './leftovers.js';
 import { isAskedFor, type Mutation, Unfit } from './mutation.js';
 import { merged, page, type Results, type TableResult, versionOf } from './results.js';
@@ -20,6 +20,7 @@ const RESULTS = resolve('test/mutants/results.json');
 const PAGE = resolve('docs/mutants.md');
 /** Without a mutant, where it is not known yet how long the test takes. */
 const FIRST_LIMIT_MS = 600_000;
+const MOST_TRIES = 3;
 
 const out = (text: string) => process.stdout.write(`${text}\n`);
 const today = () => new Date().toISOString().slice(0, 10);
@@ -39,26 +40,53 @@ function chosen(): readonly Mutation[] {
 	);
 }
 
-/** What a test does without a mutant; each is run once. */
-class Judges {
-	readonly #runs = new Map<string, TestRun>();
-
-	/** How long the test may take with a mutant, in ms. Throws Unfit where it cannot judge one. */
-	async limitFor({ test, only }: Mutation): Promise<number> {
-		const key = JSON.stringify([test, only]);
-		const run = this.#runs.get(key) ?? (await runTest(test, only, FIRST_LIMIT_MS));
-		this.#runs.set(key, run);
-		const why = whyNoJudge(run);
-		if (why) throw new Unfit(why);
-		return limitOf(run.ms);
-	}
+/** A test, and how it does without a mutant. */
+interface Judge {
+	readonly test: string;
+	readonly only: string | undefined;
+	/** How long it may take with a mutant. */
+	readonly limit_ms: number;
+	/** How often it has to fail with a mutant, so that this is no accident. */
+	readonly times: number;
+	/** Why it cannot judge any; undefined: it can. */
+	readonly unable: string | undefined;
 }
 
-async function verdictOn(mutation: Mutation, judges: Judges): Promise<Verdict> {
+const judges = new Map<string, Judge>();
+
+/** The judge of a mutation; of those that share one, the test runs once without a mutant. */
+async function judgeFor({ test, only }: Mutation): Promise<Judge> {
+	const key = JSON.stringify([test, only]);
+	const judge = judges.get(key) ?? (await examined(test, only));
+	judges.set(key, judge);
+	return judge;
+}
+
+/** A test that fails at times, on a busy machine, has several tries; then it must catch as often. */
+async function examined(test: string, only: string | undefined): Promise<Judge> {
+	let unable: string | undefined;
+	for (let tries = 1; tries <= MOST_TRIES; tries++) {
+		const run = await runTest(test, only, FIRST_LIMIT_MS);
+		unable = whyNoJudge(run);
+		const times = tries === 1 ? 1 : MOST_TRIES;
+		if (!unable) return { test, only, limit_ms: limitOf(run.ms), times, unable };
+	}
+	return { test, only, limit_ms: FIRST_LIMIT_MS, times: MOST_TRIES, unable };
+}
+
+async function verdictOn(mutation: Mutation): Promise<Verdict> {
 	try {
-		const limit_ms = await judges.limitFor(mutation);
-		const run = await withMutation(mutation, () => runTest(mutation.test, mutation.only, limit_ms));
-		return judge(run);
+		const { test, only, limit_ms, times, unable } = await judgeFor(mutation);
+		if (unable) throw new Unfit(unable);
+		return await withMutation(mutation, async () => {
+			const runs: TestRun[] = [];
+			let verdict: Verdict;
+			do {
+				runs.push(await runTest(test, only, limit_ms));
+				verdict = judgeAll(runs);
+			} while (verdict.is === 'caught' && runs.length < times);
+			return verdict;
+		});
 	} catch (error) {
 		if (!(error instanceof Unfit)) throw error;
 		return { is: 'unfit', why: error.message };
@@ -73,10 +101,9 @@ function keep(table: Results['table'], folders: Results['folders']): void {
 }
 
 async function runTable(mutations: readonly Mutation[]): Promise<number> {
-	const judges = new Judges();
 	const counts = { caught: 0, survived: 0, unfit: 0 };
 	for (const mutation of mutations) {
-		const { is, why } = await verdictOn(mutation, judges);
+		const { is, why } = await verdictOn(mutation);
 		counts[is]++;
 		out(`${is.padEnd(8)}  ${mutation.id}  ${mutation.file}: ${mutation.bug}${why && ` (${why})`}`);
 		if (is === 'unfit') continue;
