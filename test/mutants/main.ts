@@ -12,8 +12,10 @@ import { judgeAll, limitOf, type TestRun, type Verdict, whyNoJudge } from './jud
 import { endOurs } from './leftovers.js';
 import { isAskedFor, type Mutation, Unfit } from './mutation.js';
 import { merged, page, type Results, type TableResult, versionOf } from './results.js';
-import { killTest, runTest } from './run-test.js';
+import { killRunning } from './run-group.js';
+import { runTest } from './run-test.js';
 import { closeScratch, openScratch, withMutation } from './scratch.js';
+import { runStryker, type Target, targetsOf } from './stryker.js';
 import { MUTATIONS } from './table.js';
 
 const RESULTS = resolve('test/mutants/results.json');
@@ -25,19 +27,26 @@ const MOST_TRIES = 3;
 const out = (text: string) => process.stdout.write(`${text}\n`);
 const today = () => new Date().toISOString().slice(0, 10);
 
-function chosen(): readonly Mutation[] {
+interface Chosen {
+	readonly mutations: readonly Mutation[];
+	readonly targets: readonly Target[];
+}
+
+function chosen(): Chosen {
 	const { values } = parseArgs({
 		options: { file: { type: 'string' }, tool: { type: 'string' }, id: { type: 'string' } },
 	});
+	const { file, tool } = values;
 	const ids = (values.id ?? '').split(/[\s,]+/).filter(Boolean);
 	const strange = ids.find((id) => !MUTATIONS.some((mutation) => mutation.id === id));
 	if (strange) {
 		process.stderr.write(`mutants: no mutation ${strange} in test/mutants/table\n`);
 		process.exit(2);
 	}
-	return MUTATIONS.filter((mutation) =>
-		isAskedFor(mutation, { ids, file: values.file, tool: values.tool }),
-	);
+	return {
+		mutations: MUTATIONS.filter((mutation) => isAskedFor(mutation, { ids, file, tool })),
+		targets: ids.length > 0 ? [] : targetsOf(file, tool),
+	};
 }
 
 /** A test, and how it does without a mutant. */
@@ -100,6 +109,7 @@ function keep(table: Results['table'], folders: Results['folders']): void {
 	writeFileSync(PAGE, page(MUTATIONS, results));
 }
 
+/** How many do not fit. */
 async function runTable(mutations: readonly Mutation[]): Promise<number> {
 	const counts = { caught: 0, survived: 0, unfit: 0 };
 	for (const mutation of mutations) {
@@ -116,24 +126,46 @@ async function runTable(mutations: readonly Mutation[]): Promise<number> {
 		// After each: a run of hours may be interrupted.
 		keep({ [mutation.id]: result }, {});
 	}
-	out(`${counts.caught} caught, ${counts.survived} survived, ${counts.unfit} unfit`);
-	return counts.survived + counts.unfit > 0 ? 1 : 0;
+	if (mutations.length > 0)
+		out(`${counts.caught} caught, ${counts.survived} survived, ${counts.unfit} unfit`);
+	return counts.survived + counts.unfit;
+}
+
+/** How many could not be run. */
+async function runFolders(targets: readonly Target[]): Promise<number> {
+	let failures = 0;
+	for (const target of targets) {
+		const name = target.file ?? `src/${target.folder}`;
+		try {
+			const result = await runStryker(target);
+			const { all, run, unreached, caught, survivors } = result;
+			for (const { at, change } of survivors) out(`survived  ${at}: ${change}`);
+			out(`${name}: ${caught} of ${run} caught, ${unreached} not executed; ${all} in all`);
+			if (!target.file) keep({}, { [name]: result });
+		} catch (error) {
+			if (!(error instanceof Unfit)) throw error;
+			out(`unfit     ${name}: ${error.message}`);
+			failures++;
+		}
+	}
+	return failures;
 }
 
 async function main(): Promise<number> {
-	const mutations = chosen();
-	if (mutations.length === 0) {
-		process.stderr.write('mutants: the table has no mutation of that\n');
+	const { mutations, targets } = chosen();
+	if (mutations.length + targets.length === 0) {
+		process.stderr.write('mutants: there is nothing to mutate by that name\n');
 		return 2;
 	}
 	const scratch = openScratch();
 	process.once('exit', () => {
-		killTest();
+		killRunning();
 		endOurs();
 		closeScratch(scratch);
 	});
 	process.chdir(scratch);
-	return runTable(mutations);
+	const failures = (await runTable(mutations)) + (await runFolders(targets));
+	return failures > 0 ? 1 : 0;
 }
 
 // Exiting ends what was started, and removes the copy.

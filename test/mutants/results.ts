@@ -16,11 +16,14 @@ export interface TableResult {
 
 /** Of a folder of src/, by StrykerJS. */
 export interface FolderResult {
-	/** Mutants that StrykerJS finds there, and how many of them were run. */
+	/** Mutants that StrykerJS makes there. */
 	readonly all: number;
+	/** A sample of these. */
 	readonly run: number;
+	/** Of the sample, those in code that no unit test of the folder executes. */
+	readonly unreached: number;
 	readonly caught: number;
-	/** Those that no test noticed: where, and what was changed. */
+	/** Of the sample, those that tests executed and did not notice: where, and what was changed. */
 	readonly survivors: readonly { readonly at: string; readonly change: string }[];
 	readonly date: string;
 	readonly seed: number;
@@ -107,19 +110,22 @@ function tableSection(mutations: readonly Mutation[], results: Results['table'])
 
 function folderSection(results: Results['folders']): string[] {
 	const folders = Object.entries(results).sort(([a], [b]) => (a < b ? -1 : 1));
-	const rates = folders.map(([folder, { all, run, caught, date }]) => {
-		const cells = [`\`${folder}/\``, all, run, caught, percent(caught, run), date];
+	const rates = folders.map(([folder, { all, run, unreached, caught, date }]) => {
+		const cells = [`\`${folder}/\``, all, run, unreached, caught, percent(caught, run), date];
 		return `| ${cells.join(' | ')} |`;
 	});
 	const survivors = folders.flatMap(([, each]) =>
 		each.survivors.map(({ at, change }) => `| \`${at}\` | ${code(change)} |`),
 	);
 	return [
-		'| folder | mutants | run | caught | rate | day |',
-		'| --- | --- | --- | --- | --- | --- |',
+		'| folder | mutants | sample | not executed | caught | rate | day |',
+		'| --- | --- | --- | --- | --- | --- | --- |',
 		...rates,
 		'',
-		...listed('No test noticed these:', survivors, ['| place | change |', '| --- | --- |']),
+		...listed('Tests executed these, and noticed nothing:', survivors, [
+			'| place | change |',
+			'| --- | --- |',
+		]),
 	];
 }
 
@@ -166,6 +172,7 @@ the mutant does not compile, the run fails: change the entry. A unit test checks
 const FOLDERS_HEAD = `## The folders of \`src/\`
 
 StrykerJS makes all the small changes it knows to the files of a folder: other operators, constants,
-conditions, empty blocks. \`make mutants\` runs a sample of them: it draws the mutants by a seed, the
-same number for each folder. The unit tests of the same folder in \`test/unit/\` run on each. Not
-every survivor is a gap: some changes make no difference.`;
+conditions, empty blocks. \`make mutants\` runs a sample of 60 of them, drawn by a seed. The unit tests
+of the same folder in \`test/unit/\` are to notice. A mutant in code that none of them executes counts
+as not caught. With \`FILE=\` and one file, all its mutants are run and printed, and this page stays as
+it is. Not every survivor is a gap: some changes make no difference.`;

@@ -54,6 +54,11 @@ function step(file: string, ...args: readonly string[]): void {
 	}
 }
 
+/** Compiles files of src/ anew. */
+export function recompile(files: readonly string[]): void {
+	step(process.execPath, 'scripts/recompile.mjs', ...files);
+}
+
 /** What is built from a file, and how; for this machine's architecture only. */
 function productsOf(file: string): { readonly files: string[]; build(): void } {
 	if (/^src\/(browser|generated)\//.test(file)) {
@@ -63,7 +68,7 @@ function productsOf(file: string): { readonly files: string[]; build(): void } {
 		const compiled = `build/test/${file.replace(/\.ts$/, '.js')}`;
 		return {
 			files: [compiled, 'dist/main.cjs', 'dist/table-worker.cjs'],
-			build: () => step(process.execPath, 'scripts/recompile.mjs', file),
+			build: () => recompile([file]),
 		};
 	}
 	const objects = PROGRAMS.flatMap(([from, to]) => {
