@@ -152,10 +152,10 @@ const HEAD = `# Mutants
 
 A mutant is tstrace with one plausible bug in it. A test that passes on the mutant would not notice
 that bug. \`make mutants\` makes mutants one at a time, in a copy of the working tree, runs tests on
-each, and writes this page from the results (\`test/mutants/results.json\`). It takes hours, so it runs
-by hand. A mutant is caught if a test fails. It is also caught if a test hangs, if the test runner
-crashes, or if the test leaves a process, a mount or a BPF program behind; \`make mutants\` then removes
-that, and goes on.
+each, and writes this page from the results (\`test/mutants/results.json\`). It takes hours, so it
+runs by hand. A mutant is caught if a test fails. It is also caught if a test hangs, if the test
+runner crashes, or if the test leaves a process, a mount or a BPF program behind; \`make mutants\`
+then removes that, and goes on.
 
     make mutants                          # everything
     make mutants FILE=bpf/lib/filter.h    # one file, or a folder
@@ -164,15 +164,16 @@ that, and goes on.
 
 ## The table of mutations
 
-\`test/mutants/table/\` lists bugs by hand: the file, the text there, the text with the bug, and the test
-that is to catch it. They are in BPF programs, and in what only live tests see. Each test runs once
-without the bug first, and must pass. If the text of an entry is not in its file exactly once, or if
-the mutant does not compile, the run fails: change the entry. A unit test checks the texts, too.`;
+\`test/mutants/table/\` lists bugs by hand: the file, the text there, the text with the bug, and the
+test that is to catch it. They are in BPF programs, and in what only live tests see. Each test runs
+once without the bug first, and must pass. If the text of an entry is not in its file exactly once,
+or if the mutant does not compile, the run fails: change the entry. A unit test checks the texts,
+too.`;
 
 const FOLDERS_HEAD = `## The folders of \`src/\`
 
 StrykerJS makes all the small changes it knows to the files of a folder: other operators, constants,
-conditions, empty blocks. \`make mutants\` runs a sample of 60 of them, drawn by a seed. The unit tests
-of the same folder in \`test/unit/\` are to notice. A mutant in code that none of them executes counts
-as not caught. With \`FILE=\` and one file, all its mutants are run and printed, and this page stays as
-it is. Not every survivor is a gap: some changes make no difference.`;
+conditions, empty blocks. \`make mutants\` runs a sample of 60 of them, drawn by a seed. The unit
+tests of the same folder in \`test/unit/\` are to notice. A mutant in code that none of them executes
+counts as not caught. With \`FILE=\` and one file, all its mutants are run and printed, and this page
+stays as it is. Not every survivor is a gap: some changes make no difference.`;
