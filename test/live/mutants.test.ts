@@ -73,13 +73,14 @@ test('a process that it leaves behind, with its output still open, is named and 
 test('programs that it leaves attached are released', async () => {
 	const before = kernelObjects();
 	const args = ['runqlat', '1000'];
-	const { status, left } = await script(`
+	const { status, left, said } = await script(`
 		${detached(TSTRACE, args, "['ignore', 'ignore', 'pipe']")}
 		let said = '';
 		for await (const text of child.stderr) if ((said += text).includes('Tracing')) break;
+		console.log(said);
 		process.exit(said.includes('Tracing') ? 0 : 1);
 	`);
-	assert.equal(status, 0);
+	assert.equal(status, 0, said);
 	assert.match(left.join(), /^processes: /);
 	assert.ok(hasEnded(pidLeft()));
 	await untilReleased(before);

@@ -1,5 +1,5 @@
 /** What a test has left behind: processes, BPF programs, mounts. All of it goes. */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOurs, leftInKernel, processes } from '../live/kernel-objects.js';
@@ -69,12 +69,13 @@ export async function clearUp(before: ReadonlySet<string>, scratch: string): Pro
 		return ourProcesses();
 	}, PATIENCE_MS);
 	const mounts = mountsBelow(scratch);
-	for (const at of mounts) execFileSync('umount', ['--lazy', at]);
+	for (const at of mounts) spawnSync('umount', ['--lazy', at]);
 	const objects = await untilNone(() => leftInKernel(before), PATIENCE_MS);
 	return [
 		...(names.length > 0 ? [`processes: ${names.join(', ')}`] : []),
 		...(living.length > 0 ? [`and could not be ended: ${living.join(', ')}`] : []),
 		...(mounts.length > 0 ? [`mounts: ${mounts.length}`] : []),
+		...mountsBelow(scratch).map((at) => `and ${at} could not be unmounted`),
 		...(objects.length > 0 ? [`in the kernel: ${objects.join(', ')}`] : []),
 	];
 }

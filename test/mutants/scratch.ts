@@ -8,7 +8,6 @@ import {
 	readdirSync,
 	readFileSync,
 	rmSync,
-	symlinkSync,
 	writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +16,7 @@ import { programsWith } from './includes.js';
 import { applied, type Mutation, Unfit } from './mutation.js';
 
 /** Of the working tree; what other runs keep in build/ can be large. */
-const LEFT_OUT = [/^\.git$/, /^node_modules$/, /^build\/(bench|vm|mutants)$/];
+const LEFT_OUT = [/^\.git$/, /^build\/(bench|vm)$/];
 
 /** Where BPF programs are, and where their objects go. */
 const PROGRAMS = [
@@ -27,7 +26,10 @@ const PROGRAMS = [
 
 const read = (file: string) => readFileSync(file, 'utf8');
 
-/** Makes the copy in a folder of its own; returns that. Its `tmp` is for what tests write. */
+/**
+ * Makes the copy in a folder of its own; returns that. Packages are part of it: while mutants run for hours, the
+ * working tree may get others. Its `tmp` is for what tests write.
+ */
 export function openScratch(): string {
 	const scratch = mkdtempSync(join(tmpdir(), 'tstrace-mutants-'));
 	// Some tests run as other users.
@@ -38,7 +40,6 @@ export function openScratch(): string {
 		verbatimSymlinks: true,
 		filter: (path) => !LEFT_OUT.some((pattern) => pattern.test(path)),
 	});
-	symlinkSync(join(process.cwd(), 'node_modules'), join(scratch, 'node_modules'));
 	mkdirSync(join(scratch, 'tmp'));
 	chmodSync(join(scratch, 'tmp'), 0o1777);
 	return scratch;
