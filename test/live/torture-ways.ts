@@ -23,7 +23,7 @@ export function wayOf(stack: JsonStack): string {
 const written = (way: string): string =>
 	way.replace(/(t_\w+)\*(\d+)/g, (_, name, count) => Array(Number(count)).fill(name).join(' '));
 
-const shown = (stacks: readonly JsonStack[]) =>
+export const shown = (stacks: readonly JsonStack[]) =>
 	stacks.map((stack) => `[${stack.cut ?? ''}] ${userFrames(stack).join(' ')}`).join('\n');
 
 /** Ways: our functions, root first. */
