@@ -139,11 +139,11 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	},
 	{
 		id: 'U8',
-		file: 'src/symbolize/symbolizer.ts',
-		from: '\t\tif (this.#demangled.size >= MAX_DEMANGLED) this.#demangled.clear();\n',
+		file: 'src/aggregate/remembered.ts',
+		from: '\t\t\tif (known.size >= most) known.clear();\n',
 		to: '',
 		bug: 'the demangled names that are kept grow without bound',
-		test: 'unit/symbolize/symbolizer',
+		test: 'unit/aggregate/remembered',
 	},
 	{
 		id: 'U9b',
