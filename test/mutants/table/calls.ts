@@ -8,8 +8,7 @@ export const OF_CALLS: readonly Mutation[] = [
 		from: '\t\tplace->registers = 0;\n',
 		to: '',
 		bug: 'the place of a call that has returned is never free again',
-		test: 'live/syscount',
-		only: 'a call of 250 ms takes 250 ms',
+		test: 'live/held',
 	},
 	{
 		id: 'G50',
@@ -17,8 +16,7 @@ export const OF_CALLS: readonly Mutation[] = [
 		from: '\tif (bpf_map_update_elem(&calls_displaced, &registers, &now_ns, BPF_ANY))\n\t\tcount_loss(LOSS_WAIT_TABLE_FULL);\n',
 		to: '\t(void)now_ns;\n',
 		bug: 'calls whose place another thread has are not timed',
-		test: 'live/syscount',
-		only: 'with times as many calls and errors',
+		test: 'live/syscount-crowd',
 	},
 	{
 		id: 'M40',

@@ -8,8 +8,7 @@ export const OF_FILTERS: readonly Mutation[] = [
 		from: 'filter_cpus[word] >> (cpu % 64) & 1',
 		to: 'filter_cpus[word] >> (cpu % 32) & 1',
 		bug: '`--cpu` chooses wrong CPUs above 31',
-		test: 'live/filters',
-		only: '--cpu, --by cpu',
+		test: 'live/filter-cpus',
 	},
 	{
 		id: 'M1',

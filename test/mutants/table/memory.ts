@@ -35,8 +35,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 		from: 'address, size * possible_cpus);',
 		to: 'address, size);',
 		bug: 'per-CPU memory of the kernel counts for one CPU',
-		test: 'live/memleak-options',
-		only: '-a of the kernel',
+		test: 'live/memleak-kernel',
 	},
 	{
 		id: 'G23',
@@ -44,8 +43,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 		from: 'int memleak_kfree(void *ctx)\n{\n\tkernel_freed(ALLOCATION_SLAB,',
 		to: 'int memleak_kfree(void *ctx)\n{\n\tkernel_freed(ALLOCATION_PAGES,',
 		bug: 'whatever kmalloc gave out seems to leak',
-		test: 'live/memleak-options',
-		only: '-a of the kernel',
+		test: 'live/memleak-kernel',
 	},
 	{
 		id: 'M50',
@@ -62,8 +60,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 		from: '\tif (!site || site->owner.kernel != kernel || site->owner.user != user)\n\t\tcount_loss(LOSS_STACKS_FULL);\n',
 		to: '',
 		bug: 'allocations whose stack finds no room are not counted as lost',
-		test: 'live/memleak-options',
-		only: 'what there is no room for is counted',
+		test: 'live/losses',
 	},
 	{
 		id: 'M47',

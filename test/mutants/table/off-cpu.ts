@@ -17,8 +17,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 		from: '\tif (kept != user)\n\t\tcount_loss(LOSS_STACKS_FULL);\n',
 		to: '',
 		bug: 'user stacks that are walked as a thread stops and find no room are not counted as lost',
-		test: 'live/offcputime',
-		only: '--max-stacks',
+		test: 'live/losses',
 	},
 	{
 		id: 'M28',
@@ -53,8 +52,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 		from: '\tif (threads_in_hash)\n\t\tbpf_map_delete_elem(&off_cpus_by_pid, &pid);\n',
 		to: '\t(void)pid;\n',
 		bug: 'before Linux 6.4: entries of threads that do not wait stay in the table',
-		test: 'live/offcputime',
-		only: 'time on and off the CPU',
+		test: 'live/held',
 	},
 	{
 		id: 'M29',

@@ -8,8 +8,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		from: 'wait->kind == WAIT_WAKEUP;',
 		to: 'wait->kind == WAIT_WAKEUP || wait->kind == WAIT_UNKNOWN;',
 		bug: 'schedlat counts waits of unknown kind as wake-ups',
-		test: 'live/schedlat',
-		only: 'wake-ups are as many as there were',
+		test: 'live/latencies',
 	},
 	{
 		id: 'G33',
@@ -17,8 +16,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		from: '\t\tlatencies->max_ns = now_ns;',
 		to: '\t\tlatencies->max_ns = latencies->max_ns ? latencies->max_ns : now_ns;',
 		bug: 'schedlat: the time of the longest wait is that of the first one',
-		test: 'live/schedlat',
-		only: 'wake-ups are as many as there were',
+		test: 'live/latencies',
 	},
 	{
 		id: 'M20',
@@ -35,8 +33,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		from: '\telse\n\t\tcount_loss(LOSS_WAIT_TABLE_FULL);\n',
 		to: '',
 		bug: 'runqlat by time stamps: waits that find no room are not counted as lost',
-		test: 'live/faults-machine',
-		only: 'maps that are full',
+		test: 'live/losses-in-programs',
 	},
 	{
 		id: 'M18',

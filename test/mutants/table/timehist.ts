@@ -8,8 +8,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 		from: '\tslice->flags = TIMEHIST_WAIT_UNKNOWN;',
 		to: '\tslice->flags = 0;',
 		bug: 'a wait that is not known is shown as 0',
-		test: 'live/timehist',
-		only: 'a line for each switch',
+		test: 'live/timehist-fields',
 	},
 	{
 		id: 'G30',
@@ -17,8 +16,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 		from: 'if (count < TIMEHIST_FRAMES)',
 		to: 'if (!count)',
 		bug: 'a short stack goes on with the frames of an older event',
-		test: 'live/timehist',
-		only: 'who wakes whom',
+		test: 'live/timehist-fields',
 	},
 	{
 		id: 'M24',
@@ -62,8 +60,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 		from: 'if (clock_offset_ns && (s64)(offset_ns - clock_offset_ns) > (s64)most_ns)',
 		to: 'if (clock_offset_ns)',
 		bug: 'the times of switches drift ahead of the clock',
-		test: 'live/timehist',
-		only: 'perf sched timehist shows the same switches',
+		test: 'live/timehist-fields',
 	},
 	{
 		id: 'M25',

@@ -16,7 +16,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: 'variance: row.variance * share * share,',
 		to: 'variance: row.variance,',
 		bug: '`--split`: the variance of a part is that of the whole',
-		test: 'unit/aggregate/stack-rows',
+		test: 'unit/aggregate/uncertainty',
 	},
 	{
 		id: 'C12',
@@ -24,7 +24,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: "\t\tif (signal === 'SIGINT' && isatty(STDIN) && !this.#held) return;\n",
 		to: '',
 		bug: 'Ctrl-C at a terminal reaches COMMAND twice',
-		test: 'live/command',
+		test: 'live/terminal-interrupt',
 	},
 	{
 		id: 'C5',
@@ -32,8 +32,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: "'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const",
 		to: "'SIGTERM', 'SIGUSR1'] as const",
 		bug: 'SIGHUP ends tstrace without a result',
-		test: 'live/profile',
-		only: 'the result, and nothing stays',
+		test: 'unit/run/stop',
 	},
 	{
 		id: 'C8',
@@ -41,8 +40,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: '\t\tif (fd !== undefined && isOurs && fstatSync(fd).isFile()) ftruncateSync(fd);\n',
 		to: '',
 		bug: '`-o`: what was in the file stays behind a shorter result',
-		test: 'live/cli',
-		only: '-o and --hdr write files',
+		test: 'unit/run/output',
 	},
 	{
 		id: 'K1',
@@ -50,7 +48,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: 'const difference = total - (this.#before[name] ?? 0);',
 		to: 'const difference = total;',
 		bug: 'what was lost in one interval is lost again in the next',
-		test: 'unit/bpf/losses',
+		test: 'live/losses',
 	},
 	{
 		id: 'K13',
@@ -58,8 +56,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: 'D: 0x9002,',
 		to: 'D: 0x2,',
 		bug: '`--state D` misses threads that wait for a real-time lock, or are frozen',
-		test: 'live/stack-options',
-		only: '--state: by letter, by mask',
+		test: 'unit/abi/states',
 	},
 	{
 		id: 'L1',
@@ -76,7 +73,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: 'bpf_ns: Math.round((time_ns * duration_ns) / ns),',
 		to: 'bpf_ns: Math.round(time_ns),',
 		bug: 'the cost is that of the times when it was measured',
-		test: 'unit/loader/cost',
+		test: 'live/cost',
 	},
 	{
 		id: 'L5',
@@ -84,7 +81,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: "if (result !== -ENOENT) this.#check(result, 'read');",
 		to: 'if (result !== -ENOENT && result < 0) return;',
 		bug: 'a map that cannot be read seems to be empty',
-		test: 'live/release',
+		test: 'live/maps',
 	},
 	{
 		id: 'L8',
@@ -92,8 +89,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: '\t\tthis.object.waitForPrograms();\n',
 		to: '',
 		bug: 'a window is read while programs still write to it',
-		test: 'live/truth',
-		only: 'intervals: what is counted in one',
+		test: 'unit/loader/window',
 	},
 	{
 		id: 'P4',
@@ -101,7 +97,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: '\t\tif (!whole) this.#lost++;\n',
 		to: '',
 		bug: 'a damaged ring is not counted as a loss',
-		test: 'live/perf',
+		test: 'live/perf-damage',
 	},
 	{
 		id: 'P9',
@@ -117,7 +113,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: '\t\tvalue: Math.round(row.value),',
 		to: '\t\tvalue: Math.floor(row.value),',
 		bug: 'values in JSON are too small, by half of their unit on average',
-		test: 'unit/render/json',
+		test: 'unit/aggregate/uncertainty',
 	},
 	{
 		id: 'T2',
@@ -125,8 +121,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: '/ COUNT_ONE) * period_ns * period_ns,',
 		to: '/ COUNT_ONE) * period_ns,',
 		bug: 'the error that is stated for sampled waits is far too small',
-		test: 'live/offcputime',
-		only: 'sampled: within what is stated',
+		test: 'live/uncertainty',
 	},
 	{
 		id: 'T6',
@@ -151,6 +146,6 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: '\t\t\tif (open) closeSync(open.fd);\n',
 		to: '\t\t\tif (open && names) closeSync(open.fd);\n',
 		bug: 'a damaged file stays open',
-		test: 'unit/symbolize/symbolizer',
+		test: 'unit/symbolize/damaged-files',
 	},
 ];
