@@ -104,15 +104,32 @@ function* switchesArm64(code: Buffer): Generator<number> {
  * front of `at` or the one there. On arm64: and the link register.
  */
 export function savesPointer(code: Buffer, at: number, isArm64: boolean): boolean {
-	if (isArm64) {
-		if (at < 4 || at + 4 > code.length) return false;
-		// str x30, [sp, #-n]!; stur x29, [sp, #-8]
-		const grows = (code.readUInt32LE(at - 4) & 0xffe00fff) >>> 0 === 0xf8000ffe;
-		return grows && code.readUInt32LE(at) === 0xf81f83fd;
-	}
+	if (isArm64) return savesPointerArm64(code, at);
 	// push %rbp
 	if (at >= 1 && code[at - 1] === 0x55) return true;
 	if (at + 4 > code.length) return false;
 	// mov %rbp, n(%rsp)
 	return [0x246c8948, 0x242c8948, 0x24ac8948].includes(code.readUInt32LE(at));
+}
+
+/** The ways that Go's assembler has, by how large the frame is, and asyncPreempt's own. */
+function savesPointerArm64(code: Buffer, at: number): boolean {
+	if (at < 4 || at + 4 > code.length) return false;
+	if (at < 8) return savesSmallFrame(code, at);
+	const [second, first] = [code.readUInt32LE(at - 8), code.readUInt32LE(at - 4)];
+	// stp x29, x30, [x20, #-8]; mov sp, x20
+	if (second === 0xa93ffa9d && first === 0x9100029f) return true;
+	// str x30, [sp, x27]; sub sp, sp, #n; stur x29, [sp, #-8]
+	const isSub = (first & 0xff8003ff) >>> 0 === 0xd10003ff;
+	if (second === 0xf83b6bfe && isSub) return code.readUInt32LE(at) === SAVES_X29;
+	return savesSmallFrame(code, at);
+}
+
+/** stur x29, [sp, #-8] */
+const SAVES_X29 = 0xf81f83fd;
+
+/** str x30, [sp, #-n]!; stur x29, [sp, #-8] */
+function savesSmallFrame(code: Buffer, at: number): boolean {
+	const grows = (code.readUInt32LE(at - 4) & 0xffe00fff) >>> 0 === 0xf8000ffe;
+	return grows && code.readUInt32LE(at) === SAVES_X29;
 }

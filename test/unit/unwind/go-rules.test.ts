@@ -89,6 +89,31 @@ test('assembly may not save the frame pointer', () => {
 	assert.equal(one({ depths, code: keeps, flags: assembly }), '0 sp+8, 4 sp+24, 64 gap');
 });
 
+test('assembly of arm64: each way to make a frame; of others nobody knows where the return address is', () => {
+	const rule = (code: string, at: number) =>
+		one(
+			{
+				size: 32,
+				depths: [
+					[0, at],
+					[32, 32 - at],
+				],
+				code: hex(code),
+				flags: assembly,
+			},
+			{ machine: 183 },
+		);
+	const saved = (at: number) =>
+		`0 sp+0 link, ${at} sp+32 ra-32, ${at + 1} sp+32 fp-40 ra-32, 32 gap`;
+	// str x30, [sp, #-80]!; stur x29, [sp, #-8]
+	assert.equal(rule('fe0f1bf8 fd831ff8', 4), saved(4));
+	// sub x20, sp, #448; stp x29, x30, [x20, #-8]; mov sp, x20
+	assert.equal(rule('f40307d1 9dfa3fa9 9f020091', 12), saved(12));
+	// str x30, [sp, x27]; sub sp, sp, #496; stur x29, [sp, #-8]
+	assert.equal(rule('fe6b3bf8 ffc307d1 fd831ff8', 8), saved(8));
+	assert.equal(rule('1f2003d5 ffc307d1 fd831ff8', 8), '0 sp+0 link, 8 unknown, 32 gap');
+});
+
 test('first functions, and what handlers of signals return to', () => {
 	const depths = [[0, 64]] as const;
 	const end = '0 end, 64 gap';
