@@ -166,8 +166,8 @@ class Fetch {
 			partial.room_bytes(),
 		);
 		const what =
-			`fetching symbols of ${basename(path)} from ${server.host} ` +
-			`(${this.#number} of ${this.count}; Ctrl-C: go on without)`;
+			'fetching symbols (Ctrl-C: go on without): ' +
+			`${basename(path)} from ${server.host} (${this.#number} of ${this.count})`;
 		this.patience.tell(what);
 		let told_ms = performance.now();
 		const onBytes: OnBytes = (came, all) => {
