@@ -28,6 +28,9 @@ const volatile u64 longest_ns = 0; /* 0: no limit */
 /* Where no hook runs in the thread that resumes: its user stack was walked as it stopped. */
 const volatile bool walk_at_switch = false;
 
+/* Instead of a user stack's hash: the thread stopped before tracing began. */
+#define NOT_WALKED (~0ULL)
+
 /* When tracing ended; 0: it goes on. Waits that are open then are counted up to there. */
 u64 ended_ns;
 
@@ -107,9 +110,10 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	if (off && off->since_ns) {
 		offcpu_split(next, queue, off, duration_ns, kept_clock_of(queue), &wait->parts);
 		wait->key.user = off->user_stack;
-		/* It stopped before tracing began. */
-		if (walk_at_switch && off->user_stack == LOST_STACK)
+		if (off->user_stack == NOT_WALKED) {
+			wait->key.user = LOST_STACK;
 			count_loss(LOSS_STACK_WALK_FAILED);
+		}
 		off_cpu_ends(next, off);
 	}
 	weigh_parts(&wait->parts, duration_ns, &wait->sampled);
@@ -208,7 +212,7 @@ int seed_waiting(struct bpf_iter__task *ctx)
 		offcpu_seeded = true;
 	else if (task->pid && filter_has_task(task))
 		off_cpu_seed(task,
-			     walk_at_switch && !(task->flags & PF_KTHREAD) ? LOST_STACK : NO_STACK);
+			     walk_at_switch && !(task->flags & PF_KTHREAD) ? NOT_WALKED : NO_STACK);
 	return 0;
 }
 
@@ -260,7 +264,9 @@ int end_waiting(struct bpf_iter__task *ctx)
 	offcpu_split(task, queue, off, duration_ns, ended_ns - clock_offset_ns, &waiting.parts);
 	stack_key_of(task, &waiting.key);
 	/* What was not walked as it stopped can be walked from outside. */
-	waiting.key.user = off->user_stack == LOST_STACK ? NO_STACK : off->user_stack;
+	waiting.key.user = off->user_stack == LOST_STACK || off->user_stack == NOT_WALKED
+				   ? NO_STACK
+				   : off->user_stack;
 	kernel = task_kernel_stack(task);
 	waiting.key.kernel = keep_stack(here, &here->kernel, kernel);
 	if (waiting.key.kernel != kernel)

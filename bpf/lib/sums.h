@@ -45,8 +45,9 @@ static __always_inline struct stack_sum *sum_of(struct stack_key *key)
 	none.first_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&sums, key, &none, BPF_NOEXIST);
 	sum = bpf_map_lookup_elem(&sums, key);
-	/* Once for a wait or a sample, whatever of it had no room. */
-	if (!sum || key->kernel != kernel || key->user != user)
+	/* Once for a wait or a sample, whatever of it had no room; of a lost stack that was said.
+	 */
+	if ((!sum && user != LOST_STACK) || key->kernel != kernel || key->user != user)
 		count_loss(LOSS_STACKS_FULL);
 	return sum ? sum : bpf_map_lookup_elem(&sums, &others);
 }

@@ -68,19 +68,20 @@ test('runs are as many as the kernel switched, and their time is what the share 
 	const storm = await Workload.start('storm', '0');
 	// So that it goes on evenly.
 	storm.begin();
-	const tracing = await Tracing.start(['runqlat', '--json', '2', '1']);
-	const before = switchesOfAll();
-	const { status, stdout, stderr } = await tracing.end();
-	const switched = switchesOfAll() - before;
+	const tracing = await Tracing.start(['runqlat', '--json', '2']);
+	const [before, since_ns] = [switchesOfAll(), now_ns()];
+	await until(() => tracing.stdout.includes('\n'));
+	const perSecond = (switchesOfAll() - before) / ((now_ns() - since_ns) / 1e9);
+	const { status, stdout, stderr } = await tracing.end('SIGINT');
 	await storm.end();
 	assert.equal(status, 0, stderr);
 	const [report] = reportsOf(stdout);
 	assert.ok(report);
 	const { bpf_runs, bpf_ns, cpu_pct } = report.cost as unknown as Record<string, number>;
 	assert.ok(bpf_runs && bpf_ns && cpu_pct);
-	// Of 2 s they are measured for a part; threads also come and go, and are moved.
-	const ratio = bpf_runs / switched;
-	assert.ok(ratio > 0.5 && ratio < 2, `${bpf_runs} runs, ${switched} switches`);
+	// Of 2 s they are measured for a hundredth or so; a busy machine is not the same all the time.
+	const ratio = bpf_runs / report.duration_s / perSecond;
+	assert.ok(ratio > 0.2 && ratio < 5, `${bpf_runs} runs, ${perSecond} switches a second`);
 	const share_ns = (cpu_pct / 100) * report.duration_s * 1e9;
 	assert.ok(Math.abs(bpf_ns / share_ns - 1) < 0.01, `${bpf_ns} ns, but ${share_ns} by the share`);
 });

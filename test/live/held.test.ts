@@ -34,6 +34,8 @@ const CASES: ReadonlyArray<readonly [words: string, interval?: string | undefine
 		['memleak', '0.2'],
 	];
 const INTERVALS = 6;
+/** How often to look: it takes a while itself. */
+const LOOK_MS = 200;
 
 for (const [words, interval, way] of CASES) {
 	test(`${words}${way ? `, ${way}` : ''}: nothing is kept of threads that have ended, nor of intervals`, async () => {
@@ -70,6 +72,7 @@ for (const [words, interval, way] of CASES) {
 		await until(
 			() => more().length === 0,
 			() => JSON.stringify(more()),
+			LOOK_MS,
 		);
 		const { status, stderr } = await tracing.end('SIGINT');
 		assert.equal(status, 0, stderr);
@@ -98,6 +101,7 @@ test('where threads off the CPU are kept in a hash, it holds those that wait now
 		await until(
 			() => waiting() <= 1,
 			() => `${waiting()} entries`,
+			LOOK_MS,
 		);
 	} finally {
 		object.close();
