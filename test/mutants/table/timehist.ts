@@ -13,8 +13,8 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	{
 		id: 'G30',
 		file: 'bpf/lib/timehist_slices.h',
-		from: 'if (count < TIMEHIST_FRAMES)',
-		to: 'if (!count)',
+		from: 'bpf_get_stack(ctx, event->frames, sizeof(event->frames), 0)',
+		to: 'bpf_get_stack(ctx, event->frames, sizeof(event->frames) / 2, 0)',
 		bug: 'a short stack goes on with the frames of an older event',
 		test: 'live/timehist-fields',
 	},
