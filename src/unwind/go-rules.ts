@@ -33,6 +33,8 @@ const KEEPS_POINTER = /^(runtime|time)\./;
 
 /** Functions are small where the code of one is looked at. */
 const MAX_CODE_BYTES = 4096;
+/** How often that is read, of one file: caddy has 1,100 such functions. Behind them nothing is said of those. */
+const MAX_CODES = 2 ** 14;
 /** Of one file: caddy has 330,000. Tables that all functions share may have been made up to have many. */
 const MAX_STEPS = 2 ** 24;
 /** Deeper stacks than this no rule of arm64 can say. */
@@ -52,6 +54,7 @@ interface Row {
 export class GoRules {
 	readonly #isArm64: boolean;
 	#steps = 0;
+	#codes = 0;
 
 	constructor(
 		private readonly elf: Elf,
@@ -84,6 +87,7 @@ export class GoRules {
 		const kind = this.#kindOf(fn);
 		if (kind === 'first') sink(fn.start, this.rules.add(0, 0, CFA.end));
 		else if (kind === 'signal return') sink(fn.start - 1, this.rules.add(0, 0, CFA.signal));
+		else if (this.#codes > MAX_CODES && this.readsCode(fn)) sink(fn.start, UNKNOWN_RULE);
 		else if (kind === 'plain') this.#plain(fn, this.#depths(fn), sink);
 		else this.#switching(fn, kind === 'leaves', sink);
 	}
@@ -218,6 +222,7 @@ export class GoRules {
 			({ address, size_bytes }) => start >= address && start < address + size_bytes,
 		);
 		if (!segment) return Buffer.alloc(0);
+		this.#codes++;
 		const skipped = start - segment.address;
 		const length = Math.min(end - start, segment.size_bytes - skipped, MAX_CODE_BYTES);
 		return this.elf.bytes.read(segment.offset + skipped, length);
