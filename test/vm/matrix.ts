@@ -121,8 +121,7 @@ export const TOOLS: readonly ToolTests[] = [
 			sleeping: { quick: '^who sleeps all the time has all functions on its way: sleepers$' },
 			'torture-loads': {},
 		},
-		// How a stack is walked is another way on each architecture: also where there is time for one test.
-		shared: { ...WAITS, torture: { ...TORTURE.torture, one: 'torture: each wait' } },
+		shared: { ...WAITS, ...TORTURE },
 		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],
 	},
 	{
