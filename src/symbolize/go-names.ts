@@ -33,6 +33,6 @@ function nameAt(table: GoTable, address: number): string | undefined {
 }
 
 function nameOf(table: GoTable, number: number): string | undefined {
-	if (number < 0 || number >= table.count) return undefined;
+	if (number < 0) return undefined;
 	return table.nameOf(table.functionAt(number));
 }

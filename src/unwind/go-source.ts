@@ -48,7 +48,7 @@ class GoSource implements RuleSource {
 		// The next function, if its rows begin in front of it; else the one around.
 		for (const at of [address + 1, address]) {
 			const number = this.table.numberAt(at);
-			if (number < 0 || number === this.table.count) continue;
+			if (number < 0) continue;
 			const rows = this.#read.get(number) ?? this.#unread(number);
 			const found = rows.findLast(({ from }) => from <= address);
 			if (found || at === address) return found?.rule ?? GAP_RULE;

@@ -28,6 +28,11 @@ function rulesOf(spec: GoSpec): string {
 	const program = goProgram(spec);
 	const table = unwindTable(new MemoryBytes(program));
 	assert.deepEqual(table.problems, []);
+	const { addresses } = table.rows;
+	assert.deepEqual(
+		addresses,
+		addresses.toSorted((a, b) => a - b),
+	);
 	const lookup = ruleLookup(new MemoryBytes(program));
 	const begin = codeAt(program);
 	const size = spec.functions.reduce((sum, fn) => sum + fn.size, 0);
@@ -47,7 +52,7 @@ const one = (fn: Partial<WrittenGoFunction>, more: Partial<GoSpec> = {}) =>
 	rulesOf({ functions: [{ name: 'main.f', size: 64, ...fn }], ...more });
 
 const hex = (text: string) => Buffer.from(text.replace(/ /g, ''), 'hex');
-const PADDED = { name: 'main.before', size: 16 };
+const BEFORE: WrittenGoFunction = { name: 'main.before', size: 16, depths: [[0, 16]] };
 
 test('compiled functions: how deep the stack is, and the frame pointer once it is saved', () => {
 	const depths = [
@@ -122,8 +127,8 @@ test('first functions, and what handlers of signals return to', () => {
 	// Go 1.16 has no flags.
 	assert.equal(one({ name: 'runtime.goexit', depths }, { version: 16 }), end);
 	assert.equal(one({ name: 'runtime.sigtramp', depths, flags: top }), '0 sp+8, 64 gap');
-	const functions = [PADDED, { name: 'runtime.sigreturn__sigaction', size: 16, flags: assembly }];
-	assert.equal(rulesOf({ functions }), '15 signal, 32 gap');
+	const functions = [BEFORE, { name: 'runtime.sigreturn__sigaction', size: 16, flags: assembly }];
+	assert.equal(rulesOf({ functions }), '0 sp+8, 15 signal, 32 gap');
 });
 
 const SWITCHES = switchesStack | assembly;
