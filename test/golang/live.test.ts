@@ -45,8 +45,11 @@ const wayOf = (stack: JsonStack, isStripped: boolean) => {
 
 const shown = (stack: JsonStack) => `[${stack.cut ?? 'whole'}] ${userFrames(stack).join(' ')}`;
 
-/** Of what was counted: a thread went on while it was read, or was on its way from one stack to another. */
+/** Of what was counted: a thread may be between two stacks. */
 const MAX_CUT = 0.01;
+/** On a busy machine tables come late, and a thread that waits as tracing ends goes on while its stack is read. */
+const isLate = (stack: JsonStack) =>
+	stack.cut === 'no table' || (stack.cut === 'no way on' && userFrames(stack).length === 1);
 
 const sum = (some: readonly JsonStack[]) => some.reduce((all, { value }) => all + value, 0);
 
@@ -62,7 +65,7 @@ function assertTrue(stacks: readonly JsonStack[], isStripped: boolean, ways: rea
 	}
 	const all = stacks.map(shown).join('\n');
 	for (const way of ways) assert.ok(seen.has(way), `no "${way}" in\n${all}`);
-	const cut = stacks.filter((stack) => stack.cut);
+	const cut = stacks.filter((stack) => stack.cut && !isLate(stack));
 	assert.ok(sum(cut) <= MAX_CUT * sum(stacks), cut.map(shown).join('\n'));
 }
 
