@@ -39,11 +39,8 @@ async function untilRun(pid: number): Promise<void> {
 /** Traces a workload whose threads do the same all the time. */
 async function traced(name: string, mode: string, tool: readonly string[]) {
 	const file = resolve('build/workloads', name);
-	// Threads that spin leave tstrace the time that it needs.
-	const workload =
-		mode === 'spins'
-			? await Workload.startBy('nice', '-n', '19', file, mode)
-			: await Workload.startBy(file, mode);
+	// Threads that spin, or are walked all the time, leave tstrace the time that it needs.
+	const workload = await Workload.startBy('nice', '-n', '19', file, mode);
 	try {
 		const { starter } = workload;
 		const tracing = await Tracing.start([...tool, '-v', '--json', '-p', `${starter}`]);
@@ -80,6 +77,8 @@ const TRUTH: Truth = {
 		't_16 t_calls_plt',
 		't_9 * t_coroutine t_alloca t_leaf t_once',
 		't_10 t_bare t_leaf t_once',
+		// Compilers for arm64 keep no frame pointers at all where they need not.
+		...(process.arch === 'arm64' ? ['t_bare t_leaf t_once'] : []),
 	],
 };
 /** Those whose stack pointer is anything, and the one whose stack is rewritten; its own function leads on to others. */
@@ -132,12 +131,14 @@ for (const name of ['torture', 'torture-plain', 'torture-static', 'torture-stati
 			guessed: [...(TRUTH.guessed ?? []), 't_15 t_rewrites'],
 		});
 		const plt = stacks.filter(({ frames }) => frames.at(-1) === 'pthread_attr_setguardsize@plt');
-		assert.equal(
-			plt.some(({ cut }) => !cut),
-			!name.includes('static'),
-			'tables of jumps have rules',
-		);
-		assert.ok(stacks.some(({ frames }) => /^(__vdso_)?clock_gettime$/.test(frames.at(-1) ?? '')));
+		const hasRules = process.arch === 'x64' && !name.includes('static');
+		if (hasRules)
+			assert.ok(
+				plt.some(({ cut }) => !cut),
+				'tables of jumps have rules',
+			);
+		const vdso = /^(__vdso_|__kernel_)?clock_gettime$/;
+		assert.ok(stacks.some(({ frames }) => vdso.test(frames.at(-1) ?? '')));
 	});
 }
 
