@@ -11,8 +11,8 @@ import { openScratch, scratch } from './scratch.js';
 import { median } from './statistics.js';
 import { counting, runsOf, TRACING, TSTRACE, traced } from './tracer.js';
 
-const ROUNDS = 5;
-const WAITS = 10_000;
+const ROUNDS = 3;
+const WAITS = 5000;
 /** What is walked while tables come is cut; more than this, and the figure is of something else. */
 const MOST_CUT = 0.02;
 const HOOKS: readonly Hook[] = ['sched_exit', 'kprobe', 'switch'];

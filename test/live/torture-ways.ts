@@ -32,7 +32,7 @@ export interface Truth {
 	readonly whole: readonly string[];
 	/** Walks of these may be cut; at least the last three functions are seen. */
 	readonly cut?: readonly string[];
-	/** What frame pointers lead through code without rules, and leave out: docs/stacks.md. */
+	/** What need not be seen: what frame pointers lead through code without rules, and leave out: docs/stacks.md. */
 	readonly guessed?: readonly string[];
 }
 

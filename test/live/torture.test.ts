@@ -57,7 +57,7 @@ const TRUTH: Truth = {
 	whole: [
 		't_1 t_aligned t_alloca t_leaf t_once',
 		't_2 t_recurses*101 t_leaf t_once',
-		't_3 t_recurses*120 t_leaf t_once',
+		't_18 t_recurses*118 t_leaf t_once',
 		't_5 t_never t_leaf t_once',
 		't_6 t_set_jumps t_long_jumps t_once',
 		't_6 t_set_jumps t_once',
@@ -73,6 +73,8 @@ const TRUTH: Truth = {
 		't_by_made t_leaf t_once',
 	],
 	guessed: [
+		// As deep as a stack may be; in newer C libraries too deep.
+		't_3 t_recurses*120 t_leaf t_once',
 		't_16 t_calls_plt t_once',
 		't_16 t_calls_plt',
 		't_9 * t_coroutine t_alloca t_leaf t_once',
@@ -148,7 +150,7 @@ test('offcputime: torture-musl, which has no tables: cut, and nothing that is no
 	const [, rest] = parted(others, REWRITTEN);
 	assert.ok(lost.length > 0 && rest.length > 0);
 	for (const stack of stacks) assert.ok(stack.cut, stack.frames.join(' '));
-	assertTrue(rest, { whole: [], guessed: [...TRUTH.whole, ...(TRUTH.cut ?? [])] });
+	assertTrue(rest, { whole: [], guessed: Object.values(TRUTH).flat() });
 	// A symbol without a size reaches no further than its function.
 	for (const stack of rest) assert.ok(!/^(memset|setjmp)$/.test(userFrames(stack).at(-1) ?? ''));
 });
