@@ -100,14 +100,12 @@ static __always_inline void slice_ends(void *ctx, struct slice *slice, struct ta
 	if (with_other || with_stack)
 		about_other(event, next);
 	if (with_stack) {
-		long bytes = bpf_get_stack(ctx, event->frames, sizeof(event->frames), 0);
-		u32 count = bytes < 0 ? 0 : (u32)bytes / sizeof(u64);
-
-		if (bytes < 0)
+		/*
+		 * kernel/bpf/stackmap.c, __bpf_get_stack (4.18): what is not filled, or all of it
+		 * if it fails, becomes 0. User space reads up to the first 0.
+		 */
+		if (bpf_get_stack(ctx, event->frames, sizeof(event->frames), 0) < 0)
 			count_loss(LOSS_STACK_WALK_FAILED);
-		/* User space reads up to the first 0. */
-		if (count < TIMEHIST_FRAMES)
-			event->frames[count] = 0;
 	}
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }

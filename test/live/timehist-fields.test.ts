@@ -47,7 +47,7 @@ test('of a thread that slept before tracing began, nobody knows how long: no num
 });
 
 test('stacks are of their own event: each ends in the one function that all calls begin with', async () => {
-	const waits = await Workload.start('waits', '1500', '200');
+	const waits = await Workload.start('waits', '3000', '200');
 	// Room for 17: later events are written over older ones.
 	const args = ['timehist', '--json', '-g', '--max-depth', '16', '--ring-kb', '4'];
 	const tracing = await Tracing.start([...args, '-t', `${waits.tid}`]);
@@ -56,7 +56,8 @@ test('stacks are of their own event: each ends in the one function that all call
 	await waits.end();
 	// Those of a thread that blocked: one that is preempted was interrupted, with any stack.
 	const stacks = rowsOf(stdout).filter(({ state }) => state === 'S' || state === 'D');
-	assert.ok(stacks.length > 60, `${stacks.length} stacks`);
+	// Two rings full, even where tstrace hardly gets a CPU to look.
+	assert.ok(stacks.length > 34, `${stacks.length} stacks`);
 	const frames = stacks.map(({ stack = '' }) => stack.split(' <- '));
 	const [root] = frames[0]?.slice(-1) ?? [];
 	assert.ok(root);
