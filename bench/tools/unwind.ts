@@ -33,11 +33,12 @@ async function beside<T>(command: Command, work: (child: Child) => Promise<T>): 
 
 const begin = ({ process: { stdin } }: Child) => stdin?.write('\n');
 
-/** Times that the threads of a process left their CPU by themselves: man 5 proc_pid_status. */
+/** Times that the threads of a process left their CPU, to sleep or preempted: man 5 proc_pid_status. */
 function waitsOf(pid: number): number {
 	return readdirSync(`/proc/${pid}/task`).reduce((sum, tid) => {
 		const status = readFileSync(`/proc/${pid}/task/${tid}/status`, 'utf8');
-		return sum + Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1]);
+		const counts = [...status.matchAll(/^(?:non)?voluntary_ctxt_switches:\s+(\d+)$/gm)];
+		return sum + counts.reduce((both, [, count]) => both + Number(count), 0);
 	}, 0);
 }
 
