@@ -4,7 +4,7 @@
  * src/runtime/symtab.go (pcvalue, step), traceback.go, asm_amd64.s and asm_arm64.s; cmd/internal/obj/x86/obj6.go
  * (preprocess) and arm64/obj7.go for where functions save the frame pointer.
  */
-import { type Elf, MACHINE } from '../elf/elf.js';
+import { type Elf, MACHINE, PF_X, SEGMENT_TYPE, type Segment } from '../elf/elf.js';
 import { GO_FLAG, type GoFunction, type GoTable } from '../elf/go-table.js';
 import type { RowSink } from './cfi.js';
 import { callsOfC, savesPointer, switchesFrom, switchesTo } from './go-code.js';
@@ -35,6 +35,8 @@ const KEEPS_POINTER = /^(runtime|time)\./;
 const MAX_CODE_BYTES = 4096;
 /** How often that is read, of one file: caddy has 1,100 such functions. Behind them nothing is said of those. */
 const MAX_CODES = 2 ** 14;
+/** Segments with code; linkers write one. */
+const MAX_SEGMENTS = 16;
 /** Of one file: caddy has 330,000. Tables that all functions share may have been made up to have many. */
 const MAX_STEPS = 2 ** 24;
 /** Deeper stacks than this no rule of arm64 can say. */
@@ -53,8 +55,13 @@ interface Row {
 
 export class GoRules {
 	readonly #isArm64: boolean;
+	/** With code. */
+	readonly #segments: readonly Segment[];
 	#steps = 0;
 	#codes = 0;
+	/** Of the function that was looked at last, and where that begins. */
+	#code: Buffer = Buffer.alloc(0);
+	#codeAt = Number.NaN;
 
 	constructor(
 		private readonly elf: Elf,
@@ -62,6 +69,9 @@ export class GoRules {
 		private readonly rules: RuleSet,
 	) {
 		this.#isArm64 = elf.machine === MACHINE.arm64;
+		this.#segments = elf.segments
+			.filter(({ type, flags }) => type === SEGMENT_TYPE.load && (flags & PF_X) !== 0)
+			.slice(0, MAX_SEGMENTS);
 	}
 
 	/** There were too many steps; what followed has no rules. */
@@ -217,8 +227,17 @@ export class GoRules {
 		return savesPointer(this.#codeOf(fn), rise - fn.start, this.#isArm64);
 	}
 
-	#codeOf({ start, end }: GoFunction): Buffer {
-		const segment = this.elf.segments.find(
+	/** Each is asked for a few times in a row. */
+	#codeOf(fn: GoFunction): Buffer {
+		if (fn.start !== this.#codeAt) {
+			this.#code = this.#readCode(fn);
+			this.#codeAt = fn.start;
+		}
+		return this.#code;
+	}
+
+	#readCode({ start, end }: GoFunction): Buffer {
+		const segment = this.#segments.find(
 			({ address, size_bytes }) => start >= address && start < address + size_bytes,
 		);
 		if (!segment) return Buffer.alloc(0);

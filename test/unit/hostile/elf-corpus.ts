@@ -248,7 +248,10 @@ function manyInGo(count: number, size: number, name: string, depths: Buffer): Bu
 		],
 		segments: [
 			{ type: LOAD, flags: 5, address: TEXT, dataOf: 0 },
-			{ type: LOAD, flags: 4, address: TABLE + 2 ** 30, dataOf: 1 },
+			...Array.from({ length: 60_000 }, () => {
+				return { type: LOAD, flags: 4, address: TABLE + 2 ** 30, dataOf: 1 };
+			}),
+			{ type: LOAD, flags: 5, address: TEXT, dataOf: 0 },
 		],
 	});
 }
