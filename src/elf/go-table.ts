@@ -16,9 +16,9 @@ const VERSIONS: Readonly<Record<number, number>> = {
 };
 /** Of Go 1.2 to 1.15. */
 const OLD_MAGIC = 0xffff_fffb;
-/** Kubernetes has 100,000, Go programs with all of AWS's interfaces 500,000. */
+/** caddy has 41,202. */
 const MAX_FUNCTIONS = 2 ** 20;
-/** Names of generic functions in deep packages have hundreds of bytes. */
+/** caddy's longest has 308. */
 const MAX_NAME_BYTES = 4096;
 const POINTER_BYTES = 8;
 /** What addresses are counted in. */
@@ -27,7 +27,7 @@ export const QUANTUM: Readonly<Record<number, number>> = { [MACHINE.x64]: 1, [MA
 const HEADER_WORDS = 8;
 /** _func, up to its flags. */
 const RECORD_BYTES = 48;
-/** Longer than any that a compiler makes: a function of 100,000 instructions has some hundred bytes. */
+/** caddy's longest has 668. */
 const MAX_STACK_BYTES = 2 ** 16;
 
 /** Bits of a function's flags: src/internal/abi/symtab.go, FuncFlag. */
