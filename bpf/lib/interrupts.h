@@ -157,7 +157,7 @@ static __always_inline void read_mover_context(struct task_struct *current,
 					       struct cpu_context *context)
 {
 	read_cpu_context(current, context);
-	if (context->kind == CONTEXT_THREAD && look(current, pid) && !look(current, on_rq)) {
+	if (context->kind == CONTEXT_THREAD && look(current, pid) && !is_on_queue(current)) {
 		context->kind = CONTEXT_SCHEDULER;
 		context->by_thread = false;
 	}

@@ -119,7 +119,7 @@ struct task_struct {
 	unsigned int flags;
 	/* Two ints, in 7.x u8s: CO-RE narrows only what is unsigned. */
 	unsigned int on_cpu;
-	unsigned int on_rq; /* 0: it sleeps */
+	unsigned int on_rq; /* see is_on_queue() */
 	int prio;
 	struct sched_entity se;
 	struct sched_info sched_info;
@@ -224,6 +224,18 @@ static __always_inline u32 task_state(struct task_struct *task)
 	if (bpf_core_field_exists(task->__state))
 		return task->__state;
 	return ((struct task_struct___until_5_13 *)task)->state;
+}
+
+/*
+ * Whether a task runs or waits to run; false: it sleeps. Read in as many bytes as it has: where
+ * clang works out the address apart from the load, CO-RE does not narrow that.
+ */
+static __always_inline bool is_on_queue(struct task_struct *task)
+{
+	u32 on_rq = 0;
+
+	bpf_core_read(&on_rq, bpf_core_field_size(task->on_rq), &task->on_rq);
+	return on_rq != 0;
 }
 
 /*

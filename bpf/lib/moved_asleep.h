@@ -27,7 +27,7 @@ static __always_inline bool is_queued_asleep(struct task_struct *task)
 		return false;
 	/* A thread preempted on its way to sleep really is queued. */
 	return state != TASK_RUNNING && !(state & TASK_WAKING) &&
-	       (!task->on_rq || task->se.sched_delayed);
+	       (!is_on_queue(task) || task->se.sched_delayed);
 }
 
 #endif

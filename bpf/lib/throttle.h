@@ -82,6 +82,7 @@ static __always_inline u16 throttle_begins(struct task_struct *task)
 	barrier();
 	queue = (void *)task->se.cfs_rq;
 	throttle_period(queue, queue->rq->clock);
+	throttle_keep_run_queue(queue);
 	cpu = queue->rq->cpu + 1;
 	barrier();
 	return cpu;

@@ -33,16 +33,28 @@ struct cfs_rq___throttle {
 	u64 throttled_clock_task_time;
 };
 
-struct task_group___throttle {
+/* In 7.x a group's queues are no array, but a variable of each CPU. */
+struct task_group___until_7 {
 	struct cfs_rq___throttle **cfs_rq; /* by CPU */
 };
 
 struct task_struct___throttle {
 	bool throttled;
-	struct task_group___throttle *sched_task_group;
+	struct task_group___until_7 *sched_task_group;
 };
 
 #pragma clang attribute pop
+
+/* As many CPUs as filter.h knows. */
+#define THROTTLE_CPUS 8192
+
+/* Run queues, where throttled threads have left their CPUs: those of variables of each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, THROTTLE_CPUS);
+	__type(key, u32);
+	__type(value, u64);
+} throttle_run_queues SEC(".maps");
 
 /* include/linux/sched/prio.h: below it are real-time threads, which have no such quota. */
 #define THROTTLE_MAX_RT_PRIO 100
@@ -83,16 +95,36 @@ static __always_inline bool is_throttled(struct task_struct *task)
 	return throttled;
 }
 
-/* The queue that `task` has on a CPU where it was before. */
+/* `queue` is on the CPU that is left; throttle_queue_on() may have to find it from another one. */
+static __always_inline void throttle_keep_run_queue(struct cfs_rq___throttle *queue)
+{
+	u64 rq = (u64)queue->rq;
+	u32 cpu = queue->rq->cpu;
+
+	if (!bpf_core_type_matches(struct task_group___until_7))
+		bpf_map_update_elem(&throttle_run_queues, &cpu, &rq, BPF_ANY);
+}
+
+/* The queue that `task` has on a CPU that it left throttled. */
 static __always_inline struct cfs_rq___throttle *throttle_queue_on(struct task_struct *task,
 								   u32 cpu)
 {
 	struct task_struct___throttle *other = (void *)task;
 	struct cfs_rq___throttle **queues, *queue = NULL;
+	u64 here = 0, rq = 0, *there;
 
-	BPF_CORE_READ_INTO(&queues, other, sched_task_group, cfs_rq);
-	bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]);
-	return queue;
+	if (bpf_core_type_matches(struct task_group___until_7)) {
+		BPF_CORE_READ_INTO(&queues, other, sched_task_group, cfs_rq);
+		bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]);
+		return queue;
+	}
+	there = bpf_map_lookup_elem(&throttle_run_queues, &cpu);
+	if (!there)
+		return NULL;
+	/* Variables of two CPUs are all as far from each other as the run queues are. */
+	BPF_CORE_READ_INTO(&here, task, se.cfs_rq);
+	BPF_CORE_READ_INTO(&rq, (struct cfs_rq___throttle *)here, rq);
+	return (void *)(here + (*there - rq));
 }
 
 /*
