@@ -154,7 +154,8 @@ export class UnwindTables {
 			this.#maps.put({ ...file, changed_ns: answer.changed_ns }, answer.table);
 			this.#read++;
 		}
-		if (this.#reader?.isIdle) this.#note(`has read the unwind tables of ${this.#read} files`);
+		const files = this.#read === 1 ? 'file' : 'files';
+		if (this.#reader?.isIdle) this.#note(`has read the unwind tables of ${this.#read} ${files}`);
 	}
 }
 
