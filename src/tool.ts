@@ -9,6 +9,7 @@ import type { BpfObject } from './loader/object.js';
 import type { Options, ValuesOf } from './options/typed-option.js';
 import type { Note, Reader } from './reader.js';
 import type { Style } from './render/terminal.js';
+import type { UnwindTables } from './symbolize/unwind-tables.js';
 
 /** Which parts of the BPF object a run needs. */
 export interface Plan<L extends ObjectLayout> {
@@ -24,6 +25,8 @@ export interface Plan<L extends ObjectLayout> {
 	readonly withoutMaps?: ReadonlyArray<keyof L['maps'] & string>;
 	/** For -v: which way of several was chosen, and why. */
 	readonly because: string;
+	/** What the reader gets as `tables`: they are read while the kernel checks the programs. */
+	readonly tables?: UnwindTables | undefined;
 }
 
 interface StackExport {
@@ -114,9 +117,15 @@ export interface Tool<L extends FilteredLayout, Settings, F extends Findings>
 	/** What of the settings leaves something out, as `Circumstances.filters` has it. */
 	filters?(settings: Settings): Circumstances['filters'];
 	/** Chooses programs and sets constants; the object is open and not yet loaded. */
-	plan(object: BpfObject<L>, settings: Settings, subjects: Subjects): Plan<L>;
-	/** The object is loaded, and not yet attached. */
-	reader(object: BpfObject<L>, settings: Settings, subjects: Subjects, note: Note): Reader<F>;
+	plan(object: BpfObject<L>, settings: Settings, subjects: Subjects, note: Note): Plan<L>;
+	/** The object is loaded, and not yet attached; `tables` are the plan's. */
+	reader(
+		object: BpfObject<L>,
+		settings: Settings,
+		subjects: Subjects,
+		note: Note,
+		tables: UnwindTables | undefined,
+	): Reader<F>;
 	readonly withoutBpf?: WithoutBpf<Settings, F>;
 	text(settings: Settings): TextView<F>;
 }

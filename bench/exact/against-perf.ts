@@ -61,8 +61,8 @@ export async function againstPerf(
 	await sleep(PERF_BEGIN_MS);
 	const tool: typeof profile = {
 		...profile,
-		reader(object, own, subjects, note) {
-			reader.samples = new KernelSamples(object, 'profile_sample', own, subjects, note);
+		reader(object, own, subjects, _note, tables) {
+			reader.samples = new KernelSamples(object, 'profile_sample', own, subjects, tables);
 			return reader.samples;
 		},
 	};

@@ -50,9 +50,9 @@ export class HeldProcess {
 		options: ConstructorParameters<typeof Gdb>[0] = {},
 	) {
 		const opened: { object?: BpfObject<typeof layout>; waits?: Waits } = {};
-		const reader: typeof offcputime.reader = (object, settings, subjects, note) => {
+		const reader: typeof offcputime.reader = (object, settings, subjects, _note, tables) => {
 			opened.object = object;
-			opened.waits = new Waits(object, settings, subjects, note);
+			opened.waits = new Waits(object, settings, subjects, tables);
 			return opened.waits;
 		};
 		this.#tracing = new BpfTracing({ ...offcputime, reader }, SETTINGS, onlyProcess(pid), QUIET);

@@ -7,8 +7,8 @@ import { type Address, isUserAddress, readAddress } from '../loader/address.js';
 import { TstraceError } from '../loader/errors.js';
 import type { FieldLayout, ObjectLayout, StructLayout } from '../loader/layout.js';
 import { possibleCpus, u32Key } from '../loader/map.js';
-import { PROT, SharedMapping } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
+import { FrameChunks } from './frame-chunks.js';
 import { readComm } from './histogram.js';
 import type { UnwoundLayout } from './table-memory.js';
 import { UnwindMaps } from './unwind.js';
@@ -61,7 +61,7 @@ const MAX_STACK_SYSCTL = '/proc/sys/kernel/perf_event_max_stack';
 /** The stack maps of one object, and how to read them. */
 export class StackTables {
 	readonly #object: BpfObject<StackedLayout>;
-	#frames: SharedMapping | undefined;
+	#frames: FrameChunks | undefined;
 
 	constructor(object: BpfObject<StackedLayout>) {
 		this.#object = object;
@@ -91,9 +91,7 @@ export class StackTables {
 	open(): void {
 		const free = this.#object.map('free_blocks');
 		for (let block = 0; block < free.maxEntries; block++) free.push(u32Key(block));
-		const map = this.#object.map('frames');
-		const bytes = map.maxEntries * map.valueSize;
-		this.#frames = new SharedMapping(map.fd, bytes, PROT.read, 0);
+		this.#frames = new FrameChunks(this.#object.map('frames'));
 	}
 
 	/** All stacks that are kept; programs may keep more meanwhile, which are not among them. */
@@ -111,11 +109,11 @@ export class StackTables {
 			}
 		});
 		if (!this.#frames) throw new TstraceError('stacks are read before they are open');
-		return new StackSnapshot(this.#object.layout.structs, extents, this.#frames.buffer);
+		return new StackSnapshot(this.#object.layout.structs, extents, this.#frames);
 	}
 
 	close(): void {
-		this.#frames?.unmap();
+		this.#frames?.close();
 		this.#frames = undefined;
 	}
 }
@@ -132,13 +130,13 @@ interface Extent {
 export class StackSnapshot {
 	readonly #layouts: StackLayouts;
 	readonly #extents: ReadonlyMap<bigint, Extent>;
-	readonly #frames: DataView;
+	readonly #frames: FrameChunks;
 	readonly #decoded = new Map<bigint, readonly Address[]>();
 
-	constructor(layouts: StackLayouts, extents: ReadonlyMap<bigint, Extent>, frames: ArrayBuffer) {
+	constructor(layouts: StackLayouts, extents: ReadonlyMap<bigint, Extent>, frames: FrameChunks) {
 		this.#layouts = layouts;
 		this.#extents = extents;
-		this.#frames = new DataView(frames);
+		this.#frames = frames;
 	}
 
 	/** The stack of a `struct stack_key`, with what was counted there. */
@@ -170,9 +168,8 @@ export class StackSnapshot {
 		if (!extent) return NONE;
 		// No typed array: of these there are thousands, and each takes 200 bytes by itself.
 		const addresses: Address[] = [];
-		for (let i = 0; i < extent.count; i++) {
-			addresses.push(readAddress(this.#frames, (extent.first + i) * 8));
-		}
+		const { view, at } = this.#frames.find(extent.first);
+		for (let i = 0; i < extent.count; i++) addresses.push(readAddress(view, at + i * 8));
 		this.#decoded.set(hash, addresses);
 		return addresses;
 	}

@@ -48,6 +48,15 @@ function loadLibbpf(): Library {
 	throw new TstraceError(`libbpf is missing: cannot load ${path}; ${INSTALL_LIBBPF}`, library);
 }
 
+/** Undefined: the library has no such function. */
+function optional<T>(declare: () => T): T | undefined {
+	try {
+		return declare();
+	} catch {
+		return undefined;
+	}
+}
+
 function declareLibc() {
 	const library = koffi().load(null);
 	return {
@@ -87,6 +96,10 @@ function declareLibc() {
 			request: number,
 			argument: number,
 		) => number,
+		// musl has none, and needs none: it gives back what was freed.
+		mallopt: optional(() => library.func('int mallopt(int param, int value)')) as
+			| ((param: number, value: number) => number)
+			| undefined,
 		_exit: library.func('void _exit(int status)') as (status: number) => void,
 		vasprintf: library.func(
 			'int vasprintf(_Out_ void **text, const char *format, void *arguments)',

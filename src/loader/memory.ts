@@ -10,6 +10,18 @@ const MAP_SHARED = 1;
 const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
 const SC_PAGESIZE = 30;
 
+/** malloc.h */
+const M_MMAP_THRESHOLD = -3;
+const SEPARATE_BYTES = 2 ** 17;
+
+/**
+ * From now on large buffers go back to the system when they are freed. glibc raises the size from which they do
+ * with each that is freed, up to 32 MB; what is below it is kept for later.
+ */
+export function giveLargeBuffersBack(): void {
+	libc().mallopt?.(M_MMAP_THRESHOLD, SEPARATE_BYTES);
+}
+
 /** The size of a page of memory in bytes. */
 export function pageSizeBytes(): number {
 	return libc().sysconf(SC_PAGESIZE);

@@ -73,12 +73,13 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 			this.#release.push(() => object.close());
 			this.#filter = new FilterSets(object, subjects.filter, subjects.command);
 			const filterPrograms = this.#filter.configure();
-			const plan = tool.plan(object, settings, subjects);
+			const plan = tool.plan(object, settings, subjects, this.#note);
+			this.#release.push(() => plan.tables?.close());
 			const attach = [...filterPrograms, ...plan.attach];
 			this.#load(attach, plan);
 			forgetKernelBtf();
 			this.#filter.fill();
-			const reader = tool.reader(object, settings, subjects, this.#note);
+			const reader = tool.reader(object, settings, subjects, this.#note, plan.tables);
 			this.reader = reader;
 			this.#release.push(() => reader.close?.());
 			reader.begin?.();

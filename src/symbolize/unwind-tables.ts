@@ -6,6 +6,7 @@ import { type StackSettings, walksByTables } from '../bpf/stacks.js';
 import type { UnwoundLayout } from '../bpf/table-memory.js';
 import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../bpf/unwind.js';
 import { closeAll } from '../loader/close-all.js';
+import { giveLargeBuffersBack } from '../loader/memory.js';
 import type { BpfObject } from '../loader/object.js';
 import { commandPath } from '../proc/command-path.js';
 import type { Note } from '../reader.js';
@@ -28,8 +29,8 @@ const NEIGHBOURS_BYTES = 2 ** 17;
 const MINOR_BITS = 20;
 
 /**
- * The tables that the programs of a loaded object walk by; undefined: they walk by frame pointers. `note` gets to know
- * when all that were asked for are there.
+ * The tables that the programs of an object walk by, which is to be loaded; undefined: they walk by frame pointers.
+ * Those of the processes that were chosen are being read from now on; `note` gets to know when all are there.
  */
 export function unwindTables(
 	object: BpfObject<UnwoundLayout>,
@@ -42,9 +43,10 @@ export function unwindTables(
 
 export class UnwindTables {
 	readonly #maps: UnwindMaps;
-	readonly #subjects: Subjects;
 	readonly #note: Note;
-	#reader: TableReader | undefined;
+	readonly #reader: TableReader;
+	/** Whether there are processes that were chosen. */
+	readonly #waits: boolean;
 	/** Files that could not be read when they were asked for: who meets them next asks again. */
 	#unread: FileIdentity[] = [];
 	#lacksRules = false;
@@ -57,20 +59,23 @@ export class UnwindTables {
 
 	constructor(object: BpfObject<UnwoundLayout>, subjects: Subjects, note: Note) {
 		this.#maps = new UnwindMaps(object);
-		this.#subjects = subjects;
 		this.#note = note;
+		giveLargeBuffersBack();
+		this.#reader = new TableReader((file, answer) => this.#take(file, answer));
+		this.#reader.order(VDSO, undefined);
+		const chosen = namedProcesses(subjects);
+		this.#waits = chosen.length > 0;
+		for (const pid of chosen) this.#orderFilesOf(pid, MAX_FILES_AT_FIRST);
+		this.#orderCommand(subjects);
 	}
 
-	/** Nothing is attached yet: gets the tables of the processes that were chosen, if that does not take long. */
+	/**
+	 * The object is loaded, and not yet attached: waits for what was ordered, if that does not take long. To be called
+	 * before anything is awaited: until then answers have no place to go.
+	 */
 	begin(): void {
 		this.#maps.open();
-		const reader = new TableReader((file, answer) => this.#take(file, answer));
-		this.#reader = reader;
-		reader.order(VDSO, undefined);
-		const chosen = namedProcesses(this.#subjects);
-		for (const pid of chosen) this.#orderFilesOf(pid, MAX_FILES_AT_FIRST);
-		this.#orderCommand();
-		if (chosen.length > 0) reader.wait(PATIENCE_MS);
+		if (this.#waits) this.#reader.wait(PATIENCE_MS);
 		this.#maps.watch(async () => this.#answerRequests());
 	}
 
@@ -83,7 +88,7 @@ export class UnwindTables {
 
 	/** Why tables are missing, beyond those that are late; undefined: there is no such reason. */
 	get problem(): string | undefined {
-		const problem = this.#reader?.problem;
+		const problem = this.#reader.problem;
 		if (problem !== undefined) return `unwind tables cannot be read: ${problem}`;
 		return this.#lacksRules || this.#maps.lacksRoom
 			? 'there is no room for all unwind tables; trace fewer processes (-p)'
@@ -92,11 +97,11 @@ export class UnwindTables {
 
 	/** Tracing ends. */
 	end(): void {
-		this.#reader?.close();
+		this.#reader.close();
 	}
 
 	close(): void {
-		closeAll([() => this.#reader?.close(), () => this.#maps.close()]);
+		closeAll([() => this.#reader.close(), () => this.#maps.close()]);
 	}
 
 	#answerRequests(): void {
@@ -111,12 +116,11 @@ export class UnwindTables {
 	}
 
 	#order(file: FileIdentity, path: string): void {
-		if (!this.#reader?.order(file, path)) this.#unread.push(file);
+		if (!this.#reader.order(file, path)) this.#unread.push(file);
 	}
 
 	/** Has the table of COMMAND's own file read: its process is still the shell that holds it. */
-	#orderCommand(): void {
-		const [name] = this.#subjects.words;
+	#orderCommand({ words: [name] }: Subjects): void {
 		if (name === undefined) return;
 		const path = commandPath(name);
 		const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
@@ -155,7 +159,7 @@ export class UnwindTables {
 			this.#read++;
 		}
 		const files = this.#read === 1 ? 'file' : 'files';
-		if (this.#reader?.isIdle) this.#note(`has read the unwind tables of ${this.#read} ${files}`);
+		if (this.#reader.isIdle) this.#note(`has read the unwind tables of ${this.#read} ${files}`);
 	}
 }
 

@@ -12,11 +12,11 @@ import type { PerCpuEvents } from '../../perf/cpus.js';
 import { parseEvent } from '../../perf/events.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
-import type { Note, Patience, Reader } from '../../reader.js';
+import type { Patience, Reader } from '../../reader.js';
 import { humanBytes } from '../../render/units.js';
 import type { NamingOptions } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
-import { unwindTables } from '../../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../../symbolize/unwind-tables.js';
 import { type AllocationKind, SiteTable } from './allocations.js';
 import type { LeakSettings } from './options.js';
 import { residentBytes } from './resident.js';
@@ -43,13 +43,18 @@ export class GrowthReader implements Reader<StackFindings> {
 	#before = new Map<bigint, { readonly bytes: number; readonly count: number }>();
 	#resident = new Map<number, number>();
 
-	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects, note: Note) {
+	constructor(
+		object: BpfObject<Layout>,
+		settings: LeakSettings,
+		subjects: Subjects,
+		tables: UnwindTables | undefined,
+	) {
 		this.#object = object;
 		this.#subjects = subjects;
 		this.#naming = { maxDepth: depthOf(settings), debuginfod: settings.debuginfod };
 		this.#sites = new SiteTable(object);
 		this.#sites.open();
-		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects, note));
+		this.#processes = new ProcessWatch(subjects, tables);
 	}
 
 	begin(): void {

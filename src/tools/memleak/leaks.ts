@@ -13,7 +13,7 @@ import type { Note, Patience, Reader } from '../../reader.js';
 import { grouped } from '../../render/numbers.js';
 import { humanBytes } from '../../render/units.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
-import { unwindTables } from '../../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../../symbolize/unwind-tables.js';
 import { type Allocation, type AllocationKind, eachAllocation, SiteTable } from './allocations.js';
 import { HeapWatch } from './heap/watch.js';
 import { stillMapped } from './live-mappings.js';
@@ -52,7 +52,13 @@ export class Leaks implements Reader<StackFindings> {
 	/** That seem outstanding, in the last interval. */
 	#mappings = 0;
 
-	constructor(object: BpfObject<Layout>, settings: LeakSettings, subjects: Subjects, note: Note) {
+	constructor(
+		object: BpfObject<Layout>,
+		settings: LeakSettings,
+		subjects: Subjects,
+		note: Note,
+		tables: UnwindTables | undefined,
+	) {
 		this.#object = object;
 		this.#settings = settings;
 		this.#sample_bytes = settings.sample_bytes;
@@ -63,11 +69,7 @@ export class Leaks implements Reader<StackFindings> {
 		this.#sites = new SiteTable(object);
 		this.#sites.open();
 		if (heaps) this.#heap = new HeapWatch(object, settings, subjects, note);
-		this.#processes = new ProcessWatch(
-			subjects,
-			heaps ? unwindTables(object, settings, subjects, note) : undefined,
-			(record) => this.#heap?.follow(record),
-		);
+		this.#processes = new ProcessWatch(subjects, tables, (record) => this.#heap?.follow(record));
 	}
 
 	begin(): void {

@@ -11,6 +11,7 @@ import { renderStacks } from '../../render/stacks.js';
 import type { Style } from '../../render/terminal.js';
 import { humanBytes } from '../../render/units.js';
 import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
+import { unwindTables } from '../../symbolize/unwind-tables.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { SiteTable } from './allocations.js';
 import { chanceTable } from './byte-sampling.js';
@@ -76,7 +77,7 @@ export const memleak = defineTool<
 
 	filters: filtersOf,
 
-	plan(object, settings, subjects): Plan<Layout> {
+	plan(object, settings, subjects, note): Plan<Layout> {
 		const subject = subjectOf(settings, subjects);
 		requireHeap(settings, subject);
 		refuseKernelThreads(subjects.filter, NO_USER_MEMORY);
@@ -95,8 +96,10 @@ export const memleak = defineTool<
 		});
 		const chances = object.constantBytes('chances');
 		for (const [i, chance] of chanceTable().entries()) chances.setUint32(i * 4, chance, true);
-		if (subject === 'heap') return heapPlan(object);
-		if (subject === 'growth') return growthPlan(object);
+		const tables =
+			subject === 'kernel' ? undefined : unwindTables(object, settings, subjects, note);
+		if (subject === 'heap') return { ...heapPlan(object), tables };
+		if (subject === 'growth') return { ...growthPlan(object), tables };
 		object.setConstants(kernelMemoryConstants());
 		return {
 			attach: kernelMemoryPrograms(),
@@ -104,10 +107,10 @@ export const memleak = defineTool<
 		};
 	},
 
-	reader: (object, settings, subjects, note) =>
+	reader: (object, settings, subjects, note, tables) =>
 		settings.growth
-			? new GrowthReader(object, settings, subjects, note)
-			: new Leaks(object, settings, subjects, note),
+			? new GrowthReader(object, settings, subjects, tables)
+			: new Leaks(object, settings, subjects, note, tables),
 
 	text(settings) {
 		return {

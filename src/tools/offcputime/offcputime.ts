@@ -19,6 +19,7 @@ import {
 	stackView,
 } from '../../options/stack-view.js';
 import { flag, parsed, parsedOr } from '../../options/typed-option.js';
+import { unwindTables } from '../../symbolize/unwind-tables.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { doctor } from './doctor.js';
 import { MAX_PERIOD_USEC, type WaitSettings, Waits } from './waits.js';
@@ -129,7 +130,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 		...(settings.hideIdle ? { hide_idle: true } : {}),
 	}),
 
-	plan(object, settings): Plan<Layout> {
+	plan(object, settings, subjects, note): Plan<Layout> {
 		const way = chooseOffcpu();
 		// Only a single thread can be called idle.
 		const byThread = settings.byThread || settings.hideIdle;
@@ -154,10 +155,12 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			load: settings.edges ? ['end_waiting'] : [],
 			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
 			because: way.because,
+			tables: unwindTables(object, settings, subjects, note),
 		};
 	},
 
-	reader: (object, settings, subjects, note) => new Waits(object, settings, subjects, note),
+	reader: (object, settings, subjects, _note, tables) =>
+		new Waits(object, settings, subjects, tables),
 
 	text(settings) {
 		return {

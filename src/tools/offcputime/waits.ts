@@ -12,11 +12,11 @@ import { readAddress } from '../../loader/address.js';
 import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import type { Note, Patience, Reader } from '../../reader.js';
+import type { Patience, Reader } from '../../reader.js';
 import { humanTime } from '../../render/units.js';
 import type { NamingSettings } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
-import { unwindTables } from '../../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../../symbolize/unwind-tables.js';
 
 type Layout = typeof layout;
 
@@ -50,12 +50,17 @@ export class Waits implements Reader<StackFindings> {
 	readonly #stayed = new Set<number>();
 	#period_ns: number;
 
-	constructor(object: BpfObject<Layout>, settings: WaitSettings, subjects: Subjects, note: Note) {
+	constructor(
+		object: BpfObject<Layout>,
+		settings: WaitSettings,
+		subjects: Subjects,
+		tables: UnwindTables | undefined,
+	) {
 		this.#object = object;
 		this.#settings = settings;
 		this.#period_ns = settings.period_usec * 1000;
 		object.setVariable('period_ns', this.#period_ns);
-		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects, note));
+		this.#processes = new ProcessWatch(subjects, tables);
 		this.#sums = new StackSums(object);
 		this.#sums.open();
 	}
@@ -137,36 +142,53 @@ export class Waits implements Reader<StackFindings> {
 		closeAll([() => this.#processes.close(), () => this.#sums.close()]);
 	}
 
-	/** User stacks of the waits that were open as tracing ended; undefined: the thread has none, or a program walked it. */
+	/**
+	 * User stacks of the waits that were open as tracing ended; undefined: the thread has none, or a program walked it.
+	 * Who waits for a moment only is the first to go on: its stack is walked before those of long waits.
+	 */
 	#walkWaiting(): Walked[] {
+		const waits = Array.from(this.#places(), (at, i) => ({
+			at,
+			i,
+			wait_ns: stackValue({ parts: this.#parts(at) }),
+		}));
+		const walked: Walked[] = waits.map(() => undefined);
+		for (const { at, i } of waits.sort((a, b) => a.wait_ns - b.wait_ns)) walked[i] = this.#walk(at);
+		return walked;
+	}
+
+	#walk(at: number): Walked {
 		const { key, registers, tid } = layout.structs.still_waiting.fields;
 		const { user, tgid } = layout.structs.stack_key.fields;
-		const depth = depthOf(this.#settings);
 		const view = this.#stillWaiting;
-		return Array.from(this.#places(), (at) => {
-			const ip = readAddress(view, at + registers.offset);
-			if (view.getBigUint64(at + key.offset + user.offset, true) !== NO_STACK || ip === 0)
-				return undefined;
-			const thread = {
-				pid: view.getUint32(at + key.offset + tgid.offset, true),
-				tid: view.getUint32(at + tid.offset, true),
-				registers: {
-					ip,
-					sp: readAddress(view, at + registers.offset + 8),
-					fp: readAddress(view, at + registers.offset + 16),
-					link: readAddress(view, at + registers.offset + 24),
-				},
-			};
-			return this.#processes.walkWaiting(thread, this.#ended_ns, depth);
-		});
+		const ip = readAddress(view, at + registers.offset);
+		if (view.getBigUint64(at + key.offset + user.offset, true) !== NO_STACK || ip === 0)
+			return undefined;
+		const thread = {
+			pid: view.getUint32(at + key.offset + tgid.offset, true),
+			tid: view.getUint32(at + tid.offset, true),
+			registers: {
+				ip,
+				sp: readAddress(view, at + registers.offset + 8),
+				fp: readAddress(view, at + registers.offset + 16),
+				link: readAddress(view, at + registers.offset + 24),
+			},
+		};
+		return this.#processes.walkWaiting(thread, this.#ended_ns, depthOf(this.#settings));
+	}
+
+	/** How long the wait at this place was, by part. */
+	#parts(at: number): number[] {
+		const { parts } = layout.structs.still_waiting.fields;
+		return PARTS.map((_, part) => readU64(this.#stillWaiting, at + parts.offset + part * 8));
 	}
 
 	/** Waits that were open as tracing ended. */
 	#open(snapshot: StackSnapshot): CapturedStack[] {
-		const { key, parts } = layout.structs.still_waiting.fields;
+		const { key } = layout.structs.still_waiting.fields;
 		const view = this.#stillWaiting;
 		return Array.from(this.#places(), (at, i) => {
-			const wait = PARTS.map((_, part) => readU64(view, at + parts.offset + part * 8));
+			const wait = this.#parts(at);
 			const counted = { at_ns: this.#ended_ns, parts: wait, count: 1, variance: 0 };
 			const stack = snapshot.captured(view, at + key.offset, counted);
 			const duration_ns = stackValue(stack);

@@ -18,6 +18,7 @@ import {
 import { flag, parsed } from '../../options/typed-option.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
 import { grouped } from '../../render/numbers.js';
+import { unwindTables } from '../../symbolize/unwind-tables.js';
 import { defineTool } from '../../tool.js';
 import { KernelSamples, PlainSamples, type SamplingSettings } from './sampling.js';
 
@@ -105,18 +106,19 @@ export const profile = defineTool<Layout, Settings, StackFindings, ReturnType<ty
 
 	filters: filtersOf,
 
-	plan(object, settings) {
+	plan(object, settings, subjects, note) {
 		new StackSums(object).configure(settings);
 		object.setConstants({ include_idle: settings.idle });
 		return {
 			attach: [],
 			load: ['profile_sample'],
 			because: `samples at the event ${settings.event.name}`,
+			tables: unwindTables(object, settings, subjects, note),
 		};
 	},
 
-	reader: (object, settings, subjects, note) =>
-		new KernelSamples(object, 'profile_sample', settings, subjects, note),
+	reader: (object, settings, subjects, _note, tables) =>
+		new KernelSamples(object, 'profile_sample', settings, subjects, tables),
 
 	withoutBpf: {
 		reader: (settings, subjects) => new PlainSamples(settings, subjects),

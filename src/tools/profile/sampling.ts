@@ -17,12 +17,12 @@ import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import { Sampler } from '../../perf/sampler.js';
 import { processIds } from '../../proc/threads.js';
-import type { Note, Patience, Reader } from '../../reader.js';
+import type { Patience, Reader } from '../../reader.js';
 import { isKernelThread } from '../../symbolize/kernel-threads.js';
 import { type NamingOptions, type NamingSettings, nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import { ProcessHistory } from '../../symbolize/processes.js';
-import { unwindTables } from '../../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../../symbolize/unwind-tables.js';
 import { SampleCounter } from './sample-counter.js';
 import { nextSlower, rateOf, type SamplingRate } from './sampling-rate.js';
 
@@ -51,13 +51,13 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 		program: L['programs'][number],
 		settings: SamplingSettings,
 		subjects: Subjects,
-		note: Note,
+		tables: UnwindTables | undefined,
 	) {
 		this.#object = object;
 		this.#program = program;
 		this.#settings = settings;
 		this.#subjects = subjects;
-		this.#processes = new ProcessWatch(subjects, unwindTables(object, settings, subjects, note));
+		this.#processes = new ProcessWatch(subjects, tables);
 		this.#sums = new StackSums(object);
 		this.#sums.open();
 	}
