@@ -108,5 +108,6 @@ function nameElement(name: string, box_px: number): string {
 /** What is not in the picture, in words. */
 function leftOutText({ left_out }: Flame, { minWidth_px }: Look): string {
 	if (left_out === 0) return '';
-	return `${grouped(left_out)} boxes narrower than ${minWidth_px} px are not drawn (--minwidth)`;
+	const boxes = left_out === 1 ? '1 box' : `${grouped(left_out)} boxes`;
+	return `${boxes} narrower than ${minWidth_px} px ${left_out === 1 ? 'is' : 'are'} not drawn (--minwidth)`;
 }

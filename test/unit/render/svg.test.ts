@@ -44,7 +44,7 @@ test('boxes with their values and shares; the root at the bottom, or at the top'
 
 test('what is not drawn is said', () => {
 	const stacks = { wide: 1e6, narrow: 1 };
-	assert.match(svgOf(stacks), /1 boxes narrower than 0\.1 px are not drawn/);
+	assert.match(svgOf(stacks), /1 box narrower than 0\.1 px is not drawn/);
 	assert.doesNotMatch(svgOf(stacks, { minWidth_px: 0 }), /not drawn/);
 });
 
