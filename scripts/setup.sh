@@ -93,6 +93,7 @@ for group; do
 		# By which debuginfod reads Debian's packages.
 		need libarchive-tools any_of bsdtar
 		need dpkg any_of dpkg-deb
+		need openssl any_of openssl
 		allocators
 		;;
 	workloads)

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { debuginfod, strippedWorkloads, temporaryFolder } from './debuginfod.js';
+import { debuginfod, secured, strippedWorkloads, temporaryFolder } from './debuginfod.js';
 import { type StackReport, stackReport, withFrame } from './stacks.js';
 import { runToEnd, Tracing, Workload } from './support.js';
 
@@ -143,6 +143,25 @@ test("elfutils' own client finds what tstrace fetched, and tstrace what that did
 	});
 	assert.ok(withFrame(report.stacks, burns.frame).length > 0);
 	assert.doesNotMatch(stderr, /symbols of .*burns/);
+});
+
+test('by https, from a server whose certificate is trusted, and from no other', async () => {
+	const cache = join(temporaryFolder(), 'cache');
+	const server = await secured(url);
+	const env = { DEBUGINFOD_URLS: server.url, DEBUGINFOD_CACHE_PATH: cache };
+	const refused = await run(offcputime, env);
+	lacks(refused.report, offcputime);
+	assert.match(
+		refused.report.notices.join('\n'),
+		/could not fetch the symbols of waits: 127\.0\.0\.1:\d+ shows a certificate that is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
+	);
+	assert.deepEqual(namesIn(cache), [], 'no miss');
+	const trusted = await run(offcputime, { ...env, NODE_EXTRA_CA_CERTS: server.certificate });
+	assert.ok(withFrame(trusted.report.stacks, offcputime.frame).length > 0, trusted.stderr);
+	assert.match(
+		trusted.report.notices.join('\n'),
+		/fetched the symbols of .*waits.* from 127\.0\.0\.1:/,
+	);
 });
 
 test('memleak: names come with the last result only', async () => {

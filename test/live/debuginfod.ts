@@ -1,7 +1,8 @@
 /** Programs without symbols, and Debian's server of symbols on the loopback, which has them in a package. */
 import { execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { request as ask, createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -81,6 +82,33 @@ export async function debuginfod(packages: string, buildId: string): Promise<str
 			throw new Error(`debuginfod does not serve ${buildId}: ${said}`);
 		await sleep(50);
 	}
+}
+
+/** The same server by https, until the tests of the file are over; nobody knows its certificate. */
+export async function secured(url: string): Promise<{ url: string; certificate: string }> {
+	const folder = temporaryFolder();
+	const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+	const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=tstrace-test'];
+	const forHere = ['-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
+	execFileSync('openssl', [...args, ...forHere, '-keyout', key, '-out', certificate], {
+		stdio: 'ignore',
+	});
+	const identity = { key: readFileSync(key), cert: readFileSync(certificate) };
+	const server = createSecureServer(identity, (incoming, outgoing) => {
+		const { method, headers } = incoming;
+		const onward = ask(new URL(incoming.url ?? '', url), { method, headers }, (answer) => {
+			outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+			answer.pipe(outgoing);
+		});
+		onward.on('error', () => outgoing.destroy());
+		onward.end();
+	});
+	await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+	after(() => {
+		server.close();
+		server.closeAllConnections();
+	});
+	return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, certificate };
 }
 
 async function freePort(): Promise<number> {

@@ -1,5 +1,6 @@
 /** One file from a server that may be broken, or mean harm: bounded in time, in bytes and in redirects. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 import { humanBytes } from '../../render/units.js';
 import type { PartialFile } from './cache.js';
 
@@ -87,11 +88,18 @@ async function respond(
 		});
 		asked.once('response', resolve);
 		asked.on('error', (error: NodeJS.ErrnoException) => {
-			reject(new DownloadError(`cannot be reached (${error.code ?? error.message})`, 'server'));
+			const why = error.code ?? error.message;
+			const isRefused = (asked.socket as Partial<TLSSocket> | null)?.authorizationError;
+			reject(
+				new DownloadError(isRefused ? untrusted(why) : `cannot be reached (${why})`, 'server'),
+			);
 		});
 		asked.end();
 	});
 }
+
+const untrusted = (why: string) =>
+	`shows a certificate that is not trusted (${why}); NODE_EXTRA_CA_CERTS=FILE names more that are`;
 
 /** Where it says that the file is; undefined where it has it itself. Throws DownloadError. */
 function redirectOf({ statusCode = 0, headers }: IncomingMessage, at: URL): URL | undefined {
