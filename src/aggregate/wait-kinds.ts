@@ -8,7 +8,7 @@ import type { Frame } from './stack.js';
 import { type StackFindings, type StackRow, splitStacks } from './stack-rows.js';
 import { plain, waitFrame, waitsForWork } from './summary-frames.js';
 
-/** In the order in which docs/tools/offcputime.md explains them. */
+/** In the order in which the docs explain them. */
 export const WAIT_KINDS = [
 	'disk read',
 	'disk write',
