@@ -142,7 +142,7 @@ const WORK_QUEUE: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 const KERNEL_THREAD = 'kthread';
 
 /** A name without what the compiler has put behind it: "do_poll.constprop.0". */
-function plain(name: string): string {
+export function plain(name: string): string {
 	const dot = name.search(/\.(constprop|isra|part|cold|llvm)\b/);
 	return dot < 0 ? name : name.slice(0, dot);
 }

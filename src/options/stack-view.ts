@@ -53,7 +53,7 @@ export function stackOptions() {
 
 const UNWIND_WAYS: readonly StackSettings['unwind'][] = ['tables', 'fp'];
 
-const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
+export const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
 
 /** What one entry of a result is. */
 export function groupingOption(): TypedOption<Grouping | undefined> {
@@ -125,7 +125,10 @@ export function shownStacks(
 }
 
 /** The text of a tool whose entries are stacks, and how they leave as anything else. */
-export function stackText(settings: StackView, words: Pick<StackTextOptions, 'verb' | 'telling'>) {
+export function stackText(
+	settings: StackView,
+	words: Pick<StackTextOptions, 'verb' | 'label' | 'telling'>,
+) {
 	return {
 		report: async (findings: StackFindings, style: Style) =>
 			renderStacks(findings, { ...settings, style, ...words }),

@@ -60,8 +60,20 @@ export function summaryLines(
 	}
 }
 
+/** Of the largest of the lines that `summaryLines` has: whose, and the program's function; '' where there is none. */
+export function largestSummary(
+	findings: StackFindings,
+	options: Pick<SummaryOptions, 'telling'>,
+): { owner: string; name: string } {
+	const [first] = summariesOf(findings, options);
+	return { owner: first?.owner ?? '', name: first?.path.names[0] ?? '' };
+}
+
 /** Stacks that read the same together, the largest first. */
-function summariesOf(findings: StackFindings, { telling }: SummaryOptions): Summary[] {
+function summariesOf(
+	findings: StackFindings,
+	{ telling }: Pick<SummaryOptions, 'telling'>,
+): Summary[] {
 	const groups = new Map<string, { owner: string; path: Path; rows: StackRow[] }>();
 	for (const row of findings.stacks) {
 		const owner = ownerText(row);

@@ -26,6 +26,8 @@ export interface StackTextOptions {
 	readonly verb: string;
 	/** A line about a row, below its first; empty: none. */
 	readonly detail?: (row: StackRow) => string;
+	/** What stands before whose a row is, in its first line; empty: nothing. */
+	readonly label?: (row: StackRow) => string;
 	/** What says most behind the program's function, outer first, for the lines at the end; else the leaf. */
 	readonly telling?: (row: StackRow) => readonly Frame[];
 }
@@ -55,10 +57,12 @@ function renderStack(
 ): string {
 	const { style } = options;
 	const share = `${((100 * row.value) / total).toFixed(1)} %`;
+	const label = row.key.kind === undefined ? options.label?.(row) : undefined;
 	const head = [
 		amount(row.value, findings).padStart(findings.unit === 'ns' ? 9 : 14),
 		share.padStart(8),
 		...(findings.unit === 'samples' || isOne(row) ? [] : [countText(row, findings).padStart(16)]),
+		...(label ? [label] : []),
 		ownerText(row),
 	];
 	const lines = [paint(style, 'bold', head.join('  '))];
@@ -117,11 +121,16 @@ function restLine(rest: readonly StackRow[], total: number, findings: StackFindi
 	return `\n… ${grouped(rest.length)} more ${noun}: ${amount(value, findings)}, ${share} % (--top 0 shows all)\n`;
 }
 
-function totalLines(total: StackRow, findings: StackFindings, options: StackTextOptions): string {
+/** "12.3 s waited in 4 stacks, 56 waits", and what is known beside that; `uncounted`: without the waits. */
+export function totalLines(
+	total: StackRow,
+	findings: StackFindings,
+	options: Pick<StackTextOptions, 'verb' | 'style'> & { readonly uncounted?: true },
+): string {
 	const { stacks } = findings;
 	const line =
 		`${amount(total.value, findings)} ${options.verb} in ${grouped(stacks.length)} ${rowNoun(stacks)}` +
-		(findings.unit === 'samples' || (isOne(stacks[0]) && total.variance === 0)
+		(findings.unit === 'samples' || options.uncounted || (isOne(stacks[0]) && total.variance === 0)
 			? ''
 			: `, ${isOne(stacks[0]) ? 'for ' : ''}${countText(total, findings)}`);
 	const detail = [errorText(total, findings), partsText(total, findings)].filter(Boolean);

@@ -12,6 +12,8 @@ export interface JsonStack {
 	readonly run_queue: number;
 	readonly preempted: number;
 	readonly throttled: number;
+	/** offcputime's, of what is blocked. */
+	readonly wait_kind?: string;
 	readonly cut?: string;
 	readonly caller_missing?: boolean;
 	readonly key: Readonly<Record<string, string | number>>;

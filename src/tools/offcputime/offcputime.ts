@@ -1,8 +1,9 @@
 /** offcputime: where threads wait, and how long. */
 
 import { parseStates, type StateMask } from '../../abi/states.js';
-import { type StackFindings, splitStacks } from '../../aggregate/stack-rows.js';
+import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
+import { mainKind, splitByKind, waitKind } from '../../aggregate/wait-kinds.js';
 import { chooseOffcpu, type ResumedHook } from '../../bpf/offcpu.js';
 import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
@@ -10,7 +11,7 @@ import { offcputime as layout } from '../../generated/offcputime.js';
 import { parseUsec } from '../../options/parsers.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import {
-	groupingOption,
+	GROUPINGS,
 	type StackView,
 	shownStacks,
 	stackOptions,
@@ -18,11 +19,12 @@ import {
 	stackText,
 	stackView,
 } from '../../options/stack-view.js';
-import { flag, parsed, parsedOr } from '../../options/typed-option.js';
+import { flag, oneOf, parsed, parsedOr } from '../../options/typed-option.js';
 import { unwindTables } from '../../symbolize/unwind-tables.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { doctor } from './doctor.js';
-import { MAX_PERIOD_USEC, type WaitSettings, Waits } from './waits.js';
+import { renderKinds } from './kinds-table.js';
+import { MAX_PERIOD_USEC, PARTS, type WaitSettings, Waits } from './waits.js';
 
 type Layout = typeof layout;
 
@@ -34,6 +36,7 @@ interface Settings extends WaitSettings, StackView {
 	readonly max_usec: number;
 	readonly states: StateMask;
 	readonly split: boolean;
+	readonly byKind: boolean;
 }
 
 /** Of bpf/offcputime.bpf.c. */
@@ -64,7 +67,11 @@ const options = () => ({
 	),
 	edges: flag('--no-edges', 'leave out waits that began before tracing, or that end after tracing'),
 	hideIdle: flag('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
-	by: groupingOption(),
+	by: oneOf(
+		'--by <what>',
+		'one entry for each thread name (comm), process, thread, or kind of wait',
+		[...GROUPINGS, 'kind'] as const,
+	).conflicts('tids'),
 	...stackOptions(),
 });
 
@@ -77,6 +84,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	examples: [
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks for a flame graph'],
+		['tstrace offcputime --by kind 10', 'the machine: disks, locks, sockets, …'],
 		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
 		['tstrace offcputime --hide-idle 10', 'the machine, without idle threads'],
 		['tstrace offcputime --split -p 1234 5', 'each kind of wait separately'],
@@ -97,9 +105,12 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	otherNames: { '-m': '--min', '-M': '--max' },
 
 	settings(values) {
+		const byKind = values.by === 'kind';
+		const grouped = { ...values, by: values.by === 'kind' ? undefined : values.by };
 		const settings: Settings = {
-			...stackSettings(values),
-			...stackView(values),
+			...stackSettings(grouped),
+			...stackView(grouped),
+			byKind,
 			period_usec: values.exact ? 0 : values.period,
 			min_usec: values.min ?? 0,
 			max_usec: values.max ?? 0,
@@ -108,6 +119,12 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			edges: values.edges,
 			hideIdle: values.hideIdle,
 		};
+		if (byKind && settings.split)
+			throw new UsageError(
+				'give either --split or --by kind: kinds of waits are separate entries anyway',
+			);
+		if (byKind && !settings.kernel)
+			throw new UsageError('--by kind needs kernel frames, which say what a thread waited for');
 		if (settings.hideIdle && !settings.edges)
 			throw new UsageError(
 				'give either --hide-idle or --no-edges: --hide-idle needs the waits that --no-edges ignores',
@@ -163,13 +180,31 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 		new Waits(object, settings, subjects, tables),
 
 	text(settings) {
+		const text = stackText(settings, {
+			verb: 'waited',
+			label: (row) => (settings.kernel ? mainKind(row, { parts: PARTS }) : ''),
+			telling: ({ frames }) => waitFrames(frames),
+		});
 		return {
 			none: 'no waits were seen',
-			...stackText(settings, { verb: 'waited', telling: ({ frames }) => waitFrames(frames) }),
+			...text,
+			report: (findings, style) =>
+				settings.byKind
+					? Promise.resolve(renderKinds(findings, { ...settings, style }))
+					: text.report(findings, style),
 			shown(findings, json) {
+				if (settings.byKind)
+					return shownStacks({ ...findings, stacks: splitByKind(findings) }, settings, json);
 				const stacks = settings.split && !json ? splitStacks(findings) : findings.stacks;
-				return shownStacks({ ...findings, stacks }, settings, json);
+				const shown = shownStacks({ ...findings, stacks }, settings, json);
+				return json && settings.kernel ? { ...shown, stacks: shown.stacks.map(withKind) } : shown;
 			},
 		};
 	},
 });
+
+/** For programs: what the blocked part of a row was for. */
+function withKind(row: StackRow): StackRow {
+	if (row.parts[0] === 0) return row;
+	return { ...row, details: { ...row.details, wait_kind: waitKind(row.frames) } };
+}

@@ -31,7 +31,7 @@ export interface WaitSettings extends StackSettings, NamingSettings {
 type Walked = ReturnType<ProcessWatch['walkWaiting']> | undefined;
 
 const NO_STACK = BigInt(layout.enums.stack_constant.NO_STACK);
-const PARTS = ['blocked', 'run queue', 'preempted', 'throttled'];
+export const PARTS = ['blocked', 'run queue', 'preempted', 'throttled'];
 export const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 

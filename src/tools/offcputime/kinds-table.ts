@@ -1,0 +1,66 @@
+/** The table of --by kind: what threads waited for, whoever they are. */
+import { type StackFindings, type StackRow, totalOf } from '../../aggregate/stack-rows.js';
+import { waitFrames } from '../../aggregate/summary-frames.js';
+import { valueText } from '../../render/left-out.js';
+import { grouped } from '../../render/numbers.js';
+import { largestSummary } from '../../render/stack-summaries.js';
+import { totalLines } from '../../render/stacks.js';
+import { type Column, moreLine, numbers, renderTable } from '../../render/table.js';
+import type { Style } from '../../render/terminal.js';
+
+interface KindRow {
+	readonly kind: string;
+	readonly sum: StackRow;
+	/** Who waited most so, and in which function of the program. */
+	readonly most: ReturnType<typeof largestSummary>;
+}
+
+interface KindsTable {
+	/** How many rows to show; 0 for all. */
+	readonly top: number;
+	readonly style: Style;
+}
+
+/** A line for each kind, the largest first; the keys of the rows say the kind. */
+export function renderKinds(findings: StackFindings, { top, style }: KindsTable): string {
+	if (findings.stacks.length === 0) return '';
+	const total = totalOf(findings);
+	const kinds = kindsOf(findings);
+	const shown = top > 0 ? kinds.slice(0, top) : kinds;
+	const table = renderTable(columnsOf(total), shown, style);
+	const more = moreLine(kinds.length - shown.length);
+	// A wait that was of several kinds counts in each.
+	const below = totalLines(total, findings, { verb: 'waited', style, uncounted: true });
+	return `\n${table}${more}${below}`;
+}
+
+function kindsOf(findings: StackFindings): KindRow[] {
+	const groups = new Map<string, StackRow[]>();
+	for (const row of findings.stacks) {
+		const kind = `${row.key.kind}`;
+		groups.set(kind, [...(groups.get(kind) ?? []), row]);
+	}
+	return [...groups]
+		.map(([kind, rows]) => {
+			// Here the kind has a column of its own.
+			const stacks = rows.map(({ key: { kind: _, ...key }, ...row }) => ({ ...row, key }));
+			const of = { ...findings, stacks };
+			const most = largestSummary(of, { telling: ({ frames }) => waitFrames(frames) });
+			return { kind, sum: totalOf(of), most };
+		})
+		.sort((a, b) => b.sum.value - a.sum.value);
+}
+
+function columnsOf(total: StackRow): Column<KindRow>[] {
+	return [
+		numbers('TIME', ({ sum }) => valueText(sum.value, 'ns')),
+		numbers('SHARE', ({ sum }) => `${((100 * sum.value) / total.value).toFixed(1)} %`),
+		numbers(
+			'WAITS',
+			({ sum }) => `${sum.variance > 0 ? '~' : ''}${grouped(Math.max(1, sum.count))}`,
+		),
+		{ heading: 'KIND', align: 'left', cell: ({ kind }) => kind },
+		{ heading: 'MOST OF IT BY', align: 'left', cell: ({ most }) => most.owner },
+		{ heading: 'IN', align: 'left', shrinks: true, cell: ({ most }) => most.name },
+	];
+}
