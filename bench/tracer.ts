@@ -9,7 +9,7 @@ const LOOK_PERIOD_MS = 20;
 /** How long the number of programs must not change before all count as attached. */
 const STEADY_LOOKS = 6;
 const STEADY_PERIOD_MS = 50;
-const BEGIN_LIMIT_MS = 20_000;
+const BEGIN_LIMIT_MS = 120_000;
 const END_LIMIT_MS = 30_000;
 const INTERRUPT_PERIOD_MS = 500;
 const STDOUT_KEPT = 4096;

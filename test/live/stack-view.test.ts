@@ -36,7 +36,10 @@ test('text has one entry for all processes of a name; --by process and thread ta
 	assert.match(one.stdout, / {2}(3[5-9]|4\d) waits {2}pipe {2}waits \(2 processes\)$/m);
 	const two = await traceTwo(...text, '--by', 'process');
 	for (const pid of two.pids)
-		assert.match(two.stdout, new RegExp(` (1[5-9]|2\\d) waits {2}pipe {2}waits \\(${pid}\\)$`, 'm'));
+		assert.match(
+			two.stdout,
+			new RegExp(` (1[5-9]|2\\d) waits {2}pipe {2}waits \\(${pid}\\)$`, 'm'),
+		);
 	const threads = await traceTwo(...text, '--by', 'thread');
 	for (const [i, tid] of threads.tids.entries())
 		assert.match(threads.stdout, new RegExp(`waits \\(${threads.pids[i]}, thread ${tid}\\)$`, 'm'));

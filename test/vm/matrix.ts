@@ -62,6 +62,8 @@ export interface ToolTests {
 const WAITS = { throttled: { quick: 'with a quota, alone' }, dozes: { quick: 'sle(ep|pt)' } };
 /** Of tools that walk user stacks: code of the C library's and of ours, without frame pointers. */
 const TORTURE = { torture: { quick: 'torture: ' } };
+/** In one tool: the walk is the same in all. */
+const TORTURE_EVERYWHERE = { torture: { quick: 'torture: ', one: 'torture: each wait' } };
 /** Of tools that follow threads off the CPU. */
 const IN_STORAGE = { 'task storage': 'keeps threads in task storage' };
 
@@ -120,8 +122,9 @@ export const TOOLS: readonly ToolTests[] = [
 		also: {
 			sleeping: { quick: '^who sleeps all the time has all functions on its way: sleepers$' },
 			'torture-loads': {},
+			'wait-kinds': { quick: '^each thread waits' },
 		},
-		shared: { ...WAITS, ...TORTURE },
+		shared: { ...WAITS, ...TORTURE_EVERYWHERE },
 		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],
 	},
 	{

@@ -3,10 +3,10 @@
  *
  * usage: kinds FOLDER MSEC
  *
- * FOLDER is on a disk. Prints "ready PID TID", and begins at the first byte on standard input. For
- * MSEC each thread "k:KIND" waits once, or again and again, in that kind of wait and in no other.
- * Then prints "done IO_URING": whether the kernel allows that. What can be, is ended before; ends
- * at the next byte.
+ * Prints "ready PID TID", and begins at the first byte on standard input. For MSEC each thread
+ * "k:KIND" waits once, or again and again, in that kind of wait and in no other; for disks only if
+ * FOLDER is on one. Then prints "done IO_URING DISK": whether the kernel allows that, and whether
+ * it is on a disk. Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -28,6 +29,7 @@
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
@@ -414,10 +416,22 @@ static const struct kind {
 	{"file lock", lock_file},
 	{"file lock", lock_record},
 	{"io_uring", wait_in_uring},
+	/* On a disk; the last ones. */
 	{"disk write", write_disk},
 	{"disk read", read_disk},
 	{"page fault", fault},
 };
+
+#define KINDS	   (sizeof(kinds) / sizeof(*kinds))
+#define DISK_KINDS 3
+
+static int is_on_disk(void)
+{
+	struct statfs system;
+
+	must(!statfs(folder, &system));
+	return system.f_type != TMPFS_MAGIC && system.f_type != RAMFS_MAGIC;
+}
 
 static void *run(void *data)
 {
@@ -449,10 +463,10 @@ int main(int argc, char **argv)
 	must(semaphores >= 0);
 	ready(getpid(), getpid());
 	end_ns = now_ns() + time.tv_sec * 1000000000ULL + time.tv_nsec;
-	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (unsigned int i = 0; i < KINDS - (is_on_disk() ? 0 : DISK_KINDS); i++)
 		must(!pthread_create(&thread, NULL, run, (void *)&kinds[i]));
 	nanosleep(&time, NULL);
 	semctl(semaphores, 0, IPC_RMID);
-	printf("done %d\n", has_uring);
+	printf("done %d %d\n", has_uring, is_on_disk());
 	return stay();
 }
