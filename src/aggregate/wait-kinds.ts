@@ -6,7 +6,7 @@
 import { largest } from './largest.js';
 import type { Frame } from './stack.js';
 import { type StackFindings, type StackRow, splitStacks } from './stack-rows.js';
-import { plain, waitFrame, waitsForWork } from './summary-frames.js';
+import { plain, waitFrame } from './summary-frames.js';
 
 /** In the order in which the docs explain them. */
 export const WAIT_KINDS = [
@@ -71,6 +71,8 @@ const WRITES =
 	/^(do_fsync|vfs_fsync\w*|__x64_sys_(fsync|fdatasync|sync|syncfs|sync_file_range|msync|pwrite64|pwritev2?|write|writev)|__arm64_sys_\w*(sync|write)\w*|ksys_(sync\w*|write|pwrite64)|do_pwritev|do_writev|vfs_writev?|do_iter_write\w*|iterate_supers|sync_\w+|file_write_and_wait_range|filemap_write_and_wait\w*|filemap_fdatawrite\w*|blkdev_issue_\w+|balance_dirty_pages\w*|jbd2_\w+|kjournald2|xfsaild|xlog_\w+|wb_workfn|wb_writeback|writeback_\w+|do_writepages|ext4_(sync_file|writepages|da_writepages)|btrfs_(sync_file|commit_transaction|start_delalloc\w*)|generic_file_write_iter|ext4_file_write_iter|blkdev_write_iter|iomap_file_buffered_write|truncate_inode_pages\w*|vfs_(truncate|fallocate|unlink|rename\w*|mkdir|rmdir|link|symlink|create)|do_(unlinkat|renameat2|mkdirat|rmdir|linkat|symlinkat)|dio_write\w*|swap_write\w*|pageout)$/;
 const READS =
 	/^(do_preadv|do_readv|vfs_readv?|ksys_(read|pread64|readahead)|__kernel_read|kernel_read\w*|filemap_(read|get_pages|update_page|read_folio)|generic_file_(read_iter|buffered_read)|blkdev_read_iter|ext4_file_read_iter|page_cache_\w+|force_page_cache_\w+|ondemand_readahead|read_pages|read_cache_\w+|do_read_cache_\w+|iterate_dir|getdents\w*|ext4_(readdir|bread\w*|find_entry|lookup|iget\w*|read_\w+|get_inode_loc)|__bread\w*|bh_read\w*|link_path_walk|path_(openat|lookupat)|lookup_\w+|walk_component|do_filp_open|bprm_execve|load_elf_binary|generic_file_splice_read|filemap_splice_read|copy_splice_read|xfs_(dir|ilock_data|iget|buf_read)\w*|xfs_file_read_iter|btrfs_(search_slot|read\w*|lookup\w*))$/;
+/** A piece of work that somebody has handed over to kernel/workqueue.c. */
+const WORK = /^process_(one_work|scheduled_works)$/;
 /** glibc's and musl's functions for locks; waiting for anything else is a condition. */
 const LOCK_CALLS =
 	/^_*(GI_+)?(lll_lock_wait\w*|pthread_(mutex_(timed|clock)?lock\w*|mutex_cond_lock\w*|rwlock_\w*lock\w*|spin_lock)|mtx_(timed)?lock|flockfile|lock)$/;
@@ -236,10 +238,14 @@ export function waitKind(frames: readonly Frame[]): WaitKind | `other: ${string}
 		);
 		if (rule) return rule.kind === 'futex' ? futexKind(frames) : rule.kind;
 	}
-	if (kernel.includes('kthread') && waitsForWork(frames)) return 'kernel thread';
+	if (isKernelThread(kernel) && !kernel.some((name) => WORK.test(name))) return 'kernel thread';
 	const telling = waitFrame(frames);
 	return `other: ${telling ? plain(telling.name) : 'no kernel stack'}`;
 }
+
+/** Its first function, or that of the thread which starts the others: kernel/kthread.c. */
+const isKernelThread = (kernel: readonly string[]): boolean =>
+	kernel.includes('kthread') || kernel.includes('kthreadd');
 
 /** By the C library's function: what other programs use futexes for, nobody can tell. */
 function futexKind(frames: readonly Frame[]): WaitKind {

@@ -97,6 +97,9 @@ const STACKS: readonly (readonly [kind: string, stack: string])[] = [
 	['child', '| __do_sys_vfork kernel_clone wait_for_vfork_done wait_for_completion_state'],
 	['stopped', '| get_signal do_signal_stop schedule'],
 	['kernel thread', '| ret_from_fork_asm ret_from_fork kthread worker_thread schedule'],
+	['kernel thread', '| ret_from_fork kthread rcu_tasks_kthread rcu_tasks_one_gp schedule'],
+	['kernel thread', '| ret_from_fork_asm ret_from_fork kthreadd schedule'],
+	['other: flush_it', '| kthread worker_thread process_one_work flush_it wait_for_completion'],
 	['other: drm_wait_vblank', '| __x64_sys_ioctl drm_ioctl drm_wait_vblank schedule_timeout'],
 	['other: no kernel stack', 'main |'],
 ];
