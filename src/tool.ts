@@ -116,7 +116,7 @@ export interface Tool<L extends FilteredLayout, Settings, F extends Findings>
 	subject(settings: Settings, subjects: Subjects): string;
 	/** What of the settings leaves something out, as `Circumstances.filters` has it. */
 	filters?(settings: Settings): Circumstances['filters'];
-	/** Chooses programs and sets constants; the object is open and not yet loaded. */
+	/** Chooses programs, sets constants, says what is read meanwhile; the object is open and not yet loaded. */
 	plan(object: BpfObject<L>, settings: Settings, subjects: Subjects, note: Note): Plan<L>;
 	/** The object is loaded, and not yet attached; `tables` are the plan's. */
 	reader(

@@ -33,8 +33,12 @@ struct cfs_rq___throttle {
 	u64 throttled_clock_task_time;
 };
 
-/* In 7.x a group's queues are no array, but a variable of each CPU. */
+/*
+ * In 7.2 (not in 6.18) a group's queues are no array any more, but variables of each CPU. The array
+ * of the group's entities has gone with that of its queues: by its absence one knows.
+ */
 struct task_group___until_7 {
+	void **se;
 	struct cfs_rq___throttle **cfs_rq; /* by CPU */
 };
 
@@ -101,7 +105,7 @@ static __always_inline void throttle_keep_run_queue(struct cfs_rq___throttle *qu
 	u64 rq = (u64)queue->rq;
 	u32 cpu = queue->rq->cpu;
 
-	if (!bpf_core_type_matches(struct task_group___until_7))
+	if (!bpf_core_field_exists(struct task_group___until_7, se))
 		bpf_map_update_elem(&throttle_run_queues, &cpu, &rq, BPF_ANY);
 }
 
@@ -113,7 +117,7 @@ static __always_inline struct cfs_rq___throttle *throttle_queue_on(struct task_s
 	struct cfs_rq___throttle **queues, *queue = NULL;
 	u64 here = 0, rq = 0, *there;
 
-	if (bpf_core_type_matches(struct task_group___until_7)) {
+	if (bpf_core_field_exists(struct task_group___until_7, se)) {
 		BPF_CORE_READ_INTO(&queues, other, sched_task_group, cfs_rq);
 		bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]);
 		return queue;

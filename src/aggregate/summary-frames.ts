@@ -151,6 +151,11 @@ function isIn(table: ReadonlyArray<readonly [RegExp, string]>, { name, kind }: F
 	return kind === 'kernel' && table.some(([pattern]) => pattern.test(plain(name)));
 }
 
+/** Whether a function of the kernel says nothing of what is waited for. */
+export function isUntelling(name: string): boolean {
+	return UNTELLING.some(([pattern]) => pattern.test(plain(name)));
+}
+
 /** The kernel's function that says what a thread waits for; undefined: it waits in none. Root first. */
 export function waitFrame(frames: readonly Frame[]): Frame | undefined {
 	const kernel = frames.filter(({ kind }) => kind === 'kernel');
@@ -241,7 +246,7 @@ function isWrapper(frame: Frame): boolean {
 }
 
 /** Of "os::malloc(unsigned long, MEMFLAGS)": "os::malloc". */
-function withoutArguments({ name }: Frame): string {
+export function withoutArguments({ name }: Frame): string {
 	const bare = plain(name);
 	const end = bare.indexOf('(');
 	return end < 0 ? bare : bare.slice(0, end);

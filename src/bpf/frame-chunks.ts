@@ -14,9 +14,11 @@ export class FrameChunks {
 	readonly #map: BpfMap;
 	readonly #mappings = new Map<number, { mapping: SharedMapping; view: DataView }>();
 
-	/** `map`: `frames` of a loaded object. */
+	/** `map`: `frames` of a loaded object. Throws TstraceError. */
 	constructor(map: BpfMap) {
 		this.#map = map;
+		// If it cannot be mapped, that shows before tracing begins.
+		this.#add(0);
 	}
 
 	/** Where the frame with this number lies; those of one stack are in one chunk. Throws TstraceError. */
@@ -26,7 +28,7 @@ export class FrameChunks {
 		return { view, at: (frame % CHUNK_FRAMES) * 8 };
 	}
 
-	/** What `find` gave must not be read any more. */
+	/** What `find` gave must not be read any more, and nothing be found. */
 	close(): void {
 		for (const { mapping } of this.#mappings.values()) mapping.unmap();
 		this.#mappings.clear();

@@ -60,13 +60,14 @@ export function summaryLines(
 	}
 }
 
-/** Of the largest of the lines that `summaryLines` has: whose, and the program's function; '' where there is none. */
+/** The largest of the lines that `summaryLines` has: whose, the program's function ('': there is none), how much. */
 export function largestSummary(
 	findings: StackFindings,
 	options: Pick<SummaryOptions, 'telling'>,
-): { owner: string; name: string } {
+): { owner: string; name: string; value: number } {
 	const [first] = summariesOf(findings, options);
-	return { owner: first?.owner ?? '', name: first?.path.names[0] ?? '' };
+	const { owner = '', path, sum } = first ?? {};
+	return { owner, name: path?.names[0] ?? '', value: sum?.value ?? 0 };
 }
 
 /** Stacks that read the same together, the largest first. */

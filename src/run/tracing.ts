@@ -75,6 +75,7 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 			const filterPrograms = this.#filter.configure();
 			const plan = tool.plan(object, settings, subjects, this.#note);
 			this.#release.push(() => plan.tables?.close());
+			plan.tables?.order();
 			const attach = [...filterPrograms, ...plan.attach];
 			this.#load(attach, plan);
 			forgetKernelBtf();

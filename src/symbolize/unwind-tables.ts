@@ -30,7 +30,7 @@ const MINOR_BITS = 20;
 
 /**
  * The tables that the programs of an object walk by, which is to be loaded; undefined: they walk by frame pointers.
- * Those of the processes that were chosen are being read from now on; `note` gets to know when all are there.
+ * `note` gets to know when all that were asked for are there.
  */
 export function unwindTables(
 	object: BpfObject<UnwoundLayout>,
@@ -43,10 +43,9 @@ export function unwindTables(
 
 export class UnwindTables {
 	readonly #maps: UnwindMaps;
+	readonly #subjects: Subjects;
 	readonly #note: Note;
-	readonly #reader: TableReader;
-	/** Whether there are processes that were chosen. */
-	readonly #waits: boolean;
+	#reader: TableReader | undefined;
 	/** Files that could not be read when they were asked for: who meets them next asks again. */
 	#unread: FileIdentity[] = [];
 	#lacksRules = false;
@@ -59,23 +58,26 @@ export class UnwindTables {
 
 	constructor(object: BpfObject<UnwoundLayout>, subjects: Subjects, note: Note) {
 		this.#maps = new UnwindMaps(object);
+		this.#subjects = subjects;
 		this.#note = note;
+	}
+
+	/** Has the tables read of the processes that were chosen, meanwhile; the object need not be loaded yet. */
+	order(): void {
 		giveLargeBuffersBack();
 		this.#reader = new TableReader((file, answer) => this.#take(file, answer));
 		this.#reader.order(VDSO, undefined);
-		const chosen = namedProcesses(subjects);
-		this.#waits = chosen.length > 0;
-		for (const pid of chosen) this.#orderFilesOf(pid, MAX_FILES_AT_FIRST);
-		this.#orderCommand(subjects);
+		for (const pid of namedProcesses(this.#subjects)) this.#orderFilesOf(pid, MAX_FILES_AT_FIRST);
+		this.#orderCommand();
 	}
 
 	/**
-	 * The object is loaded, and not yet attached: waits for what was ordered, if that does not take long. To be called
-	 * before anything is awaited: until then answers have no place to go.
+	 * The object is loaded, and not yet attached: waits for what was ordered, if that does not take long. Nothing may
+	 * be awaited between `order` and this: answers have no place to go until then.
 	 */
 	begin(): void {
 		this.#maps.open();
-		if (this.#waits) this.#reader.wait(PATIENCE_MS);
+		if (namedProcesses(this.#subjects).length > 0) this.#reader?.wait(PATIENCE_MS);
 		this.#maps.watch(async () => this.#answerRequests());
 	}
 
@@ -88,7 +90,7 @@ export class UnwindTables {
 
 	/** Why tables are missing, beyond those that are late; undefined: there is no such reason. */
 	get problem(): string | undefined {
-		const problem = this.#reader.problem;
+		const problem = this.#reader?.problem;
 		if (problem !== undefined) return `unwind tables cannot be read: ${problem}`;
 		return this.#lacksRules || this.#maps.lacksRoom
 			? 'there is no room for all unwind tables; trace fewer processes (-p)'
@@ -97,11 +99,11 @@ export class UnwindTables {
 
 	/** Tracing ends. */
 	end(): void {
-		this.#reader.close();
+		this.#reader?.close();
 	}
 
 	close(): void {
-		closeAll([() => this.#reader.close(), () => this.#maps.close()]);
+		closeAll([() => this.#reader?.close(), () => this.#maps.close()]);
 	}
 
 	#answerRequests(): void {
@@ -116,11 +118,12 @@ export class UnwindTables {
 	}
 
 	#order(file: FileIdentity, path: string): void {
-		if (!this.#reader.order(file, path)) this.#unread.push(file);
+		if (!this.#reader?.order(file, path)) this.#unread.push(file);
 	}
 
 	/** Has the table of COMMAND's own file read: its process is still the shell that holds it. */
-	#orderCommand({ words: [name] }: Subjects): void {
+	#orderCommand(): void {
+		const [name] = this.#subjects.words;
 		if (name === undefined) return;
 		const path = commandPath(name);
 		const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
@@ -159,7 +162,7 @@ export class UnwindTables {
 			this.#read++;
 		}
 		const files = this.#read === 1 ? 'file' : 'files';
-		if (this.#reader.isIdle) this.#note(`has read the unwind tables of ${this.#read} ${files}`);
+		if (this.#reader?.isIdle) this.#note(`has read the unwind tables of ${this.#read} ${files}`);
 	}
 }
 

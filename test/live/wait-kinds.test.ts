@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { WAIT_KINDS } from '../../src/aggregate/wait-kinds.js';
+import { WAIT_KINDS } from '../../src/aggregate/wait-kind-rules.js';
 import { type StackReport, stackReport } from './stacks.js';
 import { runToEnd, Tracing, TSTRACE, Workload } from './support.js';
 

@@ -6,13 +6,13 @@ import { grouped } from '../../render/numbers.js';
 import { largestSummary } from '../../render/stack-summaries.js';
 import { totalLines } from '../../render/stacks.js';
 import { type Column, moreLine, numbers, renderTable } from '../../render/table.js';
-import type { Style } from '../../render/terminal.js';
+import { type Style, shortened } from '../../render/terminal.js';
 
 interface KindRow {
 	readonly kind: string;
 	readonly sum: StackRow;
-	/** Who waited most so, and in which function of the program. */
-	readonly most: ReturnType<typeof largestSummary>;
+	/** The largest part of it: whose, and in which function of the program. */
+	readonly largest: ReturnType<typeof largestSummary>;
 }
 
 interface KindsTable {
@@ -38,29 +38,38 @@ function kindsOf(findings: StackFindings): KindRow[] {
 	const groups = new Map<string, StackRow[]>();
 	for (const row of findings.stacks) {
 		const kind = `${row.key.kind}`;
-		groups.set(kind, [...(groups.get(kind) ?? []), row]);
+		const group = groups.get(kind);
+		if (group) group.push(row);
+		else groups.set(kind, [row]);
 	}
 	return [...groups]
 		.map(([kind, rows]) => {
 			// Here the kind has a column of its own.
 			const stacks = rows.map(({ key: { kind: _, ...key }, ...row }) => ({ ...row, key }));
 			const of = { ...findings, stacks };
-			const most = largestSummary(of, { telling: ({ frames }) => waitFrames(frames) });
-			return { kind, sum: totalOf(of), most };
+			const largest = largestSummary(of, { telling: ({ frames }) => waitFrames(frames) });
+			return { kind, sum: totalOf(of), largest };
 		})
 		.sort((a, b) => b.sum.value - a.sum.value);
 }
 
+/** A function of the kernel behind "other:" is cut. */
+const KIND_WIDTH = 20;
+
 function columnsOf(total: StackRow): Column<KindRow>[] {
 	return [
 		numbers('TIME', ({ sum }) => valueText(sum.value, 'ns')),
-		numbers('SHARE', ({ sum }) => `${((100 * sum.value) / total.value).toFixed(1)} %`),
-		numbers(
-			'WAITS',
-			({ sum }) => `${sum.variance > 0 ? '~' : ''}${grouped(Math.max(1, sum.count))}`,
-		),
-		{ heading: 'KIND', align: 'left', cell: ({ kind }) => kind },
-		{ heading: 'MOST OF IT BY', align: 'left', cell: ({ most }) => most.owner },
-		{ heading: 'IN', align: 'left', shrinks: true, cell: ({ most }) => most.name },
+		numbers('SHARE', ({ sum }) => percent(sum, total, 1)),
+		{ ...numbers('WAITS', waitsText), spare: 1 },
+		{ heading: 'KIND', align: 'left', cell: ({ kind }) => shortened(kind, KIND_WIDTH) },
+		numbers('LARGEST', ({ largest, sum }) => percent(largest, sum, 0)),
+		{ heading: 'WHO', align: 'left', cell: ({ largest }) => largest.owner },
+		{ heading: 'IN', align: 'left', shrinks: true, cell: ({ largest }) => largest.name },
 	];
 }
+
+const percent = (part: Pick<StackRow, 'value'>, whole: StackRow, digits: number) =>
+	`${((100 * part.value) / whole.value).toFixed(digits)} %`;
+
+const waitsText = ({ sum: { count, variance } }: KindRow) =>
+	`${variance > 0 ? '~' : ''}${grouped(Math.max(1, count))}`;

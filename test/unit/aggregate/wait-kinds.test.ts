@@ -71,7 +71,7 @@ const STACKS: readonly (readonly [kind: string, stack: string])[] = [
 	['socket connect', '| __sys_connect __inet_stream_connect wait_woken'],
 	[
 		'unix socket',
-		'| __sys_recvfrom unix_dgram_recvmsg __skb_wait_for_more_packets schedule_timeout',
+		'| __sys_recvfrom sock_recvmsg __unix_dgram_recvmsg __skb_wait_for_more_packets schedule_timeout',
 	],
 	['unix socket', '| __sys_sendto unix_stream_sendmsg sock_alloc_send_pskb schedule_timeout'],
 	['pipe', '| ksys_read vfs_read pipe_read schedule'],
@@ -86,6 +86,122 @@ const STACKS: readonly (readonly [kind: string, stack: string])[] = [
 		'f (pthread_cond_wait@@GLIBC_2.3.2) (__futex_abstimed_wait_common) | do_futex futex_wait schedule',
 	],
 	['futex', 'main.park runtime.futex | do_futex futex_wait futex_wait_queue_me'],
+	[
+		'lock',
+		'run (__pthread_rwlock_rdlock) (__futex_abstimed_wait_common) | do_futex futex_wait schedule',
+	],
+	// Its caller is missing.
+	['condition', '(__futex_abstimed_wait_common) | do_futex futex_wait schedule'],
+	[
+		'lock',
+		'ObjectMonitor::EnterI(JavaThread*) os::PlatformEvent::park() (pthread_cond_wait) | do_futex futex_wait',
+	],
+	[
+		'sleep',
+		'JavaThread::sleep(long) os::PlatformEvent::park_nanos(long) (pthread_cond_timedwait) | do_futex futex_wait',
+	],
+	[
+		'lock',
+		'LockAcquireExtended ProcSleep WaitLatch (epoll_wait) | do_epoll_wait schedule_hrtimeout_range',
+	],
+	[
+		'lock',
+		'_PyEval_EvalFrameDefault take_gil (pthread_cond_timedwait) | do_futex futex_wait schedule',
+	],
+	// Not while it waits for a disk.
+	[
+		'disk write',
+		'LWLockAcquire XLogWrite (fdatasync) | do_fsync ext4_sync_file blkdev_issue_flush submit_bio_wait',
+	],
+	[
+		'lock',
+		'f (pthread_cond_wait) (__pthread_mutex_cond_lock) (__lll_lock_wait) | do_futex futex_wait schedule',
+	],
+	// Readers of file systems of others wait for the page, too.
+	[
+		'file server',
+		'| vfs_read nfs_file_read generic_file_read_iter filemap_read folio_wait_bit_common io_schedule',
+	],
+	[
+		'file server',
+		'| do_fsync nfs_file_fsync file_write_and_wait_range folio_wait_writeback io_schedule',
+	],
+	[
+		'file server',
+		'| ksys_read vfs_read fuse_file_read_iter filemap_read folio_wait_bit_common io_schedule',
+	],
+	['event', '| ksys_read vfs_read fuse_dev_read fuse_dev_do_read schedule'],
+	[
+		'page fault',
+		'| asm_exc_page_fault handle_mm_fault shmem_fault shmem_get_folio_gfp handle_userfault schedule',
+	],
+	['file server', '| do_filp_open vfs_open fanotify_handle_event fanotify_get_response schedule'],
+	[
+		'memory reclaim',
+		'| handle_mm_fault do_swap_page migration_entry_wait migration_entry_wait_on_locked io_schedule',
+	],
+	['kernel thread', '| ret_from_fork kthread md_thread schedule_timeout'],
+	['other: dm_wait_event', '| __x64_sys_ioctl ctl_ioctl dev_wait dm_wait_event schedule'],
+	['kernel thread', '| ret_from_fork kthread nfs4_callback_svc svc_recv schedule'],
+	['kernel thread', '| ret_from_fork io_wq_worker schedule_timeout'],
+	[
+		'disk read',
+		'| ret_from_fork io_wq_worker io_read ext4_file_read_iter filemap_read io_schedule',
+	],
+	[
+		'disk write',
+		'| asm_exc_page_fault handle_mm_fault fault_dirty_shared_page balance_dirty_pages io_schedule_timeout',
+	],
+	[
+		'disk write',
+		'| handle_mm_fault ext4_page_mkwrite start_this_handle wait_transaction_locked schedule',
+	],
+	[
+		'disk read',
+		'| do_unlinkat lookup_one_qstr_excl ext4_lookup __ext4_find_entry __wait_on_buffer',
+	],
+	[
+		'disk write',
+		'| shrink_dcache_for_umount evict truncate_inode_pages_final folio_wait_writeback io_schedule',
+	],
+	['disk write', '| vfs_truncate do_truncate ext4_setattr inode_dio_wait schedule'],
+	[
+		'kernel lock',
+		'| ksys_write anon_pipe_write rt_spin_lock rtlock_slowlock_locked schedule_rtlock',
+	],
+	['lock', '| do_futex futex_wait_requeue_pi rt_mutex_wait_proxy_lock schedule'],
+	['child', '| __do_sys_vfork _do_fork wait_for_completion_killable schedule_timeout'],
+	[
+		'other: copy_net_ns',
+		'| __do_sys_clone kernel_clone copy_process copy_net_ns wait_for_completion',
+	],
+	[
+		'lock',
+		'run (__pthread_rwlock_rdlock) (__futex_abstimed_wait_common) | do_futex futex_wait schedule',
+	],
+	// Its caller is missing.
+	['condition', '(__futex_abstimed_wait_common) | do_futex futex_wait schedule'],
+	[
+		'lock',
+		'ObjectMonitor::EnterI(JavaThread*) os::PlatformEvent::park() (pthread_cond_wait) | futex_wait',
+	],
+	[
+		'sleep',
+		'JavaThread::sleep(long) os::PlatformEvent::park_nanos(long) (pthread_cond_timedwait) | futex_wait',
+	],
+	[
+		'lock',
+		'LockAcquireExtended ProcSleep WaitLatch (epoll_wait) | do_epoll_wait schedule_hrtimeout_range',
+	],
+	[
+		'lock',
+		'_PyEval_EvalFrameDefault take_gil (pthread_cond_timedwait) | do_futex futex_wait schedule',
+	],
+	// Not while it waits for a disk.
+	[
+		'disk write',
+		'LWLockAcquire XLogWrite (fdatasync) | do_fsync ext4_sync_file blkdev_issue_flush submit_bio_wait',
+	],
 	// A function of the program, not of the C library.
 	['futex', 'pthread_mutex_lock syscall_stub | do_futex futex_wait schedule'],
 	['lock', '| do_futex futex_lock_pi rt_mutex_wait_proxy_lock schedule'],
