@@ -11,8 +11,8 @@ HERE_INSTEAD := 6.1
 KERNELS := node --enable-source-maps build/test/test/vm/run.js
 # No test takes a tenth of this: one that hangs fails, and does not keep the others waiting for ever.
 NODE_TEST := node --enable-source-maps --test --test-timeout=600000
-# node alone would leave a CPU free.
-SIDE_BY_SIDE := --test-concurrency=$$(nproc)
+# node alone would leave a CPU free; and so does a test that waits.
+SIDE_BY_SIDE := --test-concurrency=$$(($$(nproc) + 1))
 
 build: node_modules/.installed ## build tstrace: BPF objects, bundle; bin/tstrace works afterwards
 	@scripts/setup.sh build

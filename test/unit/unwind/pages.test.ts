@@ -34,8 +34,7 @@ const rows: fc.Arbitrary<Rows> = fc
 function lookUp(pages: ReadonlyMap<number, Uint32Array>, at: number): number {
 	const found = pages.get(Math.floor(at / PAGE));
 	if (!found) return GAP_RULE;
-	const words = [...found].filter((word) => (word & 0xffff) <= at % PAGE);
-	return (words.at(-1) as number) >>> 16;
+	return (found.findLast((word) => (word & 0xffff) <= at % PAGE) as number) >>> 16;
 }
 
 test('a page has the rules that the rows have, from its first byte on', () => {

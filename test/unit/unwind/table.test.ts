@@ -196,6 +196,9 @@ function pointerOf(fp: Place, cfa: CfaPlace): Partial<UnwindRule> {
 
 function assertRule(table: UnwindTable, offset: number, expected: Partial<UnwindRule>): void {
 	const rule = ruleAt(table, offset);
+	// Most are equal: what differs is only written out then.
+	const keys = Object.keys(expected) as (keyof UnwindRule)[];
+	if (keys.every((key) => rule[key] === expected[key])) return;
 	assert.deepEqual({ ...rule, ...expected }, rule, `at ${offset.toString(16)}`);
 }
 
