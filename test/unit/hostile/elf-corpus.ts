@@ -395,16 +395,10 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 	},
 };
 
-/** The same, of frames and of Go's functions. */
+/** The same, of frames. */
 export const FRAME_LABOURS: Readonly<Record<string, () => Buffer>> = {
 	'a function with 24 MiB of rows': () =>
 		framed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 26),
-	'an index to a function with 24 MiB of rows': () =>
-		indexed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 20),
-	'an index to a function with 64 KiB of rows': () => {
-		const rows = Buffer.alloc(65_500, Buffer.from([0x41, 0x0e, 8, 0x41, 0x0e, 16]));
-		return indexed(busyFunction(rows, 2 ** 31 - 1), 2 ** 20);
-	},
 	'a million functions, each of all code': () => {
 		const one = commonFrame('zR', ...AT_ENTRY);
 		const all = Buffer.alloc(17 * MIB);
@@ -459,6 +453,16 @@ export const FRAME_LABOURS: Readonly<Record<string, () => Buffer>> = {
 				return { type: LOAD, flags: 1, address: i < 65_534 ? 2 ** 40 + i : TEXT_AT, dataOf: 0 };
 			}),
 		});
+	},
+};
+
+/** The same, of frames with an index, and of Go's functions. */
+export const INDEXED_LABOURS: Readonly<Record<string, () => Buffer>> = {
+	'an index to a function with 24 MiB of rows': () =>
+		indexed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 20),
+	'an index to a function with 64 KiB of rows': () => {
+		const rows = Buffer.alloc(65_500, Buffer.from([0x41, 0x0e, 8, 0x41, 0x0e, 16]));
+		return indexed(busyFunction(rows, 2 ** 31 - 1), 2 ** 20);
 	},
 	'half a million functions of Go, with a name and a stack without an end': () => {
 		const stack = Buffer.alloc(2 * MIB, Buffer.from([2, 1, 1, 1]));
