@@ -2,7 +2,8 @@
 .DEFAULT_GOAL := build
 .PHONY: build demo test tests test-unit test-browser test-live test-golang test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak clean help
 
-UNIT := find build/test/test/unit -name '*.test.js'
+# As scripts/build-tests.mjs lists them.
+UNIT := cat build/test/unit-tests
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
 LIVE := find build/test/test/live -name '*.test.js' | sort
 C_FILES := $(shell find bpf test -name '*.[ch]')
@@ -11,8 +12,8 @@ HERE_INSTEAD := 6.1
 KERNELS := node --enable-source-maps build/test/test/vm/run.js
 # No test takes a tenth of this: one that hangs fails, and does not keep the others waiting for ever.
 NODE_TEST := node --enable-source-maps --test --test-timeout=600000
-# node alone would leave a CPU free.
-SIDE_BY_SIDE := --test-concurrency=$$(nproc)
+# node alone would leave a CPU free; and so does a test that waits.
+SIDE_BY_SIDE := --test-concurrency=$$(($$(nproc) + 1))
 
 build: node_modules/.installed ## build tstrace: BPF objects, bundle; bin/tstrace works afterwards
 	@scripts/setup.sh build

@@ -1,7 +1,7 @@
 // Compiles src, test and bench file by file into build/test, for node --test; and the workloads.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { compileForTests } from './compile.mjs';
 
 const OUT = 'build/test';
@@ -15,6 +15,7 @@ await compileForTests(
 	['src', 'test', 'bench'].flatMap(files).filter((file) => !file.startsWith('src/browser')),
 );
 writeFileSync(join(OUT, 'package.json'), '{ "type": "module" }\n');
+writeUnitTests();
 // Beside the module that reads it, as in dist.
 const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
 copyFileSync(wasm, join(OUT, 'src/symbolize/demangle.wasm'));
@@ -24,3 +25,32 @@ copyFileSync('package.json', join(OUT, 'src/package.json'));
 
 execFileSync(process.execPath, ['scripts/workloads.mjs', 'build/workloads'], { stdio: 'inherit' });
 execFileSync('scripts/build-bpf.sh', ['test/bpf', 'build/test-bpf'], { stdio: 'inherit' });
+
+/**
+ * Folders of test/unit whose small files run in one process for each folder: to start a process, and to load
+ * what is tested, takes longer than most of these tests.
+ */
+function writeUnitTests() {
+	const TOGETHER = 'abi aggregate bench bpf doctor loader mutants options render run tools'.split(
+		' ',
+	);
+	const unit = join(OUT, 'test/unit');
+	const inOneProcess = join(OUT, 'together');
+	const testsIn = (folder) =>
+		readdirSync(folder, { recursive: true })
+			.filter((file) => file.endsWith('.test.js'))
+			.map((file) => join(folder, file))
+			.sort();
+	mkdirSync(inOneProcess);
+	const together = TOGETHER.map((name) => {
+		const path = join(inOneProcess, `${name}.test.js`);
+		const imports = testsIn(join(unit, name)).map(
+			(file) => `import '${relative(inOneProcess, file)}';\n`,
+		);
+		writeFileSync(path, imports.join(''));
+		return path;
+	});
+	const isAlone = (file) => !TOGETHER.includes(relative(unit, file).split('/')[0]);
+	const all = [...together, ...testsIn(unit).filter(isAlone)];
+	writeFileSync(join(OUT, 'unit-tests'), `${all.join('\n')}\n`);
+}

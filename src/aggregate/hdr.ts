@@ -45,7 +45,9 @@ async function toHdr(histogram: Histogram): Promise<HdrHistogram> {
 			hdr.recordValue(Math.min(histogram.max_ns, HIGHEST_NS));
 			rest--;
 		}
-		if (rest > 0) hdr.recordValueWithCount(middleOf(bucket), rest);
+		// The middle of the first or the last bucket can be beyond what was measured.
+		const middle = Math.max(histogram.min_ns, Math.min(histogram.max_ns, middleOf(bucket)));
+		if (rest > 0) hdr.recordValueWithCount(Math.min(middle, HIGHEST_NS), rest);
 	}
 	return hdr;
 }

@@ -64,3 +64,36 @@ test('one that has ended is neither', () => {
 		);
 	}
 });
+
+test('letters are those of ps, each with what it means', () => {
+	assert.equal(LETTERS.join(''), 'RSDTtPI');
+	const words = Object.values(STATE_LETTERS);
+	assert.equal(new Set(words).size, LETTERS.length);
+	for (const text of words) assert.match(text, /^[a-z]/);
+});
+
+test('a mask has 16 bits', () => {
+	assert.equal(parseStates('0xffff').mask, 0xffff);
+	assert.equal(parseStates('0XFFFF').mask, 0xffff);
+	for (const text of ['0x10000', '65536', '99999999999'])
+		assert.throws(() => parseStates(text), { message: 'give a mask of 0 to 0xffff' }, text);
+});
+
+test('what is no state is refused; the error names the letter that may be meant', () => {
+	const rest = 'give letters of RSDTtPI, such as D, or a mask, such as 0x2';
+	const said = {
+		d: `d is no state: D? ${rest}`,
+		p: `p is no state: P? ${rest}`,
+		SDi: `i is no state: I? ${rest}`,
+		Z: rest,
+		z: rest,
+		'': rest,
+		',': rest,
+		'0x': rest,
+		'2S': rest,
+		x2: rest,
+		'2,': rest,
+	};
+	for (const [text, message] of Object.entries(said))
+		assert.throws(() => parseStates(text), { message }, text);
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { BUCKETS, bucketOf, lowOf, middleOf } from '../../../src/aggregate/buckets.js';
+import { histogramOf } from '../support.js';
 
 const anyValue = fc.oneof(
 	fc.nat({ max: 4096 }),
@@ -40,5 +41,19 @@ test('the middle of a bucket is at most 1/128 away from any value in it', () => 
 test('1000 * 2^k ns is where a bucket begins, so that rows in microseconds are exact', () => {
 	for (let value = 1000; value < 2 ** 40; value *= 2) {
 		assert.equal(lowOf(bucketOf(value)), value);
+	}
+});
+
+test('a histogram says where its buckets begin and end, the smallest first', () => {
+	const values = [123_456_789, 1500, 1500, 17];
+	const ranges = histogramOf(values).ranges();
+	assert.deepEqual(
+		ranges.map(([, , count]) => count),
+		[1, 2, 1],
+	);
+	for (const [i, value] of [17, 1500, 123_456_789].entries()) {
+		const [low = 0, high = 0] = ranges[i] ?? [];
+		assert.ok(low <= value && value < high, `${low} ${value} ${high}`);
+		assert.equal(high, lowOf(bucketOf(value) + 1));
 	}
 });

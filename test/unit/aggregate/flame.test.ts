@@ -108,3 +108,15 @@ function checkFlame(counts: Record<string, number>, reverse: boolean, minShare: 
 		else assert.ok((above[index] ?? 0) + self <= weight);
 	}
 }
+
+test('side by side: by name as code points are in order, or the widest first, and then by name', () => {
+	const profile = profileOfStacks({ b: 2, ä: 9, Z: 4, a: 4, aa: 7, _: 4 });
+	const side = (order: 'name' | 'weight') =>
+		flameOf(profile, { order })
+			.boxes.slice(1)
+			.sort((x, y) => x.start - y.start)
+			.map(({ frame }) => profile.frames.name(frame))
+			.join(' ');
+	assert.equal(side('name'), 'Z _ a aa b ä');
+	assert.equal(side('weight'), 'ä aa Z _ a b');
+});

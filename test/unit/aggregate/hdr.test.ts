@@ -65,3 +65,22 @@ test('a log can be read back: counts, exact extremes, times and tags', async () 
 	assert.notEqual(second?.tag, 'pid=7');
 	assert.equal(reader.nextIntervalHistogram(), null);
 });
+
+test('the smallest and the largest value are as they were, wherever they lie in their buckets', async () => {
+	for (const [min, max] of [
+		[2_000_001, 900_000_000],
+		[2_031_000, 915_000_000],
+		[5_000_000, 5_010_000],
+	] as const) {
+		const log = new HdrLog();
+		const histogram = histogramOf([min, min, 3_000_000, max, max].filter((ns) => ns <= max));
+		const text = await log.add({ start: new Date(0), duration_ns: 1e9, tag: '', histogram });
+		const read = new HistogramLogReader(text).nextIntervalHistogram();
+		assert.equal(read?.totalCount, histogram.count);
+		// HdrHistogram keeps three digits.
+		assert.ok(Math.abs((read?.minNonZeroValue ?? 0) / histogram.min_ns - 1) < 0.001, `${min}`);
+		assert.ok(Math.abs((read?.maxValue ?? 0) / histogram.max_ns - 1) < 0.001, `${max}`);
+		const { p50, p999 } = await percentiles(histogram);
+		assert.ok(p50 >= histogram.min_ns && p999 <= histogram.max_ns);
+	}
+});

@@ -127,3 +127,10 @@ test('exports say whose it is, as it was asked for, and where functions are miss
 	const thread = row('sh', 7, { key: { pid: 7, tid: 9, comm: 'sh' } });
 	assert.equal(toFolded(profileOf([thread], {}, { process: true })), 'sh-9;main;f;read() 3\n');
 });
+
+test('by thread: the same rows, in a list of its own', () => {
+	const rows = [row('a', 1), row('b', 2)];
+	const groups = groupStacks(rows, 'thread');
+	assert.deepEqual(groups, rows);
+	assert.notEqual(groups, rows);
+});

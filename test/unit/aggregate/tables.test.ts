@@ -84,3 +84,28 @@ test('tables say when there is too much for them', () => {
 	assert.throws(() => stacks.add([3], 1, 1), /2 different stacks of 4 frames/);
 	assert.deepEqual([...stacks.values()], [2, 1]);
 });
+
+test('frames: each kind comes back, and is another frame', () => {
+	const table = new FrameTable();
+	const kinds = ['user', 'kernel', 'jit', 'inlined'] as const;
+	const numbers = kinds.map((kind) => table.intern('f', kind));
+	assert.deepEqual(
+		numbers.map((number) => table.kind(number)),
+		kinds,
+	);
+	assert.deepEqual(
+		numbers.map((number) => table.frame(number)),
+		kinds.map((kind) => ({ name: 'f', kind })),
+	);
+});
+
+test('stacks: one that begins like another is another', () => {
+	const table = new StackTable();
+	for (const path of [[1, 2], [1], [], [1, 2, 3], [1, 3]]) table.add(path, path.length, 1);
+	table.add([1, 2, 3, 4], 3, 1);
+	assert.deepEqual([...table.values()], [1, 1, 1, 2, 1]);
+	const depths = Array.from({ length: table.size }, (_, stack) => table.depth(stack));
+	assert.deepEqual(depths, [2, 1, 0, 3, 2]);
+	assert.deepEqual([table.frameAt(3, 0), table.frameAt(3, 2)], [1, 3]);
+	assert.deepEqual([...table.frames(3)], [1, 2, 3]);
+});

@@ -6,9 +6,9 @@
  */
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { LABOURS, LIES, validElf, validGo } from './elf-corpus.js';
+import { FRAME_LABOURS, INDEXED_LABOURS, LABOURS, LIES, validElf, validGo } from './elf-corpus.js';
 import { damaged } from './mutations.js';
-import { PARSER_NAMES, PROGRAM_PARSERS, parse } from './parsers.js';
+import { PARSER_NAMES, PROGRAM_PARSERS, parse, TABLE_PARSERS } from './parsers.js';
 import { TEXTS, validTexts } from './text-corpus.js';
 
 export interface Message {
@@ -77,6 +77,10 @@ const JOBS: Readonly<Record<string, () => Promise<void>>> = {
 	lies: () => corpus(LIES),
 	// To the others they are a long line, or many short ones: those that are made for them are in TEXTS.
 	labours: () => corpus(LABOURS, PROGRAM_PARSERS),
+	'labours of frames': async () => {
+		await corpus(FRAME_LABOURS, TABLE_PARSERS);
+		await corpus(INDEXED_LABOURS, PROGRAM_PARSERS);
+	},
 	texts: () => corpus(TEXTS),
 	mutations,
 };

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { main } from '../../../src/cli/main.js';
 import { converters } from '../../../src/generated/converters.js';
 import { tools } from '../../../src/generated/tools.js';
+import { anyText } from '../any-text.js';
 import { HOSTILE } from '../support.js';
 
 const STDERR = 2;
@@ -34,7 +35,7 @@ const word = fc.oneof(
 		...['__proto__', 'constructor', 'toString', '--__proto__', '--constructor=1', '--no-pid'],
 		...HOSTILE,
 	),
-	fc.string({ maxLength: 20, unit: 'binary' }),
+	anyText({ maxLength: 20 }),
 	fc.string({ maxLength: 5 }).map((text) => `--${text}`),
 	fc.constant('9'.repeat(5000)),
 );

@@ -388,14 +388,17 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 		const code = Buffer.concat([tests, Buffer.from('7400c3', 'hex'), Buffer.alloc(3 * MIB, 0xe8)]);
 		return allocator(code, { size: tests.length + 3 });
 	},
+	'functions of megabytes': () => {
+		const code = Buffer.alloc(24 * MIB, Buffer.from('7400909090', 'hex'));
+		Buffer.alloc(500, Buffer.from('4885ff7400', 'hex')).copy(code);
+		return allocator(code, { size: code.length - 1000, step: 5 });
+	},
+};
+
+/** The same, of frames. */
+export const FRAME_LABOURS: Readonly<Record<string, () => Buffer>> = {
 	'a function with 24 MiB of rows': () =>
 		framed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 26),
-	'an index to a function with 24 MiB of rows': () =>
-		indexed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 20),
-	'an index to a function with 64 KiB of rows': () => {
-		const rows = Buffer.alloc(65_500, Buffer.from([0x41, 0x0e, 8, 0x41, 0x0e, 16]));
-		return indexed(busyFunction(rows, 2 ** 31 - 1), 2 ** 20);
-	},
 	'a million functions, each of all code': () => {
 		const one = commonFrame('zR', ...AT_ENTRY);
 		const all = Buffer.alloc(17 * MIB);
@@ -427,16 +430,17 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 		const one = frameEntry([0, 0, 0, 0, 1, 1, 1, 1]);
 		return framed(Buffer.alloc(one.length * MIB, one));
 	},
-	'three million functions, from the last one to the first': () => {
+	'more than two million functions, from the last one to the first': () => {
 		const one = commonFrame('zR', ...AT_ENTRY);
-		const all = Buffer.alloc(18 * 3 * MIB);
-		for (let i = 0, at = 0; i < 3 * MIB; i++, at += 17) {
+		const count = 2.25 * MIB;
+		const all = Buffer.alloc(18 * count);
+		for (let i = 0, at = 0; i < count; i++, at += 17) {
 			all.writeUInt32LE(13, at);
 			all.writeUInt32LE(one.length + at + 4, at + 4);
-			all.writeInt32LE(TEXT_AT + 3 * MIB - i - (FRAMES_AT + one.length + at + 8), at + 8);
+			all.writeInt32LE(TEXT_AT + count - i - (FRAMES_AT + one.length + at + 8), at + 8);
 			all.writeUInt32LE(1, at + 12);
 		}
-		return framed(Buffer.concat([one, all]), 4 * MIB);
+		return framed(Buffer.concat([one, all]), 3 * MIB);
 	},
 	'65,535 segments of code, of which functions are in the last': () => {
 		const frameBytes = usualFrames(200_000);
@@ -450,13 +454,23 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 			}),
 		});
 	},
-	'a million functions of Go, with a name and a stack without an end': () => {
-		const stack = Buffer.alloc(MIB, Buffer.from([2, 1, 1, 1]));
-		return manyInGo(MIB, 8, `runtime.${'a'.repeat(MIB)}`, stack);
+};
+
+/** The same, of frames with an index, and of Go's functions. */
+export const INDEXED_LABOURS: Readonly<Record<string, () => Buffer>> = {
+	'an index to a function with 24 MiB of rows': () =>
+		indexed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 20),
+	'an index to a function with 64 KiB of rows': () => {
+		const rows = Buffer.alloc(65_500, Buffer.from([0x41, 0x0e, 8, 0x41, 0x0e, 16]));
+		return indexed(busyFunction(rows, 2 ** 31 - 1), 2 ** 20);
 	},
-	'a million functions of Go that all leave their stack': () => {
+	'half a million functions of Go, with a name and a stack without an end': () => {
+		const stack = Buffer.alloc(2 * MIB, Buffer.from([2, 1, 1, 1]));
+		return manyInGo(MIB / 2, 8, `runtime.${'a'.repeat(2 * MIB)}`, stack);
+	},
+	'half a million functions of Go that all leave their stack': () => {
 		const stack = Buffer.alloc(64, Buffer.from([2, 4, 16, 4, 0]));
-		return manyInGo(MIB, 8, 'runtime.mcall\0', stack);
+		return manyInGo(MIB / 2, 8, 'runtime.mcall\0', stack);
 	},
 	'the beginnings of millions of tables of Go': () => {
 		const begins = Buffer.from('f1ffffff00000108', 'hex');
@@ -469,11 +483,6 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 				return { type: LOAD, flags: 4, address: TABLE, dataOf: 0 };
 			}),
 		});
-	},
-	'functions of megabytes': () => {
-		const code = Buffer.alloc(24 * MIB, Buffer.from('7400909090', 'hex'));
-		Buffer.alloc(500, Buffer.from('4885ff7400', 'hex')).copy(code);
-		return allocator(code, { size: code.length - 1000, step: 5 });
 	},
 };
 

@@ -89,7 +89,8 @@ const OF_PROGRAMS: Parsers = {
 	functions: [functions, SymbolError],
 	'frame pointers': [frames, SymbolError],
 	'tables of frames': [tables],
-	'rules and functions of addresses': [addresses, SymbolError],
+	'rules of addresses': [rulesOf],
+	'functions of addresses': [functionsAround, SymbolError],
 	'heap file': [heapFile],
 	'files of a command': [command],
 };
@@ -113,6 +114,8 @@ const PARSERS: Parsers = {
 export const PARSER_NAMES = Object.keys(PARSERS);
 /** Those that read ELF files. */
 export const PROGRAM_PARSERS = Object.keys(OF_PROGRAMS);
+/** Of files without an index to their frames, of which rules are looked up in the whole table. */
+export const TABLE_PARSERS = PROGRAM_PARSERS.filter((name) => name !== 'rules of addresses');
 
 /** Throws what the parser must not end in. */
 export async function parse(name: string, bytes: Buffer, scratch: string): Promise<void> {
@@ -164,10 +167,10 @@ function tables(bytes: Buffer): void {
 }
 
 /** More than the stacks of a process have: of code, and of wherever. */
-const LOOKED_UP = 1000;
-const ENCLOSED = 50_000;
+const LOOKED_UP = 300;
+const ENCLOSED = Float64Array.from({ length: 50_000 }, (_, i) => CODE_ADDRESS + i);
 
-function addresses(bytes: Buffer): void {
+function rulesOf(bytes: Buffer): void {
 	const lookup = ruleLookup(new CountedBytes(bytes));
 	// Segments and sections have less in the file than in memory.
 	assert.ok(lookup.bytesKept <= MIB + 8 * bytes.length, `${lookup.bytesKept} bytes are kept`);
@@ -176,8 +179,10 @@ function addresses(bytes: Buffer): void {
 			assert.ok(lookup.ruleAt(place).cfa <= CFA.goC);
 		}
 	}
-	const wanted = Float64Array.from({ length: ENCLOSED }, (_, i) => CODE_ADDRESS + i);
-	for (const [address, { start }] of enclosingFunctions(new Elf(new CountedBytes(bytes)), wanted))
+}
+
+function functionsAround(bytes: Buffer): void {
+	for (const [address, { start }] of enclosingFunctions(new Elf(new CountedBytes(bytes)), ENCLOSED))
 		assert.ok(start <= address);
 }
 

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { profileTotal } from '../../../src/aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
 import { TstraceError } from '../../../src/loader/errors.js';
+import { anyText } from '../any-text.js';
 import { folded, read } from './perf-text.js';
 
 test('a name with a newline in it does not begin another sample', async () => {
@@ -83,7 +84,7 @@ const fragment = fc.oneof(
 			'\r\n',
 		],
 	),
-	fc.string({ unit: 'binary', maxLength: 8 }),
+	anyText({ maxLength: 8 }),
 );
 
 test('any text: a result or a TstraceError', async () => {

@@ -6,6 +6,7 @@ import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { StackTable } from '../../../src/aggregate/stack-table.js';
 import { renderPprof } from '../../../src/render/pprof.js';
 import { renderSpeedscope } from '../../../src/render/speedscope.js';
+import { anyText } from '../any-text.js';
 import { HOSTILE } from '../support.js';
 import { bytesOf, foldedOf, profileOfText, profilesOf, unpacked } from './formats.js';
 
@@ -15,7 +16,7 @@ const FORMATS: ReadonlyArray<[string, (profile: StackProfile) => Promise<Buffer>
 ];
 
 const name = fc.oneof(
-	fc.string({ unit: 'binary', maxLength: 12 }),
+	anyText({ maxLength: 12 }),
 	fc.string({ maxLength: 12 }),
 	fc.constantFrom(...HOSTILE, '', 'a b', '"', '\\', 'std::map<int, char>::at', '\u2028', '\ud800'),
 );

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { FrameTable } from '../../../src/aggregate/frame-table.js';
+import type { Origin } from '../../../src/aggregate/stack-profile.js';
 import { StackTable } from '../../../src/aggregate/stack-table.js';
 import { renderSpeedscope } from '../../../src/render/speedscope.js';
 import { profileOfText } from '../input/formats.js';
+import { profileOfStacks } from '../profiles.js';
 import { HOSTILE } from '../support.js';
 import { type JsonSchema, violations } from './json-schema.js';
 
@@ -82,4 +84,11 @@ test('large files come in pieces', () => {
 	assert.ok(pieces.length > 20);
 	assert.ok(pieces.every((piece) => piece.length < 100_000));
 	assert.equal(JSON.parse(pieces.join('')).profiles[0].weights.length, 50_000);
+});
+
+test('a file is called after what was recorded, and by what', async () => {
+	const nameOf = async (origin: Origin) =>
+		JSON.parse([...renderSpeedscope(profileOfStacks({ a: 1 }, origin))].join('')).name;
+	assert.equal(await nameOf({}), 'Flame Graph');
+	assert.equal(await nameOf({ command: ['tstrace', 'profile'] }), 'Flame Graph: tstrace profile');
 });

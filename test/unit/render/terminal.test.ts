@@ -4,10 +4,11 @@ import fc from 'fast-check';
 import { grouped } from '../../../src/render/numbers.js';
 import { printable, styleFor, wrapped } from '../../../src/render/terminal.js';
 import { clockTime, humanTime, inUnit, MICROSECONDS } from '../../../src/render/units.js';
+import { anyText } from '../any-text.js';
 
 test('printable leaves no control character, and ordinary text as it is', () => {
 	fc.assert(
-		fc.property(fc.string({ unit: 'binary' }), (text) => {
+		fc.property(anyText(), (text) => {
 			assert.doesNotMatch(printable(text), /[\p{Cc}\u202a-\u202e]/u);
 		}),
 	);

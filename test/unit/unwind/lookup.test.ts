@@ -123,3 +123,26 @@ test('what it keeps is what it has read of the file, or the rows', () => {
 	const rows = ruleLookup(new MemoryBytes(without)).bytesKept;
 	assert.ok(rows > 100 && rows < 2 ** 20, `${rows}`);
 });
+
+test('instructions may name the address that they go on at, and none that is behind them', () => {
+	/** CFA is rsp + 16 from the 8th byte on; then the address is `target`, and CFA rsp + 24. */
+	const goesTo = (target: number) => {
+		const before = [0x48, 0x0e, 16, 0x01];
+		const place = FRAMES_AT + COMMON.length + 17 + before.length;
+		return Buffer.from([...before, ...little((TEXT_AT + target - place) | 0, 4), 0x0e, 24]);
+	};
+	const offsetsOf = (target: number) => {
+		const file = new MemoryBytes(indexed(32, goesTo(target)));
+		const table = unwindTable(file);
+		const lookup = ruleLookup(file);
+		return [0, 7, 8, 15, 16, 31].map((at) => {
+			const rule = lookup.ruleAt(CODE_AT + at);
+			assert.deepEqual(ruleAt(table, CODE_AT + at), rule);
+			return rule.cfa === CFA.unknown ? undefined : rule.cfaOffset;
+		});
+	};
+	assert.deepEqual(offsetsOf(16), [8, 8, 16, 16, 24, 24]);
+	assert.deepEqual(offsetsOf(8), [8, 8, 24, 24, 24, 24], 'where it is');
+	const unknown = [undefined, undefined, undefined, undefined];
+	assert.deepEqual(offsetsOf(7), [8, 8, ...unknown], 'that is damaged');
+});

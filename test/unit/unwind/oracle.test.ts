@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { firstAtLeast } from '../../../src/ascending.js';
 import { FileBytes } from '../../../src/elf/bytes.js';
 import { parseMaps } from '../../../src/symbolize/maps.js';
 import { CFA, RA, type UnwindRule } from '../../../src/unwind/rule.js';
@@ -71,12 +72,13 @@ function expectedRows(path: string): Map<number, ReadelfRow | undefined> {
 	const functions = readelfFunctions(path)
 		.filter(({ start, end }) => end > start)
 		.sort((a, b) => a.start - b.start);
+	const starts = Float64Array.from(functions, ({ start }) => start);
 	for (const [i, { start, end, rows }] of functions.entries()) {
 		const segment = segments.find(
 			({ address, size_bytes }) => start >= address && start < address + size_bytes,
 		);
 		if (!segment || functions[i - 1]?.start === start) continue;
-		const next = functions.find((other, j) => j > i && other.start > start)?.start ?? end;
+		const next = starts[firstAtLeast(starts, start + 1)] ?? end;
 		const until = Math.min(end, next);
 		const toFile = segment.offset - segment.address;
 		for (const row of rows) if (row.address < until) expected.set(row.address + toFile, row);

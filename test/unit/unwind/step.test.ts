@@ -81,6 +81,9 @@ test('a function of Go that calls C: from the end of its stack, or where it was'
 	assert.deepEqual(step(rule, frameAt(), memory(without), X64), caller(was + 8, SP + 64));
 	assert.equal(step(rule, frameAt(), memory({ 40: 8 }), X64), END.unreadable);
 	assert.equal(step(rule, frameAt(), memory({ 40: 8, 48: goroutine }), X64), END.unreadable);
+	assert.equal(step(rule, frameAt(), memory({ 48: 0 }), X64), END.unreadable);
+	const unkept = memory({ 48: goroutine, [goroutine + 8 - SP]: end });
+	assert.equal(step(rule, frameAt(), unkept, X64), END.unreadable);
 });
 
 test('arm64: the link register in the first function only, and signatures taken off', () => {
@@ -133,6 +136,8 @@ test('where a walk ends, it says why', () => {
 	assert.equal(points(SP + 8), END.gap);
 	assert.equal(points(SP + 8, { 8: SP + 8, 16: CALLER }), END.gap);
 	assert.equal(points(SP + 8, { 8: SP + 64, 16: 0 }), END.zero);
+	assert.equal(points(SP + 8, { 8: SP + 64 }), END.gap);
+	assert.equal(points(SP + 8, { 16: CALLER }), END.gap);
 });
 
 /** A file with code at IP's page, whose first half has `rule`; and code of no file at CALLER's. */

@@ -80,7 +80,7 @@ for (const [command, expected] of [
 test('two tools at once have not one unit', () => {
 	const both = ': > started; (tstrace offcputime & tstrace profile; wait) | {';
 	const { title, total } = drawn(
-		`${both} until [ $(wc -c < started) = 2 ]; do :; done; flamegraph -q; }`,
+		`${both} until [ $(wc -c < started) -ge 2 ]; do :; done; flamegraph -q; }`,
 	);
 	assert.equal(title, 'Flame Graph');
 	assert.match(total ?? '', /^[\d,]+$/);

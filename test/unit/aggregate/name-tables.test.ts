@@ -1,0 +1,143 @@
+/**
+ * The tables of names, one name at a time: each is what its table says, and a name that only begins or ends like it
+ * is somebody's own function.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { functionOf, isApplication } from '../../../src/aggregate/application-frames.js';
+import { waitFrame, waitsForWork } from '../../../src/aggregate/summary-frames.js';
+
+const kernel = (name: string) => ({ name, kind: 'kernel' as const });
+const jit = (name: string) => ({ name, kind: 'jit' as const });
+
+/** Whether the function below vfs_read says more than that is waited. */
+const tells = (name: string) => waitFrame([kernel('vfs_read'), kernel(name)])?.name === name;
+
+const UNTELLING = `
+	schedule io_schedule __cond_resched preempt_schedule schedule_timeout
+	wait_for_completion __wait_for_common do_wait_for_common
+	bit_wait __wait_on_bit wait_on_bit out_of_line_wait_on_bit
+	wait_woken prepare_to_wait finish_wait woken_wake_function
+	sk_wait_data sk_stream_wait_memory __skb_wait_for_more_packets __skb_recv_udp skb_recv_datagram
+	unix_stream_data_wait unix_stream_read_generic tcp_recvmsg_locked tcp_sendmsg_locked
+	__futex_wait futex_do_wait futex_wait_queue futex_wait_queue_me poll_schedule_timeout
+	folio_wait_bit folio_wait_bit_common page_lock folio_wait_locked __folio_lock __folio_lock_killable
+	filemap_get_pages filemap_update_page filemap_read_folio submit_bio_wait blk_wait_io blk_mq_wait_quiesce
+	rt_mutex_schedule rt_mutex_slowlock rt_mutex_slowlock_block __rt_mutex_slowlock
+	rwsem_down_read_slowpath rwsem_down_write_slowpath __mutex_lock __mutex_lock_slowpath
+	hrtimer_nanosleep common_nsleep common_nsleep_timens
+	do_syscall_64 do_int80_emulation x64_sys_call entry_SYSCALL_64_after_hwframe asm_exc_page_fault
+	el0_svc el0t_64_sync invoke_syscall do_el0_svc ret_from_fork ret_from_fork_asm kthread
+	exit_to_user_mode_loop irqentry_exit_to_user_mode`
+	.trim()
+	.split(/\s+/);
+
+test('functions of the kernel that say only that somebody waits', () => {
+	for (const name of UNTELLING) {
+		assert.ok(!tells(name), name);
+		assert.ok(!tells(`${name}.constprop.0`), 'the compiler has put its own behind it');
+		// Those that may have anything in front.
+		if (!/exit_to_user_mode/.test(name)) assert.ok(tells(`my_${name}`), `my_${name}`);
+	}
+	const own = `
+		rescheduled waitqueue tcp_recvmsg tcp_sendmsg futex_wait do_poll filemap_read skb_recv rt_mutex_lock
+		down_read mutex_lock do_nanosleep sk_wait_data_x poll_schedule_timeout_x tcp_recvmsg_lockedx
+		unix_stream_recvmsg submit_bio_wait_x invoke_syscall_x kthreadd do_syscall_64x x64_sys_callx
+		skb_recv_datagram_x filemap_read_folio_x futex_wait_queue_x rt_mutex_schedule_x bit_waiter`;
+	for (const name of own.trim().split(/\s+/)) assert.ok(tells(name), name);
+	assert.ok(tells('schedule.mine'), 'no compiler writes that');
+});
+
+test('waits for work or for time, and what only looks like them', () => {
+	const names = `ep_poll do_epoll_wait do_nanosleep hrtimer_nanosleep do_sigtimedwait sigsuspend
+		__do_sys_pause __x64_sys_pause __arm64_sys_pause inet_csk_accept unix_accept`;
+	for (const name of names.split(/\s+/)) {
+		assert.ok(waitsForWork([kernel(name), kernel('schedule')]), name);
+		assert.ok(!waitsForWork([kernel(`x${name}`)]), `x${name}`);
+		assert.ok(!waitsForWork([kernel(`${name}x`)]), `${name}x`);
+		assert.ok(!waitsForWork([{ name, kind: 'user' }]), `the program's ${name}`);
+	}
+});
+
+test('a thread of the kernel waits for work in its main function, and in no piece of work', () => {
+	const thread = (...names: string[]) =>
+		waitsForWork(['ret_from_fork', 'kthread', ...names].map(kernel));
+	assert.ok(thread('kswapd', 'schedule'));
+	assert.ok(thread('schedule'));
+	assert.ok(!thread('kswapd', 'balance_pgdat', 'schedule'));
+	assert.ok(!waitsForWork([kernel('kswapd'), kernel('schedule')]), 'nobody knows what that is');
+	const named = [{ name: 'main', kind: 'user' as const }, kernel('kthread'), kernel('schedule')];
+	assert.ok(!waitsForWork(named), 'it has user frames');
+});
+
+/** As V8, HotSpot, .NET and Python write them into their perf maps. */
+const OF_RUNTIMES = `Builtin:ArgumentsAdaptorTrampoline
+Stub:CEntryStub
+BytecodeHandler:LdaZero
+Handler:LoadIC
+Callback:get
+RegExp:a+
+Interpreter
+call_stub
+StubRoutines (1)
+RuntimeStub - _new_instance_Java
+Runtime1 stub new_instance
+DeoptimizationBlob
+I2C/C2I adapters
+vtable chunks
+flush_icache_stub
+[]
+[anon code]
+[PreStub] void Shop.Cart::Add()
+stub<1> AllocateTemporaryEntryPoints<PRECODE_STUB>
+GenerateResolveStub<GenerateResolveStub>
+LazyCompile:*emit node:events:512:3
+LazyCompile:~f internal/timers.js:10:2
+int java.util.HashMap.hash(java.lang.Object)
+void sun.misc.Unsafe.park(boolean, long)
+java.lang.Thread.run()
+com.sun.jndi.Ldap.search()
+Ljava/util/HashMap;::get
+Lcom/sun/jndi/Ldap;::search
+py::_find_and_load:<frozen importlib._bootstrap>`.split('\n');
+
+const OF_APPLICATIONS = `LazyCompile:*load /srv/shop/cart.js:3:1
+LazyCompile:*load /srv/node:x/cart.js:a:1
+MyInterpreter
+Interpreters
+call_stub_x
+BlobStore
+my[anon code]
+Substub<1>
+xstub<1> y
+int shop.java.util.Cart.add(int)
+java_like.Cart.add()
+Lshop/java/Cart;::add
+xLjava/util/HashMap;::get
+py::load:/srv/shop/frozen.py
+mypy::load:x
+FunctionBuiltin:x`.split('\n');
+
+test('code that a runtime has made for itself, or that its own libraries have', () => {
+	for (const name of OF_RUNTIMES) assert.ok(!isApplication(jit(name)), name);
+	for (const name of OF_APPLICATIONS) {
+		assert.ok(isApplication(jit(name)), name);
+		assert.ok(!isApplication({ name, kind: 'user' }), 'compiled ahead of time');
+	}
+});
+
+test('a function is called the same, whatever it was compiled by, and without what it returns', () => {
+	for (const by of ['~', '*', '^', '+', "*'", ''])
+		assert.equal(functionOf(jit(`JS:${by}load /srv/cart.js:3:1`)), 'JS:load /srv/cart.js:3:1');
+	const names = {
+		'void Leak.encodeFrame(int)': 'Leak.encodeFrame(int)',
+		'int[] shop.Cart$Item.<init>()': 'shop.Cart$Item.<init>()',
+		'a void Leak.f(int)': 'a void Leak.f(int)',
+		'void f(int)': 'void f(int)',
+		'void Leak.f(int) x': 'void Leak.f(int) x',
+		'x JS:*load': 'x JS:*load',
+	};
+	for (const [name, called] of Object.entries(names)) assert.equal(functionOf(jit(name)), called);
+	const user = { name: 'JS:*load', kind: 'user' } as const;
+	assert.equal(functionOf(user), user.name, 'nobody has compiled it anew');
+});
