@@ -108,3 +108,19 @@ test('where threads off the CPU are kept in a hash, it holds those that wait now
 		await crowd.end();
 	}
 });
+
+test('memleak keeps nothing of a thread that has allocated and ended', async () => {
+	const workload = await Workload.start('leaks', 'threads', '100');
+	const tracing = await Tracing.start(['memleak', '--json', '-p', `${workload.pid}`]);
+	await workload.work();
+	// Of the first thread, which lives; the other one has freed what that allocated.
+	const calling = () => entriesOf(tracing.pid).get('heap_calls') ?? 0;
+	await until(
+		() => calling() === 1,
+		() => `${calling()} entries`,
+		LOOK_MS,
+	);
+	const { status, stderr } = await tracing.end('SIGINT');
+	assert.equal(status, 0, stderr);
+	await workload.end();
+});
