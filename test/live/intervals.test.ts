@@ -1,5 +1,6 @@
 /** Three intervals of different truth: each result has what happened in its own, and nothing else. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { type LeakRow, leafOf } from './leaks.js';
 import { type JsonReport, reportsOf } from './reports.js';
@@ -30,6 +31,20 @@ interface Round {
 
 const counted = (tid: number) => ({ ...schedstat(tid), switches: switches(tid) });
 
+/** What was counted when it sleeps: it has said that it is done a moment before. */
+async function asleep(tid: number): Promise<ReturnType<typeof counted>> {
+	let now = counted(tid);
+	await until(() => {
+		const before = now;
+		now = counted(tid);
+		const { run_ns, switches } = now;
+		return run_ns === before.run_ns && switches === before.switches && isAsleep(tid);
+	});
+	return now;
+}
+
+const isAsleep = (tid: number) => / S /.test(readFileSync(`/proc/${tid}/stat`, 'utf8'));
+
 /** Does the rounds one after another, each when the results of the last one are there; then nothing for a while. */
 async function rounds(...args: readonly string[]): Promise<Round[]> {
 	// What prints lines has an object for each second.
@@ -52,7 +67,7 @@ async function rounds(...args: readonly string[]): Promise<Round[]> {
 		const [from, before] = [reports().length, counted(workload.tid)];
 		if (long_ms >= 0) workload.tell(`${n} ${long_ms}`);
 		const [, longest_ns = 0] = long_ms >= 0 ? await workload.done() : [];
-		const after = counted(workload.tid);
+		const after = await asleep(workload.tid);
 		await pass();
 		const kernel = {
 			run_ns: after.run_ns - before.run_ns,

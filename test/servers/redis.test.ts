@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { redisServer } from '../../bench/servers.js';
 import { sumOf, withFrame } from '../live/stacks.js';
+import { schedstat } from '../live/times.js';
 import { during, said, serverFolder, totalOf } from './support.js';
 
 const folder = serverFolder();
@@ -52,6 +53,22 @@ test('so many commands: syscount has as many answers, and as many bytes as they 
 	const writes = report.rows.filter(({ syscall }) => syscall === 'write' || syscall === 'writev');
 	assert.equal(totalOf(writes, 'calls'), COMMANDS);
 	assert.equal(totalOf(writes, 'written_bytes'), 7 * COMMANDS);
+});
+
+test('so many wake-ups: runqlat has as many waits as the kernel', async () => {
+	const tid = Number(pid);
+	const before = schedstat(tid).waits;
+	const { report, done } = await during(['runqlat', '-t', pid], () => {
+		const first = schedstat(tid).waits;
+		redis('-r', '500', 'ping');
+		return schedstat(tid).waits - first;
+	});
+	const most = schedstat(tid).waits - before;
+	const { waits_unseen = 0, waits_misbooked = 0 } = report.lost;
+	const count = report.groups.reduce((sum, group) => sum + group.count, 0);
+	const least = done - waits_unseen - waits_misbooked;
+	// One that was there as tracing began, or is as it ends, is a wait for one of the two only.
+	assert.ok(count >= least - 1 && count <= most + 1, `${count}, not ${least} to ${most}`);
 });
 
 test('keys that stay: memleak has their bytes, and that they go', async () => {

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { done, written } from '../../bench/servers.js';
+import { reportsOf } from '../live/reports.js';
 import { sumOf, withFrame } from '../live/stacks.js';
-import { Workload } from '../live/support.js';
+import { Tracing, Workload } from '../live/support.js';
+import { switches } from '../live/times.js';
 import { during, serverFolder, totalOf } from './support.js';
 
 const folder = serverFolder();
@@ -107,7 +109,7 @@ def compute():
     end = time.thread_time() + 0.5
     while time.thread_time() < end: pass
 def naps():
-    for _ in range(20): time.sleep(0.01)
+    for _ in range(10): time.sleep(0.05)
 print('ready', os.getpid(), os.getpid(), flush=True)
 os.read(0, 1)
 (naps if sys.argv[1:] == ['naps'] else lambda: None)()
@@ -141,18 +143,25 @@ test('Python: two threads compute, and only one at a time: schedlat, and offcput
 /** A thread that wakes up may be preempted where it slept: that is another wait. */
 const ASLEEP = ['offcputime', '--exact', '--state', 'S'];
 
-test('Python: 20 sleeps are 20 waits', async () => {
+test('Python: 10 sleeps are 10 waits for offcputime, and lines of timehist', async () => {
 	const naps = await python('naps');
-	const { report } = await during([...ASLEEP, '-p', `${naps.pid}`], () =>
-		naps.work(),
-	);
+	const { report } = await during([...ASLEEP, '-p', `${naps.pid}`], () => naps.work());
 	await naps.end();
 	const asleep = withFrame(report.stacks, 'clock_nanosleep');
-	const { waits_unseen = 0, wait_start_unknown = 0 } = report.lost;
-	const [count, unseen] = [sumOf(asleep, 'count'), waits_unseen + wait_start_unknown];
-	assert.ok(
-		count <= 20 && count + unseen >= 20,
-		`${count}, and ${unseen} unseen: ${JSON.stringify(report)}`,
-	);
-	assert.ok(sumOf(asleep, 'blocked') >= count * 1e7);
+	// Python sleeps until a time: a thread that was preempted before has less of it, or nothing.
+	const [count, blocked_ns] = [sumOf(asleep, 'count'), sumOf(asleep, 'blocked')];
+	assert.ok(count >= 9 && count <= 10, `${count} waits, lost: ${JSON.stringify(report.lost)}`);
+	assert.ok(blocked_ns >= 0.8 * 10 * 5e7, `${blocked_ns}`);
+	// Its lines, and those of the same thread in the kernel's own books.
+	const lines = await python('naps');
+	const tracing = await Tracing.start(['timehist', '--json', '-p', `${lines.pid}`]);
+	const before = switches(lines.pid);
+	await lines.work();
+	const counted = switches(lines.pid) - before;
+	const { stdout } = await tracing.end('SIGINT');
+	await lines.end();
+	const rows = reportsOf(stdout).flatMap((each) => each.rows);
+	assert.ok(rows.length >= Math.max(9, counted), `${rows.length} lines of ${counted} switches`);
+	const slept = rows.filter(({ wait_ns }) => Number(wait_ns) >= 3e7);
+	assert.ok(slept.length >= 9, `${slept.length} of 10`);
 });
