@@ -38,7 +38,8 @@ const INTERVALS = 6;
 const LOOK_MS = 200;
 
 for (const [words, interval, way] of CASES) {
-	test(`${words}${way ? `, ${way}` : ''}: nothing is kept of threads that have ended, nor of intervals`, async () => {
+	const byWay = way ? `, ${way}` : '';
+	test(`${words}${byWay}: nothing is kept of threads that have ended, nor of intervals`, async () => {
 		const crowd = await Workload.start('crowd', `${THREADS}`, '5', '1000');
 		const forks = await Workload.start('calls', 'forks', `${CHILDREN}`);
 		const whose = ['-p', `${crowd.pid},${forks.pid}`, '--json', ...(interval ? [interval] : [])];
