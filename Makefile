@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-golang test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-golang test-servers test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak clean help
 
 # As scripts/build-tests.mjs lists them.
 UNIT := cat build/test/unit-tests
@@ -50,6 +50,10 @@ test-live: tests
 test-golang: tests ## Go programs, built here by Debian's Go (450 MB, installed if missing): names, tables, live
 	@scripts/setup.sh golang test
 	@$(NODE_TEST) --test-concurrency=1 $$(find build/test/test/golang -name '*.test.js')
+
+test-servers: tests ## Debian's PostgreSQL, redis, nginx, JVM, Node.js and Python in known trouble, each tool from outside
+	@scripts/setup.sh servers
+	@$(NODE_TEST) --test-concurrency=1 $$(find build/test/test/servers -name '*.test.js' | sort)
 
 test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests, TOOL=NAME FILE=torture
 	@scripts/setup.sh kernels

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the system packages that are missing for: build, workloads, unit, browser, test, kernels,
-# check, golang, guard, bench, whole or exact.
+# check, golang, servers, guard, bench, whole or exact.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -55,6 +55,16 @@ nodes() {
 		rm "$folder"/*.tgz
 		mv -T "$folder" "build/nodes/$version"
 	done
+}
+
+# Debian's servers and runtimes that are traced.
+servers() {
+	need redis-server any_of redis-server
+	need redis-tools any_of redis-benchmark
+	need nginx-light any_of nginx
+	need postgresql-15 test -x /usr/lib/postgresql/15/bin/postgres
+	need python3 test -x /usr/bin/python3
+	need openjdk-17-jdk-headless any_of javac
 }
 
 for group; do
@@ -113,6 +123,10 @@ for group; do
 		need gcc any_of gcc
 		need binutils any_of readelf
 		;;
+	servers)
+		servers
+		need curl any_of curl
+		;;
 	guard)
 		need time test -x /usr/bin/time
 		need linux-perf any_of perf
@@ -125,15 +139,10 @@ for group; do
 		! test -e "/lib/modules/$(uname -r)/build" || need bpfcc-tools any_of runqlat-bpfcc
 		;;
 	whole)
-		need redis-server any_of redis-server
-		need redis-tools any_of redis-benchmark
-		need nginx-light any_of nginx
+		servers
 		need apache2-utils any_of ab
-		need postgresql-15 test -x /usr/lib/postgresql/15/bin/postgres
 		need mariadb-server any_of mariadbd
 		need sysbench any_of sysbench
-		need python3 test -x /usr/bin/python3
-		need openjdk-17-jdk-headless any_of javac
 		need ripgrep any_of rg
 		need golang-go any_of go
 		need caddy any_of caddy

@@ -74,6 +74,7 @@ export interface CommonChoices {
 	readonly format: string | undefined;
 	readonly output: string | undefined;
 	readonly hdr: string | undefined;
+	readonly timestamps: boolean;
 }
 
 /** What a tool says of itself on the command line, whatever it finds and how. */

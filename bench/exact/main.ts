@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endOnSignals } from '../children.js';
 import { commit, machine } from '../machine.js';
-import { endPrograms, MORE_PROGRAMS, PROGRAMS, type Program } from '../whole/programs.js';
+import { endPrograms } from '../servers.js';
+import { MORE_PROGRAMS, PROGRAMS, type Program } from '../whole/programs.js';
 import { againstGdb, GDB_COLUMNS, Group } from './against-gdb.js';
 import { againstPerf, PERF_COLUMNS } from './against-perf.js';
 

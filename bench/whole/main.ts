@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, type Command, endOnSignals } from '../children.js';
 import { commit, machine } from '../machine.js';
-import { endPrograms, PROGRAMS, type Program, type Thread } from './programs.js';
+import { endPrograms } from '../servers.js';
+import { PROGRAMS, type Program, type Thread } from './programs.js';
 import { cutShare, isWhole, type PrintedStack } from './stacks.js';
 import { RUNS, SECONDS, type Tool } from './tools.js';
 

@@ -1,15 +1,20 @@
 /** Debian's programs as they are, each under a load of its own, in a folder of its own. */
-import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Child, type Command } from '../children.js';
+import {
+	AS_POSTGRES,
+	begin,
+	childOf,
+	done,
+	nginxServer,
+	POSTGRES,
+	postgresServer,
+	redisServer,
+	until,
+	written,
+} from '../servers.js';
 import { BASH, GDB, GO, JAVA, NODE, PERL, PYTHON } from './loads.js';
 
 /** Where ports of this run begin; each program has its own. */
 const PORT = 17_800;
-const START_LIMIT_MS = 60_000;
-const LOOK_PERIOD_MS = 250;
 
 export interface Thread {
 	readonly tid: number;
@@ -29,61 +34,6 @@ export interface Program {
 	/** It says nothing of its own code: debuggers guess, too. */
 	readonly noTables?: true;
 }
-
-/** They go on until `endPrograms`. */
-const children: Child[] = [];
-
-function begin(command: Command, folder: string): number {
-	const env = { ...process.env, HOME: folder };
-	const child = new Child(['env', '-C', folder, ...command], 'ignore', env);
-	child.closed.catch(() => undefined);
-	children.push(child);
-	return child.pid;
-}
-
-export async function endPrograms(): Promise<void> {
-	for (const child of children.splice(0).reverse()) await child.end();
-}
-
-/** What has to be done before it can be started. */
-function done([file = '', ...args]: Command, folder: string): void {
-	const options = { cwd: folder, encoding: 'utf8', timeout: START_LIMIT_MS } as const;
-	const { status, stderr, error } = spawnSync(file, args, options);
-	if (status !== 0) throw new Error(`${file} ${args.join(' ')}: ${error?.message ?? stderr}`);
-}
-
-/** Does it again until it works. */
-async function until(what: Command, folder: string): Promise<void> {
-	for (const limit_ms = Date.now() + START_LIMIT_MS; ; await sleep(LOOK_PERIOD_MS)) {
-		try {
-			return done(what, folder);
-		} catch (error) {
-			if (Date.now() > limit_ms) throw error;
-		}
-	}
-}
-
-/** A child of a process by its title, when there is one. */
-async function childOf(parent: number, title: RegExp): Promise<number> {
-	for (const limit_ms = Date.now() + START_LIMIT_MS; Date.now() < limit_ms; ) {
-		for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-			try {
-				const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ');
-				if (Number(fields?.[1]) !== parent) continue;
-				if (title.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))) return Number(pid);
-			} catch {
-				// It is gone meanwhile.
-			}
-		}
-		await sleep(LOOK_PERIOD_MS);
-	}
-	throw new Error(`process ${parent} has no child ${title}`);
-}
-
-const written = (folder: string, name: string, text: string): string => {
-	writeFileSync(join(folder, name), text);
-	return name;
-};
 
 const ab = (port: number, folder: string, ...options: string[]) =>
 	begin(
@@ -107,8 +57,7 @@ const TEXT = 'A text that is long enough to be worth compressing, and does not e
 async function redis(folder: string): Promise<number> {
 	const port = `${PORT}`;
 	const synced = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];
-	const pid = begin(['redis-server', '--port', port, '--dir', folder, ...synced], folder);
-	await until(['redis-cli', '-p', port, 'get', 'x'], folder);
+	const pid = await redisServer(folder, ['-p', port], ['--port', port, ...synced]);
 	const load = ['-t', 'set,get,lpush,lrange_100', '-r', '100000', '-l', '-q'];
 	begin(['redis-benchmark', '-p', port, ...load], folder);
 	return pid;
@@ -117,25 +66,17 @@ async function redis(folder: string): Promise<number> {
 async function nginx(folder: string): Promise<number> {
 	const port = PORT + 1;
 	written(folder, 't', TEXT.repeat(2000));
-	const server = `server { listen 127.0.0.1:${port}; root ${folder}; default_type text/plain; }`;
-	const http = `gzip on; gzip_types text/plain; access_log ${folder}/log; ${server}`;
-	const main = `daemon off; user root; worker_processes 1; pid ${folder}/pid; error_log ${folder}/errors;`;
-	written(folder, 'conf', `${main} events {} http { ${http} }`);
-	const pid = begin(['nginx', '-c', `${folder}/conf`], folder);
+	const server = `listen 127.0.0.1:${port}; root ${folder}; default_type text/plain;`;
+	const pid = nginxServer(folder, `gzip on; gzip_types text/plain; server { ${server} }`);
 	await until(['ab', '-n', '1', `http://127.0.0.1:${port}/t`], folder);
 	ab(port, folder, '-H', 'Accept-Encoding: gzip');
 	return childOf(pid, /worker/);
 }
 
 async function postgres(folder: string): Promise<number> {
-	const bin = '/usr/lib/postgresql/15/bin';
-	const as = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'];
-	done(['chown', 'postgres', folder], folder);
-	done([...as, `${bin}/initdb`, '-D', `${folder}/data`], folder);
-	const options = ['-D', `${folder}/data`, '-k', folder, '-p', `${PORT + 2}`];
-	const pid = begin([...as, `${bin}/postgres`, ...options], folder);
-	const pgbench = [...as, `${bin}/pgbench`, '-h', folder, '-p', `${PORT + 2}`];
-	await until([...pgbench, '-i', '-q', '-s', '5', 'postgres'], folder);
+	const pid = await postgresServer(folder, PORT + 2);
+	const pgbench = [...AS_POSTGRES, `${POSTGRES}/pgbench`, '-h', folder, '-p', `${PORT + 2}`];
+	done([...pgbench, '-i', '-q', '-s', '5', 'postgres'], folder);
 	begin([...pgbench, '-c', '3', '-T', '600', 'postgres'], folder);
 	return childOf(pid, /^postgres: postgres postgres/);
 }

@@ -2,25 +2,24 @@
 
 import { readFileSync, writeSync } from 'node:fs';
 import { Argument, Command as Cli } from 'commander';
-import { largest } from '../aggregate/largest.js';
 import type { AnyConverter } from '../converter.js';
 import { UsageError } from '../errors.js';
 import { converters } from '../generated/converters.js';
 import { tools } from '../generated/tools.js';
-import { parseCount, parseSeconds } from '../options/parsers.js';
 import { offered, type RawValues, valuesOf } from '../options/typed-option.js';
-import { commonOptions, commonSettings, fileOptions } from '../run/common-options.js';
+import { fileOptions } from '../run/common-options.js';
 import { keepIgnoring } from '../run/inherited.js';
 import { ClosedPipe, Output, say } from '../run/output.js';
 import { run } from '../run/run.js';
 import { failRun } from '../run/stop.js';
-import type { AnyTool, ToolDeclaration } from '../tool.js';
+import type { ToolDeclaration } from '../tool.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { VALUES_COMMAND, wordsFor } from './completion-values.js';
 import { convert } from './convert.js';
 import type { OtherNames } from './did-you-mean.js';
 import { doctor, doctorOptions } from './doctor.js';
 import { DOCTOR, EXIT_USAGE, explain, explainFailure } from './explain.js';
+import { type Action, addExamples, addTool, askedOf } from './tool-command.js';
 
 const STDOUT = 1;
 
@@ -56,15 +55,8 @@ export async function main(args: readonly string[]): Promise<number> {
 				await Output.stdout().write(list);
 				return 0;
 			}
-			const common = commonSettings(raw, words, tool.kind);
-			const settings = each.settings(values, common);
-			return run(each, settings, {
-				interval_s,
-				count: countOf(count, each.lines?.(settings)),
-				common,
-				command: words,
-				args,
-			});
+			const asked = askedOf(each, { count, raw, command: words });
+			return run(each, asked.settings, { ...asked, interval_s, command: words, args });
 		});
 	});
 	try {
@@ -79,23 +71,7 @@ export async function main(args: readonly string[]): Promise<number> {
 	}
 }
 
-/** Of lines as they come there is one result, and a number is how long; `because` of that option. */
-function countOf(count: number | undefined, because: string | undefined): number | undefined {
-	if (because === undefined) return count;
-	if (count === undefined) return 1;
-	throw new UsageError(
-		`${because} prints events as they happen: give only one number, the duration, such as 5 or 500ms`,
-	);
-}
-
 const isConverter = (name = ''): boolean => Object.hasOwn(converters, name);
-
-type Action = (
-	tool: AnyTool,
-	interval_s: number | undefined,
-	count: number | undefined,
-	raw: RawValues,
-) => Promise<void>;
 
 /** All tools for help and completion; else only the one that was named, which starts sooner. */
 async function buildCli(
@@ -159,45 +135,6 @@ function addDoctor(cli: Cli, action: (values: RawValues) => Promise<void>): void
 	]);
 }
 
-function addTool(cli: Cli, tool: AnyTool, action: Action): void {
-	const once = (tool.kind === 'stacks' && !tool.repeats) || tool.kind === 'events';
-	const command = cli
-		.command(tool.name)
-		.summary(tool.summary)
-		.description(tool.description)
-		.usage(
-			`[options] ${once ? '[duration]' : '[interval [count]]'} [-- COMMAND]\n${numbers(tool)}`,
-		);
-	if (once) {
-		command
-			.argument('[duration]', 'how long to trace (default: until Ctrl-C)', parseSeconds)
-			.action((duration: number | undefined, values) => action(tool, duration, 1, values));
-	} else {
-		command
-			.argument('[interval]', 'time between results (default: one result at Ctrl-C)', parseSeconds)
-			.argument('[count]', 'how many results (default: until Ctrl-C)', parseCount)
-			.action((interval: number | undefined, count: number | undefined, values) =>
-				action(tool, interval, count, values),
-			);
-	}
-	const common = commonOptions(tool.kind, tool.stackTool?.use);
-	for (const option of [...offered(tool.options()), ...offered(common)]) {
-		if (tool.allCpus && option.attributeName() === 'cpu') option.hideHelp();
-		command.addOption(option);
-	}
-	addExamples(command, tool.examples);
-}
-
-/** What numbers mean, for right below the usage. */
-function numbers({ kind, repeats, linesHelp }: ToolDeclaration): string {
-	const lines = kind === 'events' ? 'print events for 5 seconds' : 'one result after 5 seconds';
-	const said =
-		kind === 'events' || (kind === 'stacks' && !repeats)
-			? [`5: ${lines} (or 500ms, 2m)`]
-			: ['5: a result every 5 seconds (or 500ms, 2m); 5 1: one result'];
-	return [...said, ...(linesHelp ? [linesHelp] : [])].map((line) => `       ${line}`).join('\n');
-}
-
 function addConverter(cli: Cli, converter: AnyConverter): void {
 	const command = cli
 		.command(converter.name)
@@ -211,17 +148,6 @@ function addConverter(cli: Cli, converter: AnyConverter): void {
 	for (const option of [...offered(converter.options()), ...offered(fileOptions())])
 		command.addOption(option);
 	addExamples(command, converter.examples);
-}
-
-function addExamples(command: Cli, all: ToolDeclaration['examples']): void {
-	const width = largest(
-		all.map(([example]) => example.length),
-		0,
-	);
-	const examples = all.map(([example, effect]) =>
-		`  ${example.padEnd(width)}  ${effect}`.trimEnd(),
-	);
-	command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
 }
 
 /** Help and the version. If nobody reads it or it does not fit, it is dropped. */

@@ -37,7 +37,6 @@ const FORMATS: Readonly<Record<ToolKind, readonly Format[]>> = {
 export interface CommonSettings extends CommonChoices {
 	/** Undefined: what suits the place the result goes to. */
 	readonly format: Format | undefined;
-	readonly timestamps: boolean;
 	/** Per cent of each CPU, on average; undefined: only warn. */
 	readonly maxOverhead_pct: number | undefined;
 	readonly quiet: boolean;

@@ -93,7 +93,7 @@ export const runqlat = defineTool<
 	kind: 'latency',
 	layout,
 
-	settings(values, { hdr }) {
+	settings(values, { hdr, timestamps }) {
 		const settings: Settings = {
 			groupBy: groupByOf(values),
 			split: values.split,
@@ -104,7 +104,7 @@ export const runqlat = defineTool<
 		};
 		if (settings.slower_usec > 0) {
 			const { pids, tids, pidnss, by, milliseconds, split } = values;
-			const histograms = { pids, tids, pidnss, by, hdr, milliseconds, split };
+			const histograms = { pids, tids, pidnss, by, hdr, timestamps, milliseconds, split };
 			for (const [option, given] of Object.entries(histograms)) {
 				if (given) throw new UsageError(`--slower shows single waits; leave out --${option}`);
 			}

@@ -38,7 +38,8 @@ const INTERVALS = 6;
 const LOOK_MS = 200;
 
 for (const [words, interval, way] of CASES) {
-	test(`${words}${way ? `, ${way}` : ''}: nothing is kept of threads that have ended, nor of intervals`, async () => {
+	const byWay = way ? `, ${way}` : '';
+	test(`${words}${byWay}: nothing is kept of threads that have ended, nor of intervals`, async () => {
 		const crowd = await Workload.start('crowd', `${THREADS}`, '5', '1000');
 		const forks = await Workload.start('calls', 'forks', `${CHILDREN}`);
 		const whose = ['-p', `${crowd.pid},${forks.pid}`, '--json', ...(interval ? [interval] : [])];
@@ -107,4 +108,20 @@ test('where threads off the CPU are kept in a hash, it holds those that wait now
 		object.close();
 		await crowd.end();
 	}
+});
+
+test('memleak keeps nothing of a thread that has allocated and ended', async () => {
+	const workload = await Workload.start('leaks', 'threads', '100');
+	const tracing = await Tracing.start(['memleak', '--json', '-p', `${workload.pid}`]);
+	await workload.work();
+	// Of the first thread, which lives; the other one has freed what that allocated.
+	const calling = () => entriesOf(tracing.pid).get('heap_calls') ?? 0;
+	await until(
+		() => calling() === 1,
+		() => `${calling()} entries`,
+		LOOK_MS,
+	);
+	const { status, stderr } = await tracing.end('SIGINT');
+	assert.equal(status, 0, stderr);
+	await workload.end();
 });

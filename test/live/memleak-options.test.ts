@@ -16,12 +16,26 @@ test('parts of mappings: what is mapped still, and whose it is', async () => {
 	assert.deepEqual(leaksOf(single.report.stacks), CUTS);
 });
 
+test('of parts that are unmapped: what they were, and that none of them is a whole mapping', async () => {
+	const { report } = await leakedBy(await Workload.start('cuts'));
+	// Of each of the three mappings 2 pages and a byte, which are 3 pages.
+	const beside = report.stacks.filter((stack) => leafOf(stack) === 'leak_beside_a_byte');
+	const freed = beside.map(({ freed_bytes, freed_count }) => [freed_bytes, freed_count]);
+	assert.deepEqual(freed, [[3 * 3 * 4096, 0]]);
+});
+
 test('what there is no room for is counted', async () => {
 	const { report } = await leakedBy(await start('many', '5003'), '--max-allocs', '1000');
 	const { leak_many: [bytes, count] = [0, 0] } = leaksOf(report.stacks);
 	assert.equal(bytes, 16 * count);
 	assert.equal(count + (report.lost.allocations_full ?? 0), 5003);
 	assert.ok(count <= 1000);
+	// It does not seem to leak either: nobody would see it freed.
+	const churn = await leakedBy(await start('many', '5003'), '--max-allocs', '1000', '--churn');
+	const [all] = churn.report.stacks.filter((stack) => leafOf(stack) === 'leak_many');
+	assert.equal(all?.count, 5003);
+	assert.equal(all?.freed_count, churn.report.lost.allocations_full);
+	assert.equal(all?.outstanding_bytes, 16 * (5003 - (all?.freed_count ?? 0)));
 });
 
 test('a million at once', async () => {

@@ -118,6 +118,7 @@ test('kernel threads have kernel frames only', () => {
 	assert.ok(report.stacks.length > 0);
 	for (const { kinds, frames } of report.stacks) assert.match(kinds, /^k+$/, frames.join());
 	assert.ok(withFrame(report.stacks, 'kthread').length > 0);
+	for (const { frames } of report.stacks) assert.match(frames[0] ?? '', /^ret_from_fork/);
 	assert.deepEqual(report.notices, []);
 });
 

@@ -64,17 +64,29 @@ test('--state: by letter, by mask', async () => {
 	assert.ok(has(both, 'wait_in_pipe') && has(both, 'wait_in_vfork'));
 });
 
-test('--state R: who could have gone on', async () => {
+test('--state R and 0: who could have gone on', async () => {
 	const hogs = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 	const pids = hogs.map(({ pid }) => pid).join();
 	const trace = (state: string) =>
 		stackReport(tstrace(['offcputime', '-p', pids, '--json', '--state', state, '0.5'])).stacks;
-	const [runnable, asleep] = [trace('R'), trace('S')];
+	const [runnable, zero, asleep] = [trace('R'), trace('0'), trace('S')];
 	for (const hog of hogs) await hog.end();
 	// Who is on a run queue as tracing begins may have been woken or preempted: run queue.
-	assert.ok(sumOf(runnable, 'preempted') > 0);
-	assert.equal(sumOf(runnable, 'blocked'), 0);
+	for (const stacks of [runnable, zero]) {
+		assert.ok(sumOf(stacks, 'preempted') > 0);
+		assert.equal(sumOf(stacks, 'blocked'), 0);
+	}
 	assert.deepEqual(asleep, []);
+});
+
+test('--state: an idle kernel thread is I and not D; as a mask it has the bit of D, too', () => {
+	const idle = (state: string) => {
+		const args = ['offcputime', '-k', '--json', '--state', state, '0.2'];
+		// Workers without work wait in this function: kernel/workqueue.c.
+		return withFrame(stackReport(tstrace(args)).stacks, 'worker_thread').length > 0;
+	};
+	for (const state of ['I', '0x402', '0x2', '0x400']) assert.ok(idle(state), state);
+	for (const state of ['D', 'S', '0x1', 'SD']) assert.ok(!idle(state), state);
 });
 
 test('-U and -K: only user frames, only kernel frames', async () => {
@@ -84,6 +96,11 @@ test('-U and -K: only user frames, only kernel frames', async () => {
 	const kernel = (await traceWaits('-K')).stacks;
 	assert.ok(has(kernel, 'futex_wait'));
 	for (const { kinds } of kernel) assert.match(kinds, /^k+$/);
+	// From the first function of the kernel to the one that waits.
+	for (const { frames } of withFrame(kernel, 'hrtimer_nanosleep')) {
+		assert.match(frames[0] ?? '', /^(entry_SYSCALL_64_after_hwframe|el0t?(_64)?_sync)$/);
+		assert.equal(frames.at(-1), 'do_nanosleep');
+	}
 });
 
 test('-L: threads apart', async () => {

@@ -205,6 +205,11 @@ export class Workload {
 		this.#child.stdin?.write('x');
 	}
 
+	/** What to do next, for those that are told more than to begin. */
+	tell(line: string): void {
+		this.#child.stdin?.write(`${line}\n`);
+	}
+
 	/** Begins the work; returns the numbers it reports when it is done. */
 	async work(): Promise<number[]> {
 		this.begin();

@@ -53,6 +53,17 @@ for (const hook of ['raw', 'perf'] as const) {
 	});
 }
 
+test('the calls of threads are those of their process', async () => {
+	const workload = await Workload.start('calls', 'threads', '20');
+	const rows = await failing(workload);
+	await workload.end();
+	const missing = rows.filter(({ path }) => path === '/no/such/file');
+	assert.deepEqual(
+		missing.map(({ pid, errors }) => [pid, errors]),
+		[[workload.pid, 20]],
+	);
+});
+
 test('a path that cannot be read is counted as that', async () => {
 	const workload = await Workload.start('calls', 'null', `${COUNT}`);
 	const [row, ...others] = await failing(workload);

@@ -23,7 +23,8 @@ test('some tool hands its settings to itself, and to no other', () => {
 	const tool: AnyTool = runqlat;
 	const subject = tool.use((each) => {
 		const values = valuesOf(each.options(), { slower: 5 });
-		const common = { filter: NOBODY, format: undefined, output: undefined, hdr: undefined };
+		const format = { format: undefined, output: undefined, hdr: undefined, timestamps: false };
+		const common = { filter: NOBODY, ...format };
 		const settings = each.settings(values, common);
 		assert.throws(() => {
 			// @ts-expect-error: settings of some tool are not syscount's

@@ -9,9 +9,10 @@
  * same with 32-bit calls, "signals" returns from signal handlers, "minus-one" asks for a call that
  * there is not, "null" opens a path that
  * cannot be read, "compat-missing" opens a file that is not there by 32-bit calls, "read-only"
- * writes to a file that it opened to read, "seeks" wants to seek in standard input. "waits" waits
- * in pause() for good, in a second thread. Then prints "done COUNT", and "asleep" how long it slept
- * by its own clock, in ns. Ends at the next byte.
+ * writes to a file that it opened to read, "seeks" wants to seek in standard input, "threads" opens
+ * a file that is not there in a thread of its own each time. "waits" waits in pause() for good, in
+ * a second thread. Then prints "done COUNT", and "asleep" how long it slept by its own clock, in
+ * ns. Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -35,6 +36,12 @@ static void *wait_for_good(void *unused)
 {
 	for (;;)
 		pause();
+	return unused;
+}
+
+static void *open_missing(void *unused)
+{
+	open("/no/such/file", O_RDONLY);
 	return unused;
 }
 
@@ -100,6 +107,11 @@ int main(int argc, char **argv)
 			return 2;
 		if (!strcmp(kind, "seeks") && lseek(STDIN_FILENO, 0, SEEK_SET) >= 0)
 			return 2;
+		if (!strcmp(kind, "threads")) {
+			if (pthread_create(&thread, NULL, open_missing, NULL))
+				return 2;
+			pthread_join(thread, NULL);
+		}
 		if (!strcmp(kind, "compat"))
 			compat(COMPAT_GETPPID, 0);
 		if (!strcmp(kind, "compat-forks") && !compat(COMPAT_FORK, 0))

@@ -160,9 +160,16 @@ static void handle(int number, siginfo_t *info, void *context)
 	AND_RETURN;
 }
 
-/* Its last instruction is the call: the return address is in the next function. */
-FUNCTION static __attribute__((noreturn)) void never_returns(void)
+/*
+ * Its last instruction is the call: the return address is in the next function. Its own frame is
+ * found by the register that `aligned` has saved.
+ */
+FUNCTION static __attribute__((noreturn)) void never_returns(int bytes)
 {
+	char *memory = alloca(bytes);
+
+	memset(memory, bytes, bytes);
+	__asm__ volatile("" : : "r"(memory) : "memory");
 	aligned(1, 2, 3, 4, 5, 6, 7, 100);
 	abort();
 }
@@ -188,7 +195,7 @@ static void *nanosleeps(void *unused)
 static void *never_ends(void *unused)
 {
 	(void)unused;
-	never_returns();
+	never_returns(100);
 }
 
 static void *pushes(void *unused)

@@ -26,7 +26,7 @@ export const OF_FILTERS: readonly Mutation[] = [
 		to: 'filter_let_in(&filter_tids, task_tid(parent));',
 		bug: '`-t --follow` does not follow',
 		test: 'live/filters',
-		only: '-p and -t: only these',
+		only: '-t --follow: the children of a thread',
 	},
 	{
 		id: 'M3',
@@ -43,8 +43,8 @@ export const OF_FILTERS: readonly Mutation[] = [
 		from: 'i < CGROUP_LEVELS && i <= level; i++',
 		to: 'i < CGROUP_LEVELS && i < level; i++',
 		bug: '`--cgroup` leaves out the threads in that cgroup itself, and takes those below',
-		test: 'live/filters',
-		only: '--cgroup: tasks in it and below',
+		test: 'live/stack-options',
+		only: '--cgroup: tasks in it',
 	},
 	{
 		id: 'M5',
@@ -53,7 +53,7 @@ export const OF_FILTERS: readonly Mutation[] = [
 		to: 'return states;',
 		bug: '`--comm` takes names that only begin like a pattern',
 		test: 'live/comm-globs',
-		only: 'the kernel matches as user space does',
+		only: 'who is renamed meanwhile',
 	},
 	{
 		id: 'M6',
@@ -70,7 +70,7 @@ export const OF_FILTERS: readonly Mutation[] = [
 		from: '\t\tcount_loss(LOSS_FILTER_FULL);',
 		to: '\t\tcount_losses(LOSS_FILTER_FULL, 0);',
 		bug: 'children that `--follow` has no room for are not counted as lost',
-		test: 'live/faults-target',
-		only: '--follow: ten thousand short children',
+		test: 'live/losses-in-programs',
+		only: 'filter_full',
 	},
 ];

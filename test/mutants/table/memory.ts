@@ -9,7 +9,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 		to: '',
 		bug: 'munmap of a part of a page frees that part only',
 		test: 'live/memleak-options',
-		only: 'parts of mappings',
+		only: 'of parts that are unmapped',
 	},
 	{
 		id: 'M45',
@@ -51,8 +51,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 		from: 'page_bytes << (order & 31));',
 		to: 'page_bytes + (order & 0));',
 		bug: 'several pages at once count as one',
-		test: 'live/memleak-options',
-		only: '-a of the kernel',
+		test: 'live/memleak-kernel',
 	},
 	{
 		id: 'G49',
@@ -78,7 +77,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 		to: '',
 		bug: 'what is left of a mapping has bytes, and no count',
 		test: 'live/memleak-options',
-		only: 'parts of mappings',
+		only: 'of parts that are unmapped',
 	},
 	{
 		id: 'M49',
@@ -86,8 +85,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 		from: 'weight->count = ((u64)ONE << 32) / chance;',
 		to: 'weight->count = ONE;',
 		bug: 'a sampled allocation counts as one',
-		test: 'live/memleak-sampled',
-		only: 'sampled: sums of 100 functions',
+		test: 'live/byte-sampling',
 	},
 	{
 		id: 'M51',
@@ -95,8 +93,8 @@ export const OF_MEMORY: readonly Mutation[] = [
 		from: '\tbpf_map_delete_elem(&heap_calls, &tid);\n',
 		to: '\t(void)tid;\n',
 		bug: 'entries of threads that have ended stay in the table',
-		test: 'live/memleak-processes',
-		only: 'attached to what never rests',
+		test: 'live/held',
+		only: 'memleak keeps nothing of a thread',
 	},
 	{
 		id: 'M52',

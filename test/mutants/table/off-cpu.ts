@@ -9,7 +9,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 		to: 'sampled->doubt = duration_ns * ONE / period_ns;',
 		bug: 'the variance of a sampled wait is that of p instead of 1 - p',
 		test: 'live/arithmetic',
-		only: 'sampling by duration',
+		only: 'the error that is stated of',
 	},
 	{
 		id: 'B46',
@@ -34,8 +34,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 		from: 'waiting.tid = task_tid(task);',
 		to: 'waiting.tid = task_tgid(task);',
 		bug: 'who waits still as tracing ends has the user stack of its first thread',
-		test: 'live/offcputime',
-		only: 'who waits as tracing begins',
+		test: 'live/sleeping',
 	},
 	{
 		id: 'M31',
@@ -61,7 +60,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 		to: 'if (state & TASK_NOLOAD)',
 		bug: '`--state 2` leaves out idle kernel threads, as letters do',
 		test: 'live/stack-options',
-		only: '--state: by letter, by mask',
+		only: '--state: an idle kernel thread',
 	},
 	{
 		id: 'M27',

@@ -51,7 +51,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		to: 'if (group_by != GROUP_BY_PROCESS && group_by != GROUP_BY_THREAD)',
 		bug: 'by process: the name is that of any of its threads',
 		test: 'live/filters',
-		only: '-P: a group for each process',
+		only: 'a process has the name of its first thread',
 	},
 	{
 		id: 'M16',
@@ -59,8 +59,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		from: '\tif (value < entry->min)\n\t\tentry->min = value;\n',
 		to: '',
 		bug: 'in groups, the shortest wait is the first one of its bucket',
-		test: 'live/filters',
-		only: '-P: a group for each process',
+		test: 'live/extremes',
 	},
 	{
 		id: 'M17',
@@ -77,8 +76,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		from: '\tif (~value > hist->min_complement)\n\t\thist->min_complement = ~value;\n',
 		to: '\tif (!hist->min_complement)\n\t\thist->min_complement = ~value;\n',
 		bug: 'the shortest wait is the first one',
-		test: 'live/truth',
-		only: 'a hog among hogs',
+		test: 'live/extremes',
 	},
 	{
 		id: 'M15',
@@ -140,8 +138,8 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		from: '\tbpf_map_delete_elem(&ending, &key);\n',
 		to: '',
 		bug: 'schedlat: entries of threads that have ended stay in the table',
-		test: 'live/schedlat',
-		only: 'threads that end keep their rows',
+		test: 'live/held',
+		only: 'nothing is kept of threads',
 	},
 	{
 		id: 'M19',

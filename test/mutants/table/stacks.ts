@@ -26,8 +26,8 @@ export const OF_STACKS: readonly Mutation[] = [
 		from: 'walked->count = count + 1;',
 		to: 'walked->count = count;',
 		bug: 'kernel stacks lack their root',
-		test: 'live/offcputime',
-		only: '--exact: time in known functions',
+		test: 'live/stack-options',
+		only: '-U and -K',
 	},
 	{
 		id: 'M38',
@@ -44,8 +44,8 @@ export const OF_STACKS: readonly Mutation[] = [
 		from: 'call.opcode == 0xe8 ?',
 		to: 'call.opcode == 0xe9 ?',
 		bug: 'kernel stacks lack the function that the thread waits in',
-		test: 'live/offcputime',
-		only: '--exact: time in known functions',
+		test: 'live/stack-options',
+		only: '-U and -K',
 	},
 	{
 		id: 'M34',
@@ -62,8 +62,7 @@ export const OF_STACKS: readonly Mutation[] = [
 		from: 'if (rule->fp == FP_AT_FP && !read_word(walk->fp + rule->fp_offset, &fp))',
 		to: 'if (rule->fp == FP_AT_FP && !read_word(cfa + rule->fp_offset, &fp))',
 		bug: 'a frame pointer that is saved relative to itself is read from another place',
-		test: 'live/torture',
-		only: 'each wait has all functions on its way',
+		test: 'live/sleeping',
 	},
 	{
 		id: 'M35',

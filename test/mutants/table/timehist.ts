@@ -51,8 +51,8 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 		from: 'TIMEHIST_MIGRATE, task->se.cfs_rq->rq->cpu, to_cpu);',
 		to: 'TIMEHIST_MIGRATE, to_cpu, task->se.cfs_rq->rq->cpu);',
 		bug: 'migrations: from which CPU and to which are mixed up',
-		test: 'live/timehist',
-		only: 'migrations, with where from and where to',
+		test: 'live/timehist-fields',
+		only: 'who was moved, and from where to where',
 	},
 	{
 		id: 'G44',

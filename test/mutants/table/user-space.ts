@@ -65,7 +65,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		to: '',
 		bug: 'each run of an iterator leaves a descriptor open',
 		test: 'live/release',
-		only: 'leaves no descriptor and nothing in the kernel',
+		only: 'an iterator that has run leaves no descriptor',
 	},
 	{
 		id: 'L11',

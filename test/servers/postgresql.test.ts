@@ -1,0 +1,132 @@
+/** PostgreSQL: a backend that sleeps, one that waits for a row that another one holds, and a sort. */
+import assert from 'node:assert/strict';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { AS_POSTGRES, POSTGRES, postgresServer } from '../../bench/servers.js';
+import { reportsOf } from '../live/reports.js';
+import { sumOf, withFrame } from '../live/stacks.js';
+import { Tracing, until } from '../live/support.js';
+import { switches } from '../live/times.js';
+import { during, serverFolder, totalOf } from './support.js';
+
+/** Only a part of the socket's name. */
+const PORT = 17_902;
+const folder = serverFolder();
+
+const ANSWERED = 'answered';
+
+/** A client, and its backend. */
+class Session {
+	readonly #client: ChildProcessWithoutNullStreams;
+	readonly #lines: string[] = [];
+	#answers = 0;
+	#said = '';
+	pid = '';
+
+	private constructor() {
+		const [file = '', ...words] = [...AS_POSTGRES, `${POSTGRES}/psql`, '-X', '-q', '-A', '-t'];
+		this.#client = spawn(file, [...words, '-h', folder, '-p', `${PORT}`, 'postgres']);
+		createInterface({ input: this.#client.stdout }).on('line', (line) => {
+			if (line === ANSWERED) this.#answers++;
+			else this.#lines.push(line);
+		});
+		this.#client.stderr.on('data', (data) => {
+			this.#said += data;
+		});
+	}
+
+	static async begin(): Promise<Session> {
+		const session = new Session();
+		session.pid = (await session.ask('select pg_backend_pid();')) ?? '';
+		return session;
+	}
+
+	/** The last line of the answer. */
+	async ask(statements: string): Promise<string | undefined> {
+		const answers = this.#answers + 1;
+		this.#client.stdin.write(`${statements}\n\\echo ${ANSWERED}\n`);
+		await until(
+			() => this.#answers >= answers,
+			() => this.#said,
+		);
+		assert.equal(this.#said, '');
+		return this.#lines.at(-1);
+	}
+
+	async end(): Promise<void> {
+		if (this.#client.exitCode !== null) return;
+		this.#client.stdin.end();
+		await once(this.#client, 'close');
+	}
+}
+
+let [one, other]: Session[] = [];
+
+before(async () => {
+	await postgresServer(folder, PORT);
+	[one, other] = [await Session.begin(), await Session.begin()];
+	await one.ask('create table t (id int primary key, n int); insert into t values (1, 0);');
+});
+after(async () => {
+	await one?.end();
+	await other?.end();
+});
+
+test('pg_sleep: offcputime has the function, and as long as it slept', async () => {
+	assert.ok(one);
+	const session = one;
+	const { report, seconds } = await during(['offcputime', '-p', session.pid], () =>
+		session.ask('select pg_sleep(0.5);'),
+	);
+	const blocked_s = sumOf(withFrame(report.stacks, 'pg_sleep'), 'blocked') / 1e9;
+	// Its clock and the kernel's are not read at the same moment.
+	assert.ok(blocked_s >= 0.49 && blocked_s <= seconds, `${blocked_s} s of ${seconds} s`);
+});
+
+test('a row that another transaction holds: the wait is where it waits for a transaction', async () => {
+	assert.ok(one && other);
+	const [holder, waiter] = [one, other];
+	await holder.ask('begin; update t set n = 1 where id = 1;');
+	const { report, done } = await during(['offcputime', '-p', waiter.pid], async () => {
+		const updated = waiter.ask('update t set n = 2 where id = 1;');
+		const waits = `select wait_event_type = 'Lock' from pg_stat_activity where pid = ${waiter.pid};`;
+		let began = 0;
+		while (began === 0) if ((await holder.ask(waits)) === 't') began = performance.now();
+		await holder.ask('select pg_sleep(0.3);');
+		const waited_s = (performance.now() - began) / 1000;
+		await holder.ask('commit;');
+		await updated;
+		return waited_s;
+	});
+	const blocked_s = sumOf(withFrame(report.stacks, 'XactLockTableWait'), 'blocked') / 1e9;
+	assert.ok(blocked_s >= done, `${blocked_s} s of ${done} s`);
+	assert.equal(await holder.ask('select n from t;'), '2');
+});
+
+test('a query that computes: profile has it in nearly all samples', async () => {
+	assert.ok(one);
+	const session = one;
+	const query = 'select sum(sqrt(i)) from generate_series(1, 2000000) i;';
+	const { report } = await during(['profile', '-p', session.pid], () => session.ask(query));
+	const [all, executing] = [sumOf(report.stacks), sumOf(withFrame(report.stacks, 'PortalRun'))];
+	assert.ok(all > 0 && executing >= 0.8 * all, `${executing} of ${all} samples`);
+});
+
+test('50 short sleeps: syscount has as many waits, and schedlat as many switches as the kernel', async () => {
+	assert.ok(one);
+	const session = one;
+	const naps = () => session.ask(Array(50).fill('select pg_sleep(0.001);').join(' '));
+	const calls = await during(['syscount', '--latency', '-p', session.pid], naps);
+	const [waits] = calls.report.rows.filter(({ syscall }) => syscall === 'epoll_wait');
+	assert.ok(Number(waits?.calls) >= 50, `${waits?.calls}`);
+	assert.ok(Number(waits?.total_ns) >= 50 * 1e6, `${waits?.total_ns}`);
+	const tracing = await Tracing.start(['schedlat', '--json', '-p', session.pid]);
+	const before = switches(Number(session.pid));
+	await naps();
+	const after = switches(Number(session.pid));
+	const [{ rows = [] } = {}] = reportsOf((await tracing.end('SIGINT')).stdout);
+	const counted = totalOf(rows, 'switches');
+	assert.ok(counted >= after - before && counted >= 50, `${counted} of ${after - before}`);
+});

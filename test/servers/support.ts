@@ -1,0 +1,48 @@
+/** A server in a folder of its own, traced from outside while something happens to it. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { endOnSignals } from '../../bench/children.js';
+import { endPrograms } from '../../bench/servers.js';
+import type { JsonReport } from '../live/reports.js';
+import type { StackReport } from '../live/stacks.js';
+import { runToEnd, Tracing } from '../live/support.js';
+
+/** A folder for a server, which ends with the tests of the file. */
+export function serverFolder(): string {
+	endOnSignals();
+	const folder = mkdtempSync(join(tmpdir(), 'servers-'));
+	after(async () => {
+		await endPrograms();
+		rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
+	});
+	return folder;
+}
+
+/** What a tool finds while `work` goes on: its one result. */
+export async function during<T>(
+	args: readonly string[],
+	work: () => Promise<T> | T,
+): Promise<{ report: StackReport & JsonReport; done: T; seconds: number }> {
+	const tracing = await Tracing.start([...args, '--json']);
+	const began = performance.now();
+	const done = await work();
+	const seconds = (performance.now() - began) / 1000;
+	const { status, stdout, stderr } = await tracing.end('SIGINT');
+	assert.equal(status, 0, stderr);
+	return { report: JSON.parse(stdout), done, seconds };
+}
+
+/** What a client of a server prints; it has to end well. */
+export function said(file: string, ...args: readonly string[]): string {
+	const { status, stdout, stderr } = runToEnd(file, args);
+	assert.equal(status, 0, `${file} ${args.join(' ')}: ${stderr}`);
+	return stdout;
+}
+
+/** The numbers of a table's rows added up. */
+export function totalOf(rows: JsonReport['rows'], field: string): number {
+	return rows.reduce((sum, row) => sum + Number(row[field] ?? 0), 0);
+}
