@@ -162,13 +162,19 @@ const EXCEPTIONS = [
 	't_thread t_catches t_once',
 ];
 
+/**
+ * In the last instructions of _Unwind_Resume: the way back leads to the next handler already, and the stack pointer
+ * not yet (gcc's __builtin_eh_return).
+ */
+const HALF_WAY = ['t_thread t_catches t_between t_catches'];
+
 for (const name of ['torture-throws', 'torture-throws-plain', 'torture-throws-static']) {
 	test(`offcputime: ${name}: an exception in flight`, async () => {
 		assertTrue(await traced(name, 'naps', WAITS), { whole: EXCEPTIONS });
 	});
 	test(`profile: ${name}: samples of the unwinder itself are whole, or cut where they are`, async () => {
 		const stacks = await traced(name, 'spins', SAMPLES);
-		assertTrue(stacks, { whole: EXCEPTIONS });
+		assertTrue(stacks, { whole: EXCEPTIONS, guessed: HALF_WAY });
 	});
 }
 

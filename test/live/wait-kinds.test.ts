@@ -66,7 +66,7 @@ test('each thread waits for what it is named by', async () => {
 test('--by kind: each kind in a line, and at the root of folded stacks', async () => {
 	const { finished } = await traced('--by', 'kind', '--top', '0', '--format', 'text');
 	for (const kind of ['pipe', 'file lock', 'disk write', 'page fault', 'sleep']) {
-		const line = new RegExp(`^ *[\\d.]+ m?s +[\\d.]+ % +[\\d,]+  ${kind}  +k:${kind}`, 'm');
+		const line = new RegExp(`^ *[\\d.]+ m?s +[\\d.]+ % +[\\d,]+  ${kind}  +\\d+ %  k:${kind}`, 'm');
 		assert.match(finished.stdout, line);
 	}
 	const folded = await traced('--by', 'kind', '--folded');
