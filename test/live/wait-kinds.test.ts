@@ -82,7 +82,7 @@ test('text names the kind before the thread', async () => {
 test('--by kind needs what it is seen by', () => {
 	for (const [args, why] of [
 		[['--split'], /give either --split or --by kind/],
-		[['-U'], /--by kind needs kernel frames/],
+		[['-U'], /give either --by kind or --user-stacks/],
 	] as const) {
 		const { status, stderr } = runToEnd(TSTRACE, ['offcputime', '--by', 'kind', ...args, '1']);
 		assert.equal(status, 2);

@@ -124,7 +124,9 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 				'give either --split or --by kind: kinds of waits are separate entries anyway',
 			);
 		if (byKind && !settings.kernel)
-			throw new UsageError('--by kind needs kernel frames, which say what a thread waited for');
+			throw new UsageError(
+				'give either --by kind or --user-stacks: kernel frames say what a thread waited for',
+			);
 		if (settings.hideIdle && !settings.edges)
 			throw new UsageError(
 				'give either --hide-idle or --no-edges: --hide-idle needs the waits that --no-edges ignores',
