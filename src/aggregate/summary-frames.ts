@@ -257,7 +257,7 @@ function isOwn(frame: Frame): boolean {
 }
 
 /** "[unknown]", "[anon]" and "postgres+0x34b406" tell nothing. */
-function isNamed({ name }: Frame): boolean {
+export function isNamed({ name }: Pick<Frame, 'name'>): boolean {
 	return !/^\[(unknown|anon|heap|stack)|\+0x[0-9a-f]+$/.test(name);
 }
 

@@ -3,7 +3,14 @@ import { largest } from './largest.js';
 import { remembered } from './remembered.js';
 import type { Frame } from './stack.js';
 import { type StackFindings, type StackRow, splitStacks } from './stack-rows.js';
-import { isUntelling, plain, waitFrame, waitsForWork, withoutArguments } from './summary-frames.js';
+import {
+	isNamed,
+	isUntelling,
+	plain,
+	waitFrame,
+	waitsForWork,
+	withoutArguments,
+} from './summary-frames.js';
 import {
 	ANY_WAIT,
 	CONDITION_CALLS,
@@ -76,9 +83,13 @@ function purposeOf(kernel: readonly string[]): WaitKind | undefined {
 	return kernel.some((name) => anyPage?.at.test(name)) ? anyPage?.kind : undefined;
 }
 
-/** By the C library's function nearest to the leaf: what other programs use futexes for, nobody can tell. */
+/**
+ * By the C library's functions, from the leaf outwards: what other programs use futexes for, nobody can tell. Without
+ * its debug file some have no names: `sem_wait` jumps into one of these.
+ */
 function futexKind(user: readonly Frame[]): WaitKind {
 	let isSomeWait = false;
+	let outermost = 'syscall';
 	for (const { name, inCLibrary } of [...user].reverse()) {
 		if (!inCLibrary) break;
 		// Without its version: "pthread_cond_wait@@GLIBC_2.3.2".
@@ -86,8 +97,12 @@ function futexKind(user: readonly Frame[]): WaitKind {
 		if (LOCK_CALLS.test(call)) return 'lock';
 		if (CONDITION_CALLS.test(call)) return 'condition';
 		isSomeWait ||= ANY_WAIT.test(call);
+		outermost = name;
 	}
-	return isSomeWait ? 'condition' : 'futex';
+	// A program calls the kernel itself.
+	if (outermost === 'syscall') return 'futex';
+	// What has a name and is none of those takes a lock of the C library's own: malloc, fopen.
+	return isSomeWait || !isNamed({ name: outermost }) ? 'condition' : 'lock';
 }
 
 /** A part of waits that is no blocked time has a name of its own, and is a kind. */

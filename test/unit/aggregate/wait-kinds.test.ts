@@ -90,6 +90,10 @@ const STACKS: readonly (readonly [kind: string, stack: string])[] = [
 		'lock',
 		'run (__pthread_rwlock_rdlock) (__futex_abstimed_wait_common) | do_futex futex_wait schedule',
 	],
+	// Without the C library's debug file: sem_wait, malloc, and a program's own call.
+	['condition', 'work (libc.so.6+0x8ac40) | do_futex futex_wait schedule'],
+	['lock', 'work (malloc) (libc.so.6+0x8a120) | do_futex futex_wait schedule'],
+	['futex', 'work (syscall) | do_futex futex_wait schedule'],
 	// Its caller is missing.
 	['condition', '(__futex_abstimed_wait_common) | do_futex futex_wait schedule'],
 	[
