@@ -98,7 +98,7 @@ export const DISK_PURPOSES: readonly Rule[] = [
 	{
 		at: /^(folio_wait_writeback\w*|wait_on_page_writeback)$/,
 		kind: 'disk write',
-		why: 'mm/page-writeback.c: until a page is written, whoever asks',
+		why: 'mm/page-writeback.c: until a page is written',
 	},
 ];
 

@@ -74,7 +74,7 @@ function toldKind(kind: WaitKind, frames: readonly Frame[], kernel: readonly str
 
 /** What a disk was waited for. */
 function purposeOf(kernel: readonly string[]): WaitKind | undefined {
-	// What waits for any page to be written says less than who asked for that.
+	// The last rule is about any page that is written: the function that asked for it says more.
 	const [anyPage] = DISK_PURPOSES.slice(-1);
 	for (let at = kernel.length - 1; at >= 0; at--) {
 		const [purpose] = purposesOf(kernel[at] as string);

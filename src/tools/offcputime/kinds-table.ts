@@ -1,4 +1,4 @@
-/** The table of --by kind: what threads waited for, whoever they are. */
+/** The table of --by kind: the waits of all threads, added up by kind. */
 import { type StackFindings, type StackRow, totalOf } from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
 import { valueText } from '../../render/left-out.js';

@@ -181,30 +181,11 @@ const STACKS: readonly (readonly [kind: string, stack: string])[] = [
 	],
 	[
 		'lock',
-		'run (__pthread_rwlock_rdlock) (__futex_abstimed_wait_common) | do_futex futex_wait schedule',
-	],
-	// Its caller is missing.
-	['condition', '(__futex_abstimed_wait_common) | do_futex futex_wait schedule'],
-	[
-		'lock',
 		'ObjectMonitor::EnterI(JavaThread*) os::PlatformEvent::park() (pthread_cond_wait) | futex_wait',
 	],
 	[
 		'sleep',
 		'JavaThread::sleep(long) os::PlatformEvent::park_nanos(long) (pthread_cond_timedwait) | futex_wait',
-	],
-	[
-		'lock',
-		'LockAcquireExtended ProcSleep WaitLatch (epoll_wait) | do_epoll_wait schedule_hrtimeout_range',
-	],
-	[
-		'lock',
-		'_PyEval_EvalFrameDefault take_gil (pthread_cond_timedwait) | do_futex futex_wait schedule',
-	],
-	// Not while it waits for a disk.
-	[
-		'disk write',
-		'LWLockAcquire XLogWrite (fdatasync) | do_fsync ext4_sync_file blkdev_issue_flush submit_bio_wait',
 	],
 	// A function of the program, not of the C library.
 	['futex', 'pthread_mutex_lock syscall_stub | do_futex futex_wait schedule'],
