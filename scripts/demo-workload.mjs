@@ -29,9 +29,10 @@ async function handle(path) {
 	return { path, words: countWords(text), digest: createHash('sha256').update(text).digest('hex') };
 }
 
-const sources = readdirSync(folder, { recursive: true })
-	.filter((file) => /\.m?js$/.test(file))
-	.map((file) => join(folder, file));
+// Packages have folders of such names, too.
+const sources = readdirSync(folder, { recursive: true, withFileTypes: true })
+	.filter((entry) => entry.isFile() && /\.m?js$/.test(entry.name))
+	.map(({ parentPath, name }) => join(parentPath, name));
 const end = Date.now() + RUN_MS;
 for (let i = 0; Date.now() < end; i = (i + BATCH) % sources.length) {
 	store(await Promise.all(sources.slice(i, i + BATCH).map(handle)));
