@@ -132,6 +132,8 @@ for group; do
 		need linux-perf any_of perf
 		;;
 	bench)
+		# Tables of it and of its libraries are read.
+		need redis-server any_of redis-server
 		need libbpf-tools test -x /usr/sbin/runqlat
 		need bpftrace any_of bpftrace
 		need strace any_of strace

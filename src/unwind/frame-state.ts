@@ -41,8 +41,11 @@ const BY_REGISTER = 4;
 /** Where glibc's __restore_rt says that registers are: in struct rt_sigframe behind sp. */
 const SIGNAL_X64 = { sp: 160, ra: 168, fp: 120 };
 
-const FP_SAME = [FP.same, 0] as const;
-const FP_UNDEFINED = [FP.undefined, 0] as const;
+/** A place of the frame pointer in one number, as rules are made a million times: one of FP, and its offset below. */
+const FP_BITS = 16;
+const FP_SAME = FP.same << FP_BITS;
+const FP_UNDEFINED = FP.undefined << FP_BITS;
+const fpAt = (fp: number, offset: number) => (fp << FP_BITS) | (offset & 0xffff);
 
 const fitsByte = (value: number) => value >= 0 && value <= 0xff;
 const fitsShort = (value: number) => value >= -0x8000 && value <= 0x7fff;
@@ -148,18 +151,19 @@ export class FrameState {
 		const isSaid = cfa !== CFA.unknown && fitsWord(cfaOffset) && fitsByte(addend);
 		if (!isSaid || ra < 0) return UNKNOWN_RULE;
 		const raOffset = ra === RA.atCfa ? this.raOffset : 0;
-		const [fp, fpOffset] = this.#fp(cfa === CFA.sp ? cfaOffset : Number.NaN);
-		const offsets = (fpOffset & 0xffff) | (raOffset << 16);
-		return rules.add(cfaOffset, offsets, cfa | (fp << 8) | (ra << 16) | (addend << 24));
+		const fp = this.#fp(cfa === CFA.sp ? cfaOffset : Number.NaN);
+		const offsets = (fp & 0xffff) | (raOffset << 16);
+		const fpBits = (fp >> FP_BITS) << 8;
+		return rules.add(cfaOffset, offsets, cfa | fpBits | (ra << 16) | (addend << 24));
 	}
 
-	/** One of FP, and an offset. What counts from sp does so from the CFA, if `cfaFromSp` is known. */
-	#fp(cfaFromSp: number): readonly [fp: number, offset: number] {
+	/** As `fpAt` has it. What counts from sp does so from the CFA, if `cfaFromSp` is known. */
+	#fp(cfaFromSp: number): number {
 		if (this.fp <= WHERE.same) return FP_SAME;
 		const offset = this.fp === WHERE.atSp ? this.fpOffset - cfaFromSp : this.fpOffset;
 		if (!fitsShort(offset)) return FP_UNDEFINED;
-		if (this.fp === WHERE.atCfa || this.fp === WHERE.atSp) return [FP.atCfa, offset];
-		return this.fp === WHERE.atFp ? [FP.atFp, offset] : FP_UNDEFINED;
+		if (this.fp === WHERE.atCfa || this.fp === WHERE.atSp) return fpAt(FP.atCfa, offset);
+		return this.fp === WHERE.atFp ? fpAt(FP.atFp, offset) : FP_UNDEFINED;
 	}
 
 	#isSignalFrame(): boolean {
