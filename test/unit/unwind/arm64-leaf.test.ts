@@ -140,6 +140,7 @@ const MAY_CHANGE: readonly (readonly [word: number, text: string])[] = [
 	[0xd960001e, 'ldg x30, [x0]'],
 	[0xd940001e, 'ldapur x30, [x0]'],
 	[0x00000000, 'udf #0'],
+	[0xcc40a000, 'like ld1, reserved'],
 ];
 
 const RET = 0xd65f03c0;

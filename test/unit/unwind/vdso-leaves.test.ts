@@ -111,9 +111,13 @@ test('symbols that are wrong cost their own rules only', () => {
 		{ at: 8, size: 2 ** 40 },
 		{ at: 8, size: 44 },
 		{ at: -8, size: 20 },
+		{ at: -TEXT_AT, size: 4 },
 		{ at: 4096, size: 4 },
 	];
 	assert.deepEqual(stretches({ symbols: [...wrong, ...SYMBOLS] }), LEAVES);
+	// Halves of two instructions are none.
+	const [symbols, words] = [[{ at: 2, size: 4 }], [0x03c0201f, 0xd503d65f]];
+	assert.deepEqual(stretches({ symbols, words }), []);
 });
 
 test('many functions, or much code: no more is looked at than a vdso has', () => {
