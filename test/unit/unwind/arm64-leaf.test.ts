@@ -58,6 +58,7 @@ const KEEP: readonly (readonly [word: number, text: string])[] = [
 	[0x4cdfa000, 'ld1 {v0.16b, v1.16b}, [x0], #32'],
 	[0x4c0073fd, 'st1 {v29.16b}, [sp]'],
 	[0x4ebf87c0, 'add v0.4s, v30.4s, v31.4s'],
+	[0x4ebf87df, 'add v31.4s, v30.4s, v31.4s'],
 	[0x9e660000, 'fmov x0, d0'],
 	[0x0e043c23, 'umov w3, v1.s[0]'],
 	[0x1e612000, 'fcmp d0, d1'],
