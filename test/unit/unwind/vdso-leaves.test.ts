@@ -1,6 +1,7 @@
 /** Rules of the vdso of arm64, which has no table: of one that is written as the kernel's linker script does. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { MemoryBytes } from '../../../src/elf/bytes.js';
 import { ruleLookup } from '../../../src/unwind/lookup.js';
 import { CFA, FP, GAP, RA } from '../../../src/unwind/rule.js';
@@ -124,4 +125,19 @@ test('many functions, or much code: no more is looked at than a vdso has', () =>
 	const many = Array.from({ length: 100 }, (_, i) => ({ at: i * 4, size: 4 }));
 	const words = Array<number>(100).fill(0xd65f03c0);
 	assert.deepEqual(stretches({ symbols: many, words }), [[0, 256]]);
+});
+
+test('a damaged vdso costs what is damaged', () => {
+	const whole = vdsoOf({});
+	const place = fc.tuple(fc.nat(whole.length - 1), fc.nat(255));
+	fc.assert(
+		fc.property(fc.array(place, { maxLength: 4 }), fc.nat(whole.length), (places, length) => {
+			const bytes = Buffer.from(whole);
+			for (const [at, value] of places) bytes[at] = value;
+			unwindTable(new MemoryBytes(bytes));
+			const { rows, problems } = unwindTable(new MemoryBytes(bytes.subarray(0, length)));
+			assert.ok(rows.addresses.length <= 2 * SYMBOLS.length && problems.length <= 8);
+		}),
+		{ numRuns: 1000 },
+	);
 });
