@@ -5,7 +5,8 @@
 # As scripts/build-tests.mjs lists them.
 UNIT := cat build/test/unit-tests
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
-LIVE := find build/test/test/live -name '*.test.js' | sort
+LIVE := cat build/test/live-tests
+LIVE_BESIDE := cat build/test/live-side-by-side
 C_FILES := $(shell find bpf test -name '*.[ch]')
 # The kernel of the matrix that live tests run on where this machine does not allow BPF.
 HERE_INSTEAD := 6.1
@@ -43,7 +44,9 @@ test-browser: tests
 test-live: tests
 	@scripts/setup.sh test
 	@node build/test/test/vm/allowed.js; allowed=$$?; \
-	if [ $$allowed = 0 ]; then $(NODE_TEST) --test-concurrency=1 $$($(LIVE)); \
+	if [ $$allowed = 0 ]; then \
+		$(NODE_TEST) --test-concurrency=2 $$($(LIVE_BESIDE)); beside=$$?; \
+		$(NODE_TEST) --test-concurrency=1 $$($(LIVE)) && exit $$beside; \
 	elif [ $$allowed = 3 ]; then scripts/setup.sh kernels && $(KERNELS) $(HERE_INSTEAD); \
 	else exit $$allowed; fi
 

@@ -16,6 +16,7 @@ await compileForTests(
 );
 writeFileSync(join(OUT, 'package.json'), '{ "type": "module" }\n');
 writeUnitTests();
+writeLiveTests();
 // Beside the module that reads it, as in dist.
 const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
 copyFileSync(wasm, join(OUT, 'src/symbolize/demangle.wasm'));
@@ -53,4 +54,23 @@ function writeUnitTests() {
 	const isAlone = (file) => !TOGETHER.includes(relative(unit, file).split('/')[0]);
 	const all = [...together, ...testsIn(unit).filter(isAlone)];
 	writeFileSync(join(OUT, 'unit-tests'), `${all.join('\n')}\n`);
+}
+
+/**
+ * Live tests by how they run. One after the other, as other work on the machine, or what is in the kernel meanwhile,
+ * is part of what most of them check. Side by side: what these check is names, texts, files and refusals.
+ */
+function writeLiveTests() {
+	const SIDE_BY_SIDE = (
+		'arithmetic broken-installation cli comm-globs completion contributing debuginfod errors fold ' +
+		'hostile-names node-versions pairs pictures stack-names verifier'
+	).split(' ');
+	const live = join(OUT, 'test/live');
+	const all = readdirSync(live).filter((file) => file.endsWith('.test.js'));
+	const beside = SIDE_BY_SIDE.map((name) => `${name}.test.js`);
+	const missing = beside.filter((file) => !all.includes(file));
+	if (missing.length > 0) throw new Error(`not in test/live: ${missing.join(' ')}`);
+	const alone = all.filter((file) => !beside.includes(file)).sort();
+	for (const [list, files] of Object.entries({ 'live-tests': alone, 'live-side-by-side': beside }))
+		writeFileSync(join(OUT, list), files.map((file) => `${join(live, file)}\n`).join(''));
 }

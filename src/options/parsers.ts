@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { compileGlobs, isGlob } from '../bpf/globs.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
-import { flag, parsedOr, type TypedOption } from './typed-option.js';
+import { flag, parsed, parsedOr, TypedOption } from './typed-option.js';
 
 /** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
 const MAX_SECONDS = 365 * 86_400;
@@ -114,9 +114,20 @@ export function wholeNumber(most: number, least = 1): (text: string) => number {
 	return (text) => inRange(text, least, most, `a whole number from ${least} to ${most}`, true);
 }
 
+/** As parsedOr; but commander does not say that it is given where only `otherwise` is. */
+function quietly<T>(
+	flags: string,
+	description: string,
+	parse: (text: string) => T,
+	otherwise: T,
+): TypedOption<T> {
+	const shown = `${description} (default: ${otherwise})`;
+	return new TypedOption(flags, shown, otherwise).argParser(parse);
+}
+
 /** How many of what text shows: `shown` unless it is given. */
 export function topOption(shown: number, what = 'groups that waited longest'): TypedOption<number> {
-	return parsedOr('--top <n>', `show the N ${what}; 0 shows all`, wholeNumber(1e9, 0), shown);
+	return quietly('--top <n>', `show the N ${what}; 0 shows all`, wholeNumber(1e9, 0), shown);
 }
 
 /** For tools with a result for each interval. */
@@ -135,11 +146,13 @@ export function maxBucketsOption(): TypedOption<number> {
 }
 
 /** The room that bpf/lib/failures.h has for failed calls by what they were about. */
-export function maxPathsOption(): TypedOption<number> {
-	return parsedOr(
+export function maxPathsOption(): TypedOption<number | undefined> {
+	return parsed(
 		'--max-paths <n>',
-		'with --paths: room for N rows in the kernel, 600 B each',
+		`with --paths: room for N rows in the kernel, 600 B each (default: ${MAX_PATHS})`,
 		wholeNumber(1 << 20),
-		8192,
 	);
 }
+
+/** The room for them unless it is given. */
+export const MAX_PATHS = 8192;

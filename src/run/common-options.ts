@@ -101,6 +101,24 @@ function formatOf(values: CommonValues, kind: ToolKind): Format | undefined {
 	);
 }
 
+/** What only text has, and why not JSON; and why no other format. */
+const OF_TEXT: ReadonlyArray<readonly [name: string, json: string, others?: string]> = [
+	['timestamps', 'JSON has the start of each result', 'has no place for them'],
+	['top', 'JSON has all entries', 'has all entries'],
+	['delimited', 'JSON has the kind of each frame'],
+	['annotated', 'JSON has the kind of each frame'],
+];
+
+/** Throws UsageError where an option is given that this format has nothing for. */
+function refuseOfText(raw: RawValues, format: Format | undefined): void {
+	if (format === undefined || format === 'text') return;
+	for (const [name, json, others] of OF_TEXT) {
+		const why = format === 'json' ? json : others && `${format} ${others}`;
+		if (raw[name] === undefined || raw[name] === false || !why) continue;
+		throw new UsageError(`--${name} is for text, and ${why}: leave out --${name}`);
+	}
+}
+
 /** Puts the common options' values together. Throws UsageError when they contradict. */
 export function commonSettings(
 	raw: RawValues,
@@ -125,9 +143,11 @@ export function commonSettings(
 		);
 	if (filter.follow && command.length === 0 && !chosen)
 		throw new UsageError('--follow needs a process to follow: add -p PID, or -- COMMAND');
+	const format = formatOf(values, kind);
+	refuseOfText(raw, format);
 	return {
 		filter,
-		format: formatOf(values, kind),
+		format,
 		output: values.output,
 		hdr: values.hdr,
 		// A tool that has results for each interval at times offers it as its own.

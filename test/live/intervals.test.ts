@@ -219,3 +219,12 @@ test('memleak --churn: all that was allocated since tracing began, and what of i
 		assert.equal(stack?.outstanding_bytes, 1000 * (allocated - freed));
 	}
 });
+
+test('memleak --growth: pages that were touched in each round, and none of the rounds before', async () => {
+	for (const { n, reports } of await rounds('memleak', '--growth')) {
+		const stacks = reports.flatMap((report) => stacksOf(report, 'map_here'));
+		const faults = stacks.filter(({ value }) => value > 0);
+		assert.equal(sum(numbers(faults, 'value')), n * PAGE, JSON.stringify(stacks));
+		assert.equal(sum(numbers(faults, 'count')), n);
+	}
+});

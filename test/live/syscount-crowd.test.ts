@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Row, rowsOf } from './calls.js';
+import { entriesOf } from './held-maps.js';
 import { reportsOf } from './reports.js';
 import { traceWork } from './stacks.js';
-import { Workload } from './support.js';
+import { Tracing, until, Workload } from './support.js';
 
 /** Of 16,384 places (bpf/lib/call_times.h) some hundred are wanted by two of them. */
 const THREADS = 2000;
@@ -27,4 +28,27 @@ test(`${THREADS} threads in a call at the same time: each call is counted, and t
 		sleeps.buckets.reduce((sum, [, , count]) => sum + count, 0),
 		THREADS * ROUNDS,
 	);
+});
+
+/** Of these, a thousand find their place taken. */
+const CROWD = 8000;
+/** How often to look: it takes a while itself. */
+const LOOK_MS = 200;
+
+test('calls whose place another thread has are kept apart: those that have returned no longer', async () => {
+	const workload = await Workload.start('crowd', `${CROWD}`, `${ROUNDS}`, `${5 * NAP_USEC}`);
+	const tracing = await Tracing.start(['syscount', '--json', '--latency', '-p', `${workload.pid}`]);
+	const apart = () => entriesOf(tracing.pid).get('calls_displaced') ?? assert.fail('no such map');
+	workload.begin();
+	await until(() => apart() > CROWD / 80);
+	await workload.done();
+	// The call of its first thread, which waits to be told to end.
+	await until(
+		() => apart() <= 1,
+		() => `${apart()} entries`,
+		LOOK_MS,
+	);
+	const { status, stderr } = await tracing.end('SIGINT');
+	assert.equal(status, 0, stderr);
+	await workload.end();
 });

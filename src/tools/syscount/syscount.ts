@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
 import { setRoomInHalves } from '../../loader/window.js';
-import { maxBucketsOption, maxPathsOption, topOption } from '../../options/parsers.js';
+import { MAX_PATHS, maxBucketsOption, maxPathsOption, topOption } from '../../options/parsers.js';
 import { flag, parsed } from '../../options/typed-option.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
@@ -61,6 +61,9 @@ const PERF_EVENTS = [
 	['syscount_exit_perf', 'sys_exit'],
 ] as const;
 
+/** What is not by path. */
+const NOT_WITH_PATHS = ['pids', 'latency', 'hist', 'errors', 'bytes'];
+
 const options = () => ({
 	pids: flag('-P, --pids', 'a row for each process, not for each call').conflicts([
 		'errors',
@@ -80,13 +83,9 @@ const options = () => ({
 		'errors',
 	]),
 	failed: flag('-x, --failed', 'only calls that fail'),
-	paths: flag('--paths', 'show for which path or descriptor calls failed, by process').conflicts([
-		'pids',
-		'latency',
-		'hist',
-		'errors',
-		'bytes',
-	]),
+	paths: flag('--paths', 'show for which path or descriptor calls failed, by process').conflicts(
+		NOT_WITH_PATHS,
+	),
 	errno: parsed('--errno <errno>', 'only calls that fail with this error', parseErrno),
 	errors: flag('--errors', 'count failed calls by call and error').conflicts('latency'),
 	syscall: parsed(
@@ -95,9 +94,12 @@ const options = () => ({
 		parseCalls,
 	),
 	top: topOption(20, 'rows with the most calls or time'),
-	milliseconds: flag('-m, --milliseconds', 'with --latency: show all times in milliseconds'),
+	milliseconds: flag(
+		'-m, --milliseconds',
+		'with --latency: show all times in milliseconds',
+	).conflicts('paths'),
 	maxBuckets: maxBucketsOption(),
-	maxPaths: maxPathsOption(),
+	maxPaths: maxPathsOption().conflicts(NOT_WITH_PATHS),
 	list: flag('-l, --list', 'list the names of calls and sets'),
 });
 
@@ -130,7 +132,7 @@ export const syscount = defineTool<Layout, Settings, SyscountFindings, ReturnTyp
 			bytes: values.bytes,
 			onlyFailed: failed,
 			paths,
-			maxPaths: values.maxPaths,
+			maxPaths: values.maxPaths ?? MAX_PATHS,
 			// What has not returned has not failed.
 			open: !failed && !values.errors,
 			errno: values.errno ?? 0,
@@ -142,6 +144,10 @@ export const syscount = defineTool<Layout, Settings, SyscountFindings, ReturnTyp
 		};
 		if (settings.milliseconds && !timed)
 			throw new UsageError('-m sets the unit of times: add --latency, or leave out -m');
+		if (values.maxPaths !== undefined && !paths)
+			throw new UsageError(
+				'--max-paths is the room for the rows of --paths: add --paths, or leave out --max-paths',
+			);
 		if (hist !== undefined && settings.byErrno)
 			throw new UsageError('--errors shows no times; leave out --hist');
 		if (hist !== undefined && calls && !indexesOf(hist).some((index) => calls.includes(index)))

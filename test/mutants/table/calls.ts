@@ -25,6 +25,7 @@ export const OF_CALLS: readonly Mutation[] = [
 		to: '',
 		bug: 'entries of calls that have returned stay in the table',
 		test: 'live/syscount-crowd',
+		only: 'are kept apart',
 	},
 	{
 		id: 'M39',

@@ -143,7 +143,7 @@ test('a format is named once, by --format or by what is short for it', () => {
 
 test('room in the kernel: as much as there may be, and a number where nobody asks', () => {
 	const values = (...words: string[]) => given(others(), ...words);
-	assert.deepEqual([values().maxBuckets, values().maxPaths], [65_536, 8192]);
+	assert.deepEqual([values().maxBuckets, values().maxPaths], [65_536, undefined]);
 	assert.equal(values('--max-buckets', `${2 ** 26}`).maxBuckets, 2 ** 26);
 	assert.equal(values('--max-paths', `${2 ** 20}`).maxPaths, 2 ** 20);
 	for (const words of [

@@ -62,6 +62,28 @@ for (const load of Object.values(tools)) {
 		assert.ok(rows.length <= 20, `${rows.length}`);
 	});
 
+	test(`${tool.name}: what a format has nothing for is refused, and with text it is not`, () => {
+		const of = (option: string) => levels.filter((level) => level.option === option);
+		for (const option of ['timestamps', 'top', 'delimited', 'annotated']) {
+			for (const level of of(option)) {
+				for (const json of of('json'))
+					assert.ok(refusesBoth(tool, [level, json], level, json), option);
+				const folded = of('folded').map((other) => refusal(tool, [level, other]) !== undefined);
+				const isOfText = option === 'timestamps' || option === 'top';
+				assert.deepEqual(
+					folded,
+					of('folded').map(() => isOfText),
+					option,
+				);
+				assert.equal(refusal(tool, [level]), undefined, option);
+			}
+		}
+		for (const room of of('maxPaths')) {
+			assert.match(refusal(tool, [room]) ?? '', /--max-paths .*: add --paths/);
+			for (const paths of of('paths')) assert.equal(refusal(tool, [room, paths]), undefined);
+		}
+	});
+
 	test(`${tool.name}: nothing is refused for what has nothing to do with it`, () => {
 		const alone = levelsOf(tool).filter((level) => refusal(tool, [level]) !== undefined);
 		// They say what they need.

@@ -45,6 +45,16 @@ test('.debug_frame counts, and a file whose sections were taken away', () => {
 	const file = compile(join(folder, 'bare'), SOURCE, '-Wl,-z,separate-code');
 	llvm('llvm-strip', '--strip-sections', file);
 	assert.ok(shareOf(file) > 0.5, `${shareOf(file)}`);
+	// Of segments that are not loaded, none says where in the file an address is: the first is of program headers.
+	const bytes = readFileSync(file);
+	assert.equal(bytes.readUInt32LE(64), 6);
+	for (const [at, value] of [
+		[16, 0],
+		[32, bytes.length],
+		[40, bytes.length],
+	] as const)
+		bytes.writeBigUInt64LE(BigInt(value), 64 + at);
+	assert.equal(coveredShare(new MemoryBytes(bytes)), shareOf(file));
 });
 
 test('what is no ELF file, or is cut off anywhere, has no more rules than all of it', () => {

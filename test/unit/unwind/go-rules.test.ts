@@ -156,6 +156,9 @@ test('who leaves for another stack for good: nobody called what is called there'
 	const arm64 = hex('e00300aa 7f000091 60003fd6');
 	const mcall = { name: 'runtime.mcall', size: 16, depths: [[0, 16]], flags: SWITCHES } as const;
 	assert.equal(one({ ...mcall, code: arm64 }, { machine }), '0 sp+0 link, 8 end, 16 gap');
+	// cmp x3, x2 in front of it: as a result its register 31 is none.
+	const compares = hex('7f0002eb 7f000091 60003fd6');
+	assert.equal(one({ ...mcall, code: compares }, { machine }), '0 sp+0 link, 8 end, 16 gap');
 });
 
 test('systemstack: up to Go 1.20 the end, between its two changes; later the frame pointer leads back', () => {
