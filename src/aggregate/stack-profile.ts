@@ -4,7 +4,14 @@ import { FrameTable } from './frame-table.js';
 import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
 import type { Frame } from './stack.js';
-import { CALLER_FRAME, CUT_FRAME, type StackRow, userLeafOf } from './stack-rows.js';
+import {
+	CALLER_FRAME,
+	CUT_FRAME,
+	type StackRow,
+	userLeafOf,
+	WAKER_FRAME,
+	type Waker,
+} from './stack-rows.js';
 import { StackTable } from './stack-table.js';
 import type { StackTool } from './stack-tool.js';
 
@@ -49,7 +56,7 @@ export interface StackProfile {
  * and the kernel's; `process`: with the number of the process, where threads are together.
  */
 export function profileOf(
-	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing'>>,
+	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing' | 'waker'>>,
 	origin: Origin,
 	{ delimited = false, process = false } = {},
 ): StackProfile {
@@ -68,9 +75,25 @@ export function profileOf(
 			if (at === leaf) path.push(frames.intern(CALLER_FRAME));
 			path.push(numberOf(frame));
 		}
+		if (row.waker) path.push(...wakerPath(row.waker).map(numberOf));
 		stacks.add(path, path.length, row.value);
 	}
 	return { frames, stacks, origin, marked: false };
+}
+
+/**
+ * Who woke the one that waited, behind a frame "--": the waker's stack from its leaf on, which did it, and its name at
+ * last. As in bcc's offwaketime.
+ */
+function wakerPath({ key, frames, cut }: Waker): Frame[] {
+	const user = (name: string): Frame => ({ name, kind: 'user' });
+	const owner = `${key.comm ?? ''}${key.tid ? `-${key.tid}` : ''}`;
+	return [
+		user(WAKER_FRAME),
+		...[...frames].reverse(),
+		...(cut ? [user(CUT_FRAME)] : []),
+		user(owner),
+	];
 }
 
 /** A part, if rows were split; the thread's name, with its number if threads are apart. */

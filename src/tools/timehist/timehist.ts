@@ -10,7 +10,7 @@ import { wholeNumber } from '../../options/parsers.js';
 import { flag, parsed, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import { onlineCpus } from '../../perf/cpus.js';
 import { defineTool, type Plan } from '../../tool.js';
-import { chooseInterrupts } from './interrupts.js';
+import { chooseInterrupts } from '../../bpf/interrupts.js';
 import { TimehistFormatter, type TimehistView, timehistHeader } from './lines.js';
 import { renderThreadTotals } from './totals-table.js';
 
