@@ -220,19 +220,22 @@ int BPF_PROG(offcpu_waking, struct task_struct *task)
 
 	if (!off || off->waker.known == WAKER_KNOWN || ended_ns)
 		return 0;
-	read_waker(current_task(), &off->waker);
-	if (!off->since_ns) {
-		off->waker.known = WAKER_EARLY;
+	if (!walk_wakers || !off->since_ns) {
+		read_waker(current_task(), &off->waker);
+		if (!off->since_ns)
+			off->waker.known = WAKER_EARLY;
 		return 0;
 	}
-	if (!walk_wakers || off->preempted)
-		return 0;
+	off->waker.known = WAKER_KNOWN;
 	blocked_ns = bpf_ktime_get_ns() - off->since_ns;
 	if (blocked_ns < 0)
 		blocked_ns = 0;
-	if (wait_wanted(off, blocked_ns) &&
-	    sample_by_duration(blocked_ns, period_ns, &off->blocked))
+	/* Most are not chosen, and need not be known. */
+	if (!off->preempted && wait_wanted(off, blocked_ns) &&
+	    sample_by_duration(blocked_ns, period_ns, &off->blocked)) {
+		read_waker(current_task(), &off->waker);
 		walk_waker(ctx, &off->waker);
+	}
 	return 0;
 }
 
