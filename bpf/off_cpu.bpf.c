@@ -91,8 +91,8 @@ static __always_inline void only_blocked(struct offcpu_parts *parts)
 }
 
 /*
- * Of a wait that is over, with walk_wakers: whether it is chosen. That was decided as the thread was woken, but for
- * waits that nobody was seen to end.
+ * Of a wait that is over, with walk_wakers: whether it is chosen. That was decided as the thread
+ * was woken, but for waits that nobody was seen to end.
  */
 static __always_inline bool choose_blocked(struct off_cpu *off, struct offcpu_parts *parts,
 					   struct sampled *sampled)

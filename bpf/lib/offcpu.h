@@ -29,7 +29,8 @@ const volatile bool switch_has_state = false;
 
 enum waker_known {
 	WAKER_UNKNOWN,
-	/* It woke the thread before it stopped. That counts if the thread stops all the same, and is not woken again. */
+	/* It woke the thread before it stopped. That counts if the thread stops all the same, and
+	   is not woken again. */
 	WAKER_EARLY,
 	WAKER_KNOWN,
 };

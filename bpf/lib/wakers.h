@@ -4,7 +4,8 @@
  *
  * sched_waking comes where the waker runs, also if the other thread is woken by another CPU then
  * (sched_wakeup may come there). Who it is is kept with the wait, and interned when the wait is
- * counted. The waker's stacks are walked only for waits that are chosen by how long they were blocked.
+ * counted. The waker's stacks are walked only for waits that are chosen by how long they were
+ * blocked.
  */
 #ifndef TSTRACE_WAKERS_H
 #define TSTRACE_WAKERS_H

@@ -66,24 +66,34 @@ export function profileOf(
 	for (const row of rows) {
 		const path = ownersOf(row.key, process).map((name) => frames.intern(name));
 		if (row.cut) path.push(frames.intern(CUT_FRAME));
-		const leaf = row.callerMissing ? userLeafOf(row.frames) : -1;
-		let inKernel = false;
-		for (const [at, frame] of row.frames.entries()) {
-			const isKernel = frame.kind === 'kernel';
-			if (delimited && isKernel && !inKernel) path.push(frames.intern('-'));
-			inKernel ||= isKernel;
-			if (at === leaf) path.push(frames.intern(CALLER_FRAME));
-			path.push(numberOf(frame));
-		}
-		if (row.waker) path.push(...wakerPath(row.waker).map(numberOf));
+		addFrames(path, row, frames, numberOf, delimited);
+		for (const frame of row.waker ? wakerPath(row.waker) : []) path.push(numberOf(frame));
 		stacks.add(path, path.length, row.value);
 	}
 	return { frames, stacks, origin, marked: false };
 }
 
+function addFrames(
+	path: number[],
+	row: Pick<StackRow, 'frames' | 'callerMissing'>,
+	frames: FrameTable,
+	numberOf: (frame: Frame) => number,
+	delimited: boolean,
+): void {
+	const leaf = row.callerMissing ? userLeafOf(row.frames) : -1;
+	let inKernel = false;
+	for (const [at, frame] of row.frames.entries()) {
+		const isKernel = frame.kind === 'kernel';
+		if (delimited && isKernel && !inKernel) path.push(frames.intern('-'));
+		inKernel ||= isKernel;
+		if (at === leaf) path.push(frames.intern(CALLER_FRAME));
+		path.push(numberOf(frame));
+	}
+}
+
 /**
  * Who woke the one that waited, behind a frame "--": the waker's stack from its leaf on, which did it, and its name at
- * last. As in bcc's offwaketime.
+ * last. As bcc has it.
  */
 function wakerPath({ key, frames, cut }: Waker): Frame[] {
 	const user = (name: string): Frame => ({ name, kind: 'user' });

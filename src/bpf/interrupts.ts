@@ -6,7 +6,6 @@ import type { Btf } from '../loader/btf.js';
 import { kernelBtf, kernelHasTracepoint } from '../loader/kernel.js';
 import { printable, shortened } from '../render/terminal.js';
 
-
 /** By the tracepoint that each is attached to. */
 const PROGRAMS = {
 	softirq_raise: 'softirq_raise',

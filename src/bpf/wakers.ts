@@ -44,9 +44,7 @@ export function readWakers(
 				comm: isThread
 					? readComm(values, at + fields.comm.offset)
 					: interrupts.text(context, interrupt, irq),
-				context: isThread
-					? { context: 'thread' }
-					: interrupts.fields('', context, interrupt, irq),
+				context: isThread ? { context: 'thread' } : interrupts.fields('', context, interrupt, irq),
 				...snapshot.addressesOf(hash('kernel'), hash('user')),
 				...{ at_ns, parts: [], count: 0, variance: 0 },
 			});

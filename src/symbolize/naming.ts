@@ -8,7 +8,12 @@ import {
 	type NamedStack,
 	stackValue,
 } from '../aggregate/stack.js';
-import { mergeStacks, type StackFindings, type StackRow, type Waker } from '../aggregate/stack-rows.js';
+import {
+	mergeStacks,
+	type StackFindings,
+	type StackRow,
+	type Waker,
+} from '../aggregate/stack-rows.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './lacking-symbols.js';
 import { noticeText } from './notices.js';
@@ -49,6 +54,10 @@ export async function nameStacks(
 	const namedWakers = new Map(
 		wakers.map((waker, i) => [waker, wakerOf(waker, named[stacks.length + i])]),
 	);
+	const wokenBy = ({ waker }: CapturedStack) => {
+		const named = waker && namedWakers.get(waker);
+		return named ? { waker: named } : {};
+	};
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance } = stack;
@@ -56,9 +65,17 @@ export async function nameStacks(
 			const value = stackValue(stack);
 			const { cut, callerMissing } = named[index] ?? {};
 			const missing = { ...(cut ? { cut } : {}), ...(callerMissing ? { callerMissing } : {}) };
-			const waker = stack.waker && namedWakers.get(stack.waker);
-			const woken = waker ? { waker } : {};
-			const row = { key: keyOf(stack), frames, parts, value, count, variance, ...missing, ...woken };
+			const woken = wokenBy(stack);
+			const row = {
+				key: keyOf(stack),
+				frames,
+				parts,
+				value,
+				count,
+				variance,
+				...missing,
+				...woken,
+			};
 			yield sources ? { ...row, sources: [index] } : row;
 		}
 	};
@@ -89,7 +106,11 @@ function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
 	const entry = pid === 0 ? frames.findIndex(({ name }) => INTERRUPT_ENTRY.test(name)) : 0;
 	const key = pid === 0 ? { comm: waker.comm } : keyOf(waker);
 	const { cut } = named ?? {};
-	return { key: { ...key, ...context }, frames: frames.slice(Math.max(0, entry)), ...(cut ? { cut } : {}) };
+	return {
+		key: { ...key, ...context },
+		frames: frames.slice(Math.max(0, entry)),
+		...(cut ? { cut } : {}),
+	};
 }
 
 function keyOf({ pid, tid, comm, kind }: CapturedStack): Key {

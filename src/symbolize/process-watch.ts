@@ -116,7 +116,9 @@ export class ProcessWatch {
 		options: NamingOptions,
 	): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
 		this.take();
-		const pids = new Set(stacks.flatMap(({ pid, waker }) => (waker?.pid ? [pid, waker.pid] : [pid])));
+		const pids = new Set(
+			stacks.flatMap(({ pid, waker }) => (waker?.pid ? [pid, waker.pid] : [pid])),
+		);
 		this.#read(pids);
 		// Who wakes those that were chosen may be anybody: nothing is known of it yet.
 		if (this.#only) for (const pid of pids) if (!this.#only.has(pid)) this.#history.snapshot(pid);

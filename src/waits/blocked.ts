@@ -3,7 +3,6 @@ import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
 import type { Subjects } from '../bpf/filter.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
-import type { Note } from '../reader.js';
 import { filtersOf } from '../options/stack-filter.js';
 import {
 	groupingOption,
@@ -13,6 +12,7 @@ import {
 	stackView,
 } from '../options/stack-view.js';
 import type { ValuesOf } from '../options/typed-option.js';
+import type { Note } from '../reader.js';
 import type { UnwindTables } from '../symbolize/unwind-tables.js';
 import { sampledText, waitOptions, waitSettings } from './options.js';
 import { planWaits, type WaitChoice } from './plan.js';
@@ -42,8 +42,7 @@ export const blockedTime = {
 		hideIdle: false,
 		wakers: 'stacks',
 	}),
-	subject: (settings: BlockedSettings) =>
-		`blocked time and who ends it (${sampledText(settings)})`,
+	subject: (settings: BlockedSettings) => `blocked time and who ends it (${sampledText(settings)})`,
 	filters: (settings: BlockedSettings) => filtersOf(settings),
 	plan: (object: BpfObject<Layout>, settings: BlockedSettings, subjects: Subjects, note: Note) =>
 		planWaits(object, settings, subjects, note),

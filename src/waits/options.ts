@@ -1,7 +1,8 @@
 /** Which waits are recorded: the options that all tools of waits have. */
+
+import { UsageError } from '../errors.js';
 import { parseUsec } from '../options/parsers.js';
 import { flag, parsed, parsedOr, type ValuesOf } from '../options/typed-option.js';
-import { UsageError } from '../errors.js';
 import { MAX_PERIOD_USEC } from './waits.js';
 
 const DEFAULT_PERIOD_USEC = 1000;

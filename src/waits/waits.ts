@@ -205,7 +205,7 @@ export class Waits implements Reader<StackFindings> {
 		});
 	}
 
-	/** Where each is in what bpf/offcputime.bpf.c, end_waiting wrote. */
+	/** Where each is in what bpf/off_cpu.bpf.c, end_waiting wrote. */
 	*#places(): Generator<number> {
 		const { size } = layout.structs.still_waiting;
 		for (let at = 0; at + size <= this.#stillWaiting.byteLength; at += size) yield at;

@@ -18,11 +18,11 @@ import {
 } from '../../options/stack-view.js';
 import { flag, oneOf, parsed } from '../../options/typed-option.js';
 import { defineTool } from '../../tool.js';
+import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
+import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
 import { doctor } from './doctor.js';
 import { renderKinds } from './kinds-table.js';
-import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
-import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
 
 type Layout = typeof layout;
 
