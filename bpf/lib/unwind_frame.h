@@ -119,6 +119,14 @@ static __always_inline u64 behind_go(u64 at)
 	return read_word(kept.goroutine + 8, &end) ? end - kept.sp + 8 : 1;
 }
 
+/* A function that keeps a frame record: fp points to where its caller's is, the return address
+ * behind it. Whoever saves fp alone may use the register for anything. */
+static __always_inline bool keeps_record(struct unwind_rule *rule)
+{
+	return rule->cfa == CFA_SP && rule->fp == FP_AT_CFA && rule->ra == RA_AT_CFA &&
+	       rule->ra_offset == rule->fp_offset + 8;
+}
+
 /* The canonical frame address; 0: the rule does not say it; 1: it cannot be read. */
 static __always_inline u64 cfa_of(struct unwind *walk, struct unwind_rule *rule)
 {
@@ -127,9 +135,7 @@ static __always_inline u64 cfa_of(struct unwind *walk, struct unwind_rule *rule)
 	if (rule->cfa == CFA_FP || rule->cfa == CFA_FP_DEREF || rule->cfa == CFA_ELSEWHERE)
 		base = walk->fp;
 	else if (!base)
-		/* A function that keeps a frame record, where fp points to. */
-		return rule->cfa == CFA_SP && rule->fp == FP_AT_CFA ? walk->fp - rule->fp_offset
-								    : 0;
+		return keeps_record(rule) ? walk->fp - rule->fp_offset : 0;
 	switch (rule->cfa) {
 	case CFA_SP:
 	case CFA_FP:

@@ -9,7 +9,7 @@ import {
 	symbolName,
 	symbolSize,
 	symbolType,
-} from './symbol-table.js';
+} from '../elf/symbol-table.js';
 
 /** No allocator's function has a longer name. */
 const MAX_NAME_BYTES = 100;

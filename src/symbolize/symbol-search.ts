@@ -6,7 +6,6 @@
 import { firstAtLeast } from '../ascending.js';
 import { SymbolError } from '../elf/bytes.js';
 import { type Elf, type Section, stringAt } from '../elf/elf.js';
-import { boundedName, MAX_NAME_LENGTH } from './names.js';
 import {
 	eachSymbol,
 	namesOf,
@@ -18,7 +17,8 @@ import {
 	symbolName,
 	symbolSize,
 	symbolType,
-} from './symbol-table.js';
+} from '../elf/symbol-table.js';
+import { boundedName, MAX_NAME_LENGTH } from './names.js';
 
 /** Aliases of one address, and functions around it; beyond these, only malice has more. */
 const MAX_CANDIDATES = 16;

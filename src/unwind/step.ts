@@ -128,25 +128,33 @@ export function isSignalReturn(code: DataView, { isArm64 }: Processor): boolean 
 
 /** NaN: the rule does not say it. Undefined: it cannot be read. */
 function cfaOf(
-	{ cfa, cfaOffset, cfaAddend, fp, fpOffset }: UnwindRule,
+	rule: UnwindRule,
 	frame: Frame,
 	read: ReadMemory,
 	processor: Processor,
 ): number | undefined {
+	const { cfa, cfaOffset, cfaAddend, fpOffset } = rule;
 	const deref = (base: number) => {
 		const found = wordAt(base + cfaOffset, read, processor);
 		return found === undefined ? undefined : found + cfaAddend;
 	};
 	if (cfa === CFA.fp || cfa === CFA.elsewhere) return frame.fp + cfaOffset;
 	if (cfa === CFA.fpDeref) return deref(frame.fp);
-	// A function that keeps a frame record, where fp points to.
-	if (frame.sp === undefined)
-		return cfa === CFA.sp && fp === FP.atCfa ? frame.fp - fpOffset : Number.NaN;
+	if (frame.sp === undefined) return keepsRecord(rule) ? frame.fp - fpOffset : Number.NaN;
 	if (cfa === CFA.sp) return frame.sp + cfaOffset;
 	if (cfa === CFA.spDeref) return deref(frame.sp);
 	if (cfa === CFA.goC) return behindGo(frame.sp + cfaOffset, read, processor);
 	if (cfa === CFA.plt) return frame.sp + (frame.ip % 16 >= cfaOffset ? 16 : 8);
 	return Number.NaN;
+}
+
+/**
+ * A function that keeps a frame record: fp points to where its caller's is, the return address behind it. Whoever saves
+ * fp alone may use the register for anything.
+ */
+function keepsRecord({ cfa, fp, fpOffset, ra, raOffset }: UnwindRule): boolean {
+	const isPair = ra === RA.atCfa && raOffset === fpOffset + 8;
+	return cfa === CFA.sp && fp === FP.atCfa && isPair;
 }
 
 /**

@@ -14,7 +14,8 @@ import { type FrameRegisters, registersOf } from './frame-state.js';
 import { FunctionList } from './function-list.js';
 import { GoRules } from './go-rules.js';
 import { RowList, type Rows } from './rows.js';
-import { GAP_RULE, RuleSet, type UnwindRule } from './rule.js';
+import { CFA, GAP_RULE, RA, RuleSet, type UnwindRule } from './rule.js';
+import { vdsoLeaves } from './vdso-leaves.js';
 
 /** Of one file; node 26 has 656. The kernel has room for 16,384 of all files. */
 const MAX_RULES = 4096;
@@ -25,6 +26,8 @@ const MAX_PROBLEMS = 8;
 const MAX_OFFSET = 0xffff_ffff;
 /** Instead of the number of a CIE: a function of Go's. */
 const OF_GO = 0xffff_ffff;
+/** And: one of the vdso that keeps the registers of its caller. */
+const LEAF = 0xffff_fffe;
 
 export interface UnwindTable {
 	readonly rows: Rows;
@@ -107,13 +110,18 @@ class TableBuilder {
 		if (code.isIncomplete) this.problem('more segments of code than tstrace keeps');
 		const go = this.#addGo(elf, code);
 		const machine = new CfiMachine(registers, this.#rules, this.#sink);
-		for (const section of frameSections(elf, (text) => this.problem(text)))
+		let isSilent = true;
+		for (const section of frameSections(elf, (text) => this.problem(text))) {
+			isSilent = false;
 			this.#addSection(section, registers, machine, code, go);
+		}
+		if (isSilent) this.#addLeaves(elf, code);
 		const commons = [...this.#commons.keys()];
 		this.#functions.visit((start, end, from, to, number) => {
 			this.#distance = code.addressOf(start) - start;
 			this.#end = end;
 			if (number === OF_GO) this.#addGoRows(go, from);
+			else if (number === LEAF) this.#rows.add(start, this.#leafRule());
 			else this.#addRows(machine, commons[number] as CommonEntry, start, from, to);
 			this.#rows.add(end, GAP_RULE);
 		});
@@ -145,6 +153,20 @@ class TableBuilder {
 		common.cursor.end = to;
 		if (!machine.rows(common, start + this.#distance))
 			this.problem('the instructions of a function are damaged');
+	}
+
+	#addLeaves(elf: Elf, code: CodeSegments): void {
+		for (const { start, size_bytes } of vdsoLeaves(elf)) {
+			const offset = code.offsetOf(start);
+			if (offset === undefined) continue;
+			const end = Math.min(offset + size_bytes, code.endOf(start));
+			this.#functions.add(offset, end, 0, 0, LEAF);
+		}
+	}
+
+	/** It has nothing on the stack, and the way back is in the link register. */
+	#leafRule(): number {
+		return this.#rules.add(0, 0, CFA.sp | (RA.register << 16));
 	}
 
 	/** Adds the functions of a Go program; undefined: it is none. */

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import type { JsonStack } from './stacks.js';
 
-/** First functions of threads. The C library of a virtual machine has no symbols. */
-const FIRST = /^(_start|_*clone3?|libc\.so\.6\+0x[0-9a-f]+)$/;
+/**
+ * First functions of threads, and on arm64 of coroutines; there a part of clone has a name of its own. The C library of a virtual
+ * machine has no symbols.
+ */
+const FIRST = /^(_start|_*clone3?|thread_start|__startcontext|libc\.so\.6\+0x[0-9a-f]+)$/;
 /** gcc names copies that it has made fit one caller so, and parts that are seldom run; names of C++ say what a function takes. */
 const plainName = (name: string) =>
 	name.replace(/\.(constprop\.\d+|isra\.\d+|part\.\d+|cold)$/, '').replace(/\(.*\)$/, '');

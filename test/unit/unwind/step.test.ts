@@ -102,6 +102,14 @@ test('arm64: the link register in the first function only, and signatures taken 
 	const found = step(keeps, next as Frame, record, ARM64);
 	assert.deepEqual(found, caller(SP + 296, SP + 300, { ip: CALLER + 8 }));
 	assert.equal(step(ruleOf({}), next as Frame, record, ARM64), END.noRule);
+	// What saves x29 alone, or apart, may have anything there.
+	for (const raOffset of [-96, -80, -8]) {
+		assert.equal(step({ ...keeps, raOffset }, next as Frame, record, ARM64), END.noRule);
+	}
+	assert.equal(step({ ...keeps, ra: RA.register }, next as Frame, record, ARM64), END.noRule);
+	// And what counts from fp itself goes on.
+	const byFp = { ...keeps, cfa: CFA.fp, cfaOffset: 96 };
+	assert.deepEqual(step(byFp, next as Frame, record, ARM64), found);
 });
 
 test('a signal: all registers, and the interrupted instruction itself', () => {

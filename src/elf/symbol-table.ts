@@ -1,6 +1,6 @@
 /** Goes through a file's tables of symbols (.symtab, .dynsym). Source: man 5 elf, Elf64_Sym. */
-import { readUint64, SymbolError } from '../elf/bytes.js';
-import { type Elf, type Section, SHF_EXECINSTR } from '../elf/elf.js';
+import { readUint64, SymbolError } from './bytes.js';
+import { type Elf, type Section, SHF_EXECINSTR } from './elf.js';
 
 const SYMBOL_BYTES = 24;
 /** Symbols are read in parts of this many. */
