@@ -119,3 +119,28 @@ test('text says who woke whom; folded stacks go on with the waker, from where it
 	assert.ok(frames.indexOf('wake') < frames.indexOf('main'));
 	assert.equal(frames.at(-1), 'woken');
 });
+
+test("offcputime --by waker: blocked time is the waker's, all other time is not", async () => {
+	const woken = await Workload.start('woken', 'pipe', `${COUNT}`);
+	const args = ['offcputime', '--exact', '--no-edges', '--by', 'waker', '-p', `${woken.pid}`];
+	const json = await Tracing.start([...args, '--json']);
+	const text = await Tracing.start([...args, '--format', 'text']);
+	await woken.work();
+	const { stacks } = stackReport(await json.end('SIGINT'));
+	const { stdout } = await text.end('SIGINT');
+	await woken.end();
+	const ofSleeper = stacks.filter(({ key }) => key.comm === 'sleeper');
+	const byMain = ofSleeper.filter(({ waker }) => waker?.pid === woken.pid);
+	near(sumOf(byMain, 'count'), COUNT, 2, 'wake-ups');
+	assert.ok(sumOf(byMain) > 0.98 * sumOf(ofSleeper, 'blocked'), JSON.stringify(ofSleeper));
+	for (const { key, waker, run_queue, preempted } of byMain) {
+		assert.equal(key.kind, `woken (${woken.pid})`);
+		assert.equal(waker?.comm, 'woken');
+		assert.equal(run_queue + preempted, 0);
+		assert.ok(!waker?.frames, 'only who it is');
+	}
+	for (const { key, blocked, waker } of ofSleeper.filter((stack) => !byMain.includes(stack)))
+		if (key.kind === 'run queue' || key.kind === 'preempted') assert.ok(!blocked && !waker);
+	assert.match(stdout, /WOKEN BY/);
+	assert.match(stdout, new RegExp(` woken \\(${woken.pid}\\) +\\d+ % +sleeper`));
+});

@@ -1,7 +1,12 @@
 /** offcputime: where threads wait, and how long. */
 
 import { parseStates } from '../../abi/states.js';
-import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stack-rows.js';
+import {
+	type Grouping,
+	type StackFindings,
+	type StackRow,
+	splitStacks,
+} from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
 import { mainKind, splitByKind, waitKind } from '../../aggregate/wait-kinds.js';
 import { UsageError } from '../../errors.js';
@@ -21,14 +26,18 @@ import { defineTool } from '../../tool.js';
 import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
 import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
+import { HEADINGS, renderApart } from './apart-table.js';
+import { splitByWaker } from './by-waker.js';
 import { doctor } from './doctor.js';
-import { renderKinds } from './kinds-table.js';
 
 type Layout = typeof layout;
 
+type Apart = 'kind' | 'waker';
+
 interface Settings extends WaitSettings, WaitChoice, StackView {
 	readonly split: boolean;
-	readonly byKind: boolean;
+	/** What --by separates waits by, beyond threads. */
+	readonly apart: Apart | undefined;
 }
 
 const options = () => ({
@@ -45,8 +54,8 @@ const options = () => ({
 	hideIdle: flag('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
 	by: oneOf(
 		'--by <what>',
-		'one entry for each thread name (comm), process, thread, or kind of wait',
-		[...GROUPINGS, 'kind'] as const,
+		'one entry for each thread name (comm), process, thread, kind of wait, or waker',
+		[...GROUPINGS, 'kind', 'waker'] as const,
 	).conflicts('tids'),
 	...stackOptions(),
 });
@@ -61,6 +70,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks for a flame graph'],
 		['tstrace offcputime --by kind 10', 'the machine: disks, locks, sockets, …'],
+		['tstrace offcputime -p 1234 --by waker 5', 'who ends the waits of a process'],
 		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
 		['tstrace offcputime --hide-idle 10', 'the machine, without idle threads'],
 		['tstrace offcputime --split -p 1234 5', 'each kind of wait separately'],
@@ -81,23 +91,23 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	otherNames: { '-m': '--min', '-M': '--max' },
 
 	settings(values) {
-		const byKind = values.by === 'kind';
-		const grouped = { ...values, by: values.by === 'kind' ? undefined : values.by };
+		const apart = values.by === 'kind' || values.by === 'waker' ? values.by : undefined;
+		const grouped = { ...values, by: apart ? undefined : (values.by as Grouping | undefined) };
 		const settings: Settings = {
 			...stackSettings(grouped),
 			...stackView(grouped),
-			byKind,
+			apart,
 			...waitSettings(values),
 			states: values.state ?? { mask: 0, letters: false },
 			split: values.split,
 			hideIdle: values.hideIdle,
-			wakers: undefined,
+			wakers: apart === 'waker' ? 'who' : undefined,
 		};
-		if (byKind && settings.split)
+		if (apart && settings.split)
 			throw new UsageError(
-				'give either --split or --by kind: kinds of waits are separate entries anyway',
+				`give either --split or --by ${apart}: parts of waits are separate entries there anyway`,
 			);
-		if (byKind && !settings.kernel)
+		if (apart === 'kind' && !settings.kernel)
 			throw new UsageError(
 				'give either --by kind or --user-stacks: kernel frames say what a thread waited for',
 			);
@@ -130,12 +140,17 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			none: 'no waits were seen',
 			...text,
 			report: (findings, style) =>
-				settings.byKind
-					? Promise.resolve(renderKinds(findings, { ...settings, style }))
+				settings.apart
+					? Promise.resolve(
+							renderApart(findings, { ...settings, style, heading: HEADINGS[settings.apart] }),
+						)
 					: text.report(findings, style),
 			shown(findings, json) {
-				if (settings.byKind)
-					return shownStacks({ ...findings, stacks: splitByKind(findings) }, settings, json);
+				if (settings.apart) {
+					const stacks =
+						settings.apart === 'kind' ? splitByKind(findings) : splitByWaker(findings, json);
+					return shownStacks({ ...findings, stacks }, settings, json);
+				}
 				const stacks = settings.split && !json ? splitStacks(findings) : findings.stacks;
 				const shown = shownStacks({ ...findings, stacks }, settings, json);
 				return json && settings.kernel ? { ...shown, stacks: shown.stacks.map(withKind) } : shown;
