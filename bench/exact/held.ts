@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseStates } from '../../src/abi/states.js';
 import { type CapturedStack, stackValue } from '../../src/aggregate/stack.js';
-import type { offcputime as layout } from '../../src/generated/offcputime.js';
+import type { off_cpu as layout } from '../../src/generated/off_cpu.js';
 import type { BpfObject } from '../../src/loader/object.js';
 import { BpfTracing } from '../../src/run/tracing.js';
 import { textOf } from '../../src/text-of.js';
 import { offcputime } from '../../src/tools/offcputime/offcputime.js';
-import { Waits } from '../../src/tools/offcputime/waits.js';
+import { Waits } from '../../src/waits/waits.js';
 import { Gdb, type ThreadOfGdb } from './gdb.js';
 import { onlyProcess, QUIET, USER_STACKS } from './raw.js';
 
@@ -20,7 +20,7 @@ const DRAIN_PERIOD_MS = 1000;
 const SETTINGS: Parameters<typeof offcputime.plan>[1] = {
 	...USER_STACKS,
 	...{ period_usec: 0, min_usec: 0, max_usec: 0, states: parseStates('t') },
-	...{ split: false, edges: true, hideIdle: false, byKind: false },
+	...{ split: false, edges: true, hideIdle: false, apart: undefined, wakers: undefined },
 };
 
 type Walked = Pick<CapturedStack, 'user' | 'userEnd'>;

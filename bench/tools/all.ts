@@ -9,6 +9,7 @@ import { schedlat } from './schedlat.js';
 import { syscount } from './syscount.js';
 import { timehist } from './timehist.js';
 import { unwind } from './unwind.js';
+import { wakers } from './wakers.js';
 
 export const BENCHMARKS: readonly Benchmark[] = [
 	runqlat,
@@ -16,6 +17,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
 	timehist,
 	syscount,
 	offcputime,
+	wakers,
 	profile,
 	memleak,
 	unwind,

@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "loss.h"
 #include "moved_asleep.h"
+#include "sampling.h"
 #include "throttle.h"
 
 /* Where local storage cannot be made at a switch (before 6.4), threads are kept in a hash. */
@@ -26,6 +27,31 @@ const volatile bool switch_has_state = false;
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_NOLOAD	     0x0400
 
+enum waker_known {
+	WAKER_UNKNOWN,
+	/* It woke the thread before it stopped. That counts if the thread stops all the same, and
+	   is not woken again. */
+	WAKER_EARLY,
+	WAKER_KNOWN,
+};
+
+/* Who ended a wait: see wakers.h. */
+struct waker {
+	u64 kernel; /* hashes, as in struct stack_key */
+	u64 user;
+	u64 incarnation;
+	u32 tgid; /* 0: an interrupt */
+	u32 tid;  /* 0 unless stacks_by_thread */
+	u32 irq;
+	u8 context; /* enum cpu_context_kind */
+	u8 interrupt;
+	u8 known; /* enum waker_known */
+	u8 unused_padding;
+	char comm[TASK_COMM_LEN];
+};
+
+EXPORT_TYPE(struct waker, waker);
+
 struct off_cpu {
 	u64 since_ns;	/* CLOCK_MONOTONIC; 0: it is on a CPU, or was never seen */
 	u64 run_delay;	/* of sched_info, then */
@@ -35,6 +61,9 @@ struct off_cpu {
 	bool preempted;
 	bool moved_asleep;  /* see moved_asleep.h */
 	u16 left_throttled; /* see throttle_begins */
+	/* Of wakers.h: who woke the thread last; and how the wait was chosen then, if it was. */
+	struct waker waker;
+	struct sampled blocked;
 };
 
 /* Set when the threads that waited before tracing began are all known. */
@@ -89,6 +118,8 @@ static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cp
 	u32 pid = task->pid;
 
 	off->since_ns = 0;
+	off->waker.known = WAKER_UNKNOWN;
+	off->blocked.count = 0;
 	if (threads_in_hash)
 		bpf_map_delete_elem(&off_cpus_by_pid, &pid);
 }

@@ -4,7 +4,14 @@ import { FrameTable } from './frame-table.js';
 import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
 import type { Frame } from './stack.js';
-import { CALLER_FRAME, CUT_FRAME, type StackRow, userLeafOf } from './stack-rows.js';
+import {
+	CALLER_FRAME,
+	CUT_FRAME,
+	type StackRow,
+	userLeafOf,
+	WAKER_FRAME,
+	type Waker,
+} from './stack-rows.js';
 import { StackTable } from './stack-table.js';
 import type { StackTool } from './stack-tool.js';
 
@@ -49,7 +56,7 @@ export interface StackProfile {
  * and the kernel's; `process`: with the number of the process, where threads are together.
  */
 export function profileOf(
-	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing'>>,
+	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing' | 'waker'>>,
 	origin: Origin,
 	{ delimited = false, process = false } = {},
 ): StackProfile {
@@ -59,18 +66,44 @@ export function profileOf(
 	for (const row of rows) {
 		const path = ownersOf(row.key, process).map((name) => frames.intern(name));
 		if (row.cut) path.push(frames.intern(CUT_FRAME));
-		const leaf = row.callerMissing ? userLeafOf(row.frames) : -1;
-		let inKernel = false;
-		for (const [at, frame] of row.frames.entries()) {
-			const isKernel = frame.kind === 'kernel';
-			if (delimited && isKernel && !inKernel) path.push(frames.intern('-'));
-			inKernel ||= isKernel;
-			if (at === leaf) path.push(frames.intern(CALLER_FRAME));
-			path.push(numberOf(frame));
-		}
+		addFrames(path, row, frames, numberOf, delimited);
+		for (const frame of row.waker ? wakerPath(row.waker) : []) path.push(numberOf(frame));
 		stacks.add(path, path.length, row.value);
 	}
 	return { frames, stacks, origin, marked: false };
+}
+
+function addFrames(
+	path: number[],
+	row: Pick<StackRow, 'frames' | 'callerMissing'>,
+	frames: FrameTable,
+	numberOf: (frame: Frame) => number,
+	delimited: boolean,
+): void {
+	const leaf = row.callerMissing ? userLeafOf(row.frames) : -1;
+	let inKernel = false;
+	for (const [at, frame] of row.frames.entries()) {
+		const isKernel = frame.kind === 'kernel';
+		if (delimited && isKernel && !inKernel) path.push(frames.intern('-'));
+		inKernel ||= isKernel;
+		if (at === leaf) path.push(frames.intern(CALLER_FRAME));
+		path.push(numberOf(frame));
+	}
+}
+
+/**
+ * Who woke the one that waited, behind a frame "--": the waker's stack from its leaf on, which did it, and its name at
+ * last. As bcc has it.
+ */
+function wakerPath({ key, frames, cut }: Waker): Frame[] {
+	const user = (name: string): Frame => ({ name, kind: 'user' });
+	const owner = `${key.comm ?? ''}${key.tid ? `-${key.tid}` : ''}`;
+	return [
+		user(WAKER_FRAME),
+		...[...frames].reverse(),
+		...(cut ? [user(CUT_FRAME)] : []),
+		user(owner),
+	];
 }
 
 /** A part, if rows were split; the thread's name, with its number if threads are apart. */

@@ -4,6 +4,14 @@ import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
 import type { Cut, Frame } from './stack.js';
 
+/** Who woke threads, and where: `comm` of an interrupt says what it serves. */
+export interface Waker {
+	readonly key: Key;
+	/** Root first. */
+	readonly frames: readonly Frame[];
+	readonly cut?: Cut | undefined;
+}
+
 /** A stack of somebody, and what was counted there. */
 export interface StackRow {
 	readonly key: Key;
@@ -19,6 +27,8 @@ export interface StackRow {
 	readonly cut?: Cut | undefined;
 	/** Whether the function is missing that called the user frame at the leaf. */
 	readonly callerMissing?: boolean | undefined;
+	/** Who ended the waits. */
+	readonly waker?: Waker;
 	/** Of how many processes it is the sum, where `groupStacks` has put them together. */
 	readonly processes?: number;
 	/** Whatever else is known of it. */
@@ -67,10 +77,8 @@ export function mergeStacks(rows: Iterable<StackRow>): StackRow[] {
 export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[] {
 	if (by === 'thread') return [...rows];
 	const keyless = rows.map((row) => {
-		const { tid: _, ...key } = row.key;
-		if (by === 'process') return { row: { ...row, key }, pid: key.pid };
-		const { pid, ...named } = key;
-		return { row: { ...row, key: named }, pid };
+		const waker = row.waker && { waker: { ...row.waker, key: groupKey(row.waker.key, by) } };
+		return { row: { ...row, ...waker, key: groupKey(row.key, by) }, pid: row.key.pid };
 	});
 	const pids = new Map(keyless.map(({ row, pid }) => [row, pid]));
 	return [...alike(keyless.map(({ row }) => row)).values()]
@@ -84,6 +92,12 @@ export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[]
 			return of.size > 1 ? { ...sum, processes: of.size } : sum;
 		})
 		.sort((a, b) => b.value - a.value);
+}
+
+function groupKey({ tid: _, ...key }: Key, by: 'comm' | 'process'): Key {
+	if (by === 'process') return key;
+	const { pid: __, ...named } = key;
+	return named;
 }
 
 /** Rows that read the same, together. */
@@ -100,7 +114,11 @@ function alike(rows: Iterable<StackRow>): Map<string, StackRow[]> {
 	});
 	for (const row of rows) {
 		const whole = `${row.cut ?? ''} ${row.callerMissing === true}`;
-		const identity = `${JSON.stringify(row.key)}${whole} ${row.frames.map(numberOf).join()}`;
+		const { waker } = row;
+		const woken = waker
+			? `${JSON.stringify(waker.key)}${waker.cut ?? ''} ${waker.frames.map(numberOf).join()}`
+			: '';
+		const identity = `${JSON.stringify(row.key)}${whole} ${row.frames.map(numberOf).join()} ${woken}`;
 		const group = groups.get(identity);
 		if (group) group.push(row);
 		else groups.set(identity, [row]);
@@ -152,6 +170,8 @@ export function totalOf({ stacks, parts }: Pick<StackFindings, 'stacks' | 'parts
 
 /** In the place of functions that a walk has missed. */
 export const CUT_FRAME = '[cut]';
+/** Between who waited and who ended that. */
+export const WAKER_FRAME = '--';
 export const CALLER_FRAME = '[caller not known]';
 
 /** Where in frames, root first, the user's end; -1 where there are none. */

@@ -1,9 +1,10 @@
 /** Stacks before and after they have names. Pure values: no I/O, no kernel. */
 import type { Address } from '../loader/address.js';
+import type { Key } from './row-key.js';
 
 /** What was counted at addresses, and whose they are: before they have names. */
 export interface CapturedStack {
-	/** In our PID namespace. */
+	/** In our PID namespace; 0 of an interrupt. */
 	readonly pid: number;
 	/** 0: those of a process are together. */
 	readonly tid: number;
@@ -31,6 +32,14 @@ export interface CapturedStack {
 	readonly count: number;
 	/** The square of the value's standard error; 0: the value is exact. */
 	readonly variance: number;
+	/** Of a wait: who ended it. */
+	readonly waker?: CapturedWaker | undefined;
+}
+
+/** Who woke threads, and where; what of its stacks is not recorded is empty. */
+export interface CapturedWaker extends Omit<CapturedStack, 'waker'> {
+	/** What it was: a thread, or which interrupt. Undefined: nobody knows, or the thread waits still. */
+	readonly context?: Key | undefined;
 }
 
 /** How much of the result a stack makes up. */

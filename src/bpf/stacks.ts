@@ -1,7 +1,7 @@
 /** Stacks out of the kernel: user space's side of bpf/lib/stacks.h. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { CapturedStack } from '../aggregate/stack.js';
+import type { CapturedStack, CapturedWaker } from '../aggregate/stack.js';
 import { profile } from '../generated/profile.js';
 import { type Address, isUserAddress, readAddress } from '../loader/address.js';
 import { TstraceError } from '../loader/errors.js';
@@ -18,7 +18,7 @@ export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<
 
 /** What bpf/lib/stacks.h exports. */
 export interface StackLayouts {
-	readonly stack_key: Fields<'kernel' | 'user' | 'incarnation' | 'tgid' | 'tid' | 'comm'>;
+	readonly stack_key: Fields<'kernel' | 'user' | 'incarnation' | 'waker' | 'tgid' | 'tid' | 'comm'>;
 	readonly stack_place: Fields<'first' | 'count' | 'end'>;
 }
 
@@ -139,24 +139,37 @@ export class StackSnapshot {
 		this.#frames = frames;
 	}
 
+	/** Of waits, by the key that a `struct stack_key` has; see wakers.ts. */
+	wakers: ReadonlyMap<bigint, CapturedWaker> = new Map();
+
 	/** The stack of a `struct stack_key`, with what was counted there. */
 	captured(
 		view: DataView,
 		at: number,
 		counted: Pick<CapturedStack, 'at_ns' | 'parts' | 'count' | 'variance'>,
 	): CapturedStack {
-		const { kernel, user, tgid, tid, comm } = this.#layouts.stack_key.fields;
-		const kernelHash = view.getBigUint64(at + kernel.offset, true);
-		const userHash = view.getBigUint64(at + user.offset, true);
+		const { kernel, user, waker, tgid, tid, comm } = this.#layouts.stack_key.fields;
+		const hash = (field: FieldLayout) => view.getBigUint64(at + field.offset, true);
 		return {
 			pid: view.getUint32(at + tgid.offset, true),
 			tid: view.getUint32(at + tid.offset, true),
 			comm: readComm(view, at + comm.offset),
-			kernel: this.#addresses(kernelHash),
-			user: userPart(this.#addresses(userHash)),
-			userEnd: userEnd(this.#extents.get(userHash)?.end),
-			lost: kernelHash === LOST_STACK || userHash === LOST_STACK,
+			...this.addressesOf(hash(kernel), hash(user)),
+			waker: this.wakers.get(hash(waker)),
 			...counted,
+		};
+	}
+
+	/** The frames of a kernel and of a user stack, by their hashes. */
+	addressesOf(
+		kernel: bigint,
+		user: bigint,
+	): Pick<CapturedStack, 'kernel' | 'user' | 'userEnd' | 'lost'> {
+		return {
+			kernel: this.#addresses(kernel),
+			user: userPart(this.#addresses(user)),
+			userEnd: userEnd(this.#extents.get(user)?.end),
+			lost: kernel === LOST_STACK || user === LOST_STACK,
 		};
 	}
 

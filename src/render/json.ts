@@ -3,7 +3,8 @@
 import { cutShare } from '../aggregate/cut-notices.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
-import { type StackFindings, type StackRow, totalOf } from '../aggregate/stack-rows.js';
+import type { Frame } from '../aggregate/stack.js';
+import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
 import type { Cost } from '../loader/cost.js';
 import { FRAME_LETTERS } from './folded.js';
 
@@ -61,11 +62,9 @@ async function bodyOf(findings: Exclude<Findings, StackFindings>): Promise<objec
 	return { unit: 'ns', groups };
 }
 
-/** Frames are names; what kind each is of stands beside them, a letter each: see FRAME_LETTERS. */
 function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 	return {
-		frames: row.frames.map(({ name }) => name),
-		kinds: row.frames.map(({ kind }) => FRAME_LETTERS[kind]).join(''),
+		...framesOf(row.frames),
 		value: Math.round(row.value),
 		count: round(row.count, 1),
 		...(unit === 'samples' ? {} : { error: Math.round(Math.sqrt(row.variance)) }),
@@ -76,9 +75,23 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 			: {}),
 		...(row.cut ? { cut: row.cut } : {}),
 		...(row.callerMissing ? { caller_missing: true } : {}),
+		...(row.waker ? { waker: wakerOf(row.waker) } : {}),
 		...row.details,
 		...(row.processes ? { processes: row.processes } : {}),
 		key: row.key,
+	};
+}
+
+/** Whose stack is not recorded has no frames. */
+function wakerOf({ key, frames, cut }: Waker): object {
+	return { ...key, ...(frames.length > 0 ? framesOf(frames) : {}), ...(cut ? { cut } : {}) };
+}
+
+/** Frames are names; what kind each is of stands beside them, a letter each: see FRAME_LETTERS. */
+function framesOf(frames: readonly Frame[]): object {
+	return {
+		frames: frames.map(({ name }) => name),
+		kinds: frames.map(({ kind }) => FRAME_LETTERS[kind]).join(''),
 	};
 }
 

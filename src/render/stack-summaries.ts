@@ -181,7 +181,7 @@ function mainPart(row: StackRow, { parts }: StackFindings): string {
 }
 
 /** "shop (812, thread 813)": whose a row is. */
-export function ownerText({ key, processes }: StackRow): string {
+export function ownerText({ key, processes }: Pick<StackRow, 'key' | 'processes'>): string {
 	const kind = key.kind === undefined ? '' : `${key.kind}: `;
 	const at = key.address === undefined ? '' : `${key.address}  `;
 	const thread = key.tid ? `, thread ${key.tid}` : '';

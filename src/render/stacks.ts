@@ -87,7 +87,18 @@ function filled(parts: readonly string[], width: number): string[] {
 	return lines;
 }
 
-function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOptions): string[] {
+function frameLines(row: StackRow, options: StackTextOptions): string[] {
+	const lines = stackLines(row, options);
+	if (lines.length === 0) lines.push(`${INDENT}(no stack)`);
+	if (!row.waker) return lines;
+	const by = paint(options.style, 'cyan', `${INDENT}woken by ${ownerText(row.waker)}`);
+	return [...lines, by, ...stackLines(row.waker, options)];
+}
+
+function stackLines(
+	row: Pick<StackRow, 'frames' | 'cut' | 'callerMissing'>,
+	{ style, delimited, annotated }: StackTextOptions,
+): string[] {
 	const lines: string[] = [];
 	let inKernel = false;
 	const userLeaf = userLeafOf(row.frames);
@@ -100,7 +111,7 @@ function frameLines(row: StackRow, { style, delimited, annotated }: StackTextOpt
 		if (row.callerMissing && at === userLeaf) lines.push(INDENT + CALLER_FRAME);
 	}
 	if (row.cut) lines.push(`${INDENT}[cut: ${row.cut}]`);
-	return lines.length > 0 ? lines : [`${INDENT}(no stack)`];
+	return lines;
 }
 
 /** Whether it is a single allocation, rather than a stack with all of its own. */

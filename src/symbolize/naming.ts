@@ -1,8 +1,19 @@
 /** From addresses to rows: names for stacks, and notices about what could not be named. */
 
 import type { Key } from '../aggregate/row-key.js';
-import { type CapturedStack, type Frame, type NamedStack, stackValue } from '../aggregate/stack.js';
-import { mergeStacks, type StackFindings, type StackRow } from '../aggregate/stack-rows.js';
+import {
+	type CapturedStack,
+	type CapturedWaker,
+	type Frame,
+	type NamedStack,
+	stackValue,
+} from '../aggregate/stack.js';
+import {
+	mergeStacks,
+	type StackFindings,
+	type StackRow,
+	type Waker,
+} from '../aggregate/stack-rows.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './lacking-symbols.js';
 import { noticeText } from './notices.js';
@@ -38,7 +49,15 @@ export async function nameStacks(
 	{ sources = false, fromTracepoint = false, maxDepth, debuginfod, patience }: NamingOptions,
 ): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
 	const symbolizer = new Symbolizer(history, new Debuginfod(debuginfod, patience));
-	const named = await symbolizer.resolve(stacks, maxDepth);
+	const wakers = [...new Set(stacks.flatMap(({ waker }) => waker ?? []))];
+	const named = await symbolizer.resolve([...stacks, ...wakers], maxDepth);
+	const namedWakers = new Map(
+		wakers.map((waker, i) => [waker, wakerOf(waker, named[stacks.length + i])]),
+	);
+	const wokenBy = ({ waker }: CapturedStack) => {
+		const named = waker && namedWakers.get(waker);
+		return named ? { waker: named } : {};
+	};
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance } = stack;
@@ -46,7 +65,17 @@ export async function nameStacks(
 			const value = stackValue(stack);
 			const { cut, callerMissing } = named[index] ?? {};
 			const missing = { ...(cut ? { cut } : {}), ...(callerMissing ? { callerMissing } : {}) };
-			const row = { key: keyOf(stack), frames, parts, value, count, variance, ...missing };
+			const woken = wokenBy(stack);
+			const row = {
+				key: keyOf(stack),
+				frames,
+				parts,
+				value,
+				count,
+				variance,
+				...missing,
+				...woken,
+			};
 			yield sources ? { ...row, sources: [index] } : row;
 		}
 	};
@@ -65,6 +94,23 @@ function framesOf(
 	// In between: at the root if the user's are lost, at the leaf if the kernel's are.
 	if (stack.lost) frames.push(LOST);
 	return [...frames, ...(named?.user ?? [])].reverse();
+}
+
+/** Where an interrupt begins, on what it interrupts: x86-64 and arm64. */
+const INTERRUPT_ENTRY = /^(asm_(common_interrupt|sysvec_\w+)|el[01][ht]_64_(irq|fiq))$/;
+
+function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
+	const { pid, context = {} } = waker;
+	const frames = framesOf(waker, named, true);
+	// What an interrupt interrupted has not woken anybody.
+	const entry = pid === 0 ? frames.findIndex(({ name }) => INTERRUPT_ENTRY.test(name)) : 0;
+	const key = pid === 0 ? { comm: waker.comm } : keyOf(waker);
+	const { cut } = named ?? {};
+	return {
+		key: { ...key, ...context },
+		frames: frames.slice(Math.max(0, entry)),
+		...(cut ? { cut } : {}),
+	};
 }
 
 function keyOf({ pid, tid, comm, kind }: CapturedStack): Key {

@@ -33,6 +33,8 @@ export class ProcessWatch {
 	/** As of when threads that wait were walked last. */
 	#walked_ns = 0;
 	#timer: NodeJS.Timeout | undefined;
+	/** Processes whose records are kept; undefined: all. */
+	#only: ReadonlySet<number> | undefined;
 
 	/**
 	 * `tables`: by which programs walk, if they do; they begin and end with the watch. `onRecord` gets what the kernel
@@ -61,9 +63,9 @@ export class ProcessWatch {
 	begin(): void {
 		const chosen = new Set(namedProcesses(this.#subjects));
 		// Nobody else is traced then; on a machine that compiles, what others do would be 30 MB.
-		const only = chosen.size > 0 && !this.#subjects.filter.follow;
+		if (chosen.size > 0 && !this.#subjects.filter.follow) this.#only = chosen;
 		this.#sideband?.start((record) => {
-			if (!only || chosen.has(record.pid)) this.#history.add(record);
+			if (!this.#only || this.#only.has(record.pid)) this.#history.add(record);
 			this.#onRecord(record);
 			const isChild = record.type === 'fork' && record.pid !== record.parentPid;
 			if (isChild && chosen.has(record.parentPid)) this.#children++;
@@ -114,8 +116,12 @@ export class ProcessWatch {
 		options: NamingOptions,
 	): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
 		this.take();
-		const pids = new Set(stacks.map(({ pid }) => pid));
+		const pids = new Set(
+			stacks.flatMap(({ pid, waker }) => (waker?.pid ? [pid, waker.pid] : [pid])),
+		);
 		this.#read(pids);
+		// Who wakes those that were chosen may be anybody: nothing is known of it yet.
+		if (this.#only) for (const pid of pids) if (!this.#only.has(pid)) this.#history.snapshot(pid);
 		const named = await nameStacks(stacks, this.#history, options);
 		return { ...named, notices: [...this.#notices(), ...named.notices] };
 	}

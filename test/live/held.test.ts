@@ -1,7 +1,7 @@
 /** What a run holds while it goes on: threads, processes and intervals that are over leave nothing in it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { offcputime } from '../../src/generated/offcputime.js';
+import { off_cpu } from '../../src/generated/off_cpu.js';
 import { tracepointArguments } from '../../src/loader/kernel.js';
 import { u32Key } from '../../src/loader/map.js';
 import { BpfObject } from '../../src/loader/object.js';
@@ -84,7 +84,7 @@ for (const [words, interval, way] of CASES) {
 
 test('where threads off the CPU are kept in a hash, it holds those that wait now', async () => {
 	const crowd = await Workload.start('crowd', `${THREADS}`, '3', '500000');
-	const object = new BpfObject(`dist/bpf/${process.arch}/offcputime.bpf.o`, offcputime);
+	const object = new BpfObject(`dist/bpf/${process.arch}/off_cpu.bpf.o`, off_cpu);
 	try {
 		object.setConstants({
 			threads_in_hash: true,

@@ -17,6 +17,19 @@ export interface JsonStack {
 	readonly cut?: string;
 	readonly caller_missing?: boolean;
 	readonly key: Readonly<Record<string, string | number>>;
+	/** Who ended the waits. */
+	readonly waker?: JsonWaker;
+}
+
+export interface JsonWaker {
+	readonly comm: string;
+	readonly pid?: number;
+	readonly tid?: number;
+	readonly context?: string;
+	readonly irq?: string;
+	readonly frames?: readonly string[];
+	readonly kinds?: string;
+	readonly cut?: string;
 }
 
 export interface StackReport {

@@ -19,6 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
 	['symbolize'],
 	['options', 'doctor'],
 	['tool.ts', 'converter.ts'],
+	['waits'],
 	['tools', 'converters'],
 	['run'],
 	['cli'],

@@ -129,6 +129,13 @@ export const TOOLS: readonly ToolTests[] = [
 		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],
 	},
 	{
+		tool: 'offwaketime',
+		args: ['0.2'],
+		says: IN_STORAGE,
+		file: 'blocked-time',
+		truths: ['woken by pipe', 'woken by nanosleep'],
+	},
+	{
 		tool: 'memleak',
 		args: ['0.2', '1', '--', 'sleep', '1'],
 		file: 'memleak',

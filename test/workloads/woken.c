@@ -58,7 +58,7 @@ static void *stay_busy(void *tid)
 	return NULL;
 }
 
-static void sleep_once(long i, int timer)
+static __attribute__((noinline)) void sleep_once(long i, int timer)
 {
 	struct timespec nap = {.tv_nsec = NAP_NS};
 	uint64_t expired;
@@ -127,7 +127,7 @@ static long until_asleep(long before)
 	return now;
 }
 
-static void wake(long i)
+static __attribute__((noinline)) void wake(long i)
 {
 	if (is("pipe") || is("quiet")) {
 		must(write(fed[1], "x", 1) == 1);

@@ -1,14 +1,16 @@
 /** offcputime: where threads wait, and how long. */
 
-import { parseStates, type StateMask } from '../../abi/states.js';
-import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stack-rows.js';
+import { parseStates } from '../../abi/states.js';
+import {
+	type Grouping,
+	type StackFindings,
+	type StackRow,
+	splitStacks,
+} from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
 import { mainKind, splitByKind, waitKind } from '../../aggregate/wait-kinds.js';
-import { chooseOffcpu, type ResumedHook } from '../../bpf/offcpu.js';
-import { StackSums } from '../../bpf/sums.js';
 import { UsageError } from '../../errors.js';
-import { offcputime as layout } from '../../generated/offcputime.js';
-import { parseUsec } from '../../options/parsers.js';
+import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import {
 	GROUPINGS,
@@ -19,43 +21,27 @@ import {
 	stackText,
 	stackView,
 } from '../../options/stack-view.js';
-import { flag, oneOf, parsed, parsedOr } from '../../options/typed-option.js';
-import { unwindTables } from '../../symbolize/unwind-tables.js';
-import { defineTool, type Plan } from '../../tool.js';
+import { flag, oneOf, parsed } from '../../options/typed-option.js';
+import { defineTool } from '../../tool.js';
+import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
+import { planWaits, type WaitChoice } from '../../waits/plan.js';
+import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
+import { HEADINGS, renderApart } from './apart-table.js';
+import { splitByWaker } from './by-waker.js';
 import { doctor } from './doctor.js';
-import { renderKinds } from './kinds-table.js';
-import { MAX_PERIOD_USEC, PARTS, type WaitSettings, Waits } from './waits.js';
 
 type Layout = typeof layout;
 
-const DEFAULT_PERIOD_USEC = 1000;
+type Apart = 'kind' | 'waker';
 
-interface Settings extends WaitSettings, StackView {
-	readonly min_usec: number;
-	/** 0: no limit. */
-	readonly max_usec: number;
-	readonly states: StateMask;
+interface Settings extends WaitSettings, WaitChoice, StackView {
 	readonly split: boolean;
-	readonly byKind: boolean;
+	/** What --by separates waits by, beyond threads. */
+	readonly apart: Apart | undefined;
 }
 
-/** Of bpf/offcputime.bpf.c. */
-const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, (typeof layout)['programs'][number]>> = {
-	sched_exit_tp: 'offcputime_resumed',
-	finish_task_switch: 'offcputime_finish',
-	'finish_task_switch.isra.0': 'offcputime_finish_isra',
-};
-
 const options = () => ({
-	period: parsedOr(
-		'--period <usec>',
-		'of waits shorter than USEC microseconds, record only some, and estimate the rest',
-		parseUsec,
-		DEFAULT_PERIOD_USEC,
-	).conflicts('exact'),
-	exact: flag('--exact', 'record every wait; costs more if threads wait often'),
-	min: parsed('--min <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or more', parseUsec),
-	max: parsed('--max <usec>', 'only waits of USEC microseconds (or 5ms, 2s) or less', parseUsec),
+	...waitOptions(),
 	state: parsed(
 		'--state <states>',
 		'only waits in these states: letters as in ps, such as SD, or a mask',
@@ -65,12 +51,11 @@ const options = () => ({
 		'--split',
 		'show blocked, run queue, preempted and throttled time as separate stacks',
 	),
-	edges: flag('--no-edges', 'leave out waits that began before tracing, or that end after tracing'),
 	hideIdle: flag('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
 	by: oneOf(
 		'--by <what>',
-		'one entry for each thread name (comm), process, thread, or kind of wait',
-		[...GROUPINGS, 'kind'] as const,
+		'one entry for each thread name (comm), process, thread, kind of wait, or waker',
+		[...GROUPINGS, 'kind', 'waker'] as const,
 	).conflicts('tids'),
 	...stackOptions(),
 });
@@ -85,6 +70,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks for a flame graph'],
 		['tstrace offcputime --by kind 10', 'the machine: disks, locks, sockets, …'],
+		['tstrace offcputime -p 1234 --by waker 5', 'who ends the waits of a process'],
 		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
 		['tstrace offcputime --hide-idle 10', 'the machine, without idle threads'],
 		['tstrace offcputime --split -p 1234 5', 'each kind of wait separately'],
@@ -105,25 +91,23 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	otherNames: { '-m': '--min', '-M': '--max' },
 
 	settings(values) {
-		const byKind = values.by === 'kind';
-		const grouped = { ...values, by: values.by === 'kind' ? undefined : values.by };
+		const apart = values.by === 'kind' || values.by === 'waker' ? values.by : undefined;
+		const grouped = { ...values, by: apart ? undefined : (values.by as Grouping | undefined) };
 		const settings: Settings = {
 			...stackSettings(grouped),
 			...stackView(grouped),
-			byKind,
-			period_usec: values.exact ? 0 : values.period,
-			min_usec: values.min ?? 0,
-			max_usec: values.max ?? 0,
+			apart,
+			...waitSettings(values),
 			states: values.state ?? { mask: 0, letters: false },
 			split: values.split,
-			edges: values.edges,
 			hideIdle: values.hideIdle,
+			wakers: apart === 'waker' ? 'who' : undefined,
 		};
-		if (byKind && settings.split)
+		if (apart && settings.split)
 			throw new UsageError(
-				'give either --split or --by kind: kinds of waits are separate entries anyway',
+				`give either --split or --by ${apart}: parts of waits are separate entries there anyway`,
 			);
-		if (byKind && !settings.kernel)
+		if (apart === 'kind' && !settings.kernel)
 			throw new UsageError(
 				'give either --by kind or --user-stacks: kernel frames say what a thread waited for',
 			);
@@ -131,52 +115,17 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			throw new UsageError(
 				'give either --hide-idle or --no-edges: --hide-idle needs the waits that --no-edges ignores',
 			);
-		if (settings.max_usec > 0 && settings.min_usec > settings.max_usec)
-			throw new UsageError(`--min ${settings.min_usec} is more than --max ${settings.max_usec}`);
-		if (settings.period_usec > MAX_PERIOD_USEC)
-			throw new UsageError('--period can be at most one second: 1000000, or 1s');
 		return settings;
 	},
 
-	subject({ period_usec }) {
-		return period_usec === 0
-			? 'off-CPU time (every wait)'
-			: `off-CPU time (waits below ${period_usec} us are sampled)`;
-	},
+	subject: (settings) => `off-CPU time (${sampledText(settings)})`,
 
 	filters: (settings) => ({
 		...filtersOf(settings),
 		...(settings.hideIdle ? { hide_idle: true } : {}),
 	}),
 
-	plan(object, settings, subjects, note): Plan<Layout> {
-		const way = chooseOffcpu();
-		// Only a single thread can be called idle.
-		const byThread = settings.byThread || settings.hideIdle;
-		new StackSums(object).configure({ ...settings, byThread });
-		object.setConstants({
-			shortest_ns: settings.min_usec * 1000,
-			longest_ns: settings.max_usec * 1000,
-			state_mask: settings.states.mask,
-			state_exclusive: settings.states.letters,
-			threads_in_hash: way.threadsInHash,
-			has_sched_info: way.hasSchedInfo,
-			switch_has_state: way.switchHasState,
-			walk_at_switch: way.resumed === undefined,
-		});
-		return {
-			attach: [
-				...(way.resumed ? [RESUMED_PROGRAMS[way.resumed]] : []),
-				...way.others,
-				'offcputime_switch',
-			],
-			runOnce: settings.edges ? ['seed_waiting'] : [],
-			load: settings.edges ? ['end_waiting'] : [],
-			withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
-			because: way.because,
-			tables: unwindTables(object, settings, subjects, note),
-		};
-	},
+	plan: planWaits,
 
 	reader: (object, settings, subjects, _note, tables) =>
 		new Waits(object, settings, subjects, tables),
@@ -191,12 +140,17 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			none: 'no waits were seen',
 			...text,
 			report: (findings, style) =>
-				settings.byKind
-					? Promise.resolve(renderKinds(findings, { ...settings, style }))
+				settings.apart
+					? Promise.resolve(
+							renderApart(findings, { ...settings, style, heading: HEADINGS[settings.apart] }),
+						)
 					: text.report(findings, style),
 			shown(findings, json) {
-				if (settings.byKind)
-					return shownStacks({ ...findings, stacks: splitByKind(findings) }, settings, json);
+				if (settings.apart) {
+					const stacks =
+						settings.apart === 'kind' ? splitByKind(findings) : splitByWaker(findings, json);
+					return shownStacks({ ...findings, stacks }, settings, json);
+				}
 				const stacks = settings.split && !json ? splitStacks(findings) : findings.stacks;
 				const shown = shownStacks({ ...findings, stacks }, settings, json);
 				return json && settings.kernel ? { ...shown, stacks: shown.stacks.map(withKind) } : shown;

@@ -4,10 +4,10 @@ import { stateLetter } from '../../abi/states.js';
 import type { Key } from '../../aggregate/row-key.js';
 import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
 import { readComm } from '../../bpf/histogram.js';
+import { InterruptNames } from '../../bpf/interrupts.js';
 import { readU64 } from '../../loader/layout.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import * as event from './event-fields.js';
-import { InterruptNames } from './interrupts.js';
 import { KernelStacks } from './kernel-stacks.js';
 import { ThreadNames } from './thread-names.js';
 import { ThreadTotals } from './totals.js';
@@ -186,7 +186,7 @@ export class TimehistFormatter implements EventFormatter {
 
 	#doerFields(record: DataView, type: number): Key {
 		return this.#interrupts.fields(
-			type === event.WAKEUP ? 'waker' : 'mover',
+			type === event.WAKEUP ? 'waker_' : 'mover_',
 			record.getUint8(event.FIELDS.context.offset),
 			record.getUint8(event.FIELDS.interrupt.offset),
 			record.getUint32(event.FIELDS.irq.offset, true),

@@ -2,6 +2,7 @@
 import { isatty } from 'node:tty';
 import type { RowFindings } from '../../aggregate/report.js';
 import { EventBatches } from '../../bpf/events.js';
+import { chooseInterrupts } from '../../bpf/interrupts.js';
 import { chooseOffcpu } from '../../bpf/offcpu.js';
 import { UsageError } from '../../errors.js';
 import { timehist as layout } from '../../generated/timehist.js';
@@ -10,7 +11,6 @@ import { wholeNumber } from '../../options/parsers.js';
 import { flag, parsed, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import { onlineCpus } from '../../perf/cpus.js';
 import { defineTool, type Plan } from '../../tool.js';
-import { chooseInterrupts } from './interrupts.js';
 import { TimehistFormatter, type TimehistView, timehistHeader } from './lines.js';
 import { renderThreadTotals } from './totals-table.js';
 

@@ -13,7 +13,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'B46',
-		file: 'bpf/offcputime.bpf.c',
+		file: 'bpf/off_cpu.bpf.c',
 		from: '\tif (kept != user)\n\t\tcount_loss(LOSS_STACKS_FULL);\n',
 		to: '',
 		bug: 'user stacks that are walked as a thread stops and find no room are not counted as lost',
@@ -21,7 +21,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M28',
-		file: 'bpf/offcputime.bpf.c',
+		file: 'bpf/off_cpu.bpf.c',
 		from: 'return duration_ns >= shortest_ns && (!longest_ns',
 		to: 'return (!longest_ns',
 		bug: '`--min` has no effect',
@@ -30,7 +30,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M30',
-		file: 'bpf/offcputime.bpf.c',
+		file: 'bpf/off_cpu.bpf.c',
 		from: 'waiting.tid = task_tid(task);',
 		to: 'waiting.tid = task_tgid(task);',
 		bug: 'who waits still as tracing ends has the user stack of its first thread',
@@ -38,7 +38,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M31',
-		file: 'bpf/offcputime.bpf.c',
+		file: 'bpf/off_cpu.bpf.c',
 		from: 'if (!sampled->doubt)',
 		to: 'if (sampled->doubt)',
 		bug: 'a sampled wait counts for no more than itself',

@@ -1,4 +1,4 @@
-/** The table of --by kind: the waits of all threads, added up by kind. */
+/** The table of --by kind, and of --by waker: the waits of all threads, added up. */
 import { type StackFindings, type StackRow, totalOf } from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
 import { valueText } from '../../render/left-out.js';
@@ -15,19 +15,23 @@ interface KindRow {
 	readonly largest: ReturnType<typeof largestSummary>;
 }
 
-interface KindsTable {
+/** Of the column that says by what. */
+export const HEADINGS = { kind: 'KIND', waker: 'WOKEN BY' } as const;
+
+interface ApartTable {
 	/** How many rows to show; 0 for all. */
 	readonly top: number;
 	readonly style: Style;
+	readonly heading: string;
 }
 
-/** A line for each kind, the largest first; the keys of the rows say the kind. */
-export function renderKinds(findings: StackFindings, { top, style }: KindsTable): string {
+/** A line for each, the largest first; `kind` in the keys of the rows says what. */
+export function renderApart(findings: StackFindings, { top, style, heading }: ApartTable): string {
 	if (findings.stacks.length === 0) return '';
 	const total = totalOf(findings);
 	const kinds = kindsOf(findings);
 	const shown = top > 0 ? kinds.slice(0, top) : kinds;
-	const table = renderTable(columnsOf(total), shown, style);
+	const table = renderTable(columnsOf(total, heading), shown, style);
 	const more = moreLine(kinds.length - shown.length);
 	// A wait that was of several kinds counts in each.
 	const below = totalLines(total, findings, { verb: 'waited', style, uncounted: true });
@@ -53,15 +57,15 @@ function kindsOf(findings: StackFindings): KindRow[] {
 		.sort((a, b) => b.sum.value - a.sum.value);
 }
 
-/** A function of the kernel behind "other:" is cut. */
-const KIND_WIDTH = 20;
+/** Longer ones are cut: a function of the kernel behind "other:". */
+const KIND_WIDTH = 24;
 
-function columnsOf(total: StackRow): Column<KindRow>[] {
+function columnsOf(total: StackRow, heading: string): Column<KindRow>[] {
 	return [
 		numbers('TIME', ({ sum }) => valueText(sum.value, 'ns')),
 		numbers('SHARE', ({ sum }) => percent(sum, total, 1)),
 		{ ...numbers('WAITS', waitsText), spare: 1 },
-		{ heading: 'KIND', align: 'left', cell: ({ kind }) => shortened(kind, KIND_WIDTH) },
+		{ heading, align: 'left', cell: ({ kind }) => shortened(kind, KIND_WIDTH) },
 		numbers('LARGEST', ({ largest, sum }) => percent(largest, sum, 0)),
 		{ heading: 'WHO', align: 'left', cell: ({ largest }) => largest.owner },
 		{ heading: 'IN', align: 'left', shrinks: true, cell: ({ largest }) => largest.name },

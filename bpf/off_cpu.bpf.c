@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * offcputime: where threads wait, and how long.
+ * offcputime, offwaketime, wakeuptime: where threads wait, how long, and who ends that.
  *
  * A thread's stacks are the same when it resumes as when it stopped, and by then the duration is
  * known. So they are walked then, and only those that are chosen; see lib/sampling.h.
@@ -14,6 +14,7 @@
 #include "lib/sampling.h"
 #include "lib/stacks.h"
 #include "lib/sums.h"
+#include "lib/wakers.h"
 #include "lib/walk.h"
 #include "lib/window.h"
 
@@ -41,6 +42,7 @@ struct chosen {
 	struct offcpu_parts parts;
 	struct sampled sampled;
 	struct stack_key key;
+	struct waker waker;
 };
 
 struct {
@@ -52,8 +54,11 @@ struct {
 
 static __always_inline void add_wait(struct chosen *wait)
 {
-	struct stack_sum *sum = sum_of(&wait->key);
+	struct stack_sum *sum;
 
+	if (with_wakers)
+		wait->key.waker = kept_waker(&wait->waker);
+	sum = sum_of(&wait->key);
 	if (!sum)
 		return;
 	add_to(&sum->count, wait->sampled.count);
@@ -78,6 +83,35 @@ static __always_inline void weigh_parts(struct offcpu_parts *parts, u64 duration
 		parts->ns[i] = parts->ns[i] * sampled->weighed_ns / duration_ns;
 }
 
+static __always_inline void only_blocked(struct offcpu_parts *parts)
+{
+	parts->ns[OFFCPU_RUN_QUEUE] = 0;
+	parts->ns[OFFCPU_PREEMPTED] = 0;
+	parts->ns[OFFCPU_THROTTLED] = 0;
+}
+
+/*
+ * Of a wait that is over, with walk_wakers: whether it is chosen. That was decided as the thread
+ * was woken, but for waits that nobody was seen to end.
+ */
+static __always_inline bool choose_blocked(struct off_cpu *off, struct offcpu_parts *parts,
+					   struct sampled *sampled)
+{
+	u64 blocked_ns = parts->ns[OFFCPU_BLOCKED];
+
+	only_blocked(parts);
+	if (off->waker.known == WAKER_KNOWN) {
+		*sampled = off->blocked;
+		parts->ns[OFFCPU_BLOCKED] = sampled->weighed_ns;
+		return sampled->count;
+	}
+	if (!blocked_ns || !wait_wanted(off, blocked_ns) ||
+	    !sample_by_duration(blocked_ns, period_ns, sampled))
+		return false;
+	parts->ns[OFFCPU_BLOCKED] = sampled->weighed_ns;
+	return true;
+}
+
 /* `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`. */
 static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, struct chosen *wait)
 {
@@ -86,7 +120,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	u64 duration_ns;
 
 	if (!off || !off->since_ns) {
-		if (!filter_has(next) ||
+		if (walk_wakers || !filter_has(next) ||
 		    !offcpu_first_wait(next, queue, &wait->parts, &duration_ns) ||
 		    (state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns < shortest_ns ||
 		    (longest_ns && duration_ns > longest_ns))
@@ -95,20 +129,33 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		duration_ns = now_ns - off->since_ns;
 		if ((s64)duration_ns < 0)
 			duration_ns = 0;
-		if (!wait_wanted(off, duration_ns) || !filter_has(next)) {
+		if (!(walk_wakers || wait_wanted(off, duration_ns)) || !filter_has(next)) {
 			off_cpu_ends(next, off);
 			return false;
 		}
 	}
-	if (!sample_by_duration(duration_ns, period_ns, &wait->sampled)) {
+	if (walk_wakers) {
+		offcpu_split(next, queue, off, duration_ns, kept_clock_of(queue), &wait->parts);
+		if (!choose_blocked(off, &wait->parts, &wait->sampled)) {
+			off_cpu_ends(next, off);
+			return false;
+		}
+	} else if (!sample_by_duration(duration_ns, period_ns, &wait->sampled)) {
 		if (off)
 			off_cpu_ends(next, off);
 		return false;
 	}
 	stack_key_of(next, &wait->key);
 	wait->first_wait = !off || !off->since_ns;
+	if (with_wakers) {
+		wait->waker.known = WAKER_UNKNOWN;
+		if (off && !off->preempted)
+			wait->waker = off->waker;
+	}
 	if (off && off->since_ns) {
-		offcpu_split(next, queue, off, duration_ns, kept_clock_of(queue), &wait->parts);
+		if (!walk_wakers)
+			offcpu_split(next, queue, off, duration_ns, kept_clock_of(queue),
+				     &wait->parts);
 		wait->key.user = off->user_stack;
 		if (off->user_stack == NOT_WALKED) {
 			wait->key.user = LOST_STACK;
@@ -116,7 +163,8 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		}
 		off_cpu_ends(next, off);
 	}
-	weigh_parts(&wait->parts, duration_ns, &wait->sampled);
+	if (!walk_wakers)
+		weigh_parts(&wait->parts, duration_ns, &wait->sampled);
 	return true;
 }
 
@@ -160,6 +208,34 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 		add_wait(wait);
 	else
 		wait->pid = next->pid;
+	return 0;
+}
+
+/* Not sched_wakeup: that may come on the CPU of the thread that is woken, in an interrupt there. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(offcpu_waking, struct task_struct *task)
+{
+	struct off_cpu *off = off_cpu_of(task);
+	s64 blocked_ns;
+
+	if (!off || off->waker.known == WAKER_KNOWN || ended_ns)
+		return 0;
+	if (!walk_wakers || !off->since_ns) {
+		read_waker(current_task(), &off->waker);
+		if (!off->since_ns)
+			off->waker.known = WAKER_EARLY;
+		return 0;
+	}
+	off->waker.known = WAKER_KNOWN;
+	blocked_ns = bpf_ktime_get_ns() - off->since_ns;
+	if (blocked_ns < 0)
+		blocked_ns = 0;
+	/* Most are not chosen, and need not be known. */
+	if (!off->preempted && wait_wanted(off, blocked_ns) &&
+	    sample_by_duration(blocked_ns, period_ns, &off->blocked)) {
+		read_waker(current_task(), &off->waker);
+		walk_waker(ctx, &off->waker);
+	}
 	return 0;
 }
 
@@ -241,6 +317,17 @@ static __always_inline bool was_on_chosen_cpu(struct task_struct *task)
 	return chosen;
 }
 
+/* Of a wait that was open at the end, with walk_wakers: whether its blocked time counts. */
+static __always_inline bool end_blocked(struct off_cpu *off, struct offcpu_parts *parts)
+{
+	only_blocked(parts);
+	if (off->waker.known == WAKER_KNOWN) {
+		parts->ns[OFFCPU_BLOCKED] = off->blocked.weighed_ns;
+		return off->blocked.count;
+	}
+	return parts->ns[OFFCPU_BLOCKED] && wait_wanted(off, parts->ns[OFFCPU_BLOCKED]);
+}
+
 /* Run once after ended_ns was set. */
 SEC("iter/task")
 int end_waiting(struct bpf_iter__task *ctx)
@@ -259,10 +346,14 @@ int end_waiting(struct bpf_iter__task *ctx)
 	if (!off || !off->since_ns || off->since_ns >= ended_ns)
 		return 0;
 	duration_ns = ended_ns - off->since_ns;
-	if (!wait_wanted(off, duration_ns) || !was_on_chosen_cpu(task))
+	if (!(walk_wakers || wait_wanted(off, duration_ns)) || !was_on_chosen_cpu(task))
 		return 0;
 	offcpu_split(task, queue, off, duration_ns, ended_ns - clock_offset_ns, &waiting.parts);
+	if (walk_wakers && !end_blocked(off, &waiting.parts))
+		return 0;
 	stack_key_of(task, &waiting.key);
+	if (with_wakers && !off->preempted)
+		waiting.key.waker = kept_waker(&off->waker);
 	/* What was not walked as it stopped can be walked from outside. */
 	waiting.key.user = off->user_stack == LOST_STACK || off->user_stack == NOT_WALKED
 				   ? NO_STACK

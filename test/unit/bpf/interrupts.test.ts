@@ -1,13 +1,13 @@
 /** Where preempt_count is, by the types of invented kernels. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Btf } from '../../../../src/loader/btf.js';
 import {
 	hardirqBits,
 	preemptCountFromRq,
 	preemptCountFromSymbols,
-} from '../../../../src/tools/timehist/interrupts.js';
-import { BtfBuilder, DATASEC, INT, STRUCT, UNION, VAR } from '../../loader/btf-builder.js';
+} from '../../../src/bpf/interrupts.js';
+import { Btf } from '../../../src/loader/btf.js';
+import { BtfBuilder, DATASEC, INT, STRUCT, UNION, VAR } from '../loader/btf-builder.js';
 
 const NAMES = [
 	'runqueues',

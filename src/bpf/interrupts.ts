@@ -1,12 +1,10 @@
 /** What a CPU was executing when a thread was woken or moved: user space's side of interrupts.h. */
 import { readFileSync } from 'node:fs';
-import type { Key } from '../../aggregate/row-key.js';
-import { timehist as layout } from '../../generated/timehist.js';
-import type { Btf } from '../../loader/btf.js';
-import { kernelBtf, kernelHasTracepoint } from '../../loader/kernel.js';
-import { printable, shortened } from '../../render/terminal.js';
-
-type Program = (typeof layout)['programs'][number];
+import type { Key } from '../aggregate/row-key.js';
+import { off_cpu as layout } from '../generated/off_cpu.js';
+import type { Btf } from '../loader/btf.js';
+import { kernelBtf, kernelHasTracepoint } from '../loader/kernel.js';
+import { printable, shortened } from '../render/terminal.js';
 
 /** By the tracepoint that each is attached to. */
 const PROGRAMS = {
@@ -17,7 +15,9 @@ const PROGRAMS = {
 	irq_handler_exit: 'irq_exit',
 	hrtimer_expire_entry: 'hrtimer_entry',
 	hrtimer_expire_exit: 'hrtimer_exit',
-} as const satisfies Readonly<Record<string, Program>>;
+} as const;
+
+type Program = (typeof PROGRAMS)[keyof typeof PROGRAMS];
 
 interface InterruptsWay {
 	readonly programs: readonly Program[];
@@ -121,16 +121,16 @@ export class InterruptNames {
 		return `<${name}: ${serves}>`;
 	}
 
-	/** For JSON: fields that begin with "waker_", or with "mover_". */
-	fields(doer: string, kind: number, interrupt: number, irq: number): Key {
+	/** For JSON: fields that begin with "waker_", with "mover_", or with nothing. */
+	fields(prefix: 'waker_' | 'mover_' | '', kind: number, interrupt: number, irq: number): Key {
 		const { INTERRUPT_OTHER: OTHER, INTERRUPT_DEVICE: DEVICE } = layout.enums.interrupt;
 		return {
-			[`${doer}_context`]: KINDS[kind] ?? '',
+			[`${prefix}context`]: KINDS[kind] ?? '',
 			...((kind === SOFTIRQ || kind === HARDIRQ) && interrupt !== OTHER
-				? { [`${doer}_irq`]: INTERRUPTS[interrupt] ?? '' }
+				? { [`${prefix}irq`]: INTERRUPTS[interrupt] ?? '' }
 				: {}),
 			...(interrupt === DEVICE
-				? { [`${doer}_irq_number`]: irq, [`${doer}_device`]: this.#device(irq) }
+				? { [`${prefix}irq_number`]: irq, [`${prefix}device`]: this.#device(irq) }
 				: {}),
 		};
 	}

@@ -1,22 +1,23 @@
-/** Waits out of the kernel, those that ended and those that were open at the end: offcputime's reader. */
+/** Waits out of the kernel, those that ended and those that were open at the end: for all tools of waits. */
 
-import { withoutIdle } from '../../aggregate/idle.js';
-import type { Lost } from '../../aggregate/report.js';
-import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
-import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
-import type { Subjects } from '../../bpf/filter.js';
-import { depthOf, type StackSettings, type StackSnapshot } from '../../bpf/stacks.js';
-import { StackSums } from '../../bpf/sums.js';
-import { offcputime as layout } from '../../generated/offcputime.js';
-import { readAddress } from '../../loader/address.js';
-import { closeAll } from '../../loader/close-all.js';
-import { readU64 } from '../../loader/layout.js';
-import type { BpfObject } from '../../loader/object.js';
-import type { Patience, Reader } from '../../reader.js';
-import { humanTime } from '../../render/units.js';
-import type { NamingSettings } from '../../symbolize/naming.js';
-import { ProcessWatch } from '../../symbolize/process-watch.js';
-import type { UnwindTables } from '../../symbolize/unwind-tables.js';
+import { withoutIdle } from '../aggregate/idle.js';
+import type { Lost } from '../aggregate/report.js';
+import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate/stack.js';
+import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
+import type { Subjects } from '../bpf/filter.js';
+import { depthOf, type StackSettings, type StackSnapshot } from '../bpf/stacks.js';
+import { StackSums } from '../bpf/sums.js';
+import { NOT_WOKEN, readWakers, UNSEEN_WAKER } from '../bpf/wakers.js';
+import { off_cpu as layout } from '../generated/off_cpu.js';
+import { readAddress } from '../loader/address.js';
+import { closeAll } from '../loader/close-all.js';
+import { readU64 } from '../loader/layout.js';
+import type { BpfObject } from '../loader/object.js';
+import type { Patience, Reader } from '../reader.js';
+import { humanTime } from '../render/units.js';
+import type { NamingSettings } from '../symbolize/naming.js';
+import { ProcessWatch } from '../symbolize/process-watch.js';
+import type { UnwindTables } from '../symbolize/unwind-tables.js';
 
 type Layout = typeof layout;
 
@@ -26,6 +27,8 @@ export interface WaitSettings extends StackSettings, NamingSettings {
 	/** Also waits that were open when tracing began, or when it ended. */
 	readonly edges: boolean;
 	readonly hideIdle: boolean;
+	/** Who ended them: who that is, or where they were, too; then only blocked time counts. */
+	readonly wakers: 'who' | 'stacks' | undefined;
 }
 
 type Walked = ReturnType<ProcessWatch['walkWaiting']> | undefined;
@@ -105,9 +108,13 @@ export class Waits implements Reader<StackFindings> {
 	/** Waits that ended since the last call, and those that were open at the last `walkOpen`. */
 	captured(): { ended: CapturedStack[]; open: CapturedStack[] } {
 		const snapshot = this.#sums.read();
+		const { wakers } = this.#settings;
+		if (wakers) snapshot.wakers = readWakers(this.#object, snapshot, this.#ended_ns);
 		// If the period was raised meanwhile, errors are overstated.
 		const options = { parts: PARTS.length, period_ns: this.#period_ns };
-		return { ended: this.#sums.take(snapshot, options), open: this.#open(snapshot) };
+		const [ended, open] = [this.#sums.take(snapshot, options), this.#open(snapshot)];
+		if (!wakers) return { ended, open };
+		return { ended: ended.map(woken(UNSEEN_WAKER)), open: open.map(woken(NOT_WOKEN)) };
 	}
 
 	async read(patience?: Patience): Promise<StackFindings> {
@@ -198,9 +205,13 @@ export class Waits implements Reader<StackFindings> {
 		});
 	}
 
-	/** Where each is in what bpf/offcputime.bpf.c, end_waiting wrote. */
+	/** Where each is in what bpf/off_cpu.bpf.c, end_waiting wrote. */
 	*#places(): Generator<number> {
 		const { size } = layout.structs.still_waiting;
 		for (let at = 0; at + size <= this.#stillWaiting.byteLength; at += size) yield at;
 	}
 }
+
+/** A stack that was blocked and has no waker gets this one. */
+const woken = (otherwise: CapturedWaker) => (stack: CapturedStack) =>
+	stack.waker || !stack.parts[0] ? stack : { ...stack, waker: otherwise };

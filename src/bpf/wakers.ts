@@ -1,0 +1,54 @@
+/** Who ended waits, out of the kernel: user space's side of bpf/lib/wakers.h. */
+import type { CapturedWaker } from '../aggregate/stack.js';
+import { off_cpu as layout } from '../generated/off_cpu.js';
+import type { BpfObject } from '../loader/object.js';
+import { readComm } from './histogram.js';
+import { InterruptNames } from './interrupts.js';
+import type { StackSnapshot } from './stacks.js';
+
+const KEY_BYTES = 8;
+const { CONTEXT_THREAD } = layout.enums.cpu_context_kind;
+
+/** A waker that is no thread and no interrupt. */
+function nobody(comm: string): CapturedWaker {
+	const none = { pid: 0, tid: 0, kernel: [], user: [], lost: false };
+	return { ...none, comm, at_ns: 0, parts: [], count: 0, variance: 0 };
+}
+
+/** Of waits that were open at the end. */
+export const NOT_WOKEN = nobody('[not woken yet]');
+/** Of those that nobody was seen to end. */
+export const UNSEEN_WAKER = nobody('[waker not seen]');
+
+/** All that were kept, by their keys, with their stacks; `at_ns`: as of when they are looked for. */
+export function readWakers(
+	object: BpfObject<typeof layout>,
+	snapshot: StackSnapshot,
+	at_ns: number,
+): Map<bigint, CapturedWaker> {
+	const wakers = new Map<bigint, CapturedWaker>();
+	const interrupts = new InterruptNames();
+	const { size, fields } = layout.structs.waker;
+	object.map('wakers').readAll((keys, values, count) => {
+		for (let i = 0; i < count; i++) {
+			const at = i * size;
+			const hash = (name: 'kernel' | 'user') => values.getBigUint64(at + fields[name].offset, true);
+			const pid = values.getUint32(at + fields.tgid.offset, true);
+			const context = values.getUint8(at + fields.context.offset);
+			const interrupt = values.getUint8(at + fields.interrupt.offset);
+			const irq = values.getUint32(at + fields.irq.offset, true);
+			const isThread = pid !== 0 || context === CONTEXT_THREAD;
+			wakers.set(keys.getBigUint64(i * KEY_BYTES, true), {
+				pid,
+				tid: values.getUint32(at + fields.tid.offset, true),
+				comm: isThread
+					? readComm(values, at + fields.comm.offset)
+					: interrupts.text(context, interrupt, irq),
+				context: isThread ? { context: 'thread' } : interrupts.fields('', context, interrupt, irq),
+				...snapshot.addressesOf(hash('kernel'), hash('user')),
+				...{ at_ns, parts: [], count: 0, variance: 0 },
+			});
+		}
+	});
+	return wakers;
+}

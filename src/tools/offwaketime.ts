@@ -1,0 +1,37 @@
+/** offwaketime: where threads are blocked, and who wakes them where. */
+import { waitFrames } from '../aggregate/summary-frames.js';
+import { mainKind } from '../aggregate/wait-kinds.js';
+import { stackText } from '../options/stack-view.js';
+import { defineTool } from '../tool.js';
+import { blockedTime } from '../waits/blocked.js';
+
+export const offwaketime = defineTool({
+	...blockedTime,
+	name: 'offwaketime',
+	summary: 'where threads are blocked, and who wakes them (both stacks)',
+	description:
+		'Shows the stacks where threads were blocked, for how long, and the stack of whoever woke them: ' +
+		'a thread, or an interrupt (disk, network, timer).',
+	examples: [
+		['tstrace offwaketime -p 1234 5', 'a process, for 5 seconds'],
+		['tstrace offwaketime -p 1234 -o out.svg 5', 'a flame graph of both stacks'],
+		['tstrace offwaketime --min 10ms 10', 'long waits only, of the whole machine'],
+	],
+	stackTool: {
+		use: 'to draw',
+		title: 'Off-Wake Time Flame Graph',
+		palette: 'io',
+		pprofType: 'blocked',
+		// As bcc's offwaketime has it.
+		folded: { unit: 'us', divisor: 1000 },
+	},
+
+	text(settings) {
+		const text = stackText(settings, {
+			verb: 'blocked',
+			label: (row) => (settings.kernel ? mainKind(row, { parts: ['blocked'] }) : ''),
+			telling: ({ frames }) => waitFrames(frames),
+		});
+		return { none: 'no waits were seen', ...text };
+	},
+});

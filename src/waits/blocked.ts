@@ -1,0 +1,65 @@
+/** What the tools that show blocked time with who ended it have in common. */
+import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
+import type { Subjects } from '../bpf/filter.js';
+import { off_cpu as layout } from '../generated/off_cpu.js';
+import type { BpfObject } from '../loader/object.js';
+import { filtersOf } from '../options/stack-filter.js';
+import {
+	groupingOption,
+	type StackView,
+	stackOptions,
+	stackSettings,
+	stackView,
+} from '../options/stack-view.js';
+import type { ValuesOf } from '../options/typed-option.js';
+import type { Note } from '../reader.js';
+import type { UnwindTables } from '../symbolize/unwind-tables.js';
+import { sampledText, waitOptions, waitSettings } from './options.js';
+import { planWaits, type WaitChoice } from './plan.js';
+import { type WaitSettings, Waits } from './waits.js';
+
+type Layout = typeof layout;
+
+export interface BlockedSettings extends WaitSettings, WaitChoice, StackView {}
+
+const options = () => ({
+	...waitOptions(),
+	by: groupingOption(),
+	...stackOptions(),
+});
+
+/** Of a tool that shows blocked time with the stacks of those who ended it. */
+export const blockedTime = {
+	options,
+	kind: 'stacks',
+	layout,
+	otherNames: { '-m': '--min', '-M': '--max' },
+	settings: (values: ValuesOf<ReturnType<typeof options>>): BlockedSettings => ({
+		...stackSettings(values),
+		...stackView(values),
+		...waitSettings(values),
+		states: { mask: 0, letters: false },
+		hideIdle: false,
+		wakers: 'stacks',
+	}),
+	subject: (settings: BlockedSettings) => `blocked time and who ends it (${sampledText(settings)})`,
+	filters: (settings: BlockedSettings) => filtersOf(settings),
+	plan: (object: BpfObject<Layout>, settings: BlockedSettings, subjects: Subjects, note: Note) =>
+		planWaits(object, settings, subjects, note),
+	reader: (
+		object: BpfObject<Layout>,
+		settings: BlockedSettings,
+		subjects: Subjects,
+		_note: Note,
+		tables: UnwindTables | undefined,
+	) => new Blocked(object, settings, subjects, tables),
+} as const;
+
+/** Blocked time is all there is: no other part. */
+class Blocked extends Waits {
+	override async read(...patience: Parameters<Waits['read']>): Promise<StackFindings> {
+		const findings = await super.read(...patience);
+		const stacks = findings.stacks.map((row): StackRow => ({ ...row, parts: [row.value] }));
+		return { ...findings, stacks, parts: ['blocked'] };
+	}
+}

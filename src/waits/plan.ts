@@ -1,0 +1,81 @@
+/** Which programs follow waits, and how they are set: for all tools of waits. */
+import type { StateMask } from '../abi/states.js';
+import type { Subjects } from '../bpf/filter.js';
+import { chooseInterrupts } from '../bpf/interrupts.js';
+import { chooseOffcpu, type ResumedHook } from '../bpf/offcpu.js';
+import { StackSums } from '../bpf/sums.js';
+import type { off_cpu as layout } from '../generated/off_cpu.js';
+import type { BpfObject } from '../loader/object.js';
+import type { Note } from '../reader.js';
+import { unwindTables } from '../symbolize/unwind-tables.js';
+import type { Plan } from '../tool.js';
+import type { WaitSettings } from './waits.js';
+
+type Layout = typeof layout;
+type Program = Layout['programs'][number];
+
+/** Which waits count. */
+export interface WaitChoice {
+	/** 0: no limit. */
+	readonly min_usec: number;
+	/** 0: no limit. */
+	readonly max_usec: number;
+	readonly states: StateMask;
+}
+
+const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, Program>> = {
+	sched_exit_tp: 'offcputime_resumed',
+	finish_task_switch: 'offcputime_finish',
+	'finish_task_switch.isra.0': 'offcputime_finish_isra',
+};
+/** bpf/lib/wakers.h, WAKER_SCRATCH: one more than others have. */
+const SCRATCHES_WITH_WAKERS = 2;
+
+/** The object is open, and not yet loaded. */
+export function planWaits(
+	object: BpfObject<Layout>,
+	settings: WaitSettings & WaitChoice,
+	subjects: Subjects,
+	note: Note,
+): Plan<Layout> {
+	const way = chooseOffcpu();
+	// Only a single thread can be called idle.
+	const byThread = settings.byThread || settings.hideIdle;
+	new StackSums(object).configure({ ...settings, byThread });
+	object.setConstants({
+		shortest_ns: settings.min_usec * 1000,
+		longest_ns: settings.max_usec * 1000,
+		state_mask: settings.states.mask,
+		state_exclusive: settings.states.letters,
+		threads_in_hash: way.threadsInHash,
+		has_sched_info: way.hasSchedInfo,
+		switch_has_state: way.switchHasState,
+		walk_at_switch: way.resumed === undefined,
+	});
+	const wakers = settings.wakers ? planWakers(object, settings) : undefined;
+	return {
+		attach: [
+			...(way.resumed ? [RESUMED_PROGRAMS[way.resumed]] : []),
+			...way.others,
+			...(wakers?.programs ?? []),
+			'offcputime_switch',
+		],
+		runOnce: settings.edges ? ['seed_waiting'] : [],
+		load: settings.edges ? ['end_waiting'] : [],
+		withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
+		because: wakers ? `${way.because}; ${wakers.because}` : way.because,
+		tables: unwindTables(object, settings, subjects, note),
+	};
+}
+
+/** Programs that see who wakes the threads. */
+function planWakers(
+	object: BpfObject<Layout>,
+	{ wakers, maxStacks }: WaitSettings,
+): { programs: readonly Program[]; because: string } {
+	const { programs, because, ...constants } = chooseInterrupts();
+	object.setConstants({ ...constants, with_wakers: true, walk_wakers: wakers === 'stacks' });
+	object.map('wakers').setMaxEntries(maxStacks);
+	object.map('scratch').setMaxEntries(SCRATCHES_WITH_WAKERS);
+	return { programs: [...programs, 'offcpu_waking'], because };
+}

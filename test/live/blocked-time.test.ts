@@ -1,0 +1,143 @@
+/** Blocked time with who ended it: offwaketime and wakeuptime, where both are known by construction. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { errorOf, foldedLines, type JsonStack, near, stackReport, sumOf } from './stacks.js';
+import { Tracing, Workload } from './support.js';
+
+const COUNT = 100;
+const NAP_NS = 2e6;
+/** Where an interrupt begins, on x86-64 and arm64; what it interrupted is not shown. */
+const ENTRY = /^(asm_sysvec_\w+|asm_common_interrupt|el[01][ht]_64_irq)$/;
+
+/** What a tool says of the thread "sleeper", which is woken COUNT times in one way. */
+async function traced(tool: string, way: string, ...options: readonly string[]) {
+	const woken = await Workload.start('woken', way, `${COUNT}`);
+	const args = [tool, '--json', '--no-edges', '-L', '-p', `${woken.pid}`, ...options];
+	const tracing = await Tracing.start(args);
+	await woken.work();
+	const { stacks } = stackReport(await tracing.end('SIGINT'));
+	await woken.end();
+	return { stacks, pid: woken.pid, sleeps: stacks.filter(({ key }) => key.tid === woken.tid) };
+}
+
+/** The first wait is for the byte to begin, which the main thread sends in any case. */
+const atMostOne = (stacks: readonly JsonStack[]) => assert.ok(sumOf(stacks, 'count') <= 1);
+
+for (const way of ['nanosleep', 'timerfd'])
+	test(`offwaketime: woken by ${way}: the timer's interrupt, without what it interrupted`, async () => {
+		const { sleeps } = await traced('offwaketime', way, '--exact');
+		const timed = sleeps.filter(({ waker }) => waker?.irq === 'timer');
+		atMostOne(sleeps.filter((stack) => !timed.includes(stack)));
+		// On a busy machine a period of a timerfd may pass while the thread does not get to sleep.
+		if (way === 'nanosleep') {
+			near(sumOf(timed, 'count'), COUNT, 0.1 * COUNT, 'wake-ups');
+			assert.ok(sumOf(timed) > 0.9 * COUNT * NAP_NS);
+		}
+		assert.ok(timed.length > 0);
+		for (const { waker } of timed) {
+			assert.equal(waker?.context, 'hardirq');
+			assert.equal(waker?.comm, '<irq: timer>');
+			assert.ok(!waker?.pid && !waker?.kinds?.includes('u'), JSON.stringify(waker));
+			assert.match(waker?.frames?.[0] ?? '', ENTRY);
+			assert.ok(waker?.frames?.includes('__hrtimer_run_queues'), JSON.stringify(waker));
+		}
+	});
+
+for (const [way, call] of [
+	['pipe', 'write'],
+	['futex', 'syscall'],
+	['udp', 'send'],
+] as const)
+	test(`offwaketime: woken by ${way}: the thread on the other CPU, in the function that does it`, async () => {
+		const { sleeps, pid } = await traced('offwaketime', way, '--exact');
+		const byMain = sleeps.filter(({ waker }) => waker?.tid === pid);
+		near(sumOf(byMain, 'count'), COUNT, 2, 'wake-ups');
+		assert.ok(sumOf(byMain) > 0.98 * sumOf(sleeps), JSON.stringify(sleeps));
+		const inWake = byMain.filter(({ waker }) => waker?.frames?.includes('wake'));
+		near(sumOf(inWake, 'count'), COUNT, 2, 'wake-ups in wake()');
+		for (const { waker, frames } of inWake) {
+			assert.equal(waker?.comm, 'woken');
+			assert.ok(waker?.frames?.includes('main'), 'the way from main');
+			assert.ok(
+				waker?.frames?.some((name) => name.includes(call)),
+				`${call} is missing in ${waker?.frames}`,
+			);
+			// Neither the tracepoint's own frames nor the sleeper's.
+			assert.ok(!waker?.frames?.some((name) => /^(bpf_|__traceiter_)|sleep_often/.test(name)));
+			assert.ok(frames.includes('sleep_often') && !frames.includes('main'));
+		}
+	});
+
+test('wakeuptime: the waker is whose stack it is, and its leaf says whom it wakes', async () => {
+	const { stacks, pid } = await traced('wakeuptime', 'pipe', '--exact');
+	const wakes = stacks.filter(({ frames }) => frames.at(-1) === 'wakes sleeper');
+	const byMain = wakes.filter(({ key, frames }) => key.tid === pid && frames.includes('wake'));
+	near(sumOf(byMain, 'count'), COUNT, 2, 'wake-ups');
+	for (const { key, frames } of byMain) {
+		assert.equal(key.comm, 'woken');
+		assert.ok(frames.indexOf('main') < frames.indexOf('wake'));
+	}
+});
+
+test('sampled: blocked time is that of every wait, within its error', async () => {
+	const pairs = await Workload.start('woken', 'pipe', '5000');
+	const pid = `${pairs.pid}`;
+	const args = ['offwaketime', '--json', '-L', '-p', pid, '--no-edges'];
+	const every = await Tracing.start([...args, '--exact']);
+	const sampled = await Tracing.start(args);
+	await pairs.work();
+	const ofSleeper = ({ key }: JsonStack) => key.tid === pairs.tid;
+	const woken = stackReport(await sampled.end('SIGINT')).stacks.filter(ofSleeper);
+	const all = stackReport(await every.end('SIGINT')).stacks.filter(ofSleeper);
+	await pairs.end();
+	const error = errorOf(woken);
+	assert.ok(error > 0, 'some waits are shorter than the period');
+	const inSleep = ({ frames }: JsonStack) => frames.includes('sleep_once');
+	const waits = woken.filter(inSleep);
+	near(sumOf(waits), sumOf(all.filter(inSleep)), 4 * error, 'blocked time');
+	const known = waits.filter(({ waker }) => waker?.frames?.includes('wake'));
+	assert.ok(sumOf(known) > 0.98 * sumOf(waits), 'each that counts has its waker');
+});
+
+test('text says who woke whom; folded stacks go on with the waker, from where it woke to its name', async () => {
+	const woken = await Workload.start('woken', 'pipe', `${COUNT}`);
+	const args = ['offwaketime', '--exact', '--no-edges', '-p', `${woken.pid}`];
+	const text = await Tracing.start([...args, '--format', 'text']);
+	const folded = await Tracing.start(args);
+	await woken.work();
+	const { stdout } = await text.end('SIGINT');
+	const lines = foldedLines((await folded.end('SIGINT')).stdout);
+	await woken.end();
+	assert.match(stdout, /pipe {2}sleeper[^\n]*\n( {4}.*\n)+ {4}woken by woken\n {4}\S/);
+	const [frames] = lines.find(([each]) => each.includes('wake')) ?? assert.fail('no wake');
+	assert.equal(frames[0], 'sleeper');
+	const at = frames.indexOf('--');
+	assert.ok(frames.indexOf('sleep_once') < at && at < frames.indexOf('wake'));
+	assert.ok(frames.indexOf('wake') < frames.indexOf('main'));
+	assert.equal(frames.at(-1), 'woken');
+});
+
+test("offcputime --by waker: blocked time is the waker's, all other time is not", async () => {
+	const woken = await Workload.start('woken', 'pipe', `${COUNT}`);
+	const args = ['offcputime', '--exact', '--no-edges', '--by', 'waker', '-p', `${woken.pid}`];
+	const json = await Tracing.start([...args, '--json']);
+	const text = await Tracing.start([...args, '--format', 'text']);
+	await woken.work();
+	const { stacks } = stackReport(await json.end('SIGINT'));
+	const { stdout } = await text.end('SIGINT');
+	await woken.end();
+	const ofSleeper = stacks.filter(({ key }) => key.comm === 'sleeper');
+	const byMain = ofSleeper.filter(({ waker }) => waker?.pid === woken.pid);
+	near(sumOf(byMain, 'count'), COUNT, 2, 'wake-ups');
+	assert.ok(sumOf(byMain) > 0.98 * sumOf(ofSleeper, 'blocked'), JSON.stringify(ofSleeper));
+	for (const { key, waker, run_queue, preempted } of byMain) {
+		assert.equal(key.kind, `woken (${woken.pid})`);
+		assert.equal(waker?.comm, 'woken');
+		assert.equal(run_queue + preempted, 0);
+		assert.ok(!waker?.frames, 'only who it is');
+	}
+	for (const { key, blocked, waker } of ofSleeper.filter((stack) => !byMain.includes(stack)))
+		if (key.kind === 'run queue' || key.kind === 'preempted') assert.ok(!blocked && !waker);
+	assert.match(stdout, /WOKEN BY/);
+	assert.match(stdout, new RegExp(` woken \\(${woken.pid}\\) +\\d+ % +sleeper`));
+});
