@@ -13,7 +13,7 @@ const CHILDREN = 97;
 /** Those that live at the end, and may have an entry each: the two workloads' first ones. */
 const LIVE = 2;
 /** What is to be printed, and grows until then; tables of files belong to files. */
-const RESULTS = /^(sums|stacks|sites|allocations|unwind_\w+|slots_taken|failures\w*)$/;
+const RESULTS = /^(sums|stacks|wakers|sites|allocations|unwind_\w+|slots_taken|failures\w*)$/;
 /** Arrays with a place for each thread. */
 const PLACES = ['call_places'];
 /** Statistics are on for samples only. */
@@ -30,6 +30,7 @@ const CASES: ReadonlyArray<readonly [words: string, interval?: string | undefine
 		['timehist -w -M --follow'],
 		['offcputime --exact --follow'],
 		['offcputime --exact --follow', undefined, 'switch'],
+		['offwaketime --exact --follow --unwind fp'],
 		['profile -F 999 --follow'],
 		['memleak', '0.2'],
 	];

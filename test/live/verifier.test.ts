@@ -35,6 +35,8 @@ for (const args of [
 	['runqlat', '--slower', '100ms'],
 	['offcputime'],
 	['offcputime', '--exact'],
+	['offcputime', '--by', 'waker'],
+	['offwaketime'],
 	['profile'],
 	['syscount'],
 	['syscount', '--latency'],
