@@ -91,22 +91,26 @@ static __always_inline void only_blocked(struct offcpu_parts *parts)
 }
 
 /*
- * Of a wait that is over, with walk_wakers: whether it is chosen. That was decided as the thread
- * was woken, but for waits that nobody was seen to end.
+ * Of a wait, with walk_wakers: whether it is chosen. That was decided as the thread was woken;
+ * else, where nobody was seen to do that, it is now, of a wait that is over.
  */
-static __always_inline bool choose_blocked(struct off_cpu *off, struct offcpu_parts *parts,
-					   struct sampled *sampled)
+static __always_inline bool choose_blocked(struct task_struct *task, struct cfs_rq *queue,
+					   struct off_cpu *off, u64 duration_ns, u64 clock,
+					   struct offcpu_parts *parts, struct sampled *sampled)
 {
-	u64 blocked_ns = parts->ns[OFFCPU_BLOCKED];
+	u64 blocked_ns;
 
-	only_blocked(parts);
-	if (off->waker.known == WAKER_KNOWN) {
+	if (off->waker.known) {
+		parts->ns[OFFCPU_BLOCKED] = off->blocked.weighed_ns;
+		only_blocked(parts);
 		*sampled = off->blocked;
-		parts->ns[OFFCPU_BLOCKED] = sampled->weighed_ns;
-		return sampled->count;
+		return off->blocked.count;
 	}
+	offcpu_split(task, queue, off, duration_ns, clock, parts);
+	only_blocked(parts);
+	blocked_ns = parts->ns[OFFCPU_BLOCKED];
 	if (!blocked_ns || !wait_wanted(off, blocked_ns) ||
-	    !sample_by_duration(blocked_ns, period_ns, sampled))
+	    !sample_by_duration(blocked_ns, ended_ns ? 0 : period_ns, sampled))
 		return false;
 	parts->ns[OFFCPU_BLOCKED] = sampled->weighed_ns;
 	return true;
@@ -135,8 +139,8 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		}
 	}
 	if (walk_wakers) {
-		offcpu_split(next, queue, off, duration_ns, kept_clock_of(queue), &wait->parts);
-		if (!choose_blocked(off, &wait->parts, &wait->sampled)) {
+		if (!choose_blocked(next, queue, off, duration_ns, kept_clock_of(queue),
+				    &wait->parts, &wait->sampled)) {
 			off_cpu_ends(next, off);
 			return false;
 		}
@@ -148,7 +152,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	stack_key_of(next, &wait->key);
 	wait->first_wait = !off || !off->since_ns;
 	if (with_wakers) {
-		wait->waker.known = WAKER_UNKNOWN;
+		wait->waker.known = false;
 		if (off && !off->preempted)
 			wait->waker = off->waker;
 	}
@@ -218,15 +222,14 @@ int BPF_PROG(offcpu_waking, struct task_struct *task)
 	struct off_cpu *off = off_cpu_of(task);
 	s64 blocked_ns;
 
-	if (!off || off->waker.known == WAKER_KNOWN || ended_ns)
+	/* It may be on its CPU, and only about to sleep. */
+	if (!off || !off->since_ns || off->waker.known || ended_ns)
 		return 0;
-	if (!walk_wakers || !off->since_ns) {
+	if (!walk_wakers) {
 		read_waker(current_task(), &off->waker);
-		if (!off->since_ns)
-			off->waker.known = WAKER_EARLY;
 		return 0;
 	}
-	off->waker.known = WAKER_KNOWN;
+	off->waker.known = true;
 	blocked_ns = bpf_ktime_get_ns() - off->since_ns;
 	if (blocked_ns < 0)
 		blocked_ns = 0;
@@ -317,22 +320,12 @@ static __always_inline bool was_on_chosen_cpu(struct task_struct *task)
 	return chosen;
 }
 
-/* Of a wait that was open at the end, with walk_wakers: whether its blocked time counts. */
-static __always_inline bool end_blocked(struct off_cpu *off, struct offcpu_parts *parts)
-{
-	only_blocked(parts);
-	if (off->waker.known == WAKER_KNOWN) {
-		parts->ns[OFFCPU_BLOCKED] = off->blocked.weighed_ns;
-		return off->blocked.count;
-	}
-	return parts->ns[OFFCPU_BLOCKED] && wait_wanted(off, parts->ns[OFFCPU_BLOCKED]);
-}
-
 /* Run once after ended_ns was set. */
 SEC("iter/task")
 int end_waiting(struct bpf_iter__task *ctx)
 {
 	struct still_waiting waiting = {};
+	struct sampled sampled;
 	struct scratch *here = scratch_here();
 	struct task_struct *task = ctx->task;
 	struct cfs_rq *queue;
@@ -348,8 +341,11 @@ int end_waiting(struct bpf_iter__task *ctx)
 	duration_ns = ended_ns - off->since_ns;
 	if (!(walk_wakers || wait_wanted(off, duration_ns)) || !was_on_chosen_cpu(task))
 		return 0;
-	offcpu_split(task, queue, off, duration_ns, ended_ns - clock_offset_ns, &waiting.parts);
-	if (walk_wakers && !end_blocked(off, &waiting.parts))
+	if (!walk_wakers)
+		offcpu_split(task, queue, off, duration_ns, ended_ns - clock_offset_ns,
+			     &waiting.parts);
+	else if (!choose_blocked(task, queue, off, duration_ns, ended_ns - clock_offset_ns,
+				 &waiting.parts, &sampled))
 		return 0;
 	stack_key_of(task, &waiting.key);
 	if (with_wakers && !off->preempted)

@@ -27,27 +27,20 @@ const volatile bool switch_has_state = false;
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_NOLOAD	     0x0400
 
-enum waker_known {
-	WAKER_UNKNOWN,
-	/* It woke the thread before it stopped. That counts if the thread stops all the same, and
-	   is not woken again. */
-	WAKER_EARLY,
-	WAKER_KNOWN,
-};
-
-/* Who ended a wait: see wakers.h. */
+/* Who ended a wait: see wakers.h. What is in front of first_ns says who it is. */
 struct waker {
 	u64 kernel; /* hashes, as in struct stack_key */
 	u64 user;
 	u64 incarnation;
-	u32 tgid; /* 0: an interrupt */
+	u32 tgid; /* as are the rest, only of a thread */
 	u32 tid;  /* 0 unless stacks_by_thread */
 	u32 irq;
 	u8 context; /* enum cpu_context_kind */
 	u8 interrupt;
-	u8 known; /* enum waker_known */
-	u8 unused_padding;
+	u8 known;
+	u8 by_thread;
 	char comm[TASK_COMM_LEN];
+	u64 first_ns; /* CLOCK_MONOTONIC: tells which mappings the addresses belong to */
 };
 
 EXPORT_TYPE(struct waker, waker);
@@ -61,7 +54,7 @@ struct off_cpu {
 	bool preempted;
 	bool moved_asleep;  /* see moved_asleep.h */
 	u16 left_throttled; /* see throttle_begins */
-	/* Of wakers.h: who woke the thread last; and how the wait was chosen then, if it was. */
+	/* Of wakers.h: who woke the thread, and how the wait was chosen then, if it was. */
 	struct waker waker;
 	struct sampled blocked;
 };
@@ -118,7 +111,7 @@ static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cp
 	u32 pid = task->pid;
 
 	off->since_ns = 0;
-	off->waker.known = WAKER_UNKNOWN;
+	off->waker.known = false;
 	off->blocked.count = 0;
 	if (threads_in_hash)
 		bpf_map_delete_elem(&off_cpus_by_pid, &pid);

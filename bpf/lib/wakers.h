@@ -25,9 +25,17 @@ const volatile bool walk_wakers = false;
 
 /*
  * Of `scratch`: programs at sched_waking interrupt those that walk as a thread resumes. They do not
- * interrupt each other, as the kernel keeps interrupts off there.
+ * interrupt each other: the kernel keeps interrupts off there. (Not where a thread wakes itself;
+ * then it is on its CPU, and nothing is walked.)
  */
 #define WAKER_SCRATCH 1
+
+/* Instead of a key. */
+enum waker_constant {
+	LOST_WAKER = 1,
+};
+
+EXPORT_TYPE(enum waker_constant, waker_constant);
 
 /* User space makes room. */
 struct {
@@ -45,7 +53,8 @@ static __always_inline void read_waker(struct task_struct *current, struct waker
 
 	read_cpu_context(current, &context);
 	__builtin_memset(waker, 0, sizeof(*waker));
-	waker->known = WAKER_KNOWN;
+	waker->known = true;
+	waker->by_thread = context.by_thread;
 	waker->context = context.kind;
 	waker->interrupt = context.interrupt;
 	waker->irq = context.irq;
@@ -69,14 +78,15 @@ static __always_inline void walk_waker(void *ctx, struct waker *waker)
 	here->index = index;
 	kernel = current_kernel_stack(ctx, here);
 	waker->kernel = keep_stack(here, &here->kernel, kernel);
-	if (waker->tgid)
+	if (waker->by_thread)
 		user = current_user_stack(ctx, here);
 	waker->user = keep_stack(here, &here->user, user);
 	if (waker->kernel != kernel || waker->user != user)
 		count_loss(LOSS_STACKS_FULL);
 }
 
-/* The key in `wakers`, where user space finds it; 0: it is not known. */
+/* The key in `wakers`, where user space finds it; 0: nobody was seen; LOST_WAKER: there is no room.
+ */
 static __always_inline u64 kept_waker(struct waker *waker)
 {
 	const u64 *words = (const u64 *)waker;
@@ -84,19 +94,20 @@ static __always_inline u64 kept_waker(struct waker *waker)
 
 	if (!waker->known)
 		return 0;
-	waker->known = WAKER_KNOWN;
-	for (u32 i = 0; i < sizeof(*waker) / sizeof(u64); i++) {
+	for (u32 i = 0; i < offsetof(struct waker, first_ns) / sizeof(u64); i++) {
 		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
 		hash ^= hash >> 32;
 	}
-	if (!hash)
-		hash = 1;
-	if (bpf_map_lookup_elem(&wakers, &hash) ||
-	    !bpf_map_update_elem(&wakers, &hash, waker, BPF_NOEXIST) ||
+	if (hash <= LOST_WAKER)
+		hash += LOST_WAKER + 1;
+	if (bpf_map_lookup_elem(&wakers, &hash))
+		return hash;
+	waker->first_ns = bpf_ktime_get_ns();
+	if (!bpf_map_update_elem(&wakers, &hash, waker, BPF_NOEXIST) ||
 	    bpf_map_lookup_elem(&wakers, &hash))
 		return hash;
 	count_loss(LOSS_STACKS_FULL);
-	return 0;
+	return LOST_WAKER;
 }
 
 #endif

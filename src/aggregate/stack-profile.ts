@@ -95,12 +95,16 @@ function addFrames(
  * Who woke the one that waited, behind a frame "--": the waker's stack from its leaf on, which did it, and its name at
  * last. As bcc has it.
  */
-function wakerPath({ key, frames, cut }: Waker): Frame[] {
+function wakerPath({ key, frames, cut, callerMissing }: Waker): Frame[] {
 	const user = (name: string): Frame => ({ name, kind: 'user' });
+	// Behind the user's leaf, whose caller it is.
+	const unknown = callerMissing ? frames.length - userLeafOf(frames) : -1;
 	const owner = `${key.comm ?? ''}${key.tid ? `-${key.tid}` : ''}`;
 	return [
 		user(WAKER_FRAME),
-		...[...frames].reverse(),
+		...frames
+			.toReversed()
+			.flatMap((frame, i) => (i === unknown ? [user(CALLER_FRAME), frame] : [frame])),
 		...(cut ? [user(CUT_FRAME)] : []),
 		user(owner),
 	];

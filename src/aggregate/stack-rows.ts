@@ -10,6 +10,9 @@ export interface Waker {
 	/** Root first. */
 	readonly frames: readonly Frame[];
 	readonly cut?: Cut | undefined;
+	readonly callerMissing?: boolean;
+	/** Of how many processes it is, where `groupStacks` has put them together. */
+	readonly processes?: number;
 }
 
 /** A stack of somebody, and what was counted there. */
@@ -76,22 +79,47 @@ export function mergeStacks(rows: Iterable<StackRow>): StackRow[] {
  */
 export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[] {
 	if (by === 'thread') return [...rows];
-	const keyless = rows.map((row) => {
-		const waker = row.waker && { waker: { ...row.waker, key: groupKey(row.waker.key, by) } };
-		return { row: { ...row, ...waker, key: groupKey(row.key, by) }, pid: row.key.pid };
-	});
-	const pids = new Map(keyless.map(({ row, pid }) => [row, pid]));
-	return [...alike(keyless.map(({ row }) => row)).values()]
+	const sources = new Map(
+		rows.map((row) => {
+			const waker = row.waker && { waker: { ...row.waker, key: groupKey(row.waker.key, by) } };
+			return [{ ...row, ...waker, key: groupKey(row.key, by) }, row];
+		}),
+	);
+	return [...alike(sources.keys()).values()]
 		.map((group) => {
 			const sum = sumOf(group);
 			if (by === 'process') return sum;
-			const of = new Set(group.flatMap((row) => pids.get(row) ?? []));
-			const [pid] = of;
-			// A row can name its thread as long as it is of one thread.
-			if (of.size === 1 && pid !== undefined) return { ...sum, key: { pid, ...sum.key } };
-			return of.size > 1 ? { ...sum, processes: of.size } : sum;
+			const of = group.flatMap((row) => sources.get(row) ?? []);
+			const waker = sum.waker && {
+				waker: {
+					...sum.waker,
+					...owner(
+						sum.waker.key,
+						of.map((row) => row.waker?.key.pid),
+					),
+				},
+			};
+			return {
+				...sum,
+				...owner(
+					sum.key,
+					of.map(({ key }) => key.pid),
+				),
+				...waker,
+			};
 		})
 		.sort((a, b) => b.value - a.value);
+}
+
+/** With the number of the process, as long as it is one; else how many they are. */
+function owner(
+	key: Key,
+	pids: readonly (Key[string] | undefined)[],
+): { key: Key; processes?: number } {
+	const different = new Set(pids.filter((pid) => pid !== undefined));
+	const [pid] = different;
+	if (different.size === 1 && pid !== undefined) return { key: { pid, ...key } };
+	return different.size > 1 ? { key, processes: different.size } : { key };
 }
 
 function groupKey({ tid: _, ...key }: Key, by: 'comm' | 'process'): Key {
@@ -116,7 +144,7 @@ function alike(rows: Iterable<StackRow>): Map<string, StackRow[]> {
 		const whole = `${row.cut ?? ''} ${row.callerMissing === true}`;
 		const { waker } = row;
 		const woken = waker
-			? `${JSON.stringify(waker.key)}${waker.cut ?? ''} ${waker.frames.map(numberOf).join()}`
+			? `${JSON.stringify(waker.key)}${waker.cut ?? ''} ${waker.callerMissing === true} ${waker.frames.map(numberOf).join()}`
 			: '';
 		const identity = `${JSON.stringify(row.key)}${whole} ${row.frames.map(numberOf).join()} ${woken}`;
 		const group = groups.get(identity);

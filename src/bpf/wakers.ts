@@ -1,13 +1,13 @@
 /** Who ended waits, out of the kernel: user space's side of bpf/lib/wakers.h. */
 import type { CapturedWaker } from '../aggregate/stack.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
+import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { readComm } from './histogram.js';
 import { InterruptNames } from './interrupts.js';
 import type { StackSnapshot } from './stacks.js';
 
 const KEY_BYTES = 8;
-const { CONTEXT_THREAD } = layout.enums.cpu_context_kind;
 
 /** A waker that is no thread and no interrupt. */
 function nobody(comm: string): CapturedWaker {
@@ -20,13 +20,17 @@ export const NOT_WOKEN = nobody('[not woken yet]');
 /** Of those that nobody was seen to end. */
 export const UNSEEN_WAKER = nobody('[waker not seen]');
 
-/** All that were kept, by their keys, with their stacks; `at_ns`: as of when they are looked for. */
+/** Of those that there was no room for. */
+const LOST_WAKER = nobody('[waker lost]');
+
+/** All that were kept, by their keys, with their stacks. */
 export function readWakers(
 	object: BpfObject<typeof layout>,
 	snapshot: StackSnapshot,
-	at_ns: number,
 ): Map<bigint, CapturedWaker> {
-	const wakers = new Map<bigint, CapturedWaker>();
+	const wakers = new Map<bigint, CapturedWaker>([
+		[BigInt(layout.enums.waker_constant.LOST_WAKER), LOST_WAKER],
+	]);
 	const interrupts = new InterruptNames();
 	const { size, fields } = layout.structs.waker;
 	object.map('wakers').readAll((keys, values, count) => {
@@ -37,7 +41,7 @@ export function readWakers(
 			const context = values.getUint8(at + fields.context.offset);
 			const interrupt = values.getUint8(at + fields.interrupt.offset);
 			const irq = values.getUint32(at + fields.irq.offset, true);
-			const isThread = pid !== 0 || context === CONTEXT_THREAD;
+			const isThread = values.getUint8(at + fields.by_thread.offset) !== 0;
 			wakers.set(keys.getBigUint64(i * KEY_BYTES, true), {
 				pid,
 				tid: values.getUint32(at + fields.tid.offset, true),
@@ -46,7 +50,8 @@ export function readWakers(
 					: interrupts.text(context, interrupt, irq),
 				context: isThread ? { context: 'thread' } : interrupts.fields('', context, interrupt, irq),
 				...snapshot.addressesOf(hash('kernel'), hash('user')),
-				...{ at_ns, parts: [], count: 0, variance: 0 },
+				at_ns: readU64(values, at + fields.first_ns.offset),
+				...{ parts: [], count: 0, variance: 0 },
 			});
 		}
 	});

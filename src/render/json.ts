@@ -83,8 +83,14 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 }
 
 /** Whose stack is not recorded has no frames. */
-function wakerOf({ key, frames, cut }: Waker): object {
-	return { ...key, ...(frames.length > 0 ? framesOf(frames) : {}), ...(cut ? { cut } : {}) };
+function wakerOf({ key, frames, cut, callerMissing, processes }: Waker): object {
+	return {
+		...key,
+		...(frames.length > 0 ? framesOf(frames) : {}),
+		...(cut ? { cut } : {}),
+		...(callerMissing ? { caller_missing: true } : {}),
+		...(processes ? { processes } : {}),
+	};
 }
 
 /** Frames are names; what kind each is of stands beside them, a letter each: see FRAME_LETTERS. */

@@ -49,10 +49,11 @@ export async function nameStacks(
 	{ sources = false, fromTracepoint = false, maxDepth, debuginfod, patience }: NamingOptions,
 ): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
 	const symbolizer = new Symbolizer(history, new Debuginfod(debuginfod, patience));
-	const wakers = [...new Set(stacks.flatMap(({ waker }) => waker ?? []))];
-	const named = await symbolizer.resolve([...stacks, ...wakers], maxDepth);
+	const wakers = weighed(stacks);
+	const all = [...stacks, ...wakers.values()];
+	const named = await symbolizer.resolve(all, maxDepth);
 	const namedWakers = new Map(
-		wakers.map((waker, i) => [waker, wakerOf(waker, named[stacks.length + i])]),
+		Array.from(wakers.keys(), (waker, i) => [waker, wakerOf(waker, named[stacks.length + i])]),
 	);
 	const wokenBy = ({ waker }: CapturedStack) => {
 		const named = waker && namedWakers.get(waker);
@@ -96,20 +97,36 @@ function framesOf(
 	return [...frames, ...(named?.user ?? [])].reverse();
 }
 
-/** Where an interrupt begins, on what it interrupts: x86-64 and arm64. */
-const INTERRUPT_ENTRY = /^(asm_(common_interrupt|sysvec_\w+)|el[01][ht]_64_(irq|fiq))$/;
+/** Wakers, and the same with the value of the stacks that they ended: notices say in how much names are missing. */
+function weighed(stacks: readonly CapturedStack[]): Map<CapturedWaker, CapturedStack> {
+	const values = new Map<CapturedWaker, number>();
+	for (const stack of stacks) {
+		const { waker } = stack;
+		if (waker) values.set(waker, (values.get(waker) ?? 0) + stackValue(stack));
+	}
+	return new Map(Array.from(values, ([waker, value]) => [waker, { ...waker, parts: [value] }]));
+}
+
+/** Where an interrupt begins, on what it interrupted: x86-64 (with FRED, too) and arm64. */
+const HARDIRQ_ENTRY =
+	/^(asm_(common_interrupt|sysvec_\w+|fred_entrypoint_\w+)|el[01][ht]?(_64)?_(irq|fiq))$/;
+/** Where a softirq is served: behind a hard interrupt, or as somebody lets it be. */
+const SOFTIRQ_ENTRY = /^(handle_softirqs|__do_softirq)$/;
 
 function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
 	const { pid, context = {} } = waker;
+	const isInterrupt = context.context !== undefined && context.context !== 'thread';
 	const frames = framesOf(waker, named, true);
 	// What an interrupt interrupted has not woken anybody.
-	const entry = pid === 0 ? frames.findIndex(({ name }) => INTERRUPT_ENTRY.test(name)) : 0;
+	const entry = context.context === 'softirq' ? SOFTIRQ_ENTRY : HARDIRQ_ENTRY;
+	const from = isInterrupt ? frames.findLastIndex(({ name }) => entry.test(name)) : 0;
 	const key = pid === 0 ? { comm: waker.comm } : keyOf(waker);
-	const { cut } = named ?? {};
+	const { cut, callerMissing } = named ?? {};
 	return {
 		key: { ...key, ...context },
-		frames: frames.slice(Math.max(0, entry)),
+		frames: frames.slice(Math.max(0, from)),
 		...(cut ? { cut } : {}),
+		...(callerMissing ? { callerMissing } : {}),
 	};
 }
 

@@ -33,21 +33,24 @@ export class ProcessWatch {
 	/** As of when threads that wait were walked last. */
 	#walked_ns = 0;
 	#timer: NodeJS.Timeout | undefined;
-	/** Processes whose records are kept; undefined: all. */
-	#only: ReadonlySet<number> | undefined;
+	readonly #everybody: boolean;
 
 	/**
 	 * `tables`: by which programs walk, if they do; they begin and end with the watch. `onRecord` gets what the kernel
-	 * tells, as it is taken in.
+	 * tells, as it is taken in. `everybody`: stacks may be of other processes, too, than those that are traced.
 	 */
 	constructor(
 		subjects: Subjects,
 		tables?: UnwindTables,
-		onRecord: (record: SidebandRecord) => void = () => {},
+		{
+			onRecord = () => {},
+			everybody = false,
+		}: { onRecord?: (record: SidebandRecord) => void; everybody?: boolean } = {},
 	) {
 		this.#subjects = subjects;
 		this.#tables = tables;
 		this.#onRecord = onRecord;
+		this.#everybody = everybody;
 		try {
 			this.#sideband = new Sideband();
 			this.#problems = [];
@@ -63,9 +66,9 @@ export class ProcessWatch {
 	begin(): void {
 		const chosen = new Set(namedProcesses(this.#subjects));
 		// Nobody else is traced then; on a machine that compiles, what others do would be 30 MB.
-		if (chosen.size > 0 && !this.#subjects.filter.follow) this.#only = chosen;
+		const only = chosen.size > 0 && !this.#subjects.filter.follow && !this.#everybody;
 		this.#sideband?.start((record) => {
-			if (!this.#only || this.#only.has(record.pid)) this.#history.add(record);
+			if (!only || chosen.has(record.pid)) this.#history.add(record);
 			this.#onRecord(record);
 			const isChild = record.type === 'fork' && record.pid !== record.parentPid;
 			if (isChild && chosen.has(record.parentPid)) this.#children++;
@@ -120,8 +123,6 @@ export class ProcessWatch {
 			stacks.flatMap(({ pid, waker }) => (waker?.pid ? [pid, waker.pid] : [pid])),
 		);
 		this.#read(pids);
-		// Who wakes those that were chosen may be anybody: nothing is known of it yet.
-		if (this.#only) for (const pid of pids) if (!this.#only.has(pid)) this.#history.snapshot(pid);
 		const named = await nameStacks(stacks, this.#history, options);
 		return { ...named, notices: [...this.#notices(), ...named.notices] };
 	}
@@ -171,7 +172,7 @@ export class ProcessWatch {
 	#there(): number[] {
 		const { filter, command } = this.#subjects;
 		const all = command === undefined && filter.pids.length + filter.tids.length === 0;
-		return all ? ProcessHistory.pids() : namedProcesses(this.#subjects);
+		return all || this.#everybody ? ProcessHistory.pids() : namedProcesses(this.#subjects);
 	}
 
 	#slice(): void {

@@ -2,10 +2,10 @@
 import { mergeStacks, type StackFindings, type StackRow } from '../aggregate/stack-rows.js';
 import { shownStacks, stackText } from '../options/stack-view.js';
 import { defineTool } from '../tool.js';
-import { blockedTime } from '../waits/blocked.js';
+import { endedBlockedTime } from '../waits/blocked.js';
 
 export const wakeuptime = defineTool({
-	...blockedTime,
+	...endedBlockedTime,
 	name: 'wakeuptime',
 	summary: 'who wakes threads, and how long these were blocked',
 	description:
@@ -38,9 +38,10 @@ function byWaker(findings: StackFindings): StackFindings {
 	const stacks = findings.stacks.map((row): StackRow => {
 		const { waker, cut: _, callerMissing: __, ...rest } = row;
 		if (!waker) return row;
-		const woken = { name: `wakes ${row.key.comm ?? ''}`, kind: 'user' } as const;
-		const { frames, key, cut } = waker;
-		return { ...rest, key, frames: [...frames, woken], ...(cut ? { cut } : {}) };
+		const woken = { name: `wakes ${row.key.comm ?? ''}`, kind: 'kernel' } as const;
+		const { frames, key, cut, callerMissing } = waker;
+		const missing = { ...(cut ? { cut } : {}), ...(callerMissing ? { callerMissing } : {}) };
+		return { ...rest, ...missing, key, frames: [...frames, woken] };
 	});
 	return { ...findings, stacks: mergeStacks(stacks) };
 }

@@ -1,4 +1,6 @@
 /** What the tools that show blocked time with who ended it have in common. */
+
+import type { CapturedStack } from '../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
 import type { Subjects } from '../bpf/filter.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
@@ -55,6 +57,18 @@ export const blockedTime = {
 	) => new Blocked(object, settings, subjects, tables),
 } as const;
 
+/** The same, with the stacks of those who ended it only. */
+export const endedBlockedTime = {
+	...blockedTime,
+	reader: (
+		object: BpfObject<Layout>,
+		settings: BlockedSettings,
+		subjects: Subjects,
+		_note: Note,
+		tables: UnwindTables | undefined,
+	) => new WakersOnly(object, settings, subjects, tables),
+} as const;
+
 /** Blocked time is all there is: no other part. */
 class Blocked extends Waits {
 	override async read(...patience: Parameters<Waits['read']>): Promise<StackFindings> {
@@ -63,3 +77,19 @@ class Blocked extends Waits {
 		return { ...findings, stacks, parts: ['blocked'] };
 	}
 }
+
+/** Stacks that are not shown get no names, and no notices about them. */
+class WakersOnly extends Blocked {
+	override captured(): ReturnType<Waits['captured']> {
+		const { ended, open } = super.captured();
+		return { ended: ended.map(withoutStack), open: open.map(withoutStack) };
+	}
+}
+
+const withoutStack = (stack: CapturedStack): CapturedStack => ({
+	...stack,
+	kernel: [],
+	user: [],
+	userEnd: undefined,
+	lost: false,
+});

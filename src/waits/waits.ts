@@ -63,7 +63,9 @@ export class Waits implements Reader<StackFindings> {
 		this.#settings = settings;
 		this.#period_ns = settings.period_usec * 1000;
 		object.setVariable('period_ns', this.#period_ns);
-		this.#processes = new ProcessWatch(subjects, tables);
+		// Who wakes those that were chosen may be anybody.
+		const everybody = settings.wakers === 'stacks';
+		this.#processes = new ProcessWatch(subjects, tables, { everybody });
 		this.#sums = new StackSums(object);
 		this.#sums.open();
 	}
@@ -109,7 +111,7 @@ export class Waits implements Reader<StackFindings> {
 	captured(): { ended: CapturedStack[]; open: CapturedStack[] } {
 		const snapshot = this.#sums.read();
 		const { wakers } = this.#settings;
-		if (wakers) snapshot.wakers = readWakers(this.#object, snapshot, this.#ended_ns);
+		if (wakers) snapshot.wakers = readWakers(this.#object, snapshot);
 		// If the period was raised meanwhile, errors are overstated.
 		const options = { parts: PARTS.length, period_ns: this.#period_ns };
 		const [ended, open] = [this.#sums.take(snapshot, options), this.#open(snapshot)];

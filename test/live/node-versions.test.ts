@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { tools } from '../../src/generated/tools.js';
 import { runToEnd, TSTRACE, Workload } from './support.js';
 
 const NODE = resolve('build/nodes/20.12.0/node');
@@ -17,6 +18,8 @@ function onTerminal(command: string) {
 
 /** With what each prints at the least; a colour's beginning, where it has any. */
 const COLOUR = '\u001b[';
+const TOOLS = Object.keys(tools).length;
+
 const RUNS = [
 	['runqlat 0.3 1', 'usecs'],
 	['schedlat 0.3 1', COLOUR],
@@ -25,7 +28,7 @@ const RUNS = [
 	['profile 0.3', COLOUR],
 	['syscount --latency 0.3 1', 'calls'],
 	['syscount -P 0.3 1', 'calls'],
-	['doctor', '7 of 7 tools can run here'],
+	['doctor', `${TOOLS} of ${TOOLS} tools can run here`],
 	['runqlat -- true', 'Tracing run queue latency'],
 ] as const;
 

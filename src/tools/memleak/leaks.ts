@@ -69,7 +69,9 @@ export class Leaks implements Reader<StackFindings> {
 		this.#sites = new SiteTable(object);
 		this.#sites.open();
 		if (heaps) this.#heap = new HeapWatch(object, settings, subjects, note);
-		this.#processes = new ProcessWatch(subjects, tables, (record) => this.#heap?.follow(record));
+		this.#processes = new ProcessWatch(subjects, tables, {
+			onRecord: (record) => this.#heap?.follow(record),
+		});
 	}
 
 	begin(): void {
