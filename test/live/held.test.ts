@@ -16,8 +16,8 @@ const LIVE = 2;
 const RESULTS = /^(sums|stacks|wakers|sites|allocations|unwind_\w+|slots_taken|failures\w*)$/;
 /** Arrays with a place for each thread. */
 const PLACES = ['call_places'];
-/** Statistics are on for samples only. */
-const NOW_AND_THEN = 'anon_inode:bpf-stats';
+/** Statistics are on for samples only; others may start programs that are only in memory. */
+const NOW_AND_THEN = /^(anon_inode:bpf-stats$|\/memfd:)/;
 
 /** With an interval: enough of them pass for what one leaves behind to be seen. */
 const CASES: ReadonlyArray<readonly [words: string, interval?: string | undefined, way?: string]> =
@@ -66,7 +66,7 @@ for (const [words, interval, way] of CASES) {
 				([name, count]) => !RESULTS.test(name) && count > (entries.get(name) ?? 0) + LIVE,
 			);
 			const open = [...descriptorsOf(tracing.pid)].filter(
-				([kind, count]) => kind !== NOW_AND_THEN && count > (descriptors.get(kind) ?? 0),
+				([kind, count]) => !NOW_AND_THEN.test(kind) && count > (descriptors.get(kind) ?? 0),
 			);
 			return [...kept, ...open];
 		};
