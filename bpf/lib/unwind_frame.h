@@ -119,8 +119,10 @@ static __always_inline u64 behind_go(u64 at)
 	return read_word(kept.goroutine + 8, &end) ? end - kept.sp + 8 : 1;
 }
 
-/* A function that keeps a frame record: fp points to where its caller's is, the return address
- * behind it. Whoever saves fp alone may use the register for anything. */
+/*
+ * A function that saves fp and the return address side by side. Most of these keep a frame record:
+ * fp points to the pair. Whoever saves fp alone may use the register for anything.
+ */
 static __always_inline bool keeps_record(struct unwind_rule *rule)
 {
 	return rule->cfa == CFA_SP && rule->fp == FP_AT_CFA && rule->ra == RA_AT_CFA &&

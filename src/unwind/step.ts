@@ -149,8 +149,8 @@ function cfaOf(
 }
 
 /**
- * A function that keeps a frame record: fp points to where its caller's is, the return address behind it. Whoever saves
- * fp alone may use the register for anything.
+ * A function that saves fp and the return address side by side. Most of these keep a frame record: fp points to the pair.
+ * Whoever saves fp alone may use the register for anything.
  */
 function keepsRecord({ cfa, fp, fpOffset, ra, raOffset }: UnwindRule): boolean {
 	const isPair = ra === RA.atCfa && raOffset === fpOffset + 8;

@@ -156,11 +156,17 @@ class TableBuilder {
 	}
 
 	#addLeaves(elf: Elf, code: CodeSegments): void {
-		for (const { start, size_bytes } of vdsoLeaves(elf)) {
-			const offset = code.offsetOf(start);
-			if (offset === undefined) continue;
-			const end = Math.min(offset + size_bytes, code.endOf(start));
-			this.#functions.add(offset, end, 0, 0, LEAF);
+		try {
+			for (const { start, size_bytes } of vdsoLeaves(elf)) {
+				const offset = code.offsetOf(start);
+				if (offset === undefined) continue;
+				const end = Math.min(offset + size_bytes, code.endOf(start));
+				this.#functions.add(offset, end, 0, 0, LEAF);
+			}
+		} catch (error) {
+			// Other functions keep what is known of them.
+			if (!(error instanceof SymbolError)) throw error;
+			this.problem(error.message);
 		}
 	}
 

@@ -1,6 +1,6 @@
 /**
- * Functions of the vdso that need no table. Since Linux 5.8 that of arm64 has none: its linker script leaves .eh_frame
- * out (arch/arm64/kernel/vdso/vdso.lds.S). But its functions are short, and most keep all in registers.
+ * Functions of the vdso that need no table. That of arm64 has none: Linux compiles it without (-fno-unwind-tables in
+ * arch/arm64/Makefile). But its functions are short, and most keep all in registers.
  */
 import { type Elf, MACHINE, SECTION_TYPE } from '../elf/elf.js';
 import {
