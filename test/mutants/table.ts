@@ -8,12 +8,14 @@ import { OF_SCHEDULING } from './table/scheduling.js';
 import { OF_STACKS } from './table/stacks.js';
 import { OF_TIMEHIST } from './table/timehist.js';
 import { OF_USER_SPACE } from './table/user-space.js';
+import { OF_WAKERS } from './table/wakers.js';
 
 export const MUTATIONS: readonly Mutation[] = [
 	...OF_FILTERS,
 	...OF_SCHEDULING,
 	...OF_TIMEHIST,
 	...OF_OFF_CPU,
+	...OF_WAKERS,
 	...OF_STACKS,
 	...OF_CALLS,
 	...OF_MEMORY,

@@ -3,22 +3,13 @@ import type { Mutation } from '../mutation.js';
 
 export const OF_WAKERS: readonly Mutation[] = [
 	{
-		id: 'W1',
-		file: 'bpf/lib/wakers.h',
-		from: '\tif (waker->by_thread)\n\t\tuser =',
-		to: '\tuser =',
-		bug: 'an interrupt has the user stack of the thread that it interrupts',
-		test: 'live/blocked-time',
-		only: 'woken by nanosleep',
-	},
-	{
 		id: 'W2',
 		file: 'bpf/off_cpu.bpf.c',
 		from: '\t\tread_waker(current_task(), &off->waker);\n\t\twalk_waker(ctx',
 		to: '\t\tread_waker(task, &off->waker);\n\t\twalk_waker(ctx',
 		bug: 'the thread that is woken is named as its waker',
 		test: 'live/blocked-time',
-		only: 'woken by pipe',
+		only: 'the thread on the other CPU',
 	},
 	{
 		id: 'W3',
@@ -28,15 +19,6 @@ export const OF_WAKERS: readonly Mutation[] = [
 		bug: 'a sampled wait counts for no more than itself, and the time in the run queue is in it',
 		test: 'live/blocked-time',
 		only: 'sampled',
-	},
-	{
-		id: 'W4',
-		file: 'src/symbolize/naming.ts',
-		from: 'frames.findLastIndex(({ name }) => entry.test(name))',
-		to: '0',
-		bug: 'what an interrupt interrupted is in its stack',
-		test: 'live/blocked-time',
-		only: 'woken by (nanosleep|timerfd)',
 	},
 	{
 		id: 'W5',
