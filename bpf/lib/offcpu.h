@@ -59,6 +59,9 @@ struct off_cpu {
 	struct sampled blocked;
 };
 
+/* Not on a program's stack, of which there are 512 bytes in all. */
+const struct off_cpu no_off_cpu = {};
+
 /* Set when the threads that waited before tracing began are all known. */
 bool offcpu_seeded;
 
@@ -90,14 +93,14 @@ static __always_inline struct off_cpu *off_cpu_of(struct task_struct *task)
 /* The entry of a task, a new one if need be; NULL when there is no room, which is counted. */
 static __always_inline struct off_cpu *off_cpu_new(struct task_struct *task)
 {
-	struct off_cpu *off, none = {};
+	struct off_cpu *off;
 	u32 pid;
 
 	if (!threads_in_hash) {
 		off = bpf_task_storage_get(&off_cpus, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	} else {
 		pid = task->pid;
-		bpf_map_update_elem(&off_cpus_by_pid, &pid, &none, BPF_NOEXIST);
+		bpf_map_update_elem(&off_cpus_by_pid, &pid, &no_off_cpu, BPF_NOEXIST);
 		off = bpf_map_lookup_elem(&off_cpus_by_pid, &pid);
 	}
 	if (!off)

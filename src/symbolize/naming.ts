@@ -1,5 +1,6 @@
 /** From addresses to rows: names for stacks, and notices about what could not be named. */
 
+import { interruptFrames } from '../aggregate/interrupt-frames.js';
 import type { Key } from '../aggregate/row-key.js';
 import {
 	type CapturedStack,
@@ -107,24 +108,17 @@ function weighed(stacks: readonly CapturedStack[]): Map<CapturedWaker, CapturedS
 	return new Map(Array.from(values, ([waker, value]) => [waker, { ...waker, parts: [value] }]));
 }
 
-/** Where an interrupt begins, on what it interrupted: x86-64 (with FRED, too) and arm64. */
-const HARDIRQ_ENTRY =
-	/^(asm_(common_interrupt|sysvec_\w+|fred_entrypoint_\w+)|el[01][ht]?(_64)?_(irq|fiq))$/;
-/** Where a softirq is served: behind a hard interrupt, or as somebody lets it be. */
-const SOFTIRQ_ENTRY = /^(handle_softirqs|__do_softirq)$/;
-
 function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
 	const { pid, context = {} } = waker;
-	const isInterrupt = context.context !== undefined && context.context !== 'thread';
-	const frames = framesOf(waker, named, true);
+	const kind = context.context;
+	const all = framesOf(waker, named, true);
 	// What an interrupt interrupted has not woken anybody.
-	const entry = context.context === 'softirq' ? SOFTIRQ_ENTRY : HARDIRQ_ENTRY;
-	const from = isInterrupt ? frames.findLastIndex(({ name }) => entry.test(name)) : 0;
+	const frames = kind === 'hardirq' || kind === 'softirq' ? interruptFrames(all, kind) : all;
 	const key = pid === 0 ? { comm: waker.comm } : keyOf(waker);
 	const { cut, callerMissing } = named ?? {};
 	return {
 		key: { ...key, ...context },
-		frames: frames.slice(Math.max(0, from)),
+		frames,
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { callerMissing } : {}),
 	};
