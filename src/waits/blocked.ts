@@ -30,6 +30,15 @@ const options = () => ({
 	...stackOptions(),
 });
 
+/** What a reader is opened with: see `reader` in tool.ts. */
+type Opened = [
+	object: BpfObject<Layout>,
+	settings: BlockedSettings,
+	subjects: Subjects,
+	note: Note,
+	tables: UnwindTables | undefined,
+];
+
 /** Of a tool that shows blocked time with the stacks of those who ended it. */
 export const blockedTime = {
 	options,
@@ -48,29 +57,21 @@ export const blockedTime = {
 	filters: (settings: BlockedSettings) => filtersOf(settings),
 	plan: (object: BpfObject<Layout>, settings: BlockedSettings, subjects: Subjects, note: Note) =>
 		planWaits(object, settings, subjects, note),
-	reader: (
-		object: BpfObject<Layout>,
-		settings: BlockedSettings,
-		subjects: Subjects,
-		_note: Note,
-		tables: UnwindTables | undefined,
-	) => new Blocked(object, settings, subjects, tables),
+	reader: (...opened: Opened) => new Blocked(...opened),
 } as const;
 
 /** The same, with the stacks of those who ended it only. */
 export const endedBlockedTime = {
 	...blockedTime,
-	reader: (
-		object: BpfObject<Layout>,
-		settings: BlockedSettings,
-		subjects: Subjects,
-		_note: Note,
-		tables: UnwindTables | undefined,
-	) => new WakersOnly(object, settings, subjects, tables),
+	reader: (...opened: Opened) => new WakersOnly(...opened),
 } as const;
 
 /** Blocked time is all there is: no other part. */
 class Blocked extends Waits {
+	constructor(...[object, settings, subjects, , tables]: Opened) {
+		super(object, settings, subjects, tables);
+	}
+
 	override async read(...patience: Parameters<Waits['read']>): Promise<StackFindings> {
 		const findings = await super.read(...patience);
 		const stacks = findings.stacks.map((row): StackRow => ({ ...row, parts: [row.value] }));
