@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorOf, foldedLines, type JsonStack, near, stackReport, sumOf } from './stacks.js';
-import { Tracing, Workload } from './support.js';
+import { Tracing, tstrace, Workload } from './support.js';
 
 const COUNT = 100;
 const NAP_NS = 2e6;
@@ -140,4 +140,17 @@ test("offcputime --by waker: blocked time is the waker's, all other time is not"
 		if (key.kind === 'run queue' || key.kind === 'preempted') assert.ok(!blocked && !waker);
 	assert.match(stdout, /WOKEN BY/);
 	assert.match(stdout, new RegExp(` woken \\(${woken.pid}\\) +\\d+ % +sleeper`));
+});
+
+test('offwaketime: who is blocked all the time has not been woken, and --no-edges leaves that out', async () => {
+	const woken = await Workload.start('woken', 'pipe', `${COUNT}`);
+	const trace = (...options: readonly string[]) =>
+		stackReport(tstrace(['offwaketime', '--json', '-L', '-p', `${woken.pid}`, ...options, '0.3']));
+	const { stacks } = trace();
+	const none = trace('--no-edges').stacks;
+	await woken.end();
+	const sleeps = stacks.filter(({ key }) => key.tid === woken.tid);
+	assert.ok(sumOf(sleeps) > 0.1e9);
+	for (const { waker } of sleeps) assert.deepEqual(waker, { comm: '[not woken yet]' });
+	assert.deepEqual(none, []);
 });
