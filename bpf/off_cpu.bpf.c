@@ -5,172 +5,22 @@
  * A thread's stacks are the same when it resumes as when it stopped, and by then the duration is
  * known. So they are walked then, and only those that are chosen; see lib/sampling.h.
  */
+#include "lib/chosen_waits.h"
 #include "lib/filter.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/offcpu.h"
 #include "lib/offcpu_parts.h"
 #include "lib/pidns.h"
-#include "lib/sampling.h"
 #include "lib/stacks.h"
-#include "lib/sums.h"
 #include "lib/wakers.h"
 #include "lib/walk.h"
 #include "lib/window.h"
 
-_Static_assert((int)OFFCPU_PARTS == (int)STACK_PARTS, "a sum has room for the parts of a wait");
-
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* 0: every wait. User space may raise it while tracing. */
-volatile u64 period_ns;
-const volatile u64 shortest_ns = 0;
-const volatile u64 longest_ns = 0; /* 0: no limit */
 /* Where no hook runs in the thread that resumes: its user stack was walked as it stopped. */
 const volatile bool walk_at_switch = false;
-
-/* Instead of a user stack's hash: the thread stopped before tracing began. */
-#define NOT_WALKED (~0ULL)
-
-/* When tracing ended; 0: it goes on. Waits that are open then are counted up to there. */
-u64 ended_ns;
-
-/* A wait that was chosen, on the CPU where its thread resumes in a moment. */
-struct chosen {
-	u32 pid; /* the kernel's; 0: none */
-	bool first_wait;
-	struct offcpu_parts parts;
-	struct sampled sampled;
-	struct stack_key key;
-	struct waker waker;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct chosen);
-} chosen_here SEC(".maps");
-
-static __always_inline void add_wait(struct chosen *wait)
-{
-	struct stack_sum *sum;
-
-	if (with_wakers)
-		wait->key.waker = kept_waker(&wait->waker);
-	sum = sum_of(&wait->key);
-	if (!sum)
-		return;
-	add_to(&sum->count, wait->sampled.count);
-	add_to(&sum->doubt, wait->sampled.doubt);
-	for (int i = 0; i < OFFCPU_PARTS; i++)
-		add_to(&sum->parts[i], wait->parts.ns[i]);
-}
-
-static __always_inline bool wait_wanted(struct off_cpu *off, u64 duration_ns)
-{
-	return duration_ns >= shortest_ns && (!longest_ns || duration_ns <= longest_ns) &&
-	       offcpu_state_wanted(off);
-}
-
-/* A weighed wait keeps the proportions of its parts. */
-static __always_inline void weigh_parts(struct offcpu_parts *parts, u64 duration_ns,
-					struct sampled *sampled)
-{
-	if (!sampled->doubt)
-		return;
-	for (int i = 0; i < OFFCPU_PARTS; i++)
-		parts->ns[i] = parts->ns[i] * sampled->weighed_ns / duration_ns;
-}
-
-static __always_inline void only_blocked(struct offcpu_parts *parts)
-{
-	parts->ns[OFFCPU_RUN_QUEUE] = 0;
-	parts->ns[OFFCPU_PREEMPTED] = 0;
-	parts->ns[OFFCPU_THROTTLED] = 0;
-}
-
-/*
- * Of a wait, with walk_wakers: whether it is chosen. That was decided as the thread was woken;
- * else, where nobody was seen to do that, it is now, of a wait that is over.
- */
-static __always_inline bool choose_blocked(struct task_struct *task, struct cfs_rq *queue,
-					   struct off_cpu *off, u64 duration_ns, u64 clock,
-					   struct offcpu_parts *parts, struct sampled *sampled)
-{
-	u64 blocked_ns;
-
-	if (off->waker.known) {
-		parts->ns[OFFCPU_BLOCKED] = off->blocked.weighed_ns;
-		only_blocked(parts);
-		*sampled = off->blocked;
-		return off->blocked.count;
-	}
-	offcpu_split(task, queue, off, duration_ns, clock, parts);
-	only_blocked(parts);
-	blocked_ns = parts->ns[OFFCPU_BLOCKED];
-	if (!blocked_ns || !wait_wanted(off, blocked_ns) ||
-	    !sample_by_duration(blocked_ns, ended_ns ? 0 : period_ns, sampled))
-		return false;
-	parts->ns[OFFCPU_BLOCKED] = sampled->weighed_ns;
-	return true;
-}
-
-/* `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`. */
-static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, struct chosen *wait)
-{
-	struct cfs_rq *queue = queue_of(next);
-	struct off_cpu *off = off_cpu_of(next);
-	u64 duration_ns;
-
-	if (!off || !off->since_ns) {
-		if (walk_wakers || !filter_has(next) ||
-		    !offcpu_first_wait(next, queue, &wait->parts, &duration_ns) ||
-		    (state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns < shortest_ns ||
-		    (longest_ns && duration_ns > longest_ns))
-			return false;
-	} else {
-		duration_ns = now_ns - off->since_ns;
-		if ((s64)duration_ns < 0)
-			duration_ns = 0;
-		if (!(walk_wakers || wait_wanted(off, duration_ns)) || !filter_has(next)) {
-			off_cpu_ends(next, off);
-			return false;
-		}
-	}
-	if (walk_wakers) {
-		if (!choose_blocked(next, queue, off, duration_ns, kept_clock_of(queue),
-				    &wait->parts, &wait->sampled)) {
-			off_cpu_ends(next, off);
-			return false;
-		}
-	} else if (!sample_by_duration(duration_ns, period_ns, &wait->sampled)) {
-		if (off)
-			off_cpu_ends(next, off);
-		return false;
-	}
-	stack_key_of(next, &wait->key);
-	wait->first_wait = !off || !off->since_ns;
-	if (with_wakers) {
-		wait->waker.known = false;
-		if (off && !off->preempted)
-			wait->waker = off->waker;
-	}
-	if (off && off->since_ns) {
-		if (!walk_wakers)
-			offcpu_split(next, queue, off, duration_ns, kept_clock_of(queue),
-				     &wait->parts);
-		wait->key.user = off->user_stack;
-		if (off->user_stack == NOT_WALKED) {
-			wait->key.user = LOST_STACK;
-			count_loss(LOSS_STACK_WALK_FAILED);
-		}
-		off_cpu_ends(next, off);
-	}
-	if (!walk_wakers)
-		weigh_parts(&wait->parts, duration_ns, &wait->sampled);
-	return true;
-}
 
 /* The user stack of the thread that stops; kept now, for when it resumes. */
 static __always_inline u64 kept_user_stack(void *ctx)

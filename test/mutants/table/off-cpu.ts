@@ -21,7 +21,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M28',
-		file: 'bpf/off_cpu.bpf.c',
+		file: 'bpf/lib/chosen_waits.h',
 		from: 'return duration_ns >= shortest_ns && (!longest_ns',
 		to: 'return (!longest_ns',
 		bug: '`--min` has no effect',
@@ -38,7 +38,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M31',
-		file: 'bpf/off_cpu.bpf.c',
+		file: 'bpf/lib/chosen_waits.h',
 		from: 'if (!sampled->doubt)',
 		to: 'if (sampled->doubt)',
 		bug: 'a sampled wait counts for no more than itself',

@@ -13,7 +13,7 @@ export const OF_WAKERS: readonly Mutation[] = [
 	},
 	{
 		id: 'W3',
-		file: 'bpf/off_cpu.bpf.c',
+		file: 'bpf/lib/chosen_waits.h',
 		from: '\t\tparts->ns[OFFCPU_BLOCKED] = off->blocked.weighed_ns;',
 		to: '\t\tparts->ns[OFFCPU_BLOCKED] = duration_ns;',
 		bug: 'a sampled wait counts for no more than itself, and the time in the run queue is in it',
