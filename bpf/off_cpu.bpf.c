@@ -42,6 +42,7 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	u32 zero = 0;
 	struct chosen *wait;
 	u64 now_ns;
+	u32 state;
 	u16 left;
 
 	if (ended_ns)
@@ -49,9 +50,12 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	now_ns = switch_time_ns(prev);
 	/* Also of other threads: they may share the quota of a chosen one. */
 	left = throttle_begins(prev);
-	if (prev->pid && filter_has_task(prev)) {
-		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), left, now_ns,
+	if (prev->pid && (filter_has_task(prev) || has_joined(prev))) {
+		state = stopped_state(ctx, prev);
+		off_cpu_begins(prev, preempt, state, left, now_ns,
 			       walk_at_switch ? kept_user_stack(ctx) : NO_STACK);
+		if (state & TASK_DEAD && !preempt)
+			leave(prev);
 	}
 	wait = bpf_map_lookup_elem(&chosen_here, &zero);
 	if (!wait || !next->pid || !choose_wait(next, now_ns, wait))
@@ -59,7 +63,7 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	wait->key.kernel = task_kernel_stack(next);
 	/* A new thread has no frames yet, and it leaves __schedule by another way. */
 	if (walk_at_switch || wait->first_wait)
-		add_wait(wait);
+		add_wait(next, wait);
 	else
 		wait->pid = next->pid;
 	return 0;
@@ -71,6 +75,7 @@ int BPF_PROG(offcpu_waking, struct task_struct *task)
 {
 	struct off_cpu *off = off_cpu_of(task);
 	s64 blocked_ns;
+	u64 now_ns;
 
 	/* It may be on its CPU, and only about to sleep. */
 	if (!off || !off->since_ns || off->waker.known || ended_ns)
@@ -80,14 +85,19 @@ int BPF_PROG(offcpu_waking, struct task_struct *task)
 		return 0;
 	}
 	off->waker.known = true;
-	blocked_ns = bpf_ktime_get_ns() - off->since_ns;
+	now_ns = bpf_ktime_get_ns();
+	blocked_ns = now_ns - off->since_ns;
 	if (blocked_ns < 0)
 		blocked_ns = 0;
+	if (followed_wakers)
+		off->woken_ns = now_ns;
 	/* Most are not chosen, and need not be known. */
-	if (!off->preempted && wait_wanted(off, blocked_ns) &&
+	if (!off->preempted && blocked_wanted(off, blocked_ns) &&
 	    sample_by_duration(blocked_ns, period_ns, &off->blocked)) {
 		read_waker(current_task(), &off->waker);
 		walk_waker(ctx, &off->waker);
+		if (off->waker.by_thread)
+			join(current_task(), task);
 	}
 	return 0;
 }
@@ -106,7 +116,7 @@ static __always_inline int resumed(void *ctx)
 	/* Not another thread: one that is new, and was seen to wait as tracing began. */
 	if (pid == (u32)bpf_get_current_pid_tgid())
 		wait->key.user = switched_user_stack(ctx);
-	add_wait(wait);
+	add_wait(current_task(), wait);
 	return 0;
 }
 

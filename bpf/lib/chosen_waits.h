@@ -12,6 +12,7 @@
 #include "sampling.h"
 #include "stacks.h"
 #include "sums.h"
+#include "wait_records.h"
 #include "wakers.h"
 
 _Static_assert((int)OFFCPU_PARTS == (int)STACK_PARTS, "a sum has room for the parts of a wait");
@@ -30,6 +31,9 @@ u64 ended_ns;
 struct chosen {
 	u32 pid; /* the kernel's; 0: none */
 	bool first_wait;
+	bool counts; /* see struct wait_record */
+	u64 begin_ns;
+	u64 woken_ns;
 	struct offcpu_parts parts;
 	struct sampled sampled;
 	struct stack_key key;
@@ -43,12 +47,62 @@ struct {
 	__type(value, struct chosen);
 } chosen_here SEC(".maps");
 
-static __always_inline void add_wait(struct chosen *wait)
+static __always_inline void record_wait(struct task_struct *task, struct chosen *wait)
+{
+	struct wait_record *record;
+
+	if (!keep_stacks_of(&wait->key))
+		count_loss(LOSS_STACKS_FULL);
+	record = reserve_record(task, WAIT_BLOCKED);
+	if (!record)
+		return;
+	record->begin_ns = wait->begin_ns;
+	record->end_ns = wait->woken_ns;
+	record->counts = wait->counts;
+	record->waker_pid = wait->waker.known ? wait->waker.pid : 0;
+	weigh_record(record, &wait->sampled);
+	record->key = wait->key;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* `task` waited for a CPU, from when it was woken or preempted until now. */
+static __always_inline void record_wait_for_cpu(struct task_struct *task, struct off_cpu *off,
+						u64 now_ns)
+{
+	u64 begin_ns = off->preempted ? off->since_ns : off->woken_ns;
+	struct wait_record *record;
+	struct sampled sampled;
+
+	if (!begin_ns || begin_ns >= now_ns ||
+	    !sample_by_duration(now_ns - begin_ns, period_ns, &sampled))
+		return;
+	record = reserve_record(task, WAIT_FOR_CPU);
+	if (!record)
+		return;
+	record->begin_ns = begin_ns;
+	record->end_ns = now_ns;
+	weigh_record(record, &sampled);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* Whether waits of the thread that gets this CPU are chosen from. */
+static __always_inline bool is_followed(struct task_struct *next)
+{
+	if (followed_wakers)
+		return filter_has_task(next) || has_joined(next);
+	return filter_has(next);
+}
+
+static __always_inline void add_wait(struct task_struct *task, struct chosen *wait)
 {
 	struct stack_sum *sum;
 
 	if (with_wakers)
 		wait->key.waker = kept_waker(&wait->waker);
+	if (followed_wakers) {
+		record_wait(task, wait);
+		return;
+	}
 	sum = sum_of(&wait->key);
 	if (!sum)
 		return;
@@ -62,6 +116,12 @@ static __always_inline bool wait_wanted(struct off_cpu *off, u64 duration_ns)
 {
 	return duration_ns >= shortest_ns && (!longest_ns || duration_ns <= longest_ns) &&
 	       offcpu_state_wanted(off);
+}
+
+/* Of blocked time: all of it tells what a waker did. */
+static __always_inline bool blocked_wanted(struct off_cpu *off, u64 blocked_ns)
+{
+	return followed_wakers || wait_wanted(off, blocked_ns);
 }
 
 /* A weighed wait keeps the proportions of its parts. */
@@ -100,11 +160,22 @@ static __always_inline bool choose_blocked(struct task_struct *task, struct cfs_
 	offcpu_split(task, queue, off, duration_ns, clock, parts);
 	only_blocked(parts);
 	blocked_ns = parts->ns[OFFCPU_BLOCKED];
-	if (!blocked_ns || !wait_wanted(off, blocked_ns) ||
+	if (!blocked_ns || !blocked_wanted(off, blocked_ns) ||
 	    !sample_by_duration(blocked_ns, ended_ns ? 0 : period_ns, sampled))
 		return false;
 	parts->ns[OFFCPU_BLOCKED] = sampled->weighed_ns;
 	return true;
+}
+
+/* From when to when it was blocked, for its record. */
+static __always_inline void note_times(struct task_struct *task, struct off_cpu *off,
+				       struct chosen *wait)
+{
+	u64 blocked_ns = wait->sampled.doubt ? 0 : wait->sampled.weighed_ns;
+
+	wait->begin_ns = off->since_ns;
+	wait->woken_ns = off->woken_ns ? off->woken_ns : off->since_ns + blocked_ns;
+	wait->counts = filter_has(task) && wait_wanted(off, wait->woken_ns - wait->begin_ns);
 }
 
 /* `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`. */
@@ -124,10 +195,12 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		duration_ns = now_ns - off->since_ns;
 		if ((s64)duration_ns < 0)
 			duration_ns = 0;
-		if (!(walk_wakers || wait_wanted(off, duration_ns)) || !filter_has(next)) {
+		if (!(walk_wakers || wait_wanted(off, duration_ns)) || !is_followed(next)) {
 			off_cpu_ends(next, off);
 			return false;
 		}
+		if (followed_wakers)
+			record_wait_for_cpu(next, off, now_ns);
 	}
 	if (walk_wakers) {
 		if (!choose_blocked(next, queue, off, duration_ns, kept_clock_of(queue),
@@ -142,6 +215,8 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	}
 	stack_key_of(next, &wait->key);
 	wait->first_wait = !off || !off->since_ns;
+	if (followed_wakers && off)
+		note_times(next, off, wait);
 	if (with_wakers) {
 		wait->waker.known = false;
 		if (off && !off->preempted)

@@ -27,7 +27,7 @@ const volatile bool switch_has_state = false;
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_NOLOAD	     0x0400
 
-/* Who ended a wait: see wakers.h. What is in front of first_ns says who it is. */
+/* Who ended a wait: see wakers.h. What is in front of pid says who it is. */
 struct waker {
 	u64 kernel; /* hashes, as in struct stack_key */
 	u64 user;
@@ -40,6 +40,9 @@ struct waker {
 	u8 known;
 	u8 by_thread;
 	char comm[TASK_COMM_LEN];
+	/* From here on it does not say who it is. */
+	u32 pid; /* the kernel's */
+	u32 unused_padding;
 	u64 first_ns; /* CLOCK_MONOTONIC: tells which mappings the addresses belong to */
 };
 

@@ -24,6 +24,19 @@ struct {
 	__type(value, struct stack_sum);
 } sums SEC(".maps");
 
+/* Keeps what has just been walked here, for a key that refers to it; returns whether it had room. */
+static __always_inline bool keep_stacks_of(struct stack_key *key)
+{
+	struct scratch *here = scratch_here();
+	u64 kernel = key->kernel, user = key->user;
+
+	if (!here)
+		return false;
+	key->kernel = keep_stack(here, &here->kernel, kernel);
+	key->user = keep_stack(here, &here->user, user);
+	return key->kernel == kernel && key->user == user;
+}
+
 /*
  * The sum for a key; that of all others when there is no more room; NULL when even that is gone. A
  * key that was counted before has its stacks kept already; a new one has just been walked here.
@@ -31,23 +44,19 @@ struct {
 static __always_inline struct stack_sum *sum_of(struct stack_key *key)
 {
 	struct stack_sum *sum = bpf_map_lookup_elem(&sums, key);
-	struct scratch *here = scratch_here();
 	struct stack_sum none = {};
 	struct stack_key others = {};
-	u64 kernel, user;
+	bool lost = key->user == LOST_STACK, kept;
 
-	if (sum || !here)
+	if (sum)
 		return sum;
-	kernel = key->kernel;
-	user = key->user;
-	key->kernel = keep_stack(here, &here->kernel, kernel);
-	key->user = keep_stack(here, &here->user, user);
+	kept = keep_stacks_of(key);
 	none.first_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&sums, key, &none, BPF_NOEXIST);
 	sum = bpf_map_lookup_elem(&sums, key);
 	/* Once for a wait or a sample, whatever of it had no room; of a lost stack that was said.
 	 */
-	if ((!sum && user != LOST_STACK) || key->kernel != kernel || key->user != user)
+	if ((!sum && !lost) || !kept)
 		count_loss(LOSS_STACKS_FULL);
 	return sum ? sum : bpf_map_lookup_elem(&sums, &others);
 }

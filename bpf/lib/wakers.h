@@ -61,6 +61,7 @@ static __always_inline void read_waker(struct task_struct *current, struct waker
 	if (!context.by_thread)
 		return;
 	stack_key_of(current, &self);
+	waker->pid = look(current, pid);
 	waker->incarnation = self.incarnation;
 	waker->tgid = self.tgid;
 	waker->tid = self.tid;
@@ -94,7 +95,7 @@ static __always_inline u64 kept_waker(struct waker *waker)
 
 	if (!waker->known)
 		return 0;
-	for (u32 i = 0; i < offsetof(struct waker, first_ns) / sizeof(u64); i++) {
+	for (u32 i = 0; i < offsetof(struct waker, pid) / sizeof(u64); i++) {
 		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
 		hash ^= hash >> 32;
 	}

@@ -93,9 +93,9 @@ function addFrames(
 
 /**
  * Who woke the one that waited, behind a frame "--": the waker's stack from its leaf on, which did it, and its name at
- * last. As bcc has it.
+ * last. As bcc has it. Behind that what it did meanwhile: it was blocked there, and by its name comes who ended that.
  */
-function wakerPath({ key, frames, cut, callerMissing }: Waker): Frame[] {
+function wakerPath({ key, did, frames, cut, callerMissing, waker }: Waker): Frame[] {
 	const user = (name: string): Frame => ({ name, kind: 'user' });
 	// Behind the user's leaf, whose caller it is.
 	const unknown = callerMissing ? frames.length - userLeafOf(frames) : -1;
@@ -107,6 +107,8 @@ function wakerPath({ key, frames, cut, callerMissing }: Waker): Frame[] {
 			.flatMap((frame, i) => (i === unknown ? [user(CALLER_FRAME), frame] : [frame])),
 		...(cut ? [user(CUT_FRAME)] : []),
 		user(owner),
+		...(did && did !== 'was blocked' ? [user(`[${did}]`)] : []),
+		...(waker ? wakerPath(waker) : []),
 	];
 }
 

@@ -2,7 +2,7 @@
 
 import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
-import type { Cut, Frame } from './stack.js';
+import type { Cut, Did, Frame } from './stack.js';
 
 /** Who woke threads, and where: `comm` of an interrupt says what it serves. */
 export interface Waker {
@@ -11,6 +11,10 @@ export interface Waker {
 	readonly frames: readonly Frame[];
 	readonly cut?: Cut | undefined;
 	readonly callerMissing?: boolean;
+	/** What it did meanwhile, if that is told. */
+	readonly did?: Did;
+	/** Of one that was blocked: the frames are where, and this is who ended that. */
+	readonly waker?: Waker;
 	/** Of how many processes it is, where `groupStacks` has put them together. */
 	readonly processes?: number;
 }
@@ -81,7 +85,7 @@ export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[]
 	if (by === 'thread') return [...rows];
 	const sources = new Map(
 		rows.map((row) => {
-			const waker = row.waker && { waker: { ...row.waker, key: groupKey(row.waker.key, by) } };
+			const waker = row.waker && { waker: groupWaker(row.waker, by) };
 			return [{ ...row, ...waker, key: groupKey(row.key, by) }, row];
 		}),
 	);
@@ -91,13 +95,10 @@ export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[]
 			if (by === 'process') return sum;
 			const of = group.flatMap((row) => sources.get(row) ?? []);
 			const waker = sum.waker && {
-				waker: {
-					...sum.waker,
-					...owner(
-						sum.waker.key,
-						of.map((row) => row.waker?.key.pid),
-					),
-				},
+				waker: ownedWaker(
+					sum.waker,
+					of.map((row) => row.waker),
+				),
 			};
 			return {
 				...sum,
@@ -128,6 +129,26 @@ function groupKey({ tid: _, ...key }: Key, by: 'comm' | 'process'): Key {
 	return named;
 }
 
+function groupWaker({ waker, ...of }: Waker, by: 'comm' | 'process'): Waker {
+	const ended = waker && { waker: groupWaker(waker, by) };
+	return { ...of, ...ended, key: groupKey(of.key, by) };
+}
+
+/** With the numbers of the processes that the wakers of these rows are. */
+function ownedWaker({ waker, ...sum }: Waker, of: readonly (Waker | undefined)[]): Waker {
+	const owned = owner(
+		sum.key,
+		of.map((each) => each?.key.pid),
+	);
+	const ended = waker && {
+		waker: ownedWaker(
+			waker,
+			of.map((each) => each?.waker),
+		),
+	};
+	return { ...sum, ...ended, ...owned };
+}
+
 /** Rows that read the same, together. */
 function alike(rows: Iterable<StackRow>): Map<string, StackRow[]> {
 	const groups = new Map<string, StackRow[]>();
@@ -140,13 +161,12 @@ function alike(rows: Iterable<StackRow>): Map<string, StackRow[]> {
 		numbers.set(identity, number);
 		return number;
 	});
+	const identityOf = ({ key, cut, callerMissing = false, frames, waker }: StackRow | Waker) => {
+		const woken: string = waker ? `${waker.did ?? ''} ${identityOf(waker)}` : '';
+		return `${JSON.stringify(key)}${cut ?? ''} ${callerMissing} ${frames.map(numberOf).join()} ${woken}`;
+	};
 	for (const row of rows) {
-		const whole = `${row.cut ?? ''} ${row.callerMissing === true}`;
-		const { waker } = row;
-		const woken = waker
-			? `${JSON.stringify(waker.key)}${waker.cut ?? ''} ${waker.callerMissing === true} ${waker.frames.map(numberOf).join()}`
-			: '';
-		const identity = `${JSON.stringify(row.key)}${whole} ${row.frames.map(numberOf).join()} ${woken}`;
+		const identity = identityOf(row);
 		const group = groups.get(identity);
 		if (group) group.push(row);
 		else groups.set(identity, [row]);

@@ -36,10 +36,20 @@ export interface CapturedStack {
 	readonly waker?: CapturedWaker | undefined;
 }
 
+/** What a waker did while another thread waited for it. */
+export type Did = 'was blocked' | 'ran' | 'waited for a CPU' | 'was not followed yet';
+
 /** Who woke threads, and where; what of its stacks is not recorded is empty. */
-export interface CapturedWaker extends Omit<CapturedStack, 'waker'> {
+export interface CapturedWaker extends CapturedStack {
+	/** Undefined: that is not told. Where it was blocked, its stack is that of then; who ended that is its waker. */
+	readonly did?: Did | undefined;
 	/** What it was: a thread, or which interrupt. Undefined: nobody knows, or the thread waits still. */
 	readonly context?: Key | undefined;
+}
+
+/** Who ended a wait, who ended the wait that this one was in meanwhile, and so on. */
+export function* wakersOf({ waker }: CapturedStack): Generator<CapturedWaker> {
+	for (let each = waker; each; each = each.waker) yield each;
 }
 
 /** How much of the result a stack makes up. */

@@ -32,6 +32,8 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_FREES_UNSEEN: 'frees: tstrace did not see them, but their address was allocated again',
 	LOSS_FAILURES_FULL:
 		'failed calls: no room for more paths; raise --max-paths, or choose threads (-p)',
+	LOSS_WAKERS_FULL:
+		'wakers: no room to follow more of them; lower --hops, or choose fewer threads (-p)',
 	LOSS_FILTER_FULL: 'processes: --follow has no room for more; not traced',
 };
 
@@ -45,6 +47,7 @@ const LOST_HERE = {
 	samples_throttled:
 		'pauses: samples came too fast, and the kernel took none until its next tick; if there are many, lower -F',
 	samples_without_room: 'samples: no room for their stack; raise --max-stacks',
+	chains_cut: 'waits: no room for all of their wakers; raise --max-stacks, or lower --hops',
 	groups_merged: 'waits: counted in the group (others), as there are too many groups; use -p',
 } as const;
 

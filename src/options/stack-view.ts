@@ -127,7 +127,7 @@ export function shownStacks(
 /** The text of a tool whose entries are stacks, and how they leave as anything else. */
 export function stackText(
 	settings: StackView,
-	words: Pick<StackTextOptions, 'verb' | 'label' | 'telling'>,
+	words: Pick<StackTextOptions, 'verb' | 'label' | 'telling' | 'blockedFor'>,
 ) {
 	return {
 		report: async (findings: StackFindings, style: Style) =>

@@ -5,6 +5,7 @@ import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
 import type { Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
+import { waitKind } from '../aggregate/wait-kinds.js';
 import type { Cost } from '../loader/cost.js';
 import { FRAME_LETTERS } from './folded.js';
 
@@ -83,13 +84,16 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 }
 
 /** Whose stack is not recorded has no frames. */
-function wakerOf({ key, frames, cut, callerMissing, processes }: Waker): object {
+function wakerOf({ key, did, frames, cut, callerMissing, processes, waker }: Waker): object {
 	return {
 		...key,
+		...(did ? { did: did.replaceAll(' ', '_') } : {}),
+		...(did === 'was blocked' ? { wait_kind: waitKind(frames) } : {}),
 		...(frames.length > 0 ? framesOf(frames) : {}),
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { caller_missing: true } : {}),
 		...(processes ? { processes } : {}),
+		...(waker ? { waker: wakerOf(waker) } : {}),
 	};
 }
 

@@ -7,6 +7,7 @@ import {
 	type StackRow,
 	totalOf,
 	userLeafOf,
+	type Waker,
 } from '../aggregate/stack-rows.js';
 import { annotation } from './folded.js';
 import { fittedName } from './function-name.js';
@@ -28,6 +29,8 @@ export interface StackTextOptions {
 	readonly detail?: (row: StackRow) => string;
 	/** What stands before whose a row is, in its first line; empty: nothing. */
 	readonly label?: (row: StackRow) => string;
+	/** What a waker was blocked for, by where; empty: nothing is said. */
+	readonly blockedFor?: (frames: readonly Frame[]) => string;
 	/** What says most behind the program's function, outer first, for the lines at the end; else the leaf. */
 	readonly telling?: (row: StackRow) => readonly Frame[];
 }
@@ -90,9 +93,17 @@ function filled(parts: readonly string[], width: number): string[] {
 function frameLines(row: StackRow, options: StackTextOptions): string[] {
 	const lines = stackLines(row, options);
 	if (lines.length === 0) lines.push(`${INDENT}(no stack)`);
-	if (!row.waker) return lines;
-	const by = paint(options.style, 'cyan', `${INDENT}woken by ${ownerText(row.waker)}`);
-	return [...lines, by, ...stackLines(row.waker, options)];
+	for (let { waker } = row; waker; waker = waker.waker) {
+		const by = `${INDENT}woken by ${ownerText(waker)}${didText(waker, options)}`;
+		lines.push(paint(options.style, 'cyan', by), ...stackLines(waker, options));
+	}
+	return lines;
+}
+
+/** ", which meanwhile was blocked: disk write". */
+function didText({ did, frames }: Waker, { blockedFor }: StackTextOptions): string {
+	const what = did === 'was blocked' ? blockedFor?.(frames) : undefined;
+	return did ? `, which meanwhile ${did}${what ? `: ${what}` : ''}` : '';
 }
 
 function stackLines(

@@ -8,6 +8,7 @@ import {
 	type Frame,
 	type NamedStack,
 	stackValue,
+	wakersOf,
 } from '../aggregate/stack.js';
 import {
 	mergeStacks,
@@ -53,13 +54,9 @@ export async function nameStacks(
 	const wakers = weighed(stacks);
 	const all = [...stacks, ...wakers.values()];
 	const named = await symbolizer.resolve(all, maxDepth);
-	const namedWakers = new Map(
-		Array.from(wakers.keys(), (waker, i) => [waker, wakerOf(waker, named[stacks.length + i])]),
-	);
-	const wokenBy = ({ waker }: CapturedStack) => {
-		const named = waker && namedWakers.get(waker);
-		return named ? { waker: named } : {};
-	};
+	const names = new Map(Array.from(wakers.keys(), (waker, i) => [waker, named[stacks.length + i]]));
+	const wokenBy = ({ waker }: CapturedStack): { waker?: Waker } =>
+		waker ? { waker: { ...wakerOf(waker, names.get(waker)), ...wokenBy(waker) } } : {};
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance } = stack;
@@ -102,16 +99,16 @@ function framesOf(
 function weighed(stacks: readonly CapturedStack[]): Map<CapturedWaker, CapturedStack> {
 	const values = new Map<CapturedWaker, number>();
 	for (const stack of stacks) {
-		const { waker } = stack;
-		if (waker) values.set(waker, (values.get(waker) ?? 0) + stackValue(stack));
+		const value = stackValue(stack);
+		for (const waker of wakersOf(stack)) values.set(waker, (values.get(waker) ?? 0) + value);
 	}
 	return new Map(Array.from(values, ([waker, value]) => [waker, { ...waker, parts: [value] }]));
 }
 
 function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
-	const { pid, context = {} } = waker;
-	const kind = context.context;
-	const all = framesOf(waker, named, true);
+	const { pid, did, context = {} } = waker;
+	const kind = did === 'was blocked' ? 'thread' : context.context;
+	const all = framesOf(waker, named, did !== 'was blocked');
 	// What an interrupt interrupted has not woken anybody.
 	const frames = kind === 'hardirq' || kind === 'softirq' ? interruptFrames(all, kind) : all;
 	const key = pid === 0 ? { comm: waker.comm } : keyOf(waker);
@@ -121,6 +118,7 @@ function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
 		frames,
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { callerMissing } : {}),
+		...(did ? { did } : {}),
 	};
 }
 

@@ -1,7 +1,7 @@
 /** Keeps track of processes while stacks are captured, and names the stacks by what they had mapped. */
 
 import type { Lost } from '../aggregate/report.js';
-import type { CapturedStack } from '../aggregate/stack.js';
+import { type CapturedStack, wakersOf } from '../aggregate/stack.js';
 import type { StackFindings } from '../aggregate/stack-rows.js';
 import type { Subjects } from '../bpf/filter.js';
 import { namedProcesses } from '../bpf/filter.js';
@@ -120,7 +120,7 @@ export class ProcessWatch {
 	): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
 		this.take();
 		const pids = new Set(
-			stacks.flatMap(({ pid, waker }) => (waker?.pid ? [pid, waker.pid] : [pid])),
+			stacks.flatMap((stack) => [stack, ...wakersOf(stack)].flatMap(({ pid }) => pid || [])),
 		);
 		this.#read(pids);
 		const named = await nameStacks(stacks, this.#history, options);

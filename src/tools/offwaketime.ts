@@ -1,20 +1,39 @@
 /** offwaketime: where threads are blocked, and who wakes them where. */
 import { waitFrames } from '../aggregate/summary-frames.js';
-import { mainKind } from '../aggregate/wait-kinds.js';
+import { mainKind, waitKind } from '../aggregate/wait-kinds.js';
+import { wholeNumber } from '../options/parsers.js';
 import { stackText } from '../options/stack-view.js';
+import { parsedOr, type ValuesOf } from '../options/typed-option.js';
 import { defineTool } from '../tool.js';
 import { blockedTime } from '../waits/blocked.js';
+
+const MOST_HOPS = 16;
+const options = () => ({
+	...blockedTime.options(),
+	hops: parsedOr(
+		'--hops <n>',
+		'follow up to N wakers: what each did meanwhile, and who woke it',
+		wholeNumber(MOST_HOPS),
+		1,
+	),
+});
 
 export const offwaketime = defineTool({
 	...blockedTime,
 	name: 'offwaketime',
 	summary: 'where threads are blocked, and who wakes them (both stacks)',
+	options,
+	settings: ({ hops, ...values }: ValuesOf<ReturnType<typeof options>>) => ({
+		...blockedTime.settings(values),
+		followed: hops - 1,
+	}),
 	description:
 		'Shows the stacks where threads were blocked, for how long, and the stack of whoever woke them: ' +
 		'a thread, or an interrupt (disk, network, timer).',
 	examples: [
 		['tstrace offwaketime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offwaketime -p 1234 -o out.svg 5', 'a flame graph of both stacks'],
+		['tstrace offwaketime -p 1234 --hops 4 5', 'what the wakers waited for, and who woke them'],
 		['tstrace offwaketime --min 10ms 10', 'long waits only, of the whole machine'],
 	],
 	stackTool: {
@@ -30,6 +49,7 @@ export const offwaketime = defineTool({
 		const text = stackText(settings, {
 			verb: 'blocked',
 			label: (row) => (settings.kernel ? mainKind(row, { parts: ['blocked'] }) : ''),
+			blockedFor: (frames) => (settings.kernel ? waitKind(frames) : ''),
 			telling: ({ frames }) => waitFrames(frames),
 		});
 		return { none: 'no waits were seen', ...text };

@@ -52,6 +52,7 @@ export const blockedTime = {
 		states: { mask: 0, letters: false },
 		hideIdle: false,
 		wakers: 'stacks',
+		followed: 0,
 	}),
 	subject: (settings: BlockedSettings) => `blocked time and who ends it (${sampledText(settings)})`,
 	filters: (settings: BlockedSettings) => filtersOf(settings),

@@ -9,6 +9,7 @@ import type { BpfObject } from '../loader/object.js';
 import type { Note } from '../reader.js';
 import { unwindTables } from '../symbolize/unwind-tables.js';
 import type { Plan } from '../tool.js';
+import { configureRecords } from './chained.js';
 import type { WaitSettings } from './waits.js';
 
 type Layout = typeof layout;
@@ -71,11 +72,12 @@ export function planWaits(
 /** Programs that see who wakes the threads. */
 function planWakers(
 	object: BpfObject<Layout>,
-	{ wakers, maxStacks }: WaitSettings,
+	{ wakers, followed, maxStacks }: WaitSettings,
 ): { programs: readonly Program[]; because: string } {
 	const { programs, because, ...constants } = chooseInterrupts();
 	object.setConstants({ ...constants, with_wakers: true, walk_wakers: wakers === 'stacks' });
 	object.map('wakers').setMaxEntries(maxStacks);
 	object.map('scratch').setMaxEntries(SCRATCHES_WITH_WAKERS);
+	if (followed > 0) configureRecords(object, followed);
 	return { programs: [...programs, 'offcpu_waking'], because };
 }

@@ -18,6 +18,7 @@ import { humanTime } from '../render/units.js';
 import type { NamingSettings } from '../symbolize/naming.js';
 import { ProcessWatch } from '../symbolize/process-watch.js';
 import type { UnwindTables } from '../symbolize/unwind-tables.js';
+import { WaitRecords } from './chained.js';
 
 type Layout = typeof layout;
 
@@ -29,6 +30,8 @@ export interface WaitSettings extends StackSettings, NamingSettings {
 	readonly hideIdle: boolean;
 	/** Who ended them: who that is, or where they were, too; then only blocked time counts. */
 	readonly wakers: 'who' | 'stacks' | undefined;
+	/** With their stacks: of how many wakers of a wait, one behind the other, is told what they did meanwhile. */
+	readonly followed: number;
 }
 
 type Walked = ReturnType<ProcessWatch['walkWaiting']> | undefined;
@@ -52,6 +55,8 @@ export class Waits implements Reader<StackFindings> {
 	/** Threads, by number, that were blocked in one wait all the time. */
 	readonly #stayed = new Set<number>();
 	#period_ns: number;
+	/** Where waits come one by one, and not as sums. */
+	readonly #records: WaitRecords | undefined;
 
 	constructor(
 		object: BpfObject<Layout>,
@@ -68,6 +73,8 @@ export class Waits implements Reader<StackFindings> {
 		this.#processes = new ProcessWatch(subjects, tables, { everybody });
 		this.#sums = new StackSums(object);
 		this.#sums.open();
+		const { followed, maxStacks } = settings;
+		if (followed > 0) this.#records = new WaitRecords(object, { followed, maxChains: maxStacks });
 	}
 
 	begin(): void {
@@ -80,6 +87,7 @@ export class Waits implements Reader<StackFindings> {
 
 	drain(): void {
 		this.#processes.drain();
+		this.#records?.drain(this.#period_ns);
 	}
 
 	/** What was kept with a shorter period stays as it is: each wait counts by its own chance. */
@@ -114,7 +122,9 @@ export class Waits implements Reader<StackFindings> {
 		if (wakers) snapshot.wakers = readWakers(this.#object, snapshot);
 		// If the period was raised meanwhile, errors are overstated.
 		const options = { parts: PARTS.length, period_ns: this.#period_ns };
-		const [ended, open] = [this.#sums.take(snapshot, options), this.#open(snapshot)];
+		this.#records?.drain(this.#period_ns);
+		const ended = this.#records?.captured(snapshot) ?? this.#sums.take(snapshot, options);
+		const open = this.#open(snapshot);
 		if (!wakers) return { ended, open };
 		return { ended: ended.map(woken(UNSEEN_WAKER)), open: open.map(woken(NOT_WOKEN)) };
 	}
@@ -144,11 +154,15 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	lost(): Lost {
-		return this.#processes.lost();
+		return { ...this.#processes.lost(), ...this.#records?.lost() };
 	}
 
 	close(): void {
-		closeAll([() => this.#processes.close(), () => this.#sums.close()]);
+		closeAll([
+			() => this.#processes.close(),
+			() => this.#sums.close(),
+			() => this.#records?.close(),
+		]);
 	}
 
 	/**

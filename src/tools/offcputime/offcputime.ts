@@ -102,6 +102,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			split: values.split,
 			hideIdle: values.hideIdle,
 			wakers: apart === 'waker' ? 'who' : undefined,
+			followed: 0,
 		};
 		if (apart && settings.split)
 			throw new UsageError(

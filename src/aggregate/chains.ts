@@ -1,0 +1,261 @@
+/**
+ * What wakers did while others waited for them: waits as chains of waits. Pure values: no I/O, no kernel.
+ *
+ * While a thread was blocked, the one that woke it at last ran, waited for a CPU, or was blocked itself. In the last
+ * case whoever ended that wait is looked at in the same way, within that wait; so the parts of a wait add up to it.
+ * docs/chains.md has the algorithm, its limits, and others'.
+ */
+import type { Did } from './stack.js';
+
+/** A wait that is over. Times are CLOCK_MONOTONIC. */
+export interface EndedWait {
+	/** The kernel's number of the thread. */
+	readonly pid: number;
+	readonly begin_ns: number;
+	/** When the thread was woken, or got a CPU. */
+	readonly end_ns: number;
+	/** What it counts as, if waits are sampled. */
+	readonly weighed_ns: number;
+}
+
+export interface BlockedWait extends EndedWait {
+	/** Who waited where, and who ended that: a number that whoever calls gives it. */
+	readonly key: number;
+	/** The kernel's number of the thread that ended it; 0: it was no thread. */
+	readonly wakerPid: number;
+	/** Whether the user asked for it; else it only tells what a waker did. */
+	readonly counts: boolean;
+	readonly count: number;
+	/** Of `weighed_ns`: the square of its standard error; 0: it is exact. */
+	readonly variance: number;
+}
+
+/** Waits that went the same way. */
+export interface Chain {
+	/** Of the wait, of its waker's, of the waker's waker's, …: each the key of a `BlockedWait`. */
+	readonly keys: readonly number[];
+	/** What the thread did that ended the last of these waits; undefined: it was none, or nobody can tell. */
+	readonly did: Did | undefined;
+	readonly value_ns: number;
+	readonly count: number;
+	readonly variance: number;
+}
+
+interface ChainSum {
+	readonly keys: readonly number[];
+	readonly did: Did | undefined;
+	value_ns: number;
+	count: number;
+	variance: number;
+}
+
+/** A stretch of time, in which somebody waited. */
+interface Stretch {
+	readonly begin_ns: number;
+	readonly end_ns: number;
+	/** What a nanosecond of it counts as. */
+	readonly weight: number;
+}
+
+/** Waits that are kept, to tell what a waker did: 5 MB. */
+const KEPT_WAITS = 1 << 17;
+/** Of one wait, so many others are looked at. */
+const MOST_LOOKED_AT = 10_000;
+const FOR_CPU = -1;
+const NONE = -1;
+
+export class Chains {
+	readonly #followed: number;
+	readonly #maxChains: number;
+	readonly #sums = new Map<string, ChainSum>();
+	/** By thread: since when its waits are known, if that is not since they count. */
+	readonly #since = new Map<number, number>();
+	/** The last wait of each thread: its number, of all waits. */
+	readonly #last = new Map<number, number>();
+	#waits = 0;
+	readonly #pid = new Int32Array(KEPT_WAITS);
+	readonly #begin_ns = new Float64Array(KEPT_WAITS);
+	readonly #end_ns = new Float64Array(KEPT_WAITS);
+	readonly #weighed_ns = new Float64Array(KEPT_WAITS);
+	readonly #key = new Int32Array(KEPT_WAITS);
+	readonly #wakerPid = new Int32Array(KEPT_WAITS);
+	/** The number of the same thread's wait before; NONE: there is none. */
+	readonly #before = new Float64Array(KEPT_WAITS);
+	/** At how many others may be looked for the wait that is told. */
+	#lookLeft = 0;
+	#cut = 0;
+
+	/**
+	 * `followed`: of how many wakers of a wait is told what they did. `maxChains`: what has no room is told without its
+	 * wakers.
+	 */
+	constructor({ followed, maxChains }: { followed: number; maxChains: number }) {
+		this.#followed = followed;
+		this.#maxChains = maxChains;
+	}
+
+	/** A thread is followed from now on that was not before. */
+	joined(pid: number, at_ns: number): void {
+		this.#since.set(pid, at_ns);
+	}
+
+	/** A thread has waited for a CPU. Waits come in the order in which their threads resumed. */
+	waitedForCpu(wait: EndedWait): void {
+		this.#keep(wait, FOR_CPU, 0);
+	}
+
+	/** A thread was blocked. */
+	wasBlocked(wait: BlockedWait): void {
+		this.#keep(wait, wait.key, wait.wakerPid);
+		if (!wait.counts) return;
+		const length_ns = wait.end_ns - wait.begin_ns;
+		// What happened in a wait that stands for others is not what happened in those.
+		if (wait.wakerPid === 0 || wait.variance > 0 || length_ns <= 0) {
+			this.#add([wait.key], undefined, wait.weighed_ns, wait);
+			return;
+		}
+		this.#lookLeft = MOST_LOOKED_AT;
+		const { begin_ns, end_ns } = wait;
+		const stretch = { begin_ns, end_ns, weight: wait.weighed_ns / length_ns };
+		this.#tell([wait.key], [wait.pid], wait.wakerPid, stretch, (keys, did, value_ns) =>
+			this.#add(keys, did, value_ns, wait),
+		);
+	}
+
+	/**
+	 * All so far. What was sampled of a waker's waits may come to more than the whole by chance, so that less than
+	 * nothing is left for what it ran. Then its other parts are made smaller: those of a wait add up to it.
+	 */
+	chains(): Chain[] {
+		const wholes = new Map<number, { whole_ns: number; parts_ns: number }>();
+		for (const { keys, value_ns } of this.#sums.values()) {
+			const [first] = keys as [number];
+			const { whole_ns, parts_ns } = wholes.get(first) ?? { whole_ns: 0, parts_ns: 0 };
+			wholes.set(first, {
+				whole_ns: whole_ns + value_ns,
+				parts_ns: parts_ns + Math.max(0, value_ns),
+			});
+		}
+		return Array.from(this.#sums.values(), (sum) => {
+			const { whole_ns, parts_ns } = wholes.get(sum.keys[0] as number) as {
+				whole_ns: number;
+				parts_ns: number;
+			};
+			return { ...sum, value_ns: (sum.value_ns * whole_ns) / parts_ns };
+		}).filter(({ value_ns }) => value_ns > 0);
+	}
+
+	/** How many parts of waits had no room with all of their wakers, since the last call. */
+	takeCut(): number {
+		const cut = this.#cut;
+		this.#cut = 0;
+		return cut;
+	}
+
+	/** Tells what the waker `pid` did in a stretch; `keys` and `pids` are of those that waited for it. */
+	#tell(
+		keys: readonly number[],
+		pids: readonly number[],
+		pid: number,
+		{ begin_ns, end_ns, weight }: Stretch,
+		part: (keys: readonly number[], did: Did | undefined, value_ns: number) => void,
+	): void {
+		const since_ns = Math.min(end_ns, Math.max(begin_ns, this.#since.get(pid) ?? 0));
+		if (since_ns > begin_ns) part(keys, 'was not followed yet', (since_ns - begin_ns) * weight);
+		let rest_ns = end_ns - since_ns;
+		for (const at of this.#within(pid, since_ns, end_ns)) {
+			const wait = this.#clipped(at, since_ns, end_ns);
+			const weighed_ns = (wait.end_ns - wait.begin_ns) * wait.weight;
+			const key = this.#key[at] as number;
+			const wakerPid = this.#wakerPid[at] as number;
+			rest_ns -= weighed_ns;
+			if (key === FOR_CPU) {
+				part(keys, 'waited for a CPU', weighed_ns * weight);
+			} else if (
+				wakerPid !== 0 &&
+				wait.weight === 1 &&
+				keys.length < this.#followed &&
+				!pids.includes(wakerPid)
+			) {
+				const inner = { ...wait, weight };
+				this.#tell([...keys, key], [...pids, pid], wakerPid, inner, part);
+			} else {
+				part([...keys, key], undefined, weighed_ns * weight);
+			}
+		}
+		const did = this.#lookLeft > 0 ? 'ran' : undefined;
+		if (rest_ns !== 0) part(keys, did, rest_ns * weight);
+	}
+
+	/** Places of the thread's waits that overlap a stretch, the last one first. */
+	*#within(pid: number, begin_ns: number, end_ns: number): Generator<number> {
+		let number = this.#last.get(pid) ?? NONE;
+		let missed = 0;
+		while (number !== NONE && this.#lookLeft > 0) {
+			this.#lookLeft--;
+			if (number < this.#waits - KEPT_WAITS) {
+				// It is not kept any more.
+				this.#lookLeft = 0;
+				return;
+			}
+			const at = number % KEPT_WAITS;
+			number = this.#before[at] as number;
+			if ((this.#begin_ns[at] as number) >= end_ns) continue;
+			if ((this.#end_ns[at] as number) > begin_ns) {
+				missed = 0;
+				yield at;
+			} else if (++missed === 2) {
+				// Of one wait, that for a CPU comes before what it was blocked.
+				return;
+			}
+		}
+	}
+
+	/** The part of a wait that lies in a stretch, and what a nanosecond of it counts as. */
+	#clipped(at: number, begin_ns: number, end_ns: number): Stretch {
+		const [begin, end] = [this.#begin_ns[at] as number, this.#end_ns[at] as number];
+		return {
+			begin_ns: Math.max(begin, begin_ns),
+			end_ns: Math.min(end, end_ns),
+			weight: (this.#weighed_ns[at] as number) / (end - begin),
+		};
+	}
+
+	#keep(wait: EndedWait, key: number, wakerPid: number): void {
+		if (wait.end_ns <= wait.begin_ns) return;
+		const number = this.#waits++;
+		const at = number % KEPT_WAITS;
+		const forgotten = this.#pid[at] as number;
+		if (this.#last.get(forgotten) === number - KEPT_WAITS) this.#last.delete(forgotten);
+		this.#pid[at] = wait.pid;
+		this.#begin_ns[at] = wait.begin_ns;
+		this.#end_ns[at] = wait.end_ns;
+		this.#weighed_ns[at] = wait.weighed_ns;
+		this.#key[at] = key;
+		this.#wakerPid[at] = wakerPid;
+		this.#before[at] = this.#last.get(wait.pid) ?? NONE;
+		this.#last.set(wait.pid, number);
+	}
+
+	/** A part of `whole` belongs to this chain. */
+	#add(keys: readonly number[], did: Did | undefined, value_ns: number, whole: BlockedWait): void {
+		const share = value_ns / whole.weighed_ns;
+		const sum = this.#sumOf(keys, did);
+		sum.value_ns += value_ns;
+		sum.count += whole.count * share;
+		sum.variance += whole.variance * share * share;
+	}
+
+	#sumOf(keys: readonly number[], did: Did | undefined): ChainSum {
+		const name = `${keys.join()} ${did ?? ''}`;
+		const known = this.#sums.get(name);
+		if (known) return known;
+		if (this.#sums.size >= this.#maxChains && keys.length > 1) {
+			this.#cut++;
+			return this.#sumOf(keys.slice(0, 1), undefined);
+		}
+		const sum = { keys, did, value_ns: 0, count: 0, variance: 0 };
+		this.#sums.set(name, sum);
+		return sum;
+	}
+}
