@@ -20,7 +20,14 @@ const DRAIN_PERIOD_MS = 1000;
 const SETTINGS: Parameters<typeof offcputime.plan>[1] = {
 	...USER_STACKS,
 	...{ period_usec: 0, min_usec: 0, max_usec: 0, states: parseStates('t') },
-	...{ split: false, edges: true, hideIdle: false, apart: undefined, wakers: undefined, followed: 0 },
+	...{
+		split: false,
+		edges: true,
+		hideIdle: false,
+		apart: undefined,
+		wakers: undefined,
+		followed: 0,
+	},
 };
 
 type Walked = Pick<CapturedStack, 'user' | 'userEnd'>;

@@ -73,6 +73,8 @@ export class Chains {
 	/** The last wait of each thread: its number, of all waits. */
 	readonly #last = new Map<number, number>();
 	#waits = 0;
+	/** Not all waits are kept that ended up to then. */
+	#forgotten_ns = 0;
 	readonly #pid = new Int32Array(KEPT_WAITS);
 	readonly #begin_ns = new Float64Array(KEPT_WAITS);
 	readonly #end_ns = new Float64Array(KEPT_WAITS);
@@ -183,7 +185,8 @@ export class Chains {
 				part([...keys, key], undefined, weighed_ns * weight);
 			}
 		}
-		const did = this.#lookLeft > 0 ? 'ran' : undefined;
+		const isAll = this.#lookLeft > 0 && since_ns >= this.#forgotten_ns;
+		const did = isAll ? 'ran' : undefined;
 		if (rest_ns !== 0) part(keys, did, rest_ns * weight);
 	}
 
@@ -193,11 +196,7 @@ export class Chains {
 		let missed = 0;
 		while (number !== NONE && this.#lookLeft > 0) {
 			this.#lookLeft--;
-			if (number < this.#waits - KEPT_WAITS) {
-				// It is not kept any more.
-				this.#lookLeft = 0;
-				return;
-			}
+			if (number < this.#waits - KEPT_WAITS) return;
 			const at = number % KEPT_WAITS;
 			number = this.#before[at] as number;
 			if ((this.#begin_ns[at] as number) >= end_ns) continue;
@@ -227,6 +226,7 @@ export class Chains {
 		const at = number % KEPT_WAITS;
 		const forgotten = this.#pid[at] as number;
 		if (this.#last.get(forgotten) === number - KEPT_WAITS) this.#last.delete(forgotten);
+		this.#forgotten_ns = Math.max(this.#forgotten_ns, this.#end_ns[at] as number);
 		this.#pid[at] = wait.pid;
 		this.#begin_ns[at] = wait.begin_ns;
 		this.#end_ns[at] = wait.end_ns;

@@ -2,8 +2,8 @@
 
 import { functionOf } from '../aggregate/application-frames.js';
 import { largest } from '../aggregate/largest.js';
-import type { Frame } from '../aggregate/stack.js';
-import { type StackFindings, type StackRow, totalOf } from '../aggregate/stack-rows.js';
+import type { Did, Frame } from '../aggregate/stack.js';
+import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
 import { programFrame } from '../aggregate/summary-frames.js';
 import { bareName, fittedName } from './function-name.js';
 import { valueText } from './left-out.js';
@@ -25,8 +25,17 @@ interface Summary {
 	/** Whose. */
 	readonly owner: string;
 	readonly path: Path;
+	/** Who was waited for in the end, if wakers were followed. */
+	readonly end: End | undefined;
 	readonly sum: StackRow;
 	readonly stacks: number;
+}
+
+/** The last of a row's wakers that was followed. */
+interface End {
+	readonly owner: string;
+	readonly path: Path;
+	readonly did: Did;
 }
 
 /**
@@ -43,10 +52,12 @@ export function summaryLines(
 	const all = summariesOf(findings, options);
 	const shown = all.filter(({ sum }) => isCertain(sum)).slice(0, most);
 	if (shown.length === 0) return '';
-	const lines = shown.map(({ owner, path, sum, stacks }) => {
+	const lines = shown.map(({ owner, path, end, sum, stacks }) => {
 		const many = stacks > 1 ? `, ${grouped(stacks)} stacks` : '';
 		const head = `${amountAndShare(sum.value)}  ${owner}${many}`;
-		return summaryLine(head, path, mainPart(sum, findings), options.style.width);
+		const { width } = options.style;
+		const line = summaryLine(head, path, mainPart(sum, findings), width);
+		return end ? `${line}\n${endLine(end, width)}` : line;
 	});
 	const others = all
 		.filter((each) => !shown.includes(each))
@@ -75,24 +86,35 @@ function summariesOf(
 	findings: StackFindings,
 	{ telling }: Pick<SummaryOptions, 'telling'>,
 ): Summary[] {
-	const groups = new Map<string, { owner: string; path: Path; rows: StackRow[] }>();
+	const groups = new Map<string, Pick<Summary, 'owner' | 'path' | 'end'> & { rows: StackRow[] }>();
 	for (const row of findings.stacks) {
 		const owner = ownerText(row);
 		const path = pathOf(row, telling?.(row));
-		const key = JSON.stringify([owner, path]);
-		const group = groups.get(key) ?? { owner, path, rows: [] };
+		const end = endOf(row, telling);
+		const key = JSON.stringify([owner, path, end]);
+		const group = groups.get(key) ?? { owner, path, end, rows: [] };
 		group.rows.push(row);
 		groups.set(key, group);
 	}
 	return [...groups.values()]
-		.map(({ owner, path, rows }) => ({
+		.map(({ owner, path, end, rows }) => ({
 			owner,
 			path,
+			end,
 			// Rows of one entry have a key that says of what kind they are, or none has.
 			sum: { ...totalOf({ ...findings, stacks: rows }), key: rows[0]?.key ?? {} },
 			stacks: rows.length,
 		}))
 		.sort((a, b) => b.sum.value - a.sum.value);
+}
+
+function endOf(row: StackRow, telling: SummaryOptions['telling']): End | undefined {
+	let last: Waker | undefined;
+	for (let { waker } = row; waker?.did; waker = waker.waker) last = waker;
+	if (!last?.did) return undefined;
+	const { did, frames, cut, callerMissing } = last;
+	const there = { ...row, frames, cut, callerMissing };
+	return { owner: ownerText(last), path: pathOf(there, telling?.(there)), did };
 }
 
 /** An estimate says nothing if its standard error is more than half of it. */
@@ -147,6 +169,12 @@ function summaryLine(head: string, { names, joints }: Path, mostly: string, widt
 	if (line.length <= width) return line;
 	const room = width - SUMMARY_INDENT - joints.join('').length - suffix.length;
 	return `${head}:\n${' '.repeat(SUMMARY_INDENT)}${joined(fittedNames(behind, room), joints)}${suffix}`;
+}
+
+/** Below the line of who waited: "← gzip (812): compress (ran)". */
+function endLine({ owner, path, did }: End, width: number): string {
+	const head = `${' '.repeat(SUMMARY_INDENT)}← ${owner}`;
+	return summaryLine(head, path, did, width);
 }
 
 /** Names that fit together: what is cut first is the outermost. */

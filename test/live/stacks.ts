@@ -30,6 +30,10 @@ export interface JsonWaker {
 	readonly frames?: readonly string[];
 	readonly kinds?: string;
 	readonly cut?: string;
+	/** What it did meanwhile, with --hops; of what is blocked, for what, and who ended that. */
+	readonly did?: string;
+	readonly wait_kind?: string;
+	readonly waker?: JsonWaker;
 }
 
 export interface StackReport {

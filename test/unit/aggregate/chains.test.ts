@@ -1,0 +1,181 @@
+/** What wakers did while others waited for them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BlockedWait, type Chain, Chains } from '../../../src/aggregate/chains.js';
+
+const [A, B, C, D] = [1, 2, 3, 4];
+
+/** A wait of `pid`, exact unless the rest says otherwise; its key is the number of its thread. */
+function blocked(
+	pid: number,
+	[begin_ns, end_ns]: readonly [number, number],
+	wakerPid: number,
+	rest: Partial<BlockedWait> = {},
+): BlockedWait {
+	const weighed_ns = end_ns - begin_ns;
+	const exact = { weighed_ns, count: 1, variance: 0, counts: pid === A };
+	return { pid, begin_ns, end_ns, key: pid, wakerPid, ...exact, ...rest };
+}
+
+const forCpu = (
+	pid: number,
+	[begin_ns, end_ns]: readonly [number, number],
+	weighed_ns?: number,
+) => ({
+	pid,
+	begin_ns,
+	end_ns,
+	weighed_ns: weighed_ns ?? end_ns - begin_ns,
+});
+
+function chainsOf(
+	feed: (chains: Chains) => void,
+	{ followed = 8, maxChains = 100 }: { followed?: number; maxChains?: number } = {},
+): { parts: Record<string, number>; chains: Chain[]; cut: number } {
+	const all = new Chains({ followed, maxChains });
+	feed(all);
+	const chains = all.chains();
+	const parts = Object.fromEntries(
+		chains.map(({ keys, did, value_ns }) => [`${keys.join(' ← ')}: ${did ?? '?'}`, value_ns]),
+	);
+	return { parts, chains, cut: all.takeCut() };
+}
+
+test('a waker ran for what it neither was blocked nor waited for a CPU, and the parts add up', () => {
+	const { parts, chains } = chainsOf((all) => {
+		all.waitedForCpu(forCpu(B, [130, 140]));
+		all.wasBlocked(blocked(B, [110, 130], 0));
+		all.waitedForCpu(forCpu(B, [150, 155]));
+		all.wasBlocked(blocked(A, [100, 200], B));
+	});
+	assert.deepEqual(parts, {
+		'1 ← 2: ?': 20,
+		'1: waited for a CPU': 15,
+		'1: ran': 65,
+	});
+	assert.equal(
+		chains.reduce((sum, { count }) => sum + count, 0),
+		1,
+	);
+});
+
+test("only what lies within the wait is the waker's part of it", () => {
+	const { parts } = chainsOf((all) => {
+		all.wasBlocked(blocked(B, [10, 90], 0));
+		all.waitedForCpu(forCpu(B, [115, 120]));
+		all.wasBlocked(blocked(B, [95, 115], 0));
+		all.wasBlocked(blocked(B, [180, 190], 0));
+		all.wasBlocked(blocked(A, [100, 185], B));
+	});
+	assert.deepEqual(parts, { '1 ← 2: ?': 15 + 5, '1: waited for a CPU': 5, '1: ran': 60 });
+});
+
+test('waits of wakers are told by their wakers, as far as each lies in the wait above it', () => {
+	const { parts } = chainsOf((all) => {
+		// D computes; C waits for D, B for C, and A for B; each began at another time.
+		all.wasBlocked(blocked(D, [0, 20], 0));
+		all.wasBlocked(blocked(C, [10, 60], D));
+		all.wasBlocked(blocked(B, [30, 70], C));
+		all.wasBlocked(blocked(A, [40, 100], B));
+	});
+	assert.deepEqual(parts, {
+		// C was blocked until 60, for D, which ran from 40 to then.
+		'1 ← 2 ← 3: ran': 20,
+		'1 ← 2: ran': 10,
+		'1: ran': 30,
+	});
+});
+
+test('no more wakers are told of than are followed', () => {
+	const feed = (all: Chains) => {
+		all.wasBlocked(blocked(D, [0, 50], 0));
+		all.wasBlocked(blocked(C, [0, 60], D));
+		all.wasBlocked(blocked(B, [0, 70], C));
+		all.wasBlocked(blocked(A, [0, 80], B));
+	};
+	assert.deepEqual(chainsOf(feed, { followed: 1 }).parts, { '1 ← 2: ?': 70, '1: ran': 10 });
+	assert.deepEqual(chainsOf(feed, { followed: 2 }).parts, {
+		'1 ← 2 ← 3: ?': 60,
+		'1 ← 2: ran': 10,
+		'1: ran': 10,
+	});
+});
+
+test('who ended a wait is no reason to go in circles', () => {
+	const { parts } = chainsOf((all) => {
+		all.wasBlocked(blocked(C, [0, 30], B));
+		all.wasBlocked(blocked(B, [0, 50], C));
+		all.wasBlocked(blocked(A, [0, 60], B));
+	});
+	assert.deepEqual(parts, { '1 ← 2 ← 3: ?': 30, '1 ← 2: ran': 20, '1: ran': 10 });
+});
+
+test('interrupts, and wakers of sampled waits, are not asked what they did', () => {
+	const { parts, chains } = chainsOf((all) => {
+		all.wasBlocked(blocked(B, [0, 9], 0));
+		all.wasBlocked(blocked(A, [0, 10], 0));
+		const sampled = { weighed_ns: 1000, count: 100, variance: 9e5 };
+		all.wasBlocked(blocked(A, [20, 30], B, { ...sampled, key: 7 }));
+	});
+	assert.deepEqual(parts, { '1: ?': 10, '7: ?': 1000 });
+	assert.equal(chains[1]?.count, 100);
+	assert.equal(chains[1]?.variance, 9e5);
+});
+
+test('before a waker was followed nobody knows what it did', () => {
+	const { parts } = chainsOf((all) => {
+		all.joined(B, 140);
+		all.wasBlocked(blocked(B, [150, 160], 0));
+		all.wasBlocked(blocked(A, [100, 200], B));
+	});
+	assert.deepEqual(parts, { '1: was not followed yet': 40, '1 ← 2: ?': 10, '1: ran': 50 });
+});
+
+test('sampled waits of a waker count for what they stand for; what is too much is taken from all parts', () => {
+	const wait = (all: Chains) => {
+		all.waitedForCpu(forCpu(B, [110, 111], 40));
+		all.wasBlocked(blocked(A, [100, 200], B));
+	};
+	assert.deepEqual(chainsOf(wait).parts, { '1: waited for a CPU': 40, '1: ran': 60 });
+	const tooMuch = chainsOf((all) => {
+		all.waitedForCpu(forCpu(B, [105, 106], 90));
+		wait(all);
+	});
+	assert.deepEqual(tooMuch.parts, { '1: waited for a CPU': 100 });
+	const later = chainsOf((all) => {
+		all.waitedForCpu(forCpu(B, [105, 106], 90));
+		wait(all);
+		all.wasBlocked(blocked(A, [300, 400], B));
+	});
+	assert.deepEqual(later.parts, { '1: waited for a CPU': 130, '1: ran': 70 });
+});
+
+test('waits that count tell what the user asked for; others do not', () => {
+	const { parts } = chainsOf((all) => {
+		all.wasBlocked(blocked(B, [0, 40], 0));
+		all.wasBlocked(blocked(A, [0, 50], B, { counts: false }));
+	});
+	assert.deepEqual(parts, {});
+});
+
+test('what has no room is told without its wakers, and said', () => {
+	const { parts, cut } = chainsOf(
+		(all) => {
+			for (const key of [10, 20, 30]) all.wasBlocked(blocked(B, [key, key + 5], 0, { key }));
+			all.wasBlocked(blocked(A, [0, 40], B));
+		},
+		{ maxChains: 2 },
+	);
+	assert.deepEqual(parts, { '1 ← 30: ?': 5, '1 ← 20: ?': 5, '1: ?': 5, '1: ran': 25 });
+	assert.equal(cut, 1);
+});
+
+test('the waits of hours take no more room; what is forgotten is not said to have run', () => {
+	const { parts } = chainsOf((all) => {
+		all.wasBlocked(blocked(B, [0, 1000], 0));
+		for (let i = 0; i < 1 << 17; i++) all.wasBlocked(blocked(C, [i, i + 1], 0));
+		all.wasBlocked(blocked(B, [2000, 2010], 0));
+		all.wasBlocked(blocked(A, [0, 3000], B));
+	});
+	assert.deepEqual(parts, { '1 ← 2: ?': 10, '1: ?': 2990 });
+});
