@@ -42,7 +42,6 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	u32 zero = 0;
 	struct chosen *wait;
 	u64 now_ns;
-	u32 state;
 	u16 left;
 
 	if (ended_ns)
@@ -50,12 +49,9 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	now_ns = switch_time_ns(prev);
 	/* Also of other threads: they may share the quota of a chosen one. */
 	left = throttle_begins(prev);
-	if (prev->pid && (filter_has_task(prev) || has_joined(prev))) {
-		state = stopped_state(ctx, prev);
-		off_cpu_begins(prev, preempt, state, left, now_ns,
+	if (prev->pid && is_followed(prev)) {
+		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), left, now_ns,
 			       walk_at_switch ? kept_user_stack(ctx) : NO_STACK);
-		if (state & TASK_DEAD && !preempt)
-			leave(prev);
 	}
 	wait = bpf_map_lookup_elem(&chosen_here, &zero);
 	if (!wait || !next->pid || !choose_wait(next, now_ns, wait))
@@ -96,8 +92,6 @@ int BPF_PROG(offcpu_waking, struct task_struct *task)
 	    sample_by_duration(blocked_ns, period_ns, &off->blocked)) {
 		read_waker(current_task(), &off->waker);
 		walk_waker(ctx, &off->waker);
-		if (off->waker.by_thread)
-			join(current_task(), task);
 	}
 	return 0;
 }
@@ -149,7 +143,7 @@ int seed_waiting(struct bpf_iter__task *ctx)
 
 	if (!task)
 		offcpu_seeded = true;
-	else if (task->pid && filter_has_task(task))
+	else if (task->pid && is_followed(task))
 		off_cpu_seed(task,
 			     walk_at_switch && !(task->flags & PF_KTHREAD) ? NOT_WALKED : NO_STACK);
 	return 0;

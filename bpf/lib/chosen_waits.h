@@ -85,14 +85,6 @@ static __always_inline void record_wait_for_cpu(struct task_struct *task, struct
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* Whether waits of the thread that gets this CPU are chosen from. */
-static __always_inline bool is_followed(struct task_struct *next)
-{
-	if (followed_wakers)
-		return filter_has_task(next) || has_joined(next);
-	return filter_has(next);
-}
-
 static __always_inline void add_wait(struct task_struct *task, struct chosen *wait)
 {
 	struct stack_sum *sum;
@@ -175,7 +167,8 @@ static __always_inline void note_times(struct task_struct *task, struct off_cpu 
 
 	wait->begin_ns = off->since_ns;
 	wait->woken_ns = off->woken_ns ? off->woken_ns : off->since_ns + blocked_ns;
-	wait->counts = filter_has(task) && wait_wanted(off, wait->woken_ns - wait->begin_ns);
+	wait->counts = filter_has(task) && (edges_count || !off->is_edge) &&
+		       wait_wanted(off, wait->woken_ns - wait->begin_ns);
 }
 
 /* `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`. */
@@ -195,7 +188,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		duration_ns = now_ns - off->since_ns;
 		if ((s64)duration_ns < 0)
 			duration_ns = 0;
-		if (!(walk_wakers || wait_wanted(off, duration_ns)) || !is_followed(next)) {
+		if (!(walk_wakers || wait_wanted(off, duration_ns)) || !(followed_wakers || filter_has(next))) {
 			off_cpu_ends(next, off);
 			return false;
 		}

@@ -56,6 +56,7 @@ struct off_cpu {
 	u32 state;	/* TASK_*, as of then */
 	bool preempted;
 	bool moved_asleep;  /* see moved_asleep.h */
+	bool is_edge;	    /* the wait began before tracing did */
 	u16 left_throttled; /* see throttle_begins */
 	/* Of wakers.h: who woke the thread, and how the wait was chosen then, if it was. */
 	struct waker waker;
@@ -165,6 +166,7 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 	off->user_stack = user_stack;
 	off->woken_ns = 0;
 	off->moved_asleep = false;
+	off->is_edge = false;
 	off->left_throttled = off->preempted ? left : 0;
 	if (has_sched_info) {
 		barrier();
@@ -191,6 +193,7 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 	off->preempted = state == 0 && !has_sched_info;
 	off->state = state ? state : OFFCPU_RUNNABLE;
 	off->user_stack = user_stack;
+	off->is_edge = true;
 	off->left_throttled = state == TASK_RUNNING ? throttle_begins(task) : 0;
 	if (has_sched_info) {
 		barrier();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Each wait that was chosen, by itself and not in a sum: so that user space can tell what a waker
- * did while others waited for it (src/aggregate/chains.ts).
+ * did while others waited for it (src/aggregate/chains.ts). These are waits of all threads, as
+ * nobody knows who will have been a waker.
  *
  * A record is written as its thread resumes, before the thread can wake anybody. So whatever
  * happened before a wake-up is in the ring before the record of the wait that this one ended.
@@ -18,12 +19,12 @@
 
 /* Of how many wakers is told what they did; 0: of none, and waits are summed up here. */
 const volatile u32 followed_wakers = 0;
+/* Whether waits count that began before tracing did; what wakers did then is told in any case. */
+const volatile bool edges_count = true;
 
 enum wait_record_type {
 	WAIT_BLOCKED,
 	WAIT_FOR_CPU,
-	/* Not a wait: from begin_ns on there are records of this thread, too. */
-	WAIT_JOINED,
 };
 
 EXPORT_TYPE(enum wait_record_type, wait_record_type);
@@ -50,15 +51,6 @@ struct {
 	__uint(max_entries, 4096);
 } wait_records SEC(".maps");
 
-/* Threads that the filter leaves out, by the kernel's PID: how many wake-ups away one is from a
- * thread that it has. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} joined SEC(".maps");
-
 /* A record to be filled in and submitted; NULL: there is no room, which is counted. */
 static __always_inline struct wait_record *reserve_record(struct task_struct *task,
 							  enum wait_record_type type)
@@ -82,53 +74,10 @@ static __always_inline void weigh_record(struct wait_record *record, struct samp
 	record->doubt = sampled->doubt;
 }
 
-/* Whether the thread is followed though the filter leaves it out. */
-static __always_inline bool has_joined(struct task_struct *task)
+/* Whether the waits of a task are followed: a waker may be anybody. */
+static __always_inline bool is_followed(struct task_struct *task)
 {
-	u32 pid = look(task, pid);
-
-	return followed_wakers && filter_is_set() && bpf_map_lookup_elem(&joined, &pid);
-}
-
-static __always_inline void leave(struct task_struct *task)
-{
-	u32 pid = look(task, pid);
-
-	if (followed_wakers && filter_is_set())
-		bpf_map_delete_elem(&joined, &pid);
-}
-
-/* `waker` has ended a wait of `woken` that is kept. */
-static __always_inline void join(struct task_struct *waker, struct task_struct *woken)
-{
-	u32 pid = look(waker, pid), woken_pid = look(woken, pid), hops = 1;
-	struct wait_record *record;
-	u32 *away;
-
-	if (!followed_wakers || !filter_is_set() || !pid)
-		return;
-	away = bpf_map_lookup_elem(&joined, &woken_pid);
-	if (away && !filter_has_task(woken))
-		hops = *away + 1;
-	if (hops > followed_wakers)
-		return;
-	away = bpf_map_lookup_elem(&joined, &pid);
-	if (away) {
-		if (hops < *away)
-			*away = hops;
-		return;
-	}
-	if (filter_has_task(waker))
-		return;
-	if (bpf_map_update_elem(&joined, &pid, &hops, BPF_ANY)) {
-		count_loss(LOSS_WAKERS_FULL);
-		return;
-	}
-	record = reserve_record(waker, WAIT_JOINED);
-	if (!record)
-		return;
-	record->begin_ns = bpf_ktime_get_ns();
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return followed_wakers || filter_has_task(task);
 }
 
 #endif

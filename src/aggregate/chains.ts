@@ -16,6 +16,8 @@ export interface EndedWait {
 	readonly end_ns: number;
 	/** What it counts as, if waits are sampled. */
 	readonly weighed_ns: number;
+	/** Of `weighed_ns`: the square of its standard error; 0: it is exact. */
+	readonly variance: number;
 }
 
 export interface BlockedWait extends EndedWait {
@@ -26,8 +28,6 @@ export interface BlockedWait extends EndedWait {
 	/** Whether the user asked for it; else it only tells what a waker did. */
 	readonly counts: boolean;
 	readonly count: number;
-	/** Of `weighed_ns`: the square of its standard error; 0: it is exact. */
-	readonly variance: number;
 }
 
 /** Waits that went the same way. */
@@ -40,6 +40,13 @@ export interface Chain {
 	readonly count: number;
 	readonly variance: number;
 }
+
+type Part = (
+	keys: readonly number[],
+	did: Did | undefined,
+	value_ns: number,
+	variance: number,
+) => void;
 
 interface ChainSum {
 	readonly keys: readonly number[];
@@ -57,7 +64,7 @@ interface Stretch {
 	readonly weight: number;
 }
 
-/** Waits that are kept, to tell what a waker did: 5 MB. */
+/** Waits that are kept, to tell what a waker did: 6 MB. */
 const KEPT_WAITS = 1 << 17;
 /** Of one wait, so many others are looked at. */
 const MOST_LOOKED_AT = 10_000;
@@ -68,8 +75,6 @@ export class Chains {
 	readonly #followed: number;
 	readonly #maxChains: number;
 	readonly #sums = new Map<string, ChainSum>();
-	/** By thread: since when its waits are known, if that is not since they count. */
-	readonly #since = new Map<number, number>();
 	/** The last wait of each thread: its number, of all waits. */
 	readonly #last = new Map<number, number>();
 	#waits = 0;
@@ -79,6 +84,7 @@ export class Chains {
 	readonly #begin_ns = new Float64Array(KEPT_WAITS);
 	readonly #end_ns = new Float64Array(KEPT_WAITS);
 	readonly #weighed_ns = new Float64Array(KEPT_WAITS);
+	readonly #variance = new Float64Array(KEPT_WAITS);
 	readonly #key = new Int32Array(KEPT_WAITS);
 	readonly #wakerPid = new Int32Array(KEPT_WAITS);
 	/** The number of the same thread's wait before; NONE: there is none. */
@@ -96,11 +102,6 @@ export class Chains {
 		this.#maxChains = maxChains;
 	}
 
-	/** A thread is followed from now on that was not before. */
-	joined(pid: number, at_ns: number): void {
-		this.#since.set(pid, at_ns);
-	}
-
 	/** A thread has waited for a CPU. Waits come in the order in which their threads resumed. */
 	waitedForCpu(wait: EndedWait): void {
 		this.#keep(wait, FOR_CPU, 0);
@@ -113,15 +114,14 @@ export class Chains {
 		const length_ns = wait.end_ns - wait.begin_ns;
 		// What happened in a wait that stands for others is not what happened in those.
 		if (wait.wakerPid === 0 || wait.variance > 0 || length_ns <= 0) {
-			this.#add([wait.key], undefined, wait.weighed_ns, wait);
+			this.#add([wait.key], undefined, wait.weighed_ns, wait.variance, wait);
 			return;
 		}
 		this.#lookLeft = MOST_LOOKED_AT;
 		const { begin_ns, end_ns } = wait;
 		const stretch = { begin_ns, end_ns, weight: wait.weighed_ns / length_ns };
-		this.#tell([wait.key], [wait.pid], wait.wakerPid, stretch, (keys, did, value_ns) =>
-			this.#add(keys, did, value_ns, wait),
-		);
+		const part: Part = (...of) => this.#add(...of, wait);
+		this.#tell([wait.key], [wait.pid], wait.wakerPid, stretch, part);
 	}
 
 	/**
@@ -160,19 +160,22 @@ export class Chains {
 		pids: readonly number[],
 		pid: number,
 		{ begin_ns, end_ns, weight }: Stretch,
-		part: (keys: readonly number[], did: Did | undefined, value_ns: number) => void,
+		part: Part,
 	): void {
-		const since_ns = Math.min(end_ns, Math.max(begin_ns, this.#since.get(pid) ?? 0));
-		if (since_ns > begin_ns) part(keys, 'was not followed yet', (since_ns - begin_ns) * weight);
-		let rest_ns = end_ns - since_ns;
-		for (const at of this.#within(pid, since_ns, end_ns)) {
-			const wait = this.#clipped(at, since_ns, end_ns);
+		let rest_ns = end_ns - begin_ns;
+		let restVariance = 0;
+		for (const at of this.#within(pid, begin_ns, end_ns)) {
+			const wait = this.#clipped(at, begin_ns, end_ns);
 			const weighed_ns = (wait.end_ns - wait.begin_ns) * wait.weight;
 			const key = this.#key[at] as number;
 			const wakerPid = this.#wakerPid[at] as number;
+			const variance =
+				(this.#variance[at] as number) * (weighed_ns / (this.#weighed_ns[at] as number)) ** 2;
 			rest_ns -= weighed_ns;
+			restVariance += variance;
+			const value = [weighed_ns * weight, variance * weight * weight] as const;
 			if (key === FOR_CPU) {
-				part(keys, 'waited for a CPU', weighed_ns * weight);
+				part(keys, 'waited for a CPU', ...value);
 			} else if (
 				wakerPid !== 0 &&
 				wait.weight === 1 &&
@@ -182,12 +185,12 @@ export class Chains {
 				const inner = { ...wait, weight };
 				this.#tell([...keys, key], [...pids, pid], wakerPid, inner, part);
 			} else {
-				part([...keys, key], undefined, weighed_ns * weight);
+				part([...keys, key], undefined, ...value);
 			}
 		}
-		const isAll = this.#lookLeft > 0 && since_ns >= this.#forgotten_ns;
+		const isAll = this.#lookLeft > 0 && begin_ns >= this.#forgotten_ns;
 		const did = isAll ? 'ran' : undefined;
-		if (rest_ns !== 0) part(keys, did, rest_ns * weight);
+		if (rest_ns !== 0) part(keys, did, rest_ns * weight, restVariance * weight * weight);
 	}
 
 	/** Places of the thread's waits that overlap a stretch, the last one first. */
@@ -231,6 +234,7 @@ export class Chains {
 		this.#begin_ns[at] = wait.begin_ns;
 		this.#end_ns[at] = wait.end_ns;
 		this.#weighed_ns[at] = wait.weighed_ns;
+		this.#variance[at] = wait.variance;
 		this.#key[at] = key;
 		this.#wakerPid[at] = wakerPid;
 		this.#before[at] = this.#last.get(wait.pid) ?? NONE;
@@ -238,12 +242,17 @@ export class Chains {
 	}
 
 	/** A part of `whole` belongs to this chain. */
-	#add(keys: readonly number[], did: Did | undefined, value_ns: number, whole: BlockedWait): void {
-		const share = value_ns / whole.weighed_ns;
+	#add(
+		keys: readonly number[],
+		did: Did | undefined,
+		value_ns: number,
+		variance: number,
+		whole: BlockedWait,
+	): void {
 		const sum = this.#sumOf(keys, did);
 		sum.value_ns += value_ns;
-		sum.count += whole.count * share;
-		sum.variance += whole.variance * share * share;
+		sum.count += (whole.count * value_ns) / whole.weighed_ns;
+		sum.variance += variance;
 	}
 
 	#sumOf(keys: readonly number[], did: Did | undefined): ChainSum {

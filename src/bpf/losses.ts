@@ -32,8 +32,6 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_FREES_UNSEEN: 'frees: tstrace did not see them, but their address was allocated again',
 	LOSS_FAILURES_FULL:
 		'failed calls: no room for more paths; raise --max-paths, or choose threads (-p)',
-	LOSS_WAKERS_FULL:
-		'wakers: no room to follow more of them; lower --hops, or choose fewer threads (-p)',
 	LOSS_FILTER_FULL: 'processes: --follow has no room for more; not traced',
 };
 

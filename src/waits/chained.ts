@@ -14,17 +14,20 @@ const TYPE = layout.enums.wait_record_type;
 const ONE = layout.enums.stack_constant.COUNT_ONE;
 /** A record takes 136 bytes; it is looked at every second. */
 const RING_BYTES = 16 << 20;
-/** Threads outside the filter that are followed at once. */
-const MOST_JOINED = 16_384;
 const NOBODY = new DataView(new ArrayBuffer(layout.structs.wait_record.size));
 /** Of all waits, and not only of those that are told. */
 const KEYS_PER_CHAIN = 4;
 
-/** Before loading. `followed`: of how many wakers of a wait is told what they did, at least one. */
-export function configureRecords(object: BpfObject<Layout>, followed: number): void {
-	object.setConstants({ followed_wakers: followed });
+/**
+ * Before loading. `followed`: of how many wakers of a wait is told what they did, at least one. `edges`: waits that began
+ * before tracing count.
+ */
+export function configureRecords(
+	object: BpfObject<Layout>,
+	{ followed, edges }: { readonly followed: number; readonly edges: boolean },
+): void {
+	object.setConstants({ followed_wakers: followed, edges_count: edges });
 	object.map('wait_records').setMaxEntries(RING_BYTES);
-	object.map('joined').setMaxEntries(MOST_JOINED);
 }
 
 export class WaitRecords {
@@ -75,18 +78,19 @@ export class WaitRecords {
 			readU64(record, fields[name].offset);
 		const type = record.getUint8(fields.type.offset);
 		const pid = record.getUint32(fields.pid.offset, true);
-		const [begin_ns, end_ns, weighed_ns] = [u64('begin_ns'), u64('end_ns'), u64('weighed_ns')];
-		if (type === TYPE.WAIT_JOINED) this.#chains.joined(pid, begin_ns);
-		else if (type === TYPE.WAIT_FOR_CPU)
-			this.#chains.waitedForCpu({ pid, begin_ns, end_ns, weighed_ns });
+		const begin_ns = u64('begin_ns');
+		const wait = {
+			...{ pid, begin_ns, end_ns: u64('end_ns'), weighed_ns: u64('weighed_ns') },
+			variance: (u64('doubt') / ONE) * this.#period_ns ** 2,
+		};
+		if (type === TYPE.WAIT_FOR_CPU) this.#chains.waitedForCpu(wait);
 		else
 			this.#chains.wasBlocked({
-				...{ pid, begin_ns, end_ns, weighed_ns },
+				...wait,
 				key: this.#numberOf(record, begin_ns),
 				wakerPid: record.getUint32(fields.waker_pid.offset, true),
 				counts: record.getUint8(fields.counts.offset) !== 0,
 				count: u64('count') / ONE,
-				variance: (u64('doubt') / ONE) * this.#period_ns ** 2,
 			});
 	}
 

@@ -61,7 +61,7 @@ export function planWaits(
 			...(wakers?.programs ?? []),
 			'offcputime_switch',
 		],
-		runOnce: settings.edges ? ['seed_waiting'] : [],
+		runOnce: settings.edges || settings.followed > 0 ? ['seed_waiting'] : [],
 		load: settings.edges ? ['end_waiting'] : [],
 		withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
 		because: wakers ? `${way.because}; ${wakers.because}` : way.because,
@@ -72,12 +72,12 @@ export function planWaits(
 /** Programs that see who wakes the threads. */
 function planWakers(
 	object: BpfObject<Layout>,
-	{ wakers, followed, maxStacks }: WaitSettings,
+	{ wakers, followed, edges, maxStacks }: WaitSettings,
 ): { programs: readonly Program[]; because: string } {
 	const { programs, because, ...constants } = chooseInterrupts();
 	object.setConstants({ ...constants, with_wakers: true, walk_wakers: wakers === 'stacks' });
 	object.map('wakers').setMaxEntries(maxStacks);
 	object.map('scratch').setMaxEntries(SCRATCHES_WITH_WAKERS);
-	if (followed > 0) configureRecords(object, followed);
+	if (followed > 0) configureRecords(object, { followed, edges });
 	return { programs: [...programs, 'offcpu_waking'], because };
 }

@@ -37,6 +37,7 @@ for (const args of [
 	['offcputime', '--exact'],
 	['offcputime', '--by', 'waker'],
 	['offwaketime'],
+	['offwaketime', '--hops', '4'],
 	['profile'],
 	['syscount'],
 	['syscount', '--latency'],

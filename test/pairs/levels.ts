@@ -52,6 +52,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 	sampleBytes: ['1K'],
 	maxAllocs: ['4096'],
 	suspectAfter: ['2'],
+	hops: ['1', '4'],
 	object: ['LIBRARY'],
 	prefix: ['je_'],
 };

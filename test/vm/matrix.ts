@@ -133,6 +133,7 @@ export const TOOLS: readonly ToolTests[] = [
 		args: ['0.2'],
 		says: IN_STORAGE,
 		file: 'blocked-time',
+		also: { chains: { quick: '^two processes away' } },
 		truths: ['woken by pipe', 'woken by nanosleep'],
 	},
 	{

@@ -20,13 +20,9 @@ function blocked(
 const forCpu = (
 	pid: number,
 	[begin_ns, end_ns]: readonly [number, number],
-	weighed_ns?: number,
-) => ({
-	pid,
-	begin_ns,
-	end_ns,
-	weighed_ns: weighed_ns ?? end_ns - begin_ns,
-});
+	weighed_ns = end_ns - begin_ns,
+	variance = 0,
+) => ({ pid, begin_ns, end_ns, weighed_ns, variance });
 
 function chainsOf(
 	feed: (chains: Chains) => void,
@@ -122,15 +118,6 @@ test('interrupts, and wakers of sampled waits, are not asked what they did', () 
 	assert.equal(chains[1]?.variance, 9e5);
 });
 
-test('before a waker was followed nobody knows what it did', () => {
-	const { parts } = chainsOf((all) => {
-		all.joined(B, 140);
-		all.wasBlocked(blocked(B, [150, 160], 0));
-		all.wasBlocked(blocked(A, [100, 200], B));
-	});
-	assert.deepEqual(parts, { '1: was not followed yet': 40, '1 ← 2: ?': 10, '1: ran': 50 });
-});
-
 test('sampled waits of a waker count for what they stand for; what is too much is taken from all parts', () => {
 	const wait = (all: Chains) => {
 		all.waitedForCpu(forCpu(B, [110, 111], 40));
@@ -150,6 +137,26 @@ test('sampled waits of a waker count for what they stand for; what is too much i
 	assert.deepEqual(later.parts, { '1: waited for a CPU': 130, '1: ran': 70 });
 });
 
+test('the error of what was sampled of a waker is that of its part, and of the rest', () => {
+	const { chains } = chainsOf((all) => {
+		all.waitedForCpu(forCpu(B, [110, 111], 40, 25));
+		all.waitedForCpu(forCpu(B, [120, 121]));
+		all.wasBlocked(blocked(A, [100, 200], B));
+	});
+	const variances = Object.fromEntries(chains.map(({ did, variance }) => [did, variance]));
+	assert.deepEqual(variances, { 'waited for a CPU': 25, ran: 25 });
+	// Of a wait that began before the stretch, only as much as lies in it.
+	const half = chainsOf((all) => {
+		all.waitedForCpu(forCpu(B, [90, 110], 20, 400));
+		all.wasBlocked(blocked(A, [100, 200], B));
+	});
+	assert.deepEqual(half.parts, { '1: waited for a CPU': 10, '1: ran': 90 });
+	assert.deepEqual(
+		half.chains.map(({ variance }) => variance),
+		[100, 100],
+	);
+});
+
 test('waits that count tell what the user asked for; others do not', () => {
 	const { parts } = chainsOf((all) => {
 		all.wasBlocked(blocked(B, [0, 40], 0));
@@ -158,7 +165,7 @@ test('waits that count tell what the user asked for; others do not', () => {
 	assert.deepEqual(parts, {});
 });
 
-test('what has no room is told without its wakers, and said', () => {
+test('what has no room is told without its wakers, and counted: chains_cut', () => {
 	const { parts, cut } = chainsOf(
 		(all) => {
 			for (const key of [10, 20, 30]) all.wasBlocked(blocked(B, [key, key + 5], 0, { key }));
