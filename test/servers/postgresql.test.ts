@@ -105,6 +105,40 @@ test('a row that another transaction holds: the wait is where it waits for a tra
 	assert.equal(await holder.ask('select n from t;'), '2');
 });
 
+test('offwaketime --hops: who waits for a row waits for the session that holds it, idle in its transaction', async () => {
+	assert.ok(one && other);
+	const [holder, waiter] = [one, other];
+	const clock = await Session.begin();
+	await holder.ask('begin; update t set n = 3 where id = 1;');
+	const args = ['offwaketime', '--hops', '4', '-p', waiter.pid];
+	const { report, done } = await during(args, async () => {
+		const updated = waiter.ask('update t set n = 4 where id = 1;');
+		const waits = `select wait_event_type = 'Lock' from pg_stat_activity where pid = ${waiter.pid};`;
+		while ((await clock.ask(waits)) !== 't');
+		// Nobody asks the holder for anything meanwhile.
+		const began = performance.now();
+		await clock.ask('select pg_sleep(0.5);');
+		const idle_s = (performance.now() - began) / 1000;
+		await holder.ask('commit;');
+		await updated;
+		return idle_s;
+	});
+	await clock.end();
+	const locked = withFrame(report.stacks, 'XactLockTableWait');
+	const byHolder = locked.filter(({ waker }) => waker?.pid === Number(holder.pid));
+	// It waits for its client to say something.
+	const idle = byHolder.filter(
+		({ waker }) =>
+			waker?.did === 'was_blocked' &&
+			waker.frames?.some((name) => /^(secure_read|pq_recvbuf)$/.test(name)),
+	);
+	const idle_s = sumOf(idle) / 1e9;
+	assert.ok(idle_s >= 0.97 * done, `${idle_s} s of ${done} s`);
+	assert.ok(sumOf(idle) >= 0.9 * sumOf(locked), `${sumOf(idle)} of ${sumOf(locked)}`);
+	// The client is psql, which waits for us.
+	for (const { waker } of idle) assert.equal(waker?.waker?.comm, 'psql', JSON.stringify(waker));
+});
+
 test('a query that computes: profile has it in nearly all samples', async () => {
 	assert.ok(one);
 	const session = one;
