@@ -14,11 +14,15 @@ const EXACT: Contender = {
 	name: 'tstrace offwaketime --exact',
 	command: [...OFFWAKE.command, '--exact'],
 };
+const HOPS: Contender = {
+	name: 'tstrace offwaketime --hops 4',
+	command: [...OFFWAKE.command, '--hops', '4'],
+};
 const THEIRS: Contender = { name: 'libbpf-tools wakeuptime', ...libbpfTool('wakeuptime') };
 /** No package has an offwaketime that needs no compiler; this one does less. */
 const OFFCPU: Contender = { name: 'libbpf-tools offcputime', ...libbpfTool('offcputime') };
 
-const BPF = [OFFWAKE, EXACT, WAKEUP, THEIRS, OFFCPU].map((each) => bpfSide(each));
+const BPF = [OFFWAKE, EXACT, HOPS, WAKEUP, THEIRS, OFFCPU].map((each) => bpfSide(each));
 
 export const wakers: Benchmark = {
 	tool: 'offwaketime',

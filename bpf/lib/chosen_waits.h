@@ -188,7 +188,8 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		duration_ns = now_ns - off->since_ns;
 		if ((s64)duration_ns < 0)
 			duration_ns = 0;
-		if (!(walk_wakers || wait_wanted(off, duration_ns)) || !(followed_wakers || filter_has(next))) {
+		if (!(walk_wakers || wait_wanted(off, duration_ns)) ||
+		    !(followed_wakers || filter_has(next))) {
 			off_cpu_ends(next, off);
 			return false;
 		}

@@ -24,7 +24,8 @@ struct {
 	__type(value, struct stack_sum);
 } sums SEC(".maps");
 
-/* Keeps what has just been walked here, for a key that refers to it; returns whether it had room. */
+/* Keeps what has just been walked here, for a key that refers to it; returns whether it had room.
+ */
 static __always_inline bool keep_stacks_of(struct stack_key *key)
 {
 	struct scratch *here = scratch_here();

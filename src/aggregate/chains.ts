@@ -121,7 +121,7 @@ export class Chains {
 		const { begin_ns, end_ns } = wait;
 		const stretch = { begin_ns, end_ns, weight: wait.weighed_ns / length_ns };
 		const part: Part = (...of) => this.#add(...of, wait);
-		this.#tell([wait.key], [wait.pid], wait.wakerPid, stretch, part);
+		this.#account([wait.key], [wait.pid], wait.wakerPid, stretch, part);
 	}
 
 	/**
@@ -155,7 +155,7 @@ export class Chains {
 	}
 
 	/** Tells what the waker `pid` did in a stretch; `keys` and `pids` are of those that waited for it. */
-	#tell(
+	#account(
 		keys: readonly number[],
 		pids: readonly number[],
 		pid: number,
@@ -183,7 +183,7 @@ export class Chains {
 				!pids.includes(wakerPid)
 			) {
 				const inner = { ...wait, weight };
-				this.#tell([...keys, key], [...pids, pid], wakerPid, inner, part);
+				this.#account([...keys, key], [...pids, pid], wakerPid, inner, part);
 			} else {
 				part([...keys, key], undefined, ...value);
 			}

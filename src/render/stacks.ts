@@ -93,11 +93,15 @@ function filled(parts: readonly string[], width: number): string[] {
 function frameLines(row: StackRow, options: StackTextOptions): string[] {
 	const lines = stackLines(row, options);
 	if (lines.length === 0) lines.push(`${INDENT}(no stack)`);
-	for (let { waker } = row; waker; waker = waker.waker) {
-		const by = `${INDENT}woken by ${ownerText(waker)}${didText(waker, options)}`;
-		lines.push(paint(options.style, 'cyan', by), ...stackLines(waker, options));
-	}
-	return lines;
+	return [...lines, ...wakerLines(row.waker, options)];
+}
+
+/** Who ended it, who ended what that one waited for meanwhile, and so on. */
+function wakerLines(waker: Waker | undefined, options: StackTextOptions): string[] {
+	if (!waker) return [];
+	const by = `${INDENT}woken by ${ownerText(waker)}${didText(waker, options)}`;
+	const lines = [paint(options.style, 'cyan', by), ...stackLines(waker, options)];
+	return [...lines, ...wakerLines(waker.waker, options)];
 }
 
 /** ", which meanwhile was blocked: disk write". */

@@ -15,8 +15,8 @@
  *
  * Prints "ready READER WRITER" and begins at the first byte on standard input. Prints "done NS RUN
  * DELAY LATE ASKED", how long the last one in the row has slept, computed or synced in all, what of
- * that it ran and waited for a CPU, how long reader was not blocked, and how long it took from where
- * it asks to where it has read, in ns; ends at the next byte.
+ * that it ran and waited for a CPU, how long reader was not blocked, and how long it took from
+ * where it asks to where it has read, in ns; ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
