@@ -59,7 +59,7 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	wait->key.kernel = task_kernel_stack(next);
 	/* A new thread has no frames yet, and it leaves __schedule by another way. */
 	if (walk_at_switch || wait->first_wait)
-		add_wait(next, wait);
+		add_wait(next->pid, wait);
 	else
 		wait->pid = next->pid;
 	return 0;
@@ -85,8 +85,7 @@ int BPF_PROG(offcpu_waking, struct task_struct *task)
 	blocked_ns = now_ns - off->since_ns;
 	if (blocked_ns < 0)
 		blocked_ns = 0;
-	if (followed_wakers)
-		off->woken_ns = now_ns;
+	off->woken_ns = now_ns;
 	/* Most are not chosen, and need not be known. */
 	if (!off->preempted && blocked_wanted(off, blocked_ns) &&
 	    sample_by_duration(blocked_ns, period_ns, &off->blocked)) {
@@ -110,7 +109,7 @@ static __always_inline int resumed(void *ctx)
 	/* Not another thread: one that is new, and was seen to wait as tracing began. */
 	if (pid == (u32)bpf_get_current_pid_tgid())
 		wait->key.user = switched_user_stack(ctx);
-	add_wait(current_task(), wait);
+	add_wait(pid, wait);
 	return 0;
 }
 
@@ -184,7 +183,7 @@ int end_waiting(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct cfs_rq *queue;
 	struct off_cpu *off;
-	u64 duration_ns, kernel;
+	u64 duration_ns, blocked_ns, kernel;
 
 	if (!here || !task || !task->pid || task->exit_state || !filter_has_task(task))
 		return 0;
@@ -199,7 +198,8 @@ int end_waiting(struct bpf_iter__task *ctx)
 		offcpu_split(task, queue, off, duration_ns, ended_ns - clock_offset_ns,
 			     &waiting.parts);
 	else if (!choose_blocked(task, queue, off, duration_ns, ended_ns - clock_offset_ns,
-				 &waiting.parts, &sampled))
+				 &waiting.parts, &sampled, &blocked_ns) ||
+		 !wait_wanted(off, blocked_ns))
 		return 0;
 	stack_key_of(task, &waiting.key);
 	if (with_wakers && !off->preempted)

@@ -47,52 +47,79 @@ struct {
 	__type(value, struct chosen);
 } chosen_here SEC(".maps");
 
-static __always_inline void record_wait(struct task_struct *task, struct chosen *wait)
+/* The record of the wait in `chosen_here`. A function of its own: the verifier goes through it
+ * once. */
+__noinline int record_wait(u32 pid)
 {
+	u32 zero = 0;
+	struct chosen *wait = bpf_map_lookup_elem(&chosen_here, &zero);
 	struct wait_record *record;
 
-	if (!keep_stacks_of(&wait->key))
+	if (!wait)
+		return 0;
+	if (!keep_stacks_of(&wait->key) && wait->counts)
 		count_loss(LOSS_STACKS_FULL);
-	record = reserve_record(task, WAIT_BLOCKED);
+	record = reserve_record(pid, WAIT_BLOCKED);
 	if (!record)
-		return;
+		return 0;
 	record->begin_ns = wait->begin_ns;
 	record->end_ns = wait->woken_ns;
 	record->counts = wait->counts;
 	record->waker_pid = wait->waker.known ? wait->waker.pid : 0;
+	record->waker_born_ns = wait->waker.born_ns;
 	weigh_record(record, &wait->sampled);
 	record->key = wait->key;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
 }
 
-/* `task` waited for a CPU, from when it was woken or preempted until now. */
-static __always_inline void record_wait_for_cpu(struct task_struct *task, struct off_cpu *off,
-						u64 now_ns)
+/* When a thread that gets a CPU began to wait for it; 0: it is not known. */
+static __always_inline u64 queued_since(struct task_struct *task, struct cfs_rq *queue,
+					struct off_cpu *off, u64 now_ns)
 {
-	u64 begin_ns = off->preempted ? off->since_ns : off->woken_ns;
+	u64 queued = 0;
+
+	if (off->preempted)
+		return off->since_ns;
+	if (off->woken_ns)
+		return off->woken_ns;
+	/* Nobody was seen to wake it. */
+	if (has_sched_info && !off->moved_asleep) {
+		barrier();
+		queued = queued_ns(task, off, kept_clock_of(queue));
+		barrier();
+	}
+	return queued && queued < now_ns - off->since_ns ? now_ns - queued : 0;
+}
+
+/* The thread waited for a CPU until now; `begin_ns` 0: nobody knows since when. */
+__noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
+{
 	struct wait_record *record;
 	struct sampled sampled;
 
 	if (!begin_ns || begin_ns >= now_ns ||
 	    !sample_by_duration(now_ns - begin_ns, period_ns, &sampled))
-		return;
-	record = reserve_record(task, WAIT_FOR_CPU);
+		return 0;
+	record = reserve_record(pid, WAIT_FOR_CPU);
 	if (!record)
-		return;
+		return 0;
 	record->begin_ns = begin_ns;
 	record->end_ns = now_ns;
 	weigh_record(record, &sampled);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
 }
 
-static __always_inline void add_wait(struct task_struct *task, struct chosen *wait)
+/* `pid`: of the thread, as the kernel has it. */
+static __always_inline void add_wait(u32 pid, struct chosen *wait)
 {
 	struct stack_sum *sum;
 
 	if (with_wakers)
 		wait->key.waker = kept_waker(&wait->waker);
 	if (followed_wakers) {
-		record_wait(task, wait);
+		record_wait(pid);
 		return;
 	}
 	sum = sum_of(&wait->key);
@@ -135,25 +162,26 @@ static __always_inline void only_blocked(struct offcpu_parts *parts)
 
 /*
  * Of a wait, with walk_wakers: whether it is chosen. That was decided as the thread was woken;
- * else, where nobody was seen to do that, it is now, of a wait that is over.
+ * else, where nobody was seen to do that, it is now, of a wait that is over. `blocked_ns` gets how
+ * long it was.
  */
 static __always_inline bool choose_blocked(struct task_struct *task, struct cfs_rq *queue,
 					   struct off_cpu *off, u64 duration_ns, u64 clock,
-					   struct offcpu_parts *parts, struct sampled *sampled)
+					   struct offcpu_parts *parts, struct sampled *sampled,
+					   u64 *blocked_ns)
 {
-	u64 blocked_ns;
-
 	if (off->waker.known) {
 		parts->ns[OFFCPU_BLOCKED] = off->blocked.weighed_ns;
 		only_blocked(parts);
 		*sampled = off->blocked;
+		*blocked_ns = off->woken_ns > off->since_ns ? off->woken_ns - off->since_ns : 0;
 		return off->blocked.count;
 	}
 	offcpu_split(task, queue, off, duration_ns, clock, parts);
 	only_blocked(parts);
-	blocked_ns = parts->ns[OFFCPU_BLOCKED];
-	if (!blocked_ns || !blocked_wanted(off, blocked_ns) ||
-	    !sample_by_duration(blocked_ns, ended_ns ? 0 : period_ns, sampled))
+	*blocked_ns = parts->ns[OFFCPU_BLOCKED];
+	if (!*blocked_ns || !blocked_wanted(off, *blocked_ns) ||
+	    !sample_by_duration(*blocked_ns, ended_ns ? 0 : period_ns, sampled))
 		return false;
 	parts->ns[OFFCPU_BLOCKED] = sampled->weighed_ns;
 	return true;
@@ -161,14 +189,12 @@ static __always_inline bool choose_blocked(struct task_struct *task, struct cfs_
 
 /* From when to when it was blocked, for its record. */
 static __always_inline void note_times(struct task_struct *task, struct off_cpu *off,
-				       struct chosen *wait)
+				       struct chosen *wait, u64 blocked_ns)
 {
-	u64 blocked_ns = wait->sampled.doubt ? 0 : wait->sampled.weighed_ns;
-
 	wait->begin_ns = off->since_ns;
-	wait->woken_ns = off->woken_ns ? off->woken_ns : off->since_ns + blocked_ns;
-	wait->counts = filter_has(task) && (edges_count || !off->is_edge) &&
-		       wait_wanted(off, wait->woken_ns - wait->begin_ns);
+	wait->woken_ns = off->since_ns + blocked_ns;
+	wait->counts =
+		filter_has(task) && (edges_count || !off->is_edge) && wait_wanted(off, blocked_ns);
 }
 
 /* `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`. */
@@ -176,9 +202,11 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 {
 	struct cfs_rq *queue = queue_of(next);
 	struct off_cpu *off = off_cpu_of(next);
-	u64 duration_ns;
+	u64 duration_ns, blocked_ns = 0;
 
 	if (!off || !off->since_ns) {
+		if (followed_wakers && offcpu_first_wait(next, queue, &wait->parts, &duration_ns))
+			record_wait_for_cpu(look(next, pid), now_ns - duration_ns, now_ns);
 		if (walk_wakers || !filter_has(next) ||
 		    !offcpu_first_wait(next, queue, &wait->parts, &duration_ns) ||
 		    (state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns < shortest_ns ||
@@ -194,11 +222,12 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 			return false;
 		}
 		if (followed_wakers)
-			record_wait_for_cpu(next, off, now_ns);
+			record_wait_for_cpu(look(next, pid), queued_since(next, queue, off, now_ns),
+					    now_ns);
 	}
 	if (walk_wakers) {
 		if (!choose_blocked(next, queue, off, duration_ns, kept_clock_of(queue),
-				    &wait->parts, &wait->sampled)) {
+				    &wait->parts, &wait->sampled, &blocked_ns)) {
 			off_cpu_ends(next, off);
 			return false;
 		}
@@ -210,7 +239,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	stack_key_of(next, &wait->key);
 	wait->first_wait = !off || !off->since_ns;
 	if (followed_wakers && off)
-		note_times(next, off, wait);
+		note_times(next, off, wait, blocked_ns);
 	if (with_wakers) {
 		wait->waker.known = false;
 		if (off && !off->preempted)

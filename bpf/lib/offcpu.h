@@ -43,6 +43,7 @@ struct waker {
 	/* From here on it does not say who it is. */
 	u32 pid; /* the kernel's */
 	u32 unused_padding;
+	u64 born_ns;  /* CLOCK_MONOTONIC: the thread of that number that it is */
 	u64 first_ns; /* CLOCK_MONOTONIC: tells which mappings the addresses belong to */
 };
 
@@ -159,7 +160,6 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 		off_cpu_ends(prev, off);
 		return;
 	}
-	off->since_ns = now_ns;
 	/* include/trace/events/sched.h, __trace_sched_switch_state: preempted means runnable. */
 	off->preempted = preempt || state == 0;
 	off->state = off->preempted ? OFFCPU_RUNNABLE : state;
@@ -173,6 +173,9 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 		off->run_delay = prev->sched_info.run_delay;
 		barrier();
 	}
+	/* Last: who sees this on another CPU may set what else is kept of the wait. */
+	barrier();
+	off->since_ns = now_ns;
 }
 
 /* A thread that is off the CPU as tracing begins waits from then on. */

@@ -35,6 +35,7 @@ struct wait_record {
 	u64 weighed_ns; /* as in struct sampled */
 	u64 count;
 	u64 doubt;
+	u64 waker_born_ns;
 	u32 pid;       /* the kernel's */
 	u32 waker_pid; /* the kernel's; 0: it was no thread */
 	u8 type;
@@ -52,17 +53,16 @@ struct {
 } wait_records SEC(".maps");
 
 /* A record to be filled in and submitted; NULL: there is no room, which is counted. */
-static __always_inline struct wait_record *reserve_record(struct task_struct *task,
-							  enum wait_record_type type)
+static __always_inline struct wait_record *reserve_record(u32 pid, enum wait_record_type type)
 {
 	struct wait_record *record = bpf_ringbuf_reserve(&wait_records, sizeof(*record), 0);
 
 	if (!record) {
-		count_loss(LOSS_EVENTS_RING_FULL);
+		count_loss(LOSS_WAITS_RING_FULL);
 		return NULL;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
-	record->pid = look(task, pid);
+	record->pid = pid;
 	record->type = type;
 	return record;
 }

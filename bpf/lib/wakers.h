@@ -62,6 +62,7 @@ static __always_inline void read_waker(struct task_struct *current, struct waker
 		return;
 	stack_key_of(current, &self);
 	waker->pid = look(current, pid);
+	waker->born_ns = look(current, start_time);
 	waker->incarnation = self.incarnation;
 	waker->tgid = self.tgid;
 	waker->tid = self.tid;

@@ -25,6 +25,8 @@ export interface BlockedWait extends EndedWait {
 	readonly key: number;
 	/** The kernel's number of the thread that ended it; 0: it was no thread. */
 	readonly wakerPid: number;
+	/** When that thread began to be. */
+	readonly wakerBorn_ns: number;
 	/** Whether the user asked for it; else it only tells what a waker did. */
 	readonly counts: boolean;
 	readonly count: number;
@@ -64,10 +66,12 @@ interface Stretch {
 	readonly weight: number;
 }
 
-/** Waits that are kept, to tell what a waker did: 6 MB. */
+/** Waits that are kept, to tell what a waker did: 8 MB. */
 const KEPT_WAITS = 1 << 17;
 /** Of one wait, so many others are looked at. */
 const MOST_LOOKED_AT = 10_000;
+/** Of all that are handed over together: half a second or so, in which nothing else is done. */
+const MOST_LOOKED_AT_ONCE = 1_000_000;
 const FOR_CPU = -1;
 const NONE = -1;
 
@@ -87,10 +91,14 @@ export class Chains {
 	readonly #variance = new Float64Array(KEPT_WAITS);
 	readonly #key = new Int32Array(KEPT_WAITS);
 	readonly #wakerPid = new Int32Array(KEPT_WAITS);
+	readonly #wakerBorn_ns = new Float64Array(KEPT_WAITS);
 	/** The number of the same thread's wait before; NONE: there is none. */
 	readonly #before = new Float64Array(KEPT_WAITS);
-	/** At how many others may be looked for the wait that is told. */
+	/** At how many others may be looked for the wait that is told; for all that are handed over now. */
 	#lookLeft = 0;
+	#lookLeftNow = MOST_LOOKED_AT_ONCE;
+	/** Whether the wait that is told has no room with all of its wakers. */
+	#isCut = false;
 	#cut = 0;
 
 	/**
@@ -104,24 +112,28 @@ export class Chains {
 
 	/** A thread has waited for a CPU. Waits come in the order in which their threads resumed. */
 	waitedForCpu(wait: EndedWait): void {
-		this.#keep(wait, FOR_CPU, 0);
+		this.#keep(wait, FOR_CPU);
 	}
 
 	/** A thread was blocked. */
 	wasBlocked(wait: BlockedWait): void {
-		this.#keep(wait, wait.key, wait.wakerPid);
+		this.#keep(wait, wait.key, wait.wakerPid, wait.wakerBorn_ns);
 		if (!wait.counts) return;
 		const length_ns = wait.end_ns - wait.begin_ns;
 		// What happened in a wait that stands for others is not what happened in those.
-		if (wait.wakerPid === 0 || wait.variance > 0 || length_ns <= 0) {
+		if (wait.wakerPid === 0 || wait.variance > 0 || length_ns <= 0 || wait.weighed_ns <= 0) {
 			this.#add([wait.key], undefined, wait.weighed_ns, wait.variance, wait);
 			return;
 		}
-		this.#lookLeft = MOST_LOOKED_AT;
+		const looks = Math.min(MOST_LOOKED_AT, this.#lookLeftNow);
+		this.#lookLeft = looks;
+		this.#isCut = false;
 		const { begin_ns, end_ns } = wait;
 		const stretch = { begin_ns, end_ns, weight: wait.weighed_ns / length_ns };
 		const part: Part = (...of) => this.#add(...of, wait);
-		this.#account([wait.key], [wait.pid], wait.wakerPid, stretch, part);
+		this.#account([wait.key], [wait.pid], [wait.wakerPid, wait.wakerBorn_ns], stretch, part);
+		this.#lookLeftNow -= looks - this.#lookLeft;
+		if (this.#isCut || this.#lookLeft === 0) this.#cut++;
 	}
 
 	/**
@@ -138,30 +150,46 @@ export class Chains {
 				parts_ns: parts_ns + Math.max(0, value_ns),
 			});
 		}
-		return Array.from(this.#sums.values(), (sum) => {
-			const { whole_ns, parts_ns } = wholes.get(sum.keys[0] as number) as {
-				whole_ns: number;
-				parts_ns: number;
+		const positive = [...this.#sums.values()].filter(({ value_ns }) => value_ns > 0);
+		return positive.map((sum) => {
+			const whole = wholes.get(sum.keys[0] as number);
+			const scale = whole ? whole.whole_ns / whole.parts_ns : 1;
+			return {
+				...sum,
+				value_ns: sum.value_ns * scale,
+				count: sum.count * scale,
+				variance: sum.variance * scale * scale,
 			};
-			return { ...sum, value_ns: (sum.value_ns * whole_ns) / parts_ns };
-		}).filter(({ value_ns }) => value_ns > 0);
+		});
 	}
 
-	/** How many parts of waits had no room with all of their wakers, since the last call. */
+	/** More waits are about to be handed over. */
+	begin(): void {
+		this.#lookLeftNow = MOST_LOOKED_AT_ONCE;
+	}
+
+	/** Some waits that ended up to then are not known: of that time nobody can say who ran. */
+	forget(until_ns: number): void {
+		this.#forgotten_ns = Math.max(this.#forgotten_ns, until_ns);
+	}
+
+	/** How many waits are told without all of their wakers, since the last call. */
 	takeCut(): number {
 		const cut = this.#cut;
 		this.#cut = 0;
 		return cut;
 	}
 
-	/** Tells what the waker `pid` did in a stretch; `keys` and `pids` are of those that waited for it. */
+	/** Tells what a waker did in a stretch; `keys` and `pids` are of those that waited for it. */
 	#account(
 		keys: readonly number[],
 		pids: readonly number[],
-		pid: number,
-		{ begin_ns, end_ns, weight }: Stretch,
+		[pid, born_ns]: readonly [pid: number, born_ns: number],
+		{ begin_ns: wanted_ns, end_ns, weight }: Stretch,
 		part: Part,
 	): void {
+		const begin_ns = Math.min(end_ns, Math.max(wanted_ns, born_ns));
+		if (begin_ns > wanted_ns) part(keys, 'did not exist yet', (begin_ns - wanted_ns) * weight, 0);
 		let rest_ns = end_ns - begin_ns;
 		let restVariance = 0;
 		for (const at of this.#within(pid, begin_ns, end_ns)) {
@@ -178,12 +206,13 @@ export class Chains {
 				part(keys, 'waited for a CPU', ...value);
 			} else if (
 				wakerPid !== 0 &&
-				wait.weight === 1 &&
+				variance === 0 &&
 				keys.length < this.#followed &&
 				!pids.includes(wakerPid)
 			) {
 				const inner = { ...wait, weight };
-				this.#account([...keys, key], [...pids, pid], wakerPid, inner, part);
+				const waker = [wakerPid, this.#wakerBorn_ns[at] as number] as const;
+				this.#account([...keys, key], [...pids, pid], waker, inner, part);
 			} else {
 				part([...keys, key], undefined, ...value);
 			}
@@ -223,7 +252,7 @@ export class Chains {
 		};
 	}
 
-	#keep(wait: EndedWait, key: number, wakerPid: number): void {
+	#keep(wait: EndedWait, key: number, wakerPid = 0, wakerBorn_ns = 0): void {
 		if (wait.end_ns <= wait.begin_ns) return;
 		const number = this.#waits++;
 		const at = number % KEPT_WAITS;
@@ -237,6 +266,7 @@ export class Chains {
 		this.#variance[at] = wait.variance;
 		this.#key[at] = key;
 		this.#wakerPid[at] = wakerPid;
+		this.#wakerBorn_ns[at] = wakerBorn_ns;
 		this.#before[at] = this.#last.get(wait.pid) ?? NONE;
 		this.#last.set(wait.pid, number);
 	}
@@ -251,7 +281,7 @@ export class Chains {
 	): void {
 		const sum = this.#sumOf(keys, did);
 		sum.value_ns += value_ns;
-		sum.count += (whole.count * value_ns) / whole.weighed_ns;
+		sum.count += whole.count * (whole.weighed_ns > 0 ? value_ns / whole.weighed_ns : 1);
 		sum.variance += variance;
 	}
 
@@ -260,7 +290,7 @@ export class Chains {
 		const known = this.#sums.get(name);
 		if (known) return known;
 		if (this.#sums.size >= this.#maxChains && keys.length > 1) {
-			this.#cut++;
+			this.#isCut = true;
 			return this.#sumOf(keys.slice(0, 1), undefined);
 		}
 		const sum = { keys, did, value_ns: 0, count: 0, variance: 0 };

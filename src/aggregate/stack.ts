@@ -37,7 +37,7 @@ export interface CapturedStack {
 }
 
 /** What a waker did while another thread waited for it. */
-export type Did = 'was blocked' | 'ran' | 'waited for a CPU';
+export type Did = 'was blocked' | 'ran' | 'waited for a CPU' | 'did not exist yet';
 
 /** Who woke threads, and where; what of its stacks is not recorded is empty. */
 export interface CapturedWaker extends CapturedStack {

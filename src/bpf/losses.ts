@@ -12,6 +12,8 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_GROUPS_FULL: 'events: no room for more groups; raise --max-buckets, or choose threads (-p)',
 	LOSS_EVENTS_RING_FULL:
 		'events: they came faster than tstrace read them; choose fewer threads (-p)',
+	LOSS_WAITS_RING_FULL:
+		'waits: they came faster than tstrace read them; raise --period, or lower --hops',
 	LOSS_WAIT_TABLE_FULL:
 		'waits or calls: no room for the time when they began; choose fewer threads (-p)',
 	LOSS_WAIT_START_UNKNOWN:
@@ -45,7 +47,8 @@ const LOST_HERE = {
 	samples_throttled:
 		'pauses: samples came too fast, and the kernel took none until its next tick; if there are many, lower -F',
 	samples_without_room: 'samples: no room for their stack; raise --max-stacks',
-	chains_cut: 'waits: no room for all of their wakers; raise --max-stacks, or lower --hops',
+	chains_cut:
+		'waits: shown without all of their wakers, as there are too many; use -p, or raise --max-stacks',
 	groups_merged: 'waits: counted in the group (others), as there are too many groups; use -p',
 } as const;
 
@@ -77,11 +80,16 @@ export class Losses {
 	}
 
 	#total(cause: number): number {
-		const values = this.#map.lookupPerCpu(u32Key(cause));
-		let total = 0;
-		for (let cpu = 0; values && cpu < possibleCpus(); cpu++) total += readU64(values, cpu * 8);
-		return total;
+		return lossTotal(this.#map, cause);
 	}
+}
+
+/** How often a cause was counted since the programs were loaded; `map`: `losses`. */
+export function lossTotal(map: BpfMap, cause: number): number {
+	const values = map.lookupPerCpu(u32Key(cause));
+	let total = 0;
+	for (let cpu = 0; values && cpu < possibleCpus(); cpu++) total += readU64(values, cpu * 8);
+	return total;
 }
 
 /** All causes, as JSON names them. */

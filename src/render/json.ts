@@ -3,7 +3,7 @@
 import { cutShare } from '../aggregate/cut-notices.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
-import type { Frame } from '../aggregate/stack.js';
+import type { Did, Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
 import { waitKind } from '../aggregate/wait-kinds.js';
 import type { Cost } from '../loader/cost.js';
@@ -83,12 +83,21 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 	};
 }
 
+const DID_NAMES: Readonly<Record<Did, string>> = {
+	'was blocked': 'blocked',
+	ran: 'ran',
+	'waited for a CPU': 'waited_for_cpu',
+	'did not exist yet': 'not_born',
+};
+
 /** Whose stack is not recorded has no frames. */
 function wakerOf({ key, did, frames, cut, callerMissing, processes, waker }: Waker): object {
 	return {
 		...key,
-		...(did ? { did: did.replaceAll(' ', '_') } : {}),
-		...(did === 'was blocked' ? { wait_kind: waitKind(frames) } : {}),
+		...(did ? { did: DID_NAMES[did] } : {}),
+		...(did === 'was blocked' && frames.some(({ kind }) => kind === 'kernel')
+			? { wait_kind: waitKind(frames) }
+			: {}),
 		...(frames.length > 0 ? framesOf(frames) : {}),
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { caller_missing: true } : {}),

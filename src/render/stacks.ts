@@ -99,8 +99,10 @@ function frameLines(row: StackRow, options: StackTextOptions): string[] {
 /** Who ended it, who ended what that one waited for meanwhile, and so on. */
 function wakerLines(waker: Waker | undefined, options: StackTextOptions): string[] {
 	if (!waker) return [];
-	const by = `${INDENT}woken by ${ownerText(waker)}${didText(waker, options)}`;
-	const lines = [paint(options.style, 'cyan', by), ...stackLines(waker, options)];
+	const { style } = options;
+	const by = `woken by ${ownerText(waker)}${didText(waker, options)}`;
+	const head = `${INDENT}${wrapped(by, `${INDENT}  `, style.width - INDENT.length)}`;
+	const lines = [paint(style, 'cyan', head), ...stackLines(waker, options)];
 	return [...lines, ...wakerLines(waker.waker, options)];
 }
 

@@ -1,10 +1,13 @@
 /** Waits out of the kernel one by one, as chains: user space's side of bpf/lib/wait_records.h. */
 import { type Chain, Chains } from '../aggregate/chains.js';
 import type { Lost } from '../aggregate/report.js';
-import type { CapturedStack, CapturedWaker } from '../aggregate/stack.js';
+import type { CapturedStack, CapturedWaker, Did } from '../aggregate/stack.js';
+import { lossTotal } from '../bpf/losses.js';
 import type { StackSnapshot } from '../bpf/stacks.js';
+import { loss } from '../generated/common.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
+import type { BpfMap } from '../loader/map.js';
 import type { BpfObject } from '../loader/object.js';
 import { RingBuffer } from '../loader/ringbuf.js';
 
@@ -12,9 +15,11 @@ type Layout = typeof layout;
 
 const TYPE = layout.enums.wait_record_type;
 const ONE = layout.enums.stack_constant.COUNT_ONE;
-/** A record takes 136 bytes; it is looked at every second. */
+/** A record takes 128 bytes; it is looked at every second. */
 const RING_BYTES = 16 << 20;
 const NOBODY = new DataView(new ArrayBuffer(layout.structs.wait_record.size));
+/** Causes of loss after which nobody can say that a thread ran. */
+const UNKNOWN_WAITS = [loss.LOSS_WAITS_RING_FULL, loss.LOSS_WAIT_TABLE_FULL];
 /** Of all waits, and not only of those that are told. */
 const KEYS_PER_CHAIN = 4;
 
@@ -28,6 +33,8 @@ export function configureRecords(
 ): void {
 	object.setConstants({ followed_wakers: followed, edges_count: edges });
 	object.map('wait_records').setMaxEntries(RING_BYTES);
+	// Nothing is summed up in the kernel.
+	object.map('sums').setMaxEntries(1);
 }
 
 export class WaitRecords {
@@ -37,9 +44,11 @@ export class WaitRecords {
 	/** Each `struct stack_key` once, with when it was seen first; chains have their numbers. */
 	readonly #numbers = new Map<string, number>();
 	readonly #keys: { readonly key: DataView; readonly at_ns: number }[] = [];
-	#period_ns = 0;
 	/** Waits that had no room for their key. */
 	#cut = 0;
+	readonly #losses: BpfMap;
+	/** Waits that the kernel's side could not record, up to the last look. */
+	#unknown = 0;
 
 	/** The object is loaded. */
 	constructor(
@@ -47,19 +56,24 @@ export class WaitRecords {
 		{ followed, maxChains }: { followed: number; maxChains: number },
 	) {
 		this.#ring = new RingBuffer(object.map('wait_records'));
+		this.#losses = object.map('losses');
 		this.#chains = new Chains({ followed, maxChains });
 		this.#maxKeys = KEYS_PER_CHAIN * maxChains;
 	}
 
-	/** Takes in what the programs have recorded; `period_ns`: waits shorter than that were sampled. */
-	drain(period_ns: number): void {
-		this.#period_ns = Math.max(this.#period_ns, period_ns);
+	/** Takes in what the programs have recorded. */
+	drain(): void {
+		const unknown = UNKNOWN_WAITS.reduce((sum, cause) => sum + lossTotal(this.#losses, cause), 0);
+		if (unknown > this.#unknown) this.#chains.forget(Number(process.hrtime.bigint()));
+		this.#unknown = unknown;
+		this.#chains.begin();
 		this.#ring.read((record) => this.#take(record));
 	}
 
 	/** All waits that ended, with who ended them and what these did meanwhile. */
 	captured(snapshot: StackSnapshot): CapturedStack[] {
-		return this.#chains.chains().map((chain) => this.#stackOf(chain, snapshot));
+		const wakers = new Map<string, CapturedWaker | undefined>();
+		return this.#chains.chains().map((chain) => this.#stackOf(chain, snapshot, wakers));
 	}
 
 	lost(): Lost {
@@ -74,36 +88,39 @@ export class WaitRecords {
 
 	#take(record: DataView): void {
 		const { fields } = layout.structs.wait_record;
-		const u64 = (name: 'begin_ns' | 'end_ns' | 'weighed_ns' | 'count' | 'doubt') =>
-			readU64(record, fields[name].offset);
+		const u64 = (
+			name: 'begin_ns' | 'end_ns' | 'weighed_ns' | 'count' | 'doubt' | 'waker_born_ns',
+		) => readU64(record, fields[name].offset);
 		const type = record.getUint8(fields.type.offset);
 		const pid = record.getUint32(fields.pid.offset, true);
-		const begin_ns = u64('begin_ns');
-		const wait = {
-			...{ pid, begin_ns, end_ns: u64('end_ns'), weighed_ns: u64('weighed_ns') },
-			variance: (u64('doubt') / ONE) * this.#period_ns ** 2,
-		};
+		const [begin_ns, end_ns, weighed_ns] = [u64('begin_ns'), u64('end_ns'), u64('weighed_ns')];
+		// What a sampled wait counts as is the period by which it was.
+		const variance = (u64('doubt') / ONE) * weighed_ns ** 2;
+		const wait = { pid, begin_ns, end_ns, weighed_ns, variance };
+		const counts = record.getUint8(fields.counts.offset) !== 0;
 		if (type === TYPE.WAIT_FOR_CPU) this.#chains.waitedForCpu(wait);
 		else
 			this.#chains.wasBlocked({
 				...wait,
-				key: this.#numberOf(record, begin_ns),
+				key: this.#numberOf(record, end_ns, counts),
 				wakerPid: record.getUint32(fields.waker_pid.offset, true),
-				counts: record.getUint8(fields.counts.offset) !== 0,
+				wakerBorn_ns: u64('waker_born_ns'),
+				counts,
 				count: u64('count') / ONE,
 			});
 	}
 
-	#numberOf(record: DataView, at_ns: number): number {
+	#numberOf(record: DataView, at_ns: number, counts: boolean): number {
 		const { offset, size } = layout.structs.wait_record.fields.key;
 		const bytes = Buffer.from(record.buffer, record.byteOffset + offset, size);
 		const name = bytes.toString('latin1');
 		const known = this.#numbers.get(name);
 		if (known !== undefined) return known;
 		// The one of zeroes is for what has no room of its own.
-		if (this.#keys.length > this.#maxKeys && !bytes.every((byte) => byte === 0)) {
-			this.#cut++;
-			return this.#numberOf(NOBODY, at_ns);
+		const room = counts ? this.#maxKeys : this.#maxKeys / 2;
+		if (this.#keys.length > room && !bytes.every((byte) => byte === 0)) {
+			if (counts) this.#cut++;
+			return this.#numberOf(NOBODY, at_ns, counts);
 		}
 		const number = this.#keys.length;
 		this.#numbers.set(name, number);
@@ -112,21 +129,47 @@ export class WaitRecords {
 		return number;
 	}
 
-	#stackOf({ keys, did, value_ns, count, variance }: Chain, from: StackSnapshot): CapturedStack {
+	#stackOf(
+		{ keys, did, value_ns, count, variance }: Chain,
+		from: StackSnapshot,
+		wakers: Map<string, CapturedWaker | undefined>,
+	): CapturedStack {
 		const counted = { parts: [value_ns, 0, 0, 0], count, variance };
-		const stacks = keys.map((number) => {
-			const { key, at_ns } = this.#keys[number] as { key: DataView; at_ns: number };
-			return from.captured(key, 0, { ...counted, at_ns });
-		});
-		let last: CapturedWaker | undefined;
-		for (const [at, stack] of [...stacks.entries()].reverse()) {
-			const ended = stack.waker && at === stacks.length - 1 ? { ...stack.waker, did } : last;
-			const whole = { ...stack, waker: ended };
-			if (at === 0) return whole;
-			// Who it is says the wait that it ended, too.
-			const { context } = stacks[at - 1]?.waker ?? {};
-			last = { ...whole, context, did: 'was blocked', parts: [], count: 0, variance: 0 };
-		}
-		throw new RangeError('a chain has a wait at least');
+		const stack = this.#captured(keys[0] as number, from, counted);
+		return { ...stack, waker: this.#wakerOf(keys, did, from, wakers) };
+	}
+
+	/** Who ended the first of these waits; `wakers`: those that are known, as each has to get its names once. */
+	#wakerOf(
+		keys: readonly number[],
+		did: Did | undefined,
+		from: StackSnapshot,
+		wakers: Map<string, CapturedWaker | undefined>,
+	): CapturedWaker | undefined {
+		const name = `${keys.join()} ${did}`;
+		if (wakers.has(name)) return wakers.get(name);
+		const [first, ...rest] = keys as [number, ...number[]];
+		const none = { parts: [], count: 0, variance: 0 };
+		const { waker } = this.#captured(first, from, none);
+		const known: CapturedWaker | undefined =
+			rest.length === 0
+				? waker && { ...waker, did }
+				: {
+						...this.#captured(rest[0] as number, from, none),
+						context: waker?.context,
+						did: 'was blocked',
+						waker: this.#wakerOf(rest, did, from, wakers),
+					};
+		wakers.set(name, known);
+		return known;
+	}
+
+	#captured(
+		number: number,
+		from: StackSnapshot,
+		counted: Pick<CapturedStack, 'parts' | 'count' | 'variance'>,
+	): CapturedStack {
+		const { key, at_ns } = this.#keys[number] as { key: DataView; at_ns: number };
+		return from.captured(key, 0, { ...counted, at_ns });
 	}
 }

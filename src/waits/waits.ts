@@ -87,7 +87,7 @@ export class Waits implements Reader<StackFindings> {
 
 	drain(): void {
 		this.#processes.drain();
-		this.#records?.drain(this.#period_ns);
+		this.#records?.drain();
 	}
 
 	/** What was kept with a shorter period stays as it is: each wait counts by its own chance. */
@@ -122,7 +122,7 @@ export class Waits implements Reader<StackFindings> {
 		if (wakers) snapshot.wakers = readWakers(this.#object, snapshot);
 		// If the period was raised meanwhile, errors are overstated.
 		const options = { parts: PARTS.length, period_ns: this.#period_ns };
-		this.#records?.drain(this.#period_ns);
+		this.#records?.drain();
 		const ended = this.#records?.captured(snapshot) ?? this.#sums.take(snapshot, options);
 		const open = this.#open(snapshot);
 		if (!wakers) return { ended, open };
@@ -139,7 +139,10 @@ export class Waits implements Reader<StackFindings> {
 			kind: 'stacks',
 			unit: 'ns',
 			noun: 'wait',
-			about: { period_ns: this.#period_ns },
+			about: {
+				period_ns: this.#period_ns,
+				...(this.#settings.followed > 0 ? { hops: this.#settings.followed + 1 } : {}),
+			},
 			parts: PARTS,
 			...this.#shown(stacks),
 			notices,

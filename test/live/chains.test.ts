@@ -32,7 +32,7 @@ async function traced(way: string, ...options: readonly string[]) {
 async function stacksOf(way: string, hops: number, ...options: readonly string[]) {
 	const { finished, ...truth } = await traced(way, '--hops', `${hops}`, '--json', ...options);
 	const { stacks, lost } = stackReport(finished);
-	for (const cause of ['events_ring_full', 'chains_cut', 'stacks_full'])
+	for (const cause of ['waits_ring_full', 'chains_cut', 'stacks_full'])
 		assert.equal(lost[cause], undefined, cause);
 	return { ...truth, stacks, received: stacks.filter(({ frames }) => frames.includes('receive')) };
 }
@@ -44,7 +44,7 @@ function wakersOf({ waker }: JsonStack): JsonWaker[] {
 	return wakers;
 }
 
-/** "writer was_blocked in doze": whom the last one waited for, too. */
+/** "writer blocked in doze": whom the last one waited for, too. */
 const chainText = (stack: JsonStack) =>
 	wakersOf(stack)
 		.map(({ comm, did }) => (did ? `${comm} ${did}` : comm))
@@ -63,7 +63,7 @@ function within(value: number, least: number, most: number, what: string): void 
 
 test('a waker that slept is said to have been blocked, where it was, and by what it was woken', async () => {
 	const { received, worked_ns } = await stacksOf('naps', 4);
-	const napped = ofChain(received, 'writer was_blocked < <irq: timer>');
+	const napped = ofChain(received, 'writer blocked < <irq: timer>');
 	within(sumOf(napped), COUNT * WORK_NS, worked_ns, 'blocked for a writer that slept');
 	for (const stack of napped) {
 		const [writer] = wakersOf(stack);
@@ -77,19 +77,19 @@ test('a waker that slept is said to have been blocked, where it was, and by what
 test('a waker that computed is said to have run, where it woke the other', async () => {
 	const { received, run_ns, worked_ns, asked_ns } = await stacksOf('computes', 4, '--exact');
 	const ran = ofChain(received, 'writer ran');
-	const queued = ofChain(received, 'writer waited_for_a_CPU');
+	const queued = ofChain(received, 'writer waited_for_cpu');
 	// What interrupts took meanwhile is not in what the kernel says it ran.
 	within(sumOf(ran), run_ns, worked_ns, 'blocked for a writer that ran');
 	within(sumOf(ran) + sumOf(queued), worked_ns, asked_ns, 'blocked for a writer that computed');
 	for (const { waker } of ran) assert.ok(waker?.frames?.includes('compute'), `${waker?.frames}`);
-	assert.equal(sumOf(ofChain(received, 'writer was_blocked < <irq: timer>')), 0);
+	assert.equal(sumOf(ofChain(received, 'writer blocked < <irq: timer>')), 0);
 });
 
 test('what a waker ran, and what it waited for a CPU, is what the kernel counted for it', async () => {
 	for (const options of [['--exact'], []]) {
 		const { received, run_ns, delay_ns, late_ns } = await stacksOf('queues', 4, ...options);
 		const did = (what: string) => ofChain(received, `writer ${what}`);
-		const [queued, ran] = [did('waited_for_a_CPU'), did('ran')];
+		const [queued, ran] = [did('waited_for_cpu'), did('ran')];
 		assert.ok(delay_ns > 0.3 * run_ns, 'the hog takes its share of the CPU');
 		const allowed_ns = late_ns + 0.03 * (run_ns + delay_ns);
 		near(sumOf(queued), delay_ns, allowed_ns + 4 * errorOf(queued), 'waited for a CPU');
@@ -99,7 +99,7 @@ test('what a waker ran, and what it waited for a CPU, is what the kernel counted
 
 test('two processes away: the writer waited for the source, and that slept', async () => {
 	const { received, worked_ns } = await stacksOf('relays', 4);
-	const chain = 'writer was_blocked < source was_blocked < <irq: timer>';
+	const chain = 'writer blocked < source blocked < <irq: timer>';
 	const napped = ofChain(received, chain).filter(({ waker }) => waker?.wait_kind === 'unix socket');
 	within(sumOf(napped), COUNT * WORK_NS, worked_ns, 'blocked for a source that slept');
 	for (const stack of napped) {
@@ -108,7 +108,7 @@ test('two processes away: the writer waited for the source, and that slept', asy
 		assert.ok(source?.frames?.includes('doze'), `${source?.frames}`);
 	}
 	const { received: shorter } = await stacksOf('relays', 2);
-	const cut = ofChain(shorter, 'writer was_blocked < source');
+	const cut = ofChain(shorter, 'writer blocked < source');
 	assert.ok(sumOf(cut) >= COUNT * WORK_NS, 'blocked for a source that is not followed');
 });
 
@@ -116,7 +116,9 @@ test('the parts of the waits add up to them', async () => {
 	for (const options of [['--exact'], []]) {
 		const { received, worked_ns, asked_ns } = await stacksOf('syncs', 4, ...options);
 		if (options.length > 0) near(sumOf(received, 'count'), COUNT, 1, 'waits');
-		const bySource = received.filter((stack) => /source (was|ran|waited)/.test(chainText(stack)));
+		const bySource = received.filter((stack) =>
+			/source (blocked|ran|waited)/.test(chainText(stack)),
+		);
 		const error_ns = 4 * errorOf(bySource);
 		within(sumOf(bySource), worked_ns - error_ns, asked_ns + error_ns, 'blocked for the source');
 		assert.ok(sumOf(received) <= asked_ns + 4 * errorOf(received), 'no more than it took');

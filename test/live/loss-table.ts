@@ -9,6 +9,7 @@ const IN_PROGRAMS = 'live/losses-in-programs';
 export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	groups_full: { forcedIn: LOSSES },
 	events_ring_full: { forcedIn: LOSSES },
+	waits_ring_full: { not: 'it takes 140,000 waits in one second' },
 	wait_table_full: { forcedIn: IN_PROGRAMS },
 	wait_start_unknown: { forcedIn: LOSSES },
 	waits_unseen: { forcedIn: IN_PROGRAMS },

@@ -129,7 +129,7 @@ test('offwaketime --hops: who waits for a row waits for the session that holds i
 	// It waits for its client to say something.
 	const idle = byHolder.filter(
 		({ waker }) =>
-			waker?.did === 'was_blocked' &&
+			waker?.did === 'blocked' &&
 			waker.frames?.some((name) => /^(secure_read|pq_recvbuf)$/.test(name)),
 	);
 	const idle_s = sumOf(idle) / 1e9;

@@ -13,7 +13,7 @@ function blocked(
 	rest: Partial<BlockedWait> = {},
 ): BlockedWait {
 	const weighed_ns = end_ns - begin_ns;
-	const exact = { weighed_ns, count: 1, variance: 0, counts: pid === A };
+	const exact = { weighed_ns, count: 1, variance: 0, wakerBorn_ns: 0, counts: pid === A };
 	return { pid, begin_ns, end_ns, key: pid, wakerPid, ...exact, ...rest };
 }
 
@@ -116,6 +116,66 @@ test('interrupts, and wakers of sampled waits, are not asked what they did', () 
 	assert.deepEqual(parts, { '1: ?': 10, '7: ?': 1000 });
 	assert.equal(chains[1]?.count, 100);
 	assert.equal(chains[1]?.variance, 9e5);
+});
+
+test('before a waker was born it did nothing; and what another thread of its number did is not its own', () => {
+	const { parts } = chainsOf((all) => {
+		all.wasBlocked(blocked(B, [110, 130], 0));
+		all.wasBlocked(blocked(B, [150, 160], 0));
+		all.wasBlocked(blocked(A, [100, 200], B, { wakerBorn_ns: 140 }));
+	});
+	assert.deepEqual(parts, { '1: did not exist yet': 40, '1 ← 2: ?': 10, '1: ran': 50 });
+});
+
+test('on a machine that has been up for a year exact waits are followed, though doubles round their times', () => {
+	const year_ns = 365 * 86_400 * 1e9;
+	const { parts } = chainsOf((all) => {
+		for (let i = 0; i < 100; i++) {
+			const begin_ns = year_ns + i * 1_000_003;
+			const odd = { weighed_ns: 1001 };
+			all.wasBlocked(blocked(C, [begin_ns, begin_ns + 999], 0, { weighed_ns: 999 }));
+			all.wasBlocked(blocked(B, [begin_ns, begin_ns + 1001], C, odd));
+			all.wasBlocked(blocked(A, [begin_ns, begin_ns + 1001], B, odd));
+		}
+	});
+	assert.deepEqual(
+		Object.keys(parts).filter((chain) => chain.startsWith('1 ← 2: ?')),
+		[],
+	);
+});
+
+test('of a time in which waits were lost nobody can say that a thread ran', () => {
+	const { parts } = chainsOf((all) => {
+		all.forget(150);
+		all.wasBlocked(blocked(B, [160, 170], 0));
+		all.wasBlocked(blocked(A, [100, 200], B));
+		all.wasBlocked(blocked(A, [210, 220], B));
+	});
+	assert.deepEqual(parts, { '1 ← 2: ?': 10, '1: ?': 90, '1: ran': 10 });
+});
+
+test('a wait of no length counts as one', () => {
+	const { chains } = chainsOf((all) =>
+		all.wasBlocked(blocked(A, [100, 100], B, { key: 5, weighed_ns: 0 })),
+	);
+	assert.deepEqual(chains, []);
+	const beside = chainsOf((all) => {
+		all.wasBlocked(blocked(A, [100, 100], 0));
+		all.wasBlocked(blocked(A, [100, 110], 0));
+	});
+	assert.deepEqual(
+		beside.chains.map(({ value_ns, count }) => [value_ns, count]),
+		[[10, 2]],
+	);
+});
+
+test('however much there is to look at, it ends, and is counted', () => {
+	const { parts, cut } = chainsOf((all) => {
+		for (let i = 0; i < 12_000; i++) all.wasBlocked(blocked(B, [i * 10, i * 10 + 1], 0));
+		all.wasBlocked(blocked(A, [0, 120_000], B));
+	});
+	assert.deepEqual(parts, { '1 ← 2: ?': 10_000, '1: ?': 110_000 });
+	assert.equal(cut, 1);
 });
 
 test('sampled waits of a waker count for what they stand for; what is too much is taken from all parts', () => {
