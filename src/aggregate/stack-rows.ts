@@ -3,6 +3,7 @@
 import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
 import type { Cut, Frame } from './stack.js';
+import { mergeObjects, type ObjectShare } from './wait-object.js';
 
 /** Who woke threads, and where: `comm` of an interrupt says what it serves. */
 export interface Waker {
@@ -32,10 +33,12 @@ export interface StackRow {
 	readonly callerMissing?: boolean | undefined;
 	/** Who ended the waits. */
 	readonly waker?: Waker;
+	/** What threads were blocked for there, the largest first; of the rest it is not known. */
+	readonly objects?: readonly ObjectShare[];
 	/** Of how many processes it is the sum, where `groupStacks` has put them together. */
 	readonly processes?: number;
 	/** Whatever else is known of it. */
-	readonly details?: Readonly<Record<string, number | string | boolean>>;
+	readonly details?: Readonly<Record<string, unknown>>;
 	/** Which of the given stacks became this row, for code that adds details. */
 	readonly sources?: readonly number[];
 }
@@ -168,7 +171,14 @@ function sumOf(rows: readonly StackRow[]): StackRow {
 		sum.variance += row.variance;
 		for (const source of row.sources ?? []) sources.push(source);
 	}
-	return { ...first, parts, ...sum, ...(first.sources ? { sources } : {}) };
+	const objects = mergeObjects(rows.flatMap((row) => row.objects ?? []));
+	return {
+		...first,
+		parts,
+		...sum,
+		...(objects.length > 0 ? { objects } : {}),
+		...(first.sources ? { sources } : {}),
+	};
 }
 
 /** Each part of each stack on its own, its name as the key's `kind`. */

@@ -1,6 +1,7 @@
 /** Stacks before and after they have names. Pure values: no I/O, no kernel. */
 import type { Address } from '../loader/address.js';
 import type { Key } from './row-key.js';
+import type { WaitObject } from './wait-object.js';
 
 /** What was counted at addresses, and whose they are: before they have names. */
 export interface CapturedStack {
@@ -34,10 +35,12 @@ export interface CapturedStack {
 	readonly variance: number;
 	/** Of a wait: who ended it. */
 	readonly waker?: CapturedWaker | undefined;
+	/** Of a wait: what it was for, where that is known. */
+	readonly object?: WaitObject | undefined;
 }
 
 /** Who woke threads, and where; what of its stacks is not recorded is empty. */
-export interface CapturedWaker extends Omit<CapturedStack, 'waker'> {
+export interface CapturedWaker extends Omit<CapturedStack, 'waker' | 'object'> {
 	/** What it was: a thread, or which interrupt. Undefined: nobody knows, or the thread waits still. */
 	readonly context?: Key | undefined;
 }

@@ -26,8 +26,8 @@ export interface StackTextOptions {
 	readonly verb: string;
 	/** A line about a row, below its first; empty: none. */
 	readonly detail?: (row: StackRow) => string;
-	/** What stands before whose a row is, in its first line; empty: nothing. */
-	readonly label?: (row: StackRow) => string;
+	/** What stands before whose a row is, in its first line, if possible in so many characters; empty: nothing. */
+	readonly label?: (row: StackRow, room: number) => string;
 	/** What says most behind the program's function, outer first, for the lines at the end; else the leaf. */
 	readonly telling?: (row: StackRow) => readonly Frame[];
 }
@@ -57,14 +57,15 @@ function renderStack(
 ): string {
 	const { style } = options;
 	const share = `${((100 * row.value) / total).toFixed(1)} %`;
-	const label = row.key.kind === undefined ? options.label?.(row) : undefined;
-	const head = [
+	const numbers = [
 		amount(row.value, findings).padStart(findings.unit === 'ns' ? 9 : 14),
 		share.padStart(8),
 		...(findings.unit === 'samples' || isOne(row) ? [] : [countText(row, findings).padStart(16)]),
-		...(label ? [label] : []),
-		ownerText(row),
 	];
+	const owner = ownerText(row);
+	const room = style.width - [...numbers, '', owner].join('  ').length;
+	const label = row.key.kind === undefined ? options.label?.(row, room) : undefined;
+	const head = [...numbers, ...(label ? [label] : []), owner];
 	const lines = [paint(style, 'bold', head.join('  '))];
 	const more = options.detail?.(row) ?? '';
 	const count = isOne(row) && row.variance > 0 ? `stands for ${countText(row, findings)}` : '';

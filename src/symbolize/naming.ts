@@ -77,11 +77,23 @@ export async function nameStacks(
 				variance,
 				...missing,
 				...woken,
+				...waitedFor(stack, value),
 			};
 			yield sources ? { ...row, sources: [index] } : row;
 		}
 	};
 	return { stacks: mergeStacks(rows()), notices: symbolizer.notices().map(noticeText) };
+}
+
+/** Who is blocked waits for it; who waits for a CPU, no more. */
+function waitedFor(
+	{ object, parts, count, variance }: CapturedStack,
+	whole: number,
+): Pick<StackRow, 'objects'> {
+	const [value = 0] = parts;
+	if (!object || value === 0) return {};
+	const share = value / whole;
+	return { objects: [{ object, value, count, variance: variance * share * share }] };
 }
 
 /** Root first. */

@@ -1,9 +1,10 @@
 /** offwaketime: where threads are blocked, and who wakes them where. */
 import { waitFrames } from '../aggregate/summary-frames.js';
-import { mainKind } from '../aggregate/wait-kinds.js';
 import { stackText } from '../options/stack-view.js';
 import { defineTool } from '../tool.js';
 import { blockedTime } from '../waits/blocked.js';
+import { kindAndObject } from '../waits/label.js';
+import { withKindAndObjects } from '../waits/wait-objects.js';
 
 export const offwaketime = defineTool({
 	...blockedTime,
@@ -29,9 +30,18 @@ export const offwaketime = defineTool({
 	text(settings) {
 		const text = stackText(settings, {
 			verb: 'blocked',
-			label: (row) => (settings.kernel ? mainKind(row, { parts: ['blocked'] }) : ''),
+			label: (row, room) => (settings.kernel ? kindAndObject(row, ['blocked'], room) : ''),
 			telling: ({ frames }) => waitFrames(frames),
 		});
-		return { none: 'no waits were seen', ...text };
+		return {
+			none: 'no waits were seen',
+			...text,
+			shown(findings, json) {
+				const shown = text.shown(findings, json);
+				return json && settings.kernel
+					? { ...shown, stacks: shown.stacks.map(withKindAndObjects) }
+					: shown;
+			},
+		};
 	},
 });

@@ -4,6 +4,7 @@ import { withoutIdle } from '../aggregate/idle.js';
 import type { Lost } from '../aggregate/report.js';
 import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
+import type { WaitObject } from '../aggregate/wait-object.js';
 import type { Subjects } from '../bpf/filter.js';
 import { depthOf, type StackSettings, type StackSnapshot } from '../bpf/stacks.js';
 import { StackSums } from '../bpf/sums.js';
@@ -18,6 +19,7 @@ import { humanTime } from '../render/units.js';
 import type { NamingSettings } from '../symbolize/naming.js';
 import { ProcessWatch } from '../symbolize/process-watch.js';
 import type { UnwindTables } from '../symbolize/unwind-tables.js';
+import { WaitObjects, withFittingObjects } from './wait-objects.js';
 
 type Layout = typeof layout;
 
@@ -52,6 +54,9 @@ export class Waits implements Reader<StackFindings> {
 	/** Threads, by number, that were blocked in one wait all the time. */
 	readonly #stayed = new Set<number>();
 	#period_ns: number;
+	/** Undefined: they are not looked for. */
+	readonly #waitObjects: WaitObjects | undefined;
+	#objects: ReadonlyMap<bigint, WaitObject> = new Map();
 
 	constructor(
 		object: BpfObject<Layout>,
@@ -68,10 +73,12 @@ export class Waits implements Reader<StackFindings> {
 		this.#processes = new ProcessWatch(subjects, tables, { everybody });
 		this.#sums = new StackSums(object);
 		this.#sums.open();
+		this.#waitObjects = settings.kernel ? new WaitObjects(object) : undefined;
 	}
 
 	begin(): void {
 		this.#processes.begin();
+		this.#waitObjects?.begin();
 	}
 
 	begun(): void {
@@ -110,6 +117,7 @@ export class Waits implements Reader<StackFindings> {
 	/** Waits that ended since the last call, and those that were open at the last `walkOpen`. */
 	captured(): { ended: CapturedStack[]; open: CapturedStack[] } {
 		const snapshot = this.#sums.read();
+		snapshot.objects = this.#objects;
 		const { wakers } = this.#settings;
 		if (wakers) snapshot.wakers = readWakers(this.#object, snapshot);
 		// If the period was raised meanwhile, errors are overstated.
@@ -120,6 +128,7 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	async read(patience?: Patience): Promise<StackFindings> {
+		if (this.#waitObjects) this.#objects = await this.#waitObjects.read(this.#processes);
 		const { ended, open } = this.captured();
 		const captured = [...ended, ...open];
 		const { debuginfod } = this.#settings;
@@ -131,8 +140,8 @@ export class Waits implements Reader<StackFindings> {
 			noun: 'wait',
 			about: { period_ns: this.#period_ns },
 			parts: PARTS,
-			...this.#shown(stacks),
-			notices,
+			...this.#shown(stacks.map(withFittingObjects)),
+			notices: [...notices, ...(this.#waitObjects?.notices() ?? [])],
 		};
 	}
 
@@ -148,7 +157,11 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	close(): void {
-		closeAll([() => this.#processes.close(), () => this.#sums.close()]);
+		closeAll([
+			() => this.#waitObjects?.close(),
+			() => this.#processes.close(),
+			() => this.#sums.close(),
+		]);
 	}
 
 	/**

@@ -24,6 +24,7 @@ export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	allocating_threads_full: { not: 'it takes 16,384 threads that allocate, and live' },
 	frees_unseen: { forcedIn: LOSSES },
 	failures_full: { forcedIn: LOSSES },
+	objects_full: { forcedIn: LOSSES },
 	filter_full: { forcedIn: IN_PROGRAMS },
 	programs_missed: { not: 'chance decides whether a program interrupts itself' },
 	events_dropped: { not: 'it takes 100,000 rows in one second' },

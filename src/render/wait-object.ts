@@ -1,0 +1,62 @@
+/** What a thread waited for, in a few words. */
+import type { Holder, WaitObject } from '../aggregate/wait-object.js';
+import { printable, shortened } from './terminal.js';
+
+/** Less of a path says nothing. */
+const LEAST_PATH = 12;
+
+/**
+ * "pipe write → gzip (10492)"; '': nothing that a reader could use. In as many characters as there is room for, if
+ * possible; of a path the end is left, which tells most.
+ */
+export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY): string {
+	switch (object.type) {
+		case 'file':
+		case 'device': {
+			const deleted = object.deleted ? ' (deleted)' : '';
+			return pathText(object.path, room - deleted.length) + deleted;
+		}
+		case 'pipe': {
+			const arrow = object.end === 'write' ? ' → ' : ' ← ';
+			return between(`pipe ${object.end}`, object.path, holderText(arrow, object.other_end), room);
+		}
+		case 'unix socket':
+			return between('unix socket', object.path, holderText(' ↔ ', object.other_end), room);
+		case 'socket': {
+			const at = object.remote || `at ${object.local}`;
+			return between(object.protocol, at, holderText(' ↔ ', object.other_end), room);
+		}
+		case 'event':
+			return printable(object.name);
+		case 'futex': {
+			const lies = object.in === '' ? object.address : object.in;
+			return shortened(printable(lies), Math.max(LEAST_PATH, room));
+		}
+		case 'child':
+			return `child ${printable(object.comm)} (${object.pid})`;
+		case 'unknown':
+			return '';
+	}
+}
+
+function between(what: string, name: string, holder: string, room: number): string {
+	if (name === '') return what + holder;
+	return `${what} ${pathText(name, room - what.length - 1 - holder.length)}${holder}`;
+}
+
+/** The first process that holds the other end, and how many more do. */
+function holderText(arrow: string, holders: readonly Holder[]): string {
+	const [first] = holders;
+	if (!first) return '';
+	const more = holders.length > 1 ? ` +${holders.length - 1}` : '';
+	return `${arrow}${printable(first.comm)} (${first.pid})${more}`;
+}
+
+/** Cut from the left. */
+function pathText(path: string, room: number): string {
+	const characters = [...printable(path)];
+	const most = Math.max(LEAST_PATH, room);
+	return characters.length <= most
+		? characters.join('')
+		: `…${characters.slice(1 - most).join('')}`;
+}
