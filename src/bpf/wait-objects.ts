@@ -39,7 +39,7 @@ export interface FoundLater {
 	/** Who holds the other end, by its key; of a pipe, who has that end of it. */
 	readonly holders: (key: bigint, end?: 'read' | 'write') => readonly Holder[];
 	/** What lies there; '': not known. */
-	readonly inMemory: (place: MemoryPlace) => string;
+	readonly inMemory: string;
 }
 
 /** Before loading: which calls to look at, and room for so many stacks' objects. */
@@ -68,7 +68,7 @@ export class ObjectRecord {
 	}
 
 	/** Of a futex. */
-	get place(): MemoryPlace | undefined {
+	place(): MemoryPlace | undefined {
 		if (this.#number('type') !== TYPE.OBJECT_FUTEX) return undefined;
 		const { address, first_ns, user_sp } = layout.structs.wait_object.fields;
 		return {
@@ -126,9 +126,8 @@ export class ObjectRecord {
 			case TYPE.OBJECT_EVENT:
 				return { type: 'event', name: this.#path().replace(/^anon_inode:/, '') };
 			case TYPE.OBJECT_FUTEX: {
-				const place = this.place as MemoryPlace;
-				const address = `0x${place.address.toString(16)}`;
-				return { type: 'futex', pid: place.pid, address, in: inMemory(place) };
+				const at = u64(layout.structs.wait_object.fields.address).toString(16);
+				return { type: 'futex', pid: this.#number('pid'), address: `0x${at}`, in: inMemory };
 			}
 			case TYPE.OBJECT_CHILD:
 				return { type: 'child', pid: this.#number('pid'), comm: untilZero(this.#text()) };

@@ -2,9 +2,8 @@
 
 import type { StackRow } from '../aggregate/stack-rows.js';
 import { waitKind } from '../aggregate/wait-kinds.js';
-import type { WaitObject } from '../aggregate/wait-object.js';
-import { fittingObjects } from '../aggregate/wait-object.js';
-import { readObjects } from '../bpf/wait-objects.js';
+import { fittingObjects, type MemoryPlace, type WaitObject } from '../aggregate/wait-object.js';
+import { type FoundLater, type ObjectRecord, readObjects } from '../bpf/wait-objects.js';
 import type { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
 import type { ProcessWatch } from '../symbolize/process-watch.js';
@@ -27,19 +26,20 @@ export class WaitObjects {
 	async read(processes: ProcessWatch): Promise<Map<bigint, WaitObject>> {
 		await this.#ends.end();
 		const records = readObjects(this.#object);
-		const places = [...records.values()].flatMap(({ place }) => place ?? []);
-		const names = processes.memoryNames(places);
-		const objects = new Map<bigint, WaitObject>();
-		for (const [hash, record] of records) {
-			objects.set(
-				hash,
-				record.decoded({
-					holders: (key, end) => this.#ends.holders(key, end),
-					inMemory: (place) => names.get(place) ?? '',
-				}),
-			);
+		const places = new Map<ObjectRecord, MemoryPlace>();
+		for (const record of records.values()) {
+			const place = record.place();
+			if (place) places.set(record, place);
 		}
-		return objects;
+		const names = processes.memoryNames([...places.values()]);
+		const holders: FoundLater['holders'] = (key, end) => this.#ends.holders(key, end);
+		const nameOf = (place: MemoryPlace | undefined) => (place && names.get(place)) ?? '';
+		return new Map(
+			Array.from(records, ([hash, record]) => [
+				hash,
+				record.decoded({ holders, inMemory: nameOf(places.get(record)) }),
+			]),
+		);
 	}
 
 	/** What the user should know. */
