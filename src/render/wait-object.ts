@@ -5,6 +5,9 @@ import { printable, shortened } from './terminal.js';
 /** Less of a path says nothing. */
 const LEAST_PATH = 12;
 
+/** What is no name: see src/symbolize/memory-names.ts. */
+const MEMORY = /^(heap|stack|anonymous memory|\[anon.*)$/;
+
 /**
  * "pipe write → gzip (10492)"; '': nothing that a reader could use. In as many characters as there is room for, if
  * possible; of a path the end is left, which tells most.
@@ -29,8 +32,9 @@ export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY):
 		case 'event':
 			return printable(object.name);
 		case 'futex': {
-			const lies = object.in === '' ? object.address : object.in;
-			return shortened(printable(lies), Math.max(LEAST_PATH, room));
+			// Of memory there is much.
+			const lies = MEMORY.test(object.in) ? `${object.in} ${object.address}` : object.in;
+			return shortened(printable(lies || object.address), Math.max(LEAST_PATH, room));
 		}
 		case 'child':
 			return `child ${printable(object.comm)} (${object.pid})`;

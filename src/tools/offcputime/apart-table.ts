@@ -68,32 +68,35 @@ function kindsOf(findings: StackFindings): KindRow[] {
 		.sort((a, b) => b.sum.value - a.sum.value);
 }
 
-/** Longer ones are cut: a function of the kernel behind "other:"; of paths the end is left. */
+/** Longer ones are cut: a function of the kernel behind "other:". */
 const KIND_WIDTH = 24;
-const OBJECT_WIDTH = 28;
+/** What fits into 80 columns; less beside a kind. */
+const OBJECT_WIDTH = 29;
+const OBJECT_BESIDE_KIND = 18;
 
 function columnsOf(
 	total: StackRow,
 	[heading, second]: readonly [string, string?],
 ): Column<KindRow>[] {
 	const isObject = heading === 'OBJECT';
+	const first = ({ kind }: KindRow) =>
+		isObject ? shortObject(kind, OBJECT_WIDTH) : shortened(kind, KIND_WIDTH);
+	const object = ({ object }: KindRow) => shortObject(object, OBJECT_BESIDE_KIND);
 	return [
 		numbers('TIME', ({ sum }) => valueText(sum.value, 'ns')),
 		numbers('SHARE', ({ sum }) => percent(sum, total, 1)),
 		{ ...numbers('WAITS', waitsText), spare: 1 },
-		{
-			heading,
-			align: 'left',
-			cell: ({ kind }) => (isObject ? endOf(kind) : shortened(kind, KIND_WIDTH)),
-		},
-		...(second
-			? [{ heading: second, align: 'left', cell: ({ object }: KindRow) => endOf(object) } as const]
-			: []),
+		{ heading, align: 'left', cell: first },
+		...(second ? [{ heading: second, align: 'left', cell: object } as const] : []),
 		numbers('LARGEST', ({ largest, sum }) => percent(largest, sum, 0)),
-		{ heading: 'WHO', align: 'left', cell: ({ largest }) => largest.owner },
-		{ heading: 'IN', align: 'left', shrinks: true, cell: ({ largest }) => largest.name },
+		{ heading: 'WHO', align: 'left', shrinks: isObject, cell: ({ largest }) => largest.owner },
+		...(isObject || second
+			? []
+			: [{ heading: 'IN', align: 'left', shrinks: true, cell: inText } as const]),
 	];
 }
+
+const inText = ({ largest }: KindRow) => largest.name;
 
 const percent = (part: Pick<StackRow, 'value'>, whole: StackRow, digits: number) =>
 	`${((100 * part.value) / whole.value).toFixed(digits)} %`;
@@ -101,9 +104,11 @@ const percent = (part: Pick<StackRow, 'value'>, whole: StackRow, digits: number)
 const waitsText = ({ sum: { count, variance } }: KindRow) =>
 	`${variance > 0 ? '~' : ''}${grouped(Math.max(1, count))}`;
 
-/** Of what is too long, the end says more. */
-function endOf(object: string): string {
+/** What is too long is cut where it says least: who is behind an address, the beginning of a path. */
+function shortObject(object: string, width: number): string {
 	const characters = [...printable(object)];
-	if (characters.length <= OBJECT_WIDTH) return characters.join('');
-	return `…${characters.slice(1 - OBJECT_WIDTH).join('')}`;
+	if (characters.length <= width) return characters.join('');
+	return /^(tcp |udp |\[)/.test(object)
+		? `${characters.slice(0, width - 1).join('')}…`
+		: `…${characters.slice(1 - width).join('')}`;
 }
