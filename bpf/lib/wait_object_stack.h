@@ -188,10 +188,20 @@ __noinline int search_stack(u32 place, u64 value, u64 mask, u32 thing)
  */
 static __always_inline bool is_held(struct object_search *here, u32 place, bool is_shared)
 {
+	struct file___held *file = (void *)here->file;
+	u64 of_file;
+
 	if (is_shared && !has_users(here->file))
 		return false;
 	/* The lowest bits are flags (struct fd, 6.12). */
-	return search_stack(place, here->file, ~3ULL, HELD_FILE);
+	if (search_stack(place, here->file, ~3ULL, HELD_FILE))
+		return true;
+	/* Calls of sockets (until 6.11) and of epoll may hold only what their file is for. That of
+	 * a pipe is the same at both ends. */
+	of_file = (u64)BPF_CORE_READ(file, private_data);
+	return IS_KERNEL_ADDRESS(of_file) &&
+	       (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFIFO &&
+	       search_stack(place, of_file, ~0ULL, HELD_FILE);
 }
 
 /* The file that the thread polls, if it is one only; 0: there are several, or it is not known. */

@@ -90,7 +90,7 @@ export class ObjectRecord {
 		};
 		switch (this.#number('type')) {
 			case TYPE.OBJECT_CHANGED:
-				return { type: 'unknown', why: 'the descriptor was closed or used again meanwhile' };
+				return { type: 'unknown', why: 'descriptor closed or used again' };
 			case TYPE.OBJECT_SEVERAL:
 				return { type: 'unknown', why: this.#several() };
 			case TYPE.OBJECT_FILE:

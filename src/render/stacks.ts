@@ -26,10 +26,17 @@ export interface StackTextOptions {
 	readonly verb: string;
 	/** A line about a row, below its first; empty: none. */
 	readonly detail?: (row: StackRow) => string;
-	/** What stands before whose a row is, in its first line, if possible in so many characters; empty: nothing. */
-	readonly label?: (row: StackRow, room: number) => string;
+	/** What stands before whose a row is, in its first line, where there is room for so many characters. */
+	readonly label?: (row: StackRow, room: number) => Label;
 	/** What says most behind the program's function, outer first, for the lines at the end; else the leaf. */
 	readonly telling?: (row: StackRow) => readonly Frame[];
+}
+
+export interface Label {
+	/** Empty: nothing. */
+	readonly text: string;
+	/** What the line has no room for, below it. */
+	readonly below?: string;
 }
 
 const INDENT = '    ';
@@ -65,11 +72,12 @@ function renderStack(
 	const owner = ownerText(row);
 	const room = style.width - [...numbers, '', owner].join('  ').length;
 	const label = row.key.kind === undefined ? options.label?.(row, room) : undefined;
-	const head = [...numbers, ...(label ? [label] : []), owner];
+	const head = [...numbers, ...(label?.text ? [label.text] : []), owner];
 	const lines = [paint(style, 'bold', head.join('  '))];
 	const more = options.detail?.(row) ?? '';
 	const count = isOne(row) && row.variance > 0 ? `stands for ${countText(row, findings)}` : '';
-	const detail = [errorText(row, findings), partsText(row, findings), count, more].filter(Boolean);
+	const known = [errorText(row, findings), partsText(row, findings), count, more];
+	const detail = [label?.below ?? '', ...known].filter(Boolean);
 	for (const line of filled(detail, style.width - INDENT.length)) {
 		lines.push(paint(style, 'cyan', INDENT + line));
 	}

@@ -9,7 +9,7 @@ const LEAST_PATH = 12;
 const MEMORY = /^(heap|stack|anonymous memory|\[anon.*)$/;
 
 /**
- * "pipe write → gzip (10492)"; '': nothing that a reader could use. In as many characters as there is room for, if
+ * "pipe write → gzip (10492)"; in brackets why it is not known. In as many characters as there is room for, if
  * possible; of a path the end is left, which tells most.
  */
 export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY): string {
@@ -21,13 +21,13 @@ export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY):
 		}
 		case 'pipe': {
 			const arrow = object.end === 'write' ? ' → ' : ' ← ';
-			return between(`pipe ${object.end}`, object.path, holderText(arrow, object.other_end), room);
+			return between(`pipe ${object.end}`, object.path, arrow, object.other_end, room);
 		}
 		case 'unix socket':
-			return between('unix socket', object.path, holderText(' ↔ ', object.other_end), room);
+			return between('unix socket', object.path, ' ↔ ', object.other_end, room);
 		case 'socket': {
 			const at = object.remote || `at ${object.local}`;
-			return between(object.protocol, at, holderText(' ↔ ', object.other_end), room);
+			return between(object.protocol, at, ' ↔ ', object.other_end, room);
 		}
 		case 'event':
 			return printable(object.name);
@@ -39,21 +39,32 @@ export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY):
 		case 'child':
 			return `child ${printable(object.comm)} (${object.pid})`;
 		case 'unknown':
-			return '';
+			return `[${shortened(object.why, Math.max(LEAST_PATH, room - 2))}]`;
 	}
 }
 
-function between(what: string, name: string, holder: string, room: number): string {
+/** Without the number of the process, where there is no room for it. */
+function between(
+	what: string,
+	name: string,
+	arrow: string,
+	holders: readonly Holder[],
+	room: number,
+): string {
+	const least = what.length + (name === '' ? 0 : 1 + Math.min(name.length, LEAST_PATH));
+	const whole = holderText(arrow, holders, true);
+	const holder = least + whole.length <= room ? whole : holderText(arrow, holders, false);
 	if (name === '') return what + holder;
 	return `${what} ${pathText(name, room - what.length - 1 - holder.length)}${holder}`;
 }
 
 /** The first process that holds the other end, and how many more do. */
-function holderText(arrow: string, holders: readonly Holder[]): string {
+function holderText(arrow: string, holders: readonly Holder[], withNumber: boolean): string {
 	const [first] = holders;
 	if (!first) return '';
+	const number = withNumber ? ` (${first.pid})` : '';
 	const more = holders.length > 1 ? ` +${holders.length - 1}` : '';
-	return `${arrow}${printable(first.comm)} (${first.pid})${more}`;
+	return `${arrow}${printable(first.comm)}${number}${more}`;
 }
 
 /** Cut from the left. */

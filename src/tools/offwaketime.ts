@@ -30,7 +30,8 @@ export const offwaketime = defineTool({
 	text(settings) {
 		const text = stackText(settings, {
 			verb: 'blocked',
-			label: (row, room) => (settings.kernel ? kindAndObject(row, ['blocked'], room) : ''),
+			label: (row, room) =>
+				settings.kernel ? kindAndObject(row, ['blocked'], room) : { text: '' },
 			telling: ({ frames }) => waitFrames(frames),
 		});
 		return {

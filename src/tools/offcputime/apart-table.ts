@@ -71,7 +71,7 @@ function kindsOf(findings: StackFindings): KindRow[] {
 /** Longer ones are cut: a function of the kernel behind "other:". */
 const KIND_WIDTH = 24;
 /** What fits into 80 columns; less beside a kind. */
-const OBJECT_WIDTH = 29;
+const OBJECT_WIDTH = 28;
 const OBJECT_BESIDE_KIND = 18;
 
 function columnsOf(
@@ -104,11 +104,13 @@ const percent = (part: Pick<StackRow, 'value'>, whole: StackRow, digits: number)
 const waitsText = ({ sum: { count, variance } }: KindRow) =>
 	`${variance > 0 ? '~' : ''}${grouped(Math.max(1, count))}`;
 
-/** What is too long is cut where it says least: who is behind an address, the beginning of a path. */
+/** Of what is too long, the number of a process goes first, then the beginning of a path. */
 function shortObject(object: string, width: number): string {
-	const characters = [...printable(object)];
-	if (characters.length <= width) return characters.join('');
-	return /^(tcp |udp |\[)/.test(object)
-		? `${characters.slice(0, width - 1).join('')}…`
-		: `…${characters.slice(1 - width).join('')}`;
+	const text = printable(object);
+	const short = text.length <= width ? text : text.replace(/ \(\d+\)(?= \+\d+$|$)/, '');
+	const characters = [...short];
+	if (characters.length <= width) return short;
+	return short.includes('/')
+		? `…${characters.slice(1 - width).join('')}`
+		: `${characters.slice(0, width - 1).join('')}…`;
 }

@@ -25,7 +25,7 @@ export function withoutKinds(rows: readonly StackRow[]): StackRow[] {
 
 function ofObject(row: StackRow, share: ObjectShare): StackRow {
 	const { object, value, count, variance } = share;
-	const name = object.type === 'unknown' ? `[${object.why}]` : objectText(object);
+	const name = objectText(object);
 	const parts = row.parts.map((_, part) => (part === 0 ? value : 0));
 	return named({ ...row, parts, value, count, variance, objects: [share] }, name);
 }

@@ -139,7 +139,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	text(settings) {
 		const text = stackText(settings, {
 			verb: 'waited',
-			label: (row, room) => (settings.kernel ? kindAndObject(row, PARTS, room) : ''),
+			label: (row, room) => (settings.kernel ? kindAndObject(row, PARTS, room) : { text: '' }),
 			telling: ({ frames }) => waitFrames(frames),
 		});
 		return {

@@ -37,12 +37,13 @@ const TEXTS: ReadonlyArray<readonly [object: WaitObject, text: string, room?: nu
 		{ type: 'socket', protocol: 'udp', local: '0.0.0.0:53', remote: '', other_end: [] },
 		'udp at 0.0.0.0:53',
 	],
+	[{ type: 'pipe', end: 'write', path: '', inode: 7, other_end: [gzip] }, 'pipe write → gzip', 24],
 	[{ type: 'event', name: '[eventfd]' }, '[eventfd]'],
 	[{ type: 'futex', pid: 1, address: '0x7f01', in: 'mutex+0x8' }, 'mutex+0x8'],
 	[{ type: 'futex', pid: 1, address: '0x7f01', in: 'heap' }, 'heap 0x7f01'],
 	[{ type: 'futex', pid: 1, address: '0x7f01', in: '' }, '0x7f01'],
 	[{ type: 'child', pid: 10491, comm: 'tar' }, 'child tar (10491)'],
-	[{ type: 'unknown', why: 'one of 3 descriptors' }, ''],
+	[{ type: 'unknown', why: 'one of 3 descriptors' }, '[one of 3 descriptors]'],
 ];
 
 for (const [object, text, room] of TEXTS)
