@@ -172,7 +172,7 @@ test('--by object, and --by kind,object: objects have entries of their own', asy
 	const written = `pipe write → o:peer(?: \\(${peer.pid}\\))?`;
 	assert.match(finished.stdout, new RegExp(`^.* ${written} +\\d+ % +o:write`, 'm'));
 	assert.match(finished.stdout, /^.* object_words\+0x8 +\d+ % +o:static/m);
-	assert.match(finished.stdout, /^.* \[one of 3 descriptors\] +\d+ % +o:poll-many/m);
+	assert.match(finished.stdout, /^.* \[one of 3 descriptors\] +\d+ % +o:poll-m/m);
 	assert.match(finished.stdout, /^.* stack 0x7[0-9a-f]+ +\d+ % +o:stack/m);
 	for (const line of finished.stdout.split('\n')) assert.ok(line.length <= 80, line);
 	const folded = await by('kind,object');

@@ -9,7 +9,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		to: 'const other = end;',
 		bug: 'a process that has the same end of a pipe is said to have the other one',
 		test: 'live/wait-objects',
-		only: 'a process that lives here',
+		only: 'a process that lives',
 	},
 	{
 		id: 'O2',
@@ -18,7 +18,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		to: 'return here->file != 0;',
 		bug: 'a thread is said to have waited for the file that its descriptor is by now',
 		test: 'live/wait-objects',
-		only: 'a process that lives here',
+		only: 'a process that lives',
 	},
 	{
 		id: 'O3',
@@ -27,7 +27,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		to: 'bool swapped = side == END_LISTENER;',
 		bug: 'the socket that has the same addresses is looked for, and not the one that has them swapped',
 		test: 'live/wait-objects',
-		only: 'a process that lives here',
+		only: 'a process that lives',
 	},
 	{
 		id: 'O4',
@@ -36,6 +36,6 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		to: 'nameIn(open, address - start)',
 		bug: 'a variable is named as if its file were linked where its code begins',
 		test: 'live/wait-objects',
-		only: 'a process that lives here',
+		only: 'a process that lives',
 	},
 ];
