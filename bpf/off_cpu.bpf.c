@@ -13,6 +13,7 @@
 #include "lib/offcpu_parts.h"
 #include "lib/pidns.h"
 #include "lib/stacks.h"
+#include "lib/wait_object.h"
 #include "lib/wakers.h"
 #include "lib/walk.h"
 #include "lib/window.h"
@@ -58,10 +59,13 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 	wait->key.kernel = task_kernel_stack(next);
 	/* A new thread has no frames yet, and it leaves __schedule by another way. */
-	if (walk_at_switch || wait->first_wait)
+	if (walk_at_switch || wait->first_wait) {
+		wait->key.object =
+			object_of(next, wait->parts.ns[OFFCPU_BLOCKED], NULL, PLACE_RESUMED);
 		add_wait(next->pid, wait);
-	else
+	} else {
 		wait->pid = next->pid;
+	}
 	return 0;
 }
 
@@ -107,8 +111,12 @@ static __always_inline int resumed(void *ctx)
 	pid = wait->pid;
 	wait->pid = 0;
 	/* Not another thread: one that is new, and was seen to wait as tracing began. */
-	if (pid == (u32)bpf_get_current_pid_tgid())
+	if (pid == (u32)bpf_get_current_pid_tgid()) {
+		/* First: the verifier follows what comes behind a walk many times. */
+		wait->key.object = object_of(current_task(), wait->parts.ns[OFFCPU_BLOCKED], ctx,
+					     PLACE_RESUMED);
 		wait->key.user = switched_user_stack(ctx);
+	}
 	add_wait(pid, wait);
 	return 0;
 }
@@ -212,9 +220,19 @@ int end_waiting(struct bpf_iter__task *ctx)
 	waiting.key.kernel = keep_stack(here, &here->kernel, kernel);
 	if (waiting.key.kernel != kernel)
 		count_loss(LOSS_STACKS_FULL);
+	waiting.key.object =
+		object_of(task, waiting.parts.ns[OFFCPU_BLOCKED], NULL, PLACE_ITERATOR);
 	read_user_registers(task, &waiting.registers);
 	waiting.tid = task_tid(task);
 	/* Where the buffer is full, the kernel empties it and calls again for the same task. */
 	bpf_seq_write(ctx->meta->seq, &waiting, sizeof(waiting));
+	return 0;
+}
+
+/* Run while there are ends that nobody was found for yet, and once at the end. */
+SEC("iter/task_file")
+int find_holders(struct bpf_iter__task_file *ctx)
+{
+	report_holder(ctx);
 	return 0;
 }

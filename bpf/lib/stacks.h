@@ -87,7 +87,8 @@ struct stack_key {
 	u64 user;
 	/* Changes when a process executes another program, or when its number is used again. */
 	u64 incarnation;
-	u64 waker; /* of a wait: kept_waker() */
+	u64 waker;  /* of a wait: kept_waker() */
+	u64 object; /* what was waited for: wait_object.h; 0: nothing that is known */
 	u32 tgid;
 	u32 tid; /* 0 unless stacks_by_thread */
 	char comm[TASK_COMM_LEN];
@@ -269,6 +270,7 @@ static __always_inline void stack_key_of(struct task_struct *task, struct stack_
 	key->kernel = NO_STACK;
 	key->user = NO_STACK;
 	key->waker = 0;
+	key->object = 0;
 	key->incarnation = look(task, group_leader, start_time) + look(task, self_exec_id);
 	key->tgid = task_tgid(task);
 	key->tid = stacks_by_thread ? task_tid(task) : 0;

@@ -112,10 +112,11 @@ function wakerPath({ key, did, frames, cut, callerMissing, waker }: Waker): Fram
 	];
 }
 
-/** A part, if rows were split; the thread's name, with its number if threads are apart. */
-function ownersOf({ kind, comm, pid, tid }: Key, process: boolean): string[] {
+/** A part, if rows were split, and an object; the thread's name, with its number if threads are apart. */
+function ownersOf({ kind, object, comm, pid, tid }: Key, process: boolean): string[] {
 	const number = tid ? `-${tid}` : process && pid !== undefined ? `-${pid}` : '';
-	return [...(kind === undefined ? [] : [`${kind}`]), `${comm ?? ''}${number}`];
+	const apart = [kind, object].flatMap((each) => (each === undefined ? [] : [`${each}`]));
+	return [...apart, `${comm ?? ''}${number}`];
 }
 
 /** The sum of what was counted at all stacks. */

@@ -3,6 +3,7 @@
 import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
 import type { Cut, Did, Frame } from './stack.js';
+import { mergeObjects, type ObjectShare } from './wait-object.js';
 
 /** Who woke threads, and where: `comm` of an interrupt says what it serves. */
 export interface Waker {
@@ -13,7 +14,8 @@ export interface Waker {
 	readonly callerMissing?: boolean;
 	/** What it did meanwhile, if that is told. */
 	readonly did?: Did;
-	/** Of one that was blocked: the frames are where, and this is who ended that. */
+	/** Of one that was blocked: the frames are where, these are what for, and this is who ended that. */
+	readonly objects?: readonly ObjectShare[];
 	readonly waker?: Waker;
 	/** Of how many processes it is, where `groupStacks` has put them together. */
 	readonly processes?: number;
@@ -36,10 +38,12 @@ export interface StackRow {
 	readonly callerMissing?: boolean | undefined;
 	/** Who ended the waits. */
 	readonly waker?: Waker;
+	/** What threads were blocked for there, the largest first; of the rest it is not known. */
+	readonly objects?: readonly ObjectShare[];
 	/** Of how many processes it is the sum, where `groupStacks` has put them together. */
 	readonly processes?: number;
 	/** Whatever else is known of it. */
-	readonly details?: Readonly<Record<string, number | string | boolean>>;
+	readonly details?: Readonly<Record<string, unknown>>;
 	/** Which of the given stacks became this row, for code that adds details. */
 	readonly sources?: readonly number[];
 }
@@ -188,7 +192,24 @@ function sumOf(rows: readonly StackRow[]): StackRow {
 		sum.variance += row.variance;
 		for (const source of row.sources ?? []) sources.push(source);
 	}
-	return { ...first, parts, ...sum, ...(first.sources ? { sources } : {}) };
+	return {
+		...first,
+		parts,
+		...sum,
+		...waitsOf(rows),
+		...(first.sources ? { sources } : {}),
+	};
+}
+
+/** What rows that read the same waited for, and their wakers. */
+function waitsOf(of: readonly (StackRow | Waker)[]): Pick<Waker, 'objects' | 'waker'> {
+	const objects = mergeObjects(of.flatMap((each) => each.objects ?? []));
+	const wakers = of.flatMap(({ waker }) => waker ?? []);
+	const [first] = wakers;
+	return {
+		...(objects.length > 0 ? { objects } : {}),
+		...(first ? { waker: { ...first, ...waitsOf(wakers) } } : {}),
+	};
 }
 
 /** Each part of each stack on its own, its name as the key's `kind`. */

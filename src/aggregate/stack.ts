@@ -1,6 +1,7 @@
 /** Stacks before and after they have names. Pure values: no I/O, no kernel. */
 import type { Address } from '../loader/address.js';
 import type { Key } from './row-key.js';
+import type { WaitObject } from './wait-object.js';
 
 /** What was counted at addresses, and whose they are: before they have names. */
 export interface CapturedStack {
@@ -34,6 +35,8 @@ export interface CapturedStack {
 	readonly variance: number;
 	/** Of a wait: who ended it. */
 	readonly waker?: CapturedWaker | undefined;
+	/** Of a wait: what it was for, where that is known. */
+	readonly object?: WaitObject | undefined;
 }
 
 /** What a waker did while another thread waited for it. */

@@ -34,6 +34,8 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 	LOSS_FREES_UNSEEN: 'frees: tstrace did not see them, but their address was allocated again',
 	LOSS_FAILURES_FULL:
 		'failed calls: no room for more paths; raise --max-paths, or choose threads (-p)',
+	LOSS_OBJECTS_FULL:
+		'waits: no room for what they were for; raise --max-stacks, or choose threads (-p)',
 	LOSS_FILTER_FULL: 'processes: --follow has no room for more; not traced',
 };
 

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { CapturedStack, CapturedWaker } from '../aggregate/stack.js';
+import type { WaitObject } from '../aggregate/wait-object.js';
 import { profile } from '../generated/profile.js';
 import { type Address, isUserAddress, readAddress } from '../loader/address.js';
 import { TstraceError } from '../loader/errors.js';
@@ -18,7 +19,9 @@ export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<
 
 /** What bpf/lib/stacks.h exports. */
 export interface StackLayouts {
-	readonly stack_key: Fields<'kernel' | 'user' | 'incarnation' | 'waker' | 'tgid' | 'tid' | 'comm'>;
+	readonly stack_key: Fields<
+		'kernel' | 'user' | 'incarnation' | 'waker' | 'object' | 'tgid' | 'tid' | 'comm'
+	>;
 	readonly stack_place: Fields<'first' | 'count' | 'end'>;
 }
 
@@ -142,13 +145,16 @@ export class StackSnapshot {
 	/** Of waits, by the key that a `struct stack_key` has; see wakers.ts. */
 	wakers: ReadonlyMap<bigint, CapturedWaker> = new Map();
 
+	/** What waits were for, by the same; see wait-objects.ts. */
+	objects: ReadonlyMap<bigint, WaitObject> = new Map();
+
 	/** The stack of a `struct stack_key`, with what was counted there. */
 	captured(
 		view: DataView,
 		at: number,
 		counted: Pick<CapturedStack, 'at_ns' | 'parts' | 'count' | 'variance'>,
 	): CapturedStack {
-		const { kernel, user, waker, tgid, tid, comm } = this.#layouts.stack_key.fields;
+		const { kernel, user, waker, object, tgid, tid, comm } = this.#layouts.stack_key.fields;
 		const hash = (field: FieldLayout) => view.getBigUint64(at + field.offset, true);
 		return {
 			pid: view.getUint32(at + tgid.offset, true),
@@ -156,6 +162,7 @@ export class StackSnapshot {
 			comm: readComm(view, at + comm.offset),
 			...this.addressesOf(hash(kernel), hash(user)),
 			waker: this.wakers.get(hash(waker)),
+			object: this.objects.get(hash(object)),
 			...counted,
 		};
 	}

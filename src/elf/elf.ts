@@ -55,6 +55,8 @@ export interface Segment {
 	readonly address: number;
 	/** In the file. */
 	readonly size_bytes: number;
+	/** In memory; what the file has not begins as zeroes. */
+	readonly memory_bytes: number;
 }
 
 /** ELF of 32 bits, or big-endian. */
@@ -162,6 +164,7 @@ function readSegments(bytes: Bytes, header: Buffer): Segment[] {
 			offset: readUint64(table, at + 8),
 			address: readUint64(table, at + 16),
 			size_bytes: readUint64(table, at + 32),
+			memory_bytes: readUint64(table, at + 40),
 		};
 	});
 }

@@ -8,7 +8,7 @@ const SYMBOLS_AT_ONCE = 2 ** 15;
 /** 1.5 million in a browser. */
 const MAX_SYMBOLS = 5_000_000;
 
-export const STT = { notype: 0, func: 2, gnuIfunc: 10 } as const;
+export const STT = { notype: 0, object: 1, func: 2, gnuIfunc: 10 } as const;
 export const STB = { local: 0, global: 1, weak: 2 } as const;
 
 /** The section with a table's names. Throws SymbolError. */

@@ -1,5 +1,5 @@
 /** A BPF object's life: open, configure, load, attach, close. */
-import { closeSync, existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, read, readFileSync } from 'node:fs';
 import { closeAll } from './close-all.js';
 import { shortage, TstraceError } from './errors.js';
 import { failure, libbpf, type Pointer } from './ffi.js';
@@ -117,17 +117,48 @@ export class BpfObject<L extends ObjectLayout> {
 
 	/** Runs an iterator program once, over everything it iterates over; returns what it wrote. */
 	runIterator(name: L['programs'][number]): DataView {
-		const link = libbpf().bpf_program__attach_iter(this.program(name).pointer, null);
-		if (link === null) throw cannotRun(name, failure());
-		const fd = libbpf().bpf_iter_create(libbpf().bpf_link__fd(link));
+		const fd = this.#iterator(name);
 		try {
-			if (fd < 0) throw cannotRun(name, failure(fd));
 			const written = readFileSync(fd);
 			return new DataView(written.buffer, written.byteOffset, written.byteLength);
 		} finally {
-			if (fd >= 0) closeSync(fd);
-			libbpf().bpf_link__destroy(link);
+			closeSync(fd);
 		}
+	}
+
+	/**
+	 * The same in another thread, while this one goes on; at most so long. `whole`: it went over everything.
+	 */
+	async runIteratorAside(
+		name: L['programs'][number],
+		{ most_ms }: { most_ms: number },
+	): Promise<{ written: DataView; whole: boolean }> {
+		const fd = this.#iterator(name);
+		const until_ms = performance.now() + most_ms;
+		const parts: Buffer[] = [];
+		let whole = false;
+		try {
+			while (!whole && performance.now() < until_ms) {
+				const part = await readPart(fd);
+				if (part) parts.push(part);
+				whole = part?.length === 0;
+			}
+		} finally {
+			closeSync(fd);
+		}
+		const { buffer, byteOffset, byteLength } = Buffer.concat(parts);
+		return { written: new DataView(buffer, byteOffset, byteLength), whole };
+	}
+
+	/** A descriptor: who reads from it runs the program. */
+	#iterator(name: L['programs'][number]): number {
+		const link = libbpf().bpf_program__attach_iter(this.program(name).pointer, null);
+		if (link === null) throw cannotRun(name, failure());
+		const fd: number = libbpf().bpf_iter_create(libbpf().bpf_link__fd(link));
+		const why = fd < 0 ? failure(fd) : undefined;
+		libbpf().bpf_link__destroy(link);
+		if (why !== undefined) throw cannotRun(name, why);
+		return fd;
 	}
 
 	/**
@@ -195,6 +226,20 @@ export class BpfObject<L extends ObjectLayout> {
 			if (size !== (section?.valueSize ?? 0)) this.#refuse(path, `section ${name}`);
 		}
 	}
+}
+
+const PART_BYTES = 65_536;
+
+/** Undefined: the kernel has gone over a million things, and wants to be asked again. */
+function readPart(fd: number): Promise<Buffer | undefined> {
+	return new Promise((resolve, reject) => {
+		const part = Buffer.allocUnsafe(PART_BYTES);
+		read(fd, part, 0, PART_BYTES, null, (error, bytes) => {
+			if (!error) resolve(part.subarray(0, bytes));
+			else if (error.code === 'EAGAIN') resolve(undefined);
+			else reject(error);
+		});
+	});
 }
 
 function cannotRun(name: string, errno: string): TstraceError {

@@ -6,6 +6,7 @@ import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
 import type { Did, Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
 import { waitKind } from '../aggregate/wait-kinds.js';
+import type { ObjectShare } from '../aggregate/wait-object.js';
 import type { Cost } from '../loader/cost.js';
 import { FRAME_LETTERS } from './folded.js';
 
@@ -90,14 +91,20 @@ const DID_NAMES: Readonly<Record<Did, string>> = {
 	'did not exist yet': 'not_born',
 };
 
+function objectOf({ object, value }: ObjectShare): object {
+	return { ...object, value_ns: Math.round(value) };
+}
+
 /** Whose stack is not recorded has no frames. */
-function wakerOf({ key, did, frames, cut, callerMissing, processes, waker }: Waker): object {
+function wakerOf(of: Waker): object {
+	const { key, did, frames, objects = [], cut, callerMissing, processes, waker } = of;
 	return {
 		...key,
 		...(did ? { did: DID_NAMES[did] } : {}),
 		...(did === 'was blocked' && frames.some(({ kind }) => kind === 'kernel')
 			? { wait_kind: waitKind(frames) }
 			: {}),
+		...(objects.length > 0 ? { objects: objects.map(objectOf) } : {}),
 		...(frames.length > 0 ? framesOf(frames) : {}),
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { caller_missing: true } : {}),

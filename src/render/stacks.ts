@@ -27,12 +27,19 @@ export interface StackTextOptions {
 	readonly verb: string;
 	/** A line about a row, below its first; empty: none. */
 	readonly detail?: (row: StackRow) => string;
-	/** What stands before whose a row is, in its first line; empty: nothing. */
-	readonly label?: (row: StackRow) => string;
-	/** What a waker was blocked for, by where; empty: nothing is said. */
-	readonly blockedFor?: (frames: readonly Frame[]) => string;
+	/** What a waker was blocked for; empty: nothing is said. */
+	readonly blockedFor?: (waker: Waker) => string;
+	/** What stands before whose a row is, in its first line, where there is room for so many characters. */
+	readonly label?: (row: StackRow, room: number) => Label;
 	/** What says most behind the program's function, outer first, for the lines at the end; else the leaf. */
 	readonly telling?: (row: StackRow) => readonly Frame[];
+}
+
+export interface Label {
+	/** Empty: nothing. */
+	readonly text: string;
+	/** What the line has no room for, below it. */
+	readonly below?: string;
 }
 
 const INDENT = '    ';
@@ -60,18 +67,20 @@ function renderStack(
 ): string {
 	const { style } = options;
 	const share = `${((100 * row.value) / total).toFixed(1)} %`;
-	const label = row.key.kind === undefined ? options.label?.(row) : undefined;
-	const head = [
+	const numbers = [
 		amount(row.value, findings).padStart(findings.unit === 'ns' ? 9 : 14),
 		share.padStart(8),
 		...(findings.unit === 'samples' || isOne(row) ? [] : [countText(row, findings).padStart(16)]),
-		...(label ? [label] : []),
-		ownerText(row),
 	];
+	const owner = ownerText(row);
+	const room = style.width - [...numbers, '', owner].join('  ').length;
+	const label = row.key.kind === undefined ? options.label?.(row, room) : undefined;
+	const head = [...numbers, ...(label?.text ? [label.text] : []), owner];
 	const lines = [paint(style, 'bold', head.join('  '))];
 	const more = options.detail?.(row) ?? '';
 	const count = isOne(row) && row.variance > 0 ? `stands for ${countText(row, findings)}` : '';
-	const detail = [errorText(row, findings), partsText(row, findings), count, more].filter(Boolean);
+	const known = [errorText(row, findings), partsText(row, findings), count, more];
+	const detail = [label?.below ?? '', ...known].filter(Boolean);
 	for (const line of filled(detail, style.width - INDENT.length)) {
 		lines.push(paint(style, 'cyan', INDENT + line));
 	}
@@ -107,8 +116,9 @@ function wakerLines(waker: Waker | undefined, options: StackTextOptions): string
 }
 
 /** ", which meanwhile was blocked: disk write". */
-function didText({ did, frames }: Waker, { blockedFor }: StackTextOptions): string {
-	const what = did === 'was blocked' ? blockedFor?.(frames) : undefined;
+function didText(waker: Waker, { blockedFor }: StackTextOptions): string {
+	const { did } = waker;
+	const what = did === 'was blocked' ? blockedFor?.(waker) : undefined;
 	return did ? `, which meanwhile ${did}${what ? `: ${what}` : ''}` : '';
 }
 

@@ -95,6 +95,14 @@ export class AddressSpace {
 		return this.life.index.findFirst(address);
 	}
 
+	/** What files are known to be mapped in it, code of theirs at least. */
+	*files(): Generator<Mapping & { readonly file: MappedFile }> {
+		for (const { life } of this.line) {
+			for (const mapping of life.index.mappings)
+				if (mapping.file) yield { ...mapping, file: mapping.file };
+		}
+	}
+
 	/** Of everything that is known to have been mapped in it, at whatever time. */
 	*paths(): Generator<string> {
 		for (const { life } of this.line) {

@@ -16,6 +16,8 @@ import {
 	type StackRow,
 	type Waker,
 } from '../aggregate/stack-rows.js';
+import { waitKind } from '../aggregate/wait-kinds.js';
+import { fittingObjects, type WaitObject } from '../aggregate/wait-object.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './lacking-symbols.js';
 import { noticeText } from './notices.js';
@@ -55,8 +57,8 @@ export async function nameStacks(
 	const all = [...stacks, ...wakers.values()];
 	const named = await symbolizer.resolve(all, maxDepth);
 	const names = new Map(Array.from(wakers.keys(), (waker, i) => [waker, named[stacks.length + i]]));
-	const wokenBy = ({ waker }: CapturedStack): { waker?: Waker } =>
-		waker ? { waker: { ...wakerOf(waker, names.get(waker)), ...wokenBy(waker) } } : {};
+	const wokenBy = ({ waker }: CapturedStack, of: Counted): { waker?: Waker } =>
+		waker ? { waker: { ...wakerOf(waker, names.get(waker), of), ...wokenBy(waker, of) } } : {};
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance } = stack;
@@ -64,7 +66,7 @@ export async function nameStacks(
 			const value = stackValue(stack);
 			const { cut, callerMissing } = named[index] ?? {};
 			const missing = { ...(cut ? { cut } : {}), ...(callerMissing ? { callerMissing } : {}) };
-			const woken = wokenBy(stack);
+			const woken = wokenBy(stack, { value, count, variance });
 			const row = {
 				key: keyOf(stack),
 				frames,
@@ -74,11 +76,34 @@ export async function nameStacks(
 				variance,
 				...missing,
 				...woken,
+				...waitedFor(stack, value),
 			};
 			yield sources ? { ...row, sources: [index] } : row;
 		}
 	};
 	return { stacks: mergeStacks(rows()), notices: symbolizer.notices().map(noticeText) };
+}
+
+/** Who is blocked waits for it; who waits for a CPU, no more. */
+function waitedFor(
+	{ object, parts, count, variance }: CapturedStack,
+	whole: number,
+): Pick<StackRow, 'objects'> {
+	const [value = 0] = parts;
+	if (!object || value === 0) return {};
+	const share = value / whole;
+	return { objects: [{ object, value, count, variance: variance * share * share }] };
+}
+
+type Counted = Pick<StackRow, 'value' | 'count' | 'variance'>;
+
+function objectsOf(
+	object: WaitObject | undefined,
+	frames: readonly Frame[],
+	of: Counted,
+): Pick<Waker, 'objects'> {
+	const fitting = object ? fittingObjects(waitKind(frames), [{ object, ...of }]) : [];
+	return fitting.length > 0 ? { objects: fitting } : {};
 }
 
 /** Root first. */
@@ -105,8 +130,9 @@ function weighed(stacks: readonly CapturedStack[]): Map<CapturedWaker, CapturedS
 	return new Map(Array.from(values, ([waker, value]) => [waker, { ...waker, parts: [value] }]));
 }
 
-function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
-	const { pid, did, context = {} } = waker;
+/** `of`: what was counted of the waits that it ended. */
+function wakerOf(waker: CapturedWaker, named: NamedStack | undefined, of: Counted): Waker {
+	const { pid, did, object, context = {} } = waker;
 	const kind = did === 'was blocked' ? 'thread' : context.context;
 	const all = framesOf(waker, named, did !== 'was blocked');
 	// What an interrupt interrupted has not woken anybody.
@@ -119,6 +145,7 @@ function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { callerMissing } : {}),
 		...(did ? { did } : {}),
+		...(did === 'was blocked' ? objectsOf(object, frames, of) : {}),
 	};
 }
 

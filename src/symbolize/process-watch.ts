@@ -3,6 +3,7 @@
 import type { Lost } from '../aggregate/report.js';
 import { type CapturedStack, wakersOf } from '../aggregate/stack.js';
 import type { StackFindings } from '../aggregate/stack-rows.js';
+import type { MemoryPlace } from '../aggregate/wait-object.js';
 import type { Subjects } from '../bpf/filter.js';
 import { namedProcesses } from '../bpf/filter.js';
 import { closeAll } from '../loader/close-all.js';
@@ -10,6 +11,7 @@ import { TstraceError } from '../loader/errors.js';
 import type { PerfEvent } from '../perf/open.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
+import { memoryNames } from './memory-names.js';
 import { type NamingOptions, nameStacks } from './naming.js';
 import { ProcessHistory } from './processes.js';
 import { SleepingStacks, type WaitingThread } from './sleeping-stacks.js';
@@ -111,6 +113,13 @@ export class ProcessWatch {
 		const space = this.#history.at(thread.pid, at_ns);
 		const { addresses, end } = this.#sleeping.walk(thread, space, depth);
 		return { user: addresses, userEnd: end };
+	}
+
+	/** What lies at addresses of data: see memory-names.ts. */
+	memoryNames(places: readonly MemoryPlace[]): ReadonlyMap<MemoryPlace, string> {
+		this.take();
+		this.#read(new Set(places.map(({ pid }) => pid)));
+		return memoryNames(places, this.#history);
 	}
 
 	/** Names stacks, and adds up those that read the same; says what the user should know of that. */

@@ -1,11 +1,12 @@
 /** offwaketime: where threads are blocked, and who wakes them where. */
 import { waitFrames } from '../aggregate/summary-frames.js';
-import { mainKind, waitKind } from '../aggregate/wait-kinds.js';
 import { wholeNumber } from '../options/parsers.js';
 import { stackText } from '../options/stack-view.js';
 import { parsedOr, type ValuesOf } from '../options/typed-option.js';
 import { defineTool } from '../tool.js';
 import { blockedTime } from '../waits/blocked.js';
+import { blockedForText, kindAndObject } from '../waits/label.js';
+import { withKindAndObjects } from '../waits/wait-objects.js';
 
 const MOST_HOPS = 16;
 const options = () => ({
@@ -48,10 +49,20 @@ export const offwaketime = defineTool({
 	text(settings) {
 		const text = stackText(settings, {
 			verb: 'blocked',
-			label: (row) => (settings.kernel ? mainKind(row, { parts: ['blocked'] }) : ''),
-			blockedFor: (frames) => (settings.kernel ? waitKind(frames) : ''),
+			blockedFor: (waker) => (settings.kernel ? blockedForText(waker) : ''),
+			label: (row, room) =>
+				settings.kernel ? kindAndObject(row, ['blocked'], room) : { text: '' },
 			telling: ({ frames }) => waitFrames(frames),
 		});
-		return { none: 'no waits were seen', ...text };
+		return {
+			none: 'no waits were seen',
+			...text,
+			shown(findings, json) {
+				const shown = text.shown(findings, json);
+				return json && settings.kernel
+					? { ...shown, stacks: shown.stacks.map(withKindAndObjects) }
+					: shown;
+			},
+		};
 	},
 });

@@ -3,6 +3,7 @@ import { mergeStacks, type StackFindings, type StackRow } from '../aggregate/sta
 import { shownStacks, stackText } from '../options/stack-view.js';
 import { defineTool } from '../tool.js';
 import { endedBlockedTime } from '../waits/blocked.js';
+import { objectsOf } from '../waits/wait-objects.js';
 
 export const wakeuptime = defineTool({
 	...endedBlockedTime,
@@ -28,9 +29,20 @@ export const wakeuptime = defineTool({
 		return {
 			none: 'no waits were seen',
 			...text,
-			shown: (findings, json) => shownStacks(byWaker(findings), settings, json),
+			shown(findings, json) {
+				const shown = shownStacks(byWaker(findings), settings, json);
+				return json && settings.kernel
+					? { ...shown, stacks: shown.stacks.map(withObjects) }
+					: shown;
+			},
 		};
 	},
+});
+
+/** For programs: what the woken threads had waited for. */
+const withObjects = (row: StackRow): StackRow => ({
+	...row,
+	details: { ...row.details, ...objectsOf(row) },
 });
 
 /** The wakers' stacks, each with whom it woke at its leaf. */

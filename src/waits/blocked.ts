@@ -80,17 +80,16 @@ class Blocked extends Waits {
 	}
 }
 
-/** Stacks that are not shown get no names, and no notices about them. */
+/** User stacks are not shown, get no names, and no notices about them; what was waited for, the kernel's tell. */
 class WakersOnly extends Blocked {
 	override captured(): ReturnType<Waits['captured']> {
 		const { ended, open } = super.captured();
-		return { ended: ended.map(withoutStack), open: open.map(withoutStack) };
+		return { ended: ended.map(withoutUserStack), open: open.map(withoutUserStack) };
 	}
 }
 
-const withoutStack = (stack: CapturedStack): CapturedStack => ({
+const withoutUserStack = (stack: CapturedStack): CapturedStack => ({
 	...stack,
-	kernel: [],
 	user: [],
 	userEnd: undefined,
 	lost: false,

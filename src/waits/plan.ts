@@ -4,6 +4,7 @@ import type { Subjects } from '../bpf/filter.js';
 import { chooseInterrupts } from '../bpf/interrupts.js';
 import { chooseOffcpu, type ResumedHook } from '../bpf/offcpu.js';
 import { StackSums } from '../bpf/sums.js';
+import { configureObjects } from '../bpf/wait-objects.js';
 import type { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
 import type { Note } from '../reader.js';
@@ -53,6 +54,8 @@ export function planWaits(
 		switch_has_state: way.switchHasState,
 		walk_at_switch: way.resumed === undefined,
 	});
+	// Without kernel frames nobody can tell whether a thread waited for what its call is about.
+	if (settings.kernel) configureObjects(object, settings);
 	const wakers = settings.wakers ? planWakers(object, settings) : undefined;
 	return {
 		attach: [
@@ -62,7 +65,10 @@ export function planWaits(
 			'offcputime_switch',
 		],
 		runOnce: settings.edges || settings.followed > 0 ? ['seed_waiting'] : [],
-		load: settings.edges ? ['end_waiting'] : [],
+		load: [
+			...(settings.edges ? (['end_waiting'] as const) : []),
+			...(settings.kernel ? (['find_holders'] as const) : []),
+		],
 		withoutMaps: [way.threadsInHash ? 'off_cpus' : 'off_cpus_by_pid'],
 		because: wakers ? `${way.because}; ${wakers.because}` : way.because,
 		tables: unwindTables(object, settings, subjects, note),

@@ -4,6 +4,7 @@ import { withoutIdle } from '../aggregate/idle.js';
 import type { Lost } from '../aggregate/report.js';
 import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
+import type { WaitObject } from '../aggregate/wait-object.js';
 import type { Subjects } from '../bpf/filter.js';
 import { depthOf, type StackSettings, type StackSnapshot } from '../bpf/stacks.js';
 import { StackSums } from '../bpf/sums.js';
@@ -19,6 +20,7 @@ import type { NamingSettings } from '../symbolize/naming.js';
 import { ProcessWatch } from '../symbolize/process-watch.js';
 import type { UnwindTables } from '../symbolize/unwind-tables.js';
 import { WaitRecords } from './chained.js';
+import { WaitObjects, withFittingObjects } from './wait-objects.js';
 
 type Layout = typeof layout;
 
@@ -57,6 +59,9 @@ export class Waits implements Reader<StackFindings> {
 	#period_ns: number;
 	/** Where waits come one by one, and not as sums. */
 	readonly #records: WaitRecords | undefined;
+	/** Undefined: they are not looked for. */
+	readonly #waitObjects: WaitObjects | undefined;
+	#objects: ReadonlyMap<bigint, WaitObject> = new Map();
 
 	constructor(
 		object: BpfObject<Layout>,
@@ -75,10 +80,12 @@ export class Waits implements Reader<StackFindings> {
 		this.#sums.open();
 		const { followed, maxStacks } = settings;
 		if (followed > 0) this.#records = new WaitRecords(object, { followed, maxChains: maxStacks });
+		this.#waitObjects = settings.kernel ? new WaitObjects(object) : undefined;
 	}
 
 	begin(): void {
 		this.#processes.begin();
+		this.#waitObjects?.begin();
 	}
 
 	begun(): void {
@@ -118,6 +125,7 @@ export class Waits implements Reader<StackFindings> {
 	/** Waits that ended since the last call, and those that were open at the last `walkOpen`. */
 	captured(): { ended: CapturedStack[]; open: CapturedStack[] } {
 		const snapshot = this.#sums.read();
+		snapshot.objects = this.#objects;
 		const { wakers } = this.#settings;
 		if (wakers) snapshot.wakers = readWakers(this.#object, snapshot);
 		// If the period was raised meanwhile, errors are overstated.
@@ -130,6 +138,7 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	async read(patience?: Patience): Promise<StackFindings> {
+		if (this.#waitObjects) this.#objects = await this.#waitObjects.read(this.#processes);
 		const { ended, open } = this.captured();
 		const captured = [...ended, ...open];
 		const { debuginfod } = this.#settings;
@@ -144,8 +153,8 @@ export class Waits implements Reader<StackFindings> {
 				...(this.#settings.followed > 0 ? { hops: this.#settings.followed + 1 } : {}),
 			},
 			parts: PARTS,
-			...this.#shown(stacks),
-			notices,
+			...this.#shown(stacks.map(withFittingObjects)),
+			notices: [...notices, ...(this.#waitObjects?.notices() ?? [])],
 		};
 	}
 
@@ -162,6 +171,7 @@ export class Waits implements Reader<StackFindings> {
 
 	close(): void {
 		closeAll([
+			() => this.#waitObjects?.close(),
 			() => this.#processes.close(),
 			() => this.#sums.close(),
 			() => this.#records?.close(),

@@ -108,7 +108,10 @@ test('text says who woke whom; folded stacks go on with the waker, from where it
 	const { stdout } = await text.end('SIGINT');
 	const lines = foldedLines((await folded.end('SIGINT')).stdout);
 	await woken.end();
-	assert.match(stdout, /pipe {2}sleeper[^\n]*\n( {4}.*\n)+ {4}woken by woken \(\d+\)\n {4}\S/);
+	assert.match(
+		stdout,
+		/pipe[^\n]* {2}sleeper[^\n]*\n( {4}.*\n)+ {4}woken by woken \(\d+\)\n {4}\S/,
+	);
 	const [frames] = lines.find(([each]) => each.includes('wake')) ?? assert.fail('no wake');
 	assert.equal(frames[0], 'sleeper');
 	const at = frames.indexOf('--');

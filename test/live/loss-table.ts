@@ -26,6 +26,7 @@ export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	frees_unseen: { forcedIn: LOSSES },
 	failures_full: { forcedIn: LOSSES },
 	chains_cut: { forcedIn: 'unit/aggregate/chains' },
+	objects_full: { forcedIn: LOSSES },
 	filter_full: { forcedIn: IN_PROGRAMS },
 	programs_missed: { not: 'chance decides whether a program interrupts itself' },
 	events_dropped: { not: 'it takes 100,000 rows in one second' },

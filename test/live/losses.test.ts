@@ -143,6 +143,15 @@ const CASES: readonly Case[] = [
 		}),
 	),
 	{
+		cause: 'objects_full',
+		what: 'offcputime: threads that wait for more objects than 16',
+		prepare: workloadCase(
+			['kinds', '/tmp', '100'],
+			'offcputime --exact -K --comm k:* --max-stacks 128',
+		),
+		due: some,
+	},
+	{
 		cause: 'stack_walk_failed',
 		what: 'offcputime, switch: two threads that stopped before tracing began',
 		prepare: workloadCase(['waits', '5', '1000'], 'offcputime --exact'),

@@ -14,6 +14,7 @@ export interface JsonStack {
 	readonly throttled: number;
 	/** offcputime's, of what is blocked. */
 	readonly wait_kind?: string;
+	readonly objects?: ReadonlyArray<Readonly<Record<string, unknown>>>;
 	readonly cut?: string;
 	readonly caller_missing?: boolean;
 	readonly key: Readonly<Record<string, string | number>>;

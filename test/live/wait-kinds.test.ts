@@ -74,9 +74,9 @@ test('--by kind: each kind in a line, and at the root of folded stacks', async (
 	assert.match(folded.finished.stdout, /^lock;k:lock;.*futex_wait.* \d+$/m);
 });
 
-test('text names the kind before the thread', async () => {
+test('text names the kind, and what it was for, before the thread', async () => {
 	const { finished } = await traced('--top', '0', '--format', 'text');
-	assert.match(finished.stdout, / % +1 wait {2}terminal {2}k:terminal \(\d+\)$/m);
+	assert.match(finished.stdout, / % +1 wait {2}terminal \/dev\/pts\/\d+ {2}k:terminal \(\d+\)$/m);
 });
 
 test('--by kind needs what it is seen by', () => {

@@ -3,6 +3,7 @@ import type { Mutation } from './mutation.js';
 import { OF_CALLS } from './table/calls.js';
 import { OF_FILTERS } from './table/filters.js';
 import { OF_MEMORY } from './table/memory.js';
+import { OF_OBJECTS } from './table/objects.js';
 import { OF_OFF_CPU } from './table/off-cpu.js';
 import { OF_SCHEDULING } from './table/scheduling.js';
 import { OF_STACKS } from './table/stacks.js';
@@ -16,6 +17,7 @@ export const MUTATIONS: readonly Mutation[] = [
 	...OF_TIMEHIST,
 	...OF_OFF_CPU,
 	...OF_WAKERS,
+	...OF_OBJECTS,
 	...OF_STACKS,
 	...OF_CALLS,
 	...OF_MEMORY,

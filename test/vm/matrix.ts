@@ -124,6 +124,7 @@ export const TOOLS: readonly ToolTests[] = [
 			sleeping: { quick: '^who sleeps all the time has all functions on its way: sleepers$' },
 			'torture-loads': {},
 			'wait-kinds': { quick: '^each thread waits' },
+			'wait-objects': { quick: '^(waits that go on|a process that lives)' },
 		},
 		shared: { ...WAITS, ...TORTURE },
 		truths: ['^kprobe: --exact: time in known', '^(switch|sched_exit): --exact: time in known'],

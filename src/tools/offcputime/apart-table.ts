@@ -1,4 +1,4 @@
-/** The table of --by kind, and of --by waker: the waits of all threads, added up. */
+/** The tables of --by kind, object and waker: the waits of all threads, added up. */
 import { type StackFindings, type StackRow, totalOf } from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
 import { valueText } from '../../render/left-out.js';
@@ -6,32 +6,39 @@ import { grouped } from '../../render/numbers.js';
 import { largestSummary } from '../../render/stack-summaries.js';
 import { totalLines } from '../../render/stacks.js';
 import { type Column, moreLine, numbers, renderTable } from '../../render/table.js';
-import { type Style, shortened } from '../../render/terminal.js';
+import { printable, type Style, shortened } from '../../render/terminal.js';
 
 interface KindRow {
 	readonly kind: string;
+	/** '': the rows are not apart by it. */
+	readonly object: string;
 	readonly sum: StackRow;
 	/** The largest part of it: whose, and in which function of the program. */
 	readonly largest: ReturnType<typeof largestSummary>;
 }
 
-/** Of the column that says by what. */
-export const HEADINGS = { kind: 'KIND', waker: 'WOKEN BY' } as const;
+/** Of the columns that say by what. */
+const HEADINGS = {
+	kind: ['KIND'],
+	object: ['OBJECT'],
+	'kind,object': ['KIND', 'OBJECT'],
+	waker: ['WOKEN BY'],
+} as const;
 
 interface ApartTable {
 	/** How many rows to show; 0 for all. */
 	readonly top: number;
 	readonly style: Style;
-	readonly heading: string;
+	readonly apart: keyof typeof HEADINGS;
 }
 
 /** A line for each, the largest first; `kind` in the keys of the rows says what. */
-export function renderApart(findings: StackFindings, { top, style, heading }: ApartTable): string {
+export function renderApart(findings: StackFindings, { top, style, apart }: ApartTable): string {
 	if (findings.stacks.length === 0) return '';
 	const total = totalOf(findings);
 	const kinds = kindsOf(findings);
 	const shown = top > 0 ? kinds.slice(0, top) : kinds;
-	const table = renderTable(columnsOf(total, heading), shown, style);
+	const table = renderTable(columnsOf(total, HEADINGS[apart]), shown, style);
 	const more = moreLine(kinds.length - shown.length);
 	// A wait that was of several kinds counts in each.
 	const below = totalLines(total, findings, { verb: 'waited', style, uncounted: true });
@@ -41,39 +48,69 @@ export function renderApart(findings: StackFindings, { top, style, heading }: Ap
 function kindsOf(findings: StackFindings): KindRow[] {
 	const groups = new Map<string, StackRow[]>();
 	for (const row of findings.stacks) {
-		const kind = `${row.key.kind}`;
+		const kind = JSON.stringify([row.key.kind, row.key.object ?? '']);
 		const group = groups.get(kind);
 		if (group) group.push(row);
 		else groups.set(kind, [row]);
 	}
 	return [...groups]
-		.map(([kind, rows]) => {
+		.map(([name, rows]) => {
+			const [kind, object] = JSON.parse(name) as [string, string];
 			// Here the kind has a column of its own.
-			const stacks = rows.map(({ key: { kind: _, ...key }, ...row }) => ({ ...row, key }));
+			const stacks = rows.map(({ key: { kind: _, object: __, ...key }, ...row }) => ({
+				...row,
+				key,
+			}));
 			const of = { ...findings, stacks };
 			const largest = largestSummary(of, { telling: ({ frames }) => waitFrames(frames) });
-			return { kind, sum: totalOf(of), largest };
+			return { kind, object, sum: totalOf(of), largest };
 		})
 		.sort((a, b) => b.sum.value - a.sum.value);
 }
 
 /** Longer ones are cut: a function of the kernel behind "other:". */
 const KIND_WIDTH = 24;
+/** What fits into 80 columns; less beside a kind. */
+const OBJECT_WIDTH = 28;
+const OBJECT_BESIDE_KIND = 18;
 
-function columnsOf(total: StackRow, heading: string): Column<KindRow>[] {
+function columnsOf(
+	total: StackRow,
+	[heading, second]: readonly [string, string?],
+): Column<KindRow>[] {
+	const isObject = heading === 'OBJECT';
+	const first = ({ kind }: KindRow) =>
+		isObject ? shortObject(kind, OBJECT_WIDTH) : shortened(kind, KIND_WIDTH);
+	const object = ({ object }: KindRow) => shortObject(object, OBJECT_BESIDE_KIND);
 	return [
 		numbers('TIME', ({ sum }) => valueText(sum.value, 'ns')),
 		numbers('SHARE', ({ sum }) => percent(sum, total, 1)),
 		{ ...numbers('WAITS', waitsText), spare: 1 },
-		{ heading, align: 'left', cell: ({ kind }) => shortened(kind, KIND_WIDTH) },
+		{ heading, align: 'left', cell: first },
+		...(second ? [{ heading: second, align: 'left', cell: object } as const] : []),
 		numbers('LARGEST', ({ largest, sum }) => percent(largest, sum, 0)),
-		{ heading: 'WHO', align: 'left', cell: ({ largest }) => largest.owner },
-		{ heading: 'IN', align: 'left', shrinks: true, cell: ({ largest }) => largest.name },
+		{ heading: 'WHO', align: 'left', shrinks: isObject, cell: ({ largest }) => largest.owner },
+		...(isObject || second
+			? []
+			: [{ heading: 'IN', align: 'left', shrinks: true, cell: inText } as const]),
 	];
 }
+
+const inText = ({ largest }: KindRow) => largest.name;
 
 const percent = (part: Pick<StackRow, 'value'>, whole: StackRow, digits: number) =>
 	`${((100 * part.value) / whole.value).toFixed(digits)} %`;
 
 const waitsText = ({ sum: { count, variance } }: KindRow) =>
 	`${variance > 0 ? '~' : ''}${grouped(Math.max(1, count))}`;
+
+/** Of what is too long, the number of a process goes first, then the beginning of a path. */
+function shortObject(object: string, width: number): string {
+	const text = printable(object);
+	const short = text.length <= width ? text : text.replace(/ \(\d+\)(?= \+\d+$|$)/, '');
+	const characters = [...short];
+	if (characters.length <= width) return short;
+	return short.includes('/')
+		? `…${characters.slice(1 - width).join('')}`
+		: `${characters.slice(0, width - 1).join('')}…`;
+}

@@ -8,7 +8,7 @@ import {
 	splitStacks,
 } from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
-import { mainKind, splitByKind, waitKind } from '../../aggregate/wait-kinds.js';
+import { splitByKind } from '../../aggregate/wait-kinds.js';
 import { UsageError } from '../../errors.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { filtersOf } from '../../options/stack-filter.js';
@@ -23,16 +23,21 @@ import {
 } from '../../options/stack-view.js';
 import { flag, oneOf, parsed } from '../../options/typed-option.js';
 import { defineTool } from '../../tool.js';
+import { kindAndObject } from '../../waits/label.js';
 import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
+import { withKindAndObjects } from '../../waits/wait-objects.js';
 import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
-import { HEADINGS, renderApart } from './apart-table.js';
+import { renderApart } from './apart-table.js';
+import { splitByObject, withoutKinds } from './by-object.js';
 import { splitByWaker } from './by-waker.js';
 import { doctor } from './doctor.js';
 
 type Layout = typeof layout;
 
-type Apart = 'kind' | 'waker';
+const APART = ['kind', 'object', 'kind,object', 'waker'] as const;
+type Apart = (typeof APART)[number];
+const isApart = (by: string | undefined): by is Apart => APART.some((each) => each === by);
 
 interface Settings extends WaitSettings, WaitChoice, StackView {
 	readonly split: boolean;
@@ -54,8 +59,8 @@ const options = () => ({
 	hideIdle: flag('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
 	by: oneOf(
 		'--by <what>',
-		'one entry for each thread name (comm), process, thread, kind of wait, or waker',
-		[...GROUPINGS, 'kind', 'waker'] as const,
+		'one entry for each thread name (comm), process, thread, kind of wait, object waited for, or waker',
+		[...GROUPINGS, ...APART] as const,
 	).conflicts('tids'),
 	...stackOptions(),
 });
@@ -70,6 +75,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 		['tstrace offcputime -p 1234 5', 'a process, for 5 seconds'],
 		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks for a flame graph'],
 		['tstrace offcputime --by kind 10', 'the machine: disks, locks, sockets, …'],
+		['tstrace offcputime --by object 10', 'the machine: which files, sockets, locks, …'],
 		['tstrace offcputime -p 1234 --by waker 5', 'who ends the waits of a process'],
 		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
 		['tstrace offcputime --hide-idle 10', 'the machine, without idle threads'],
@@ -91,7 +97,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	otherNames: { '-m': '--min', '-M': '--max' },
 
 	settings(values) {
-		const apart = values.by === 'kind' || values.by === 'waker' ? values.by : undefined;
+		const apart = isApart(values.by) ? values.by : undefined;
 		const grouped = { ...values, by: apart ? undefined : (values.by as Grouping | undefined) };
 		const settings: Settings = {
 			...stackSettings(grouped),
@@ -108,9 +114,9 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			throw new UsageError(
 				`give either --split or --by ${apart}: parts of waits are separate entries there anyway`,
 			);
-		if (apart === 'kind' && !settings.kernel)
+		if (apart && apart !== 'waker' && !settings.kernel)
 			throw new UsageError(
-				'give either --by kind or --user-stacks: kernel frames say what a thread waited for',
+				`give either --by ${apart} or --user-stacks: kernel frames say what a thread waited for`,
 			);
 		if (settings.hideIdle && !settings.edges)
 			throw new UsageError(
@@ -134,7 +140,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	text(settings) {
 		const text = stackText(settings, {
 			verb: 'waited',
-			label: (row) => (settings.kernel ? mainKind(row, { parts: PARTS }) : ''),
+			label: (row, room) => (settings.kernel ? kindAndObject(row, PARTS, room) : { text: '' }),
 			telling: ({ frames }) => waitFrames(frames),
 		});
 		return {
@@ -142,26 +148,27 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			...text,
 			report: (findings, style) =>
 				settings.apart
-					? Promise.resolve(
-							renderApart(findings, { ...settings, style, heading: HEADINGS[settings.apart] }),
-						)
+					? Promise.resolve(renderApart(findings, { ...settings, style, apart: settings.apart }))
 					: text.report(findings, style),
 			shown(findings, json) {
 				if (settings.apart) {
-					const stacks =
-						settings.apart === 'kind' ? splitByKind(findings) : splitByWaker(findings, json);
+					const stacks = splitBy(settings.apart, findings, json);
 					return shownStacks({ ...findings, stacks }, settings, json);
 				}
 				const stacks = settings.split && !json ? splitStacks(findings) : findings.stacks;
 				const shown = shownStacks({ ...findings, stacks }, settings, json);
-				return json && settings.kernel ? { ...shown, stacks: shown.stacks.map(withKind) } : shown;
+				return json && settings.kernel
+					? { ...shown, stacks: shown.stacks.map(withKindAndObjects) }
+					: shown;
 			},
 		};
 	},
 });
 
-/** For programs: what the blocked part of a row was for. */
-function withKind(row: StackRow): StackRow {
-	if (row.parts[0] === 0) return row;
-	return { ...row, details: { ...row.details, wait_kind: waitKind(row.frames) } };
+/** The same rows, apart by what the key's `kind`, or `kind` and `object`, say then. */
+function splitBy(apart: Apart, findings: StackFindings, json: boolean): StackRow[] {
+	if (apart === 'kind') return splitByKind(findings);
+	if (apart === 'waker') return splitByWaker(findings, json);
+	const rows = splitByObject(findings);
+	return apart === 'object' ? withoutKinds(rows) : rows;
 }

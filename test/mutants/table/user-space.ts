@@ -61,8 +61,8 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	{
 		id: 'L1',
 		file: 'src/loader/object.ts',
-		from: '\t\t\tif (fd >= 0) closeSync(fd);\n',
-		to: '',
+		from: '\t\t\tcloseSync(fd);\n\t\t}\n\t}\n\n\t/**\n\t * The same',
+		to: '\t\t}\n\t}\n\n\t/**\n\t * The same',
 		bug: 'each run of an iterator leaves a descriptor open',
 		test: 'live/release',
 		only: 'an iterator that has run leaves no descriptor',

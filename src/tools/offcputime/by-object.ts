@@ -1,0 +1,49 @@
+/** Waits apart by what they were for, for --by object and --by kind,object. */
+import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
+import { splitByKind } from '../../aggregate/wait-kinds.js';
+import type { ObjectShare } from '../../aggregate/wait-object.js';
+import { objectText } from '../../render/wait-object.js';
+
+/** The same rows, each object of blocked time apart, as the key's `object`; its `kind` says what kind of wait it was. */
+export function splitByObject(findings: StackFindings): StackRow[] {
+	return splitByKind(findings).flatMap((row) => {
+		const isBlocked = row.parts[0] === row.value;
+		const shares = isBlocked ? (row.objects ?? []) : [];
+		const rest = shares.reduce(without, row);
+		const known = shares.map((share) => ofObject(row, share));
+		return rest.value > 0 ? [...known, named(rest, `[${row.key.kind}]`)] : known;
+	});
+}
+
+/** What is not only of one object has no kind in front: the object says enough. */
+export function withoutKinds(rows: readonly StackRow[]): StackRow[] {
+	return rows.map(({ key: { kind: _, object, ...key }, ...row }) => ({
+		...row,
+		key: { kind: `${object}`, ...key },
+	}));
+}
+
+function ofObject(row: StackRow, share: ObjectShare): StackRow {
+	const { object, value, count, variance } = share;
+	const name = objectText(object);
+	const parts = row.parts.map((_, part) => (part === 0 ? value : 0));
+	return named({ ...row, parts, value, count, variance, objects: [share] }, name);
+}
+
+function named(row: StackRow, object: string): StackRow {
+	const { kind = '', ...key } = row.key;
+	return { ...row, key: { kind, object, ...key } };
+}
+
+/** What is left of a row; less than a nanosecond is nothing. */
+function without(row: StackRow, { value, count, variance }: ObjectShare): StackRow {
+	const { objects: _, ...rest } = row;
+	const left = row.value - value < 1 ? 0 : row.value - value;
+	return {
+		...rest,
+		parts: row.parts.map((part, i) => (i === 0 ? left : part)),
+		value: left,
+		count: Math.max(0, row.count - count),
+		variance: Math.max(0, row.variance - variance),
+	};
+}

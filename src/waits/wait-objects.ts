@@ -1,0 +1,76 @@
+/** What threads waited for, while tracing and at its end: for all tools of waits. */
+
+import type { StackRow } from '../aggregate/stack-rows.js';
+import { waitKind } from '../aggregate/wait-kinds.js';
+import { fittingObjects, type MemoryPlace, type WaitObject } from '../aggregate/wait-object.js';
+import { type FoundLater, type ObjectRecord, readObjects } from '../bpf/wait-objects.js';
+import type { off_cpu as layout } from '../generated/off_cpu.js';
+import type { BpfObject } from '../loader/object.js';
+import type { ProcessWatch } from '../symbolize/process-watch.js';
+import { OtherEnds } from './other-ends.js';
+
+export class WaitObjects {
+	readonly #object: BpfObject<typeof layout>;
+	readonly #ends: OtherEnds;
+
+	constructor(object: BpfObject<typeof layout>) {
+		this.#object = object;
+		this.#ends = new OtherEnds(object);
+	}
+
+	begin(): void {
+		this.#ends.begin();
+	}
+
+	/** All objects, by the hash that stacks refer to them by. Tracing has ended. */
+	async read(processes: ProcessWatch): Promise<Map<bigint, WaitObject>> {
+		await this.#ends.end();
+		const records = readObjects(this.#object);
+		const places = new Map<ObjectRecord, MemoryPlace>();
+		for (const record of records.values()) {
+			const place = record.place();
+			if (place) places.set(record, place);
+		}
+		const names = processes.memoryNames([...places.values()]);
+		const holders: FoundLater['holders'] = (key, end) => this.#ends.holders(key, end);
+		const nameOf = (place: MemoryPlace | undefined) => (place && names.get(place)) ?? '';
+		return new Map(
+			Array.from(records, ([hash, record]) => [
+				hash,
+				record.decoded({ holders, inMemory: nameOf(places.get(record)) }),
+			]),
+		);
+	}
+
+	/** What the user should know. */
+	notices(): string[] {
+		return this.#ends.notices();
+	}
+
+	close(): void {
+		this.#ends.close();
+	}
+}
+
+/** Without what the thread's call was about, but not its wait, as its stack shows. */
+export function withFittingObjects(row: StackRow): StackRow {
+	const { objects, ...rest } = row;
+	const fitting = objects ? fittingObjects(waitKind(row.frames), objects) : [];
+	return fitting.length > 0 ? { ...rest, objects: fitting } : rest;
+}
+
+/** For programs: what the blocked part of a row was for. */
+export function withKindAndObjects(row: StackRow): StackRow {
+	if (row.parts[0] === 0) return row;
+	return {
+		...row,
+		details: { ...row.details, wait_kind: waitKind(row.frames), ...objectsOf(row) },
+	};
+}
+
+/** For programs: the objects alone, where the stack is not the one that waited. */
+export function objectsOf({ objects = [] }: StackRow): Readonly<Record<string, unknown>> {
+	return {
+		objects: objects.map(({ object, value }) => ({ ...object, value_ns: Math.round(value) })),
+	};
+}
