@@ -59,10 +59,10 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 	wait->key.kernel = task_kernel_stack(next);
 	/* A new thread has no frames yet, and it leaves __schedule by another way. */
-	if (walk_at_switch || wait->first_wait) {
+	if (walk_at_switch || (!walk_wakers && wait->first_wait)) {
 		wait->key.object =
 			object_of(next, wait->parts.ns[OFFCPU_BLOCKED], NULL, PLACE_RESUMED);
-		add_wait(next->pid, wait);
+		add_wait(next->pid);
 	} else {
 		wait->pid = next->pid;
 	}
@@ -117,7 +117,7 @@ static __always_inline int resumed(void *ctx)
 					     PLACE_RESUMED);
 		wait->key.user = switched_user_stack(ctx);
 	}
-	add_wait(pid, wait);
+	add_wait(pid);
 	return 0;
 }
 
@@ -210,6 +210,9 @@ int end_waiting(struct bpf_iter__task *ctx)
 		 !wait_wanted(off, blocked_ns))
 		return 0;
 	stack_key_of(task, &waiting.key);
+	/* Before the walk, behind which the verifier follows everything many times. */
+	waiting.key.object =
+		object_of(task, waiting.parts.ns[OFFCPU_BLOCKED], NULL, PLACE_ITERATOR);
 	if (with_wakers && !off->preempted)
 		waiting.key.waker = kept_waker(&off->waker);
 	/* What was not walked as it stopped can be walked from outside. */
@@ -220,8 +223,6 @@ int end_waiting(struct bpf_iter__task *ctx)
 	waiting.key.kernel = keep_stack(here, &here->kernel, kernel);
 	if (waiting.key.kernel != kernel)
 		count_loss(LOSS_STACKS_FULL);
-	waiting.key.object =
-		object_of(task, waiting.parts.ns[OFFCPU_BLOCKED], NULL, PLACE_ITERATOR);
 	read_user_registers(task, &waiting.registers);
 	waiting.tid = task_tid(task);
 	/* Where the buffer is full, the kernel empties it and calls again for the same task. */

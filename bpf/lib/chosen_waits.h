@@ -47,21 +47,15 @@ struct {
 	__type(value, struct chosen);
 } chosen_here SEC(".maps");
 
-/* The record of the wait in `chosen_here`. A function of its own: the verifier goes through it
- * once. */
-__noinline int record_wait(u32 pid)
+static __always_inline void record_wait(u32 pid, struct chosen *wait)
 {
-	u32 zero = 0;
-	struct chosen *wait = bpf_map_lookup_elem(&chosen_here, &zero);
 	struct wait_record *record;
 
-	if (!wait)
-		return 0;
 	if (!keep_stacks_of(&wait->key) && wait->counts)
 		count_loss(LOSS_STACKS_FULL);
 	record = reserve_record(pid, WAIT_BLOCKED);
 	if (!record)
-		return 0;
+		return;
 	record->begin_ns = wait->begin_ns;
 	record->end_ns = wait->woken_ns;
 	record->counts = wait->counts;
@@ -70,7 +64,6 @@ __noinline int record_wait(u32 pid)
 	weigh_record(record, &wait->sampled);
 	record->key = wait->key;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	return 0;
 }
 
 /* When a thread that gets a CPU began to wait for it; 0: it is not known. */
@@ -92,7 +85,8 @@ static __always_inline u64 queued_since(struct task_struct *task, struct cfs_rq 
 	return queued && queued < now_ns - off->since_ns ? now_ns - queued : 0;
 }
 
-/* The thread waited for a CPU until now; `begin_ns` 0: nobody knows since when. */
+/* The thread waited for a CPU until now; `begin_ns` 0: nobody knows since when. A function of its
+ * own: the verifier goes through it once. */
 __noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
 {
 	struct wait_record *record;
@@ -111,24 +105,32 @@ __noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
 	return 0;
 }
 
-/* `pid`: of the thread, as the kernel has it. */
-static __always_inline void add_wait(u32 pid, struct chosen *wait)
+/*
+ * Counts the wait in `chosen_here`; `pid`: of its thread, as the kernel has it. A function of its
+ * own: what comes behind a walk the verifier follows many times.
+ */
+__noinline int add_wait(u32 pid)
 {
+	u32 zero = 0;
+	struct chosen *wait = bpf_map_lookup_elem(&chosen_here, &zero);
 	struct stack_sum *sum;
 
+	if (!wait)
+		return 0;
 	if (with_wakers)
 		wait->key.waker = kept_waker(&wait->waker);
 	if (followed_wakers) {
-		record_wait(pid);
-		return;
+		record_wait(pid, wait);
+		return 0;
 	}
 	sum = sum_of(&wait->key);
 	if (!sum)
-		return;
+		return 0;
 	add_to(&sum->count, wait->sampled.count);
 	add_to(&sum->doubt, wait->sampled.doubt);
 	for (int i = 0; i < OFFCPU_PARTS; i++)
 		add_to(&sum->parts[i], wait->parts.ns[i]);
+	return 0;
 }
 
 static __always_inline bool wait_wanted(struct off_cpu *off, u64 duration_ns)

@@ -93,8 +93,12 @@ static __attribute__((noinline)) void receive(int from)
 
 static void work(int to)
 {
-	struct schedstat after, before = read_schedstat(getpid());
+	static struct schedstat before;
+	struct schedstat after;
 	unsigned long long start;
+
+	if (!worked->all_ns)
+		before = read_schedstat(getpid());
 
 	receive(begin[0]);
 	start = now_ns();
@@ -109,8 +113,8 @@ static void work(int to)
 	}
 	after = read_schedstat(getpid());
 	worked->all_ns += now_ns() - start;
-	worked->run_ns += after.run_ns - before.run_ns;
-	worked->delay_ns += after.delay_ns - before.delay_ns;
+	worked->run_ns = after.run_ns - before.run_ns;
+	worked->delay_ns = after.delay_ns - before.delay_ns;
 }
 
 /* A process that runs `run`, and is killed with this one. */
@@ -128,8 +132,16 @@ static pid_t child(const char *name, void (*run)(void))
 	exit(0);
 }
 
+/* Only who is at the other end has it. */
+static void drop(int first, int second)
+{
+	must(close(first) == 0 && close(second) == 0);
+}
+
 static void run_source(void)
 {
+	drop(bytes[0], bytes[1]);
+	drop(hops[1], begin[1]);
 	for (long i = 0; i < count; i++)
 		work(hops[0]);
 }
@@ -138,6 +150,8 @@ static void run_writer(void)
 {
 	int is_last = is("naps") || is("computes") || is("queues");
 
+	drop(bytes[0], hops[0]);
+	drop(begin[1], is_last ? hops[1] : begin[0]);
 	if (is("queues"))
 		pin(0, 1);
 	for (long i = 0; i < count; i++) {
@@ -259,6 +273,8 @@ int main(int argc, char **argv)
 		other = child("source", run_source);
 	if (is("queues"))
 		other = child("hog", run_hog);
+	drop(bytes[1], begin[0]);
+	drop(hops[0], hops[1]);
 	prctl(PR_SET_NAME, "reader");
 	ready(getpid(), writer);
 	before = read_schedstat(getpid());
