@@ -34,7 +34,7 @@ async function stacksOf(way: string, hops: number, ...options: readonly string[]
 	const { stacks, lost } = stackReport(finished);
 	for (const cause of ['waits_ring_full', 'chains_cut', 'stacks_full'])
 		assert.equal(lost[cause], undefined, cause);
-	return { ...truth, stacks, received: stacks.filter(({ frames }) => frames.includes('receive')) };
+	return { ...truth, lost, stacks, received: stacks.filter(({ frames }) => frames.includes('receive')) };
 }
 
 /** Who was waited for, one behind the other, and what they did. */
@@ -107,11 +107,11 @@ test('what a waker ran, and what it waited for a CPU, is what the kernel counted
 });
 
 test('two processes away: the writer waited for the source, and that slept', async () => {
-	const { received, worked_ns } = await stacksOf('relays', 4);
+	const { received, worked_ns, lost } = await stacksOf('relays', 4);
 	const chain = 'writer blocked < source blocked < <irq: timer>';
 	const napped = ofChain(received, chain).filter(({ waker }) => waker?.wait_kind === 'unix socket');
 	const all = received.map((stack) => `${chainText(stack)}: ${stack.value}`);
-	within(sumOf(napped), COUNT * WORK_NS, worked_ns, `blocked for a source that slept: ${all}`);
+	within(sumOf(napped), COUNT * WORK_NS, worked_ns, `blocked for a source that slept: ${all} ${JSON.stringify(lost)}`);
 	for (const stack of napped) {
 		const [, source] = wakersOf(stack);
 		assert.equal(source?.wait_kind, 'sleep');
