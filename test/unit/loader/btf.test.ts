@@ -13,6 +13,7 @@ import {
 	INT,
 	PTR,
 	STRUCT,
+	TRANSPARENT,
 	TYPEDEF,
 	UNION,
 	VAR,
@@ -74,6 +75,20 @@ test('fields, enums, sections', () => {
 	assert.deepEqual(btf.section('.bss')?.fields, [
 		{ name: 'window', offset_bytes: 4, size_bytes: 4 },
 	]);
+});
+
+test('a field is as large as its type, behind whatever qualifies that', () => {
+	for (const [name, kind] of Object.entries(TRANSPARENT)) {
+		const b = new BtfBuilder();
+		const u16 = b.type('unsigned short', INT, 2, [16]);
+		const qualified = b.type(name, kind, b.type('', TRANSPARENT.const, u16));
+		b.type('task', STRUCT, 8, [b.string('cpu'), qualified, 16], 1);
+		assert.deepEqual(
+			new Btf(b.build()).struct('task')?.fields,
+			[{ name: 'cpu', offset_bytes: 2, size_bytes: 2 }],
+			name,
+		);
+	}
 });
 
 test('bit-fields, with the bytes they are in; members of unnamed parts, counted from the struct', () => {

@@ -57,6 +57,15 @@ test('names of the kernel, its modules and BPF programs; of aliases the best kno
 	}
 });
 
+test('a last line counts though no line end follows it, however the text is cut', () => {
+	const text = KALLSYMS.trimEnd();
+	for (const piece of [1, 64, 4096]) {
+		assert.deepEqual(namesIn(text, [kernel(0xc0002010)], piece).names, [
+			'bpf_prog_0123456789abcdef_runqlat_switch',
+		]);
+	}
+});
+
 test('zeros for all addresses: hidden', () => {
 	const zeros = '0000000000000000 T _text\n0000000000000000 T startup_64\n';
 	const { names, hidden } = namesIn(zeros, [kernel(0x81000000)]);
