@@ -5,6 +5,7 @@ import { MemoryBytes } from '../../../src/elf/bytes.js';
 import { Elf, MACHINE } from '../../../src/elf/elf.js';
 import { countFrames, FEW_FUNCTIONS, keepsFrame } from '../../../src/symbolize/frame-pointers.js';
 import { elfOf } from '../hostile/elf-builder.js';
+import { CODE, many, program, TEXT } from './frames-writer.js';
 
 const code = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 const [ENDBR, PUSH, SUB] = ['f30f1efa', '55', '4883ec08'];
@@ -34,79 +35,42 @@ test('arm64: x29 is set from sp, with or without a distance', () => {
 	assert.ok(!keepsFrame(code(STP + MOV_SP), MACHINE.x64));
 });
 
-const TEXT = 0x1000;
-const HDR = 0x8000;
-const CODE = 6;
-
-interface WrittenFunction {
-	readonly bytes: number;
-	readonly frame: boolean;
-}
-
-/** A program of these functions, one after the other. */
-function program(
-	functions: readonly WrittenFunction[],
-	{ entry = 0, name = '.text', flags = CODE, version = 1, listed = functions.length } = {},
-): Elf {
-	const starts = functions.map((_, i) =>
-		functions.slice(0, i).reduce((sum, { bytes }) => sum + bytes, TEXT),
-	);
-	const text = Buffer.concat(
-		functions.map(({ bytes, frame }) =>
-			Buffer.concat([code(frame ? PUSH + MOV[0] : SUB)], bytes).fill(0x90, 4),
-		),
-	);
-	const table = Buffer.alloc(12 + 8 * functions.length);
-	table.set([version, 0x1b, 0x03, 0x3b]);
-	table.writeUInt32LE(listed, 8);
-	for (const [i, start] of starts.entries()) table.writeInt32LE(start - HDR, 12 + 8 * i);
-	const file = elfOf({
-		sections: [
-			{ name, flags, address: TEXT, data: text },
-			{ name: '.eh_frame_hdr', address: HDR, data: table },
-		],
-		header: [[24, 8, BigInt(entry)]],
-	});
-	return new Elf(new MemoryBytes(file));
-}
-
-const many = (count: number, bytes: number, frame: boolean): WrittenFunction[] =>
-	Array.from({ length: count }, () => ({ bytes, frame }));
+const countIn = (...of: Parameters<typeof program>) =>
+	countFrames(new Elf(new MemoryBytes(program(...of))));
 
 test('functions that are long enough are counted, those with a frame apart', () => {
-	const elf = program([...many(9, 100, true), ...many(5, 64, false), ...many(7, 63, true)]);
-	assert.deepEqual(countFrames(elf), { sampled: 14, withFrame: 9 });
+	const functions = [...many(9, 100, true), ...many(5, 64, false), ...many(7, 63, true)];
+	assert.deepEqual(countIn(functions), { sampled: 14, withFrame: 9 });
 });
 
 test('in a small program shorter ones count too, but for the shortest', () => {
 	const long = many(FEW_FUNCTIONS - 1, 64, true);
-	const elf = program([...long, ...many(3, 16, false), ...many(4, 15, true)]);
-	assert.deepEqual(countFrames(elf), { sampled: FEW_FUNCTIONS + 2, withFrame: FEW_FUNCTIONS - 1 });
-	const enough = program([...many(FEW_FUNCTIONS, 64, true), ...many(3, 16, false)]);
-	assert.deepEqual(countFrames(enough), { sampled: FEW_FUNCTIONS, withFrame: FEW_FUNCTIONS });
+	const few = [...long, ...many(3, 16, false), ...many(4, 15, true)];
+	assert.deepEqual(countIn(few), { sampled: FEW_FUNCTIONS + 2, withFrame: FEW_FUNCTIONS - 1 });
+	const enough = [...many(FEW_FUNCTIONS, 64, true), ...many(3, 16, false)];
+	assert.deepEqual(countIn(enough), { sampled: FEW_FUNCTIONS, withFrame: FEW_FUNCTIONS });
 });
 
 test('the last function ends with its section; where a program begins nobody called it', () => {
-	const elf = program([...many(3, 32, true), { bytes: 20, frame: false }]);
-	assert.deepEqual(countFrames(elf), { sampled: 4, withFrame: 3 });
-	const begins = program([...many(3, 32, true), { bytes: 20, frame: false }], { entry: TEXT + 32 });
-	assert.deepEqual(countFrames(begins), { sampled: 3, withFrame: 2 });
+	const functions = [...many(3, 32, true), { bytes: 20, frame: false }];
+	assert.deepEqual(countIn(functions), { sampled: 4, withFrame: 3 });
+	assert.deepEqual(countIn(functions, { entry: TEXT + 32 }), { sampled: 3, withFrame: 2 });
 });
 
 test('of very many a sample is taken, from all over the program', () => {
-	const elf = program([...many(1000, 64, true), ...many(1000, 64, false)]);
-	assert.deepEqual(countFrames(elf), { sampled: 500, withFrame: 250 });
+	const functions = [...many(1000, 64, true), ...many(1000, 64, false)];
+	assert.deepEqual(countIn(functions), { sampled: 500, withFrame: 250 });
 });
 
 test('what does not say where functions begin, or has none, is not judged', () => {
 	const functions = many(20, 64, true);
-	assert.equal(countFrames(program(functions, { version: 2 })), undefined);
-	assert.equal(countFrames(program([])), undefined);
-	assert.equal(countFrames(program(functions, { flags: 2 })), undefined, 'no code');
-	assert.equal(countFrames(program(functions, { name: '.plt.sec' })), undefined, 'stubs');
-	assert.deepEqual(countFrames(program(functions, { listed: 12 })), { sampled: 12, withFrame: 12 });
+	assert.equal(countIn(functions, { version: 2 }), undefined);
+	assert.equal(countIn([]), undefined);
+	assert.equal(countIn(functions, { flags: 2 }), undefined, 'no code');
+	assert.equal(countIn(functions, { name: '.plt.sec' }), undefined, 'stubs');
+	assert.deepEqual(countIn(functions, { listed: 12 }), { sampled: 12, withFrame: 12 });
 	// It says that it has more than there are.
-	assert.deepEqual(countFrames(program(functions, { listed: 1e6 })), {
+	assert.deepEqual(countIn(functions, { listed: 1e6 }), {
 		sampled: 20,
 		withFrame: 20,
 	});
