@@ -66,6 +66,21 @@ test('a last line counts though no line end follows it, however the text is cut'
 	}
 });
 
+test('a line that lacks its type or its name names nothing', () => {
+	for (const line of [
+		'ffffffff81000210',
+		'ffffffff81000210 ',
+		'ffffffff81000210 \n x',
+		'ffffffff81000210 T',
+		'ffffffff81000210 T ',
+		'ffffffff8100021 T short',
+		'ffffffff81000210  T wide',
+	]) {
+		const { names } = namesIn(`${line}\n${KALLSYMS}`, [kernel(0x81000234)]);
+		assert.deepEqual(names, ['sys_read'], line);
+	}
+});
+
 test('zeros for all addresses: hidden', () => {
 	const zeros = '0000000000000000 T _text\n0000000000000000 T startup_64\n';
 	const { names, hidden } = namesIn(zeros, [kernel(0x81000000)]);

@@ -30,6 +30,14 @@ test('Debian and Ubuntu: the package that has the file', () => {
 	assert.equal(installCommand('/usr/bin/bar', root), undefined);
 });
 
+test('a list may be 8 MiB long; a longer one is not read', () => {
+	const list = (bytes: number) => `/.\n/usr/bin/foo\n`.padEnd(bytes, 'x');
+	const found = (bytes: number) =>
+		installCommand('/usr/bin/foo', rootWith('ID=debian\n', { 'foo.list': list(bytes) }));
+	assert.match(found(2 ** 23) ?? '', /^apt-get install foo-dbgsym/);
+	assert.equal(found(2 ** 23 + 1), undefined);
+});
+
 test('a name of a package that is none is not put into a command', () => {
 	const root = rootWith('ID=debian\n', { '$(reboot).list': '/.\n/usr/bin/foo\n' });
 	assert.equal(installCommand('/usr/bin/foo', root), undefined);

@@ -168,6 +168,25 @@ test('arm64: an entry begins at its adrp, or at a bti in front; the stub is none
 	assert.deepEqual(namesAt(other, 0, 4), [undefined, undefined]);
 });
 
+test('arm64: what loads from x16 is an entry only behind the adrp that has set it', () => {
+	const [entry, nop] = [entryArm64(slotAt(0), 0), bytes('1f2003d5')];
+	const namesOf = (first: Buffer) =>
+		namesAt(
+			fileWith({ machine: MACHINE.arm64, code: Buffer.concat([first, entry.subarray(4)]) }),
+			0,
+		);
+	assert.deepEqual(namesOf(entry.subarray(0, 4)), ['first@plt']);
+	assert.deepEqual(namesOf(nop), [undefined]);
+	// adr x16; adrp x17
+	const [adr, other] = [Buffer.from(entry), Buffer.from(entry)];
+	adr.writeUInt8(adr.readUInt8(3) & 0x7f, 3);
+	other.writeUInt8(other.readUInt8(0) | 1, 0);
+	assert.deepEqual(
+		[namesOf(adr.subarray(0, 4)), namesOf(other.subarray(0, 4))],
+		[[undefined], [undefined]],
+	);
+});
+
 test('arm64: slots in front of the table, and far behind it', () => {
 	const elf = (slot: number) => {
 		const at = (slot - GOT) / 8;
