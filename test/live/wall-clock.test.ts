@@ -28,8 +28,8 @@ for (const zone of ['UTC', 'Asia/Kathmandu', 'America/St_Johns', 'Pacific/Kiriti
 		const tracing = await Tracing.start(args, { TZ: zone });
 		const begun_ms = Date.now();
 		await naps.work();
-		const ended_ms = Date.now();
 		const { stdout, stderr, status } = await tracing.end('SIGINT');
+		const ended_ms = Date.now();
 		await naps.end();
 		assert.equal(status, 0, stderr);
 		const times = [...stdout.matchAll(/^ *(\d\d):(\d\d):(\d\d\.\d{6}) /gm)].map(
@@ -40,7 +40,7 @@ for (const zone of ['UTC', 'Asia/Kathmandu', 'America/St_Johns', 'Pacific/Kiriti
 		// Clocks may be set a little meanwhile.
 		const from_ms = timeOfDay_ms(begun_ms - 2, zone);
 		for (const time_ms of times) {
-			// Behind the beginning, by less than the work took; midnight may be in between.
+			// Behind the beginning, by less than tracing took; midnight may be in between.
 			const since_ms = (time_ms - from_ms + 2 * DAY_MS) % DAY_MS;
 			assert.ok(
 				since_ms <= ended_ms - begun_ms + 4,

@@ -91,6 +91,34 @@ test('the nearest process that writes may have any name: its family is found', a
 	assert.equal(stdout, '["profile"]\n', stderr);
 });
 
+test('what a writer starts later is found when it is looked at again', async (t) => {
+	const looks: (() => void)[] = [];
+	const timers = t.mock.method(globalThis, 'setTimeout', (look: () => void) => {
+		looks.push(look);
+		return { unref: () => undefined };
+	});
+	const go = join(folder, 'go');
+	spawnSync('mkfifo', [go]);
+	// A shell that becomes tstrace once it is told.
+	const end = await readingEnd(
+		t,
+		`{ echo running >&2; read -r line < go; exec tstrace profile 7; }`,
+		1,
+	);
+	const writer = PipeWriter.of(end) ?? assert.fail();
+	assert.equal(writer.arguments, undefined);
+	writeFileSync(go, '\n');
+	for (let tries = 0; writer.arguments === undefined; tries++) {
+		assert.ok(tries < 10_000, 'it is not found');
+		const look = looks.shift() ?? assert.fail('it does not look again');
+		look();
+		await new Promise(setImmediate);
+	}
+	assert.deepEqual(writer.arguments, ['profile', '7']);
+	timers.mock.restore();
+	writer.close();
+});
+
 test('what is no pipe has no writer that could be told', () => {
 	for (const path of [join(folder, 'tstrace'), folder, '/dev/null', join(folder, 'missing')])
 		assert.equal(PipeWriter.of(path), undefined, path);
