@@ -80,12 +80,13 @@ test('fields, enums, sections', () => {
 test('a field is as large as its type, behind whatever qualifies that', () => {
 	for (const [name, kind] of Object.entries(TRANSPARENT)) {
 		const b = new BtfBuilder();
-		const u16 = b.type('unsigned short', INT, 2, [16]);
-		const qualified = b.type(name, kind, b.type('', TRANSPARENT.const, u16));
-		b.type('task', STRUCT, 8, [b.string('cpu'), qualified, 16], 1);
+		// Of no size that is the number of a type as well.
+		const wide = b.type('__int128', INT, 16, [128]);
+		const qualified = b.type(name, kind, b.type('', TRANSPARENT.const, wide));
+		b.type('task', STRUCT, 32, [b.string('mask'), qualified, 128], 1);
 		assert.deepEqual(
 			new Btf(b.build()).struct('task')?.fields,
-			[{ name: 'cpu', offset_bytes: 2, size_bytes: 2 }],
+			[{ name: 'mask', offset_bytes: 16, size_bytes: 16 }],
 			name,
 		);
 	}

@@ -58,9 +58,10 @@ int main(void)
 }
 `;
 
-test('a process lives as long as any of its threads, whichever that is', async () => {
+test('a process lives as long as any of its threads, whichever that is', async (t) => {
 	const program = compile(join(temporaryFolder(), 'threads'), WITHOUT_FIRST_THREAD, '-pthread');
 	const child = spawn(program, { stdio: ['pipe', 'inherit', 'inherit'] });
+	t.after(() => child.kill('SIGKILL'));
 	const pid = child.pid as number;
 	// Its first thread ends by itself, and stays a zombie until the other has ended.
 	while (threadLives(pid)) await new Promise(setImmediate);

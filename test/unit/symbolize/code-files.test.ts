@@ -42,3 +42,13 @@ test('the way to it: the file that is mapped, else one that is the same; never a
 	}
 	assert.equal(inodeOf('/none'), undefined);
 });
+
+test('where the mapping itself cannot be opened, its path in the root of the process, if that is the file', () => {
+	const [entry = assert.fail()] = mappedFiles(process.pid) ?? [];
+	const unmapped = { ...entry, start: 1, end: 2 };
+	const root = `/proc/${process.pid}/root`;
+	assert.equal(pathTo(process.pid, unmapped), `${root}${entry.path}`);
+	const mapped = `/proc/${process.pid}/map_files/1-2`;
+	assert.equal(pathTo(process.pid, { ...unmapped, inode: entry.inode + 1 }), mapped);
+	assert.equal(pathTo(process.pid, { ...unmapped, path: '/none' }), mapped);
+});

@@ -45,6 +45,7 @@ const found = (elf: Elf, ...names: string[]) =>
 
 test('where each begins, in memory and in the file, and how long it is', () => {
 	const elf = fileWith([
+		{ name: 'of no interest', address: TEXT },
 		{ name: 'malloc', address: TEXT + 16, size: 12 },
 		{ name: 'free', address: TEXT + 32, size: 0 },
 		{ name: 'other', address: TEXT + 48 },

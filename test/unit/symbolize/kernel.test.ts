@@ -74,6 +74,9 @@ test('a line that lacks its type or its name names nothing', () => {
 		'ffffffff81000210 T',
 		'ffffffff81000210 T ',
 		'ffffffff8100021 T short',
+		'ffffffff8100021g T no_number',
+		'ffffffff8100021G T no_number',
+		'ffffffff8100021/ T no_number',
 		'ffffffff81000210  T wide',
 	]) {
 		const { names } = namesIn(`${line}\n${KALLSYMS}`, [kernel(0x81000234)]);

@@ -43,6 +43,20 @@ test('a name of a package that is none is not put into a command', () => {
 	assert.equal(installCommand('/usr/bin/foo', root), undefined);
 });
 
+test('each system by its own name, or by that of what it is like', () => {
+	const first = (osRelease: string) =>
+		installCommand(
+			'/usr/bin/foo',
+			rootWith(osRelease, { 'foo.list': '/usr/bin/foo\n\n/usr/bin/foo\n' }),
+		)?.split(' ')[0];
+	assert.equal(first('ID=debian\n'), 'apt-get');
+	assert.equal(first('ID=ubuntu\n'), 'apt-get');
+	assert.equal(first('ID=fedora\n'), 'dnf');
+	assert.equal(first('ID="rhel"\n'), 'dnf');
+	assert.equal(first('ID=rocky\nID_LIKE="rhel centos fedora"\n'), 'dnf');
+	assert.equal(first('VARIANT_ID=debian\nID=void\n'), undefined);
+});
+
 test('Fedora and its like; paths with anything that a shell understands are left out', () => {
 	const root = rootWith('ID="rhel"\nID_LIKE="fedora"\n');
 	const command = 'dnf debuginfo-install $(rpm -qf /usr/bin/foo)';

@@ -212,6 +212,22 @@ test('only relocations of slots name them, the first of two; only tables of that
 	assert.deepEqual(namesAt(twice, 16, 32), ['first@plt', 'second@plt']);
 });
 
+test('padding is no entry, and a table that is cut off ends with the last whole one', () => {
+	const code = Buffer.concat([LAZY_STUB, lazy(0), Buffer.alloc(16, 0xcc), lazy(2)]);
+	const third = code.length - 16;
+	jump(slotAt(1), third + 6).copy(code, third);
+	assert.deepEqual(namesAt(fileWith({ code }), 16, 32, 47, 48), [
+		'first@plt',
+		'first@plt',
+		'first@plt',
+		'second@plt',
+	]);
+	for (let length = 0; length < 16 + 16; length++) {
+		const cut = fileWith({ code: Buffer.concat([LAZY_STUB, lazy(0)]).subarray(0, length) });
+		assert.deepEqual(namesAt(cut, 16), [length >= 22 ? 'first@plt' : undefined], `${length}`);
+	}
+});
+
 test('a relocation whose symbol is not there is damage', () => {
 	const code = Buffer.concat([LAZY_STUB, ...NAMES.map((_, i) => lazy(i))]);
 	const last = fileWith({ code, symbolOf: () => NAMES.length });

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import type { Filter } from '../../../src/bpf/filter.js';
 import type { SidebandRecord } from '../../../src/perf/records.js';
 import { Sideband } from '../../../src/perf/sideband.js';
+import { processLives } from '../../../src/proc/lives.js';
 import { ProcessWatch } from '../../../src/symbolize/process-watch.js';
 import { stackOf } from './support.js';
 import { waitingChild } from './waiting-child.js';
@@ -104,4 +105,22 @@ test('children that start meanwhile are told, where nobody asked to follow them;
 		]),
 		said('2 child processes'),
 	);
+});
+
+test('a process that was chosen is read as tracing begins: its functions have names though it ends then', async (t) => {
+	const { pid, stdin, registers } = await waitingChild(t, 'cat');
+	const filter = { ...EVERYBODY, pids: [pid] };
+	const watch = new ProcessWatch({ filter, command: undefined, words: [] });
+	t.after(() => watch.close());
+	watch.begin();
+	const at_ns = Number(process.hrtime.bigint());
+	stdin.end();
+	while (processLives(pid)) await new Promise(setImmediate);
+	watch.end();
+	const { stacks } = await watch.name([stackOf([registers.ip], { pid, at_ns })], {
+		debuginfod: false,
+		maxDepth: 127,
+	});
+	const [frame] = stacks[0]?.frames ?? [];
+	assert.ok(frame?.inCLibrary, frame?.name);
 });
