@@ -47,23 +47,30 @@ function refusal(path: string): string {
 	}
 }
 
-test("where every user may create files, another user's file is refused, whatever the folder is besides", () => {
-	for (const mode of [0o1777, 0o777, 0o757, 0o1707, 0o702]) {
-		const path = join(folderOf(mode), 'file');
-		chownSync(path, OTHER, OTHER);
-		assert.match(
-			refusal(path),
-			/^it is a file of user 65532, in a folder that every user may write to/,
-		);
-		// Our own, and that of whom the folder is.
-		chownSync(path, SOMEBODY, SOMEBODY);
-		assert.equal(refusal(path), '', mode.toString(8));
-		chownSync(path, process.getuid?.() ?? 0, OTHER);
-		assert.equal(refusal(path), '', mode.toString(8));
-	}
-});
+/** Only root can give a file to somebody else. */
+const AS_ROOT = process.getuid?.() === 0 ? {} : { skip: 'needs root, to give files to others' };
 
-test('elsewhere it is written to: a group shares its folder on purpose', () => {
+test(
+	"where every user may create files, another user's file is refused, whatever the folder is besides",
+	AS_ROOT,
+	() => {
+		for (const mode of [0o1777, 0o777, 0o757, 0o1707, 0o702]) {
+			const path = join(folderOf(mode), 'file');
+			chownSync(path, OTHER, OTHER);
+			assert.match(
+				refusal(path),
+				/^it is a file of user 65532, in a folder that every user may write to/,
+			);
+			// Our own, and that of whom the folder is.
+			chownSync(path, SOMEBODY, SOMEBODY);
+			assert.equal(refusal(path), '', mode.toString(8));
+			chownSync(path, process.getuid?.() ?? 0, OTHER);
+			assert.equal(refusal(path), '', mode.toString(8));
+		}
+	},
+);
+
+test('elsewhere it is written to: a group shares its folder on purpose', AS_ROOT, () => {
 	for (const mode of [0o755, 0o775, 0o1770, 0o700, 0o2775]) {
 		const path = join(folderOf(mode), 'file');
 		chownSync(path, OTHER, OTHER);
@@ -73,7 +80,7 @@ test('elsewhere it is written to: a group shares its folder on purpose', () => {
 	}
 });
 
-test('links: a second name of a file, and the way to one', () => {
+test('links: a second name of a file, and the way to one', AS_ROOT, () => {
 	const open = folderOf(0o1777);
 	assert.match(refusal(join(open, 'hard')), /^it is a hard link, in a folder that every user may/);
 	assert.equal(refusal(join(open, 'link')), '', 'our own');
@@ -83,17 +90,21 @@ test('links: a second name of a file, and the way to one', () => {
 	assert.match(refusal(theirs), /^it is a link of user 65532, in a folder that every user may/);
 });
 
-test('a folder is none, a loop ends, and a file that is not there is made for its owner only', () => {
-	const open = folderOf(0o755);
-	assert.match(refusal(`${join(open, 'new')}/`), /it is a folder/);
-	assert.match(refusal(open), /it is a folder/);
-	symlinkSync('loop', join(open, 'loop'));
-	assert.equal(refusal(join(open, 'loop')), 'ELOOP');
-	const { fd = assert.fail(), isNew, isOurs } = openOutput(join(open, 'new'));
-	const { mode, size } = fstatSync(fd);
-	closeSync(fd);
-	assert.deepEqual([isNew, isOurs, mode & 0o777, size], [true, true, 0o600, 0]);
-	const again = openOutput(join(open, 'new'));
-	closeSync(again.fd ?? assert.fail());
-	assert.equal(again.isNew, false);
-});
+test(
+	'a folder is none, a loop ends, and a file that is not there is made for its owner only',
+	AS_ROOT,
+	() => {
+		const open = folderOf(0o755);
+		assert.match(refusal(`${join(open, 'new')}/`), /it is a folder/);
+		assert.match(refusal(open), /it is a folder/);
+		symlinkSync('loop', join(open, 'loop'));
+		assert.equal(refusal(join(open, 'loop')), 'ELOOP');
+		const { fd = assert.fail(), isNew, isOurs } = openOutput(join(open, 'new'));
+		const { mode, size } = fstatSync(fd);
+		closeSync(fd);
+		assert.deepEqual([isNew, isOurs, mode & 0o777, size], [true, true, 0o600, 0]);
+		const again = openOutput(join(open, 'new'));
+		closeSync(again.fd ?? assert.fail());
+		assert.equal(again.isNew, false);
+	},
+);
