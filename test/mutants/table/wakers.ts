@@ -29,4 +29,12 @@ export const OF_WAKERS: readonly Mutation[] = [
 		test: 'live/blocked-time',
 		only: 'text says who woke whom',
 	},
+	{
+		id: 'N6',
+		file: 'src/waits/waits.ts',
+		from: 'ended.map(woken(UNSEEN_WAKER))',
+		to: 'ended',
+		bug: 'nobody is named where the waker was not seen',
+		test: 'live/wakers-unseen',
+	},
 ];
