@@ -1,7 +1,7 @@
 /** Who writes into a pipe, as /proc shows it of the end that somebody reads. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -117,6 +117,13 @@ test('what a writer starts later is found when it is looked at again', async (t)
 	assert.deepEqual(writer.arguments, ['profile', '7']);
 	timers.mock.restore();
 	writer.close();
+});
+
+test('of all the processes that are looked at, nothing stays open', async (t) => {
+	const end = await readingEnd(t, 'tstrace profile', 1);
+	const before = readdirSync('/proc/self/fd').length;
+	for (let times = 0; times < 10; times++) assert.deepEqual(argumentsOf(end), ['profile']);
+	assert.equal(readdirSync('/proc/self/fd').length, before);
 });
 
 test('what is no pipe has no writer that could be told', () => {
