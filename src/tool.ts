@@ -75,6 +75,8 @@ export interface CommonChoices {
 	readonly output: string | undefined;
 	readonly hdr: string | undefined;
 	readonly timestamps: boolean;
+	/** Options of text, as far as they were given: "top". */
+	readonly ofText: readonly string[];
 }
 
 /** What a tool says of itself on the command line, whatever it finds and how. */

@@ -34,7 +34,7 @@ function ofPeer({ version, missing }: Peer): Pick<Tool, 'version' | 'missing'> {
 function tstrace(name: string, title: string, duration: Command): Tool {
 	return {
 		...{ key: `tstrace-${name}`, title, version: 'this one', read: ofTstrace },
-		command: (pid) => [TSTRACE, name, '-L', '--top', '0', '--json', '-p', `${pid}`, ...duration],
+		command: (pid) => [TSTRACE, name, '-L', '--json', '-p', `${pid}`, ...duration],
 	};
 }
 

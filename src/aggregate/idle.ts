@@ -13,6 +13,15 @@ interface IdleOptions {
 }
 
 /**
+ * Whether an open wait, by part, has lasted for `duration_ns` or longer, and its thread could not run in all that time.
+ * Who had no CPU, or no quota for one, is anything but idle.
+ */
+export function isBlockedSince(parts: readonly number[], duration_ns: number): boolean {
+	const [blocked_ns = 0, ...others] = parts;
+	return blocked_ns >= duration_ns && others.every((part) => part === 0);
+}
+
+/**
  * Leaves out the rows of idle threads; the rows' keys say which thread each is of. A thread is idle if it
  * was blocked in one wait all the time, whatever that was, or if for 99 % of the time it was in
  * waits for work or for time: see summary-frames.ts.

@@ -97,14 +97,13 @@ function addFrames(
  */
 function wakerPath({ key, did, frames, cut, callerMissing, waker }: Waker): Frame[] {
 	const user = (name: string): Frame => ({ name, kind: 'user' });
-	// Behind the user's leaf, whose caller it is.
-	const unknown = callerMissing ? frames.length - userLeafOf(frames) : -1;
+	const leaf = callerMissing ? userLeafOf(frames) : -1;
 	const owner = `${key.comm ?? ''}${key.tid ? `-${key.tid}` : ''}`;
 	return [
 		user(WAKER_FRAME),
 		...frames
-			.toReversed()
-			.flatMap((frame, i) => (i === unknown ? [user(CALLER_FRAME), frame] : [frame])),
+			.flatMap((frame, i) => (i === leaf ? [user(CALLER_FRAME), frame] : [frame]))
+			.toReversed(),
 		...(cut ? [user(CUT_FRAME)] : []),
 		user(owner),
 		...(did && did !== 'was blocked' ? [user(`[${did}]`)] : []),

@@ -169,8 +169,9 @@ function merged(first: StackProfile, others: readonly StackProfile[]): StackProf
 	}
 	const counts = [first, ...others].map(({ samples }) => samples ?? Number.NaN);
 	const samples = counts.reduce((sum, count) => sum + count, 0);
+	const { samples: _, ...rest } = first;
 	return {
-		...first,
+		...rest,
 		frames,
 		stacks,
 		origin: commonOrigin(first.origin, others),

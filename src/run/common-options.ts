@@ -109,13 +109,24 @@ const OF_TEXT: ReadonlyArray<readonly [name: string, json: string, others?: stri
 	['annotated', 'JSON has the kind of each frame'],
 ];
 
-/** Throws UsageError where an option is given that this format has nothing for. */
-function refuseOfText(raw: RawValues, format: Format | undefined): void {
-	if (format === undefined || format === 'text') return;
+/** The names of those that are given. */
+const ofTextIn = (raw: RawValues): string[] =>
+	OF_TEXT.map(([name]) => name).filter((name) => raw[name] !== undefined && raw[name] !== false);
+
+/**
+ * Throws UsageError where an option is given that this format has nothing for. `unnamed`: nobody has named the
+ * format; it suits the place the result goes to.
+ */
+export function refuseOfText(given: readonly string[], format: Format, unnamed: boolean): void {
+	if (format === 'text') return;
 	for (const [name, json, others] of OF_TEXT) {
 		const why = format === 'json' ? json : others && `${format} ${others}`;
-		if (raw[name] === undefined || raw[name] === false || !why) continue;
-		throw new UsageError(`--${name} is for text, and ${why}: leave out --${name}`);
+		if (!given.includes(name) || !why) continue;
+		if (!unnamed) throw new UsageError(`--${name} is for text, and ${why}: leave out --${name}`);
+		throw new UsageError(
+			`--${name} is for text; a file or a pipe gets the format ${format}, which ${others}: ` +
+				`leave out --${name}, or add --format text`,
+		);
 	}
 }
 
@@ -144,7 +155,8 @@ export function commonSettings(
 	if (filter.follow && command.length === 0 && !chosen)
 		throw new UsageError('--follow needs a process to follow: add -p PID, or -- COMMAND');
 	const format = formatOf(values, kind);
-	refuseOfText(raw, format);
+	const ofText = ofTextIn(raw);
+	if (format !== undefined) refuseOfText(ofText, format, false);
 	return {
 		filter,
 		format,
@@ -152,6 +164,7 @@ export function commonSettings(
 		hdr: values.hdr,
 		// A tool that has results for each interval at times offers it as its own.
 		timestamps: timestampsOption().valueIn(raw),
+		ofText,
 		maxOverhead_pct: values.maxOverhead,
 		quiet: values.quiet,
 		verbose: values.verbose,

@@ -19,7 +19,7 @@ import { isForPrograms, renderStackFormat, type StackFormat } from '../render/st
 import { paint, printable, type Style, styleFor, wrapped } from '../render/terminal.js';
 import { clockTime, humanTime } from '../render/units.js';
 import type { TextView } from '../tool.js';
-import type { CommonSettings, Format } from './common-options.js';
+import { type CommonSettings, type Format, refuseOfText } from './common-options.js';
 import { LostSoFar } from './lost-so-far.js';
 import { Output, say } from './output.js';
 
@@ -36,7 +36,7 @@ export class Results<F extends Findings> {
 
 	/**
 	 * Opens the files; throws TstraceError when one cannot be written, UsageError for what no terminal
-	 * can show.
+	 * can show, and for options that the format has nothing for.
 	 */
 	constructor(common: CommonSettings, text: TextView<F>, stackTool: StackTool | undefined) {
 		this.#common = common;
@@ -47,6 +47,7 @@ export class Results<F extends Findings> {
 		if (this.#output.isTerminal && isForPrograms(this.#format)) {
 			throw notForTerminal(this.#format, ' with -o FILE');
 		}
+		refuseOfText(common.ofText, this.#format, common.format === undefined);
 		// Asking process.stdout of a pipe would make it non-blocking, for COMMAND too.
 		this.#style = styleFor(this.#output.isTerminal ? process.stdout : {});
 		if (common.hdr !== undefined) {

@@ -93,7 +93,7 @@ export const runqlat = defineTool<
 	kind: 'latency',
 	layout,
 
-	settings(values, { hdr, timestamps }) {
+	settings(values, { hdr, timestamps, ofText }) {
 		const settings: Settings = {
 			groupBy: groupByOf(values),
 			split: values.split,
@@ -104,7 +104,8 @@ export const runqlat = defineTool<
 		};
 		if (settings.slower_usec > 0) {
 			const { pids, tids, pidnss, by, milliseconds, split } = values;
-			const histograms = { pids, tids, pidnss, by, hdr, timestamps, milliseconds, split };
+			const top = ofText.includes('top');
+			const histograms = { pids, tids, pidnss, by, hdr, timestamps, milliseconds, split, top };
 			for (const [option, given] of Object.entries(histograms)) {
 				if (given) throw new UsageError(`--slower shows single waits; leave out --${option}`);
 			}

@@ -1,6 +1,6 @@
 /** Waits out of the kernel, those that ended and those that were open at the end: for all tools of waits. */
 
-import { withoutIdle } from '../aggregate/idle.js';
+import { isBlockedSince, withoutIdle } from '../aggregate/idle.js';
 import type { Lost } from '../aggregate/report.js';
 import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
@@ -227,9 +227,7 @@ export class Waits implements Reader<StackFindings> {
 			const wait = this.#parts(at);
 			const counted = { at_ns: this.#ended_ns, parts: wait, count: 1, variance: 0 };
 			const stack = snapshot.captured(view, at + key.offset, counted);
-			const duration_ns = stackValue(stack);
-			if (wait[0] === duration_ns && this.#ended_ns - duration_ns <= this.#begun_ns)
-				this.#stayed.add(stack.tid);
+			if (isBlockedSince(wait, this.#ended_ns - this.#begun_ns)) this.#stayed.add(stack.tid);
 			return { ...stack, ...this.#walked[i] };
 		});
 	}

@@ -34,7 +34,12 @@ async function stacksOf(way: string, hops: number, ...options: readonly string[]
 	const { stacks, lost } = stackReport(finished);
 	for (const cause of ['waits_ring_full', 'chains_cut', 'stacks_full'])
 		assert.equal(lost[cause], undefined, cause);
-	return { ...truth, lost, stacks, received: stacks.filter(({ frames }) => frames.includes('receive')) };
+	return {
+		...truth,
+		lost,
+		stacks,
+		received: stacks.filter(({ frames }) => frames.includes('receive')),
+	};
 }
 
 /** Who was waited for, one behind the other, and what they did. */
@@ -111,7 +116,12 @@ test('two processes away: the writer waited for the source, and that slept', asy
 	const chain = 'writer blocked < source blocked < <irq: timer>';
 	const napped = ofChain(received, chain).filter(({ waker }) => waker?.wait_kind === 'unix socket');
 	const all = received.map((stack) => `${chainText(stack)}: ${stack.value}`);
-	within(sumOf(napped), COUNT * WORK_NS, worked_ns, `blocked for a source that slept: ${all} ${JSON.stringify(lost)}`);
+	within(
+		sumOf(napped),
+		COUNT * WORK_NS,
+		worked_ns,
+		`blocked for a source that slept: ${all} ${JSON.stringify(lost)}`,
+	);
 	for (const stack of napped) {
 		const [, source] = wakersOf(stack);
 		assert.equal(source?.wait_kind, 'sleep');

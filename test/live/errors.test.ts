@@ -39,6 +39,17 @@ const CASES: readonly Case[] = [
 	{ args: ['runqlat', '-P', '-L'], status: 2, says: /cannot be used with/ },
 	{ args: ['runqlat', '-u', '-k'], status: 2, says: /cannot be used with/ },
 	{ args: ['runqlat', '--slower', '5', '-P'], status: 2, says: /leave out --pids/ },
+	{ args: ['runqlat', '--slower', '5', '--top', '3'], status: 2, says: /leave out --top/ },
+	{
+		args: ['offcputime', '--top', '3', '1'],
+		status: 2,
+		says: /--top is for text; .* folded, which has all entries: leave out --top, or add --format text/,
+	},
+	{
+		args: ['offcputime', '--top', '3', '--folded', '1'],
+		status: 2,
+		says: /--top is for text, and folded has all entries: leave out --top/,
+	},
 	{ args: ['runqlat', '--slower', '0'], status: 2, says: /microseconds from 1/ },
 	{ args: ['runqlat', '--follow', '1', '1'], status: 2, says: /add -p PID, or -- COMMAND/ },
 	{ args: ['timehist', '1', '1'], status: 2, says: /too many arguments/ },
@@ -108,7 +119,7 @@ for (const { args, status, says, env } of CASES) {
 		const result = tstrace(args, env);
 		const lines = complaint(result.stderr);
 		assert.equal(lines.length, 1, result.stderr);
-		assert.match(lines[0] ?? '', /^tstrace( (runqlat|timehist))?: /);
+		assert.match(lines[0] ?? '', /^tstrace( (runqlat|timehist|offcputime))?: /);
 		assert.match(lines[0] ?? '', says);
 		assert.doesNotMatch(result.stderr, /[^\P{Cc}\n]/u);
 		assert.equal(result.status, status);

@@ -107,27 +107,6 @@ test('two CPUs are both of them', async () => {
 	for (const hog of hogs) await hog.end();
 });
 
-test('-t --follow: the children of a thread, too, and only so', async () => {
-	const CHILDREN = 20;
-	const processes = async (...follow: readonly string[]) => {
-		const workload = await Workload.start('calls', 'forks', `${CHILDREN}`);
-		const other = await Workload.start('calls', 'forks', `${CHILDREN}`);
-		const args = ['runqlat', '-P', '--json', '-t', `${workload.tid}`, ...follow];
-		const tracing = await Tracing.start(args);
-		await workload.work();
-		await other.work();
-		const { stdout } = await tracing.end('SIGINT');
-		await workload.end();
-		await other.end();
-		const pids = reportsOf(stdout).flatMap(({ groups }) => groups.map(({ key }) => key.pid));
-		assert.ok(pids.includes(workload.pid));
-		assert.ok(!pids.includes(other.pid));
-		return new Set(pids).size;
-	};
-	assert.equal(await processes('--follow'), 1 + CHILDREN);
-	assert.equal(await processes(), 1);
-});
-
 test('-k and -u: kernel threads, user processes', async () => {
 	const user = await traceHogs(() => ['-u', '--by', 'comm']);
 	assert.ok(user.groups.some((group) => group.key.comm === 'hog'));

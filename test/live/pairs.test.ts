@@ -21,6 +21,8 @@ const cgroup = `tstrace-pairs-${process.pid}`;
 /** With an allocator of its own, for memleak's -O and --prefix. */
 const LIBRARY = resolve('build/workloads/libheaps.so');
 const TO_JSON: Level = { option: 'json', words: ['--json'], names: [] };
+/** Where nobody names a format, a pipe gets folded stacks, for which some options are refused. */
+const TO_TEXT: Level = { option: 'format', words: ['--format', 'text'], names: [] };
 const TO_FILE: Level = { option: 'output', words: ['-o', 'FILE'], names: [] };
 let subject: Workload;
 
@@ -116,7 +118,9 @@ function check(tool: AnyTool, row: readonly Level[], finished: Finished): void {
 function readable(tool: AnyTool, row: readonly Level[]): readonly Level[] {
 	const more = givenFor(row, 'format') === 'pprof' ? TO_FILE : TO_JSON;
 	if (has(row, more.option) || (more === TO_JSON && has(row, 'format'))) return row;
-	return refusal(tool, [...row, more]) === undefined ? [...row, more] : row;
+	if (refusal(tool, [...row, more]) === undefined) return [...row, more];
+	const isFolded = !['json', 'folded', 'format'].some((option) => has(row, option));
+	return has(row, 'top') && isFolded && tool.stackTool?.use === 'to draw' ? [...row, TO_TEXT] : row;
 }
 
 for (const tool of all) {

@@ -254,6 +254,13 @@ test('returns from signals have their name, and a fork is one call', async () =>
 		const forks = await Workload.start('calls', 'forks', '97');
 		const rows = await rowsWhile(forks, '--follow', ...options);
 		assert.equal(named(rows, 'clone')?.calls, 97);
+		// By clone3, where the C library has it: thirty-two threads at a time.
+		const threads = await rowsWhile(await Workload.start('churn', '97'), ...options);
+		const calls = ['clone', 'clone3'].map((name) => named(threads, name)?.calls ?? 0);
+		assert.deepEqual(
+			calls.sort((a, b) => b - a),
+			[97, 0],
+		);
 	}
 });
 

@@ -110,3 +110,21 @@ test('who was moved, and from where to where', async () => {
 		if (after && after.time_ns < until_ns) assert.equal(after.cpu, to_cpu);
 	}
 });
+
+test('what a new thread waits for its first CPU is time off the CPU, too', async () => {
+	const THREADS = 200;
+	const churn = await Workload.start('churn', `${THREADS}`);
+	const tracing = await Tracing.start(['timehist', '--json', '-p', `${churn.pid}`]);
+	await churn.work();
+	const rows = rowsOf((await tracing.end('SIGINT')).stdout);
+	await churn.end();
+	const first = new Map<number, Row>();
+	for (const row of rows) {
+		const { event, tid = 0 } = row;
+		if (event === 'switch' && tid !== churn.pid && !first.has(tid)) first.set(tid, row);
+	}
+	const waits = [...first.values()].filter(({ delay_ns = 0 }) => delay_ns > 0);
+	assert.ok(waits.length > THREADS / 2, `${waits.length} of ${first.size}`);
+	for (const { wait_ns = 0, delay_ns = 0, tid } of waits)
+		assert.ok(wait_ns >= delay_ns, `${tid}: ${wait_ns} ns off the CPU, ${delay_ns} of them queued`);
+});

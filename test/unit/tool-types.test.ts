@@ -23,7 +23,13 @@ test('some tool hands its settings to itself, and to no other', () => {
 	const tool: AnyTool = runqlat;
 	const subject = tool.use((each) => {
 		const values = valuesOf(each.options(), { slower: 5 });
-		const format = { format: undefined, output: undefined, hdr: undefined, timestamps: false };
+		const format = {
+			format: undefined,
+			output: undefined,
+			hdr: undefined,
+			timestamps: false,
+			ofText: [],
+		};
 		const common = { filter: NOBODY, ...format };
 		const settings = each.settings(values, common);
 		assert.throws(() => {

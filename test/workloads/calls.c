@@ -5,8 +5,9 @@
  *
  * Prints "ready PID TID". At the first byte on standard input it makes COUNT calls: KIND "missing"
  * opens a file that is not there, "asleep" sleeps for COUNT milliseconds in one call, "compat"
- * makes 32-bit calls of getppid (x86), "forks" makes processes that end at once, "compat-forks" the
- * same with 32-bit calls, "signals" returns from signal handlers, "minus-one" asks for a call that
+ * makes 32-bit calls of getppid (x86), "forks" makes processes that end at once, "thread-forks" as
+ * many in a second thread, too, which is TID, "compat-forks" the same as "forks" with 32-bit calls,
+ * "signals" returns from signal handlers, "minus-one" asks for a call that
  * there is not, "null" opens a path that
  * cannot be read, "compat-missing" opens a file that is not there by 32-bit calls, "read-only"
  * writes to a file that it opened to read, "seeks" wants to seek in standard input, "threads" opens
@@ -43,6 +44,25 @@ static void *open_missing(void *unused)
 {
 	open("/no/such/file", O_RDONLY);
 	return unused;
+}
+
+static pthread_barrier_t together;
+static pid_t forker;
+
+static void make_child(void)
+{
+	if (!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))
+		_exit(0);
+}
+
+static void *make_children(void *count)
+{
+	forker = syscall(SYS_gettid);
+	pthread_barrier_wait(&together);
+	pthread_barrier_wait(&together);
+	for (long i = 0; i < (long)count; i++)
+		make_child();
+	return NULL;
 }
 
 static void handler(int number)
@@ -86,7 +106,16 @@ int main(int argc, char **argv)
 		return 2;
 	strcpy(low, "/no/such/low");
 	signal(SIGUSR1, handler);
-	ready(getpid(), getpid());
+	forker = getpid();
+	if (!strcmp(kind, "thread-forks")) {
+		if (pthread_barrier_init(&together, NULL, 2) ||
+		    pthread_create(&thread, NULL, make_children, (void *)count))
+			return 2;
+		pthread_barrier_wait(&together);
+	}
+	ready(getpid(), forker);
+	if (!strcmp(kind, "thread-forks"))
+		pthread_barrier_wait(&together);
 	if (!strcmp(kind, "asleep")) {
 		unsigned long long began_ns = now_ns();
 
@@ -120,9 +149,11 @@ int main(int argc, char **argv)
 			syscall(-1);
 		if (!strcmp(kind, "signals") && raise(SIGUSR1))
 			return 2;
-		if (!strcmp(kind, "forks") && !syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))
-			_exit(0);
+		if (!strcmp(kind, "forks") || !strcmp(kind, "thread-forks"))
+			make_child();
 	}
+	if (!strcmp(kind, "thread-forks"))
+		pthread_join(thread, NULL);
 	while (wait(NULL) > 0)
 		;
 	if (slept_ns)

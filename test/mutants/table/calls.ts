@@ -72,4 +72,13 @@ export const OF_CALLS: readonly Mutation[] = [
 		test: 'live/syscount',
 		only: 'and a fork is one call',
 	},
+	{
+		id: 'N9',
+		file: 'bpf/lib/calls.h',
+		from: 'call->nr == child_nr[first + 3]',
+		to: 'call->nr == child_nr[first + 2]',
+		bug: 'a thread that begins by clone3 is two calls',
+		test: 'live/syscount',
+		only: 'a fork is one call',
+	},
 ];

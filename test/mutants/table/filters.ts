@@ -25,8 +25,7 @@ export const OF_FILTERS: readonly Mutation[] = [
 		from: 'filter_let_in(&filter_tids, task_tid(child));',
 		to: 'filter_let_in(&filter_tids, task_tid(parent));',
 		bug: '`-t --follow` does not follow',
-		test: 'live/filters',
-		only: '-t --follow: the children of a thread',
+		test: 'live/follow',
 	},
 	{
 		id: 'M3',
@@ -72,5 +71,13 @@ export const OF_FILTERS: readonly Mutation[] = [
 		bug: 'children that `--follow` has no room for are not counted as lost',
 		test: 'live/losses-in-programs',
 		only: 'filter_full',
+	},
+	{
+		id: 'N1',
+		file: 'bpf/lib/filter.h',
+		from: 'number = task_tid(parent);',
+		to: 'number = task_tgid(parent);',
+		bug: 'children of a chosen thread are looked up by the number of its process',
+		test: 'live/follow',
 	},
 ];

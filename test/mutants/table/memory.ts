@@ -105,4 +105,12 @@ export const OF_MEMORY: readonly Mutation[] = [
 		test: 'live/memleak',
 		only: '--growth: pages, break and mappings',
 	},
+	{
+		id: 'N10',
+		file: 'src/tools/memleak/leaks.ts',
+		from: "\t\tthis.#object.setVariable('sees_all', 0);\n\t\tthis.#object.setVariable('sample_bytes', sample_bytes);",
+		to: "\t\tthis.#object.setVariable('sample_bytes', sample_bytes);",
+		bug: 'after a slow-down, frees of what was not sampled are frees of what was never seen',
+		test: 'live/memleak-slowed',
+	},
 ];

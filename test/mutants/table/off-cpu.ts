@@ -88,4 +88,20 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 		bug: 'profile: samples taken more rarely count as if they were not',
 		test: 'live/slowed',
 	},
+	{
+		id: 'N4',
+		file: 'bpf/lib/offcpu_parts.h',
+		from: '\t\tqueued += clock - last_queued;',
+		to: '\t\tqueued = clock - last_queued;',
+		bug: 'what a thread waited before it was moved is no run queue time',
+		test: 'live/moved',
+	},
+	{
+		id: 'N5',
+		file: 'bpf/lib/chosen_waits.h',
+		from: ' || duration_ns < shortest_ns ||\n\t\t    (longest_ns && duration_ns > longest_ns))',
+		to: ')',
+		bug: '`--min` and `--max` do not hold for the first wait of a thread',
+		test: 'live/wait-bounds',
+	},
 ];

@@ -159,4 +159,20 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		test: 'live/truth',
 		only: 'intervals: what is counted in one',
 	},
+	{
+		id: 'N2',
+		file: 'bpf/runqlat.bpf.c',
+		from: 'event->prev_tid = task_tid(prev);',
+		to: 'event->prev_tid = task_tgid(prev);',
+		bug: '`--slower` names the process of the thread that ran before',
+		test: 'live/second-threads',
+	},
+	{
+		id: 'N3',
+		file: 'bpf/schedlat.bpf.c',
+		from: 'totals->switches = task->nvcsw + totals->preempted;',
+		to: 'totals->switches = task->nvcsw;',
+		bug: 'preemptions are no context switches',
+		test: 'live/schedlat-switches',
+	},
 ];

@@ -71,4 +71,21 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 		test: 'live/wakers',
 		only: 'woken by UDP on the loopback device',
 	},
+	{
+		id: 'N7',
+		file: 'bpf/lib/timehist_slices.h',
+		from: '\t\tslice->wait_ns = slice->delay_ns;\n',
+		to: '',
+		bug: 'the first wait of a new thread is no time off the CPU',
+		test: 'live/timehist-fields',
+		only: 'first CPU',
+	},
+	{
+		id: 'N8',
+		file: 'src/tools/timehist/lines.ts',
+		from: 'epochMs() - zone_ms',
+		to: 'epochMs() + zone_ms',
+		bug: 'the time of day is that of the other side of Greenwich',
+		test: 'live/wall-clock',
+	},
 ];

@@ -41,8 +41,8 @@ export const OF_WAKERS: readonly Mutation[] = [
 	{
 		id: 'W7',
 		file: 'bpf/lib/chosen_waits.h',
-		from: 'u64 begin_ns = off->preempted ? off->since_ns : off->woken_ns;',
-		to: 'u64 begin_ns = off->woken_ns;',
+		from: '\tif (off->preempted)\n\t\treturn off->since_ns;\n',
+		to: '',
 		bug: 'a waker that was preempted seems to have run meanwhile',
 		test: 'live/chains',
 		only: 'what a waker ran',
@@ -55,5 +55,13 @@ export const OF_WAKERS: readonly Mutation[] = [
 		bug: "a waker's wait counts also for the time before others waited for it",
 		test: 'unit/aggregate/chains',
 		only: 'only what lies within the wait',
+	},
+	{
+		id: 'N6',
+		file: 'src/waits/waits.ts',
+		from: 'ended.map(woken(UNSEEN_WAKER))',
+		to: 'ended',
+		bug: 'nobody is named where the waker was not seen',
+		test: 'live/wakers-unseen',
 	},
 ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutIdle } from '../../../src/aggregate/idle.js';
+import { isBlockedSince, withoutIdle } from '../../../src/aggregate/idle.js';
 import type { StackRow } from '../../../src/aggregate/stack-rows.js';
 
 const S = 1e9;
@@ -39,4 +39,16 @@ test('idle: one wait all the time, or nothing but waits for work', () => {
 		leftOut[0]?.rows.map(({ key }) => key.tid),
 		[1, 3, 3, 6, 6],
 	);
+});
+
+test('who was blocked from the beginning to the end, and who could have run for some of the time', () => {
+	// Blocked, run queue, preempted, throttled.
+	assert.ok(isBlockedSince([10 * S, 0, 0, 0], 10 * S));
+	assert.ok(isBlockedSince([11 * S, 0, 0, 0], 10 * S), 'since before');
+	assert.ok(!isBlockedSince([10 * S - 1, 0, 0, 0], 10 * S), 'it ran at first');
+	for (const part of [1, 2, 3]) {
+		const parts = [0, 0, 0, 0].with(part, 10 * S);
+		assert.ok(!isBlockedSince(parts, 10 * S), 'it could have run all the time');
+		assert.ok(!isBlockedSince([10 * S, 0, 0, 0].with(part, 1), 10 * S), 'and at last');
+	}
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { profileOf } from '../../../src/aggregate/stack-profile.js';
 import { mergeStacks, type StackRow } from '../../../src/aggregate/stack-rows.js';
+import { toFolded } from '../profiles.js';
 
 const FRAMES = [{ name: 'main', kind: 'user' }] as const;
 
@@ -57,4 +58,25 @@ test('a name is looked up once, however many stacks its frame is in', () => {
 	assert.equal(reads, 1);
 	assert.equal(profileOf(rows, {}).stacks.size, 100);
 	assert.equal(reads, 2);
+});
+
+test('who woke is behind the stack, from its leaf on; a caller that is missing is where it would be', () => {
+	const kernel = (name: string) => ({ name, kind: 'kernel' }) as const;
+	const user = (name: string) => ({ name, kind: 'user' }) as const;
+	const wokenBy = (...frames: StackRow['frames']) =>
+		toFolded(
+			profileOf(
+				[{ ...rowOf(7, []), waker: { key: { comm: 'db' }, frames, callerMissing: true } }],
+				{},
+			),
+		);
+	const calls = [kernel('sys_futex'), kernel('wake')];
+	assert.equal(
+		wokenBy(user('start'), user('work'), user('unlock'), ...calls),
+		'app;main;--;wake;sys_futex;unlock;[caller not known];work;start;db 7\n',
+	);
+	assert.equal(
+		wokenBy(user('unlock'), ...calls),
+		'app;main;--;wake;sys_futex;unlock;[caller not known];db 7\n',
+	);
 });

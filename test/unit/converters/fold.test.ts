@@ -44,6 +44,9 @@ test('kinds of frames are marked as it is asked for', async () => {
 	const both = 'app;main;load_[j];vfs_read_[k] 1\n';
 	assert.equal(await folded(PERF, '--jit', '--kernel'), both);
 	assert.equal(await folded(PERF, '--all'), both);
+	// As stackcollapse-perf.pl: what perf calls inlined bears no mark, whatever is asked for.
+	const inlined = sample('cycles', KERNEL, '555500001234 inner (inlined)', MAIN);
+	assert.equal(await folded(inlined, '--all'), 'app;main;inner;vfs_read_[k] 1\n');
 	assert.equal(await folded(RESULT), 'app;main;load;read 5\n');
 	assert.equal(await folded(RESULT, '--kernel'), 'app;main;load;read_[k] 5\n');
 	assert.equal(await folded(RESULT, '--all'), 'app;main;load_[j];read_[k] 5\n');

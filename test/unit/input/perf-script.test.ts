@@ -126,6 +126,11 @@ const FIELDS: ReadonlyArray<readonly [what: string, text: string, expected: stri
 		'ab 12 3.5: PERF_RECORD_COMM exec: ab:1/1\nab 12 3.5: c: \n\t1 f (/x)\n\n',
 		'ab;f 1\n',
 	],
+	[
+		'a function in the line, and a chain, which has it',
+		'ab 12 3.5: c:  1 f (/x)\n\t1 f (/x)\n\t2 g (/x)\n\n',
+		'ab;g;f 1\n',
+	],
 	['no thread of its own', ':-1 -1 [000] 3.5: 7 cycles: \n\t1 f (/x)\n\n', ':-1;f 7\n'],
 ];
 
@@ -163,6 +168,7 @@ const NAMES: ReadonlyArray<readonly [frame: string, expected: string]> = [
 	['1 tcp_sendmsg+0x1 (/lib/modules/6.1/build/vmlinux)', 'tcp_sendmsg_[k]'],
 	['1 nf_hook+0x1 ([nf_conntrack])', 'nf_hook_[k]'],
 	['1 operator->+0x1 (/x)', 'operator'],
+	['1 Pool::run(int).cold+0x1 (/x)', 'Pool::run'],
 	['1 f+0x1 (inlined)', 'f'],
 ];
 

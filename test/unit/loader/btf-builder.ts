@@ -35,5 +35,7 @@ export class BtfBuilder {
 export const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VAR, DATASEC, ENUM64] = [
 	1, 2, 3, 4, 5, 6, 8, 14, 15, 19,
 ] as const;
+/** What a type can be behind, and stays what it is: include/uapi/linux/btf.h. */
+export const TRANSPARENT = { typedef: TYPEDEF, volatile: 9, const: 10, restrict: 11, typeTag: 18 };
 /** kind_flag, added to a kind. */
 export const FLAG = 1 << 7;

@@ -13,6 +13,7 @@ import {
 	INT,
 	PTR,
 	STRUCT,
+	TRANSPARENT,
 	TYPEDEF,
 	UNION,
 	VAR,
@@ -74,6 +75,21 @@ test('fields, enums, sections', () => {
 	assert.deepEqual(btf.section('.bss')?.fields, [
 		{ name: 'window', offset_bytes: 4, size_bytes: 4 },
 	]);
+});
+
+test('a field is as large as its type, behind whatever qualifies that', () => {
+	for (const [name, kind] of Object.entries(TRANSPARENT)) {
+		const b = new BtfBuilder();
+		// Of no size that is the number of a type as well.
+		const wide = b.type('__int128', INT, 16, [128]);
+		const qualified = b.type(name, kind, b.type('', TRANSPARENT.const, wide));
+		b.type('task', STRUCT, 32, [b.string('mask'), qualified, 128], 1);
+		assert.deepEqual(
+			new Btf(b.build()).struct('task')?.fields,
+			[{ name: 'mask', offset_bytes: 16, size_bytes: 16 }],
+			name,
+		);
+	}
 });
 
 test('bit-fields, with the bytes they are in; members of unnamed parts, counted from the struct', () => {

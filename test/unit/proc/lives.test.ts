@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { processLives, threadLives } from '../../../src/proc/lives.js';
+import { compile, temporaryFolder } from '../symbolize/support.js';
 
 test('whatever it is called, a process lives until it ends', async () => {
 	// What stands behind the name in /proc/PID/stat is the state; a name may look like it.
@@ -35,4 +37,36 @@ test('a zombie does not live', async () => {
 	assert.ok(!threadLives(pid));
 	parent.stdin.end();
 	await once(parent, 'exit');
+});
+
+const WITHOUT_FIRST_THREAD = `
+#include <pthread.h>
+#include <unistd.h>
+static void *until_told(void *unused)
+{
+	char byte;
+
+	(void)read(0, &byte, 1);
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, 0, until_told, 0);
+	pthread_exit(0);
+}
+`;
+
+test('a process lives as long as any of its threads, whichever that is', async (t) => {
+	const program = compile(join(temporaryFolder(), 'threads'), WITHOUT_FIRST_THREAD, '-pthread');
+	const child = spawn(program, { stdio: ['pipe', 'inherit', 'inherit'] });
+	t.after(() => child.kill('SIGKILL'));
+	const pid = child.pid as number;
+	// Its first thread ends by itself, and stays a zombie until the other has ended.
+	while (threadLives(pid)) await new Promise(setImmediate);
+	assert.ok(processLives(pid));
+	child.stdin.end();
+	await once(child, 'exit');
+	assert.ok(!processLives(pid));
 });

@@ -79,3 +79,80 @@ test('names come through unchanged, and nothing of them reaches a terminal raw',
 	const names = JSON.parse(text).groups.map((group: { key: { comm: string } }) => group.key.comm);
 	assert.deepEqual(names, HOSTILE);
 });
+
+test('stacks: numbers as they are known, and nothing of what does not apply', async () => {
+	const user = (name: string) => ({ name, kind: 'user' }) as const;
+	const row = {
+		key: { pid: 7, comm: 'app' },
+		frames: [user('main'), { name: 'load', kind: 'jit' }, { name: 'read', kind: 'kernel' }],
+		parts: [5.4, 7.6, 0],
+		value: 13.4,
+		count: 2.25,
+		variance: 10,
+	} as const;
+	const waker = {
+		key: { pid: 9, comm: 'db' },
+		frames: [user('wake')],
+		cut: 'too deep',
+		callerMissing: true,
+	} as const;
+	const stacks = [
+		row,
+		{ ...row, key: { comm: 'b' }, cut: 'no way on', callerMissing: true, waker, processes: 3 },
+		{
+			...row,
+			key: { comm: 'c' },
+			details: { wait_kind: 'lock' },
+			waker: { key: { comm: 'irq' }, frames: [] },
+		},
+	] as const;
+	const findings = {
+		kind: 'stacks',
+		unit: 'ns',
+		noun: 'wait',
+		about: { period_ns: 5 },
+		parts: ['blocked', 'run queue', 'preempted'],
+		stacks,
+		leftOut: [{ by: 'idle', rows: [row, row], threads: 1 }],
+		notices: ['a notice'],
+	} as const;
+	const report = JSON.parse(await jsonOf({ ...interval, findings }));
+	const same = {
+		frames: ['main', 'load', 'read'],
+		kinds: 'ujk',
+		value: 13,
+		// Of what is estimated one decimal, of its error none.
+		count: 2.3,
+		error: 3,
+		blocked: 5,
+		run_queue: 8,
+		preempted: 0,
+	};
+	assert.deepEqual(report.stacks, [
+		{ ...same, key: { pid: 7, comm: 'app' } },
+		{
+			...same,
+			cut: 'no way on',
+			caller_missing: true,
+			waker: {
+				pid: 9,
+				comm: 'db',
+				frames: ['wake'],
+				kinds: 'u',
+				cut: 'too deep',
+				caller_missing: true,
+			},
+			processes: 3,
+			key: { comm: 'b' },
+		},
+		{ ...same, waker: { comm: 'irq' }, wait_kind: 'lock', key: { comm: 'c' } },
+	]);
+	const { period_ns, unit, notices, left_out } = report;
+	assert.deepEqual([period_ns, unit, notices], [5, 'ns', ['a notice']]);
+	assert.deepEqual(left_out, { idle: { value: 27, count: 4.5, stacks: 2, threads: 1 } });
+	// Of samples the count is the value, and has no error.
+	const samples = { ...findings, unit: 'samples', parts: ['samples'], leftOut: [] } as const;
+	const [first] = JSON.parse(await jsonOf({ ...interval, findings: samples })).stacks;
+	const { error, blocked, run_queue, preempted, ...others } = same;
+	assert.deepEqual(first, { ...others, key: { pid: 7, comm: 'app' } });
+});

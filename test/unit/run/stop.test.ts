@@ -33,13 +33,46 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) {
 	});
 }
 
-test('periods follow each other without drift', async () => {
+test('periods follow each other without drift; one that is over before it is waited for is left out', async (t) => {
+	let now_ms = 5000;
+	t.mock.method(performance, 'now', () => now_ms);
+	t.mock.method(globalThis, 'setTimeout', (done: () => void, time_ms: number) => {
+		now_ms += time_ms;
+		queueMicrotask(done);
+	});
 	const stop = new Stop();
-	const begin = performance.now();
-	for (let i = 0; i < 5; i++) {
-		await stop.wait(0.02);
-		assert.ok(performance.now() - begin >= (i + 1) * 20 - 1, 'never too early');
-	}
+	const endOfWait = async (): Promise<number> => {
+		await stop.wait(1);
+		return now_ms;
+	};
+	assert.equal(await endOfWait(), 6000);
+	now_ms += 300; // a report
+	assert.equal(await endOfWait(), 7000);
+	now_ms += 990;
+	assert.equal(await endOfWait(), 8000);
+	now_ms += 2500;
+	assert.equal(await endOfWait(), 11_500);
+	now_ms += 200;
+	assert.equal(await endOfWait(), 12_500);
+	stop.close();
+});
+
+test('a period that is longer than a timer can be is waited for to its end', async (t) => {
+	const [day_s, second_ms] = [86_400, 1000];
+	let now_ms = 0;
+	t.mock.method(performance, 'now', () => now_ms);
+	const slept: number[] = [];
+	// A longer one would be over at once: man of setTimeout, 2^31 - 1.
+	t.mock.method(globalThis, 'setTimeout', (done: () => void, time_ms: number) => {
+		assert.ok(time_ms < 2 ** 31, `${time_ms}`);
+		slept.push(time_ms);
+		now_ms += time_ms;
+		queueMicrotask(done);
+	});
+	const stop = new Stop();
+	await stop.wait(60 * day_s);
+	assert.equal(now_ms, 60 * day_s * second_ms);
+	assert.equal(slept.length, 3);
 	stop.close();
 });
 

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { closeSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { isCLibrary } from '../../../src/symbolize/c-library.js';
+import { isCLibrary, keepsFramePointers } from '../../../src/symbolize/c-library.js';
+import { openRegular } from '../../../src/symbolize/open.js';
+import { many, program } from './frames-writer.js';
+import { temporaryFolder } from './support.js';
 
 test('the C library and what goes with it, by the names of their files', () => {
 	for (const path of [
@@ -28,4 +33,24 @@ test('the C library and what goes with it, by the names of their files', () => {
 		'libc.so.6',
 	])
 		assert.ok(!isCLibrary(path), path);
+});
+
+test('whether most of its functions keep frame pointers: three of four; what does not tell is not blamed', () => {
+	const path = join(temporaryFolder(), 'library');
+	const keeps = (content: Uint8Array) => {
+		writeFileSync(path, content);
+		const open = openRegular(path) ?? assert.fail();
+		try {
+			return keepsFramePointers(open);
+		} finally {
+			closeSync(open.fd);
+		}
+	};
+	const of = (kept: number, others: number) =>
+		program([...many(kept, 64, true), ...many(others, 64, false)]);
+	assert.equal(keeps(of(75, 25)), true);
+	assert.equal(keeps(of(74, 26)), false);
+	assert.equal(keeps(of(0, 0)), true);
+	assert.equal(keeps(Buffer.from('no ELF file')), true);
+	assert.equal(keeps(Buffer.alloc(0)), true);
 });

@@ -16,6 +16,9 @@ test('C++ and Rust, old and new; other names stay', () => {
 			'std::mem::align_of::<std::mem::Discriminant>',
 		main: 'main',
 		_start: '_start',
+		// As Apple's linker has it, with one more in front.
+		__ZN3foo3barEv: 'foo::bar()',
+		notmangled_Z: 'notmangled_Z',
 		__libc_start_main: '__libc_start_main',
 		_ZTHIS_IS_NONE: '_ZTHIS_IS_NONE',
 		_Really: '_Really',

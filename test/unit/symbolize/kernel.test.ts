@@ -57,6 +57,33 @@ test('names of the kernel, its modules and BPF programs; of aliases the best kno
 	}
 });
 
+test('a last line counts though no line end follows it, however the text is cut', () => {
+	const text = KALLSYMS.trimEnd();
+	for (const piece of [1, 64, 4096]) {
+		assert.deepEqual(namesIn(text, [kernel(0xc0002010)], piece).names, [
+			'bpf_prog_0123456789abcdef_runqlat_switch',
+		]);
+	}
+});
+
+test('a line that lacks its type or its name names nothing', () => {
+	for (const line of [
+		'ffffffff81000210',
+		'ffffffff81000210 ',
+		'ffffffff81000210 \n x',
+		'ffffffff81000210 T',
+		'ffffffff81000210 T ',
+		'ffffffff8100021 T short',
+		'ffffffff8100021g T no_number',
+		'ffffffff8100021G T no_number',
+		'ffffffff8100021/ T no_number',
+		'ffffffff81000210  T wide',
+	]) {
+		const { names } = namesIn(`${line}\n${KALLSYMS}`, [kernel(0x81000234)]);
+		assert.deepEqual(names, ['sys_read'], line);
+	}
+});
+
 test('zeros for all addresses: hidden', () => {
 	const zeros = '0000000000000000 T _text\n0000000000000000 T startup_64\n';
 	const { names, hidden } = namesIn(zeros, [kernel(0x81000000)]);

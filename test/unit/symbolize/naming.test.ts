@@ -80,3 +80,37 @@ test('whose: a thread, a kind, all others; what was lost stands between the side
 		['[stack lost]'],
 	);
 });
+
+test('who woke is named as the stack is: once for all that it woke, and without a stack by its name', async () => {
+	const none = { parts: [], count: 0, variance: 0 };
+	const waker = {
+		...stackOf([0x1000, 0x2000], { pid: 7_000_002, tid: 7_000_003, comm: 'db' }),
+		...none,
+	};
+	const timer = { ...stackOf([], { pid: 0, comm: '<irq: timer>' }), ...none };
+	const { stacks } = await nameStacks(
+		[
+			stackOf([0x1000], { pid: 7_000_000, comm: 'a', parts: [4], waker }),
+			stackOf([0x1000], { pid: 7_000_000, comm: 'b', parts: [3], waker }),
+			stackOf([0x1000], { pid: 7_000_000, comm: 'c', parts: [2], waker: timer }),
+			stackOf([0x1000], { pid: 7_000_000, comm: 'd', parts: [1] }),
+		],
+		nobody(),
+		{ debuginfod: false, maxDepth: 127 },
+	);
+	const unknown = { name: '[unknown]', kind: 'user' };
+	const db = {
+		key: { pid: 7_000_002, tid: 7_000_003, comm: 'db' },
+		frames: [unknown, unknown],
+		cut: 'no frame pointers',
+	};
+	assert.deepEqual(
+		stacks.map(({ key, waker }) => [key.comm, waker]),
+		[
+			['a', db],
+			['b', db],
+			['c', { key: { comm: '<irq: timer>' }, frames: [] }],
+			['d', undefined],
+		],
+	);
+});

@@ -8,6 +8,7 @@ import { MemoryBytes, SymbolError } from '../../../src/elf/bytes.js';
 import { Elf } from '../../../src/elf/elf.js';
 import { crc32 } from '../../../src/symbolize/debug-files.js';
 import { nameOffsets } from '../../../src/symbolize/object-file.js';
+import { codeAt, goProgram } from '../elf/go-writer.js';
 import {
 	compile,
 	type FunctionSymbol,
@@ -323,6 +324,30 @@ test('stripped: a function without a name reads the same wherever in it: by wher
 		}),
 	);
 	assert.ok(known.every((each) => !each));
+});
+
+test('functions of Go have names in stripped programs, too: by its own table, before those of others', async () => {
+	const functions = [
+		{ name: 'main.main', size: 64 },
+		{ name: 'main.(*server).handle[...]', size: 96 },
+		{ name: 'runtime.goexit', size: 32 },
+	];
+	const path = join(folder, 'go');
+	const program = goProgram({ functions });
+	writeFileSync(path, program);
+	const code = codeAt(program);
+	const { names, known, complete } = await nameIn(
+		path,
+		[0, 63, 64, 159, 160].map((distance) => code + distance),
+	);
+	assert.deepEqual(names, [
+		'main.main',
+		'main.main',
+		'main.(*server).handle[...]',
+		'main.(*server).handle[...]',
+		'runtime.goexit',
+	]);
+	assert.deepEqual([complete, ...known], [false, true, true, true, true, true]);
 });
 
 test('the code that signal handlers return to is named, in a C library that has no symbol for it', async () => {

@@ -30,9 +30,31 @@ test('Debian and Ubuntu: the package that has the file', () => {
 	assert.equal(installCommand('/usr/bin/bar', root), undefined);
 });
 
+test('a list may be 8 MiB long; a longer one is not read', () => {
+	const list = (bytes: number) => `/.\n/usr/bin/foo\n`.padEnd(bytes, 'x');
+	const found = (bytes: number) =>
+		installCommand('/usr/bin/foo', rootWith('ID=debian\n', { 'foo.list': list(bytes) }));
+	assert.match(found(2 ** 23) ?? '', /^apt-get install foo-dbgsym/);
+	assert.equal(found(2 ** 23 + 1), undefined);
+});
+
 test('a name of a package that is none is not put into a command', () => {
 	const root = rootWith('ID=debian\n', { '$(reboot).list': '/.\n/usr/bin/foo\n' });
 	assert.equal(installCommand('/usr/bin/foo', root), undefined);
+});
+
+test('each system by its own name, or by that of what it is like', () => {
+	const first = (osRelease: string) =>
+		installCommand(
+			'/usr/bin/foo',
+			rootWith(osRelease, { 'foo.list': '/usr/bin/foo\n\n/usr/bin/foo\n' }),
+		)?.split(' ')[0];
+	assert.equal(first('ID=debian\n'), 'apt-get');
+	assert.equal(first('ID=ubuntu\n'), 'apt-get');
+	assert.equal(first('ID=fedora\n'), 'dnf');
+	assert.equal(first('ID="rhel"\n'), 'dnf');
+	assert.equal(first('ID=rocky\nID_LIKE="rhel centos fedora"\n'), 'dnf');
+	assert.equal(first('VARIANT_ID=debian\nID=void\n'), undefined);
 });
 
 test('Fedora and its like; paths with anything that a shell understands are left out', () => {

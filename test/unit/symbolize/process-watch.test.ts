@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { Filter } from '../../../src/bpf/filter.js';
+import type { SidebandRecord } from '../../../src/perf/records.js';
+import { Sideband } from '../../../src/perf/sideband.js';
+import { processLives } from '../../../src/proc/lives.js';
 import { ProcessWatch } from '../../../src/symbolize/process-watch.js';
 import { stackOf } from './support.js';
 import { waitingChild } from './waiting-child.js';
@@ -58,4 +61,73 @@ test('and for the stacks of its threads that wait', async (t) => {
 	const { user, userEnd } = watch.walkWaiting({ pid, tid: pid, registers }, now_ns, 127);
 	assert.equal(userEnd, 'whole');
 	assert.equal(user[0], registers.ip);
+});
+
+/** What is said of children of `chosen` after these forks, each a child or a thread of its parent. */
+async function toldOf(
+	t: TestContext,
+	forks: ReadonlyArray<readonly [pid: number, parentPid: number]>,
+	filter: Partial<Filter> = {},
+): Promise<readonly string[]> {
+	let tell: ((record: SidebandRecord) => void) | undefined;
+	const start = t.mock.method(Sideband.prototype, 'start', (onRecord: typeof tell) => {
+		tell = onRecord;
+	});
+	const chosen = { ...EVERYBODY, pids: [process.pid], ...filter };
+	const watch = new ProcessWatch({ filter: chosen, command: undefined, words: [] });
+	watch.begin();
+	start.mock.restore();
+	for (const [pid, parentPid] of forks)
+		tell?.({ type: 'fork', pid, tid: pid + 1, time_ns: 1, parentPid });
+	watch.end();
+	const { notices } = await watch.name([], { debuginfod: false, maxDepth: 127 });
+	watch.close();
+	assert.ok(tell, notices.join());
+	return notices;
+}
+
+/** Others may not open events of the whole machine. */
+const AS_ROOT = process.getuid?.() === 0 ? {} : { skip: 'needs root, to see what others start' };
+
+test(
+	'children that start meanwhile are told, where nobody asked to follow them; threads are none',
+	AS_ROOT,
+	async (t) => {
+		const [own, other, child] = [process.pid, 5_000_000, 5_000_001];
+		assert.deepEqual(await toldOf(t, [[own, own]]), []);
+		assert.deepEqual(await toldOf(t, [[child, other]]), [], "somebody else's");
+		assert.deepEqual(await toldOf(t, [[child, own]], { follow: true }), []);
+		assert.deepEqual(await toldOf(t, [[child, own]], { pids: [] }), [], 'everybody is traced');
+		const said = (children: string) => [
+			`${children} started during tracing and were not traced; add --follow.`,
+		];
+		assert.deepEqual(await toldOf(t, [[child, own]]), said('1 child process'));
+		assert.deepEqual(
+			await toldOf(t, [
+				[child, own],
+				[child + 1, own],
+				[own, own],
+				[child + 2, other],
+			]),
+			said('2 child processes'),
+		);
+	},
+);
+
+test('a process that was chosen is read as tracing begins: its functions have names though it ends then', async (t) => {
+	const { pid, stdin, registers } = await waitingChild(t, 'cat');
+	const filter = { ...EVERYBODY, pids: [pid] };
+	const watch = new ProcessWatch({ filter, command: undefined, words: [] });
+	t.after(() => watch.close());
+	watch.begin();
+	const at_ns = Number(process.hrtime.bigint());
+	stdin.end();
+	while (processLives(pid)) await new Promise(setImmediate);
+	watch.end();
+	const { stacks } = await watch.name([stackOf([registers.ip], { pid, at_ns })], {
+		debuginfod: false,
+		maxDepth: 127,
+	});
+	const [frame] = stacks[0]?.frames ?? [];
+	assert.ok(frame?.inCLibrary, frame?.name);
 });

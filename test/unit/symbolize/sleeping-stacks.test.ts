@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { FileBytes, MemoryBytes } from '../../../src/elf/bytes.js';
+import { AddressSpace, type Mapping } from '../../../src/symbolize/address-space.js';
 import { ProcessHistory } from '../../../src/symbolize/processes.js';
 import { SleepingStacks, type WaitingThread } from '../../../src/symbolize/sleeping-stacks.js';
+import { readVdso } from '../../../src/symbolize/vdso.js';
+import { ruleLookup } from '../../../src/unwind/lookup.js';
 import { callOf, waitingChild } from './waiting-child.js';
 
 /** Above any process number. */
@@ -106,4 +110,56 @@ test('memory is read anew at each moment that is looked at', async (t) => {
 	closeSync(memory);
 	walk.begin();
 	assert.notEqual(walk(threadOf(pid, registers)).end, 'whole');
+});
+
+/** The same address space, but for the code at one address: it is said to be the vdso's, as of `offset`. */
+class WithVdso extends AddressSpace {
+	constructor(
+		private readonly other: AddressSpace,
+		private readonly ip: number,
+		private readonly offset: number,
+	) {
+		super(other.life, []);
+	}
+
+	override find(address: number): Mapping | undefined {
+		if (address !== this.ip) return this.other.find(address);
+		const where = { start: address, end: address + 1, fileOffset: this.offset };
+		return { time_ns: 0, ...where, path: '[vdso]', file: undefined };
+	}
+}
+
+test('code of the vdso leads on by the rules of the vdso, which no file is behind', async (t) => {
+	const { pid, registers } = await waitingChild(t, 'cat');
+	const history = new ProcessHistory();
+	const sleeping = new SleepingStacks();
+	t.after(() => {
+		sleeping.close();
+		history.close();
+	});
+	history.snapshot(pid);
+	const space = history.at(pid, Number(process.hrtime.bigint())) ?? assert.fail();
+	const walkIn = (each: AddressSpace) => sleeping.walk(threadOf(pid, registers), each, 127);
+	const whole = walkIn(space);
+	assert.equal(whole.end, 'whole');
+	// read has put nothing on the stack, as a function of the vdso has not when it begins.
+	const vdso = ruleLookup(new MemoryBytes(readVdso() ?? assert.fail()));
+	const own = space.find(registers.ip) ?? assert.fail();
+	const file = own.file?.open() ?? assert.fail();
+	const { cfa, cfaOffset, ra, raOffset } = ruleLookup(
+		new FileBytes(file.fd, file.stat.size),
+	).ruleAt(registers.ip - own.start + own.fileOffset);
+	closeSync(file.fd);
+	const places = Array.from({ length: 2 ** 13 }, (_, offset) => offset);
+	const beginning = places.find((offset) => {
+		const rule = vdso.ruleAt(offset);
+		return (
+			rule.cfa === cfa &&
+			rule.cfaOffset === cfaOffset &&
+			rule.ra === ra &&
+			rule.raOffset === raOffset
+		);
+	});
+	assert.ok(beginning !== undefined, 'none of its functions has such a place');
+	assert.deepEqual(walkIn(new WithVdso(space, registers.ip, beginning)), whole);
 });

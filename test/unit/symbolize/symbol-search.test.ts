@@ -70,6 +70,17 @@ test('of aliases, the one people know', () => {
 	assert.deepEqual(search(aliases, [0x10, 0x13, 0x14]), ['read', 'read', undefined]);
 });
 
+test('of aliases, what C++ and Rust have mangled is not what a library keeps for itself', () => {
+	for (const mangled of ['_ZN4Pool3runEv', '_RNvC4pool3run']) {
+		const aliases = [symbol('pool_run', 0x10, 4, 2), symbol(mangled, 0x10, 4, 1)];
+		assert.deepEqual(search(aliases, [0x10]), [mangled]);
+		assert.deepEqual(search(aliases.toReversed(), [0x10]), [mangled]);
+	}
+	// A name that only ends like one.
+	const aliases = [symbol('pool', 0x10, 4, 2), symbol('__pool_Z', 0x10, 4, 1)];
+	assert.deepEqual(search(aliases, [0x10]), ['pool']);
+});
+
 test('versions are left out', () => {
 	assert.deepEqual(search([symbol('poll@@GLIBC_2.2.5', 0x10, 4)], [0x11]), ['poll']);
 });

@@ -103,6 +103,37 @@ test('text: as many functions as there are are shown, if all are asked for', () 
 	assert.equal(lines.filter((line) => / f\d+$/.test(line)).length, many);
 });
 
+test('text: a chain whose row is not among those of the first table is in the second', () => {
+	const changes = [
+		{ 'main;f': 10, 'main;g;h': 10, 'main;rest': 100 },
+		{ 'main;f': 60, 'main;g;h': 40, 'main;rest': 20 },
+	] as const;
+	const tables = (top: number) =>
+		text(between(...changes, {}, 'none'), top)
+			.split('\n\n')
+			.slice(1)
+			.map((table) => [...table.matchAll(/^ .* {2}(\w.*)$/gm)].map(([, name]) => name));
+	// rest has the largest change of its own, f the next, and then h with its caller.
+	assert.deepEqual(tables(0), [['rest', 'f', 'h ← g']]);
+	assert.deepEqual(tables(2), [['rest', 'f'], ['h ← g']]);
+	assert.deepEqual(tables(1), [['rest'], ['f']]);
+});
+
+test('text: whole counts are shown as such, and those that are not all whole with as many digits each', () => {
+	const short = (before: Counts, after: Counts) =>
+		[...text(between(before, after, {}, 'none')).matchAll(/^ +(\S+) +(\S+) .*(\w)$/gm)].map(
+			([, was, is, name]) => [name, was, is],
+		);
+	assert.deepEqual(short({ f: 1, g: 2 }, { f: 5, g: 3 }), [
+		['f', '1', '5'],
+		['g', '2', '3'],
+	]);
+	assert.deepEqual(short({ f: 1, g: 0.25 }, { f: 5, g: 3 }), [
+		['f', '1.00', '5.00'],
+		['g', '0.25', '3.00'],
+	]);
+});
+
 test('text: times have their units, and what was multiplied as many digits as the rest', () => {
 	const times = between({ f: 2e9, g: 5e6 }, { f: 1e9, g: 5e8 }, { unit: 'ns' }, 'none');
 	assert.match(text(times), /^not normalized: before × 1$/m);
@@ -181,6 +212,15 @@ test('svg: a box for what is gone, with what became of it', () => {
 		'old (before 2 samples, 25.0 %; after 0 samples, 0.0 %; -2, -25.0 points, gone)',
 	);
 	assert.match(drawn, /<title>all \([^()]*before × 2, to the same total\)</);
+});
+
+test('svg: of what is on both sides nothing is said to have become of it', () => {
+	const drawn = svg(between({ 'main;f': 3 }, { 'main;f': 8, 'main;g': 1 }, SAMPLES, 'none'));
+	const titles = [...drawn.matchAll(/<title>([^<]*)<\/title>/g)].map(([, title]) => title);
+	assert.deepEqual(titles.filter((title) => /^[fg] /.test(title ?? '')).sort(), [
+		'f (before 3 samples, 100.0 %; after 8 samples, 88.9 %; +5, -11.1 points)',
+		'g (before 0 samples, 0.0 %; after 1 samples, 11.1 %; +1, +11.1 points, new)',
+	]);
 });
 
 test('svg: names do no harm, and parentheses are only around details', () => {

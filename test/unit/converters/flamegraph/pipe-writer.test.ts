@@ -26,6 +26,8 @@ for (let at = 0; at < text.length; ) at += writeSync(1, text.slice(at));
 `,
 );
 chmodSync(join(folder, 'tstrace'), 0o755);
+// Whatever folder temporary files are in: what node takes a file without an ending for, it asks the nearest of these.
+writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
 
 /** What a picture says of itself, drawn by this pipe line. */
 function drawn(command: string): { title?: string; total?: string; by?: string; stderr: string } {
@@ -79,9 +81,8 @@ for (const [command, expected] of [
 
 test('two tools at once have not one unit', () => {
 	const both = ': > started; (tstrace offcputime & tstrace profile; wait) | {';
-	const { title, total } = drawn(
-		`${both} until [ $(wc -c < started) -ge 2 ]; do :; done; flamegraph -q; }`,
-	);
+	const started = "timeout 60 sh -c 'until [ $(wc -c < started) -ge 2 ]; do :; done'";
+	const { title, total } = drawn(`${both} ${started} && flamegraph -q; }`);
 	assert.equal(title, 'Flame Graph');
 	assert.match(total ?? '', /^[\d,]+$/);
 });

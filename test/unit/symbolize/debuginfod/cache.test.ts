@@ -4,6 +4,7 @@ import {
 	closeSync,
 	mkdirSync,
 	readFileSync,
+	statfsSync,
 	statSync,
 	symlinkSync,
 	utimesSync,
@@ -43,6 +44,16 @@ test('a file is there when it is whole, and only then', () => {
 	assert.equal(readFileSync(join(folder, ID, 'debuginfo'), 'utf8'), 'abc');
 	assert.equal(statSync(join(folder, ID, 'debuginfo')).mode & 0o777, 0o400);
 	assert.equal(statSync(join(folder, ID)).mode & 0o777, 0o700);
+});
+
+test('a download may take half of what is free', () => {
+	const folder = temporaryFolder();
+	const partial = new DebugFileCache(folder).begin(ID);
+	const { bavail, bsize } = statfsSync(folder);
+	const share = partial.room_bytes() / (bavail * bsize);
+	partial.discard();
+	// Others write there, too.
+	assert.ok(share > 0.4 && share < 0.6, `${share}`);
 });
 
 test('a file that is given up leaves nothing: no miss, no folder', () => {

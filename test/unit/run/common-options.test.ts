@@ -1,0 +1,44 @@
+/** What the common options say together, and what they refuse. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UsageError } from '../../../src/errors.js';
+import { commonSettings, type Format, refuseOfText } from '../../../src/run/common-options.js';
+import type { ToolKind } from '../../../src/tool.js';
+
+const given = (raw: object, kind: ToolKind = 'stacks') => commonSettings({ ...raw }, [], kind);
+const refused = (raw: object, says: RegExp, kind: ToolKind = 'stacks') =>
+	refuses(() => given(raw, kind), says);
+
+function refuses(action: () => unknown, says: RegExp): void {
+	assert.throws(action, (error) => {
+		assert.ok(error instanceof UsageError);
+		assert.match(error.message, says);
+		return true;
+	});
+}
+
+test('options of text are refused for a format that has no use for them, by the names of both', () => {
+	refused({ top: 3, json: true }, /^--top is for text, and JSON has all entries: leave out --top$/);
+	refused({ top: 0, folded: true }, /^--top is for text, and folded has all entries/);
+	refused({ top: 3, output: 'x.svg' }, /^--top is for text, and svg has all entries/);
+	refused({ timestamps: true, json: true }, /^--timestamps .* start of each result/, 'latency');
+	refused({ delimited: true, json: true }, /^--delimited is for text, and JSON has the kind of /);
+	// Folded stacks can have both.
+	for (const format of [{ folded: true }, { output: 'x.txt' }, {}]) {
+		const { ofText } = given({ ...format, delimited: true, annotated: true, timestamps: false });
+		assert.deepEqual(ofText, ['delimited', 'annotated']);
+	}
+	assert.deepEqual(given({ format: 'text', top: 3 }).ofText, ['top']);
+});
+
+test('the same where nobody has named the format: then it is said how to get text', () => {
+	const refusal = (names: string[], format: Format, unnamed: boolean) => () =>
+		refuseOfText(names, format, unnamed);
+	refuses(
+		refusal(['top'], 'folded', true),
+		/^--top is for text; a file or a pipe gets the format folded, which has all entries: leave out --top, or add --format text$/,
+	);
+	assert.doesNotThrow(refusal(['delimited', 'annotated'], 'folded', true));
+	assert.doesNotThrow(refusal([], 'folded', true));
+	assert.doesNotThrow(refusal(['top', 'timestamps', 'delimited'], 'text', true));
+});

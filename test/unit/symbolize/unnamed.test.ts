@@ -1,0 +1,174 @@
+/** What has no name: of which files and processes there are notices, and with which shares. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Place } from '../../../src/symbolize/code-place.js';
+import { MappedFile } from '../../../src/symbolize/mapped-file.js';
+import type { FileNames } from '../../../src/symbolize/object-file.js';
+import { ProcessHistory } from '../../../src/symbolize/processes.js';
+import { Account, filesLackingNames } from '../../../src/symbolize/unnamed.js';
+import { stackOf } from './support.js';
+
+/** Numbers that no process has. */
+const PID = 5_000_000;
+
+const fileOf = (path: string) => new MappedFile(path, 1, 0, 0);
+const namesOf = (complete: boolean, buildId?: string): FileNames => {
+	return { names: [], known: [], buildId, complete };
+};
+
+function placeOf(lacks: Place['lacks'], file?: MappedFile, name = '[anon]'): Place {
+	const place = new Place({ name, kind: 'user' }, file);
+	place.lacks = lacks;
+	return place;
+}
+
+/** A stack of so much, whose user frames are these. */
+function add(account: Account, value: number, places: readonly Place[], pid = PID): void {
+	account.add(stackOf([], { pid, parts: [value], at_ns: 10 }), places);
+}
+
+/** Processes of these programs. */
+function historyOf(programs: Readonly<Record<number, string>>): ProcessHistory {
+	const history = new ProcessHistory();
+	for (const [pid, path] of Object.entries(programs)) {
+		const of = { pid: Number(pid), tid: Number(pid), time_ns: 1 };
+		history.add({ ...of, type: 'comm', comm: `p${pid}`, exec: true });
+		const where = { start: 0x1000, end: 0x2000, fileOffset: 0, major: 0, minor: 0, inode: 0 };
+		history.add({ ...of, type: 'mmap', ...where, path });
+	}
+	return history;
+}
+
+const kindsOf = (account: Account) => account.notices().map(({ kind }) => kind);
+
+test('files that lack names, the largest share first, three at most, and none of hardly anything', () => {
+	const account = new Account(new ProcessHistory(), 'unset');
+	const files = ['a', 'b', 'c', 'd', 'e'].map((name) => fileOf(`/none/${name}`));
+	for (const [i, file] of files.entries()) {
+		account.addFile(file, i === 1 ? undefined : namesOf(false, `id${i}`));
+		add(account, [3, 50, 20, 25, 2][i] ?? 0, [placeOf('symbols', file), placeOf('symbols', file)]);
+	}
+	assert.deepEqual(
+		account.notices().map(
+			(notice) =>
+				notice.kind === 'symbols-missing' && {
+					path: notice.path,
+					reason: notice.reason,
+					buildId: notice.buildId,
+					share: notice.share,
+					debuginfod: notice.debuginfod,
+				},
+		),
+		[
+			{
+				path: '/none/b',
+				reason: 'unreadable',
+				buildId: undefined,
+				share: 0.5,
+				debuginfod: 'unset',
+			},
+			{ path: '/none/d', reason: 'stripped', buildId: 'id3', share: 0.25, debuginfod: 'unset' },
+			{ path: '/none/c', reason: 'stripped', buildId: 'id2', share: 0.2, debuginfod: 'unset' },
+		],
+	);
+	const [a = assert.fail(), b = assert.fail()] = files;
+	assert.deepEqual([account.lackingBuildId(a), account.lackingBuildId(b)], ['id0', undefined]);
+	assert.deepEqual([account.has(a), account.has(fileOf('/other'))], [true, false]);
+});
+
+test('a file with all its symbols lacks none; what was counted stays when its names come later', () => {
+	const account = new Account(new ProcessHistory(), 'on');
+	const file = fileOf('/none/lib.so');
+	account.addFile(file, namesOf(true, 'id'));
+	add(account, 5, [placeOf('symbols', file)]);
+	assert.deepEqual(account.notices(), []);
+	assert.equal(account.lackingBuildId(file), undefined);
+	account.addFile(file, namesOf(false, 'id'));
+	add(account, 5, [placeOf(undefined, file)]);
+	assert.deepEqual(
+		account.notices().map((notice) => 'share' in notice && notice.share),
+		[0.5],
+	);
+	// Of a file that nobody told of there is nothing to say.
+	const other = new Account(new ProcessHistory(), 'on');
+	add(other, 5, [placeOf('symbols', file)]);
+	assert.deepEqual(other.notices(), []);
+});
+
+test('which files lack names: those of places that lack symbols, each once', () => {
+	const [one, two] = [fileOf('/one'), fileOf('/two')];
+	const places = [
+		placeOf('symbols', one),
+		placeOf('symbols', one),
+		placeOf('symbols'),
+		placeOf('mapping', two),
+		placeOf('perf-map', two),
+		placeOf(undefined, two),
+	];
+	assert.deepEqual([...filesLackingNames(places)], [one]);
+});
+
+test('processes that compile at run time, and have no perf map', () => {
+	const programs = {
+		1: '/usr/bin/node',
+		2: '/lib/libjvm.so',
+		3: '/usr/bin/python3.12',
+		4: '/bin/vm',
+	};
+	const account = new Account(historyOf(programs), 'on');
+	add(account, 10, [placeOf('perf-map')], 1);
+	add(account, 20, [placeOf('perf-map')], 2);
+	add(account, 30, [placeOf(undefined, undefined, '_PyEval_EvalFrameDefault')], 3);
+	add(account, 25, [placeOf('perf-map')], 4);
+	add(account, 15, [placeOf(undefined)], 1);
+	assert.deepEqual(account.notices(), [
+		{ kind: 'perf-map-missing', runtime: 'python', pid: 3, comm: 'p3', share: 0.3 },
+		{ kind: 'perf-map-missing', runtime: 'jvm', pid: 2, comm: 'p2', share: 0.2 },
+		{ kind: 'perf-map-missing', runtime: 'node', pid: 1, comm: 'p1', share: 0.1 },
+	]);
+});
+
+test('perf maps that are there: what is not in them is said, and what was not read', () => {
+	const history = historyOf({ 1: '/usr/bin/node', 2: '/lib/libjvm.so', 4: '/bin/vm' });
+	const account = new Account(history, 'on');
+	for (const pid of [1, 2]) {
+		const { life } = history.at(pid, 10) ?? assert.fail();
+		account.addPerfMap(life, pid === 2);
+	}
+	add(account, 60, [placeOf('perf-map-line'), placeOf('perf-map-line')], 1);
+	add(account, 10, [placeOf('perf-map')], 1);
+	add(account, 30, [placeOf('perf-map-line')], 4);
+	assert.deepEqual(account.notices(), [
+		{ kind: 'perf-map-incomplete', runtime: 'node', pid: 1, comm: 'p1', share: 0.6 },
+		{ kind: 'perf-map-incomplete', runtime: undefined, pid: 4, comm: 'p4', share: 0.3 },
+		{ kind: 'perf-map-cut', pid: 2, comm: 'p2' },
+	]);
+});
+
+test('of processes five get a notice, and none of whom nothing is known', () => {
+	const programs = Object.fromEntries(
+		Array.from({ length: 7 }, (_, i) => [i + 1, '/usr/bin/node']),
+	);
+	const account = new Account(historyOf(programs), 'on');
+	for (let pid = 1; pid <= 7; pid++) add(account, 10 * pid, [placeOf('perf-map')], pid);
+	add(account, 1000, [placeOf('perf-map')], 99);
+	const notices = account.notices();
+	assert.deepEqual(
+		notices.map((notice) => 'pid' in notice && notice.pid),
+		[7, 6, 5, 4, 3],
+	);
+});
+
+test('hardly anything is not worth a notice; that time ran out is said first', () => {
+	const history = historyOf({ 1: '/usr/bin/node' });
+	const account = new Account(history, 'on');
+	const file = fileOf('/none/lib.so');
+	account.addFile(file, namesOf(false));
+	add(account, 0.9, [placeOf('symbols', file), placeOf('perf-map')], 1);
+	add(account, 99.1, [placeOf(undefined)], 1);
+	assert.deepEqual(account.notices(), []);
+	add(account, 20, [placeOf('symbols', file), placeOf('perf-map')], 1);
+	account.ranOutOfTime = true;
+	assert.deepEqual(kindsOf(account), ['out-of-time', 'perf-map-missing', 'symbols-missing']);
+	assert.deepEqual(kindsOf(new Account(history, 'on')), []);
+});
