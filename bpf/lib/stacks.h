@@ -87,7 +87,7 @@ struct stack_key {
 	u64 user;
 	/* Changes when a process executes another program, or when its number is used again. */
 	u64 incarnation;
-	u64 waker; /* of a wait: kept_waker() */
+	u64 waker;  /* of a wait: kept_waker() */
 	u64 object; /* what was waited for: wait_object.h; 0: nothing that is known */
 	u32 tgid;
 	u32 tid; /* 0 unless stacks_by_thread */
