@@ -176,8 +176,12 @@ __noinline int search_stack(u32 place, u64 value, u64 mask, u32 thing)
 		return 0;
 	here->chosen = 0;
 	copy_stack(here);
-	for (u32 from = 0; from < SEARCHED_WORDS && from < here->words; from += WORDS_AT_ONCE)
+	for (u32 from = 0; from < SEARCHED_WORDS && from < here->words; from += WORDS_AT_ONCE) {
 		see_words(place, from, value, mask, thing);
+		/* Of the others there may be one more, and then it is not known which counts. */
+		if (thing == HELD_FILE && here->chosen)
+			break;
+	}
 	return here->chosen != 0;
 }
 
