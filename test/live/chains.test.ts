@@ -17,6 +17,8 @@ const folder = realpathSync(mkdtempSync('build/chains-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const COUNT = 30;
 const WORK_NS = 20e6;
+/** Causes of loss after which a wait of one of the threads may be missing. */
+const UNSEEN = ['waits_unseen', 'wait_start_unknown', 'programs_missed'];
 
 async function traced(way: string, ...options: readonly string[]) {
 	const workload = await Workload.start('chain', way, `${COUNT}`, folder);
@@ -29,17 +31,17 @@ async function traced(way: string, ...options: readonly string[]) {
 	return { finished, worked_ns, run_ns, delay_ns, late_ns, asked_ns };
 }
 
+/** A run in which the kernel did not report a switch, as happens beside other tracers, says so: then another one. */
 async function stacksOf(way: string, hops: number, ...options: readonly string[]) {
-	const { finished, ...truth } = await traced(way, '--hops', `${hops}`, '--json', ...options);
-	const { stacks, lost } = stackReport(finished);
-	for (const cause of ['waits_ring_full', 'chains_cut', 'stacks_full'])
-		assert.equal(lost[cause], undefined, cause);
-	return {
-		...truth,
-		lost,
-		stacks,
-		received: stacks.filter(({ frames }) => frames.includes('receive')),
-	};
+	for (let left = 5; ; left--) {
+		const { finished, ...truth } = await traced(way, '--hops', `${hops}`, '--json', ...options);
+		const { stacks, lost } = stackReport(finished);
+		if (left > 0 && UNSEEN.some((cause) => lost[cause])) continue;
+		for (const cause of ['waits_ring_full', 'chains_cut', 'stacks_full'])
+			assert.equal(lost[cause], undefined, cause);
+		const received = stacks.filter(({ frames }) => frames.includes('receive'));
+		return { ...truth, lost, stacks, received };
+	}
 }
 
 /** Who was waited for, one behind the other, and what they did. */
@@ -134,19 +136,24 @@ test('two processes away: the writer waited for the source, and that slept', asy
 
 test('the parts of the waits add up to them', async () => {
 	for (const options of [['--exact'], []]) {
-		const { received, worked_ns, asked_ns } = await stacksOf('syncs', 4, ...options);
+		const { received, worked_ns, asked_ns, late_ns } = await stacksOf('syncs', 4, ...options);
 		if (options.length > 0) near(sumOf(received, 'count'), COUNT, 1, 'waits');
 		const bySource = received.filter((stack) =>
 			/source (blocked|ran|waited)/.test(chainText(stack)),
 		);
 		const error_ns = 4 * errorOf(bySource);
-		within(sumOf(bySource), worked_ns - error_ns, asked_ns + error_ns, 'blocked for the source');
+		within(
+			sumOf(bySource),
+			worked_ns - late_ns - error_ns,
+			asked_ns + error_ns,
+			'blocked for the source',
+		);
 		assert.ok(sumOf(received) <= asked_ns + 4 * errorOf(received), 'no more than it took');
 	}
 });
 
 test('who waits for a mutex waits for the one that has it, by way of those who had it in between', async () => {
-	const { stacks, worked_ns } = await stacksOf('convoy', 6, '-L');
+	const { stacks, worked_ns, lost } = await stacksOf('convoy', 6, '-L');
 	const locking = stacks.filter(
 		({ key, frames }) => key.comm !== 'slow' && frames.some((name) => /mutex_lock/.test(name)),
 	);
@@ -155,7 +162,10 @@ test('who waits for a mutex waits for the one that has it, by way of those who h
 		const slow = wakers.find(({ comm }) => comm === 'slow');
 		return slow?.frames?.includes('doze') && wakers.at(-1)?.irq === 'timer';
 	});
-	within(sumOf(bySlow), 4 * COUNT * WORK_NS, 4 * worked_ns, 'four threads blocked for slow');
+	const others = locking.filter((stack) => !bySlow.includes(stack));
+	const rest = others.map((stack) => `${stack.key.comm} < ${chainText(stack)}: ${stack.value}`);
+	const what = `four threads blocked for slow: ${rest.join(', ')} ${JSON.stringify(lost)}`;
+	within(sumOf(bySlow), 4 * COUNT * WORK_NS, 4 * worked_ns, what);
 	assert.ok(sumOf(bySlow) <= sumOf(locking));
 });
 

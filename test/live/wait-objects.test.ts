@@ -177,9 +177,8 @@ test('who is at the other end is found though all processes end before tracing d
 });
 
 test('--by object, and --by kind,object: objects have entries of their own', async () => {
-	const by = (what: string, ...more: string[]) =>
-		traced(['offcputime', '--by', what, '--top', '0', ...more]);
-	const { finished, peer } = await by('object', '--format', 'text');
+	const by = (what: string, ...more: string[]) => traced(['offcputime', '--by', what, ...more]);
+	const { finished, peer } = await by('object', '--top', '0', '--format', 'text');
 	const written = `pipe write → o:peer(?: \\(${peer.pid}\\))?`;
 	assert.match(finished.stdout, new RegExp(`^.* ${written} +\\d+ % +o:write`, 'm'));
 	assert.match(finished.stdout, /^.* object_words\+0x8 +\d+ % +o:static/m);

@@ -35,6 +35,7 @@
 #define WORK_NS 20000000
 #define QUICK	4
 #define BYTES	(1 << 16)
+#define SYNCS	40
 
 static const char *way;
 static long count;
@@ -78,7 +79,7 @@ static __attribute__((noinline)) void sync_file(void)
 {
 	static char data[BYTES];
 
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < SYNCS; i++)
 		must(pwrite(file, data, sizeof(data), i * BYTES) == BYTES && fdatasync(file) == 0);
 	__asm__ volatile("");
 }
