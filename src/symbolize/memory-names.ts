@@ -2,7 +2,7 @@
 import { closeSync } from 'node:fs';
 import type { MemoryPlace } from '../aggregate/wait-object.js';
 import { FileBytes, SymbolError } from '../elf/bytes.js';
-import { Elf, SECTION_TYPE, SEGMENT_TYPE, type Section, stringAt } from '../elf/elf.js';
+import { Elf, PF_X, SECTION_TYPE, SEGMENT_TYPE, type Section, stringAt } from '../elf/elf.js';
 import {
 	eachSymbol,
 	namesOf,
@@ -64,7 +64,7 @@ function variableAt(
 	for (const { file, start, fileOffset } of filesBelow(history.at(pid, at_ns), address)) {
 		if (!files.has(file)) files.set(file, openElf(file));
 		const open = files.get(file);
-		const linked = open?.elf.addressOf(fileOffset);
+		const linked = open && codeAddress(open.elf, fileOffset);
 		const name = open && linked !== undefined ? nameIn(open, address - start + linked) : '';
 		if (name) return name;
 	}
@@ -83,6 +83,15 @@ function filesBelow(
 			below.set(mapping.file, mapping);
 	}
 	return [...below.values()].sort((a, b) => b.start - a.start).slice(0, MOST_FILES);
+}
+
+/** Of code: where segments share a page of the file, `addressOf` may take the one in front. */
+function codeAddress(elf: Elf, fileOffset: number): number | undefined {
+	const code = elf.segments.find(
+		({ type, flags, offset, size_bytes }) =>
+			type === SEGMENT_TYPE.load && (flags & PF_X) !== 0 && fileOffset < offset + size_bytes,
+	);
+	return code && fileOffset - code.offset + code.address;
 }
 
 function openElf(file: MappedFile): OpenElf | undefined {
