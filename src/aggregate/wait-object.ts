@@ -6,6 +6,12 @@ export interface Holder {
 	readonly comm: string;
 }
 
+/** A thread that has a mutex. */
+export interface MutexOwner {
+	readonly tid: number;
+	readonly comm: string;
+}
+
 /** Where a futex lies, and of whom, so that what is there can be named. */
 export interface MemoryPlace {
 	readonly pid: number;
@@ -61,6 +67,8 @@ export type WaitObject =
 			readonly address: string;
 			/** What lies there: a symbol with an offset, "heap", "thread stack", …; '': not known. */
 			readonly in: string;
+			/** Of a mutex that was locked as tracing ended: by whom, if that is known. */
+			readonly owner?: MutexOwner;
 	  }
 	| { readonly type: 'child'; readonly pid: number; readonly comm: string }
 	| { readonly type: 'unknown'; readonly why: string };

@@ -1,7 +1,7 @@
 /** What threads waited for, out of the kernel: user space's side of bpf/lib/wait_object.h. */
 import { isIPv6 } from 'node:net';
 import { callTables } from '../abi/syscalls.js';
-import type { Holder, MemoryPlace, WaitObject } from '../aggregate/wait-object.js';
+import type { Holder, MemoryPlace, MutexOwner, WaitObject } from '../aggregate/wait-object.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
 import { pageSizeBytes } from '../loader/memory.js';
@@ -40,6 +40,8 @@ export interface FoundLater {
 	readonly holders: (key: bigint, end?: 'read' | 'write') => readonly Holder[];
 	/** What lies there; '': not known. */
 	readonly inMemory: string;
+	/** Who has the mutex that lies there. */
+	readonly owner: MutexOwner | undefined;
 }
 
 /** Before loading: which calls to look at, and room for so many stacks' objects. */
@@ -80,7 +82,7 @@ export class ObjectRecord {
 		};
 	}
 
-	decoded({ holders, inMemory }: FoundLater): WaitObject {
+	decoded({ holders, inMemory, owner }: FoundLater): WaitObject {
 		const { inode, peer_inode, other_end, listener } = layout.structs.wait_object.fields;
 		const key = ({ offset }: { offset: number }) => this.#record.getBigUint64(offset, true);
 		const u64 = ({ offset }: { offset: number }) => readU64(this.#record, offset);
@@ -127,7 +129,8 @@ export class ObjectRecord {
 				return { type: 'event', name: this.#path().replace(/^anon_inode:/, '') };
 			case TYPE.OBJECT_FUTEX: {
 				const at = u64(layout.structs.wait_object.fields.address).toString(16);
-				return { type: 'futex', pid: this.#number('pid'), address: `0x${at}`, in: inMemory };
+				const futex = { pid: this.#number('pid'), address: `0x${at}`, in: inMemory };
+				return { type: 'futex', ...futex, ...(owner ? { owner } : {}) };
 			}
 			case TYPE.OBJECT_CHILD:
 				return { type: 'child', pid: this.#number('pid'), comm: untilZero(this.#text()) };

@@ -1,5 +1,5 @@
 /** What a thread waited for, in a few words. */
-import type { Holder, WaitObject } from '../aggregate/wait-object.js';
+import type { Holder, MutexOwner, WaitObject } from '../aggregate/wait-object.js';
 import { printable, shortened } from './terminal.js';
 
 /** Less of a path says nothing. */
@@ -34,13 +34,21 @@ export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY):
 		case 'futex': {
 			// Of memory there is much.
 			const lies = MEMORY.test(object.in) ? `${object.in} ${object.address}` : object.in;
-			return shortened(printable(lies || object.address), Math.max(LEAST_PATH, room));
+			const where = printable(lies || object.address);
+			const owner = ownerText(object.owner);
+			return where.length + owner.length <= room
+				? where + owner
+				: shortened(where, Math.max(LEAST_PATH, room));
 		}
 		case 'child':
 			return `child ${printable(object.comm)} (${object.pid})`;
 		case 'unknown':
 			return `[${shortened(object.why, Math.max(LEAST_PATH, room - 2))}]`;
 	}
+}
+
+function ownerText(owner: MutexOwner | undefined): string {
+	return owner ? `, held by ${printable(owner.comm)} (${owner.tid})` : '';
 }
 
 /** Without the number of the process, where there is no room for it. */

@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { firstAtLeast } from '../ascending.js';
+import { pageSizeBytes } from '../loader/memory.js';
 import { textOf } from '../text-of.js';
 import type { StoppedRegisters } from '../unwind/walk.js';
 import { readMaps } from './proc-pid.js';
@@ -46,6 +47,40 @@ export class ProcessMemory {
 			if (this.#piece.byteLength < length_bytes) return undefined;
 		}
 		return new DataView(this.#piece.buffer, address - this.#pieceAt, length_bytes);
+	}
+
+	/**
+	 * The same where a file may be behind it, as behind variables, of pages that the process has written: these are its
+	 * own then, and in memory. Should it give one up in this very moment, that is read as far as its file can be.
+	 */
+	readWritten(address: number, length_bytes: number): DataView | undefined {
+		const own = this.read(address, length_bytes);
+		if (own) return own;
+		const page_bytes = pageSizeBytes();
+		for (
+			let page = Math.floor(address / page_bytes);
+			page * page_bytes < address + length_bytes;
+			page++
+		)
+			if (!this.#isOwnPage(page)) return undefined;
+		const piece = this.#readPiece(address, length_bytes);
+		return piece.byteLength === length_bytes ? piece : undefined;
+	}
+
+	/** Documentation/admin-guide/mm/pagemap.rst: 8 bytes for a page; bit 63: in memory, bit 61: a file's, or shared. */
+	#isOwnPage(page: number): boolean {
+		const fd = opened(`/proc/${this.pid}/pagemap`);
+		if (fd === undefined) return false;
+		try {
+			const entry = new DataView(new ArrayBuffer(8));
+			if (readSync(fd, entry, 0, 8, page * 8) < 8) return false;
+			const flags = entry.getUint32(4, true) >>> 29;
+			return (flags & 0b101) === 0b100;
+		} catch {
+			return false;
+		} finally {
+			closeSync(fd);
+		}
 	}
 
 	/** Nothing can be read from then on but what was read last. */

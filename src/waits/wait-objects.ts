@@ -6,6 +6,7 @@ import { fittingObjects, type MemoryPlace, type WaitObject } from '../aggregate/
 import { type FoundLater, type ObjectRecord, readObjects } from '../bpf/wait-objects.js';
 import type { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
+import { MutexOwners } from '../symbolize/mutex-owners.js';
 import type { ProcessWatch } from '../symbolize/process-watch.js';
 import { OtherEnds } from './other-ends.js';
 
@@ -33,13 +34,18 @@ export class WaitObjects {
 		}
 		const names = processes.memoryNames([...places.values()]);
 		const holders: FoundLater['holders'] = (key, end) => this.#ends.holders(key, end);
-		const nameOf = (place: MemoryPlace | undefined) => (place && names.get(place)) ?? '';
-		return new Map(
-			Array.from(records, ([hash, record]) => [
-				hash,
-				record.decoded({ holders, inMemory: nameOf(places.get(record)) }),
-			]),
-		);
+		const owners = new MutexOwners();
+		const decoded = (record: ObjectRecord) => {
+			const place = places.get(record);
+			if (!place) return record.decoded({ holders, inMemory: '', owner: undefined });
+			const owner = owners.ownerOf(place.pid, place.address);
+			return record.decoded({ holders, inMemory: names.get(place) ?? '', owner });
+		};
+		try {
+			return new Map(Array.from(records, ([hash, record]) => [hash, decoded(record)]));
+		} finally {
+			owners.close();
+		}
 	}
 
 	/** What the user should know. */

@@ -1,5 +1,6 @@
 /** Waits out of the kernel, those that ended and those that were open at the end: for all tools of waits. */
 
+import { deadlocks, type WaitingForMutex } from '../aggregate/deadlocks.js';
 import { isBlockedSince, withoutIdle } from '../aggregate/idle.js';
 import type { Lost } from '../aggregate/report.js';
 import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate/stack.js';
@@ -57,6 +58,8 @@ export class Waits implements Reader<StackFindings> {
 	/** Threads, by number, that were blocked in one wait all the time. */
 	readonly #stayed = new Set<number>();
 	#period_ns: number;
+	/** Threads that waited for mutexes as tracing ended. */
+	readonly #forMutexes: WaitingForMutex[] = [];
 	/** Where waits come one by one, and not as sums. */
 	readonly #records: WaitRecords | undefined;
 	/** Undefined: they are not looked for. */
@@ -154,7 +157,11 @@ export class Waits implements Reader<StackFindings> {
 			},
 			parts: PARTS,
 			...this.#shown(stacks.map(withFittingObjects)),
-			notices: [...notices, ...(this.#waitObjects?.notices() ?? [])],
+			notices: [
+				...notices,
+				...(this.#waitObjects?.notices() ?? []),
+				...deadlocks(this.#forMutexes).map(deadlockText),
+			],
 		};
 	}
 
@@ -221,13 +228,19 @@ export class Waits implements Reader<StackFindings> {
 
 	/** Waits that were open as tracing ended. */
 	#open(snapshot: StackSnapshot): CapturedStack[] {
-		const { key } = layout.structs.still_waiting.fields;
+		const { key, tid } = layout.structs.still_waiting.fields;
 		const view = this.#stillWaiting;
 		return Array.from(this.#places(), (at, i) => {
 			const wait = this.#parts(at);
 			const counted = { at_ns: this.#ended_ns, parts: wait, count: 1, variance: 0 };
 			const stack = snapshot.captured(view, at + key.offset, counted);
 			if (isBlockedSince(wait, this.#ended_ns - this.#begun_ns)) this.#stayed.add(stack.tid);
+			if (stack.object?.type === 'futex' && stack.object.owner)
+				this.#forMutexes.push({
+					tid: view.getUint32(at + tid.offset, true),
+					comm: stack.comm,
+					owner: stack.object.owner.tid,
+				});
 			return { ...stack, ...this.#walked[i] };
 		});
 	}
@@ -237,6 +250,19 @@ export class Waits implements Reader<StackFindings> {
 		const { size } = layout.structs.still_waiting;
 		for (let at = 0; at + size <= this.#stillWaiting.byteLength; at += size) yield at;
 	}
+}
+
+/** Of more threads these are named. */
+const MOST_IN_CIRCLE = 6;
+
+function deadlockText(circle: readonly WaitingForMutex[]): string {
+	const names = circle.map(({ comm, tid }) => `${comm} (${tid})`);
+	const [first = ''] = names;
+	if (names.length === 1) return `deadlock: ${first} waits for a mutex that it has itself`;
+	const shown = names.slice(1, MOST_IN_CIRCLE);
+	const more = names.length > MOST_IN_CIRCLE ? `, … (${names.length} threads)` : '';
+	const rest = shown.map((name) => `${name} has, which waits for one that `).join('');
+	return `deadlock: ${first} waits for a mutex that ${rest}${first} has${more}`;
 }
 
 /** A stack that was blocked and has no waker gets this one. */

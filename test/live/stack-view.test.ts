@@ -33,12 +33,15 @@ test('text has one entry for all processes of a name; --by process and thread ta
 	const text = ['--format', 'text', '--top', '0', '--grep', '^wait_in_pipe$'];
 	const one = await traceTwo(...text);
 	assert.equal(heads(one.stdout).length, 1, one.stdout);
-	assert.match(one.stdout, / {2}(3[5-9]|4\d) waits {2}pipe {2}waits \(2 processes\)$/m);
+	assert.match(
+		one.stdout,
+		/ {2}(3[5-9]|4\d) waits {2}pipe read ← waits {2}waits \(2 processes\)$/m,
+	);
 	const two = await traceTwo(...text, '--by', 'process');
 	for (const pid of two.pids)
 		assert.match(
 			two.stdout,
-			new RegExp(` (1[5-9]|2\\d) waits {2}pipe {2}waits \\(${pid}\\)$`, 'm'),
+			new RegExp(` (1[5-9]|2\\d) waits {2}pipe read ← waits.* {2}waits \\(${pid}\\)$`, 'm'),
 		);
 	const threads = await traceTwo(...text, '--by', 'thread');
 	for (const [i, tid] of threads.tids.entries())

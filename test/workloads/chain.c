@@ -190,22 +190,6 @@ static void *take_turns(void *number)
 	return NULL;
 }
 
-/* The state letter of a thread: proc(5), /proc/PID/stat. */
-static char state_of(int tid)
-{
-	char path[64], stat[256] = {0};
-	char *name_end;
-	FILE *open_stat;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	open_stat = fopen(path, "r");
-	must(open_stat && fread(stat, 1, sizeof(stat) - 1, open_stat) > 0);
-	fclose(open_stat);
-	name_end = strrchr(stat, ')');
-	must(name_end != NULL);
-	return name_end[2];
-}
-
 static void until_all_wait(void)
 {
 	for (int i = 0; i < QUICK; i++) {

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +53,22 @@ static inline void pin(pid_t tid, int cpu)
 	CPU_SET(cpu, &cpus);
 	if (sched_setaffinity(tid, sizeof(cpus), &cpus))
 		exit(2);
+}
+
+/* The state letter of a thread of this process: proc(5), /proc/PID/stat. */
+static inline char state_of(int tid)
+{
+	char path[64], stat[256] = {0};
+	char *name_end;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	file = fopen(path, "r");
+	if (!file || fread(stat, 1, sizeof(stat) - 1, file) == 0)
+		exit(2);
+	fclose(file);
+	name_end = strrchr(stat, ')');
+	return name_end ? name_end[2] : 0;
 }
 
 /* Tells the test that the workload is there, and waits until it is told to begin. */

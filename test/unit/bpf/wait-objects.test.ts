@@ -51,6 +51,7 @@ const found = {
 		return key === 5n ? [holder(3)] : key === 6n ? [holder(4)] : [];
 	},
 	inMemory: 'heap',
+	owner: undefined,
 };
 const decoded = (given: Given) => record(given).decoded(found);
 

@@ -42,6 +42,10 @@ const TEXTS: ReadonlyArray<readonly [object: WaitObject, text: string, room?: nu
 	[{ type: 'futex', pid: 1, address: '0x7f01', in: 'mutex+0x8' }, 'mutex+0x8'],
 	[{ type: 'futex', pid: 1, address: '0x7f01', in: 'heap' }, 'heap 0x7f01'],
 	[{ type: 'futex', pid: 1, address: '0x7f01', in: '' }, '0x7f01'],
+	[
+		{ type: 'futex', pid: 1, address: '0x1', in: 'm', owner: { tid: 8, comm: 'a\tb' } },
+		'm, held by a\\x09b (8)',
+	],
 	[{ type: 'child', pid: 10491, comm: 'tar' }, 'child tar (10491)'],
 	[{ type: 'unknown', why: 'one of 3 descriptors' }, '[one of 3 descriptors]'],
 ];

@@ -57,6 +57,22 @@ test('memory that no file is behind, and none else', async (t) => {
 		assert.equal(memory.read(address, 8), undefined);
 });
 
+test('of files only what the process has written, which is its own then', async (t) => {
+	const { pid, registers } = await waitingChild(t, 'cat');
+	const memory = new ProcessMemory(pid);
+	t.after(() => memory.close());
+	assert.ok(memory.readWritten(registers.sp, 8));
+	// Variables that the C library has set as it began.
+	const written = rangesOf(pid, / rw-p .*\/libc[.-]/);
+	assert.ok(written.length > 0);
+	for (const { start } of written) assert.ok(memory.readWritten(start, 8), start.toString(16));
+	const code = rangesOf(pid, / r-xp .*\//);
+	assert.ok(code.length > 2);
+	for (const { start } of code) assert.equal(memory.readWritten(start, 8), undefined);
+	for (const address of [0, 2 ** 47, Number.NaN])
+		assert.equal(memory.readWritten(address, 8), undefined);
+});
+
 test('of a process that is gone, nothing', () => {
 	const memory = new ProcessMemory(NOBODY);
 	assert.equal(memory.read(2 ** 46, 8), undefined);
