@@ -21,6 +21,7 @@ import type { NamingSettings } from '../symbolize/naming.js';
 import { ProcessWatch } from '../symbolize/process-watch.js';
 import type { UnwindTables } from '../symbolize/unwind-tables.js';
 import { WaitRecords } from './chained.js';
+import { deadlockText } from './deadlock-text.js';
 import { WaitObjects, withFittingObjects } from './wait-objects.js';
 
 type Layout = typeof layout;
@@ -250,19 +251,6 @@ export class Waits implements Reader<StackFindings> {
 		const { size } = layout.structs.still_waiting;
 		for (let at = 0; at + size <= this.#stillWaiting.byteLength; at += size) yield at;
 	}
-}
-
-/** Of more threads these are named. */
-const MOST_IN_CIRCLE = 6;
-
-function deadlockText(circle: readonly WaitingForMutex[]): string {
-	const names = circle.map(({ comm, tid }) => `${comm} (${tid})`);
-	const [first = ''] = names;
-	if (names.length === 1) return `deadlock: ${first} waits for a mutex that it has itself`;
-	const shown = names.slice(1, MOST_IN_CIRCLE);
-	const more = names.length > MOST_IN_CIRCLE ? `, … (${names.length} threads)` : '';
-	const rest = shown.map((name) => `${name} has, which waits for one that `).join('');
-	return `deadlock: ${first} waits for a mutex that ${rest}${first} has${more}`;
 }
 
 /** A stack that was blocked and has no waker gets this one. */
