@@ -4,7 +4,10 @@ import type { WaitingForMutex } from '../aggregate/deadlocks.js';
 /** Of a larger circle only the first ones are named. */
 const MOST_NAMED = 6;
 
-/** Names are as strangers gave them. "deadlock: a (1) waits for a mutex that b (2) has, which waits for one that a (1) has". Of one thread at least. */
+/**
+ * "deadlock: a (1) waits for a mutex that b (2) has, which waits for one that a (1) has": names as strangers gave them,
+ * so to be escaped. Of one thread at least.
+ */
 export function deadlockText(circle: readonly WaitingForMutex[]): string {
 	const names = circle.map(({ comm, tid }) => `${comm} (${tid})`);
 	const [first = '', ...others] = names;
