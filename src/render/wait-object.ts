@@ -35,10 +35,9 @@ export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY):
 			// Of memory there is much.
 			const lies = MEMORY.test(object.in) ? `${object.in} ${object.address}` : object.in;
 			const where = printable(lies || object.address);
+			// Who has a mutex is half of the answer: it is not what a short line leaves out.
 			const owner = ownerText(object.owner);
-			return where.length + owner.length <= room
-				? where + owner
-				: shortened(where, Math.max(LEAST_PATH, room));
+			return shortened(where, Math.max(LEAST_PATH, room - owner.length)) + owner;
 		}
 		case 'child':
 			return `child ${printable(object.comm)} (${object.pid})`;

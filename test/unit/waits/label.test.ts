@@ -1,0 +1,36 @@
+/** The kind and the object of a wait in the first line of an entry, or below it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StackRow } from '../../../src/aggregate/stack-rows.js';
+import { kindAndObject } from '../../../src/waits/label.js';
+
+const row: StackRow = {
+	key: {},
+	frames: ['__x64_sys_futex', 'do_futex', 'futex_wait'].map((name) => ({ name, kind: 'kernel' })),
+	parts: [5, 0],
+	value: 5,
+	count: 1,
+	variance: 0,
+	objects: [
+		{
+			object: {
+				type: 'futex',
+				pid: 7,
+				address: '0x4050',
+				in: 'left_mutex',
+				owner: { tid: 19, comm: 'left' },
+			},
+			value: 5,
+			count: 1,
+			variance: 0,
+		},
+	],
+};
+
+test('who has a mutex stands beside its name, in the first line or below it', () => {
+	const whole = 'left_mutex, held by left (19)';
+	for (let room = 5; room < 80; room++) {
+		const { text, below } = kindAndObject(row, ['blocked', 'runnable'], room);
+		assert.equal(below ?? text.slice(-whole.length), whole, `${room}: ${text}`);
+	}
+});
