@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * offcputime, offwaketime, wakeuptime: where threads wait, how long, and who ends that.
+ * offcputime, offwaketime, wakeuptime, why: where threads wait, how long, and who ends that.
  *
  * A thread's stacks are the same when it resumes as when it stopped, and by then the duration is
  * known. So they are walked then, and only those that are chosen; see lib/sampling.h.
@@ -13,6 +13,7 @@
 #include "lib/offcpu_parts.h"
 #include "lib/pidns.h"
 #include "lib/stacks.h"
+#include "lib/thread_accounts.h"
 #include "lib/wait_object.h"
 #include "lib/wakers.h"
 #include "lib/walk.h"

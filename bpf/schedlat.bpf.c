@@ -12,6 +12,7 @@
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
+#include "lib/run_time.h"
 #include "lib/waits.h"
 #include "lib/window.h"
 
@@ -56,35 +57,6 @@ static __always_inline void thread_key_of(struct thread_key *key, struct task_st
 	key->pid = task->pid;
 }
 
-/*
- * The kernel updates a thread's run time when it leaves its CPU, and at each tick. If it is on a
- * CPU now, the clock says for how long it has run since then.
- */
-static __always_inline void read_run_time(struct task_struct *task, struct thread_totals *totals)
-{
-	u64 sum = 0, start = 0, again;
-	struct rq *rq;
-	s64 since;
-
-	for (int i = 0; i < 3; i++) {
-		sum = task->se.sum_exec_runtime;
-		barrier();
-		start = task->se.exec_start;
-		barrier();
-		again = task->se.sum_exec_runtime;
-		if (sum == again)
-			break;
-	}
-	totals->counted_ns = sum;
-	totals->run_ns = sum;
-	if (!task->on_cpu || !clock_offset_ns)
-		return;
-	rq = task->se.cfs_rq->rq;
-	since = bpf_ktime_get_ns() - clock_offset_ns - (rq->clock - rq->clock_task) - start;
-	if (since > 0)
-		totals->run_ns += since;
-}
-
 static __always_inline u64 waiting_ns(struct task_struct *task)
 {
 	u64 last_queued = task->sched_info.last_queued;
@@ -113,7 +85,7 @@ static __always_inline void read_thread(struct task_struct *task, struct thread_
 	bpf_core_read_str(&totals->comm, sizeof(totals->comm), &task->comm);
 	BPF_CORE_READ_STR_INTO(&totals->process, task, group_leader, comm);
 	read_counters(task, totals);
-	read_run_time(task, totals);
+	read_run_time(task, &totals->counted_ns, &totals->run_ns);
 }
 
 /* A thread has left its CPU for good. Its name was read when it began to end. */

@@ -92,6 +92,8 @@ export interface ToolDeclaration {
 	readonly kind: ToolKind;
 	/** Of 'stacks': it takes `[interval [count]]`, and text and JSON have a result for each. */
 	readonly repeats?: boolean;
+	/** Of 'stacks': how long it traces where nobody says it, and there is no COMMAND; undefined: until Ctrl-C. */
+	readonly duration_s?: number;
 	/** Of 'stacks': what its result is for, and how it is drawn. */
 	readonly stackTool?: StackTool;
 	/** Options of tools like it (bcc's, perf's) that have another name here, with that name. */

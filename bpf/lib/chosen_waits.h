@@ -32,6 +32,7 @@ struct chosen {
 	u32 pid; /* the kernel's; 0: none */
 	bool first_wait;
 	bool counts; /* see struct wait_record */
+	bool preempted;
 	u64 begin_ns;
 	u64 woken_ns;
 	struct offcpu_parts parts;
@@ -85,14 +86,18 @@ static __always_inline u64 queued_since(struct task_struct *task, struct cfs_rq 
 	return queued && queued < now_ns - off->since_ns ? now_ns - queued : 0;
 }
 
-/* The thread waited for a CPU until now; `begin_ns` 0: nobody knows since when. A function of its
- * own: the verifier goes through it once. */
+/*
+ * The thread waited for a CPU until now; `begin_ns` 0: nobody knows since when. Why it did, the
+ * parts in `chosen_here` say. A function of its own: the verifier goes through it once.
+ */
 __noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
 {
+	u32 zero = 0;
+	struct chosen *wait = bpf_map_lookup_elem(&chosen_here, &zero);
 	struct wait_record *record;
 	struct sampled sampled;
 
-	if (!begin_ns || begin_ns >= now_ns ||
+	if (!wait || !begin_ns || begin_ns >= now_ns ||
 	    !sample_by_duration(now_ns - begin_ns, period_ns, &sampled))
 		return 0;
 	record = reserve_record(pid, WAIT_FOR_CPU);
@@ -100,6 +105,8 @@ __noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
 		return 0;
 	record->begin_ns = begin_ns;
 	record->end_ns = now_ns;
+	record->throttled_ns = wait->parts.ns[OFFCPU_THROTTLED];
+	record->preempted = wait->preempted;
 	weigh_record(record, &sampled);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -206,6 +213,8 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	struct off_cpu *off = off_cpu_of(next);
 	u64 duration_ns, blocked_ns = 0;
 
+	wait->preempted = false;
+	wait->parts.ns[OFFCPU_THROTTLED] = 0;
 	if (!off || !off->since_ns) {
 		if (followed_wakers && offcpu_first_wait(next, queue, &wait->parts, &duration_ns))
 			record_wait_for_cpu(look(next, pid), now_ns - duration_ns, now_ns);
@@ -223,9 +232,15 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 			off_cpu_ends(next, off);
 			return false;
 		}
-		if (followed_wakers)
-			record_wait_for_cpu(look(next, pid), queued_since(next, queue, off, now_ns),
-					    now_ns);
+		if (followed_wakers) {
+			u64 begin_ns = queued_since(next, queue, off, now_ns);
+
+			wait->preempted = off->preempted;
+			if (begin_ns && begin_ns < now_ns)
+				split_throttled(next, queue, off, now_ns - begin_ns,
+						kept_clock_of(queue), &wait->parts);
+			record_wait_for_cpu(look(next, pid), begin_ns, now_ns);
+		}
 	}
 	if (walk_wakers) {
 		if (!choose_blocked(next, queue, off, duration_ns, kept_clock_of(queue),

@@ -33,8 +33,8 @@ u64 ends_wanted;
 enum end_side {
 	END_OWN,
 	END_OTHER,
-	END_LISTENER, /* of the other end: nobody has accepted the connection yet */
-	END_AS_LISTENER,
+	END_LISTENER,	 /* of the other end: nobody has accepted the connection yet */
+	END_AS_LISTENER, /* its own end, as the connections that it accepts have it */
 };
 
 struct end_holder {
@@ -144,11 +144,14 @@ static __always_inline void want_ends(struct object_search *here, u32 place)
 
 	here->object.other_end = 0;
 	here->object.listener = 0;
+	here->object.own_listener = 0;
 	if (object->type == OBJECT_INET && !object->remote_port)
 		return;
 	object->other_end = wanted_end(here, place, END_OTHER);
 	if (object->type == OBJECT_INET && (is_loopback(object) || is_to_itself(object)))
 		object->listener = wanted_end(here, place, END_LISTENER);
+	if (object->type == OBJECT_INET)
+		object->own_listener = wanted_end(here, place, END_AS_LISTENER);
 }
 
 /* The key of what a process's descriptor is an end of, if that is wanted; 0: no. */

@@ -31,6 +31,7 @@ enum object_flag {
 	OBJECT_CUT = 8,		  /* the path has more folders in front */
 	OBJECT_WITHOUT_ROOT = 16, /* what it is named by is no path */
 	OBJECT_IN_HEAP = 32,	  /* a futex, in what the process got by brk() */
+	OBJECT_ACCEPTED = 64,	  /* a unix socket, whose peer has made the connection */
 };
 
 enum object_constant {
@@ -71,6 +72,7 @@ struct wait_object {
 	/* Keys of what is at the other end: wait_object_ends.h; 0: nothing that could be found. */
 	u64 other_end;
 	u64 listener;
+	u64 own_listener;
 	u32 text_bytes;
 	u32 unused_padding_2;
 	/* The names of a path, leaf first, a 0 behind each; a unix socket's address; a thread's

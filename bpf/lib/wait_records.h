@@ -36,11 +36,13 @@ struct wait_record {
 	u64 count;
 	u64 doubt;
 	u64 waker_born_ns;
-	u32 pid;       /* the kernel's */
-	u32 waker_pid; /* the kernel's; 0: it was no thread */
+	u64 throttled_ns; /* of WAIT_FOR_CPU: what its group had no quota for, of all of it */
+	u32 pid;	  /* the kernel's */
+	u32 waker_pid;	  /* the kernel's; 0: it was no thread */
 	u8 type;
 	/* Whether the user asked for it; else it only tells what a waker did. */
 	bool counts;
+	bool preempted;	      /* of WAIT_FOR_CPU: it was taken off its CPU */
 	struct stack_key key; /* of WAIT_BLOCKED */
 };
 

@@ -61,6 +61,8 @@ export interface StackFindings {
 	readonly stacks: readonly StackRow[];
 	/** What to know about them, a line each. */
 	readonly notices: readonly string[];
+	/** What is said of all of it, for programs: fields of the result, beside the stacks. */
+	readonly answer?: Readonly<Record<string, unknown>>;
 	/** What was found and is not shown, as the user asked for. */
 	readonly leftOut?: readonly LeftOut[];
 }

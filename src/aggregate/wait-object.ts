@@ -49,6 +49,8 @@ export type WaitObject =
 			/** 0: it has none. */
 			readonly peer_inode: number;
 			readonly other_end: readonly Holder[];
+			/** The peer has made the connection: what comes from there is asked of this end. */
+			readonly accepted?: true;
 	  }
 	| {
 			readonly type: 'socket';
@@ -59,6 +61,8 @@ export type WaitObject =
 			readonly remote: string;
 			/** On this machine. */
 			readonly other_end: readonly Holder[];
+			/** Somebody listens at the local end: the peer has made the connection. */
+			readonly accepted?: true;
 	  }
 	| { readonly type: 'event'; readonly name: string }
 	| {

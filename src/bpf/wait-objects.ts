@@ -12,8 +12,8 @@ const TYPE = layout.enums.object_type;
 const FLAG = layout.enums.object_flag;
 /** An object takes 1.4 kB; of most programs' stacks few wait for different ones. */
 const STACKS_PER_OBJECT = 8;
-/** Of most objects: the other end, and who may accept there. */
-const ENDS_PER_OBJECT = 2;
+/** Of most objects: the other end, who may accept there, and who accepts here. */
+const ENDS_PER_OBJECT = 3;
 const AF_INET = 2;
 const PROTOCOLS: Readonly<Record<number, string>> = { 6: 'tcp', 17: 'udp' };
 
@@ -31,6 +31,8 @@ const WAYS: ReadonlyArray<readonly [calls: string, way: number]> = [
 	['wait4', WAY.WAY_CHILD],
 	['waitid', WAY.WAY_CHILD_BY],
 ];
+
+const ACCEPTED = { accepted: true } as const;
 
 type Objects = BpfObject<typeof layout>;
 
@@ -83,7 +85,8 @@ export class ObjectRecord {
 	}
 
 	decoded({ holders, inMemory, owner }: FoundLater): WaitObject {
-		const { inode, peer_inode, other_end, listener } = layout.structs.wait_object.fields;
+		const { inode, peer_inode, other_end, listener, own_listener } =
+			layout.structs.wait_object.fields;
 		const key = ({ offset }: { offset: number }) => this.#record.getBigUint64(offset, true);
 		const u64 = ({ offset }: { offset: number }) => readU64(this.#record, offset);
 		const peers = () => {
@@ -121,10 +124,15 @@ export class ObjectRecord {
 					path: unixPath(this.#text()),
 					...numbers,
 					other_end: peers(),
+					...(this.#has(FLAG.OBJECT_ACCEPTED) ? ACCEPTED : {}),
 				};
 			}
 			case TYPE.OBJECT_INET:
-				return { ...socketOf(this.#record, this.#has(FLAG.OBJECT_LISTENS)), other_end: peers() };
+				return {
+					...socketOf(this.#record, this.#has(FLAG.OBJECT_LISTENS)),
+					other_end: peers(),
+					...(holders(key(own_listener)).length > 0 ? ACCEPTED : {}),
+				};
 			case TYPE.OBJECT_EVENT:
 				return { type: 'event', name: this.#path().replace(/^anon_inode:/, '') };
 			case TYPE.OBJECT_FUTEX: {

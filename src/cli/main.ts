@@ -56,7 +56,9 @@ export async function main(args: readonly string[]): Promise<number> {
 				return 0;
 			}
 			const asked = askedOf(each, { count, raw, command: words });
-			return run(each, asked.settings, { ...asked, interval_s, command: words, args });
+			// COMMAND ends by itself.
+			const ends_s = interval_s ?? (dashes < 0 ? each.duration_s : undefined);
+			return run(each, asked.settings, { ...asked, interval_s: ends_s, command: words, args });
 		});
 	});
 	try {

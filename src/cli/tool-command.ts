@@ -53,7 +53,7 @@ export function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		);
 	if (once) {
 		command
-			.argument('[duration]', 'how long to trace (default: until Ctrl-C)', parseSeconds)
+			.argument('[duration]', `how long to trace (default: ${usualEnd(tool)})`, parseSeconds)
 			.action((duration: number | undefined, values) => action(tool, duration, 1, values));
 	} else {
 		command
@@ -69,6 +69,11 @@ export function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 		command.addOption(option);
 	}
 	addExamples(command, tool.examples);
+}
+
+/** When it ends where nobody says it. */
+function usualEnd({ duration_s }: ToolDeclaration): string {
+	return duration_s === undefined ? 'until Ctrl-C' : `${duration_s} s, or as long as COMMAND`;
 }
 
 /** What numbers mean, for right below the usage. */

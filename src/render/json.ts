@@ -31,9 +31,9 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 		yield line({ ...head, ...(await bodyOf(findings)), ...tail });
 		return;
 	}
-	const { about, unit, stacks, notices } = findings;
+	const { about, answer, unit, stacks, notices } = findings;
 	const missing = { cut_share: round(cutShare(stacks), 4), ...leftOutOf(findings) };
-	yield `${escapedJson({ ...head, ...about, unit }).slice(0, -1)},"stacks":[`;
+	yield `${escapedJson({ ...head, ...about, unit, ...answer }).slice(0, -1)},"stacks":[`;
 	for (let i = 0; i < stacks.length; i += ROWS_AT_ONCE) {
 		const rows = stacks
 			.slice(i, i + ROWS_AT_ONCE)

@@ -83,8 +83,12 @@ class Blocked extends Waits {
 /** User stacks are not shown, get no names, and no notices about them; what was waited for, the kernel's tell. */
 class WakersOnly extends Blocked {
 	override captured(): ReturnType<Waits['captured']> {
-		const { ended, open } = super.captured();
-		return { ended: ended.map(withoutUserStack), open: open.map(withoutUserStack) };
+		const { ended, open, numbers } = super.captured();
+		return {
+			ended: ended.map(withoutUserStack),
+			open: open.map(withoutUserStack),
+			numbers,
+		};
 	}
 }
 

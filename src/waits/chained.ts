@@ -23,6 +23,24 @@ const UNKNOWN_WAITS = [loss.LOSS_WAITS_RING_FULL, loss.LOSS_WAIT_TABLE_FULL];
 /** Of all waits, and not only of those that are told. */
 const KEYS_PER_CHAIN = 4;
 
+/** Of whoever wants to know of waits one by one, too. Times are CLOCK_MONOTONIC. */
+export interface WaitObserver {
+	/** A wait that counts: it was blocked. `stack`: the number of who waited where, for what, and who ended it. */
+	blocked(stack: number, wait: ObservedWait): void;
+	/** Of any thread, by the kernel's number: it waited for a CPU. */
+	forCpu(pid: number, wait: ObservedWait & { throttled_ns: number; preempted: boolean }): void;
+}
+
+export interface ObservedWait {
+	readonly begin_ns: number;
+	readonly end_ns: number;
+	/** What it counts as, and as how many, if waits are sampled. */
+	readonly weighed_ns: number;
+	readonly count: number;
+	/** Of `weighed_ns`: the square of its standard error; 0: it is exact. */
+	readonly variance: number;
+}
+
 /**
  * Before loading. `followed`: of how many wakers of a wait is told what they did, at least one. `edges`: waits that began
  * before tracing count.
@@ -33,7 +51,7 @@ export function configureRecords(
 ): void {
 	object.setConstants({ followed_wakers: followed, edges_count: edges });
 	object.map('wait_records').setMaxEntries(RING_BYTES);
-	// Nothing is summed up in the kernel.
+	// Waits are not summed up in the kernel.
 	object.map('sums').setMaxEntries(1);
 }
 
@@ -49,12 +67,15 @@ export class WaitRecords {
 	readonly #losses: BpfMap;
 	/** Waits that the kernel's side could not record, up to the last look. */
 	#unknown = 0;
+	readonly #observer: WaitObserver | undefined;
 
 	/** The object is loaded. */
 	constructor(
 		object: BpfObject<Layout>,
 		{ followed, maxChains }: { followed: number; maxChains: number },
+		observer?: WaitObserver,
 	) {
+		this.#observer = observer;
 		this.#ring = new RingBuffer(object.map('wait_records'));
 		this.#losses = object.map('losses');
 		this.#chains = new Chains({ followed, maxChains });
@@ -70,10 +91,17 @@ export class WaitRecords {
 		this.#ring.read((record) => this.#take(record));
 	}
 
-	/** All waits that ended, with who ended them and what these did meanwhile. */
-	captured(snapshot: StackSnapshot): CapturedStack[] {
+	/**
+	 * All waits that ended, with who ended them and what these did meanwhile; `numbers`: of each, by which an observer
+	 * knows it.
+	 */
+	captured(snapshot: StackSnapshot): { stacks: CapturedStack[]; numbers: number[] } {
 		const wakers = new Map<string, CapturedWaker | undefined>();
-		return this.#chains.chains().map((chain) => this.#stackOf(chain, snapshot, wakers));
+		const chains = this.#chains.chains();
+		return {
+			stacks: chains.map((chain) => this.#stackOf(chain, snapshot, wakers)),
+			numbers: chains.map(({ keys }) => keys[0] as number),
+		};
 	}
 
 	lost(): Lost {
@@ -89,25 +117,40 @@ export class WaitRecords {
 	#take(record: DataView): void {
 		const { fields } = layout.structs.wait_record;
 		const u64 = (
-			name: 'begin_ns' | 'end_ns' | 'weighed_ns' | 'count' | 'doubt' | 'waker_born_ns',
+			name:
+				| 'begin_ns'
+				| 'end_ns'
+				| 'weighed_ns'
+				| 'count'
+				| 'doubt'
+				| 'waker_born_ns'
+				| 'throttled_ns',
 		) => readU64(record, fields[name].offset);
 		const type = record.getUint8(fields.type.offset);
 		const pid = record.getUint32(fields.pid.offset, true);
 		const [begin_ns, end_ns, weighed_ns] = [u64('begin_ns'), u64('end_ns'), u64('weighed_ns')];
 		// What a sampled wait counts as is the period by which it was.
 		const variance = (u64('doubt') / ONE) * weighed_ns ** 2;
+		const count = u64('count') / ONE;
 		const wait = { pid, begin_ns, end_ns, weighed_ns, variance };
+		if (type === TYPE.WAIT_FOR_CPU) {
+			this.#chains.waitedForCpu(wait);
+			const preempted = record.getUint8(fields.preempted.offset) !== 0;
+			const why = { throttled_ns: u64('throttled_ns'), preempted };
+			this.#observer?.forCpu(pid, { ...wait, count, ...why });
+			return;
+		}
 		const counts = record.getUint8(fields.counts.offset) !== 0;
-		if (type === TYPE.WAIT_FOR_CPU) this.#chains.waitedForCpu(wait);
-		else
-			this.#chains.wasBlocked({
-				...wait,
-				key: this.#numberOf(record, end_ns, counts),
-				wakerPid: record.getUint32(fields.waker_pid.offset, true),
-				wakerBorn_ns: u64('waker_born_ns'),
-				counts,
-				count: u64('count') / ONE,
-			});
+		const key = this.#numberOf(record, end_ns, counts);
+		if (counts) this.#observer?.blocked(key, { ...wait, count });
+		this.#chains.wasBlocked({
+			...wait,
+			key,
+			wakerPid: record.getUint32(fields.waker_pid.offset, true),
+			wakerBorn_ns: u64('waker_born_ns'),
+			counts,
+			count,
+		});
 	}
 
 	#numberOf(record: DataView, at_ns: number, counts: boolean): number {

@@ -20,7 +20,7 @@ import { humanTime } from '../render/units.js';
 import type { NamingSettings } from '../symbolize/naming.js';
 import { ProcessWatch } from '../symbolize/process-watch.js';
 import type { UnwindTables } from '../symbolize/unwind-tables.js';
-import { WaitRecords } from './chained.js';
+import { type WaitObserver, WaitRecords } from './chained.js';
 import { deadlockText } from './deadlock-text.js';
 import { WaitObjects, withFittingObjects } from './wait-objects.js';
 
@@ -38,6 +38,14 @@ export interface WaitSettings extends StackSettings, NamingSettings {
 	readonly followed: number;
 }
 
+/** Before they have names. */
+export interface CapturedWaits {
+	readonly ended: CapturedStack[];
+	readonly open: CapturedStack[];
+	/** Where waits come one by one: of each that ended, the number by which an observer knows it. */
+	readonly numbers: readonly number[];
+}
+
 type Walked = ReturnType<ProcessWatch['walkWaiting']> | undefined;
 
 const NO_STACK = BigInt(layout.enums.stack_constant.NO_STACK);
@@ -46,10 +54,10 @@ export const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 
 export class Waits implements Reader<StackFindings> {
-	readonly #object: BpfObject<Layout>;
+	protected readonly object: BpfObject<Layout>;
+	protected readonly sums: StackSums;
+	protected readonly processes: ProcessWatch;
 	readonly #settings: WaitSettings;
-	readonly #sums: StackSums;
-	readonly #processes: ProcessWatch;
 	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
 	/** Of each wait in it. */
 	#walked: readonly Walked[] = [];
@@ -72,23 +80,25 @@ export class Waits implements Reader<StackFindings> {
 		settings: WaitSettings,
 		subjects: Subjects,
 		tables: UnwindTables | undefined,
+		observer?: WaitObserver,
 	) {
-		this.#object = object;
+		this.object = object;
 		this.#settings = settings;
 		this.#period_ns = settings.period_usec * 1000;
 		object.setVariable('period_ns', this.#period_ns);
 		// Who wakes those that were chosen may be anybody.
 		const everybody = settings.wakers === 'stacks';
-		this.#processes = new ProcessWatch(subjects, tables, { everybody });
-		this.#sums = new StackSums(object);
-		this.#sums.open();
+		this.processes = new ProcessWatch(subjects, tables, { everybody });
+		this.sums = new StackSums(object);
+		this.sums.open();
 		const { followed, maxStacks } = settings;
-		if (followed > 0) this.#records = new WaitRecords(object, { followed, maxChains: maxStacks });
+		if (followed > 0)
+			this.#records = new WaitRecords(object, { followed, maxChains: maxStacks }, observer);
 		this.#waitObjects = settings.kernel ? new WaitObjects(object) : undefined;
 	}
 
 	begin(): void {
-		this.#processes.begin();
+		this.processes.begin();
 		this.#waitObjects?.begin();
 	}
 
@@ -97,7 +107,7 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	drain(): void {
-		this.#processes.drain();
+		this.processes.drain();
 		this.#records?.drain();
 	}
 
@@ -106,48 +116,54 @@ export class Waits implements Reader<StackFindings> {
 		const period_ns = this.#period_ns * SLOW_DOWN_FACTOR;
 		if (this.#settings.period_usec === 0 || period_ns > MAX_PERIOD_USEC * 1000) return undefined;
 		this.#period_ns = period_ns;
-		this.#object.setVariable('period_ns', period_ns);
+		this.object.setVariable('period_ns', period_ns);
 		return `tstrace now samples waits shorter than ${humanTime(period_ns)}`;
 	}
 
 	end(): void {
 		this.walkOpen();
-		this.#processes.end();
+		this.processes.end();
 	}
 
 	/** No wait that ends from now on is counted; walks the user stacks of those that are open. */
 	walkOpen(): void {
 		this.#ended_ns = Number(process.hrtime.bigint());
-		this.#object.setVariable('ended_ns', this.#ended_ns);
-		if (this.#settings.edges) this.#stillWaiting = this.#object.runIterator('end_waiting');
+		this.object.setVariable('ended_ns', this.#ended_ns);
+		if (this.#settings.edges) this.#stillWaiting = this.object.runIterator('end_waiting');
 		// What they forked, executed and loaded up to now, before it is looked what their addresses mean.
-		this.#processes.take();
+		this.processes.take();
 		// At once: the longer it takes, the more of them go on.
 		this.#walked = this.#walkWaiting();
 	}
 
 	/** Waits that ended since the last call, and those that were open at the last `walkOpen`. */
-	captured(): { ended: CapturedStack[]; open: CapturedStack[] } {
-		const snapshot = this.#sums.read();
+	captured(): CapturedWaits {
+		const snapshot = this.sums.read();
 		snapshot.objects = this.#objects;
 		const { wakers } = this.#settings;
-		if (wakers) snapshot.wakers = readWakers(this.#object, snapshot);
+		if (wakers) snapshot.wakers = readWakers(this.object, snapshot);
 		// If the period was raised meanwhile, errors are overstated.
 		const options = { parts: PARTS.length, period_ns: this.#period_ns };
 		this.#records?.drain();
-		const ended = this.#records?.captured(snapshot) ?? this.#sums.take(snapshot, options);
+		const records = this.#records?.captured(snapshot);
+		const ended = records?.stacks ?? this.sums.take(snapshot, options);
 		const open = this.#open(snapshot);
-		if (!wakers) return { ended, open };
-		return { ended: ended.map(woken(UNSEEN_WAKER)), open: open.map(woken(NOT_WOKEN)) };
+		const numbers = records?.numbers ?? [];
+		if (!wakers) return { ended, open, numbers };
+		return {
+			ended: ended.map(woken(UNSEEN_WAKER)),
+			open: open.map(woken(NOT_WOKEN)),
+			numbers,
+		};
 	}
 
 	async read(patience?: Patience): Promise<StackFindings> {
-		if (this.#waitObjects) this.#objects = await this.#waitObjects.read(this.#processes);
+		await this.readObjects();
 		const { ended, open } = this.captured();
 		const captured = [...ended, ...open];
 		const { debuginfod } = this.#settings;
 		const naming = { maxDepth: depthOf(this.#settings), debuginfod, patience };
-		const { stacks, notices } = await this.#processes.name(captured, naming);
+		const { stacks, notices } = await this.processes.name(captured, naming);
 		return {
 			kind: 'stacks',
 			unit: 'ns',
@@ -158,12 +174,21 @@ export class Waits implements Reader<StackFindings> {
 			},
 			parts: PARTS,
 			...this.#shown(stacks.map(withFittingObjects)),
-			notices: [
-				...notices,
-				...(this.#waitObjects?.notices() ?? []),
-				...deadlocks(this.#forMutexes).map(deadlockText),
-			],
+			notices: [...notices, ...this.notices()],
 		};
+	}
+
+	/** What was waited for, for `captured`. Tracing has ended. */
+	protected async readObjects(): Promise<void> {
+		if (this.#waitObjects) this.#objects = await this.#waitObjects.read(this.processes);
+	}
+
+	/** What the user should know of them, and of who waits for whom for ever. */
+	protected notices(): string[] {
+		return [
+			...(this.#waitObjects?.notices() ?? []),
+			...deadlocks(this.#forMutexes).map(deadlockText),
+		];
 	}
 
 	/** Without threads that had nothing to do, if that is asked for. */
@@ -174,14 +199,14 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	lost(): Lost {
-		return { ...this.#processes.lost(), ...this.#records?.lost() };
+		return { ...this.processes.lost(), ...this.#records?.lost() };
 	}
 
 	close(): void {
 		closeAll([
 			() => this.#waitObjects?.close(),
-			() => this.#processes.close(),
-			() => this.#sums.close(),
+			() => this.processes.close(),
+			() => this.sums.close(),
 			() => this.#records?.close(),
 		]);
 	}
@@ -218,7 +243,7 @@ export class Waits implements Reader<StackFindings> {
 				link: readAddress(view, at + registers.offset + 24),
 			},
 		};
-		return this.#processes.walkWaiting(thread, this.#ended_ns, depthOf(this.#settings));
+		return this.processes.walkWaiting(thread, this.#ended_ns, depthOf(this.#settings));
 	}
 
 	/** How long the wait at this place was, by part. */

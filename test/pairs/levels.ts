@@ -53,6 +53,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 	maxAllocs: ['4096'],
 	suspectAfter: ['2'],
 	hops: ['1', '4'],
+	reasons: ['1'],
 	object: ['LIBRARY'],
 	prefix: ['je_'],
 };

@@ -25,9 +25,10 @@ const LAYERS: readonly (readonly string[])[] = [
 	['cli'],
 ];
 const TOOLS = readdirSync('src/tools').map((entry) => entry.replace(/\.ts$/, ''));
-/** A tool's name as a word; "profile" is one without tools, too. */
+/** A tool's name as a word; "profile" and "why" are words and fields without tools, too. */
+const WORDS = ['profile', 'why'];
 const TOOL_NAME = new RegExp(
-	`\\b(${TOOLS.filter((name) => name !== 'profile').join('|')})\\b|tstrace profile|'profile'`,
+	`\\b(${TOOLS.filter((name) => !WORDS.includes(name)).join('|')})\\b|tstrace (${WORDS.join('|')})\\b|'profile'`,
 );
 
 type Sources = ReadonlyMap<string, string>;

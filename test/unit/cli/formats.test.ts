@@ -13,10 +13,10 @@ test('stacks to draw are folded where no terminal shows them; reports are text a
 	assert.equal(unnamedFormat('report', true), 'text');
 	const uses: Record<string, string | undefined> = {};
 	for (const name of Object.keys(tools)) uses[name] = (await stackToolNamed(name))?.use;
-	const { offcputime, offwaketime, wakeuptime, profile, memleak, ...others } = uses;
+	const { offcputime, offwaketime, wakeuptime, profile, memleak, why, ...others } = uses;
 	const drawn = [offcputime, offwaketime, wakeuptime, profile];
 	assert.ok(drawn.every((use) => use === 'to draw'));
-	assert.equal(memleak, 'report');
+	assert.deepEqual([memleak, why], ['report', 'report']);
 	assert.ok(Object.values(others).every((use) => use === undefined));
 	assert.equal(await stackToolNamed('constructor'), undefined);
 });

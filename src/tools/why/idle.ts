@@ -1,0 +1,124 @@
+/**
+ * Whether a wait is idle: its thread had nothing to do. What decides is what it waited for and who ended that, never
+ * the name of a program; docs/tools/why.md has the rule in words. Pure values: no I/O, no kernel.
+ */
+import type { Key } from '../../aggregate/row-key.js';
+import type { Frame } from '../../aggregate/stack.js';
+import type { StackRow, Waker } from '../../aggregate/stack-rows.js';
+import { waitKind } from '../../aggregate/wait-kinds.js';
+import type { WaitObject } from '../../aggregate/wait-object.js';
+
+/** Something has to be finished before the thread can go on: it had work. */
+const ALWAYS_BUSY: ReadonlySet<string> = new Set([
+	'disk read',
+	'disk write',
+	'disk',
+	'page fault',
+	'swap-in',
+	'memory reclaim',
+	'file lock',
+	'file server',
+	'socket send',
+	'socket connect',
+	'lock',
+	'kernel lock',
+	'sleep',
+	'child',
+	'stopped',
+]);
+/** What comes next comes from outside, whenever it comes. */
+const ALWAYS_IDLE: ReadonlySet<string> = new Set([
+	'socket accept',
+	'signal',
+	'terminal',
+	'virtual CPU',
+	'kernel thread',
+]);
+
+/**
+ * Follows: another thread of those that are traced had work, and what that one did is told of it already. Undecided:
+ * nothing is known of what the waker did.
+ */
+export type Fate = 'idle' | 'busy' | 'follows' | 'undecided';
+
+/** What variables tell better than functions, which may have no names: which kind of wait, and for what. */
+const TELLING_VARIABLES: ReadonlyArray<
+	readonly [variable: RegExp, kind: string, name: string, why: string]
+> = [
+	[/^_PyRuntime\b/, 'lock', 'of the Python interpreter (GIL)', 'CPython, ceval_gil.c, pystate.c'],
+];
+
+function toldBy(object: WaitObject | undefined) {
+	const variable = object?.type === 'futex' ? object.in : '';
+	return TELLING_VARIABLES.find(([pattern]) => pattern.test(variable));
+}
+
+/** What is told by the variable that it was for; undefined: no more than its own name. */
+export function nameOf(object: WaitObject | undefined): string | undefined {
+	return toldBy(object)?.[2];
+}
+
+/** What kind of wait it was; see docs/waits.md. */
+export function kindOf(frames: readonly Frame[], object: WaitObject | undefined): string {
+	return toldBy(object)?.[1] ?? waitKind(frames);
+}
+
+/**
+ * What a wait turned out to be: by its kind, by what it was for, else by what its waker did meanwhile. `isTraced`: of a
+ * thread by its process and number.
+ */
+export function fateOf(
+	{ frames, waker }: Pick<StackRow, 'frames' | 'waker'>,
+	object: WaitObject | undefined,
+	isTraced: (key: Key) => boolean,
+): Fate {
+	const kind = kindOf(frames, object);
+	if (ALWAYS_BUSY.has(kind)) return 'busy';
+	if (ALWAYS_IDLE.has(kind)) return 'idle';
+	const fate = (object && fateByObject(object)) ?? fateByWaker(waker, isTraced);
+	return fate !== 'idle' && waker && isTraced(waker.key) ? 'follows' : fate;
+}
+
+/** Undefined: it does not tell. */
+function fateByObject(object: WaitObject): Fate | undefined {
+	switch (object.type) {
+		case 'pipe':
+			return object.end === 'write' ? 'busy' : undefined;
+		case 'socket':
+			// Of one that is not connected, anybody may ask something; of one that was accepted, the peer.
+			return object.remote === '' || object.accepted ? 'idle' : 'busy';
+		case 'unix socket':
+			return object.accepted ? 'idle' : undefined;
+		default:
+			return undefined;
+	}
+}
+
+function fateByWaker(waker: Waker | undefined, isTraced: (key: Key) => boolean): Fate {
+	// Nobody had anything for it until the end, or nobody was seen to.
+	if (!waker || isNotWoken(waker) || isUnseen(waker)) return 'idle';
+	switch (waker.did) {
+		case 'ran':
+		case 'waited for a CPU':
+			return 'busy';
+		case 'did not exist yet':
+			return 'idle';
+		case 'was blocked':
+			return fateOf(waker, waker.objects?.[0]?.object, isTraced);
+		default:
+			// An interrupt: time was up, or a packet came that nobody here had asked for.
+			return waker.key.context === 'thread' ? 'undecided' : fateByInterrupt(waker);
+	}
+}
+
+const fateByInterrupt = ({ key }: Waker): Fate => (key.irq === 'block' ? 'busy' : 'idle');
+
+/** See UNSEEN_WAKER in src/bpf/wakers.ts. */
+function isUnseen({ key }: Waker): boolean {
+	return key.comm === '[waker not seen]';
+}
+
+/** See NOT_WOKEN in src/bpf/wakers.ts. */
+export function isNotWoken({ key }: Waker): boolean {
+	return key.comm === '[not woken yet]';
+}

@@ -1,0 +1,173 @@
+/** The window's time in its smallest parts: each is in one place, for one reason. Pure values: no I/O, no kernel. */
+import type { Histogram } from '../../aggregate/histogram.js';
+import type { Key } from '../../aggregate/row-key.js';
+import type { StackRow } from '../../aggregate/stack-rows.js';
+import type { ObjectShare, WaitObject } from '../../aggregate/wait-object.js';
+import type { BlockedTime, Evidence } from './evidence.js';
+import { fateOf, kindOf } from './idle.js';
+
+/** Where a thread is: on a CPU, ready for one, waiting while it has work, or without work. */
+export type PlaceName = 'running' | 'runnable' | 'waiting' | 'idle';
+
+export interface Part {
+	readonly place: PlaceName;
+	/** Of waits: see docs/waits.md; of what is runnable: why; of what runs: whose code it is. */
+	readonly kind: string;
+	readonly object: WaitObject | undefined;
+	readonly value_ns: number;
+	readonly count: number;
+	/** The square of the value's standard error. */
+	readonly variance: number;
+	readonly durations: readonly Histogram[];
+	/** Whose, its stack, and who ended it; without frames where none is known. */
+	readonly row: StackRow;
+	/** Nobody knows what the one did that ended it, so it may as well be idle. */
+	readonly undecided: boolean;
+	/** It waited for another thread that is traced, too, which had work: what that did is told already. */
+	readonly follows: boolean;
+	/** It was in this one wait from the beginning to the end, and nobody can say whether it had work. */
+	readonly stayed: boolean;
+}
+
+/** All of the window, and how much of it nothing was seen of. */
+export interface Parts {
+	readonly parts: readonly Part[];
+	readonly wall_ns: number;
+	readonly unseen_ns: number;
+}
+
+/** By how much sampled waits may be off: so many standard errors. */
+const MOST_ERRORS = 4;
+/** What was sampled is not made more than twice as much, or less than half. */
+const MOST_SCALE = 2;
+/** Of the window: a wait of all of it. */
+const WHOLE_SHARE = 0.98;
+/** Waits that may last for ever where nothing is wrong; all others are for something that has to come. */
+const MAY_BE_IDLE: ReadonlySet<string> = new Set([
+	'sleep',
+	'child',
+	'socket receive',
+	'unix socket',
+	'pipe',
+	'poll',
+	'condition',
+	'futex',
+	'event',
+	'io_uring',
+	'IPC',
+	'stopped',
+]);
+
+/** Waits as they add up with the time that threads were there and did not run. */
+export function partsOf(evidence: Evidence): Parts {
+	const { threads, blocked, forCpu } = evidence;
+	const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+	const wall_ns = sum(threads.map(({ life_ns }) => life_ns));
+	const run_ns = sum(threads.map((each) => each.run_ns));
+	const traced = new Set(threads.map(({ pid, tid }) => `${pid} ${tid}`));
+	const isTraced = ({ pid, tid }: Key) => traced.has(`${pid} ${tid}`);
+	const whole_ns = WHOLE_SHARE * evidence.window_ns;
+	const off = [
+		...blocked.flatMap((each) => blockedParts(each, { isTraced, whole_ns })),
+		...forCpu.map(cpuPart),
+	];
+	const { scaled, unseen_ns } = fitted(off, wall_ns - run_ns);
+	return { parts: [...runningParts(evidence, run_ns), ...scaled], wall_ns, unseen_ns };
+}
+
+/** Sampled waits come to more or less than they were, by chance: as a whole they take what exact ones leave. */
+function fitted(parts: readonly Part[], off_ns: number): { scaled: Part[]; unseen_ns: number } {
+	const total = (some: readonly Part[]) => some.reduce((sum, { value_ns }) => sum + value_ns, 0);
+	const sampled = parts.filter(({ variance }) => variance > 0);
+	const exact_ns = total(parts) - total(sampled);
+	const error_ns = Math.sqrt(sampled.reduce((sum, { variance }) => sum + variance, 0));
+	const gap_ns = off_ns - exact_ns - total(sampled);
+	const wanted = (total(sampled) + gap_ns) / Math.max(1, total(sampled));
+	const isChance = Math.abs(gap_ns) <= MOST_ERRORS * error_ns;
+	const scale = isChance ? Math.max(1 / MOST_SCALE, Math.min(MOST_SCALE, wanted)) : 1;
+	const near = parts.map((part) => (part.variance > 0 ? times(part, scale) : part));
+	const near_ns = total(near);
+	// Waits are counted up to a moment later than threads.
+	if (near_ns > off_ns)
+		return { scaled: near.map((part) => times(part, off_ns / near_ns)), unseen_ns: 0 };
+	return { scaled: near, unseen_ns: off_ns - near_ns };
+}
+
+const times = (part: Part, scale: number): Part => ({
+	...part,
+	value_ns: part.value_ns * scale,
+	variance: part.variance * scale * scale,
+});
+
+/** What a row was for, each object apart. */
+function blockedParts(
+	{ row, durations, open }: BlockedTime,
+	{ isTraced, whole_ns }: { isTraced: (key: Key) => boolean; whole_ns: number },
+): Part[] {
+	const shares: readonly ObjectShare[] = row.objects ?? [];
+	const known_ns = shares.reduce((sum, { value }) => sum + value, 0);
+	const of = (object: WaitObject | undefined, value: number): Part => {
+		const share = row.value > 0 ? value / row.value : 0;
+		const kind = kindOf(row.frames, object);
+		const stayed = open && value >= whole_ns && MAY_BE_IDLE.has(kind);
+		const fate = stayed ? 'idle' : fateOf(row, object, isTraced);
+		return {
+			place: fate === 'idle' ? 'idle' : 'waiting',
+			kind,
+			object,
+			value_ns: value,
+			count: row.count * share,
+			variance: row.variance * share * share,
+			durations,
+			row,
+			undecided: fate === 'undecided',
+			follows: fate === 'follows',
+			stayed,
+		};
+	};
+	const rest_ns = row.value - known_ns;
+	return [
+		...shares.map(({ object, value }) => of(object, value)),
+		...(rest_ns >= 1 ? [of(undefined, rest_ns)] : []),
+	];
+}
+
+function cpuPart(waits: Evidence['forCpu'][number]): Part {
+	const { pid, tid, comm, kind, value_ns, count, variance, durations } = waits;
+	const key = { pid, tid, comm };
+	const row = { key, frames: [], parts: [value_ns], value: value_ns, count, variance };
+	return {
+		...{ place: 'runnable', kind, object: undefined, value_ns, count, variance },
+		...{ durations: [durations], row, undecided: false, follows: false, stayed: false },
+	};
+}
+
+/** The exact time on CPUs, divided as the samples are. */
+function runningParts({ samples, threads }: Evidence, run_ns: number): Part[] {
+	const count = samples.reduce((sum, row) => sum + row.count, 0);
+	const none = {
+		...{ object: undefined, durations: [], undecided: false },
+		...{ follows: false, stayed: false },
+	} as const;
+	if (count === 0) {
+		return threads.map(({ pid, tid, comm, run_ns: value_ns }): Part => {
+			const key = { pid, tid, comm };
+			const row = { key, frames: [], parts: [value_ns], value: value_ns, count: 0, variance: 0 };
+			return { ...none, place: 'running', kind: 'on CPU', value_ns, count: 0, variance: 0, row };
+		});
+	}
+	return samples.map((row): Part => {
+		const share = row.count / count;
+		const inKernel = row.frames.at(-1)?.kind === 'kernel';
+		return {
+			...none,
+			place: 'running',
+			kind: inKernel ? 'in the kernel' : 'in its own code',
+			value_ns: run_ns * share,
+			count: row.count,
+			// Of a share, as it is found by so many samples.
+			variance: run_ns * run_ns * ((share * (1 - share)) / count),
+			row,
+		};
+	});
+}

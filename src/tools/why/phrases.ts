@@ -1,0 +1,151 @@
+/**
+ * What a wait is for, in plain words: one rule for each kind, "for the disk, to read /srv/data". A rule's `for` is what
+ * follows "waits"; `source` is where the kernel does that. Pure values: no I/O, no kernel.
+ */
+import type { Frame } from '../../aggregate/stack.js';
+import type { WaitObject } from '../../aggregate/wait-object.js';
+import { objectText } from '../../render/wait-object.js';
+
+interface Phrase {
+	readonly kind: RegExp;
+	/** `what`: the object in words; '': it is not known. */
+	readonly for: (what: string, of: WaitObject | undefined, frames: readonly Frame[]) => string;
+	readonly source: string;
+}
+
+const PHRASES: readonly Phrase[] = [
+	{
+		kind: /^disk read$/,
+		for: (what) => `for the disk, to read ${what || 'files'}`,
+		source: 'fs/read_write.c, mm/filemap.c',
+	},
+	{
+		kind: /^disk write$/,
+		for: (what) => `until the disk has written ${what || 'files'}`,
+		source: 'fs/sync.c, fs/fs-writeback.c',
+	},
+	{ kind: /^disk$/, for: (what) => `for the disk${about(what)}`, source: 'block/blk-core.c' },
+	{
+		kind: /^page fault$/,
+		for: (what) => `for pages of ${what || 'mapped files'} to be read from the disk`,
+		source: 'mm/filemap.c, filemap_fault',
+	},
+	{
+		kind: /^swap-in$/,
+		for: () => 'for memory that was swapped out',
+		source: 'mm/memory.c, do_swap_page',
+	},
+	{
+		kind: /^memory reclaim$/,
+		for: () =>
+			'until the kernel has freed memory: the limit of its cgroup, or of the machine, is reached',
+		source: 'mm/vmscan.c, mm/memcontrol.c',
+	},
+	{
+		kind: /^file lock$/,
+		for: (what) => `for the file lock on ${what || 'a file'}`,
+		source: 'fs/locks.c',
+	},
+	{
+		kind: /^file server$/,
+		for: (what) => `for the server of ${what || 'a remote file system'}`,
+		source: 'fs/fuse, net/sunrpc',
+	},
+	{
+		kind: /^socket receive$/,
+		for: (what) => `for data from ${what || 'a socket'}`,
+		source: 'net/ipv4/tcp.c, net/core/datagram.c',
+	},
+	{
+		kind: /^socket send$/,
+		for: (what) => `until ${what || 'the peer'} takes what it sends`,
+		source: 'net/core/stream.c',
+	},
+	{
+		kind: /^socket connect$/,
+		for: (what) => `for a connection to ${what || 'a server'}`,
+		source: 'net/ipv4/af_inet.c',
+	},
+	{
+		kind: /^socket accept$/,
+		for: (what) => `for connections${about(what)}`,
+		source: 'net/ipv4/inet_connection_sock.c',
+	},
+	{
+		kind: /^unix socket$/,
+		for: (what) => `for data from ${what || 'a unix socket'}`,
+		source: 'net/unix/af_unix.c',
+	},
+	{
+		kind: /^pipe$/,
+		for: (what, of) =>
+			of?.type === 'pipe' && of.end === 'write'
+				? `until somebody reads from the ${what}`
+				: `for data from ${what || 'a pipe'}`,
+		source: 'fs/pipe.c',
+	},
+	{
+		kind: /^poll$/,
+		for: (what) => `for events${what ? ` of ${what}` : ''}`,
+		source: 'fs/eventpoll.c, fs/select.c',
+	},
+	{ kind: /^io_uring$/, for: () => 'for requests of io_uring', source: 'io_uring/' },
+	{
+		kind: /^lock$/,
+		for: (what) => `for the lock ${what || 'of another thread'}`,
+		source: 'kernel/futex, glibc nptl/pthread_mutex_lock.c',
+	},
+	{
+		kind: /^condition$/,
+		for: (what) => `for another thread, at the condition variable${about(what)}`,
+		source: 'glibc nptl/pthread_cond_wait.c',
+	},
+	{
+		kind: /^futex$/,
+		for: (what) => `for another thread, at a futex${about(what)}`,
+		source: 'kernel/futex',
+	},
+	{
+		kind: /^kernel lock$/,
+		for: (_what, _of, frames) =>
+			frames.some(({ name, kind }) => kind === 'kernel' && MEMORY_MAP.test(name))
+				? 'for the lock of its own memory mappings (mmap_lock)'
+				: 'for a lock inside the kernel',
+		source: 'kernel/locking; mm/mmap_lock.c',
+	},
+	{ kind: /^sleep$/, for: () => 'for time to pass (it sleeps)', source: 'kernel/time/hrtimer.c' },
+	{
+		kind: /^child$/,
+		for: (what) => `for its ${what || 'child process'} to end`,
+		source: 'kernel/exit.c',
+	},
+	{
+		kind: /^stopped$/,
+		for: () => 'as a signal, a debugger or a freezer has stopped it',
+		source: 'kernel/signal.c',
+	},
+	{ kind: /^event$/, for: (what) => `for the event ${what}`, source: 'fs/eventfd.c, fs/timerfd.c' },
+	{ kind: /^IPC$/, for: () => 'for a semaphore or a message of another process', source: 'ipc/' },
+];
+
+/** Functions that take the lock of a process's memory mappings: mm/mmap.c, arch/x86/mm/fault.c. */
+const MEMORY_MAP =
+	/^(lock_mm_and_find_vma|vm_mmap_pgoff|__vm_munmap|__do_munmap|do_mprotect_pkey|do_madvise|mmap_(read|write)_lock\w*|__do_sys_(brk|mprotect|madvise)|dup_mmap|exc_page_fault|do_user_addr_fault|do_page_fault|do_exit|exit_mm)/;
+
+/** What follows "waits": for one kind of wait. */
+export function waitsFor(
+	kind: string,
+	{ of, object, frames }: { of: WaitObject | undefined; object: string; frames: readonly Frame[] },
+): string {
+	const phrase = PHRASES.find((each) => each.kind.test(kind));
+	if (phrase) return phrase.for(object, of, frames);
+	const [, where] = /^other: (.*)$/.exec(kind) ?? [];
+	return where ? `in the kernel, in ${where}` : `for: ${kind}`;
+}
+
+/** Who has a mutex, as tracing ended: ", held by writer (712)"; '': nobody that is known. */
+export function heldBy(of: WaitObject | undefined): string {
+	return of?.type === 'futex' && of.owner ? objectText(of).replace(/^.*(?=, held by )/s, '') : '';
+}
+
+const about = (what: string) => (what ? ` ${what}` : '');

@@ -1,0 +1,225 @@
+/** Reads where threads spend their time: waits with their chains, samples of what runs, and how long each thread was. */
+import { bucketOf } from '../../aggregate/buckets.js';
+import { Histogram } from '../../aggregate/histogram.js';
+import type { CapturedStack } from '../../aggregate/stack.js';
+import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
+import type { Subjects } from '../../bpf/filter.js';
+import { depthOf } from '../../bpf/stacks.js';
+import { EndedThreads, readAccounts, type ThreadAccount } from '../../bpf/thread-accounts.js';
+import type { off_cpu as layout } from '../../generated/off_cpu.js';
+import type { BpfObject } from '../../loader/object.js';
+import type { PerCpuEvents } from '../../perf/cpus.js';
+import { parseEvent } from '../../perf/events.js';
+import type { PerfEvent } from '../../perf/open.js';
+import { runOnOverflow } from '../../perf/programs.js';
+import type { Patience } from '../../reader.js';
+import type { UnwindTables } from '../../symbolize/unwind-tables.js';
+import type { ObservedWait, WaitObserver } from '../../waits/chained.js';
+import { type WaitSettings, Waits } from '../../waits/waits.js';
+import { type Answer, answerOf } from './answer.js';
+import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
+import { wallClockRows } from './wall-clock.js';
+
+/** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
+export const SAMPLES_HZ = 199;
+
+export interface WhyFindings extends StackFindings {
+	readonly found: Answer;
+}
+
+export class WallClock extends Waits {
+	readonly #settings: WaitSettings;
+	readonly #subjects: Subjects;
+	readonly #seen: SeenWaits;
+	readonly #ended: EndedThreads;
+	#events: PerCpuEvents<PerfEvent> | undefined;
+	#atBegin: readonly ThreadAccount[] = [];
+	#atEnd: readonly ThreadAccount[] = [];
+	#begun_at_ns = 0;
+	#ended_at_ns = 0;
+
+	constructor(
+		object: BpfObject<typeof layout>,
+		settings: WaitSettings,
+		subjects: Subjects,
+		tables: UnwindTables | undefined,
+	) {
+		const seen = new SeenWaits();
+		super(object, settings, subjects, tables, seen);
+		this.#seen = seen;
+		this.#settings = settings;
+		this.#subjects = subjects;
+		this.#ended = new EndedThreads(object);
+	}
+
+	override begin(): void {
+		super.begin();
+		// Before the filter's own program, which takes the thread out of the filter.
+		this.object.attach('account_ended');
+		const program = this.object.program('sample_running');
+		// A timer, and no hardware counter: an NMI would interrupt programs that walk stacks.
+		const attributes = { ...parseEvent('cpu-clock'), frequency_hz: SAMPLES_HZ };
+		this.#events = runOnOverflow(attributes, program, this.#subjects.filter.cpus);
+	}
+
+	override begun(): void {
+		super.begun();
+		this.#atBegin = readAccounts(this.object);
+		this.#begun_at_ns = Number(process.hrtime.bigint());
+	}
+
+	override drain(): void {
+		super.drain();
+		this.#ended.drain();
+		this.#events?.refresh();
+	}
+
+	override end(): void {
+		this.#ended_at_ns = Number(process.hrtime.bigint());
+		this.#atEnd = readAccounts(this.object);
+		super.end();
+		this.#events?.close();
+		this.#events = undefined;
+	}
+
+	override async read(patience?: Patience): Promise<WhyFindings> {
+		await this.readObjects();
+		const { ended, open, numbers } = this.captured();
+		const samples = this.sums.take(this.sums.read(), { parts: 1, period_ns: 0 });
+		const naming = {
+			maxDepth: depthOf(this.#settings),
+			debuginfod: this.#settings.debuginfod,
+			patience,
+			sources: true,
+		};
+		const waits = await this.processes.name([...ended, ...open], naming);
+		const ran = await this.processes.name(samples.map(asSample), naming);
+		this.#ended.drain();
+		const threads = this.#threads();
+		const evidence = {
+			window_ns: this.#ended_at_ns - this.#begun_at_ns,
+			threads,
+			blocked: waits.stacks.map((row) => this.#blocked(row, numbers)),
+			forCpu: this.#seen.forCpuOf(this.#accounts()),
+			samples: ran.stacks,
+			lostWaits: 0,
+		};
+		const found = answerOf(evidence);
+		return {
+			kind: 'stacks',
+			unit: 'ns',
+			noun: 'wait',
+			about: { sampled_hz: SAMPLES_HZ },
+			parts: ['time'],
+			stacks: wallClockRows(evidence),
+			notices: [...new Set([...waits.notices, ...ran.notices]), ...this.notices()],
+			found,
+		};
+	}
+
+	override close(): void {
+		this.#events?.close();
+		this.#ended.close();
+		super.close();
+	}
+
+	#blocked(row: StackRow, numbers: readonly number[]): BlockedTime {
+		const sources = row.sources ?? [];
+		const known = new Set(sources.flatMap((source) => numbers[source] ?? []));
+		const durations = [...known].flatMap((number) => this.#seen.durations.get(number) ?? []);
+		if (durations.length > 0) return { row, durations, open: false };
+		const own = new Histogram();
+		addTo(own, row.value / row.count, row.count);
+		return { row, durations: [own], open: true };
+	}
+
+	/** The last that is known of each thread. */
+	#accounts(): ThreadAccount[] {
+		const last = new Map<string, ThreadAccount>();
+		for (const account of [...this.#atBegin, ...this.#atEnd, ...this.#ended.all()])
+			last.set(`${account.kernelPid} ${account.born_ns}`, account);
+		return [...last.values()];
+	}
+
+	#threads(): ThreadTime[] {
+		const before = new Map(
+			this.#atBegin.map((account) => [`${account.kernelPid} ${account.born_ns}`, account]),
+		);
+		return this.#accounts().flatMap((account): ThreadTime[] => {
+			const first = before.get(`${account.kernelPid} ${account.born_ns}`);
+			const from_ns = Math.max(account.born_ns, this.#begun_at_ns);
+			const life_ns = Math.min(account.at_ns, this.#ended_at_ns) - from_ns;
+			if (life_ns <= 0) return [];
+			const run_ns = Math.min(life_ns, account.run_ns - (first?.run_ns ?? 0));
+			const { pid, tid, comm } = account;
+			return [{ pid, tid, comm, life_ns, run_ns }];
+		});
+	}
+}
+
+/** A sample has no parts of a wait. */
+const asSample = (stack: CapturedStack): CapturedStack => ({ ...stack, parts: [stack.count] });
+
+function addTo(histogram: Histogram, length_ns: number, count: number): void {
+	const value_ns = Math.max(0, Math.round(length_ns));
+	histogram.addBucket(bucketOf(value_ns), count);
+	histogram.addTotals({ sum_ns: value_ns * count, min_ns: value_ns, max_ns: value_ns });
+}
+
+type ForCpu = Omit<CpuWaits, 'tid' | 'pid' | 'comm'>;
+
+/** How long single waits were, of which chains have the sums only. */
+class SeenWaits implements WaitObserver {
+	/** By the number of the stack that waited. */
+	readonly durations = new Map<number, Histogram>();
+	/** By the kernel's number of the thread. */
+	readonly #forCpu = new Map<number, Map<RunnableKind, ForCpu>>();
+
+	blocked(stack: number, { begin_ns, end_ns, count }: ObservedWait): void {
+		let histogram = this.durations.get(stack);
+		if (!histogram) {
+			histogram = new Histogram();
+			this.durations.set(stack, histogram);
+		}
+		addTo(histogram, end_ns - begin_ns, count);
+	}
+
+	forCpu(
+		pid: number,
+		wait: ObservedWait & { readonly throttled_ns: number; readonly preempted: boolean },
+	): void {
+		const length_ns = wait.end_ns - wait.begin_ns;
+		const throttled = Math.min(1, wait.throttled_ns / Math.max(1, length_ns));
+		if (throttled > 0) this.#add(pid, 'CPU quota', wait, throttled);
+		const rest = wait.preempted ? 'preempted' : 'run queue';
+		if (throttled < 1) this.#add(pid, rest, wait, 1 - throttled);
+	}
+
+	/** Of those threads. */
+	forCpuOf(accounts: readonly ThreadAccount[]): CpuWaits[] {
+		return accounts.flatMap(({ kernelPid, pid, tid, comm }) =>
+			[...(this.#forCpu.get(kernelPid)?.values() ?? [])].map((waits) => ({
+				...waits,
+				pid,
+				tid,
+				comm,
+			})),
+		);
+	}
+
+	#add(pid: number, kind: RunnableKind, wait: ObservedWait, share: number): void {
+		const kinds = this.#forCpu.get(pid) ?? new Map<RunnableKind, ForCpu>();
+		this.#forCpu.set(pid, kinds);
+		const known = kinds.get(kind) ?? {
+			...{ kind, value_ns: 0, count: 0, variance: 0 },
+			durations: new Histogram(),
+		};
+		addTo(known.durations, (wait.end_ns - wait.begin_ns) * share, wait.count);
+		kinds.set(kind, {
+			...known,
+			value_ns: known.value_ns + wait.weighed_ns * share,
+			count: known.count + wait.count,
+			variance: known.variance + wait.variance * share * share,
+		});
+	}
+}

@@ -1,0 +1,21 @@
+/** All of the window as stacks in ns, on and off the CPU in one picture: where a thread is, is the root. */
+import type { StackRow } from '../../aggregate/stack-rows.js';
+import type { Evidence } from './evidence.js';
+import { type Part, partsOf } from './parts.js';
+
+/** One row for each part; `kind` of its key is the place. The largest first. */
+export function wallClockRows(evidence: Evidence): StackRow[] {
+	return partsOf(evidence)
+		.parts.filter(({ value_ns }) => value_ns > 0)
+		.map(rowOf)
+		.sort((a, b) => b.value - a.value);
+}
+
+function rowOf({ place, kind, value_ns, count, variance, row }: Part): StackRow {
+	const { sources: _, details: __, ...shown } = row;
+	return {
+		...shown,
+		key: { kind: `${place}: ${kind}`, ...row.key },
+		...{ parts: [value_ns], value: value_ns, count, variance },
+	};
+}
