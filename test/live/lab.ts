@@ -35,7 +35,12 @@ export interface Trouble {
 const OFF = 0.08;
 const RUN_QUEUE = ['run queue', 'preempted'];
 
-const around = (share: number, off = OFF): Range => [share - off, share + off];
+const around = (share: number): Range => [share - OFF, share + OFF];
+/** Other work on the machine, tstrace's own start among it, may not have been in the window. */
+const orMore = (share: number, { wall_ns, delay_ns }: Done): Range => [
+	share - OFF,
+	share + delay_ns / wall_ns + OFF,
+];
 /** Neither ran nor could have run. */
 const blocked = ({ wall_ns, run_ns, delay_ns }: Done) => (wall_ns - run_ns - delay_ns) / wall_ns;
 const guilty = ({ wall_ns, guilty_ns }: Done) => guilty_ns / wall_ns;
@@ -50,7 +55,7 @@ function waits(kind: string, name: string, object?: RegExp): Trouble['truth'] {
 		{
 			place: 'waiting',
 			kinds: [kind],
-			share: around(blocked(done)),
+			share: orMore(blocked(done), done),
 			function: name,
 			...(object ? { object } : {}),
 		},
@@ -69,7 +74,7 @@ function waitsFor(
 		{
 			place: 'waiting',
 			kinds: [kind],
-			share: around(share(done)),
+			share: orMore(share(done), done),
 			function: name,
 			culprit: culprit(seed),
 			...(object ? { object } : {}),
@@ -81,11 +86,11 @@ export const TROUBLES: readonly Trouble[] = [
 	{
 		name: 'spin',
 		program: 'lab-cpu',
-		truth: ({ run_ns, wall_ns }) => [
+		truth: (done) => [
 			{
 				place: 'running',
 				kinds: ['on CPU'],
-				share: around(run_ns / wall_ns),
+				share: orMore(done.run_ns / done.wall_ns, done),
 				function: 'add_up',
 			},
 		],
@@ -106,11 +111,12 @@ export const TROUBLES: readonly Trouble[] = [
 		name: 'quota',
 		program: 'lab-cpu',
 		quotaPercent: (seed) => 15 + (seed % 4) * 5,
-		truth: ({ throttled_ns, wall_ns }) => [
+		truth: ({ throttled_ns, delay_ns, wall_ns }) => [
 			{
 				place: 'runnable',
 				kinds: ['CPU quota'],
-				share: around(throttled_ns / wall_ns),
+				// Where others take the CPU meanwhile, it uses its quota up later.
+				share: [throttled_ns / wall_ns - OFF, delay_ns / wall_ns + OFF],
 				function: 'add_up',
 			},
 		],
