@@ -33,6 +33,8 @@ export interface Trouble {
 
 /** By how much of the working time a share may be off: a window is not the whole, and tracing costs. */
 const OFF = 0.08;
+/** Of the time of a process that does not want for CPUs by itself, others may take so much of it. */
+const MOST_TAKEN = 0.2;
 const RUN_QUEUE = ['run queue', 'preempted'];
 
 const around = (share: number): Range => [share - OFF, share + OFF];
@@ -269,8 +271,11 @@ export class InTrouble {
 		return this.workload.pid;
 	}
 
-	/** Ends it. What it says of itself, and what was true. */
-	async end(): Promise<{ done: Done; truth: Truth }> {
+	/**
+	 * Ends it. What it says of itself, and what was true; `disturbed`: other work on the machine was a trouble of its
+	 * own, maybe the larger one, and nothing can be said of this run.
+	 */
+	async end(): Promise<{ done: Done; truth: Truth; disturbed: boolean }> {
 		const { cpu, memory } = this.groups;
 		// What it takes to come to an end is not part of it.
 		const throttled_ns = cpu?.throttled().ns ?? 0;
@@ -279,6 +284,8 @@ export class InTrouble {
 		cpu?.remove();
 		memory?.remove();
 		const done = { wall_ns, run_ns, delay_ns, guilty_ns, other_ns, throttled_ns };
-		return { done, truth: this.truthOf(done) };
+		const truth = this.truthOf(done);
+		const disturbed = truth[0]?.place !== 'runnable' && delay_ns > MOST_TAKEN * wall_ns;
+		return { done, truth, disturbed };
 	}
 }
