@@ -1,0 +1,138 @@
+/** Whether `tstrace why` says of a process in a known trouble what is true. Pure. */
+
+export type Place = 'running' | 'runnable' | 'waiting';
+
+/** Who ended waits, or what it waited for itself, the nearest first. */
+export interface EndedBy {
+	readonly comm: string;
+	readonly pid?: number;
+	readonly tid?: number;
+	readonly did?: string;
+	readonly kind?: string;
+	readonly object?: string;
+	readonly function?: string;
+	readonly frames?: readonly string[];
+}
+
+interface Part {
+	readonly place: Place;
+	readonly kind: string;
+	readonly object?: string;
+	/** Of the working time. */
+	readonly share: number;
+	readonly total_ns: number;
+}
+
+export interface Reason extends Part {
+	readonly function?: string;
+	/** Root first. */
+	readonly frames: readonly string[];
+	readonly ended_by: readonly EndedBy[];
+}
+
+/** What is looked at of `tstrace why --json`. */
+export interface WhyReport {
+	readonly verdict: string;
+	readonly working_ns: number;
+	readonly idle_ns: number;
+	readonly account: readonly Part[];
+	/** The largest first. */
+	readonly reasons: readonly Reason[];
+}
+
+/** From least to most, both included. */
+export type Range = readonly [least: number, most: number];
+
+export interface Cause {
+	readonly place: Place;
+	/** Any of them: what wakes up no more than is preempted, for one. */
+	readonly kinds: readonly string[];
+	/** What the object's text matches; undefined: there is none. */
+	readonly object?: RegExp;
+	/** Of the working time of all threads of the process. */
+	readonly share: Range;
+	/** In which the suffering thread is: on its own stack. */
+	readonly function: string;
+	/** On whose stack the guilty function is, if not on its own: a thread of the chain, by its name. */
+	readonly culprit?: { readonly comm: string; readonly function: string };
+}
+
+/** The largest first. None: the process is well, and idle for the most part. */
+export type Truth = readonly Cause[];
+
+/** Of the time of a process that is well, no more is work. */
+const MOST_WORK = 0.1;
+/** A chain that goes to the culprit may split, but not into crumbs. */
+const LEAST_BLAMED = 0.5;
+
+const is = (cause: Cause, part: Part) =>
+	part.place === cause.place && cause.kinds.includes(part.kind);
+const sum = (parts: readonly Part[]) => parts.reduce((all, { share }) => all + share, 0);
+const within = (value: number, [least, most]: Range) => value >= least && value <= most;
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+
+function textOf({ place, kind, object, share, function: name }: Reason): string {
+	return `${place}, ${kind}, ${object ?? 'no object'}, ${percent(share)}, in ${name ?? '?'}`;
+}
+
+function wellProblems({ working_ns, idle_ns }: WhyReport): string[] {
+	const all_ns = working_ns + idle_ns;
+	if (all_ns > 0 && working_ns <= MOST_WORK * all_ns) return [];
+	return [`it is well, but works ${working_ns} ns of ${all_ns}`];
+}
+
+/** One of those that the chain leads to. */
+function isCulprit({ comm, function: name }: NonNullable<Cause['culprit']>, by: EndedBy): boolean {
+	return by.comm === comm && (by.function === name || (by.frames ?? []).includes(name));
+}
+
+function causeProblems(cause: Cause, { account, reasons }: WhyReport): string[] {
+	const what = `${cause.kinds.join(' or ')} in ${cause.function}`;
+	const problems: string[] = [];
+	const found = reasons.filter((reason) => is(cause, reason) && reason.function === cause.function);
+	if (found.length === 0) {
+		return [`${what}: not among the reasons: ${reasons.map(textOf).join('; ')}`];
+	}
+	const [least, most] = cause.share;
+	const range = `${percent(least)} to ${percent(most)}`;
+	for (const [where, parts] of [
+		['the reasons', found],
+		['the account', account.filter((part) => is(cause, part))],
+	] as const) {
+		if (!within(sum(parts), cause.share))
+			problems.push(`${what}: ${percent(sum(parts))} by ${where}, not ${range}`);
+	}
+	for (const { object, frames } of found) {
+		const rightObject = cause.object ? cause.object.test(object ?? '') : !object;
+		if (!rightObject) problems.push(`${what}: for ${object}, not for ${cause.object}`);
+		if (!frames.includes(cause.function))
+			problems.push(`${what}: not on its stack: ${frames.join(' → ')}`);
+	}
+	const { culprit } = cause;
+	if (!culprit) return problems;
+	const blamed = found.filter(({ ended_by }) => ended_by.some((by) => isCulprit(culprit, by)));
+	if (sum(blamed) < LEAST_BLAMED * sum(found)) {
+		const said = found.map(({ ended_by }) =>
+			ended_by.map((by) => `${by.comm} ${by.did ?? ''} ${by.function ?? ''}`).join(' < '),
+		);
+		problems.push(
+			`${what}: not by ${culprit.comm} in ${culprit.function}, but: ${said.join('; ')}`,
+		);
+	}
+	return problems;
+}
+
+/** What is wrong with a report about a process in a known trouble; empty: all is right. */
+export function checkTrouble(truth: Truth, report: WhyReport): string[] {
+	const [first] = truth;
+	if (!first) return wellProblems(report);
+	const problems = truth.flatMap((cause) => causeProblems(cause, report));
+	const [largest] = report.reasons;
+	if (largest && !(is(first, largest) && largest.function === first.function))
+		problems.unshift(`the first reason is ${textOf(largest)}`);
+	if (first.culprit === undefined && !report.verdict.includes(first.function))
+		problems.push(`the verdict does not name ${first.function}: ${report.verdict}`);
+	if (first.culprit && !report.verdict.includes(first.culprit.comm))
+		problems.push(`the verdict does not name ${first.culprit.comm}: ${report.verdict}`);
+	return problems;
+}
