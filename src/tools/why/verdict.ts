@@ -295,7 +295,13 @@ function doubtsOf({ reasons: [first], working_ns, unseen_ns }: Answer): {
 	const because = shares
 		.filter(([share]) => share > LIKELY_DOUBT_SHARE)
 		.map(([share, why]) => `${percent(share)}: ${why}`);
-	return { share: largest(shares.map(([share]) => share), 0), because };
+	return {
+		share: largest(
+			shares.map(([share]) => share),
+			0,
+		),
+		because,
+	};
 }
 
 const percentOf = (part: number, whole: number) => percent(whole > 0 ? part / whole : 0);
