@@ -53,8 +53,11 @@ export interface Cause {
 	readonly share: Range;
 	/** In which the suffering thread is: on its own stack. */
 	readonly function: string;
-	/** On whose stack the guilty function is, if not on its own: a thread of the chain, by its name. */
-	readonly culprit?: { readonly comm: string; readonly function: string };
+	/**
+	 * On whose stack the guilty function is, if not on its own: a thread of the chain, by its name. Without a function:
+	 * it has left it, or has no stack any more, as it wakes the other.
+	 */
+	readonly culprit?: { readonly comm: string; readonly function?: string };
 }
 
 /** The largest first. None: the process is well, and idle for the most part. */
@@ -83,7 +86,8 @@ function wellProblems({ working_ns, idle_ns }: WhyReport): string[] {
 
 /** One of those that the chain leads to. */
 function isCulprit({ comm, function: name }: NonNullable<Cause['culprit']>, by: EndedBy): boolean {
-	return by.comm === comm && (by.function === name || (by.frames ?? []).includes(name));
+	if (by.comm !== comm) return false;
+	return name === undefined || by.function === name || (by.frames ?? []).includes(name);
 }
 
 function causeProblems(cause: Cause, { account, reasons }: WhyReport): string[] {
@@ -116,7 +120,7 @@ function causeProblems(cause: Cause, { account, reasons }: WhyReport): string[] 
 			ended_by.map((by) => `${by.comm} ${by.did ?? ''} ${by.function ?? ''}`).join(' < '),
 		);
 		problems.push(
-			`${what}: not by ${culprit.comm} in ${culprit.function}, but: ${said.join('; ')}`,
+			`${what}: not by ${culprit.comm} in ${culprit.function ?? 'any function'}, but: ${said.join('; ')}`,
 		);
 	}
 	return problems;

@@ -4,7 +4,8 @@
  * usage: lab-disk fsync|direct|faults|reclaim SEED FOLDER
  *
  * One thread, with a file of FOLDER, which is on a disk:
- * - fsync: it writes 256 KiB to 1 MiB to "journal", and syncs them, in commit_record()
+ * - fsync: it writes 256 KiB to 1 MiB to "journal", past the cache, whose copying would cost more
+ *   than the disk, and syncs the file, in commit_record()
  * - direct: it reads 256 KiB to 1 MiB of "ledger", which are in no cache, in read_ledger()
  * - faults: it touches pages of "atlas", which are mapped and in no cache, in visit_page()
  * - reclaim: it writes to "archive", in fill_cache(), more than its control group has memory for:
@@ -117,7 +118,7 @@ static void archive(struct thread *self)
 static void set_up_fsync(void)
 {
 	bytes = between(4, 16) * (64 << 10);
-	file = file_of("journal", 0);
+	file = file_of("journal", O_DIRECT);
 	thread_of("committer", commit, 0);
 }
 

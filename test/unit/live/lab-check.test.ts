@@ -121,6 +121,12 @@ test('the culprit is in the chain of most of it, in its function', () => {
 	assert.deepEqual(checkTrouble([LOCK], report(most)), []);
 	const less = [locked({ share: 0.3 }), locked({ share: 0.34, ended_by: [fast] })];
 	only(checkTrouble([LOCK], report(less)), /not by slow/);
+	const anywhere = { ...LOCK, culprit: { comm: 'slow' } };
+	assert.deepEqual(
+		checkTrouble([anywhere], report([locked({ ended_by: [{ comm: 'slow' }] })])),
+		[],
+	);
+	only(checkTrouble([anywhere], report([locked({ ended_by: [fast] })])), /not by slow in any/);
 	const named = [{ comm: 'slow', function: 'count_slowly' }];
 	assert.deepEqual(checkTrouble([LOCK], report([locked({ ended_by: named })])), []);
 });
