@@ -18,8 +18,10 @@ interface Part {
 	readonly place: Place;
 	readonly kind: string;
 	readonly object?: string;
-	/** Of the working time. */
+	/** Of a reason: of working time; of the account: of wall-clock time. */
 	readonly share: number;
+	/** It waited for other threads that are traced, too: no working time. */
+	readonly for_traced?: boolean;
 	readonly total_ns: number;
 }
 
@@ -53,6 +55,8 @@ export interface Cause {
 	readonly share: Range;
 	/** In which the suffering thread is: on its own stack. */
 	readonly function: string;
+	/** What the verdict says, too. */
+	readonly says?: RegExp;
 	/**
 	 * On whose stack the guilty function is, if not on its own: a thread of the chain, by its name. Without a function:
 	 * it has left it, or has no stack any more, as it wakes the other.
@@ -71,6 +75,7 @@ const LEAST_BLAMED = 0.5;
 const is = (cause: Cause, part: Part) =>
 	part.place === cause.place && cause.kinds.includes(part.kind);
 const sum = (parts: readonly Part[]) => parts.reduce((all, { share }) => all + share, 0);
+const total = (parts: readonly Part[]) => parts.reduce((all, { total_ns }) => all + total_ns, 0);
 const within = (value: number, [least, most]: Range) => value >= least && value <= most;
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
@@ -90,7 +95,7 @@ function isCulprit({ comm, function: name }: NonNullable<Cause['culprit']>, by: 
 	return name === undefined || by.function === name || (by.frames ?? []).includes(name);
 }
 
-function causeProblems(cause: Cause, { account, reasons }: WhyReport): string[] {
+function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport): string[] {
 	const what = `${cause.kinds.join(' or ')} in ${cause.function}`;
 	const problems: string[] = [];
 	const found = reasons.filter((reason) => is(cause, reason) && reason.function === cause.function);
@@ -99,12 +104,13 @@ function causeProblems(cause: Cause, { account, reasons }: WhyReport): string[] 
 	}
 	const [least, most] = cause.share;
 	const range = `${percent(least)} to ${percent(most)}`;
-	for (const [where, parts] of [
-		['the reasons', found],
-		['the account', account.filter((part) => is(cause, part))],
+	const inAccount = account.filter((part) => is(cause, part) && !part.for_traced);
+	for (const [where, share] of [
+		['the reasons', sum(found)],
+		['the account', total(inAccount) / working_ns],
 	] as const) {
-		if (!within(sum(parts), cause.share))
-			problems.push(`${what}: ${percent(sum(parts))} by ${where}, not ${range}`);
+		if (!within(share, cause.share))
+			problems.push(`${what}: ${percent(share)} by ${where}, not ${range}`);
 	}
 	for (const { object, frames } of found) {
 		const rightObject = cause.object ? cause.object.test(object ?? '') : !object;
@@ -136,6 +142,8 @@ export function checkTrouble(truth: Truth, report: WhyReport): string[] {
 		problems.unshift(`the first reason is ${textOf(largest)}`);
 	if (first.culprit === undefined && !report.verdict.includes(first.function))
 		problems.push(`the verdict does not name ${first.function}: ${report.verdict}`);
+	if (first.says && !first.says.test(report.verdict))
+		problems.push(`the verdict does not say ${first.says}: ${report.verdict}`);
 	if (first.culprit && !report.verdict.includes(first.culprit.comm))
 		problems.push(`the verdict does not name ${first.culprit.comm}: ${report.verdict}`);
 	return problems;

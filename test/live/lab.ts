@@ -91,7 +91,7 @@ export const TROUBLES: readonly Trouble[] = [
 		truth: (done) => [
 			{
 				place: 'running',
-				kinds: ['on CPU'],
+				kinds: ['on CPU', 'in its own code', 'in the kernel'],
 				share: orMore(done.run_ns / done.wall_ns, done),
 				function: 'add_up',
 			},
@@ -143,10 +143,16 @@ export const TROUBLES: readonly Trouble[] = [
 	{
 		name: 'pool',
 		program: 'lab-locks',
-		truth: waitsFor('condition', 'await_result', /jobs/, guilty, () => ({
-			comm: 'worker',
-			function: 'do_job',
-		})),
+		// Who waits for them has no time of its own: what they do is all of it.
+		truth: () => [
+			{
+				place: 'waiting',
+				kinds: ['sleep'],
+				share: [1 - OFF, 1],
+				function: 'do_job',
+				says: /threads wait, in await_result, for 2 threads worker, which are never idle/,
+			},
+		],
 	},
 	{
 		name: 'mmap',

@@ -58,6 +58,18 @@ export interface Reason extends Place {
 	readonly undecided_ns: number;
 }
 
+/** Threads of one name for which other traced threads waited. */
+export interface Followed {
+	readonly comm: string;
+	/** How many of them there are, and how long they were idle, together. */
+	readonly servers: number;
+	readonly idle_ns: number;
+	/** How many threads waited, how long together, and in which function of theirs. */
+	readonly waiters: number;
+	readonly total_ns: number;
+	readonly function: string;
+}
+
 export interface Answer {
 	readonly window_ns: number;
 	readonly threads: Evidence['threads'];
@@ -73,6 +85,8 @@ export interface Answer {
 	readonly reasons: readonly Reason[];
 	/** The thread that was in one wait all the time, which may be what is wrong; undefined: there is none. */
 	readonly stayed: Part | undefined;
+	/** For which threads others wait most; undefined: for none. */
+	readonly followed: Followed | undefined;
 	/** Threads by how long they were runnable or waiting, the longest first. */
 	readonly sufferers: readonly Sufferer[];
 }
@@ -101,6 +115,7 @@ export function answerOf(evidence: Evidence): Answer {
 		reasons: ordered(grouped(busy, reasonKey).map(reasonOf), working_ns),
 		sufferers: sufferersOf(busy.filter(({ place }) => place !== 'running')),
 		stayed: largestStay(parts),
+		followed: mostFollowed(parts),
 	};
 }
 
@@ -126,16 +141,41 @@ function ordered(reasons: Reason[], working_ns: number): Reason[] {
 	return isFirst ? reasons : [second, first, ...rest];
 }
 
+function mostFollowed(parts: readonly Part[]): Followed | undefined {
+	const following = parts.filter(({ follows }) => follows);
+	const [most] = grouped(following, ({ row }) => [`${row.waker?.key.comm}`]).sort(
+		(a, b) => sumOf(b) - sumOf(a),
+	);
+	const [first] = most ?? [];
+	if (!most || !first) return undefined;
+	const comm = `${first.row.waker?.key.comm}`;
+	const theirs = parts.filter(({ row }) => row.key.comm === comm);
+	return {
+		comm,
+		servers: new Set(theirs.map(({ row }) => row.key.tid)).size,
+		idle_ns: sumOf(theirs.filter(({ place }) => place === 'idle')),
+		waiters: new Set(most.map(({ row }) => row.key.tid)).size,
+		total_ns: sumOf(most),
+		function: tellingFunction(first.row),
+	};
+}
+
 const sumOf = (parts: readonly Part[]) => parts.reduce((sum, { value_ns }) => sum + value_ns, 0);
 
 /** Memory of the heap or a stack, which no name tells apart. */
 const UNNAMED = /^(heap|stack|anonymous memory|\[anon.*|)$/;
 
-/** What it was for, without who has it now; '': it has no name. */
-function accountObject({ object, place }: Part): string {
+/**
+ * What it was for, without who has it now; '': it has no name. What there may be thousands of is one: children of a
+ * name; condition variables of one array, or the two words of each.
+ */
+function accountObject({ object, place, kind }: Part): string {
 	if (!object || place === 'running' || place === 'runnable') return '';
+	if (object.type === 'child') return `child ${object.comm}`;
 	if (object.type === 'futex') {
-		const { owner: _, ...futex } = object;
+		const { owner: _, ...whole } = object;
+		const name = kind === 'condition' ? whole.in.replace(/\+0x[0-9a-f]+$/, '') : whole.in;
+		const futex = { ...whole, in: name };
 		return nameOf(object) ?? (UNNAMED.test(object.in) ? '' : objectText(futex));
 	}
 	return object.type === 'unknown' ? '' : objectText(object);
@@ -206,23 +246,30 @@ function largestFirst<K>(sums: ReadonlyMap<K, number>): [K, number][] {
 	return [...sums].sort((a, b) => b[1] - a[1]);
 }
 
-/** Who was waited for in the end, each with one of the ways to there: the costliest. */
+/** Who was waited for in the end, by the name of the thread; each with the costliest way to there. */
 function culpritsOf(parts: readonly Part[]): Culprit[] {
-	const sums = new Map<string, { links: readonly Link[]; most_ns: number; total_ns: number }>();
+	const byName = new Map<string, Map<string, Culprit & { readonly most_ns: number }>>();
 	for (const { row, value_ns } of parts) {
 		if (!row.waker) continue;
 		const links = linksOf(row.waker);
-		const { comm, pid, did, kind, object, function: name } = links.at(-1) as Link;
-		const key = JSON.stringify([comm, pid, did, kind, object, name]);
-		const sum = sums.get(key) ?? { links, most_ns: 0, total_ns: 0 };
+		const { comm, did, kind, function: name } = links.at(-1) as Link;
+		const ways = byName.get(comm) ?? new Map();
+		byName.set(comm, ways);
+		const key = JSON.stringify([did, kind, name]);
+		const sum = ways.get(key) ?? { links, most_ns: 0, total_ns: 0 };
 		const isWorst = value_ns > sum.most_ns;
-		sums.set(key, {
+		ways.set(key, {
 			links: isWorst ? links : sum.links,
-			most_ns: Math.max(sum.most_ns, value_ns),
+			most_ns: isWorst ? value_ns : sum.most_ns,
 			total_ns: sum.total_ns + value_ns,
 		});
 	}
-	return [...sums.values()].sort((a, b) => b.total_ns - a.total_ns);
+	const culprits = [...byName.values()].map((ways) => {
+		const [first, ...others] = [...ways.values()].sort((a, b) => b.total_ns - a.total_ns);
+		const total_ns = others.reduce((sum, way) => sum + way.total_ns, first?.total_ns ?? 0);
+		return { links: first?.links ?? [], total_ns };
+	});
+	return culprits.sort((a, b) => b.total_ns - a.total_ns);
 }
 
 /** Whose they are, by thread: the longest first. */

@@ -3,7 +3,7 @@ import type { Histogram } from '../../aggregate/histogram.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import type { ObjectShare, WaitObject } from '../../aggregate/wait-object.js';
-import type { BlockedTime, Evidence } from './evidence.js';
+import type { BlockedTime, CpuWaits, Evidence, ThreadTime } from './evidence.js';
 import { fateOf, kindOf } from './idle.js';
 
 /** Where a thread is: on a CPU, ready for one, waiting while it has work, or without work. */
@@ -66,10 +66,11 @@ export function partsOf(evidence: Evidence): Parts {
 	const run_ns = sum(threads.map((each) => each.run_ns));
 	const traced = new Set(threads.map(({ pid, tid }) => `${pid} ${tid}`));
 	const isTraced = ({ pid, tid }: Key) => traced.has(`${pid} ${tid}`);
+	const ran = whereItRuns(evidence.samples);
 	const whole_ns = WHOLE_SHARE * evidence.window_ns;
 	const off = [
 		...blocked.flatMap((each) => blockedParts(each, { isTraced, whole_ns })),
-		...forCpu.map(cpuPart),
+		...forCpu.map((each) => cpuPart(each, ran(each))),
 	];
 	const { scaled, unseen_ns } = fitted(off, wall_ns - run_ns);
 	return { parts: [...runningParts(evidence, run_ns), ...scaled], wall_ns, unseen_ns };
@@ -132,10 +133,30 @@ function blockedParts(
 	];
 }
 
-function cpuPart(waits: Evidence['forCpu'][number]): Part {
+type ThreadKey = Pick<ThreadTime, 'pid' | 'tid'>;
+
+/** Of a thread, else of its process: the stack that most samples had. Where it waits to run, it runs, most likely. */
+function whereItRuns(samples: readonly StackRow[]): (thread: ThreadKey) => StackRow | undefined {
+	const most = new Map<string, StackRow>();
+	for (const row of samples) {
+		for (const name of [`${row.key.pid} ${row.key.tid}`, `${row.key.pid}`]) {
+			if (row.count > (most.get(name)?.count ?? 0)) most.set(name, row);
+		}
+	}
+	return ({ pid, tid }) => most.get(`${pid} ${tid}`) ?? most.get(`${pid}`);
+}
+
+function cpuPart(waits: CpuWaits, ran: StackRow | undefined): Part {
 	const { pid, tid, comm, kind, value_ns, count, variance, durations } = waits;
 	const key = { pid, tid, comm };
-	const row = { key, frames: [], parts: [value_ns], value: value_ns, count, variance };
+	const row = {
+		key,
+		frames: ran?.frames ?? [],
+		parts: [value_ns],
+		value: value_ns,
+		count,
+		variance,
+	};
 	return {
 		...{ place: 'runnable', kind, object: undefined, value_ns, count, variance },
 		...{ durations: [durations], row, undecided: false, follows: false, stayed: false },

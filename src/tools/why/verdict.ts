@@ -45,6 +45,8 @@ const LEAST_WINDOW_NS = 50e6;
 const MOST_DOUBT_SHARE = 0.1;
 const LIKELY_DOUBT_SHARE = 0.03;
 /** Of one function: less than that of CPU time is said by no name. */
+/** Of their time: threads that are idle for less are busy all the time. */
+const LEAST_IDLE_SHARE = 0.05;
 const LEAST_FUNCTION_SHARE = 0.2;
 /** Samples, below which they do not say which function ran. */
 const LEAST_SAMPLES = 20;
@@ -82,9 +84,9 @@ export const RULES: readonly Rule[] = [
 		name: 'CPU quota',
 		when: ({ reasons: [first] }) => first?.kind === 'CPU quota',
 		say: (answer) => {
-			const { who, share, longest } = opening(answer);
+			const { who, share, where, longest } = opening(answer);
 			return {
-				text: `${who} may not run for ${share} of its working time: its cgroup has used up its CPU quota (cpu.max). ${longest}`,
+				text: `${who} may not run for ${share} of its working time${where}: its cgroup has used up its CPU quota (cpu.max). ${longest}`,
 				next: commandFor('schedlat', answer),
 			};
 		},
@@ -94,9 +96,9 @@ export const RULES: readonly Rule[] = [
 		name: 'too few CPUs',
 		when: ({ reasons: [first] }) => first?.place === 'runnable',
 		say: (answer) => {
-			const { who, share, longest } = opening(answer);
+			const { who, share, where, longest } = opening(answer);
 			return {
-				text: `${who} is ready to run for ${share} of its working time, and gets no CPU: more threads want to run than there are CPUs for them. ${longest}`,
+				text: `${who} is ready to run for ${share} of its working time${where}, and gets no CPU: more threads want to run than there are CPUs for them. ${longest}`,
 				next: 'tstrace schedlat 5 1',
 			};
 		},
@@ -169,14 +171,18 @@ function stayText({ kind, object, row }: Part, { threads }: Answer): string {
 interface Opening {
 	readonly who: string;
 	readonly share: string;
+	/** ", in serve"; '': no function has a name. */
+	readonly where: string;
 	readonly longest: string;
 }
 
 function opening({ reasons: [first], working_ns, threads }: Answer): Opening {
 	const { total_ns = 0, durations = { max: 0 }, threads: sufferers = [] } = first ?? {};
+	const name = first?.functions[0]?.name;
 	return {
 		who: ownerText(sufferers, threads),
 		share: percentOf(total_ns, working_ns),
+		where: name ? `, in ${name}` : '',
 		longest: durations.max > 0 ? `Longest: ${humanTime(durations.max)}.` : '',
 	};
 }
@@ -200,9 +206,7 @@ function cpuText(answer: Answer): Spoken {
 
 function waitText(answer: Answer): Spoken {
 	const [first] = answer.reasons as readonly [Reason];
-	const { who, share, longest } = opening(answer);
-	const [top] = first.functions;
-	const where = top && top.name !== '' ? `, in ${top.name}` : '';
+	const { who, share, where, longest } = opening(answer);
 	const what = waitsFor(first.kind, {
 		of: first.of,
 		object: first.object,
@@ -212,9 +216,19 @@ function waitText(answer: Answer): Spoken {
 	const cause = culprit ? culpritText(culprit, first) : '';
 	const sentence = `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${where}.`;
 	return {
-		text: [sentence, cause, longest].filter((each) => each).join(' '),
+		text: [sentence, cause, queueText(answer), longest].filter((each) => each).join(' '),
 		next: nextFor(first, culprit, answer),
 	};
+}
+
+/** Threads that are never idle, and for which others wait: they are too few, or too slow. '': that is not so. */
+function queueText({ followed, window_ns }: Answer): string {
+	if (!followed || followed.idle_ns > LEAST_IDLE_SHARE * window_ns * followed.servers) return '';
+	const { waiters, function: name, comm, servers, total_ns } = followed;
+	if (total_ns < servers * window_ns) return '';
+	const where = name ? `, in ${name},` : '';
+	const they = servers === 1 ? `thread ${comm}, which is` : `${servers} threads ${comm}, which are`;
+	return `${waiters} ${waiters === 1 ? 'thread waits' : 'threads wait'}${where} for ${they} never idle: too few, or what they do takes too long.`;
 }
 
 /** What the one did that was waited for in the end; '': that is not known, or says nothing new. */
