@@ -10,6 +10,7 @@ import { syscount } from './syscount.js';
 import { timehist } from './timehist.js';
 import { unwind } from './unwind.js';
 import { wakers } from './wakers.js';
+import { why } from './why.js';
 
 export const BENCHMARKS: readonly Benchmark[] = [
 	runqlat,
@@ -18,6 +19,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
 	syscount,
 	offcputime,
 	wakers,
+	why,
 	profile,
 	memleak,
 	unwind,

@@ -6,7 +6,7 @@ import { objectText } from '../../render/wait-object.js';
 import { type Link, linksOf, tellingFunction } from './chain.js';
 import type { Evidence } from './evidence.js';
 import { nameOf } from './idle.js';
-import { type Part, type PlaceName, partsOf } from './parts.js';
+import type { Part, Parts, PlaceName } from './parts.js';
 
 /** Times of waits, in ns; all 0 where none was seen to end. */
 export interface Durations {
@@ -91,8 +91,8 @@ export interface Answer {
 	readonly sufferers: readonly Sufferer[];
 }
 
-export function answerOf(evidence: Evidence): Answer {
-	const { parts, wall_ns, unseen_ns } = partsOf(evidence);
+/** `parts`: of the same evidence. */
+export function answerOf(evidence: Evidence, { parts, wall_ns, unseen_ns }: Parts): Answer {
 	const idle_ns = sumOf(parts.filter(({ place }) => place === 'idle'));
 	const following_ns = sumOf(parts.filter(({ follows }) => follows));
 	const account = grouped(parts, (part) => [

@@ -44,6 +44,4 @@ export interface Evidence {
 	readonly forCpu: readonly CpuWaits[];
 	/** Of threads that ran: a count of one is a sample. */
 	readonly samples: readonly StackRow[];
-	/** Waits that were seen and could not be kept, or whose thread was not seen to leave its CPU. */
-	readonly lostWaits: number;
 }

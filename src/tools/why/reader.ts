@@ -15,9 +15,11 @@ import { runOnOverflow } from '../../perf/programs.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/unwind-tables.js';
 import type { ObservedWait, WaitObserver } from '../../waits/chained.js';
+import { withFittingObjects } from '../../waits/wait-objects.js';
 import { type WaitSettings, Waits } from '../../waits/waits.js';
 import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
+import { partsOf } from './parts.js';
 import { wallClockRows } from './wall-clock.js';
 
 /** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
@@ -92,28 +94,30 @@ export class WallClock extends Waits {
 			patience,
 			sources: true,
 		};
-		const waits = await this.processes.name([...ended, ...open], naming);
-		const ran = await this.processes.name(samples.map(asSample), naming);
+		// All at once: each file is read once.
+		const { stacks, notices } = await this.processes.name(
+			[...ended, ...open, ...samples.map(asSample)],
+			naming,
+		);
 		this.#ended.drain();
 		const threads = this.#threads();
 		const evidence = {
 			window_ns: this.#ended_at_ns - this.#begun_at_ns,
 			threads,
-			blocked: waits.stacks.map((row) => this.#blocked(row, numbers)),
+			blocked: stacks.flatMap((row) => (isSample(row) ? [] : this.#blocked(row, numbers))),
 			forCpu: this.#seen.forCpuOf(this.#accounts()),
-			samples: ran.stacks,
-			lostWaits: 0,
+			samples: stacks.filter(isSample).map(withoutKind),
 		};
-		const found = answerOf(evidence);
+		const parts = partsOf(evidence);
 		return {
 			kind: 'stacks',
 			unit: 'ns',
 			noun: 'wait',
 			about: { sampled_hz: SAMPLES_HZ },
 			parts: ['time'],
-			stacks: wallClockRows(evidence),
-			notices: [...new Set([...waits.notices, ...ran.notices]), ...this.notices()],
-			found,
+			stacks: wallClockRows(parts),
+			notices: [...notices, ...this.notices()],
+			found: answerOf(evidence, parts),
 		};
 	}
 
@@ -123,7 +127,8 @@ export class WallClock extends Waits {
 		super.close();
 	}
 
-	#blocked(row: StackRow, numbers: readonly number[]): BlockedTime {
+	#blocked(given: StackRow, numbers: readonly number[]): BlockedTime {
+		const row = withFittingObjects(given);
 		const sources = row.sources ?? [];
 		const known = new Set(sources.flatMap((source) => numbers[source] ?? []));
 		const durations = [...known].flatMap((number) => this.#seen.durations.get(number) ?? []);
@@ -157,8 +162,15 @@ export class WallClock extends Waits {
 	}
 }
 
-/** A sample has no parts of a wait. */
-const asSample = (stack: CapturedStack): CapturedStack => ({ ...stack, parts: [stack.count] });
+/** Of rows that are no waits. */
+const SAMPLE = 'sample';
+const asSample = (stack: CapturedStack): CapturedStack => ({
+	...stack,
+	kind: SAMPLE,
+	parts: [stack.count],
+});
+const isSample = ({ key }: StackRow) => key.kind === SAMPLE;
+const withoutKind = ({ key: { kind: _, ...key }, ...row }: StackRow): StackRow => ({ key, ...row });
 
 function addTo(histogram: Histogram, length_ns: number, count: number): void {
 	const value_ns = Math.max(0, Math.round(length_ns));

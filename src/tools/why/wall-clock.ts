@@ -1,12 +1,11 @@
 /** All of the window as stacks in ns, on and off the CPU in one picture: where a thread is, is the root. */
 import type { StackRow } from '../../aggregate/stack-rows.js';
-import type { Evidence } from './evidence.js';
-import { type Part, partsOf } from './parts.js';
+import type { Part, Parts } from './parts.js';
 
 /** One row for each part; `kind` of its key is the place. The largest first. */
-export function wallClockRows(evidence: Evidence): StackRow[] {
-	return partsOf(evidence)
-		.parts.filter(({ value_ns }) => value_ns > 0)
+export function wallClockRows({ parts }: Parts): StackRow[] {
+	return parts
+		.filter(({ value_ns }) => value_ns > 0)
 		.map(rowOf)
 		.sort((a, b) => b.value - a.value);
 }
