@@ -221,7 +221,11 @@ const unseenPlace = (total_ns: number): Place => ({
 
 function reasonOf(parts: readonly Part[]): Reason {
 	const [first] = parts as [Part];
-	const worst = parts.reduce((a, b) => (b.value_ns > a.value_ns ? b : a));
+	// Of a stack without the program's functions nobody can see where it is.
+	const named = parts.filter(({ row }) => tellingFunction(row) !== '');
+	const worst = (named.length > 0 ? named : parts).reduce((a, b) =>
+		b.value_ns > a.value_ns ? b : a,
+	);
 	const place = placeOf(parts);
 	const functions = new Map<string, number>();
 	for (const { row, value_ns } of parts) {
@@ -269,7 +273,11 @@ function culpritsOf(parts: readonly Part[]): Culprit[] {
 		const total_ns = others.reduce((sum, way) => sum + way.total_ns, first?.total_ns ?? 0);
 		return { links: first?.links ?? [], total_ns };
 	});
-	return culprits.sort((a, b) => b.total_ns - a.total_ns);
+	// Who waits still was ended by nobody: that names no one.
+	const isNobody = ({ links }: Culprit) => links.at(-1)?.isNobody === true;
+	return culprits.sort(
+		(a, b) => Number(isNobody(a)) - Number(isNobody(b)) || b.total_ns - a.total_ns,
+	);
 }
 
 /** Whose they are, by thread: the longest first. */

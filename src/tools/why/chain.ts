@@ -49,7 +49,7 @@ function linkOf(waker: Waker): Link {
 		tid: Number(key.tid ?? key.pid ?? 0),
 		did,
 		kind: wasBlocked ? kindOf(frames, main?.object) : '',
-		object: wasBlocked && main ? objectText(main.object) : '',
+		object: wasBlocked && main && main.object.type !== 'unknown' ? objectText(main.object) : '',
 		of: wasBlocked ? main?.object : undefined,
 		function: tellingFunction(waker),
 		frames,

@@ -26,6 +26,8 @@ const ALWAYS_BUSY: ReadonlySet<string> = new Set([
 	'child',
 	'stopped',
 ]);
+/** Of these, what a process does that may be traced, too; who holds a lock is told with the lock. */
+const FOR_PROCESSES: ReadonlySet<string> = new Set(['child', 'socket send', 'socket connect']);
 /** What comes next comes from outside, whenever it comes. */
 const ALWAYS_IDLE: ReadonlySet<string> = new Set([
 	'socket accept',
@@ -73,9 +75,10 @@ export function fateOf(
 	isTraced: (key: Key) => boolean,
 ): Fate {
 	const kind = kindOf(frames, object);
-	if (ALWAYS_BUSY.has(kind)) return 'busy';
 	if (ALWAYS_IDLE.has(kind)) return 'idle';
-	const fate = (object && fateByObject(object)) ?? fateByWaker(waker, isTraced);
+	const isBusy = ALWAYS_BUSY.has(kind);
+	if (isBusy && !FOR_PROCESSES.has(kind)) return 'busy';
+	const fate = isBusy ? 'busy' : ((object && fateByObject(object)) ?? fateByWaker(waker, isTraced));
 	return fate !== 'idle' && waker && isTraced(waker.key) ? 'follows' : fate;
 }
 

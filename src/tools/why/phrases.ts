@@ -86,7 +86,10 @@ const PHRASES: readonly Phrase[] = [
 	},
 	{
 		kind: /^poll$/,
-		for: (what) => `for events${what ? ` of ${what}` : ''}`,
+		for: (what, of) =>
+			of?.type === 'socket' || of?.type === 'unix socket'
+				? `for data from ${what}`
+				: `for events${what ? ` of ${what}` : ''}`,
 		source: 'fs/eventpoll.c, fs/select.c',
 	},
 	{ kind: /^io_uring$/, for: () => 'for requests of io_uring', source: 'io_uring/' },

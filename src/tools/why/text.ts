@@ -85,8 +85,9 @@ function columns(
 function placeLine(place: Place, wall_ns: number): string {
 	const { kind, object, follows, total_ns, count, durations } = place;
 	const waits = follows ? 'for own threads' : place.place;
-	const what = place.place === 'not seen' ? place.place : `${waits}: ${kind}`;
-	const where = printable(`${what} ${object}`.trim());
+	// The text of a child, a pipe, … begins with what the kind is.
+	const what = object.startsWith(kind) ? object : `${kind} ${object}`.trim();
+	const where = printable(place.place === 'not seen' ? place.place : `${waits}: ${what}`);
 	const [share, time] = amounts(total_ns, wall_ns);
 	if (durations.max === 0) return columns(share, time, where, '', []);
 	const times = [durations.p50, durations.p99, durations.max].map(shortTime);

@@ -45,6 +45,8 @@ const LEAST_WINDOW_NS = 50e6;
 const MOST_DOUBT_SHARE = 0.1;
 const LIKELY_DOUBT_SHARE = 0.03;
 /** Of one function: less than that of CPU time is said by no name. */
+/** Of working time: so much others have to wait for threads that are busy all the time, to be worth a sentence. */
+const MAJORITY = 0.5;
 /** Of their time: threads that are idle for less are busy all the time. */
 const LEAST_IDLE_SHARE = 0.05;
 const LEAST_FUNCTION_SHARE = 0.2;
@@ -222,10 +224,10 @@ function waitText(answer: Answer): Spoken {
 }
 
 /** Threads that are never idle, and for which others wait: they are too few, or too slow. '': that is not so. */
-function queueText({ followed, window_ns }: Answer): string {
+function queueText({ followed, window_ns, working_ns }: Answer): string {
 	if (!followed || followed.idle_ns > LEAST_IDLE_SHARE * window_ns * followed.servers) return '';
 	const { waiters, function: name, comm, servers, total_ns } = followed;
-	if (total_ns < servers * window_ns) return '';
+	if (total_ns < servers * window_ns || total_ns < MAJORITY * working_ns) return '';
 	const where = name ? `, in ${name},` : '';
 	const they = servers === 1 ? `thread ${comm}, which is` : `${servers} threads ${comm}, which are`;
 	return `${waiters} ${waiters === 1 ? 'thread waits' : 'threads wait'}${where} for ${they} never idle: too few, or what they do takes too long.`;
