@@ -21,12 +21,15 @@ import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
 import { partsOf } from './parts.js';
 import { wallClockRows } from './wall-clock.js';
+import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
 
 /** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
 export const SAMPLES_HZ = 199;
 
 export interface WhyFindings extends StackFindings {
 	readonly found: Answer;
+	/** The longest first. */
+	readonly worst: readonly WorstWait[];
 }
 
 export class WallClock extends Waits {
@@ -118,6 +121,13 @@ export class WallClock extends Waits {
 			stacks: wallClockRows(parts),
 			notices: [...notices, ...this.notices()],
 			found: answerOf(evidence, parts),
+			worst: worstWaits(parts.parts, {
+				longest: this.#seen.longest,
+				numbers,
+				objects: ended.map(({ object }) => object),
+				threads: this.#accounts(),
+				window: { begin_ns: this.#begun_at_ns, end_ns: this.#ended_at_ns },
+			}),
 		};
 	}
 
@@ -162,6 +172,9 @@ export class WallClock extends Waits {
 	}
 }
 
+/** Of one wait for a CPU: it is named by what it was for most of its time. */
+const MOST = 0.5;
+
 /** Of rows that are no waits. */
 const SAMPLE = 'sample';
 const asSample = (stack: CapturedStack): CapturedStack => ({
@@ -180,14 +193,17 @@ function addTo(histogram: Histogram, length_ns: number, count: number): void {
 
 type ForCpu = Omit<CpuWaits, 'tid' | 'pid' | 'comm'>;
 
-/** How long single waits were, of which chains have the sums only. */
+/** How long single waits were, and when the longest, of which chains have the sums only. */
 class SeenWaits implements WaitObserver {
 	/** By the number of the stack that waited. */
 	readonly durations = new Map<number, Histogram>();
+	readonly longest = new LongestWaits();
 	/** By the kernel's number of the thread. */
 	readonly #forCpu = new Map<number, Map<RunnableKind, ForCpu>>();
 
-	blocked(stack: number, { begin_ns, end_ns, count }: ObservedWait): void {
+	blocked(stack: number, wait: ObservedWait): void {
+		const { begin_ns, end_ns, count } = wait;
+		this.longest.blocked(stack, wait);
 		let histogram = this.durations.get(stack);
 		if (!histogram) {
 			histogram = new Histogram();
@@ -204,6 +220,7 @@ class SeenWaits implements WaitObserver {
 		const throttled = Math.min(1, wait.throttled_ns / Math.max(1, length_ns));
 		if (throttled > 0) this.#add(pid, 'CPU quota', wait, throttled);
 		const rest = wait.preempted ? 'preempted' : 'run queue';
+		this.longest.forCpu(pid, throttled > MOST ? 'CPU quota' : rest, wait);
 		if (throttled < 1) this.#add(pid, rest, wait, 1 - throttled);
 	}
 

@@ -1,0 +1,186 @@
+/** The answer as a page to keep: verdict, account, reasons, the worst waits. Pure values: no I/O, no kernel. */
+import type {
+	PageEntries,
+	PageReport,
+	PageSection,
+	PageTable,
+	ShareBar,
+	Tone,
+} from '../../aggregate/page-report.js';
+import { shareText } from '../../render/amounts.js';
+import { grouped } from '../../render/numbers.js';
+import { humanTime } from '../../render/units.js';
+import type { Answer, Culprit, Place, Reason } from './answer.js';
+import { linkText, pathText, placeText, reasonHead, topReasons } from './text.js';
+import { timelineSection } from './timeline.js';
+import type { Verdict } from './verdict.js';
+import type { WorstWait } from './worst.js';
+
+/** Of a reason. */
+const MOST_CULPRITS = 3;
+const MOST_THREADS = 20;
+
+/** Where a thread is: what it is called, and what it looks like. In the order of the bar. */
+type Where = Place['place'] | 'for own threads';
+export const TONES: Readonly<Record<Where, Tone>> = {
+	running: 'cool',
+	runnable: 'hot',
+	waiting: 'warm',
+	'for own threads': 'pale',
+	idle: 'quiet',
+	'not seen': 'faint',
+};
+const whereOf = ({ place, follows }: Place): Where => (follows ? 'for own threads' : place);
+
+export function pageReport(
+	answer: Answer,
+	{
+		verdict,
+		worst,
+		top,
+	}: { readonly verdict: Verdict; readonly worst: readonly WorstWait[]; readonly top: number },
+): PageReport {
+	const { window_ns, threads, wall_ns, working_ns, idle_ns } = answer;
+	return {
+		title: 'Where the time went, and why',
+		statement: verdict.text,
+		remarks: [sureness(verdict)],
+		facts: [
+			...(verdict.next ? [{ name: 'try next', value: verdict.next, isCommand: true }] : []),
+			{ name: 'window', value: `${humanTime(window_ns)}, ${threadsText(threads.length)}` },
+			{ name: 'wall-clock time', value: humanTime(wall_ns) },
+			{ name: 'working', value: humanTime(working_ns) },
+			{ name: 'idle', value: humanTime(idle_ns) },
+		],
+		sections: [
+			accountSection(answer),
+			reasonsSection(answer, top),
+			timelineSection(worst, window_ns),
+		],
+	};
+}
+
+const threadsText = (count: number) => (count === 1 ? '1 thread' : `${grouped(count)} threads`);
+
+function sureness({ confidence, because }: Verdict): string {
+	return because.length > 0
+		? `How sure this is: ${confidence}. ${because.join('; ')}.`
+		: `How sure this is: ${confidence}.`;
+}
+
+function accountSection({ account, wall_ns }: Answer): PageSection {
+	const title = 'The account';
+	if (wall_ns <= 0) return { title, note: 'No thread was there.', blocks: [] };
+	const note = `All wall-clock time of all threads, ${humanTime(wall_ns)}, by where they were.`;
+	return { title, note, blocks: [accountBar(account, wall_ns), accountTable(account, wall_ns)] };
+}
+
+/** Places that look the same are beside each other, the largest first. */
+function accountBar(account: readonly Place[], wall_ns: number): ShareBar {
+	const order = Object.keys(TONES) as Where[];
+	const groups = order.map((where) => ({
+		where,
+		places: account.filter((place) => whereOf(place) === where),
+	}));
+	return {
+		type: 'shares',
+		shares: groups.flatMap(({ where, places }) =>
+			places.map((place) => ({
+				name: placeText(place),
+				value: place.total_ns,
+				tone: TONES[where],
+			})),
+		),
+		legend: groups
+			.filter(({ places }) => places.length > 0)
+			.map(({ where, places }) => {
+				const total_ns = places.reduce((sum, place) => sum + place.total_ns, 0);
+				return { tone: TONES[where], text: `${where} ${shareText(total_ns / wall_ns)}` };
+			}),
+	};
+}
+
+function accountTable(account: readonly Place[], wall_ns: number): PageTable {
+	return {
+		type: 'table',
+		columns: [
+			{ name: 'where', isText: true },
+			...['share', 'time', 'count', 'p50', 'p99', 'max'].map((name) => ({ name })),
+		],
+		rows: account.map((place) => {
+			const { total_ns, count, durations } = place;
+			const waits =
+				durations.max > 0
+					? [
+							grouped(Math.round(count)),
+							...[durations.p50, durations.p99, durations.max].map(humanTime),
+						]
+					: [];
+			const amounts = [shareText(total_ns / wall_ns), humanTime(total_ns)];
+			return { tone: TONES[whereOf(place)], cells: [placeText(place), ...amounts, ...waits] };
+		}),
+	};
+}
+
+function reasonsSection(answer: Answer, top: number): PageSection {
+	const reasons = topReasons(answer, top);
+	const entries = reasons.map((reason, at) => reasonEntry(reason, at + 1, answer));
+	return {
+		title: 'The reasons',
+		note:
+			entries.length > 0
+				? 'What the working time went to. A chain leads from who ended the waits to the last one that is known.'
+				: 'There is none: no thread had work to do that it did not get on with.',
+		blocks: entries.length > 0 ? [{ type: 'entries', entries }] : [],
+	};
+}
+
+function reasonEntry(
+	reason: Reason,
+	number: number,
+	answer: Answer,
+): PageEntries['entries'][number] {
+	const { object, worst, culprits, threads, total_ns, durations } = reason;
+	const more = threads.length - MOST_THREADS;
+	return {
+		title: `${number}. ${reasonHead(reason, answer)}`,
+		lists: [
+			{ name: 'time', values: [timeText(reason)] },
+			{ name: 'where', values: filled([pathText(worst.row.frames)]) },
+			{ name: 'object', values: filled([object]) },
+			{ name: 'longest', values: durations.max > 0 ? [humanTime(durations.max)] : [] },
+			...culprits.slice(0, MOST_CULPRITS).map((culprit) => ({
+				name: `chain, ${shareText(total_ns > 0 ? culprit.total_ns / total_ns : 0)}`,
+				values: chainTexts(culprit),
+			})),
+			{
+				name: 'threads',
+				values: [
+					...threads
+						.slice(0, MOST_THREADS)
+						.map(({ comm, tid, total_ns: ns }) => `${comm} (${tid}): ${humanTime(ns)}`),
+					...(more > 0 ? [`${grouped(more)} more`] : []),
+				],
+			},
+		],
+	};
+}
+
+function timeText({ total_ns, error_ns, count, place }: Reason): string {
+	const error = error_ns >= 1 ? ` ± ${humanTime(2 * error_ns)}` : '';
+	const of = place === 'running' ? 'samples' : 'waits';
+	return `${humanTime(total_ns)}${error}, in ${grouped(Math.round(count))} ${of}`;
+}
+
+/** Who it was and what it did, and by which functions; a line for each link. */
+export function chainTexts({ links }: Pick<Culprit, 'links'>): string[] {
+	return filled(
+		links.map((link) => {
+			const who = linkText(link);
+			const path = link.isInterrupt ? '' : pathText(link.frames);
+			return who && path && path !== link.function ? `${who}: ${path}` : who;
+		}),
+	).map((text) => `← ${text}`);
+}
+
+const filled = (texts: readonly string[]) => texts.filter((text) => text !== '');
