@@ -47,8 +47,8 @@ export interface PageTable {
 	readonly columns: readonly { readonly name: string; readonly isText?: boolean }[];
 	readonly rows: readonly {
 		readonly tone: Tone;
-		/** One for each column. */
-		readonly cells: readonly string[];
+		/** One for each column: a line, or several. */
+		readonly cells: readonly (string | readonly string[])[];
 		/** By which bars of a timeline refer to it. */
 		readonly number?: number;
 	}[];

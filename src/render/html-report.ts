@@ -26,8 +26,13 @@ const BAR_PX = 22;
 const GAP_PX = 8;
 const AXIS_PX = 20;
 const TICKS = 4;
-/** Narrower bars could not be seen, or pointed at. */
-const LEAST_BAR_PERCENT = 0.4;
+/** Longer tables scroll by themselves. */
+const MOST_ROWS = 15;
+/** Of the whole: narrower bars could not be seen, or pointed at. */
+const LEAST_BAR = 0.004;
+/** Narrower boxes would show a part of a letter. */
+const LEAST_LABELLED = 0.02;
+const LEAST_LABELLED_ON_PHONE = 0.1;
 
 export function* renderReport(report: PageReport, origin: Origin): Generator<string> {
 	yield `<article>
@@ -81,21 +86,24 @@ function blockHtml(block: PageBlock): string {
 /** Of a bar's width; four digits, so that the widths of hundreds of parts add up. */
 const percent = (share: number) => `${Number((100 * share).toFixed(4))}%`;
 
+interface Box {
+	readonly from: number;
+	readonly share: number;
+	readonly y: number;
+	readonly height: number;
+}
+
 /** A box with as much of its label as it has room for: an inner picture is cut off at its edge. */
 function boxHtml(
-	place: {
-		readonly x: string;
-		readonly y: number;
-		readonly width: string;
-		readonly height: number;
-	},
+	{ from, share, y, height }: Box,
 	{ tone, label, text }: { readonly tone: string; readonly label: string; readonly text: string },
 ): string {
-	const { x, y, width, height } = place;
+	const shown =
+		share < LEAST_LABELLED ? '' : `<text x="5" y="${height / 2 + 4}">${escapeXml(label)}</text>`;
+	const name = share < LEAST_LABELLED_ON_PHONE ? 'box narrow' : 'box';
 	return (
-		`<svg class="box" x="${x}" y="${y}" width="${width}" height="${height}"><title>${escapeXml(text)}</title>` +
-		`<rect class="tone-${tone}" width="100%" height="100%"/>` +
-		`<text x="5" y="${height / 2 + 4}">${escapeXml(label)}</text></svg>`
+		`<svg class="${name}" x="${percent(from)}" y="${y}" width="${percent(share)}" height="${height}">` +
+		`<title>${escapeXml(text)}</title><rect class="tone-${tone}" width="100%" height="100%"/>${shown}</svg>`
 	);
 }
 
@@ -104,10 +112,10 @@ function sharesHtml({ shares, legend }: ShareBar): string {
 	let before = 0;
 	const boxes = shares.map(({ name, value, tone }) => {
 		const share = all > 0 ? value / all : 0;
-		const place = { x: percent(before), y: 0, width: percent(share), height: SHARES_HEIGHT_PX };
+		const from = before;
 		before += share;
 		const text = `${name} ${shareText(share)}`;
-		return boxHtml(place, { tone, label: text, text });
+		return boxHtml({ from, share, y: 0, height: SHARES_HEIGHT_PX }, { tone, label: text, text });
 	});
 	const meanings = legend.map(
 		({ tone, text }) => `<li><i class="tone tone-${tone}"></i>${escapeXml(text)}</li>`,
@@ -127,13 +135,17 @@ function tableHtml({ columns, rows }: PageTable): string {
 	const lines = rows.map(({ tone, cells, number }) => {
 		const marked = columns.map(({ name, isText }, at) => {
 			const mark = at === firstText ? `<i class="tone tone-${tone}"></i>` : '';
-			const text = escapeXml(cells[at] ?? '');
+			const text = [cells[at] ?? ''].flat().map(escapeXml).join('<br>');
 			// A phone has no room for columns: there each cell says what it is.
 			return `<td class="${classOf(isText)}" data-name="${escapeXml(name)}">${mark}${text}</td>`;
 		});
 		return `<tr${number === undefined ? '' : ` id="row-${number}"`}>${marked.join('')}</tr>`;
 	});
-	return `<table>\n<thead><tr>${heads.join('')}</tr></thead>\n<tbody>\n${lines.join('\n')}\n</tbody>\n</table>\n`;
+	const table = `<table>\n<thead><tr>${heads.join('')}</tr></thead>\n<tbody>\n${lines.join('\n')}\n</tbody>\n</table>\n`;
+	// With a place in the order of Tab, so that keys scroll it.
+	return rows.length > MOST_ROWS
+		? `<div class="long" tabindex="0" role="region" aria-label="Table">\n${table}</div>\n`
+		: table;
 }
 
 function entryHtml({ title, lists }: PageEntries['entries'][number]): string {
@@ -157,7 +169,7 @@ function timelineHtml({ length_ns, lanes }: Timeline): string {
 		const boxes = bars.map((bar) => barHtml(bar, length_ns, y + NAME_PX));
 		return (
 			`<text class="lane" x="0" y="${y + NAME_PX - 5}">${escapeXml(name)}</text>` +
-			`<rect class="track" x="0" y="${y + NAME_PX}" width="100%" height="${BAR_PX}"/>\n${boxes.join('\n')}`
+			`<rect class="lane-ground" x="0" y="${y + NAME_PX}" width="100%" height="${BAR_PX}"/>\n${boxes.join('\n')}`
 		);
 	});
 	return (
@@ -181,8 +193,7 @@ function barHtml(bar: TimelineBar, length_ns: number, y: number): string {
 	const within = (share: number) => Math.max(0, Math.min(1, share));
 	const whole_ns = Math.max(1, length_ns);
 	const from = within(bar.begin_ns / whole_ns);
-	const share = Math.max(LEAST_BAR_PERCENT / 100, within(bar.end_ns / whole_ns) - from);
-	const x = percent(Math.max(0, Math.min(from, 1 - share)));
-	const place = { x, y, width: percent(share), height: BAR_PX };
+	const share = Math.max(LEAST_BAR, within(bar.end_ns / whole_ns) - from);
+	const place = { from: Math.max(0, Math.min(from, 1 - share)), share, y, height: BAR_PX };
 	return `<a href="#row-${bar.number}">${boxHtml(place, bar)}</a>`;
 }

@@ -18,6 +18,7 @@ import type { WorstWait } from './worst.js';
 
 /** Of a reason. */
 const MOST_CULPRITS = 3;
+const LEAST_CHAIN_SHARE = 0.05;
 const MOST_THREADS = 20;
 
 /** Where a thread is: what it is called, and what it looks like. In the order of the bar. */
@@ -72,7 +73,8 @@ function accountSection({ account, wall_ns }: Answer): PageSection {
 	const title = 'The account';
 	if (wall_ns <= 0) return { title, note: 'No thread was there.', blocks: [] };
 	const note = `All wall-clock time of all threads, ${humanTime(wall_ns)}, by where they were.`;
-	return { title, note, blocks: [accountBar(account, wall_ns), accountTable(account, wall_ns)] };
+	const places = account.filter(({ total_ns }) => total_ns > 0);
+	return { title, note, blocks: [accountBar(places, wall_ns), accountTable(places, wall_ns)] };
 }
 
 /** Places that look the same are beside each other, the largest first. */
@@ -149,18 +151,21 @@ function reasonEntry(
 			{ name: 'where', values: filled([pathText(worst.row.frames)]) },
 			{ name: 'object', values: filled([object]) },
 			{ name: 'longest', values: durations.max > 0 ? [humanTime(durations.max)] : [] },
-			...culprits.slice(0, MOST_CULPRITS).map((culprit) => ({
-				name: `chain, ${shareText(total_ns > 0 ? culprit.total_ns / total_ns : 0)}`,
-				values: chainTexts(culprit),
-			})),
+			...culprits
+				.slice(0, MOST_CULPRITS)
+				.filter((culprit) => culprit.total_ns >= LEAST_CHAIN_SHARE * total_ns)
+				.map((culprit) => ({
+					name: `chain, ${shareText(culprit.total_ns / total_ns)}`,
+					values: chainTexts(culprit),
+				})),
 			{
-				name: 'threads',
-				values: [
-					...threads
+				name: threads.length === 1 ? 'thread' : 'threads',
+				values: filled([
+					threads
 						.slice(0, MOST_THREADS)
-						.map(({ comm, tid, total_ns: ns }) => `${comm} (${tid}): ${humanTime(ns)}`),
-					...(more > 0 ? [`${grouped(more)} more`] : []),
-				],
+						.map(({ comm, tid, total_ns: ns }) => `${comm} (${tid}) ${humanTime(ns)}`)
+						.join(', ') + (more > 0 ? `, ${grouped(more)} more` : ''),
+				]),
 			},
 		],
 	};
@@ -177,7 +182,8 @@ export function chainTexts({ links }: Pick<Culprit, 'links'>): string[] {
 	return filled(
 		links.map((link) => {
 			const who = linkText(link);
-			const path = link.isInterrupt ? '' : pathText(link.frames);
+			// Without a function of the program it is no more than how the kernel does that.
+			const path = link.function === '' ? '' : pathText(link.frames);
 			return who && path && path !== link.function ? `${who}: ${path}` : who;
 		}),
 	).map((text) => `← ${text}`);

@@ -114,7 +114,9 @@ function reasonsText(answer: Answer, { style, top }: { style: Style; top: number
 
 /** Those that are worth a word, at most so many. */
 export function topReasons({ reasons, working_ns }: Answer, top: number): readonly Reason[] {
-	return reasons.filter(({ total_ns }) => total_ns >= 10 * LEAST_SHARE * working_ns).slice(0, top);
+	return reasons
+		.filter(({ total_ns }) => total_ns > 0 && total_ns >= 10 * LEAST_SHARE * working_ns)
+		.slice(0, top);
 }
 
 /** How much of the working time it is, who that was, and what for. */

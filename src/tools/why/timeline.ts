@@ -1,15 +1,15 @@
 /** The worst single waits over the window: a lane for each thread, and a table. Pure values: no I/O, no kernel. */
 import type { PageSection, PageTable, Timeline } from '../../aggregate/page-report.js';
 import { humanTime } from '../../render/units.js';
-import { objectText } from '../../render/wait-object.js';
+import { accountObject } from './answer.js';
 import { linksOf, tellingFunction } from './chain.js';
 import { linkText, pathText } from './text.js';
 import { MOST_ALIKE, MOST_WORST, type WorstWait } from './worst.js';
 
 const MOST_LANES = 12;
 const NOTE =
-	`The ${MOST_WORST} longest single waits of threads with work to do (of one thread at one place ` +
-	`at most ${MOST_ALIKE}), one lane for each thread, from the beginning of the window to its end.`;
+	`The ${MOST_WORST} longest single waits of threads with work to do, 1 ms or longer; of one thread for ` +
+	`one thing at most ${MOST_ALIKE}. One lane for each thread, from the beginning of the window to its end.`;
 
 interface Lane {
 	readonly name: string;
@@ -19,7 +19,8 @@ interface Lane {
 /** `worst`: the longest first. */
 export function timelineSection(worst: readonly WorstWait[], window_ns: number): PageSection {
 	const title = 'The worst single waits';
-	if (worst.length === 0) return { title, note: 'No thread with work to do waited.', blocks: [] };
+	if (worst.length === 0)
+		return { title, note: 'No thread with work to do waited for 1 ms or longer.', blocks: [] };
 	const lanes = lanesOf(worst);
 	const left = lanes.length - MOST_LANES;
 	const others = left > 0 ? ` The table has those of ${left} more, too.` : '';
@@ -87,7 +88,7 @@ function tableOf(worst: readonly WorstWait[]): PageTable {
 					whoText(wait),
 					whatText(wait),
 					tellingFunction(row) || pathText(row.frames),
-					chainText(wait),
+					chainLines(wait),
 				],
 			};
 		}),
@@ -98,18 +99,17 @@ const lengthOf = ({ begin_ns, end_ns }: WorstWait) => end_ns - begin_ns;
 const whoText = ({ comm, tid }: WorstWait) => `${comm} (${tid})`;
 const toneOf = ({ part }: WorstWait) => (part.place === 'runnable' ? 'hot' : 'warm');
 
-/** "lock cache_lock, held by writer (712)". */
-function whatText({ part: { place, kind, object } }: WorstWait): string {
-	const text = object && object.type !== 'unknown' ? objectText(object) : '';
-	const what = text.startsWith(kind) ? text : `${kind} ${text}`.trim();
+/** "lock cache_lock"; who had it as tracing ended may be another one than who had it then. */
+function whatText({ part }: WorstWait): string {
+	const { place, kind } = part;
+	const object = accountObject(part);
+	const what = object.startsWith(kind) ? object : `${kind} ${object}`.trim();
 	return place === 'runnable' ? `runnable: ${what}` : what;
 }
 
-function chainText({ part: { row }, isOpen }: WorstWait): string {
-	if (isOpen) return 'it went on as the window ended';
+/** A line for each link. */
+function chainLines({ part: { row }, isOpen }: WorstWait): string[] {
+	if (isOpen) return ['it went on as the window ended'];
 	const links = row.waker ? linksOf(row.waker).map(linkText) : [];
-	return links
-		.filter((text) => text !== '')
-		.map((text) => `← ${text}`)
-		.join(' ');
+	return links.filter((text) => text !== '').map((text) => `← ${text}`);
 }

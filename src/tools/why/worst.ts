@@ -4,8 +4,10 @@ import type { WaitObject } from '../../aggregate/wait-object.js';
 import type { RunnableKind } from './evidence.js';
 import type { Part } from './parts.js';
 
-/** Of one thread, at one place, for one object: so many, else the same wait over and over would be all there is. */
+/** Of one thread, for one thing: so many, else the same wait over and over would be all there is. */
 export const MOST_ALIKE = 8;
+/** Shorter ones are sampled: of them nobody knows which was the longest. */
+const LEAST_NS = 1e6;
 /** Of all. */
 export const MOST_WORST = 50;
 /** Of a wait that is in a row: the row's time may be less by what was rounded. */
@@ -56,6 +58,7 @@ export class LongestWaits {
 
 function addTo<K>(all: Map<K, Span[]>, key: K, { begin_ns, end_ns }: Span): void {
 	const span = { begin_ns, end_ns };
+	if (lengthOf(span) < LEAST_NS) return;
 	const known = all.get(key);
 	if (!known) {
 		all.set(key, [span]);
@@ -90,8 +93,16 @@ export function worstWaits(parts: readonly Part[], seen: SeenOfWaits): WorstWait
 		...parts.flatMap((part) => cpuWaits(part, seen)),
 		...openWaits(parts, seen),
 	];
+	const alike = new Map<string, number>();
 	return found
 		.filter(({ part }) => isWork(part))
+		.sort((a, b) => lengthOf(b) - lengthOf(a))
+		.filter(({ part: { place, kind, object, row } }) => {
+			const thing = JSON.stringify([row.key, place, kind, object]);
+			const before = alike.get(thing) ?? 0;
+			alike.set(thing, before + 1);
+			return before < MOST_ALIKE;
+		})
 		.map((wait): WorstWait => {
 			const { pid, tid, comm } = wait.part.row.key;
 			const begin_ns = Math.max(0, wait.begin_ns - window.begin_ns);
@@ -99,7 +110,7 @@ export function worstWaits(parts: readonly Part[], seen: SeenOfWaits): WorstWait
 			const who = { pid: Number(pid ?? 0), tid: Number(tid ?? pid ?? 0), comm: `${comm ?? ''}` };
 			return { ...wait, ...who, begin_ns, end_ns };
 		})
-		.filter((wait) => lengthOf(wait) > 0)
+		.filter((wait) => lengthOf(wait) >= LEAST_NS)
 		.sort((a, b) => lengthOf(b) - lengthOf(a))
 		.slice(0, MOST_WORST);
 }
