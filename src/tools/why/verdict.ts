@@ -63,7 +63,7 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		name: 'too short',
-		when: (answer) => !isIdle(answer) && isTooShort(answer),
+		when: isTooShort,
 		say: ({ window_ns }) => ({
 			text: `${humanTime(window_ns)} are too short for a verdict: too little happened. Trace for longer: 10 s are enough most often.`,
 			next: '',
@@ -140,12 +140,19 @@ export function verdictOf(answer: Answer): Verdict {
 	};
 }
 
-function isIdle({ working_ns, window_ns }: Answer): boolean {
+/** Who was not seen to do anything may have done what was not seen. */
+function isIdle({ working_ns, window_ns, unseen_ns, wall_ns }: Answer): boolean {
+	if (unseen_ns > LEAST_WORKING_SHARE * wall_ns) return false;
 	return working_ns < LEAST_WORKING_SHARE * window_ns;
 }
 
-function isTooShort({ window_ns, reasons: [first] }: Answer): boolean {
+function isTooShort(answer: Answer): boolean {
+	const {
+		window_ns,
+		reasons: [first],
+	} = answer;
 	if (window_ns < LEAST_WINDOW_NS) return true;
+	if (isIdle(answer)) return false;
 	return (first?.count ?? 0) < LEAST_EVENTS && (first?.durations.max ?? 0) < LEAST_WINDOW_NS;
 }
 
@@ -288,10 +295,10 @@ export function ownerText(sufferers: readonly Sufferer[], threads: Answer['threa
 	return `${leader} (${first.pid})`;
 }
 
-function commandFor(tool: string, { threads }: Answer): string {
-	const pids = [...new Set(threads.map(({ pid }) => pid))];
-	const of = pids.length === 1 ? ` -p ${pids[0]}` : '';
-	return `tstrace ${tool}${of} 5`;
+/** Of the same threads. COMMAND comes last, and ends by itself. */
+function commandFor(tool: string, { target }: Answer): string {
+	const words = ['tstrace', tool, ...(target === '' ? [] : [target])];
+	return [...words, ...(target.includes('-- ') ? [] : ['5'])].join(' ');
 }
 
 /** How much of the working time the verdict may be wrong about. */
