@@ -5,7 +5,7 @@ import { objectText } from '../../render/wait-object.js';
 import { type Answer, type Culprit, type Reason, type Sufferer, sufferersOf } from './answer.js';
 import { type Link, tellingFunction } from './chain.js';
 import type { Part } from './parts.js';
-import { heldBy, waitsFor } from './phrases.js';
+import { heldBy, waited, waitsFor } from './phrases.js';
 
 export interface Verdict {
 	/** Sentences, each with a full stop. */
@@ -172,9 +172,9 @@ function stayText({ kind, object, row }: Part, { threads }: Answer): string {
 	const who = ownerText(sufferersOf([{ row, value_ns: 1 }]), threads);
 	const text = object ? objectText(object) : '';
 	const name = tellingFunction(row);
-	const what = waitsFor(kind, { of: object, object: text, frames: row.frames });
+	const what = waited(kind, { of: object, object: text, frames: row.frames });
 	const where = name ? `, in ${name}` : '';
-	return `${who} waited all the time ${what}${where}. If it should have worked, that is why it did not. Nothing else was slow.`;
+	return `${who} ${what} all the time${where}. If it should have worked, that is why it did not. Nothing else was slow.`;
 }
 
 interface Opening {
@@ -223,7 +223,10 @@ function waitText(answer: Answer): Spoken {
 	});
 	const [culprit] = first.culprits;
 	const cause = culprit ? culpritText(culprit, first) : '';
-	const sentence = `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${where}.`;
+	const sentence =
+		first.kind === 'sleep'
+			? `${who} sleeps for ${share} of its working time${where}.`
+			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${where}.`;
 	return {
 		text: [sentence, cause, queueText(answer), longest].filter((each) => each).join(' '),
 		next: nextFor(first, culprit, answer),
@@ -256,7 +259,7 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 		case 'did not exist yet':
 			return '';
 		case 'was blocked':
-			return `${most}${who} waited ${waitsFor(link.kind, link)}${heldBy(link.of)}${where}.`;
+			return `${most}${who} ${waited(link.kind, link)}${heldBy(link.of)}${where}.`;
 	}
 }
 
@@ -276,6 +279,7 @@ function runnerUp({ reasons: [first, second], working_ns }: Answer): string {
 		return `Next: it is ready to run, and gets no CPU, for ${share} (${second.kind}).`;
 	const { kind, of, object, worst, functions } = second;
 	const where = functions[0]?.name ? `, in ${functions[0].name}` : '';
+	if (kind === 'sleep') return `Next: it sleeps for ${share}${where}.`;
 	return `Next: ${share} ${waitsFor(kind, { of, object, frames: worst.row.frames })}${where}.`;
 }
 
