@@ -27,8 +27,8 @@ export interface ThreadAccount {
 	readonly preempted: boolean;
 }
 
-/** 16,384 threads that end within a second. */
-const RING_BYTES = 1 << 20;
+/** 50,000 threads that end within a second. */
+const RING_BYTES = 4 << 20;
 
 /** Before loading. */
 export function configureAccounts(object: Objects): void {
