@@ -65,6 +65,7 @@ servers() {
 	need postgresql-15 test -x /usr/lib/postgresql/15/bin/postgres
 	need python3 test -x /usr/bin/python3
 	need openjdk-17-jdk-headless any_of javac
+	need util-linux any_of unshare
 }
 
 for group; do

@@ -9,6 +9,7 @@
 #include "filter.h"
 #include "kernel.h"
 #include "loss.h"
+#include "offcpu.h"
 #include "pidns.h"
 #include "run_time.h"
 #include "stacks.h"
@@ -26,7 +27,10 @@ struct thread_account {
 	u32 pid;    /* the kernel's */
 	u32 tgid;   /* in the caller's PID namespace, as is tid */
 	u32 tid;
-	u32 of_kernel; /* a thread of the kernel */
+	u8 of_kernel; /* a thread of the kernel */
+	u8 preempted; /* of one that waits for a CPU: it was taken off its own */
+	u16 unused_padding;
+	u64 ready_ns; /* CLOCK_MONOTONIC: since when it waits for a CPU; 0: it does not */
 	char comm[TASK_COMM_LEN];
 };
 
@@ -37,6 +41,17 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } ended_threads SEC(".maps");
+
+/* What of a wait for a CPU is not over: no record has it. */
+static __always_inline void read_readiness(struct task_struct *task, struct thread_account *account)
+{
+	struct off_cpu *off = off_cpu_of(task);
+
+	if (!off || !off->since_ns || task->on_cpu)
+		return;
+	account->preempted = off->preempted;
+	account->ready_ns = off->preempted ? off->since_ns : off->woken_ns;
+}
 
 static __always_inline void read_account(struct task_struct *task, struct thread_account *account)
 {
@@ -83,6 +98,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 	    !filter_has_task(task))
 		return 0;
 	read_account(task, &account);
+	read_readiness(task, &account);
 	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
 	return 0;
 }

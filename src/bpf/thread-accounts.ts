@@ -21,10 +21,14 @@ export interface ThreadAccount {
 	readonly comm: string;
 	/** It is a thread of the kernel. */
 	readonly ofKernel: boolean;
+	/** Since when it waits for a CPU; 0: it does not. */
+	readonly ready_ns: number;
+	/** Then: it was taken off its own. */
+	readonly preempted: boolean;
 }
 
-/** 16,384 threads that end within a second. */
-const RING_BYTES = 1 << 20;
+/** 50,000 threads that end within a second. */
+const RING_BYTES = 4 << 20;
 
 /** Before loading. */
 export function configureAccounts(object: Objects): void {
@@ -68,7 +72,7 @@ export class EndedThreads {
 }
 
 function accountAt(view: DataView, at: number): ThreadAccount {
-	const { born_ns, at_ns, run_ns, pid, tgid, tid, of_kernel, comm } =
+	const { born_ns, at_ns, run_ns, pid, tgid, tid, of_kernel, preempted, ready_ns, comm } =
 		layout.structs.thread_account.fields;
 	const u32 = ({ offset }: { offset: number }) => view.getUint32(at + offset, true);
 	const u64 = ({ offset }: { offset: number }) => readU64(view, at + offset);
@@ -80,6 +84,8 @@ function accountAt(view: DataView, at: number): ThreadAccount {
 		pid: u32(tgid),
 		tid: u32(tid),
 		comm: readComm(view, at + comm.offset),
-		ofKernel: u32(of_kernel) !== 0,
+		ofKernel: view.getUint8(at + of_kernel.offset) !== 0,
+		ready_ns: u64(ready_ns),
+		preempted: view.getUint8(at + preempted.offset) !== 0,
 	};
 }

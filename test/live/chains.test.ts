@@ -2,23 +2,14 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { after, test } from 'node:test';
-import {
-	errorOf,
-	foldedLines,
-	type JsonStack,
-	type JsonWaker,
-	near,
-	stackReport,
-	sumOf,
-} from './stacks.js';
+import { chainText, checkedRuns, ofChain, wakersOf, within } from './chain-reports.js';
+import { errorOf, foldedLines, near, stackReport, sumOf } from './stacks.js';
 import { Tracing, tstrace, Workload } from './support.js';
 
 const folder = realpathSync(mkdtempSync('build/chains-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const COUNT = 30;
 const WORK_NS = 20e6;
-/** Causes of loss after which a wait of one of the threads may be missing. */
-const UNSEEN = ['waits_unseen', 'wait_start_unknown', 'programs_missed'];
 
 async function traced(way: string, ...options: readonly string[]) {
 	const workload = await Workload.start('chain', way, `${COUNT}`, folder);
@@ -42,47 +33,12 @@ async function stacksOf(way: string, hops: number, options: readonly string[]) {
 	return { ...truth, lost, stacks, received };
 }
 
-/** Here some switches are not reported by the kernel, which the run says: if a check fails then, another run is made. */
-async function checked(
+const checked = (
 	way: string,
 	hops: number,
 	options: readonly string[],
 	check: (run: Run) => void,
-): Promise<void> {
-	for (let left = 10; ; left--) {
-		const run = await stacksOf(way, hops, options);
-		try {
-			check(run);
-			return;
-		} catch (error) {
-			if (left === 0 || !UNSEEN.some((cause) => run.lost[cause])) throw error;
-		}
-	}
-}
-
-/** Who was waited for, one behind the other, and what they did. */
-function wakersOf({ waker }: JsonStack): JsonWaker[] {
-	const wakers: JsonWaker[] = [];
-	for (let each = waker; each; each = each.waker) wakers.push(each);
-	return wakers;
-}
-
-/** "writer blocked in doze": whom the last one waited for, too. */
-const chainText = (stack: JsonStack) =>
-	wakersOf(stack)
-		.map(({ comm, did }) => (did ? `${comm} ${did}` : comm))
-		.join(' < ');
-
-const ofChain = (stacks: readonly JsonStack[], text: string) =>
-	stacks.filter((stack) => chainText(stack) === text);
-
-/** Less than the whole by what a process needs to begin, on a busy machine, and no more than it. */
-function within(value: number, least: number, most: number, what: string): void {
-	assert.ok(
-		value >= 0.97 * least && value <= 1.03 * most,
-		`${what}: ${value}, not ${least} to ${most}`,
-	);
-}
+) => checkedRuns(() => stacksOf(way, hops, options), check);
 
 test('a waker that slept is said to have been blocked, where it was, and by what it was woken', () =>
 	checked('naps', 4, [], ({ received, stacks, worked_ns }) => {

@@ -15,7 +15,7 @@ export interface EndedBy {
 }
 
 interface Part {
-	readonly place: Place;
+	readonly place: Place | 'idle' | 'not seen';
 	readonly kind: string;
 	readonly object?: string;
 	/** Of a reason: of working time; of the account: of wall-clock time. */
@@ -35,6 +35,7 @@ export interface Reason extends Part {
 /** What is looked at of `tstrace why --json`. */
 export interface WhyReport {
 	readonly verdict: string;
+	readonly wall_ns: number;
 	readonly working_ns: number;
 	readonly idle_ns: number;
 	readonly account: readonly Part[];
@@ -81,6 +82,16 @@ const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 function textOf({ place, kind, object, share, function: name }: Reason): string {
 	return `${place}, ${kind}, ${object ?? 'no object'}, ${percent(share)}, in ${name ?? '?'}`;
+}
+
+/** Every moment of every thread is in one place, and hardly any in none. */
+function sumProblems({ account, wall_ns }: WhyReport): string[] {
+	const share = total(account) / wall_ns;
+	const unseen = total(account.filter(({ place }) => place === 'not seen')) / wall_ns;
+	return [
+		...(within(share, [0.99, 1.01]) ? [] : [`the account is ${percent(share)} of the time`]),
+		...(unseen <= 0.01 ? [] : [`of ${percent(unseen)} of the time nothing was seen`]),
+	];
 }
 
 function wellProblems({ working_ns, idle_ns }: WhyReport): string[] {
@@ -135,8 +146,10 @@ function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport
 /** What is wrong with a report about a process in a known trouble; empty: all is right. */
 export function checkTrouble(truth: Truth, report: WhyReport): string[] {
 	const [first] = truth;
-	if (!first) return wellProblems(report);
+	const sums = sumProblems(report);
+	if (!first) return [...sums, ...wellProblems(report)];
 	const problems = truth.flatMap((cause) => causeProblems(cause, report));
+	problems.push(...sums);
 	const [largest] = report.reasons;
 	if (largest && !(is(first, largest) && largest.function === first.function))
 		problems.unshift(`the first reason is ${textOf(largest)}`);

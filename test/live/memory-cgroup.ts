@@ -17,7 +17,7 @@ const KERNEL_PARTS = /^(?:kernel_stack|pagetables|percpu|slab) (\d+)$/gm;
 
 export class MemoryCgroup {
 	private constructor(
-		private readonly folder: string,
+		readonly folder: string,
 		private readonly limitFile: string,
 	) {}
 

@@ -34,6 +34,7 @@ export interface JsonWaker {
 	/** What it did meanwhile, with --hops; of what is blocked, for what, and who ended that. */
 	readonly did?: string;
 	readonly wait_kind?: string;
+	readonly objects?: JsonStack['objects'];
 	readonly waker?: JsonWaker;
 }
 
@@ -73,6 +74,17 @@ export function sumOf(stacks: readonly JsonStack[], field: Number = 'value'): nu
 /** The standard error of a sum. */
 export function errorOf(stacks: readonly JsonStack[]): number {
 	return Math.sqrt(stacks.reduce((sum, { error = 0 }) => sum + error * error, 0));
+}
+
+/** How long the objects of these stacks were waited for that are it. */
+export function timeFor(
+	stacks: readonly JsonStack[],
+	isIt: (object: Readonly<Record<string, unknown>>) => boolean,
+): number {
+	return stacks
+		.flatMap(({ objects = [] }) => objects)
+		.filter(isIt)
+		.reduce((sum, { value_ns }) => sum + Number(value_ns), 0);
 }
 
 /** Folded lines as [frames, value], the comm as the first frame. */

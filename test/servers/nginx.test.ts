@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { childOf, nginxServer } from '../../bench/servers.js';
-import { sumOf } from '../live/stacks.js';
+import { sumOf, timeFor } from '../live/stacks.js';
 import { until } from '../live/support.js';
 import { during, serverFolder, totalOf } from './support.js';
 
@@ -19,18 +20,44 @@ let pid = '';
 const waiting: ServerResponse[] = [];
 const upstream = createServer((_, response) => waiting.push(response));
 
+/** Answers late, or at once; over TCP. How long the late ones took here, in all. */
+const LATE_MS = 100;
+let late_ms = 0;
+const late = createServer((_, response) => {
+	const began = performance.now();
+	setTimeout(() => {
+		late_ms += performance.now() - began;
+		response.end('late');
+	}, LATE_MS);
+});
+const prompt = createServer((_, response) => response.end('prompt'));
+let latePort = 0;
+
+async function portOf(server: Server): Promise<number> {
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	return (server.address() as AddressInfo).port;
+}
+
 before(async () => {
 	upstream.listen(UPSTREAM);
 	await once(upstream, 'listening');
-	const slow = `location /slow { proxy_pass http://unix:${UPSTREAM}:/; }`;
-	const server = `server { listen unix:${SOCKET}; root ${folder}; ${slow} }`;
+	latePort = await portOf(late);
+	const locations = [
+		`location /slow { proxy_pass http://unix:${UPSTREAM}:/; }`,
+		`location /late { proxy_pass http://127.0.0.1:${latePort}/; }`,
+		`location /prompt { proxy_pass http://127.0.0.1:${await portOf(prompt)}/; }`,
+	];
+	const server = `server { listen unix:${SOCKET}; root ${folder}; ${locations.join(' ')} }`;
 	const master = nginxServer(folder, server);
 	pid = `${await childOf(master, /worker/)}`;
 	await until(() => existsSync(SOCKET));
 });
 after(() => {
-	upstream.closeAllConnections();
-	upstream.close();
+	for (const server of [upstream, late, prompt]) {
+		server.closeAllConnections();
+		server.close();
+	}
 });
 
 /** The status of what was asked for. Not `runToEnd`: the upstream server is this process. */
@@ -80,4 +107,45 @@ test('a slow upstream server: the worker is idle meanwhile, and connects once fo
 		frames.some((frame) => /epoll_wait/.test(frame)),
 	);
 	assert.ok(sumOf(epoll, 'blocked') > 0.9 * sumOf(report.stacks, 'blocked'), 'it waits for events');
+});
+
+/** Asks for answers of both. */
+async function askBoth(requests: number): Promise<{ late_ns: number; all_ns: number }> {
+	const began = performance.now();
+	late_ms = 0;
+	for (let i = 0; i < requests; i++) {
+		assert.equal(await status('/late'), '200');
+		assert.equal(await status('/prompt'), '200');
+	}
+	return { late_ns: late_ms * 1e6, all_ns: (performance.now() - began) * 1e6 };
+}
+
+test('one of two upstream servers is slow: the worker waits for its address, and that one waits, too', async () => {
+	const REQUESTS = 10;
+	const { report, done } = await during(['offcputime', '-p', pid], () => askBoth(REQUESTS));
+	const { late_ns, all_ns } = done;
+	const waits = report.stacks.filter(({ wait_kind }) => wait_kind === 'poll');
+	assert.ok(sumOf(waits, 'blocked') >= 0.97 * sumOf(report.stacks, 'blocked'));
+	const self = { pid: process.pid, comm: readFileSync('/proc/self/comm', 'utf8').trim() };
+	const remote = `127.0.0.1:${latePort}`;
+	const lateObjects = (stacks: typeof waits) =>
+		timeFor(stacks, (object) => {
+			if (object.remote !== remote) return false;
+			assert.deepEqual([object.type, object.protocol], ['socket', 'tcp']);
+			assert.deepEqual(object.other_end, [self]);
+			return true;
+		});
+	const for_ns = lateObjects(waits);
+	assert.ok(for_ns >= 0.97 * late_ns && for_ns <= all_ns, `${for_ns}: ${late_ns} to ${all_ns}`);
+	for (const object of waits.flatMap(({ objects = [] }) => objects))
+		if (object.remote !== remote) assert.ok(Number(object.value_ns) <= all_ns - late_ns);
+
+	const args = ['offwaketime', '--hops', '4', '-p', pid];
+	const chains = await during(args, () => askBoth(REQUESTS));
+	const byUs = chains.report.stacks.filter(
+		({ waker, objects = [] }) =>
+			waker?.pid === process.pid && waker.did === 'blocked' && objects[0]?.remote === remote,
+	);
+	const slept = byUs.filter(({ waker }) => waker?.wait_kind === 'poll');
+	assert.ok(sumOf(slept) >= 0.9 * chains.done.late_ns, `${sumOf(slept)} of ${chains.done.late_ns}`);
 });

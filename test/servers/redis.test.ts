@@ -1,9 +1,13 @@
-/** redis-server: a command that sleeps, a script that computes, commands by number, memory that stays. */
+/** redis-server: commands that sleep, compute, wait for the disk; commands by number, memory that stays. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { redisServer } from '../../bench/servers.js';
-import { sumOf, withFrame } from '../live/stacks.js';
+import { chainText, wakersOf } from '../live/chain-reports.js';
+import { reportsOf } from '../live/reports.js';
+import { sumOf, timeFor, withFrame } from '../live/stacks.js';
+import { Tracing, until } from '../live/support.js';
 import { schedstat } from '../live/times.js';
 import { during, said, serverFolder, totalOf } from './support.js';
 
@@ -87,4 +91,48 @@ test('keys that stay: memleak has their bytes, and that they go', async () => {
 	});
 	const left = sumOf(withFrame(emptied.report.stacks, 'createStringObject'));
 	assert.ok(left < 0.1 * KEYS * BYTES, `${left} bytes`);
+});
+
+test('appendfsync always: the disk is waited for to write the append-only file, and no other file', async () => {
+	const COMMANDS = 300;
+	redis('config', 'set', 'appendfsync', 'always');
+	redis('config', 'set', 'appendonly', 'yes');
+	// It has this name once all keys are in another file.
+	const path = join(folder, 'appendonlydir', 'appendonly.aof.1.incr.aof');
+	await until(() => existsSync(path));
+	// The same calls, counted by another tool.
+	const calls = await Tracing.start(['syscount', '--latency', '--json', '-p', pid]);
+	const { report } = await during(['offcputime', '--exact', '-p', pid], () =>
+		redis('-r', `${COMMANDS}`, 'set', 'key', 'value'),
+	);
+	const [{ rows = [] } = {}] = reportsOf((await calls.end('SIGINT')).stdout);
+	const synced = rows.filter(({ syscall }) => syscall === 'fdatasync' || syscall === 'fsync');
+	// The file that has all keys is synced by another thread, a moment later.
+	const syncs = totalOf(synced, 'calls');
+	assert.ok(syncs >= COMMANDS && syncs <= COMMANDS + 2, `${syncs} syncs`);
+	const disk = report.stacks.filter(({ wait_kind }) => wait_kind?.startsWith('disk'));
+	const disk_ns = sumOf(disk, 'blocked');
+	// A sync runs, too, and waits for a CPU at its end.
+	assert.ok(disk_ns > 0 && disk_ns <= totalOf(synced, 'total_ns'), `${disk_ns} ns`);
+	assert.ok(sumOf(disk, 'count') >= COMMANDS, 'each waits once at least');
+	const file_ns = timeFor(disk, (object) => object.type === 'file' && object.path === path);
+	assert.ok(file_ns >= 0.99 * disk_ns, `${file_ns} of ${disk_ns} ns`);
+	for (const { wait_kind, frames } of disk) assert.equal(wait_kind, 'disk write', frames.join());
+	assert.ok(sumOf(withFrame(disk, 'flushAppendOnlyFile')) >= 0.99 * sumOf(disk));
+	// No process: a disk that has finished, or the kernel's thread that asked the disk for it.
+	const chains = await during(['offwaketime', '--hops', '4', '--exact', '-p', pid], () =>
+		redis('-r', `${COMMANDS}`, 'set', 'key', 'value'),
+	);
+	redis('config', 'set', 'appendonly', 'no');
+	const ended = withFrame(chains.report.stacks, 'flushAppendOnlyFile').filter(
+		({ wait_kind }) => wait_kind === 'disk write',
+	);
+	const byDisk = ended.filter((stack) => wakersOf(stack).at(-1)?.irq !== undefined);
+	const byKernel = ended.filter(({ waker }) => /^(kworker|jbd2)\//.test(`${waker?.comm}`));
+	const seen = ended.map((stack) => `${chainText(stack)}: ${stack.value}`).join(', ');
+	assert.ok(sumOf(byDisk) > 0, seen);
+	// Some are woken in the moment when they go to sleep.
+	const others = ended.filter((stack) => !byDisk.includes(stack) && !byKernel.includes(stack));
+	assert.ok(sumOf(others) <= 0.03 * sumOf(ended), seen);
+	for (const { waker } of others) assert.equal(waker?.comm, '[waker not seen]', seen);
 });

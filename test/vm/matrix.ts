@@ -138,6 +138,14 @@ export const TOOLS: readonly ToolTests[] = [
 		truths: ['woken by pipe', 'woken by nanosleep'],
 	},
 	{
+		tool: 'why',
+		args: ['0.2'],
+		says: IN_STORAGE,
+		file: 'why',
+		also: { lab: { quick: '^(nap|holder|away), 1$' } },
+		truths: ['^threads that begin'],
+	},
+	{
 		tool: 'memleak',
 		args: ['0.2', '1', '--', 'sleep', '1'],
 		file: 'memleak',

@@ -71,6 +71,8 @@ export interface Followed {
 }
 
 export interface Answer {
+	/** See `Evidence`. */
+	readonly target: string;
 	readonly window_ns: number;
 	readonly threads: Evidence['threads'];
 	readonly wall_ns: number;
@@ -103,6 +105,7 @@ export function answerOf(evidence: Evidence, { parts, wall_ns, unseen_ns }: Part
 	const busy = parts.filter(({ place, follows }) => place !== 'idle' && !follows);
 	const working_ns = wall_ns - idle_ns - following_ns - unseen_ns;
 	return {
+		target: evidence.target,
 		window_ns: evidence.window_ns,
 		threads: evidence.threads,
 		wall_ns,

@@ -38,6 +38,8 @@ export interface BlockedTime {
 }
 
 export interface Evidence {
+	/** How the threads were chosen, as words of a command: "-p 1234"; '': all of the machine. */
+	readonly target: string;
 	readonly window_ns: number;
 	readonly threads: readonly ThreadTime[];
 	readonly blocked: readonly BlockedTime[];

@@ -60,7 +60,7 @@ export function nameOf(object: WaitObject | undefined): string | undefined {
 	return toldBy(object)?.[2];
 }
 
-/** What kind of wait it was; see docs/waits.md. */
+/** What kind of wait it was; see docs/tools/offcputime.md. */
 export function kindOf(frames: readonly Frame[], object: WaitObject | undefined): string {
 	return toldBy(object)?.[1] ?? waitKind(frames);
 }

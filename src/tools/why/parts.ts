@@ -11,7 +11,7 @@ export type PlaceName = 'running' | 'runnable' | 'waiting' | 'idle';
 
 export interface Part {
 	readonly place: PlaceName;
-	/** Of waits: see docs/waits.md; of what is runnable: why; of what runs: whose code it is. */
+	/** Of waits: see docs/tools/offcputime.md; of what is runnable: why; of what runs: whose code it is. */
 	readonly kind: string;
 	readonly object: WaitObject | undefined;
 	readonly value_ns: number;

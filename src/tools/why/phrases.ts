@@ -116,7 +116,7 @@ const PHRASES: readonly Phrase[] = [
 				: 'for a lock inside the kernel',
 		source: 'kernel/locking; mm/mmap_lock.c',
 	},
-	{ kind: /^sleep$/, for: () => 'for time to pass (it sleeps)', source: 'kernel/time/hrtimer.c' },
+	{ kind: /^sleep$/, for: () => 'for time to pass', source: 'kernel/time/hrtimer.c' },
 	{
 		kind: /^child$/,
 		for: (what) => `for its ${what || 'child process'} to end`,
@@ -135,11 +135,24 @@ const PHRASES: readonly Phrase[] = [
 const MEMORY_MAP =
 	/^(lock_mm_and_find_vma|vm_mmap_pgoff|__vm_munmap|__do_munmap|do_mprotect_pkey|do_madvise|mmap_(read|write)_lock\w*|__do_sys_(brk|mprotect|madvise)|dup_mmap|exc_page_fault|do_user_addr_fault|do_page_fault|do_exit|exit_mm)/;
 
+interface WaitedFor {
+	readonly of: WaitObject | undefined;
+	readonly object: string;
+	readonly frames: readonly Frame[];
+}
+
+/** "waits for the disk, to read /srv/data"; who sleeps waits for nothing but time. */
+export function waits(kind: string, what: WaitedFor): string {
+	return kind === 'sleep' ? 'sleeps' : `waits ${waitsFor(kind, what)}`;
+}
+
+/** The same of what is over. */
+export function waited(kind: string, what: WaitedFor): string {
+	return kind === 'sleep' ? 'slept' : `waited ${waitsFor(kind, what)}`;
+}
+
 /** What follows "waits": for one kind of wait. */
-export function waitsFor(
-	kind: string,
-	{ of, object, frames }: { of: WaitObject | undefined; object: string; frames: readonly Frame[] },
-): string {
+export function waitsFor(kind: string, { of, object, frames }: WaitedFor): string {
 	const phrase = PHRASES.find((each) => each.kind.test(kind));
 	if (phrase) return phrase.for(object, of, frames);
 	const [, where] = /^other: (.*)$/.exec(kind) ?? [];

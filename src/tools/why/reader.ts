@@ -20,6 +20,7 @@ import { type WaitSettings, Waits } from '../../waits/waits.js';
 import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
 import { partsOf } from './parts.js';
+import { targetOf } from './target.js';
 import { wallClockRows } from './wall-clock.js';
 import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
 
@@ -82,6 +83,13 @@ export class WallClock extends Waits {
 	override end(): void {
 		this.#ended_at_ns = Number(process.hrtime.bigint());
 		this.#atEnd = readAccounts(this.object);
+		for (const { kernelPid, ready_ns, preempted } of this.#atEnd) {
+			const begin_ns = Math.max(ready_ns, this.#begun_at_ns);
+			const end_ns = this.#ended_at_ns;
+			if (ready_ns === 0 || begin_ns >= end_ns) continue;
+			const wait = { begin_ns, end_ns, weighed_ns: end_ns - begin_ns, count: 1, variance: 0 };
+			this.#seen.forCpu(kernelPid, { ...wait, throttled_ns: 0, preempted });
+		}
 		super.end();
 		this.#events?.close();
 		this.#events = undefined;
@@ -105,6 +113,7 @@ export class WallClock extends Waits {
 		this.#ended.drain();
 		const threads = this.#threads();
 		const evidence = {
+			target: targetOf(this.#subjects),
 			window_ns: this.#ended_at_ns - this.#begun_at_ns,
 			threads,
 			blocked: stacks.flatMap((row) => (isSample(row) ? [] : this.#blocked(row, numbers))),

@@ -9,7 +9,7 @@ import { paint, printable, type Style, shortened, wrapped } from '../../render/t
 import { humanTime } from '../../render/units.js';
 import type { Answer, Place, Reason } from './answer.js';
 import type { Link } from './chain.js';
-import { waitsFor } from './phrases.js';
+import { waited, waits } from './phrases.js';
 import { ownerText, type Verdict } from './verdict.js';
 
 /** Lines of the account, reasons and threads that are shown. */
@@ -125,7 +125,7 @@ export function reasonHead(reason: Reason, answer: Answer): string {
 	const share = `${((100 * total_ns) / answer.working_ns).toFixed(0)} % of working time`;
 	const what =
 		place === 'waiting'
-			? `waits ${waitsFor(kind, { of, object, frames: worst.row.frames })}`
+			? waits(kind, { of, object, frames: worst.row.frames })
 			: place === 'runnable'
 				? `ready to run: ${kind}`
 				: 'runs on a CPU';
@@ -176,7 +176,7 @@ export function linkText(link: Link): string {
 		case 'ran':
 			return `${who} ran${where}`;
 		case 'was blocked':
-			return `${who} waited ${waitsFor(kind, { of, object, frames })}${where}`;
+			return `${who} ${waited(kind, { of, object, frames })}${where}`;
 		case 'waited for a CPU':
 			return `${who} waited for a CPU`;
 		case 'did not exist yet':

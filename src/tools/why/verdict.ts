@@ -5,7 +5,7 @@ import { objectText } from '../../render/wait-object.js';
 import { type Answer, type Culprit, type Reason, type Sufferer, sufferersOf } from './answer.js';
 import { type Link, tellingFunction } from './chain.js';
 import type { Part } from './parts.js';
-import { heldBy, waitsFor } from './phrases.js';
+import { heldBy, waited, waitsFor } from './phrases.js';
 
 export interface Verdict {
 	/** Sentences, each with a full stop. */
@@ -63,7 +63,7 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		name: 'too short',
-		when: (answer) => !isIdle(answer) && isTooShort(answer),
+		when: isTooShort,
 		say: ({ window_ns }) => ({
 			text: `${humanTime(window_ns)} are too short for a verdict: too little happened. Trace for longer: 10 s are enough most often.`,
 			next: '',
@@ -140,12 +140,19 @@ export function verdictOf(answer: Answer): Verdict {
 	};
 }
 
-function isIdle({ working_ns, window_ns }: Answer): boolean {
+/** Who was not seen to do anything may have done what was not seen. */
+function isIdle({ working_ns, window_ns, unseen_ns, wall_ns }: Answer): boolean {
+	if (unseen_ns > LEAST_WORKING_SHARE * wall_ns) return false;
 	return working_ns < LEAST_WORKING_SHARE * window_ns;
 }
 
-function isTooShort({ window_ns, reasons: [first] }: Answer): boolean {
+function isTooShort(answer: Answer): boolean {
+	const {
+		window_ns,
+		reasons: [first],
+	} = answer;
 	if (window_ns < LEAST_WINDOW_NS) return true;
+	if (isIdle(answer)) return false;
 	return (first?.count ?? 0) < LEAST_EVENTS && (first?.durations.max ?? 0) < LEAST_WINDOW_NS;
 }
 
@@ -165,9 +172,9 @@ function stayText({ kind, object, row }: Part, { threads }: Answer): string {
 	const who = ownerText(sufferersOf([{ row, value_ns: 1 }]), threads);
 	const text = object ? objectText(object) : '';
 	const name = tellingFunction(row);
-	const what = waitsFor(kind, { of: object, object: text, frames: row.frames });
+	const what = waited(kind, { of: object, object: text, frames: row.frames });
 	const where = name ? `, in ${name}` : '';
-	return `${who} waited all the time ${what}${where}. If it should have worked, that is why it did not. Nothing else was slow.`;
+	return `${who} ${what} all the time${where}. If it should have worked, that is why it did not. Nothing else was slow.`;
 }
 
 interface Opening {
@@ -216,7 +223,10 @@ function waitText(answer: Answer): Spoken {
 	});
 	const [culprit] = first.culprits;
 	const cause = culprit ? culpritText(culprit, first) : '';
-	const sentence = `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${where}.`;
+	const sentence =
+		first.kind === 'sleep'
+			? `${who} sleeps for ${share} of its working time${where}.`
+			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${where}.`;
 	return {
 		text: [sentence, cause, queueText(answer), longest].filter((each) => each).join(' '),
 		next: nextFor(first, culprit, answer),
@@ -249,7 +259,7 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 		case 'did not exist yet':
 			return '';
 		case 'was blocked':
-			return `${most}${who} waited ${waitsFor(link.kind, link)}${heldBy(link.of)}${where}.`;
+			return `${most}${who} ${waited(link.kind, link)}${heldBy(link.of)}${where}.`;
 	}
 }
 
@@ -269,6 +279,7 @@ function runnerUp({ reasons: [first, second], working_ns }: Answer): string {
 		return `Next: it is ready to run, and gets no CPU, for ${share} (${second.kind}).`;
 	const { kind, of, object, worst, functions } = second;
 	const where = functions[0]?.name ? `, in ${functions[0].name}` : '';
+	if (kind === 'sleep') return `Next: it sleeps for ${share}${where}.`;
 	return `Next: ${share} ${waitsFor(kind, { of, object, frames: worst.row.frames })}${where}.`;
 }
 
@@ -288,10 +299,10 @@ export function ownerText(sufferers: readonly Sufferer[], threads: Answer['threa
 	return `${leader} (${first.pid})`;
 }
 
-function commandFor(tool: string, { threads }: Answer): string {
-	const pids = [...new Set(threads.map(({ pid }) => pid))];
-	const of = pids.length === 1 ? ` -p ${pids[0]}` : '';
-	return `tstrace ${tool}${of} 5`;
+/** Of the same threads. COMMAND comes last, and ends by itself. */
+function commandFor(tool: string, { target }: Answer): string {
+	const words = ['tstrace', tool, ...(target === '' ? [] : [target])];
+	return [...words, ...(target.includes('-- ') ? [] : ['5'])].join(' ');
 }
 
 /** How much of the working time the verdict may be wrong about. */

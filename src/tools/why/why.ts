@@ -2,10 +2,11 @@
 
 import { MAX_DEPTH } from '../../bpf/stacks.js';
 import { configureAccounts } from '../../bpf/thread-accounts.js';
+import { UsageError } from '../../errors.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { wholeNumber } from '../../options/parsers.js';
 import { flag, parsedOr, type ValuesOf } from '../../options/typed-option.js';
-import { defineTool } from '../../tool.js';
+import { type CommonChoices, defineTool } from '../../tool.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
 import type { WaitSettings } from '../../waits/waits.js';
 import { answerJson } from './json.js';
@@ -60,6 +61,7 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 	options,
 	kind: 'stacks',
 	duration_s: 10,
+	allCpus: true,
 	stackTool: {
 		use: 'report',
 		title: 'Wall-Clock Flame Graph',
@@ -68,22 +70,29 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 	},
 	layout,
 
-	settings: (values: ValuesOf<ReturnType<typeof options>>) => ({
-		reasons: values.reasons,
-		maxStacks: values.maxStacks,
-		maxDepth: MAX_DEPTH,
-		kernel: true,
-		user: true,
-		byThread: true,
-		unwind: 'tables',
-		debuginfod: values.debuginfod,
-		period_usec: PERIOD_USEC,
-		...{ min_usec: 0, max_usec: 0, states: { mask: 0, letters: false } },
-		edges: true,
-		hideIdle: false,
-		wakers: 'stacks',
-		followed: FOLLOWED,
-	}),
+	settings(values: ValuesOf<ReturnType<typeof options>>, { filter }: CommonChoices): Settings {
+		// A thread's time is all of it, wherever it runs.
+		if (filter.cpus.length > 0)
+			throw new UsageError(
+				'leave out -C: why needs all of the time of a thread, which waits on no CPU, and runs on any',
+			);
+		return {
+			reasons: values.reasons,
+			maxStacks: values.maxStacks,
+			maxDepth: MAX_DEPTH,
+			kernel: true,
+			user: true,
+			byThread: true,
+			unwind: 'tables',
+			debuginfod: values.debuginfod,
+			period_usec: PERIOD_USEC,
+			...{ min_usec: 0, max_usec: 0, states: { mask: 0, letters: false } },
+			edges: true,
+			hideIdle: false,
+			wakers: 'stacks',
+			followed: FOLLOWED,
+		};
+	},
 
 	subject: () => 'where the time goes',
 

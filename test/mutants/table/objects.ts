@@ -38,4 +38,22 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		test: 'live/wait-objects',
 		only: 'a process that lives',
 	},
+	{
+		id: 'O5',
+		file: 'bpf/lib/wait_object_file.h',
+		from: '\titem = (void *)first - bpf_core_field_offset(struct epitem___held, rdllink);\n',
+		to: '\titem = (void *)BPF_CORE_READ(epoll, rbr.rb_root.rb_node) -\n\t\tbpf_core_field_offset(struct epitem___held, rbn);\n',
+		bug: 'an epoll with several descriptors is said to have waited for one of them, whichever was ready',
+		test: 'live/answers',
+		only: 'epoll with two',
+	},
+	{
+		id: 'O6',
+		file: 'bpf/lib/wait_object_ends.h',
+		from: 'object->listener = wanted_end(here, place, END_LISTENER);',
+		to: 'object->listener = 0;',
+		bug: 'who listens, and takes no connection, is not at the other end of a thread that cannot connect',
+		test: 'live/connections',
+		only: 'who cannot connect',
+	},
 ];

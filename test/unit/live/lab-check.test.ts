@@ -48,15 +48,27 @@ const slept = (change: Partial<Reason> = {}): Reason => ({
 });
 
 function report(reasons: readonly Reason[], change: Partial<WhyReport> = {}): WhyReport {
+	const idle = { place: 'idle', kind: 'poll', share: 0.1, total_ns: 100 } as const;
+	const account = [...(change.account ?? reasons), idle];
 	return {
 		verdict: '64 % of the time in take_till, for a lock that slow has; cool_down',
 		working_ns: 1000,
 		idle_ns: 100,
-		account: reasons,
 		reasons,
 		...change,
+		account,
+		wall_ns: account.reduce((sum, { total_ns }) => sum + total_ns, 0),
 	};
 }
+
+test('the account is all of the time, and of hardly any nothing was seen', () => {
+	const of = report([locked(), slept()]);
+	assert.deepEqual(checkTrouble([LOCK], of), []);
+	only(checkTrouble([LOCK], { ...of, wall_ns: 1.02 * of.wall_ns }), /^the account is 98.0 %/);
+	const unseen = { place: 'not seen', kind: '', share: 0.02, total_ns: 20 } as const;
+	const with20 = { ...of, account: [...of.account, unseen], wall_ns: of.wall_ns + 20 };
+	only(checkTrouble([LOCK], with20), /^of 2.0 % of the time nothing was seen/);
+});
 
 /** One problem, and that. */
 function only(problems: readonly string[], wanted: RegExp): void {

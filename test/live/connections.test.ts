@@ -1,0 +1,106 @@
+/** Connections that nobody takes, or asks for, and one of very many: kinds, objects, and who ended the wait. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chainText, checkedRuns, ofChain, within } from './chain-reports.js';
+import { type JsonStack, stackReport, sumOf, withFrame } from './stacks.js';
+import { Tracing, Workload } from './support.js';
+
+const TRIES = 10;
+/** Of all processes together: the one that is traced has as many of them as it may. */
+const CONNECTIONS = 100_000;
+
+const TOOLS = {
+	offcputime: { args: ['offcputime'], field: 'blocked' },
+	offwaketime: { args: ['offwaketime', '--hops', '2'], field: 'value' },
+} as const;
+type Tool = (typeof TOOLS)[keyof typeof TOOLS];
+
+async function traced({ args }: Tool, [name = '', ...words]: readonly string[]) {
+	const workload = await Workload.start(name, ...words);
+	const tracing = await Tracing.start([...args, '--json', '-p', `${workload.pid}`]);
+	const done = await workload.work();
+	const { stacks, lost, notices, duration_s } = stackReport(await tracing.end('SIGINT'));
+	await workload.end();
+	assert.equal(lost.objects_full, undefined);
+	return { stacks, lost, notices, done, all_ns: duration_s * 1e9, peer: workload.tid };
+}
+
+/** Nothing but the time is left out. */
+const objectsIn = (stacks: readonly JsonStack[]) =>
+	stacks.flatMap(({ objects = [] }) => objects.map(({ value_ns: _, ...object }) => object));
+
+/** How long the thread waited, only in that kind. */
+function waitedIn(stacks: readonly JsonStack[], kind: string, { field }: Tool): number {
+	const waits = stacks.filter((stack) => stack[field] > 0);
+	assert.ok(waits.length > 0, kind);
+	for (const { wait_kind } of waits) assert.equal(wait_kind, kind);
+	return sumOf(waits, field);
+}
+
+for (const [name, tool] of Object.entries(TOOLS)) {
+	test(`${name}: who cannot connect, as nobody takes connections: where to, and who listens there`, () =>
+		checkedRuns(
+			() => traced(tool, ['outside', 'full', `${TRIES}`]),
+			({ stacks, done: [tried_ns = 0, port], all_ns, peer }) => {
+				const trying = withFrame(stacks, 'try_to_connect');
+				const of = (comm: string) => trying.filter(({ key }) => key.comm === comm);
+				// The one gives up by itself, the other one never.
+				for (const [comm, most_ns, attempts] of [
+					['client', tried_ns, TRIES],
+					['stays', all_ns, 1],
+				] as const) {
+					const waited_ns = waitedIn(of(comm), 'socket connect', tool);
+					within(waited_ns, tried_ns, most_ns, comm);
+					const objects = objectsIn(of(comm));
+					assert.equal(new Set(objects.map(({ local }) => local)).size, attempts);
+					for (const { local, ...object } of objects) {
+						assert.match(`${local}`, /^127\.0\.0\.1:[1-9]\d*$/);
+						assert.deepEqual(object, {
+							...{ type: 'socket', protocol: 'tcp', remote: `127.0.0.1:${port}` },
+							other_end: [{ pid: peer, comm: 'server' }],
+						});
+					}
+				}
+				if (name !== 'offwaketime') return;
+				for (const stack of of('client')) assert.equal(chainText(stack), '<softirq: timer>');
+				for (const stack of of('stays')) assert.equal(chainText(stack), '[not woken yet]');
+			},
+		));
+
+	test(`${name}: who would take a connection, and nobody comes: where it listens`, () =>
+		checkedRuns(
+			() => traced(tool, ['outside', 'nobody', `${TRIES}`]),
+			({ stacks, done: [held_ns = 0, port], all_ns }) => {
+				const taking = withFrame(stacks, 'take');
+				within(waitedIn(taking, 'socket accept', tool), held_ns, all_ns, 'taker');
+				const listener = { type: 'socket', protocol: 'tcp', local: `0.0.0.0:${port}` };
+				assert.deepEqual(objectsIn(taking), [{ ...listener, remote: '', other_end: [] }]);
+				if (name !== 'offwaketime') return;
+				for (const stack of taking) assert.equal(chainText(stack), '[not woken yet]');
+			},
+		));
+
+	test(`${name}: one of very many connections: which, and who is at its other end`, () =>
+		checkedRuns(
+			() => traced(tool, ['connections', `${CONNECTIONS}`]),
+			({ stacks, done, notices, peer }) => {
+				const [slept_ns = 0, port, local, held = 0, last, most_ns = 0] = done;
+				assert.ok(held > 1000, 'a process has many of them');
+				const hearing = withFrame(stacks, 'hear');
+				const waited_ns = waitedIn(hearing, 'socket receive', tool);
+				within(waited_ns, slept_ns, most_ns, 'for peer');
+				for (const object of objectsIn(hearing))
+					assert.deepEqual(object, {
+						...{ type: 'socket', protocol: 'tcp', local: `127.0.0.1:${local}` },
+						...{ remote: `127.0.0.${last}:${port}`, other_end: [{ pid: peer, comm: 'peer' }] },
+					});
+				assert.deepEqual(
+					notices.filter((notice) => /not all processes/.test(notice)),
+					[],
+				);
+				if (name !== 'offwaketime') return;
+				const slept = ofChain(hearing, 'peer blocked < <irq: timer>');
+				within(sumOf(slept), slept_ns, slept_ns, 'for peer that slept');
+			},
+		));
+}

@@ -1,0 +1,103 @@
+/** why: its account is all of the time; what it says where there is little to say. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+
+interface Place {
+	readonly place: string;
+	readonly kind: string;
+	readonly for_traced?: true;
+	readonly total_ns: number;
+	readonly count: number;
+}
+
+interface Report {
+	readonly verdict: string;
+	readonly rule: string;
+	readonly threads: number;
+	readonly window_ns: number;
+	readonly wall_ns: number;
+	readonly idle_ns: number;
+	readonly account: readonly Place[];
+	readonly stacks: readonly { frames: string[]; value: number; key: { kind: string } }[];
+}
+
+const NAP_NS = 1e8;
+/** On its CPU, while tstrace looks. */
+const RUN_NS = 3e8;
+
+function why(...args: readonly string[]): Report {
+	const { status, stdout, stderr } = tstrace(['why', '--json', ...args]);
+	assert.equal(status, 0, stderr);
+	return JSON.parse(stdout) as Report;
+}
+
+const total = (places: readonly Place[]) => places.reduce((sum, { total_ns }) => sum + total_ns, 0);
+
+function near(value: number, wanted: number, share: number, what: string): void {
+	assert.ok(Math.abs(value - wanted) <= share * wanted, `${what}: ${value}, not ${wanted}`);
+}
+
+test('threads that begin and end within the window: all of their time, and theirs only', () => {
+	const { account, wall_ns, window_ns, threads, stacks } = why(
+		...['--follow', '--', 'sh', '-c', 'for i in 1 2 3 4 5; do sleep 0.1; done'],
+	);
+	assert.equal(threads, 6, 'a shell and five that sleep');
+	near(total(account), wall_ns, 0.001, 'the account');
+	near(
+		stacks.reduce((sum, { value }) => sum + value, 0) +
+			total(account.filter(({ place }) => place === 'not seen')),
+		wall_ns,
+		0.001,
+		'the stacks',
+	);
+	const naps = account.filter(({ place, kind }) => place === 'waiting' && kind === 'sleep');
+	near(total(naps), 5 * NAP_NS, 0.03, 'sleep');
+	assert.equal(
+		naps.reduce((sum, { count }) => sum + count, 0),
+		5,
+	);
+	// The shell waits for each, and what these did is told already.
+	const forThem = account.filter(({ kind, for_traced }) => kind === 'child' && for_traced);
+	assert.ok(total(forThem) >= 5 * NAP_NS, `${total(forThem)}`);
+	// The shell is there all the time, each of the others for a nap.
+	assert.ok(wall_ns >= window_ns + 5 * NAP_NS - 0.1 * window_ns, `${wall_ns} of ${window_ns}`);
+	assert.ok(wall_ns <= 2 * window_ns, `${wall_ns} of ${window_ns}`);
+});
+
+test('a process that ends: the verdict is of the time that it had', async () => {
+	const workload = await Workload.start('hog', '0');
+	const tracing = await Tracing.start(['why', '--json', '-p', `${workload.pid}`, '60']);
+	const ran_ns = () =>
+		Number(readFileSync(`/proc/${workload.pid}/schedstat`, 'utf8').split(' ')[0]);
+	const before_ns = ran_ns();
+	await until(() => ran_ns() >= before_ns + RUN_NS);
+	await workload.end();
+	const { stdout, status } = await tracing.end();
+	assert.equal(status, 0);
+	const { wall_ns, rule, account } = JSON.parse(stdout) as Report;
+	assert.equal(rule === 'on CPU' || rule === 'too few CPUs', true, rule);
+	assert.ok(wall_ns >= RUN_NS && wall_ns < 60e9, `${wall_ns}`);
+	near(total(account), wall_ns, 0.001, 'the account');
+});
+
+test('nobody, and a window that is too short, are said to be that', async () => {
+	const none = why('--comm', 'no-such-name', '0.1');
+	assert.equal(none.rule, 'nobody');
+	assert.equal(none.wall_ns, 0);
+	const workload = await Workload.start('hog', '0');
+	const short = why('-p', `${workload.pid}`, '10ms');
+	await workload.end();
+	assert.equal(short.rule, 'too short');
+	assert.match(short.verdict, /10 s are enough/);
+});
+
+test('the whole machine, as text and folded: where a thread is, is the root', () => {
+	const text = tstrace(['why', '0.5']).stdout;
+	assert.match(text, /^ *share +time +where/m);
+	for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
+	const { stdout, status } = runToEnd(TSTRACE, ['why', '--folded', '-q', '0.5']);
+	assert.equal(status, 0);
+	assert.match(stdout, /^(idle|waiting|runnable|running): /);
+});
