@@ -173,8 +173,9 @@ function reasonEntry(
 
 function timeText({ total_ns, error_ns, count, place }: Reason): string {
 	const error = error_ns >= 1 ? ` ± ${humanTime(2 * error_ns)}` : '';
-	const of = place === 'running' ? 'samples' : 'waits';
-	return `${humanTime(total_ns)}${error}, in ${grouped(Math.round(count))} ${of}`;
+	const of = place === 'running' ? 'sample' : 'wait';
+	const number = Math.round(count);
+	return `${humanTime(total_ns)}${error}, in ${grouped(number)} ${of}${number === 1 ? '' : 's'}`;
 }
 
 /** Who it was and what it did, and by which functions; a line for each link. */

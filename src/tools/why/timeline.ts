@@ -61,7 +61,7 @@ function timelineOf(
 					end_ns: wait.end_ns,
 					tone: toneOf(wait),
 					label: `${number} ${what}`,
-					text: `${number}: ${name}, ${humanTime(lengthOf(wait))} from ${humanTime(wait.begin_ns)} on: ${what}`,
+					text: `${number}: ${name}, ${humanTime(lengthOf(wait))} from ${beginText(wait)} on: ${what}`,
 					number,
 				};
 			}),
@@ -83,7 +83,7 @@ function tableOf(worst: readonly WorstWait[]): PageTable {
 				number: at + 1,
 				cells: [
 					`${at + 1}`,
-					wait.begin_ns === 0 ? '0 s' : humanTime(wait.begin_ns),
+					beginText(wait),
 					humanTime(lengthOf(wait)),
 					whoText(wait),
 					whatText(wait),
@@ -96,6 +96,7 @@ function tableOf(worst: readonly WorstWait[]): PageTable {
 }
 
 const lengthOf = ({ begin_ns, end_ns }: WorstWait) => end_ns - begin_ns;
+const beginText = ({ begin_ns }: WorstWait) => (begin_ns === 0 ? '0 s' : humanTime(begin_ns));
 const whoText = ({ comm, tid }: WorstWait) => `${comm} (${tid})`;
 const toneOf = ({ part }: WorstWait) => (part.place === 'runnable' ? 'hot' : 'warm');
 
