@@ -8,8 +8,9 @@ import { MOST_ALIKE, MOST_WORST, type WorstWait } from './worst.js';
 
 const MOST_LANES = 12;
 const NOTE =
-	`The ${MOST_WORST} longest single waits of threads with work to do, 1 ms or longer; of one thread for ` +
-	`one thing at most ${MOST_ALIKE}. One lane for each thread, from the beginning of the window to its end.`;
+	`The longest single waits of threads with work to do: at most ${MOST_WORST}, each of 1 ms or longer, and ` +
+	`at most ${MOST_ALIKE} of one thread for one thing. There is a lane for each thread, from the beginning ` +
+	'of the window to its end.';
 
 interface Lane {
 	readonly name: string;
