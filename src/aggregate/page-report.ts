@@ -10,6 +10,8 @@ export interface PageReport {
 	/** Sentences below it. */
 	readonly remarks: readonly string[];
 	readonly facts: readonly PageFact[];
+	/** What else to know: what was lost, which names are missing. */
+	readonly notices?: readonly string[];
 	readonly sections: readonly PageSection[];
 }
 

@@ -42,6 +42,7 @@ export function* renderReport(report: PageReport, origin: Origin): Generator<str
 	for (const remark of report.remarks) yield `<p class="remark">${escapeXml(remark)}</p>\n`;
 	const facts = [...report.facts, ...factsOf(origin)];
 	yield `<dl class="facts">\n${facts.map(factHtml).join('')}</dl>\n`;
+	for (const notice of report.notices ?? []) yield `<p class="notice">${escapeXml(notice)}</p>\n`;
 	for (const section of report.sections) yield* sectionHtml(section);
 	yield '</article>\n';
 }

@@ -149,13 +149,13 @@ export class Results<F extends Findings> {
 	}
 
 	/** What the tool says on a page, and what to know about it: whoever reads it has not seen the terminal. */
-	#pageReport({ findings, lost }: Report<F>, notices: readonly string[]): PageReport | undefined {
+	#pageReport({ findings, lost }: Report<F>, notes: readonly string[]): PageReport | undefined {
 		const report = this.#text.page?.(findings);
-		const known = [
-			...notices.map((line) => `Note: ${line}`),
+		const notices = [
+			...notes.map((line) => `Note: ${line}`),
 			...explainLost(lost).map((line) => `Lost: ${line}`),
 		];
-		return report && { ...report, remarks: [...report.remarks, ...known] };
+		return report && { ...report, notices };
 	}
 
 	/** That nothing was found, and what to know about what was. */

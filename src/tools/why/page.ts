@@ -16,13 +16,15 @@ import { timelineSection } from './timeline.js';
 import type { Verdict } from './verdict.js';
 import type { WorstWait } from './worst.js';
 
+/** Of wall-clock time: smaller places are together. */
+const LEAST_PLACE_SHARE = 0.0005;
 /** Of a reason. */
 const MOST_CULPRITS = 3;
 const LEAST_CHAIN_SHARE = 0.05;
 const MOST_THREADS = 20;
 
-/** Where a thread is: what it is called, and what it looks like. In the order of the bar. */
 type Where = Place['place'] | 'for own threads';
+/** Where a thread is: what that looks like. In the order of the bar. */
 export const TONES: Readonly<Record<Where, Tone>> = {
 	running: 'cool',
 	runnable: 'hot',
@@ -73,55 +75,72 @@ function accountSection({ account, wall_ns }: Answer): PageSection {
 	const title = 'The account';
 	if (wall_ns <= 0) return { title, note: 'No thread was there.', blocks: [] };
 	const note = `All wall-clock time of all threads, ${humanTime(wall_ns)}, by where they were.`;
-	const places = account.filter(({ total_ns }) => total_ns > 0);
-	return { title, note, blocks: [accountBar(places, wall_ns), accountTable(places, wall_ns)] };
+	const lines = accountLines(account, wall_ns);
+	return { title, note, blocks: [accountBar(lines, wall_ns), accountTable(lines, wall_ns)] };
 }
 
-/** Places that look the same are beside each other, the largest first. */
-function accountBar(account: readonly Place[], wall_ns: number): ShareBar {
-	const order = Object.keys(TONES) as Where[];
-	const groups = order.map((where) => ({
-		where,
-		places: account.filter((place) => whereOf(place) === where),
-	}));
+/** A place, or all the small ones where threads are alike. */
+interface Line {
+	readonly where: Where;
+	readonly name: string;
+	readonly total_ns: number;
+	readonly place?: Place;
+}
+
+const sumOf = (all: readonly { readonly total_ns: number }[]) =>
+	all.reduce((sum, { total_ns }) => sum + total_ns, 0);
+
+/** What looks the same is together, the largest first. There may be thousands of places: no page has room for them. */
+function accountLines(account: readonly Place[], wall_ns: number): Line[] {
+	return (Object.keys(TONES) as Where[]).flatMap((where): Line[] => {
+		const here = account.filter((place) => whereOf(place) === where);
+		const shown = here.filter(({ total_ns }) => total_ns >= LEAST_PLACE_SHARE * wall_ns);
+		const rest_ns = sumOf(here) - sumOf(shown);
+		const lines = shown.map((place) => ({
+			...{ where, name: placeText(place), total_ns: place.total_ns, place },
+		}));
+		const isRest = shown.length < here.length && rest_ns > 0;
+		const rest = { where, name: `${where}: elsewhere`, total_ns: rest_ns };
+		return [...lines, ...(isRest ? [rest] : [])];
+	});
+}
+
+function accountBar(lines: readonly Line[], wall_ns: number): ShareBar {
+	const places = [...new Set(lines.map(({ where }) => where))];
 	return {
 		type: 'shares',
-		shares: groups.flatMap(({ where, places }) =>
-			places.map((place) => ({
-				name: placeText(place),
-				value: place.total_ns,
-				tone: TONES[where],
-			})),
-		),
-		legend: groups
-			.filter(({ places }) => places.length > 0)
-			.map(({ where, places }) => {
-				const total_ns = places.reduce((sum, place) => sum + place.total_ns, 0);
-				return { tone: TONES[where], text: `${where} ${shareText(total_ns / wall_ns)}` };
-			}),
+		shares: lines.map(({ where, name, total_ns }) => ({
+			...{ name, value: total_ns, tone: TONES[where] },
+		})),
+		legend: places.map((where) => {
+			const total_ns = sumOf(lines.filter((line) => line.where === where));
+			return { tone: TONES[where], text: `${where} ${shareText(total_ns / wall_ns)}` };
+		}),
 	};
 }
 
-function accountTable(account: readonly Place[], wall_ns: number): PageTable {
+function accountTable(lines: readonly Line[], wall_ns: number): PageTable {
 	return {
 		type: 'table',
 		columns: [
 			{ name: 'where', isText: true },
 			...['share', 'time', 'count', 'p50', 'p99', 'max'].map((name) => ({ name })),
 		],
-		rows: account.map((place) => {
-			const { total_ns, count, durations } = place;
-			const waits =
-				durations.max > 0
-					? [
-							grouped(Math.round(count)),
-							...[durations.p50, durations.p99, durations.max].map(humanTime),
-						]
-					: [];
-			const amounts = [shareText(total_ns / wall_ns), humanTime(total_ns)];
-			return { tone: TONES[whereOf(place)], cells: [placeText(place), ...amounts, ...waits] };
-		}),
+		rows: [...lines]
+			.sort((a, b) => b.total_ns - a.total_ns)
+			.map(({ where, name, total_ns, place }) => ({
+				tone: TONES[where],
+				cells: [
+					...[name, shareText(total_ns / wall_ns), humanTime(total_ns)],
+					...(place ? waitsOf(place) : []),
+				],
+			})),
 	};
+}
+
+/** How many waits, and how long they were; nothing where that is not known. */
+function waitsOf({ count, durations: { p50, p99, max } }: Place): string[] {
+	return max > 0 ? [grouped(Math.round(count)), ...[p50, p99, max].map(humanTime)] : [];
 }
 
 function reasonsSection(answer: Answer, top: number): PageSection {

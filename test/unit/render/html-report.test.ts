@@ -49,7 +49,7 @@ test('whatever a name is, it is text', () => {
 		fc.property(name, name, name, name, (comm, waker, path, each) => {
 			const report = reportOf(evidence({ comm, waker, path, function: each }));
 			const origin = { host: each, kernel: path, command: [comm, waker], start: path };
-			const text = html({ ...report, remarks: [each] }, origin);
+			const text = html({ ...report, remarks: [each], notices: [waker] }, origin);
 			assert.doesNotMatch(strangersPart(text), /[<>]/);
 			assert.doesNotMatch(text, /[\u202a-\u202e]/);
 		}),

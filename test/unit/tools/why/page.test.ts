@@ -65,6 +65,27 @@ test('the bar has all time, by place, and says its colours in words', () => {
 	]);
 });
 
+test('of thousands of small places those that are alike are one, and nothing is missing', () => {
+	const given = evidence();
+	const [commit] = given.blocked;
+	assert(commit);
+	const blocked = Array.from({ length: 3000 }, (_, i) => {
+		const value = 100_000;
+		const object = { type: 'file', path: `/srv/${i}` } as const;
+		const objects = [{ object, value, count: 1, variance: 0 }];
+		return { ...commit, row: { ...commit.row, objects, value, parts: [value], sources: [] } };
+	});
+	const report = reportOf({ ...given, blocked: [...given.blocked, ...blocked] });
+	const { shares } = block(report, 'shares');
+	assert.equal(shares.length, 6);
+	const total = shares.reduce((sum, { value }) => sum + value, 0);
+	assert(Math.abs(total - 4000 * MS) < 1, `${total}`);
+	const small = shares.find(({ name }) => name === 'waiting: elsewhere');
+	// Waits are fitted to the time that threads did not run: 3050 ms, and there are 3350 ms of them.
+	assert(Math.abs((small?.value ?? 0) / MS - (300 * 3050) / 3350) < 1e-3, `${small?.value}`);
+	assert.equal(block(report, 'table').rows.length, 6);
+});
+
 test('a reason: its functions, its object, who was behind it, whose it is', () => {
 	const { entries } = block(reportOf(evidence()), 'entries');
 	assert.equal(entries.length, 3);
