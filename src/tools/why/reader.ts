@@ -21,6 +21,7 @@ import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
 import { partsOf } from './parts.js';
 import { targetOf } from './target.js';
+import { verdictOf } from './verdict.js';
 import { wallClockRows } from './wall-clock.js';
 import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
 
@@ -121,6 +122,7 @@ export class WallClock extends Waits {
 			samples: stacks.filter(isSample).map(withoutKind),
 		};
 		const parts = partsOf(evidence);
+		const found = answerOf(evidence, parts);
 		return {
 			kind: 'stacks',
 			unit: 'ns',
@@ -129,13 +131,14 @@ export class WallClock extends Waits {
 			parts: ['time'],
 			stacks: wallClockRows(parts),
 			notices: [...notices, ...this.notices()],
-			found: answerOf(evidence, parts),
+			found,
 			worst: worstWaits(parts.parts, {
 				longest: this.#seen.longest,
 				numbers,
 				objects: ended.map(({ object }) => object),
 				threads: this.#accounts(),
 				window: { begin_ns: this.#begun_at_ns, end_ns: this.#ended_at_ns },
+				stayed: verdictOf(found).rule === 'idle' ? found.stayed : undefined,
 			}),
 		};
 	}

@@ -99,7 +99,8 @@ function tableOf(worst: readonly WorstWait[]): PageTable {
 const lengthOf = ({ begin_ns, end_ns }: WorstWait) => end_ns - begin_ns;
 const beginText = ({ begin_ns }: WorstWait) => (begin_ns === 0 ? '0 s' : humanTime(begin_ns));
 const whoText = ({ comm, tid }: WorstWait) => `${comm} (${tid})`;
-const toneOf = ({ part }: WorstWait) => (part.place === 'runnable' ? 'hot' : 'warm');
+const toneOf = ({ part: { place } }: WorstWait) =>
+	place === 'runnable' ? 'hot' : place === 'idle' ? 'quiet' : 'warm';
 
 /** "lock cache_lock"; who had it as tracing ended may be another one than who had it then. */
 function whatText({ part }: WorstWait): string {

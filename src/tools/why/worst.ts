@@ -83,6 +83,8 @@ export interface SeenOfWaits {
 		readonly tid: number;
 	}[];
 	readonly window: Span;
+	/** An idle one that is told all the same, as it may be what is wrong. */
+	readonly stayed?: Part | undefined;
 }
 
 /** Of threads that had work, and none for other traced threads: what the working time is made of. */
@@ -95,7 +97,7 @@ export function worstWaits(parts: readonly Part[], seen: SeenOfWaits): WorstWait
 	];
 	const alike = new Map<string, number>();
 	return found
-		.filter(({ part }) => isWork(part))
+		.filter(({ part }) => isWork(part) || part === seen.stayed)
 		.sort((a, b) => lengthOf(b) - lengthOf(a))
 		.filter(({ part: { place, kind, object, row } }) => {
 			const thing = JSON.stringify([row.key, place, kind, object]);

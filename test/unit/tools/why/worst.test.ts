@@ -66,6 +66,23 @@ test('what still waits as the window ends is up to its end', () => {
 	);
 });
 
+test('an idle wait that may be what is wrong is told, no other idle one', () => {
+	const { parts } = partsOf(evidence());
+	const stayed = parts.find(({ kind }) => kind === 'socket accept');
+	assert(stayed);
+	const worst = worstWaits(parts, { ...seenOf(), stayed });
+	assert.deepEqual(
+		worst
+			.slice(0, 2)
+			.map(({ begin_ns, end_ns, tid, isOpen }) => [...[begin_ns / MS, end_ns / MS, tid, isOpen]]),
+		[
+			[0, 2000, 11, true],
+			[0, 350, 12, false],
+		],
+	);
+	assert.equal(worst.length, 7);
+});
+
 test('of chains that begin at the same stack a wait is in the one with waits of its length', () => {
 	const given = evidence();
 	const [commit] = given.blocked;
