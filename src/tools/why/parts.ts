@@ -73,7 +73,9 @@ export function partsOf(evidence: Evidence): Parts {
 		...forCpu.map((each) => cpuPart(each, ran(each))),
 	];
 	const { scaled, unseen_ns } = fitted(off, wall_ns - run_ns);
-	return { parts: [...runningParts(evidence, run_ns), ...scaled], wall_ns, unseen_ns };
+	const parts = [...runningParts(evidence, run_ns), ...scaled];
+	// A thread that did not run is no reason for anything, and a share of no time is no number.
+	return { parts: parts.filter(({ value_ns }) => value_ns > 0), wall_ns, unseen_ns };
 }
 
 /** Sampled waits come to more or less than they were, by chance: as a whole they take what exact ones leave. */
