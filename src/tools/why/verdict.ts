@@ -41,14 +41,16 @@ const CLOSE_SHARE = 0.5;
 /** Waits and samples, below which a window is too short for a verdict. */
 const LEAST_EVENTS = 5;
 const LEAST_WINDOW_NS = 50e6;
+/** Most often. */
+const ENOUGH_NS = 10e9;
 /** Of working time: so large an error, or so much that was not seen, makes a verdict unsure. */
 const MOST_DOUBT_SHARE = 0.1;
 const LIKELY_DOUBT_SHARE = 0.03;
-/** Of one function: less than that of CPU time is said by no name. */
 /** Of working time: so much others have to wait for threads that are busy all the time, to be worth a sentence. */
 const MAJORITY = 0.5;
 /** Of their time: threads that are idle for less are busy all the time. */
 const LEAST_IDLE_SHARE = 0.05;
+/** Of one function: less than that of CPU time is said by no name. */
 const LEAST_FUNCTION_SHARE = 0.2;
 /** Samples, below which they do not say which function ran. */
 const LEAST_SAMPLES = 20;
@@ -65,7 +67,7 @@ export const RULES: readonly Rule[] = [
 		name: 'too short',
 		when: isTooShort,
 		say: ({ window_ns }) => ({
-			text: `${humanTime(window_ns)} are too short for a verdict: too little happened. Trace for longer: 10 s are enough most often.`,
+			text: `${humanTime(window_ns)} are too short for a verdict: too little happened. ${longer(window_ns)}`,
 			next: '',
 		}),
 		source: 'an estimate of a share needs some waits or samples',
@@ -75,6 +77,16 @@ export const RULES: readonly Rule[] = [
 		when: isIdle,
 		say: (answer) => ({ text: idleText(answer), next: '' }),
 		source: 'idle.ts: who waits for work has no trouble',
+	},
+	{
+		name: 'nothing stands out',
+		when: ({ reasons: [first], working_ns }) =>
+			!first || first.total_ns < LEAST_REASON_SHARE * working_ns,
+		say: (answer) => ({
+			text: `No single thing stands out: the largest is ${percentOf(answer.reasons[0]?.total_ns ?? 0, answer.working_ns)} of the working time.`,
+			next: commandFor('offwaketime', answer),
+		}),
+		source: 'a verdict that names one of many small reasons would be wrong',
 	},
 	{
 		name: 'on CPU',
@@ -105,16 +117,6 @@ export const RULES: readonly Rule[] = [
 			};
 		},
 		source: 'kernel/sched/core.c: woken or preempted, and not on a CPU',
-	},
-	{
-		name: 'nothing stands out',
-		when: ({ reasons: [first], working_ns }) =>
-			!first || first.total_ns < LEAST_REASON_SHARE * working_ns,
-		say: (answer) => ({
-			text: `No single thing stands out: the largest is ${percentOf(answer.reasons[0]?.total_ns ?? 0, answer.working_ns)} of the working time.`,
-			next: commandFor('offwaketime', answer),
-		}),
-		source: 'a verdict that names one of many small reasons would be wrong',
 	},
 	{
 		name: 'waits',
@@ -154,6 +156,12 @@ function isTooShort(answer: Answer): boolean {
 	if (window_ns < LEAST_WINDOW_NS) return true;
 	if (isIdle(answer)) return false;
 	return (first?.count ?? 0) < LEAST_EVENTS && (first?.durations.max ?? 0) < LEAST_WINDOW_NS;
+}
+
+function longer(window_ns: number): string {
+	return window_ns < ENOUGH_NS
+		? 'Trace for longer: 10 s are enough most often.'
+		: 'Trace for longer, or while there is work to do.';
 }
 
 function idleText(answer: Answer): string {
