@@ -172,6 +172,9 @@ export function waitsFor(kind: string, { of, object, frames }: WaitedFor): strin
 	return where ? `in the kernel, in ${where}` : `for: ${kind}`;
 }
 
+/** A thread may call itself "", which in a sentence is a gap. */
+export const named = (comm: string) => comm || '[no name]';
+
 /** Who has a mutex, as tracing ended: ", held by writer (712)"; '': nobody that is known. */
 export function heldBy(of: WaitObject | undefined): string {
 	if (of?.type !== 'futex' || !of.owner) return '';

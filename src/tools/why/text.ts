@@ -9,7 +9,7 @@ import { paint, printable, type Style, shortened, wrapped } from '../../render/t
 import { humanTime } from '../../render/units.js';
 import type { Answer, Place, Reason } from './answer.js';
 import type { Link } from './chain.js';
-import { waited, waits } from './phrases.js';
+import { named, waited, waits } from './phrases.js';
 import { ownerText, type Verdict } from './verdict.js';
 
 /** Lines of the account, reasons and threads that are shown. */
@@ -130,7 +130,9 @@ function reasonText(reason: Reason, number: number, answer: Answer, style: Style
 	}
 	const others = threads.slice(0, MOST_THREADS);
 	if (threads.length > 1) {
-		const list = others.map(({ comm, tid, total_ns: ns }) => `${comm} (${tid}) ${humanTime(ns)}`);
+		const list = others.map(
+			({ comm, tid, total_ns: ns }) => `${named(comm)} (${tid}) ${humanTime(ns)}`,
+		);
 		const more = threads.length > others.length ? `, ${threads.length - others.length} more` : '';
 		lines.push(wrapped(`   threads: ${printable(list.join(', '))}${more}`, '     ', width));
 	}
@@ -154,7 +156,7 @@ function linkText(link: Link): string {
 	const { comm, pid, did, kind, of, object, frames, isNobody } = link;
 	if (isNobody) return '';
 	const where = link.function ? ` in ${link.function}` : '';
-	const who = pid > 0 ? `${comm} (${pid})` : comm;
+	const who = pid > 0 ? `${named(comm)} (${pid})` : comm;
 	switch (did) {
 		case 'ran':
 			return `${who} ran${where}`;
@@ -176,7 +178,7 @@ function threadsText({ sufferers, threads, wall_ns }: Answer): string {
 		.slice(0, MOST_THREADS)
 		.map(
 			({ comm, tid, total_ns }) =>
-				`${humanTime(total_ns).padStart(9)}  ${printable(comm)} (${tid})`,
+				`${humanTime(total_ns).padStart(9)}  ${printable(named(comm))} (${tid})`,
 		);
 	return list.length > 0
 		? `Threads that waited longest, with work to do:\n${list.join('\n')}\n`

@@ -5,7 +5,7 @@ import { objectText } from '../../render/wait-object.js';
 import { type Answer, type Culprit, type Reason, type Sufferer, sufferersOf } from './answer.js';
 import { type Link, tellingFunction } from './chain.js';
 import type { Part } from './parts.js';
-import { heldBy, waited, waitsFor } from './phrases.js';
+import { heldBy, named, waited, waitsFor } from './phrases.js';
 
 export interface Verdict {
 	/** Sentences, each with a full stop. */
@@ -178,7 +178,7 @@ function idleText(answer: Answer): string {
 /** Who was in one wait all the time may be idle, or what somebody else waits for: nobody can tell from here. */
 function stayText({ kind, object, row }: Part, { threads }: Answer): string {
 	const who = ownerText(sufferersOf([{ row, value_ns: 1 }]), threads);
-	const text = object ? objectText(object) : '';
+	const text = object && object.type !== 'unknown' ? objectText(object) : '';
 	const name = tellingFunction(row);
 	const what = waited(kind, { of: object, object: text, frames: row.frames });
 	const where = name ? `, in ${name}` : '';
@@ -247,7 +247,10 @@ function queueText({ followed, window_ns, working_ns }: Answer): string {
 	const { waiters, function: name, comm, servers, total_ns } = followed;
 	if (total_ns < servers * window_ns || total_ns < MAJORITY * working_ns) return '';
 	const where = name ? `, in ${name},` : '';
-	const they = servers === 1 ? `thread ${comm}, which is` : `${servers} threads ${comm}, which are`;
+	const they =
+		servers === 1
+			? `thread ${named(comm)}, which is`
+			: `${servers} threads ${named(comm)}, which are`;
 	return `${waiters} ${waiters === 1 ? 'thread waits' : 'threads wait'}${where} for ${they} never idle: too few, or what they do takes too long.`;
 }
 
@@ -257,7 +260,7 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 	if (link.isInterrupt || link.isNobody || link.did === undefined) return '';
 	const most =
 		total_ns < 0.8 * all_ns ? `For ${percentOf(total_ns, all_ns)} of that, ` : 'Meanwhile ';
-	const who = `${link.comm} (${link.pid})`;
+	const who = `${named(link.comm)} (${link.pid})`;
 	const where = link.function ? ` in ${link.function}` : '';
 	switch (link.did) {
 		case 'ran':
@@ -267,7 +270,7 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 		case 'did not exist yet':
 			return '';
 		case 'was blocked':
-			return `${most}${who} ${waited(link.kind, link)}${heldBy(link.of)}${where}.`;
+			return `${most}${who} ${waited(link.kind, link)}${where}.`;
 	}
 }
 
@@ -297,14 +300,13 @@ export function ownerText(sufferers: readonly Sufferer[], threads: Answer['threa
 	if (!first) return 'The target';
 	const pids = new Set(sufferers.map(({ pid }) => pid));
 	if (pids.size > 1) {
-		const most = first.comm;
-		return `${most} (${first.pid}), with ${pids.size - 1} other ${pids.size === 2 ? 'process' : 'processes'},`;
+		return `${named(first.comm)} (${first.pid}), with ${pids.size - 1} other ${pids.size === 2 ? 'process' : 'processes'},`;
 	}
 	const leader =
 		threads.find(({ pid, tid }) => pid === first.pid && tid === pid)?.comm ?? first.comm;
 	if (sufferers.length === 1 && first.tid !== first.pid)
-		return `${first.comm} (thread ${first.tid} of ${leader}, ${first.pid})`;
-	return `${leader} (${first.pid})`;
+		return `${named(first.comm)} (thread ${first.tid} of ${named(leader)}, ${first.pid})`;
+	return `${named(leader)} (${first.pid})`;
 }
 
 /** Of the same threads. COMMAND comes last, and ends by itself. */
@@ -320,7 +322,7 @@ function doubtsOf({ reasons: [first], working_ns, unseen_ns }: Answer): {
 } {
 	if (!first) return { share: 1, because: ['nothing was seen'] };
 	const shares: readonly (readonly [number, string])[] = [
-		[(2 * first.error_ns) / working_ns, 'it is an estimate of waits or samples'],
+		[Math.min(1, (2 * first.error_ns) / working_ns), 'it is an estimate of waits or samples'],
 		[unseen_ns / (working_ns + unseen_ns), 'of part of the time nothing was seen'],
 		[
 			first.undecided_ns / working_ns,
