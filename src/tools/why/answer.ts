@@ -105,7 +105,8 @@ export function answerOf(evidence: Evidence, { parts, wall_ns, unseen_ns }: Part
 	]).map(placeOf);
 	const unseen = unseen_ns > 0 ? [unseenPlace(unseen_ns)] : [];
 	const busy = parts.filter(({ place, follows }) => place !== 'idle' && !follows);
-	const working_ns = wall_ns - idle_ns - following_ns - unseen_ns;
+	// Not what the others leave: of what is left by rounding, shares are no numbers.
+	const working_ns = sumOf(busy);
 	return {
 		target: evidence.target,
 		window_ns: evidence.window_ns,
