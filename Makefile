@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-golang test-servers test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-golang test-servers test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak lab clean help
 
 # As scripts/build-tests.mjs lists them.
 UNIT := cat build/test/unit-tests
@@ -117,6 +117,10 @@ exact: tests ## whether walks find the return addresses that gdb and perf find, 
 
 soak: tests ## a tool of each kind for 20 minutes under load: memory, descriptors, kernel memory stay flat
 	@node build/test/test/soak/soak.js
+
+lab: tests ## what why says of each trouble of the latency lab, ten seeds each: 20 minutes, on a quiet machine
+	@scripts/setup.sh test
+	@TSTRACE_LAB_SEEDS=1,2,3,4,5,6,7,8,9,10 $(NODE_TEST) build/test/test/live/lab.test.js
 
 clean: ## remove everything that was built or installed here
 	rm -rf build dist node_modules src/generated

@@ -32,6 +32,7 @@ const CASES: ReadonlyArray<readonly [words: string, interval?: string | undefine
 		['offcputime --exact --follow'],
 		['offcputime --exact --follow', undefined, 'switch'],
 		['offwaketime --exact --follow --unwind fp'],
+		['why --follow'],
 		['profile -F 999 --follow'],
 		['memleak', '0.2'],
 	];

@@ -32,7 +32,7 @@ export interface Trouble {
 }
 
 /** By how much of the working time a share may be off: a window is not the whole, and tracing costs. */
-const OFF = 0.1;
+const OFF = 0.05;
 /** Others may take so much of what the trouble takes, in a process that does not want for CPUs by itself. */
 const MOST_TAKEN = 0.5;
 const RUN_QUEUE = ['run queue', 'preempted'];

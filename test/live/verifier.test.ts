@@ -38,6 +38,7 @@ for (const args of [
 	['offcputime', '--by', 'waker'],
 	['offwaketime'],
 	['offwaketime', '--hops', '4'],
+	['why'],
 	['profile'],
 	['syscount'],
 	['syscount', '--latency'],

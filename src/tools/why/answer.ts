@@ -203,7 +203,8 @@ function accountObject({ object, place, kind }: Part): string {
 /** Where the object has no name, the program's function tells reasons apart. */
 function reasonKey(part: Part): string[] {
 	if (part.place === 'running') return [part.place];
-	if (part.place === 'runnable') return [part.place, part.kind];
+	// Whether it was woken or preempted: it lacks a CPU.
+	if (part.place === 'runnable') return [part.place, part.kind === 'CPU quota' ? part.kind : ''];
 	const object = accountObject(part);
 	return [part.place, part.kind, object, object === '' ? tellingFunction(part.row) : ''];
 }
@@ -254,7 +255,7 @@ function reasonOf(parts: readonly Part[]): Reason {
 	return {
 		...place,
 		place: first.place as Reason['place'],
-		kind: first.place === 'running' ? 'on CPU' : place.kind,
+		kind: first.place === 'running' ? 'on CPU' : worst.kind,
 		of:
 			parts.find(({ object }) => object?.type === 'futex' && object.owner)?.object ?? worst.object,
 		worst,
