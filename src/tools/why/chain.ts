@@ -33,7 +33,7 @@ export interface Link {
 export function linksOf(waker: Waker): Link[] {
 	const links = [linkOf(waker)];
 	for (let next = waker.waker; next; next = next.waker) {
-		if (!next.did && links.length > 0) break;
+		if (!next.did) break;
 		links.push(linkOf(next));
 	}
 	return links;

@@ -27,7 +27,7 @@ const named = (reasons: readonly Reason[]) =>
 /** A lock of the function `name`. */
 const lockIn = (name: string) => `main ${name} (pthread_mutex_lock) | futex_wait`;
 
-test('CPU time is one reason, with its functions; so is what waits for a CPU, by why', () => {
+test('CPU time is one reason, with its functions; so is the lack of a CPU, and a quota is another', () => {
 	const { reasons } = answerTo({
 		threads: [thread(20 * SECOND, 8 * SECOND)],
 		samples: [sample('main a', 1), sample('main b', 5), sample('main a | ksys_read', 2)],
@@ -35,20 +35,21 @@ test('CPU time is one reason, with its functions; so is what waits for a CPU, by
 			forCpu('run queue', SECOND),
 			forCpu('run queue', 2 * SECOND, { tid: 72 }),
 			forCpu('preempted', 3.5 * SECOND),
+			forCpu('CPU quota', 1.25 * SECOND, { tid: 73 }),
 		],
 	});
 	assert.deepEqual(named(reasons), [
 		'running on CPU  b+a',
 		'runnable preempted  b',
-		'runnable run queue  b',
+		'runnable CPU quota  b',
 	]);
 	assert.equal(reasons[0]?.total_ns, 8 * SECOND);
-	assert.equal(reasons[2]?.total_ns, 3 * SECOND);
+	assert.equal(reasons[1]?.total_ns, 6.5 * SECOND);
 	assert.deepEqual(
-		reasons[2]?.threads.map(({ tid, total_ns }) => [tid, total_ns]),
+		reasons[1]?.threads.map(({ tid, total_ns }) => [tid, total_ns]),
 		[
+			[71, 4.5 * SECOND],
 			[72, 2 * SECOND],
-			[71, SECOND],
 		],
 	);
 });
