@@ -10,6 +10,7 @@ import { OF_STACKS } from './table/stacks.js';
 import { OF_TIMEHIST } from './table/timehist.js';
 import { OF_USER_SPACE } from './table/user-space.js';
 import { OF_WAKERS } from './table/wakers.js';
+import { OF_WHY } from './table/why.js';
 
 export const MUTATIONS: readonly Mutation[] = [
 	...OF_FILTERS,
@@ -22,4 +23,5 @@ export const MUTATIONS: readonly Mutation[] = [
 	...OF_CALLS,
 	...OF_MEMORY,
 	...OF_USER_SPACE,
+	...OF_WHY,
 ];

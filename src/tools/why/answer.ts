@@ -1,10 +1,12 @@
 /** The account of a window, and the reasons why threads did not get on. Pure values: no I/O, no kernel. */
 import { middleOf } from '../../aggregate/buckets.js';
 import { Histogram } from '../../aggregate/histogram.js';
+import type { Key } from '../../aggregate/row-key.js';
+import type { Waker } from '../../aggregate/stack-rows.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
 import { objectText } from '../../render/wait-object.js';
 import { type Link, linksOf, tellingFunction } from './chain.js';
-import type { Evidence } from './evidence.js';
+import { type Evidence, isAmong } from './evidence.js';
 import { nameOf } from './idle.js';
 import type { Part, Parts, PlaceName } from './parts.js';
 
@@ -103,7 +105,8 @@ export function answerOf(evidence: Evidence, { parts, wall_ns, unseen_ns }: Part
 	]).map(placeOf);
 	const unseen = unseen_ns > 0 ? [unseenPlace(unseen_ns)] : [];
 	const busy = parts.filter(({ place, follows }) => place !== 'idle' && !follows);
-	const working_ns = wall_ns - idle_ns - following_ns - unseen_ns;
+	// Not what the others leave: of what is left by rounding, shares are no numbers.
+	const working_ns = sumOf(busy);
 	return {
 		target: evidence.target,
 		window_ns: evidence.window_ns,
@@ -118,7 +121,7 @@ export function answerOf(evidence: Evidence, { parts, wall_ns, unseen_ns }: Part
 		reasons: ordered(grouped(busy, reasonKey).map(reasonOf), working_ns),
 		sufferers: sufferersOf(busy.filter(({ place }) => place !== 'running')),
 		stayed: largestStay(parts),
-		followed: mostFollowed(parts),
+		followed: mostFollowed(parts, isAmong(evidence.threads)),
 	};
 }
 
@@ -144,14 +147,20 @@ function ordered(reasons: Reason[], working_ns: number): Reason[] {
 	return isFirst ? reasons : [second, first, ...rest];
 }
 
-function mostFollowed(parts: readonly Part[]): Followed | undefined {
+function mostFollowed(
+	parts: readonly Part[],
+	isTraced: (key: Key) => boolean,
+): Followed | undefined {
 	const following = parts.filter(({ follows }) => follows);
-	const [most] = grouped(following, ({ row }) => [`${row.waker?.key.comm}`]).sort(
+	// Threads that are not traced may stand between.
+	const followedName = ({ row }: Part) =>
+		`${wakersOf(row).find(({ key }) => isTraced(key))?.key.comm}`;
+	const [most] = grouped(following, (part) => [followedName(part)]).sort(
 		(a, b) => sumOf(b) - sumOf(a),
 	);
 	const [first] = most ?? [];
 	if (!most || !first) return undefined;
-	const comm = `${first.row.waker?.key.comm}`;
+	const comm = followedName(first);
 	const theirs = parts.filter(({ row }) => row.key.comm === comm);
 	return {
 		comm,
@@ -161,6 +170,13 @@ function mostFollowed(parts: readonly Part[]): Followed | undefined {
 		total_ns: sumOf(most),
 		function: tellingFunction(first.row),
 	};
+}
+
+/** The nearest first. */
+function wakersOf({ waker }: Pick<Waker, 'waker'>): Waker[] {
+	const wakers: Waker[] = [];
+	for (let each = waker; each; each = each.waker) wakers.push(each);
+	return wakers;
 }
 
 const sumOf = (parts: readonly Part[]) => parts.reduce((sum, { value_ns }) => sum + value_ns, 0);

@@ -6,7 +6,7 @@ import { isNamed, programFrame } from '../../aggregate/summary-frames.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
 import { bareName } from '../../render/function-name.js';
 import { objectText } from '../../render/wait-object.js';
-import { isNotWoken, kindOf } from './idle.js';
+import { isNotWoken, kindOf, nameOf } from './idle.js';
 
 export interface Link {
 	/** Of an interrupt: what it serves. */
@@ -33,7 +33,7 @@ export interface Link {
 export function linksOf(waker: Waker): Link[] {
 	const links = [linkOf(waker)];
 	for (let next = waker.waker; next; next = next.waker) {
-		if (!next.did && links.length > 0) break;
+		if (!next.did) break;
 		links.push(linkOf(next));
 	}
 	return links;
@@ -42,15 +42,15 @@ export function linksOf(waker: Waker): Link[] {
 function linkOf(waker: Waker): Link {
 	const { key, did, frames, objects = [] } = waker;
 	const wasBlocked = did === 'was blocked';
-	const [main] = objects;
+	const object = wasBlocked ? objects[0]?.object : undefined;
 	return {
 		comm: `${key.comm ?? ''}`,
 		pid: Number(key.pid ?? 0),
 		tid: Number(key.tid ?? key.pid ?? 0),
 		did,
-		kind: wasBlocked ? kindOf(frames, main?.object) : '',
-		object: wasBlocked && main && main.object.type !== 'unknown' ? objectText(main.object) : '',
-		of: wasBlocked ? main?.object : undefined,
+		kind: wasBlocked ? kindOf(frames, object) : '',
+		object: nameOf(object) ?? (object && object.type !== 'unknown' ? objectText(object) : ''),
+		of: object,
 		function: tellingFunction(waker),
 		frames,
 		isInterrupt: key.context === 'softirq' || key.context === 'hardirq',

@@ -1,5 +1,6 @@
 /** What `why` knows of a window of time before it says anything of it. Pure values: no I/O, no kernel. */
 import type { Histogram } from '../../aggregate/histogram.js';
+import type { Key } from '../../aggregate/row-key.js';
 import type { StackRow } from '../../aggregate/stack-rows.js';
 
 /** A thread within the window. */
@@ -46,4 +47,10 @@ export interface Evidence {
 	readonly forCpu: readonly CpuWaits[];
 	/** Of threads that ran: a count of one is a sample. */
 	readonly samples: readonly StackRow[];
+}
+
+/** Whether a thread is one of these, by its process and number. */
+export function isAmong(threads: readonly ThreadTime[]): (key: Key) => boolean {
+	const traced = new Set(threads.map(({ pid, tid }) => `${pid} ${tid}`));
+	return ({ pid, tid }) => traced.has(`${pid} ${tid}`);
 }

@@ -109,19 +109,25 @@ function fateByWaker(waker: Waker | undefined, isTraced: (key: Key) => boolean):
 		case 'was blocked':
 			return fateOf(waker, waker.objects?.[0]?.object, isTraced);
 		default:
-			// An interrupt: time was up, or a packet came that nobody here had asked for.
-			return waker.key.context === 'thread' ? 'undecided' : fateByInterrupt(waker);
+			return fateUntold(waker);
 	}
 }
 
-const fateByInterrupt = ({ key }: Waker): Fate => (key.irq === 'block' ? 'busy' : 'idle');
-
-/** See UNSEEN_WAKER in src/bpf/wakers.ts. */
-function isUnseen({ key }: Waker): boolean {
-	return key.comm === '[waker not seen]';
+/** By who it was, of whom no more is told. */
+function fateUntold({ key }: Waker): Fate {
+	// A thread, or one that there was no room for.
+	if (key.context === 'thread' || key.context === undefined) return 'undecided';
+	// An interrupt: time was up, or a packet came that nobody here had asked for; a disk had been asked.
+	return key.irq === 'block' ? 'busy' : 'idle';
 }
 
+/** See UNSEEN_WAKER in src/bpf/wakers.ts. */
+const isUnseen = (waker: Waker) => isNobody(waker, '[waker not seen]');
+
 /** See NOT_WOKEN in src/bpf/wakers.ts. */
-export function isNotWoken({ key }: Waker): boolean {
-	return key.comm === '[not woken yet]';
+export const isNotWoken = (waker: Waker) => isNobody(waker, '[not woken yet]');
+
+/** A thread may call itself the same, and has a number. */
+function isNobody({ key }: Waker, name: string): boolean {
+	return key.comm === name && key.pid === undefined;
 }

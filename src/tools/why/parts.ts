@@ -3,7 +3,13 @@ import type { Histogram } from '../../aggregate/histogram.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import type { ObjectShare, WaitObject } from '../../aggregate/wait-object.js';
-import type { BlockedTime, CpuWaits, Evidence, ThreadTime } from './evidence.js';
+import {
+	type BlockedTime,
+	type CpuWaits,
+	type Evidence,
+	isAmong,
+	type ThreadTime,
+} from './evidence.js';
 import { fateOf, kindOf } from './idle.js';
 
 /** Where a thread is: on a CPU, ready for one, waiting while it has work, or without work. */
@@ -64,8 +70,7 @@ export function partsOf(evidence: Evidence): Parts {
 	const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 	const wall_ns = sum(threads.map(({ life_ns }) => life_ns));
 	const run_ns = sum(threads.map((each) => each.run_ns));
-	const traced = new Set(threads.map(({ pid, tid }) => `${pid} ${tid}`));
-	const isTraced = ({ pid, tid }: Key) => traced.has(`${pid} ${tid}`);
+	const isTraced = isAmong(threads);
 	const ran = whereItRuns(evidence.samples);
 	const whole_ns = WHOLE_SHARE * evidence.window_ns;
 	const off = [
@@ -73,7 +78,9 @@ export function partsOf(evidence: Evidence): Parts {
 		...forCpu.map((each) => cpuPart(each, ran(each))),
 	];
 	const { scaled, unseen_ns } = fitted(off, wall_ns - run_ns);
-	return { parts: [...runningParts(evidence, run_ns), ...scaled], wall_ns, unseen_ns };
+	const parts = [...runningParts(evidence, run_ns), ...scaled];
+	// A thread that did not run is no reason for anything, and a share of no time is no number.
+	return { parts: parts.filter(({ value_ns }) => value_ns > 0), wall_ns, unseen_ns };
 }
 
 /** Sampled waits come to more or less than they were, by chance: as a whole they take what exact ones leave. */

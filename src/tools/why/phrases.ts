@@ -4,7 +4,7 @@
  */
 import type { Frame } from '../../aggregate/stack.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
-import { objectText } from '../../render/wait-object.js';
+import { printable } from '../../render/terminal.js';
 
 interface Phrase {
 	readonly kind: RegExp;
@@ -68,7 +68,7 @@ const PHRASES: readonly Phrase[] = [
 	},
 	{
 		kind: /^socket accept$/,
-		for: (what) => `for connections${about(what)}`,
+		for: (what) => `for connections${what ? ` to ${what}` : ''}`,
 		source: 'net/ipv4/inet_connection_sock.c',
 	},
 	{
@@ -80,7 +80,7 @@ const PHRASES: readonly Phrase[] = [
 		kind: /^pipe$/,
 		for: (what, of) =>
 			of?.type === 'pipe' && of.end === 'write'
-				? `until somebody reads from the ${what}`
+				? `until somebody reads from the ${what.replace(/^pipe write/, 'pipe')}`
 				: `for data from ${what || 'a pipe'}`,
 		source: 'fs/pipe.c',
 	},
@@ -127,7 +127,20 @@ const PHRASES: readonly Phrase[] = [
 		for: () => 'as a signal, a debugger or a freezer has stopped it',
 		source: 'kernel/signal.c',
 	},
-	{ kind: /^event$/, for: (what) => `for the event ${what}`, source: 'fs/eventfd.c, fs/timerfd.c' },
+	{
+		kind: /^event$/,
+		for: (what) => (what ? `for the event ${what}` : 'for an event'),
+		source: 'fs/eventfd.c, fs/timerfd.c',
+	},
+	{ kind: /^signal$/, for: () => 'for a signal', source: 'kernel/signal.c' },
+	{ kind: /^terminal$/, for: (what) => `for the terminal${about(what)}`, source: 'drivers/tty' },
+	{ kind: /^virtual CPU$/, for: () => 'until its guest has work', source: 'virt/kvm' },
+	{ kind: /^kernel thread$/, for: () => 'for work of the kernel', source: 'kernel/kthread.c' },
+	{
+		kind: /^other: no kernel stack$/,
+		for: () => 'for what is not known (it has no kernel stack)',
+		source: 'src/aggregate/wait-kinds.ts, waitKind',
+	},
 	{ kind: /^IPC$/, for: () => 'for a semaphore or a message of another process', source: 'ipc/' },
 ];
 
@@ -159,9 +172,13 @@ export function waitsFor(kind: string, { of, object, frames }: WaitedFor): strin
 	return where ? `in the kernel, in ${where}` : `for: ${kind}`;
 }
 
+/** A thread may call itself "", which in a sentence is a gap. */
+export const named = (comm: string) => comm || '[no name]';
+
 /** Who has a mutex, as tracing ended: ", held by writer (712)"; '': nobody that is known. */
 export function heldBy(of: WaitObject | undefined): string {
-	return of?.type === 'futex' && of.owner ? objectText(of).replace(/^.*(?=, held by )/s, '') : '';
+	if (of?.type !== 'futex' || !of.owner) return '';
+	return `, held by ${printable(of.owner.comm)} (${of.owner.tid})`;
 }
 
 const about = (what: string) => (what ? ` ${what}` : '');

@@ -9,9 +9,10 @@ import { paint, printable, type Style, shortened, wrapped } from '../../render/t
 import { humanTime } from '../../render/units.js';
 import type { Answer, Place, Reason } from './answer.js';
 import type { Link } from './chain.js';
-import { waited, waits } from './phrases.js';
+import { named, waited, waits } from './phrases.js';
 import { ownerText, type Verdict } from './verdict.js';
 
+const WIDTH = 80;
 /** Lines of the account, reasons and threads that are shown. */
 const MOST_PLACES = 10;
 const MOST_THREADS = 5;
@@ -39,14 +40,21 @@ export function answerText(
 
 function headline({ window_ns, threads, wall_ns, idle_ns, working_ns }: Answer): string {
 	const count = threads.length === 1 ? '1 thread' : `${grouped(threads.length)} threads`;
-	return `${humanTime(window_ns)}, ${count}: ${humanTime(wall_ns)} of wall-clock time, ${humanTime(working_ns)} working, ${humanTime(idle_ns)} idle\n`;
+	const sums = `${humanTime(wall_ns)} of wall-clock time, ${humanTime(working_ns)} working, ${humanTime(idle_ns)} idle`;
+	return `${fitted(`${humanTime(window_ns)}, ${count}: ${sums}`, '', WIDTH)}\n`;
+}
+
+/** In lines of that width: a name of a function, or of a file, may be longer than one. */
+function fitted(text: string, indent: string, width: number): string {
+	const words = text.split(' ').map((word) => shortened(word, width - indent.length));
+	return wrapped(words.join(' '), indent, width);
 }
 
 function verdictText({ text, confidence, because, next }: Verdict, style: Style): string {
-	const width = Math.min(80, style.width);
-	const lines = [paint(style, 'bold', wrapped(printable(text), '', width))];
+	const width = Math.min(WIDTH, style.width);
+	const lines = [paint(style, 'bold', fitted(printable(text), '', width))];
 	const doubt = because.length > 0 ? ` (${because.join('; ')})` : '';
-	if (confidence !== 'sure') lines.push(wrapped(`${capital(confidence)}${doubt}.`, '', width));
+	if (confidence !== 'sure') lines.push(fitted(`${capital(confidence)}${doubt}.`, '', width));
 	if (next) lines.push(`Try: ${printable(next)}`);
 	return `${lines.join('\n')}\n`;
 }
@@ -54,6 +62,7 @@ function verdictText({ text, confidence, because, next }: Verdict, style: Style)
 export const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 
 function accountText({ account, wall_ns }: Answer, style: Style): string {
+	if (wall_ns <= 0) return '';
 	const shown = account
 		.filter(({ total_ns }) => total_ns >= LEAST_SHARE * wall_ns)
 		.slice(0, MOST_PLACES);
@@ -69,7 +78,7 @@ function accountText({ account, wall_ns }: Answer, style: Style): string {
 
 const WHERE_WIDTH = 32;
 
-/** A line of the account; together they are 80 characters. */
+/** A line of the account: 80 characters, of which wide numbers take theirs from the place. */
 function columns(
 	share: string,
 	time: string,
@@ -77,9 +86,11 @@ function columns(
 	count: string,
 	times: readonly string[],
 ): string {
-	const place = shortened(where, WHERE_WIDTH).padEnd(WHERE_WIDTH);
-	const numbers = [count.padStart(8), ...times.map((each) => each.padStart(7))];
-	return `${share.padStart(7)} ${time.padStart(9)}  ${place}${numbers.join('')}`.trimEnd();
+	const amount = `${share.padStart(7)} ${time.padStart(9)}  `;
+	const numbers = [count.padStart(7), ...times.map((each) => each.padStart(6))];
+	const told = numbers.map((each) => ` ${each}`).join('');
+	const room = Math.min(WHERE_WIDTH, WIDTH - amount.length - told.length);
+	return `${amount}${shortened(where, room).padEnd(room)}${told}`.trimEnd();
 }
 
 /** "waiting: lock at cache_lock". */
@@ -134,21 +145,23 @@ export function reasonHead(reason: Reason, answer: Answer): string {
 
 function reasonText(reason: Reason, number: number, answer: Answer, style: Style): string {
 	const { worst, threads } = reason;
-	const width = Math.min(80, style.width);
+	const width = Math.min(WIDTH, style.width);
 	const head = `${number}. ${reasonHead(reason, answer)}`;
-	const lines = [wrapped(printable(head), '   ', width)];
+	const lines = [fitted(printable(head), '   ', width)];
 	const path = pathText(worst.row.frames);
-	if (path) lines.push(wrapped(`   ${path}`, '     ', width));
+	if (path) lines.push(fitted(`   ${path}`, '     ', width));
 	const [culprit] = reason.culprits;
 	for (const link of culprit?.links ?? []) {
 		const text = linkText(link);
-		if (text) lines.push(wrapped(`   ← ${printable(text)}`, '     ', width));
+		if (text) lines.push(fitted(`   ← ${printable(text)}`, '     ', width));
 	}
 	const others = threads.slice(0, MOST_THREADS);
 	if (threads.length > 1) {
-		const list = others.map(({ comm, tid, total_ns: ns }) => `${comm} (${tid}) ${humanTime(ns)}`);
+		const list = others.map(
+			({ comm, tid, total_ns: ns }) => `${named(comm)} (${tid}) ${humanTime(ns)}`,
+		);
 		const more = threads.length > others.length ? `, ${threads.length - others.length} more` : '';
-		lines.push(wrapped(`   threads: ${printable(list.join(', '))}${more}`, '     ', width));
+		lines.push(fitted(`   threads: ${printable(list.join(', '))}${more}`, '     ', width));
 	}
 	return `${lines.join('\n')}\n`;
 }
@@ -171,7 +184,7 @@ export function linkText(link: Link): string {
 	const { comm, pid, did, kind, of, object, frames, isNobody } = link;
 	if (isNobody) return '';
 	const where = link.function ? ` in ${link.function}` : '';
-	const who = pid > 0 ? `${comm} (${pid})` : comm;
+	const who = pid > 0 ? `${named(comm)} (${pid})` : comm;
 	switch (did) {
 		case 'ran':
 			return `${who} ran${where}`;
@@ -186,6 +199,9 @@ export function linkText(link: Link): string {
 	}
 }
 
+/** 15 bytes, unless there are control characters. */
+const NAME_WIDTH = 40;
+
 function threadsText({ sufferers, threads, wall_ns }: Answer): string {
 	if (threads.length < 3 || sufferers.length < 2) return '';
 	const list = sufferers
@@ -193,7 +209,7 @@ function threadsText({ sufferers, threads, wall_ns }: Answer): string {
 		.slice(0, MOST_THREADS)
 		.map(
 			({ comm, tid, total_ns }) =>
-				`${humanTime(total_ns).padStart(9)}  ${printable(comm)} (${tid})`,
+				`${humanTime(total_ns).padStart(9)}  ${shortened(printable(named(comm)), NAME_WIDTH)} (${tid})`,
 		);
 	return list.length > 0
 		? `Threads that waited longest, with work to do:\n${list.join('\n')}\n`

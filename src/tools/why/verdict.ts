@@ -5,7 +5,7 @@ import { objectText } from '../../render/wait-object.js';
 import { type Answer, type Culprit, type Reason, type Sufferer, sufferersOf } from './answer.js';
 import { type Link, tellingFunction } from './chain.js';
 import type { Part } from './parts.js';
-import { heldBy, waited, waitsFor } from './phrases.js';
+import { heldBy, named, waited, waitsFor } from './phrases.js';
 
 export interface Verdict {
 	/** Sentences, each with a full stop. */
@@ -41,14 +41,16 @@ const CLOSE_SHARE = 0.5;
 /** Waits and samples, below which a window is too short for a verdict. */
 const LEAST_EVENTS = 5;
 const LEAST_WINDOW_NS = 50e6;
+/** Most often. */
+const ENOUGH_NS = 10e9;
 /** Of working time: so large an error, or so much that was not seen, makes a verdict unsure. */
 const MOST_DOUBT_SHARE = 0.1;
 const LIKELY_DOUBT_SHARE = 0.03;
-/** Of one function: less than that of CPU time is said by no name. */
 /** Of working time: so much others have to wait for threads that are busy all the time, to be worth a sentence. */
 const MAJORITY = 0.5;
 /** Of their time: threads that are idle for less are busy all the time. */
 const LEAST_IDLE_SHARE = 0.05;
+/** Of one function: less than that of CPU time is said by no name. */
 const LEAST_FUNCTION_SHARE = 0.2;
 /** Samples, below which they do not say which function ran. */
 const LEAST_SAMPLES = 20;
@@ -65,7 +67,7 @@ export const RULES: readonly Rule[] = [
 		name: 'too short',
 		when: isTooShort,
 		say: ({ window_ns }) => ({
-			text: `${humanTime(window_ns)} are too short for a verdict: too little happened. Trace for longer: 10 s are enough most often.`,
+			text: `${humanTime(window_ns)} are too short for a verdict: too little happened. ${longer(window_ns)}`,
 			next: '',
 		}),
 		source: 'an estimate of a share needs some waits or samples',
@@ -75,6 +77,16 @@ export const RULES: readonly Rule[] = [
 		when: isIdle,
 		say: (answer) => ({ text: idleText(answer), next: '' }),
 		source: 'idle.ts: who waits for work has no trouble',
+	},
+	{
+		name: 'nothing stands out',
+		when: ({ reasons: [first], working_ns }) =>
+			!first || first.total_ns < LEAST_REASON_SHARE * working_ns,
+		say: (answer) => ({
+			text: `No single thing stands out: the largest is ${percentOf(answer.reasons[0]?.total_ns ?? 0, answer.working_ns)} of the working time.`,
+			next: commandFor('offwaketime', answer),
+		}),
+		source: 'a verdict that names one of many small reasons would be wrong',
 	},
 	{
 		name: 'on CPU',
@@ -105,16 +117,6 @@ export const RULES: readonly Rule[] = [
 			};
 		},
 		source: 'kernel/sched/core.c: woken or preempted, and not on a CPU',
-	},
-	{
-		name: 'nothing stands out',
-		when: ({ reasons: [first], working_ns }) =>
-			!first || first.total_ns < LEAST_REASON_SHARE * working_ns,
-		say: (answer) => ({
-			text: `No single thing stands out: the largest is ${percentOf(answer.reasons[0]?.total_ns ?? 0, answer.working_ns)} of the working time.`,
-			next: commandFor('offwaketime', answer),
-		}),
-		source: 'a verdict that names one of many small reasons would be wrong',
 	},
 	{
 		name: 'waits',
@@ -156,6 +158,12 @@ function isTooShort(answer: Answer): boolean {
 	return (first?.count ?? 0) < LEAST_EVENTS && (first?.durations.max ?? 0) < LEAST_WINDOW_NS;
 }
 
+function longer(window_ns: number): string {
+	return window_ns < ENOUGH_NS
+		? 'Trace for longer: 10 s are enough most often.'
+		: 'Trace for longer, or while there is work to do.';
+}
+
 function idleText(answer: Answer): string {
 	const { idle_ns, wall_ns, threads, working_ns, stayed } = answer;
 	const [first] = answer.reasons;
@@ -170,7 +178,7 @@ function idleText(answer: Answer): string {
 /** Who was in one wait all the time may be idle, or what somebody else waits for: nobody can tell from here. */
 function stayText({ kind, object, row }: Part, { threads }: Answer): string {
 	const who = ownerText(sufferersOf([{ row, value_ns: 1 }]), threads);
-	const text = object ? objectText(object) : '';
+	const text = object && object.type !== 'unknown' ? objectText(object) : '';
 	const name = tellingFunction(row);
 	const what = waited(kind, { of: object, object: text, frames: row.frames });
 	const where = name ? `, in ${name}` : '';
@@ -239,7 +247,10 @@ function queueText({ followed, window_ns, working_ns }: Answer): string {
 	const { waiters, function: name, comm, servers, total_ns } = followed;
 	if (total_ns < servers * window_ns || total_ns < MAJORITY * working_ns) return '';
 	const where = name ? `, in ${name},` : '';
-	const they = servers === 1 ? `thread ${comm}, which is` : `${servers} threads ${comm}, which are`;
+	const they =
+		servers === 1
+			? `thread ${named(comm)}, which is`
+			: `${servers} threads ${named(comm)}, which are`;
 	return `${waiters} ${waiters === 1 ? 'thread waits' : 'threads wait'}${where} for ${they} never idle: too few, or what they do takes too long.`;
 }
 
@@ -249,7 +260,7 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 	if (link.isInterrupt || link.isNobody || link.did === undefined) return '';
 	const most =
 		total_ns < 0.8 * all_ns ? `For ${percentOf(total_ns, all_ns)} of that, ` : 'Meanwhile ';
-	const who = `${link.comm} (${link.pid})`;
+	const who = `${named(link.comm)} (${link.pid})`;
 	const where = link.function ? ` in ${link.function}` : '';
 	switch (link.did) {
 		case 'ran':
@@ -259,7 +270,7 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 		case 'did not exist yet':
 			return '';
 		case 'was blocked':
-			return `${most}${who} ${waited(link.kind, link)}${heldBy(link.of)}${where}.`;
+			return `${most}${who} ${waited(link.kind, link)}${where}.`;
 	}
 }
 
@@ -289,14 +300,13 @@ export function ownerText(sufferers: readonly Sufferer[], threads: Answer['threa
 	if (!first) return 'The target';
 	const pids = new Set(sufferers.map(({ pid }) => pid));
 	if (pids.size > 1) {
-		const most = first.comm;
-		return `${most} (${first.pid}), with ${pids.size - 1} other ${pids.size === 2 ? 'process' : 'processes'},`;
+		return `${named(first.comm)} (${first.pid}), with ${pids.size - 1} other ${pids.size === 2 ? 'process' : 'processes'},`;
 	}
 	const leader =
 		threads.find(({ pid, tid }) => pid === first.pid && tid === pid)?.comm ?? first.comm;
 	if (sufferers.length === 1 && first.tid !== first.pid)
-		return `${first.comm} (thread ${first.tid} of ${leader}, ${first.pid})`;
-	return `${leader} (${first.pid})`;
+		return `${named(first.comm)} (thread ${first.tid} of ${named(leader)}, ${first.pid})`;
+	return `${named(leader)} (${first.pid})`;
 }
 
 /** Of the same threads. COMMAND comes last, and ends by itself. */
@@ -312,7 +322,7 @@ function doubtsOf({ reasons: [first], working_ns, unseen_ns }: Answer): {
 } {
 	if (!first) return { share: 1, because: ['nothing was seen'] };
 	const shares: readonly (readonly [number, string])[] = [
-		[(2 * first.error_ns) / working_ns, 'it is an estimate of waits or samples'],
+		[Math.min(1, (2 * first.error_ns) / working_ns), 'it is an estimate of waits or samples'],
 		[unseen_ns / (working_ns + unseen_ns), 'of part of the time nothing was seen'],
 		[
 			first.undecided_ns / working_ns,

@@ -4,10 +4,7 @@ import type { Part, Parts } from './parts.js';
 
 /** One row for each part; `kind` of its key is the place. The largest first. */
 export function wallClockRows({ parts }: Parts): StackRow[] {
-	return parts
-		.filter(({ value_ns }) => value_ns > 0)
-		.map(rowOf)
-		.sort((a, b) => b.value - a.value);
+	return parts.map(rowOf).sort((a, b) => b.value - a.value);
 }
 
 function rowOf({ place, kind, value_ns, count, variance, row }: Part): StackRow {

@@ -1,0 +1,232 @@
+/** What verdicts say: who, how much, for what, who is behind it, and what to type next. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Waker } from '../../../../src/aggregate/stack-rows.js';
+import { WAIT_KINDS } from '../../../../src/aggregate/wait-kind-rules.js';
+import type { Evidence } from '../../../../src/tools/why/evidence.js';
+import { anyEvidence } from './any-evidence.js';
+import { said, verdict } from './reading.js';
+import {
+	blocked,
+	file,
+	forCpu,
+	futex,
+	interrupt,
+	nobody,
+	pipe,
+	SECOND,
+	STACK_OF,
+	sample,
+	thread,
+	waker,
+} from './support.js';
+
+const FAR = { context: 'thread', pid: 90, tid: 91, comm: 'server' };
+/** 10 s of a lock, in 20 s. */
+const locked = (by?: Waker, rest: Partial<Evidence> = {}) => ({
+	threads: [thread(10 * SECOND, 0, { tid: 70 })],
+	blocked: [
+		blocked(STACK_OF.lock, 10 * SECOND, {
+			count: 20,
+			key: { tid: 70 },
+			...(by ? { waker: by } : {}),
+		}),
+	],
+	...rest,
+});
+
+test('who: a process by its first thread, one of its threads, or several processes', () => {
+	const who = (threads: Evidence['threads'], suffer: readonly (readonly [number, number])[]) =>
+		said({
+			threads,
+			blocked: suffer.map(([pid, tid], at) =>
+				blocked(STACK_OF.lock, (9 - at) * SECOND, { key: { pid, tid, comm: `t${tid}` }, count: 9 }),
+			),
+		}).replace(/ waits? 1.*/, '');
+	const threads = [70, 71, 72].map((tid) => thread(10 * SECOND, 0, { tid, comm: `t${tid}` }));
+	const others = [80, 90].map((pid) => thread(10 * SECOND, 0, { pid, tid: pid, comm: `t${pid}` }));
+	assert.equal(who(threads, [[70, 70]]), 't70 (70)');
+	assert.equal(who(threads, [[70, 71]]), 't71 (thread 71 of t70, 70)');
+	assert.equal(
+		who(threads, [
+			[70, 71],
+			[70, 72],
+		]),
+		't70 (70)',
+	);
+	// Its first thread is not traced, so that its name is not known.
+	assert.equal(who(threads.slice(1), [[70, 72]]), 't72 (thread 72 of t72, 70)');
+	const two = [
+		[70, 71],
+		[80, 80],
+	] as const;
+	assert.equal(who([...threads, ...others], two), 't71 (70), with 1 other process,');
+	const three = [...two, [90, 90]] as const;
+	assert.equal(who([...threads, ...others], three), 't71 (70), with 2 other processes,');
+});
+
+test('a wait: its share, what for, in which function, and the longest', () => {
+	assert.equal(
+		said(locked()),
+		'worker (70) waits 100 % of its working time for the lock of another thread, in enter. Longest: 500 ms.',
+	);
+	const owner = { tid: 712, comm: 'writer' };
+	const held = locked(undefined, {
+		threads: [thread(40 * SECOND, 0, { tid: 70 })],
+		blocked: [
+			blocked(STACK_OF.lock, 30 * SECOND, {
+				objects: [[futex('table', { owner }), 30 * SECOND]],
+				key: { tid: 70 },
+			}),
+			blocked(STACK_OF.sleep, 10 * SECOND, { key: { tid: 70 }, count: 9 }),
+		],
+	});
+	assert.equal(
+		said(held),
+		'worker (70) waits 75 % of its working time for the lock table, held by writer (712), in enter. Longest: 30.0 s.',
+	);
+});
+
+test('every kind of wait makes a sentence, as the reason, as the next one, and as what a waker did', () => {
+	for (const kind of [...WAIT_KINDS, 'other: strange_wait', 'other: none'] as const) {
+		const frames =
+			kind === 'other: none'
+				? 'main'
+				: (STACK_OF[kind as keyof typeof STACK_OF] ?? 'main f | ksys_x strange_wait');
+		const by = waker('was blocked', frames, { waker: nobody('[waker not seen]') });
+		const first = said({
+			threads: [thread(10 * SECOND), thread(10 * SECOND, 0, { tid: 72 })],
+			blocked: [
+				blocked(frames, 9 * SECOND, { waker: waker('ran') }),
+				blocked(STACK_OF.lock, 8 * SECOND, { waker: by }),
+			],
+		});
+		const second = said({
+			threads: [thread(10 * SECOND), thread(10 * SECOND, 0, { tid: 72 })],
+			blocked: [
+				blocked(frames, 7 * SECOND, { waker: waker('ran') }),
+				blocked(STACK_OF.lock, 8 * SECOND, { waker: by }),
+			],
+		});
+		for (const text of [first, second]) assert.doesNotMatch(text, /for: /, text);
+		if (frames !== 'main') assert.match(second, /Meanwhile server \(90\) (slept|waited) /);
+	}
+});
+
+test('who was behind it, what that one did, and in how much of the time', () => {
+	const meanwhile = (by: Waker) =>
+		said(locked(by))
+			.replace(/^.*? enter\. /, '')
+			.replace(' Longest: 500 ms.', '');
+	assert.equal(meanwhile(waker('ran')), 'Meanwhile server (90) ran in answer.');
+	assert.equal(meanwhile(waker('ran', '')), 'Meanwhile server (90) ran.');
+	assert.equal(meanwhile(waker('waited for a CPU')), 'Meanwhile server (90) waited for a CPU.');
+	assert.equal(
+		meanwhile(waker('was blocked', STACK_OF.sleep)),
+		'Meanwhile server (90) slept in nap.',
+	);
+	const owner = { tid: 5, comm: 'holder' };
+	const share = (object: ReturnType<typeof futex>) => ({
+		...{ objects: [{ object, value: 1, count: 1, variance: 0 }] },
+	});
+	assert.equal(
+		meanwhile(waker('was blocked', STACK_OF.lock, share(futex('m', { owner })))),
+		'Meanwhile server (90) waited for the lock m, held by holder (5) in enter.',
+	);
+	assert.equal(
+		meanwhile(waker('was blocked', STACK_OF.condition, share(futex('_PyRuntime+0x8')))),
+		'Meanwhile server (90) waited for the lock of the Python interpreter (GIL) in await.',
+	);
+	assert.equal(
+		meanwhile(waker('was blocked', STACK_OF.pipe, share(pipe('read')))),
+		'Meanwhile server (90) waited for data from pipe read in drink.',
+	);
+	for (const silent of [
+		waker(undefined),
+		waker('did not exist yet'),
+		nobody('[not woken yet]'),
+		interrupt({ context: 'softirq', irq: 'timer' }, '<softirq: timer>'),
+	])
+		assert.equal(meanwhile(silent), 'Longest: 500 ms.');
+	const part = (share_s: number) =>
+		said({
+			threads: [thread(10 * SECOND)],
+			blocked: [
+				blocked(STACK_OF.lock, share_s * SECOND, { waker: waker('ran'), count: 9 }),
+				blocked(STACK_OF.lock, (10 - share_s) * SECOND, { count: 9 }),
+			],
+		});
+	assert.match(part(7.9), / For 79 % of that, server \(90\) ran in answer\./);
+	assert.match(part(8.1), / Meanwhile server \(90\) ran in answer\./);
+});
+
+test('the next command: of who is behind it, of the disk, or of the chain', () => {
+	const next = (rest: Partial<Evidence>) => verdict(rest).next;
+	assert.equal(next(locked(waker('ran'))), 'tstrace why -p 90');
+	assert.equal(next(locked()), 'tstrace offwaketime --hops 4 -p 70 5');
+	const own = waker('ran', '', { key: { ...FAR, pid: 70, tid: 79 } });
+	assert.equal(next(locked(own)), 'tstrace offwaketime --hops 4 -p 70 5');
+	const traced = locked(waker('ran'));
+	assert.equal(
+		next({ ...traced, threads: [...traced.threads, thread(1, 0, { pid: 90, tid: 95 })] }),
+		'tstrace offwaketime --hops 4 -p 70 5',
+	);
+	assert.equal(next(locked(undefined, { target: '' })), 'tstrace offwaketime --hops 4 5');
+	const command = { target: '--follow -- make -j8' };
+	assert.equal(
+		next(locked(undefined, command)),
+		'tstrace offwaketime --hops 4 --follow -- make -j8',
+	);
+	for (const kind of ['disk read', 'disk', 'page fault', 'file lock', 'file server'] as const) {
+		const wait = [blocked(STACK_OF[kind], 10 * SECOND, { count: 9 })];
+		const command = 'tstrace offcputime --by object -p 70 5';
+		assert.equal(next({ ...locked(), blocked: wait }), command, kind);
+	}
+	const cpu = { threads: [thread(SECOND, SECOND)], samples: [sample('main f', 99)] };
+	assert.equal(next(cpu), 'tstrace profile -p 70 5');
+	const ready = (kind: 'CPU quota' | 'run queue') =>
+		next({ threads: [thread(SECOND)], forCpu: [forCpu(kind, SECOND)] });
+	assert.equal(ready('CPU quota'), 'tstrace schedlat -p 70 5');
+	assert.equal(ready('run queue'), 'tstrace schedlat 5 1');
+});
+
+test('a second reason is told if it is half as large as the first', () => {
+	const second = (rest: Partial<Evidence>) =>
+		/ Next: .*/.exec(
+			said({
+				...{ threads: [thread(30 * SECOND, rest.samples ? 6 * SECOND : 0)], ...rest },
+				blocked: [blocked(STACK_OF.lock, 10 * SECOND, { count: 9 }), ...(rest.blocked ?? [])],
+			}),
+		)?.[0];
+	const disk = (seconds: number) => ({
+		blocked: [blocked(STACK_OF['disk read'], seconds * SECOND, { objects: [[file('/a'), 6e9]] })],
+	});
+	assert.equal(second(disk(6)), ' Next: 38 % for the disk, to read /a, in load.');
+	assert.equal(
+		second({ blocked: [blocked(STACK_OF.sleep, 5.01 * SECOND)] }),
+		' Next: it sleeps for 33 %, in nap.',
+	);
+	assert.equal(second({ blocked: [blocked(STACK_OF.sleep, 4.99 * SECOND)] }), undefined);
+	assert.equal(second({ samples: [sample('main f', 99)] }), ' Next: it runs on a CPU for 38 %.');
+	assert.equal(
+		second({ forCpu: [forCpu('preempted', 6 * SECOND)] }),
+		' Next: it is ready to run, and gets no CPU, for 38 % (preempted).',
+	);
+});
+
+test('a thread without a name has none, and the sentence goes on', () => {
+	const empty = locked(waker('ran', '', { key: { ...FAR, comm: '' } }), {
+		threads: [thread(10 * SECOND, 0, { tid: 70, comm: '' })],
+	});
+	assert.match(said(empty), /^\[no name\] \(70\) waits .* Meanwhile \[no name\] \(90\) ran\. /);
+});
+
+test('whatever was seen, the verdict reads', () => {
+	fc.assert(
+		fc.property(anyEvidence, (given) => {
+			verdict(given);
+		}),
+		{ numRuns: 500 },
+	);
+});
