@@ -33,6 +33,7 @@ struct chosen {
 	bool first_wait;
 	bool counts; /* see struct wait_record */
 	bool preempted;
+	bool traced;
 	u64 begin_ns;
 	u64 woken_ns;
 	struct offcpu_parts parts;
@@ -107,6 +108,7 @@ __noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
 	record->end_ns = now_ns;
 	record->throttled_ns = wait->parts.ns[OFFCPU_THROTTLED];
 	record->preempted = wait->preempted;
+	record->counts = wait->traced;
 	weigh_record(record, &sampled);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -214,6 +216,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	u64 duration_ns, blocked_ns = 0;
 
 	wait->preempted = false;
+	wait->traced = filter_has(next);
 	wait->parts.ns[OFFCPU_THROTTLED] = 0;
 	if (!off || !off->since_ns) {
 		if (followed_wakers && offcpu_first_wait(next, queue, &wait->parts, &duration_ns))

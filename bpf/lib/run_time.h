@@ -28,8 +28,10 @@ static __always_inline void read_run_time(struct task_struct *task, u64 *counted
 	}
 	*counted_ns = sum;
 	*run_ns = sum;
-	if (!task->on_cpu || !clock_offset_ns)
+	/* A kernel without sched_info may also lack the way to a run queue. */
+	if (!has_sched_info || !task->on_cpu || !clock_offset_ns)
 		return;
+	barrier();
 	rq = task->se.cfs_rq->rq;
 	since = bpf_ktime_get_ns() - clock_offset_ns - (rq->clock - rq->clock_task) - start;
 	if (since > 0)

@@ -6,6 +6,7 @@
 #ifndef TSTRACE_THREAD_ACCOUNTS_H
 #define TSTRACE_THREAD_ACCOUNTS_H
 
+#include "chosen_waits.h"
 #include "filter.h"
 #include "kernel.h"
 #include "loss.h"
@@ -27,8 +28,8 @@ struct thread_account {
 	u32 pid;    /* the kernel's */
 	u32 tgid;   /* in the caller's PID namespace, as is tid */
 	u32 tid;
-	u8 of_kernel; /* a thread of the kernel */
 	u8 preempted; /* of one that waits for a CPU: it was taken off its own */
+	u8 traced;    /* it is chosen now */
 	u16 unused_padding;
 	u64 ready_ns; /* CLOCK_MONOTONIC: since when it waits for a CPU; 0: it does not */
 	char comm[TASK_COMM_LEN];
@@ -50,7 +51,8 @@ static __always_inline void read_readiness(struct task_struct *task, struct thre
 	if (!off || !off->since_ns || task->on_cpu)
 		return;
 	account->preempted = off->preempted;
-	account->ready_ns = off->preempted ? off->since_ns : off->woken_ns;
+	/* As tracing begins nobody knows whether what is on a run queue was woken or preempted. */
+	account->ready_ns = off->state == OFFCPU_RUNNABLE ? off->since_ns : off->woken_ns;
 }
 
 static __always_inline void read_account(struct task_struct *task, struct thread_account *account)
@@ -63,7 +65,6 @@ static __always_inline void read_account(struct task_struct *task, struct thread
 	account->pid = task->pid;
 	account->tgid = task_tgid(task);
 	account->tid = task_tid(task);
-	account->of_kernel = (task->flags & PF_KTHREAD) != 0;
 	bpf_core_read_str(&account->comm, sizeof(account->comm), &task->comm);
 }
 
@@ -76,6 +77,7 @@ int BPF_PROG(account_ended, struct task_struct *task)
 	if (!filter_has_task(task))
 		return 0;
 	read_account(task, &account);
+	account.traced = true;
 	kept = bpf_ringbuf_reserve(&ended_threads, sizeof(*kept), 0);
 	if (!kept) {
 		count_loss(LOSS_THREADS_FULL);
@@ -86,18 +88,18 @@ int BPF_PROG(account_ended, struct task_struct *task)
 	return 0;
 }
 
-/* Run as tracing begins, and as it ends: all threads that are traced. */
+/* Run as tracing begins, and as it ends: all threads, as the filter may let others in later. */
 SEC("iter/task")
 int read_accounts(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread_account account = {};
 
-	/* Who ends was counted as it began to. */
-	if (!task || !task->pid || task->exit_state || task->flags & PF_EXITING ||
-	    !filter_has_task(task))
+	/* One that has ended was counted then; as a zombie it can be here for long. */
+	if (!task || !task->pid || task->exit_state)
 		return 0;
 	read_account(task, &account);
+	account.traced = filter_has_task(task);
 	read_readiness(task, &account);
 	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
 	return 0;
@@ -114,7 +116,7 @@ int sample_running(void *ctx)
 	struct stack_sum none = {}, *sum;
 	u64 kernel, user;
 
-	if (!here || !look(task, pid) || !filter_has(task))
+	if (!here || ended_ns || !look(task, pid) || !filter_has(task))
 		return 0;
 	here->index = index;
 	stack_key_of(task, &key);

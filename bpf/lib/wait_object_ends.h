@@ -160,7 +160,7 @@ static __always_inline u64 wanted_key_of(struct object_search *here, struct file
 {
 	u64 key;
 
-	make_end_key(PLACE_ITERATOR, side);
+	make_end_key(PLACE_HOLDERS, side);
 	key = here->chosen;
 	return key && bpf_map_lookup_elem(&wanted_ends, &key) ? key : 0;
 }
@@ -168,7 +168,7 @@ static __always_inline u64 wanted_key_of(struct object_search *here, struct file
 /* Says which process has a descriptor, if it is an end that somebody waited for. */
 static __always_inline void report_holder(struct bpf_iter__task_file *ctx)
 {
-	struct object_search *here = search_at(PLACE_ITERATOR);
+	struct object_search *here = search_at(PLACE_HOLDERS);
 	struct task_struct *task = ctx->task, *leader;
 	struct file___held *file = ctx->file;
 	struct task_struct___held *own, *first;
@@ -188,7 +188,7 @@ static __always_inline void report_holder(struct bpf_iter__task_file *ctx)
 		return;
 	__builtin_memset(&here->object, 0, OBJECT_KEY_BYTES);
 	here->file = (u64)file;
-	describe_file(PLACE_ITERATOR);
+	describe_file(PLACE_HOLDERS);
 	holder.key = wanted_key_of(here, file, END_OWN);
 	if (!holder.key && here->object.type == OBJECT_INET && !here->object.remote_port)
 		holder.key = wanted_key_of(here, file, END_AS_LISTENER);

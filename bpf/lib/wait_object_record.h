@@ -115,11 +115,12 @@ struct object_search {
 	struct wait_object object;
 };
 
-/* One is used where threads resume, where interrupts are off; the other one in iterators, which
- * threads that resume may interrupt. */
+/* One is used where threads resume, where interrupts are off; the others in iterators, which
+ * threads that resume may interrupt; two of them may run at once. */
 enum object_place {
 	PLACE_RESUMED,
 	PLACE_ITERATOR,
+	PLACE_HOLDERS,
 	OBJECT_PLACES,
 };
 

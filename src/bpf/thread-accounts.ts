@@ -19,8 +19,8 @@ export interface ThreadAccount {
 	readonly pid: number;
 	readonly tid: number;
 	readonly comm: string;
-	/** It is a thread of the kernel. */
-	readonly ofKernel: boolean;
+	/** Whether it is chosen now. */
+	readonly traced: boolean;
 	/** Since when it waits for a CPU; 0: it does not. */
 	readonly ready_ns: number;
 	/** Then: it was taken off its own. */
@@ -35,7 +35,7 @@ export function configureAccounts(object: Objects): void {
 	object.map('ended_threads').setMaxEntries(RING_BYTES);
 }
 
-/** Threads that are there now, of those that are traced. */
+/** Threads that are there now, traced or not. */
 export function readAccounts(object: Objects): ThreadAccount[] {
 	const view = object.runIterator('read_accounts');
 	const { size } = layout.structs.thread_account;
@@ -72,7 +72,7 @@ export class EndedThreads {
 }
 
 function accountAt(view: DataView, at: number): ThreadAccount {
-	const { born_ns, at_ns, run_ns, pid, tgid, tid, of_kernel, preempted, ready_ns, comm } =
+	const { born_ns, at_ns, run_ns, pid, tgid, tid, traced, preempted, ready_ns, comm } =
 		layout.structs.thread_account.fields;
 	const u32 = ({ offset }: { offset: number }) => view.getUint32(at + offset, true);
 	const u64 = ({ offset }: { offset: number }) => readU64(view, at + offset);
@@ -84,7 +84,7 @@ function accountAt(view: DataView, at: number): ThreadAccount {
 		pid: u32(tgid),
 		tid: u32(tid),
 		comm: readComm(view, at + comm.offset),
-		ofKernel: view.getUint8(at + of_kernel.offset) !== 0,
+		traced: view.getUint8(at + traced.offset) !== 0,
 		ready_ns: u64(ready_ns),
 		preempted: view.getUint8(at + preempted.offset) !== 0,
 	};

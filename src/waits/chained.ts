@@ -27,7 +27,7 @@ const KEYS_PER_CHAIN = 4;
 export interface WaitObserver {
 	/** A wait that counts: it was blocked. `stack`: the number of who waited where, for what, and who ended it. */
 	blocked(stack: number, wait: ObservedWait): void;
-	/** Of any thread, by the kernel's number: it waited for a CPU. */
+	/** The same of a thread by the kernel's number: it waited for a CPU. */
 	forCpu(pid: number, wait: ObservedWait & { throttled_ns: number; preempted: boolean }): void;
 }
 
@@ -133,14 +133,14 @@ export class WaitRecords {
 		const variance = (u64('doubt') / ONE) * weighed_ns ** 2;
 		const count = u64('count') / ONE;
 		const wait = { pid, begin_ns, end_ns, weighed_ns, variance };
+		const counts = record.getUint8(fields.counts.offset) !== 0;
 		if (type === TYPE.WAIT_FOR_CPU) {
 			this.#chains.waitedForCpu(wait);
 			const preempted = record.getUint8(fields.preempted.offset) !== 0;
 			const why = { throttled_ns: u64('throttled_ns'), preempted };
-			this.#observer?.forCpu(pid, { ...wait, count, ...why });
+			if (counts) this.#observer?.forCpu(pid, { ...wait, count, ...why });
 			return;
 		}
-		const counts = record.getUint8(fields.counts.offset) !== 0;
 		const key = this.#numberOf(record, end_ns, counts);
 		if (counts) this.#observer?.blocked(key, { ...wait, count });
 		this.#chains.wasBlocked({

@@ -78,6 +78,7 @@ export function fateOf(
 	if (ALWAYS_IDLE.has(kind)) return 'idle';
 	const isBusy = ALWAYS_BUSY.has(kind);
 	if (isBusy && !FOR_PROCESSES.has(kind)) return 'busy';
+	if (kind === 'io_uring' && waker && isDevice(waker)) return 'busy';
 	const fate = isBusy ? 'busy' : ((object && fateByObject(object)) ?? fateByWaker(waker, isTraced));
 	return fate !== 'idle' && waker && isTraced(waker.key) ? 'follows' : fate;
 }
@@ -88,13 +89,23 @@ function fateByObject(object: WaitObject): Fate | undefined {
 		case 'pipe':
 			return object.end === 'write' ? 'busy' : undefined;
 		case 'socket':
-			// Of one that is not connected, anybody may ask something; of one that was accepted, the peer.
-			return object.remote === '' || object.accepted ? 'idle' : 'busy';
+			if (object.remote === '') return fateUnconnected(object);
+			// Who was accepted is asked; who has made the connection asks.
+			return object.accepted ? 'idle' : 'busy';
 		case 'unix socket':
 			return object.accepted ? 'idle' : undefined;
 		default:
 			return undefined;
 	}
+}
+
+/** Linux, net.ipv4.ip_local_port_range: ports that sockets get which ask for none. */
+const FIRST_EPHEMERAL_PORT = 32_768;
+
+/** Who listens, or has a port of its own choice, may be asked by anybody; some clients do not connect, for UDP. */
+function fateUnconnected({ protocol, local }: { protocol: string; local: string }): Fate {
+	const port = Number(/:(\d+)$/.exec(local)?.[1] ?? 0);
+	return protocol === 'udp' && port >= FIRST_EPHEMERAL_PORT ? 'undecided' : 'idle';
 }
 
 function fateByWaker(waker: Waker | undefined, isTraced: (key: Key) => boolean): Fate {
@@ -112,6 +123,9 @@ function fateByWaker(waker: Waker | undefined, isTraced: (key: Key) => boolean):
 			return fateUntold(waker);
 	}
 }
+
+/** A device's own interrupt: of requests that a thread has made, it is the disk's that has answered. */
+const isDevice = ({ key }: Waker) => key.irq === 'device' || key.irq === 'block';
 
 /** By who it was, of whom no more is told. */
 function fateUntold({ key }: Waker): Fate {

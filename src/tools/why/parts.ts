@@ -78,7 +78,7 @@ export function partsOf(evidence: Evidence): Parts {
 		...forCpu.map((each) => cpuPart(each, ran(each))),
 	];
 	const { scaled, unseen_ns } = fitted(off, wall_ns - run_ns);
-	const parts = [...runningParts(evidence, run_ns), ...scaled];
+	const parts = [...runningParts(evidence), ...scaled];
 	// A thread that did not run is no reason for anything, and a share of no time is no number.
 	return { parts: parts.filter(({ value_ns }) => value_ns > 0), wall_ns, unseen_ns };
 }
@@ -170,26 +170,42 @@ function cpuPart(waits: CpuWaits, ran: StackRow | undefined): Part {
 	};
 }
 
-/** The exact time on CPUs, divided as the samples are. */
-function runningParts({ samples, threads }: Evidence, run_ns: number): Part[] {
+/** The exact time of each thread on CPUs, divided as its samples are. */
+function runningParts({ samples, threads }: Evidence): Part[] {
+	const ofThread = new Map<string, StackRow[]>();
+	for (const row of samples) {
+		const name = `${row.key.pid} ${row.key.tid}`;
+		const rows = ofThread.get(name);
+		if (rows) rows.push(row);
+		else ofThread.set(name, [row]);
+	}
+	return threads.flatMap((thread) =>
+		runningPartsOf(thread, ofThread.get(`${thread.pid} ${thread.tid}`) ?? []),
+	);
+}
+
+function runningPartsOf(
+	{ pid, tid, comm, run_ns }: ThreadTime,
+	samples: readonly StackRow[],
+): Part[] {
+	if (run_ns <= 0) return [];
 	const count = samples.reduce((sum, row) => sum + row.count, 0);
 	const none = {
-		...{ object: undefined, durations: [], undecided: false },
-		...{ follows: false, stayed: false },
+		place: 'running',
+		object: undefined,
+		durations: [],
+		...{ undecided: false, follows: false, stayed: false },
 	} as const;
 	if (count === 0) {
-		return threads.map(({ pid, tid, comm, run_ns: value_ns }): Part => {
-			const key = { pid, tid, comm };
-			const row = { key, frames: [], parts: [value_ns], value: value_ns, count: 0, variance: 0 };
-			return { ...none, place: 'running', kind: 'on CPU', value_ns, count: 0, variance: 0, row };
-		});
+		const counted = { parts: [run_ns], value: run_ns, count: 0, variance: 0 };
+		const row = { key: { pid, tid, comm }, frames: [], ...counted };
+		return [{ ...none, kind: 'on CPU', value_ns: run_ns, count: 0, variance: 0, row }];
 	}
 	return samples.map((row): Part => {
 		const share = row.count / count;
 		const inKernel = row.frames.at(-1)?.kind === 'kernel';
 		return {
 			...none,
-			place: 'running',
 			kind: inKernel ? 'in the kernel' : 'in its own code',
 			value_ns: run_ns * share,
 			count: row.count,

@@ -83,17 +83,19 @@ export class WallClock extends Waits {
 
 	override end(): void {
 		this.#ended_at_ns = Number(process.hrtime.bigint());
+		// From now on no program counts: what is read then is as of now.
+		this.object.setVariable('ended_ns', this.#ended_at_ns);
 		this.#atEnd = readAccounts(this.object);
-		for (const { kernelPid, ready_ns, preempted } of this.#atEnd) {
-			const begin_ns = Math.max(ready_ns, this.#begun_at_ns);
-			const end_ns = this.#ended_at_ns;
-			if (ready_ns === 0 || begin_ns >= end_ns) continue;
-			const wait = { begin_ns, end_ns, weighed_ns: end_ns - begin_ns, count: 1, variance: 0 };
-			this.#seen.forCpu(kernelPid, { ...wait, throttled_ns: 0, preempted });
-		}
 		super.end();
 		this.#events?.close();
 		this.#events = undefined;
+		for (const { kernelPid, ready_ns, preempted, traced } of this.#atEnd) {
+			const begin_ns = Math.max(ready_ns, this.#begun_at_ns);
+			const end_ns = this.#ended_at_ns;
+			if (!traced || ready_ns === 0 || begin_ns >= end_ns) continue;
+			const wait = { begin_ns, end_ns, weighed_ns: end_ns - begin_ns, count: 1, variance: 0 };
+			this.#seen.forCpu(kernelPid, { ...wait, throttled_ns: 0, preempted });
+		}
 	}
 
 	override async read(patience?: Patience): Promise<WhyFindings> {
@@ -160,29 +162,35 @@ export class WallClock extends Waits {
 		return { row, durations: [own], open: true };
 	}
 
-	/** The last that is known of each thread. */
+	/** The last that is known of each thread that was traced at some time. */
 	#accounts(): ThreadAccount[] {
 		const last = new Map<string, ThreadAccount>();
-		for (const account of [...this.#atBegin, ...this.#atEnd, ...this.#ended.all()])
-			last.set(`${account.kernelPid} ${account.born_ns}`, account);
-		return [...last.values()];
+		const traced = new Set<string>();
+		for (const account of [...this.#atBegin, ...this.#atEnd, ...this.#ended.all()]) {
+			const id = identityOf(account);
+			if (account.traced) traced.add(id);
+			// A thread that executes a program takes the place of its process's first thread, which ends.
+			if (account.at_ns >= (last.get(id)?.at_ns ?? 0)) last.set(id, account);
+		}
+		return [...last].flatMap(([id, account]) => (traced.has(id) ? [account] : []));
 	}
 
 	#threads(): ThreadTime[] {
-		const before = new Map(
-			this.#atBegin.map((account) => [`${account.kernelPid} ${account.born_ns}`, account]),
-		);
+		const before = new Map(this.#atBegin.map((account) => [identityOf(account), account.run_ns]));
 		return this.#accounts().flatMap((account): ThreadTime[] => {
-			const first = before.get(`${account.kernelPid} ${account.born_ns}`);
 			const from_ns = Math.max(account.born_ns, this.#begun_at_ns);
 			const life_ns = Math.min(account.at_ns, this.#ended_at_ns) - from_ns;
 			if (life_ns <= 0) return [];
-			const run_ns = Math.min(life_ns, account.run_ns - (first?.run_ns ?? 0));
+			const ran_ns = account.run_ns - (before.get(identityOf(account)) ?? 0);
+			const run_ns = Math.max(0, Math.min(life_ns, ran_ns));
 			const { pid, tid, comm } = account;
 			return [{ pid, tid, comm, life_ns, run_ns }];
 		});
 	}
 }
+
+/** Numbers of threads are used again. */
+const identityOf = ({ kernelPid, born_ns }: ThreadAccount) => `${kernelPid} ${born_ns}`;
 
 /** Of one wait for a CPU: it is named by what it was for most of its time. */
 const MOST = 0.5;

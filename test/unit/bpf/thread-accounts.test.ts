@@ -12,7 +12,7 @@ interface Given extends Times {
 	readonly pid?: number;
 	readonly tgid?: number;
 	readonly tid?: number;
-	readonly of_kernel?: number;
+	readonly traced?: number;
 	readonly preempted?: number;
 	readonly comm?: string;
 }
@@ -22,7 +22,7 @@ function write(view: DataView, at: number, given: Given): void {
 		view.setBigUint64(at + fields[name].offset, given[name] ?? 0n, true);
 	for (const name of ['pid', 'tgid', 'tid'] as const)
 		view.setUint32(at + fields[name].offset, given[name] ?? 0, true);
-	for (const name of ['of_kernel', 'preempted'] as const)
+	for (const name of ['traced', 'preempted'] as const)
 		view.setUint8(at + fields[name].offset, given[name] ?? 0);
 	const name = new Uint8Array(view.buffer, view.byteOffset + at + fields.comm.offset, 16);
 	name.set(Buffer.from(`${given.comm ?? ''}\0`));
@@ -53,21 +53,21 @@ const FIRST: Given = {
 test('each field of each thread is where the program has written it', () => {
 	const second = {
 		...{ born_ns: 2n ** 53n, at_ns: 2n ** 53n - 1n, run_ns: 2n ** 40n, ready_ns: 0n },
-		...{ pid: 0xffff_fffe, tgid: 0, tid: 2 ** 22, of_kernel: 1, comm: 'kworker/0:1-eve' },
+		...{ pid: 0xffff_fffe, tgid: 0, tid: 2 ** 22, traced: 1, comm: 'kworker/0:1-eve' },
 	};
 	assert.deepEqual(accounts([FIRST, second, { preempted: 1, comm: 'x' }]), [
 		{
 			...{ kernelPid: 5, born_ns: 11, at_ns: 22, run_ns: 33, pid: 6, tid: 7, comm: 'worker' },
-			...{ ofKernel: false, ready_ns: 44, preempted: false },
+			...{ traced: false, ready_ns: 44, preempted: false },
 		},
 		{
 			...{ kernelPid: 0xffff_fffe, born_ns: 2 ** 53, at_ns: 2 ** 53 - 1, run_ns: 2 ** 40 },
 			...{ pid: 0, tid: 2 ** 22, comm: 'kworker/0:1-eve' },
-			...{ ofKernel: true, ready_ns: 0, preempted: false },
+			...{ traced: true, ready_ns: 0, preempted: false },
 		},
 		{
 			...{ kernelPid: 0, born_ns: 0, at_ns: 0, run_ns: 0, pid: 0, tid: 0, comm: 'x' },
-			...{ ofKernel: false, ready_ns: 0, preempted: true },
+			...{ traced: false, ready_ns: 0, preempted: true },
 		},
 	]);
 });
