@@ -1,4 +1,5 @@
 /** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
+import type { PageReport } from './aggregate/page-report.js';
 import type { Circumstances, Findings, RowFindings } from './aggregate/report.js';
 import type { Key } from './aggregate/row-key.js';
 import type { StackTool } from './aggregate/stack-tool.js';
@@ -50,6 +51,8 @@ export interface TextView<F extends Findings> {
 	shown?(findings: F, json: boolean): F;
 	/** How stacks leave other than as text, for tools that find them. */
 	readonly stacks?: StackExport;
+	/** What a page of stacks says before it shows them. */
+	page?(findings: F): PageReport;
 	/** What to say where nothing was found: "nothing waited". */
 	readonly none?: string;
 }

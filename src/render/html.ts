@@ -8,10 +8,12 @@
 import { createHash } from 'node:crypto';
 import { type Flame, layoutFlame } from '../aggregate/flame.js';
 import { functionTotals } from '../aggregate/functions.js';
+import type { PageReport } from '../aggregate/page-report.js';
 import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { pageScript, pageStyle } from '../generated/browser.js';
 import { shareText } from './amounts.js';
+import { renderReport } from './html-report.js';
 import { grouped } from './numbers.js';
 import type { PageData } from './page-data.js';
 import { colourOf } from './palettes.js';
@@ -30,9 +32,14 @@ const KIND_DIGITS: Readonly<Record<FrameKind, string>> = {
 	inlined: '3',
 };
 
-/** The page of a recording, in pieces. */
-export function* renderHtml(profile: StackProfile, look: Look): Generator<string> {
+/** The page of a recording, in pieces; `report`: what it says first. */
+export function* renderHtml(
+	profile: StackProfile,
+	look: Look,
+	report?: PageReport,
+): Generator<string> {
 	const title = escapeXml(look.title);
+	const heading = report ? 'h2' : 'h1';
 	yield `<!doctype html>
 <html lang="en">
 <head>
@@ -40,15 +47,17 @@ export function* renderHtml(profile: StackProfile, look: Look): Generator<string
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${hashOf(pageScript)}; style-src ${hashOf(pageStyle)}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title}</title>
+<title>${report ? escapeXml(report.title) : title}</title>
 <style>${pageStyle}</style>
 </head>
-<body>
-<header>
-<h1>${title}</h1>
+<body${report ? ' class="report"' : ''}>
+`;
+	if (report) yield* renderReport(report, profile.origin);
+	yield `<header>
+<${heading}>${title}</${heading}>
 <p class="subtitle">${escapeXml(look.subtitle)}</p>
 </header>
-<noscript><p>This page needs JavaScript, which is off here. An SVG does not: --format svg.</p></noscript>
+<noscript><p>${report ? 'The flame graph' : 'This page'} needs JavaScript, which is off here. An SVG does not: --format svg.</p></noscript>
 <script type="application/json" id="data">`;
 	yield embedded(pageData(profile, look));
 	yield `</script>

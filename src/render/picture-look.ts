@@ -52,9 +52,14 @@ function subtitleOf({ command, host, start, duration_s, event }: Origin): string
 		command?.join(' '),
 		event,
 		host,
-		start?.replace(/^(\d+-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/, '$1 $2 UTC'),
+		start && utcText(start),
 		duration_s === undefined ? undefined : `${Number(duration_s.toFixed(3))} s`,
 	]
 		.filter((part) => part !== undefined && part !== '')
 		.join(' · ');
+}
+
+/** "2025-07-01 12:00:00 UTC"; what is no time of ours stays as it is. */
+export function utcText(start: string): string {
+	return start.replace(/^(\d+-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/, '$1 $2 UTC');
 }

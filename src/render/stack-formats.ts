@@ -1,4 +1,5 @@
 /** Stacks of any tool, in the format of a picture or of another program. */
+import type { PageReport } from '../aggregate/page-report.js';
 import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { renderFolded } from './folded.js';
@@ -14,6 +15,8 @@ interface StackFormatOptions {
 	readonly marks: ReadonlySet<FrameKind>;
 	readonly divisor: number;
 	readonly sorted: boolean;
+	/** What a page says before it shows them. */
+	readonly report?: PageReport | undefined;
 }
 
 /** What only a program reads: a terminal would show thousands of lines of it, or binary. */
@@ -28,14 +31,14 @@ export async function renderStackFormat(
 	profile: StackProfile,
 	options: StackFormatOptions,
 ): Promise<Pieces> {
-	const { look } = options;
+	const { look, report } = options;
 	switch (format) {
 		case 'folded':
 			return renderFolded(profile, options);
 		case 'svg':
 			return (await import('./svg.js')).renderSvg(profile, look);
 		case 'html':
-			return (await import('./html.js')).renderHtml(profile, look);
+			return (await import('./html.js')).renderHtml(profile, look, report);
 		case 'pprof':
 			return (await import('./pprof.js')).renderPprof(profile);
 		case 'speedscope':

@@ -1,6 +1,7 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 
 import { HdrLog } from '../aggregate/hdr.js';
+import type { PageReport } from '../aggregate/page-report.js';
 import type { Findings, LatencyGroup, Lost, Report, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import { type Origin, profileOf } from '../aggregate/stack-profile.js';
@@ -130,7 +131,7 @@ export class Results<F extends Findings> {
 	}
 
 	/** Stacks, as a picture or for another tool. */
-	async #export(format: StackFormat, findings: StackFindings, report: Report): Promise<void> {
+	async #export(format: StackFormat, findings: StackFindings, report: Report<F>): Promise<void> {
 		const how = this.#text.stacks;
 		if (!how) return;
 		const profile = {
@@ -142,8 +143,19 @@ export class Results<F extends Findings> {
 			marks: how.annotated ? ALL_MARKS : NO_MARKS,
 			divisor: this.#stackTool?.folded.divisor ?? 1,
 			sorted: false,
+			report: format === 'html' ? this.#pageReport(report, findings.notices) : undefined,
 		});
 		for await (const piece of pieces) await this.#output.write(piece);
+	}
+
+	/** What the tool says on a page, and what to know about it: whoever reads it has not seen the terminal. */
+	#pageReport({ findings, lost }: Report<F>, notes: readonly string[]): PageReport | undefined {
+		const report = this.#text.page?.(findings);
+		const notices = [
+			...notes.map((line) => `Note: ${line}`),
+			...explainLost(lost).map((line) => `Lost: ${line}`),
+		];
+		return report && { ...report, notices };
 	}
 
 	/** That nothing was found, and what to know about what was. */

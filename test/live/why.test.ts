@@ -1,6 +1,8 @@
 /** why: its account is all of the time; what it says where there is little to say. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 
@@ -20,6 +22,13 @@ interface Report {
 	readonly wall_ns: number;
 	readonly idle_ns: number;
 	readonly account: readonly Place[];
+	readonly worst: readonly {
+		begin_s: number;
+		duration_ns: number;
+		tid: number;
+		comm: string;
+		kind: string;
+	}[];
 	readonly stacks: readonly { frames: string[]; value: number; key: { kind: string } }[];
 }
 
@@ -40,7 +49,7 @@ function near(value: number, wanted: number, share: number, what: string): void 
 }
 
 test('threads that begin and end within the window: all of their time, and theirs only', () => {
-	const { account, wall_ns, window_ns, threads, stacks } = why(
+	const { account, wall_ns, window_ns, threads, stacks, worst } = why(
 		...['--follow', '--', 'sh', '-c', 'for i in 1 2 3 4 5; do sleep 0.1; done'],
 	);
 	assert.equal(threads, 6, 'a shell and five that sleep');
@@ -58,6 +67,17 @@ test('threads that begin and end within the window: all of their time, and their
 		naps.reduce((sum, { count }) => sum + count, 0),
 		5,
 	);
+	const longest = worst.filter(({ comm, kind }) => comm === 'sleep' && kind === 'sleep');
+	assert.equal(new Set(longest.map(({ tid }) => tid)).size, 5);
+	assert.equal(longest.length, 5);
+	const inTime = longest.sort((a, b) => a.begin_s - b.begin_s);
+	for (const [i, { begin_s, duration_ns }] of inTime.entries()) {
+		near(duration_ns, NAP_NS, 0.2, 'a nap');
+		const before = inTime[i - 1];
+		// One after the other.
+		if (before) assert.ok(begin_s > before.begin_s + before.duration_ns / 1e9);
+		assert.ok(begin_s >= 0 && begin_s + duration_ns / 1e9 <= window_ns / 1e9);
+	}
 	// The shell waits for each, and what these did is told already.
 	const forThem = account.filter(({ kind, for_traced }) => kind === 'child' && for_traced);
 	assert.ok(total(forThem) >= 5 * NAP_NS, `${total(forThem)}`);
@@ -100,4 +120,18 @@ test('the whole machine, as text and folded: where a thread is, is the root', ()
 	const { stdout, status } = runToEnd(TSTRACE, ['why', '--folded', '-q', '0.5']);
 	assert.equal(status, 0);
 	assert.match(stdout, /^(idle|waiting|runnable|running): /);
+});
+
+test('a page has the verdict, the wait, and the place as the root', (t) => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-why-'));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const file = join(folder, 'report.html');
+	symlinkSync('/usr/bin/sleep', join(folder, '<b>'));
+	const { status, stderr } = tstrace(['why', '-q', '-o', file, '--', join(folder, '<b>'), '0.3']);
+	assert.equal(status, 0, stderr);
+	const page = readFileSync(file, 'utf8');
+	assert.match(page, /<p class="statement">[^<]*sleep/);
+	assert.match(page, /<title>\d+: [^<]* sleep<\/title>/);
+	assert.match(page, /"waiting: sleep"/);
+	assert.doesNotMatch(page, /<b>/);
 });

@@ -1,6 +1,6 @@
 /**
  * What src/render/html.ts's page does: flame graph, icicle graph, table, search. A click or Enter
- * zooms, arrows move from box to box, Ctrl-F or / searches, Escape goes back.
+ * zooms, arrows move from box to box, Ctrl-F or / searches, Escape goes back. Above it may be what a tool says.
  *
  * Runs in the page itself, from a file anywhere; names are strangers', and are only ever text.
  */
@@ -20,6 +20,8 @@ type View = 'flame' | 'icicle' | 'table';
 function start(data: Element): void {
 	const recording = readRecording(data);
 	const { names, all, countName, root } = recording;
+	/** Else it is a part of a longer page, in which the browser finds. */
+	const isAlone = !document.querySelector('article');
 	const summary = `${amountText(all, countName)} in all, ${grouped(names.length)} functions`;
 	let view: View = recording.inverted ? 'icicle' : 'flame';
 
@@ -128,7 +130,9 @@ function start(data: Element): void {
 	function key(event: KeyboardEvent): boolean {
 		const { key, target } = event;
 		const modified = event.ctrlKey || event.metaKey || event.altKey;
-		const finds = modified ? key === 'f' && !event.altKey : key === '/' && target !== input;
+		const finds = modified
+			? key === 'f' && !event.altKey && isAlone
+			: key === '/' && target !== input;
 		if (finds) {
 			input.focus();
 			input.select();
@@ -138,9 +142,10 @@ function start(data: Element): void {
 		return true;
 	}
 
-	/** Arrows lead into the graph from where nothing else has the focus. */
+	/** Arrows lead into the graph from where nothing else has the focus; a long page they scroll. */
 	function isForGraph(key: string, target: Element): boolean {
-		return graph.element.contains(target) || (key.startsWith('Arrow') && target === document.body);
+		const isAnywhere = isAlone && key.startsWith('Arrow') && target === document.body;
+		return isAnywhere || graph.element.contains(target);
 	}
 
 	document.addEventListener('keydown', (event) => {

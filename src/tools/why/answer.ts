@@ -188,7 +188,7 @@ const UNNAMED = /^(heap|stack|anonymous memory|\[anon.*|)$/;
  * What it was for, without who has it now; '': it has no name. What there may be thousands of is one: children of a
  * name; condition variables of one array, or the two words of each.
  */
-function accountObject({ object, place, kind }: Part): string {
+export function accountObject({ object, place, kind }: Part): string {
 	if (!object || place === 'running' || place === 'runnable') return '';
 	if (object.type === 'child') return `child ${object.comm}`;
 	if (object.type === 'futex') {

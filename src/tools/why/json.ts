@@ -1,11 +1,16 @@
 /** The answer for programs; what its fields mean: docs/tools/why.md. */
 import type { Frame } from '../../aggregate/stack.js';
-import type { Answer, Place, Reason } from './answer.js';
+import { type Answer, accountObject, type Place, type Reason } from './answer.js';
 import type { Link } from './chain.js';
 import type { Verdict } from './verdict.js';
+import type { WorstWait } from './worst.js';
 
 /** Times are in ns, shares of working time, in the account of wall-clock time. */
-export function answerJson(answer: Answer, verdict: Verdict): Readonly<Record<string, unknown>> {
+export function answerJson(
+	answer: Answer,
+	verdict: Verdict,
+	worst: readonly WorstWait[],
+): Readonly<Record<string, unknown>> {
 	const { window_ns, wall_ns, following_ns, idle_ns, working_ns, unseen_ns, samples } = answer;
 	const [largest] = answer.reasons;
 	return {
@@ -32,6 +37,16 @@ export function answerJson(answer: Answer, verdict: Verdict): Readonly<Record<st
 			...who,
 			total_ns: Math.round(total_ns),
 		})),
+		worst: worst.map(worstJson),
+	};
+}
+
+function worstJson(wait: WorstWait): Readonly<Record<string, unknown>> {
+	const { begin_ns, end_ns, tid, comm, part } = wait;
+	return {
+		begin_s: Number((begin_ns / 1e9).toFixed(6)),
+		duration_ns: Math.round(end_ns - begin_ns),
+		...{ tid, comm, kind: part.kind, object: accountObject(part) },
 	};
 }
 

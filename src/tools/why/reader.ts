@@ -21,13 +21,17 @@ import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
 import { partsOf } from './parts.js';
 import { targetOf } from './target.js';
+import { verdictOf } from './verdict.js';
 import { wallClockRows } from './wall-clock.js';
+import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
 
 /** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
 export const SAMPLES_HZ = 199;
 
 export interface WhyFindings extends StackFindings {
 	readonly found: Answer;
+	/** The longest first. */
+	readonly worst: readonly WorstWait[];
 }
 
 export class WallClock extends Waits {
@@ -118,6 +122,7 @@ export class WallClock extends Waits {
 			samples: stacks.filter(isSample).map(withoutKind),
 		};
 		const parts = partsOf(evidence);
+		const found = answerOf(evidence, parts);
 		return {
 			kind: 'stacks',
 			unit: 'ns',
@@ -126,7 +131,15 @@ export class WallClock extends Waits {
 			parts: ['time'],
 			stacks: wallClockRows(parts),
 			notices: [...notices, ...this.notices()],
-			found: answerOf(evidence, parts),
+			found,
+			worst: worstWaits(parts.parts, {
+				longest: this.#seen.longest,
+				numbers,
+				objects: ended.map(({ object }) => object),
+				threads: this.#accounts(),
+				window: { begin_ns: this.#begun_at_ns, end_ns: this.#ended_at_ns },
+				stayed: verdictOf(found).rule === 'idle' ? found.stayed : undefined,
+			}),
 		};
 	}
 
@@ -171,6 +184,9 @@ export class WallClock extends Waits {
 	}
 }
 
+/** Of one wait for a CPU: it is named by what it was for most of its time. */
+const MOST = 0.5;
+
 /** Of rows that are no waits. */
 const SAMPLE = 'sample';
 const asSample = (stack: CapturedStack): CapturedStack => ({
@@ -189,14 +205,17 @@ function addTo(histogram: Histogram, length_ns: number, count: number): void {
 
 type ForCpu = Omit<CpuWaits, 'tid' | 'pid' | 'comm'>;
 
-/** How long single waits were, of which chains have the sums only. */
+/** How long single waits were, and when the longest, of which chains have the sums only. */
 class SeenWaits implements WaitObserver {
 	/** By the number of the stack that waited. */
 	readonly durations = new Map<number, Histogram>();
+	readonly longest = new LongestWaits();
 	/** By the kernel's number of the thread. */
 	readonly #forCpu = new Map<number, Map<RunnableKind, ForCpu>>();
 
-	blocked(stack: number, { begin_ns, end_ns, count }: ObservedWait): void {
+	blocked(stack: number, wait: ObservedWait): void {
+		const { begin_ns, end_ns, count } = wait;
+		this.longest.blocked(stack, wait);
 		let histogram = this.durations.get(stack);
 		if (!histogram) {
 			histogram = new Histogram();
@@ -213,6 +232,7 @@ class SeenWaits implements WaitObserver {
 		const throttled = Math.min(1, wait.throttled_ns / Math.max(1, length_ns));
 		if (throttled > 0) this.#add(pid, 'CPU quota', wait, throttled);
 		const rest = wait.preempted ? 'preempted' : 'run queue';
+		this.longest.forCpu(pid, throttled > MOST ? 'CPU quota' : rest, wait);
 		if (throttled < 1) this.#add(pid, rest, wait, 1 - throttled);
 	}
 

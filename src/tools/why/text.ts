@@ -59,7 +59,7 @@ function verdictText({ text, confidence, because, next }: Verdict, style: Style)
 	return `${lines.join('\n')}\n`;
 }
 
-const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
+export const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 
 function accountText({ account, wall_ns }: Answer, style: Style): string {
 	if (wall_ns <= 0) return '';
@@ -93,12 +93,17 @@ function columns(
 	return `${amount}${shortened(where, room).padEnd(room)}${told}`.trimEnd();
 }
 
-function placeLine(place: Place, wall_ns: number): string {
-	const { kind, object, follows, total_ns, count, durations } = place;
-	const waits = follows ? 'for own threads' : place.place;
+/** "waiting: lock at cache_lock". */
+export function placeText({ place, kind, object, follows }: Place): string {
+	if (place === 'not seen') return place;
 	// The text of a child, a pipe, … begins with what the kind is.
 	const what = object.startsWith(kind) ? object : `${kind} ${object}`.trim();
-	const where = printable(place.place === 'not seen' ? place.place : `${waits}: ${what}`);
+	return `${follows ? 'for own threads' : place}: ${what}`;
+}
+
+function placeLine(place: Place, wall_ns: number): string {
+	const { total_ns, count, durations } = place;
+	const where = printable(placeText(place));
 	const [share, time] = amounts(total_ns, wall_ns);
 	if (durations.max === 0) return columns(share, time, where, '', []);
 	const times = [durations.p50, durations.p99, durations.max].map(shortTime);
@@ -113,14 +118,20 @@ function amounts(value_ns: number, wall_ns: number): [share: string, time: strin
 const shortTime = (time_ns: number) => humanTime(time_ns).replace(' ', '');
 
 function reasonsText(answer: Answer, { style, top }: { style: Style; top: number }): string {
-	const { reasons, working_ns } = answer;
-	const shown = reasons
-		.filter(({ total_ns }) => total_ns >= 10 * LEAST_SHARE * working_ns)
-		.slice(0, top);
-	return shown.map((reason, at) => reasonText(reason, at + 1, answer, style)).join('\n');
+	return topReasons(answer, top)
+		.map((reason, at) => reasonText(reason, at + 1, answer, style))
+		.join('\n');
 }
 
-function reasonText(reason: Reason, number: number, answer: Answer, style: Style): string {
+/** Those that are worth a word, at most so many. */
+export function topReasons({ reasons, working_ns }: Answer, top: number): readonly Reason[] {
+	return reasons
+		.filter(({ total_ns }) => total_ns > 0 && total_ns >= 10 * LEAST_SHARE * working_ns)
+		.slice(0, top);
+}
+
+/** How much of the working time it is, who that was, and what for. */
+export function reasonHead(reason: Reason, answer: Answer): string {
 	const { place, kind, of, object, total_ns, worst, threads } = reason;
 	const share = `${((100 * total_ns) / answer.working_ns).toFixed(0)} % of working time`;
 	const what =
@@ -129,8 +140,13 @@ function reasonText(reason: Reason, number: number, answer: Answer, style: Style
 			: place === 'runnable'
 				? `ready to run: ${kind}`
 				: 'runs on a CPU';
+	return `${share}: ${ownerText(threads, answer.threads)} ${what}`;
+}
+
+function reasonText(reason: Reason, number: number, answer: Answer, style: Style): string {
+	const { worst, threads } = reason;
 	const width = Math.min(WIDTH, style.width);
-	const head = `${number}. ${share}: ${ownerText(threads, answer.threads)} ${what}`;
+	const head = `${number}. ${reasonHead(reason, answer)}`;
 	const lines = [fitted(printable(head), '   ', width)];
 	const path = pathText(worst.row.frames);
 	if (path) lines.push(fitted(`   ${path}`, '     ', width));
@@ -163,7 +179,8 @@ export function pathText(frames: readonly Frame[]): string {
 	return [...head, ...names, ...tail].join(' → ');
 }
 
-function linkText(link: Link): string {
+/** Who it was, and what it did; '': nobody. */
+export function linkText(link: Link): string {
 	const { comm, pid, did, kind, of, object, frames, isNobody } = link;
 	if (isNobody) return '';
 	const where = link.function ? ` in ${link.function}` : '';

@@ -10,6 +10,7 @@ import { type CommonChoices, defineTool } from '../../tool.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
 import type { WaitSettings } from '../../waits/waits.js';
 import { answerJson } from './json.js';
+import { pageReport } from './page.js';
 import { WallClock, type WhyFindings } from './reader.js';
 import { answerText } from './text.js';
 import { verdictOf } from './verdict.js';
@@ -50,6 +51,10 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 	examples: [
 		['tstrace why -p 1234', 'a process, for 10 seconds'],
 		['tstrace why --comm postgres 5', 'all threads of a name, for 5 seconds'],
+		[
+			'tstrace why -p 1234 -o why.html',
+			'a report to keep: verdict, account, worst waits, flame graph',
+		],
 		['tstrace why -p 1234 -o why.svg', 'all of its time as a flame graph'],
 		['tstrace why --follow -- make', 'a command and its child processes'],
 	],
@@ -111,8 +116,13 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 			answerText(found, verdictOf(found), { style, top: settings.reasons }),
 		shown: (findings, json) =>
 			json
-				? { ...findings, answer: answerJson(findings.found, verdictOf(findings.found)) }
+				? {
+						...findings,
+						answer: answerJson(findings.found, verdictOf(findings.found), findings.worst),
+					}
 				: findings,
+		page: ({ found, worst }) =>
+			pageReport(found, { verdict: verdictOf(found), worst, top: settings.reasons }),
 		stacks: { delimited: false, annotated: false, process: false },
 	}),
 });

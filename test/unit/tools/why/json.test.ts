@@ -25,7 +25,7 @@ import {
 
 function jsonOf(rest: Partial<Evidence>): Record<string, unknown> {
 	const answer = answerTo(rest);
-	return JSON.parse(JSON.stringify(answerJson(answer, verdictOf(answer))));
+	return JSON.parse(JSON.stringify(answerJson(answer, verdictOf(answer), [])));
 }
 
 const key = (tid: number, comm: string) => ({ context: 'thread', pid: 90, tid, comm });
@@ -152,7 +152,7 @@ test('whatever was seen: every number is one, and none is below 0', () => {
 	fc.assert(
 		fc.property(anyEvidence, (given) => {
 			const answer = answerTo(given);
-			const numbers = numbersIn(answerJson(answer, verdictOf(answer)));
+			const numbers = numbersIn(answerJson(answer, verdictOf(answer), []));
 			assert.ok(numbers.every((each) => Number.isFinite(each) && each >= 0));
 		}),
 		{ numRuns: 300 },
