@@ -16,6 +16,7 @@ import {
 	futex,
 	MS,
 	nobody,
+	pipe,
 	SECOND,
 	STACK_OF,
 	sample,
@@ -97,6 +98,39 @@ Threads that waited longest, with work to do:
    1.00 s  helper (72)
 `,
 	);
+});
+
+test('a place is told once, and what waits for traced threads is told apart', () => {
+	const places = textOf({
+		threads: [thread(10 * SECOND), thread(10 * SECOND, 0, { pid: 90, tid: 91 })],
+		blocked: [
+			blocked(STACK_OF.pipe, 4 * SECOND, {
+				waker: waker('ran', '', { key: { pid: 8, tid: 9 } }),
+				objects: [[pipe('read'), 4 * SECOND]],
+			}),
+			blocked(STACK_OF.condition, 3 * SECOND, { waker: waker('ran') }),
+			blocked(STACK_OF.condition, 2 * SECOND),
+			// 0.04 % of 20 s: no line for so little.
+			blocked(STACK_OF.sleep, 8 * MS),
+		],
+	});
+	const lines = places.match(/ s {2}\S.*/g)?.map((line) => line.slice(4).replace(/ {2}.*/, ''));
+	assert.deepEqual(lines, [
+		'not seen',
+		'waiting: pipe read',
+		'for own threads: condition',
+		'idle: condition',
+	]);
+	assert.doesNotMatch(places, /elsewhere/);
+});
+
+test('of two threads the reasons say enough; three are listed', () => {
+	const listed = (count: number) =>
+		textOf({
+			threads: Array.from({ length: count }, (_, at) => thread(10 * SECOND, 0, { tid: 71 + at })),
+			blocked: [71, 72].map((tid) => blocked(STACK_OF.lock, 9 * SECOND, { key: { tid } })),
+		}).includes('Threads that waited longest');
+	assert.deepEqual([listed(2), listed(3)], [false, true]);
 });
 
 test('a reason is shown if it is a twentieth of the work, and as many as were asked for', () => {

@@ -74,17 +74,22 @@ test('idle: how much, and what the rest is; a wait of all the time is named', ()
 	);
 });
 
-/** So many servers that are idle for so long each, and two threads that waited for them so long each. */
-function pool(servers: number, idle_s: number, waited_s: number) {
+/**
+ * So many servers that are idle for so long each, two threads that waited for them so long each, and others that
+ * waited for a lock.
+ */
+function pool(servers: number, idle_s: number, waited_s: number, others_s = 0) {
 	const key = (tid: number) => ({ context: 'thread', pid: 70, comm: 'server', tid });
 	const tids = Array.from({ length: servers }, (_, at) => 90 + at);
 	return said({
 		threads: [
 			thread(10 * SECOND, 0, { tid: 70 }),
 			thread(10 * SECOND, 0, { tid: 72 }),
+			thread(others_s * SECOND, 0, { tid: 73 }),
 			...tids.map((tid) => thread(10 * SECOND, 0, { tid, comm: 'server' })),
 		],
 		blocked: [
+			blocked(STACK_OF.lock, others_s * SECOND, { key: { tid: 73 } }),
 			...[70, 72].map((tid) =>
 				blocked('main ask (pthread_cond_wait) | futex_wait', waited_s * SECOND, {
 					key: { tid },
@@ -107,4 +112,7 @@ test('threads that are never idle, and for which others wait, are too few', () =
 	assert.doesNotMatch(pool(1, 0.4, 4.9), /never idle/);
 	assert.match(pool(1, 0.4, 5.1), /never idle/);
 	assert.doesNotMatch(pool(3, 0.4, 10), /never idle/);
+	// 12 s of waits for it, of 23.6 or 24.6 s of work.
+	assert.match(pool(1, 0.4, 6, 14), /never idle/);
+	assert.doesNotMatch(pool(1, 0.4, 6, 15), /never idle/);
 });

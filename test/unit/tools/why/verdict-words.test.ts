@@ -147,6 +147,7 @@ test('who was behind it, what that one did, and in how much of the time', () => 
 		waker('did not exist yet'),
 		nobody('[not woken yet]'),
 		interrupt({ context: 'softirq', irq: 'timer' }, '<softirq: timer>'),
+		{ ...interrupt({ context: 'hardirq' }, '<irq>'), did: 'ran' } as const,
 	])
 		assert.equal(meanwhile(silent), 'Longest: 500 ms.');
 	const part = (share_s: number) =>
