@@ -26,7 +26,10 @@ import {
 test('the account has a line for each place, kind and object, the largest first', () => {
 	const answer = answerTo({
 		threads: [thread(10 * SECOND, SECOND), thread(5 * SECOND, SECOND, { tid: 72 })],
-		samples: [sample('main a', 3), sample('main b', 1), sample('main b | ksys_read', 4)],
+		samples: [
+			...[sample('main a', 3), sample('main b', 1)],
+			sample('main b | ksys_read', 4, { tid: 72 }),
+		],
 		blocked: [
 			blocked(STACK_OF['disk read'], 3 * SECOND, { objects: [[file('/a'), 3 * SECOND]] }),
 			blocked('other way | ksys_read vfs_read io_schedule', SECOND, {

@@ -34,7 +34,7 @@ const GIVEN: Partial<Evidence> = {
 		thread(8 * SECOND, 1.5 * SECOND),
 		thread(4 * SECOND, 0.5 * SECOND, { pid: 60, tid: 61, comm: 'own' }),
 	],
-	samples: [sample('main calc', 3), sample('main', 1)],
+	samples: [sample('main calc', 3), sample('main', 1, { pid: 60, tid: 61, comm: 'own' })],
 	blocked: [
 		blocked(STACK_OF['disk read'], 3 * SECOND, {
 			count: 12.34,
@@ -173,7 +173,7 @@ test('stacks are all parts, the largest first, and the place is what they begin 
 			['running: in its own code', 71, 1.5 * SECOND, 3, [1.5 * SECOND]],
 			['waiting: lock', 71, SECOND, 1, [SECOND]],
 			['waiting: condition', 71, 0.75 * SECOND, 1, [0.75 * SECOND]],
-			['running: in its own code', 71, 0.5 * SECOND, 1, [0.5 * SECOND]],
+			['running: in its own code', 61, 0.5 * SECOND, 1, [0.5 * SECOND]],
 			['runnable: run queue', 71, 0.25 * SECOND, 3, [0.25 * SECOND]],
 		],
 	);

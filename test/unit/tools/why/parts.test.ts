@@ -42,8 +42,10 @@ test('running, ready, blocked and idle time is told apart, and the rest was not 
 		count,
 	]);
 	assert.deepEqual(told, [
-		['running: in its own code', 2.25 * SECOND, 3],
-		['running: in the kernel', 0.75 * SECOND, 1],
+		['running: in its own code', 1.5 * SECOND, 3],
+		['running: in the kernel', 0.5 * SECOND, 1],
+		// Of the other thread there is no sample.
+		['running: on CPU', SECOND, 0],
 		['waiting: disk read', 500 * MS, 5],
 		['idle: socket accept', 4 * SECOND, 7],
 		['runnable: preempted', 250 * MS, 3],
