@@ -182,7 +182,9 @@ test('names of strangers are text, and ask for nothing', async (t) => {
 	assert.equal(await page.locator('img').count(), 0);
 	assert.equal(await page.locator('.timeline .lane').textContent(), `${comm} (12)`);
 	assert((await page.locator('.statement').textContent())?.includes(path));
-	assert((await page.locator('.entry').nth(1).textContent())?.includes(`${comm} (31) ran in`));
+	assert(
+		(await page.locator('.entry').nth(1).textContent())?.includes(`${comm} (31) ran on a CPU`),
+	);
 });
 
 test('nobody was there: the page says so', async (t) => {

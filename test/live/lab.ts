@@ -148,7 +148,8 @@ export const TROUBLES: readonly Trouble[] = [
 			{
 				place: 'waiting',
 				kinds: ['sleep'],
-				share: [1 - OFF, 1],
+				// Others on the machine may take the CPU.
+				share: [0.85, 1],
 				function: 'do_job',
 				says: /threads wait, in await_result, for 2 threads worker, which are never idle/,
 			},

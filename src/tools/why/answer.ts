@@ -1,36 +1,12 @@
 /** The account of a window, and the reasons why threads did not get on. Pure values: no I/O, no kernel. */
-import { middleOf } from '../../aggregate/buckets.js';
-import { Histogram } from '../../aggregate/histogram.js';
+import { largest } from '../../aggregate/largest.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { Waker } from '../../aggregate/stack-rows.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
-import { objectText } from '../../render/wait-object.js';
 import { type Link, linksOf, tellingFunction } from './chain.js';
 import { type Evidence, isAmong } from './evidence.js';
-import { nameOf } from './idle.js';
-import type { Part, Parts, PlaceName } from './parts.js';
-
-/** Times of waits, in ns; all 0 where none was seen to end. */
-export interface Durations {
-	readonly p50: number;
-	readonly p99: number;
-	readonly max: number;
-}
-
-/** A line of the account. */
-export interface Place {
-	readonly place: PlaceName | 'not seen';
-	readonly kind: string;
-	/** '': it is not known, or not for anything. */
-	readonly object: string;
-	/** For other threads that are traced, too. */
-	readonly follows: boolean;
-	readonly total_ns: number;
-	readonly count: number;
-	/** Standard error of `total_ns`. */
-	readonly error_ns: number;
-	readonly durations: Durations;
-}
+import type { Part, Parts } from './parts.js';
+import { accountObject, grouped, type Place, placeOf, sumOf, unseenPlace } from './places.js';
 
 /** Who ended waits, and what that one did meanwhile. */
 export interface Culprit {
@@ -75,6 +51,7 @@ export interface Followed {
 export interface Answer {
 	/** See `Evidence`. */
 	readonly target: string;
+	readonly isThere: Evidence['isThere'];
 	readonly window_ns: number;
 	readonly threads: Evidence['threads'];
 	readonly wall_ns: number;
@@ -87,8 +64,12 @@ export interface Answer {
 	readonly account: readonly Place[];
 	/** The largest first. */
 	readonly reasons: readonly Reason[];
-	/** The thread that was in one wait all the time, which may be what is wrong; undefined: there is none. */
-	readonly stayed: Part | undefined;
+	/** Threads that were in one wait all the time, which may be what is wrong; undefined: there are none. */
+	readonly stays:
+		| { readonly largest: Part; readonly threads: number; readonly total_ns: number }
+		| undefined;
+	/** See `Parts`. */
+	readonly excess_ns: number;
 	/** For which threads others wait most; undefined: for none. */
 	readonly followed: Followed | undefined;
 	/** Threads by how long they were runnable or waiting, the longest first. */
@@ -96,7 +77,10 @@ export interface Answer {
 }
 
 /** `parts`: of the same evidence. */
-export function answerOf(evidence: Evidence, { parts, wall_ns, unseen_ns }: Parts): Answer {
+export function answerOf(
+	evidence: Evidence,
+	{ parts, wall_ns, unseen_ns, excess_ns }: Parts,
+): Answer {
 	const idle_ns = sumOf(parts.filter(({ place }) => place === 'idle'));
 	const following_ns = sumOf(parts.filter(({ follows }) => follows));
 	const account = grouped(parts, (part) => [
@@ -104,11 +88,13 @@ export function answerOf(evidence: Evidence, { parts, wall_ns, unseen_ns }: Part
 		`${part.follows}`,
 	]).map(placeOf);
 	const unseen = unseen_ns > 0 ? [unseenPlace(unseen_ns)] : [];
+	const spread = spreadKinds(parts);
 	const busy = parts.filter(({ place, follows }) => place !== 'idle' && !follows);
 	// Not what the others leave: of what is left by rounding, shares are no numbers.
 	const working_ns = sumOf(busy);
 	return {
 		target: evidence.target,
+		isThere: evidence.isThere,
 		window_ns: evidence.window_ns,
 		threads: evidence.threads,
 		wall_ns,
@@ -118,19 +104,21 @@ export function answerOf(evidence: Evidence, { parts, wall_ns, unseen_ns }: Part
 		unseen_ns,
 		samples: evidence.samples.reduce((sum, { count }) => sum + count, 0),
 		account: [...account, ...unseen].sort((a, b) => b.total_ns - a.total_ns),
-		reasons: ordered(grouped(busy, reasonKey).map(reasonOf), working_ns),
+		reasons: ordered(grouped(busy, (part) => reasonKey(part, spread)).map(reasonOf), working_ns),
 		sufferers: sufferersOf(busy.filter(({ place }) => place !== 'running')),
-		stayed: largestStay(parts),
+		stays: staysOf(parts),
+		excess_ns,
 		followed: mostFollowed(parts, isAmong(evidence.threads)),
 	};
 }
 
-/** Kinds of waits in which a thread that has work may stay, too. */
-const TELLING_STAYS = ['sleep', 'child', 'socket receive', 'stopped'];
-
-function largestStay(parts: readonly Part[]): Part | undefined {
-	const stays = parts.filter(({ stayed, kind }) => stayed && TELLING_STAYS.includes(kind));
-	return stays.sort((a, b) => b.value_ns - a.value_ns)[0];
+/** Waits of all of the window in which something had been asked for: how many threads, and the largest. */
+function staysOf(parts: readonly Part[]): Answer['stays'] {
+	const stays = parts.filter(({ mayWork }) => mayWork).sort((a, b) => b.value_ns - a.value_ns);
+	const [longest] = stays;
+	return (
+		longest && { largest: longest, threads: sufferersOf(stays).length, total_ns: sumOf(stays) }
+	);
 }
 
 const MAJORITY = 0.5;
@@ -179,65 +167,28 @@ function wakersOf({ waker }: Pick<Waker, 'waker'>): Waker[] {
 	return wakers;
 }
 
-const sumOf = (parts: readonly Part[]) => parts.reduce((sum, { value_ns }) => sum + value_ns, 0);
+/** Of one kind of waits: more different things, and none with half of the time, are no reason each. */
+const FEW_OBJECTS = 3;
 
-/** Memory of the heap or a stack, which no name tells apart. */
-const UNNAMED = /^(heap|stack|anonymous memory|\[anon.*|)$/;
-
-/**
- * What it was for, without who has it now; '': it has no name. What there may be thousands of is one: children of a
- * name; condition variables of one array, or the two words of each.
- */
-export function accountObject({ object, place, kind }: Part): string {
-	if (!object || place === 'running' || place === 'runnable') return '';
-	if (object.type === 'child') return `child ${object.comm}`;
-	if (object.type === 'futex') {
-		const { owner: _, ...whole } = object;
-		const name = kind === 'condition' ? whole.in.replace(/\+0x[0-9a-f]+$/, '') : whole.in;
-		const futex = { ...whole, in: name };
-		return nameOf(object) ?? (UNNAMED.test(object.in) ? '' : objectText(futex));
-	}
-	return object.type === 'unknown' ? '' : objectText(object);
+/** Kinds of waits that were for many things. */
+function spreadKinds(parts: readonly Part[]): Set<string> {
+	const waiting = parts.filter(({ place }) => place === 'waiting');
+	const isSpread = (of: readonly Part[]) => {
+		const objects = grouped(of, (part) => [accountObject(part)]).map(sumOf);
+		return objects.length > FEW_OBJECTS && largest(objects, 0) < MAJORITY * sumOf(of);
+	};
+	const kinds = grouped(waiting, ({ kind }) => [kind]).filter(isSpread);
+	return new Set(kinds.map(([first]) => (first as Part).kind));
 }
 
-/** Where the object has no name, the program's function tells reasons apart. */
-function reasonKey(part: Part): string[] {
+/** Where the object has no name, or is one of many, the program's function tells reasons apart. */
+function reasonKey(part: Part, spread: ReadonlySet<string>): string[] {
 	if (part.place === 'running') return [part.place];
 	// Whether it was woken or preempted: it lacks a CPU.
 	if (part.place === 'runnable') return [part.place, part.kind === 'CPU quota' ? part.kind : ''];
-	const object = accountObject(part);
+	const object = spread.has(part.kind) ? '' : accountObject(part);
 	return [part.place, part.kind, object, object === '' ? tellingFunction(part.row) : ''];
 }
-
-function grouped(parts: readonly Part[], keyOf: (part: Part) => readonly string[]): Part[][] {
-	const groups = new Map<string, Part[]>();
-	for (const part of parts) {
-		const key = JSON.stringify(keyOf(part));
-		const group = groups.get(key);
-		if (group) group.push(part);
-		else groups.set(key, [part]);
-	}
-	return [...groups.values()];
-}
-
-function placeOf(parts: readonly Part[]): Place {
-	const [first] = parts as [Part];
-	return {
-		place: first.place,
-		kind: first.kind,
-		object: accountObject(first),
-		follows: first.follows,
-		total_ns: sumOf(parts),
-		count: parts.reduce((sum, { count }) => sum + count, 0),
-		error_ns: Math.sqrt(parts.reduce((sum, { variance }) => sum + variance, 0)),
-		durations: durationsOf(new Set(parts.flatMap(({ durations }) => durations))),
-	};
-}
-
-const unseenPlace = (total_ns: number): Place => ({
-	...{ place: 'not seen', kind: '', object: '', follows: false, total_ns, count: 0, error_ns: 0 },
-	durations: { p50: 0, p99: 0, max: 0 },
-});
 
 function reasonOf(parts: readonly Part[]): Reason {
 	const [first] = parts as [Part];
@@ -252,8 +203,10 @@ function reasonOf(parts: readonly Part[]): Reason {
 		const name = tellingFunction(row);
 		functions.set(name, (functions.get(name) ?? 0) + value_ns);
 	}
+	const objects = new Set(parts.map(accountObject));
 	return {
 		...place,
+		object: objects.size > 1 ? '' : place.object,
 		place: first.place as Reason['place'],
 		kind: first.place === 'running' ? 'on CPU' : worst.kind,
 		of:
@@ -315,24 +268,4 @@ export function sufferersOf(parts: readonly Pick<Part, 'row' | 'value_ns'>[]): S
 		});
 	}
 	return [...threads.values()].sort((a, b) => b.total_ns - a.total_ns);
-}
-
-/** Of waits that count for several: each bucket by its middle. */
-function durationsOf(histograms: ReadonlySet<Histogram>): Durations {
-	const all = new Histogram();
-	for (const each of histograms) all.add(each);
-	if (all.count === 0) return { p50: 0, p99: 0, max: 0 };
-	const buckets = all.buckets();
-	const at = (share: number) => {
-		let left = share * all.count;
-		const found = buckets.find(({ count }) => {
-			left -= count;
-			return left <= 0;
-		});
-		return Math.min(
-			all.max_ns,
-			Math.max(all.min_ns, middleOf((found ?? buckets.at(-1))?.bucket ?? 0)),
-		);
-	};
-	return { p50: at(0.5), p99: at(0.99), max: all.max_ns };
 }

@@ -39,6 +39,8 @@ export interface BlockedTime {
 }
 
 export interface Evidence {
+	/** Whether a process is there still. */
+	readonly isThere: (pid: number) => boolean;
 	/** How the threads were chosen, as words of a command: "-p 1234"; '': all of the machine. */
 	readonly target: string;
 	readonly window_ns: number;

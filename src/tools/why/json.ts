@@ -1,7 +1,8 @@
 /** The answer for programs; what its fields mean: docs/tools/why.md. */
 import type { Frame } from '../../aggregate/stack.js';
-import { type Answer, accountObject, type Place, type Reason } from './answer.js';
+import type { Answer, Reason } from './answer.js';
 import type { Link } from './chain.js';
+import { accountObject, type Place } from './places.js';
 import type { Verdict } from './verdict.js';
 import type { WorstWait } from './worst.js';
 
@@ -26,6 +27,7 @@ export function answerJson(
 		idle_ns: Math.round(idle_ns),
 		following_ns: Math.round(following_ns),
 		not_seen_ns: Math.round(unseen_ns),
+		excess_ns: Math.round(answer.excess_ns),
 		samples,
 		account: answer.account.map((place) => placeJson(place, wall_ns)),
 		reasons: answer.reasons.map((reason) => reasonJson(reason, working_ns)),

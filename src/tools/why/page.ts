@@ -10,7 +10,8 @@ import type {
 import { shareText } from '../../render/amounts.js';
 import { grouped } from '../../render/numbers.js';
 import { humanTime } from '../../render/units.js';
-import type { Answer, Culprit, Place, Reason } from './answer.js';
+import type { Answer, Culprit, Reason } from './answer.js';
+import type { Place } from './places.js';
 import { linkText, pathText, placeText, reasonHead, topReasons } from './text.js';
 import { timelineSection } from './timeline.js';
 import type { Verdict } from './verdict.js';

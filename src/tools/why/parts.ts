@@ -33,6 +33,8 @@ export interface Part {
 	readonly follows: boolean;
 	/** It was in this one wait from the beginning to the end, and nobody can say whether it had work. */
 	readonly stayed: boolean;
+	/** Of one that stayed: it has asked for something, or sleeps, so that it may have had work. */
+	readonly mayWork: boolean;
 }
 
 /** All of the window, and how much of it nothing was seen of. */
@@ -40,12 +42,16 @@ export interface Parts {
 	readonly parts: readonly Part[];
 	readonly wall_ns: number;
 	readonly unseen_ns: number;
+	/** By how much waits came to more than the time that threads did not run; they were made smaller. */
+	readonly excess_ns: number;
 }
 
 /** By how much sampled waits may be off: so many standard errors. */
 const MOST_ERRORS = 4;
 /** What was sampled is not made more than twice as much, or less than half. */
 const MOST_SCALE = 2;
+/** Kinds of waits in which a thread that has work may stay, too. */
+const TELLING_STAYS: ReadonlySet<string> = new Set(['sleep', 'child', 'socket receive', 'stopped']);
 /** Of the window: a wait of all of it. */
 const WHOLE_SHARE = 0.98;
 /** Waits that may last for ever where nothing is wrong; all others are for something that has to come. */
@@ -77,14 +83,17 @@ export function partsOf(evidence: Evidence): Parts {
 		...blocked.flatMap((each) => blockedParts(each, { isTraced, whole_ns })),
 		...forCpu.map((each) => cpuPart(each, ran(each))),
 	];
-	const { scaled, unseen_ns } = fitted(off, wall_ns - run_ns);
+	const { scaled, unseen_ns, excess_ns } = fitted(off, wall_ns - run_ns);
 	const parts = [...runningParts(evidence), ...scaled];
 	// A thread that did not run is no reason for anything, and a share of no time is no number.
-	return { parts: parts.filter(({ value_ns }) => value_ns > 0), wall_ns, unseen_ns };
+	return { parts: parts.filter(({ value_ns }) => value_ns > 0), wall_ns, unseen_ns, excess_ns };
 }
 
 /** Sampled waits come to more or less than they were, by chance: as a whole they take what exact ones leave. */
-function fitted(parts: readonly Part[], off_ns: number): { scaled: Part[]; unseen_ns: number } {
+function fitted(
+	parts: readonly Part[],
+	off_ns: number,
+): { scaled: Part[]; unseen_ns: number; excess_ns: number } {
 	const total = (some: readonly Part[]) => some.reduce((sum, { value_ns }) => sum + value_ns, 0);
 	const sampled = parts.filter(({ variance }) => variance > 0);
 	const exact_ns = total(parts) - total(sampled);
@@ -97,8 +106,11 @@ function fitted(parts: readonly Part[], off_ns: number): { scaled: Part[]; unsee
 	const near_ns = total(near);
 	// Waits are counted up to a moment later than threads.
 	if (near_ns > off_ns)
-		return { scaled: near.map((part) => times(part, off_ns / near_ns)), unseen_ns: 0 };
-	return { scaled: near, unseen_ns: off_ns - near_ns };
+		return {
+			scaled: near.map((part) => times(part, off_ns / near_ns)),
+			...{ unseen_ns: 0, excess_ns: near_ns - off_ns },
+		};
+	return { scaled: near, unseen_ns: off_ns - near_ns, excess_ns: 0 };
 }
 
 const times = (part: Part, scale: number): Part => ({
@@ -117,10 +129,10 @@ function blockedParts(
 	const of = (object: WaitObject | undefined, value: number): Part => {
 		const share = row.value > 0 ? value / row.value : 0;
 		const kind = kindOf(row.frames, object);
+		const fate = fateOf(row, object, isTraced);
 		const stayed = open && value >= whole_ns && MAY_BE_IDLE.has(kind);
-		const fate = stayed ? 'idle' : fateOf(row, object, isTraced);
 		return {
-			place: fate === 'idle' ? 'idle' : 'waiting',
+			place: stayed || fate === 'idle' ? 'idle' : 'waiting',
 			kind,
 			object,
 			value_ns: value,
@@ -128,9 +140,10 @@ function blockedParts(
 			variance: row.variance * share * share,
 			durations,
 			row,
-			undecided: fate === 'undecided',
-			follows: fate === 'follows',
+			undecided: fate === 'undecided' && !stayed,
+			follows: fate === 'follows' && !stayed,
 			stayed,
+			mayWork: stayed && (fate !== 'idle' || TELLING_STAYS.has(kind)),
 		};
 	};
 	const rest_ns = row.value - known_ns;
@@ -166,7 +179,14 @@ function cpuPart(waits: CpuWaits, ran: StackRow | undefined): Part {
 	};
 	return {
 		...{ place: 'runnable', kind, object: undefined, value_ns, count, variance },
-		...{ durations: [durations], row, undecided: false, follows: false, stayed: false },
+		...{
+			durations: [durations],
+			row,
+			undecided: false,
+			follows: false,
+			stayed: false,
+			mayWork: false,
+		},
 	};
 }
 
@@ -194,7 +214,7 @@ function runningPartsOf(
 		place: 'running',
 		object: undefined,
 		durations: [],
-		...{ undecided: false, follows: false, stayed: false },
+		...{ undecided: false, follows: false, stayed: false, mayWork: false },
 	} as const;
 	if (count === 0) {
 		const counted = { parts: [run_ns], value: run_ns, count: 0, variance: 0 };

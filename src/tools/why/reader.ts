@@ -1,4 +1,5 @@
 /** Reads where threads spend their time: waits with their chains, samples of what runs, and how long each thread was. */
+import { existsSync } from 'node:fs';
 import { bucketOf } from '../../aggregate/buckets.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import type { CapturedStack } from '../../aggregate/stack.js';
@@ -117,6 +118,7 @@ export class WallClock extends Waits {
 		const threads = this.#threads();
 		const evidence = {
 			target: targetOf(this.#subjects),
+			isThere: (pid: number) => existsSync(`/proc/${pid}`),
 			window_ns: this.#ended_at_ns - this.#begun_at_ns,
 			threads,
 			blocked: stacks.flatMap((row) => (isSample(row) ? [] : this.#blocked(row, numbers))),
@@ -140,7 +142,7 @@ export class WallClock extends Waits {
 				objects: ended.map(({ object }) => object),
 				threads: this.#accounts(),
 				window: { begin_ns: this.#begun_at_ns, end_ns: this.#ended_at_ns },
-				stayed: verdictOf(found).rule === 'idle' ? found.stayed : undefined,
+				stayed: verdictOf(found).rule === 'idle' ? found.stays?.largest : undefined,
 			}),
 		};
 	}

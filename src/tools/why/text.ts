@@ -7,9 +7,10 @@ import { bareName } from '../../render/function-name.js';
 import { grouped } from '../../render/numbers.js';
 import { paint, printable, type Style, shortened, wrapped } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
-import type { Answer, Place, Reason } from './answer.js';
+import type { Answer, Reason } from './answer.js';
 import type { Link } from './chain.js';
 import { named, waited, waits } from './phrases.js';
+import type { Place } from './places.js';
 import { ownerText, type Verdict } from './verdict.js';
 
 const WIDTH = 80;
@@ -63,7 +64,9 @@ export const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${wor
 
 function accountText({ account, wall_ns }: Answer, style: Style): string {
 	if (wall_ns <= 0) return '';
-	const shown = account
+	// What was work comes first: of idle time there is most, and it is no answer.
+	const isIdle = ({ place }: Place) => place === 'idle';
+	const shown = [...account.filter((each) => !isIdle(each)), ...account.filter(isIdle)]
 		.filter(({ total_ns }) => total_ns >= LEAST_SHARE * wall_ns)
 		.slice(0, MOST_PLACES);
 	const rest = account.filter((place) => !shown.includes(place));
@@ -187,7 +190,7 @@ export function linkText(link: Link): string {
 	const who = pid > 0 ? `${named(comm)} (${pid})` : comm;
 	switch (did) {
 		case 'ran':
-			return `${who} ran${where}`;
+			return `${who} ran on a CPU`;
 		case 'was blocked':
 			return `${who} ${waited(kind, { of, object, frames })}${where}`;
 		case 'waited for a CPU':

@@ -1,8 +1,8 @@
 /** The worst single waits over the window: a lane for each thread, and a table. Pure values: no I/O, no kernel. */
 import type { PageSection, PageTable, Timeline } from '../../aggregate/page-report.js';
 import { humanTime } from '../../render/units.js';
-import { accountObject } from './answer.js';
 import { linksOf, tellingFunction } from './chain.js';
+import { accountObject } from './places.js';
 import { linkText, pathText } from './text.js';
 import { MOST_ALIKE, MOST_WORST, type WorstWait } from './worst.js';
 

@@ -1,9 +1,9 @@
 /** The verdict: one to three sentences with numbers, how sure they are, and what to type next. Pure values. */
-import { largest } from '../../aggregate/largest.js';
 import { humanTime } from '../../render/units.js';
 import { objectText } from '../../render/wait-object.js';
 import { type Answer, type Culprit, type Reason, type Sufferer, sufferersOf } from './answer.js';
 import { type Link, tellingFunction } from './chain.js';
+import { confidenceOf, doubtsOf, idleDoubtsOf, percentOf } from './doubts.js';
 import type { Part } from './parts.js';
 import { heldBy, named, waited, waitsFor } from './phrases.js';
 
@@ -43,9 +43,6 @@ const LEAST_EVENTS = 5;
 const LEAST_WINDOW_NS = 50e6;
 /** Most often. */
 const ENOUGH_NS = 10e9;
-/** Of working time: so large an error, or so much that was not seen, makes a verdict unsure. */
-const MOST_DOUBT_SHARE = 0.1;
-const LIKELY_DOUBT_SHARE = 0.03;
 /** Of working time: so much others have to wait for threads that are busy all the time, to be worth a sentence. */
 const MAJORITY = 0.5;
 /** Of their time: threads that are idle for less are busy all the time. */
@@ -130,16 +127,26 @@ export function verdictOf(answer: Answer): Verdict {
 	const rule = RULES.find(({ when }) => when(answer)) as Rule;
 	const { text, next } = rule.say(answer);
 	const speaks = rule.name !== 'nobody' && rule.name !== 'too short' && rule.name !== 'idle';
-	const doubts = speaks ? doubtsOf(answer) : { share: 0, because: [] };
+	const doubts = speaks ? doubtsOf(answer) : idleDoubtsOf(answer);
 	const { share, because } = doubts;
 	return {
-		text: speaks ? [text.trim(), runnerUp(answer)].filter((each) => each).join(' ') : text,
-		confidence:
-			share > MOST_DOUBT_SHARE ? 'unsure' : share > LIKELY_DOUBT_SHARE ? 'likely' : 'sure',
+		text: speaks
+			? [text.trim(), runnerUp(answer), besides(answer)].filter((each) => each).join(' ')
+			: text,
+		confidence: confidenceOf(share),
 		because,
 		next,
 		rule: rule.name,
 	};
+}
+
+/** Threads that were in one wait all the time, where these are more than what worked; '': there are none. */
+function besides(answer: Answer): string {
+	const { stays, working_ns } = answer;
+	if (!stays || stays.total_ns < working_ns) return '';
+	const more = stays.threads > 1 ? `, and so did ${stays.threads - 1} more` : '';
+	const text = stayText(stays.largest, answer).replace(/\.$/, '');
+	return `Besides, ${text}${more}: if these should have worked, that is the trouble.`;
 }
 
 /** Who was not seen to do anything may have done what was not seen. */
@@ -167,13 +174,14 @@ function longer(window_ns: number): string {
 }
 
 function idleText(answer: Answer): string {
-	const { idle_ns, wall_ns, threads, working_ns, stayed } = answer;
+	const { idle_ns, wall_ns, threads, working_ns, stays } = answer;
 	const [first] = answer.reasons;
 	const count = threads.length === 1 ? 'Its thread was' : `Its ${threads.length} threads were`;
 	const rest = first
 		? ` Of the rest, ${humanTime(working_ns)}, most is ${first.place === 'running' ? 'CPU time' : first.kind}.`
 		: '';
-	if (stayed) return stayText(stayed, answer);
+	if (stays)
+		return `${stayText(stays.largest, answer)} If it should have worked, that is why it did not. Nothing else was slow.`;
 	return `No trouble: nobody waits for it. ${count} idle for ${percentOf(idle_ns, wall_ns)} of the time.${rest}`;
 }
 
@@ -184,7 +192,7 @@ function stayText({ kind, object, row }: Part, { threads }: Answer): string {
 	const name = tellingFunction(row);
 	const what = waited(kind, { of: object, object: text, frames: row.frames });
 	const where = name ? `, in ${name}` : '';
-	return `${who} ${what} all the time${where}. If it should have worked, that is why it did not. Nothing else was slow.`;
+	return `${who} ${what} all the time${where}.`;
 }
 
 interface Opening {
@@ -266,7 +274,8 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 	const where = link.function ? ` in ${link.function}` : '';
 	switch (link.did) {
 		case 'ran':
-			return `${most}${who} ran${where}.`;
+			// Its stack is of the moment when it ended the wait: what it did before, that does not tell.
+			return `${most}${who} ran on a CPU.`;
 		case 'waited for a CPU':
 			return `${most}${who} waited for a CPU.`;
 		case 'did not exist yet':
@@ -277,10 +286,15 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 }
 
 function nextFor(reason: Reason, culprit: Culprit | undefined, answer: Answer): string {
-	const last = culprit?.links.at(-1);
+	// Who ends these is a thread of the kernel's, or nobody.
+	if (/^(disk|page fault|swap-in|file server)/.test(reason.kind))
+		return commandFor('offcputime --by object', answer);
 	const own = new Set(answer.threads.map(({ pid }) => pid));
-	if (last && last.pid > 0 && !own.has(last.pid)) return `tstrace why -p ${last.pid}`;
-	if (/disk|page fault|file/.test(reason.kind)) return commandFor('offcputime --by object', answer);
+	// The last of the chain that is another process, and lives.
+	const last = culprit?.links.findLast(
+		({ pid }) => pid > 0 && !own.has(pid) && answer.isThere(pid),
+	);
+	if (last) return `tstrace why -p ${last.pid}`;
 	return commandFor('offwaketime --hops 4', answer);
 }
 
@@ -316,34 +330,3 @@ function commandFor(tool: string, { target }: Answer): string {
 	const words = ['tstrace', tool, ...(target === '' ? [] : [target])];
 	return [...words, ...(target.includes('-- ') ? [] : ['5'])].join(' ');
 }
-
-/** How much of the working time the verdict may be wrong about. */
-function doubtsOf({ reasons: [first], working_ns, unseen_ns }: Answer): {
-	share: number;
-	because: string[];
-} {
-	if (!first) return { share: 1, because: ['nothing was seen'] };
-	const shares: readonly (readonly [number, string])[] = [
-		[Math.min(1, (2 * first.error_ns) / working_ns), 'it is an estimate of waits or samples'],
-		[unseen_ns / (working_ns + unseen_ns), 'of part of the time nothing was seen'],
-		[
-			first.undecided_ns / working_ns,
-			'what ended short waits is not known: it may be no more than work that came',
-		],
-	];
-	const because = shares
-		.filter(([share]) => share > LIKELY_DOUBT_SHARE)
-		.map(([share, why]) => `${percent(share)}: ${why}`);
-	return {
-		share: largest(
-			shares.map(([share]) => share),
-			0,
-		),
-		because,
-	};
-}
-
-const percentOf = (part: number, whole: number) => percent(whole > 0 ? part / whole : 0);
-
-const percent = (share: number) =>
-	`${share >= 0.1 ? Math.round(100 * share) : (100 * share).toFixed(1)} %`;

@@ -5,8 +5,8 @@ export const OF_WHY: readonly Mutation[] = [
 	{
 		id: 'Y1',
 		file: 'src/tools/why/idle.ts',
-		from: "return object.remote === '' || object.accepted ? 'idle' : 'busy';",
-		to: "return object.remote === '' ? 'idle' : 'busy';",
+		from: "return object.accepted ? 'idle' : 'busy';",
+		to: "return 'busy';",
 		bug: 'a server that waits for the next request of a client seems to wait for an answer',
 		test: 'unit/tools/why/idle',
 		only: 'data from a socket',
@@ -41,8 +41,8 @@ export const OF_WHY: readonly Mutation[] = [
 	{
 		id: 'Y5',
 		file: 'src/tools/why/parts.ts',
-		from: 'unseen_ns: off_ns - near_ns }',
-		to: 'unseen_ns: 0 }',
+		from: 'unseen_ns: off_ns - near_ns, excess_ns: 0 }',
+		to: 'unseen_ns: 0, excess_ns: 0 }',
 		bug: 'time of which nothing was seen is missing in the account',
 		test: 'unit/tools/why/parts-fitted',
 		only: 'parts and what was not seen',
@@ -67,7 +67,7 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y8',
-		file: 'src/tools/why/answer.ts',
+		file: 'src/tools/why/places.ts',
 		from: 'let left = share * all.count;',
 		to: 'let left = share * buckets.length;',
 		bug: 'p50 and p99 are of different lengths of waits, however often each was',
@@ -130,7 +130,7 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y15',
-		file: 'src/tools/why/verdict.ts',
+		file: 'src/tools/why/doubts.ts',
 		from: 'unseen_ns / (working_ns + unseen_ns)',
 		to: '0 * unseen_ns',
 		bug: 'a verdict is sure although nothing was seen of a third of the time',

@@ -207,15 +207,15 @@ test('the interpreter lock is called what it is, and what is not known is not ca
 });
 
 test('nothing at all is an account of nothing', () => {
-	const { account, reasons, sufferers, stayed, followed, ...numbers } = answerTo({
+	const { account, reasons, sufferers, stays, followed, ...numbers } = answerTo({
 		window_ns: 0,
 		target: '',
 	});
 	assert.deepEqual([account, reasons, sufferers], [[], [], []]);
-	assert.deepEqual([stayed, followed], [undefined, undefined]);
-	const { target, threads, ...sums } = numbers;
+	assert.deepEqual([stays, followed], [undefined, undefined]);
+	const { target, threads, isThere: _, ...sums } = numbers;
 	assert.deepEqual([target, threads], ['', []]);
-	assert.deepEqual(Object.values(sums), [0, 0, 0, 0, 0, 0, 0]);
+	assert.ok(Object.values(sums).every((sum) => sum === 0));
 });
 
 test('lives of 2^53 ns, and parts of one, add up', () => {

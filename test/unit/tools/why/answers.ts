@@ -73,6 +73,7 @@ export function evidence(names: Names = {}): Evidence {
 	const ran = { ...row(['main', 'parse'], []), count: 50, value: 50 };
 	const thread = { pid: 11, comm, life_ns: 2000 * MS };
 	return {
+		isThere: () => true,
 		target: '-p 11',
 		window_ns: 2000 * MS,
 		threads: [
@@ -141,6 +142,6 @@ export function reportOf(
 
 /** No thread was there. */
 export const NOBODY: Evidence = {
-	...{ target: '-p 11', window_ns: 2000 * MS },
+	...{ isThere: () => true, target: '-p 11', window_ns: 2000 * MS },
 	...{ threads: [], blocked: [], forCpu: [], samples: [] },
 };

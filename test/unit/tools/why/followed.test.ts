@@ -107,7 +107,7 @@ function stays(...waits: readonly (readonly [frames: string, seconds: number])[]
 		blocked: waits.map(([frames, seconds], at) =>
 			blocked(frames, seconds * SECOND, { open: true, key: { tid: 71 + at } }),
 		),
-	}).stayed;
+	}).stays?.largest;
 }
 
 test('of threads that stayed, the one that waited longest is told, of those that may have work', () => {

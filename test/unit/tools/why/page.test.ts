@@ -101,7 +101,7 @@ test('a reason: its functions, its object, who was behind it, whose it is', () =
 			where: ['main → commit'],
 			object: ['/srv/journal'],
 			longest: ['400 ms'],
-			'chain, 100.0 %': ['← flusher (31) ran in flush: main → flush'],
+			'chain, 100.0 %': ['← flusher (31) ran on a CPU: main → flush'],
 			thread: ['server (12) 700 ms'],
 		},
 	);
@@ -132,7 +132,7 @@ test('the worst waits: a lane, and the same in a table', () => {
 	const { rows } = block(report, 'table', 1);
 	assert.deepEqual(rows[0]?.cells, [
 		...['1', '0 s', '350 ms', 'server (12)', 'disk write /srv/journal', 'commit'],
-		['← flusher (31) ran in flush'],
+		['← flusher (31) ran on a CPU'],
 	]);
 	assert.deepEqual(
 		rows.map(({ number }) => number),

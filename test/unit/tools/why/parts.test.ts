@@ -242,7 +242,7 @@ test('an answer that did not come for the whole window stayed; so does one of se
 });
 
 test('nothing seen, nobody there: no parts of nothing, and no NaN', () => {
-	const none = { parts: [], wall_ns: 0, unseen_ns: 0 };
+	const none = { parts: [], wall_ns: 0, unseen_ns: 0, excess_ns: 0 };
 	assert.deepEqual(partsTo({}), none);
 	const atOnce = partsTo({
 		window_ns: 0,
@@ -252,6 +252,7 @@ test('nothing seen, nobody there: no parts of nothing, and no NaN', () => {
 	});
 	assert.deepEqual(atOnce, none);
 	// What a thread did that has no time.
-	assert.deepEqual(partsTo({ blocked: [blocked(STACK_OF.sleep, 5)] }), none);
+	const without = partsTo({ blocked: [blocked(STACK_OF.sleep, 5)] });
+	assert.deepEqual(without, { ...none, excess_ns: 5 });
 	assert.deepEqual(partsTo({ threads: [thread(9)] }), { ...none, wall_ns: 9, unseen_ns: 9 });
 });

@@ -152,7 +152,11 @@ export function sample(frames: string, count: number, key: Key = {}): StackRow {
 
 export function evidence(rest: Partial<Evidence>): Evidence {
 	const none = { threads: [], blocked: [], forCpu: [], samples: [] };
-	return { target: '-p 70', window_ns: 10 * SECOND, ...none, ...rest };
+	return {
+		...{ target: '-p 70', isThere: () => true, window_ns: 10 * SECOND },
+		...none,
+		...rest,
+	};
 }
 
 export function answerTo(rest: Partial<Evidence>): Answer {

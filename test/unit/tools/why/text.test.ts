@@ -79,10 +79,10 @@ table, in take. Meanwhile server (90) slept in hold. Longest: 600 ms.
 Try: tstrace why -p 90
 
   share      time  where                              count    p50    p99    max
- 69.8 %    20.9 s  idle: socket accept                   99  212ms  212ms  212ms
  20.0 %    6.00 s  waiting: lock table                   12  401ms  600ms  600ms
   6.7 %    2.00 s  running: in its own code
   3.3 %    1.00 s  waiting: disk read /srv/data           4  250ms  250ms  250ms
+ 69.8 %    20.9 s  idle: socket accept                   99  212ms  212ms  212ms
   0.2 %   60.0 ms  elsewhere
 
 1. 66 % of working time: worker (thread 71 of worker, 70) waits for the lock

@@ -119,8 +119,8 @@ test('who was behind it, what that one did, and in how much of the time', () => 
 		said(locked(by))
 			.replace(/^.*? enter\. /, '')
 			.replace(' Longest: 500 ms.', '');
-	assert.equal(meanwhile(waker('ran')), 'Meanwhile server (90) ran in answer.');
-	assert.equal(meanwhile(waker('ran', '')), 'Meanwhile server (90) ran.');
+	assert.equal(meanwhile(waker('ran')), 'Meanwhile server (90) ran on a CPU.');
+	assert.equal(meanwhile(waker('ran', '')), 'Meanwhile server (90) ran on a CPU.');
 	assert.equal(meanwhile(waker('waited for a CPU')), 'Meanwhile server (90) waited for a CPU.');
 	assert.equal(
 		meanwhile(waker('was blocked', STACK_OF.sleep)),
@@ -158,13 +158,16 @@ test('who was behind it, what that one did, and in how much of the time', () => 
 				blocked(STACK_OF.lock, (10 - share_s) * SECOND, { count: 9 }),
 			],
 		});
-	assert.match(part(7.9), / For 79 % of that, server \(90\) ran in answer\./);
-	assert.match(part(8.1), / Meanwhile server \(90\) ran in answer\./);
+	assert.match(part(7.9), / For 79 % of that, server \(90\) ran on a CPU\./);
+	assert.match(part(8.1), / Meanwhile server \(90\) ran on a CPU\./);
 });
 
 test('the next command: of who is behind it, of the disk, or of the chain', () => {
 	const next = (rest: Partial<Evidence>) => verdict(rest).next;
 	assert.equal(next(locked(waker('ran'))), 'tstrace why -p 90');
+	// Who has ended cannot be traced.
+	const ended = { ...locked(waker('ran')), isThere: () => false };
+	assert.equal(next(ended), 'tstrace offwaketime --hops 4 -p 70 5');
 	assert.equal(next(locked()), 'tstrace offwaketime --hops 4 -p 70 5');
 	const own = waker('ran', '', { key: { ...FAR, pid: 70, tid: 79 } });
 	assert.equal(next(locked(own)), 'tstrace offwaketime --hops 4 -p 70 5');
@@ -179,7 +182,7 @@ test('the next command: of who is behind it, of the disk, or of the chain', () =
 		next(locked(undefined, command)),
 		'tstrace offwaketime --hops 4 --follow -- make -j8',
 	);
-	for (const kind of ['disk read', 'disk', 'page fault', 'file lock', 'file server'] as const) {
+	for (const kind of ['disk read', 'disk', 'page fault', 'swap-in', 'file server'] as const) {
 		const wait = [blocked(STACK_OF[kind], 10 * SECOND, { count: 9 })];
 		const command = 'tstrace offcputime --by object -p 70 5';
 		assert.equal(next({ ...locked(), blocked: wait }), command, kind);
@@ -220,7 +223,10 @@ test('a thread without a name has none, and the sentence goes on', () => {
 	const empty = locked(waker('ran', '', { key: { ...FAR, comm: '' } }), {
 		threads: [thread(10 * SECOND, 0, { tid: 70, comm: '' })],
 	});
-	assert.match(said(empty), /^\[no name\] \(70\) waits .* Meanwhile \[no name\] \(90\) ran\. /);
+	assert.match(
+		said(empty),
+		/^\[no name\] \(70\) waits .* Meanwhile \[no name\] \(90\) ran on a CPU\. /,
+	);
 });
 
 test('whatever was seen, the verdict reads', () => {
