@@ -28,16 +28,22 @@ export function doubtsOf({
 }: Answer): Doubts {
 	if (!first) return { share: 1, because: ['nothing was seen'] };
 	return doubtsFrom([
-		[Math.min(1, (2 * first.error_ns) / working_ns), 'it is an estimate of waits or samples'],
-		[unseen_ns / (working_ns + unseen_ns), 'of part of the time nothing was seen'],
-		[excess_ns / (working_ns + excess_ns), 'more waits were counted than there was time'],
+		[
+			Math.min(1, (2 * first.error_ns) / working_ns),
+			(much) => `the share is an estimate, and may be off by ${much}`,
+		],
+		[unseen_ns / (working_ns + unseen_ns), (much) => `of ${much} of the time nothing was seen`],
+		[
+			excess_ns / (working_ns + excess_ns),
+			(much) => `waits came to ${much} more than there was time`,
+		],
 		[
 			first.undecided_ns / working_ns,
-			'what ended short waits is not known: it may be no more than work that came',
+			(much) => `${much} of it is short waits that may be for work to come`,
 		],
 		[
 			stays && stays.total_ns >= working_ns ? stays.total_ns / (stays.total_ns + working_ns) : 0,
-			'threads that waited all the time may have had work',
+			() => 'threads that waited all the time may have had work',
 		],
 	]);
 }
@@ -46,15 +52,17 @@ export function doubtsOf({
 export function idleDoubtsOf({ wall_ns, unseen_ns, stays }: Answer): Doubts {
 	if (wall_ns <= 0) return { share: 0, because: [] };
 	return doubtsFrom([
-		[unseen_ns / wall_ns, 'of part of the time nothing was seen'],
-		[(stays?.total_ns ?? 0) / wall_ns, 'threads that waited all the time may have had work'],
+		[unseen_ns / wall_ns, (much) => `of ${much} of the time nothing was seen`],
+		[(stays?.total_ns ?? 0) / wall_ns, () => 'threads that waited all the time may have had work'],
 	]);
 }
 
-function doubtsFrom(shares: readonly (readonly [share: number, why: string])[]): Doubts {
+function doubtsFrom(
+	shares: readonly (readonly [share: number, why: (much: string) => string])[],
+): Doubts {
 	const because = shares
 		.filter(([share]) => share > LIKELY_DOUBT_SHARE)
-		.map(([share, why]) => `${percent(share)}: ${why}`);
+		.map(([share, why]) => why(percent(share)));
 	const share = largest(
 		shares.map(([each]) => each),
 		0,

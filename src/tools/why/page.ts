@@ -68,7 +68,7 @@ const threadsText = (count: number) => (count === 1 ? '1 thread' : `${grouped(co
 
 function sureness({ confidence, because }: Verdict): string {
 	return because.length > 0
-		? `How sure this is: ${confidence}. ${because.join('; ')}.`
+		? `How sure this is: ${confidence}, as ${because.join('; ')}.`
 		: `How sure this is: ${confidence}.`;
 }
 

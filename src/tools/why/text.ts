@@ -54,7 +54,7 @@ function fitted(text: string, indent: string, width: number): string {
 function verdictText({ text, confidence, because, next }: Verdict, style: Style): string {
 	const width = Math.min(WIDTH, style.width);
 	const lines = [paint(style, 'bold', fitted(printable(text), '', width))];
-	const doubt = because.length > 0 ? ` (${because.join('; ')})` : '';
+	const doubt = because.length > 0 ? `: ${because.join('; ')}` : '';
 	if (confidence !== 'sure') lines.push(fitted(`${capital(confidence)}${doubt}.`, '', width));
 	if (next) lines.push(`Try: ${printable(next)}`);
 	return `${lines.join('\n')}\n`;

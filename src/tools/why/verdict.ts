@@ -110,7 +110,7 @@ export const RULES: readonly Rule[] = [
 			const { who, share, where, longest } = opening(answer);
 			return {
 				text: `${who} is ready to run for ${share} of its working time${where}, and gets no CPU: more threads want to run than there are CPUs for them. ${longest}`,
-				next: 'tstrace schedlat 5 1',
+				next: 'tstrace schedlat -P 5 1',
 			};
 		},
 		source: 'kernel/sched/core.c: woken or preempted, and not on a CPU',

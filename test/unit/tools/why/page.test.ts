@@ -39,7 +39,10 @@ test('why it is not surer', () => {
 		]),
 		blocked: given.blocked.slice(2),
 	});
-	assert.match(report.remarks[0] ?? '', /^How sure this is: unsure\. \d+ %: .*nothing was seen\.$/);
+	assert.match(
+		report.remarks[0] ?? '',
+		/^How sure this is: unsure, as .*of \d+ % of the time nothing was seen\.$/,
+	);
 });
 
 test('the bar has all time, by place, and says its colours in words', () => {

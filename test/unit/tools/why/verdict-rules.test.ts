@@ -181,31 +181,31 @@ function doubt({ error = 0, unseen = 0, undecided = 0 }) {
 }
 
 test('sure, likely or unsure: as much of the working time may be otherwise', () => {
-	const why = 'it is an estimate of waits or samples';
+	const why = (much: string) => `the share is an estimate, and may be off by ${much}`;
 	assert.deepEqual(doubt({}), { confidence: 'sure', because: [] });
 	assert.deepEqual(doubt({ error: 0.029 }), { confidence: 'sure', because: [] });
-	assert.deepEqual(doubt({ error: 0.031 }), { confidence: 'likely', because: [`3.1 %: ${why}`] });
-	assert.deepEqual(doubt({ error: 0.099 }), { confidence: 'likely', because: [`9.9 %: ${why}`] });
-	assert.deepEqual(doubt({ error: 0.12 }), { confidence: 'unsure', because: [`12 %: ${why}`] });
+	assert.deepEqual(doubt({ error: 0.031 }), { confidence: 'likely', because: [why('3.1 %')] });
+	assert.deepEqual(doubt({ error: 0.099 }), { confidence: 'likely', because: [why('9.9 %')] });
+	assert.deepEqual(doubt({ error: 0.12 }), { confidence: 'unsure', because: [why('12 %')] });
 });
 
 test('also what was not seen makes a verdict less sure, and what ended short waits', () => {
-	const unseen = 'of part of the time nothing was seen';
+	const unseen = (much: string) => `of ${much} of the time nothing was seen`;
 	assert.deepEqual(doubt({ unseen: 0.029 }), { confidence: 'sure', because: [] });
 	assert.deepEqual(doubt({ unseen: 0.04 }), {
 		confidence: 'likely',
-		because: [`4.0 %: ${unseen}`],
+		because: [unseen('4.0 %')],
 	});
-	assert.deepEqual(doubt({ unseen: 0.3 }), { confidence: 'unsure', because: [`30 %: ${unseen}`] });
-	const short = 'what ended short waits is not known: it may be no more than work that came';
+	assert.deepEqual(doubt({ unseen: 0.3 }), { confidence: 'unsure', because: [unseen('30 %')] });
+	const short = (much: string) => `${much} of it is short waits that may be for work to come`;
 	assert.deepEqual(doubt({ undecided: 0.029 }), { confidence: 'sure', because: [] });
 	assert.deepEqual(doubt({ undecided: 0.05 }), {
 		confidence: 'likely',
-		because: [`5.0 %: ${short}`],
+		because: [short('5.0 %')],
 	});
 	assert.deepEqual(doubt({ unseen: 0.2, undecided: 0.05 }), {
 		confidence: 'unsure',
-		because: [`20 %: ${unseen}`, `5.0 %: ${short}`],
+		because: [unseen('20 %'), short('5.0 %')],
 	});
 });
 

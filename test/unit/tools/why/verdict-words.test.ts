@@ -192,7 +192,7 @@ test('the next command: of who is behind it, of the disk, or of the chain', () =
 	const ready = (kind: 'CPU quota' | 'run queue') =>
 		next({ threads: [thread(SECOND)], forCpu: [forCpu(kind, SECOND)] });
 	assert.equal(ready('CPU quota'), 'tstrace schedlat -p 70 5');
-	assert.equal(ready('run queue'), 'tstrace schedlat 5 1');
+	assert.equal(ready('run queue'), 'tstrace schedlat -P 5 1');
 });
 
 test('a second reason is told if it is half as large as the first', () => {
