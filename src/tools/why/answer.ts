@@ -5,6 +5,7 @@ import type { Waker } from '../../aggregate/stack-rows.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
 import { type Link, linksOf, tellingFunction } from './chain.js';
 import { type Evidence, isAmong } from './evidence.js';
+import { type Mutual, mutualWaits } from './mutual.js';
 import type { Part, Parts } from './parts.js';
 import { accountObject, grouped, type Place, placeOf, sumOf, unseenPlace } from './places.js';
 
@@ -52,6 +53,7 @@ export interface Answer {
 	/** See `Evidence`. */
 	readonly target: string;
 	readonly isThere: Evidence['isThere'];
+	readonly lockHolders: Evidence['lockHolders'];
 	readonly window_ns: number;
 	readonly threads: Evidence['threads'];
 	readonly wall_ns: number;
@@ -72,6 +74,8 @@ export interface Answer {
 	readonly excess_ns: number;
 	/** For which threads others wait most; undefined: for none. */
 	readonly followed: Followed | undefined;
+	/** Threads that waited for each other; undefined: there are none. */
+	readonly mutual: Mutual | undefined;
 	/** Threads by how long they were runnable or waiting, the longest first. */
 	readonly sufferers: readonly Sufferer[];
 }
@@ -95,6 +99,7 @@ export function answerOf(
 	return {
 		target: evidence.target,
 		isThere: evidence.isThere,
+		lockHolders: evidence.lockHolders,
 		window_ns: evidence.window_ns,
 		threads: evidence.threads,
 		wall_ns,
@@ -107,6 +112,7 @@ export function answerOf(
 		reasons: ordered(grouped(busy, (part) => reasonKey(part, spread)).map(reasonOf), working_ns),
 		sufferers: sufferersOf(busy.filter(({ place }) => place !== 'running')),
 		stays: staysOf(parts),
+		mutual: mutualWaits(parts, ({ row }) => tellingFunction(row)),
 		excess_ns,
 		followed: mostFollowed(parts, isAmong(evidence.threads)),
 	};

@@ -25,6 +25,7 @@ export function doubtsOf({
 	unseen_ns,
 	excess_ns,
 	stays,
+	mutual,
 }: Answer): Doubts {
 	if (!first) return { share: 1, because: ['nothing was seen'] };
 	return doubtsFrom([
@@ -44,6 +45,12 @@ export function doubtsOf({
 		[
 			stays && stays.total_ns >= working_ns ? stays.total_ns / (stays.total_ns + working_ns) : 0,
 			() => 'threads that waited all the time may have had work',
+		],
+		[
+			mutual && mutual.total_ns >= working_ns
+				? mutual.total_ns / (mutual.total_ns + working_ns)
+				: 0,
+			() => 'threads that waited for each other may have had work',
 		],
 	]);
 }

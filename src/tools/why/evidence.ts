@@ -41,6 +41,8 @@ export interface BlockedTime {
 export interface Evidence {
 	/** Whether a process is there still. */
 	readonly isThere: (pid: number) => boolean;
+	/** Who had the file lock that a process waited for, by the number of that process. */
+	readonly lockHolders: ReadonlyMap<number, { readonly pid: number; readonly comm: string }>;
 	/** How the threads were chosen, as words of a command: "-p 1234"; '': all of the machine. */
 	readonly target: string;
 	readonly window_ns: number;

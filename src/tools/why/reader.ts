@@ -13,6 +13,7 @@ import type { PerCpuEvents } from '../../perf/cpus.js';
 import { parseEvent } from '../../perf/events.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
+import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/unwind-tables.js';
 import type { ObservedWait, WaitObserver } from '../../waits/chained.js';
@@ -40,6 +41,7 @@ export class WallClock extends Waits {
 	readonly #subjects: Subjects;
 	readonly #seen: SeenWaits;
 	readonly #ended: EndedThreads;
+	readonly #fileLocks = new FileLocks();
 	#events: PerCpuEvents<PerfEvent> | undefined;
 	#atBegin: readonly ThreadAccount[] = [];
 	#atEnd: readonly ThreadAccount[] = [];
@@ -78,6 +80,7 @@ export class WallClock extends Waits {
 
 	override drain(): void {
 		super.drain();
+		this.#fileLocks.look();
 		this.#ended.drain();
 		this.#events?.refresh();
 	}
@@ -88,6 +91,7 @@ export class WallClock extends Waits {
 		this.object.setVariable('ended_ns', this.#ended_at_ns);
 		this.#atEnd = readAccounts(this.object);
 		super.end();
+		this.#fileLocks.look();
 		this.#events?.close();
 		this.#events = undefined;
 		for (const { kernelPid, ready_ns, preempted, traced } of this.#atEnd) {
@@ -118,6 +122,7 @@ export class WallClock extends Waits {
 		const threads = this.#threads();
 		const evidence = {
 			target: targetOf(this.#subjects),
+			lockHolders: this.#fileLocks.holders,
 			isThere: (pid: number) => existsSync(`/proc/${pid}`),
 			window_ns: this.#ended_at_ns - this.#begun_at_ns,
 			threads,

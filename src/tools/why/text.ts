@@ -9,9 +9,10 @@ import { paint, printable, type Style, shortened, wrapped } from '../../render/t
 import { humanTime } from '../../render/units.js';
 import type { Answer, Reason } from './answer.js';
 import type { Link } from './chain.js';
+import { ownerText } from './owner.js';
 import { named, waited, waits } from './phrases.js';
 import type { Place } from './places.js';
-import { ownerText, type Verdict } from './verdict.js';
+import type { Verdict } from './verdict.js';
 
 const WIDTH = 80;
 /** Lines of the account, reasons and threads that are shown. */

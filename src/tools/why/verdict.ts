@@ -1,10 +1,11 @@
 /** The verdict: one to three sentences with numbers, how sure they are, and what to type next. Pure values. */
+import { printable } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
-import { objectText } from '../../render/wait-object.js';
-import { type Answer, type Culprit, type Reason, type Sufferer, sufferersOf } from './answer.js';
-import { type Link, tellingFunction } from './chain.js';
+import type { Answer, Culprit, Reason } from './answer.js';
+import { besides, mutualText, queueText, runnerUp, stayText } from './asides.js';
+import type { Link } from './chain.js';
 import { confidenceOf, doubtsOf, idleDoubtsOf, percentOf } from './doubts.js';
-import type { Part } from './parts.js';
+import { ownerText } from './owner.js';
 import { heldBy, named, waited, waitsFor } from './phrases.js';
 
 export interface Verdict {
@@ -36,17 +37,11 @@ interface Rule {
 const LEAST_WORKING_SHARE = 0.05;
 /** Of working time: below, nothing is the reason for it. */
 const LEAST_REASON_SHARE = 0.15;
-/** Of the largest reason: a second one is worth a sentence. */
-const CLOSE_SHARE = 0.5;
 /** Waits and samples, below which a window is too short for a verdict. */
 const LEAST_EVENTS = 5;
 const LEAST_WINDOW_NS = 50e6;
 /** Most often. */
 const ENOUGH_NS = 10e9;
-/** Of working time: so much others have to wait for threads that are busy all the time, to be worth a sentence. */
-const MAJORITY = 0.5;
-/** Of their time: threads that are idle for less are busy all the time. */
-const LEAST_IDLE_SHARE = 0.05;
 /** Of one function: less than that of CPU time is said by no name. */
 const LEAST_FUNCTION_SHARE = 0.2;
 /** Samples, below which they do not say which function ran. */
@@ -131,22 +126,15 @@ export function verdictOf(answer: Answer): Verdict {
 	const { share, because } = doubts;
 	return {
 		text: speaks
-			? [text.trim(), runnerUp(answer), besides(answer)].filter((each) => each).join(' ')
+			? [text.trim(), runnerUp(answer), mutualText(answer), besides(answer)]
+					.filter((each) => each)
+					.join(' ')
 			: text,
 		confidence: confidenceOf(share),
 		because,
 		next,
 		rule: rule.name,
 	};
-}
-
-/** Threads that were in one wait all the time, where these are more than what worked; '': there are none. */
-function besides(answer: Answer): string {
-	const { stays, working_ns } = answer;
-	if (!stays || stays.total_ns < working_ns) return '';
-	const more = stays.threads > 1 ? `, and so did ${stays.threads - 1} more` : '';
-	const text = stayText(stays.largest, answer).replace(/\.$/, '');
-	return `Besides, ${text}${more}: if these should have worked, that is the trouble.`;
 }
 
 /** Who was not seen to do anything may have done what was not seen. */
@@ -183,16 +171,6 @@ function idleText(answer: Answer): string {
 	if (stays)
 		return `${stayText(stays.largest, answer)} If it should have worked, that is why it did not. Nothing else was slow.`;
 	return `No trouble: nobody waits for it. ${count} idle for ${percentOf(idle_ns, wall_ns)} of the time.${rest}`;
-}
-
-/** Who was in one wait all the time may be idle, or what somebody else waits for: nobody can tell from here. */
-function stayText({ kind, object, row }: Part, { threads }: Answer): string {
-	const who = ownerText(sufferersOf([{ row, value_ns: 1 }]), threads);
-	const text = object && object.type !== 'unknown' ? objectText(object) : '';
-	const name = tellingFunction(row);
-	const what = waited(kind, { of: object, object: text, frames: row.frames });
-	const where = name ? `, in ${name}` : '';
-	return `${who} ${what} all the time${where}.`;
 }
 
 interface Opening {
@@ -244,24 +222,17 @@ function waitText(answer: Answer): Spoken {
 	const sentence =
 		first.kind === 'sleep'
 			? `${who} sleeps for ${share} of its working time${where}.`
-			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${where}.`;
+			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${lockHolder(first, answer)}${where}.`;
 	return {
 		text: [sentence, cause, queueText(answer), longest].filter((each) => each).join(' '),
 		next: nextFor(first, culprit, answer),
 	};
 }
 
-/** Threads that are never idle, and for which others wait: they are too few, or too slow. '': that is not so. */
-function queueText({ followed, window_ns, working_ns }: Answer): string {
-	if (!followed || followed.idle_ns > LEAST_IDLE_SHARE * window_ns * followed.servers) return '';
-	const { waiters, function: name, comm, servers, total_ns } = followed;
-	if (total_ns < servers * window_ns || total_ns < MAJORITY * working_ns) return '';
-	const where = name ? `, in ${name},` : '';
-	const they =
-		servers === 1
-			? `thread ${named(comm)}, which is`
-			: `${servers} threads ${named(comm)}, which are`;
-	return `${waiters} ${waiters === 1 ? 'thread waits' : 'threads wait'}${where} for ${they} never idle: too few, or what they do takes too long.`;
+/** ", held by backup (712)": of a file lock; '': of anything else, or where that is not known. */
+function lockHolder({ kind, threads }: Reason, { lockHolders }: Answer): string {
+	const holder = kind === 'file lock' && lockHolders.get(threads[0]?.pid ?? 0);
+	return holder ? `, held by ${printable(holder.comm)} (${holder.pid})` : '';
 }
 
 /** What the one did that was waited for in the end; '': that is not known, or says nothing new. */
@@ -290,39 +261,14 @@ function nextFor(reason: Reason, culprit: Culprit | undefined, answer: Answer): 
 	if (/^(disk|page fault|swap-in|file server)/.test(reason.kind))
 		return commandFor('offcputime --by object', answer);
 	const own = new Set(answer.threads.map(({ pid }) => pid));
+	const holder = reason.kind === 'file lock' && answer.lockHolders.get(reason.threads[0]?.pid ?? 0);
+	if (holder && answer.isThere(holder.pid)) return `tstrace why -p ${holder.pid}`;
 	// The last of the chain that is another process, and lives.
 	const last = culprit?.links.findLast(
 		({ pid }) => pid > 0 && !own.has(pid) && answer.isThere(pid),
 	);
 	if (last) return `tstrace why -p ${last.pid}`;
 	return commandFor('offwaketime --hops 4', answer);
-}
-
-function runnerUp({ reasons: [first, second], working_ns }: Answer): string {
-	if (!first || !second || second.total_ns < CLOSE_SHARE * first.total_ns) return '';
-	const share = percentOf(second.total_ns, working_ns);
-	if (second.place === 'running') return `Next: it runs on a CPU for ${share}.`;
-	if (second.place === 'runnable')
-		return `Next: it is ready to run, and gets no CPU, for ${share} (${second.kind}).`;
-	const { kind, of, object, worst, functions } = second;
-	const where = functions[0]?.name ? `, in ${functions[0].name}` : '';
-	if (kind === 'sleep') return `Next: it sleeps for ${share}${where}.`;
-	return `Next: ${share} ${waitsFor(kind, { of, object, frames: worst.row.frames })}${where}.`;
-}
-
-/** Whose time it is: a process with its number, or how many there are. */
-export function ownerText(sufferers: readonly Sufferer[], threads: Answer['threads']): string {
-	const [first] = sufferers;
-	if (!first) return 'The target';
-	const pids = new Set(sufferers.map(({ pid }) => pid));
-	if (pids.size > 1) {
-		return `${named(first.comm)} (${first.pid}), with ${pids.size - 1} other ${pids.size === 2 ? 'process' : 'processes'},`;
-	}
-	const leader =
-		threads.find(({ pid, tid }) => pid === first.pid && tid === pid)?.comm ?? first.comm;
-	if (sufferers.length === 1 && first.tid !== first.pid)
-		return `${named(first.comm)} (thread ${first.tid} of ${named(leader)}, ${first.pid})`;
-	return `${named(leader)} (${first.pid})`;
 }
 
 /** Of the same threads. COMMAND comes last, and ends by itself. */

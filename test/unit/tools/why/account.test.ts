@@ -207,13 +207,13 @@ test('the interpreter lock is called what it is, and what is not known is not ca
 });
 
 test('nothing at all is an account of nothing', () => {
-	const { account, reasons, sufferers, stays, followed, ...numbers } = answerTo({
+	const { account, reasons, sufferers, stays, followed, mutual, ...numbers } = answerTo({
 		window_ns: 0,
 		target: '',
 	});
 	assert.deepEqual([account, reasons, sufferers], [[], [], []]);
-	assert.deepEqual([stays, followed], [undefined, undefined]);
-	const { target, threads, isThere: _, ...sums } = numbers;
+	assert.deepEqual([stays, followed, mutual], [undefined, undefined, undefined]);
+	const { target, threads, isThere: _, lockHolders: __, ...sums } = numbers;
 	assert.deepEqual([target, threads], ['', []]);
 	assert.ok(Object.values(sums).every((sum) => sum === 0));
 });

@@ -74,6 +74,7 @@ export function evidence(names: Names = {}): Evidence {
 	const thread = { pid: 11, comm, life_ns: 2000 * MS };
 	return {
 		isThere: () => true,
+		lockHolders: new Map(),
 		target: '-p 11',
 		window_ns: 2000 * MS,
 		threads: [
@@ -142,6 +143,6 @@ export function reportOf(
 
 /** No thread was there. */
 export const NOBODY: Evidence = {
-	...{ isThere: () => true, target: '-p 11', window_ns: 2000 * MS },
+	...{ isThere: () => true, lockHolders: new Map(), target: '-p 11', window_ns: 2000 * MS },
 	...{ threads: [], blocked: [], forCpu: [], samples: [] },
 };

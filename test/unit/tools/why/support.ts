@@ -153,7 +153,7 @@ export function sample(frames: string, count: number, key: Key = {}): StackRow {
 export function evidence(rest: Partial<Evidence>): Evidence {
 	const none = { threads: [], blocked: [], forCpu: [], samples: [] };
 	return {
-		...{ target: '-p 70', isThere: () => true, window_ns: 10 * SECOND },
+		...{ target: '-p 70', isThere: () => true, lockHolders: new Map(), window_ns: 10 * SECOND },
 		...none,
 		...rest,
 	};

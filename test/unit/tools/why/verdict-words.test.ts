@@ -162,6 +162,20 @@ test('who was behind it, what that one did, and in how much of the time', () => 
 	assert.match(part(8.1), / Meanwhile server \(90\) ran on a CPU\./);
 });
 
+test('who has a file lock, where the kernel tells: with its number, and as the next command', () => {
+	const waits = { blocked: [blocked(STACK_OF['file lock'], 10 * SECOND, { count: 9 })] };
+	const lockHolders = new Map([[70, { pid: 712, comm: 'backup\n' }]]);
+	const { text, next } = verdict({ ...locked(), ...waits, lockHolders });
+	assert.match(text, /for the file lock on a file, held by backup\\x0a \(712\)/);
+	assert.equal(next, 'tstrace why -p 712');
+	const ended = verdict({ ...locked(), ...waits, lockHolders, isThere: () => false });
+	assert.equal(ended.next, 'tstrace offwaketime --hops 4 -p 70 5');
+	// Of another process.
+	const other = new Map([[71, { pid: 712, comm: 'backup' }]]);
+	assert.doesNotMatch(verdict({ ...locked(), ...waits, lockHolders: other }).text, /held by/);
+	assert.doesNotMatch(verdict({ ...locked(), lockHolders }).text, /held by/);
+});
+
 test('the next command: of who is behind it, of the disk, or of the chain', () => {
 	const next = (rest: Partial<Evidence>) => verdict(rest).next;
 	assert.equal(next(locked(waker('ran'))), 'tstrace why -p 90');

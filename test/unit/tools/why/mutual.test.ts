@@ -1,0 +1,50 @@
+/** Threads of a process that wait for each other: a pool that is too small, and not work that is handed out. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { verdictOf } from '../../../../src/tools/why/verdict.js';
+import { answerTo, blocked, SECOND, STACK_OF, tcp, thread, waker } from './support.js';
+
+/** So many threads that use a connection for a second each, and wait for it as long as said, for thread `wakerOf`. */
+function pool(waits_s: number, wakerOf: (tid: number) => number) {
+	const tids = [71, 72, 73, 74];
+	return answerTo({
+		threads: [
+			...tids.map((tid) => thread((1 + waits_s) * SECOND, 0, { tid })),
+			thread(10 * SECOND, 0, { tid: 80 }),
+		],
+		blocked: tids.flatMap((tid) => [
+			blocked(STACK_OF['socket receive'], SECOND, {
+				count: 9,
+				objects: [[tcp(), SECOND]],
+				key: { tid },
+			}),
+			blocked(STACK_OF.condition, waits_s * SECOND, {
+				count: 9,
+				key: { tid },
+				waker: waker('ran', '', {
+					key: { context: 'thread', pid: 70, tid: wakerOf(tid), comm: 'worker' },
+				}),
+			}),
+		]),
+	});
+}
+const others = (tid: number) => (tid === 74 ? 71 : tid + 1);
+
+test('threads that wait for each other longer than they work: said besides, and the verdict is unsure', () => {
+	const answer = pool(3, others);
+	assert.deepEqual([answer.mutual?.waiters, answer.mutual?.total_ns], [4, 12 * SECOND]);
+	const { text, confidence, because } = verdictOf(answer);
+	assert.match(
+		text,
+		/Besides, 4 of its threads waited 12\.0 s for each other.*: if they had work, a pool/,
+	);
+	assert.equal(confidence, 'unsure');
+	assert.ok(because.includes('threads that waited for each other may have had work'));
+	assert.doesNotMatch(verdictOf(pool(0.9, others)).text, /Besides/);
+});
+
+test('a thread that only hands out work is not one of those that wait', () => {
+	const answer = pool(3, () => 80);
+	assert.equal(answer.mutual, undefined);
+	assert.doesNotMatch(verdictOf(answer).text, /Besides/);
+});
