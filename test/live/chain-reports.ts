@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { JsonStack, JsonWaker } from './stacks.js';
 
 /** Causes of loss after which a wait of one of the threads may be missing. */
-const UNSEEN = ['waits_unseen', 'wait_start_unknown', 'programs_missed'];
+export const UNSEEN = ['waits_unseen', 'wait_start_unknown', 'programs_missed'];
 
 /**
  * Here some switches are not reported by the kernel, which the run says: if a check fails then,

@@ -34,6 +34,7 @@ export interface Reason extends Part {
 
 /** What is looked at of `tstrace why --json`. */
 export interface WhyReport {
+	readonly lost: Readonly<Record<string, number>>;
 	readonly verdict: string;
 	readonly wall_ns: number;
 	readonly working_ns: number;

@@ -2,17 +2,18 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
+import { UNSEEN } from './chain-reports.js';
 import { InTrouble, TROUBLES, type Trouble } from './lab.js';
 import { checkTrouble, type WhyReport } from './lab-check.js';
 import { tstrace } from './support.js';
 
 /** Of `make lab` there are more. */
 const SEEDS = (process.env.TSTRACE_LAB_SEEDS ?? '1,2').split(',').map(Number);
-/** Where other work on the machine was a trouble of its own. */
-const MOST_TRIES = 3;
+/** Where other work on the machine was a trouble of its own, or a switch was not reported. */
+const MOST_TRIES = 5;
 const WINDOW_S = '3';
 
-/** What is wrong with what is said of it; undefined: the machine was too busy to tell. */
+/** What is wrong with what is said of it; undefined: this time nobody can tell. */
 async function problemsOf(trouble: Trouble, seed: number): Promise<string[] | undefined> {
 	// In the working tree: files in memory have no disk to wait for.
 	const folder = mkdtempSync('build/lab-');
@@ -22,7 +23,11 @@ async function problemsOf(trouble: Trouble, seed: number): Promise<string[] | un
 		const { truth, disturbed } = await inTrouble.end();
 		const report = JSON.parse(run.stdout) as WhyReport;
 		const problems = checkTrouble(truth, report);
-		return problems.length > 0 && disturbed ? undefined : problems;
+		// The kernel here does not report all switches, and a wait that nobody saw begin is missing.
+		const isMissing =
+			UNSEEN.some((cause) => report.lost[cause]) &&
+			problems.every((problem) => problem.endsWith('nothing was seen'));
+		return problems.length > 0 && (disturbed || isMissing) ? undefined : problems;
 	} finally {
 		rmSync(folder, { recursive: true });
 	}

@@ -52,6 +52,7 @@ function report(reasons: readonly Reason[], change: Partial<WhyReport> = {}): Wh
 	const account = [...(change.account ?? reasons), idle];
 	return {
 		verdict: '64 % of the time in take_till, for a lock that slow has; cool_down',
+		lost: {},
 		working_ns: 1000,
 		idle_ns: 100,
 		reasons,
