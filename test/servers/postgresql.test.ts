@@ -106,8 +106,10 @@ test('a row that another transaction holds: the wait is where it waits for a tra
 });
 
 test('offwaketime --hops: who waits for a row waits for the session that holds it, idle in its transaction', async () => {
-	assert.ok(one && other);
-	const [holder, waiter] = [one, other];
+	assert.ok(one);
+	const holder = one;
+	// A new one: an alarm that an earlier wait has set would interrupt this one (timeout.c lets it come).
+	const waiter = await Session.begin();
 	const clock = await Session.begin();
 	await holder.ask('begin; update t set n = 3 where id = 1;');
 	const args = ['offwaketime', '--hops', '4', '-p', waiter.pid];
@@ -124,6 +126,7 @@ test('offwaketime --hops: who waits for a row waits for the session that holds i
 		return idle_s;
 	});
 	await clock.end();
+	await waiter.end();
 	const locked = withFrame(report.stacks, 'XactLockTableWait');
 	const byHolder = locked.filter(({ waker }) => waker?.pid === Number(holder.pid));
 	// It waits for its client to say something.
