@@ -9,6 +9,7 @@ test('who waits stands behind who has the lock, with an arrow', () => {
 		'1: -> FLOCK  ADVISORY  WRITE 401 08:01:131 0 EOF',
 		'1:  -> FLOCK  ADVISORY  READ 402 08:01:131 0 EOF',
 		'2: POSIX  ADVISORY  READ  500 08:01:132 0 9',
+		'9: -> POSIX  ADVISORY  READ  501 08:01:132 0 9',
 		'3: OFDLCK ADVISORY  WRITE -1 08:01:133 0 EOF',
 		'3: -> OFDLCK ADVISORY  WRITE 600 08:01:133 0 EOF',
 		'',
