@@ -84,7 +84,8 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 	};
 }
 
-const DID_NAMES: Readonly<Record<Did, string>> = {
+/** What a waker did, as JSON has it. */
+export const DID_NAMES: Readonly<Record<Did, string>> = {
 	'was blocked': 'blocked',
 	ran: 'ran',
 	'waited for a CPU': 'waited_for_cpu',

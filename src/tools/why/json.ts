@@ -1,5 +1,6 @@
 /** The answer for programs; what its fields mean: docs/tools/why.md. */
 import type { Frame } from '../../aggregate/stack.js';
+import { DID_NAMES } from '../../render/json.js';
 import type { Answer, Reason } from './answer.js';
 import type { Link } from './chain.js';
 import { accountObject, type Place } from './places.js';
@@ -81,13 +82,6 @@ function reasonJson(reason: Reason, working_ns: number): Readonly<Record<string,
 		threads: threads.map(({ total_ns, ...who }) => ({ ...who, total_ns: Math.round(total_ns) })),
 	};
 }
-
-const DID_NAMES = {
-	'was blocked': 'blocked',
-	ran: 'ran',
-	'waited for a CPU': 'waited_for_cpu',
-	'did not exist yet': 'not_born',
-} as const;
 
 function linkJson(link: Link): Readonly<Record<string, unknown>> {
 	const { comm, pid, tid, did, kind, object, frames } = link;
