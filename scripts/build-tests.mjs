@@ -19,8 +19,8 @@ writeUnitTests();
 writeLiveTests();
 // Beside the module that reads it, as in dist.
 const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
-copyFileSync(wasm, join(OUT, 'src/symbolize/demangle.wasm'));
-copyFileSync('dist/table-worker.cjs', join(OUT, 'src/symbolize/table-worker.cjs'));
+copyFileSync(wasm, join(OUT, 'src/symbolize/symbols/demangle.wasm'));
+copyFileSync('dist/table-worker.cjs', join(OUT, 'src/symbolize/walks/table-worker.cjs'));
 // Above src/cli, which reads the version there.
 copyFileSync('package.json', join(OUT, 'src/package.json'));
 

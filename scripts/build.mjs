@@ -18,7 +18,7 @@ buildSyscalls();
 const browserInputs = await buildBrowser();
 const inputs = await bundle();
 
-// Read when the first name is to be demangled (src/symbolize/demangle.ts): most runs need none.
+// Read when the first name is to be demangled (src/symbolize/symbols/demangle.ts): most runs need none.
 const demangler = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
 copyFileSync(demangler, 'dist/demangle.wasm');
 

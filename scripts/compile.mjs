@@ -27,10 +27,10 @@ export async function bundle() {
 		define: { 'import.meta.url': 'bundleUrl' },
 		banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
 	});
-	// A thread of its own, in a file of its own (src/symbolize/table-reader.ts).
+	// A thread of its own, in a file of its own (src/symbolize/walks/table-reader.ts).
 	const worker = await build({
 		...small,
-		entryPoints: ['src/symbolize/table-worker.ts'],
+		entryPoints: ['src/symbolize/walks/table-worker.ts'],
 		outfile: 'dist/table-worker.cjs',
 	});
 	return [main, worker].flatMap(({ metafile }) => Object.keys(metafile.inputs));

@@ -10,7 +10,7 @@ import type { BpfObject } from './loader/object.js';
 import type { Options, ValuesOf } from './options/typed-option.js';
 import type { Note, Reader } from './reader.js';
 import type { Style } from './render/terminal.js';
-import type { UnwindTables } from './symbolize/unwind-tables.js';
+import type { UnwindTables } from './symbolize/walks/unwind-tables.js';
 
 /** Which parts of the BPF object a run needs. */
 export interface Plan<L extends ObjectLayout> {

@@ -4,10 +4,10 @@ import { TstraceError } from '../loader/errors.js';
 import { INSTALL_LIBBPF_ON, libbpf } from '../loader/ffi.js';
 import { ownCapabilities } from '../loader/kernel.js';
 import { INSTALL_KOFFI, koffi } from '../loader/koffi.js';
-import { kernelNames } from '../symbolize/kernel.js';
-import { parseMaps } from '../symbolize/maps.js';
-import { distributions } from '../symbolize/packages.js';
-import { readMaps } from '../symbolize/proc-pid.js';
+import { parseMaps } from '../symbolize/mappings/maps.js';
+import { readMaps } from '../symbolize/mappings/proc-pid.js';
+import { kernelNames } from '../symbolize/symbols/kernel.js';
+import { distributions } from '../symbolize/symbols/packages.js';
 import { textOf } from '../text-of.js';
 import { type Check, missing, ok, warn } from './check.js';
 

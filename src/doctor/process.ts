@@ -3,19 +3,24 @@ import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { FileBytes } from '../elf/bytes.js';
 import { Elf } from '../elf/elf.js';
-import { LIBC } from '../symbolize/c-library.js';
-import { mappedFiles, pathTo } from '../symbolize/code-files.js';
-import { openDebugFile } from '../symbolize/debug-files.js';
 import { cacheFolder, DebugFileCache } from '../symbolize/debuginfod/cache.js';
-import { countFrames, FEW_FUNCTIONS, type FrameCount, MANY } from '../symbolize/frame-pointers.js';
-import { hasSymbolTable } from '../symbolize/functions.js';
-import { type Runtime, runtimeOf } from '../symbolize/jit.js';
-import type { MapsEntry } from '../symbolize/maps.js';
+import { mappedFiles, pathTo } from '../symbolize/mappings/code-files.js';
+import type { MapsEntry } from '../symbolize/mappings/maps.js';
+import { openRegular, readFile } from '../symbolize/mappings/open.js';
+import { exeOf, readFacts } from '../symbolize/mappings/proc-pid.js';
 import { REMEDIES } from '../symbolize/notices.js';
-import { openRegular, readFile } from '../symbolize/open.js';
-import { installCommand } from '../symbolize/packages.js';
-import { openPerfMap } from '../symbolize/perf-map-files.js';
-import { exeOf, readFacts } from '../symbolize/proc-pid.js';
+import { openDebugFile } from '../symbolize/symbols/debug-files.js';
+import { hasSymbolTable } from '../symbolize/symbols/functions.js';
+import { type Runtime, runtimeOf } from '../symbolize/symbols/jit.js';
+import { installCommand } from '../symbolize/symbols/packages.js';
+import { openPerfMap } from '../symbolize/symbols/perf-map-files.js';
+import { LIBC } from '../symbolize/walks/c-library.js';
+import {
+	countFrames,
+	FEW_FUNCTIONS,
+	type FrameCount,
+	MANY,
+} from '../symbolize/walks/frame-pointers.js';
 import { textOf } from '../text-of.js';
 import { coveredShare } from '../unwind/covered.js';
 import { type Check, missing, ok, warn } from './check.js';

@@ -5,7 +5,7 @@ import { printable, shortened } from './terminal.js';
 /** Less of a path says nothing. */
 const LEAST_PATH = 12;
 
-/** What is no name: see src/symbolize/memory-names.ts. */
+/** What is no name: see src/symbolize/symbols/memory-names.ts. */
 const MEMORY = /^(heap|stack|anonymous memory|\[anon.*)$/;
 
 /**

@@ -1,5 +1,5 @@
 import type { Frame } from '../aggregate/stack.js';
-import type { MappedFile } from './mapped-file.js';
+import type { MappedFile } from './mappings/mapped-file.js';
 
 /** A place in code and what is known of it; one object for all stacks that it is in. */
 export class Place {

@@ -7,7 +7,7 @@ import type { Place } from './code-place.js';
 import { cacheFolder, DebugFileCache } from './debuginfod/cache.js';
 import { fetchDebugFiles, type Outcome, type WantedFile } from './debuginfod/fetch.js';
 import { debuginfodSettings, isDebuginfodSet } from './debuginfod/settings.js';
-import type { MappedFile } from './mapped-file.js';
+import type { MappedFile } from './mappings/mapped-file.js';
 import type { DebuginfodUse, Notice } from './notices.js';
 import { filesLackingNames } from './unnamed.js';
 

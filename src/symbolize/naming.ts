@@ -20,8 +20,8 @@ import { waitKind } from '../aggregate/wait-kinds.js';
 import { fittingObjects, type WaitObject } from '../aggregate/wait-object.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './lacking-symbols.js';
+import type { ProcessHistory } from './mappings/processes.js';
 import { noticeText } from './notices.js';
-import type { ProcessHistory } from './processes.js';
 import { Symbolizer } from './symbolizer.js';
 
 /** What the user says of names; the same for all stack tools. */

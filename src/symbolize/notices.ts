@@ -1,7 +1,7 @@
 /** What a reader of stacks should know about their names: what is missing, why, what to do. */
 import { basename } from 'node:path';
 import { humanBytes } from '../render/units.js';
-import type { Runtime } from './jit.js';
+import type { Runtime } from './symbols/jit.js';
 
 /** Whether symbols are fetched: 'unset': nobody set DEBUGINFOD_URLS; 'off': there is --no-debuginfod. */
 export type DebuginfodUse = 'on' | 'off' | 'unset';

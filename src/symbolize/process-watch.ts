@@ -11,11 +11,11 @@ import { TstraceError } from '../loader/errors.js';
 import type { PerfEvent } from '../perf/open.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
-import { memoryNames } from './memory-names.js';
+import { ProcessHistory } from './mappings/processes.js';
 import { type NamingOptions, nameStacks } from './naming.js';
-import { ProcessHistory } from './processes.js';
-import { SleepingStacks, type WaitingThread } from './sleeping-stacks.js';
-import type { UnwindTables } from './unwind-tables.js';
+import { memoryNames } from './symbols/memory-names.js';
+import { SleepingStacks, type WaitingThread } from './walks/sleeping-stacks.js';
+import type { UnwindTables } from './walks/unwind-tables.js';
 
 /** /proc/PID/maps takes 0.1 ms or so; of every pause this long, a slice goes into reading them. */
 const SLICE_MS = 5;

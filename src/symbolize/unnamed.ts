@@ -2,14 +2,14 @@
 
 import { MIN_SHARE } from '../aggregate/cut-notices.js';
 import { type CapturedStack, stackValue } from '../aggregate/stack.js';
-import type { Life } from './address-space.js';
 import type { Place } from './code-place.js';
-import { type Runtime, runtimeOf } from './jit.js';
-import type { MappedFile } from './mapped-file.js';
+import type { Life } from './mappings/address-space.js';
+import type { MappedFile } from './mappings/mapped-file.js';
+import type { ProcessHistory } from './mappings/processes.js';
 import type { DebuginfodUse, Notice } from './notices.js';
-import type { FileNames } from './object-file.js';
-import { installCommand } from './packages.js';
-import type { ProcessHistory } from './processes.js';
+import { type Runtime, runtimeOf } from './symbols/jit.js';
+import type { FileNames } from './symbols/object-file.js';
+import { installCommand } from './symbols/packages.js';
 
 /** Files and processes that get a notice: those with the greatest shares. */
 const MAX_FILE_NOTICES = 3;

@@ -15,7 +15,7 @@ import {
 } from '../options/stack-view.js';
 import type { ValuesOf } from '../options/typed-option.js';
 import type { Note } from '../reader.js';
-import type { UnwindTables } from '../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../symbolize/walks/unwind-tables.js';
 import { sampledText, waitOptions, waitSettings } from './options.js';
 import { planWaits, type WaitChoice } from './plan.js';
 import { type WaitSettings, Waits } from './waits.js';

@@ -8,7 +8,7 @@ import { configureObjects } from '../bpf/wait-objects.js';
 import type { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
 import type { Note } from '../reader.js';
-import { unwindTables } from '../symbolize/unwind-tables.js';
+import { unwindTables } from '../symbolize/walks/unwind-tables.js';
 import type { Plan } from '../tool.js';
 import { configureRecords } from './chained.js';
 import type { WaitSettings } from './waits.js';

@@ -6,8 +6,8 @@ import { fittingObjects, type MemoryPlace, type WaitObject } from '../aggregate/
 import { type FoundLater, type ObjectRecord, readObjects } from '../bpf/wait-objects.js';
 import type { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
-import { MutexOwners } from '../symbolize/mutex-owners.js';
 import type { ProcessWatch } from '../symbolize/process-watch.js';
+import { MutexOwners } from './mutex-owners.js';
 import { OtherEnds } from './other-ends.js';
 
 export class WaitObjects {

@@ -19,7 +19,7 @@ import type { Patience, Reader } from '../reader.js';
 import { humanTime } from '../render/units.js';
 import type { NamingSettings } from '../symbolize/naming.js';
 import { ProcessWatch } from '../symbolize/process-watch.js';
-import type { UnwindTables } from '../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../symbolize/walks/unwind-tables.js';
 import { type WaitObserver, WaitRecords } from './chained.js';
 import { deadlockText } from './deadlock-text.js';
 import { WaitObjects, withFittingObjects } from './wait-objects.js';

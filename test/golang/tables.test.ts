@@ -5,7 +5,7 @@ import { closeSync, fstatSync, openSync } from 'node:fs';
 import { test } from 'node:test';
 import { FileBytes } from '../../src/elf/bytes.js';
 import { Elf } from '../../src/elf/elf.js';
-import { goNames } from '../../src/symbolize/go-names.js';
+import { goNames } from '../../src/symbolize/symbols/go-names.js';
 import { ruleLookup } from '../../src/unwind/lookup.js';
 import { CFA, RA, type UnwindRule } from '../../src/unwind/rule.js';
 import { ruleAt, unwindTable } from '../../src/unwind/table.js';

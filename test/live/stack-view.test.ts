@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { closeSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { keepsFramePointers } from '../../src/symbolize/c-library.js';
-import { parseMaps } from '../../src/symbolize/maps.js';
-import { openRegular } from '../../src/symbolize/open.js';
+import { parseMaps } from '../../src/symbolize/mappings/maps.js';
+import { openRegular } from '../../src/symbolize/mappings/open.js';
+import { keepsFramePointers } from '../../src/symbolize/walks/c-library.js';
 import { foldedLines, stackReport, sumOf, withFrame } from './stacks.js';
 import { Tracing, until, Workload } from './support.js';
 import { switches } from './times.js';

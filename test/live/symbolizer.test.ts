@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
-import { ProcessHistory } from '../../src/symbolize/processes.js';
+import { ProcessHistory } from '../../src/symbolize/mappings/processes.js';
 import { Symbolizer } from '../../src/symbolize/symbolizer.js';
 import { compile, stackOf, temporaryFolder } from '../unit/symbolize/support.js';
 

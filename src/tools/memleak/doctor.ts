@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { attempt, type Check, missing, NEWER_KERNEL, ok, warn } from '../../doctor/check.js';
 import type { ExaminedProcess } from '../../doctor/process.js';
 import { multiProbeType } from '../../loader/probes.js';
-import { pathTo } from '../../symbolize/code-files.js';
+import { pathTo } from '../../symbolize/mappings/code-files.js';
 import { readHeapFile } from './heap/files.js';
 import { whyNoReturnProbes } from './heap/probe-ways.js';
 

@@ -16,7 +16,7 @@ import type { Patience, Reader } from '../../reader.js';
 import { humanBytes } from '../../render/units.js';
 import type { NamingOptions } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
-import type { UnwindTables } from '../../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { type AllocationKind, SiteTable } from './allocations.js';
 import type { LeakSettings } from './options.js';
 import { residentBytes } from './resident.js';

@@ -13,7 +13,7 @@ import type { Note, Patience, Reader } from '../../reader.js';
 import { grouped } from '../../render/numbers.js';
 import { humanBytes } from '../../render/units.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
-import type { UnwindTables } from '../../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { type Allocation, type AllocationKind, eachAllocation, SiteTable } from './allocations.js';
 import { HeapWatch } from './heap/watch.js';
 import { stillMapped } from './live-mappings.js';

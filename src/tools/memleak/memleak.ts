@@ -11,7 +11,7 @@ import { renderStacks } from '../../render/stacks.js';
 import type { Style } from '../../render/terminal.js';
 import { humanBytes } from '../../render/units.js';
 import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
-import { unwindTables } from '../../symbolize/unwind-tables.js';
+import { unwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { SiteTable } from './allocations.js';
 import { chanceTable } from './byte-sampling.js';

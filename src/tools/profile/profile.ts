@@ -18,7 +18,7 @@ import {
 import { flag, parsed } from '../../options/typed-option.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
 import { grouped } from '../../render/numbers.js';
-import { unwindTables } from '../../symbolize/unwind-tables.js';
+import { unwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { defineTool } from '../../tool.js';
 import { KernelSamples, PlainSamples, type SamplingSettings } from './sampling.js';
 

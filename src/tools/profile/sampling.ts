@@ -19,10 +19,10 @@ import { Sampler } from '../../perf/sampler.js';
 import { processIds } from '../../proc/threads.js';
 import type { Patience, Reader } from '../../reader.js';
 import { isKernelThread } from '../../symbolize/kernel-threads.js';
+import { ProcessHistory } from '../../symbolize/mappings/processes.js';
 import { type NamingOptions, type NamingSettings, nameStacks } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
-import { ProcessHistory } from '../../symbolize/processes.js';
-import type { UnwindTables } from '../../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { SampleCounter } from './sample-counter.js';
 import { nextSlower, rateOf, type SamplingRate } from './sampling-rate.js';
 

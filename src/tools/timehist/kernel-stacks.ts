@@ -2,7 +2,7 @@
 import { type Address, addressText, readAddress } from '../../loader/address.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import { printable } from '../../render/terminal.js';
-import { kernelNames } from '../../symbolize/kernel.js';
+import { kernelNames } from '../../symbolize/symbols/kernel.js';
 
 /** The way into the tracepoint, and to sleep: what every stack begins with. */
 const SCHEDULER =

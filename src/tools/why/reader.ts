@@ -15,7 +15,7 @@ import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
-import type { UnwindTables } from '../../symbolize/unwind-tables.js';
+import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
 import type { ObservedWait, WaitObserver } from '../../waits/chained.js';
 import { withFittingObjects } from '../../waits/wait-objects.js';
 import { type WaitSettings, Waits } from '../../waits/waits.js';

@@ -31,7 +31,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 	},
 	{
 		id: 'O4',
-		file: 'src/symbolize/memory-names.ts',
+		file: 'src/symbolize/symbols/memory-names.ts',
 		from: 'nameIn(open, address - start + linked)',
 		to: 'nameIn(open, address - start)',
 		bug: 'a variable is named as if its file were linked where its code begins',

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { MemoryBytes, SymbolError } from '../../../src/elf/bytes.js';
 import { Elf } from '../../../src/elf/elf.js';
-import { goNames } from '../../../src/symbolize/go-names.js';
+import { goNames } from '../../../src/symbolize/symbols/go-names.js';
 import { ESBUILD } from '../esbuild.js';
 import { type GoSpec, goProgram, TABLE, TEXT, type WrittenGoFunction } from './go-writer.js';
 

@@ -1,8 +1,8 @@
 /** Captured stacks become rows: what was counted stays with the names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
 import { nameStacks } from '../../../src/symbolize/naming.js';
-import { ProcessHistory } from '../../../src/symbolize/processes.js';
 import { stackOf } from './support.js';
 
 const nobody = () => new ProcessHistory();

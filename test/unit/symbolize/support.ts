@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import type { CapturedStack } from '../../../src/aggregate/stack.js';
 import { FileBytes } from '../../../src/elf/bytes.js';
-import { type FileNames, nameOffsets } from '../../../src/symbolize/object-file.js';
+import { type FileNames, nameOffsets } from '../../../src/symbolize/symbols/object-file.js';
 
 /** A folder that is there until the tests of the file are over. */
 export function temporaryFolder(): string {

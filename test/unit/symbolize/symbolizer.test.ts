@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { closeSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { MmapRecord } from '../../../src/perf/records.js';
-import { keepsFramePointers } from '../../../src/symbolize/c-library.js';
-import { parseMaps } from '../../../src/symbolize/maps.js';
-import { openRegular } from '../../../src/symbolize/open.js';
-import { ProcessHistory } from '../../../src/symbolize/processes.js';
+import { parseMaps } from '../../../src/symbolize/mappings/maps.js';
+import { openRegular } from '../../../src/symbolize/mappings/open.js';
+import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
 import { Symbolizer } from '../../../src/symbolize/symbolizer.js';
+import { keepsFramePointers } from '../../../src/symbolize/walks/c-library.js';
 import { functionsOf, stackOf } from './support.js';
 
 const PID = 5_000_000;

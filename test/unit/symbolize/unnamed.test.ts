@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Place } from '../../../src/symbolize/code-place.js';
-import { MappedFile } from '../../../src/symbolize/mapped-file.js';
-import type { FileNames } from '../../../src/symbolize/object-file.js';
-import { ProcessHistory } from '../../../src/symbolize/processes.js';
+import { MappedFile } from '../../../src/symbolize/mappings/mapped-file.js';
+import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
+import type { FileNames } from '../../../src/symbolize/symbols/object-file.js';
 import { Account, filesLackingNames } from '../../../src/symbolize/unnamed.js';
 import { stackOf } from './support.js';
 

@@ -2,9 +2,13 @@
 import { basename } from 'node:path';
 import type { SymbolError } from '../../../elf/bytes.js';
 import { Elf, MACHINE, OtherElf } from '../../../elf/elf.js';
-import { type FoundFunction, findFunctions, hasSymbolTable } from '../../../symbolize/functions.js';
-import { openRegular, readFile } from '../../../symbolize/open.js';
-import { pltNames } from '../../../symbolize/plt.js';
+import { openRegular, readFile } from '../../../symbolize/mappings/open.js';
+import {
+	type FoundFunction,
+	findFunctions,
+	hasSymbolTable,
+} from '../../../symbolize/symbols/functions.js';
+import { pltNames } from '../../../symbolize/symbols/plt.js';
 import { placeProbeArm64 } from '../probes/arm64.js';
 import { type CodeRange, codeRange, functionCode, readText } from '../probes/code.js';
 import { atEntry, type Placement, placeProbe, type Register } from '../probes/placement.js';

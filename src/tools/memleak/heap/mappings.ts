@@ -5,9 +5,9 @@ import { UsageError } from '../../../errors.js';
 import { shortage, TstraceError } from '../../../loader/errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
 import { threadIds } from '../../../proc/threads.js';
-import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/code-files.js';
-import type { MapsEntry } from '../../../symbolize/maps.js';
-import { exeOf } from '../../../symbolize/proc-pid.js';
+import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
+import type { MapsEntry } from '../../../symbolize/mappings/maps.js';
+import { exeOf } from '../../../symbolize/mappings/proc-pid.js';
 import type { HeapFile } from './files.js';
 
 export interface HeapProbeOptions {

@@ -6,8 +6,8 @@ import { type BpfMap, u32Key } from '../../../loader/map.js';
 import { type ProbePoint, UserProbes } from '../../../loader/probes.js';
 import type { BpfProgram } from '../../../loader/program.js';
 import { processLives } from '../../../proc/lives.js';
-import { mappedFiles, pathTo } from '../../../symbolize/code-files.js';
-import type { MapsEntry } from '../../../symbolize/maps.js';
+import { mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
+import type { MapsEntry } from '../../../symbolize/mappings/maps.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
 import { explainHeapFile, type HeapFile, type HeapFunction, readHeapFile } from './files.js';
 import {

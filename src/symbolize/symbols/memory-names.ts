@@ -1,0 +1,199 @@
+/** What lies at an address of a process's data: a variable of a file's, or which memory it is. */
+import { closeSync } from 'node:fs';
+import type { MemoryPlace } from '../../aggregate/wait-object.js';
+import { FileBytes, SymbolError } from '../../elf/bytes.js';
+import { Elf, PF_X, SECTION_TYPE, SEGMENT_TYPE, type Section, stringAt } from '../../elf/elf.js';
+import {
+	eachSymbol,
+	namesOf,
+	STT,
+	symbolAddress,
+	symbolName,
+	symbolSize,
+	symbolType,
+} from '../../elf/symbol-table.js';
+import type { AddressSpace, Mapping } from '../mappings/address-space.js';
+import type { MappedFile } from '../mappings/mapped-file.js';
+import { readMaps } from '../mappings/proc-pid.js';
+import type { ProcessHistory } from '../mappings/processes.js';
+import { boundedName, MAX_NAME_LENGTH, offsetName } from '../names.js';
+import { openDebugFile } from './debug-files.js';
+import { loadDemangler } from './demangle.js';
+import { hasSymbolTable } from './functions.js';
+
+/** Files below an address that may reach up to it. */
+const MOST_FILES = 4;
+/** Of all places together. */
+const TIME_LIMIT_MS = 2000;
+/** Of a thread's stack most often, see `ulimit -s`; of one whose mappings are gone. */
+const STACK_BYTES = 8 * 2 ** 20;
+/** glibc, malloc/arena.c: HEAP_MAX_SIZE, at a multiple of which each arena begins. */
+const ARENA_BYTES = 64 * 2 ** 20;
+
+/** By `place`: a name with an offset, or which memory it is; '': that is not known. */
+export function memoryNames(
+	places: readonly MemoryPlace[],
+	history: ProcessHistory,
+): Map<MemoryPlace, string> {
+	const until_ms = performance.now() + TIME_LIMIT_MS;
+	const files = new Map<MappedFile, OpenElf | undefined>();
+	const maps = new Map<number, readonly Area[]>();
+	const names = new Map<MemoryPlace, string>();
+	try {
+		for (const place of places) {
+			if (performance.now() > until_ms) break;
+			names.set(place, variableAt(place, history, files) || memoryAt(place, maps));
+		}
+	} finally {
+		for (const file of files.values()) file?.close();
+	}
+	return names;
+}
+
+interface OpenElf {
+	readonly elf: Elf;
+	readonly file: MappedFile;
+	close(): void;
+}
+
+function variableAt(
+	{ pid, address, at_ns }: MemoryPlace,
+	history: ProcessHistory,
+	files: Map<MappedFile, OpenElf | undefined>,
+): string {
+	for (const { file, start, fileOffset } of filesBelow(history.at(pid, at_ns), address)) {
+		if (!files.has(file)) files.set(file, openElf(file));
+		const open = files.get(file);
+		const linked = open && codeAddress(open.elf, fileOffset);
+		const name = open && linked !== undefined ? nameIn(open, address - start + linked) : '';
+		if (name) return name;
+	}
+	return '';
+}
+
+/** The nearest ones, each once. */
+function filesBelow(
+	space: AddressSpace | undefined,
+	address: number,
+): (Mapping & { file: MappedFile })[] {
+	const below = new Map<MappedFile, Mapping & { file: MappedFile }>();
+	for (const mapping of space?.files() ?? []) {
+		const known = below.get(mapping.file);
+		if (mapping.start <= address && mapping.start > (known?.start ?? -1))
+			below.set(mapping.file, mapping);
+	}
+	return [...below.values()].sort((a, b) => b.start - a.start).slice(0, MOST_FILES);
+}
+
+/** Of code: where segments share a page of the file, `addressOf` may take the one in front. */
+function codeAddress(elf: Elf, fileOffset: number): number | undefined {
+	const code = elf.segments.find(
+		({ type, flags, offset, size_bytes }) =>
+			type === SEGMENT_TYPE.load && (flags & PF_X) !== 0 && fileOffset < offset + size_bytes,
+	);
+	return code && fileOffset - code.offset + code.address;
+}
+
+function openElf(file: MappedFile): OpenElf | undefined {
+	const open = file.open();
+	if (!open) return undefined;
+	try {
+		const elf = new Elf(new FileBytes(open.fd, open.stat.size));
+		return { elf, file, close: () => closeSync(open.fd) };
+	} catch (error) {
+		closeSync(open.fd);
+		if (error instanceof SymbolError) return undefined;
+		throw error;
+	}
+}
+
+/** '': the file's data do not reach there. */
+function nameIn({ elf, file }: OpenElf, address: number): string {
+	const isIn = elf.segments.some(
+		({ type, address: from, memory_bytes }) =>
+			type === SEGMENT_TYPE.load && address >= from && address < from + memory_bytes,
+	);
+	if (!isIn) return '';
+	const name = symbolAt(elf, address) || debugSymbolAt(elf, file, address);
+	return name || offsetName(file.path, address);
+}
+
+function debugSymbolAt(elf: Elf, file: MappedFile, address: number): string {
+	if (hasSymbolTable(elf)) return '';
+	const debug = openDebugFile(elf, file.path, { roots: file.roots() });
+	try {
+		return debug ? symbolAt(debug.elf, address) : '';
+	} finally {
+		debug?.close();
+	}
+}
+
+function symbolAt(elf: Elf, address: number): string {
+	for (const type of [SECTION_TYPE.symtab, SECTION_TYPE.dynsym]) {
+		const table = elf.sections.find((section: Section) => section.type === type);
+		const name = table ? symbolIn(elf, table, address) : '';
+		if (name) return name;
+	}
+	return '';
+}
+
+/** The variable that the address is in, and how far. */
+function symbolIn(elf: Elf, table: Section, address: number): string {
+	let found = '';
+	try {
+		const strings = namesOf(elf, table);
+		eachSymbol(elf, table, (part, at) => {
+			const offset = address - symbolAddress(part, at);
+			if (symbolType(part, at) !== STT.object || offset < 0 || offset >= symbolSize(part, at))
+				return false;
+			const name = stringAt(elf, strings, symbolName(part, at), MAX_NAME_LENGTH);
+			found = boundedName(loadDemangler()(name)) + (offset > 0 ? `+0x${offset.toString(16)}` : '');
+			return name !== '';
+		});
+	} catch (error) {
+		if (!(error instanceof SymbolError)) throw error;
+	}
+	return found;
+}
+
+/** A mapping, of whatever kind. */
+interface Area {
+	readonly start: number;
+	readonly end: number;
+	/** "rw-p" */
+	readonly access: string;
+	readonly fileOffset: number;
+	readonly path: string;
+}
+
+const LINE = /^([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) \S+ \d+ *(.*)$/;
+
+function areasOf(pid: number): Area[] {
+	return (readMaps(pid) ?? '').split('\n').flatMap((line) => {
+		const [, start = '', end = '', access = '', offset = '', path = ''] = LINE.exec(line) ?? [];
+		if (access === '') return [];
+		const [from, to, fileOffset] = [start, end, offset].map((text) => Number.parseInt(text, 16));
+		return [
+			{ start: from as number, end: to as number, access, fileOffset: fileOffset as number, path },
+		];
+	});
+}
+
+function memoryAt(place: MemoryPlace, known: Map<number, readonly Area[]>): string {
+	const { pid, address, sp, inHeap } = place;
+	if (inHeap) return 'heap';
+	const areas = known.get(pid) ?? areasOf(pid);
+	known.set(pid, areas);
+	const at = areas.findIndex(({ start, end }) => start <= address && address < end);
+	const area = areas[at];
+	// The process has ended, or another one has its number.
+	if (!area) return address >= sp && address < sp + STACK_BYTES ? 'stack' : '';
+	const { path, start, end, fileOffset } = area;
+	if (path === '[stack]' || (sp >= start && sp < end)) return 'stack';
+	if (path.startsWith('[anon')) return boundedName(path);
+	if (path !== '') return offsetName(path, address - start + fileOffset);
+	if (start % ARENA_BYTES === 0) return 'heap';
+	// The C library puts pages below a stack that nobody may touch.
+	const below = areas[at - 1];
+	return below?.end === start && below.access.startsWith('---') ? 'stack' : 'anonymous memory';
+}

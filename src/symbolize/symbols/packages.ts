@@ -1,0 +1,81 @@
+/** Where a file's symbols can be had: which package it is of, and that package's debug symbols. */
+import { opendirSync } from 'node:fs';
+import { openRegular, readFile } from '../mappings/open.js';
+
+const DPKG_FOLDER = '/var/lib/dpkg/info';
+/** Several files for each package. */
+const MAX_ENTRIES = 100_000;
+/** Of one package's files, and of all: a workstation has 30 MB. */
+const MAX_LIST_BYTES = 8 * 2 ** 20;
+const MAX_LISTS_BYTES = 64 * 2 ** 20;
+/** What may stand in a command that somebody copies: nothing that a shell understands. */
+const PLAIN_PATH = /^[\w./+-]+$/;
+
+/**
+ * The command that installs the symbols of the file at `path` as seen under `root` ("" for ours);
+ * undefined when the system is none of Debian's or Fedora's kind, or no package has the file.
+ */
+export function installCommand(path: string, root: string): string | undefined {
+	const ids = distributions(root);
+	if (ids.includes('debian') || ids.includes('ubuntu')) {
+		const name = debianPackage(path, root);
+		return name && `apt-get install ${name}-dbgsym (or ${name}-dbg)`;
+	}
+	if ((ids.includes('fedora') || ids.includes('rhel')) && PLAIN_PATH.test(path)) {
+		return `dnf debuginfo-install $(rpm -qf ${path})`;
+	}
+	return undefined;
+}
+
+/** What the system under `root` is, and what it is like: "ubuntu", "debian". */
+export function distributions(root: string): string[] {
+	const system = readSmall(`${root}/etc/os-release`)?.toString('utf8') ?? '';
+	return [...system.matchAll(/^ID(?:_LIKE)?="?([^"\n]*)/gm)].flatMap((match) =>
+		(match[1] as string).split(' '),
+	);
+}
+
+/** The package whose list of files has the path. */
+function debianPackage(path: string, root: string): string | undefined {
+	// Where /lib is a link to /usr/lib, packages may still list the short path.
+	const paths = path.startsWith('/usr/') ? [path, path.slice(4)] : [path, `/usr${path}`];
+	const lines = paths.map((each) => Buffer.from(`\n${each}\n`));
+	let left_bytes = MAX_LISTS_BYTES;
+	for (const name of listNames(`${root}${DPKG_FOLDER}`)) {
+		const list = readSmall(`${root}${DPKG_FOLDER}/${name}`);
+		left_bytes -= list?.length ?? 0;
+		if (left_bytes < 0) return undefined;
+		if (lines.some((line) => list?.includes(line))) return packageOf(name);
+	}
+	return undefined;
+}
+
+/** "libc6:amd64.list" is of libc6. */
+function packageOf(list: string): string | undefined {
+	const name = list.replace(/(:[a-z0-9]+)?\.list$/, '');
+	return /^[a-z0-9][a-z0-9+.-]*$/.test(name) ? name : undefined;
+}
+
+function listNames(folder: string): string[] {
+	const names: string[] = [];
+	try {
+		const entries = opendirSync(folder);
+		for (let i = 0; i < MAX_ENTRIES; i++) {
+			const entry = entries.readSync();
+			if (!entry) break;
+			if (entry.name.endsWith('.list')) names.push(entry.name);
+		}
+		entries.closeSync();
+	} catch {
+		// No such folder: no packages.
+	}
+	return names;
+}
+
+function readSmall(path: string): Buffer | undefined {
+	return readFile(
+		openRegular(path),
+		(bytes) => (bytes.size_bytes > MAX_LIST_BYTES ? undefined : bytes.read(0, bytes.size_bytes)),
+		() => undefined,
+	);
+}

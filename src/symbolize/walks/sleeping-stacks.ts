@@ -1,0 +1,174 @@
+/**
+ * Walks the user stacks of threads that wait, from outside: of those that waited until tracing ended, and so never
+ * came by a hook.
+ */
+import { closeSync } from 'node:fs';
+import { type Bytes, FileBytes, MemoryBytes, SymbolError } from '../../elf/bytes.js';
+import type { Address } from '../../loader/address.js';
+import { type RuleLookup, ruleLookup } from '../../unwind/lookup.js';
+import { GAP } from '../../unwind/rule.js';
+import { END } from '../../unwind/step.js';
+import { type StoppedRegisters, type WalkedProcess, walkOutside } from '../../unwind/walk.js';
+import type { AddressSpace, Mapping } from '../mappings/address-space.js';
+import type { MappedFile } from '../mappings/mapped-file.js';
+import { MEMORY_PATH } from '../mappings/maps.js';
+import { isStillAt, ProcessMemory } from '../mappings/process-memory.js';
+import { readVdso } from '../mappings/vdso.js';
+
+/** Code of 32 bits, whose frames are laid out otherwise, has its stack below. */
+const LOWEST_STACK = 2 ** 32;
+/** For all walks of a moment, with what is read for them. */
+const TIME_LIMIT_MS = 5000;
+/** Of what was read of files: node's is 5 MB. */
+const MAX_BYTES_KEPT = 128 << 20;
+/** Trampolines of signals; one of each file. */
+const MAX_CODE_KEPT = 4096;
+
+const NO_RULES: RuleLookup = { bytesKept: 0, ruleAt: () => GAP };
+const PROCESSOR = { isArm64: process.arch === 'arm64' };
+
+/** A thread that is off the CPU. */
+export interface WaitingThread {
+	readonly pid: number;
+	/** Both as /proc knows them. */
+	readonly tid: number;
+	readonly registers: StoppedRegisters;
+}
+
+export interface SleepingStack {
+	/** Leaf first; the leaf alone where memory cannot be read, or where the thread has gone on meanwhile. */
+	readonly addresses: readonly Address[];
+	/** As CapturedStack's `userEnd`. */
+	readonly end: 'whole' | 'guessed' | 'at zero' | 'no way on';
+}
+
+/** What is kept of a file. */
+interface WalkedFile {
+	readonly rules: RuleLookup;
+	/** By where it is in the file; undefined where it cannot be read. */
+	readonly code: Map<number, DataView | undefined>;
+}
+
+/** Reads other processes' memory; keeps one file open, since threads of a process come in a row. */
+export class SleepingStacks {
+	#memory: ProcessMemory | undefined;
+	readonly #files = new Map<MappedFile | 'vdso', WalkedFile>();
+	#vdso: Buffer | undefined;
+	#spent_ms = 0;
+	#bytesKept = 0;
+	#codeKept = 0;
+
+	constructor(private readonly limit_ms = TIME_LIMIT_MS) {}
+
+	/** Walks a thread's stack, whose process has this address space; at most `depth` frames. */
+	walk(thread: WaitingThread, space: AddressSpace | undefined, depth: number): SleepingStack {
+		const { ip, sp } = thread.registers;
+		if (ip <= 0) return { addresses: [], end: 'no way on' };
+		const canWalk = space !== undefined && sp >= LOWEST_STACK && this.#spent_ms < this.limit_ms;
+		if (!canWalk) return { addresses: [ip], end: 'no way on' };
+		const begun_ms = performance.now();
+		const stack = this.#walkNow(thread, space, depth);
+		this.#spent_ms += performance.now() - begun_ms;
+		return stack;
+	}
+
+	/** A moment of which threads are to be walked: their memory is read anew. */
+	begin(): void {
+		this.#memory?.close();
+		this.#memory = undefined;
+		this.#spent_ms = 0;
+	}
+
+	/** Nothing can be walked any more. */
+	close(): void {
+		this.#memory?.close();
+		this.#memory = undefined;
+		this.#files.clear();
+		this.#vdso = undefined;
+	}
+
+	#walkNow(thread: WaitingThread, space: AddressSpace, depth: number): SleepingStack {
+		const { pid, tid, registers } = thread;
+		if (this.#memory?.pid !== pid) {
+			this.#memory?.close();
+			this.#memory = new ProcessMemory(pid);
+		}
+		const { ip, sp, fp } = registers;
+		const { addresses, end, isGuessed } = walkOutside(
+			PROCESSOR.isArm64 ? registers : { ip, sp, fp },
+			this.#process(space, this.#memory),
+			depth,
+		);
+		// Its registers are from a moment ago. If it has gone on since, what was read is anything.
+		if (!isStillAt(pid, tid, registers)) return { addresses: [ip], end: 'no way on' };
+		if (isGuessed) return { addresses, end: 'guessed' };
+		if (end === END.zero) return { addresses, end: 'at zero' };
+		return { addresses, end: end === END.whole ? 'whole' : 'no way on' };
+	}
+
+	#process(space: AddressSpace, memory: ProcessMemory): WalkedProcess<WalkedMapping> {
+		return {
+			processor: PROCESSOR,
+			mappingAt: (address) => {
+				const mapping = space.find(address);
+				return mapping && { ...mapping, hasFile: hasFile(mapping) };
+			},
+			tableOf: (mapping) => this.#fileOf(mapping).rules,
+			read: (address, length_bytes) => memory.read(address, length_bytes),
+			codeAt: (mapping, address, length_bytes) =>
+				mapping.hasFile
+					? this.#codeAt(mapping, address, length_bytes)
+					: memory.read(address, length_bytes),
+		};
+	}
+
+	/** Without rules where there are none: frame pointers may lead on there. */
+	#fileOf(mapping: Mapping): WalkedFile {
+		const key = mapping.file ?? 'vdso';
+		let file = this.#files.get(key);
+		if (!file) {
+			const hasRoom = this.#bytesKept < MAX_BYTES_KEPT;
+			const rules = (hasRoom && this.#read(mapping, ruleLookup)) || NO_RULES;
+			this.#bytesKept += rules.bytesKept;
+			file = { rules, code: new Map() };
+			this.#files.set(key, file);
+		}
+		return file;
+	}
+
+	/** Out of the file: memory that a file is behind is not read. */
+	#codeAt(mapping: Mapping, address: number, length_bytes: number): DataView | undefined {
+		const { code } = this.#fileOf(mapping);
+		const offset = address - mapping.start + mapping.fileOffset;
+		if (code.has(offset)) return code.get(offset);
+		const view = this.#read(mapping, (bytes) => {
+			const { buffer, byteOffset } = bytes.read(offset, length_bytes);
+			return new DataView(buffer, byteOffset, length_bytes);
+		});
+		if (this.#codeKept++ < MAX_CODE_KEPT) code.set(offset, view);
+		return view;
+	}
+
+	/** What `work` makes of a file's bytes; undefined when they cannot be read. */
+	#read<T>(mapping: Mapping, work: (bytes: Bytes) => T): T | undefined {
+		if (isVdso(mapping)) this.#vdso ??= readVdso();
+		const open = isVdso(mapping) ? undefined : mapping.file?.open();
+		try {
+			if (open) return work(new FileBytes(open.fd, open.stat.size));
+			return isVdso(mapping) && this.#vdso ? work(new MemoryBytes(this.#vdso)) : undefined;
+		} catch (error) {
+			if (!(error instanceof SymbolError)) throw error;
+			return undefined;
+		} finally {
+			if (open) closeSync(open.fd);
+		}
+	}
+}
+
+type WalkedMapping = Mapping & { readonly hasFile: boolean };
+
+const isVdso = ({ path }: Mapping): boolean => path === '[vdso]';
+
+/** Or it is the vdso, which is laid out like one. */
+const hasFile = (mapping: Mapping): boolean =>
+	isVdso(mapping) || (mapping.file !== undefined && !MEMORY_PATH.test(mapping.path));

@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runtimeOf } from '../../../../src/symbolize/symbols/jit.js';
+
+test('Python that can write a perf map, and Python that cannot', () => {
+	for (const name of ['python3.12', 'python3.20', 'libpython3.13.so.1.0'])
+		assert.equal(runtimeOf([`/usr/bin/${name}`]), 'python', name);
+	for (const name of ['python3.9', 'python3.11', 'libpython3.11.so.1.0', 'libpython3.7m.so.1.0'])
+		assert.equal(runtimeOf([`/usr/bin/${name}`]), 'python before 3.12', name);
+	for (const name of ['python2.7', 'python3.11-config', 'libpython3.so'])
+		assert.equal(runtimeOf([`/usr/bin/${name}`]), undefined, name);
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { installCommand } from '../../../../src/symbolize/symbols/packages.js';
+import { temporaryFolder } from '../support.js';
+
+function rootWith(osRelease: string, lists: Record<string, string> = {}): string {
+	const root = temporaryFolder();
+	mkdirSync(join(root, 'etc'));
+	mkdirSync(join(root, 'var/lib/dpkg/info'), { recursive: true });
+	writeFileSync(join(root, 'etc/os-release'), osRelease);
+	for (const [name, text] of Object.entries(lists)) {
+		writeFileSync(join(root, 'var/lib/dpkg/info', name), text);
+	}
+	return root;
+}
+
+test('Debian and Ubuntu: the package that has the file', () => {
+	const root = rootWith('NAME="Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\n', {
+		'libfoo1:amd64.list': '/.\n/lib\n/lib/libfoo.so.1\n',
+		'foo-tools.list': '/.\n/usr/bin/foo\n/usr/bin/foo-more\n',
+		'foo-tools.md5sums': '/usr/bin/bar\n',
+	});
+	const command = 'apt-get install foo-tools-dbgsym (or foo-tools-dbg)';
+	assert.equal(installCommand('/usr/bin/foo', root), command);
+	const library = 'apt-get install libfoo1-dbgsym (or libfoo1-dbg)';
+	assert.equal(installCommand('/usr/lib/libfoo.so.1', root), library, 'with merged folders');
+	assert.equal(installCommand('/usr/bin/fo', root), undefined);
+	assert.equal(installCommand('/usr/bin/bar', root), undefined);
+});
+
+test('a list may be 8 MiB long; a longer one is not read', () => {
+	const list = (bytes: number) => `/.\n/usr/bin/foo\n`.padEnd(bytes, 'x');
+	const found = (bytes: number) =>
+		installCommand('/usr/bin/foo', rootWith('ID=debian\n', { 'foo.list': list(bytes) }));
+	assert.match(found(2 ** 23) ?? '', /^apt-get install foo-dbgsym/);
+	assert.equal(found(2 ** 23 + 1), undefined);
+});
+
+test('a name of a package that is none is not put into a command', () => {
+	const root = rootWith('ID=debian\n', { '$(reboot).list': '/.\n/usr/bin/foo\n' });
+	assert.equal(installCommand('/usr/bin/foo', root), undefined);
+});
+
+test('each system by its own name, or by that of what it is like', () => {
+	const first = (osRelease: string) =>
+		installCommand(
+			'/usr/bin/foo',
+			rootWith(osRelease, { 'foo.list': '/usr/bin/foo\n\n/usr/bin/foo\n' }),
+		)?.split(' ')[0];
+	assert.equal(first('ID=debian\n'), 'apt-get');
+	assert.equal(first('ID=ubuntu\n'), 'apt-get');
+	assert.equal(first('ID=fedora\n'), 'dnf');
+	assert.equal(first('ID="rhel"\n'), 'dnf');
+	assert.equal(first('ID=rocky\nID_LIKE="rhel centos fedora"\n'), 'dnf');
+	assert.equal(first('VARIANT_ID=debian\nID=void\n'), undefined);
+});
+
+test('Fedora and its like; paths with anything that a shell understands are left out', () => {
+	const root = rootWith('ID="rhel"\nID_LIKE="fedora"\n');
+	const command = 'dnf debuginfo-install $(rpm -qf /usr/bin/foo)';
+	assert.equal(installCommand('/usr/bin/foo', root), command);
+	assert.equal(installCommand('/usr/bin/foo;reboot', root), undefined);
+	assert.equal(installCommand('/usr/bin/foo bar', root), undefined);
+});
+
+test('other systems, and none', () => {
+	assert.equal(installCommand('/usr/bin/foo', rootWith('ID=arch\n')), undefined);
+	assert.equal(installCommand('/usr/bin/foo', join(temporaryFolder(), 'nowhere')), undefined);
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { MemoryBytes } from '../../../../src/elf/bytes.js';
+import { searchPerfMap } from '../../../../src/symbolize/symbols/perf-map.js';
+
+const names = (text: string, ...wanted: number[]) =>
+	searchPerfMap(new MemoryBytes(Buffer.from(text)), Float64Array.from(wanted)).names;
+
+test('names by address; 0x or none, spaces in names', () => {
+	const text = '1000 100 LazyCompile:*f /a b.js:1:2\n0x2000 0x10 Java_foo\n';
+	assert.deepEqual(names(text, 0xfff, 0x1000, 0x10ff, 0x1100, 0x200f, 0x2010), [
+		undefined,
+		'LazyCompile:*f /a b.js:1:2',
+		'LazyCompile:*f /a b.js:1:2',
+		undefined,
+		'Java_foo',
+		undefined,
+	]);
+});
+
+test('where lines overlap, the later one counts', () => {
+	const text = '1000 100 old\n1080 100 new\n10c0 10 newest\n';
+	assert.deepEqual(names(text, 0x1000, 0x107f, 0x1080, 0x10c0, 0x10d0, 0x117f), [
+		'old',
+		'old',
+		'new',
+		'newest',
+		'new',
+		'new',
+	]);
+});
+
+test('absurd lines are passed over, a last one without its end too', () => {
+	const text =
+		'1000 ffffffffffff everything\n1000 0 nothing\nx y z\n1000 10\n1000  10 two\n\n' +
+		'ffffffffffffffffff 10 far\n1000 10 right\n1000 10 cut';
+	assert.deepEqual(names(text, 0x1000), ['right']);
+});
+
+test('names are one line of bounded length', () => {
+	const [name] = names(`1000 10 ${'n'.repeat(100_000)}\n`, 0x1000);
+	assert.equal(name?.length, 4096);
+	assert.deepEqual(names('1000 10 a\0b\rc\n', 0x1000), ['a b c']);
+});
+
+test('the same as a plain search that keeps every line', () => {
+	const line = fc.tuple(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 1, max: 50 }));
+	fc.assert(
+		fc.property(fc.array(line, { maxLength: 60 }), fc.uniqueArray(fc.nat(250)), (lines, all) => {
+			const wanted = all.toSorted((a, b) => a - b);
+			const text = lines.map(([at, size], i) => `${at.toString(16)} ${size.toString(16)} n${i}\n`);
+			const expected = wanted.map((address) => {
+				const i = lines.findLastIndex(([at, size]) => address >= at && address < at + size);
+				return i < 0 ? undefined : `n${i}`;
+			});
+			assert.deepEqual(names(text.join(''), ...wanted), expected);
+		}),
+	);
+});
+
+test('a hostile map, in which every line covers every address, is read in bounded time', () => {
+	const text = '1000 3000000 x\n'.repeat(300_000);
+	const wanted = Array.from({ length: 5000 }, (_, i) => 0x1000 + i);
+	assert.equal(names(text, ...wanted).at(-1), 'x');
+});
+
+test('any bytes: names or nothing', () => {
+	fc.assert(
+		fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+			searchPerfMap(new MemoryBytes(Buffer.from(bytes)), Float64Array.from([0, 1, 0x1000]));
+		}),
+	);
+});
