@@ -10,7 +10,7 @@
 #include "lib/interrupts.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
-#include "lib/offcpu.h"
+#include "lib/off_cpu.h"
 #include "lib/pidns.h"
 #include "lib/timehist_events.h"
 #include "lib/timehist_slices.h"

@@ -10,7 +10,7 @@
 #include "filter.h"
 #include "kernel.h"
 #include "loss.h"
-#include "offcpu.h"
+#include "off_cpu.h"
 #include "pidns.h"
 #include "run_time.h"
 #include "stacks.h"

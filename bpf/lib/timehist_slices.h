@@ -10,8 +10,8 @@
 #include "filter.h"
 #include "kernel.h"
 #include "loss.h"
-#include "offcpu.h"
-#include "offcpu_parts.h"
+#include "off_cpu.h"
+#include "off_cpu_parts.h"
 #include "throttle.h"
 #include "timehist_events.h"
 

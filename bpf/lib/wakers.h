@@ -13,7 +13,7 @@
 #include "interrupts.h"
 #include "kernel.h"
 #include "loss.h"
-#include "offcpu.h"
+#include "off_cpu.h"
 #include "pidns.h"
 #include "sampling.h"
 #include "stacks.h"

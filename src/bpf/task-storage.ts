@@ -1,4 +1,4 @@
-/** Whether the scheduler's BPF programs can keep data with each thread: task storage, which offcpu.h uses. */
+/** Whether the scheduler's BPF programs can keep data with each thread: task storage, which off_cpu.h uses. */
 import { readFileSync } from 'node:fs';
 import { isRealtime, type KernelSigns, kernelSigns } from '../loader/realtime.js';
 

@@ -2,7 +2,7 @@
 import type { StateMask } from '../abi/states.js';
 import type { Subjects } from '../bpf/filter.js';
 import { chooseInterrupts } from '../bpf/interrupts.js';
-import { chooseOffcpu, type ResumedHook } from '../bpf/offcpu.js';
+import { chooseOffcpu, type ResumedHook } from '../bpf/off-cpu.js';
 import { StackSums } from '../bpf/sums.js';
 import { configureObjects } from '../bpf/wait-objects.js';
 import type { off_cpu as layout } from '../generated/off_cpu.js';

@@ -3,7 +3,7 @@ import { isatty } from 'node:tty';
 import type { RowFindings } from '../../aggregate/report.js';
 import { EventBatches } from '../../bpf/events.js';
 import { chooseInterrupts } from '../../bpf/interrupts.js';
-import { chooseOffcpu } from '../../bpf/offcpu.js';
+import { chooseOffcpu } from '../../bpf/off-cpu.js';
 import { UsageError } from '../../errors.js';
 import { timehist as layout } from '../../generated/timehist.js';
 import { requireRingBuffer } from '../../loader/realtime.js';

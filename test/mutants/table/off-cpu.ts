@@ -47,7 +47,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'G1',
-		file: 'bpf/lib/offcpu.h',
+		file: 'bpf/lib/off_cpu.h',
 		from: '\tif (threads_in_hash)\n\t\tbpf_map_delete_elem(&off_cpus_by_pid, &pid);\n',
 		to: '\t(void)pid;\n',
 		bug: 'before Linux 6.4: entries of threads that do not wait stay in the table',
@@ -55,7 +55,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M29',
-		file: 'bpf/lib/offcpu.h',
+		file: 'bpf/lib/off_cpu.h',
 		from: 'if (state_exclusive && state & TASK_NOLOAD)',
 		to: 'if (state & TASK_NOLOAD)',
 		bug: '`--state 2` leaves out idle kernel threads, as letters do',
@@ -64,7 +64,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M27',
-		file: 'bpf/lib/offcpu_parts.h',
+		file: 'bpf/lib/off_cpu_parts.h',
 		from: '\tif (last_queued && (s64)(clock - last_queued) > 0)\n\t\tqueued += clock - last_queued;\n',
 		to: '\tif (last_queued > clock)\n\t\tqueued = 0;\n',
 		bug: 'a wait for a CPU counts as blocked',
@@ -90,7 +90,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'N4',
-		file: 'bpf/lib/offcpu_parts.h',
+		file: 'bpf/lib/off_cpu_parts.h',
 		from: '\t\tqueued += clock - last_queued;',
 		to: '\t\tqueued = clock - last_queued;',
 		bug: 'what a thread waited before it was moved is no run queue time',

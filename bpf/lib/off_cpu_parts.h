@@ -6,14 +6,14 @@
  * that was taken off the CPU while it could have gone on is *preempted* all the time. Of either,
  * what its control group had no quota for is *throttled*; then it is in the run queue (throttle.h).
  */
-#ifndef TSTRACE_OFFCPU_PARTS_H
-#define TSTRACE_OFFCPU_PARTS_H
+#ifndef TSTRACE_OFF_CPU_PARTS_H
+#define TSTRACE_OFF_CPU_PARTS_H
 
 #include "clock.h"
 #include "kernel.h"
 #include "loss.h"
 #include "moved_asleep.h"
-#include "offcpu.h"
+#include "off_cpu.h"
 #include "throttle.h"
 
 enum offcpu_part {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Threads off the CPU: since when, and why. What the time was: offcpu_parts.h.
+ * Threads off the CPU: since when, and why. What the time was: off_cpu_parts.h.
  */
-#ifndef TSTRACE_OFFCPU_H
-#define TSTRACE_OFFCPU_H
+#ifndef TSTRACE_OFF_CPU_H
+#define TSTRACE_OFF_CPU_H
 
 #include "clock.h"
 #include "kernel.h"
