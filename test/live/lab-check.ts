@@ -55,15 +55,15 @@ export interface Cause {
 	readonly object?: RegExp;
 	/** Of the working time of all threads of the process. */
 	readonly share: Range;
-	/** In which the suffering thread is: on its own stack. */
-	readonly function: string;
+	/** In which the suffering thread is: on its own stack. Undefined: none is known. */
+	readonly function?: string;
 	/** What the verdict says, too. */
 	readonly says?: RegExp;
 	/**
 	 * On whose stack the guilty function is, if not on its own: a thread of the chain, by its name. Without a function:
 	 * it has left it, or has no stack any more, as it wakes the other.
 	 */
-	readonly culprit?: { readonly comm: string; readonly function?: string };
+	readonly culprit?: { readonly comm: string; readonly pid?: number; readonly function?: string };
 }
 
 /** The largest first. None: the process is well, and idle for the most part. */
@@ -76,6 +76,11 @@ const LEAST_BLAMED = 0.5;
 
 const is = (cause: Cause, part: Part) =>
 	part.place === cause.place && cause.kinds.includes(part.kind);
+const isReason = (cause: Cause, reason: Reason) =>
+	is(cause, reason) && (cause.function === undefined || reason.function === cause.function);
+/** Of a frame of C++, with its arguments: of the same function. */
+const isOn = (frames: readonly string[], name: string) =>
+	frames.some((frame) => frame === name || frame.startsWith(`${name}(`));
 const sum = (parts: readonly Part[]) => parts.reduce((all, { share }) => all + share, 0);
 const total = (parts: readonly Part[]) => parts.reduce((all, { total_ns }) => all + total_ns, 0);
 const within = (value: number, [least, most]: Range) => value >= least && value <= most;
@@ -102,15 +107,18 @@ function wellProblems({ working_ns, idle_ns }: WhyReport): string[] {
 }
 
 /** One of those that the chain leads to. */
-function isCulprit({ comm, function: name }: NonNullable<Cause['culprit']>, by: EndedBy): boolean {
-	if (by.comm !== comm) return false;
-	return name === undefined || by.function === name || (by.frames ?? []).includes(name);
+function isCulprit(
+	{ comm, pid, function: name }: NonNullable<Cause['culprit']>,
+	by: EndedBy,
+): boolean {
+	if (by.comm !== comm || (pid !== undefined && by.pid !== pid)) return false;
+	return name === undefined || by.function === name || isOn(by.frames ?? [], name);
 }
 
 function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport): string[] {
-	const what = `${cause.kinds.join(' or ')} in ${cause.function}`;
+	const what = `${cause.kinds.join(' or ')} in ${cause.function ?? 'any function'}`;
 	const problems: string[] = [];
-	const found = reasons.filter((reason) => is(cause, reason) && reason.function === cause.function);
+	const found = reasons.filter((reason) => isReason(cause, reason));
 	if (found.length === 0) {
 		return [`${what}: not among the reasons: ${reasons.map(textOf).join('; ')}`];
 	}
@@ -127,7 +135,7 @@ function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport
 	for (const { object, frames } of found) {
 		const rightObject = cause.object ? cause.object.test(object ?? '') : !object;
 		if (!rightObject) problems.push(`${what}: for ${object}, not for ${cause.object}`);
-		if (!frames.includes(cause.function))
+		if (cause.function !== undefined && !isOn(frames, cause.function))
 			problems.push(`${what}: not on its stack: ${frames.join(' → ')}`);
 	}
 	const { culprit } = cause;
@@ -152,9 +160,9 @@ export function checkTrouble(truth: Truth, report: WhyReport): string[] {
 	const problems = truth.flatMap((cause) => causeProblems(cause, report));
 	problems.push(...sums);
 	const [largest] = report.reasons;
-	if (largest && !(is(first, largest) && largest.function === first.function))
+	if (largest && !isReason(first, largest))
 		problems.unshift(`the first reason is ${textOf(largest)}`);
-	if (first.culprit === undefined && !report.verdict.includes(first.function))
+	if (first.culprit === undefined && !report.verdict.includes(first.function ?? ''))
 		problems.push(`the verdict does not name ${first.function}: ${report.verdict}`);
 	if (first.says && !first.says.test(report.verdict))
 		problems.push(`the verdict does not say ${first.says}: ${report.verdict}`);
