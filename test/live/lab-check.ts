@@ -78,9 +78,9 @@ const is = (cause: Cause, part: Part) =>
 	part.place === cause.place && cause.kinds.includes(part.kind);
 const isReason = (cause: Cause, reason: Reason) =>
 	is(cause, reason) && (cause.function === undefined || reason.function === cause.function);
-/** Of a frame of C++, with its arguments: of the same function. */
-const isOn = (frames: readonly string[], name: string) =>
-	frames.some((frame) => frame === name || frame.startsWith(`${name}(`));
+/** A frame of C++ has the arguments of its function, too. */
+const isOn = (frames: readonly string[], name: string | undefined) =>
+	name === undefined || frames.some((frame) => frame === name || frame.startsWith(`${name}(`));
 const sum = (parts: readonly Part[]) => parts.reduce((all, { share }) => all + share, 0);
 const total = (parts: readonly Part[]) => parts.reduce((all, { total_ns }) => all + total_ns, 0);
 const within = (value: number, [least, most]: Range) => value >= least && value <= most;
@@ -112,7 +112,7 @@ function isCulprit(
 	by: EndedBy,
 ): boolean {
 	if (by.comm !== comm || (pid !== undefined && by.pid !== pid)) return false;
-	return name === undefined || by.function === name || isOn(by.frames ?? [], name);
+	return by.function === name || isOn(by.frames ?? [], name);
 }
 
 function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport): string[] {
@@ -135,7 +135,7 @@ function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport
 	for (const { object, frames } of found) {
 		const rightObject = cause.object ? cause.object.test(object ?? '') : !object;
 		if (!rightObject) problems.push(`${what}: for ${object}, not for ${cause.object}`);
-		if (cause.function !== undefined && !isOn(frames, cause.function))
+		if (!isOn(frames, cause.function))
 			problems.push(`${what}: not on its stack: ${frames.join(' → ')}`);
 	}
 	const { culprit } = cause;
