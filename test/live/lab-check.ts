@@ -115,13 +115,12 @@ function isCulprit(
 	return by.function === name || isOn(by.frames ?? [], name);
 }
 
-function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport): string[] {
-	const what = `${cause.kinds.join(' or ')} in ${cause.function ?? 'any function'}`;
+function shareProblems(
+	what: string,
+	{ cause, found }: { cause: Cause; found: readonly Reason[] },
+	{ account, working_ns }: Pick<WhyReport, 'account' | 'working_ns'>,
+): string[] {
 	const problems: string[] = [];
-	const found = reasons.filter((reason) => isReason(cause, reason));
-	if (found.length === 0) {
-		return [`${what}: not among the reasons: ${reasons.map(textOf).join('; ')}`];
-	}
 	const [least, most] = cause.share;
 	const range = `${percent(least)} to ${percent(most)}`;
 	const inAccount = account.filter((part) => is(cause, part) && !part.for_traced);
@@ -132,6 +131,16 @@ function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport
 		if (!within(share, cause.share))
 			problems.push(`${what}: ${percent(share)} by ${where}, not ${range}`);
 	}
+	return problems;
+}
+
+function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport): string[] {
+	const what = `${cause.kinds.join(' or ')} in ${cause.function ?? 'any function'}`;
+	const found = reasons.filter((reason) => isReason(cause, reason));
+	if (found.length === 0) {
+		return [`${what}: not among the reasons: ${reasons.map(textOf).join('; ')}`];
+	}
+	const problems = shareProblems(what, { cause, found }, { account, working_ns });
 	for (const { object, frames } of found) {
 		const rightObject = cause.object ? cause.object.test(object ?? '') : !object;
 		if (!rightObject) problems.push(`${what}: for ${object}, not for ${cause.object}`);
@@ -154,14 +163,17 @@ function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport
 
 /** What is wrong with a report about a process in a known trouble; empty: all is right. */
 export function checkTrouble(truth: Truth, report: WhyReport): string[] {
-	const [first] = truth;
+	const [largestCause] = truth;
 	const sums = sumProblems(report);
-	if (!first) return [...sums, ...wellProblems(report)];
+	if (!largestCause) return [...sums, ...wellProblems(report)];
 	const problems = truth.flatMap((cause) => causeProblems(cause, report));
 	problems.push(...sums);
 	const [largest] = report.reasons;
-	if (largest && !isReason(first, largest))
-		problems.unshift(`the first reason is ${textOf(largest)}`);
+	// Of causes that may be as large as each other, any may be the first.
+	const maybeFirst = truth.filter(({ share: [, most] }) => most >= largestCause.share[0]);
+	const said = largest && maybeFirst.find((cause) => isReason(cause, largest));
+	if (largest && !said) problems.unshift(`the first reason is ${textOf(largest)}`);
+	const first = said ?? largestCause;
 	if (first.culprit === undefined && !report.verdict.includes(first.function ?? ''))
 		problems.push(`the verdict does not name ${first.function}: ${report.verdict}`);
 	if (first.says && !first.says.test(report.verdict))

@@ -7,7 +7,13 @@ import { after } from 'node:test';
 import { endOnSignals } from '../../bench/children.js';
 import { endPrograms } from '../../bench/servers.js';
 import { UNSEEN } from '../live/chain-reports.js';
-import { checkTrouble, type Range, type Truth, type WhyReport } from '../live/lab-check.js';
+import {
+	type Cause,
+	checkTrouble,
+	type Range,
+	type Truth,
+	type WhyReport,
+} from '../live/lab-check.js';
 import type { JsonReport } from '../live/reports.js';
 import { type StackReport, sumOf } from '../live/stacks.js';
 import { runToEnd, Tracing, Workload } from '../live/support.js';
@@ -64,8 +70,19 @@ function assertKindsTold({ stacks }: StackReport): void {
 }
 
 /** By how much of the working time a share may be off: a window is not the whole, and tracing costs. */
-const OFF = 0.05;
+export const OFF = 0.05;
 export const around = (share: number): Range => [share - OFF, share + OFF];
+
+/** The largest first. */
+export const bySize = (...causes: readonly Cause[]): Truth =>
+	[...causes].sort((a, b) => b.share[0] + b.share[1] - a.share[0] - a.share[1]);
+
+/** It runs, wherever that is. */
+export const runs = (share: Range): Cause => ({
+	place: 'running',
+	kinds: ['on CPU', 'in its own code', 'in the kernel'],
+	share,
+});
 
 /** What a process did meanwhile, by the kernel's own sums: on CPUs, and ready for one. */
 export interface Did<T> {

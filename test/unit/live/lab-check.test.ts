@@ -174,3 +174,15 @@ test('the culprit may have to be a process, too', () => {
 	assert.deepEqual(checkTrouble([of(12)], found), []);
 	assert.match(checkTrouble([of(13)], found).join(), /not by slow/);
 });
+
+test('of two causes that may be as large as each other, any is the first', () => {
+	const lock: Cause = { ...LOCK, share: [0.2, 0.3] };
+	const reasons = [slept({ share: 0.28 }), locked({ share: 0.26 })];
+	assert.deepEqual(checkTrouble([lock, SLEEP], report(reasons)), []);
+	const apart: Cause = { ...LOCK, share: [0.31, 0.4] };
+	const larger = [slept({ share: 0.28 }), locked({ share: 0.33 })];
+	assert.match(
+		checkTrouble([apart, SLEEP], report(larger)).join(),
+		/the first reason is waiting, sleep/,
+	);
+});
