@@ -31,7 +31,8 @@ enum object_flag {
 	OBJECT_CUT = 8,		  /* the path has more folders in front */
 	OBJECT_WITHOUT_ROOT = 16, /* what it is named by is no path */
 	OBJECT_IN_HEAP = 32,	  /* a futex, in what the process got by brk() */
-	OBJECT_ACCEPTED = 64,	  /* a unix socket, whose peer has made the connection */
+	OBJECT_ACCEPTED =
+		64, /* a unix socket that listens, or whose peer has made the connection */
 };
 
 enum object_constant {

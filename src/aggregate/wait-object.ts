@@ -49,7 +49,7 @@ export type WaitObject =
 			/** 0: it has none. */
 			readonly peer_inode: number;
 			readonly other_end: readonly Holder[];
-			/** The peer has made the connection: what comes from there is asked of this end. */
+			/** It listens, or the peer has made the connection: what comes from there is asked of this end. */
 			readonly accepted?: true;
 	  }
 	| {

@@ -55,15 +55,15 @@ export interface Cause {
 	readonly object?: RegExp;
 	/** Of the working time of all threads of the process. */
 	readonly share: Range;
-	/** In which the suffering thread is: on its own stack. */
-	readonly function: string;
+	/** In which the suffering thread is: on its own stack. Undefined: none is known. */
+	readonly function?: string;
 	/** What the verdict says, too. */
 	readonly says?: RegExp;
 	/**
 	 * On whose stack the guilty function is, if not on its own: a thread of the chain, by its name. Without a function:
 	 * it has left it, or has no stack any more, as it wakes the other.
 	 */
-	readonly culprit?: { readonly comm: string; readonly function?: string };
+	readonly culprit?: { readonly comm: string; readonly pid?: number; readonly function?: string };
 }
 
 /** The largest first. None: the process is well, and idle for the most part. */
@@ -76,6 +76,11 @@ const LEAST_BLAMED = 0.5;
 
 const is = (cause: Cause, part: Part) =>
 	part.place === cause.place && cause.kinds.includes(part.kind);
+const isReason = (cause: Cause, reason: Reason) =>
+	is(cause, reason) && (cause.function === undefined || reason.function === cause.function);
+/** A frame of C++ has the arguments of its function, too. */
+const isOn = (frames: readonly string[], name: string | undefined) =>
+	name === undefined || frames.some((frame) => frame === name || frame.startsWith(`${name}(`));
 const sum = (parts: readonly Part[]) => parts.reduce((all, { share }) => all + share, 0);
 const total = (parts: readonly Part[]) => parts.reduce((all, { total_ns }) => all + total_ns, 0);
 const within = (value: number, [least, most]: Range) => value >= least && value <= most;
@@ -102,18 +107,20 @@ function wellProblems({ working_ns, idle_ns }: WhyReport): string[] {
 }
 
 /** One of those that the chain leads to. */
-function isCulprit({ comm, function: name }: NonNullable<Cause['culprit']>, by: EndedBy): boolean {
-	if (by.comm !== comm) return false;
-	return name === undefined || by.function === name || (by.frames ?? []).includes(name);
+function isCulprit(
+	{ comm, pid, function: name }: NonNullable<Cause['culprit']>,
+	by: EndedBy,
+): boolean {
+	if (by.comm !== comm || (pid !== undefined && by.pid !== pid)) return false;
+	return by.function === name || isOn(by.frames ?? [], name);
 }
 
-function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport): string[] {
-	const what = `${cause.kinds.join(' or ')} in ${cause.function}`;
+function shareProblems(
+	what: string,
+	{ cause, found }: { cause: Cause; found: readonly Reason[] },
+	{ account, working_ns }: Pick<WhyReport, 'account' | 'working_ns'>,
+): string[] {
 	const problems: string[] = [];
-	const found = reasons.filter((reason) => is(cause, reason) && reason.function === cause.function);
-	if (found.length === 0) {
-		return [`${what}: not among the reasons: ${reasons.map(textOf).join('; ')}`];
-	}
 	const [least, most] = cause.share;
 	const range = `${percent(least)} to ${percent(most)}`;
 	const inAccount = account.filter((part) => is(cause, part) && !part.for_traced);
@@ -124,10 +131,20 @@ function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport
 		if (!within(share, cause.share))
 			problems.push(`${what}: ${percent(share)} by ${where}, not ${range}`);
 	}
+	return problems;
+}
+
+function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport): string[] {
+	const what = `${cause.kinds.join(' or ')} in ${cause.function ?? 'any function'}`;
+	const found = reasons.filter((reason) => isReason(cause, reason));
+	if (found.length === 0) {
+		return [`${what}: not among the reasons: ${reasons.map(textOf).join('; ')}`];
+	}
+	const problems = shareProblems(what, { cause, found }, { account, working_ns });
 	for (const { object, frames } of found) {
 		const rightObject = cause.object ? cause.object.test(object ?? '') : !object;
 		if (!rightObject) problems.push(`${what}: for ${object}, not for ${cause.object}`);
-		if (!frames.includes(cause.function))
+		if (!isOn(frames, cause.function))
 			problems.push(`${what}: not on its stack: ${frames.join(' → ')}`);
 	}
 	const { culprit } = cause;
@@ -146,15 +163,18 @@ function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport
 
 /** What is wrong with a report about a process in a known trouble; empty: all is right. */
 export function checkTrouble(truth: Truth, report: WhyReport): string[] {
-	const [first] = truth;
+	const [largestCause] = truth;
 	const sums = sumProblems(report);
-	if (!first) return [...sums, ...wellProblems(report)];
+	if (!largestCause) return [...sums, ...wellProblems(report)];
 	const problems = truth.flatMap((cause) => causeProblems(cause, report));
 	problems.push(...sums);
 	const [largest] = report.reasons;
-	if (largest && !(is(first, largest) && largest.function === first.function))
-		problems.unshift(`the first reason is ${textOf(largest)}`);
-	if (first.culprit === undefined && !report.verdict.includes(first.function))
+	// Of causes that may be as large as each other, any may be the first.
+	const maybeFirst = truth.filter(({ share: [, most] }) => most >= largestCause.share[0]);
+	const said = largest && maybeFirst.find((cause) => isReason(cause, largest));
+	if (largest && !said) problems.unshift(`the first reason is ${textOf(largest)}`);
+	const first = said ?? largestCause;
+	if (first.culprit === undefined && !report.verdict.includes(first.function ?? ''))
 		problems.push(`the verdict does not name ${first.function}: ${report.verdict}`);
 	if (first.says && !first.says.test(report.verdict))
 		problems.push(`the verdict does not say ${first.says}: ${report.verdict}`);

@@ -45,7 +45,8 @@ test('waits that go on say what they are for, and what memory and CPUs were wait
 	for (const { other_end } of of('poll'))
 		assert.ok((other_end as { pid: number }[]).some(({ pid }) => pid === workload.pid));
 	const accepted = of('socket accept');
-	assert.ok(accepted.some(({ path }) => `${path}`.endsWith('/socket')));
+	// Who listens is asked, as who has accepted is.
+	assert.ok(accepted.some(({ path, accepted: is }) => `${path}`.endsWith('/socket') && is));
 	assert.ok(accepted.some(({ local, remote }) => /^127/.test(`${local}`) && remote === ''));
 	for (const kind of ['lock', 'condition', 'futex'])
 		assert.deepEqual(all(kind, 'type'), new Set(['futex']), kind);

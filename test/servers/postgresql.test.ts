@@ -1,72 +1,21 @@
 /** PostgreSQL: a backend that sleeps, one that waits for a row that another one holds, and a sort. */
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
-import { AS_POSTGRES, POSTGRES, postgresServer } from '../../bench/servers.js';
+import { postgresServer } from '../../bench/servers.js';
 import { reportsOf } from '../live/reports.js';
 import { sumOf, withFrame } from '../live/stacks.js';
-import { Tracing, until } from '../live/support.js';
+import { Tracing } from '../live/support.js';
 import { switches } from '../live/times.js';
+import { PORT, Session } from './postgresql-session.js';
 import { during, serverFolder, totalOf } from './support.js';
 
-/** Only a part of the socket's name. */
-const PORT = 17_902;
 const folder = serverFolder();
-
-const ANSWERED = 'answered';
-
-/** A client, and its backend. */
-class Session {
-	readonly #client: ChildProcessWithoutNullStreams;
-	readonly #lines: string[] = [];
-	#answers = 0;
-	#said = '';
-	pid = '';
-
-	private constructor() {
-		const [file = '', ...words] = [...AS_POSTGRES, `${POSTGRES}/psql`, '-X', '-q', '-A', '-t'];
-		this.#client = spawn(file, [...words, '-h', folder, '-p', `${PORT}`, 'postgres']);
-		createInterface({ input: this.#client.stdout }).on('line', (line) => {
-			if (line === ANSWERED) this.#answers++;
-			else this.#lines.push(line);
-		});
-		this.#client.stderr.on('data', (data) => {
-			this.#said += data;
-		});
-	}
-
-	static async begin(): Promise<Session> {
-		const session = new Session();
-		session.pid = (await session.ask('select pg_backend_pid();')) ?? '';
-		return session;
-	}
-
-	/** The last line of the answer. */
-	async ask(statements: string): Promise<string | undefined> {
-		const answers = this.#answers + 1;
-		this.#client.stdin.write(`${statements}\n\\echo ${ANSWERED}\n`);
-		await until(
-			() => this.#answers >= answers,
-			() => this.#said,
-		);
-		assert.equal(this.#said, '');
-		return this.#lines.at(-1);
-	}
-
-	async end(): Promise<void> {
-		if (this.#client.exitCode !== null) return;
-		this.#client.stdin.end();
-		await once(this.#client, 'close');
-	}
-}
 
 let [one, other]: Session[] = [];
 
 before(async () => {
 	await postgresServer(folder, PORT);
-	[one, other] = [await Session.begin(), await Session.begin()];
+	[one, other] = [await Session.begin(folder), await Session.begin(folder)];
 	await one.ask('create table t (id int primary key, n int); insert into t values (1, 0);');
 });
 after(async () => {
@@ -109,8 +58,8 @@ test('offwaketime --hops: who waits for a row waits for the session that holds i
 	assert.ok(one);
 	const holder = one;
 	// A new one: an alarm that an earlier wait has set would interrupt this one (timeout.c lets it come).
-	const waiter = await Session.begin();
-	const clock = await Session.begin();
+	const waiter = await Session.begin(folder);
+	const clock = await Session.begin(folder);
 	await holder.ask('begin; update t set n = 3 where id = 1;');
 	const args = ['offwaketime', '--hops', '4', '-p', waiter.pid];
 	const { report, done } = await during(args, async () => {

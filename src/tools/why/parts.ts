@@ -3,6 +3,7 @@ import type { Histogram } from '../../aggregate/histogram.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import type { ObjectShare, WaitObject } from '../../aggregate/wait-object.js';
+import { tellingFunction } from './chain.js';
 import {
 	type BlockedTime,
 	type CpuWaits,
@@ -155,15 +156,43 @@ function blockedParts(
 
 type ThreadKey = Pick<ThreadTime, 'pid' | 'tid'>;
 
-/** Of a thread, else of its process: the stack that most samples had. Where it waits to run, it runs, most likely. */
+/** Of samples: a function that has less of them is not where a thread runs. */
+const LEAST_RUN_SHARE = 0.2;
+
+/** Of a thread, else of its process: where it runs. Where it waits to run, it runs, most likely. */
 function whereItRuns(samples: readonly StackRow[]): (thread: ThreadKey) => StackRow | undefined {
-	const most = new Map<string, StackRow>();
-	for (const row of samples) {
-		for (const name of [`${row.key.pid} ${row.key.tid}`, `${row.key.pid}`]) {
-			if (row.count > (most.get(name)?.count ?? 0)) most.set(name, row);
-		}
+	const ofThread = groupedBy(samples, ({ key }) => `${key.pid} ${key.tid}`);
+	const ofProcess = groupedBy(samples, ({ key }) => `${key.pid}`);
+	const found = new Map<readonly StackRow[], StackRow | undefined>();
+	return ({ pid, tid }) => {
+		const rows = ofThread.get(`${pid} ${tid}`) ?? ofProcess.get(`${pid}`) ?? [];
+		if (!found.has(rows)) found.set(rows, mostSampled(rows));
+		return found.get(rows);
+	};
+}
+
+/** Of the function with the most samples the stack with the most; undefined: no function has many. */
+function mostSampled(rows: readonly StackRow[]): StackRow | undefined {
+	const count = (some: readonly StackRow[]) => some.reduce((sum, row) => sum + row.count, 0);
+	const [most = []] = [...groupedBy(rows, tellingFunction).values()].sort(
+		(a, b) => count(b) - count(a),
+	);
+	if (count(most) < LEAST_RUN_SHARE * count(rows)) return undefined;
+	return [...most].sort((a, b) => b.count - a.count)[0];
+}
+
+function groupedBy(
+	rows: readonly StackRow[],
+	nameOf: (row: StackRow) => string,
+): Map<string, StackRow[]> {
+	const groups = new Map<string, StackRow[]>();
+	for (const row of rows) {
+		const name = nameOf(row);
+		const group = groups.get(name);
+		if (group) group.push(row);
+		else groups.set(name, [row]);
 	}
-	return ({ pid, tid }) => most.get(`${pid} ${tid}`) ?? most.get(`${pid}`);
+	return groups;
 }
 
 function cpuPart(waits: CpuWaits, ran: StackRow | undefined): Part {
@@ -192,13 +221,7 @@ function cpuPart(waits: CpuWaits, ran: StackRow | undefined): Part {
 
 /** The exact time of each thread on CPUs, divided as its samples are. */
 function runningParts({ samples, threads }: Evidence): Part[] {
-	const ofThread = new Map<string, StackRow[]>();
-	for (const row of samples) {
-		const name = `${row.key.pid} ${row.key.tid}`;
-		const rows = ofThread.get(name);
-		if (rows) rows.push(row);
-		else ofThread.set(name, [row]);
-	}
+	const ofThread = groupedBy(samples, ({ key }) => `${key.pid} ${key.tid}`);
 	return threads.flatMap((thread) =>
 		runningPartsOf(thread, ofThread.get(`${thread.pid} ${thread.tid}`) ?? []),
 	);

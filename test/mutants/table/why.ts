@@ -59,8 +59,8 @@ export const OF_WHY: readonly Mutation[] = [
 	{
 		id: 'Y7',
 		file: 'src/tools/why/parts.ts',
-		from: '?? most.get(',
-		to: '&& most.get(',
+		from: 'const rows = ofThread.get(',
+		to: 'const rows = ofProcess.get(',
 		bug: 'of a thread that waits for a CPU the stack of another thread is shown',
 		test: 'unit/tools/why/parts',
 		only: 'gets the stack that its thread runs in',

@@ -156,3 +156,33 @@ test('who is well is idle for the most part', () => {
 	only(checkTrouble([], report([], { ...well, working_ns: 200 })), /works 200 ns of 1100/);
 	only(checkTrouble([], report([], { working_ns: 0, idle_ns: 0 })), /works 0 ns of 0/);
 });
+
+test('a function of C++ is on a stack with its arguments; a cause may have no function that is known', () => {
+	const cxx = { function: 'Lock::enter', frames: ['start', 'Lock::enter(Thread*)', 'futex_wait'] };
+	const enter: Cause = { ...LOCK, function: 'Lock::enter' };
+	assert.deepEqual(checkTrouble([enter], report([locked(cxx)])), []);
+	const other = { ...cxx, frames: ['start', 'Lock::enterAgain(Thread*)'] };
+	assert.match(checkTrouble([enter], report([locked(other)])).join(), /not on its stack/);
+	const { function: _, culprit: __, ...anywhere } = LOCK;
+	assert.deepEqual(checkTrouble([anywhere], report([locked(cxx)])), []);
+	assert.notDeepEqual(checkTrouble([anywhere], report([slept()])), []);
+});
+
+test('the culprit may have to be a process, too', () => {
+	const of = (pid: number): Cause => ({ ...LOCK, culprit: { comm: 'slow', pid } });
+	const found = report([locked({ ended_by: [fast, { ...slow, pid: 12 }] })]);
+	assert.deepEqual(checkTrouble([of(12)], found), []);
+	assert.match(checkTrouble([of(13)], found).join(), /not by slow/);
+});
+
+test('of two causes that may be as large as each other, any is the first', () => {
+	const lock: Cause = { ...LOCK, share: [0.2, 0.3] };
+	const reasons = [slept({ share: 0.28 }), locked({ share: 0.26 })];
+	assert.deepEqual(checkTrouble([lock, SLEEP], report(reasons)), []);
+	const apart: Cause = { ...LOCK, share: [0.31, 0.4] };
+	const larger = [slept({ share: 0.28 }), locked({ share: 0.33 })];
+	assert.match(
+		checkTrouble([apart, SLEEP], report(larger)).join(),
+		/the first reason is waiting, sleep/,
+	);
+});

@@ -101,6 +101,19 @@ test('what waits for a CPU gets the stack that its thread runs in most, else its
 	assert.deepEqual(of, ['often', 'elsewhere', 'elsewhere', undefined]);
 });
 
+test('what waits for a CPU runs in the function that has most samples, not in the stack that is most alike', () => {
+	const scattered = ['a', 'b', 'c', 'd', 'e'].map((name) => sample(`main parse | ${name}`, 3));
+	const many = Array.from({ length: 30 }, (_, i) => sample(`main step${i}`, 2, { tid: 72 }));
+	const { parts } = partsTo({
+		threads: [thread(10 * SECOND, SECOND)],
+		samples: [sample('main load', 7), ...scattered, sample('main start', 9, { tid: 72 }), ...many],
+		forCpu: [forCpu('run queue', 10), forCpu('run queue', 20, { tid: 72 })],
+	});
+	const of = ofPlace(parts, 'runnable').map(({ row }) => row.frames.map(({ name }) => name));
+	// Of the second thread, the largest has 9 of 69 samples: it runs in many functions.
+	assert.deepEqual(of, [['main', 'parse', 'a'], []]);
+});
+
 test('a row for several objects is one part for each, and one for what is not known', () => {
 	const { parts } = partsTo({
 		threads: [thread(SECOND)],
