@@ -38,6 +38,8 @@ export interface StackRow {
 	readonly callerMissing?: boolean | undefined;
 	/** Who ended the waits. */
 	readonly waker?: Waker;
+	/** As what its threads were blocked there: see wait-kinds.ts. For programs. */
+	readonly waitKind?: string;
 	/** What threads were blocked for there, the largest first; of the rest it is not known. */
 	readonly objects?: readonly ObjectShare[];
 	/** Of how many processes it is the sum, where `groupStacks` has put them together. */

@@ -52,6 +52,15 @@ export function waitKind(frames: readonly Frame[]): WaitKind | `other: ${string}
 	return `other: ${telling ? plain(telling.name) : 'no kernel stack'}`;
 }
 
+const OTHER = /^other: (.*)$/s;
+
+/** A kind for programs: "disk_read"; of one that no rule is about "other", and the kernel's function. */
+export function kindForPrograms(kind: string): { readonly kind: string; readonly at?: string } {
+	const [, at] = OTHER.exec(kind) ?? [];
+	if (at !== undefined) return { kind: 'other', at };
+	return { kind: kind.toLowerCase().replace(/[ -]/g, '_') };
+}
+
 /** Whether a rule that is about the function there is about its surroundings, too. */
 function holds({ within, innermost }: Rule, kernel: readonly string[], at: number): boolean {
 	if (within && !kernel.slice(0, at).some((name) => within.test(name))) return false;

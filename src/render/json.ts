@@ -5,10 +5,11 @@ import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
 import type { Did, Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
-import { waitKind } from '../aggregate/wait-kinds.js';
+import { kindForPrograms, waitKind } from '../aggregate/wait-kinds.js';
 import type { ObjectShare } from '../aggregate/wait-object.js';
 import type { Cost } from '../loader/cost.js';
 import { FRAME_LETTERS } from './folded.js';
+import { objectText } from './wait-object.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
 export const SCHEMA = 1;
@@ -77,7 +78,7 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 			: {}),
 		...(row.cut ? { cut: row.cut } : {}),
 		...(row.callerMissing ? { caller_missing: true } : {}),
-		...(row.waker ? { waker: wakerOf(row.waker) } : {}),
+		...waitOf(row.waitKind, row),
 		...row.details,
 		...(row.processes ? { processes: row.processes } : {}),
 		key: row.key,
@@ -92,25 +93,37 @@ export const DID_NAMES: Readonly<Record<Did, string>> = {
 	'did not exist yet': 'not_born',
 };
 
+type Waited = Pick<StackRow, 'objects' | 'waker'>;
+
+/** What was waited for, the largest in words, and who ended that. */
+function waitOf(kind: string | undefined, { objects = [], waker }: Waited): object {
+	const [largest] = objects;
+	if (kind === undefined && !largest && !waker) return {};
+	return {
+		wait: {
+			...(kind === undefined ? {} : kindForPrograms(kind)),
+			...(largest ? { object: objectText(largest.object), objects: objects.map(objectOf) } : {}),
+			...(waker ? { waker: wakerOf(waker) } : {}),
+		},
+	};
+}
+
 function objectOf({ object, value }: ObjectShare): object {
 	return { ...object, value_ns: Math.round(value) };
 }
 
 /** Whose stack is not recorded has no frames. */
 function wakerOf(of: Waker): object {
-	const { key, did, frames, objects = [], cut, callerMissing, processes, waker } = of;
+	const { key, did, frames, cut, callerMissing, processes } = of;
+	const wasBlocked = did === 'was blocked' && frames.some(({ kind }) => kind === 'kernel');
 	return {
 		...key,
 		...(did ? { did: DID_NAMES[did] } : {}),
-		...(did === 'was blocked' && frames.some(({ kind }) => kind === 'kernel')
-			? { wait_kind: waitKind(frames) }
-			: {}),
-		...(objects.length > 0 ? { objects: objects.map(objectOf) } : {}),
 		...(frames.length > 0 ? framesOf(frames) : {}),
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { caller_missing: true } : {}),
 		...(processes ? { processes } : {}),
-		...(waker ? { waker: wakerOf(waker) } : {}),
+		...waitOf(wasBlocked ? waitKind(frames) : undefined, of),
 	};
 }
 

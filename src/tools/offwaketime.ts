@@ -6,7 +6,7 @@ import { parsedOr, type ValuesOf } from '../options/typed-option.js';
 import { defineTool } from '../tool.js';
 import { blockedTime } from '../waits/blocked.js';
 import { blockedForText, kindAndObject } from '../waits/label.js';
-import { withKindAndObjects } from '../waits/wait-objects.js';
+import { withKinds } from '../waits/wait-objects.js';
 
 const MOST_HOPS = 16;
 const options = () => ({
@@ -59,9 +59,7 @@ export const offwaketime = defineTool({
 			...text,
 			shown(findings, json) {
 				const shown = text.shown(findings, json);
-				return json && settings.kernel
-					? { ...shown, stacks: shown.stacks.map(withKindAndObjects) }
-					: shown;
+				return json && settings.kernel ? withKinds(shown) : shown;
 			},
 		};
 	},

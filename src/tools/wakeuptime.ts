@@ -3,7 +3,6 @@ import { mergeStacks, type StackFindings, type StackRow } from '../aggregate/sta
 import { shownStacks, stackText } from '../options/stack-view.js';
 import { defineTool } from '../tool.js';
 import { endedBlockedTime } from '../waits/blocked.js';
-import { objectsOf } from '../waits/wait-objects.js';
 
 export const wakeuptime = defineTool({
 	...endedBlockedTime,
@@ -30,19 +29,10 @@ export const wakeuptime = defineTool({
 			none: 'no waits were seen',
 			...text,
 			shown(findings, json) {
-				const shown = shownStacks(byWaker(findings), settings, json);
-				return json && settings.kernel
-					? { ...shown, stacks: shown.stacks.map(withObjects) }
-					: shown;
+				return shownStacks(byWaker(findings), settings, json);
 			},
 		};
 	},
-});
-
-/** For programs: what the woken threads had waited for. */
-const withObjects = (row: StackRow): StackRow => ({
-	...row,
-	details: { ...row.details, ...objectsOf(row) },
 });
 
 /** The wakers' stacks, each with whom it woke at its leaf. */

@@ -1,6 +1,6 @@
 /** What threads waited for, while tracing and at its end: for all tools of waits. */
 
-import type { StackRow } from '../aggregate/stack-rows.js';
+import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
 import { waitKind } from '../aggregate/wait-kinds.js';
 import { fittingObjects, type MemoryPlace, type WaitObject } from '../aggregate/wait-object.js';
 import { type FoundLater, type ObjectRecord, readObjects } from '../bpf/wait-objects.js';
@@ -65,18 +65,11 @@ export function withFittingObjects(row: StackRow): StackRow {
 	return fitting.length > 0 ? { ...rest, objects: fitting } : rest;
 }
 
-/** For programs: what the blocked part of a row was for. */
-export function withKindAndObjects(row: StackRow): StackRow {
-	if (row.parts[0] === 0) return row;
-	return {
-		...row,
-		details: { ...row.details, wait_kind: waitKind(row.frames), ...objectsOf(row) },
-	};
-}
-
-/** For programs: the objects alone, where the stack is not the one that waited. */
-export function objectsOf({ objects = [] }: StackRow): Readonly<Record<string, unknown>> {
-	return {
-		objects: objects.map(({ object, value }) => ({ ...object, value_ns: Math.round(value) })),
-	};
+/** For programs: with the kind of what is blocked. What could run, and waited for a CPU only, has no object. */
+export function withKinds(findings: StackFindings): StackFindings {
+	const withKind = ({ objects, ...row }: StackRow): StackRow =>
+		row.parts[0] === 0
+			? row
+			: { ...row, waitKind: waitKind(row.frames), ...(objects ? { objects } : {}) };
+	return { ...findings, stacks: findings.stacks.map(withKind) };
 }

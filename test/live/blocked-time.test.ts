@@ -26,7 +26,7 @@ const atMostOne = (stacks: readonly JsonStack[]) => assert.ok(sumOf(stacks, 'cou
 for (const way of ['nanosleep', 'timerfd'])
 	test(`offwaketime: woken by ${way}: the timer's interrupt, without what it interrupted`, async () => {
 		const { sleeps } = await traced('offwaketime', way, '--exact');
-		const timed = sleeps.filter(({ waker }) => waker?.irq === 'timer');
+		const timed = sleeps.filter(({ wait }) => wait?.waker?.irq === 'timer');
 		atMostOne(sleeps.filter((stack) => !timed.includes(stack)));
 		// On a busy machine a period of a timerfd may pass while the thread does not get to sleep.
 		if (way === 'nanosleep') {
@@ -34,7 +34,7 @@ for (const way of ['nanosleep', 'timerfd'])
 			assert.ok(sumOf(timed) > 0.9 * COUNT * NAP_NS);
 		}
 		assert.ok(timed.length > 0);
-		for (const { waker } of timed) {
+		for (const { wait: { waker } = {} } of timed) {
 			assert.equal(waker?.context, 'hardirq');
 			assert.equal(waker?.comm, '<irq: timer>');
 			assert.ok(!waker?.pid && !waker?.kinds?.includes('u'), JSON.stringify(waker));
@@ -50,12 +50,12 @@ for (const [way, call] of [
 ] as const)
 	test(`offwaketime: woken by ${way}: the thread on the other CPU, in the function that does it`, async () => {
 		const { sleeps, pid } = await traced('offwaketime', way, '--exact');
-		const byMain = sleeps.filter(({ waker }) => waker?.tid === pid);
+		const byMain = sleeps.filter(({ wait }) => wait?.waker?.tid === pid);
 		near(sumOf(byMain, 'count'), COUNT, 2, 'wake-ups');
 		assert.ok(sumOf(byMain) > 0.98 * sumOf(sleeps), JSON.stringify(sleeps));
-		const inWake = byMain.filter(({ waker }) => waker?.frames?.includes('wake'));
+		const inWake = byMain.filter(({ wait }) => wait?.waker?.frames?.includes('wake'));
 		near(sumOf(inWake, 'count'), COUNT, 2, 'wake-ups in wake()');
-		for (const { waker, frames } of inWake) {
+		for (const { wait: { waker } = {}, frames } of inWake) {
 			assert.equal(waker?.comm, 'woken');
 			assert.ok(waker?.frames?.includes('main'), 'the way from main');
 			assert.ok(
@@ -95,7 +95,7 @@ test('sampled: blocked time is that of every wait, within its error', async () =
 	const inSleep = ({ frames }: JsonStack) => frames.includes('sleep_once');
 	const waits = woken.filter(inSleep);
 	near(sumOf(waits), sumOf(all.filter(inSleep)), 4 * error, 'blocked time');
-	const known = waits.filter(({ waker }) => waker?.frames?.includes('wake'));
+	const known = waits.filter(({ wait }) => wait?.waker?.frames?.includes('wake'));
 	assert.ok(sumOf(known) > 0.98 * sumOf(waits), 'each that counts has its waker');
 });
 
@@ -130,17 +130,17 @@ test("offcputime --by waker: blocked time is the waker's, all other time is not"
 	const { stdout } = await text.end('SIGINT');
 	await woken.end();
 	const ofSleeper = stacks.filter(({ key }) => key.comm === 'sleeper');
-	const byMain = ofSleeper.filter(({ waker }) => waker?.pid === woken.pid);
+	const byMain = ofSleeper.filter(({ wait }) => wait?.waker?.pid === woken.pid);
 	near(sumOf(byMain, 'count'), COUNT, 2, 'wake-ups');
 	assert.ok(sumOf(byMain) > 0.98 * sumOf(ofSleeper, 'blocked'), JSON.stringify(ofSleeper));
-	for (const { key, waker, run_queue, preempted } of byMain) {
+	for (const { key, wait: { waker } = {}, run_queue, preempted } of byMain) {
 		assert.equal(key.kind, `woken (${woken.pid})`);
 		assert.equal(waker?.comm, 'woken');
 		assert.equal(run_queue + preempted, 0);
 		assert.ok(!waker?.frames, 'only who it is');
 	}
-	for (const { key, blocked, waker } of ofSleeper.filter((stack) => !byMain.includes(stack)))
-		if (key.kind === 'run queue' || key.kind === 'preempted') assert.ok(!blocked && !waker);
+	for (const { key, blocked, wait } of ofSleeper.filter((stack) => !byMain.includes(stack)))
+		if (key.kind === 'run queue' || key.kind === 'preempted') assert.ok(!blocked && !wait);
 	assert.match(stdout, /WOKEN BY/);
 	assert.match(stdout, new RegExp(` woken \\(${woken.pid}\\) +\\d+ % +sleeper`));
 });
@@ -154,6 +154,6 @@ test('offwaketime: who is blocked all the time has not been woken, and --no-edge
 	await woken.end();
 	const sleeps = stacks.filter(({ key }) => key.tid === woken.tid);
 	assert.ok(sumOf(sleeps) > 0.1e9);
-	for (const { waker } of sleeps) assert.deepEqual(waker, { comm: '[not woken yet]' });
+	for (const { wait } of sleeps) assert.deepEqual(wait?.waker, { comm: '[not woken yet]' });
 	assert.deepEqual(none, []);
 });

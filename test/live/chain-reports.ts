@@ -25,9 +25,9 @@ export async function checkedRuns<R extends { readonly lost: Readonly<Record<str
 }
 
 /** Who was waited for, one behind the other, and what they did. */
-export function wakersOf({ waker }: JsonStack): JsonWaker[] {
+export function wakersOf({ wait }: JsonStack): JsonWaker[] {
 	const wakers: JsonWaker[] = [];
-	for (let each = waker; each; each = each.waker) wakers.push(each);
+	for (let each = wait?.waker; each; each = each.wait?.waker) wakers.push(each);
 	return wakers;
 }
 

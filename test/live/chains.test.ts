@@ -51,7 +51,7 @@ test('a waker that slept is said to have been blocked, where it was, and by what
 		within(sumOf(napped), COUNT * WORK_NS, worked_ns, 'blocked for a writer that slept');
 		for (const stack of napped) {
 			const [writer] = wakersOf(stack);
-			assert.equal(writer?.wait_kind, 'sleep');
+			assert.equal(writer?.wait?.kind, 'sleep');
 			assert.ok(writer?.frames?.includes('doze') && writer.frames.includes('run_writer'));
 			// Where it was blocked, not where it woke the reader.
 			assert.ok(!writer?.frames?.some((name) => name.includes('write_')), `${writer.frames}`);
@@ -70,7 +70,8 @@ test('a waker that computed is said to have run, where it woke the other', () =>
 			asked_ns,
 			'blocked for a writer that computed',
 		);
-		for (const { waker } of ran) assert.ok(waker?.frames?.includes('compute'), `${waker?.frames}`);
+		for (const { wait } of ran)
+			assert.ok(wait?.waker?.frames?.includes('compute'), `${wait?.waker?.frames}`);
 		assert.equal(sumOf(ofChain(received, 'writer blocked < <irq: timer>')), 0);
 	}));
 
@@ -90,7 +91,7 @@ test('two processes away: the writer waited for the source, and that slept', asy
 	await checked('relays', 4, [], ({ received, worked_ns, lost }) => {
 		const chain = 'writer blocked < source blocked < <irq: timer>';
 		const napped = ofChain(received, chain).filter(
-			({ waker }) => waker?.wait_kind === 'unix socket',
+			({ wait }) => wait?.waker?.wait?.kind === 'unix_socket',
 		);
 		const all = received.map((stack) => `${chainText(stack)}: ${stack.value}`);
 		within(
@@ -101,7 +102,7 @@ test('two processes away: the writer waited for the source, and that slept', asy
 		);
 		for (const stack of napped) {
 			const [, source] = wakersOf(stack);
-			assert.equal(source?.wait_kind, 'sleep');
+			assert.equal(source?.wait?.kind, 'sleep');
 			assert.ok(source?.frames?.includes('doze'), `${source?.frames}`);
 		}
 	});

@@ -27,13 +27,13 @@ async function traced({ args }: Tool, [name = '', ...words]: readonly string[]) 
 
 /** Nothing but the time is left out. */
 const objectsIn = (stacks: readonly JsonStack[]) =>
-	stacks.flatMap(({ objects = [] }) => objects.map(({ value_ns: _, ...object }) => object));
+	stacks.flatMap(({ wait }) => (wait?.objects ?? []).map(({ value_ns: _, ...object }) => object));
 
 /** How long the thread waited, only in that kind. */
 function waitedIn(stacks: readonly JsonStack[], kind: string, { field }: Tool): number {
 	const waits = stacks.filter((stack) => stack[field] > 0);
 	assert.ok(waits.length > 0, kind);
-	for (const { wait_kind } of waits) assert.equal(wait_kind, kind);
+	for (const { wait } of waits) assert.equal(wait?.kind, kind);
 	return sumOf(waits, field);
 }
 
@@ -49,7 +49,7 @@ for (const [name, tool] of Object.entries(TOOLS)) {
 					['client', tried_ns, TRIES],
 					['stays', all_ns, 1],
 				] as const) {
-					const waited_ns = waitedIn(of(comm), 'socket connect', tool);
+					const waited_ns = waitedIn(of(comm), 'socket_connect', tool);
 					within(waited_ns, tried_ns, most_ns, comm);
 					const objects = objectsIn(of(comm));
 					assert.equal(new Set(objects.map(({ local }) => local)).size, attempts);
@@ -72,7 +72,7 @@ for (const [name, tool] of Object.entries(TOOLS)) {
 			() => traced(tool, ['outside', 'nobody', `${TRIES}`]),
 			({ stacks, done: [held_ns = 0, port], all_ns }) => {
 				const taking = withFrame(stacks, 'take');
-				within(waitedIn(taking, 'socket accept', tool), held_ns, all_ns, 'taker');
+				within(waitedIn(taking, 'socket_accept', tool), held_ns, all_ns, 'taker');
 				const listener = { type: 'socket', protocol: 'tcp', local: `0.0.0.0:${port}` };
 				assert.deepEqual(objectsIn(taking), [{ ...listener, remote: '', other_end: [] }]);
 				if (name !== 'offwaketime') return;
@@ -87,7 +87,7 @@ for (const [name, tool] of Object.entries(TOOLS)) {
 				const [slept_ns = 0, port, local, held = 0, last, most_ns = 0] = done;
 				assert.ok(held > 1000, 'a process has many of them');
 				const hearing = withFrame(stacks, 'hear');
-				const waited_ns = waitedIn(hearing, 'socket receive', tool);
+				const waited_ns = waitedIn(hearing, 'socket_receive', tool);
 				within(waited_ns, slept_ns, most_ns, 'for peer');
 				for (const object of objectsIn(hearing))
 					assert.deepEqual(object, {

@@ -19,7 +19,7 @@ test('who waits for a mutex is told who has it, by JSON and in text', () =>
 		const args = ['offcputime', '-L', '-p', `${pid}`, '0.3'];
 		const { stacks } = stackReport(tstrace([...args, '--json']));
 		const owner = (tid: number) =>
-			stacks.flatMap(({ key, objects = [] }) => (key.tid === tid ? objects : []))[0]?.owner;
+			stacks.flatMap(({ key, wait }) => (key.tid === tid ? (wait?.objects ?? []) : []))[0]?.owner;
 		assert.deepEqual(owner(left), { tid: right, comm: 'right' });
 		assert.deepEqual(owner(right), { tid: left, comm: 'left' });
 		assert.deepEqual(owner(late), { tid: left, comm: 'left' });

@@ -15,7 +15,7 @@ export interface EndedBy {
 }
 
 interface Part {
-	readonly place: Place | 'idle' | 'not seen';
+	readonly place: Place | 'idle' | 'not_seen';
 	readonly kind: string;
 	readonly object?: string;
 	/** Of a reason: of working time; of the account: of wall-clock time. */
@@ -93,7 +93,7 @@ function textOf({ place, kind, object, share, function: name }: Reason): string 
 /** Every moment of every thread is in one place, and hardly any in none. */
 function sumProblems({ account, wall_ns }: WhyReport): string[] {
 	const share = total(account) / wall_ns;
-	const unseen = total(account.filter(({ place }) => place === 'not seen')) / wall_ns;
+	const unseen = total(account.filter(({ place }) => place === 'not_seen')) / wall_ns;
 	return [
 		...(within(share, [0.99, 1.01]) ? [] : [`the account is ${percent(share)} of the time`]),
 		...(unseen <= 0.01 ? [] : [`of ${percent(unseen)} of the time nothing was seen`]),

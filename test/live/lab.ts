@@ -35,7 +35,7 @@ export interface Trouble {
 const OFF = 0.05;
 /** Others may take so much of what the trouble takes, in a process that does not want for CPUs by itself. */
 const MOST_TAKEN = 0.5;
-const RUN_QUEUE = ['run queue', 'preempted'];
+const RUN_QUEUE = ['run_queue', 'preempted'];
 
 const around = (share: number): Range => [share - OFF, share + OFF];
 /** Other work on the machine, tstrace's own start among it, may not have been in the window. */
@@ -91,7 +91,7 @@ export const TROUBLES: readonly Trouble[] = [
 		truth: (done) => [
 			{
 				place: 'running',
-				kinds: ['on CPU', 'in its own code', 'in the kernel'],
+				kinds: ['on_cpu', 'in_its_own_code', 'in_the_kernel'],
 				share: orMore(done.run_ns / done.wall_ns, done),
 				function: 'add_up',
 			},
@@ -116,7 +116,7 @@ export const TROUBLES: readonly Trouble[] = [
 		truth: ({ throttled_ns, delay_ns, wall_ns }) => [
 			{
 				place: 'runnable',
-				kinds: ['CPU quota'],
+				kinds: ['cpu_quota'],
 				// Where others take the CPU meanwhile, it uses its quota up later.
 				share: [throttled_ns / wall_ns - OFF, delay_ns / wall_ns + OFF],
 				function: 'add_up',
@@ -158,7 +158,7 @@ export const TROUBLES: readonly Trouble[] = [
 	{
 		name: 'mmap',
 		program: 'lab-locks',
-		truth: waitsFor('kernel lock', 'map_a_little', undefined, blocked, () => ({
+		truth: waitsFor('kernel_lock', 'map_a_little', undefined, blocked, () => ({
 			comm: 'auditor',
 			function: 'audit',
 		})),
@@ -166,20 +166,20 @@ export const TROUBLES: readonly Trouble[] = [
 	{
 		name: 'fsync',
 		program: 'lab-disk',
-		truth: waits('disk write', 'commit_record', file('journal')),
+		truth: waits('disk_write', 'commit_record', file('journal')),
 	},
-	{ name: 'direct', program: 'lab-disk', truth: waits('disk read', 'read_ledger', file('ledger')) },
-	{ name: 'faults', program: 'lab-disk', truth: waits('page fault', 'visit_page', file('atlas')) },
+	{ name: 'direct', program: 'lab-disk', truth: waits('disk_read', 'read_ledger', file('ledger')) },
+	{ name: 'faults', program: 'lab-disk', truth: waits('page_fault', 'visit_page', file('atlas')) },
 	{
 		name: 'reclaim',
 		program: 'lab-disk',
 		limitBytes: (seed) => (12 + 2 * (seed % 5)) << 20,
-		truth: waits('memory reclaim', 'fill_cache'),
+		truth: waits('memory_reclaim', 'fill_cache'),
 	},
 	{
 		name: 'peer',
 		program: 'lab-peers',
-		truth: waitsFor('socket receive', 'ask_price', /tcp 127\.0\.0\.1:\d+.*pricer/, blocked, () => ({
+		truth: waitsFor('socket_receive', 'ask_price', /tcp 127\.0\.0\.1:\d+.*pricer/, blocked, () => ({
 			comm: 'pricer',
 			function: 'work_out_price',
 		})),
@@ -209,7 +209,7 @@ export const TROUBLES: readonly Trouble[] = [
 	{
 		name: 'away',
 		program: 'lab-chains',
-		truth: waitsFor('unix socket', 'ask_broker', /unix socket.*broker/, blocked, (seed) => ({
+		truth: waitsFor('unix_socket', 'ask_broker', /unix socket.*broker/, blocked, (seed) => ({
 			comm: 'store',
 			function: isOdd(seed) ? 'write_through' : 'dawdle',
 		})),

@@ -12,13 +12,20 @@ export interface JsonStack {
 	readonly run_queue: number;
 	readonly preempted: number;
 	readonly throttled: number;
-	/** offcputime's, of what is blocked. */
-	readonly wait_kind?: string;
-	readonly objects?: ReadonlyArray<Readonly<Record<string, unknown>>>;
+	/** Of what is blocked. */
+	readonly wait?: JsonWait;
 	readonly cut?: string;
 	readonly caller_missing?: boolean;
 	readonly key: Readonly<Record<string, string | number>>;
-	/** Who ended the waits. */
+}
+
+export interface JsonWait {
+	readonly kind?: string;
+	/** Of kind "other": the kernel's function. */
+	readonly at?: string;
+	readonly object?: string;
+	readonly objects?: ReadonlyArray<Readonly<Record<string, unknown>>>;
+	/** Who ended it. */
 	readonly waker?: JsonWaker;
 }
 
@@ -31,11 +38,9 @@ export interface JsonWaker {
 	readonly frames?: readonly string[];
 	readonly kinds?: string;
 	readonly cut?: string;
-	/** What it did meanwhile, with --hops; of what is blocked, for what, and who ended that. */
+	/** What it did meanwhile, with --hops; if it was blocked, `wait` is that. */
 	readonly did?: string;
-	readonly wait_kind?: string;
-	readonly objects?: JsonStack['objects'];
-	readonly waker?: JsonWaker;
+	readonly wait?: JsonWait;
 }
 
 export interface StackReport {
@@ -82,7 +87,7 @@ export function timeFor(
 	isIt: (object: Readonly<Record<string, unknown>>) => boolean,
 ): number {
 	return stacks
-		.flatMap(({ objects = [] }) => objects)
+		.flatMap(({ wait }) => wait?.objects ?? [])
 		.filter(isIt)
 		.reduce((sum, { value_ns }) => sum + Number(value_ns), 0);
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { WAIT_KINDS } from '../../src/aggregate/wait-kind-rules.js';
+import { kindForPrograms } from '../../src/aggregate/wait-kinds.js';
 import { type StackReport, stackReport } from './stacks.js';
 import { runToEnd, Tracing, TSTRACE, Workload } from './support.js';
 
@@ -51,7 +52,7 @@ function blockedBy(
 test('each thread waits for what it is named by', async () => {
 	const { finished, hasUring, isOnDisk } = await traced('--json');
 	const report = stackReport(finished);
-	const sums = blockedBy(report, ({ wait_kind }) => `${wait_kind}`);
+	const sums = blockedBy(report, ({ wait }) => `${wait?.kind}`);
 	const expected = new Set(WAIT_KINDS.filter((kind) => !UNTESTED.has(kind)));
 	if (!hasUring) expected.delete('io_uring');
 	if (!isOnDisk) for (const kind of ON_DISK) expected.delete(kind);
@@ -59,7 +60,10 @@ test('each thread waits for what it is named by', async () => {
 		const kinds = sums.get(nameOf(kind)) ?? new Map<string, number>();
 		const all = [...kinds.values()].reduce((sum, value) => sum + value, 0);
 		assert.ok(all > 0, `nobody was blocked as ${kind}`);
-		assert.ok((kinds.get(kind) ?? 0) >= SHARE * all, `${kind}: ${JSON.stringify([...kinds])}`);
+		assert.ok(
+			(kinds.get(kindForPrograms(kind).kind) ?? 0) >= SHARE * all,
+			`${kind}: ${JSON.stringify([...kinds])}`,
+		);
 	}
 });
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { kindForPrograms } from '../../src/aggregate/wait-kinds.js';
 import { foldedLines, type JsonStack, stackReport } from './stacks.js';
 import { runToEnd, Tracing, TSTRACE, tstrace, Workload } from './support.js';
 
@@ -17,8 +18,11 @@ type Waited = Readonly<Record<string, unknown>>;
 /** The objects of all stacks of a thread that was blocked as that kind. */
 function objectsOf(stacks: readonly JsonStack[], comm: string, kind: string): Waited[] {
 	return stacks
-		.filter(({ key, wait_kind }) => key.comm === comm.slice(0, 15) && wait_kind === kind)
-		.flatMap(({ objects = [] }) => objects);
+		.filter(
+			({ key, wait }) =>
+				key.comm === comm.slice(0, 15) && wait?.kind === kindForPrograms(kind).kind,
+		)
+		.flatMap(({ wait }) => wait?.objects ?? []);
 }
 
 test('waits that go on say what they are for, and what memory and CPUs were waited for says nothing', async () => {
@@ -96,7 +100,7 @@ function onlyObject(stacks: readonly JsonStack[], name: string, kind: string): W
 	});
 	const different = new Set(objects.map((object) => JSON.stringify(object)));
 	const others = stacks.filter(({ key }) => key.comm === `o:${name}`);
-	const seen = others.map(({ wait_kind, blocked, frames }) => [wait_kind, blocked, ...frames]);
+	const seen = others.map(({ wait, blocked, frames }) => [wait?.kind, blocked, ...frames]);
 	assert.equal(different.size, 1, `${name}: ${[...different]}; ${JSON.stringify(seen)}`);
 	return objects[0] ?? {};
 }
@@ -212,7 +216,7 @@ for (const tool of ['offwaketime', 'wakeuptime'])
 	test(`${tool} says what those waited for who were woken`, async () => {
 		const { finished, peer, where } = await traced([tool, '--json']);
 		const { stacks } = stackReport(finished);
-		const objects = stacks.flatMap((stack) => stack.objects ?? []);
+		const objects = stacks.flatMap(({ wait }) => wait?.objects ?? []);
 		assert.ok(objects.some(({ type, end }) => type === 'pipe' && end === 'write'));
 		const fifo = objects.find(({ path }) => path === `${where}/fifo`);
 		assert.deepEqual(fifo?.other_end, [peer]);

@@ -58,7 +58,7 @@ test('threads that begin and end within the window: all of their time, and their
 	near(total(account), wall_ns, 0.001, 'the account');
 	near(
 		stacks.reduce((sum, { value }) => sum + value, 0) +
-			total(account.filter(({ place }) => place === 'not seen')),
+			total(account.filter(({ place }) => place === 'not_seen')),
 		wall_ns,
 		0.001,
 		'the stacks',

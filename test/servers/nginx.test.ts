@@ -124,7 +124,7 @@ test('one of two upstream servers is slow: the worker waits for its address, and
 	const REQUESTS = 10;
 	const { report, done } = await during(['offcputime', '-p', pid], () => askBoth(REQUESTS));
 	const { late_ns, all_ns } = done;
-	const waits = report.stacks.filter(({ wait_kind }) => wait_kind === 'poll');
+	const waits = report.stacks.filter(({ wait }) => wait?.kind === 'poll');
 	assert.ok(sumOf(waits, 'blocked') >= 0.97 * sumOf(report.stacks, 'blocked'));
 	const self = { pid: process.pid, comm: readFileSync('/proc/self/comm', 'utf8').trim() };
 	const remote = `127.0.0.1:${latePort}`;
@@ -137,15 +137,15 @@ test('one of two upstream servers is slow: the worker waits for its address, and
 		});
 	const for_ns = lateObjects(waits);
 	assert.ok(for_ns >= 0.97 * late_ns && for_ns <= all_ns, `${for_ns}: ${late_ns} to ${all_ns}`);
-	for (const object of waits.flatMap(({ objects = [] }) => objects))
+	for (const object of waits.flatMap(({ wait }) => wait?.objects ?? []))
 		if (object.remote !== remote) assert.ok(Number(object.value_ns) <= all_ns - late_ns);
 
 	const args = ['offwaketime', '--hops', '4', '-p', pid];
 	const chains = await during(args, () => askBoth(REQUESTS));
 	const byUs = chains.report.stacks.filter(
-		({ waker, objects = [] }) =>
+		({ wait: { waker, objects = [] } = {} }) =>
 			waker?.pid === process.pid && waker.did === 'blocked' && objects[0]?.remote === remote,
 	);
-	const slept = byUs.filter(({ waker }) => waker?.wait_kind === 'poll');
+	const slept = byUs.filter(({ wait }) => wait?.waker?.wait?.kind === 'poll');
 	assert.ok(sumOf(slept) >= 0.9 * chains.done.late_ns, `${sumOf(slept)} of ${chains.done.late_ns}`);
 });

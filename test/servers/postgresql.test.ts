@@ -77,10 +77,10 @@ test('offwaketime --hops: who waits for a row waits for the session that holds i
 	await clock.end();
 	await waiter.end();
 	const locked = withFrame(report.stacks, 'XactLockTableWait');
-	const byHolder = locked.filter(({ waker }) => waker?.pid === Number(holder.pid));
+	const byHolder = locked.filter(({ wait }) => wait?.waker?.pid === Number(holder.pid));
 	// It waits for its client to say something.
 	const idle = byHolder.filter(
-		({ waker }) =>
+		({ wait: { waker } = {} }) =>
 			waker?.did === 'blocked' &&
 			waker.frames?.some((name) => /^(secure_read|pq_recvbuf)$/.test(name)),
 	);
@@ -88,7 +88,8 @@ test('offwaketime --hops: who waits for a row waits for the session that holds i
 	assert.ok(idle_s >= 0.97 * done, `${idle_s} s of ${done} s`);
 	assert.ok(sumOf(idle) >= 0.9 * sumOf(locked), `${sumOf(idle)} of ${sumOf(locked)}`);
 	// The client is psql, which waits for us.
-	for (const { waker } of idle) assert.equal(waker?.waker?.comm, 'psql', JSON.stringify(waker));
+	for (const { wait } of idle)
+		assert.equal(wait?.waker?.wait?.waker?.comm, 'psql', JSON.stringify(wait));
 });
 
 test('a query that computes: profile has it in nearly all samples', async () => {

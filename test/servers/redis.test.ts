@@ -110,14 +110,14 @@ test('appendfsync always: the disk is waited for to write the append-only file, 
 	// The file that has all keys is synced by another thread, a moment later.
 	const syncs = totalOf(synced, 'calls');
 	assert.ok(syncs >= COMMANDS && syncs <= COMMANDS + 2, `${syncs} syncs`);
-	const disk = report.stacks.filter(({ wait_kind }) => wait_kind?.startsWith('disk'));
+	const disk = report.stacks.filter(({ wait }) => wait?.kind?.startsWith('disk'));
 	const disk_ns = sumOf(disk, 'blocked');
 	// A sync runs, too, and waits for a CPU at its end.
 	assert.ok(disk_ns > 0 && disk_ns <= totalOf(synced, 'total_ns'), `${disk_ns} ns`);
 	assert.ok(sumOf(disk, 'count') >= COMMANDS, 'each waits once at least');
 	const file_ns = timeFor(disk, (object) => object.type === 'file' && object.path === path);
 	assert.ok(file_ns >= 0.99 * disk_ns, `${file_ns} of ${disk_ns} ns`);
-	for (const { wait_kind, frames } of disk) assert.equal(wait_kind, 'disk write', frames.join());
+	for (const { wait, frames } of disk) assert.equal(wait?.kind, 'disk_write', frames.join());
 	assert.ok(sumOf(withFrame(disk, 'flushAppendOnlyFile')) >= 0.99 * sumOf(disk));
 	// No process: a disk that has finished, or the kernel's thread that asked the disk for it.
 	const chains = await during(['offwaketime', '--hops', '4', '--exact', '-p', pid], () =>
@@ -125,14 +125,14 @@ test('appendfsync always: the disk is waited for to write the append-only file, 
 	);
 	redis('config', 'set', 'appendonly', 'no');
 	const ended = withFrame(chains.report.stacks, 'flushAppendOnlyFile').filter(
-		({ wait_kind }) => wait_kind === 'disk write',
+		({ wait }) => wait?.kind === 'disk_write',
 	);
 	const byDisk = ended.filter((stack) => wakersOf(stack).at(-1)?.irq !== undefined);
-	const byKernel = ended.filter(({ waker }) => /^(kworker|jbd2)\//.test(`${waker?.comm}`));
+	const byKernel = ended.filter(({ wait }) => /^(kworker|jbd2)\//.test(`${wait?.waker?.comm}`));
 	const seen = ended.map((stack) => `${chainText(stack)}: ${stack.value}`).join(', ');
 	assert.ok(sumOf(byDisk) > 0, seen);
 	// Some are woken in the moment when they go to sleep.
 	const others = ended.filter((stack) => !byDisk.includes(stack) && !byKernel.includes(stack));
 	assert.ok(sumOf(others) <= 0.03 * sumOf(ended), seen);
-	for (const { waker } of others) assert.equal(waker?.comm, '[waker not seen]', seen);
+	for (const { wait } of others) assert.equal(wait?.waker?.comm, '[waker not seen]', seen);
 });

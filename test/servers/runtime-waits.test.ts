@@ -76,7 +76,7 @@ for (const { threads, busy } of POOLS)
 				`${asked_ns} ns of ${least_ns}, in ${all_ns}`,
 			);
 			assert.equal(new Set(asking.map(({ key }) => key.tid)).size, busy);
-			for (const { wait_kind, frames } of asking) assert.equal(wait_kind, 'poll', frames.join());
+			for (const { wait, frames } of asking) assert.equal(wait?.kind, 'poll', frames.join());
 			// Where all threads look up names, a file is not read before one of them has done so.
 			if (busy === threads) assert.ok(read_ns >= 0.99 * TIMEOUT_NS, `${read_ns}`);
 		} finally {
@@ -126,7 +126,7 @@ test('JVM: a monitor is a lock, and who ended the wait for it slept meanwhile', 
 	await java.end();
 	const [waited_ns = 0] = says;
 	const waiting = report.stacks.filter(
-		({ key, wait_kind, blocked }) => key.comm === 'waiter' && wait_kind === 'lock' && blocked > 0,
+		({ key, wait, blocked }) => key.comm === 'waiter' && wait?.kind === 'lock' && blocked > 0,
 	);
 	const blocked_ns = sumOf(waiting, 'blocked');
 	assert.ok(
@@ -138,16 +138,17 @@ test('JVM: a monitor is a lock, and who ended the wait for it slept meanwhile', 
 	const chains = await during(args, () => again.work());
 	await again.end();
 	const locked = chains.report.stacks.filter(
-		({ key, wait_kind }) => key.comm === 'waiter' && wait_kind === 'lock',
+		({ key, wait }) => key.comm === 'waiter' && wait?.kind === 'lock',
 	);
 	// HotSpot has one of those that wait look again by itself, at first after 1, 9 and 73 ms.
-	const byHolder = locked.filter(({ waker }) => waker?.comm === 'holder');
+	const byHolder = locked.filter(({ wait }) => wait?.waker?.comm === 'holder');
 	const slept = byHolder.filter(
-		({ waker }) => waker?.did === 'blocked' && waker.waker?.irq === 'timer',
+		({ wait: { waker } = {} }) => waker?.did === 'blocked' && waker.wait?.waker?.irq === 'timer',
 	);
 	assert.ok(
 		sumOf(slept) >= 0.97 * (HELD_MS - 73) * 1e6,
-		JSON.stringify(locked.map(({ waker, value }) => [value, waker?.comm, waker?.did])),
+		JSON.stringify(locked.map(({ wait, value }) => [value, wait?.waker?.comm, wait?.waker?.did])),
 	);
-	for (const { waker } of slept) assert.equal(waker?.wait_kind, 'sleep', `${waker?.frames}`);
+	for (const { wait } of slept)
+		assert.equal(wait?.waker?.wait?.kind, 'sleep', `${wait?.waker?.frames}`);
 });

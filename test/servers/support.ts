@@ -62,9 +62,9 @@ export function totalOf(rows: JsonReport['rows'], field: string): number {
 const TOLD = 0.99;
 
 function assertKindsTold({ stacks }: StackReport): void {
-	const others = stacks.filter(({ wait_kind }) => wait_kind?.startsWith('other: '));
+	const others = stacks.filter(({ wait }) => wait?.kind === 'other');
 	const untold_ns = sumOf(others, 'blocked');
-	const names = [...new Set(others.map(({ wait_kind }) => wait_kind))].join(', ');
+	const names = [...new Set(others.map(({ wait }) => wait?.at))].join(', ');
 	const all_ns = sumOf(stacks);
 	assert.ok(untold_ns <= (1 - TOLD) * all_ns, `${untold_ns} of ${all_ns} ns: ${names}`);
 }
@@ -80,7 +80,7 @@ export const bySize = (...causes: readonly Cause[]): Truth =>
 /** It runs, wherever that is. */
 export const runs = (share: Range): Cause => ({
 	place: 'running',
-	kinds: ['on CPU', 'in its own code', 'in the kernel'],
+	kinds: ['on_cpu', 'in_its_own_code', 'in_the_kernel'],
 	share,
 });
 

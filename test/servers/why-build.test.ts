@@ -47,7 +47,7 @@ test('make -j: compilers are ready to run, and have no CPU', () => {
 	const truth = [
 		{
 			place: 'runnable',
-			kinds: ['run queue', 'preempted'],
+			kinds: ['run_queue', 'preempted'],
 			share: around(1 - run_s / all_s),
 			says: /^\S+ \(\d+\), with \d+ other processes, is ready to run for .* more threads want to run than there are CPUs/,
 		},

@@ -121,7 +121,7 @@ test('passwords, and more threads in the pool than CPUs: they have too few of th
 		({ run_ns, delay_ns }) => [
 			{
 				place: 'runnable',
-				kinds: ['run queue', 'preempted'],
+				kinds: ['run_queue', 'preempted'],
 				share: around(delay_ns / (run_ns + delay_ns)),
 				says: /more threads want to run than there are CPUs/,
 			},
@@ -148,7 +148,7 @@ test('files that one thread of the pool has to write: it waits for the disk', as
 		// A disk that is fast takes no longer than what it is asked by.
 		return bySize(runs(around(run_ns / working_ns)), {
 			place: 'waiting',
-			kinds: ['disk write'],
+			kinds: ['disk_write'],
 			object: /\/orders$/,
 			share: around(blocked_ns / working_ns),
 			function: 'uv__fs_work',

@@ -85,7 +85,7 @@ test('many small commits: each waits until the disk has written the log', async 
 		({ done: all_ns, run_ns, delay_ns }) =>
 			bySize(runs(around(run_ns / all_ns)), {
 				place: 'waiting',
-				kinds: ['disk write'],
+				kinds: ['disk_write'],
 				object: /pg_wal\/[0-9A-F]{24}$/,
 				share: around((all_ns - run_ns - delay_ns) / all_ns),
 				function: 'XLogFlush',

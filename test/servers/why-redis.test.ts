@@ -105,7 +105,7 @@ test('appendfsync always: each command waits until the disk has written the appe
 				runs([run_ns / (sync_ns + cpu_ns) - OFF, run_ns / Math.max(sync_ns, cpu_ns) + OFF]),
 				{
 					place: 'waiting',
-					kinds: ['disk write'],
+					kinds: ['disk_write'],
 					object: /appendonly\.aof\.1\.incr\.aof$/,
 					share: [(sync_ns - cpu_ns) / sync_ns - OFF, sync_ns / (sync_ns + cpu_ns) + OFF],
 					function: 'flushAppendOnlyFile',

@@ -26,7 +26,7 @@ import { defineTool } from '../../tool.js';
 import { kindAndObject } from '../../waits/label.js';
 import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
-import { withKindAndObjects } from '../../waits/wait-objects.js';
+import { withKinds } from '../../waits/wait-objects.js';
 import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
 import { renderApart } from './apart-table.js';
 import { splitByObject, withoutKinds } from './by-object.js';
@@ -153,13 +153,12 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			shown(findings, json) {
 				if (settings.apart) {
 					const stacks = splitBy(settings.apart, findings, json);
-					return shownStacks({ ...findings, stacks }, settings, json);
+					const shown = shownStacks({ ...findings, stacks }, settings, json);
+					return json ? withKinds(shown) : shown;
 				}
 				const stacks = settings.split && !json ? splitStacks(findings) : findings.stacks;
 				const shown = shownStacks({ ...findings, stacks }, settings, json);
-				return json && settings.kernel
-					? { ...shown, stacks: shown.stacks.map(withKindAndObjects) }
-					: shown;
+				return json && settings.kernel ? withKinds(shown) : shown;
 			},
 		};
 	},

@@ -1,5 +1,6 @@
 /** The answer for programs; what its fields mean: docs/tools/why.md. */
 import type { Frame } from '../../aggregate/stack.js';
+import { kindForPrograms } from '../../aggregate/wait-kinds.js';
 import { DID_NAMES } from '../../render/json.js';
 import type { Answer, Reason } from './answer.js';
 import type { Link } from './chain.js';
@@ -49,15 +50,15 @@ function worstJson(wait: WorstWait): Readonly<Record<string, unknown>> {
 	return {
 		begin_s: Number((begin_ns / 1e9).toFixed(6)),
 		duration_ns: Math.round(end_ns - begin_ns),
-		...{ tid, comm, kind: part.kind, object: accountObject(part) },
+		...{ tid, comm, ...kindForPrograms(part.kind), object: accountObject(part) },
 	};
 }
 
 function placeJson(place: Place, whole_ns: number): Readonly<Record<string, unknown>> {
 	const { kind, object, follows, total_ns, count, error_ns, durations } = place;
 	return {
-		place: place.place,
-		kind,
+		place: place.place.replaceAll(' ', '_'),
+		...kindForPrograms(kind),
 		object,
 		...(follows ? { for_traced: true } : {}),
 		share: whole_ns > 0 ? Number((total_ns / whole_ns).toFixed(4)) : 0,
@@ -89,7 +90,7 @@ function linkJson(link: Link): Readonly<Record<string, unknown>> {
 		comm,
 		...(pid > 0 ? { pid, tid } : {}),
 		did: did ? DID_NAMES[did] : null,
-		...(kind ? { kind, object } : {}),
+		...(kind ? { ...kindForPrograms(kind), object } : {}),
 		function: link.function,
 		...framesJson(frames),
 	};

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Frame } from '../../../src/aggregate/stack.js';
 import type { StackRow } from '../../../src/aggregate/stack-rows.js';
-import { mainKind, splitByKind, waitKind } from '../../../src/aggregate/wait-kinds.js';
+import {
+	kindForPrograms,
+	mainKind,
+	splitByKind,
+	waitKind,
+} from '../../../src/aggregate/wait-kinds.js';
 
 /** Root first; what stands before the bar is the program's, names in brackets are the C library's. */
 function stack(text: string): Frame[] {
@@ -241,4 +246,10 @@ test('a row by kind: its parts apart, which add up to it', () => {
 		rows.map(({ variance }) => Math.round(variance)),
 		[16, 9, 4, 1],
 	);
+});
+
+test('for programs a kind is one word; the function of one that no rule is about stands apart', () => {
+	assert.deepEqual(kindForPrograms('swap-in'), { kind: 'swap_in' });
+	assert.deepEqual(kindForPrograms('virtual CPU'), { kind: 'virtual_cpu' });
+	assert.deepEqual(kindForPrograms('other: do_it'), { kind: 'other', at: 'do_it' });
 });

@@ -66,7 +66,7 @@ test('the account is all of the time, and of hardly any nothing was seen', () =>
 	const of = report([locked(), slept()]);
 	assert.deepEqual(checkTrouble([LOCK], of), []);
 	only(checkTrouble([LOCK], { ...of, wall_ns: 1.02 * of.wall_ns }), /^the account is 98.0 %/);
-	const unseen = { place: 'not seen', kind: '', share: 0.02, total_ns: 20 } as const;
+	const unseen = { place: 'not_seen', kind: '', share: 0.02, total_ns: 20 } as const;
 	const with20 = { ...of, account: [...of.account, unseen], wall_ns: of.wall_ns + 20 };
 	only(checkTrouble([LOCK], with20), /^of 2.0 % of the time nothing was seen/);
 });

@@ -102,7 +102,11 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 		{
 			...row,
 			key: { comm: 'c' },
-			details: { wait_kind: 'lock' },
+			waitKind: 'disk write',
+			objects: [
+				{ object: { type: 'file', path: '/a' }, value: 3.4, count: 1, variance: 0 },
+				{ object: { type: 'file', path: '/b' }, value: 1, count: 1, variance: 0 },
+			],
 			waker: { key: { comm: 'irq' }, frames: [] },
 		},
 	] as const;
@@ -134,18 +138,32 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 			...same,
 			cut: 'no way on',
 			caller_missing: true,
-			waker: {
-				pid: 9,
-				comm: 'db',
-				frames: ['wake'],
-				kinds: 'u',
-				cut: 'too deep',
-				caller_missing: true,
+			wait: {
+				waker: {
+					pid: 9,
+					comm: 'db',
+					frames: ['wake'],
+					kinds: 'u',
+					cut: 'too deep',
+					caller_missing: true,
+				},
 			},
 			processes: 3,
 			key: { comm: 'b' },
 		},
-		{ ...same, waker: { comm: 'irq' }, wait_kind: 'lock', key: { comm: 'c' } },
+		{
+			...same,
+			wait: {
+				kind: 'disk_write',
+				object: '/a',
+				objects: [
+					{ type: 'file', path: '/a', value_ns: 3 },
+					{ type: 'file', path: '/b', value_ns: 1 },
+				],
+				waker: { comm: 'irq' },
+			},
+			key: { comm: 'c' },
+		},
 	]);
 	const { period_ns, unit, notices, left_out } = report;
 	assert.deepEqual([period_ns, unit, notices], [5, 'ns', ['a notice']]);

@@ -77,7 +77,7 @@ test('a line of the account has shares of wall-clock time, a reason of working t
 		reasons: Record<string, unknown>[];
 	};
 	assert.deepEqual(account[0], {
-		...{ place: 'waiting', kind: 'disk read', object: '/data', share: 0.25 },
+		...{ place: 'waiting', kind: 'disk_read', object: '/data', share: 0.25 },
 		...{ total_ns: 3 * SECOND, error_ns: 3 * MS, count: 12.3 },
 		...{ p50: 200_278_015, p99: 800 * MS, max: 800 * MS },
 	});
@@ -89,7 +89,7 @@ test('a line of the account has shares of wall-clock time, a reason of working t
 	assert.deepEqual(threads, [{ pid: 70, tid: 71, comm: 'worker', total_ns: 3 * SECOND }]);
 	assert.deepEqual(ended_by, [
 		{
-			...{ comm: 'first', pid: 90, tid: 91, did: 'blocked', kind: 'file lock', object: '/lock' },
+			...{ comm: 'first', pid: 90, tid: 91, did: 'blocked', kind: 'file_lock', object: '/lock' },
 			...{ function: 'guard', frames: ['main', 'guard', 'fcntl_setlk'] },
 		},
 		{

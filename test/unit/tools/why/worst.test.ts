@@ -146,7 +146,7 @@ test('JSON has them in seconds of the window', () => {
 		duration_ns: 200 * MS,
 		tid: 12,
 		comm: 'server',
-		kind: 'disk write',
+		kind: 'disk_write',
 		object: '/srv/journal',
 	});
 });
