@@ -26,6 +26,18 @@ test('each set has the calls that its name says, and not those of others', () =>
 	assert.ok(!callsOfSet('desc').includes('stat'), 'it has a path, no descriptor');
 });
 
+test('calls with a path in a folder have the descriptor of that folder, too', () => {
+	const desc = callsOfSet('desc');
+	const inFolders = callsOfSet('file').filter(
+		(call) => /at2?$/.test(call) && !/^(creat|l?stat|old\w*stat)$/.test(call),
+	);
+	assert.ok(inFolders.length > 15);
+	assert.deepEqual(
+		inFolders.filter((call) => !desc.includes(call)),
+		[],
+	);
+});
+
 test('names are in ascending order, each once, and are calls of x86', {
 	skip: process.arch !== 'x64' && 'the tables of x86 may not have been there at the build',
 }, () => {

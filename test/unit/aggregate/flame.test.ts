@@ -58,6 +58,8 @@ test('what is too small is left out with all that stands on it, and counted', ()
 	assert.equal(flame.left_out, 1);
 	assert.ok(!drawn(PROFILE, flame).some((line) => line.includes('z')));
 	assert.deepEqual(drawn(PROFILE, flame)[3], '2 0+7 b self 2', 'its place stays');
+	const highest = profileOfStacks({ 'a;b': 11, 'a;b;c': 1 });
+	assert.equal(flameOf(highest, { minShare: 2 / 12 }).depth, 2, 'no box, no room for it');
 });
 
 test('other weights than values; stacks of 0 are left out', () => {

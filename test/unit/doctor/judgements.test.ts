@@ -174,6 +174,7 @@ test('limits and namespaces', () => {
 	check(limits('1024', '1024'), 'ok');
 	check(limits('unlimited', 'unlimited'), 'ok');
 	check(limits('256', '4096'), 'warn', /^ulimit -n 1024$/);
+	check(limits('256', 'unlimited'), 'warn', /^ulimit -n 1024$/);
 	check(limits('256', '256'), 'warn', /^sudo prlimit/);
 	check(judgePidNamespace(0), 'ok');
 	check(judgePidNamespace(4026532000), 'warn', /--pid=host/);

@@ -151,6 +151,8 @@ test('numbers of processes and threads, as they are printed', async () => {
 		await foldedText(text, { identify: 'tid' }),
 		'ab-7/12;f 1\nab-?/0;f 1\nab-?/7;f 1\n',
 	);
+	const blanks = 'Web Content 2 b 7/12 3.5: c: \n\t1 f (/x)\n';
+	assert.equal(await foldedText(blanks, { identify: 'pid' }), 'Web_Content_2_b-7;f 1\n');
 	const { notices } = await read(text, { identify: 'pid' });
 	assert.match(notices.join(), /^1 of 3 samples have no process number.*-F \+pid/);
 });

@@ -32,6 +32,9 @@ test('frames that are opened and closed have the time in between', async () => {
 	const [read] = await profilesOf(JSON.stringify(fileOf({ ...profile, events })));
 	assert.equal(foldedOf(read), 'main 3000\nmain;a 3000\nmain;b 5000\n');
 	assert.equal(read?.origin.unit, 'ns');
+	// An end in front of the last event is none.
+	const [early] = await profilesOf(JSON.stringify(fileOf({ ...profile, events, endValue: 18 })));
+	assert.equal(foldedOf(early), 'main 3000\nmain;a 3000\n');
 });
 
 test('threads are added up, in nanoseconds, whatever the units of their times', async () => {

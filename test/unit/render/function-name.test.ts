@@ -20,6 +20,7 @@ const BARE: ReadonlyArray<readonly [string, string]> = [
 	['shop::Order::operator()(int)', 'shop::Order::operator()'],
 	['shop::operator<(shop::Order const&, shop::Order const&)', 'shop::operator<'],
 	['Order::operator->()', 'Order::operator->'],
+	['count<decltype(queue->size())>::add', 'count<>::add'],
 	[
 		'<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend',
 		'<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend',

@@ -179,6 +179,9 @@ test('who has a file lock, where the kernel tells: with its number, and as the n
 test('the next command: of who is behind it, of the disk, or of the chain', () => {
 	const next = (rest: Partial<Evidence>) => verdict(rest).next;
 	assert.equal(next(locked(waker('ran'))), 'tstrace why -p 90');
+	// Of several processes the last one: all others waited for it.
+	const last = waker('ran', '', { key: { ...FAR, pid: 95, tid: 96 } });
+	assert.equal(next(locked(waker('was blocked', '', { waker: last }))), 'tstrace why -p 95');
 	// Who has ended cannot be traced.
 	const ended = { ...locked(waker('ran')), isThere: () => false };
 	assert.equal(next(ended), 'tstrace offwaketime --hops 4 -p 70 5');
