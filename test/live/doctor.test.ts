@@ -8,6 +8,7 @@ import { after, afterEach, beforeEach, test } from 'node:test';
 import type { Check, ToolCheck } from '../../src/doctor/check.js';
 import { compile, manyFunctions, temporaryFolder } from '../unit/symbolize/support.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
+import { needsNarrowCalls } from './narrow-calls.js';
 import { type Finished, runToEnd, TSTRACE, tstrace } from './support.js';
 
 const folder = temporaryFolder();
@@ -212,7 +213,7 @@ void _start(void) { call(4, 1, (int)"ready", 5); for (;;) call(29, 0, 0, 0); }
 `;
 
 if (process.arch === 'x64') {
-	test('-p: a 32-bit program', async () => {
+	test('-p: a 32-bit program', needsNarrowCalls(), async () => {
 		const flags = ['-m32', '-static', '-nostdlib', '-ffreestanding', '-fno-pic'];
 		const file = compile(join(folder, 'small'), SOURCE_32, ...flags);
 		const pid = await started(file);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CUTS, type LeakReport, leafOf, leakedBy, leakReport, leaksOf } from './leaks.js';
+import { needsNarrowCalls } from './narrow-calls.js';
 import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 
 const start = (...args: string[]) => Workload.start('leaks', ...args);
@@ -247,7 +248,7 @@ test('no allocator that is known: one line that says why', async () => {
 });
 
 if (process.arch === 'x64') {
-	test('a 32-bit program: one line that says why', async () => {
+	test('a 32-bit program: one line that says why', needsNarrowCalls(), async () => {
 		// exit_group(read(0, buffer, 1)), after write(1, "ready", 9)
 		const source = `.globl _start
 _start:	mov $4, %eax; mov $1, %ebx; mov $text, %ecx; mov $10, %edx; int $0x80

@@ -34,11 +34,13 @@ function started(child: ChildProcess): ChildProcess {
 /** No run takes a tenth of it: one that does not end fails its test, and not the whole suite. */
 const LIMIT_MS = process.env.TSTRACE_EMULATED === undefined ? 120_000 : 1_200_000;
 
+const isOver = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
+
 /** Waits until it has ended and all it printed is read. Throws, with what it `said`, if that takes too long. */
 async function closed(child: ChildProcess, said: () => string): Promise<void> {
 	const signal = AbortSignal.timeout(LIMIT_MS);
 	try {
-		if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal });
+		if (!isOver(child)) await once(child, 'exit', { signal });
 		for (const stream of [child.stdout, child.stderr]) {
 			if (stream && !stream.closed) await once(stream, 'close', { signal });
 		}
@@ -117,7 +119,7 @@ export class Tracing {
 		const tracing = Tracing.begin(args, env, by);
 		const child = tracing.#child;
 		await until(
-			() => tracing.#stderr.includes('Tracing ') || child.exitCode !== null,
+			() => tracing.#stderr.includes('Tracing ') || isOver(child),
 			() => tracing.#stderr,
 		);
 		if (!tracing.#stderr.includes('Tracing ')) throw new Error(`tstrace ended: ${tracing.#stderr}`);
@@ -131,7 +133,7 @@ export class Tracing {
 	/** Waits until it says something on stderr. */
 	async says(what: RegExp): Promise<void> {
 		await until(
-			() => what.test(this.#stderr) || this.#child.exitCode !== null,
+			() => what.test(this.#stderr) || isOver(this.#child),
 			() => this.#stderr,
 		);
 		if (!what.test(this.#stderr)) throw new Error(`tstrace ended: ${this.#stderr}`);
@@ -242,7 +244,7 @@ export class Workload {
 	}
 
 	async #line(word: string): Promise<number[]> {
-		await until(() => this.#pending.length > 0 || this.#child.exitCode !== null);
+		await until(() => this.#pending.length > 0 || isOver(this.#child));
 		const line = this.#pending.shift() ?? '';
 		if (!line.startsWith(word)) throw new Error(`${word} was expected, not "${line}"`);
 		return line.split(' ').slice(1).map(Number);

@@ -4,6 +4,7 @@ import { readlinkSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import type { ShownFailure } from '../../src/tools/syscount/failed-table.js';
+import { needsNarrowCalls } from './narrow-calls.js';
 import { reportsOf } from './reports.js';
 import { type Finished, Tracing, tstrace, Workload } from './support.js';
 
@@ -111,7 +112,7 @@ test('descriptors: what they were, and those that are not open', async () => {
 });
 
 if (process.arch === 'x64') {
-	test('paths of 32-bit calls', async () => {
+	test('paths of 32-bit calls', needsNarrowCalls(), async () => {
 		const workload = await Workload.start('calls', 'compat-missing', `${COUNT}`);
 		const [row] = await failing(workload);
 		await workload.end();

@@ -5,6 +5,7 @@ import { release } from 'node:os';
 import { test } from 'node:test';
 import { type CallHook, rawCanBePreempted } from '../../src/tools/syscount/hooks.js';
 import { named, rowsOf, rowsWhile } from './calls.js';
+import { needsNarrowCalls } from './narrow-calls.js';
 import { reportsOf } from './reports.js';
 import { traceWork } from './stacks.js';
 import { needs, runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
@@ -220,7 +221,7 @@ test('a call that began before tracing: as long as was traced, at least', async 
 
 /** arm64 has no way to make one from a 64-bit program. */
 if (process.arch === 'x64') {
-	test('32-bit calls have their own names', async () => {
+	test('32-bit calls have their own names', needsNarrowCalls(), async () => {
 		const workload = await Workload.start('calls', 'compat', '97');
 		const rows = await rowsWhile(workload);
 		const row = named(rows, 'getppid (32-bit)');
@@ -229,15 +230,19 @@ if (process.arch === 'x64') {
 		assert.equal(named(rows, 'semget'), undefined);
 	});
 
-	test('a place that a 32-bit program left behind is not a call of who comes after it', async () => {
-		const workload = await Workload.start('calls', 'compat-forks', '97');
-		// Of the whole machine: with a filter no places are left behind.
-		const tracing = await Tracing.start(['syscount', '--json', '--latency']);
-		await workload.work();
-		const rows = rowsOf(await tracing.end('SIGINT'));
-		await workload.end();
-		assert.equal(named(rows, 'fork (32-bit)')?.calls, 97);
-	});
+	test(
+		'a place that a 32-bit program left behind is not a call of who comes after it',
+		needsNarrowCalls(),
+		async () => {
+			const workload = await Workload.start('calls', 'compat-forks', '97');
+			// Of the whole machine: with a filter no places are left behind.
+			const tracing = await Tracing.start(['syscount', '--json', '--latency']);
+			await workload.work();
+			const rows = rowsOf(await tracing.end('SIGINT'));
+			await workload.end();
+			assert.equal(named(rows, 'fork (32-bit)')?.calls, 97);
+		},
+	);
 }
 
 test('call -1 is no return from a signal', async () => {

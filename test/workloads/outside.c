@@ -7,9 +7,10 @@
  *   tries COUNT times for 50 ms each, in try_to_connect(); its thread "stays" does not give up
  * - nobody: thread "taker" would take a connection at 0.0.0.0, in take(), for COUNT times 50 ms
  *
- * Prints "ready PID SERVER", and begins at the first byte on standard input. Prints "done NS PORT":
- * how long it has tried, or waited, since a thread began to that still does; and the port where
- * somebody listens. Ends at the next byte.
+ * Prints "ready PID SERVER", and begins at the first byte on standard input. Prints "done NS PORT
+ * BUSY_NS": how long it has tried, or waited, since a thread began to that still does; the port
+ * where somebody listens; and for how long of that it had a CPU, or waited for one. Ends at the
+ * next byte.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -161,6 +162,7 @@ static unsigned long long wait_for_nobody(void)
 
 int main(int argc, char **argv)
 {
+	struct schedstat before, after;
 	unsigned long long time_ns;
 	pid_t server = 0;
 
@@ -172,8 +174,11 @@ int main(int argc, char **argv)
 	else
 		listen_at(INADDR_ANY, 1);
 	ready(getpid(), server ? server : getpid());
+	before = read_schedstat(getpid());
 	time_ns = server ? knock() : wait_for_nobody();
-	printf("done %llu %d\n", time_ns, ntohs(address.sin_port));
+	after = read_schedstat(getpid());
+	printf("done %llu %d %llu\n", time_ns, ntohs(address.sin_port),
+	       after.run_ns + after.delay_ns - before.run_ns - before.delay_ns);
 	stay();
 	if (server) {
 		kill(server, SIGKILL);
