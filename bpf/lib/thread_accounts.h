@@ -80,7 +80,7 @@ int BPF_PROG(account_ended, struct task_struct *task)
 	account.traced = true;
 	kept = bpf_ringbuf_reserve(&ended_threads, sizeof(*kept), 0);
 	if (!kept) {
-		count_loss(LOSS_THREADS_FULL);
+		count_loss(LOSS_ENDED_THREADS_FULL);
 		return 0;
 	}
 	*kept = account;

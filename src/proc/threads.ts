@@ -21,6 +21,11 @@ export function threadIds(pid: number): number[] {
 	return numbersIn(`/proc/${pid}/task`);
 }
 
+/** The name of a process's first thread; undefined: there is no such process. */
+export function commOf(pid: number): string | undefined {
+	return textOf(`/proc/${pid}/comm`)?.trimEnd();
+}
+
 export function* processesThere(): Generator<There> {
 	for (const pid of processIds()) yield* named(pid, `/proc/${pid}/comm`);
 }

@@ -9,6 +9,7 @@ import type { Tool, WithoutBpf } from '../tool.js';
 import { circumstancesOf } from './circumstances.js';
 import type { CommonSettings } from './common-options.js';
 import { filterWords, unmatchedComms } from './filter-words.js';
+import { forgottenPid } from './forgotten-pid.js';
 import type { Command } from './held-command.js';
 import { say } from './output.js';
 import { Overhead } from './overhead.js';
@@ -78,6 +79,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 			this.#results.begin();
 			this.#since = this.#tracing.since;
 			this.#tell(this.#banner(tool.subject(settings, subjects)));
+			this.#tellForgotten();
 		} catch (error) {
 			throw closedAfter(error, [() => this.close()]);
 		}
@@ -216,6 +218,12 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		};
 		await this.#results.report(report, last);
 		if (last) this.#tellUnmatched(findings);
+	}
+
+	#tellForgotten(): void {
+		const { command, interval_s, args } = this.#run;
+		const hint = command ? undefined : forgottenPid(interval_s, args);
+		if (hint !== undefined) this.#tell(printable(hint));
 	}
 
 	/** A name that no thread has is a misspelt one, and its result no good news. */

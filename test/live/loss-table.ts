@@ -19,6 +19,7 @@ export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	stack_walk_failed: { forcedIn: LOSSES },
 	call_start_unknown: { forcedIn: LOSSES },
 	threads_full: { forcedIn: LOSSES },
+	ended_threads_full: { not: 'it takes 50,000 threads that end before tstrace looks' },
 	allocations_full: { forcedIn: LOSSES },
 	allocations_nested: { not: 'four probes would have to interrupt each other on one CPU' },
 	allocations_endless: { forcedIn: LOSSES },
