@@ -112,9 +112,9 @@ function wakerPath({ key, did, frames, cut, callerMissing, waker }: Waker): Fram
 }
 
 /** A part, if rows were split, and an object; the thread's name, with its number if threads are apart. */
-function ownersOf({ kind, object, comm, pid, tid }: Key, process: boolean): string[] {
+function ownersOf({ kind, object, waker, comm, pid, tid }: Key, process: boolean): string[] {
 	const number = tid ? `-${tid}` : process && pid !== undefined ? `-${pid}` : '';
-	const apart = [kind, object].flatMap((each) => (each === undefined ? [] : [`${each}`]));
+	const apart = [kind, object, waker].flatMap((each) => (each === undefined ? [] : [`${each}`]));
 	return [...apart, `${comm ?? ''}${number}`];
 }
 

@@ -157,3 +157,45 @@ test('offwaketime: who is blocked all the time has not been woken, and --no-edge
 	for (const { wait } of sleeps) assert.deepEqual(wait?.waker, { comm: '[not woken yet]' });
 	assert.deepEqual(none, []);
 });
+
+for (const by of ['kind,waker', 'object,waker', 'kind,object,waker'])
+	test(`offcputime --by ${by}: what was waited for, and by whom that was ended, in one line`, async () => {
+		const woken = await Workload.start('woken', 'pipe', `${COUNT}`);
+		const args = ['offcputime', '--exact', '--no-edges', '--by', by, '-p', `${woken.pid}`];
+		const json = await Tracing.start([...args, '--json']);
+		const text = await Tracing.start([...args, '--format', 'text']);
+		const folded = await Tracing.start(args);
+		await woken.work();
+		const all = stackReport(await json.end('SIGINT')).stacks;
+		const { stdout } = await text.end('SIGINT');
+		const lines = foldedLines((await folded.end('SIGINT')).stdout);
+		await woken.end();
+		const object = `pipe read ← woken (${woken.pid})`;
+		const names = by.split(',').map((name) => ({ kind: 'pipe', object })[name]);
+		const who = [...names.filter((name) => name !== undefined), `woken (${woken.pid})`];
+		// The main thread waits for the sleeper to end.
+		const stacks = all.filter(({ key }) => key.comm === 'sleeper');
+		const rows = stacks.filter(({ wait }) => wait?.waker?.pid === woken.pid);
+		near(sumOf(rows, 'count'), COUNT, 2, 'wake-ups');
+		for (const { key, wait } of rows) {
+			const { kind, object: of, waker } = key;
+			assert.deepEqual([kind, of, waker].filter(Boolean), who);
+			assert.equal(wait?.kind, 'pipe');
+		}
+		// What waits for a CPU is for nothing, and nobody ends that.
+		const queued = stacks.filter(({ run_queue }) => run_queue > 0);
+		assert.ok(queued.length > 0);
+		for (const { key, wait } of queued) {
+			assert.equal(key.waker, '[run queue]');
+			assert.equal(wait, undefined);
+		}
+		const [first = ''] = who;
+		const shown = first.slice(0, 8).replace(/[(]/g, '\\(');
+		assert.match(stdout, new RegExp(`^ *[\\d.]+ ms .* ${shown}.* woken .*slee`, 'm'));
+		for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
+		const roots = lines.map(([frames]) => frames.slice(0, who.length + 1));
+		assert.ok(
+			roots.some((root) => root.join() === [...who, 'sleeper'].join()),
+			roots.join('\n'),
+		);
+	});

@@ -10,26 +10,26 @@ import { printable, type Style, shortened } from '../../render/terminal.js';
 
 interface KindRow {
 	readonly kind: string;
-	/** '': the rows are not apart by it. */
+	/** '': the rows are not apart by it; so is `waker`. */
 	readonly object: string;
+	readonly waker: string;
 	readonly sum: StackRow;
 	/** The largest part of it: whose, and in which function of the program. */
 	readonly largest: ReturnType<typeof largestSummary>;
 }
 
-/** Of the columns that say by what. */
-const HEADINGS = {
-	kind: ['KIND'],
-	object: ['OBJECT'],
-	'kind,object': ['KIND', 'OBJECT'],
-	waker: ['WOKEN BY'],
-} as const;
+const HEADINGS: Readonly<Record<string, string>> = {
+	kind: 'KIND',
+	object: 'OBJECT',
+	waker: 'WOKEN BY',
+};
 
 interface ApartTable {
 	/** How many rows to show; 0 for all. */
 	readonly top: number;
 	readonly style: Style;
-	readonly apart: keyof typeof HEADINGS;
+	/** "kind,waker": what the rows are apart by. */
+	readonly apart: string;
 }
 
 /** A line for each, the largest first; `kind` in the keys of the rows says what. */
@@ -38,7 +38,7 @@ export function renderApart(findings: StackFindings, { top, style, apart }: Apar
 	const total = totalOf(findings);
 	const kinds = kindsOf(findings);
 	const shown = top > 0 ? kinds.slice(0, top) : kinds;
-	const table = renderTable(columnsOf(total, HEADINGS[apart]), shown, style);
+	const table = renderTable(columnsOf(total, apart.split(',')), shown, style);
 	const more = moreLine(kinds.length - shown.length);
 	// A wait that was of several kinds counts in each.
 	const below = totalLines(total, findings, { verb: 'waited', style, uncounted: true });
@@ -48,22 +48,23 @@ export function renderApart(findings: StackFindings, { top, style, apart }: Apar
 function kindsOf(findings: StackFindings): KindRow[] {
 	const groups = new Map<string, StackRow[]>();
 	for (const row of findings.stacks) {
-		const kind = JSON.stringify([row.key.kind, row.key.object ?? '']);
+		const { kind: first, object = '', waker = '' } = row.key;
+		const kind = JSON.stringify([first, object, waker]);
 		const group = groups.get(kind);
 		if (group) group.push(row);
 		else groups.set(kind, [row]);
 	}
 	return [...groups]
 		.map(([name, rows]) => {
-			const [kind, object] = JSON.parse(name) as [string, string];
+			const [kind, object, waker] = JSON.parse(name) as [string, string, string];
 			// Here the kind has a column of its own.
-			const stacks = rows.map(({ key: { kind: _, object: __, ...key }, ...row }) => ({
+			const stacks = rows.map(({ key: { kind: _, object: __, waker: ___, ...key }, ...row }) => ({
 				...row,
 				key,
 			}));
 			const of = { ...findings, stacks };
 			const largest = largestSummary(of, { telling: ({ frames }) => waitFrames(frames) });
-			return { kind, object, sum: totalOf(of), largest };
+			return { kind, object, waker, sum: totalOf(of), largest };
 		})
 		.sort((a, b) => b.sum.value - a.sum.value);
 }
@@ -72,25 +73,42 @@ function kindsOf(findings: StackFindings): KindRow[] {
 const KIND_WIDTH = 24;
 /** What fits into 80 columns; less beside a kind. */
 const OBJECT_WIDTH = 28;
-const OBJECT_BESIDE_KIND = 18;
+const BESIDE_ONE = 18;
+const BESIDE_TWO = 14;
 
-function columnsOf(
-	total: StackRow,
-	[heading, second]: readonly [string, string?],
-): Column<KindRow>[] {
-	const isObject = heading === 'OBJECT';
-	const first = ({ kind }: KindRow) =>
-		isObject ? shortObject(kind, OBJECT_WIDTH) : shortened(kind, KIND_WIDTH);
-	const object = ({ object }: KindRow) => shortObject(object, OBJECT_BESIDE_KIND);
+function columnsOf(total: StackRow, by: readonly string[]): Column<KindRow>[] {
+	const [first = '', ...more] = by;
+	const isObject = first === 'object';
+	const alone = by.length === 1;
+	const width = by.length > 2 ? BESIDE_TWO : BESIDE_ONE;
+	const beside = more.includes('waker');
+	const firstText = ({ kind }: KindRow) => {
+		if (!isObject) return shortened(kind, more.length > 1 ? width : KIND_WIDTH);
+		return shortObject(kind, alone ? OBJECT_WIDTH : width);
+	};
+	const moreText: Readonly<Record<string, (row: KindRow) => string>> = {
+		object: ({ object }) => shortObject(object, width),
+		waker: ({ waker }) => shortObject(waker, width),
+	};
 	return [
 		numbers('TIME', ({ sum }) => valueText(sum.value, 'ns')),
 		numbers('SHARE', ({ sum }) => percent(sum, total, 1)),
 		{ ...numbers('WAITS', waitsText), spare: 1 },
-		{ heading, align: 'left', cell: first },
-		...(second ? [{ heading: second, align: 'left', cell: object } as const] : []),
-		numbers('LARGEST', ({ largest, sum }) => percent(largest, sum, 0)),
-		{ heading: 'WHO', align: 'left', shrinks: isObject, cell: ({ largest }) => largest.owner },
-		...(isObject || second
+		{ heading: HEADINGS[first] ?? '', align: 'left', cell: firstText },
+		...more.map((name): Column<KindRow> => {
+			return { heading: HEADINGS[name] ?? '', align: 'left', cell: moreText[name] ?? (() => '') };
+		}),
+		// Wakers beside others leave no room for it.
+		...(!beside
+			? [numbers('LARGEST', ({ largest, sum }: KindRow) => percent(largest, sum, 0))]
+			: []),
+		{
+			heading: 'WHO',
+			align: 'left',
+			shrinks: isObject || beside,
+			cell: ({ largest }) => largest.owner,
+		},
+		...(isObject || !alone
 			? []
 			: [{ heading: 'IN', align: 'left', shrinks: true, cell: inText } as const]),
 	];

@@ -1,17 +1,32 @@
 /** Waits apart by who ended them, for --by waker. */
 import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stack-rows.js';
 import { ownerText } from '../../render/stack-summaries.js';
-import { PARTS } from '../../waits/waits.js';
-
-const [BLOCKED] = PARTS;
 
 /** The same rows; `kind` of the key says who ended the blocked part, or which other part it is. */
 export function splitByWaker(findings: StackFindings, json: boolean): StackRow[] {
-	return splitStacks(findings).map(({ waker, ...row }) => {
+	return splitStacks(findings).map((row) => {
 		const { kind = '', ...key } = row.key;
-		const isWoken = waker !== undefined && kind === BLOCKED;
-		const name = isWoken ? ownerText(waker) : kind;
-		const woken = isWoken && json ? { waker } : {};
-		return { ...row, ...woken, key: { kind: name, ...key } };
+		return { ...withoutWaker(row, json), key: { kind: wakerText(row) ?? kind, ...key } };
 	});
+}
+
+/** The same rows, each of one part; `waker` of the key says who ended it. Nobody ends a wait for a CPU: `[run queue]`. */
+export function withWakers(rows: readonly StackRow[], json: boolean): StackRow[] {
+	return rows.map((row) => {
+		const { kind = '', object, ...key } = row.key;
+		const waker = wakerText(row) ?? `[${kind}]`;
+		const apart = object === undefined ? { kind, waker } : { kind, object, waker };
+		return { ...withoutWaker(row, json), key: { ...apart, ...key } };
+	});
+}
+
+/** Of a row of one part. */
+const isBlocked = ({ parts: [blocked], value }: StackRow) => blocked === value;
+
+const wakerText = (row: StackRow) =>
+	row.waker && isBlocked(row) ? ownerText(row.waker) : undefined;
+
+/** For programs it stays with what was blocked. */
+function withoutWaker({ waker, ...row }: StackRow, json: boolean): StackRow {
+	return waker && json && isBlocked(row) ? { ...row, waker } : row;
 }

@@ -30,19 +30,21 @@ import { withKinds } from '../../waits/wait-objects.js';
 import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
 import { renderApart } from './apart-table.js';
 import { splitByObject, withoutKinds } from './by-object.js';
-import { splitByWaker } from './by-waker.js';
+import { splitByWaker, withWakers } from './by-waker.js';
 import { doctor } from './doctor.js';
 
 type Layout = typeof layout;
 
-const APART = ['kind', 'object', 'kind,object', 'waker'] as const;
-type Apart = (typeof APART)[number];
-const isApart = (by: string | undefined): by is Apart => APART.some((each) => each === by);
+const APART = [
+	...['kind', 'object', 'kind,object'],
+	...['waker', 'kind,waker', 'object,waker', 'kind,object,waker'],
+] as const;
+const isApart = (by: string | undefined) => APART.some((each) => each === by);
 
 interface Settings extends WaitSettings, WaitChoice, StackView {
 	readonly split: boolean;
 	/** What --by separates waits by, beyond threads. */
-	readonly apart: Apart | undefined;
+	readonly apart: string | undefined;
 }
 
 const options = () => ({
@@ -59,7 +61,7 @@ const options = () => ({
 	hideIdle: flag('--hide-idle', 'leave out threads that seem to have no work (a guess)'),
 	by: oneOf(
 		'--by <what>',
-		'one entry for each thread name (comm), process, thread, kind of wait, object waited for, or waker',
+		'one entry for each thread name (comm), process, thread, kind of wait, object waited for, waker',
 		[...GROUPINGS, ...APART] as const,
 	).conflicts('tids'),
 	...stackOptions(),
@@ -76,7 +78,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 		['tstrace offcputime -p 1234 5 > out.folded', 'folded stacks for a flame graph'],
 		['tstrace offcputime --by kind 10', 'the machine: disks, locks, sockets, …'],
 		['tstrace offcputime --by object 10', 'the machine: which files, sockets, locks, …'],
-		['tstrace offcputime -p 1234 --by waker 5', 'who ends the waits of a process'],
+		['tstrace offcputime -p 1234 --by kind,waker 5', 'who ends which waits of a process'],
 		['tstrace offcputime --state D 10', 'uninterruptible sleep: disks'],
 		['tstrace offcputime --hide-idle 10', 'the machine, without idle threads'],
 		['tstrace offcputime --split -p 1234 5', 'each kind of wait separately'],
@@ -107,7 +109,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 			states: values.state ?? { mask: 0, letters: false },
 			split: values.split,
 			hideIdle: values.hideIdle,
-			wakers: apart === 'waker' ? 'who' : undefined,
+			wakers: apart?.split(',').includes('waker') ? 'who' : undefined,
 			followed: 0,
 		};
 		if (apart && settings.split)
@@ -164,10 +166,11 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	},
 });
 
-/** The same rows, apart by what the key's `kind`, or `kind` and `object`, say then. */
-function splitBy(apart: Apart, findings: StackFindings, json: boolean): StackRow[] {
-	if (apart === 'kind') return splitByKind(findings);
+/** The same rows, apart by what the key's `kind`, `object` and `waker` say then; the first that is asked for is `kind`. */
+function splitBy(apart: string, findings: StackFindings, json: boolean): StackRow[] {
 	if (apart === 'waker') return splitByWaker(findings, json);
-	const rows = splitByObject(findings);
-	return apart === 'object' ? withoutKinds(rows) : rows;
+	const by = apart.split(',');
+	const rows = by.includes('object') ? splitByObject(findings) : splitByKind(findings);
+	const named = by.includes('waker') ? withWakers(rows, json) : rows;
+	return by.includes('kind') ? named : withoutKinds(named);
 }
