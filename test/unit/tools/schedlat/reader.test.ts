@@ -21,6 +21,11 @@ interface Thread {
 	readonly preempted: number;
 	readonly migrations: number;
 	readonly waiting: number;
+	/** Of it, what the kernel has counted; else all. */
+	readonly counted?: number;
+	readonly tgid?: number;
+	readonly process?: string;
+	readonly throttled?: boolean;
 	/** When it began; else before tracing did. */
 	readonly start?: number;
 }
@@ -48,17 +53,18 @@ function threadsIn(threads: readonly Thread[]): DataView {
 			Buffer.from(value).copy(new Uint8Array(view.buffer), i * size + offset);
 		u64(f.start_ns, start ?? START);
 		u64(f.run_ns, thread.run);
-		u64(f.counted_ns, thread.run);
+		u64(f.counted_ns, thread.counted ?? thread.run);
 		u64(f.switches, thread.switches);
 		u64(f.preempted, thread.preempted);
 		u64(f.migrations, thread.migrations);
 		u64(f.waiting_ns, thread.waiting);
 		u32(f.pid, pid);
-		u32(f.tgid, 1);
+		u32(f.tgid, thread.tgid ?? 1);
 		u32(f.tid, seen(pid));
 		view.setUint16(i * size + f.traced.offset, traced ? 1 : 0, true);
 		text(f.comm, comm);
-		text(f.process, 'process');
+		text(f.process, thread.process ?? 'process');
+		view.setUint16(i * size + f.throttled.offset, thread.throttled ? 1 : 0, true);
 	}
 	return view;
 }
@@ -135,8 +141,10 @@ class Kernel {
 /** Tracing begins; `read` is an interval, whose rows it returns, without their percentiles. */
 function tracing(t: TestContext, kernel: Kernel) {
 	let found: readonly ThreadTime[] = [];
-	const reader = new SchedulingReader(kernel.object, async (threads) => {
+	const epochs_ms: number[] = [];
+	const reader = new SchedulingReader(kernel.object, async (threads, epoch_ms) => {
 		found = threads;
+		epochs_ms.push(epoch_ms);
 		return { kind: 'table', about: {}, rows: [] };
 	});
 	t.after(() => reader.close());
@@ -153,7 +161,7 @@ function tracing(t: TestContext, kernel: Kernel) {
 			})
 			.sort((a, b) => a.tid - b.tid);
 	};
-	return { reader, read };
+	return { reader, read, found: () => found, epochs_ms };
 }
 
 const IDLE = { run: 100, switches: 20, preempted: 3, migrations: 4, waiting: 0 };
@@ -277,4 +285,93 @@ test('the last interval ends when tracing does; who is between its exit and its 
 		{ tid: 11, comm: 'stays', ...none, run_ns: 45 },
 		{ tid: 12, comm: 'ends', ...none, run_ns: 66 },
 	]);
+});
+
+test('who it is: its number and its process as they are seen from here, and whether it waits for quota', async (t) => {
+	const kernel = new Kernel(t);
+	const { reader, found } = tracing(t, kernel);
+	const one = { pid: 1011, tgid: 7, comm: 'one', process: 'seven', traced: true, ...IDLE };
+	kernel.threads = [
+		{ ...one, waiting: 40, throttled: true },
+		{ ...one, pid: 1012, tgid: 8, comm: 'two', process: 'eight', waiting: 60 },
+	];
+	await reader.read();
+	assert.deepEqual(
+		found().map(({ pid, tid, comm, process, waiting_ns, throttled }) => {
+			return { pid, tid, comm, process, waiting_ns, throttled };
+		}),
+		[
+			{ pid: 7, tid: 11, comm: 'one', process: 'seven', waiting_ns: 40, throttled: true },
+			{ pid: 8, tid: 12, comm: 'two', process: 'eight', waiting_ns: 60, throttled: false },
+		],
+	);
+});
+
+test('who was in no list for an interval, because it was about to end, has no more than it did since', async (t) => {
+	const kernel = new Kernel(t);
+	const ends = { pid: 1011, comm: 'ends', traced: true, ...IDLE };
+	kernel.threads = [ends];
+	const { read } = tracing(t, kernel);
+	const none = { ...NOTHING, waiting_ns: 0, count: 0, sum_ns: 0 };
+	kernel.threads = [];
+	assert.deepEqual(await read(), []);
+	kernel.ended = [{ ...ends, run: 133 }];
+	assert.deepEqual(await read(), [{ tid: 11, comm: 'ends', ...none, run_ns: 33 }]);
+});
+
+test('threads that end in intervals that follow each other are each in their own', async (t) => {
+	const kernel = new Kernel(t);
+	const { read } = tracing(t, kernel);
+	const start = Number(process.hrtime.bigint());
+	for (const pid of [1011, 1012, 1013]) {
+		kernel.ended = [{ pid, comm: 'ends', traced: true, ...IDLE, start }];
+		assert.deepEqual(
+			(await read()).map(({ tid, run_ns }) => ({ tid, run_ns })),
+			[{ tid: seen(pid), run_ns: 100 }],
+		);
+	}
+});
+
+test('run time that the clock had too much of is not taken back, nor counted twice', async (t) => {
+	const kernel = new Kernel(t);
+	const hog = { pid: 1011, comm: 'hog', traced: true, ...IDLE };
+	kernel.threads = [hog];
+	const { read } = tracing(t, kernel);
+	const run_ns: number[] = [];
+	for (const [run, counted, switches] of [
+		[190, 110, 21],
+		// A hypervisor had its CPU meanwhile.
+		[150, 150, 22],
+		[170, 160, 23],
+		[240, 240, 24],
+	] as const) {
+		kernel.threads = [{ ...hog, run, counted, switches }];
+		const [row] = await read();
+		assert.equal(row?.switches, 1);
+		run_ns.push(row.run_ns);
+	}
+	assert.deepEqual(run_ns, [90, 0, 0, 50]);
+});
+
+test('who is in the list as tracing ends is as it is there, and not as its exit began', async (t) => {
+	const kernel = new Kernel(t);
+	const ends = { pid: 1011, comm: 'ends', traced: true, ...IDLE };
+	kernel.threads = [ends];
+	const { reader, read } = tracing(t, kernel);
+	kernel.threads = [{ ...ends, run: 177 }];
+	kernel.ending = [{ ...ends, run: 144 }];
+	reader.end();
+	assert.deepEqual(
+		(await read()).map(({ run_ns }) => run_ns),
+		[77],
+	);
+});
+
+test('when CLOCK_MONOTONIC was 0, by wall-clock time', async (t) => {
+	const kernel = new Kernel(t);
+	const { reader, epochs_ms } = tracing(t, kernel);
+	t.mock.method(Date, 'now', () => 1_700_000_000_000);
+	t.mock.method(process.hrtime, 'bigint', () => 250_000_000_000n);
+	await reader.read();
+	assert.deepEqual(epochs_ms, [1_699_999_750_000]);
 });
