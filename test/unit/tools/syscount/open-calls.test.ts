@@ -11,6 +11,8 @@ interface Open {
 	/** 0: it began before tracing did. */
 	readonly since_ns: number;
 	readonly nr?: number;
+	/** As programs count them: 0 is the machine's own. */
+	readonly abi?: number;
 	readonly tgid?: number;
 	readonly comm?: string;
 }
@@ -24,10 +26,11 @@ const [BEFORE, BEFORE_NS] = [{ since_ns: 0 }, 10_000];
 /** What is said of these, which have not returned NOW_NS. */
 function sumsOf(t: TestContext, open: readonly Open[], settings: Partial<CallsSettings> = {}) {
 	const view = new DataView(new ArrayBuffer(size * open.length));
-	for (const [i, { since_ns, nr = 5, tgid = 21, comm = 'one' }] of open.entries()) {
+	for (const [i, { since_ns, nr = 5, abi = 0, tgid = 21, comm = 'one' }] of open.entries()) {
 		const at = i * size;
 		view.setBigUint64(at + fields.since_ns.offset, BigInt(since_ns), true);
 		view.setUint32(at + fields.nr.offset, nr, true);
+		view.setUint32(at + fields.abi.offset, abi, true);
 		view.setUint32(at + fields.tgid.offset, tgid, true);
 		Buffer.from(comm).copy(new Uint8Array(view.buffer), at + fields.comm.offset);
 	}
@@ -94,4 +97,15 @@ test('one that began after the clock was read takes no time yet, and is there', 
 
 test('nobody asks for them: they are in no result', (t) => {
 	assert.deepEqual(sumsOf(t, [EARLY, BEFORE], { open: false }), []);
+});
+
+test('calls of one number by two ABIs are two', (t) => {
+	const open = [BEFORE, { ...LATE, abi: 1 }, { ...EARLY, abi: 1 }];
+	assert.deepEqual(
+		sumsOf(t, open).map(({ open, longest_ns }) => ({ open, longest_ns })),
+		[
+			{ open: 1, longest_ns: BEFORE_NS },
+			{ open: 2, longest_ns: EARLY_NS },
+		],
+	);
 });
