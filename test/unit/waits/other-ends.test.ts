@@ -1,6 +1,6 @@
 /** Who holds the other end of what is waited for, from what a search of all descriptors writes. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
 import type { BpfObject } from '../../../src/loader/object.js';
 import { OtherEnds } from '../../../src/waits/other-ends.js';
@@ -23,17 +23,31 @@ function written(descriptors: readonly Descriptor[]): DataView {
 	return view;
 }
 
+interface Search {
+	readonly written: DataView;
+	/** Whether it came to the end. */
+	readonly whole: boolean;
+}
+
+/** So many ends are wanted in all; `search` is what a search finds. */
+function otherEnds(wanted: () => number, search: () => Promise<Search>): OtherEnds {
+	const bytes = new DataView(new ArrayBuffer(8));
+	return new OtherEnds({
+		variableBytes: () => {
+			bytes.setBigUint64(0, BigInt(wanted()), true);
+			return bytes;
+		},
+		runIteratorAside: search,
+	} as unknown as BpfObject<typeof layout>);
+}
+
 /** What is known after searches that each found these. */
 async function found(...searches: readonly (readonly Descriptor[])[]): Promise<OtherEnds> {
-	const wanted = new DataView(new ArrayBuffer(8));
-	wanted.setBigUint64(0, 1n, true);
-	let search = 0;
-	const ends = new OtherEnds({
-		variableBytes: () => wanted,
-		runIteratorAside: async () => ({ written: written(searches[search++] ?? []), whole: true }),
-	} as unknown as BpfObject<typeof layout>);
+	let done = 0;
+	const search = async () => ({ written: written(searches[done++] ?? []), whole: true });
+	const ends = otherEnds(() => 1, search);
 	for (const _ of searches) await ends.end();
-	assert.equal(search, searches.length);
+	assert.equal(done, searches.length);
 	assert.deepEqual(ends.notices(), []);
 	return ends;
 }
@@ -94,4 +108,131 @@ test('of hundreds who inherited an end a few are there, and all of them of the o
 		Array.from({ length: 32 }, (_, i) => 100 + i),
 	);
 	assert.deepEqual(ends.holders(PIPE, 'read'), [{ pid: 31, comm: 'reader' }]);
+});
+
+test('a search that was cut short, or failed, is said, whatever came after; its result stays', async () => {
+	const descriptors = written([[PIPE, WRITES, 21, 'writer']]);
+	const outcomes = {
+		whole: async () => ({ written: descriptors, whole: true }),
+		cut: async () => ({ written: descriptors, whole: false }),
+		fails: async () => Promise.reject(new Error('no memory')),
+	};
+	const missing = 'not all processes at the other end of pipes and sockets were found';
+	for (const [order, notices] of [
+		[['whole', 'whole'], []],
+		[['cut', 'whole'], [`${missing}: there are too many descriptors`]],
+		[['whole', 'cut'], [`${missing}: there are too many descriptors`]],
+		[['fails', 'whole'], [`${missing}: no memory`]],
+		[['whole', 'fails'], [`${missing}: no memory`]],
+	] as const) {
+		const left: (keyof typeof outcomes)[] = [...order];
+		const ends = otherEnds(
+			() => 1,
+			() => outcomes[left.shift() ?? 'fails'](),
+		);
+		await ends.end();
+		await ends.end();
+		assert.equal(left.length, 0);
+		assert.deepEqual(ends.notices(), notices, order.join());
+		assert.deepEqual(ends.holders(PIPE, 'write'), [{ pid: 21, comm: 'writer' }]);
+	}
+});
+
+/** Lets promises that are kept go on. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+/** Timers end only as `pass` is called; that returns how long they were to take, in ms. */
+function timers(t: TestContext): { pass: () => number[] } {
+	const pending = new Map<unknown, readonly [end: () => void, ms: number]>();
+	const set = (end: () => void, ms = 0) => {
+		const timer = { unref: () => {} };
+		pending.set(timer, [end, ms]);
+		return timer;
+	};
+	t.mock.method(globalThis, 'setTimeout', set as unknown as typeof setTimeout);
+	t.mock.method(globalThis, 'clearTimeout', (timer: unknown) => pending.delete(timer));
+	const pass = () => {
+		const due = [...pending.values()];
+		pending.clear();
+		for (const [end] of due) end();
+		return due.map(([, ms]) => ms);
+	};
+	return { pass };
+}
+
+const SEARCH_MS = 4;
+
+test('all descriptors are searched soon after somebody waits for something new, and else never', async (t) => {
+	const { pass } = timers(t);
+	let now_ms = 0;
+	t.mock.method(performance, 'now', () => now_ms);
+	let [wanted, searches] = [0, 0];
+	const ends = otherEnds(
+		() => wanted,
+		async () => {
+			searches++;
+			now_ms += SEARCH_MS;
+			return { written: written([]), whole: true };
+		},
+	);
+	/** Eight looks; how long the pauses before them were. */
+	const pauses = async () => {
+		const all_ms: number[] = [];
+		for (let i = 0; i < 8; i++) {
+			all_ms.push(...pass());
+			await settled();
+		}
+		return all_ms;
+	};
+	ends.begin();
+	const idle_ms = await pauses();
+	assert.equal(idle_ms.length, 8);
+	for (const ms of idle_ms) assert.ok(ms >= 10 && ms <= 100, `${idle_ms}`);
+	assert.equal(searches, 0, 'nobody waits');
+	wanted = 2;
+	const [, after_ms = 0, ...later_ms] = await pauses();
+	assert.equal(searches, 1, 'once for what is there');
+	// A search takes at most 2 % of a CPU.
+	assert.equal(after_ms, 50 * SEARCH_MS);
+	assert.equal(later_ms.length, 6);
+	for (const ms of later_ms) assert.ok(ms <= 100, `${later_ms}`);
+	wanted = 5;
+	await pauses();
+	assert.equal(searches, 2);
+	await ends.end();
+	assert.equal(searches, 3, 'once more at the end');
+	wanted = 6;
+	assert.deepEqual(await pauses(), []);
+	assert.equal(searches, 3, 'it is over');
+});
+
+test('where nobody has waited for anything, nothing is searched at the end either', async () => {
+	const ends = otherEnds(
+		() => 0,
+		() => assert.fail('it is searched'),
+	);
+	await ends.end();
+	assert.deepEqual(ends.notices(), []);
+});
+
+test('the last search begins when the one before is over: what it finds is later', async (t) => {
+	const { pass } = timers(t);
+	const begun: ((descriptors: readonly Descriptor[]) => void)[] = [];
+	const ends = otherEnds(
+		() => 1,
+		() =>
+			new Promise((resolve) => {
+				begun.push((descriptors) => resolve({ written: written(descriptors), whole: true }));
+			}),
+	);
+	ends.begin();
+	pass();
+	const end = ends.end();
+	await settled();
+	assert.equal(begun.length, 1);
+	begun[0]?.([[PIPE, WRITES, 21, 'writer']]);
+	await settled();
+	assert.equal(begun.length, 2);
+	begun[1]?.([[PIPE, WRITES, 22, 'second']]);
+	await end;
+	assert.deepEqual(ends.holders(PIPE, 'write'), [{ pid: 22, comm: 'second' }]);
 });
