@@ -95,6 +95,18 @@ for (const [tool = '', ...options] of TOOLS) {
 	});
 }
 
+test('-p and -t: nobody is left when the thread has ended, though its process goes on', async () => {
+	const workload = await Workload.start('calls', 'thread-forks', '20');
+	const chosen = ['-p', `${workload.pid}`, '-t', `${workload.tid}`];
+	const tracing = await Tracing.start(['runqlat', '--json', ...chosen]);
+	await workload.work();
+	const { status, stdout, stderr } = await tracing.end();
+	assert.equal(status, 0, stderr);
+	assert.equal(reportsOf(stdout).at(-1)?.ended, 'nobody_left');
+	assert.equal(hasEnded(workload.pid), false);
+	await workload.end();
+});
+
 /** What the stranger does, so that the tool would show it: calls, or waits, or what it leaks. */
 const strangerOf = (tool: string): string => {
 	const kinds: Record<string, string> = {
