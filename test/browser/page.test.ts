@@ -147,6 +147,45 @@ test('the table: self adds up, total counts a stack once; sorted, searched, chos
 	assert(await box(page, 'json::value').isVisible());
 });
 
+test('a function that is chosen in the table is found alone, and so it is by what is then searched for', async (t) => {
+	// Each name is in the others, at their beginning, their end, or both; of 1,000 in all.
+	const page = await open(t, [
+		[['main', 'read'], 110],
+		[['main', 'read_all'], 230],
+		[['main', 'do_read'], 70],
+		[['main', 'read(int*)'], 90],
+		[['main', 'Read'], 130],
+		[['main', 'pread(int*)[2]'], 370],
+	]);
+	for (const [name, share] of [
+		['read_all', '23.0 %'],
+		['read(int*)', '9.0 %'],
+		['Read', '13.0 %'],
+		['pread(int*)[2]', '37.0 %'],
+		['do_read', '7.0 %'],
+	] as const) {
+		await button(page, 'Table').click();
+		await search(page, '');
+		await button(page, name).click();
+		assert.equal(await matched(page), `Matched: ${share}`, name);
+		// As somebody does who types on in the field, and takes it back.
+		const term = await page.getByRole('searchbox').inputValue();
+		await search(page, `${term}x`);
+		assert.equal(await matched(page), 'Matched: 0.0 %', name);
+		await search(page, term);
+		assert.equal(await matched(page), `Matched: ${share}`, name);
+		for (const { name: each, colour } of await drawn(page))
+			assert.equal(colour === 'rgb(176, 0, 176)', each === name, `${each}, of ${name}`);
+	}
+	// Capitals do not matter where there are none.
+	await button(page, 'Table').click();
+	await search(page, '');
+	await button(page, 'read').click();
+	assert.equal(await matched(page), 'Matched: 11.0 %');
+	await search(page, await page.getByRole('searchbox').inputValue());
+	assert.equal(await matched(page), 'Matched: 24.0 %');
+});
+
 test('keys: / and Ctrl-F search, arrows move, Enter zooms, Escape goes back', async (t) => {
 	const page = await open(t, SERVER);
 	await page.keyboard.press('/');

@@ -1,13 +1,13 @@
 /** What becomes of those who are traced: killed, another program, ten thousand children, a number used again. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { codeBytesChanged, TOOLS, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
 import { reportsOf, total } from './reports.js';
-import { runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
+import { hasEnded, runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
 import { switchesIn } from './times.js';
 
 const CALLS = resolve('build/workloads/calls');
@@ -36,6 +36,24 @@ for (const [tool = '', ...options] of TOOLS) {
 		assert.match(stderr, /^all chosen processes and threads have ended: tracing ends$/m);
 		assert.equal(reportsOf(stdout).at(-1)?.ended, 'nobody_left');
 		await storm.end();
+		await untilNothingLeft(before);
+	});
+
+	test(`${tool}: a thread that was chosen by number ends; its process does not, and tracing does`, async () => {
+		const before = kernelObjects();
+		const workload = await Workload.start('calls', 'thread-forks', '20');
+		assert.notEqual(workload.tid, workload.pid);
+		const tracing = await Tracing.start([tool, ...options, '--json', '-t', `${workload.tid}`]);
+		assert.equal(existsSync(`/proc/${workload.pid}/task/${workload.tid}`), true);
+		await workload.work();
+		const { status, stdout, stderr } = await tracing.end();
+		assert.equal(status, 0, stderr);
+		assert.match(stderr, /^all chosen processes and threads have ended: tracing ends$/m);
+		assert.equal(reportsOf(stdout).at(-1)?.ended, 'nobody_left');
+		assert.equal(hasEnded(workload.pid), false);
+		await until(() => codeBytesChanged(workload.pid) === 0);
+		await workload.end();
+		assert.equal(workload.status, 0);
 		await untilNothingLeft(before);
 	});
 
@@ -76,6 +94,18 @@ for (const [tool = '', ...options] of TOOLS) {
 		await untilNothingLeft(before);
 	});
 }
+
+test('-p and -t: nobody is left when the thread has ended, though its process goes on', async () => {
+	const workload = await Workload.start('calls', 'thread-forks', '20');
+	const chosen = ['-p', `${workload.pid}`, '-t', `${workload.tid}`];
+	const tracing = await Tracing.start(['runqlat', '--json', ...chosen]);
+	await workload.work();
+	const { status, stdout, stderr } = await tracing.end();
+	assert.equal(status, 0, stderr);
+	assert.equal(reportsOf(stdout).at(-1)?.ended, 'nobody_left');
+	assert.equal(hasEnded(workload.pid), false);
+	await workload.end();
+});
 
 /** What the stranger does, so that the tool would show it: calls, or waits, or what it leaks. */
 const strangerOf = (tool: string): string => {
