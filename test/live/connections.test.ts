@@ -104,3 +104,30 @@ for (const [name, tool] of Object.entries(TOOLS)) {
 			},
 		));
 }
+
+test('the same two ports of 127.0.0.1 are one connection in each network namespace', async () => {
+	const PORT = 7001;
+	await checkedRuns(
+		async () => {
+			const [own, other] = await Promise.all(
+				[0, 1].map(() => Workload.start('connections', '1', `${PORT}`)),
+			);
+			assert.ok(own && other);
+			const tracing = await Tracing.start(['offcputime', '--json', '-p', `${own.pid}`]);
+			const done = await own.work();
+			const { stacks, lost } = stackReport(await tracing.end('SIGINT'));
+			for (const each of [own, other]) await each.end();
+			return { stacks, lost, done, peer: own.tid };
+		},
+		({ stacks, done: [, port, local], peer }) => {
+			assert.deepEqual([port, local], [PORT, PORT + 1]);
+			const objects = objectsIn(withFrame(stacks, 'hear'));
+			assert.ok(objects.length > 0);
+			for (const object of objects)
+				assert.deepEqual(object, {
+					...{ type: 'socket', protocol: 'tcp', local: `127.0.0.1:${PORT + 1}` },
+					...{ remote: `127.0.0.1:${PORT}`, other_end: [{ pid: peer, comm: 'peer' }] },
+				});
+		},
+	);
+});

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { cgroupMount } from '../../src/bpf/cgroup.js';
 import { type JsonReport, reportsOf, total } from './reports.js';
 import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
-import { schedstat } from './times.js';
+import { schedstat, switches } from './times.js';
 
 /** Traces two hogs on CPU 0, of which the test filters for the first. */
 async function traceHogs(
@@ -58,6 +58,33 @@ test('a process has the name of its first thread, whatever the others are called
 		const keys = [...groups, ...rows].map((each) => ({ ...each, ...(each.key as object) }));
 		const found = new Set(keys.map((key) => (key as { comm?: string }).comm));
 		assert.deepEqual([...found].sort(), names, `${tool} ${by}`);
+	}
+});
+
+test('a process has the name of its first thread, also if that one does nothing all the time', async () => {
+	const NAPS = 50;
+	for (const tool of ['runqlat', 'syscount']) {
+		// A nap of 2 ms each: more of them than there is time for. Its first thread waits for their end.
+		const workload = await Workload.start('woken', 'nanosleep', '1000000');
+		const { pid, tid } = workload;
+		const comm = (task: number) => readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8').trim();
+		assert.deepEqual([comm(pid), comm(tid)], ['woken', 'sleeper']);
+		const begun = switches(tid);
+		workload.begin();
+		// The first thread sets it going, and sleeps from then on.
+		const isAsleep = () => / S /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+		await until(() => switches(tid) > begun + 1 && isAsleep());
+		const tracing = await Tracing.start([tool, '-P', '--json', '-p', `${pid}`]);
+		const before = switches(tid);
+		await until(() => switches(tid) > before + NAPS);
+		const { stdout } = await tracing.end('SIGINT');
+		process.kill(pid, 'SIGKILL');
+		const [{ groups = [], rows = [] } = {}] = reportsOf(stdout) as Partial<JsonReport>[];
+		const names = [
+			...groups.map(({ key, count }) => [key.pid, key.comm, count >= NAPS / 2]),
+			...rows.map((row) => [row.pid, row.comm, Number(row.calls) >= NAPS / 2]),
+		];
+		assert.deepEqual(names, [[pid, 'woken', true]], `${tool}: ${stdout}`);
 	}
 });
 

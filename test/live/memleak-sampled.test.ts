@@ -1,8 +1,8 @@
 /** memleak --sample-bytes: what samples tell of all that was allocated. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LeakReport, leafOf, leakedBy } from './leaks.js';
-import { Workload } from './support.js';
+import { type LeakReport, leafOf, leakedBy, leakReport } from './leaks.js';
+import { Tracing, Workload } from './support.js';
 
 const start = (...args: string[]) => Workload.start('leaks', ...args);
 
@@ -50,6 +50,35 @@ test('sampled: sums of 100 functions are within three standard errors, and 4 kB 
 		assert.ok(off <= 5 * Math.sqrt(spread), `${size} bytes: ${stated}, not ${due}`);
 	}
 	assert.deepEqual(report.lost, {});
+});
+
+test('sampled: what is freed counts as much as what was allocated', async () => {
+	const [BLOCKS, BYTES, ROUNDS] = [1000, 1000, 7];
+	const workload = await Workload.start('rounds');
+	const args = ['memleak', '--json', '--sample-bytes', `${SAMPLE_BYTES}`, '-p', `${workload.pid}`];
+	const tracing = await Tracing.start(args);
+	workload.begin();
+	// Each frees what the one before it has allocated.
+	for (let round = 0; round < ROUNDS; round++) {
+		workload.tell(`${BLOCKS} 0`);
+		await workload.done();
+	}
+	const report = leakReport(await tracing.end('SIGINT'));
+	await workload.end();
+	const row = rowOf(report, 'allocate_here');
+	assert.ok(row, JSON.stringify(report.stacks));
+	const p = 1 - Math.exp(-BYTES / SAMPLE_BYTES);
+	const near = (count: number, blocks: number, what: string) => {
+		// Of a count of 1 / p for each block that is sampled: a binomial distribution.
+		const error = Math.sqrt((blocks * (1 - p)) / p);
+		assert.ok(Math.abs(count - blocks) <= 5 * error, `${what}: ${count}, not ${blocks} ± ${error}`);
+	};
+	near(row.count, BLOCKS, 'outstanding');
+	near(row.freed_count, (ROUNDS - 1) * BLOCKS, 'freed');
+	near(row.freed_bytes / BYTES, (ROUNDS - 1) * BLOCKS, 'freed, by their bytes');
+	// All have the same size, and so the same weight: in 256ths, for the count.
+	const off = row.freed_bytes / row.freed_count / BYTES - 1;
+	assert.ok(Math.abs(off) < 0.005, `${row.freed_bytes} B in ${row.freed_count}`);
 });
 
 test('sampled: of what is unmapped in part, the rest stays', async () => {

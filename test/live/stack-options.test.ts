@@ -1,7 +1,7 @@
 /** Options of the stack tools: who is traced, which waits, which frames; and what is refused. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { cgroupMount } from '../../src/bpf/cgroup.js';
 import {
@@ -13,7 +13,7 @@ import {
 	traceWork,
 	withFrame,
 } from './stacks.js';
-import { Tracing, tstrace, Workload } from './support.js';
+import { runToEnd, Tracing, TSTRACE, tstrace, Workload } from './support.js';
 
 const ROUNDS = 30;
 /** In each round `waits` sleeps for 2, 4 and 6 ms, and 2 ms uninterruptibly. */
@@ -79,6 +79,24 @@ test('--state R and 0: who could have gone on', async () => {
 	assert.deepEqual(asleep, []);
 });
 
+test('--state: what a new thread waits for its first CPU is a wait of R, and of no other state', async () => {
+	const THREADS = 320;
+	const trace = async (state: string) => {
+		const workload = await Workload.start('churn', `${THREADS}`);
+		const args = ['offcputime', '--exact', '--json', '--state', state, '-p', `${workload.pid}`];
+		const { finished } = await traceWork(workload, args);
+		const { stacks } = stackReport(finished);
+		const naps = withFrame(stacks, /nanosleep/);
+		// Who has not slept yet has not been blocked.
+		return { naps, first: stacks.filter(({ blocked }) => blocked === 0) };
+	};
+	const [runnable, asleep, both] = [await trace('R'), await trace('S'), await trace('RS')];
+	assert.deepEqual(asleep.first, []);
+	assert.ok(sumOf(asleep.naps, 'count') > THREADS * 0.9, 'each sleeps once');
+	for (const { first } of [runnable, both])
+		assert.ok(sumOf(first, 'count') > THREADS / 2, 'most of them wait for a CPU');
+});
+
 test('--state: an idle kernel thread is I and not D; as a mask it has the bit of D, too', () => {
 	const idle = (state: string) => {
 		const args = ['offcputime', '-k', '--json', '--state', state, '0.2'];
@@ -141,6 +159,29 @@ test('--cgroup: tasks in it', async () => {
 		}
 		rmdirSync(path);
 	}
+});
+
+test('-C: a wait that goes on as tracing ends is one of the CPU that the thread last had', async () => {
+	const CPUS = ['0', '1'];
+	const naps = resolve('build/workloads/naps');
+	// They wait to be told to begin.
+	const [first, second] = await Promise.all(
+		CPUS.map((cpu) => Workload.startBy('taskset', '-c', cpu, naps, '0', '0', '0')),
+	);
+	assert.ok(first && second);
+	const pids = [first.pid, second.pid];
+	for (const chosen of ['0', '1', '0,1']) {
+		// Wherever tstrace itself looks for such waits.
+		for (const own of CPUS) {
+			const args = ['offcputime', '--json', '-C', chosen, '-p', pids.join(), '0.3'];
+			const report = stackReport(runToEnd('taskset', ['-c', own, TSTRACE, ...args]));
+			const seen = report.stacks.map(({ key }) => Number(key.pid)).sort((a, b) => a - b);
+			const due = pids.filter((_, i) => chosen.includes(`${i}`)).sort((a, b) => a - b);
+			assert.deepEqual(seen, due, `-C ${chosen}, by tstrace on CPU ${own}`);
+			for (const { count } of report.stacks) assert.equal(count, 1);
+		}
+	}
+	for (const each of [first, second]) await each.end();
 });
 
 for (const tool of ['offcputime', 'profile']) {

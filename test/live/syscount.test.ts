@@ -1,7 +1,7 @@
 /** syscount against strace's counts, and on workloads whose truth is known. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { release } from 'node:os';
+import { cpus, release } from 'node:os';
 import { test } from 'node:test';
 import { type CallHook, rawCanBePreempted } from '../../src/tools/syscount/hooks.js';
 import { named, rowsOf, rowsWhile } from './calls.js';
@@ -199,6 +199,28 @@ test('calls that do not return are shown, and with --latency since when', async 
 		const age_ns = pause?.longest_in_progress_ns ?? 0;
 		assert.ok(age_ns >= asked_ns - asleep_ns && age_ns <= ended_ns - before_ns, `${age_ns} ns`);
 		assert.equal(pause?.longest_since_before, false);
+	}
+});
+
+test('-C: on which CPU a call will return is not known: none is shown that has not', async () => {
+	for (const options of [[], ['--latency']]) {
+		const workload = await Workload.start('calls', 'waits', '0');
+		const whose = ['-p', `${workload.pid}`, ...options];
+		const trace = (...more: string[]) => Tracing.start(['syscount', '--json', ...whose, ...more]);
+		const [all, onCpus] = [await trace(), await trace('-C', `0-${cpus().length - 1}`)];
+		await workload.work();
+		// Its main thread, and the one in pause().
+		const tasks = `/proc/${workload.pid}/task`;
+		const isAsleep = (tid: string) => / S /.test(readFileSync(`${tasks}/${tid}/stat`, 'utf8'));
+		await until(() => readdirSync(tasks).every(isAsleep));
+		const rows = rowsOf(await onCpus.end('SIGINT'));
+		const expected = rowsOf(await all.end('SIGINT'));
+		await workload.end();
+		assert.equal(named(expected, 'pause')?.in_progress, 1);
+		assert.equal(named(rows, 'pause'), undefined);
+		assert.deepEqual([...new Set(rows.map(({ in_progress = 0 }) => in_progress))], [0]);
+		// Those that have returned are there, wherever that was: it says "done" once.
+		assert.equal(named(rows, 'write')?.calls, 1);
 	}
 });
 

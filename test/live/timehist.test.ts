@@ -1,9 +1,10 @@
 /** timehist against what the kernel counted for the thread, and against perf sched timehist. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { cgroupMount } from '../../src/bpf/cgroup.js';
 import { reportsOf } from './reports.js';
 import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 import { type Line, linesOf } from './timehist-lines.js';
@@ -244,6 +245,43 @@ test('who takes another name is not shown any more, not even as it ends', () => 
 	assert.ok(lines.length > 0);
 	// The one in which it executes: it leaves the CPU under its new name.
 	assert.ok(lines.filter(({ name }) => !name.startsWith('sh[')).length <= 1, stdout);
+});
+
+test('who leaves the control group is not shown any more, not even as it ends', async () => {
+	const mount = cgroupMount();
+	assert.ok(mount, 'a cgroup2 mount is needed');
+	const name = `tstrace-timehist-${process.pid}`;
+	const path = join(mount, name);
+	mkdirSync(path);
+	const moveTo = (folder: string, pid: number) =>
+		writeFileSync(join(folder, 'cgroup.procs'), `${pid}`);
+	const [leaves, stays] = [
+		await Workload.start('naps', '20', '100', '1000'),
+		await Workload.start('naps', '30', '100', '1000'),
+	];
+	try {
+		for (const { pid } of [leaves, stays]) moveTo(path, pid);
+		const tracing = await Tracing.start(['timehist', '--json', '--cgroup', name]);
+		for (const each of [leaves, stays]) await each.work();
+		// It sleeps, which is known of it, and goes on only once it is elsewhere.
+		await untilAsleep(leaves.pid);
+		moveTo(mount, leaves.pid);
+		for (const each of [leaves, stays]) await each.end();
+		const { status, stdout, stderr } = await tracing.end('SIGINT');
+		assert.equal(status, 0, stderr);
+		const rows = reportsOf(stdout).flatMap((report) => report.rows);
+		const statesOf = ({ tid }: Workload) =>
+			rows.filter((row) => row.event === 'switch' && row.tid === tid).map(({ state }) => state);
+		const [left, stayed] = [statesOf(leaves), statesOf(stays)];
+		assert.ok(left.length >= 18 && stayed.length >= 28, `${left.length} and ${stayed.length}`);
+		assert.deepEqual([left.includes('X'), left.at(-1)], [false, 'S'], left.join());
+		assert.deepEqual([stayed.filter((state) => state === 'X').length, stayed.at(-1)], [1, 'X']);
+	} finally {
+		for (const pid of readFileSync(join(path, 'cgroup.procs'), 'utf8').trim().split('\n')) {
+			if (pid) moveTo(mount, Number(pid));
+		}
+		rmdirSync(path);
+	}
 });
 
 test('options that would do nothing are refused', () => {

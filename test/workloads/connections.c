@@ -1,11 +1,14 @@
 /*
  * A process that has very many connections, and waits for an answer in one of them.
  *
- * usage: connections COUNT
+ * usage: connections COUNT [PORT]
  *
  * "holder" has COUNT connections to process "peer", 5,000 of them to an address; or as many as it
  * may, and further processes, "other", have the rest, each to a peer of its own. Holder asks in one
  * that is in the middle, and waits in hear() until peer has slept, for 500 ms.
+ *
+ * With PORT, and a COUNT of 1, they are in a network namespace of their own, at 127.0.0.1, where
+ * peer's end is at PORT and holder's at the next one.
  *
  * Prints "ready HOLDER PEER", and begins at the first byte on standard input. Prints "done NS PORT
  * LOCAL HELD LAST WAITED": how long peer slept, the port at its end, that at holder's, how many
@@ -14,7 +17,9 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -32,7 +37,7 @@
 static struct sockaddr_in address = {.sin_family = AF_INET};
 static socklen_t size = sizeof(address);
 static long count;
-static int listener;
+static int listener, port;
 
 static void must(int ok, const char *what)
 {
@@ -46,7 +51,7 @@ static void must(int ok, const char *what)
 static void listen_at(in_addr_t where, int backlog)
 {
 	address.sin_addr.s_addr = htonl(where);
-	address.sin_port = 0;
+	address.sin_port = htons(port);
 	MUST((listener = socket(AF_INET, SOCK_STREAM, 0)) >= 0);
 	MUST(!bind(listener, (void *)&address, size) && !listen(listener, backlog));
 	MUST(!getsockname(listener, (void *)&address, &size));
@@ -92,6 +97,12 @@ static int connect_one(int i)
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + i / FOR_AN_ADDRESS);
+	if (port) {
+		struct sockaddr_in own = address;
+
+		own.sin_port = htons(port + 1);
+		MUST(!bind(fd, (void *)&own, size));
+	}
 	MUST(fd >= 0 && !connect(fd, (void *)&address, size));
 	return fd;
 }
@@ -185,6 +196,14 @@ static __attribute__((noinline)) void hear(void)
 	__asm__ volatile("");
 }
 
+static void live_apart(void)
+{
+	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+
+	MUST(!unshare(CLONE_NEWNET));
+	MUST(!ioctl(socket(AF_INET, SOCK_DGRAM, 0), SIOCSIFFLAGS, &loopback));
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long long start, waited_ns;
@@ -193,6 +212,10 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	count = atol(argv[1]);
+	if (argc > 2) {
+		port = atoi(argv[2]);
+		live_apart();
+	}
 	peer = make_many();
 	ready(getpid(), peer);
 	start = now_ns();

@@ -81,4 +81,13 @@ export const OF_CALLS: readonly Mutation[] = [
 		test: 'live/syscount',
 		only: 'a fork is one call',
 	},
+	{
+		id: 'N14',
+		file: 'bpf/syscount.bpf.c',
+		from: 'if (filter_by_cpu || !task ||',
+		to: 'if (!task ||',
+		bug: '`-C`: calls that have not returned are shown, whatever CPU they are on',
+		test: 'live/syscount',
+		only: 'on which CPU a call will return',
+	},
 ];

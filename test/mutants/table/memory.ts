@@ -113,4 +113,13 @@ export const OF_MEMORY: readonly Mutation[] = [
 		bug: 'after a slow-down, frees of what was not sampled are frees of what was never seen',
 		test: 'live/memleak-slowed',
 	},
+	{
+		id: 'N15',
+		file: 'bpf/lib/allocations.h',
+		from: '&site->freed_count, allocation->weight.count);',
+		to: '&site->freed_count, ONE);',
+		bug: 'a sampled allocation counts as one when it is freed',
+		test: 'live/memleak-sampled',
+		only: 'what is freed counts as much',
+	},
 ];

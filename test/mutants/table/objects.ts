@@ -56,4 +56,13 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		test: 'live/connections',
 		only: 'who cannot connect',
 	},
+	{
+		id: 'O7',
+		file: 'bpf/lib/wait_object_ends.h',
+		from: 'hashed(hash, is_loopback(object) ? object->network : 0)',
+		to: 'hashed(hash, 0)',
+		bug: 'who has the same ports of 127.0.0.1 in another network namespace is said to be at the other end',
+		test: 'live/connections',
+		only: 'the same two ports',
+	},
 ];

@@ -104,4 +104,22 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 		bug: '`--min` and `--max` do not hold for the first wait of a thread',
 		test: 'live/wait-bounds',
 	},
+	{
+		id: 'N11',
+		file: 'bpf/lib/chosen_waits.h',
+		from: '(state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns <',
+		to: 'duration_ns <',
+		bug: '`--state S` shows what new threads wait for their first CPU',
+		test: 'live/stack-options',
+		only: 'what a new thread waits for its first CPU',
+	},
+	{
+		id: 'N12',
+		file: 'bpf/off_cpu.bpf.c',
+		from: 'filter_has_cpu(task->se.cfs_rq->rq->cpu)',
+		to: 'filter_has_cpu(bpf_get_smp_processor_id())',
+		bug: '`-C`: waits that go on as tracing ends are those of the CPU on which tstrace looks',
+		test: 'live/stack-options',
+		only: 'a wait that goes on as tracing ends',
+	},
 ];

@@ -175,4 +175,13 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		bug: 'preemptions are no context switches',
 		test: 'live/schedlat-switches',
 	},
+	{
+		id: 'N13',
+		file: 'bpf/schedlat.bpf.c',
+		from: '\tread_counters(task, totals);\n\ttotals->counted_ns',
+		to: '\ttotals->counted_ns',
+		bug: 'schedlat: switches of a thread after it began to end are not counted',
+		test: 'live/schedlat-switches',
+		only: 'of threads that end',
+	},
 ];

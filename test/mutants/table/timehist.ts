@@ -88,4 +88,13 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 		bug: 'the time of day is that of the other side of Greenwich',
 		test: 'live/wall-clock',
 	},
+	{
+		id: 'N16',
+		file: 'bpf/timehist.bpf.c',
+		from: 'else if (filter_by_comm || filter_by_cgroup)',
+		to: 'else if (filter_by_comm)',
+		bug: '`--cgroup`: the exit of a thread that has left the control group is shown',
+		test: 'live/timehist',
+		only: 'who leaves the control group',
+	},
 ];
