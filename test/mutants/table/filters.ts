@@ -80,4 +80,13 @@ export const OF_FILTERS: readonly Mutation[] = [
 		bug: 'children of a chosen thread are looked up by the number of its process',
 		test: 'live/follow',
 	},
+	{
+		id: 'N17',
+		file: 'src/bpf/filter.ts',
+		from: "...(byTgid || byTid ? ['filter_exit'] : []),",
+		to: "...(byTgid ? ['filter_exit'] : []),",
+		bug: 'tracing does not end with the thread that was chosen by number',
+		test: 'live/faults-target',
+		only: 'a thread that was chosen by number ends',
+	},
 ];
