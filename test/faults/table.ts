@@ -83,6 +83,11 @@ export const FAULTS: readonly Fault[] = [
 		tests: { 'faults-target': ['a target that is killed at work'] },
 	},
 	{
+		fault: 'the thread of `-t` ends, and its process goes on',
+		does: 'ends, says why, prints the result, exit status 0',
+		tests: { 'faults-target': ['a thread that was chosen by number ends'] },
+	},
+	{
 		fault: 'the target executes another program',
 		does: 'goes on; memleak forgets the allocations of the old program',
 		tests: {
