@@ -85,7 +85,9 @@ export const FAULTS: readonly Fault[] = [
 	{
 		fault: 'the thread of `-t` ends, and its process goes on',
 		does: 'ends, says why, prints the result, exit status 0',
-		tests: { 'faults-target': ['a thread that was chosen by number ends'] },
+		tests: {
+			'faults-target': ['a thread that was chosen by number ends', '-p and -t: nobody is left'],
+		},
 	},
 	{
 		fault: 'the target executes another program',
