@@ -13,7 +13,7 @@
 #include "lib/loss.h"
 #include "lib/pidns.h"
 #include "lib/run_time.h"
-#include "lib/waits.h"
+#include "lib/run_queue.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

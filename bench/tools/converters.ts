@@ -3,7 +3,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { timed } from '../commands.js';
-import { PEAK } from '../guarded.js';
+import { PEAK } from '../guard/figures.js';
 import { type Benchmark, type Figure, type Guarded, type Side, toPeers } from '../measure.js';
 import { flamegraphPl, flamegraphScript, type Peer } from '../peers.js';
 import { scratch } from '../scratch.js';

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, type Command } from '../children.js';
 import { probeEmptily } from '../empty-probes.js';
-import { named, PEAK, RESULT, startUp, withTstrace } from '../guarded.js';
+import { named, PEAK, RESULT, startUp, withTstrace } from '../guard/figures.js';
 import {
 	type Benchmark,
 	type Experiment,

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Child, type Command } from '../children.js';
-import { cost, PEAK, RESULT, slowDown, startUp } from '../guarded.js';
+import { cost, PEAK, RESULT, slowDown, startUp } from '../guard/figures.js';
 import { type Benchmark, type Sample, type Side, toPeers, toUntraced } from '../measure.js';
 import { bcc, bpftrace, libbpfTool, perf } from '../peers.js';
 import { scratch } from '../scratch.js';

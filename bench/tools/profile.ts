@@ -3,7 +3,7 @@ import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child } from '../children.js';
 import { timed } from '../commands.js';
-import { PEAK, startUp, withTstrace } from '../guarded.js';
+import { PEAK, startUp, withTstrace } from '../guard/figures.js';
 import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
 import { bcc, bpftrace, newestLibbpfTool, type Peer, perf } from '../peers.js';
 import { scratch } from '../scratch.js';

@@ -1,7 +1,7 @@
 /** runqlat against libbpf-tools' runqlat and bpftrace: docs/tools/runqlat.md. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cost, slowDown, startUp } from '../guarded.js';
+import { cost, slowDown, startUp } from '../guard/figures.js';
 import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
 import { bcc, bpftrace, libbpfTool } from '../peers.js';
 import { traced } from '../tracer.js';

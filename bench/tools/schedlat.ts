@@ -1,5 +1,5 @@
 /** schedlat against perf sched record and latency: docs/tools/schedlat.md. */
-import { cost, slowDown, startUp } from '../guarded.js';
+import { cost, slowDown, startUp } from '../guard/figures.js';
 import { type Benchmark, toPeers, toUntraced } from '../measure.js';
 import { perf } from '../peers.js';
 import { scratch } from '../scratch.js';

@@ -1,5 +1,5 @@
 /** syscount against libbpf-tools' syscount, bpftrace, perf trace and strace: docs/tools/syscount.md. */
-import { cost, slowDown, startUp } from '../guarded.js';
+import { cost, slowDown, startUp } from '../guard/figures.js';
 import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
 import { bcc, bpftrace, libbpfTool, type Peer, perf, strace } from '../peers.js';
 import { PERF_BEGIN_MS } from '../tracer.js';

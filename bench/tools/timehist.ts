@@ -1,5 +1,5 @@
 /** timehist against perf sched record and timehist: docs/tools/timehist.md. */
-import { cost, named, PEAK, startUp, withTstrace } from '../guarded.js';
+import { cost, named, PEAK, startUp, withTstrace } from '../guard/figures.js';
 import {
 	type Benchmark,
 	type Sample,

@@ -1,5 +1,5 @@
 /** offwaketime and wakeuptime against libbpf-tools' wakeuptime and offcputime: docs/tools/offwaketime.md. */
-import { cost, startUp } from '../guarded.js';
+import { cost, startUp } from '../guard/figures.js';
 import { type Benchmark, toPeers } from '../measure.js';
 import { libbpfTool } from '../peers.js';
 import { bpfSide, type Contender, PIPE } from '../workloads.js';

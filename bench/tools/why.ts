@@ -1,5 +1,5 @@
 /** why against libbpf-tools' offcputime, which shows less, and what it costs the workload: docs/tools/why.md. */
-import { cost, startUp } from '../guarded.js';
+import { cost, startUp } from '../guard/figures.js';
 import { type Benchmark, toPeers, toUntraced } from '../measure.js';
 import { libbpfTool } from '../peers.js';
 import { bpfSide, type Contender, PIPE, slowFigures, slowSide, untraced } from '../workloads.js';

@@ -16,7 +16,7 @@
 #include "filter.h"
 #include "heap_call.h"
 #include "kernel.h"
-#include "mappings.h"
+#include "unmapped.h"
 #include "probe.h"
 #include "walk.h"
 

@@ -14,7 +14,7 @@
 
 #include "allocations.h"
 #include "kernel.h"
-#include "mappings.h"
+#include "unmapped.h"
 #include "probe.h"
 
 /* How a signature is packed into the 64 bits that come with a probe. Arguments count from 1; 0:

@@ -13,7 +13,7 @@
 #include "histogram.h"
 #include "kernel.h"
 #include "loss.h"
-#include "waits.h"
+#include "run_queue.h"
 #include "window.h"
 
 /* A thread, whatever number it is given later; a number alone is used again. */

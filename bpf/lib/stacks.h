@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Sums by stack. A stack is walked (walk.h), interned by a hash of its frames, and what is counted
- * refers to it by that hash. Not BPF_MAP_TYPE_STACK_TRACE: its buckets hold one stack
- * each, so that of two that fall into the same one, the second is dropped or takes over.
+ * Stacks, each kept once. One is walked (walk.h) and interned by a hash of its frames; what is
+ * counted (sums.h) refers to it by that hash. Not BPF_MAP_TYPE_STACK_TRACE: its buckets hold one
+ * stack each, so that of two that fall into the same one, the second is dropped or takes over.
  *
  * Frames lie one stack after the other in `frames`, which user space maps: a stack takes the room
  * it needs, and reading 10,000 of them takes no system call.

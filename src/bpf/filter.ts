@@ -7,8 +7,8 @@ import type { BpfObject } from '../loader/object.js';
 import { processLives, threadLives } from '../proc/lives.js';
 import { textOf } from '../text-of.js';
 import { cgroupId } from './cgroup.js';
+import { readComm } from './comm.js';
 import { compileGlobs, type GlobTables, isGlob } from './globs.js';
-import { readComm } from './histogram.js';
 
 /** The user's choice; empty lists choose everything. */
 export interface Filter {

@@ -4,6 +4,7 @@ import { Histogram } from '../aggregate/histogram.js';
 import type { Lost } from '../aggregate/report.js';
 import { type FieldLayout, readU64, type StructLayout } from '../loader/layout.js';
 import { type BpfMap, possibleCpus, u32Key } from '../loader/map.js';
+import { readComm } from './comm.js';
 
 /** `struct hist` of bpf/lib/histogram.h. */
 export interface HistLayout extends StructLayout {
@@ -135,11 +136,4 @@ export class Groups {
 		}
 		return group;
 	}
-}
-
-/** A thread's name out of a structure: at most 16 bytes, ending at the first zero. */
-export function readComm(view: DataView, offset: number): string {
-	const bytes = Buffer.from(view.buffer, view.byteOffset + offset, 16);
-	const end = bytes.indexOf(0);
-	return bytes.toString('utf8', 0, end < 0 ? 16 : end);
 }

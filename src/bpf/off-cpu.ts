@@ -6,8 +6,8 @@ import {
 	tracepointArguments,
 } from '../loader/kernel.js';
 import { chooseWay, type Way } from './fallback.js';
+import { delayedDequeue, schedInfoMissing } from './run-queue.js';
 import { taskStorageMissing } from './task-storage.js';
-import { delayedDequeue, schedInfoMissing } from './waits.js';
 
 /** Where a program runs in the thread that resumes. */
 export type ResumedHook = 'sched_exit_tp' | 'finish_task_switch' | 'finish_task_switch.isra.0';

@@ -9,8 +9,8 @@ import { TstraceError } from '../loader/errors.js';
 import type { FieldLayout, ObjectLayout, StructLayout } from '../loader/layout.js';
 import { possibleCpus, u32Key } from '../loader/map.js';
 import type { BpfObject } from '../loader/object.js';
+import { readComm } from './comm.js';
 import { FrameChunks } from './frame-chunks.js';
-import { readComm } from './histogram.js';
 import type { UnwoundLayout } from './table-memory.js';
 import { UnwindMaps } from './unwind.js';
 

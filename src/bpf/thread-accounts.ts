@@ -3,7 +3,7 @@ import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { RingBuffer } from '../loader/ringbuf.js';
-import { readComm } from './histogram.js';
+import { readComm } from './comm.js';
 
 type Objects = BpfObject<typeof layout>;
 

@@ -3,7 +3,7 @@ import type { CapturedWaker } from '../aggregate/stack.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
-import { readComm } from './histogram.js';
+import { readComm } from './comm.js';
 import { InterruptNames } from './interrupts.js';
 import type { StackSnapshot } from './stacks.js';
 

@@ -6,6 +6,7 @@
 import { perf_type_id } from '../generated/uapi.js';
 import { TstraceError } from '../loader/errors.js';
 import { pageSizeBytes } from '../loader/memory.js';
+import { threadsOf } from '../proc/threads.js';
 import { type Flag, type PerfEventAttributes, SAMPLE_TYPE, SIDEBAND_FLAGS } from './attributes.js';
 import type { CpuChoice } from './cpus.js';
 import { canReadLost, DUMMY, type EventType } from './events.js';
@@ -13,7 +14,6 @@ import { OneEventEach } from './one-event-each.js';
 import { openPerfEvent, type PerfEvent, PerfOpenError } from './open.js';
 import type { SampleRecord, SidebandRecord } from './records.js';
 import { PerfRings, type TimedRecord } from './rings.js';
-import { threadsOf } from './threads.js';
 
 /** With the page of control just what any user may lock: perf_event_mlock_kb is 516 for each CPU. */
 const RING_BYTES = 512 * 1024;

@@ -21,6 +21,17 @@ export function threadIds(pid: number): number[] {
 	return numbersIn(`/proc/${pid}/task`);
 }
 
+/** The threads there are now: those chosen, and all of each process chosen that is there. */
+export function threadsOf({
+	pids = [],
+	tids = [],
+}: {
+	readonly pids?: readonly number[];
+	readonly tids?: readonly number[];
+}): number[] {
+	return [...new Set([...tids, ...pids.flatMap(threadIds)])];
+}
+
 /** The name of a process's first thread; undefined: there is no such process. */
 export function commOf(pid: number): string | undefined {
 	return textOf(`/proc/${pid}/comm`)?.trimEnd();

@@ -3,10 +3,11 @@
 import type { LatencyFindings, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import { cgroupPaths } from '../bpf/cgroup.js';
+import { readComm } from '../bpf/comm.js';
 import { EventRows } from '../bpf/events.js';
-import { type KernelGroup, readComm } from '../bpf/histogram.js';
+import type { KernelGroup } from '../bpf/histogram.js';
 import { GroupReader, HistogramReader } from '../bpf/latency-readers.js';
-import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/waits.js';
+import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/run-queue.js';
 import { UsageError } from '../errors.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';

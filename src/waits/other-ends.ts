@@ -8,7 +8,7 @@
  * end first. Another thread runs it.
  */
 import type { Holder } from '../aggregate/wait-object.js';
-import { readComm } from '../bpf/histogram.js';
+import { readComm } from '../bpf/comm.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';

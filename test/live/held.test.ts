@@ -32,7 +32,8 @@ const CASES: ReadonlyArray<readonly [words: string, interval?: string | undefine
 		['offcputime --exact --follow'],
 		['offcputime --exact --follow', undefined, 'switch'],
 		['offwaketime --exact --follow --unwind fp'],
-		['why --follow'],
+		// Its usual ten seconds are not enough on a slow machine.
+		['why --follow 600'],
 		['profile -F 999 --follow'],
 		['memleak', '0.2'],
 	];

@@ -1,6 +1,6 @@
 /** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their latencies. */
 import type { TableFindings } from '../../aggregate/report.js';
-import { readComm } from '../../bpf/histogram.js';
+import { readComm } from '../../bpf/comm.js';
 import type { schedlat } from '../../generated/schedlat.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';

@@ -3,7 +3,8 @@
 import { ABIS, CALL_NUMBERS, type Call, callAt, unpackKind } from '../../abi/syscalls.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
-import { Groups, readComm, takeHistogram } from '../../bpf/histogram.js';
+import { readComm } from '../../bpf/comm.js';
+import { Groups, takeHistogram } from '../../bpf/histogram.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';

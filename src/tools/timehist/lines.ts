@@ -2,8 +2,8 @@
 
 import { stateLetter } from '../../abi/states.js';
 import type { Key } from '../../aggregate/row-key.js';
+import { readComm } from '../../bpf/comm.js';
 import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
-import { readComm } from '../../bpf/histogram.js';
 import { InterruptNames } from '../../bpf/interrupts.js';
 import { readU64 } from '../../loader/layout.js';
 import type { LineBuffer } from '../../render/line-buffer.js';

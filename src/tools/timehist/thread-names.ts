@@ -1,5 +1,5 @@
 /** Names of threads as bytes, made once for each and not for each event. */
-import { readComm } from '../../bpf/histogram.js';
+import { readComm } from '../../bpf/comm.js';
 import { printable } from '../../render/terminal.js';
 
 /** Threads that were seen lately; more than these are named anew. */

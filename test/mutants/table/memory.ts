@@ -72,7 +72,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'M48',
-		file: 'bpf/lib/mappings.h',
+		file: 'bpf/lib/unmapped.h',
 		from: '\t__sync_fetch_and_add(&site->freed_count, -taken->weight.count);\n',
 		to: '',
 		bug: 'what is left of a mapping has bytes, and no count',

@@ -29,7 +29,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'B7',
-		file: 'bpf/lib/stamped_waits.h',
+		file: 'bpf/lib/stamped_run_queue.h',
 		from: '\telse\n\t\tcount_loss(LOSS_WAIT_TABLE_FULL);\n',
 		to: '',
 		bug: 'runqlat by time stamps: waits that find no room are not counted as lost',
@@ -37,7 +37,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'M18',
-		file: 'bpf/lib/stamped_waits.h',
+		file: 'bpf/lib/stamped_run_queue.h',
 		from: '\tbpf_map_delete_elem(&hash_waits, &pid);\n',
 		to: '',
 		bug: 'runqlat by time stamps: entries of threads that do not wait stay in the table',
@@ -89,7 +89,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'M8',
-		file: 'bpf/lib/waits.h',
+		file: 'bpf/lib/run_queue.h',
 		from: 'before = run_delay - last->run_delay;',
 		to: 'before = 0;',
 		bug: 'what a thread waited before it was moved to another CPU is forgotten',
@@ -98,7 +98,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'M9',
-		file: 'bpf/lib/waits.h',
+		file: 'bpf/lib/run_queue.h',
 		from: 'last->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP',
 		to: 'last->nivcsw == nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP',
 		bug: 'preemptions and wake-ups are mistaken for each other',

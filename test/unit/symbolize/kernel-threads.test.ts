@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { kernelThreadName } from '../../../src/symbolize/kernel-threads.js';
-import { whyNotAllowed } from '../../../src/tools/memleak/heap/mappings.js';
+import { whyNotAllowed } from '../../../src/tools/memleak/heap/probed-files.js';
 
 test('kernel threads are told by their flags, whatever their names are', () => {
 	assert.equal(kernelThreadName('2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0'), 'kthreadd');

@@ -6,7 +6,7 @@
  * [new.delete]; Itanium C++ ABI, 5.1.5 (mangled names).
  */
 import { memleak } from '../../../generated/memleak.js';
-import type { CodeRange } from '../probes/code.js';
+import type { CodeRange } from '../machine-code/code.js';
 
 export interface AllocatorFunction {
 	readonly name: string;

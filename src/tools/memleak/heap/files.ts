@@ -9,10 +9,10 @@ import {
 	hasSymbolTable,
 } from '../../../symbolize/symbols/functions.js';
 import { pltNames } from '../../../symbolize/symbols/plt.js';
-import { placeProbeArm64 } from '../probes/arm64.js';
-import { type CodeRange, codeRange, functionCode, readText } from '../probes/code.js';
-import { atEntry, type Placement, placeProbe, type Register } from '../probes/placement.js';
-import { findReturns } from '../probes/returns.js';
+import { placeProbeArm64 } from '../machine-code/arm64.js';
+import { type CodeRange, codeRange, functionCode, readText } from '../machine-code/code.js';
+import { atEntry, type Placement, placeProbe, type Register } from '../machine-code/placement.js';
+import { findReturns } from '../machine-code/returns.js';
 import {
 	ALLOCATOR_FUNCTIONS,
 	type AllocatorFunction,

@@ -10,6 +10,7 @@ import { mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
 import type { MapsEntry } from '../../../symbolize/mappings/maps.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
 import { explainHeapFile, type HeapFile, type HeapFunction, readHeapFile } from './files.js';
+import { chooseProbes, whyNoReturnProbes } from './probe-ways.js';
 import {
 	fileAt,
 	type HeapProbeOptions,
@@ -21,8 +22,7 @@ import {
 	noAllocator,
 	notOpened,
 	requireObject,
-} from './mappings.js';
-import { chooseProbes, whyNoReturnProbes } from './probe-ways.js';
+} from './probed-files.js';
 
 interface Programs {
 	readonly entry: BpfProgram;

@@ -8,8 +8,8 @@ import type { SidebandRecord } from '../../../perf/records.js';
 import type { Note } from '../../../reader.js';
 import type { Site } from '../allocations.js';
 import { commandFiles } from './command-files.js';
-import { goesOn, type HeapProbeOptions } from './mappings.js';
 import { chooseProbes } from './probe-ways.js';
+import { goesOn, type HeapProbeOptions } from './probed-files.js';
 import { HeapProbes } from './probes.js';
 
 type Layout = typeof layout;

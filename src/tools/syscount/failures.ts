@@ -3,7 +3,7 @@ import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { errnoName } from '../../abi/errno.js';
 import { type Abi, callName, unpackKind } from '../../abi/syscalls.js';
-import { readComm } from '../../bpf/histogram.js';
+import { readComm } from '../../bpf/comm.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';

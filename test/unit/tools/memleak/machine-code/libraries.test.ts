@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MemoryBytes } from '../../../../../src/elf/bytes.js';
 import { Elf, MACHINE } from '../../../../../src/elf/elf.js';
-import { functionCode, readText } from '../../../../../src/tools/memleak/probes/code.js';
-import { placeProbe, type Register } from '../../../../../src/tools/memleak/probes/placement.js';
-import { decode } from '../../../../../src/tools/memleak/probes/x86-decode.js';
+import { functionCode, readText } from '../../../../../src/tools/memleak/machine-code/code.js';
+import {
+	placeProbe,
+	type Register,
+} from '../../../../../src/tools/memleak/machine-code/placement.js';
+import { decode } from '../../../../../src/tools/memleak/machine-code/x86-decode.js';
 import { type FunctionSymbol, functionsOf } from '../../../symbolize/support.js';
 import { type Disassembled, disassemble } from './objdump.js';
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { placeProbe, type Register } from '../../../../../src/tools/memleak/probes/placement.js';
-import { decode } from '../../../../../src/tools/memleak/probes/x86-decode.js';
-import { REGISTERS } from '../../../../../src/tools/memleak/probes/x86-opcodes.js';
+import {
+	placeProbe,
+	type Register,
+} from '../../../../../src/tools/memleak/machine-code/placement.js';
+import { decode } from '../../../../../src/tools/memleak/machine-code/x86-decode.js';
+import { REGISTERS } from '../../../../../src/tools/memleak/machine-code/x86-opcodes.js';
 
 const RET = 'c3';
 

@@ -1,4 +1,4 @@
-/** Which of the two ways of bpf/lib/waits.h and stamped_waits.h fits the running kernel. */
+/** Which of the two ways of bpf/lib/run_queue.h and stamped_run_queue.h fits the running kernel. */
 import { readFileSync } from 'node:fs';
 import { kernelHasField } from '../loader/kernel.js';
 import { type Chosen, chooseWay, type Way } from './fallback.js';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { FileBytes } from '../../../src/elf/bytes.js';
-import { Elf, MACHINE } from '../../../src/elf/elf.js';
-import { countFrames, keepsFrame } from '../../../src/symbolize/walks/frame-pointers.js';
-import { compile, manyFunctions, temporaryFolder } from '../symbolize/support.js';
+import { FileBytes } from '../../../../src/elf/bytes.js';
+import { Elf, MACHINE } from '../../../../src/elf/elf.js';
+import { countFrames, keepsFrame } from '../../../../src/symbolize/walks/frame-pointers.js';
+import { compile, manyFunctions, temporaryFolder } from '../support.js';
 
 const code = (hex: string) => Buffer.from(hex.replaceAll(' ', '').padEnd(96, '9'), 'hex');
 

@@ -3,12 +3,12 @@
  * When did the wait begin that ends now, where the kernel keeps no sched_info (waits.h)? A time
  * stamp is taken as it begins, and kept in a hash by thread number.
  */
-#ifndef TSTRACE_STAMPED_WAITS_H
-#define TSTRACE_STAMPED_WAITS_H
+#ifndef TSTRACE_STAMPED_RUN_QUEUE_H
+#define TSTRACE_STAMPED_RUN_QUEUE_H
 
 #include "kernel.h"
 #include "loss.h"
-#include "waits.h"
+#include "run_queue.h"
 
 struct wait_start {
 	u64 ns; /* CLOCK_MONOTONIC; 0: not waiting */

@@ -2,10 +2,10 @@
 /*
  * When did the wait begin that ends now? By sched_info, read at sched_switch just before
  * the kernel updates it: no hook at wake-up, no time stamps. It needs CONFIG_SCHED_INFO and
- * CONFIG_FAIR_GROUP_SCHED; stamped_waits.h is for kernels without them.
+ * CONFIG_FAIR_GROUP_SCHED; stamped_run_queue.h is for kernels without them.
  */
-#ifndef TSTRACE_WAITS_H
-#define TSTRACE_WAITS_H
+#ifndef TSTRACE_RUN_QUEUE_H
+#define TSTRACE_RUN_QUEUE_H
 
 #include "kernel.h"
 #include "loss.h"

@@ -1,7 +1,7 @@
 /** Where functions return: made-up code, and the operators new of this machine's allocators. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findReturns } from '../../../../../src/tools/memleak/probes/returns.js';
+import { findReturns } from '../../../../../src/tools/memleak/machine-code/returns.js';
 
 const none = () => undefined;
 

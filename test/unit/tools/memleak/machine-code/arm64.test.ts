@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MemoryBytes } from '../../../../../src/elf/bytes.js';
 import { Elf } from '../../../../../src/elf/elf.js';
-import { placeProbeArm64 } from '../../../../../src/tools/memleak/probes/arm64.js';
+import { placeProbeArm64 } from '../../../../../src/tools/memleak/machine-code/arm64.js';
 import { temporaryFolder } from '../../../symbolize/support.js';
 
 const INSTRUCTIONS: [text: string, simulated: string | undefined][] = [

@@ -1,7 +1,7 @@
 /** Thread names as they lie in the kernel's structures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readComm } from '../../../src/bpf/histogram.js';
+import { readComm } from '../../../src/bpf/comm.js';
 
 test('a name ends at its zero, or is as long as it can be, wherever it lies', () => {
 	const bytes = Buffer.alloc(100, '#');
