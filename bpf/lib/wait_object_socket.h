@@ -32,8 +32,8 @@ static __always_inline void describe_unix(struct object_search *here, struct soc
 	unix_peer = (void *)peer;
 	if (peer)
 		object->peer_inode = inode_of_socket(BPF_CORE_READ(peer, sk_socket));
-	/* The client has none, most often; who has accepted it has that of who listens, and so has
-	 * who listens. */
+	/* A listening socket has an address, and sockets that it accepted share it. Most clients
+	 * have none. */
 	if (address)
 		object->flags |= OBJECT_ACCEPTED;
 	if (!address && peer)
