@@ -81,7 +81,8 @@ function columnsOf(total: StackRow, by: readonly string[]): Column<KindRow>[] {
 	const isObject = first === 'object';
 	const alone = by.length === 1;
 	const width = by.length > 2 ? BESIDE_TWO : BESIDE_ONE;
-	const beside = more.includes('waker');
+	// A waker's column leaves no room for the share of the largest, and little for whose that is.
+	const isNarrow = more.includes('waker');
 	const firstText = ({ kind }: KindRow) => {
 		if (!isObject) return shortened(kind, more.length > 1 ? width : KIND_WIDTH);
 		return shortObject(kind, alone ? OBJECT_WIDTH : width);
@@ -98,14 +99,13 @@ function columnsOf(total: StackRow, by: readonly string[]): Column<KindRow>[] {
 		...more.map((name): Column<KindRow> => {
 			return { heading: HEADINGS[name] ?? '', align: 'left', cell: moreText[name] ?? (() => '') };
 		}),
-		// Wakers beside others leave no room for it.
-		...(!beside
-			? [numbers('LARGEST', ({ largest, sum }: KindRow) => percent(largest, sum, 0))]
-			: []),
+		...(isNarrow
+			? []
+			: [numbers('LARGEST', ({ largest, sum }: KindRow) => percent(largest, sum, 0))]),
 		{
 			heading: 'WHO',
 			align: 'left',
-			shrinks: isObject || beside,
+			shrinks: isObject || isNarrow,
 			cell: ({ largest }) => largest.owner,
 		},
 		...(isObject || !alone

@@ -97,6 +97,11 @@ test('a line of the account has shares of wall-clock time, a reason of working t
 			...{ function: 'hold', frames: ['main', 'hold'] },
 		},
 	]);
+	const unseen = account.filter(({ place }) => place === 'not_seen');
+	assert.deepEqual(
+		unseen.map(({ total_ns }) => total_ns),
+		[2.75 * SECOND],
+	);
 	const follows = account.filter(({ for_traced }) => for_traced === true);
 	assert.deepEqual(
 		follows.map(({ kind, total_ns }) => [kind, total_ns]),
