@@ -1,6 +1,6 @@
 /** A server in a folder of its own, traced from outside while something happens to it. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -166,9 +166,10 @@ const FAVOURED = -10;
 /** Other work on the machine takes less from it, and from what it starts. */
 export function favour(pid: number): void {
 	for (const tid of readdirSync(`/proc/${pid}/task`)) setPriority(Number(tid), FAVOURED);
-	// Of its session as a whole, where the kernel divides CPUs among sessions.
+	// Of its session as a whole, where the kernel divides CPUs among sessions. The file is empty, and cannot be
+	// written, of a process that belongs to none of them: its session is older than the setting.
 	const session = `/proc/${pid}/autogroup`;
-	if (existsSync(session)) writeFileSync(session, `${FAVOURED}`);
+	if (existsSync(session) && readFileSync(session, 'utf8') !== '') writeFileSync(session, `${FAVOURED}`);
 }
 
 /** It has a CPU as soon as it can run, whatever else goes on: for those that run for a moment at a time only. */
