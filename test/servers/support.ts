@@ -169,7 +169,8 @@ export function favour(pid: number): void {
 	// Of its session as a whole, where the kernel divides CPUs among sessions. The file is empty, and cannot be
 	// written, of a process that belongs to none of them: its session is older than the setting.
 	const session = `/proc/${pid}/autogroup`;
-	if (existsSync(session) && readFileSync(session, 'utf8') !== '') writeFileSync(session, `${FAVOURED}`);
+	if (existsSync(session) && readFileSync(session, 'utf8') !== '')
+		writeFileSync(session, `${FAVOURED}`);
 }
 
 /** It has a CPU as soon as it can run, whatever else goes on: for those that run for a moment at a time only. */
