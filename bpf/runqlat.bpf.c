@@ -11,8 +11,8 @@
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
-#include "lib/stamped_run_queue.h"
-#include "lib/run_queue.h"
+#include "lib/scheduling/run_queue.h"
+#include "lib/scheduling/stamped_run_queue.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
