@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * memleak: what is allocated and never freed. In processes by user probes at the functions of their
- * allocators (lib/heap.h), in the kernel by the tracepoints of its own (lib/kernel_memory.h); and
- * where processes grow, without any probe (lib/growth.h).
+ * allocators (heap.h), in the kernel by the tracepoints of its own (kernel_memory.h); and where
+ * processes grow, without any probe (growth.h).
  */
 #include "lib/filter.h"
 #include "lib/kernel.h"

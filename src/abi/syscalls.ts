@@ -1,9 +1,9 @@
-/** System calls by name and number: user space's side of bpf/lib/calls.h. */
+/** System calls by name and number: user space's side of bpf/lib/syscount/calls.h. */
 import { arm64, ia32, x64 } from '../generated/syscalls.js';
 
 type Table = Readonly<Record<number, string>>;
 
-/** bpf/lib/calls.h: CALL_NUMBERS, CALL_NR_BITS, CALL_ABI_BITS. */
+/** bpf/lib/syscount/calls.h: CALL_NUMBERS, CALL_NR_BITS, CALL_ABI_BITS. */
 export const CALL_NUMBERS = 512;
 const NR_BITS = 18;
 const ABI_BITS = 2;
@@ -88,7 +88,7 @@ export function callAt(index: number): Call {
 	return { nr: index % CALL_NUMBERS, abi: compat ? '32-bit' : 'native' };
 }
 
-/** Constants of bpf/lib/calls.h that have a number for each ABI. */
+/** Constants of bpf/lib/syscount/calls.h that have a number for each ABI. */
 const SPECIAL_CALLS = {
 	sigreturn_nr: ['rt_sigreturn'],
 	exit_nr: ['exit'],
@@ -99,7 +99,7 @@ const SPECIAL_CALLS = {
 /** For what this architecture does not have. */
 const NO_NUMBER = 0xffff_ffff;
 
-/** An object that includes bpf/lib/calls.h. */
+/** An object that includes bpf/lib/syscount/calls.h. */
 interface CallsObject {
 	constantBytes(name: keyof typeof SPECIAL_CALLS | 'wanted_calls'): DataView;
 	setConstants(constants: { filter_calls: boolean }): void;

@@ -3,7 +3,7 @@ import { profile } from '../generated/profile.js';
 import type { BpfMap } from '../loader/map.js';
 import { PROT, SharedMapping } from '../loader/memory.js';
 
-/** bpf/lib/stacks.h: the same in all objects that include it. */
+/** bpf/lib/stacks/stacks.h: the same in all objects that include it. */
 const { CHUNK_FRAMES } = profile.enums.stack_constant;
 
 /**

@@ -1,4 +1,4 @@
-/** What a CPU was executing when a thread was woken or moved: user space's side of interrupts.h. */
+/** What a CPU was executing when a thread was woken or moved: user space's side of scheduling/interrupts.h. */
 import { readFileSync } from 'node:fs';
 import type { Key } from '../aggregate/row-key.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';

@@ -1,4 +1,4 @@
-/** How threads off the CPU are followed on the running kernel: user space's side of off_cpu.h. */
+/** How threads off the CPU are followed on the running kernel: user space's side of scheduling/off_cpu.h. */
 import {
 	kernelFunctions,
 	kernelHasKprobes,
@@ -11,7 +11,7 @@ import { taskStorageMissing } from './task-storage.js';
 
 /** Where a program runs in the thread that resumes. */
 export type ResumedHook = 'sched_exit_tp' | 'finish_task_switch' | 'finish_task_switch.isra.0';
-/** Of bpf/lib/off_cpu.h. */
+/** Of bpf/lib/scheduling/off_cpu.h. */
 type Program = 'offcpu_wakeup' | 'offcpu_migrate';
 
 interface OffcpuWay {

@@ -1,4 +1,4 @@
-/** Which of the two ways of bpf/lib/run_queue.h and stamped_run_queue.h fits the running kernel. */
+/** Which way fits the running kernel: of bpf/lib/scheduling/run_queue.h, or of stamped_run_queue.h. */
 import { readFileSync } from 'node:fs';
 import { kernelHasField } from '../loader/kernel.js';
 import { type Chosen, chooseWay, type Way } from './fallback.js';
@@ -47,7 +47,7 @@ function schedInfoIsKept(): boolean {
 	return Number(slices) > 0;
 }
 
-/** Whether a task that sleeps can be moved between run queues: see moved_asleep.h. */
+/** Whether a task that sleeps can be moved between run queues: see scheduling/moved_asleep.h. */
 export function delayedDequeue(): boolean {
 	return kernelHasField('sched_entity', 'sched_delayed');
 }

@@ -1,4 +1,4 @@
-/** Stacks out of the kernel: user space's side of bpf/lib/stacks.h. */
+/** Stacks out of the kernel: user space's side of bpf/lib/stacks/stacks.h. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { CapturedStack, CapturedWaker } from '../aggregate/stack.js';
@@ -17,7 +17,7 @@ import { UnwindMaps } from './unwind.js';
 /** A struct with these fields, and perhaps others. */
 export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<N, FieldLayout>> };
 
-/** What bpf/lib/stacks.h exports. */
+/** What bpf/lib/stacks/stacks.h exports. */
 export interface StackLayouts {
 	readonly stack_key: Fields<
 		'kernel' | 'user' | 'incarnation' | 'waker' | 'object' | 'tgid' | 'tid' | 'comm'
@@ -25,7 +25,7 @@ export interface StackLayouts {
 	readonly stack_place: Fields<'first' | 'count' | 'end'>;
 }
 
-/** The layout of an object that includes lib/stacks.h and lib/walk.h. */
+/** The layout of an object that includes lib/stacks/stacks.h and lib/stacks/walk.h. */
 export interface StackedLayout extends UnwoundLayout {
 	readonly structs: ObjectLayout['structs'] & StackLayouts;
 }
@@ -49,7 +49,7 @@ export function walksByTables({ user, unwind }: Pick<StackSettings, 'user' | 'un
 	return user && unwind === 'tables';
 }
 
-/** bpf/lib/stacks.h: the same in all objects that include it. */
+/** bpf/lib/stacks/stacks.h: the same in all objects that include it. */
 const { STACK_DEPTH, CHUNK_FRAMES, BLOCK_FRAMES } = profile.enums.stack_constant;
 const NO_STACK = BigInt(profile.enums.stack_constant.NO_STACK);
 const LOST_STACK = BigInt(profile.enums.stack_constant.LOST_STACK);

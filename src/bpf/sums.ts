@@ -1,4 +1,4 @@
-/** Sums by stack out of the kernel: user space's side of bpf/lib/sums.h. */
+/** Sums by stack out of the kernel: user space's side of bpf/lib/stacks/sums.h. */
 
 import type { CapturedStack } from '../aggregate/stack.js';
 import { profile } from '../generated/profile.js';
@@ -15,7 +15,7 @@ import {
 
 const { COUNT_ONE } = profile.enums.stack_constant;
 
-/** The layout of an object that includes lib/sums.h. */
+/** The layout of an object that includes lib/stacks/sums.h. */
 export interface SummedLayout extends StackedLayout {
 	readonly structs: StackedLayout['structs'] & {
 		readonly stack_sum: Fields<'first_ns' | 'count' | 'doubt' | 'parts'>;

@@ -16,7 +16,7 @@ const MAPS = profile.maps;
 const { valueSize: PAGE_BYTES } = MAPS.unwind_pages;
 const ROW_BYTES = 4;
 
-/** The layout of an object that includes lib/unwind.h. */
+/** The layout of an object that includes lib/unwind/tables.h. */
 export interface UnwoundLayout extends ObjectLayout {
 	readonly maps: ObjectLayout['maps'] &
 		Pick<

@@ -1,4 +1,4 @@
-/** When threads were, and how long they ran: user space's side of bpf/lib/thread_accounts.h. */
+/** When threads were, and how long they ran: user space's side of bpf/lib/waits/thread_accounts.h. */
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';

@@ -1,4 +1,4 @@
-/** Unwind tables in the kernel: user space's side of bpf/lib/unwind.h. */
+/** Unwind tables in the kernel: user space's side of bpf/lib/unwind/tables.h. */
 
 import { profile } from '../generated/profile.js';
 import { readU64 } from '../loader/layout.js';
@@ -8,7 +8,7 @@ import { RingBuffer } from '../loader/ringbuf.js';
 import type { PackedTable } from '../unwind/packed-table.js';
 import { TableMemory, type TablePlace, type UnwoundLayout } from './table-memory.js';
 
-/** The same in all objects that include lib/unwind.h. */
+/** The same in all objects that include lib/unwind/tables.h. */
 const { unwind_constant: UNWIND, unwind_file_state: STATE } = profile.enums;
 const { unwind_file: FILE, unwind_file_key: FILE_KEY, unwind_request: REQUEST } = profile.structs;
 const SECOND_NS = 1_000_000_000n;

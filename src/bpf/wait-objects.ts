@@ -1,4 +1,4 @@
-/** What threads waited for, out of the kernel: user space's side of bpf/lib/wait_object.h. */
+/** What threads waited for, out of the kernel: user space's side of bpf/lib/waits/objects/objects.h. */
 import { isIPv6 } from 'node:net';
 import { callTables } from '../abi/syscalls.js';
 import type { Holder, MemoryPlace, MutexOwner, WaitObject } from '../aggregate/wait-object.js';

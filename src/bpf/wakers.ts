@@ -1,4 +1,4 @@
-/** Who ended waits, out of the kernel: user space's side of bpf/lib/wakers.h. */
+/** Who ended waits, out of the kernel: user space's side of bpf/lib/waits/wakers.h. */
 import type { CapturedWaker } from '../aggregate/stack.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';

@@ -145,7 +145,7 @@ export function maxBucketsOption(): TypedOption<number> {
 	);
 }
 
-/** The room that bpf/lib/failures.h has for failed calls by what they were about. */
+/** The room that bpf/lib/syscount/failures.h has for failed calls by what they were about. */
 export function maxPathsOption(): TypedOption<number | undefined> {
 	return parsed(
 		'--max-paths <n>',

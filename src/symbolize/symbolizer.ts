@@ -130,7 +130,7 @@ export class Symbolizer {
 
 	/**
 	 * The leaf is where it is: the instruction that was running (samples), or the start of the
-	 * function that was called to wait (bpf/lib/walk.h). All others are where it will go on, behind
+	 * function that was called to wait (bpf/lib/stacks/walk.h). All others are where it will go on, behind
 	 * the call.
 	 */
 	#placeInKernel(address: Address, i: number): Place {

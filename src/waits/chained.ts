@@ -1,4 +1,4 @@
-/** Waits out of the kernel one by one, as chains: user space's side of bpf/lib/wait_records.h. */
+/** Waits out of the kernel one by one, as chains: user space's side of bpf/lib/waits/records.h. */
 import { type Chain, Chains } from '../aggregate/chains.js';
 import type { Lost } from '../aggregate/report.js';
 import type { CapturedStack, CapturedWaker, Did } from '../aggregate/stack.js';

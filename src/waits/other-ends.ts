@@ -1,5 +1,5 @@
 /**
- * Which processes hold the other end of what threads wait for: user space's side of bpf/lib/wait_object_ends.h. A BPF
+ * Which processes hold the other end of what threads wait for: user space's side of bpf/lib/waits/objects/ends.h. A BPF
  * program goes over all descriptors of the machine, in all namespaces, in about 1 us for a pipe or a socket and less
  * for a file; user space would need a readlink of /proc/PID/fd/N for each, and the tables in /proc/net of each network
  * namespace.

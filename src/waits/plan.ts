@@ -30,7 +30,7 @@ const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, Program>> = {
 	finish_task_switch: 'offcputime_finish',
 	'finish_task_switch.isra.0': 'offcputime_finish_isra',
 };
-/** bpf/lib/wakers.h, WAKER_SCRATCH: one more than others have. */
+/** bpf/lib/waits/wakers.h, WAKER_SCRATCH: one more than others have. */
 const SCRATCHES_WITH_WAKERS = 2;
 
 /** The object is open, and not yet loaded. */

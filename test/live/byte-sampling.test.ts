@@ -27,7 +27,7 @@ const ONE = 256;
 
 type Sample = (size: number, random: number) => { bytes: number; count: number } | undefined;
 
-/** Of bpf/lib/byte_sampling.h: points of the table for each mean distance. */
+/** Of bpf/lib/memleak/byte_sampling.h: points of the table for each mean distance. */
 const CHANCE_STEPS = 16;
 const WHOLE = 2 ** 32;
 

@@ -18,7 +18,7 @@ const LAYOUT = {
 	maps: { results: { keySize: 4, valueSize: size } },
 	programs: ['add'],
 } as const;
-/** As in bpf/lib/run_queue.h. */
+/** As in bpf/lib/scheduling/run_queue.h. */
 const KINDS = ['wakeup', 'preempted', 'since before', 'unknown'] as const;
 
 interface Wait {

@@ -5,8 +5,8 @@
  * A site is a stack of somebody that allocates. Its sums only ever grow, what was allocated there
  * and what of it was freed, so that they can be read at any time; the difference is outstanding.
  */
-#ifndef TSTRACE_ALLOCATIONS_H
-#define TSTRACE_ALLOCATIONS_H
+#ifndef TSTRACE_MEMLEAK_ALLOCATIONS_H
+#define TSTRACE_MEMLEAK_ALLOCATIONS_H
 
 #include "../kernel.h"
 #include "../loss.h"

@@ -8,8 +8,8 @@
  * The chance comes from a table, straight between its points. That is not the exponential function
  * to the last digit, but an allocation counts by the chance that it really had.
  */
-#ifndef TSTRACE_BYTE_SAMPLING_H
-#define TSTRACE_BYTE_SAMPLING_H
+#ifndef TSTRACE_MEMLEAK_BYTE_SAMPLING_H
+#define TSTRACE_MEMLEAK_BYTE_SAMPLING_H
 
 #include "../kernel.h"
 #include "../sampling.h"

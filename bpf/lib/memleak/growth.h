@@ -4,8 +4,8 @@
  * resident, and the calls that make their address spaces larger. Nothing is taken back: what is
  * freed inside an allocator stays resident as a rule.
  */
-#ifndef TSTRACE_GROWTH_H
-#define TSTRACE_GROWTH_H
+#ifndef TSTRACE_MEMLEAK_GROWTH_H
+#define TSTRACE_MEMLEAK_GROWTH_H
 
 #include "../compat.h"
 #include "../filter.h"

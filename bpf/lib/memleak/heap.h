@@ -9,8 +9,8 @@
  * Allocators call each other: reallocarray is realloc, calloc may be malloc, malloc maps memory.
  * What counts is the call that the program made, so whatever its thread calls within is left out.
  */
-#ifndef TSTRACE_HEAP_H
-#define TSTRACE_HEAP_H
+#ifndef TSTRACE_MEMLEAK_HEAP_H
+#define TSTRACE_MEMLEAK_HEAP_H
 
 #include "../filter.h"
 #include "../kernel.h"

@@ -9,8 +9,8 @@
  * seen, as the program's own code is in the allocator's file, user space has free's return probed
  * after all.
  */
-#ifndef TSTRACE_HEAP_CALL_H
-#define TSTRACE_HEAP_CALL_H
+#ifndef TSTRACE_MEMLEAK_HEAP_CALL_H
+#define TSTRACE_MEMLEAK_HEAP_CALL_H
 
 #include "../kernel.h"
 #include "allocations.h"

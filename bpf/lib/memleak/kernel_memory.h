@@ -4,8 +4,8 @@
  * include/trace/events/ kmem.h and percpu.h; the order of their arguments changed in 5.19 and 6.1,
  * see user space's src/tools/memleak/kernel-memory.ts.
  */
-#ifndef TSTRACE_KERNEL_MEMORY_H
-#define TSTRACE_KERNEL_MEMORY_H
+#ifndef TSTRACE_MEMLEAK_KERNEL_MEMORY_H
+#define TSTRACE_MEMLEAK_KERNEL_MEMORY_H
 
 #include "../filter.h"
 #include "../kernel.h"

@@ -4,8 +4,8 @@
  * arch/x86/include/asm/ptrace.h, arch/arm64/include/uapi/asm/ptrace.h, which programs may rely on;
  * System V ABI, AMD64 supplement; Procedure Call Standard for the Arm 64-bit Architecture.
  */
-#ifndef TSTRACE_PROBE_H
-#define TSTRACE_PROBE_H
+#ifndef TSTRACE_MEMLEAK_PROBE_H
+#define TSTRACE_MEMLEAK_PROBE_H
 
 #include "../kernel.h"
 

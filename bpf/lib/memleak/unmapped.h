@@ -4,8 +4,8 @@
  * the thread mapped last, since programs cut an aligned mapping out of a larger one. User space
  * finds the other parts, see src/tools/memleak/live-mappings.ts.
  */
-#ifndef TSTRACE_UNMAPPED_H
-#define TSTRACE_UNMAPPED_H
+#ifndef TSTRACE_MEMLEAK_UNMAPPED_H
+#define TSTRACE_MEMLEAK_UNMAPPED_H
 
 #include "allocations.h"
 

@@ -7,8 +7,8 @@
  * or two. What does not fit there (a bucket whose place another bucket needs, a thread whose place
  * another thread has) goes to a hash. User space adds up the two.
  */
-#ifndef TSTRACE_LATENCIES_H
-#define TSTRACE_LATENCIES_H
+#ifndef TSTRACE_SCHEDLAT_LATENCIES_H
+#define TSTRACE_SCHEDLAT_LATENCIES_H
 
 #include "../histogram.h"
 #include "../kernel.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* What time it is at a context switch, for next to nothing: by the clock the scheduler has just
  * read. */
-#ifndef TSTRACE_CLOCK_H
-#define TSTRACE_CLOCK_H
+#ifndef TSTRACE_SCHEDULING_CLOCK_H
+#define TSTRACE_SCHEDULING_CLOCK_H
 
 #include "../kernel.h"
 

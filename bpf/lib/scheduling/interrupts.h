@@ -7,8 +7,8 @@
  * interrupts begin and end keep, by CPU, what the interrupt serves. Without preempt_count only
  * these programs know of interrupts, and they do not see those between CPUs.
  */
-#ifndef TSTRACE_INTERRUPTS_H
-#define TSTRACE_INTERRUPTS_H
+#ifndef TSTRACE_SCHEDULING_INTERRUPTS_H
+#define TSTRACE_SCHEDULING_INTERRUPTS_H
 
 #include "../kernel.h"
 #include "preempt_count.h"

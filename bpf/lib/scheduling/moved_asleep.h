@@ -5,8 +5,8 @@
  * enqueue_task() counts it as queued from then on, all the time that it sleeps (6.18 does;
  * psi_enqueue() knows better).
  */
-#ifndef TSTRACE_MOVED_ASLEEP_H
-#define TSTRACE_MOVED_ASLEEP_H
+#ifndef TSTRACE_SCHEDULING_MOVED_ASLEEP_H
+#define TSTRACE_SCHEDULING_MOVED_ASLEEP_H
 
 #include "../kernel.h"
 

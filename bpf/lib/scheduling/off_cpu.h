@@ -2,8 +2,8 @@
 /*
  * Threads off the CPU: since when, and why. What the time was: off_cpu_parts.h.
  */
-#ifndef TSTRACE_OFF_CPU_H
-#define TSTRACE_OFF_CPU_H
+#ifndef TSTRACE_SCHEDULING_OFF_CPU_H
+#define TSTRACE_SCHEDULING_OFF_CPU_H
 
 #include "../kernel.h"
 #include "../loss.h"
@@ -27,7 +27,7 @@ const volatile bool switch_has_state = false;
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_NOLOAD	     0x0400
 
-/* Who ended a wait: see wakers.h. What is in front of pid says who it is. */
+/* Who ended a wait: see waits/wakers.h. What is in front of pid says who it is. */
 struct waker {
 	u64 kernel; /* hashes, as in struct stack_key */
 	u64 user;
@@ -59,7 +59,7 @@ struct off_cpu {
 	bool moved_asleep;  /* see moved_asleep.h */
 	bool is_edge;	    /* the wait began before tracing did */
 	u16 left_throttled; /* see throttle_begins */
-	/* Of wakers.h: who woke the thread, and how the wait was chosen then, if it was. */
+	/* Of waits/wakers.h: who woke the thread, and how the wait was chosen then, if it was. */
 	struct waker waker;
 	struct sampled blocked;
 };

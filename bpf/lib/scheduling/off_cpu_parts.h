@@ -6,8 +6,8 @@
  * that was taken off the CPU while it could have gone on is *preempted* all the time. Of either,
  * what its control group had no quota for is *throttled*; then it is in the run queue (throttle.h).
  */
-#ifndef TSTRACE_OFF_CPU_PARTS_H
-#define TSTRACE_OFF_CPU_PARTS_H
+#ifndef TSTRACE_SCHEDULING_OFF_CPU_PARTS_H
+#define TSTRACE_SCHEDULING_OFF_CPU_PARTS_H
 
 #include "../kernel.h"
 #include "../loss.h"

@@ -2,8 +2,8 @@
 /*
  * The kernel's preempt_count of this CPU, which says whether it serves an interrupt.
  */
-#ifndef TSTRACE_PREEMPT_COUNT_H
-#define TSTRACE_PREEMPT_COUNT_H
+#ifndef TSTRACE_SCHEDULING_PREEMPT_COUNT_H
+#define TSTRACE_SCHEDULING_PREEMPT_COUNT_H
 
 #include "../kernel.h"
 

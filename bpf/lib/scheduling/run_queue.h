@@ -4,8 +4,8 @@
  * the kernel updates it: no hook at wake-up, no time stamps. It needs CONFIG_SCHED_INFO and
  * CONFIG_FAIR_GROUP_SCHED; stamped_run_queue.h is for kernels without them.
  */
-#ifndef TSTRACE_RUN_QUEUE_H
-#define TSTRACE_RUN_QUEUE_H
+#ifndef TSTRACE_SCHEDULING_RUN_QUEUE_H
+#define TSTRACE_SCHEDULING_RUN_QUEUE_H
 
 #include "../kernel.h"
 #include "../loss.h"

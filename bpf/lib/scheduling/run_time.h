@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* How long a thread has run since it began. */
-#ifndef TSTRACE_RUN_TIME_H
-#define TSTRACE_RUN_TIME_H
+#ifndef TSTRACE_SCHEDULING_RUN_TIME_H
+#define TSTRACE_SCHEDULING_RUN_TIME_H
 
 #include "../kernel.h"
 #include "clock.h"

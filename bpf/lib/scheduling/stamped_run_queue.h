@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * When did the wait begin that ends now, where the kernel keeps no sched_info (waits.h)? A time
+ * When did the wait begin that ends now, where the kernel keeps no sched_info (run_queue.h)? A time
  * stamp is taken as it begins, and kept in a hash by thread number.
  */
-#ifndef TSTRACE_STAMPED_RUN_QUEUE_H
-#define TSTRACE_STAMPED_RUN_QUEUE_H
+#ifndef TSTRACE_SCHEDULING_STAMPED_RUN_QUEUE_H
+#define TSTRACE_SCHEDULING_STAMPED_RUN_QUEUE_H
 
 #include "../kernel.h"
 #include "../loss.h"

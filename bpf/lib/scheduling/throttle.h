@@ -8,8 +8,8 @@
  * happens. But the kernel adds up for each queue for how long it was throttled, whenever such a
  * period ends, so the end is known at the next switch: it began then, and this much has been added.
  */
-#ifndef TSTRACE_THROTTLE_H
-#define TSTRACE_THROTTLE_H
+#ifndef TSTRACE_SCHEDULING_THROTTLE_H
+#define TSTRACE_SCHEDULING_THROTTLE_H
 
 #include "../kernel.h"
 #include "throttle_account.h"

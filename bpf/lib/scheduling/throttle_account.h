@@ -7,8 +7,8 @@
  * Since 6.18 (e1fad12dcb66) a thread is throttled by itself, as it returns to its program, and has
  * a flag. Before, all threads of the queue are, also those that were waiting, and that are woken.
  */
-#ifndef TSTRACE_THROTTLE_ACCOUNT_H
-#define TSTRACE_THROTTLE_ACCOUNT_H
+#ifndef TSTRACE_SCHEDULING_THROTTLE_ACCOUNT_H
+#define TSTRACE_SCHEDULING_THROTTLE_ACCOUNT_H
 
 #include "../kernel.h"
 

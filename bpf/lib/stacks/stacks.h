@@ -7,8 +7,8 @@
  * Frames lie one stack after the other in `frames`, which user space maps: a stack takes the room
  * it needs, and reading 10,000 of them takes no system call.
  */
-#ifndef TSTRACE_STACKS_H
-#define TSTRACE_STACKS_H
+#ifndef TSTRACE_STACKS_STACKS_H
+#define TSTRACE_STACKS_STACKS_H
 
 #include "../kernel.h"
 #include "../loss.h"
@@ -88,7 +88,7 @@ struct stack_key {
 	/* Changes when a process executes another program, or when its number is used again. */
 	u64 incarnation;
 	u64 waker;  /* of a wait: kept_waker() */
-	u64 object; /* what was waited for: wait_object.h; 0: nothing that is known */
+	u64 object; /* what was waited for: waits/objects/objects.h; 0: nothing that is known */
 	u32 tgid;
 	u32 tid; /* 0 unless stacks_by_thread */
 	char comm[TASK_COMM_LEN];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* Sums by stack: what was counted, for everybody's stacks as stacks.h keeps them. */
-#ifndef TSTRACE_SUMS_H
-#define TSTRACE_SUMS_H
+#ifndef TSTRACE_STACKS_SUMS_H
+#define TSTRACE_STACKS_SUMS_H
 
 #include "../kernel.h"
 #include "../loss.h"

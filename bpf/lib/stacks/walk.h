@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Walks stacks and interns them: see stacks.h. User frames are found by tables (unwind_walk.h), or
+ * Walks stacks and interns them: see stacks.h. User frames are found by tables (unwind/walk.h), or
  * by frame pointers.
  *
  * The kernel's helpers take 1 to 3 us. In the hot path of a switch, user frames are followed here
  * without them.
  */
-#ifndef TSTRACE_WALK_H
-#define TSTRACE_WALK_H
+#ifndef TSTRACE_STACKS_WALK_H
+#define TSTRACE_STACKS_WALK_H
 
 #include "../kernel.h"
 #include "../loss.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* Calls that fail, by process, error, and the path or descriptor they were about. */
-#ifndef TSTRACE_FAILURES_H
-#define TSTRACE_FAILURES_H
+#ifndef TSTRACE_SYSCOUNT_FAILURES_H
+#define TSTRACE_SYSCOUNT_FAILURES_H
 
 #include "../kernel.h"
 #include "../loss.h"

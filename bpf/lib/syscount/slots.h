@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* Which calls have a histogram of their own. */
-#ifndef TSTRACE_CALL_SLOTS_H
-#define TSTRACE_CALL_SLOTS_H
+#ifndef TSTRACE_SYSCOUNT_SLOTS_H
+#define TSTRACE_SYSCOUNT_SLOTS_H
 
 #include "../kernel.h"
 #include "calls.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* Since when threads are in their system calls. */
-#ifndef TSTRACE_CALL_TIMES_H
-#define TSTRACE_CALL_TIMES_H
+#ifndef TSTRACE_SYSCOUNT_TIMES_H
+#define TSTRACE_SYSCOUNT_TIMES_H
 
 #include "../kernel.h"
 #include "../loss.h"

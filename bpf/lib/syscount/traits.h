@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* What system calls do, by number: user space sets it from their names,
  * src/tools/syscount/traits.ts. */
-#ifndef TSTRACE_CALL_TRAITS_H
-#define TSTRACE_CALL_TRAITS_H
+#ifndef TSTRACE_SYSCOUNT_TRAITS_H
+#define TSTRACE_SYSCOUNT_TRAITS_H
 
 #include "calls.h"
 

@@ -54,7 +54,7 @@ struct timehist_event {
 	char other_comm[TASK_COMM_LEN];
 	u32 from_cpu;
 	u32 to_cpu;
-	/* Of wake-ups and migrations: what did it; see interrupts.h. */
+	/* Of wake-ups and migrations: what did it; see scheduling/interrupts.h. */
 	u32 irq;
 	u8 context;
 	u8 interrupt;

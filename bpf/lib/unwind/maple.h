@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* The way down the maple tree in which the kernel keeps a process's mappings, Linux 6.1 on. */
-#ifndef TSTRACE_MAPLE_H
-#define TSTRACE_MAPLE_H
+#ifndef TSTRACE_UNWIND_MAPLE_H
+#define TSTRACE_UNWIND_MAPLE_H
 
 #include "../kernel.h"
 #include "../stacks/stacks.h"

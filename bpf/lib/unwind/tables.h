@@ -7,8 +7,8 @@
  *
  * A row is four bytes: where in a page of 64 KiB of the file it begins, and the number of its rule.
  */
-#ifndef TSTRACE_UNWIND_H
-#define TSTRACE_UNWIND_H
+#ifndef TSTRACE_UNWIND_TABLES_H
+#define TSTRACE_UNWIND_TABLES_H
 
 #include "../kernel.h"
 #include "../stacks/stacks.h"

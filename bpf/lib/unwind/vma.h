@@ -7,8 +7,8 @@
  * one. It takes no wrong one: the mapping has to hold the address, and to be the same when it is
  * read a second time (the kernel may use the memory of a mapping again at once).
  */
-#ifndef TSTRACE_VMA_H
-#define TSTRACE_VMA_H
+#ifndef TSTRACE_UNWIND_VMA_H
+#define TSTRACE_UNWIND_VMA_H
 
 #include "../kernel.h"
 #include "maple.h"

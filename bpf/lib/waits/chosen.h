@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* Which waits of off_cpu.bpf.c count, and what they count as. */
-#ifndef TSTRACE_CHOSEN_WAITS_H
-#define TSTRACE_CHOSEN_WAITS_H
+#ifndef TSTRACE_WAITS_CHOSEN_H
+#define TSTRACE_WAITS_CHOSEN_H
 
 #include "../filter.h"
 #include "../kernel.h"

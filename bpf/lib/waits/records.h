@@ -7,8 +7,8 @@
  * A record is written as its thread resumes, before the thread can wake anybody. So whatever
  * happened before a wake-up is in the ring before the record of the wait that this one ended.
  */
-#ifndef TSTRACE_WAIT_RECORDS_H
-#define TSTRACE_WAIT_RECORDS_H
+#ifndef TSTRACE_WAITS_RECORDS_H
+#define TSTRACE_WAITS_RECORDS_H
 
 #include "../filter.h"
 #include "../kernel.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * What `why` adds up for each thread: from when to when it was, and how long it ran. With its waits
- * (wait_records.h) that is all of its time. Where it ran, samples say.
+ * (records.h) that is all of its time. Where it ran, samples say.
  */
-#ifndef TSTRACE_THREAD_ACCOUNTS_H
-#define TSTRACE_THREAD_ACCOUNTS_H
+#ifndef TSTRACE_WAITS_THREAD_ACCOUNTS_H
+#define TSTRACE_WAITS_THREAD_ACCOUNTS_H
 
 #include "../filter.h"
 #include "../kernel.h"

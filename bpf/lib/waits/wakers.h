@@ -7,8 +7,8 @@
  * counted. The waker's stacks are walked only for waits that are chosen by how long they were
  * blocked.
  */
-#ifndef TSTRACE_WAKERS_H
-#define TSTRACE_WAKERS_H
+#ifndef TSTRACE_WAITS_WAKERS_H
+#define TSTRACE_WAITS_WAKERS_H
 
 #include "../kernel.h"
 #include "../loss.h"

@@ -1,4 +1,4 @@
-/** What is outstanding, out of the kernel: user space's side of bpf/lib/allocations.h. */
+/** What is outstanding, out of the kernel: user space's side of bpf/lib/memleak/allocations.h. */
 
 import type { CapturedStack } from '../../aggregate/stack.js';
 import { SumTables } from '../../bpf/sums.js';

@@ -192,7 +192,7 @@ export class Leaks implements Reader<StackFindings> {
 
 	#counted({ allocated, kind, outstanding }: LeakSite): CapturedStack {
 		const stack = { ...allocated, kind: KERNEL_KINDS[kind] };
-		// At the most: bpf/lib/byte_sampling.h.
+		// At the most: bpf/lib/memleak/byte_sampling.h.
 		if (this.#settings.churn) return { ...stack, variance: stackValue(stack) * this.#sample_bytes };
 		const { bytes, count, variance_bytes2: variance } = outstanding;
 		return { ...stack, parts: [bytes], count, variance };

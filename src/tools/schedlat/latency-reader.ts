@@ -1,4 +1,4 @@
-/** Reads threads' run queue latencies from the kernel: user space's side of bpf/lib/latencies.h. */
+/** Reads threads' run queue latencies from the kernel: user space's side of bpf/lib/schedlat/latencies.h. */
 
 import type { Fields } from '../../bpf/stacks.js';
 import { readU64 } from '../../loader/layout.js';
@@ -19,7 +19,7 @@ interface LatenciesObject {
 	map(name: 'latencies_0' | 'latencies_1' | 'latency_places'): BpfMap;
 }
 
-/** As in bpf/lib/latencies.h: a bucket's number and its count in a word. */
+/** As in bpf/lib/schedlat/latencies.h: a bucket's number and its count in a word. */
 const AT_HAND_BITS = 20;
 const U64_MAX = 2n ** 64n - 1n;
 

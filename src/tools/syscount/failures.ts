@@ -1,4 +1,4 @@
-/** Calls that failed, and what they were about: user space's side of bpf/lib/failures.h. */
+/** Calls that failed, and what they were about: user space's side of bpf/lib/syscount/failures.h. */
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { errnoName } from '../../abi/errno.js';

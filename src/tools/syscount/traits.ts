@@ -1,4 +1,4 @@
-/** What system calls move, and what they are about, by name: user space's side of bpf/lib/call_traits.h. */
+/** What system calls move, and what they are about, by name: user space's side of bpf/lib/syscount/traits.h. */
 
 import { CALL_SETS, callsOfSet } from '../../abi/syscall-sets.js';
 import { type Call, callTables, indexesOf } from '../../abi/syscalls.js';

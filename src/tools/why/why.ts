@@ -25,7 +25,7 @@ interface Settings extends WaitSettings, WaitChoice {
 const PERIOD_USEC = 1000;
 /** Wakers behind each other of which is told what they did. */
 const FOLLOWED = 7;
-/** bpf/lib/thread_accounts.h, SAMPLE_SCRATCH: one more than those of wakers. */
+/** bpf/lib/waits/thread_accounts.h, SAMPLE_SCRATCH: one more than those of wakers. */
 const SCRATCHES = 3;
 
 const options = () => ({

@@ -70,7 +70,7 @@ test('names: native, 32-bit, x32, and numbers without one', () => {
 });
 
 test('what the programs count apart is taken apart again', () => {
-	// bpf/lib/calls.h: kind_of(). The error is above, as an unsigned number.
+	// bpf/lib/syscount/calls.h: kind_of(). The error is above, as an unsigned number.
 	const number = fc.tuple(fc.nat(2 ** 18 - 1), fc.nat(2), fc.nat(4095));
 	fc.assert(
 		fc.property(number, ([nr, abi, errno]) => {
@@ -125,7 +125,7 @@ function wantedBy(wanted: readonly number[] | undefined): number[] | undefined {
 	};
 	callConstants(object, wanted);
 	if (!filters) return undefined;
-	// As bpf/lib/calls.h looks: a bit for each index, the lowest first.
+	// As bpf/lib/syscount/calls.h looks: a bit for each index, the lowest first.
 	return Array.from({ length: 2 * CALL_NUMBERS }, (_, i) => i).filter(
 		(i) => (mask.getUint8(i >> 3) >> (i & 7)) & 1,
 	);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* Which child a thread waited for: see wait_object.h. */
-#ifndef TSTRACE_WAIT_OBJECT_CHILD_H
-#define TSTRACE_WAIT_OBJECT_CHILD_H
+/* Which child a thread waited for: see objects.h. */
+#ifndef TSTRACE_WAITS_OBJECTS_CHILD_H
+#define TSTRACE_WAITS_OBJECTS_CHILD_H
 
 #include "../../kernel.h"
 #include "../../pidns.h"

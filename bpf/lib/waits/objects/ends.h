@@ -5,8 +5,8 @@
  * who has one of them. It takes 1 us for a pipe or socket, sees all namespaces, and is run by user
  * space when there are new ones, so that a process is found that ends soon after.
  */
-#ifndef TSTRACE_WAIT_OBJECT_ENDS_H
-#define TSTRACE_WAIT_OBJECT_ENDS_H
+#ifndef TSTRACE_WAITS_OBJECTS_ENDS_H
+#define TSTRACE_WAITS_OBJECTS_ENDS_H
 
 #include "../../kernel.h"
 #include "../../pidns.h"

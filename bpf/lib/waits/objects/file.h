@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* Which file a thread waited for, and what that is: see wait_object.h. */
-#ifndef TSTRACE_WAIT_OBJECT_FILE_H
-#define TSTRACE_WAIT_OBJECT_FILE_H
+/* Which file a thread waited for, and what that is: see objects.h. */
+#ifndef TSTRACE_WAITS_OBJECTS_FILE_H
+#define TSTRACE_WAITS_OBJECTS_FILE_H
 
 #include "../../kernel.h"
 #include "kernel_files.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* The kernel's types for what descriptors stand for; see kernel.h. To be read with
  * bpf_core_read. All have a flavour, as other files have types of the same names. */
-#ifndef TSTRACE_KERNEL_FILES_H
-#define TSTRACE_KERNEL_FILES_H
+#ifndef TSTRACE_WAITS_OBJECTS_KERNEL_FILES_H
+#define TSTRACE_WAITS_OBJECTS_KERNEL_FILES_H
 
 #include "../../kernel.h"
 

@@ -7,8 +7,8 @@
  * The programs look which system call the thread entered the kernel with. Whether it waited in that
  * call at all, or for memory meanwhile, its kernel stack says: user space looks.
  */
-#ifndef TSTRACE_WAIT_OBJECT_H
-#define TSTRACE_WAIT_OBJECT_H
+#ifndef TSTRACE_WAITS_OBJECTS_OBJECTS_H
+#define TSTRACE_WAITS_OBJECTS_OBJECTS_H
 
 #include "../../compat.h"
 #include "../../kernel.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* The path of a file that a thread waited for: see wait_object.h. */
-#ifndef TSTRACE_WAIT_OBJECT_PATH_H
-#define TSTRACE_WAIT_OBJECT_PATH_H
+/* The path of a file that a thread waited for: see objects.h. */
+#ifndef TSTRACE_WAITS_OBJECTS_PATH_H
+#define TSTRACE_WAITS_OBJECTS_PATH_H
 
 #include "../../kernel.h"
 #include "kernel_files.h"

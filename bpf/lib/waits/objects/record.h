@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* What is kept of an object that threads waited for, and where it is put together: wait_object.h.
- */
-#ifndef TSTRACE_WAIT_OBJECT_RECORD_H
-#define TSTRACE_WAIT_OBJECT_RECORD_H
+/* What is kept of an object that threads waited for, and where it is put together: objects.h. */
+#ifndef TSTRACE_WAITS_OBJECTS_RECORD_H
+#define TSTRACE_WAITS_OBJECTS_RECORD_H
 
 #include "../../kernel.h"
 #include "kernel_files.h"
@@ -70,7 +69,7 @@ struct wait_object {
 	/* Up to here it is what tells objects apart. */
 	u64 first_ns; /* CLOCK_MONOTONIC */
 	u64 user_sp;  /* of the first that waited for it */
-	/* Keys of what is at the other end: wait_object_ends.h; 0: nothing that could be found. */
+	/* Keys of what is at the other end: ends.h; 0: nothing that could be found. */
 	u64 other_end;
 	u64 listener;
 	u64 own_listener;

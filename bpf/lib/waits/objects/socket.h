@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* What a socket is that a thread waited for: see wait_object.h. */
-#ifndef TSTRACE_WAIT_OBJECT_SOCKET_H
-#define TSTRACE_WAIT_OBJECT_SOCKET_H
+/* What a socket is that a thread waited for: see objects.h. */
+#ifndef TSTRACE_WAITS_OBJECTS_SOCKET_H
+#define TSTRACE_WAITS_OBJECTS_SOCKET_H
 
 #include "../../kernel.h"
 #include "kernel_files.h"

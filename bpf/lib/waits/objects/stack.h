@@ -2,10 +2,10 @@
 /*
  * What a thread holds while it waits lies on its kernel stack: the file that its call works on, the
  * table of poll and select, the page fault that it is in. So it is found there, whatever became of
- * descriptors meanwhile. See wait_object.h.
+ * descriptors meanwhile. See objects.h.
  */
-#ifndef TSTRACE_WAIT_OBJECT_STACK_H
-#define TSTRACE_WAIT_OBJECT_STACK_H
+#ifndef TSTRACE_WAITS_OBJECTS_STACK_H
+#define TSTRACE_WAITS_OBJECTS_STACK_H
 
 #include "../../kernel.h"
 #include "kernel_files.h"
