@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { chooseOffcpu, type Hook } from '../src/bpf/off-cpu.js';
+import { chooseOffcpu, type Hook } from '../src/bpf/scheduling/off-cpu.js';
 import { kernelHasField } from '../src/loader/kernel.js';
 import { Child } from './children.js';
 import { openScratch, scratch } from './scratch.js';

@@ -1,6 +1,6 @@
 /** Samples a program with profile and with `perf record --call-graph dwarf` at once, and compares the paths. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MAX_DEPTH } from '../../src/bpf/stacks.js';
+import { MAX_DEPTH } from '../../src/bpf/stacks/stacks.js';
 import { parseEvent } from '../../src/perf/events.js';
 import { BpfTracing } from '../../src/run/tracing.js';
 import { profile } from '../../src/tools/profile/profile.js';

@@ -8,7 +8,7 @@ import { processLives, threadLives } from '../proc/lives.js';
 import { textOf } from '../text-of.js';
 import { cgroupId } from './cgroup.js';
 import { readComm } from './comm.js';
-import { compileGlobs, type GlobTables, isGlob } from './globs.js';
+import { compileGlobs, type GlobTables, isGlob } from './glob.js';
 
 /** The user's choice; empty lists choose everything. */
 export interface Filter {

@@ -1,7 +1,7 @@
 /** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import { compileGlobs, isGlob } from '../bpf/globs.js';
+import { compileGlobs, isGlob } from '../bpf/glob.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
 import { flag, parsed, parsedOr, TypedOption } from './typed-option.js';
 

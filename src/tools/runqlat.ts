@@ -7,7 +7,7 @@ import { readComm } from '../bpf/comm.js';
 import { EventRows } from '../bpf/events.js';
 import type { KernelGroup } from '../bpf/histogram.js';
 import { GroupReader, HistogramReader } from '../bpf/latency-readers.js';
-import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/run-queue.js';
+import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/scheduling/run-queue.js';
 import { UsageError } from '../errors.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';

@@ -12,7 +12,7 @@ import { Child, type Command } from '../../bench/children.js';
 import { compare } from '../../bench/exact/compare.js';
 import { HeldProcess, type HeldStack } from '../../bench/exact/held.js';
 import { NODE, PYTHON } from '../../bench/whole/loads.js';
-import { MAX_DEPTH } from '../../src/bpf/stacks.js';
+import { MAX_DEPTH } from '../../src/bpf/stacks/stacks.js';
 
 const STACKS = 50;
 const START_LIMIT_MS = 60_000;

@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import type { Subjects } from '../../bpf/filter.js';
 import { namedProcesses } from '../../bpf/filter.js';
-import { type StackSettings, walksByTables } from '../../bpf/stacks.js';
-import type { UnwoundLayout } from '../../bpf/table-memory.js';
-import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../../bpf/unwind.js';
+import { type StackSettings, walksByTables } from '../../bpf/stacks/stacks.js';
+import type { UnwoundLayout } from '../../bpf/unwind/table-memory.js';
+import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../../bpf/unwind/tables.js';
 import { closeAll } from '../../loader/close-all.js';
 import { giveLargeBuffersBack } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';

@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import { byNumber, type Subjects } from '../../bpf/filter.js';
-import type { StackSettings } from '../../bpf/stacks.js';
+import type { StackSettings } from '../../bpf/stacks/stacks.js';
 import { UsageError } from '../../errors.js';
 import { parseAge, timestampsOption, wholeNumber } from '../../options/parsers.js';
 import {

@@ -24,9 +24,9 @@ import {
 import { flag, oneOf, parsed } from '../../options/typed-option.js';
 import { defineTool } from '../../tool.js';
 import { kindAndObject } from '../../waits/label.js';
+import { withKinds } from '../../waits/objects/objects.js';
 import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
-import { withKinds } from '../../waits/wait-objects.js';
 import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
 import { renderApart } from './apart-table.js';
 import { splitByObject, withoutKinds } from './by-object.js';

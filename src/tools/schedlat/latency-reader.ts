@@ -1,6 +1,6 @@
 /** Reads threads' run queue latencies from the kernel: user space's side of bpf/lib/schedlat/latencies.h. */
 
-import type { Fields } from '../../bpf/stacks.js';
+import type { Fields } from '../../bpf/stacks/stacks.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfMap } from '../../loader/map.js';
 import { PROT, SharedMapping } from '../../loader/memory.js';

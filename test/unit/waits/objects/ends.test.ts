@@ -1,9 +1,9 @@
 /** Who holds the other end of what is waited for, from what a search of all descriptors writes. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
-import type { BpfObject } from '../../../src/loader/object.js';
-import { OtherEnds } from '../../../src/waits/other-ends.js';
+import { off_cpu as layout } from '../../../../src/generated/off_cpu.js';
+import type { BpfObject } from '../../../../src/loader/object.js';
+import { OtherEnds } from '../../../../src/waits/objects/ends.js';
 
 const { size, fields } = layout.structs.end_holder;
 const { END_READS: READS, END_WRITES: WRITES } = layout.enums.end_mode;

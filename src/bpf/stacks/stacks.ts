@@ -1,18 +1,18 @@
 /** Stacks out of the kernel: user space's side of bpf/lib/stacks/stacks.h. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { CapturedStack, CapturedWaker } from '../aggregate/stack.js';
-import type { WaitObject } from '../aggregate/wait-object.js';
-import { profile } from '../generated/profile.js';
-import { type Address, isUserAddress, readAddress } from '../loader/address.js';
-import { TstraceError } from '../loader/errors.js';
-import type { FieldLayout, ObjectLayout, StructLayout } from '../loader/layout.js';
-import { possibleCpus, u32Key } from '../loader/map.js';
-import type { BpfObject } from '../loader/object.js';
-import { readComm } from './comm.js';
+import type { CapturedStack, CapturedWaker } from '../../aggregate/stack.js';
+import type { WaitObject } from '../../aggregate/wait-object.js';
+import { profile } from '../../generated/profile.js';
+import { type Address, isUserAddress, readAddress } from '../../loader/address.js';
+import { TstraceError } from '../../loader/errors.js';
+import type { FieldLayout, ObjectLayout, StructLayout } from '../../loader/layout.js';
+import { possibleCpus, u32Key } from '../../loader/map.js';
+import type { BpfObject } from '../../loader/object.js';
+import { readComm } from '../comm.js';
+import type { UnwoundLayout } from '../unwind/table-memory.js';
+import { UnwindMaps } from '../unwind/tables.js';
 import { FrameChunks } from './frame-chunks.js';
-import type { UnwoundLayout } from './table-memory.js';
-import { UnwindMaps } from './unwind.js';
 
 /** A struct with these fields, and perhaps others. */
 export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<N, FieldLayout>> };

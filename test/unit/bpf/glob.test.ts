@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { commMatcher, compileGlobs, isGlob, matchingGlobs } from '../../../src/bpf/globs.js';
+import { commMatcher, compileGlobs, isGlob, matchingGlobs } from '../../../src/bpf/glob.js';
 import { parseComms } from '../../../src/options/parsers.js';
 
 const MATCHES: ReadonlyArray<

@@ -1,9 +1,9 @@
 /** Whether task storage can be used in the scheduler, by kernels' types and CPUs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { taskStorageMissing } from '../../../src/bpf/task-storage.js';
-import { Btf } from '../../../src/loader/btf.js';
-import { BtfBuilder, INT, STRUCT, TYPEDEF } from '../loader/btf-builder.js';
+import { taskStorageMissing } from '../../../../src/bpf/scheduling/task-storage.js';
+import { Btf } from '../../../../src/loader/btf.js';
+import { BtfBuilder, INT, STRUCT, TYPEDEF } from '../../loader/btf-builder.js';
 
 /** By release: where the memory for task storage comes from. */
 const KERNELS = {

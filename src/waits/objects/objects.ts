@@ -1,14 +1,14 @@
 /** What threads waited for, while tracing and at its end: for all tools of waits. */
 
-import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
-import { waitKind } from '../aggregate/wait-kinds.js';
-import { fittingObjects, type MemoryPlace, type WaitObject } from '../aggregate/wait-object.js';
-import { type FoundLater, type ObjectRecord, readObjects } from '../bpf/wait-objects.js';
-import type { off_cpu as layout } from '../generated/off_cpu.js';
-import type { BpfObject } from '../loader/object.js';
-import type { ProcessWatch } from '../symbolize/process-watch.js';
+import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
+import { waitKind } from '../../aggregate/wait-kinds.js';
+import { fittingObjects, type MemoryPlace, type WaitObject } from '../../aggregate/wait-object.js';
+import type { off_cpu as layout } from '../../generated/off_cpu.js';
+import type { BpfObject } from '../../loader/object.js';
+import type { ProcessWatch } from '../../symbolize/process-watch.js';
+import { OtherEnds } from './ends.js';
 import { MutexOwners } from './mutex-owners.js';
-import { OtherEnds } from './other-ends.js';
+import { type FoundLater, type ObjectRecord, readObjects } from './record.js';
 
 export class WaitObjects {
 	readonly #object: BpfObject<typeof layout>;

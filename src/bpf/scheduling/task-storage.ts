@@ -1,6 +1,6 @@
 /** Whether the scheduler's BPF programs can keep data with each thread: task storage, which off_cpu.h uses. */
 import { readFileSync } from 'node:fs';
-import { isRealtime, type KernelSigns, kernelSigns } from '../loader/realtime.js';
+import { isRealtime, type KernelSigns, kernelSigns } from '../../loader/realtime.js';
 
 const MAP = 'bpf_local_storage_map';
 

@@ -1,10 +1,10 @@
 /** What a CPU was executing when a thread was woken or moved: user space's side of scheduling/interrupts.h. */
 import { readFileSync } from 'node:fs';
-import type { Key } from '../aggregate/row-key.js';
-import { off_cpu as layout } from '../generated/off_cpu.js';
-import type { Btf } from '../loader/btf.js';
-import { kernelBtf, kernelHasTracepoint } from '../loader/kernel.js';
-import { printable, shortened } from '../render/terminal.js';
+import type { Key } from '../../aggregate/row-key.js';
+import { off_cpu as layout } from '../../generated/off_cpu.js';
+import type { Btf } from '../../loader/btf.js';
+import { kernelBtf, kernelHasTracepoint } from '../../loader/kernel.js';
+import { printable, shortened } from '../../render/terminal.js';
 
 /** By the tracepoint that each is attached to. */
 const PROGRAMS = {

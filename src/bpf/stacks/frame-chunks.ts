@@ -1,7 +1,8 @@
 /** The frames of stacks, which lie in an array whose elements are a megabyte each. */
-import { profile } from '../generated/profile.js';
-import type { BpfMap } from '../loader/map.js';
-import { PROT, SharedMapping } from '../loader/memory.js';
+
+import { profile } from '../../generated/profile.js';
+import type { BpfMap } from '../../loader/map.js';
+import { PROT, SharedMapping } from '../../loader/memory.js';
 
 /** bpf/lib/stacks/stacks.h: the same in all objects that include it. */
 const { CHUNK_FRAMES } = profile.enums.stack_constant;

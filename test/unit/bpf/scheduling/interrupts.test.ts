@@ -5,9 +5,9 @@ import {
 	hardirqBits,
 	preemptCountFromRq,
 	preemptCountFromSymbols,
-} from '../../../src/bpf/interrupts.js';
-import { Btf } from '../../../src/loader/btf.js';
-import { BtfBuilder, DATASEC, INT, STRUCT, UNION, VAR } from '../loader/btf-builder.js';
+} from '../../../../src/bpf/scheduling/interrupts.js';
+import { Btf } from '../../../../src/loader/btf.js';
+import { BtfBuilder, DATASEC, INT, STRUCT, UNION, VAR } from '../../loader/btf-builder.js';
 
 const NAMES = [
 	'runqueues',

@@ -7,11 +7,11 @@
  * It is run while tracing goes on, too, soon after somebody waits for something new: the process at the other end may
  * end first. Another thread runs it.
  */
-import type { Holder } from '../aggregate/wait-object.js';
-import { readComm } from '../bpf/comm.js';
-import { off_cpu as layout } from '../generated/off_cpu.js';
-import { readU64 } from '../loader/layout.js';
-import type { BpfObject } from '../loader/object.js';
+import type { Holder } from '../../aggregate/wait-object.js';
+import { readComm } from '../../bpf/comm.js';
+import { off_cpu as layout } from '../../generated/off_cpu.js';
+import { readU64 } from '../../loader/layout.js';
+import type { BpfObject } from '../../loader/object.js';
 
 /** Whether there is something new is looked for so often; at first, and up to so seldom while there is nothing. */
 const SHORTEST_PAUSE_MS = 10;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Extents } from '../../../src/bpf/extents.js';
+import { Extents } from '../../../../src/bpf/unwind/extents.js';
 
 const SIZE = 64;
 

@@ -1,11 +1,11 @@
 /** Who ended waits, out of the kernel: user space's side of bpf/lib/waits/wakers.h. */
 import type { CapturedWaker } from '../aggregate/stack.js';
+import { readComm } from '../bpf/comm.js';
+import { InterruptNames } from '../bpf/scheduling/interrupts.js';
+import type { StackSnapshot } from '../bpf/stacks/stacks.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
-import { readComm } from './comm.js';
-import { InterruptNames } from './interrupts.js';
-import type { StackSnapshot } from './stacks.js';
 
 const KEY_BYTES = 8;
 

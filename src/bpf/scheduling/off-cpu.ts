@@ -4,8 +4,8 @@ import {
 	kernelHasKprobes,
 	kernelHasTracepoint,
 	tracepointArguments,
-} from '../loader/kernel.js';
-import { chooseWay, type Way } from './fallback.js';
+} from '../../loader/kernel.js';
+import { chooseWay, type Way } from '../fallback.js';
 import { delayedDequeue, schedInfoMissing } from './run-queue.js';
 import { taskStorageMissing } from './task-storage.js';
 

@@ -1,10 +1,10 @@
 /** Sums by stack out of the kernel: user space's side of bpf/lib/stacks/sums.h. */
 
-import type { CapturedStack } from '../aggregate/stack.js';
-import { profile } from '../generated/profile.js';
-import { readU64 } from '../loader/layout.js';
-import type { BpfMap } from '../loader/map.js';
-import type { BpfObject } from '../loader/object.js';
+import type { CapturedStack } from '../../aggregate/stack.js';
+import { profile } from '../../generated/profile.js';
+import { readU64 } from '../../loader/layout.js';
+import type { BpfMap } from '../../loader/map.js';
+import type { BpfObject } from '../../loader/object.js';
 import {
 	type Fields,
 	type StackedLayout,

@@ -2,8 +2,8 @@
 import { type Chain, Chains } from '../aggregate/chains.js';
 import type { Lost } from '../aggregate/report.js';
 import type { CapturedStack, CapturedWaker, Did } from '../aggregate/stack.js';
-import { lossTotal } from '../bpf/losses.js';
-import type { StackSnapshot } from '../bpf/stacks.js';
+import { lossTotal } from '../bpf/loss.js';
+import type { StackSnapshot } from '../bpf/stacks/stacks.js';
 import { loss } from '../generated/common.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';

@@ -1,11 +1,11 @@
 /** Unwind tables in the kernel: user space's side of bpf/lib/unwind/tables.h. */
 
-import { profile } from '../generated/profile.js';
-import { readU64 } from '../loader/layout.js';
-import { pageSizeBytes } from '../loader/memory.js';
-import type { BpfObject } from '../loader/object.js';
-import { RingBuffer } from '../loader/ringbuf.js';
-import type { PackedTable } from '../unwind/packed-table.js';
+import { profile } from '../../generated/profile.js';
+import { readU64 } from '../../loader/layout.js';
+import { pageSizeBytes } from '../../loader/memory.js';
+import type { BpfObject } from '../../loader/object.js';
+import { RingBuffer } from '../../loader/ringbuf.js';
+import type { PackedTable } from '../../unwind/packed-table.js';
 import { TableMemory, type TablePlace, type UnwoundLayout } from './table-memory.js';
 
 /** The same in all objects that include lib/unwind/tables.h. */

@@ -1,9 +1,10 @@
 /** When threads were, and how long they ran: user space's side of bpf/lib/waits/thread_accounts.h. */
+
+import { readComm } from '../bpf/comm.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
 import { RingBuffer } from '../loader/ringbuf.js';
-import { readComm } from './comm.js';
 
 type Objects = BpfObject<typeof layout>;
 

@@ -1,11 +1,11 @@
 /** What threads waited for, out of the kernel: user space's side of bpf/lib/waits/objects/objects.h. */
 import { isIPv6 } from 'node:net';
-import { callTables } from '../abi/syscalls.js';
-import type { Holder, MemoryPlace, MutexOwner, WaitObject } from '../aggregate/wait-object.js';
-import { off_cpu as layout } from '../generated/off_cpu.js';
-import { readU64 } from '../loader/layout.js';
-import { pageSizeBytes } from '../loader/memory.js';
-import type { BpfObject } from '../loader/object.js';
+import { callTables } from '../../abi/syscalls.js';
+import type { Holder, MemoryPlace, MutexOwner, WaitObject } from '../../aggregate/wait-object.js';
+import { off_cpu as layout } from '../../generated/off_cpu.js';
+import { readU64 } from '../../loader/layout.js';
+import { pageSizeBytes } from '../../loader/memory.js';
+import type { BpfObject } from '../../loader/object.js';
 
 const WAY = layout.enums.object_way;
 const TYPE = layout.enums.object_type;

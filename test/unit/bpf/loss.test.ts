@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { explainLost, lossCauses } from '../../../src/bpf/losses.js';
+import { explainLost, lossCauses } from '../../../src/bpf/loss.js';
 import { loss } from '../../../src/generated/common.js';
 import { LOSS_TABLE } from '../../live/loss-table.js';
 

@@ -1,13 +1,14 @@
 /** The memory of the kernel's that unwind tables lie in: user space writes to it, programs read it. */
-import { profile } from '../generated/profile.js';
-import { TstraceError } from '../loader/errors.js';
-import type { ObjectLayout } from '../loader/layout.js';
-import { type BpfMap, u32Key } from '../loader/map.js';
-import { MappedArray } from '../loader/mapped-array.js';
-import { PROT, SharedMapping } from '../loader/memory.js';
-import type { BpfObject } from '../loader/object.js';
-import type { PackedTable } from '../unwind/packed-table.js';
-import { RULE_BYTES } from '../unwind/rule.js';
+
+import { profile } from '../../generated/profile.js';
+import { TstraceError } from '../../loader/errors.js';
+import type { ObjectLayout } from '../../loader/layout.js';
+import { type BpfMap, u32Key } from '../../loader/map.js';
+import { MappedArray } from '../../loader/mapped-array.js';
+import { PROT, SharedMapping } from '../../loader/memory.js';
+import type { BpfObject } from '../../loader/object.js';
+import type { PackedTable } from '../../unwind/packed-table.js';
+import { RULE_BYTES } from '../../unwind/rule.js';
 import { Extents } from './extents.js';
 
 const UNWIND = profile.enums.unwind_constant;

@@ -1,7 +1,7 @@
 /** Which way fits the running kernel: of bpf/lib/scheduling/run_queue.h, or of stamped_run_queue.h. */
 import { readFileSync } from 'node:fs';
-import { kernelHasField } from '../loader/kernel.js';
-import { type Chosen, chooseWay, type Way } from './fallback.js';
+import { kernelHasField } from '../../loader/kernel.js';
+import { type Chosen, chooseWay, type Way } from '../fallback.js';
 
 export type WaitsWay = 'sched_info' | 'hash';
 

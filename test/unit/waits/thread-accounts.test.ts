@@ -1,8 +1,8 @@
 /** What is known of threads, as programs write it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { configureAccounts, readAccounts } from '../../../src/bpf/thread-accounts.js';
 import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
+import { configureAccounts, readAccounts } from '../../../src/waits/thread-accounts.js';
 
 const { size, fields } = layout.structs.thread_account;
 type Objects = Parameters<typeof readAccounts>[0];
