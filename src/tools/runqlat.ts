@@ -5,7 +5,7 @@ import type { Key } from '../aggregate/row-key.js';
 import { cgroupPaths } from '../bpf/cgroup.js';
 import { readComm } from '../bpf/comm.js';
 import { EventRows } from '../bpf/events.js';
-import type { KernelGroup } from '../bpf/histogram.js';
+import type { KernelGroup } from '../bpf/groups.js';
 import { GroupReader, HistogramReader } from '../bpf/latency-readers.js';
 import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/scheduling/run-queue.js';
 import { UsageError } from '../errors.js';

@@ -4,7 +4,8 @@ import { ABIS, CALL_NUMBERS, type Call, callAt, unpackKind } from '../../abi/sys
 import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
 import { readComm } from '../../bpf/comm.js';
-import { Groups, takeHistogram } from '../../bpf/histogram.js';
+import { Groups } from '../../bpf/groups.js';
+import { takeHistogram } from '../../bpf/histogram.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
