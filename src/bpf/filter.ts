@@ -1,5 +1,5 @@
 /** Which tasks are traced: user space's side of bpf/lib/filter.h. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { ownPidNamespace } from '../loader/kernel.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import { type BpfMap, u32Key } from '../loader/map.js';

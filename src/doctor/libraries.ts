@@ -1,6 +1,6 @@
 /** koffi, the system's libbpf, and the kernel's symbols. */
 
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { INSTALL_LIBBPF_ON, libbpf } from '../loader/ffi.js';
 import { ownCapabilities } from '../loader/kernel.js';
 import { INSTALL_KOFFI, koffi } from '../loader/koffi.js';

@@ -1,6 +1,6 @@
 /** Threads of the kernel, of which some tools have nothing to tell. */
 import type { Filter } from '../bpf/filter.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { textOf } from '../text-of.js';
 import { boundedName } from './names.js';
 

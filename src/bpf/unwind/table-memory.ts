@@ -1,7 +1,7 @@
 /** The memory of the kernel's that unwind tables lie in: user space writes to it, programs read it. */
 
+import { TstraceError } from '../../errors.js';
 import { profile } from '../../generated/profile.js';
-import { TstraceError } from '../../loader/errors.js';
 import type { ObjectLayout } from '../../loader/layout.js';
 import { type BpfMap, u32Key } from '../../loader/map.js';
 import { MappedArray } from '../../loader/mapped-array.js';

@@ -1,7 +1,7 @@
 /** Probes at the allocators of processes: those they have mapped, and those they map later. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { TstraceError } from '../../../loader/errors.js';
+import { TstraceError } from '../../../errors.js';
 import { type BpfMap, u32Key } from '../../../loader/map.js';
 import { type ProbePoint, UserProbes } from '../../../loader/probes.js';
 import type { BpfProgram } from '../../../loader/program.js';
