@@ -3,8 +3,8 @@
 import type { ObjectLayout } from '../src/loader/layout.js';
 import { BpfObject } from '../src/loader/object.js';
 import { multiProbeType, UserProbes } from '../src/loader/probes.js';
-import { parseMaps } from '../src/symbolize/mappings/maps.js';
-import { readMaps } from '../src/symbolize/mappings/proc-pid.js';
+import { parseMaps } from '../src/proc/maps.js';
+import { readMaps } from '../src/proc/process-facts.js';
 import { readHeapFile } from '../src/tools/memleak/heap/files.js';
 
 const LAYOUT = {

@@ -1,6 +1,7 @@
 /** What lies at an address of a process's data: a variable of a file's, or which memory it is. */
 import { closeSync } from 'node:fs';
 import type { MemoryPlace } from '../../aggregate/wait-object.js';
+import { boundedName, MAX_NAME_LENGTH, offsetName } from '../../bounded-names.js';
 import { FileBytes, SymbolError } from '../../elf/bytes.js';
 import { Elf, PF_X, SECTION_TYPE, SEGMENT_TYPE, type Section, stringAt } from '../../elf/elf.js';
 import {
@@ -12,11 +13,10 @@ import {
 	symbolSize,
 	symbolType,
 } from '../../elf/symbol-table.js';
+import { readMaps } from '../../proc/process-facts.js';
 import type { AddressSpace, Mapping } from '../mappings/address-space.js';
 import type { MappedFile } from '../mappings/mapped-file.js';
-import { readMaps } from '../mappings/proc-pid.js';
 import type { ProcessHistory } from '../mappings/processes.js';
-import { boundedName, MAX_NAME_LENGTH, offsetName } from '../names.js';
 import { openDebugFile } from './debug-files.js';
 import { loadDemangler } from './demangle.js';
 import { hasSymbolTable } from './functions.js';

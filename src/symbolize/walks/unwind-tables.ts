@@ -9,9 +9,9 @@ import { closeAll } from '../../loader/close-all.js';
 import { giveLargeBuffersBack } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
 import { commandPath } from '../../proc/command-path.js';
+import { parseMaps } from '../../proc/maps.js';
+import { readMaps } from '../../proc/process-facts.js';
 import type { Note } from '../../reader.js';
-import { parseMaps } from '../mappings/maps.js';
-import { readMaps } from '../mappings/proc-pid.js';
 import type { TableAnswer } from './table-orders.js';
 import { TableReader } from './table-reader.js';
 

@@ -10,9 +10,9 @@ import { MAX_PATHS, maxBucketsOption, maxPathsOption, topOption } from '../../op
 import { flag, parsed } from '../../options/typed-option.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
+import { refuseKernelThreads } from '../../proc/kernel-threads.js';
 import type { Reader } from '../../reader.js';
 import { MICROSECONDS, MILLISECONDS } from '../../render/units.js';
-import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
 import { defineTool, type Plan } from '../../tool.js';
 import { Calls, type CallsSettings } from './calls.js';
 import { doctor } from './doctor.js';

@@ -1,9 +1,9 @@
 /** Which thread has the mutex that others wait for: glibc keeps the number of that thread in the mutex. */
 import { readFileSync } from 'node:fs';
 import type { MutexOwner } from '../../aggregate/wait-object.js';
-import { readFacts } from '../../symbolize/mappings/proc-pid.js';
+import { boundedName } from '../../bounded-names.js';
+import { readFacts } from '../../proc/process-facts.js';
 import { ProcessMemory } from '../../symbolize/mappings/process-memory.js';
-import { boundedName } from '../../symbolize/names.js';
 
 /**
  * glibc, sysdeps/nptl/bits/struct_mutex.h, struct __pthread_mutex_s: int __lock, unsigned __count, int __owner; the

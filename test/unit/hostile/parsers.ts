@@ -16,7 +16,7 @@ import { readProfiles } from '../../../src/input/read-files.js';
 import { Btf } from '../../../src/loader/btf.js';
 import { BtfError } from '../../../src/loader/btf-types.js';
 import { PerfRecordError, parseRecord } from '../../../src/perf/parse.js';
-import { parseMaps } from '../../../src/symbolize/mappings/maps.js';
+import { parseMaps } from '../../../src/proc/maps.js';
 import { findFunctions } from '../../../src/symbolize/symbols/functions.js';
 import { kernelNames } from '../../../src/symbolize/symbols/kernel.js';
 import { nameOffsets } from '../../../src/symbolize/symbols/object-file.js';

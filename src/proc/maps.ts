@@ -1,5 +1,5 @@
 /** Reads /proc/PID/maps. Source: man 5 proc_pid_maps; fs/proc/task_mmu.c. */
-import { boundedName } from '../names.js';
+import { boundedName } from '../bounded-names.js';
 
 /** More than that many mappings no kernel allows, unless it was told to. */
 const MAX_MAPPINGS = 2 ** 20;

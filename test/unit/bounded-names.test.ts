@@ -1,7 +1,7 @@
 /** Names out of strangers' bytes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { boundedName, MAX_NAME_LENGTH, offsetName } from '../../../src/symbolize/names.js';
+import { boundedName, MAX_NAME_LENGTH, offsetName } from '../../src/bounded-names.js';
 
 test('a name is one line of bounded length; other characters are its own', () => {
 	assert.equal(boundedName('a\nb\rc\0d\u2028e\u2029f'), 'a b c d e f');

@@ -1,8 +1,9 @@
 /** Threads of the kernel, of which some tools have nothing to tell. */
+
+import { boundedName } from '../bounded-names.js';
 import type { Filter } from '../bpf/filter.js';
 import { TstraceError } from '../errors.js';
 import { textOf } from '../text-of.js';
-import { boundedName } from './names.js';
 
 /** include/linux/sched.h */
 const PF_KTHREAD = 0x0020_0000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { kernelThreadName } from '../../../src/symbolize/kernel-threads.js';
+import { kernelThreadName } from '../../../src/proc/kernel-threads.js';
 import { whyNotAllowed } from '../../../src/tools/memleak/heap/probed-files.js';
 
 test('kernel threads are told by their flags, whatever their names are', () => {

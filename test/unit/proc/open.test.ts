@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openIf, openRegular } from '../../../../src/symbolize/mappings/open.js';
-import { temporaryFolder } from '../support.js';
+import { openIf, openRegular } from '../../../src/proc/open.js';
+import { temporaryFolder } from '../symbolize/support.js';
 
 const folder = temporaryFolder();
 const path = join(folder, 'file');

@@ -1,7 +1,7 @@
 /** Opens files that strangers named, and may have put something else in the place of. */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
-import { FileBytes, SymbolError } from '../../elf/bytes.js';
+import { FileBytes, SymbolError } from '../elf/bytes.js';
 
 /** include/uapi/asm-generic/fcntl.h: find it without opening it. node has no name for it. */
 const O_PATH = 0o10000000;

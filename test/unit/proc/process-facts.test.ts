@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { readMaps } from '../../../../src/symbolize/mappings/proc-pid.js';
+import { readMaps } from '../../../src/proc/process-facts.js';
 
 test('of a long list of mappings so much as was asked for, in whole lines', () => {
 	const whole = readFileSync('/proc/self/maps', 'utf8');

@@ -1,6 +1,6 @@
 /** What /proc tells of a process. Source: man 5 proc_pid_status, proc_pid_stat, proc_pid_ns. */
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';
-import { boundedName } from '../names.js';
+import { boundedName } from '../bounded-names.js';
 
 /** A maps file of 1,048,576 mappings is smaller, which some distributions allow; Linux by itself 65,530. */
 const MAX_PROC_BYTES = 128 * 2 ** 20;

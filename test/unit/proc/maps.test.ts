@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseMaps } from '../../../../src/symbolize/mappings/maps.js';
+import { parseMaps } from '../../../src/proc/maps.js';
 
 const MAPS = `5558dbaa6000-5558dbaa8000 r--p 00000000 fe:00 260386                     /usr/bin/head
 5558dbaa8000-5558dbaae000 r-xp 00002000 fe:00 260386                     /usr/bin/head
