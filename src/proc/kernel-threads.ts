@@ -1,7 +1,6 @@
 /** Threads of the kernel, of which some tools have nothing to tell. */
 
 import { boundedName } from '../bounded-names.js';
-import type { Filter } from '../bpf/filter.js';
 import { TstraceError } from '../errors.js';
 import { textOf } from '../text-of.js';
 
@@ -19,8 +18,14 @@ export function isKernelThread(pid: number): boolean {
 	return pid === 0 || kernelThreadName(textOf(`/proc/${pid}/stat`) ?? '') !== undefined;
 }
 
+/** Processes and threads that were chosen by number. */
+interface Chosen {
+	readonly pids: Iterable<number>;
+	readonly tids: Iterable<number>;
+}
+
 /** Throws TstraceError where -p or -t names a kernel thread; `why`: that it has nothing of the kind. */
-export function refuseKernelThreads({ pids, tids }: Filter, why: string): void {
+export function refuseKernelThreads({ pids, tids }: Chosen, why: string): void {
 	for (const id of [...pids, ...tids]) {
 		const name = kernelThreadName(textOf(`/proc/${id}/stat`) ?? '');
 		if (name !== undefined) throw new TstraceError(`${id} (${name}) is a kernel thread: ${why}`);
