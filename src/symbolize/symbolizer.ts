@@ -5,7 +5,7 @@ import { remembered } from '../aggregate/remembered.js';
 import type { CapturedStack, NamedStack } from '../aggregate/stack.js';
 import { offsetName } from '../bounded-names.js';
 import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
-import { type Address, addressText } from '../loader/address.js';
+import { type Address, addressText } from '../loader/signed-address.js';
 import { MEMORY_PATH } from '../proc/maps.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './lacking-symbols.js';

@@ -5,7 +5,7 @@ import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { chanceTable } from '../../src/tools/memleak/byte-sampling.js';
 import { randomFrom } from '../random.js';
-import { callable } from './support-run.js';
+import { callable } from './program-as-function.js';
 
 const LAYOUT = {
 	name: 'byte_sampling',

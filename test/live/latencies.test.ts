@@ -6,7 +6,7 @@ import { readU64 } from '../../src/loader/layout.js';
 import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { randomFrom } from '../random.js';
-import { callable } from './support-run.js';
+import { callable } from './program-as-function.js';
 import { testObject } from './test-object.js';
 
 const { size, fields } = schedlat.structs.latencies;

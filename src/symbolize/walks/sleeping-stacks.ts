@@ -4,7 +4,7 @@
  */
 import { closeSync } from 'node:fs';
 import { type Bytes, FileBytes, MemoryBytes, SymbolError } from '../../elf/bytes.js';
-import type { Address } from '../../loader/address.js';
+import type { Address } from '../../loader/signed-address.js';
 import { MEMORY_PATH } from '../../proc/maps.js';
 import { type RuleLookup, ruleLookup } from '../../unwind/lookup.js';
 import { GAP } from '../../unwind/rule.js';
