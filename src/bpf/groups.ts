@@ -1,7 +1,7 @@
 /** Histograms by group out of the kernel: user space's side of bpf/lib/groups.h. */
 import { Histogram } from '../aggregate/histogram.js';
 import type { Lost } from '../aggregate/report.js';
-import { type FieldLayout, readU64, type StructLayout } from '../loader/layout.js';
+import { readU64, type StructWith } from '../loader/layout.js';
 import type { BpfMap } from '../loader/map.js';
 import { readComm } from './comm.js';
 
@@ -23,8 +23,8 @@ type BucketField = 'count' | 'sum' | 'min' | 'max' | 'named_jiffies' | 'comm';
 
 /** What bpf/lib/groups.h keeps. */
 export interface GroupLayouts {
-	readonly group_key: StructLayout & { fields: Readonly<Record<GroupField, FieldLayout>> };
-	readonly group_bucket: StructLayout & { fields: Readonly<Record<BucketField, FieldLayout>> };
+	readonly group_key: StructWith<GroupField>;
+	readonly group_bucket: StructWith<BucketField>;
 }
 
 /** The most groups kept in user space, at about 1 kB each; the rest is put together. */

@@ -1,13 +1,11 @@
 /** Latency histograms out of the kernel: user space's side of bpf/lib/histogram.h. */
 import { BUCKETS } from '../aggregate/buckets.js';
 import { Histogram } from '../aggregate/histogram.js';
-import { type FieldLayout, readU64, type StructLayout } from '../loader/layout.js';
+import { readU64, type StructWith } from '../loader/layout.js';
 import { type BpfMap, possibleCpus, u32Key } from '../loader/map.js';
 
 /** `struct hist` of bpf/lib/histogram.h. */
-export interface HistLayout extends StructLayout {
-	readonly fields: Readonly<Record<'sum' | 'min_complement' | 'max' | 'buckets', FieldLayout>>;
-}
+export type HistLayout = StructWith<'sum' | 'min_complement' | 'max' | 'buckets'>;
 
 /** Largest u64, to undo the complement that minima are kept as. */
 const U64_MAX = 2n ** 64n - 1n;

@@ -5,7 +5,7 @@ import type { CapturedStack, CapturedWaker } from '../../aggregate/stack.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
 import { TstraceError } from '../../errors.js';
 import { profile } from '../../generated/profile.js';
-import type { FieldLayout, ObjectLayout, StructLayout } from '../../loader/layout.js';
+import type { FieldLayout, ObjectLayout, StructWith } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { type Address, isUserAddress, readAddress } from '../../loader/signed-address.js';
@@ -14,15 +14,12 @@ import type { UnwoundLayout } from '../unwind/table-memory.js';
 import { UnwindMaps } from '../unwind/tables.js';
 import { FrameChunks } from './frame-chunks.js';
 
-/** A struct with these fields, and perhaps others. */
-export type Fields<N extends string> = StructLayout & { fields: Readonly<Record<N, FieldLayout>> };
-
 /** What bpf/lib/stacks/stacks.h exports. */
 export interface StackLayouts {
-	readonly stack_key: Fields<
+	readonly stack_key: StructWith<
 		'kernel' | 'user' | 'incarnation' | 'waker' | 'object' | 'tgid' | 'tid' | 'comm'
 	>;
-	readonly stack_place: Fields<'first' | 'count' | 'end'>;
+	readonly stack_place: StructWith<'first' | 'count' | 'end'>;
 }
 
 /** The layout of an object that includes lib/stacks/stacks.h and lib/stacks/walk.h. */

@@ -2,11 +2,10 @@
 
 import type { CapturedStack } from '../../aggregate/stack.js';
 import { profile } from '../../generated/profile.js';
-import { readU64 } from '../../loader/layout.js';
+import { readU64, type StructWith } from '../../loader/layout.js';
 import type { BpfMap } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import {
-	type Fields,
 	type StackedLayout,
 	type StackSettings,
 	type StackSnapshot,
@@ -18,7 +17,7 @@ const { COUNT_ONE } = profile.enums.stack_constant;
 /** The layout of an object that includes lib/stacks/sums.h. */
 export interface SummedLayout extends StackedLayout {
 	readonly structs: StackedLayout['structs'] & {
-		readonly stack_sum: Fields<'first_ns' | 'count' | 'doubt' | 'parts'>;
+		readonly stack_sum: StructWith<'first_ns' | 'count' | 'doubt' | 'parts'>;
 	};
 }
 
