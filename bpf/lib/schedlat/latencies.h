@@ -111,7 +111,7 @@ static __always_inline void latencies_add(struct latencies *latencies, struct wa
 
 	latencies->throttled_ns += wait->throttled_ns;
 	latencies->count++;
-	latencies->wakeups += wait->kind == WAIT_WAKEUP;
+	latencies->wakeups += wait->kind == QUEUED_WAKEUP;
 	latencies->sum += delay_ns;
 	if (~delay_ns > latencies->min_complement)
 		latencies->min_complement = ~delay_ns;

@@ -12,17 +12,21 @@
 #include "moved_asleep.h"
 #include "throttle.h"
 
-enum wait_kind {
-	WAIT_WAKEUP,	   /* it had slept, or is new */
-	WAIT_PREEMPTED,	   /* it was taken off the CPU while it could have gone on */
-	WAIT_SINCE_BEFORE, /* it waited already when tracing began */
-	WAIT_UNKNOWN,	/* the thread's last time slice is not known, see LOSS_WAIT_START_UNKNOWN */
-	WAIT_THROTTLED, /* the part of any wait in which its group had no quota */
-	WAIT_KINDS,
-	WAIT_WITH_SLEEP = WAIT_KINDS, /* never counted, see sched_info_moved_asleep */
+/*
+ * How a thread came to wait for a CPU: what runqlat's --split shows apart. What blocked threads
+ * wait for is another thing: src/aggregate/wait-kinds.ts.
+ */
+enum run_queue_kind {
+	QUEUED_WAKEUP,	     /* it had slept, or is new */
+	QUEUED_PREEMPTED,    /* it was taken off the CPU while it could have gone on */
+	QUEUED_SINCE_BEFORE, /* it waited already when tracing began */
+	QUEUED_UNKNOWN, /* the thread's last time slice is not known, see LOSS_WAIT_START_UNKNOWN */
+	QUEUED_THROTTLED, /* the part of any wait in which its group had no quota */
+	QUEUED_KINDS,
+	QUEUED_WITH_SLEEP = QUEUED_KINDS, /* never counted, see sched_info_moved_asleep */
 };
 
-EXPORT_TYPE(enum wait_kind, wait_kind);
+EXPORT_TYPE(enum run_queue_kind, run_queue_kind);
 
 /*
  * sched_info.last_queued is when the thread joined *this* run queue. A thread that waits on one CPU
@@ -138,7 +142,7 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 		here = 0;
 	wait->unseen = 0;
 	if (last->pid == pid && last->moved_asleep) {
-		wait->kind = WAIT_WITH_SLEEP;
+		wait->kind = QUEUED_WITH_SLEEP;
 	} else if (last->pid == pid && last->pcount == pcount) {
 		left = last->left_throttled;
 		before = run_delay - last->run_delay;
@@ -146,17 +150,17 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 		if ((s64)before < 0)
 			before = 0;
 		if (last->seeded_waiting)
-			wait->kind = WAIT_SINCE_BEFORE;
+			wait->kind = QUEUED_SINCE_BEFORE;
 		else
-			wait->kind = last->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP;
+			wait->kind = last->nivcsw != nivcsw ? QUEUED_PREEMPTED : QUEUED_WAKEUP;
 	} else if (pcount == 0) {
 		before = run_delay;
-		wait->kind = WAIT_WAKEUP;
+		wait->kind = QUEUED_WAKEUP;
 	} else if (!slices_seeded) {
-		wait->kind = WAIT_SINCE_BEFORE;
+		wait->kind = QUEUED_SINCE_BEFORE;
 	} else {
 		/* Its time slices were not traced, or another thread has the entry. */
-		wait->kind = WAIT_UNKNOWN;
+		wait->kind = QUEUED_UNKNOWN;
 		if (last->pid == pid && pcount > last->pcount)
 			wait->unseen = pcount - last->pcount;
 	}
@@ -191,13 +195,13 @@ static __always_inline bool sched_info_wait_ends(struct task_struct *task, struc
 /* Says what is not certain about a wait; returns whether to count it. */
 static __always_inline bool wait_counts(struct wait *wait)
 {
-	if (wait->kind == WAIT_WITH_SLEEP) {
+	if (wait->kind == QUEUED_WITH_SLEEP) {
 		count_loss(LOSS_WAITS_MISBOOKED);
 		return false;
 	}
 	if (wait->unseen)
 		count_losses(LOSS_WAITS_UNSEEN, wait->unseen);
-	else if (wait->kind == WAIT_UNKNOWN)
+	else if (wait->kind == QUEUED_UNKNOWN)
 		count_loss(LOSS_WAIT_START_UNKNOWN);
 	return true;
 }

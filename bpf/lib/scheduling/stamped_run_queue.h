@@ -23,14 +23,15 @@ struct wait_start {
  * that is still open has ended unseen.
  */
 static __always_inline void wait_begins(struct task_struct *task, struct wait_start *start,
-					enum wait_kind kind)
+					enum run_queue_kind kind)
 {
-	if (kind == WAIT_WAKEUP && (task->on_cpu || (start->ns && start->kind == WAIT_PREEMPTED)))
+	if (kind == QUEUED_WAKEUP &&
+	    (task->on_cpu || (start->ns && start->kind == QUEUED_PREEMPTED)))
 		return;
 	if (start->ns)
 		count_loss(LOSS_WAITS_UNSEEN);
 	start->kind = kind;
-	start->left_throttled = kind == WAIT_PREEMPTED ? throttle_begins(task) : 0;
+	start->left_throttled = kind == QUEUED_PREEMPTED ? throttle_begins(task) : 0;
 	start->ns = bpf_ktime_get_ns();
 }
 
@@ -65,7 +66,7 @@ static __always_inline bool waits_again(bool preempt, struct task_struct *prev)
 	return (preempt || task_state(prev) == TASK_RUNNING) && prev->pid;
 }
 
-static __always_inline void stamp_wait_begins(struct task_struct *task, enum wait_kind kind)
+static __always_inline void stamp_wait_begins(struct task_struct *task, enum run_queue_kind kind)
 {
 	struct wait_start none = {}, *start;
 	u32 pid = task->pid;

@@ -5,8 +5,8 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	{
 		id: 'B29',
 		file: 'bpf/lib/schedlat/latencies.h',
-		from: 'wait->kind == WAIT_WAKEUP;',
-		to: 'wait->kind == WAIT_WAKEUP || wait->kind == WAIT_UNKNOWN;',
+		from: 'wait->kind == QUEUED_WAKEUP;',
+		to: 'wait->kind == QUEUED_WAKEUP || wait->kind == QUEUED_UNKNOWN;',
 		bug: 'schedlat counts waits of unknown kind as wake-ups',
 		test: 'live/latencies',
 	},
@@ -99,8 +99,8 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	{
 		id: 'M9',
 		file: 'bpf/lib/scheduling/run_queue.h',
-		from: 'last->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP',
-		to: 'last->nivcsw == nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP',
+		from: 'last->nivcsw != nivcsw ? QUEUED_PREEMPTED : QUEUED_WAKEUP',
+		to: 'last->nivcsw == nivcsw ? QUEUED_PREEMPTED : QUEUED_WAKEUP',
 		bug: 'preemptions and wake-ups are mistaken for each other',
 		test: 'live/truth',
 		only: 'wake-ups are told apart',
