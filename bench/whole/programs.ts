@@ -10,7 +10,7 @@ import {
 	redisServer,
 	until,
 	written,
-} from '../servers.js';
+} from '../shared/servers.js';
 import { BASH, GDB, GO, JAVA, NODE, PERL, PYTHON } from './loads.js';
 
 /** Where ports of this run begin; each program has its own. */

@@ -7,7 +7,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { childOf, nginxServer } from '../../bench/servers.js';
+import { childOf, nginxServer } from '../../bench/shared/servers.js';
 import { sumOf, timeFor } from '../live/stacks.js';
 import { until } from '../live/support.js';
 import { during, serverFolder, totalOf } from './support.js';

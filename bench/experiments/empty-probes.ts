@@ -1,11 +1,11 @@
 /** Programs that do nothing, at the plain entries of malloc and free, and malloc's return. */
 
-import type { ObjectLayout } from '../src/loader/layout.js';
-import { BpfObject } from '../src/loader/object.js';
-import { multiProbeType, UserProbes } from '../src/loader/probes.js';
-import { parseMaps } from '../src/proc/maps.js';
-import { readMaps } from '../src/proc/process-facts.js';
-import { readHeapFile } from '../src/tools/memleak/heap/files.js';
+import type { ObjectLayout } from '../../src/loader/layout.js';
+import { BpfObject } from '../../src/loader/object.js';
+import { multiProbeType, UserProbes } from '../../src/loader/probes.js';
+import { parseMaps } from '../../src/proc/maps.js';
+import { readMaps } from '../../src/proc/process-facts.js';
+import { readHeapFile } from '../../src/tools/memleak/heap/files.js';
 
 const LAYOUT = {
 	name: 'empty',

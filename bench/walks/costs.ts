@@ -4,12 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { chooseOffcpu, type Hook } from '../src/bpf/scheduling/off-cpu.js';
-import { kernelHasField } from '../src/loader/kernel.js';
-import { Child } from './children.js';
-import { openScratch, scratch } from './scratch.js';
-import { median } from './statistics.js';
-import { counting, runsOf, TRACING, TSTRACE, traced } from './tracer.js';
+import { chooseOffcpu, type Hook } from '../../src/bpf/scheduling/off-cpu.js';
+import { kernelHasField } from '../../src/loader/kernel.js';
+import { Child } from '../shared/children.js';
+import { openScratch, scratch } from '../shared/scratch.js';
+import { median } from '../shared/statistics.js';
+import { counting, runsOf, TRACING, TSTRACE, traced } from '../shared/tracer.js';
 
 const ROUNDS = 3;
 const WAITS = 5000;

@@ -1,9 +1,17 @@
 /** The workloads that several benchmarks have in common, alone and traced. */
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { Child, type Command } from './children.js';
+import { Child, type Command } from '../shared/children.js';
+import {
+	counting,
+	firstLine_ms,
+	lineOf,
+	runsOf,
+	type Traced,
+	toEnd_ms,
+	traced,
+} from '../shared/tracer.js';
 import type { Figure, Ratio, Sample, Side } from './measure.js';
 import { toPeers, UNTRACED, type Wishes } from './measure.js';
-import { counting, firstLine_ms, lineOf, runsOf, type Traced, toEnd_ms, traced } from './tracer.js';
 
 const OPERATIONS = 100_000;
 const MB = 2 ** 20;

@@ -6,11 +6,11 @@
  * Prints one line of JSON: rows of all files, different rules, CPU time in ms (without node's start).
  */
 import { closeSync, fstatSync, openSync } from 'node:fs';
-import { FileBytes } from '../src/elf/bytes.js';
-import { profile } from '../src/generated/profile.js';
-import { packed } from '../src/unwind/packed-table.js';
-import { RuleSet } from '../src/unwind/rule.js';
-import { TableWorkspace, unwindTable } from '../src/unwind/table.js';
+import { FileBytes } from '../../src/elf/bytes.js';
+import { profile } from '../../src/generated/profile.js';
+import { packed } from '../../src/unwind/packed-table.js';
+import { RuleSet } from '../../src/unwind/rule.js';
+import { TableWorkspace, unwindTable } from '../../src/unwind/table.js';
 
 const before = process.cpuUsage();
 const rules = new RuleSet(profile.enums.unwind_constant.UNWIND_MAX_RULES);

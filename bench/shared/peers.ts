@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
+import type { PeerResult } from '../experiments/results.js';
 import type { Command } from './children.js';
-import type { PeerResult } from './results.js';
 
 /** Fetched by scripts/peers.sh. */
 const FETCHED = 'build/peers';

@@ -7,23 +7,23 @@
  * ROUNDS=N: how many rounds; what is written goes to build/ if they are fewer than 5. QUICK=1: two.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { endOnSignals } from './children.js';
-import { commit, machine } from './machine.js';
-import { renderMarkdown } from './markdown.js';
-import type { Benchmark, Experiment } from './measure.js';
-import { allPeers } from './peers.js';
+import type { Benchmark, Experiment } from '../experiments/measure.js';
 import {
 	type Benchmarks,
 	type FigureResult,
 	figureResult,
 	figuresOf,
 	mergeFigures,
-} from './results.js';
-import { runRounds } from './rounds.js';
-import { openScratch } from './scratch.js';
+} from '../experiments/results.js';
+import { runRounds } from '../experiments/rounds.js';
+import { endOnSignals } from '../shared/children.js';
+import { commit, machine } from '../shared/machine.js';
+import { allPeers } from '../shared/peers.js';
+import { openScratch } from '../shared/scratch.js';
+import { sinceMs } from '../shared/tracer.js';
+import { BENCHMARKS } from '../tools/all.js';
+import { renderMarkdown } from './markdown.js';
 import { renderFigure } from './text.js';
-import { BENCHMARKS } from './tools/all.js';
-import { sinceMs } from './tracer.js';
 
 const RECORDED = 'docs/benchmarks.json';
 const QUICK = process.env.QUICK === '1';

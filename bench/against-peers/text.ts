@@ -1,6 +1,6 @@
 /** Figures for a terminal of 80 columns. Pure. */
-import type { FigureResult, RatioResult } from './results.js';
-import { formatSpread } from './statistics.js';
+import type { FigureResult, RatioResult } from '../experiments/results.js';
+import { formatSpread } from '../shared/statistics.js';
 
 const RATIO_DIGITS = 3;
 

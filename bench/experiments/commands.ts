@@ -1,8 +1,8 @@
 /** Commands that run to their end: what they took. */
 import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { Child, Failed } from './children.js';
+import { Child, Failed } from '../shared/children.js';
+import { sinceMs } from '../shared/tracer.js';
 import type { Sample } from './measure.js';
-import { sinceMs } from './tracer.js';
 
 const TICK_MS = 10;
 

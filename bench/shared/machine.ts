@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
-import type { Machine } from './results.js';
+import type { Machine } from '../experiments/results.js';
 
 const text = (file: string) => {
 	try {

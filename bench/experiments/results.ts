@@ -1,6 +1,7 @@
 /** What docs/benchmarks.json holds, and how runs become that. Pure. */
+
+import { ratiosOf, type Spread, spreadOf } from '../shared/statistics.js';
 import type { Experiment, Figure, Sample } from './measure.js';
-import { ratiosOf, type Spread, spreadOf } from './statistics.js';
 
 export interface SideResult extends Spread {
 	readonly name: string;

@@ -1,6 +1,6 @@
 /** docs/benchmarks.md from docs/benchmarks.json. Pure. */
-import type { Benchmarks, FigureResult } from './results.js';
-import { formatSpread } from './statistics.js';
+import type { Benchmarks, FigureResult } from '../experiments/results.js';
+import { formatSpread } from '../shared/statistics.js';
 import { formatRatio } from './text.js';
 
 /** Inside a cell of a table. */

@@ -1,5 +1,5 @@
 /** Runs an experiment's sides in turn. */
-import { withinLimit } from './children.js';
+import { withinLimit } from '../shared/children.js';
 import type { Experiment, Sample, Side } from './measure.js';
 import { isOurs } from './measure.js';
 import type { MissingSide, Runs } from './results.js';

@@ -1,7 +1,7 @@
 /** Runs tracers beside workloads, and reads what the kernel says they cost. */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { failure, libbpf, libbpfFunction } from '../src/loader/ffi.js';
+import { failure, libbpf, libbpfFunction } from '../../src/loader/ffi.js';
 import { Child, type Command, Failed } from './children.js';
 
 const BPF_STATS_RUN_TIME = 0;
