@@ -82,12 +82,12 @@ export async function redisServer(
 	return pid;
 }
 
-/** Its master process; there is one worker. `http`: what stands in that block. */
-export function nginxServer(folder: string, http: string): number {
+/** Its one worker. `http`: what stands in that block. */
+export async function nginxWorker(folder: string, http: string): Promise<number> {
 	const main = `daemon off; user root; worker_processes 1; pid ${folder}/pid; error_log ${folder}/errors;`;
 	const block = `access_log ${folder}/log; ${http}`;
 	written(folder, 'conf', `${main} events {} http { ${block} }`);
-	return begin(['nginx', '-c', `${folder}/conf`], folder);
+	return childOf(begin(['nginx', '-c', `${folder}/conf`], folder), /worker/);
 }
 
 /** Clients find it by a socket in the folder, and not otherwise. */
