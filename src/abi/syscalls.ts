@@ -1,4 +1,4 @@
-/** System calls by name and number: user space's side of bpf/lib/syscount/calls.h. */
+/** System calls by name and number, as bpf/lib/syscount/calls.h counts them. */
 import { arm64, ia32, x64 } from '../generated/syscalls.js';
 
 type Table = Readonly<Record<number, string>>;

@@ -2,8 +2,8 @@
 /*
  * Unwind tables: for each address of a file the rule that leads from a frame to its caller's. They
  * belong to files, not to processes, so a new process, a fork, an exec or a library that is loaded
- * late needs nothing if its files were met before. User space (src/bpf/unwind/tables.ts) fills them in; a
- * program that meets a file without a table asks for it.
+ * late needs nothing if its files were met before. User space (src/bpf/unwind/tables.ts) fills them
+ * in; a program that meets a file without a table asks for it.
  *
  * A row is four bytes: where in a page of 64 KiB of the file it begins, and the number of its rule.
  */
