@@ -1,6 +1,6 @@
 /** Reads what bpf/syscount.bpf.c counts: sums by call, process or error. */
 
-import { ABIS, CALL_NUMBERS, type Call, callAt, unpackKind } from '../../abi/syscalls.js';
+import { ABIS, type Call } from '../../abi/syscalls.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
 import { readComm } from '../../bpf/comm.js';
@@ -11,6 +11,7 @@ import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { Window } from '../../loader/window.js';
+import { CALL_NUMBERS, callAt, unpackKind } from './call-numbers.js';
 import { moves } from './traits.js';
 
 type Layout = typeof layout;
