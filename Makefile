@@ -100,7 +100,7 @@ texts: build ## every text a user can meet: all help, then errors, notices, loss
 bench: tests ## measure against the peers, side by side (installs them); TOOL=NAME for one; QUICK=1
 	@scripts/setup.sh guard bench
 	@scripts/peers.sh
-	@node --enable-source-maps build/test/bench/main.js $(TOOL)
+	@node --enable-source-maps build/test/bench/against-peers/main.js $(TOOL)
 
 bench-guard: tests ## fails if this tstrace costs more than the base commit's, measured in turn; TOOL=NAME, BASE=COMMIT
 	@scripts/setup.sh guard

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * memleak: what is allocated and never freed. In processes by user probes at the functions of their
- * allocators (lib/heap.h), in the kernel by the tracepoints of its own (lib/kernel_memory.h); and
- * where processes grow, without any probe (lib/growth.h).
+ * allocators (heap.h), in the kernel by the tracepoints of its own (kernel_memory.h); and where
+ * processes grow, without any probe (growth.h).
  */
-#include "lib/allocations.h"
 #include "lib/filter.h"
-#include "lib/growth.h"
-#include "lib/heap.h"
 #include "lib/kernel.h"
-#include "lib/kernel_memory.h"
 #include "lib/loss.h"
+#include "lib/memleak/allocations.h"
+#include "lib/memleak/growth.h"
+#include "lib/memleak/heap.h"
+#include "lib/memleak/kernel_memory.h"
+#include "lib/memleak/probe.h"
 #include "lib/pidns.h"
-#include "lib/probe.h"
-#include "lib/stacks.h"
-#include "lib/walk.h"
+#include "lib/stacks/stacks.h"
+#include "lib/stacks/walk.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -5,18 +5,18 @@
  * A thread's stacks are the same when it resumes as when it stopped, and by then the duration is
  * known. So they are walked then, and only those that are chosen; see lib/sampling.h.
  */
-#include "lib/chosen_waits.h"
 #include "lib/filter.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
-#include "lib/off_cpu.h"
-#include "lib/off_cpu_parts.h"
 #include "lib/pidns.h"
-#include "lib/stacks.h"
-#include "lib/thread_accounts.h"
-#include "lib/wait_object.h"
-#include "lib/wakers.h"
-#include "lib/walk.h"
+#include "lib/scheduling/off_cpu.h"
+#include "lib/scheduling/off_cpu_parts.h"
+#include "lib/stacks/stacks.h"
+#include "lib/stacks/walk.h"
+#include "lib/waits/chosen.h"
+#include "lib/waits/objects/objects.h"
+#include "lib/waits/thread_accounts.h"
+#include "lib/waits/wakers.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

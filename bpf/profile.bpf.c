@@ -3,9 +3,9 @@
 #include "lib/filter.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
-#include "lib/stacks.h"
-#include "lib/sums.h"
-#include "lib/walk.h"
+#include "lib/stacks/stacks.h"
+#include "lib/stacks/sums.h"
+#include "lib/stacks/walk.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

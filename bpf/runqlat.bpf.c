@@ -11,8 +11,8 @@
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
-#include "lib/stamped_run_queue.h"
-#include "lib/run_queue.h"
+#include "lib/scheduling/run_queue.h"
+#include "lib/scheduling/stamped_run_queue.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -24,7 +24,7 @@ const volatile u64 slower_than_ns = 0;
 /* Both windows of the histograms that are not grouped, one for each kind of wait. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, WINDOWS *WAIT_KINDS);
+	__uint(max_entries, WINDOWS *QUEUED_KINDS);
 	__type(key, u32);
 	__type(value, struct hist);
 } hists SEC(".maps");
@@ -83,7 +83,7 @@ static __always_inline void count_wait(struct task_struct *task, u32 kind, u64 d
 		group_add(task, kind, delay_ns);
 		return;
 	}
-	key = current_window() * WAIT_KINDS + kind;
+	key = current_window() * QUEUED_KINDS + kind;
 	hist = bpf_map_lookup_elem(&hists, &key);
 	if (hist)
 		hist_add(hist, delay_ns);
@@ -103,11 +103,11 @@ static __always_inline void wait_over(struct task_struct *prev, struct task_stru
 		return;
 	}
 	if (!split_kinds) {
-		count_wait(next, WAIT_WAKEUP, delay_ns);
+		count_wait(next, QUEUED_WAKEUP, delay_ns);
 		return;
 	}
 	if (wait->throttled_ns) {
-		count_wait(next, WAIT_THROTTLED, wait->throttled_ns);
+		count_wait(next, QUEUED_THROTTLED, wait->throttled_ns);
 		delay_ns -= wait->throttled_ns;
 		if (!delay_ns)
 			return;
@@ -139,7 +139,7 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(wakeup_hash, struct task_struct *task)
 {
 	if (filter_has_task(task))
-		stamp_wait_begins(task, WAIT_WAKEUP);
+		stamp_wait_begins(task, QUEUED_WAKEUP);
 	return 0;
 }
 
@@ -147,7 +147,7 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(wakeup_new_hash, struct task_struct *task)
 {
 	if (filter_has_task(task))
-		stamp_wait_begins(task, WAIT_WAKEUP);
+		stamp_wait_begins(task, QUEUED_WAKEUP);
 	return 0;
 }
 
@@ -157,7 +157,7 @@ int BPF_PROG(switch_hash, bool preempt, struct task_struct *prev, struct task_st
 	struct wait wait;
 
 	if (waits_again(preempt, prev) && filter_has_task(prev))
-		stamp_wait_begins(prev, WAIT_PREEMPTED);
+		stamp_wait_begins(prev, QUEUED_PREEMPTED);
 	if (stamp_wait_ends(next, &wait))
 		wait_over(prev, next, &wait);
 	return 0;

@@ -6,14 +6,14 @@
  * read when tracing begins and ends, and when a thread ends. A switch only adds the latency of
  * the wait that ends.
  */
-#include "lib/clock.h"
-#include "lib/latencies.h"
 #include "lib/filter.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
-#include "lib/run_time.h"
-#include "lib/run_queue.h"
+#include "lib/schedlat/latencies.h"
+#include "lib/scheduling/clock.h"
+#include "lib/scheduling/run_queue.h"
+#include "lib/scheduling/run_time.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -8,17 +8,17 @@
  * Each program is here twice: for raw tracepoints, and for perf's, which keep preemption off; see
  * src/tools/syscount/hooks.ts.
  */
-#include "lib/call_slots.h"
-#include "lib/call_times.h"
-#include "lib/call_traits.h"
-#include "lib/calls.h"
-#include "lib/failures.h"
 #include "lib/filter.h"
 #include "lib/groups.h"
 #include "lib/histogram.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
+#include "lib/syscount/calls.h"
+#include "lib/syscount/failures.h"
+#include "lib/syscount/slots.h"
+#include "lib/syscount/times.h"
+#include "lib/syscount/traits.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

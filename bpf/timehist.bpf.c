@@ -7,13 +7,13 @@
  * it ends.
  */
 #include "lib/filter.h"
-#include "lib/interrupts.h"
 #include "lib/kernel.h"
 #include "lib/loss.h"
-#include "lib/off_cpu.h"
 #include "lib/pidns.h"
-#include "lib/timehist_events.h"
-#include "lib/timehist_slices.h"
+#include "lib/scheduling/interrupts.h"
+#include "lib/scheduling/off_cpu.h"
+#include "lib/timehist/events.h"
+#include "lib/timehist/slices.h"
 #include "lib/window.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -73,7 +73,7 @@ function kindOfNode(node) {
 }
 
 function kindOfPlace(path) {
-	if (path === 'src/bpf/losses.ts') return 'loss';
+	if (path === 'src/bpf/loss.ts') return 'loss';
 	if (path.startsWith('src/doctor/')) return 'doctor';
 	if (path.startsWith('src/browser/')) return 'page';
 	return 'other';

@@ -39,7 +39,7 @@ export interface Reader<F extends Findings = Findings> {
 	stream?(sink: RowSink, fail: (error: unknown) => void): void;
 	/** What happened since the last call; `patience`: tracing has ended, this is the last one. */
 	read(patience?: Patience): Promise<F>;
-	/** What was lost in user space since the last call, by cause; see LOST_HERE in losses.ts. */
+	/** What was lost in user space since the last call, by cause; see LOST_HERE in loss.ts. */
 	lost?(): Lost;
 	/** Releases what is not the object's own. */
 	close?(): void;

@@ -1,6 +1,6 @@
 /** Stops a program under its load at random moments, and compares each thread's stack with gdb's. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MAX_DEPTH } from '../../src/bpf/stacks.js';
+import { MAX_DEPTH } from '../../src/bpf/stacks/stacks.js';
 import { textOf } from '../../src/text-of.js';
 import type { Program } from '../whole/programs.js';
 import { compare } from './compare.js';

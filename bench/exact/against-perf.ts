@@ -1,12 +1,12 @@
 /** Samples a program with profile and with `perf record --call-graph dwarf` at once, and compares the paths. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MAX_DEPTH } from '../../src/bpf/stacks.js';
+import { MAX_DEPTH } from '../../src/bpf/stacks/stacks.js';
 import { parseEvent } from '../../src/perf/events.js';
 import { BpfTracing } from '../../src/run/tracing.js';
 import { profile } from '../../src/tools/profile/profile.js';
 import { KernelSamples } from '../../src/tools/profile/sampling.js';
-import { Child, type Command } from '../children.js';
-import { PERF_BEGIN_MS } from '../tracer.js';
+import { Child, type Command } from '../shared/children.js';
+import { PERF_BEGIN_MS } from '../shared/tracer.js';
 import type { Program } from '../whole/programs.js';
 import { type Found, foundIn, pathsOf, wholeOfPerf } from './paths.js';
 import { Places } from './places.js';

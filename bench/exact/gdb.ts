@@ -1,7 +1,7 @@
 /** gdb as an oracle: it stops the threads of a process, and says what their stacks are. */
 import { createInterface } from 'node:readline';
 import type { StoppedRegisters } from '../../src/unwind/walk.js';
-import { Child } from '../children.js';
+import { Child } from '../shared/children.js';
 
 /** Reading the symbols of a large program takes gdb that long. */
 const LIMIT_S = 120;

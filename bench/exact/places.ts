@@ -1,6 +1,6 @@
 /** Where in which file addresses of a process are. */
-import { type MapsEntry, parseMaps } from '../../src/symbolize/mappings/maps.js';
-import { readMaps } from '../../src/symbolize/mappings/proc-pid.js';
+import { type MapsEntry, parseMaps } from '../../src/proc/maps.js';
+import { readMaps } from '../../src/proc/process-facts.js';
 
 export function placeIn(path: string, offset: number): string {
 	return `${path.replace(/.*\//, '') || 'anon'}+0x${offset.toString(16)}`;

@@ -1,7 +1,7 @@
 /** tstrace's own programs, loaded here: their stacks can then be had as addresses, before they have names. */
 
 import type { Subjects } from '../../src/bpf/filter.js';
-import { MAX_DEPTH, type StackSettings } from '../../src/bpf/stacks.js';
+import { MAX_DEPTH, type StackSettings } from '../../src/bpf/stacks/stacks.js';
 import type { StackView } from '../../src/options/stack-view.js';
 
 /** Objects that were built; those of an installation are beside its bundle. */

@@ -1,9 +1,9 @@
 /** The base commit, built in a folder of its own, which goes as we exit. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { Child } from '../children.js';
-import { scratch } from '../scratch.js';
-import { TSTRACE } from '../tracer.js';
+import { Child } from '../shared/children.js';
+import { scratch } from '../shared/scratch.js';
+import { TSTRACE } from '../shared/tracer.js';
 
 const FOLDER = scratch('base');
 const ARCHIVE = scratch('base.tar');

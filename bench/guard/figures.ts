@@ -1,7 +1,7 @@
 /** What `make bench-guard` measures of tools that trace: costs, slow-down, memory, start-up. */
-import type { Guarded, GuardedFigure } from '../measure.js';
-import { lineOf, TRACING, TSTRACE } from '../tracer.js';
-import { bpfSide, type Contender, slowSide, startSide } from '../workloads.js';
+import type { Guarded, GuardedFigure } from '../experiments/measure.js';
+import { bpfSide, type Contender, slowSide, startSide } from '../experiments/workloads.js';
+import { lineOf, TRACING, TSTRACE } from '../shared/tracer.js';
 
 /** A contender with another tstrace. */
 export const withTstrace = (program: string, contender: Contender): Contender => ({

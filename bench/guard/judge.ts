@@ -1,7 +1,7 @@
 /** Whether this tstrace costs more than the base commit's. Pure. */
-import type { Guarded, GuardedFigure } from '../measure.js';
-import type { Runs } from '../results.js';
-import { formatSpread, median, ratiosOf, type Spread, spreadOf } from '../statistics.js';
+import type { Guarded, GuardedFigure } from '../experiments/measure.js';
+import type { Runs } from '../experiments/results.js';
+import { formatSpread, median, ratiosOf, type Spread, spreadOf } from '../shared/statistics.js';
 
 /** The names of the two sides. */
 export const BASE = 'base';

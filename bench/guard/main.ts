@@ -7,10 +7,10 @@
  * ROUNDS=N: how many rounds.
  */
 import { parseArgs } from 'node:util';
-import { endOnSignals } from '../children.js';
-import type { Benchmark, Guarded } from '../measure.js';
-import { runRounds } from '../rounds.js';
-import { openScratch } from '../scratch.js';
+import type { Benchmark, Guarded } from '../experiments/measure.js';
+import { runRounds } from '../experiments/rounds.js';
+import { endOnSignals } from '../shared/children.js';
+import { openScratch } from '../shared/scratch.js';
 import { BENCHMARKS } from '../tools/all.js';
 import { buildBase, describe, findBase, NoBase } from './base.js';
 import { conclude, explain, isWorse, judge, type Verdict } from './judge.js';

@@ -1,7 +1,8 @@
 /** The two sides that the guard compares. */
-import { Failed } from '../children.js';
-import type { Guarded, Side } from '../measure.js';
-import { TSTRACE } from '../tracer.js';
+
+import type { Guarded, Side } from '../experiments/measure.js';
+import { Failed } from '../shared/children.js';
+import { TSTRACE } from '../shared/tracer.js';
 import { BASE, NOT_IN_BASE, NOW } from './judge.js';
 
 /** What tstrace exits with if it does not know an option, an argument or a command. */

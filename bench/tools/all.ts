@@ -1,5 +1,5 @@
 /** All benchmarks, in the order of the report. */
-import type { Benchmark } from '../measure.js';
+import type { Benchmark } from '../experiments/measure.js';
 import { diff, flamegraph, fold } from './converters.js';
 import { memleak } from './memleak.js';
 import { offcputime } from './offcputime.js';

@@ -2,13 +2,19 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { timed } from '../commands.js';
+import { timed } from '../experiments/commands.js';
+import { STACKS, writeStacks } from '../experiments/folded-stacks.js';
+import {
+	type Benchmark,
+	type Figure,
+	type Guarded,
+	type Side,
+	toPeers,
+} from '../experiments/measure.js';
 import { PEAK } from '../guard/figures.js';
-import { type Benchmark, type Figure, type Guarded, type Side, toPeers } from '../measure.js';
-import { flamegraphPl, flamegraphScript, type Peer } from '../peers.js';
-import { scratch } from '../scratch.js';
-import { STACKS, writeStacks } from '../stacks.js';
-import { lineOf, TSTRACE } from '../tracer.js';
+import { flamegraphPl, flamegraphScript, type Peer } from '../shared/peers.js';
+import { scratch } from '../shared/scratch.js';
+import { lineOf, TSTRACE } from '../shared/tracer.js';
 
 const LARGE_BYTES = 1e9;
 const RECORDINGS = 'test/fixtures/perf-script';

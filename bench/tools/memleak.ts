@@ -1,9 +1,7 @@
 /** memleak against libbpf-tools' memleak, and against probes that do nothing: docs/tools/memleak.md. */
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child, type Command } from '../children.js';
-import { probeEmptily } from '../empty-probes.js';
-import { named, PEAK, RESULT, startUp, withTstrace } from '../guard/figures.js';
+import { probeEmptily } from '../experiments/empty-probes.js';
 import {
 	type Benchmark,
 	type Experiment,
@@ -13,9 +11,7 @@ import {
 	toPeers,
 	toUntraced,
 	UNTRACED,
-} from '../measure.js';
-import { bcc, bpftrace, newestLibbpfTool, type Peer } from '../peers.js';
-import { median } from '../statistics.js';
+} from '../experiments/measure.js';
 import {
 	bare,
 	bpfSideBy,
@@ -25,7 +21,11 @@ import {
 	startSide,
 	tracedSample,
 	unbuffered,
-} from '../workloads.js';
+} from '../experiments/workloads.js';
+import { named, PEAK, RESULT, startUp, withTstrace } from '../guard/figures.js';
+import { Child, type Command } from '../shared/children.js';
+import { bcc, bpftrace, newestLibbpfTool, type Peer } from '../shared/peers.js';
+import { median } from '../shared/statistics.js';
 
 const LINES = 6;
 /** Until what the workload printed before has been read. */

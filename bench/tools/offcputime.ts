@@ -1,12 +1,13 @@
 /** offcputime against libbpf-tools' offcputime, bpftrace and perf record: docs/tools/offcputime.md. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { Child, type Command } from '../children.js';
-import { cost, PEAK, RESULT, slowDown, startUp } from '../guard/figures.js';
-import { type Benchmark, type Sample, type Side, toPeers, toUntraced } from '../measure.js';
-import { bcc, bpftrace, libbpfTool, perf } from '../peers.js';
-import { scratch } from '../scratch.js';
-import { lineOf, PERF_BEGIN_MS, TSTRACE, traced } from '../tracer.js';
+import {
+	type Benchmark,
+	type Sample,
+	type Side,
+	toPeers,
+	toUntraced,
+} from '../experiments/measure.js';
 import {
 	bpfSide,
 	type Contender,
@@ -18,7 +19,12 @@ import {
 	startSide,
 	unbuffered,
 	untraced,
-} from '../workloads.js';
+} from '../experiments/workloads.js';
+import { cost, PEAK, RESULT, slowDown, startUp } from '../guard/figures.js';
+import { Child, type Command } from '../shared/children.js';
+import { bcc, bpftrace, libbpfTool, perf } from '../shared/peers.js';
+import { scratch } from '../shared/scratch.js';
+import { lineOf, PERF_BEGIN_MS, TSTRACE, traced } from '../shared/tracer.js';
 
 const PROCESSES = 50;
 const STACKS_EACH = 200;

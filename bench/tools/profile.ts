@@ -1,13 +1,8 @@
 /** profile against perf record and script, libbpf-tools' profile and bpftrace: docs/tools/profile.md. */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child } from '../children.js';
-import { timed } from '../commands.js';
-import { PEAK, startUp, withTstrace } from '../guard/figures.js';
-import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
-import { bcc, bpftrace, newestLibbpfTool, type Peer, perf } from '../peers.js';
-import { scratch } from '../scratch.js';
-import { lineOf, PERF_BEGIN_MS, runsOf, TSTRACE } from '../tracer.js';
+import { timed } from '../experiments/commands.js';
+import { type Benchmark, type Side, toPeers, toUntraced } from '../experiments/measure.js';
 import {
 	bpfSideBy,
 	type Contender,
@@ -19,7 +14,12 @@ import {
 	startSide,
 	unbuffered,
 	untraced,
-} from '../workloads.js';
+} from '../experiments/workloads.js';
+import { PEAK, startUp, withTstrace } from '../guard/figures.js';
+import { Child } from '../shared/children.js';
+import { bcc, bpftrace, newestLibbpfTool, type Peer, perf } from '../shared/peers.js';
+import { scratch } from '../shared/scratch.js';
+import { lineOf, PERF_BEGIN_MS, runsOf, TSTRACE } from '../shared/tracer.js';
 
 const SECONDS = 5;
 const HZ = '999';

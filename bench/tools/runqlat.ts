@@ -1,10 +1,7 @@
 /** runqlat against libbpf-tools' runqlat and bpftrace: docs/tools/runqlat.md. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cost, slowDown, startUp } from '../guard/figures.js';
-import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
-import { bcc, bpftrace, libbpfTool } from '../peers.js';
-import { traced } from '../tracer.js';
+import { type Benchmark, type Side, toPeers, toUntraced } from '../experiments/measure.js';
 import {
 	bare,
 	bpfSide,
@@ -17,7 +14,10 @@ import {
 	startSide,
 	unbuffered,
 	untraced,
-} from '../workloads.js';
+} from '../experiments/workloads.js';
+import { cost, slowDown, startUp } from '../guard/figures.js';
+import { bcc, bpftrace, libbpfTool } from '../shared/peers.js';
+import { traced } from '../shared/tracer.js';
 
 const WAIT_S = 5;
 

@@ -1,9 +1,6 @@
 /** schedlat against perf sched record and latency: docs/tools/schedlat.md. */
-import { cost, slowDown, startUp } from '../guard/figures.js';
-import { type Benchmark, toPeers, toUntraced } from '../measure.js';
-import { perf } from '../peers.js';
-import { scratch } from '../scratch.js';
-import { PERF_BEGIN_MS } from '../tracer.js';
+
+import { type Benchmark, toPeers, toUntraced } from '../experiments/measure.js';
 import {
 	bpfSide,
 	type Contender,
@@ -15,7 +12,11 @@ import {
 	startSide,
 	untraced,
 	without,
-} from '../workloads.js';
+} from '../experiments/workloads.js';
+import { cost, slowDown, startUp } from '../guard/figures.js';
+import { perf } from '../shared/peers.js';
+import { scratch } from '../shared/scratch.js';
+import { PERF_BEGIN_MS } from '../shared/tracer.js';
 
 const file = scratch('perf.data');
 

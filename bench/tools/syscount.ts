@@ -1,8 +1,6 @@
 /** syscount against libbpf-tools' syscount, bpftrace, perf trace and strace: docs/tools/syscount.md. */
-import { cost, slowDown, startUp } from '../guard/figures.js';
-import { type Benchmark, type Side, toPeers, toUntraced } from '../measure.js';
-import { bcc, bpftrace, libbpfTool, type Peer, perf, strace } from '../peers.js';
-import { PERF_BEGIN_MS } from '../tracer.js';
+
+import { type Benchmark, type Side, toPeers, toUntraced } from '../experiments/measure.js';
 import {
 	bare,
 	bpfSide,
@@ -16,7 +14,10 @@ import {
 	startSide,
 	unbuffered,
 	untraced,
-} from '../workloads.js';
+} from '../experiments/workloads.js';
+import { cost, slowDown, startUp } from '../guard/figures.js';
+import { bcc, bpftrace, libbpfTool, type Peer, perf, strace } from '../shared/peers.js';
+import { PERF_BEGIN_MS } from '../shared/tracer.js';
 
 /** A switch of this workload is a write and a read. */
 const CALLS_PER_SWITCH = 2;

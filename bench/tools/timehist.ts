@@ -1,5 +1,5 @@
 /** timehist against perf sched record and timehist: docs/tools/timehist.md. */
-import { cost, named, PEAK, startUp, withTstrace } from '../guard/figures.js';
+
 import {
 	type Benchmark,
 	type Sample,
@@ -7,10 +7,7 @@ import {
 	toPeers,
 	toUntraced,
 	UNTRACED,
-} from '../measure.js';
-import { perf } from '../peers.js';
-import { scratch } from '../scratch.js';
-import { lineOf, PERF_BEGIN_MS, sinceMs } from '../tracer.js';
+} from '../experiments/measure.js';
 import {
 	bare,
 	bpfSide,
@@ -23,7 +20,11 @@ import {
 	startFigure,
 	startSide,
 	tracedSample,
-} from '../workloads.js';
+} from '../experiments/workloads.js';
+import { cost, named, PEAK, startUp, withTstrace } from '../guard/figures.js';
+import { perf } from '../shared/peers.js';
+import { scratch } from '../shared/scratch.js';
+import { lineOf, PERF_BEGIN_MS, sinceMs } from '../shared/tracer.js';
 
 const OPERATIONS = Number(process.env.OPERATIONS ?? 100_000);
 const LOAD = ['perf', 'bench', 'sched', 'pipe', '-l', `${OPERATIONS}`];

@@ -4,10 +4,18 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child, type Command } from '../children.js';
-import type { Benchmark, Experiment, Figure, Sample, Side } from '../measure.js';
-import { counting, firstLine_ms, lineOf, runsOf, TRACING, TSTRACE, traced } from '../tracer.js';
-import { printed } from '../workloads.js';
+import type { Benchmark, Experiment, Figure, Sample, Side } from '../experiments/measure.js';
+import { printed } from '../experiments/workloads.js';
+import { Child, type Command } from '../shared/children.js';
+import {
+	counting,
+	firstLine_ms,
+	lineOf,
+	runsOf,
+	TRACING,
+	TSTRACE,
+	traced,
+} from '../shared/tracer.js';
 
 const TRACE_MS = 1000;
 /** Frames of a stack of the workload `deep` that are not its own depth. */
@@ -111,7 +119,7 @@ function filesOf(program: string): string[] {
 }
 
 function reading(name: string, files: () => string[]): Side {
-	const command = [process.execPath, 'build/test/bench/unwind-tables.js'];
+	const command = [process.execPath, 'build/test/bench/walks/tables.js'];
 	const run = async () => JSON.parse(await printed([...command, ...files()])) as Sample;
 	return { name, command: `unwind-tables.js, ${name} and its libraries`, run };
 }

@@ -1,8 +1,9 @@
 /** offwaketime and wakeuptime against libbpf-tools' wakeuptime and offcputime: docs/tools/offwaketime.md. */
+
+import { type Benchmark, toPeers } from '../experiments/measure.js';
+import { bpfSide, type Contender, PIPE } from '../experiments/workloads.js';
 import { cost, startUp } from '../guard/figures.js';
-import { type Benchmark, toPeers } from '../measure.js';
-import { libbpfTool } from '../peers.js';
-import { bpfSide, type Contender, PIPE } from '../workloads.js';
+import { libbpfTool } from '../shared/peers.js';
 
 const ours = (tool: string): Contender => ({
 	name: `tstrace ${tool}`,

@@ -1,8 +1,16 @@
 /** why against libbpf-tools' offcputime, which shows less, and what it costs the workload: docs/tools/why.md. */
+
+import { type Benchmark, toPeers, toUntraced } from '../experiments/measure.js';
+import {
+	bpfSide,
+	type Contender,
+	PIPE,
+	slowFigures,
+	slowSide,
+	untraced,
+} from '../experiments/workloads.js';
 import { cost, startUp } from '../guard/figures.js';
-import { type Benchmark, toPeers, toUntraced } from '../measure.js';
-import { libbpfTool } from '../peers.js';
-import { bpfSide, type Contender, PIPE, slowFigures, slowSide, untraced } from '../workloads.js';
+import { libbpfTool } from '../shared/peers.js';
 
 const WHY: Contender = {
 	name: 'tstrace why',

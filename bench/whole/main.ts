@@ -11,9 +11,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child, type Command, endOnSignals } from '../children.js';
-import { commit, machine } from '../machine.js';
-import { endPrograms } from '../servers.js';
+import { Child, type Command, endOnSignals } from '../shared/children.js';
+import { commit, machine } from '../shared/machine.js';
+import { endPrograms } from '../shared/servers.js';
 import { PROGRAMS, type Program, type Thread } from './programs.js';
 import { cutShare, isWhole, type PrintedStack } from './stacks.js';
 import { RUNS, SECONDS, type Tool } from './tools.js';

@@ -4,13 +4,13 @@ import {
 	begin,
 	childOf,
 	done,
-	nginxServer,
+	nginxWorker,
 	POSTGRES,
 	postgresServer,
 	redisServer,
 	until,
 	written,
-} from '../servers.js';
+} from '../shared/servers.js';
 import { BASH, GDB, GO, JAVA, NODE, PERL, PYTHON } from './loads.js';
 
 /** Where ports of this run begin; each program has its own. */
@@ -67,10 +67,10 @@ async function nginx(folder: string): Promise<number> {
 	const port = PORT + 1;
 	written(folder, 't', TEXT.repeat(2000));
 	const server = `listen 127.0.0.1:${port}; root ${folder}; default_type text/plain;`;
-	const pid = nginxServer(folder, `gzip on; gzip_types text/plain; server { ${server} }`);
+	const worker = await nginxWorker(folder, `gzip on; gzip_types text/plain; server { ${server} }`);
 	await until(['ab', '-n', '1', `http://127.0.0.1:${port}/t`], folder);
 	ab(port, folder, '-H', 'Accept-Encoding: gzip');
-	return childOf(pid, /worker/);
+	return worker;
 }
 
 async function postgres(folder: string): Promise<number> {

@@ -1,7 +1,7 @@
 /** tstrace and its peers, for one process: how each is run, and read. */
-import type { Command } from '../children.js';
-import { bpftrace, libbpfTool, newestLibbpfTool, type Peer, perf } from '../peers.js';
-import { TSTRACE } from '../tracer.js';
+import type { Command } from '../shared/children.js';
+import { bpftrace, libbpfTool, newestLibbpfTool, type Peer, perf } from '../shared/peers.js';
+import { TSTRACE } from '../shared/tracer.js';
 import type { PrintedStack } from './stacks.js';
 import { ofBpftrace, ofMemleak, ofOffcputime, ofPerf, ofTstrace } from './stacks.js';
 

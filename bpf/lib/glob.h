@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Thread names by patterns: all patterns at once, in one bounded loop. User space turns them into
- * an automaton of 64 states (src/bpf/globs.ts); a set of states is a word, and a byte of the
+ * an automaton of 64 states (src/bpf/glob.ts); a set of states is a word, and a byte of the
  * name moves all of them at once (Baeza-Yates and Gonnet, "A New Approach to Text Searching",
  * 1992).
  */

@@ -1,7 +1,7 @@
 /** States of threads, as letters (ps, /proc/PID/stat) or as the scheduler's own mask. */
 import { InvalidArgumentError } from 'commander';
 
-/** include/linux/sched.h, TASK_*; R has no bit there: bpf/lib/off_cpu.h, OFFCPU_RUNNABLE. */
+/** include/linux/sched.h, TASK_*; R has no bit there: bpf/lib/scheduling/off_cpu.h, OFFCPU_RUNNABLE. */
 const BITS: Readonly<Record<string, number>> = {
 	R: 0x8000_0000,
 	S: 0x1,

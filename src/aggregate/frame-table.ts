@@ -1,5 +1,5 @@
 /** Names of frames, each kept once and known by a number. Pure values: no I/O. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { grown } from './growable.js';
 import type { Frame, FrameKind } from './stack.js';
 

@@ -1,5 +1,5 @@
 /** Stacks of frame numbers, each kept once, with what was counted there. Pure values: no I/O. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { grown } from './growable.js';
 
 const FIRST_STACKS = 1 << 10;

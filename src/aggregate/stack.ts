@@ -1,5 +1,5 @@
 /** Stacks before and after they have names. Pure values: no I/O, no kernel. */
-import type { Address } from '../loader/address.js';
+import type { Address } from '../loader/signed-address.js';
 import type { Key } from './row-key.js';
 import type { WaitObject } from './wait-object.js';
 

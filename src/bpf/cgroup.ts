@@ -1,7 +1,7 @@
 /** Control groups (version 2) by path and by id: the id is the folder's inode number. */
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 
 /** CGROUP2_SUPER_MAGIC, include/uapi/linux/magic.h */
 const CGROUP2_MAGIC = 0x63677270;

@@ -1,7 +1,6 @@
 /** Several ways to the same end, of which a kernel has some: the first that it has is taken. */
 
-import { UsageError } from '../errors.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError, UsageError } from '../errors.js';
 
 export interface Way<Name extends string> {
 	readonly name: Name;

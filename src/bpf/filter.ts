@@ -1,5 +1,5 @@
 /** Which tasks are traced: user space's side of bpf/lib/filter.h. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { ownPidNamespace } from '../loader/kernel.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import { type BpfMap, u32Key } from '../loader/map.js';
@@ -8,7 +8,7 @@ import { processLives, threadLives } from '../proc/lives.js';
 import { textOf } from '../text-of.js';
 import { cgroupId } from './cgroup.js';
 import { readComm } from './comm.js';
-import { compileGlobs, type GlobTables, isGlob } from './globs.js';
+import { compileGlobs, type GlobTables, isGlob } from './glob.js';
 
 /** The user's choice; empty lists choose everything. */
 export interface Filter {

@@ -5,13 +5,8 @@ import type { Key } from '../aggregate/row-key.js';
 import type { BpfMap } from '../loader/map.js';
 import { Window, type WindowedObject } from '../loader/window.js';
 import type { Reader } from '../reader.js';
-import {
-	type GroupLayouts,
-	Groups,
-	type HistLayout,
-	type KernelGroup,
-	takeHistogram,
-} from './histogram.js';
+import { type GroupLayouts, Groups, type KernelGroup } from './groups.js';
+import { type HistLayout, takeHistogram } from './histogram.js';
 
 interface HistogramObject extends WindowedObject {
 	readonly layout: { readonly structs: { readonly hist: HistLayout } };

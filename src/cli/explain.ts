@@ -1,9 +1,8 @@
 /** Errors in words: one line that says what, why and what to do; and the exit status of each. */
 import { type Command as Cli, CommanderError } from 'commander';
-import { UsageError } from '../errors.js';
+import { TstraceError, UsageError } from '../errors.js';
 import { converters } from '../generated/converters.js';
 import { tools } from '../generated/tools.js';
-import { TstraceError } from '../loader/errors.js';
 import { takeMessages } from '../loader/libbpf-messages.js';
 import { printable } from '../render/terminal.js';
 import { say } from '../run/output.js';

@@ -1,5 +1,5 @@
 /** All checks, in the order in which they are shown. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { libbpf } from '../loader/ffi.js';
 import { captureMessages } from '../loader/libbpf-messages.js';
 import { attempt, type Check } from './check.js';

@@ -1,8 +1,8 @@
 /** What the kernel has of what programs are attached to and read. */
 import { closeSync, statSync } from 'node:fs';
 import { arch, release } from 'node:os';
-import { schedInfoMissing } from '../bpf/run-queue.js';
-import { taskStorageMissing } from '../bpf/task-storage.js';
+import { schedInfoMissing } from '../bpf/scheduling/run-queue.js';
+import { taskStorageMissing } from '../bpf/scheduling/task-storage.js';
 import { tracepoints } from '../generated/tracepoints.js';
 import { failure, libbpf } from '../loader/ffi.js';
 import { BTF_PATH, BTF_SINCE, kernelHasTracepoint, versionOf } from '../loader/kernel.js';

@@ -1,11 +1,11 @@
 /** koffi, the system's libbpf, and the kernel's symbols. */
 
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { INSTALL_LIBBPF_ON, libbpf } from '../loader/ffi.js';
 import { ownCapabilities } from '../loader/kernel.js';
 import { INSTALL_KOFFI, koffi } from '../loader/koffi.js';
-import { parseMaps } from '../symbolize/mappings/maps.js';
-import { readMaps } from '../symbolize/mappings/proc-pid.js';
+import { parseMaps } from '../proc/maps.js';
+import { readMaps } from '../proc/process-facts.js';
 import { kernelNames } from '../symbolize/symbols/kernel.js';
 import { distributions } from '../symbolize/symbols/packages.js';
 import { textOf } from '../text-of.js';

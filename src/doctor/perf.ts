@@ -1,6 +1,6 @@
 /** Perf events: opened for a moment; and the settings that bound them. */
 
-import { MAX_DEPTH } from '../bpf/stacks.js';
+import { MAX_DEPTH } from '../bpf/stacks/stacks.js';
 import { ownCapabilities } from '../loader/kernel.js';
 import { parseEvent } from '../perf/events.js';
 import { openPerfEvent, PerfOpenError } from '../perf/open.js';

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import type { Notify } from './format-reader.js';
 import { readLines } from './lines.js';
 

@@ -1,6 +1,6 @@
 /** What bounds the work on strangers' files: a small one can unfold to more than memory holds. */
 import { MAX_STACK_FRAMES } from '../aggregate/stack-table.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 
 /** Frames of all stacks that a file names by number; they take 512 MiB. A large recording has 2^23. */
 const MAX_FRAMES = 1 << 27;

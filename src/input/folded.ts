@@ -3,7 +3,7 @@ import { FrameTable, HASH_PRIME, HASH_START } from '../aggregate/frame-table.js'
 import type { FrameKind } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import type { Notify, ReadOptions } from './format-reader.js';
 import { readLines } from './lines.js';
 

@@ -1,5 +1,5 @@
 /** What a file is, by its beginning. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { readFolded } from './folded.js';
 import type { FormatReader } from './format-reader.js';
 import { readJson } from './json-files.js';

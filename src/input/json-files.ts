@@ -1,7 +1,7 @@
 /** Reads JSON: results of tstrace, one on each line, and files of speedscope, in any form. */
 import { getHeapStatistics } from 'node:v8';
 import type { StackProfile } from '../aggregate/stack-profile.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { FrameBudget, readWhole } from './bounds.js';
 import type { FormatReader, Notify } from './format-reader.js';
 import { readLines } from './lines.js';

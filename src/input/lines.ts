@@ -1,5 +1,5 @@
 /** Lines of a stream, as bytes: nothing is longer in memory than a chunk and one line. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

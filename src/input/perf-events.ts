@@ -3,7 +3,7 @@ import type { FrameTable } from '../aggregate/frame-table.js';
 import { withoutModifiers } from '../aggregate/sampled-event.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import type { SampleHeader } from './perf-header.js';
 
 /** perf record -e 'syscalls:*' are about 700. */

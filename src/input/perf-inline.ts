@@ -2,7 +2,7 @@
 import type { FrameTable } from '../aggregate/frame-table.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { functionsAt, type PerfAddress } from './addr2line.js';
 import type { Notify } from './format-reader.js';
 import { type FrameText, kindOf } from './perf-frames.js';

@@ -2,7 +2,7 @@
 import { FrameTable, hashOf } from '../aggregate/frame-table.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../aggregate/stack-table.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import type { Notify, ReadOptions } from './format-reader.js';
 import { readLines } from './lines.js';
 import { PerfEvents } from './perf-events.js';

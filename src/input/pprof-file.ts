@@ -1,5 +1,5 @@
 /** What is in a pprof file, in any order: strings, and entries by their field's number. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { damaged, Fields, LENGTH_DELIMITED } from './protobuf.js';
 
 /** Strings, functions, locations, mappings, lines: so many of each. They take 100 bytes each. */

@@ -1,6 +1,6 @@
 /** What a pprof file says of itself: types of samples, times, and tstrace's comments. */
 import type { Origin } from '../aggregate/stack-profile.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { COMMENT_FIELDS, UNKNOWN_TYPE } from '../render/pprof-words.js';
 import { type PprofFile, PROFILE } from './pprof-file.js';
 import { damaged, type Fields } from './protobuf.js';

@@ -4,7 +4,7 @@
  */
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { FrameBudget, readWhole } from './bounds.js';
 import type { Notify, ReadOptions } from './format-reader.js';
 import { PprofFile, PROFILE } from './pprof-file.js';

@@ -1,5 +1,5 @@
 /** Fields of a protocol buffer, read in place: https://protobuf.dev/programming-guides/encoding/ */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 
 const VARINT = 0;
 const FIXED64 = 1;

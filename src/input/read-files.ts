@@ -11,7 +11,7 @@ import {
 	type StackProfile,
 } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { formatOf } from './format-of.js';
 import type { Notify, ReadOptions } from './format-reader.js';
 

@@ -6,7 +6,7 @@
 import { FrameTable } from '../aggregate/frame-table.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES, StackTable } from '../aggregate/stack-table.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import type { FrameBudget } from './bounds.js';
 import type { Notify } from './format-reader.js';
 import { kindOfFile } from './frame-kinds.js';

@@ -5,7 +5,7 @@ import type { Key } from '../aggregate/row-key.js';
 import type { Frame, FrameKind } from '../aggregate/stack.js';
 import { type Origin, profileOf, type StackProfile } from '../aggregate/stack-profile.js';
 import type { StackRow } from '../aggregate/stack-rows.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { FRAME_LETTERS } from '../render/folded.js';
 import type { FrameBudget } from './bounds.js';
 

@@ -3,7 +3,7 @@
  * Sources: libbpf's `libbpf.h`, `bpf.h`, `btf.h` (1.0); man pages of the system calls.
  */
 import { errnoName } from '../abi/errno.js';
-import { TstraceError } from './errors.js';
+import { TstraceError } from '../errors.js';
 import { koffi } from './koffi.js';
 
 /** An address in this process; null is C's NULL. */

@@ -1,7 +1,8 @@
 /** What the running kernel can do, and whether this process may use it. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { TstraceError } from '../errors.js';
 import { Btf } from './btf.js';
-import { shortage, TstraceError } from './errors.js';
+import { shortage } from './shortage.js';
 
 export const BTF_PATH = '/sys/kernel/btf/vmlinux';
 

@@ -1,7 +1,7 @@
 /** koffi calls C functions for us. It is loaded at the first of them: help, pictures and files need none. */
 import { createRequire } from 'node:module';
 import type Koffi from 'koffi';
-import { TstraceError } from './errors.js';
+import { TstraceError } from '../errors.js';
 
 let loaded: typeof Koffi | undefined;
 

@@ -12,6 +12,11 @@ export interface StructLayout {
 	readonly fields: Readonly<Record<string, FieldLayout>>;
 }
 
+/** A struct with these fields, and perhaps others. */
+export type StructWith<N extends string> = StructLayout & {
+	readonly fields: Readonly<Record<N, FieldLayout>>;
+};
+
 export interface MapLayout {
 	readonly keySize: number;
 	readonly valueSize: number;

@@ -1,6 +1,6 @@
 /** BPF maps: single elements, per-CPU elements, batches. Source: man 2 bpf, libbpf's bpf.h. */
 import { constants } from 'node:os';
-import { TstraceError } from './errors.js';
+import { TstraceError } from '../errors.js';
 import { failure, libbpf, type Pointer } from './ffi.js';
 import { viewMemory } from './memory.js';
 

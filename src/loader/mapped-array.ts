@@ -1,7 +1,7 @@
 /** An array of one element that is not declared in an object: made when it is needed. */
 import { closeSync } from 'node:fs';
+import { TstraceError } from '../errors.js';
 import { map_create, uapi } from '../generated/uapi.js';
-import { TstraceError } from './errors.js';
 import { failure, libc } from './ffi.js';
 import { PROT, SharedMapping } from './memory.js';
 import { BPF_SYSCALL_NUMBER } from './probes.js';

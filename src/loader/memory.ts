@@ -1,5 +1,5 @@
 /** Memory that the kernel or libbpf owns, seen in place. */
-import { TstraceError } from './errors.js';
+import { TstraceError } from '../errors.js';
 import { failure, libc, type Pointer } from './ffi.js';
 import { koffi } from './koffi.js';
 

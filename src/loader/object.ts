@@ -1,7 +1,7 @@
 /** A BPF object's life: open, configure, load, attach, close. */
 import { closeSync, existsSync, read, readFileSync } from 'node:fs';
+import { TstraceError } from '../errors.js';
 import { closeAll } from './close-all.js';
-import { shortage, TstraceError } from './errors.js';
 import { failure, libbpf, type Pointer } from './ffi.js';
 import type { ObjectLayout } from './layout.js';
 import { captureMessages, takeMessages } from './libbpf-messages.js';
@@ -9,6 +9,7 @@ import { BpfMap, u32Key } from './map.js';
 import { mapsOf, programsOf } from './maps-and-programs.js';
 import { PROT, SharedMapping } from './memory.js';
 import { BpfProgram } from './program.js';
+import { shortage } from './shortage.js';
 import { explainLoadFailure } from './verifier.js';
 
 /** Objects that are open; whatever way the process ends by itself, they are closed. */

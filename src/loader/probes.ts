@@ -3,13 +3,14 @@
  * bpf, man 2 perf_event_open (uprobe); kernel/events/uprobes.c; libbpf.h, struct bpf_uprobe_opts.
  */
 import { closeSync, existsSync } from 'node:fs';
+import { TstraceError } from '../errors.js';
 import { bpf_uprobe_opts, link_create_uprobe_multi, uapi } from '../generated/uapi.js';
-import { shortage, TstraceError } from './errors.js';
 import { failure, libbpf, libc, type Pointer } from './ffi.js';
 import { kernelBtf, kernelHasHelper } from './kernel.js';
 import { takeMessages } from './libbpf-messages.js';
 import { PointingStruct } from './pointing-struct.js';
 import type { BpfProgram } from './program.js';
+import { shortage } from './shortage.js';
 
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
 export const BPF_SYSCALL_NUMBER = process.arch === 'arm64' ? 280 : 321;

@@ -1,6 +1,7 @@
 /** One BPF program, and what the kernel says of it. */
+
+import { TstraceError } from '../errors.js';
 import { bpf_prog_info } from '../generated/uapi.js';
-import { TstraceError } from './errors.js';
 import { failure, libbpf, type Pointer } from './ffi.js';
 import { readU64 } from './layout.js';
 

@@ -3,9 +3,9 @@
  * a thread that sleeps while it holds the run queue's lock, a raw_spinlock_t, freezes the machine.
  */
 import { version } from 'node:os';
+import { TstraceError } from '../errors.js';
 import { textOf } from '../text-of.js';
 import type { Btf } from './btf.js';
-import { TstraceError } from './errors.js';
 import { kernelBtf } from './kernel.js';
 
 /** What tells a PREEMPT_RT kernel. */

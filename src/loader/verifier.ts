@@ -1,5 +1,6 @@
 /** Turns a failed load into two lines a person can act on; the log itself goes into `detail`. */
-import { shortage, TstraceError } from './errors.js';
+import { TstraceError } from '../errors.js';
+import { shortage } from './shortage.js';
 
 /**
  * libbpf goes on without a map of constants that it had no descriptor for; and it tries other maps again

@@ -1,9 +1,9 @@
 /** Values of options: each parser names what is valid, and throws InvalidArgumentError. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import { compileGlobs, isGlob } from '../bpf/globs.js';
+import { compileGlobs, isGlob } from '../bpf/glob.js';
 import { DURATION_EXAMPLES, durationOf, type PlainUnit } from './durations.js';
-import { flag, parsed, parsedOr, TypedOption } from './typed-option.js';
+import { flag, parsedOr, TypedOption } from './typed-option.js';
 
 /** A year; "until Ctrl-C" is the absence of an interval, not a large one. */
 const MAX_SECONDS = 365 * 86_400;
@@ -144,15 +144,3 @@ export function maxBucketsOption(): TypedOption<number> {
 		65_536,
 	);
 }
-
-/** The room that bpf/lib/failures.h has for failed calls by what they were about. */
-export function maxPathsOption(): TypedOption<number | undefined> {
-	return parsed(
-		'--max-paths <n>',
-		`with --paths: room for N rows in the kernel, 600 B each (default: ${MAX_PATHS})`,
-		wholeNumber(1 << 20),
-	);
-}
-
-/** The room for them unless it is given. */
-export const MAX_PATHS = 8192;

@@ -8,7 +8,7 @@ import {
 	type StackFindings,
 	type StackRow,
 } from '../aggregate/stack-rows.js';
-import { MAX_DEPTH, type StackSettings } from '../bpf/stacks.js';
+import { MAX_DEPTH, type StackSettings } from '../bpf/stacks/stacks.js';
 import { renderStacks, type StackTextOptions } from '../render/stacks.js';
 import type { Style } from '../render/terminal.js';
 import type { NamingSettings } from '../symbolize/naming.js';

@@ -1,6 +1,7 @@
 /** Events by the names that `perf list` gives them. */
+
+import { TstraceError } from '../errors.js';
 import { perf_sw_ids, perf_type_id } from '../generated/uapi.js';
-import { TstraceError } from '../loader/errors.js';
 import { didYouMean } from '../nearest.js';
 import type { PerfEventAttributes } from './attributes.js';
 import { EVENTS, type EventType } from './names.js';

@@ -1,7 +1,7 @@
 /** One perf event: opened, switched, closed. Source: man 2 perf_event_open. */
 import { closeSync, readSync } from 'node:fs';
+import { TstraceError } from '../errors.js';
 import { uapi } from '../generated/uapi.js';
-import { TstraceError } from '../loader/errors.js';
 import { failure, libc } from '../loader/ffi.js';
 import { textOf } from '../text-of.js';
 import { encodeAttributes, type PerfEventAttributes } from './attributes.js';

@@ -16,8 +16,8 @@ import {
 	sample_id,
 	uapi,
 } from '../generated/uapi.js';
-import { type Address, readAddress } from '../loader/address.js';
 import { readU64 as u64 } from '../loader/layout.js';
+import { type Address, readAddress } from '../loader/signed-address.js';
 import type { SampleRecord, SidebandRecord } from './records.js';
 
 /** What the addresses after it are; all of them lie below 0. */

@@ -1,5 +1,5 @@
 /** Perf events that run a BPF program: Documentation/bpf, BPF_PROG_TYPE_PERF_EVENT. */
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import type { PerfEventAttributes } from './attributes.js';
 import { PerCpuEvents } from './cpus.js';
 import { openPerfEvent, type PerfEvent } from './open.js';

@@ -1,5 +1,5 @@
 /** What perf events report besides counts. Source: include/uapi/linux/perf_event.h. */
-import type { Address } from '../loader/address.js';
+import type { Address } from '../loader/signed-address.js';
 
 /** CLOCK_MONOTONIC; process and thread numbers are those of this process's PID namespace. */
 interface Stamped {

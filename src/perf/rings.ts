@@ -1,7 +1,7 @@
 /** The rings of all CPUs as one: their records come in the order of their times. */
 import type { node } from 'koffi';
+import { TstraceError } from '../errors.js';
 import { closeAll } from '../loader/close-all.js';
-import { TstraceError } from '../loader/errors.js';
 import { koffi } from '../loader/koffi.js';
 import { pageSizeBytes } from '../loader/memory.js';
 import { type CpuChoice, PerCpuEvents } from './cpus.js';

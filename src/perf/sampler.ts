@@ -3,8 +3,9 @@
  * cannot do it. Any user may sample its own processes (perf_event_paranoid 2 or less). Source:
  * man 2 perf_event_open.
  */
+
+import { TstraceError } from '../errors.js';
 import { perf_type_id } from '../generated/uapi.js';
-import { TstraceError } from '../loader/errors.js';
 import { pageSizeBytes } from '../loader/memory.js';
 import { threadsOf } from '../proc/threads.js';
 import { type Flag, type PerfEventAttributes, SAMPLE_TYPE, SIDEBAND_FLAGS } from './attributes.js';

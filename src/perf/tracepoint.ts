@@ -1,7 +1,7 @@
 /** perf's tracepoints, as hooks for BPF programs. */
 import { readFileSync } from 'node:fs';
+import { TstraceError } from '../errors.js';
 import { perf_type_id } from '../generated/uapi.js';
-import { TstraceError } from '../loader/errors.js';
 import { onlineCpus } from './cpus.js';
 import { openPerfEvent, type PerfEvent } from './open.js';
 

@@ -1,7 +1,7 @@
 /** Where COMMAND's file is: as execvp and shells find it, and the only place that looks. */
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 
 /** Where there is no PATH: man 3 exec. */
 export const DEFAULT_PATH = '/usr/bin:/bin';

@@ -18,7 +18,7 @@ import {
 } from 'pprof-format';
 import type { FrameKind } from '../aggregate/stack.js';
 import type { Origin, StackProfile } from '../aggregate/stack-profile.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { COMMENT_FIELDS, MAPPING_FILES, UNKNOWN_TYPE } from './pprof-words.js';
 
 /** Samples or frames encoded at a time: all samples of a large machine are a lot of objects. */

@@ -1,7 +1,7 @@
 /** What the filters of a run are, in words; and what to say of names that no thread had. */
 import type { Circumstances } from '../aggregate/report.js';
 import type { Filter } from '../bpf/filter.js';
-import { commMatcher, isGlob } from '../bpf/globs.js';
+import { commMatcher, isGlob } from '../bpf/glob.js';
 import { nearest } from '../nearest.js';
 import { commsOf, threadsThere } from '../proc/threads.js';
 

@@ -5,9 +5,9 @@ import { constants as osConstants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { largest } from '../aggregate/largest.js';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { commandPath, DEFAULT_PATH } from '../proc/command-path.js';
-import { beginningOf } from '../symbolize/mappings/open.js';
+import { beginningOf } from '../proc/open.js';
 import { type Started, started } from './inherited.js';
 import { keepStderrBlocking } from './output.js';
 

@@ -1,6 +1,6 @@
 /** What is lost while rows are printed as they come: added up, said once a while and at the end. */
 import type { Lost } from '../aggregate/report.js';
-import { explainLost } from '../bpf/losses.js';
+import { explainLost } from '../bpf/loss.js';
 
 const PERIOD_MS = 60_000;
 /** Runs that are shorter say it at their end only. */

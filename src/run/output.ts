@@ -3,7 +3,7 @@ import { closeSync, fstatSync, ftruncateSync, unlinkSync, writeSync } from 'node
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
-import { TstraceError } from '../loader/errors.js';
+import { TstraceError } from '../errors.js';
 import { printable } from '../render/terminal.js';
 import { type Opened, openOutput, openWithoutBlocking, whyRefused } from './output-file.js';
 

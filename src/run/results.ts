@@ -7,7 +7,7 @@ import type { Key } from '../aggregate/row-key.js';
 import { type Origin, profileOf } from '../aggregate/stack-profile.js';
 import type { StackFindings } from '../aggregate/stack-rows.js';
 import type { StackTool } from '../aggregate/stack-tool.js';
-import { explainLost } from '../bpf/losses.js';
+import { explainLost } from '../bpf/loss.js';
 import { closeAll } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
 import { notForTerminal, unnamedFormat } from '../options/choose-format.js';

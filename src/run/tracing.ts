@@ -8,7 +8,7 @@ import {
 	type Subjects,
 	subjectsEnded,
 } from '../bpf/filter.js';
-import { Losses } from '../bpf/losses.js';
+import { Losses } from '../bpf/loss.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
 import { CostMeter, ownTime_ns } from '../loader/cost.js';
 import { forgetKernelBtf } from '../loader/kernel.js';

@@ -3,16 +3,16 @@ import { closeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { remembered } from '../aggregate/remembered.js';
 import type { CapturedStack, NamedStack } from '../aggregate/stack.js';
+import { offsetName } from '../bounded-names.js';
 import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
-import { type Address, addressText } from '../loader/address.js';
+import { type Address, addressText } from '../loader/signed-address.js';
+import { MEMORY_PATH } from '../proc/maps.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './lacking-symbols.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
-import { MEMORY_PATH } from './mappings/maps.js';
 import type { ProcessHistory } from './mappings/processes.js';
 import { readVdso } from './mappings/vdso.js';
-import { offsetName } from './names.js';
 import type { Notice } from './notices.js';
 import { loadDemangler } from './symbols/demangle.js';
 import { perfMapNames } from './symbols/jit.js';
@@ -130,7 +130,7 @@ export class Symbolizer {
 
 	/**
 	 * The leaf is where it is: the instruction that was running (samples), or the start of the
-	 * function that was called to wait (bpf/lib/walk.h). All others are where it will go on, behind
+	 * function that was called to wait (bpf/lib/stacks/walk.h). All others are where it will go on, behind
 	 * the call.
 	 */
 	#placeInKernel(address: Address, i: number): Place {

@@ -6,7 +6,7 @@ import { parsedOr, type ValuesOf } from '../options/typed-option.js';
 import { defineTool } from '../tool.js';
 import { blockedTime } from '../waits/blocked.js';
 import { blockedForText, kindAndObject } from '../waits/label.js';
-import { withKinds } from '../waits/wait-objects.js';
+import { withKinds } from '../waits/objects/objects.js';
 
 const MOST_HOPS = 16;
 const options = () => ({

@@ -5,9 +5,9 @@ import type { Key } from '../aggregate/row-key.js';
 import { cgroupPaths } from '../bpf/cgroup.js';
 import { readComm } from '../bpf/comm.js';
 import { EventRows } from '../bpf/events.js';
-import type { KernelGroup } from '../bpf/histogram.js';
+import type { KernelGroup } from '../bpf/groups.js';
 import { GroupReader, HistogramReader } from '../bpf/latency-readers.js';
-import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/run-queue.js';
+import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/scheduling/run-queue.js';
 import { UsageError } from '../errors.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';
@@ -170,10 +170,10 @@ function groupByOf({ pids, tids, pidnss, by }: ValuesOf<ReturnType<typeof option
 }
 
 /** "wakeup", "preempted", …, by their number in the kernel. */
-const KINDS = Object.entries(layout.enums.wait_kind)
-	.filter(([, number]) => number < layout.enums.wait_kind.WAIT_KINDS)
+const KINDS = Object.entries(layout.enums.run_queue_kind)
+	.filter(([, number]) => number < layout.enums.run_queue_kind.QUEUED_KINDS)
 	.sort(([, a], [, b]) => a - b)
-	.map(([name]) => name.replace(/^WAIT_/, '').toLowerCase());
+	.map(([name]) => name.replace(/^QUEUED_/, '').toLowerCase());
 
 /** Names groups by what they were grouped by, and by kind if kinds are apart. */
 function keysOf(groups: readonly KernelGroup[], { groupBy, split }: Settings): Key[] {

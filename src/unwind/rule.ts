@@ -1,6 +1,6 @@
 /**
  * A rule says how to get from a frame to the frame of its caller. The numbers are those of
- * bpf/lib/unwind.h, `struct unwind_rule`: 12 bytes, here three words.
+ * bpf/lib/unwind/tables.h, `struct unwind_rule`: 12 bytes, here three words.
  */
 
 /** Where the canonical frame address is: the stack pointer of the caller, after the return. */

@@ -1,10 +1,10 @@
 /**
- * From a frame to its caller's, outside the kernel: the same as bpf/lib/unwind_frame.h does, so
+ * From a frame to its caller's, outside the kernel: the same as bpf/lib/unwind/frame.h does, so
  * that each can be tested against the other.
  */
 import { CFA, FP, RA, type UnwindRule } from './rule.js';
 
-/** How a walk ends; `enum unwind_end` of bpf/lib/unwind.h. */
+/** How a walk ends; `enum unwind_end` of bpf/lib/unwind/tables.h. */
 export const END = {
 	/** At the first function of the thread. */
 	whole: 1,

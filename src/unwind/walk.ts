@@ -1,6 +1,6 @@
 /**
  * Walks the stack of a thread that does not run, from outside: by tables, and by frame pointers
- * where code has none. The kernel's side is bpf/lib/unwind_frame.h.
+ * where code has none. The kernel's side is bpf/lib/unwind/frame.h.
  */
 
 import type { RuleLookup } from './lookup.js';

@@ -1,16 +1,16 @@
 /** Which programs follow waits, and how they are set: for all tools of waits. */
 import type { StateMask } from '../abi/states.js';
 import type { Subjects } from '../bpf/filter.js';
-import { chooseInterrupts } from '../bpf/interrupts.js';
-import { chooseOffcpu, type ResumedHook } from '../bpf/off-cpu.js';
-import { StackSums } from '../bpf/sums.js';
-import { configureObjects } from '../bpf/wait-objects.js';
+import { chooseInterrupts } from '../bpf/scheduling/interrupts.js';
+import { chooseOffcpu, type ResumedHook } from '../bpf/scheduling/off-cpu.js';
+import { StackSums } from '../bpf/stacks/sums.js';
 import type { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
 import type { Note } from '../reader.js';
 import { unwindTables } from '../symbolize/walks/unwind-tables.js';
 import type { Plan } from '../tool.js';
-import { configureRecords } from './chained.js';
+import { configureObjects } from './objects/record.js';
+import { configureRecords } from './records.js';
 import type { WaitSettings } from './waits.js';
 
 type Layout = typeof layout;
@@ -30,7 +30,7 @@ const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, Program>> = {
 	finish_task_switch: 'offcputime_finish',
 	'finish_task_switch.isra.0': 'offcputime_finish_isra',
 };
-/** bpf/lib/wakers.h, WAKER_SCRATCH: one more than others have. */
+/** bpf/lib/waits/wakers.h, WAKER_SCRATCH: one more than others have. */
 const SCRATCHES_WITH_WAKERS = 2;
 
 /** The object is open, and not yet loaded. */

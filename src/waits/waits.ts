@@ -7,22 +7,22 @@ import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
 import type { WaitObject } from '../aggregate/wait-object.js';
 import type { Subjects } from '../bpf/filter.js';
-import { depthOf, type StackSettings, type StackSnapshot } from '../bpf/stacks.js';
-import { StackSums } from '../bpf/sums.js';
-import { NOT_WOKEN, readWakers, UNSEEN_WAKER } from '../bpf/wakers.js';
+import { depthOf, type StackSettings, type StackSnapshot } from '../bpf/stacks/stacks.js';
+import { StackSums } from '../bpf/stacks/sums.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
-import { readAddress } from '../loader/address.js';
 import { closeAll } from '../loader/close-all.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
+import { readAddress } from '../loader/signed-address.js';
 import type { Patience, Reader } from '../reader.js';
 import { humanTime } from '../render/units.js';
 import type { NamingSettings } from '../symbolize/naming.js';
 import { ProcessWatch } from '../symbolize/process-watch.js';
 import type { UnwindTables } from '../symbolize/walks/unwind-tables.js';
-import { type WaitObserver, WaitRecords } from './chained.js';
 import { deadlockText } from './deadlock-text.js';
-import { WaitObjects, withFittingObjects } from './wait-objects.js';
+import { WaitObjects, withFittingObjects } from './objects/objects.js';
+import { type WaitObserver, WaitRecords } from './records.js';
+import { NOT_WOKEN, readWakers, UNSEEN_WAKER } from './wakers.js';
 
 type Layout = typeof layout;
 

@@ -4,7 +4,7 @@
 
 u32 random_number;
 #define SAMPLING_RANDOM() random_number
-#include "../../bpf/lib/byte_sampling.h"
+#include "../../bpf/lib/memleak/byte_sampling.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* Lets a test add waits of its own to a thread's latencies. */
-#include "../../bpf/lib/latencies.h"
+#include "../../bpf/lib/schedlat/latencies.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 

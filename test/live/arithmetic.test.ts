@@ -6,7 +6,7 @@ import { BUCKETS, bucketOf, lowOf } from '../../src/aggregate/buckets.js';
 import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { randomFrom } from '../random.js';
-import { callable } from './support-run.js';
+import { callable } from './program-as-function.js';
 
 const LAYOUT = {
 	name: 'buckets',

@@ -5,7 +5,7 @@ import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { chanceTable } from '../../src/tools/memleak/byte-sampling.js';
 import { randomFrom } from '../random.js';
-import { callable } from './support-run.js';
+import { callable } from './program-as-function.js';
 
 const LAYOUT = {
 	name: 'byte_sampling',
@@ -27,7 +27,7 @@ const ONE = 256;
 
 type Sample = (size: number, random: number) => { bytes: number; count: number } | undefined;
 
-/** Of bpf/lib/byte_sampling.h: points of the table for each mean distance. */
+/** Of bpf/lib/memleak/byte_sampling.h: points of the table for each mean distance. */
 const CHANCE_STEPS = 16;
 const WHOLE = 2 ** 32;
 

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compileGlobs, matchingGlobs } from '../../src/bpf/globs.js';
+import { compileGlobs, matchingGlobs } from '../../src/bpf/glob.js';
 import { BpfObject } from '../../src/loader/object.js';
+import { callable } from './program-as-function.js';
 import { stackReport } from './stacks.js';
 import { Tracing, tstrace, Workload } from './support.js';
-import { callable } from './support-run.js';
 
 const LAYOUT = {
 	name: 'globs',

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child, type Command } from '../../bench/children.js';
 import { compare } from '../../bench/exact/compare.js';
 import { HeldProcess, type HeldStack } from '../../bench/exact/held.js';
+import { Child, type Command } from '../../bench/shared/children.js';
 import { NODE, PYTHON } from '../../bench/whole/loads.js';
-import { MAX_DEPTH } from '../../src/bpf/stacks.js';
+import { MAX_DEPTH } from '../../src/bpf/stacks/stacks.js';
 
 const STACKS = 50;
 const START_LIMIT_MS = 60_000;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { bucketOf } from '../../src/aggregate/buckets.js';
 import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
-import { callable } from './support-run.js';
+import { callable } from './program-as-function.js';
 import { testObject } from './test-object.js';
 
 const SIZE = 32;

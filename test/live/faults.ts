@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseMaps } from '../../src/symbolize/mappings/maps.js';
+import { parseMaps } from '../../src/proc/maps.js';
 import { idsIn, isOurs, processes, untilReleased } from './kernel-objects.js';
 import { type Finished, importing, Tracing, until, Workload } from './support.js';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type FilteredLayout, FilterSets } from '../../src/bpf/filter.js';
 import { BpfObject } from '../../src/loader/object.js';
-import { callable } from './support-run.js';
+import { callable } from './program-as-function.js';
 import { sectionOf, testObject } from './test-object.js';
 
 /** The most that a kernel can be built for: arch/x86/Kconfig, NR_CPUS_RANGE_END. */

@@ -6,7 +6,7 @@ import { readU64 } from '../../src/loader/layout.js';
 import { PROT, SharedMapping } from '../../src/loader/memory.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { randomFrom } from '../random.js';
-import { callable } from './support-run.js';
+import { callable } from './program-as-function.js';
 import { testObject } from './test-object.js';
 
 const { size, fields } = schedlat.structs.latencies;
@@ -18,7 +18,7 @@ const LAYOUT = {
 	maps: { results: { keySize: 4, valueSize: size } },
 	programs: ['add'],
 } as const;
-/** As in bpf/lib/run_queue.h. */
+/** As in bpf/lib/scheduling/run_queue.h. */
 const KINDS = ['wakeup', 'preempted', 'since before', 'unknown'] as const;
 
 interface Wait {

@@ -1,4 +1,4 @@
-/** Every cause of loss, and what forces it in a test: test/unit/bpf/losses.test.ts holds it to be complete. */
+/** Every cause of loss, and what forces it in a test: test/unit/bpf/loss.test.ts holds it to be complete. */
 
 /** The test file in test/live or test/unit that forces it, and names it; or why none can here. */
 type Entry = { readonly forcedIn: string } | { readonly not: string };

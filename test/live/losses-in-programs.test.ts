@@ -1,7 +1,7 @@
 /** Losses that a whole tool is too large to force: in its programs, with maps that are small. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Losses } from '../../src/bpf/losses.js';
+import { Losses } from '../../src/bpf/loss.js';
 import { runqlat } from '../../src/generated/runqlat.js';
 import { u32Key } from '../../src/loader/map.js';
 import { BpfObject } from '../../src/loader/object.js';

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { cgroupMount } from '../../src/bpf/cgroup.js';
-import { explainLost } from '../../src/bpf/losses.js';
+import { explainLost } from '../../src/bpf/loss.js';
 import { otherLosses, reportsOf } from './reports.js';
 import { Tracing, until, Workload } from './support.js';
 import { schedstat } from './times.js';

@@ -1,8 +1,8 @@
 /** Reading maps in batches: all that is there, once each; what cannot be read is an error, not an empty map. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TstraceError } from '../../src/errors.js';
 import { runqlat } from '../../src/generated/runqlat.js';
-import { TstraceError } from '../../src/loader/errors.js';
 import { u32Key } from '../../src/loader/map.js';
 import { BpfObject } from '../../src/loader/object.js';
 

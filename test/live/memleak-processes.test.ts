@@ -18,7 +18,7 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { MemoryBytes } from '../../src/elf/bytes.js';
 import { Elf } from '../../src/elf/elf.js';
-import { parseMaps } from '../../src/symbolize/mappings/maps.js';
+import { parseMaps } from '../../src/proc/maps.js';
 import { findFunctions } from '../../src/symbolize/symbols/functions.js';
 import { stoppedAfter } from './faults.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';

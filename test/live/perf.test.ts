@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, test } from 'node:test';
-import { TstraceError } from '../../src/loader/errors.js';
+import { TstraceError } from '../../src/errors.js';
 import { onlineCpus } from '../../src/perf/cpus.js';
 import { hasPmu, parseEvent } from '../../src/perf/events.js';
 import { openPerfEvent } from '../../src/perf/open.js';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { closeSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { parseMaps } from '../../src/symbolize/mappings/maps.js';
-import { openRegular } from '../../src/symbolize/mappings/open.js';
+import { parseMaps } from '../../src/proc/maps.js';
+import { openRegular } from '../../src/proc/open.js';
 import { keepsFramePointers } from '../../src/symbolize/walks/c-library.js';
 import { foldedLines, stackReport, sumOf, withFrame } from './stacks.js';
 import { Tracing, until, Workload } from './support.js';

@@ -59,9 +59,9 @@ export interface Finished {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** What has tstrace load a module of test/live before its own. */
+/** What has tstrace load a module of test/live/injected before its own. */
 export const importing = (name: string): Environment => ({
-	NODE_OPTIONS: `--import ${new URL(`${name}.js`, import.meta.url)}`,
+	NODE_OPTIONS: `--import ${new URL(`injected/${name}.js`, import.meta.url)}`,
 });
 
 /** A program that runs to its end. Throws, with what it said, if it does not end. */

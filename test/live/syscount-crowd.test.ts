@@ -7,7 +7,7 @@ import { reportsOf } from './reports.js';
 import { traceWork } from './stacks.js';
 import { Tracing, until, Workload } from './support.js';
 
-/** Of 16,384 places (bpf/lib/call_times.h) hardly any is wanted by two of them: threads that begin together are spread. */
+/** Of 16,384 places (bpf/lib/syscount/times.h) hardly any is wanted by two: threads that begin together are spread. */
 const THREADS = 2000;
 const ROUNDS = 3;
 const NAP_USEC = 200_000;

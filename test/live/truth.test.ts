@@ -1,7 +1,7 @@
 /** runqlat against the kernel's own totals, on workloads whose truth is known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/bpf/run-queue.js';
+import { WAYS as ALL_WAYS, delayedDequeue } from '../../src/bpf/scheduling/run-queue.js';
 import { leftOut, nearSchedInfo, otherLosses, reportsOf, total } from './reports.js';
 import { Tracing, until, Workload } from './support.js';
 import { STEAL_UNCOUNTED_NS, schedstat, stealing } from './times.js';

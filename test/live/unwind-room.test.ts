@@ -1,7 +1,7 @@
 /** Unwind tables in the kernel's memory: what is given to it again takes no more of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FileIdentity, UnwindMaps } from '../../src/bpf/unwind.js';
+import { type FileIdentity, UnwindMaps } from '../../src/bpf/unwind/tables.js';
 import { profile } from '../../src/generated/profile.js';
 import { BpfObject } from '../../src/loader/object.js';
 import type { PackedTable } from '../../src/unwind/packed-table.js';

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { Gdb } from '../../bench/exact/gdb.js';
 import { FileBytes, MemoryBytes } from '../../src/elf/bytes.js';
-import { type MapsEntry, parseMaps } from '../../src/symbolize/mappings/maps.js';
+import { type MapsEntry, parseMaps } from '../../src/proc/maps.js';
 import { type RuleLookup, ruleLookup } from '../../src/unwind/lookup.js';
 import { END } from '../../src/unwind/step.js';
 import { type CodeMapping, type WalkedProcess, walkOutside } from '../../src/unwind/walk.js';

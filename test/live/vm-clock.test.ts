@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { once, TOOLS_OF_STORM, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
+import { testInVm } from './only-in-vm.js';
 import { reportsOf, sawSomething } from './reports.js';
 import { runToEnd, Tracing, Workload } from './support.js';
-import { testInVm } from './vm.js';
 
 const HOUR_S = 3600;
 

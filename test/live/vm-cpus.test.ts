@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { once, TOOLS_OF_STORM, untilNothingLeft } from './faults.js';
 import { kernelObjects } from './kernel-objects.js';
+import { testInVm } from './only-in-vm.js';
 import { reportsOf, sawSomething } from './reports.js';
 import { Tracing, until, Workload } from './support.js';
 import { switches } from './times.js';
-import { testInVm } from './vm.js';
 
 const CPU = '/sys/devices/system/cpu/cpu1/online';
 const isOnline = () => readFileSync(CPU, 'utf8').trim() === '1';

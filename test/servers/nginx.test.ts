@@ -1,76 +1,41 @@
 /** nginx: files that are not there, and an upstream server that takes its time. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { childOf, nginxServer } from '../../bench/servers.js';
+import { before, test } from 'node:test';
 import { sumOf, timeFor } from '../live/stacks.js';
 import { until } from '../live/support.js';
+import { beginNginx, LateServer, portOf, statusOf, upstreamServer } from './nginx-session.js';
 import { during, serverFolder, totalOf } from './support.js';
 
 const folder = serverFolder();
-const [SOCKET, UPSTREAM] = [join(folder, 'socket'), join(folder, 'upstream')];
+const UPSTREAM = join(folder, 'upstream');
 let pid = '';
 
 /** Answers when the test says so. */
 const waiting: ServerResponse[] = [];
-const upstream = createServer((_, response) => waiting.push(response));
+const upstream = upstreamServer((_, response) => waiting.push(response));
 
-/** Answers late, or at once; over TCP. How long the late ones took here, in all. */
-const LATE_MS = 100;
-let late_ms = 0;
-const late = createServer((_, response) => {
-	const began = performance.now();
-	setTimeout(() => {
-		late_ms += performance.now() - began;
-		response.end('late');
-	}, LATE_MS);
-});
-const prompt = createServer((_, response) => response.end('prompt'));
+/** These answer late, or at once; over TCP. */
+const late = new LateServer();
+const prompt = upstreamServer((_, response) => response.end('prompt'));
 let latePort = 0;
-
-async function portOf(server: Server): Promise<number> {
-	server.listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	return (server.address() as AddressInfo).port;
-}
 
 before(async () => {
 	upstream.listen(UPSTREAM);
 	await once(upstream, 'listening');
-	latePort = await portOf(late);
+	latePort = await portOf(late.server);
 	const locations = [
 		`location /slow { proxy_pass http://unix:${UPSTREAM}:/; }`,
 		`location /late { proxy_pass http://127.0.0.1:${latePort}/; }`,
 		`location /prompt { proxy_pass http://127.0.0.1:${await portOf(prompt)}/; }`,
 	];
-	const server = `server { listen unix:${SOCKET}; root ${folder}; ${locations.join(' ')} }`;
-	const master = nginxServer(folder, server);
-	pid = `${await childOf(master, /worker/)}`;
-	await until(() => existsSync(SOCKET));
-});
-after(() => {
-	for (const server of [upstream, late, prompt]) {
-		server.closeAllConnections();
-		server.close();
-	}
+	pid = `${await beginNginx(folder, locations)}`;
 });
 
-/** The status of what was asked for. Not `runToEnd`: the upstream server is this process. */
-async function status(path: string): Promise<string> {
-	const words = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '--unix-socket', SOCKET];
-	const client = spawn('curl', [...words, `http://localhost${path}`]);
-	let text = '';
-	client.stdout.on('data', (data) => {
-		text += data;
-	});
-	await once(client, 'close');
-	return text;
-}
+const status = (path: string) => statusOf(folder, path);
 
 test('files that are not there: syscount --paths has their path, and how often', async () => {
 	const REQUESTS = 50;
@@ -112,12 +77,12 @@ test('a slow upstream server: the worker is idle meanwhile, and connects once fo
 /** Asks for answers of both. */
 async function askBoth(requests: number): Promise<{ late_ns: number; all_ns: number }> {
 	const began = performance.now();
-	late_ms = 0;
+	late.took_ms = 0;
 	for (let i = 0; i < requests; i++) {
 		assert.equal(await status('/late'), '200');
 		assert.equal(await status('/prompt'), '200');
 	}
-	return { late_ns: late_ms * 1e6, all_ns: (performance.now() - began) * 1e6 };
+	return { late_ns: late.took_ms * 1e6, all_ns: (performance.now() - began) * 1e6 };
 }
 
 test('one of two upstream servers is slow: the worker waits for its address, and that one waits, too', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { AS_POSTGRES, POSTGRES } from '../../bench/servers.js';
+import { AS_POSTGRES, POSTGRES } from '../../bench/shared/servers.js';
 import { until } from '../live/support.js';
 
 /** Only a part of the socket's name. */

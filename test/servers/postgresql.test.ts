@@ -1,7 +1,7 @@
 /** PostgreSQL: a backend that sleeps, one that waits for a row that another one holds, and a sort. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { postgresServer } from '../../bench/servers.js';
+import { postgresServer } from '../../bench/shared/servers.js';
 import { reportsOf } from '../live/reports.js';
 import { sumOf, withFrame } from '../live/stacks.js';
 import { Tracing } from '../live/support.js';

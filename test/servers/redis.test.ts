@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { redisServer } from '../../bench/servers.js';
+import { redisServer } from '../../bench/shared/servers.js';
 import { chainText, wakersOf } from '../live/chain-reports.js';
 import { reportsOf } from '../live/reports.js';
 import { sumOf, timeFor, withFrame } from '../live/stacks.js';

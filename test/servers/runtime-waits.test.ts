@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { done, written } from '../../bench/servers.js';
+import { done, written } from '../../bench/shared/servers.js';
 import { sumOf, timeFor, withFrame } from '../live/stacks.js';
 import { Workload } from '../live/support.js';
 import { during, serverFolder } from './support.js';

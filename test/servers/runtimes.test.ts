@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { done, written } from '../../bench/servers.js';
+import { done, written } from '../../bench/shared/servers.js';
 import { reportsOf } from '../live/reports.js';
 import { sumOf, withFrame } from '../live/stacks.js';
 import { Tracing, Workload } from '../live/support.js';

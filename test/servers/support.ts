@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { endOnSignals } from '../../bench/children.js';
-import { endPrograms } from '../../bench/servers.js';
+import { endOnSignals } from '../../bench/shared/children.js';
+import { endPrograms } from '../../bench/shared/servers.js';
 import { UNSEEN } from '../live/chain-reports.js';
 import {
 	type Cause,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { written } from '../../bench/servers.js';
+import { written } from '../../bench/shared/servers.js';
 import { checkTrouble, type WhyReport } from '../live/lab-check.js';
 import { tstrace } from '../live/support.js';
 import { around, serverFolder } from './support.js';

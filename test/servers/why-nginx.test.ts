@@ -1,55 +1,22 @@
 /** why, of nginx: an upstream server that takes its time, and no trouble. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { childOf, nginxServer } from '../../bench/servers.js';
-import { until } from '../live/support.js';
+import { readFileSync } from 'node:fs';
+import { before, test } from 'node:test';
+import { beginNginx, LateServer, portOf, statusOf } from './nginx-session.js';
 import { around, assertWhy, preferred, serverFolder, whyText } from './support.js';
 
 const folder = serverFolder();
-const SOCKET = join(folder, 'socket');
-const LATE_MS = 100;
-/** How long it took for answers, in all. */
-let late_ms = 0;
-const upstream = createServer((_, response) => {
-	const began = performance.now();
-	setTimeout(() => {
-		late_ms += performance.now() - began;
-		response.end('late');
-	}, LATE_MS);
-});
+const late = new LateServer();
 let [pid, port] = [0, 0];
 
 before(async () => {
-	upstream.listen(0, '127.0.0.1');
-	await once(upstream, 'listening');
-	port = (upstream.address() as AddressInfo).port;
-	const proxy = `location /late { proxy_pass http://127.0.0.1:${port}/; }`;
-	const master = nginxServer(folder, `server { listen unix:${SOCKET}; root ${folder}; ${proxy} }`);
-	pid = await childOf(master, /worker/);
+	port = await portOf(late.server);
+	pid = await beginNginx(folder, [`location /late { proxy_pass http://127.0.0.1:${port}/; }`]);
 	preferred(pid);
-	await until(() => existsSync(SOCKET));
-});
-after(() => {
-	upstream.closeAllConnections();
-	upstream.close();
 });
 
-/** Not `said`: the upstream server is this process. */
 async function get(path: string, status: string): Promise<void> {
-	const words = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '--unix-socket', SOCKET];
-	const client = spawn('curl', [...words, `http://localhost${path}`]);
-	let text = '';
-	client.stdout.on('data', (data) => {
-		text += data;
-	});
-	await once(client, 'close');
-	assert.equal(text, status);
+	assert.equal(await statusOf(folder, path), status);
 }
 
 test('a slow upstream server: its address, and its process', async () => {
@@ -58,9 +25,9 @@ test('a slow upstream server: its address, and its process', async () => {
 	const scene = (requests: number) => ({
 		pid,
 		work: async () => {
-			late_ms = 0;
+			late.took_ms = 0;
 			for (let i = 0; i < requests; i++) await get('/late', '200');
-			return late_ms * 1e6;
+			return late.took_ms * 1e6;
 		},
 	});
 	await assertWhy(

@@ -6,7 +6,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { written } from '../../bench/servers.js';
+import { written } from '../../bench/shared/servers.js';
 import { Workload } from '../live/support.js';
 import { schedstat } from '../live/times.js';
 import {

@@ -1,6 +1,6 @@
 /** why, of PostgreSQL: a row lock of a session that is idle in its transaction, and a disk that each commit waits for. */
 import { after, before, test } from 'node:test';
-import { postgresServer } from '../../bench/servers.js';
+import { postgresServer } from '../../bench/shared/servers.js';
 import { PORT, Session } from './postgresql-session.js';
 import { around, assertWhy, bySize, preferred, runs, serverFolder } from './support.js';
 

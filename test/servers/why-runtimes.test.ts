@@ -1,7 +1,7 @@
 /** why, of Python threads that compute, and of Java threads at one monitor. */
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { done, written } from '../../bench/servers.js';
+import { done, written } from '../../bench/shared/servers.js';
 import { around, assertWhy, atWork, serverFolder } from './support.js';
 
 const folder = serverFolder();

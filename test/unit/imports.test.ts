@@ -6,11 +6,11 @@ import { test } from 'node:test';
 
 /** Folders and modules of src/, the lowest first: each imports what stands in lines above its own. */
 const LAYERS: readonly (readonly string[])[] = [
-	['ascending.ts', 'nearest.ts', 'text-of.ts'],
+	['ascending.ts', 'bounded-names.ts', 'errors.ts', 'nearest.ts', 'text-of.ts'],
 	['abi', 'elf'],
 	['unwind'],
 	['loader'],
-	['proc', 'errors.ts'],
+	['proc'],
 	['perf'],
 	['aggregate'],
 	['render'],

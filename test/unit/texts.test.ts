@@ -72,7 +72,7 @@ test('notices: each call that says something, at its place', () => {
 
 test('losses: all causes, with their words', () => {
 	const inKernel = Object.keys(loss).filter((cause) => cause !== 'LOSS_CAUSES');
-	const here = /LOST_HERE = \{(.*?)\}/s.exec(sources().get('src/bpf/losses.ts') ?? '')?.[1] ?? '';
+	const here = /LOST_HERE = \{(.*?)\}/s.exec(sources().get('src/bpf/loss.ts') ?? '')?.[1] ?? '';
 	const words = here.match(/^\t\w+:\s+'/gm) ?? [];
 	assert.ok(words.length > 0);
 	assert.equal(ofKind('loss').length, inKernel.length + words.length);

@@ -2,7 +2,7 @@
  * Whether this machine lets us load BPF programs: status 0, or 3 and a line that says why not. What
  * else is wrong, a library that is missing, say, is an error.
  */
-import { TstraceError } from '../../src/loader/errors.js';
+import { TstraceError } from '../../src/errors.js';
 import { BpfObject } from '../../src/loader/object.js';
 
 const NOT_ALLOWED = 3;

@@ -1,6 +1,6 @@
 /** Features of kernels that tools have other ways without, or none; a test that needs one says so. */
 
-import { taskStorageMissing } from '../../src/bpf/task-storage.js';
+import { taskStorageMissing } from '../../src/bpf/scheduling/task-storage.js';
 import {
 	kernelHasHelper,
 	kernelHasKprobes,

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { arch, release } from 'node:os';
 import { createInterface } from 'node:readline';
-import { walkCosts } from '../../bench/walk-costs.js';
+import { walkCosts } from '../../bench/walks/costs.js';
 import { FEATURES, featureNames } from './features.js';
 import { decode, encode, type Line, type TestResult } from './lines.js';
 import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';

@@ -1,5 +1,5 @@
 /** What a machine tells of itself and of its tests: lines of JSON on its console. */
-import type { WalkCost } from '../../bench/walk-costs.js';
+import type { WalkCost } from '../../bench/walks/costs.js';
 
 /** Begins a line that is ours; all else on the console is the kernel's, or a stranger's. */
 export const MARK = '@@tstrace ';

@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type WalkCost, walkCosts, written } from '../../bench/walk-costs.js';
+import { type WalkCost, walkCosts, written } from '../../bench/walks/costs.js';
 import { emulatorOf } from './emulator.js';
 import { FOLDER, initramfsOf, kernelOf } from './image.js';
 import type { Line } from './lines.js';

@@ -1,10 +1,9 @@
 /** Two recordings that can be compared: read, told whether they can, and put together. */
 
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
-import { UsageError } from '../../errors.js';
+import { TstraceError, UsageError } from '../../errors.js';
 import type { Notify } from '../../input/format-reader.js';
 import { readProfiles, STANDARD_INPUT } from '../../input/read-files.js';
-import { TstraceError } from '../../loader/errors.js';
 import { PLAIN_READING } from '../../options/recordings.js';
 import { keepStacks } from '../../options/stack-filter.js';
 import { refusalOf, remarksOf } from './comparable.js';

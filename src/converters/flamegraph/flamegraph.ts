@@ -2,10 +2,9 @@
 import { Argument } from 'commander';
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
 import { defineConverter } from '../../converter.js';
-import { UsageError } from '../../errors.js';
+import { TstraceError, UsageError } from '../../errors.js';
 import type { Notify, ReadOptions } from '../../input/format-reader.js';
 import { readProfiles } from '../../input/read-files.js';
-import { TstraceError } from '../../loader/errors.js';
 import { formatHelp, notForTerminal, stackFormatOfFile } from '../../options/choose-format.js';
 import { lookOptions, lookSettings } from '../../options/look.js';
 import {

@@ -20,7 +20,7 @@ import {
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type OpenFile, openRegular, readFile } from '../mappings/open.js';
+import { type OpenFile, openRegular, readFile } from '../../proc/open.js';
 import { FolderError, ownFolder } from './own-folder.js';
 
 const NAME = 'debuginfo';

@@ -1,7 +1,7 @@
 /** The files that a process executes code of, and where they can be opened. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { type MapsEntry, parseMaps } from './maps.js';
-import { readMaps } from './proc-pid.js';
+import { type MapsEntry, parseMaps } from '../../proc/maps.js';
+import { readMaps } from '../../proc/process-facts.js';
 
 /** The files a process executes code of, each once; undefined when the process is gone. */
 export function mappedFiles(pid: number): MapsEntry[] | undefined {

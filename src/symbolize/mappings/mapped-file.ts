@@ -3,9 +3,9 @@
  * has that path here but not there; nor one that was written to since, whose names are those of other code.
  */
 import { closeSync, fstatSync, type Stats, statSync } from 'node:fs';
-import { type MapsEntry, parseMaps } from './maps.js';
-import { type OpenFile, openIf } from './open.js';
-import { ownMountNamespace, readFacts, readMaps } from './proc-pid.js';
+import { type MapsEntry, parseMaps } from '../../proc/maps.js';
+import { type OpenFile, openIf } from '../../proc/open.js';
+import { ownMountNamespace, readFacts, readMaps } from '../../proc/process-facts.js';
 
 /** Processes that are asked for a file, one after the other. */
 const MAX_MAPPERS = 8;

@@ -1,8 +1,8 @@
 /** The files that processes have mapped, as far as a mapping is remembered. */
 
-import { boundedName } from '../names.js';
+import { boundedName } from '../../bounded-names.js';
+import type { MapsEntry } from '../../proc/maps.js';
 import { HeldFiles, MappedFile } from './mapped-file.js';
-import type { MapsEntry } from './maps.js';
 
 /** What tells files apart, besides their contents. */
 type Identity = Pick<MapsEntry, 'path' | 'inode' | 'major' | 'minor'>;

@@ -5,9 +5,9 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { firstAtLeast } from '../../ascending.js';
 import { pageSizeBytes } from '../../loader/memory.js';
+import { readMaps } from '../../proc/process-facts.js';
 import { textOf } from '../../text-of.js';
 import type { StoppedRegisters } from '../../unwind/walk.js';
-import { readMaps } from './proc-pid.js';
 
 /** Most stacks end within one. */
 const PIECE_BYTES = 16 << 10;

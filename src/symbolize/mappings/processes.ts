@@ -2,13 +2,14 @@
  * Which processes there were, and what they had mapped when: from /proc for those that ran at
  * the start, and from the records of perf events from then on.
  */
+
+import { boundedName } from '../../bounded-names.js';
 import type { MmapRecord, SidebandRecord } from '../../perf/records.js';
+import { parseMaps } from '../../proc/maps.js';
+import { exeOf, type ProcessFacts, readFacts, readMaps } from '../../proc/process-facts.js';
 import { processIds } from '../../proc/threads.js';
-import { boundedName } from '../names.js';
 import { AddressSpace, type Life, type Mapping, MappingIndex } from './address-space.js';
 import { MappedFiles } from './mapped-files.js';
-import { parseMaps } from './maps.js';
-import { exeOf, type ProcessFacts, readFacts, readMaps } from './proc-pid.js';
 
 /** Mappings, starts and names in all, some 100 bytes each; a machine that compiles makes 10,000/s. */
 const MAX_KEPT = 300_000;

@@ -1,7 +1,7 @@
 /** The code that the kernel maps into every process ([vdso]); ours is like everybody's. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { parseMaps } from './maps.js';
-import { readMaps } from './proc-pid.js';
+import { parseMaps } from '../../proc/maps.js';
+import { readMaps } from '../../proc/process-facts.js';
 
 const MAX_VDSO_BYTES = 2 ** 20;
 

@@ -6,8 +6,8 @@ import { closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Bytes, FileBytes, SymbolError } from '../../elf/bytes.js';
 import { Elf } from '../../elf/elf.js';
+import { type OpenFile, openRegular } from '../../proc/open.js';
 import type { DebugFileCache } from '../debuginfod/cache.js';
-import { type OpenFile, openRegular } from '../mappings/open.js';
 
 const DEBUG_FOLDER = '/usr/lib/debug';
 /** A larger one is not read to the end to see whether it is the right one. */

@@ -6,7 +6,7 @@
  * there whatever a second one wrote. Here each instance has what belongs to it.
  */
 import { readFileSync } from 'node:fs';
-import { boundedName } from '../names.js';
+import { boundedName } from '../../bounded-names.js';
 
 /** Longer ones are shown as they are: the time it takes grows faster than the name. */
 const MAX_MANGLED_LENGTH = 2048;

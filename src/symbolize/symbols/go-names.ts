@@ -1,9 +1,10 @@
 /** Names of a Go program's functions, from the table that its own runtime has of them: stripped files have it, too. */
+
+import { boundedName } from '../../bounded-names.js';
 import { SymbolError } from '../../elf/bytes.js';
 import type { Elf } from '../../elf/elf.js';
 import { findGoTable } from '../../elf/go-place.js';
 import { GoTable } from '../../elf/go-table.js';
-import { boundedName } from '../names.js';
 
 /** What a signal's handler returns to: its return address is looked up one byte in front. */
 const SIGNAL_RETURN = /^runtime\.sigreturn(__sigaction)?$/;

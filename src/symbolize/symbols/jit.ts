@@ -1,6 +1,6 @@
 /** Code that run-time compilers made: its names, and which programs make such code. */
-import { readFile } from '../mappings/open.js';
-import type { ProcessFacts } from '../mappings/proc-pid.js';
+import { readFile } from '../../proc/open.js';
+import type { ProcessFacts } from '../../proc/process-facts.js';
 import { type PerfMapNames, searchPerfMap } from './perf-map.js';
 import { openPerfMap } from './perf-map-files.js';
 

@@ -4,8 +4,8 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { firstAtLeast } from '../../ascending.js';
-import type { Address } from '../../loader/address.js';
-import { boundedName } from '../names.js';
+import { boundedName } from '../../bounded-names.js';
+import type { Address } from '../../loader/signed-address.js';
 
 const KALLSYMS = '/proc/kallsyms';
 const CHUNK_BYTES = 1 << 16;

@@ -1,13 +1,13 @@
 /** What lies at an address of a process's data: a variable of a file's, or which memory it is. */
 import { closeSync } from 'node:fs';
 import type { MemoryPlace } from '../../aggregate/wait-object.js';
+import { boundedName, offsetName } from '../../bounded-names.js';
 import { FileBytes, SymbolError } from '../../elf/bytes.js';
 import { Elf, PF_X, SEGMENT_TYPE } from '../../elf/elf.js';
+import { readMaps } from '../../proc/process-facts.js';
 import type { AddressSpace, Mapping } from '../mappings/address-space.js';
 import type { MappedFile } from '../mappings/mapped-file.js';
-import { readMaps } from '../mappings/proc-pid.js';
 import type { ProcessHistory } from '../mappings/processes.js';
-import { boundedName, offsetName } from '../names.js';
 import { openDebugFile } from './debug-files.js';
 import { hasSymbolTable } from './functions.js';
 import { Variables } from './variables.js';

@@ -1,8 +1,9 @@
 /** Names of places in a program or library, from wherever its symbols are. */
+
+import { offsetName } from '../../bounded-names.js';
 import { type Bytes, MemoryBytes, SymbolError } from '../../elf/bytes.js';
 import { Elf, SECTION_TYPE, type Section } from '../../elf/elf.js';
 import { enclosingFunctions } from '../../unwind/functions.js';
-import { offsetName } from '../names.js';
 import { type DebugFilePlaces, openDebugFile } from './debug-files.js';
 import { hasSymbolTable } from './functions.js';
 import { goNames } from './go-names.js';

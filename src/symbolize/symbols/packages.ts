@@ -1,7 +1,7 @@
 /** Where a file's symbols can be had: which package it is of, and that package's debug symbols. */
 import { opendirSync } from 'node:fs';
 import { basename } from 'node:path';
-import { openRegular, readFile } from '../mappings/open.js';
+import { openRegular, readFile } from '../../proc/open.js';
 
 const DPKG_FOLDER = '/var/lib/dpkg/info';
 /** Several files for each package. */

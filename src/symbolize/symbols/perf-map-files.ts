@@ -1,7 +1,7 @@
 /** Where perf maps are looked for, and which to believe. */
 import { closeSync } from 'node:fs';
-import { type OpenFile, openRegular } from '../mappings/open.js';
-import { ownMountNamespace, type ProcessFacts, readFacts } from '../mappings/proc-pid.js';
+import { type OpenFile, openRegular } from '../../proc/open.js';
+import { ownMountNamespace, type ProcessFacts, readFacts } from '../../proc/process-facts.js';
 
 /** The clock of file times is coarser than that of processes' starts, and both are rounded. */
 const CLOCK_SLACK_S = 2;

@@ -5,8 +5,8 @@
  */
 
 import { firstAtLeast } from '../../ascending.js';
+import { boundedName, MAX_NAME_LENGTH } from '../../bounded-names.js';
 import type { Bytes } from '../../elf/bytes.js';
-import { boundedName, MAX_NAME_LENGTH } from '../names.js';
 
 const MAX_FILE_BYTES = 256 * 2 ** 20;
 const MAX_LINES = 4_000_000;

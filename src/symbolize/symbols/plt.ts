@@ -6,9 +6,9 @@
  */
 
 import { firstAtLeast } from '../../ascending.js';
+import { boundedName, MAX_NAME_LENGTH } from '../../bounded-names.js';
 import { readUint64, SymbolError } from '../../elf/bytes.js';
 import { type Elf, MACHINE, SECTION_TYPE, type Section, stringAt } from '../../elf/elf.js';
-import { boundedName, MAX_NAME_LENGTH } from '../names.js';
 
 const RELOCATION_BYTES = 24;
 const SYMBOL_BYTES = 24;

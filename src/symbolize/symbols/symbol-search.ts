@@ -4,6 +4,7 @@
  * of thousands of symbols, of which a trace meets hundreds.
  */
 import { firstAtLeast } from '../../ascending.js';
+import { boundedName, MAX_NAME_LENGTH } from '../../bounded-names.js';
 import { SymbolError } from '../../elf/bytes.js';
 import { type Elf, type Section, stringAt } from '../../elf/elf.js';
 import {
@@ -18,7 +19,6 @@ import {
 	symbolSize,
 	symbolType,
 } from '../../elf/symbol-table.js';
-import { boundedName, MAX_NAME_LENGTH } from '../names.js';
 
 /** Aliases of one address, and functions around it; beyond these, only malice has more. */
 const MAX_CANDIDATES = 16;

@@ -1,4 +1,5 @@
 /** Finds the variable of a file that an address lies in. */
+import { boundedName, MAX_NAME_LENGTH } from '../../bounded-names.js';
 import { SymbolError } from '../../elf/bytes.js';
 import { type Elf, SECTION_TYPE, type Section, stringAt } from '../../elf/elf.js';
 import {
@@ -10,7 +11,6 @@ import {
 	symbolSize,
 	symbolType,
 } from '../../elf/symbol-table.js';
-import { boundedName, MAX_NAME_LENGTH } from '../names.js';
 import { loadDemangler } from './demangle.js';
 
 /** Symbols that begin below an address and may reach up to it, as one variable may lie in another. */

@@ -1,7 +1,7 @@
 /** The C library, and what comes with it: by whose functions programs call the kernel. */
 import { FileBytes, SymbolError } from '../../elf/bytes.js';
 import { Elf } from '../../elf/elf.js';
-import type { OpenFile } from '../mappings/open.js';
+import type { OpenFile } from '../../proc/open.js';
 import { countFrames, MANY } from './frame-pointers.js';
 
 /** glibc and musl. */

@@ -1,8 +1,8 @@
 /** What is missing of user stacks: judged by how the walk ended, or else by what its frames are. */
 import type { CapturedStack, Cut, NamedStack } from '../../aggregate/stack.js';
+import type { OpenFile } from '../../proc/open.js';
 import type { Place } from '../code-place.js';
 import type { MappedFile } from '../mappings/mapped-file.js';
-import type { OpenFile } from '../mappings/open.js';
 import type { FileNames } from '../symbols/object-file.js';
 import { isCLibrary, keepsFramePointers } from './c-library.js';
 

@@ -4,14 +4,14 @@
  */
 import { closeSync } from 'node:fs';
 import { type Bytes, FileBytes, MemoryBytes, SymbolError } from '../../elf/bytes.js';
-import type { Address } from '../../loader/address.js';
+import type { Address } from '../../loader/signed-address.js';
+import { MEMORY_PATH } from '../../proc/maps.js';
 import { type RuleLookup, ruleLookup } from '../../unwind/lookup.js';
 import { GAP } from '../../unwind/rule.js';
 import { END } from '../../unwind/step.js';
 import { type StoppedRegisters, type WalkedProcess, walkOutside } from '../../unwind/walk.js';
 import type { AddressSpace, Mapping } from '../mappings/address-space.js';
 import type { MappedFile } from '../mappings/mapped-file.js';
-import { MEMORY_PATH } from '../mappings/maps.js';
 import { isStillAt, ProcessMemory } from '../mappings/process-memory.js';
 import { readVdso } from '../mappings/vdso.js';
 

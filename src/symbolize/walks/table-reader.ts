@@ -6,7 +6,7 @@ import {
 	receiveMessageOnPort,
 	Worker,
 } from 'node:worker_threads';
-import { type FileIdentity, fileName } from '../../bpf/unwind.js';
+import { type FileIdentity, fileName } from '../../bpf/unwind/tables.js';
 import type { TableAnswer, TableOrder, WorkerData } from './table-orders.js';
 
 /** Beside the bundle: src/symbolize/walks/table-worker.ts. */

@@ -6,10 +6,10 @@ import { closeSync, fstatSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { type Bytes, FileBytes, MemoryBytes } from '../../elf/bytes.js';
 import { profile } from '../../generated/profile.js';
+import { openRegular } from '../../proc/open.js';
 import { packed } from '../../unwind/packed-table.js';
 import { RuleSet } from '../../unwind/rule.js';
 import { TableWorkspace, unwindTable } from '../../unwind/table.js';
-import { openRegular } from '../mappings/open.js';
 import { readVdso } from '../mappings/vdso.js';
 import type { TableAnswer, TableOrder, WorkerData } from './table-orders.js';
 

@@ -2,16 +2,16 @@
 import { statSync } from 'node:fs';
 import type { Subjects } from '../../bpf/filter.js';
 import { namedProcesses } from '../../bpf/filter.js';
-import { type StackSettings, walksByTables } from '../../bpf/stacks.js';
-import type { UnwoundLayout } from '../../bpf/table-memory.js';
-import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../../bpf/unwind.js';
+import { type StackSettings, walksByTables } from '../../bpf/stacks/stacks.js';
+import type { UnwoundLayout } from '../../bpf/unwind/table-memory.js';
+import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../../bpf/unwind/tables.js';
 import { closeAll } from '../../loader/close-all.js';
 import { giveLargeBuffersBack } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
 import { commandPath } from '../../proc/command-path.js';
+import { parseMaps } from '../../proc/maps.js';
+import { readMaps } from '../../proc/process-facts.js';
 import type { Note } from '../../reader.js';
-import { parseMaps } from '../mappings/maps.js';
-import { readMaps } from '../mappings/proc-pid.js';
 import type { TableAnswer } from './table-orders.js';
 import { TableReader } from './table-reader.js';
 

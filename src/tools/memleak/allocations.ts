@@ -1,7 +1,7 @@
-/** What is outstanding, out of the kernel: user space's side of bpf/lib/allocations.h. */
+/** What is outstanding, out of the kernel: user space's side of bpf/lib/memleak/allocations.h. */
 
 import type { CapturedStack } from '../../aggregate/stack.js';
-import { SumTables } from '../../bpf/sums.js';
+import { SumTables } from '../../bpf/stacks/sums.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';

@@ -1,6 +1,6 @@
-/** Sampling of allocations by bytes: user space's side of bpf/lib/byte_sampling.h. Pure values. */
+/** Sampling of allocations by bytes: user space's side of bpf/lib/memleak/byte_sampling.h. Pure values. */
 
-/** Of bpf/lib/byte_sampling.h: points of the table for each mean distance, and how many. */
+/** Of bpf/lib/memleak/byte_sampling.h: points of the table for each mean distance, and how many. */
 const CHANCE_STEPS = 16;
 const CHANCE_POINTS = 257;
 const WHOLE = 2 ** 32;

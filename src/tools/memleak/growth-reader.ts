@@ -4,7 +4,7 @@ import type { Lost } from '../../aggregate/report.js';
 import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
-import { depthOf } from '../../bpf/stacks.js';
+import { depthOf } from '../../bpf/stacks/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
 import { closeAll } from '../../loader/close-all.js';
 import type { BpfObject } from '../../loader/object.js';

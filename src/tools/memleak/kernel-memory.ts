@@ -1,4 +1,4 @@
-/** The kernel's own allocators: which of bpf/lib/kernel_memory.h's programs suit this kernel, and how. */
+/** The kernel's own allocators: which of bpf/lib/memleak/kernel_memory.h's programs suit this kernel, and how. */
 import type { memleak as layout } from '../../generated/memleak.js';
 import { kernelHasTracepoint, tracepointArguments } from '../../loader/kernel.js';
 import { possibleCpus } from '../../loader/map.js';

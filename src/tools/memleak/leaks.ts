@@ -4,7 +4,7 @@ import type { Lost } from '../../aggregate/report.js';
 import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
-import { depthOf } from '../../bpf/stacks.js';
+import { depthOf } from '../../bpf/stacks/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
 import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
@@ -192,7 +192,7 @@ export class Leaks implements Reader<StackFindings> {
 
 	#counted({ allocated, kind, outstanding }: LeakSite): CapturedStack {
 		const stack = { ...allocated, kind: KERNEL_KINDS[kind] };
-		// At the most: bpf/lib/byte_sampling.h.
+		// At the most: bpf/lib/memleak/byte_sampling.h.
 		if (this.#settings.churn) return { ...stack, variance: stackValue(stack) * this.#sample_bytes };
 		const { bytes, count, variance_bytes2: variance } = outstanding;
 		return { ...stack, parts: [bytes], count, variance };

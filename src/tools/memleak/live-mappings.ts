@@ -3,7 +3,7 @@
  * over, without the call that says so being about its address: only the kernel's list knows.
  */
 import { firstAtLeast } from '../../ascending.js';
-import { readMaps } from '../../symbolize/mappings/proc-pid.js';
+import { readMaps } from '../../proc/process-facts.js';
 import type { Allocation } from './allocations.js';
 
 type MappedAllocation = Pick<Allocation, 'address' | 'size_bytes' | 'weight_bytes' | 'born_ns'>;

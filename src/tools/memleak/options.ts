@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import { byNumber, type Subjects } from '../../bpf/filter.js';
-import type { StackSettings } from '../../bpf/stacks.js';
+import type { StackSettings } from '../../bpf/stacks/stacks.js';
 import { UsageError } from '../../errors.js';
 import { parseAge, timestampsOption, wholeNumber } from '../../options/parsers.js';
 import {
@@ -15,7 +15,7 @@ import {
 import { flag, parsed, parsedOr, textOption, type ValuesOf } from '../../options/typed-option.js';
 import type { NamingSettings } from '../../symbolize/naming.js';
 
-/** Of bpf/lib/byte_sampling.h: what is multiplied there stays within 64 bits. */
+/** Of bpf/lib/memleak/byte_sampling.h: what is multiplied there stays within 64 bits. */
 export const MAX_SAMPLE_BYTES = 2 ** 26;
 const MAX_ALLOCATIONS = 2 ** 26;
 const SUSPECT_AFTER = 3;

@@ -6,7 +6,7 @@ import type { Allocation } from './allocations.js';
 export class Outstanding {
 	bytes = 0;
 	count = 0;
-	/** Of the bytes, where they are estimated: see bpf/lib/byte_sampling.h. */
+	/** Of the bytes, where they are estimated: see bpf/lib/memleak/byte_sampling.h. */
 	variance_bytes2 = 0;
 	/** In us: in ns the buckets end at 18 minutes. */
 	readonly #ages_us = new Histogram();

@@ -18,18 +18,18 @@ interface KindRow {
 	readonly largest: ReturnType<typeof largestSummary>;
 }
 
-const HEADINGS: Readonly<Record<string, string>> = {
-	kind: 'KIND',
-	object: 'OBJECT',
-	waker: 'WOKEN BY',
-};
+/** What rows can be apart by: values of --by. */
+export const APART = [
+	...['kind', 'object', 'kind,object'],
+	...['waker', 'kind,waker', 'object,waker', 'kind,object,waker'],
+] as const;
+export type Apart = (typeof APART)[number];
 
 interface ApartTable {
 	/** How many rows to show; 0 for all. */
 	readonly top: number;
 	readonly style: Style;
-	/** "kind,waker": what the rows are apart by. */
-	readonly apart: string;
+	readonly apart: Apart;
 }
 
 /** A line for each, the largest first; `kind` in the keys of the rows says what. */
@@ -38,7 +38,7 @@ export function renderApart(findings: StackFindings, { top, style, apart }: Apar
 	const total = totalOf(findings);
 	const kinds = kindsOf(findings);
 	const shown = top > 0 ? kinds.slice(0, top) : kinds;
-	const table = renderTable(columnsOf(total, apart.split(',')), shown, style);
+	const table = renderTable(columnsOf(total, apart), shown, style);
 	const more = moreLine(kinds.length - shown.length);
 	// A wait that was of several kinds counts in each.
 	const below = totalLines(total, findings, { verb: 'waited', style, uncounted: true });
@@ -69,52 +69,60 @@ function kindsOf(findings: StackFindings): KindRow[] {
 		.sort((a, b) => b.sum.value - a.sum.value);
 }
 
-/** Longer ones are cut: a function of the kernel behind "other:". */
-const KIND_WIDTH = 24;
-/** What fits into 80 columns; less beside a kind. */
-const OBJECT_WIDTH = 28;
-const BESIDE_ONE = 18;
-const BESIDE_TWO = 14;
+const LARGEST: Column<KindRow> = numbers('LARGEST', ({ largest, sum }) => percent(largest, sum, 0));
+const WHO: Column<KindRow> = {
+	heading: 'WHO',
+	align: 'left',
+	cell: ({ largest }) => largest.owner,
+};
+const IN: Column<KindRow> = {
+	heading: 'IN',
+	align: 'left',
+	shrinks: true,
+	cell: ({ largest }) => largest.name,
+};
+const SHRINKING_WHO: Column<KindRow> = { ...WHO, shrinks: true };
 
-function columnsOf(total: StackRow, by: readonly string[]): Column<KindRow>[] {
-	const [first = '', ...more] = by;
-	const isObject = first === 'object';
-	const alone = by.length === 1;
-	const width = by.length > 2 ? BESIDE_TWO : BESIDE_ONE;
-	// A waker's column leaves no room for the share of the largest, and little for whose that is.
-	const isNarrow = more.includes('waker');
-	const firstText = ({ kind }: KindRow) => {
-		if (!isObject) return shortened(kind, more.length > 1 ? width : KIND_WIDTH);
-		return shortObject(kind, alone ? OBJECT_WIDTH : width);
-	};
-	const moreText: Readonly<Record<string, (row: KindRow) => string>> = {
-		object: ({ object }) => shortObject(object, width),
-		waker: ({ waker }) => shortObject(waker, width),
-	};
+/**
+ * What is in front of the largest, and what is told of that, for each value of --by. The numbers are widths: what fits
+ * into 80 columns. Longer ones are cut: of kinds, a function of the kernel behind "other:". A waker beside something
+ * else leaves no room for the share of the largest.
+ */
+const COLUMNS: Readonly<Record<Apart, readonly Column<KindRow>[]>> = {
+	kind: [first('KIND', 24), LARGEST, WHO, IN],
+	object: [firstObject(28), LARGEST, SHRINKING_WHO],
+	'kind,object': [first('KIND', 24), object(18), LARGEST, WHO],
+	waker: [first('WOKEN BY', 24), LARGEST, WHO, IN],
+	'kind,waker': [first('KIND', 24), waker(18), SHRINKING_WHO],
+	'object,waker': [firstObject(18), waker(18), SHRINKING_WHO],
+	'kind,object,waker': [first('KIND', 14), object(14), waker(14), SHRINKING_WHO],
+};
+
+function columnsOf(total: StackRow, apart: Apart): Column<KindRow>[] {
 	return [
 		numbers('TIME', ({ sum }) => valueText(sum.value, 'ns')),
 		numbers('SHARE', ({ sum }) => percent(sum, total, 1)),
 		{ ...numbers('WAITS', waitsText), spare: 1 },
-		{ heading: HEADINGS[first] ?? '', align: 'left', cell: firstText },
-		...more.map((name): Column<KindRow> => {
-			return { heading: HEADINGS[name] ?? '', align: 'left', cell: moreText[name] ?? (() => '') };
-		}),
-		...(isNarrow
-			? []
-			: [numbers('LARGEST', ({ largest, sum }: KindRow) => percent(largest, sum, 0))]),
-		{
-			heading: 'WHO',
-			align: 'left',
-			shrinks: isObject || isNarrow,
-			cell: ({ largest }) => largest.owner,
-		},
-		...(isObject || !alone
-			? []
-			: [{ heading: 'IN', align: 'left', shrinks: true, cell: inText } as const]),
+		...COLUMNS[apart],
 	];
 }
 
-const inText = ({ largest }: KindRow) => largest.name;
+/** The first that is asked for is the row's `kind`, whatever it is. */
+function first(heading: string, width: number): Column<KindRow> {
+	return { heading, align: 'left', cell: ({ kind }) => shortened(kind, width) };
+}
+
+function firstObject(width: number): Column<KindRow> {
+	return { heading: 'OBJECT', align: 'left', cell: ({ kind }) => shortObject(kind, width) };
+}
+
+function object(width: number): Column<KindRow> {
+	return { heading: 'OBJECT', align: 'left', cell: (row) => shortObject(row.object, width) };
+}
+
+function waker(width: number): Column<KindRow> {
+	return { heading: 'WOKEN BY', align: 'left', cell: (row) => shortObject(row.waker, width) };
+}
 
 const percent = (part: Pick<StackRow, 'value'>, whole: StackRow, digits: number) =>
 	`${((100 * part.value) / whole.value).toFixed(digits)} %`;

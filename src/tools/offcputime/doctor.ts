@@ -1,5 +1,5 @@
 /** What `tstrace doctor` says of offcputime: where it walks user stacks. */
-import { chooseOffcpu, type Hook } from '../../bpf/off-cpu.js';
+import { chooseOffcpu, type Hook } from '../../bpf/scheduling/off-cpu.js';
 import { attempt, type Check, ok, warn } from '../../doctor/check.js';
 import { kernelHasKprobes } from '../../loader/kernel.js';
 

@@ -24,27 +24,23 @@ import {
 import { flag, oneOf, parsed } from '../../options/typed-option.js';
 import { defineTool } from '../../tool.js';
 import { kindAndObject } from '../../waits/label.js';
+import { withKinds } from '../../waits/objects/objects.js';
 import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
-import { withKinds } from '../../waits/wait-objects.js';
 import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
-import { renderApart } from './apart-table.js';
+import { APART, type Apart, renderApart } from './apart-table.js';
 import { splitByObject, withoutKinds } from './by-object.js';
 import { splitByWaker, withWakers } from './by-waker.js';
 import { doctor } from './doctor.js';
 
 type Layout = typeof layout;
 
-const APART = [
-	...['kind', 'object', 'kind,object'],
-	...['waker', 'kind,waker', 'object,waker', 'kind,object,waker'],
-] as const;
-const isApart = (by: string | undefined) => APART.some((each) => each === by);
+const isApart = (by: string | undefined): by is Apart => APART.some((each) => each === by);
 
 interface Settings extends WaitSettings, WaitChoice, StackView {
 	readonly split: boolean;
 	/** What --by separates waits by, beyond threads. */
-	readonly apart: string | undefined;
+	readonly apart: Apart | undefined;
 }
 
 const options = () => ({
@@ -167,7 +163,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 });
 
 /** The same rows, apart by what the key's `kind`, `object` and `waker` say then; the first that is asked for is `kind`. */
-function splitBy(apart: string, findings: StackFindings, json: boolean): StackRow[] {
+function splitBy(apart: Apart, findings: StackFindings, json: boolean): StackRow[] {
 	if (apart === 'waker') return splitByWaker(findings, json);
 	const by = apart.split(',');
 	const rows = by.includes('object') ? splitByObject(findings) : splitByKind(findings);

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
 import { entryFrames } from '../../aggregate/summary-frames.js';
-import { StackSums } from '../../bpf/sums.js';
+import { StackSums } from '../../bpf/stacks/sums.js';
 import { UsageError } from '../../errors.js';
 import { profile as layout } from '../../generated/profile.js';
 import { wholeNumber } from '../../options/parsers.js';

@@ -1,7 +1,6 @@
-/** Reads threads' run queue latencies from the kernel: user space's side of bpf/lib/latencies.h. */
+/** Reads threads' run queue latencies from the kernel: user space's side of bpf/lib/schedlat/latencies.h. */
 
-import type { Fields } from '../../bpf/stacks.js';
-import { readU64 } from '../../loader/layout.js';
+import { readU64, type StructWith } from '../../loader/layout.js';
 import type { BpfMap } from '../../loader/map.js';
 import { PROT, SharedMapping } from '../../loader/memory.js';
 import { Latencies, type LatencyTotals } from './latencies.js';
@@ -9,17 +8,17 @@ import { Latencies, type LatencyTotals } from './latencies.js';
 interface LatenciesObject {
 	readonly layout: {
 		readonly structs: {
-			readonly thread_key: Fields<'start_ns' | 'pid' | 'bucket'>;
-			readonly latencies: Fields<
+			readonly thread_key: StructWith<'start_ns' | 'pid' | 'bucket'>;
+			readonly latencies: StructWith<
 				'count' | 'wakeups' | 'sum' | 'throttled_ns' | 'min_complement' | 'max' | 'max_ns'
 			>;
-			readonly latency_place: Fields<'start_ns' | 'pid' | 'all' | 'at_hand'>;
+			readonly latency_place: StructWith<'start_ns' | 'pid' | 'all' | 'at_hand'>;
 		};
 	};
 	map(name: 'latencies_0' | 'latencies_1' | 'latency_places'): BpfMap;
 }
 
-/** As in bpf/lib/latencies.h: a bucket's number and its count in a word. */
+/** As in bpf/lib/schedlat/latencies.h: a bucket's number and its count in a word. */
 const AT_HAND_BITS = 20;
 const U64_MAX = 2n ** 64n - 1n;
 

@@ -1,10 +1,9 @@
 /** schedlat: how long each thread ran, and how long it waited for a CPU. */
 import { InvalidArgumentError } from 'commander';
 import type { TableFindings } from '../../aggregate/report.js';
-import { delayedDequeue, schedInfoMissing } from '../../bpf/run-queue.js';
-import { UsageError } from '../../errors.js';
+import { delayedDequeue, schedInfoMissing } from '../../bpf/scheduling/run-queue.js';
+import { TstraceError, UsageError } from '../../errors.js';
 import { schedlat as layout } from '../../generated/schedlat.js';
-import { TstraceError } from '../../loader/errors.js';
 import { setRoomInHalves } from '../../loader/window.js';
 import { didYouMean } from '../../nearest.js';
 import { topOption, wholeNumber } from '../../options/parsers.js';

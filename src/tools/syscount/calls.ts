@@ -1,15 +1,17 @@
 /** Reads what bpf/syscount.bpf.c counts: sums by call, process or error. */
 
-import { ABIS, CALL_NUMBERS, type Call, callAt, unpackKind } from '../../abi/syscalls.js';
+import { ABIS, type Call } from '../../abi/syscalls.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
 import { readComm } from '../../bpf/comm.js';
-import { Groups, takeHistogram } from '../../bpf/histogram.js';
+import { Groups } from '../../bpf/groups.js';
+import { takeHistogram } from '../../bpf/histogram.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { Window } from '../../loader/window.js';
+import { CALL_NUMBERS, callAt, unpackKind } from './call-numbers.js';
 import { moves } from './traits.js';
 
 type Layout = typeof layout;

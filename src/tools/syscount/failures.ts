@@ -1,13 +1,14 @@
-/** Calls that failed, and what they were about: user space's side of bpf/lib/failures.h. */
+/** Calls that failed, and what they were about: user space's side of bpf/lib/syscount/failures.h. */
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { errnoName } from '../../abi/errno.js';
-import { type Abi, callName, unpackKind } from '../../abi/syscalls.js';
+import { type Abi, callName } from '../../abi/syscalls.js';
 import { readComm } from '../../bpf/comm.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
 import { setRoomInHalves, Window } from '../../loader/window.js';
+import { unpackKind } from './call-numbers.js';
 import type { ShownFailure } from './failed-table.js';
 
 /** As in JSON: what is shown, and the numbers behind the names. */

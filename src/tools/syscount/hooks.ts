@@ -1,7 +1,7 @@
 /** Which kind of tracepoint tells of system calls: raw ones, or perf's. */
 import { release } from 'node:os';
 import { type Chosen, chooseWay, type Way } from '../../bpf/fallback.js';
-import { TstraceError } from '../../loader/errors.js';
+import { TstraceError } from '../../errors.js';
 import { kernelHasHelper, versionOf } from '../../loader/kernel.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
 

@@ -1,19 +1,19 @@
 /** syscount: which system calls are made, how often they fail, how long they take. */
 import { parseErrno } from '../../abi/errno.js';
-import { callConstants, indexesOf } from '../../abi/syscalls.js';
 import type { Lost, TableFindings } from '../../aggregate/report.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
 import { setRoomInHalves } from '../../loader/window.js';
-import { MAX_PATHS, maxBucketsOption, maxPathsOption, topOption } from '../../options/parsers.js';
+import { maxBucketsOption, topOption, wholeNumber } from '../../options/parsers.js';
 import { flag, parsed } from '../../options/typed-option.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { openTracepoint } from '../../perf/tracepoint.js';
+import { refuseKernelThreads } from '../../proc/kernel-threads.js';
 import type { Reader } from '../../reader.js';
 import { MICROSECONDS, MILLISECONDS } from '../../render/units.js';
-import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
 import { defineTool, type Plan } from '../../tool.js';
+import { callConstants, indexesOf } from './call-numbers.js';
 import { Calls, type CallsSettings } from './calls.js';
 import { doctor } from './doctor.js';
 import { renderFailures } from './failed-table.js';
@@ -47,6 +47,8 @@ type SyscountFindings =
 	| (TableFindings<CallRow> & { readonly of: 'calls' })
 	| (TableFindings<FailedCallRow> & { readonly of: 'failures' });
 
+/** The room that failures.h has for failed calls by what they were about, unless it is given. */
+const MAX_PATHS = 8192;
 /** For strange numbers, where nothing else goes to the table of groups. */
 const FEW_BUCKETS = 1024;
 
@@ -99,7 +101,11 @@ const options = () => ({
 		'with --latency: show all times in milliseconds',
 	).conflicts('paths'),
 	maxBuckets: maxBucketsOption(),
-	maxPaths: maxPathsOption().conflicts(NOT_WITH_PATHS),
+	maxPaths: parsed(
+		'--max-paths <n>',
+		`with --paths: room for N rows in the kernel, 600 B each (default: ${MAX_PATHS})`,
+		wholeNumber(1 << 20),
+	).conflicts(NOT_WITH_PATHS),
 	list: flag('-l, --list', 'list the names of calls and sets'),
 });
 

@@ -1,8 +1,9 @@
-/** What system calls move, and what they are about, by name: user space's side of bpf/lib/call_traits.h. */
+/** What system calls move, and what they are about, by name: user space's side of bpf/lib/syscount/traits.h. */
 
 import { CALL_SETS, callsOfSet } from '../../abi/syscall-sets.js';
-import { type Call, callTables, indexesOf } from '../../abi/syscalls.js';
+import { type Call, callTables } from '../../abi/syscalls.js';
 import { syscount } from '../../generated/syscount.js';
+import { indexesOf } from './call-numbers.js';
 
 const { CALL_READS, CALL_WRITES, CALL_PATH, CALL_DESCRIPTOR } = syscount.enums.call_trait;
 

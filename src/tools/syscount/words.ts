@@ -1,8 +1,9 @@
 /** System calls as users name them: in options, and in the list of names. */
 import { InvalidArgumentError } from 'commander';
 import { CALL_SETS, type CallSet, callsOfSet } from '../../abi/syscall-sets.js';
-import { allCalls, CALL_NUMBERS, callName, indexesOf } from '../../abi/syscalls.js';
+import { allCalls, callName } from '../../abi/syscalls.js';
 import { didYouMean } from '../../nearest.js';
+import { CALL_NUMBERS, indexesOf } from './call-numbers.js';
 
 /**
  * Indexes of the calls that a comma list names: names, numbers, and sets, also with strace's % before

@@ -1,5 +1,5 @@
 /** Kernel stacks in short form, "futex_wait_queue <- futex_wait <- do_futex", named as events go by. */
-import { type Address, addressText, readAddress } from '../../loader/address.js';
+import { type Address, addressText, readAddress } from '../../loader/signed-address.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import { printable } from '../../render/terminal.js';
 import { kernelNames } from '../../symbolize/symbols/kernel.js';

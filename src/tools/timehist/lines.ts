@@ -4,7 +4,7 @@ import { stateLetter } from '../../abi/states.js';
 import type { Key } from '../../aggregate/row-key.js';
 import { readComm } from '../../bpf/comm.js';
 import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
-import { InterruptNames } from '../../bpf/interrupts.js';
+import { InterruptNames } from '../../bpf/scheduling/interrupts.js';
 import { readU64 } from '../../loader/layout.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import * as event from './event-fields.js';

@@ -2,8 +2,8 @@
 import { isatty } from 'node:tty';
 import type { RowFindings } from '../../aggregate/report.js';
 import { EventBatches } from '../../bpf/events.js';
-import { chooseInterrupts } from '../../bpf/interrupts.js';
-import { chooseOffcpu } from '../../bpf/off-cpu.js';
+import { chooseInterrupts } from '../../bpf/scheduling/interrupts.js';
+import { chooseOffcpu } from '../../bpf/scheduling/off-cpu.js';
 import { UsageError } from '../../errors.js';
 import { timehist as layout } from '../../generated/timehist.js';
 import { requireRingBuffer } from '../../loader/realtime.js';

@@ -135,10 +135,10 @@ function fateUntold({ key }: Waker): Fate {
 	return key.irq === 'block' ? 'busy' : 'idle';
 }
 
-/** See UNSEEN_WAKER in src/bpf/wakers.ts. */
+/** See UNSEEN_WAKER in src/waits/wakers.ts. */
 const isUnseen = (waker: Waker) => isNobody(waker, '[waker not seen]');
 
-/** See NOT_WOKEN in src/bpf/wakers.ts. */
+/** See NOT_WOKEN in src/waits/wakers.ts. */
 export const isNotWoken = (waker: Waker) => isNobody(waker, '[not woken yet]');
 
 /** A thread may call itself the same, and has a number. */

@@ -1,13 +1,13 @@
 /** why: where the wall-clock time of threads went, and why, in a sentence. */
 
-import { MAX_DEPTH } from '../../bpf/stacks.js';
-import { configureAccounts } from '../../bpf/thread-accounts.js';
+import { MAX_DEPTH } from '../../bpf/stacks/stacks.js';
 import { UsageError } from '../../errors.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { wholeNumber } from '../../options/parsers.js';
 import { flag, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import { type CommonChoices, defineTool } from '../../tool.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
+import { configureAccounts } from '../../waits/thread-accounts.js';
 import type { WaitSettings } from '../../waits/waits.js';
 import { answerJson } from './json.js';
 import { pageReport } from './page.js';
@@ -25,7 +25,7 @@ interface Settings extends WaitSettings, WaitChoice {
 const PERIOD_USEC = 1000;
 /** Wakers behind each other of which is told what they did. */
 const FOLLOWED = 7;
-/** bpf/lib/thread_accounts.h, SAMPLE_SCRATCH: one more than those of wakers. */
+/** bpf/lib/waits/thread_accounts.h, SAMPLE_SCRATCH: one more than those of wakers. */
 const SCRATCHES = 3;
 
 const options = () => ({

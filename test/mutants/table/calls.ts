@@ -4,7 +4,7 @@ import type { Mutation } from '../mutation.js';
 export const OF_CALLS: readonly Mutation[] = [
 	{
 		id: 'B34',
-		file: 'bpf/lib/call_times.h',
+		file: 'bpf/lib/syscount/times.h',
 		from: '\t\tplace->registers = 0;\n',
 		to: '',
 		bug: 'the place of a call that has returned is never free again',
@@ -12,7 +12,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	},
 	{
 		id: 'G50',
-		file: 'bpf/lib/call_times.h',
+		file: 'bpf/lib/syscount/times.h',
 		from: '\tif (bpf_map_update_elem(&calls_displaced, &registers, &now_ns, BPF_ANY))\n\t\tcount_loss(LOSS_WAIT_TABLE_FULL);\n',
 		to: '\t(void)now_ns;\n',
 		bug: 'calls whose place another thread has are not timed',
@@ -20,7 +20,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	},
 	{
 		id: 'M40',
-		file: 'bpf/lib/call_times.h',
+		file: 'bpf/lib/syscount/times.h',
 		from: '\tbpf_map_delete_elem(&calls_displaced, &registers);\n',
 		to: '',
 		bug: 'entries of calls that have returned stay in the table',
@@ -47,7 +47,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	},
 	{
 		id: 'M42',
-		file: 'bpf/lib/failures.h',
+		file: 'bpf/lib/syscount/failures.h',
 		from: 'length == sizeof(key->text) ? FAILURE_PATH_CUT : FAILURE_PATH;',
 		to: 'FAILURE_PATH;',
 		bug: '`--paths`: a path that is cut looks whole',
@@ -56,7 +56,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	},
 	{
 		id: 'M43',
-		file: 'bpf/lib/failures.h',
+		file: 'bpf/lib/syscount/failures.h',
 		from: 'key->tgid = task_tgid(task);',
 		to: 'key->tgid = task_tid(task);',
 		bug: '`--paths`: failed calls of a thread are not those of its process',
@@ -65,7 +65,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	},
 	{
 		id: 'M44',
-		file: 'bpf/lib/calls.h',
+		file: 'bpf/lib/syscount/calls.h',
 		from: '\tif (result)\n\t\treturn false;\n',
 		to: '\tif (!result)\n\t\treturn false;\n',
 		bug: 'a fork is counted as it returns in the child, not in the parent',
@@ -74,7 +74,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	},
 	{
 		id: 'N9',
-		file: 'bpf/lib/calls.h',
+		file: 'bpf/lib/syscount/calls.h',
 		from: 'call->nr == child_nr[first + 3]',
 		to: 'call->nr == child_nr[first + 2]',
 		bug: 'a thread that begins by clone3 is two calls',

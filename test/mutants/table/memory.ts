@@ -4,7 +4,7 @@ import type { Mutation } from '../mutation.js';
 export const OF_MEMORY: readonly Mutation[] = [
 	{
 		id: 'B40',
-		file: 'bpf/lib/heap.h',
+		file: 'bpf/lib/memleak/heap.h',
 		from: '\tbytes = (bytes + page_bytes - 1) & -page_bytes;\n',
 		to: '',
 		bug: 'munmap of a part of a page frees that part only',
@@ -13,7 +13,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'M45',
-		file: 'bpf/lib/heap.h',
+		file: 'bpf/lib/memleak/heap.h',
 		from: 'if (address || !call->size)',
 		to: 'if (address)',
 		bug: 'realloc(p, 0) frees nothing',
@@ -22,7 +22,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'M46',
-		file: 'bpf/lib/heap.h',
+		file: 'bpf/lib/memleak/heap.h',
 		from: 'size *= call_argument(regs, times);',
 		to: 'size = call_argument(regs, times);',
 		bug: 'calloc: the size is the number of elements',
@@ -31,7 +31,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'B43',
-		file: 'bpf/lib/kernel_memory.h',
+		file: 'bpf/lib/memleak/kernel_memory.h',
 		from: 'address, size * possible_cpus);',
 		to: 'address, size);',
 		bug: 'per-CPU memory of the kernel counts for one CPU',
@@ -39,7 +39,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'G23',
-		file: 'bpf/lib/kernel_memory.h',
+		file: 'bpf/lib/memleak/kernel_memory.h',
 		from: 'int memleak_kfree(void *ctx)\n{\n\tkernel_freed(ALLOCATION_SLAB,',
 		to: 'int memleak_kfree(void *ctx)\n{\n\tkernel_freed(ALLOCATION_PAGES,',
 		bug: 'whatever kmalloc gave out seems to leak',
@@ -47,7 +47,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'M50',
-		file: 'bpf/lib/kernel_memory.h',
+		file: 'bpf/lib/memleak/kernel_memory.h',
 		from: 'page_bytes << (order & 31));',
 		to: 'page_bytes + (order & 0));',
 		bug: 'several pages at once count as one',
@@ -55,7 +55,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'G49',
-		file: 'bpf/lib/allocations.h',
+		file: 'bpf/lib/memleak/allocations.h',
 		from: '\tif (!site || site->owner.kernel != kernel || site->owner.user != user)\n\t\tcount_loss(LOSS_STACKS_FULL);\n',
 		to: '',
 		bug: 'allocations whose stack finds no room are not counted as lost',
@@ -63,7 +63,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'M47',
-		file: 'bpf/lib/allocations.h',
+		file: 'bpf/lib/memleak/allocations.h',
 		from: '\t\tcount_loss(LOSS_ALLOCATIONS_FULL);\n\t\tsettle_freed(allocation);\n',
 		to: '\t\tcount_loss(LOSS_ALLOCATIONS_FULL);\n',
 		bug: 'allocations that find no room seem to leak',
@@ -72,7 +72,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'M48',
-		file: 'bpf/lib/unmapped.h',
+		file: 'bpf/lib/memleak/unmapped.h',
 		from: '\t__sync_fetch_and_add(&site->freed_count, -taken->weight.count);\n',
 		to: '',
 		bug: 'what is left of a mapping has bytes, and no count',
@@ -81,7 +81,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'M49',
-		file: 'bpf/lib/byte_sampling.h',
+		file: 'bpf/lib/memleak/byte_sampling.h',
 		from: 'weight->count = ((u64)ONE << 32) / chance;',
 		to: 'weight->count = ONE;',
 		bug: 'a sampled allocation counts as one',
@@ -98,7 +98,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'M52',
-		file: 'bpf/lib/growth.h',
+		file: 'bpf/lib/memleak/growth.h',
 		from: 'grown(ctx, task, GROWTH_BRK, asked - now);',
 		to: 'grown(ctx, task, GROWTH_BRK, now - asked);',
 		bug: '`--growth`: the break grows by less than nothing',
@@ -115,7 +115,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 	},
 	{
 		id: 'N15',
-		file: 'bpf/lib/allocations.h',
+		file: 'bpf/lib/memleak/allocations.h',
 		from: '&site->freed_count, allocation->weight.count);',
 		to: '&site->freed_count, ONE);',
 		bug: 'a sampled allocation counts as one when it is freed',

@@ -4,7 +4,7 @@ import type { Mutation } from '../mutation.js';
 export const OF_OBJECTS: readonly Mutation[] = [
 	{
 		id: 'O1',
-		file: 'src/bpf/wait-objects.ts',
+		file: 'src/waits/objects/record.ts',
 		from: "const other = end === 'write' ? 'read' : 'write';",
 		to: 'const other = end;',
 		bug: 'a process that has the same end of a pipe is said to have the other one',
@@ -13,7 +13,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 	},
 	{
 		id: 'O2',
-		file: 'bpf/lib/wait_object_file.h',
+		file: 'bpf/lib/waits/objects/file.h',
 		from: 'return here->file && is_held(here, place, BPF_CORE_READ(files, count.counter) != 1);',
 		to: 'return here->file != 0;',
 		bug: 'a thread is said to have waited for the file that its descriptor is by now',
@@ -22,7 +22,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 	},
 	{
 		id: 'O3',
-		file: 'bpf/lib/wait_object_ends.h',
+		file: 'bpf/lib/waits/objects/ends.h',
 		from: 'bool swapped = side == END_OTHER || side == END_LISTENER;',
 		to: 'bool swapped = side == END_LISTENER;',
 		bug: 'the socket that has the same addresses is looked for, and not the one that has them swapped',
@@ -40,7 +40,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 	},
 	{
 		id: 'O5',
-		file: 'bpf/lib/wait_object_file.h',
+		file: 'bpf/lib/waits/objects/file.h',
 		from: '\titem = (void *)first - bpf_core_field_offset(struct epitem___held, rdllink);\n',
 		to: '\titem = (void *)BPF_CORE_READ(epoll, rbr.rb_root.rb_node) -\n\t\tbpf_core_field_offset(struct epitem___held, rbn);\n',
 		bug: 'an epoll with several descriptors is said to have waited for one of them, whichever was ready',
@@ -49,7 +49,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 	},
 	{
 		id: 'O6',
-		file: 'bpf/lib/wait_object_ends.h',
+		file: 'bpf/lib/waits/objects/ends.h',
 		from: 'object->listener = wanted_end(here, place, END_LISTENER);',
 		to: 'object->listener = 0;',
 		bug: 'who listens, and takes no connection, is not at the other end of a thread that cannot connect',
@@ -58,7 +58,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 	},
 	{
 		id: 'O7',
-		file: 'bpf/lib/wait_object_ends.h',
+		file: 'bpf/lib/waits/objects/ends.h',
 		from: 'hashed(hash, is_loopback(object) ? object->network : 0)',
 		to: 'hashed(hash, 0)',
 		bug: 'who has the same ports of 127.0.0.1 in another network namespace is said to be at the other end',

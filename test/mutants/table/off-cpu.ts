@@ -21,7 +21,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M28',
-		file: 'bpf/lib/chosen_waits.h',
+		file: 'bpf/lib/waits/chosen.h',
 		from: 'return duration_ns >= shortest_ns && (!longest_ns',
 		to: 'return (!longest_ns',
 		bug: '`--min` has no effect',
@@ -38,7 +38,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M31',
-		file: 'bpf/lib/chosen_waits.h',
+		file: 'bpf/lib/waits/chosen.h',
 		from: 'if (!sampled->doubt)',
 		to: 'if (sampled->doubt)',
 		bug: 'a sampled wait counts for no more than itself',
@@ -47,7 +47,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'G1',
-		file: 'bpf/lib/off_cpu.h',
+		file: 'bpf/lib/scheduling/off_cpu.h',
 		from: '\tif (threads_in_hash)\n\t\tbpf_map_delete_elem(&off_cpus_by_pid, &pid);\n',
 		to: '\t(void)pid;\n',
 		bug: 'before Linux 6.4: entries of threads that do not wait stay in the table',
@@ -55,7 +55,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M29',
-		file: 'bpf/lib/off_cpu.h',
+		file: 'bpf/lib/scheduling/off_cpu.h',
 		from: 'if (state_exclusive && state & TASK_NOLOAD)',
 		to: 'if (state & TASK_NOLOAD)',
 		bug: '`--state 2` leaves out idle kernel threads, as letters do',
@@ -64,7 +64,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M27',
-		file: 'bpf/lib/off_cpu_parts.h',
+		file: 'bpf/lib/scheduling/off_cpu_parts.h',
 		from: '\tif (last_queued && (s64)(clock - last_queued) > 0)\n\t\tqueued += clock - last_queued;\n',
 		to: '\tif (last_queued > clock)\n\t\tqueued = 0;\n',
 		bug: 'a wait for a CPU counts as blocked',
@@ -73,7 +73,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M32',
-		file: 'bpf/lib/sums.h',
+		file: 'bpf/lib/stacks/sums.h',
 		from: '\tnone.first_ns = bpf_ktime_get_ns();\n',
 		to: '\tnone.first_ns = 1;\n',
 		bug: 'stacks are named by what was mapped before they were recorded',
@@ -90,7 +90,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'N4',
-		file: 'bpf/lib/off_cpu_parts.h',
+		file: 'bpf/lib/scheduling/off_cpu_parts.h',
 		from: '\t\tqueued += clock - last_queued;',
 		to: '\t\tqueued = clock - last_queued;',
 		bug: 'what a thread waited before it was moved is no run queue time',
@@ -98,7 +98,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'N5',
-		file: 'bpf/lib/chosen_waits.h',
+		file: 'bpf/lib/waits/chosen.h',
 		from: ' || duration_ns < shortest_ns ||\n\t\t    (longest_ns && duration_ns > longest_ns))',
 		to: ')',
 		bug: '`--min` and `--max` do not hold for the first wait of a thread',
@@ -106,7 +106,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'N11',
-		file: 'bpf/lib/chosen_waits.h',
+		file: 'bpf/lib/waits/chosen.h',
 		from: '(state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns <',
 		to: 'duration_ns <',
 		bug: '`--state S` shows what new threads wait for their first CPU',

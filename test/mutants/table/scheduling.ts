@@ -4,15 +4,15 @@ import type { Mutation } from '../mutation.js';
 export const OF_SCHEDULING: readonly Mutation[] = [
 	{
 		id: 'B29',
-		file: 'bpf/lib/latencies.h',
-		from: 'wait->kind == WAIT_WAKEUP;',
-		to: 'wait->kind == WAIT_WAKEUP || wait->kind == WAIT_UNKNOWN;',
+		file: 'bpf/lib/schedlat/latencies.h',
+		from: 'wait->kind == QUEUED_WAKEUP;',
+		to: 'wait->kind == QUEUED_WAKEUP || wait->kind == QUEUED_UNKNOWN;',
 		bug: 'schedlat counts waits of unknown kind as wake-ups',
 		test: 'live/latencies',
 	},
 	{
 		id: 'G33',
-		file: 'bpf/lib/latencies.h',
+		file: 'bpf/lib/schedlat/latencies.h',
 		from: '\t\tlatencies->max_ns = now_ns;',
 		to: '\t\tlatencies->max_ns = latencies->max_ns ? latencies->max_ns : now_ns;',
 		bug: 'schedlat: the time of the longest wait is that of the first one',
@@ -20,7 +20,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'M20',
-		file: 'bpf/lib/latencies.h',
+		file: 'bpf/lib/schedlat/latencies.h',
 		from: '\t\tlatencies->count += count;',
 		to: '\t\tlatencies->count += 1;',
 		bug: 'schedlat: counts of a bucket that another one displaces are forgotten',
@@ -29,7 +29,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'B7',
-		file: 'bpf/lib/stamped_run_queue.h',
+		file: 'bpf/lib/scheduling/stamped_run_queue.h',
 		from: '\telse\n\t\tcount_loss(LOSS_WAIT_TABLE_FULL);\n',
 		to: '',
 		bug: 'runqlat by time stamps: waits that find no room are not counted as lost',
@@ -37,7 +37,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'M18',
-		file: 'bpf/lib/stamped_run_queue.h',
+		file: 'bpf/lib/scheduling/stamped_run_queue.h',
 		from: '\tbpf_map_delete_elem(&hash_waits, &pid);\n',
 		to: '',
 		bug: 'runqlat by time stamps: entries of threads that do not wait stay in the table',
@@ -89,7 +89,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'M8',
-		file: 'bpf/lib/run_queue.h',
+		file: 'bpf/lib/scheduling/run_queue.h',
 		from: 'before = run_delay - last->run_delay;',
 		to: 'before = 0;',
 		bug: 'what a thread waited before it was moved to another CPU is forgotten',
@@ -98,9 +98,9 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'M9',
-		file: 'bpf/lib/run_queue.h',
-		from: 'last->nivcsw != nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP',
-		to: 'last->nivcsw == nivcsw ? WAIT_PREEMPTED : WAIT_WAKEUP',
+		file: 'bpf/lib/scheduling/run_queue.h',
+		from: 'last->nivcsw != nivcsw ? QUEUED_PREEMPTED : QUEUED_WAKEUP',
+		to: 'last->nivcsw == nivcsw ? QUEUED_PREEMPTED : QUEUED_WAKEUP',
 		bug: 'preemptions and wake-ups are mistaken for each other',
 		test: 'live/truth',
 		only: 'wake-ups are told apart',
@@ -143,7 +143,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 	},
 	{
 		id: 'M19',
-		file: 'bpf/lib/throttle.h',
+		file: 'bpf/lib/scheduling/throttle.h',
 		from: '\tif ((s64)(until - clock) > 0)\n\t\tuntil = clock;\n',
 		to: '\tuntil = clock;\n',
 		bug: 'a thread counts as throttled until it runs, also where it queued up again',

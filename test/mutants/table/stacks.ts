@@ -4,7 +4,7 @@ import type { Mutation } from '../mutation.js';
 export const OF_STACKS: readonly Mutation[] = [
 	{
 		id: 'G13',
-		file: 'bpf/lib/stacks.h',
+		file: 'bpf/lib/stacks/stacks.h',
 		from: 'here->next_frame += count;',
 		to: 'here->next_frame += count - 1;',
 		bug: 'the root of a stack is the leaf of the next one',
@@ -13,7 +13,7 @@ export const OF_STACKS: readonly Mutation[] = [
 	},
 	{
 		id: 'M36',
-		file: 'bpf/lib/stacks.h',
+		file: 'bpf/lib/stacks/stacks.h',
 		from: 'i < STACK_DEPTH && i < count; i++',
 		to: 'i < STACK_DEPTH && i + 1 < count; i++',
 		bug: 'stacks that differ only in their root are taken for one',
@@ -22,7 +22,7 @@ export const OF_STACKS: readonly Mutation[] = [
 	},
 	{
 		id: 'M37',
-		file: 'bpf/lib/stacks.h',
+		file: 'bpf/lib/stacks/stacks.h',
 		from: 'walked->count = count + 1;',
 		to: 'walked->count = count;',
 		bug: 'kernel stacks lack their root',
@@ -31,7 +31,7 @@ export const OF_STACKS: readonly Mutation[] = [
 	},
 	{
 		id: 'M38',
-		file: 'bpf/lib/stacks.h',
+		file: 'bpf/lib/stacks/stacks.h',
 		from: 'key->tid = stacks_by_thread ? task_tid(task) : 0;',
 		to: 'key->tid = stacks_by_thread ? task_tgid(task) : 0;',
 		bug: '`-L` does not tell threads apart',
@@ -40,7 +40,7 @@ export const OF_STACKS: readonly Mutation[] = [
 	},
 	{
 		id: 'M33',
-		file: 'bpf/lib/walk.h',
+		file: 'bpf/lib/stacks/walk.h',
 		from: 'call.opcode == 0xe8 ?',
 		to: 'call.opcode == 0xe9 ?',
 		bug: 'kernel stacks lack the function that the thread waits in',
@@ -49,7 +49,7 @@ export const OF_STACKS: readonly Mutation[] = [
 	},
 	{
 		id: 'M34',
-		file: 'bpf/lib/unwind_frame.h',
+		file: 'bpf/lib/unwind/frame.h',
 		from: '\twalk->fp = fp;\n\twalk->is_exact = true;',
 		to: '\twalk->fp = fp;\n\twalk->is_exact = false;',
 		bug: 'what a signal interrupted is looked up one byte too early',
@@ -58,7 +58,7 @@ export const OF_STACKS: readonly Mutation[] = [
 	},
 	{
 		id: 'M54',
-		file: 'bpf/lib/unwind_frame.h',
+		file: 'bpf/lib/unwind/frame.h',
 		from: 'if (rule->fp == FP_AT_FP && !read_word(walk->fp + rule->fp_offset, &fp))',
 		to: 'if (rule->fp == FP_AT_FP && !read_word(cfa + rule->fp_offset, &fp))',
 		bug: 'a frame pointer that is saved relative to itself is read from another place',
@@ -66,7 +66,7 @@ export const OF_STACKS: readonly Mutation[] = [
 	},
 	{
 		id: 'M35',
-		file: 'bpf/lib/unwind_walk.h',
+		file: 'bpf/lib/unwind/walk.h',
 		from: 'here->user.end = UNWIND_TOO_DEEP;',
 		to: 'here->user.end = UNWIND_WHOLE;',
 		bug: 'user stacks deeper than `--max-depth` count as whole',

@@ -4,7 +4,7 @@ import type { Mutation } from '../mutation.js';
 export const OF_TIMEHIST: readonly Mutation[] = [
 	{
 		id: 'G17',
-		file: 'bpf/lib/timehist_slices.h',
+		file: 'bpf/lib/timehist/slices.h',
 		from: '\tslice->flags = TIMEHIST_WAIT_UNKNOWN;',
 		to: '\tslice->flags = 0;',
 		bug: 'a wait that is not known is shown as 0',
@@ -12,7 +12,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	},
 	{
 		id: 'G30',
-		file: 'bpf/lib/timehist_slices.h',
+		file: 'bpf/lib/timehist/slices.h',
 		from: 'bpf_get_stack(ctx, event->frames, sizeof(event->frames), 0)',
 		to: 'bpf_get_stack(ctx, event->frames, sizeof(event->frames) / 2, 0)',
 		bug: 'a short stack goes on with the frames of an older event',
@@ -20,7 +20,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	},
 	{
 		id: 'M24',
-		file: 'bpf/lib/timehist_slices.h',
+		file: 'bpf/lib/timehist/slices.h',
 		from: 'parts.ns[OFFCPU_RUN_QUEUE] + parts.ns[OFFCPU_PREEMPTED];',
 		to: 'parts.ns[OFFCPU_RUN_QUEUE];',
 		bug: 'the run queue latency of a thread that was preempted is 0',
@@ -29,7 +29,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	},
 	{
 		id: 'M22',
-		file: 'bpf/lib/timehist_events.h',
+		file: 'bpf/lib/timehist/events.h',
 		from: 'event->other_tid = pid ? task_tid(task) : 0;',
 		to: 'event->other_tid = pid ? task_tgid(task) : 0;',
 		bug: 'the other thread has the number of its process',
@@ -38,7 +38,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	},
 	{
 		id: 'M26',
-		file: 'bpf/lib/timehist_events.h',
+		file: 'bpf/lib/timehist/events.h',
 		from: '\tif (!event)\n\t\tcount_loss(LOSS_EVENTS_RING_FULL);\n',
 		to: '',
 		bug: 'events that find no room in the ring buffer are not counted as lost',
@@ -56,7 +56,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	},
 	{
 		id: 'G44',
-		file: 'bpf/lib/clock.h',
+		file: 'bpf/lib/scheduling/clock.h',
 		from: 'if (clock_offset_ns && (s64)(offset_ns - clock_offset_ns) > (s64)most_ns)',
 		to: 'if (clock_offset_ns)',
 		bug: 'the times of switches drift ahead of the clock',
@@ -64,7 +64,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	},
 	{
 		id: 'M25',
-		file: 'bpf/lib/interrupts.h',
+		file: 'bpf/lib/scheduling/interrupts.h',
 		from: '\t\tnow->raised_by = 0;\n',
 		to: '',
 		bug: 'a packet that the network brings is taken for one of the last thread that sent',
@@ -73,7 +73,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	},
 	{
 		id: 'N7',
-		file: 'bpf/lib/timehist_slices.h',
+		file: 'bpf/lib/timehist/slices.h',
 		from: '\t\tslice->wait_ns = slice->delay_ns;\n',
 		to: '',
 		bug: 'the first wait of a new thread is no time off the CPU',

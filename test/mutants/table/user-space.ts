@@ -44,7 +44,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	},
 	{
 		id: 'K1',
-		file: 'src/bpf/losses.ts',
+		file: 'src/bpf/loss.ts',
 		from: 'const difference = total - (this.#before[name] ?? 0);',
 		to: 'const difference = total;',
 		bug: 'what was lost in one interval is lost again in the next',
@@ -117,7 +117,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	},
 	{
 		id: 'T2',
-		file: 'src/bpf/sums.ts',
+		file: 'src/bpf/stacks/sums.ts',
 		from: '/ COUNT_ONE) * period_ns * period_ns,',
 		to: '/ COUNT_ONE) * period_ns,',
 		bug: 'the error that is stated for sampled waits is far too small',

@@ -13,7 +13,7 @@ export const OF_WAKERS: readonly Mutation[] = [
 	},
 	{
 		id: 'W3',
-		file: 'bpf/lib/chosen_waits.h',
+		file: 'bpf/lib/waits/chosen.h',
 		from: '\t\tparts->ns[OFFCPU_BLOCKED] = off->blocked.weighed_ns;',
 		to: '\t\tparts->ns[OFFCPU_BLOCKED] = duration_ns;',
 		bug: 'a sampled wait counts for no more than itself, and the time in the run queue is in it',
@@ -31,7 +31,7 @@ export const OF_WAKERS: readonly Mutation[] = [
 	},
 	{
 		id: 'W6',
-		file: 'bpf/lib/wait_records.h',
+		file: 'bpf/lib/waits/records.h',
 		from: 'return followed_wakers || filter_has_task(task);',
 		to: 'return filter_has_task(task);',
 		bug: 'waits of wakers outside the filter are not recorded, so that they seem to have run',
@@ -40,7 +40,7 @@ export const OF_WAKERS: readonly Mutation[] = [
 	},
 	{
 		id: 'W7',
-		file: 'bpf/lib/chosen_waits.h',
+		file: 'bpf/lib/waits/chosen.h',
 		from: '\tif (off->preempted)\n\t\treturn off->since_ns;\n',
 		to: '',
 		bug: 'a waker that was preempted seems to have run meanwhile',

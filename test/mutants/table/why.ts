@@ -166,11 +166,11 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y19',
-		file: 'src/bpf/thread-accounts.ts',
+		file: 'src/waits/thread-accounts.ts',
 		from: 'pid: u32(tgid),',
 		to: 'pid: u32(pid),',
 		bug: 'in a container, threads have the numbers that they have outside',
-		test: 'unit/bpf/thread-accounts',
+		test: 'unit/waits/thread-accounts',
 		only: 'each field of each thread',
 	},
 ];

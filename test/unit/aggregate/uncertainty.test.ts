@@ -38,7 +38,7 @@ const KNOWN: readonly Known[] = [
 	{ pid: 3, tid: 4, frame: 'fsync', waits_ns: [2_000_000, 7_000_000], shares: [0.8, 0.2, 0] },
 ];
 
-/** As bpf/lib/sampling.h chooses, and src/bpf/sums.ts adds up. */
+/** As bpf/lib/sampling.h chooses, and src/bpf/stacks/sums.ts adds up. */
 function sampled({ pid, tid, frame, waits_ns, shares }: Known, random: () => number): StackRow {
 	const sum = { value: 0, count: 0, variance: 0 };
 	for (const wait_ns of waits_ns) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Child, withinLimit } from '../../../bench/children.js';
-import { renderMarkdown } from '../../../bench/markdown.js';
-import { type Side, toPeers, toUntraced, UNTRACED } from '../../../bench/measure.js';
-import { figuresOf, mergeFigures } from '../../../bench/results.js';
-import { runRounds } from '../../../bench/rounds.js';
-import { formatSpread, median, ratiosOf, spreadOf } from '../../../bench/statistics.js';
-import { renderFigure } from '../../../bench/text.js';
+import { renderMarkdown } from '../../../bench/against-peers/markdown.js';
+import { renderFigure } from '../../../bench/against-peers/text.js';
+import { type Side, toPeers, toUntraced, UNTRACED } from '../../../bench/experiments/measure.js';
+import { figuresOf, mergeFigures } from '../../../bench/experiments/results.js';
+import { runRounds } from '../../../bench/experiments/rounds.js';
+import { Child, withinLimit } from '../../../bench/shared/children.js';
+import { formatSpread, median, ratiosOf, spreadOf } from '../../../bench/shared/statistics.js';
 
 import { experiment, measured, ORIGIN, result, side, WISHES } from './support.js';
 

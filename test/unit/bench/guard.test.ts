@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Failed } from '../../../bench/children.js';
+import type { Guarded } from '../../../bench/experiments/measure.js';
+import { runRounds } from '../../../bench/experiments/rounds.js';
 import { conclude, explain, judge, NOT_IN_BASE } from '../../../bench/guard/judge.js';
 import { sidesOf } from '../../../bench/guard/sides.js';
-import type { Guarded } from '../../../bench/measure.js';
-import { runRounds } from '../../../bench/rounds.js';
-import { firstLine_ms, TSTRACE, traced } from '../../../bench/tracer.js';
+import { Failed } from '../../../bench/shared/children.js';
+import { firstLine_ms, TSTRACE, traced } from '../../../bench/shared/tracer.js';
 
 const WORK = {
 	workload: 'tstrace x: work',

@@ -1,8 +1,13 @@
 /** An experiment whose runs give known values. */
 import assert from 'node:assert/strict';
-import { type Experiment, type Side, toUntraced, UNTRACED } from '../../../bench/measure.js';
-import { type FigureResult, figureResult } from '../../../bench/results.js';
-import { runRounds } from '../../../bench/rounds.js';
+import {
+	type Experiment,
+	type Side,
+	toUntraced,
+	UNTRACED,
+} from '../../../bench/experiments/measure.js';
+import { type FigureResult, figureResult } from '../../../bench/experiments/results.js';
+import { runRounds } from '../../../bench/experiments/rounds.js';
 
 export const ORIGIN = { date: '2026-11-21T00:00:00.000Z', commit: 'abc1234' };
 export const WISHES = { 'tstrace x / peer': { atMost: 0.5 } };

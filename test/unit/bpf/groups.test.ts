@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Groups } from '../../../src/bpf/histogram.js';
+import { Groups } from '../../../src/bpf/groups.js';
 import { runqlat } from '../../../src/generated/runqlat.js';
 import type { BpfMap } from '../../../src/loader/map.js';
 

@@ -6,10 +6,10 @@ import { runqlat } from '../../../src/tools/runqlat.js';
 
 test('--split: every kind that the kernel counts is in the help, by the name of the result', () => {
 	const { description } = runqlat.options().split;
-	const { WAIT_KINDS, ...kinds } = layout.enums.wait_kind;
+	const { QUEUED_KINDS, ...kinds } = layout.enums.run_queue_kind;
 	for (const [name, number] of Object.entries(kinds)) {
-		if (number >= WAIT_KINDS) continue;
-		const word = name.replace('WAIT_', '').toLowerCase();
+		if (number >= QUEUED_KINDS) continue;
+		const word = name.replace('QUEUED_', '').toLowerCase();
 		assert.match(description, new RegExp(`\\b${word}\\b`));
 	}
 });

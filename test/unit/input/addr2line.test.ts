@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { TstraceError } from '../../../src/errors.js';
 import { readPerfScript } from '../../../src/input/perf-script.js';
-import { TstraceError } from '../../../src/loader/errors.js';
 import { renderFolded } from '../../../src/render/folded.js';
 
 const PROGRAM = resolve('build/workloads/inlined');

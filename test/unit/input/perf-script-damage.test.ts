@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { profileTotal } from '../../../src/aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
-import { TstraceError } from '../../../src/loader/errors.js';
+import { TstraceError } from '../../../src/errors.js';
 import { anyText } from '../any-text.js';
 import { folded, read } from './perf-text.js';
 

@@ -4,12 +4,7 @@ import { test } from 'node:test';
 import { Command } from 'commander';
 import { formatHelp, formatOption, formatOptions } from '../../../src/options/choose-format.js';
 import { lookOptions } from '../../../src/options/look.js';
-import {
-	maxBucketsOption,
-	maxPathsOption,
-	timestampsOption,
-	topOption,
-} from '../../../src/options/parsers.js';
+import { maxBucketsOption, timestampsOption, topOption } from '../../../src/options/parsers.js';
 import {
 	chosenEventName,
 	eventOptions,
@@ -38,7 +33,6 @@ const others = () => ({
 	...formatOptions(FORMATS, 'to draw'),
 	timestamps: timestampsOption(),
 	maxBuckets: maxBucketsOption(),
-	maxPaths: maxPathsOption(),
 });
 
 /** The values after these words. Throws what commander throws. */
@@ -143,14 +137,11 @@ test('a format is named once, by --format or by what is short for it', () => {
 
 test('room in the kernel: as much as there may be, and a number where nobody asks', () => {
 	const values = (...words: string[]) => given(others(), ...words);
-	assert.deepEqual([values().maxBuckets, values().maxPaths], [65_536, undefined]);
+	assert.equal(values().maxBuckets, 65_536);
 	assert.equal(values('--max-buckets', `${2 ** 26}`).maxBuckets, 2 ** 26);
-	assert.equal(values('--max-paths', `${2 ** 20}`).maxPaths, 2 ** 20);
 	for (const words of [
 		['--max-buckets', `${2 ** 26 + 1}`],
 		['--max-buckets', '0'],
-		['--max-paths', `${2 ** 20 + 1}`],
-		['--max-paths', '1.5'],
 	])
 		assert.throws(() => values(...words), { name: 'CommanderError' }, words.join(' '));
 	assert.deepEqual([values().timestamps, values('-T').timestamps], [false, true]);

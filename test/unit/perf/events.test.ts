@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TstraceError } from '../../../src/loader/errors.js';
+import { TstraceError } from '../../../src/errors.js';
 import { editDistance, nearest } from '../../../src/nearest.js';
 import { EVENT_NAMES, parseEvent } from '../../../src/perf/events.js';
 import { eventName } from '../../../src/perf/names.js';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { MmapRecord } from '../../../src/perf/records.js';
-import { parseMaps } from '../../../src/symbolize/mappings/maps.js';
+import { parseMaps } from '../../../src/proc/maps.js';
 import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
 import { Symbolizer } from '../../../src/symbolize/symbolizer.js';
 import { functionsOf, stackOf, temporaryFolder } from './support.js';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { MemoryBytes } from '../../../src/elf/bytes.js';
 import { Elf } from '../../../src/elf/elf.js';
-import { parseMaps } from '../../../src/symbolize/mappings/maps.js';
+import { parseMaps } from '../../../src/proc/maps.js';
 import { unwindTable } from '../../../src/unwind/table.js';
 import { elfOf } from '../hostile/elf-builder.js';
 import { damaged } from '../hostile/mutations.js';

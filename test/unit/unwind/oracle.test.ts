@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { firstAtLeast } from '../../../src/ascending.js';
 import { FileBytes } from '../../../src/elf/bytes.js';
-import { parseMaps } from '../../../src/symbolize/mappings/maps.js';
+import { parseMaps } from '../../../src/proc/maps.js';
 import { CFA, RA, type UnwindRule } from '../../../src/unwind/rule.js';
 import { ruleAt, type UnwindTable, unwindTable } from '../../../src/unwind/table.js';
 import { compile, temporaryFolder } from '../symbolize/support.js';

@@ -1,5 +1,5 @@
 /**
- * The functions that allocate and free memory: one table, from which the programs of bpf/lib/heap_call.h
+ * The functions that allocate and free memory: one table, from which the programs of bpf/lib/memleak/heap_call.h
  * learn where each has its size, its old pointer and its result. Arguments count from 1.
  *
  * Sources: man 3 malloc, posix_memalign, reallocarray; man 2 mmap, mremap; the C++ standard,
@@ -49,7 +49,7 @@ const DELETE = ['_ZdlPv', '_ZdaPv'].flatMap((name) => [
 	`${name}St11align_val_tRKSt9nothrow_t`,
 ]);
 
-/** Of bpf/lib/heap_call.h, which takes it from there. */
+/** Of bpf/lib/memleak/heap_call.h, which takes it from there. */
 const MMAP_FLAGS = 4;
 
 /** Heaps come first: that they were found is what makes a file an allocator's. */
@@ -75,7 +75,7 @@ export const ALLOCATOR_FUNCTIONS: readonly AllocatorFunction[] = [
 
 const { signature } = memleak.enums;
 
-/** Of bpf/lib/heap_call.h. */
+/** Of bpf/lib/memleak/heap_call.h. */
 const CODE_UNIT_BYTES = 4096;
 
 /** Words on the stack between a function's entry and its probe; more do not fit. */
@@ -95,7 +95,7 @@ interface Signature {
 	readonly code: CodeRange | undefined;
 }
 
-/** A signature as bpf/lib/heap_call.h reads it. */
+/** A signature as bpf/lib/memleak/heap_call.h reads it. */
 export function packSignature({ of, stackWords, counts, waits, at, code }: Signature): bigint {
 	const number = ALLOCATOR_FUNCTIONS.findIndex(({ name }) => name === of.name) + 1;
 	const counted =

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { Elf } from '../../../elf/elf.js';
 import { commandPath } from '../../../proc/command-path.js';
-import { beginningOf, openRegular, readFile } from '../../../symbolize/mappings/open.js';
+import { beginningOf, openRegular, readFile } from '../../../proc/open.js';
 
 /** "#!" scripts whose interpreters are scripts; the kernel allows 5 (fs/exec.c). */
 const MAX_INTERPRETERS = 5;

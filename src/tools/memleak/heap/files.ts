@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { SymbolError } from '../../../elf/bytes.js';
 import { Elf, MACHINE, OtherElf } from '../../../elf/elf.js';
-import { openRegular, readFile } from '../../../symbolize/mappings/open.js';
+import { openRegular, readFile } from '../../../proc/open.js';
 import {
 	type FoundFunction,
 	findFunctions,

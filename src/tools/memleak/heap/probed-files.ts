@@ -1,13 +1,13 @@
 /** Files that processes have mapped: which there are, where they can be opened, what to say of them. */
 import { closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { UsageError } from '../../../errors.js';
-import { shortage, TstraceError } from '../../../loader/errors.js';
+import { TstraceError, UsageError } from '../../../errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
+import { shortage } from '../../../loader/shortage.js';
+import type { MapsEntry } from '../../../proc/maps.js';
+import { exeOf } from '../../../proc/process-facts.js';
 import { threadIds } from '../../../proc/threads.js';
 import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
-import type { MapsEntry } from '../../../symbolize/mappings/maps.js';
-import { exeOf } from '../../../symbolize/mappings/proc-pid.js';
 import type { HeapFile } from './files.js';
 
 export interface HeapProbeOptions {

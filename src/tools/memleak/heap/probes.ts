@@ -1,13 +1,13 @@
 /** Probes at the allocators of processes: those they have mapped, and those they map later. */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { TstraceError } from '../../../loader/errors.js';
+import { TstraceError } from '../../../errors.js';
 import { type BpfMap, u32Key } from '../../../loader/map.js';
 import { type ProbePoint, UserProbes } from '../../../loader/probes.js';
 import type { BpfProgram } from '../../../loader/program.js';
 import { processLives } from '../../../proc/lives.js';
+import type { MapsEntry } from '../../../proc/maps.js';
 import { mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
-import type { MapsEntry } from '../../../symbolize/mappings/maps.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
 import { explainHeapFile, type HeapFile, type HeapFunction, readHeapFile } from './files.js';
 import { chooseProbes, whyNoReturnProbes } from './probe-ways.js';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { test } from 'node:test';
+import { parseMaps } from '../../../../src/proc/maps.js';
+import { readMaps } from '../../../../src/proc/process-facts.js';
 import { MappedFiles } from '../../../../src/symbolize/mappings/mapped-files.js';
-import { parseMaps } from '../../../../src/symbolize/mappings/maps.js';
-import { readMaps } from '../../../../src/symbolize/mappings/proc-pid.js';
 
 const now_ns = () => Number(process.hrtime.bigint());
 const entries = parseMaps(readMaps(process.pid) ?? '');

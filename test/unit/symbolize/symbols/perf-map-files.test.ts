@@ -2,10 +2,7 @@
 import assert from 'node:assert/strict';
 import { chownSync, closeSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import {
-	ownMountNamespace,
-	type ProcessFacts,
-} from '../../../../src/symbolize/mappings/proc-pid.js';
+import { ownMountNamespace, type ProcessFacts } from '../../../../src/proc/process-facts.js';
 import { openPerfMap } from '../../../../src/symbolize/symbols/perf-map-files.js';
 
 /** Above any process number: it has ended, and its files are where they were. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openRegular } from '../../../../src/symbolize/mappings/open.js';
+import { openRegular } from '../../../../src/proc/open.js';
 import { isCLibrary, keepsFramePointers } from '../../../../src/symbolize/walks/c-library.js';
 import { many, program } from '../frames-writer.js';
 import { temporaryFolder } from '../support.js';

@@ -1,8 +1,8 @@
 /** Who had the CPUs and disks of a machine besides those who are traced. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ThreadAccount } from '../../../../src/bpf/thread-accounts.js';
 import { type MachineEvidence, machineOf } from '../../../../src/tools/why/machine.js';
+import type { ThreadAccount } from '../../../../src/waits/thread-accounts.js';
 import { SECOND } from './support.js';
 
 const MIB = 1 << 20;

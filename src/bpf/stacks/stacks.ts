@@ -1,0 +1,223 @@
+/** Stacks out of the kernel: user space's side of bpf/lib/stacks/stacks.h. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { CapturedStack, CapturedWaker } from '../../aggregate/stack.js';
+import type { WaitObject } from '../../aggregate/wait-object.js';
+import { TstraceError } from '../../errors.js';
+import { profile } from '../../generated/profile.js';
+import type { FieldLayout, ObjectLayout, StructWith } from '../../loader/layout.js';
+import { possibleCpus, u32Key } from '../../loader/map.js';
+import type { BpfObject } from '../../loader/object.js';
+import { type Address, isUserAddress, readAddress } from '../../loader/signed-address.js';
+import { readComm } from '../comm.js';
+import type { UnwoundLayout } from '../unwind/table-memory.js';
+import { UnwindMaps } from '../unwind/tables.js';
+import { FrameChunks } from './frame-chunks.js';
+
+/** What bpf/lib/stacks/stacks.h exports. */
+export interface StackLayouts {
+	readonly stack_key: StructWith<
+		'kernel' | 'user' | 'incarnation' | 'waker' | 'object' | 'tgid' | 'tid' | 'comm'
+	>;
+	readonly stack_place: StructWith<'first' | 'count' | 'end'>;
+}
+
+/** The layout of an object that includes lib/stacks/stacks.h and lib/stacks/walk.h. */
+export interface StackedLayout extends UnwoundLayout {
+	readonly structs: ObjectLayout['structs'] & StackLayouts;
+}
+
+/** How stacks are kept; the same for all stack tools. */
+export interface StackSettings {
+	/** Room for so many stacks. */
+	readonly maxStacks: number;
+	/** Frames. */
+	readonly maxDepth: number;
+	readonly kernel: boolean;
+	readonly user: boolean;
+	/** Threads of a process apart. */
+	readonly byThread: boolean;
+	/** How user stacks are walked: by unwind tables, or by frame pointers alone. */
+	readonly unwind: 'tables' | 'fp';
+}
+
+/** Whether programs walk user stacks by tables. */
+export function walksByTables({ user, unwind }: Pick<StackSettings, 'user' | 'unwind'>): boolean {
+	return user && unwind === 'tables';
+}
+
+/** bpf/lib/stacks/stacks.h: the same in all objects that include it. */
+const { STACK_DEPTH, CHUNK_FRAMES, BLOCK_FRAMES } = profile.enums.stack_constant;
+const NO_STACK = BigInt(profile.enums.stack_constant.NO_STACK);
+const LOST_STACK = BigInt(profile.enums.stack_constant.LOST_STACK);
+const END = profile.enums.unwind_end;
+export const MAX_DEPTH = STACK_DEPTH;
+/** Room for frames: more than most stacks have, so that a few deep ones do not use it up. */
+const FRAMES_PER_STACK = 64;
+const BLOCKS_PER_CHUNK = CHUNK_FRAMES / BLOCK_FRAMES;
+const NONE: ArrayLike<Address> = [];
+const MAX_STACK_SYSCTL = '/proc/sys/kernel/perf_event_max_stack';
+
+/** The stack maps of one object, and how to read them. */
+export class StackTables {
+	readonly #object: BpfObject<StackedLayout>;
+	#frames: FrameChunks | undefined;
+
+	constructor(object: BpfObject<StackedLayout>) {
+		this.#object = object;
+	}
+
+	/** Before loading: sizes and constants. */
+	configure(settings: StackSettings): void {
+		// Each CPU begins with a block of its own, however few stacks it keeps there.
+		const blocks = (settings.maxStacks * FRAMES_PER_STACK) / BLOCK_FRAMES + possibleCpus();
+		const chunks = Math.ceil(blocks / BLOCKS_PER_CHUNK);
+		// Each has two: its kernel's and its user's.
+		this.#object.map('stacks').setMaxEntries(2 * settings.maxStacks);
+		this.#object.map('frames').setMaxEntries(chunks);
+		this.#object.map('free_blocks').setMaxEntries(chunks * BLOCKS_PER_CHUNK);
+		this.#object.setConstants({
+			stack_depth: depthOf(settings),
+			walk_kernel: settings.kernel,
+			walk_user: settings.user,
+			stacks_by_thread: settings.byThread,
+		});
+		if (walksByTables(settings)) new UnwindMaps(this.#object).configure();
+		const seed = this.#object.constantBytes('stack_seed');
+		seed.setBigUint64(0, randomBytes(8).readBigUInt64LE(), true);
+	}
+
+	/** After loading, before attaching. */
+	open(): void {
+		const free = this.#object.map('free_blocks');
+		for (let block = 0; block < free.maxEntries; block++) free.push(u32Key(block));
+		this.#frames = new FrameChunks(this.#object.map('frames'));
+	}
+
+	/** All stacks that are kept; programs may keep more meanwhile, which are not among them. */
+	read(): StackSnapshot {
+		const extents = new Map<bigint, Extent>();
+		const { first, count: countField, end } = this.#object.layout.structs.stack_place.fields;
+		const placeSize = this.#object.layout.structs.stack_place.size;
+		this.#object.map('stacks').readAll((keys, values, count) => {
+			for (let i = 0; i < count; i++) {
+				extents.set(keys.getBigUint64(i * 8, true), {
+					first: values.getUint32(i * placeSize + first.offset, true),
+					count: values.getUint16(i * placeSize + countField.offset, true),
+					end: values.getUint16(i * placeSize + end.offset, true),
+				});
+			}
+		});
+		if (!this.#frames) throw new TstraceError('stacks are read before they are open');
+		return new StackSnapshot(this.#object.layout.structs, extents, this.#frames);
+	}
+
+	close(): void {
+		this.#frames?.close();
+		this.#frames = undefined;
+	}
+}
+
+/** Where a stack's frames lie. */
+interface Extent {
+	readonly first: number;
+	readonly count: number;
+	/** How the walk ended: of `enum unwind_end`. */
+	readonly end: number;
+}
+
+/** What was in the maps; valid until the tables are closed. */
+export class StackSnapshot {
+	readonly #layouts: StackLayouts;
+	readonly #extents: ReadonlyMap<bigint, Extent>;
+	readonly #frames: FrameChunks;
+	readonly #decoded = new Map<bigint, readonly Address[]>();
+
+	constructor(layouts: StackLayouts, extents: ReadonlyMap<bigint, Extent>, frames: FrameChunks) {
+		this.#layouts = layouts;
+		this.#extents = extents;
+		this.#frames = frames;
+	}
+
+	/** Of waits, by the key that a `struct stack_key` has; see wakers.ts. */
+	wakers: ReadonlyMap<bigint, CapturedWaker> = new Map();
+
+	/** What waits were for, by the same; see src/waits/objects/record.ts. */
+	objects: ReadonlyMap<bigint, WaitObject> = new Map();
+
+	/** The stack of a `struct stack_key`, with what was counted there. */
+	captured(
+		view: DataView,
+		at: number,
+		counted: Pick<CapturedStack, 'at_ns' | 'parts' | 'count' | 'variance'>,
+	): CapturedStack {
+		const { kernel, user, waker, object, tgid, tid, comm } = this.#layouts.stack_key.fields;
+		const hash = (field: FieldLayout) => view.getBigUint64(at + field.offset, true);
+		return {
+			pid: view.getUint32(at + tgid.offset, true),
+			tid: view.getUint32(at + tid.offset, true),
+			comm: readComm(view, at + comm.offset),
+			...this.addressesOf(hash(kernel), hash(user)),
+			waker: this.wakers.get(hash(waker)),
+			object: this.objects.get(hash(object)),
+			...counted,
+		};
+	}
+
+	/** The frames of a kernel and of a user stack, by their hashes. */
+	addressesOf(
+		kernel: bigint,
+		user: bigint,
+	): Pick<CapturedStack, 'kernel' | 'user' | 'userEnd' | 'lost'> {
+		return {
+			kernel: this.#addresses(kernel),
+			user: userPart(this.#addresses(user)),
+			userEnd: userEnd(this.#extents.get(user)?.end),
+			lost: kernel === LOST_STACK || user === LOST_STACK,
+		};
+	}
+
+	#addresses(hash: bigint): ArrayLike<Address> {
+		if (hash === NO_STACK) return NONE;
+		const known = this.#decoded.get(hash);
+		if (known) return known;
+		const extent = this.#extents.get(hash);
+		if (!extent) return NONE;
+		// No typed array: of these there are thousands, and each takes 200 bytes by itself.
+		const addresses: Address[] = [];
+		const { view, at } = this.#frames.find(extent.first);
+		for (let i = 0; i < extent.count; i++) addresses.push(readAddress(view, at + i * 8));
+		this.#decoded.set(hash, addresses);
+		return addresses;
+	}
+}
+
+/** How a walk of user frames ended; undefined: it went by frame pointers alone. */
+function userEnd(end: number | undefined): CapturedStack['userEnd'] {
+	if (!end) return undefined;
+	if (end === END.UNWIND_WHOLE) return 'whole';
+	if (end === END.UNWIND_GUESSED) return 'guessed';
+	if (end === END.UNWIND_ZERO) return 'at zero';
+	return end === END.UNWIND_NO_TABLE ? 'no table' : 'no way on';
+}
+
+/**
+ * Where code was built without frame pointers, a walk ends in whatever lies on the stack. What cannot
+ * be an address of user space would be taken for one of the kernel's.
+ */
+function userPart(addresses: ArrayLike<Address>): ArrayLike<Address> {
+	let count = 0;
+	while (count < addresses.length && isUserAddress(addresses[count] as Address)) count++;
+	return count === addresses.length ? addresses : Array.from(addresses).slice(0, count);
+}
+
+/** The most frames that a walk takes. */
+export function depthOf({ maxDepth }: Pick<StackSettings, 'maxDepth'>): number {
+	return Math.min(maxDepth, kernelDepth());
+}
+
+/** The kernel cuts stacks where its own limit is, and does not say so. */
+function kernelDepth(): number {
+	const limit = Number(readFileSync(MAX_STACK_SYSCTL, 'utf8'));
+	return limit > 0 ? limit : MAX_DEPTH;
+}

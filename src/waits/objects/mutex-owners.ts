@@ -1,0 +1,56 @@
+/** Which thread has the mutex that others wait for: glibc keeps the number of that thread in the mutex. */
+import { readFileSync } from 'node:fs';
+import type { MutexOwner } from '../../aggregate/wait-object.js';
+import { boundedName } from '../../bounded-names.js';
+import { readFacts } from '../../proc/process-facts.js';
+import { ProcessMemory } from '../../symbolize/mappings/process-memory.js';
+
+/**
+ * glibc, sysdeps/nptl/bits/struct_mutex.h, struct __pthread_mutex_s: int __lock, unsigned __count, int __owner; the
+ * same on x86-64 and arm64. A thread waits at the address of __lock.
+ */
+const OWNER_AT = 8;
+const READ_BYTES = 12;
+/** nptl/lowlevellock.h: it is locked, and others wait. */
+const LOCKED_WITH_WAITERS = 2;
+/** Of all mutexes together. */
+const TIME_LIMIT_MS = 500;
+
+/** Looks now, so that an owner may have changed since somebody began to wait; one look for each process's memory. */
+export class MutexOwners {
+	readonly #memories = new Map<number, ProcessMemory | undefined>();
+	readonly #until_ms = performance.now() + TIME_LIMIT_MS;
+
+	/** Who has the mutex at an address of a process; undefined: nobody, it is no mutex of glibc's, or it cannot be told. */
+	ownerOf(pid: number, address: number): MutexOwner | undefined {
+		if (performance.now() > this.#until_ms) return undefined;
+		const mutex = this.#memoryOf(pid)?.readWritten(address, READ_BYTES);
+		if (!mutex || mutex.getInt32(0, true) !== LOCKED_WITH_WAITERS) return undefined;
+		const tid = mutex.getInt32(OWNER_AT, true);
+		// Of anything but a mutex this is no thread of the same process.
+		const comm = tid > 0 ? commOf(pid, tid) : undefined;
+		return comm === undefined ? undefined : { tid, comm };
+	}
+
+	close(): void {
+		for (const memory of this.#memories.values()) memory?.close();
+		this.#memories.clear();
+	}
+
+	/** Undefined: in another PID namespace threads have other numbers. */
+	#memoryOf(pid: number): ProcessMemory | undefined {
+		if (!this.#memories.has(pid)) {
+			const isOurNumber = readFacts(pid)?.nspid === pid;
+			this.#memories.set(pid, isOurNumber ? new ProcessMemory(pid) : undefined);
+		}
+		return this.#memories.get(pid);
+	}
+}
+
+function commOf(pid: number, tid: number): string | undefined {
+	try {
+		return boundedName(readFileSync(`/proc/${pid}/task/${tid}/comm`, 'utf8').replace(/\n$/, ''));
+	} catch {
+		return undefined;
+	}
+}

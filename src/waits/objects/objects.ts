@@ -1,0 +1,75 @@
+/** What threads waited for, while tracing and at its end: for all tools of waits. */
+
+import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
+import { waitKind } from '../../aggregate/wait-kinds.js';
+import { fittingObjects, type MemoryPlace, type WaitObject } from '../../aggregate/wait-object.js';
+import type { off_cpu as layout } from '../../generated/off_cpu.js';
+import type { BpfObject } from '../../loader/object.js';
+import type { ProcessWatch } from '../../symbolize/process-watch.js';
+import { OtherEnds } from './ends.js';
+import { MutexOwners } from './mutex-owners.js';
+import { type FoundLater, type ObjectRecord, readObjects } from './record.js';
+
+export class WaitObjects {
+	readonly #object: BpfObject<typeof layout>;
+	readonly #ends: OtherEnds;
+
+	constructor(object: BpfObject<typeof layout>) {
+		this.#object = object;
+		this.#ends = new OtherEnds(object);
+	}
+
+	begin(): void {
+		this.#ends.begin();
+	}
+
+	/** All objects, by the hash that stacks refer to them by. Tracing has ended. */
+	async read(processes: ProcessWatch): Promise<Map<bigint, WaitObject>> {
+		await this.#ends.end();
+		const records = readObjects(this.#object);
+		const places = new Map<ObjectRecord, MemoryPlace>();
+		for (const record of records.values()) {
+			const place = record.place();
+			if (place) places.set(record, place);
+		}
+		const names = processes.memoryNames([...places.values()]);
+		const holders: FoundLater['holders'] = (key, end) => this.#ends.holders(key, end);
+		const owners = new MutexOwners();
+		const decoded = (record: ObjectRecord) => {
+			const place = places.get(record);
+			if (!place) return record.decoded({ holders, inMemory: '', owner: undefined });
+			const owner = owners.ownerOf(place.pid, place.address);
+			return record.decoded({ holders, inMemory: names.get(place) ?? '', owner });
+		};
+		try {
+			return new Map(Array.from(records, ([hash, record]) => [hash, decoded(record)]));
+		} finally {
+			owners.close();
+		}
+	}
+
+	/** What the user should know. */
+	notices(): string[] {
+		return this.#ends.notices();
+	}
+
+	close(): void {
+		this.#ends.close();
+	}
+}
+
+/** Without what the thread's call was about, but not its wait, as its stack shows. */
+export function withFittingObjects(row: StackRow): StackRow {
+	const { objects, ...rest } = row;
+	const fitting = objects ? fittingObjects(waitKind(row.frames), objects) : [];
+	return fitting.length > 0 ? { ...rest, objects: fitting } : rest;
+}
+
+/** For programs: with the kind of what is blocked. What could run, and waited for a CPU only, has no object. */
+export function withKinds(findings: StackFindings): StackFindings {
+	const withKind = ({ objects, ...row }: StackRow): StackRow =>
+		row.parts[0] === 0
+			? row
+			: { ...row, waitKind: waitKind(row.frames), ...(objects ? { objects } : {}) };
+	return { ...findings, stacks: findings.stacks.map(withKind) };
+}

@@ -1,0 +1,218 @@
+/** Waits out of the kernel one by one, as chains: user space's side of bpf/lib/waits/records.h. */
+import { type Chain, Chains } from '../aggregate/chains.js';
+import type { Lost } from '../aggregate/report.js';
+import type { CapturedStack, CapturedWaker, Did } from '../aggregate/stack.js';
+import { lossTotal } from '../bpf/loss.js';
+import type { StackSnapshot } from '../bpf/stacks/stacks.js';
+import { loss } from '../generated/common.js';
+import { off_cpu as layout } from '../generated/off_cpu.js';
+import { readU64 } from '../loader/layout.js';
+import type { BpfMap } from '../loader/map.js';
+import type { BpfObject } from '../loader/object.js';
+import { RingBuffer } from '../loader/ringbuf.js';
+
+type Layout = typeof layout;
+
+const TYPE = layout.enums.wait_record_type;
+const ONE = layout.enums.stack_constant.COUNT_ONE;
+/** A record takes 128 bytes; it is looked at every second. */
+const RING_BYTES = 16 << 20;
+const NOBODY = new DataView(new ArrayBuffer(layout.structs.wait_record.size));
+/** Causes of loss after which nobody can say that a thread ran. */
+const UNKNOWN_WAITS = [loss.LOSS_WAITS_RING_FULL, loss.LOSS_WAIT_TABLE_FULL];
+/** Of all waits, and not only of those that are told. */
+const KEYS_PER_CHAIN = 4;
+
+/** Of whoever wants to know of waits one by one, too. Times are CLOCK_MONOTONIC. */
+export interface WaitObserver {
+	/** A wait that counts: it was blocked. `stack`: the number of who waited where, for what, and who ended it. */
+	blocked(stack: number, wait: ObservedWait): void;
+	/** The same of a thread by the kernel's number: it waited for a CPU. */
+	forCpu(pid: number, wait: ObservedWait & { throttled_ns: number; preempted: boolean }): void;
+}
+
+export interface ObservedWait {
+	readonly begin_ns: number;
+	readonly end_ns: number;
+	/** What it counts as, and as how many, if waits are sampled. */
+	readonly weighed_ns: number;
+	readonly count: number;
+	/** Of `weighed_ns`: the square of its standard error; 0: it is exact. */
+	readonly variance: number;
+}
+
+/**
+ * Before loading. `followed`: of how many wakers of a wait is told what they did, at least one. `edges`: waits that began
+ * before tracing count.
+ */
+export function configureRecords(
+	object: BpfObject<Layout>,
+	{ followed, edges }: { readonly followed: number; readonly edges: boolean },
+): void {
+	object.setConstants({ followed_wakers: followed, edges_count: edges });
+	object.map('wait_records').setMaxEntries(RING_BYTES);
+	// Waits are not summed up in the kernel.
+	object.map('sums').setMaxEntries(1);
+}
+
+export class WaitRecords {
+	readonly #ring: RingBuffer;
+	readonly #chains: Chains;
+	readonly #maxKeys: number;
+	/** Each `struct stack_key` once, with when it was seen first; chains have their numbers. */
+	readonly #numbers = new Map<string, number>();
+	readonly #keys: { readonly key: DataView; readonly at_ns: number }[] = [];
+	/** Waits that had no room for their key. */
+	#cut = 0;
+	readonly #losses: BpfMap;
+	/** Waits that the kernel's side could not record, up to the last look. */
+	#unknown = 0;
+	readonly #observer: WaitObserver | undefined;
+
+	/** The object is loaded. */
+	constructor(
+		object: BpfObject<Layout>,
+		{ followed, maxChains }: { followed: number; maxChains: number },
+		observer?: WaitObserver,
+	) {
+		this.#observer = observer;
+		this.#ring = new RingBuffer(object.map('wait_records'));
+		this.#losses = object.map('losses');
+		this.#chains = new Chains({ followed, maxChains });
+		this.#maxKeys = KEYS_PER_CHAIN * maxChains;
+	}
+
+	/** Takes in what the programs have recorded. */
+	drain(): void {
+		const unknown = UNKNOWN_WAITS.reduce((sum, cause) => sum + lossTotal(this.#losses, cause), 0);
+		if (unknown > this.#unknown) this.#chains.forget(Number(process.hrtime.bigint()));
+		this.#unknown = unknown;
+		this.#chains.begin();
+		this.#ring.read((record) => this.#take(record));
+	}
+
+	/**
+	 * All waits that ended, with who ended them and what these did meanwhile; `numbers`: of each, by which an observer
+	 * knows it.
+	 */
+	captured(snapshot: StackSnapshot): { stacks: CapturedStack[]; numbers: number[] } {
+		const wakers = new Map<string, CapturedWaker | undefined>();
+		const chains = this.#chains.chains();
+		return {
+			stacks: chains.map((chain) => this.#stackOf(chain, snapshot, wakers)),
+			numbers: chains.map(({ keys }) => keys[0] as number),
+		};
+	}
+
+	lost(): Lost {
+		const chains_cut = this.#chains.takeCut() + this.#cut;
+		this.#cut = 0;
+		return chains_cut > 0 ? { chains_cut } : {};
+	}
+
+	close(): void {
+		this.#ring.close();
+	}
+
+	#take(record: DataView): void {
+		const { fields } = layout.structs.wait_record;
+		const u64 = (
+			name:
+				| 'begin_ns'
+				| 'end_ns'
+				| 'weighed_ns'
+				| 'count'
+				| 'doubt'
+				| 'waker_born_ns'
+				| 'throttled_ns',
+		) => readU64(record, fields[name].offset);
+		const type = record.getUint8(fields.type.offset);
+		const pid = record.getUint32(fields.pid.offset, true);
+		const [begin_ns, end_ns, weighed_ns] = [u64('begin_ns'), u64('end_ns'), u64('weighed_ns')];
+		// What a sampled wait counts as is the period by which it was.
+		const variance = (u64('doubt') / ONE) * weighed_ns ** 2;
+		const count = u64('count') / ONE;
+		const wait = { pid, begin_ns, end_ns, weighed_ns, variance };
+		const counts = record.getUint8(fields.counts.offset) !== 0;
+		if (type === TYPE.WAIT_FOR_CPU) {
+			this.#chains.waitedForCpu(wait);
+			const preempted = record.getUint8(fields.preempted.offset) !== 0;
+			const why = { throttled_ns: u64('throttled_ns'), preempted };
+			if (counts) this.#observer?.forCpu(pid, { ...wait, count, ...why });
+			return;
+		}
+		const key = this.#numberOf(record, end_ns, counts);
+		if (counts) this.#observer?.blocked(key, { ...wait, count });
+		this.#chains.wasBlocked({
+			...wait,
+			key,
+			wakerPid: record.getUint32(fields.waker_pid.offset, true),
+			wakerBorn_ns: u64('waker_born_ns'),
+			counts,
+			count,
+		});
+	}
+
+	#numberOf(record: DataView, at_ns: number, counts: boolean): number {
+		const { offset, size } = layout.structs.wait_record.fields.key;
+		const bytes = Buffer.from(record.buffer, record.byteOffset + offset, size);
+		const name = bytes.toString('latin1');
+		const known = this.#numbers.get(name);
+		if (known !== undefined) return known;
+		// The one of zeroes is for what has no room of its own.
+		const room = counts ? this.#maxKeys : this.#maxKeys / 2;
+		if (this.#keys.length > room && !bytes.every((byte) => byte === 0)) {
+			if (counts) this.#cut++;
+			return this.#numberOf(NOBODY, at_ns, counts);
+		}
+		const number = this.#keys.length;
+		this.#numbers.set(name, number);
+		const copy = new Uint8Array(bytes);
+		this.#keys.push({ key: new DataView(copy.buffer), at_ns });
+		return number;
+	}
+
+	#stackOf(
+		{ keys, did, value_ns, count, variance }: Chain,
+		from: StackSnapshot,
+		wakers: Map<string, CapturedWaker | undefined>,
+	): CapturedStack {
+		const counted = { parts: [value_ns, 0, 0, 0], count, variance };
+		const stack = this.#captured(keys[0] as number, from, counted);
+		return { ...stack, waker: this.#wakerOf(keys, did, from, wakers) };
+	}
+
+	/** Who ended the first of these waits; `wakers`: those that are known, as each has to get its names once. */
+	#wakerOf(
+		keys: readonly number[],
+		did: Did | undefined,
+		from: StackSnapshot,
+		wakers: Map<string, CapturedWaker | undefined>,
+	): CapturedWaker | undefined {
+		const name = `${keys.join()} ${did}`;
+		if (wakers.has(name)) return wakers.get(name);
+		const [first, ...rest] = keys as [number, ...number[]];
+		const none = { parts: [], count: 0, variance: 0 };
+		const { waker } = this.#captured(first, from, none);
+		const known: CapturedWaker | undefined =
+			rest.length === 0
+				? waker && { ...waker, did }
+				: {
+						...this.#captured(rest[0] as number, from, none),
+						context: waker?.context,
+						did: 'was blocked',
+						waker: this.#wakerOf(rest, did, from, wakers),
+					};
+		wakers.set(name, known);
+		return known;
+	}
+
+	#captured(
+		number: number,
+		from: StackSnapshot,
+		counted: Pick<CapturedStack, 'parts' | 'count' | 'variance'>,
+	): CapturedStack {
+		const { key, at_ns } = this.#keys[number] as { key: DataView; at_ns: number };
+		return from.captured(key, 0, { ...counted, at_ns });
+	}
+}

@@ -1,0 +1,76 @@
+/** Where preempt_count is, by the types of invented kernels. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+	hardirqBits,
+	preemptCountFromRq,
+	preemptCountFromSymbols,
+} from '../../../../src/bpf/scheduling/interrupts.js';
+import { Btf } from '../../../../src/loader/btf.js';
+import { BtfBuilder, DATASEC, INT, STRUCT, UNION, VAR } from '../../loader/btf-builder.js';
+
+const NAMES = [
+	'runqueues',
+	'__preempt_count',
+	'pcpu_hot',
+	'local_interrupt_disable_state',
+] as const;
+type Variables = Readonly<Partial<Record<(typeof NAMES)[number], number>>>;
+
+function kernel(variables: Variables): Btf {
+	const b = new BtfBuilder();
+	const int = b.type('int', INT, 4, [32]);
+	const field = (name: string, type: number, byte: number) => [
+		name ? b.string(name) : 0,
+		type,
+		byte * 8,
+	];
+	// As it was: in a struct in a union.
+	const fields = [...field('current_task', int, 0), ...field('preempt_count', int, 8)];
+	const inner = b.type('', STRUCT, 12, fields, 2);
+	const hot = b.type(
+		'pcpu_hot',
+		STRUCT,
+		64,
+		field('', b.type('', UNION, 64, field('', inner, 0), 1), 0),
+		1,
+	);
+	const entries = Object.entries(variables).flatMap(([name, at]) => [
+		b.type(name, VAR, name === 'pcpu_hot' ? hot : int, [1]),
+		at,
+		4,
+	]);
+	b.type('.data..percpu', DATASEC, 0x30000, entries, entries.length / 3);
+	return new Btf(b.build());
+}
+
+test('preempt_count is a variable of its own, or part of another', () => {
+	assert.equal(
+		preemptCountFromRq(kernel({ runqueues: 0x2000, __preempt_count: 0x30 })),
+		0x30 - 0x2000,
+	);
+	assert.equal(preemptCountFromRq(kernel({ runqueues: 0x2000, pcpu_hot: 0x4000 })), 0x2008);
+});
+
+test('by their addresses, where kallsyms shows them', () => {
+	const shown = '0000000000000000 A fixed\n000000000001a000 A __preempt_count\n';
+	const both = `${shown}0000000000029000 d runqueues_x\n0000000000028000 A runqueues\n`;
+	assert.equal(preemptCountFromSymbols(both), 0x1a000 - 0x28000);
+	const upper = 'ffffffff82a00000 D __preempt_count\nffffffff82a00100 D runqueues\n';
+	assert.equal(preemptCountFromSymbols(upper), -0x100);
+	assert.equal(preemptCountFromSymbols(shown), undefined);
+	assert.equal(preemptCountFromSymbols(both.replaceAll(/[1-9a]/g, '0')), undefined);
+	assert.equal(preemptCountFromSymbols(''), undefined);
+});
+
+test('what BTF does not tell is not guessed', () => {
+	assert.equal(preemptCountFromRq(kernel({ runqueues: 0x2000 })), undefined);
+	assert.equal(preemptCountFromRq(kernel({ __preempt_count: 0x30 })), undefined);
+	assert.equal(preemptCountFromRq(new Btf(new BtfBuilder().build())), undefined);
+});
+
+test('bits of interrupts lie behind those of who keeps them off, where these are', () => {
+	assert.equal(hardirqBits(kernel({ runqueues: 0x2000 })), 0x00ff0000);
+	assert.equal(hardirqBits(kernel({ local_interrupt_disable_state: 0x40 })), 0x1f000000);
+	assert.equal(hardirqBits(new Btf(new BtfBuilder().build())), 0x00ff0000);
+});

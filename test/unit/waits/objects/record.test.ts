@@ -1,0 +1,135 @@
+/** Records of what threads waited for, as programs write them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Holder } from '../../../../src/aggregate/wait-object.js';
+import { off_cpu as layout } from '../../../../src/generated/off_cpu.js';
+import { ObjectRecord } from '../../../../src/waits/objects/record.js';
+
+const { size, fields } = layout.structs.wait_object;
+const TYPE = layout.enums.object_type;
+const FLAG = layout.enums.object_flag;
+
+interface Given {
+	readonly type: number;
+	readonly flags?: number;
+	readonly numbers?: Partial<Record<'inode' | 'address' | 'other_end' | 'listener', number>>;
+	readonly text?: string | Buffer;
+	readonly inet?: readonly [
+		family: number,
+		local: string,
+		remote: string,
+		ports: readonly [number, number],
+	];
+}
+
+function record({ type, flags = 0, numbers = {}, text = '', inet }: Given): ObjectRecord {
+	const view = new DataView(new ArrayBuffer(size));
+	view.setUint32(fields.type.offset, type, true);
+	view.setUint32(fields.flags.offset, flags, true);
+	for (const [name, value] of Object.entries(numbers))
+		view.setBigUint64(fields[name as 'inode'].offset, BigInt(value), true);
+	const bytes = Buffer.from(text);
+	view.setUint32(fields.text_bytes.offset, bytes.length, true);
+	bytes.copy(new Uint8Array(view.buffer), fields.text.offset);
+	if (inet) {
+		const [family, local, remote, [localPort, remotePort]] = inet;
+		view.setUint16(fields.family.offset, family, true);
+		view.setUint16(fields.protocol.offset, 6, true);
+		view.setUint16(fields.local_port.offset, localPort, true);
+		view.setUint16(fields.remote_port.offset, remotePort, true);
+		Buffer.from(local, 'hex').copy(new Uint8Array(view.buffer), fields.local.offset);
+		Buffer.from(remote, 'hex').copy(new Uint8Array(view.buffer), fields.remote.offset);
+	}
+	return new ObjectRecord(view);
+}
+
+const holder = (pid: number): Holder => ({ pid, comm: `p${pid}` });
+/** Of pipes, 1 reads and 2 writes; of sockets, 3 has the other end of key 5, and 4 listens at key 6. */
+const found = {
+	holders: (key: bigint, end?: 'read' | 'write') => {
+		if (end) return [holder(end === 'read' ? 1 : 2)];
+		return key === 5n ? [holder(3)] : key === 6n ? [holder(4)] : [];
+	},
+	inMemory: 'heap',
+	owner: undefined,
+};
+const decoded = (given: Given) => record(given).decoded(found);
+
+test('the names of a path come leaf first', () => {
+	const text = 'leaf\0folder\0top\0';
+	const type = TYPE.OBJECT_FILE;
+	assert.deepEqual(decoded({ type, text }), { type: 'file', path: '/top/folder/leaf' });
+	assert.deepEqual(decoded({ type, text, flags: FLAG.OBJECT_CUT }), {
+		type: 'file',
+		path: '…/top/folder/leaf',
+	});
+	assert.deepEqual(decoded({ type, text, flags: FLAG.OBJECT_DELETED }), {
+		type: 'file',
+		path: '/top/folder/leaf',
+		deleted: true,
+	});
+	// A memfd has no name that could be taken from it.
+	const flags = FLAG.OBJECT_DELETED | FLAG.OBJECT_WITHOUT_ROOT;
+	assert.deepEqual(decoded({ type, text: 'memfd:x\0', flags }), { type: 'file', path: 'memfd:x' });
+	assert.deepEqual(decoded({ type: TYPE.OBJECT_MAPPED, text: 'lib\0' }), {
+		type: 'file',
+		path: '/lib',
+		mapped: true,
+	});
+});
+
+test('at the other end of a pipe is who has the other end', () => {
+	const flags = FLAG.OBJECT_WITHOUT_ROOT;
+	const pipe = { type: TYPE.OBJECT_PIPE, numbers: { inode: 9 }, text: '\0' };
+	const reads = { type: 'pipe', end: 'read', path: '', inode: 9, other_end: [holder(2)] };
+	assert.deepEqual(decoded({ ...pipe, flags }), reads);
+	assert.deepEqual(decoded({ ...pipe, flags: flags | FLAG.OBJECT_WRITES }), {
+		...reads,
+		end: 'write',
+		other_end: [holder(1)],
+	});
+});
+
+test('sockets: addresses and ports, each in its place, and who listens where nobody has accepted', () => {
+	const type = TYPE.OBJECT_INET;
+	const inet = [2, '7f000001', '7f000002', [80, 443]] as const;
+	const socket = { type: 'socket', protocol: 'tcp', local: '127.0.0.1:80' };
+	assert.deepEqual(decoded({ type, inet, numbers: { other_end: 5, listener: 6 } }), {
+		...socket,
+		remote: '127.0.0.2:443',
+		other_end: [holder(3)],
+	});
+	assert.deepEqual(decoded({ type, inet, numbers: { other_end: 7, listener: 6 } }), {
+		...socket,
+		remote: '127.0.0.2:443',
+		other_end: [holder(4)],
+	});
+	assert.deepEqual(decoded({ type, inet, flags: FLAG.OBJECT_LISTENS }), {
+		...socket,
+		remote: '',
+		other_end: [],
+	});
+	const six = `${'20010db8'}${'0'.repeat(22)}01`;
+	const { local } = decoded({ type, inet: [10, six, six, [1, 2]] }) as { local: string };
+	assert.equal(local, '[2001:db8::1]:1');
+});
+
+test('the address of a unix socket may have no path', () => {
+	const path = (text: string | Buffer) =>
+		(decoded({ type: TYPE.OBJECT_UNIX, text }) as { path: string }).path;
+	assert.equal(path('/run/x.sock\0'), '/run/x.sock');
+	assert.equal(path(Buffer.from('\0abstract')), '@abstract');
+	assert.equal(path(''), '');
+});
+
+test('a futex says where it lies; what is not known says why', () => {
+	assert.deepEqual(decoded({ type: TYPE.OBJECT_FUTEX, numbers: { address: 0x7f01 } }), {
+		type: 'futex',
+		pid: 0,
+		address: '0x7f01',
+		in: 'heap',
+	});
+	const several = { type: TYPE.OBJECT_SEVERAL, numbers: { address: 3 } };
+	assert.deepEqual(decoded(several), { type: 'unknown', why: 'one of 3 descriptors' });
+	assert.deepEqual(decoded({ type: 99 }).type, 'unknown');
+});
