@@ -13,6 +13,6 @@ export function ownerText(sufferers: readonly Sufferer[], threads: Answer['threa
 	const leader =
 		threads.find(({ pid, tid }) => pid === first.pid && tid === pid)?.comm ?? first.comm;
 	if (sufferers.length === 1 && first.tid !== first.pid)
-		return `${named(first.comm)} (thread ${first.tid} of ${named(leader)}, ${first.pid})`;
+		return `${named(first.comm)} (${first.tid}), a thread of ${named(leader)} (${first.pid}),`;
 	return `${named(leader)} (${first.pid})`;
 }

@@ -74,8 +74,8 @@ test('verdict, account, reasons and threads, each once', () => {
 		`
 10.0 s, 3 threads: 30.0 s of wall-clock time, 9.05 s working, 20.9 s idle
 
-worker (thread 71 of worker, 70) waits 66 % of its working time for the lock
-table, in take. Meanwhile server (90) slept in hold. Longest: 600 ms.
+worker (71), a thread of worker (70), waits 66 % of its working time for the
+lock table, in take. Meanwhile server (90) slept in hold. Longest: 600 ms.
 Try: tstrace why -p 90
 
   share      time  where                              count    p50    p99    max
@@ -85,8 +85,8 @@ Try: tstrace why -p 90
  69.8 %    20.9 s  idle: socket accept                   99  212ms  212ms  212ms
   0.2 %   60.0 ms  elsewhere
 
-1. 66 % of working time: worker (thread 71 of worker, 70) waits for the lock
-   table
+1. 66 % of working time: worker (71), a thread of worker (70), waits for the
+   lock table
    main → start → serve → take
    ← server (90) slept in hold
 

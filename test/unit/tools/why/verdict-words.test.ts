@@ -47,7 +47,7 @@ test('who: a process by its first thread, one of its threads, or several process
 	const threads = [70, 71, 72].map((tid) => thread(10 * SECOND, 0, { tid, comm: `t${tid}` }));
 	const others = [80, 90].map((pid) => thread(10 * SECOND, 0, { pid, tid: pid, comm: `t${pid}` }));
 	assert.equal(who(threads, [[70, 70]]), 't70 (70)');
-	assert.equal(who(threads, [[70, 71]]), 't71 (thread 71 of t70, 70)');
+	assert.equal(who(threads, [[70, 71]]), 't71 (71), a thread of t70 (70),');
 	assert.equal(
 		who(threads, [
 			[70, 71],
@@ -56,7 +56,7 @@ test('who: a process by its first thread, one of its threads, or several process
 		't70 (70)',
 	);
 	// Its first thread is not traced, so that its name is not known.
-	assert.equal(who(threads.slice(1), [[70, 72]]), 't72 (thread 72 of t72, 70)');
+	assert.equal(who(threads.slice(1), [[70, 72]]), 't72 (72), a thread of t72 (70),');
 	const two = [
 		[70, 71],
 		[80, 80],
