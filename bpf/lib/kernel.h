@@ -63,9 +63,15 @@ enum pid_type {
 	PIDTYPE_TGID,
 };
 
+struct task_io_accounting {
+	u64 read_bytes;
+	u64 write_bytes;
+};
+
 struct signal_struct {
 	struct atomic live;
 	struct pid *pids[4];
+	struct task_io_accounting ioac;
 };
 
 struct kernfs_node {
@@ -135,6 +141,7 @@ struct task_struct {
 	unsigned long nivcsw;
 	char comm[TASK_COMM_LEN];
 	struct signal_struct *signal;
+	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
 };

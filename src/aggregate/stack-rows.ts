@@ -169,9 +169,18 @@ function alike(rows: Iterable<StackRow>): Map<string, StackRow[]> {
 		numbers.set(identity, number);
 		return number;
 	});
+	const stacks = new Map<string, number>();
+	// A waker of many rows has the same frames in all of them.
+	const stackOf = remembered((frames: readonly Frame[]): number => {
+		const identity = frames.map(numberOf).join();
+		const number = stacks.get(identity) ?? stacks.size;
+		stacks.set(identity, number);
+		return number;
+	});
+	const keyOf = remembered((key: Key) => JSON.stringify(key));
 	const identityOf = ({ key, cut, callerMissing = false, frames, waker }: StackRow | Waker) => {
 		const woken: string = waker ? `${waker.did ?? ''} ${identityOf(waker)}` : '';
-		return `${JSON.stringify(key)}${cut ?? ''} ${callerMissing} ${frames.map(numberOf).join()} ${woken}`;
+		return `${keyOf(key)}${cut ?? ''} ${callerMissing} ${stackOf(frames)} ${woken}`;
 	};
 	for (const row of rows) {
 		const identity = identityOf(row);

@@ -1,6 +1,7 @@
 /** From addresses to rows: names for stacks, and notices about what could not be named. */
 
 import { interruptFrames } from '../aggregate/interrupt-frames.js';
+import { remembered } from '../aggregate/remembered.js';
 import type { Key } from '../aggregate/row-key.js';
 import {
 	type CapturedStack,
@@ -17,7 +18,7 @@ import {
 	type Waker,
 } from '../aggregate/stack-rows.js';
 import { waitKind } from '../aggregate/wait-kinds.js';
-import { fittingObjects, type WaitObject } from '../aggregate/wait-object.js';
+import { fittingObjects } from '../aggregate/wait-object.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './lacking-symbols.js';
 import type { ProcessHistory } from './mappings/processes.js';
@@ -57,8 +58,18 @@ export async function nameStacks(
 	const all = [...stacks, ...wakers.values()];
 	const named = await symbolizer.resolve(all, maxDepth);
 	const names = new Map(Array.from(wakers.keys(), (waker, i) => [waker, named[stacks.length + i]]));
+	// One waker may have ended thousands of waits.
+	const wakerNamed = remembered((waker: CapturedWaker) => wakerOf(waker, names.get(waker)));
 	const wokenBy = ({ waker }: CapturedStack, of: Counted): { waker?: Waker } =>
-		waker ? { waker: { ...wakerOf(waker, names.get(waker), of), ...wokenBy(waker, of) } } : {};
+		waker
+			? {
+					waker: {
+						...wakerNamed(waker),
+						...waitedForBy(waker, wakerNamed(waker), of),
+						...wokenBy(waker, of),
+					},
+				}
+			: {};
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance } = stack;
@@ -97,12 +108,14 @@ function waitedFor(
 
 type Counted = Pick<StackRow, 'value' | 'count' | 'variance'>;
 
-function objectsOf(
-	object: WaitObject | undefined,
-	frames: readonly Frame[],
+/** What a waker waited for itself meanwhile; `of`: what was counted of the waits that it ended. */
+function waitedForBy(
+	{ did, object }: CapturedWaker,
+	{ frames }: Waker,
 	of: Counted,
 ): Pick<Waker, 'objects'> {
-	const fitting = object ? fittingObjects(waitKind(frames), [{ object, ...of }]) : [];
+	if (did !== 'was blocked' || !object) return {};
+	const fitting = fittingObjects(waitKind(frames), [{ object, ...of }]);
 	return fitting.length > 0 ? { objects: fitting } : {};
 }
 
@@ -130,9 +143,9 @@ function weighed(stacks: readonly CapturedStack[]): Map<CapturedWaker, CapturedS
 	return new Map(Array.from(values, ([waker, value]) => [waker, { ...waker, parts: [value] }]));
 }
 
-/** `of`: what was counted of the waits that it ended. */
-function wakerOf(waker: CapturedWaker, named: NamedStack | undefined, of: Counted): Waker {
-	const { pid, did, object, context = {} } = waker;
+/** Without what it waited for. */
+function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
+	const { pid, did, context = {} } = waker;
 	const kind = did === 'was blocked' ? 'thread' : context.context;
 	const all = framesOf(waker, named, did !== 'was blocked');
 	// What an interrupt interrupted has not woken anybody.
@@ -145,7 +158,6 @@ function wakerOf(waker: CapturedWaker, named: NamedStack | undefined, of: Counte
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { callerMissing } : {}),
 		...(did ? { did } : {}),
-		...(did === 'was blocked' ? objectsOf(object, frames, of) : {}),
 	};
 }
 

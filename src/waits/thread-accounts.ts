@@ -26,9 +26,12 @@ export interface ThreadAccount {
 	readonly ready_ns: number;
 	/** Then: it was taken off its own. */
 	readonly preempted: boolean;
+	/** From and to disks, as in /proc/PID/io; of a process's first thread with what its ended threads had. */
+	readonly read_bytes: number;
+	readonly written_bytes: number;
 }
 
-/** 50,000 threads that end within a second. */
+/** 47,000 threads that end within a second. */
 const RING_BYTES = 4 << 20;
 
 /** Before loading. */
@@ -73,8 +76,8 @@ export class EndedThreads {
 }
 
 function accountAt(view: DataView, at: number): ThreadAccount {
-	const { born_ns, at_ns, run_ns, pid, tgid, tid, traced, preempted, ready_ns, comm } =
-		layout.structs.thread_account.fields;
+	const { fields } = layout.structs.thread_account;
+	const { born_ns, at_ns, run_ns, pid, tgid, tid, traced, preempted, ready_ns, comm } = fields;
 	const u32 = ({ offset }: { offset: number }) => view.getUint32(at + offset, true);
 	const u64 = ({ offset }: { offset: number }) => readU64(view, at + offset);
 	return {
@@ -88,5 +91,7 @@ function accountAt(view: DataView, at: number): ThreadAccount {
 		traced: view.getUint8(at + traced.offset) !== 0,
 		ready_ns: u64(ready_ns),
 		preempted: view.getUint8(at + preempted.offset) !== 0,
+		read_bytes: u64(fields.read_bytes),
+		written_bytes: u64(fields.written_bytes),
 	};
 }

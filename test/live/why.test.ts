@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import { schedstat } from './times.js';
 
 interface Place {
 	readonly place: string;
@@ -22,6 +23,16 @@ interface Report {
 	readonly wall_ns: number;
 	readonly idle_ns: number;
 	readonly account: readonly Place[];
+	readonly machine: {
+		readonly read_bytes: number;
+		readonly others: readonly {
+			pid: number;
+			comm: string;
+			processes: number;
+			run_ns: number;
+			read_bytes: number;
+		}[];
+	};
 	readonly worst: readonly {
 		begin_s: number;
 		duration_ns: number;
@@ -37,6 +48,8 @@ const NAP_NS = 1e8;
 const TOO_SHORT_NS = 50e6;
 /** On its CPU, while tstrace looks. */
 const RUN_NS = 3e8;
+/** From its disk, meanwhile. */
+const READ_BYTES = 4 << 20;
 
 function why(...args: readonly string[]): Report {
 	const { status, stdout, stderr } = tstrace(['why', '--json', ...args]);
@@ -102,6 +115,62 @@ test('a process that ends: the verdict is of the time that it had', async () => 
 	assert.equal(rule === 'on CPU' || rule === 'too few CPUs', true, rule);
 	assert.ok(wall_ns >= RUN_NS && wall_ns < 60e9, `${wall_ns}`);
 	near(total(account), wall_ns, 0.001, 'the account');
+});
+
+test("who has the CPU that a process lacks: by the kernel's own sum", async () => {
+	const lacking = await Workload.start('hog', '0');
+	const taking = await Workload.start('hog', '0');
+	const before_ns = schedstat(taking.pid).run_ns;
+	const tracing = await Tracing.start(['why', '--json', '-p', `${lacking.pid}`, '60']);
+	const begun_ns = schedstat(taking.pid).run_ns;
+	await until(() => schedstat(taking.pid).run_ns >= begun_ns + RUN_NS);
+	const ending_ns = schedstat(taking.pid).run_ns;
+	const { stdout, status } = await tracing.end('SIGINT');
+	const after_ns = schedstat(taking.pid).run_ns;
+	await lacking.end();
+	await taking.end();
+	assert.equal(status, 0);
+	const { machine } = JSON.parse(stdout) as Report;
+	const others = machine.others.filter(({ comm }) => comm === 'hog');
+	assert.deepEqual(
+		others.map(({ pid, processes }) => [pid, processes]),
+		[[taking.pid, 1]],
+	);
+	const run_ns = others[0]?.run_ns ?? 0;
+	assert.ok(run_ns >= ending_ns - begun_ns, `${run_ns} of ${ending_ns - begun_ns}`);
+	assert.ok(run_ns <= after_ns - before_ns, `${run_ns} of ${after_ns - before_ns}`);
+});
+
+test('who uses the disk meanwhile, traced or not: as /proc/PID/io has it', async (t) => {
+	const folder = mkdtempSync('build/why-');
+	t.after(() => rmSync(folder, { recursive: true }));
+	const reader = await Workload.start('lab-disk', 'direct', '1', resolve(folder));
+	const other = await Workload.start('hog', '0');
+	const bytes = () =>
+		Number(/^read_bytes: (\d+)$/m.exec(readFileSync(`/proc/${reader.pid}/io`, 'utf8'))?.[1]);
+	reader.begin();
+	const before = bytes();
+	const tracings = await Promise.all(
+		[reader, other].map(({ pid }) => Tracing.start(['why', '--json', '-p', `${pid}`, '60'])),
+	);
+	const begun = bytes();
+	await until(() => bytes() >= begun + READ_BYTES);
+	const ending = bytes();
+	const ended = await Promise.all(tracings.map((tracing) => tracing.end('SIGINT')));
+	const after = bytes();
+	await reader.end();
+	await other.end();
+	const [own, beside] = ended.map(({ stdout }) => (JSON.parse(stdout) as Report).machine);
+	const found = beside?.others.filter(({ pid }) => pid === reader.pid);
+	assert.deepEqual(
+		found?.map(({ comm, processes }) => [comm, processes]),
+		[['lab-disk', 1]],
+	);
+	assert.ok(!own?.others.some(({ pid }) => pid === reader.pid), 'the traced one is no other');
+	for (const read_bytes of [own?.read_bytes ?? 0, found?.[0]?.read_bytes ?? 0]) {
+		assert.ok(read_bytes >= ending - begun, `${read_bytes} of ${ending - begun}`);
+		assert.ok(read_bytes <= after - before, `${read_bytes} of ${after - before}`);
+	}
 });
 
 test('nobody, and a window that is too short, are said to be that', async () => {

@@ -32,6 +32,9 @@ struct thread_account {
 	u8 traced;    /* it is chosen now */
 	u16 unused_padding;
 	u64 ready_ns; /* CLOCK_MONOTONIC: since when it waits for a CPU; 0: it does not */
+	/* From and to disks, since it began, as in /proc/PID/io; see read_disk_bytes() */
+	u64 read_bytes;
+	u64 written_bytes;
 	char comm[TASK_COMM_LEN];
 };
 
@@ -55,6 +58,26 @@ static __always_inline void read_readiness(struct task_struct *task, struct thre
 	account->ready_ns = off->state == OFFCPU_RUNNABLE ? off->since_ns : off->woken_ns;
 }
 
+/*
+ * A process's sum is what its threads have, and what those had that have ended: its first thread
+ * tells both. Distributions build kernels that count this (CONFIG_TASK_IO_ACCOUNTING); where one
+ * does not, it is 0.
+ */
+static __always_inline void read_disk_bytes(struct task_struct *task,
+					    struct thread_account *account)
+{
+	if (!bpf_core_field_exists(task->ioac.read_bytes))
+		return;
+	barrier();
+	account->read_bytes = task->ioac.read_bytes;
+	account->written_bytes = task->ioac.write_bytes;
+	if (task->pid == task->tgid) {
+		account->read_bytes += task->signal->ioac.read_bytes;
+		account->written_bytes += task->signal->ioac.write_bytes;
+	}
+	barrier();
+}
+
 static __always_inline void read_account(struct task_struct *task, struct thread_account *account)
 {
 	u64 counted_ns;
@@ -65,6 +88,7 @@ static __always_inline void read_account(struct task_struct *task, struct thread
 	account->pid = task->pid;
 	account->tgid = task_tgid(task);
 	account->tid = task_tid(task);
+	read_disk_bytes(task, account);
 	bpf_core_read_str(&account->comm, sizeof(account->comm), &task->comm);
 }
 

@@ -1,25 +1,16 @@
 /** What lies at an address of a process's data: a variable of a file's, or which memory it is. */
 import { closeSync } from 'node:fs';
 import type { MemoryPlace } from '../../aggregate/wait-object.js';
-import { boundedName, MAX_NAME_LENGTH, offsetName } from '../../bounded-names.js';
+import { boundedName, offsetName } from '../../bounded-names.js';
 import { FileBytes, SymbolError } from '../../elf/bytes.js';
-import { Elf, PF_X, SECTION_TYPE, SEGMENT_TYPE, type Section, stringAt } from '../../elf/elf.js';
-import {
-	eachSymbol,
-	namesOf,
-	STT,
-	symbolAddress,
-	symbolName,
-	symbolSize,
-	symbolType,
-} from '../../elf/symbol-table.js';
+import { Elf, PF_X, SEGMENT_TYPE } from '../../elf/elf.js';
 import { readMaps } from '../../proc/process-facts.js';
 import type { AddressSpace, Mapping } from '../mappings/address-space.js';
 import type { MappedFile } from '../mappings/mapped-file.js';
 import type { ProcessHistory } from '../mappings/processes.js';
 import { openDebugFile } from './debug-files.js';
-import { loadDemangler } from './demangle.js';
 import { hasSymbolTable } from './functions.js';
+import { Variables } from './variables.js';
 
 /** Files below an address that may reach up to it. */
 const MOST_FILES = 4;
@@ -50,10 +41,52 @@ export function memoryNames(
 	return names;
 }
 
-interface OpenElf {
+/** A file while names are asked for. */
+class OpenElf {
 	readonly elf: Elf;
-	readonly file: MappedFile;
-	close(): void;
+	readonly #file: MappedFile;
+	readonly #fd: number;
+	readonly #own: Variables;
+	/** Undefined: nobody has asked. */
+	#debug: { readonly variables?: Variables; close(): void } | undefined;
+
+	/** Takes the descriptor over. Throws SymbolError. */
+	constructor(file: MappedFile, fd: number, size_bytes: number) {
+		this.#file = file;
+		this.#fd = fd;
+		this.elf = new Elf(new FileBytes(fd, size_bytes));
+		this.#own = new Variables(this.elf);
+	}
+
+	/** The variable, or how far in the file's data it is; '': these do not reach there. `address`: as it is linked. */
+	nameAt(address: number): string {
+		const isIn = this.elf.segments.some(
+			({ type, address: from, memory_bytes }) =>
+				type === SEGMENT_TYPE.load && address >= from && address < from + memory_bytes,
+		);
+		if (!isIn) return '';
+		return (
+			this.#own.nameAt(address) ||
+			this.#debugFile().variables?.nameAt(address) ||
+			offsetName(this.#file.path, address)
+		);
+	}
+
+	close(): void {
+		this.#debug?.close();
+		closeSync(this.#fd);
+	}
+
+	/** Looked for once, of a file that has no names itself. */
+	#debugFile() {
+		const path = this.#file.path;
+		const open = () => openDebugFile(this.elf, path, { roots: this.#file.roots() });
+		const found = this.#debug || hasSymbolTable(this.elf) ? undefined : open();
+		this.#debug ??= found
+			? { variables: new Variables(found.elf), close: () => found.close() }
+			: { close: () => undefined };
+		return this.#debug;
+	}
 }
 
 function variableAt(
@@ -65,7 +98,7 @@ function variableAt(
 		if (!files.has(file)) files.set(file, openElf(file));
 		const open = files.get(file);
 		const linked = open && codeAddress(open.elf, fileOffset);
-		const name = open && linked !== undefined ? nameIn(open, address - start + linked) : '';
+		const name = open && linked !== undefined ? open.nameAt(address - start + linked) : '';
 		if (name) return name;
 	}
 	return '';
@@ -98,62 +131,12 @@ function openElf(file: MappedFile): OpenElf | undefined {
 	const open = file.open();
 	if (!open) return undefined;
 	try {
-		const elf = new Elf(new FileBytes(open.fd, open.stat.size));
-		return { elf, file, close: () => closeSync(open.fd) };
+		return new OpenElf(file, open.fd, open.stat.size);
 	} catch (error) {
 		closeSync(open.fd);
 		if (error instanceof SymbolError) return undefined;
 		throw error;
 	}
-}
-
-/** '': the file's data do not reach there. */
-function nameIn({ elf, file }: OpenElf, address: number): string {
-	const isIn = elf.segments.some(
-		({ type, address: from, memory_bytes }) =>
-			type === SEGMENT_TYPE.load && address >= from && address < from + memory_bytes,
-	);
-	if (!isIn) return '';
-	const name = symbolAt(elf, address) || debugSymbolAt(elf, file, address);
-	return name || offsetName(file.path, address);
-}
-
-function debugSymbolAt(elf: Elf, file: MappedFile, address: number): string {
-	if (hasSymbolTable(elf)) return '';
-	const debug = openDebugFile(elf, file.path, { roots: file.roots() });
-	try {
-		return debug ? symbolAt(debug.elf, address) : '';
-	} finally {
-		debug?.close();
-	}
-}
-
-function symbolAt(elf: Elf, address: number): string {
-	for (const type of [SECTION_TYPE.symtab, SECTION_TYPE.dynsym]) {
-		const table = elf.sections.find((section: Section) => section.type === type);
-		const name = table ? symbolIn(elf, table, address) : '';
-		if (name) return name;
-	}
-	return '';
-}
-
-/** The variable that the address is in, and how far. */
-function symbolIn(elf: Elf, table: Section, address: number): string {
-	let found = '';
-	try {
-		const strings = namesOf(elf, table);
-		eachSymbol(elf, table, (part, at) => {
-			const offset = address - symbolAddress(part, at);
-			if (symbolType(part, at) !== STT.object || offset < 0 || offset >= symbolSize(part, at))
-				return false;
-			const name = stringAt(elf, strings, symbolName(part, at), MAX_NAME_LENGTH);
-			found = boundedName(loadDemangler()(name)) + (offset > 0 ? `+0x${offset.toString(16)}` : '');
-			return name !== '';
-		});
-	} catch (error) {
-		if (!(error instanceof SymbolError)) throw error;
-	}
-	return found;
 }
 
 /** A mapping, of whatever kind. */

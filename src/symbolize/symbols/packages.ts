@@ -1,5 +1,6 @@
 /** Where a file's symbols can be had: which package it is of, and that package's debug symbols. */
 import { opendirSync } from 'node:fs';
+import { basename } from 'node:path';
 import { openRegular, readFile } from '../../proc/open.js';
 
 const DPKG_FOLDER = '/var/lib/dpkg/info';
@@ -41,13 +42,20 @@ function debianPackage(path: string, root: string): string | undefined {
 	const paths = path.startsWith('/usr/') ? [path, path.slice(4)] : [path, `/usr${path}`];
 	const lines = paths.map((each) => Buffer.from(`\n${each}\n`));
 	let left_bytes = MAX_LISTS_BYTES;
-	for (const name of listNames(`${root}${DPKG_FOLDER}`)) {
+	for (const name of likelyFirst(listNames(`${root}${DPKG_FOLDER}`), path)) {
 		const list = readSmall(`${root}${DPKG_FOLDER}/${name}`);
 		left_bytes -= list?.length ?? 0;
 		if (left_bytes < 0) return undefined;
 		if (lines.some((line) => list?.includes(line))) return packageOf(name);
 	}
 	return undefined;
+}
+
+/** Most packages are named after a file of theirs: then the first list has it, and not the thousandth. */
+function likelyFirst(lists: readonly string[], path: string): string[] {
+	const [stem = ''] = /^[a-z]+/i.exec(basename(path)) ?? [];
+	const isLikely = (list: string) => stem !== '' && list.startsWith(stem);
+	return [...lists.filter(isLikely), ...lists.filter((list) => !isLikely(list))];
 }
 
 /** "libc6:amd64.list" is of libc6. */

@@ -54,6 +54,7 @@ export interface Answer {
 	readonly target: string;
 	readonly isThere: Evidence['isThere'];
 	readonly lockHolders: Evidence['lockHolders'];
+	readonly machine: Evidence['machine'];
 	readonly window_ns: number;
 	readonly threads: Evidence['threads'];
 	readonly wall_ns: number;
@@ -100,6 +101,7 @@ export function answerOf(
 		target: evidence.target,
 		isThere: evidence.isThere,
 		lockHolders: evidence.lockHolders,
+		machine: evidence.machine,
 		window_ns: evidence.window_ns,
 		threads: evidence.threads,
 		wall_ns,

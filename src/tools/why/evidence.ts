@@ -2,6 +2,7 @@
 import type { Histogram } from '../../aggregate/histogram.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { StackRow } from '../../aggregate/stack-rows.js';
+import type { Machine } from './machine.js';
 
 /** A thread within the window. */
 export interface ThreadTime {
@@ -43,6 +44,7 @@ export interface Evidence {
 	readonly isThere: (pid: number) => boolean;
 	/** Who had the file lock that a process waited for, by the number of that process. */
 	readonly lockHolders: ReadonlyMap<number, { readonly pid: number; readonly comm: string }>;
+	readonly machine: Machine;
 	/** How the threads were chosen, as words of a command: "-p 1234"; '': all of the machine. */
 	readonly target: string;
 	readonly window_ns: number;

@@ -4,6 +4,7 @@ import { kindForPrograms } from '../../aggregate/wait-kinds.js';
 import { DID_NAMES } from '../../render/json.js';
 import type { Answer, Reason } from './answer.js';
 import type { Link } from './chain.js';
+import type { Machine } from './machine.js';
 import { accountObject, type Place } from './places.js';
 import type { Verdict } from './verdict.js';
 import type { WorstWait } from './worst.js';
@@ -37,11 +38,29 @@ export function answerJson(
 			total_ns: Math.round(total_ns),
 			links: links.map(linkJson),
 		})),
+		machine: machineJson(answer.machine),
 		sufferers: answer.sufferers.map(({ total_ns, ...who }) => ({
 			...who,
 			total_ns: Math.round(total_ns),
 		})),
 		worst: worst.map(worstJson),
+	};
+}
+
+/** Of other processes, those with most CPU time or bytes. */
+const MOST_OTHERS = 20;
+
+function machineJson(machine: Machine): Readonly<Record<string, unknown>> {
+	const { cpus, tracer_ns, ended_ns, stolen_ns, own, others } = machine;
+	return {
+		cpus,
+		tracer_ns: Math.round(tracer_ns),
+		stolen_ns: Math.round(stolen_ns),
+		others_ended_ns: Math.round(ended_ns),
+		...own,
+		others: others
+			.slice(0, MOST_OTHERS)
+			.map(({ run_ns, ...rest }) => ({ ...rest, run_ns: Math.round(run_ns) })),
 	};
 }
 

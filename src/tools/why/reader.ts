@@ -8,10 +8,11 @@ import type { Subjects } from '../../bpf/filter.js';
 import { depthOf } from '../../bpf/stacks/stacks.js';
 import type { off_cpu as layout } from '../../generated/off_cpu.js';
 import type { BpfObject } from '../../loader/object.js';
-import type { PerCpuEvents } from '../../perf/cpus.js';
+import { onlineCpus, type PerCpuEvents } from '../../perf/cpus.js';
 import { parseEvent } from '../../perf/events.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
+import { type CpuTime, cpuTime } from '../../proc/cpu-time.js';
 import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
@@ -21,6 +22,7 @@ import { EndedThreads, readAccounts, type ThreadAccount } from '../../waits/thre
 import { type WaitSettings, Waits } from '../../waits/waits.js';
 import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
+import { type Machine, machineOf } from './machine.js';
 import { partsOf } from './parts.js';
 import { targetOf } from './target.js';
 import { verdictOf } from './verdict.js';
@@ -45,6 +47,8 @@ export class WallClock extends Waits {
 	#events: PerCpuEvents<PerfEvent> | undefined;
 	#atBegin: readonly ThreadAccount[] = [];
 	#atEnd: readonly ThreadAccount[] = [];
+	#timeAtBegin: CpuTime = { busy_ns: 0, stolen_ns: 0 };
+	#timeAtEnd = this.#timeAtBegin;
 	#begun_at_ns = 0;
 	#ended_at_ns = 0;
 
@@ -75,6 +79,7 @@ export class WallClock extends Waits {
 	override begun(): void {
 		super.begun();
 		this.#atBegin = readAccounts(this.object);
+		this.#timeAtBegin = cpuTime();
 		this.#begun_at_ns = Number(process.hrtime.bigint());
 	}
 
@@ -90,6 +95,7 @@ export class WallClock extends Waits {
 		// From now on no program counts: what is read then is as of now.
 		this.object.setVariable('ended_ns', this.#ended_at_ns);
 		this.#atEnd = readAccounts(this.object);
+		this.#timeAtEnd = cpuTime();
 		super.end();
 		this.#fileLocks.look();
 		this.#events?.close();
@@ -123,6 +129,7 @@ export class WallClock extends Waits {
 		const evidence = {
 			target: targetOf(this.#subjects),
 			lockHolders: this.#fileLocks.holders,
+			machine: this.#machine(threads),
 			isThere: (pid: number) => existsSync(`/proc/${pid}`),
 			window_ns: this.#ended_at_ns - this.#begun_at_ns,
 			threads,
@@ -156,6 +163,21 @@ export class WallClock extends Waits {
 		this.#events?.close();
 		this.#ended.close();
 		super.close();
+	}
+
+	#machine(threads: readonly ThreadTime[]): Machine {
+		return machineOf({
+			cpus: onlineCpus().length,
+			tracer: process.pid,
+			begin: this.#atBegin,
+			end: this.#atEnd,
+			ended: this.#ended.all(),
+			time: {
+				busy_ns: this.#timeAtEnd.busy_ns - this.#timeAtBegin.busy_ns,
+				stolen_ns: this.#timeAtEnd.stolen_ns - this.#timeAtBegin.stolen_ns,
+			},
+			own_ns: threads.reduce((sum, { run_ns }) => sum + run_ns, 0),
+		});
 	}
 
 	#blocked(given: StackRow, numbers: readonly number[]): BlockedTime {

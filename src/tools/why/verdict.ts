@@ -5,6 +5,7 @@ import type { Answer, Culprit, Reason } from './answer.js';
 import { besides, mutualText, queueText, runnerUp, stayText } from './asides.js';
 import type { Link } from './chain.js';
 import { confidenceOf, doubtsOf, idleDoubtsOf, percentOf } from './doubts.js';
+import { cpuTaker, cpuUsersText, diskUsersText } from './neighbours.js';
 import { ownerText } from './owner.js';
 import { heldBy, named, waited, waitsFor } from './phrases.js';
 
@@ -103,9 +104,11 @@ export const RULES: readonly Rule[] = [
 		when: ({ reasons: [first] }) => first?.place === 'runnable',
 		say: (answer) => {
 			const { who, share, where, longest } = opening(answer);
+			const [first] = answer.reasons as readonly [Reason];
+			const taker = cpuTaker(first, answer);
 			return {
-				text: `${who} is ready to run for ${share} of its working time${where}, and gets no CPU: more threads want to run than there are CPUs for them. ${longest}`,
-				next: 'tstrace schedlat -P 5 1',
+				text: `${who} is ready to run for ${share} of its working time${where}, and gets no CPU: more threads want to run than there are CPUs for them. ${cpuUsersText(first, answer)} ${longest}`,
+				next: taker ? `tstrace profile -p ${taker.pid} 5` : 'tstrace schedlat -P 5 1',
 			};
 		},
 		source: 'kernel/sched/core.c: woken or preempted, and not on a CPU',
@@ -223,11 +226,14 @@ function waitText(answer: Answer): Spoken {
 		first.kind === 'sleep'
 			? `${who} sleeps for ${share} of its working time${where}.`
 			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${lockHolder(first, answer)}${where}.`;
+	const users = isForDisk(first) ? diskUsersText(answer) : '';
 	return {
-		text: [sentence, cause, queueText(answer), longest].filter((each) => each).join(' '),
+		text: [sentence, cause, users, queueText(answer), longest].filter((each) => each).join(' '),
 		next: nextFor(first, culprit, answer),
 	};
 }
+
+const isForDisk = ({ kind }: Reason) => /^(disk|page fault|swap-in)/.test(kind);
 
 /** ", held by backup (712)": of a file lock; '': of anything else, or where that is not known. */
 function lockHolder({ kind, threads }: Reason, { lockHolders }: Answer): string {
@@ -258,7 +264,7 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 
 function nextFor(reason: Reason, culprit: Culprit | undefined, answer: Answer): string {
 	// Who ends these is a thread of the kernel's, or nobody.
-	if (/^(disk|page fault|swap-in|file server)/.test(reason.kind))
+	if (isForDisk(reason) || reason.kind === 'file server')
 		return commandFor('offcputime --by object', answer);
 	const own = new Set(answer.threads.map(({ pid }) => pid));
 	const holder = reason.kind === 'file lock' && answer.lockHolders.get(reason.threads[0]?.pid ?? 0);

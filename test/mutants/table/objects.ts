@@ -32,8 +32,8 @@ export const OF_OBJECTS: readonly Mutation[] = [
 	{
 		id: 'O4',
 		file: 'src/symbolize/symbols/memory-names.ts',
-		from: 'nameIn(open, address - start + linked)',
-		to: 'nameIn(open, address - start)',
+		from: 'open.nameAt(address - start + linked)',
+		to: 'open.nameAt(address - start)',
 		bug: 'a variable is named as if its file were linked where its code begins',
 		test: 'live/wait-objects',
 		only: 'a process that lives',

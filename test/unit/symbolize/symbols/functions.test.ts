@@ -1,44 +1,13 @@
 /** Functions found by name, in tables of symbols that were written for it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MemoryBytes, SymbolError } from '../../../../src/elf/bytes.js';
-import { Elf, SECTION_TYPE } from '../../../../src/elf/elf.js';
+import { SymbolError } from '../../../../src/elf/bytes.js';
+import { type Elf, SECTION_TYPE } from '../../../../src/elf/elf.js';
 import { findFunctions, hasSymbolTable } from '../../../../src/symbolize/symbols/functions.js';
-import { elfOf, symbolsOf } from '../../hostile/elf-builder.js';
+import { fileWith, TEXT } from './written.js';
 
-interface Written {
-	readonly name: string;
-	readonly address: number;
-	readonly size?: number;
-	/** STB << 4 | STT. */
-	readonly info?: number;
-	/** 3: code. */
-	readonly section?: number;
-}
-
-const [GLOBAL_FUNC, GLOBAL_OBJECT, GLOBAL_IFUNC] = [0x12, 0x11, 0x1a];
-const TEXT = 0x401000;
-const [CODE, DATA] = [3, 4];
-
-function fileWith(
-	symbols: readonly Written[],
-	type: number = SECTION_TYPE.dynsym,
-	strings?: number,
-): Elf {
-	const names = Buffer.from(`\0${symbols.map(({ name }) => name).join('\0')}\0`);
-	const table = symbolsOf(
-		symbols.map(({ name, address, size = 8, info = GLOBAL_FUNC, section = CODE }) => {
-			return { name: names.indexOf(`\0${name}\0`) + 1, address, size, info, section };
-		}),
-	);
-	const sections = [
-		{ name: '.symbols', type, data: table, link: strings ?? 2 },
-		{ name: '.strings', type: 3, data: names },
-		{ name: '.text', flags: 6, address: TEXT, data: Buffer.alloc(64) },
-		{ name: '.data', flags: 3, address: 0x500000, data: Buffer.alloc(64) },
-	];
-	return new Elf(new MemoryBytes(elfOf({ sections })));
-}
+const [GLOBAL_OBJECT, GLOBAL_IFUNC] = [0x11, 0x1a];
+const DATA = 4;
 
 const found = (elf: Elf, ...names: string[]) =>
 	findFunctions(elf, new Set(names)).sort((a, b) => (a.name < b.name ? -1 : 1));

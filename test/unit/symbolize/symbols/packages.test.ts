@@ -69,3 +69,13 @@ test('other systems, and none', () => {
 	assert.equal(installCommand('/usr/bin/foo', rootWith('ID=arch\n')), undefined);
 	assert.equal(installCommand('/usr/bin/foo', join(temporaryFolder(), 'nowhere')), undefined);
 });
+
+test('a package that is not named after the file is found, and one that is, first', () => {
+	const named = {
+		'foo.list': '/.\n/usr/bin/foo\n',
+		'aaa.list': '/.\n/usr/bin/foo\n/usr/bin/bar\n',
+	};
+	const root = rootWith('ID=debian\n', named);
+	assert.match(installCommand('/usr/bin/foo', root) ?? '', /install foo-dbgsym/);
+	assert.match(installCommand('/usr/bin/bar', root) ?? '', /install aaa-dbgsym/);
+});

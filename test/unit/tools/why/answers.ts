@@ -11,6 +11,7 @@ import { pageReport } from '../../../../src/tools/why/page.js';
 import { type Parts, partsOf } from '../../../../src/tools/why/parts.js';
 import { verdictOf } from '../../../../src/tools/why/verdict.js';
 import { LongestWaits, worstWaits } from '../../../../src/tools/why/worst.js';
+import { ALONE } from './support.js';
 
 const MS = 1e6;
 export const WINDOW = { begin_ns: 5000 * MS, end_ns: 7000 * MS };
@@ -75,6 +76,7 @@ export function evidence(names: Names = {}): Evidence {
 	return {
 		isThere: () => true,
 		lockHolders: new Map(),
+		machine: ALONE,
 		target: '-p 11',
 		window_ns: 2000 * MS,
 		threads: [
@@ -144,5 +146,5 @@ export function reportOf(
 /** No thread was there. */
 export const NOBODY: Evidence = {
 	...{ isThere: () => true, lockHolders: new Map(), target: '-p 11', window_ns: 2000 * MS },
-	...{ threads: [], blocked: [], forCpu: [], samples: [] },
+	...{ machine: ALONE, threads: [], blocked: [], forCpu: [], samples: [] },
 };

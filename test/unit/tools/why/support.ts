@@ -13,6 +13,7 @@ import type {
 	Evidence,
 	ThreadTime,
 } from '../../../../src/tools/why/evidence.js';
+import type { Machine } from '../../../../src/tools/why/machine.js';
 import { type Parts, partsOf } from '../../../../src/tools/why/parts.js';
 
 export const MS = 1e6;
@@ -150,10 +151,23 @@ export function sample(frames: string, count: number, key: Key = {}): StackRow {
 	};
 }
 
+/** Two CPUs, and nothing else that used them. */
+export const ALONE: Machine = {
+	...{
+		cpus: 2,
+		tracer_ns: 0,
+		ended_ns: 0,
+		stolen_ns: 0,
+		own: { read_bytes: 0, written_bytes: 0 },
+		others: [],
+	},
+};
+
 export function evidence(rest: Partial<Evidence>): Evidence {
 	const none = { threads: [], blocked: [], forCpu: [], samples: [] };
 	return {
 		...{ target: '-p 70', isThere: () => true, lockHolders: new Map(), window_ns: 10 * SECOND },
+		machine: ALONE,
 		...none,
 		...rest,
 	};

@@ -40,7 +40,7 @@ test('what waits for a CPU says why, and where it would run', () => {
 	);
 	assert.equal(
 		ready('preempted'),
-		'worker (70) is ready to run for 90 % of its working time, in hot, and gets no CPU: more threads want to run than there are CPUs for them. Longest: 100 ms.',
+		'worker (70) is ready to run for 90 % of its working time, in hot, and gets no CPU: more threads want to run than there are CPUs for them. Of 2 CPUs, it had 0.1. Longest: 100 ms.',
 	);
 });
 
