@@ -1,10 +1,10 @@
-/** The table of --by, for each of its values: which columns there are, and what does not fit. */
+/** The table of --by, for each of its values, on a terminal of 80 columns: which there are, and what does not fit. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StackFindings, StackRow } from '../../../../src/aggregate/stack-rows.js';
 import { APART, type Apart, renderApart } from '../../../../src/tools/offcputime/apart-table.js';
 
-const STYLE = { colour: false, width: 80 };
+const STYLE = { colour: false, width: 80, columns: 80 };
 const KIND = 'other: a_function_of_the_kernel_with_a_long_name';
 const OBJECT = '/var/lib/postgresql/15/main/base/16384/2619 ↔ postgres (4711)';
 const WAKER = 'a thread of ksoftirqd (12)';
