@@ -53,6 +53,8 @@ const LOST_HERE = {
 	samples_without_room: 'samples: no room for their stack; raise --max-stacks',
 	chains_cut:
 		'waits: shown without all of their wakers, as there are too many; use -p, or raise --max-stacks',
+	ended_threads_dropped:
+		'threads: more ended than tstrace keeps; their time is not in the result; trace for less time, or use -p',
 	groups_merged: 'waits: counted in the group (others), as there are too many groups; use -p',
 } as const;
 

@@ -1,5 +1,6 @@
 /** When threads were, and how long they ran: user space's side of bpf/lib/waits/thread_accounts.h. */
 
+import type { Lost } from '../aggregate/report.js';
 import { readComm } from '../bpf/comm.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
@@ -48,26 +49,45 @@ export function readAccounts(object: Objects): ThreadAccount[] {
 	);
 }
 
+/** Some 50 MB. A build that starts 100 processes a second takes half an hour to have so many. */
+const MOST_ENDED = 200_000;
+
 /** Threads that have ended, as they come. */
 export class EndedThreads {
-	readonly #ring: RingBuffer;
+	readonly #ring: Pick<RingBuffer, 'read' | 'close'>;
 	readonly #accounts: ThreadAccount[] = [];
+	readonly #most: number;
+	#dropped = 0;
+
+	/** `most`: those that end later are counted as lost. */
+	constructor(ring: Pick<RingBuffer, 'read' | 'close'>, most = MOST_ENDED) {
+		this.#ring = ring;
+		this.#most = most;
+	}
 
 	/** The object is loaded. */
-	constructor(object: Objects) {
-		this.#ring = new RingBuffer(object.map('ended_threads'));
+	static of(object: Objects): EndedThreads {
+		return new EndedThreads(new RingBuffer(object.map('ended_threads')));
 	}
 
 	/** Called every second. */
 	drain(): void {
 		this.#ring.read((record) => {
-			this.#accounts.push(accountAt(record, 0));
+			if (this.#accounts.length < this.#most) this.#accounts.push(accountAt(record, 0));
+			else this.#dropped++;
 		});
 	}
 
 	/** All so far. */
 	all(): readonly ThreadAccount[] {
 		return this.#accounts;
+	}
+
+	/** Since the last call. */
+	lost(): Lost {
+		const ended_threads_dropped = this.#dropped;
+		this.#dropped = 0;
+		return ended_threads_dropped > 0 ? { ended_threads_dropped } : {};
 	}
 
 	close(): void {

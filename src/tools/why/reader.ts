@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { bucketOf } from '../../aggregate/buckets.js';
 import { Histogram } from '../../aggregate/histogram.js';
+import type { Lost } from '../../aggregate/report.js';
 import type { CapturedStack } from '../../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
@@ -63,7 +64,7 @@ export class WallClock extends Waits {
 		this.#seen = seen;
 		this.#settings = settings;
 		this.#subjects = subjects;
-		this.#ended = new EndedThreads(object);
+		this.#ended = EndedThreads.of(object);
 	}
 
 	override begin(): void {
@@ -157,6 +158,10 @@ export class WallClock extends Waits {
 				stayed: verdictOf(found).rule === 'idle' ? found.stays?.largest : undefined,
 			}),
 		};
+	}
+
+	override lost(): Lost {
+		return { ...super.lost(), ...this.#ended.lost() };
 	}
 
 	override close(): void {

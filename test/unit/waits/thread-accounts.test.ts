@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
-import { configureAccounts, readAccounts } from '../../../src/waits/thread-accounts.js';
+import {
+	configureAccounts,
+	EndedThreads,
+	readAccounts,
+} from '../../../src/waits/thread-accounts.js';
 
 const { size, fields } = layout.structs.thread_account;
 type Objects = Parameters<typeof readAccounts>[0];
@@ -90,4 +94,33 @@ test('there is room for tens of thousands of threads that end within a second', 
 	// The kernel wants a power of two; each record has 8 bytes before it.
 	assert.ok(Number.isInteger(Math.log2(bytes)));
 	assert.ok(bytes / (size + 8) >= 45_000, `${bytes / (size + 8)}`);
+});
+
+test('so many threads that have ended are kept, and the others are counted once: ended_threads_dropped', () => {
+	const waiting: Given[] = [];
+	const ring = {
+		read: (see: (record: DataView) => void) => {
+			const records = waiting.splice(0);
+			for (const given of records) {
+				const record = new DataView(new ArrayBuffer(size));
+				write(record, 0, given);
+				see(record);
+			}
+			return records.length;
+		},
+		close: () => undefined,
+	};
+	const ended = new EndedThreads(ring, 3);
+	const drained = (...pids: readonly number[]) => {
+		waiting.push(...pids.map((pid) => ({ pid, comm: 'x' })));
+		ended.drain();
+		return ended.all().map(({ kernelPid }) => kernelPid);
+	};
+	assert.deepEqual(drained(11, 12), [11, 12]);
+	assert.deepEqual(ended.lost(), {});
+	assert.deepEqual(drained(13, 14, 15), [11, 12, 13]);
+	assert.deepEqual(ended.lost(), { ended_threads_dropped: 2 });
+	assert.deepEqual(drained(16), [11, 12, 13]);
+	assert.deepEqual(ended.lost(), { ended_threads_dropped: 1 });
+	assert.deepEqual(ended.lost(), {});
 });
