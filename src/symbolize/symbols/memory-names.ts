@@ -32,8 +32,10 @@ export function memoryNames(
 	const names = new Map<MemoryPlace, string>();
 	try {
 		for (const place of places) {
-			if (performance.now() > until_ms) break;
-			names.set(place, variableAt(place, history, files) || memoryAt(place, maps));
+			// No file lies there: it need not be looked for.
+			if (place.inHeap) names.set(place, 'heap');
+			else if (performance.now() <= until_ms)
+				names.set(place, variableAt(place, history, files) || memoryAt(place, maps));
 		}
 	} finally {
 		for (const file of files.values()) file?.close();
@@ -163,8 +165,7 @@ function areasOf(pid: number): Area[] {
 }
 
 function memoryAt(place: MemoryPlace, known: Map<number, readonly Area[]>): string {
-	const { pid, address, sp, inHeap } = place;
-	if (inHeap) return 'heap';
+	const { pid, address, sp } = place;
 	const areas = known.get(pid) ?? areasOf(pid);
 	known.set(pid, areas);
 	const at = areas.findIndex(({ start, end }) => start <= address && address < end);
