@@ -65,10 +65,15 @@ export function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 	}
 	const common = commonOptions(tool.kind, tool.stackTool?.use);
 	for (const option of [...offered(tool.options()), ...offered(common)]) {
-		if (tool.allCpus && option.attributeName() === 'cpu') option.hideHelp();
+		if (isLacking(tool, option.attributeName())) option.hideHelp();
 		command.addOption(option);
 	}
 	addExamples(command, tool.examples);
+}
+
+/** Whether it is a common option that this tool has to refuse. */
+export function isLacking({ lacks = [] }: ToolDeclaration, option: string): boolean {
+	return lacks.some((each) => each === option);
 }
 
 /** When it ends where nobody says it. */

@@ -2,13 +2,13 @@
 import type { Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
-import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
-import type { Tool, WithoutBpf } from '../tool.js';
+import type { Tool } from '../tool.js';
 import type { CommonSettings } from './common-options.js';
 import { Command } from './held-command.js';
 import { ClosedPipe } from './output.js';
 import { Session } from './session.js';
 import { Stop } from './stop.js';
+import { wayInto } from './tracing.js';
 
 interface RunOptions {
 	readonly interval_s: number | undefined;
@@ -19,29 +19,20 @@ interface RunOptions {
 	readonly args: readonly string[];
 }
 
-/** How this process can run a tool without BPF; undefined: with it. Throws TstraceError: not at all. */
-export function wayInto<L extends FilteredLayout, S, F extends Findings>(
-	tool: Tool<L, S, F>,
-): WithoutBpf<S, F> | undefined {
-	const withoutBpf = bpfAllowed() ? undefined : tool.withoutBpf;
-	if (!withoutBpf) requireBpfPrivileges();
-	return withoutBpf;
-}
-
 /** Runs a tool to its end and returns the exit status. Throws UsageError and TstraceError. */
 export async function run<L extends FilteredLayout, S, F extends Findings>(
 	tool: Tool<L, S, F>,
 	settings: S,
 	options: RunOptions,
 ): Promise<number> {
-	const withoutBpf = wayInto(tool);
+	const way = wayInto(tool);
 	const stop = new Stop();
 	let command: Command | undefined;
 	let session: Session<L, S, F> | undefined;
 	const closes = [() => session?.close(), () => command?.terminate(), () => stop.close()];
 	try {
 		if (options.command.length > 0) command = new Command(options.command);
-		session = new Session(tool, settings, { ...options, command }, withoutBpf);
+		session = new Session(tool, settings, { ...options, command }, way);
 		await session.trace(stop);
 		session.close();
 		// COMMAND may outlive the last interval: it goes on untraced. A signal is handed on to it.

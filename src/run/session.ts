@@ -5,7 +5,7 @@ import { closeAll, closedAfter } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
 import type { Patience } from '../reader.js';
 import { printable, wrapped } from '../render/terminal.js';
-import type { Tool, WithoutBpf } from '../tool.js';
+import type { Tool } from '../tool.js';
 import { circumstancesOf } from './circumstances.js';
 import type { CommonSettings } from './common-options.js';
 import { filterWords, unmatchedComms } from './filter-words.js';
@@ -16,7 +16,7 @@ import { Overhead } from './overhead.js';
 import { ProgressLine } from './progress-line.js';
 import { Results } from './results.js';
 import type { Stop } from './stop.js';
-import { BpfTracing, type Moment, momentNow, PlainTracing, type Tracing } from './tracing.js';
+import { type Moment, momentNow, type Tracing, type Way } from './tracing.js';
 
 const DRAIN_PERIOD_MS = 1000;
 /** How often to look whether the processes chosen are still there: one system call. */
@@ -53,13 +53,11 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 	readonly #circumstances: Circumstances;
 
 	/** Begins to trace; when it returns, events are being counted. */
-	constructor(tool: Tool<L, S, F>, settings: S, run: Run, withoutBpf?: WithoutBpf<S, F>) {
+	constructor(tool: Tool<L, S, F>, settings: S, run: Run, way: Way<S, F>) {
 		this.#tool = tool;
 		this.#run = run;
 		const { common, command } = run;
-		this.#unseen = withoutBpf
-			? "the kernel's time for samples; to count both, run tstrace as root"
-			: 'the time of its BPF programs; to count both, run tstrace as root (CAP_SYS_ADMIN)';
+		this.#unseen = way.unseen;
 		this.#circumstances = circumstancesOf(common.filter, run.args, tool.filters?.(settings));
 		const subjects = {
 			filter: common.filter,
@@ -68,14 +66,8 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		};
 		try {
 			this.#results = this.#held(new Results(common, tool.text(settings), tool.stackTool));
-			if (withoutBpf) {
-				this.#note('without BPF: tstrace reads perf events one by one');
-				const reader = withoutBpf.reader(settings, subjects);
-				this.#tracing = this.#held(new PlainTracing(reader, subjects));
-			} else {
-				const options = { verbose: common.verbose, note: (text: string) => this.#note(text) };
-				this.#tracing = this.#held(new BpfTracing(tool, settings, subjects, options));
-			}
+			const options = { verbose: common.verbose, note: (text: string) => this.#note(text) };
+			this.#tracing = this.#held(way.begin(settings, subjects, options));
 			this.#results.begin();
 			this.#since = this.#tracing.since;
 			this.#tell(this.#banner(tool.subject(settings, subjects)));
@@ -92,7 +84,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		stop.onSignal(() => this.#results.giveUp());
 		// A signal that came during start-up is heard only now; COMMAND then never begins.
 		await stop.heard();
-		if (!stop.requested) command?.release();
+		if (!stop.requested) this.#release();
 		void command?.ended.then(() => stop.request());
 		const streams = this.#tracing.reader.stream !== undefined && common.format === 'json';
 		// Of events there is an object for each second, however long it takes in all.
@@ -109,6 +101,14 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		// What failed meanwhile ended the run; its error comes after its result.
 		stop.check();
 		this.#results.total(this.#cost(first, this.#since));
+	}
+
+	/** Lets COMMAND begin; what is measured of it begins now. */
+	#release(): void {
+		this.#run.command?.release();
+		if (!this.#run.command) return;
+		this.#since = momentNow();
+		this.#tracing.reader.released?.();
 	}
 
 	async #endInterval(last: boolean, stop: Stop): Promise<void> {

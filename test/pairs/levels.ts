@@ -1,6 +1,6 @@
 /** What a tool's options can be given as, from what the tool declares; and what of that it refuses. */
 import { Command as Cli, CommanderError } from 'commander';
-import { addTool, askedOf } from '../../src/cli/tool-command.js';
+import { addTool, askedOf, isLacking } from '../../src/cli/tool-command.js';
 import { UsageError } from '../../src/errors.js';
 import { offered } from '../../src/options/typed-option.js';
 import { commonOptions } from '../../src/run/common-options.js';
@@ -60,11 +60,10 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 
 /** Options that print something else instead of tracing, whatever is beside them: as --help does. */
 const INSTEAD = new Set(['list']);
-/** Refused, and not offered, where a tool measures all CPUs. */
+/** What a tool lacks is refused, and not offered. */
 const offeredBy = (tool: AnyTool) =>
 	[...offered(tool.options()), ...offered(commonOptions(tool.kind, tool.stackTool?.use))].filter(
-		(option) =>
-			!INSTEAD.has(option.attributeName()) && !(tool.allCpus && option.attributeName() === 'cpu'),
+		(option) => !INSTEAD.has(option.attributeName()) && !isLacking(tool, option.attributeName()),
 	);
 
 const COMMAND: Level = {
