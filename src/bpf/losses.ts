@@ -53,6 +53,8 @@ const LOST_HERE = {
 	samples_without_room: 'samples: no room for their stack; raise --max-stacks',
 	chains_cut:
 		'waits: shown without all of their wakers, as there are too many; use -p, or raise --max-stacks',
+	threads_uncounted:
+		'threads: they were created while tstrace opened its counters; what they did is not counted',
 	groups_merged: 'waits: counted in the group (others), as there are too many groups; use -p',
 } as const;
 
