@@ -84,6 +84,9 @@ export interface CommonChoices {
 	readonly timestamps: boolean;
 	/** Options of text, as far as they were given: "top". */
 	readonly ofText: readonly string[];
+	/** There is to be a result for each interval. */
+	readonly intervals: boolean;
+	readonly hasCommand: boolean;
 }
 
 /** The common options that choose threads, by name, which a tool may have to refuse. */
@@ -126,7 +129,23 @@ interface ToolActions<Settings, F extends Findings> extends ToolDeclaration {
 	subject(settings: Settings, subjects: Subjects): string;
 	/** What of the settings leaves something out, as `Circumstances.filters` has it. */
 	filters?(settings: Settings): Circumstances['filters'];
+	/** The time between results, where an option of its own has it, as tools like it do. */
+	interval?(settings: Settings): OwnInterval | undefined;
+	/** Whether COMMAND is run several times. */
+	readonly repeated?: Repeated<Settings, F>;
 	text(settings: Settings): TextView<F>;
+}
+
+/** `option`: "--interval". */
+export interface OwnInterval {
+	readonly option: string;
+	readonly s: number;
+}
+
+interface Repeated<Settings, F extends Findings> {
+	times(settings: Settings): number;
+	/** One result of those of all runs, of which there are two at the least. */
+	joined(all: readonly F[]): F;
 }
 
 /**

@@ -92,6 +92,12 @@ export function parseRaw(text: string): EventType | undefined {
 	return { name: text.toLowerCase(), type: PERF_TYPE_RAW, config: BigInt(`0x${raw[1]}`) };
 }
 
+/** The first of an event's names: "cycles" of "CPU-cycles"; what is none of perf's names as it is. */
+export function canonicalName(text: string): string {
+	const event = EVENTS.get(text.toLowerCase());
+	return event ? eventName(event) : text;
+}
+
 /** What an event is called; the first of its names. */
 export function eventName({ type, config }: Omit<EventType, 'name'>): string {
 	for (const event of EVENTS.values()) {

@@ -1,5 +1,5 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
-import type { Circumstances, EarlyEnd, Findings } from '../aggregate/report.js';
+import type { Circumstances, Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
@@ -15,6 +15,7 @@ import { say } from './output.js';
 import { Overhead } from './overhead.js';
 import { ProgressLine } from './progress-line.js';
 import { Results } from './results.js';
+import type { Rounds } from './rounds.js';
 import type { Stop } from './stop.js';
 import { type Moment, momentNow, type Tracing, type Way } from './tracing.js';
 
@@ -26,13 +27,15 @@ const LOSS_PERIOD_MS = 1000;
 /** How often streamed rows become a JSON object. */
 const STREAM_PERIOD_S = 1;
 
-interface Run {
+interface Run<F> {
 	readonly interval_s: number | undefined;
 	readonly count: number | undefined;
 	readonly common: CommonSettings;
 	readonly command: Command | undefined;
 	/** tstrace's own arguments, with COMMAND's. */
 	readonly args: readonly string[];
+	/** Those of COMMAND: this is one of them. */
+	readonly rounds: Rounds<F>;
 }
 
 interface Closable {
@@ -41,7 +44,7 @@ interface Closable {
 
 export class Session<L extends FilteredLayout, S, F extends Findings> {
 	readonly #tool: Tool<L, S, F>;
-	readonly #run: Run;
+	readonly #run: Run<F>;
 	readonly #results: Results<F>;
 	readonly #tracing: Tracing<F>;
 	readonly #resources: Closable[] = [];
@@ -53,7 +56,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 	readonly #circumstances: Circumstances;
 
 	/** Begins to trace; when it returns, events are being counted. */
-	constructor(tool: Tool<L, S, F>, settings: S, run: Run, way: Way<S, F>) {
+	constructor(tool: Tool<L, S, F>, settings: S, run: Run<F>, way: Way<S, F>) {
 		this.#tool = tool;
 		this.#run = run;
 		const { common, command } = run;
@@ -70,8 +73,10 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 			this.#tracing = this.#held(way.begin(settings, subjects, options));
 			this.#results.begin();
 			this.#since = this.#tracing.since;
-			this.#tell(this.#banner(tool.subject(settings, subjects)));
-			this.#tellForgotten();
+			if (run.rounds.isFirst) {
+				this.#tell(this.#banner(tool.subject(settings, subjects)));
+				this.#tellForgotten();
+			}
 		} catch (error) {
 			throw closedAfter(error, [() => this.close()]);
 		}
@@ -79,7 +84,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 
 	/** Traces until it is time to stop, and prints what was found. */
 	async trace(stop: Stop): Promise<void> {
-		const { interval_s, count, command, common } = this.#run;
+		const { interval_s, count, command, common, rounds } = this.#run;
 		this.#startTimers(stop);
 		stop.onSignal(() => this.#results.giveUp());
 		// A signal that came during start-up is heard only now; COMMAND then never begins.
@@ -91,7 +96,8 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		const objects = streams && interval_s ? Math.ceil(interval_s / STREAM_PERIOD_S) : 1;
 		const period_s = interval_s ? interval_s / objects : streams ? STREAM_PERIOD_S : undefined;
 		const most = interval_s && count ? count * objects : undefined;
-		const first = this.#since;
+		const first = rounds.begin(this.#since);
+		this.#since = first;
 		for (let done = 1; ; done++) {
 			await stop.wait(period_s);
 			const last = stop.requested || done === most;
@@ -100,7 +106,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		}
 		// What failed meanwhile ended the run; its error comes after its result.
 		stop.check();
-		this.#results.total(this.#cost(first, this.#since));
+		if (rounds.isOver) this.#results.total(this.#cost(first, this.#since));
 	}
 
 	/** Lets COMMAND begin; what is measured of it begins now. */
@@ -116,7 +122,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		const until = momentNow();
 		try {
 			if (last) this.#detach();
-			await this.#report(until, last ? this.#patience(stop) : undefined, stop.reason);
+			await this.#report(until, last ? stop : undefined);
 		} catch (error) {
 			// What failed before is the cause, or nearer to it.
 			stop.check();
@@ -196,16 +202,13 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		};
 	}
 
-	/** `patience`: it is the last one. */
-	async #report(
-		until: Moment,
-		patience: Patience | undefined,
-		ended: EarlyEnd | undefined,
-	): Promise<void> {
-		const last = patience !== undefined;
+	/** `stop`: it is the last one of this session. */
+	async #report(until: Moment, stop: Stop | undefined): Promise<void> {
 		const since = this.#since;
 		this.#since = until;
-		const findings = await this.#tracing.reader.read(patience);
+		const read = await this.#tracing.reader.read(stop && this.#patience(stop));
+		const findings = stop ? this.#ofAllRounds(read, stop) : read;
+		if (findings === undefined) return;
 		const report = {
 			tool: this.#tool.name,
 			circumstances: this.#circumstances,
@@ -214,10 +217,16 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 			findings,
 			lost: this.#tracing.lost(),
 			cost: this.#cost(since, until),
-			...(last && ended ? { ended } : {}),
+			...(stop?.reason ? { ended: stop.reason } : {}),
 		};
-		await this.#results.report(report, last);
-		if (last) this.#tellUnmatched(findings);
+		await this.#results.report(report, stop !== undefined);
+		if (stop) this.#tellUnmatched(findings);
+	}
+
+	/** Undefined: further rounds are to come. */
+	#ofAllRounds(found: F, stop: Stop): F | undefined {
+		const cut = stop.signal !== undefined || stop.reason !== undefined;
+		return this.#run.rounds.take(found, cut);
 	}
 
 	#tellForgotten(): void {

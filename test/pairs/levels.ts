@@ -115,8 +115,8 @@ function refusalOf(tool: AnyTool, row: readonly Level[]): string | undefined {
 	const dashes = args.indexOf('--');
 	const [own, command] = dashes < 0 ? [args, []] : [args.slice(0, dashes), args.slice(dashes + 1)];
 	const cli = new Cli('tstrace').exitOverride().configureOutput({ writeErr: () => {} });
-	addTool(cli, tool, (each, _, count, raw) => {
-		each.use((some) => askedOf(some, { count, raw, command }));
+	addTool(cli, tool, (each, interval_s, count, raw) => {
+		each.use((some) => askedOf(some, { interval_s, count, raw, command }));
 		return Promise.resolve();
 	});
 	const numbers = { PID: '1', TID: '1', COMM: 'x', CGROUP: '/', FILE: '-', LOG: '-' };

@@ -1,5 +1,5 @@
 /** What counts say together: instructions per cycle, shares of misses. Pure. As perf stat has them. */
-import type { CountRow, Metric, MetricName } from './findings.js';
+import type { Metric, MetricName } from './findings.js';
 
 /** Counts of one interval, by the event's first name and its modifier: "cycles:u". */
 export type Values = ReadonlyMap<string, number>;
@@ -47,15 +47,4 @@ function clock_ns(values: Values): number | undefined {
 
 function divided(name: MetricName, value: number, by: number | undefined): Metric | null {
 	return by === undefined || by <= 0 ? null : { name, value: value / by };
-}
-
-/** "cycles:u" as its name and its modifier with the colon; a tracepoint's first colon is part of its name. */
-export function nameAndModifier(event: string): readonly [name: string, modifier: string] {
-	const [name = '', rest = ''] = event.split(/(?=:[ukh]+$)/);
-	return [name, rest];
-}
-
-/** The value of a metric among rows; undefined where it is not known. */
-export function metricIn(rows: readonly CountRow[], event: string): number | undefined {
-	return rows.find((row) => row.event === event)?.metric?.value;
 }

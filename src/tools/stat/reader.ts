@@ -1,13 +1,16 @@
 /** Reads counters at both ends of an interval. */
 import type { Lost } from '../../aggregate/report.js';
+import { closedAfter } from '../../loader/close-all.js';
+import { TstraceError } from '../../loader/errors.js';
 import { type Count, countSince } from '../../perf/count.js';
 import { Counters } from '../../perf/counters.js';
 import type { CountedEvent } from '../../perf/event-list.js';
 import type { Reader } from '../../reader.js';
 import { type Busy, busySince, readBusy } from './busy.js';
 import type { StatFindings } from './findings.js';
-import { rowsOf } from './rows.js';
+import { type Counting, rowsOf } from './rows.js';
 import type { OpenTarget } from './target.js';
+import { thisMachine, tooManyFiles, whyNot } from './why-not.js';
 
 interface Reading {
 	readonly at_ns: bigint;
@@ -19,24 +22,29 @@ export class CountReader implements Reader<StatFindings> {
 	readonly #events: readonly CountedEvent[];
 	readonly #target: OpenTarget;
 	readonly #counters: Counters;
-	#first: Reading;
+	readonly #refusals: readonly Counting['refusal'][];
+	/** When it began. */
+	#first_ns = 0n;
 	#before: Reading;
 	#last: Reading | undefined;
-	#unsettled: number;
+	#uncounted: number;
 
-	/** Throws TstraceError where nothing can be counted. */
+	/** Opens the counters; throws TstraceError where none of the events can be counted. */
 	constructor(events: readonly CountedEvent[], target: OpenTarget) {
 		this.#events = events;
 		this.#target = target;
 		try {
 			this.#counters = new Counters(events, target.counted);
 		} catch (error) {
-			target.close();
-			throw error;
+			throw closedAfter(tooManyFiles(error, events.length, target.counted), [() => target.close()]);
 		}
-		this.#unsettled = this.#counters.unsettled;
-		this.#first = this.#read();
-		this.#before = this.#first;
+		try {
+			this.#refusals = this.#refused();
+			this.#uncounted = this.#counters.unsettled;
+			this.#before = this.#read();
+		} catch (error) {
+			throw closedAfter(error, [() => this.close()]);
+		}
 	}
 
 	begin(): void {
@@ -60,26 +68,30 @@ export class CountReader implements Reader<StatFindings> {
 		const now = this.#last ?? this.#read();
 		const before = this.#before;
 		this.#before = now;
-		const busy_share = busySince(now.busy, before.busy);
 		const elapsed_s = Number(now.at_ns - before.at_ns) / 1e9;
-		const rows = rowsOf({
-			counted: this.#events.map((event, i) => ({
-				event,
-				count: countSince(now.counts[i] as Count, before.counts[i] as Count),
-				refusal: this.#counters.refusal(event),
-				userOnly: this.#counters.isUserOnly(event),
-			})),
-			elapsed_s,
-		});
-		const until_s = Number(now.at_ns - this.#first.at_ns) / 1e9;
-		const about = { elapsed_s, until_s, ...(busy_share === undefined ? {} : { busy_share }) };
-		return { kind: 'table', about: { ...about, remarks: [] }, rows };
+		const busy_share = busySince(now.busy, before.busy);
+		const counted = this.#events.map((event, i) => ({
+			event,
+			count: countSince(now.counts[i] as Count, before.counts[i] as Count),
+			refusal: this.#refusals[i],
+			userOnly: this.#counters.isUserOnly(event),
+		}));
+		return {
+			kind: 'table',
+			about: {
+				elapsed_s,
+				until_s: Number(now.at_ns - this.#first_ns) / 1e9,
+				remarks: [],
+				...(busy_share === undefined ? {} : { busy_share }),
+			},
+			rows: rowsOf(counted, elapsed_s),
+		};
 	}
 
 	lost(): Lost {
-		const unsettled = this.#unsettled;
-		this.#unsettled = 0;
-		return unsettled > 0 ? { threads_uncounted: unsettled } : {};
+		const uncounted = this.#uncounted;
+		this.#uncounted = 0;
+		return uncounted > 0 ? { threads_uncounted: uncounted } : {};
 	}
 
 	close(): void {
@@ -87,9 +99,25 @@ export class CountReader implements Reader<StatFindings> {
 		this.#target.close();
 	}
 
+	/** Of each event. Throws TstraceError where none can be counted. */
+	#refused(): Counting['refusal'][] {
+		const machine = thisMachine();
+		const all = this.#events.map((event) => {
+			const refusal = this.#counters.refusal(event);
+			return refusal && { errno: refusal.errno, why: whyNot(event, refusal, machine) };
+		});
+		const [first] = all;
+		if (this.#counters.size > 0 && first && !all.includes(undefined)) {
+			const names = this.#events.map(({ name }) => name).join(', ');
+			throw new TstraceError(`cannot count ${names}: ${first.why}`, first.errno);
+		}
+		if (this.#counters.size > 0) return all;
+		throw new TstraceError(`nothing to count: ${this.#target.words} has ended`);
+	}
+
 	#startOver(): void {
-		this.#first = { ...this.#first, at_ns: process.hrtime.bigint() };
-		this.#before = this.#first;
+		this.#first_ns = process.hrtime.bigint();
+		this.#before = { ...this.#before, at_ns: this.#first_ns };
 	}
 
 	#read(): Reading {

@@ -1,8 +1,9 @@
 /** Counts as text. */
+import { largest } from '../../aggregate/largest.js';
 import { grouped } from '../../render/numbers.js';
-import { numbers, renderTable } from '../../render/table.js';
-import { printable, type Style, wrapped } from '../../render/terminal.js';
-import { inUnit, MILLISECONDS } from '../../render/units.js';
+import { type Column, numbers, renderTable } from '../../render/table.js';
+import { paint, printable, type Style, wrapped } from '../../render/terminal.js';
+import { MILLISECONDS } from '../../render/units.js';
 import type { CountRow, MetricName, StatFindings } from './findings.js';
 
 /** The count itself: "812.34 ms", "3,411", "<not counted>". */
@@ -52,45 +53,84 @@ function rateText(per_s: number): string {
 }
 
 const isCounted = ({ status }: CountRow) => status === 'counted';
+const isScaled = (rows: readonly CountRow[]) =>
+	rows.some(({ value, counted_share }) => value !== null && counted_share < 1);
 
-export function renderCounts(findings: StatFindings, style: Style): string {
-	const { rows, about } = findings;
+/** "± 0.5 %" of the mean. */
+function spreadText({ value, runs }: CountRow): string {
+	return runs && value ? `± ${percent(runs.deviation / value)}` : '';
+}
+
+const COUNT = numbers<CountRow>('COUNT', countText);
+const EVENT: Column<CountRow> = { heading: 'EVENT', align: 'left', cell: ({ event }) => event };
+const BESIDE: Column<CountRow> = { heading: '', align: 'left', cell: besideText };
+const COUNTED = numbers<CountRow>('COUNTED', ({ counted_share }) => percent(counted_share));
+const SPREAD = numbers<CountRow>('', spreadText);
+
+/** One result: counts, what has none and why, what the counts say. */
+export function renderCounts({ rows, about }: StatFindings, style: Style): string {
 	const counted = rows.filter(isCounted);
-	const scaled = counted.some(({ counted_share }) => counted_share < 1);
-	const table = renderTable<CountRow>(
-		[
-			numbers('COUNT', countText),
-			{ heading: 'EVENT', align: 'left', cell: ({ event }) => event },
-			{ heading: '', align: 'left', cell: besideText },
-			...(scaled
-				? [numbers<CountRow>('COUNTED', ({ counted_share }) => percent(counted_share))]
-				: []),
-		],
-		counted,
-		style,
+	const columns = [
+		COUNT,
+		EVENT,
+		BESIDE,
+		...(isScaled(counted) ? [COUNTED] : []),
+		...(about.runs === undefined ? [] : [SPREAD]),
+	];
+	const table = counted.length > 0 ? `${renderTable(columns, counted, style)}\n` : '';
+	const remarks = about.remarks.map(({ text }) => `${wrapped(printable(text), '  ')}\n`).join('');
+	return `\n${table}${elapsedText(about)}${uncountedText(rows)}${remarks && `\n${remarks}`}`;
+}
+
+function elapsedText({ elapsed_s, runs, elapsed_runs }: StatFindings['about']): string {
+	const time = `${elapsed_s.toFixed(3)} s elapsed`;
+	if (runs === undefined || !elapsed_runs) return `${time}\n`;
+	const spread = percent(elapsed_runs.deviation / elapsed_s);
+	const { min, max } = elapsed_runs;
+	const range = `${min.toFixed(3)} to ${max.toFixed(3)} s`;
+	return `${time}, ± ${spread} (${grouped(runs)} runs, ${range})\n`;
+}
+
+/** The heading of `renderInterval`'s rows. */
+const INTERVAL_HEADING = `${'TIME'.padStart(10)}  ${'COUNT'.padStart(18)}  EVENT\n`;
+
+/** Rows of one interval: when it ended, in seconds since tracing began. */
+export function renderInterval(
+	{ rows, about }: StatFindings,
+	style: Style,
+	isFirst: boolean,
+): string {
+	const heading = isFirst ? `\n${paint(style, 'bold', INTERVAL_HEADING.trimEnd())}\n` : '';
+	const time = about.until_s.toFixed(3).padStart(10);
+	const width = largest(
+		rows.filter(isCounted).map(({ event }) => event.length),
+		0,
 	);
-	const elapsed = `${inUnit(about.elapsed_s * 1e9, { name: 's', ns: 1e9 })} s elapsed`;
-	return `\n${table}\n${elapsed}\n${uncountedText(rows)}${remarksText(findings)}`;
+	const lines = rows.filter(isCounted).map((row) => {
+		const share = row.counted_share < 1 ? `counted ${percent(row.counted_share)}` : '';
+		const beside = [besideText(row), share].filter((each) => each !== '').join(', ');
+		const line = `${time}  ${countText(row).padStart(18)}  ${row.event.padEnd(width)}  ${beside}`;
+		return `${printable(line.trimEnd())}\n`;
+	});
+	return heading + lines.join('') + (isFirst ? uncountedText(rows) : '');
 }
 
 /** Those without a count, together by their reason. */
 function uncountedText(rows: readonly CountRow[]): string {
 	const reasons = new Map<string, CountRow[]>();
 	for (const row of rows.filter((each) => !isCounted(each))) {
-		const reason = `${countText(row)} ${row.why ?? ''}`;
+		const reason = `${row.status} ${row.why ?? ''}`;
 		reasons.set(reason, [...(reasons.get(reason) ?? []), row]);
 	}
-	return [...reasons.values()]
-		.map((those) => {
-			const [first] = those as [CountRow];
-			const names = those.map(({ event }) => event).join(', ');
-			const why = first.why === undefined ? '' : `: ${first.why}`;
-			return `${wrapped(printable(`${countText(first)}  ${names}${why}`), '  ')}\n`;
-		})
-		.join('');
+	return [...reasons.values()].map(uncountedLines).join('');
 }
 
-function remarksText({ about }: StatFindings): string {
-	if (about.remarks.length === 0) return '';
-	return `\n${about.remarks.map(({ text }) => `${wrapped(text, '  ')}\n`).join('')}`;
+function uncountedLines(rows: readonly CountRow[]): string {
+	const [first] = rows as readonly [CountRow];
+	const names = rows.map(({ event }) => event).join(', ');
+	const why = first.why ?? NOT_COUNTED;
+	return `${wrapped(printable(`${countText(first)} ${names}: ${why}`), '  ')}\n`;
 }
+
+const NOT_COUNTED =
+	'the processor had no free counter for them; count fewer events at once (-e), or for longer';

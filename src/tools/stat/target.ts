@@ -10,6 +10,8 @@ export interface OpenTarget {
 	readonly counted: Counted;
 	/** Everything on all CPUs, whoever runs. */
 	readonly wholeMachine: boolean;
+	/** "process 812". */
+	readonly words: string;
 	/** Twice is once. */
 	close(): void;
 }
@@ -41,8 +43,8 @@ export function refuseFilters(filter: Filter): void {
 }
 
 /** Whether counters are opened on CPUs, and not on threads. */
-export function isOfCpus(filter: Filter, command: readonly string[]): boolean {
-	return command.length === 0 && !byNumber(filter);
+export function isOfCpus(filter: Filter, hasCommand: boolean): boolean {
+	return !hasCommand && !byNumber(filter);
 }
 
 /** `inherit`: count also what the chosen threads create. Throws TstraceError for what is not there. */
@@ -51,21 +53,27 @@ export function openTarget({ filter, command }: Subjects, inherit: boolean): Ope
 	const close = () => undefined;
 	if (command !== undefined) {
 		const threads = () => [command];
-		return { counted: { threads, inherit, fromExec: true, cpus }, wholeMachine: false, close };
+		const counted = { threads, inherit, fromExec: true, cpus };
+		return { counted, wholeMachine: false, words: 'COMMAND', close };
 	}
 	if (byNumber(filter)) {
 		requireSubjects(filter);
 		const threads = () => threadsOf({ pids, tids });
 		// -t is these threads only.
 		const counted = { threads, inherit: inherit && (pids.length > 0 || follow), cpus };
-		return { counted, wholeMachine: false, close };
+		const words = [...pids.map((pid) => `process ${pid}`), ...tids.map((tid) => `thread ${tid}`)];
+		return { counted, wholeMachine: false, words: words.join(', '), close };
 	}
 	const [path] = cgroups;
-	if (path === undefined) return { counted: { cpus }, wholeMachine: cpus.length === 0, close };
+	if (path === undefined) {
+		const words = cpus.length > 0 ? `CPU ${cpus.join(', ')}` : 'the machine';
+		return { counted: { cpus }, wholeMachine: cpus.length === 0, words, close };
+	}
 	let cgroup = openCgroup(path);
 	return {
 		counted: { cgroup, cpus },
 		wholeMachine: false,
+		words: `cgroup ${path}`,
 		close() {
 			if (cgroup >= 0) closeSync(cgroup);
 			cgroup = -1;
