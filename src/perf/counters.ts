@@ -5,6 +5,7 @@ import type { Flag, PerfEventAttributes } from './attributes.js';
 import { type Count, NOTHING, plus } from './count.js';
 import { PerCpuEvents } from './cpus.js';
 import type { CountedEvent } from './event-list.js';
+import { DUMMY } from './events.js';
 import { openPerfEvent, type PerfEvent, PerfOpenError } from './open.js';
 
 /** Whom to count. */
@@ -157,7 +158,11 @@ export class Counters {
 	#open(target: Target, onClose?: (sums: readonly Count[]) => void): Bank {
 		const open: (PerfEvent | undefined)[] = [];
 		const leaders = new Map<number, PerfEvent>();
+		let clock: PerfEvent | undefined;
 		try {
+			// Of a thread on one CPU, "enabled" is whenever it runs; a dummy's "running" is when it runs there.
+			if (target.pid >= 0 && target.cpu >= 0 && this.#counted.threads)
+				clock = openPerfEvent(this.#attributes(THERE), target);
 			for (const event of this.#events) {
 				const { group } = event;
 				const leader = group === undefined ? undefined : leaders.get(group);
@@ -166,10 +171,10 @@ export class Counters {
 				if (opened && group !== undefined && !leader) leaders.set(group, opened);
 			}
 		} catch (error) {
-			for (const event of open) event?.close();
+			for (const event of [clock, ...open]) event?.close();
 			throw error;
 		}
-		return new Bank(open, onClose && ((bank) => onClose(bank.addTo(this.#gone))));
+		return new Bank(open, clock, onClose && ((bank) => onClose(bank.addTo(this.#gone))));
 	}
 
 	/** Undefined where this event cannot be counted there. */
@@ -220,30 +225,48 @@ interface Target {
 const isOne = (error: unknown, names: readonly string[]): boolean =>
 	error instanceof PerfOpenError && names.includes(error.errno);
 
+/** Any user may open it; it counts nothing, and takes turns with nothing. */
+const THERE: CountedEvent = {
+	...DUMMY,
+	name: 'dummy',
+	spaces: ['user'],
+	group: undefined,
+	kernelOnly: false,
+};
+
 /** All events on one thread or CPU. */
 class Bank {
 	readonly #events: readonly (PerfEvent | undefined)[];
+	readonly #clock: PerfEvent | undefined;
 	readonly #onClose: ((bank: Bank) => void) | undefined;
 
-	/** `onClose` may still read it. */
-	constructor(events: readonly (PerfEvent | undefined)[], onClose?: (bank: Bank) => void) {
+	/** `clock` tells how long there was something to count, if not each event does; `onClose` may still read. */
+	constructor(
+		events: readonly (PerfEvent | undefined)[],
+		clock: PerfEvent | undefined,
+		onClose?: (bank: Bank) => void,
+	) {
 		this.#events = events;
+		this.#clock = clock;
 		this.#onClose = onClose;
 	}
 
 	enable(): void {
-		for (const event of this.#events) event?.enable();
+		for (const event of [this.#clock, ...this.#events]) event?.enable();
 	}
 
 	addTo(sums: readonly Count[]): readonly Count[] {
+		// First: else an event that counts all the time would seem not to.
+		const enabled_ns = this.#clock?.count().running_ns;
 		return sums.map((sum, i) => {
-			const event = this.#events[i];
-			return event ? plus(sum, event.count()) : sum;
+			const count = this.#events[i]?.count();
+			if (!count) return sum;
+			return plus(sum, enabled_ns === undefined ? count : { ...count, enabled_ns });
 		});
 	}
 
 	close(): void {
 		const read = () => this.#onClose?.(this);
-		closeAll([read, ...this.#events.map((event) => () => event?.close())]);
+		closeAll([read, ...[this.#clock, ...this.#events].map((event) => () => event?.close())]);
 	}
 }

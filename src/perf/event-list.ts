@@ -148,7 +148,7 @@ function existing(name: string, tracepoints: Tracepoints): string {
 	const names = tracepoints.names();
 	if (names.includes(name)) return name;
 	throw new UsageError(
-		`-e: there is no tracepoint ${name}${meant(name, names)}; \`perf list tracepoint\` names them`,
+		`-e: there is no tracepoint ${name}${meant(name, names) || ';'} \`perf list tracepoint\` names them`,
 	);
 }
 

@@ -59,7 +59,7 @@ const options = () => ({
 		'-a, --all-cpus',
 		'count on all CPUs, which is what no -p, -t and COMMAND means',
 	).conflicts(['pid', 'tid', 'cgroup']),
-	noInherit: flag(
+	inherit: flag(
 		'-i, --no-inherit',
 		'leave out threads and processes that are created later',
 	).conflicts('follow'),
@@ -89,12 +89,12 @@ export const stat = definePlainTool<Settings, StatFindings, ReturnType<typeof op
 	settings(values, common) {
 		const { filter, hasCommand } = common;
 		refuse(values, common);
-		const { event, detailed, noInherit, repeat, interval, csv } = values;
+		const { event, detailed, inherit, repeat, interval, csv } = values;
 		const ofCpus = isOfCpus(filter, hasCommand);
 		return {
 			events:
 				event.length > 0 ? parseEventList(event.join(',')) : defaultEvents({ ofCpus, detailed }),
-			inherit: !noInherit,
+			inherit,
 			repeat,
 			interval_s: interval === undefined ? undefined : interval / 1000,
 			intervals: common.intervals || interval !== undefined,
