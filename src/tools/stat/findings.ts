@@ -55,6 +55,9 @@ export interface StatFindings extends TableFindings<CountRow> {
 		/** Until the end of these counts, since tracing began. */
 		readonly until_s: number;
 		readonly remarks: readonly Remark[];
+		/** CPU time of a COMMAND that has ended, and of its children that it waited for. */
+		readonly user_s?: number;
+		readonly system_s?: number;
 		/** How often COMMAND ran. */
 		readonly runs?: number;
 		readonly elapsed_runs?: Spread;

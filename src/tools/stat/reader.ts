@@ -1,10 +1,12 @@
 /** Reads counters at both ends of an interval. */
 import type { Lost } from '../../aggregate/report.js';
+import { type CpuTimes, childTimes } from '../../loader/child-times.js';
 import { closedAfter } from '../../loader/close-all.js';
 import { TstraceError } from '../../loader/errors.js';
 import { type Count, countSince } from '../../perf/count.js';
 import { Counters } from '../../perf/counters.js';
 import type { CountedEvent } from '../../perf/event-list.js';
+import { processLives } from '../../proc/lives.js';
 import type { Reader } from '../../reader.js';
 import { type Busy, busySince, readBusy } from './busy.js';
 import type { StatFindings } from './findings.js';
@@ -28,6 +30,7 @@ export class CountReader implements Reader<StatFindings> {
 	#before: Reading;
 	#last: Reading | undefined;
 	#uncounted: number;
+	readonly #childTimes = childTimes();
 
 	/** Opens the counters; throws TstraceError where none of the events can be counted. */
 	constructor(events: readonly CountedEvent[], target: OpenTarget) {
@@ -70,6 +73,8 @@ export class CountReader implements Reader<StatFindings> {
 		this.#before = now;
 		const elapsed_s = Number(now.at_ns - before.at_ns) / 1e9;
 		const busy_share = busySince(now.busy, before.busy);
+		// Of a COMMAND that still runs, nobody knows it yet.
+		const hasEnded = this.#target.command !== undefined && !processLives(this.#target.command);
 		const counted = this.#events.map((event, i) => ({
 			event,
 			count: countSince(now.counts[i] as Count, before.counts[i] as Count),
@@ -83,6 +88,7 @@ export class CountReader implements Reader<StatFindings> {
 				until_s: Number(now.at_ns - this.#first_ns) / 1e9,
 				remarks: [],
 				...(busy_share === undefined ? {} : { busy_share }),
+				...(hasEnded ? timesSince(this.#childTimes) : {}),
 			},
 			rows: rowsOf(counted, elapsed_s),
 		};
@@ -125,4 +131,9 @@ export class CountReader implements Reader<StatFindings> {
 		const busy = this.#target.wholeMachine ? readBusy() : undefined;
 		return { at_ns, counts: this.#counters.read(), busy };
 	}
+}
+
+function timesSince(before: CpuTimes): CpuTimes {
+	const now = childTimes();
+	return { user_s: now.user_s - before.user_s, system_s: now.system_s - before.system_s };
 }

@@ -26,6 +26,7 @@ export function joined(all: readonly StatFindings[]): StatFindings {
 		kind: 'table',
 		about: {
 			...first.about,
+			...meanTimes(all),
 			elapsed_s: mean(elapsed),
 			until_s: sum(elapsed),
 			runs: all.length,
@@ -33,6 +34,12 @@ export function joined(all: readonly StatFindings[]): StatFindings {
 		},
 		rows: withMetrics(rows, mean(elapsed)),
 	};
+}
+
+function meanTimes(all: readonly StatFindings[]) {
+	const user = all.flatMap(({ about }) => about.user_s ?? []);
+	const system = all.flatMap(({ about }) => about.system_s ?? []);
+	return user.length === 0 ? {} : { user_s: mean(user), system_s: mean(system) };
 }
 
 /** A run in which the event's turn never came has no part in it. */

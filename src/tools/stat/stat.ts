@@ -13,6 +13,7 @@ import { defaultEvents } from './events.js';
 import type { StatFindings } from './findings.js';
 import { CountReader } from './reader.js';
 import { joined } from './repeated.js';
+import { rounded } from './rounded.js';
 import { remarksOf, type Seen } from './rules.js';
 import { renderCounts, renderInterval } from './table.js';
 import { isOfCpus, openTarget, refuseFilters } from './target.js';
@@ -133,7 +134,10 @@ export const stat = definePlainTool<Settings, StatFindings, ReturnType<typeof op
 					? renderInterval(findings, style, heading)
 					: renderCounts(findings, style);
 			},
-			shown: (findings) => withRemarks(findings, settings),
+			shown(findings, json) {
+				const shown = withRemarks(findings, settings);
+				return json ? rounded(shown) : shown;
+			},
 		};
 	},
 });

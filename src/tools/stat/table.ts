@@ -82,13 +82,18 @@ export function renderCounts({ rows, about }: StatFindings, style: Style): strin
 	return `\n${table}${elapsedText(about)}${uncountedText(rows)}${remarks && `\n${remarks}`}`;
 }
 
-function elapsedText({ elapsed_s, runs, elapsed_runs }: StatFindings['about']): string {
+function elapsedText(about: StatFindings['about']): string {
+	const { elapsed_s, user_s, system_s, runs, elapsed_runs } = about;
 	const time = `${elapsed_s.toFixed(3)} s elapsed`;
-	if (runs === undefined || !elapsed_runs) return `${time}\n`;
+	const cpu =
+		user_s === undefined || system_s === undefined
+			? ''
+			: `CPU time: ${user_s.toFixed(3)} s in user space, ${system_s.toFixed(3)} s in the kernel\n`;
+	if (runs === undefined || !elapsed_runs) return `${time}\n${cpu}`;
 	const spread = percent(elapsed_runs.deviation / elapsed_s);
 	const { min, max } = elapsed_runs;
 	const range = `${min.toFixed(3)} to ${max.toFixed(3)} s`;
-	return `${time}, ± ${spread} (${grouped(runs)} runs, ${range})\n`;
+	return `${time}, ± ${spread} (${grouped(runs)} runs, ${range})\n${cpu}`;
 }
 
 /** The heading of `renderInterval`'s rows. */

@@ -10,6 +10,8 @@ export interface OpenTarget {
 	readonly counted: Counted;
 	/** Everything on all CPUs, whoever runs. */
 	readonly wholeMachine: boolean;
+	/** COMMAND's process. */
+	readonly command?: number;
 	/** "process 812". */
 	readonly words: string;
 	/** Twice is once. */
@@ -54,7 +56,7 @@ export function openTarget({ filter, command }: Subjects, inherit: boolean): Ope
 	if (command !== undefined) {
 		const threads = () => [command];
 		const counted = { threads, inherit, fromExec: true, cpus };
-		return { counted, wholeMachine: false, words: 'COMMAND', close };
+		return { counted, wholeMachine: false, command, words: 'COMMAND', close };
 	}
 	if (byNumber(filter)) {
 		requireSubjects(filter);
