@@ -62,7 +62,12 @@ function spreadText({ value, runs }: CountRow): string {
 }
 
 const COUNT = numbers<CountRow>('COUNT', countText);
-const EVENT: Column<CountRow> = { heading: 'EVENT', align: 'left', cell: ({ event }) => event };
+const EVENT: Column<CountRow> = {
+	heading: 'EVENT',
+	align: 'left',
+	cell: ({ event }) => event,
+	shrinks: true,
+};
 const BESIDE: Column<CountRow> = { heading: '', align: 'left', cell: besideText };
 const COUNTED = numbers<CountRow>('COUNTED', ({ counted_share }) => percent(counted_share));
 const SPREAD = numbers<CountRow>('', spreadText);
