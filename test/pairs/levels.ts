@@ -43,6 +43,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 	grep: ['.'],
 	exclude: ['^no_such_function$'],
 	frequency: ['199'],
+	repeat: ['2'],
 	count: ['1000000'],
 	event: ['cpu-clock'],
 	ringKb: ['1024'],
@@ -58,8 +59,11 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 	prefix: ['je_'],
 };
 
-/** Options that print something else instead of tracing, whatever is beside them: as --help does. */
-const INSTEAD = new Set(['list']);
+/**
+ * Options that print something else instead of tracing, whatever is beside them, as --help does; and one that says
+ * what the number says that each run here has.
+ */
+const INSTEAD = new Set(['list', 'interval']);
 /** What a tool lacks is refused, and not offered. */
 const offeredBy = (tool: AnyTool) =>
 	[...offered(tool.options()), ...offered(commonOptions(tool.kind, tool.stackTool?.use))].filter(
