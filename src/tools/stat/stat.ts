@@ -58,7 +58,7 @@ const options = () => ({
 	),
 	allCpus: flag(
 		'-a, --all-cpus',
-		'count on all CPUs, which is what no -p, -t and COMMAND means',
+		'count on all CPUs, as without -p, -t and COMMAND',
 	).conflicts(['pid', 'tid', 'cgroup']),
 	inherit: flag(
 		'-i, --no-inherit',
@@ -79,7 +79,7 @@ export const stat = definePlainTool<Settings, StatFindings, ReturnType<typeof op
 	examples: [
 		['tstrace stat -- make', 'a command and its child processes'],
 		['tstrace stat -p 1234 5 1', 'a process, for 5 seconds'],
-		['tstrace stat -r 10 -- ./bench', 'a command ten times: mean and deviation'],
+		['tstrace stat -r 10 -- ./bench', 'ten runs of a command: mean, deviation'],
 		['tstrace stat -e raw_syscalls:sys_enter 1', 'system calls of all CPUs, every second'],
 	],
 	options,
