@@ -56,10 +56,11 @@ const options = () => ({
 		'run COMMAND N times: mean and standard deviation',
 		wholeNumber(MOST_RUNS),
 	),
-	allCpus: flag(
-		'-a, --all-cpus',
-		'count on all CPUs, as without -p, -t and COMMAND',
-	).conflicts(['pid', 'tid', 'cgroup']),
+	allCpus: flag('-a, --all-cpus', 'count on all CPUs, as without -p, -t and COMMAND').conflicts([
+		'pid',
+		'tid',
+		'cgroup',
+	]),
 	inherit: flag(
 		'-i, --no-inherit',
 		'leave out threads and processes that are created later',
