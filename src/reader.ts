@@ -26,6 +26,8 @@ export interface Reader<F extends Findings = Findings> {
 	begin?(): void;
 	/** Programs are attached, and those of `runOnce` have run. */
 	begun?(): void;
+	/** COMMAND has just been let go. */
+	released?(): void;
 	/** Tracing is about to end; programs are attached still. */
 	end?(): void;
 	/**

@@ -64,10 +64,14 @@ export interface TextView<F extends Findings> {
  */
 export type ToolKind = 'latency' | 'stacks' | 'table' | 'events';
 
-/** What a tool can do without BPF programs, for users who may not load any. */
+/** How a tool reads without BPF programs: what the kernel counts or records for anybody. */
 export interface WithoutBpf<Settings, F extends Findings> {
 	/** Throws TstraceError. */
-	reader(settings: Settings, subjects: Subjects): Reader<F>;
+	reader(settings: Settings, subjects: Subjects, note: Note): Reader<F>;
+	/** How it reads, for -v: "tstrace reads perf events one by one". */
+	readonly because: string;
+	/** What the cost leaves out, as nothing measures it: "the kernel's time for samples". */
+	readonly unseen: string;
 }
 
 /** What of the common options a tool may look at, for its own to agree with. */
@@ -80,7 +84,13 @@ export interface CommonChoices {
 	readonly timestamps: boolean;
 	/** Options of text, as far as they were given: "top". */
 	readonly ofText: readonly string[];
+	/** There is to be a result for each interval. */
+	readonly intervals: boolean;
+	readonly hasCommand: boolean;
 }
+
+/** The common options that choose threads, by name, which a tool may have to refuse. */
+export type FilterOption = 'comm' | 'cpu' | 'userThreads' | 'kernelThreads';
 
 /** What a tool says of itself on the command line, whatever it finds and how. */
 export interface ToolDeclaration {
@@ -101,20 +111,15 @@ export interface ToolDeclaration {
 	readonly stackTool?: StackTool;
 	/** Options of tools like it (bcc's, perf's) that have another name here, with that name. */
 	readonly otherNames?: Readonly<Record<string, string>>;
-	/** What it measures is of all CPUs: --cpu is not offered, and `settings` refuses it. */
-	readonly allCpus?: true;
+	/** Filters that it cannot apply, by their options' names: help leaves them out, `settings` refuses them. */
+	readonly lacks?: readonly FilterOption[];
 	/** What `lines` is for, for the usage: "--slower USEC 5: …". */
 	readonly linesHelp?: string;
 	readonly doctor?: ToolDoctor;
 }
 
-/**
- * One tool, in the order of the data's way: options, programs, reading, text. What its reader finds (`F`)
- * is what its text shows.
- */
-export interface Tool<L extends FilteredLayout, Settings, F extends Findings>
-	extends ToolDeclaration {
-	readonly layout: L;
+/** What every tool does with its settings, however it comes to its findings (`F`). */
+interface ToolActions<Settings, F extends Findings> extends ToolDeclaration {
 	/**
 	 * Of 'latency': the option by which these settings print lines as they come. As for 'events' the number
 	 * is the duration then.
@@ -124,6 +129,32 @@ export interface Tool<L extends FilteredLayout, Settings, F extends Findings>
 	subject(settings: Settings, subjects: Subjects): string;
 	/** What of the settings leaves something out, as `Circumstances.filters` has it. */
 	filters?(settings: Settings): Circumstances['filters'];
+	/** The time between results, where an option of its own has it, as tools like it do. */
+	interval?(settings: Settings): OwnInterval | undefined;
+	/** Whether COMMAND is run several times. */
+	readonly repeated?: Repeated<Settings, F>;
+	text(settings: Settings): TextView<F>;
+}
+
+/** `option`: "--interval". */
+export interface OwnInterval {
+	readonly option: string;
+	readonly s: number;
+}
+
+interface Repeated<Settings, F extends Findings> {
+	times(settings: Settings): number;
+	/** One result of those of all runs, of which there are two at the least. */
+	joined(all: readonly F[]): F;
+}
+
+/**
+ * A tool whose BPF programs count in the kernel, in the order of the data's way: options, programs, reading,
+ * text. What its reader finds (`F`) is what its text shows.
+ */
+export interface BpfTool<L extends FilteredLayout, Settings, F extends Findings>
+	extends ToolActions<Settings, F> {
+	readonly layout: L;
 	/** Chooses programs, sets constants, says what is read meanwhile; the object is open and not yet loaded. */
 	plan(object: BpfObject<L>, settings: Settings, subjects: Subjects, note: Note): Plan<L>;
 	/** The object is loaded, and not yet attached; `tables` are the plan's. */
@@ -134,22 +165,58 @@ export interface Tool<L extends FilteredLayout, Settings, F extends Findings>
 		note: Note,
 		tables: UnwindTables | undefined,
 	): Reader<F>;
+	/** For users who may not load programs. */
 	readonly withoutBpf?: WithoutBpf<Settings, F>;
-	text(settings: Settings): TextView<F>;
 }
 
-/** One tool with its options. */
-export interface ToolWithOptions<
-	L extends FilteredLayout,
-	Settings,
-	F extends Findings,
-	O extends Options,
-> extends Tool<L, Settings, F> {
+/** A tool that has no BPF object, and needs none: the kernel counts what it shows in any case. */
+export interface PlainTool<Settings, F extends Findings> extends ToolActions<Settings, F> {
+	readonly layout?: undefined;
+	readonly withoutBpf: WithoutBpf<Settings, F>;
+}
+
+export type Tool<L extends FilteredLayout, Settings, F extends Findings> =
+	| BpfTool<L, Settings, F>
+	| PlainTool<Settings, F>;
+
+/** A tool's own options, and what they mean. */
+interface WithOptions<Settings, O extends Options> {
 	readonly options: () => O;
 	/** Checks what the options mean together. Throws UsageError. */
 	settings(values: ValuesOf<O>, common: CommonChoices): Settings;
 	/** What to print instead of tracing, if that is what the options ask for: lists of names. */
 	list?(values: ValuesOf<O>): string | undefined;
+}
+
+interface BpfToolWithOptions<
+	L extends FilteredLayout,
+	Settings,
+	F extends Findings,
+	O extends Options,
+> extends BpfTool<L, Settings, F>,
+		WithOptions<Settings, O> {
+	readonly options: () => O;
+}
+
+interface PlainToolWithOptions<Settings, F extends Findings, O extends Options>
+	extends PlainTool<Settings, F>,
+		WithOptions<Settings, O> {
+	readonly options: () => O;
+}
+
+/** One tool with its options. */
+export type ToolWithOptions<
+	L extends FilteredLayout,
+	Settings,
+	F extends Findings,
+	O extends Options,
+> = BpfToolWithOptions<L, Settings, F, O> | PlainToolWithOptions<Settings, F, O>;
+
+/** Whether it has no BPF object. */
+export function isPlain<L extends FilteredLayout, Settings, F extends Findings>(
+	tool: Tool<L, Settings, F>,
+): tool is PlainTool<Settings, F> {
+	return tool.layout === undefined;
 }
 
 /** Some tool, whose layout, settings and findings are its own affair: what uses it is for all tools. */
@@ -162,12 +229,19 @@ export interface AnyTool extends ToolDeclaration {
 	): R;
 }
 
-/** Declares a tool. */
+/** Declares a tool that has BPF programs. */
 export function defineTool<
 	L extends FilteredLayout,
 	Settings,
 	F extends Findings,
 	O extends Options,
->(tool: ToolWithOptions<L, Settings, F, O>): ToolWithOptions<L, Settings, F, O> & AnyTool {
+>(tool: BpfToolWithOptions<L, Settings, F, O>): BpfToolWithOptions<L, Settings, F, O> & AnyTool {
 	return { ...tool, use: (action) => action(tool) };
+}
+
+/** Declares a tool that has no BPF object. */
+export function definePlainTool<Settings, F extends Findings, O extends Options>(
+	tool: PlainToolWithOptions<Settings, F, O>,
+): PlainToolWithOptions<Settings, F, O> & AnyTool {
+	return { ...tool, use: (action) => action<FilteredLayout, Settings, F, O>(tool) };
 }

@@ -6,6 +6,7 @@ import { offcputime } from './offcputime.js';
 import { profile } from './profile.js';
 import { runqlat } from './runqlat.js';
 import { schedlat } from './schedlat.js';
+import { stat } from './stat.js';
 import { syscount } from './syscount.js';
 import { timehist } from './timehist.js';
 import { unwind } from './unwind.js';
@@ -21,6 +22,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
 	wakers,
 	why,
 	profile,
+	stat,
 	memleak,
 	unwind,
 	flamegraph,

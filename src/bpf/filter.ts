@@ -92,8 +92,7 @@ export class FilterSets {
 	/** Before loading: sets the constants, and returns the programs that keep the sets right. */
 	configure(): string[] {
 		const { pids, tids, comms, cgroups, cpus, follow } = this.#filter;
-		for (const pid of pids) requireProcess(pid);
-		for (const tid of tids) requireTask(tid);
+		requireSubjects(this.#filter);
 		this.#cgroupIds = cgroups.map(cgroupId);
 		const byTgid = pids.length > 0 || this.#command !== undefined;
 		const byTid = tids.length > 0;
@@ -206,6 +205,12 @@ export class FilterSets {
 /** Whether tasks are chosen by number, so that there may come a time when none is left. */
 export function byNumber({ pids, tids }: Filter): boolean {
 	return pids.length + tids.length > 0;
+}
+
+/** Throws TstraceError where a process or a thread that a filter names is not there. */
+export function requireSubjects({ pids, tids }: Filter): void {
+	for (const pid of pids) requireProcess(pid);
+	for (const tid of tids) requireTask(tid);
 }
 
 /** Whether of the tasks that a filter names by number none is left, seen from /proc. */

@@ -55,6 +55,8 @@ const LOST_HERE = {
 		'waits: shown without all of their wakers, as there are too many; use -p, or raise --max-stacks',
 	ended_threads_dropped:
 		'threads: more ended than tstrace keeps; their time is not in the result; trace for less time, or use -p',
+	threads_uncounted:
+		'threads: they were created while tstrace opened its counters; what they did is not counted',
 	groups_merged: 'waits: counted in the group (others), as there are too many groups; use -p',
 } as const;
 

@@ -13,8 +13,7 @@ import { flag, listed, type Options, type RawValues, valuesOf } from '../options
 import { styleFor } from '../render/terminal.js';
 import { commonSettings } from '../run/common-options.js';
 import { ClosedPipe, Output } from '../run/output.js';
-import { wayInto } from '../run/run.js';
-import { BpfTracing, PlainTracing } from '../run/tracing.js';
+import { wayInto } from '../run/tracing.js';
 import type { AnyTool, ToolWithOptions } from '../tool.js';
 import { EXIT_FAILED } from './explain.js';
 
@@ -69,18 +68,13 @@ function tryTool<L extends FilteredLayout, S, F extends Findings, O extends Opti
 		way ??= text;
 	};
 	try {
-		const withoutBpf = wayInto(tool);
-		const pid = withoutBpf && pids.length > 0 ? pids : [process.pid];
+		const into = wayInto(tool);
+		const pid = !into.withBpf && pids.length > 0 ? pids : [process.pid];
 		const common = commonSettings({ pid }, [], tool.kind);
 		const settings = tool.settings(valuesOf(tool.options(), {}), common);
 		const { filter } = common;
 		const subjects = { filter, command: undefined, words: [] };
-		if (withoutBpf) {
-			way = 'without BPF: tstrace reads perf events one by one';
-			new PlainTracing(withoutBpf.reader(settings, subjects), subjects).close();
-		} else {
-			new BpfTracing(tool, settings, subjects, { verbose: false, note }).close();
-		}
+		into.begin(settings, subjects, { verbose: false, note }).close();
 		return { name, runs: true, ...(way === undefined ? {} : { way }) };
 	} catch (error) {
 		takeMessages();

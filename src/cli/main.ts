@@ -55,9 +55,9 @@ export async function main(args: readonly string[]): Promise<number> {
 				await Output.stdout().write(list);
 				return 0;
 			}
-			const asked = askedOf(each, { count, raw, command: words });
+			const asked = askedOf(each, { interval_s, count, raw, command: words });
 			// COMMAND ends by itself.
-			const ends_s = interval_s ?? (dashes < 0 ? each.duration_s : undefined);
+			const ends_s = asked.interval_s ?? (dashes < 0 ? each.duration_s : undefined);
 			return run(each, asked.settings, { ...asked, interval_s: ends_s, command: words, args });
 		});
 	});

@@ -18,19 +18,38 @@ export type Action = (
 
 /** What was typed. */
 interface Typed {
+	readonly interval_s: number | undefined;
 	readonly count: number | undefined;
 	readonly raw: RawValues;
 	readonly command: readonly string[];
 }
 
-/** What a run is asked for; nothing is opened or started yet. Throws UsageError. */
+/** What a run is asked for; nothing is opened or started yet. */
+interface Asked<S> {
+	readonly common: CommonSettings;
+	readonly settings: S;
+	readonly interval_s: number | undefined;
+	readonly count: number | undefined;
+}
+
+/** Throws UsageError. */
 export function askedOf<L extends FilteredLayout, S, F extends Findings, O extends Options>(
 	tool: ToolWithOptions<L, S, F, O>,
-	{ raw, count, command }: Typed,
-): { common: CommonSettings; settings: S; count: number | undefined } {
-	const common = commonSettings(raw, command, tool.kind);
+	{ raw, interval_s, count, command }: Typed,
+): Asked<S> {
+	const common = commonSettings(raw, command, tool.kind, interval_s !== undefined && count !== 1);
 	const settings = tool.settings(valuesOf(tool.options(), raw), common);
-	return { common, settings, count: countOf(count, tool.lines?.(settings)) };
+	const own = tool.interval?.(settings);
+	if (own && interval_s !== undefined)
+		throw new UsageError(
+			`give the time between results once: ${own.option}, or the number ${interval_s}`,
+		);
+	return {
+		common,
+		settings,
+		interval_s: own?.s ?? interval_s,
+		count: countOf(count, tool.lines?.(settings)),
+	};
 }
 
 /** Of lines as they come there is one result, and a number is how long; `because` of that option. */
@@ -65,10 +84,15 @@ export function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 	}
 	const common = commonOptions(tool.kind, tool.stackTool?.use);
 	for (const option of [...offered(tool.options()), ...offered(common)]) {
-		if (tool.allCpus && option.attributeName() === 'cpu') option.hideHelp();
+		if (isLacking(tool, option.attributeName())) option.hideHelp();
 		command.addOption(option);
 	}
 	addExamples(command, tool.examples);
+}
+
+/** Whether it is a common option that this tool has to refuse. */
+export function isLacking({ lacks = [] }: ToolDeclaration, option: string): boolean {
+	return lacks.some((each) => each === option);
 }
 
 /** When it ends where nobody says it. */

@@ -100,6 +100,10 @@ function declareLibc() {
 		mallopt: optional(() => library.func('int mallopt(int param, int value)')) as
 			| ((param: number, value: number) => number)
 			| undefined,
+		getrusage: library.func('int getrusage(int who, void *usage)') as (
+			who: number,
+			usage: Uint8Array,
+		) => number,
 		_exit: library.func('void _exit(int status)') as (status: number) => void,
 		vasprintf: library.func(
 			'int vasprintf(_Out_ void **text, const char *format, void *arguments)',

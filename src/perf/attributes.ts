@@ -40,6 +40,8 @@ export interface PerfEventAttributes {
 	readonly maxStack?: number;
 	/** Whether PerfEvent.lost can tell: since 6.0, see canReadLost. */
 	readonly countLost?: boolean;
+	/** Whether PerfEvent.count can tell how long it counted; not together with `countLost`. */
+	readonly readTimes?: boolean;
 	readonly flags?: readonly Flag[];
 }
 
@@ -60,7 +62,7 @@ export function encodeAttributes(attributes: PerfEventAttributes): Uint8Array {
 	view.setBigUint64(FIELDS.config.offset, attributes.config, true);
 	view.setBigUint64(FIELDS.sample_period.offset, BigInt(frequency_hz ?? period), true); // or sample_freq
 	set32('sample_type', sampleType);
-	set32('read_format', attributes.countLost ? uapi.FORMAT_LOST : 0);
+	set32('read_format', readFormat(attributes));
 	set32('wakeup_watermark', watermark_bytes ?? 0);
 	set32('clockid', CLOCK_MONOTONIC);
 	view.setUint16(FIELDS.sample_max_stack.offset, maxStack, true);
@@ -69,4 +71,9 @@ export function encodeAttributes(attributes: PerfEventAttributes): Uint8Array {
 		view.setUint8(at, view.getUint8(at) | (1 << (FIELDS[flag].bit & 7)));
 	}
 	return bytes;
+}
+
+function readFormat({ countLost, readTimes }: PerfEventAttributes): number {
+	if (readTimes) return uapi.FORMAT_TIME_ENABLED | uapi.FORMAT_TIME_RUNNING;
+	return countLost ? uapi.FORMAT_LOST : 0;
 }

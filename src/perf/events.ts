@@ -4,7 +4,7 @@ import { TstraceError } from '../errors.js';
 import { perf_sw_ids, perf_type_id } from '../generated/uapi.js';
 import { didYouMean } from '../nearest.js';
 import type { PerfEventAttributes } from './attributes.js';
-import { EVENTS, type EventType } from './names.js';
+import { EVENTS, type EventType, parseRaw } from './names.js';
 import { openPerfEvent } from './open.js';
 
 export type { EventType } from './names.js';
@@ -23,16 +23,8 @@ export const DUMMY = {
  * hexadecimal. Throws TstraceError, which names the nearest one, if there is none.
  */
 export function parseEvent(text: string): EventType {
-	const event = EVENTS.get(text.toLowerCase());
+	const event = EVENTS.get(text.toLowerCase()) ?? parseRaw(text);
 	if (event) return event;
-	const raw = /^r([0-9a-f]{1,16})$/i.exec(text);
-	if (raw) {
-		return {
-			name: text.toLowerCase(),
-			type: perf_type_id.PERF_TYPE_RAW,
-			config: BigInt(`0x${raw[1]}`),
-		};
-	}
 	throw new TstraceError(
 		`there is no event "${text}"${didYouMean(text, EVENT_NAMES) || ';'} \`perf list\` ` +
 			'names hardware, software and cache events; r1a8 is a raw one',

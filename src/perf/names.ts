@@ -85,6 +85,19 @@ export const EVENTS: ReadonlyMap<string, EventType> = new Map(
 	[...allEvents()].map((event) => [event.name.toLowerCase(), event]),
 );
 
+/** "r1a8": a raw event of the processor, in hexadecimal; undefined: it is none. */
+export function parseRaw(text: string): EventType | undefined {
+	const raw = /^r([0-9a-f]{1,16})$/i.exec(text);
+	if (!raw) return undefined;
+	return { name: text.toLowerCase(), type: PERF_TYPE_RAW, config: BigInt(`0x${raw[1]}`) };
+}
+
+/** The first of an event's names: "cycles" of "CPU-cycles"; what is none of perf's names as it is. */
+export function canonicalName(text: string): string {
+	const event = EVENTS.get(text.toLowerCase());
+	return event ? eventName(event) : text;
+}
+
 /** What an event is called; the first of its names. */
 export function eventName({ type, config }: Omit<EventType, 'name'>): string {
 	for (const event of EVENTS.values()) {

@@ -5,6 +5,7 @@ import { uapi } from '../generated/uapi.js';
 import { failure, libc } from '../loader/ffi.js';
 import { textOf } from '../text-of.js';
 import { encodeAttributes, type PerfEventAttributes } from './attributes.js';
+import type { Count } from './count.js';
 import { eventName } from './names.js';
 
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
@@ -17,6 +18,8 @@ interface Target {
 	readonly cpu: number;
 	/** PERF_FLAG_*; close-on-exec is always set. */
 	readonly flags?: number;
+	/** The first event of a group, which counts only while all of it does. */
+	readonly leader?: PerfEvent | undefined;
 }
 
 /** An event could not be opened; `errno` is its name: "EACCES". */
@@ -64,6 +67,14 @@ export class PerfEvent {
 		return Number(values[1]);
 	}
 
+	/** What it has counted, with all that inherited it. For events with `readTimes` only. */
+	count(): Count {
+		const values = new BigUint64Array(3);
+		readSync(this.#fd, values);
+		const [value = 0n, enabled_ns = 0n, running_ns = 0n] = values;
+		return { value, enabled_ns, running_ns };
+	}
+
 	/** Twice is once. */
 	close(): void {
 		const fd = this.#fd;
@@ -84,9 +95,11 @@ export class PerfEvent {
  * process), ENODEV (CPU offline), EINVAL.
  */
 export function openPerfEvent(attributes: PerfEventAttributes, target: Target): PerfEvent {
-	const { pid, cpu, flags = 0 } = target;
+	const { pid, cpu, leader } = target;
 	const bytes = encodeAttributes(attributes);
-	const fd = libc().perf_event_open(SYSCALL_NUMBER, bytes, pid, cpu, -1, flags | uapi.FLAG_CLOEXEC);
+	const group = leader?.fd ?? -1;
+	const flags = (target.flags ?? 0) | uapi.FLAG_CLOEXEC;
+	const fd = libc().perf_event_open(SYSCALL_NUMBER, bytes, pid, cpu, group, flags);
 	if (fd >= 0) return new PerfEvent(fd);
 	const errno = failure();
 	throw new PerfOpenError(why(errno, attributes, target), errno);

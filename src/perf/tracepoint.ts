@@ -1,5 +1,5 @@
 /** perf's tracepoints, as hooks for BPF programs. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { TstraceError } from '../errors.js';
 import { perf_type_id } from '../generated/uapi.js';
 import { onlineCpus } from './cpus.js';
@@ -26,16 +26,35 @@ export function openTracepoint(category: string, name: string): PerfEvent {
 	return openPerfEvent(attributes, { pid: -1, cpu });
 }
 
-function tracepointId(category: string, name: string): number {
-	let why = `tracefs is not mounted: ${MOUNT_TRACEFS}`;
+/**
+ * The number by which perf_event_open knows a tracepoint. Throws TstraceError: tracefs is not mounted, or may not
+ * be read, or has no such tracepoint.
+ */
+export function tracepointId(category: string, name: string): number {
+	const id = inTracefs((folder) => readFileSync(`${folder}/events/${category}/${name}/id`, 'utf8'));
+	if (id !== undefined) return Number(id);
+	throw new TstraceError(`this kernel has no tracepoint ${category}:${name}`);
+}
+
+/** All tracepoints, as "sched:sched_switch". Throws TstraceError where tracefs may not be read. */
+export function tracepointNames(): string[] {
+	const names = inTracefs((folder) => readFileSync(`${folder}/available_events`, 'utf8'));
+	return names?.trim().split('\n') ?? [];
+}
+
+/** What `read` returns of the first folder that has it; undefined: tracefs is there, and does not have it. */
+function inTracefs(read: (folder: string) => string): string | undefined {
+	let why: string | undefined = `tracefs is not mounted: ${MOUNT_TRACEFS}`;
 	for (const folder of TRACEFS) {
 		try {
-			return Number(readFileSync(`${folder}/events/${category}/${name}/id`, 'utf8'));
+			return read(folder);
 		} catch (error) {
 			const { code } = error as NodeJS.ErrnoException;
 			if (code === 'EACCES' || code === 'EPERM')
 				why = `${folder} may not be read: run tstrace as root`;
+			else if (existsSync(`${folder}/events`)) why = undefined;
 		}
 	}
+	if (why === undefined) return undefined;
 	throw new TstraceError(why);
 }

@@ -130,11 +130,12 @@ export function refuseOfText(given: readonly string[], format: Format, unnamed: 
 	}
 }
 
-/** Puts the common options' values together. Throws UsageError when they contradict. */
+/** Puts the common options' values together; `intervals`: there is to be a result for each. Throws UsageError when they contradict. */
 export function commonSettings(
 	raw: RawValues,
 	command: readonly string[],
 	kind: ToolKind,
+	intervals = false,
 ): CommonSettings {
 	const values = valuesOf(commonOptions(kind), raw);
 	const filter: Filter = {
@@ -165,6 +166,8 @@ export function commonSettings(
 		// A tool that has results for each interval at times offers it as its own.
 		timestamps: timestampsOption().valueIn(raw),
 		ofText,
+		intervals,
+		hasCommand: command.length > 0,
 		maxOverhead_pct: values.maxOverhead,
 		quiet: values.quiet,
 		verbose: values.verbose,

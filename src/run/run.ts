@@ -2,13 +2,14 @@
 import type { Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
-import { bpfAllowed, requireBpfPrivileges } from '../loader/kernel.js';
-import type { Tool, WithoutBpf } from '../tool.js';
+import type { Tool } from '../tool.js';
 import type { CommonSettings } from './common-options.js';
 import { Command } from './held-command.js';
 import { ClosedPipe } from './output.js';
+import { Rounds } from './rounds.js';
 import { Session } from './session.js';
 import { Stop } from './stop.js';
+import { type Way, wayInto } from './tracing.js';
 
 interface RunOptions {
 	readonly interval_s: number | undefined;
@@ -19,29 +20,43 @@ interface RunOptions {
 	readonly args: readonly string[];
 }
 
-/** How this process can run a tool without BPF; undefined: with it. Throws TstraceError: not at all. */
-export function wayInto<L extends FilteredLayout, S, F extends Findings>(
-	tool: Tool<L, S, F>,
-): WithoutBpf<S, F> | undefined {
-	const withoutBpf = bpfAllowed() ? undefined : tool.withoutBpf;
-	if (!withoutBpf) requireBpfPrivileges();
-	return withoutBpf;
-}
-
-/** Runs a tool to its end and returns the exit status. Throws UsageError and TstraceError. */
+/**
+ * Runs a tool to its end and returns the exit status: of a COMMAND that is run several times, the first that is not 0.
+ * Throws UsageError and TstraceError.
+ */
 export async function run<L extends FilteredLayout, S, F extends Findings>(
 	tool: Tool<L, S, F>,
 	settings: S,
 	options: RunOptions,
 ): Promise<number> {
-	const withoutBpf = wayInto(tool);
+	const way = wayInto(tool);
+	const { repeated } = tool;
+	const times = options.command.length > 0 ? (repeated?.times(settings) ?? 1) : 1;
+	const rounds = new Rounds<F>(times, (all) => repeated?.joined(all) ?? (all.at(-1) as F));
+	let status = 0;
+	do {
+		const ended = await runRound(tool, settings, options, { way, rounds });
+		if (status === 0) status = ended.status;
+		if (ended.pipeClosed) break;
+	} while (options.command.length > 0 && !rounds.isOver);
+	return status;
+}
+
+/** `pipeClosed`: nobody reads the result any more. */
+async function runRound<L extends FilteredLayout, S, F extends Findings>(
+	tool: Tool<L, S, F>,
+	settings: S,
+	options: RunOptions,
+	{ way, rounds }: { way: Way<S, F>; rounds: Rounds<F> },
+): Promise<{ readonly status: number; readonly pipeClosed: boolean }> {
 	const stop = new Stop();
 	let command: Command | undefined;
 	let session: Session<L, S, F> | undefined;
+	let pipeClosed = false;
 	const closes = [() => session?.close(), () => command?.terminate(), () => stop.close()];
 	try {
 		if (options.command.length > 0) command = new Command(options.command);
-		session = new Session(tool, settings, { ...options, command }, withoutBpf);
+		session = new Session(tool, settings, { ...options, command, rounds }, way);
 		await session.trace(stop);
 		session.close();
 		// COMMAND may outlive the last interval: it goes on untraced. A signal is handed on to it.
@@ -50,7 +65,8 @@ export async function run<L extends FilteredLayout, S, F extends Findings>(
 		stop.check();
 	} catch (error) {
 		if (!(error instanceof ClosedPipe)) throw closedAfter(error, closes);
+		pipeClosed = true;
 	}
 	closeAll(closes);
-	return command?.status ?? 0;
+	return { status: command?.status ?? 0, pipeClosed };
 }

@@ -1,11 +1,11 @@
 /** One run of one tool: everything it holds in the kernel and here, from open to close. */
-import type { Circumstances, EarlyEnd, Findings } from '../aggregate/report.js';
+import type { Circumstances, Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
 import type { Patience } from '../reader.js';
 import { printable, wrapped } from '../render/terminal.js';
-import type { Tool, WithoutBpf } from '../tool.js';
+import type { Tool } from '../tool.js';
 import { circumstancesOf } from './circumstances.js';
 import type { CommonSettings } from './common-options.js';
 import { filterWords, unmatchedComms } from './filter-words.js';
@@ -15,8 +15,9 @@ import { say } from './output.js';
 import { Overhead } from './overhead.js';
 import { ProgressLine } from './progress-line.js';
 import { Results } from './results.js';
+import type { Rounds } from './rounds.js';
 import type { Stop } from './stop.js';
-import { BpfTracing, type Moment, momentNow, PlainTracing, type Tracing } from './tracing.js';
+import { type Moment, momentNow, type Tracing, type Way } from './tracing.js';
 
 const DRAIN_PERIOD_MS = 1000;
 /** How often to look whether the processes chosen are still there: one system call. */
@@ -26,13 +27,15 @@ const LOSS_PERIOD_MS = 1000;
 /** How often streamed rows become a JSON object. */
 const STREAM_PERIOD_S = 1;
 
-interface Run {
+interface Run<F> {
 	readonly interval_s: number | undefined;
 	readonly count: number | undefined;
 	readonly common: CommonSettings;
 	readonly command: Command | undefined;
 	/** tstrace's own arguments, with COMMAND's. */
 	readonly args: readonly string[];
+	/** Those of COMMAND: this is one of them. */
+	readonly rounds: Rounds<F>;
 }
 
 interface Closable {
@@ -41,7 +44,7 @@ interface Closable {
 
 export class Session<L extends FilteredLayout, S, F extends Findings> {
 	readonly #tool: Tool<L, S, F>;
-	readonly #run: Run;
+	readonly #run: Run<F>;
 	readonly #results: Results<F>;
 	readonly #tracing: Tracing<F>;
 	readonly #resources: Closable[] = [];
@@ -53,13 +56,11 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 	readonly #circumstances: Circumstances;
 
 	/** Begins to trace; when it returns, events are being counted. */
-	constructor(tool: Tool<L, S, F>, settings: S, run: Run, withoutBpf?: WithoutBpf<S, F>) {
+	constructor(tool: Tool<L, S, F>, settings: S, run: Run<F>, way: Way<S, F>) {
 		this.#tool = tool;
 		this.#run = run;
 		const { common, command } = run;
-		this.#unseen = withoutBpf
-			? "the kernel's time for samples; to count both, run tstrace as root"
-			: 'the time of its BPF programs; to count both, run tstrace as root (CAP_SYS_ADMIN)';
+		this.#unseen = way.unseen;
 		this.#circumstances = circumstancesOf(common.filter, run.args, tool.filters?.(settings));
 		const subjects = {
 			filter: common.filter,
@@ -68,18 +69,14 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		};
 		try {
 			this.#results = this.#held(new Results(common, tool.text(settings), tool.stackTool));
-			if (withoutBpf) {
-				this.#note('without BPF: tstrace reads perf events one by one');
-				const reader = withoutBpf.reader(settings, subjects);
-				this.#tracing = this.#held(new PlainTracing(reader, subjects));
-			} else {
-				const options = { verbose: common.verbose, note: (text: string) => this.#note(text) };
-				this.#tracing = this.#held(new BpfTracing(tool, settings, subjects, options));
-			}
+			const options = { verbose: common.verbose, note: (text: string) => this.#note(text) };
+			this.#tracing = this.#held(way.begin(settings, subjects, options));
 			this.#results.begin();
 			this.#since = this.#tracing.since;
-			this.#tell(this.#banner(tool.subject(settings, subjects)));
-			this.#tellForgotten();
+			if (run.rounds.isFirst) {
+				this.#tell(this.#banner(tool.subject(settings, subjects)));
+				this.#tellForgotten();
+			}
 		} catch (error) {
 			throw closedAfter(error, [() => this.close()]);
 		}
@@ -87,19 +84,20 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 
 	/** Traces until it is time to stop, and prints what was found. */
 	async trace(stop: Stop): Promise<void> {
-		const { interval_s, count, command, common } = this.#run;
+		const { interval_s, count, command, common, rounds } = this.#run;
 		this.#startTimers(stop);
 		stop.onSignal(() => this.#results.giveUp());
 		// A signal that came during start-up is heard only now; COMMAND then never begins.
 		await stop.heard();
-		if (!stop.requested) command?.release();
+		if (!stop.requested) this.#release();
 		void command?.ended.then(() => stop.request());
 		const streams = this.#tracing.reader.stream !== undefined && common.format === 'json';
 		// Of events there is an object for each second, however long it takes in all.
 		const objects = streams && interval_s ? Math.ceil(interval_s / STREAM_PERIOD_S) : 1;
 		const period_s = interval_s ? interval_s / objects : streams ? STREAM_PERIOD_S : undefined;
 		const most = interval_s && count ? count * objects : undefined;
-		const first = this.#since;
+		const first = rounds.begin(this.#since);
+		this.#since = first;
 		for (let done = 1; ; done++) {
 			await stop.wait(period_s);
 			const last = stop.requested || done === most;
@@ -108,7 +106,15 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		}
 		// What failed meanwhile ended the run; its error comes after its result.
 		stop.check();
-		this.#results.total(this.#cost(first, this.#since));
+		if (rounds.isOver) this.#results.total(this.#cost(first, this.#since));
+	}
+
+	/** Lets COMMAND begin; what is measured of it begins now. */
+	#release(): void {
+		this.#run.command?.release();
+		if (!this.#run.command) return;
+		this.#since = momentNow();
+		this.#tracing.reader.released?.();
 	}
 
 	async #endInterval(last: boolean, stop: Stop): Promise<void> {
@@ -116,7 +122,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		const until = momentNow();
 		try {
 			if (last) this.#detach();
-			await this.#report(until, last ? this.#patience(stop) : undefined, stop.reason);
+			await this.#report(until, last ? stop : undefined);
 		} catch (error) {
 			// What failed before is the cause, or nearer to it.
 			stop.check();
@@ -196,16 +202,13 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		};
 	}
 
-	/** `patience`: it is the last one. */
-	async #report(
-		until: Moment,
-		patience: Patience | undefined,
-		ended: EarlyEnd | undefined,
-	): Promise<void> {
-		const last = patience !== undefined;
+	/** `stop`: it is the last one of this session. */
+	async #report(until: Moment, stop: Stop | undefined): Promise<void> {
 		const since = this.#since;
 		this.#since = until;
-		const findings = await this.#tracing.reader.read(patience);
+		const read = await this.#tracing.reader.read(stop && this.#patience(stop));
+		const findings = stop ? this.#ofAllRounds(read, stop) : read;
+		if (findings === undefined) return;
 		const report = {
 			tool: this.#tool.name,
 			circumstances: this.#circumstances,
@@ -214,10 +217,16 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 			findings,
 			lost: this.#tracing.lost(),
 			cost: this.#cost(since, until),
-			...(last && ended ? { ended } : {}),
+			...(stop?.reason ? { ended: stop.reason } : {}),
 		};
-		await this.#results.report(report, last);
-		if (last) this.#tellUnmatched(findings);
+		await this.#results.report(report, stop !== undefined);
+		if (stop) this.#tellUnmatched(findings);
+	}
+
+	/** Undefined: further rounds are to come. */
+	#ofAllRounds(found: F, stop: Stop): F | undefined {
+		const cut = stop.signal !== undefined || stop.reason !== undefined;
+		return this.#run.rounds.take(found, cut);
 	}
 
 	#tellForgotten(): void {

@@ -11,10 +11,10 @@ import {
 import { Losses } from '../bpf/loss.js';
 import { closeAll, closedAfter } from '../loader/close-all.js';
 import { CostMeter, ownTime_ns } from '../loader/cost.js';
-import { forgetKernelBtf } from '../loader/kernel.js';
+import { bpfAllowed, forgetKernelBtf, requireBpfPrivileges } from '../loader/kernel.js';
 import { BpfObject } from '../loader/object.js';
 import type { Note, Reader } from '../reader.js';
-import type { Plan, Tool } from '../tool.js';
+import { type BpfTool, isPlain, type Plan, type Tool, type WithoutBpf } from '../tool.js';
 
 /** A moment, by the wall clock, by CLOCK_MONOTONIC, and by the CPU time of our own until then. */
 export interface Moment {
@@ -47,6 +47,45 @@ export interface Tracing<F extends Findings> {
 	close(): void;
 }
 
+export interface TracingOptions {
+	readonly verbose: boolean;
+	readonly note: Note;
+}
+
+/** How this process runs a tool: with the tool's BPF programs, or without any. */
+export interface Way<S, F extends Findings> {
+	readonly withBpf: boolean;
+	/** What the cost leaves out where the kernel has no run-time statistics for us, and what to do about it. */
+	readonly unseen: string;
+	/** Begins to trace. Throws TstraceError. */
+	begin(settings: S, subjects: Subjects, options: TracingOptions): Tracing<F>;
+}
+
+/** The way that this user's privileges leave; throws TstraceError where there is none. */
+export function wayInto<L extends FilteredLayout, S, F extends Findings>(
+	tool: Tool<L, S, F>,
+): Way<S, F> {
+	if (isPlain(tool)) return wayWithoutBpf(tool.withoutBpf);
+	if (!bpfAllowed() && tool.withoutBpf) return wayWithoutBpf(tool.withoutBpf);
+	requireBpfPrivileges();
+	return {
+		withBpf: true,
+		unseen: 'the time of its BPF programs; to count both, run tstrace as root (CAP_SYS_ADMIN)',
+		begin: (settings, subjects, options) => new BpfTracing(tool, settings, subjects, options),
+	};
+}
+
+function wayWithoutBpf<S, F extends Findings>(way: WithoutBpf<S, F>): Way<S, F> {
+	return {
+		withBpf: false,
+		unseen: way.unseen,
+		begin: (settings, subjects, { note }) => {
+			note(`without BPF: ${way.because}`);
+			return new PlainTracing(way.reader(settings, subjects, note), subjects);
+		},
+	};
+}
+
 /** Programs of one BPF object; once constructed, events are being counted. */
 export class BpfTracing<L extends FilteredLayout, S, F extends Findings> implements Tracing<F> {
 	readonly reader: Reader<F>;
@@ -59,12 +98,7 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 	readonly #note: Note;
 	readonly #release: Array<() => void> = [];
 
-	constructor(
-		tool: Tool<L, S, F>,
-		settings: S,
-		subjects: Subjects,
-		options: { verbose: boolean; note: Note },
-	) {
+	constructor(tool: BpfTool<L, S, F>, settings: S, subjects: Subjects, options: TracingOptions) {
 		this.#note = options.note;
 		this.canEnd = byNumber(subjects.filter);
 		try {

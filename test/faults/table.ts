@@ -238,6 +238,37 @@ export const FAULTS: readonly Fault[] = [
 		tests: { 'faults-machine': ['with ever more descriptors'] },
 	},
 	{
+		fault: 'stat: more threads and events than there may be open files',
+		does: 'one error line that says how many are needed, and three ways out; exit status 1',
+		tests: { 'stat-options': ['more threads than there may be open files'] },
+	},
+	{
+		fault: 'stat: the machine has no hardware counters, or not this one',
+		does: 'counts the other events; says why these have no count, and what can be counted; if none can, exit status 1',
+		tests: { 'stat-options': ['events that this machine does not have'] },
+	},
+	{
+		fault: 'stat: `kernel.perf_event_paranoid` forbids to count in the kernel, or at all',
+		does: 'counts in user space what can be counted there, and says so; the rest has no count, and not 0; if nothing is left, exit status 1',
+		tests: { 'stat-options': ['an ordinary user: its own processes'] },
+	},
+	{
+		fault: 'stat: an event, a tracepoint, a process or a cgroup is not there',
+		does: 'one error line with the nearest names; exit status 2 for names of events, else 1',
+		tests: { 'stat-options': ['what is not there'] },
+	},
+	{
+		fault: 'stat: the process ends early, or COMMAND fails',
+		does: 'prints the counts until then; the exit status is that of COMMAND',
+		tests: {
+			'stat-options': [
+				'a process that ends early: its counts until then',
+				'the exit status of COMMAND is that of stat',
+				'several runs, interrupted: the result of those that ended',
+			],
+		},
+	},
+	{
 		fault: 'a CPU goes off-line and on-line again',
 		does: 'goes on',
 		tests: { 'vm-cpus': ['a CPU goes and comes while it traces', 'while a CPU is off-line'] },

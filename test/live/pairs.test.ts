@@ -111,7 +111,8 @@ function check(tool: AnyTool, row: readonly Level[], finished: Finished): void {
 	if (has(row, 'timestamps') && format === 'text') assert.match(`${result}`, /^\d\d:\d\d:\d\d$/m);
 	if (has(row, 'quiet')) assert.doesNotMatch(stderr, /^(Tracing|cost:|note:)/m);
 	else assert.match(stderr, /^Tracing .*\n[\s\S]*^cost: /m);
-	if (has(row, 'verbose')) assert.match(stderr, new RegExp(`^${tool.name}: loaded `, 'm'));
+	if (has(row, 'verbose'))
+		assert.match(stderr, new RegExp(`^${tool.name}: (loaded|without BPF:) `, 'm'));
 }
 
 /** With what makes the result easy to read, where nothing says otherwise: JSON, and bytes in a file. */

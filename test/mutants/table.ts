@@ -1,6 +1,7 @@
 /** All mutations that were chosen by hand. */
 import type { Mutation } from './mutation.js';
 import { OF_CALLS } from './table/calls.js';
+import { OF_COUNTING } from './table/counting.js';
 import { OF_FILTERS } from './table/filters.js';
 import { OF_MEMORY } from './table/memory.js';
 import { OF_OBJECTS } from './table/objects.js';
@@ -24,4 +25,5 @@ export const MUTATIONS: readonly Mutation[] = [
 	...OF_MEMORY,
 	...OF_USER_SPACE,
 	...OF_WHY,
+	...OF_COUNTING,
 ];

@@ -1,6 +1,6 @@
 /** What a tool's options can be given as, from what the tool declares; and what of that it refuses. */
 import { Command as Cli, CommanderError } from 'commander';
-import { addTool, askedOf } from '../../src/cli/tool-command.js';
+import { addTool, askedOf, isLacking } from '../../src/cli/tool-command.js';
 import { UsageError } from '../../src/errors.js';
 import { offered } from '../../src/options/typed-option.js';
 import { commonOptions } from '../../src/run/common-options.js';
@@ -43,6 +43,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 	grep: ['.'],
 	exclude: ['^no_such_function$'],
 	frequency: ['199'],
+	repeat: ['2'],
 	count: ['1000000'],
 	event: ['cpu-clock'],
 	ringKb: ['1024'],
@@ -58,13 +59,15 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 	prefix: ['je_'],
 };
 
-/** Options that print something else instead of tracing, whatever is beside them: as --help does. */
-const INSTEAD = new Set(['list']);
-/** Refused, and not offered, where a tool measures all CPUs. */
+/**
+ * Options that print something else instead of tracing, whatever is beside them, as --help does; and one that says
+ * what the number says that each run here has.
+ */
+const INSTEAD = new Set(['list', 'interval']);
+/** What a tool lacks is refused, and not offered. */
 const offeredBy = (tool: AnyTool) =>
 	[...offered(tool.options()), ...offered(commonOptions(tool.kind, tool.stackTool?.use))].filter(
-		(option) =>
-			!INSTEAD.has(option.attributeName()) && !(tool.allCpus && option.attributeName() === 'cpu'),
+		(option) => !INSTEAD.has(option.attributeName()) && !isLacking(tool, option.attributeName()),
 	);
 
 const COMMAND: Level = {
@@ -116,8 +119,8 @@ function refusalOf(tool: AnyTool, row: readonly Level[]): string | undefined {
 	const dashes = args.indexOf('--');
 	const [own, command] = dashes < 0 ? [args, []] : [args.slice(0, dashes), args.slice(dashes + 1)];
 	const cli = new Cli('tstrace').exitOverride().configureOutput({ writeErr: () => {} });
-	addTool(cli, tool, (each, _, count, raw) => {
-		each.use((some) => askedOf(some, { count, raw, command }));
+	addTool(cli, tool, (each, interval_s, count, raw) => {
+		each.use((some) => askedOf(some, { interval_s, count, raw, command }));
 		return Promise.resolve();
 	});
 	const numbers = { PID: '1', TID: '1', COMM: 'x', CGROUP: '/', FILE: '-', LOG: '-' };

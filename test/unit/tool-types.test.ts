@@ -29,6 +29,8 @@ test('some tool hands its settings to itself, and to no other', () => {
 			hdr: undefined,
 			timestamps: false,
 			ofText: [],
+			intervals: false,
+			hasCommand: false,
 		};
 		const common = { filter: NOBODY, ...format };
 		const settings = each.settings(values, common);

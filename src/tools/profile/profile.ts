@@ -122,6 +122,8 @@ export const profile = defineTool<Layout, Settings, StackFindings, ReturnType<ty
 
 	withoutBpf: {
 		reader: (settings, subjects) => new PlainSamples(settings, subjects),
+		because: 'tstrace reads perf events one by one',
+		unseen: "the kernel's time for samples; to count both, run tstrace as root",
 	},
 
 	text: (settings) => ({

@@ -68,7 +68,7 @@ export const schedlat = defineTool<Layout, Settings, TableFindings, ReturnType<t
 	options,
 	kind: 'table',
 	layout,
-	allCpus: true,
+	lacks: ['cpu'],
 
 	settings({ pids, by, sort, top, maxThreads }, { filter }) {
 		if (filter.cpus.length > 0)

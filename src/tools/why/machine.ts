@@ -43,7 +43,7 @@ export interface MachineEvidence {
 	/** Threads that were traced and ended. */
 	readonly ended: readonly ThreadAccount[];
 	/** In the window. */
-	readonly time: CpuTime;
+	readonly time: Pick<CpuTime, 'busy_ns' | 'stolen_ns'>;
 	/** CPU time of the threads that are traced, those that ended among them. */
 	readonly own_ns: number;
 }

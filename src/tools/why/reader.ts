@@ -13,7 +13,7 @@ import { onlineCpus, type PerCpuEvents } from '../../perf/cpus.js';
 import { parseEvent } from '../../perf/events.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
-import { type CpuTime, cpuTime } from '../../proc/cpu-time.js';
+import { cpuTime, cpuTimeSince } from '../../proc/cpu-time.js';
 import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
@@ -48,7 +48,7 @@ export class WallClock extends Waits {
 	#events: PerCpuEvents<PerfEvent> | undefined;
 	#atBegin: readonly ThreadAccount[] = [];
 	#atEnd: readonly ThreadAccount[] = [];
-	#timeAtBegin: CpuTime = { busy_ns: 0, stolen_ns: 0 };
+	#timeAtBegin = cpuTime();
 	#timeAtEnd = this.#timeAtBegin;
 	#begun_at_ns = 0;
 	#ended_at_ns = 0;
@@ -177,10 +177,7 @@ export class WallClock extends Waits {
 			begin: this.#atBegin,
 			end: this.#atEnd,
 			ended: this.#ended.all(),
-			time: {
-				busy_ns: this.#timeAtEnd.busy_ns - this.#timeAtBegin.busy_ns,
-				stolen_ns: this.#timeAtEnd.stolen_ns - this.#timeAtBegin.stolen_ns,
-			},
+			time: cpuTimeSince(this.#timeAtBegin, this.#timeAtEnd),
 			own_ns: threads.reduce((sum, { run_ns }) => sum + run_ns, 0),
 		});
 	}

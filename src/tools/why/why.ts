@@ -61,7 +61,7 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 	options,
 	kind: 'stacks',
 	duration_s: 10,
-	allCpus: true,
+	lacks: ['cpu'],
 	stackTool: {
 		use: 'report',
 		title: 'Wall-Clock Flame Graph',

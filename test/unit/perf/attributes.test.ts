@@ -89,3 +89,15 @@ test('every flag is the bit that the kernel takes it for', () => {
 		);
 	}
 });
+
+test('what counts says for how long it did', () => {
+	assert.equal(
+		inTypeScript({ type: 1, config: 2n, readTimes: true, flags: ['disabled', 'inherit'] }),
+		inC(`
+			u.attr.type = PERF_TYPE_SOFTWARE;
+			u.attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+			u.attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+			u.attr.disabled = 1;
+			u.attr.inherit = 1;`),
+	);
+});

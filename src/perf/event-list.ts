@@ -1,0 +1,206 @@
+/** Lists of events as perf takes them: "cycles,{branches,branch-misses}:u,sched:sched_switch". */
+
+import { UsageError } from '../errors.js';
+import { perf_sw_ids, perf_type_id } from '../generated/uapi.js';
+import { nearest } from '../nearest.js';
+import { EVENTS, type EventType, parseRaw } from './names.js';
+import { tracepointId, tracepointNames } from './tracepoint.js';
+
+export type Space = 'user' | 'kernel' | 'hypervisor';
+
+/** An event to count. */
+export interface CountedEvent extends EventType {
+	/** As it was typed, with its modifier: "cycles:u". */
+	readonly name: string;
+	/** Count only there; none: everywhere. */
+	readonly spaces: readonly Space[];
+	/** Events of the same number count at the same time, or not at all. */
+	readonly group: number | undefined;
+	/** It happens in the kernel alone, whoever causes it. */
+	readonly kernelOnly: boolean;
+}
+
+/** Where tracepoints are looked up; tests have others. */
+export interface Tracepoints {
+	id(category: string, name: string): number;
+	names(): readonly string[];
+}
+
+const KERNELS_OWN: Tracepoints = { id: tracepointId, names: tracepointNames };
+
+const SPACES: Readonly<Record<string, Space>> = { u: 'user', k: 'kernel', h: 'hypervisor' };
+
+/** Words of perf's modifiers that say nothing about counting. */
+const OTHER_MODIFIERS = 'pPGHIDSWeb';
+
+const KERNEL_ONLY: readonly number[] = [
+	perf_sw_ids.PERF_COUNT_SW_CONTEXT_SWITCHES,
+	perf_sw_ids.PERF_COUNT_SW_CPU_MIGRATIONS,
+];
+
+/** An event by a name of perf list's that is certain to be there. */
+export function countedEvent(name: string, group?: number): CountedEvent {
+	const event = EVENTS.get(name.toLowerCase());
+	if (!event) throw new Error(`there is no event ${name}`);
+	return { ...event, name, spaces: [], group, kernelOnly: isKernelOnly(event) };
+}
+
+/**
+ * The events of a list. Throws UsageError, which names the nearest ones, for what is no event; TstraceError for
+ * tracepoints that may not be read.
+ */
+export function parseEventList(
+	text: string,
+	tracepoints: Tracepoints = KERNELS_OWN,
+): CountedEvent[] {
+	const events: CountedEvent[] = [];
+	for (const [index, part] of splitList(text).entries()) {
+		const braces = /^\{(.*)\}(?::(\w*))?$/.exec(part);
+		const names = braces ? splitList(braces[1] ?? '') : [part];
+		const group = braces ? index : undefined;
+		for (const name of names) events.push(...eventsOf(name, braces?.[2], group, tracepoints));
+	}
+	return events;
+}
+
+/** Split at commas that are not in braces. Throws UsageError. */
+function splitList(text: string): string[] {
+	const parts = text.split(/,(?![^{]*\})/).map((part) => part.trim());
+	for (const part of parts) {
+		if (part === '')
+			throw new UsageError('-e: an event is missing: give names, separated by commas');
+		if (/^\{[^{}]*\}(:\w*)?$/.test(part) || !/[{}]/.test(part)) continue;
+		throw new UsageError(`-e: "${part}" is no group: a group is as {cycles,instructions}:u`);
+	}
+	return parts;
+}
+
+function eventsOf(
+	text: string,
+	groupModifier: string | undefined,
+	group: number | undefined,
+	tracepoints: Tracepoints,
+): CountedEvent[] {
+	const { name, modifier } = splitModifier(text);
+	const letters = (modifier ?? '') + (groupModifier ?? '');
+	const spaces = spacesOf(letters, text);
+	const suffix = letters === '' ? '' : `:${letters}`;
+	return typesOf(name, tracepoints).map((event) => ({
+		...event,
+		name: `${event.name}${suffix}`,
+		spaces,
+		group,
+		kernelOnly: isKernelOnly(event),
+	}));
+}
+
+/** "cycles:u" has a modifier, "sched:sched_switch" has none, "sched:sched_switch:k" has one. */
+function splitModifier(text: string): { name: string; modifier: string | undefined } {
+	const parts = text.split(':');
+	const isTracepoint = parts.length > 1 && !knownName(parts[0] as string);
+	const length = isTracepoint ? 2 : 1;
+	if (parts.length > length + 1) throw new UsageError(`-e: "${text}" has too many colons`);
+	return { name: parts.slice(0, length).join(':'), modifier: parts[length] };
+}
+
+const knownName = (name: string) => EVENTS.has(name.toLowerCase()) || parseRaw(name) !== undefined;
+
+function spacesOf(letters: string, text: string): Space[] {
+	const spaces = new Set<Space>();
+	for (const letter of letters) {
+		const space = SPACES[letter];
+		if (space) spaces.add(space);
+		else {
+			const why = OTHER_MODIFIERS.includes(letter)
+				? `modifier ${letter} says nothing about counting`
+				: `there is no modifier ${letter}`;
+			throw new UsageError(`-e ${text}: ${why}: use u (user space), k (kernel), h (hypervisor)`);
+		}
+	}
+	return [...spaces];
+}
+
+function typesOf(name: string, tracepoints: Tracepoints): EventType[] {
+	if (!name.includes(':'))
+		return [EVENTS.get(name.toLowerCase()) ?? parseRaw(name) ?? unknown(name, tracepoints)];
+	const [category = '', point = ''] = name.split(':');
+	if (!/^[\w*?.-]+$/.test(category) || !/^[\w*?.-]+$/.test(point))
+		throw new UsageError(`-e: "${name}" is no tracepoint: these are as sched:sched_switch`);
+	const names = /[*?]/.test(name) ? matching(name, tracepoints) : [existing(name, tracepoints)];
+	return names.map((each) => {
+		const [first = '', second = ''] = each.split(':');
+		return {
+			name: each,
+			type: perf_type_id.PERF_TYPE_TRACEPOINT,
+			config: BigInt(tracepoints.id(first, second)),
+		};
+	});
+}
+
+function matching(pattern: string, tracepoints: Tracepoints): string[] {
+	const escaped = pattern.replace(/[.-]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.');
+	const names = tracepoints.names().filter((name) => new RegExp(`^${escaped}$`).test(name));
+	if (names.length > 0) return names;
+	throw new UsageError(`-e: no tracepoint is like ${pattern}; \`perf list tracepoint\` names them`);
+}
+
+function existing(name: string, tracepoints: Tracepoints): string {
+	const names = tracepoints.names();
+	if (names.includes(name)) return name;
+	throw new UsageError(
+		`-e: there is no tracepoint ${name}${meant(name, names) || ';'} \`perf list tracepoint\` names them`,
+	);
+}
+
+/** What has no colon, and is none of perf's names. */
+function unknown(name: string, tracepoints: Tracepoints): never {
+	if (name.includes('/'))
+		throw new UsageError(
+			`-e: "${name}" is an event of one unit of the processor, which tstrace does not know: use perf's ` +
+				'common names, or a raw event, such as r1a8',
+		);
+	const names = [...EVENTS.values()].map((event) => event.name);
+	const began = names.filter((each) => each.toLowerCase().startsWith(name.toLowerCase()));
+	if (name.length > 1 && began.length > 1)
+		throw new UsageError(`-e: "${name}" is ambiguous: ${some(began)}`);
+	const points = named(name, tracepoints);
+	if (points.length > 1)
+		throw new UsageError(`-e: "${name}" is ambiguous: there are the tracepoints ${some(points)}`);
+	const near = points.length > 0 ? `: did you mean ${points[0]}?` : meant(name, names);
+	throw new UsageError(
+		`-e: there is no event "${name}"${near || ';'} \`perf list\` names events; r1a8 is a raw one`,
+	);
+}
+
+/** Tracepoints of that name in whatever category; none where they may not be read. */
+function named(name: string, tracepoints: Tracepoints): string[] {
+	try {
+		return tracepoints.names().filter((each) => each.endsWith(`:${name}`));
+	} catch {
+		return [];
+	}
+}
+
+/** ": did you mean branches or branch-misses?"; at most three. */
+function meant(word: string, candidates: readonly string[]): string {
+	const near: string[] = [];
+	for (let left = [...candidates]; near.length < 3; ) {
+		const next = nearest(word, left);
+		if (next === undefined) break;
+		near.push(next);
+		left = left.filter((each) => each !== next);
+	}
+	return near.length === 0 ? '' : `: did you mean ${near.join(' or ')}?`;
+}
+
+const SHOWN = 6;
+
+function some(names: readonly string[]): string {
+	const more = names.length - SHOWN;
+	return names.slice(0, SHOWN).join(', ') + (more > 0 ? `, and ${more} more` : '');
+}
+
+function isKernelOnly({ type, config }: EventType): boolean {
+	if (type === perf_type_id.PERF_TYPE_TRACEPOINT) return true;
+	return type === perf_type_id.PERF_TYPE_SOFTWARE && KERNEL_ONLY.includes(Number(config));
+}

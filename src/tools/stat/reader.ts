@@ -1,0 +1,140 @@
+/** Reads counters at both ends of an interval. */
+import type { Lost } from '../../aggregate/report.js';
+import { TstraceError } from '../../errors.js';
+import { type CpuTimes, childTimes } from '../../loader/child-times.js';
+import { closedAfter } from '../../loader/close-all.js';
+import { type Count, countSince } from '../../perf/count.js';
+import { Counters } from '../../perf/counters.js';
+import type { CountedEvent } from '../../perf/event-list.js';
+import { busyShare, type CpuTime, cpuTime, cpuTimeSince } from '../../proc/cpu-time.js';
+import { processLives } from '../../proc/lives.js';
+import type { Reader } from '../../reader.js';
+import type { StatFindings } from './findings.js';
+import { type Counting, rowsOf } from './rows.js';
+import type { OpenTarget } from './target.js';
+import { thisMachine, tooManyFiles, whyNot } from './why-not.js';
+
+interface Reading {
+	readonly at_ns: bigint;
+	readonly counts: readonly Count[];
+	readonly cpuTime: CpuTime | undefined;
+}
+
+export class CountReader implements Reader<StatFindings> {
+	readonly #events: readonly CountedEvent[];
+	readonly #target: OpenTarget;
+	readonly #counters: Counters;
+	readonly #refusals: readonly Counting['refusal'][];
+	/** When it began. */
+	#first_ns = 0n;
+	#before: Reading;
+	#last: Reading | undefined;
+	#uncounted: number;
+	readonly #childTimes = childTimes();
+
+	/** Opens the counters; throws TstraceError where none of the events can be counted. */
+	constructor(events: readonly CountedEvent[], target: OpenTarget) {
+		this.#events = events;
+		this.#target = target;
+		try {
+			this.#counters = new Counters(events, target.counted);
+		} catch (error) {
+			throw closedAfter(tooManyFiles(error, events.length, target.counted), [() => target.close()]);
+		}
+		try {
+			this.#refusals = this.#refused();
+			this.#uncounted = this.#counters.unsettled;
+			this.#before = this.#read();
+		} catch (error) {
+			throw closedAfter(error, [() => this.close()]);
+		}
+	}
+
+	begin(): void {
+		this.#counters.enable();
+		this.#startOver();
+	}
+
+	released(): void {
+		this.#startOver();
+	}
+
+	drain(): void {
+		this.#counters.refresh();
+	}
+
+	end(): void {
+		this.#last = this.#read();
+	}
+
+	async read(): Promise<StatFindings> {
+		const now = this.#last ?? this.#read();
+		const before = this.#before;
+		this.#before = now;
+		const elapsed_s = Number(now.at_ns - before.at_ns) / 1e9;
+		const busy_share =
+			now.cpuTime && before.cpuTime && busyShare(cpuTimeSince(before.cpuTime, now.cpuTime));
+		// Of a COMMAND that still runs, nobody knows it yet.
+		const hasEnded = this.#target.command !== undefined && !processLives(this.#target.command);
+		const counted = this.#events.map((event, i) => ({
+			event,
+			count: countSince(now.counts[i] as Count, before.counts[i] as Count),
+			refusal: this.#refusals[i],
+			userOnly: this.#counters.isUserOnly(event),
+		}));
+		return {
+			kind: 'table',
+			about: {
+				elapsed_s,
+				until_s: Number(now.at_ns - this.#first_ns) / 1e9,
+				remarks: [],
+				...(busy_share === undefined ? {} : { busy_share }),
+				...(hasEnded ? timesSince(this.#childTimes) : {}),
+			},
+			rows: rowsOf(counted, elapsed_s),
+		};
+	}
+
+	lost(): Lost {
+		const uncounted = this.#uncounted;
+		this.#uncounted = 0;
+		return uncounted > 0 ? { threads_uncounted: uncounted } : {};
+	}
+
+	close(): void {
+		this.#counters.close();
+		this.#target.close();
+	}
+
+	/** Of each event. Throws TstraceError where none can be counted. */
+	#refused(): Counting['refusal'][] {
+		const machine = thisMachine();
+		const all = this.#events.map((event) => {
+			const refusal = this.#counters.refusal(event);
+			return refusal && { errno: refusal.errno, why: whyNot(event, refusal, machine) };
+		});
+		const [first] = all;
+		if (this.#counters.size > 0 && first && !all.includes(undefined)) {
+			const names = this.#events.map(({ name }) => name).join(', ');
+			throw new TstraceError(`cannot count ${names}: ${first.why}`, first.errno);
+		}
+		if (this.#counters.size > 0) return all;
+		throw new TstraceError(`nothing to count: ${this.#target.words} has ended`);
+	}
+
+	#startOver(): void {
+		this.#first_ns = process.hrtime.bigint();
+		this.#before = { ...this.#before, at_ns: this.#first_ns };
+	}
+
+	#read(): Reading {
+		const at_ns = process.hrtime.bigint();
+		const whole = this.#target.wholeMachine ? cpuTime() : undefined;
+		return { at_ns, counts: this.#counters.read(), cpuTime: whole };
+	}
+}
+
+function timesSince(before: CpuTimes): CpuTimes {
+	const now = childTimes();
+	return { user_s: now.user_s - before.user_s, system_s: now.system_s - before.system_s };
+}

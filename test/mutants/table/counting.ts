@@ -1,0 +1,77 @@
+/** Of counting perf events without BPF. */
+import type { Mutation } from '../mutation.js';
+
+export const OF_COUNTING: readonly Mutation[] = [
+	{
+		id: 'Q1',
+		file: 'src/perf/counters.ts',
+		from: "\t\tif (inherit) flags.push('inherit');\n",
+		to: '',
+		bug: 'stat: child processes and new threads are not counted',
+		test: 'live/stat',
+	},
+	{
+		id: 'Q2',
+		file: 'src/perf/counters.ts',
+		from: 'enabled_ns === undefined ? count : { ...count, enabled_ns }',
+		to: 'count',
+		bug: 'stat: what a thread did on one CPU is scaled by its time on others',
+		test: 'live/stat',
+	},
+	{
+		id: 'Q3',
+		file: 'src/perf/counters.ts',
+		from: '{ pid: cgroup, cpu, flags: uapi.FLAG_PID_CGROUP }',
+		to: '{ pid: -1, cpu }',
+		bug: 'stat: `--cgroup` counts everything',
+		test: 'live/stat',
+	},
+	{
+		id: 'Q4',
+		file: 'src/tools/stat/reader.ts',
+		from: '\t\tthis.#before = now;\n',
+		to: '',
+		bug: 'stat: each interval has the counts of those before it, too',
+		test: 'live/stat',
+	},
+	{
+		id: 'Q5',
+		file: 'src/perf/counters.ts',
+		from: "\t\tif (fromExec) flags.push('enable_on_exec');\n",
+		to: '',
+		bug: 'stat: COMMAND is not counted, as its counters stay off',
+		test: 'live/stat-options',
+	},
+	{
+		id: 'Q6',
+		file: 'src/run/run.ts',
+		from: 'if (status === 0) status = ended.status;',
+		to: 'status = ended.status;',
+		bug: 'stat: `-r`: a run that failed is forgotten when a later one does not',
+		test: 'live/stat-options',
+	},
+	{
+		id: 'Q7',
+		file: 'src/perf/counters.ts',
+		from: '!event.kernelOnly && event.spaces.length === 0',
+		to: 'event.spaces.length === 0',
+		bug: 'stat: an ordinary user sees 0 context switches, and not that they may not be counted',
+		test: 'live/stat-options',
+	},
+	{
+		id: 'Q8',
+		file: 'src/perf/count.ts',
+		from: 'Math.round(Number(count.value) / share)',
+		to: 'Math.round(Number(count.value) * share)',
+		bug: 'stat: counts of a part of the time are made smaller, not larger',
+		test: 'unit/perf/count',
+	},
+	{
+		id: 'Q9',
+		file: 'src/tools/stat/repeated.ts',
+		from: 'rows: withMetrics(rows, mean(elapsed)),',
+		to: 'rows,',
+		bug: 'stat: `-r`: ratios and rates are those of the first run',
+		test: 'unit/tools/stat/repeated',
+	},
+];

@@ -1,0 +1,34 @@
+/** Rows as stat has them, with what a test is about. */
+import type { CountRow, StatFindings } from '../../../../src/tools/stat/findings.js';
+import { withMetrics } from '../../../../src/tools/stat/rows.js';
+
+export function row(event: string, value: number | null, more: Partial<CountRow> = {}): CountRow {
+	return {
+		event,
+		value,
+		unit: event.endsWith('-clock') ? 'ns' : 'events',
+		status: value === null ? 'not_counted' : 'counted',
+		per_s: null,
+		metric: null,
+		counted_share: 1,
+		enabled_ns: 2e9,
+		running_ns: 2e9,
+		...more,
+	};
+}
+
+/** Values by event, with what they say together. */
+export function rowsOfValues(
+	values: Readonly<Record<string, number>>,
+	elapsed_s: number,
+): CountRow[] {
+	const rows = Object.entries(values).map(([event, value]) => row(event, value));
+	return withMetrics(rows, elapsed_s);
+}
+
+export function findings(
+	rows: readonly CountRow[],
+	about: Partial<StatFindings['about']> = {},
+): StatFindings {
+	return { kind: 'table', about: { elapsed_s: 2, until_s: 2, remarks: [], ...about }, rows };
+}

@@ -1,0 +1,134 @@
+/** Counts to rows. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CountedEvent, parseEventList } from '../../../../src/perf/event-list.js';
+import { type Counting, nameAndModifier, rowsOf } from '../../../../src/tools/stat/rows.js';
+import { rowsOfValues } from './made.js';
+
+const event = (text: string) => parseEventList(text)[0] as CountedEvent;
+
+function counting(text: string, value: number, more: Partial<Counting> = {}): Counting {
+	const count = { value: BigInt(value), enabled_ns: 4000n, running_ns: 4000n };
+	return { event: event(text), count, refusal: undefined, userOnly: false, ...more };
+}
+
+test('a row has its count, its rate, and how long it counted', () => {
+	const [row] = rowsOf([counting('page-faults', 1500)], 3);
+	assert.deepEqual(row, {
+		event: 'page-faults',
+		value: 1500,
+		unit: 'events',
+		status: 'counted',
+		per_s: 500,
+		metric: null,
+		counted_share: 1,
+		enabled_ns: 4000,
+		running_ns: 4000,
+	});
+});
+
+test('a count of a part of the time is scaled', () => {
+	const count = { value: 300n, enabled_ns: 4000n, running_ns: 1000n };
+	const [row] = rowsOf([counting('cycles', 0, { count })], 2);
+	assert.deepEqual([row?.value, row?.counted_share, row?.per_s], [1200, 0.25, 600]);
+	const none = { value: 0n, enabled_ns: 4000n, running_ns: 0n };
+	const [uncounted] = rowsOf([counting('cycles', 0, { count: none })], 2);
+	assert.deepEqual(
+		[uncounted?.value, uncounted?.status, uncounted?.per_s],
+		[null, 'not_counted', null],
+	);
+});
+
+test('what cannot be counted says why', () => {
+	const refusal = (errno: string) => ({ refusal: { errno, why: `because of ${errno}` } });
+	const rows = rowsOf(
+		['EACCES', 'EPERM', 'ENOENT', 'EOPNOTSUPP', 'EINVAL'].map((errno) =>
+			counting('cycles', 0, refusal(errno)),
+		),
+		1,
+	);
+	assert.deepEqual(
+		rows.map(({ value, status, why }) => [value, status, why]),
+		[
+			[null, 'not_permitted', 'because of EACCES'],
+			[null, 'not_permitted', 'because of EPERM'],
+			[null, 'not_supported', 'because of ENOENT'],
+			[null, 'not_supported', 'because of EOPNOTSUPP'],
+			[null, 'not_supported', 'because of EINVAL'],
+		],
+	);
+});
+
+test('what is counted in user space only says so, except a clock', () => {
+	const rows = rowsOf(
+		['page-faults', 'task-clock'].map((name) => counting(name, 3, { userOnly: true })),
+		1,
+	);
+	assert.deepEqual(
+		rows.map((row) => row.event),
+		['page-faults:u', 'task-clock'],
+	);
+});
+
+test('what counts say together', () => {
+	const metrics = (values: Record<string, number>, elapsed_s = 2) =>
+		Object.fromEntries(
+			rowsOfValues(values, elapsed_s).map(({ event: name, metric }) => [
+				name,
+				metric && [metric.name, metric.value],
+			]),
+		);
+	assert.deepEqual(metrics({ 'task-clock': 5e8 }), { 'task-clock': ['cpus_utilised', 0.25] });
+	assert.deepEqual(metrics({ 'task-clock': 5e8, cycles: 15e8 }).cycles, ['ghz', 3]);
+	assert.deepEqual(metrics({ 'cpu-clock': 1e9, 'cpu-cycles': 25e8 })['cpu-cycles'], ['ghz', 2.5]);
+	assert.equal(metrics({ cycles: 15e8 }).cycles, null, 'no clock');
+	assert.deepEqual(metrics({ cycles: 1000, instructions: 600 }).instructions, [
+		'instructions_per_cycle',
+		0.6,
+	]);
+	const misses = metrics({
+		branches: 200,
+		'branch-misses': 3,
+		'cache-references': 50,
+		'cache-misses': 20,
+		'L1-dcache-loads': 1000,
+		'L1-dcache-load-misses': 70,
+		'dTLB-loads': 10,
+		'dTLB-load-misses': 4,
+		cycles: 100,
+		'stalled-cycles-backend': 80,
+	});
+	assert.deepEqual(misses['branch-misses'], ['miss_share', 0.015]);
+	assert.deepEqual(misses['cache-misses'], ['miss_share', 0.4]);
+	assert.deepEqual(misses['L1-dcache-load-misses'], ['miss_share', 0.07]);
+	assert.deepEqual(misses['dTLB-load-misses'], ['miss_share', 0.4]);
+	assert.deepEqual(misses['stalled-cycles-backend'], ['stalled_share', 0.8]);
+	assert.equal(misses.branches, null);
+	assert.equal(metrics({ branches: 0, 'branch-misses': 0 })['branch-misses'], null, 'of none');
+});
+
+test('events with a modifier go with those of the same', () => {
+	const rows = rowsOfValues(
+		{ cycles: 1000, 'cycles:u': 100, 'instructions:u': 50, 'instructions:k': 7, instructions: 400 },
+		1,
+	);
+	const ipc = (name: string) => rows.find((row) => row.event === name)?.metric?.value;
+	assert.equal(ipc('instructions:u'), 0.5);
+	assert.equal(ipc('instructions'), 0.4);
+	assert.equal(ipc('instructions:k'), undefined, 'no cycles:k');
+});
+
+test('a rate is of wall-clock time, and clocks have none', () => {
+	const rows = rowsOfValues({ 'task-clock': 1e9, 'context-switches': 300 }, 4);
+	assert.deepEqual(
+		rows.map(({ per_s }) => per_s),
+		[null, 75],
+	);
+});
+
+test('a name and its modifier', () => {
+	assert.deepEqual(nameAndModifier('cpu-cycles:uk'), ['cycles', ':uk']);
+	assert.deepEqual(nameAndModifier('sched:sched_switch'), ['sched:sched_switch', '']);
+	assert.deepEqual(nameAndModifier('sched:sched_switch:k'), ['sched:sched_switch', ':k']);
+	assert.deepEqual(nameAndModifier('r1a8'), ['r1a8', '']);
+});
