@@ -7,7 +7,7 @@ import {
 	kernelHasTracepoint,
 	versionOf,
 } from '../../src/loader/kernel.js';
-import { perfHookMissing } from '../../src/tools/syscount/hooks.js';
+import { perfHookMissing } from '../../src/bpf/call-hooks.js';
 
 export interface Feature {
 	/** The first kernel with it. */
