@@ -63,4 +63,26 @@ static __always_inline void call_arguments(void *registers, bool compat, u64 *to
 			to[i] = (u32)to[i];
 }
 
+/* The same of a task that is not the current one, of a 64-bit program. Returns 0 if they could be
+ * read. */
+static __always_inline int read_arguments(void *registers, u64 *to)
+{
+	struct pt_regs___six *regs = registers;
+	int failed = 0;
+
+#ifdef __TARGET_ARCH_arm64
+	failed |= bpf_core_read(&to[0], sizeof(u64), &regs->orig_x0);
+	for (int i = 1; i < CALL_ARGUMENTS; i++)
+		failed |= bpf_core_read(&to[i], sizeof(u64), &regs->regs[i]);
+#else
+	failed |= bpf_core_read(&to[0], sizeof(u64), &regs->di);
+	failed |= bpf_core_read(&to[1], sizeof(u64), &regs->si);
+	failed |= bpf_core_read(&to[2], sizeof(u64), &regs->dx);
+	failed |= bpf_core_read(&to[3], sizeof(u64), &regs->r10);
+	failed |= bpf_core_read(&to[4], sizeof(u64), &regs->r8);
+	failed |= bpf_core_read(&to[5], sizeof(u64), &regs->r9);
+#endif
+	return failed;
+}
+
 #endif

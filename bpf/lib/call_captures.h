@@ -7,7 +7,9 @@
 #ifndef TSTRACE_CALL_CAPTURES_H
 #define TSTRACE_CALL_CAPTURES_H
 
+#include "call_files.h"
 #include "call_records.h"
+#include "path_glob.h"
 
 enum capture_kind {
 	CAPTURE_NOTHING,
@@ -21,6 +23,9 @@ enum capture_kind {
 	CAPTURE_MESSAGE,
 	/* Who the thread's parent is. */
 	CAPTURE_PARENT,
+	/* What a descriptor is: the argument, the result. */
+	CAPTURE_FILE,
+	CAPTURE_RESULT_FILE,
 };
 
 /* How many units. */
@@ -46,6 +51,7 @@ enum capture_limit {
 	CAPTURE_HEADER_BYTES = 4,
 	/* Of what no argument of its own stands for. */
 	CAPTURED_PARENT = 16,
+	CAPTURED_RESULT = 17,
 };
 
 struct capture {
@@ -60,8 +66,10 @@ struct capture {
 struct call_plan {
 	u8 arguments;
 	u8 captures;
-	u8 at_exit; /* how many of them wait for the return */
+	u8 at_exit;	    /* how many of them wait for the return */
 	u8 replaces_memory; /* what it succeeds with cannot be read again: execve */
+	u8 descriptors;	    /* a bit for each argument that is one */
+	u8 unused[7];
 	struct capture of[CAPTURES];
 };
 
@@ -135,8 +143,8 @@ __noinline int capture_string(u32 key, u32 argument, u64 address, u32 most)
 	if (room_for > RECORD_TEXT_BYTES)
 		room_for = RECORD_TEXT_BYTES;
 	/* With its zero, and one byte more, which tells whether it is longer. */
-	length = bpf_probe_read_user_str(room + CAPTURE_HEADER_BYTES, room_for + 2,
-					 (void *)address);
+	length =
+		bpf_probe_read_user_str(room + CAPTURE_HEADER_BYTES, room_for + 2, (void *)address);
 	if (length <= 0) {
 		captured(slot, room, argument, CAPTURE_UNREADABLE, 0);
 		return 0;
@@ -169,6 +177,24 @@ __noinline int capture_bytes(u32 key, u32 argument, u64 address, u64 length, u32
 	}
 	captured(slot, room, argument, bytes < length ? CAPTURED_CUT : CAPTURED, bytes);
 	return 1;
+}
+
+/* What a descriptor is, as a number that user space has been told the meaning of. */
+__noinline int capture_file(u32 key, u32 argument, s32 descriptor)
+{
+	struct call_slot *slot = slot_at(key);
+	u64 id;
+	u8 *room;
+
+	if (!slot || (descriptor < 0 && descriptor != AT_FDCWD))
+		return 0;
+	id = file_id(slot, descriptor);
+	room = id ? capture_room(slot) : NULL;
+	if (!room)
+		return 0;
+	__builtin_memcpy(room + CAPTURE_HEADER_BYTES, &id, sizeof(id));
+	captured(slot, room, argument, CAPTURED, sizeof(id));
+	return 0;
 }
 
 /* argv: a header for each string, and an empty one behind a list that is cut. */
@@ -250,10 +276,57 @@ static __always_inline void capture_parent(struct call_slot *slot)
 
 	if (!room)
 		return;
-	*(u32 *)(room + CAPTURE_HEADER_BYTES) =
-		pidns_inum ? 0 : (u32)BPF_CORE_READ(parent, tgid);
+	*(u32 *)(room + CAPTURE_HEADER_BYTES) = pidns_inum ? 0 : (u32)BPF_CORE_READ(parent, tgid);
 	bpf_core_read(room + 2 * CAPTURE_HEADER_BYTES, TASK_COMM_LEN, &parent->comm);
 	captured(slot, room, CAPTURED_PARENT, CAPTURED, CAPTURE_HEADER_BYTES + TASK_COMM_LEN);
+}
+
+enum path_verdict {
+	PATH_OTHER,
+	PATH_MATCHES,
+	PATH_UNKNOWN, /* it could not be read */
+};
+
+/* Whether the path of the capture that begins there is one of those that are wanted. */
+__noinline int path_verdict(u32 key, u32 begin)
+{
+	struct call_slot *slot = slot_at(key);
+	struct capture_header *header;
+	u64 at = begin, states = path_begins;
+	u32 bytes;
+
+	barrier_var(at);
+	if (!slot || at > RECORD_LAST_AT)
+		return PATH_OTHER;
+	header = (void *)&slot->data[at];
+	if (header->status == CAPTURE_UNREADABLE)
+		return PATH_UNKNOWN;
+	bytes = header->bytes;
+	for (u32 i = 0; i < GLOB_PATH_BYTES; i++) {
+		if (i >= bytes)
+			break;
+		states = path_moved(states, slot->data[at + CAPTURE_HEADER_BYTES + i]);
+	}
+	return states & path_ends ? PATH_MATCHES : PATH_OTHER;
+}
+
+/* The same of all strings that were captured for a call, which come first. */
+static __always_inline u32 paths_verdict(u32 key, struct call_slot *slot, struct call_plan *plan)
+{
+	u32 verdict = PATH_OTHER;
+
+	for (u32 i = 0; i < CAPTURES; i++) {
+		u32 one;
+
+		if (i >= plan->captures || plan->of[i].kind != CAPTURE_STRING)
+			continue;
+		one = path_verdict(key, slot->begins[i]);
+		if (one > verdict)
+			verdict = one;
+		if (one == PATH_MATCHES)
+			return PATH_MATCHES;
+	}
+	return verdict;
 }
 
 /* The capture of this number of the call that the slot is about. */
@@ -270,15 +343,20 @@ __noinline int capture_one(u32 key, u32 index, u32 number)
 	if (at >= CAPTURES)
 		return 0;
 	capture = &plan->of[at];
+	slot->begins[at] = slot->record.bytes;
 	if (capture->kind == CAPTURE_PARENT) {
 		capture_parent(slot);
 		return 0;
 	}
+	if (capture->kind == CAPTURE_RESULT_FILE)
+		return capture_file(key, CAPTURED_RESULT, slot->record.result);
 	argument = capture->argument;
 	barrier_var(argument);
 	if (argument >= CALL_ARGUMENTS)
 		return 0;
 	address = ((u64 *)slot->data)[argument];
+	if (capture->kind == CAPTURE_FILE)
+		return capture_file(key, argument, address);
 	/* NULL is shown as that. */
 	if (!address)
 		return 0;

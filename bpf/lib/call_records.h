@@ -14,12 +14,13 @@
 #include "kernel.h"
 #include "loss.h"
 #include "pidns.h"
-#include "registers.h"
+#include "registers_number.h"
 
 enum call_record_type {
 	RECORD_CALL,
 	RECORD_EXIT, /* of a thread; the result is its exit code, the duration its lifetime */
 	RECORD_SIGNAL,
+	RECORD_FILE, /* what a descriptor is; a struct wait_object follows */
 };
 
 enum call_record_flag {
@@ -57,11 +58,21 @@ EXPORT_TYPE(struct call_record, call_record);
 enum call_record_limit {
 	RECORD_TEXT_BYTES = 1024,
 	/* What begins behind this has no room. */
-	RECORD_LAST_AT = 904,
-	RECORD_DATA_BYTES = 1952,
+	RECORD_LAST_AT = 776,
+	RECORD_DATA_BYTES = 1824,
 };
 
 EXPORT_TYPE(enum call_record_limit, call_record_limit);
+
+#define KNOWN_FILES 4
+
+/* What tells that a descriptor of a thread is still the file that it was. */
+struct known_file {
+	u64 file;
+	u64 dentry;
+	u64 name; /* its hash and length */
+	u64 id;
+};
 
 /*
  * A thread's own, by where its saved registers lie (see call_times.h); it keeps it until a call of
@@ -71,7 +82,9 @@ struct call_slot {
 	u64 registers;
 	u64 since_ns; /* 0: no call is going on */
 	u32 unreadable;
-	u32 unused[3];
+	u32 unused;
+	u16 begins[4]; /* of captures, in data */
+	struct known_file files[KNOWN_FILES];
 	struct call_record record;
 	u8 data[RECORD_DATA_BYTES];
 };
@@ -83,8 +96,6 @@ _Static_assert(sizeof(struct call_record) == 64, "src/tools/trace reads it in wo
 #define SLOT_COUNT  (1 << SLOT_BITS)
 #define SLOTS_TRIED 4
 #define NO_SLOT	    SLOT_COUNT
-/* As in call_times.h */
-#define SLOT_SPREAD 0x9e3779b97f4a7c15ULL
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -107,14 +118,6 @@ struct {
 	__type(value, u64);
 } records_lost SEC(".maps");
 
-/* What addresses are told by; see registers_number() in call_times.h. */
-u64 slots_origin;
-
-static __always_inline u64 slot_owner(void *regs)
-{
-	return (char *)regs - (char *)&slots_origin;
-}
-
 static __always_inline struct call_slot *slot_at(u32 key)
 {
 	return bpf_map_lookup_elem(&call_slots_of_threads, &key);
@@ -122,7 +125,7 @@ static __always_inline struct call_slot *slot_at(u32 key)
 
 static __always_inline u32 slot_first(u64 owner)
 {
-	return (owner >> 12) * SLOT_SPREAD >> (64 - SLOT_BITS);
+	return (owner >> 12) * SPREAD >> (64 - SLOT_BITS);
 }
 
 /* The slot that a thread has; NO_SLOT: it has none. */
@@ -190,7 +193,7 @@ static __always_inline void record_leaves(struct call_slot *slot)
 		bytes = RECORD_DATA_BYTES;
 	if (bpf_ringbuf_output(&records, &slot->record, sizeof(slot->record) + bytes,
 			       BPF_RB_NO_WAKEUP)) {
-		count_loss(LOSS_EVENTS_RING_FULL);
+		count_loss(LOSS_CALLS_RING_FULL);
 		__sync_fetch_and_add(lost, 1);
 	} else if (told) {
 		__sync_fetch_and_add(lost, -told);

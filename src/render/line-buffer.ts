@@ -8,8 +8,10 @@ const LETTER_X = 0x78;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const HEX = new TextEncoder().encode('0123456789abcdef');
-/** By byte: what follows a backslash; 0: it has no letter. */
+/** By byte: what follows a backslash; 0: it has no letter; PLAIN: it needs no backslash. */
 const LETTERS = new Uint8Array(256);
+const PLAIN = 1;
+LETTERS.fill(PLAIN, SPACE, 0x7f);
 for (const [byte, letter] of [
 	[0x09, 't'],
 	[0x0a, 'n'],
@@ -117,7 +119,9 @@ export class LineBuffer {
 	unsigned64(low: number, high: number): void {
 		const value = (high >>> 0) * 2 ** 32 + (low >>> 0);
 		if (Number.isSafeInteger(value)) this.whole(value, 1);
-		else for (const digit of `${(BigInt(high >>> 0) << 32n) | BigInt(low >>> 0)}`) this.byte(digit.charCodeAt(0));
+		else
+			for (const digit of `${(BigInt(high >>> 0) << 32n) | BigInt(low >>> 0)}`)
+				this.byte(digit.charCodeAt(0));
 	}
 
 	/** The same with 0x in front. */
@@ -132,7 +136,8 @@ export class LineBuffer {
 	hexDigits(value: number, least: number): void {
 		let digits = least;
 		while (digits < 8 && value >>> (4 * digits) !== 0) digits++;
-		for (let i = digits - 1; i >= 0; i--) this.#bytes[this.#length++] = HEX[(value >>> (4 * i)) & 15] as number;
+		for (let i = digits - 1; i >= 0; i--)
+			this.#bytes[this.#length++] = HEX[(value >>> (4 * i)) & 15] as number;
 	}
 
 	/** A number of 32 bits in base 8, with a 0 in front. */
@@ -148,27 +153,26 @@ export class LineBuffer {
 	 * four bytes are written for each.
 	 */
 	escaped(bytes: Uint8Array, from: number, length: number): void {
-		const to = this.#bytes;
-		let at = this.#length;
 		for (let i = from; i < from + length; i++) {
 			const byte = bytes[i] as number;
-			if (byte >= SPACE && byte < 0x7f && byte !== QUOTE && byte !== BACKSLASH) {
-				to[at++] = byte;
-				continue;
-			}
-			to[at++] = BACKSLASH;
-			const letter = LETTERS[byte] ?? 0;
-			if (letter !== 0) {
-				to[at++] = letter;
-				continue;
-			}
-			const next = i + 1 < from + length ? (bytes[i + 1] as number) : 0;
-			// Three digits where a digit follows, which would be taken for one of them.
-			const three = next >= ZERO && next <= ZERO + 9;
-			if (three || byte > 0o77) to[at++] = ZERO + (byte >> 6);
-			if (three || byte > 0o7) to[at++] = ZERO + ((byte >> 3) & 7);
-			to[at++] = ZERO + (byte & 7);
+			const letter = LETTERS[byte] as number;
+			if (letter === PLAIN) this.#bytes[this.#length++] = byte;
+			else if (letter !== 0) this.#backslash(letter);
+			else this.#escapedOctal(byte, i + 1 < from + length ? (bytes[i + 1] as number) : 0);
 		}
-		this.#length = at;
+	}
+
+	#backslash(letter: number): void {
+		this.byte(BACKSLASH);
+		this.byte(letter);
+	}
+
+	/** With three digits where a digit follows, which would be taken for one of them. */
+	#escapedOctal(byte: number, next: number): void {
+		const isThree = next >= ZERO && next <= ZERO + 9;
+		this.byte(BACKSLASH);
+		if (isThree || byte > 0o77) this.byte(ZERO + (byte >> 6));
+		if (isThree || byte > 0o7) this.byte(ZERO + ((byte >> 3) & 7));
+		this.byte(ZERO + (byte & 7));
 	}
 }

@@ -12,6 +12,8 @@ const BITS: Readonly<Record<string, Words>> = {
 		DSYNC=010000 DIRECT=040000 LARGEFILE=0100000 TMPFILE=020200000 DIRECTORY=0200000
 		NOFOLLOW=0400000 NOATIME=01000000 CLOEXEC=02000000 PATH=010000000`,
 	],
+	// Of calls that make a descriptor: no access mode is among them.
+	descriptor: ['O_', 'NONBLOCK=04000 CLOEXEC=02000000 DIRECT=040000'],
 	at: [
 		'AT_',
 		`SYMLINK_NOFOLLOW=0x100 REMOVEDIR=0x200 SYMLINK_FOLLOW=0x400 NO_AUTOMOUNT=0x800 EMPTY_PATH=0x1000
@@ -75,6 +77,7 @@ const BITS: Readonly<Record<string, Words>> = {
 /** Values below the bits of a set: how a file is opened, what kind of socket it is. */
 const LOW_VALUES: Readonly<Record<string, readonly [mask: number, ...Words]>> = {
 	open: [3, 'O_', 'RDONLY=0 WRONLY=1 RDWR=2'],
+	clone: [0xff, 'SIG', 'CHLD=17'],
 	socket: [15, 'SOCK_', 'STREAM=1 DGRAM=2 RAW=3 RDM=4 SEQPACKET=5 DCCP=6 PACKET=10'],
 };
 
@@ -82,7 +85,8 @@ const LOW_VALUES: Readonly<Record<string, readonly [mask: number, ...Words]>> = 
 const ZERO: Readonly<Record<string, string>> = { access: 'F_OK', prot: 'PROT_NONE' };
 
 /** arch/arm64/include/uapi/asm/fcntl.h has four of them in other places. */
-const ARM64_OPEN = 'DIRECTORY=040000 NOFOLLOW=0100000 DIRECT=0200000 LARGEFILE=0400000 TMPFILE=020040000';
+const ARM64_OPEN =
+	'DIRECTORY=040000 NOFOLLOW=0100000 DIRECT=0200000 LARGEFILE=0400000 TMPFILE=020040000';
 
 const VALUES: Readonly<Record<string, Words>> = {
 	whence: ['SEEK_', 'SET=0 CUR=1 END=2 DATA=3 HOLE=4'],
@@ -199,11 +203,12 @@ export function flagsText({ bits, mask, values, zero }: Flags, value: number): s
 	let rest = value >>> 0;
 	if (mask !== 0) {
 		const low = (rest & mask) >>> 0;
-		words.push(values.get(low) ?? `0x${low.toString(16)}`);
+		const word = values.get(low);
+		if (word !== undefined || low !== 0) words.push(word ?? `0x${low.toString(16)}`);
 		rest = (rest & ~mask) >>> 0;
 	}
 	for (const [bit, word] of bits) {
-		if (bit === 0 || ((rest & bit) >>> 0) !== bit) continue;
+		if (bit === 0 || (rest & bit) >>> 0 !== bit) continue;
 		words.push(word);
 		rest = (rest & ~bit) >>> 0;
 	}

@@ -27,8 +27,10 @@ export function declaredArguments(call: string): Declared[] | undefined {
 }
 
 /** Names of paths among `const char *`. */
-const PATHS = /^(file|path|old|new|dir_|special)?(name|path|file)$|^pathname$|^filename$|^(old|new)$|^specialfile$/;
-const DESCRIPTORS = /^(fd|ufd|epfd|pidfd|fildes|mqdes|fd_in|fd_out|in_fd|out_fd|ns_fd|dirfd|lower_fd|fs_fd|ruleset_fd)$/;
+const PATHS =
+	/^(file|path|old|new|dir_|special)?(name|path|file)$|^pathname$|^filename$|^(old|new)$|^specialfile$/;
+const DESCRIPTORS =
+	/^(fd|ufd|epfd|pidfd|fildes|mqdes|fd_in|fd_out|in_fd|out_fd|ns_fd|dirfd|lower_fd|fs_fd|ruleset_fd)$/;
 const AT = /dfd$/;
 
 /** A signature's word for what the kernel declares. */

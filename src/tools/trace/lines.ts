@@ -1,55 +1,55 @@
-/** Records of `tstrace trace` as lines, in the form of strace, and as rows. */
-import { errnoName } from '../../abi/errno.js';
+/** Records of `tstrace trace` as lines, in the form of strace. */
 import type { Key } from '../../aggregate/row-key.js';
 import { type EventFormatter, epochMs } from '../../bpf/events.js';
-import { LineBuffer } from '../../render/line-buffer.js';
+import type { LineBuffer } from '../../render/line-buffer.js';
 import { printable } from '../../render/terminal.js';
-import { type CallPlan, type CallPlanner, callOf } from './plans.js';
+import { CallForms } from './call-forms.js';
+import type { KnownFiles } from './known-files.js';
+import type { CallPlanner } from './plans.js';
 import * as record from './record.js';
+import { rowOf } from './rows.js';
+import { endLine, signalLine } from './thread-events.js';
 import { ThreadLabels } from './thread-labels.js';
-import { type WriteArgument, writeErrno, writerOf } from './writers.js';
+import { CallTotals } from './totals.js';
+import { UNTOLD, writeErrno } from './writers.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 /** More than a line takes: every byte of a record may be written as four. */
-const LINE_BYTES = 16_384;
-const [SPACE, CLOSE, LESS, GREATER, ZERO] = [0x20, 0x29, 0x3c, 0x3e, 0x30];
-const SEPARATOR = bytesOf(', ');
+export const LINE_BYTES = 16_384;
+const [SPACE, CLOSE, POINT, GREATER, ZERO] = [0x20, 0x29, 0x2e, 0x3e, 0x30];
 const EQUALS = bytesOf(' = ');
 const UNKNOWN = bytesOf(' = ?');
 const UNFINISHED = bytesOf(' <unfinished ...>');
-const BEGAN_BEFORE = bytesOf(' <began before>');
+const DURATION = bytesOf(' <');
+const BEGAN_BEFORE = bytesOf(' <began before tracing>');
+const PARENT = bytesOf(' parent ');
 const LOST = bytesOf(' calls are missing here: tstrace did not read them in time\n');
 const LOST_ONE = bytesOf(' call is missing here: tstrace did not read it in time\n');
 const DASHES = bytesOf('--- ');
 
-interface CallForm {
-	readonly plan: CallPlan;
-	/** "openat(". */
-	readonly begin: Uint8Array;
-	readonly writers: readonly WriteArgument[];
-}
-
 export interface TraceView {
 	readonly lines: boolean;
+	readonly summary: boolean;
 }
 
 export class TraceFormatter implements EventFormatter {
 	readonly timeAt = record.END;
 	readonly bytes = record.HEADER_BYTES;
 	readonly #view: TraceView;
-	readonly #planner: CallPlanner;
-	readonly #forms = new Map<number, CallForm>();
+	readonly #files: KnownFiles;
+	readonly #forms: CallForms;
 	readonly #labels = new ThreadLabels();
+	readonly #totals = new CallTotals();
 	readonly #call = new record.CallRecord();
 	/** Of the wall clock against CLOCK_MONOTONIC, with the time zone. */
 	#epoch_us = 0;
 	#second = -1;
 	#clock = bytesOf('00:00:00.');
-	readonly #text = new LineBuffer(LINE_BYTES);
 
-	constructor(view: TraceView, planner: CallPlanner) {
+	constructor(view: TraceView, planner: CallPlanner, files: KnownFiles) {
 		this.#view = view;
-		this.#planner = planner;
+		this.#files = files;
+		this.#forms = new CallForms(planner, files);
 	}
 
 	prepare(): void {
@@ -60,98 +60,79 @@ export class TraceFormatter implements EventFormatter {
 	line(words: Uint32Array, at: number, lines: LineBuffer): void {
 		const call = this.#call;
 		call.moveTo(words, at);
+		if (call.type === record.IS_FILE) {
+			this.#files.add(call);
+			return;
+		}
+		if (this.#view.summary && call.type === record.IS_CALL) this.#sum(call);
 		if (!this.#view.lines) return;
 		lines.room(LINE_BYTES);
-		if (call.lost > 0) {
-			lines.add(DASHES);
-			lines.whole(call.lost, 1);
-			lines.add(call.lost === 1 ? LOST_ONE : LOST);
-		}
-		this.#time(lines, (call.end_ns - call.duration_ns) / 1000);
+		if (call.lost > 0) writeLost(lines, call.lost);
+		this.#time(lines, (call.end_ns - (call.type === record.IS_CALL ? call.duration_ns : 0)) / 1000);
 		lines.byte(SPACE);
 		lines.add(this.#labels.of(words, at));
 		lines.byte(SPACE);
-		this.#written(lines, call);
+		if (call.type === record.IS_CALL) this.#written(lines, call);
+		else lines.add(bytesOf(call.type === record.IS_EXIT ? endLine(call) : signalLine(call)));
+		if (call.parent !== 0) writeParent(lines, call);
 		lines.newline();
 	}
 
-	totals(): readonly Key[] | undefined {
-		return undefined;
+	get hasLines(): boolean {
+		return this.#view.lines;
 	}
 
-	readonly row = (view: DataView, epoch_ms: number): Key => {
+	totals(): readonly Key[] | undefined {
+		return this.#view.summary ? this.#totals.rows() : undefined;
+	}
+
+	/** Undefined: it is about a file, which other rows name. */
+	readonly row = (view: DataView, epoch_ms: number): Key | undefined => {
 		const call = this.#call;
 		const words = new Uint32Array(view.buffer);
 		const at = view.byteOffset / 4;
 		call.moveTo(words, at);
-		const { plan } = this.#form(call.call);
-		const start_ns = call.end_ns - call.duration_ns;
-		this.#text.clear();
-		this.#arguments(this.#text, call);
-		const { tid, tgid, comm } = this.#labels.known(words, at);
-		return {
-			syscall: plan.name,
-			args: printable(Buffer.from(this.#text.bytes()).toString('latin1')),
-			...(call.flags & record.UNFINISHED ? {} : { result: resultOf(call) }),
-			...(call.errno ? { error: errnoName(call.errno) } : {}),
-			...(call.flags & record.BEGAN_BEFORE ? {} : { duration_ns: call.duration_ns }),
-			time: new Date(epoch_ms + start_ns / 1e6).toISOString(),
-			time_ns: start_ns,
-			pid: tgid,
-			tid,
-			comm,
-			...(call.lost ? { lost_before: call.lost } : {}),
-		};
+		if (call.type === record.IS_FILE) {
+			this.#files.add(call);
+			return undefined;
+		}
+		return rowOf(call, this.#forms, this.#files, this.#labels.known(words, at), epoch_ms);
 	};
 
-	#form(packed: number): CallForm {
-		let form = this.#forms.get(packed);
-		if (!form) {
-			const plan = this.#planner.plan(callOf(packed));
-			form = {
-				plan,
-				begin: bytesOf(`${plan.name}(`),
-				writers: plan.arguments.map(({ argument, struct }) => writerOf(argument, struct)),
-			};
-			this.#forms.set(packed, form);
-		}
-		return form;
+	#sum(call: record.CallRecord): void {
+		const { plan } = this.#forms.of(call.call);
+		const isTimed = (call.flags & (record.UNFINISHED | record.BEGAN_BEFORE)) === 0;
+		this.#totals.add(plan.name, call.errno !== 0, isTimed ? call.duration_ns : undefined);
 	}
 
 	#written(lines: LineBuffer, call: record.CallRecord): void {
-		const form = this.#form(call.call);
+		const form = this.#forms.of(call.call);
 		lines.add(form.begin);
-		this.#arguments(lines, call);
+		if (call.argumentCount > 0) form.writeArguments(lines, call);
 		lines.byte(CLOSE);
 		if (call.flags & record.UNFINISHED) {
-			lines.add(call.duration_ns === 0 ? UNKNOWN : UNFINISHED);
+			lines.add(
+				call.duration_ns === 0 && !(call.flags & record.BEGAN_BEFORE) ? UNKNOWN : UNFINISHED,
+			);
 			return;
 		}
 		lines.add(EQUALS);
 		const { errno } = call;
 		if (errno !== 0) writeErrno(lines, errno);
-		else if (form.plan.returnsAddress) lines.hex64(call.resultLow, call.resultHigh);
+		else if (form.plan.returns === 'address') lines.hex64(call.resultLow, call.resultHigh);
 		else lines.signed64(call.resultLow, call.resultHigh);
+		if (call.resultFile !== 0) lines.add(this.#files.of(call.idAt(call.resultFile)) ?? UNTOLD);
 		if (call.flags & record.BEGAN_BEFORE) {
 			lines.add(BEGAN_BEFORE);
 			return;
 		}
-		lines.byte(SPACE);
-		lines.byte(LESS);
+		lines.add(DURATION);
 		const { duration_ns } = call;
 		const second = Math.floor(duration_ns / 1e9);
 		lines.whole(second, 1);
-		lines.byte(0x2e);
+		lines.byte(POINT);
 		lines.whole(duration_ns - second * 1e9, 9, ZERO);
 		lines.byte(GREATER);
-	}
-
-	#arguments(lines: LineBuffer, call: record.CallRecord): void {
-		const { writers } = this.#form(call.call);
-		for (let i = 0; i < writers.length; i++) {
-			if (i > 0) lines.add(SEPARATOR);
-			(writers[i] as WriteArgument)(lines, call, i);
-		}
 	}
 
 	/** The time of day. */
@@ -169,10 +150,15 @@ export class TraceFormatter implements EventFormatter {
 	}
 }
 
-/** Exact as a number where it is one, else as text. */
-function resultOf(call: record.CallRecord): number | string {
-	if (call.errno) return -1;
-	const value = BigInt.asIntN(64, (BigInt(call.resultHigh) << 32n) | BigInt(call.resultLow));
-	return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : `${value}`;
+/** So many calls are not there, and would be here. */
+export function writeLost(lines: LineBuffer, lost: number): void {
+	lines.add(DASHES);
+	lines.whole(lost, 1);
+	lines.add(lost === 1 ? LOST_ONE : LOST);
 }
 
+function writeParent(lines: LineBuffer, call: record.CallRecord): void {
+	const { comm, pid } = call.parentThread();
+	lines.add(PARENT);
+	lines.add(bytesOf(`${printable(comm)}[${pid}]`));
+}

@@ -1,4 +1,5 @@
 /** One record out of the ring, read in place: bpf/lib/call_records.h, call_captures.h. */
+import { readComm } from '../../bpf/comm.js';
 import { trace as layout } from '../../generated/trace.js';
 
 const { call_record, capture_header } = layout.structs;
@@ -21,7 +22,7 @@ const STATUS = capture_header.fields.status.offset;
 const LENGTH = capture_header.fields.bytes.offset;
 const TEXT = capture_header.size;
 const ARGUMENTS = 6;
-const PARENT = layout.enums.capture_limit.CAPTURED_PARENT;
+const { CAPTURED_PARENT: PARENT, CAPTURED_RESULT: RESULT_FILE } = layout.enums.capture_limit;
 const { CAPTURED_CUT, CAPTURE_UNREADABLE } = layout.enums.capture_status;
 const MAX_ERRNO = 4095;
 
@@ -29,6 +30,7 @@ export const {
 	RECORD_CALL: IS_CALL,
 	RECORD_EXIT: IS_EXIT,
 	RECORD_SIGNAL: IS_SIGNAL,
+	RECORD_FILE: IS_FILE,
 } = layout.enums.call_record_type;
 export const {
 	RECORD_BEGAN_BEFORE: BEGAN_BEFORE,
@@ -42,8 +44,8 @@ export class CallRecord {
 	words: Uint32Array = new Uint32Array(0);
 	bytes: Uint8Array = new Uint8Array(0);
 	#at = 0;
-	/** Of the first capture of each argument, in bytes; 0: there is none. One more: the parent's. */
-	readonly #captures = new Int32Array(ARGUMENTS + 1);
+	/** Of the first capture of each argument, in bytes; 0: there is none. Two more: the parent's, the result's. */
+	readonly #captures = new Int32Array(ARGUMENTS + 2);
 	#end = 0;
 	type = 0;
 	flags = 0;
@@ -61,7 +63,8 @@ export class CallRecord {
 		this.flags = (about >>> 8) & 0xff;
 		this.argumentCount = (about >>> 16) & 0xff;
 		this.call = words[at + CALL] as number;
-		this.#findCaptures();
+		if (this.type === IS_FILE) this.#captures.fill(0);
+		else this.#findCaptures();
 	}
 
 	get at(): number {
@@ -113,6 +116,39 @@ export class CallRecord {
 		return this.#captures[ARGUMENTS] as number;
 	}
 
+	/** The parent of the thread, where it was captured. */
+	parentThread(): { readonly pid: number; readonly comm: string } {
+		const at = this.textAt(this.parent);
+		return { pid: this.u32At(at), comm: readComm(new DataView(this.bytes.buffer), at + 4) };
+	}
+
+	get resultFile(): number {
+		return this.#captures[ARGUMENTS + 1] as number;
+	}
+
+	/** Where what follows the header begins. */
+	get body(): number {
+		return (this.#at + HEADER_WORDS) * 4;
+	}
+
+	get bodyBytes(): number {
+		return this.words[this.#at + BYTES] as number;
+	}
+
+	/** Of a record about a file: its number. */
+	get fileId(): number {
+		return idOf(
+			this.words[this.#at + DURATION] as number,
+			this.words[this.#at + DURATION + 1] as number,
+		);
+	}
+
+	/** The number of the file that a capture names. */
+	idAt(capture: number): number {
+		const at = this.textAt(capture);
+		return idOf(this.u32At(at), this.u32At(at + 4));
+	}
+
 	/** The next capture of the same argument; 0: there is none. */
 	nextCapture(capture: number): number {
 		const next = this.#after(capture);
@@ -120,7 +156,9 @@ export class CallRecord {
 	}
 
 	lengthOf(capture: number): number {
-		return (this.bytes[capture + LENGTH] as number) | ((this.bytes[capture + LENGTH + 1] as number) << 8);
+		return (
+			(this.bytes[capture + LENGTH] as number) | ((this.bytes[capture + LENGTH + 1] as number) << 8)
+		);
 	}
 
 	isCut(capture: number): boolean {
@@ -163,8 +201,12 @@ export class CallRecord {
 		this.#end = begin + (this.words[this.#at + BYTES] as number);
 		for (let at = begin + 8 * this.argumentCount; at < this.#end; at = this.#after(at)) {
 			const argument = this.bytes[at] as number;
-			const place = argument === PARENT ? ARGUMENTS : argument;
-			if (place <= ARGUMENTS && this.#captures[place] === 0) this.#captures[place] = at;
+			const place =
+				argument === PARENT ? ARGUMENTS : argument === RESULT_FILE ? ARGUMENTS + 1 : argument;
+			if (place <= ARGUMENTS + 1 && this.#captures[place] === 0) this.#captures[place] = at;
 		}
 	}
 }
+
+/** 53 bits of a hash of 64, exact as a number. */
+const idOf = (low: number, high: number) => (high & 0x1f_ffff) * 2 ** 32 + low;

@@ -1,7 +1,8 @@
 /**
  * What arguments of system calls are, where neither the kernel's tracepoint formats nor their types say it: which
  * pointer leads to a path, which number says how long a buffer is, which bits have names. A word for each argument,
- * "kind" or "kind:detail"; kinds: argument-kinds.ts. "=x" at the end: the result is an address.
+ * "kind" or "kind:detail"; kinds: argument-kinds.ts. At the end, "=x": the result is
+ * an address; "=fd": a descriptor.
  */
 const TABLE = `
 	read            fd out:r size
@@ -14,10 +15,10 @@ const TABLE = `
 	pwritev         fd vec:r int off hex
 	preadv2         fd vecout int off hex flags:rwf
 	pwritev2        fd vec:r int off hex flags:rwf
-	open            path flags:open mode
-	creat           path mode
-	openat          at path flags:open mode
-	openat2         at path in/open_how size
+	open            path flags:open openmode =fd
+	creat           path mode =fd
+	openat          at path flags:open openmode =fd
+	openat2         at path in/open_how size =fd
 	close           fd
 	close_range     fd fd flags:close_range
 	stat            path out/stat
@@ -85,7 +86,7 @@ const TABLE = `
 	fremovexattr    fd str
 	inotify_add_watch fd path hex
 	inotify_rm_watch fd int
-	inotify_init1   flags:open
+	inotify_init1   flags:descriptor =fd
 	name_to_handle_at at path ptr ptr flags:at
 	lseek           fd off enum:whence
 	getdents64      fd ptr size
@@ -101,26 +102,26 @@ const TABLE = `
 	flock           fd flags:flock
 	fcntl           fd enum:fcntl long
 	ioctl           fd enum:ioctl hex
-	dup             fd
-	dup2            fd fd
-	dup3            fd fd flags:open
+	dup             fd =fd
+	dup2            fd fd =fd
+	dup3            fd fd flags:descriptor =fd
 	pipe            out/fd*2
-	pipe2           out/fd*2 flags:open
+	pipe2           out/fd*2 flags:descriptor
 	sendfile        fd fd ptr size
 	splice          fd ptr fd ptr size flags:splice
 	tee             fd fd size flags:splice
 	vmsplice        fd vec:r int flags:splice
 	copy_file_range fd ptr fd ptr size hex
-	memfd_create    str flags:memfd
-	eventfd         uint
-	eventfd2        uint flags:open
-	signalfd4       fd sigset size flags:open
-	timerfd_create  enum:clock flags:open
+	memfd_create    str flags:memfd =fd
+	eventfd         uint =fd
+	eventfd2        uint flags:descriptor =fd
+	signalfd4       fd sigset size flags:descriptor =fd
+	timerfd_create  enum:clock flags:descriptor =fd
 	timerfd_settime fd hex in/itimerspec out/itimerspec
 	timerfd_gettime fd out/itimerspec
-	userfaultfd     flags:open
-	pidfd_open      int hex
-	pidfd_getfd     fd int hex
+	userfaultfd     flags:descriptor =fd
+	pidfd_open      int hex =fd
+	pidfd_getfd     fd int hex =fd
 	pidfd_send_signal fd sig ptr hex
 	execve          path argv ptr
 	execveat        at path argv ptr flags:at
@@ -207,19 +208,19 @@ const TABLE = `
 	ppoll           pollfds:2 uint in/timespec sigset size
 	select          int ptr ptr ptr in/timeval
 	pselect6        int ptr ptr ptr in/timespec ptr
-	epoll_create    int
-	epoll_create1   flags:open
+	epoll_create    int =fd
+	epoll_create1   flags:descriptor =fd
 	epoll_ctl       fd enum:epoll_ctl fd in/epoll_event
 	epoll_wait      fd epolled int int
 	epoll_pwait     fd epolled int int sigset size
 	epoll_pwait2    fd epolled int in/timespec sigset size
-	socket          enum:family flags:socket int
+	socket          enum:family flags:socket int =fd
 	socketpair      enum:family flags:socket int out/fd*2
 	bind            fd sockaddr:3 int
 	connect         fd sockaddr:3 int
 	listen          fd int
-	accept          fd sockaddrout:3 ptr
-	accept4         fd sockaddrout:3 ptr flags:socket
+	accept          fd sockaddrout:3 ptr =fd
+	accept4         fd sockaddrout:3 ptr flags:socket =fd
 	getsockname     fd sockaddrout:3 ptr
 	getpeername     fd sockaddrout:3 ptr
 	sendto          fd in:3 size flags:msg sockaddr:6 int
@@ -232,8 +233,8 @@ const TABLE = `
 	setsockopt      fd enum:sol int in:5 int
 	getsockopt      fd enum:sol int ptr ptr
 	bpf             enum:bpf ptr uint
-	perf_event_open ptr int int fd hex
-	io_uring_setup  uint ptr
+	perf_event_open ptr int int fd hex =fd
+	io_uring_setup  uint ptr =fd
 	io_uring_enter  fd uint uint hex ptr size
 	io_uring_register fd uint ptr uint
 	init_module     ptr size str

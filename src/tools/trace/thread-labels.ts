@@ -6,7 +6,7 @@ import { COMM, TGID } from './record.js';
 /** Threads that were seen lately; more than these are named anew. */
 const MAX_LABELS = 65_536;
 
-interface ThreadLabel {
+export interface ThreadLabel {
 	readonly tgid: number;
 	readonly tid: number;
 	readonly comm: string;
@@ -40,7 +40,13 @@ export class ThreadLabels {
 		const [a = 0, b = 0, c = 0, d = 0] = words.subarray(comm, comm + 4);
 		const name = readComm(new DataView(words.buffer, words.byteOffset), comm * 4);
 		const text = `${printable(name)}[${tid === tgid ? tid : `${tid}/${tgid}`}]`;
-		const label = { tgid, tid, comm: name, words: [a, b, c, d] as const, bytes: new TextEncoder().encode(text) };
+		const label = {
+			tgid,
+			tid,
+			comm: name,
+			words: [a, b, c, d] as const,
+			bytes: new TextEncoder().encode(text),
+		};
 		if (this.#labels.size >= MAX_LABELS) this.#labels.clear();
 		this.#labels.set(tid, label);
 		return label;

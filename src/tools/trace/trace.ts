@@ -1,73 +1,60 @@
 /** trace: every system call, with its arguments and its result. */
-import { callConstants } from '../../abi/syscalls.js';
 import type { RowFindings } from '../../aggregate/report.js';
-import { chooseCallHook, PERF_HOOK_NS, PerfCallHooks } from '../../bpf/call-hooks.js';
-import { EventBatches } from '../../bpf/events.js';
+import { chooseCallHook, PERF_HOOK_NS } from '../../bpf/call-hooks.js';
 import { trace as layout } from '../../generated/trace.js';
-import { kernelBtf } from '../../loader/kernel.js';
-import { u32Key } from '../../loader/map.js';
-import type { BpfObject } from '../../loader/object.js';
-import { callsParser } from '../../options/call-words.js';
-import { wholeNumber } from '../../options/parsers.js';
-import { parsed, parsedOr } from '../../options/typed-option.js';
+import { listCalls } from '../../options/call-words.js';
 import { refuseKernelThreads } from '../../symbolize/kernel-threads.js';
 import { defineTool, type Plan } from '../../tool.js';
-import { callAt } from '../../abi/syscalls.js';
-import { TraceFormatter, type TraceView } from './lines.js';
-import { CallPlanner, encodePlan, namedIndexes } from './plans.js';
+import { configure } from './configure.js';
+import { type Settings, type TraceOptions, traceOptions, traceSettings } from './options.js';
+import { PROGRAMS, TraceReader } from './reader.js';
+import { renderCallTotals } from './totals.js';
 
 type Layout = typeof layout;
 
-interface Settings extends TraceView {
-	readonly calls: readonly number[] | undefined;
-	readonly text_bytes: number;
-	readonly ring_bytes: number;
-	planner?: CallPlanner;
-}
-
-const PROGRAMS = {
-	raw: ['trace_enter', 'trace_exit'],
-	perf: ['trace_enter_perf', 'trace_exit_perf'],
-} as const;
-const PERF_EVENTS = [
-	['trace_exit_perf', 'sys_exit'],
-	['trace_enter_perf', 'sys_enter'],
-] as const;
-const LIST = 'tstrace trace -l';
-
-const options = () => ({
-	calls: parsed('-e, --calls <list>', 'only these calls', callsParser(LIST)),
-	stringLength: parsedOr('-s, --string-length <n>', 'show at most N bytes of strings', wholeNumber(1024), 32),
-});
-
-export const trace = defineTool<Layout, Settings, RowFindings, ReturnType<typeof options>>({
+export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 	name: 'trace',
 	summary: 'every system call: arguments, result, duration',
-	description: 'Prints a line for each system call, as strace does, and never stops the process.',
-	examples: [],
-	options,
+	description:
+		'Prints a line for each system call, as strace does: its arguments, its result, how long it took. The ' +
+		'process never stops for it.',
+	examples: [
+		['tstrace trace -- ls', 'all calls of a command'],
+		['tstrace trace -p 1234 -y', 'of a process, with what descriptors are'],
+		['tstrace trace -e openat -Z', 'which files are not found, by whom'],
+		['tstrace trace -e execve', 'which programs are executed'],
+		['tstrace trace -p 1234 --min-duration 10ms', 'only calls that take long'],
+		['tstrace trace -c -- make', 'only a table of calls, at the end'],
+	],
+	options: traceOptions,
 	kind: 'events',
 	layout,
+	allCpus: true,
+	otherNames: { '-T': '--min-duration', '-P': '--path', '-x': '--failed' },
 
-	settings: (values) => ({
-		lines: true,
-		calls: values.calls,
-		text_bytes: values.stringLength,
-		ring_bytes: 32 << 20,
-	}),
+	settings: traceSettings,
 
-	subject: () => 'system calls',
+	list: (values) => (values.list ? listCalls() : undefined),
+
+	subject: ({ onlyFailed, onlySuccessful }) =>
+		onlyFailed
+			? 'failing system calls'
+			: onlySuccessful
+				? 'successful system calls'
+				: 'system calls',
 
 	plan(object, settings, { filter }): Plan<Layout> {
 		refuseKernelThreads(filter, 'it makes no system calls');
-		callConstants(object, settings.calls);
-		settings.planner = new CallPlanner(kernelBtf(), { text: settings.text_bytes });
-		object.map('records').setMaxEntries(settings.ring_bytes);
+		configure(object, settings);
 		const hook = chooseCallHook();
 		const programs = PROGRAMS[hook.name];
 		return {
-			attach: hook.name === 'raw' ? programs : [],
-			load: hook.name === 'perf' ? programs : [],
+			attach: [
+				...(hook.name === 'raw' ? programs : []),
+				'trace_thread_ends',
+				...(settings.ends ? (['trace_signal'] as const) : []),
+			],
+			load: [...(hook.name === 'perf' ? programs : []), 'open_calls'],
 			trap_ns: hook.name === 'perf' ? PERF_HOOK_NS : 0,
 			because: `records calls when they return, at ${hook.name} tracepoints: ${hook.because}`,
 		};
@@ -75,27 +62,5 @@ export const trace = defineTool<Layout, Settings, RowFindings, ReturnType<typeof
 
 	reader: (object, settings) => new TraceReader(object, settings),
 
-	text: () => ({ report: async (none: never) => none }),
+	text: () => ({ report: async (none: never) => none, totals: renderCallTotals }),
 });
-
-class TraceReader extends EventBatches {
-	readonly #object: BpfObject<Layout>;
-	readonly #hooks = new PerfCallHooks();
-
-	constructor(object: BpfObject<Layout>, settings: Settings) {
-		const planner = settings.planner as CallPlanner;
-		for (const index of settings.calls ?? namedIndexes())
-			object.map('call_plans').update(u32Key(index), encodePlan(planner.plan(callAt(index))));
-		super(object.map('records'), new TraceFormatter(settings, planner));
-		this.#object = object;
-	}
-
-	begin(): void {
-		this.#hooks.attach(this.#object, PERF_EVENTS);
-	}
-
-	override close(): void {
-		this.#hooks.close();
-		super.close();
-	}
-}

@@ -1,8 +1,8 @@
 /** Writes arguments as text, each by its kind, into the bytes of a line. */
 import { errnoName } from '../../abi/errno.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
-import { type Flags, flagsOf, flagsText, valuesOf } from './flag-names.js';
 import type { Argument } from './argument-kinds.js';
+import { type Flags, flagsOf, flagsText, valuesOf } from './flag-names.js';
 import type { CallRecord } from './record.js';
 import { writeSockaddr } from './sockaddr.js';
 import { structWriter } from './struct-text.js';
@@ -15,6 +15,7 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 const NULL = bytesOf('NULL');
 const DOTS = bytesOf('...');
 const CWD = bytesOf('AT_FDCWD');
+export const UNTOLD = bytesOf('<?>');
 const [QUOTE, OPEN, CLOSE, COMMA, SPACE, MINUS] = [0x22, 0x5b, 0x5d, 0x2c, 0x20, 0x2d];
 const AT_FDCWD = -100;
 /** Flags and values seen, as bytes; programs use few. */
@@ -72,9 +73,20 @@ function writeList(lines: LineBuffer, call: CallRecord, argument: number): void 
 	lines.byte(CLOSE);
 }
 
-function writeAt(lines: LineBuffer, call: CallRecord, argument: number): void {
-	if ((call.low(argument) | 0) === AT_FDCWD) lines.add(CWD);
-	else writeInt(lines, call, argument);
+/** Texts of files by their number: what programs have told of them. */
+export interface FileTexts {
+	/** "</etc/passwd>", as bytes; undefined: nobody has told. */
+	of(id: number): Uint8Array | undefined;
+}
+
+/** A descriptor, with what it is behind it. */
+function descriptorWriter(files: FileTexts): WriteArgument {
+	return (lines, call, argument) => {
+		if ((call.low(argument) | 0) === AT_FDCWD) lines.add(CWD);
+		else writeInt(lines, call, argument);
+		const capture = call.capture(argument);
+		if (capture !== 0) lines.add(files.of(call.idAt(capture)) ?? UNTOLD);
+	};
 }
 
 /** Words for numbers, made once for each number. */
@@ -99,7 +111,9 @@ function flagWriter(name: string): WriteArgument {
 
 function valueWriter(name: string): WriteArgument {
 	const names = valuesOf(name);
-	return wordWriter((value) => names?.get(value) ?? (name === 'ioctl' ? `0x${value.toString(16)}` : `${value | 0}`));
+	return wordWriter(
+		(value) => names?.get(value) ?? (name === 'ioctl' ? `0x${value.toString(16)}` : `${value | 0}`),
+	);
 }
 
 const SIGNALS = (
@@ -120,7 +134,8 @@ export function signalSetText(low: number, high: number): string {
 		const found: string[] = [];
 		for (let signal = 1; signal <= 64; signal++) {
 			const word = signal <= 32 ? low : high;
-			if (((word >>> ((signal - 1) & 31)) & 1) === want) found.push(signalName(signal).replace(/^SIG/, ''));
+			if (((word >>> ((signal - 1) & 31)) & 1) === want)
+				found.push(signalName(signal).replace(/^SIG/, ''));
 		}
 		return found;
 	};
@@ -145,7 +160,12 @@ function pointedWriter(
 ): WriteArgument {
 	return (lines, call, argument) => {
 		const capture = call.capture(argument);
-		if (capture === 0 || call.isUnreadable(capture) || call.lengthOf(capture) === 0 || (atExit && call.errno !== 0))
+		if (
+			capture === 0 ||
+			call.isUnreadable(capture) ||
+			call.lengthOf(capture) === 0 ||
+			(atExit && call.errno !== 0)
+		)
 			writeAddress(lines, call, argument);
 		else write(lines, call, capture);
 	};
@@ -153,14 +173,13 @@ function pointedWriter(
 
 const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	int: writeInt,
-	fd: writeInt,
-	at: writeAt,
 	uint: (lines, call, argument) => lines.whole(call.low(argument), 1),
 	size: (lines, call, argument) => lines.unsigned64(call.low(argument), call.high(argument)),
 	off: (lines, call, argument) => lines.signed64(call.low(argument), call.high(argument)),
 	long: (lines, call, argument) => lines.signed64(call.low(argument), call.high(argument)),
 	hex: (lines, call, argument) => lines.hex64(call.low(argument), call.high(argument)),
 	mode: (lines, call, argument) => lines.octal(call.low(argument) & 0xffff),
+	openmode: (lines, call, argument) => lines.octal(call.low(argument) & 0xffff),
 	ptr: writeAddress,
 	path: writeText,
 	str: writeText,
@@ -174,8 +193,21 @@ const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	sockaddrout: pointedWriter(writeSockaddr, true),
 };
 
+/** O_CREAT, and the bit of O_TMPFILE that no other flag has; on x86-64 and arm64. */
+const CREATES = 0o100 | 0o20000000;
+
+/** Whether an argument says something: what mode a file gets that is not created does not. */
+export function isShown({ kind }: Argument, call: CallRecord, argument: number): boolean {
+	return kind !== 'openmode' || (call.low(argument - 1) & CREATES) !== 0;
+}
+
 /** How an argument is written. `struct`: the type it points to. */
-export function writerOf({ kind, detail }: Argument, struct: ShownStruct | undefined): WriteArgument {
+export function writerOf(
+	{ kind, detail }: Argument,
+	struct: ShownStruct | undefined,
+	files: FileTexts,
+): WriteArgument {
+	if (kind === 'fd' || kind === 'at') return descriptorWriter(files);
 	if (kind === 'flags') return flagWriter(detail);
 	if (kind === 'enum') return valueWriter(detail);
 	if (struct) return pointedWriter(structWriter(struct), kind === 'out' || kind === 'epolled');
