@@ -347,6 +347,7 @@ int open_calls(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct old_call old = {};
+	struct call_plan *plan;
 	struct call_slot *slot;
 	struct call call;
 	u64 bytes;
@@ -380,13 +381,15 @@ int open_calls(struct bpf_iter__task *ctx)
 	old.record.tgid = task_tgid(task);
 	old.record.tid = task_tid(task);
 	bpf_core_read_str(old.record.comm, sizeof(old.record.comm), &task->comm);
-	if (call.abi == CALL_NATIVE && !read_arguments(saved_registers(task), old.arguments)) {
-		struct call_plan *plan = plan_of(plan_index(&call));
-
-		old.record.arguments = plan ? plan->arguments : 0;
-		old.record.bytes = sizeof(old.arguments);
+	plan = plan_of(plan_index(&call));
+	if (plan && call.abi == CALL_NATIVE &&
+	    !read_arguments(saved_registers(task), old.arguments)) {
+		old.record.arguments = plan->arguments;
+		old.record.bytes = plan->arguments * sizeof(u64);
 	}
 	bytes = old.record.bytes;
-	bpf_seq_write(ctx->meta->seq, &old, bytes ? sizeof(old) : sizeof(old.record));
+	barrier_var(bytes);
+	if (bytes <= sizeof(old.arguments))
+		bpf_seq_write(ctx->meta->seq, &old, sizeof(old.record) + bytes);
 	return 0;
 }

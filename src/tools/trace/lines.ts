@@ -1,16 +1,18 @@
 /** Records of `tstrace trace` as lines, in the form of strace. */
 import type { Key } from '../../aggregate/row-key.js';
-import { type EventFormatter, epochMs } from '../../bpf/events.js';
+import type { EventFormatter } from '../../bpf/events.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import { printable } from '../../render/terminal.js';
 import { CallForms } from './call-forms.js';
 import type { KnownFiles } from './known-files.js';
-import type { CallPlanner } from './plans.js';
+import type { CallPlan, CallPlanner } from './plans.js';
 import * as record from './record.js';
+import { errnoOf } from './record.js';
 import { rowOf } from './rows.js';
 import { endLine, signalLine } from './thread-events.js';
 import { ThreadLabels } from './thread-labels.js';
 import { CallTotals } from './totals.js';
+import { WallClock } from './wall-clock.js';
 import { UNTOLD, writeErrno } from './writers.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -41,6 +43,7 @@ export class TraceFormatter implements EventFormatter {
 	readonly #labels = new ThreadLabels();
 	readonly #totals = new CallTotals();
 	readonly #call = new record.CallRecord();
+	readonly #wall = new WallClock();
 	/** Of the wall clock against CLOCK_MONOTONIC, with the time zone. */
 	#epoch_us = 0;
 	#second = -1;
@@ -54,7 +57,7 @@ export class TraceFormatter implements EventFormatter {
 
 	prepare(): void {
 		const zone_ms = new Date().getTimezoneOffset() * 60_000;
-		this.#epoch_us = Math.round((epochMs() - zone_ms) * 1000);
+		this.#epoch_us = Math.round((this.#wall.epochMs() - zone_ms) * 1000);
 	}
 
 	line(words: Uint32Array, at: number, lines: LineBuffer): void {
@@ -87,7 +90,7 @@ export class TraceFormatter implements EventFormatter {
 	}
 
 	/** Undefined: it is about a file, which other rows name. */
-	readonly row = (view: DataView, epoch_ms: number): Key | undefined => {
+	readonly row = (view: DataView): Key | undefined => {
 		const call = this.#call;
 		const words = new Uint32Array(view.buffer);
 		const at = view.byteOffset / 4;
@@ -96,7 +99,13 @@ export class TraceFormatter implements EventFormatter {
 			this.#files.add(call);
 			return undefined;
 		}
-		return rowOf(call, this.#forms, this.#files, this.#labels.known(words, at), epoch_ms);
+		return rowOf(
+			call,
+			this.#forms,
+			this.#files,
+			this.#labels.known(words, at),
+			this.#wall.epochMs(),
+		);
 	};
 
 	#sum(call: record.CallRecord): void {
@@ -117,10 +126,7 @@ export class TraceFormatter implements EventFormatter {
 			return;
 		}
 		lines.add(EQUALS);
-		const { errno } = call;
-		if (errno !== 0) writeErrno(lines, errno);
-		else if (form.plan.returns === 'address') lines.hex64(call.resultLow, call.resultHigh);
-		else lines.signed64(call.resultLow, call.resultHigh);
+		writeResult(lines, call, form.plan.returns);
 		if (call.resultFile !== 0) lines.add(this.#files.of(call.idAt(call.resultFile)) ?? UNTOLD);
 		if (call.flags & record.BEGAN_BEFORE) {
 			lines.add(BEGAN_BEFORE);
@@ -148,6 +154,20 @@ export class TraceFormatter implements EventFormatter {
 		lines.add(this.#clock);
 		lines.whole(now_us - second * 1e6, 6, ZERO);
 	}
+}
+
+function writeResult(
+	lines: LineBuffer,
+	call: record.CallRecord,
+	returns: CallPlan['returns'],
+): void {
+	const { resultLow: low, resultHigh: high } = call;
+	// A call of 32 bits may have left the upper half empty.
+	const errno = call.errno || (returns === 'int' ? errnoOf(low, -1 >>> 0) : 0);
+	if (errno !== 0) writeErrno(lines, errno);
+	else if (returns === 'address') lines.hex64(low, high);
+	else if (returns === 'octal') lines.octal(low);
+	else lines.signed64(low, high);
 }
 
 /** So many calls are not there, and would be here. */

@@ -30,6 +30,8 @@ const NOT_OF_32_BIT = ['vec', 'vecout', 'sockaddrout'];
 const RETURNS: Readonly<Record<string, CallPlan['returns']>> = {
 	'=x': 'address',
 	'=fd': 'descriptor',
+	'=o': 'octal',
+	'=int': 'int',
 };
 
 /** One argument: what it is, the type that it points to, and what is taken for it. */
@@ -44,7 +46,7 @@ export interface CallPlan {
 	readonly name: string;
 	readonly arguments: readonly PlannedArgument[];
 	readonly captures: readonly Capture[];
-	readonly returns: 'number' | 'address' | 'descriptor';
+	readonly returns: 'number' | 'address' | 'descriptor' | 'octal' | 'int';
 }
 
 /** Plans calls by what the table, the kernel's formats and its types say. */

@@ -3,7 +3,7 @@
 import { callAt } from '../../abi/syscalls.js';
 import type { RowFindings } from '../../aggregate/report.js';
 import { PerfCallHooks } from '../../bpf/call-hooks.js';
-import { EventBatches, epochMs } from '../../bpf/events.js';
+import { EventBatches } from '../../bpf/events.js';
 import { trace as layout } from '../../generated/trace.js';
 import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
@@ -71,7 +71,7 @@ export class TraceReader extends EventBatches {
 		const sink = this.#rowSink;
 		if (!sink) {
 			const rows = [...open.places].map((at) =>
-				this.#formatter.row(new DataView(open.words.buffer, at * 4), epochMs()),
+				this.#formatter.row(new DataView(open.words.buffer, at * 4)),
 			);
 			return { ...findings, rows: [...findings.rows, ...rows.filter((row) => row !== undefined)] };
 		}

@@ -93,9 +93,7 @@ export class CallRecord {
 
 	/** 0: it did not fail. */
 	get errno(): number {
-		if (this.resultHigh !== 0xffff_ffff) return 0;
-		const errno = -(this.resultLow | 0);
-		return errno >= 1 && errno <= MAX_ERRNO ? errno : 0;
+		return errnoOf(this.resultLow, this.resultHigh);
 	}
 
 	/** Of an argument, from 0. */
@@ -210,3 +208,10 @@ export class CallRecord {
 
 /** 53 bits of a hash of 64, exact as a number. */
 const idOf = (low: number, high: number) => (high & 0x1f_ffff) * 2 ** 32 + low;
+
+/** Of a result in two halves; 0: it is none. */
+export function errnoOf(low: number, high: number): number {
+	if (high !== 0xffff_ffff) return 0;
+	const errno = -(low | 0);
+	return errno >= 1 && errno <= MAX_ERRNO ? errno : 0;
+}

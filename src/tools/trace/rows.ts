@@ -57,7 +57,7 @@ function threadFields(call: record.CallRecord): Key {
 	if (call.type === record.IS_EXIT)
 		return { end: endText(call.resultLow), lifetime_ns: call.duration_ns };
 	const { signal, code, sender } = signalFields(call);
-	return { signal, code, ...(sender ? { sender_pid: sender } : {}) };
+	return { signal, ...(code ? { code } : {}), ...(sender ? { sender_pid: sender } : {}) };
 }
 
 function parentFields(call: record.CallRecord): Key {

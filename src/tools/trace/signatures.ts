@@ -2,7 +2,7 @@
  * What arguments of system calls are, where neither the kernel's tracepoint formats nor their types say it: which
  * pointer leads to a path, which number says how long a buffer is, which bits have names. A word for each argument,
  * "kind" or "kind:detail"; kinds: argument-kinds.ts. At the end, "=x": the result is
- * an address; "=fd": a descriptor.
+ * an address; "=fd": a descriptor; "=o": a number in base 8; "=int": one of 32 bits.
  */
 const TABLE = `
 	read            fd out:r size
@@ -164,7 +164,8 @@ const TABLE = `
 	setpriority     int int int
 	uname           ptr
 	sysinfo         ptr
-	umask           mode
+	umask           mode =o
+	modify_ldt      int ptr size =int
 	set_tid_address ptr
 	set_robust_list ptr size
 	rseq            ptr size hex hex

@@ -37,18 +37,21 @@ export function endLine(call: CallRecord): string {
 	return `+++ ${whole}${endText(call.resultLow)} after ${humanTime(call.duration_ns)} +++`;
 }
 
-/** What a signal's record says. */
+/** What a signal's record says; why and by whom is not always known. */
 export function signalFields(call: CallRecord): { signal: string; code: string; sender: number } {
 	const code = call.low(0) | 0;
 	const isChild = call.resultLow === SIGCHLD && code > 0;
 	const name = isChild ? CHILD_CODES[code] : CODES[code];
 	// Others have something else in its place: an address, a timer.
 	const sender = isChild || code === 0 || code === -6 || code === -1 ? call.low(1) : 0;
-	return { signal: signalName(call.resultLow), code: name || `${code}`, sender };
+	// The kernel forgets who sent the signal by which it ends a process.
+	const isForgotten = code === 0 && sender === 0;
+	return { signal: signalName(call.resultLow), code: isForgotten ? '' : name || `${code}`, sender };
 }
 
-/** "--- SIGCHLD {si_code=CLD_EXITED, si_pid=812} ---". */
+/** "--- SIGCHLD {si_code=CLD_EXITED, si_pid=812} ---", "--- SIGKILL ---". */
 export function signalLine(call: CallRecord): string {
 	const { signal, code, sender } = signalFields(call);
+	if (code === '') return `--- ${signal} ---`;
 	return `--- ${signal} {si_code=${code}${sender ? `, si_pid=${sender}` : ''}} ---`;
 }
