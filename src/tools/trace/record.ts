@@ -198,12 +198,16 @@ export class CallRecord {
 		const begin = (this.#at + HEADER_WORDS) * 4;
 		this.#end = begin + (this.words[this.#at + BYTES] as number);
 		for (let at = begin + 8 * this.argumentCount; at < this.#end; at = this.#after(at)) {
-			const argument = this.bytes[at] as number;
-			const place =
-				argument === PARENT ? ARGUMENTS : argument === RESULT_FILE ? ARGUMENTS + 1 : argument;
-			if (place <= ARGUMENTS + 1 && this.#captures[place] === 0) this.#captures[place] = at;
+			const place = placeOf(this.bytes[at] as number);
+			if (place >= 0 && this.#captures[place] === 0) this.#captures[place] = at;
 		}
 	}
+}
+
+/** Where the first capture of an argument is kept; -1: nowhere. */
+function placeOf(argument: number): number {
+	if (argument < ARGUMENTS) return argument;
+	return argument === PARENT ? ARGUMENTS : argument === RESULT_FILE ? ARGUMENTS + 1 : -1;
 }
 
 /** 53 bits of a hash of 64, exact as a number. */
