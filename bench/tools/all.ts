@@ -8,6 +8,7 @@ import { runqlat } from './runqlat.js';
 import { schedlat } from './schedlat.js';
 import { syscount } from './syscount.js';
 import { timehist } from './timehist.js';
+import { trace } from './trace.js';
 import { unwind } from './unwind.js';
 import { wakers } from './wakers.js';
 import { why } from './why.js';
@@ -17,6 +18,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
 	schedlat,
 	timehist,
 	syscount,
+	trace,
 	offcputime,
 	wakers,
 	why,

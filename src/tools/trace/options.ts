@@ -77,7 +77,12 @@ export const traceOptions = () => ({
 export type TraceOptions = ReturnType<typeof traceOptions>;
 
 /** Throws UsageError. */
-export function traceSettings(values: ValuesOf<TraceOptions>, { format }: CommonChoices): Settings {
+export function traceSettings(
+	values: ValuesOf<TraceOptions>,
+	{ format, filter }: CommonChoices,
+): Settings {
+	if (filter.cpus.length > 0)
+		throw new UsageError('a call may return on another CPU than it began on; leave out --cpu');
 	const { minDuration, path, fd, successful, failed, summary, summaryOnly } = values;
 	for (const [name, given] of [
 		['--summary', summary],

@@ -85,7 +85,8 @@ export class CallPlanner {
 			? []
 			: planned.flatMap(({ capture }) => (capture ? [capture] : []));
 		if (REPLACING.includes(plain) && !this.limits.nothing) captures.push(PARENT);
-		if (this.limits.files && !this.limits.nothing && returns === 'descriptor') captures.push(RESULT_FILE);
+		if (this.limits.files && !this.limits.nothing && returns === 'descriptor')
+			captures.push(RESULT_FILE);
 		return {
 			name: callName(call),
 			arguments: planned,

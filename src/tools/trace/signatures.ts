@@ -71,7 +71,7 @@ const TABLE = `
 	swapon          path hex
 	swapoff         path
 	acct            path
-	statmount       ptr ptr size flags
+	statmount       ptr ptr size hex
 	setxattr        path str in:4 size flags:xattr
 	lsetxattr       path str in:4 size flags:xattr
 	fsetxattr       fd str in:4 size flags:xattr
