@@ -156,6 +156,14 @@ test('execve: its arguments, and who has made the process', () => {
 	assert.equal(echo?.comm, 'echo');
 });
 
+test('a string of the length that is shown is whole; one byte more is cut, and said to be', () => {
+	const [whole, cut] = ['a'.repeat(128), 'b'.repeat(129)];
+	const { stdout } = tstrace(['trace', '-q', '-e', 'execve', '--', '/bin/true', whole, cut]);
+	const [line] = tracedLines(stdout);
+	const words = `["/bin/true", "${whole}", "${'b'.repeat(128)}"...]`;
+	assert.ok(line?.args?.startsWith(`"/bin/true", ${words}, 0x`), stdout);
+});
+
 test('a COMMAND that fails: its status is ours', () => {
 	const { status, stdout } = tstrace(['trace', '-q', '--', 'sh', '-c', 'exit 7']);
 	assert.equal(status, 7);
