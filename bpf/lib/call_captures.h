@@ -241,6 +241,30 @@ __noinline int capture_vectors(u32 key, u32 argument, u64 address, u64 left, u32
 	return 0;
 }
 
+/* include/linux/socket.h, struct user_msghdr: as far as it is looked at */
+struct user_message {
+	u64 name;
+	u32 name_bytes;
+	u32 unused;
+	u64 vectors;
+};
+
+/* At most, of an address: struct sockaddr_storage. */
+#define ADDRESS_BYTES 128
+
+/* struct msghdr: its address first, which may be empty, then its vectors. */
+__noinline int capture_message(u32 key, u32 argument, u64 address, u64 left, u32 most)
+{
+	struct user_message message;
+	u32 bytes;
+
+	if (bpf_probe_read_user(&message, sizeof(message), (void *)address))
+		return 0;
+	bytes = message.name ? message.name_bytes : 0;
+	capture_bytes(key, argument, message.name, bytes, ADDRESS_BYTES);
+	return capture_vectors(key, argument, message.vectors, left, most);
+}
+
 static __always_inline u64 factor_of(struct call_slot *slot, u32 factor)
 {
 	u64 *arguments = (u64 *)slot->data, at = (factor - 1) & 7, value;
@@ -271,12 +295,12 @@ struct task_struct___parent {
 static __always_inline void capture_parent(struct call_slot *slot)
 {
 	struct task_struct___parent *task = (void *)current_task();
-	struct task_struct *parent = BPF_CORE_READ(task, real_parent, group_leader);
+	struct task_struct *parent = look(task, real_parent, group_leader);
 	u8 *room = capture_room(slot);
 
 	if (!room)
 		return;
-	*(u32 *)(room + CAPTURE_HEADER_BYTES) = pidns_inum ? 0 : (u32)BPF_CORE_READ(parent, tgid);
+	*(u32 *)(room + CAPTURE_HEADER_BYTES) = task_tgid(parent);
 	bpf_core_read(room + 2 * CAPTURE_HEADER_BYTES, TASK_COMM_LEN, &parent->comm);
 	captured(slot, room, CAPTURED_PARENT, CAPTURED, CAPTURE_HEADER_BYTES + TASK_COMM_LEN);
 }
@@ -367,6 +391,8 @@ __noinline int capture_one(u32 key, u32 index, u32 number)
 	units = factor_of(slot, capture->factor);
 	if (capture->kind == CAPTURE_VECTORS)
 		return capture_vectors(key, argument, address, units, capture->most);
+	if (capture->kind == CAPTURE_MESSAGE)
+		return capture_message(key, argument, address, units, capture->most);
 	return capture_bytes(key, argument, address, units * capture->unit, capture->most);
 }
 

@@ -39,18 +39,30 @@ test('-e: calls, sets, and "!": all but these', async () => {
 	assert.deepEqual(await sums('-e', 'poll,lseek', '-e', 'unlink'), of('poll', 'lseek', 'unlink'));
 	assert.deepEqual(
 		await sums('-e', 'trace=%network'),
-		of('socket', 'bind', 'listen', 'getsockname', 'connect', 'accept4', 'sendto', 'recvfrom'),
+		of(
+			'socket',
+			'bind',
+			'listen',
+			'getsockname',
+			'connect',
+			'accept4',
+			'sendto',
+			'recvfrom',
+			'sendmsg',
+		),
 	);
 	const without = await sums('-e', '!%network,read');
 	assert.deepEqual(
 		without,
 		names(all).filter(
 			(name) =>
-				!/^(read|socket|bind|listen|getsockname|connect|accept4|sendto|recvfrom)$/.test(name ?? ''),
+				!/^(read|socket|bind|listen|getsockname|connect|accept4|sendto|recvfrom|sendmsg)$/.test(
+					name ?? '',
+				),
 		),
 	);
 	assert.deepEqual(await sums('-e', '%network', '-e', '!connect,bind'), [
-		...of('socket', 'listen', 'getsockname', 'accept4', 'sendto', 'recvfrom'),
+		...of('socket', 'listen', 'getsockname', 'accept4', 'sendto', 'recvfrom', 'sendmsg'),
 	]);
 });
 

@@ -77,6 +77,7 @@ for (const hook of HOOKS) {
 		has(`accept4(7, {AF_INET, 127.0.0.1:${client}}, ADDRESS, SOCK_CLOEXEC) = 11`);
 		has('sendto(10, "q", 1, MSG_NOSIGNAL, NULL, 0) = 1');
 		has('recvfrom(11, "q", 1, 0, NULL, NULL) = 1');
+		has('sendmsg(10, {["message"]}, MSG_NOSIGNAL) = 7');
 		has('connect(8, {AF_UNIX, "/no/such/socket"}, 110) = -1 ENOENT');
 		has(/^sendto\(9, "six", 3, 0, \{AF_INET6, \[::1\]:4711\}, 28\) = /);
 		const sleep = lines.find(({ call }) => call === 'clock_nanosleep');

@@ -64,6 +64,8 @@ static void sockets(void)
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client, server;
 	int local = socket(AF_UNIX, SOCK_DGRAM, 0), newer = socket(AF_INET6, SOCK_DGRAM, 0);
 	socklen_t bytes = sizeof(here);
+	struct iovec vector;
+	struct msghdr message;
 	char byte = 'q';
 
 	need(listener >= 0 && local >= 0 && !bind(listener, (void *)&here, sizeof(here)));
@@ -76,6 +78,9 @@ static void sockets(void)
 	printf(" %d", ntohs(here.sin_port));
 	need(server >= 0 && send(client, &byte, 1, MSG_NOSIGNAL) == 1);
 	need(recv(server, &byte, 1, 0) == 1);
+	vector = (struct iovec){"message", 7};
+	message = (struct msghdr){.msg_iov = &vector, .msg_iovlen = 1};
+	need(sendmsg(client, &message, MSG_NOSIGNAL) == 7);
 	need(connect(local, (void *)&name, sizeof(name)) && errno == ENOENT);
 	six.sin6_addr = in6addr_loopback;
 	if (newer >= 0)

@@ -7,6 +7,7 @@ const {
 	CAPTURE_BYTES,
 	CAPTURE_STRINGS,
 	CAPTURE_VECTORS,
+	CAPTURE_MESSAGE,
 	CAPTURE_PARENT,
 	CAPTURE_FILE,
 	CAPTURE_RESULT_FILE,
@@ -115,6 +116,7 @@ const TAKEN: Readonly<Record<string, (asked: Asked) => Taken | undefined>> = {
 	out: (asked) => pointed(asked, true),
 	vec: vectors,
 	vecout: vectors,
+	msg: (asked) => ({ ...vectors(asked), kind: CAPTURE_MESSAGE }),
 	sockaddr: ({ detail }) =>
 		taken(CAPTURE_BYTES, { factor: factorOf(detail), most: SOCKADDR_BYTES }),
 	sockaddrout: ({ detail }) =>

@@ -25,7 +25,7 @@ const REPLACING = ['execve', 'execveat'];
 /** Kinds whose structure is not in their word. */
 const STRUCT_OF: Readonly<Record<string, string>> = { epolled: 'epoll_event', pollfds: 'pollfd' };
 /** A 32-bit program's structures are others; what it has the same are bytes and strings. */
-const NOT_OF_32_BIT = ['vec', 'vecout', 'sockaddrout'];
+const NOT_OF_32_BIT = ['vec', 'vecout', 'msg', 'sockaddrout'];
 
 const RETURNS: Readonly<Record<string, CallPlan['returns']>> = {
 	'=x': 'address',

@@ -226,8 +226,8 @@ const TABLE = `
 	getpeername     fd sockaddrout:3 ptr
 	sendto          fd in:3 size flags:msg sockaddr:6 int
 	recvfrom        fd out:r size flags:msg sockaddrout:6 ptr
-	sendmsg         fd ptr flags:msg
-	recvmsg         fd ptr flags:msg
+	sendmsg         fd msg flags:msg
+	recvmsg         fd msg flags:msg
 	sendmmsg        fd ptr int flags:msg
 	recvmmsg        fd ptr int flags:msg in/timespec
 	shutdown        fd enum:shut

@@ -23,7 +23,7 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 		['tstrace trace -p 1234 -y', 'of a process, with what descriptors are'],
 		['tstrace trace -e openat -Z', 'which files are not found, by whom'],
 		['tstrace trace -e execve', 'which programs are executed'],
-		['tstrace trace -p 1234 --min-duration 10ms', 'only calls that take long'],
+		['tstrace trace --min-duration 10ms 5', 'only calls that take long'],
 		['tstrace trace -c -- make', 'only a table of calls, at the end'],
 	],
 	options: traceOptions,

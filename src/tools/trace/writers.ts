@@ -14,6 +14,8 @@ export type WriteArgument = (lines: LineBuffer, call: CallRecord, argument: numb
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const NULL = bytesOf('NULL');
 const DOTS = bytesOf('...');
+const MESSAGE = bytesOf('{');
+const END_BRACE = 0x7d;
 const CWD = bytesOf('AT_FDCWD');
 export const UNTOLD = bytesOf('<?>');
 const [QUOTE, OPEN, CLOSE, COMMA, SPACE, MINUS] = [0x22, 0x5b, 0x5d, 0x2c, 0x20, 0x2d];
@@ -56,11 +58,17 @@ function writeOutput(lines: LineBuffer, call: CallRecord, argument: number): voi
 
 /** Several strings in brackets. */
 function writeList(lines: LineBuffer, call: CallRecord, argument: number): void {
-	let capture = call.capture(argument);
+	const capture = call.capture(argument);
 	if (capture === 0) {
 		writeAddress(lines, call, argument);
 		return;
 	}
+	writeStrings(lines, call, capture);
+}
+
+/** From this capture on. */
+function writeStrings(lines: LineBuffer, call: CallRecord, from: number): void {
+	let capture = from;
 	lines.byte(OPEN);
 	for (let first = true; capture !== 0; capture = call.nextCapture(capture), first = false) {
 		if (!first) {
@@ -87,6 +95,23 @@ function descriptorWriter(files: FileTexts): WriteArgument {
 		const capture = call.capture(argument);
 		if (capture !== 0) lines.add(files.of(call.idAt(capture)) ?? UNTOLD);
 	};
+}
+
+/** A message: the address that it goes to or comes from, and what is in it. */
+function writeMessage(lines: LineBuffer, call: CallRecord, argument: number): void {
+	const address = call.capture(argument);
+	if (address === 0 || call.errno !== 0) {
+		writeAddress(lines, call, argument);
+		return;
+	}
+	lines.add(MESSAGE);
+	if (call.lengthOf(address) > 1) {
+		writeSockaddr(lines, call, address);
+		lines.byte(COMMA);
+		lines.byte(SPACE);
+	}
+	writeStrings(lines, call, call.nextCapture(address));
+	lines.byte(END_BRACE);
 }
 
 /** Words for numbers, made once for each number. */
@@ -186,6 +211,7 @@ const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	argv: writeList,
 	vec: writeList,
 	vecout: writeList,
+	msg: writeMessage,
 	sig: wordWriter((value) => signalName(value)),
 	sigset: writeSignals,
 	sigsetout: writeSignals,

@@ -67,7 +67,7 @@ test('every call of the table is a call, and its words are kinds that are known'
 			const { kind, detail } = argumentOf(word);
 			assert.match(
 				kind,
-				/^(fd|at|path|str|argv|in|out|vec|vecout|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/,
+				/^(fd|at|path|str|argv|in|out|vec|vecout|msg|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/,
 				`${name}: ${word}`,
 			);
 			if (kind === 'flags') assert.ok(flagsOf(detail), `${name}: ${word}`);
