@@ -23,7 +23,7 @@ const CASES: readonly Case[] = [
 	{ args: ['trace', '-e', 'read,!write'], status: 2, says: /give "!write" an -e of its own/ },
 	{ args: ['trace', '-z', '-Z'], status: 2, says: /cannot be used with/ },
 	{ args: ['trace', '--path', '/a', '--fd', '1'], status: 2, says: /cannot be used with/ },
-	{ args: ['trace', '-c', '--json'], status: 2, says: /--summary-only is for text, not JSON/ },
+	{ args: ['trace', '-c', '--json'], status: 2, says: /--totals-only is for text, not JSON/ },
 	{ args: ['trace', '-T', '1'], status: 2, says: /its name here is --min-duration/ },
 	{ args: ['trace', '--buffer', '2G'], status: 2, says: /a size of 4K to 1G/ },
 	{ args: ['trace', '--min-duration', 'soon'], status: 2, says: /a time such as 500us/ },

@@ -42,8 +42,8 @@ export const traceOptions = () => ({
 		'only these calls: names, %file, %network, …; "!futex": all but these',
 		parseChoice,
 	),
-	successful: flag('-z, --successful', 'only calls that succeed').conflicts('failed'),
-	failed: flag('-Z, --failed', 'only calls that fail'),
+	successful: flag('-z, --successful', 'only calls that succeed').conflicts('unsuccessful'),
+	unsuccessful: flag('-Z, --unsuccessful', 'only calls that fail'),
 	minDuration: parsed(
 		'--min-duration <usec>',
 		'only calls of USEC microseconds (or 5ms, 2s) or more',
@@ -58,12 +58,12 @@ export const traceOptions = () => ({
 		wholeNumber(MAX_TEXT_BYTES),
 		TEXT_BYTES,
 	),
-	summaryOnly: flag('-c, --summary-only', 'print only a table of calls, at the end').conflicts([
-		'summary',
+	totalsOnly: flag('-c, --totals-only', 'print only a table of calls, at the end').conflicts([
+		'totals',
 		'stringLength',
 		'descriptors',
 	]),
-	summary: flag('-C, --summary', 'also print a table of calls, at the end'),
+	totals: flag('-C, --totals', 'also print a table of calls, at the end'),
 	buffer: parsedOr(
 		'--buffer <size>',
 		'buffer so many bytes of calls in the kernel: 64M',
@@ -83,33 +83,37 @@ export function traceSettings(
 ): Settings {
 	if (filter.cpus.length > 0)
 		throw new UsageError('a call may return on another CPU than it began on; leave out --cpu');
-	const { minDuration, path, fd, successful, failed, summary, summaryOnly } = values;
+	const { minDuration, path, fd, successful, unsuccessful, totals, totalsOnly } = values;
 	for (const [name, given] of [
-		['--summary', summary],
-		['--summary-only', summaryOnly],
+		['--totals', totals],
+		['--totals-only', totalsOnly],
 	] as const)
 		if (given && format === 'json')
 			throw new UsageError(
 				`${name} is for text, not JSON; syscount --latency writes such a table as JSON`,
 			);
 	const all =
-		!successful && !failed && minDuration === undefined && path.length === 0 && fd === undefined;
+		!successful &&
+		!unsuccessful &&
+		minDuration === undefined &&
+		path.length === 0 &&
+		fd === undefined;
 	return {
-		lines: !summaryOnly,
-		summary: summary || summaryOnly,
+		lines: !totalsOnly,
+		summary: totals || totalsOnly,
 		calls: values.calls,
 		planner: new CallPlanner(kernelBtf, {
 			text: values.stringLength,
 			files: values.descriptors,
-			nothing: summaryOnly,
+			nothing: totalsOnly,
 		}),
 		files: values.descriptors,
-		onlyFailed: failed,
+		onlyFailed: unsuccessful,
 		onlySuccessful: successful,
 		min_ns: (minDuration ?? 0) * 1000,
 		paths: path,
 		descriptor: fd,
-		ends: all && !summaryOnly && hasEnds(values.calls),
+		ends: all && !totalsOnly && hasEnds(values.calls),
 		buffer_bytes: values.buffer,
 	};
 }

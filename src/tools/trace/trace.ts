@@ -30,7 +30,12 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 	kind: 'events',
 	layout,
 	allCpus: true,
-	otherNames: { '-T': '--min-duration', '-P': '--path', '-x': '--failed' },
+	otherNames: {
+		'-T': '--min-duration',
+		'-P': '--path',
+		'-x': '--unsuccessful',
+		'--failed': '--unsuccessful',
+	},
 
 	settings: traceSettings,
 
