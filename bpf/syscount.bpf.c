@@ -6,7 +6,7 @@
  * enough. When they began is wanted for latencies only, which takes a second program at the entry.
  *
  * Each program is here twice: for raw tracepoints, and for perf's, which keep preemption off; see
- * src/tools/syscount/hooks.ts.
+ * src/bpf/call-hooks.ts.
  */
 #include "lib/filter.h"
 #include "lib/groups.h"
@@ -14,7 +14,7 @@
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
-#include "lib/syscount/calls.h"
+#include "lib/calls/calls.h"
 #include "lib/syscount/failures.h"
 #include "lib/syscount/slots.h"
 #include "lib/syscount/times.h"

@@ -125,7 +125,7 @@ export async function tracedSample(
 	const { writes, report } = contender;
 	try {
 		const { did, ended } = await traced(running(contender), work);
-		const lost = /lost: ([\d,]+) events/.exec(ended.stderr)?.[1] ?? '0';
+		const lost = /lost: ([\d,]+) (?:events|calls)/.exec(ended.stderr)?.[1] ?? '0';
 		const report_ms = report ? await toEnd_ms(report) : 0;
 		const sample: Sample = {
 			...did,

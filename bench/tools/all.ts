@@ -9,6 +9,7 @@ import { schedlat } from './schedlat.js';
 import { stat } from './stat.js';
 import { syscount } from './syscount.js';
 import { timehist } from './timehist.js';
+import { trace } from './trace.js';
 import { unwind } from './unwind.js';
 import { wakers } from './wakers.js';
 import { why } from './why.js';
@@ -18,6 +19,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
 	schedlat,
 	timehist,
 	syscount,
+	trace,
 	offcputime,
 	wakers,
 	why,

@@ -17,16 +17,20 @@ const KERNEL_ONLY = {
 	EIOCBQUEUED: 529,
 } as const;
 
+/** The kernel's own name, where node has another one in front: include/uapi/asm-generic/errno.h. */
+const KERNEL_NAMES = [[constants.errno.EOPNOTSUPP, 'EOPNOTSUPP']] as const;
+
 /** MAX_ERRNO of include/linux/err.h. */
 const MAX_ERRNO = 4095;
 
 const NUMBERS: Readonly<Record<string, number>> = { ...constants.errno, ...KERNEL_ONLY };
 /** Of two names for a number the first: EAGAIN, not EWOULDBLOCK. */
-const NAMES = new Map(
-	Object.entries(NUMBERS)
+const NAMES = new Map<number, string>([
+	...Object.entries(NUMBERS)
 		.reverse()
-		.map(([name, number]) => [number, name]),
-);
+		.map(([name, number]) => [number, name] as const),
+	...KERNEL_NAMES,
+]);
 
 export const ERRNO_NAMES: readonly string[] = Object.keys(NUMBERS);
 

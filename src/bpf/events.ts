@@ -10,8 +10,8 @@ import { LineBuffer } from '../render/line-buffer.js';
 /** Events kept for one JSON object. */
 const MAX_ROWS = 100_000;
 
-/** Makes a row of a record; `epoch_ms` is the wall-clock time of CLOCK_MONOTONIC's zero. */
-type RowOf = (record: DataView, epoch_ms: number) => Key;
+/** Makes a row of a record, or none of one that others refer to; `epoch_ms` is the wall-clock time of CLOCK_MONOTONIC's zero. */
+type RowOf = (record: DataView, epoch_ms: number) => Key | undefined;
 
 /** Wall-clock time of CLOCK_MONOTONIC's zero in ms; asked anew, so that a stepped clock shows. */
 export function epochMs(): number {
@@ -65,7 +65,9 @@ export class EventRows implements Reader<RowFindings> {
 	}
 
 	protected keep(record: DataView, epoch_ms: number): void {
-		if (this.#rows.length < MAX_ROWS) this.#rows.push(this.#rowOf(record, epoch_ms));
+		const row = this.#rowOf(record, epoch_ms);
+		if (row === undefined) return;
+		if (this.#rows.length < MAX_ROWS) this.#rows.push(row);
 		else this.#dropped++;
 	}
 

@@ -26,8 +26,8 @@ export function isGlob(name: string): boolean {
 	return /[*?[\\]/.test(name);
 }
 
-/** Throws RangeError for patterns that are too long, or too many, in words for the user. */
-export function compileGlobs(globs: readonly string[]): GlobTables {
+/** `most`: bytes of what they are to match. Throws RangeError for patterns that are too long, or too many, in words for the user. */
+export function compileGlobs(globs: readonly string[], most = MAX_COMM_BYTES): GlobTables {
 	const accepts = new BigUint64Array(BYTES);
 	const ends: bigint[] = [];
 	let stays = 0n;
@@ -36,7 +36,7 @@ export function compileGlobs(globs: readonly string[]): GlobTables {
 	for (const glob of globs) {
 		const elements = elementsOf(glob);
 		const length = elements.filter((element) => element !== undefined).length;
-		if (length > MAX_COMM_BYTES)
+		if (length > most)
 			throw new RangeError(
 				`"${glob}" matches no thread name: the kernel keeps only ${MAX_COMM_BYTES} bytes of a name`,
 			);

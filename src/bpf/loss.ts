@@ -38,6 +38,8 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 		'failed calls: no room for more paths; raise --max-paths, or choose threads (-p)',
 	LOSS_OBJECTS_FULL:
 		'waits: no room for what they were for; raise --max-stacks, or choose threads (-p)',
+	LOSS_CALLS_RING_FULL:
+		'calls: they came faster than tstrace read them; raise --buffer, or choose fewer (-e, -p)',
 	LOSS_FILTER_FULL: 'processes: --follow has no room for more; not traced',
 };
 

@@ -24,22 +24,25 @@ const MAX_VALUES = 10_000;
 const named = (values: Iterable<string>): Value[] => [...values].map((value) => ({ value }));
 const callNames = () => named(new Set(allCalls().map(({ name }) => name)));
 
+const callsAndSets = () => [
+	...Object.keys(CALL_SETS).map((value) => ({ value, about: 'a set of calls' })),
+	...callNames(),
+];
+
 const LISTS: Readonly<Record<string, () => Iterable<Value>>> = {
 	'--pid': () => numbered(processesThere()),
 	'--tid': () => numbered(threadsThere()),
 	'--comm': threadNames,
 	'--cgroup': cgroups,
-	'--syscall': () => [
-		...Object.keys(CALL_SETS).map((value) => ({ value, about: 'a set of calls' })),
-		...callNames(),
-	],
+	'--syscall': callsAndSets,
+	'--calls': callsAndSets,
 	'--hist': callNames,
 	'--event': () => named(EVENT_NAMES),
 	'--errno': () => named(ERRNO_NAMES),
 	'--state': () => Object.entries(STATE_LETTERS).map(([value, about]) => ({ value, about })),
 };
 /** Where several can be given, with commas between. */
-const COMMA_LISTS = ['--pid', '--tid', '--comm', '--syscall'];
+const COMMA_LISTS = ['--pid', '--tid', '--comm', '--syscall', '--calls'];
 
 /** Whether `wordsFor` knows what an option can be given; by its long name. */
 export const hasValues = (option: string): boolean => Object.hasOwn(LISTS, option);

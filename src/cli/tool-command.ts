@@ -1,5 +1,5 @@
 /** A tool as a command: its options and numbers, and what they ask for together. */
-import type { Command as Cli } from 'commander';
+import type { Command as Cli, Option } from 'commander';
 import { largest } from '../aggregate/largest.js';
 import type { Findings } from '../aggregate/report.js';
 import type { FilteredLayout } from '../bpf/filter.js';
@@ -82,8 +82,10 @@ export function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 				action(tool, interval, count, values),
 			);
 	}
-	const common = commonOptions(tool.kind, tool.stackTool?.use);
-	for (const option of [...offered(tool.options()), ...offered(common)]) {
+	const own = offered(tool.options());
+	const common = offered(commonOptions(tool.kind, tool.stackTool?.use));
+	for (const option of common) dropLetter(option, own);
+	for (const option of [...own, ...common]) {
 		if (isLacking(tool, option.attributeName())) option.hideHelp();
 		command.addOption(option);
 	}
@@ -93,6 +95,13 @@ export function addTool(cli: Cli, tool: AnyTool, action: Action): void {
 /** Whether it is a common option that this tool has to refuse. */
 export function isLacking({ lacks = [] }: ToolDeclaration, option: string): boolean {
 	return lacks.some((each) => each === option);
+}
+
+/** A letter that the tool itself has is not the common option's, which keeps its long name. */
+function dropLetter(option: Option, own: readonly Option[]): void {
+	if (!own.some(({ short }) => short !== undefined && short === option.short)) return;
+	option.flags = option.flags.replace(/^-\w, /, '');
+	delete option.short;
 }
 
 /** When it ends where nobody says it. */

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { TstraceError } from '../errors.js';
 import { perf_type_id } from '../generated/uapi.js';
+import { textOf } from '../text-of.js';
 import { onlineCpus } from './cpus.js';
 import { openPerfEvent, type PerfEvent } from './open.js';
 
@@ -24,6 +25,15 @@ export function openTracepoint(category: string, name: string): PerfEvent {
 		flags: ['disabled'] as const,
 	};
 	return openPerfEvent(attributes, { pid: -1, cpu });
+}
+
+/** A file of tracefs; undefined: there is none, or it may not be read. */
+export function tracefsText(path: string): string | undefined {
+	for (const folder of TRACEFS) {
+		const text = textOf(`${folder}/${path}`);
+		if (text !== undefined) return text;
+	}
+	return undefined;
 }
 
 /**

@@ -3,6 +3,25 @@ const SPACE = 0x20;
 const ZERO = 0x30;
 const POINT = 0x2e;
 const NEWLINE = 0x0a;
+const MINUS = 0x2d;
+const LETTER_X = 0x78;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const HEX = new TextEncoder().encode('0123456789abcdef');
+/** By byte: what follows a backslash; 0: it has no letter; PLAIN: it needs no backslash. */
+const LETTERS = new Uint8Array(256);
+const PLAIN = 1;
+LETTERS.fill(PLAIN, SPACE, 0x7f);
+for (const [byte, letter] of [
+	[0x09, 't'],
+	[0x0a, 'n'],
+	[0x0b, 'v'],
+	[0x0c, 'f'],
+	[0x0d, 'r'],
+	[QUOTE, '"'],
+	[BACKSLASH, '\\'],
+] as const)
+	LETTERS[byte] = letter.charCodeAt(0);
 
 export class LineBuffer {
 	#bytes: Uint8Array;
@@ -83,5 +102,77 @@ export class LineBuffer {
 		this.whole(whole, width - 7, padding);
 		this.byte(POINT);
 		this.whole(value - whole * 1e6, 6, ZERO);
+	}
+
+	/** A number of 64 bits, given in two halves, with its sign. */
+	signed64(low: number, high: number): void {
+		if (high >>> 31 === 0) {
+			this.unsigned64(low, high);
+			return;
+		}
+		this.byte(MINUS);
+		const negated = (~low + 1) >>> 0;
+		this.unsigned64(negated, (~high + (negated === 0 ? 1 : 0)) >>> 0);
+	}
+
+	/** A number of 64 bits, given in two halves. */
+	unsigned64(low: number, high: number): void {
+		const value = (high >>> 0) * 2 ** 32 + (low >>> 0);
+		if (Number.isSafeInteger(value)) this.whole(value, 1);
+		else
+			for (const digit of `${(BigInt(high >>> 0) << 32n) | BigInt(low >>> 0)}`)
+				this.byte(digit.charCodeAt(0));
+	}
+
+	/** The same with 0x in front. */
+	hex64(low: number, high: number): void {
+		this.byte(ZERO);
+		this.byte(LETTER_X);
+		if (high !== 0) this.hexDigits(high, 1);
+		this.hexDigits(low, high !== 0 ? 8 : 1);
+	}
+
+	/** Digits of a number of 32 bits, at least so many. */
+	hexDigits(value: number, least: number): void {
+		let digits = least;
+		while (digits < 8 && value >>> (4 * digits) !== 0) digits++;
+		for (let i = digits - 1; i >= 0; i--)
+			this.#bytes[this.#length++] = HEX[(value >>> (4 * i)) & 15] as number;
+	}
+
+	/** A number of 32 bits in base 8, with a 0 in front. */
+	octal(value: number): void {
+		this.byte(ZERO);
+		let digits = 0;
+		while (digits < 11 && value >>> (3 * digits) !== 0) digits++;
+		for (let i = digits - 1; i >= 0; i--) this.byte(ZERO + ((value >>> (3 * i)) & 7));
+	}
+
+	/**
+	 * Bytes of a stranger's as they are where they are printable ASCII; others as in C: "\\n", "\\0", "\\377". At most
+	 * four bytes are written for each.
+	 */
+	escaped(bytes: Uint8Array, from: number, length: number): void {
+		for (let i = from; i < from + length; i++) {
+			const byte = bytes[i] as number;
+			const letter = LETTERS[byte] as number;
+			if (letter === PLAIN) this.#bytes[this.#length++] = byte;
+			else if (letter !== 0) this.#backslash(letter);
+			else this.#escapedOctal(byte, i + 1 < from + length ? (bytes[i + 1] as number) : 0);
+		}
+	}
+
+	#backslash(letter: number): void {
+		this.byte(BACKSLASH);
+		this.byte(letter);
+	}
+
+	/** With three digits where a digit follows, which would be taken for one of them. */
+	#escapedOctal(byte: number, next: number): void {
+		const isThree = next >= ZERO && next <= ZERO + 9;
+		this.byte(BACKSLASH);
+		if (isThree || byte > 0o77) this.byte(ZERO + (byte >> 6));
+		if (isThree || byte > 0o7) this.byte(ZERO + ((byte >> 3) & 7));
+		this.byte(ZERO + (byte & 7));
 	}
 }

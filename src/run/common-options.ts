@@ -56,7 +56,7 @@ export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report') 
 			'kernelThreads',
 		),
 		kernelThreads: flag('-k, --kernel-threads', 'only kernel threads'),
-		follow: flag('--follow', 'with -p, -t or COMMAND: also trace child processes'),
+		follow: flag('-f, --follow', 'with -p, -t or COMMAND: also trace child processes'),
 		...formatOptions(FORMATS[kind], use),
 		hdr:
 			kind === 'latency'

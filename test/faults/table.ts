@@ -122,6 +122,10 @@ export const FAULTS: readonly Fault[] = [
 		tests: {
 			'faults-machine': ['nobody takes its lines, and the ring is full'],
 			timehist: ['printed and lost are all switches, however small the ring'],
+			'trace-options': [
+				'nobody takes its lines in a flood',
+				'lines and what is missing, where it is missing, are all calls',
+			],
 		},
 	},
 	{

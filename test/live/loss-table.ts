@@ -26,6 +26,7 @@ export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	allocating_threads_full: { not: 'it takes 16,384 threads that allocate, and live' },
 	frees_unseen: { forcedIn: LOSSES },
 	failures_full: { forcedIn: LOSSES },
+	calls_ring_full: { forcedIn: LOSSES },
 	chains_cut: { forcedIn: 'unit/aggregate/chains' },
 	objects_full: { forcedIn: LOSSES },
 	filter_full: { forcedIn: IN_PROGRAMS },

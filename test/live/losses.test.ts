@@ -165,6 +165,12 @@ const CASES: readonly Case[] = [
 		due: some,
 	},
 	{
+		cause: 'calls_ring_full',
+		what: 'trace: more than a small buffer holds',
+		prepare: workloadCase(['traced', 'flood', '5000'], 'trace --buffer 4K'),
+		due: some,
+	},
+	{
 		cause: 'mappings_lost',
 		what: 'programs that begin while tstrace stands still',
 		prepare: async () => ({
@@ -284,7 +290,7 @@ for (const { cause, what, prepare, due, intervals, env = {}, also = [] } of CASE
 			for (const other of othersIn(tracing, cause)) assert.ok(also.includes(other), other);
 			// And in words: of each result, or of all at the end where rows are printed as they come.
 			const said = stderr.replaceAll('\n      ', ' ').split('\n');
-			const streams = args[0] === 'timehist';
+			const streams = ['timehist', 'trace'].includes(args[0] ?? '');
 			for (const count of streams ? [sum(all)] : all.filter((each) => each > 0))
 				assert.ok(said.includes(`lost: ${explainLost({ [cause]: count })}`), stderr);
 		} finally {

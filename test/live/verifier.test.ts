@@ -45,6 +45,8 @@ for (const args of [
 	['syscount', '-x', '--paths', '-p', `${process.pid}`],
 	['schedlat'],
 	['timehist', '-w', '-p', `${process.pid}`],
+	['trace', '-y', '-p', `${process.pid}`],
+	['trace', '-y', '--path', '/tmp/*', '-p', `${process.pid}`],
 	['memleak', '-p', `${process.pid}`],
 	['memleak', '--growth', '-p', `${process.pid}`],
 ] as const) {

@@ -9,6 +9,7 @@ import { OF_OFF_CPU } from './table/off-cpu.js';
 import { OF_SCHEDULING } from './table/scheduling.js';
 import { OF_STACKS } from './table/stacks.js';
 import { OF_TIMEHIST } from './table/timehist.js';
+import { OF_TRACED } from './table/traced.js';
 import { OF_USER_SPACE } from './table/user-space.js';
 import { OF_WAKERS } from './table/wakers.js';
 import { OF_WHY } from './table/why.js';
@@ -22,6 +23,7 @@ export const MUTATIONS: readonly Mutation[] = [
 	...OF_OBJECTS,
 	...OF_STACKS,
 	...OF_CALLS,
+	...OF_TRACED,
 	...OF_MEMORY,
 	...OF_USER_SPACE,
 	...OF_WHY,

@@ -72,6 +72,7 @@ function tools(storm: number): string[][] {
 		['offcputime', '-p', `${storm}`, seconds],
 		['profile', seconds],
 		['timehist', '-p', `${storm}`, seconds],
+		['trace', '-y', '-p', `${storm}`, seconds],
 		['memleak', '-p', `${storm}`, '--sample-bytes', '4096', '5'],
 	];
 }

@@ -1,5 +1,6 @@
 /** Features of kernels that tools have other ways without, or none; a test that needs one says so. */
 
+import { perfHookMissing } from '../../src/bpf/call-hooks.js';
 import { taskStorageMissing } from '../../src/bpf/scheduling/task-storage.js';
 import {
 	kernelHasHelper,
@@ -7,7 +8,6 @@ import {
 	kernelHasTracepoint,
 	versionOf,
 } from '../../src/loader/kernel.js';
-import { perfHookMissing } from '../../src/tools/syscount/hooks.js';
 
 export interface Feature {
 	/** The first kernel with it. */

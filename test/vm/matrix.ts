@@ -103,6 +103,13 @@ export const TOOLS: readonly ToolTests[] = [
 		truths: ['^printed and lost', '^who wakes whom', '^migrations'],
 	},
 	{
+		tool: 'trace',
+		args: ['-y', '-o', '/dev/null', '0.2'],
+		file: 'trace',
+		also: { 'trace-options': { quick: '^-e: calls' } },
+		truths: ['calls with each kind of argument', '^hostile strings', '^each thread has'],
+	},
+	{
 		tool: 'syscount',
 		args: ['--latency', '0.2', '1'],
 		file: 'syscount',

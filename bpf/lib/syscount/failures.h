@@ -7,7 +7,7 @@
 #include "../loss.h"
 #include "../pidns.h"
 #include "../window.h"
-#include "calls.h"
+#include "../calls/calls.h"
 #include "traits.h"
 
 /* With the zero at its end; what is longer is cut. */

@@ -4,7 +4,7 @@
 #define TSTRACE_SYSCOUNT_SLOTS_H
 
 #include "../kernel.h"
-#include "calls.h"
+#include "../calls/calls.h"
 
 /* Calls that have a histogram of their own on each CPU: the first that are seen. */
 #define CALL_SLOTS 32

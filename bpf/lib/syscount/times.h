@@ -5,16 +5,10 @@
 
 #include "../kernel.h"
 #include "../loss.h"
-#include "../registers.h"
-
-/* What addresses are told by; see registers_number(). */
-u64 calls_origin;
+#include "../calls/registers_number.h"
 
 #define CALL_PLACE_BITS 14
 #define CALL_PLACES	(1 << CALL_PLACE_BITS)
-/* 2^64 divided by the golden ratio: neighbours are spread. */
-#define SPREAD 0x9e3779b97f4a7c15ULL
-
 /*
  * Since when each thread is in its call. Threads are known by where their saved registers lie, at
  * the top of their stack: programs at raw tracepoints get that for nothing, while asking for the
@@ -40,15 +34,6 @@ struct {
 	__type(key, u64);
 	__type(value, u64);
 } calls_displaced SEC(".maps");
-
-/*
- * A number for an address. The verifier lets no program calculate with addresses, but lets it
- * have the distance of two: that is to a variable of our own, which does not move.
- */
-static __always_inline u64 registers_number(void *regs)
-{
-	return (char *)regs - (char *)&calls_origin;
-}
 
 static __always_inline struct call_place *call_place_of(u64 registers)
 {
@@ -98,23 +83,9 @@ static __always_inline bool call_ends(void *regs, u64 *duration_ns)
 /* Of any task; 0 where it is not known. */
 static __always_inline u64 call_since_ns(struct task_struct *task)
 {
-	u64 registers, leader = 0, *since_ns;
+	u64 registers = task_registers_number(task), *since_ns;
 	struct call_place *place;
 
-	if (can_read_registers()) {
-		barrier();
-		registers = registers_number(saved_registers(task));
-		barrier();
-	} else {
-		/* They are an address here, and the distance of two pointers tells that of the
-		 * origin. */
-		barrier();
-		bpf_core_read(&leader, sizeof(leader), &task->group_leader);
-		registers = registers_number(task->group_leader);
-		barrier_var(registers); /* or clang adds to the origin's address first */
-		registers += (u64)saved_registers(task) - leader;
-		barrier();
-	}
 	place = call_place_of(registers);
 	if (place && place->registers == registers)
 		return place->since_ns;

@@ -4,7 +4,7 @@
 #ifndef TSTRACE_SYSCOUNT_TRAITS_H
 #define TSTRACE_SYSCOUNT_TRAITS_H
 
-#include "calls.h"
+#include "../calls/calls.h"
 
 enum call_trait {
 	/* The result is how many bytes were read, written, or both. */

@@ -3,6 +3,7 @@
 import { ABIS, type Call } from '../../abi/syscalls.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
+import { CALL_NUMBERS, callAt, unpackKind } from '../../bpf/call-numbers.js';
 import { readComm } from '../../bpf/comm.js';
 import { Groups } from '../../bpf/groups.js';
 import { takeHistogram } from '../../bpf/histogram.js';
@@ -11,7 +12,6 @@ import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { Window } from '../../loader/window.js';
-import { CALL_NUMBERS, callAt, unpackKind } from './call-numbers.js';
 import { moves } from './traits.js';
 
 type Layout = typeof layout;

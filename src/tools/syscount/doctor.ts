@@ -1,9 +1,9 @@
 /** What `tstrace doctor` says of syscount: tracefs, which it needs on some kernels. */
 import { release } from 'node:os';
+import { perfHookMissing, rawCanBePreempted } from '../../bpf/call-hooks.js';
 import { type Check, ok, warn } from '../../doctor/check.js';
 import { MOUNT_TRACEFS } from '../../perf/tracepoint.js';
 import { textOf } from '../../text-of.js';
-import { perfHookMissing, rawCanBePreempted } from './hooks.js';
 
 export const doctor = {
 	machine: (): Check[] => [
@@ -15,7 +15,7 @@ export const doctor = {
 	],
 };
 
-/** `use`: what syscount lacks to use it, where it does; see hooks.ts. */
+/** `use`: what syscount lacks to use it, where it does; see call-hooks.ts. */
 export function judgeTracefs(
 	mounts: string,
 	filesystems: string,

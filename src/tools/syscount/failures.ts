@@ -3,12 +3,12 @@ import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { errnoName } from '../../abi/errno.js';
 import { type Abi, callName } from '../../abi/syscalls.js';
+import { unpackKind } from '../../bpf/call-numbers.js';
 import { readComm } from '../../bpf/comm.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
 import { setRoomInHalves, Window } from '../../loader/window.js';
-import { unpackKind } from './call-numbers.js';
 import type { ShownFailure } from './failed-table.js';
 
 /** As in JSON: what is shown, and the numbers behind the names. */

@@ -1,28 +1,26 @@
 /** syscount: which system calls are made, how often they fail, how long they take. */
 import { parseErrno } from '../../abi/errno.js';
 import type { Lost, TableFindings } from '../../aggregate/report.js';
+import { chooseCallHook, PERF_HOOK_NS, PerfCallHooks } from '../../bpf/call-hooks.js';
+import { callConstants, indexesOf } from '../../bpf/call-numbers.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
 import { setRoomInHalves } from '../../loader/window.js';
+import { callNameParser, callsParser, listCalls } from '../../options/call-words.js';
 import { maxBucketsOption, topOption, wholeNumber } from '../../options/parsers.js';
 import { flag, parsed } from '../../options/typed-option.js';
-import type { PerfEvent } from '../../perf/open.js';
-import { openTracepoint } from '../../perf/tracepoint.js';
 import { refuseKernelThreads } from '../../proc/kernel-threads.js';
 import type { Reader } from '../../reader.js';
 import { MICROSECONDS, MILLISECONDS } from '../../render/units.js';
 import { defineTool, type Plan } from '../../tool.js';
-import { callConstants, indexesOf } from './call-numbers.js';
 import { Calls, type CallsSettings } from './calls.js';
 import { doctor } from './doctor.js';
 import { renderFailures } from './failed-table.js';
 import { type FailedCallRow, FailedCalls } from './failures.js';
-import { chooseCallHook, PERF_HOOK_NS } from './hooks.js';
 import { type CallRow, callRows } from './rows.js';
 import { renderCalls } from './table.js';
 import { traitConstants } from './traits.js';
-import { listCalls, parseCallName, parseCalls } from './words.js';
 
 type Layout = typeof layout;
 
@@ -66,6 +64,9 @@ const PERF_EVENTS = [
 /** What is not by path. */
 const NOT_WITH_PATHS = ['pids', 'latency', 'hist', 'errors', 'bytes'];
 
+/** Lists the names of calls. */
+const LIST = 'tstrace syscount -l';
+
 const options = () => ({
 	pids: flag('-P, --pids', 'a row for each process, not for each call').conflicts([
 		'errors',
@@ -75,7 +76,7 @@ const options = () => ({
 	hist: parsed(
 		'--hist <name>',
 		'show times as --latency does, and a histogram of this call',
-		parseCallName,
+		callNameParser(LIST),
 	),
 	bytes: flag('--bytes', 'show how many bytes calls read and write').conflicts([
 		'latency',
@@ -93,7 +94,7 @@ const options = () => ({
 	syscall: parsed(
 		'--syscall <list>',
 		'only these calls: names, numbers, file, network, process, memory, ipc, desc',
-		parseCalls,
+		callsParser(LIST),
 	),
 	top: topOption(20, 'rows with the most calls or time'),
 	milliseconds: flag(
@@ -238,7 +239,7 @@ class CallReader implements Reader<SyscountFindings> {
 	readonly #failed: FailedCalls;
 	readonly #settings: Settings;
 	readonly #object: BpfObject<Layout>;
-	readonly #events: PerfEvent[] = [];
+	readonly #hooks = new PerfCallHooks();
 	#ended = false;
 
 	constructor(object: BpfObject<Layout>, settings: Settings) {
@@ -250,13 +251,7 @@ class CallReader implements Reader<SyscountFindings> {
 
 	begin(): void {
 		this.#calls.begin();
-		for (const [name, tracepoint] of PERF_EVENTS) {
-			const program = this.#object.program(name);
-			if (!program.wanted) continue;
-			const event = openTracepoint('raw_syscalls', tracepoint);
-			this.#events.push(event);
-			event.setBpf(program.fd);
-		}
+		this.#hooks.attach(this.#object, PERF_EVENTS);
 	}
 
 	drain(): void {
@@ -286,7 +281,6 @@ class CallReader implements Reader<SyscountFindings> {
 
 	/** Attaches perf's programs no more; twice is once. */
 	close(): void {
-		// The last first: with it counting ends at once, and to close one takes some 50 ms.
-		for (const event of this.#events.toReversed()) event.close();
+		this.#hooks.close();
 	}
 }

@@ -65,7 +65,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	},
 	{
 		id: 'M44',
-		file: 'bpf/lib/syscount/calls.h',
+		file: 'bpf/lib/calls/calls.h',
 		from: '\tif (result)\n\t\treturn false;\n',
 		to: '\tif (!result)\n\t\treturn false;\n',
 		bug: 'a fork is counted as it returns in the child, not in the parent',
@@ -74,7 +74,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	},
 	{
 		id: 'N9',
-		file: 'bpf/lib/syscount/calls.h',
+		file: 'bpf/lib/calls/calls.h',
 		from: 'call->nr == child_nr[first + 3]',
 		to: 'call->nr == child_nr[first + 2]',
 		bug: 'a thread that begins by clone3 is two calls',

@@ -10,6 +10,8 @@ import { commonOptions, fileOptions } from '../../../src/run/common-options.js';
 
 /** What stackcollapse-perf.pl calls them: scripts that call it go on with `tstrace fold`. */
 const OF_STACKCOLLAPSE = ['fold --pid', 'fold --tid', 'fold --all'];
+/** What strace calls them: who comes from there goes on with `tstrace trace`, and types nothing else. */
+const OF_STRACE = ['-e', '-s', '-z', '-Z', '-c', '-C'];
 /** What the letters that everybody types mean. */
 const MEANINGS = {
 	'-L': '--tids',
@@ -53,12 +55,19 @@ function collect(pairs: Iterable<readonly [string, string, string]>) {
 test('a letter has one long name across tstrace, and an option a long name', async () => {
 	const declared = await allDeclared();
 	assert.ok(declared.length > 150);
+	const isOfStrace = ({ where, option }: Declared) =>
+		where === 'trace' && OF_STRACE.includes(option.short ?? '');
 	const names = collect(
-		declared.map(({ where, option }) => {
-			assert.ok(option.long, `${where} ${option.flags}`);
-			return [option.short ?? '', option.long, where] as const;
-		}),
+		declared
+			.filter((each) => !isOfStrace(each))
+			.map(({ where, option }) => {
+				assert.ok(option.long, `${where} ${option.flags}`);
+				return [option.short ?? '', option.long, where] as const;
+			}),
 	);
+	// No more than it has to be.
+	const needed = new Set(declared.filter(isOfStrace).map(({ option }) => option.short ?? ''));
+	assert.deepEqual([...needed].sort(), OF_STRACE.filter((letter) => names.has(letter)).sort());
 	for (const [letter, longs] of names) {
 		if (letter === '') continue;
 		assert.match(letter, /^-\w$/);
@@ -84,7 +93,7 @@ test('a long name has the same letter and the same kind of value in all tools', 
 test('no long name is another one in the plural', async () => {
 	const longs = new Set((await allDeclared()).map(({ option }) => option.long ?? ''));
 	// One takes a value to choose by, the other shows each of them.
-	const two = ['--pid', '--tid'];
+	const two = ['--pid', '--tid', '--path'];
 	for (const long of longs) {
 		if (!two.includes(long)) assert.ok(!longs.has(`${long}s`), `${long} and ${long}s`);
 	}

@@ -42,7 +42,7 @@ function defaultInHelp(tool: string): string | undefined {
 
 for (const [otherwise, tools] of [
 	['text on a terminal, folded elsewhere', ['offcputime', 'profile']],
-	['text', ['memleak', 'runqlat', 'schedlat', 'syscount', 'timehist', 'diff']],
+	['text', ['memleak', 'runqlat', 'schedlat', 'syscount', 'timehist', 'trace', 'diff']],
 	['svg', ['flamegraph']],
 ] as const) {
 	for (const tool of tools) {

@@ -41,3 +41,46 @@ test('room is made for a line, and what was there stays', () => {
 	lines.clear();
 	assert.equal(lines.length, 0);
 });
+
+test('numbers of 64 bits in two halves, as BigInt has them', () => {
+	const values = [
+		0n,
+		1n,
+		0xffff_ffffn,
+		2n ** 32n,
+		2n ** 53n,
+		2n ** 53n + 1n,
+		2n ** 63n,
+		2n ** 64n - 1n,
+		2n ** 63n + 7n,
+	];
+	for (const value of values) {
+		const [low, high] = [Number(value & 0xffff_ffffn), Number(value >> 32n)];
+		assert.equal(
+			text((lines) => lines.unsigned64(low, high)),
+			`${value}`,
+		);
+		assert.equal(
+			text((lines) => lines.signed64(low, high)),
+			`${BigInt.asIntN(64, value)}`,
+		);
+		assert.equal(
+			text((lines) => lines.hex64(low, high)),
+			`0x${value.toString(16)}`,
+		);
+	}
+	for (const value of [0, 7, 8, 0o644, 0o100755, 0xffff_ffff])
+		assert.equal(
+			text((lines) => lines.octal(value)),
+			value === 0 ? '0' : `0${value.toString(8)}`,
+		);
+});
+
+test('bytes as a C string has them; three digits where a digit follows', () => {
+	const escaped = (...bytes: number[]) =>
+		text((lines) => lines.escaped(Uint8Array.from([1, ...bytes, 2]), 1, bytes.length));
+	assert.equal(escaped(0x61, 0x20, 0x7e), 'a ~');
+	assert.equal(escaped(0x22, 0x5c, 0x0a, 0x09, 0x0d, 0x0b, 0x0c), '\\"\\\\\\n\\t\\r\\v\\f');
+	assert.equal(escaped(0, 1, 0x1b, 0x7f, 0xff), '\\0\\1\\33\\177\\377');
+	assert.equal(escaped(0, 0x31, 7, 0x39, 7, 0x61), '\\0001\\0079\\7a');
+});

@@ -1,15 +1,16 @@
 /** Which kind of tracepoint tells of system calls: raw ones, or perf's. */
 import { release } from 'node:os';
-import { type Chosen, chooseWay, type Way } from '../../bpf/fallback.js';
-import { TstraceError } from '../../errors.js';
-import { kernelHasHelper, versionOf } from '../../loader/kernel.js';
-import { openTracepoint } from '../../perf/tracepoint.js';
+import { TstraceError } from '../errors.js';
+import { kernelHasHelper, versionOf } from '../loader/kernel.js';
+import type { PerfEvent } from '../perf/open.js';
+import { openTracepoint } from '../perf/tracepoint.js';
+import { type Chosen, chooseWay, type Way } from './fallback.js';
 
 export type CallHook = 'raw' | 'perf';
 
 /**
  * What the kernel takes at a perf tracepoint besides the program: raw_syscalls' record, made for nobody. By
- * `perf bench sched pipe` with either hook, see docs/tools/syscount.md.
+ * `perf bench sched pipe` with either hook.
  */
 export const PERF_HOOK_NS = 113;
 
@@ -46,5 +47,30 @@ export function perfHookMissing(): string | undefined {
 	} catch (error) {
 		if (error instanceof TstraceError) return error.message;
 		throw error;
+	}
+}
+
+/** Programs at perf's tracepoints of system calls, which the reader of a tool attaches itself. */
+export class PerfCallHooks {
+	readonly #events: PerfEvent[] = [];
+
+	/** Attaches those that are wanted, each to the tracepoint of raw_syscalls that stands beside it. */
+	attach<Name extends string>(
+		object: { program(name: Name): { readonly wanted: boolean; readonly fd: number } },
+		programs: ReadonlyArray<readonly [program: Name, tracepoint: 'sys_enter' | 'sys_exit']>,
+	): void {
+		for (const [name, tracepoint] of programs) {
+			const program = object.program(name);
+			if (!program.wanted) continue;
+			const event = openTracepoint('raw_syscalls', tracepoint);
+			this.#events.push(event);
+			event.setBpf(program.fd);
+		}
+	}
+
+	/** Attaches them no more; twice is once. */
+	close(): void {
+		// The last first: with it counting ends at once, and to close one takes some 50 ms.
+		for (const event of this.#events.toReversed()) event.close();
 	}
 }

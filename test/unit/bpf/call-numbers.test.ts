@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ABIS, allCalls, isNamed } from '../../../../src/abi/syscalls.js';
+import { ABIS, allCalls, isNamed } from '../../../src/abi/syscalls.js';
 import {
 	CALL_NUMBERS,
 	callAt,
 	callConstants,
 	indexesOf,
 	unpackKind,
-} from '../../../../src/tools/syscount/call-numbers.js';
+} from '../../../src/bpf/call-numbers.js';
 
 /** The constants as the programs get them, as u32. */
 function constants(arch: string): Map<string, Uint32Array> {
@@ -53,7 +53,7 @@ test('which calls begin and end threads: of 64-bit programs, then of 32-bit prog
 });
 
 test('what the programs count apart is taken apart again', () => {
-	// bpf/lib/syscount/calls.h: kind_of(). The error is above, as an unsigned number.
+	// bpf/lib/calls/calls.h: kind_of(). The error is above, as an unsigned number.
 	const number = fc.tuple(fc.nat(2 ** 18 - 1), fc.nat(2), fc.nat(4095));
 	fc.assert(
 		fc.property(number, ([nr, abi, errno]) => {
@@ -96,7 +96,7 @@ function wantedBy(wanted: readonly number[] | undefined): number[] | undefined {
 	};
 	callConstants(object, wanted);
 	if (!filters) return undefined;
-	// As bpf/lib/syscount/calls.h looks: a bit for each index, the lowest first.
+	// As bpf/lib/calls/calls.h looks: a bit for each index, the lowest first.
 	return Array.from({ length: 2 * CALL_NUMBERS }, (_, i) => i).filter(
 		(i) => (mask.getUint8(i >> 3) >> (i & 7)) & 1,
 	);

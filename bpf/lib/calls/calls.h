@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* System calls: which one begins, ends or is open. When they began: times.h. */
-#ifndef TSTRACE_SYSCOUNT_CALLS_H
-#define TSTRACE_SYSCOUNT_CALLS_H
+#ifndef TSTRACE_CALLS_CALLS_H
+#define TSTRACE_CALLS_CALLS_H
 
 #include "../compat.h"
 #include "../kernel.h"

@@ -1,5 +1,5 @@
-/** How programs number system calls, and which they are told of: user space's side of bpf/lib/syscount/calls.h. */
-import { ABIS, type Call, callTables } from '../../abi/syscalls.js';
+/** How programs number system calls, and which they are told of: user space's side of bpf/lib/calls/calls.h. */
+import { ABIS, type Call, callTables } from '../abi/syscalls.js';
 
 /** CALL_NUMBERS, CALL_NR_BITS, CALL_ABI_BITS. */
 export const CALL_NUMBERS = 512;

@@ -1,19 +1,23 @@
 /** System calls as users name them: in options, and in the list of names. */
 import { InvalidArgumentError } from 'commander';
-import { CALL_SETS, type CallSet, callsOfSet } from '../../abi/syscall-sets.js';
-import { allCalls, callName } from '../../abi/syscalls.js';
-import { didYouMean } from '../../nearest.js';
-import { CALL_NUMBERS, indexesOf } from './call-numbers.js';
+import { CALL_SETS, type CallSet, callsOfSet } from '../abi/syscall-sets.js';
+import { allCalls, callName } from '../abi/syscalls.js';
+import { CALL_NUMBERS, indexesOf } from '../bpf/call-numbers.js';
+import { didYouMean } from '../nearest.js';
 
 /**
  * Indexes of the calls that a comma list names: names, numbers, and sets, also with strace's % before
- * them. Throws InvalidArgumentError, which names the nearest valid word.
+ * them. `list`: the command that lists them. Throws InvalidArgumentError, which names the nearest valid word.
  */
-export function parseCalls(text: string, before: readonly number[] = []): number[] {
-	return [...before, ...text.split(',').flatMap(indexesOfWord)];
+export function callsParser(list: string) {
+	return (text: string, before: readonly number[] = []): number[] => [
+		...before,
+		...text.split(',').flatMap((word) => indexesOfWord(word, list)),
+	];
 }
 
-function indexesOfWord(word: string): number[] {
+/** The same for one word of such a list. */
+export function indexesOfWord(word: string, list: string): number[] {
 	if (/^\d+$/.test(word) && Number(word) < CALL_NUMBERS) return [Number(word)];
 	const set = word.replace(/^%/, '');
 	// Where a set and a call have one name, % says which.
@@ -23,24 +27,26 @@ function indexesOfWord(word: string): number[] {
 	const words = [...new Set(allCalls().map(({ name }) => name)), ...Object.keys(CALL_SETS)];
 	throw new InvalidArgumentError(
 		`there is no system call or set "${word}"${didYouMean(set, words) || ';'} ` +
-			'`tstrace syscount -l` lists them',
+			`\`${list}\` lists them`,
 	);
 }
 
 /** The name of one call. Throws InvalidArgumentError, which names the nearest valid one. */
-export function parseCallName(text: string): string {
-	if (indexesOf(text).length > 0) return text;
-	const names = [...new Set(allCalls().map(({ name }) => name))];
-	throw new InvalidArgumentError(
-		`there is no system call "${text}"${didYouMean(text, names) || '; `tstrace syscount -l` lists them'}`,
-	);
+export function callNameParser(list: string) {
+	return (text: string): string => {
+		if (indexesOf(text).length > 0) return text;
+		const names = [...new Set(allCalls().map(({ name }) => name))];
+		throw new InvalidArgumentError(
+			`there is no system call "${text}"${didYouMean(text, names) || `; \`${list}\` lists them`}`,
+		);
+	};
 }
 
 function isSet(word: string): word is CallSet {
 	return Object.hasOwn(CALL_SETS, word);
 }
 
-/** `tstrace syscount -l`. */
+/** All calls and sets, as a text. */
 export function listCalls(): string {
 	const calls = allCalls().map((call) => `${String(call.nr).padStart(4)}  ${callName(call)}\n`);
 	const sets = Object.keys(CALL_SETS).map(

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * What arguments point to: user space tells for each call what to take, when, and how much
+ * (src/abi/call-plans.ts). Functions of their own, which the verifier follows once; they take no
+ * pointers, so that a slot is known by its number.
+ */
+#ifndef TSTRACE_TRACE_CAPTURES_H
+#define TSTRACE_TRACE_CAPTURES_H
+
+#include "files.h"
+#include "records.h"
+#include "path_glob.h"
+
+enum capture_kind {
+	CAPTURE_NOTHING,
+	CAPTURE_STRING,
+	CAPTURE_BYTES,
+	/* Pointers to strings, up to a NULL. */
+	CAPTURE_STRINGS,
+	/* struct iovec, and what these point to. */
+	CAPTURE_VECTORS,
+	/* struct msghdr, with its address and its vectors. */
+	CAPTURE_MESSAGE,
+	/* Who the thread's parent is. */
+	CAPTURE_PARENT,
+	/* What a descriptor is: the argument, the result. */
+	CAPTURE_FILE,
+	CAPTURE_RESULT_FILE,
+};
+
+/* How many units. */
+enum capture_factor {
+	FACTOR_ONE,
+	/* The value of argument 1 to 6. */
+	FACTOR_ARGUMENT_1,
+	FACTOR_RESULT = 7,
+	/* A number that argument 1 to 6 points to. */
+	FACTOR_AT_1 = 8,
+};
+
+enum capture_status {
+	CAPTURED,
+	CAPTURED_CUT,
+	CAPTURE_UNREADABLE,
+};
+
+enum capture_limit {
+	CAPTURES = 4,
+	CAPTURED_STRINGS = 24,
+	CAPTURED_VECTORS = 4,
+	CAPTURE_HEADER_BYTES = 4,
+	/* Of what no argument of its own stands for. */
+	CAPTURED_PARENT = 16,
+	CAPTURED_RESULT = 17,
+};
+
+struct capture {
+	u8 argument; /* from 0 */
+	u8 kind;
+	u8 at_exit;
+	u8 factor;
+	u16 unit;
+	u16 most; /* bytes */
+};
+
+struct call_plan {
+	u8 arguments;
+	u8 captures;
+	u8 at_exit;	    /* how many of them wait for the return */
+	u8 replaces_memory; /* what it succeeds with cannot be read again: execve */
+	u8 descriptors;	    /* a bit for each argument that is one */
+	u8 unused[7];
+	struct capture of[CAPTURES];
+};
+
+struct capture_header {
+	u8 argument;
+	u8 status;
+	u16 bytes;
+};
+
+EXPORT_TYPE(enum capture_kind, capture_kind);
+EXPORT_TYPE(enum capture_factor, capture_factor);
+EXPORT_TYPE(enum capture_status, capture_status);
+EXPORT_TYPE(enum capture_limit, capture_limit);
+EXPORT_TYPE(struct capture, capture);
+EXPORT_TYPE(struct call_plan, call_plan);
+EXPORT_TYPE(struct capture_header, capture_header);
+
+/* By index of the call. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CALL_INDEXES + 1);
+	__type(key, u32);
+	__type(value, struct call_plan);
+} call_plans SEC(".maps");
+
+static __always_inline struct call_plan *plan_of(u32 index)
+{
+	return bpf_map_lookup_elem(&call_plans, &index);
+}
+
+/* Room for one more, with its header in front; NULL: there is none. */
+static __always_inline u8 *capture_room(struct call_slot *slot)
+{
+	u64 at = slot->record.bytes;
+
+	barrier_var(at);
+	if (at > RECORD_LAST_AT) {
+		slot->record.flags |= RECORD_NO_ROOM;
+		return NULL;
+	}
+	return &slot->data[at];
+}
+
+static __always_inline void captured(struct call_slot *slot, u8 *room, u32 argument, u32 status,
+				     u32 bytes)
+{
+	struct capture_header *header = (void *)room;
+
+	header->argument = argument;
+	header->status = status;
+	header->bytes = bytes;
+	slot->record.bytes += (CAPTURE_HEADER_BYTES + bytes + 7) & ~7;
+	if (status == CAPTURE_UNREADABLE)
+		slot->unreadable = 1;
+}
+
+/* A string, without its zero. Returns whether it could be read. */
+__noinline int capture_string(u32 key, u32 argument, u64 address, u32 most)
+{
+	struct call_slot *slot = slot_at(key);
+	u64 room_for = most;
+	long length;
+	u8 *room;
+
+	if (!slot)
+		return 0;
+	room = capture_room(slot);
+	if (!room)
+		return 0;
+	barrier_var(room_for);
+	if (room_for > RECORD_TEXT_BYTES)
+		room_for = RECORD_TEXT_BYTES;
+	/* With its zero, and one byte more, which tells whether it is longer. */
+	length =
+		bpf_probe_read_user_str(room + CAPTURE_HEADER_BYTES, room_for + 2, (void *)address);
+	if (length <= 0) {
+		captured(slot, room, argument, CAPTURE_UNREADABLE, 0);
+		return 0;
+	}
+	if ((u64)length > room_for + 1)
+		captured(slot, room, argument, CAPTURED_CUT, room_for);
+	else
+		captured(slot, room, argument, CAPTURED, length - 1);
+	return 1;
+}
+
+/* So many bytes, or the first `most` of them. */
+__noinline int capture_bytes(u32 key, u32 argument, u64 address, u64 length, u32 most)
+{
+	struct call_slot *slot = slot_at(key);
+	u64 bytes = length < most ? length : most;
+	u8 *room;
+
+	if (!slot)
+		return 0;
+	room = capture_room(slot);
+	if (!room)
+		return 0;
+	barrier_var(bytes);
+	if (bytes > RECORD_TEXT_BYTES)
+		bytes = RECORD_TEXT_BYTES;
+	if (bytes && bpf_probe_read_user(room + CAPTURE_HEADER_BYTES, bytes, (void *)address)) {
+		captured(slot, room, argument, CAPTURE_UNREADABLE, 0);
+		return 0;
+	}
+	captured(slot, room, argument, bytes < length ? CAPTURED_CUT : CAPTURED, bytes);
+	return 1;
+}
+
+/* What a descriptor is, as a number that user space has been told the meaning of. */
+__noinline int capture_file(u32 key, u32 argument, s32 descriptor)
+{
+	struct call_slot *slot = slot_at(key);
+	u64 id;
+	u8 *room;
+
+	if (!slot || (descriptor < 0 && descriptor != AT_FDCWD))
+		return 0;
+	id = file_id(slot, descriptor);
+	room = id ? capture_room(slot) : NULL;
+	if (!room)
+		return 0;
+	__builtin_memcpy(room + CAPTURE_HEADER_BYTES, &id, sizeof(id));
+	captured(slot, room, argument, CAPTURED, sizeof(id));
+	return 0;
+}
+
+/* argv: a header for each string, and an empty one behind a list that is cut. */
+__noinline int capture_strings(u32 key, u32 argument, u64 address, u32 most)
+{
+	struct call_slot *slot = slot_at(key);
+	u32 width = slot && slot->record.call >> CALL_NR_BITS == CALL_COMPAT ? 4 : 8;
+
+	for (u32 i = 0; i < CAPTURED_STRINGS; i++) {
+		u64 string = 0;
+
+		if (bpf_probe_read_user(&string, width, (void *)(address + i * width))) {
+			capture_bytes(key, argument, 1, 1, 1);
+			return 0;
+		}
+		if (!string)
+			return 1;
+		capture_string(key, argument, string, most);
+	}
+	return 1;
+}
+
+struct user_vector {
+	u64 base;
+	u64 bytes;
+};
+
+/* struct iovec: what each points to, at most `left` bytes in all. */
+__noinline int capture_vectors(u32 key, u32 argument, u64 address, u64 left, u32 most)
+{
+	for (u32 i = 0; i < CAPTURED_VECTORS; i++) {
+		struct user_vector vector;
+		u64 bytes;
+
+		if (!left)
+			break;
+		if (bpf_probe_read_user(&vector, sizeof(vector),
+					(void *)(address + i * sizeof(vector))))
+			break;
+		bytes = vector.bytes < left ? vector.bytes : left;
+		capture_bytes(key, argument, vector.base, bytes, most);
+		left -= bytes;
+	}
+	return 0;
+}
+
+/* include/linux/socket.h, struct user_msghdr: as far as it is looked at */
+struct user_message {
+	u64 name;
+	u32 name_bytes;
+	u32 unused;
+	u64 vectors;
+};
+
+/* At most, of an address: struct sockaddr_storage. */
+#define ADDRESS_BYTES 128
+
+/* struct msghdr: its address first, which may be empty, then its vectors. */
+__noinline int capture_message(u32 key, u32 argument, u64 address, u64 left, u32 most)
+{
+	struct user_message message;
+	u32 bytes;
+
+	if (bpf_probe_read_user(&message, sizeof(message), (void *)address))
+		return 0;
+	bytes = message.name ? message.name_bytes : 0;
+	capture_bytes(key, argument, message.name, bytes, ADDRESS_BYTES);
+	return capture_vectors(key, argument, message.vectors, left, most);
+}
+
+static __always_inline u64 factor_of(struct call_slot *slot, u32 factor)
+{
+	u64 *arguments = (u64 *)slot->data, at = (factor - 1) & 7, value;
+	u32 pointed = 0;
+
+	if (factor == FACTOR_ONE)
+		return 1;
+	if (factor == FACTOR_RESULT)
+		return slot->record.result > 0 ? slot->record.result : 0;
+	barrier_var(at);
+	if (at >= CALL_ARGUMENTS)
+		return 0;
+	value = arguments[at];
+	if (factor < FACTOR_AT_1)
+		return value;
+	return bpf_probe_read_user(&pointed, sizeof(pointed), (void *)value) ? 0 : pointed;
+}
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct___parent {
+	struct task_struct *real_parent;
+};
+
+#pragma clang attribute pop
+
+/* Its number, and the name that the kernel keeps for it. */
+static __always_inline void capture_parent(struct call_slot *slot)
+{
+	struct task_struct___parent *task = (void *)current_task();
+	struct task_struct *parent = look(task, real_parent, group_leader);
+	u8 *room = capture_room(slot);
+
+	if (!room)
+		return;
+	*(u32 *)(room + CAPTURE_HEADER_BYTES) = task_tgid(parent);
+	bpf_core_read(room + 2 * CAPTURE_HEADER_BYTES, TASK_COMM_LEN, &parent->comm);
+	captured(slot, room, CAPTURED_PARENT, CAPTURED, CAPTURE_HEADER_BYTES + TASK_COMM_LEN);
+}
+
+enum path_verdict {
+	PATH_OTHER,
+	PATH_MATCHES,
+	PATH_UNKNOWN, /* it could not be read */
+};
+
+/* Whether the path of the capture that begins there is one of those that are wanted. */
+__noinline int path_verdict(u32 key, u32 begin)
+{
+	struct call_slot *slot = slot_at(key);
+	struct capture_header *header;
+	u64 at = begin, states = path_begins;
+	u32 bytes;
+
+	barrier_var(at);
+	if (!slot || at > RECORD_LAST_AT)
+		return PATH_OTHER;
+	header = (void *)&slot->data[at];
+	if (header->status == CAPTURE_UNREADABLE)
+		return PATH_UNKNOWN;
+	bytes = header->bytes;
+	for (u32 i = 0; i < GLOB_PATH_BYTES; i++) {
+		if (i >= bytes)
+			break;
+		states = path_moved(states, slot->data[at + CAPTURE_HEADER_BYTES + i]);
+	}
+	return states & path_ends ? PATH_MATCHES : PATH_OTHER;
+}
+
+/* The same of all strings that were captured for a call, which come first. */
+static __always_inline u32 paths_verdict(u32 key, struct call_slot *slot, struct call_plan *plan)
+{
+	u32 verdict = PATH_OTHER;
+
+	for (u32 i = 0; i < CAPTURES; i++) {
+		u32 one;
+
+		if (i >= plan->captures || plan->of[i].kind != CAPTURE_STRING)
+			continue;
+		one = path_verdict(key, slot->begins[i]);
+		if (one > verdict)
+			verdict = one;
+		if (one == PATH_MATCHES)
+			return PATH_MATCHES;
+	}
+	return verdict;
+}
+
+/* The capture of this number of the call that the slot is about. */
+__noinline int capture_one(u32 key, u32 index, u32 number)
+{
+	struct call_slot *slot = slot_at(key);
+	struct call_plan *plan = plan_of(index);
+	u64 at = number, argument, units, address;
+	struct capture *capture;
+
+	if (!slot || !plan)
+		return 0;
+	barrier_var(at);
+	if (at >= CAPTURES)
+		return 0;
+	capture = &plan->of[at];
+	slot->begins[at] = slot->record.bytes;
+	if (capture->kind == CAPTURE_PARENT) {
+		capture_parent(slot);
+		return 0;
+	}
+	if (capture->kind == CAPTURE_RESULT_FILE)
+		return capture_file(key, CAPTURED_RESULT, slot->record.result);
+	argument = capture->argument;
+	barrier_var(argument);
+	if (argument >= CALL_ARGUMENTS)
+		return 0;
+	address = ((u64 *)slot->data)[argument];
+	if (capture->kind == CAPTURE_FILE)
+		return capture_file(key, argument, address);
+	/* NULL is shown as that. */
+	if (!address)
+		return 0;
+	if (capture->kind == CAPTURE_STRING)
+		return capture_string(key, argument, address, capture->most);
+	if (capture->kind == CAPTURE_STRINGS)
+		return capture_strings(key, argument, address, capture->most);
+	units = factor_of(slot, capture->factor);
+	if (capture->kind == CAPTURE_VECTORS)
+		return capture_vectors(key, argument, address, units, capture->most);
+	if (capture->kind == CAPTURE_MESSAGE)
+		return capture_message(key, argument, address, units, capture->most);
+	return capture_bytes(key, argument, address, units * capture->unit, capture->most);
+}
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * trace: every system call with its arguments and its result, one record for each.
+ *
+ * What a program hands over is taken as the call begins, before anybody can change it; what it gets
+ * is taken as the call returns. Pages that are not in memory cannot be read at the entry: the call
+ * brings them in, and they are read as it returns.
+ *
+ * Each program is here twice: for raw tracepoints, and for perf's, which keep preemption off; see
+ * src/bpf/call-hooks.ts.
+ */
+#include "lib/trace/captures.h"
+#include "lib/trace/records.h"
+#include "lib/calls/calls.h"
+#include "lib/filter.h"
+#include "lib/kernel.h"
+#include "lib/loss.h"
+#include "lib/pidns.h"
+#include "lib/window.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+const volatile bool only_failed = false;
+const volatile bool only_successful = false;
+const volatile u64 min_duration_ns = 0;
+/* Only calls with this descriptor. */
+const volatile bool by_descriptor = false;
+const volatile u32 only_descriptor = 0;
+/* Threads that end, and signals that they get. */
+const volatile bool with_ends = false;
+/* tstrace's own process: what it writes would be traced, and written. */
+const volatile u32 own_tgid = 0;
+
+/* Whether the task's call is one to record; COMMAND's first is the one that executes it. */
+static __always_inline bool task_wanted(struct task_struct *task)
+{
+	if (task_tgid(task) == own_tgid)
+		return false;
+	return !filter_is_set() || filter_has_task(task) ||
+	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
+}
+
+static __always_inline bool has_descriptor(struct call_slot *slot, struct call_plan *plan)
+{
+	u64 *arguments = (u64 *)slot->data;
+
+	for (u32 i = 0; i < CALL_ARGUMENTS; i++)
+		if (plan->descriptors >> i & 1 && (u32)arguments[i] == only_descriptor)
+			return true;
+	return false;
+}
+
+/* A strange number has a plan, too: six arguments. */
+static __always_inline u32 plan_index(struct call *call)
+{
+	return call->index < CALL_INDEXES ? call->index : CALL_INDEXES;
+}
+
+static __always_inline void take_captures(u32 key, u32 index, struct call_plan *plan, bool at_exit,
+					  bool all)
+{
+	for (u32 i = 0; i < CAPTURES && i < plan->captures; i++)
+		if (all || plan->of[i].at_exit == at_exit)
+			capture_one(key, index, i);
+}
+
+static __always_inline u32 packed_call(struct call *call)
+{
+	return call->abi << CALL_NR_BITS | call->nr;
+}
+
+static __always_inline void slot_begins(struct call_slot *slot, struct call *call,
+					struct call_plan *plan, void *regs)
+{
+	u32 arguments = plan->arguments;
+
+	slot->record.call = packed_call(call);
+	slot->record.type = RECORD_CALL;
+	slot->record.flags = 0;
+	slot->record.arguments = arguments;
+	slot->record.bytes = arguments * sizeof(u64);
+	slot->record.result = 0;
+	slot->unreadable = 0;
+	call_arguments(regs, call->abi == CALL_COMPAT, (u64 *)slot->data);
+}
+
+static __always_inline void call_entered(void *regs, long nr)
+{
+	struct call_slot *slot;
+	struct call_plan *plan;
+	struct call call;
+	u32 key, index;
+
+	call_of(is_compat_call(regs), nr, &call);
+	if (!call_wanted(&call) || !task_wanted(current_task()))
+		return;
+	index = plan_index(&call);
+	plan = plan_of(index);
+	key = slot_take(registers_number(regs));
+	slot = slot_at(key);
+	if (!plan)
+		return;
+	if (!slot) {
+		count_loss(LOSS_WAIT_TABLE_FULL);
+		return;
+	}
+	slot_begins(slot, &call, plan, regs);
+	if (by_descriptor && !has_descriptor(slot, plan)) {
+		slot->since_ns = 0;
+		return;
+	}
+	slot->since_ns = bpf_ktime_get_ns();
+	slot->record.end_ns = slot->since_ns;
+	take_captures(key, index, plan, false, false);
+	/* One that may still turn out to match is looked at again as the call returns. */
+	if (by_path && paths_verdict(key, slot, plan) == PATH_OTHER) {
+		slot->since_ns = 0;
+		return;
+	}
+	if (!call_never_returns(&call) || only_failed || only_successful || min_duration_ns)
+		return;
+	if (!filter_has_task(current_task()))
+		return;
+	slot->record.flags |= RECORD_UNFINISHED;
+	slot->record.duration_ns = 0;
+	record_about(&slot->record, current_task());
+	record_leaves(slot);
+	slot->since_ns = 0;
+}
+
+static __always_inline bool result_wanted(struct call_slot *slot)
+{
+	bool failed = (u64)slot->record.result >= (u64)-MAX_ERRNO;
+
+	if ((only_failed && !failed) || (only_successful && failed))
+		return false;
+	return slot->record.duration_ns >= min_duration_ns;
+}
+
+static __always_inline void call_left(void *regs, long result)
+{
+	u64 owner = registers_number(regs), now_ns;
+	struct task_struct *task;
+	struct call_slot *slot;
+	struct call_plan *plan;
+	struct call call;
+	u32 key, index;
+	bool again;
+
+	ended_call_of(regs, result, &call);
+	if (!call_wanted(&call))
+		return;
+	task = current_task();
+	if (!filter_has_task(task) || task_tgid(task) == own_tgid || is_new_child(&call, result))
+		return;
+	index = plan_index(&call);
+	plan = plan_of(index);
+	key = slot_take(owner);
+	slot = slot_at(key);
+	if (!plan || !slot)
+		return;
+	now_ns = bpf_ktime_get_ns();
+	if (!slot->since_ns) {
+		/* It was left out as it began. */
+		if (by_descriptor || by_path)
+			return;
+		slot_begins(slot, &call, plan, regs);
+		slot->record.flags = RECORD_BEGAN_BEFORE;
+		slot->unreadable = 1;
+		slot->since_ns = now_ns;
+	}
+	/* arm64 gave it in 32 bits and not extended, until 5.15. */
+	slot->record.result = call.abi == CALL_COMPAT ? (s32)result : result;
+	slot->record.end_ns = now_ns;
+	slot->record.duration_ns = now_ns - slot->since_ns;
+	if (result_wanted(slot)) {
+		/* Pages that were not there are now. */
+		again = slot->unreadable && !(plan->replaces_memory && !slot->record.result);
+		if (again)
+			slot->record.bytes = plan->arguments * sizeof(u64);
+		if (again || plan->at_exit)
+			take_captures(key, index, plan, true, again);
+		if (by_path && paths_verdict(key, slot, plan) != PATH_MATCHES) {
+			slot->since_ns = 0;
+			return;
+		}
+		record_about(&slot->record, task);
+		record_leaves(slot);
+	}
+	slot->since_ns = 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(trace_enter, struct pt_regs *regs, long nr)
+{
+	call_entered(regs, nr);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(trace_exit, struct pt_regs *regs, long result)
+{
+	call_left(regs, result);
+	return 0;
+}
+
+/* kernel/events/core.c, perf_trace_run_bpf_submit: with 0 nobody's perf event sees the call. */
+#define FOR_PERF_TOO 1
+
+SEC("tp/raw_syscalls/sys_enter")
+int trace_enter_perf(struct trace_event_raw_sys_enter *event)
+{
+	call_entered(saved_registers(current_task()), event->id);
+	return FOR_PERF_TOO;
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int trace_exit_perf(struct trace_event_raw_sys_exit *event)
+{
+	call_left(saved_registers(current_task()), event->ret);
+	return FOR_PERF_TOO;
+}
+
+/* Whether a call that has no result is one to show. */
+static __always_inline bool unfinished_wanted(struct call_slot *slot)
+{
+	return !only_failed && !only_successful && slot->record.duration_ns >= min_duration_ns &&
+	       (!by_path || !slot->unreadable);
+}
+
+/* What a record of a thread that ends or gets a signal begins with, in the thread's own slot. */
+static __always_inline struct call_slot *event_slot(struct task_struct *task, u64 registers,
+						    u8 type, u8 arguments)
+{
+	struct call_slot *slot = slot_at(slot_take(registers));
+
+	if (!slot || slot->since_ns) {
+		count_loss(LOSS_WAIT_TABLE_FULL);
+		return NULL;
+	}
+	slot->record.end_ns = bpf_ktime_get_ns();
+	slot->record.duration_ns = 0;
+	slot->record.call = 0;
+	slot->record.type = type;
+	slot->record.flags = 0;
+	slot->record.arguments = arguments;
+	slot->record.bytes = arguments * sizeof(u64);
+	record_about(&slot->record, task);
+	return slot;
+}
+
+/* The call that a thread was in as it ended never returns. */
+static __always_inline void call_ends_with_thread(struct task_struct *task, struct call_slot *slot)
+{
+	slot->record.end_ns = bpf_ktime_get_ns();
+	slot->record.duration_ns = slot->record.end_ns - slot->since_ns;
+	slot->record.flags |= RECORD_UNFINISHED;
+	record_about(&slot->record, task);
+	if (unfinished_wanted(slot))
+		record_leaves(slot);
+	slot->since_ns = 0;
+}
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct___ends {
+	int exit_code;
+};
+
+#pragma clang attribute pop
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(trace_thread_ends, struct task_struct *task)
+{
+	u64 registers = task_registers_number(task);
+	struct call_slot *slot = slot_at(slot_find(registers));
+	bool known = slot != NULL;
+
+	if (slot && slot->since_ns)
+		call_ends_with_thread(task, slot);
+	/* The filter may have forgotten a process whose last thread ends. */
+	if (with_ends && !(task->flags & PF_KTHREAD) && (known || filter_has_task(task)) &&
+	    task_tgid(task) != own_tgid) {
+		slot = event_slot(task, registers, RECORD_EXIT, 0);
+		if (slot) {
+			slot->record.result =
+				BPF_CORE_READ((struct task_struct___ends *)task, exit_code);
+			slot->record.duration_ns = slot->record.end_ns - task->start_time;
+			if (task->signal->live.counter == 0)
+				slot->record.flags = RECORD_LAST_THREAD;
+			capture_parent(slot);
+			record_leaves(slot);
+		}
+	}
+	if (slot)
+		slot->registers = 0;
+	return 0;
+}
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kill___sent {
+	int _pid;
+};
+
+union sifields___sent {
+	struct kill___sent _kill;
+};
+
+struct kernel_siginfo___sent {
+	int si_code;
+	union sifields___sent _sifields;
+};
+
+#pragma clang attribute pop
+
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(trace_signal, int signal, void *information)
+{
+	struct kernel_siginfo___sent *sent = information;
+	struct task_struct *task = current_task();
+	struct call_slot *slot;
+	u64 *arguments;
+
+	if (!filter_has_task(task) || task_tgid(task) == own_tgid)
+		return 0;
+	slot = event_slot(task, task_registers_number(task), RECORD_SIGNAL, 2);
+	if (!slot)
+		return 0;
+	slot->record.result = signal;
+	arguments = (u64 *)slot->data;
+	arguments[0] = (s64)BPF_CORE_READ(sent, si_code);
+	arguments[1] = (u32)BPF_CORE_READ(sent, _sifields._kill._pid);
+	record_leaves(slot);
+	return 0;
+}
+
+/* One that began before tracing did. */
+struct old_call {
+	struct call_record record;
+	u64 arguments[CALL_ARGUMENTS];
+};
+
+/* Run at the end: what has not returned. A call that began before tracing is in registers only. */
+SEC("iter/task")
+int open_calls(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct old_call old = {};
+	struct call_plan *plan;
+	struct call_slot *slot;
+	struct call call;
+	u64 bytes;
+	s64 nr;
+
+	if (!task || !task->pid || task->flags & PF_KTHREAD || task->exit_state ||
+	    !filter_has_task(task) || task_tgid(task) == own_tgid)
+		return 0;
+	slot = slot_at(slot_find(task_registers_number(task)));
+	if (slot && slot->since_ns) {
+		slot->record.end_ns = bpf_ktime_get_ns();
+		slot->record.duration_ns = slot->record.end_ns - slot->since_ns;
+		slot->record.flags |= RECORD_UNFINISHED;
+		slot->record.lost = 0;
+		record_about(&slot->record, task);
+		bytes = slot->record.bytes;
+		barrier_var(bytes);
+		if (bytes <= RECORD_DATA_BYTES && unfinished_wanted(slot))
+			bpf_seq_write(ctx->meta->seq, &slot->record, sizeof(slot->record) + bytes);
+		return 0;
+	}
+	nr = open_call_number(task);
+	if (nr < 0 || by_path || by_descriptor || only_failed || only_successful)
+		return 0;
+	call_of(is_compat(task), nr, &call);
+	if (!call_wanted(&call) || call_never_returns(&call))
+		return 0;
+	old.record.end_ns = bpf_ktime_get_ns();
+	old.record.call = packed_call(&call);
+	old.record.flags = RECORD_UNFINISHED | RECORD_BEGAN_BEFORE;
+	old.record.tgid = task_tgid(task);
+	old.record.tid = task_tid(task);
+	bpf_core_read_str(old.record.comm, sizeof(old.record.comm), &task->comm);
+	plan = plan_of(plan_index(&call));
+	if (plan && call.abi == CALL_NATIVE &&
+	    !read_arguments(saved_registers(task), old.arguments)) {
+		old.record.arguments = plan->arguments;
+		old.record.bytes = plan->arguments * sizeof(u64);
+	}
+	bytes = old.record.bytes;
+	barrier_var(bytes);
+	if (bytes <= sizeof(old.arguments))
+		bpf_seq_write(ctx->meta->seq, &old, sizeof(old.record) + bytes);
+	return 0;
+}

@@ -1,0 +1,184 @@
+/** Records of `tstrace trace` as lines, in the form of strace. */
+import type { Key } from '../../aggregate/row-key.js';
+import type { EventFormatter } from '../../bpf/events.js';
+import type { LineBuffer } from '../../render/line-buffer.js';
+import { printable } from '../../render/terminal.js';
+import { CallForms } from './call-forms.js';
+import type { KnownFiles } from './known-files.js';
+import type { CallPlan, CallPlanner } from './plans.js';
+import * as record from './record.js';
+import { errnoOf } from './record.js';
+import { rowOf } from './rows.js';
+import { endLine, signalLine } from './thread-events.js';
+import { ThreadLabels } from './thread-labels.js';
+import { CallTotals } from './totals.js';
+import { WallClock } from './wall-clock.js';
+import { UNTOLD, writeErrno } from './writers.js';
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+/** More than a line takes: every byte of a record may be written as four. */
+export const LINE_BYTES = 16_384;
+const [SPACE, CLOSE, POINT, GREATER, ZERO] = [0x20, 0x29, 0x2e, 0x3e, 0x30];
+const EQUALS = bytesOf(' = ');
+const UNKNOWN = bytesOf(' = ?');
+const UNFINISHED = bytesOf(' <unfinished ...>');
+const DURATION = bytesOf(' <');
+const BEGAN_BEFORE = bytesOf(' <began before tracing>');
+const PARENT = bytesOf(' parent ');
+const LOST = bytesOf(' calls are missing here: tstrace did not read them in time\n');
+const LOST_ONE = bytesOf(' call is missing here: tstrace did not read it in time\n');
+const DASHES = bytesOf('--- ');
+
+export interface TraceView {
+	readonly lines: boolean;
+	readonly summary: boolean;
+}
+
+export class TraceFormatter implements EventFormatter {
+	readonly timeAt = record.END;
+	readonly bytes = record.HEADER_BYTES;
+	readonly #view: TraceView;
+	readonly #files: KnownFiles;
+	readonly #forms: CallForms;
+	readonly #labels = new ThreadLabels();
+	readonly #totals = new CallTotals();
+	readonly #call = new record.CallRecord();
+	readonly #wall = new WallClock();
+	/** Of the wall clock against CLOCK_MONOTONIC, with the time zone. */
+	#epoch_us = 0;
+	#second = -1;
+	#clock = bytesOf('00:00:00.');
+
+	constructor(view: TraceView, planner: CallPlanner, files: KnownFiles) {
+		this.#view = view;
+		this.#files = files;
+		this.#forms = new CallForms(planner, files);
+	}
+
+	prepare(): void {
+		const zone_ms = new Date().getTimezoneOffset() * 60_000;
+		this.#epoch_us = Math.round((this.#wall.epochMs() - zone_ms) * 1000);
+	}
+
+	line(words: Uint32Array, at: number, lines: LineBuffer): void {
+		const call = this.#call;
+		call.moveTo(words, at);
+		if (call.type === record.IS_FILE) {
+			this.#files.add(call);
+			return;
+		}
+		if (this.#view.summary && call.type === record.IS_CALL) this.#sum(call);
+		if (!this.#view.lines) return;
+		lines.room(LINE_BYTES);
+		if (call.lost > 0) writeLost(lines, call.lost);
+		this.#time(lines, (call.end_ns - (call.type === record.IS_CALL ? call.duration_ns : 0)) / 1000);
+		lines.byte(SPACE);
+		lines.add(this.#labels.of(words, at));
+		lines.byte(SPACE);
+		if (call.type === record.IS_CALL) this.#written(lines, call);
+		else lines.add(bytesOf(call.type === record.IS_EXIT ? endLine(call) : signalLine(call)));
+		if (call.parent !== 0) writeParent(lines, call);
+		lines.newline();
+	}
+
+	get hasLines(): boolean {
+		return this.#view.lines;
+	}
+
+	totals(): readonly Key[] | undefined {
+		return this.#view.summary ? this.#totals.rows() : undefined;
+	}
+
+	/** Undefined: it is about a file, which other rows name. */
+	readonly row = (view: DataView): Key | undefined => {
+		const call = this.#call;
+		const words = new Uint32Array(view.buffer);
+		const at = view.byteOffset / 4;
+		call.moveTo(words, at);
+		if (call.type === record.IS_FILE) {
+			this.#files.add(call);
+			return undefined;
+		}
+		return rowOf(
+			call,
+			this.#forms,
+			this.#files,
+			this.#labels.known(words, at),
+			this.#wall.epochMs(),
+		);
+	};
+
+	#sum(call: record.CallRecord): void {
+		const { plan } = this.#forms.of(call.call);
+		const isTimed = (call.flags & (record.UNFINISHED | record.BEGAN_BEFORE)) === 0;
+		this.#totals.add(plan.name, call.errno !== 0, isTimed ? call.duration_ns : undefined);
+	}
+
+	#written(lines: LineBuffer, call: record.CallRecord): void {
+		const form = this.#forms.of(call.call);
+		lines.add(form.begin);
+		if (call.argumentCount > 0) form.writeArguments(lines, call);
+		lines.byte(CLOSE);
+		if (call.flags & record.UNFINISHED) {
+			lines.add(
+				call.duration_ns === 0 && !(call.flags & record.BEGAN_BEFORE) ? UNKNOWN : UNFINISHED,
+			);
+			return;
+		}
+		lines.add(EQUALS);
+		writeResult(lines, call, form.plan.returns);
+		if (call.resultFile !== 0) lines.add(this.#files.of(call.idAt(call.resultFile)) ?? UNTOLD);
+		if (call.flags & record.BEGAN_BEFORE) {
+			lines.add(BEGAN_BEFORE);
+			return;
+		}
+		lines.add(DURATION);
+		const { duration_ns } = call;
+		const second = Math.floor(duration_ns / 1e9);
+		lines.whole(second, 1);
+		lines.byte(POINT);
+		lines.whole(duration_ns - second * 1e9, 9, ZERO);
+		lines.byte(GREATER);
+	}
+
+	/** The time of day. */
+	#time(lines: LineBuffer, time_us: number): void {
+		const now_us = Math.floor(time_us) + this.#epoch_us;
+		const second = Math.floor(now_us / 1e6);
+		if (second !== this.#second) {
+			this.#second = second;
+			const day = second % 86_400;
+			const two = (value: number) => `${Math.floor(value)}`.padStart(2, '0');
+			this.#clock = bytesOf(`${two(day / 3600)}:${two((day / 60) % 60)}:${two(day % 60)}.`);
+		}
+		lines.add(this.#clock);
+		lines.whole(now_us - second * 1e6, 6, ZERO);
+	}
+}
+
+function writeResult(
+	lines: LineBuffer,
+	call: record.CallRecord,
+	returns: CallPlan['returns'],
+): void {
+	const { resultLow: low, resultHigh: high } = call;
+	// A call of 32 bits may have left the upper half empty.
+	const errno = call.errno || (returns === 'int' ? errnoOf(low, -1 >>> 0) : 0);
+	if (errno !== 0) writeErrno(lines, errno);
+	else if (returns === 'address') lines.hex64(low, high);
+	else if (returns === 'octal') lines.octal(low);
+	else lines.signed64(low, high);
+}
+
+/** So many calls are not there, and would be here. */
+export function writeLost(lines: LineBuffer, lost: number): void {
+	lines.add(DASHES);
+	lines.whole(lost, 1);
+	lines.add(lost === 1 ? LOST_ONE : LOST);
+}
+
+function writeParent(lines: LineBuffer, call: record.CallRecord): void {
+	const { comm, pid } = call.parentThread();
+	lines.add(PARENT);
+	lines.add(bytesOf(`${printable(comm)}[${pid}]`));
+}

@@ -1,0 +1,75 @@
+/** Records of `tstrace trace` as rows, for JSON. */
+import { errnoName } from '../../abi/errno.js';
+import type { Key } from '../../aggregate/row-key.js';
+import { LineBuffer } from '../../render/line-buffer.js';
+import type { CallForms } from './call-forms.js';
+import type { KnownFiles } from './known-files.js';
+import * as record from './record.js';
+import { endText, signalFields } from './thread-events.js';
+import type { ThreadLabel } from './thread-labels.js';
+
+const TEXT_BYTES = 16_384;
+const text = new LineBuffer(TEXT_BYTES);
+
+/** What is not known is not there. */
+export function rowOf(
+	call: record.CallRecord,
+	forms: CallForms,
+	files: KnownFiles,
+	{ tgid, tid, comm }: ThreadLabel,
+	epoch_ms: number,
+): Key {
+	const isCall = call.type === record.IS_CALL;
+	const start_ns = isCall ? call.end_ns - call.duration_ns : call.end_ns;
+	return {
+		event: isCall ? 'call' : call.type === record.IS_EXIT ? 'exit' : 'signal',
+		time: new Date(epoch_ms + start_ns / 1e6).toISOString(),
+		time_ns: start_ns,
+		pid: tgid,
+		tid,
+		comm,
+		...(isCall ? callFields(call, forms, files) : threadFields(call)),
+		...parentFields(call),
+		...(call.lost ? { lost_before: call.lost } : {}),
+	};
+}
+
+function callFields(call: record.CallRecord, forms: CallForms, files: KnownFiles): Key {
+	const form = forms.of(call.call);
+	text.clear();
+	text.room(TEXT_BYTES);
+	if (call.argumentCount > 0) form.writeArguments(text, call);
+	const unfinished = (call.flags & record.UNFINISHED) !== 0;
+	const before = (call.flags & record.BEGAN_BEFORE) !== 0;
+	const file = call.resultFile === 0 ? undefined : files.textOf(call.idAt(call.resultFile));
+	return {
+		syscall: form.plan.name,
+		args: Buffer.from(text.bytes()).toString('latin1'),
+		...(unfinished ? {} : { result: resultOf(call) }),
+		...(file === undefined ? {} : { result_file: file }),
+		...(call.errno ? { error: errnoName(call.errno) } : {}),
+		...(before ? {} : { duration_ns: call.duration_ns }),
+		...(unfinished ? { unfinished: 1 } : {}),
+	};
+}
+
+function threadFields(call: record.CallRecord): Key {
+	if (call.type === record.IS_EXIT)
+		return { end: endText(call.resultLow), lifetime_ns: call.duration_ns };
+	const { signal, code, sender } = signalFields(call);
+	return { signal, ...(code ? { code } : {}), ...(sender ? { sender_pid: sender } : {}) };
+}
+
+function parentFields(call: record.CallRecord): Key {
+	if (call.parent === 0) return {};
+	const { pid, comm } = call.parentThread();
+	return { parent_pid: pid, parent_comm: comm };
+}
+
+/** Exact as a number where it is one, else as text. */
+function resultOf(call: record.CallRecord): number | string {
+	if (call.errno) return -1;
+	const value = BigInt.asIntN(64, (BigInt(call.resultHigh) << 32n) | BigInt(call.resultLow));
+	const isExact = value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER;
+	return isExact ? Number(value) : `${value}`;
+}

@@ -1,0 +1,270 @@
+/**
+ * What arguments of system calls are, where neither the kernel's tracepoint formats nor their types say it: which
+ * pointer leads to a path, which number says how long a buffer is, which bits have names. A word for each argument,
+ * "kind" or "kind:detail"; kinds: argument-kinds.ts. At the end, "=x": the result is
+ * an address; "=fd": a descriptor; "=o": a number in base 8; "=int": one of 32 bits.
+ */
+const TABLE = `
+	read            fd out:r size
+	write           fd in:3 size
+	pread64         fd out:r size off
+	pwrite64        fd in:3 size off
+	readv           fd vecout int
+	writev          fd vec:r int
+	preadv          fd vecout int off hex
+	pwritev         fd vec:r int off hex
+	preadv2         fd vecout int off hex flags:rwf
+	pwritev2        fd vec:r int off hex flags:rwf
+	open            path flags:open openmode =fd
+	creat           path mode =fd
+	openat          at path flags:open openmode =fd
+	openat2         at path in/open_how size =fd
+	close           fd
+	close_range     fd fd flags:close_range
+	stat            path out/stat
+	lstat           path out/stat
+	fstat           fd out/stat
+	newfstatat      at path out/stat flags:at
+	statx           at path flags:at flags:statx out/statx
+	statfs          path out/statfs
+	fstatfs         fd out/statfs
+	access          path flags:access
+	faccessat       at path flags:access
+	faccessat2      at path flags:access flags:at
+	chdir           path
+	fchdir          fd
+	chroot          path
+	chmod           path mode
+	fchmod          fd mode
+	fchmodat        at path mode
+	fchmodat2       at path mode flags:at
+	chown           path int int
+	lchown          path int int
+	fchown          fd int int
+	fchownat        at path int int flags:at
+	mkdir           path mode
+	mkdirat         at path mode
+	mknod           path mode hex
+	mknodat         at path mode hex
+	rmdir           path
+	unlink          path
+	unlinkat        at path flags:unlink
+	rename          path path
+	renameat        at path at path
+	renameat2       at path at path flags:rename
+	link            path path
+	linkat          at path at path flags:at
+	symlink         str path
+	symlinkat       str at path
+	readlink        path out:r size
+	readlinkat      at path out:r size
+	truncate        path off
+	ftruncate       fd off
+	utimensat       at path in/timespec*2 flags:at
+	utimes          path in/timeval*2
+	utime           path ptr
+	futimesat       at path in/timeval*2
+	getcwd          out:r size
+	mount           str path str flags:mount ptr
+	umount2         path flags:umount
+	pivot_root      path path
+	swapon          path hex
+	swapoff         path
+	acct            path
+	statmount       ptr ptr size hex
+	setxattr        path str in:4 size flags:xattr
+	lsetxattr       path str in:4 size flags:xattr
+	fsetxattr       fd str in:4 size flags:xattr
+	getxattr        path str out:r size
+	lgetxattr       path str out:r size
+	fgetxattr       fd str out:r size
+	listxattr       path out:r size
+	llistxattr      path out:r size
+	flistxattr      fd out:r size
+	removexattr     path str
+	lremovexattr    path str
+	fremovexattr    fd str
+	inotify_add_watch fd path hex
+	inotify_rm_watch fd int
+	inotify_init1   flags:descriptor =fd
+	name_to_handle_at at path ptr ptr flags:at
+	lseek           fd off enum:whence
+	getdents64      fd ptr size
+	getdents        fd ptr size
+	fsync           fd
+	fdatasync       fd
+	syncfs          fd
+	sync
+	sync_file_range fd off off hex
+	fallocate       fd hex off off
+	fadvise64       fd off off int
+	readahead       fd off size
+	flock           fd flags:flock
+	fcntl           fd enum:fcntl long
+	ioctl           fd enum:ioctl hex
+	dup             fd =fd
+	dup2            fd fd =fd
+	dup3            fd fd flags:descriptor =fd
+	pipe            out/fd*2
+	pipe2           out/fd*2 flags:descriptor
+	sendfile        fd fd ptr size
+	splice          fd ptr fd ptr size flags:splice
+	tee             fd fd size flags:splice
+	vmsplice        fd vec:r int flags:splice
+	copy_file_range fd ptr fd ptr size hex
+	memfd_create    str flags:memfd =fd
+	eventfd         uint =fd
+	eventfd2        uint flags:descriptor =fd
+	signalfd4       fd sigset size flags:descriptor =fd
+	timerfd_create  enum:clock flags:descriptor =fd
+	timerfd_settime fd hex in/itimerspec out/itimerspec
+	timerfd_gettime fd out/itimerspec
+	userfaultfd     flags:descriptor =fd
+	pidfd_open      int hex =fd
+	pidfd_getfd     fd int hex =fd
+	pidfd_send_signal fd sig ptr hex
+	execve          path argv ptr
+	execveat        at path argv ptr flags:at
+	fork
+	vfork
+	clone           flags:clone ptr ptr ptr ptr
+	clone3          in/clone_args size
+	exit            int
+	exit_group      int
+	wait4           int out/status flags:wait ptr
+	waitid          enum:idtype int ptr flags:wait ptr
+	kill            int sig
+	tkill           int sig
+	tgkill          int int sig
+	getpid
+	getppid
+	gettid
+	getuid
+	geteuid
+	getgid
+	getegid
+	getpgrp
+	getpgid         int
+	setpgid         int int
+	getsid          int
+	setsid
+	setuid          int
+	setgid          int
+	prctl           enum:prctl hex hex hex hex
+	arch_prctl      enum:arch_prctl hex
+	getrlimit       enum:rlimit out/rlimit
+	setrlimit       enum:rlimit in/rlimit
+	prlimit64       int enum:rlimit in/rlimit out/rlimit
+	getrusage       int ptr
+	sched_yield
+	sched_getaffinity int size ptr
+	sched_setaffinity int size ptr
+	sched_setscheduler int int ptr
+	getpriority     int int
+	setpriority     int int int
+	uname           ptr
+	sysinfo         ptr
+	umask           mode =o
+	modify_ldt      int ptr size =int
+	set_tid_address ptr
+	set_robust_list ptr size
+	rseq            ptr size hex hex
+	getrandom       out:r size flags:random
+	mmap            ptr size flags:prot flags:map fd off =x
+	mprotect        ptr size flags:prot
+	munmap          ptr size
+	mremap          ptr size size flags:mremap ptr =x
+	madvise         ptr size enum:madvise
+	msync           ptr size flags:msync
+	mlock           ptr size
+	munlock         ptr size
+	brk             ptr =x
+	shmget          hex size hex
+	shmat           int ptr hex =x
+	shmdt           ptr
+	futex           ptr enum:futex uint ptr ptr uint
+	nanosleep       in/timespec out/timespec
+	clock_nanosleep enum:clock flags:timer in/timespec ptr
+	clock_gettime   enum:clock out/timespec
+	clock_getres    enum:clock out/timespec
+	clock_settime   enum:clock in/timespec
+	gettimeofday    out/timeval ptr
+	time            ptr
+	times           ptr =x
+	alarm           uint
+	pause
+	getitimer       enum:itimer out/itimerval
+	setitimer       enum:itimer in/itimerval out/itimerval
+	timer_create    enum:clock ptr ptr
+	timer_settime   int hex in/itimerspec out/itimerspec
+	timer_delete    int
+	rt_sigaction    sig ptr ptr size
+	rt_sigprocmask  enum:sighow sigset sigsetout size
+	rt_sigpending   sigsetout size
+	rt_sigsuspend   sigset size
+	rt_sigtimedwait sigset ptr in/timespec size
+	rt_sigreturn
+	sigaltstack     ptr ptr
+	poll            pollfds:2 uint int
+	ppoll           pollfds:2 uint in/timespec sigset size
+	select          int ptr ptr ptr in/timeval
+	pselect6        int ptr ptr ptr in/timespec ptr
+	epoll_create    int =fd
+	epoll_create1   flags:descriptor =fd
+	epoll_ctl       fd enum:epoll_ctl fd in/epoll_event
+	epoll_wait      fd epolled int int
+	epoll_pwait     fd epolled int int sigset size
+	epoll_pwait2    fd epolled int in/timespec sigset size
+	socket          enum:family flags:socket int =fd
+	socketpair      enum:family flags:socket int out/fd*2
+	bind            fd sockaddr:3 int
+	connect         fd sockaddr:3 int
+	listen          fd int
+	accept          fd sockaddrout:3 ptr =fd
+	accept4         fd sockaddrout:3 ptr flags:socket =fd
+	getsockname     fd sockaddrout:3 ptr
+	getpeername     fd sockaddrout:3 ptr
+	sendto          fd in:3 size flags:msg sockaddr:6 int
+	recvfrom        fd out:r size flags:msg sockaddrout:6 ptr
+	sendmsg         fd msg flags:msg
+	recvmsg         fd msg flags:msg
+	sendmmsg        fd ptr int flags:msg
+	recvmmsg        fd ptr int flags:msg in/timespec
+	shutdown        fd enum:shut
+	setsockopt      fd enum:sol int in:5 int
+	getsockopt      fd enum:sol int ptr ptr
+	bpf             enum:bpf ptr uint
+	perf_event_open ptr int int fd hex =fd
+	io_uring_setup  uint ptr =fd
+	io_uring_enter  fd uint uint hex ptr size
+	io_uring_register fd uint ptr uint
+	init_module     ptr size str
+	finit_module    fd str hex
+	delete_module   str hex
+	sethostname     in:2 size
+	setdomainname   in:2 size
+	unshare         flags:clone
+	setns           fd flags:clone
+	restart_syscall
+`;
+
+/** The words of a call's arguments; undefined: the kernel's format has to do. */
+export const SIGNATURES: ReadonlyMap<string, readonly string[]> = new Map(
+	TABLE.trim()
+		.split('\n')
+		.map((line) => {
+			const [name = '', ...words] = line.trim().split(/\s+/);
+			return [name, words] as const;
+		}),
+);
+
+/** Calls of 32-bit programs, or with another name elsewhere, that have another one's arguments. */
+export const SAME_AS: Readonly<Record<string, string>> = {
+	_llseek: '', // four arguments, none of them special
+	fcntl64: 'fcntl',
+	mmap2: 'mmap',
+	ugetrlimit: 'getrlimit',
+	umount: 'chdir',
+	waitpid: 'wait4',
+	faccessat2: 'faccessat2',
+};

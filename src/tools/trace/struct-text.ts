@@ -1,0 +1,79 @@
+/** Writes captured structures: "{tv_sec=1, tv_nsec=0}", one or several of them. */
+import type { LineBuffer } from '../../render/line-buffer.js';
+import { flagsOf, flagsText } from './flag-names.js';
+import type { CallRecord } from './record.js';
+import type { FieldForm, ShownField, ShownStruct } from './structs.js';
+
+type WriteCapture = (lines: LineBuffer, call: CallRecord, capture: number) => void;
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const SEPARATOR = bytesOf(', ');
+const DOTS = bytesOf(', ...');
+const [BRACE, END_BRACE, BRACKET, END_BRACKET, MINUS] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2d];
+const NO_FLAGS = { bits: [], mask: 0, values: new Map<number, string>(), zero: '0' };
+const EPOLL = flagsOf('epoll') ?? NO_FLAGS;
+const POLL = flagsOf('poll') ?? NO_FLAGS;
+
+/** wait(2)'s status in the words of its macros. */
+export function statusText(status: number): string {
+	const signal = status & 0x7f;
+	if (status === 0xffff) return '{WIFCONTINUED(s)}';
+	if (signal === 0) return `{WIFEXITED(s) && WEXITSTATUS(s) == ${(status >>> 8) & 0xff}}`;
+	if (signal === 0x7f) return `{WIFSTOPPED(s) && WSTOPSIG(s) == ${(status >>> 8) & 0xff}}`;
+	return `{WIFSIGNALED(s) && WTERMSIG(s) == ${signal}${status & 0x80 ? ' && WCOREDUMP(s)' : ''}}`;
+}
+
+type WriteNumber = (lines: LineBuffer, low: number, high: number, bytes: number) => void;
+
+const FORMS: Readonly<Record<FieldForm, WriteNumber>> = {
+	decimal: (lines, low, high, bytes) => {
+		if (bytes === 8) lines.signed64(low, high);
+		else if (bytes === 4 && low >>> 31 === 1) {
+			lines.byte(MINUS);
+			lines.whole(-(low | 0), 1);
+		} else lines.whole(low, 1);
+	},
+	descriptor: (lines, low) => lines.whole(low, 1),
+	hex: (lines, low, high) => lines.hex64(low, high),
+	octal: (lines, low) => lines.octal(low),
+	epoll: (lines, low) => lines.add(bytesOf(flagsText(EPOLL, low))),
+	poll: (lines, low) => lines.add(bytesOf(flagsText(POLL, low))),
+	status: (lines, low) => lines.add(bytesOf(`[${statusText(low)}]`)),
+};
+
+function writeField(lines: LineBuffer, call: CallRecord, at: number, field: ShownField): void {
+	const { bytes, form } = field;
+	const from = at + field.offset;
+	const low = bytes >= 4 ? call.u32At(from) : call.u32At(from) & (bytes === 2 ? 0xffff : 0xff);
+	FORMS[form](lines, low, bytes === 8 ? call.u32At(from + 4) : 0, bytes);
+}
+
+/** Writes as many of the structure as were captured: more than one in brackets. */
+export function structWriter(struct: ShownStruct): WriteCapture {
+	const named = struct.fields.map((field) => ({ field, name: bytesOf(`${field.name}=`) }));
+	const isNumber = struct.fields.length === 1 && struct.fields[0]?.name === '';
+	const writeOne = (lines: LineBuffer, call: CallRecord, at: number) => {
+		if (!isNumber) lines.byte(BRACE);
+		for (const [i, { field, name }] of named.entries()) {
+			if (i > 0) lines.add(SEPARATOR);
+			if (!isNumber) lines.add(name);
+			writeField(lines, call, at, field);
+		}
+		if (!isNumber) lines.byte(END_BRACE);
+	};
+	return (lines, call, capture) => {
+		const count = Math.floor(call.lengthOf(capture) / struct.bytes);
+		const at = call.textAt(capture);
+		if (count === 1 && !call.isCut(capture)) {
+			writeOne(lines, call, at);
+			return;
+		}
+		lines.byte(BRACKET);
+		for (let i = 0; i < count; i++) {
+			if (i > 0) lines.add(SEPARATOR);
+			writeOne(lines, call, at + i * struct.bytes);
+		}
+		if (call.isCut(capture)) lines.add(DOTS);
+		lines.byte(END_BRACKET);
+	};
+}

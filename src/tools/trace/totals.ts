@@ -1,0 +1,70 @@
+/** What calls come to, by name: the summary of `tstrace trace`. */
+import type { Key } from '../../aggregate/row-key.js';
+import { grouped } from '../../render/numbers.js';
+import { type Column, numbers, renderTable } from '../../render/table.js';
+import type { Style } from '../../render/terminal.js';
+import { humanTime } from '../../render/units.js';
+
+class CallTotal {
+	calls = 0;
+	errors = 0;
+	timed = 0;
+	total_ns = 0;
+	max_ns = 0;
+}
+
+export class CallTotals {
+	readonly #totals = new Map<string, CallTotal>();
+
+	/** One call; its duration undefined where it is not known. */
+	add(name: string, failed: boolean, duration_ns: number | undefined): void {
+		let total = this.#totals.get(name);
+		if (!total) {
+			total = new CallTotal();
+			this.#totals.set(name, total);
+		}
+		total.calls++;
+		if (failed) total.errors++;
+		if (duration_ns === undefined) return;
+		total.timed++;
+		total.total_ns += duration_ns;
+		if (duration_ns > total.max_ns) total.max_ns = duration_ns;
+	}
+
+	/** The most time first. */
+	rows(): Key[] {
+		return [...this.#totals]
+			.sort(([, a], [, b]) => b.total_ns - a.total_ns || b.calls - a.calls)
+			.map(([syscall, { calls, errors, timed, total_ns, max_ns }]) => ({
+				syscall,
+				calls,
+				errors,
+				total_ns,
+				mean_ns: timed > 0 ? total_ns / timed : 0,
+				max_ns,
+			}));
+	}
+}
+
+const number = (row: Key, name: string) => Number(row[name]);
+const count = (heading: string, name: string) =>
+	numbers<Key>(heading, (row) => grouped(number(row, name)));
+const time = (heading: string, name: string) =>
+	numbers<Key>(heading, (row) => humanTime(number(row, name)));
+const COLUMNS: readonly Column<Key>[] = [
+	{ heading: 'SYSCALL', align: 'left', cell: (row) => `${row.syscall}`, shrinks: true },
+	count('CALLS', 'calls'),
+	count('ERRORS', 'errors'),
+	time('TOTAL', 'total_ns'),
+	time('MEAN', 'mean_ns'),
+	time('MAX', 'max_ns'),
+];
+
+/** Rows of CallTotals, and a line of what they come to. */
+export function renderCallTotals(rows: readonly Key[], style: Style): string {
+	if (rows.length === 0) return '';
+	const sum = (name: string) => rows.reduce((all, row) => all + number(row, name), 0);
+	const calls = sum('calls');
+	const counted = `${grouped(calls)} call${calls === 1 ? '' : 's'}, ${grouped(sum('errors'))} failed`;
+	return `\n${renderTable(COLUMNS, rows, style)}${counted}, ${humanTime(sum('total_ns'))} in all\n`;
+}

@@ -1,0 +1,68 @@
+/** Single system calls: trace. */
+import type { Mutation } from '../mutation.js';
+
+export const OF_TRACED: readonly Mutation[] = [
+	{
+		id: 'E1',
+		file: 'bpf/lib/trace/records.h',
+		from: '\t\t__sync_fetch_and_add(lost, 1);\n',
+		to: '',
+		bug: 'lines do not say where calls are missing',
+		test: 'live/trace-options',
+		only: 'lines and what is missing',
+	},
+	{
+		id: 'E2',
+		file: 'bpf/trace.bpf.c',
+		from: 'again = slot->unreadable && ',
+		to: 'again = false && ',
+		bug: 'a path that was not in memory as the call began is never read',
+		test: 'live/trace',
+		only: 'what is not in memory',
+	},
+	{
+		id: 'E3',
+		file: 'bpf/trace.bpf.c',
+		from: 'take_captures(key, index, plan, true, again);',
+		to: 'take_captures(key, index, plan, false, again);',
+		bug: 'what calls write is not read as they return',
+		test: 'live/trace',
+		only: 'raw: calls with each kind of argument',
+	},
+	{
+		id: 'E4',
+		file: 'bpf/trace.bpf.c',
+		from: 'plan->descriptors >> i & 1 && ',
+		to: '',
+		bug: '`--fd` takes any number for a descriptor',
+		test: 'live/trace-options',
+		only: '--fd',
+	},
+	{
+		id: 'E5',
+		file: 'bpf/trace.bpf.c',
+		from: 'slot->record.duration_ns >= min_duration_ns;\n}',
+		to: 'slot->record.duration_ns <= min_duration_ns;\n}',
+		bug: '`--min-duration` shows the calls that are shorter',
+		test: 'live/trace-options',
+		only: '--min-duration',
+	},
+	{
+		id: 'E6',
+		file: 'bpf/lib/trace/captures.h',
+		from: '\tif ((u64)length > room_for + 1)',
+		to: '\tif ((u64)length > room_for + 9)',
+		bug: 'a string that is cut looks whole',
+		test: 'live/trace-options',
+		only: 'a string of the length',
+	},
+	{
+		id: 'E7',
+		file: 'src/tools/trace/known-files.ts',
+		from: 'byte < 0x20 || byte > 0x7e',
+		to: 'byte > 0x7e',
+		bug: 'control characters in names of files reach the terminal',
+		test: 'live/trace-options',
+		only: 'names of files are escaped',
+	},
+];
