@@ -57,13 +57,14 @@ export class Waits implements Reader<StackFindings> {
 	protected readonly object: BpfObject<Layout>;
 	protected readonly sums: StackSums;
 	protected readonly processes: ProcessWatch;
+	/** When the threads were known that waited already. */
+	protected begun_ns = 0;
+	/** Up to when waits are counted; 0: tracing goes on. */
+	protected ended_ns = 0;
 	readonly #settings: WaitSettings;
 	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
 	/** Of each wait in it. */
 	#walked: readonly Walked[] = [];
-	/** When the threads were known that waited already. */
-	#begun_ns = 0;
-	#ended_ns = 0;
 	/** Threads, by number, that were blocked in one wait all the time. */
 	readonly #stayed = new Set<number>();
 	#period_ns: number;
@@ -103,7 +104,7 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	begun(): void {
-		this.#begun_ns = Number(process.hrtime.bigint());
+		this.begun_ns = Number(process.hrtime.bigint());
 	}
 
 	drain(): void {
@@ -125,10 +126,22 @@ export class Waits implements Reader<StackFindings> {
 		this.processes.end();
 	}
 
+	/** From now on no program counts. What is open is counted up to the first call, however often this is called. */
+	protected stopCounting(): void {
+		if (this.ended_ns > 0) return;
+		this.ended_ns = Number(process.hrtime.bigint());
+		this.object.setVariable('ended_ns', this.ended_ns);
+	}
+
+	/** After `walkOpen`: waits that end from now on are counted again. */
+	countAgain(): void {
+		this.ended_ns = 0;
+		this.object.setVariable('ended_ns', 0);
+	}
+
 	/** No wait that ends from now on is counted; walks the user stacks of those that are open. */
 	walkOpen(): void {
-		this.#ended_ns = Number(process.hrtime.bigint());
-		this.object.setVariable('ended_ns', this.#ended_ns);
+		this.stopCounting();
 		if (this.#settings.edges) this.#stillWaiting = this.object.runIterator('end_waiting');
 		// What they forked, executed and loaded up to now, before it is looked what their addresses mean.
 		this.processes.take();
@@ -194,7 +207,7 @@ export class Waits implements Reader<StackFindings> {
 	/** Without threads that had nothing to do, if that is asked for. */
 	#shown(rows: readonly StackRow[]): Pick<StackFindings, 'stacks' | 'leftOut'> {
 		if (!this.#settings.hideIdle) return { stacks: rows };
-		const duration_ns = this.#ended_ns - this.#begun_ns;
+		const duration_ns = this.ended_ns - this.begun_ns;
 		return withoutIdle(rows, { duration_ns, stayed: this.#stayed });
 	}
 
@@ -243,7 +256,7 @@ export class Waits implements Reader<StackFindings> {
 				link: readAddress(view, at + registers.offset + 24),
 			},
 		};
-		return this.processes.walkWaiting(thread, this.#ended_ns, depthOf(this.#settings));
+		return this.processes.walkWaiting(thread, this.ended_ns, depthOf(this.#settings));
 	}
 
 	/** How long the wait at this place was, by part. */
@@ -258,9 +271,9 @@ export class Waits implements Reader<StackFindings> {
 		const view = this.#stillWaiting;
 		return Array.from(this.#places(), (at, i) => {
 			const wait = this.#parts(at);
-			const counted = { at_ns: this.#ended_ns, parts: wait, count: 1, variance: 0 };
+			const counted = { at_ns: this.ended_ns, parts: wait, count: 1, variance: 0 };
 			const stack = snapshot.captured(view, at + key.offset, counted);
-			if (isBlockedSince(wait, this.#ended_ns - this.#begun_ns)) this.#stayed.add(stack.tid);
+			if (isBlockedSince(wait, this.ended_ns - this.begun_ns)) this.#stayed.add(stack.tid);
 			if (stack.object?.type === 'futex' && stack.object.owner)
 				this.#forMutexes.push({
 					tid: view.getUint32(at + tid.offset, true),

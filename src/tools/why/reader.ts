@@ -50,8 +50,6 @@ export class WallClock extends Waits {
 	#atEnd: readonly ThreadAccount[] = [];
 	#timeAtBegin: CpuTime = { busy_ns: 0, stolen_ns: 0 };
 	#timeAtEnd = this.#timeAtBegin;
-	#begun_at_ns = 0;
-	#ended_at_ns = 0;
 
 	constructor(
 		object: BpfObject<typeof layout>,
@@ -78,10 +76,9 @@ export class WallClock extends Waits {
 	}
 
 	override begun(): void {
-		super.begun();
 		this.#atBegin = readAccounts(this.object);
 		this.#timeAtBegin = cpuTime();
-		this.#begun_at_ns = Number(process.hrtime.bigint());
+		super.begun();
 	}
 
 	override drain(): void {
@@ -92,9 +89,8 @@ export class WallClock extends Waits {
 	}
 
 	override end(): void {
-		this.#ended_at_ns = Number(process.hrtime.bigint());
-		// From now on no program counts: what is read then is as of now.
-		this.object.setVariable('ended_ns', this.#ended_at_ns);
+		// First: what is read then is as of now.
+		this.stopCounting();
 		this.#atEnd = readAccounts(this.object);
 		this.#timeAtEnd = cpuTime();
 		super.end();
@@ -102,8 +98,8 @@ export class WallClock extends Waits {
 		this.#events?.close();
 		this.#events = undefined;
 		for (const { kernelPid, ready_ns, preempted, traced } of this.#atEnd) {
-			const begin_ns = Math.max(ready_ns, this.#begun_at_ns);
-			const end_ns = this.#ended_at_ns;
+			const begin_ns = Math.max(ready_ns, this.begun_ns);
+			const end_ns = this.ended_ns;
 			if (!traced || ready_ns === 0 || begin_ns >= end_ns) continue;
 			const wait = { begin_ns, end_ns, weighed_ns: end_ns - begin_ns, count: 1, variance: 0 };
 			this.#seen.forCpu(kernelPid, { ...wait, throttled_ns: 0, preempted });
@@ -132,7 +128,7 @@ export class WallClock extends Waits {
 			lockHolders: this.#fileLocks.holders,
 			machine: this.#machine(threads),
 			isThere: (pid: number) => existsSync(`/proc/${pid}`),
-			window_ns: this.#ended_at_ns - this.#begun_at_ns,
+			window_ns: this.ended_ns - this.begun_ns,
 			threads,
 			blocked: stacks.flatMap((row) => (isSample(row) ? [] : this.#blocked(row, numbers))),
 			forCpu: this.#seen.forCpuOf(this.#accounts()),
@@ -154,7 +150,7 @@ export class WallClock extends Waits {
 				numbers,
 				objects: ended.map(({ object }) => object),
 				threads: this.#accounts(),
-				window: { begin_ns: this.#begun_at_ns, end_ns: this.#ended_at_ns },
+				window: { begin_ns: this.begun_ns, end_ns: this.ended_ns },
 				stayed: verdictOf(found).rule === 'idle' ? found.stays?.largest : undefined,
 			}),
 		};
@@ -212,8 +208,8 @@ export class WallClock extends Waits {
 	#threads(): ThreadTime[] {
 		const before = new Map(this.#atBegin.map((account) => [identityOf(account), account.run_ns]));
 		return this.#accounts().flatMap((account): ThreadTime[] => {
-			const from_ns = Math.max(account.born_ns, this.#begun_at_ns);
-			const life_ns = Math.min(account.at_ns, this.#ended_at_ns) - from_ns;
+			const from_ns = Math.max(account.born_ns, this.begun_ns);
+			const life_ns = Math.min(account.at_ns, this.ended_ns) - from_ns;
 			if (life_ns <= 0) return [];
 			const ran_ns = account.run_ns - (before.get(identityOf(account)) ?? 0);
 			const run_ns = Math.max(0, Math.min(life_ns, ran_ns));
