@@ -26,9 +26,9 @@ export interface WaitChoice {
 }
 
 const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, Program>> = {
-	sched_exit_tp: 'offcputime_resumed',
-	finish_task_switch: 'offcputime_finish',
-	'finish_task_switch.isra.0': 'offcputime_finish_isra',
+	sched_exit_tp: 'offcpu_resumed',
+	finish_task_switch: 'offcpu_finish',
+	'finish_task_switch.isra.0': 'offcpu_finish_isra',
 };
 /** bpf/lib/waits/wakers.h, WAKER_SCRATCH: one more than others have. */
 const SCRATCHES_WITH_WAKERS = 2;
@@ -62,7 +62,7 @@ export function planWaits(
 			...(way.resumed ? [RESUMED_PROGRAMS[way.resumed]] : []),
 			...way.others,
 			...(wakers?.programs ?? []),
-			'offcputime_switch',
+			'offcpu_switch',
 		],
 		runOnce: settings.edges || settings.followed > 0 ? ['seed_waiting'] : [],
 		load: [
