@@ -51,8 +51,6 @@ export function configureRecords(
 ): void {
 	object.setConstants({ followed_wakers: followed, edges_count: edges });
 	object.map('wait_records').setMaxEntries(RING_BYTES);
-	// Waits are not summed up in the kernel.
-	object.map('sums').setMaxEntries(1);
 }
 
 export class WaitRecords {

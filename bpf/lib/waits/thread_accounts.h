@@ -16,10 +16,7 @@
 #include "../stacks/sums.h"
 #include "../stacks/walk.h"
 #include "chosen.h"
-
-/* Of `scratch`: a sample interrupts what walks as a thread resumes. It does not interrupt programs
- * at sched_waking, where interrupts are off; they may interrupt nothing but a thread's own work. */
-#define SAMPLE_SCRATCH 2
+#include "wakers.h"
 
 struct thread_account {
 	u64 born_ns; /* CLOCK_MONOTONIC, as is the next */

@@ -38,9 +38,10 @@ export class SumTables extends StackTables {
 		this.sums = object.map(map);
 	}
 
-	override configure(settings: StackSettings): void {
+	/** `most`: of sums, beside that of all others. */
+	override configure(settings: StackSettings, most = settings.maxStacks): void {
 		super.configure(settings);
-		this.sums.setMaxEntries(settings.maxStacks + 1);
+		this.sums.setMaxEntries(most + 1);
 	}
 
 	override open(): void {
