@@ -10,12 +10,12 @@
 #include "../kernel.h"
 #include "../loss.h"
 #include "../pidns.h"
-#include "../scheduling/off_cpu.h"
 #include "../scheduling/run_time.h"
 #include "../stacks/stacks.h"
 #include "../stacks/sums.h"
 #include "../stacks/walk.h"
 #include "chosen.h"
+#include "entry.h"
 #include "wakers.h"
 
 struct thread_account {

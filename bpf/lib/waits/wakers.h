@@ -15,9 +15,9 @@
 #include "../pidns.h"
 #include "../sampling.h"
 #include "../scheduling/interrupts.h"
-#include "../scheduling/off_cpu.h"
 #include "../stacks/stacks.h"
 #include "../stacks/walk.h"
+#include "entry.h"
 
 const volatile bool with_wakers = false;
 /* Their stacks, too; then only blocked time counts, and waits are chosen by it. */
