@@ -19,6 +19,7 @@ import {
 } from '../aggregate/stack-rows.js';
 import { waitKind } from '../aggregate/wait-kinds.js';
 import { fittingObjects } from '../aggregate/wait-object.js';
+import { blockedOf } from '../aggregate/wait-parts.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './lacking-symbols.js';
 import type { ProcessHistory } from './mappings/processes.js';
@@ -96,11 +97,9 @@ export async function nameStacks(
 }
 
 /** Who is blocked waits for it; who waits for a CPU, no more. */
-function waitedFor(
-	{ object, parts, count, variance }: CapturedStack,
-	whole: number,
-): Pick<StackRow, 'objects'> {
-	const [value = 0] = parts;
+function waitedFor(stack: CapturedStack, whole: number): Pick<StackRow, 'objects'> {
+	const { object, count, variance } = stack;
+	const value = blockedOf(stack);
 	if (!object || value === 0) return {};
 	const share = value / whole;
 	return { objects: [{ object, value, count, variance: variance * share * share }] };

@@ -6,6 +6,7 @@ import type { Lost } from '../aggregate/report.js';
 import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
 import type { WaitObject } from '../aggregate/wait-object.js';
+import { blockedOf, WAIT_PARTS } from '../aggregate/wait-parts.js';
 import type { Subjects } from '../bpf/filter.js';
 import { depthOf, type StackSettings, type StackSnapshot } from '../bpf/stacks/stacks.js';
 import { StackSums } from '../bpf/stacks/sums.js';
@@ -49,7 +50,6 @@ export interface CapturedWaits {
 type Walked = ReturnType<ProcessWatch['walkWaiting']> | undefined;
 
 const NO_STACK = BigInt(layout.enums.stack_constant.NO_STACK);
-export const PARTS = ['blocked', 'run queue', 'preempted', 'throttled'];
 export const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 
@@ -156,7 +156,7 @@ export class Waits implements Reader<StackFindings> {
 		const { wakers } = this.#settings;
 		if (wakers) snapshot.wakers = readWakers(this.object, snapshot);
 		// If the period was raised meanwhile, errors are overstated.
-		const options = { parts: PARTS.length, period_ns: this.#period_ns };
+		const options = { parts: WAIT_PARTS.length, period_ns: this.#period_ns };
 		this.#records?.drain();
 		const records = this.#records?.captured(snapshot);
 		const ended = records?.stacks ?? this.sums.take(snapshot, options);
@@ -185,7 +185,7 @@ export class Waits implements Reader<StackFindings> {
 				period_ns: this.#period_ns,
 				...(this.#settings.followed > 0 ? { hops: this.#settings.followed + 1 } : {}),
 			},
-			parts: PARTS,
+			parts: WAIT_PARTS,
 			...this.#shown(stacks.map(withFittingObjects)),
 			notices: [...notices, ...this.notices()],
 		};
@@ -262,7 +262,7 @@ export class Waits implements Reader<StackFindings> {
 	/** How long the wait at this place was, by part. */
 	#parts(at: number): number[] {
 		const { parts } = layout.structs.still_waiting.fields;
-		return PARTS.map((_, part) => readU64(this.#stillWaiting, at + parts.offset + part * 8));
+		return WAIT_PARTS.map((_, part) => readU64(this.#stillWaiting, at + parts.offset + part * 8));
 	}
 
 	/** Waits that were open as tracing ended. */
@@ -293,4 +293,4 @@ export class Waits implements Reader<StackFindings> {
 
 /** A stack that was blocked and has no waker gets this one. */
 const woken = (otherwise: CapturedWaker) => (stack: CapturedStack) =>
-	stack.waker || !stack.parts[0] ? stack : { ...stack, waker: otherwise };
+	stack.waker || blockedOf(stack) === 0 ? stack : { ...stack, waker: otherwise };

@@ -3,6 +3,7 @@
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
 import { waitKind } from '../../aggregate/wait-kinds.js';
 import { fittingObjects, type MemoryPlace, type WaitObject } from '../../aggregate/wait-object.js';
+import { blockedOf } from '../../aggregate/wait-parts.js';
 import type { off_cpu as layout } from '../../generated/off_cpu.js';
 import type { BpfObject } from '../../loader/object.js';
 import type { ProcessWatch } from '../../symbolize/process-watch.js';
@@ -68,7 +69,7 @@ export function withFittingObjects(row: StackRow): StackRow {
 /** For programs: with the kind of what is blocked. What could run, and waited for a CPU only, has no object. */
 export function withKinds(findings: StackFindings): StackFindings {
 	const withKind = ({ objects, ...row }: StackRow): StackRow =>
-		row.parts[0] === 0
+		blockedOf(row) === 0
 			? row
 			: { ...row, waitKind: waitKind(row.frames), ...(objects ? { objects } : {}) };
 	return { ...findings, stacks: findings.stacks.map(withKind) };
