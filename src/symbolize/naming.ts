@@ -17,8 +17,6 @@ import {
 	type StackRow,
 	type Waker,
 } from '../aggregate/stack-rows.js';
-import { waitKind } from '../aggregate/wait-kinds.js';
-import { fittingObjects } from '../aggregate/wait-object.js';
 import { blockedOf } from '../aggregate/wait-parts.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './lacking-symbols.js';
@@ -48,7 +46,10 @@ const TRACER = /^(\[bpf\]|bpf_|__bpf_|___bpf_|__traceiter_|trace_event_raw_)/;
 
 const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 
-/** Names all stacks and adds up those that read the same. */
+/**
+ * Names all stacks and adds up those that read the same. Objects are what calls were about: whether threads waited
+ * for them is not looked at here.
+ */
 export async function nameStacks(
 	stacks: readonly CapturedStack[],
 	history: ProcessHistory,
@@ -66,7 +67,7 @@ export async function nameStacks(
 			? {
 					waker: {
 						...wakerNamed(waker),
-						...waitedForBy(waker, wakerNamed(waker), of),
+						...waitedForBy(waker, of),
 						...wokenBy(waker, of),
 					},
 				}
@@ -108,14 +109,8 @@ function waitedFor(stack: CapturedStack, whole: number): Pick<StackRow, 'objects
 type Counted = Pick<StackRow, 'value' | 'count' | 'variance'>;
 
 /** What a waker waited for itself meanwhile; `of`: what was counted of the waits that it ended. */
-function waitedForBy(
-	{ did, object }: CapturedWaker,
-	{ frames }: Waker,
-	of: Counted,
-): Pick<Waker, 'objects'> {
-	if (did !== 'was blocked' || !object) return {};
-	const fitting = fittingObjects(waitKind(frames), [{ object, ...of }]);
-	return fitting.length > 0 ? { objects: fitting } : {};
+function waitedForBy({ did, object }: CapturedWaker, of: Counted): Pick<Waker, 'objects'> {
+	return did === 'was blocked' && object ? { objects: [{ object, ...of }] } : {};
 }
 
 /** Root first. */

@@ -176,7 +176,7 @@ export class Waits implements Reader<StackFindings> {
 		const captured = [...ended, ...open];
 		const { debuginfod } = this.#settings;
 		const naming = { maxDepth: depthOf(this.#settings), debuginfod, patience };
-		const { stacks, notices } = await this.processes.name(captured, naming);
+		const { stacks, notices } = await this.named(captured, naming);
 		return {
 			kind: 'stacks',
 			unit: 'ns',
@@ -186,9 +186,18 @@ export class Waits implements Reader<StackFindings> {
 				...(this.#settings.followed > 0 ? { hops: this.#settings.followed + 1 } : {}),
 			},
 			parts: WAIT_PARTS,
-			...this.#shown(stacks.map(withFittingObjects)),
+			...this.#shown(stacks),
 			notices: [...notices, ...this.notices()],
 		};
+	}
+
+	/** Rows, with those objects that the waits were for. */
+	protected async named(
+		stacks: readonly CapturedStack[],
+		options: Parameters<ProcessWatch['name']>[1],
+	): ReturnType<ProcessWatch['name']> {
+		const named = await this.processes.name(stacks, options);
+		return { ...named, stacks: withFittingObjects(named.stacks) };
 	}
 
 	/** What was waited for, for `captured`. Tracing has ended. */

@@ -17,7 +17,6 @@ import { type CpuTime, cpuTime } from '../../proc/cpu-time.js';
 import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
-import { withFittingObjects } from '../../waits/objects/objects.js';
 import type { ObservedWait, WaitObserver } from '../../waits/records.js';
 import { EndedThreads, readAccounts, type ThreadAccount } from '../../waits/thread-accounts.js';
 import { type WaitSettings, Waits } from '../../waits/waits.js';
@@ -117,7 +116,7 @@ export class WallClock extends Waits {
 			sources: true,
 		};
 		// All at once: each file is read once.
-		const { stacks, notices } = await this.processes.name(
+		const { stacks, notices } = await this.named(
 			[...ended, ...open, ...samples.map(asSample)],
 			naming,
 		);
@@ -181,8 +180,7 @@ export class WallClock extends Waits {
 		});
 	}
 
-	#blocked(given: StackRow, numbers: readonly number[]): BlockedTime {
-		const row = withFittingObjects(given);
+	#blocked(row: StackRow, numbers: readonly number[]): BlockedTime {
 		const sources = row.sources ?? [];
 		const known = new Set(sources.flatMap((source) => numbers[source] ?? []));
 		const durations = [...known].flatMap((number) => this.#seen.durations.get(number) ?? []);
