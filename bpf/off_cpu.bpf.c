@@ -9,11 +9,10 @@
 #include "lib/kernel.h"
 #include "lib/loss.h"
 #include "lib/pidns.h"
-#include "lib/scheduling/off_cpu.h"
-#include "lib/scheduling/off_cpu_parts.h"
 #include "lib/stacks/stacks.h"
 #include "lib/stacks/walk.h"
 #include "lib/waits/chosen.h"
+#include "lib/waits/entry.h"
 #include "lib/waits/objects/objects.h"
 #include "lib/waits/thread_accounts.h"
 #include "lib/waits/wakers.h"
@@ -39,7 +38,7 @@ static __always_inline u64 kept_user_stack(void *ctx)
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(offcpu_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	u32 zero = 0;
 	struct chosen *wait;
@@ -124,21 +123,21 @@ static __always_inline int resumed(void *ctx)
 
 /* kernel/sched/core.c, __schedule (6.14): the last thing it does. */
 SEC("tp_btf/sched_exit_tp")
-int BPF_PROG(offcputime_resumed)
+int BPF_PROG(offcpu_resumed)
 {
 	return resumed(ctx);
 }
 
 /* Nearly the same moment on kernels that have no such tracepoint, and allow kprobes. */
 SEC("kprobe/finish_task_switch")
-int offcputime_finish(void *ctx)
+int offcpu_finish(void *ctx)
 {
 	return resumed(ctx);
 }
 
 /* What gcc calls it where it has changed its arguments. */
 SEC("kprobe/finish_task_switch.isra.0")
-int offcputime_finish_isra(void *ctx)
+int offcpu_finish_isra(void *ctx)
 {
 	return resumed(ctx);
 }

@@ -14,11 +14,10 @@ import { mapsOf, programsOf } from '../src/loader/maps-and-programs.js';
 import { viewMemory } from '../src/loader/memory.js';
 
 const OUT = 'src/generated';
-/** What src/bpf needs of every object; the same in all. */
-const COMMON = ['loss'];
 
 /** Of all objects. */
 const tracepoints = new Set<string>();
+const layouts: ObjectLayout[] = [];
 
 const objectBtf = libbpfFunction('void *bpf_object__btf(const void *object)') as (
 	object: Pointer,
@@ -103,6 +102,34 @@ function agreed(folder: string, file: string): ObjectLayout {
 	return first;
 }
 
+/**
+ * For code that is of no one object: types that several export, which have to be the same in all, and `maps`, those
+ * that are the same wherever they are.
+ */
+function common(objects: readonly ObjectLayout[]): Record<string, unknown> {
+	const types = alike(objects.map(({ structs, enums }) => ({ ...structs, ...enums })));
+	const maps = alike(objects.map((object) => object.maps));
+	if (types.different.length > 0)
+		throw new Error(`laid out differently by object: ${types.different.join(', ')}`);
+	return { ...types.same, maps: maps.same };
+}
+
+/** What several of these have, by its name. */
+function alike(each: ReadonlyArray<Readonly<Record<string, unknown>>>): {
+	same: Record<string, unknown>;
+	different: string[];
+} {
+	const same: Record<string, unknown> = {};
+	const different: string[] = [];
+	for (const name of [...new Set(each.flatMap(Object.keys))].sort()) {
+		const found = each.filter((values) => name in values).map((values) => values[name]);
+		const texts = new Set(found.map((value) => JSON.stringify(value)));
+		if (texts.size > 1) different.push(name);
+		else if (found.length > 1) same[name] = found[0];
+	}
+	return { same, different };
+}
+
 /** A constant for each. */
 function constants(values: Record<string, unknown>): string {
 	const lines = Object.entries(values).map(
@@ -122,10 +149,10 @@ for (const folder of process.argv.slice(2)) {
 			`${name}.ts`,
 			constants(programs.length > 0 ? { [name]: layout } : { ...structs, ...enums }),
 		);
-		if (programs.length > 0)
-			write('common.ts', constants(Object.fromEntries(COMMON.map((type) => [type, enums[type]]))));
+		if (programs.length > 0) layouts.push(layout);
 	}
 }
+write('common.ts', constants(common(layouts)));
 
 const names = JSON.stringify([...tracepoints].sort(), null, '\t');
 write('tracepoints.ts', `export const tracepoints = ${names} as const;\n`);

@@ -81,7 +81,7 @@ export class HeldProcess {
 			this.#waits.walkOpen();
 			open = longest(this.#waits.captured().open);
 		} finally {
-			this.#object.setVariable('ended_ns', 0);
+			this.#waits.countAgain();
 			await this.#gdb.release();
 		}
 		await this.#resumed(runs);

@@ -7,13 +7,13 @@
  */
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { FileBytes } from '../../src/elf/bytes.js';
-import { profile } from '../../src/generated/profile.js';
+import { unwind_constant } from '../../src/generated/common.js';
 import { packed } from '../../src/unwind/packed-table.js';
 import { RuleSet } from '../../src/unwind/rule.js';
 import { TableWorkspace, unwindTable } from '../../src/unwind/table.js';
 
 const before = process.cpuUsage();
-const rules = new RuleSet(profile.enums.unwind_constant.UNWIND_MAX_RULES);
+const rules = new RuleSet(unwind_constant.UNWIND_MAX_RULES);
 const workspace = new TableWorkspace();
 let rows = 0;
 for (const path of process.argv.slice(2)) {

@@ -1,6 +1,7 @@
 /** Threads that had nothing to do, told by how they waited. Pure values: no I/O, no kernel. */
 import type { LeftOut, StackRow } from './stack-rows.js';
 import { waitsForWork } from './summary-frames.js';
+import { blockedOf, isBlocked } from './wait-parts.js';
 
 /** A thread that was off the CPU, and waited for work, for that share of the time is idle. */
 const IDLE_SHARE = 0.99;
@@ -17,8 +18,7 @@ interface IdleOptions {
  * Who had no CPU, or no quota for one, is anything but idle.
  */
 export function isBlockedSince(parts: readonly number[], duration_ns: number): boolean {
-	const [blocked_ns = 0, ...others] = parts;
-	return blocked_ns >= duration_ns && others.every((part) => part === 0);
+	return blockedOf({ parts }) >= duration_ns && isBlocked({ parts });
 }
 
 /**

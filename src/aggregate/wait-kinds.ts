@@ -1,4 +1,5 @@
 /** What kind of wait a stack shows: for a disk, a lock, a socket, … Pure values: no I/O, no kernel. */
+
 import { largest } from './largest.js';
 import { remembered } from './remembered.js';
 import type { Frame } from './stack.js';
@@ -21,6 +22,7 @@ import {
 	type Rule,
 	type WaitKind,
 } from './wait-kind-rules.js';
+import { BLOCKED, THROTTLED } from './wait-parts.js';
 
 /** Names of functions repeat: of each it is asked once. The kernel has some 100,000. */
 const MOST_NAMES = 10_000;
@@ -115,12 +117,12 @@ function futexKind(user: readonly Frame[]): WaitKind {
 }
 
 /** A part of waits that is no blocked time has a name of its own, and is a kind. */
-const QUOTA = { part: 'throttled', kind: 'CPU quota' };
+const QUOTA = { part: THROTTLED, kind: 'CPU quota' };
 
 /** What `findings.parts` calls a part, as a kind of wait; undefined: blocked, for which the stack says what kind. */
 function partKind(part: string | undefined): string | undefined {
 	if (part === QUOTA.part) return QUOTA.kind;
-	return part === 'blocked' ? undefined : part;
+	return part === BLOCKED ? undefined : part;
 }
 
 /** The kind of most of a row's time. */

@@ -5,6 +5,7 @@ import { largest } from '../aggregate/largest.js';
 import type { Did, Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
 import { programFrame } from '../aggregate/summary-frames.js';
+import { blockedOf, othersOf } from '../aggregate/wait-parts.js';
 import { bareName, fittedName } from './function-name.js';
 import { valueText } from './left-out.js';
 import { grouped } from './numbers.js';
@@ -129,7 +130,7 @@ function pathOf(row: StackRow, given: readonly Frame[] = []): Path {
 	const program = programFrame(row);
 	const telling = given.length > 0 ? given : row.frames.slice(-1);
 	// Who could go on waits for nothing in the kernel.
-	const behind = row.parts[0] === 0 ? telling.filter(({ kind }) => kind !== 'kernel') : telling;
+	const behind = blockedOf(row) === 0 ? telling.filter(({ kind }) => kind !== 'kernel') : telling;
 	const named = [program?.frame, ...behind]
 		.filter((frame) => frame !== undefined)
 		.map((frame) => ({ kind: frame.kind, name: bareName(printable(functionOf(frame))) }));
@@ -197,12 +198,13 @@ function joined(names: readonly string[], joints: readonly string[]): string {
 /** What is less of a wait than that goes without saying. */
 const LEAST_PART = 0.25;
 
-/** The largest part that is not the first, being blocked: "34 % run queue"; "preempted" if it is all. */
+/** The largest part that is not blocked: "34 % run queue"; "preempted" if it is all. */
 function mainPart(row: StackRow, { parts }: StackFindings): string {
 	if (parts.length < 2 || row.key.kind !== undefined) return '';
-	const value = largest(row.parts.slice(1));
+	const others = othersOf(row);
+	const value = largest(others);
 	const share = value / row.value;
-	const part = parts[row.parts.indexOf(value, 1)];
+	const part = parts[others.indexOf(value)];
 	if (part === undefined || !(share >= LEAST_PART)) return '';
 	const percent = Math.round(100 * share);
 	return percent === 100 ? part : `${percent} % ${part}`;

@@ -17,8 +17,7 @@ import {
 	type StackRow,
 	type Waker,
 } from '../aggregate/stack-rows.js';
-import { waitKind } from '../aggregate/wait-kinds.js';
-import { fittingObjects } from '../aggregate/wait-object.js';
+import { blockedOf } from '../aggregate/wait-parts.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './lacking-symbols.js';
 import type { ProcessHistory } from './mappings/processes.js';
@@ -47,7 +46,10 @@ const TRACER = /^(\[bpf\]|bpf_|__bpf_|___bpf_|__traceiter_|trace_event_raw_)/;
 
 const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 
-/** Names all stacks and adds up those that read the same. */
+/**
+ * Names all stacks and adds up those that read the same. Objects are what calls were about: whether threads waited
+ * for them is not looked at here.
+ */
 export async function nameStacks(
 	stacks: readonly CapturedStack[],
 	history: ProcessHistory,
@@ -65,7 +67,7 @@ export async function nameStacks(
 			? {
 					waker: {
 						...wakerNamed(waker),
-						...waitedForBy(waker, wakerNamed(waker), of),
+						...waitedForBy(waker, of),
 						...wokenBy(waker, of),
 					},
 				}
@@ -96,11 +98,9 @@ export async function nameStacks(
 }
 
 /** Who is blocked waits for it; who waits for a CPU, no more. */
-function waitedFor(
-	{ object, parts, count, variance }: CapturedStack,
-	whole: number,
-): Pick<StackRow, 'objects'> {
-	const [value = 0] = parts;
+function waitedFor(stack: CapturedStack, whole: number): Pick<StackRow, 'objects'> {
+	const { object, count, variance } = stack;
+	const value = blockedOf(stack);
 	if (!object || value === 0) return {};
 	const share = value / whole;
 	return { objects: [{ object, value, count, variance: variance * share * share }] };
@@ -109,14 +109,8 @@ function waitedFor(
 type Counted = Pick<StackRow, 'value' | 'count' | 'variance'>;
 
 /** What a waker waited for itself meanwhile; `of`: what was counted of the waits that it ended. */
-function waitedForBy(
-	{ did, object }: CapturedWaker,
-	{ frames }: Waker,
-	of: Counted,
-): Pick<Waker, 'objects'> {
-	if (did !== 'was blocked' || !object) return {};
-	const fitting = fittingObjects(waitKind(frames), [{ object, ...of }]);
-	return fitting.length > 0 ? { objects: fitting } : {};
+function waitedForBy({ did, object }: CapturedWaker, of: Counted): Pick<Waker, 'objects'> {
+	return did === 'was blocked' && object ? { objects: [{ object, ...of }] } : {};
 }
 
 /** Root first. */

@@ -1,5 +1,6 @@
 /** offwaketime: where threads are blocked, and who wakes them where. */
 import { waitFrames } from '../aggregate/summary-frames.js';
+import { BLOCKED } from '../aggregate/wait-parts.js';
 import { wholeNumber } from '../options/parsers.js';
 import { stackText } from '../options/stack-view.js';
 import { parsedOr, type ValuesOf } from '../options/typed-option.js';
@@ -50,8 +51,7 @@ export const offwaketime = defineTool({
 		const text = stackText(settings, {
 			verb: 'blocked',
 			blockedFor: (waker) => (settings.kernel ? blockedForText(waker) : ''),
-			label: (row, room) =>
-				settings.kernel ? kindAndObject(row, ['blocked'], room) : { text: '' },
+			label: (row, room) => (settings.kernel ? kindAndObject(row, [BLOCKED], room) : { text: '' }),
 			telling: ({ frames }) => waitFrames(frames),
 		});
 		return {

@@ -2,6 +2,7 @@
 
 import type { CapturedStack } from '../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
+import { BLOCKED } from '../aggregate/wait-parts.js';
 import type { Subjects } from '../bpf/filter.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
@@ -76,7 +77,7 @@ class Blocked extends Waits {
 	override async read(...patience: Parameters<Waits['read']>): Promise<StackFindings> {
 		const findings = await super.read(...patience);
 		const stacks = findings.stacks.map((row): StackRow => ({ ...row, parts: [row.value] }));
-		return { ...findings, stacks, parts: ['blocked'] };
+		return { ...findings, stacks, parts: [BLOCKED] };
 	}
 }
 

@@ -2,6 +2,7 @@
 import type { StackRow, Waker } from '../aggregate/stack-rows.js';
 import { mainKind, waitKind } from '../aggregate/wait-kinds.js';
 import type { WaitObject } from '../aggregate/wait-object.js';
+import { blockedOf, othersOf } from '../aggregate/wait-parts.js';
 import type { Label } from '../render/stacks.js';
 import { objectText } from '../render/wait-object.js';
 
@@ -11,7 +12,7 @@ const ROOM_BELOW = 72;
 /** "pipe write → gzip (10492)": the kind of most of its time, and the largest object. */
 export function kindAndObject(row: StackRow, parts: readonly string[], room: number): Label {
 	const kind = mainKind(row, { parts });
-	const [main] = isBlocked(row) ? (row.objects ?? []) : [];
+	const [main] = isMostlyBlocked(row) ? (row.objects ?? []) : [];
 	if (!main) return { text: kind };
 	const text = together(kind, main.object, room);
 	return text.length <= room
@@ -33,6 +34,4 @@ function together(kind: string, object: WaitObject, room: number): string {
 		: `${kind} ${objectText(object, room - kind.length - 1)}`;
 }
 
-/** For most of its time. */
-const isBlocked = ({ parts: [blocked = 0, ...others] }: StackRow) =>
-	others.every((part) => part <= blocked);
+const isMostlyBlocked = (row: StackRow) => othersOf(row).every((part) => part <= blockedOf(row));

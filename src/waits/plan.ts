@@ -4,7 +4,7 @@ import type { Subjects } from '../bpf/filter.js';
 import { chooseInterrupts } from '../bpf/scheduling/interrupts.js';
 import { chooseOffcpu, type ResumedHook } from '../bpf/scheduling/off-cpu.js';
 import { StackSums } from '../bpf/stacks/sums.js';
-import type { off_cpu as layout } from '../generated/off_cpu.js';
+import { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
 import type { Note } from '../reader.js';
 import { unwindTables } from '../symbolize/walks/unwind-tables.js';
@@ -26,24 +26,28 @@ export interface WaitChoice {
 }
 
 const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, Program>> = {
-	sched_exit_tp: 'offcputime_resumed',
-	finish_task_switch: 'offcputime_finish',
-	'finish_task_switch.isra.0': 'offcputime_finish_isra',
+	sched_exit_tp: 'offcpu_resumed',
+	finish_task_switch: 'offcpu_finish',
+	'finish_task_switch.isra.0': 'offcpu_finish_isra',
 };
-/** bpf/lib/waits/wakers.h, WAKER_SCRATCH: one more than others have. */
-const SCRATCHES_WITH_WAKERS = 2;
+const { RESUMED_SCRATCH, WAKER_SCRATCH, SAMPLE_SCRATCH } = layout.enums.wait_scratch;
 
-/** The object is open, and not yet loaded. */
+/** The object is open, and not yet loaded. `withSamples`: threads that run are sampled, and summed up by stack, too. */
 export function planWaits(
 	object: BpfObject<Layout>,
 	settings: WaitSettings & WaitChoice,
 	subjects: Subjects,
 	note: Note,
+	{ withSamples = false }: { readonly withSamples?: boolean } = {},
 ): Plan<Layout> {
 	const way = chooseOffcpu();
 	// Only a single thread can be called idle.
 	const byThread = settings.byThread || settings.hideIdle;
-	new StackSums(object).configure({ ...settings, byThread });
+	// Waits that come one by one are not summed up in the kernel.
+	const hasSums = settings.followed === 0 || withSamples;
+	new StackSums(object).configure({ ...settings, byThread }, hasSums ? settings.maxStacks : 0);
+	const woken = settings.wakers ? WAKER_SCRATCH : RESUMED_SCRATCH;
+	object.map('scratch').setMaxEntries((withSamples ? SAMPLE_SCRATCH : woken) + 1);
 	object.setConstants({
 		shortest_ns: settings.min_usec * 1000,
 		longest_ns: settings.max_usec * 1000,
@@ -62,7 +66,7 @@ export function planWaits(
 			...(way.resumed ? [RESUMED_PROGRAMS[way.resumed]] : []),
 			...way.others,
 			...(wakers?.programs ?? []),
-			'offcputime_switch',
+			'offcpu_switch',
 		],
 		runOnce: settings.edges || settings.followed > 0 ? ['seed_waiting'] : [],
 		load: [
@@ -83,7 +87,6 @@ function planWakers(
 	const { programs, because, ...constants } = chooseInterrupts();
 	object.setConstants({ ...constants, with_wakers: true, walk_wakers: wakers === 'stacks' });
 	object.map('wakers').setMaxEntries(maxStacks);
-	object.map('scratch').setMaxEntries(SCRATCHES_WITH_WAKERS);
 	if (followed > 0) configureRecords(object, { followed, edges });
 	return { programs: [...programs, 'offcpu_waking'], because };
 }

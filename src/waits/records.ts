@@ -2,6 +2,7 @@
 import { type Chain, Chains } from '../aggregate/chains.js';
 import type { Lost } from '../aggregate/report.js';
 import type { CapturedStack, CapturedWaker, Did } from '../aggregate/stack.js';
+import { onlyBlocked } from '../aggregate/wait-parts.js';
 import { lossTotal } from '../bpf/loss.js';
 import type { StackSnapshot } from '../bpf/stacks/stacks.js';
 import { loss } from '../generated/common.js';
@@ -51,8 +52,6 @@ export function configureRecords(
 ): void {
 	object.setConstants({ followed_wakers: followed, edges_count: edges });
 	object.map('wait_records').setMaxEntries(RING_BYTES);
-	// Waits are not summed up in the kernel.
-	object.map('sums').setMaxEntries(1);
 }
 
 export class WaitRecords {
@@ -177,7 +176,7 @@ export class WaitRecords {
 		from: StackSnapshot,
 		wakers: Map<string, CapturedWaker | undefined>,
 	): CapturedStack {
-		const counted = { parts: [value_ns, 0, 0, 0], count, variance };
+		const counted = { parts: onlyBlocked(value_ns), count, variance };
 		const stack = this.#captured(keys[0] as number, from, counted);
 		return { ...stack, waker: this.#wakerOf(keys, did, from, wakers) };
 	}

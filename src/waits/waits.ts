@@ -6,6 +6,7 @@ import type { Lost } from '../aggregate/report.js';
 import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
 import type { WaitObject } from '../aggregate/wait-object.js';
+import { blockedOf, WAIT_PARTS } from '../aggregate/wait-parts.js';
 import type { Subjects } from '../bpf/filter.js';
 import { depthOf, type StackSettings, type StackSnapshot } from '../bpf/stacks/stacks.js';
 import { StackSums } from '../bpf/stacks/sums.js';
@@ -49,7 +50,6 @@ export interface CapturedWaits {
 type Walked = ReturnType<ProcessWatch['walkWaiting']> | undefined;
 
 const NO_STACK = BigInt(layout.enums.stack_constant.NO_STACK);
-export const PARTS = ['blocked', 'run queue', 'preempted', 'throttled'];
 export const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 
@@ -57,13 +57,14 @@ export class Waits implements Reader<StackFindings> {
 	protected readonly object: BpfObject<Layout>;
 	protected readonly sums: StackSums;
 	protected readonly processes: ProcessWatch;
+	/** When the threads were known that waited already. */
+	protected begun_ns = 0;
+	/** Up to when waits are counted; 0: tracing goes on. */
+	protected ended_ns = 0;
 	readonly #settings: WaitSettings;
 	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
 	/** Of each wait in it. */
 	#walked: readonly Walked[] = [];
-	/** When the threads were known that waited already. */
-	#begun_ns = 0;
-	#ended_ns = 0;
 	/** Threads, by number, that were blocked in one wait all the time. */
 	readonly #stayed = new Set<number>();
 	#period_ns: number;
@@ -103,7 +104,7 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	begun(): void {
-		this.#begun_ns = Number(process.hrtime.bigint());
+		this.begun_ns = Number(process.hrtime.bigint());
 	}
 
 	drain(): void {
@@ -125,10 +126,22 @@ export class Waits implements Reader<StackFindings> {
 		this.processes.end();
 	}
 
+	/** From now on no program counts. What is open is counted up to the first call, however often this is called. */
+	protected stopCounting(): void {
+		if (this.ended_ns > 0) return;
+		this.ended_ns = Number(process.hrtime.bigint());
+		this.object.setVariable('ended_ns', this.ended_ns);
+	}
+
+	/** After `walkOpen`: waits that end from now on are counted again. */
+	countAgain(): void {
+		this.ended_ns = 0;
+		this.object.setVariable('ended_ns', 0);
+	}
+
 	/** No wait that ends from now on is counted; walks the user stacks of those that are open. */
 	walkOpen(): void {
-		this.#ended_ns = Number(process.hrtime.bigint());
-		this.object.setVariable('ended_ns', this.#ended_ns);
+		this.stopCounting();
 		if (this.#settings.edges) this.#stillWaiting = this.object.runIterator('end_waiting');
 		// What they forked, executed and loaded up to now, before it is looked what their addresses mean.
 		this.processes.take();
@@ -143,7 +156,7 @@ export class Waits implements Reader<StackFindings> {
 		const { wakers } = this.#settings;
 		if (wakers) snapshot.wakers = readWakers(this.object, snapshot);
 		// If the period was raised meanwhile, errors are overstated.
-		const options = { parts: PARTS.length, period_ns: this.#period_ns };
+		const options = { parts: WAIT_PARTS.length, period_ns: this.#period_ns };
 		this.#records?.drain();
 		const records = this.#records?.captured(snapshot);
 		const ended = records?.stacks ?? this.sums.take(snapshot, options);
@@ -163,7 +176,7 @@ export class Waits implements Reader<StackFindings> {
 		const captured = [...ended, ...open];
 		const { debuginfod } = this.#settings;
 		const naming = { maxDepth: depthOf(this.#settings), debuginfod, patience };
-		const { stacks, notices } = await this.processes.name(captured, naming);
+		const { stacks, notices } = await this.named(captured, naming);
 		return {
 			kind: 'stacks',
 			unit: 'ns',
@@ -172,10 +185,19 @@ export class Waits implements Reader<StackFindings> {
 				period_ns: this.#period_ns,
 				...(this.#settings.followed > 0 ? { hops: this.#settings.followed + 1 } : {}),
 			},
-			parts: PARTS,
-			...this.#shown(stacks.map(withFittingObjects)),
+			parts: WAIT_PARTS,
+			...this.#shown(stacks),
 			notices: [...notices, ...this.notices()],
 		};
+	}
+
+	/** Rows, with those objects that the waits were for. */
+	protected async named(
+		stacks: readonly CapturedStack[],
+		options: Parameters<ProcessWatch['name']>[1],
+	): ReturnType<ProcessWatch['name']> {
+		const named = await this.processes.name(stacks, options);
+		return { ...named, stacks: withFittingObjects(named.stacks) };
 	}
 
 	/** What was waited for, for `captured`. Tracing has ended. */
@@ -194,7 +216,7 @@ export class Waits implements Reader<StackFindings> {
 	/** Without threads that had nothing to do, if that is asked for. */
 	#shown(rows: readonly StackRow[]): Pick<StackFindings, 'stacks' | 'leftOut'> {
 		if (!this.#settings.hideIdle) return { stacks: rows };
-		const duration_ns = this.#ended_ns - this.#begun_ns;
+		const duration_ns = this.ended_ns - this.begun_ns;
 		return withoutIdle(rows, { duration_ns, stayed: this.#stayed });
 	}
 
@@ -243,13 +265,13 @@ export class Waits implements Reader<StackFindings> {
 				link: readAddress(view, at + registers.offset + 24),
 			},
 		};
-		return this.processes.walkWaiting(thread, this.#ended_ns, depthOf(this.#settings));
+		return this.processes.walkWaiting(thread, this.ended_ns, depthOf(this.#settings));
 	}
 
 	/** How long the wait at this place was, by part. */
 	#parts(at: number): number[] {
 		const { parts } = layout.structs.still_waiting.fields;
-		return PARTS.map((_, part) => readU64(this.#stillWaiting, at + parts.offset + part * 8));
+		return WAIT_PARTS.map((_, part) => readU64(this.#stillWaiting, at + parts.offset + part * 8));
 	}
 
 	/** Waits that were open as tracing ended. */
@@ -258,9 +280,9 @@ export class Waits implements Reader<StackFindings> {
 		const view = this.#stillWaiting;
 		return Array.from(this.#places(), (at, i) => {
 			const wait = this.#parts(at);
-			const counted = { at_ns: this.#ended_ns, parts: wait, count: 1, variance: 0 };
+			const counted = { at_ns: this.ended_ns, parts: wait, count: 1, variance: 0 };
 			const stack = snapshot.captured(view, at + key.offset, counted);
-			if (isBlockedSince(wait, this.#ended_ns - this.#begun_ns)) this.#stayed.add(stack.tid);
+			if (isBlockedSince(wait, this.ended_ns - this.begun_ns)) this.#stayed.add(stack.tid);
 			if (stack.object?.type === 'futex' && stack.object.owner)
 				this.#forMutexes.push({
 					tid: view.getUint32(at + tid.offset, true),
@@ -280,4 +302,4 @@ export class Waits implements Reader<StackFindings> {
 
 /** A stack that was blocked and has no waker gets this one. */
 const woken = (otherwise: CapturedWaker) => (stack: CapturedStack) =>
-	stack.waker || !stack.parts[0] ? stack : { ...stack, waker: otherwise };
+	stack.waker || blockedOf(stack) === 0 ? stack : { ...stack, waker: otherwise };

@@ -101,9 +101,9 @@ test('where threads off the CPU are kept in a hash, it holds those that wait now
 			filter_by_tgid: true,
 			switch_has_state: tracepointArguments('sched_switch') >= 4,
 		});
-		object.load(['offcputime_switch', 'filter_exit'], ['off_cpus']);
+		object.load(['offcpu_switch', 'filter_exit'], ['off_cpus']);
 		object.map('filter_tgids').update(u32Key(crowd.pid), new Uint8Array([1]));
-		object.attach('offcputime_switch');
+		object.attach('offcpu_switch');
 		const waiting = () => entriesOf(process.pid).get('off_cpus_by_pid') ?? 0;
 		crowd.begin();
 		await until(() => waiting() > THREADS / 2);

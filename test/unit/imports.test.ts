@@ -25,10 +25,12 @@ const LAYERS: readonly (readonly string[])[] = [
 	['cli'],
 ];
 const TOOLS = readdirSync('src/tools').map((entry) => entry.replace(/\.ts$/, ''));
-/** A tool's name as a word; "profile", "trace" and "why" are words and fields without tools, too. */
-const WORDS = ['profile', 'trace', 'why'];
+/** "profile", "stat", "trace" and "why" are words and fields without tools, too. */
+const WORDS = ['profile', 'stat', 'trace', 'why'];
+/** A tool's name as a word, or at the beginning of one of its programs', and what the build writes of its object. */
 const TOOL_NAME = new RegExp(
-	`\\b(${TOOLS.filter((name) => !WORDS.includes(name)).join('|')})\\b|tstrace (${WORDS.join('|')})\\b|'profile'`,
+	`\\b(${TOOLS.filter((name) => !WORDS.includes(name)).join('|')})(\\b|_)` +
+		`|tstrace (${WORDS.join('|')})\\b|'profile'|generated/(${WORDS.join('|')})\\b`,
 );
 
 type Sources = ReadonlyMap<string, string>;
@@ -107,7 +109,12 @@ test('a wrong import, a circle and a tool that is named are found', () => {
 	assert.equal(one('cli/x.ts', '../tool.js').length, 0);
 	const round = invented({ 'a.ts': "import './b.js';", 'b.ts': "import './a.js';" });
 	assert.deepEqual(circles(round), ['a.ts b.ts a.ts']);
-	assert.equal(namers(invented({ 'cli/x.ts': "'memleak'", 'tools/x.ts': "'memleak'" })).length, 1);
+	const named = (text: string) => namers(invented({ 'bpf/x.ts': text, 'tools/x.ts': text })).length;
+	assert.equal(named("'memleak'"), 1);
+	assert.equal(named("'timehist_switch'"), 1);
+	assert.equal(named("import { profile } from '../generated/profile.js';"), 1);
+	assert.equal(named("import { timehist } from '../generated/timehist.js';"), 1);
+	assert.equal(named("import { loss } from '../generated/common.js';"), 0);
 });
 
 test('imports run one way', () => assert.deepEqual(wrongWays(sources()), []));

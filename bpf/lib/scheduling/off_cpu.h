@@ -7,47 +7,18 @@
 
 #include "../kernel.h"
 #include "../loss.h"
-#include "../sampling.h"
 #include "clock.h"
 #include "moved_asleep.h"
 #include "throttle.h"
 
 /* Where local storage cannot be made at a switch (before 6.4), threads are kept in a hash. */
 const volatile bool threads_in_hash = false;
-/* Waits in these states only: TASK_* bits, or OFFCPU_RUNNABLE; 0: all. */
-const volatile u32 state_mask = 0;
-/* A state is one letter: an idle kernel thread (I) is not also uninterruptible (D). */
-const volatile bool state_exclusive = false;
 
 /* Since 5.18 (fa2c3254d7cf) the tracepoint says in which state a thread stopped. */
 const volatile bool switch_has_state = false;
 
-/* A bit of state_mask that the kernel has no bit for: TASK_RUNNING is 0. */
-#define OFFCPU_RUNNABLE	     (1U << 31)
-#define TASK_UNINTERRUPTIBLE 0x0002
-#define TASK_NOLOAD	     0x0400
-
-/* Who ended a wait: see waits/wakers.h. What is in front of pid says who it is. */
-struct waker {
-	u64 kernel; /* hashes, as in struct stack_key */
-	u64 user;
-	u64 incarnation;
-	u32 tgid; /* as are the rest, only of a thread */
-	u32 tid;  /* 0 unless stacks_by_thread */
-	u32 irq;
-	u8 context; /* enum cpu_context_kind */
-	u8 interrupt;
-	u8 known;
-	u8 by_thread;
-	char comm[TASK_COMM_LEN];
-	/* From here on it does not say who it is. */
-	u32 pid; /* the kernel's */
-	u32 unused_padding;
-	u64 born_ns;  /* CLOCK_MONOTONIC: the thread of that number that it is */
-	u64 first_ns; /* CLOCK_MONOTONIC: tells which mappings the addresses belong to */
-};
-
-EXPORT_TYPE(struct waker, waker);
+/* A state that the kernel has no bit for: TASK_RUNNING is 0. */
+#define OFFCPU_RUNNABLE (1U << 31)
 
 struct off_cpu {
 	u64 since_ns;	/* CLOCK_MONOTONIC; 0: it is on a CPU, or was never seen */
@@ -59,9 +30,10 @@ struct off_cpu {
 	bool moved_asleep;  /* see moved_asleep.h */
 	bool is_edge;	    /* the wait began before tracing did */
 	u16 left_throttled; /* see throttle_begins */
-	/* Of waits/wakers.h: who woke the thread, and how the wait was chosen then, if it was. */
-	struct waker waker;
-	struct sampled blocked;
+#ifdef OFF_CPU_MORE
+	/* What the tools of waits keep beyond that: waits/entry.h. */
+	OFF_CPU_MORE
+#endif
 };
 
 /* Not on a program's stack, of which there are 512 bytes in all. */
@@ -119,8 +91,6 @@ static __always_inline void off_cpu_ends(struct task_struct *task, struct off_cp
 	u32 pid = task->pid;
 
 	off->since_ns = 0;
-	off->waker.known = false;
-	off->blocked.count = 0;
 	if (threads_in_hash)
 		bpf_map_delete_elem(&off_cpus_by_pid, &pid);
 }
@@ -209,17 +179,6 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 	/* It may have got a CPU meanwhile, and be on it. */
 	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)
 		off->since_ns = 0;
-}
-
-static __always_inline bool offcpu_state_wanted(struct off_cpu *off)
-{
-	u32 state = off->state;
-
-	if (!state_mask)
-		return true;
-	if (state_exclusive && state & TASK_NOLOAD)
-		state &= ~TASK_UNINTERRUPTIBLE;
-	return state & state_mask;
 }
 
 SEC("tp_btf/sched_wakeup")

@@ -117,8 +117,8 @@ struct scratch {
 	struct walked user;
 };
 
-/* User space makes room for SCRATCHES where take_scratch() is used; for one more where walk_wakers
- * is set. */
+/* User space makes room for SCRATCHES where take_scratch() is used; of waits, up to the last of
+ * enum wait_scratch that is used. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

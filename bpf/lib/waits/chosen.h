@@ -8,12 +8,13 @@
 #include "../loss.h"
 #include "../pidns.h"
 #include "../sampling.h"
-#include "../scheduling/off_cpu.h"
-#include "../scheduling/off_cpu_parts.h"
 #include "../stacks/stacks.h"
 #include "../stacks/sums.h"
+#include "entry.h"
 #include "records.h"
 #include "wakers.h"
+
+#include "../scheduling/off_cpu_parts.h"
 
 _Static_assert((int)OFFCPU_PARTS == (int)STACK_PARTS, "a sum has room for the parts of a wait");
 
@@ -21,6 +22,14 @@ _Static_assert((int)OFFCPU_PARTS == (int)STACK_PARTS, "a sum has room for the pa
 volatile u64 period_ns;
 const volatile u64 shortest_ns = 0;
 const volatile u64 longest_ns = 0; /* 0: no limit */
+/* Waits in these states only: TASK_* bits, or OFFCPU_RUNNABLE; 0: all. */
+const volatile u32 state_mask = 0;
+/* A state is one letter: an idle kernel thread (I) is not also uninterruptible (D). */
+const volatile bool state_exclusive = false;
+
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_NOLOAD	     0x0400
+
 /* Instead of a user stack's hash: the thread stopped before tracing began. */
 #define NOT_WALKED (~0ULL)
 
@@ -142,10 +151,21 @@ __noinline int add_wait(u32 pid)
 	return 0;
 }
 
+static __always_inline bool state_wanted(struct off_cpu *off)
+{
+	u32 state = off->state;
+
+	if (!state_mask)
+		return true;
+	if (state_exclusive && state & TASK_NOLOAD)
+		state &= ~TASK_UNINTERRUPTIBLE;
+	return state & state_mask;
+}
+
 static __always_inline bool wait_wanted(struct off_cpu *off, u64 duration_ns)
 {
 	return duration_ns >= shortest_ns && (!longest_ns || duration_ns <= longest_ns) &&
-	       offcpu_state_wanted(off);
+	       state_wanted(off);
 }
 
 /* Of blocked time: all of it tells what a waker did. */
@@ -232,7 +252,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 			duration_ns = 0;
 		if (!(walk_wakers || wait_wanted(off, duration_ns)) ||
 		    !(followed_wakers || filter_has(next))) {
-			off_cpu_ends(next, off);
+			wait_ends(next, off);
 			return false;
 		}
 		if (followed_wakers) {
@@ -248,12 +268,12 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	if (walk_wakers) {
 		if (!choose_blocked(next, queue, off, duration_ns, kept_clock_of(queue),
 				    &wait->parts, &wait->sampled, &blocked_ns)) {
-			off_cpu_ends(next, off);
+			wait_ends(next, off);
 			return false;
 		}
 	} else if (!sample_by_duration(duration_ns, period_ns, &wait->sampled)) {
 		if (off)
-			off_cpu_ends(next, off);
+			wait_ends(next, off);
 		return false;
 	}
 	stack_key_of(next, &wait->key);
@@ -274,7 +294,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 			wait->key.user = LOST_STACK;
 			count_loss(LOSS_STACK_WALK_FAILED);
 		}
-		off_cpu_ends(next, off);
+		wait_ends(next, off);
 	}
 	if (!walk_wakers)
 		weigh_parts(&wait->parts, duration_ns, &wait->sampled);

@@ -14,7 +14,6 @@
 #include "../kernel.h"
 #include "../loss.h"
 #include "../sampling.h"
-#include "../scheduling/off_cpu.h"
 #include "../stacks/stacks.h"
 
 /* Of how many wakers is told what they did; 0: of none, and waits are summed up here. */

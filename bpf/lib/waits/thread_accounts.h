@@ -10,16 +10,13 @@
 #include "../kernel.h"
 #include "../loss.h"
 #include "../pidns.h"
-#include "../scheduling/off_cpu.h"
 #include "../scheduling/run_time.h"
 #include "../stacks/stacks.h"
 #include "../stacks/sums.h"
 #include "../stacks/walk.h"
 #include "chosen.h"
-
-/* Of `scratch`: a sample interrupts what walks as a thread resumes. It does not interrupt programs
- * at sched_waking, where interrupts are off; they may interrupt nothing but a thread's own work. */
-#define SAMPLE_SCRATCH 2
+#include "entry.h"
+#include "wakers.h"
 
 struct thread_account {
 	u64 born_ns; /* CLOCK_MONOTONIC, as is the next */

@@ -15,20 +15,36 @@
 #include "../pidns.h"
 #include "../sampling.h"
 #include "../scheduling/interrupts.h"
-#include "../scheduling/off_cpu.h"
 #include "../stacks/stacks.h"
 #include "../stacks/walk.h"
+#include "entry.h"
 
 const volatile bool with_wakers = false;
 /* Their stacks, too; then only blocked time counts, and waits are chosen by it. */
 const volatile bool walk_wakers = false;
 
 /*
- * Of `scratch`: programs at sched_waking interrupt those that walk as a thread resumes. They do not
- * interrupt each other: the kernel keeps interrupts off there. (Not where a thread wakes itself;
- * then it is on its CPU, and nothing is walked.)
+ * Places of `scratch`, one for each program that may interrupt the others as they walk. User space
+ * makes room up to the last one that is used.
  */
-#define WAKER_SCRATCH 1
+enum wait_scratch {
+	/* As a thread resumes: scratch_here(). */
+	RESUMED_SCRATCH = 0,
+	/*
+	 * Programs at sched_waking interrupt those. They do not interrupt each other: the kernel
+	 * keeps interrupts off there. (Not where a thread wakes itself; then it is on its CPU, and
+	 * nothing is walked.)
+	 */
+	WAKER_SCRATCH,
+	/*
+	 * A sample interrupts what walks as a thread resumes. It does not interrupt programs at
+	 * sched_waking, where interrupts are off; they may interrupt nothing but a thread's own
+	 * work.
+	 */
+	SAMPLE_SCRATCH,
+};
+
+EXPORT_TYPE(enum wait_scratch, wait_scratch);
 
 /* Instead of a key. */
 enum waker_constant {

@@ -1,7 +1,7 @@
 /** What a CPU was executing when a thread was woken or moved: user space's side of scheduling/interrupts.h. */
 import { readFileSync } from 'node:fs';
 import type { Key } from '../../aggregate/row-key.js';
-import { off_cpu as layout } from '../../generated/off_cpu.js';
+import { cpu_context_kind, interrupt as interrupts } from '../../generated/common.js';
 import type { Btf } from '../../loader/btf.js';
 import { kernelBtf, kernelHasTracepoint } from '../../loader/kernel.js';
 import { printable, shortened } from '../../render/terminal.js';
@@ -91,12 +91,12 @@ const {
 	CONTEXT_SOFTIRQ: SOFTIRQ,
 	CONTEXT_HARDIRQ: HARDIRQ,
 	CONTEXT_SCHEDULER: SCHEDULER,
-} = layout.enums.cpu_context_kind;
+} = cpu_context_kind;
 
 /** "thread", "softirq", "hardirq", …, by number. */
-const KINDS = namesOf(layout.enums.cpu_context_kind, 'CONTEXT_');
+const KINDS = namesOf(cpu_context_kind, 'CONTEXT_');
 /** What an interrupt serves: "timer", "network", … */
-const INTERRUPTS = namesOf(layout.enums.interrupt, 'INTERRUPT_');
+const INTERRUPTS = namesOf(interrupts, 'INTERRUPT_');
 
 function namesOf(values: Readonly<Record<string, number>>, prefix: string): string[] {
 	const names: string[] = [];
@@ -113,7 +113,7 @@ export class InterruptNames {
 
 	/** For text: "<softirq: network>", "<irq: virtio0-input.0>". */
 	text(kind: number, interrupt: number, irq: number): string {
-		const { INTERRUPT_OTHER: OTHER, INTERRUPT_DEVICE: DEVICE } = layout.enums.interrupt;
+		const { INTERRUPT_OTHER: OTHER, INTERRUPT_DEVICE: DEVICE } = interrupts;
 		if (kind === SCHEDULER) return '<scheduler>';
 		const name = kind === SOFTIRQ ? 'softirq' : 'irq';
 		if (interrupt === OTHER) return `<${name}>`;
@@ -123,7 +123,7 @@ export class InterruptNames {
 
 	/** For JSON: fields that begin with "waker_", with "mover_", or with nothing. */
 	fields(prefix: 'waker_' | 'mover_' | '', kind: number, interrupt: number, irq: number): Key {
-		const { INTERRUPT_OTHER: OTHER, INTERRUPT_DEVICE: DEVICE } = layout.enums.interrupt;
+		const { INTERRUPT_OTHER: OTHER, INTERRUPT_DEVICE: DEVICE } = interrupts;
 		return {
 			[`${prefix}context`]: KINDS[kind] ?? '',
 			...((kind === SOFTIRQ || kind === HARDIRQ) && interrupt !== OTHER

@@ -1,11 +1,11 @@
 /** The frames of stacks, which lie in an array whose elements are a megabyte each. */
 
-import { profile } from '../../generated/profile.js';
+import { stack_constant } from '../../generated/common.js';
 import type { BpfMap } from '../../loader/map.js';
 import { PROT, SharedMapping } from '../../loader/memory.js';
 
 /** bpf/lib/stacks/stacks.h: the same in all objects that include it. */
-const { CHUNK_FRAMES } = profile.enums.stack_constant;
+const { CHUNK_FRAMES } = stack_constant;
 
 /**
  * Maps a chunk when a stack in it is read. Of mapped memory of a BPF map every page counts as resident,

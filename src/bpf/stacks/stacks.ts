@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { CapturedStack, CapturedWaker } from '../../aggregate/stack.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
 import { TstraceError } from '../../errors.js';
-import { profile } from '../../generated/profile.js';
+import { unwind_end as END, stack_constant } from '../../generated/common.js';
 import type { FieldLayout, ObjectLayout, StructWith } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -47,10 +47,9 @@ export function walksByTables({ user, unwind }: Pick<StackSettings, 'user' | 'un
 }
 
 /** bpf/lib/stacks/stacks.h: the same in all objects that include it. */
-const { STACK_DEPTH, CHUNK_FRAMES, BLOCK_FRAMES } = profile.enums.stack_constant;
-const NO_STACK = BigInt(profile.enums.stack_constant.NO_STACK);
-const LOST_STACK = BigInt(profile.enums.stack_constant.LOST_STACK);
-const END = profile.enums.unwind_end;
+const { STACK_DEPTH, CHUNK_FRAMES, BLOCK_FRAMES } = stack_constant;
+const NO_STACK = BigInt(stack_constant.NO_STACK);
+const LOST_STACK = BigInt(stack_constant.LOST_STACK);
 export const MAX_DEPTH = STACK_DEPTH;
 /** Room for frames: more than most stacks have, so that a few deep ones do not use it up. */
 const FRAMES_PER_STACK = 64;

@@ -1,7 +1,7 @@
 /** Sums by stack out of the kernel: user space's side of bpf/lib/stacks/sums.h. */
 
 import type { CapturedStack } from '../../aggregate/stack.js';
-import { profile } from '../../generated/profile.js';
+import { stack_constant } from '../../generated/common.js';
 import { readU64, type StructWith } from '../../loader/layout.js';
 import type { BpfMap } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -12,7 +12,7 @@ import {
 	StackTables,
 } from './stacks.js';
 
-const { COUNT_ONE } = profile.enums.stack_constant;
+const { COUNT_ONE } = stack_constant;
 
 /** The layout of an object that includes lib/stacks/sums.h. */
 export interface SummedLayout extends StackedLayout {
@@ -38,9 +38,10 @@ export class SumTables extends StackTables {
 		this.sums = object.map(map);
 	}
 
-	override configure(settings: StackSettings): void {
+	/** `most`: of sums, beside that of all others. */
+	override configure(settings: StackSettings, most = settings.maxStacks): void {
 		super.configure(settings);
-		this.sums.setMaxEntries(settings.maxStacks + 1);
+		this.sums.setMaxEntries(most + 1);
 	}
 
 	override open(): void {

@@ -1,7 +1,7 @@
 /** The memory of the kernel's that unwind tables lie in: user space writes to it, programs read it. */
 
 import { TstraceError } from '../../errors.js';
-import { profile } from '../../generated/profile.js';
+import { maps as MAPS, unwind_constant as UNWIND } from '../../generated/common.js';
 import type { ObjectLayout } from '../../loader/layout.js';
 import { type BpfMap, u32Key } from '../../loader/map.js';
 import { MappedArray } from '../../loader/mapped-array.js';
@@ -11,9 +11,7 @@ import type { PackedTable } from '../../unwind/packed-table.js';
 import { RULE_BYTES } from '../../unwind/rule.js';
 import { Extents } from './extents.js';
 
-const UNWIND = profile.enums.unwind_constant;
 const RULE_STRIDE = Math.ceil(RULE_BYTES / 8) * 8;
-const MAPS = profile.maps;
 const { valueSize: PAGE_BYTES } = MAPS.unwind_pages;
 const ROW_BYTES = 4;
 

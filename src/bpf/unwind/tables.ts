@@ -1,6 +1,12 @@
 /** Unwind tables in the kernel: user space's side of bpf/lib/unwind/tables.h. */
 
-import { profile } from '../../generated/profile.js';
+import {
+	unwind_file as FILE,
+	unwind_file_key as FILE_KEY,
+	unwind_request as REQUEST,
+	unwind_file_state as STATE,
+	unwind_constant as UNWIND,
+} from '../../generated/common.js';
 import { readU64 } from '../../loader/layout.js';
 import { pageSizeBytes } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -9,8 +15,6 @@ import type { PackedTable } from '../../unwind/packed-table.js';
 import { TableMemory, type TablePlace, type UnwoundLayout } from './table-memory.js';
 
 /** The same in all objects that include lib/unwind/tables.h. */
-const { unwind_constant: UNWIND, unwind_file_state: STATE } = profile.enums;
-const { unwind_file: FILE, unwind_file_key: FILE_KEY, unwind_request: REQUEST } = profile.structs;
 const SECOND_NS = 1_000_000_000n;
 /** When there is no room, so many files are forgotten at a time: one in eight. */
 const FORGOTTEN_SHARE = 8;

@@ -5,7 +5,7 @@
 import { closeSync, fstatSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { type Bytes, FileBytes, MemoryBytes } from '../../elf/bytes.js';
-import { profile } from '../../generated/profile.js';
+import { unwind_constant } from '../../generated/common.js';
 import { openRegular } from '../../proc/open.js';
 import { packed } from '../../unwind/packed-table.js';
 import { RuleSet } from '../../unwind/rule.js';
@@ -14,7 +14,7 @@ import { readVdso } from '../mappings/vdso.js';
 import type { TableAnswer, TableOrder, WorkerData } from './table-orders.js';
 
 /** Of all files. */
-const rules = new RuleSet(profile.enums.unwind_constant.UNWIND_MAX_RULES);
+const rules = new RuleSet(unwind_constant.UNWIND_MAX_RULES);
 const workspace = new TableWorkspace();
 const { answers, port } = workerData as WorkerData;
 

@@ -2,13 +2,13 @@
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
 import { splitByKind } from '../../aggregate/wait-kinds.js';
 import type { ObjectShare } from '../../aggregate/wait-object.js';
+import { isBlocked, withBlocked } from '../../aggregate/wait-parts.js';
 import { objectText } from '../../render/wait-object.js';
 
 /** The same rows, each object of blocked time apart, as the key's `object`; its `kind` says what kind of wait it was. */
 export function splitByObject(findings: StackFindings): StackRow[] {
 	return splitByKind(findings).flatMap((row) => {
-		const isBlocked = row.parts[0] === row.value;
-		const shares = isBlocked ? (row.objects ?? []) : [];
+		const shares = isBlocked(row) ? (row.objects ?? []) : [];
 		const rest = shares.reduce(without, row);
 		const known = shares.map((share) => ofObject(row, share));
 		return rest.value > 0 ? [...known, named(rest, `[${row.key.kind}]`)] : known;
@@ -26,7 +26,7 @@ export function withoutKinds(rows: readonly StackRow[]): StackRow[] {
 function ofObject(row: StackRow, share: ObjectShare): StackRow {
 	const { object, value, count, variance } = share;
 	const name = objectText(object);
-	const parts = row.parts.map((_, part) => (part === 0 ? value : 0));
+	const parts = withBlocked(row.parts, value);
 	return named({ ...row, parts, value, count, variance, objects: [share] }, name);
 }
 
@@ -41,7 +41,7 @@ function without(row: StackRow, { value, count, variance }: ObjectShare): StackR
 	const left = row.value - value < 1 ? 0 : row.value - value;
 	return {
 		...rest,
-		parts: row.parts.map((part, i) => (i === 0 ? left : part)),
+		parts: withBlocked(row.parts, left),
 		value: left,
 		count: Math.max(0, row.count - count),
 		variance: Math.max(0, row.variance - variance),

@@ -1,5 +1,6 @@
 /** Waits apart by who ended them, for --by waker. */
 import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/stack-rows.js';
+import { isBlocked } from '../../aggregate/wait-parts.js';
 import { ownerText } from '../../render/stack-summaries.js';
 
 /** The same rows; `kind` of the key says who ended the blocked part, or which other part it is. */
@@ -19,9 +20,6 @@ export function withWakers(rows: readonly StackRow[], json: boolean): StackRow[]
 		return { ...withoutWaker(row, json), key: { ...apart, ...key } };
 	});
 }
-
-/** Of a row of one part. */
-const isBlocked = ({ parts: [blocked], value }: StackRow) => blocked === value;
 
 const wakerText = (row: StackRow) =>
 	row.waker && isBlocked(row) ? ownerText(row.waker) : undefined;

@@ -9,6 +9,7 @@ import {
 } from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
 import { splitByKind } from '../../aggregate/wait-kinds.js';
+import { WAIT_PARTS } from '../../aggregate/wait-parts.js';
 import { UsageError } from '../../errors.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { filtersOf } from '../../options/stack-filter.js';
@@ -27,7 +28,7 @@ import { kindAndObject } from '../../waits/label.js';
 import { withKinds } from '../../waits/objects/objects.js';
 import { sampledText, waitOptions, waitSettings } from '../../waits/options.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
-import { PARTS, type WaitSettings, Waits } from '../../waits/waits.js';
+import { type WaitSettings, Waits } from '../../waits/waits.js';
 import { APART, type Apart, renderApart } from './apart-table.js';
 import { splitByObject, withoutKinds } from './by-object.js';
 import { splitByWaker, withWakers } from './by-waker.js';
@@ -138,7 +139,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	text(settings) {
 		const text = stackText(settings, {
 			verb: 'waited',
-			label: (row, room) => (settings.kernel ? kindAndObject(row, PARTS, room) : { text: '' }),
+			label: (row, room) => (settings.kernel ? kindAndObject(row, WAIT_PARTS, room) : { text: '' }),
 			telling: ({ frames }) => waitFrames(frames),
 		});
 		return {

@@ -17,7 +17,6 @@ import { cpuTime, cpuTimeSince } from '../../proc/cpu-time.js';
 import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
-import { withFittingObjects } from '../../waits/objects/objects.js';
 import type { ObservedWait, WaitObserver } from '../../waits/records.js';
 import { EndedThreads, readAccounts, type ThreadAccount } from '../../waits/thread-accounts.js';
 import { type WaitSettings, Waits } from '../../waits/waits.js';
@@ -50,8 +49,6 @@ export class WallClock extends Waits {
 	#atEnd: readonly ThreadAccount[] = [];
 	#timeAtBegin = cpuTime();
 	#timeAtEnd = this.#timeAtBegin;
-	#begun_at_ns = 0;
-	#ended_at_ns = 0;
 
 	constructor(
 		object: BpfObject<typeof layout>,
@@ -78,10 +75,9 @@ export class WallClock extends Waits {
 	}
 
 	override begun(): void {
-		super.begun();
 		this.#atBegin = readAccounts(this.object);
 		this.#timeAtBegin = cpuTime();
-		this.#begun_at_ns = Number(process.hrtime.bigint());
+		super.begun();
 	}
 
 	override drain(): void {
@@ -92,9 +88,8 @@ export class WallClock extends Waits {
 	}
 
 	override end(): void {
-		this.#ended_at_ns = Number(process.hrtime.bigint());
-		// From now on no program counts: what is read then is as of now.
-		this.object.setVariable('ended_ns', this.#ended_at_ns);
+		// First: what is read then is as of now.
+		this.stopCounting();
 		this.#atEnd = readAccounts(this.object);
 		this.#timeAtEnd = cpuTime();
 		super.end();
@@ -102,8 +97,8 @@ export class WallClock extends Waits {
 		this.#events?.close();
 		this.#events = undefined;
 		for (const { kernelPid, ready_ns, preempted, traced } of this.#atEnd) {
-			const begin_ns = Math.max(ready_ns, this.#begun_at_ns);
-			const end_ns = this.#ended_at_ns;
+			const begin_ns = Math.max(ready_ns, this.begun_ns);
+			const end_ns = this.ended_ns;
 			if (!traced || ready_ns === 0 || begin_ns >= end_ns) continue;
 			const wait = { begin_ns, end_ns, weighed_ns: end_ns - begin_ns, count: 1, variance: 0 };
 			this.#seen.forCpu(kernelPid, { ...wait, throttled_ns: 0, preempted });
@@ -121,7 +116,7 @@ export class WallClock extends Waits {
 			sources: true,
 		};
 		// All at once: each file is read once.
-		const { stacks, notices } = await this.processes.name(
+		const { stacks, notices } = await this.named(
 			[...ended, ...open, ...samples.map(asSample)],
 			naming,
 		);
@@ -132,7 +127,7 @@ export class WallClock extends Waits {
 			lockHolders: this.#fileLocks.holders,
 			machine: this.#machine(threads),
 			isThere: (pid: number) => existsSync(`/proc/${pid}`),
-			window_ns: this.#ended_at_ns - this.#begun_at_ns,
+			window_ns: this.ended_ns - this.begun_ns,
 			threads,
 			blocked: stacks.flatMap((row) => (isSample(row) ? [] : this.#blocked(row, numbers))),
 			forCpu: this.#seen.forCpuOf(this.#accounts()),
@@ -154,7 +149,7 @@ export class WallClock extends Waits {
 				numbers,
 				objects: ended.map(({ object }) => object),
 				threads: this.#accounts(),
-				window: { begin_ns: this.#begun_at_ns, end_ns: this.#ended_at_ns },
+				window: { begin_ns: this.begun_ns, end_ns: this.ended_ns },
 				stayed: verdictOf(found).rule === 'idle' ? found.stays?.largest : undefined,
 			}),
 		};
@@ -182,8 +177,7 @@ export class WallClock extends Waits {
 		});
 	}
 
-	#blocked(given: StackRow, numbers: readonly number[]): BlockedTime {
-		const row = withFittingObjects(given);
+	#blocked(row: StackRow, numbers: readonly number[]): BlockedTime {
 		const sources = row.sources ?? [];
 		const known = new Set(sources.flatMap((source) => numbers[source] ?? []));
 		const durations = [...known].flatMap((number) => this.#seen.durations.get(number) ?? []);
@@ -209,8 +203,8 @@ export class WallClock extends Waits {
 	#threads(): ThreadTime[] {
 		const before = new Map(this.#atBegin.map((account) => [identityOf(account), account.run_ns]));
 		return this.#accounts().flatMap((account): ThreadTime[] => {
-			const from_ns = Math.max(account.born_ns, this.#begun_at_ns);
-			const life_ns = Math.min(account.at_ns, this.#ended_at_ns) - from_ns;
+			const from_ns = Math.max(account.born_ns, this.begun_ns);
+			const life_ns = Math.min(account.at_ns, this.ended_ns) - from_ns;
 			if (life_ns <= 0) return [];
 			const ran_ns = account.run_ns - (before.get(identityOf(account)) ?? 0);
 			const run_ns = Math.max(0, Math.min(life_ns, ran_ns));

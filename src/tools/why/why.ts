@@ -25,8 +25,6 @@ interface Settings extends WaitSettings, WaitChoice {
 const PERIOD_USEC = 1000;
 /** Wakers behind each other of which is told what they did. */
 const FOLLOWED = 7;
-/** bpf/lib/waits/thread_accounts.h, SAMPLE_SCRATCH: one more than those of wakers. */
-const SCRATCHES = 3;
 
 const options = () => ({
 	reasons: parsedOr('--reasons <n>', 'show at most N reasons', wholeNumber(100), 3),
@@ -97,10 +95,8 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 	subject: () => 'where the time goes',
 
 	plan(object, settings, subjects, note) {
-		const plan = planWaits(object, settings, subjects, note);
+		const plan = planWaits(object, settings, subjects, note, { withSamples: true });
 		configureAccounts(object);
-		object.map('sums').setMaxEntries(settings.maxStacks + 1);
-		object.map('scratch').setMaxEntries(SCRATCHES);
 		return {
 			...plan,
 			load: [...(plan.load ?? []), 'account_ended', 'read_accounts', 'sample_running'],

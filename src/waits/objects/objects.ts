@@ -1,8 +1,10 @@
 /** What threads waited for, while tracing and at its end: for all tools of waits. */
 
-import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
+import { remembered } from '../../aggregate/remembered.js';
+import type { StackFindings, StackRow, Waker } from '../../aggregate/stack-rows.js';
 import { waitKind } from '../../aggregate/wait-kinds.js';
 import { fittingObjects, type MemoryPlace, type WaitObject } from '../../aggregate/wait-object.js';
+import { blockedOf } from '../../aggregate/wait-parts.js';
 import type { off_cpu as layout } from '../../generated/off_cpu.js';
 import type { BpfObject } from '../../loader/object.js';
 import type { ProcessWatch } from '../../symbolize/process-watch.js';
@@ -58,17 +60,31 @@ export class WaitObjects {
 	}
 }
 
-/** Without what the thread's call was about, but not its wait, as its stack shows. */
-export function withFittingObjects(row: StackRow): StackRow {
-	const { objects, ...rest } = row;
-	const fitting = objects ? fittingObjects(waitKind(row.frames), objects) : [];
-	return fitting.length > 0 ? { ...rest, objects: fitting } : rest;
+/**
+ * Without what the calls of threads were about, but not their waits, as the stacks show: rows, and the wakers behind
+ * them.
+ */
+export function withFittingObjects(rows: readonly StackRow[]): StackRow[] {
+	// A waker of many rows has the same frames in all of them.
+	const kindOf = remembered(waitKind);
+	const waitedFor = ({ frames, objects = [], waker }: StackRow | Waker): Waited => {
+		const fitting = objects.length > 0 ? fittingObjects(kindOf(frames), objects) : [];
+		return {
+			...(fitting.length > 0 ? { objects: fitting } : {}),
+			...(waker ? { waker: { ...withoutWaited(waker), ...waitedFor(waker) } } : {}),
+		};
+	};
+	return rows.map((row) => ({ ...withoutWaited(row), ...waitedFor(row) }));
 }
+
+type Waited = Pick<Waker, 'objects' | 'waker'>;
+
+const withoutWaited = <Of extends Waited>({ objects: _, waker: __, ...rest }: Of) => rest;
 
 /** For programs: with the kind of what is blocked. What could run, and waited for a CPU only, has no object. */
 export function withKinds(findings: StackFindings): StackFindings {
 	const withKind = ({ objects, ...row }: StackRow): StackRow =>
-		row.parts[0] === 0
+		blockedOf(row) === 0
 			? row
 			: { ...row, waitKind: waitKind(row.frames), ...(objects ? { objects } : {}) };
 	return { ...findings, stacks: findings.stacks.map(withKind) };

@@ -55,7 +55,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M29',
-		file: 'bpf/lib/scheduling/off_cpu.h',
+		file: 'bpf/lib/waits/chosen.h',
 		from: 'if (state_exclusive && state & TASK_NOLOAD)',
 		to: 'if (state & TASK_NOLOAD)',
 		bug: '`--state 2` leaves out idle kernel threads, as letters do',

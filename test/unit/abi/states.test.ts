@@ -22,7 +22,7 @@ const UNINTERRUPTIBLE = 0x2;
 const NOLOAD = 0x400;
 const LETTERS = Object.keys(STATE_LETTERS);
 
-/** As bpf/lib/scheduling/off_cpu.h, offcpu_state_wanted() compares them. */
+/** As bpf/lib/waits/chosen.h, state_wanted() compares them. */
 function chooses(text: string, state: number): boolean {
 	const { mask, letters } = parseStates(text);
 	return ((letters && state & NOLOAD ? state & ~UNINTERRUPTIBLE : state) & mask) !== 0;
