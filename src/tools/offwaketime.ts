@@ -1,7 +1,7 @@
 /** offwaketime: where threads are blocked, and who wakes them where. */
 import { waitFrames } from '../aggregate/summary-frames.js';
 import { wholeNumber } from '../options/parsers.js';
-import { stackText } from '../options/stack-view.js';
+import { stackText } from '../options/stack-options.js';
 import { parsedOr, type ValuesOf } from '../options/typed-option.js';
 import { defineTool } from '../tool.js';
 import { blockedTime } from '../waits/blocked.js';

@@ -1,6 +1,6 @@
 /** wakeuptime: who wakes threads, where, and how long these were blocked. */
 import { mergeStacks, type StackFindings, type StackRow } from '../aggregate/stack-rows.js';
-import { shownStacks, stackText } from '../options/stack-view.js';
+import { shownStacks, stackText } from '../options/stack-options.js';
 import { defineTool } from '../tool.js';
 import { endedBlockedTime } from '../waits/blocked.js';
 

@@ -12,7 +12,7 @@ import {
 	stackOptions,
 	stackSettings,
 	stackView,
-} from '../options/stack-view.js';
+} from '../options/stack-options.js';
 import type { ValuesOf } from '../options/typed-option.js';
 import type { Note } from '../reader.js';
 import type { UnwindTables } from '../symbolize/walks/unwind-tables.js';

@@ -6,7 +6,7 @@ import { memleak as layout } from '../../generated/memleak.js';
 import { pageSizeBytes } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
 import { filtersOf } from '../../options/stack-filter.js';
-import { shownStacks } from '../../options/stack-view.js';
+import { shownStacks } from '../../options/stack-options.js';
 import { refuseKernelThreads } from '../../proc/kernel-threads.js';
 import { renderStacks } from '../../render/stacks.js';
 import type { Style } from '../../render/terminal.js';

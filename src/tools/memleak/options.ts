@@ -11,7 +11,7 @@ import {
 	stackOptions,
 	stackSettings,
 	stackView,
-} from '../../options/stack-view.js';
+} from '../../options/stack-options.js';
 import { flag, parsed, parsedOr, textOption, type ValuesOf } from '../../options/typed-option.js';
 import type { NamingSettings } from '../../symbolize/naming.js';
 

@@ -20,7 +20,7 @@ import {
 	stackSettings,
 	stackText,
 	stackView,
-} from '../../options/stack-view.js';
+} from '../../options/stack-options.js';
 import { flag, oneOf, parsed } from '../../options/typed-option.js';
 import { defineTool } from '../../tool.js';
 import { kindAndObject } from '../../waits/label.js';

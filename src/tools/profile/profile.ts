@@ -14,7 +14,7 @@ import {
 	stackSettings,
 	stackText,
 	stackView,
-} from '../../options/stack-view.js';
+} from '../../options/stack-options.js';
 import { flag, parsed } from '../../options/typed-option.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
 import { grouped } from '../../render/numbers.js';

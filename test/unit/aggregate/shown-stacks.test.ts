@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StackFindings, StackRow } from '../../../src/aggregate/stack-rows.js';
-import { shownStacks } from '../../../src/options/stack-view.js';
+import { shownStacks } from '../../../src/options/stack-options.js';
 import { leftOutText } from '../../../src/render/left-out.js';
 import { renderStacks } from '../../../src/render/stacks.js';
 
