@@ -20,7 +20,7 @@ import {
 import { waitKind } from '../aggregate/wait-kinds.js';
 import { fittingObjects } from '../aggregate/wait-object.js';
 import type { Patience } from '../reader.js';
-import { Debuginfod } from './lacking-symbols.js';
+import { Debuginfod } from './debuginfod/lacking-symbols.js';
 import type { ProcessHistory } from './mappings/processes.js';
 import { noticeText } from './notices.js';
 import { Symbolizer } from './symbolizer.js';

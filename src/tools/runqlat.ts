@@ -12,7 +12,7 @@ import { UsageError } from '../errors.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';
 import { requireRingBuffer } from '../loader/realtime.js';
-import { setRoomInHalves } from '../loader/window.js';
+import { setRoomInHalves } from '../bpf/window.js';
 import { maxBucketsOption, parseUsec, topOption } from '../options/parsers.js';
 import { flag, oneOf, parsed, type ValuesOf } from '../options/typed-option.js';
 import { renderGroups } from '../render/histogram.js';

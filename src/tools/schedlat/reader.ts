@@ -4,7 +4,7 @@ import { readComm } from '../../bpf/comm.js';
 import type { schedlat } from '../../generated/schedlat.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import { Window } from '../../loader/window.js';
+import { Window } from '../../bpf/window.js';
 import type { Reader } from '../../reader.js';
 import { Latencies } from './latencies.js';
 import { LatencyReader, threadId } from './latency-reader.js';

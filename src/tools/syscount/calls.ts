@@ -10,7 +10,7 @@ import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
-import { Window } from '../../loader/window.js';
+import { Window } from '../../bpf/window.js';
 import { CALL_NUMBERS, callAt, unpackKind } from './call-numbers.js';
 import { moves } from './traits.js';
 

@@ -7,7 +7,7 @@ import { readComm } from '../../bpf/comm.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import { setRoomInHalves, Window } from '../../loader/window.js';
+import { setRoomInHalves, Window } from '../../bpf/window.js';
 import { unpackKind } from './call-numbers.js';
 import type { ShownFailure } from './failed-table.js';
 

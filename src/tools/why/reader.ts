@@ -19,7 +19,7 @@ import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { withFittingObjects } from '../../waits/objects/objects.js';
 import type { ObservedWait, WaitObserver } from '../../waits/records.js';
-import { EndedThreads, readAccounts, type ThreadAccount } from '../../waits/thread-accounts.js';
+import { EndedThreads, readAccounts, type ThreadAccount } from './thread-accounts.js';
 import { type WaitSettings, Waits } from '../../waits/waits.js';
 import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';

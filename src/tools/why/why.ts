@@ -7,7 +7,7 @@ import { wholeNumber } from '../../options/parsers.js';
 import { flag, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import { type CommonChoices, defineTool } from '../../tool.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
-import { configureAccounts } from '../../waits/thread-accounts.js';
+import { configureAccounts } from './thread-accounts.js';
 import type { WaitSettings } from '../../waits/waits.js';
 import { answerJson } from './json.js';
 import { pageReport } from './page.js';

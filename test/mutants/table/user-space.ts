@@ -85,11 +85,11 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	},
 	{
 		id: 'L8',
-		file: 'src/loader/window.ts',
+		file: 'src/bpf/window.ts',
 		from: '\t\tthis.object.waitForPrograms();\n',
 		to: '',
 		bug: 'a window is read while programs still write to it',
-		test: 'unit/loader/window',
+		test: 'unit/bpf/window',
 	},
 	{
 		id: 'P4',
