@@ -4,10 +4,10 @@ import { basename } from 'node:path';
 import { errnoName } from '../../abi/errno.js';
 import { type Abi, callName } from '../../abi/syscalls.js';
 import { readComm } from '../../bpf/comm.js';
+import { setRoomInHalves, Window } from '../../bpf/window.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import { setRoomInHalves, Window } from '../../bpf/window.js';
 import { unpackKind } from './call-numbers.js';
 import type { ShownFailure } from './failed-table.js';
 

@@ -1,10 +1,10 @@
 /** syscount: which system calls are made, how often they fail, how long they take. */
 import { parseErrno } from '../../abi/errno.js';
 import type { Lost, TableFindings } from '../../aggregate/report.js';
+import { setRoomInHalves } from '../../bpf/window.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import type { BpfObject } from '../../loader/object.js';
-import { setRoomInHalves } from '../../bpf/window.js';
 import { maxBucketsOption, topOption, wholeNumber } from '../../options/parsers.js';
 import { flag, parsed } from '../../options/typed-option.js';
 import type { PerfEvent } from '../../perf/open.js';

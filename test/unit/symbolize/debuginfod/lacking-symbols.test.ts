@@ -10,8 +10,8 @@ import { Debuginfod } from '../../../../src/symbolize/debuginfod/lacking-symbols
 import { ProcessHistory } from '../../../../src/symbolize/mappings/processes.js';
 import { noticeText } from '../../../../src/symbolize/notices.js';
 import { Symbolizer } from '../../../../src/symbolize/symbolizer.js';
-import { filesIn, type SplitProgram, serve, splitProgram, Waiting } from './support.js';
 import { functionsOf, stackOf, temporaryFolder } from '../support.js';
+import { filesIn, type SplitProgram, serve, splitProgram, Waiting } from './support.js';
 
 const PID = 5_000_000;
 const folder = temporaryFolder();

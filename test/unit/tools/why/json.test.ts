@@ -68,7 +68,10 @@ test('sums, each another one, add up to the wall-clock time', () => {
 	assert.deepEqual([window_ns, threads, samples, rule], [10 * SECOND, 2, 4, 'waits']);
 	assert.deepEqual([confidence, next], ['unsure', 'tstrace offcputime --by object -p 70 5']);
 	assert.deepEqual(because, ['of 31 % of the time nothing was seen']);
-	assert.match(rest.verdict as string, /^worker \(71\), a thread of worker \(70\), waits 50 % .*\.$/);
+	assert.match(
+		rest.verdict as string,
+		/^worker \(71\), a thread of worker \(70\), waits 50 % .*\.$/,
+	);
 });
 
 test('a line of the account has shares of wall-clock time, a reason of working time', () => {
