@@ -1,8 +1,8 @@
 /** offwaketime: where threads are blocked, and who wakes them where. */
 import { waitFrames } from '../aggregate/summary-frames.js';
 import { wholeNumber } from '../options/parsers.js';
-import { stackText } from '../options/stack-options.js';
 import { parsedOr, type ValuesOf } from '../options/typed-option.js';
+import { stackText } from '../render/stack-text.js';
 import { defineTool } from '../tool.js';
 import { blockedTime } from '../waits/blocked.js';
 import { blockedForText, kindAndObject } from '../waits/label.js';
