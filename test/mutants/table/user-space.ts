@@ -102,7 +102,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	{
 		id: 'P9',
 		file: 'src/perf/rings.ts',
-		from: "else if (record.type === 'throttle') this.#throttled++;",
+		from: "else if (record.type === 'throttle') this.#pauses++;",
 		to: "else if (record.type === 'throttle') return;",
 		bug: 'pauses in sampling are not counted',
 		test: 'live/samples-throttled',
