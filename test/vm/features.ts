@@ -9,7 +9,7 @@ import {
 } from '../../src/loader/kernel.js';
 import { perfHookMissing } from '../../src/tools/syscount/hooks.js';
 
-export interface Feature {
+interface Feature {
 	/** The first kernel with it. */
 	readonly since: string;
 	/** Whether the running kernel has it, by its own types; and what of it is mounted. */

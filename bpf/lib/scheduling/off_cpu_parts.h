@@ -24,8 +24,6 @@ enum offcpu_part {
 	OFFCPU_PARTS,
 };
 
-EXPORT_TYPE(enum offcpu_part, offcpu_part);
-
 struct offcpu_parts {
 	u64 ns[OFFCPU_PARTS];
 };

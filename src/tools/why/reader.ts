@@ -31,7 +31,7 @@ import { wallClockRows } from './wall-clock.js';
 import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
 
 /** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
-export const SAMPLES_HZ = 199;
+const SAMPLES_HZ = 199;
 
 export interface WhyFindings extends StackFindings {
 	readonly found: Answer;
