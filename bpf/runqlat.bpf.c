@@ -31,7 +31,7 @@ struct {
 
 struct slow_wait {
 	u64 end_ns; /* CLOCK_MONOTONIC */
-	u64 delay_ns;
+	u64 latency_ns;
 	u64 throttled_ns; /* of them */
 	u32 cpu;
 	u32 kind;
@@ -52,7 +52,7 @@ struct {
 EXPORT_TYPE(struct slow_wait, slow_wait);
 
 static __always_inline void report_slow(struct task_struct *prev, struct task_struct *next,
-					struct wait *wait)
+					struct queued *queued)
 {
 	struct slow_wait *event = bpf_ringbuf_reserve(&slow_waits, sizeof(*event), 0);
 
@@ -61,10 +61,10 @@ static __always_inline void report_slow(struct task_struct *prev, struct task_st
 		return;
 	}
 	event->end_ns = bpf_ktime_get_ns();
-	event->delay_ns = wait->delay_ns;
-	event->throttled_ns = wait->throttled_ns;
+	event->latency_ns = queued->latency_ns;
+	event->throttled_ns = queued->throttled_ns;
 	event->cpu = bpf_get_smp_processor_id();
-	event->kind = wait->kind;
+	event->kind = queued->kind;
 	event->tgid = task_tgid(next);
 	event->tid = task_tid(next);
 	event->prev_tgid = task_tgid(prev);
@@ -74,56 +74,56 @@ static __always_inline void report_slow(struct task_struct *prev, struct task_st
 	bpf_ringbuf_submit(event, 0);
 }
 
-static __always_inline void count_wait(struct task_struct *task, u32 kind, u64 delay_ns)
+static __always_inline void count_wait(struct task_struct *task, u32 kind, u64 latency_ns)
 {
 	struct hist *hist;
 	u32 key;
 
 	if (group_by != GROUP_BY_NOTHING) {
-		group_add(task, kind, delay_ns);
+		group_add(task, kind, latency_ns);
 		return;
 	}
 	key = current_window() * QUEUED_KINDS + kind;
 	hist = bpf_map_lookup_elem(&hists, &key);
 	if (hist)
-		hist_add(hist, delay_ns);
+		hist_add(hist, latency_ns);
 }
 
 /* A wait of `next` is over; `prev` ran in its place. */
 static __always_inline void wait_over(struct task_struct *prev, struct task_struct *next,
-				      struct wait *wait)
+				      struct queued *queued)
 {
-	u64 delay_ns = wait->delay_ns;
+	u64 latency_ns = queued->latency_ns;
 
-	if (!filter_has(next) || !wait_counts(wait))
+	if (!filter_has(next) || !queued_counts(queued))
 		return;
 	if (slower_than_ns) {
-		if (delay_ns >= slower_than_ns)
-			report_slow(prev, next, wait);
+		if (latency_ns >= slower_than_ns)
+			report_slow(prev, next, queued);
 		return;
 	}
 	if (!split_kinds) {
-		count_wait(next, QUEUED_WAKEUP, delay_ns);
+		count_wait(next, QUEUED_WAKEUP, latency_ns);
 		return;
 	}
-	if (wait->throttled_ns) {
-		count_wait(next, QUEUED_THROTTLED, wait->throttled_ns);
-		delay_ns -= wait->throttled_ns;
-		if (!delay_ns)
+	if (queued->throttled_ns) {
+		count_wait(next, QUEUED_THROTTLED, queued->throttled_ns);
+		latency_ns -= queued->throttled_ns;
+		if (!latency_ns)
 			return;
 	}
-	count_wait(next, wait->kind, delay_ns);
+	count_wait(next, queued->kind, latency_ns);
 }
 
 /* With sched_info: one program, and nothing at wake-up. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	struct wait wait;
+	struct queued queued;
 
 	sched_info_slice_ends(prev);
-	if (sched_info_wait_ends(next, &wait))
-		wait_over(prev, next, &wait);
+	if (sched_info_wait_ends(next, &queued))
+		wait_over(prev, next, &queued);
 	return 0;
 }
 
@@ -154,11 +154,11 @@ int BPF_PROG(wakeup_new_hash, struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_hash, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	struct wait wait;
+	struct queued queued;
 
 	if (waits_again(preempt, prev) && filter_has_task(prev))
 		stamp_wait_begins(prev, QUEUED_PREEMPTED);
-	if (stamp_wait_ends(next, &wait))
-		wait_over(prev, next, &wait);
+	if (stamp_wait_ends(next, &queued))
+		wait_over(prev, next, &queued);
 	return 0;
 }

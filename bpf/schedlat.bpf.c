@@ -114,13 +114,13 @@ int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct tas
 {
 	/* At every switch: read_run_time() needs the present distance of the clocks. */
 	u64 now_ns = switch_time_ns(prev);
-	struct wait wait;
+	struct queued queued;
 
 	sched_info_slice_ends(prev);
 	if (!preempt && task_state(prev) & TASK_DEAD)
 		thread_ended(prev);
-	if (sched_info_wait_ends(next, &wait) && filter_has_task(next) && wait_counts(&wait))
-		latency_add(next, &wait, now_ns);
+	if (sched_info_wait_ends(next, &queued) && filter_has_task(next) && queued_counts(&queued))
+		latency_add(next, &queued, now_ns);
 	return 0;
 }
 

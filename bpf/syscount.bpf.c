@@ -59,8 +59,6 @@ struct {
 } hists SEC(".maps");
 
 EXPORT_TYPE(struct tally, tally);
-EXPORT_TYPE(struct tallies, tallies);
-EXPORT_TYPE(enum call_abi, call_abi);
 
 static __always_inline struct tally *tally_of(u32 index)
 {

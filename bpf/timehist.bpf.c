@@ -111,7 +111,7 @@ static __always_inline void report_other(struct task_struct *current, struct cpu
 	event->type = type;
 	event->flags = TIMEHIST_ALL_UNKNOWN;
 	event->wait_ns = 0;
-	event->delay_ns = 0;
+	event->latency_ns = 0;
 	event->run_ns = 0;
 	event->state = 0;
 	about(event, current);

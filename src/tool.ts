@@ -1,4 +1,4 @@
-/** What a tool is. Everything a tool does not declare here, src/cli does the same for all. */
+/** What a tool is. Everything a tool does not declare here is the same for all: src/run does it, and src/cli before it. */
 import type { PageReport } from './aggregate/page-report.js';
 import type { Circumstances, Findings, RowFindings } from './aggregate/report.js';
 import type { Key } from './aggregate/row-key.js';

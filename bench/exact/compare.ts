@@ -1,6 +1,6 @@
 /** Two walks of the same stack, frame by frame. */
 
-export interface Comparison {
+interface Comparison {
 	/** Of the longer one of the two. */
 	readonly frames: number;
 	/** From the leaf on; none counts behind the first one that is different. */

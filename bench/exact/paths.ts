@@ -3,10 +3,10 @@ import { isWhole } from '../whole/stacks.js';
 import { placeIn } from './places.js';
 
 /** The return addresses of a whole stack, from the leaf's caller to the root, to how often it was sampled. */
-export type Paths = ReadonlyMap<string, number>;
+type Paths = ReadonlyMap<string, number>;
 
 /** Frames, leaf first: "libc.so.6+0x1234", as of the file. */
-export interface PlacedStack {
+interface PlacedStack {
 	readonly frames: readonly string[];
 	readonly count: number;
 }

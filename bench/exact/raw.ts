@@ -2,7 +2,7 @@
 
 import type { Subjects } from '../../src/bpf/filter.js';
 import { MAX_DEPTH, type StackSettings } from '../../src/bpf/stacks/stacks.js';
-import type { StackView } from '../../src/options/stack-view.js';
+import type { StackView } from '../../src/render/stack-text.js';
 
 /** Objects that were built; those of an installation are beside its bundle. */
 process.env.TSTRACE_BPF_DIR ??= `dist/bpf/${process.arch}`;

@@ -3,7 +3,7 @@
 import { ratiosOf, type Spread, spreadOf } from '../shared/statistics.js';
 import type { Experiment, Figure, Sample } from './measure.js';
 
-export interface SideResult extends Spread {
+interface SideResult extends Spread {
 	readonly name: string;
 	/** Of a peer: those of other figures may have been measured with others. */
 	readonly version?: string;
@@ -22,7 +22,7 @@ export interface MissingSide {
 }
 
 /** When and of what a figure is: tools are not all measured at once. */
-export interface Origin {
+interface Origin {
 	readonly date: string;
 	readonly commit: string;
 }

@@ -9,7 +9,7 @@ export const NOW = 'now';
 /** Why the base's side is missing, if its tstrace does not know the command line. */
 export const NOT_IN_BASE = 'not in base: skipped';
 /** The most that a ratio may be, unless its figure says otherwise. */
-export const BOUND = 1.25;
+const BOUND = 1.25;
 const DIGITS = 3;
 
 interface Compared {

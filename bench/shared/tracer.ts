@@ -90,7 +90,7 @@ async function peakMemory_mb(pid: number): Promise<number> {
 }
 
 /** What a tracer cost by the time it has ended. */
-export interface Ended {
+interface Ended {
 	/** From Ctrl-C until it has written everything and ended. */
 	readonly result_ms: number;
 	readonly peak_mb: number;
@@ -98,7 +98,7 @@ export interface Ended {
 }
 
 /** A tracer that has begun. */
-export class Tracer {
+class Tracer {
 	programs: ReadonlySet<number> = new Set();
 	#stdout = '';
 	#stderr = '';

@@ -4,7 +4,7 @@ import { arm64, ia32, x64 } from '../generated/syscalls.js';
 type Table = Readonly<Record<number, string>>;
 
 /** Stands for all numbers from there on, which are no calls. */
-export const NO_CALL = 2 ** 18 - 1;
+const NO_CALL = 2 ** 18 - 1;
 
 /** By `enum call_abi`. */
 export const ABIS = ['native', '32-bit', 'x32'] as const;

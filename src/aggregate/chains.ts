@@ -8,7 +8,7 @@
 import type { Did } from './stack.js';
 
 /** A wait that is over. Times are CLOCK_MONOTONIC. */
-export interface EndedWait {
+interface EndedWait {
 	/** The kernel's number of the thread. */
 	readonly pid: number;
 	readonly begin_ns: number;

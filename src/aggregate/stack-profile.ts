@@ -15,6 +15,9 @@ import {
 import { StackTable } from './stack-table.js';
 import type { StackTool } from './stack-tool.js';
 
+/** Whose stacks are: so many names at most are kept. */
+const MOST_ADDED = 1 << 14;
+
 /** What is known of a recording; tstrace's own results say all of it, folded stacks nothing. */
 export interface Origin {
 	/** Whose result it is: the name of a tool of ours, or "perf". */
@@ -51,43 +54,59 @@ export interface StackProfile {
 	readonly preferred?: boolean;
 }
 
-/**
- * The rows as stacks whose root is whose they are. `delimited`: with a frame "-" between the user's
- * and the kernel's; `process`: with the number of the process, where threads are together.
- */
+/** What a stack in a profile is made of. */
+type Line = Pick<StackRow, 'key' | 'frames' | 'cut' | 'callerMissing' | 'waker'>;
+
+/** `delimited`: with a frame "-" between the user's and the kernel's; `process`: see `ownersOf`. */
+interface LineOptions {
+	readonly delimited?: boolean;
+	readonly process?: boolean;
+}
+
+/** The rows as stacks whose root is whose they are. */
 export function profileOf(
-	rows: Iterable<Pick<StackRow, 'key' | 'frames' | 'value' | 'cut' | 'callerMissing' | 'waker'>>,
+	rows: Iterable<Line & Pick<StackRow, 'value'>>,
 	origin: Origin,
-	{ delimited = false, process = false } = {},
+	options: LineOptions = {},
 ): StackProfile {
 	const frames = new FrameTable();
 	const stacks = new StackTable();
 	const numberOf = remembered(({ name, kind }: Frame) => frames.intern(name, kind));
 	for (const row of rows) {
-		const path = ownersOf(row.key, process).map((name) => frames.intern(name));
-		if (row.cut) path.push(frames.intern(CUT_FRAME));
-		addFrames(path, row, frames, numberOf, delimited);
-		for (const frame of row.waker ? wakerPath(row.waker) : []) path.push(numberOf(frame));
+		const path = lineOf(row, options).map(numberOf);
 		stacks.add(path, path.length, row.value);
 	}
 	return { frames, stacks, origin, marked: false };
 }
 
+/** All frames that stand for a row in a profile, and so in a line of folded stacks. */
+export function lineOf(
+	row: Line,
+	{ delimited = false, process = false }: LineOptions = {},
+): Frame[] {
+	const line = ownersOf(row.key, process).map(added);
+	if (row.cut) line.push(added(CUT_FRAME));
+	addFrames(line, row, delimited);
+	if (row.waker) line.push(...wakerPath(row.waker));
+	return line;
+}
+
+/** One that no walk has found. Each name's is the same one, so that it is looked up once. */
+const added = remembered((name: string): Frame => ({ name, kind: 'user' }), MOST_ADDED);
+
 function addFrames(
-	path: number[],
+	line: Frame[],
 	row: Pick<StackRow, 'frames' | 'callerMissing'>,
-	frames: FrameTable,
-	numberOf: (frame: Frame) => number,
 	delimited: boolean,
 ): void {
 	const leaf = row.callerMissing ? userLeafOf(row.frames) : -1;
 	let inKernel = false;
 	for (const [at, frame] of row.frames.entries()) {
 		const isKernel = frame.kind === 'kernel';
-		if (delimited && isKernel && !inKernel) path.push(frames.intern('-'));
+		if (delimited && isKernel && !inKernel) line.push(added('-'));
 		inKernel ||= isKernel;
-		if (at === leaf) path.push(frames.intern(CALLER_FRAME));
-		path.push(numberOf(frame));
+		if (at === leaf) line.push(added(CALLER_FRAME));
+		line.push(frame);
 	}
 }
 
@@ -96,22 +115,24 @@ function addFrames(
  * last. As bcc has it. Behind that what it did meanwhile: it was blocked there, and by its name comes who ended that.
  */
 function wakerPath({ key, did, frames, cut, callerMissing, waker }: Waker): Frame[] {
-	const user = (name: string): Frame => ({ name, kind: 'user' });
 	const leaf = callerMissing ? userLeafOf(frames) : -1;
 	const owner = `${key.comm ?? ''}${key.tid ? `-${key.tid}` : ''}`;
 	return [
-		user(WAKER_FRAME),
+		added(WAKER_FRAME),
 		...frames
-			.flatMap((frame, i) => (i === leaf ? [user(CALLER_FRAME), frame] : [frame]))
+			.flatMap((frame, i) => (i === leaf ? [added(CALLER_FRAME), frame] : [frame]))
 			.toReversed(),
-		...(cut ? [user(CUT_FRAME)] : []),
-		user(owner),
-		...(did && did !== 'was blocked' ? [user(`[${did}]`)] : []),
+		...(cut ? [added(CUT_FRAME)] : []),
+		added(owner),
+		...(did && did !== 'was blocked' ? [added(`[${did}]`)] : []),
 		...(waker ? wakerPath(waker) : []),
 	];
 }
 
-/** A part, if rows were split, and an object; the thread's name, with its number if threads are apart. */
+/**
+ * A part, if rows were split, and an object; the thread's name, with its number if threads are apart. `process`: with
+ * the number of the process, where threads are together.
+ */
 function ownersOf({ kind, object, waker, comm, pid, tid }: Key, process: boolean): string[] {
 	const number = tid ? `-${tid}` : process && pid !== undefined ? `-${pid}` : '';
 	const apart = [kind, object, waker].flatMap((each) => (each === undefined ? [] : [`${each}`]));

@@ -1,4 +1,4 @@
-/** Which tasks are traced: user space's side of bpf/lib/filter.h. */
+/** Which threads are traced: user space's side of bpf/lib/filter.h. */
 import { TstraceError } from '../errors.js';
 import { ownPidNamespace } from '../loader/kernel.js';
 import type { ObjectLayout } from '../loader/layout.js';
@@ -188,7 +188,7 @@ export class FilterSets {
 		this.#object.constantBytes('glob_ends').setBigUint64(0, all, true);
 	}
 
-	/** Whether of the tasks chosen by number none is left. */
+	/** Whether of the threads and processes chosen by number none is left. */
 	allEnded(): boolean {
 		const { pids, tids } = this.#filter;
 		return (
@@ -202,7 +202,7 @@ export class FilterSets {
 	}
 }
 
-/** Whether tasks are chosen by number, so that there may come a time when none is left. */
+/** Whether threads or processes are chosen by number, so that there may come a time when none is left. */
 export function byNumber({ pids, tids }: Filter): boolean {
 	return pids.length + tids.length > 0;
 }
@@ -210,17 +210,17 @@ export function byNumber({ pids, tids }: Filter): boolean {
 /** Throws TstraceError where a process or a thread that a filter names is not there. */
 export function requireSubjects({ pids, tids }: Filter): void {
 	for (const pid of pids) requireProcess(pid);
-	for (const tid of tids) requireTask(tid);
+	for (const tid of tids) requireThread(tid);
 }
 
-/** Whether of the tasks that a filter names by number none is left, seen from /proc. */
+/** Whether of the threads and processes that a filter names by number none is left, seen from /proc. */
 export function subjectsEnded({ pids, tids }: Filter): boolean {
 	return (
 		(pids.length > 0 && !pids.some(processLives)) || (tids.length > 0 && !tids.some(threadLives))
 	);
 }
 
-/** Whether there is such a task, though /proc does not show it: man 2 kill, man 5 proc. */
+/** Whether there is such a thread, though /proc does not show it: man 2 kill, man 5 proc. */
 function isHidden(id: number): boolean {
 	if (textOf(`/proc/${id}/stat`) !== undefined) return false;
 	try {
@@ -231,7 +231,7 @@ function isHidden(id: number): boolean {
 	}
 }
 
-function requireTask(id: number): void {
+function requireThread(id: number): void {
 	// A thread's folder can be opened, though /proc does not list it.
 	if (threadLives(id)) return;
 	if (isHidden(id)) {
@@ -264,7 +264,7 @@ function requireProcess(pid: number): void {
 			`${pid} is a thread of process ${tgid}: give -t ${pid} for this thread, or -p ${tgid} for the process`,
 		);
 	}
-	if (!processLives(pid)) requireTask(pid);
+	if (!processLives(pid)) requireThread(pid);
 }
 
 function commKey(comm: string): Uint8Array {

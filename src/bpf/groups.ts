@@ -12,7 +12,7 @@ export interface KernelGroup {
 	readonly tid: number;
 	/** What was grouped by, when it is a number: a PID namespace, a cgroup, a CPU. */
 	readonly id: number;
-	/** What was grouped by, when it is a name, else the last name the task had. */
+	/** What was grouped by, when it is a name, else the last name the thread had. */
 	comm: string;
 	named_jiffies: number;
 	readonly histogram: Histogram;

@@ -3,10 +3,10 @@
 import type { LatencyFindings, LatencyGroup, Lost } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import type { BpfMap } from '../loader/map.js';
-import { Window, type WindowedObject } from '../loader/window.js';
 import type { Reader } from '../reader.js';
 import { type GroupLayouts, Groups, type KernelGroup } from './groups.js';
 import { type HistLayout, takeHistogram } from './histogram.js';
+import { Window, type WindowedObject } from './window.js';
 
 interface HistogramObject extends WindowedObject {
 	readonly layout: { readonly structs: { readonly hist: HistLayout } };

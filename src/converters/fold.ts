@@ -1,6 +1,7 @@
 /** fold: stacks as folded text. */
 import { Argument } from 'commander';
 import { FrameTable } from '../aggregate/frame-table.js';
+import { keepStacks } from '../aggregate/keep-stacks.js';
 import type { FrameKind } from '../aggregate/stack.js';
 import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
@@ -9,7 +10,7 @@ import { TstraceError, UsageError } from '../errors.js';
 import type { ReadOptions } from '../input/format-reader.js';
 import { readProfiles } from '../input/read-files.js';
 import { chosenEventName, eventOptions, inputsOf } from '../options/recordings.js';
-import { keepStacks, stackFilterOptions } from '../options/stack-filter.js';
+import { stackFilterOptions } from '../options/stack-filter.js';
 import { flag, type ValuesOf } from '../options/typed-option.js';
 import { ALL_MARKS, renderFolded } from '../render/folded.js';
 

@@ -22,7 +22,7 @@ const MAX_FUNCTIONS = 2 ** 20;
 const MAX_NAME_BYTES = 4096;
 const POINTER_BYTES = 8;
 /** What addresses are counted in. */
-export const QUANTUM: Readonly<Record<number, number>> = { [MACHINE.x64]: 1, [MACHINE.arm64]: 4 };
+const QUANTUM: Readonly<Record<number, number>> = { [MACHINE.x64]: 1, [MACHINE.arm64]: 4 };
 /** Behind the first eight bytes: how many functions and files; from 1.18 on where code begins; then where what is. */
 const HEADER_WORDS = 8;
 /** _func, up to its flags. */

@@ -1,15 +1,18 @@
-/** Choosing stacks by their frames. */
+/** Which stacks are kept: the options, and what results and titles say of them. */
 import { InvalidArgumentError } from 'commander';
+import type { StackFilter } from '../aggregate/keep-stacks.js';
 import { typedPattern } from '../aggregate/pattern.js';
-import type { StackProfile } from '../aggregate/stack-profile.js';
-import { StackTable } from '../aggregate/stack-table.js';
 import { parsed } from './typed-option.js';
 
 /** Which stacks are kept; capitals in patterns matter if there are any. */
 export function stackFilterOptions() {
 	return {
-		grep: parsed('--grep <pattern>', 'only stacks with a frame that matches', pattern),
-		exclude: parsed('--exclude <pattern>', 'leave out stacks with a frame that matches', pattern),
+		grep: parsed(
+			'--grep <pattern>',
+			'only stacks with a name that matches: of a function, the thread, or its waker',
+			pattern,
+		),
+		exclude: parsed('--exclude <pattern>', 'leave out stacks with a name that matches', pattern),
 	};
 }
 
@@ -19,12 +22,6 @@ function pattern(text: string): RegExp {
 	} catch {
 		throw new InvalidArgumentError('give a regular expression, such as ^tcp_|^ip_');
 	}
-}
-
-/** What `stackFilterOptions` say. */
-export interface StackFilter {
-	readonly grep: RegExp | undefined;
-	readonly exclude: RegExp | undefined;
 }
 
 /** As a run's result says it. */
@@ -42,20 +39,4 @@ export function filterText({ grep, exclude }: StackFilter): string {
 		...(exclude ? [`without /${exclude.source}/`] : []),
 	];
 	return parts.join(', ');
-}
-
-/** The stacks with a frame that matches `grep`, and without one that matches `exclude`. */
-export function keepStacks(profile: StackProfile, { grep, exclude }: StackFilter): StackProfile {
-	if (!grep && !exclude) return profile;
-	const { frames } = profile;
-	const names = Array.from({ length: frames.size }, (_, frame) => frames.name(frame));
-	const wanted = names.map((name) => grep?.test(name) ?? true);
-	const unwanted = names.map((name) => exclude?.test(name) ?? false);
-	const kept = new StackTable();
-	for (const [stack, value] of profile.stacks.values().entries()) {
-		const path = profile.stacks.frames(stack);
-		if (!path.some((frame) => wanted[frame]) || path.some((frame) => unwanted[frame])) continue;
-		kept.add(path, path.length, value);
-	}
-	return { ...profile, stacks: kept };
 }

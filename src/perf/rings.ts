@@ -31,7 +31,7 @@ export class PerfRings {
 	/** Read, but newer than what another ring may still be about to bring. */
 	#held: TimedRecord[] = [];
 	#lost = 0;
-	#throttled = 0;
+	#pauses = 0;
 	#onRecord: ((record: TimedRecord) => void) | undefined;
 
 	/** Opens them; what is recorded from now on is kept until `start`, as far as there is room. */
@@ -82,11 +82,11 @@ export class PerfRings {
 		return lost;
 	}
 
-	/** How often sampling was throttled since the last call. */
-	throttled(): number {
-		const throttled = this.#throttled;
-		this.#throttled = 0;
-		return throttled;
+	/** How often the kernel paused sampling, as it took too long, since the last call. */
+	pauses(): number {
+		const pauses = this.#pauses;
+		this.#pauses = 0;
+		return pauses;
 	}
 
 	/** By CPU. */
@@ -105,7 +105,7 @@ export class PerfRings {
 			const record = this.#parse(view);
 			if (!record) return;
 			if (record.type === 'lost') this.#onLost(record, cpuRing);
-			else if (record.type === 'throttle') this.#throttled++;
+			else if (record.type === 'throttle') this.#pauses++;
 			else into.push(record);
 		});
 		if (!whole) this.#lost++;

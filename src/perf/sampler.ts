@@ -117,8 +117,8 @@ export class Sampler {
 	}
 
 	/** How often the kernel paused sampling because it took too long, since the last call. */
-	throttled(): number {
-		return this.#rings.throttled();
+	pauses(): number {
+		return this.#rings.pauses();
 	}
 
 	/** Releases all. Twice is once. */

@@ -1,6 +1,5 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 
-import { HdrLog } from '../aggregate/hdr.js';
 import type { PageReport } from '../aggregate/page-report.js';
 import type { Findings, LatencyGroup, Lost, Report, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
@@ -12,6 +11,7 @@ import { closeAll } from '../loader/close-all.js';
 import type { Cost } from '../loader/cost.js';
 import { notForTerminal, unnamedFormat } from '../options/choose-format.js';
 import { ALL_MARKS, NO_MARKS } from '../render/folded.js';
+import { HdrLog } from '../render/hdr-log.js';
 import { renderJson } from '../render/json.js';
 import { leftOutText } from '../render/left-out.js';
 import { grouped } from '../render/numbers.js';
@@ -212,7 +212,7 @@ export class Results<F extends Findings> {
 	async #logHdr(report: Report, groups: readonly LatencyGroup[]): Promise<void> {
 		for (const { key, histogram } of groups) {
 			const { start, duration_ns } = report;
-			const text = await this.#hdr?.add({ start, duration_ns, tag: hdrTag(key), histogram });
+			const text = await this.#hdr?.add({ start, duration_ns, key, histogram });
 			await this.#hdrOutput?.write(text ?? '');
 		}
 	}
@@ -234,11 +234,4 @@ function originOf(report: Report, { about, unit }: StackFindings): Origin {
 		start: start.toISOString(),
 		duration_s: duration_ns / 1e9,
 	};
-}
-
-/** A group's name in an HdrHistogram log, where commas and spaces separate fields. */
-function hdrTag(key: Key): string {
-	const parts = Object.entries(key).map(([name, value]) => `${name}=${value}`);
-	// So that no line is broken; and what reorders text is in none of them, as nowhere else.
-	return printable(parts.join(';').replace(/[\s,\p{Cc}\p{Cf}]/gu, '_'));
 }

@@ -34,7 +34,7 @@ export interface Tracing<F extends Findings> {
 	/** When the counting began: what prepares the first report comes later, and takes 10 ms. */
 	readonly since: Moment;
 	readonly cost: CostMeter;
-	/** Whether tasks were chosen by number, so that there may come a time when none is left. */
+	/** Whether threads or processes were chosen by number, so that there may come a time when none is left. */
 	readonly canEnd: boolean;
 	/** Whether of these none is left. */
 	allEnded(): boolean;

@@ -19,7 +19,7 @@ import {
 } from '../aggregate/stack-rows.js';
 import { blockedOf } from '../aggregate/wait-parts.js';
 import type { Patience } from '../reader.js';
-import { Debuginfod } from './lacking-symbols.js';
+import { Debuginfod } from './debuginfod/lacking-symbols.js';
 import type { ProcessHistory } from './mappings/processes.js';
 import { noticeText } from './notices.js';
 import { Symbolizer } from './symbolizer.js';

@@ -8,7 +8,6 @@ import type { Subjects } from '../bpf/filter.js';
 import { namedProcesses } from '../bpf/filter.js';
 import { TstraceError } from '../errors.js';
 import { closeAll } from '../loader/close-all.js';
-import type { PerfEvent } from '../perf/open.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
 import { ProcessHistory } from './mappings/processes.js';
@@ -24,7 +23,8 @@ const PAUSE_MS = 20;
 export class ProcessWatch {
 	readonly #history = new ProcessHistory();
 	readonly #sleeping = new SleepingStacks();
-	readonly #sideband: Sideband | undefined;
+	/** What tells of processes, for those whose events use its rings; undefined: this user may not have it. */
+	readonly sideband: Sideband | undefined;
 	readonly #subjects: Subjects;
 	readonly #tables: UnwindTables | undefined;
 	readonly #problems: readonly string[];
@@ -54,7 +54,7 @@ export class ProcessWatch {
 		this.#onRecord = onRecord;
 		this.#everybody = everybody;
 		try {
-			this.#sideband = new Sideband();
+			this.sideband = new Sideband();
 			this.#problems = [];
 		} catch (error) {
 			if (!(error instanceof TstraceError)) throw error;
@@ -69,7 +69,7 @@ export class ProcessWatch {
 		const chosen = new Set(namedProcesses(this.#subjects));
 		// Nobody else is traced then; on a machine that compiles, what others do would be 30 MB.
 		const only = chosen.size > 0 && !this.#subjects.filter.follow && !this.#everybody;
-		this.#sideband?.start((record) => {
+		this.sideband?.start((record) => {
 			if (!only || chosen.has(record.pid)) this.#history.add(record);
 			this.#onRecord(record);
 			const isChild = record.type === 'fork' && record.pid !== record.parentPid;
@@ -82,13 +82,13 @@ export class ProcessWatch {
 
 	/** Takes in what the kernel has told. Opens nothing. */
 	take(): void {
-		this.#sideband?.drain();
+		this.sideband?.drain();
 	}
 
 	/** The same, and follows CPUs that come and go; called every second. */
 	drain(): void {
-		this.#sideband?.refreshCpus();
-		this.#sideband?.drain();
+		this.sideband?.refreshCpus();
+		this.sideband?.drain();
 		this.#tables?.drain();
 	}
 
@@ -152,18 +152,8 @@ export class ProcessWatch {
 		return [...problems, `${children} started during tracing and were not traced; add --follow.`];
 	}
 
-	/** An event of a CPU whose ring tells, by `throttled`, when the kernel pauses events that use it. */
-	eventOn(cpu: number): PerfEvent | undefined {
-		return this.#sideband?.eventOn(cpu);
-	}
-
-	/** How often that was, since the last call. */
-	throttled(): number {
-		return this.#sideband?.throttled() ?? 0;
-	}
-
 	lost(): Lost {
-		const lost = this.#sideband?.lost() ?? 0;
+		const lost = this.sideband?.lost() ?? 0;
 		return lost > 0 ? { mappings_lost: lost } : {};
 	}
 
@@ -171,7 +161,7 @@ export class ProcessWatch {
 		clearTimeout(this.#timer);
 		closeAll([
 			() => this.#tables?.close(),
-			() => this.#sideband?.close(),
+			() => this.sideband?.close(),
 			() => this.#sleeping.close(),
 			() => this.#history.close(),
 		]);

@@ -8,7 +8,7 @@ import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { type Address, addressText } from '../loader/signed-address.js';
 import { MEMORY_PATH } from '../proc/maps.js';
 import { Place } from './code-place.js';
-import { Debuginfod, filesByLack } from './lacking-symbols.js';
+import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';

@@ -2,8 +2,8 @@
 import { waitFrames } from '../aggregate/summary-frames.js';
 import { BLOCKED } from '../aggregate/wait-parts.js';
 import { wholeNumber } from '../options/parsers.js';
-import { stackText } from '../options/stack-view.js';
 import { parsedOr, type ValuesOf } from '../options/typed-option.js';
+import { stackText } from '../render/stack-text.js';
 import { defineTool } from '../tool.js';
 import { blockedTime } from '../waits/blocked.js';
 import { blockedForText, kindAndObject } from '../waits/label.js';

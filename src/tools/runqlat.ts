@@ -7,12 +7,16 @@ import { readComm } from '../bpf/comm.js';
 import { EventRows } from '../bpf/events.js';
 import type { KernelGroup } from '../bpf/groups.js';
 import { GroupReader, HistogramReader } from '../bpf/latency-readers.js';
-import { chooseWaits, delayedDequeue, type WaitsWay } from '../bpf/scheduling/run-queue.js';
+import {
+	chooseQueueTiming,
+	delayedDequeue,
+	type QueueTiming,
+} from '../bpf/scheduling/run-queue.js';
+import { setRoomInHalves } from '../bpf/window.js';
 import { UsageError } from '../errors.js';
 import { runqlat as layout } from '../generated/runqlat.js';
 import { readU64 } from '../loader/layout.js';
 import { requireRingBuffer } from '../loader/realtime.js';
-import { setRoomInHalves } from '../loader/window.js';
 import { maxBucketsOption, parseUsec, topOption } from '../options/parsers.js';
 import { flag, oneOf, parsed, type ValuesOf } from '../options/typed-option.js';
 import { renderGroups } from '../render/histogram.js';
@@ -46,7 +50,7 @@ interface Settings {
 const RING_BYTES = 4 << 20;
 const MINIMAL_RING_BYTES = 4096;
 
-const PROGRAMS: Readonly<Record<WaitsWay, ReadonlyArray<Layout['programs'][number]>>> = {
+const PROGRAMS: Readonly<Record<QueueTiming, ReadonlyArray<Layout['programs'][number]>>> = {
 	sched_info: ['switch_sched_info', 'migrate_sched_info'],
 	hash: ['wakeup_hash', 'wakeup_new_hash', 'switch_hash'],
 };
@@ -125,7 +129,7 @@ export const runqlat = defineTool<
 
 	plan(object, settings): Plan<Layout> {
 		if (settings.slower_usec > 0) requireRingBuffer('--slower', 'histograms (no --slower)');
-		const { name: way, because } = chooseWaits();
+		const { name: way, because } = chooseQueueTiming();
 		object.setConstants({
 			group_by: layout.enums.group_by[settings.groupBy],
 			split_kinds: settings.split,
@@ -217,7 +221,7 @@ function slowWait(record: DataView, epoch_ms: number): Key {
 		tid: u32(f.tid),
 		comm: readComm(record, f.comm.offset),
 		kind: KINDS[u32(f.kind)] ?? '',
-		delay_ns: readU64(record, f.delay_ns.offset),
+		delay_ns: readU64(record, f.latency_ns.offset),
 		throttled_ns: readU64(record, f.throttled_ns.offset),
 		prev_pid: u32(f.prev_tgid),
 		prev_tid: u32(f.prev_tid),

@@ -1,6 +1,8 @@
 /** wakeuptime: who wakes threads, where, and how long these were blocked. */
+
+import { shownStacks } from '../aggregate/keep-stacks.js';
 import { mergeStacks, type StackFindings, type StackRow } from '../aggregate/stack-rows.js';
-import { shownStacks, stackText } from '../options/stack-view.js';
+import { stackText } from '../render/stack-text.js';
 import { defineTool } from '../tool.js';
 import { endedBlockedTime } from '../waits/blocked.js';
 

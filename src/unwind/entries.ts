@@ -21,7 +21,7 @@ interface Augmentation {
 }
 
 /** A function: from `start` as it is linked; its instructions are at `from` to `to` in the section. */
-export type FunctionSink = (
+type FunctionSink = (
 	common: CommonEntry,
 	start: number,
 	size_bytes: number,

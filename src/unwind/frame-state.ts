@@ -12,8 +12,8 @@ export interface FrameRegisters {
 	readonly hasLink: boolean;
 }
 
-export const REGISTERS_X64: FrameRegisters = { sp: 7, fp: 6, ra: 16, hasLink: false };
-export const REGISTERS_ARM64: FrameRegisters = { sp: 31, fp: 29, ra: 30, hasLink: true };
+const REGISTERS_X64: FrameRegisters = { sp: 7, fp: 6, ra: 16, hasLink: false };
+const REGISTERS_ARM64: FrameRegisters = { sp: 31, fp: 29, ra: 30, hasLink: true };
 
 /** Those of an ELF file's processor; undefined for one that tstrace does not know. */
 export function registersOf(machine: number): FrameRegisters | undefined {

@@ -5,7 +5,7 @@ const MAX_FUNCTIONS = 2 ** 21;
 const FIELDS = 5;
 
 /** Offsets in the file, then in the section with the instructions; and which CIE. */
-export type FunctionVisitor = (
+type FunctionVisitor = (
 	start: number,
 	end: number,
 	from: number,

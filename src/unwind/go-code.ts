@@ -63,7 +63,7 @@ const CALLS_C = {
 	callBytes: 2,
 };
 
-export interface CallsOfC {
+interface CallsOfC {
 	/** From the stack pointer to where its own is kept. */
 	readonly offset: number;
 	/** Where the calls begin and end. */

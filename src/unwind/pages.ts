@@ -3,10 +3,10 @@
 import type { Rows } from './rows.js';
 import { GAP_RULE } from './rule.js';
 
-export const PAGE_BITS = 16;
+const PAGE_BITS = 16;
 const PAGE_BYTES = 2 ** PAGE_BITS;
 
-export interface RowPage {
+interface RowPage {
 	/** Its number: its place in the file divided by 64 KiB. */
 	readonly page: number;
 	/**

@@ -20,7 +20,7 @@ const MAX_NAMES_BYTES = 2 ** 16;
 /** Whose code is looked at; the vdso of Linux 6.1 has three. */
 const MAX_FUNCTIONS = 64;
 
-export interface LeafFunction {
+interface LeafFunction {
 	/** As it is linked. */
 	readonly start: number;
 	readonly size_bytes: number;

@@ -50,7 +50,7 @@ export interface StoppedRegisters {
 	readonly link?: number;
 }
 
-export interface WalkedStack {
+interface WalkedStack {
 	/** Leaf first: where it stopped, then return addresses; for what a signal interrupted, one byte behind where it was. */
 	readonly addresses: readonly number[];
 	readonly end: WalkEnd;

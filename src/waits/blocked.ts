@@ -9,13 +9,13 @@ import type { BpfObject } from '../loader/object.js';
 import { filtersOf } from '../options/stack-filter.js';
 import {
 	groupingOption,
-	type StackView,
 	stackOptions,
 	stackSettings,
 	stackView,
-} from '../options/stack-view.js';
+} from '../options/stack-options.js';
 import type { ValuesOf } from '../options/typed-option.js';
 import type { Note } from '../reader.js';
+import type { StackView } from '../render/stack-text.js';
 import type { UnwindTables } from '../symbolize/walks/unwind-tables.js';
 import { sampledText, waitOptions, waitSettings } from './options.js';
 import { planWaits, type WaitChoice } from './plan.js';

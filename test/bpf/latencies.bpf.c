@@ -6,7 +6,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct wait_call {
 	u64 kind;
-	u64 delay_ns;
+	u64 latency_ns;
 	u64 throttled_ns;
 	u64 end_ns;
 };
@@ -25,13 +25,13 @@ int add(struct wait_call *call)
 {
 	u32 zero = 0;
 	struct latencies *latencies = bpf_map_lookup_elem(&results, &zero);
-	struct wait wait = {
+	struct queued queued = {
 		.kind = call->kind,
-		.delay_ns = call->delay_ns,
+		.latency_ns = call->latency_ns,
 		.throttled_ns = call->throttled_ns,
 	};
 
 	if (latencies)
-		latencies_add(latencies, &wait, call->end_ns);
+		latencies_add(latencies, &queued, call->end_ns);
 	return 0;
 }

@@ -27,7 +27,7 @@ export function temporaryFolder(): string {
 	return folder;
 }
 
-export interface Stripped {
+interface Stripped {
 	readonly path: string;
 	readonly buildId: string;
 }

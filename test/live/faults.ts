@@ -41,7 +41,7 @@ export const once = (tool: string): readonly string[] =>
 	['runqlat', 'syscount', 'schedlat', 'memleak'].includes(tool) ? ['1'] : [];
 
 /** What a process holds in the kernel, by its open descriptors. */
-export interface Held {
+interface Held {
 	/** "program 7", "map 9", "link 3" */
 	readonly objects: ReadonlySet<string>;
 	readonly perfEvents: number;
@@ -72,7 +72,7 @@ export const counts = ({ objects }: Held, kind: 'program' | 'map' | 'link'): num
 	[...objects].filter((id) => id.startsWith(kind)).length;
 
 /** No process of ours holds anything of BPF or of perf events any more. */
-export function untilNobodyHolds(): Promise<void> {
+function untilNobodyHolds(): Promise<void> {
 	return until(() =>
 		processes().every((pid) => {
 			if (pid === process.pid) return true;

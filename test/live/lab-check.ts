@@ -1,9 +1,9 @@
 /** Whether `tstrace why` says of a process in a known trouble what is true. Pure. */
 
-export type Place = 'running' | 'runnable' | 'waiting';
+type Place = 'running' | 'runnable' | 'waiting';
 
 /** Who ended waits, or what it waited for itself, the nearest first. */
-export interface EndedBy {
+interface EndedBy {
 	readonly comm: string;
 	readonly pid?: number;
 	readonly tid?: number;

@@ -10,7 +10,7 @@ import { MemoryCgroup } from './memory-cgroup.js';
 import { until, Workload } from './support.js';
 
 /** What "done" says, each summed over all threads but the first, in ns; see test/workloads/lab.h. */
-export interface Done {
+interface Done {
 	readonly wall_ns: number;
 	readonly run_ns: number;
 	readonly delay_ns: number;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type JsonStack, type StackReport, stackReport, traceWork } from './stacks.js';
 import type { Finished, Workload } from './support.js';
 
-export type Leak = readonly [bytes: number, count: number];
+type Leak = readonly [bytes: number, count: number];
 const PAGE = 4096;
 
 /** Of KIND "all": bytes that stay, and in how many allocations. */

@@ -36,6 +36,6 @@ export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	samples_lost: { forcedIn: LOSSES },
 	samples_throttled: { forcedIn: 'live/samples-throttled' },
 	samples_without_room: { forcedIn: 'unit/tools/profile/sample-counter' },
-	ended_threads_dropped: { forcedIn: 'unit/waits/thread-accounts' },
+	ended_threads_dropped: { forcedIn: 'unit/tools/why/thread-accounts' },
 	groups_merged: { forcedIn: 'unit/bpf/groups' },
 };

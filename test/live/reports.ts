@@ -1,7 +1,7 @@
 /** What runs with --json print. */
 import assert from 'node:assert/strict';
 
-export interface JsonGroup {
+interface JsonGroup {
 	readonly key: Readonly<Record<string, string | number>>;
 	readonly count: number;
 	readonly sum: number;

@@ -19,7 +19,7 @@ export interface JsonStack {
 	readonly key: Readonly<Record<string, string | number>>;
 }
 
-export interface JsonWait {
+interface JsonWait {
 	readonly kind?: string;
 	/** Of kind "other": the kernel's function. */
 	readonly at?: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { kernelObjects } from '../live/kernel-objects.js';
 import { clearUp } from './leftovers.js';
 
-export interface GroupRun {
+interface GroupRun {
 	/** The last of what it said, on both streams. */
 	readonly said: string;
 	/** null: a signal ended it. */

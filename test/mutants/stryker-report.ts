@@ -2,7 +2,7 @@
 import type { FolderResult } from './results.js';
 
 /** reports/mutation/mutation.json: the mutation testing report schema, version 1. */
-export interface StrykerReport {
+interface StrykerReport {
 	readonly files: Readonly<
 		Record<
 			string,

@@ -9,7 +9,7 @@ import { recompile } from './scratch.js';
 import { folderResult } from './stryker-report.js';
 
 /** Those that are pure, or nearly so: what else is in src/ live tests see, and the table is for. */
-export const FOLDERS = [
+const FOLDERS = [
 	'abi',
 	'aggregate',
 	'converters',

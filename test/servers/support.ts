@@ -85,7 +85,7 @@ export const runs = (share: Range): Cause => ({
 });
 
 /** What a process did meanwhile, by the kernel's own sums: on CPUs, and ready for one. */
-export interface Did<T> {
+interface Did<T> {
 	readonly done: T;
 	readonly run_ns: number;
 	readonly delay_ns: number;

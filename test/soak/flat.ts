@@ -1,6 +1,6 @@
 /** Whether something that is measured again and again stays as it is. Pure values. */
 
-export interface Flatness {
+interface Flatness {
 	/** Medians of the second and of the last quarter; the first is for warming up. */
 	readonly early: number;
 	readonly late: number;

@@ -9,7 +9,7 @@ import {
 	versionOf,
 } from '../../src/loader/kernel.js';
 
-export interface Feature {
+interface Feature {
 	/** The first kernel with it. */
 	readonly since: string;
 	/** Whether the running kernel has it, by its own types; and what of it is mounted. */

@@ -2,7 +2,7 @@
 import type { WalkCost } from '../../bench/walks/costs.js';
 
 /** Begins a line that is ours; all else on the console is the kernel's, or a stranger's. */
-export const MARK = '@@tstrace ';
+const MARK = '@@tstrace ';
 
 export interface Facts {
 	readonly type: 'facts';
@@ -35,12 +35,12 @@ export interface TestResult {
 }
 
 /** What a walk of a user stack costs here, at one hook. */
-export interface Walk extends WalkCost {
+interface Walk extends WalkCost {
 	readonly type: 'walk';
 }
 
 /** The last line: all was run. */
-export interface End {
+interface End {
 	readonly type: 'end';
 }
 

@@ -12,7 +12,7 @@ const TYPES = {
 	arm64: { machine: ['-M', 'virt'], console: 'ttyAMA0' },
 } as const;
 
-export interface Booted {
+interface Booted {
 	readonly lines: readonly Line[];
 	/** Why it is not complete; undefined: it is. */
 	readonly incomplete: string | undefined;

@@ -4,7 +4,7 @@ import type { Facts, Hook, Line, TestResult } from './lines.js';
 import { TOOLS, type ToolTests } from './matrix.js';
 
 /** A tool on a kernel. */
-export interface Row {
+interface Row {
 	readonly tool: string;
 	readonly passed: number;
 	/** Of these, after they had failed once. */
@@ -125,7 +125,7 @@ function unexpected(facts: Facts | undefined): string[] {
 }
 
 /** "12 passed; 3 need task storage" */
-export function inWords({ passed, again, lacking, failures }: Row): string {
+function inWords({ passed, again, lacking, failures }: Row): string {
 	const parts = [`${passed} passed${again > 0 ? `, ${again} of them at the second try` : ''}`];
 	if (failures.length > 0) parts.unshift(`${failures.length} FAILED`);
 	for (const [feature, count] of Object.entries(lacking))

@@ -104,19 +104,19 @@ static __always_inline struct latencies *latencies_of(u32 half, struct thread_ke
 }
 
 /* Only the CPU that switches to the thread at `now_ns` writes this. */
-static __always_inline void latencies_add(struct latencies *latencies, struct wait *wait,
+static __always_inline void latencies_add(struct latencies *latencies, struct queued *queued,
 					  u64 now_ns)
 {
-	u64 delay_ns = wait->delay_ns - wait->throttled_ns;
+	u64 latency_ns = queued->latency_ns - queued->throttled_ns;
 
-	latencies->throttled_ns += wait->throttled_ns;
+	latencies->throttled_ns += queued->throttled_ns;
 	latencies->count++;
-	latencies->wakeups += wait->kind == QUEUED_WAKEUP;
-	latencies->sum += delay_ns;
-	if (~delay_ns > latencies->min_complement)
-		latencies->min_complement = ~delay_ns;
-	if (delay_ns > latencies->max || !latencies->max_ns) {
-		latencies->max = delay_ns;
+	latencies->wakeups += queued->kind == QUEUED_WAKEUP;
+	latencies->sum += latency_ns;
+	if (~latency_ns > latencies->min_complement)
+		latencies->min_complement = ~latency_ns;
+	if (latency_ns > latencies->max || !latencies->max_ns) {
+		latencies->max = latency_ns;
 		latencies->max_ns = now_ns;
 	}
 }
@@ -145,10 +145,10 @@ static __always_inline void bucket_add(struct latency_place *place, u32 half, u3
 }
 
 /* Counts the latency of `task`, which gets this CPU at `now_ns` (CLOCK_MONOTONIC). */
-static __always_inline void latency_add(struct task_struct *task, struct wait *wait, u64 now_ns)
+static __always_inline void latency_add(struct task_struct *task, struct queued *queued, u64 now_ns)
 {
 	u32 half = current_window(), pid = task->pid,
-	    bucket = hist_bucket(wait->delay_ns - wait->throttled_ns);
+	    bucket = hist_bucket(queued->latency_ns - queued->throttled_ns);
 	u32 index = half * LATENCY_PLACES + pid % LATENCY_PLACES;
 	struct latency_place *place = bpf_map_lookup_elem(&latency_places, &index);
 	u64 start_ns = task->start_time;
@@ -166,7 +166,7 @@ static __always_inline void latency_add(struct task_struct *task, struct wait *w
 		place->pid = pid;
 	}
 	if (place->pid == pid && place->start_ns == start_ns) {
-		latencies_add(&place->all, wait, now_ns);
+		latencies_add(&place->all, queued, now_ns);
 		bucket_add(place, half, bucket);
 		return;
 	}
@@ -175,7 +175,7 @@ static __always_inline void latency_add(struct task_struct *task, struct wait *w
 	key.bucket = bucket;
 	latencies = latencies_of(half, &key, 1);
 	if (latencies)
-		latencies_add(latencies, wait, now_ns);
+		latencies_add(latencies, queued, now_ns);
 }
 
 #endif

@@ -53,9 +53,9 @@ struct last_slice last_slices[SLICE_SETS * SLICE_WAYS] SEC(".bss.last_slices");
 /* Set when the last time slices of all threads older than tracing are known. */
 bool slices_seeded;
 
-/* A wait that ends as the thread gets this CPU. */
-struct wait {
-	u64 delay_ns;
+/* How long a thread was on run queues, as it gets this CPU. */
+struct queued {
+	u64 latency_ns;
 	u64 throttled_ns; /* of them */
 	u32 kind;
 	/* Time slices just before this one without an event: some kernels do not trace all
@@ -126,7 +126,7 @@ static __always_inline void sched_info_slice_ends(struct task_struct *task)
 }
 
 /* The wait of the queued `task`, which the scheduler is about to give this CPU. */
-static __always_inline void sched_info_wait(struct task_struct *task, struct wait *wait)
+static __always_inline void sched_info_wait(struct task_struct *task, struct queued *queued)
 {
 	u64 run_delay = task->sched_info.run_delay;
 	u32 pcount = task->sched_info.pcount, pid = task->pid, nivcsw = task->nivcsw;
@@ -140,9 +140,9 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 
 	if ((s64)here < 0)
 		here = 0;
-	wait->unseen = 0;
+	queued->unseen = 0;
 	if (last->pid == pid && last->moved_asleep) {
-		wait->kind = QUEUED_WITH_SLEEP;
+		queued->kind = QUEUED_WITH_SLEEP;
 	} else if (last->pid == pid && last->pcount == pcount) {
 		left = last->left_throttled;
 		before = run_delay - last->run_delay;
@@ -150,19 +150,19 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 		if ((s64)before < 0)
 			before = 0;
 		if (last->seeded_waiting)
-			wait->kind = QUEUED_SINCE_BEFORE;
+			queued->kind = QUEUED_SINCE_BEFORE;
 		else
-			wait->kind = last->nivcsw != nivcsw ? QUEUED_PREEMPTED : QUEUED_WAKEUP;
+			queued->kind = last->nivcsw != nivcsw ? QUEUED_PREEMPTED : QUEUED_WAKEUP;
 	} else if (pcount == 0) {
 		before = run_delay;
-		wait->kind = QUEUED_WAKEUP;
+		queued->kind = QUEUED_WAKEUP;
 	} else if (!slices_seeded) {
-		wait->kind = QUEUED_SINCE_BEFORE;
+		queued->kind = QUEUED_SINCE_BEFORE;
 	} else {
 		/* Its time slices were not traced, or another thread has the entry. */
-		wait->kind = QUEUED_UNKNOWN;
+		queued->kind = QUEUED_UNKNOWN;
 		if (last->pid == pid && pcount > last->pcount)
-			wait->unseen = pcount - last->pcount;
+			queued->unseen = pcount - last->pcount;
 	}
 	last->pid = pid;
 	last->pcount = pcount + 1;
@@ -172,36 +172,36 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct wai
 	last->seeded_waiting = false;
 	last->moved_asleep = false;
 	last->left_throttled = 0;
-	wait->delay_ns = before + here;
-	wait->throttled_ns = merged(throttled_part(task, queue, left, wait->delay_ns, clock));
-	wait->kind = merged(wait->kind);
-	wait->unseen = merged(wait->unseen);
+	queued->latency_ns = before + here;
+	queued->throttled_ns = merged(throttled_part(task, queue, left, queued->latency_ns, clock));
+	queued->kind = merged(queued->kind);
+	queued->unseen = merged(queued->unseen);
 }
 
 /*
  * The wait of `task`, which gets this CPU, if it waited: the idle thread is never queued. Call this
  * for every thread, so that its last time slice is known when the filter lets it in.
  */
-static __always_inline bool sched_info_wait_ends(struct task_struct *task, struct wait *wait)
+static __always_inline bool sched_info_wait_ends(struct task_struct *task, struct queued *queued)
 {
 	if (!task->sched_info.last_queued) {
 		sched_info_no_wait(task);
 		return false;
 	}
-	sched_info_wait(task, wait);
+	sched_info_wait(task, queued);
 	return true;
 }
 
 /* Says what is not certain about a wait; returns whether to count it. */
-static __always_inline bool wait_counts(struct wait *wait)
+static __always_inline bool queued_counts(struct queued *queued)
 {
-	if (wait->kind == QUEUED_WITH_SLEEP) {
+	if (queued->kind == QUEUED_WITH_SLEEP) {
 		count_loss(LOSS_WAITS_MISBOOKED);
 		return false;
 	}
-	if (wait->unseen)
-		count_losses(LOSS_WAITS_UNSEEN, wait->unseen);
-	else if (wait->kind == QUEUED_UNKNOWN)
+	if (queued->unseen)
+		count_losses(LOSS_WAITS_UNSEEN, queued->unseen);
+	else if (queued->kind == QUEUED_UNKNOWN)
 		count_loss(LOSS_WAIT_START_UNKNOWN);
 	return true;
 }

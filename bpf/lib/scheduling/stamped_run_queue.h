@@ -37,18 +37,18 @@ static __always_inline void wait_begins(struct task_struct *task, struct wait_st
 
 /* The wait of `task` that began then, and ends now. */
 static __always_inline void stamped_wait(struct task_struct *task, struct wait_start *start,
-					 struct wait *wait)
+					 struct queued *queued)
 {
-	wait->delay_ns = bpf_ktime_get_ns() - start->ns;
-	wait->throttled_ns = 0;
-	wait->kind = start->kind;
-	wait->unseen = 0;
+	queued->latency_ns = bpf_ktime_get_ns() - start->ns;
+	queued->throttled_ns = 0;
+	queued->kind = start->kind;
+	queued->unseen = 0;
 	if (throttle_exists()) {
 		struct cfs_rq *queue = queue_of(task);
 
 		barrier();
-		wait->throttled_ns = throttled_part(task, queue, start->left_throttled,
-						    wait->delay_ns, queue->rq->clock);
+		queued->throttled_ns = throttled_part(task, queue, start->left_throttled,
+						      queued->latency_ns, queue->rq->clock);
 		barrier();
 	}
 }
@@ -82,14 +82,14 @@ static __always_inline void stamp_wait_begins(struct task_struct *task, enum run
 		count_loss(LOSS_WAIT_TABLE_FULL);
 }
 
-static __always_inline bool stamp_wait_ends(struct task_struct *task, struct wait *wait)
+static __always_inline bool stamp_wait_ends(struct task_struct *task, struct queued *queued)
 {
 	u32 pid = task->pid;
 	struct wait_start *start = bpf_map_lookup_elem(&hash_waits, &pid);
 
 	if (!start || !start->ns)
 		return false;
-	stamped_wait(task, start, wait);
+	stamped_wait(task, start, queued);
 	/* The table holds only threads that wait now. */
 	bpf_map_delete_elem(&hash_waits, &pid);
 	return true;

@@ -16,14 +16,14 @@ enum timehist_type {
 	TIMEHIST_SWITCH,
 	TIMEHIST_WAKEUP,
 	TIMEHIST_MIGRATE,
-	/* It had no CPU quota, for delay_ns of its wait before this time slice. */
+	/* It had no CPU quota, for latency_ns of its wait before this time slice. */
 	TIMEHIST_THROTTLED,
 };
 
 enum timehist_flag {
 	/* It was not seen to leave the CPU. */
 	TIMEHIST_WAIT_UNKNOWN = 1,
-	TIMEHIST_DELAY_UNKNOWN = 2,
+	TIMEHIST_LATENCY_UNKNOWN = 2,
 	/* It was not seen to get this CPU. */
 	TIMEHIST_RUN_UNKNOWN = 4,
 	TIMEHIST_ALL_UNKNOWN = 7,
@@ -39,7 +39,7 @@ const volatile bool with_stack = false;
 struct timehist_event {
 	u64 time_ns; /* CLOCK_MONOTONIC */
 	u64 wait_ns; /* off the CPU, all in all */
-	u64 delay_ns;
+	u64 latency_ns;
 	u64 run_ns;
 	u32 tgid;
 	u32 tid;

@@ -19,8 +19,8 @@
 struct slice {
 	u64 since_ns;
 	u64 wait_ns;
-	u64 delay_ns;
-	u64 throttled_ns; /* neither in delay_ns nor asleep */
+	u64 latency_ns;
+	u64 throttled_ns; /* neither in latency_ns nor asleep */
 	u32 pid;	  /* the kernel's; 0: no thread that was chosen */
 	u32 flags;
 };
@@ -35,14 +35,14 @@ struct {
 /* include/linux/sched/prio.h: below it are real-time tasks. */
 #define MAX_RT_PRIO 100
 
-/* Takes what `task` was throttled of the last `waited_ns` out of its delay. */
+/* Takes what `task` was throttled of the last `waited_ns` out of its latency. */
 static __always_inline void take_throttled(struct slice *slice, struct task_struct *task,
 					   struct cfs_rq *queue, u16 left, u64 waited_ns)
 {
 	slice->throttled_ns = throttled_part(task, queue, left, waited_ns, clock_of(queue));
-	if (slice->throttled_ns > slice->delay_ns)
-		slice->throttled_ns = slice->delay_ns;
-	slice->delay_ns -= slice->throttled_ns;
+	if (slice->throttled_ns > slice->latency_ns)
+		slice->throttled_ns = slice->latency_ns;
+	slice->latency_ns -= slice->throttled_ns;
 }
 
 /*
@@ -57,7 +57,7 @@ static __always_inline void slice_by_sched_info(struct slice *slice, struct task
 
 	slice->since_ns = now_ns;
 	slice->wait_ns = 0;
-	slice->delay_ns = 0;
+	slice->latency_ns = 0;
 	slice->throttled_ns = 0;
 	slice->flags = TIMEHIST_ALL_UNKNOWN;
 	if (!has_sched_info || !off || !off->since_ns || prev->prio < MAX_RT_PRIO)
@@ -69,9 +69,9 @@ static __always_inline void slice_by_sched_info(struct slice *slice, struct task
 		slice->flags = 0;
 		slice->since_ns = now_ns - run_ns;
 		slice->wait_ns = away_ns - run_ns;
-		slice->delay_ns = prev->sched_info.run_delay - off->run_delay;
-		if (slice->delay_ns > slice->wait_ns)
-			slice->delay_ns = slice->wait_ns;
+		slice->latency_ns = prev->sched_info.run_delay - off->run_delay;
+		if (slice->latency_ns > slice->wait_ns)
+			slice->latency_ns = slice->wait_ns;
 		if (off->left_throttled)
 			take_throttled(slice, prev, queue_of(prev), off->left_throttled, away_ns);
 		/* Known after all: not a wait that was lost. */
@@ -92,7 +92,7 @@ static __always_inline void slice_ends(void *ctx, struct slice *slice, struct ta
 	event->type = TIMEHIST_SWITCH;
 	event->flags = slice->flags;
 	event->wait_ns = slice->wait_ns;
-	event->delay_ns = slice->delay_ns;
+	event->latency_ns = slice->latency_ns;
 	/* What is known of the clocks' distance may have been corrected meanwhile: clock.h. */
 	event->run_ns = (s64)(now_ns - slice->since_ns) < 0 ? 0 : now_ns - slice->since_ns;
 	event->state = state;
@@ -118,7 +118,7 @@ static __always_inline void slice_begins(struct slice *slice, struct task_struct
 	struct offcpu_parts parts;
 
 	slice->wait_ns = 0;
-	slice->delay_ns = 0;
+	slice->latency_ns = 0;
 	slice->throttled_ns = 0;
 	slice->flags = 0;
 	if (off && off->since_ns) {
@@ -126,33 +126,33 @@ static __always_inline void slice_begins(struct slice *slice, struct task_struct
 		if ((s64)slice->wait_ns < 0)
 			slice->wait_ns = 0;
 		offcpu_split(next, queue, off, slice->wait_ns, kept_clock_of(queue), &parts);
-		slice->delay_ns = parts.ns[OFFCPU_RUN_QUEUE] + parts.ns[OFFCPU_PREEMPTED];
+		slice->latency_ns = parts.ns[OFFCPU_RUN_QUEUE] + parts.ns[OFFCPU_PREEMPTED];
 		slice->throttled_ns = parts.ns[OFFCPU_THROTTLED];
 		off_cpu_ends(next, off);
 		return;
 	}
-	if (offcpu_first_wait(next, queue, &parts, &slice->delay_ns)) {
-		slice->wait_ns = slice->delay_ns;
+	if (offcpu_first_wait(next, queue, &parts, &slice->latency_ns)) {
+		slice->wait_ns = slice->latency_ns;
 		return;
 	}
 	slice->flags = TIMEHIST_WAIT_UNKNOWN;
 	if (off && off->moved_asleep) {
 		off->moved_asleep = false;
 		count_loss(LOSS_WAITS_MISBOOKED);
-		slice->flags |= TIMEHIST_DELAY_UNKNOWN;
+		slice->flags |= TIMEHIST_LATENCY_UNKNOWN;
 		return;
 	}
 	if (!has_sched_info) {
-		slice->flags |= TIMEHIST_DELAY_UNKNOWN;
+		slice->flags |= TIMEHIST_LATENCY_UNKNOWN;
 		return;
 	}
 	barrier();
 	/* In this queue, at least. */
 	if (next->sched_info.last_queued)
-		slice->delay_ns = clock_of(queue) - next->sched_info.last_queued;
-	if ((s64)slice->delay_ns < 0)
-		slice->delay_ns = 0;
-	take_throttled(slice, next, queue, off ? off->left_throttled : 0, slice->delay_ns);
+		slice->latency_ns = clock_of(queue) - next->sched_info.last_queued;
+	if ((s64)slice->latency_ns < 0)
+		slice->latency_ns = 0;
+	take_throttled(slice, next, queue, off ? off->left_throttled : 0, slice->latency_ns);
 	barrier();
 }
 
@@ -170,7 +170,7 @@ static __always_inline void report_throttled(struct task_struct *next, u64 throt
 	event->type = TIMEHIST_THROTTLED;
 	event->flags = 0;
 	event->wait_ns = 0;
-	event->delay_ns = throttled_ns;
+	event->latency_ns = throttled_ns;
 	event->run_ns = 0;
 	event->state = 0;
 	about(event, next);

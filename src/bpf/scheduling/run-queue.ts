@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { kernelHasField } from '../../loader/kernel.js';
 import { type Chosen, chooseWay, type Way } from '../fallback.js';
 
-export type WaitsWay = 'sched_info' | 'hash';
+export type QueueTiming = 'sched_info' | 'hash';
 
 /** Fields without which a way does not work; a kernel that has them all has the way. */
 type Needs = ReadonlyArray<readonly [struct: string, field: string]>;
@@ -16,13 +16,13 @@ const SCHED_INFO: Needs = [
 	['rq', 'clock'],
 ];
 
-export const WAYS: ReadonlyArray<Way<WaitsWay>> = [
+export const WAYS: ReadonlyArray<Way<QueueTiming>> = [
 	{ name: 'sched_info', missing: schedInfoMissing },
 	{ name: 'hash', missing: () => undefined },
 ];
 
-/** How waits on run queues are timed. */
-export function chooseWaits(): Chosen<WaitsWay> {
+/** How latency on run queues is timed. */
+export function chooseQueueTiming(): Chosen<QueueTiming> {
 	return chooseWay(WAYS, 'the kernel measures run queue latency itself');
 }
 
@@ -47,7 +47,7 @@ function schedInfoIsKept(): boolean {
 	return Number(slices) > 0;
 }
 
-/** Whether a task that sleeps can be moved between run queues: see scheduling/moved_asleep.h. */
+/** Whether a thread that sleeps can be moved between run queues: see scheduling/moved_asleep.h. */
 export function delayedDequeue(): boolean {
 	return kernelHasField('sched_entity', 'sched_delayed');
 }

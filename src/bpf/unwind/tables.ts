@@ -30,7 +30,7 @@ export interface FileIdentity {
 }
 
 /** A file whose table a program has asked for. */
-export interface TableRequest extends FileIdentity {
+interface TableRequest extends FileIdentity {
 	/** Whose mapping it is; 0: it cannot be seen from our PID namespace. */
 	readonly pid: number;
 	readonly start: number;

@@ -1,11 +1,11 @@
 /** Two recordings that can be compared: read, told whether they can, and put together. */
 
+import { keepStacks } from '../../aggregate/keep-stacks.js';
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
 import { TstraceError, UsageError } from '../../errors.js';
 import type { Notify } from '../../input/format-reader.js';
 import { readProfiles, STANDARD_INPUT } from '../../input/read-files.js';
 import { PLAIN_READING } from '../../options/recordings.js';
-import { keepStacks } from '../../options/stack-filter.js';
 import { refusalOf, remarksOf } from './comparable.js';
 import {
 	type Difference,

@@ -1,5 +1,6 @@
 /** flamegraph: stacks as a picture. */
 import { Argument } from 'commander';
+import { keepStacks } from '../../aggregate/keep-stacks.js';
 import { profileTotal, type StackProfile } from '../../aggregate/stack-profile.js';
 import { defineConverter } from '../../converter.js';
 import { TstraceError, UsageError } from '../../errors.js';
@@ -13,7 +14,7 @@ import {
 	inputsOf,
 	PLAIN_READING,
 } from '../../options/recordings.js';
-import { filterText, keepStacks, stackFilterOptions } from '../../options/stack-filter.js';
+import { filterText, stackFilterOptions } from '../../options/stack-filter.js';
 import { oneOf } from '../../options/typed-option.js';
 import { ALL_MARKS, NO_MARKS } from '../../render/folded.js';
 import { grouped } from '../../render/numbers.js';

@@ -15,7 +15,7 @@ export class DownloadError extends Error {
 	}
 }
 
-export interface DownloadLimits {
+interface DownloadLimits {
 	/** Within this time come a connection (CONNECT_MS at most) and each time LEAST_BYTES. */
 	readonly timeout_ms: number;
 	readonly size_bytes: number;

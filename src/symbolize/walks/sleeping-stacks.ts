@@ -35,7 +35,7 @@ export interface WaitingThread {
 	readonly registers: StoppedRegisters;
 }
 
-export interface SleepingStack {
+interface SleepingStack {
 	/** Leaf first; the leaf alone where memory cannot be read, or where the thread has gone on meanwhile. */
 	readonly addresses: readonly Address[];
 	/** As CapturedStack's `userEnd`. */

@@ -1,12 +1,12 @@
 /** memleak: what is allocated and never freed. */
 
 import { callTables } from '../../abi/syscalls.js';
+import { shownStacks } from '../../aggregate/keep-stacks.js';
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { pageSizeBytes } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
 import { filtersOf } from '../../options/stack-filter.js';
-import { shownStacks } from '../../options/stack-view.js';
 import { refuseKernelThreads } from '../../proc/kernel-threads.js';
 import { renderStacks } from '../../render/stacks.js';
 import type { Style } from '../../render/terminal.js';

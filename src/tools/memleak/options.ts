@@ -6,13 +6,9 @@ import { byNumber, type Subjects } from '../../bpf/filter.js';
 import type { StackSettings } from '../../bpf/stacks/stacks.js';
 import { UsageError } from '../../errors.js';
 import { parseAge, timestampsOption, wholeNumber } from '../../options/parsers.js';
-import {
-	type StackView,
-	stackOptions,
-	stackSettings,
-	stackView,
-} from '../../options/stack-view.js';
+import { stackOptions, stackSettings, stackView } from '../../options/stack-options.js';
 import { flag, parsed, parsedOr, textOption, type ValuesOf } from '../../options/typed-option.js';
+import type { StackView } from '../../render/stack-text.js';
 import type { NamingSettings } from '../../symbolize/naming.js';
 
 /** Of bpf/lib/memleak/byte_sampling.h: what is multiplied there stays within 64 bits. */

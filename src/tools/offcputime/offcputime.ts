@@ -1,6 +1,7 @@
 /** offcputime: where threads wait, and how long. */
 
 import { parseStates } from '../../abi/states.js';
+import { shownStacks } from '../../aggregate/keep-stacks.js';
 import {
 	type Grouping,
 	type StackFindings,
@@ -13,16 +14,9 @@ import { WAIT_PARTS } from '../../aggregate/wait-parts.js';
 import { UsageError } from '../../errors.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { filtersOf } from '../../options/stack-filter.js';
-import {
-	GROUPINGS,
-	type StackView,
-	shownStacks,
-	stackOptions,
-	stackSettings,
-	stackText,
-	stackView,
-} from '../../options/stack-view.js';
+import { GROUPINGS, stackOptions, stackSettings, stackView } from '../../options/stack-options.js';
 import { flag, oneOf, parsed } from '../../options/typed-option.js';
+import { type StackView, stackText } from '../../render/stack-text.js';
 import { defineTool } from '../../tool.js';
 import { kindAndObject } from '../../waits/label.js';
 import { withKinds } from '../../waits/objects/objects.js';

@@ -9,15 +9,14 @@ import { wholeNumber } from '../../options/parsers.js';
 import { filtersOf } from '../../options/stack-filter.js';
 import {
 	groupingOption,
-	type StackView,
 	stackOptions,
 	stackSettings,
-	stackText,
 	stackView,
-} from '../../options/stack-view.js';
+} from '../../options/stack-options.js';
 import { flag, parsed } from '../../options/typed-option.js';
 import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
 import { grouped } from '../../render/numbers.js';
+import { type StackView, stackText } from '../../render/stack-text.js';
 import { unwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { defineTool } from '../../tool.js';
 import { KernelSamples, PlainSamples, type SamplingSettings } from './sampling.js';

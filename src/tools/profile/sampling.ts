@@ -86,7 +86,7 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 		this.#object.setVariable('sample_weight', this.#slower);
 		const attributes = { ...this.#settings.event, ...rateOf(this.#settings, this.#slower) };
 		this.#events = runOnOverflow(attributes, program, this.#subjects.filter.cpus, (cpu) =>
-			this.#processes.eventOn(cpu),
+			this.#processes.sideband?.eventOn(cpu),
 		);
 	}
 
@@ -112,7 +112,8 @@ export class KernelSamples<L extends SummedLayout> implements Reader<StackFindin
 	}
 
 	lost(): Lost {
-		return { ...this.#processes.lost(), ...throttledLoss(this.#processes.throttled()) };
+		const { sideband } = this.#processes;
+		return { ...this.#processes.lost(), ...lostInPauses(sideband?.pauses() ?? 0) };
 	}
 
 	close(): void {
@@ -128,7 +129,7 @@ export class PlainSamples implements Reader<StackFindings> {
 	readonly #history = new ProcessHistory();
 	readonly #counter: SampleCounter;
 	#lost = 0;
-	#throttled = 0;
+	#pauses = 0;
 
 	/** Throws TstraceError for a filter that only BPF has. */
 	constructor(settings: SamplingSettings, subjects: Subjects) {
@@ -181,7 +182,7 @@ export class PlainSamples implements Reader<StackFindings> {
 	end(): void {
 		this.#sampler.drain();
 		this.#lost = this.#sampler.lost();
-		this.#throttled = this.#sampler.throttled();
+		this.#pauses = this.#sampler.pauses();
 		this.#sampler.close();
 	}
 
@@ -200,7 +201,7 @@ export class PlainSamples implements Reader<StackFindings> {
 	lost(): Lost {
 		return {
 			...(this.#lost > 0 ? { samples_lost: this.#lost } : {}),
-			...throttledLoss(this.#throttled),
+			...lostInPauses(this.#pauses),
 			...this.#counter.lost(),
 		};
 	}
@@ -211,7 +212,7 @@ export class PlainSamples implements Reader<StackFindings> {
 }
 
 /** Pauses in which the kernel took no samples. */
-const throttledLoss = (count: number): Lost => (count > 0 ? { samples_throttled: count } : {});
+const lostInPauses = (count: number): Lost => (count > 0 ? { samples_throttled: count } : {});
 
 function namingOf(settings: SamplingSettings, patience: Patience | undefined): NamingOptions {
 	return { maxDepth: depthOf(settings), debuginfod: settings.debuginfod, patience };

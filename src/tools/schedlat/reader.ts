@@ -1,10 +1,10 @@
 /** Reads what bpf/schedlat.bpf.c keeps: threads' totals, and their latencies. */
 import type { TableFindings } from '../../aggregate/report.js';
 import { readComm } from '../../bpf/comm.js';
+import { Window } from '../../bpf/window.js';
 import type { schedlat } from '../../generated/schedlat.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import { Window } from '../../loader/window.js';
 import type { Reader } from '../../reader.js';
 import { Latencies } from './latencies.js';
 import { LatencyReader, threadId } from './latency-reader.js';

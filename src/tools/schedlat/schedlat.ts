@@ -2,9 +2,9 @@
 import { InvalidArgumentError } from 'commander';
 import type { TableFindings } from '../../aggregate/report.js';
 import { delayedDequeue, schedInfoMissing } from '../../bpf/scheduling/run-queue.js';
+import { setRoomInHalves } from '../../bpf/window.js';
 import { TstraceError, UsageError } from '../../errors.js';
 import { schedlat as layout } from '../../generated/schedlat.js';
-import { setRoomInHalves } from '../../loader/window.js';
 import { didYouMean } from '../../nearest.js';
 import { topOption, wholeNumber } from '../../options/parsers.js';
 import { flag, oneOf, parsedOr } from '../../options/typed-option.js';

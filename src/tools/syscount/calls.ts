@@ -7,11 +7,11 @@ import { CALL_NUMBERS, callAt, unpackKind } from '../../bpf/call-numbers.js';
 import { readComm } from '../../bpf/comm.js';
 import { Groups } from '../../bpf/groups.js';
 import { takeHistogram } from '../../bpf/histogram.js';
+import { Window } from '../../bpf/window.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
-import { Window } from '../../loader/window.js';
 import { moves } from './traits.js';
 
 type Layout = typeof layout;

@@ -5,10 +5,10 @@ import { errnoName } from '../../abi/errno.js';
 import { type Abi, callName } from '../../abi/syscalls.js';
 import { unpackKind } from '../../bpf/call-numbers.js';
 import { readComm } from '../../bpf/comm.js';
+import { setRoomInHalves, Window } from '../../bpf/window.js';
 import { syscount as layout } from '../../generated/syscount.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
-import { setRoomInHalves, Window } from '../../loader/window.js';
 import type { ShownFailure } from './failed-table.js';
 
 /** As in JSON: what is shown, and the numbers behind the names. */

@@ -5,7 +5,7 @@ export const { size: BYTES, fields: FIELDS } = layout.structs.timehist_event;
 const wordOf = (field: keyof typeof FIELDS) => FIELDS[field].offset / 4;
 export const TIME = wordOf('time_ns');
 export const WAIT = wordOf('wait_ns');
-export const DELAY = wordOf('delay_ns');
+export const LATENCY = wordOf('latency_ns');
 export const RUN = wordOf('run_ns');
 export const TGID = wordOf('tgid');
 export const STATE = wordOf('state');
@@ -25,7 +25,7 @@ export const {
 } = layout.enums.timehist_type;
 export const {
 	TIMEHIST_WAIT_UNKNOWN: WAIT_UNKNOWN,
-	TIMEHIST_DELAY_UNKNOWN: DELAY_UNKNOWN,
+	TIMEHIST_LATENCY_UNKNOWN: LATENCY_UNKNOWN,
 	TIMEHIST_RUN_UNKNOWN: RUN_UNKNOWN,
 } = layout.enums.timehist_flag;
 

@@ -138,7 +138,7 @@ export class TimehistFormatter implements EventFormatter {
 					}),
 		};
 		if (type === event.THROTTLED)
-			return { ...row, throttled_ns: readU64(record, event.FIELDS.delay_ns.offset) };
+			return { ...row, throttled_ns: readU64(record, event.FIELDS.latency_ns.offset) };
 		if (type === event.SWITCH) this.#switchRow(record, row);
 		else Object.assign(row, this.#doerFields(record, type));
 		const role = type === event.SWITCH ? 'next' : type === event.WAKEUP ? 'woken' : 'migrated';
@@ -158,8 +158,8 @@ export class TimehistFormatter implements EventFormatter {
 	#switchRow(record: DataView, row: Record<string, string | number>): void {
 		const flags = record.getUint8(event.FIELDS.flags.offset);
 		if (!(flags & event.WAIT_UNKNOWN)) row.wait_ns = readU64(record, event.FIELDS.wait_ns.offset);
-		if (!(flags & event.DELAY_UNKNOWN))
-			row.delay_ns = readU64(record, event.FIELDS.delay_ns.offset);
+		if (!(flags & event.LATENCY_UNKNOWN))
+			row.delay_ns = readU64(record, event.FIELDS.latency_ns.offset);
 		if (!(flags & event.RUN_UNKNOWN)) row.run_ns = readU64(record, event.FIELDS.run_ns.offset);
 		row.state = stateLetter(record.getUint32(event.FIELDS.state.offset, true));
 		if (this.#view.stacks) row.stack = this.#stacks.text(record);
@@ -220,7 +220,7 @@ export class TimehistFormatter implements EventFormatter {
 
 	#switch(words: Uint32Array, at: number, lines: LineBuffer, flags: number): void {
 		duration(lines, !(flags & event.WAIT_UNKNOWN), u64At(words, at + event.WAIT));
-		duration(lines, !(flags & event.DELAY_UNKNOWN), u64At(words, at + event.DELAY));
+		duration(lines, !(flags & event.LATENCY_UNKNOWN), u64At(words, at + event.LATENCY));
 		duration(lines, !(flags & event.RUN_UNKNOWN), u64At(words, at + event.RUN));
 		lines.spaces(2);
 		lines.byte(this.#state(words[at + event.STATE] as number));
@@ -238,13 +238,13 @@ export class TimehistFormatter implements EventFormatter {
 	#throttled(words: Uint32Array, at: number, lines: LineBuffer): void {
 		lines.spaces(SWITCH_WIDTH);
 		lines.add(NO_QUOTA);
-		lines.thousandths(Math.floor(u64At(words, at + event.DELAY) / 1000), 1);
+		lines.thousandths(Math.floor(u64At(words, at + event.LATENCY) / 1000), 1);
 		lines.add(MSEC);
 	}
 
 	#sumThrottled(words: Uint32Array, at: number): void {
 		const total = this.#totals.of(this.#names.known(words, at + event.TGID));
-		total.throttled_ns += u64At(words, at + event.DELAY);
+		total.throttled_ns += u64At(words, at + event.LATENCY);
 	}
 
 	#other(words: Uint32Array, at: number, lines: LineBuffer, type: number): void {
@@ -262,7 +262,7 @@ export class TimehistFormatter implements EventFormatter {
 		const name = this.#names.known(words, at + event.TGID);
 		const total = this.#totals.of(name);
 		const run_ns = flags & event.RUN_UNKNOWN ? undefined : u64At(words, at + event.RUN);
-		total.add(cpu, u64At(words, at + event.WAIT), u64At(words, at + event.DELAY), run_ns);
+		total.add(cpu, u64At(words, at + event.WAIT), u64At(words, at + event.LATENCY), run_ns);
 		if (this.#state(words[at + event.STATE] as number) === LETTER_X) this.#totals.ends(name.tid);
 	}
 

@@ -10,7 +10,7 @@ class ThreadTotal {
 	migrations = 0;
 	run_ns = 0;
 	wait_ns = 0;
-	delay_ns = 0;
+	latency_ns = 0;
 	throttled_ns = 0;
 	#min_ns = Number.POSITIVE_INFINITY;
 	#max_ns = 0;
@@ -23,12 +23,12 @@ class ThreadTotal {
 	constructor(public text: string) {}
 
 	/** One time slice. A time that is not known is 0; a run time undefined. */
-	add(cpu: number, wait_ns: number, delay_ns: number, run_ns: number | undefined): void {
+	add(cpu: number, wait_ns: number, latency_ns: number, run_ns: number | undefined): void {
 		if (this.#cpu !== cpu && this.#cpu >= 0) this.migrations++;
 		this.#cpu = cpu;
 		this.switches++;
 		this.wait_ns += wait_ns;
-		this.delay_ns += delay_ns;
+		this.latency_ns += latency_ns;
 		if (run_ns === undefined) return;
 		this.#runs++;
 		this.run_ns += run_ns;
@@ -52,7 +52,7 @@ class ThreadTotal {
 			// Of the mean, in per cent of it; perf calls it stddev.
 			stddev_pct: mean_ns > 0 ? (1e8 * Math.sqrt(variance_ms2 / runs)) / mean_ns : 0,
 			wait: this.wait_ns,
-			delay: this.delay_ns,
+			delay: this.latency_ns,
 			throttled: this.throttled_ns,
 			migrations: this.migrations,
 		};

@@ -38,7 +38,7 @@ export interface Reason extends Place {
 }
 
 /** Threads of one name for which other traced threads waited. */
-export interface Followed {
+interface Followed {
 	readonly comm: string;
 	/** How many of them there are, and how long they were idle, together. */
 	readonly servers: number;

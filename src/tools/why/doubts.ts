@@ -13,7 +13,7 @@ export function confidenceOf(share: number): 'sure' | 'likely' | 'unsure' {
 }
 
 /** Shares of the time in question. */
-export interface Doubts {
+interface Doubts {
 	readonly share: number;
 	readonly because: string[];
 }

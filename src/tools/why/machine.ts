@@ -1,7 +1,7 @@
 /** What the machine did besides the threads that are traced: who had its CPUs and disks. Pure values: no I/O, no kernel. */
 
 import type { CpuTime } from '../../proc/cpu-time.js';
-import type { ThreadAccount } from '../../waits/thread-accounts.js';
+import type { ThreadAccount } from './thread-accounts.js';
 
 /** Bytes from and to disks, as in /proc/PID/io. */
 export interface DiskBytes {

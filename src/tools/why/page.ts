@@ -26,7 +26,7 @@ const MOST_THREADS = 20;
 
 type Where = Place['place'] | 'for own threads';
 /** Where a thread is: what that looks like. In the order of the bar. */
-export const TONES: Readonly<Record<Where, Tone>> = {
+const TONES: Readonly<Record<Where, Tone>> = {
 	running: 'cool',
 	runnable: 'hot',
 	waiting: 'warm',
@@ -199,7 +199,7 @@ function timeText({ total_ns, error_ns, count, place }: Reason): string {
 }
 
 /** Who it was and what it did, and by which functions; a line for each link. */
-export function chainTexts({ links }: Pick<Culprit, 'links'>): string[] {
+function chainTexts({ links }: Pick<Culprit, 'links'>): string[] {
 	return filled(
 		links.map((link) => {
 			const who = linkText(link);

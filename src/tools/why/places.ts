@@ -6,7 +6,7 @@ import { nameOf } from './idle.js';
 import type { Part, PlaceName } from './parts.js';
 
 /** Times of waits, in ns; all 0 where none was seen to end. */
-export interface Durations {
+interface Durations {
 	readonly p50: number;
 	readonly p99: number;
 	readonly max: number;

@@ -18,19 +18,19 @@ import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
 import type { ObservedWait, WaitObserver } from '../../waits/records.js';
-import { EndedThreads, readAccounts, type ThreadAccount } from '../../waits/thread-accounts.js';
 import { type WaitSettings, Waits } from '../../waits/waits.js';
 import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
 import { type Machine, machineOf } from './machine.js';
 import { partsOf } from './parts.js';
 import { targetOf } from './target.js';
+import { EndedThreads, readAccounts, type ThreadAccount } from './thread-accounts.js';
 import { verdictOf } from './verdict.js';
 import { wallClockRows } from './wall-clock.js';
 import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
 
 /** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
-export const SAMPLES_HZ = 199;
+const SAMPLES_HZ = 199;
 
 export interface WhyFindings extends StackFindings {
 	readonly found: Answer;

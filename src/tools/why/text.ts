@@ -61,7 +61,7 @@ function verdictText({ text, confidence, because, next }: Verdict, style: Style)
 	return `${lines.join('\n')}\n`;
 }
 
-export const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
+const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 
 function accountText({ account, wall_ns }: Answer, style: Style): string {
 	if (wall_ns <= 0) return '';

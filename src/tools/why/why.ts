@@ -7,12 +7,12 @@ import { wholeNumber } from '../../options/parsers.js';
 import { flag, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import { type CommonChoices, defineTool } from '../../tool.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
-import { configureAccounts } from '../../waits/thread-accounts.js';
 import type { WaitSettings } from '../../waits/waits.js';
 import { answerJson } from './json.js';
 import { pageReport } from './page.js';
 import { WallClock, type WhyFindings } from './reader.js';
 import { answerText } from './text.js';
+import { configureAccounts } from './thread-accounts.js';
 import { verdictOf } from './verdict.js';
 
 type Layout = typeof layout;

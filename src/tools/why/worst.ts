@@ -14,7 +14,7 @@ export const MOST_WORST = 50;
 const ALMOST = 0.99;
 
 /** Times of one wait; CLOCK_MONOTONIC. */
-export interface Span {
+interface Span {
 	readonly begin_ns: number;
 	readonly end_ns: number;
 }
@@ -71,7 +71,7 @@ function addTo<K>(all: Map<K, Span[]>, key: K, { begin_ns, end_ns }: Span): void
 	known.sort((a, b) => lengthOf(b) - lengthOf(a));
 }
 
-export interface SeenOfWaits {
+interface SeenOfWaits {
 	readonly longest: LongestWaits;
 	/** By the stacks that rows were made of (`sources`): their numbers, and what they waited for. */
 	readonly numbers: readonly number[];

@@ -74,7 +74,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	{
 		id: 'N7',
 		file: 'bpf/lib/timehist/slices.h',
-		from: '\t\tslice->wait_ns = slice->delay_ns;\n',
+		from: '\t\tslice->wait_ns = slice->latency_ns;\n',
 		to: '',
 		bug: 'the first wait of a new thread is no time off the CPU',
 		test: 'live/timehist-fields',

@@ -85,11 +85,11 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	},
 	{
 		id: 'L8',
-		file: 'src/loader/window.ts',
+		file: 'src/bpf/window.ts',
 		from: '\t\tthis.object.waitForPrograms();\n',
 		to: '',
 		bug: 'a window is read while programs still write to it',
-		test: 'unit/loader/window',
+		test: 'unit/bpf/window',
 	},
 	{
 		id: 'P4',
@@ -102,7 +102,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	{
 		id: 'P9',
 		file: 'src/perf/rings.ts',
-		from: "else if (record.type === 'throttle') this.#throttled++;",
+		from: "else if (record.type === 'throttle') this.#pauses++;",
 		to: "else if (record.type === 'throttle') return;",
 		bug: 'pauses in sampling are not counted',
 		test: 'live/samples-throttled',

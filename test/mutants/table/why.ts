@@ -166,11 +166,11 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y19',
-		file: 'src/waits/thread-accounts.ts',
+		file: 'src/tools/why/thread-accounts.ts',
 		from: 'pid: u32(tgid),',
 		to: 'pid: u32(pid),',
 		bug: 'in a container, threads have the numbers that they have outside',
-		test: 'unit/waits/thread-accounts',
+		test: 'unit/tools/why/thread-accounts',
 		only: 'each field of each thread',
 	},
 ];

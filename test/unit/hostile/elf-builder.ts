@@ -18,7 +18,7 @@ export interface SectionSpec {
 	readonly link?: number;
 }
 
-export interface SegmentSpec {
+interface SegmentSpec {
 	readonly type: number;
 	readonly flags?: number;
 	readonly address: number;
@@ -26,7 +26,7 @@ export interface SegmentSpec {
 	readonly dataOf?: number;
 }
 
-export interface ElfSpec {
+interface ElfSpec {
 	readonly machine?: number;
 	readonly sections?: readonly SectionSpec[];
 	readonly segments?: readonly SegmentSpec[];

@@ -9,7 +9,7 @@ import { chunksOf, READING } from '../profiles.js';
 
 const PLAIN: ReadOptions = { ...READING, arrowMarks: true };
 
-export interface Result {
+interface Result {
 	readonly profiles: StackProfile[];
 	readonly notices: string[];
 }

@@ -16,7 +16,7 @@ import {
 	stackOptions,
 	stackSettings,
 	stackView,
-} from '../../../src/options/stack-view.js';
+} from '../../../src/options/stack-options.js';
 import {
 	type Options,
 	offered,

@@ -1,28 +1,10 @@
-/** Which stacks patterns keep, and what is said of them. */
+/** What is said of the patterns that keep stacks, and what a pattern is. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
-import {
-	filtersOf,
-	filterText,
-	keepStacks,
-	stackFilterOptions,
-} from '../../../src/options/stack-filter.js';
-import { fromFolded, toFolded } from '../profiles.js';
+import { filtersOf, filterText, stackFilterOptions } from '../../../src/options/stack-filter.js';
 
 const NONE = { grep: undefined, exclude: undefined };
-const { profile } = await fromFolded('a;b 1\na;c 2\nd;b 4\nd 8\n');
-const kept = (grep?: RegExp, exclude?: RegExp) =>
-	toFolded(keepStacks(profile, { grep, exclude })).split('\n').sort().join(' ').trim();
-
-test('a stack is kept for any frame that matches, and left out for any', () => {
-	assert.equal(kept(), 'a;b 1 a;c 2 d 8 d;b 4');
-	assert.equal(kept(/^b$/), 'a;b 1 d;b 4');
-	assert.equal(kept(/a/), 'a;b 1 a;c 2');
-	assert.equal(kept(undefined, /d/), 'a;b 1 a;c 2');
-	assert.equal(kept(/b/, /a/), 'd;b 4');
-	assert.equal(kept(/nowhere/), '');
-});
 
 test('what is chosen is said: in results, and in titles', () => {
 	const [grep, exclude] = [/^tcp_/, /idle/];

@@ -7,7 +7,7 @@ import type { StoppedRegisters } from '../../../src/unwind/walk.js';
 
 const READ = process.arch === 'arm64' ? '63' : '0';
 
-export interface WaitingChild {
+interface WaitingChild {
 	readonly pid: number;
 	readonly stdin: ChildProcessWithoutNullStreams['stdin'];
 	/** As it waits. The frame pointer is not known. */

@@ -54,7 +54,7 @@ export function uleb(value: number): number[] {
 	return bytes;
 }
 
-export function sleb(value: number): number[] {
+function sleb(value: number): number[] {
 	const bytes: number[] = [];
 	for (let rest = value; ; ) {
 		const byte = ((rest % 128) + 128) % 128;
@@ -71,7 +71,7 @@ export function little(value: number, bytes: number): number[] {
 	return [...out.subarray(0, bytes)];
 }
 
-export const block = (bytes: readonly number[]) => [...uleb(bytes.length), ...bytes];
+const block = (bytes: readonly number[]) => [...uleb(bytes.length), ...bytes];
 
 /** Takes one of several, by the lowest part of `how`. */
 function pick(how: number, ways: readonly number[][]): number[] {

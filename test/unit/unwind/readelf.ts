@@ -11,13 +11,13 @@ export interface ReadelfRow {
 	readonly sp: string;
 }
 
-export interface ReadelfFunction {
+interface ReadelfFunction {
 	readonly start: number;
 	readonly end: number;
 	readonly rows: readonly ReadelfRow[];
 }
 
-export interface ReadelfSegment {
+interface ReadelfSegment {
 	readonly offset: number;
 	readonly address: number;
 	readonly size_bytes: number;

@@ -11,7 +11,7 @@ import { compile, llvm, manyFunctions } from '../support.js';
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-export interface BadServer {
+interface BadServer {
 	readonly url: string;
 	readonly host: string;
 	/** Paths that were asked for, in this order. */

@@ -17,7 +17,7 @@ const MS = 1e6;
 export const WINDOW = { begin_ns: 5000 * MS, end_ns: 7000 * MS };
 
 /** Root first; "_[k]" at the end makes it the kernel's. */
-export const framesOf = (names: readonly string[]): Frame[] =>
+const framesOf = (names: readonly string[]): Frame[] =>
 	names.map((name) => ({
 		name: name.replace(/_\[k\]$/, ''),
 		kind: name.endsWith('_[k]') ? 'kernel' : 'user',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type MachineEvidence, machineOf } from '../../../../src/tools/why/machine.js';
-import type { ThreadAccount } from '../../../../src/waits/thread-accounts.js';
+import type { ThreadAccount } from '../../../../src/tools/why/thread-accounts.js';
 import { SECOND } from './support.js';
 
 const MIB = 1 << 20;

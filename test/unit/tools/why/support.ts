@@ -100,7 +100,7 @@ export function weighed(...waits: readonly (readonly [ns: number, count: number]
 	return histogram;
 }
 
-export interface Waited {
+interface Waited {
 	readonly count?: number;
 	readonly variance?: number;
 	readonly waker?: Waker;
@@ -163,7 +163,7 @@ export const ALONE: Machine = {
 	},
 };
 
-export function evidence(rest: Partial<Evidence>): Evidence {
+function evidence(rest: Partial<Evidence>): Evidence {
 	const none = { threads: [], blocked: [], forCpu: [], samples: [] };
 	return {
 		...{ target: '-p 70', isThere: () => true, lockHolders: new Map(), window_ns: 10 * SECOND },

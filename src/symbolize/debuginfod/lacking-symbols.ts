@@ -1,15 +1,15 @@
 /** Symbols that are fetched once it is known which files lack them: who asks, for which, and what came of it. */
 
-import { MIN_SHARE } from '../aggregate/cut-notices.js';
-import { type CapturedStack, stackValue } from '../aggregate/stack.js';
-import type { Patience } from '../reader.js';
-import type { Place } from './code-place.js';
-import { cacheFolder, DebugFileCache } from './debuginfod/cache.js';
-import { fetchDebugFiles, type Outcome, type WantedFile } from './debuginfod/fetch.js';
-import { debuginfodSettings, isDebuginfodSet } from './debuginfod/settings.js';
-import type { MappedFile } from './mappings/mapped-file.js';
-import type { DebuginfodUse, Notice } from './notices.js';
-import { filesLackingNames } from './unnamed.js';
+import { MIN_SHARE } from '../../aggregate/cut-notices.js';
+import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
+import type { Patience } from '../../reader.js';
+import type { Place } from '../code-place.js';
+import type { MappedFile } from '../mappings/mapped-file.js';
+import type { DebuginfodUse, Notice } from '../notices.js';
+import { filesLackingNames } from '../unnamed.js';
+import { cacheFolder, DebugFileCache } from './cache.js';
+import { fetchDebugFiles, type Outcome, type WantedFile } from './fetch.js';
+import { debuginfodSettings, isDebuginfodSet } from './settings.js';
 
 /** More files than that make nobody wait. */
 const MAX_FILES = 32;

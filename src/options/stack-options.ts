@@ -1,19 +1,10 @@
-/** How stacks are recorded and shown: the options, what they say, and what of the stacks is shown then. */
-import { cutNotices } from '../aggregate/cut-notices.js';
-import { remembered } from '../aggregate/remembered.js';
-import {
-	type Grouping,
-	groupStacks,
-	type LeftOut,
-	type StackFindings,
-	type StackRow,
-} from '../aggregate/stack-rows.js';
+/** How stacks are recorded and shown: the options, and what they say. */
+import type { Grouping } from '../aggregate/stack-rows.js';
 import { MAX_DEPTH, type StackSettings } from '../bpf/stacks/stacks.js';
-import { renderStacks, type StackTextOptions } from '../render/stacks.js';
-import type { Style } from '../render/terminal.js';
+import type { StackView } from '../render/stack-text.js';
 import type { NamingSettings } from '../symbolize/naming.js';
 import { topOption, wholeNumber } from './parsers.js';
-import { type StackFilter, stackFilterOptions } from './stack-filter.js';
+import { stackFilterOptions } from './stack-filter.js';
 import { flag, oneOf, oneOfOr, parsedOr, type TypedOption, type ValuesOf } from './typed-option.js';
 
 /** What all stack tools have. */
@@ -64,15 +55,6 @@ export function groupingOption(): TypedOption<Grouping | undefined> {
 	).conflicts('tids');
 }
 
-/** What `stackOptions`, and `groupingOption` where there is one, say. */
-export interface StackView extends StackFilter {
-	readonly delimited: boolean;
-	readonly annotated: boolean;
-	readonly top: number;
-	/** Undefined: what suits the format. */
-	readonly by: Grouping | undefined;
-}
-
 type StackValues = ValuesOf<ReturnType<typeof stackOptions>>;
 interface Grouped {
 	readonly by?: Grouping | undefined;
@@ -103,57 +85,4 @@ export function stackSettings(
 		unwind,
 		debuginfod,
 	};
-}
-
-/**
- * Leaves out what the patterns say, and puts together what is alike: by name, unless it was asked for
- * otherwise; in JSON by process, as programs that read it can add up, but not take apart.
- */
-export function shownStacks(
-	findings: StackFindings,
-	view: Pick<StackView, 'by' | 'grep' | 'exclude'>,
-	json: boolean,
-): StackFindings {
-	const { kept, leftOut } = selected(findings.stacks, view);
-	const stacks = groupStacks(kept, view.by ?? (json ? 'process' : 'comm'));
-	return {
-		...findings,
-		stacks,
-		leftOut: [...(findings.leftOut ?? []), ...leftOut],
-		notices: [...findings.notices, ...cutNotices(stacks)],
-	};
-}
-
-/** The text of a tool whose entries are stacks, and how they leave as anything else. */
-export function stackText(
-	settings: StackView,
-	words: Pick<StackTextOptions, 'verb' | 'label' | 'telling' | 'blockedFor'>,
-) {
-	return {
-		report: async (findings: StackFindings, style: Style) =>
-			renderStacks(findings, { ...settings, style, ...words }),
-		shown: (findings: StackFindings, json: boolean) => shownStacks(findings, settings, json),
-		stacks: { ...settings, process: settings.by === 'process' },
-	};
-}
-
-/** By what is in a frame's name. */
-function selected(
-	rows: readonly StackRow[],
-	{ grep, exclude }: StackFilter,
-): { kept: readonly StackRow[]; leftOut: LeftOut[] } {
-	const leftOut: LeftOut[] = [];
-	const take = (rows: readonly StackRow[], by: 'grep' | 'exclude', pattern: RegExp | undefined) => {
-		if (!pattern) return rows;
-		const wanted = by === 'grep';
-		const matches = remembered((name: string) => pattern.test(name));
-		const kept: StackRow[] = [];
-		const rest: StackRow[] = [];
-		for (const row of rows) {
-			(row.frames.some(({ name }) => matches(name)) === wanted ? kept : rest).push(row);
-		}
-		leftOut.push({ by, rows: rest });
-		return kept;
-	};
-	return { kept: take(take(rows, 'grep', grep), 'exclude', exclude), leftOut };
 }

@@ -1,7 +1,7 @@
 /** Halves of maps: nobody writes to the one that is handed out. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Window } from '../../../src/loader/window.js';
+import { Window } from '../../../src/bpf/window.js';
 
 /** Programs that read which half is current as they begin, and write to it as they end: after that, or much later. */
 class Programs {

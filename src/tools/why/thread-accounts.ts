@@ -1,11 +1,11 @@
 /** When threads were, and how long they ran: user space's side of bpf/lib/waits/thread_accounts.h. */
 
-import type { Lost } from '../aggregate/report.js';
-import { readComm } from '../bpf/comm.js';
-import { off_cpu as layout } from '../generated/off_cpu.js';
-import { readU64 } from '../loader/layout.js';
-import type { BpfObject } from '../loader/object.js';
-import { RingBuffer } from '../loader/ringbuf.js';
+import type { Lost } from '../../aggregate/report.js';
+import { readComm } from '../../bpf/comm.js';
+import { off_cpu as layout } from '../../generated/off_cpu.js';
+import { readU64 } from '../../loader/layout.js';
+import type { BpfObject } from '../../loader/object.js';
+import { RingBuffer } from '../../loader/ringbuf.js';
 
 type Objects = BpfObject<typeof layout>;
 

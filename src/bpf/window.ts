@@ -1,6 +1,6 @@
 /** User space's side of bpf/lib/window.h: whose half is being written, and how to swap. */
 
-import type { BpfMap } from './map.js';
+import type { BpfMap } from '../loader/map.js';
 
 type Half = 0 | 1;
 

@@ -1,12 +1,12 @@
 /** What is known of threads, as programs write it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
+import { off_cpu as layout } from '../../../../src/generated/off_cpu.js';
 import {
 	configureAccounts,
 	EndedThreads,
 	readAccounts,
-} from '../../../src/waits/thread-accounts.js';
+} from '../../../../src/tools/why/thread-accounts.js';
 
 const { size, fields } = layout.structs.thread_account;
 type Objects = Parameters<typeof readAccounts>[0];
