@@ -35,5 +35,6 @@ export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	samples_lost: { forcedIn: LOSSES },
 	samples_throttled: { forcedIn: 'live/samples-throttled' },
 	samples_without_room: { forcedIn: 'unit/tools/profile/sample-counter' },
+	threads_uncounted: { forcedIn: 'live/counters' },
 	groups_merged: { forcedIn: 'unit/bpf/groups' },
 };
