@@ -20,6 +20,8 @@ export interface Counted {
 	readonly cgroup?: number;
 	/** Only on these CPUs; empty: on all. */
 	readonly cpus: readonly number[];
+	/** Another source of what is online. */
+	readonly online?: () => readonly number[];
 }
 
 /** Why an event is not counted: what openPerfEvent threw. */
@@ -53,8 +55,9 @@ export class Counters {
 		try {
 			if (counted.threads) this.#openOnThreads(counted.threads);
 			else {
-				const cpus = counted.cpus.length > 0 ? { cpus: counted.cpus } : {};
-				this.#cpus = new PerCpuEvents((cpu) => this.#onCpu(cpu), cpus);
+				const { cpus, online } = counted;
+				const choice = { ...(cpus.length > 0 && { cpus }), ...(online && { online }) };
+				this.#cpus = new PerCpuEvents((cpu) => this.#onCpu(cpu), choice);
 			}
 		} catch (error) {
 			this.close();
@@ -131,7 +134,7 @@ export class Counters {
 			const before = new Set(there);
 			there = threads();
 			const fresh = there.filter((tid) => !before.has(tid));
-			if (fresh.length === 0) return;
+			if (fresh.length === 0 || !this.#counted.inherit) return;
 			if (look === MOST_LOOKS) {
 				this.#unsettled = fresh.length;
 				return;

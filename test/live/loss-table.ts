@@ -37,5 +37,6 @@ export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	samples_throttled: { forcedIn: 'live/samples-throttled' },
 	samples_without_room: { forcedIn: 'unit/tools/profile/sample-counter' },
 	ended_threads_dropped: { forcedIn: 'unit/tools/why/thread-accounts' },
+	threads_uncounted: { forcedIn: 'live/counters' },
 	groups_merged: { forcedIn: 'unit/bpf/groups' },
 };

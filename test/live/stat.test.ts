@@ -15,6 +15,8 @@ const GROUP_EXITS = 'syscalls:sys_enter_exit_group';
 
 /** What a workload does beside its work: reading the byte, printing "done". */
 const ASIDE = 12;
+/** Of each switch a counter leaves out the kernel's way into it and out of it; it takes less than this. */
+const SWITCH_NS = 40e3;
 
 test('page faults: as many as pages were touched', async () => {
 	const workload = await Workload.start('faults', '1237');
@@ -60,8 +62,7 @@ test('context switches and CPU time: what the kernel says of the thread', async 
 	// Its first switch back is not one away; the last one may be on either side of the reading.
 	between(countOf(report, 'context-switches'), counted - 2, counted, 'switches');
 	assert.ok(counted >= 700, `${counted} switches: one for each nap`);
-	// Of each switch the counter leaves out the kernel's way into it and out of it, below 40 us.
-	between(countOf(report, 'task-clock'), ran_ns - 40e3 * counted, 1.02 * ran_ns, 'CPU time');
+	between(countOf(report, 'task-clock'), ran_ns - SWITCH_NS * counted, 1.02 * ran_ns, 'CPU time');
 	const utilised = report.rows[1]?.metric;
 	assert.equal(utilised?.name, 'cpus_utilised');
 	const share = countOf(report, 'task-clock') / (report.elapsed_s * 1e9);
@@ -74,16 +75,17 @@ test('a program that never sleeps: its CPU time', async () => {
 	const stolen_ns = stealing();
 	const from_ns = schedstat(workload.pid).run_ns;
 	const tracing = await Tracing.start(['stat', '--json', '-p', `${workload.pid}`]);
-	const begun_ns = schedstat(workload.pid).run_ns;
+	const [begun_ns, switches_before] = [schedstat(workload.pid).run_ns, switches(workload.pid)];
 	await until(() => schedstat(workload.pid).run_ns > begun_ns + 1.1e9);
 	const least_ns = schedstat(workload.pid).run_ns - begun_ns;
 	const [report] = countReports(await tracing.end('SIGINT')) as [CountReport];
 	const most_ns = schedstat(workload.pid).run_ns - from_ns;
+	const switched = switches(workload.pid) - switches_before;
 	await workload.end();
-	// schedstat leaves out what a hypervisor took; a counter's clock goes on.
+	// schedstat leaves out what a hypervisor took, a counter's clock goes on; and see above.
 	between(
 		countOf(report, 'task-clock'),
-		0.99 * least_ns,
+		0.99 * least_ns - SWITCH_NS * switched,
 		1.01 * most_ns + stolen_ns(),
 		'task-clock',
 	);
@@ -170,7 +172,7 @@ test('intervals: each has its own, and together they have all', async () => {
 	let until_s = 0;
 	for (const report of all) {
 		until_s += report.elapsed_s;
-		between(report.until_s, until_s - 1e-6, until_s + 1e-6, 'ends');
+		between(report.until_s, until_s - 1e-4, until_s + 1e-4, 'ends, but for rounding');
 	}
 });
 

@@ -39,8 +39,8 @@ const MOST_INTERVAL_MS = 86_400_000;
 
 const options = () => ({
 	event: listed(
-		'-e, --event <list>',
-		'count these: cycles:u,page-faults,sched:sched_switch,{a,b}',
+		'-e, --event <event>',
+		'what to count: cycles:u,page-faults,sched:sched_switch,{a,b}',
 		(text: string, before: readonly string[] = []) => [...before, text],
 	),
 	detailed: flag('-d, --detailed', 'also count hits and misses of caches and TLBs').conflicts(

@@ -10,8 +10,13 @@ import { commonOptions, fileOptions } from '../../../src/run/common-options.js';
 
 /** What stackcollapse-perf.pl calls them: scripts that call it go on with `tstrace fold`. */
 const OF_STACKCOLLAPSE = ['fold --pid', 'fold --tid', 'fold --all'];
-/** What strace calls them: who comes from there goes on with `tstrace trace`, and types nothing else. */
-const OF_STRACE = ['-e', '-s', '-z', '-Z', '-c', '-C'];
+/** What the tools that they are for call them: who comes from there types these without looking. */
+const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
+	/** strace. */
+	trace: ['-e', '-s', '-z', '-Z', '-c', '-C'],
+	/** perf stat. */
+	stat: ['-a', '-d', '-I'],
+};
 /** What the letters that everybody types mean. */
 const MEANINGS = {
 	'-L': '--tids',
@@ -55,19 +60,21 @@ function collect(pairs: Iterable<readonly [string, string, string]>) {
 test('a letter has one long name across tstrace, and an option a long name', async () => {
 	const declared = await allDeclared();
 	assert.ok(declared.length > 150);
-	const isOfStrace = ({ where, option }: Declared) =>
-		where === 'trace' && OF_STRACE.includes(option.short ?? '');
+	const isOfOthers = ({ where, option }: Declared) =>
+		OF_OTHERS[where]?.includes(option.short ?? '') ?? false;
 	const names = collect(
 		declared
-			.filter((each) => !isOfStrace(each))
+			.filter((each) => !isOfOthers(each))
 			.map(({ where, option }) => {
 				assert.ok(option.long, `${where} ${option.flags}`);
 				return [option.short ?? '', option.long, where] as const;
 			}),
 	);
-	// No more than it has to be.
-	const needed = new Set(declared.filter(isOfStrace).map(({ option }) => option.short ?? ''));
-	assert.deepEqual([...needed].sort(), OF_STRACE.filter((letter) => names.has(letter)).sort());
+	// Each of them is there.
+	for (const [tool, letters] of Object.entries(OF_OTHERS)) {
+		const own = declared.filter((each) => each.where === tool && isOfOthers(each));
+		assert.deepEqual(own.map(({ option }) => option.short).sort(), [...letters].sort(), tool);
+	}
 	for (const [letter, longs] of names) {
 		if (letter === '') continue;
 		assert.match(letter, /^-\w$/);
