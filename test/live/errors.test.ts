@@ -129,7 +129,7 @@ for (const { args, status, says, env } of CASES) {
 		const result = tstrace(args, env);
 		const lines = complaint(result.stderr);
 		assert.equal(lines.length, 1, result.stderr);
-		assert.match(lines[0] ?? '', /^tstrace( (runqlat|timehist|offcputime))?: /);
+		assert.match(lines[0] ?? '', /^tstrace( (runqlat|timehist|trace|offcputime))?: /);
 		assert.match(lines[0] ?? '', says);
 		assert.doesNotMatch(result.stderr, /[^\P{Cc}\n]/u);
 		assert.equal(result.status, status);
