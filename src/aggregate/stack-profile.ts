@@ -87,7 +87,7 @@ export function lineOf(
 	const line = ownersOf(row.key, process).map(added);
 	if (row.cut) line.push(added(CUT_FRAME));
 	addFrames(line, row, delimited);
-	if (row.waker) line.push(...wakerPath(row.waker));
+	for (const frame of row.waker ? wakerPath(row.waker) : []) line.push(frame);
 	return line;
 }
 
