@@ -75,8 +75,8 @@ struct known_file {
 };
 
 /*
- * A thread's own, by where its saved registers lie (see syscount/times.h); it keeps it until a call of
- * another thread needs it, and has none going on itself.
+ * A thread's own, by where its saved registers lie (see syscount/times.h); it keeps it until a call
+ * of another thread needs it, and has none going on itself.
  */
 struct call_slot {
 	u64 registers;
