@@ -25,8 +25,8 @@ const LAYERS: readonly (readonly string[])[] = [
 	['cli'],
 ];
 const TOOLS = readdirSync('src/tools').map((entry) => entry.replace(/\.ts$/, ''));
-/** A tool's name as a word; "profile" and "why" are words and fields without tools, too. */
-const WORDS = ['profile', 'why'];
+/** A tool's name as a word; these are words, fields and functions without tools, too. */
+const WORDS = ['profile', 'stat', 'why'];
 const TOOL_NAME = new RegExp(
 	`\\b(${TOOLS.filter((name) => !WORDS.includes(name)).join('|')})\\b|tstrace (${WORDS.join('|')})\\b|'profile'`,
 );
