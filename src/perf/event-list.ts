@@ -53,14 +53,12 @@ export function parseEventList(
 	text: string,
 	tracepoints: Tracepoints = KERNELS_OWN,
 ): CountedEvent[] {
-	const events: CountedEvent[] = [];
-	for (const [index, part] of splitList(text).entries()) {
+	return splitList(text).flatMap((part, index) => {
 		const braces = /^\{(.*)\}(?::(\w*))?$/.exec(part);
 		const names = braces ? splitList(braces[1] ?? '') : [part];
 		const group = braces ? index : undefined;
-		for (const name of names) events.push(...eventsOf(name, braces?.[2], group, tracepoints));
-	}
-	return events;
+		return names.flatMap((name) => eventsOf(name, braces?.[2], group, tracepoints));
+	});
 }
 
 /** Split at commas that are not in braces. Throws UsageError. */
