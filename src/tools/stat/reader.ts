@@ -118,7 +118,8 @@ export class CountReader implements Reader<StatFindings> {
 			const names = this.#events.map(({ name }) => name).join(', ');
 			throw new TstraceError(`cannot count ${names}: ${first.why}`, first.errno);
 		}
-		if (this.#counters.size > 0) return all;
+		// A COMMAND that is ended while it is held, by Ctrl-C, has counted nothing; the run ends as of every tool.
+		if (this.#counters.size > 0 || this.#target.command !== undefined) return all;
 		throw new TstraceError(`nothing to count: ${this.#target.words} has ended`);
 	}
 
