@@ -27,7 +27,7 @@ export const OF_TRACED: readonly Mutation[] = [
 		to: 'take_captures(key, index, plan, false, again);',
 		bug: 'what calls write is not read as they return',
 		test: 'live/trace',
-		only: 'raw: calls with each kind of argument',
+		only: 'calls with each kind of argument',
 	},
 	{
 		id: 'E4',
