@@ -314,6 +314,24 @@ struct kernel_siginfo___sent {
 
 #pragma clang attribute pop
 
+/* Of the current thread, at a signal: before 5.11 its task is a number, too, but `information` in
+ * ctx[1] is a pointer. */
+static __always_inline u64 signalled_number(unsigned long long *ctx, void *information,
+					    struct task_struct *task)
+{
+	unsigned long long *at = &ctx[1];
+	u64 number, address = 0;
+
+	if (can_read_registers() || current_has_type())
+		return task_registers_number(task);
+	barrier();
+	barrier_var(at); /* or clang reads ctx[1] by this address, too, which is not allowed */
+	bpf_probe_read_kernel(&address, sizeof(address), at);
+	number = address_number((u64)saved_registers(task), information, address);
+	barrier();
+	return number;
+}
+
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(trace_signal, int signal, void *information)
 {
@@ -324,7 +342,7 @@ int BPF_PROG(trace_signal, int signal, void *information)
 
 	if (!filter_has_task(task) || task_tgid(task) == own_tgid)
 		return 0;
-	slot = event_slot(task, task_registers_number(task), RECORD_SIGNAL, 2);
+	slot = event_slot(task, signalled_number(ctx, information, task), RECORD_SIGNAL, 2);
 	if (!slot)
 		return 0;
 	slot->record.result = signal;

@@ -4,10 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
+import { needs, runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 import { stracedCalls, type TracedLine, tracedCalls, tracedLines } from './traced-lines.js';
 
 const HOOKS = ['raw', 'perf'] as const;
+const needsHook = (hook: (typeof HOOKS)[number]) =>
+	needs(hook === 'perf' ? 'calls at perf tracepoints' : undefined);
 
 /** What a workload does while it is traced. */
 async function traced(
@@ -35,57 +37,61 @@ const shownCalls = (lines: readonly TracedLine[]) =>
 	);
 
 for (const hook of HOOKS) {
-	test(`${hook}: calls with each kind of argument, as they were made`, async () => {
-		const { lines, done, pid } = await traced(['known'], [], { TSTRACE_FORCE: hook });
-		const [, , port = 0, client = 0, slept_ns = 0] = done;
-		assert.ok(lines.every((line) => line.tid === pid && line.comm === 'traced'));
-		const shown = shownCalls(lines);
-		const has = (text: string | RegExp) =>
-			assert.ok(
-				shown.some((line) => (typeof text === 'string' ? line === text : text.test(line))),
-				`${text} is not in\n${shown.join('\n')}`,
+	test(
+		`${hook}: calls with each kind of argument, as they were made`,
+		needsHook(hook),
+		async () => {
+			const { lines, done, pid } = await traced(['known'], [], { TSTRACE_FORCE: hook });
+			const [, , port = 0, client = 0, slept_ns = 0] = done;
+			assert.ok(lines.every((line) => line.tid === pid && line.comm === 'traced'));
+			const shown = shownCalls(lines);
+			const has = (text: string | RegExp) =>
+				assert.ok(
+					shown.some((line) => (typeof text === 'string' ? line === text : text.test(line))),
+					`${text} is not in\n${shown.join('\n')}`,
+				);
+			has('mkdir("/tmp/FOLDER", 0700) = 0');
+			has('pipe2([3, 4], O_CLOEXEC) = 0');
+			has('openat(AT_FDCWD, "/tmp/FOLDER/file", O_RDWR|O_CREAT|O_EXCL, 0640) = 5');
+			has('write(5, "line\\n\\"two\\"\\t\\\\", 12) = 12');
+			has('lseek(5, 5, SEEK_SET) = 5');
+			has('read(5, "\\"two\\"", 5) = 5');
+			has('pwrite64(5, "abc", 3, 100) = 3');
+			has('ftruncate(5, 4242) = 0');
+			has(
+				/^(fstat\(5|newfstatat\(5, ""), \{st_mode=0100640, st_size=4242\}(, AT_EMPTY_PATH)?\) = 0$/,
 			);
-		has('mkdir("/tmp/FOLDER", 0700) = 0');
-		has('pipe2([3, 4], O_CLOEXEC) = 0');
-		has('openat(AT_FDCWD, "/tmp/FOLDER/file", O_RDWR|O_CREAT|O_EXCL, 0640) = 5');
-		has('write(5, "line\\n\\"two\\"\\t\\\\", 12) = 12');
-		has('lseek(5, 5, SEEK_SET) = 5');
-		has('read(5, "\\"two\\"", 5) = 5');
-		has('pwrite64(5, "abc", 3, 100) = 3');
-		has('ftruncate(5, 4242) = 0');
-		has(
-			/^(fstat\(5|newfstatat\(5, ""), \{st_mode=0100640, st_size=4242\}(, AT_EMPTY_PATH)?\) = 0$/,
-		);
-		has('writev(4, ["first", "second"], 2) = 11');
-		has('poll({fd=3, events=POLLIN|POLLPRI, revents=POLLIN}, 1, 1000) = 1');
-		has('read(3, "firstsecond", 64) = 11');
-		has('epoll_create1(O_CLOEXEC) = 6');
-		has('epoll_ctl(6, EPOLL_CTL_ADD, 3, {events=EPOLLIN, data=0x1234}) = 0');
-		has(
-			'renameat2(AT_FDCWD, "/tmp/FOLDER/file", AT_FDCWD, "/tmp/tstrace-no/such", RENAME_NOREPLACE) = -1 ENOENT',
-		);
-		has('unlink("/tmp/FOLDER/file") = 0');
-		has('rmdir("/tmp/FOLDER") = 0');
-		has(/^prlimit64\(0, RLIMIT_NOFILE, NULL, \{rlim_cur=\d+, rlim_max=\d+\}\) = 0$/);
-		has('clock_nanosleep(CLOCK_MONOTONIC, 0, {tv_sec=0, tv_nsec=20000000}, NULL) = 0');
-		has('mmap(NULL, 12288, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = ADDRESS');
-		has('close(12345) = -1 EBADF');
-		has('socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, 0) = 7');
-		has('bind(7, {AF_INET, 127.0.0.1:0}, 16) = 0');
-		has(`getsockname(7, {AF_INET, 127.0.0.1:${port}}, ADDRESS) = 0`);
-		has(`connect(10, {AF_INET, 127.0.0.1:${port}}, 16) = 0`);
-		has(`accept4(7, {AF_INET, 127.0.0.1:${client}}, ADDRESS, SOCK_CLOEXEC) = 11`);
-		has('sendto(10, "q", 1, MSG_NOSIGNAL, NULL, 0) = 1');
-		has('recvfrom(11, "q", 1, 0, NULL, NULL) = 1');
-		has('sendmsg(10, {["message"]}, MSG_NOSIGNAL) = 7');
-		has('connect(8, {AF_UNIX, "/no/such/socket"}, 110) = -1 ENOENT');
-		has(/^sendto\(9, "six", 3, 0, \{AF_INET6, \[::1\]:4711\}, 28\) = /);
-		const sleep = lines.find(({ call }) => call === 'clock_nanosleep');
-		const duration_ns = (sleep?.duration_s ?? 0) * 1e9;
-		assert.ok(duration_ns >= 20e6 && duration_ns <= slept_ns, `${duration_ns} of ${slept_ns}`);
-		const times = lines.map(({ time }) => time);
-		assert.deepEqual(times, times.toSorted());
-	});
+			has('writev(4, ["first", "second"], 2) = 11');
+			has('poll({fd=3, events=POLLIN|POLLPRI, revents=POLLIN}, 1, 1000) = 1');
+			has('read(3, "firstsecond", 64) = 11');
+			has('epoll_create1(O_CLOEXEC) = 6');
+			has('epoll_ctl(6, EPOLL_CTL_ADD, 3, {events=EPOLLIN, data=0x1234}) = 0');
+			has(
+				'renameat2(AT_FDCWD, "/tmp/FOLDER/file", AT_FDCWD, "/tmp/tstrace-no/such", RENAME_NOREPLACE) = -1 ENOENT',
+			);
+			has('unlink("/tmp/FOLDER/file") = 0');
+			has('rmdir("/tmp/FOLDER") = 0');
+			has(/^prlimit64\(0, RLIMIT_NOFILE, NULL, \{rlim_cur=\d+, rlim_max=\d+\}\) = 0$/);
+			has('clock_nanosleep(CLOCK_MONOTONIC, 0, {tv_sec=0, tv_nsec=20000000}, NULL) = 0');
+			has('mmap(NULL, 12288, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = ADDRESS');
+			has('close(12345) = -1 EBADF');
+			has('socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, 0) = 7');
+			has('bind(7, {AF_INET, 127.0.0.1:0}, 16) = 0');
+			has(`getsockname(7, {AF_INET, 127.0.0.1:${port}}, ADDRESS) = 0`);
+			has(`connect(10, {AF_INET, 127.0.0.1:${port}}, 16) = 0`);
+			has(`accept4(7, {AF_INET, 127.0.0.1:${client}}, ADDRESS, SOCK_CLOEXEC) = 11`);
+			has('sendto(10, "q", 1, MSG_NOSIGNAL, NULL, 0) = 1');
+			has('recvfrom(11, "q", 1, 0, NULL, NULL) = 1');
+			has('sendmsg(10, {["message"]}, MSG_NOSIGNAL) = 7');
+			has('connect(8, {AF_UNIX, "/no/such/socket"}, 110) = -1 ENOENT');
+			has(/^sendto\(9, "six", 3, 0, \{AF_INET6, \[::1\]:4711\}, 28\) = /);
+			const sleep = lines.find(({ call }) => call === 'clock_nanosleep');
+			const duration_ns = (sleep?.duration_s ?? 0) * 1e9;
+			assert.ok(duration_ns >= 20e6 && duration_ns <= slept_ns, `${duration_ns} of ${slept_ns}`);
+			const times = lines.map(({ time }) => time);
+			assert.deepEqual(times, times.toSorted());
+		},
+	);
 }
 
 test('-y: what descriptors are: file, pipe, sockets with their addresses', async () => {

@@ -21,6 +21,16 @@ static __always_inline u64 registers_number(void *regs)
 	return (char *)regs - (char *)&calls_origin;
 }
 
+/* The same of an address, by a pointer and what it is as a number: the verifier subtracts no
+ * pointer from a number. */
+static __always_inline u64 address_number(u64 address, void *pointer, u64 pointer_address)
+{
+	u64 number = registers_number(pointer);
+
+	barrier_var(number); /* or clang adds to the origin's address first */
+	return number + address - pointer_address;
+}
+
 /* The same of any task. */
 static __always_inline u64 task_registers_number(struct task_struct *task)
 {
@@ -31,13 +41,10 @@ static __always_inline u64 task_registers_number(struct task_struct *task)
 		registers = registers_number(saved_registers(task));
 		barrier();
 	} else {
-		/* They are an address here, and the distance of two pointers tells that of the
-		 * origin. */
+		/* They are an address here. */
 		barrier();
 		bpf_core_read(&leader, sizeof(leader), &task->group_leader);
-		registers = registers_number(task->group_leader);
-		barrier_var(registers); /* or clang adds to the origin's address first */
-		registers += (u64)saved_registers(task) - leader;
+		registers = address_number((u64)saved_registers(task), task->group_leader, leader);
 		barrier();
 	}
 	return registers;

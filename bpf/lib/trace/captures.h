@@ -145,10 +145,14 @@ __noinline int capture_string(u32 key, u32 argument, u64 address, u32 most)
 	/* With its zero, and one byte more, which tells whether it is longer. */
 	length =
 		bpf_probe_read_user_str(room + CAPTURE_HEADER_BYTES, room_for + 2, (void *)address);
-	if (length <= 0) {
+	if (length < 0) {
 		captured(slot, room, argument, CAPTURE_UNREADABLE, 0);
 		return 0;
 	}
+	/* mm/maccess.c, strncpy_from_user_nofault: older kernels do not count the zero of an empty
+	 * one. */
+	if (length == 0)
+		length = 1;
 	if ((u64)length > room_for + 1)
 		captured(slot, room, argument, CAPTURED_CUT, room_for);
 	else
