@@ -14,6 +14,7 @@ import {
 	assertWhy,
 	bySize,
 	favour,
+	OFF,
 	preferred,
 	runs,
 	type Scene,
@@ -129,6 +130,9 @@ test('passwords, and more threads in the pool than CPUs: they have too few of th
 	);
 });
 
+/** Of the time that a client waits: the thread has something to do for it. */
+const LEAST_AT_WORK = 0.7;
+
 test('files that one thread of the pool has to write: it waits for the disk', async () => {
 	const scene = async () => {
 		const { pid, work: _, ...rest } = await server(1, () => Promise.resolve(0));
@@ -142,7 +146,7 @@ test('files that one thread of the pool has to write: it waits for the disk', as
 		return { pid, work, ...rest };
 	};
 	await assertWhy(scene, ({ done: { all_ns, loop_ns }, run_ns, delay_ns }) => {
-		// There is always something for it to write.
+		// At most: on a slow machine the loop and the client leave the thread without work now and then.
 		const blocked_ns = all_ns - (run_ns + delay_ns - loop_ns);
 		const working_ns = blocked_ns + run_ns + delay_ns;
 		// A disk that is fast takes no longer than what it is asked by.
@@ -150,7 +154,7 @@ test('files that one thread of the pool has to write: it waits for the disk', as
 			place: 'waiting',
 			kinds: ['disk_write'],
 			object: /\/orders$/,
-			share: around(blocked_ns / working_ns),
+			share: [(LEAST_AT_WORK * blocked_ns) / working_ns, blocked_ns / working_ns + OFF],
 			function: 'uv__fs_work',
 		});
 	});
