@@ -13,7 +13,7 @@ export const OF_TRACED: readonly Mutation[] = [
 	},
 	{
 		id: 'E2',
-		file: 'bpf/trace.bpf.c',
+		file: 'bpf/lib/trace/call.h',
 		from: 'again = slot->unreadable && ',
 		to: 'again = false && ',
 		bug: 'a path that was not in memory as the call began is never read',
@@ -22,7 +22,7 @@ export const OF_TRACED: readonly Mutation[] = [
 	},
 	{
 		id: 'E3',
-		file: 'bpf/trace.bpf.c',
+		file: 'bpf/lib/trace/call.h',
 		from: 'take_captures(key, index, plan, true, again);',
 		to: 'take_captures(key, index, plan, false, again);',
 		bug: 'what calls write is not read as they return',
@@ -31,7 +31,7 @@ export const OF_TRACED: readonly Mutation[] = [
 	},
 	{
 		id: 'E4',
-		file: 'bpf/trace.bpf.c',
+		file: 'bpf/lib/trace/call.h',
 		from: 'plan->descriptors >> i & 1 && ',
 		to: '',
 		bug: '`--fd` takes any number for a descriptor',
@@ -40,7 +40,7 @@ export const OF_TRACED: readonly Mutation[] = [
 	},
 	{
 		id: 'E5',
-		file: 'bpf/trace.bpf.c',
+		file: 'bpf/lib/trace/call.h',
 		from: 'slot->record.duration_ns >= min_duration_ns;\n}',
 		to: 'slot->record.duration_ns <= min_duration_ns;\n}',
 		bug: '`--min-duration` shows the calls that are shorter',
