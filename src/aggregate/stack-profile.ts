@@ -2,7 +2,7 @@
 
 import { FrameTable } from './frame-table.js';
 import { remembered } from './remembered.js';
-import type { Key } from './row-key.js';
+import { apartOf, type Key } from './row-key.js';
 import type { Frame } from './stack.js';
 import {
 	CALLER_FRAME,
@@ -130,13 +130,13 @@ function wakerPath({ key, did, frames, cut, callerMissing, waker }: Waker): Fram
 }
 
 /**
- * A part, if rows were split, and an object; the thread's name, with its number if threads are apart. `process`: with
- * the number of the process, where threads are together.
+ * What stacks are apart by; the thread's name, with its number if threads are apart. `process`: with the number of
+ * the process, where threads are together.
  */
-function ownersOf({ kind, object, waker, comm, pid, tid }: Key, process: boolean): string[] {
+function ownersOf(key: Key, process: boolean): string[] {
+	const { comm, pid, tid } = key;
 	const number = tid ? `-${tid}` : process && pid !== undefined ? `-${pid}` : '';
-	const apart = [kind, object, waker].flatMap((each) => (each === undefined ? [] : [`${each}`]));
-	return [...apart, `${comm ?? ''}${number}`];
+	return [...apartOf(key), `${comm ?? ''}${number}`];
 }
 
 /** The sum of what was counted at all stacks. */

@@ -225,7 +225,7 @@ function waitsOf(of: readonly (StackRow | Waker)[]): Pick<Waker, 'objects' | 'wa
 	};
 }
 
-/** Each part of each stack on its own, its name as the key's `kind`. */
+/** Each part of each stack on its own, its name as the key's `part`. */
 export function splitStacks(findings: StackFindings): StackRow[] {
 	const rows: StackRow[] = [];
 	for (const row of findings.stacks) {
@@ -234,7 +234,7 @@ export function splitStacks(findings: StackFindings): StackRow[] {
 			const share = value / row.value;
 			rows.push({
 				...row,
-				key: { kind: findings.parts[index] ?? '', ...row.key },
+				key: { part: findings.parts[index] ?? '', ...row.key },
 				parts: row.parts.map((part, each) => (each === index ? part : 0)),
 				value,
 				variance: row.variance * share * share,

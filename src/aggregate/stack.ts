@@ -10,8 +10,8 @@ export interface CapturedStack {
 	/** 0: those of a process are together. */
 	readonly tid: number;
 	readonly comm: string;
-	/** What it is, where there are several kinds. */
-	readonly kind?: string | undefined;
+	/** What it is apart by besides whose it is: see `apartOf`. */
+	readonly apart?: Key;
 	/** Leaf first. */
 	readonly kernel: ArrayLike<Address>;
 	/** Leaf first: where it was, then return addresses; for what a signal interrupted, one byte behind where it was. */

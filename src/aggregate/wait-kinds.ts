@@ -134,7 +134,7 @@ export function mainKind(row: StackRow, { parts }: Pick<StackFindings, 'parts'>)
 /** The same rows, each kind of wait apart, as the key's `kind`. */
 export function splitByKind(findings: StackFindings): StackRow[] {
 	return splitStacks(findings).map((row) => {
-		const { kind, ...key } = row.key;
-		return { ...row, key: { kind: partKind(`${kind}`) ?? waitKind(row.frames), ...key } };
+		const { part, ...key } = row.key;
+		return { ...row, key: { kind: partKind(`${part}`) ?? waitKind(row.frames), ...key } };
 	});
 }

@@ -2,6 +2,7 @@
 
 import { functionOf } from '../aggregate/application-frames.js';
 import { largest } from '../aggregate/largest.js';
+import { apartOf } from '../aggregate/row-key.js';
 import type { Did, Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
 import { programFrame } from '../aggregate/summary-frames.js';
@@ -200,7 +201,7 @@ const LEAST_PART = 0.25;
 
 /** The largest part that is not blocked: "34 % run queue"; "preempted" if it is all. */
 function mainPart(row: StackRow, { parts }: StackFindings): string {
-	if (parts.length < 2 || row.key.kind !== undefined) return '';
+	if (parts.length < 2 || apartOf(row.key).length > 0) return '';
 	const others = othersOf(row);
 	const value = largest(others);
 	const share = value / row.value;
@@ -212,10 +213,10 @@ function mainPart(row: StackRow, { parts }: StackFindings): string {
 
 /** "shop (812, thread 813)": whose a row is. */
 export function ownerText({ key, processes }: Pick<StackRow, 'key' | 'processes'>): string {
-	const kind = key.kind === undefined ? '' : `${key.kind}: `;
+	const apart = apartOf(key).map((each) => `${each}: `);
 	const at = key.address === undefined ? '' : `${key.address}  `;
 	const thread = key.tid ? `, thread ${key.tid}` : '';
 	const number = key.pid === undefined ? '' : ` (${key.pid}${thread})`;
 	const many = processes ? ` (${grouped(processes)} processes)` : number;
-	return `${at}${kind}${printable(`${key.comm ?? ''}`)}${many}`;
+	return `${at}${apart.join('')}${printable(`${key.comm ?? ''}`)}${many}`;
 }

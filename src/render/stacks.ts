@@ -1,5 +1,6 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
 
+import { apartOf } from '../aggregate/row-key.js';
 import type { Frame } from '../aggregate/stack.js';
 import {
 	CALLER_FRAME,
@@ -74,7 +75,7 @@ function renderStack(
 	];
 	const owner = ownerText(row);
 	const room = style.width - [...numbers, '', owner].join('  ').length;
-	const label = row.key.kind === undefined ? options.label?.(row, room) : undefined;
+	const label = apartOf(row.key).length === 0 ? options.label?.(row, room) : undefined;
 	const head = [...numbers, ...(label?.text ? [label.text] : []), owner];
 	const lines = [paint(style, 'bold', head.join('  '))];
 	const more = options.detail?.(row) ?? '';
@@ -191,7 +192,7 @@ function countText({ count, variance }: StackRow, { noun }: StackFindings): stri
 
 /** "blocked 1.2 s, run queue 3 ms", if there is more than one part. */
 function partsText(row: StackRow, findings: StackFindings): string {
-	if (findings.parts.length < 2 || row.key.kind !== undefined) return '';
+	if (findings.parts.length < 2 || apartOf(row.key).length > 0) return '';
 	return findings.parts
 		.flatMap((part, i) => (row.parts[i] ? [`${part} ${amount(row.parts[i] ?? 0, findings)}`] : []))
 		.join(', ');

@@ -155,8 +155,9 @@ function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
 	};
 }
 
-function keyOf({ pid, tid, comm, kind }: CapturedStack): Key {
+function keyOf({ pid, tid, comm, apart }: CapturedStack): Key {
 	if (pid === 0 && comm === '') return { comm: '[others]' };
-	if (kind !== undefined && pid === 0) return { kind, comm };
-	return { ...(kind === undefined ? {} : { kind }), pid, ...(tid ? { tid } : {}), comm };
+	// What the kernel does for nobody.
+	if (apart?.memory !== undefined && pid === 0) return { ...apart, comm };
+	return { ...apart, pid, ...(tid ? { tid } : {}), comm };
 }

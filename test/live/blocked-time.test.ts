@@ -52,7 +52,9 @@ for (const [way, call] of [
 		const { sleeps, pid } = await traced('offwaketime', way, '--exact');
 		const byMain = sleeps.filter(({ wait }) => wait?.waker?.tid === pid);
 		near(sumOf(byMain, 'count'), COUNT, 2, 'wake-ups');
-		assert.ok(sumOf(byMain) > 0.98 * sumOf(sleeps), JSON.stringify(sleeps));
+		// The main thread may be so quick that the sleeper is not yet off its CPU, and nobody sees the waker.
+		const others = sleeps.filter((stack) => !byMain.includes(stack));
+		assert.ok(sumOf(others, 'count') <= 2, JSON.stringify(others));
 		const inWake = byMain.filter(({ wait }) => wait?.waker?.frames?.includes('wake'));
 		near(sumOf(inWake, 'count'), COUNT, 2, 'wake-ups in wake()');
 		for (const { wait: { waker } = {}, frames } of inWake) {
@@ -134,13 +136,13 @@ test("offcputime --by waker: blocked time is the waker's, all other time is not"
 	near(sumOf(byMain, 'count'), COUNT, 2, 'wake-ups');
 	assert.ok(sumOf(byMain) > 0.98 * sumOf(ofSleeper, 'blocked'), JSON.stringify(ofSleeper));
 	for (const { key, wait: { waker } = {}, run_queue, preempted } of byMain) {
-		assert.equal(key.kind, `woken (${woken.pid})`);
+		assert.deepEqual([key.kind, key.waker], [undefined, `woken (${woken.pid})`]);
 		assert.equal(waker?.comm, 'woken');
 		assert.equal(run_queue + preempted, 0);
 		assert.ok(!waker?.frames, 'only who it is');
 	}
 	for (const { key, blocked, wait } of ofSleeper.filter((stack) => !byMain.includes(stack)))
-		if (key.kind === 'run queue' || key.kind === 'preempted') assert.ok(!blocked && !wait);
+		if (key.waker === 'run queue' || key.waker === 'preempted') assert.ok(!blocked && !wait);
 	assert.match(stdout, /WOKEN BY/);
 	assert.match(stdout, new RegExp(` woken \\(${woken.pid}\\) +\\d+ % +sleeper`));
 });
@@ -180,6 +182,10 @@ for (const by of ['kind,waker', 'object,waker', 'kind,object,waker'])
 		for (const { key, wait } of rows) {
 			const { kind, object: of, waker } = key;
 			assert.deepEqual([kind, of, waker].filter(Boolean), who);
+			assert.deepEqual(
+				[kind !== undefined, of !== undefined],
+				[/kind/.test(by), /object/.test(by)],
+			);
 			assert.equal(wait?.kind, 'pipe');
 		}
 		// What waits for a CPU is for nothing, and nobody ends that.

@@ -10,7 +10,7 @@ import { withFrame } from './stacks.js';
 import { Tracing, until, Workload } from './support.js';
 
 interface Known {
-	readonly kind: string;
+	readonly memory: string;
 	/** The function of the kernel that needs it, and one of its callers. */
 	readonly functions: readonly RegExp[];
 	/** How many there are at first, and how many stay; undefined: that is the kernel's choice. */
@@ -25,25 +25,25 @@ const CPUS = possibleCpus();
 const KERNEL: Readonly<Record<string, Known>> = {
 	// 160 bytes and a struct msg_msg, of 48 (ipc/msgutil.c): kmalloc's next size is 256.
 	'messages in a queue': {
-		kind: 'slab',
+		memory: 'slab',
 		functions: [/^(load_msg|alloc_msg)$/, /^do_msgsnd$/],
 		count: [97, 57],
 		size: 256,
 	},
 	'open files': {
-		kind: 'slab',
+		memory: 'slab',
 		functions: [/^alloc_empty_file$/, /openat/],
 		count: [53, 33],
 	},
 	'a value for each CPU': {
-		kind: 'per-CPU',
+		memory: 'per-CPU',
 		functions: [/^bpf_map_alloc_percpu$/],
 		count: [40, 24],
 		bytes: [(16 * 4096 + 24 * 512) * CPUS, 24 * 512 * CPUS],
 	},
 	// In as many pieces as the file system likes.
 	'what was written to files': {
-		kind: 'pages',
+		memory: 'pages',
 		functions: [/^(__filemap_get_folio|filemap_alloc_folio|shmem_alloc_folio)/, /write/],
 		bytes: [5 << 20, 1 << 20],
 	},
@@ -53,11 +53,12 @@ const KERNEL: Readonly<Record<string, Known>> = {
 const FEW_PAGES = 8 * 4096;
 
 /** The sum of those stacks; of slabs, without what a cache took to be one. */
-function found({ stacks }: LeakReport, { kind, functions }: Known) {
+function found({ stacks }: LeakReport, { memory, functions }: Known) {
 	const those = functions
 		.reduce<ReturnType<typeof withFrame>>((all, name) => withFrame(all, name), [...stacks])
-		.filter(({ key }) => key.kind === kind) as unknown as LeakReport['stacks'];
-	const slab = kind === 'slab' ? those.filter(({ frames }) => isCallOf(frames, functions)) : those;
+		.filter(({ key }) => key.memory === memory) as unknown as LeakReport['stacks'];
+	const slab =
+		memory === 'slab' ? those.filter(({ frames }) => isCallOf(frames, functions)) : those;
 	const sum = (field: 'value' | 'count' | 'freed_bytes' | 'freed_count') =>
 		slab.reduce((all, stack) => all + stack[field], 0);
 	return {
@@ -90,8 +91,8 @@ function assertKnown(
 	const bytesDue = known.bytes?.[i] ?? bytes;
 	assert.ok(Math.abs(count - countDue) <= few, `${said}, not ${countDue}`);
 	if (known.size !== undefined) assert.equal(bytes, known.size * count, said);
-	if (known.kind === 'pages') assert.equal(bytes % 4096, 0, said);
-	const slack = known.kind === 'pages' ? FEW_PAGES : few * (bytesDue / Math.max(1, countDue));
+	if (known.memory === 'pages') assert.equal(bytes % 4096, 0, said);
+	const slack = known.memory === 'pages' ? FEW_PAGES : few * (bytesDue / Math.max(1, countDue));
 	assert.ok(Math.abs(bytes - bytesDue) <= slack, `${said}, not ${bytesDue}`);
 }
 

@@ -68,7 +68,7 @@ test('-a of the kernel: each by itself, with its address', async () => {
 		assert.equal(status, 0, stderr);
 		const { stacks } = JSON.parse(stdout) as LeakReport;
 		assert.ok(stacks.length > 0);
-		const each = new Set(stacks.map(({ key }) => `${key.kind} ${key.address}`));
+		const each = new Set(stacks.map(({ key }) => `${key.memory} ${key.address}`));
 		assert.equal(each.size, stacks.length);
 	} finally {
 		rmSync(folder, { recursive: true });

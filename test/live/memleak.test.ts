@@ -74,8 +74,8 @@ test('--growth: pages, break and mappings, each where it grew', async () => {
 	const report = stackReport((await traceWork(workload, args)).finished);
 	const grownIn = (name: string) => {
 		const stacks = withFrame(report.stacks, name);
-		const kinds = new Set(stacks.map(({ key }) => key.kind));
-		return [...kinds, sumOf(stacks), sumOf(stacks, 'count')];
+		const memory = new Set(stacks.map(({ key }) => key.memory));
+		return [...memory, sumOf(stacks), sumOf(stacks, 'count')];
 	};
 	assert.deepEqual(grownIn('grow_by_faults'), ['page faults', PAGES * PAGE_BYTES, PAGES]);
 	assert.deepEqual(grownIn('grow_by_brk'), ['brk', 5 * 3 * PAGE_BYTES, 5]);

@@ -97,9 +97,9 @@ test('offcputime --by waker: blocked time says so, and no other part of a wait d
 	assert.ok(blocked_ns(rows) > 0);
 	for (const { key, parts, waker } of rows) {
 		if (parts[0]) {
-			assert.deepEqual([key.kind, waker?.key.comm], [UNSEEN, UNSEEN]);
+			assert.deepEqual([key.waker, waker?.key.comm], [UNSEEN, UNSEEN]);
 		} else {
-			assert.match(`${key.kind}`, /^(run queue|preempted|throttled)$/);
+			assert.match(`${key.waker}`, /^(run queue|preempted|throttled)$/);
 			assert.equal(waker, undefined);
 		}
 	}

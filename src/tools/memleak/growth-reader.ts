@@ -84,7 +84,7 @@ export class GrowthReader implements Reader<StackFindings> {
 			const bytes = stackValue(allocated) - before.bytes;
 			const count = allocated.count - before.count;
 			return count > 0
-				? [{ ...allocated, kind: GROWTH_KINDS[kind] ?? '', parts: [bytes], count }]
+				? [{ ...allocated, apart: { memory: GROWTH_KINDS[kind] ?? '' }, parts: [bytes], count }]
 				: [];
 		});
 		this.#before = new Map(

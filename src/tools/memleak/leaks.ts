@@ -191,7 +191,8 @@ export class Leaks implements Reader<StackFindings> {
 	}
 
 	#counted({ allocated, kind, outstanding }: LeakSite): CapturedStack {
-		const stack = { ...allocated, kind: KERNEL_KINDS[kind] };
+		const memory = KERNEL_KINDS[kind];
+		const stack = { ...allocated, ...(memory ? { apart: { memory } } : {}) };
 		// At the most: bpf/lib/memleak/byte_sampling.h.
 		if (this.#settings.churn) return { ...stack, variance: stackValue(stack) * this.#sample_bytes };
 		const { bytes, count, variance_bytes2: variance } = outstanding;

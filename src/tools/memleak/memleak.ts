@@ -168,16 +168,16 @@ function growthPlan(object: BpfObject<Layout>): Plan<Layout> {
 /** Bytes of different kinds do not add up. */
 function growthText(findings: StackFindings, settings: LeakSettings, style: Style): string {
 	return Object.values(GROWTH_KINDS)
-		.map((kind) => {
-			const ofKind = ({ key }: StackRow) => key.kind === kind;
-			const stacks = findings.stacks.filter(ofKind);
+		.map((memory) => {
+			const isOf = ({ key }: StackRow) => key.memory === memory;
+			const stacks = findings.stacks.filter(isOf);
 			const leftOut = (findings.leftOut ?? []).map((each) => ({
 				...each,
-				rows: each.rows.filter(ofKind),
+				rows: each.rows.filter(isOf),
 			}));
 			return renderStacks(
 				{ ...findings, stacks, leftOut },
-				{ ...settings, style, verb: `by ${kind}` },
+				{ ...settings, style, verb: `by ${memory}` },
 			);
 		})
 		.join('');

@@ -1,4 +1,5 @@
 /** The tables of --by kind, object and waker: the waits of all threads, added up. */
+import { apartOf, type Key, withoutApart } from '../../aggregate/row-key.js';
 import { type StackFindings, type StackRow, totalOf } from '../../aggregate/stack-rows.js';
 import { waitFrames } from '../../aggregate/summary-frames.js';
 import { valueText } from '../../render/left-out.js';
@@ -8,11 +9,9 @@ import { totalLines } from '../../render/stacks.js';
 import { type Column, moreLine, numbers, renderTable } from '../../render/table.js';
 import { printable, type Style, shortened } from '../../render/terminal.js';
 
-interface KindRow {
-	readonly kind: string;
-	/** '': the rows are not apart by it; so is `waker`. */
-	readonly object: string;
-	readonly waker: string;
+interface ApartRow {
+	/** What its waits have in common: `kind`, `object`, `waker`, as far as was asked for. */
+	readonly key: Key;
 	readonly sum: StackRow;
 	/** The largest part of it: whose, and in which function of the program. */
 	readonly largest: ReturnType<typeof largestSummary>;
@@ -32,73 +31,71 @@ interface ApartTable {
 	readonly apart: Apart;
 }
 
-/** A line for each, the largest first; `kind` in the keys of the rows says what. */
+/** A line for each, the largest first. */
 export function renderApart(findings: StackFindings, { top, style, apart }: ApartTable): string {
 	if (findings.stacks.length === 0) return '';
 	const total = totalOf(findings);
-	const kinds = kindsOf(findings);
-	const shown = top > 0 ? kinds.slice(0, top) : kinds;
+	const apartRows = rowsOf(findings);
+	const shown = top > 0 ? apartRows.slice(0, top) : apartRows;
 	const table = renderTable(columnsOf(total, apart), shown, style);
-	const more = moreLine(kinds.length - shown.length);
+	const more = moreLine(apartRows.length - shown.length);
 	// A wait that was of several kinds counts in each.
 	const below = totalLines(total, findings, { verb: 'waited', style, uncounted: true });
 	return `\n${table}${more}${below}`;
 }
 
-function kindsOf(findings: StackFindings): KindRow[] {
-	const groups = new Map<string, StackRow[]>();
+function rowsOf(findings: StackFindings): ApartRow[] {
+	const groups = new Map<string, [StackRow, ...StackRow[]]>();
 	for (const row of findings.stacks) {
-		const { kind: first, object = '', waker = '' } = row.key;
-		const kind = JSON.stringify([first, object, waker]);
-		const group = groups.get(kind);
+		const identity = JSON.stringify(apartOf(row.key));
+		const group = groups.get(identity);
 		if (group) group.push(row);
-		else groups.set(kind, [row]);
+		else groups.set(identity, [row]);
 	}
-	return [...groups]
-		.map(([name, rows]) => {
-			const [kind, object, waker] = JSON.parse(name) as [string, string, string];
-			// Here the kind has a column of its own.
-			const stacks = rows.map(({ key: { kind: _, object: __, waker: ___, ...key }, ...row }) => ({
-				...row,
-				key,
-			}));
+	return [...groups.values()]
+		.map((rows) => {
+			// What they have in common has columns of its own.
+			const stacks = rows.map((row) => ({ ...row, key: withoutApart(row.key) }));
 			const of = { ...findings, stacks };
 			const largest = largestSummary(of, { telling: ({ frames }) => waitFrames(frames) });
-			return { kind, object, waker, sum: totalOf(of), largest };
+			return { key: rows[0].key, sum: totalOf(of), largest };
 		})
 		.sort((a, b) => b.sum.value - a.sum.value);
 }
 
-const LARGEST: Column<KindRow> = numbers('LARGEST', ({ largest, sum }) => percent(largest, sum, 0));
-const WHO: Column<KindRow> = {
+const LARGEST: Column<ApartRow> = numbers('LARGEST', ({ largest, sum }) =>
+	percent(largest, sum, 0),
+);
+const WHO: Column<ApartRow> = {
 	heading: 'WHO',
 	align: 'left',
 	cell: ({ largest }) => largest.owner,
 };
-const IN: Column<KindRow> = {
+const IN: Column<ApartRow> = {
 	heading: 'IN',
 	align: 'left',
 	shrinks: true,
 	cell: ({ largest }) => largest.name,
 };
-const SHRINKING_WHO: Column<KindRow> = { ...WHO, shrinks: true };
+const SHRINKING_WHO: Column<ApartRow> = { ...WHO, shrinks: true };
 
 /**
  * What is in front of the largest, and what is told of that, for each value of --by. The numbers are widths: what fits
  * into 80 columns. Longer ones are cut: of kinds, a function of the kernel behind "other:". A waker beside something
  * else leaves no room for the share of the largest.
  */
-const COLUMNS: Readonly<Record<Apart, readonly Column<KindRow>[]>> = {
-	kind: [first('KIND', 24), LARGEST, WHO, IN],
-	object: [firstObject(28), LARGEST, SHRINKING_WHO],
-	'kind,object': [first('KIND', 24), object(18), LARGEST, WHO],
-	waker: [first('WOKEN BY', 24), LARGEST, WHO, IN],
-	'kind,waker': [first('KIND', 24), waker(18), SHRINKING_WHO],
-	'object,waker': [firstObject(18), waker(18), SHRINKING_WHO],
-	'kind,object,waker': [first('KIND', 14), object(14), waker(14), SHRINKING_WHO],
+const COLUMNS: Readonly<Record<Apart, readonly Column<ApartRow>[]>> = {
+	kind: [kind(24), LARGEST, WHO, IN],
+	object: [object(28), LARGEST, SHRINKING_WHO],
+	'kind,object': [kind(24), object(18), LARGEST, WHO],
+	// With its number: it is who to look at next.
+	waker: [waker(24, shortened), LARGEST, WHO, IN],
+	'kind,waker': [kind(24), waker(18), SHRINKING_WHO],
+	'object,waker': [object(18), waker(18), SHRINKING_WHO],
+	'kind,object,waker': [kind(14), object(14), waker(14), SHRINKING_WHO],
 };
 
-function columnsOf(total: StackRow, apart: Apart): Column<KindRow>[] {
+function columnsOf(total: StackRow, apart: Apart): Column<ApartRow>[] {
 	return [
 		numbers('TIME', ({ sum }) => valueText(sum.value, 'ns')),
 		numbers('SHARE', ({ sum }) => percent(sum, total, 1)),
@@ -107,27 +104,26 @@ function columnsOf(total: StackRow, apart: Apart): Column<KindRow>[] {
 	];
 }
 
-/** The first that is asked for is the row's `kind`, whatever it is. */
-function first(heading: string, width: number): Column<KindRow> {
-	return { heading, align: 'left', cell: ({ kind }) => shortened(kind, width) };
+function kind(width: number): Column<ApartRow> {
+	return { heading: 'KIND', align: 'left', cell: ({ key }) => shortened(`${key.kind}`, width) };
 }
 
-function firstObject(width: number): Column<KindRow> {
-	return { heading: 'OBJECT', align: 'left', cell: ({ kind }) => shortObject(kind, width) };
+function object(width: number): Column<ApartRow> {
+	return {
+		heading: 'OBJECT',
+		align: 'left',
+		cell: ({ key }) => shortObject(`${key.object}`, width),
+	};
 }
 
-function object(width: number): Column<KindRow> {
-	return { heading: 'OBJECT', align: 'left', cell: (row) => shortObject(row.object, width) };
-}
-
-function waker(width: number): Column<KindRow> {
-	return { heading: 'WOKEN BY', align: 'left', cell: (row) => shortObject(row.waker, width) };
+function waker(width: number, short = shortObject): Column<ApartRow> {
+	return { heading: 'WOKEN BY', align: 'left', cell: ({ key }) => short(`${key.waker}`, width) };
 }
 
 const percent = (part: Pick<StackRow, 'value'>, whole: StackRow, digits: number) =>
 	`${((100 * part.value) / whole.value).toFixed(digits)} %`;
 
-const waitsText = ({ sum: { count, variance } }: KindRow) =>
+const waitsText = ({ sum: { count, variance } }: ApartRow) =>
 	`${variance > 0 ? '~' : ''}${grouped(Math.max(1, count))}`;
 
 /** Of what is too long, the number of a process goes first, then the beginning of a path. */

@@ -15,12 +15,9 @@ export function splitByObject(findings: StackFindings): StackRow[] {
 	});
 }
 
-/** What is not only of one object has no kind in front: the object says enough. */
+/** The same rows, whatever their kinds: the object says enough. */
 export function withoutKinds(rows: readonly StackRow[]): StackRow[] {
-	return rows.map(({ key: { kind: _, object, ...key }, ...row }) => ({
-		...row,
-		key: { kind: `${object}`, ...key },
-	}));
+	return rows.map(({ key: { kind: _, ...key }, ...row }) => ({ ...row, key }));
 }
 
 function ofObject(row: StackRow, share: ObjectShare): StackRow {
@@ -31,8 +28,7 @@ function ofObject(row: StackRow, share: ObjectShare): StackRow {
 }
 
 function named(row: StackRow, object: string): StackRow {
-	const { kind = '', ...key } = row.key;
-	return { ...row, key: { kind, object, ...key } };
+	return { ...row, key: { object, ...row.key } };
 }
 
 /** What is left of a row; less than a nanosecond is nothing. */

@@ -3,21 +3,19 @@ import { type StackFindings, type StackRow, splitStacks } from '../../aggregate/
 import { isBlocked } from '../../aggregate/wait-parts.js';
 import { ownerText } from '../../render/stack-summaries.js';
 
-/** The same rows; `kind` of the key says who ended the blocked part, or which other part it is. */
+/** The same rows; `waker` of the key says who ended the blocked part, or which other part it is. */
 export function splitByWaker(findings: StackFindings, json: boolean): StackRow[] {
 	return splitStacks(findings).map((row) => {
-		const { kind = '', ...key } = row.key;
-		return { ...withoutWaker(row, json), key: { kind: wakerText(row) ?? kind, ...key } };
+		const { part = '', ...key } = row.key;
+		return { ...withoutWaker(row, json), key: { waker: wakerText(row) ?? part, ...key } };
 	});
 }
 
-/** The same rows, each of one part; `waker` of the key says who ended it. Nobody ends a wait for a CPU: `[run queue]`. */
+/** The same rows, each of one kind; `waker` of the key says who ended it. Nobody ends a wait for a CPU: `[run queue]`. */
 export function withWakers(rows: readonly StackRow[], json: boolean): StackRow[] {
 	return rows.map((row) => {
-		const { kind = '', object, ...key } = row.key;
-		const waker = wakerText(row) ?? `[${kind}]`;
-		const apart = object === undefined ? { kind, waker } : { kind, object, waker };
-		return { ...withoutWaker(row, json), key: { ...apart, ...key } };
+		const waker = wakerText(row) ?? `[${row.key.kind}]`;
+		return { ...withoutWaker(row, json), key: { waker, ...row.key } };
 	});
 }
 

@@ -157,7 +157,7 @@ export const offcputime = defineTool<Layout, Settings, StackFindings, ReturnType
 	},
 });
 
-/** The same rows, apart by what the key's `kind`, `object` and `waker` say then; the first that is asked for is `kind`. */
+/** The same rows, apart by those of `kind`, `object` and `waker` that were asked for, as their keys have them. */
 function splitBy(apart: Apart, findings: StackFindings, json: boolean): StackRow[] {
 	if (apart === 'waker') return splitByWaker(findings, json);
 	const by = apart.split(',');

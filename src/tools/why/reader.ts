@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { bucketOf } from '../../aggregate/buckets.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
+import type { Key } from '../../aggregate/row-key.js';
 import type { CapturedStack } from '../../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
@@ -131,7 +132,7 @@ export class WallClock extends Waits {
 			threads,
 			blocked: stacks.flatMap((row) => (isSample(row) ? [] : this.#blocked(row, numbers))),
 			forCpu: this.#seen.forCpuOf(this.#accounts()),
-			samples: stacks.filter(isSample).map(withoutKind),
+			samples: stacks.filter(isSample).map(withoutPlace),
 		};
 		const parts = partsOf(evidence);
 		const found = answerOf(evidence, parts);
@@ -220,15 +221,18 @@ const identityOf = ({ kernelPid, born_ns }: ThreadAccount) => `${kernelPid} ${bo
 /** Of one wait for a CPU: it is named by what it was for most of its time. */
 const MOST = 0.5;
 
-/** Of rows that are no waits. */
-const SAMPLE = 'sample';
+/** Of stacks that are no waits. */
+const SAMPLE: Key = { place: 'running' };
 const asSample = (stack: CapturedStack): CapturedStack => ({
 	...stack,
-	kind: SAMPLE,
+	apart: SAMPLE,
 	parts: [stack.count],
 });
-const isSample = ({ key }: StackRow) => key.kind === SAMPLE;
-const withoutKind = ({ key: { kind: _, ...key }, ...row }: StackRow): StackRow => ({ key, ...row });
+const isSample = ({ key }: StackRow) => key.place === SAMPLE.place;
+const withoutPlace = ({ key: { place: _, ...key }, ...row }: StackRow): StackRow => ({
+	key,
+	...row,
+});
 
 function addTo(histogram: Histogram, length_ns: number, count: number): void {
 	const value_ns = Math.max(0, Math.round(length_ns));

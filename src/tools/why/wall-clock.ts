@@ -2,7 +2,7 @@
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import type { Part, Parts } from './parts.js';
 
-/** One row for each part; `kind` of its key is the place. The largest first. */
+/** One row for each part, apart by its place and kind. The largest first. */
 export function wallClockRows({ parts }: Parts): StackRow[] {
 	return parts.map(rowOf).sort((a, b) => b.value - a.value);
 }
@@ -11,7 +11,7 @@ function rowOf({ place, kind, value_ns, count, variance, row }: Part): StackRow 
 	const { sources: _, details: __, ...shown } = row;
 	return {
 		...shown,
-		key: { kind: `${place}: ${kind}`, ...row.key },
+		key: { place, kind, ...row.key },
 		...{ parts: [value_ns], value: value_ns, count, variance },
 	};
 }

@@ -97,11 +97,11 @@ const WAYS: Readonly<Record<string, readonly [(rows: StackRow[]) => Result, Wait
 	'each part for itself': [
 		(rows) =>
 			named(splitStacks(findings(rows)), ({ key, frames }) =>
-				[key.kind, key.tid, frames[0]?.name].join(':'),
+				[key.part, key.tid, frames[0]?.name].join(':'),
 			),
 		(name) => {
-			const [kind = '', tid, frame] = name.split(':');
-			const share = ({ shares }: Known) => shares[PARTS.indexOf(kind)] ?? 0;
+			const [part = '', tid, frame] = name.split(':');
+			const share = ({ shares }: Known) => shares[PARTS.indexOf(part)] ?? 0;
 			return { of: KNOWN.filter((each) => `${each.tid}` === tid && each.frame === frame), share };
 		},
 	],

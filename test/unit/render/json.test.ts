@@ -174,3 +174,27 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 	const { error, blocked, run_queue, preempted, ...others } = same;
 	assert.deepEqual(first, { ...others, key: { pid: 7, comm: 'app' } });
 });
+
+test('stacks by kind of wait: a kind is one word in the key as in what was waited for', async () => {
+	const row = { frames: [], parts: [1], value: 1, count: 1, variance: 0 };
+	const keys = [
+		{ kind: 'disk write', object: '/a b', comm: 'c' },
+		{ kind: 'other: do_wait', comm: 'c' },
+		{ place: 'runnable', kind: 'CPU quota', comm: 'c' },
+	];
+	const findings = {
+		...({ kind: 'stacks', unit: 'ns', noun: 'wait', about: {} } as const),
+		parts: ['time'],
+		notices: [],
+		stacks: keys.map((key) => ({ ...row, key })),
+	} as const;
+	const { stacks } = JSON.parse(await jsonOf({ ...interval, findings }));
+	assert.deepEqual(
+		stacks.map(({ key }: { key: object }) => key),
+		[
+			{ kind: 'disk_write', object: '/a b', comm: 'c' },
+			{ kind: 'other', at: 'do_wait', comm: 'c' },
+			{ place: 'runnable', kind: 'cpu_quota', comm: 'c' },
+		],
+	);
+});

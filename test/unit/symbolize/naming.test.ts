@@ -57,8 +57,8 @@ test('whose: a thread, a kind, all others; what was lost stands between the side
 				lost: true,
 				parts: [4],
 			}),
-			stackOf([], { pid: 7_000_000, comm: 'a', kind: 'brk', parts: [3] }),
-			stackOf([], { pid: 0, comm: 'swapper', kind: 'slab', kernel, parts: [2] }),
+			stackOf([], { pid: 7_000_000, comm: 'a', apart: { memory: 'brk' }, parts: [3] }),
+			stackOf([], { pid: 0, comm: 'swapper', apart: { memory: 'slab' }, kernel, parts: [2] }),
 			stackOf([], { pid: 0, comm: '', lost: true, parts: [1] }),
 		],
 		nobody(),
@@ -68,8 +68,8 @@ test('whose: a thread, a kind, all others; what was lost stands between the side
 		stacks.map(({ key }) => key),
 		[
 			{ pid: 7_000_000, tid: 7_000_001, comm: 'a' },
-			{ kind: 'brk', pid: 7_000_000, comm: 'a' },
-			{ kind: 'slab', comm: 'swapper' },
+			{ memory: 'brk', pid: 7_000_000, comm: 'a' },
+			{ memory: 'slab', comm: 'swapper' },
 			{ comm: '[others]' },
 		],
 	);

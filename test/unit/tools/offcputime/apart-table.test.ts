@@ -40,14 +40,10 @@ const TABLES: Readonly<Record<Apart, readonly string[]>> = {
 	],
 };
 
-/** What `apart` has in the keys: the first that is asked for is the `kind`, whatever it is. */
+/** What `apart` has in the keys. */
 function keyOf(apart: Apart): Record<string, string> {
 	const texts: Record<string, string> = { kind: KIND, object: OBJECT, waker: WAKER };
-	const [first = '', ...more] = apart.split(',');
-	return {
-		kind: texts[first] ?? '',
-		...Object.fromEntries(more.map((name) => [name, texts[name] ?? ''])),
-	};
+	return Object.fromEntries(apart.split(',').map((name) => [name, texts[name] ?? '']));
 }
 
 function table(apart: Apart): string[] {

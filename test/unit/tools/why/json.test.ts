@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { apartOf } from '../../../../src/aggregate/row-key.js';
 import type { Evidence } from '../../../../src/tools/why/evidence.js';
 import { answerJson } from '../../../../src/tools/why/json.js';
 import { verdictOf } from '../../../../src/tools/why/verdict.js';
@@ -174,7 +175,7 @@ test('stacks are all parts, the largest first, and the place is what they begin 
 	};
 	const rows = wallClockRows(partsTo(given));
 	assert.deepEqual(
-		rows.map(({ key: { kind, tid }, value, count, parts }) => [kind, tid, value, count, parts]),
+		rows.map(({ key, value, count, parts }) => [apartOf(key)[0], key.tid, value, count, parts]),
 		[
 			['waiting: disk read', 71, 3 * SECOND, 12.34, [3 * SECOND]],
 			['idle: socket accept', 71, 2.5 * SECOND, 1, [2.5 * SECOND]],
@@ -186,7 +187,7 @@ test('stacks are all parts, the largest first, and the place is what they begin 
 		],
 	);
 	assert.equal(rows[0]?.variance, 9e12);
-	assert.deepEqual(Object.keys(rows[0]?.key ?? {}), ['kind', 'pid', 'tid', 'comm']);
+	assert.deepEqual(Object.keys(rows[0]?.key ?? {}), ['place', 'kind', 'pid', 'tid', 'comm']);
 	assert.equal(rows[0]?.waker?.key.comm, 'first');
 	assert.deepEqual(rows[6]?.frames, rows[2]?.frames);
 });
