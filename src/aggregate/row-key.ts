@@ -2,19 +2,21 @@
 export type Key = Readonly<Record<string, string | number>>;
 
 /**
- * What stacks are apart by besides whose they are, the outermost first: which memory it is; of waits which part
- * of their time, which kind, what they were for, who ended them. Beside a `place` of the window, the kind says
- * which one, and both read as one. Empty where only whose it is tells stacks apart.
+ * What stacks are apart by besides whose they are, the outermost first: in which place of the window they were;
+ * which memory it is; of waits which part of their time, which kind, what they were for, who ended them.
  */
-export function apartOf({ place, memory, part, kind, object, waker }: Key): string[] {
-	const where = place === undefined ? kind : `${place}: ${kind}`;
-	return [memory, part, where, object, waker].flatMap((each) =>
-		each === undefined ? [] : [`${each}`],
-	);
+const APART = ['place', 'memory', 'part', 'kind', 'object', 'waker'] as const;
+const APART_FIELDS: ReadonlySet<string> = new Set(APART);
+
+/** What a stack is apart by, in names; empty where only whose it is tells it apart from others. */
+export function apartOf(key: Key): string[] {
+	const { place, kind } = key;
+	// Of a place the kind says which one: both read as one.
+	const named = place === undefined ? key : { ...key, place: `${place}: ${kind}`, kind: '' };
+	return APART.flatMap((field) => `${named[field] ?? ''}` || []);
 }
 
 /** Whose it is, and nothing else. */
 export function withoutApart(key: Key): Key {
-	const { place, memory, part, kind, object, waker, ...whose } = key;
-	return whose;
+	return Object.fromEntries(Object.entries(key).filter(([field]) => !APART_FIELDS.has(field)));
 }

@@ -1,7 +1,7 @@
 /** Reads what tstrace's own --json printed: src/render/json.ts. */
 
 import { remembered } from '../aggregate/remembered.js';
-import type { Key } from '../aggregate/row-key.js';
+import { apartOf, type Key } from '../aggregate/row-key.js';
 import type { Frame, FrameKind } from '../aggregate/stack.js';
 import { type Origin, profileOf, type StackProfile } from '../aggregate/stack-profile.js';
 import type { StackRow } from '../aggregate/stack-rows.js';
@@ -13,8 +13,8 @@ const KINDS: ReadonlyMap<string, FrameKind> = new Map(
 	Object.entries(FRAME_LETTERS).map(([kind, letter]) => [letter, kind as FrameKind]),
 );
 
-/** Frames that `profileOf` adds: whose stack it is (two), that it is cut, that a caller is missing. */
-const MAX_ADDED_FRAMES = 4;
+/** Frames that `profileOf` adds to these: whose stack it is, that it is cut, that a caller is missing. */
+const MAX_ADDED_FRAMES = 3;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -36,7 +36,8 @@ export function tstraceProfile(result: JsonObject, budget: FrameBudget): StackPr
 		remembered((name: string): Frame => ({ name, kind })),
 	);
 	const rows = stacks.map((stack, index) => rowOf(stack, index, frameOf));
-	for (const { frames } of rows) budget.take(frames.length + MAX_ADDED_FRAMES);
+	for (const { frames, key } of rows)
+		budget.take(frames.length + apartOf(key).length + MAX_ADDED_FRAMES);
 	return profileOf(rows, originOf(result));
 }
 

@@ -3,7 +3,6 @@
 import { cutShare } from '../aggregate/cut-notices.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
-import type { Key } from '../aggregate/row-key.js';
 import type { Did, Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
 import { kindForPrograms, waitKind } from '../aggregate/wait-kinds.js';
@@ -82,13 +81,8 @@ function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 		...waitOf(row.waitKind, row),
 		...row.details,
 		...(row.processes ? { processes: row.processes } : {}),
-		key: keyOf(row.key),
+		key: row.key,
 	};
-}
-
-/** A kind of wait has one spelling for programs, wherever it stands. */
-function keyOf({ kind, ...key }: Key): object {
-	return kind === undefined ? key : { ...kindForPrograms(`${kind}`), ...key };
 }
 
 /** What a waker did, as JSON has it. */

@@ -172,7 +172,12 @@ test('a stack of a result is as deep as any may be, and no deeper; all together 
 	});
 	const budget = new FrameBudget(100);
 	tstraceProfile(resultOf(10, 3), budget);
-	assert.throws(() => tstraceProfile(resultOf(10, 5), budget), /more than 100 frames together/);
+	assert.throws(() => tstraceProfile(resultOf(10, 8), budget), /more than 100 frames together/);
+	// What stacks are apart by stands in front of them.
+	const key = { kind: 'a', object: 'b', waker: 'c', comm: 'd' };
+	const apart = { stacks: new Array(10).fill({ frames: ['f'], value: 1, key }) };
+	tstraceProfile(apart, new FrameBudget(70));
+	assert.throws(() => tstraceProfile(apart, new FrameBudget(69)), /more than 69 frames/);
 });
 
 /** A field with a length. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { profileOf } from '../../../src/aggregate/stack-profile.js';
 import { renderJson } from '../../../src/render/json.js';
+import { foldedOf, profilesOf } from '../input/formats.js';
 import { HOSTILE, histogramOf } from '../support.js';
 
 const jsonOf = async (report: Parameters<typeof renderJson>[0]) => {
@@ -175,26 +177,27 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 	assert.deepEqual(first, { ...others, key: { pid: 7, comm: 'app' } });
 });
 
-test('stacks by kind of wait: a kind is one word in the key as in what was waited for', async () => {
-	const row = { frames: [], parts: [1], value: 1, count: 1, variance: 0 };
-	const keys = [
-		{ kind: 'disk write', object: '/a b', comm: 'c' },
-		{ kind: 'other: do_wait', comm: 'c' },
-		{ place: 'runnable', kind: 'CPU quota', comm: 'c' },
-	];
-	const findings = {
-		...({ kind: 'stacks', unit: 'ns', noun: 'wait', about: {} } as const),
-		parts: ['time'],
-		notices: [],
-		stacks: keys.map((key) => ({ ...row, key })),
+test('a picture of JSON has the roots that the direct one has, whatever stacks are apart by', async () => {
+	const of = {
+		frames: [{ name: 'main', kind: 'user' }],
+		parts: [1],
+		count: 1,
+		variance: 0,
 	} as const;
-	const { stacks } = JSON.parse(await jsonOf({ ...interval, findings }));
-	assert.deepEqual(
-		stacks.map(({ key }: { key: object }) => key),
-		[
-			{ kind: 'disk_write', object: '/a b', comm: 'c' },
-			{ kind: 'other', at: 'do_wait', comm: 'c' },
-			{ place: 'runnable', kind: 'cpu_quota', comm: 'c' },
-		],
-	);
+	const keys = [
+		{ kind: 'disk write', object: '/a b', waker: 'c (7)', comm: 'd' },
+		{ kind: 'other: do_wait', comm: 'd' },
+		{ part: 'run queue', comm: 'd' },
+		{ place: 'running', kind: 'in its own code', comm: 'd' },
+		{ memory: 'slab', comm: 'd' },
+		{ comm: 'd' },
+	];
+	const stacks = keys.map((key, at) => ({ ...of, key, value: 1 + at }));
+	const about = { kind: 'stacks', unit: 'bytes', noun: 'wait', about: {} } as const;
+	const findings = { ...about, parts: ['time'], stacks, notices: [] };
+	const [read] = await profilesOf(await jsonOf({ ...interval, findings }));
+	assert.ok(read);
+	assert.equal(foldedOf(read), foldedOf(profileOf(stacks, {})));
+	assert.match(foldedOf(read), /^disk write;\/a b;c \(7\);d;main 1$/m);
+	assert.match(foldedOf(read), /^running: in its own code;d;main 4$/m);
 });
