@@ -142,7 +142,8 @@ export const TOOLS: readonly ToolTests[] = [
 		args: ['0.2'],
 		says: IN_STORAGE,
 		file: 'blocked-time',
-		also: { chains: { quick: '^two processes away' } },
+		// Under emulation one of them takes five minutes.
+		also: { chains: {} },
 		truths: ['woken by pipe', 'woken by nanosleep'],
 	},
 	{
@@ -150,7 +151,8 @@ export const TOOLS: readonly ToolTests[] = [
 		args: ['0.2'],
 		says: IN_STORAGE,
 		file: 'why',
-		also: { lab: { quick: '^(nap|holder|away), 1$' } },
+		// Its troubles want CPUs that do what they are told in time.
+		also: { lab: {} },
 		truths: ['^threads that begin'],
 	},
 	{
