@@ -7,6 +7,7 @@ import { tracepoints } from '../generated/tracepoints.js';
 import { failure, libbpf } from '../loader/ffi.js';
 import { BTF_PATH, BTF_SINCE, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
 import { kernelSigns, RING_BUFFER_SINCE, ringBufferForbidden } from '../loader/realtime.js';
+import { quietCpus } from '../perf/cpus.js';
 import { attempt, type Check, missing, NEWER_KERNEL, ok, warn } from './check.js';
 
 /** Not on every kernel, and not missed there: tools say themselves what they do without. */
@@ -27,7 +28,7 @@ export function kernel(): Check[] {
 		attempt('sched_info', () => judgeSchedInfo(schedInfoMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
 		attempt('ring buffer', () => judgeRingBuffer(ringBufferForbidden(kernelSigns()))),
-		attempt('BPF statistics', () => judgeStatistics(tryStatistics())),
+		attempt('BPF statistics', () => judgeStatistics(quietCpus())),
 	];
 }
 
@@ -107,9 +108,18 @@ function tryStatistics(): string | undefined {
 	return undefined;
 }
 
-export function judgeStatistics(errno: string | undefined): Check {
-	if (errno === undefined) return ok('BPF statistics', 'tstrace can turn them on');
+/** `quiet`: CPUs that are isolated; `attempt`: turns them on and off, and returns why it could not. */
+export function judgeStatistics(quiet: readonly number[], attempt = tryStatistics): Check {
 	const costs = 'results do not say what tracing cost';
+	if (quiet.length > 0)
+		return warn(
+			'BPF statistics',
+			`not used: turning them on interrupts all CPUs, and some are isolated (${quiet.join(',')})`,
+			costs,
+			'--max-overhead PCT measures the cost in any case',
+		);
+	const errno = attempt();
+	if (errno === undefined) return ok('BPF statistics', 'tstrace can turn them on');
 	return errno === 'EPERM'
 		? warn('BPF statistics', 'not allowed: no CAP_SYS_ADMIN', costs, 'sudo tstrace …')
 		: warn('BPF statistics', errno, costs, `Linux 5.8: ${NEWER_KERNEL}`);

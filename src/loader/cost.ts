@@ -29,6 +29,8 @@ interface ProgramCost {
 export interface Cost {
 	/** Undefined where it could not be measured, or the time was too short. */
 	readonly programs: ProgramCost | undefined;
+	/** Why it was not to be measured; undefined: it was. */
+	readonly unmeasured?: string | undefined;
 	/** tstrace's own CPU time: user and system, all threads. */
 	readonly own_ns: number;
 	/** Of one CPU. */
@@ -56,21 +58,24 @@ export function ownTime_ns(): number {
 
 export class CostMeter {
 	readonly #metered: readonly Metered[];
+	readonly #unmeasured: string | undefined;
 	readonly #own = new OwnAverage();
 	#fd = -1;
 	#from: CostReading | undefined;
 	#sampled = { ns: 0, runs: 0, time_ns: 0, trap_ns: 0 };
 
-	constructor(metered: readonly Metered[]) {
+	/** `unmeasured`: why the statistics stay off, which stop all CPUs for a moment; undefined: they do not. */
+	constructor(metered: readonly Metered[], unmeasured?: string) {
 		this.#metered = metered;
+		this.#unmeasured = unmeasured;
 	}
 
 	/**
-	 * Turns the statistics on. Returns whether there are any: not without programs, before 5.8, and for
-	 * users who may trace but have no CAP_SYS_ADMIN.
+	 * Turns the statistics on. Returns whether there are any: not without programs, where they are to stay off,
+	 * before 5.8, and for users who may trace but have no CAP_SYS_ADMIN.
 	 */
 	begin(): boolean {
-		if (this.#fd < 0 && this.#metered.length > 0) {
+		if (this.#fd < 0 && this.#metered.length > 0 && this.#unmeasured === undefined) {
 			this.#fd = libbpf().bpf_enable_stats(uapi.STATS_RUN_TIME);
 			if (this.#fd >= 0) this.#from = this.#read();
 		}
@@ -104,7 +109,8 @@ export class CostMeter {
 	/** Of `duration_ns`, in which tstrace took `own_ns`; of programs it is estimated from all samples. */
 	estimate(duration_ns: number, own_ns: number): Cost {
 		const { ns, runs, time_ns, trap_ns } = this.#sampled;
-		const own = { own_ns, own_pct: duration_ns > 0 ? (100 * own_ns) / duration_ns : 0 };
+		const own_pct = duration_ns > 0 ? (100 * own_ns) / duration_ns : 0;
+		const own = { own_ns, own_pct, unmeasured: this.#unmeasured };
 		if (ns === 0) return { programs: undefined, ...own };
 		const programs = {
 			bpf_runs: Math.round((runs * duration_ns) / ns),

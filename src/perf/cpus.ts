@@ -18,6 +18,23 @@ export function parseCpuList(text: string): number[] {
 	return cpus;
 }
 
+/** Kernel parameters isolcpus= and nohz_full=: Documentation/admin-guide/kernel-parameters.txt */
+const QUIET_PATHS = ['/sys/devices/system/cpu/isolated', '/sys/devices/system/cpu/nohz_full'];
+
+/** The CPUs that somebody keeps free of interruptions; none where the kernel has no such files. */
+export function quietCpus(): number[] {
+	const cpus = QUIET_PATHS.flatMap((path) => {
+		try {
+			const text = readFileSync(path, 'utf8');
+			// Of none, nohz_full is "(null)".
+			return text.startsWith('(') ? [] : parseCpuList(text);
+		} catch {
+			return [];
+		}
+	});
+	return [...new Set(cpus)].sort((a, b) => a - b);
+}
+
 /** The CPUs that are online now. */
 export function onlineCpus(): number[] {
 	return parseCpuList(readFileSync(ONLINE_PATH, 'utf8'));

@@ -39,6 +39,8 @@ export interface CommonSettings extends CommonChoices {
 	readonly format: Format | undefined;
 	/** Per cent of each CPU, on average; undefined: only warn. */
 	readonly maxOverhead_pct: number | undefined;
+	/** Whether to measure what tracing costs in the kernel. */
+	readonly cost: boolean;
 	readonly quiet: boolean;
 	readonly verbose: boolean;
 }
@@ -69,6 +71,10 @@ export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report') 
 			'if tracing takes more than PCT % of each CPU, trace less, or stop',
 			parsePercent,
 		),
+		cost: flag(
+			'--no-cost',
+			'do not measure what tracing costs: that interrupts all CPUs',
+		).conflicts('maxOverhead'),
 		quiet: flag('-q, --quiet', 'print only the result, errors and what was lost'),
 		verbose: flag('-v, --verbose', 'also print what tstrace does and why, and causes of errors'),
 	};
@@ -169,6 +175,7 @@ export function commonSettings(
 		intervals,
 		hasCommand: command.length > 0,
 		maxOverhead_pct: values.maxOverhead,
+		cost: values.cost,
 		quiet: values.quiet,
 		verbose: values.verbose,
 	};

@@ -1,6 +1,8 @@
 /** Looks at what tracing costs, while it goes on; where that is too much, it warns, or sees to it. */
 import type { CostMeter } from '../loader/cost.js';
+import { quietCpus } from '../perf/cpus.js';
 import { Budget } from './budget.js';
+import type { CommonSettings } from './common-options.js';
 import type { Stop } from './stop.js';
 
 /**
@@ -102,6 +104,19 @@ export class Overhead {
 		this.#timer = setTimeout(() => void guarded(), pause_ms);
 		this.#timer.unref();
 	}
+}
+
+/**
+ * Why the cost in the kernel is not to be measured: somebody asks for that, or has CPUs that nobody is to interrupt.
+ * A limit has to be measured. Undefined: it is measured.
+ */
+export function unmeasuredCost(
+	{ cost, maxOverhead_pct }: Pick<CommonSettings, 'cost' | 'maxOverhead_pct'>,
+	quiet = quietCpus(),
+): string | undefined {
+	if (!cost) return '--no-cost';
+	if (maxOverhead_pct !== undefined || quiet.length === 0) return undefined;
+	return `that would interrupt all CPUs, and some are isolated (${quiet.join(',')})`;
 }
 
 const percent = (value: number) => Number(value.toPrecision(3));

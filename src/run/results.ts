@@ -176,7 +176,7 @@ export class Results<F extends Findings> {
 	}
 
 	/** After the last interval. */
-	total({ programs, own_pct }: Cost): void {
+	total({ programs, own_pct, unmeasured }: Cost): void {
 		if (this.#common.quiet) return;
 		if (programs) {
 			const { cpu_pct, bpf_runs, bpf_ns, trap_pct } = programs;
@@ -189,13 +189,13 @@ export class Results<F extends Findings> {
 				say(`cost: plus about ${trap_pct.toFixed(2)} % for probe traps (an estimate)`);
 		}
 		const own = `${own_pct.toFixed(2)} %`;
+		const inKernel = unmeasured
+			? `did not measure its cost in the kernel: ${unmeasured}`
+			: 'could not measure its cost in the kernel';
 		say(
 			programs
 				? `cost: plus ${own} for tstrace itself`
-				: wrapped(
-						`cost: ${own} of one CPU for tstrace itself; tstrace could not measure its cost in the kernel`,
-						'      ',
-					),
+				: wrapped(`cost: ${own} of one CPU for tstrace itself; tstrace ${inKernel}`, '      '),
 		);
 	}
 

@@ -12,7 +12,7 @@ import { filterWords, unmatchedComms } from './filter-words.js';
 import { forgottenPid } from './forgotten-pid.js';
 import type { Command } from './held-command.js';
 import { say } from './output.js';
-import { Overhead } from './overhead.js';
+import { Overhead, unmeasuredCost } from './overhead.js';
 import { ProgressLine } from './progress-line.js';
 import { Results } from './results.js';
 import type { Rounds } from './rounds.js';
@@ -69,7 +69,11 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		};
 		try {
 			this.#results = this.#held(new Results(common, tool.text(settings), tool.stackTool));
-			const options = { verbose: common.verbose, note: (text: string) => this.#note(text) };
+			const options = {
+				verbose: common.verbose,
+				unmeasured: unmeasuredCost(common),
+				note: (text: string) => this.#note(text),
+			};
 			this.#tracing = this.#held(way.begin(settings, subjects, options));
 			this.#results.begin();
 			this.#since = this.#tracing.since;

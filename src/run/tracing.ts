@@ -49,6 +49,8 @@ export interface Tracing<F extends Findings> {
 
 export interface TracingOptions {
 	readonly verbose: boolean;
+	/** Why the cost in the kernel is not to be measured; undefined: it is. */
+	readonly unmeasured?: string | undefined;
 	readonly note: Note;
 }
 
@@ -127,10 +129,8 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 				program: object.program(name),
 				trap_ns,
 			});
-			const cost = new CostMeter([
-				...attach.map(metered(0)),
-				...(plan.load ?? []).map(metered(plan.trap_ns ?? 0)),
-			]);
+			const all = [...attach.map(metered(0)), ...(plan.load ?? []).map(metered(plan.trap_ns ?? 0))];
+			const cost = new CostMeter(all, options.unmeasured);
 			this.cost = cost;
 			this.#release.push(() => cost.close());
 			this.#losses = new Losses(object, () => cost.missed());

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { CostMeter } from '../../src/loader/cost.js';
 import type { BpfProgram } from '../../src/loader/program.js';
 import { reportsOf } from './reports.js';
-import { Tracing, until, Workload } from './support.js';
+import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 import { now_ns } from './times.js';
 
 /** A program that runs at a known rate: so often in a second, and so long each time. */
@@ -84,4 +84,41 @@ test('runs are as many as the kernel switched, and their time is what the share 
 	assert.ok(ratio > 0.2 && ratio < 5, `${bpf_runs} runs, ${perSecond} switches a second`);
 	const share_ns = (cpu_pct / 100) * report.duration_s * 1e9;
 	assert.ok(Math.abs(bpf_ns / share_ns - 1) < 0.01, `${bpf_ns} ns, but ${share_ns} by the share`);
+});
+
+/** Runs it where CPU 1 is isolated, as far as sysfs tells. */
+function isolated(...args: readonly string[]) {
+	const script =
+		'mount -t tmpfs none /mnt && echo 1 > /mnt/isolated && ' +
+		'mount --bind /mnt/isolated /sys/devices/system/cpu/isolated && exec "$@"';
+	const words = ['sh', '-c', script, 'sh', TSTRACE, ...args];
+	return runToEnd('unshare', ['--mount', '--propagation', 'private', ...words]);
+}
+
+test('what interrupts all CPUs is left out where one is isolated, and where somebody asks for that', () => {
+	const args = ['runqlat', '--json', '0.3', '1'];
+	const costOf = ({ status, stdout, stderr }: ReturnType<typeof tstrace>) => {
+		assert.equal(status, 0, stderr);
+		const [report] = reportsOf(stdout);
+		assert.ok(report);
+		return (report.cost as unknown as { bpf_runs: number | null }).bpf_runs;
+	};
+	assert.ok(costOf(tstrace(args)));
+	const asked = tstrace([...args, '--no-cost']);
+	assert.equal(costOf(asked), null);
+	assert.match(asked.stderr, /did not measure its cost\s+in\s+the kernel: --no-cost/);
+	const quiet = isolated(...args);
+	assert.equal(costOf(quiet), null);
+	assert.match(quiet.stderr, /some\s+are\s+isolated\s+\(1\)/);
+	// A limit has to be measured.
+	assert.ok(costOf(isolated(...args, '--max-overhead', '90')));
+});
+
+test('statistics that are to stay off stay off, and runs that were missed are counted all the same', () => {
+	const program = Object.assign(new Steady(20_000, 500), { missed: 3 }) as unknown as BpfProgram;
+	const meter = new CostMeter([{ program, trap_ns: 0 }], 'nobody wants it');
+	assert.equal(meter.begin(), false);
+	assert.equal(meter.end().programs_pct, 0);
+	const { programs, unmeasured } = meter.estimate(1e9, 0);
+	assert.deepEqual([programs, unmeasured, meter.missed()], [undefined, 'nobody wants it', 3]);
 });

@@ -151,9 +151,13 @@ test('ways of tools: the first is well, the others cost', () => {
 	check(judgeUprobes(true, true), 'ok');
 	check(judgeUprobes(true, false), 'warn', /6\.13/);
 	check(judgeUprobes(false, true), 'missing', /CONFIG_UPROBE_EVENTS/);
-	check(judgeStatistics(undefined), 'ok');
-	check(judgeStatistics('EPERM'), 'warn', /sudo/);
-	check(judgeStatistics('EINVAL'), 'warn', /5\.8/);
+	const statistics = (errno: string | undefined) => judgeStatistics([], () => errno);
+	check(statistics(undefined), 'ok');
+	check(statistics('EPERM'), 'warn', /sudo/);
+	check(statistics('EINVAL'), 'warn', /5\.8/);
+	const untried = judgeStatistics([2, 3], () => assert.fail('they would interrupt these CPUs'));
+	check(untried, 'warn', /--max-overhead/);
+	assert.match(untried.found, /isolated \(2,3\)/);
 });
 
 test('libbpf: the command that installs it is the distribution’s', () => {
