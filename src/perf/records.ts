@@ -46,7 +46,7 @@ export type SidebandRecord = MmapRecord | CommRecord | ForkRecord | ExitRecord;
 export interface SampleRecord extends Stamped {
 	readonly type: 'sample';
 	readonly cpu: number;
-	/** The event's: PerfEvent.id. */
+	/** Which event it is of: PERF_EVENT_IOC_ID tells each event's own. */
 	readonly id: number;
 	/** Events since the sample before, which this one stands for; ns for the clocks. */
 	readonly period: number;

@@ -171,7 +171,7 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 	}
 }
 
-/** Events read in user space, for users who may not use BPF. */
+/** Events read in user space: of a tool that needs no BPF, or for users who may not use it. */
 export class PlainTracing<F extends Findings> implements Tracing<F> {
 	readonly since = momentNow();
 	readonly cost = new CostMeter([]);
