@@ -1,4 +1,4 @@
-/** One record out of the ring, read in place: bpf/lib/trace/records.h, call_captures.h. */
+/** One record out of the ring, read in place: bpf/lib/trace/records.h, pointed.h. */
 import { readComm } from '../../bpf/comm.js';
 import { trace as layout } from '../../generated/trace.js';
 

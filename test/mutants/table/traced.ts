@@ -49,7 +49,7 @@ export const OF_TRACED: readonly Mutation[] = [
 	},
 	{
 		id: 'E6',
-		file: 'bpf/lib/trace/captures.h',
+		file: 'bpf/lib/trace/pointed.h',
 		from: '\tif ((u64)length > room_for + 1)',
 		to: '\tif ((u64)length > room_for + 9)',
 		bug: 'a string that is cut looks whole',
