@@ -24,14 +24,14 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 SEC("tp_btf/sys_enter")
 int BPF_PROG(trace_enter, struct pt_regs *regs, long nr)
 {
-	call_entered(regs, nr);
+	call_entered(ctx, regs, nr);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(trace_exit, struct pt_regs *regs, long result)
 {
-	call_left(regs, result);
+	call_left(ctx, regs, result);
 	return 0;
 }
 
@@ -41,14 +41,14 @@ int BPF_PROG(trace_exit, struct pt_regs *regs, long result)
 SEC("tp/raw_syscalls/sys_enter")
 int trace_enter_perf(struct trace_event_raw_sys_enter *event)
 {
-	call_entered(saved_registers(current_task()), event->id);
+	call_entered(event, saved_registers(current_task()), event->id);
 	return FOR_PERF_TOO;
 }
 
 SEC("tp/raw_syscalls/sys_exit")
 int trace_exit_perf(struct trace_event_raw_sys_exit *event)
 {
-	call_left(saved_registers(current_task()), event->ret);
+	call_left(event, saved_registers(current_task()), event->ret);
 	return FOR_PERF_TOO;
 }
 

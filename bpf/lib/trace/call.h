@@ -8,6 +8,7 @@
 #include "../kernel.h"
 #include "../loss.h"
 #include "../pidns.h"
+#include "call_stacks.h"
 #include "captures.h"
 #include "records.h"
 
@@ -72,15 +73,24 @@ static __always_inline void slot_begins(struct call_slot *slot, struct call *cal
 	slot->record.bytes = arguments * sizeof(u64);
 	slot->record.result = 0;
 	slot->unreadable = 0;
+	slot->has_stack = 0;
 	call_arguments(regs, call->abi == CALL_COMPAT, (u64 *)slot->data);
 }
 
-static __always_inline void call_entered(void *regs, long nr)
+/* Of what has another stack, or none, as it returns. */
+static __always_inline void take_entry_stack(void *ctx, struct call_slot *slot)
+{
+	take_stack(ctx, slot);
+	slot->record.flags |= RECORD_STACK_OF_ENTRY;
+}
+
+static __always_inline void call_entered(void *ctx, void *regs, long nr)
 {
 	struct call_slot *slot;
 	struct call_plan *plan;
 	struct call call;
 	u32 key, index;
+	bool ends;
 
 	call_of(is_compat_call(regs), nr, &call);
 	if (!call_wanted(&call) || !task_wanted(current_task()))
@@ -108,9 +118,11 @@ static __always_inline void call_entered(void *regs, long nr)
 		slot->since_ns = 0;
 		return;
 	}
-	if (!call_never_returns(&call) || only_failed || only_successful || min_duration_ns)
-		return;
-	if (!filter_has_task(current_task()))
+	ends = call_never_returns(&call) && !only_failed && !only_successful && !min_duration_ns &&
+	       filter_has_task(current_task());
+	if (ends || plan->replaces_memory)
+		take_entry_stack(ctx, slot);
+	if (!ends)
 		return;
 	slot->record.flags |= RECORD_UNFINISHED;
 	slot->record.duration_ns = 0;
@@ -128,7 +140,7 @@ static __always_inline bool result_wanted(struct call_slot *slot)
 	return slot->record.duration_ns >= min_duration_ns;
 }
 
-static __always_inline void call_left(void *regs, long result)
+static __always_inline void call_left(void *ctx, void *regs, long result)
 {
 	u64 owner = registers_number(regs), now_ns;
 	struct task_struct *task;
@@ -167,14 +179,18 @@ static __always_inline void call_left(void *regs, long result)
 	if (result_wanted(slot)) {
 		/* Pages that were not there are now. */
 		again = slot->unreadable && !(plan->replaces_memory && !slot->record.result);
-		if (again)
+		if (again) {
 			slot->record.bytes = plan->arguments * sizeof(u64);
+			slot->record.flags &= ~RECORD_STACK_OF_ENTRY;
+			slot->has_stack = 0;
+		}
 		if (again || plan->at_exit)
 			take_captures(key, index, plan, true, again);
 		if (by_path && paths_verdict(key, slot, plan) != PATH_MATCHES) {
 			slot->since_ns = 0;
 			return;
 		}
+		take_stack(ctx, slot);
 		record_about(&slot->record, task);
 		record_leaves(slot);
 	}

@@ -20,6 +20,8 @@ enum capture_kind {
 	CAPTURE_VECTORS,
 	/* struct msghdr, with its address and its vectors. */
 	CAPTURE_MESSAGE,
+	/* As many struct mmsghdr as the units are. */
+	CAPTURE_MESSAGES,
 	/* Who the thread's parent is. */
 	CAPTURE_PARENT,
 	/* What a descriptor is: the argument, the result. */
@@ -202,6 +204,8 @@ __noinline int capture_one(u32 key, u32 index, u32 number)
 		return capture_vectors(key, argument, address, units, capture->most);
 	if (capture->kind == CAPTURE_MESSAGE)
 		return capture_message(key, argument, address, units, capture->most);
+	if (capture->kind == CAPTURE_MESSAGES)
+		return capture_messages(key, argument, address, units, capture->most);
 	return capture_bytes(key, argument, address, units * capture->unit, capture->most);
 }
 

@@ -15,16 +15,20 @@ enum capture_status {
 	CAPTURED,
 	CAPTURED_CUT,
 	CAPTURE_UNREADABLE,
+	/* Here one of several messages begins: how many bytes it has. */
+	CAPTURED_BEGIN,
 };
 
 enum capture_limit {
 	CAPTURES = 4,
 	CAPTURED_STRINGS = 24,
 	CAPTURED_VECTORS = 4,
+	CAPTURED_MESSAGES = 4,
 	CAPTURE_HEADER_BYTES = 4,
 	/* Of what no argument of its own stands for. */
 	CAPTURED_PARENT = 16,
 	CAPTURED_RESULT = 17,
+	CAPTURED_STACK = 18,
 };
 
 struct capture_header {
@@ -204,6 +208,31 @@ __noinline int capture_message(u32 key, u32 argument, u64 address, u64 left, u32
 	bytes = message.name ? message.name_bytes : 0;
 	capture_bytes(key, argument, message.name, bytes, ADDRESS_BYTES);
 	return capture_vectors(key, argument, message.vectors, left, most);
+}
+
+/* include/linux/socket.h, struct user_mmsghdr: a struct user_msghdr, and how much of it was moved
+ */
+#define USER_MMSGHDR_BYTES 64
+#define USER_MMSGHDR_LEN   56
+
+/* The first of those that were sent, or came. */
+__noinline int capture_messages(u32 key, u32 argument, u64 address, u64 count, u32 most)
+{
+	for (u32 i = 0; i < CAPTURED_MESSAGES && i < count; i++) {
+		struct call_slot *slot = slot_at(key);
+		u32 bytes;
+		u8 *room;
+
+		room = slot ? capture_room(slot) : NULL;
+		if (!room || bpf_probe_read_user(&bytes, sizeof(bytes),
+						 (void *)(address + USER_MMSGHDR_LEN)))
+			return 0;
+		*(u32 *)(room + CAPTURE_HEADER_BYTES) = bytes;
+		captured(slot, room, argument, CAPTURED_BEGIN, sizeof(bytes));
+		capture_message(key, argument, address, bytes, most);
+		address += USER_MMSGHDR_BYTES;
+	}
+	return 0;
 }
 
 #endif

@@ -32,6 +32,8 @@ enum call_record_flag {
 	RECORD_NO_ROOM = 4,
 	/* A thread that ends is the last one of its process. */
 	RECORD_LAST_THREAD = 8,
+	/* The stack in it is of the call's begin, not of its end. */
+	RECORD_STACK_OF_ENTRY = 16,
 };
 
 struct call_record {
@@ -82,7 +84,7 @@ struct call_slot {
 	u64 registers;
 	u64 since_ns; /* 0: no call is going on */
 	u32 unreadable;
-	u32 unused;
+	u32 has_stack;
 	u16 begins[4]; /* of captures, in data */
 	struct known_file files[KNOWN_FILES];
 	struct call_record record;

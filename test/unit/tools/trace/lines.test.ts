@@ -23,8 +23,8 @@ const planner = new CallPlanner(kernelBtf, { text: 32, files: false, nothing: fa
 const BOTH: TraceView = { lines: true, summary: true };
 
 function formatted(given: readonly Given[], files = new KnownFiles(), view = BOTH) {
-	const formatter = new TraceFormatter(view, planner, files);
-	formatter.prepare();
+	const formatter = new TraceFormatter(view, planner, files, undefined);
+	formatter.prepare(new Uint32Array(0), new Uint32Array(0), 0);
 	const lines = new LineBuffer(1 << 16);
 	for (const each of given) {
 		const { words, at } = recordOf(each);
