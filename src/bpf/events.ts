@@ -22,7 +22,7 @@ export class EventRows implements Reader<RowFindings> {
 	readonly #map: BpfMap;
 	protected readonly ring: RingBuffer;
 	readonly #rowOf: RowOf;
-	#rows: Key[] = [];
+	#rows: EventRow[] = [];
 	#dropped = 0;
 
 	/** `map` is loaded, and of type BPF_MAP_TYPE_RINGBUF. */
@@ -71,7 +71,7 @@ export class EventRows implements Reader<RowFindings> {
 		else this.#dropped++;
 	}
 
-	#take(): Key[] {
+	#take(): EventRow[] {
 		const rows = this.#rows;
 		this.#rows = [];
 		return rows;

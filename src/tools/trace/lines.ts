@@ -185,6 +185,7 @@ function writeResult(
 	const errno = call.errno || (returns === 'int' ? errnoOf(low, -1 >>> 0) : 0);
 	if (errno !== 0) writeErrno(lines, errno);
 	else if (returns === 'address') lines.hex64(low, high);
+	else if (returns === 'narrow address') lines.hex64(low, 0);
 	else if (returns === 'octal') lines.octal(low);
 	else lines.signed64(low, high);
 }

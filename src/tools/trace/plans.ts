@@ -47,7 +47,7 @@ export interface CallPlan {
 	readonly name: string;
 	readonly arguments: readonly PlannedArgument[];
 	readonly captures: readonly Capture[];
-	readonly returns: 'number' | 'address' | 'descriptor' | 'octal' | 'int';
+	readonly returns: 'number' | 'address' | 'narrow address' | 'descriptor' | 'octal' | 'int';
 }
 
 /** Plans calls by what the table, the kernel's formats and its types say. */
@@ -77,7 +77,8 @@ export class CallPlanner {
 		const table = callTables()[compat ? 1 : 0];
 		const plain = table[call.nr] ?? '';
 		const words = wordsOf(plain, call.abi === 'native');
-		const returns = RETURNS[words?.at(-1) ?? ''] ?? 'number';
+		const wide = RETURNS[words?.at(-1) ?? ''] ?? 'number';
+		const returns = compat && wide === 'address' ? 'narrow address' : wide;
 		const named = (words ?? Array<string>(ALL_ARGUMENTS).fill('hex')).filter(
 			(word) => !word.startsWith('='),
 		);

@@ -264,6 +264,12 @@ export const SAME_AS: Readonly<Record<string, string>> = {
  * arch/x86/kernel/sys_ia32.c; arch/arm64/kernel/sys32.c, where the first half begins with an even register.
  */
 const TABLE_OF_32_BIT = `
+	stat64          path ptr
+	lstat64         path ptr
+	fstat64         fd ptr
+	fstatat64       at path ptr flags:at
+	statfs64        path size ptr
+	fstatfs64       fd size ptr
 	mmap            ptr =x
 	mmap2           ptr size flags:prot flags:map fd hex =x
 	select          ptr

@@ -116,13 +116,13 @@ function writeMessage(lines: LineBuffer, call: CallRecord, argument: number): vo
 	lines.byte(END_BRACE);
 }
 
-/** The address of a message, if it has one, and what is in it; returns where another message begins. */
+/** The address of a message, if it has one, and what is in it; returns where another begins. 0: neither was read. */
 function writeParts(lines: LineBuffer, call: CallRecord, address: number): number {
-	if (call.lengthOf(address) > 1) {
+	if (address !== 0 && call.lengthOf(address) > 1) {
 		writeSockaddr(lines, call, address);
 		lines.add(SEPARATOR);
 	}
-	return writeStrings(lines, call, call.nextCapture(address));
+	return writeStrings(lines, call, address === 0 ? 0 : call.nextCapture(address));
 }
 
 /** Several messages, as many as were sent or came: what each has, and how many bytes that is. */
@@ -139,7 +139,7 @@ function writeMessages(lines: LineBuffer, call: CallRecord, argument: number): v
 		const bytes = call.u32At(call.textAt(begin));
 		const address = call.nextCapture(begin);
 		lines.add(MESSAGE);
-		begin = address === 0 ? 0 : writeParts(lines, call, address);
+		begin = writeParts(lines, call, address);
 		lines.add(MESSAGE_LENGTH);
 		lines.whole(bytes, 1);
 		lines.byte(END_BRACE);
