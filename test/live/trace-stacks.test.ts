@@ -33,7 +33,11 @@ for (const hook of ['raw', 'perf'] as const)
 				const { stdout, stderr, done } = await traced([name, 'stack'], [], { TSTRACE_FORCE: hook });
 				const [inner] = ofArgument(stdout, 4242);
 				const [middle] = ofArgument(stdout, 4243);
-				assert.deepEqual(inner?.stack.slice(0, 4), ['inner', 'middle', 'outer', 'main'], stdout);
+				assert.deepEqual(
+					inner?.stack.slice(0, 5),
+					['inner', 'middle', 'outer', 'stack', 'main'],
+					stdout,
+				);
 				assert.equal(inner.stack.at(-1), '_start');
 				assert.equal(inner.stack.length, done[0]);
 				assert.deepEqual(middle?.stack, inner.stack.slice(1));
@@ -97,7 +101,7 @@ test('--json: a stack beside its call, the root first, as stacks of other tools'
 		readonly stack?: { frames: string[]; kinds: string; cut?: string };
 	}>;
 	const { stack } = rows.find(({ args }) => args === '4242') ?? {};
-	assert.deepEqual(stack?.frames.slice(-4), ['main', 'outer', 'middle', 'inner']);
+	assert.deepEqual(stack?.frames.slice(-5), ['main', 'stack', 'outer', 'middle', 'inner']);
 	assert.equal(stack.frames[0], '_start');
 	assert.equal(stack.kinds, 'u'.repeat(done[0] ?? 0));
 	assert.equal(stack.cut, undefined);
