@@ -8,7 +8,6 @@
 #include "../kernel.h"
 #include "../loss.h"
 #include "../pidns.h"
-#include "call_stacks.h"
 #include "captures.h"
 #include "records.h"
 
@@ -18,6 +17,8 @@ const volatile u64 min_duration_ns = 0;
 /* Only calls with this descriptor. */
 const volatile bool by_descriptor = false;
 const volatile u32 only_descriptor = 0;
+/* With the stacks of calls; see call_stacks.h. */
+const volatile bool with_stacks = false;
 /* Threads that end, and signals that they get. */
 const volatile bool with_ends = false;
 /* tstrace's own process: what it writes would be traced, and written. */
@@ -74,17 +75,23 @@ static __always_inline void slot_begins(struct call_slot *slot, struct call *cal
 	slot->record.result = 0;
 	slot->unreadable = 0;
 	slot->has_stack = 0;
+	slot->pending = 0;
 	call_arguments(regs, call->abi == CALL_COMPAT, (u64 *)slot->data);
 }
 
-/* Of what has another stack, or none, as it returns. */
-static __always_inline void take_entry_stack(void *ctx, struct call_slot *slot)
+/* The record is complete, but for its stack. */
+static __always_inline void call_done(struct call_slot *slot)
 {
-	take_stack(ctx, slot);
-	slot->record.flags |= RECORD_STACK_OF_ENTRY;
+	record_about(&slot->record, current_task());
+	if (with_stacks) {
+		slot->pending = PENDING_STACK | PENDING_RECORD;
+		return;
+	}
+	record_leaves(slot);
+	slot->since_ns = 0;
 }
 
-static __always_inline void call_entered(void *ctx, void *regs, long nr)
+static __always_inline void call_entered(void *regs, long nr)
 {
 	struct call_slot *slot;
 	struct call_plan *plan;
@@ -120,15 +127,16 @@ static __always_inline void call_entered(void *ctx, void *regs, long nr)
 	}
 	ends = call_never_returns(&call) && !only_failed && !only_successful && !min_duration_ns &&
 	       filter_has_task(current_task());
-	if (ends || plan->replaces_memory)
-		take_entry_stack(ctx, slot);
+	/* What has another stack as it returns, or none. */
+	if (with_stacks && (ends || plan->replaces_memory)) {
+		slot->record.flags |= RECORD_STACK_OF_ENTRY;
+		slot->pending = PENDING_STACK;
+	}
 	if (!ends)
 		return;
 	slot->record.flags |= RECORD_UNFINISHED;
 	slot->record.duration_ns = 0;
-	record_about(&slot->record, current_task());
-	record_leaves(slot);
-	slot->since_ns = 0;
+	call_done(slot);
 }
 
 static __always_inline bool result_wanted(struct call_slot *slot)
@@ -140,7 +148,7 @@ static __always_inline bool result_wanted(struct call_slot *slot)
 	return slot->record.duration_ns >= min_duration_ns;
 }
 
-static __always_inline void call_left(void *ctx, void *regs, long result)
+static __always_inline void call_left(void *regs, long result)
 {
 	u64 owner = registers_number(regs), now_ns;
 	struct task_struct *task;
@@ -163,7 +171,8 @@ static __always_inline void call_left(void *ctx, void *regs, long result)
 	if (!plan || !slot)
 		return;
 	now_ns = bpf_ktime_get_ns();
-	if (!slot->since_ns) {
+	/* Nobody did what was pending of its last call: programs were just being attached. */
+	if (!slot->since_ns || slot->pending) {
 		/* It was left out as it began. */
 		if (by_descriptor || by_path)
 			return;
@@ -190,9 +199,8 @@ static __always_inline void call_left(void *ctx, void *regs, long result)
 			slot->since_ns = 0;
 			return;
 		}
-		take_stack(ctx, slot);
-		record_about(&slot->record, task);
-		record_leaves(slot);
+		call_done(slot);
+		return;
 	}
 	slot->since_ns = 0;
 }

@@ -27,9 +27,16 @@ export const PROGRAMS = {
 	raw: ['trace_exit', 'trace_enter'],
 	perf: ['trace_enter_perf', 'trace_exit_perf'],
 } as const;
+/** The same with stacks, where each program is followed by the one that takes them. */
+export const PROGRAMS_WITH_STACKS = {
+	raw: ['trace_exit', 'trace_exit_stack', 'trace_enter', 'trace_enter_stack'],
+	perf: ['trace_enter_perf', 'trace_enter_stack_perf', 'trace_exit_perf', 'trace_exit_stack_perf'],
+} as const;
 const PERF_EVENTS = [
 	['trace_exit_perf', 'sys_exit'],
+	['trace_exit_stack_perf', 'sys_exit'],
 	['trace_enter_perf', 'sys_enter'],
+	['trace_enter_stack_perf', 'sys_enter'],
 ] as const;
 
 export class TraceReader extends EventBatches {

@@ -9,7 +9,7 @@ import { defineTool, type Plan } from '../../tool.js';
 import { CallStacks } from './call-stacks.js';
 import { configure } from './configure.js';
 import { type Settings, type TraceOptions, traceOptions, traceSettings } from './options.js';
-import { PROGRAMS, TraceReader } from './reader.js';
+import { PROGRAMS, PROGRAMS_WITH_STACKS, TraceReader } from './reader.js';
 import { renderCallTotals } from './totals.js';
 
 type Layout = typeof layout;
@@ -58,7 +58,7 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 		refuseKernelThreads(subjects.filter, 'it makes no system calls');
 		configure(object, settings);
 		const hook = chooseCallHook();
-		const programs = PROGRAMS[hook.name];
+		const programs = (settings.stacks ? PROGRAMS_WITH_STACKS : PROGRAMS)[hook.name];
 		return {
 			attach: [
 				...(hook.name === 'raw' ? programs : []),
