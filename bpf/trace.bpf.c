@@ -10,6 +10,7 @@
  * src/bpf/call-hooks.ts.
  */
 #include "lib/trace/call.h"
+#include "lib/trace/call_stacks.h"
 #include "lib/trace/captures.h"
 #include "lib/trace/records.h"
 #include "lib/calls/calls.h"
@@ -49,6 +50,35 @@ SEC("tp/raw_syscalls/sys_exit")
 int trace_exit_perf(struct trace_event_raw_sys_exit *event)
 {
 	call_left(saved_registers(current_task()), event->ret);
+	return FOR_PERF_TOO;
+}
+
+/* Behind the programs above, at the same tracepoints: with stacks only. */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(trace_enter_stack, struct pt_regs *regs, long nr)
+{
+	call_pending_done(ctx, regs);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(trace_exit_stack, struct pt_regs *regs, long result)
+{
+	call_pending_done(ctx, regs);
+	return 0;
+}
+
+SEC("tp/raw_syscalls/sys_enter")
+int trace_enter_stack_perf(struct trace_event_raw_sys_enter *event)
+{
+	call_pending_done(event, saved_registers(current_task()));
+	return FOR_PERF_TOO;
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int trace_exit_stack_perf(struct trace_event_raw_sys_exit *event)
+{
+	call_pending_done(event, saved_registers(current_task()));
 	return FOR_PERF_TOO;
 }
 
@@ -200,9 +230,12 @@ int open_calls(struct bpf_iter__task *ctx)
 		return 0;
 	slot = slot_at(slot_find(task_registers_number(task)));
 	if (slot && slot->since_ns) {
-		slot->record.end_ns = bpf_ktime_get_ns();
-		slot->record.duration_ns = slot->record.end_ns - slot->since_ns;
-		slot->record.flags |= RECORD_UNFINISHED;
+		/* Else it has returned, and programs were detached before its record left. */
+		if (!(slot->pending & PENDING_RECORD)) {
+			slot->record.end_ns = bpf_ktime_get_ns();
+			slot->record.duration_ns = slot->record.end_ns - slot->since_ns;
+			slot->record.flags |= RECORD_UNFINISHED;
+		}
 		slot->record.lost = 0;
 		record_about(&slot->record, task);
 		bytes = slot->record.bytes;

@@ -96,6 +96,7 @@ torture();
 workload('sleepers.c', 'sleepers', '-fomit-frame-pointer');
 workload('sleepers.c', 'sleepers-plain', '-O0');
 workload('deep.c', 'deep', '-fomit-frame-pointer');
+workload('traced.c', 'traced-plain', '-fomit-frame-pointer');
 workload('sleepers.c', 'sleepers-static', '-fomit-frame-pointer', '-static');
 withGcc('sleepers.c', 'sleepers-gcc');
 workload('waits.c', 'waits-stripped', '-s');

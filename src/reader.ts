@@ -1,7 +1,6 @@
 /** How a tool's result is read. */
 
-import type { Findings, Lost } from './aggregate/report.js';
-import type { Key } from './aggregate/row-key.js';
+import type { EventRow, Findings, Lost } from './aggregate/report.js';
 
 /** Says what is done and why, with -v. */
 export type Note = (text: string) => void;
@@ -10,7 +9,7 @@ export type Note = (text: string) => void;
  * Rows to show as they come, in the order they happened: to be made lines of, or as bytes of text where
  * there are too many for an object each. Resolves when they are written; the bytes may change then.
  */
-export type RowSink = (rows: readonly Key[] | Uint8Array) => Promise<void>;
+export type RowSink = (rows: readonly EventRow[] | Uint8Array) => Promise<void>;
 
 /** Of whoever waits for the last result: it may take a little longer, to be a better one. */
 export interface Patience {

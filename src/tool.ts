@@ -1,6 +1,6 @@
 /** What a tool is. Everything a tool does not declare here is the same for all: src/run does it, and src/cli before it. */
 import type { PageReport } from './aggregate/page-report.js';
-import type { Circumstances, Findings, RowFindings } from './aggregate/report.js';
+import type { Circumstances, EventRow, Findings, RowFindings } from './aggregate/report.js';
 import type { Key } from './aggregate/row-key.js';
 import type { StackTool } from './aggregate/stack-tool.js';
 import type { Filter, FilteredLayout, Subjects } from './bpf/filter.js';
@@ -42,7 +42,7 @@ interface StackExport {
 export interface TextView<F extends Findings> {
 	/** Above streamed rows, once. */
 	readonly header?: string;
-	row?(row: Key): string;
+	row?(row: EventRow): string;
 	/** Below streamed rows: RowFindings.totals. */
 	totals?(totals: readonly Key[], style: Style): string;
 	/** All but single events, which `row` is for. */

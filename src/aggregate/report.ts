@@ -35,10 +35,15 @@ export interface LatencyFindings {
 	readonly groups: readonly LatencyGroup[];
 }
 
+/** One event: values, and what of it has values of its own, such as a stack. */
+export type EventRow = Readonly<Record<string, string | number | object>>;
+
 /** Single events. */
 export interface RowFindings {
 	readonly kind: 'rows';
-	readonly rows: readonly Key[];
+	readonly rows: readonly EventRow[];
+	/** What the user should know of them. */
+	readonly notices?: readonly string[];
 	/** Of threads, for text to show below them. */
 	readonly totals?: readonly Key[];
 }

@@ -1,6 +1,6 @@
 /** Events out of a ring buffer: as they come, or all that came in an interval. */
 
-import type { Lost, RowFindings } from '../aggregate/report.js';
+import type { EventRow, Lost, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
 import type { BpfMap } from '../loader/map.js';
 import { RingBuffer } from '../loader/ringbuf.js';
@@ -11,7 +11,7 @@ import { LineBuffer } from '../render/line-buffer.js';
 const MAX_ROWS = 100_000;
 
 /** Makes a row of a record, or none of one that others refer to; `epoch_ms` is the wall-clock time of CLOCK_MONOTONIC's zero. */
-type RowOf = (record: DataView, epoch_ms: number) => Key | undefined;
+type RowOf = (record: DataView, epoch_ms: number) => EventRow | undefined;
 
 /** Wall-clock time of CLOCK_MONOTONIC's zero in ms; asked anew, so that a stepped clock shows. */
 export function epochMs(): number {
@@ -22,7 +22,7 @@ export class EventRows implements Reader<RowFindings> {
 	readonly #map: BpfMap;
 	protected readonly ring: RingBuffer;
 	readonly #rowOf: RowOf;
-	#rows: Key[] = [];
+	#rows: EventRow[] = [];
 	#dropped = 0;
 
 	/** `map` is loaded, and of type BPF_MAP_TYPE_RINGBUF. */
@@ -71,7 +71,7 @@ export class EventRows implements Reader<RowFindings> {
 		else this.#dropped++;
 	}
 
-	#take(): Key[] {
+	#take(): EventRow[] {
 		const rows = this.#rows;
 		this.#rows = [];
 		return rows;
@@ -86,6 +86,8 @@ export interface EventFormatter {
 	row: RowOf;
 	/** Looks at a batch before its lines or rows are made. */
 	prepare(words: Uint32Array, places: Uint32Array, count: number): void;
+	/** Waits for what `prepare` has found to be needed, if anything is, before lines are made. */
+	settle?(): Promise<void>;
 	/** Adds the line of the record that begins at this word. */
 	line(words: Uint32Array, at: number, lines: LineBuffer): void;
 	/** For below all lines. */
@@ -160,6 +162,9 @@ export class EventBatches extends EventRows {
 		const { words } = this.ring;
 		const lines = this.#lines;
 		for (const count of this.#batches()) {
+			await this.#formatter.settle?.();
+			// The ring was closed meanwhile.
+			if (this.#closed) return;
 			for (let i = 0; i < count; i++) {
 				this.#formatter.line(words, this.#places[i] as number, lines);
 				if (lines.length < WRITE_BYTES) continue;

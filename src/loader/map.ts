@@ -68,6 +68,15 @@ export class BpfMap {
 		return new DataView(value.buffer);
 	}
 
+	/** The value of a key, of a map that is not by CPU; undefined if none. */
+	lookup(key: Uint8Array): DataView | undefined {
+		const value = new Uint8Array(this.valueSize);
+		const result = libbpf().bpf_map_lookup_elem(this.fd, key, value);
+		if (result === -ENOENT) return undefined;
+		this.#check(result, 'read');
+		return new DataView(value.buffer);
+	}
+
 	/** The kernel rounds each CPU's value up to 8 bytes. */
 	get perCpuStride(): number {
 		return Math.ceil(this.valueSize / 8) * 8;

@@ -42,7 +42,7 @@ export function stackOptions() {
 	};
 }
 
-const UNWIND_WAYS: readonly StackSettings['unwind'][] = ['tables', 'fp'];
+export const UNWIND_WAYS: readonly StackSettings['unwind'][] = ['tables', 'fp'];
 
 export const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
 

@@ -1,8 +1,14 @@
 /** What a run prints: results in the chosen format, and on stderr what they cost and lack. */
 
 import type { PageReport } from '../aggregate/page-report.js';
-import type { Findings, LatencyGroup, Lost, Report, RowFindings } from '../aggregate/report.js';
-import type { Key } from '../aggregate/row-key.js';
+import type {
+	EventRow,
+	Findings,
+	LatencyGroup,
+	Lost,
+	Report,
+	RowFindings,
+} from '../aggregate/report.js';
 import { type Origin, profileOf } from '../aggregate/stack-profile.js';
 import type { StackFindings } from '../aggregate/stack-rows.js';
 import type { StackTool } from '../aggregate/stack-tool.js';
@@ -75,7 +81,7 @@ export class Results<F extends Findings> {
 	}
 
 	/** Rows as they come. */
-	async rows(rows: readonly Key[] | Uint8Array): Promise<void> {
+	async rows(rows: readonly EventRow[] | Uint8Array): Promise<void> {
 		let text = '';
 		if (!this.#headerPrinted && this.#text.header) {
 			text += `${paint(this.#style, 'bold', this.#text.header)}\n`;
@@ -161,6 +167,7 @@ export class Results<F extends Findings> {
 	/** That nothing was found, and what to know about what was. */
 	#remarks(findings: Findings): void {
 		const { kind } = findings;
+		if (kind === 'rows') this.#notices(findings.notices);
 		if (kind !== 'stacks' && kind !== 'table') return;
 		const found = kind === 'stacks' ? findings.stacks : findings.rows;
 		if (kind !== 'stacks') {
@@ -172,7 +179,11 @@ export class Results<F extends Findings> {
 		// Text says it by itself, where there is any.
 		if (leftOut && (this.#format !== 'text' || found.length === 0))
 			say(wrapped(`note: ${leftOut}`, '      '));
-		for (const line of findings.notices) say(wrapped(`note: ${printable(line)}`, '      '));
+		this.#notices(findings.notices);
+	}
+
+	#notices(notices: readonly string[] = []): void {
+		for (const line of notices) say(wrapped(`note: ${printable(line)}`, '      '));
 	}
 
 	/** After the last interval. */

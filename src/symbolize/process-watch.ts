@@ -1,7 +1,7 @@
 /** Keeps track of processes while stacks are captured, and names the stacks by what they had mapped. */
 
 import type { Lost } from '../aggregate/report.js';
-import { type CapturedStack, wakersOf } from '../aggregate/stack.js';
+import { type CapturedStack, type NamedStack, wakersOf } from '../aggregate/stack.js';
 import type { StackFindings } from '../aggregate/stack-rows.js';
 import type { MemoryPlace } from '../aggregate/wait-object.js';
 import type { Subjects } from '../bpf/filter.js';
@@ -10,8 +10,11 @@ import { TstraceError } from '../errors.js';
 import { closeAll } from '../loader/close-all.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
+import { Debuginfod } from './debuginfod/lacking-symbols.js';
 import { ProcessHistory } from './mappings/processes.js';
 import { type NamingOptions, nameStacks } from './naming.js';
+import { noticeText } from './notices.js';
+import { Symbolizer } from './symbolizer.js';
 import { memoryNames } from './symbols/memory-names.js';
 import { SleepingStacks, type WaitingThread } from './walks/sleeping-stacks.js';
 import type { UnwindTables } from './walks/unwind-tables.js';
@@ -23,6 +26,8 @@ const PAUSE_MS = 20;
 export class ProcessWatch {
 	readonly #history = new ProcessHistory();
 	readonly #sleeping = new SleepingStacks();
+	/** Of stacks that are named as they come. Nobody waits for symbols to be fetched meanwhile. */
+	readonly #symbolizer = new Symbolizer(this.#history, new Debuginfod(true));
 	/** What tells of processes, for those whose events use its rings; undefined: this user may not have it. */
 	readonly sideband: Sideband | undefined;
 	readonly #subjects: Subjects;
@@ -127,13 +132,29 @@ export class ProcessWatch {
 		stacks: readonly CapturedStack[],
 		options: NamingOptions,
 	): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
+		this.#takeFor(stacks);
+		const named = await nameStacks(stacks, this.#history, options);
+		return { ...named, notices: [...this.#notices(), ...named.notices] };
+	}
+
+	/** Names stacks while tracing goes on, in the order given; one call at a time. `depth`: of a walk, at most. */
+	async nameEach(stacks: readonly CapturedStack[], depth: number): Promise<NamedStack[]> {
+		this.#takeFor(stacks);
+		return this.#symbolizer.resolve(stacks, depth);
+	}
+
+	/** What the user should know of all that `nameEach` has named. */
+	noticesOfEach(): string[] {
+		return [...this.#notices(), ...this.#symbolizer.notices().map(noticeText)];
+	}
+
+	/** Takes in what there is to know of the processes whose stacks these are. */
+	#takeFor(stacks: readonly CapturedStack[]): void {
 		this.take();
 		const pids = new Set(
 			stacks.flatMap((stack) => [stack, ...wakersOf(stack)].flatMap(({ pid }) => pid || [])),
 		);
 		this.#read(pids);
-		const named = await nameStacks(stacks, this.#history, options);
-		return { ...named, notices: [...this.#notices(), ...named.notices] };
 	}
 
 	/** Reads those of them whose turn has not come. */

@@ -49,6 +49,8 @@ test('-e: calls, sets, and "!": all but these', async () => {
 			'sendto',
 			'recvfrom',
 			'sendmsg',
+			'sendmmsg',
+			'recvmmsg',
 		),
 	);
 	const without = await sums('-e', '!%network,read');
@@ -56,13 +58,23 @@ test('-e: calls, sets, and "!": all but these', async () => {
 		without,
 		names(all).filter(
 			(name) =>
-				!/^(read|socket|bind|listen|getsockname|connect|accept4|sendto|recvfrom|sendmsg)$/.test(
+				!/^(read|socket|bind|listen|getsockname|connect|accept4|sendto|recvfrom|sendmsg|sendmmsg|recvmmsg)$/.test(
 					name ?? '',
 				),
 		),
 	);
 	assert.deepEqual(await sums('-e', '%network', '-e', '!connect,bind'), [
-		...of('socket', 'listen', 'getsockname', 'accept4', 'sendto', 'recvfrom', 'sendmsg'),
+		...of(
+			'socket',
+			'listen',
+			'getsockname',
+			'accept4',
+			'sendto',
+			'recvfrom',
+			'sendmsg',
+			'sendmmsg',
+			'recvmmsg',
+		),
 	]);
 });
 

@@ -83,6 +83,8 @@ for (const hook of HOOKS) {
 			has('sendto(10, "q", 1, MSG_NOSIGNAL, NULL, 0) = 1');
 			has('recvfrom(11, "q", 1, 0, NULL, NULL) = 1');
 			has('sendmsg(10, {["message"]}, MSG_NOSIGNAL) = 7');
+			has('sendmmsg(10, [{["one"], msg_len=3}, {["four"], msg_len=4}], 2, MSG_NOSIGNAL) = 2');
+			has('recvmmsg(11, [{["messageonefour"], msg_len=14}], 1, MSG_WAITALL, NULL) = 1');
 			has('connect(8, {AF_UNIX, "/no/such/socket"}, 110) = -1 ENOENT');
 			has(/^sendto\(9, "six", 3, 0, \{AF_INET6, \[::1\]:4711\}, 28\) = /);
 			const sleep = lines.find(({ call }) => call === 'clock_nanosleep');

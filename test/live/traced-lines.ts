@@ -47,6 +47,17 @@ export function tracedLines(text: string): TracedLine[] {
 		});
 }
 
+/** Lines of trace -k, each with the frames below it, the leaf first. */
+export function tracedStacks(text: string): Array<TracedLine & { readonly stack: string[] }> {
+	const found: Array<TracedLine & { readonly stack: string[] }> = [];
+	for (const line of text.split('\n')) {
+		const [, frame] = /^ > (.+)$/.exec(line) ?? [];
+		if (frame !== undefined) found.at(-1)?.stack.push(frame);
+		else for (const each of tracedLines(line)) found.push({ ...each, stack: [] });
+	}
+	return found;
+}
+
 /** How many calls trace says are missing, all in all. */
 export function missingCalls(text: string): number {
 	const found = text.matchAll(/^--- (\d+) calls? (?:is|are) missing here/gm);

@@ -47,6 +47,7 @@ for (const args of [
 	['timehist', '-w', '-p', `${process.pid}`],
 	['trace', '-y', '-p', `${process.pid}`],
 	['trace', '-y', '--path', '/tmp/*', '-p', `${process.pid}`],
+	['trace', '-k', '-y', '--path', '/tmp/*', '-p', `${process.pid}`],
 	['memleak', '-p', `${process.pid}`],
 	['memleak', '--growth', '-p', `${process.pid}`],
 ] as const) {

@@ -1,7 +1,7 @@
 /**
  * A tool of each kind for a long time under load, `make soak`: what it has resident, its descriptors
  * and the kernel memory taken for it (each has a cgroup) must not grow. SOAK_MINUTES says how long,
- * 20 by default.
+ * 20 by default; an argument names the only tool.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -73,6 +73,10 @@ function tools(storm: number): string[][] {
 		['profile', seconds],
 		['timehist', '-p', `${storm}`, seconds],
 		['trace', '-y', '-p', `${storm}`, seconds],
+		// Stacks of ever new processes.
+		['trace', '-k', '-e', 'execve,exit_group,openat', seconds],
+		['stat', '-a', '1'],
+		['stat', '-p', `${storm}`, '1'],
 		['memleak', '-p', `${storm}`, '--sample-bytes', '4096', '5'],
 	];
 }
@@ -151,7 +155,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 	});
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-soak-'));
 const load = startLoad(folder);
-const runs = tools(load[0]?.pid ?? 0).map(start);
+const only = process.argv[2];
+const runs = tools(load[0]?.pid ?? 0)
+	.filter(([name]) => only === undefined || name === only)
+	.map(start);
 const ended: string[] = [];
 for (const { child, name } of runs) child.on('exit', () => ended.push(name));
 try {

@@ -14,11 +14,14 @@
  * reads of a byte, and COUNT writes of one "threads"  COUNT threads, each with 20 calls of its own:
  * close of 1000000 + 1000 * thread + i "blocked"  waits in a read of an empty pipe for good, in a
  * second thread "killed"   a child that waits in pause() is killed by SIGKILL; one that exits with
- * 7; one by SIGSEGV
+ * 7; one by SIGSEGV "stack"    close of 4242 in inner, of 4243 in middle, which calls it and is
+ * called by outer; its number: how many frames backtrace() finds in inner "deeper"   COUNT calls of
+ * close of 4242, each in one more call of descends
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -35,6 +38,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "frames.h"
 #include "workload.h"
 
 #define SLEEP_NS    20000000
@@ -64,9 +68,10 @@ static void sockets(void)
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client, server;
 	int local = socket(AF_UNIX, SOCK_DGRAM, 0), newer = socket(AF_INET6, SOCK_DGRAM, 0);
 	socklen_t bytes = sizeof(here);
-	struct iovec vector;
+	struct iovec vector, vectors[] = {{"one", 3}, {"four", 4}};
 	struct msghdr message;
-	char byte = 'q';
+	struct mmsghdr messages[2];
+	char byte = 'q', all[14];
 
 	need(listener >= 0 && local >= 0 && !bind(listener, (void *)&here, sizeof(here)));
 	need(!listen(listener, 5) && !getsockname(listener, (void *)&here, &bytes));
@@ -81,6 +86,13 @@ static void sockets(void)
 	vector = (struct iovec){"message", 7};
 	message = (struct msghdr){.msg_iov = &vector, .msg_iovlen = 1};
 	need(sendmsg(client, &message, MSG_NOSIGNAL) == 7);
+	for (int i = 0; i < 2; i++)
+		messages[i] =
+			(struct mmsghdr){.msg_hdr = {.msg_iov = &vectors[i], .msg_iovlen = 1}};
+	need(sendmmsg(client, messages, 2, MSG_NOSIGNAL) == 2);
+	vector = (struct iovec){all, sizeof(all)};
+	messages[0] = (struct mmsghdr){.msg_hdr = {.msg_iov = &vector, .msg_iovlen = 1}};
+	need(recvmmsg(server, messages, 1, MSG_WAITALL, NULL) == 1);
 	need(connect(local, (void *)&name, sizeof(name)) && errno == ENOENT);
 	six.sin6_addr = in6addr_loopback;
 	if (newer >= 0)
@@ -270,6 +282,52 @@ static void killed(void)
 	printf("done %d %d %d\n", waiting, exits, crashes);
 }
 
+/* What comes after a call keeps it from being made a jump. */
+static volatile int after;
+static int frames;
+
+IN_STACKS static void inner(void)
+{
+	void *addresses[64];
+
+	frames = backtrace(addresses, 64);
+	call_kernel(SYS_close, 4242, 0, 0, 0);
+	after++;
+}
+
+IN_STACKS static void middle(void)
+{
+	inner();
+	call_kernel(SYS_close, 4243, 0, 0, 0);
+	after++;
+}
+
+IN_STACKS static void outer(void)
+{
+	middle();
+	after++;
+}
+
+static void stack(void)
+{
+	outer();
+	printf("done %d\n", frames);
+}
+
+IN_STACKS static void descends(long left)
+{
+	call_kernel(SYS_close, 4242, 0, 0, 0);
+	if (left > 1)
+		descends(left - 1);
+	after++;
+}
+
+static void deeper(long count)
+{
+	descends(count);
+	puts("done");
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
@@ -293,6 +351,10 @@ int main(int argc, char **argv)
 		blocked();
 	else if (!strcmp(kind, "killed"))
 		killed();
+	else if (!strcmp(kind, "stack"))
+		stack();
+	else if (!strcmp(kind, "deeper"))
+		deeper(count);
 	else
 		return 2;
 	return stay();

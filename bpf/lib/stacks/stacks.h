@@ -85,9 +85,8 @@ struct {
 struct stack_key {
 	u64 kernel; /* hashes: keys of `stacks` */
 	u64 user;
-	/* Changes when a process executes another program, or when its number is used again. */
-	u64 incarnation;
-	u64 waker;  /* of a wait: kept_waker() */
+	u64 incarnation; /* incarnation_of() */
+	u64 waker;	 /* of a wait: kept_waker() */
 	u64 object; /* what was waited for: waits/objects/objects.h; 0: nothing that is known */
 	u32 tgid;
 	u32 tid; /* 0 unless stacks_by_thread */
@@ -264,6 +263,12 @@ static __always_inline u64 stack_hash(struct scratch *here, bool is_user, long b
 	return walked->hash <= LOST_STACK ? walked->hash + 2 : walked->hash;
 }
 
+/* Changes when a process executes another program, or when its number is used again. */
+static __always_inline u64 incarnation_of(struct task_struct *task)
+{
+	return look(task, group_leader, start_time) + look(task, self_exec_id);
+}
+
 /* Whose stacks they are; the stacks themselves are still to be filled in. */
 static __always_inline void stack_key_of(struct task_struct *task, struct stack_key *key)
 {
@@ -271,7 +276,7 @@ static __always_inline void stack_key_of(struct task_struct *task, struct stack_
 	key->user = NO_STACK;
 	key->waker = 0;
 	key->object = 0;
-	key->incarnation = look(task, group_leader, start_time) + look(task, self_exec_id);
+	key->incarnation = incarnation_of(task);
 	key->tgid = task_tgid(task);
 	key->tid = stacks_by_thread ? task_tid(task) : 0;
 	/* With what follows the terminator; user space adds up keys that read the same. */

@@ -24,19 +24,24 @@ static __always_inline u32 walk_bytes(void)
 	return (stack_depth > STACK_DEPTH ? STACK_DEPTH : stack_depth) * sizeof(u64);
 }
 
-/* The current thread's user frames, in any context. */
-static __always_inline u64 current_user_stack(void *ctx, struct scratch *here)
+/* The current thread's user frames by frame pointers; returns bytes, 0 of a kernel thread. */
+static __always_inline long pointed_user_frames(void *ctx, struct scratch *here)
 {
 	long bytes;
 
-	if (!walk_user || !here)
-		return NO_STACK;
-	if (can_unwind())
-		return stack_hash(here, true, unwound_user_frames(here));
 	here->user.end = UNWIND_ON;
 	bytes = bpf_get_stack(ctx, here->user.frames, walk_bytes(), BPF_F_USER_STACK);
-	/* A kernel thread has none. */
-	return bytes == -EFAULT ? NO_STACK : stack_hash(here, true, bytes);
+	return bytes == -EFAULT ? 0 : bytes;
+}
+
+/* The current thread's user frames, in any context. */
+static __always_inline u64 current_user_stack(void *ctx, struct scratch *here)
+{
+	if (!walk_user || !here)
+		return NO_STACK;
+	return stack_hash(here, true,
+			  can_unwind() ? unwound_user_frames(here)
+				       : pointed_user_frames(ctx, here));
 }
 
 /* Takes the allocator's own frames off a walked stack; returns its bytes. */

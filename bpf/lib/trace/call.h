@@ -17,6 +17,8 @@ const volatile u64 min_duration_ns = 0;
 /* Only calls with this descriptor. */
 const volatile bool by_descriptor = false;
 const volatile u32 only_descriptor = 0;
+/* With the stacks of calls; see call_stacks.h. */
+const volatile bool with_stacks = false;
 /* Threads that end, and signals that they get. */
 const volatile bool with_ends = false;
 /* tstrace's own process: what it writes would be traced, and written. */
@@ -72,7 +74,21 @@ static __always_inline void slot_begins(struct call_slot *slot, struct call *cal
 	slot->record.bytes = arguments * sizeof(u64);
 	slot->record.result = 0;
 	slot->unreadable = 0;
+	slot->has_stack = 0;
+	slot->pending = 0;
 	call_arguments(regs, call->abi == CALL_COMPAT, (u64 *)slot->data);
+}
+
+/* The record is complete, but for its stack. */
+static __always_inline void call_done(struct call_slot *slot)
+{
+	record_about(&slot->record, current_task());
+	if (with_stacks) {
+		slot->pending = PENDING_STACK | PENDING_RECORD;
+		return;
+	}
+	record_leaves(slot);
+	slot->since_ns = 0;
 }
 
 static __always_inline void call_entered(void *regs, long nr)
@@ -81,6 +97,7 @@ static __always_inline void call_entered(void *regs, long nr)
 	struct call_plan *plan;
 	struct call call;
 	u32 key, index;
+	bool ends;
 
 	call_of(is_compat_call(regs), nr, &call);
 	if (!call_wanted(&call) || !task_wanted(current_task()))
@@ -108,15 +125,18 @@ static __always_inline void call_entered(void *regs, long nr)
 		slot->since_ns = 0;
 		return;
 	}
-	if (!call_never_returns(&call) || only_failed || only_successful || min_duration_ns)
-		return;
-	if (!filter_has_task(current_task()))
+	ends = call_never_returns(&call) && !only_failed && !only_successful && !min_duration_ns &&
+	       filter_has_task(current_task());
+	/* What has another stack as it returns, or none. */
+	if (with_stacks && (ends || plan->replaces_memory)) {
+		slot->record.flags |= RECORD_STACK_OF_ENTRY;
+		slot->pending = PENDING_STACK;
+	}
+	if (!ends)
 		return;
 	slot->record.flags |= RECORD_UNFINISHED;
 	slot->record.duration_ns = 0;
-	record_about(&slot->record, current_task());
-	record_leaves(slot);
-	slot->since_ns = 0;
+	call_done(slot);
 }
 
 static __always_inline bool result_wanted(struct call_slot *slot)
@@ -151,7 +171,8 @@ static __always_inline void call_left(void *regs, long result)
 	if (!plan || !slot)
 		return;
 	now_ns = bpf_ktime_get_ns();
-	if (!slot->since_ns) {
+	/* Nobody did what was pending of its last call: programs were just being attached. */
+	if (!slot->since_ns || slot->pending) {
 		/* It was left out as it began. */
 		if (by_descriptor || by_path)
 			return;
@@ -167,16 +188,19 @@ static __always_inline void call_left(void *regs, long result)
 	if (result_wanted(slot)) {
 		/* Pages that were not there are now. */
 		again = slot->unreadable && !(plan->replaces_memory && !slot->record.result);
-		if (again)
+		if (again) {
 			slot->record.bytes = plan->arguments * sizeof(u64);
+			slot->record.flags &= ~RECORD_STACK_OF_ENTRY;
+			slot->has_stack = 0;
+		}
 		if (again || plan->at_exit)
 			take_captures(key, index, plan, true, again);
 		if (by_path && paths_verdict(key, slot, plan) != PATH_MATCHES) {
 			slot->since_ns = 0;
 			return;
 		}
-		record_about(&slot->record, task);
-		record_leaves(slot);
+		call_done(slot);
+		return;
 	}
 	slot->since_ns = 0;
 }

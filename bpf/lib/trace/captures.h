@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * What arguments point to: user space tells for each call what to take, when, and how much
- * (src/abi/call-plans.ts). Functions of their own, which the verifier follows once; they take no
- * pointers, so that a slot is known by its number.
+ * What is taken of a call's arguments: user space tells for each call what, when, and how much
+ * (src/tools/trace/plans.ts); pointed.h takes it.
  */
 #ifndef TSTRACE_TRACE_CAPTURES_H
 #define TSTRACE_TRACE_CAPTURES_H
 
-#include "files.h"
-#include "records.h"
 #include "path_glob.h"
+#include "pointed.h"
+#include "records.h"
 
 enum capture_kind {
 	CAPTURE_NOTHING,
@@ -21,6 +20,8 @@ enum capture_kind {
 	CAPTURE_VECTORS,
 	/* struct msghdr, with its address and its vectors. */
 	CAPTURE_MESSAGE,
+	/* As many struct mmsghdr as the units are. */
+	CAPTURE_MESSAGES,
 	/* Who the thread's parent is. */
 	CAPTURE_PARENT,
 	/* What a descriptor is: the argument, the result. */
@@ -36,22 +37,6 @@ enum capture_factor {
 	FACTOR_RESULT = 7,
 	/* A number that argument 1 to 6 points to. */
 	FACTOR_AT_1 = 8,
-};
-
-enum capture_status {
-	CAPTURED,
-	CAPTURED_CUT,
-	CAPTURE_UNREADABLE,
-};
-
-enum capture_limit {
-	CAPTURES = 4,
-	CAPTURED_STRINGS = 24,
-	CAPTURED_VECTORS = 4,
-	CAPTURE_HEADER_BYTES = 4,
-	/* Of what no argument of its own stands for. */
-	CAPTURED_PARENT = 16,
-	CAPTURED_RESULT = 17,
 };
 
 struct capture {
@@ -73,19 +58,10 @@ struct call_plan {
 	struct capture of[CAPTURES];
 };
 
-struct capture_header {
-	u8 argument;
-	u8 status;
-	u16 bytes;
-};
-
 EXPORT_TYPE(enum capture_kind, capture_kind);
 EXPORT_TYPE(enum capture_factor, capture_factor);
-EXPORT_TYPE(enum capture_status, capture_status);
-EXPORT_TYPE(enum capture_limit, capture_limit);
 EXPORT_TYPE(struct capture, capture);
 EXPORT_TYPE(struct call_plan, call_plan);
-EXPORT_TYPE(struct capture_header, capture_header);
 
 /* By index of the call. */
 struct {
@@ -98,175 +74,6 @@ struct {
 static __always_inline struct call_plan *plan_of(u32 index)
 {
 	return bpf_map_lookup_elem(&call_plans, &index);
-}
-
-/* Room for one more, with its header in front; NULL: there is none. */
-static __always_inline u8 *capture_room(struct call_slot *slot)
-{
-	u64 at = slot->record.bytes;
-
-	barrier_var(at);
-	if (at > RECORD_LAST_AT) {
-		slot->record.flags |= RECORD_NO_ROOM;
-		return NULL;
-	}
-	return &slot->data[at];
-}
-
-static __always_inline void captured(struct call_slot *slot, u8 *room, u32 argument, u32 status,
-				     u32 bytes)
-{
-	struct capture_header *header = (void *)room;
-
-	header->argument = argument;
-	header->status = status;
-	header->bytes = bytes;
-	slot->record.bytes += (CAPTURE_HEADER_BYTES + bytes + 7) & ~7;
-	if (status == CAPTURE_UNREADABLE)
-		slot->unreadable = 1;
-}
-
-/* A string, without its zero. Returns whether it could be read. */
-__noinline int capture_string(u32 key, u32 argument, u64 address, u32 most)
-{
-	struct call_slot *slot = slot_at(key);
-	u64 room_for = most;
-	long length;
-	u8 *room;
-
-	if (!slot)
-		return 0;
-	room = capture_room(slot);
-	if (!room)
-		return 0;
-	barrier_var(room_for);
-	if (room_for > RECORD_TEXT_BYTES)
-		room_for = RECORD_TEXT_BYTES;
-	/* With its zero, and one byte more, which tells whether it is longer. */
-	length =
-		bpf_probe_read_user_str(room + CAPTURE_HEADER_BYTES, room_for + 2, (void *)address);
-	if (length < 0) {
-		captured(slot, room, argument, CAPTURE_UNREADABLE, 0);
-		return 0;
-	}
-	/* mm/maccess.c, strncpy_from_user_nofault: older kernels do not count the zero of an empty
-	 * one. */
-	if (length == 0)
-		length = 1;
-	if ((u64)length > room_for + 1)
-		captured(slot, room, argument, CAPTURED_CUT, room_for);
-	else
-		captured(slot, room, argument, CAPTURED, length - 1);
-	return 1;
-}
-
-/* So many bytes, or the first `most` of them. */
-__noinline int capture_bytes(u32 key, u32 argument, u64 address, u64 length, u32 most)
-{
-	struct call_slot *slot = slot_at(key);
-	u64 bytes = length < most ? length : most;
-	u8 *room;
-
-	if (!slot)
-		return 0;
-	room = capture_room(slot);
-	if (!room)
-		return 0;
-	barrier_var(bytes);
-	if (bytes > RECORD_TEXT_BYTES)
-		bytes = RECORD_TEXT_BYTES;
-	if (bytes && bpf_probe_read_user(room + CAPTURE_HEADER_BYTES, bytes, (void *)address)) {
-		captured(slot, room, argument, CAPTURE_UNREADABLE, 0);
-		return 0;
-	}
-	captured(slot, room, argument, bytes < length ? CAPTURED_CUT : CAPTURED, bytes);
-	return 1;
-}
-
-/* What a descriptor is, as a number that user space has been told the meaning of. */
-__noinline int capture_file(u32 key, u32 argument, s32 descriptor)
-{
-	struct call_slot *slot = slot_at(key);
-	u64 id;
-	u8 *room;
-
-	if (!slot || (descriptor < 0 && descriptor != AT_FDCWD))
-		return 0;
-	id = file_id(slot, descriptor);
-	room = id ? capture_room(slot) : NULL;
-	if (!room)
-		return 0;
-	__builtin_memcpy(room + CAPTURE_HEADER_BYTES, &id, sizeof(id));
-	captured(slot, room, argument, CAPTURED, sizeof(id));
-	return 0;
-}
-
-/* argv: a header for each string, and an empty one behind a list that is cut. */
-__noinline int capture_strings(u32 key, u32 argument, u64 address, u32 most)
-{
-	struct call_slot *slot = slot_at(key);
-	u32 width = slot && slot->record.call >> CALL_NR_BITS == CALL_COMPAT ? 4 : 8;
-
-	for (u32 i = 0; i < CAPTURED_STRINGS; i++) {
-		u64 string = 0;
-
-		if (bpf_probe_read_user(&string, width, (void *)(address + i * width))) {
-			capture_bytes(key, argument, 1, 1, 1);
-			return 0;
-		}
-		if (!string)
-			return 1;
-		capture_string(key, argument, string, most);
-	}
-	return 1;
-}
-
-struct user_vector {
-	u64 base;
-	u64 bytes;
-};
-
-/* struct iovec: what each points to, at most `left` bytes in all. */
-__noinline int capture_vectors(u32 key, u32 argument, u64 address, u64 left, u32 most)
-{
-	for (u32 i = 0; i < CAPTURED_VECTORS; i++) {
-		struct user_vector vector;
-		u64 bytes;
-
-		if (!left)
-			break;
-		if (bpf_probe_read_user(&vector, sizeof(vector),
-					(void *)(address + i * sizeof(vector))))
-			break;
-		bytes = vector.bytes < left ? vector.bytes : left;
-		capture_bytes(key, argument, vector.base, bytes, most);
-		left -= bytes;
-	}
-	return 0;
-}
-
-/* include/linux/socket.h, struct user_msghdr: as far as it is looked at */
-struct user_message {
-	u64 name;
-	u32 name_bytes;
-	u32 unused;
-	u64 vectors;
-};
-
-/* At most, of an address: struct sockaddr_storage. */
-#define ADDRESS_BYTES 128
-
-/* struct msghdr: its address first, which may be empty, then its vectors. */
-__noinline int capture_message(u32 key, u32 argument, u64 address, u64 left, u32 most)
-{
-	struct user_message message;
-	u32 bytes;
-
-	if (bpf_probe_read_user(&message, sizeof(message), (void *)address))
-		return 0;
-	bytes = message.name ? message.name_bytes : 0;
-	capture_bytes(key, argument, message.name, bytes, ADDRESS_BYTES);
-	return capture_vectors(key, argument, message.vectors, left, most);
 }
 
 static __always_inline u64 factor_of(struct call_slot *slot, u32 factor)
@@ -397,6 +204,8 @@ __noinline int capture_one(u32 key, u32 index, u32 number)
 		return capture_vectors(key, argument, address, units, capture->most);
 	if (capture->kind == CAPTURE_MESSAGE)
 		return capture_message(key, argument, address, units, capture->most);
+	if (capture->kind == CAPTURE_MESSAGES)
+		return capture_messages(key, argument, address, units, capture->most);
 	return capture_bytes(key, argument, address, units * capture->unit, capture->most);
 }
 

@@ -32,6 +32,8 @@ enum call_record_flag {
 	RECORD_NO_ROOM = 4,
 	/* A thread that ends is the last one of its process. */
 	RECORD_LAST_THREAD = 8,
+	/* The stack in it is of the call's begin, not of its end. */
+	RECORD_STACK_OF_ENTRY = 16,
 };
 
 struct call_record {
@@ -64,6 +66,12 @@ enum call_record_limit {
 
 EXPORT_TYPE(enum call_record_limit, call_record_limit);
 
+/* With stacks: what the next program at the same tracepoint is to do (call_stacks.h). */
+enum call_pending {
+	PENDING_STACK = 1,
+	PENDING_RECORD = 2,
+};
+
 #define KNOWN_FILES 4
 
 /* What tells that a descriptor of a thread is still the file that it was. */
@@ -81,8 +89,9 @@ struct known_file {
 struct call_slot {
 	u64 registers;
 	u64 since_ns; /* 0: no call is going on */
-	u32 unreadable;
-	u32 unused;
+	u16 unreadable;
+	u16 has_stack;
+	u32 pending;   /* enum call_pending */
 	u16 begins[4]; /* of captures, in data */
 	struct known_file files[KNOWN_FILES];
 	struct call_record record;

@@ -93,22 +93,43 @@ export class StackTables {
 		this.#frames = new FrameChunks(this.#object.map('frames'));
 	}
 
+	/** One user stack, by its hash, while programs go on; one that was not kept is lost. */
+	userStack(hash: bigint): Pick<CapturedStack, 'user' | 'userEnd' | 'lost'> {
+		const key = new Uint8Array(8);
+		new DataView(key.buffer).setBigUint64(0, hash, true);
+		const place = hash === LOST_STACK ? undefined : this.#object.map('stacks').lookup(key);
+		const extent = place && this.#extentAt(place, 0);
+		return {
+			user: extent ? userPart(addressesAt(this.#opened(), extent)) : NONE,
+			userEnd: userEnd(extent?.end),
+			lost: extent === undefined,
+		};
+	}
+
 	/** All stacks that are kept; programs may keep more meanwhile, which are not among them. */
 	read(): StackSnapshot {
 		const extents = new Map<bigint, Extent>();
-		const { first, count: countField, end } = this.#object.layout.structs.stack_place.fields;
 		const placeSize = this.#object.layout.structs.stack_place.size;
 		this.#object.map('stacks').readAll((keys, values, count) => {
 			for (let i = 0; i < count; i++) {
-				extents.set(keys.getBigUint64(i * 8, true), {
-					first: values.getUint32(i * placeSize + first.offset, true),
-					count: values.getUint16(i * placeSize + countField.offset, true),
-					end: values.getUint16(i * placeSize + end.offset, true),
-				});
+				extents.set(keys.getBigUint64(i * 8, true), this.#extentAt(values, i * placeSize));
 			}
 		});
+		return new StackSnapshot(this.#object.layout.structs, extents, this.#opened());
+	}
+
+	#extentAt(places: DataView, at: number): Extent {
+		const { first, count, end } = this.#object.layout.structs.stack_place.fields;
+		return {
+			first: places.getUint32(at + first.offset, true),
+			count: places.getUint16(at + count.offset, true),
+			end: places.getUint16(at + end.offset, true),
+		};
+	}
+
+	#opened(): FrameChunks {
 		if (!this.#frames) throw new TstraceError('stacks are read before they are open');
-		return new StackSnapshot(this.#object.layout.structs, extents, this.#frames);
+		return this.#frames;
 	}
 
 	close(): void {
@@ -182,13 +203,18 @@ export class StackSnapshot {
 		if (known) return known;
 		const extent = this.#extents.get(hash);
 		if (!extent) return NONE;
-		// No typed array: of these there are thousands, and each takes 200 bytes by itself.
-		const addresses: Address[] = [];
-		const { view, at } = this.#frames.find(extent.first);
-		for (let i = 0; i < extent.count; i++) addresses.push(readAddress(view, at + i * 8));
+		const addresses = addressesAt(this.#frames, extent);
 		this.#decoded.set(hash, addresses);
 		return addresses;
 	}
+}
+
+/** No typed array: of these there are thousands, and each takes 200 bytes by itself. */
+function addressesAt(frames: FrameChunks, { first, count }: Extent): readonly Address[] {
+	const addresses: Address[] = [];
+	const { view, at } = frames.find(first);
+	for (let i = 0; i < count; i++) addresses.push(readAddress(view, at + i * 8));
+	return addresses;
 }
 
 /** How a walk of user frames ended; undefined: it went by frame pointers alone. */

@@ -8,6 +8,7 @@ const {
 	CAPTURE_STRINGS,
 	CAPTURE_VECTORS,
 	CAPTURE_MESSAGE,
+	CAPTURE_MESSAGES,
 	CAPTURE_PARENT,
 	CAPTURE_FILE,
 	CAPTURE_RESULT_FILE,
@@ -117,6 +118,7 @@ const TAKEN: Readonly<Record<string, (asked: Asked) => Taken | undefined>> = {
 	vec: vectors,
 	vecout: vectors,
 	msg: (asked) => ({ ...vectors(asked), kind: CAPTURE_MESSAGE }),
+	msgs: (asked) => ({ ...vectors(asked), kind: CAPTURE_MESSAGES }),
 	sockaddr: ({ detail }) =>
 		taken(CAPTURE_BYTES, { factor: factorOf(detail), most: SOCKADDR_BYTES }),
 	sockaddrout: ({ detail }) =>

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { callAt, callConstants } from '../../bpf/call-numbers.js';
 import type { trace as layout } from '../../generated/trace.js';
 import type { BpfObject } from '../../loader/object.js';
+import { CallStacks } from './call-stacks.js';
 import { TOLD_FILES } from './known-files.js';
 import type { Settings } from './options.js';
 import { pathConstants } from './path-globs.js';
@@ -36,5 +37,6 @@ export function configure(object: BpfObject<typeof layout>, settings: Settings):
 	object.constantBytes('files_seed').setBigUint64(0, randomBytes(8).readBigUInt64LE(), true);
 	if (settings.paths.length > 0) pathConstants(object, settings.paths);
 	object.map('records').setMaxEntries(settings.buffer_bytes);
+	if (settings.stacks) CallStacks.configure(object, settings.stacks);
 	if (settings.files) object.map('files_told').setMaxEntries(TOLD_FILES);
 }

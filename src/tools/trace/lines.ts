@@ -1,9 +1,11 @@
 /** Records of `tstrace trace` as lines, in the form of strace. */
+import type { EventRow } from '../../aggregate/report.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { EventFormatter } from '../../bpf/events.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import { printable } from '../../render/terminal.js';
 import { CallForms } from './call-forms.js';
+import type { CallStacks } from './call-stacks.js';
 import type { KnownFiles } from './known-files.js';
 import type { CallPlan, CallPlanner } from './plans.js';
 import * as record from './record.js';
@@ -40,6 +42,7 @@ export class TraceFormatter implements EventFormatter {
 	readonly #view: TraceView;
 	readonly #files: KnownFiles;
 	readonly #forms: CallForms;
+	readonly #stacks: CallStacks | undefined;
 	readonly #labels = new ThreadLabels();
 	readonly #totals = new CallTotals();
 	readonly #call = new record.CallRecord();
@@ -49,15 +52,30 @@ export class TraceFormatter implements EventFormatter {
 	#second = -1;
 	#clock = bytesOf('00:00:00.');
 
-	constructor(view: TraceView, planner: CallPlanner, files: KnownFiles) {
+	constructor(
+		view: TraceView,
+		planner: CallPlanner,
+		files: KnownFiles,
+		stacks: CallStacks | undefined,
+	) {
 		this.#view = view;
+		this.#stacks = stacks;
 		this.#files = files;
 		this.#forms = new CallForms(planner, files);
 	}
 
-	prepare(): void {
+	prepare(words: Uint32Array, places: Uint32Array, count: number): void {
 		const zone_ms = new Date().getTimezoneOffset() * 60_000;
 		this.#epoch_us = Math.round((this.#wall.epochMs() - zone_ms) * 1000);
+		if (!this.#stacks) return;
+		for (let i = 0; i < count; i++) {
+			this.#call.moveTo(words, places[i] as number);
+			this.#stacks.of(this.#call);
+		}
+	}
+
+	async settle(): Promise<void> {
+		await this.#stacks?.name();
 	}
 
 	line(words: Uint32Array, at: number, lines: LineBuffer): void {
@@ -79,6 +97,10 @@ export class TraceFormatter implements EventFormatter {
 		else lines.add(bytesOf(call.type === record.IS_EXIT ? endLine(call) : signalLine(call)));
 		if (call.parent !== 0) writeParent(lines, call);
 		lines.newline();
+		const stack = this.#stacks?.of(call);
+		if (!stack) return;
+		lines.room(stack.lines.length);
+		lines.add(stack.lines);
 	}
 
 	get hasLines(): boolean {
@@ -90,7 +112,7 @@ export class TraceFormatter implements EventFormatter {
 	}
 
 	/** Undefined: it is about a file, which other rows name. */
-	readonly row = (view: DataView): Key | undefined => {
+	readonly row = (view: DataView): EventRow | undefined => {
 		const call = this.#call;
 		const words = new Uint32Array(view.buffer);
 		const at = view.byteOffset / 4;
@@ -99,13 +121,10 @@ export class TraceFormatter implements EventFormatter {
 			this.#files.add(call);
 			return undefined;
 		}
-		return rowOf(
-			call,
-			this.#forms,
-			this.#files,
-			this.#labels.known(words, at),
-			this.#wall.epochMs(),
-		);
+		const label = this.#labels.known(words, at);
+		const row = rowOf(call, this.#forms, this.#files, label, this.#wall.epochMs());
+		const stack = this.#stacks?.of(call);
+		return stack ? { ...row, stack } : row;
 	};
 
 	#sum(call: record.CallRecord): void {
@@ -166,6 +185,7 @@ function writeResult(
 	const errno = call.errno || (returns === 'int' ? errnoOf(low, -1 >>> 0) : 0);
 	if (errno !== 0) writeErrno(lines, errno);
 	else if (returns === 'address') lines.hex64(low, high);
+	else if (returns === 'narrow address') lines.hex64(low, 0);
 	else if (returns === 'octal') lines.octal(low);
 	else lines.signed64(low, high);
 }

@@ -1,11 +1,20 @@
 /** The options of `tstrace trace`, and what they mean together. */
 import { InvalidArgumentError } from 'commander';
 import { indexesOf } from '../../bpf/call-numbers.js';
+import { MAX_DEPTH, type StackSettings } from '../../bpf/stacks/stacks.js';
 import { UsageError } from '../../errors.js';
 import { kernelBtf } from '../../loader/kernel.js';
 import { durationOf } from '../../options/durations.js';
 import { wholeNumber } from '../../options/parsers.js';
-import { flag, listed, parsed, parsedOr, type ValuesOf } from '../../options/typed-option.js';
+import { UNWIND_WAYS } from '../../options/stack-options.js';
+import {
+	flag,
+	listed,
+	oneOf,
+	parsed,
+	parsedOr,
+	type ValuesOf,
+} from '../../options/typed-option.js';
 import type { CommonChoices } from '../../tool.js';
 import { parseChoice } from './call-choice.js';
 import type { TraceView } from './lines.js';
@@ -18,6 +27,9 @@ const TEXT_BYTES = 32;
 const BUFFER_BYTES = 32 << 20;
 const LEAST_BUFFER_BYTES = 4096;
 const MOST_BUFFER_BYTES = 2 ** 30;
+/** Room for stacks, unless it is given. */
+const MAX_STACKS = 32_768;
+const MOST_STACKS = 2 ** 22;
 const MAX_DESCRIPTOR = 2 ** 31 - 1;
 
 export interface Settings extends TraceView {
@@ -34,6 +46,8 @@ export interface Settings extends TraceView {
 	/** Threads that end, and signals. */
 	readonly ends: boolean;
 	readonly buffer_bytes: number;
+	/** How the stacks of calls are taken; undefined: they are not. */
+	readonly stacks: StackSettings | undefined;
 }
 
 export const traceOptions = () => ({
@@ -62,6 +76,7 @@ export const traceOptions = () => ({
 		'totals',
 		'stringLength',
 		'descriptors',
+		'stacks',
 	]),
 	totals: flag('-C, --totals', 'also print a table of calls, at the end'),
 	buffer: parsedOr(
@@ -71,6 +86,22 @@ export const traceOptions = () => ({
 		BUFFER_BYTES,
 		'32M',
 	),
+	stacks: flag('-k, --stacks', 'show the user stack that each call is made at'),
+	maxStacks: parsed(
+		'--max-stacks <n>',
+		`with -k: room for N different stacks (default: ${MAX_STACKS})`,
+		wholeNumber(MOST_STACKS),
+	).conflicts('totalsOnly'),
+	maxDepth: parsed(
+		'--max-depth <n>',
+		`with -k: at most N frames of a stack (default: ${MAX_DEPTH})`,
+		wholeNumber(MAX_DEPTH),
+	).conflicts('totalsOnly'),
+	unwind: oneOf(
+		'--unwind <how>',
+		'with -k: walk stacks by unwind tables, or by frame pointers (fp) alone',
+		UNWIND_WAYS,
+	).conflicts('totalsOnly'),
 	list: flag('-l, --list', 'list the names of calls and sets'),
 });
 
@@ -83,6 +114,8 @@ export function traceSettings(
 ): Settings {
 	if (filter.cpus.length > 0)
 		throw new UsageError('a call may return on another CPU than it began on; leave out --cpu');
+	if (filter.kernelThreads)
+		throw new UsageError('leave out --kernel-threads: kernel threads make no system calls');
 	const { minDuration, path, fd, successful, unsuccessful, totals, totalsOnly } = values;
 	for (const [name, given] of [
 		['--totals', totals],
@@ -115,6 +148,30 @@ export function traceSettings(
 		descriptor: fd,
 		ends: all && !totalsOnly && hasEnds(values.calls),
 		buffer_bytes: values.buffer,
+		stacks: stacksOf(values),
+	};
+}
+
+/** Undefined: none are wanted. Throws UsageError for what is about stacks then. */
+function stacksOf(values: ValuesOf<TraceOptions>): StackSettings | undefined {
+	const { stacks, maxStacks, maxDepth, unwind } = values;
+	if (!stacks) {
+		for (const [name, given] of Object.entries({ maxStacks, maxDepth, unwind })) {
+			const option = `--${name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`;
+			if (given !== undefined)
+				throw new UsageError(
+					`${option} is about stacks: add --stacks (-k), or leave out ${option}`,
+				);
+		}
+		return undefined;
+	}
+	return {
+		maxStacks: maxStacks ?? MAX_STACKS,
+		maxDepth: maxDepth ?? MAX_DEPTH,
+		kernel: false,
+		user: true,
+		byThread: false,
+		unwind: unwind ?? 'tables',
 	};
 }
 

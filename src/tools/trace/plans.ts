@@ -13,7 +13,7 @@ import {
 	RESULT_FILE,
 } from './argument-kinds.js';
 import { declaredArguments, wordOf } from './kernel-formats.js';
-import { SAME_AS, SIGNATURES } from './signatures.js';
+import { SAME_AS, SIGNATURES, SIGNATURES_OF_32_BIT } from './signatures.js';
 import { type ShownStruct, structOf } from './structs.js';
 
 const { CAPTURES } = layout.enums.capture_limit;
@@ -26,7 +26,7 @@ const REPLACING = ['execve', 'execveat'];
 /** Kinds whose structure is not in their word. */
 const STRUCT_OF: Readonly<Record<string, string>> = { epolled: 'epoll_event', pollfds: 'pollfd' };
 /** A 32-bit program's structures are others; what it has the same are bytes and strings. */
-const NOT_OF_32_BIT = ['vec', 'vecout', 'msg', 'sockaddrout'];
+const NOT_OF_32_BIT = ['vec', 'vecout', 'msg', 'msgs', 'sockaddrout'];
 
 const RETURNS: Readonly<Record<string, CallPlan['returns']>> = {
 	'=x': 'address',
@@ -47,7 +47,7 @@ export interface CallPlan {
 	readonly name: string;
 	readonly arguments: readonly PlannedArgument[];
 	readonly captures: readonly Capture[];
-	readonly returns: 'number' | 'address' | 'descriptor' | 'octal' | 'int';
+	readonly returns: 'number' | 'address' | 'narrow address' | 'descriptor' | 'octal' | 'int';
 }
 
 /** Plans calls by what the table, the kernel's formats and its types say. */
@@ -77,7 +77,8 @@ export class CallPlanner {
 		const table = callTables()[compat ? 1 : 0];
 		const plain = table[call.nr] ?? '';
 		const words = wordsOf(plain, call.abi === 'native');
-		const returns = RETURNS[words?.at(-1) ?? ''] ?? 'number';
+		const wide = RETURNS[words?.at(-1) ?? ''] ?? 'number';
+		const returns = compat && wide === 'address' ? 'narrow address' : wide;
 		const named = (words ?? Array<string>(ALL_ARGUMENTS).fill('hex')).filter(
 			(word) => !word.startsWith('='),
 		);
@@ -125,10 +126,13 @@ export class CallPlanner {
 function wordsOf(name: string, native: boolean): readonly string[] | undefined {
 	if (name === '') return undefined;
 	const other = Object.hasOwn(SAME_AS, name) ? SAME_AS[name] : undefined;
-	const known = SIGNATURES.get(other || name);
-	if (known) return known;
-	return native ? declaredArguments(name)?.map(wordOf) : undefined;
+	const known = SIGNATURES.get(other ?? name);
+	if (!native) return SIGNATURES_OF_32_BIT.get(name) ?? known?.map(narrowed);
+	return known ?? declaredArguments(name)?.map(wordOf);
 }
+
+/** What is signed has 32 bits there, too, of which the upper ones of a register say nothing. */
+const narrowed = (word: string) => (word === 'off' || word === 'long' ? 'int' : word);
 
 /** How the programs get a plan: struct call_plan. */
 export function encodePlan({ captures, arguments: planned, name }: CallPlan): Uint8Array {

@@ -1,15 +1,17 @@
 /** Reads the records of `tstrace trace`, and in the end what has not returned. */
 
-import type { RowFindings } from '../../aggregate/report.js';
+import type { Lost, RowFindings } from '../../aggregate/report.js';
 import { PerfCallHooks } from '../../bpf/call-hooks.js';
 import { callAt } from '../../bpf/call-numbers.js';
 import { EventBatches } from '../../bpf/events.js';
 import { trace as layout } from '../../generated/trace.js';
+import { closeAll } from '../../loader/close-all.js';
 import { readU64 } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import type { Patience, RowSink } from '../../reader.js';
 import { LineBuffer } from '../../render/line-buffer.js';
+import type { CallStacks } from './call-stacks.js';
 import { KnownFiles } from './known-files.js';
 import { LINE_BYTES, TraceFormatter, writeLost } from './lines.js';
 import type { Settings } from './options.js';
@@ -25,38 +27,58 @@ export const PROGRAMS = {
 	raw: ['trace_exit', 'trace_enter'],
 	perf: ['trace_enter_perf', 'trace_exit_perf'],
 } as const;
+/** The same with stacks, where each program is followed by the one that takes them. */
+export const PROGRAMS_WITH_STACKS = {
+	raw: ['trace_exit', 'trace_exit_stack', 'trace_enter', 'trace_enter_stack'],
+	perf: ['trace_enter_perf', 'trace_enter_stack_perf', 'trace_exit_perf', 'trace_exit_stack_perf'],
+} as const;
 const PERF_EVENTS = [
 	['trace_exit_perf', 'sys_exit'],
+	['trace_exit_stack_perf', 'sys_exit'],
 	['trace_enter_perf', 'sys_enter'],
+	['trace_enter_stack_perf', 'sys_enter'],
 ] as const;
 
 export class TraceReader extends EventBatches {
 	readonly #object: BpfObject<Layout>;
 	readonly #hooks = new PerfCallHooks();
 	readonly #formatter: TraceFormatter;
+	readonly #stacks: CallStacks | undefined;
 	#rowSink: RowSink | undefined;
 
 	/** Tells the programs what to take of each call's arguments. */
-	constructor(object: BpfObject<Layout>, settings: Settings) {
+	constructor(object: BpfObject<Layout>, settings: Settings, stacks: CallStacks | undefined) {
 		const { planner } = settings;
 		const plans = object.map('call_plans');
 		for (const index of settings.calls ?? namedIndexes())
 			plans.update(u32Key(index), encodePlan(planner.plan(callAt(index))));
 		// Of numbers that are no calls.
 		plans.update(u32Key(plans.maxEntries - 1), encodePlan(planner.plan(NO_CALL)));
-		const formatter = new TraceFormatter(settings, planner, new KnownFiles());
+		const formatter = new TraceFormatter(settings, planner, new KnownFiles(), stacks);
 		super(object.map('records'), formatter);
 		this.#formatter = formatter;
 		this.#object = object;
+		this.#stacks = stacks;
 	}
 
 	begin(): void {
+		this.#stacks?.begin();
 		this.#hooks.attach(this.#object, PERF_EVENTS);
 	}
 
 	/** The last first: with it recording ends at once. */
 	end(): void {
 		this.#hooks.close();
+		this.#stacks?.end();
+	}
+
+	override drain(): void {
+		this.#stacks?.drain();
+		super.drain();
+	}
+
+	override lost(): Lost {
+		return { ...super.lost(), ...this.#stacks?.lost() };
 	}
 
 	override stream(sink: RowSink, fail: (error: unknown) => void): void {
@@ -66,14 +88,20 @@ export class TraceReader extends EventBatches {
 
 	override async read(patience?: Patience): Promise<RowFindings> {
 		const findings = await super.read();
+		await this.#stacks?.name();
 		if (!patience) return findings;
+		const notices = this.#stacks?.notices() ?? [];
 		const open = this.#openCalls();
 		const sink = this.#rowSink;
 		if (!sink) {
 			const rows = [...open.places].map((at) =>
 				this.#formatter.row(new DataView(open.words.buffer, at * 4)),
 			);
-			return { ...findings, rows: [...findings.rows, ...rows.filter((row) => row !== undefined)] };
+			return {
+				...findings,
+				notices,
+				rows: [...findings.rows, ...rows.filter((row) => row !== undefined)],
+			};
 		}
 		const lines = new LineBuffer(2 * LINE_BYTES);
 		for (const at of open.places) {
@@ -87,12 +115,11 @@ export class TraceReader extends EventBatches {
 			await sink(lines.bytes());
 		}
 		const totals = this.#formatter.totals();
-		return { ...findings, ...(totals && { totals }) };
+		return { ...findings, notices, ...(totals && { totals }) };
 	}
 
 	override close(): void {
-		this.#hooks.close();
-		super.close();
+		closeAll([() => this.#hooks.close(), () => super.close(), () => this.#stacks?.close()]);
 	}
 
 	/** Records of calls that have not returned: where each begins, in words. */

@@ -1,4 +1,4 @@
-/** One record out of the ring, read in place: bpf/lib/trace/records.h, call_captures.h. */
+/** One record out of the ring, read in place: bpf/lib/trace/records.h, pointed.h. */
 import { readComm } from '../../bpf/comm.js';
 import { trace as layout } from '../../generated/trace.js';
 
@@ -22,8 +22,15 @@ const STATUS = capture_header.fields.status.offset;
 const LENGTH = capture_header.fields.bytes.offset;
 const TEXT = capture_header.size;
 const ARGUMENTS = 6;
-const { CAPTURED_PARENT: PARENT, CAPTURED_RESULT: RESULT_FILE } = layout.enums.capture_limit;
-const { CAPTURED_CUT, CAPTURE_UNREADABLE } = layout.enums.capture_status;
+const {
+	CAPTURED_PARENT: PARENT,
+	CAPTURED_RESULT: RESULT_FILE,
+	CAPTURED_STACK: STACK,
+} = layout.enums.capture_limit;
+const { CAPTURED_CUT, CAPTURE_UNREADABLE, CAPTURED_BEGIN } = layout.enums.capture_status;
+const INCARNATION = layout.structs.call_stack.fields.incarnation.offset;
+/** What stands for no argument, in the order of its places behind those of the arguments. */
+const BESIDE_ARGUMENTS: readonly number[] = [PARENT, RESULT_FILE, STACK];
 const MAX_ERRNO = 4095;
 
 export const {
@@ -37,6 +44,7 @@ export const {
 	RECORD_UNFINISHED: UNFINISHED,
 	RECORD_NO_ROOM: NO_ROOM,
 	RECORD_LAST_THREAD: LAST_THREAD,
+	RECORD_STACK_OF_ENTRY: STACK_OF_ENTRY,
 } = layout.enums.call_record_flag;
 
 /** A cursor: `moveTo` puts it on a record; nothing is copied. */
@@ -44,8 +52,8 @@ export class CallRecord {
 	words: Uint32Array = new Uint32Array(0);
 	bytes: Uint8Array = new Uint8Array(0);
 	#at = 0;
-	/** Of the first capture of each argument, in bytes; 0: there is none. Two more: the parent's, the result's. */
-	readonly #captures = new Int32Array(ARGUMENTS + 2);
+	/** Of the first capture of each argument, in bytes; 0: there is none. Behind them BESIDE_ARGUMENTS. */
+	readonly #captures = new Int32Array(ARGUMENTS + BESIDE_ARGUMENTS.length);
 	#end = 0;
 	type = 0;
 	flags = 0;
@@ -124,6 +132,37 @@ export class CallRecord {
 		return this.#captures[ARGUMENTS + 1] as number;
 	}
 
+	get stack(): number {
+		return this.#captures[ARGUMENTS + 2] as number;
+	}
+
+	/** What tells its stack from others: by its frames, and by which program of which process it is of. */
+	stackIds(): readonly [hash: number, program: number] {
+		const at = this.textAt(this.stack);
+		const pid = this.words[this.#at + TGID] as number;
+		return [
+			idOf(this.u32At(at), this.u32At(at + 4)),
+			pid * 2 ** 31 + (this.u32At(at + INCARNATION) >>> 1),
+		];
+	}
+
+	/** The stack is as the call began, not as it returned. */
+	get isStackOfEntry(): boolean {
+		return (this.flags & STACK_OF_ENTRY) !== 0;
+	}
+
+	/** Whose it is. */
+	process(): { readonly pid: number; readonly tid: number; readonly comm: string } {
+		const { words } = this;
+		const at = this.#at;
+		const view = new DataView(words.buffer, words.byteOffset);
+		return {
+			pid: words[at + TGID] as number,
+			tid: words[at + TGID + 1] as number,
+			comm: readComm(view, (at + COMM) * 4),
+		};
+	}
+
 	/** Where what follows the header begins. */
 	get body(): number {
 		return (this.#at + HEADER_WORDS) * 4;
@@ -167,6 +206,11 @@ export class CallRecord {
 		return this.bytes[capture + STATUS] === CAPTURE_UNREADABLE;
 	}
 
+	/** Whether one of several messages begins with it. */
+	isBegin(capture: number): boolean {
+		return this.bytes[capture + STATUS] === CAPTURED_BEGIN;
+	}
+
 	/** Where its bytes are. */
 	textAt(capture: number): number {
 		return capture + TEXT;
@@ -182,6 +226,11 @@ export class CallRecord {
 				((bytes[byte + 3] as number) << 24)) >>>
 			0
 		);
+	}
+
+	/** All 64 bits of a number in a capture. */
+	u64At(byte: number): bigint {
+		return (BigInt(this.u32At(byte + 4)) << 32n) | BigInt(this.u32At(byte));
 	}
 
 	#u64(field: number): number {
@@ -207,7 +256,8 @@ export class CallRecord {
 /** Where the first capture of an argument is kept; -1: nowhere. */
 function placeOf(argument: number): number {
 	if (argument < ARGUMENTS) return argument;
-	return argument === PARENT ? ARGUMENTS : argument === RESULT_FILE ? ARGUMENTS + 1 : -1;
+	const beside = BESIDE_ARGUMENTS.indexOf(argument);
+	return beside < 0 ? -1 : ARGUMENTS + beside;
 }
 
 /** 53 bits of a hash of 64, exact as a number. */

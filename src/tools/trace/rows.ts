@@ -4,6 +4,7 @@ import type { Key } from '../../aggregate/row-key.js';
 import { LineBuffer } from '../../render/line-buffer.js';
 import type { CallForms } from './call-forms.js';
 import type { KnownFiles } from './known-files.js';
+import type { CallPlan } from './plans.js';
 import * as record from './record.js';
 import { endText, signalFields } from './thread-events.js';
 import type { ThreadLabel } from './thread-labels.js';
@@ -45,7 +46,7 @@ function callFields(call: record.CallRecord, forms: CallForms, files: KnownFiles
 	return {
 		syscall: form.plan.name,
 		args: Buffer.from(text.bytes()).toString('latin1'),
-		...(unfinished ? {} : { result: resultOf(call) }),
+		...(unfinished ? {} : { result: resultOf(call, form.plan.returns) }),
 		...(file === undefined ? {} : { result_file: file }),
 		...(call.errno ? { error: errnoName(call.errno) } : {}),
 		...(before ? {} : { duration_ns: call.duration_ns }),
@@ -67,8 +68,9 @@ function parentFields(call: record.CallRecord): Key {
 }
 
 /** Exact as a number where it is one, else as text. */
-function resultOf(call: record.CallRecord): number | string {
+function resultOf(call: record.CallRecord, returns: CallPlan['returns']): number | string {
 	if (call.errno) return -1;
+	if (returns === 'narrow address') return call.resultLow;
 	const value = BigInt.asIntN(64, (BigInt(call.resultHigh) << 32n) | BigInt(call.resultLow));
 	const isExact = value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER;
 	return isExact ? Number(value) : `${value}`;

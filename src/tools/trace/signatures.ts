@@ -228,8 +228,8 @@ const TABLE = `
 	recvfrom        fd out:r size flags:msg sockaddrout:6 ptr
 	sendmsg         fd msg flags:msg
 	recvmsg         fd msg flags:msg
-	sendmmsg        fd ptr int flags:msg
-	recvmmsg        fd ptr int flags:msg in/timespec
+	sendmmsg        fd msgs int flags:msg
+	recvmmsg        fd msgs int flags:msg in/timespec
 	shutdown        fd enum:shut
 	setsockopt      fd enum:sol int in:5 int
 	getsockopt      fd enum:sol int ptr ptr
@@ -249,22 +249,60 @@ const TABLE = `
 `;
 
 /** The words of a call's arguments; undefined: the kernel's format has to do. */
-export const SIGNATURES: ReadonlyMap<string, readonly string[]> = new Map(
-	TABLE.trim()
-		.split('\n')
-		.map((line) => {
-			const [name = '', ...words] = line.trim().split(/\s+/);
-			return [name, words] as const;
-		}),
-);
+export const SIGNATURES = signaturesIn(TABLE);
 
 /** Calls of 32-bit programs, or with another name elsewhere, that have another one's arguments. */
 export const SAME_AS: Readonly<Record<string, string>> = {
-	_llseek: '', // four arguments, none of them special
 	fcntl64: 'fcntl',
-	mmap2: 'mmap',
 	ugetrlimit: 'getrlimit',
 	umount: 'chdir',
-	waitpid: 'wait4',
-	faccessat2: 'faccessat2',
 };
+
+/**
+ * Calls of 32-bit programs whose arguments are others than those of the call with that name: numbers of 64 bits come in
+ * two halves, and the oldest calls get all they have in memory. Source: arch/x86/entry/syscalls/syscall_32.tbl,
+ * arch/x86/kernel/sys_ia32.c; arch/arm64/kernel/sys32.c, where the first half begins with an even register.
+ */
+const TABLE_OF_32_BIT = `
+	stat64          path ptr
+	lstat64         path ptr
+	fstat64         fd ptr
+	fstatat64       at path ptr flags:at
+	statfs64        path size ptr
+	fstatfs64       fd size ptr
+	mmap            ptr =x
+	mmap2           ptr size flags:prot flags:map fd hex =x
+	select          ptr
+	waitpid         int ptr flags:wait
+	pread64         fd out:r size hex hex hex
+	pwrite64        fd in:3 size hex hex hex
+	readahead       fd hex hex hex hex
+	truncate64      path hex hex hex
+	ftruncate64     fd hex hex hex
+	fallocate       fd hex hex hex hex hex
+	fadvise64       fd hex hex hex hex
+	fadvise64_64    fd hex hex hex hex hex
+	arm_fadvise64_64 fd hex hex hex hex hex
+	sync_file_range fd hex hex hex hex hex
+	sync_file_range2 fd hex hex hex hex hex
+	clock_gettime64 enum:clock ptr
+	clock_settime64 enum:clock ptr
+	clock_nanosleep_time64 enum:clock flags:timer ptr ptr
+	futex_time64    ptr enum:futex uint ptr ptr uint
+	_llseek         fd hex hex ptr enum:whence
+`;
+
+/** Of calls of 32-bit programs: looked at first. */
+export const SIGNATURES_OF_32_BIT = signaturesIn(TABLE_OF_32_BIT);
+
+function signaturesIn(table: string): ReadonlyMap<string, readonly string[]> {
+	return new Map(
+		table
+			.trim()
+			.split('\n')
+			.map((line) => {
+				const [name = '', ...words] = line.trim().split(/\s+/);
+				return [name, words] as const;
+			}),
+	);
+}

@@ -4,10 +4,12 @@ import { chooseCallHook, PERF_HOOK_NS } from '../../bpf/call-hooks.js';
 import { trace as layout } from '../../generated/trace.js';
 import { listCalls } from '../../options/call-words.js';
 import { refuseKernelThreads } from '../../proc/kernel-threads.js';
+import { unwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { defineTool, type Plan } from '../../tool.js';
+import { CallStacks } from './call-stacks.js';
 import { configure } from './configure.js';
 import { type Settings, type TraceOptions, traceOptions, traceSettings } from './options.js';
-import { PROGRAMS, TraceReader } from './reader.js';
+import { PROGRAMS, PROGRAMS_WITH_STACKS, TraceReader } from './reader.js';
 import { renderCallTotals } from './totals.js';
 
 type Layout = typeof layout;
@@ -24,12 +26,16 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 		['tstrace trace -e openat -Z', 'which files are not found, by whom'],
 		['tstrace trace -e execve', 'which programs are executed'],
 		['tstrace trace --min-duration 10ms 5', 'only calls that take long'],
+		[
+			'tstrace trace -k -e openat -Z -p 1234',
+			'where in its code it looks for files that are missing',
+		],
 		['tstrace trace -c -- make', 'only a table of calls, at the end'],
 	],
 	options: traceOptions,
 	kind: 'events',
 	layout,
-	lacks: ['cpu'],
+	lacks: ['cpu', 'kernelThreads'],
 	otherNames: {
 		'-T': '--min-duration',
 		'-P': '--path',
@@ -48,11 +54,11 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 				? 'successful system calls'
 				: 'system calls',
 
-	plan(object, settings, { filter }): Plan<Layout> {
-		refuseKernelThreads(filter, 'it makes no system calls');
+	plan(object, settings, subjects, note): Plan<Layout> {
+		refuseKernelThreads(subjects.filter, 'it makes no system calls');
 		configure(object, settings);
 		const hook = chooseCallHook();
-		const programs = PROGRAMS[hook.name];
+		const programs = (settings.stacks ? PROGRAMS_WITH_STACKS : PROGRAMS)[hook.name];
 		return {
 			attach: [
 				...(hook.name === 'raw' ? programs : []),
@@ -61,11 +67,17 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 			],
 			load: [...(hook.name === 'perf' ? programs : []), 'open_calls'],
 			trap_ns: hook.name === 'perf' ? PERF_HOOK_NS : 0,
+			tables: settings.stacks && unwindTables(object, settings.stacks, subjects, note),
 			because: `records calls when they return, at ${hook.name} tracepoints: ${hook.because}`,
 		};
 	},
 
-	reader: (object, settings) => new TraceReader(object, settings),
+	reader: (object, settings, subjects, _note, tables) =>
+		new TraceReader(
+			object,
+			settings,
+			settings.stacks && new CallStacks(object, settings.stacks, subjects, tables),
+		),
 
 	text: () => ({ report: async (none: never) => none, totals: renderCallTotals }),
 });

@@ -15,6 +15,8 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 const NULL = bytesOf('NULL');
 const DOTS = bytesOf('...');
 const MESSAGE = bytesOf('{');
+const MESSAGE_LENGTH = bytesOf(', msg_len=');
+const SEPARATOR = bytesOf(', ');
 const END_BRACE = 0x7d;
 const CWD = bytesOf('AT_FDCWD');
 export const UNTOLD = bytesOf('<?>');
@@ -66,11 +68,15 @@ function writeList(lines: LineBuffer, call: CallRecord, argument: number): void 
 	writeStrings(lines, call, capture);
 }
 
-/** From this capture on. */
-function writeStrings(lines: LineBuffer, call: CallRecord, from: number): void {
+/** From this capture on, up to where another message begins, which it returns; 0: none does. */
+function writeStrings(lines: LineBuffer, call: CallRecord, from: number): number {
 	let capture = from;
 	lines.byte(OPEN);
-	for (let first = true; capture !== 0; capture = call.nextCapture(capture), first = false) {
+	for (
+		let first = true;
+		capture !== 0 && !call.isBegin(capture);
+		capture = call.nextCapture(capture), first = false
+	) {
 		if (!first) {
 			lines.byte(COMMA);
 			lines.byte(SPACE);
@@ -79,6 +85,7 @@ function writeStrings(lines: LineBuffer, call: CallRecord, from: number): void {
 		else writeQuoted(lines, call, capture);
 	}
 	lines.byte(CLOSE);
+	return capture;
 }
 
 /** Texts of files by their number: what programs have told of them. */
@@ -105,13 +112,43 @@ function writeMessage(lines: LineBuffer, call: CallRecord, argument: number): vo
 		return;
 	}
 	lines.add(MESSAGE);
-	if (call.lengthOf(address) > 1) {
-		writeSockaddr(lines, call, address);
-		lines.byte(COMMA);
-		lines.byte(SPACE);
-	}
-	writeStrings(lines, call, call.nextCapture(address));
+	writeParts(lines, call, address);
 	lines.byte(END_BRACE);
+}
+
+/** The address of a message, if it has one, and what is in it; returns where another begins. 0: neither was read. */
+function writeParts(lines: LineBuffer, call: CallRecord, address: number): number {
+	if (address !== 0 && call.lengthOf(address) > 1) {
+		writeSockaddr(lines, call, address);
+		lines.add(SEPARATOR);
+	}
+	return writeStrings(lines, call, address === 0 ? 0 : call.nextCapture(address));
+}
+
+/** Several messages, as many as were sent or came: what each has, and how many bytes that is. */
+function writeMessages(lines: LineBuffer, call: CallRecord, argument: number): void {
+	let begin = call.capture(argument);
+	if (begin === 0 || call.errno !== 0) {
+		writeAddress(lines, call, argument);
+		return;
+	}
+	let count = 0;
+	lines.byte(OPEN);
+	for (; begin !== 0; count++) {
+		if (count > 0) lines.add(SEPARATOR);
+		const bytes = call.u32At(call.textAt(begin));
+		const address = call.nextCapture(begin);
+		lines.add(MESSAGE);
+		begin = writeParts(lines, call, address);
+		lines.add(MESSAGE_LENGTH);
+		lines.whole(bytes, 1);
+		lines.byte(END_BRACE);
+	}
+	if (count < call.resultLow) {
+		lines.add(SEPARATOR);
+		lines.add(DOTS);
+	}
+	lines.byte(CLOSE);
 }
 
 /** Words for numbers, made once for each number. */
@@ -212,6 +249,7 @@ const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	vec: writeList,
 	vecout: writeList,
 	msg: writeMessage,
+	msgs: writeMessages,
 	sig: wordWriter((value) => signalName(value)),
 	sigset: writeSignals,
 	sigsetout: writeSignals,

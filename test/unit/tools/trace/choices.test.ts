@@ -11,8 +11,13 @@ import { flagsOf, flagsText } from '../../../../src/tools/trace/flag-names.js';
 import { declaredIn, wordOf } from '../../../../src/tools/trace/kernel-formats.js';
 import { KnownFiles } from '../../../../src/tools/trace/known-files.js';
 import { parseBuffer } from '../../../../src/tools/trace/options.js';
-import { CallPlanner, encodePlan, namedIndexes } from '../../../../src/tools/trace/plans.js';
-import { SIGNATURES } from '../../../../src/tools/trace/signatures.js';
+import {
+	type CallPlan,
+	CallPlanner,
+	encodePlan,
+	namedIndexes,
+} from '../../../../src/tools/trace/plans.js';
+import { SIGNATURES, SIGNATURES_OF_32_BIT } from '../../../../src/tools/trace/signatures.js';
 import { statusText } from '../../../../src/tools/trace/struct-text.js';
 import { WallClock } from '../../../../src/tools/trace/wall-clock.js';
 import { signalSetText } from '../../../../src/tools/trace/writers.js';
@@ -58,8 +63,8 @@ const NEWER = ['fchmodat2', 'statmount'];
 
 test('every call of the table is a call, and its words are kinds that are known', () => {
 	const planner = new CallPlanner(kernelBtf, { text: 32, files: true, nothing: false });
-	for (const [name, words] of SIGNATURES) {
-		if (process.arch === 'x64' && !NEWER.includes(name))
+	for (const [name, words] of [...SIGNATURES, ...SIGNATURES_OF_32_BIT]) {
+		if (process.arch === 'x64' && !NEWER.includes(name) && !/^arm_|sync_file_range2/.test(name))
 			assert.notEqual(indexesOf(name).length, 0, name);
 		assert.ok(words.filter((word) => !word.startsWith('=')).length <= 6, name);
 		for (const word of words) {
@@ -67,7 +72,7 @@ test('every call of the table is a call, and its words are kinds that are known'
 			const { kind, detail } = argumentOf(word);
 			assert.match(
 				kind,
-				/^(fd|at|path|str|argv|in|out|vec|vecout|msg|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/,
+				/^(fd|at|path|str|argv|in|out|vec|vecout|msg|msgs|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/,
 				`${name}: ${word}`,
 			);
 			if (kind === 'flags') assert.ok(flagsOf(detail), `${name}: ${word}`);
@@ -77,6 +82,42 @@ test('every call of the table is a call, and its words are kinds that are known'
 		const plan = planner.plan({ nr: index % 512, abi: index < 512 ? 'native' : '32-bit' });
 		assert.ok(plan.captures.length <= layout.enums.capture_limit.CAPTURES, plan.name);
 	}
+});
+
+test('32-bit calls: nothing is read by the layouts of 64 bits', () => {
+	const planner = new CallPlanner(kernelBtf, { text: 32, files: true, nothing: false });
+	const { CAPTURE_VECTORS, CAPTURE_MESSAGE, CAPTURE_MESSAGES } = layout.enums.capture_kind;
+	const laidOut: number[] = [CAPTURE_VECTORS, CAPTURE_MESSAGE, CAPTURE_MESSAGES];
+	const of32 = namedIndexes().filter((index) => index >= 512);
+	assert.ok(process.arch !== 'x64' || of32.length > 350);
+	for (const index of of32) {
+		const plan = planner.plan({ nr: index % 512, abi: '32-bit' });
+		for (const { argument, struct, capture } of plan.arguments) {
+			assert.equal(struct, undefined, plan.name);
+			assert.ok(!laidOut.includes(capture?.kind ?? 0), plan.name);
+			// Their values have 32 bits.
+			assert.ok(!['off', 'long'].includes(argument.kind), plan.name);
+		}
+	}
+});
+
+const kinds = ({ arguments: planned }: CallPlan) => planned.map(({ argument }) => argument.kind);
+
+test('32-bit calls that have other arguments than the call of that name', () => {
+	if (process.arch !== 'x64') return;
+	const planner = new CallPlanner(kernelBtf, { text: 32, files: false, nothing: false });
+	// Numbers: arch/x86/entry/syscalls/syscall_32.tbl.
+	const of = (nr: number) => planner.plan({ nr, abi: '32-bit' });
+	assert.deepEqual([of(90).name, kinds(of(90))], ['mmap (32-bit)', ['ptr']]);
+	assert.deepEqual([of(82).name, kinds(of(82))], ['select (32-bit)', ['ptr']]);
+	assert.deepEqual(kinds(of(192)), ['ptr', 'size', 'flags', 'flags', 'fd', 'hex']);
+	assert.equal(of(192).returns, 'narrow address');
+	assert.deepEqual(kinds(of(19)), ['fd', 'int', 'enum']);
+	assert.deepEqual(kinds(of(180)), ['fd', 'out', 'size', 'hex', 'hex', 'hex']);
+	assert.deepEqual(kinds(of(345)), ['fd', 'ptr', 'int', 'flags']);
+	assert.deepEqual(kinds(of(370)), ['fd', 'ptr', 'flags']);
+	assert.deepEqual(kinds(of(195)), ['path', 'ptr']);
+	assert.deepEqual(kinds(of(5)), ['path', 'flags', 'openmode']);
 });
 
 test('a plan, as programs read it', () => {

@@ -6,12 +6,13 @@ import { callTables } from '../../../../src/abi/syscalls.js';
 import { trace as layout } from '../../../../src/generated/trace.js';
 import { kernelBtf } from '../../../../src/loader/kernel.js';
 import { LineBuffer } from '../../../../src/render/line-buffer.js';
+import { CallStack } from '../../../../src/tools/trace/call-stacks.js';
 import { KnownFiles } from '../../../../src/tools/trace/known-files.js';
 import { TraceFormatter, type TraceView } from '../../../../src/tools/trace/lines.js';
 import { CallPlanner } from '../../../../src/tools/trace/plans.js';
 import { type Given, recordOf } from './records.js';
 
-const { CAPTURED_CUT, CAPTURE_UNREADABLE } = layout.enums.capture_status;
+const { CAPTURED_CUT, CAPTURE_UNREADABLE, CAPTURED_BEGIN } = layout.enums.capture_status;
 const { CAPTURED_PARENT, CAPTURED_RESULT } = layout.enums.capture_limit;
 const { RECORD_BEGAN_BEFORE, RECORD_UNFINISHED, RECORD_LAST_THREAD } =
 	layout.enums.call_record_flag;
@@ -23,8 +24,8 @@ const planner = new CallPlanner(kernelBtf, { text: 32, files: false, nothing: fa
 const BOTH: TraceView = { lines: true, summary: true };
 
 function formatted(given: readonly Given[], files = new KnownFiles(), view = BOTH) {
-	const formatter = new TraceFormatter(view, planner, files);
-	formatter.prepare();
+	const formatter = new TraceFormatter(view, planner, files, undefined);
+	formatter.prepare(new Uint32Array(0), new Uint32Array(0), 0);
 	const lines = new LineBuffer(1 << 16);
 	for (const each of given) {
 		const { words, at } = recordOf(each);
@@ -204,6 +205,57 @@ test('what has not returned, what began before, what never returns', () => {
 		call({ nr: nr('exit_group'), args: [3], flags: RECORD_UNFINISHED, duration_ns: 0 }),
 		'exit_group(3) = ?',
 	);
+});
+
+test('several messages: each with its address, what is in it, and how much was moved', () => {
+	const bytes = (value: number) => new Uint8Array(new Uint32Array([value]).buffer);
+	const begin = (value: number) => ({ argument: 1, text: bytes(value), status: CAPTURED_BEGIN });
+	const text = (text: string, status = 0) => ({ argument: 1, text, status });
+	const inet = '\x02\0\x12\x67\x7f\0\0\x01\0\0\0\0\0\0\0\0';
+	const sent = (result: number, captures: Given['captures']) =>
+		call({ nr: nr('sendmmsg'), args: [3, 0x5000, 7, 0], captures: captures ?? [], result });
+	assert.equal(
+		sent(2, [
+			...[begin(5), text(inet), text('four'), text('1')],
+			...[begin(300), text(''), text('abcd', CAPTURED_CUT)],
+		]),
+		'sendmmsg(3, [{{AF_INET, 127.0.0.1:4711}, ["four", "1"], msg_len=5}, ' +
+			'{["abcd"...], msg_len=300}], 7, 0) = 2 <0.000001234>',
+	);
+	// More were sent than are shown; the last one has nothing in it.
+	assert.equal(
+		sent(3, [begin(4), text(''), text('four'), begin(0), text('')]),
+		'sendmmsg(3, [{["four"], msg_len=4}, {[], msg_len=0}, ...], 7, 0) = 3 <0.000001234>',
+	);
+	assert.equal(sent(-11, []), 'sendmmsg(3, 0x5000, 7, 0) = -1 EAGAIN <0.000001234>');
+	// What of it had no room.
+	assert.match(sent(1, [begin(4)]), /^sendmmsg\(3, \[\{\[\], msg_len=4\}\], 7, 0\) = 1 /);
+});
+
+test('a stack: a line for each frame, the leaf first, and what is missing; in JSON the root first', () => {
+	const captured = {
+		...{ pid: 1, tid: 1, comm: 'x', kernel: [], user: [1, 2], lost: false, at_ns: 0 },
+		...{ parts: [1], count: 1, variance: 0 },
+	};
+	const user = [
+		{ name: 'read\x1b', kind: 'user' },
+		{ name: 'main', kind: 'inlined' },
+	] as const;
+	const lines = (stack: CallStack) => Buffer.from(stack.lines).toString();
+	const stack = new CallStack(captured);
+	assert.equal(lines(stack), '');
+	stack.name({ kernel: [], user, cut: 'no table', callerMissing: true });
+	assert.equal(lines(stack), ' > read\\x1b\n > [caller not known]\n > main\n > [cut: no table]\n');
+	assert.deepEqual(JSON.parse(JSON.stringify(stack)), {
+		frames: ['main', 'read\x1b'],
+		kinds: 'iu',
+		cut: 'no table',
+		caller_missing: true,
+	});
+	const lost = new CallStack({ ...captured, user: [], lost: true });
+	lost.name({ kernel: [], user: [] });
+	assert.equal(lines(lost), ' > [stack lost]\n');
+	assert.deepEqual(JSON.parse(JSON.stringify(lost)), { frames: ['[stack lost]'], kinds: 'u' });
 });
 
 test('threads that end, and signals', () => {
