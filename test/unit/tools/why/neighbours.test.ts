@@ -42,6 +42,23 @@ test('who lacks a CPU, and who has it: how many CPUs each had', () => {
 	);
 });
 
+test('who takes the CPU is one process that has a number here: of several none is the one', () => {
+	const took = (rest: Partial<OtherProcesses>) => {
+		const others = [other('cc1', { run_ns: 12 * SECOND, ...rest })];
+		return crowded({ others }).next;
+	};
+	assert.equal(took({ pid: 312 }), 'tstrace profile -p 312 5');
+	assert.equal(took({ pid: 312, processes: 2 }), 'tstrace schedlat -P 5 1');
+	assert.equal(took({ pid: 0 }), 'tstrace schedlat -P 5 1');
+	// The same of those that are traced.
+	const traced = (pid: number) =>
+		thread(10 * SECOND, 3 * SECOND, { pid, tid: pid, comm: 'greedy' });
+	const both = crowded({}, [traced(90), traced(91)]);
+	assert.equal(both.of, 'Of 2 CPUs, it had 0,1, and greedy (90) and 1 more 0,6.');
+	assert.equal(both.next, 'tstrace schedlat -P 5 1');
+	assert.equal(crowded({}, [traced(90)]).next, 'tstrace profile -p 90 5');
+});
+
 test('who had less CPU time than those who lack a CPU is not who takes it', () => {
 	const threads = [thread(10 * SECOND, 5 * SECOND, { pid: 70, tid: 72 })];
 	const others = [other('spin', { run_ns: 4 * SECOND })];
