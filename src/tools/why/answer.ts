@@ -5,6 +5,7 @@ import type { Waker } from '../../aggregate/stack-rows.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
 import { type Link, linksOf, tellingFunction } from './chain.js';
 import { type Evidence, isAmong } from './evidence.js';
+import { type FullPool, fullPools } from './full-pool.js';
 import { type Mutual, mutualWaits } from './mutual.js';
 import type { Part, Parts } from './parts.js';
 import { accountObject, grouped, type Place, placeOf, sumOf, unseenPlace } from './places.js';
@@ -77,6 +78,8 @@ export interface Answer {
 	readonly followed: Followed | undefined;
 	/** Threads that waited for each other; undefined: there are none. */
 	readonly mutual: Mutual | undefined;
+	/** See `FullPool`. */
+	readonly pools: readonly FullPool[];
 	/** Threads by how long they were runnable or waiting, the longest first. */
 	readonly sufferers: readonly Sufferer[];
 }
@@ -115,6 +118,7 @@ export function answerOf(
 		sufferers: sufferersOf(busy.filter(({ place }) => place !== 'running')),
 		stays: staysOf(parts),
 		mutual: mutualWaits(parts, ({ row }) => tellingFunction(row)),
+		pools: fullPools(parts, evidence.threads, evidence.window_ns),
 		excess_ns,
 		followed: mostFollowed(parts, isAmong(evidence.threads)),
 	};

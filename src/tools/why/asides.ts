@@ -46,7 +46,7 @@ export function queueText({ followed, window_ns, working_ns }: Answer): string {
 export function mutualText({ mutual, working_ns }: Answer): string {
 	if (!mutual || mutual.total_ns < working_ns) return '';
 	const where = mutual.function ? `, in ${mutual.function}` : '';
-	return `Besides, ${mutual.waiters} of its threads waited ${humanTime(mutual.total_ns)} for each other${where}: if they had work, a pool or a queue is too small.`;
+	return `Besides, ${mutual.waiters} of its threads waited ${humanTime(mutual.total_ns)} for each other${where}: if they had work, a lock or a pool that they share holds them up.`;
 }
 
 /** Threads that were in one wait all the time, where these are more than what worked; '': there are none. */

@@ -5,6 +5,7 @@ import type { Answer, Culprit, Reason } from './answer.js';
 import { besides, mutualText, queueText, runnerUp, stayText } from './asides.js';
 import type { Link } from './chain.js';
 import { confidenceOf, doubtsOf, idleDoubtsOf, percentOf } from './doubts.js';
+import { poolOf, poolText } from './full-pool.js';
 import { cpuTaker, cpuUsersText, diskUsersText } from './neighbours.js';
 import { ownerText } from './owner.js';
 import { heldBy, named, waited, waitsFor } from './phrases.js';
@@ -112,6 +113,15 @@ export const RULES: readonly Rule[] = [
 			};
 		},
 		source: 'kernel/sched/core.c: woken or preempted, and not on a CPU',
+	},
+	{
+		name: 'full pool',
+		when: (answer) => {
+			const [first] = answer.reasons;
+			return first !== undefined && queueText(answer) === '' && poolOf(first, answer) !== undefined;
+		},
+		say: waitText,
+		source: 'full-pool.ts: a thread of a pool that has no work waits for some, and none ever did',
 	},
 	{
 		name: 'waits',
@@ -227,8 +237,10 @@ function waitText(answer: Answer): Spoken {
 			? `${who} sleeps for ${share} of its working time${where}.`
 			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${lockHolder(first, answer)}${where}.`;
 	const users = isForDisk(first) ? diskUsersText(answer) : '';
+	const pool = poolOf(first, answer);
+	const queue = queueText(answer) || (pool ? poolText(pool) : '');
 	return {
-		text: [sentence, cause, users, queueText(answer), longest].filter((each) => each).join(' '),
+		text: [sentence, cause, users, queue, longest].filter((each) => each).join(' '),
 		next: nextFor(first, culprit, answer),
 	};
 }
