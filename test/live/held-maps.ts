@@ -55,16 +55,19 @@ export function entriesOf(pid: number, arrays: readonly string[] = []): Map<stri
 
 /**
  * The maps that a process makes for rows of unwind tables, as files need them: how many it holds; how many of these
- * have no row of any file; and how many are enough, if rows go where there is room before a map is made.
+ * have no row of any file; how many are enough, if rows go where there is room before a map is made; and how many
+ * there are besides that no object declares: these have no names.
  */
-export function tableMapsOf(pid: number): { held: number; empty: number; enough: number } {
-	const ids: number[] = [];
+export function tableMapsOf(
+	pid: number,
+): Readonly<Record<'held' | 'empty' | 'enough' | 'strange', number>> {
+	const made: number[] = [];
 	const inner = new Set<number>();
 	let pages: Page[] = [];
 	const open = new Map<string, number>();
 	try {
 		eachMap(pid, (map, { id, name, maxEntries }) => {
-			ids.push(id);
+			if (name === '') made.push(id);
 			if (name === 'unwind_rows')
 				for (let i = 0; i < maxEntries; i++) {
 					const chunk = readValue(map, numberKey(i), 4)?.getUint32(0, true);
@@ -81,7 +84,8 @@ export function tableMapsOf(pid: number): { held: number; empty: number; enough:
 	const rows = pages.reduce((sum, { count }) => sum + count, 0);
 	const most = pages.reduce((max, { count }) => Math.max(max, count), 0);
 	return {
-		held: ids.filter((id) => inner.has(id)).length,
+		held: made.filter((id) => inner.has(id)).length,
+		strange: made.filter((id) => !inner.has(id)).length,
 		empty: inner.size - used.size,
 		enough: Math.ceil(rows / (UNWIND.UNWIND_CHUNK_ROWS - most)),
 	};

@@ -67,7 +67,7 @@ for (const [words, interval, way] of CASES) {
 		await passes(INTERVALS);
 		const more = () => {
 			// Stacks lead through files of others meanwhile, too. Their tables need as many maps as they have rows for.
-			const { held, empty, enough } = tableMapsOf(tracing.pid);
+			const { held, empty, enough, strange } = tableMapsOf(tracing.pid);
 			const spareOf = (kind: string) => (kind === MAPS ? held - tables.held : 0);
 			const now = entriesOf(tracing.pid, PLACES);
 			const kept = [...now].filter(
@@ -77,8 +77,8 @@ for (const [words, interval, way] of CASES) {
 				([kind, count]) =>
 					!NOW_AND_THEN.test(kind) && count > (descriptors.get(kind) ?? 0) + spareOf(kind),
 			);
-			const unused =
-				empty > 0 || held > enough ? [['maps of tables', { held, empty, enough }]] : [];
+			const wrong = empty > 0 || held > enough || strange > 0;
+			const unused = wrong ? [['maps of tables', { held, empty, enough, strange }]] : [];
 			return [...kept, ...open, ...unused];
 		};
 		// Unless an interval has just begun, or a thread is ending.

@@ -135,17 +135,30 @@ function staysOf(parts: readonly Part[]): Answer['stays'] {
 
 const MAJORITY = 0.5;
 
+/** Of all files. */
+export const isForDisk = ({ kind }: Pick<Reason, 'kind'>): boolean => /^disk\b/.test(kind);
+
 /**
  * The largest first. Waits are told apart by what they are for, and CPU time is one: where it is less than half of
- * all, one of its functions has to be as large as a wait to come first.
+ * all, one of its functions has to be as large as a wait to come first. Files are on one disk, most often: where all
+ * waits for it are more than anything else, the largest of these comes first.
  */
 function ordered(reasons: Reason[], working_ns: number): Reason[] {
 	const [first, second, ...rest] = reasons.sort((a, b) => b.total_ns - a.total_ns);
-	if (!first || !second || first.place !== 'running') return reasons;
+	if (!first || !second) return reasons;
+	const forDisk = reasons.filter(isForDisk);
+	const [file] = forDisk;
+	if (file && file !== first && sumOfReasons(forDisk) > first.total_ns)
+		return [file, ...reasons.filter((each) => each !== file)];
+	if (first.place !== 'running') return reasons;
 	const most_ns = first.functions[0]?.total_ns ?? 0;
 	const isFirst = first.total_ns >= MAJORITY * working_ns || most_ns >= second.total_ns;
 	return isFirst ? reasons : [second, first, ...rest];
 }
+
+/** In ns. */
+export const sumOfReasons = (reasons: readonly Reason[]): number =>
+	reasons.reduce((sum, { total_ns }) => sum + total_ns, 0);
 
 function mostFollowed(
 	parts: readonly Part[],

@@ -1,7 +1,7 @@
 /** What a verdict says besides its reason: what is nearly as large, who waits for whom, who stayed. Pure values. */
 import { humanTime } from '../../render/units.js';
 import { objectText } from '../../render/wait-object.js';
-import { type Answer, sufferersOf } from './answer.js';
+import { type Answer, isForDisk, sufferersOf, sumOfReasons } from './answer.js';
 import { tellingFunction } from './chain.js';
 import { percentOf } from './doubts.js';
 import { ownerText } from './owner.js';
@@ -27,6 +27,17 @@ export function runnerUp({ reasons: [first, second], working_ns }: Answer): stri
 	const where = functions[0]?.name ? `, in ${functions[0].name}` : '';
 	if (kind === 'sleep') return `Next: it sleeps for ${share}${where}.`;
 	return `Next: ${share} ${waitsFor(kind, { of, object, frames: worst.row.frames })}${where}.`;
+}
+
+/** Of the reason's own share: so much more is told. */
+const MORE_SHARE = 1.1;
+
+/** Of waits for one of several files: how much all waits for the disk come to. '': no more than that one. */
+export function diskText({ reasons, working_ns }: Answer): string {
+	const all_ns = sumOfReasons(reasons.filter(isForDisk));
+	const [first] = reasons;
+	if (!first || !isForDisk(first) || all_ns < MORE_SHARE * first.total_ns) return '';
+	return `With other files, it waits ${percentOf(all_ns, working_ns)} for the disk.`;
 }
 
 /** Threads that are never idle, and for which others wait: they are too few, or too slow. '': that is not so. */
