@@ -118,7 +118,13 @@ test('a line of the account has shares of wall-clock time, a reason of working t
 
 test('what else the machine did: each value is in its own field', () => {
 	const other = (n: number) => ({
-		...{ pid: 300 + n, comm: `other-${n}`, processes: 40 + n, run_ns: 5000.4 - n },
+		...{
+			pid: 300 + n,
+			disk_pid: 200 + n,
+			comm: `other-${n}`,
+			processes: 40 + n,
+			run_ns: 5000.4 - n,
+		},
 		...{ read_bytes: 600 + n, written_bytes: 700 + n },
 	});
 	const others = Array.from({ length: 21 }, (_, n) => other(n));

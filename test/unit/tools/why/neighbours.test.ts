@@ -8,7 +8,7 @@ import { ALONE, blocked, forCpu, SECOND, STACK_OF, thread } from './support.js';
 
 const MIB = 1 << 20;
 const other = (comm: string, rest: Partial<OtherProcesses> = {}): OtherProcesses => ({
-	...{ pid: 311, comm, processes: 1, run_ns: 0, read_bytes: 0, written_bytes: 0 },
+	...{ pid: 311, disk_pid: 312, comm, processes: 1, run_ns: 0, read_bytes: 0, written_bytes: 0 },
 	...rest,
 });
 
@@ -102,15 +102,15 @@ test('of waits for a disk: who used disks more than those who waited', () => {
 		return /Meanwhile .*?\.(?= )/.exec(text)?.[0];
 	};
 	const heavy = { others: [other('spin', { run_ns: 9 }), other('dd', { read_bytes: 300 * MIB })] };
-	assert.equal(waits('disk read', heavy), 'Meanwhile dd (311) read 300 MiB.');
-	assert.equal(waits('page fault', heavy), 'Meanwhile dd (311) read 300 MiB.');
+	assert.equal(waits('disk read', heavy), 'Meanwhile dd (312) read 300 MiB.');
+	assert.equal(waits('page fault', heavy), 'Meanwhile dd (312) read 300 MiB.');
 	assert.equal(waits('lock', heavy), undefined);
 	const own = { read_bytes: 200 * MIB, written_bytes: 100 * MIB };
 	assert.equal(waits('disk read', { ...heavy, own }), undefined);
 	const both = { others: [other('tar', { read_bytes: 200 * MIB, written_bytes: 101 * MIB })] };
 	assert.equal(
 		waits('disk read', { ...both, own }),
-		'Meanwhile tar (311) read 200 MiB and wrote 101 MiB.',
+		'Meanwhile tar (312) read 200 MiB and wrote 101 MiB.',
 	);
 	assert.equal(
 		waits('disk read', { others: [other('dd', { written_bytes: MIB - 1 })] }),
