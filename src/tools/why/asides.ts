@@ -37,7 +37,7 @@ export function diskText({ reasons, working_ns }: Answer): string {
 	const all_ns = sumOfReasons(reasons.filter(isForDisk));
 	const [first] = reasons;
 	if (!first || !isForDisk(first) || all_ns < MORE_SHARE * first.total_ns) return '';
-	return `With other files, it waits ${percentOf(all_ns, working_ns)} for the disk.`;
+	return `In all, it waits ${percentOf(all_ns, working_ns)} for the disk.`;
 }
 
 /** Threads that are never idle, and for which others wait: they are too few, or too slow. '': that is not so. */

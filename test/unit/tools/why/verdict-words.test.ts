@@ -226,13 +226,13 @@ test('waits for several files are for one disk: together they may be the largest
 	const cpu = { samples: [sample('main sum', 99)] };
 	assert.match(
 		files({ '/journal': 3.5, '/orders': 2.5 }, cpu),
-		/waits 35 % .* written \/journal, in save\. With other files, it waits 60 % for the disk\. .*Next: it runs on a CPU for 40 %\.$/,
+		/waits 35 % .* written \/journal, in save\. In all, it waits 60 % for the disk\. .*Next: it runs on a CPU for 40 %\.$/,
 	);
 	// All waits for it are less than what runs.
 	assert.match(files({ '/journal': 2.5, '/orders': 1.4 }, cpu), /runs on a CPU for 51 % /);
-	assert.match(files({ '/journal': 10, '/orders': 1.1 }), /With other files, it waits 100 % /);
-	assert.doesNotMatch(files({ '/journal': 10, '/orders': 0.9 }), /other files/);
-	assert.doesNotMatch(files({ '/journal': 10 }), /other files/);
+	assert.match(files({ '/journal': 10, '/orders': 1.1 }), /In all, it waits 100 % /);
+	assert.doesNotMatch(files({ '/journal': 10, '/orders': 0.9 }), /In all/);
+	assert.doesNotMatch(files({ '/journal': 10 }), /In all/);
 });
 
 test('a second reason is told if it is half as large as the first', () => {
