@@ -78,3 +78,18 @@ export function stayText({ kind, object, row }: Part, { threads }: Answer): stri
 	const where = name ? `, in ${name}` : '';
 	return `${who} ${what} all the time${where}.`;
 }
+
+/**
+ * "None of the 4 threads worker was ever idle: …"; '': that is not so of those that have the reason, or others wait for
+ * them, or not all threads were looked at.
+ */
+export function poolText(answer: Answer): string {
+	const [reason] = answer.reasons;
+	if (reason?.place !== 'waiting' || /(^| )-t /.test(answer.target) || queueText(answer)) return '';
+	const sufferers = new Set(reason.threads.map(({ tid }) => tid));
+	const pool = answer.pools.find(({ tids }) => tids.every((tid) => sufferers.has(tid)));
+	if (!pool) return '';
+	const { comm, start, tids } = pool;
+	const where = start ? `, which begin in ${start},` : '';
+	return `None of the ${tids.length} threads ${named(comm)}${where} was ever idle: if they are a pool, it is full, and more requests have to queue.`;
+}

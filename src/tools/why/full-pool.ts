@@ -3,10 +3,8 @@ import { functionOf } from '../../aggregate/application-frames.js';
 import type { StackRow } from '../../aggregate/stack-rows.js';
 import { isNamed } from '../../aggregate/summary-frames.js';
 import { bareName } from '../../render/function-name.js';
-import type { Answer, Reason } from './answer.js';
 import type { ThreadTime } from './evidence.js';
 import type { Part } from './parts.js';
-import { named } from './phrases.js';
 
 /** Of one process. */
 export interface FullPool {
@@ -97,17 +95,4 @@ function startOf({ frames }: StackRow): string {
 	if (!user[0]?.inCLibrary) return '';
 	const first = user.find(({ inCLibrary }) => !inCLibrary);
 	return first ? functionOf(first) : '';
-}
-
-/** The pool whose threads all have the reason; undefined: there is none, or not all threads were looked at. */
-export function poolOf(reason: Reason, { pools, target }: Answer): FullPool | undefined {
-	if (reason.place !== 'waiting' || /^-t /.test(target)) return undefined;
-	const sufferers = new Set(reason.threads.map(({ tid }) => tid));
-	return pools.find(({ tids }) => tids.every((tid) => sufferers.has(tid)));
-}
-
-/** "None of the 4 threads worker was ever idle: …". */
-export function poolText({ comm, start, tids }: FullPool): string {
-	const where = start ? `, which begin in ${start},` : '';
-	return `None of the ${tids.length} threads ${named(comm)}${where} was ever idle: if they are a pool, it is full, and more requests have to queue.`;
 }

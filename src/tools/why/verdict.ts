@@ -2,10 +2,17 @@
 import { printable } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
 import { type Answer, type Culprit, isForDisk, type Reason } from './answer.js';
-import { besides, diskText, mutualText, queueText, runnerUp, stayText } from './asides.js';
+import {
+	besides,
+	diskText,
+	mutualText,
+	poolText,
+	queueText,
+	runnerUp,
+	stayText,
+} from './asides.js';
 import type { Link } from './chain.js';
 import { confidenceOf, doubtsOf, idleDoubtsOf, percentOf } from './doubts.js';
-import { poolOf, poolText } from './full-pool.js';
 import { cpuTaker, cpuUsersText, diskUsersText } from './neighbours.js';
 import { ownerText } from './owner.js';
 import { heldBy, named, waited, waitsFor } from './phrases.js';
@@ -116,10 +123,7 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		name: 'full pool',
-		when: (answer) => {
-			const [first] = answer.reasons;
-			return first !== undefined && queueText(answer) === '' && poolOf(first, answer) !== undefined;
-		},
+		when: (answer) => poolText(answer) !== '',
 		say: waitText,
 		source: 'full-pool.ts: a thread of a pool that has no work waits for some, and none ever did',
 	},
@@ -237,10 +241,8 @@ function waitText(answer: Answer): Spoken {
 			? `${who} sleeps for ${share} of its working time${where}.`
 			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${lockHolder(first, answer)}${where}.`;
 	const users = isForDevice(first) ? diskUsersText(answer) : '';
-	const pool = poolOf(first, answer);
-	const queue = queueText(answer) || (pool ? poolText(pool) : '');
 	return {
-		text: [sentence, diskText(answer), cause, users, queue, longest]
+		text: [sentence, diskText(answer), cause, users, queueText(answer), poolText(answer), longest]
 			.filter((each) => each)
 			.join(' '),
 		next: nextFor(first, culprit, answer),

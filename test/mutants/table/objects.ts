@@ -72,7 +72,7 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		to: '!root || BPF_CORE_READ(root, rb_left)',
 		bug: 'an epoll whose second descriptor is to the right of the first in its tree is said to have only that',
 		test: 'live/wait-objects',
-		only: 'a process that lives here',
+		only: 'a process that lives',
 	},
 	{
 		id: 'O8',
@@ -81,6 +81,6 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		to: '!root || BPF_CORE_READ(root, rb_right)',
 		bug: 'an epoll whose second descriptor is to the left of the first in its tree is said to have only that',
 		test: 'live/wait-objects',
-		only: 'a process that lives here',
+		only: 'a process that lives',
 	},
 ];

@@ -155,7 +155,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		to: 'const room = new Extents(UNWIND.UNWIND_CHUNK_ROWS / 16);',
 		bug: 'of each map of unwind tables a sixteenth is used: there are sixteen times as many',
 		test: 'live/held',
-		only: 'why --follow',
+		only: ': nothing is kept of threads that have ended',
 	},
 	{
 		id: 'U21',
@@ -164,7 +164,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		to: 'new MappedArray(8);\n\t\tconst room = new Extents(UNWIND.UNWIND_CHUNK_ROWS);',
 		bug: 'with each map of unwind tables another one stays open',
 		test: 'live/held',
-		only: 'why --follow',
+		only: ': nothing is kept of threads that have ended',
 	},
 	{
 		id: 'U22',
@@ -173,6 +173,6 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		to: 'this.#addChunk();\n\t\tconst firstPage = pages[0] as number;',
 		bug: 'each file whose stacks are walked costs a map of 1 MiB',
 		test: 'live/held',
-		only: 'why --follow',
+		only: ': nothing is kept of threads that have ended',
 	},
 ];
