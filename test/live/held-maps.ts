@@ -1,5 +1,11 @@
 /** What is in the maps that a process holds, looked at from outside while it runs. */
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import {
+	unwind_file as FILE,
+	unwind_file_key as FILE_KEY,
+	maps as MAPS,
+	unwind_constant as UNWIND,
+} from '../../src/generated/common.js';
 import { libbpf, libbpfFunction } from '../../src/loader/ffi.js';
 
 /** include/uapi/linux/bpf.h: struct bpf_map_info, enum bpf_map_type. */
@@ -9,6 +15,7 @@ const NAME_BYTES = 16;
 const HASH = 1;
 const ARRAY = 2;
 const ENOENT = -2;
+const PAGE_BYTES = MAPS.unwind_pages.valueSize;
 
 type ById = (id: number) => number;
 type GetInfo = (fd: number, info: Uint8Array, size: [number]) => number;
@@ -38,21 +45,101 @@ function bpf(): Functions {
 /** How many entries each hash of a process has, by name; of arrays that are asked for, how many are not zero at first. */
 export function entriesOf(pid: number, arrays: readonly string[] = []): Map<string, number> {
 	const entries = new Map<string, number>();
+	eachMap(pid, (map, { name, type, keySize, valueSize, maxEntries }) => {
+		if (type === HASH) entries.set(name, countKeys(map, keySize));
+		else if (type === ARRAY && arrays.includes(name))
+			entries.set(name, countUsed(map, maxEntries, valueSize));
+	});
+	return entries;
+}
+
+/**
+ * The maps that a process makes for rows of unwind tables, as files need them: how many it holds; how many of these
+ * have no row of any file; how many are enough, if rows go where there is room before a map is made; and how many
+ * there are besides that no object declares: these have no names.
+ */
+export function tableMapsOf(
+	pid: number,
+): Readonly<Record<'held' | 'empty' | 'enough' | 'strange', number>> {
+	const made: number[] = [];
+	const inner = new Set<number>();
+	let pages: Page[] = [];
+	const open = new Map<string, number>();
+	try {
+		eachMap(pid, (map, { id, name, maxEntries }) => {
+			if (name === '') made.push(id);
+			if (name === 'unwind_rows')
+				for (let i = 0; i < maxEntries; i++) {
+					const chunk = readValue(map, numberKey(i), 4)?.getUint32(0, true);
+					if (chunk) inner.add(chunk);
+				}
+			else if (name === 'unwind_files' || name === 'unwind_pages') open.set(name, bpf().byId(id));
+		});
+		const [files, places] = [open.get('unwind_files'), open.get('unwind_pages')];
+		if (files !== undefined && places !== undefined) pages = [...pagesOf(files, places)];
+	} finally {
+		for (const fd of open.values()) closeSync(fd);
+	}
+	const used = new Set(pages.map(({ first }) => Math.floor(first / UNWIND.UNWIND_CHUNK_ROWS)));
+	const rows = pages.reduce((sum, { count }) => sum + count, 0);
+	const most = pages.reduce((max, { count }) => Math.max(max, count), 0);
+	return {
+		held: made.filter((id) => inner.has(id)).length,
+		strange: made.filter((id) => !inner.has(id)).length,
+		empty: inner.size - used.size,
+		enough: Math.ceil(rows / (UNWIND.UNWIND_CHUNK_ROWS - most)),
+	};
+}
+
+/** Where rows of a page of a file lie. */
+interface Page {
+	readonly first: number;
+	readonly count: number;
+}
+
+function* pagesOf(files: number, places: number): Generator<Page> {
+	const keys: Uint8Array[] = [];
+	eachKey(files, FILE_KEY.size, (key) => keys.push(key));
+	for (const key of keys) {
+		const file = readValue(files, key, FILE.size);
+		const begin = file?.getUint32(FILE.fields.pages_at.offset, true) ?? 0;
+		const end = begin + (file?.getUint32(FILE.fields.pages.offset, true) ?? 0);
+		for (let at = begin; at < end; at++) {
+			const page = readValue(places, numberKey(at), PAGE_BYTES);
+			const count = page?.getUint32(4, true) ?? 0;
+			if (count > 0) yield { first: page?.getUint32(0, true) ?? 0, count };
+		}
+	}
+}
+
+function numberKey(number: number): Uint8Array {
+	const key = new Uint8Array(4);
+	new DataView(key.buffer).setUint32(0, number, true);
+	return key;
+}
+
+/** Undefined: there is none. */
+function readValue(fd: number, key: Uint8Array, bytes: number): DataView | undefined {
+	const value = new Uint8Array(bytes);
+	if (libbpf().bpf_map_lookup_elem(fd, key, value) < 0) return undefined;
+	return new DataView(value.buffer);
+}
+
+type Info = ReturnType<typeof infoOf> & { readonly id: number };
+
+/** Once for each descriptor; `fd` is ours, and closed afterwards. */
+function eachMap(pid: number, look: (fd: number, info: Info) => void): void {
 	for (const fd of readdirSync(`/proc/${pid}/fdinfo`)) {
 		const id = idOfMap(pid, fd);
 		if (id === undefined) continue;
 		const map = bpf().byId(id);
 		if (map < 0) continue; // it has just been closed
 		try {
-			const { name, type, keySize, valueSize, maxEntries } = infoOf(map);
-			if (type === HASH) entries.set(name, countKeys(map, keySize));
-			else if (type === ARRAY && arrays.includes(name))
-				entries.set(name, countUsed(map, maxEntries, valueSize));
+			look(map, { ...infoOf(map), id });
 		} finally {
 			closeSync(map);
 		}
 	}
-	return entries;
 }
 
 /** What a process's descriptors are, in words: "anon_inode:bpf-map", a path without numbers. */
@@ -95,17 +182,24 @@ function infoOf(fd: number) {
 }
 
 /** At most as many as the largest of our hashes has: keys that go meanwhile begin it anew. */
-function countKeys(fd: number, keySize: number): number {
+function eachKey(fd: number, keySize: number, look: (key: Uint8Array) => void): void {
 	const MOST = 1 << 20;
 	let key: Uint8Array | null = null;
 	for (let count = 0; count < MOST; count++) {
 		const next = new Uint8Array(keySize);
 		const result: number = bpf().nextKey(fd, key, next);
-		if (result === ENOENT) return count;
+		if (result === ENOENT) return;
 		if (result < 0) throw new Error(`bpf_map_get_next_key: ${result}`);
+		look(next);
 		key = next;
 	}
 	throw new Error('a hash without an end');
+}
+
+function countKeys(fd: number, keySize: number): number {
+	let count = 0;
+	eachKey(fd, keySize, () => count++);
+	return count;
 }
 
 /** In one call: an element at a time would take longer than what is looked at lasts. */

@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <net/if.h>
@@ -173,6 +174,36 @@ static void wait_in_epoll(int end)
 	MUST(epoll_wait(fd, &event, 1, -1) == 1);
 }
 
+/* Two descriptors, of which none is ever ready, until a signal ends the wait. The epoll has the
+ * first one at the root of its tree, and the second at the left or at the right of that: where,
+ * depends on the addresses of their files. For each way round, so, one of the waits. */
+static void wait_for_none(int first, int second)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int fd = epoll_create1(0);
+
+	MUST(!epoll_ctl(fd, EPOLL_CTL_ADD, first, &event));
+	MUST(!epoll_ctl(fd, EPOLL_CTL_ADD, second, &event));
+	MUST(epoll_wait(fd, &event, 1, -1) < 0 && errno == EINTR);
+}
+
+static void wait_for_none_of_two(int end)
+{
+	(void)end;
+	wait_for_none(silent[0], again[0]);
+}
+
+static void wait_for_none_turned(int end)
+{
+	(void)end;
+	wait_for_none(again[0], silent[0]);
+}
+
+static void go_on(int number)
+{
+	(void)number;
+}
+
 static void wait_in_poll(int end)
 {
 	struct pollfd fds[] = {{.fd = ours[end], .events = POLLIN}};
@@ -279,6 +310,8 @@ static struct waiter {
 	{"o:udp", take, UDP, 0, 0},
 	{"o:queued", take, QUEUED, 0, 0},
 	{"o:epoll", wait_in_epoll, EPOLL, 0, 0},
+	{"o:none-of-two", wait_for_none_of_two, 0, 0, 0},
+	{"o:none-turned", wait_for_none_turned, 0, 0, 0},
 	{"o:poll", wait_in_poll, POLL, 0, 0},
 	{"o:poll-many", poll_many, POLL_MANY, 0, 0},
 	{"o:select", wait_in_select, SELECT, 0, 0},
@@ -392,6 +425,7 @@ int main(int argc, char **argv)
 	make_lock(HOSTILE, path_of("a\033[31m\nb\xff"));
 	make_long();
 	peer = start_peer(go);
+	signal(SIGUSR1, go_on);
 	for (int i = 0; i < ENDS; i++)
 		close(theirs[i]);
 	ready(getpid(), getpid());
@@ -410,6 +444,10 @@ int main(int argc, char **argv)
 	syscall(SYS_futex, on_stack, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	for (int i = 0; i < LOCKS; i++)
 		close(locks[i]);
+	for (unsigned int i = 0; i < WAITERS; i++)
+		if (waiters[i].wait == wait_for_none_of_two ||
+		    waiters[i].wait == wait_for_none_turned)
+			pthread_kill(waiters[i].thread, SIGUSR1);
 	for (unsigned int i = 0; i < WAITERS; i++)
 		pthread_join(waiters[i].thread, NULL);
 	printf("done %d %d %d %d %d\n", peer, ports[TCP], ports[TCP6], ports[UDP], ports[QUEUED]);

@@ -5,6 +5,7 @@ import type { Waker } from '../../aggregate/stack-rows.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
 import { type Link, linksOf, tellingFunction } from './chain.js';
 import { type Evidence, isAmong } from './evidence.js';
+import { type FullPool, fullPools } from './full-pool.js';
 import { type Mutual, mutualWaits } from './mutual.js';
 import type { Part, Parts } from './parts.js';
 import { accountObject, grouped, type Place, placeOf, sumOf, unseenPlace } from './places.js';
@@ -77,6 +78,8 @@ export interface Answer {
 	readonly followed: Followed | undefined;
 	/** Threads that waited for each other; undefined: there are none. */
 	readonly mutual: Mutual | undefined;
+	/** See `FullPool`. */
+	readonly pools: readonly FullPool[];
 	/** Threads by how long they were runnable or waiting, the longest first. */
 	readonly sufferers: readonly Sufferer[];
 }
@@ -115,6 +118,7 @@ export function answerOf(
 		sufferers: sufferersOf(busy.filter(({ place }) => place !== 'running')),
 		stays: staysOf(parts),
 		mutual: mutualWaits(parts, ({ row }) => tellingFunction(row)),
+		pools: fullPools(parts, evidence.threads, evidence.window_ns),
 		excess_ns,
 		followed: mostFollowed(parts, isAmong(evidence.threads)),
 	};
@@ -131,17 +135,30 @@ function staysOf(parts: readonly Part[]): Answer['stays'] {
 
 const MAJORITY = 0.5;
 
+/** Of all files. */
+export const isForDisk = ({ kind }: Pick<Reason, 'kind'>): boolean => /^disk\b/.test(kind);
+
 /**
  * The largest first. Waits are told apart by what they are for, and CPU time is one: where it is less than half of
- * all, one of its functions has to be as large as a wait to come first.
+ * all, one of its functions has to be as large as a wait to come first. Files are on one disk, most often: where all
+ * waits for it are more than anything else, the largest of these comes first.
  */
 function ordered(reasons: Reason[], working_ns: number): Reason[] {
 	const [first, second, ...rest] = reasons.sort((a, b) => b.total_ns - a.total_ns);
-	if (!first || !second || first.place !== 'running') return reasons;
+	if (!first || !second) return reasons;
+	const forDisk = reasons.filter(isForDisk);
+	const [file] = forDisk;
+	if (file && file !== first && sumOfReasons(forDisk) > first.total_ns)
+		return [file, ...reasons.filter((each) => each !== file)];
+	if (first.place !== 'running') return reasons;
 	const most_ns = first.functions[0]?.total_ns ?? 0;
 	const isFirst = first.total_ns >= MAJORITY * working_ns || most_ns >= second.total_ns;
 	return isFirst ? reasons : [second, first, ...rest];
 }
+
+/** In ns. */
+export const sumOfReasons = (reasons: readonly Reason[]): number =>
+	reasons.reduce((sum, { total_ns }) => sum + total_ns, 0);
 
 function mostFollowed(
 	parts: readonly Part[],

@@ -1,7 +1,7 @@
 /** What a verdict says besides its reason: what is nearly as large, who waits for whom, who stayed. Pure values. */
 import { humanTime } from '../../render/units.js';
 import { objectText } from '../../render/wait-object.js';
-import { type Answer, sufferersOf } from './answer.js';
+import { type Answer, isForDisk, sufferersOf, sumOfReasons } from './answer.js';
 import { tellingFunction } from './chain.js';
 import { percentOf } from './doubts.js';
 import { ownerText } from './owner.js';
@@ -29,6 +29,17 @@ export function runnerUp({ reasons: [first, second], working_ns }: Answer): stri
 	return `Next: ${share} ${waitsFor(kind, { of, object, frames: worst.row.frames })}${where}.`;
 }
 
+/** Of the reason's own share: so much more is told. */
+const MORE_SHARE = 1.1;
+
+/** Of waits for one of several files: how much all waits for the disk come to. '': no more than that one. */
+export function diskText({ reasons, working_ns }: Answer): string {
+	const all_ns = sumOfReasons(reasons.filter(isForDisk));
+	const [first] = reasons;
+	if (!first || !isForDisk(first) || all_ns < MORE_SHARE * first.total_ns) return '';
+	return `In all, it waits ${percentOf(all_ns, working_ns)} for the disk.`;
+}
+
 /** Threads that are never idle, and for which others wait: they are too few, or too slow. '': that is not so. */
 export function queueText({ followed, window_ns, working_ns }: Answer): string {
 	if (!followed || followed.idle_ns > LEAST_IDLE_SHARE * window_ns * followed.servers) return '';
@@ -46,7 +57,7 @@ export function queueText({ followed, window_ns, working_ns }: Answer): string {
 export function mutualText({ mutual, working_ns }: Answer): string {
 	if (!mutual || mutual.total_ns < working_ns) return '';
 	const where = mutual.function ? `, in ${mutual.function}` : '';
-	return `Besides, ${mutual.waiters} of its threads waited ${humanTime(mutual.total_ns)} for each other${where}: if they had work, a pool or a queue is too small.`;
+	return `Besides, ${mutual.waiters} of its threads waited ${humanTime(mutual.total_ns)} for each other${where}: if they had work, a lock or a pool that they share holds them up.`;
 }
 
 /** Threads that were in one wait all the time, where these are more than what worked; '': there are none. */
@@ -66,4 +77,19 @@ export function stayText({ kind, object, row }: Part, { threads }: Answer): stri
 	const what = waited(kind, { of: object, object: text, frames: row.frames });
 	const where = name ? `, in ${name}` : '';
 	return `${who} ${what} all the time${where}.`;
+}
+
+/**
+ * "None of the 4 threads worker was ever idle: …"; '': that is not so of those that have the reason, or others wait for
+ * them, or not all threads were looked at.
+ */
+export function poolText(answer: Answer): string {
+	const [reason] = answer.reasons;
+	if (reason?.place !== 'waiting' || /(^| )-t /.test(answer.target) || queueText(answer)) return '';
+	const sufferers = new Set(reason.threads.map(({ tid }) => tid));
+	const pool = answer.pools.find(({ tids }) => tids.every((tid) => sufferers.has(tid)));
+	if (!pool) return '';
+	const { comm, start, tids } = pool;
+	const where = start ? `, which begin in ${start},` : '';
+	return `None of the ${tids.length} threads ${named(comm)}${where} was ever idle: if they are a pool, it is full, and more requests have to queue.`;
 }

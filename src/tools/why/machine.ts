@@ -13,6 +13,8 @@ export interface DiskBytes {
 export interface OtherProcesses extends DiskBytes {
 	/** Of the one that ran longest; 0: it is outside our PID namespace. */
 	readonly pid: number;
+	/** Of the one that read and wrote most; 0 as above. */
+	readonly disk_pid: number;
 	readonly comm: string;
 	readonly processes: number;
 	readonly run_ns: number;
@@ -116,20 +118,20 @@ function byProcess(
 
 /** Added up by name, the ones that ran longest first; those that did nothing are left out. */
 function named(uses: readonly Use[]): OtherProcesses[] {
-	const names = new Map<string, OtherProcesses>();
-	const active = uses.filter((use) => use.run_ns + use.read_bytes + use.written_bytes > 0);
-	for (const use of [...active].sort((a, b) => b.run_ns - a.run_ns)) {
-		const { pid, comm } = use;
-		const sum = names.get(comm) ?? {
-			...{ pid, comm, processes: 0, run_ns: 0, read_bytes: 0, written_bytes: 0 },
+	const bytes = ({ read_bytes, written_bytes }: DiskBytes) => read_bytes + written_bytes;
+	const names = new Map<string, Use[]>();
+	for (const use of uses.filter((each) => each.run_ns + bytes(each) > 0))
+		names.set(use.comm, [...(names.get(use.comm) ?? []), use]);
+	const added = [...names].map(([comm, all]): OtherProcesses => {
+		const sum = (of: (use: Use) => number) => all.reduce((total, use) => total + of(use), 0);
+		const most = (of: (use: Use) => number) => all.reduce((a, b) => (of(b) > of(a) ? b : a)).pid;
+		return {
+			pid: most(({ run_ns }) => run_ns),
+			disk_pid: most(bytes),
+			...{ comm, processes: all.length, run_ns: sum(({ run_ns }) => run_ns) },
+			read_bytes: sum(({ read_bytes }) => read_bytes),
+			written_bytes: sum(({ written_bytes }) => written_bytes),
 		};
-		names.set(comm, {
-			...sum,
-			processes: sum.processes + 1,
-			run_ns: sum.run_ns + use.run_ns,
-			read_bytes: sum.read_bytes + use.read_bytes,
-			written_bytes: sum.written_bytes + use.written_bytes,
-		});
-	}
-	return [...names.values()].sort((a, b) => b.run_ns - a.run_ns);
+	});
+	return added.sort((a, b) => b.run_ns - a.run_ns);
 }

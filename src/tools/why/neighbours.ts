@@ -85,12 +85,12 @@ export function diskUsersText({ machine }: Answer): string {
 	const bytesOf = ({ read_bytes, written_bytes }: DiskBytes) => read_bytes + written_bytes;
 	const [user] = [...machine.others].sort((a, b) => bytesOf(b) - bytesOf(a));
 	if (!user || bytesOf(user) < LEAST_BYTES || bytesOf(user) <= bytesOf(machine.own)) return '';
-	const { read_bytes, written_bytes } = user;
+	const { read_bytes, written_bytes, disk_pid: pid } = user;
 	const did = [
 		...(read_bytes > 0 ? [`read ${humanBytes(read_bytes)}`] : []),
 		...(written_bytes > 0 ? [`wrote ${humanBytes(written_bytes)}`] : []),
 	];
-	return `Meanwhile ${nameOf(user)} ${did.join(' and ')}.`;
+	return `Meanwhile ${nameOf({ ...user, pid })} ${did.join(' and ')}.`;
 }
 
 /** "cc1 (311) and 7 more". */

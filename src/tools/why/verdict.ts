@@ -1,8 +1,16 @@
 /** The verdict: one to three sentences with numbers, how sure they are, and what to type next. Pure values. */
 import { printable } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
-import type { Answer, Culprit, Reason } from './answer.js';
-import { besides, mutualText, queueText, runnerUp, stayText } from './asides.js';
+import { type Answer, type Culprit, isForDisk, type Reason } from './answer.js';
+import {
+	besides,
+	diskText,
+	mutualText,
+	poolText,
+	queueText,
+	runnerUp,
+	stayText,
+} from './asides.js';
 import type { Link } from './chain.js';
 import { confidenceOf, doubtsOf, idleDoubtsOf, percentOf } from './doubts.js';
 import { cpuTaker, cpuUsersText, diskUsersText } from './neighbours.js';
@@ -112,6 +120,12 @@ export const RULES: readonly Rule[] = [
 			};
 		},
 		source: 'kernel/sched/core.c: woken or preempted, and not on a CPU',
+	},
+	{
+		name: 'full pool',
+		when: (answer) => poolText(answer) !== '',
+		say: waitText,
+		source: 'full-pool.ts: a thread of a pool that has no work waits for some, and none ever did',
 	},
 	{
 		name: 'waits',
@@ -226,14 +240,17 @@ function waitText(answer: Answer): Spoken {
 		first.kind === 'sleep'
 			? `${who} sleeps for ${share} of its working time${where}.`
 			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${lockHolder(first, answer)}${where}.`;
-	const users = isForDisk(first) ? diskUsersText(answer) : '';
+	const users = isForDevice(first) ? diskUsersText(answer) : '';
 	return {
-		text: [sentence, cause, users, queueText(answer), longest].filter((each) => each).join(' '),
+		text: [sentence, diskText(answer), cause, users, queueText(answer), poolText(answer), longest]
+			.filter((each) => each)
+			.join(' '),
 		next: nextFor(first, culprit, answer),
 	};
 }
 
-const isForDisk = ({ kind }: Reason) => /^(disk|page fault|swap-in)/.test(kind);
+const isForDevice = (reason: Reason) =>
+	isForDisk(reason) || /^(page fault|swap-in)/.test(reason.kind);
 
 /** ", held by backup (712)": of a file lock; '': of anything else, or where that is not known. */
 function lockHolder({ kind, threads }: Reason, { lockHolders }: Answer): string {
@@ -264,7 +281,7 @@ function culpritText({ links, total_ns }: Culprit, { total_ns: all_ns }: Reason)
 
 function nextFor(reason: Reason, culprit: Culprit | undefined, answer: Answer): string {
 	// Who ends these is a thread of the kernel's, or nobody.
-	if (isForDisk(reason) || reason.kind === 'file server')
+	if (isForDevice(reason) || reason.kind === 'file server')
 		return commandFor('offcputime --by object', answer);
 	const own = new Set(answer.threads.map(({ pid }) => pid));
 	const holder = reason.kind === 'file lock' && answer.lockHolders.get(reason.threads[0]?.pid ?? 0);

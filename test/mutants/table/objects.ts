@@ -65,4 +65,22 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		test: 'live/connections',
 		only: 'the same two ports',
 	},
+	{
+		id: 'B16',
+		file: 'bpf/lib/waits/objects/file.h',
+		from: '!root || BPF_CORE_READ(root, rb_left) || BPF_CORE_READ(root, rb_right)',
+		to: '!root || BPF_CORE_READ(root, rb_left)',
+		bug: 'an epoll whose second descriptor is to the right of the first in its tree is said to have only that',
+		test: 'live/wait-objects',
+		only: 'a process that lives',
+	},
+	{
+		id: 'O8',
+		file: 'bpf/lib/waits/objects/file.h',
+		from: '!root || BPF_CORE_READ(root, rb_left) || BPF_CORE_READ(root, rb_right)',
+		to: '!root || BPF_CORE_READ(root, rb_right)',
+		bug: 'an epoll whose second descriptor is to the left of the first in its tree is said to have only that',
+		test: 'live/wait-objects',
+		only: 'a process that lives',
+	},
 ];

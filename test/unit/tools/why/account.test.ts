@@ -207,11 +207,11 @@ test('the interpreter lock is called what it is, and what is not known is not ca
 });
 
 test('nothing at all is an account of nothing', () => {
-	const { account, reasons, sufferers, stays, followed, mutual, ...numbers } = answerTo({
+	const { account, reasons, sufferers, stays, followed, mutual, pools, ...numbers } = answerTo({
 		window_ns: 0,
 		target: '',
 	});
-	assert.deepEqual([account, reasons, sufferers], [[], [], []]);
+	assert.deepEqual([account, reasons, sufferers, pools], [[], [], [], []]);
 	assert.deepEqual([stays, followed, mutual], [undefined, undefined, undefined]);
 	const { target, threads, isThere: _, lockHolders: __, machine: ___, ...sums } = numbers;
 	assert.deepEqual([target, threads], ['', []]);

@@ -117,6 +117,29 @@ test('a line of the account has shares of wall-clock time, a reason of working t
 	]);
 });
 
+test('what else the machine did: each value is in its own field', () => {
+	const other = (n: number) => ({
+		...{
+			pid: 300 + n,
+			disk_pid: 200 + n,
+			comm: `other-${n}`,
+			processes: 40 + n,
+			run_ns: 5000.4 - n,
+		},
+		...{ read_bytes: 600 + n, written_bytes: 700 + n },
+	});
+	const others = Array.from({ length: 21 }, (_, n) => other(n));
+	const times = { tracer_ns: 12.3, ended_ns: 23.4, stolen_ns: 34.5 };
+	const own = { read_bytes: 45, written_bytes: 56 };
+	const { machine } = jsonOf({ machine: { cpus: 3, ...times, own, others } });
+	assert.deepEqual(machine, {
+		...{ cpus: 3, tracer_ns: 12, others_ended_ns: 23, stolen_ns: 35 },
+		...{ read_bytes: 45, written_bytes: 56 },
+		// Those with most CPU time; in whole nanoseconds.
+		others: others.slice(0, 20).map((each, n) => ({ ...each, run_ns: 5000 - n })),
+	});
+});
+
 test('chains are those of the first reason; sufferers are all that waited with work to do', () => {
 	const { chains, sufferers } = jsonOf(GIVEN) as {
 		chains: { total_ns: number; links: { comm: string }[] }[];

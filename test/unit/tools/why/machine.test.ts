@@ -38,7 +38,7 @@ test('a process is the sum of its threads since the window began, named as its f
 	});
 	assert.deepEqual(others, [
 		{
-			...{ pid: 5, comm: 'server', processes: 1, run_ns: 3.5 * SECOND },
+			...{ pid: 5, disk_pid: 5, comm: 'server', processes: 1, run_ns: 3.5 * SECOND },
 			...{ read_bytes: 2 * MIB + 100, written_bytes: 3 * MIB },
 		},
 	]);
@@ -52,22 +52,24 @@ test('a number that is used again is another thread', () => {
 	assert.equal(first?.run_ns, 9 * SECOND);
 });
 
-test('processes of one name are one line, by the one that ran longest; those outside have no number', () => {
+test('processes of one name are one line, by the one that ran longest, and the one that used disks most; those outside have no number', () => {
 	const { others } = machine({
 		end: [
 			account(5, { comm: 'cc1', run_ns: SECOND, read_bytes: 3 }),
-			account(6, { comm: 'cc1', run_ns: 2 * SECOND, written_bytes: 4 }),
+			account(6, { comm: 'cc1', run_ns: 2 * SECOND, written_bytes: 2 }),
 			account(7, { comm: 'as', run_ns: 4 * SECOND }),
 			account(1007, { pid: 0, tid: 0, comm: 'far', run_ns: 0.5 * SECOND }),
 			account(1008, { pid: 0, tid: 0, comm: 'away', run_ns: 0.2 * SECOND }),
 		],
 	});
 	const none = { read_bytes: 0, written_bytes: 0, processes: 1 };
+	// Number 6 ran longer, and 5 read more than 6 wrote.
+	const cc1 = { pid: 6, disk_pid: 5, comm: 'cc1', processes: 2 };
 	assert.deepEqual(others, [
-		{ ...none, pid: 7, comm: 'as', run_ns: 4 * SECOND },
-		{ pid: 6, comm: 'cc1', processes: 2, run_ns: 3 * SECOND, read_bytes: 3, written_bytes: 4 },
-		{ ...none, pid: 0, comm: 'far', run_ns: 0.5 * SECOND },
-		{ ...none, pid: 0, comm: 'away', run_ns: 0.2 * SECOND },
+		{ ...none, pid: 7, disk_pid: 7, comm: 'as', run_ns: 4 * SECOND },
+		{ ...cc1, run_ns: 3 * SECOND, read_bytes: 3, written_bytes: 2 },
+		{ ...none, pid: 0, disk_pid: 0, comm: 'far', run_ns: 0.5 * SECOND },
+		{ ...none, pid: 0, disk_pid: 0, comm: 'away', run_ns: 0.2 * SECOND },
 	]);
 });
 

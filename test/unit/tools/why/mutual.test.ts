@@ -36,7 +36,7 @@ test('threads that wait for each other longer than they work: said besides, and 
 	const { text, confidence, because } = verdictOf(answer);
 	assert.match(
 		text,
-		/Besides, 4 of its threads waited 12\.0 s for each other.*: if they had work, a pool/,
+		/Besides, 4 of its threads waited 12\.0 s for each other.*: if they had work, a lock or a pool that they share holds them up\./,
 	);
 	assert.equal(confidence, 'unsure');
 	assert.ok(because.includes('threads that waited for each other may have had work'));

@@ -8,7 +8,7 @@ import { ALONE, blocked, forCpu, SECOND, STACK_OF, thread } from './support.js';
 
 const MIB = 1 << 20;
 const other = (comm: string, rest: Partial<OtherProcesses> = {}): OtherProcesses => ({
-	...{ pid: 311, comm, processes: 1, run_ns: 0, read_bytes: 0, written_bytes: 0 },
+	...{ pid: 311, disk_pid: 312, comm, processes: 1, run_ns: 0, read_bytes: 0, written_bytes: 0 },
 	...rest,
 });
 
@@ -40,6 +40,23 @@ test('who lacks a CPU, and who has it: how many CPUs each had', () => {
 		crowded({ cpus: 4, others: [runs('a', 9), runs('b', 8), runs('c', 7)] }).of,
 		'Of 4 CPUs, it had 0,1, a (311) 0,9, and b (311) 0,8.',
 	);
+});
+
+test('who takes the CPU is one process that has a number here: of several none is the one', () => {
+	const took = (rest: Partial<OtherProcesses>) => {
+		const others = [other('cc1', { run_ns: 12 * SECOND, ...rest })];
+		return crowded({ others }).next;
+	};
+	assert.equal(took({ pid: 312 }), 'tstrace profile -p 312 5');
+	assert.equal(took({ pid: 312, processes: 2 }), 'tstrace schedlat -P 5 1');
+	assert.equal(took({ pid: 0 }), 'tstrace schedlat -P 5 1');
+	// The same of those that are traced.
+	const traced = (pid: number) =>
+		thread(10 * SECOND, 3 * SECOND, { pid, tid: pid, comm: 'greedy' });
+	const both = crowded({}, [traced(90), traced(91)]);
+	assert.equal(both.of, 'Of 2 CPUs, it had 0,1, and greedy (90) and 1 more 0,6.');
+	assert.equal(both.next, 'tstrace schedlat -P 5 1');
+	assert.equal(crowded({}, [traced(90)]).next, 'tstrace profile -p 90 5');
 });
 
 test('who had less CPU time than those who lack a CPU is not who takes it', () => {
@@ -85,15 +102,15 @@ test('of waits for a disk: who used disks more than those who waited', () => {
 		return /Meanwhile .*?\.(?= )/.exec(text)?.[0];
 	};
 	const heavy = { others: [other('spin', { run_ns: 9 }), other('dd', { read_bytes: 300 * MIB })] };
-	assert.equal(waits('disk read', heavy), 'Meanwhile dd (311) read 300 MiB.');
-	assert.equal(waits('page fault', heavy), 'Meanwhile dd (311) read 300 MiB.');
+	assert.equal(waits('disk read', heavy), 'Meanwhile dd (312) read 300 MiB.');
+	assert.equal(waits('page fault', heavy), 'Meanwhile dd (312) read 300 MiB.');
 	assert.equal(waits('lock', heavy), undefined);
 	const own = { read_bytes: 200 * MIB, written_bytes: 100 * MIB };
 	assert.equal(waits('disk read', { ...heavy, own }), undefined);
 	const both = { others: [other('tar', { read_bytes: 200 * MIB, written_bytes: 101 * MIB })] };
 	assert.equal(
 		waits('disk read', { ...both, own }),
-		'Meanwhile tar (311) read 200 MiB and wrote 101 MiB.',
+		'Meanwhile tar (312) read 200 MiB and wrote 101 MiB.',
 	);
 	assert.equal(
 		waits('disk read', { others: [other('dd', { written_bytes: MIB - 1 })] }),

@@ -35,7 +35,7 @@ test('each rule has a name and a source, and the last one speaks in any case', (
 	const names = RULES.map(({ name }) => name);
 	assert.deepEqual(names, [
 		...['nobody', 'too short', 'idle', 'nothing stands out', 'on CPU', 'CPU quota'],
-		...['too few CPUs', 'waits'],
+		...['too few CPUs', 'full pool', 'waits'],
 	]);
 	assert.ok(RULES.every(({ source }) => source !== ''));
 	assert.ok(RULES.at(-1)?.when(answerTo({})));

@@ -212,6 +212,29 @@ test('the next command: of who is behind it, of the disk, or of the chain', () =
 	assert.equal(ready('run queue'), 'tstrace schedlat -P 5 1');
 });
 
+test('waits for several files are for one disk: together they may be the largest reason', () => {
+	const files = (seconds: Readonly<Record<string, number>>, rest: Partial<Evidence> = {}) =>
+		said({
+			threads: [thread(10 * SECOND, rest.samples ? 4 * SECOND : 0)],
+			...rest,
+			blocked: Object.entries(seconds).map(([path, each]) =>
+				blocked(STACK_OF['disk write'], each * SECOND, {
+					...{ count: 9, objects: [[file(path), each * SECOND]] },
+				}),
+			),
+		});
+	const cpu = { samples: [sample('main sum', 99)] };
+	assert.match(
+		files({ '/journal': 3.5, '/orders': 2.5 }, cpu),
+		/waits 35 % .* written \/journal, in save\. In all, it waits 60 % for the disk\. .*Next: it runs on a CPU for 40 %\.$/,
+	);
+	// All waits for it are less than what runs.
+	assert.match(files({ '/journal': 2.5, '/orders': 1.4 }, cpu), /runs on a CPU for 51 % /);
+	assert.match(files({ '/journal': 10, '/orders': 1.1 }), /In all, it waits 100 % /);
+	assert.doesNotMatch(files({ '/journal': 10, '/orders': 0.9 }), /In all/);
+	assert.doesNotMatch(files({ '/journal': 10 }), /In all/);
+});
+
 test('a second reason is told if it is half as large as the first', () => {
 	const second = (rest: Partial<Evidence>) =>
 		/ Next: .*/.exec(
