@@ -115,7 +115,7 @@ exact: tests ## whether walks find the return addresses that gdb and perf find, 
 	@scripts/setup.sh whole exact
 	@node --enable-source-maps build/test/bench/exact/main.js $(ONLY)
 
-soak: tests ## a tool of each kind for 20 minutes under load: memory, descriptors, kernel memory stay flat; TOOL=NAME
+soak: tests ## a tool of each kind for 20 minutes under load: memory, descriptors, kernel memory stay flat; TOOL='trace stat' only these
 	@node build/test/test/soak/soak.js $(TOOL)
 
 lab: tests ## what why says of each trouble of the latency lab, ten seeds each: 20 minutes, on a quiet machine

@@ -1,7 +1,7 @@
 /**
  * A tool of each kind for a long time under load, `make soak`: what it has resident, its descriptors
  * and the kernel memory taken for it (each has a cgroup) must not grow. SOAK_MINUTES says how long,
- * 20 by default; an argument names the only tool.
+ * 20 by default; arguments name the only tools.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -155,9 +155,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 	});
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-soak-'));
 const load = startLoad(folder);
-const only = process.argv[2];
+const only = process.argv.slice(2);
 const runs = tools(load[0]?.pid ?? 0)
-	.filter(([name]) => only === undefined || name === only)
+	.filter(([name]) => only.length === 0 || (name !== undefined && only.includes(name)))
 	.map(start);
 const ended: string[] = [];
 for (const { child, name } of runs) child.on('exit', () => ended.push(name));
