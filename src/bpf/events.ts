@@ -6,6 +6,7 @@ import type { BpfMap } from '../loader/map.js';
 import { RingBuffer } from '../loader/ringbuf.js';
 import type { Reader, RowSink } from '../reader.js';
 import { LineBuffer } from '../render/line-buffer.js';
+import { WallClock } from './wall-clock.js';
 
 /** Events kept for one JSON object. */
 const MAX_ROWS = 100_000;
@@ -13,14 +14,10 @@ const MAX_ROWS = 100_000;
 /** Makes a row of a record, or none of one that others refer to; `epoch_ms` is the wall-clock time of CLOCK_MONOTONIC's zero. */
 type RowOf = (record: DataView, epoch_ms: number) => EventRow | undefined;
 
-/** Wall-clock time of CLOCK_MONOTONIC's zero in ms; asked anew, so that a stepped clock shows. */
-export function epochMs(): number {
-	return Date.now() - Number(process.hrtime.bigint()) / 1e6;
-}
-
 export class EventRows implements Reader<RowFindings> {
 	readonly #map: BpfMap;
 	protected readonly ring: RingBuffer;
+	protected readonly wall = new WallClock();
 	readonly #rowOf: RowOf;
 	#rows: EventRow[] = [];
 	#dropped = 0;
@@ -60,7 +57,7 @@ export class EventRows implements Reader<RowFindings> {
 	}
 
 	drain(): void {
-		const epoch_ms = epochMs();
+		const epoch_ms = this.wall.epochMs();
 		this.ring.read((record) => this.keep(record, epoch_ms));
 	}
 
@@ -84,8 +81,8 @@ export interface EventFormatter {
 	readonly timeAt: number;
 	readonly bytes: number;
 	row: RowOf;
-	/** Looks at a batch before its lines or rows are made. */
-	prepare(words: Uint32Array, places: Uint32Array, count: number): void;
+	/** Looks at a batch before its lines or rows are made; `wall`: by which its moments are told. */
+	prepare(words: Uint32Array, places: Uint32Array, count: number, wall: WallClock): void;
 	/** Waits for what `prepare` has found to be needed, if anything is, before lines are made. */
 	settle?(): Promise<void>;
 	/** Adds the line of the record that begins at this word. */
@@ -148,7 +145,7 @@ export class EventBatches extends EventRows {
 	}
 
 	override drain(): void {
-		const epoch_ms = epochMs();
+		const epoch_ms = this.wall.epochMs();
 		const { buffer } = this.ring.words;
 		for (const count of this.#batches()) {
 			for (let i = 0; i < count; i++) {
@@ -184,7 +181,7 @@ export class EventBatches extends EventRows {
 		for (let count = BATCH_EVENTS; count === BATCH_EVENTS; ) {
 			count = this.ring.batch(this.#places, produced);
 			this.#sort(words, count);
-			this.#formatter.prepare(words, this.#places, count);
+			this.#formatter.prepare(words, this.#places, count, this.wall);
 			yield count;
 			if (this.#closed) return;
 			this.ring.release();

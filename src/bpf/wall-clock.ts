@@ -29,4 +29,10 @@ export class WallClock {
 		if (Math.abs(seen_ms - this.#epoch_ms) > STEP_MS) this.#epoch_ms = seen_ms;
 		return this.#epoch_ms;
 	}
+
+	/** The same in whole µs, by the clock on the wall: with the time zone. */
+	localEpochUs(): number {
+		const zone_ms = new Date().getTimezoneOffset() * 60_000;
+		return Math.round((this.epochMs() - zone_ms) * 1000);
+	}
 }

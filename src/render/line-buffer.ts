@@ -2,6 +2,8 @@
 const SPACE = 0x20;
 const ZERO = 0x30;
 const POINT = 0x2e;
+const COLON = 0x3a;
+const DAY_US = 86_400e6;
 const NEWLINE = 0x0a;
 const MINUS = 0x2d;
 const LETTER_X = 0x78;
@@ -72,6 +74,17 @@ export class LineBuffer {
 
 	newline(): void {
 		this.#bytes[this.#length++] = NEWLINE;
+	}
+
+	/** "15:04:05.000123": of a moment in whole µs since midnight of some day, by the clock on the wall. */
+	timeOfDay(local_us: number): void {
+		const day_us = local_us % DAY_US;
+		const minute = Math.floor(day_us / 60e6);
+		this.whole(Math.floor(minute / 60), 2, ZERO);
+		this.byte(COLON);
+		this.whole(minute % 60, 2, ZERO);
+		this.byte(COLON);
+		this.millionths(day_us - minute * 60e6, 9, ZERO);
 	}
 
 	/** A whole number from 0 on, padded on the left. */

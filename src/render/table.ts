@@ -1,7 +1,9 @@
 /** Rows under headings, as wide as what is in them, within the terminal's width. */
 import { largest } from '../aggregate/largest.js';
+import type { Key } from '../aggregate/row-key.js';
 import { grouped } from './numbers.js';
 import { paint, printable, type Style, shortened, wrapped } from './terminal.js';
+import { humanTime } from './units.js';
 
 export interface Column<Row> {
 	readonly heading: string;
@@ -19,6 +21,14 @@ export interface Column<Row> {
 export function numbers<Row>(heading: string, cell: (row: Row) => string): Column<Row> {
 	return { heading, align: 'right', cell };
 }
+
+/** A column of counts, by the field of rows that has them. */
+export const countColumn = (heading: string, field: string): Column<Key> =>
+	numbers(heading, (row) => grouped(Number(row[field])));
+
+/** A column of durations, by the field of rows that has them in ns. */
+export const timeColumn = (heading: string, field: string): Column<Key> =>
+	numbers(heading, (row) => humanTime(Number(row[field])));
 
 /** "12 more with 3 waits; --top 0 shows them", a line; nothing where all are shown. */
 export function moreLine(count: number, what = ''): string {

@@ -6,7 +6,7 @@ import { profileOf as stacksOf } from '../../src/aggregate/stack-profile.js';
 import { renderHtml } from '../../src/render/html.js';
 import { suitableLook } from '../../src/render/picture-look.js';
 import { partsOf } from '../../src/tools/why/parts.js';
-import { wallClockRows } from '../../src/tools/why/wall-clock.js';
+import { windowRows } from '../../src/tools/why/window-rows.js';
 import { evidence, NOBODY, reportOf } from '../unit/tools/why/answers.js';
 import { drawn } from './drawn.js';
 import { box, button, matched, search } from './page.js';
@@ -19,7 +19,7 @@ const ORIGIN = {
 
 /** Opens the page of what a test made up. */
 async function open(t: TestContext, given = evidence(), window: Window = {}): Promise<Page> {
-	const profile = stacksOf(wallClockRows(partsOf(given)), ORIGIN);
+	const profile = stacksOf(windowRows(partsOf(given)), ORIGIN);
 	const pieces = renderHtml(profile, suitableLook(profile), reportOf(given));
 	return (await openPage(t, written('report.html', pieces), window)).page;
 }

@@ -56,8 +56,8 @@ EXPORT_TYPE(enum call_record_type, call_record_type);
 EXPORT_TYPE(enum call_record_flag, call_record_flag);
 EXPORT_TYPE(struct call_record, call_record);
 
-/* At most, of one string or buffer; src/bpf/call-records.ts knows it from the type. */
 enum call_record_limit {
+	/* Of one string or buffer. */
 	RECORD_TEXT_BYTES = 1024,
 	/* What begins behind this has no room. */
 	RECORD_LAST_AT = 776,

@@ -3,13 +3,14 @@
 import { stateLetter } from '../../abi/states.js';
 import type { Key } from '../../aggregate/row-key.js';
 import { readComm } from '../../bpf/comm.js';
-import { type EventFormatter, epochMs, u64At } from '../../bpf/events.js';
+import { type EventFormatter, u64At } from '../../bpf/events.js';
 import { InterruptNames } from '../../bpf/scheduling/interrupts.js';
+import { ThreadNames } from '../../bpf/thread-names.js';
+import type { WallClock } from '../../bpf/wall-clock.js';
 import { readU64 } from '../../loader/layout.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import * as event from './event-fields.js';
 import { KernelStacks } from './kernel-stacks.js';
-import { ThreadNames } from './thread-names.js';
 import { ThreadTotals } from './totals.js';
 
 export interface TimehistView {
@@ -84,12 +85,9 @@ export class TimehistFormatter implements EventFormatter {
 		this.#stacks = new KernelStacks(event.FRAMES, event.FIELDS.frames.size / 8, view.maxStack);
 	}
 
-	prepare(words: Uint32Array, places: Uint32Array, count: number): void {
+	prepare(words: Uint32Array, places: Uint32Array, count: number, wall: WallClock): void {
 		if (this.#view.stacks) this.#stacks.name(words, places, count);
-		if (this.#view.wallClock) {
-			const zone_ms = new Date().getTimezoneOffset() * 60_000;
-			this.#epoch_us = Math.round((epochMs() - zone_ms) * 1000);
-		}
+		if (this.#view.wallClock) this.#epoch_us = wall.localEpochUs();
 	}
 
 	line(words: Uint32Array, at: number, lines: LineBuffer): void {
@@ -199,13 +197,7 @@ export class TimehistFormatter implements EventFormatter {
 			lines.millionths(time_us, TIME_WIDTH);
 			return;
 		}
-		const day_us = (time_us + this.#epoch_us) % 86_400e6;
-		const minute = Math.floor(day_us / 60e6);
-		lines.whole(Math.floor(minute / 60), 2, ZERO);
-		lines.byte(0x3a);
-		lines.whole(minute % 60, 2, ZERO);
-		lines.byte(0x3a);
-		lines.millionths(day_us - minute * 60e6, 9, ZERO);
+		lines.timeOfDay(time_us + this.#epoch_us);
 	}
 
 	#visual(lines: LineBuffer, cpu: number, type: number): void {

@@ -1,6 +1,6 @@
 /** What threads did, all in all: the summary of `tstrace timehist`, as perf sched timehist has it. */
 import type { Key } from '../../aggregate/row-key.js';
-import type { ThreadName } from './thread-names.js';
+import type { ThreadName } from '../../bpf/thread-names.js';
 
 /** Threads that have a line of their own; all others share one. */
 const MAX_THREADS = 65_536;

@@ -2,6 +2,8 @@
 import type { EventRow } from '../../aggregate/report.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { EventFormatter } from '../../bpf/events.js';
+import { ThreadNames } from '../../bpf/thread-names.js';
+import type { WallClock } from '../../bpf/wall-clock.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import { printable } from '../../render/terminal.js';
 import { CallForms } from './call-forms.js';
@@ -12,9 +14,7 @@ import * as record from './record.js';
 import { errnoOf } from './record.js';
 import { rowOf } from './rows.js';
 import { endLine, signalLine } from './thread-events.js';
-import { ThreadLabels } from './thread-labels.js';
 import { CallTotals } from './totals.js';
-import { WallClock } from './wall-clock.js';
 import { UNTOLD, writeErrno } from './writers.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -43,14 +43,11 @@ export class TraceFormatter implements EventFormatter {
 	readonly #files: KnownFiles;
 	readonly #forms: CallForms;
 	readonly #stacks: CallStacks | undefined;
-	readonly #labels = new ThreadLabels();
+	readonly #names = new ThreadNames();
 	readonly #totals = new CallTotals();
 	readonly #call = new record.CallRecord();
-	readonly #wall = new WallClock();
 	/** Of the wall clock against CLOCK_MONOTONIC, with the time zone. */
 	#epoch_us = 0;
-	#second = -1;
-	#clock = bytesOf('00:00:00.');
 
 	constructor(
 		view: TraceView,
@@ -64,9 +61,8 @@ export class TraceFormatter implements EventFormatter {
 		this.#forms = new CallForms(planner, files);
 	}
 
-	prepare(words: Uint32Array, places: Uint32Array, count: number): void {
-		const zone_ms = new Date().getTimezoneOffset() * 60_000;
-		this.#epoch_us = Math.round((this.#wall.epochMs() - zone_ms) * 1000);
+	prepare(words: Uint32Array, places: Uint32Array, count: number, wall: WallClock): void {
+		this.#epoch_us = wall.localEpochUs();
 		if (!this.#stacks) return;
 		for (let i = 0; i < count; i++) {
 			this.#call.moveTo(words, places[i] as number);
@@ -89,9 +85,10 @@ export class TraceFormatter implements EventFormatter {
 		if (!this.#view.lines) return;
 		lines.room(LINE_BYTES);
 		if (call.lost > 0) writeLost(lines, call.lost);
-		this.#time(lines, (call.end_ns - (call.type === record.IS_CALL ? call.duration_ns : 0)) / 1000);
+		const begin_ns = call.end_ns - (call.type === record.IS_CALL ? call.duration_ns : 0);
+		lines.timeOfDay(Math.floor(begin_ns / 1000) + this.#epoch_us);
 		lines.byte(SPACE);
-		lines.add(this.#labels.of(words, at));
+		lines.add(this.#names.plain(words, at + record.TGID, at + record.COMM));
 		lines.byte(SPACE);
 		if (call.type === record.IS_CALL) this.#written(lines, call);
 		else lines.add(bytesOf(call.type === record.IS_EXIT ? endLine(call) : signalLine(call)));
@@ -112,7 +109,7 @@ export class TraceFormatter implements EventFormatter {
 	}
 
 	/** Undefined: it is about a file, which other rows name. */
-	readonly row = (view: DataView): EventRow | undefined => {
+	readonly row = (view: DataView, epoch_ms: number): EventRow | undefined => {
 		const call = this.#call;
 		const words = new Uint32Array(view.buffer);
 		const at = view.byteOffset / 4;
@@ -121,8 +118,8 @@ export class TraceFormatter implements EventFormatter {
 			this.#files.add(call);
 			return undefined;
 		}
-		const label = this.#labels.known(words, at);
-		const row = rowOf(call, this.#forms, this.#files, label, this.#wall.epochMs());
+		const name = this.#names.known(words, at + record.TGID, at + record.COMM);
+		const row = rowOf(call, this.#forms, this.#files, name, epoch_ms);
 		const stack = this.#stacks?.of(call);
 		return stack ? { ...row, stack } : row;
 	};
@@ -161,18 +158,6 @@ export class TraceFormatter implements EventFormatter {
 	}
 
 	/** The time of day. */
-	#time(lines: LineBuffer, time_us: number): void {
-		const now_us = Math.floor(time_us) + this.#epoch_us;
-		const second = Math.floor(now_us / 1e6);
-		if (second !== this.#second) {
-			this.#second = second;
-			const day = second % 86_400;
-			const two = (value: number) => `${Math.floor(value)}`.padStart(2, '0');
-			this.#clock = bytesOf(`${two(day / 3600)}:${two((day / 60) % 60)}:${two(day % 60)}.`);
-		}
-		lines.add(this.#clock);
-		lines.whole(now_us - second * 1e6, 6, ZERO);
-	}
 }
 
 function writeResult(

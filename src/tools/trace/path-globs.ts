@@ -1,4 +1,4 @@
-/** Patterns of paths, for programs: bpf/lib/path_glob.h. */
+/** Patterns of paths, for programs: bpf/lib/trace/path_glob.h. */
 import { compileGlobs, type GlobTables } from '../../bpf/glob.js';
 import type { trace as layout } from '../../generated/trace.js';
 import type { BpfObject } from '../../loader/object.js';

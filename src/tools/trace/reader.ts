@@ -94,8 +94,9 @@ export class TraceReader extends EventBatches {
 		const open = this.#openCalls();
 		const sink = this.#rowSink;
 		if (!sink) {
+			const epoch_ms = this.wall.epochMs();
 			const rows = [...open.places].map((at) =>
-				this.#formatter.row(new DataView(open.words.buffer, at * 4)),
+				this.#formatter.row(new DataView(open.words.buffer, at * 4), epoch_ms),
 			);
 			return {
 				...findings,

@@ -1,13 +1,13 @@
 /** Records of `tstrace trace` as rows, for JSON. */
 import { errnoName } from '../../abi/errno.js';
 import type { Key } from '../../aggregate/row-key.js';
+import type { ThreadName } from '../../bpf/thread-names.js';
 import { LineBuffer } from '../../render/line-buffer.js';
 import type { CallForms } from './call-forms.js';
 import type { KnownFiles } from './known-files.js';
 import type { CallPlan } from './plans.js';
 import * as record from './record.js';
 import { endText, signalFields } from './thread-events.js';
-import type { ThreadLabel } from './thread-labels.js';
 
 const TEXT_BYTES = 16_384;
 const text = new LineBuffer(TEXT_BYTES);
@@ -17,7 +17,7 @@ export function rowOf(
 	call: record.CallRecord,
 	forms: CallForms,
 	files: KnownFiles,
-	{ tgid, tid, comm }: ThreadLabel,
+	{ tgid, tid, comm }: ThreadName,
 	epoch_ms: number,
 ): Key {
 	const isCall = call.type === record.IS_CALL;

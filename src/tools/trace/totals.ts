@@ -1,7 +1,7 @@
 /** What calls come to, by name: the summary of `tstrace trace`. */
 import type { Key } from '../../aggregate/row-key.js';
 import { grouped } from '../../render/numbers.js';
-import { type Column, numbers, renderTable } from '../../render/table.js';
+import { type Column, countColumn, renderTable, timeColumn } from '../../render/table.js';
 import type { Style } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
 
@@ -46,24 +46,19 @@ export class CallTotals {
 	}
 }
 
-const number = (row: Key, name: string) => Number(row[name]);
-const count = (heading: string, name: string) =>
-	numbers<Key>(heading, (row) => grouped(number(row, name)));
-const time = (heading: string, name: string) =>
-	numbers<Key>(heading, (row) => humanTime(number(row, name)));
 const COLUMNS: readonly Column<Key>[] = [
 	{ heading: 'SYSCALL', align: 'left', cell: (row) => `${row.syscall}`, shrinks: true },
-	count('CALLS', 'calls'),
-	count('ERRORS', 'errors'),
-	time('TOTAL', 'total_ns'),
-	time('MEAN', 'mean_ns'),
-	time('MAX', 'max_ns'),
+	countColumn('CALLS', 'calls'),
+	countColumn('ERRORS', 'errors'),
+	timeColumn('TOTAL', 'total_ns'),
+	timeColumn('MEAN', 'mean_ns'),
+	timeColumn('MAX', 'max_ns'),
 ];
 
 /** Rows of CallTotals, and a line of what they come to. */
 export function renderCallTotals(rows: readonly Key[], style: Style): string {
 	if (rows.length === 0) return '';
-	const sum = (name: string) => rows.reduce((all, row) => all + number(row, name), 0);
+	const sum = (name: string) => rows.reduce((all, row) => all + Number(row[name]), 0);
 	const calls = sum('calls');
 	const counted = `${grouped(calls)} call${calls === 1 ? '' : 's'}, ${grouped(sum('errors'))} failed`;
 	return `\n${renderTable(COLUMNS, rows, style)}${counted}, ${humanTime(sum('total_ns'))} in all\n`;

@@ -27,7 +27,7 @@ import { partsOf } from './parts.js';
 import { targetOf } from './target.js';
 import { EndedThreads, readAccounts, type ThreadAccount } from './thread-accounts.js';
 import { verdictOf } from './verdict.js';
-import { wallClockRows } from './wall-clock.js';
+import { windowRows } from './window-rows.js';
 import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
 
 /** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
@@ -39,7 +39,7 @@ export interface WhyFindings extends StackFindings {
 	readonly worst: readonly WorstWait[];
 }
 
-export class WallClock extends Waits {
+export class WindowReader extends Waits {
 	readonly #settings: WaitSettings;
 	readonly #subjects: Subjects;
 	readonly #seen: SeenWaits;
@@ -142,7 +142,7 @@ export class WallClock extends Waits {
 			noun: 'wait',
 			about: { sampled_hz: SAMPLES_HZ },
 			parts: ['time'],
-			stacks: wallClockRows(parts),
+			stacks: windowRows(parts),
 			notices: [...notices, ...this.notices()],
 			found,
 			worst: worstWaits(parts.parts, {

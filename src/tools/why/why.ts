@@ -10,7 +10,7 @@ import { planWaits, type WaitChoice } from '../../waits/plan.js';
 import type { WaitSettings } from '../../waits/waits.js';
 import { answerJson } from './json.js';
 import { pageReport } from './page.js';
-import { WallClock, type WhyFindings } from './reader.js';
+import { type WhyFindings, WindowReader } from './reader.js';
 import { answerText } from './text.js';
 import { configureAccounts } from './thread-accounts.js';
 import { verdictOf } from './verdict.js';
@@ -104,7 +104,7 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 	},
 
 	reader: (object, settings, subjects, _note, tables) =>
-		new WallClock(object, settings, subjects, tables),
+		new WindowReader(object, settings, subjects, tables),
 
 	text: (settings) => ({
 		none: 'no thread was there',

@@ -3,7 +3,7 @@ import type { StackRow } from '../../aggregate/stack-rows.js';
 import type { Part, Parts } from './parts.js';
 
 /** One row for each part, apart by its place and kind. The largest first. */
-export function wallClockRows({ parts }: Parts): StackRow[] {
+export function windowRows({ parts }: Parts): StackRow[] {
 	return parts.map(rowOf).sort((a, b) => b.value - a.value);
 }
 

@@ -82,7 +82,7 @@ export const OF_TIMEHIST: readonly Mutation[] = [
 	},
 	{
 		id: 'N8',
-		file: 'src/tools/timehist/lines.ts',
+		file: 'src/bpf/wall-clock.ts',
 		from: 'epochMs() - zone_ms',
 		to: 'epochMs() + zone_ms',
 		bug: 'the time of day is that of the other side of Greenwich',

@@ -1,7 +1,7 @@
 /** Totals of threads: what is not known is not 0, and numbers are used again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ThreadName } from '../../../../src/tools/timehist/thread-names.js';
+import type { ThreadName } from '../../../../src/bpf/thread-names.js';
 import { ThreadTotals } from '../../../../src/tools/timehist/totals.js';
 import { renderThreadTotals } from '../../../../src/tools/timehist/totals-table.js';
 
@@ -9,7 +9,8 @@ const nobody = new Uint8Array();
 const named = (tid: number, text: string): ThreadName => ({
 	tgid: tid,
 	tid,
-	comm: [0, 0, 0, 0],
+	comm: text,
+	words: [0, 0, 0, 0],
 	text,
 	plain: nobody,
 	padded: nobody,

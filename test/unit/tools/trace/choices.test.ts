@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
 import { indexesOf } from '../../../../src/bpf/call-numbers.js';
+import { WallClock } from '../../../../src/bpf/wall-clock.js';
 import { trace as layout } from '../../../../src/generated/trace.js';
 import { kernelBtf } from '../../../../src/loader/kernel.js';
 import { argumentOf } from '../../../../src/tools/trace/argument-kinds.js';
@@ -19,7 +20,6 @@ import {
 } from '../../../../src/tools/trace/plans.js';
 import { SIGNATURES, SIGNATURES_OF_32_BIT } from '../../../../src/tools/trace/signatures.js';
 import { statusText } from '../../../../src/tools/trace/struct-text.js';
-import { WallClock } from '../../../../src/tools/trace/wall-clock.js';
 import { signalSetText } from '../../../../src/tools/trace/writers.js';
 
 const sorted = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { callTables } from '../../../../src/abi/syscalls.js';
+import { WallClock } from '../../../../src/bpf/wall-clock.js';
 import { trace as layout } from '../../../../src/generated/trace.js';
 import { kernelBtf } from '../../../../src/loader/kernel.js';
 import { LineBuffer } from '../../../../src/render/line-buffer.js';
@@ -25,7 +26,7 @@ const BOTH: TraceView = { lines: true, summary: true };
 
 function formatted(given: readonly Given[], files = new KnownFiles(), view = BOTH) {
 	const formatter = new TraceFormatter(view, planner, files, undefined);
-	formatter.prepare(new Uint32Array(0), new Uint32Array(0), 0);
+	formatter.prepare(new Uint32Array(0), new Uint32Array(0), 0, new WallClock());
 	const lines = new LineBuffer(1 << 16);
 	for (const each of given) {
 		const { words, at } = recordOf(each);
@@ -345,7 +346,7 @@ test('a row says what the line says', () => {
 		tid: 9,
 	});
 	const { formatter } = formatted([]);
-	const { time, ...row } = formatter.row(new DataView(words.buffer, at * 4)) ?? {};
+	const { time, ...row } = formatter.row(new DataView(words.buffer, at * 4), 0) ?? {};
 	assert.match(`${time}`, /^\d{4}-\d\d-\d\dT/);
 	assert.deepEqual(row, {
 		event: 'call',

@@ -6,7 +6,7 @@ import { apartOf } from '../../../../src/aggregate/row-key.js';
 import type { Evidence } from '../../../../src/tools/why/evidence.js';
 import { answerJson } from '../../../../src/tools/why/json.js';
 import { verdictOf } from '../../../../src/tools/why/verdict.js';
-import { wallClockRows } from '../../../../src/tools/why/wall-clock.js';
+import { windowRows } from '../../../../src/tools/why/window-rows.js';
 import { anyEvidence } from './any-evidence.js';
 import {
 	answerTo,
@@ -196,7 +196,7 @@ test('stacks are all parts, the largest first, and the place is what they begin 
 		...GIVEN,
 		forCpu: [forCpu('run queue', 0.25 * SECOND, { count: 3 })],
 	};
-	const rows = wallClockRows(partsTo(given));
+	const rows = windowRows(partsTo(given));
 	assert.deepEqual(
 		rows.map(({ key, value, count, parts }) => [apartOf(key)[0], key.tid, value, count, parts]),
 		[
@@ -218,7 +218,7 @@ test('stacks are all parts, the largest first, and the place is what they begin 
 test('what only the reader needs is no part of a stack', () => {
 	const { row, ...rest } = blocked(STACK_OF.lock, SECOND);
 	const given = { ...rest, row: { ...row, sources: [5], details: { a: 1 } } };
-	const [only] = wallClockRows(partsTo({ threads: [thread(SECOND)], blocked: [given] }));
+	const [only] = windowRows(partsTo({ threads: [thread(SECOND)], blocked: [given] }));
 	assert.equal(only?.value, SECOND);
 	assert.ok(only && !('sources' in only) && !('details' in only));
 });

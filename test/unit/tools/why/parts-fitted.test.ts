@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { wallClockRows } from '../../../../src/tools/why/wall-clock.js';
+import { windowRows } from '../../../../src/tools/why/window-rows.js';
 import { anyEvidence } from './any-evidence.js';
 import {
 	answerTo,
@@ -97,7 +97,7 @@ test('whatever was seen: the account is all of it, reasons are the working time,
 			assert.ok(isNear(sum(account), wall_ns), `account: ${sum(account)}, not ${wall_ns}`);
 			assert.ok(isNear(sum(reasons), working_ns, wall_ns), `${sum(reasons)}, not ${working_ns}`);
 			assert.ok(isNear(working_ns + idle_ns + following_ns + unseen_ns, wall_ns));
-			const rows = wallClockRows(partsTo(given)).reduce((all, { value }) => all + value, 0);
+			const rows = windowRows(partsTo(given)).reduce((all, { value }) => all + value, 0);
 			assert.ok(isNear(rows + unseen_ns, wall_ns));
 			assert.ok(account.every(({ total_ns }) => total_ns > 0));
 			assert.ok(reasons.every(({ total_ns }) => total_ns > 0));
