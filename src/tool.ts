@@ -90,7 +90,7 @@ export interface CommonChoices {
 }
 
 /** The common options that choose threads, by name, which a tool may have to refuse. */
-export type FilterOption = 'comm' | 'cpu' | 'userThreads' | 'kernelThreads';
+type FilterOption = 'comm' | 'cpu' | 'userThreads' | 'kernelThreads';
 
 /** What a tool says of itself on the command line, whatever it finds and how. */
 export interface ToolDeclaration {
@@ -137,7 +137,7 @@ interface ToolActions<Settings, F extends Findings> extends ToolDeclaration {
 }
 
 /** `option`: "--interval". */
-export interface OwnInterval {
+interface OwnInterval {
 	readonly option: string;
 	readonly s: number;
 }
@@ -170,7 +170,7 @@ export interface BpfTool<L extends FilteredLayout, Settings, F extends Findings>
 }
 
 /** A tool that has no BPF object, and needs none: the kernel counts what it shows in any case. */
-export interface PlainTool<Settings, F extends Findings> extends ToolActions<Settings, F> {
+interface PlainTool<Settings, F extends Findings> extends ToolActions<Settings, F> {
 	readonly layout?: undefined;
 	readonly withoutBpf: WithoutBpf<Settings, F>;
 }

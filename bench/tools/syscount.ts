@@ -54,7 +54,7 @@ const OURS_L: Contender = {
 	command: [...OURS.command, '--latency'],
 };
 const OURS_P: Contender = { name: 'tstrace syscount -P', command: [...OURS.command, '-P'] };
-/** By the hook that is taken since 7.0: src/bpf/call-hooks.ts. */
+/** By the hook that is taken since 7.0: src/bpf/calls/call-hooks.ts. */
 const asOnLinux7 = (ours: Contender): Contender => ({
 	name: `${ours.name}, as on Linux 7`,
 	command: ['env', 'TSTRACE_FORCE=perf', ...ours.command],

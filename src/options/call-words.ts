@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { CALL_SETS, type CallSet, callsOfSet } from '../abi/syscall-sets.js';
 import { allCalls, callName } from '../abi/syscalls.js';
-import { CALL_NUMBERS, indexesOf } from '../bpf/call-numbers.js';
+import { CALL_NUMBERS, indexesOf } from '../bpf/calls/calls.js';
 import { didYouMean } from '../nearest.js';
 
 /**

@@ -47,7 +47,7 @@ export interface Tracing<F extends Findings> {
 	close(): void;
 }
 
-export interface TracingOptions {
+interface TracingOptions {
 	readonly verbose: boolean;
 	/** Why the cost in the kernel is not to be measured; undefined: it is. */
 	readonly unmeasured?: string | undefined;
@@ -172,7 +172,7 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 }
 
 /** Events read in user space: of a tool that needs no BPF, or for users who may not use it. */
-export class PlainTracing<F extends Findings> implements Tracing<F> {
+class PlainTracing<F extends Findings> implements Tracing<F> {
 	readonly since = momentNow();
 	readonly cost = new CostMeter([]);
 	readonly canEnd: boolean;

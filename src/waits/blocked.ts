@@ -23,7 +23,7 @@ import { type WaitSettings, Waits } from './waits.js';
 
 type Layout = typeof layout;
 
-export interface BlockedSettings extends WaitSettings, WaitChoice, StackView {}
+interface BlockedSettings extends WaitSettings, WaitChoice, StackView {}
 
 const options = () => ({
 	...waitOptions(),

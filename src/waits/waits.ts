@@ -40,7 +40,7 @@ export interface WaitSettings extends StackSettings, NamingSettings {
 }
 
 /** Before they have names. */
-export interface CapturedWaits {
+interface CapturedWaits {
 	readonly ended: CapturedStack[];
 	readonly open: CapturedStack[];
 	/** Where waits come one by one: of each that ended, the number by which an observer knows it. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { test } from 'node:test';
-import { type CallHook, rawCanBePreempted } from '../../src/bpf/call-hooks.js';
+import { type CallHook, rawCanBePreempted } from '../../src/bpf/calls/call-hooks.js';
 import { named, rowsOf, rowsWhile } from './calls.js';
 import { needsNarrowCalls } from './narrow-calls.js';
 import { reportsOf } from './reports.js';

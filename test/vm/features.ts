@@ -1,6 +1,6 @@
 /** Features of kernels that tools have other ways without, or none; a test that needs one says so. */
 
-import { perfHookMissing } from '../../src/bpf/call-hooks.js';
+import { perfHookMissing } from '../../src/bpf/calls/call-hooks.js';
 import { taskStorageMissing } from '../../src/bpf/scheduling/task-storage.js';
 import {
 	kernelHasHelper,

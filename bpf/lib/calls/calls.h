@@ -8,14 +8,20 @@
 #include "../loss.h"
 #include "../registers.h"
 
-/* Numbers of either architecture are below this; src/abi/syscalls.ts counts on it. */
-#define CALL_NUMBERS  512
-#define CALL_INDEXES  (2 * CALL_NUMBERS)
-#define CALL_NO_INDEX CALL_INDEXES
-/* How calls are packed into 32 bits with an errno; larger numbers are all the same: no call. */
-#define CALL_NR_BITS  18
-#define CALL_ABI_BITS 2
-#define CALL_NR_MAX   ((1 << CALL_NR_BITS) - 1)
+enum call_numbering {
+	/* Numbers of either architecture are below this. */
+	CALL_NUMBERS = 512,
+	CALL_INDEXES = 2 * CALL_NUMBERS,
+	CALL_NO_INDEX = CALL_INDEXES,
+	/* How calls are packed into 32 bits with an errno; larger numbers are all the same: no
+	   call. */
+	CALL_NR_BITS = 18,
+	CALL_ABI_BITS = 2,
+	CALL_NR_MAX = (1 << CALL_NR_BITS) - 1,
+};
+
+EXPORT_TYPE(enum call_numbering, call_numbering);
+
 /* include/linux/err.h */
 #define MAX_ERRNO 4095
 /* arch/x86/include/uapi/asm/unistd.h, __X32_SYSCALL_BIT */

@@ -1,10 +1,10 @@
 /** Which kind of tracepoint tells of system calls: raw ones, or perf's. */
 import { release } from 'node:os';
-import { TstraceError } from '../errors.js';
-import { kernelHasHelper, versionOf } from '../loader/kernel.js';
-import type { PerfEvent } from '../perf/open.js';
-import { openTracepoint } from '../perf/tracepoint.js';
-import { type Chosen, chooseWay, type Way } from './fallback.js';
+import { TstraceError } from '../../errors.js';
+import { kernelHasHelper, versionOf } from '../../loader/kernel.js';
+import type { PerfEvent } from '../../perf/open.js';
+import { openTracepoint } from '../../perf/tracepoint.js';
+import { type Chosen, chooseWay, type Way } from '../fallback.js';
 
 export type CallHook = 'raw' | 'perf';
 

@@ -1,10 +1,9 @@
 /** How programs number system calls, and which they are told of: user space's side of bpf/lib/calls/calls.h. */
-import { ABIS, type Call, callTables } from '../abi/syscalls.js';
+import { ABIS, type Call, callTables } from '../../abi/syscalls.js';
+import { call_numbering } from '../../generated/common.js';
 
-/** CALL_NUMBERS, CALL_NR_BITS, CALL_ABI_BITS. */
-export const CALL_NUMBERS = 512;
-const NR_BITS = 18;
-const ABI_BITS = 2;
+export const { CALL_NUMBERS } = call_numbering;
+const { CALL_NR_BITS: NR_BITS, CALL_ABI_BITS: ABI_BITS } = call_numbering;
 
 /** What the programs count apart from each other, as one number: see kind_of there. */
 export function unpackKind(kind: number): Call & { errno: number } {

@@ -15,7 +15,7 @@ import { UnwindMaps } from '../unwind/tables.js';
 import { FrameChunks } from './frame-chunks.js';
 
 /** What bpf/lib/stacks/stacks.h exports. */
-export interface StackLayouts {
+interface StackLayouts {
 	readonly stack_key: StructWith<
 		'kernel' | 'user' | 'incarnation' | 'waker' | 'object' | 'tgid' | 'tid' | 'comm'
 	>;

@@ -3,7 +3,7 @@
 import { ABIS, type Call } from '../../abi/syscalls.js';
 import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
-import { CALL_NUMBERS, callAt, unpackKind } from '../../bpf/call-numbers.js';
+import { CALL_NUMBERS, callAt, unpackKind } from '../../bpf/calls/calls.js';
 import { readComm } from '../../bpf/comm.js';
 import { Groups } from '../../bpf/groups.js';
 import { takeHistogram } from '../../bpf/histogram.js';

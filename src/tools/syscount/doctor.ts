@@ -1,6 +1,6 @@
 /** What `tstrace doctor` says of syscount: tracefs, which it needs on some kernels. */
 import { release } from 'node:os';
-import { perfHookMissing, rawCanBePreempted } from '../../bpf/call-hooks.js';
+import { perfHookMissing, rawCanBePreempted } from '../../bpf/calls/call-hooks.js';
 import { type Check, ok, warn } from '../../doctor/check.js';
 import { MOUNT_TRACEFS } from '../../perf/tracepoint.js';
 import { textOf } from '../../text-of.js';

@@ -3,7 +3,7 @@ import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { errnoName } from '../../abi/errno.js';
 import { type Abi, callName } from '../../abi/syscalls.js';
-import { unpackKind } from '../../bpf/call-numbers.js';
+import { unpackKind } from '../../bpf/calls/calls.js';
 import { readComm } from '../../bpf/comm.js';
 import { setRoomInHalves, Window } from '../../bpf/window.js';
 import { syscount as layout } from '../../generated/syscount.js';

@@ -1,8 +1,8 @@
 /** syscount: which system calls are made, how often they fail, how long they take. */
 import { parseErrno } from '../../abi/errno.js';
 import type { Lost, TableFindings } from '../../aggregate/report.js';
-import { chooseCallHook, PERF_HOOK_NS, PerfCallHooks } from '../../bpf/call-hooks.js';
-import { callConstants, indexesOf } from '../../bpf/call-numbers.js';
+import { chooseCallHook, PERF_HOOK_NS, PerfCallHooks } from '../../bpf/calls/call-hooks.js';
+import { callConstants, indexesOf } from '../../bpf/calls/calls.js';
 import { setRoomInHalves } from '../../bpf/window.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';

@@ -2,7 +2,7 @@
 
 import { CALL_SETS, callsOfSet } from '../../abi/syscall-sets.js';
 import { type Call, callTables } from '../../abi/syscalls.js';
-import { indexesOf } from '../../bpf/call-numbers.js';
+import { indexesOf } from '../../bpf/calls/calls.js';
 import { syscount } from '../../generated/syscount.js';
 
 const { CALL_READS, CALL_WRITES, CALL_PATH, CALL_DESCRIPTOR } = syscount.enums.call_trait;

@@ -6,7 +6,7 @@ import { namedIndexes } from './plans.js';
 const LIST = 'tstrace trace -l';
 
 /** What the words so far come to; undefined: none was given, which is all calls. */
-export type CallChoice = readonly number[] | undefined;
+type CallChoice = readonly number[] | undefined;
 
 /**
  * Adds what one -e says: "openat,close", "%file", "!futex,%memory", "trace=…", "all", "none". "!" in front leaves out

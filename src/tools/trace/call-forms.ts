@@ -8,7 +8,7 @@ const [COMMA, SPACE] = [0x2c, 0x20];
 /** Numbers of calls are a stranger's: a program can ask for any. */
 const MAX_FORMS = 4096;
 
-export interface CallForm {
+interface CallForm {
 	readonly plan: CallPlan;
 	/** "openat(". */
 	readonly begin: Uint8Array;

@@ -1,6 +1,6 @@
 /** Before loading: tells the programs of `tstrace trace` what is wanted. */
 import { randomBytes } from 'node:crypto';
-import { callAt, callConstants } from '../../bpf/call-numbers.js';
+import { callAt, callConstants } from '../../bpf/calls/calls.js';
 import type { trace as layout } from '../../generated/trace.js';
 import type { BpfObject } from '../../loader/object.js';
 import { CallStacks } from './call-stacks.js';
@@ -10,7 +10,7 @@ import { pathConstants } from './path-globs.js';
 import { hasDescriptor, hasPath, namedIndexes } from './plans.js';
 
 /** Calls that can have what the options ask for; undefined: all. */
-export function wantedCalls({
+function wantedCalls({
 	calls,
 	paths,
 	descriptor,

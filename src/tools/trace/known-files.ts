@@ -54,7 +54,7 @@ export class KnownFiles implements FileTexts {
 }
 
 /** "/etc/passwd", "pipe:[123]", "tcp:10.0.0.1:80->10.0.0.2:443". */
-export function fileText(object: WaitObject): string {
+function fileText(object: WaitObject): string {
 	switch (object.type) {
 		case 'file':
 		case 'device':

@@ -1,8 +1,9 @@
 /** The options of `tstrace trace`, and what they mean together. */
 import { InvalidArgumentError } from 'commander';
-import { indexesOf } from '../../bpf/call-numbers.js';
+import { indexesOf } from '../../bpf/calls/calls.js';
 import { MAX_DEPTH, type StackSettings } from '../../bpf/stacks/stacks.js';
 import { UsageError } from '../../errors.js';
+import { trace as layout } from '../../generated/trace.js';
 import { kernelBtf } from '../../loader/kernel.js';
 import { durationOf } from '../../options/durations.js';
 import { wholeNumber } from '../../options/parsers.js';
@@ -21,7 +22,7 @@ import type { TraceView } from './lines.js';
 import { compilePathGlobs } from './path-globs.js';
 import { CallPlanner } from './plans.js';
 
-const MAX_TEXT_BYTES = 1024;
+const { RECORD_TEXT_BYTES: MAX_TEXT_BYTES } = layout.enums.call_record_limit;
 /** As strace's. */
 const TEXT_BYTES = 32;
 const BUFFER_BYTES = 32 << 20;

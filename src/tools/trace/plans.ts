@@ -1,6 +1,6 @@
 /** For each call: what its programs take, and how it is written. */
 import { ABIS, type Call, callName, callTables } from '../../abi/syscalls.js';
-import { CALL_NUMBERS } from '../../bpf/call-numbers.js';
+import { CALL_NUMBERS } from '../../bpf/calls/calls.js';
 import { trace as layout } from '../../generated/trace.js';
 import type { Btf } from '../../loader/btf.js';
 import {
@@ -36,7 +36,7 @@ const RETURNS: Readonly<Record<string, CallPlan['returns']>> = {
 };
 
 /** One argument: what it is, the type that it points to, and what is taken for it. */
-export interface PlannedArgument {
+interface PlannedArgument {
 	readonly argument: Argument;
 	readonly struct: ShownStruct | undefined;
 	readonly capture: Capture | undefined;

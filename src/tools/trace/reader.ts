@@ -1,8 +1,8 @@
 /** Reads the records of `tstrace trace`, and in the end what has not returned. */
 
 import type { Lost, RowFindings } from '../../aggregate/report.js';
-import { PerfCallHooks } from '../../bpf/call-hooks.js';
-import { callAt } from '../../bpf/call-numbers.js';
+import { PerfCallHooks } from '../../bpf/calls/call-hooks.js';
+import { callAt } from '../../bpf/calls/calls.js';
 import { EventBatches } from '../../bpf/events.js';
 import { trace as layout } from '../../generated/trace.js';
 import { closeAll } from '../../loader/close-all.js';

@@ -1,6 +1,6 @@
 /** trace: every system call, with its arguments and its result. */
 import type { RowFindings } from '../../aggregate/report.js';
-import { chooseCallHook, PERF_HOOK_NS } from '../../bpf/call-hooks.js';
+import { chooseCallHook, PERF_HOOK_NS } from '../../bpf/calls/call-hooks.js';
 import { trace as layout } from '../../generated/trace.js';
 import { listCalls } from '../../options/call-words.js';
 import { refuseKernelThreads } from '../../proc/kernel-threads.js';

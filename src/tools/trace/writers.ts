@@ -25,7 +25,7 @@ const AT_FDCWD = -100;
 /** Flags and values seen, as bytes; programs use few. */
 const MAX_WORDS = 4096;
 
-export function writeAddress(lines: LineBuffer, call: CallRecord, argument: number): void {
+function writeAddress(lines: LineBuffer, call: CallRecord, argument: number): void {
 	const low = call.low(argument);
 	const high = call.high(argument);
 	if (low === 0 && high === 0) lines.add(NULL);
@@ -39,7 +39,7 @@ function writeInt(lines: LineBuffer, call: CallRecord, argument: number): void {
 }
 
 /** A captured string or buffer, in quotes. */
-export function writeQuoted(lines: LineBuffer, call: CallRecord, capture: number): void {
+function writeQuoted(lines: LineBuffer, call: CallRecord, capture: number): void {
 	lines.byte(QUOTE);
 	lines.escaped(call.bytes, call.textAt(capture), call.lengthOf(capture));
 	lines.byte(QUOTE);

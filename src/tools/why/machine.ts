@@ -1,7 +1,7 @@
 /** What the machine did besides the threads that are traced: who had its CPUs and disks. Pure values: no I/O, no kernel. */
 
 import type { CpuTime } from '../../proc/cpu-time.js';
-import type { ThreadAccount } from './thread-accounts.js';
+import { identityOf, type ThreadAccount } from './thread-accounts.js';
 
 /** Bytes from and to disks, as in /proc/PID/io. */
 export interface DiskBytes {
@@ -84,8 +84,6 @@ export function machineOf(evidence: MachineEvidence): Machine {
 	};
 }
 
-/** Numbers of threads are used again. */
-const identityOf = ({ kernelPid, born_ns }: ThreadAccount) => `${kernelPid} ${born_ns}`;
 /** Those outside our PID namespace have no number here: they are told apart by name. */
 const processOf = ({ pid, comm }: ThreadAccount) => (pid > 0 ? `${pid}` : `0 ${comm}`);
 

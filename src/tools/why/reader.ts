@@ -25,7 +25,7 @@ import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence
 import { type Machine, machineOf } from './machine.js';
 import { partsOf } from './parts.js';
 import { targetOf } from './target.js';
-import { EndedThreads, readAccounts, type ThreadAccount } from './thread-accounts.js';
+import { EndedThreads, identityOf, readAccounts, type ThreadAccount } from './thread-accounts.js';
 import { verdictOf } from './verdict.js';
 import { windowRows } from './window-rows.js';
 import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
@@ -214,9 +214,6 @@ export class WindowReader extends Waits {
 		});
 	}
 }
-
-/** Numbers of threads are used again. */
-const identityOf = ({ kernelPid, born_ns }: ThreadAccount) => `${kernelPid} ${born_ns}`;
 
 /** Of one wait for a CPU: it is named by what it was for most of its time. */
 const MOST = 0.5;

@@ -35,6 +35,9 @@ export interface ThreadAccount {
 /** 47,000 threads that end within a second. */
 const RING_BYTES = 4 << 20;
 
+/** Which thread it is of: numbers of threads are used again. */
+export const identityOf = ({ kernelPid, born_ns }: ThreadAccount) => `${kernelPid} ${born_ns}`;
+
 /** Before loading. */
 export function configureAccounts(object: Objects): void {
 	object.map('ended_threads').setMaxEntries(RING_BYTES);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rawCanBePreempted } from '../../../src/bpf/call-hooks.js';
-import { versionOf } from '../../../src/loader/kernel.js';
+import { rawCanBePreempted } from '../../../../src/bpf/calls/call-hooks.js';
+import { versionOf } from '../../../../src/loader/kernel.js';
 
 test('releases of kernels as numbers', () => {
 	assert.deepEqual(versionOf('6.12.14-amd64'), [6, 12, 14]);

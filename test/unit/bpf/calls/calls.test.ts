@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ABIS, allCalls, isNamed } from '../../../src/abi/syscalls.js';
+import { ABIS, allCalls, isNamed } from '../../../../src/abi/syscalls.js';
 import {
 	CALL_NUMBERS,
 	callAt,
 	callConstants,
 	indexesOf,
 	unpackKind,
-} from '../../../src/bpf/call-numbers.js';
+} from '../../../../src/bpf/calls/calls.js';
 
 /** The constants as the programs get them, as u32. */
 function constants(arch: string): Map<string, Uint32Array> {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
-import { indexesOf } from '../../../../src/bpf/call-numbers.js';
+import { indexesOf } from '../../../../src/bpf/calls/calls.js';
 import { WallClock } from '../../../../src/bpf/wall-clock.js';
 import { trace as layout } from '../../../../src/generated/trace.js';
 import { kernelBtf } from '../../../../src/loader/kernel.js';
