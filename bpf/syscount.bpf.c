@@ -6,7 +6,7 @@
  * enough. When they began is wanted for latencies only, which takes a second program at the entry.
  *
  * Each program is here twice: for raw tracepoints, and for perf's, which keep preemption off; see
- * src/bpf/call-hooks.ts.
+ * src/bpf/calls/call-hooks.ts.
  */
 #include "lib/filter.h"
 #include "lib/groups.h"

@@ -7,7 +7,7 @@
  * brings them in, and they are read as it returns.
  *
  * Each program is here twice: for raw tracepoints, and for perf's, which keep preemption off; see
- * src/bpf/call-hooks.ts.
+ * src/bpf/calls/call-hooks.ts.
  */
 #include "lib/trace/call.h"
 #include "lib/trace/call_stacks.h"

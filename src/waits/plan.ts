@@ -1,6 +1,7 @@
 /** Which programs follow waits, and how they are set: for all tools of waits. */
 import type { StateMask } from '../abi/states.js';
 import type { Subjects } from '../bpf/filter.js';
+import { configureObjects } from '../bpf/objects/record.js';
 import { chooseInterrupts } from '../bpf/scheduling/interrupts.js';
 import { chooseOffcpu, type ResumedHook } from '../bpf/scheduling/off-cpu.js';
 import { StackSums } from '../bpf/stacks/sums.js';
@@ -9,7 +10,6 @@ import type { BpfObject } from '../loader/object.js';
 import type { Note } from '../reader.js';
 import { unwindTables } from '../symbolize/walks/unwind-tables.js';
 import type { Plan } from '../tool.js';
-import { configureObjects } from './objects/record.js';
 import { configureRecords } from './records.js';
 import type { WaitSettings } from './waits.js';
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* The kernel's types for what descriptors stand for; see kernel.h. To be read with
  * bpf_core_read. All have a flavour, as other files have types of the same names. */
-#ifndef TSTRACE_WAITS_OBJECTS_KERNEL_FILES_H
-#define TSTRACE_WAITS_OBJECTS_KERNEL_FILES_H
+#ifndef TSTRACE_OBJECTS_KERNEL_FILES_H
+#define TSTRACE_OBJECTS_KERNEL_FILES_H
 
-#include "../../kernel.h"
+#include "../kernel.h"
 
+/* include/uapi/linux/fcntl.h: the current folder, instead of a descriptor */
+#define AT_FDCWD -100
 /* include/uapi/linux/stat.h */
 #define S_IFMT	 0170000
 #define S_IFSOCK 0140000
 #define S_IFBLK	 0060000
-#define S_IFREG	 0100000
-#define S_IFDIR	 0040000
 #define S_IFCHR	 0020000
 #define S_IFIFO	 0010000
 /* include/uapi/linux/magic.h */
@@ -279,5 +279,19 @@ struct pt_regs___held {
 };
 
 #pragma clang attribute pop
+
+/* The file of a descriptor of a task; 0: it has none. */
+static __always_inline u64 file_of_descriptor(struct task_struct *task, s32 descriptor)
+{
+	struct task_struct___held *holder = (void *)task;
+	struct file___held **slots;
+	u64 file = 0;
+
+	if ((u32)descriptor >= BPF_CORE_READ(holder, files, fdt, max_fds))
+		return 0;
+	slots = BPF_CORE_READ(holder, files, fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), &slots[descriptor]);
+	return file;
+}
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* The path of a file that a thread waited for: see objects.h. */
-#ifndef TSTRACE_WAITS_OBJECTS_PATH_H
-#define TSTRACE_WAITS_OBJECTS_PATH_H
+#ifndef TSTRACE_OBJECTS_PATH_H
+#define TSTRACE_OBJECTS_PATH_H
 
-#include "../../kernel.h"
+#include "../kernel.h"
 #include "kernel_files.h"
 #include "record.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* What is kept of an object that threads waited for, and where it is put together: objects.h. */
-#ifndef TSTRACE_WAITS_OBJECTS_RECORD_H
-#define TSTRACE_WAITS_OBJECTS_RECORD_H
+#ifndef TSTRACE_OBJECTS_RECORD_H
+#define TSTRACE_OBJECTS_RECORD_H
 
-#include "../../kernel.h"
+#include "../kernel.h"
 #include "kernel_files.h"
 
 enum object_type {
@@ -106,6 +106,9 @@ struct object_search {
 	/* Of is_awaited() */
 	u64 next_child;
 	u64 last_child;
+	/* Of files that calls are about: when the call ended; what the file is called. */
+	u64 told_ns;
+	u64 name_hash;
 	/* Of copy_name() */
 	u64 dentry;
 	u64 mount;
@@ -115,10 +118,12 @@ struct object_search {
 	struct wait_object object;
 };
 
-/* One is used where threads resume, where interrupts are off; the others in iterators, which
- * threads that resume may interrupt; two of them may run at once. */
+/* One is used where threads resume, where interrupts are off, and in another object at system
+ * calls; the others in iterators, which threads that resume may interrupt; two of them may run at
+ * once. */
 enum object_place {
 	PLACE_RESUMED,
+	PLACE_CALL = PLACE_RESUMED,
 	PLACE_ITERATOR,
 	PLACE_HOLDERS,
 	OBJECT_PLACES,

@@ -8,12 +8,11 @@
 #include "../pidns.h"
 #include "../window.h"
 #include "../calls/calls.h"
+#include "../objects/kernel_files.h"
 #include "traits.h"
 
 /* With the zero at its end; what is longer is cut. */
 #define FAILURE_TEXT_BYTES 208
-/* include/uapi/linux/fcntl.h: the current folder, instead of a descriptor */
-#define AT_FDCWD -100
 
 enum failure_about {
 	FAILURE_NOTHING, /* neither a path nor a descriptor */
@@ -82,42 +81,6 @@ struct pt_regs___arguments {
 #endif
 };
 
-struct qstr {
-	const unsigned char *name;
-};
-
-struct inode {
-	unsigned short i_mode;
-	unsigned long i_ino;
-};
-
-struct dentry {
-	struct qstr d_name;
-	struct inode *d_inode;
-};
-
-struct path {
-	struct dentry *dentry;
-};
-
-struct file {
-	struct path f_path;
-	struct inode *f_inode;
-};
-
-struct fdtable {
-	unsigned int max_fds;
-	struct file **fd;
-};
-
-struct files_struct {
-	struct fdtable *fdt;
-};
-
-struct task_struct___files {
-	struct files_struct *files;
-};
-
 #pragma clang attribute pop
 
 /* One of the first three, from 1. */
@@ -157,18 +120,12 @@ static __always_inline void failure_path(struct failure_key *key, u64 address)
 static __always_inline void failure_descriptor(struct failure_key *key, struct task_struct *task,
 					       s32 descriptor)
 {
-	struct task_struct___files *holder = (void *)task;
-	struct file **table, *file = NULL;
+	struct file___held *file = (void *)file_of_descriptor(task, descriptor);
 	const unsigned char *name;
-	struct fdtable *fdt;
 
 	key->descriptor = descriptor;
 	key->about = FAILURE_DESCRIPTOR_CLOSED;
-	fdt = BPF_CORE_READ(holder, files, fdt);
-	if (!fdt || descriptor < 0 || (u32)descriptor >= BPF_CORE_READ(fdt, max_fds))
-		return;
-	table = BPF_CORE_READ(fdt, fd);
-	if (bpf_probe_read_kernel(&file, sizeof(file), table + descriptor) || !file)
+	if (!file)
 		return;
 	key->about = FAILURE_DESCRIPTOR;
 	key->inode = BPF_CORE_READ(file, f_inode, i_ino);

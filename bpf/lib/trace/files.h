@@ -8,13 +8,10 @@
 
 #include "records.h"
 #include "../kernel.h"
-#include "../waits/objects/kernel_files.h"
-#include "../waits/objects/file.h"
-#include "../waits/objects/path.h"
-#include "../waits/objects/record.h"
-
-/* include/uapi/linux/fcntl.h: the current folder, instead of a descriptor */
-#define AT_FDCWD -100
+#include "../objects/describe.h"
+#include "../objects/kernel_files.h"
+#include "../objects/path.h"
+#include "../objects/record.h"
 
 /* A secret, so that nobody can prepare files that seem to be one. */
 const volatile u64 files_seed = 0;
@@ -92,7 +89,7 @@ __noinline int tell_file(u32 place)
 	record = (void *)&here->stack[FILE_HEADER_WORD];
 	__builtin_memset(record, 0, sizeof(*record));
 	/* As late as the call that it is told for, whose record comes behind it. */
-	record->end_ns = here->lowest;
+	record->end_ns = here->told_ns;
 	record->type = RECORD_FILE;
 	record->bytes = bytes;
 	hash = here->hash;
@@ -118,25 +115,12 @@ __noinline int know_file(u32 place)
 	if (dentry && BPF_CORE_READ(dentry, d_hash.pprev) == NULL)
 		here->object.flags |= OBJECT_DELETED;
 	/* What it is called counts: a file that was renamed is told again. */
-	here->object.address = here->chosen;
+	here->object.address = here->name_hash;
 	hash_file(place);
 	hash = here->hash;
 	if (!bpf_map_lookup_elem(&files_told, &hash))
 		tell_file(place);
 	return 0;
-}
-
-static __always_inline u64 file_of(struct task_struct___held *task, s32 descriptor)
-{
-	struct file___held **slots;
-	u32 descriptors;
-	u64 file = 0;
-
-	descriptors = BPF_CORE_READ(task, files, fdt, max_fds);
-	slots = BPF_CORE_READ(task, files, fdt, fd);
-	if ((u32)descriptor < descriptors)
-		bpf_probe_read_kernel(&file, sizeof(file), &slots[descriptor]);
-	return file;
 }
 
 /* The number of what a descriptor is, or the current folder; 0: nothing. */
@@ -153,7 +137,7 @@ static __always_inline u64 file_id(struct call_slot *slot, s32 descriptor)
 	if (descriptor == AT_FDCWD) {
 		dentry = BPF_CORE_READ(folder, fs, pwd.dentry);
 	} else {
-		at = file_of((void *)task, descriptor);
+		at = file_of_descriptor(task, descriptor);
 		file = (void *)at;
 		dentry = at ? BPF_CORE_READ(file, f_path.dentry) : NULL;
 	}
@@ -162,21 +146,21 @@ static __always_inline u64 file_id(struct call_slot *slot, s32 descriptor)
 	bpf_core_read(&name, sizeof(name), &((struct dentry___hash *)dentry)->d_name.hash_len);
 	if (known->id && known->file == at && known->dentry == (u64)dentry && known->name == name)
 		return known->id;
-	here = search_at(PLACE_RESUMED);
+	here = search_at(PLACE_CALL);
 	if (!here)
 		return 0;
 	__builtin_memset(&here->object, 0, OBJECT_KEY_BYTES);
 	here->object.text_bytes = 0;
 	here->task = (u64)task;
 	here->file = at;
-	here->chosen = name;
-	here->lowest = slot->record.end_ns;
+	here->name_hash = name;
+	here->told_ns = slot->record.end_ns;
 	if (!at) {
 		here->object.type = OBJECT_FILE;
 		here->object.dentry = (u64)dentry;
 		here->object.mount = (u64)BPF_CORE_READ(folder, fs, pwd.mnt);
 	}
-	know_file(PLACE_RESUMED);
+	know_file(PLACE_CALL);
 	known->file = at;
 	known->dentry = (u64)dentry;
 	known->name = name;

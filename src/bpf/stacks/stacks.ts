@@ -162,7 +162,7 @@ export class StackSnapshot {
 	/** Of waits, by the key that a `struct stack_key` has; see wakers.ts. */
 	wakers: ReadonlyMap<bigint, CapturedWaker> = new Map();
 
-	/** What waits were for, by the same; see src/waits/objects/record.ts. */
+	/** What waits were for, by the same; see src/bpf/objects/record.ts. */
 	objects: ReadonlyMap<bigint, WaitObject> = new Map();
 
 	/** The stack of a `struct stack_key`, with what was counted there. */

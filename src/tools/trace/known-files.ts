@@ -1,6 +1,6 @@
 /** What descriptors are, as programs have told: bpf/lib/trace/files.h. */
 import type { WaitObject } from '../../aggregate/wait-object.js';
-import { ObjectRecord } from '../../waits/objects/record.js';
+import { ObjectRecord } from '../../bpf/objects/record.js';
 import type { CallRecord } from './record.js';
 import type { FileTexts } from './writers.js';
 

@@ -5,12 +5,12 @@ import type { StackFindings, StackRow, Waker } from '../../aggregate/stack-rows.
 import { waitKind } from '../../aggregate/wait-kinds.js';
 import { fittingObjects, type MemoryPlace, type WaitObject } from '../../aggregate/wait-object.js';
 import { blockedOf } from '../../aggregate/wait-parts.js';
+import { type FoundLater, type ObjectRecord, readObjects } from '../../bpf/objects/record.js';
 import type { off_cpu as layout } from '../../generated/off_cpu.js';
 import type { BpfObject } from '../../loader/object.js';
 import type { ProcessWatch } from '../../symbolize/process-watch.js';
 import { OtherEnds } from './ends.js';
 import { MutexOwners } from './mutex-owners.js';
-import { type FoundLater, type ObjectRecord, readObjects } from './record.js';
 
 export class WaitObjects {
 	readonly #object: BpfObject<typeof layout>;

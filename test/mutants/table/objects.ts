@@ -4,7 +4,7 @@ import type { Mutation } from '../mutation.js';
 export const OF_OBJECTS: readonly Mutation[] = [
 	{
 		id: 'O1',
-		file: 'src/waits/objects/record.ts',
+		file: 'src/bpf/objects/record.ts',
 		from: "const other = end === 'write' ? 'read' : 'write';",
 		to: 'const other = end;',
 		bug: 'a process that has the same end of a pipe is said to have the other one',

@@ -5,8 +5,8 @@
 
 #include "../../kernel.h"
 #include "../../pidns.h"
-#include "kernel_files.h"
-#include "record.h"
+#include "../../objects/kernel_files.h"
+#include "../../objects/record.h"
 
 /* Of a thread, so many are looked at. */
 #define MOST_CHILDREN 32

@@ -12,8 +12,8 @@
 #include "../../pidns.h"
 #include "../../stacks/stacks.h"
 #include "file.h"
-#include "kernel_files.h"
-#include "record.h"
+#include "../../objects/kernel_files.h"
+#include "../../objects/record.h"
 
 #define LOOPBACK_BYTE 127
 

@@ -18,9 +18,9 @@
 #include "child.h"
 #include "ends.h"
 #include "file.h"
-#include "kernel_files.h"
-#include "path.h"
-#include "record.h"
+#include "../../objects/kernel_files.h"
+#include "../../objects/path.h"
+#include "../../objects/record.h"
 #include "stack.h"
 
 /* By number of a system call, how to find its object: enum object_way; user space fills it in. */

@@ -8,8 +8,8 @@
 #define TSTRACE_WAITS_OBJECTS_STACK_H
 
 #include "../../kernel.h"
-#include "kernel_files.h"
-#include "record.h"
+#include "../../objects/kernel_files.h"
+#include "../../objects/record.h"
 
 /* Kernel addresses; all others are user space's, or none. */
 #define IS_KERNEL_ADDRESS(word) ((s64)(word) < 0)

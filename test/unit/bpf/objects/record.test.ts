@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Holder } from '../../../../src/aggregate/wait-object.js';
+import { ObjectRecord } from '../../../../src/bpf/objects/record.js';
 import { off_cpu as layout } from '../../../../src/generated/off_cpu.js';
-import { ObjectRecord } from '../../../../src/waits/objects/record.js';
 
 const { size, fields } = layout.structs.wait_object;
 const TYPE = layout.enums.object_type;
