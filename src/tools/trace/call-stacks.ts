@@ -14,7 +14,7 @@ import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
 import type { CallRecord } from './record.js';
 
 /** Stacks that are remembered; others are read and named anew. */
-const MAX_REMEMBERED = 32_768;
+const MAX_REMEMBERED = 8192;
 const LOST_STACK = '[stack lost]';
 
 /** A stack as lines and in JSON show it, once `CallStacks.name` has named it. */
