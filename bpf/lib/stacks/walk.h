@@ -39,9 +39,10 @@ static __always_inline u64 current_user_stack(void *ctx, struct scratch *here)
 {
 	if (!walk_user || !here)
 		return NO_STACK;
-	return stack_hash(here, true,
-			  can_unwind() ? unwound_user_frames(here)
-				       : pointed_user_frames(ctx, here));
+	/* Two call sites: with one the verifier follows the hash for all that either may return. */
+	if (can_unwind())
+		return stack_hash(here, true, unwound_user_frames(here));
+	return stack_hash(here, true, pointed_user_frames(ctx, here));
 }
 
 /* Takes the allocator's own frames off a walked stack; returns its bytes. */
