@@ -68,8 +68,8 @@ export const OF_TRACED: readonly Mutation[] = [
 	{
 		id: 'E8',
 		file: 'bpf/lib/trace/call.h',
-		from: ' && (ends || plan->replaces_memory)',
-		to: ' && ends',
+		from: 'if (with_stacks && (ends || plan->replaces_memory))',
+		to: 'if (with_stacks && ends)',
 		bug: '`-k` shows where the new program begins, and not who has called execve',
 		test: 'live/trace-stacks',
 		only: 'bash, which has no frame pointers',
