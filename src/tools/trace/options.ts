@@ -3,8 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { indexesOf } from '../../bpf/call-numbers.js';
 import { UsageError } from '../../errors.js';
 import { kernelBtf } from '../../loader/kernel.js';
-import { durationOf } from '../../options/durations.js';
-import { wholeNumber } from '../../options/parsers.js';
+import { durationParser, wholeNumber } from '../../options/parsers.js';
 import { flag, listed, parsed, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import type { CommonChoices } from '../../tool.js';
 import { parseChoice } from './call-choice.js';
@@ -19,6 +18,7 @@ const BUFFER_BYTES = 32 << 20;
 const LEAST_BUFFER_BYTES = 4096;
 const MOST_BUFFER_BYTES = 2 ** 30;
 const MAX_DESCRIPTOR = 2 ** 31 - 1;
+const MOST_DURATION_US = 1e12;
 
 export interface Settings extends TraceView {
 	/** Indexes into the programs' tables; undefined: all calls. */
@@ -47,7 +47,7 @@ export const traceOptions = () => ({
 	minDuration: parsed(
 		'--min-duration <usec>',
 		'only calls of USEC microseconds (or 5ms, 2s) or more',
-		parseDuration,
+		durationParser('us', 0, MOST_DURATION_US),
 	),
 	path: listed('--path <globs>', 'only calls with a path like this: "/etc/*"', parseGlobs),
 	fd: parsed('--fd <n>', 'only calls with this descriptor', parseDescriptor).conflicts('path'),
@@ -122,13 +122,6 @@ export function traceSettings(
 function hasEnds(calls: readonly number[] | undefined): boolean {
 	if (calls === undefined || calls.length === 0) return true;
 	return indexesOf('exit_group').some((index) => calls.includes(index));
-}
-
-function parseDuration(text: string): number {
-	const usec = durationOf(text, 'us');
-	if (!(usec >= 0 && usec <= 1e12))
-		throw new InvalidArgumentError('give a time such as 500us, 10ms or 2s');
-	return usec;
 }
 
 function parseDescriptor(text: string): number {
