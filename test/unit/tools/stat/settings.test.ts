@@ -8,6 +8,7 @@ import {
 	countedEvent,
 	parseEventList,
 } from '../../../../src/perf/event-list.js';
+import { mountsThere } from '../../../../src/proc/mounts.js';
 import { perfEventMount } from '../../../../src/tools/stat/cgroup.js';
 import { stat } from '../../../../src/tools/stat/stat.js';
 import { descriptorsText, whyNot } from '../../../../src/tools/stat/why-not.js';
@@ -162,11 +163,21 @@ test('too many descriptors: how many are needed, and three ways out', () => {
 });
 
 test('where the controller perf_event of version 1 is', () => {
+	const mounted = (text: string) => perfEventMount(mountsThere(text));
 	const mounts =
-		'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\ncgroup /sys/fs/cgroup/perf cgroup rw,perf_event 0 0\n';
-	assert.equal(perfEventMount(mounts), '/sys/fs/cgroup/perf');
+		'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n' +
+		'cgroup /sys/fs/my\\040cgroups/perf cgroup rw,perf_event 0 0\n';
+	assert.equal(mounted(mounts), '/sys/fs/my cgroups/perf');
 	assert.equal(
-		perfEventMount('cgroup /x cgroup rw,cpu 0 0\ncgroup2 /y cgroup2 rw,perf_event 0 0'),
+		mounted('cgroup /x cgroup rw,cpu 0 0\ncgroup2 /y cgroup2 rw,perf_event 0 0'),
 		undefined,
 	);
+});
+
+test('milliseconds between results: a plain number, or a time with a unit', () => {
+	const { interval } = stat.options();
+	const parse = (text: string) => interval.parseArg?.(text, undefined as never);
+	assert.deepEqual(['10', '500ms', '2s', '1m', '10.5'].map(parse), [10, 500, 2000, 60_000, 10.5]);
+	for (const text of ['9', '0.5', '9ms', '25h', 'x', ''])
+		assert.throws(() => parse(text), /give milliseconds from 10 to 86400000, or 500ms, 2s or 5m/);
 });
