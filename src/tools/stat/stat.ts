@@ -112,7 +112,7 @@ export const stat = definePlainTool<Settings, StatFindings, ReturnType<typeof op
 	subject({ events, repeat }) {
 		const times = repeat === undefined || repeat === 1 ? '' : `, ${repeat} times`;
 		const [only] = events;
-		return (only && events.length === 1 ? only.name : `${events.length} events`) + times;
+		return (only && events.length === 1 ? only.text : `${events.length} events`) + times;
 	},
 
 	withoutBpf: {
