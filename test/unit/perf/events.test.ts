@@ -57,7 +57,7 @@ test('what is no event is told the nearest one', () => {
 	] as const) {
 		assert.throws(
 			() => eventOf(wrong),
-			(error) => error instanceof UsageError && error.message.includes(`did you mean ${right}?`),
+			(error) => error instanceof UsageError && error.message.includes(`: did you mean ${right}`),
 			wrong,
 		);
 	}
