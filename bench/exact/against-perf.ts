@@ -1,7 +1,7 @@
 /** Samples a program with profile and with `perf record --call-graph dwarf` at once, and compares the paths. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_DEPTH } from '../../src/bpf/stacks/stacks.js';
-import { parseEvent } from '../../src/perf/events.js';
+import { eventOf } from '../../src/perf/names.js';
 import { BpfTracing } from '../../src/run/tracing.js';
 import { profile } from '../../src/tools/profile/profile.js';
 import { KernelSamples } from '../../src/tools/profile/sampling.js';
@@ -51,7 +51,7 @@ export async function againstPerf(
 	const reader: { samples?: KernelSamples<typeof profile.layout> } = {};
 	const settings = {
 		...USER_STACKS,
-		...{ event: parseEvent('cpu-clock'), frequency_hz: HZ, period: undefined },
+		...{ event: eventOf('cpu-clock'), frequency_hz: HZ, period: undefined },
 		...{ idle: false, notices: [] },
 	};
 	const recording = output([

@@ -4,9 +4,9 @@ import { ownPidNamespace } from '../loader/kernel.js';
 import type { ObjectLayout } from '../loader/layout.js';
 import { type BpfMap, u32Key } from '../loader/map.js';
 import type { BpfObject } from '../loader/object.js';
+import { cgroupId } from '../proc/cgroup.js';
 import { processLives, threadLives } from '../proc/lives.js';
 import { textOf } from '../text-of.js';
-import { cgroupId } from './cgroup.js';
 import { readComm } from './comm.js';
 import { compileGlobs, type GlobTables, isGlob } from './glob.js';
 

@@ -4,8 +4,8 @@ import { ERRNO_NAMES } from '../abi/errno.js';
 import { STATE_LETTERS } from '../abi/states.js';
 import { CALL_SETS } from '../abi/syscall-sets.js';
 import { allCalls } from '../abi/syscalls.js';
-import { cgroupMount, subgroups } from '../bpf/cgroup.js';
-import { EVENT_NAMES } from '../perf/events.js';
+import { EVENT_NAMES } from '../perf/names.js';
+import { cgroupMount, subgroups } from '../proc/cgroup.js';
 import { commsOf, processesThere, type There, threadsThere } from '../proc/threads.js';
 import { printable } from '../render/terminal.js';
 

@@ -2,8 +2,8 @@
 
 import { MAX_DEPTH } from '../bpf/stacks/stacks.js';
 import { ownCapabilities } from '../loader/kernel.js';
-import { parseEvent } from '../perf/events.js';
-import { openPerfEvent, PerfOpenError } from '../perf/open.js';
+import { eventOf } from '../perf/names.js';
+import { openPerfEvent, PerfOpenError, type Refusal } from '../perf/open.js';
 import { textOf } from '../text-of.js';
 import { attempt, type Check, missing, ok, warn } from './check.js';
 
@@ -33,17 +33,11 @@ function isPrivileged(): boolean {
 	return has.has('CAP_SYS_ADMIN') || has.has('CAP_PERFMON');
 }
 
-/** Why an event cannot be opened: its errno, and in words. */
-interface Refusal {
-	readonly errno: string;
-	readonly message: string;
-}
-
 /** On this process, in user space only unless `privileged`. */
 function tryEvent(name: string, privileged: boolean): Refusal | undefined {
 	const flags = ['disabled', ...(privileged ? [] : (['exclude_kernel', 'exclude_hv'] as const))];
 	try {
-		const attributes = { ...parseEvent(name), frequency_hz: 99, flags: flags as ['disabled'] };
+		const attributes = { ...eventOf(name), frequency_hz: 99, flags: flags as ['disabled'] };
 		openPerfEvent(attributes, { pid: 0, cpu: -1 }).close();
 		return undefined;
 	} catch (error) {

@@ -1,11 +1,13 @@
 /** What this process may do: capabilities, lockdown, limits, namespaces. */
-import { cgroupMount } from '../bpf/cgroup.js';
+
 import {
 	type Capability,
 	lackingForBpf,
 	ownCapabilities,
 	ownPidNamespace,
 } from '../loader/kernel.js';
+import { cgroupMount } from '../proc/cgroup.js';
+import { type Limit, openFilesLimit } from '../proc/limits.js';
 import { textOf } from '../text-of.js';
 import { attempt, type Check, missing, ok, warn } from './check.js';
 
@@ -32,7 +34,7 @@ export function privileges(): Check[] {
 
 export function surroundings(): Check[] {
 	return [
-		attempt('open files', () => judgeOpenFiles(textOf('/proc/self/limits') ?? '')),
+		attempt('open files', () => judgeOpenFiles(openFilesLimit())),
 		attempt('PID namespace', () => judgePidNamespace(ownPidNamespace())),
 		attempt('cgroup v2', () => judgeCgroups(cgroupMount())),
 	];
@@ -85,15 +87,14 @@ export function judgeUnprivilegedBpf(text: string | undefined): Check {
 	return ok('unprivileged_bpf', `disabled: ${value}; tracing needs CAP_BPF anyway`);
 }
 
-export function judgeOpenFiles(limits: string): Check {
-	const [, soft = '0', hard = '0'] = /^Max open files\s+(\S+)\s+(\S+)/m.exec(limits) ?? [];
-	const found = `up to ${soft}`;
-	if (soft === 'unlimited' || Number(soft) >= ENOUGH_FILES) return ok('open files', found);
+export function judgeOpenFiles({ soft, hard }: Limit): Check {
+	const found = Number.isFinite(soft) ? `up to ${soft}` : 'unlimited';
+	if (soft >= ENOUGH_FILES) return ok('open files', found);
 	return warn(
 		'open files',
 		found,
 		'sampling without BPF needs one for each thread and CPU, so processes with many threads cannot be sampled',
-		hard === 'unlimited' || Number(hard) >= ENOUGH_FILES
+		hard >= ENOUGH_FILES
 			? `ulimit -n ${ENOUGH_FILES}`
 			: `sudo prlimit --pid $$ --nofile=${ENOUGH_FILES}:${ENOUGH_FILES}`,
 	);

@@ -11,10 +11,14 @@ const NS_OF = {
 } as const;
 
 /** Units that a plain number can have. */
-export type PlainUnit = 'us' | 's';
+export type PlainUnit = 'us' | 'ms' | 's';
 
 /** Examples, for help and errors. */
-export const DURATION_EXAMPLES = { us: '500us, 10ms or 2s', s: '500ms, 2s or 5m' } as const;
+export const DURATION_EXAMPLES = {
+	us: '500us, 10ms or 2s',
+	ms: '500ms, 2s or 5m',
+	s: '500ms, 2s or 5m',
+} as const;
 
 /** In units of `plain`, which a number without a unit has; NaN where it is no time. */
 export function durationOf(text: string, plain: PlainUnit): number {

@@ -24,27 +24,32 @@ function inRange(text: string, low: number, high: number, what: string, whole: b
 	return value;
 }
 
-/** A time in seconds, whole or not, or with a unit of its own. */
-export function parseSeconds(text: string): number {
-	return duration(text, 's', MIN_SECONDS, MAX_SECONDS);
+const UNIT_WORDS = { us: 'microseconds', ms: 'milliseconds', s: 'seconds' } as const;
+
+/** A time in units of `plain`, or with a unit of its own; `whole`: no part of such a unit. */
+export function durationParser(
+	plain: PlainUnit,
+	least: number,
+	most: number,
+	whole = false,
+): (text: string) => number {
+	return (text) => {
+		const value = durationOf(text, plain);
+		if (value >= least && value <= most && !(whole && !Number.isInteger(value))) return value;
+		throw new InvalidArgumentError(
+			`give ${UNIT_WORDS[plain]} from ${least} to ${most}, or ${DURATION_EXAMPLES[plain]}`,
+		);
+	};
 }
+
+/** A time in seconds, whole or not, or with a unit of its own. */
+export const parseSeconds = durationParser('s', MIN_SECONDS, MAX_SECONDS);
 
 /** An age in seconds, or with a unit of its own. */
-export function parseAge(text: string): number {
-	return duration(text, 's', 0, MAX_SECONDS);
-}
+export const parseAge = durationParser('s', 0, MAX_SECONDS);
 
-const UNIT_WORDS = { us: 'microseconds', s: 'seconds' } as const;
-
-/** In units of `plain`. */
-function duration(text: string, plain: PlainUnit, least: number, most: number): number {
-	const value = durationOf(text, plain);
-	// Of microseconds there are whole ones only.
-	if (value >= least && value <= most && (plain === 's' || Number.isInteger(value))) return value;
-	throw new InvalidArgumentError(
-		`give ${UNIT_WORDS[plain]} from ${least} to ${most}, or ${DURATION_EXAMPLES[plain]}`,
-	);
-}
+/** A time in whole microseconds, or with a unit of its own. */
+export const parseUsec = durationParser('us', 1, 1e9, true);
 
 export function parseCount(text: string): number {
 	const what = 'a whole number from 1 to 1000000000 (a COMMAND comes after --)';
@@ -102,11 +107,6 @@ export function parseCpus(text: string, before: readonly number[] = []): number[
 		for (let cpu = low; cpu <= high; cpu++) cpus.push(cpu);
 	}
 	return cpus;
-}
-
-/** A time in microseconds, or with a unit of its own. */
-export function parseUsec(text: string): number {
-	return duration(text, 'us', 1, 1e9);
 }
 
 /** Whole numbers up to `most`. */

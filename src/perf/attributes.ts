@@ -26,7 +26,7 @@ export type Flag = {
 export const SIDEBAND_FLAGS = ['mmap', 'mmap2', 'comm', 'comm_exec', 'task'] as const;
 
 export interface PerfEventAttributes {
-	/** enum perf_type_id, and what it is in that type: see parseEvent. */
+	/** enum perf_type_id, and what it is in that type: see eventOf. */
 	readonly type: number;
 	readonly config: bigint;
 	/** Events between two samples (ns for the clocks), or how many samples a second. */

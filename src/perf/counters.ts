@@ -6,7 +6,7 @@ import { type Count, NOTHING, plus } from './count.js';
 import { PerCpuEvents } from './cpus.js';
 import type { CountedEvent } from './event-list.js';
 import { DUMMY } from './events.js';
-import { openPerfEvent, type PerfEvent, PerfOpenError } from './open.js';
+import { openPerfEvent, type PerfEvent, PerfOpenError, type Target } from './open.js';
 
 /** Whom to count. */
 export interface Counted {
@@ -23,9 +23,6 @@ export interface Counted {
 	/** Another source of what is online. */
 	readonly online?: () => readonly number[];
 }
-
-/** Why an event is not counted: what openPerfEvent threw. */
-export type Refusal = Pick<PerfOpenError, 'errno' | 'message'>;
 
 /** How often the threads are looked for until no new one comes while events are being opened. */
 const MOST_LOOKS = 5;
@@ -218,13 +215,6 @@ export class Counters {
 	}
 }
 
-interface Target {
-	readonly pid: number;
-	readonly cpu: number;
-	readonly flags?: number;
-	readonly leader?: PerfEvent | undefined;
-}
-
 const isOne = (error: unknown, names: readonly string[]): boolean =>
 	error instanceof PerfOpenError && names.includes(error.errno);
 
@@ -232,6 +222,7 @@ const isOne = (error: unknown, names: readonly string[]): boolean =>
 const THERE: CountedEvent = {
 	...DUMMY,
 	name: 'dummy',
+	text: 'dummy',
 	spaces: ['user'],
 	group: undefined,
 	kernelOnly: false,

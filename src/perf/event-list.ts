@@ -2,8 +2,7 @@
 
 import { UsageError } from '../errors.js';
 import { perf_sw_ids, perf_type_id } from '../generated/uapi.js';
-import { nearest } from '../nearest.js';
-import { EVENTS, type EventType, parseRaw } from './names.js';
+import { type EventType, eventOf, findEvent, meant, whyNoEvent } from './names.js';
 import { tracepointId, tracepointNames } from './tracepoint.js';
 
 export type Space = 'user' | 'kernel' | 'hypervisor';
@@ -11,8 +10,8 @@ export type Space = 'user' | 'kernel' | 'hypervisor';
 /** An event to count. */
 export interface CountedEvent extends EventType {
 	/** As it was typed, with its modifier: "cycles:u". */
-	readonly name: string;
-	/** Count only there; none: everywhere. */
+	readonly text: string;
+	/** Count only there, in the order of `Space`; none: everywhere. */
 	readonly spaces: readonly Space[];
 	/** Events of the same number count at the same time, or not at all. */
 	readonly group: number | undefined;
@@ -40,9 +39,8 @@ const KERNEL_ONLY: readonly number[] = [
 
 /** An event by a name of perf list's that is certain to be there. */
 export function countedEvent(name: string, group?: number): CountedEvent {
-	const event = EVENTS.get(name.toLowerCase());
-	if (!event) throw new Error(`there is no event ${name}`);
-	return { ...event, name, spaces: [], group, kernelOnly: isKernelOnly(event) };
+	const event = eventOf(name);
+	return { ...event, text: name, spaces: [], group, kernelOnly: isKernelOnly(event) };
 }
 
 /**
@@ -85,7 +83,7 @@ function eventsOf(
 	const suffix = letters === '' ? '' : `:${letters}`;
 	return typesOf(name, tracepoints).map((event) => ({
 		...event,
-		name: `${event.name}${suffix}`,
+		text: `${event.name}${suffix}`,
 		spaces,
 		group,
 		kernelOnly: isKernelOnly(event),
@@ -95,13 +93,11 @@ function eventsOf(
 /** "cycles:u" has a modifier, "sched:sched_switch" has none, "sched:sched_switch:k" has one. */
 function splitModifier(text: string): { name: string; modifier: string | undefined } {
 	const parts = text.split(':');
-	const isTracepoint = parts.length > 1 && !knownName(parts[0] as string);
+	const isTracepoint = parts.length > 1 && !findEvent(parts[0] as string);
 	const length = isTracepoint ? 2 : 1;
 	if (parts.length > length + 1) throw new UsageError(`-e: "${text}" has too many colons`);
 	return { name: parts.slice(0, length).join(':'), modifier: parts[length] };
 }
-
-const knownName = (name: string) => EVENTS.has(name.toLowerCase()) || parseRaw(name) !== undefined;
 
 function spacesOf(letters: string, text: string): Space[] {
 	const spaces = new Set<Space>();
@@ -115,12 +111,11 @@ function spacesOf(letters: string, text: string): Space[] {
 			throw new UsageError(`-e ${text}: ${why}: use u (user space), k (kernel), h (hypervisor)`);
 		}
 	}
-	return [...spaces];
+	return Object.values(SPACES).filter((space) => spaces.has(space));
 }
 
 function typesOf(name: string, tracepoints: Tracepoints): EventType[] {
-	if (!name.includes(':'))
-		return [EVENTS.get(name.toLowerCase()) ?? parseRaw(name) ?? unknown(name, tracepoints)];
+	if (!name.includes(':')) return [findEvent(name) ?? unknown(name, tracepoints)];
 	const [category = '', point = ''] = name.split(':');
 	if (!/^[\w*?.-]+$/.test(category) || !/^[\w*?.-]+$/.test(point))
 		throw new UsageError(`-e: "${name}" is no tracepoint: these are as sched:sched_switch`);
@@ -152,22 +147,7 @@ function existing(name: string, tracepoints: Tracepoints): string {
 
 /** What has no colon, and is none of perf's names. */
 function unknown(name: string, tracepoints: Tracepoints): never {
-	if (name.includes('/'))
-		throw new UsageError(
-			`-e: "${name}" is an event of one unit of the processor, which tstrace does not know: use perf's ` +
-				'common names, or a raw event, such as r1a8',
-		);
-	const names = [...EVENTS.values()].map((event) => event.name);
-	const began = names.filter((each) => each.toLowerCase().startsWith(name.toLowerCase()));
-	if (name.length > 1 && began.length > 1)
-		throw new UsageError(`-e: "${name}" is ambiguous: ${some(began)}`);
-	const points = named(name, tracepoints);
-	if (points.length > 1)
-		throw new UsageError(`-e: "${name}" is ambiguous: there are the tracepoints ${some(points)}`);
-	const near = points.length > 0 ? `: did you mean ${points[0]}?` : meant(name, names);
-	throw new UsageError(
-		`-e: there is no event "${name}"${near || ';'} \`perf list\` names events; r1a8 is a raw one`,
-	);
+	throw new UsageError(`-e: ${whyNoEvent(name, named(name, tracepoints))}`);
 }
 
 /** Tracepoints of that name in whatever category; none where they may not be read. */
@@ -177,25 +157,6 @@ function named(name: string, tracepoints: Tracepoints): string[] {
 	} catch {
 		return [];
 	}
-}
-
-/** ": did you mean branches or branch-misses?"; at most three. */
-function meant(word: string, candidates: readonly string[]): string {
-	const near: string[] = [];
-	for (let left = [...candidates]; near.length < 3; ) {
-		const next = nearest(word, left);
-		if (next === undefined) break;
-		near.push(next);
-		left = left.filter((each) => each !== next);
-	}
-	return near.length === 0 ? '' : `: did you mean ${near.join(' or ')}?`;
-}
-
-const SHOWN = 6;
-
-function some(names: readonly string[]): string {
-	const more = names.length - SHOWN;
-	return names.slice(0, SHOWN).join(', ') + (more > 0 ? `, and ${more} more` : '');
 }
 
 function isKernelOnly({ type, config }: EventType): boolean {

@@ -1,35 +1,14 @@
-/** Events by the names that `perf list` gives them. */
-
-import { TstraceError } from '../errors.js';
+/** What perf events can do here: found out by opening one; and one that counts nothing. */
 import { perf_sw_ids, perf_type_id } from '../generated/uapi.js';
-import { didYouMean } from '../nearest.js';
 import type { PerfEventAttributes } from './attributes.js';
-import { EVENTS, type EventType, parseRaw } from './names.js';
+import { eventOf } from './names.js';
 import { openPerfEvent } from './open.js';
-
-export type { EventType } from './names.js';
-
-/** The names parseEvent knows, except raw events. */
-export const EVENT_NAMES: readonly string[] = [...EVENTS.values()].map((event) => event.name);
 
 /** Counts nothing; it is there for what is reported besides. */
 export const DUMMY = {
 	type: perf_type_id.PERF_TYPE_SOFTWARE,
 	config: BigInt(perf_sw_ids.PERF_COUNT_SW_DUMMY),
 } as const;
-
-/**
- * An event by its name, in upper or lower case, or as "r1a8", a raw event of the processor in
- * hexadecimal. Throws TstraceError, which names the nearest one, if there is none.
- */
-export function parseEvent(text: string): EventType {
-	const event = EVENTS.get(text.toLowerCase()) ?? parseRaw(text);
-	if (event) return event;
-	throw new TstraceError(
-		`there is no event "${text}"${didYouMean(text, EVENT_NAMES) || ';'} \`perf list\` ` +
-			'names hardware, software and cache events; r1a8 is a raw one',
-	);
-}
 
 let readsLost: boolean | undefined;
 
@@ -47,7 +26,7 @@ export function canReadLost(): boolean {
  * very thread. Virtual machines often have none; then cpu-clock is what samples by time.
  */
 export function hasPmu(): boolean {
-	return canOpen(parseEvent('cycles'));
+	return canOpen(eventOf('cycles'));
 }
 
 /** On the thread that calls, in user space only, which any user may. */

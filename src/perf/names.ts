@@ -1,8 +1,10 @@
 /**
- * The names that `perf list` gives to events. Source: include/uapi/linux/perf_event.h,
+ * Events by the names that `perf list` gives them. Source: include/uapi/linux/perf_event.h,
  * man 1 perf-list.
  */
-import { perf_type_id } from '../generated/uapi.js';
+import { UsageError } from '../errors.js';
+import { perf_sw_ids, perf_type_id } from '../generated/uapi.js';
+import { nearest } from '../nearest.js';
 
 const { PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW } = perf_type_id;
 
@@ -81,12 +83,64 @@ function* allEvents(): Generator<EventType> {
 }
 
 /** By name in lower case. */
-export const EVENTS: ReadonlyMap<string, EventType> = new Map(
+const EVENTS: ReadonlyMap<string, EventType> = new Map(
 	[...allEvents()].map((event) => [event.name.toLowerCase(), event]),
 );
 
-/** "r1a8": a raw event of the processor, in hexadecimal; undefined: it is none. */
-export function parseRaw(text: string): EventType | undefined {
+/** All names, except raw events. */
+export const EVENT_NAMES: readonly string[] = [...EVENTS.values()].map((event) => event.name);
+
+/**
+ * An event by its name, in upper or lower case, or as "r1a8", a raw event of the processor in
+ * hexadecimal. Throws UsageError, which names those that may be meant, if there is none.
+ */
+export function eventOf(text: string): EventType {
+	const event = findEvent(text);
+	if (event) return event;
+	throw new UsageError(whyNoEvent(text));
+}
+
+/** As eventOf; undefined: there is none. */
+export const findEvent = (text: string): EventType | undefined =>
+	EVENTS.get(text.toLowerCase()) ?? parseRaw(text);
+
+/** What is the matter with a name of no event; `tracepoints`: those of that name. */
+export function whyNoEvent(text: string, tracepoints: readonly string[] = []): string {
+	if (text.includes('/'))
+		return (
+			`"${text}" is an event of one unit of the processor, which tstrace does not know: use perf's ` +
+			'common names, or a raw event, such as r1a8'
+		);
+	const began = EVENT_NAMES.filter((each) => each.toLowerCase().startsWith(text.toLowerCase()));
+	if (text.length > 1 && began.length > 1) return `"${text}" is ambiguous: ${some(began)}`;
+	if (tracepoints.length > 1)
+		return `"${text}" is ambiguous: there are the tracepoints ${some(tracepoints)}`;
+	const [point] = tracepoints;
+	const near = point === undefined ? meant(text, EVENT_NAMES) : `: did you mean ${point}?`;
+	return `there is no event "${text}"${near || ';'} \`perf list\` names events; r1a8 is a raw one`;
+}
+
+/** ": did you mean branches or branch-misses?"; at most three. */
+export function meant(word: string, candidates: readonly string[]): string {
+	const near: string[] = [];
+	for (let left = [...candidates]; near.length < 3; ) {
+		const next = nearest(word, left);
+		if (next === undefined) break;
+		near.push(next);
+		left = left.filter((each) => each !== next);
+	}
+	return near.length === 0 ? '' : `: did you mean ${near.join(' or ')}?`;
+}
+
+const SHOWN = 6;
+
+function some(names: readonly string[]): string {
+	const more = names.length - SHOWN;
+	return names.slice(0, SHOWN).join(', ') + (more > 0 ? `, and ${more} more` : '');
+}
+
+/** "r1a8"; undefined: it is no raw event. */
+function parseRaw(text: string): EventType | undefined {
 	const raw = /^r([0-9a-f]{1,16})$/i.exec(text);
 	if (!raw) return undefined;
 	return { name: text.toLowerCase(), type: PERF_TYPE_RAW, config: BigInt(`0x${raw[1]}`) };
@@ -105,3 +159,12 @@ export function eventName({ type, config }: Omit<EventType, 'name'>): string {
 	}
 	return type === PERF_TYPE_RAW ? `r${config.toString(16)}` : `${type}:${config}`;
 }
+
+const CLOCKS: readonly number[] = [
+	perf_sw_ids.PERF_COUNT_SW_CPU_CLOCK,
+	perf_sw_ids.PERF_COUNT_SW_TASK_CLOCK,
+];
+
+/** cpu-clock and task-clock: timers, which count ns. */
+export const isClock = ({ type, config }: Omit<EventType, 'name'>): boolean =>
+	type === PERF_TYPE_SOFTWARE && CLOCKS.includes(Number(config));

@@ -11,7 +11,8 @@ import { eventName } from './names.js';
 /** arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64. */
 const SYSCALL_NUMBER = process.arch === 'arm64' ? 241 : 298;
 
-interface Target {
+/** Where an event is opened. */
+export interface Target {
 	/** A thread; 0: the one that calls; -1: all, on `cpu`. */
 	readonly pid: number;
 	/** -1: wherever the thread runs. */
@@ -31,6 +32,9 @@ export class PerfOpenError extends TstraceError {
 		super(message, `perf_event_open: ${errno}`);
 	}
 }
+
+/** Why an event cannot be opened: its errno, and in words. */
+export type Refusal = Pick<PerfOpenError, 'errno' | 'message'>;
 
 /** An open event; it holds a file descriptor until it is closed. */
 export class PerfEvent {

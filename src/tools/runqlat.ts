@@ -2,7 +2,6 @@
 
 import type { LatencyFindings, RowFindings } from '../aggregate/report.js';
 import type { Key } from '../aggregate/row-key.js';
-import { cgroupPaths } from '../bpf/cgroup.js';
 import { readComm } from '../bpf/comm.js';
 import { EventRows } from '../bpf/events.js';
 import type { KernelGroup } from '../bpf/groups.js';
@@ -19,6 +18,7 @@ import { readU64 } from '../loader/layout.js';
 import { requireRingBuffer } from '../loader/realtime.js';
 import { maxBucketsOption, parseUsec, topOption } from '../options/parsers.js';
 import { flag, oneOf, parsed, type ValuesOf } from '../options/typed-option.js';
+import { cgroupPaths } from '../proc/cgroup.js';
 import { renderGroups } from '../render/histogram.js';
 import { grouped } from '../render/numbers.js';
 import { printable, shortened } from '../render/terminal.js';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { cgroupMount } from '../../src/bpf/cgroup.js';
+import { cgroupMount } from '../../src/proc/cgroup.js';
 import { type JsonReport, reportsOf, total } from './reports.js';
 import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 import { schedstat, switches } from './times.js';

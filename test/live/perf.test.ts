@@ -7,7 +7,8 @@ import { resolve } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { TstraceError } from '../../src/errors.js';
 import { onlineCpus } from '../../src/perf/cpus.js';
-import { hasPmu, parseEvent } from '../../src/perf/events.js';
+import { hasPmu } from '../../src/perf/events.js';
+import { eventOf } from '../../src/perf/names.js';
 import { openPerfEvent } from '../../src/perf/open.js';
 import type { SampleRecord, SidebandRecord } from '../../src/perf/records.js';
 import { Sampler, type SamplerOptions } from '../../src/perf/sampler.js';
@@ -18,7 +19,7 @@ import { now_ns } from './times.js';
 const NOBODY = 65534;
 const PAGE_BYTES = 4096;
 const HOG = resolve('build/workloads/hog');
-const CPU_CLOCK = { event: parseEvent('cpu-clock'), frequency_hz: 999 } as const;
+const CPU_CLOCK = { event: eventOf('cpu-clock'), frequency_hz: 999 } as const;
 
 function setting(name: string): number {
 	return Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));

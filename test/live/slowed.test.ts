@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { valuesOf } from '../../src/options/typed-option.js';
-import { parseEvent } from '../../src/perf/events.js';
+import { eventOf } from '../../src/perf/names.js';
 import { commonSettings } from '../../src/run/common-options.js';
 import { BpfTracing } from '../../src/run/tracing.js';
 import { profile } from '../../src/tools/profile/profile.js';
@@ -71,7 +71,7 @@ test('samples of a slowed profile weigh what the hog ran', async () => {
 });
 
 function traceOf(pid: number) {
-	const event = parseEvent('cpu-clock');
+	const event = eventOf('cpu-clock');
 	const common = commonSettings({ pid: [pid] }, [], profile.kind);
 	const values = valuesOf(profile.options(), { frequency: HZ });
 	const settings = { ...profile.settings(values, common), event };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { cgroupMount } from '../../src/bpf/cgroup.js';
+import { cgroupMount } from '../../src/proc/cgroup.js';
 import {
 	foldedLines,
 	type JsonStack,

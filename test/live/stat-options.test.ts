@@ -223,7 +223,7 @@ test('an ordinary user: its own processes, in user space; the rest is named', as
 	if (paranoid > 1) {
 		assert.equal(faults?.event, 'minor-faults:u');
 		assert.equal(switches?.status, 'not_permitted', 'and not 0');
-		assert.match(switches?.why ?? '', /kernel\.perf_event_paranoid is \d; run tstrace as root/);
+		assert.match(switches?.why ?? '', /kernel\.perf_event_paranoid is \d: run tstrace as root/);
 	}
 	if (paranoid < 1) return;
 	const machine = refused(runToEnd('setpriv', [...run, '0.1', '1']), 1);

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { cgroupMount } from '../../src/bpf/cgroup.js';
+import { cgroupMount } from '../../src/proc/cgroup.js';
 import { reportsOf } from './reports.js';
 import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 import { type Line, linesOf } from './timehist-lines.js';

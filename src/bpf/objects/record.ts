@@ -1,5 +1,5 @@
 /** What threads waited for, out of the kernel: user space's side of bpf/lib/waits/objects/objects.h. */
-import { isIPv6 } from 'node:net';
+import { endpointText } from '../../abi/address.js';
 import { callTables } from '../../abi/syscalls.js';
 import type { Holder, MemoryPlace, MutexOwner, WaitObject } from '../../aggregate/wait-object.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
@@ -210,9 +210,9 @@ function socketOf(
 		layout.structs.wait_object.fields;
 	const u16 = ({ offset }: { offset: number }) => record.getUint16(offset, true);
 	const bytes = u16(family) === AF_INET ? 4 : 16;
-	const end = (address: { offset: number }, port: { offset: number }) => {
-		const text = addressText(record, address.offset, bytes);
-		return `${isIPv6(text) ? `[${text}]` : text}:${u16(port)}`;
+	const end = ({ offset }: { offset: number }, port: { offset: number }) => {
+		const address = new Uint8Array(record.buffer, record.byteOffset + offset, bytes);
+		return endpointText(address, u16(port));
 	};
 	return {
 		type: 'socket',
@@ -220,11 +220,4 @@ function socketOf(
 		local: end(local, local_port),
 		remote: listens || u16(remote_port) === 0 ? '' : end(remote, remote_port),
 	};
-}
-
-function addressText(record: DataView, at: number, bytes: number): string {
-	if (bytes === 4) return Array.from({ length: 4 }, (_, i) => record.getUint8(at + i)).join('.');
-	const groups = Array.from({ length: 8 }, (_, i) => record.getUint16(at + 2 * i).toString(16));
-	// As RFC 5952 has it: URL knows how.
-	return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }

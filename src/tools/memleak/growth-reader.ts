@@ -9,7 +9,7 @@ import type { memleak as layout } from '../../generated/memleak.js';
 import { closeAll } from '../../loader/close-all.js';
 import type { BpfObject } from '../../loader/object.js';
 import type { PerCpuEvents } from '../../perf/cpus.js';
-import { parseEvent } from '../../perf/events.js';
+import { eventOf } from '../../perf/names.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import type { Patience, Reader } from '../../reader.js';
@@ -63,7 +63,7 @@ export class GrowthReader implements Reader<StackFindings> {
 		this.#resident = this.#residentNow();
 		for (const name of FAULT_EVENTS) {
 			const program = this.#object.program('memleak_fault');
-			this.#events.push(runOnOverflow({ ...parseEvent(name), period: 1 }, program, cpus));
+			this.#events.push(runOnOverflow({ ...eventOf(name), period: 1 }, program, cpus));
 		}
 	}
 

@@ -14,7 +14,8 @@ import {
 	stackView,
 } from '../../options/stack-options.js';
 import { flag, parsed } from '../../options/typed-option.js';
-import { type EventType, hasPmu, parseEvent } from '../../perf/events.js';
+import { hasPmu } from '../../perf/events.js';
+import { type EventType, eventOf } from '../../perf/names.js';
 import { grouped } from '../../render/numbers.js';
 import { type StackView, stackText } from '../../render/stack-text.js';
 import { unwindTables } from '../../symbolize/walks/unwind-tables.js';
@@ -46,7 +47,7 @@ const options = () => ({
 	event: parsed(
 		'-e, --event <event>',
 		'the event to sample: cycles, cpu-clock, page-faults, …',
-		eventOf,
+		parseEvent,
 	),
 	idle: flag('-I, --idle', 'also sample idle CPUs').conflicts(['pid', 'tid']),
 	by: groupingOption(),
@@ -81,7 +82,7 @@ export const profile = defineTool<Layout, Settings, StackFindings, ReturnType<ty
 		const settings: Settings = {
 			...stackSettings(values),
 			...stackView(values),
-			event: chosen ?? parseEvent(pmu ? 'cycles' : 'cpu-clock'),
+			event: chosen ?? eventOf(pmu ? 'cycles' : 'cpu-clock'),
 			period,
 			frequency_hz: period === undefined ? (frequency ?? DEFAULT_HZ) : undefined,
 			idle: values.idle,
@@ -140,9 +141,9 @@ function singleEvent(name: string): string {
 	return name.replace(/(?<=ch|ss)es$|s$/, '').replaceAll('-', ' ');
 }
 
-function eventOf(text: string): EventType {
+function parseEvent(text: string): EventType {
 	try {
-		return parseEvent(text);
+		return eventOf(text);
 	} catch (error) {
 		throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
 	}

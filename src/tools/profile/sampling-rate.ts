@@ -1,6 +1,5 @@
 /** How often to sample; and more seldom, so that samples taken before and after can be added up. */
-import { perf_type_id } from '../../generated/uapi.js';
-import type { EventType } from '../../perf/events.js';
+import { type EventType, isClock } from '../../perf/names.js';
 
 /** One of the two last ones. */
 export interface SamplingRate {
@@ -41,9 +40,4 @@ export function nextSlower(rate: SamplingRate, slower: number): number | undefin
 	let next = least;
 	while (frequency_hz % next !== 0) next++;
 	return next;
-}
-
-/** cpu-clock and task-clock: timers. */
-function isClock({ type, config }: EventType): boolean {
-	return type === perf_type_id.PERF_TYPE_SOFTWARE && (config === 0n || config === 1n);
 }

@@ -1,8 +1,9 @@
 /** A cgroup's folder, as perf_event_open takes it (PERF_FLAG_PID_CGROUP). */
-import { constants, openSync, readFileSync, statSync } from 'node:fs';
+import { constants, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cgroupMount } from '../../bpf/cgroup.js';
 import { TstraceError } from '../../errors.js';
+import { cgroupFolders, cgroupMount } from '../../proc/cgroup.js';
+import { type Mount, mountsThere } from '../../proc/mounts.js';
 import { textOf } from '../../text-of.js';
 
 const { O_DIRECTORY, O_RDONLY } = constants;
@@ -17,12 +18,12 @@ export function openCgroup(path: string): number {
 			'--cgroup: this kernel counts no events by cgroup (CONFIG_CGROUP_PERF); give -p with the numbers ' +
 				'in its cgroup.procs',
 		);
-	const mount = perfEventMount(readFileSync('/proc/self/mounts', 'utf8')) ?? cgroupMount();
+	const mount = perfEventMount(mountsThere()) ?? cgroupMount();
 	if (mount === undefined)
 		throw new TstraceError(
 			'--cgroup: no cgroups are mounted; mount -t cgroup2 cgroup2 /sys/fs/cgroup, or give -p',
 		);
-	const folder = [path, join(mount, path)].find((each) => isCgroup(each));
+	const folder = cgroupFolders(path, mount).find(isCgroup);
 	if (folder === undefined)
 		throw new TstraceError(`${path} is not a cgroup: give a folder below ${mount}`);
 	try {
@@ -33,13 +34,10 @@ export function openCgroup(path: string): number {
 	}
 }
 
-/** Where the controller perf_event of version 1 is mounted, by the lines of /proc/self/mounts. */
-export function perfEventMount(mounts: string): string | undefined {
-	for (const line of mounts.split('\n')) {
-		const [, folder, type, options = ''] = line.split(' ');
-		if (type === 'cgroup' && options.split(',').includes('perf_event')) return folder;
-	}
-	return undefined;
+/** Where the controller perf_event of version 1 is mounted. */
+export function perfEventMount(mounts: readonly Mount[]): string | undefined {
+	return mounts.find(({ type, options }) => type === 'cgroup' && options.includes('perf_event'))
+		?.folder;
 }
 
 /** Any version's has this file. */

@@ -1,13 +1,18 @@
 /** What stat finds: a row for each event. */
 import type { TableFindings } from '../../aggregate/report.js';
+import type { Space } from '../../perf/event-list.js';
 
 /** Why an event has no count: the machine has no such event; this user may not count it; its turn never came. */
 export type Uncounted = 'not_supported' | 'not_permitted' | 'not_counted';
 
 /** One event, as JSON has it. */
 export type CountRow = {
-	/** With its modifier: "cycles:u". */
+	/** As it was typed, with its modifier: "cs:u". */
 	readonly event: string;
+	/** The first of its names, without modifier: "context-switches". */
+	readonly name: string;
+	/** Where it counts; none: everywhere. */
+	readonly spaces: readonly Space[];
 	/** Over all of the time, and of all threads or CPUs; null: see `status`. ns of clocks. */
 	readonly value: number | null;
 	readonly unit: 'ns' | 'events';

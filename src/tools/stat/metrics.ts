@@ -1,10 +1,5 @@
 /** What counts say together: instructions per cycle, shares of misses. Pure. As perf stat has them. */
-import type { Metric, MetricName } from './findings.js';
-
-/** Counts of one interval, by the event's first name and its modifier: "cycles:u". */
-export type Values = ReadonlyMap<string, number>;
-
-const CLOCKS = ['task-clock', 'cpu-clock'];
+import type { CountRow, Metric, MetricName } from './findings.js';
 
 /** Each event with one that it is divided by: tools/perf/util/stat-shadow.c has the same pairs. */
 const RATIOS: Readonly<Record<string, readonly [by: string, metric: MetricName]>> = {
@@ -20,31 +15,28 @@ const RATIOS: Readonly<Record<string, readonly [by: string, metric: MetricName]>
 	'iTLB-load-misses': ['iTLB-loads', 'miss_share'],
 };
 
-export const isClock = (name: string): boolean => CLOCKS.includes(name);
-
-/** What `name` (with the modifier `:u` or '') says together with others; null: nothing. */
+/** What a row says together with the others of its interval; null: nothing. */
 export function metricOf(
-	name: string,
-	modifier: string,
-	values: Values,
+	row: CountRow,
+	rows: readonly CountRow[],
 	elapsed_s: number,
 ): Metric | null {
-	const value = values.get(name + modifier);
-	if (value === undefined) return null;
-	if (isClock(name)) return divided('cpus_utilised', value, elapsed_s * 1e9);
-	if (name === 'cycles') return divided('ghz', value, clock_ns(values));
+	const { name, value } = row;
+	if (value === null) return null;
+	if (isClock(row)) return divided('cpus_utilised', value, elapsed_s * 1e9);
+	if (name === 'cycles') return divided('ghz', value, firstValue(rows, isClock));
 	const [by, metric] = RATIOS[name] ?? [];
-	return by && metric ? divided(metric, value, values.get(by + modifier)) : null;
+	if (!by || !metric) return null;
+	const spaces = row.spaces.join();
+	const isIt = (each: CountRow) => each.name === by && each.spaces.join() === spaces;
+	return divided(metric, value, firstValue(rows, isIt));
 }
 
-function clock_ns(values: Values): number | undefined {
-	for (const clock of CLOCKS) {
-		const ns = values.get(clock);
-		if (ns !== undefined) return ns;
-	}
-	return undefined;
-}
+const isClock = ({ unit }: CountRow) => unit === 'ns';
 
-function divided(name: MetricName, value: number, by: number | undefined): Metric | null {
-	return by === undefined || by <= 0 ? null : { name, value: value / by };
+const firstValue = (rows: readonly CountRow[], isIt: (row: CountRow) => boolean) =>
+	rows.find((row) => row.value !== null && isIt(row))?.value;
+
+function divided(name: MetricName, value: number, by: number | null | undefined): Metric | null {
+	return !by || by <= 0 ? null : { name, value: value / by };
 }

@@ -115,7 +115,7 @@ export class CountReader implements Reader<StatFindings> {
 		});
 		const [first] = all;
 		if (this.#counters.size > 0 && first && !all.includes(undefined)) {
-			const names = this.#events.map(({ name }) => name).join(', ');
+			const names = this.#events.map(({ text }) => text).join(', ');
 			throw new TstraceError(`cannot count ${names}: ${first.why}`, first.errno);
 		}
 		// A COMMAND that is ended while it is held, by Ctrl-C, has counted nothing; the run ends as of every tool.

@@ -1,9 +1,9 @@
 /** Counts to rows: scaled, and with what they say beside each other. Pure. */
 import { type Count, countedShare, scaled } from '../../perf/count.js';
 import type { CountedEvent } from '../../perf/event-list.js';
-import { canonicalName } from '../../perf/names.js';
+import { canonicalName, isClock } from '../../perf/names.js';
 import type { CountRow, Uncounted } from './findings.js';
-import { isClock, metricOf } from './metrics.js';
+import { metricOf } from './metrics.js';
 
 /** One event, as it was read. */
 export interface Counting {
@@ -25,11 +25,14 @@ export function rowsOf(counted: readonly Counting[], elapsed_s: number): CountRo
 
 function rowOf({ event, count, refusal, userOnly }: Counting): CountRow {
 	const value = refusal ? undefined : scaled(count);
-	const clock = isClock(canonicalName(event.name));
+	const clock = isClock(event);
+	const inUserSpace = userOnly && !clock;
 	// A clock runs in the kernel, too, whatever its event leaves out.
-	const suffix = userOnly && !clock ? ':u' : '';
+	const spaces = clock ? [] : event.spaces;
 	return {
-		event: event.name + suffix,
+		event: event.text + (inUserSpace ? ':u' : ''),
+		name: canonicalName(event.name),
+		spaces: inUserSpace ? ['user'] : spaces,
 		value: value ?? null,
 		unit: clock ? 'ns' : 'events',
 		status: statusOf(value, refusal),
@@ -45,25 +48,14 @@ function rowOf({ event, count, refusal, userOnly }: Counting): CountRow {
 
 /** The same values with rates and metrics, which follow from them and from the wall-clock time. */
 export function withMetrics(rows: readonly CountRow[], elapsed_s: number): CountRow[] {
-	const keys = rows.map(({ event }) => nameAndModifier(event));
-	const values = new Map(
-		rows.flatMap(({ value }, i) => (value === null ? [] : [[keys[i]?.join('') ?? '', value]])),
-	);
-	return rows.map((row, i) => {
-		const [name = '', modifier = ''] = keys[i] ?? [];
+	return rows.map((row) => {
 		const hasRate = row.value !== null && row.unit !== 'ns' && elapsed_s > 0;
 		return {
 			...row,
 			per_s: hasRate ? (row.value ?? 0) / elapsed_s : null,
-			metric: metricOf(name, modifier, values, elapsed_s),
+			metric: metricOf(row, rows, elapsed_s),
 		};
 	});
-}
-
-/** "cycles" and ":u" of "cpu-cycles:u"; a tracepoint's first colon is part of its name. */
-export function nameAndModifier(event: string): readonly [name: string, modifier: string] {
-	const [name = '', modifier = ''] = event.split(/(?=:[ukh]+$)/);
-	return [canonicalName(name), modifier];
 }
 
 function statusOf(value: number | undefined, refusal: Counting['refusal']): 'counted' | Uncounted {

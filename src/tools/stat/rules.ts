@@ -1,4 +1,6 @@
 /** What counts say, in words. One table; each threshold says where it comes from. Pure. */
+import { largest } from '../../aggregate/largest.js';
+import type { Space } from '../../perf/event-list.js';
 import { grouped } from '../../render/numbers.js';
 import type { CountRow, Remark } from './findings.js';
 
@@ -59,14 +61,24 @@ function utilised({ of, rows, elapsed_s }: Seen): number | undefined {
 	return rows.find(({ metric }) => metric?.name === 'cpus_utilised')?.metric?.value;
 }
 
-const rate = ({ rows, elapsed_s }: Seen, event: string): number =>
-	elapsed_s < LEAST_S ? 0 : (rows.find((row) => row.event === event)?.per_s ?? 0);
+/** Rows of an event, by its first name, that count in `space`, there alone or elsewhere, too. */
+const counting = (rows: readonly CountRow[], event: string, space: Space) =>
+	rows.filter(
+		({ name, spaces }) => name === event && (spaces.length === 0 || spaces.includes(space)),
+	);
 
-/** The metric of an event, counted everywhere or in user space only. */
-function metric({ rows }: Seen, event: string): number | undefined {
-	const row = rows.find((each) => each.event === event || each.event === `${event}:u`);
-	return row?.metric?.value;
+/** Of several rows the largest: what the others count is a part of it. */
+function rate({ rows, elapsed_s }: Seen, event: string, space: Space): number {
+	if (elapsed_s < LEAST_S) return 0;
+	return largest(
+		counting(rows, event, space).map(({ per_s }) => per_s ?? 0),
+		0,
+	);
 }
+
+/** Not of the kernel alone. */
+const metric = ({ rows }: Seen, event: string): number | undefined =>
+	counting(rows, event, 'user').find((row) => row.metric)?.metric?.value;
 
 const share = (value: number) => `${Math.round(100 * value)} %`;
 
@@ -153,7 +165,7 @@ export const RULES: readonly Rule[] = [
 	{
 		name: 'switches',
 		says(seen) {
-			const each_s = rate(seen, 'context-switches');
+			const each_s = rate(seen, 'context-switches', 'kernel');
 			if (seen.of === 'cpus' || each_s < SWITCHES_PER_S) return undefined;
 			return (
 				`${grouped(each_s)} switches/s: they alone take about ${share((each_s * 3.8) / 1e6)} of a CPU; ` +
@@ -164,7 +176,7 @@ export const RULES: readonly Rule[] = [
 	{
 		name: 'migrations',
 		says(seen) {
-			const each_s = rate(seen, 'cpu-migrations');
+			const each_s = rate(seen, 'cpu-migrations', 'kernel');
 			if (seen.of === 'cpus' || each_s < MIGRATIONS_PER_S) return undefined;
 			return (
 				`${grouped(each_s)} migrations/s: threads often find their memory in the caches of another CPU; ` +
@@ -175,7 +187,7 @@ export const RULES: readonly Rule[] = [
 	{
 		name: 'major_faults',
 		says(seen) {
-			const each_s = rate(seen, 'major-faults');
+			const each_s = rate(seen, 'major-faults', 'user');
 			if (each_s < MAJOR_PER_S) return undefined;
 			return `${grouped(each_s)} major faults/s: it waits for memory that is read from a disk (files or swap)`;
 		},
@@ -183,7 +195,7 @@ export const RULES: readonly Rule[] = [
 	{
 		name: 'minor_faults',
 		says(seen) {
-			const each_s = rate(seen, 'minor-faults');
+			const each_s = rate(seen, 'minor-faults', 'user');
 			if (seen.of === 'cpus' || each_s < MINOR_PER_S) return undefined;
 			return (
 				`${grouped(each_s)} minor faults/s: the kernel prepares new memory all the time; ` +

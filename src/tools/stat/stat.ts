@@ -1,9 +1,7 @@
 /** stat: counts what the kernel and the processor count anyway, as perf stat does. */
-import { InvalidArgumentError } from 'commander';
 import type { Filter } from '../../bpf/filter.js';
 import { UsageError } from '../../errors.js';
-import { durationOf } from '../../options/durations.js';
-import { wholeNumber } from '../../options/parsers.js';
+import { durationParser, wholeNumber } from '../../options/parsers.js';
 import { flag, listed, parsed, type ValuesOf } from '../../options/typed-option.js';
 import { onlineCpus } from '../../perf/cpus.js';
 import { type CountedEvent, parseEventList } from '../../perf/event-list.js';
@@ -49,7 +47,7 @@ const options = () => ({
 	interval: parsed(
 		'-I, --interval <ms>',
 		'a result every MS milliseconds (or 2s), as rows',
-		milliseconds,
+		durationParser('ms', LEAST_INTERVAL_MS, MOST_INTERVAL_MS),
 	),
 	repeat: parsed(
 		'-r, --repeat <n>',
@@ -114,7 +112,7 @@ export const stat = definePlainTool<Settings, StatFindings, ReturnType<typeof op
 	subject({ events, repeat }) {
 		const times = repeat === undefined || repeat === 1 ? '' : `, ${repeat} times`;
 		const [only] = events;
-		return (only && events.length === 1 ? only.name : `${events.length} events`) + times;
+		return (only && events.length === 1 ? only.text : `${events.length} events`) + times;
 	},
 
 	withoutBpf: {
@@ -177,13 +175,4 @@ function withRemarks(findings: StatFindings, { of, choice }: Settings): StatFind
 	const { elapsed_s, busy_share } = about;
 	const seen = { rows, elapsed_s, busy_share, of, choice, cpus: onlineCpus().length };
 	return { ...findings, about: { ...about, remarks: remarksOf(seen) } };
-}
-
-/** A plain number is milliseconds, as for perf. */
-function milliseconds(text: string): number {
-	const plain = /^\d+$/.test(text) ? Number(text) : durationOf(text, 's') * 1000;
-	if (plain >= LEAST_INTERVAL_MS && plain <= MOST_INTERVAL_MS) return plain;
-	throw new InvalidArgumentError(
-		`give milliseconds from ${LEAST_INTERVAL_MS} to ${MOST_INTERVAL_MS}, or 500ms, 2s or 5m`,
-	);
 }

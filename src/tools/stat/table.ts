@@ -18,12 +18,12 @@ function grouped2(value: number): string {
 	return `${grouped(Number(whole))}.${rest}`;
 }
 
-const METRICS: Readonly<Record<MetricName, (value: number, event: string) => string>> = {
+const METRICS: Readonly<Record<MetricName, (value: number, name: string) => string>> = {
 	cpus_utilised: (value) => `${value.toFixed(value < 0.1 ? 3 : 2)} CPUs utilised`,
 	ghz: (value) => `${value.toFixed(2)} GHz`,
 	instructions_per_cycle: (value) => `${value.toFixed(2)} per cycle`,
 	stalled_share: (value) => `${percent(value)} of all cycles`,
-	miss_share: (value, event) => `${percent(value)} of all ${wholeOf(event)}`,
+	miss_share: (value, name) => `${percent(value)} of all ${wholeOf(name)}`,
 };
 
 export const percent = (share: number): string => {
@@ -32,17 +32,16 @@ export const percent = (share: number): string => {
 };
 
 /** "branches" of "branch-misses", "LLC-loads" of "LLC-load-misses". */
-function wholeOf(event: string): string {
-	return event
-		.replace(/:.*$/, '')
+function wholeOf(name: string): string {
+	return name
 		.replace(/^branch-misses$/, 'branches')
 		.replace(/^cache-misses$/, 'references')
 		.replace(/-load-misses$/, ' loads');
 }
 
 /** What stands beside a count: the metric, else how often a second. */
-export function besideText({ event, metric, per_s }: CountRow): string {
-	if (metric) return METRICS[metric.name](metric.value, event);
+export function besideText({ name, metric, per_s }: CountRow): string {
+	if (metric) return METRICS[metric.name](metric.value, name);
 	return per_s === null ? '' : rateText(per_s);
 }
 

@@ -2,10 +2,11 @@
 import { existsSync } from 'node:fs';
 import { TstraceError } from '../../errors.js';
 import { perf_type_id } from '../../generated/uapi.js';
-import type { Counted, Refusal } from '../../perf/counters.js';
+import type { Counted } from '../../perf/counters.js';
 import type { CountedEvent } from '../../perf/event-list.js';
 import { hasPmu } from '../../perf/events.js';
-import { PerfOpenError } from '../../perf/open.js';
+import { PerfOpenError, type Refusal } from '../../perf/open.js';
+import { openFilesLimit } from '../../proc/limits.js';
 import { grouped } from '../../render/numbers.js';
 import { textOf } from '../../text-of.js';
 
@@ -17,8 +18,6 @@ export interface Machine {
 	/** Whether its hardware counters can be used. */
 	readonly pmu: boolean;
 	readonly virtual: boolean;
-	/** kernel.perf_event_paranoid. */
-	readonly paranoid: string;
 }
 
 export function thisMachine(): Machine {
@@ -27,7 +26,6 @@ export function thisMachine(): Machine {
 		virtual:
 			/^flags\s*:.* hypervisor\b/m.test(textOf('/proc/cpuinfo') ?? '') ||
 			existsSync('/sys/hypervisor/type'),
-		paranoid: textOf('/proc/sys/kernel/perf_event_paranoid')?.trim() ?? '?',
 	};
 }
 
@@ -37,12 +35,6 @@ const ELSE =
 /** In words, without the event's name: the same for all that lack the same thing. */
 export function whyNot(event: CountedEvent, refusal: Refusal, machine: Machine): string {
 	const { errno } = refusal;
-	if ((errno === 'EACCES' || errno === 'EPERM') && event.kernelOnly)
-		return (
-			'this happens in the kernel, where this user may not count: kernel.perf_event_paranoid is ' +
-			`${machine.paranoid}; run tstrace as root, give it CAP_PERFMON, or allow this to all users: ` +
-			'sysctl kernel.perf_event_paranoid=1'
-		);
 	const isAbsent = ['ENOENT', 'EOPNOTSUPP', 'ENXIO'].includes(errno);
 	if (isAbsent && OF_PROCESSOR.includes(event.type) && !machine.pmu)
 		return machine.virtual
@@ -61,7 +53,7 @@ export function whyNot(event: CountedEvent, refusal: Refusal, machine: Machine):
 /** Of an error that is about the number of descriptors one that says how many are needed; else the error itself. */
 export function tooManyFiles(error: unknown, events: number, { threads, cpus }: Counted): unknown {
 	if (!(error instanceof PerfOpenError) || error.errno !== 'EMFILE' || !threads) return error;
-	const [, soft = '?'] = /^Max open files\s+(\d+)/m.exec(textOf('/proc/self/limits') ?? '') ?? [];
+	const { soft } = openFilesLimit();
 	return new TstraceError(
 		descriptorsText(threads().length, events, cpus.length, soft),
 		error.detail,
@@ -73,7 +65,7 @@ export function descriptorsText(
 	threads: number,
 	events: number,
 	cpus: number,
-	limit: string,
+	limit: number,
 ): string {
 	const needed = threads * events * Math.max(1, cpus);
 	const factors = [
@@ -85,7 +77,7 @@ export function descriptorsText(
 	const enough = Math.ceil((needed * 1.1) / 1000) * 1000;
 	return (
 		`too many open files: ${factors.join(' x ')} need ${grouped(needed)} descriptors, and the limit is ` +
-		`${grouped(Number(limit))}: raise it (ulimit -Hn ${enough}; ulimit -n ${enough}), name fewer events (-e), ` +
+		`${grouped(limit)}: raise it (ulimit -Hn ${enough}; ulimit -n ${enough}), name fewer events (-e), ` +
 		'or count the cgroup (--cgroup), which needs one for each event and CPU'
 	);
 }

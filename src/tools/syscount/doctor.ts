@@ -3,12 +3,13 @@ import { release } from 'node:os';
 import { perfHookMissing, rawCanBePreempted } from '../../bpf/calls/call-hooks.js';
 import { type Check, ok, warn } from '../../doctor/check.js';
 import { MOUNT_TRACEFS } from '../../perf/tracepoint.js';
+import { type Mount, mountsThere } from '../../proc/mounts.js';
 import { textOf } from '../../text-of.js';
 
 export const doctor = {
 	machine: (): Check[] => [
 		judgeTracefs(
-			textOf('/proc/self/mounts') ?? '',
+			mountsThere(),
 			textOf('/proc/filesystems') ?? '',
 			rawCanBePreempted(release()) ? { missing: perfHookMissing() } : undefined,
 		),
@@ -17,7 +18,7 @@ export const doctor = {
 
 /** `use`: what syscount lacks to use it, where it does; see call-hooks.ts. */
 export function judgeTracefs(
-	mounts: string,
+	mounts: readonly Mount[],
 	filesystems: string,
 	use: { readonly missing: string | undefined } | undefined,
 ): Check {
@@ -25,9 +26,9 @@ export function judgeTracefs(
 		const costs = 'syscount may miss calls, and counts how many (programs_missed)';
 		return warn('tracefs', use.missing, costs, MOUNT_TRACEFS);
 	}
-	const mount = mounts.split('\n').find((line) => line.split(' ')[2] === 'tracefs');
+	const mount = mounts.find(({ type }) => type === 'tracefs');
 	const by = use ? 'syscount uses it' : 'no tool here needs it';
-	if (mount !== undefined) return ok('tracefs', `${mount.split(' ')[1]}; ${by}`);
+	if (mount !== undefined) return ok('tracefs', `${mount.folder}; ${by}`);
 	const costs =
 		'nothing: tstrace attaches its programs through BTF; perf and bpftrace need tracefs';
 	return filesystems.includes('\ttracefs\n')

@@ -5,8 +5,7 @@ import { MAX_DEPTH, type StackSettings } from '../../bpf/stacks/stacks.js';
 import { UsageError } from '../../errors.js';
 import { trace as layout } from '../../generated/trace.js';
 import { kernelBtf } from '../../loader/kernel.js';
-import { durationOf } from '../../options/durations.js';
-import { wholeNumber } from '../../options/parsers.js';
+import { durationParser, wholeNumber } from '../../options/parsers.js';
 import { UNWIND_WAYS } from '../../options/stack-options.js';
 import {
 	flag,
@@ -32,6 +31,7 @@ const MOST_BUFFER_BYTES = 2 ** 30;
 const MAX_STACKS = 32_768;
 const MOST_STACKS = 2 ** 22;
 const MAX_DESCRIPTOR = 2 ** 31 - 1;
+const MOST_DURATION_US = 1e12;
 
 export interface Settings extends TraceView {
 	/** Indexes into the programs' tables; undefined: all calls. */
@@ -62,7 +62,7 @@ export const traceOptions = () => ({
 	minDuration: parsed(
 		'--min-duration <usec>',
 		'only calls of USEC microseconds (or 5ms, 2s) or more',
-		parseDuration,
+		durationParser('us', 0, MOST_DURATION_US),
 	),
 	path: listed('--path <globs>', 'only calls with a path like this: "/etc/*"', parseGlobs),
 	fd: parsed('--fd <n>', 'only calls with this descriptor', parseDescriptor).conflicts('path'),
@@ -180,13 +180,6 @@ function stacksOf(values: ValuesOf<TraceOptions>): StackSettings | undefined {
 function hasEnds(calls: readonly number[] | undefined): boolean {
 	if (calls === undefined || calls.length === 0) return true;
 	return indexesOf('exit_group').some((index) => calls.includes(index));
-}
-
-function parseDuration(text: string): number {
-	const usec = durationOf(text, 'us');
-	if (!(usec >= 0 && usec <= 1e12))
-		throw new InvalidArgumentError('give a time such as 500us, 10ms or 2s');
-	return usec;
 }
 
 function parseDescriptor(text: string): number {

@@ -1,4 +1,5 @@
 /** Writes captured socket addresses. Sources: man 7 ip, ipv6, unix, netlink. */
+import { endpointText } from '../../abi/address.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import type { CallRecord } from './record.js';
 
@@ -17,29 +18,9 @@ const CLOSED = bytesOf('"}');
 export function inetText(bytes: Uint8Array, at: number, length: number): string | undefined {
 	const family = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
 	const port = ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
-	if (family === AF_INET && length >= 8)
-		return `${bytes.subarray(at + 4, at + 8).join('.')}:${port}`;
+	if (family === AF_INET && length >= 8) return endpointText(bytes.subarray(at + 4, at + 8), port);
 	if (family !== AF_INET6 || length < 24) return undefined;
-	return `[${ipv6Text(bytes.subarray(at + 8, at + 24))}]:${port}`;
-}
-
-/** RFC 5952: the longest run of zeros is "::". */
-export function ipv6Text(bytes: Uint8Array): string {
-	const groups = Array.from({ length: 8 }, (_, i) =>
-		(((bytes[2 * i] as number) << 8) | (bytes[2 * i + 1] as number)).toString(16),
-	);
-	if (groups.slice(0, 5).every((group) => group === '0') && groups[5] === 'ffff')
-		return `::ffff:${bytes.subarray(12).join('.')}`;
-	const runs = [
-		...groups
-			.map((group) => (group === '0' ? '0' : '.'))
-			.join('')
-			.matchAll(/00+/g),
-	];
-	const longest = runs.sort((a, b) => b[0].length - a[0].length || a.index - b.index)[0];
-	if (!longest) return groups.join(':');
-	const end = longest.index + longest[0].length;
-	return `${groups.slice(0, longest.index).join(':')}::${groups.slice(end).join(':')}`;
+	return endpointText(bytes.subarray(at + 8, at + 24), port);
 }
 
 export function writeSockaddr(lines: LineBuffer, call: CallRecord, capture: number): void {

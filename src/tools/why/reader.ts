@@ -11,7 +11,7 @@ import { depthOf } from '../../bpf/stacks/stacks.js';
 import type { off_cpu as layout } from '../../generated/off_cpu.js';
 import type { BpfObject } from '../../loader/object.js';
 import { onlineCpus, type PerCpuEvents } from '../../perf/cpus.js';
-import { parseEvent } from '../../perf/events.js';
+import { eventOf } from '../../perf/names.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import { cpuTime, cpuTimeSince } from '../../proc/cpu-time.js';
@@ -71,7 +71,7 @@ export class WindowReader extends Waits {
 		this.object.attach('account_ended');
 		const program = this.object.program('sample_running');
 		// A timer, and no hardware counter: an NMI would interrupt programs that walk stacks.
-		const attributes = { ...parseEvent('cpu-clock'), frequency_hz: SAMPLES_HZ };
+		const attributes = { ...eventOf('cpu-clock'), frequency_hz: SAMPLES_HZ };
 		this.#events = runOnOverflow(attributes, program, this.#subjects.filter.cpus);
 	}
 

@@ -35,6 +35,8 @@ import {
 	judgeTables,
 	type Part,
 } from '../../../src/doctor/process.js';
+import { openFilesLimit } from '../../../src/proc/limits.js';
+import { mountsThere } from '../../../src/proc/mounts.js';
 import { judgeAllocator, judgeUprobes } from '../../../src/tools/memleak/doctor.js';
 import { judgeHook } from '../../../src/tools/offcputime/doctor.js';
 import { judgeTracefs } from '../../../src/tools/syscount/doctor.js';
@@ -127,15 +129,19 @@ test('the kernel: version, BTF, tracepoints', () => {
 
 test('tracefs: mounted, mountable, not there', () => {
 	const mount = 'tracefs /sys/kernel/tracing tracefs rw 0 0\n';
-	check(judgeTracefs(mount, 'nodev\ttracefs\n', undefined), 'ok');
-	check(judgeTracefs(mount, '', { missing: undefined }), 'ok');
-	check(judgeTracefs(mount, '', { missing: 'may not be read' }), 'warn', /^mount -t tracefs/);
+	check(judgeTracefs(mountsThere(mount), 'nodev\ttracefs\n', undefined), 'ok');
+	check(judgeTracefs(mountsThere(mount), '', { missing: undefined }), 'ok');
 	check(
-		judgeTracefs('proc /proc proc rw 0 0\n', 'nodev\ttracefs\n', undefined),
+		judgeTracefs(mountsThere(mount), '', { missing: 'may not be read' }),
+		'warn',
+		/^mount -t tracefs/,
+	);
+	check(
+		judgeTracefs(mountsThere('proc /proc proc rw 0 0\n'), 'nodev\ttracefs\n', undefined),
 		'warn',
 		/^mount -t tracefs tracefs \/sys\/kernel\/tracing$/,
 	);
-	check(judgeTracefs('', 'nodev\tproc\n', undefined), 'warn', /CONFIG_FTRACE/);
+	check(judgeTracefs([], 'nodev\tproc\n', undefined), 'warn', /CONFIG_FTRACE/);
 });
 
 test('ways of tools: the first is well, the others cost', () => {
@@ -173,7 +179,9 @@ test('libbpf: the command that installs it is the distribution’s', () => {
 test('limits and namespaces', () => {
 	const limits = (soft: string, hard: string) =>
 		judgeOpenFiles(
-			`Max cpu time  unlimited unlimited seconds\nMax open files  ${soft}  ${hard}  files\n`,
+			openFilesLimit(
+				`Max cpu time  unlimited unlimited seconds\nMax open files  ${soft}  ${hard}  files\n`,
+			),
 		);
 	check(limits('1024', '1024'), 'ok');
 	check(limits('unlimited', 'unlimited'), 'ok');

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { converters } from '../../../src/generated/converters.js';
 import { tools } from '../../../src/generated/tools.js';
 import { durationOf } from '../../../src/options/durations.js';
-import { parseAge, parseSeconds, parseUsec } from '../../../src/options/parsers.js';
+import { durationParser, parseAge, parseSeconds, parseUsec } from '../../../src/options/parsers.js';
 import { offered } from '../../../src/options/typed-option.js';
 
 test('a number with a unit is that time, whatever a plain number would be', () => {
@@ -22,9 +22,11 @@ test('a number with a unit is that time, whatever a plain number would be', () =
 		['3 s', 3e9],
 	] as const) {
 		assert.equal(durationOf(text, 's'), ns / 1e9, text);
+		assert.equal(durationOf(text, 'ms'), ns / 1e6, text);
 		assert.equal(durationOf(text, 'us'), ns / 1e3, text);
 	}
 	assert.equal(durationOf('3000', 'us'), 3000);
+	assert.equal(durationOf('3000', 'ms'), 3000);
 	assert.equal(durationOf('3000', 's'), 3000);
 	assert.equal(durationOf('1e3', 'us'), 1000);
 });
@@ -55,6 +57,15 @@ test('milliseconds are 1000 microseconds, exactly, with any decimals', () => {
 			assert.equal(durationOf(`${us}us`, 'us'), us);
 		}),
 	);
+});
+
+test('a time has bounds, which are in its unit; whole ones only where there are no others', () => {
+	const ms = durationParser('ms', 10, 86_400_000);
+	assert.deepEqual(['10', '1.5s', '10500us'].map(ms), [10, 1500, 10.5]);
+	for (const text of ['9', '9ms', '25h', '1e3s'])
+		assert.throws(() => ms(text), /give milliseconds from 10 to 86400000, or 500ms, 2s or 5m/);
+	assert.equal(durationParser('us', 0, 9)('1500ns'), 1.5);
+	assert.throws(() => durationParser('us', 0, 9, true)('1500ns'), InvalidArgumentError);
 });
 
 test('options have bounds in their own unit, and microseconds are whole', () => {

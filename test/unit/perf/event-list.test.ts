@@ -18,7 +18,7 @@ const tracepoints: Tracepoints = {
 	names: () => POINTS,
 };
 const parse = (text: string) => parseEventList(text, tracepoints);
-const names = (text: string) => parse(text).map(({ name }) => name);
+const names = (text: string) => parse(text).map((event) => event.text);
 
 /** What is said of a list that is refused. */
 function refused(text: string): string {
@@ -48,10 +48,11 @@ test('names, raw events, tracepoints: the numbers of perf_event_open', () => {
 
 test('modifiers: where to count', () => {
 	const spaces = (text: string) => parse(text).map((event) => event.spaces);
-	assert.deepEqual(spaces('cycles,cycles:u,cycles:k,cycles:uk,cycles:h'), [
+	assert.deepEqual(spaces('cycles,cycles:u,cycles:k,cycles:uk,cycles:ku,cycles:h'), [
 		[],
 		['user'],
 		['kernel'],
+		['user', 'kernel'],
 		['user', 'kernel'],
 		['hypervisor'],
 	]);
@@ -113,6 +114,7 @@ test('unknown names: what may be meant', () => {
 	);
 	assert.match(refused('nothing-like-it'), /no event "nothing-like-it"; `perf list`/);
 	assert.match(refused('sched_switch'), /did you mean sched:sched_switch\?/);
+	assert.match(refused('sys_enter'), /did you mean raw_syscalls:sys_enter\?/);
 	assert.match(
 		refused('sched:sched_swich'),
 		/tracepoint sched:sched_swich: did you mean sched:sched_switch/,
@@ -146,7 +148,7 @@ test('tracepoints that may not be read are another thing than a wrong name', () 
 });
 
 test('an event by a name that is certain', () => {
-	const { type, config, name, spaces, kernelOnly } = countedEvent('task-clock');
-	assert.deepEqual([type, config, name, spaces, kernelOnly], [1, 1n, 'task-clock', [], false]);
-	assert.throws(() => countedEvent('bogus'), /no event bogus/);
+	const { type, config, text, spaces, kernelOnly } = countedEvent('task-clock');
+	assert.deepEqual([type, config, text, spaces, kernelOnly], [1, 1n, 'task-clock', [], false]);
+	assert.throws(() => countedEvent('bogus'), /there is no event "bogus"/);
 });

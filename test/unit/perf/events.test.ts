@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TstraceError } from '../../../src/errors.js';
+import { UsageError } from '../../../src/errors.js';
 import { editDistance, nearest } from '../../../src/nearest.js';
-import { EVENT_NAMES, parseEvent } from '../../../src/perf/events.js';
-import { eventName } from '../../../src/perf/names.js';
+import { EVENT_NAMES, eventName, eventOf, isClock } from '../../../src/perf/names.js';
 
 /** Numbers out of include/uapi/linux/perf_event.h. */
 const KNOWN = [
@@ -34,16 +33,16 @@ const KNOWN = [
 
 test('events by the names of perf list', () => {
 	for (const [name, type, config] of KNOWN) {
-		const event = parseEvent(name);
+		const event = eventOf(name);
 		assert.deepEqual([event.type, event.config], [type, config], name);
 	}
 });
 
 test('every name is found, and leads back to a name of the same event', () => {
 	for (const name of EVENT_NAMES) {
-		const event = parseEvent(name);
+		const event = eventOf(name);
 		assert.equal(event.name, name);
-		const { type, config } = parseEvent(eventName(event));
+		const { type, config } = eventOf(eventName(event));
 		assert.deepEqual({ type, config }, { type: event.type, config: event.config });
 	}
 	assert.equal(eventName({ type: 4, config: 0x1a8n }), 'r1a8');
@@ -57,20 +56,38 @@ test('what is no event is told the nearest one', () => {
 		['L1-dcache-load-mises', 'L1-dcache-load-misses'],
 	] as const) {
 		assert.throws(
-			() => parseEvent(wrong),
-			(error) => error instanceof TstraceError && error.message.includes(`did you mean ${right}?`),
+			() => eventOf(wrong),
+			(error) => error instanceof UsageError && error.message.includes(`: did you mean ${right}`),
 			wrong,
 		);
 	}
+});
+
+test('what is no event is told why, as in a list', () => {
+	assert.throws(
+		() => eventOf('cache'),
+		/^Error: "cache" is ambiguous: cache-references, cache-misses$/,
+	);
+	assert.throws(() => eventOf('cpu/event=1/'), /an event of one unit of the processor/);
+	assert.throws(
+		() => eventOf('pagefaults'),
+		/there is no event "pagefaults": did you mean page-faults or faults\?/,
+	);
+});
+
+test('two events are clocks', () => {
+	const clocks = EVENT_NAMES.filter((name) => isClock(eventOf(name)));
+	assert.deepEqual(clocks, ['cpu-clock', 'task-clock']);
+	assert.ok(!isClock({ type: 4, config: 0n }));
 });
 
 test('any text: an event or an error for the person who typed it', () => {
 	fc.assert(
 		fc.property(fc.string({ maxLength: 30 }), (text) => {
 			try {
-				parseEvent(text);
+				eventOf(text);
 			} catch (error) {
-				assert.ok(error instanceof TstraceError);
+				assert.ok(error instanceof UsageError);
 			}
 		}),
 	);
@@ -115,7 +132,7 @@ test('the nearest word is one that is close, or begins as what was typed', () =>
 	assert.equal(nearest('runtme', keys), 'runtime');
 	assert.equal(nearest('max', ['max-overhead', 'max-buckets']), 'max-buckets');
 	assert.doesNotMatch(
-		messageOf(() => parseEvent('foo')),
+		messageOf(() => eventOf('foo')),
 		/did you mean/,
 	);
 });

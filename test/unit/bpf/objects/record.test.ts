@@ -112,6 +112,9 @@ test('sockets: addresses and ports, each in its place, and who listens where nob
 	const six = `${'20010db8'}${'0'.repeat(22)}01`;
 	const { local } = decoded({ type, inet: [10, six, six, [1, 2]] }) as { local: string };
 	assert.equal(local, '[2001:db8::1]:1');
+	const mapped = `${'0'.repeat(20)}ffff0a000001`;
+	const { remote } = decoded({ type, inet: [10, six, mapped, [1, 2]] }) as { remote: string };
+	assert.equal(remote, '[::ffff:10.0.0.1]:2', 'an IPv4 address in an IPv6 one');
 });
 
 test('the address of a unix socket may have no path', () => {

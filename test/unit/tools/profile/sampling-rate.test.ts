@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseEvent } from '../../../../src/perf/events.js';
+import { eventOf } from '../../../../src/perf/names.js';
 import { nextSlower, rateOf } from '../../../../src/tools/profile/sampling-rate.js';
 
-const [CLOCK, CYCLES] = ['cpu-clock', 'cycles'].map(parseEvent) as [never, never];
+const [CLOCK, CYCLES] = ['cpu-clock', 'cycles'].map(eventOf) as [never, never];
 const at = (event: never, frequency_hz: number) => ({ event, frequency_hz, period: undefined });
 
 /** All steps down that there are. */

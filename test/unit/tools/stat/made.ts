@@ -1,10 +1,21 @@
 /** Rows as stat has them, with what a test is about. */
+import { type CountedEvent, parseEventList } from '../../../../src/perf/event-list.js';
+import { canonicalName } from '../../../../src/perf/names.js';
 import type { CountRow, StatFindings } from '../../../../src/tools/stat/findings.js';
 import { withMetrics } from '../../../../src/tools/stat/rows.js';
 
+/** Of a list of one; any tracepoint is there. */
+export function counted(text: string): CountedEvent {
+	const names = () => [text.split(':').slice(0, 2).join(':')];
+	return parseEventList(text, { id: () => 1, names })[0] as CountedEvent;
+}
+
 export function row(event: string, value: number | null, more: Partial<CountRow> = {}): CountRow {
+	const { name, spaces } = counted(event);
 	return {
 		event,
+		name: canonicalName(name),
+		spaces,
 		value,
 		unit: event.endsWith('-clock') ? 'ns' : 'events',
 		status: value === null ? 'not_counted' : 'counted',

@@ -1,21 +1,20 @@
 /** Counts to rows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CountedEvent, parseEventList } from '../../../../src/perf/event-list.js';
-import { type Counting, nameAndModifier, rowsOf } from '../../../../src/tools/stat/rows.js';
-import { rowsOfValues } from './made.js';
-
-const event = (text: string) => parseEventList(text)[0] as CountedEvent;
+import { type Counting, rowsOf } from '../../../../src/tools/stat/rows.js';
+import { counted, rowsOfValues } from './made.js';
 
 function counting(text: string, value: number, more: Partial<Counting> = {}): Counting {
 	const count = { value: BigInt(value), enabled_ns: 4000n, running_ns: 4000n };
-	return { event: event(text), count, refusal: undefined, userOnly: false, ...more };
+	return { event: counted(text), count, refusal: undefined, userOnly: false, ...more };
 }
 
 test('a row has its count, its rate, and how long it counted', () => {
-	const [row] = rowsOf([counting('page-faults', 1500)], 3);
+	const [row] = rowsOf([counting('faults', 1500)], 3);
 	assert.deepEqual(row, {
-		event: 'page-faults',
+		event: 'faults',
+		name: 'page-faults',
+		spaces: [],
 		value: 1500,
 		unit: 'events',
 		status: 'counted',
@@ -65,8 +64,11 @@ test('what is counted in user space only says so, except a clock', () => {
 		1,
 	);
 	assert.deepEqual(
-		rows.map((row) => row.event),
-		['page-faults:u', 'task-clock'],
+		rows.map((row) => [row.event, row.name, row.spaces]),
+		[
+			['page-faults:u', 'page-faults', ['user']],
+			['task-clock', 'task-clock', []],
+		],
 	);
 });
 
@@ -116,6 +118,8 @@ test('events with a modifier go with those of the same', () => {
 	assert.equal(ipc('instructions:u'), 0.5);
 	assert.equal(ipc('instructions'), 0.4);
 	assert.equal(ipc('instructions:k'), undefined, 'no cycles:k');
+	const other = rowsOfValues({ 'cpu-cycles:uk': 1000, 'instructions:ku': 300 }, 1);
+	assert.equal(other[1]?.metric?.value, 0.3, 'by whatever name, in whatever order');
 });
 
 test('a rate is of wall-clock time, and clocks have none', () => {
@@ -126,9 +130,18 @@ test('a rate is of wall-clock time, and clocks have none', () => {
 	);
 });
 
-test('a name and its modifier', () => {
-	assert.deepEqual(nameAndModifier('cpu-cycles:uk'), ['cycles', ':uk']);
-	assert.deepEqual(nameAndModifier('sched:sched_switch'), ['sched:sched_switch', '']);
-	assert.deepEqual(nameAndModifier('sched:sched_switch:k'), ['sched:sched_switch', ':k']);
-	assert.deepEqual(nameAndModifier('r1a8'), ['r1a8', '']);
+test('what an event is called has its first name beside it', () => {
+	const rows = ['cs', 'CPU-Cycles:u', 'r1a8', 'sched:sched_switch:k', 'cpu-clock:u'].map((text) =>
+		counting(text, 3),
+	);
+	assert.deepEqual(
+		rowsOf(rows, 1).map(({ event, name, spaces, unit }) => [event, name, spaces.join(), unit]),
+		[
+			['cs', 'context-switches', '', 'events'],
+			['cpu-cycles:u', 'cycles', 'user', 'events'],
+			['r1a8', 'r1a8', '', 'events'],
+			['sched:sched_switch:k', 'sched:sched_switch', 'kernel', 'events'],
+			['cpu-clock:u', 'cpu-clock', '', 'ns'],
+		],
+	);
 });

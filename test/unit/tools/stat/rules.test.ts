@@ -125,6 +125,26 @@ test('switches, migrations, faults: rates of wall-clock time', () => {
 	assert.equal(says('minor_faults', { 'minor-faults': 199_999 }), undefined);
 });
 
+test('rates of an event by whatever name, and where this user may count in user space only', () => {
+	assert.ok(says('switches', { cs: 24_000 }));
+	assert.ok(says('migrations', { migrations: 500 }));
+	assert.match(says('major_faults', { 'major-faults:u': 30 }) ?? '', /^15 major/);
+	assert.match(says('minor_faults', { 'minor-faults:u': 240_000 }) ?? '', /^120,000 minor/);
+	assert.match(
+		says('instructions', { 'cpu-cycles:ku': 10, 'instructions:uk': 25 }) ?? '',
+		/^2\.5 /,
+	);
+	assert.equal(says('instructions', { 'cycles:k': 10, 'instructions:k': 25 }), undefined);
+});
+
+test('switches and migrations happen in the kernel: a count of user space says nothing of them', () => {
+	assert.equal(says('switches', { 'cs:u': 99_999 }), undefined);
+	assert.equal(says('migrations', { 'migrations:u': 99_999 }), undefined);
+	assert.match(says('switches', { 'cs:u': 99_999, cs: 24_000 }) ?? '', /^12,000 /);
+	assert.match(says('switches', { 'cs:k': 24_000 }) ?? '', /^12,000 /);
+	assert.match(says('major_faults', { 'major-faults:u': 20, 'major-faults': 60 }) ?? '', /^30 /);
+});
+
 test('scaled counts say so', () => {
 	const rows = [row('cycles', 10, { counted_share: 0.4 })];
 	assert.match(says('scaled', {}, { rows }) ?? '', /took turns on the counters/);

@@ -92,7 +92,7 @@ test('intervals: rows with the time they end, the heading and the reasons once',
 });
 
 test('control characters of a reason do not reach the terminal', () => {
-	const hostile = row('x', null, { status: 'not_supported', why: 'a\u001b[31mb' });
+	const hostile = row('cs', null, { status: 'not_supported', why: 'a\u001b[31mb' });
 	assert.match(renderCounts(findings([hostile]), STYLE), /a\\x1b\[31mb/);
 	const remarks = [{ rule: 'waits', text: 'try --cgroup \u001b]0;x\u0007' }];
 	assert.match(renderCounts(findings([], { remarks }), STYLE), /\\x1b\]0;x\\x07/);
@@ -117,7 +117,8 @@ test('CSV: a line for each event', () => {
 		CSV_HEADER,
 		'until_s,elapsed_s,event,value,unit,status,per_s,metric,metric_value,counted_share,deviation,runs\n',
 	);
-	const rows = rowsOfValues({ 'task-clock': 5e8, 'sched:a,"b"': 3 }, 2);
+	const odd = { event: 'sched:a,"b"', per_s: 1.5 };
+	const rows = [...rowsOfValues({ 'task-clock': 5e8 }, 2), row('sched:a', 3, odd)];
 	const runs = { deviation: 1.5, min: 1, max: 5 };
 	const all = [...rows, unsupported('cycles'), row('cs', 4, { runs })];
 	assert.equal(
@@ -135,7 +136,7 @@ test('CSV: a line for each event', () => {
 test('JSON has six digits behind the point', () => {
 	const [third] = rowsOfValues({ faults: 1 }, 3);
 	const all = [
-		third ?? row('x', 1),
+		third ?? row('cs', 1),
 		row('cycles', 1, { counted_share: 1 / 3, metric: { name: 'ghz', value: 2 / 3 } }),
 	];
 	const { about, rows } = rounded(findings(all, { elapsed_s: 1 / 3, busy_share: 2 / 3 }));

@@ -1,7 +1,8 @@
 /** Control groups (version 2) by path and by id: the id is the folder's inode number. */
-import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { TstraceError } from '../errors.js';
+import { mountsThere } from './mounts.js';
 
 /** CGROUP2_SUPER_MAGIC, include/uapi/linux/magic.h */
 const CGROUP2_MAGIC = 0x63677270;
@@ -11,17 +12,17 @@ const MAX_FOLDERS = 100_000;
 
 /** Where cgroup2 is mounted; undefined where it is not. */
 export function cgroupMount(): string | undefined {
-	const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-	const found = mounts.map((line) => line.split(' ')).find((fields) => fields[2] === 'cgroup2');
-	// man 5 fstab: spaces and the like are written in octal.
-	return found?.[1]?.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8)));
+	return mountsThere().find(({ type }) => type === 'cgroup2')?.folder;
 }
+
+/** The folders that a cgroup's path may mean: it is given whole, or from the mount on. */
+export const cgroupFolders = (path: string, mount: string | undefined): readonly string[] =>
+	mount === undefined ? [path] : [path, join(mount, path)];
 
 /** The id of a cgroup. Throws TstraceError when the path is no cgroup2 folder. */
 export function cgroupId(path: string): bigint {
 	const mount = cgroupMount();
-	const candidates = mount === undefined ? [path] : [path, join(mount, path)];
-	for (const candidate of candidates) {
+	for (const candidate of cgroupFolders(path, mount)) {
 		const stat = statSync(candidate, { bigint: true, throwIfNoEntry: false });
 		if (!stat?.isDirectory()) continue;
 		if (statfsSync(candidate).type === CGROUP2_MAGIC) return stat.ino;

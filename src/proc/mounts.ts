@@ -1,0 +1,22 @@
+/** What is mounted where. Format: man 5 proc_pid_mounts, man 5 fstab. */
+import { textOf } from '../text-of.js';
+
+export interface Mount {
+	readonly folder: string;
+	/** Of its file system: "cgroup2". */
+	readonly type: string;
+	readonly options: readonly string[];
+}
+
+/** What this process sees, in the order in which it was mounted; none where that may not be read. */
+export function mountsThere(text = textOf('/proc/self/mounts') ?? ''): Mount[] {
+	const lines = text.split('\n').filter((line) => line !== '');
+	return lines.map((line) => {
+		const [, folder = '', type = '', options = ''] = line.split(' ').map(unescaped);
+		return { folder, type, options: options.split(',') };
+	});
+}
+
+/** Spaces and the like are written in octal. */
+const unescaped = (field: string) =>
+	field.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8)));
