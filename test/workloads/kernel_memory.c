@@ -4,9 +4,9 @@
  * usage: kernel_memory FILE KEPT
  *
  * Prints "ready PID TID". At the first byte on standard input it has made what KERNEL of
- * test/live/memleak-kernel.test.ts says: messages in a queue (kmalloc), open files (a cache of its own), a
- * written FILE and KEPT (pages), maps with a value for each CPU. Then prints "done". At the next
- * byte it gives back some of each, all of FILE, and prints "done"; at the next one, or when
+ * test/live/memleak-kernel.test.ts says: messages in a queue (kmalloc), open files (a cache of its
+ * own), a written FILE and KEPT (pages), maps with a value for each CPU. Then prints "done". At the
+ * next byte it gives back some of each, all of FILE, and prints "done"; at the next one, or when
  * standard input ends, the rest.
  */
 #define _GNU_SOURCE
