@@ -18,6 +18,13 @@ const ASIDE = 12;
 /** Of each switch a counter leaves out the kernel's way into it and out of it; it takes less than this. */
 const SWITCH_NS = 40e3;
 
+/**
+ * What many short threads or processes did that the counted ones created. The kernel here now and then runs a thread
+ * without having told perf of the switch: until the next one nobody counts what it does.
+ */
+const ofCreated = (count: number, most: number, what: string) =>
+	between(count, Math.floor(0.9 * most), most, what);
+
 test('page faults: as many as pages were touched', async () => {
 	const workload = await Workload.start('faults', '1237');
 	const { report, done } = await countWork(workload, '-e', 'faults,minor-faults,major-faults');
@@ -107,7 +114,7 @@ test('threads: those there are, and what they create', async () => {
 	const workload = await Workload.start('calls', 'thread-forks', '47');
 	const { report } = await countWork(workload, '-e', GROUP_EXITS);
 	await workload.end();
-	assert.equal(countOf(report, GROUP_EXITS), 2 * 47, 'of two threads');
+	ofCreated(countOf(report, GROUP_EXITS), 2 * 47, 'of two threads');
 	const one = await Workload.start('calls', 'thread-forks', '47');
 	const tid = [
 		'stat',
@@ -127,7 +134,7 @@ test('threads: those there are, and what they create', async () => {
 		await again.work();
 		const [ofThread] = countReports(await tracing.end('SIGINT')) as [CountReport];
 		await again.end();
-		assert.equal(countOf(ofThread, GROUP_EXITS), children, 'of one thread');
+		ofCreated(countOf(ofThread, GROUP_EXITS), children, 'of one thread');
 		assert.equal(countOf(ofThread, 'syscalls:sys_enter_clone'), 47);
 	}
 	await one.end();
@@ -141,7 +148,7 @@ test('threads that begin later', async () => {
 		const workload = await Workload.start('calls', 'threads', '53');
 		const { report } = await countWork(workload, '-e', OPENS, ...args);
 		await workload.end();
-		assert.equal(countOf(report, OPENS), opens, args.join());
+		ofCreated(countOf(report, OPENS), opens, args.join());
 	}
 });
 
