@@ -139,18 +139,12 @@ static __always_inline void add_counted(struct task_struct *task, struct call *c
 /* Whether the task's call is one to time; all this only where some are not. */
 static __always_inline bool enter_wanted(void *regs, long nr)
 {
-	struct task_struct *task;
 	struct call call;
 
 	call_of(is_compat_call(regs), nr, &call);
 	if (!call_wanted(&call) || call_never_returns(&call))
 		return false;
-	if (!filter_is_set())
-		return true;
-	task = current_task();
-	/* COMMAND's first call is the one that executes it, and lets it in. */
-	return filter_has_task(task) ||
-	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
+	return !filter_is_set() || caller_wanted(current_task());
 }
 
 static __always_inline void call_entered(void *regs, long nr)
@@ -216,9 +210,6 @@ int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
 	call_left(regs, result);
 	return 0;
 }
-
-/* kernel/events/core.c, perf_trace_run_bpf_submit: with 0 nobody's perf event sees the call. */
-#define FOR_PERF_TOO 1
 
 SEC("tp/raw_syscalls/sys_enter")
 int syscount_enter_perf(struct trace_event_raw_sys_enter *event)

@@ -36,9 +36,6 @@ int BPF_PROG(trace_exit, struct pt_regs *regs, long result)
 	return 0;
 }
 
-/* kernel/events/core.c, perf_trace_run_bpf_submit: with 0 nobody's perf event sees the call. */
-#define FOR_PERF_TOO 1
-
 SEC("tp/raw_syscalls/sys_enter")
 int trace_enter_perf(struct trace_event_raw_sys_enter *event)
 {

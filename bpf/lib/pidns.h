@@ -11,15 +11,12 @@
 /* Inode number of the caller's PID namespace; 0: it is the first one, where numbers are global. */
 const volatile u32 pidns_inum = 0;
 
-/* The number of `pid` in the caller's namespace; 0 when it cannot be seen from there. */
-static __always_inline u32 pid_nr(struct pid *pid)
+/* The number of `pid`, of a namespace of that level, in the caller's; 0 when it cannot be seen from
+ * there. */
+static __always_inline u32 pid_nr_of(struct pid *pid, u32 level)
 {
 	struct upid upid;
-	u32 level;
 
-	if (!pid)
-		return 0;
-	level = look(pid, level);
 	for (u32 i = 0; i < PIDNS_LEVELS && i <= level; i++) {
 		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]))
 			return 0;
@@ -29,6 +26,11 @@ static __always_inline u32 pid_nr(struct pid *pid)
 		barrier_var(level);
 	}
 	return 0;
+}
+
+static __always_inline u32 pid_nr(struct pid *pid)
+{
+	return pid ? pid_nr_of(pid, look(pid, level)) : 0;
 }
 
 static __always_inline u32 task_tid(struct task_struct *task)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* All arguments of a system call, out of the registers that a thread entered the kernel with. */
-#ifndef TSTRACE_TRACE_ARGUMENTS_H
-#define TSTRACE_TRACE_ARGUMENTS_H
+/* Arguments of a system call, out of the registers that a thread entered the kernel with. */
+#ifndef TSTRACE_CALLS_ARGUMENTS_H
+#define TSTRACE_CALLS_ARGUMENTS_H
 
-#include "../calls/calls.h"
 #include "../kernel.h"
+#include "calls.h"
 
 #define CALL_ARGUMENTS 6
 
@@ -63,7 +63,28 @@ static __always_inline void call_arguments(void *registers, bool compat, u64 *to
 			to[i] = (u32)to[i];
 }
 
-/* The same of a task that is not the current one, of a 64-bit program. Returns 0 if they could be
+/* One of the first three, from 1. */
+static __always_inline u64 call_argument(void *registers, struct call *call, u32 number)
+{
+	struct pt_regs___six *regs = registers;
+	u64 first, second, third, value;
+
+#ifdef __TARGET_ARCH_arm64
+	first = regs->orig_x0;
+	second = regs->regs[1];
+	third = regs->regs[2];
+#else
+	bool compat = call->abi == CALL_COMPAT;
+
+	first = compat ? regs->bx : regs->di;
+	second = compat ? regs->cx : regs->si;
+	third = regs->dx;
+#endif
+	value = number == 1 ? first : number == 2 ? second : third;
+	return call->abi == CALL_COMPAT ? (u32)value : value;
+}
+
+/* All of a task that is not the current one, of a 64-bit program. Returns 0 if they could be
  * read. */
 static __always_inline int read_arguments(void *registers, u64 *to)
 {

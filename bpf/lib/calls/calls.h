@@ -4,6 +4,7 @@
 #define TSTRACE_CALLS_CALLS_H
 
 #include "../compat.h"
+#include "../filter.h"
 #include "../kernel.h"
 #include "../loss.h"
 #include "../registers.h"
@@ -24,6 +25,8 @@ EXPORT_TYPE(enum call_numbering, call_numbering);
 
 /* include/linux/err.h */
 #define MAX_ERRNO 4095
+/* kernel/events/core.c, perf_trace_run_bpf_submit: with 0 nobody's perf event sees the call. */
+#define FOR_PERF_TOO 1
 /* arch/x86/include/uapi/asm/unistd.h, __X32_SYSCALL_BIT */
 #define X32_BIT 0x40000000
 #define ENOSYS	38
@@ -167,6 +170,14 @@ static __always_inline s64 open_call_number(struct task_struct *task)
 		return -1;
 	return (s64)nr < 0 ? -1 : (s64)(u32)nr;
 #endif
+}
+
+/* Whether the task's calls are chosen; COMMAND's first is the one that executes it, and lets it in.
+ */
+static __always_inline bool caller_wanted(struct task_struct *task)
+{
+	return !filter_is_set() || filter_has_task(task) ||
+	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "../loss.h"
 #include "../pidns.h"
 #include "../window.h"
+#include "../calls/arguments.h"
 #include "../calls/calls.h"
 #include "../objects/kernel_files.h"
 #include "traits.h"
@@ -64,45 +65,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct failure_key);
 } failure_scratch SEC(".maps");
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-/* The arguments of a call, as they are still there when it returns. */
-struct pt_regs___arguments {
-#ifdef __TARGET_ARCH_arm64
-	u64 regs[31];
-	u64 orig_x0;
-#else
-	unsigned long bx;
-	unsigned long cx;
-	unsigned long dx;
-	unsigned long si;
-	unsigned long di;
-#endif
-};
-
-#pragma clang attribute pop
-
-/* One of the first three, from 1. */
-static __always_inline u64 call_argument(void *registers, struct call *call, u32 number)
-{
-	struct pt_regs___arguments *regs = registers;
-	u64 first, second, third, value;
-
-#ifdef __TARGET_ARCH_arm64
-	first = regs->orig_x0;
-	second = regs->regs[1];
-	third = regs->regs[2];
-#else
-	bool compat = call->abi == CALL_COMPAT;
-
-	first = compat ? regs->bx : regs->di;
-	second = compat ? regs->cx : regs->si;
-	third = regs->dx;
-#endif
-	value = number == 1 ? first : number == 2 ? second : third;
-	return call->abi == CALL_COMPAT ? (u32)value : value;
-}
 
 static __always_inline void failure_path(struct failure_key *key, u64 address)
 {

@@ -24,13 +24,10 @@ const volatile bool with_ends = false;
 /* tstrace's own process: what it writes would be traced, and written. */
 const volatile u32 own_tgid = 0;
 
-/* Whether the task's call is one to record; COMMAND's first is the one that executes it. */
+/* Whether the task's call is one to record. */
 static __always_inline bool task_wanted(struct task_struct *task)
 {
-	if (task_tgid(task) == own_tgid)
-		return false;
-	return !filter_is_set() || filter_has_task(task) ||
-	       (filter_command_tgid && task_tgid(task) == filter_command_tgid);
+	return task_tgid(task) != own_tgid && caller_wanted(task);
 }
 
 static __always_inline bool has_descriptor(struct call_slot *slot, struct call_plan *plan)

@@ -9,7 +9,7 @@
 #ifndef TSTRACE_TRACE_RECORDS_H
 #define TSTRACE_TRACE_RECORDS_H
 
-#include "arguments.h"
+#include "../calls/arguments.h"
 #include "../calls/calls.h"
 #include "../kernel.h"
 #include "../loss.h"

@@ -17,21 +17,11 @@ __noinline int process_number(u64 address)
 {
 	struct task_struct *task = (void *)address;
 	struct pid *pid;
-	struct upid upid;
-	u32 level;
 
 	if (!pidns_inum)
 		return BPF_CORE_READ(task, tgid);
 	pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
-	level = BPF_CORE_READ(pid, level);
-	for (u32 i = 0; i < PIDNS_LEVELS && i <= level; i++) {
-		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]))
-			return 0;
-		if (BPF_CORE_READ(upid.ns, ns.inum) == pidns_inum)
-			return upid.nr;
-		barrier_var(level);
-	}
-	return 0;
+	return pid_nr_of(pid, BPF_CORE_READ(pid, level));
 }
 
 /* The number of a process in its own PID namespace, where its parent most often is, too. */
