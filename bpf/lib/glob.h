@@ -18,6 +18,12 @@ const volatile u64 glob_stays = 0;
 const volatile u64 glob_begins = 0;
 const volatile u64 glob_ends = 0;
 
+/* The states after one more byte: `accepts` are those that go on with it. */
+static __always_inline u64 glob_moved(u64 states, u64 accepts, u64 stays)
+{
+	return (states & accepts) << 1 | (states & stays);
+}
+
 /* The patterns that match, as the states that they end in. */
 static __always_inline u64 glob_matches(const char *name)
 {
@@ -28,7 +34,7 @@ static __always_inline u64 glob_matches(const char *name)
 
 		if (!byte)
 			break;
-		states = (states & glob_accepts[byte]) << 1 | (states & glob_stays);
+		states = glob_moved(states, glob_accepts[byte], glob_stays);
 	}
 	return states & glob_ends;
 }

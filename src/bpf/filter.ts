@@ -8,7 +8,7 @@ import { cgroupId } from '../proc/cgroup.js';
 import { processLives, threadLives } from '../proc/lives.js';
 import { textOf } from '../text-of.js';
 import { readComm } from './comm.js';
-import { compileGlobs, type GlobTables, isGlob } from './glob.js';
+import { compileGlobs, isGlob, writeGlobs } from './glob.js';
 
 /** The user's choice; empty lists choose everything. */
 export interface Filter {
@@ -118,7 +118,8 @@ export class FilterSets {
 			// Room that is not needed would still be allocated, and cost start-up a millisecond.
 			if (!used) this.#set(set).setMaxEntries(1);
 		}
-		if (globs.length > 0) this.#setGlobs(compileGlobs(globs));
+		if (globs.length > 0)
+			writeGlobs(compileGlobs(globs), (table) => this.#object.constantBytes(`glob_${table}`));
 		const mask = this.#object.constantBytes('filter_cpus');
 		for (const cpu of cpus) {
 			const at = Math.floor(cpu / 8);
@@ -177,15 +178,6 @@ export class FilterSets {
 				if (values.getUint8(i) === FILTER_SEEN) seen.add(readComm(keys, i * COMM_BYTES));
 		});
 		return seen;
-	}
-
-	#setGlobs({ accepts, stays, begins, ends }: GlobTables): void {
-		const bytes = this.#object.constantBytes('glob_accepts');
-		for (const [byte, states] of accepts.entries()) bytes.setBigUint64(byte * 8, states, true);
-		this.#object.constantBytes('glob_stays').setBigUint64(0, stays, true);
-		this.#object.constantBytes('glob_begins').setBigUint64(0, begins, true);
-		const all = ends.reduce((sum, end) => sum | end, 0n);
-		this.#object.constantBytes('glob_ends').setBigUint64(0, all, true);
 	}
 
 	/** Whether of the threads and processes chosen by number none is left. */

@@ -75,6 +75,19 @@ export function commMatcher(comms: readonly string[]): (comm: string) => boolean
 	return (comm) => names.has(comm) || matchingGlobs(tables, comm).includes(true);
 }
 
+/** Before loading: writes the tables into a program's constants, of which `memoryOf` gives each. */
+export function writeGlobs(
+	{ accepts, stays, begins, ends }: GlobTables,
+	memoryOf: (table: 'accepts' | 'stays' | 'begins' | 'ends') => DataView,
+): void {
+	const memory = memoryOf('accepts');
+	for (const [byte, states] of accepts.entries()) memory.setBigUint64(8 * byte, states, true);
+	memoryOf('stays').setBigUint64(0, stays, true);
+	memoryOf('begins').setBigUint64(0, begins, true);
+	const all = ends.reduce((some, end) => some | end, 0n);
+	memoryOf('ends').setBigUint64(0, all, true);
+}
+
 /** man 7 glob: * ? [a-z] [!a-z], and \ before what is to be itself; names are bytes. */
 function elementsOf(glob: string): Element[] {
 	const bytes = Buffer.from(glob);

@@ -3,6 +3,7 @@
 #ifndef TSTRACE_TRACE_PATH_GLOB_H
 #define TSTRACE_TRACE_PATH_GLOB_H
 
+#include "../glob.h"
 #include "../kernel.h"
 
 #define GLOB_PATH_BYTES 512
@@ -17,7 +18,7 @@ const volatile u64 path_ends = 0;
 /* What is moved on by one byte. */
 static __always_inline u64 path_moved(u64 states, u8 byte)
 {
-	return (states & path_accepts[byte]) << 1 | (states & path_stays);
+	return glob_moved(states, path_accepts[byte], path_stays);
 }
 
 #endif

@@ -37,8 +37,8 @@ enum call_record_flag {
 };
 
 struct call_record {
-	u64 end_ns; /* CLOCK_MONOTONIC */
-	u64 duration_ns;
+	u64 end_ns;	 /* CLOCK_MONOTONIC */
+	u64 duration_ns; /* of RECORD_FILE: the file's number */
 	s64 result;
 	u32 tgid;
 	u32 tid;

@@ -1,5 +1,5 @@
 /** Patterns of paths, for programs: bpf/lib/trace/path_glob.h. */
-import { compileGlobs, type GlobTables } from '../../bpf/glob.js';
+import { compileGlobs, type GlobTables, writeGlobs } from '../../bpf/glob.js';
 import type { trace as layout } from '../../generated/trace.js';
 import type { BpfObject } from '../../loader/object.js';
 
@@ -10,12 +10,6 @@ export function compilePathGlobs(globs: readonly string[]): GlobTables {
 
 /** Before loading. */
 export function pathConstants(object: BpfObject<typeof layout>, globs: readonly string[]): void {
-	const { accepts, stays, begins, ends } = compilePathGlobs(globs);
-	const memory = object.constantBytes('path_accepts');
-	for (const [byte, states] of accepts.entries()) memory.setBigUint64(8 * byte, states, true);
-	object.constantBytes('path_stays').setBigUint64(0, stays, true);
-	object.constantBytes('path_begins').setBigUint64(0, begins, true);
-	const all = ends.reduce((some, end) => some | end, 0n);
-	object.constantBytes('path_ends').setBigUint64(0, all, true);
+	writeGlobs(compilePathGlobs(globs), (table) => object.constantBytes(`path_${table}`));
 	object.setConstants({ by_path: true });
 }
