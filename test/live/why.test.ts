@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { SLACK } from './stacks.js';
 import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 import { schedstat } from './times.js';
 
@@ -81,7 +82,8 @@ test('threads that begin and end within the window: all of their time, and their
 		'the stacks',
 	);
 	const naps = account.filter(({ place, kind }) => place === 'waiting' && kind === 'sleep');
-	near(total(naps), 5 * NAP_NS, 0.03, 'sleep');
+	// Where programs are slow it is later that they see the thread wake up.
+	near(total(naps), 5 * NAP_NS, 0.03 * SLACK, 'sleep');
 	assert.equal(
 		naps.reduce((sum, { count }) => sum + count, 0),
 		5,
@@ -91,7 +93,7 @@ test('threads that begin and end within the window: all of their time, and their
 	assert.equal(longest.length, 5);
 	const inTime = longest.sort((a, b) => a.begin_s - b.begin_s);
 	for (const [i, { begin_s, duration_ns }] of inTime.entries()) {
-		near(duration_ns, NAP_NS, 0.2, 'a nap');
+		near(duration_ns, NAP_NS, 0.2 * SLACK, 'a nap');
 		const before = inTime[i - 1];
 		// One after the other.
 		if (before) assert.ok(begin_s > before.begin_s + before.duration_ns / 1e9);
