@@ -26,7 +26,11 @@ const CASES: readonly Case[] = [
 	{ args: ['trace', '-c', '--json'], status: 2, says: /--totals-only is for text, not JSON/ },
 	{ args: ['trace', '-T', '1'], status: 2, says: /its name here is --min-duration/ },
 	{ args: ['trace', '--buffer', '2G'], status: 2, says: /a size of 4K to 1G/ },
-	{ args: ['trace', '--min-duration', 'soon'], status: 2, says: /give microseconds from 0 to \d+, or 500us/ },
+	{
+		args: ['trace', '--min-duration', 'soon'],
+		status: 2,
+		says: /give microseconds from 0 to \d+, or 500us/,
+	},
 	{ args: ['trace', '--fd', 'x'], status: 2, says: /the number of a descriptor/ },
 	{ args: ['trace', '--cpu', '0'], status: 2, says: /leave out --cpu/ },
 	{ args: ['timehist', '-s'], status: 2, says: /'-s'; its name here is --summary-only; see/ },
