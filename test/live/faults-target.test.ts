@@ -130,7 +130,7 @@ for each in ended wanted; do until grep -q ready $each.out; do sleep 0.05; done;
 until grep -q Tracing messages; do kill -0 $tstrace || exit 7; sleep 0.05; done
 kill -9 $ended; wait $ended
 printf x > stranger.in
-for try in 1 2 3 4 5 6 7 8 9; do
+for try in $(seq 60); do
 	echo $((ended - 1)) > /proc/sys/kernel/ns_last_pid
 	./stranger ${args} < stranger.in > stranger.out & stranger=$!
 	wait $stranger
