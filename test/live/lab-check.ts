@@ -23,6 +23,8 @@ interface Part {
 	/** It waited for other threads that are traced, too: no working time. */
 	readonly for_traced?: boolean;
 	readonly total_ns: number;
+	/** One standard error of it; of what is not sampled there is none. */
+	readonly error_ns?: number;
 }
 
 export interface Reason extends Part {
@@ -121,14 +123,16 @@ function shareProblems(
 	{ account, working_ns }: Pick<WhyReport, 'account' | 'working_ns'>,
 ): string[] {
 	const problems: string[] = [];
-	const [least, most] = cause.share;
-	const range = `${percent(least)} to ${percent(most)}`;
 	const inAccount = account.filter((part) => is(cause, part) && !part.for_traced);
+	// Short waits are sampled: two of the errors that are stated belong to what is said.
+	const error = (2 * Math.hypot(...inAccount.map(({ error_ns = 0 }) => error_ns))) / working_ns;
+	const [least, most] = [cause.share[0] - error, cause.share[1] + error] as const;
+	const range = `${percent(least)} to ${percent(most)}`;
 	for (const [where, share] of [
 		['the reasons', sum(found)],
 		['the account', total(inAccount) / working_ns],
 	] as const) {
-		if (!within(share, cause.share))
+		if (!within(share, [least, most]))
 			problems.push(`${what}: ${percent(share)} by ${where}, not ${range}`);
 	}
 	return problems;
