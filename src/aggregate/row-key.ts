@@ -10,10 +10,10 @@ const APART_FIELDS: ReadonlySet<string> = new Set(APART);
 
 /** What a stack is apart by, in names; empty where only whose it is tells it apart from others. */
 export function apartOf(key: Key): string[] {
-	const { place, kind } = key;
+	const { place, kind, ...rest } = key;
 	// Of a place the kind says which one: both read as one.
-	const named = place === undefined ? key : { ...key, place: `${place}: ${kind}`, kind: '' };
-	return APART.flatMap((field) => `${named[field] ?? ''}` || []);
+	const fields: Key = place === undefined ? key : { ...rest, place: `${place}: ${kind}` };
+	return APART.flatMap((field) => (fields[field] === undefined ? [] : [`${fields[field]}`]));
 }
 
 /** Whose it is, and nothing else. */
