@@ -29,7 +29,7 @@ export interface WaitObserver {
 	/** A wait that counts: it was blocked. `stack`: the number of who waited where, for what, and who ended it. */
 	blocked(stack: number, wait: ObservedWait): void;
 	/** The same of a thread by the kernel's number: it waited for a CPU. */
-	forCpu(pid: number, wait: ObservedWait & { throttled_ns: number; preempted: boolean }): void;
+	forCpu(pid: number, wait: ObservedCpuWait): void;
 }
 
 export interface ObservedWait {
@@ -40,6 +40,15 @@ export interface ObservedWait {
 	readonly count: number;
 	/** Of `weighed_ns`: the square of its standard error; 0: it is exact. */
 	readonly variance: number;
+}
+
+export interface ObservedCpuWait extends ObservedWait {
+	/** Of all of it: its group had no quota. */
+	readonly throttled_ns: number;
+	/** Of all of it: the waker had sent for its CPU, which had not put it on its run queue yet. */
+	readonly waking_ns: number;
+	/** It was taken off its CPU, and not woken. */
+	readonly preempted: boolean;
 }
 
 /**
@@ -123,7 +132,8 @@ export class WaitRecords {
 				| 'count'
 				| 'doubt'
 				| 'waker_born_ns'
-				| 'throttled_ns',
+				| 'throttled_ns'
+				| 'waking_ns',
 		) => readU64(record, fields[name].offset);
 		const type = record.getUint8(fields.type.offset);
 		const pid = record.getUint32(fields.pid.offset, true);
@@ -136,7 +146,11 @@ export class WaitRecords {
 		if (type === TYPE.WAIT_FOR_CPU) {
 			this.#chains.waitedForCpu(wait);
 			const preempted = record.getUint8(fields.preempted.offset) !== 0;
-			const why = { throttled_ns: u64('throttled_ns'), preempted };
+			const why = {
+				throttled_ns: u64('throttled_ns'),
+				waking_ns: u64('waking_ns'),
+				preempted,
+			};
 			if (counts) this.#observer?.forCpu(pid, { ...wait, count, ...why });
 			return;
 		}

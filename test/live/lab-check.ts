@@ -126,7 +126,10 @@ function shareProblems(
 	const inAccount = account.filter((part) => is(cause, part) && !part.for_traced);
 	// Short waits are sampled: two of the errors that are stated belong to what is said.
 	const error = (2 * Math.hypot(...inAccount.map(({ error_ns = 0 }) => error_ns))) / working_ns;
-	const [least, most] = [cause.share[0] - error, cause.share[1] + error] as const;
+	// A program that waits has to wait for its CPU to wake up, too: its clock does not tell them apart.
+	const wakeUps = account.filter(({ kind }) => cause.place === 'waiting' && kind === 'cpu_wake_up');
+	const waking = total(wakeUps) / working_ns;
+	const [least, most] = [cause.share[0] - error - waking, cause.share[1] + error] as const;
 	const range = `${percent(least)} to ${percent(most)}`;
 	for (const [where, share] of [
 		['the reasons', sum(found)],

@@ -1,7 +1,7 @@
 /** why: its account is all of the time; what it says where there is little to say. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { SLACK } from './stacks.js';
@@ -14,6 +14,7 @@ interface Place {
 	readonly for_traced?: true;
 	readonly total_ns: number;
 	readonly count: number;
+	readonly error_ns?: number;
 }
 
 interface Report {
@@ -23,6 +24,7 @@ interface Report {
 	readonly window_ns: number;
 	readonly wall_ns: number;
 	readonly idle_ns: number;
+	readonly working_ns: number;
 	readonly account: readonly Place[];
 	readonly machine: {
 		readonly read_bytes: number;
@@ -55,6 +57,9 @@ const TOO_SHORT_NS = 50e6;
 const RUN_NS = 3e8;
 /** From its disk, meanwhile. */
 const READ_BYTES = 4 << 20;
+const WAKEUPS = 2000;
+/** From one reading of a clock to the next, for one moment. */
+const READING_NS = 2000;
 
 function why(...args: readonly string[]): Report {
 	const { status, stdout, stderr } = tstrace(['why', '--json', ...args]);
@@ -64,8 +69,9 @@ function why(...args: readonly string[]): Report {
 
 const total = (places: readonly Place[]) => places.reduce((sum, { total_ns }) => sum + total_ns, 0);
 
-function near(value: number, wanted: number, share: number, what: string): void {
-	assert.ok(Math.abs(value - wanted) <= share * wanted, `${what}: ${value}, not ${wanted}`);
+function near(value: number, wanted: number, share: number, what: string, more = 0): void {
+	const off = Math.abs(value - wanted);
+	assert.ok(off <= share * wanted + more, `${what}: ${value}, not ${wanted}`);
 }
 
 test('threads that begin and end within the window: all of their time, and theirs only', () => {
@@ -148,6 +154,28 @@ test("who has the CPU that a process lacks: by the kernel's own sum", async () =
 	const run_ns = others[0]?.run_ns ?? 0;
 	assert.ok(run_ns >= ending_ns - begun_ns, `${run_ns} of ${ending_ns - begun_ns}`);
 	assert.ok(run_ns <= after_ns - before_ns, `${run_ns} of ${after_ns - before_ns}`);
+});
+
+test('who is woken on an idle CPU: the run queue is what the kernel counts, the rest is the wake-up of the CPU', async (t) => {
+	if (availableParallelism() < 2) return t.skip('there is one CPU only');
+	const workload = await Workload.start('wakeups', `${WAKEUPS}`, 'apart');
+	const tracing = await Tracing.start(['why', '--json', '-t', `${workload.tid}`, '60']);
+	const [waits = 0, delay_ns = 0] = await workload.work();
+	const { stdout, status } = await tracing.end('SIGINT');
+	await workload.end();
+	if (waits === 0) return t.skip('the kernel does not count waits for a CPU');
+	assert.equal(status, 0);
+	const { account, working_ns } = JSON.parse(stdout) as Report;
+	const runnable = account.filter(({ place }) => place === 'runnable');
+	const [waking, queued] = [
+		runnable.filter(({ kind }) => kind === 'cpu_wake_up'),
+		runnable.filter(({ kind }) => kind !== 'cpu_wake_up'),
+	];
+	// Short waits are sampled, and clocks are read at different moments.
+	const error_ns = 4 * Math.hypot(...queued.map((place) => place.error_ns ?? 0));
+	near(total(queued), delay_ns, 0.05, 'the run queue', error_ns + waits * READING_NS * SLACK);
+	assert.ok(total(waking) > 0, 'the waker runs on another CPU');
+	assert.ok(total(runnable) <= working_ns);
 });
 
 test('who uses the disk meanwhile, traced or not: as /proc/PID/io has it', async (t) => {

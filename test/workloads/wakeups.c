@@ -1,23 +1,26 @@
 /*
  * A thread that is woken a known number of times.
  *
- * usage: wakeups COUNT
+ * usage: wakeups COUNT [apart]
  *
  * Prints "ready PID TID". At the first byte on standard input a second thread begins to wake the
  * worker, COUNT times, each time when it is seen to sleep, and keeps it waiting for 20 us as a
- * realtime task, which nobody else on its CPU preempts, if it may become one. Then prints "done
- * WAITS DELAY_NS", what the kernel itself counted for the worker (/proc/self/task/TID/schedstat),
- * and ends at the next byte.
+ * realtime task, which nobody else on its CPU preempts, if it may become one. With "apart" the two
+ * have a CPU each, where the worker is the realtime task, and is not kept waiting. Then prints
+ * "done WAITS DELAY_NS", what the kernel itself counted for the worker
+ * (/proc/self/task/TID/schedstat), and ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "workload.h"
 
 static int ping[2], pong[2];
+static bool apart;
 static volatile int worker_tid;
 
 /* How long the worker waits each time, at least: 20 us. */
@@ -55,8 +58,10 @@ static void *work(void *unused)
 
 	(void)unused;
 	worker_tid = syscall(SYS_gettid);
-	/* So that it does not preempt its waker where that one may not be a realtime task. */
-	be(SCHED_BATCH);
+	if (apart)
+		pin(0, 1);
+	/* Else so that it does not preempt its waker where that one may not be a realtime task. */
+	be(apart ? SCHED_FIFO : SCHED_BATCH);
 	while (write(pong[1], "x", 1) == 1 && read(ping[0], &byte, 1) == 1)
 		;
 	return NULL;
@@ -70,6 +75,7 @@ int main(int argc, char **argv)
 	char byte, path[64];
 	int stat;
 
+	apart = argc > 2 && !strcmp(argv[2], "apart");
 	/* Both on one CPU, so that the one who is woken has to wait for the other. */
 	pin(0, 0);
 	if (pipe(ping) || pipe(pong) || pthread_create(&thread, NULL, work, NULL))
@@ -84,11 +90,14 @@ int main(int argc, char **argv)
 	before = read_schedstat(worker_tid);
 	for (long i = 0; i < count; i++) {
 		await_sleep(stat);
-		be(SCHED_FIFO);
+		if (!apart)
+			be(SCHED_FIFO);
 		if (write(ping[1], "x", 1) != 1)
 			return 2;
-		spin(KEEP_WAITING_NS);
-		be(SCHED_OTHER);
+		if (!apart) {
+			spin(KEEP_WAITING_NS);
+			be(SCHED_OTHER);
+		}
 		if (read(pong[0], &byte, 1) != 1)
 			return 2;
 	}

@@ -45,6 +45,7 @@ struct chosen {
 	bool traced;
 	u64 begin_ns;
 	u64 woken_ns;
+	u64 waking_ns; /* as in struct wait_record */
 	struct offcpu_parts parts;
 	struct sampled sampled;
 	struct stack_key key;
@@ -97,6 +98,27 @@ static __always_inline u64 queued_since(struct task_struct *task, struct cfs_rq 
 }
 
 /*
+ * Of the `waited_ns` since a thread was woken: how long it was not on a run queue yet. The waker
+ * sends an interrupt to the thread's CPU, and an idle one has to wake up before it puts the thread
+ * on its run queue (kernel/sched/core.c, ttwu_queue_wakelist). The kernel's run_delay begins there.
+ */
+static __always_inline u64 waking_part(struct task_struct *task, struct cfs_rq *queue,
+				       struct off_cpu *off, u64 waited_ns)
+{
+	u64 queued, last_queued;
+
+	if (!has_sched_info || off->preempted || off->moved_asleep || !off->woken_ns)
+		return 0;
+	barrier();
+	last_queued = task->sched_info.last_queued;
+	/* Often 0: what wakes a thread on an idle CPU switches to it by the same reading of the
+	 * clock. */
+	queued = queued_ns(task, off, kept_clock_of(queue));
+	barrier();
+	return last_queued && queued < waited_ns ? waited_ns - queued : 0;
+}
+
+/*
  * The thread waited for a CPU until now; `begin_ns` 0: nobody knows since when. Why it did, the
  * parts in `chosen_here` say. A function of its own: the verifier goes through it once.
  */
@@ -116,6 +138,7 @@ __noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
 	record->begin_ns = begin_ns;
 	record->end_ns = now_ns;
 	record->throttled_ns = wait->parts.ns[OFFCPU_THROTTLED];
+	record->waking_ns = wait->waking_ns;
 	record->preempted = wait->preempted;
 	record->counts = wait->traced;
 	weigh_record(record, &sampled);
@@ -236,6 +259,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	u64 duration_ns, blocked_ns = 0;
 
 	wait->preempted = false;
+	wait->waking_ns = 0;
 	wait->traced = filter_has(next);
 	wait->parts.ns[OFFCPU_THROTTLED] = 0;
 	if (!off || !off->since_ns) {
@@ -259,9 +283,11 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 			u64 begin_ns = queued_since(next, queue, off, now_ns);
 
 			wait->preempted = off->preempted;
-			if (begin_ns && begin_ns < now_ns)
+			if (begin_ns && begin_ns < now_ns) {
 				split_throttled(next, queue, off, now_ns - begin_ns,
 						kept_clock_of(queue), &wait->parts);
+				wait->waking_ns = waking_part(next, queue, off, now_ns - begin_ns);
+			}
 			record_wait_for_cpu(look(next, pid), begin_ns, now_ns);
 		}
 	}

@@ -36,6 +36,7 @@ struct wait_record {
 	u64 doubt;
 	u64 waker_born_ns;
 	u64 throttled_ns; /* of WAIT_FOR_CPU: what its group had no quota for, of all of it */
+	u64 waking_ns;	  /* of WAIT_FOR_CPU: before it was on a run queue; see waking_part() */
 	u32 pid;	  /* the kernel's */
 	u32 waker_pid;	  /* the kernel's; 0: it was no thread */
 	u8 type;

@@ -195,6 +195,9 @@ function wakersOf({ waker }: Pick<Waker, 'waker'>): Waker[] {
 /** Of one kind of waits: more different things, and none with half of the time, are no reason each. */
 const FEW_OBJECTS = 3;
 
+/** Others do not have the CPU: it may not run the thread, or sleeps. */
+const OF_THE_CPU: ReadonlySet<string> = new Set(['CPU quota', 'CPU wake-up']);
+
 /** Kinds of waits that were for many things. */
 function spreadKinds(parts: readonly Part[]): Set<string> {
 	const waiting = parts.filter(({ place }) => place === 'waiting');
@@ -210,7 +213,7 @@ function spreadKinds(parts: readonly Part[]): Set<string> {
 function reasonKey(part: Part, spread: ReadonlySet<string>): string[] {
 	if (part.place === 'running') return [part.place];
 	// Whether it was woken or preempted: it lacks a CPU.
-	if (part.place === 'runnable') return [part.place, part.kind === 'CPU quota' ? part.kind : ''];
+	if (part.place === 'runnable') return [part.place, OF_THE_CPU.has(part.kind) ? part.kind : ''];
 	const object = spread.has(part.kind) ? '' : accountObject(part);
 	return [part.place, part.kind, object, object === '' ? tellingFunction(part.row) : ''];
 }

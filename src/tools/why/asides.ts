@@ -21,6 +21,7 @@ export function runnerUp({ reasons: [first, second], working_ns }: Answer): stri
 	if (!first || !second || second.total_ns < CLOSE_SHARE * first.total_ns) return '';
 	const share = percentOf(second.total_ns, working_ns);
 	if (second.place === 'running') return `Next: it runs on a CPU for ${share}.`;
+	if (second.kind === 'CPU wake-up') return `Next: its CPU has to wake up, for ${share}.`;
 	if (second.place === 'runnable')
 		return `Next: it is ready to run, and gets no CPU, for ${share} (${second.kind}).`;
 	const { kind, of, object, worst, functions } = second;

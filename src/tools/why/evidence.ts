@@ -15,7 +15,7 @@ export interface ThreadTime {
 }
 
 /** Why a thread that could run did not. */
-export type RunnableKind = 'run queue' | 'preempted' | 'CPU quota';
+export type RunnableKind = 'run queue' | 'preempted' | 'CPU quota' | 'CPU wake-up';
 
 /** Waits of one thread for a CPU. */
 export interface CpuWaits {

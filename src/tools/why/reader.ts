@@ -18,7 +18,7 @@ import { cpuTime, cpuTimeSince } from '../../proc/cpu-time.js';
 import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
-import type { ObservedWait, WaitObserver } from '../../waits/records.js';
+import type { ObservedCpuWait, ObservedWait, WaitObserver } from '../../waits/records.js';
 import { type WaitSettings, Waits } from '../../waits/waits.js';
 import { type Answer, answerOf } from './answer.js';
 import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
@@ -102,7 +102,7 @@ export class WindowReader extends Waits {
 			const end_ns = this.ended_ns;
 			if (!traced || ready_ns === 0 || begin_ns >= end_ns) continue;
 			const wait = { begin_ns, end_ns, weighed_ns: end_ns - begin_ns, count: 1, variance: 0 };
-			this.#seen.forCpu(kernelPid, { ...wait, throttled_ns: 0, preempted });
+			this.#seen.forCpu(kernelPid, { ...wait, throttled_ns: 0, waking_ns: 0, preempted });
 		}
 	}
 
@@ -258,16 +258,18 @@ class SeenWaits implements WaitObserver {
 		addTo(histogram, end_ns - begin_ns, count);
 	}
 
-	forCpu(
-		pid: number,
-		wait: ObservedWait & { readonly throttled_ns: number; readonly preempted: boolean },
-	): void {
-		const length_ns = wait.end_ns - wait.begin_ns;
-		const throttled = Math.min(1, wait.throttled_ns / Math.max(1, length_ns));
-		if (throttled > 0) this.#add(pid, 'CPU quota', wait, throttled);
+	forCpu(pid: number, wait: ObservedCpuWait): void {
+		const length_ns = Math.max(1, wait.end_ns - wait.begin_ns);
+		const quota = Math.min(1, wait.throttled_ns / length_ns);
+		const waking = Math.min(1 - quota, wait.waking_ns / length_ns);
 		const rest = wait.preempted ? 'preempted' : 'run queue';
-		this.longest.forCpu(pid, throttled > MOST ? 'CPU quota' : rest, wait);
-		if (throttled < 1) this.#add(pid, rest, wait, 1 - throttled);
+		const shares: readonly [RunnableKind, number][] = [
+			['CPU quota', quota],
+			['CPU wake-up', waking],
+			[rest, 1 - quota - waking],
+		];
+		for (const [kind, share] of shares) if (share > 0) this.#add(pid, kind, wait, share);
+		this.longest.forCpu(pid, shares.find(([, share]) => share > MOST)?.[0] ?? rest, wait);
 	}
 
 	/** Of those threads. */

@@ -108,6 +108,21 @@ export const RULES: readonly Rule[] = [
 		source: 'kernel/sched/fair.c, throttle_cfs_rq',
 	},
 	{
+		name: 'CPU wake-up',
+		when: ({ reasons: [first] }) => first?.kind === 'CPU wake-up',
+		say: (answer) => {
+			const { who, share, where, longest } = opening(answer);
+			const stolen_ns = answer.machine.stolen_ns;
+			const hypervisor =
+				stolen_ns > 0 ? ` The hypervisor took ${humanTime(stolen_ns)} meanwhile.` : '';
+			return {
+				text: `${who} is woken, and for ${share} of its working time${where ? `${where},` : ''} its CPU has to wake up itself: nobody else has it, it was idle, and asleep.${hypervisor} ${longest}`,
+				next: commandFor('runqlat', answer),
+			};
+		},
+		source: 'kernel/sched/core.c, ttwu_queue_wakelist; kernel/sched/idle.c, cpuidle_idle_call',
+	},
+	{
 		name: 'too few CPUs',
 		when: ({ reasons: [first] }) => first?.place === 'runnable',
 		say: (answer) => {

@@ -290,4 +290,22 @@ export const OF_WHY: readonly Mutation[] = [
 		test: 'unit/tools/why/verdict-words',
 		only: 'are for one disk',
 	},
+	{
+		id: 'Y33',
+		file: 'bpf/lib/waits/chosen.h',
+		from: 'return last_queued && queued < waited_ns ? waited_ns - queued : 0;',
+		to: 'return last_queued && queued < waited_ns ? 0 : 0;',
+		bug: 'that an idle CPU has to wake up counts as waiting in its run queue',
+		test: 'live/why',
+		only: 'woken on an idle CPU',
+	},
+	{
+		id: 'Y34',
+		file: 'src/tools/why/answer.ts',
+		from: "new Set(['CPU quota', 'CPU wake-up'])",
+		to: "new Set(['CPU quota'])",
+		bug: 'a thread whose CPU was asleep seems to lack CPUs that others have',
+		test: 'unit/tools/why/verdict-rules',
+		only: 'as the largest reason is',
+	},
 ];

@@ -60,7 +60,7 @@ const anyBlocked: fc.Arbitrary<BlockedTime> = fc
 		}),
 	);
 const anyForCpu: fc.Arbitrary<CpuWaits> = fc
-	.tuple(fc.constantFrom('run queue', 'preempted', 'CPU quota'), anyNs, anyNs)
+	.tuple(fc.constantFrom('run queue', 'preempted', 'CPU quota', 'CPU wake-up'), anyNs, anyNs)
 	.map(([kind, value_ns, variance]) =>
 		forCpu(kind as CpuWaits['kind'], value_ns, { variance, count: 3 }),
 	);

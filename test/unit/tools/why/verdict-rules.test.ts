@@ -35,7 +35,7 @@ test('each rule has a name and a source, and the last one speaks in any case', (
 	const names = RULES.map(({ name }) => name);
 	assert.deepEqual(names, [
 		...['nobody', 'too short', 'idle', 'nothing stands out', 'on CPU', 'CPU quota'],
-		...['too few CPUs', 'full pool', 'waits'],
+		...['CPU wake-up', 'too few CPUs', 'full pool', 'waits'],
 	]);
 	assert.ok(RULES.every(({ source }) => source !== ''));
 	assert.ok(RULES.at(-1)?.when(answerTo({})));
@@ -154,9 +154,20 @@ test('on CPU, CPU quota, too few CPUs, waits: as the largest reason is', () => {
 	assert.equal(all(12, 13, 11, 10), 'CPU quota');
 	assert.equal(all(12, 11, 13, 10), 'too few CPUs');
 	assert.equal(all(12, 11, 10, 13), 'waits');
-	const wait = (kind: 'run queue' | 'preempted') =>
+	const wait = (kind: 'run queue' | 'preempted' | 'CPU wake-up') =>
 		ruleFor({ threads: [thread(9 * SECOND)], forCpu: [forCpu(kind, 8 * SECOND)] });
 	assert.deepEqual([wait('run queue'), wait('preempted')], ['too few CPUs', 'too few CPUs']);
+	// A CPU that sleeps is nobody's, so that it is no part of that.
+	assert.equal(wait('CPU wake-up'), 'CPU wake-up');
+	const mixed = ruleFor({
+		threads: [thread(12 * SECOND)],
+		forCpu: [
+			forCpu('run queue', 3 * SECOND),
+			forCpu('preempted', 3 * SECOND),
+			forCpu('CPU wake-up', 5 * SECOND),
+		],
+	});
+	assert.equal(mixed, 'too few CPUs');
 });
 
 /** 10 s of work, a lock, of which the error, what was not seen, and what is undecided, are such shares. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Evidence } from '../../../../src/tools/why/evidence.js';
 import { said } from './reading.js';
-import { blocked, forCpu, SECOND, STACK_OF, sample, tcp, thread, waker } from './support.js';
+import { ALONE, blocked, forCpu, SECOND, STACK_OF, sample, tcp, thread, waker } from './support.js';
 
 test('CPU time names its function, if there are samples enough, and it is a fifth of it', () => {
 	const cpu = (counts: readonly number[]) =>
@@ -28,8 +28,9 @@ test('CPU time names its function, if there are samples enough, and it is a fift
 });
 
 test('what waits for a CPU says why, and where it would run', () => {
-	const ready = (kind: 'CPU quota' | 'preempted') =>
+	const ready = (kind: 'CPU quota' | 'CPU wake-up' | 'preempted', stolen_ns = 0) =>
 		said({
+			machine: { ...ALONE, stolen_ns },
 			threads: [thread(10 * SECOND, SECOND, { tid: 70 })],
 			samples: [sample('main hot', 50, { tid: 70 })],
 			forCpu: [forCpu(kind, 9 * SECOND, { tid: 70, count: 90 })],
@@ -37,6 +38,14 @@ test('what waits for a CPU says why, and where it would run', () => {
 	assert.equal(
 		ready('CPU quota'),
 		'worker (70) may not run for 90 % of its working time, in hot: its cgroup has used up its CPU quota (cpu.max). Longest: 100 ms.',
+	);
+	assert.equal(
+		ready('CPU wake-up'),
+		'worker (70) is woken, and for 90 % of its working time, in hot, its CPU has to wake up itself: nobody else has it, it was idle, and asleep. Longest: 100 ms.',
+	);
+	assert.match(
+		ready('CPU wake-up', 2 * SECOND),
+		/ asleep\. The hypervisor took 2\.00 s meanwhile\. Longest/,
 	);
 	assert.equal(
 		ready('preempted'),

@@ -257,6 +257,10 @@ test('a second reason is told if it is half as large as the first', () => {
 		second({ forCpu: [forCpu('preempted', 6 * SECOND)] }),
 		' Next: it is ready to run, and gets no CPU, for 38 % (preempted).',
 	);
+	assert.equal(
+		second({ forCpu: [forCpu('CPU wake-up', 6 * SECOND)] }),
+		' Next: its CPU has to wake up, for 38 %.',
+	);
 });
 
 test('a thread without a name has none, and the sentence goes on', () => {
