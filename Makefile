@@ -120,7 +120,7 @@ soak: tests ## a tool of each kind for 20 minutes under load: memory, descriptor
 
 lab: tests ## what why says of each trouble of the latency lab, ten seeds each: 20 minutes, on a quiet machine
 	@scripts/setup.sh test
-	@TSTRACE_LAB_SEEDS=1,2,3,4,5,6,7,8,9,10 $(NODE_TEST) build/test/test/live/lab.test.js
+	@TSTRACE_LAB_SEEDS=1,2,3,4,5,6,7,8,9,10 $(NODE_TEST) --test-timeout=3600000 build/test/test/live/lab.test.js
 
 clean: ## remove everything that was built or installed here
 	rm -rf build dist node_modules src/generated
