@@ -63,9 +63,9 @@ for (const { threads, busy } of POOLS)
 			const { report, done: says } = await during(args, () => node.work());
 			await node.end();
 			const [all_ns = 0, read_ns = 0] = says;
-			// It reads /etc/hosts first, which may be on the disk still.
-			const asking = withFrame(report.stacks, 'getaddrinfo').filter(
-				({ blocked, wait }) => blocked > 0 && wait?.kind !== 'disk_read',
+			// It reads /etc/hosts and loads a library first, which may be on the disk still.
+			const asking = withFrame(withFrame(report.stacks, 'getaddrinfo'), 'do_sys_poll').filter(
+				({ blocked }) => blocked > 0,
 			);
 			const self = { pid: process.pid, comm: readFileSync('/proc/self/comm', 'utf8').trim() };
 			const asked_ns = timeFor(asking, ({ remote, value_ns: _, local: __, ...object }) => {
