@@ -98,9 +98,9 @@ export const FAULTS: readonly Fault[] = [
 		},
 	},
 	{
-		fault: 'the target starts 10,000 short-lived children',
-		does: '`--follow` counts each of them',
-		tests: { 'faults-target': ['ten thousand short children'] },
+		fault: 'the target starts thousands of short-lived children',
+		does: '`--follow` counts each of them (`syscount`: of 10,000)',
+		tests: { 'faults-target': ['thousands of short children'] },
 	},
 	{
 		fault: 'the kernel uses a PID again',
