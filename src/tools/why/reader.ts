@@ -1,7 +1,5 @@
 /** Reads where threads spend their time: waits with their chains, samples of what runs, and how long each thread was. */
 import { existsSync } from 'node:fs';
-import { bucketOf } from '../../aggregate/buckets.js';
-import { Histogram } from '../../aggregate/histogram.js';
 import type { Lost } from '../../aggregate/report.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { CapturedStack } from '../../aggregate/stack.js';
@@ -18,17 +16,17 @@ import { cpuTime, cpuTimeSince } from '../../proc/cpu-time.js';
 import { FileLocks } from '../../proc/file-locks.js';
 import type { Patience } from '../../reader.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
-import type { ObservedCpuWait, ObservedWait, WaitObserver } from '../../waits/records.js';
 import { type WaitSettings, Waits } from '../../waits/waits.js';
 import { type Answer, answerOf } from './answer.js';
-import type { BlockedTime, CpuWaits, RunnableKind, ThreadTime } from './evidence.js';
+import type { BlockedTime, ThreadTime } from './evidence.js';
 import { type Machine, machineOf } from './machine.js';
 import { partsOf } from './parts.js';
+import { histogramOf, SeenWaits } from './seen-waits.js';
 import { targetOf } from './target.js';
 import { EndedThreads, identityOf, readAccounts, type ThreadAccount } from './thread-accounts.js';
 import { verdictOf } from './verdict.js';
 import { windowRows } from './window-rows.js';
-import { LongestWaits, type WorstWait, worstWaits } from './worst.js';
+import { type WorstWait, worstWaits } from './worst.js';
 
 /** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
 const SAMPLES_HZ = 199;
@@ -183,9 +181,7 @@ export class WindowReader extends Waits {
 		const known = new Set(sources.flatMap((source) => numbers[source] ?? []));
 		const durations = [...known].flatMap((number) => this.#seen.durations.get(number) ?? []);
 		if (durations.length > 0) return { row, durations, open: false };
-		const own = new Histogram();
-		addTo(own, row.value / row.count, row.count);
-		return { row, durations: [own], open: true };
+		return { row, durations: [histogramOf(row.value / row.count, row.count)], open: true };
 	}
 
 	/** The last that is known of each thread that was traced at some time. */
@@ -215,9 +211,6 @@ export class WindowReader extends Waits {
 	}
 }
 
-/** Of one wait for a CPU: it is named by what it was for most of its time. */
-const MOST = 0.5;
-
 /** Of stacks that are no waits. */
 const SAMPLE: Key = { place: 'running' };
 const asSample = (stack: CapturedStack): CapturedStack => ({
@@ -230,73 +223,3 @@ const withoutPlace = ({ key: { place: _, ...key }, ...row }: StackRow): StackRow
 	key,
 	...row,
 });
-
-function addTo(histogram: Histogram, length_ns: number, count: number): void {
-	const value_ns = Math.max(0, Math.round(length_ns));
-	histogram.addBucket(bucketOf(value_ns), count);
-	histogram.addTotals({ sum_ns: value_ns * count, min_ns: value_ns, max_ns: value_ns });
-}
-
-type ForCpu = Omit<CpuWaits, 'tid' | 'pid' | 'comm'>;
-
-/** How long single waits were, and when the longest, of which chains have the sums only. */
-class SeenWaits implements WaitObserver {
-	/** By the number of the stack that waited. */
-	readonly durations = new Map<number, Histogram>();
-	readonly longest = new LongestWaits();
-	/** By the kernel's number of the thread. */
-	readonly #forCpu = new Map<number, Map<RunnableKind, ForCpu>>();
-
-	blocked(stack: number, wait: ObservedWait): void {
-		const { begin_ns, end_ns, count } = wait;
-		this.longest.blocked(stack, wait);
-		let histogram = this.durations.get(stack);
-		if (!histogram) {
-			histogram = new Histogram();
-			this.durations.set(stack, histogram);
-		}
-		addTo(histogram, end_ns - begin_ns, count);
-	}
-
-	forCpu(pid: number, wait: ObservedCpuWait): void {
-		const length_ns = Math.max(1, wait.end_ns - wait.begin_ns);
-		const quota = Math.min(1, wait.throttled_ns / length_ns);
-		const waking = Math.min(1 - quota, wait.waking_ns / length_ns);
-		const rest = wait.preempted ? 'preempted' : 'run queue';
-		const shares: readonly [RunnableKind, number][] = [
-			['CPU quota', quota],
-			['CPU wake-up', waking],
-			[rest, 1 - quota - waking],
-		];
-		for (const [kind, share] of shares) if (share > 0) this.#add(pid, kind, wait, share);
-		this.longest.forCpu(pid, shares.find(([, share]) => share > MOST)?.[0] ?? rest, wait);
-	}
-
-	/** Of those threads. */
-	forCpuOf(accounts: readonly ThreadAccount[]): CpuWaits[] {
-		return accounts.flatMap(({ kernelPid, pid, tid, comm }) =>
-			[...(this.#forCpu.get(kernelPid)?.values() ?? [])].map((waits) => ({
-				...waits,
-				pid,
-				tid,
-				comm,
-			})),
-		);
-	}
-
-	#add(pid: number, kind: RunnableKind, wait: ObservedWait, share: number): void {
-		const kinds = this.#forCpu.get(pid) ?? new Map<RunnableKind, ForCpu>();
-		this.#forCpu.set(pid, kinds);
-		const known = kinds.get(kind) ?? {
-			...{ kind, value_ns: 0, count: 0, variance: 0 },
-			durations: new Histogram(),
-		};
-		addTo(known.durations, (wait.end_ns - wait.begin_ns) * share, wait.count);
-		kinds.set(kind, {
-			...known,
-			value_ns: known.value_ns + wait.weighed_ns * share,
-			count: known.count + wait.count,
-			variance: known.variance + wait.variance * share * share,
-		});
-	}
-}
