@@ -13,6 +13,7 @@
 #include "entry.h"
 #include "records.h"
 #include "wakers.h"
+#include "wanted.h"
 
 #include "../scheduling/off_cpu_parts.h"
 
@@ -20,15 +21,6 @@ _Static_assert((int)OFFCPU_PARTS == (int)STACK_PARTS, "a sum has room for the pa
 
 /* 0: every wait. User space may raise it while tracing. */
 volatile u64 period_ns;
-const volatile u64 shortest_ns = 0;
-const volatile u64 longest_ns = 0; /* 0: no limit */
-/* Waits in these states only: TASK_* bits, or OFFCPU_RUNNABLE; 0: all. */
-const volatile u32 state_mask = 0;
-/* A state is one letter: an idle kernel thread (I) is not also uninterruptible (D). */
-const volatile bool state_exclusive = false;
-
-#define TASK_UNINTERRUPTIBLE 0x0002
-#define TASK_NOLOAD	     0x0400
 
 /* Instead of a user stack's hash: the thread stopped before tracing began. */
 #define NOT_WALKED (~0ULL)
@@ -172,29 +164,6 @@ __noinline int add_wait(u32 pid)
 	for (int i = 0; i < OFFCPU_PARTS; i++)
 		add_to(&sum->parts[i], wait->parts.ns[i]);
 	return 0;
-}
-
-static __always_inline bool state_wanted(struct off_cpu *off)
-{
-	u32 state = off->state;
-
-	if (!state_mask)
-		return true;
-	if (state_exclusive && state & TASK_NOLOAD)
-		state &= ~TASK_UNINTERRUPTIBLE;
-	return state & state_mask;
-}
-
-static __always_inline bool wait_wanted(struct off_cpu *off, u64 duration_ns)
-{
-	return duration_ns >= shortest_ns && (!longest_ns || duration_ns <= longest_ns) &&
-	       state_wanted(off);
-}
-
-/* Of blocked time: all of it tells what a waker did. */
-static __always_inline bool blocked_wanted(struct off_cpu *off, u64 blocked_ns)
-{
-	return followed_wakers || wait_wanted(off, blocked_ns);
 }
 
 /* A weighed wait keeps the proportions of its parts. */

@@ -116,7 +116,7 @@ export const RULES: readonly Rule[] = [
 			const hypervisor =
 				stolen_ns > 0 ? ` The hypervisor took ${humanTime(stolen_ns)} meanwhile.` : '';
 			return {
-				text: `${who} is woken, and for ${share} of its working time${where ? `${where},` : ''} its CPU has to wake up itself: nobody else has it, it was idle, and asleep.${hypervisor} ${longest}`,
+				text: `${who} is ready to run for ${share} of its working time${where}, and waits until its CPU has woken up: the CPU was idle, and slept.${hypervisor} ${longest}`,
 				next: commandFor('runqlat', answer),
 			};
 		},

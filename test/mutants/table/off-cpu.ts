@@ -21,7 +21,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M28',
-		file: 'bpf/lib/waits/chosen.h',
+		file: 'bpf/lib/waits/wanted.h',
 		from: 'return duration_ns >= shortest_ns && (!longest_ns',
 		to: 'return (!longest_ns',
 		bug: '`--min` has no effect',
@@ -55,7 +55,7 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	},
 	{
 		id: 'M29',
-		file: 'bpf/lib/waits/chosen.h',
+		file: 'bpf/lib/waits/wanted.h',
 		from: 'if (state_exclusive && state & TASK_NOLOAD)',
 		to: 'if (state & TASK_NOLOAD)',
 		bug: '`--state 2` leaves out idle kernel threads, as letters do',

@@ -41,11 +41,11 @@ test('what waits for a CPU says why, and where it would run', () => {
 	);
 	assert.equal(
 		ready('CPU wake-up'),
-		'worker (70) is woken, and for 90 % of its working time, in hot, its CPU has to wake up itself: nobody else has it, it was idle, and asleep. Longest: 100 ms.',
+		'worker (70) is ready to run for 90 % of its working time, in hot, and waits until its CPU has woken up: the CPU was idle, and slept. Longest: 100 ms.',
 	);
 	assert.match(
 		ready('CPU wake-up', 2 * SECOND),
-		/ asleep\. The hypervisor took 2\.00 s meanwhile\. Longest/,
+		/ slept\. The hypervisor took 2\.00 s meanwhile\. Longest/,
 	);
 	assert.equal(
 		ready('preempted'),
