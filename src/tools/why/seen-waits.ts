@@ -25,7 +25,7 @@ export function histogramOf(length_ns: number, count: number): Histogram {
 type Thread = Pick<ThreadAccount, 'kernelPid' | 'pid' | 'tid' | 'comm'>;
 type ForCpu = Omit<CpuWaits, 'tid' | 'pid' | 'comm'>;
 
-/** How long single waits were, and when the longest, of which chains have the sums only. */
+/** How long single waits were, and when the longest ones were: chains have sums only. */
 export class SeenWaits implements WaitObserver {
 	/** By the number of the stack that waited. */
 	readonly durations = new Map<number, Histogram>();
