@@ -37,7 +37,6 @@ struct chosen {
 	bool traced;
 	u64 begin_ns;
 	u64 woken_ns;
-	u64 waking_ns; /* as in struct wait_record */
 	struct offcpu_parts parts;
 	struct sampled sampled;
 	struct stack_key key;
@@ -114,7 +113,7 @@ static __always_inline u64 waking_part(struct task_struct *task, struct cfs_rq *
  * The thread waited for a CPU until now; `begin_ns` 0: nobody knows since when. Why it did, the
  * parts in `chosen_here` say. A function of its own: the verifier goes through it once.
  */
-__noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
+__noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns, u64 waking_ns)
 {
 	u32 zero = 0;
 	struct chosen *wait = bpf_map_lookup_elem(&chosen_here, &zero);
@@ -130,7 +129,7 @@ __noinline int record_wait_for_cpu(u32 pid, u64 begin_ns, u64 now_ns)
 	record->begin_ns = begin_ns;
 	record->end_ns = now_ns;
 	record->throttled_ns = wait->parts.ns[OFFCPU_THROTTLED];
-	record->waking_ns = wait->waking_ns;
+	record->waking_ns = waking_ns;
 	record->preempted = wait->preempted;
 	record->counts = wait->traced;
 	weigh_record(record, &sampled);
@@ -228,12 +227,11 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	u64 duration_ns, blocked_ns = 0;
 
 	wait->preempted = false;
-	wait->waking_ns = 0;
 	wait->traced = filter_has(next);
 	wait->parts.ns[OFFCPU_THROTTLED] = 0;
 	if (!off || !off->since_ns) {
 		if (followed_wakers && offcpu_first_wait(next, queue, &wait->parts, &duration_ns))
-			record_wait_for_cpu(look(next, pid), now_ns - duration_ns, now_ns);
+			record_wait_for_cpu(look(next, pid), now_ns - duration_ns, now_ns, 0);
 		if (walk_wakers || !filter_has(next) ||
 		    !offcpu_first_wait(next, queue, &wait->parts, &duration_ns) ||
 		    (state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns < shortest_ns ||
@@ -250,14 +248,15 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		}
 		if (followed_wakers) {
 			u64 begin_ns = queued_since(next, queue, off, now_ns);
+			u64 waking_ns = 0;
 
 			wait->preempted = off->preempted;
 			if (begin_ns && begin_ns < now_ns) {
 				split_throttled(next, queue, off, now_ns - begin_ns,
 						kept_clock_of(queue), &wait->parts);
-				wait->waking_ns = waking_part(next, queue, off, now_ns - begin_ns);
+				waking_ns = waking_part(next, queue, off, now_ns - begin_ns);
 			}
-			record_wait_for_cpu(look(next, pid), begin_ns, now_ns);
+			record_wait_for_cpu(look(next, pid), begin_ns, now_ns, waking_ns);
 		}
 	}
 	if (walk_wakers) {
