@@ -1,8 +1,18 @@
 // What esbuild makes of src, test and bench: the program that is installed, and what tests run.
-import { rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const NODE = { platform: 'node', format: 'esm', target: 'node20.12', logLevel: 'warning' };
+
+const DIGEST_LETTERS = 16;
+
+/**
+ * Parts of node that most runs do not need, and that take 5 to 10 ms each to load on a slow machine: the
+ * bundle loads them when something of theirs is first used.
+ */
+const SELDOM_USED = ['node:child_process', 'node:crypto', 'node:zlib'];
 
 /** Bundles dist/main.cjs and dist/table-worker.cjs; returns the paths of all that went in. */
 export async function bundle() {
@@ -19,13 +29,35 @@ export async function bundle() {
 		minifyWhitespace: true,
 		metafile: true,
 	};
-	rmSync('dist/main.cjs', { force: true });
+	for (const file of ['dist/main.cache', 'dist/main.cjs']) rmSync(file, { force: true });
 	const main = await build({
 		...small,
 		entryPoints: ['src/cli/main.ts'],
 		outfile: 'dist/main.cjs',
 		define: { 'import.meta.url': 'bundleUrl' },
-		banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+		banner: {
+			js:
+				// A script whose value is a function, as bin/tstrace wants it.
+				'(function (exports, require, module, __filename, __dirname) {' +
+				"const bundleUrl = require('node:url').pathToFileURL(__filename).href;" +
+				'const seldomUsed = (name) => new Proxy({}, { get: (_, key) => require(name)[key] });',
+		},
+		footer: { js: '})' },
+	});
+	const text = readFileSync('dist/main.cjs', 'latin1');
+	const lazy = SELDOM_USED.reduce(
+		(code, name) => code.replaceAll(`require("${name}")`, `seldomUsed("${name}")`),
+		text,
+	);
+	// bin/tstrace reads the bundle as Latin-1, which is faster.
+	if (Buffer.byteLength(lazy) !== lazy.length) {
+		throw new Error('dist/main.cjs has letters outside ASCII');
+	}
+	// By its last line bin/tstrace knows whether the cache is of this bundle; V8 compares lengths only.
+	const digest = createHash('sha256').update(lazy).digest('hex').slice(0, DIGEST_LETTERS);
+	writeFileSync('dist/main.cjs', `${lazy}//${digest}`);
+	execFileSync(process.execPath, ['scripts/code-cache.cjs'], {
+		stdio: ['ignore', 'ignore', 'inherit'],
 	});
 	// A thread of its own, in a file of its own (src/symbolize/walks/table-reader.ts).
 	const worker = await build({

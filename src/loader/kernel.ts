@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { TstraceError } from '../errors.js';
 import { Btf } from './btf.js';
+import { viewKernelFile } from './memory.js';
 import { shortage } from './shortage.js';
 
 export const BTF_PATH = '/sys/kernel/btf/vmlinux';
@@ -14,11 +15,12 @@ let btf: Btf | undefined;
 /** The kernel's own types. Throws TstraceError where the kernel was built without BTF. */
 export function kernelBtf(): Btf {
 	btf ??= new Btf(
-		readOfKernel(
-			BTF_PATH,
-			`this kernel has no BTF (${BTF_PATH}), and tstrace needs BTF to fit its BPF programs to the kernel: ` +
-				`use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as ${BTF_SINCE} and later have`,
-		),
+		mappedBtf() ??
+			readOfKernel(
+				BTF_PATH,
+				`this kernel has no BTF (${BTF_PATH}), and tstrace needs BTF to fit its BPF programs to the kernel: ` +
+					`use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as ${BTF_SINCE} and later have`,
+			),
 	);
 	return btf;
 }
@@ -33,7 +35,19 @@ function readOfKernel(path: string, missing: string): Buffer {
 	}
 }
 
-/** Gives its memory back, about 9 MB; the next use reads it again. */
+let mapped: Uint8Array | undefined;
+
+/** From Linux 6.16 on its own memory, which takes a tenth of the time that a copy takes. Else undefined. */
+function mappedBtf(): Uint8Array | undefined {
+	try {
+		mapped ??= viewKernelFile(BTF_PATH);
+		return mapped;
+	} catch {
+		return undefined;
+	}
+}
+
+/** Gives its memory back, up to 9 MB; the next use reads it again. */
 export function forgetKernelBtf(): void {
 	btf = undefined;
 }

@@ -1,4 +1,5 @@
 /** Memory that the kernel or libbpf owns, seen in place. */
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { TstraceError } from '../errors.js';
 import { failure, libc, type Pointer } from './ffi.js';
 import { koffi } from './koffi.js';
@@ -6,6 +7,7 @@ import { koffi } from './koffi.js';
 /** man 2 mmap */
 export const PROT = { read: 1, write: 2 } as const;
 const MAP_SHARED = 1;
+const MAP_PRIVATE = 2;
 /** mmap's error value, (void *)-1. */
 const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
 const SC_PAGESIZE = 30;
@@ -32,6 +34,27 @@ export function viewMemory(pointer: Pointer, bytes: number): ArrayBuffer {
 	return koffi().view(pointer, bytes);
 }
 
+/**
+ * A file of the kernel's own memory, seen in place for as long as this process runs. Throws TstraceError with the
+ * errno's name ("ENODEV") as its detail where the kernel does not let it be mapped.
+ */
+export function viewKernelFile(path: string): Uint8Array {
+	const fd = openSync(path, 'r');
+	try {
+		const bytes = fstatSync(fd).size;
+		return new Uint8Array(viewMemory(map(fd, bytes, PROT.read, MAP_PRIVATE, 0), bytes));
+	} finally {
+		closeSync(fd);
+	}
+}
+
+function map(fd: number, bytes: number, protection: number, flags: number, offsetBytes: number) {
+	const pointer = libc().mmap(null, bytes, protection, flags, fd, offsetBytes);
+	if (pointer !== null && BigInt.asUintN(64, pointer) !== MAP_FAILED) return pointer;
+	const errno = failure();
+	throw new TstraceError(`cannot map ${bytes} bytes of kernel memory: ${errno}`, errno);
+}
+
 /** A mapping of a file descriptor. After `unmap` its buffer must not be touched. */
 export class SharedMapping {
 	readonly buffer: ArrayBuffer;
@@ -39,13 +62,8 @@ export class SharedMapping {
 
 	/** Throws TstraceError with the errno's name ("EPERM") as its detail. */
 	constructor(fd: number, bytes: number, protection: number, offsetBytes: number) {
-		const pointer = libc().mmap(null, bytes, protection, MAP_SHARED, fd, offsetBytes);
-		if (pointer === null || BigInt.asUintN(64, pointer) === MAP_FAILED) {
-			const errno = failure();
-			throw new TstraceError(`cannot map ${bytes} bytes of kernel memory: ${errno}`, errno);
-		}
-		this.#pointer = pointer;
-		this.buffer = viewMemory(pointer, bytes);
+		this.#pointer = map(fd, bytes, protection, MAP_SHARED, offsetBytes);
+		this.buffer = viewMemory(this.#pointer, bytes);
 	}
 
 	unmap(): void {

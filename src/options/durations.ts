@@ -22,7 +22,7 @@ export const DURATION_EXAMPLES = {
 
 /** In units of `plain`, which a number without a unit has; NaN where it is no time. */
 export function durationOf(text: string, plain: PlainUnit): number {
-	const match = /^\+?(\d+\.?\d*|\.\d+)(?:([eE]\d+)| ?([nuµm]?s|m|h))?$/u.exec(text.trim());
+	const match = /^\+?(\d+\.?\d*|\.\d+)(?:([eE]\d+)| ?([nu\u00b5m]?s|m|h))?$/u.exec(text.trim());
 	if (!match) return Number.NaN;
 	const [, digits, exponent = '', unit] = match;
 	const ns = NS_OF[(unit ?? plain) as keyof typeof NS_OF];

@@ -68,7 +68,7 @@ function productsOf(file: string): { readonly files: string[]; build(): void } {
 	if (file.startsWith('src/')) {
 		const compiled = `build/test/${file.replace(/\.ts$/, '.js')}`;
 		return {
-			files: [compiled, 'dist/main.cjs', 'dist/table-worker.cjs'],
+			files: [compiled, 'dist/main.cjs', 'dist/main.cache', 'dist/table-worker.cjs'],
 			build: () => recompile([file]),
 		};
 	}
