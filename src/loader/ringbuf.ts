@@ -10,6 +10,8 @@ import { PROT, pageSizeBytes, SharedMapping } from './memory.js';
 
 const { RINGBUF_BUSY: BUSY, RINGBUF_DISCARD: DISCARD, RINGBUF_HEADER_BYTES: HEADER_BYTES } = uapi;
 const LENGTH_MASK = ~(BUSY | DISCARD);
+/** Room of records that were read is freed by so much: each time costs as much as a record. */
+const FREED_BYTES = 1 << 14;
 
 export class RingBuffer {
 	readonly #consumer: SharedMapping;
@@ -54,27 +56,38 @@ export class RingBuffer {
 	}
 
 	/**
-	 * Hands over every record that is complete, in order, and frees its room afterwards. The view
+	 * Hands over every record that is complete, in order, and frees its room some time afterwards. The view
 	 * is valid during the call only. Returns how many there were.
 	 */
 	read(each: (record: DataView) => void): number {
 		let count = 0;
-		let position = Atomics.load(this.#consumed, 0);
+		let position = Number(Atomics.load(this.#consumed, 0));
+		let freed = position;
 		// What is there now. Were it what comes meanwhile too, a storm would never let us go.
-		const end = Atomics.load(this.#produced, 0);
-		while (position < end) {
-			const at = this.#dataAt + (Number(position & 0xffff_ffffn) & this.#mask);
-			const header = Atomics.load(this.#headers, at / 4);
-			if (header & BUSY) break;
-			const length = header & LENGTH_MASK;
-			if (!(header & DISCARD)) {
-				each(new DataView(this.#data, at + HEADER_BYTES, length));
+		const end = this.produced;
+		try {
+			while (position < end) {
+				const at = this.#dataAt + (position % (this.#mask + 1));
+				const header = Atomics.load(this.#headers, at / 4);
+				if (header & BUSY) break;
+				const length = header & LENGTH_MASK;
+				// First: who throws has had it.
+				position += (length + HEADER_BYTES + 7) & ~7;
+				if (header & DISCARD) continue;
 				count++;
+				each(new DataView(this.#data, at + HEADER_BYTES, length));
+				if (position - freed < FREED_BYTES) continue;
+				this.#free(position);
+				freed = position;
 			}
-			position += BigInt(Math.ceil((length + HEADER_BYTES) / 8) * 8);
-			Atomics.store(this.#consumed, 0, position);
+		} finally {
+			this.#free(position);
 		}
 		return count;
+	}
+
+	#free(position: number): void {
+		Atomics.store(this.#consumed, 0, BigInt(position));
 	}
 
 	/** How many bytes programs have put in so far. */
@@ -111,7 +124,7 @@ export class RingBuffer {
 
 	/** Frees the room of the last batch. */
 	release(): void {
-		Atomics.store(this.#consumed, 0, BigInt(this.#batchEnd));
+		this.#free(this.#batchEnd);
 	}
 
 	/** Stops watching and unmaps the memory. */

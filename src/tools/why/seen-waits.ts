@@ -23,7 +23,8 @@ export function histogramOf(length_ns: number, count: number): Histogram {
 }
 
 type Thread = Pick<ThreadAccount, 'kernelPid' | 'pid' | 'tid' | 'comm'>;
-type ForCpu = Omit<CpuWaits, 'tid' | 'pid' | 'comm'>;
+/** Waits of one thread for one reason. */
+type ForCpu = { -readonly [Key in keyof Omit<CpuWaits, 'tid' | 'pid' | 'comm'>]: CpuWaits[Key] };
 
 /** How long single waits were, and when the longest ones were: chains have sums only. */
 export class SeenWaits implements WaitObserver {
@@ -48,15 +49,15 @@ export class SeenWaits implements WaitObserver {
 		const length_ns = Math.max(1, wait.end_ns - wait.begin_ns);
 		const quota_ns = Math.min(length_ns, wait.throttled_ns);
 		const waking_ns = Math.min(length_ns - quota_ns, wait.waking_ns);
+		const rest_ns = length_ns - quota_ns - waking_ns;
 		const rest = wait.preempted ? 'preempted' : 'run queue';
-		const parts: readonly [RunnableKind, number][] = [
-			['CPU quota', quota_ns],
-			['CPU wake-up', waking_ns],
-			[rest, length_ns - quota_ns - waking_ns],
-		];
-		const shares = parts.map(([kind, part_ns]) => [kind, part_ns / length_ns] as const);
-		for (const [kind, share] of shares) if (share > 0) this.#add(pid, kind, wait, share);
-		this.longest.forCpu(pid, shares.find(([, share]) => share > MOST)?.[0] ?? rest, wait);
+		if (quota_ns > 0) this.#add(pid, 'CPU quota', wait, quota_ns / length_ns);
+		if (waking_ns > 0) this.#add(pid, 'CPU wake-up', wait, waking_ns / length_ns);
+		if (rest_ns > 0) this.#add(pid, rest, wait, rest_ns / length_ns);
+		let most: RunnableKind = rest;
+		if (quota_ns > MOST * length_ns) most = 'CPU quota';
+		if (waking_ns > MOST * length_ns) most = 'CPU wake-up';
+		this.longest.forCpu(pid, most, wait);
 	}
 
 	/** Of those threads. */
@@ -72,18 +73,19 @@ export class SeenWaits implements WaitObserver {
 	}
 
 	#add(pid: number, kind: RunnableKind, wait: ObservedWait, share: number): void {
-		const kinds = this.#forCpu.get(pid) ?? new Map<RunnableKind, ForCpu>();
-		this.#forCpu.set(pid, kinds);
-		const known = kinds.get(kind) ?? {
-			...{ kind, value_ns: 0, count: 0, variance: 0 },
-			durations: new Histogram(),
-		};
-		addTo(known.durations, (wait.end_ns - wait.begin_ns) * share, wait.count);
-		kinds.set(kind, {
-			...known,
-			value_ns: known.value_ns + wait.weighed_ns * share,
-			count: known.count + wait.count,
-			variance: known.variance + wait.variance * share * share,
-		});
+		let kinds = this.#forCpu.get(pid);
+		if (!kinds) {
+			kinds = new Map();
+			this.#forCpu.set(pid, kinds);
+		}
+		let sum = kinds.get(kind);
+		if (!sum) {
+			sum = { kind, value_ns: 0, count: 0, variance: 0, durations: new Histogram() };
+			kinds.set(kind, sum);
+		}
+		addTo(sum.durations, (wait.end_ns - wait.begin_ns) * share, wait.count);
+		sum.value_ns += wait.weighed_ns * share;
+		sum.count += wait.count;
+		sum.variance += wait.variance * share * share;
 	}
 }

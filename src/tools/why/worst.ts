@@ -40,11 +40,11 @@ export class LongestWaits {
 	readonly #forCpu = new Map<string, Span[]>();
 
 	blocked(stack: number, span: Span): void {
-		addTo(this.#blocked, stack, span);
+		if (lengthOf(span) >= LEAST_NS) addTo(this.#blocked, stack, span);
 	}
 
 	forCpu(pid: number, kind: RunnableKind, span: Span): void {
-		addTo(this.#forCpu, `${pid} ${kind}`, span);
+		if (lengthOf(span) >= LEAST_NS) addTo(this.#forCpu, `${pid} ${kind}`, span);
 	}
 
 	blockedAt(stack: number): readonly Span[] {
@@ -58,7 +58,6 @@ export class LongestWaits {
 
 function addTo<K>(all: Map<K, Span[]>, key: K, { begin_ns, end_ns }: Span): void {
 	const span = { begin_ns, end_ns };
-	if (lengthOf(span) < LEAST_NS) return;
 	const known = all.get(key);
 	if (!known) {
 		all.set(key, [span]);
