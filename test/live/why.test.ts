@@ -26,7 +26,9 @@ interface Report {
 	readonly idle_ns: number;
 	readonly working_ns: number;
 	readonly account: readonly Place[];
+	readonly sufferers: readonly { readonly pid: number }[];
 	readonly machine: {
+		readonly tracer_ns: number;
 		readonly read_bytes: number;
 		readonly others: readonly {
 			pid: number;
@@ -46,7 +48,7 @@ interface Report {
 	readonly stacks: readonly {
 		frames: string[];
 		value: number;
-		key: { place: string; kind: string };
+		key: { pid: number; place: string; kind: string };
 	}[];
 }
 
@@ -232,6 +234,22 @@ test('the whole machine, as text and folded: where a thread is, is the root', ()
 	const { stdout, status } = runToEnd(TSTRACE, ['why', '--folded', '-q', '0.5']);
 	assert.equal(status, 0);
 	assert.match(stdout, /^(idle|waiting|runnable|running): /);
+});
+
+test('of the whole machine: tstrace itself is no part of the answer, and what it ran is told apart', async () => {
+	const hogs = await Promise.all(Array.from({ length: 3 }, () => Workload.start('hog')));
+	const tracing = await Tracing.start(['why', '--json', '60']);
+	const [hog] = hogs as [Workload];
+	const begun_ns = schedstat(hog.pid).run_ns;
+	await until(() => schedstat(hog.pid).run_ns >= begun_ns + RUN_NS);
+	const { stdout, status } = await tracing.end('SIGINT');
+	for (const each of hogs) await each.end();
+	assert.equal(status, 0);
+	const { stacks, sufferers, machine } = JSON.parse(stdout) as Report;
+	const pids = [...stacks.map(({ key }) => key.pid), ...sufferers.map(({ pid }) => pid)];
+	assert.ok(pids.includes(hog.pid));
+	assert.ok(!pids.includes(tracing.pid));
+	assert.ok(machine.tracer_ns > 0);
 });
 
 test('a page has the verdict, the wait, and the place as the root', (t) => {

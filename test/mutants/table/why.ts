@@ -302,8 +302,8 @@ export const OF_WHY: readonly Mutation[] = [
 	{
 		id: 'Y35',
 		file: 'src/tools/why/seen-waits.ts',
-		from: '[rest, length_ns - quota_ns - waking_ns],',
-		to: '[rest, length_ns - quota_ns],',
+		from: 'const rest_ns = length_ns - quota_ns - waking_ns;',
+		to: 'const rest_ns = length_ns - quota_ns;',
 		bug: 'the wake-up of a CPU counts twice, as that and as waiting in its run queue',
 		test: 'unit/tools/why/seen-waits',
 		only: 'each part of a wait',
@@ -311,8 +311,8 @@ export const OF_WHY: readonly Mutation[] = [
 	{
 		id: 'Y36',
 		file: 'src/tools/why/seen-waits.ts',
-		from: 'value_ns: known.value_ns + wait.weighed_ns * share,',
-		to: 'value_ns: known.value_ns + (wait.end_ns - wait.begin_ns) * share,',
+		from: 'sum.value_ns += wait.weighed_ns * share;',
+		to: 'sum.value_ns += (wait.end_ns - wait.begin_ns) * share;',
 		bug: 'a sampled wait for a CPU counts for no more than itself',
 		test: 'unit/tools/why/seen-waits',
 		only: 'each part of a wait',
@@ -325,5 +325,14 @@ export const OF_WHY: readonly Mutation[] = [
 		bug: 'a thread whose CPU was asleep seems to lack CPUs that others have',
 		test: 'unit/tools/why/verdict-rules',
 		only: 'as the largest reason is',
+	},
+	{
+		id: 'Y37',
+		file: 'src/tools/why/thread-accounts.ts',
+		from: 'pid === process.pid',
+		to: 'pid === process.ppid',
+		bug: 'the answer for the whole machine is about tstrace',
+		test: 'live/why',
+		only: 'of the whole machine',
 	},
 ];
