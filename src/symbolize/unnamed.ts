@@ -9,7 +9,7 @@ import type { ProcessHistory } from './mappings/processes.js';
 import type { DebuginfodUse, Notice } from './notices.js';
 import { type Runtime, runtimeOf } from './symbols/jit.js';
 import type { FileNames } from './symbols/object-file.js';
-import { installCommand } from './symbols/packages.js';
+import { installCommands } from './symbols/packages.js';
 
 /** Files and processes that get a notice: those with the greatest shares. */
 const MAX_FILE_NOTICES = 3;
@@ -140,22 +140,24 @@ export class Account {
 	}
 
 	#fileNotices(): Notice[] {
-		return [...this.#files]
+		const largest = [...this.#files]
 			.filter(([, { names, value }]) => !names?.complete && this.#share(value) >= MIN_SHARE)
 			.sort(([, a], [, b]) => b.value - a.value)
-			.slice(0, MAX_FILE_NOTICES)
-			.map(([file, { names, value }]): Notice => {
-				const { path } = file;
-				return {
-					kind: 'symbols-missing',
-					path,
-					reason: names ? 'stripped' : 'unreadable',
-					buildId: names?.buildId,
-					install: names && installCommand(path, file.roots()[0] ?? ''),
-					debuginfod: this.debuginfod,
-					share: this.#share(value),
-				};
-			});
+			.slice(0, MAX_FILE_NOTICES);
+		const installs = installCommands(
+			largest.map(([file]) => ({ path: file.path, root: file.roots()[0] ?? '' })),
+		);
+		return largest.map(
+			([file, { names, value }], i): Notice => ({
+				kind: 'symbols-missing',
+				path: file.path,
+				reason: names ? 'stripped' : 'unreadable',
+				buildId: names?.buildId,
+				install: names && installs[i],
+				debuginfod: this.debuginfod,
+				share: this.#share(value),
+			}),
+		);
 	}
 
 	#share(value: number): number {

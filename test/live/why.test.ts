@@ -252,6 +252,21 @@ test('of the whole machine: tstrace itself is no part of the answer, and what it
 	assert.ok(machine.tracer_ns > 0);
 });
 
+test('a program that sleeps between its rounds: trouble if it was chosen, none of the machine', async () => {
+	const placesOf = async (targetOf: (pid: number) => readonly string[]) => {
+		const naps = await Workload.start('naps', '20', '10', '20000');
+		const tracing = await Tracing.start(['why', '--json', ...targetOf(naps.pid), '60']);
+		await naps.work();
+		const { stdout } = await tracing.end('SIGINT');
+		await naps.end();
+		const { stacks } = JSON.parse(stdout) as Report;
+		const theirs = stacks.filter(({ key }) => key.pid === naps.pid && key.kind === 'sleep');
+		return [...new Set(theirs.map(({ key }) => key.place))];
+	};
+	assert.deepEqual(await placesOf(() => []), ['idle']);
+	assert.deepEqual(await placesOf((pid) => ['-p', `${pid}`]), ['waiting']);
+});
+
 test('a page has the verdict, the wait, and the place as the root', (t) => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-why-'));
 	t.after(() => rmSync(folder, { recursive: true }));

@@ -12,20 +12,43 @@ const MAX_LISTS_BYTES = 64 * 2 ** 20;
 /** What may stand in a command that somebody copies: nothing that a shell understands. */
 const PLAIN_PATH = /^[\w./+-]+$/;
 
-/**
- * The command that installs the symbols of the file at `path` as seen under `root` ("" for ours);
- * undefined when the system is none of Debian's or Fedora's kind, or no package has the file.
- */
+/** A file as it is called under a root folder; "" for ours. */
+interface Installed {
+	readonly path: string;
+	readonly root: string;
+}
+
+/** What `installCommands` says of one file. */
 export function installCommand(path: string, root: string): string | undefined {
-	const ids = distributions(root);
-	if (ids.includes('debian') || ids.includes('ubuntu')) {
-		const name = debianPackage(path, root);
-		return name && `apt-get install ${name}-dbgsym (or ${name}-dbg)`;
-	}
-	if ((ids.includes('fedora') || ids.includes('rhel')) && PLAIN_PATH.test(path)) {
-		return `dnf debuginfo-install $(rpm -qf ${path})`;
-	}
-	return undefined;
+	return installCommands([{ path, root }])[0];
+}
+
+/**
+ * The commands that install the symbols of these files; undefined for one when its system is none of Debian's or
+ * Fedora's kind, or no package has the file. All at once, as a thousand lists may have to be read for them.
+ */
+export function installCommands(files: readonly Installed[]): (string | undefined)[] {
+	const systems = new Map(files.map(({ root }) => [root, distributions(root)]));
+	const isLike = (root: string, ...names: string[]) =>
+		names.some((name) => systems.get(root)?.includes(name));
+	const packages = new Map(
+		[...systems.keys()]
+			.filter((root) => isLike(root, 'debian', 'ubuntu'))
+			.map((root) => {
+				const paths = files.flatMap((file) => (file.root === root ? [file.path] : []));
+				return [root, debianPackages(paths, root)];
+			}),
+	);
+	return files.map(({ path, root }) => {
+		if (isLike(root, 'debian', 'ubuntu')) {
+			const name = packages.get(root)?.get(path);
+			return name && `apt-get install ${name}-dbgsym (or ${name}-dbg)`;
+		}
+		if (isLike(root, 'fedora', 'rhel') && PLAIN_PATH.test(path)) {
+			return `dnf debuginfo-install $(rpm -qf ${path})`;
+		}
+		return undefined;
+	});
 }
 
 /** What the system under `root` is, and what it is like: "ubuntu", "debian". */
@@ -36,25 +59,35 @@ export function distributions(root: string): string[] {
 	);
 }
 
-/** The package whose list of files has the path. */
-function debianPackage(path: string, root: string): string | undefined {
-	// Where /lib is a link to /usr/lib, packages may still list the short path.
-	const paths = path.startsWith('/usr/') ? [path, path.slice(4)] : [path, `/usr${path}`];
-	const lines = paths.map((each) => Buffer.from(`\n${each}\n`));
+/** By path, the package whose list of files has it. */
+function debianPackages(paths: readonly string[], root: string): Map<string, string | undefined> {
+	const packages = new Map<string, string | undefined>();
+	const wanted = new Map(paths.map((path) => [path, linesOf(path)]));
 	let left_bytes = MAX_LISTS_BYTES;
-	for (const name of likelyFirst(listNames(`${root}${DPKG_FOLDER}`), path)) {
+	for (const name of likelyFirst(listNames(`${root}${DPKG_FOLDER}`), paths)) {
 		const list = readSmall(`${root}${DPKG_FOLDER}/${name}`);
 		left_bytes -= list?.length ?? 0;
-		if (left_bytes < 0) return undefined;
-		if (lines.some((line) => list?.includes(line))) return packageOf(name);
+		if (left_bytes < 0) break;
+		for (const [path, lines] of wanted) {
+			if (!lines.some((line) => list?.includes(line))) continue;
+			packages.set(path, packageOf(name));
+			wanted.delete(path);
+		}
+		if (wanted.size === 0) break;
 	}
-	return undefined;
+	return packages;
+}
+
+/** As a list may have it: where /lib is a link to /usr/lib, packages may still list the short path. */
+function linesOf(path: string): Buffer[] {
+	const paths = path.startsWith('/usr/') ? [path, path.slice(4)] : [path, `/usr${path}`];
+	return paths.map((each) => Buffer.from(`\n${each}\n`));
 }
 
 /** Most packages are named after a file of theirs: then the first list has it, and not the thousandth. */
-function likelyFirst(lists: readonly string[], path: string): string[] {
-	const [stem = ''] = /^[a-z]+/i.exec(basename(path)) ?? [];
-	const isLikely = (list: string) => stem !== '' && list.startsWith(stem);
+function likelyFirst(lists: readonly string[], paths: readonly string[]): string[] {
+	const stems = paths.flatMap((path) => /^[a-z]+/i.exec(basename(path)) ?? []);
+	const isLikely = (list: string) => stems.some((stem) => list.startsWith(stem));
 	return [...lists.filter(isLikely), ...lists.filter((list) => !isLikely(list))];
 }
 

@@ -1,9 +1,8 @@
 /** The account of a window, and the reasons why threads did not get on. Pure values: no I/O, no kernel. */
 import { largest } from '../../aggregate/largest.js';
 import type { Key } from '../../aggregate/row-key.js';
-import type { Waker } from '../../aggregate/stack-rows.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
-import { type Link, linksOf, tellingFunction } from './chain.js';
+import { type Link, linksOf, tellingFunction, wakersOf } from './chain.js';
 import { type Evidence, isAmong } from './evidence.js';
 import { type FullPool, fullPools } from './full-pool.js';
 import { type Mutual, mutualWaits } from './mutual.js';
@@ -183,13 +182,6 @@ function mostFollowed(
 		total_ns: sumOf(most),
 		function: tellingFunction(first.row),
 	};
-}
-
-/** The nearest first. */
-function wakersOf({ waker }: Pick<Waker, 'waker'>): Waker[] {
-	const wakers: Waker[] = [];
-	for (let each = waker; each; each = each.waker) wakers.push(each);
-	return wakers;
 }
 
 /** Of one kind of waits: more different things, and none with half of the time, are no reason each. */

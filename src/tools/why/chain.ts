@@ -29,6 +29,13 @@ export interface Link {
 	readonly isNobody: boolean;
 }
 
+/** The nearest first. */
+export function wakersOf({ waker }: Pick<Waker, 'waker'>): Waker[] {
+	const wakers: Waker[] = [];
+	for (let each = waker; each; each = each.waker) wakers.push(each);
+	return wakers;
+}
+
 /** From who woke the thread to the last one that was followed: of what ended *its* wait no more is told. */
 export function linksOf(waker: Waker): Link[] {
 	const links = [linkOf(waker)];

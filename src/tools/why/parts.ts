@@ -12,6 +12,7 @@ import {
 	type ThreadTime,
 } from './evidence.js';
 import { fateOf, kindOf } from './idle.js';
+import { withRests } from './rests.js';
 
 /** Where a thread is: on a CPU, ready for one, waiting while it has work, or without work. */
 export type PlaceName = 'running' | 'runnable' | 'waiting' | 'idle';
@@ -80,8 +81,9 @@ export function partsOf(evidence: Evidence): Parts {
 	const isTraced = isAmong(threads);
 	const ran = whereItRuns(evidence.samples);
 	const whole_ns = WHOLE_SHARE * evidence.window_ns;
+	const waits = blocked.flatMap((each) => blockedParts(each, { isTraced, whole_ns }));
 	const off = [
-		...blocked.flatMap((each) => blockedParts(each, { isTraced, whole_ns })),
+		...(evidence.target === '' ? withRests(waits, isTraced) : waits),
 		...forCpu.map((each) => cpuPart(each, ran(each))),
 	];
 	const { scaled, unseen_ns, excess_ns } = fitted(off, wall_ns - run_ns);

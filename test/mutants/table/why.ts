@@ -335,4 +335,20 @@ export const OF_WHY: readonly Mutation[] = [
 		test: 'live/why',
 		only: 'of the whole machine',
 	},
+	{
+		id: 'Y38',
+		file: 'src/tools/why/parts.ts',
+		from: "evidence.target === '' ? withRests",
+		to: "evidence.target !== '' ? withRests",
+		bug: "a script's sleep is the machine's trouble, and a chosen program's is none",
+		test: 'unit/tools/why/rests',
+	},
+	{
+		id: 'Y39',
+		file: 'src/tools/why/rests.ts',
+		from: '!awaited.has(threadOf(part.row.key))',
+		to: '!awaited.has(part.row.key.comm as string)',
+		bug: 'who sleeps while others wait for it seems to have no work',
+		test: 'unit/tools/why/rests',
+	},
 ];

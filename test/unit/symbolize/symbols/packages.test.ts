@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { installCommand } from '../../../../src/symbolize/symbols/packages.js';
+import { installCommand, installCommands } from '../../../../src/symbolize/symbols/packages.js';
 import { temporaryFolder } from '../support.js';
 
 function rootWith(osRelease: string, lists: Record<string, string> = {}): string {
@@ -28,6 +28,24 @@ test('Debian and Ubuntu: the package that has the file', () => {
 	assert.equal(installCommand('/usr/lib/libfoo.so.1', root), library, 'with merged folders');
 	assert.equal(installCommand('/usr/bin/fo', root), undefined);
 	assert.equal(installCommand('/usr/bin/bar', root), undefined);
+});
+
+test('several files at once: each gets its own package, of its own system', () => {
+	const debian = rootWith('ID=debian\n', {
+		'foo.list': '/.\n/usr/bin/foo\n/usr/bin/foot\n',
+		'zoo.list': '/.\n/usr/bin/bar\n/usr/bin/foo\n',
+	});
+	const other = rootWith('ID=debian\n', { 'other.list': '/.\n/usr/bin/foo\n' });
+	const fedora = rootWith('ID=fedora\n');
+	const asked = [
+		{ path: '/usr/bin/bar', root: debian },
+		{ path: '/usr/bin/foo', root: debian },
+		{ path: '/usr/bin/none', root: debian },
+		{ path: '/usr/bin/foo', root: other },
+		{ path: '/usr/bin/foo', root: fedora },
+	];
+	const named = installCommands(asked).map((command) => command?.split(' ')[2]);
+	assert.deepEqual(named, ['zoo-dbgsym', 'foo-dbgsym', undefined, 'other-dbgsym', '$(rpm']);
 });
 
 test('a list may be 8 MiB long; a longer one is not read', () => {
