@@ -130,8 +130,7 @@ int BPF_PROG(trace_thread_ends, struct task_struct *task)
 	if (slot && slot->since_ns)
 		call_ends_with_thread(task, slot);
 	/* The filter may have forgotten a process whose last thread ends. */
-	if (with_ends && !(task->flags & PF_KTHREAD) && (known || filter_has_task(task)) &&
-	    task_tgid(task) != own_tgid) {
+	if (with_ends && !(task->flags & PF_KTHREAD) && (known || filter_has_task(task))) {
 		slot = event_slot(task, registers, RECORD_EXIT, 0);
 		if (slot) {
 			slot->record.result =
@@ -191,7 +190,7 @@ int BPF_PROG(trace_signal, int signal, void *information)
 	struct call_slot *slot;
 	u64 *arguments;
 
-	if (!filter_has_task(task) || task_tgid(task) == own_tgid)
+	if (!filter_has_task(task))
 		return 0;
 	slot = event_slot(task, signalled_number(ctx, information, task), RECORD_SIGNAL, 2);
 	if (!slot)
@@ -223,7 +222,7 @@ int open_calls(struct bpf_iter__task *ctx)
 	s64 nr;
 
 	if (!task || !task->pid || task->flags & PF_KTHREAD || task->exit_state ||
-	    !filter_has_task(task) || task_tgid(task) == own_tgid)
+	    !filter_has_task(task))
 		return 0;
 	slot = slot_at(slot_find(task_registers_number(task)));
 	if (slot && slot->since_ns) {

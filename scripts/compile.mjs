@@ -24,6 +24,8 @@ export async function bundle() {
 		bundle: true,
 		// A native module: it stays outside, and is the package's one dependency.
 		external: ['koffi'],
+		// What is compiled ahead of time has no import(): it becomes require.
+		supported: { 'dynamic-import': false },
 		// Names stay: in the stack of an error that -v shows.
 		minifySyntax: true,
 		minifyWhitespace: true,
@@ -56,8 +58,10 @@ export async function bundle() {
 	// By its last line bin/tstrace knows whether the cache is of this bundle; V8 compares lengths only.
 	const digest = createHash('sha256').update(lazy).digest('hex').slice(0, DIGEST_LETTERS);
 	writeFileSync('dist/main.cjs', `${lazy}//${digest}`);
+	// As bin/tstrace runs: V8 takes no cache that was made with other flags.
+	const { NODE_OPTIONS: _, ...env } = process.env;
 	execFileSync(process.execPath, ['scripts/code-cache.cjs'], {
-		stdio: ['ignore', 'ignore', 'inherit'],
+		...{ env, stdio: ['ignore', 'ignore', 'inherit'] },
 	});
 	// A thread of its own, in a file of its own (src/symbolize/walks/table-reader.ts).
 	const worker = await build({

@@ -30,6 +30,8 @@ const volatile bool filter_by_cpu = false;
 const volatile bool filter_user_threads = false;
 const volatile bool filter_kernel_threads = false;
 const volatile u64 filter_cpus[FILTER_CPU_WORDS] = {};
+/* Not this process, whatever else it is: tstrace's own. */
+const volatile u32 filter_but_tgid = 0;
 /* COMMAND's process, let in when it executes; 0: there is none. */
 const volatile u32 filter_command_tgid = 0;
 
@@ -133,7 +135,7 @@ static __always_inline bool filter_has_cpu(u32 cpu)
 static __always_inline bool filter_is_set(void)
 {
 	return filter_by_tgid || filter_by_tid || filter_by_comm || filter_by_cgroup ||
-	       filter_by_cpu || filter_user_threads || filter_kernel_threads;
+	       filter_by_cpu || filter_user_threads || filter_kernel_threads || filter_but_tgid;
 }
 
 /* Whether the task is one that the user asked for, wherever it runs. */
@@ -142,6 +144,8 @@ static __always_inline bool filter_has_task(struct task_struct *task)
 	if (filter_user_threads && (look(task, flags) & PF_KTHREAD))
 		return false;
 	if (filter_kernel_threads && !(look(task, flags) & PF_KTHREAD))
+		return false;
+	if (filter_but_tgid && task_tgid(task) == filter_but_tgid)
 		return false;
 	if (filter_by_tgid) {
 		u32 tgid = task_tgid(task);

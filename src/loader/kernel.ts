@@ -37,7 +37,10 @@ function readOfKernel(path: string, missing: string): Buffer {
 
 let mapped: Uint8Array | undefined;
 
-/** From Linux 6.16 on its own memory, which takes a tenth of the time that a copy takes. Else undefined. */
+/**
+ * BTF in the kernel's own memory, which takes a tenth of the time that a copy takes; undefined where it cannot be mapped,
+ * before Linux 6.16.
+ */
 function mappedBtf(): Uint8Array | undefined {
 	try {
 		mapped ??= viewKernelFile(BTF_PATH);
@@ -47,7 +50,7 @@ function mappedBtf(): Uint8Array | undefined {
 	}
 }
 
-/** Gives its memory back, up to 9 MB; the next use reads it again. */
+/** Gives its memory back, up to 9 MB; the next use makes it again. */
 export function forgetKernelBtf(): void {
 	btf = undefined;
 }

@@ -10,7 +10,7 @@ import { PROT, pageSizeBytes, SharedMapping } from './memory.js';
 
 const { RINGBUF_BUSY: BUSY, RINGBUF_DISCARD: DISCARD, RINGBUF_HEADER_BYTES: HEADER_BYTES } = uapi;
 const LENGTH_MASK = ~(BUSY | DISCARD);
-/** Room of records that were read is freed by so much: each time costs as much as a record. */
+/** Room is given back in steps of so many bytes, as each step costs as much as a record. */
 const FREED_BYTES = 1 << 14;
 
 export class RingBuffer {
@@ -71,7 +71,7 @@ export class RingBuffer {
 				const header = Atomics.load(this.#headers, at / 4);
 				if (header & BUSY) break;
 				const length = header & LENGTH_MASK;
-				// First: who throws has had it.
+				// Before `each`: a record whose callback throws is not handed over again.
 				position += (length + HEADER_BYTES + 7) & ~7;
 				if (header & DISCARD) continue;
 				count++;

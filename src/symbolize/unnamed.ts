@@ -144,16 +144,18 @@ export class Account {
 			.filter(([, { names, value }]) => !names?.complete && this.#share(value) >= MIN_SHARE)
 			.sort(([, a], [, b]) => b.value - a.value)
 			.slice(0, MAX_FILE_NOTICES);
-		const installs = installCommands(
-			largest.map(([file]) => ({ path: file.path, root: file.roots()[0] ?? '' })),
+		const readable = largest.filter(([, { names }]) => names).map(([file]) => file);
+		const commands = installCommands(
+			readable.map((file) => ({ path: file.path, root: file.roots()[0] ?? '' })),
 		);
+		const installs = new Map(readable.map((file, i) => [file, commands[i]]));
 		return largest.map(
-			([file, { names, value }], i): Notice => ({
+			([file, { names, value }]): Notice => ({
 				kind: 'symbols-missing',
 				path: file.path,
 				reason: names ? 'stripped' : 'unreadable',
 				buildId: names?.buildId,
-				install: names && installs[i],
+				install: installs.get(file),
 				debuginfod: this.debuginfod,
 				share: this.#share(value),
 			}),

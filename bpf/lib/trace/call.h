@@ -21,14 +21,6 @@ const volatile u32 only_descriptor = 0;
 const volatile bool with_stacks = false;
 /* Threads that end, and signals that they get. */
 const volatile bool with_ends = false;
-/* tstrace's own process: what it writes would be traced, and written. */
-const volatile u32 own_tgid = 0;
-
-/* Whether the task's call is one to record. */
-static __always_inline bool task_wanted(struct task_struct *task)
-{
-	return task_tgid(task) != own_tgid && caller_wanted(task);
-}
 
 static __always_inline bool has_descriptor(struct call_slot *slot, struct call_plan *plan)
 {
@@ -97,7 +89,7 @@ static __always_inline void call_entered(void *regs, long nr)
 	bool ends;
 
 	call_of(is_compat_call(regs), nr, &call);
-	if (!call_wanted(&call) || !task_wanted(current_task()))
+	if (!call_wanted(&call) || !caller_wanted(current_task()))
 		return;
 	index = plan_index(&call);
 	plan = plan_of(index);
@@ -159,7 +151,7 @@ static __always_inline void call_left(void *regs, long result)
 	if (!call_wanted(&call))
 		return;
 	task = current_task();
-	if (!filter_has_task(task) || task_tgid(task) == own_tgid || is_new_child(&call, result))
+	if (!filter_has_task(task) || is_new_child(&call, result))
 		return;
 	index = plan_index(&call);
 	plan = plan_of(index);

@@ -29,7 +29,8 @@ export function configure(object: BpfObject<typeof layout>, settings: Settings):
 		by_descriptor: settings.descriptor !== undefined,
 		only_descriptor: settings.descriptor ?? 0,
 		with_ends: settings.ends,
-		own_tgid: process.pid,
+		// What it writes would be traced, and written.
+		filter_but_tgid: process.pid,
 	});
 	object
 		.constantBytes('min_duration_ns')

@@ -83,7 +83,7 @@ export function partsOf(evidence: Evidence): Parts {
 	const whole_ns = WHOLE_SHARE * evidence.window_ns;
 	const waits = blocked.flatMap((each) => blockedParts(each, { isTraced, whole_ns }));
 	const off = [
-		...(evidence.target === '' ? withRests(waits, isTraced) : waits),
+		...(evidence.target === '' ? withRests(waits, evidence.lockHolders) : waits),
 		...forCpu.map((each) => cpuPart(each, ran(each))),
 	];
 	const { scaled, unseen_ns, excess_ns } = fitted(off, wall_ns - run_ns);

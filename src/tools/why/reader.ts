@@ -23,13 +23,7 @@ import { type Machine, machineOf } from './machine.js';
 import { partsOf } from './parts.js';
 import { histogramOf, SeenWaits } from './seen-waits.js';
 import { targetOf } from './target.js';
-import {
-	EndedThreads,
-	identityOf,
-	isOwn,
-	readAccounts,
-	type ThreadAccount,
-} from './thread-accounts.js';
+import { EndedThreads, identityOf, readAccounts, type ThreadAccount } from './thread-accounts.js';
 import { verdictOf } from './verdict.js';
 import { windowRows } from './window-rows.js';
 import { type WorstWait, worstWaits } from './worst.js';
@@ -112,14 +106,8 @@ export class WindowReader extends Waits {
 
 	override async read(patience?: Patience): Promise<WhyFindings> {
 		await this.readObjects();
-		const captured = this.captured();
-		const isTheirs = captured.ended.map((stack) => !isOwn(stack));
-		const ended = captured.ended.filter((_, i) => isTheirs[i]);
-		const numbers = captured.numbers.filter((_, i) => isTheirs[i]);
-		const open = captured.open.filter((stack) => !isOwn(stack));
-		const samples = this.sums
-			.take(this.sums.read(), { parts: 1, period_ns: 0 })
-			.filter((stack) => !isOwn(stack));
+		const { ended, open, numbers } = this.captured();
+		const samples = this.sums.take(this.sums.read(), { parts: 1, period_ns: 0 });
 		const naming = {
 			maxDepth: depthOf(this.#settings),
 			debuginfod: this.#settings.debuginfod,

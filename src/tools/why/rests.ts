@@ -1,24 +1,37 @@
 /** Sleeps that are nobody's trouble. Pure values: no I/O, no kernel. */
-import type { Key } from '../../aggregate/row-key.js';
+import type { Waker } from '../../aggregate/stack-rows.js';
 import { wakersOf } from './chain.js';
+import type { Evidence } from './evidence.js';
+import { kindOf } from './idle.js';
 import type { Part } from './parts.js';
 
 /**
  * For the whole machine: a sleep is idle, as many programs sleep between two rounds of what they do, and `sleep` in a
- * script does so all its life. It is not idle where another thread waited for the one that sleeps, unless as its parent.
- * Of threads that the user chose it is not idle either: these were to work.
+ * script does so all its life. It is not idle where another thread waited for the one that sleeps, unless as its parent:
+ * until that had slept, or for a lock that it has. Of threads that the user chose it is not idle either: these were to
+ * work.
  */
-export function withRests(parts: readonly Part[], isTraced: (key: Key) => boolean): Part[] {
-	const threadOf = ({ pid, tid }: Key) => `${pid} ${tid}`;
-	const awaited = new Set(
-		parts
-			.filter(({ place, kind }) => place === 'waiting' && kind !== 'child')
-			.flatMap(({ row }) => wakersOf(row).filter(({ key }) => isTraced(key)))
-			.map(({ key }) => threadOf(key)),
-	);
+export function withRests(
+	parts: readonly Part[],
+	lockHolders: Evidence['lockHolders'],
+): readonly Part[] {
+	const threads = new Set<number>();
+	const processes = new Set<number>();
+	for (const { place, kind, object, row } of parts) {
+		if (place !== 'waiting' || kind === 'child') continue;
+		for (const waker of wakersOf(row).filter(hasSlept)) threads.add(Number(waker.key.tid));
+		if (object?.type === 'futex' && object.owner) threads.add(object.owner.tid);
+		const holder = kind === 'file lock' && lockHolders.get(Number(row.key.pid));
+		if (holder) processes.add(holder.pid);
+	}
 	return parts.map((part) => {
-		const rests =
-			part.place === 'waiting' && part.kind === 'sleep' && !awaited.has(threadOf(part.row.key));
+		const { pid, tid } = part.row.key;
+		const isAwaited = threads.has(Number(tid)) || processes.has(Number(pid));
+		const rests = part.place === 'waiting' && part.kind === 'sleep' && !isAwaited;
 		return rests ? { ...part, place: 'idle', follows: false } : part;
 	});
+}
+
+function hasSlept({ did, frames, objects }: Waker): boolean {
+	return did === 'was blocked' && kindOf(frames, objects?.[0]?.object) === 'sleep';
 }

@@ -21,7 +21,7 @@ export interface ThreadAccount {
 	readonly pid: number;
 	readonly tid: number;
 	readonly comm: string;
-	/** Whether it is chosen now; a thread of tstrace itself never is. */
+	/** Whether it is chosen now. */
 	readonly traced: boolean;
 	/** Since when it waits for a CPU; 0: it does not. */
 	readonly ready_ns: number;
@@ -34,12 +34,6 @@ export interface ThreadAccount {
 
 /** 47,000 threads that end within a second. */
 const RING_BYTES = 4 << 20;
-
-/**
- * Of tstrace itself. It is busiest as the window begins and ends: on a machine that is short of CPUs its threads would be
- * what the answer tells of.
- */
-export const isOwn = ({ pid }: { readonly pid: number }) => pid === process.pid;
 
 /** Which thread it is of: numbers of threads are used again. */
 export const identityOf = ({ kernelPid, born_ns }: ThreadAccount) => `${kernelPid} ${born_ns}`;
@@ -117,7 +111,7 @@ function accountAt(view: DataView, at: number): ThreadAccount {
 		pid: u32(tgid),
 		tid: u32(tid),
 		comm: readComm(view, at + comm.offset),
-		traced: view.getUint8(at + traced.offset) !== 0 && !isOwn({ pid: u32(tgid) }),
+		traced: view.getUint8(at + traced.offset) !== 0,
 		ready_ns: u64(ready_ns),
 		preempted: view.getUint8(at + preempted.offset) !== 0,
 		read_bytes: u64(fields.read_bytes),

@@ -97,6 +97,8 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 	plan(object, settings, subjects, note) {
 		const plan = planWaits(object, settings, subjects, note, { withSamples: true });
 		configureAccounts(object);
+		// It is busiest as the window begins and ends: where CPUs are short, the answer would be about tstrace.
+		object.setConstants({ filter_but_tgid: process.pid });
 		return {
 			...plan,
 			load: [...(plan.load ?? []), 'account_ended', 'read_accounts', 'sample_running'],

@@ -65,6 +65,11 @@ fs.readFileSync = new Proxy(fs.readFileSync, {
 	apply: (readFileSync, self, args: [path: unknown]) =>
 		args[0] === VMLINUX ? btf : Reflect.apply(readFileSync, self, args),
 });
+// Where the kernel lets it be mapped.
+fs.openSync = new Proxy(fs.openSync, {
+	apply: (openSync, self, [name, ...rest]: [path: unknown, ...rest: unknown[]]) =>
+		Reflect.apply(openSync, self, [name === VMLINUX ? path : name, ...rest]),
+});
 syncBuiltinESMExports();
 
 interface Library {

@@ -328,9 +328,9 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y37',
-		file: 'src/tools/why/thread-accounts.ts',
-		from: 'pid === process.pid',
-		to: 'pid === process.ppid',
+		file: 'bpf/lib/filter.h',
+		from: 'task_tgid(task) == filter_but_tgid',
+		to: 'task_tid(task) == filter_but_tgid',
 		bug: 'the answer for the whole machine is about tstrace',
 		test: 'live/why',
 		only: 'of the whole machine',
@@ -346,8 +346,8 @@ export const OF_WHY: readonly Mutation[] = [
 	{
 		id: 'Y39',
 		file: 'src/tools/why/rests.ts',
-		from: '!awaited.has(threadOf(part.row.key))',
-		to: '!awaited.has(part.row.key.comm as string)',
+		from: 'threads.has(Number(tid)) ||',
+		to: '',
 		bug: 'who sleeps while others wait for it seems to have no work',
 		test: 'unit/tools/why/rests',
 	},
