@@ -5,26 +5,27 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
+import { join } from 'node:path';
 
 const VMLINUX = '/sys/kernel/btf/vmlinux';
 
+const btf = fs.readFileSync(VMLINUX);
+const name = btf.indexOf('\0bpf_ringbuf\0');
+if (name < 0) throw new Error('no bpf_ringbuf in BTF');
+btf.write('X', name + 1);
+const copy = join(os.tmpdir(), `tstrace-test-realtime-${process.pid}`);
+fs.writeFileSync(copy, btf);
+process.on('exit', () => fs.rmSync(copy, { force: true }));
+
 os.version = () => '#1 SMP PREEMPT_RT';
-fs.readFileSync = new Proxy(fs.readFileSync, {
-	apply(readFileSync, self, args: [path: unknown]) {
-		const read: unknown = Reflect.apply(readFileSync, self, args);
-		if (args[0] === VMLINUX && Buffer.isBuffer(read)) {
-			const name = read.indexOf('\0bpf_ringbuf\0');
-			if (name < 0) throw new Error('no bpf_ringbuf in BTF');
-			read.write('X', name + 1);
-		}
-		return read;
-	},
-});
-// As before Linux 6.16, where it cannot be mapped.
-fs.openSync = new Proxy(fs.openSync, {
-	apply(openSync, self, args: [path: unknown]) {
-		if (args[0] === VMLINUX) throw new Error('ENODEV');
-		return Reflect.apply(openSync, self, args);
-	},
-});
+const ofCopy = {
+	apply: (
+		call: (...args: unknown[]) => unknown,
+		self: unknown,
+		[path, ...rest]: [path: unknown, ...rest: unknown[]],
+	) => Reflect.apply(call, self, [path === VMLINUX ? copy : path, ...rest]),
+};
+// BTF is mapped, or read where the kernel does not let it be mapped.
+fs.readFileSync = new Proxy(fs.readFileSync, ofCopy as ProxyHandler<typeof fs.readFileSync>);
+fs.openSync = new Proxy(fs.openSync, ofCopy as ProxyHandler<typeof fs.openSync>);
 syncBuiltinESMExports();
