@@ -1,6 +1,7 @@
 /** why: its account is all of the time; what it says where there is little to say. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -48,7 +49,7 @@ interface Report {
 	readonly stacks: readonly {
 		frames: string[];
 		value: number;
-		key: { pid: number; place: string; kind: string };
+		key: { pid: number; comm: string; place: string; kind: string };
 	}[];
 }
 
@@ -252,19 +253,21 @@ test('of the whole machine: tstrace itself is no part of the answer, and what it
 	assert.ok(machine.tracer_ns > 0);
 });
 
-test('a program that sleeps between its rounds: trouble if it was chosen, none of the machine', async () => {
-	const placesOf = async (targetOf: (pid: number) => readonly string[]) => {
-		const naps = await Workload.start('naps', '20', '10', '20000');
-		const tracing = await Tracing.start(['why', '--json', ...targetOf(naps.pid), '60']);
-		await naps.work();
-		const { stdout } = await tracing.end('SIGINT');
-		await naps.end();
-		const { stacks } = JSON.parse(stdout) as Report;
-		const theirs = stacks.filter(({ key }) => key.pid === naps.pid && key.kind === 'sleep');
-		return [...new Set(theirs.map(({ key }) => key.place))];
+test('a script that sleeps between its rounds: trouble if it was chosen, none of the machine', async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-why-'));
+	t.after(() => rmSync(folder, { recursive: true }));
+	// A name that no other program has.
+	const own = join(folder, 'why-sleeps');
+	copyFileSync('/bin/sleep', own);
+	const script = spawn('sh', ['-c', `while :; do ${own} 0.02; done`], { stdio: 'ignore' });
+	t.after(() => script.kill());
+	const placesOf = (...target: readonly string[]) => {
+		const { stacks } = why(...target, '0.5');
+		const sleeps = stacks.filter(({ key }) => key.comm === 'why-sleeps' && key.kind === 'sleep');
+		return [...new Set(sleeps.map(({ key }) => key.place))];
 	};
-	assert.deepEqual(await placesOf(() => []), ['idle']);
-	assert.deepEqual(await placesOf((pid) => ['-p', `${pid}`]), ['waiting']);
+	assert.deepEqual(placesOf(), ['idle']);
+	assert.deepEqual(placesOf('--comm', 'why-sleeps'), ['waiting']);
 });
 
 test('a page has the verdict, the wait, and the place as the root', (t) => {
