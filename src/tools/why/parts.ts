@@ -12,7 +12,7 @@ import {
 	type ThreadTime,
 } from './evidence.js';
 import { fateOf, kindOf } from './idle.js';
-import { withRests } from './rests.js';
+import { whoRests } from './rests.js';
 
 /** Where a thread is: on a CPU, ready for one, waiting while it has work, or without work. */
 export type PlaceName = 'running' | 'runnable' | 'waiting' | 'idle';
@@ -83,13 +83,19 @@ export function partsOf(evidence: Evidence): Parts {
 	const whole_ns = WHOLE_SHARE * evidence.window_ns;
 	const waits = blocked.flatMap((each) => blockedParts(each, { isTraced, whole_ns }));
 	const off = [
-		...(evidence.target === '' ? withRests(waits, evidence.lockHolders) : waits),
+		...(evidence.target === '' ? withRests(waits, evidence) : waits),
 		...forCpu.map((each) => cpuPart(each, ran(each))),
 	];
 	const { scaled, unseen_ns, excess_ns } = fitted(off, wall_ns - run_ns);
 	const parts = [...runningParts(evidence), ...scaled];
 	// A thread that did not run is no reason for anything, and a share of no time is no number.
 	return { parts: parts.filter(({ value_ns }) => value_ns > 0), wall_ns, unseen_ns, excess_ns };
+}
+
+/** Who only rests is idle. */
+function withRests(waits: readonly Part[], { lockHolders }: Evidence): Part[] {
+	const rests = whoRests(waits, lockHolders);
+	return waits.map((wait) => (rests(wait) ? { ...wait, place: 'idle', follows: false } : wait));
 }
 
 /** Sampled waits come to more or less than they were, by chance: as a whole they take what exact ones leave. */

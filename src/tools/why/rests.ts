@@ -1,9 +1,17 @@
 /** Sleeps that are nobody's trouble. Pure values: no I/O, no kernel. */
-import type { Waker } from '../../aggregate/stack-rows.js';
+import type { StackRow, Waker } from '../../aggregate/stack-rows.js';
+import type { WaitObject } from '../../aggregate/wait-object.js';
 import { wakersOf } from './chain.js';
 import type { Evidence } from './evidence.js';
 import { kindOf } from './idle.js';
-import type { Part } from './parts.js';
+
+/** What of a wait tells. */
+interface Wait {
+	readonly place: string;
+	readonly kind: string;
+	readonly object: WaitObject | undefined;
+	readonly row: StackRow;
+}
 
 /**
  * For the whole machine: a sleep is idle, as many programs sleep between two rounds of what they do, and `sleep` in a
@@ -11,25 +19,24 @@ import type { Part } from './parts.js';
  * until that had slept, or for a lock that it has. Of threads that the user chose it is not idle either: these were to
  * work.
  */
-export function withRests(
-	parts: readonly Part[],
+export function whoRests(
+	waits: readonly Wait[],
 	lockHolders: Evidence['lockHolders'],
-): readonly Part[] {
+): (wait: Wait) => boolean {
 	const threads = new Set<number>();
 	const processes = new Set<number>();
-	for (const { place, kind, object, row } of parts) {
+	for (const { place, kind, object, row } of waits) {
 		if (place !== 'waiting' || kind === 'child') continue;
 		for (const waker of wakersOf(row).filter(hasSlept)) threads.add(Number(waker.key.tid));
 		if (object?.type === 'futex' && object.owner) threads.add(object.owner.tid);
 		const holder = kind === 'file lock' && lockHolders.get(Number(row.key.pid));
 		if (holder) processes.add(holder.pid);
 	}
-	return parts.map((part) => {
-		const { pid, tid } = part.row.key;
+	return ({ place, kind, row }) => {
+		const { pid, tid } = row.key;
 		const isAwaited = threads.has(Number(tid)) || processes.has(Number(pid));
-		const rests = part.place === 'waiting' && part.kind === 'sleep' && !isAwaited;
-		return rests ? { ...part, place: 'idle', follows: false } : part;
-	});
+		return place === 'waiting' && kind === 'sleep' && !isAwaited;
+	};
 }
 
 function hasSlept({ did, frames, objects }: Waker): boolean {
