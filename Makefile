@@ -39,7 +39,7 @@ test-unit: tests
 
 test-browser: tests
 	@scripts/setup.sh browser
-	@$(NODE_TEST) $$($(BROWSER))
+	@$(NODE_TEST) --test-concurrency=2 $$($(BROWSER))
 
 test-live: tests
 	@scripts/setup.sh test
