@@ -1,0 +1,99 @@
+/** The consumer's side of a ring buffer, over a file with what the kernel would have written. */
+import assert from 'node:assert/strict';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { BpfMap } from '../../../src/loader/map.js';
+import { pageSizeBytes } from '../../../src/loader/memory.js';
+import { RingBuffer } from '../../../src/loader/ringbuf.js';
+import { temporaryFolder } from '../symbolize/support.js';
+
+/** include/uapi/linux/bpf.h, BPF_RINGBUF_BUSY_BIT and so on. */
+const BUSY = 2 ** 31;
+const DISCARD = 2 ** 30;
+const HEADER_BYTES = 8;
+const PAGE = pageSizeBytes();
+const RING_BYTES = 16 * PAGE;
+
+interface Written {
+	readonly value: number;
+	readonly bytes?: number;
+	readonly flags?: number;
+}
+
+/** Reads a ring whose records begin at `from`; returns what it hands over, and up to where it gives room back. */
+function read(
+	records: readonly Written[],
+	{ from = 0, each = (_: number): void => {} } = {},
+): { values: number[]; consumed: number; produced: number; freed: number[] } {
+	const file = Buffer.alloc(2 * PAGE + 2 * RING_BYTES);
+	let at = from;
+	for (const { value, bytes = 8, flags = 0 } of records) {
+		const record = Buffer.alloc(HEADER_BYTES + bytes);
+		record.writeUInt32LE((bytes | flags) >>> 0, 0);
+		record.writeUInt32LE(value, HEADER_BYTES);
+		// The kernel maps the data twice in a row.
+		for (const [i, byte] of record.entries()) {
+			const place = (at + i) % RING_BYTES;
+			file[2 * PAGE + place] = byte;
+			file[2 * PAGE + RING_BYTES + place] = byte;
+		}
+		at += Math.ceil((HEADER_BYTES + bytes) / 8) * 8;
+	}
+	file.writeBigUInt64LE(BigInt(from), 0);
+	file.writeBigUInt64LE(BigInt(at), PAGE);
+	const path = join(temporaryFolder(), 'ring');
+	writeFileSync(path, file);
+	const fd = openSync(path, 'r+');
+	const consumedNow = () => Number(readFileSync(path).readBigUInt64LE(0));
+	const ring = new RingBuffer({ fd, maxEntries: RING_BYTES } as unknown as BpfMap);
+	const values: number[] = [];
+	const freed: number[] = [];
+	try {
+		ring.read((record) => {
+			freed.push(consumedNow());
+			values.push(record.getUint32(0, true));
+			each(values.length);
+		});
+	} catch (error) {
+		assert.match(String(error), /enough/);
+	}
+	const consumed = consumedNow();
+	ring.close();
+	closeSync(fd);
+	return { values, consumed, produced: at, freed };
+}
+
+test('each record once, in order, without those that were taken back', () => {
+	const records = [{ value: 1 }, { value: 2, flags: DISCARD, bytes: 20 }, { value: 3, bytes: 13 }];
+	const { values, consumed, produced } = read([...records, { value: 4 }]);
+	assert.deepEqual(values, [1, 3, 4]);
+	assert.equal(consumed, produced);
+});
+
+test('a record that is not complete, and all after it, come later', () => {
+	const { values, consumed } = read([{ value: 1 }, { value: 2, flags: BUSY }, { value: 3 }]);
+	assert.deepEqual([values, consumed], [[1], 16]);
+});
+
+test('a record that wraps around is in one piece; positions go on beyond 32 bits', () => {
+	const from = 2 ** 20 * RING_BYTES + RING_BYTES - 8;
+	const { values, consumed } = read([{ value: 5, bytes: 24 }, { value: 6 }], { from });
+	assert.deepEqual([values, consumed], [[5, 6], from + 32 + 16]);
+});
+
+test('room is given back while records are read, not only after the last one', () => {
+	const many = Array.from({ length: 12 }, (_, i) => ({ value: i, bytes: PAGE }));
+	const { freed, consumed, produced } = read(many);
+	assert.equal(consumed, produced);
+	assert.ok((freed.at(-1) ?? 0) >= 7 * PAGE, `${freed}`);
+	assert.ok(freed.every((place, i) => place <= i * (PAGE + HEADER_BYTES)));
+});
+
+test('a callback that throws has had its record', () => {
+	const each = (count: number) => {
+		if (count === 2) throw new Error('enough');
+	};
+	const { values, consumed } = read([{ value: 1 }, { value: 2 }, { value: 3 }], { each });
+	assert.deepEqual([values, consumed], [[1, 2], 32]);
+});
