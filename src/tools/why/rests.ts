@@ -14,10 +14,9 @@ interface Wait {
 }
 
 /**
- * For the whole machine: a sleep is idle, as many programs sleep between two rounds of what they do, and `sleep` in a
- * script does so all its life. It is not idle where another thread waited for the one that sleeps, unless as its parent:
- * until that had slept, or for a lock that it has. Of threads that the user chose it is not idle either: these were to
- * work.
+ * Tells who only rests in a sleep, for the whole machine: many programs sleep between two rounds of what they do, and
+ * `sleep` in a script does so all its life. A thread does not rest if another one waited until it had slept, or waits for
+ * a lock that it holds; but that its parent waits for its end does not count.
  */
 export function whoRests(
 	waits: readonly Wait[],

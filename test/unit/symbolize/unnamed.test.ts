@@ -1,12 +1,14 @@
 /** What has no name: of which files and processes there are notices, and with which shares. */
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { Place } from '../../../src/symbolize/code-place.js';
 import { MappedFile } from '../../../src/symbolize/mappings/mapped-file.js';
 import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
 import type { FileNames } from '../../../src/symbolize/symbols/object-file.js';
 import { Account, filesLackingNames } from '../../../src/symbolize/unnamed.js';
-import { stackOf } from './support.js';
+import { stackOf, temporaryFolder } from './support.js';
 
 /** Numbers that no process has. */
 const PID = 5_000_000;
@@ -74,6 +76,32 @@ test('files that lack names, the largest share first, three at most, and none of
 	const [a = assert.fail(), b = assert.fail()] = files;
 	assert.deepEqual([account.lackingBuildId(a), account.lackingBuildId(b)], ['id0', undefined]);
 	assert.deepEqual([account.has(a), account.has(fileOf('/other'))], [true, false]);
+});
+
+test('each file gets the command of its own package, and one that cannot be read gets none', () => {
+	const root = temporaryFolder();
+	mkdirSync(join(root, 'etc'));
+	writeFileSync(join(root, 'etc/os-release'), 'ID=debian\n');
+	mkdirSync(join(root, 'var/lib/dpkg/info'), { recursive: true });
+	for (const name of ['a', 'b', 'c'])
+		writeFileSync(join(root, `var/lib/dpkg/info/p${name}.list`), `/.\n/usr/bin/${name}\n`);
+	const account = new Account(new ProcessHistory(), 'unset');
+	for (const [name, value] of [
+		['a', 3],
+		['b', 2],
+		['c', 1],
+	] as const) {
+		const file = fileOf(`/usr/bin/${name}`);
+		file.roots = () => [root];
+		account.addFile(file, name === 'a' ? undefined : namesOf(false));
+		add(account, value, [placeOf('symbols', file)]);
+	}
+	const installs = account.notices().map((notice) => 'install' in notice && notice.install);
+	assert.deepEqual(installs, [
+		undefined,
+		'apt-get install pb-dbgsym (or pb-dbg)',
+		'apt-get install pc-dbgsym (or pc-dbg)',
+	]);
 });
 
 test('a file with all its symbols lacks none; what was counted stays when its names come later', () => {
