@@ -156,6 +156,14 @@ export const TOOLS: readonly ToolTests[] = [
 		truths: ['^threads that begin'],
 	},
 	{
+		tool: 'stat',
+		args: ['--', 'sleep', '0.2'],
+		file: 'stat',
+		also: { 'stat-options': { quick: '^(CPU time of COMMAND|events that this machine)' } },
+		truths: ['^system calls, by tracepoints', '^page faults', '^threads: those', '^a cgroup'],
+		not: { 'perf counts the same of the same command': 'each kernel has a perf of its own' },
+	},
+	{
 		tool: 'memleak',
 		args: ['0.2', '1', '--', 'sleep', '1'],
 		file: 'memleak',
