@@ -5,6 +5,7 @@
  * case whoever ended that wait is looked at in the same way, within that wait; so the parts of a wait add up to it.
  * docs/chains.md has the algorithm, its limits, and others'.
  */
+import { type Chain, type ChainSum, ChainSums } from './chain-sums.js';
 import type { Did } from './stack.js';
 
 /** A wait that is over. Times are CLOCK_MONOTONIC. */
@@ -32,31 +33,13 @@ export interface BlockedWait extends EndedWait {
 	readonly count: number;
 }
 
-/** Waits that went the same way. */
-export interface Chain {
-	/** Of the wait, of its waker's, of the waker's waker's, …: each the key of a `BlockedWait`. */
-	readonly keys: readonly number[];
-	/** What the thread did that ended the last of these waits; undefined: it was none, or nobody can tell. */
-	readonly did: Did | undefined;
-	readonly value_ns: number;
-	readonly count: number;
-	readonly variance: number;
-}
-
+/** `error`: its variance; signed, as in `Uncertain.against`, where others of `within` err against it. */
 type Part = (
 	keys: readonly number[],
 	did: Did | undefined,
 	value_ns: number,
-	variance: number,
+	error?: { readonly signed: number; readonly within: readonly number[] },
 ) => void;
-
-interface ChainSum {
-	readonly keys: readonly number[];
-	readonly did: Did | undefined;
-	value_ns: number;
-	count: number;
-	variance: number;
-}
 
 /** A stretch of time, in which somebody waited. */
 interface Stretch {
@@ -77,8 +60,7 @@ const NONE = -1;
 
 export class Chains {
 	readonly #followed: number;
-	readonly #maxChains: number;
-	readonly #sums = new Map<string, ChainSum>();
+	readonly #sums: ChainSums;
 	/** The last wait of each thread: its number, of all waits. */
 	readonly #last = new Map<number, number>();
 	#waits = 0;
@@ -107,7 +89,7 @@ export class Chains {
 	 */
 	constructor({ followed, maxChains }: { followed: number; maxChains: number }) {
 		this.#followed = followed;
-		this.#maxChains = maxChains;
+		this.#sums = new ChainSums(maxChains);
 	}
 
 	/** A thread has waited for a CPU. Waits come in the order in which their threads resumed. */
@@ -122,7 +104,8 @@ export class Chains {
 		const length_ns = wait.end_ns - wait.begin_ns;
 		// What happened in a wait that stands for others is not what happened in those.
 		if (wait.wakerPid === 0 || wait.variance > 0 || length_ns <= 0 || wait.weighed_ns <= 0) {
-			this.#add([wait.key], undefined, wait.weighed_ns, wait.variance, wait);
+			const sum = this.#add([wait.key], undefined, wait.weighed_ns, wait);
+			sum.variance += wait.variance;
 			return;
 		}
 		const looks = Math.min(MOST_LOOKED_AT, this.#lookLeftNow);
@@ -130,37 +113,20 @@ export class Chains {
 		this.#isCut = false;
 		const { begin_ns, end_ns } = wait;
 		const stretch = { begin_ns, end_ns, weight: wait.weighed_ns / length_ns };
-		const part: Part = (...of) => this.#add(...of, wait);
+		const part: Part = (keys, did, value_ns, error) => {
+			const sum = this.#add(keys, did, value_ns, wait);
+			if (!error || error.signed === 0) return;
+			const whole = error.within.join();
+			sum.against.set(whole, (sum.against.get(whole) ?? 0) + error.signed);
+		};
 		this.#account([wait.key], [wait.pid], [wait.wakerPid, wait.wakerBorn_ns], stretch, part);
 		this.#lookLeftNow -= looks - this.#lookLeft;
 		if (this.#isCut || this.#lookLeft === 0) this.#cut++;
 	}
 
-	/**
-	 * All so far. What was sampled of a waker's waits may come to more than the whole by chance, so that less than
-	 * nothing is left for what it ran. Then its other parts are made smaller: those of a wait add up to it.
-	 */
+	/** All so far. */
 	chains(): Chain[] {
-		const wholes = new Map<number, { whole_ns: number; parts_ns: number }>();
-		for (const { keys, value_ns } of this.#sums.values()) {
-			const [first] = keys as [number];
-			const { whole_ns, parts_ns } = wholes.get(first) ?? { whole_ns: 0, parts_ns: 0 };
-			wholes.set(first, {
-				whole_ns: whole_ns + value_ns,
-				parts_ns: parts_ns + Math.max(0, value_ns),
-			});
-		}
-		const positive = [...this.#sums.values()].filter(({ value_ns }) => value_ns > 0);
-		return positive.map((sum) => {
-			const whole = wholes.get(sum.keys[0] as number);
-			const scale = whole ? whole.whole_ns / whole.parts_ns : 1;
-			return {
-				...sum,
-				value_ns: sum.value_ns * scale,
-				count: sum.count * scale,
-				variance: sum.variance * scale * scale,
-			};
-		});
+		return this.#sums.chains();
 	}
 
 	/** More waits are about to be handed over. */
@@ -189,7 +155,7 @@ export class Chains {
 		part: Part,
 	): void {
 		const begin_ns = Math.min(end_ns, Math.max(wanted_ns, born_ns));
-		if (begin_ns > wanted_ns) part(keys, 'did not exist yet', (begin_ns - wanted_ns) * weight, 0);
+		if (begin_ns > wanted_ns) part(keys, 'did not exist yet', (begin_ns - wanted_ns) * weight);
 		let rest_ns = end_ns - begin_ns;
 		let restVariance = 0;
 		for (const at of this.#within(pid, begin_ns, end_ns)) {
@@ -201,7 +167,8 @@ export class Chains {
 				(this.#variance[at] as number) * (weighed_ns / (this.#weighed_ns[at] as number)) ** 2;
 			rest_ns -= weighed_ns;
 			restVariance += variance;
-			const value = [weighed_ns * weight, variance * weight * weight] as const;
+			const error = { signed: -variance * weight * weight, within: keys };
+			const value = [weighed_ns * weight, error] as const;
 			if (key === FOR_CPU) {
 				part(keys, 'waited for a CPU', ...value);
 			} else if (
@@ -219,7 +186,8 @@ export class Chains {
 		}
 		const isAll = this.#lookLeft > 0 && begin_ns >= this.#forgotten_ns;
 		const did = isAll ? 'ran' : undefined;
-		if (rest_ns !== 0) part(keys, did, rest_ns * weight, restVariance * weight * weight);
+		const error = { signed: restVariance * weight * weight, within: keys };
+		if (rest_ns !== 0) part(keys, did, rest_ns * weight, error);
 	}
 
 	/** Places of the thread's waits that overlap a stretch, the last one first. */
@@ -276,25 +244,18 @@ export class Chains {
 		keys: readonly number[],
 		did: Did | undefined,
 		value_ns: number,
-		variance: number,
 		whole: BlockedWait,
-	): void {
+	): ChainSum {
 		const sum = this.#sumOf(keys, did);
 		sum.value_ns += value_ns;
 		sum.count += whole.count * (whole.weighed_ns > 0 ? value_ns / whole.weighed_ns : 1);
-		sum.variance += variance;
+		return sum;
 	}
 
 	#sumOf(keys: readonly number[], did: Did | undefined): ChainSum {
-		const name = `${keys.join()} ${did ?? ''}`;
-		const known = this.#sums.get(name);
-		if (known) return known;
-		if (this.#sums.size >= this.#maxChains && keys.length > 1) {
-			this.#isCut = true;
-			return this.#sumOf(keys.slice(0, 1), undefined);
-		}
-		const sum = { keys, did, value_ns: 0, count: 0, variance: 0 };
-		this.#sums.set(name, sum);
-		return sum;
+		const sum = this.#sums.sumOf(keys, did);
+		if (sum) return sum;
+		this.#isCut = true;
+		return this.#sumOf(keys.slice(0, 1), undefined);
 	}
 }

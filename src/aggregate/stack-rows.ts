@@ -3,6 +3,7 @@
 import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
 import type { Cut, Did, Frame } from './stack.js';
+import { scaledUncertainty, type Uncertain, uncertaintyOfSum } from './variance.js';
 import { mergeObjects, type ObjectShare } from './wait-object.js';
 
 /** Who woke threads, and where: `comm` of an interrupt says what it serves. */
@@ -22,7 +23,7 @@ export interface Waker {
 }
 
 /** A stack of somebody, and what was counted there. */
-export interface StackRow {
+export interface StackRow extends Uncertain {
 	readonly key: Key;
 	/** Root first. */
 	readonly frames: readonly Frame[];
@@ -30,8 +31,6 @@ export interface StackRow {
 	readonly parts: readonly number[];
 	readonly value: number;
 	readonly count: number;
-	/** The square of the value's standard error; 0: the value is exact. Variances add up. */
-	readonly variance: number;
 	/** Why its first functions are missing; undefined: it is whole, or has no user frames. */
 	readonly cut?: Cut | undefined;
 	/** Whether the function is missing that called the user frame at the leaf. */
@@ -87,7 +86,7 @@ export function mergeStacks(rows: Iterable<StackRow>): StackRow[] {
 
 /**
  * The same rows as larger entries: by name, those of several threads and processes that have the same
- * name and the same stack are one. Values, counts and variances add up.
+ * name and the same stack are one. Values and counts add up.
  */
 export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[] {
 	if (by === 'thread') return [...rows];
@@ -196,19 +195,19 @@ function sumOf(rows: readonly StackRow[]): StackRow {
 	const [first] = rows as [StackRow];
 	if (rows.length === 1) return first;
 	const parts = first.parts.map(() => 0);
-	const sum = { value: 0, count: 0, variance: 0 };
+	const sum = { value: 0, count: 0 };
 	const sources: number[] = [];
 	for (const row of rows) {
 		for (const part of parts.keys()) parts[part] = (parts[part] ?? 0) + (row.parts[part] ?? 0);
 		sum.value += row.value;
 		sum.count += row.count;
-		sum.variance += row.variance;
 		for (const source of row.sources ?? []) sources.push(source);
 	}
 	return {
 		...first,
 		parts,
 		...sum,
+		...uncertaintyOfSum(rows),
 		...waitsOf(rows),
 		...(first.sources ? { sources } : {}),
 	};
@@ -237,7 +236,7 @@ export function splitStacks(findings: StackFindings): StackRow[] {
 				key: { part: findings.parts[index] ?? '', ...row.key },
 				parts: row.parts.map((part, each) => (each === index ? part : 0)),
 				value,
-				variance: row.variance * share * share,
+				...scaledUncertainty(row, share),
 			});
 		}
 	}

@@ -1,10 +1,11 @@
 /** Stacks before and after they have names. Pure values: no I/O, no kernel. */
 import type { Address } from '../loader/signed-address.js';
 import type { Key } from './row-key.js';
+import type { Uncertain } from './variance.js';
 import type { WaitObject } from './wait-object.js';
 
 /** What was counted at addresses, and whose they are: before they have names. */
-export interface CapturedStack {
+export interface CapturedStack extends Uncertain {
 	/** In our PID namespace; 0 of an interrupt. */
 	readonly pid: number;
 	/** 0: those of a process are together. */
@@ -31,8 +32,6 @@ export interface CapturedStack {
 	readonly parts: readonly number[];
 	/** Fractions when sampled. */
 	readonly count: number;
-	/** The square of the value's standard error; 0: the value is exact. */
-	readonly variance: number;
 	/** Of a wait: who ended it. */
 	readonly waker?: CapturedWaker | undefined;
 	/** Of a wait: what it was for, where that is known. */

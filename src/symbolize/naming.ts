@@ -74,7 +74,7 @@ export async function nameStacks(
 			: {};
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
-			const { parts, count, variance } = stack;
+			const { parts, count, variance, against } = stack;
 			const frames = framesOf(stack, named[index], fromTracepoint);
 			const value = stackValue(stack);
 			const { cut, callerMissing } = named[index] ?? {};
@@ -87,6 +87,7 @@ export async function nameStacks(
 				value,
 				count,
 				variance,
+				...(against ? { against } : {}),
 				...missing,
 				...woken,
 				...waitedFor(stack, value),

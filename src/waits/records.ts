@@ -1,5 +1,6 @@
 /** Waits out of the kernel one by one, as chains: user space's side of bpf/lib/waits/records.h. */
-import { type BlockedWait, type Chain, Chains } from '../aggregate/chains.js';
+import type { Chain } from '../aggregate/chain-sums.js';
+import { type BlockedWait, Chains } from '../aggregate/chains.js';
 import type { Lost } from '../aggregate/report.js';
 import type { CapturedStack, CapturedWaker, Did } from '../aggregate/stack.js';
 import { onlyBlocked } from '../aggregate/wait-parts.js';
@@ -177,13 +178,13 @@ export class WaitRecords {
 	}
 
 	#stackOf(
-		{ keys, did, value_ns, count, variance }: Chain,
+		{ keys, did, value_ns, count, variance, against }: Chain,
 		from: StackSnapshot,
 		wakers: Map<string, CapturedWaker | undefined>,
 	): CapturedStack {
 		const counted = { parts: onlyBlocked(value_ns), count, variance };
 		const stack = this.#captured(keys[0] as number, from, counted);
-		return { ...stack, waker: this.#wakerOf(keys, did, from, wakers) };
+		return { ...stack, against, waker: this.#wakerOf(keys, did, from, wakers) };
 	}
 
 	/** Who ended the first of these waits; `wakers`: those that are known, as each has to get its names once. */

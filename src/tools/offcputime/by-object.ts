@@ -24,7 +24,8 @@ function ofObject(row: StackRow, share: ObjectShare): StackRow {
 	const { object, value, count, variance } = share;
 	const name = objectText(object);
 	const parts = withBlocked(row.parts, value);
-	return named({ ...row, parts, value, count, variance, objects: [share] }, name);
+	const { against: _, ...of } = row;
+	return named({ ...of, parts, value, count, variance, objects: [share] }, name);
 }
 
 function named(row: StackRow, object: string): StackRow {
@@ -33,7 +34,7 @@ function named(row: StackRow, object: string): StackRow {
 
 /** What is left of a row; less than a nanosecond is nothing. */
 function without(row: StackRow, { value, count, variance }: ObjectShare): StackRow {
-	const { objects: _, ...rest } = row;
+	const { objects: _, against: __, ...rest } = row;
 	const left = row.value - value < 1 ? 0 : row.value - value;
 	return {
 		...rest,

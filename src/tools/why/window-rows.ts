@@ -8,7 +8,7 @@ export function windowRows({ parts }: Parts): StackRow[] {
 }
 
 function rowOf({ place, kind, value_ns, count, variance, row }: Part): StackRow {
-	const { sources: _, details: __, ...shown } = row;
+	const { sources: _, details: __, against: ___, ...shown } = row;
 	return {
 		...shown,
 		key: { place, kind, ...row.key },

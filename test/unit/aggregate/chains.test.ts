@@ -1,7 +1,9 @@
 /** What wakers did while others waited for them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BlockedWait, type Chain, Chains } from '../../../src/aggregate/chains.js';
+import type { Chain } from '../../../src/aggregate/chain-sums.js';
+import { type BlockedWait, Chains } from '../../../src/aggregate/chains.js';
+import { scaledUncertainty, uncertaintyOfSum } from '../../../src/aggregate/variance.js';
 
 const [A, B, C, D] = [1, 2, 3, 4];
 
@@ -215,6 +217,40 @@ test('the error of what was sampled of a waker is that of its part, and of the r
 		half.chains.map(({ variance }) => variance),
 		[100, 100],
 	);
+});
+
+test('parts of a wait err against each other: together they are exact', () => {
+	const { chains } = chainsOf((all) => {
+		all.waitedForCpu(forCpu(B, [110, 111], 20, 25));
+		all.wasBlocked(blocked(B, [115, 116], 0, { weighed_ns: 30, variance: 64 }));
+		all.wasBlocked(blocked(A, [100, 200], B));
+	});
+	const of = (...dids: readonly (string | undefined)[]) =>
+		uncertaintyOfSum(chains.filter(({ did }) => dids.includes(did))).variance;
+	assert.deepEqual(
+		[of('waited for a CPU'), of(undefined), of('ran'), of('waited for a CPU', undefined)],
+		[25, 64, 89, 89],
+	);
+	// What one of the sampled parts has too much, the others have too little.
+	assert.equal(of('ran', 'waited for a CPU'), 64);
+	assert.equal(of('ran', undefined), 25);
+	assert.equal(of('ran', 'waited for a CPU', undefined), 0);
+	assert.equal(uncertaintyOfSum(chains.map((chain) => scaledUncertainty(chain, 2))).variance, 0);
+});
+
+test('of a wait without a rest the parts are exact together, too', () => {
+	const { parts, chains } = chainsOf((all) => {
+		all.waitedForCpu(forCpu(B, [110, 111], 60, 25));
+		all.wasBlocked(blocked(B, [115, 116], 0, { weighed_ns: 140, variance: 64 }));
+		all.wasBlocked(blocked(A, [100, 200], B));
+	});
+	assert.deepEqual(parts, { '1 ← 2: ?': 70, '1: waited for a CPU': 30 });
+	const scale = (100 / 200) ** 2;
+	assert.deepEqual(
+		chains.map(({ variance }) => variance),
+		[25 * scale, 25 * scale],
+	);
+	assert.equal(uncertaintyOfSum(chains).variance, 0);
 });
 
 test('waits that count tell what the user asked for; others do not', () => {

@@ -1,0 +1,88 @@
+/** Waits that went the same way, added up. Pure values: no I/O, no kernel. */
+import type { Did } from './stack.js';
+import { scaledUncertainty, type Uncertain, uncertainty } from './variance.js';
+
+/** Waits that went the same way. */
+export interface Chain extends Uncertain {
+	/** Of the wait, of its waker's, of the waker's waker's, …: each the key of a `BlockedWait`. */
+	readonly keys: readonly number[];
+	/** What the thread did that ended the last of these waits; undefined: it was none, or nobody can tell. */
+	readonly did: Did | undefined;
+	readonly value_ns: number;
+	readonly count: number;
+}
+
+export interface ChainSum extends Pick<Chain, 'keys' | 'did'> {
+	value_ns: number;
+	count: number;
+	/** Without what is in `against`. */
+	variance: number;
+	/** As in `Uncertain`. */
+	readonly against: Map<string, number>;
+}
+
+export class ChainSums {
+	readonly #max: number;
+	readonly #sums = new Map<string, ChainSum>();
+
+	/** `max`: what has no room is told without its wakers. */
+	constructor(max: number) {
+		this.#max = max;
+	}
+
+	/** Where to add; undefined: there is no room. */
+	sumOf(keys: readonly number[], did: Did | undefined): ChainSum | undefined {
+		const name = `${keys.join()} ${did ?? ''}`;
+		const known = this.#sums.get(name);
+		if (known) return known;
+		if (this.#sums.size >= this.#max && keys.length > 1) return undefined;
+		const sum = { keys, did, value_ns: 0, count: 0, variance: 0, against: new Map() };
+		this.#sums.set(name, sum);
+		return sum;
+	}
+
+	/**
+	 * All so far. What was sampled of a waker's waits may come to more than the whole by chance, so that less than
+	 * nothing is left for what it ran. Then its other parts are made smaller: those of a wait add up to it.
+	 */
+	chains(): Chain[] {
+		const wholes = new Map<number, { whole_ns: number; parts_ns: number }>();
+		for (const { keys, value_ns } of this.#sums.values()) {
+			const [first] = keys as [number];
+			const { whole_ns, parts_ns } = wholes.get(first) ?? { whole_ns: 0, parts_ns: 0 };
+			wholes.set(first, {
+				whole_ns: whole_ns + value_ns,
+				parts_ns: parts_ns + Math.max(0, value_ns),
+			});
+		}
+		return this.#positive().map(({ keys, did, value_ns, count, variance, against }) => {
+			const whole = wholes.get(keys[0] as number);
+			const scale = whole ? whole.whole_ns / whole.parts_ns : 1;
+			const uncertain = scaledUncertainty(uncertainty(variance, against), scale);
+			return { keys, did, value_ns: value_ns * scale, count: count * scale, ...uncertain };
+		});
+	}
+
+	/**
+	 * Those of more than nothing. Where nothing is left for the rest of a whole, the largest of the other parts is what
+	 * these leave.
+	 */
+	#positive(): ChainSum[] {
+		const sums = [...this.#sums.values()];
+		const positive = sums
+			.filter(({ value_ns }) => value_ns > 0)
+			.map((sum) => ({ ...sum, against: new Map(sum.against) }));
+		for (const { value_ns, against } of sums) {
+			if (value_ns > 0) continue;
+			for (const [whole, signed] of against) {
+				const others = positive.filter((each) => each.against.has(whole));
+				const largest = others.reduce<ChainSum | undefined>(
+					(most, each) => (most && most.value_ns >= each.value_ns ? most : each),
+					undefined,
+				);
+				largest?.against.set(whole, (largest.against.get(whole) ?? 0) + signed);
+			}
+		}
+		return positive;
+	}
+}
