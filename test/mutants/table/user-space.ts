@@ -13,8 +13,8 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	{
 		id: 'A5',
 		file: 'src/aggregate/stack-rows.ts',
-		from: 'variance: row.variance * share * share,',
-		to: 'variance: row.variance,',
+		from: '...scaledUncertainty(row, share),',
+		to: '...scaledUncertainty(row, 1),',
 		bug: '`--split`: the variance of a part is that of the whole',
 		test: 'unit/aggregate/uncertainty',
 	},
