@@ -29,6 +29,8 @@ export interface PerfEventAttributes {
 	/** enum perf_type_id, and what it is in that type: see eventOf. */
 	readonly type: number;
 	readonly config: bigint;
+	readonly config1?: bigint;
+	readonly config2?: bigint;
 	/** Events between two samples (ns for the clocks), or how many samples a second. */
 	readonly period?: number;
 	readonly frequency_hz?: number;
@@ -60,6 +62,8 @@ export function encodeAttributes(attributes: PerfEventAttributes): Uint8Array {
 	set32('type', attributes.type);
 	set32('size', perf_event_attr.size);
 	view.setBigUint64(FIELDS.config.offset, attributes.config, true);
+	view.setBigUint64(FIELDS.config1.offset, attributes.config1 ?? 0n, true);
+	view.setBigUint64(FIELDS.config2.offset, attributes.config2 ?? 0n, true);
 	view.setBigUint64(FIELDS.sample_period.offset, BigInt(frequency_hz ?? period), true); // or sample_freq
 	set32('sample_type', sampleType);
 	set32('read_format', readFormat(attributes));

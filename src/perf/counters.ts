@@ -179,6 +179,7 @@ export class Counters {
 
 	/** Undefined where this event cannot be counted there. */
 	#tryOpen(event: CountedEvent, target: Target): PerfEvent | undefined {
+		if (target.cpu >= 0 && event.onCpus && !event.onCpus.includes(target.cpu)) return undefined;
 		try {
 			const opened = openPerfEvent(this.#attributes(event), target);
 			this.#opened.add(event);
@@ -211,7 +212,8 @@ export class Counters {
 			if (!spaces.includes('kernel')) flags.push('exclude_kernel');
 			if (!spaces.includes('hypervisor')) flags.push('exclude_hv');
 		}
-		return { type: event.type, config: event.config, readTimes: true, flags };
+		const { type, config, config1 = 0n, config2 = 0n } = event;
+		return { type, config, config1, config2, readTimes: true, flags };
 	}
 }
 

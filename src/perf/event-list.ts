@@ -3,12 +3,13 @@
 import { UsageError } from '../errors.js';
 import { perf_sw_ids, perf_type_id } from '../generated/uapi.js';
 import { type EventType, eventOf, findEvent, meant, whyNoEvent } from './names.js';
+import { type PmuEvent, pmuEvents, pmuEventsNamed, splitPmuEvent } from './pmu-events.js';
 import { tracepointId, tracepointNames } from './tracepoint.js';
 
 export type Space = 'user' | 'kernel' | 'hypervisor';
 
 /** An event to count. */
-export interface CountedEvent extends EventType {
+export interface CountedEvent extends EventType, Partial<Omit<PmuEvent, keyof EventType>> {
 	/** As it was typed, with its modifier: "cycles:u". */
 	readonly text: string;
 	/** Count only there, in the order of `Space`; none: everywhere. */
@@ -59,9 +60,13 @@ export function parseEventList(
 	});
 }
 
-/** Split at commas that are not in braces. Throws UsageError. */
+/** Stands for a comma that does not separate events; no argument has it. */
+const COMMA = '\0';
+
+/** Split at commas that are neither in braces nor between slashes. Throws UsageError. */
 function splitList(text: string): string[] {
-	const parts = text.split(/,(?![^{]*\})/).map((part) => part.trim());
+	const hidden = text.replaceAll(/\/[^/]*\//g, (terms) => terms.replaceAll(',', COMMA));
+	const parts = hidden.split(/,(?![^{]*\})/).map((part) => part.replaceAll(COMMA, ',').trim());
 	for (const part of parts) {
 		if (part === '')
 			throw new UsageError('-e: an event is missing: give names, separated by commas');
@@ -77,11 +82,13 @@ function eventsOf(
 	group: number | undefined,
 	tracepoints: Tracepoints,
 ): CountedEvent[] {
-	const { name, modifier } = splitModifier(text);
+	const ofPmu = splitPmuEvent(text);
+	const { name, modifier } = ofPmu ? { name: '', ...ofPmu } : splitModifier(text);
 	const letters = (modifier ?? '') + (groupModifier ?? '');
 	const spaces = spacesOf(letters, text);
 	const suffix = letters === '' ? '' : `:${letters}`;
-	return typesOf(name, tracepoints).map((event) => ({
+	const types = ofPmu ? pmuEvents(ofPmu.pmu, ofPmu.terms) : typesOf(name, tracepoints);
+	return types.map((event) => ({
 		...event,
 		text: `${event.name}${suffix}`,
 		spaces,
@@ -147,15 +154,22 @@ function existing(name: string, tracepoints: Tracepoints): string {
 
 /** What has no colon, and is none of perf's names. */
 function unknown(name: string, tracepoints: Tracepoints): never {
+	if (name.includes('/'))
+		throw new UsageError(
+			`-e: "${name}" is no event: those of a PMU are as msr/tsc/, with two slashes`,
+		);
 	throw new UsageError(`-e: ${whyNoEvent(name, named(name, tracepoints))}`);
 }
 
-/** Tracepoints of that name in whatever category; none where they may not be read. */
+/** Tracepoints of that name in whatever category, where they may be read; events of PMUs. */
 function named(name: string, tracepoints: Tracepoints): string[] {
 	try {
-		return tracepoints.names().filter((each) => each.endsWith(`:${name}`));
+		return [
+			...tracepoints.names().filter((each) => each.endsWith(`:${name}`)),
+			...pmuEventsNamed(name),
+		];
 	} catch {
-		return [];
+		return pmuEventsNamed(name);
 	}
 }
 

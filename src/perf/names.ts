@@ -104,18 +104,17 @@ export function eventOf(text: string): EventType {
 export const findEvent = (text: string): EventType | undefined =>
 	EVENTS.get(text.toLowerCase()) ?? parseRaw(text);
 
-/** What is the matter with a name of no event; `tracepoints`: those of that name. */
-export function whyNoEvent(text: string, tracepoints: readonly string[] = []): string {
+/** What is the matter with a name of no event; `elsewhere`: tracepoints and events of PMUs of that name. */
+export function whyNoEvent(text: string, elsewhere: readonly string[] = []): string {
 	if (text.includes('/'))
 		return (
-			`"${text}" is an event of one unit of the processor, which tstrace does not know: use perf's ` +
+			`"${text}" is an event of one PMU, which only \`tstrace stat\` counts, as PMU/EVENT/: use perf's ` +
 			'common names, or a raw event, such as r1a8'
 		);
 	const began = EVENT_NAMES.filter((each) => each.toLowerCase().startsWith(text.toLowerCase()));
 	if (text.length > 1 && began.length > 1) return `"${text}" is ambiguous: ${some(began)}`;
-	if (tracepoints.length > 1)
-		return `"${text}" is ambiguous: there are the tracepoints ${some(tracepoints)}`;
-	const [point] = tracepoints;
+	if (elsewhere.length > 1) return `"${text}" is ambiguous: there are ${some(elsewhere)}`;
+	const [point] = elsewhere;
 	const near = point === undefined ? meant(text, EVENT_NAMES) : `: did you mean ${point}?`;
 	return `there is no event "${text}"${near || ';'} \`perf list\` names events; r1a8 is a raw one`;
 }

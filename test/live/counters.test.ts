@@ -47,6 +47,22 @@ test('a thread that comes while counters are opened: all begins anew, and nothin
 	}
 });
 
+test('an event of a PMU that only some CPUs have is counted there, and nowhere else', () => {
+	const cpus = onlineCpus();
+	const [first = 0] = cpus;
+	const clock = countedEvent('cpu-clock');
+	const counters = new Counters([clock, { ...clock, onCpus: [first] }], { cpus: [] });
+	try {
+		counters.enable();
+		burn();
+		const [all, one] = counters.read();
+		between(Number(all?.value), 0.9 * cpus.length * Number(one?.value), Infinity, 'all CPUs');
+		between(Number(one?.value), 50e6, 1.1 * (Number(all?.value) / cpus.length), 'one of them');
+	} finally {
+		counters.close();
+	}
+});
+
 test('threads that come every time are lost, and said to be: threads_uncounted', async () => {
 	const counted = { threads: coming(100), inherit: true, cpus: [] };
 	const target = { counted, wholeMachine: false, words: 'this', close: () => undefined };

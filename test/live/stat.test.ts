@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { onlineCpus } from '../../src/perf/cpus.js';
+import { tracepointId } from '../../src/perf/tracepoint.js';
 import { cgroupMount } from '../../src/proc/cgroup.js';
 import { between, type CountReport, countOf, countReports, countWork } from './counts.js';
 import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
@@ -56,6 +57,22 @@ test('system calls, by tracepoints: one kind exactly, all of them nearly', async
 	const opens = report.rows.find(({ event }) => event === OPENS);
 	const per_s = 2311 / report.elapsed_s;
 	between(opens?.per_s ?? 0, 0.999 * per_s, 1.001 * per_s, 'opens a second');
+});
+
+test('an event by its PMU and number: as by its name', async () => {
+	const number = tracepointId('syscalls', 'sys_enter_openat');
+	const list = [OPENS, `tracepoint/config=${number}/`, `tracepoint/config=${number},name=mine/`];
+	const workload = await Workload.start('calls', 'missing', '997');
+	const { report } = await countWork(workload, '-e', list.join(','));
+	await workload.end();
+	assert.deepEqual(
+		report.rows.map(({ event, value }) => [event, value]),
+		[
+			[OPENS, 997],
+			[`tracepoint/config=${number}/`, 997],
+			['mine', 997],
+		],
+	);
 });
 
 test('context switches and CPU time: what the kernel says of the thread', async () => {

@@ -15,7 +15,8 @@ export type CountRow = {
 	readonly spaces: readonly Space[];
 	/** Over all of the time, and of all threads or CPUs; null: see `status`. ns of clocks. */
 	readonly value: number | null;
-	readonly unit: 'ns' | 'events';
+	/** "ns" of clocks; "events"; what the kernel says of a PMU's event: "Joules". */
+	readonly unit: string;
 	readonly status: 'counted' | Uncounted;
 	/** Where it has no count: in words, what is the matter and what to do. */
 	readonly why?: string;

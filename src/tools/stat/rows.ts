@@ -24,7 +24,8 @@ export function rowsOf(counted: readonly Counting[], elapsed_s: number): CountRo
 }
 
 function rowOf({ event, count, refusal, userOnly }: Counting): CountRow {
-	const value = refusal ? undefined : scaled(count);
+	const events = refusal ? undefined : scaled(count);
+	const value = events === undefined ? undefined : events * (event.scale?.factor ?? 1);
 	const clock = isClock(event);
 	const inUserSpace = userOnly && !clock;
 	// A clock runs in the kernel, too, whatever its event leaves out.
@@ -34,7 +35,7 @@ function rowOf({ event, count, refusal, userOnly }: Counting): CountRow {
 		name: canonicalName(event.name),
 		spaces: inUserSpace ? ['user'] : spaces,
 		value: value ?? null,
-		unit: clock ? 'ns' : 'events',
+		unit: clock ? 'ns' : (event.scale?.unit ?? 'events'),
 		status: statusOf(value, refusal),
 		...(refusal ? { why: refusal.why } : {}),
 		per_s: null,

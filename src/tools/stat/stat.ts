@@ -14,7 +14,7 @@ import { joined } from './repeated.js';
 import { rounded } from './rounded.js';
 import { remarksOf, type Seen } from './rules.js';
 import { renderCounts, renderInterval } from './table.js';
-import { isOfCpus, openTarget, refuseFilters } from './target.js';
+import { isOfCpus, openTarget, refuseFilters, refusePmus } from './target.js';
 
 interface Settings {
 	readonly events: readonly CountedEvent[];
@@ -91,9 +91,11 @@ export const stat = definePlainTool<Settings, StatFindings, ReturnType<typeof op
 		refuse(values, common);
 		const { event, detailed, inherit, repeat, interval, csv } = values;
 		const ofCpus = isOfCpus(filter, hasCommand);
+		const events =
+			event.length > 0 ? parseEventList(event.join(',')) : defaultEvents({ ofCpus, detailed });
+		refusePmus(events, filter, hasCommand);
 		return {
-			events:
-				event.length > 0 ? parseEventList(event.join(',')) : defaultEvents({ ofCpus, detailed }),
+			events,
 			inherit,
 			repeat,
 			interval_s: interval === undefined ? undefined : interval / 1000,

@@ -9,7 +9,8 @@ import type { CountRow, MetricName, StatFindings } from './findings.js';
 /** The count itself: "812.34 ms", "3,411", "<not counted>". */
 export function countText({ value, unit, status }: CountRow): string {
 	if (value === null) return `<${status.replace('_', ' ')}>`;
-	return unit === 'ns' ? `${grouped2(value / MILLISECONDS.ns)} ms` : grouped(value);
+	if (unit === 'ns') return `${grouped2(value / MILLISECONDS.ns)} ms`;
+	return unit === 'events' ? grouped(value) : `${grouped2(value)} ${unit}`;
 }
 
 /** With two digits behind the point. */

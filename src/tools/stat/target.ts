@@ -3,6 +3,7 @@ import { closeSync } from 'node:fs';
 import { byNumber, type Filter, requireSubjects, type Subjects } from '../../bpf/filter.js';
 import { UsageError } from '../../errors.js';
 import type { Counted } from '../../perf/counters.js';
+import type { CountedEvent } from '../../perf/event-list.js';
 import { threadsOf } from '../../proc/threads.js';
 import { openCgroup } from './cgroup.js';
 
@@ -42,6 +43,25 @@ export function refuseFilters(filter: Filter): void {
 		);
 	if (cgroups.length > 1)
 		throw new UsageError('--cgroup: stat counts one cgroup at a time; run it once for each');
+}
+
+/** Throws UsageError for events of PMUs that the chosen processes or CPUs cannot have. */
+export function refusePmus(
+	events: readonly CountedEvent[],
+	filter: Filter,
+	hasCommand: boolean,
+): void {
+	const { cpus, cgroups } = filter;
+	for (const { text, onCpus, shared } of events) {
+		if (shared && (cgroups.length > 0 || !isOfCpus(filter, hasCommand)))
+			throw new UsageError(
+				`-e ${text}: CPUs share what this counts, so it counts for the whole machine only: count with -a`,
+			);
+		if (onCpus && cpus.length > 0 && !cpus.some((cpu) => onCpus.includes(cpu)))
+			throw new UsageError(
+				`-e ${text}: it can be counted on CPU ${onCpus.join(', ')} only: choose it with -C, or count with -a`,
+			);
+	}
 }
 
 /** Whether counters are opened on CPUs, and not on threads. */

@@ -42,6 +42,8 @@ export function whyNot(event: CountedEvent, refusal: Refusal, machine: Machine):
 			: `this machine has no hardware counters that the kernel can use; ${ELSE}`;
 	if (isAbsent && OF_PROCESSOR.includes(event.type)) return 'this processor does not count it';
 	if (isAbsent) return 'this kernel does not count it';
+	if (errno === 'EINVAL' && event.shared !== undefined && event.spaces.length > 0)
+		return 'its PMU does not tell user space from the kernel: leave out the modifier';
 	if (errno === 'EINVAL' && event.group !== undefined)
 		return (
 			'its group does not fit: the processor has too few counters for all of it at once, or cannot count ' +

@@ -119,17 +119,15 @@ test('unknown names: what may be meant', () => {
 		refused('sched:sched_swich'),
 		/tracepoint sched:sched_swich: did you mean sched:sched_switch/,
 	);
-	assert.match(refused('cpu/event=1/'), /an event of one unit of the processor/);
+	assert.match(refused('cpu/event=1'), /those of a PMU are as msr\/tsc\/, with two slashes/);
+	assert.match(refused('no-such-pmu/event=1,umask=2/,cycles'), /there is no PMU no-such-pmu/);
 	assert.match(refused('../../etc:x'), /is no tracepoint/);
 	assert.match(refused('sched:../x'), /is no tracepoint/);
 });
 
 test('ambiguous names: all that are meant', () => {
 	assert.match(refused('cache'), /^-e: "cache" is ambiguous: cache-references, cache-misses$/);
-	assert.match(
-		refused('twice'),
-		/^-e: "twice" is ambiguous: there are the tracepoints net:twice, sock:twice$/,
-	);
+	assert.match(refused('twice'), /^-e: "twice" is ambiguous: there are net:twice, sock:twice$/);
 	assert.match(refused('L1'), /ambiguous: L1-dcache-loads, .*, and \d+ more$/);
 });
 

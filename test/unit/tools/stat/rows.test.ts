@@ -1,7 +1,9 @@
 /** Counts to rows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CountRow } from '../../../../src/tools/stat/findings.js';
 import { type Counting, rowsOf } from '../../../../src/tools/stat/rows.js';
+import { countText } from '../../../../src/tools/stat/table.js';
 import { counted, rowsOfValues } from './made.js';
 
 function counting(text: string, value: number, more: Partial<Counting> = {}): Counting {
@@ -144,4 +146,12 @@ test('what an event is called has its first name beside it', () => {
 			['cpu-clock:u', 'cpu-clock', '', 'ns'],
 		],
 	);
+});
+
+test("a PMU's event in what the kernel says it is", () => {
+	const event = { ...counted('cycles'), scale: { factor: 0.25, unit: 'Joules' } };
+	const count = { value: 42n, enabled_ns: 4n, running_ns: 2n };
+	const [joules] = rowsOf([{ event, count, refusal: undefined, userOnly: false }], 2);
+	assert.deepEqual([joules?.value, joules?.unit, joules?.per_s], [21, 'Joules', 10.5]);
+	assert.equal(countText({ ...(joules as CountRow), value: 1234.567 }), '1,234.57 Joules');
 });

@@ -11,6 +11,7 @@ import {
 import { mountsThere } from '../../../../src/proc/mounts.js';
 import { perfEventMount } from '../../../../src/tools/stat/cgroup.js';
 import { stat } from '../../../../src/tools/stat/stat.js';
+import { refusePmus } from '../../../../src/tools/stat/target.js';
 import { descriptorsText, whyNot } from '../../../../src/tools/stat/why-not.js';
 
 interface Given {
@@ -173,4 +174,31 @@ test('milliseconds between results: a plain number, or a time with a unit', () =
 	assert.deepEqual(['10', '500ms', '2s', '1m', '10.5'].map(parse), [10, 500, 2000, 60_000, 10.5]);
 	for (const text of ['9', '0.5', '9ms', '25h', 'x', ''])
 		assert.throws(() => parse(text), /give milliseconds from 10 to 86400000, or 500ms, 2s or 5m/);
+});
+
+test('events of a PMU are counted where it has them, for whom it tells apart', () => {
+	const filterOf = (raw: object) => asked(raw).common.filter;
+	const event = {
+		...countedEvent('cycles'),
+		text: 'power/energy-pkg/',
+		onCpus: [0, 4],
+		shared: true,
+	};
+	const refusedFor = (raw: object, says: RegExp, command = false) =>
+		assert.throws(() => refusePmus([event], filterOf(raw), command), says);
+	refusedFor(
+		{ pid: [1] },
+		/^Error: -e power\/energy-pkg\/: .* the whole machine only: count with -a$/,
+	);
+	refusedFor({ tid: [1] }, /whole machine only/);
+	refusedFor({ cgroup: ['x'] }, /whole machine only/);
+	refusedFor({}, /whole machine only/, true);
+	refusedFor({ cpu: [1, 2] }, /on CPU 0, 4 only: choose it with -C, or count with -a$/);
+	refusePmus([event], filterOf({}), false);
+	refusePmus([event], filterOf({ cpu: [1, 4] }), false);
+	refusePmus([{ ...event, shared: false }], filterOf({ pid: [1] }), false);
+	const refusal = { errno: 'EINVAL', message: '' };
+	const machine = { pmu: true, virtual: false };
+	const inUserSpace = { ...event, spaces: ['user'] as const };
+	assert.match(whyNot(inUserSpace, refusal, machine), /does not tell user space from the kernel/);
 });
