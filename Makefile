@@ -58,9 +58,9 @@ test-servers: tests ## Debian's PostgreSQL, redis, nginx, JVM, Node.js and Pytho
 	@scripts/setup.sh servers
 	@$(NODE_TEST) --test-concurrency=1 $$(find build/test/test/servers -name '*.test.js' | sort)
 
-test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests, TOOL=NAME FILE=torture
+test-kernels: tests ## the tools' live tests on other kernels, in virtual machines; KERNEL=6.1 one of them, QUICK=1 few tests, ONE=1 one of each tool, TOOL=NAME FILE=torture
 	@scripts/setup.sh kernels
-	@$(KERNELS) $(if $(QUICK),--quick) $(TOOL:%=--tool %) $(FILE:%=--file %) $(KERNEL)
+	@$(KERNELS) $(if $(QUICK),--quick) $(if $(ONE),--one) $(TOOL:%=--tool %) $(FILE:%=--file %) $(KERNEL)
 
 walks: tests ## what walking a user stack costs, on each kernel of the matrix; KERNEL=6.1 or here one of them
 	@$(if $(filter-out here,$(or $(KERNEL),all)),scripts/setup.sh kernels)

@@ -223,6 +223,47 @@ test('--slower: single waits, and who was in the way, by name and numbers', asyn
 	assert.ok(rows().some((row) => row.kind === 'preempted'));
 });
 
+test('--slower: the time is when the wait ended: what was stopped waits from when it may go on', async () => {
+	const [wanted, ...others] = [
+		await Workload.start('hog', '0'),
+		await Workload.start('hog', '0'),
+		await Workload.start('hog', '0'),
+	];
+	const tracing = await Tracing.start([
+		'runqlat',
+		'--json',
+		'--slower',
+		'2ms',
+		'-p',
+		`${wanted.pid}`,
+	]);
+	const wakeups = () =>
+		reportsOf(tracing.stdout.slice(0, tracing.stdout.lastIndexOf('\n') + 1))
+			.flatMap((report) => report.rows)
+			.filter((row) => row.kind === 'wakeup');
+	const letGo: { after_ms: number; before_ms: number }[] = [];
+	const begins_ms = () =>
+		wakeups().map((row) => Date.parse(`${row.time}`) - Number(row.delay_ns) / 1e6);
+	let stopped = false;
+	await until(() => {
+		stopped = !stopped;
+		const after_ms = Date.now();
+		process.kill(wanted.pid, stopped ? 'SIGSTOP' : 'SIGCONT');
+		if (!stopped) letGo.push({ after_ms, before_ms: Date.now() });
+		return !stopped && begins_ms().length >= 5;
+	});
+	// Of times, whole milliseconds are shown.
+	for (const begin_ms of begins_ms())
+		assert.ok(
+			letGo.some(
+				({ after_ms, before_ms }) => begin_ms > after_ms - 1.5 && begin_ms < before_ms + 1.5,
+			),
+			`nobody let it go on at ${begin_ms}`,
+		);
+	await tracing.end('SIGINT');
+	for (const workload of [wanted, ...others]) await workload.end();
+});
+
 test('--slower: waits as long as that and longer ones, in microseconds', async () => {
 	const WAKEUPS = 500;
 	const slower = async (usec: number) => {

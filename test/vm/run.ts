@@ -2,7 +2,7 @@
  * Boots kernels of the matrix and runs the live tests in them, several at once; or measures there what walks of user
  * stacks cost, one after the other, "here" on the kernel that runs.
  *
- * usage: run.js [--quick] [--tool TOOL]... [--file FILE]... [--page] [MACHINE...]
+ * usage: run.js [--quick | --one] [--tool TOOL]... [--file FILE]... [--page] [MACHINE...]
  *        run.js --walks [here|MACHINE...]
  */
 import { spawnSync } from 'node:child_process';
@@ -32,6 +32,7 @@ const { values, positionals } = parseArgs({
 	allowPositionals: true,
 	options: {
 		quick: { type: 'boolean' },
+		one: { type: 'boolean' },
 		tool: { type: 'string', multiple: true },
 		file: { type: 'string', multiple: true },
 		page: { type: 'boolean' },
@@ -82,7 +83,8 @@ function bootFor({ machine, ...files }: Prepared, what: readonly string[], timeo
 
 async function run(prepared: Prepared): Promise<MachineResult> {
 	const { machine } = prepared;
-	const extent: Extent = machine.slow && !values.file ? 'one' : values.quick ? 'quick' : 'all';
+	const isOne = values.one || (machine.slow && !values.file);
+	const extent: Extent = isOne ? 'one' : values.quick ? 'quick' : 'all';
 	const files = (values.file ?? []).map((name) => `${FILE}${name}`);
 	const what = [extent, ...(values.tool ?? [])];
 	const now = { commit: commit(), date: new Date().toISOString().slice(0, 10) };

@@ -121,7 +121,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		to: 'event->end_ns = bpf_ktime_get_ns() - queued->latency_ns;',
 		bug: '`--slower`: the time is when the wait began',
 		test: 'live/filters',
-		only: '--slower: single waits',
+		only: '--slower: the time is when the wait ended',
 	},
 	{
 		id: 'M12',
