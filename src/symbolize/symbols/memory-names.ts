@@ -1,6 +1,7 @@
 /** What lies at an address of a process's data: a variable of a file's, or which memory it is. */
 import { closeSync } from 'node:fs';
 import type { MemoryPlace } from '../../aggregate/wait-object.js';
+import { firstIndex } from '../../ascending.js';
 import { boundedName, offsetName } from '../../bounded-names.js';
 import { FileBytes, SymbolError } from '../../elf/bytes.js';
 import { Elf, PF_X, SEGMENT_TYPE } from '../../elf/elf.js';
@@ -168,10 +169,12 @@ function memoryAt(place: MemoryPlace, known: Map<number, readonly Area[]>): stri
 	const { pid, address, sp } = place;
 	const areas = known.get(pid) ?? areasOf(pid);
 	known.set(pid, areas);
-	const at = areas.findIndex(({ start, end }) => start <= address && address < end);
+	// A process can have a million, and be asked for as many places.
+	const at = firstIndex(areas.length, (i) => (areas[i] as Area).end > address);
 	const area = areas[at];
 	// The process has ended, or another one has its number.
-	if (!area) return address >= sp && address < sp + STACK_BYTES ? 'stack' : '';
+	if (!area || area.start > address)
+		return address >= sp && address < sp + STACK_BYTES ? 'stack' : '';
 	const { path, start, end, fileOffset } = area;
 	if (path === '[stack]' || (sp >= start && sp < end)) return 'stack';
 	if (path.startsWith('[anon')) return boundedName(path);

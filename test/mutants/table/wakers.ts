@@ -64,4 +64,20 @@ export const OF_WAKERS: readonly Mutation[] = [
 		bug: 'nobody is named where the waker was not seen',
 		test: 'live/wakers-unseen',
 	},
+	{
+		id: 'W9',
+		file: 'src/aggregate/chains.ts',
+		from: 'const error = { signed: -variance * weight * weight, within: keys };',
+		to: 'const error = { signed: variance * weight * weight, within: keys };',
+		bug: '`--hops`: parts of a wait that is known exactly are uncertain together',
+		test: 'unit/aggregate/chains',
+	},
+	{
+		id: 'W10',
+		file: 'src/aggregate/variance.ts',
+		from: 'sum.set(whole, (sum.get(whole) ?? 0) + part)',
+		to: 'sum.set(whole, (sum.get(whole) ?? 0) + Math.abs(part))',
+		bug: 'what errs against each other is added up as if it did not',
+		test: 'unit/aggregate/chains',
+	},
 ];
