@@ -43,7 +43,8 @@ export class ChainSums {
 
 	/**
 	 * All so far. What was sampled of a waker's waits may come to more than the whole by chance, so that less than
-	 * nothing is left for what it ran. Then its other parts are made smaller: those of a wait add up to it.
+	 * nothing is left for what it ran. Then its other parts are made smaller: those of a wait add up to it; and the error
+	 * of that sum is overstated.
 	 */
 	chains(): Chain[] {
 		const wholes = new Map<number, { whole_ns: number; parts_ns: number }>();
@@ -55,34 +56,12 @@ export class ChainSums {
 				parts_ns: parts_ns + Math.max(0, value_ns),
 			});
 		}
-		return this.#positive().map(({ keys, did, value_ns, count, variance, against }) => {
+		const positive = [...this.#sums.values()].filter(({ value_ns }) => value_ns > 0);
+		return positive.map(({ keys, did, value_ns, count, variance, against }) => {
 			const whole = wholes.get(keys[0] as number);
 			const scale = whole ? whole.whole_ns / whole.parts_ns : 1;
 			const uncertain = scaledUncertainty(uncertainty(variance, against), scale);
 			return { keys, did, value_ns: value_ns * scale, count: count * scale, ...uncertain };
 		});
-	}
-
-	/**
-	 * Those of more than nothing. Where nothing is left for the rest of a whole, the largest of the other parts is what
-	 * these leave.
-	 */
-	#positive(): ChainSum[] {
-		const sums = [...this.#sums.values()];
-		const positive = sums
-			.filter(({ value_ns }) => value_ns > 0)
-			.map((sum) => ({ ...sum, against: new Map(sum.against) }));
-		for (const { value_ns, against } of sums) {
-			if (value_ns > 0) continue;
-			for (const [whole, signed] of against) {
-				const others = positive.filter((each) => each.against.has(whole));
-				const largest = others.reduce<ChainSum | undefined>(
-					(most, each) => (most && most.value_ns >= each.value_ns ? most : each),
-					undefined,
-				);
-				largest?.against.set(whole, (largest.against.get(whole) ?? 0) + signed);
-			}
-		}
-		return positive;
 	}
 }

@@ -38,7 +38,7 @@ type Part = (
 	keys: readonly number[],
 	did: Did | undefined,
 	value_ns: number,
-	error?: { readonly signed: number; readonly within: readonly number[] },
+	error?: { readonly signed: number; readonly within: string },
 ) => void;
 
 /** A stretch of time, in which somebody waited. */
@@ -116,8 +116,7 @@ export class Chains {
 		const part: Part = (keys, did, value_ns, error) => {
 			const sum = this.#add(keys, did, value_ns, wait);
 			if (!error || error.signed === 0) return;
-			const whole = error.within.join();
-			sum.against.set(whole, (sum.against.get(whole) ?? 0) + error.signed);
+			sum.against.set(error.within, (sum.against.get(error.within) ?? 0) + error.signed);
 		};
 		this.#account([wait.key], [wait.pid], [wait.wakerPid, wait.wakerBorn_ns], stretch, part);
 		this.#lookLeftNow -= looks - this.#lookLeft;
@@ -158,6 +157,9 @@ export class Chains {
 		if (begin_ns > wanted_ns) part(keys, 'did not exist yet', (begin_ns - wanted_ns) * weight);
 		let rest_ns = end_ns - begin_ns;
 		let restVariance = 0;
+		const isKnown = begin_ns >= this.#forgotten_ns;
+		// As the rest is known or not, it is in one sum or another: in each, parts err against the rest there.
+		const within = `${keys.join()} ${isKnown}`;
 		for (const at of this.#within(pid, begin_ns, end_ns)) {
 			const wait = this.#clipped(at, begin_ns, end_ns);
 			const weighed_ns = (wait.end_ns - wait.begin_ns) * wait.weight;
@@ -167,7 +169,7 @@ export class Chains {
 				(this.#variance[at] as number) * (weighed_ns / (this.#weighed_ns[at] as number)) ** 2;
 			rest_ns -= weighed_ns;
 			restVariance += variance;
-			const error = { signed: -variance * weight * weight, within: keys };
+			const error = { signed: -variance * weight * weight, within };
 			const value = [weighed_ns * weight, error] as const;
 			if (key === FOR_CPU) {
 				part(keys, 'waited for a CPU', ...value);
@@ -184,10 +186,9 @@ export class Chains {
 				part([...keys, key], undefined, ...value);
 			}
 		}
-		const isAll = this.#lookLeft > 0 && begin_ns >= this.#forgotten_ns;
-		const did = isAll ? 'ran' : undefined;
-		const error = { signed: restVariance * weight * weight, within: keys };
-		if (rest_ns !== 0) part(keys, did, rest_ns * weight, error);
+		const did = isKnown && this.#lookLeft > 0 ? 'ran' : undefined;
+		const error = { signed: restVariance * weight * weight, within };
+		if (rest_ns !== 0 || restVariance > 0) part(keys, did, rest_ns * weight, error);
 	}
 
 	/** Places of the thread's waits that overlap a stretch, the last one first. */

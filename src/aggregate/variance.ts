@@ -11,7 +11,8 @@ export interface Uncertain {
 	readonly variance: number;
 	/**
 	 * How much of the variance comes from errors against others, by the name of a whole: negative of what was
-	 * sampled, positive of the rest. Those of all parts of a whole come to 0.
+	 * sampled, positive of the rest. Those of all parts of a whole come to 0, as long as all are multiplied by the
+	 * same factor, if by any.
 	 */
 	readonly against?: ReadonlyMap<string, number> | undefined;
 }
@@ -23,14 +24,29 @@ export function uncertainty(alone: number, against: ReadonlyMap<string, number>)
 
 /** Of a sum of estimates. */
 export function uncertaintyOfSum(all: Iterable<Uncertain>): Uncertain {
-	const sum = new Map<string, number>();
-	let alone = 0;
-	for (const { variance, against } of all) {
-		alone += against ? Math.max(0, variance - sizeOf(against)) : variance;
-		for (const [whole, part] of against ?? []) sum.set(whole, (sum.get(whole) ?? 0) + part);
+	const sums = new Map<string, { signed: number; size: number }>();
+	let [alone, size] = [0, 0];
+	for (const { variance, against = NONE } of all) {
+		alone += variance - sizeOf(against);
+		size += variance;
+		for (const [whole, part] of against) {
+			const sum = sums.get(whole) ?? { signed: 0, size: 0 };
+			sum.signed += part;
+			sum.size += Math.abs(part);
+			sums.set(whole, sum);
+		}
 	}
-	return uncertainty(alone, sum);
+	const left = new Map<string, number>();
+	for (const [whole, sum] of sums) {
+		if (!isNothing(sum.signed, sum.size)) left.set(whole, sum.signed);
+	}
+	return uncertainty(isNothing(alone, size) ? 0 : alone, left);
 }
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
+/** What is left of a difference of numbers of that size by rounding. */
+const isNothing = (difference: number, size: number) => Math.abs(difference) <= 1e-9 * size;
 
 /** Of an estimate that is multiplied by `factor`. */
 export function scaledUncertainty({ variance, against }: Uncertain, factor: number): Uncertain {

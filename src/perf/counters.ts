@@ -3,7 +3,7 @@ import { uapi } from '../generated/uapi.js';
 import { closeAll } from '../loader/close-all.js';
 import type { Flag, PerfEventAttributes } from './attributes.js';
 import { type Count, NOTHING, plus } from './count.js';
-import { PerCpuEvents } from './cpus.js';
+import { onlineCpus, PerCpuEvents } from './cpus.js';
 import type { CountedEvent } from './event-list.js';
 import { DUMMY } from './events.js';
 import { openPerfEvent, type PerfEvent, PerfOpenError, type Target } from './open.js';
@@ -27,6 +27,12 @@ export interface Counted {
 /** How often the threads are looked for until no new one comes while events are being opened. */
 const MOST_LOOKS = 5;
 
+interface BankOptions {
+	readonly isThere?: (event: CountedEvent) => boolean | undefined;
+	/** With what all events have counted until then. */
+	readonly onClose?: (sums: readonly Count[]) => void;
+}
+
 export class Counters {
 	readonly #events: readonly CountedEvent[];
 	readonly #counted: Counted;
@@ -35,6 +41,8 @@ export class Counters {
 	readonly #refusals = new Map<CountedEvent, PerfOpenError>();
 	readonly #opened = new Set<CountedEvent>();
 	#threads: Bank[] = [];
+	/** What CPUs share. Should its CPU go offline, the kernel goes on counting on another one. */
+	#shared: Bank[] = [];
 	#cpus: PerCpuEvents<Bank> | undefined;
 	/** What CPUs counted that have gone offline. */
 	#gone: readonly Count[];
@@ -52,8 +60,11 @@ export class Counters {
 		try {
 			if (counted.threads) this.#openOnThreads(counted.threads);
 			else {
-				const { cpus, online } = counted;
-				const choice = { ...(cpus.length > 0 && { cpus }), ...(online && { online }) };
+				const { cpus, online = onlineCpus } = counted;
+				const choice = { ...(cpus.length > 0 && { cpus }), online };
+				for (const cpu of online()) {
+					if (cpus.length === 0 || cpus.includes(cpu)) this.#shareOn(cpu);
+				}
 				this.#cpus = new PerCpuEvents((cpu) => this.#onCpu(cpu), choice);
 			}
 		} catch (error) {
@@ -75,6 +86,11 @@ export class Counters {
 	/** Why it is counted nowhere; undefined: it is. */
 	refusal(event: CountedEvent): PerfOpenError | undefined {
 		return this.#opened.has(event) ? undefined : this.#refusals.get(event);
+	}
+
+	/** Whether it is counted at all: not if none of its CPUs is online. */
+	isOpen(event: CountedEvent): boolean {
+		return this.#opened.has(event);
 	}
 
 	/** Whether it is counted in user space only, as this user may not count in the kernel. */
@@ -101,20 +117,29 @@ export class Counters {
 
 	/** Twice is once. */
 	close(): void {
-		const threads = this.#threads.splice(0);
-		closeAll([() => this.#cpus?.close(), ...threads.map((bank) => () => bank.close())]);
+		const banks = [...this.#threads.splice(0), ...this.#shared.splice(0)];
+		closeAll([() => this.#cpus?.close(), ...banks.map((bank) => () => bank.close())]);
 	}
 
 	#banks(): Bank[] {
-		return [...this.#threads, ...(this.#cpus?.open.values() ?? [])];
+		return [...this.#threads, ...this.#shared, ...(this.#cpus?.open.values() ?? [])];
+	}
+
+	#shareOn(cpu: number): void {
+		const isThere = ({ shared, onCpus }: CountedEvent) => shared && onCpus?.includes(cpu);
+		if (!this.#events.some(isThere)) return;
+		this.#shared.push(this.#open({ pid: -1, cpu }, { isThere }));
 	}
 
 	#onCpu(cpu: number): Bank {
 		const { cgroup } = this.#counted;
 		const target =
 			cgroup === undefined ? { pid: -1, cpu } : { pid: cgroup, cpu, flags: uapi.FLAG_PID_CGROUP };
-		const bank = this.#open(target, (last) => {
-			this.#gone = last;
+		const bank = this.#open(target, {
+			isThere: ({ shared, onCpus }) => !shared && (onCpus?.includes(cpu) ?? true),
+			onClose: (last) => {
+				this.#gone = last;
+			},
 		});
 		if (this.#enabled) bank.enable();
 		return bank;
@@ -154,8 +179,8 @@ export class Counters {
 		}
 	}
 
-	/** Throws PerfOpenError for what stops all events alike. */
-	#open(target: Target, onClose?: (sums: readonly Count[]) => void): Bank {
+	/** Opens those events that are there. Throws PerfOpenError for what stops all of them alike. */
+	#open(target: Target, { isThere = () => true, onClose }: BankOptions = {}): Bank {
 		const open: (PerfEvent | undefined)[] = [];
 		const leaders = new Map<number, PerfEvent>();
 		let clock: PerfEvent | undefined;
@@ -166,7 +191,7 @@ export class Counters {
 			for (const event of this.#events) {
 				const { group } = event;
 				const leader = group === undefined ? undefined : leaders.get(group);
-				const opened = this.#tryOpen(event, { ...target, leader });
+				const opened = isThere(event) ? this.#tryOpen(event, { ...target, leader }) : undefined;
 				open.push(opened);
 				if (opened && group !== undefined && !leader) leaders.set(group, opened);
 			}
@@ -177,9 +202,8 @@ export class Counters {
 		return new Bank(open, clock, onClose && ((bank) => onClose(bank.addTo(this.#gone))));
 	}
 
-	/** Undefined where this event cannot be counted there. */
-	#tryOpen(event: CountedEvent, target: Target): PerfEvent | undefined {
-		if (target.cpu >= 0 && event.onCpus && !event.onCpus.includes(target.cpu)) return undefined;
+	/** Undefined where this event cannot be counted there; `denied`: why not in the kernel, too. */
+	#tryOpen(event: CountedEvent, target: Target, denied?: PerfOpenError): PerfEvent | undefined {
 		try {
 			const opened = openPerfEvent(this.#attributes(event), target);
 			this.#opened.add(event);
@@ -189,16 +213,24 @@ export class Counters {
 			if (isOne(error, ['ESRCH', 'ENODEV', 'EMFILE', 'ENFILE'])) throw error;
 			if (isOne(error, ['EACCES', 'EPERM']) && this.#retriesInUserSpace(event)) {
 				this.#userOnly.add(event);
-				return this.#tryOpen(event, target);
+				return this.#tryOpen(event, target, error);
 			}
-			if (!this.#refusals.has(event)) this.#refusals.set(event, error);
+			this.#refuse(event, error, denied);
 			return undefined;
 		}
 	}
 
+	#refuse(event: CountedEvent, error: PerfOpenError, denied: PerfOpenError | undefined): void {
+		// What cannot tell user space from the kernel is counted in both, or not at all.
+		const isWhole = denied !== undefined && error.errno === 'EINVAL';
+		if (isWhole) this.#userOnly.delete(event);
+		if (!this.#refusals.has(event)) this.#refusals.set(event, isWhole ? denied : error);
+	}
+
 	/** What happens in the kernel alone is then not counted at all, which would look like 0. */
 	#retriesInUserSpace(event: CountedEvent): boolean {
-		return !event.kernelOnly && event.spaces.length === 0 && !this.#userOnly.has(event);
+		const { kernelOnly, shared = false, spaces } = event;
+		return !kernelOnly && !shared && spaces.length === 0 && !this.#userOnly.has(event);
 	}
 
 	#attributes(event: CountedEvent): PerfEventAttributes {

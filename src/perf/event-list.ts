@@ -45,18 +45,25 @@ export function countedEvent(name: string, group?: number): CountedEvent {
 }
 
 /**
- * The events of a list. Throws UsageError, which names the nearest ones, for what is no event; TstraceError for
+ * The events of a list; `pmuFolder`: where PMUs are listed, if not where the kernel does. Throws UsageError, which names the nearest ones, for what is no event; TstraceError for
  * tracepoints that may not be read.
  */
 export function parseEventList(
 	text: string,
 	tracepoints: Tracepoints = KERNELS_OWN,
+	pmuFolder?: string,
 ): CountedEvent[] {
-	return splitList(text).flatMap((part, index) => {
+	const parts = splitList(text);
+	return parts.flatMap((part, index) => {
 		const braces = /^\{(.*)\}(?::(\w*))?$/.exec(part);
 		const names = braces ? splitList(braces[1] ?? '') : [part];
-		const group = braces ? index : undefined;
-		return names.flatMap((name) => eventsOf(name, braces?.[2], group, tracepoints));
+		return names.flatMap((name) =>
+			eventsOf(name, braces?.[2], tracepoints, pmuFolder).map((event, i) => ({
+				...event,
+				// Events of several PMUs cannot be together: each PMU has a group of its own.
+				group: braces ? index + (event.shared === undefined ? 0 : i * parts.length) : undefined,
+			})),
+		);
 	});
 }
 
@@ -79,20 +86,21 @@ function splitList(text: string): string[] {
 function eventsOf(
 	text: string,
 	groupModifier: string | undefined,
-	group: number | undefined,
 	tracepoints: Tracepoints,
-): CountedEvent[] {
+	pmuFolder: string | undefined,
+): Omit<CountedEvent, 'group'>[] {
 	const ofPmu = splitPmuEvent(text);
-	const { name, modifier } = ofPmu ? { name: '', ...ofPmu } : splitModifier(text);
+	const { modifier } = ofPmu ?? splitModifier(text);
 	const letters = (modifier ?? '') + (groupModifier ?? '');
 	const spaces = spacesOf(letters, text);
 	const suffix = letters === '' ? '' : `:${letters}`;
-	const types = ofPmu ? pmuEvents(ofPmu.pmu, ofPmu.terms) : typesOf(name, tracepoints);
+	const types = ofPmu
+		? pmuEvents(ofPmu.pmu, ofPmu.terms, pmuFolder)
+		: typesOf(splitModifier(text).name, tracepoints);
 	return types.map((event) => ({
 		...event,
 		text: `${event.name}${suffix}`,
 		spaces,
-		group,
 		kernelOnly: isKernelOnly(event),
 	}));
 }

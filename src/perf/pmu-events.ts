@@ -28,24 +28,26 @@ export interface PmuEvent extends EventType {
 export function splitPmuEvent(
 	text: string,
 ): { pmu: string; terms: string; modifier: string } | undefined {
-	const match = /^([\w.*?-]+)\/([^/]*)\/:?(\w*)$/.exec(text);
+	const match = /^([a-z*?][\w.*?-]*)\/([^/]*)\/:?([\w:]*)$/i.exec(text);
 	if (!match) return undefined;
 	const [, pmu = '', terms = '', modifier = ''] = match;
 	return { pmu, terms, modifier };
 }
 
 /**
- * The event of each PMU that the name stands for: "uncore_imc" for uncore_imc_0, uncore_imc_1, …; "*" and "?" for any
- * letters. Throws UsageError, which names what there is.
+ * The event of each PMU that the name stands for: "uncore_imc" or "imc" for uncore_imc_0, uncore_imc_1, …; "*" and "?"
+ * for any letters. Throws UsageError, which names what there is.
  */
 export function pmuEvents(pmu: string, terms: string, folder = FOLDER): PmuEvent[] {
 	const all = listOf(folder);
 	const pattern = pmu.replace(/[.-]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.');
 	const named = all.filter((name) => new RegExp(`^${pattern}$`).test(name));
-	const found = named.length > 0 ? named : all.filter((name) => numberedAs(name, pmu));
+	const found = named.length > 0 ? named : all.filter((name) => standsFor(pmu, name));
 	if (found.length === 0) {
+		const none = `-e ${pmu}/${terms}/: there is no PMU ${pmu}`;
+		if (all.length === 0) throw new UsageError(`${none}: ${folder} lists none`);
 		const near = meant(pmu, all) || `: this machine has ${all.join(', ')};`;
-		throw new UsageError(`-e ${pmu}/${terms}/: there is no PMU ${pmu}${near} see ${folder}`);
+		throw new UsageError(`${none}${near} see ${folder}`);
 	}
 	return found.sort(byNumber).map((name) => new Pmu(folder, name).event(terms));
 }
@@ -57,8 +59,11 @@ export function pmuEventsNamed(name: string, folder = FOLDER): string[] {
 		.map((pmu) => `${pmu}/${name}/`);
 }
 
-const numberedAs = (name: string, pmu: string) =>
-	name.startsWith(`${pmu}_`) && /^\d+$/.test(name.slice(pmu.length + 1));
+/** Without the number at the end, and without "uncore_". */
+function standsFor(pmu: string, name: string): boolean {
+	const short = name.replace(/_\d+$/, '');
+	return short === pmu || short === `uncore_${pmu}` || name === `uncore_${pmu}`;
+}
 
 const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
 
@@ -75,7 +80,7 @@ function listOf(folder: string): string[] {
 type Configs = { config: bigint; config1: bigint; config2: bigint };
 const CONFIGS: readonly string[] = ['config', 'config1', 'config2'];
 /** Terms that are about recording, not about what is counted. */
-const OF_RECORDING = ['period', 'freq', 'call-graph', 'stack-size', 'percore', 'metric-id'];
+const OF_RECORDING = ['period', 'freq', 'call-graph', 'stack-size'];
 
 class Pmu {
 	readonly #name: string;
@@ -88,42 +93,41 @@ class Pmu {
 
 	event(terms: string): PmuEvent {
 		const configs: Configs = { config: 0n, config1: 0n, config2: 0n };
-		const [alias] = terms.split(',').filter((term) => this.aliases().includes(term));
-		let name = `${this.#name}/${terms}/`;
-		for (const term of terms.split(',')) {
-			const [key = '', value] = term.split('=');
-			if (key === 'name' && value) name = value;
-			else this.#add(configs, key, value, terms);
-		}
+		const typed = terms.split(',');
+		const aliases = typed.filter((term) => this.aliases().includes(term));
+		const own = typed.filter((term) => !aliases.includes(term) && !/^name=./.test(term));
+		// What is typed is stronger than what a name stands for.
+		for (const term of [...aliases.flatMap((alias) => this.#termsOf(alias, own, terms)), ...own])
+			this.#set(configs, term, terms);
+		const name = typed.find((term) => /^name=./.test(term))?.slice('name='.length);
 		const mask = this.#text('cpumask');
 		const cpus = mask ?? this.#text('cpus');
-		const type = Number(this.#text('type'));
-		if (!Number.isInteger(type))
-			throw new UsageError(`-e ${name}: the kernel does not tell the type of PMU ${this.#name}`);
+		if (cpus === '') throw this.#wrong(terms, `no CPU of PMU ${this.#name} is online`);
+		const type = Number(this.#text('type') ?? Number.NaN);
+		if (!Number.isInteger(type)) throw this.#wrong(terms, 'the kernel does not tell its type');
 		return {
-			name,
+			name: name ?? `${this.#name}/${terms}/`,
 			type,
 			...configs,
-			...(cpus ? { onCpus: parseCpuList(cpus) } : {}),
+			...(cpus === undefined ? {} : { onCpus: parseCpuList(cpus) }),
 			shared: mask !== undefined,
-			...(alias === undefined ? {} : this.#scaleOf(alias)),
+			...this.#scaleOf(aliases[0]),
 		};
 	}
 
-	#add(configs: Configs, key: string, value: string | undefined, terms: string): void {
-		const isAlias = value === undefined && this.aliases().includes(key);
-		const alias = isAlias ? this.#text(`events/${key}`) : undefined;
-		for (const term of alias?.split(',') ?? []) {
-			const [field = '', given] = term.split('=');
-			// "?": whoever types it is to say.
-			if (given !== '?') this.#set(configs, field, given, terms);
-			else if (!terms.split(',').some((each) => each.startsWith(`${field}=`)))
-				throw this.#wrong(terms, `${key} needs ${field}=…`);
+	/** What a name stands for, but for what whoever types it is to say ("?"). */
+	#termsOf(alias: string, typed: readonly string[], terms: string): string[] {
+		const all = this.#text(`events/${alias}`)?.split(',') ?? [];
+		for (const term of all.filter((each) => each.endsWith('=?'))) {
+			const field = term.slice(0, -1);
+			if (!typed.some((each) => each.startsWith(field)))
+				throw this.#wrong(terms, `${alias} needs ${field}…`);
 		}
-		if (alias === undefined) this.#set(configs, key, value, terms);
+		return all.filter((term) => !term.endsWith('=?'));
 	}
 
-	#set(configs: Configs, field: string, value: string | undefined, terms: string): void {
+	#set(configs: Configs, term: string, terms: string): void {
+		const [, field = '', value] = /^([^=]*)(?:=(.*))?$/.exec(term) ?? [];
 		if (field === '') throw this.#wrong(terms, `a term is missing; ${this.#known()}`);
 		const format = CONFIGS.includes(field) ? `${field}:0-63` : this.#format(field);
 		if (format === undefined) {
@@ -132,10 +136,13 @@ class Pmu {
 				: `there is no ${field}; ${this.#known(field)}`;
 			throw this.#wrong(terms, why);
 		}
+		const [config = '', ranges = ''] = format.split(':');
+		if (!CONFIGS.includes(config))
+			throw this.#wrong(terms, `${field} is in ${config}, which tstrace cannot set`);
 		const number = numberOf(value ?? '1');
 		if (number === undefined)
 			throw this.#wrong(terms, `${field}=${value} is no number of 64 bits: give it as 12 or 0xc`);
-		if (!put(configs, format, number))
+		if (!put(configs, config as keyof Configs, parseCpuList(ranges), number))
 			throw this.#wrong(terms, `${field}=${value} is too large: it has the bits ${format}`);
 	}
 
@@ -164,7 +171,8 @@ class Pmu {
 			: undefined;
 	}
 
-	#scaleOf(alias: string): Pick<PmuEvent, 'scale'> {
+	#scaleOf(alias: string | undefined): Pick<PmuEvent, 'scale'> {
+		if (alias === undefined) return {};
 		const factor = Number(this.#text(`events/${alias}.scale`) ?? 1);
 		const unit = this.#text(`events/${alias}.unit`);
 		if (unit === undefined && factor === 1) return {};
@@ -178,16 +186,24 @@ class Pmu {
 
 const MOST_SHOWN = 8;
 
+const MOST = 2n ** 64n - 1n;
+
 function numberOf(text: string): bigint | undefined {
-	return /^(0x[0-9a-f]{1,16}|\d{1,19})$/i.test(text) ? BigInt(text) : undefined;
+	if (!/^(0x[0-9a-f]{1,16}|\d{1,20})$/i.test(text)) return undefined;
+	const number = BigInt(text);
+	return number <= MOST ? number : undefined;
 }
 
-/** Puts a number's bits, the lowest first, where a format like "config:0-7,32-35" has them; false: it has too many. */
-function put(configs: Configs, format: string, number: bigint): boolean {
-	const [field = '', ranges = ''] = format.split(':');
+/** Puts a number, its lowest bit first, where these bits are; false: it has more. */
+function put(
+	configs: Configs,
+	config: keyof Configs,
+	bits: readonly number[],
+	number: bigint,
+): boolean {
 	let left = number;
-	for (const bit of parseCpuList(ranges)) {
-		configs[field as keyof Configs] |= (left & 1n) << BigInt(bit);
+	for (const bit of bits.map(BigInt)) {
+		configs[config] = (configs[config] & ~(1n << bit)) | ((left & 1n) << bit);
 		left >>= 1n;
 	}
 	return left === 0n;

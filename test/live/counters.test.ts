@@ -57,7 +57,7 @@ test('an event of a PMU that only some CPUs have is counted there, and nowhere e
 		burn();
 		const [all, one] = counters.read();
 		between(Number(all?.value), 0.9 * cpus.length * Number(one?.value), Infinity, 'all CPUs');
-		between(Number(one?.value), 50e6, 1.1 * (Number(all?.value) / cpus.length), 'one of them');
+		between(Number(one?.value), 10e6, 1.1 * (Number(all?.value) / cpus.length), 'one of them');
 	} finally {
 		counters.close();
 	}

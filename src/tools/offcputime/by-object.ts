@@ -1,5 +1,6 @@
 /** Waits apart by what they were for, for --by object and --by kind,object. */
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
+import { scaledUncertainty } from '../../aggregate/variance.js';
 import { splitByKind } from '../../aggregate/wait-kinds.js';
 import type { ObjectShare } from '../../aggregate/wait-object.js';
 import { isBlocked, withBlocked } from '../../aggregate/wait-parts.js';
@@ -24,8 +25,11 @@ function ofObject(row: StackRow, share: ObjectShare): StackRow {
 	const { object, value, count, variance } = share;
 	const name = objectText(object);
 	const parts = withBlocked(row.parts, value);
-	const { against: _, ...of } = row;
-	return named({ ...of, parts, value, count, variance, objects: [share] }, name);
+	const { against, ...of } = row;
+	// All of the row is as uncertain as the row.
+	const uncertain =
+		value === row.value && against ? { variance: row.variance, against } : { variance };
+	return named({ ...of, parts, value, count, ...uncertain, objects: [share] }, name);
 }
 
 function named(row: StackRow, object: string): StackRow {
@@ -34,13 +38,15 @@ function named(row: StackRow, object: string): StackRow {
 
 /** What is left of a row; less than a nanosecond is nothing. */
 function without(row: StackRow, { value, count, variance }: ObjectShare): StackRow {
-	const { objects: _, against: __, ...rest } = row;
+	const { objects: _, against, ...rest } = row;
 	const left = row.value - value < 1 ? 0 : row.value - value;
 	return {
 		...rest,
 		parts: withBlocked(row.parts, left),
 		value: left,
 		count: Math.max(0, row.count - count),
-		variance: Math.max(0, row.variance - variance),
+		...(against
+			? scaledUncertainty(row, left / row.value)
+			: { variance: Math.max(0, row.variance - variance) }),
 	};
 }

@@ -7,7 +7,7 @@ export type Uncounted = 'not_supported' | 'not_permitted' | 'not_counted';
 
 /** One event, as JSON has it. */
 export type CountRow = {
-	/** As it was typed, with its modifier: "cs:u". */
+	/** As it was typed, with its modifier: "cs:u"; of each PMU, with that one's name. */
 	readonly event: string;
 	/** The first of its names, without modifier: "context-switches". */
 	readonly name: string;
@@ -41,6 +41,10 @@ export type Spread = {
 	readonly min: number;
 	readonly max: number;
 };
+
+/** CPU time, as a thread's or a CPU's clock counts it; a PMU may count ns of something else. */
+export const isClockRow = ({ name }: CountRow): boolean =>
+	name === 'task-clock' || name === 'cpu-clock';
 
 export type Metric = { readonly name: MetricName; readonly value: number };
 

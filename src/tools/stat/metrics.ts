@@ -1,5 +1,5 @@
 /** What counts say together: instructions per cycle, shares of misses. Pure. As perf stat has them. */
-import type { CountRow, Metric, MetricName } from './findings.js';
+import { type CountRow, isClockRow, type Metric, type MetricName } from './findings.js';
 
 /** Each event with one that it is divided by: tools/perf/util/stat-shadow.c has the same pairs. */
 const RATIOS: Readonly<Record<string, readonly [by: string, metric: MetricName]>> = {
@@ -23,16 +23,14 @@ export function metricOf(
 ): Metric | null {
 	const { name, value } = row;
 	if (value === null) return null;
-	if (isClock(row)) return divided('cpus_utilised', value, elapsed_s * 1e9);
-	if (name === 'cycles') return divided('ghz', value, firstValue(rows, isClock));
+	if (isClockRow(row)) return divided('cpus_utilised', value, elapsed_s * 1e9);
+	if (name === 'cycles') return divided('ghz', value, firstValue(rows, isClockRow));
 	const [by, metric] = RATIOS[name] ?? [];
 	if (!by || !metric) return null;
 	const spaces = row.spaces.join();
 	const isIt = (each: CountRow) => each.name === by && each.spaces.join() === spaces;
 	return divided(metric, value, firstValue(rows, isIt));
 }
-
-const isClock = ({ unit }: CountRow) => unit === 'ns';
 
 const firstValue = (rows: readonly CountRow[], isIt: (row: CountRow) => boolean) =>
 	rows.find((row) => row.value !== null && isIt(row))?.value;

@@ -12,7 +12,7 @@ import type { Reader } from '../../reader.js';
 import type { StatFindings } from './findings.js';
 import { type Counting, rowsOf } from './rows.js';
 import type { OpenTarget } from './target.js';
-import { thisMachine, tooManyFiles, whyNot } from './why-not.js';
+import { noneOnline, thisMachine, tooManyFiles, whyNot } from './why-not.js';
 
 interface Reading {
 	readonly at_ns: bigint;
@@ -111,7 +111,9 @@ export class CountReader implements Reader<StatFindings> {
 		const machine = thisMachine();
 		const all = this.#events.map((event) => {
 			const refusal = this.#counters.refusal(event);
-			return refusal && { errno: refusal.errno, why: whyNot(event, refusal, machine) };
+			if (refusal) return { errno: refusal.errno, why: whyNot(event, refusal, machine) };
+			const isOffline = event.onCpus && this.#counters.size > 0 && !this.#counters.isOpen(event);
+			return isOffline ? { errno: 'ENODEV', why: noneOnline(event) } : undefined;
 		});
 		const [first] = all;
 		if (this.#counters.size > 0 && first && !all.includes(undefined)) {

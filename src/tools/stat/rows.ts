@@ -2,7 +2,7 @@
 import { type Count, countedShare, scaled } from '../../perf/count.js';
 import type { CountedEvent } from '../../perf/event-list.js';
 import { canonicalName, isClock } from '../../perf/names.js';
-import type { CountRow, Uncounted } from './findings.js';
+import { type CountRow, isClockRow, type Uncounted } from './findings.js';
 import { metricOf } from './metrics.js';
 
 /** One event, as it was read. */
@@ -50,7 +50,7 @@ function rowOf({ event, count, refusal, userOnly }: Counting): CountRow {
 /** The same values with rates and metrics, which follow from them and from the wall-clock time. */
 export function withMetrics(rows: readonly CountRow[], elapsed_s: number): CountRow[] {
 	return rows.map((row) => {
-		const hasRate = row.value !== null && row.unit !== 'ns' && elapsed_s > 0;
+		const hasRate = row.value !== null && !isClockRow(row) && elapsed_s > 0;
 		return {
 			...row,
 			per_s: hasRate ? (row.value ?? 0) / elapsed_s : null,

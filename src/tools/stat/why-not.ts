@@ -42,15 +42,22 @@ export function whyNot(event: CountedEvent, refusal: Refusal, machine: Machine):
 			: `this machine has no hardware counters that the kernel can use; ${ELSE}`;
 	if (isAbsent && OF_PROCESSOR.includes(event.type)) return 'this processor does not count it';
 	if (isAbsent) return 'this kernel does not count it';
-	if (errno === 'EINVAL' && event.shared !== undefined && event.spaces.length > 0)
-		return 'its PMU does not tell user space from the kernel: leave out the modifier';
 	if (errno === 'EINVAL' && event.group !== undefined)
 		return (
 			'its group does not fit: the processor has too few counters for all of it at once, or cannot count ' +
 			'these together; make the group smaller'
 		);
+	if (errno === 'EINVAL' && event.shared !== undefined && event.spaces.length > 0)
+		return (
+			'this kernel refuses it with a modifier (EINVAL): many PMUs do not tell user space from the kernel; ' +
+			'leave out the modifier'
+		);
 	return refusal.message;
 }
+
+/** Why an event of a PMU is counted nowhere, though nothing was refused. */
+export const noneOnline = ({ onCpus = [] }: CountedEvent): string =>
+	`it is counted on CPU ${onCpus.join(', ')} only, which is offline or was not chosen`;
 
 /** Of an error that is about the number of descriptors one that says how many are needed; else the error itself. */
 export function tooManyFiles(error: unknown, events: number, { threads, cpus }: Counted): unknown {

@@ -238,18 +238,49 @@ test('parts of a wait err against each other: together they are exact', () => {
 	assert.equal(uncertaintyOfSum(chains.map((chain) => scaledUncertainty(chain, 2))).variance, 0);
 });
 
-test('of a wait without a rest the parts are exact together, too', () => {
+test('what is left by rounding is no error', () => {
+	const { chains } = chainsOf((all) => {
+		for (let i = 0; i < 50; i++) {
+			const [at_ns, variance] = [1e12 + i * 1e7, (1e6 / (i + 3)) ** 2 / 7];
+			all.waitedForCpu(forCpu(B, [at_ns + 10, at_ns + 1000.1], 1e6 / (i + 3), variance));
+			all.wasBlocked(blocked(B, [at_ns + 2e5, at_ns + 2.1e5], 0, { weighed_ns: 3e5, variance }));
+			all.wasBlocked(blocked(A, [at_ns, at_ns + 2e6], B));
+		}
+	});
+	assert.deepEqual(uncertaintyOfSum(chains), { variance: 0 });
+	assert.deepEqual(uncertaintyOfSum(chains.toReversed()), { variance: 0 });
+});
+
+test('where by chance nothing is left for the rest, no part is said to be exact', () => {
 	const { parts, chains } = chainsOf((all) => {
-		all.waitedForCpu(forCpu(B, [110, 111], 60, 25));
-		all.wasBlocked(blocked(B, [115, 116], 0, { weighed_ns: 140, variance: 64 }));
+		all.waitedForCpu(forCpu(B, [110, 111], 120, 900));
 		all.wasBlocked(blocked(A, [100, 200], B));
 	});
-	assert.deepEqual(parts, { '1 ← 2: ?': 70, '1: waited for a CPU': 30 });
-	const scale = (100 / 200) ** 2;
-	assert.deepEqual(
-		chains.map(({ variance }) => variance),
-		[25 * scale, 25 * scale],
-	);
+	assert.deepEqual(parts, { '1: waited for a CPU': 100 });
+	const scale = (100 / 120) ** 2;
+	assert.equal(chains[0]?.variance, 900 * scale);
+	// Exactly nothing is left of the rest, and its error is as large.
+	const none = chainsOf((all) => {
+		all.waitedForCpu(forCpu(B, [110, 111], 100, 900));
+		all.wasBlocked(blocked(A, [100, 200], B));
+	});
+	assert.equal(none.chains[0]?.variance, 900);
+});
+
+test('parts of a wait of which not all is known do not make up for those of another', () => {
+	const { chains } = chainsOf((all) => {
+		const wait = (at: number) => {
+			all.waitedForCpu(forCpu(B, [at + 10, at + 11], 20, 25));
+			all.wasBlocked(blocked(A, [at, at + 100], B));
+		};
+		wait(100);
+		all.forget(350);
+		wait(300);
+	});
+	const of = (did: string) => uncertaintyOfSum(chains.filter((each) => each.did === did)).variance;
+	assert.deepEqual([of('waited for a CPU'), of('ran')], [50, 25]);
+	const known = chains.filter(({ did }) => did !== undefined);
+	assert.equal(uncertaintyOfSum(known).variance, 25);
 	assert.equal(uncertaintyOfSum(chains).variance, 0);
 });
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { UsageError } from '../../../src/errors.js';
+import { parseEventList } from '../../../src/perf/event-list.js';
 import { pmuEvents, pmuEventsNamed, splitPmuEvent } from '../../../src/perf/pmu-events.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-pmus-'));
@@ -38,6 +39,10 @@ const FILES: Readonly<Record<string, string>> = {
 	'cpu_atom/cpus': '2-3',
 	'cpu_atom/format/event': 'config:0-7',
 	'odd/format/event': 'config:0-7',
+	'gone/type': '9',
+	'gone/cpus': '',
+	'gone/format/event': 'config:0-7',
+	'cpu/format/late': 'config3:0-11',
 };
 for (const [path, text] of Object.entries(FILES)) {
 	mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -89,6 +94,8 @@ test('a name stands for its fields, and more can be added', () => {
 	assert.equal(one('cpu', 'mem-loads')?.config, 0x1cdn);
 	assert.equal(one('cpu', 'mem-loads')?.config1, 3n);
 	assert.equal(one('cpu', 'mem-loads,edge')?.config, 0x1cdn | (1n << 18n));
+	assert.equal(one('cpu', 'mem-loads,ldlat=8')?.config1, 8n, 'what is typed is stronger');
+	assert.equal(one('cpu', 'umask=6,mem-loads')?.config, 0x6cdn);
 	assert.equal(one('cpu', 'needs,filter=2')?.config2, 2n << 4n);
 	assert.match(refused('cpu', 'needs'), /needs needs filter=…/);
 });
@@ -106,6 +113,7 @@ test('one name, or a pattern, for several PMUs', () => {
 	const names = (pmu: string) => pmuEvents(pmu, 'reads', folder).map(({ name }) => name);
 	const all = ['uncore_imc_0/reads/', 'uncore_imc_1/reads/', 'uncore_imc_10/reads/'];
 	assert.deepEqual(names('uncore_imc'), all);
+	assert.deepEqual(names('imc'), all);
 	assert.deepEqual(names('uncore_imc_?'), all.slice(0, 2));
 	assert.deepEqual(names('uncore_imc_1'), ['uncore_imc_1/reads/']);
 	assert.deepEqual(
@@ -129,14 +137,41 @@ test('what is not there, or has no room', () => {
 	assert.match(refused('cpu', 'event=ten'), /event=ten is no number of 64 bits/);
 	assert.match(refused('cpu', 'event=0x10000000000000000'), /is no number of 64 bits/);
 	assert.match(refused('cpu', 'event=1,period=3'), /period says nothing about counting/);
-	assert.match(refused('..', 'x'), /there is no PMU \.\./);
+	assert.equal(splitPmuEvent('../x/'), undefined);
 	assert.match(refused('cpu', '../type'), /there is no \.\.\/type/);
 	assert.match(refused('power', 'energy-pkg.scale'), /there is no energy-pkg\.scale/);
-	assert.match(refused('odd', 'event=1'), /does not tell the type of PMU odd/);
+	assert.match(refused('odd', 'event=1'), /^-e odd\/event=1\/: the kernel does not tell its type/);
+	assert.match(refused('gone', 'event=1'), /no CPU of PMU gone is online/);
+	assert.match(refused('cpu', 'late=1'), /late is in config3, which tstrace cannot set/);
+	assert.match(refused('cpu', 'event=1=2'), /event=1=2 is no number/);
+	assert.match(refused('cpu', 'config=18446744073709551616'), /is no number of 64 bits/);
+	assert.equal(one('cpu', 'config=18446744073709551615')?.config, 2n ** 64n - 1n);
+	assert.throws(
+		() => pmuEvents('cpu', 'x', join(folder, 'none')),
+		/there is no PMU cpu: .* lists none$/,
+	);
 });
 
 test('a bare name is found among the events of all PMUs', () => {
 	assert.deepEqual(pmuEventsNamed('energy-pkg', folder), ['power/energy-pkg/']);
 	assert.deepEqual(pmuEventsNamed('energy-pkg.unit', folder), []);
 	assert.equal(pmuEventsNamed('reads', folder).length, 3);
+});
+
+test('of a group that several PMUs have, each has its own', () => {
+	const none = { id: () => 0, names: () => [] };
+	const list = 'cycles,{uncore_imc/reads/,uncore_imc/config=7/}:k,{cycles,instructions}';
+	const events = parseEventList(list, none, folder);
+	const byGroup = new Map<number | undefined, string[]>();
+	for (const { group, text } of events) byGroup.set(group, [...(byGroup.get(group) ?? []), text]);
+	assert.deepEqual(
+		[...byGroup.values()],
+		[
+			['cycles'],
+			...[0, 1, 10].map((n) => [`uncore_imc_${n}/reads/:k`, `uncore_imc_${n}/config=7/:k`]),
+			['cycles', 'instructions'],
+		],
+	);
+	assert.deepEqual(events[1]?.spaces, ['kernel']);
+	assert.throws(() => parseEventList('cpu/event=1/u:k', none, folder), /no modifier :/);
 });

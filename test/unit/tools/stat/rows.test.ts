@@ -154,4 +154,8 @@ test("a PMU's event in what the kernel says it is", () => {
 	const [joules] = rowsOf([{ event, count, refusal: undefined, userOnly: false }], 2);
 	assert.deepEqual([joules?.value, joules?.unit, joules?.per_s], [21, 'Joules', 10.5]);
 	assert.equal(countText({ ...(joules as CountRow), value: 1234.567 }), '1,234.57 Joules');
+	// As i915 has it: time of a GPU, which says nothing about CPUs.
+	const busy = { ...event, scale: { factor: 1, unit: 'ns' } };
+	const [row] = rowsOf([{ event: busy, count, refusal: undefined, userOnly: false }], 2);
+	assert.deepEqual([row?.unit, row?.metric, row?.per_s], ['ns', null, 42]);
 });
