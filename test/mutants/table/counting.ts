@@ -53,8 +53,8 @@ export const OF_COUNTING: readonly Mutation[] = [
 	{
 		id: 'Q7',
 		file: 'src/perf/counters.ts',
-		from: '!event.kernelOnly && event.spaces.length === 0',
-		to: 'event.spaces.length === 0',
+		from: '!kernelOnly && !shared && spaces.length === 0',
+		to: '!shared && spaces.length === 0',
 		bug: 'stat: an ordinary user sees 0 context switches, and not that they may not be counted',
 		test: 'live/stat-options',
 	},
