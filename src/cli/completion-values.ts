@@ -6,6 +6,7 @@ import { CALL_SETS } from '../abi/syscall-sets.js';
 import { allCalls } from '../abi/syscalls.js';
 import { EVENT_NAMES } from '../perf/names.js';
 import { cgroupMount, subgroups } from '../proc/cgroup.js';
+import { containersThere } from '../proc/containers.js';
 import { commsOf, processesThere, type There, threadsThere } from '../proc/threads.js';
 import { printable } from '../render/terminal.js';
 
@@ -34,6 +35,7 @@ const LISTS: Readonly<Record<string, () => Iterable<Value>>> = {
 	'--tid': () => numbered(threadsThere()),
 	'--comm': threadNames,
 	'--cgroup': cgroups,
+	'--container': containers,
 	'--syscall': callsAndSets,
 	'--calls': callsAndSets,
 	'--hist': callNames,
@@ -42,7 +44,7 @@ const LISTS: Readonly<Record<string, () => Iterable<Value>>> = {
 	'--state': () => Object.entries(STATE_LETTERS).map(([value, about]) => ({ value, about })),
 };
 /** Where several can be given, with commas between. */
-const COMMA_LISTS = ['--pid', '--tid', '--comm', '--syscall', '--calls'];
+const COMMA_LISTS = ['--pid', '--tid', '--comm', '--container', '--syscall', '--calls'];
 
 /** Whether `wordsFor` knows what an option can be given; by its long name. */
 export const hasValues = (option: string): boolean => Object.hasOwn(LISTS, option);
@@ -84,4 +86,9 @@ function* cgroups(): Generator<Value> {
 		yield { value: path };
 		yield { value: join(mount, path) };
 	}
+}
+
+/** By what they are called, and by whom. */
+function* containers(): Generator<Value> {
+	for (const { id, kind } of containersThere()) yield { value: id, about: kind };
 }

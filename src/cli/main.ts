@@ -7,7 +7,8 @@ import { UsageError } from '../errors.js';
 import { converters } from '../generated/converters.js';
 import { tools } from '../generated/tools.js';
 import { offered, type RawValues, valuesOf } from '../options/typed-option.js';
-import { fileOptions } from '../run/common-options.js';
+import { containersThere } from '../proc/containers.js';
+import { fileOptions, withContainers } from '../run/common-options.js';
 import { keepIgnoring } from '../run/inherited.js';
 import { ClosedPipe, Output, say } from '../run/output.js';
 import { run } from '../run/run.js';
@@ -55,7 +56,8 @@ export async function main(args: readonly string[]): Promise<number> {
 				await Output.stdout().write(list);
 				return 0;
 			}
-			const asked = askedOf(each, { interval_s, count, raw, command: words });
+			const chosen = withContainers(raw, containersThere);
+			const asked = askedOf(each, { interval_s, count, raw: chosen, command: words });
 			// COMMAND ends by itself.
 			const ends_s = asked.interval_s ?? (dashes < 0 ? each.duration_s : undefined);
 			return run(each, asked.settings, { ...asked, interval_s: ends_s, command: words, args });

@@ -115,7 +115,7 @@ export function judgeCgroups(mount: string | undefined): Check {
 	return warn(
 		'cgroup v2',
 		'not mounted',
-		'--cgroup does not work, and --by cgroup shows numbers instead of names',
+		'--cgroup and --container do not work, and --by cgroup shows numbers instead of names',
 		'mkdir -p /mnt/cgroup2 && mount -t cgroup2 none /mnt/cgroup2',
 	);
 }

@@ -93,6 +93,14 @@ export function parsePaths(text: string, before: readonly string[] = []): string
 	return [...before, text];
 }
 
+/** Of containers: what is in paths of cgroups. */
+export function parseContainers(text: string, before: readonly string[] = []): string[] {
+	const all = text.split(',');
+	if (all.some((each) => each === '' || each.includes('/')))
+		throw new InvalidArgumentError('give the ID of a container, or the beginning of it');
+	return [...before, ...all];
+}
+
 /** CPUs as "0,2-3"; they must be there. Format: man 7 cpuset. */
 export function parseCpus(text: string, before: readonly number[] = []): number[] {
 	const possible = readFileSync('/sys/devices/system/cpu/possible', 'utf8').trim();

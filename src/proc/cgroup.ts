@@ -2,7 +2,7 @@
 import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { TstraceError } from '../errors.js';
-import { mountsThere } from './mounts.js';
+import { type Mount, mountsThere } from './mounts.js';
 
 /** CGROUP2_SUPER_MAGIC, include/uapi/linux/magic.h */
 const CGROUP2_MAGIC = 0x63677270;
@@ -13,6 +13,12 @@ const MAX_FOLDERS = 100_000;
 /** Where cgroup2 is mounted; undefined where it is not. */
 export function cgroupMount(): string | undefined {
 	return mountsThere().find(({ type }) => type === 'cgroup2')?.folder;
+}
+
+/** Where the controller perf_event of version 1 is mounted. */
+export function perfEventMount(mounts: readonly Mount[]): string | undefined {
+	return mounts.find(({ type, options }) => type === 'cgroup' && options.includes('perf_event'))
+		?.folder;
 }
 
 /** The folders that a cgroup's path may mean: it is given whole, or from the mount on. */

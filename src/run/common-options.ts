@@ -5,6 +5,7 @@ import { UsageError } from '../errors.js';
 import { formatOfFile, formatOption, formatOptions } from '../options/choose-format.js';
 import {
 	parseComms,
+	parseContainers,
 	parseCpus,
 	parsePaths,
 	parsePercent,
@@ -21,6 +22,7 @@ import {
 	type ValuesOf,
 	valuesOf,
 } from '../options/typed-option.js';
+import { cgroupOfContainer, type Found } from '../proc/containers.js';
 import { STACK_FORMATS, type StackFormat } from '../render/stack-formats.js';
 import type { CommonChoices, ToolKind } from '../tool.js';
 
@@ -53,6 +55,11 @@ export function commonOptions(kind: ToolKind, use: StackTool['use'] = 'report') 
 		tid: listed('-t, --tid <tids>', 'only these threads', parsePids),
 		comm: listed('--comm <names>', 'only threads of these names: nginx or "php*"', parseComms),
 		cgroup: listed('--cgroup <path>', 'only threads in this cgroup (v2) and below it', parsePaths),
+		container: listed(
+			'--container <id>',
+			'only threads in this container: its ID, or as much of that as is its own',
+			parseContainers,
+		).conflicts('cgroup'),
 		cpu: listed('-C, --cpu <list>', 'only on these CPUs, such as 0,2-3', parseCpus),
 		userThreads: flag('-u, --user-threads', 'only threads of user processes').conflicts(
 			'kernelThreads',
@@ -134,6 +141,14 @@ export function refuseOfText(given: readonly string[], format: Format, unnamed: 
 				`leave out --${name}, or add --format text`,
 		);
 	}
+}
+
+/** The same values with the cgroups of the containers in them, in which `there` is asked. Throws UsageError. */
+export function withContainers(raw: RawValues, there: () => Iterable<Found>): RawValues {
+	const { container, ...others } = raw;
+	if (!Array.isArray(container)) return raw;
+	const all = [...there()];
+	return { ...others, cgroup: container.map((text) => cgroupOfContainer(`${text}`, all)) };
 }
 
 /** Puts the common options' values together; `intervals`: there is to be a result for each. Throws UsageError when they contradict. */

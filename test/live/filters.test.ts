@@ -171,6 +171,39 @@ test('--cgroup: tasks in it and below; --by cgroup: by path', async () => {
 	}
 });
 
+test('--container: threads in its cgroup, by the beginning of its ID', async () => {
+	const mount = cgroupMount();
+	assert.ok(mount, 'a cgroup2 mount is needed');
+	const begin = process.pid.toString(16).padStart(8, 'd');
+	const names = ['1', '2'].map((last) => `crio-${begin}${last.padStart(56, '0')}.scope`);
+	const folders = names.map((name) => join(mount, `tstrace-test-${process.pid}`, name));
+	for (const folder of folders) mkdirSync(folder, { recursive: true });
+	try {
+		const report = await traceHogs((wanted, other) => {
+			for (const [i, { pid }] of [wanted, other].entries())
+				writeFileSync(join(folders[i] as string, 'cgroup.procs'), `${pid}`);
+			return ['--container', `${begin}${'0'.repeat(55)}1`, '-P'];
+		});
+		assert.deepEqual((report as { filters?: unknown }).filters, {
+			cgroups: [`/tstrace-test-${process.pid}/${names[0]}`],
+		});
+		assert.equal(report.groups.length, 1);
+		const both = tstrace(['runqlat', '--container', begin, '0.1', '1']);
+		assert.equal(both.status, 2);
+		assert.match(
+			both.stderr,
+			/several begin so: \w{12} \(crio\), \w{12} \(crio\); give more of the ID/,
+		);
+	} finally {
+		for (const folder of folders) {
+			for (const pid of readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim().split('\n'))
+				if (pid) writeFileSync(join(mount, 'cgroup.procs'), pid);
+			rmdirSync(folder);
+		}
+		rmdirSync(join(mount, `tstrace-test-${process.pid}`));
+	}
+});
+
 test('PIDs are those of the PID namespace that tstrace is called in', () => {
 	const script = `${resolve('build/workloads/hog')} 0 < /dev/zero > /dev/null & pid=$!
 		${resolve('build/workloads/hog')} 0 < /dev/zero > /dev/null & other=$!

@@ -18,6 +18,9 @@ const all: readonly AnyTool[] = await Promise.all(Object.values(tools).map((load
 const folder = mkdtempSync(join(tmpdir(), 'pairs-'));
 const mount = cgroupMount() ?? '';
 const cgroup = `tstrace-pairs-${process.pid}`;
+/** As Docker has them: an ID of 64 digits. */
+const containerId = process.pid.toString(16).padStart(8, 'c').padEnd(64, '0');
+const container = `docker-${containerId}.scope`;
 /** With an allocator of its own, for memleak's -O and --prefix. */
 const LIBRARY = resolve('build/workloads/libheaps.so');
 const TO_JSON: Level = { option: 'json', words: ['--json'], names: [] };
@@ -30,12 +33,13 @@ let subject: Workload;
 async function startSubject(): Promise<void> {
 	const naps = [resolve('build/workloads/naps'), '100000000', '100', '900'];
 	subject = await Workload.startBy('env', `LD_PRELOAD=${LIBRARY}`, ...naps);
-	writeFileSync(join(mount, cgroup, 'cgroup.procs'), `${subject.pid}`);
+	writeFileSync(join(mount, cgroup, container, 'cgroup.procs'), `${subject.pid}`);
 	subject.begin();
 }
 
-before(() => mkdirSync(join(mount, cgroup)));
+before(() => mkdirSync(join(mount, cgroup, container), { recursive: true }));
 after(() => {
+	rmdirSync(join(mount, cgroup, container));
 	rmdirSync(join(mount, cgroup));
 	rmSync(folder, { recursive: true });
 });
@@ -46,6 +50,7 @@ const given = (): Readonly<Record<string, string>> => ({
 	TID: `${subject.tid}`,
 	COMM: 'naps',
 	CGROUP: cgroup,
+	CONTAINER: containerId.slice(0, 12),
 	FILE: join(folder, 'result'),
 	LOG: join(folder, 'log'),
 	LIBRARY,
@@ -68,6 +73,7 @@ const FILTERS: Readonly<Record<string, () => Record<string, unknown>>> = {
 	tid: () => ({ tids: [subject.tid] }),
 	comm: () => ({ comms: ['naps'] }),
 	cgroup: () => ({ cgroups: [cgroup] }),
+	container: () => ({ cgroups: [`/${cgroup}/${container}`] }),
 	cpu: () => ({ cpus: [0] }),
 	userThreads: () => ({ user_threads: true }),
 	kernelThreads: () => ({ kernel_threads: true }),

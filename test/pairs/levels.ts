@@ -3,7 +3,7 @@ import { Command as Cli, CommanderError } from 'commander';
 import { addTool, askedOf, isLacking } from '../../src/cli/tool-command.js';
 import { UsageError } from '../../src/errors.js';
 import { offered } from '../../src/options/typed-option.js';
-import { commonOptions } from '../../src/run/common-options.js';
+import { commonOptions, withContainers } from '../../src/run/common-options.js';
 import type { AnyTool } from '../../src/tool.js';
 import { type Covering, coveringRows } from './covering.js';
 
@@ -22,6 +22,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 	tid: ['TID'],
 	comm: ['COMM'],
 	cgroup: ['CGROUP'],
+	container: ['CONTAINER'],
 	cpu: ['0'],
 	output: ['FILE'],
 	hdr: ['LOG'],
@@ -126,9 +127,12 @@ function refusalOf(tool: AnyTool, row: readonly Level[]): string | undefined {
 	const [own, command] = dashes < 0 ? [args, []] : [args.slice(0, dashes), args.slice(dashes + 1)];
 	const cli = new Cli('tstrace').exitOverride().configureOutput({ writeErr: () => {} });
 	addTool(cli, tool, (each, interval_s, count, raw) => {
-		each.use((some) => askedOf(some, { interval_s, count, raw, command }));
+		each.use((some) =>
+			askedOf(some, { interval_s, count, raw: withContainers(raw, there), command }),
+		);
 		return Promise.resolve();
 	});
+	const there = () => [{ id: 'CONTAINER', kind: '', path: '/' }];
 	const numbers = { PID: '1', TID: '1', COMM: 'x', CGROUP: '/', FILE: '-', LOG: '-' };
 	try {
 		cli.parse(

@@ -136,7 +136,9 @@ export class PlainSamples implements Reader<StackFindings> {
 		this.#settings = settings;
 		const { filter, command } = subjects;
 		if (filter.cgroups.length > 0)
-			throw new TstraceError('--cgroup needs BPF, which is not allowed here: run tstrace as root');
+			throw new TstraceError(
+				'--cgroup and --container need BPF, which is not allowed here: run tstrace as root',
+			);
 		const { pids, tids, cpus, comms, follow, userThreads, kernelThreads } = filter;
 		const named = command === undefined ? pids : [command];
 		const chosen = named.length + tids.length > 0 ? named : ownProcesses();

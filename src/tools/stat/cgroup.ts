@@ -2,8 +2,8 @@
 import { constants, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { TstraceError } from '../../errors.js';
-import { cgroupFolders, cgroupMount } from '../../proc/cgroup.js';
-import { type Mount, mountsThere } from '../../proc/mounts.js';
+import { cgroupFolders, cgroupMount, perfEventMount } from '../../proc/cgroup.js';
+import { mountsThere } from '../../proc/mounts.js';
 import { textOf } from '../../text-of.js';
 
 const { O_DIRECTORY, O_RDONLY } = constants;
@@ -32,12 +32,6 @@ export function openCgroup(path: string): number {
 		const { code = '' } = error as NodeJS.ErrnoException;
 		throw new TstraceError(`cannot open the cgroup ${path}: ${code}`, String(error));
 	}
-}
-
-/** Where the controller perf_event of version 1 is mounted. */
-export function perfEventMount(mounts: readonly Mount[]): string | undefined {
-	return mounts.find(({ type, options }) => type === 'cgroup' && options.includes('perf_event'))
-		?.folder;
 }
 
 /** Any version's has this file. */

@@ -58,6 +58,7 @@ const options = () => ({
 		'pid',
 		'tid',
 		'cgroup',
+		'container',
 	]),
 	inherit: flag(
 		'-i, --no-inherit',
@@ -159,7 +160,9 @@ function refuse({ event, repeat, interval, csv, allCpus }: Values, common: Commo
 			'give either --all-cpus or a COMMAND: of a COMMAND, stat counts only that',
 		);
 	if (hasCommand && filter.cgroups.length > 0)
-		throw new UsageError('give either --cgroup or a COMMAND: of a COMMAND, stat counts only that');
+		throw new UsageError(
+			'give either a cgroup (--cgroup, --container) or a COMMAND: of a COMMAND, stat counts only that',
+		);
 	if (csv && format !== undefined && format !== 'text')
 		throw new UsageError(`give either --csv or ${format}: a result has one format`);
 }

@@ -35,14 +35,16 @@ export function refuseFilters(filter: Filter): void {
 	const number = pids.length > 0 ? '--pid' : tids.length > 0 ? '--tid' : undefined;
 	if (cgroups.length > 0 && number)
 		throw new UsageError(
-			`give either ${number} or --cgroup: the kernel counts for processes or for a cgroup`,
+			`give either ${number} or a cgroup (--cgroup, --container): the kernel counts for processes or for a cgroup`,
 		);
 	if (pids.length > 0 && tids.length > 0)
 		throw new UsageError(
 			'give either --pid or --tid: of a process, what it creates is counted, too; of a thread, it is not',
 		);
 	if (cgroups.length > 1)
-		throw new UsageError('--cgroup: stat counts one cgroup at a time; run it once for each');
+		throw new UsageError(
+			'give one --cgroup or --container: stat counts one cgroup at a time; run it once for each',
+		);
 }
 
 /** Throws UsageError for events of PMUs that the chosen processes or CPUs cannot have. */

@@ -8,8 +8,8 @@ import {
 	countedEvent,
 	parseEventList,
 } from '../../../../src/perf/event-list.js';
+import { perfEventMount } from '../../../../src/proc/cgroup.js';
 import { mountsThere } from '../../../../src/proc/mounts.js';
-import { perfEventMount } from '../../../../src/tools/stat/cgroup.js';
 import { stat } from '../../../../src/tools/stat/stat.js';
 import { refusePmus } from '../../../../src/tools/stat/target.js';
 import { descriptorsText, whyNot } from '../../../../src/tools/stat/why-not.js';
@@ -81,10 +81,10 @@ test('what goes with what: both are named', () => {
 	refused({ repeat: 3 }, { ...COMMAND, interval_s: 1 }, /^give either --repeat or an interval/);
 	refused({ repeat: 3, interval: 100 }, COMMAND, /^give either --repeat or --interval/);
 	refused({ allCpus: true }, COMMAND, /^give either --all-cpus or a COMMAND/);
-	refused({ cgroup: ['x'] }, COMMAND, /^give either --cgroup or a COMMAND/);
+	refused({ cgroup: ['x'] }, COMMAND, /^give either a cgroup \(--cgroup, --container\) or a COMMAND/);
 	refused({ cgroup: ['x'], pid: [1] }, {}, /^give either --pid or --cgroup/);
 	refused({ cgroup: ['x'], tid: [1] }, {}, /^give either --tid or --cgroup/);
-	refused({ cgroup: ['x', 'y'] }, {}, /^--cgroup: stat counts one cgroup at a time/);
+	refused({ cgroup: ['x', 'y'] }, {}, /^give one --cgroup or --container: stat counts one/);
 	refused({ pid: [1], tid: [1] }, {}, /^give either --pid or --tid/);
 	refused({ csv: true, output: 'x.json' }, {}, /^give either --csv or json/);
 	refused({ comm: ['x'] }, {}, /^leave out --comm: .*pgrep NAME/);
