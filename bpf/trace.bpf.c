@@ -182,6 +182,25 @@ static __always_inline u64 signalled_number(unsigned long long *ctx, void *infor
 	return number;
 }
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct signal_struct___ends {
+	int group_exit_code;
+};
+
+#pragma clang attribute pop
+
+#define SIGKILL 9
+
+/* Each thread of a process that ends, by another signal or by exit_group, is killed by the kernel
+ * itself: kernel/signal.c, complete_signal(), zap_other_threads(). Nobody has sent that. */
+static __always_inline bool is_sent(struct task_struct *task, int signal)
+{
+	struct signal_struct___ends *ends = (void *)task->signal;
+
+	return signal != SIGKILL || (BPF_CORE_READ(ends, group_exit_code) & 0x7f) == SIGKILL;
+}
+
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(trace_signal, int signal, void *information)
 {
@@ -190,7 +209,7 @@ int BPF_PROG(trace_signal, int signal, void *information)
 	struct call_slot *slot;
 	u64 *arguments;
 
-	if (!filter_has_task(task))
+	if (!filter_has_task(task) || !is_sent(task, signal))
 		return 0;
 	slot = event_slot(task, signalled_number(ctx, information, task), RECORD_SIGNAL, 2);
 	if (!slot)

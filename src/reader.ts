@@ -25,8 +25,8 @@ export interface Reader<F extends Findings = Findings> {
 	begin?(): void;
 	/** Programs are attached, and those of `runOnce` have run. */
 	begun?(): void;
-	/** COMMAND has just been let go. */
-	released?(): void;
+	/** COMMAND has been let go, at that time: CLOCK_MONOTONIC. */
+	released?(at_ns: number): void;
 	/** Tracing is about to end; programs are attached still. */
 	end?(): void;
 	/**

@@ -49,7 +49,7 @@ export function tracepointId(category: string, name: string): number {
 /** All tracepoints, as "sched:sched_switch". Throws TstraceError where tracefs may not be read. */
 export function tracepointNames(): string[] {
 	const names = inTracefs((folder) => readFileSync(`${folder}/available_events`, 'utf8'));
-	return names?.trim().split('\n') ?? [];
+	return names?.trim().split('\n').sort() ?? [];
 }
 
 /** What `read` returns of the first folder that has it; undefined: tracefs is there, and does not have it. */

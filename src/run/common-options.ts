@@ -172,7 +172,8 @@ export function commonSettings(
 	const chosen = byNumber(filter);
 	if (command.length > 0 && chosen)
 		throw new UsageError(
-			'give either -p/-t or a COMMAND: with a COMMAND, tstrace traces only the COMMAND',
+			'give either -p/-t or a COMMAND: with a COMMAND, tstrace traces only the COMMAND; to trace -p for 5 ' +
+				'seconds, add the number 5',
 		);
 	if (filter.follow && command.length === 0 && !chosen)
 		throw new UsageError('--follow needs a process to follow: add -p PID, or -- COMMAND');

@@ -115,10 +115,11 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 
 	/** Lets COMMAND begin; what is measured of it begins now. */
 	#release(): void {
-		this.#run.command?.release();
 		if (!this.#run.command) return;
+		const released_ns = Number(process.hrtime.bigint());
+		this.#run.command.release();
 		this.#since = momentNow();
-		this.#tracing.reader.released?.();
+		this.#tracing.reader.released?.(released_ns);
 	}
 
 	async #endInterval(last: boolean, stop: Stop): Promise<void> {

@@ -203,6 +203,32 @@ test('-e none: only how processes end', () => {
 	);
 });
 
+test('-e none with calls: these, and how processes end; of one that a signal ends only that was sent', () => {
+	const args = ['trace', '-q', '-e', 'execve,none', '--', 'sh', '-c', 'kill -INT $$'];
+	const { stdout } = tstrace(args);
+	const lines = tracedLines(stdout).map(({ text }) => text.replace(/ (after|parent) .*/, ''));
+	assert.match(lines[0] ?? '', /^execve\("[^"]*sh", /);
+	assert.match(lines[1] ?? '', /^--- SIGINT \{si_code=SI_USER, si_pid=\d+\} ---$/);
+	assert.deepEqual(lines.slice(2), ['+++ killed by SIGINT']);
+});
+
+test('the life of COMMAND begins when it is let go, not when it was made to be held', () => {
+	const { stdout } = tstrace(['trace', '--json', '-e', 'execve,none', '--', 'sleep', '0.3']);
+	const rows = stdout
+		.trimEnd()
+		.split('\n')
+		.flatMap((line) => JSON.parse(line).rows as Record<string, number | string>[]);
+	const exec = rows.find(({ syscall }) => syscall === 'execve');
+	const exit = rows.find(({ event }) => event === 'exit');
+	const [lifetime_ns, seen_ns] = [
+		Number(exit?.lifetime_ns),
+		Number(exit?.time_ns) - Number(exec?.time_ns),
+	];
+	assert.ok(lifetime_ns >= 0.3e9 && lifetime_ns >= seen_ns, `${lifetime_ns} of ${seen_ns}`);
+	// Until its exec, its life is that of a shell that is told to go on.
+	assert.ok(lifetime_ns < seen_ns + 0.15e9, `${lifetime_ns} of ${seen_ns}`);
+});
+
 test('-y: names of files are escaped', () => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-hostile-'));
 	try {

@@ -42,7 +42,8 @@ for (const hook of HOOKS) {
 		needsHook(hook),
 		async () => {
 			const { lines, done, pid } = await traced(['known'], [], { TSTRACE_FORCE: hook });
-			const [, , port = 0, client = 0, slept_ns = 0] = done;
+			const [, , port = 0, client = 0, own = 0, slept_ns = 0] = done;
+			const name = own.toString(16).padStart(5, '0');
 			assert.ok(lines.every((line) => line.tid === pid && line.comm === 'traced'));
 			const shown = shownCalls(lines);
 			const has = (text: string | RegExp) =>
@@ -78,6 +79,8 @@ for (const hook of HOOKS) {
 			has('socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, 0) = 7');
 			has('bind(7, {AF_INET, 127.0.0.1:0}, 16) = 0');
 			has(`getsockname(7, {AF_INET, 127.0.0.1:${port}}, ADDRESS) = 0`);
+			has('getsockname(8, {AF_UNIX}, ADDRESS) = 0');
+			has(`getsockname(8, {AF_UNIX, @"${name}"}, ADDRESS) = 0`);
 			has(`connect(10, {AF_INET, 127.0.0.1:${port}}, 16) = 0`);
 			has(`accept4(7, {AF_INET, 127.0.0.1:${client}}, ADDRESS, SOCK_CLOEXEC) = 11`);
 			has('sendto(10, "q", 1, MSG_NOSIGNAL, NULL, 0) = 1');

@@ -94,6 +94,14 @@ static void sockets(void)
 	messages[0] = (struct mmsghdr){.msg_hdr = {.msg_iov = &vector, .msg_iovlen = 1}};
 	need(recvmmsg(server, messages, 1, MSG_WAITALL, NULL) == 1);
 	need(connect(local, (void *)&name, sizeof(name)) && errno == ENOENT);
+	bytes = sizeof(name);
+	need(!getsockname(local, (void *)&name, &bytes) && bytes == sizeof(sa_family_t));
+	need(!bind(local, (void *)&name, sizeof(sa_family_t)));
+	memset(&name, 0, sizeof(name));
+	bytes = sizeof(name);
+	need(!getsockname(local, (void *)&name, &bytes));
+	/* A name of five hexadecimal digits, which the kernel gives: man 7 unix, "Autobind". */
+	printf(" %lu", strtoul(name.sun_path + 1, NULL, 16));
 	six.sin6_addr = in6addr_loopback;
 	if (newer >= 0)
 		sendto(newer, "six", 3, 0, (void *)&six, sizeof(six));

@@ -78,7 +78,8 @@ static __always_inline struct call_plan *plan_of(u32 index)
 
 static __always_inline u64 factor_of(struct call_slot *slot, u32 factor)
 {
-	u64 *arguments = (u64 *)slot->data, at = (factor - 1) & 7, value;
+	u32 first = factor < FACTOR_AT_1 ? FACTOR_ARGUMENT_1 : FACTOR_AT_1;
+	u64 *arguments = (u64 *)slot->data, at = (factor - first) & 7, value;
 	u32 pointed = 0;
 
 	if (factor == FACTOR_ONE)

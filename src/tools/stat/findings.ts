@@ -73,5 +73,7 @@ export interface StatFindings extends TableFindings<CountRow> {
 		readonly elapsed_runs?: Spread;
 		/** Of all CPUs, as /proc/stat has it: the share of their time that was not idle. */
 		readonly busy_share?: number;
+		/** The same, where not all CPUs are counted. */
+		readonly machine_busy_share?: number;
 	};
 }

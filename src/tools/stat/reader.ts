@@ -9,6 +9,7 @@ import type { CountedEvent } from '../../perf/event-list.js';
 import { busyShare, type CpuTime, cpuTime, cpuTimeSince } from '../../proc/cpu-time.js';
 import { processLives } from '../../proc/lives.js';
 import type { Reader } from '../../reader.js';
+import { textOf } from '../../text-of.js';
 import type { StatFindings } from './findings.js';
 import { type Counting, rowsOf } from './rows.js';
 import type { OpenTarget } from './target.js';
@@ -31,6 +32,8 @@ export class CountReader implements Reader<StatFindings> {
 	#last: Reading | undefined;
 	#uncounted: number;
 	readonly #childTimes = childTimes();
+	/** CPU time of the shell that held COMMAND. */
+	#heldTime_s = 0;
 
 	/** Opens the counters; throws TstraceError where none of the events can be counted. */
 	constructor(events: readonly CountedEvent[], target: OpenTarget) {
@@ -56,6 +59,7 @@ export class CountReader implements Reader<StatFindings> {
 	}
 
 	released(): void {
+		this.#heldTime_s = runTime_s(this.#target.command);
 		this.#startOver();
 	}
 
@@ -88,8 +92,12 @@ export class CountReader implements Reader<StatFindings> {
 				elapsed_s,
 				until_s: Number(now.at_ns - this.#first_ns) / 1e9,
 				remarks: [],
-				...(busy_share === undefined ? {} : { busy_share }),
-				...(hasEnded ? timesSince(this.#childTimes) : {}),
+				...(busy_share === undefined
+					? {}
+					: this.#target.wholeMachine
+						? { busy_share }
+						: { machine_busy_share: busy_share }),
+				...(hasEnded ? timesSince(this.#childTimes, this.#heldTime_s) : {}),
 			},
 			rows: rowsOf(counted, elapsed_s),
 		};
@@ -132,12 +140,23 @@ export class CountReader implements Reader<StatFindings> {
 
 	#read(): Reading {
 		const at_ns = process.hrtime.bigint();
-		const whole = this.#target.wholeMachine ? cpuTime() : undefined;
-		return { at_ns, counts: this.#counters.read(), cpuTime: whole };
+		return { at_ns, counts: this.#counters.read(), cpuTime: cpuTime() };
 	}
 }
 
-function timesSince(before: CpuTimes): CpuTimes {
+/** Without what COMMAND's shell used; none while nobody has waited for COMMAND yet. */
+function timesSince(before: CpuTimes, held_s: number): CpuTimes | Record<string, never> {
 	const now = childTimes();
-	return { user_s: now.user_s - before.user_s, system_s: now.system_s - before.system_s };
+	const [user_s, system_s] = [now.user_s - before.user_s, now.system_s - before.system_s];
+	const all_s = user_s + system_s;
+	if (all_s === 0) return {};
+	// Which part of it was in the kernel nobody knows: as of all.
+	const share = Math.max(0, all_s - held_s) / all_s;
+	return { user_s: user_s * share, system_s: system_s * share };
+}
+
+/** What a thread has run so far; 0 where the kernel does not say. Documentation/scheduler/sched-stats.rst */
+function runTime_s(tid: number | undefined): number {
+	const text = tid === undefined ? undefined : textOf(`/proc/${tid}/schedstat`);
+	return Number(text?.split(' ')[0] ?? 0) / 1e9;
 }

@@ -14,6 +14,8 @@ export interface Seen {
 	readonly of: 'program' | 'cgroup' | 'cpus';
 	/** Of the whole machine. */
 	readonly busy_share?: number | undefined;
+	/** The same, where a program or a cgroup is counted. */
+	readonly machine_busy_share?: number | undefined;
 	/** For the next command: " -p 812"; empty: there is none to name. */
 	readonly choice: string;
 }
@@ -99,7 +101,14 @@ export const RULES: readonly Rule[] = [
 			const cpus = utilised(seen);
 			if (cpus === undefined || cpus >= WAITS_CPUS) return undefined;
 			const who = seen.of === 'program' ? 'this program waits' : 'this cgroup waits';
-			return `${cpus.toFixed(cpus < 0.1 ? 3 : 1)} CPUs utilised: ${who} most of the time; try \`tstrace why${seen.choice}\``;
+			const used = `${cpus.toFixed(cpus < 0.1 ? 3 : 2)} CPUs utilised`;
+			const { machine_busy_share = 0 } = seen;
+			if (machine_busy_share >= FULL_SHARE)
+				return (
+					`${used}, while all CPUs were busy ${share(machine_busy_share)} of the time: ${who}, perhaps for a ` +
+					`CPU; \`tstrace why${seen.choice}\` tells`
+				);
+			return `${used}: ${who} most of the time; try \`tstrace why${seen.choice}\``;
 		},
 	},
 	{

@@ -5,6 +5,7 @@ import { durationParser, wholeNumber } from '../../options/parsers.js';
 import { flag, listed, parsed, type ValuesOf } from '../../options/typed-option.js';
 import { onlineCpus } from '../../perf/cpus.js';
 import { type CountedEvent, parseEventList } from '../../perf/event-list.js';
+import { processLives } from '../../proc/lives.js';
 import { type CommonChoices, definePlainTool } from '../../tool.js';
 import { CSV_HEADER, csvLines } from './csv.js';
 import { defaultEvents } from './events.js';
@@ -26,8 +27,9 @@ interface Settings {
 	readonly intervals: boolean;
 	readonly csv: boolean;
 	readonly of: Seen['of'];
-	/** Seen.choice */
+	/** Seen.choice, while these live. */
 	readonly choice: string;
+	readonly pids: readonly number[];
 }
 
 const MOST_RUNS = 1_000_000;
@@ -103,7 +105,8 @@ export const stat = definePlainTool<Settings, StatFindings, ReturnType<typeof op
 			intervals: common.intervals || interval !== undefined,
 			csv,
 			of: filter.cgroups.length > 0 ? 'cgroup' : ofCpus ? 'cpus' : 'program',
-			choice: choiceOf(filter),
+			choice: hasCommand ? ' -- COMMAND' : choiceOf(filter),
+			pids: filter.pids,
 		};
 	},
 
@@ -175,9 +178,12 @@ function choiceOf({ pids, tids, cgroups }: Filter): string {
 	return path === undefined ? '' : ` --cgroup ${path}`;
 }
 
-function withRemarks(findings: StatFindings, { of, choice }: Settings): StatFindings {
+function withRemarks(findings: StatFindings, { of, pids, ...rest }: Settings): StatFindings {
 	const { about, rows } = findings;
-	const { elapsed_s, busy_share } = about;
-	const seen = { rows, elapsed_s, busy_share, of, choice, cpus: onlineCpus().length };
+	const { elapsed_s, busy_share, machine_busy_share } = about;
+	// The next one of that program has another number.
+	const choice = pids.length > 0 && !pids.some(processLives) ? ' -p PID' : rest.choice;
+	const busy = { busy_share, machine_busy_share };
+	const seen = { rows, elapsed_s, ...busy, of, choice, cpus: onlineCpus().length };
 	return { ...findings, about: { ...about, remarks: remarksOf(seen) } };
 }

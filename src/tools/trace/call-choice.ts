@@ -5,6 +5,9 @@ import { namedIndexes } from './plans.js';
 
 const LIST = 'tstrace trace -l';
 
+/** Among the calls: how processes end, and their signals, whatever the calls. */
+export const ENDS = -1;
+
 /** What the words so far come to; undefined: none was given, which is all calls. */
 type CallChoice = readonly number[] | undefined;
 
@@ -23,7 +26,7 @@ export function parseChoice(text: string, before?: CallChoice): number[] {
 
 function indexesOfChoice(word: string): number[] {
 	if (word === 'all') return namedIndexes();
-	if (word === 'none') return [];
+	if (word === 'none') return [ENDS];
 	if (word.startsWith('!'))
 		throw new InvalidArgumentError(
 			`"!" leaves out all that follows: give "${word}" an -e of its own`,

@@ -13,7 +13,7 @@ import type { CallPlan, CallPlanner } from './plans.js';
 import * as record from './record.js';
 import { errnoOf } from './record.js';
 import { rowOf } from './rows.js';
-import { endLine, signalLine } from './thread-events.js';
+import { endLine, Lifetimes, signalLine } from './thread-events.js';
 import { CallTotals } from './totals.js';
 import { UNTOLD, writeErrno } from './writers.js';
 
@@ -39,6 +39,7 @@ export interface TraceView {
 export class TraceFormatter implements EventFormatter {
 	readonly timeAt = record.END;
 	readonly bytes = record.HEADER_BYTES;
+	readonly lifetimes = new Lifetimes();
 	readonly #view: TraceView;
 	readonly #files: KnownFiles;
 	readonly #forms: CallForms;
@@ -91,7 +92,9 @@ export class TraceFormatter implements EventFormatter {
 		lines.add(this.#names.plain(words, at + record.TGID, at + record.COMM));
 		lines.byte(SPACE);
 		if (call.type === record.IS_CALL) this.#written(lines, call);
-		else lines.add(bytesOf(call.type === record.IS_EXIT ? endLine(call) : signalLine(call)));
+		else if (call.type === record.IS_EXIT)
+			lines.add(bytesOf(endLine(call, this.lifetimes.of_ns(call))));
+		else lines.add(bytesOf(signalLine(call)));
 		if (call.parent !== 0) writeParent(lines, call);
 		lines.newline();
 		const stack = this.#stacks?.of(call);
@@ -119,7 +122,7 @@ export class TraceFormatter implements EventFormatter {
 			return undefined;
 		}
 		const name = this.#names.known(words, at + record.TGID, at + record.COMM);
-		const row = rowOf(call, this.#forms, this.#files, name, epoch_ms);
+		const row = rowOf(call, this.#forms, this.#files, name, epoch_ms, this.lifetimes);
 		const stack = this.#stacks?.of(call);
 		return stack ? { ...row, stack } : row;
 	};

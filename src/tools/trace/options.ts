@@ -16,7 +16,7 @@ import {
 	type ValuesOf,
 } from '../../options/typed-option.js';
 import type { CommonChoices } from '../../tool.js';
-import { parseChoice } from './call-choice.js';
+import { ENDS, parseChoice } from './call-choice.js';
 import type { TraceView } from './lines.js';
 import { compilePathGlobs } from './path-globs.js';
 import { CallPlanner } from './plans.js';
@@ -135,7 +135,7 @@ export function traceSettings(
 	return {
 		lines: !totalsOnly,
 		summary: totals || totalsOnly,
-		calls: values.calls,
+		calls: values.calls?.filter((index) => index !== ENDS),
 		planner: new CallPlanner(kernelBtf, {
 			text: values.stringLength,
 			files: values.descriptors,
@@ -178,7 +178,7 @@ function stacksOf(values: ValuesOf<TraceOptions>): StackSettings | undefined {
 
 /** Who looks for how processes end wants to know: all calls, exit_group, or none. */
 function hasEnds(calls: readonly number[] | undefined): boolean {
-	if (calls === undefined || calls.length === 0) return true;
+	if (calls === undefined || calls.includes(ENDS)) return true;
 	return indexesOf('exit_group').some((index) => calls.includes(index));
 }
 

@@ -44,10 +44,16 @@ export class TraceReader extends EventBatches {
 	readonly #hooks = new PerfCallHooks();
 	readonly #formatter: TraceFormatter;
 	readonly #stacks: CallStacks | undefined;
+	readonly #command: number | undefined;
 	#rowSink: RowSink | undefined;
 
 	/** Tells the programs what to take of each call's arguments. */
-	constructor(object: BpfObject<Layout>, settings: Settings, stacks: CallStacks | undefined) {
+	constructor(
+		object: BpfObject<Layout>,
+		settings: Settings,
+		stacks: CallStacks | undefined,
+		command: number | undefined,
+	) {
 		const { planner } = settings;
 		const plans = object.map('call_plans');
 		for (const index of settings.calls ?? namedIndexes())
@@ -59,11 +65,16 @@ export class TraceReader extends EventBatches {
 		this.#formatter = formatter;
 		this.#object = object;
 		this.#stacks = stacks;
+		this.#command = command;
 	}
 
 	begin(): void {
 		this.#stacks?.begin();
 		this.#hooks.attach(this.#object, PERF_EVENTS);
+	}
+
+	released(at_ns: number): void {
+		if (this.#command !== undefined) this.#formatter.lifetimes.released(this.#command, at_ns);
 	}
 
 	/** The last first: with it recording ends at once. */

@@ -79,6 +79,14 @@ export class CallRecord {
 		return this.#at;
 	}
 
+	get tgid(): number {
+		return this.words[this.#at + TGID] as number;
+	}
+
+	get tid(): number {
+		return this.words[this.#at + TGID + 1] as number;
+	}
+
 	get lost(): number {
 		return this.words[this.#at + LOST] as number;
 	}

@@ -7,7 +7,7 @@ import type { CallForms } from './call-forms.js';
 import type { KnownFiles } from './known-files.js';
 import type { CallPlan } from './plans.js';
 import * as record from './record.js';
-import { endText, signalFields } from './thread-events.js';
+import { endText, type Lifetimes, signalFields } from './thread-events.js';
 
 const TEXT_BYTES = 16_384;
 const text = new LineBuffer(TEXT_BYTES);
@@ -19,6 +19,7 @@ export function rowOf(
 	files: KnownFiles,
 	{ tgid, tid, comm }: ThreadName,
 	epoch_ms: number,
+	lifetimes: Lifetimes,
 ): Key {
 	const isCall = call.type === record.IS_CALL;
 	const start_ns = isCall ? call.end_ns - call.duration_ns : call.end_ns;
@@ -29,7 +30,7 @@ export function rowOf(
 		pid: tgid,
 		tid,
 		comm,
-		...(isCall ? callFields(call, forms, files) : threadFields(call)),
+		...(isCall ? callFields(call, forms, files) : threadFields(call, lifetimes)),
 		...parentFields(call),
 		...(call.lost ? { lost_before: call.lost } : {}),
 	};
@@ -54,9 +55,9 @@ function callFields(call: record.CallRecord, forms: CallForms, files: KnownFiles
 	};
 }
 
-function threadFields(call: record.CallRecord): Key {
+function threadFields(call: record.CallRecord, lifetimes: Lifetimes): Key {
 	if (call.type === record.IS_EXIT)
-		return { end: endText(call.resultLow), lifetime_ns: call.duration_ns };
+		return { end: endText(call.resultLow), lifetime_ns: lifetimes.of_ns(call) };
 	const { signal, code, sender } = signalFields(call);
 	return { signal, ...(code ? { code } : {}), ...(sender ? { sender_pid: sender } : {}) };
 }

@@ -32,9 +32,27 @@ export function endText(code: number): string {
 }
 
 /** "+++ exited with 0 after 1.2 s +++". Of a thread that others outlive, too. */
-export function endLine(call: CallRecord): string {
+export function endLine(call: CallRecord, lifetime_ns: number): string {
 	const whole = call.flags & LAST_THREAD ? '' : 'thread ';
-	return `+++ ${whole}${endText(call.resultLow)} after ${humanTime(call.duration_ns)} +++`;
+	return `+++ ${whole}${endText(call.resultLow)} after ${humanTime(lifetime_ns)} +++`;
+}
+
+/** COMMAND was created long before it was let go: to hold it until tracing had begun. */
+export class Lifetimes {
+	#command: number | undefined;
+	#released_ns = 0;
+
+	/** `pid`: of COMMAND; when it was let go: CLOCK_MONOTONIC. */
+	released(pid: number, at_ns: number): void {
+		this.#command = pid;
+		this.#released_ns = at_ns;
+	}
+
+	/** How long a thread has lived that ends. */
+	of_ns(call: CallRecord): number {
+		const isCommand = call.tid === this.#command && call.tgid === this.#command;
+		return isCommand ? Math.max(0, call.end_ns - this.#released_ns) : call.duration_ns;
+	}
 }
 
 /** What a signal's record says; why and by whom is not always known. */

@@ -77,6 +77,7 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 			object,
 			settings,
 			settings.stacks && new CallStacks(object, settings.stacks, subjects, tables),
+			subjects.command,
 		),
 
 	text: () => ({ report: async (none: never) => none, totals: renderCallTotals }),

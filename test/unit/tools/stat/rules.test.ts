@@ -24,15 +24,21 @@ const clock = (cpus: number) => ({ 'task-clock': cpus * 2e9 });
 test('waits: below half a CPU', () => {
 	assert.equal(
 		says('waits', clock(0.3)),
-		'0.3 CPUs utilised: this program waits most of the time; try `tstrace why -p 812`',
+		'0.30 CPUs utilised: this program waits most of the time; try `tstrace why -p 812`',
 	);
 	assert.match(says('waits', clock(0.012)) ?? '', /^0\.012 CPUs/);
-	assert.match(says('waits', clock(0.49)) ?? '', /^0\.5 CPUs/);
+	assert.match(says('waits', clock(0.49)) ?? '', /^0\.49 CPUs/);
 	assert.equal(says('waits', clock(0.5)), undefined);
 	assert.match(
 		says('waits', clock(0.1), { of: 'cgroup', choice: ' --cgroup x' }) ?? '',
 		/this cgroup waits.*why --cgroup x`$/,
 	);
+	assert.equal(
+		says('waits', clock(0.25), { machine_busy_share: 0.95 }),
+		'0.25 CPUs utilised, while all CPUs were busy 95 % of the time: this program waits, perhaps for a CPU; ' +
+			'`tstrace why -p 812` tells',
+	);
+	assert.match(says('waits', clock(0.25), { machine_busy_share: 0.8 }) ?? '', /most of the time/);
 	assert.equal(says('waits', clock(0.1), { of: 'cpus' }), undefined, 'CPUs do not wait');
 	assert.equal(says('waits', { 'task-clock': 1e6 }, { elapsed_s: 0.09 }), undefined, 'too short');
 });

@@ -81,9 +81,17 @@ test('what goes with what: both are named', () => {
 	refused({ repeat: 3 }, { ...COMMAND, interval_s: 1 }, /^give either --repeat or an interval/);
 	refused({ repeat: 3, interval: 100 }, COMMAND, /^give either --repeat or --interval/);
 	refused({ allCpus: true }, COMMAND, /^give either --all-cpus or a COMMAND/);
-	refused({ cgroup: ['x'] }, COMMAND, /^give either a cgroup \(--cgroup, --container\) or a COMMAND/);
-	refused({ cgroup: ['x'], pid: [1] }, {}, /^give either --pid or --cgroup/);
-	refused({ cgroup: ['x'], tid: [1] }, {}, /^give either --tid or --cgroup/);
+	refused(
+		{ cgroup: ['x'] },
+		COMMAND,
+		/^give either a cgroup \(--cgroup, --container\) or a COMMAND/,
+	);
+	refused(
+		{ cgroup: ['x'], pid: [1] },
+		{},
+		/^give either --pid or a cgroup \(--cgroup, --container\)/,
+	);
+	refused({ cgroup: ['x'], tid: [1] }, {}, /^give either --tid or a cgroup/);
 	refused({ cgroup: ['x', 'y'] }, {}, /^give one --cgroup or --container: stat counts one/);
 	refused({ pid: [1], tid: [1] }, {}, /^give either --pid or --tid/);
 	refused({ csv: true, output: 'x.json' }, {}, /^give either --csv or json/);
@@ -100,7 +108,7 @@ test('what is counted, for the words about it', () => {
 		return [settings.of, settings.choice];
 	};
 	assert.deepEqual(of({}), ['cpus', '']);
-	assert.deepEqual(of({}, COMMAND), ['program', '']);
+	assert.deepEqual(of({}, COMMAND), ['program', ' -- COMMAND']);
 	assert.deepEqual(of({ pid: [7, 8] }), ['program', ' -p 7,8']);
 	assert.deepEqual(of({ tid: [7] }), ['program', ' -t 7']);
 	assert.deepEqual(of({ cgroup: ['/a/b'] }), ['cgroup', ' --cgroup /a/b']);

@@ -7,7 +7,7 @@ import { WallClock } from '../../../../src/bpf/wall-clock.js';
 import { trace as layout } from '../../../../src/generated/trace.js';
 import { kernelBtf } from '../../../../src/loader/kernel.js';
 import { argumentOf } from '../../../../src/tools/trace/argument-kinds.js';
-import { parseChoice } from '../../../../src/tools/trace/call-choice.js';
+import { ENDS, parseChoice } from '../../../../src/tools/trace/call-choice.js';
 import { flagsOf, flagsText } from '../../../../src/tools/trace/flag-names.js';
 import { declaredIn, wordOf } from '../../../../src/tools/trace/kernel-formats.js';
 import { KnownFiles } from '../../../../src/tools/trace/known-files.js';
@@ -32,7 +32,8 @@ test('-e: words add up, "!" takes away', () => {
 	const without = parseChoice('!read,write');
 	assert.deepEqual(sorted([...without, ...read, ...write]), sorted(namedIndexes()));
 	assert.deepEqual(parseChoice('!write', parseChoice('read,write')), read);
-	assert.deepEqual(parseChoice('none'), []);
+	assert.deepEqual(parseChoice('none'), [ENDS]);
+	assert.deepEqual(parseChoice('read,none'), [...read, ENDS]);
 	assert.equal(parseChoice('all').length, namedIndexes().length);
 	assert.ok(parseChoice('%network').length > 20);
 	const refused = (text: string, says: RegExp) =>
