@@ -188,6 +188,10 @@ struct signal_struct___ends {
 	int group_exit_code;
 };
 
+struct task_struct___killed {
+	struct signal_struct___ends *signal;
+};
+
 #pragma clang attribute pop
 
 #define SIGKILL 9
@@ -196,9 +200,10 @@ struct signal_struct___ends {
  * itself: kernel/signal.c, complete_signal(), zap_other_threads(). Nobody has sent that. */
 static __always_inline bool is_sent(struct task_struct *task, int signal)
 {
-	struct signal_struct___ends *ends = (void *)task->signal;
+	struct task_struct___killed *killed = (void *)task;
 
-	return signal != SIGKILL || (BPF_CORE_READ(ends, group_exit_code) & 0x7f) == SIGKILL;
+	return signal != SIGKILL ||
+	       (BPF_CORE_READ(killed, signal, group_exit_code) & 0x7f) == SIGKILL;
 }
 
 SEC("tp_btf/signal_deliver")

@@ -55,6 +55,14 @@ test('CPU time of COMMAND and its children, in user space and in the kernel', ()
 	between(user_s + system_s, 0.7 * (ns / 1e9) - 0.02, 1.3 * (ns / 1e9) + 0.02, 'CPU time');
 });
 
+test('CPU time of COMMAND is without the shell that held it', () => {
+	// The kernel's own sum of a program that does nothing, many times, as its clock is coarse.
+	const runs = countReports(stat('--json', '-r', '20', '-e', 'task-clock', '--', 'true'));
+	const { user_s = 0, system_s = 0 } = runs[0] as CountReport & Record<string, number>;
+	const counted_s = countOf(runs[0] as CountReport, 'task-clock') / 1e9;
+	between(user_s + system_s, 0.3 * counted_s, 1.7 * counted_s, 'CPU time');
+});
+
 test('several runs: means, deviations, and the first status that is not 0', () => {
 	const folder = mkdtempSync(join(tmpdir(), 'stat-'));
 	try {

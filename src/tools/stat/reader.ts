@@ -55,12 +55,12 @@ export class CountReader implements Reader<StatFindings> {
 
 	begin(): void {
 		this.#counters.enable();
-		this.#startOver();
+		this.#startOver(process.hrtime.bigint());
 	}
 
-	released(): void {
+	released(at_ns: number): void {
 		this.#heldTime_s = runTime_s(this.#target.command);
-		this.#startOver();
+		this.#startOver(BigInt(at_ns));
 	}
 
 	drain(): void {
@@ -133,8 +133,8 @@ export class CountReader implements Reader<StatFindings> {
 		throw new TstraceError(`nothing to count: ${this.#target.words} has ended`);
 	}
 
-	#startOver(): void {
-		this.#first_ns = process.hrtime.bigint();
+	#startOver(at_ns: bigint): void {
+		this.#first_ns = at_ns;
 		this.#before = { ...this.#before, at_ns: this.#first_ns };
 	}
 
