@@ -114,7 +114,7 @@ export const OF_TRACED: readonly Mutation[] = [
 		id: 'E13',
 		file: 'bpf/trace.bpf.c',
 		from: '!filter_has_task(task) || !is_sent(task, signal)',
-		to: '!filter_has_task(task)',
+		to: '!filter_has_task(task) || (is_sent(task, signal) && signal < 0)',
 		bug: 'trace: whoever is ended by SIGINT gets a SIGKILL that nobody sent',
 		test: 'live/trace-options',
 		only: '-e none with calls',
