@@ -18,8 +18,12 @@ const MAX_PROCESS_NOTICES = 5;
 /** What runs Python code; without a perf map its frames are all that is seen of it. */
 const PYTHON_FRAME = '_PyEval_EvalFrameDefault';
 
+/** More than are in the notices of any one result; a trace of days meets ever new files and processes. */
+const MAX_KEPT = 16_384;
+
 interface FileAccount {
-	readonly names: FileNames | undefined;
+	/** Undefined: it cannot be read. */
+	readonly symbols: Pick<FileNames, 'complete' | 'buildId'> | undefined;
 	value: number;
 }
 
@@ -49,7 +53,9 @@ export class Account {
 	) {}
 
 	addFile(file: MappedFile, names: FileNames | undefined): void {
-		this.#files.set(file, { names, value: this.#files.get(file)?.value ?? 0 });
+		const symbols = names && { complete: names.complete, buildId: names.buildId };
+		this.#files.set(file, { symbols, value: this.#files.get(file)?.value ?? 0 });
+		keepLargest(this.#files, ({ value }) => value);
 	}
 
 	has(file: MappedFile): boolean {
@@ -58,12 +64,13 @@ export class Account {
 
 	/** The build-id of a file that has no table of all its symbols. */
 	lackingBuildId(file: MappedFile): string | undefined {
-		const names = this.#files.get(file)?.names;
-		return names?.complete === false ? names.buildId : undefined;
+		const symbols = this.#files.get(file)?.symbols;
+		return symbols?.complete === false ? symbols.buildId : undefined;
 	}
 
 	addPerfMap(life: Life, cut: boolean): void {
 		this.#perfMaps.set(keyOf(life), { pid: life.pid, cut });
+		keepLargest(this.#perfMaps, () => 0);
 	}
 
 	/** Takes a stack with what is known of its user frames. */
@@ -104,6 +111,7 @@ export class Account {
 		let account = this.#processes.get(key);
 		if (!account) {
 			account = { pid, at_ns, runtime: runtimeOf(space.paths()), value: 0, incomplete: 0 };
+			keepLargest(this.#processes, ({ value, incomplete }) => Math.max(value, incomplete));
 			this.#processes.set(key, account);
 		}
 		return account;
@@ -141,20 +149,20 @@ export class Account {
 
 	#fileNotices(): Notice[] {
 		const largest = [...this.#files]
-			.filter(([, { names, value }]) => !names?.complete && this.#share(value) >= MIN_SHARE)
+			.filter(([, { symbols, value }]) => !symbols?.complete && this.#share(value) >= MIN_SHARE)
 			.sort(([, a], [, b]) => b.value - a.value)
 			.slice(0, MAX_FILE_NOTICES);
-		const readable = largest.filter(([, { names }]) => names).map(([file]) => file);
+		const readable = largest.filter(([, { symbols }]) => symbols).map(([file]) => file);
 		const commands = installCommands(
 			readable.map((file) => ({ path: file.path, root: file.roots()[0] ?? '' })),
 		);
 		const installs = new Map(readable.map((file, i) => [file, commands[i]]));
 		return largest.map(
-			([file, { names, value }]): Notice => ({
+			([file, { symbols, value }]): Notice => ({
 				kind: 'symbols-missing',
 				path: file.path,
-				reason: names ? 'stripped' : 'unreadable',
-				buildId: names?.buildId,
+				reason: symbols ? 'stripped' : 'unreadable',
+				buildId: symbols?.buildId,
 				install: installs.get(file),
 				debuginfod: this.debuginfod,
 				share: this.#share(value),
@@ -165,6 +173,13 @@ export class Account {
 	#share(value: number): number {
 		return this.#total > 0 ? value / this.#total : 0;
 	}
+}
+
+/** Of too many, forgets the half with the least values; of the same, those that came first. */
+function keepLargest<K, V>(all: Map<K, V>, amountIn: (of: V) => number): void {
+	if (all.size <= MAX_KEPT) return;
+	const byValue = [...all].sort(([, a], [, b]) => amountIn(a) - amountIn(b));
+	for (const [key] of byValue.slice(0, MAX_KEPT / 2)) all.delete(key);
 }
 
 /** Files that these frames are in, where their symbols lack some of them. */

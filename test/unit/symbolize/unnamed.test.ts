@@ -200,3 +200,26 @@ test('hardly anything is not worth a notice; that time ran out is said first', (
 	assert.deepEqual(kindsOf(account), ['out-of-time', 'perf-map-missing', 'symbols-missing']);
 	assert.deepEqual(kindsOf(new Account(history, 'on')), []);
 });
+
+test('of ever new files and processes those with the largest shares are kept, and a bounded number', () => {
+	const history = historyOf({ [PID]: '/usr/bin/node' });
+	const account = new Account(history, 'unset');
+	const large = fileOf('/none/large');
+	account.addFile(large, namesOf(false, 'large'));
+	add(account, 1e6, [placeOf('symbols', large)]);
+	const files = Array.from({ length: 40_000 }, (_, i) => fileOf(`/none/${i}`));
+	for (const file of files) {
+		account.addFile(file, namesOf(false, 'small'));
+		add(account, 1, [placeOf('symbols', file)]);
+	}
+	const kept = files.filter((file) => account.has(file));
+	assert.ok(kept.length > 5000 && kept.length < 20_000, `${kept.length}`);
+	assert.ok(account.has(files.at(-1) as MappedFile), 'the latest');
+	assert.equal(account.lackingBuildId(large), 'large');
+	const [notice] = account.notices();
+	assert.ok(notice?.kind === 'symbols-missing' && notice.path === '/none/large');
+	assert.ok(
+		Math.abs(notice.share - 1e6 / (1e6 + 40_000)) < 1e-9,
+		'a share of all, not of what is kept',
+	);
+});
