@@ -108,8 +108,8 @@ export const findEvent = (text: string): EventType | undefined =>
 export function whyNoEvent(text: string, elsewhere: readonly string[] = []): string {
 	if (text.includes('/'))
 		return (
-			`"${text}" is an event of one PMU, which only \`tstrace stat\` counts, as PMU/EVENT/: use perf's ` +
-			'common names, or a raw event, such as r1a8'
+			`"${text}" is an event of one PMU, which cannot be used here: use perf's common names, or a raw event, ` +
+			'such as r1a8'
 		);
 	const began = EVENT_NAMES.filter((each) => each.toLowerCase().startsWith(text.toLowerCase()));
 	if (text.length > 1 && began.length > 1) return `"${text}" is ambiguous: ${some(began)}`;
