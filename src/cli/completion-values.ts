@@ -88,7 +88,7 @@ function* cgroups(): Generator<Value> {
 	}
 }
 
-/** By what they are called, and by whom. */
+/** By ID or name; about: which container runtime has it. */
 function* containers(): Generator<Value> {
 	for (const { id, kind } of containersThere()) yield { value: id, about: kind };
 }

@@ -115,7 +115,7 @@ class Pmu {
 		};
 	}
 
-	/** What a name stands for, but for what whoever types it is to say ("?"). */
+	/** The terms that an event's name stands for, without those that the user has to type ("?"). */
 	#termsOf(alias: string, typed: readonly string[], terms: string): string[] {
 		const all = this.#text(`events/${alias}`)?.split(',') ?? [];
 		for (const term of all.filter((each) => each.endsWith('=?'))) {
