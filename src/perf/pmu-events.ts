@@ -18,7 +18,7 @@ export interface PmuEvent extends EventType {
 	readonly config2: bigint;
 	/** The CPUs on which it can be counted; undefined: on all. */
 	readonly onCpus?: readonly number[];
-	/** It counts what happens in a part of the machine that CPUs share, whoever runs. */
+	/** CPUs share what it counts, such as a memory controller: it does not tell processes apart. */
 	readonly shared: boolean;
 	/** What one of the count is, where it is no event: "Joules". */
 	readonly scale?: { readonly factor: number; readonly unit: string };

@@ -51,11 +51,13 @@ test('an event of a PMU that only some CPUs have is counted there, and nowhere e
 	const cpus = onlineCpus();
 	const [first = 0] = cpus;
 	const clock = countedEvent('cpu-clock');
-	const counters = new Counters([clock, { ...clock, onCpus: [first] }], { cpus: [] });
+	const there = { ...clock, onCpus: [first] };
+	const counters = new Counters([clock, there, { ...there, shared: true }], { cpus: [] });
 	try {
 		counters.enable();
 		burn();
-		const [all, one] = counters.read();
+		const [all, one, shared] = counters.read();
+		between(Number(shared?.value), 0.9 * Number(one?.value), 1.1 * Number(one?.value), 'shared');
 		between(Number(all?.value), 0.9 * cpus.length * Number(one?.value), Infinity, 'all CPUs');
 		between(Number(one?.value), 10e6, 1.1 * (Number(all?.value) / cpus.length), 'one of them');
 	} finally {
