@@ -6,7 +6,7 @@ import { taskStorageMissing } from '../bpf/scheduling/task-storage.js';
 import { tracepoints } from '../generated/tracepoints.js';
 import { failure, libbpf } from '../loader/ffi.js';
 import { BTF_PATH, BTF_SINCE, kernelHasTracepoint, versionOf } from '../loader/kernel.js';
-import { kernelSigns, RING_BUFFER_SINCE, ringBufferForbidden } from '../loader/realtime.js';
+import { RING_BUFFER_SINCE, ringBufferMissing } from '../loader/realtime.js';
 import { quietCpus } from '../perf/cpus.js';
 import { attempt, type Check, missing, NEWER_KERNEL, ok, warn } from './check.js';
 
@@ -27,7 +27,7 @@ export function kernel(): Check[] {
 		attempt('tracepoints', () => judgeTracepoints(lacking())),
 		attempt('sched_info', () => judgeSchedInfo(schedInfoMissing())),
 		attempt('task storage', () => judgeTaskStorage(taskStorageMissing())),
-		attempt('ring buffer', () => judgeRingBuffer(ringBufferForbidden(kernelSigns()))),
+		attempt('ring buffer', () => judgeRingBuffer(ringBufferMissing())),
 		attempt('BPF statistics', () => judgeStatistics(quietCpus())),
 	];
 }
@@ -91,11 +91,11 @@ export function judgeTaskStorage(lacks: string | undefined): Check {
 /** `forbidden`: why programs of the scheduler's tracepoints may not write to one. */
 export function judgeRingBuffer(forbidden: string | undefined): Check {
 	if (forbidden === undefined)
-		return ok('ring buffer', 'safe to use in the scheduler: its lock never sleeps');
+		return ok('ring buffer', 'safe to use in any program: its lock never sleeps');
 	return missing(
 		'ring buffer',
 		forbidden,
-		'tools that show single context switches could freeze the machine, and refuse to run',
+		'what shows single events could freeze the machine, and refuses to run; stacks: by frame pointers',
 		`Linux ${RING_BUFFER_SINCE}: ${NEWER_KERNEL}`,
 	);
 }

@@ -1,6 +1,7 @@
 /**
- * What a PREEMPT_RT kernel forbids programs of the scheduler's tracepoints. There spinlock_t can sleep, and
- * a thread that sleeps while it holds the run queue's lock, a raw_spinlock_t, freezes the machine.
+ * What a PREEMPT_RT kernel forbids programs at tracepoints, probes and samples. There spinlock_t can sleep, and
+ * these programs must not: a thread that sleeps while it holds the run queue's lock, a raw_spinlock_t, freezes
+ * the machine.
  */
 import { version } from 'node:os';
 import { TstraceError } from '../errors.js';
@@ -29,8 +30,7 @@ export function isRealtime({ version, realtime, btf }: KernelSigns): boolean {
 }
 
 /**
- * What keeps programs from reserving room in a ring buffer under the run queue's lock; undefined: nothing. The
- * ring's own lock was a spinlock_t, then (8b62645b09f8) a raw_spinlock_t, and an rqspinlock_t since 6.15.
+ * What keeps programs from reserving room in a ring buffer; undefined: nothing. The ring's own lock was a spinlock_t, then (8b62645b09f8) a raw_spinlock_t, and an rqspinlock_t since 6.15.
  */
 export function ringBufferForbidden(signs: KernelSigns): string | undefined {
 	if (!isRealtime(signs)) return undefined;
@@ -48,9 +48,17 @@ export function kernelSigns(): KernelSigns {
 	return { version: version(), realtime: textOf('/sys/kernel/realtime'), btf: kernelBtf() };
 }
 
-/** Throws TstraceError where a ring buffer in the scheduler's tracepoints would freeze the machine. */
+let missing: { readonly why: string | undefined } | undefined;
+
+/** What keeps programs from reserving room in a ring buffer on the running kernel; undefined: nothing. */
+export function ringBufferMissing(): string | undefined {
+	missing ??= { why: ringBufferForbidden(kernelSigns()) };
+	return missing.why;
+}
+
+/** Throws TstraceError where programs that write to a ring buffer could freeze the machine. */
 export function requireRingBuffer(what: string, instead: string): void {
-	const why = ringBufferForbidden(kernelSigns());
+	const why = ringBufferMissing();
 	if (why === undefined) return;
 	throw new TstraceError(
 		`${what} could freeze the machine: ${why}; use ${instead}, or a newer kernel (${RING_BUFFER_SINCE})`,

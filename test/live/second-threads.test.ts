@@ -2,24 +2,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
-import { Tracing, Workload } from './support.js';
+import { needs, Tracing, Workload } from './support.js';
 
 const COUNT = 200;
 
-test('runqlat --slower: who waited, and who was in the way, both by thread and by process', async () => {
-	// The two share a CPU: one never sleeps, and waits whenever the other one has been woken.
-	const woken = await Workload.start('woken', 'pipe', `${COUNT}`);
-	const names = ['--comm', 'bystander', '-p', `${woken.pid}`];
-	const tracing = await Tracing.start(['runqlat', '--json', '--slower', '1us', ...names]);
-	const [bystander = 0] = await woken.work();
-	const { stdout } = await tracing.end('SIGINT');
-	await woken.end();
-	const { pid, tid: sleeper } = woken;
-	assert.equal(new Set([pid, sleeper, bystander]).size, 3);
-	const rows = reportsOf(stdout).flatMap((report) => report.rows);
-	for (const row of rows)
-		assert.deepEqual([row.pid, row.tid, row.comm], [pid, bystander, 'bystander']);
-	const behind = rows.filter((row) => row.prev_comm === 'sleeper');
-	assert.ok(behind.length > COUNT / 10, `${behind.length} of ${rows.length}`);
-	for (const row of behind) assert.deepEqual([row.prev_pid, row.prev_tid], [pid, sleeper]);
-});
+test(
+	'runqlat --slower: who waited, and who was in the way, both by thread and by process',
+	needs('a ring buffer'),
+	async () => {
+		// The two share a CPU: one never sleeps, and waits whenever the other one has been woken.
+		const woken = await Workload.start('woken', 'pipe', `${COUNT}`);
+		const names = ['--comm', 'bystander', '-p', `${woken.pid}`];
+		const tracing = await Tracing.start(['runqlat', '--json', '--slower', '1us', ...names]);
+		const [bystander = 0] = await woken.work();
+		const { stdout } = await tracing.end('SIGINT');
+		await woken.end();
+		const { pid, tid: sleeper } = woken;
+		assert.equal(new Set([pid, sleeper, bystander]).size, 3);
+		const rows = reportsOf(stdout).flatMap((report) => report.rows);
+		for (const row of rows)
+			assert.deepEqual([row.pid, row.tid, row.comm], [pid, bystander, 'bystander']);
+		const behind = rows.filter((row) => row.prev_comm === 'sleeper');
+		assert.ok(behind.length > COUNT / 10, `${behind.length} of ${rows.length}`);
+		for (const row of behind) assert.deepEqual([row.prev_pid, row.prev_tid], [pid, sleeper]);
+	},
+);

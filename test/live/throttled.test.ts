@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { CpuCgroup } from './cpu-cgroup.js';
 import { reportsOf } from './reports.js';
 import { foldedLines, stackReport, sumOf } from './stacks.js';
-import { type Finished, Tracing, until, Workload } from './support.js';
+import { type Finished, needs, Tracing, until, Workload } from './support.js';
 import { schedstat, stealing } from './times.js';
 
 const CPU = '0';
@@ -184,13 +184,17 @@ test('offcputime: --split has it at the root of a stack, text among the parts', 
 	assert.match(text.finished.stdout, /^ {4}(.*, )?throttled [\d.]+ m?s$/m);
 });
 
-test('runqlat: --slower names nobody who would have been in the way', async () => {
-	const args = ['runqlat', '--slower', '5ms'];
-	const { finished, times } = await trace(args, ALONE);
-	const lines = finished.stdout.match(/^[\d:.]+ +0 hog .*$/gm) ?? [];
-	const throttled = lines.filter((line) => line.endsWith(' (throttled)'));
-	assert.ok(throttled.length >= times / 2, finished.stdout);
-});
+test(
+	'runqlat: --slower names nobody who would have been in the way',
+	needs('a ring buffer'),
+	async () => {
+		const args = ['runqlat', '--slower', '5ms'];
+		const { finished, times } = await trace(args, ALONE);
+		const lines = finished.stdout.match(/^[\d:.]+ +0 hog .*$/gm) ?? [];
+		const throttled = lines.filter((line) => line.endsWith(' (throttled)'));
+		assert.ok(throttled.length >= times / 2, finished.stdout);
+	},
+);
 
 test('schedlat: a column, and who is throttled as the interval ends', async () => {
 	const { finished } = await trace(['schedlat', '0.03'], ALONE);

@@ -8,10 +8,12 @@ import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { needsNarrowCalls } from './narrow-calls.js';
 import { type JsonStack, SLACK, stackReport } from './stacks.js';
-import { Tracing, until, Workload } from './support.js';
+import { needs, Tracing, until, Workload } from './support.js';
 import { schedstat, switches } from './times.js';
 import { assertTrue, parted, shown, type Truth, userFrames, wayOf } from './torture-ways.js';
 
+/** Programs ask for unwind tables by a ring buffer. */
+const BY_TABLES = needs('a ring buffer');
 const WAITS = ['offcputime', '--exact', '--no-edges'];
 const SAMPLES = ['profile', '-F', '999'];
 const DEPTH = 127;
@@ -129,38 +131,42 @@ async function pltSamples(name: string, stacks: readonly JsonStack[]): Promise<J
 }
 
 for (const name of ['torture', 'torture-plain', 'torture-static', 'torture-static-pie']) {
-	test(`offcputime: ${name}: each wait has all functions on its way`, async () => {
+	test(`offcputime: ${name}: each wait has all functions on its way`, BY_TABLES, async () => {
 		const stacks = await traced(name, 'naps', WAITS);
 		assertTortured(stacks, TRUTH);
 		// One frame more would be too deep.
 		assert.ok(stacks.some((stack) => !stack.cut && userFrames(stack).length === DEPTH));
 	});
-	test(`profile: ${name}: each sample has all functions on its way, also those in the vdso`, async () => {
-		const stacks = await traced(name, 'spins', SAMPLES);
-		// It spends its time asleep.
-		const whole = TRUTH.whole.filter((way) => way !== 't_15 t_rewrites');
-		assertTortured(stacks, {
-			...TRUTH,
-			whole,
-			guessed: [...(TRUTH.guessed ?? []), 't_15 t_rewrites'],
-		});
-		const hasRules = process.arch === 'x64' && !name.includes('static');
-		if (hasRules) {
-			const inPlt = await pltSamples(name, stacks);
-			assert.ok(
-				inPlt.some(({ cut }) => !cut),
-				`in the table of jumps:\n${shown(inPlt)}`,
-			);
-		}
-		const isArm = process.arch === 'arm64';
-		// The C library's function has the name that x86-64's vdso has, too.
-		const vdso = isArm ? /^__kernel_clock_gettime$/ : /^(__vdso_)?clock_gettime$/;
-		const inVdso = stacks.filter(({ frames }) => vdso.test(frames.at(-1) ?? ''));
-		assert.ok(inVdso.some(({ cut }) => !cut));
-		// The C library's function lies between.
-		for (const stack of isArm ? inVdso : [])
-			assert.notEqual(userFrames(stack).at(-2), 't_once', shown([stack]));
-	});
+	test(
+		`profile: ${name}: each sample has all functions on its way, also those in the vdso`,
+		BY_TABLES,
+		async () => {
+			const stacks = await traced(name, 'spins', SAMPLES);
+			// It spends its time asleep.
+			const whole = TRUTH.whole.filter((way) => way !== 't_15 t_rewrites');
+			assertTortured(stacks, {
+				...TRUTH,
+				whole,
+				guessed: [...(TRUTH.guessed ?? []), 't_15 t_rewrites'],
+			});
+			const hasRules = process.arch === 'x64' && !name.includes('static');
+			if (hasRules) {
+				const inPlt = await pltSamples(name, stacks);
+				assert.ok(
+					inPlt.some(({ cut }) => !cut),
+					`in the table of jumps:\n${shown(inPlt)}`,
+				);
+			}
+			const isArm = process.arch === 'arm64';
+			// The C library's function has the name that x86-64's vdso has, too.
+			const vdso = isArm ? /^__kernel_clock_gettime$/ : /^(__vdso_)?clock_gettime$/;
+			const inVdso = stacks.filter(({ frames }) => vdso.test(frames.at(-1) ?? ''));
+			assert.ok(inVdso.some(({ cut }) => !cut));
+			// The C library's function lies between.
+			for (const stack of isArm ? inVdso : [])
+				assert.notEqual(userFrames(stack).at(-2), 't_once', shown([stack]));
+		},
+	);
 }
 
 test('offcputime: torture-musl, which has no tables: cut, and nothing that is not so', async () => {

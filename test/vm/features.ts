@@ -8,10 +8,14 @@ import {
 	kernelHasTracepoint,
 	versionOf,
 } from '../../src/loader/kernel.js';
+import { ringBufferMissing } from '../../src/loader/realtime.js';
+import type { Facts } from './lines.js';
 
 interface Feature {
 	/** The first kernel with it. */
 	readonly since: string;
+	/** The first PREEMPT_RT kernel with it, if that is another one. */
+	readonly sinceRealtime?: string;
 	/** Whether the running kernel has it, by its own types; and what of it is mounted. */
 	present(): boolean;
 }
@@ -19,7 +23,17 @@ interface Feature {
 export const FEATURES = {
 	get_current_task_btf: { since: '5.11', present: () => kernelHasHelper('get_current_task_btf') },
 	'calls at perf tracepoints': { since: '5.15', present: () => perfHookMissing() === undefined },
-	'task storage': { since: '6.4', present: () => taskStorageMissing() === undefined },
+	'a ring buffer': {
+		since: '5.8',
+		// Debian's 6.1 has the mend, too.
+		sinceRealtime: '6.1',
+		present: () => ringBufferMissing() === undefined,
+	},
+	'task storage': {
+		since: '6.4',
+		sinceRealtime: '6.19',
+		present: () => taskStorageMissing() === undefined,
+	},
 	kprobes: { since: '4.1', present: kernelHasKprobes },
 	sched_exit_tp: { since: '6.14', present: () => kernelHasTracepoint('sched_exit_tp') },
 } as const satisfies Readonly<Record<string, Feature>>;
@@ -30,6 +44,15 @@ export type FeatureName = keyof typeof FEATURES;
 export const NEEDS = 'needs ';
 
 export const featureNames = Object.keys(FEATURES) as FeatureName[];
+
+/** Whether a kernel should have a feature, by its version. */
+export function isDue(
+	name: FeatureName,
+	{ release, realtime }: Pick<Facts, 'release' | 'realtime'>,
+) {
+	const { since, sinceRealtime = since }: Feature = FEATURES[name];
+	return isSince(release, realtime ? sinceRealtime : since);
+}
 
 /** Whether a kernel "6.1" has what came with "5.12". */
 export function isSince(kernel: string, since: string): boolean {

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { arch, release } from 'node:os';
 import { createInterface } from 'node:readline';
 import { walkCosts } from '../../bench/walks/costs.js';
+import { isRealtime, kernelSigns } from '../../src/loader/realtime.js';
 import { FEATURES, featureNames } from './features.js';
 import { decode, encode, type Line, type TestResult } from './lines.js';
 import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';
@@ -106,6 +107,15 @@ async function runOnce(
 	return failed;
 }
 
+/** As its log says it: a lock that is wrong here, a thread that sleeps where it must not, a CPU that hangs. */
+function warnings(): string[] {
+	const WARNING =
+		/WARNING: |BUG: |INFO: (rcu|task|trying|possible|inconsistent)|Call Trace|rcu:.*stall|soft lockup|Oops/;
+	const { stdout, status } = spawnSync('dmesg', { encoding: 'utf8' });
+	if (status !== 0) return ['its log cannot be read'];
+	return stdout.split('\n').filter((line) => WARNING.test(line));
+}
+
 const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 const tools = TOOLS.filter(({ tool }) => only.length === 0 || only.includes(tool));
@@ -113,6 +123,7 @@ say({
 	type: 'facts',
 	release: release(),
 	arch: arch(),
+	realtime: isRealtime(kernelSigns()),
 	features: Object.fromEntries(featureNames.map((name) => [name, FEATURES[name].present()])),
 });
 if (said === WALKS) {
@@ -120,7 +131,9 @@ if (said === WALKS) {
 } else {
 	for (const toolTests of tools) {
 		sayHook(toolTests);
-		await runTests(toolTests);
+		const { needs } = toolTests;
+		if (!needs || FEATURES[needs].present()) await runTests(toolTests);
 	}
 }
+say({ type: 'warnings', lines: warnings() });
 say({ type: 'end' });

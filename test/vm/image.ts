@@ -39,12 +39,12 @@ const LIBBPF = 'libbpf.so.1';
 const ALLOCATORS = ['libjemalloc.so.2', 'libtcmalloc_minimal.so.4'];
 
 /** The kernel of a machine, as the package of that name in its release has it. */
-export function kernelOf({ arch, suites }: Machine): string {
+export function kernelOf({ arch, suites, flavour }: Machine): string {
 	const architecture = NAMES[arch].debian;
 	const suite = new Suite(suites, architecture);
 	suite.update();
 	// Since 7.x the image is in a package apart.
-	const packages = suite.closure([`linux-image-cloud-${architecture}`]);
+	const packages = suite.closure([`linux-image-${flavour}-${architecture}`]);
 	const candidates = packages.filter((name) => /^linux-(image|binary)-\d/.test(name));
 	for (const root of suite.extracted(candidates)) {
 		// Since 7.x beside its modules.

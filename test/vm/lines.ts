@@ -8,6 +8,8 @@ export interface Facts {
 	readonly type: 'facts';
 	readonly release: string;
 	readonly arch: string;
+	/** Whether it is PREEMPT_RT. */
+	readonly realtime: boolean;
 	readonly features: Readonly<Record<string, boolean>>;
 }
 
@@ -39,12 +41,18 @@ interface Walk extends WalkCost {
 	readonly type: 'walk';
 }
 
+/** What the kernel has warned of since it booted, of itself: lines of its log. */
+interface Warnings {
+	readonly type: 'warnings';
+	readonly lines: readonly string[];
+}
+
 /** The last line: all was run. */
 interface End {
 	readonly type: 'end';
 }
 
-export type Line = Facts | Hook | TestResult | Walk | End;
+export type Line = Facts | Hook | TestResult | Walk | Warnings | End;
 
 export function encode(line: Line): string {
 	return `${MARK}${JSON.stringify(line)}\n`;

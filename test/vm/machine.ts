@@ -28,13 +28,23 @@ export async function boot(
 	const { machine: type, console } = TYPES[machine.arch];
 	const [program = '', ...before] = files.emulator;
 	const began = Date.now();
-	const append = `console=${console} quiet loglevel=0 panic=-1 tstrace=${what.join()}`;
+	// A kernel of many CPUs says more at its start than its log has room for: what it warns of later is to stay.
+	const append = `console=${console} quiet loglevel=0 log_buf_len=4M panic=-1 tstrace=${what.join()}`;
 	const emulator = spawn(
 		program,
 		[
 			...before,
 			...type,
-			...['-accel', 'tcg,thread=single', '-cpu', machine.cpu, '-smp', '2', '-m', `${MEMORY_MB}`],
+			...[
+				'-accel',
+				'tcg,thread=single',
+				'-cpu',
+				machine.cpu,
+				'-smp',
+				`${machine.cpus}`,
+				'-m',
+				`${MEMORY_MB}`,
+			],
 			...['-nodefaults', '-display', 'none', '-no-reboot', '-serial', 'stdio'],
 			...['-kernel', files.kernel, '-initrd', files.initramfs, '-append', append],
 		],

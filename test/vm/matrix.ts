@@ -9,7 +9,11 @@ export interface Machine {
 	readonly suites: readonly string[];
 	/** Of qemu's: `-cpu`. */
 	readonly cpu: string;
-	/** Its emulation is so slow that there is time for one truth of each tool only. */
+	/** Of Debian's kernel packages. */
+	readonly flavour: 'cloud' | 'rt';
+	/** How many CPUs are emulated, all by one of ours. */
+	readonly cpus: number;
+	/** One truth of each tool only: its emulation is too slow for more, or it lacks what most tests are about. */
 	readonly slow?: true;
 }
 
@@ -20,18 +24,21 @@ export const FILE = 'file:';
 /** Instead of tests: what walks of user stacks cost. */
 export const WALKS = 'walks';
 
+const X64 = { arch: 'x64', cpu: 'max', flavour: 'cloud', cpus: 2 } as const;
+const BULLSEYE = ['bullseye', 'bullseye-security'];
+const BOOKWORM = ['bookworm', 'bookworm-security'];
+const BACKPORTS = ['bookworm-backports', 'bookworm'];
+
 export const MACHINES: readonly Machine[] = [
-	{ name: '5.10', arch: 'x64', suites: ['bullseye', 'bullseye-security'], cpu: 'max' },
-	{ name: '6.1', arch: 'x64', suites: ['bookworm', 'bookworm-security'], cpu: 'max' },
-	{ name: '6.12', arch: 'x64', suites: ['bookworm-backports', 'bookworm'], cpu: 'max' },
-	{ name: 'newest', arch: 'x64', suites: ['sid'], cpu: 'max' },
-	{
-		name: '6.1-arm64',
-		arch: 'arm64',
-		suites: ['bookworm', 'bookworm-security'],
-		cpu: 'max',
-		slow: true,
-	},
+	{ ...X64, name: '5.10', suites: BULLSEYE },
+	{ ...X64, name: '6.1', suites: BOOKWORM },
+	{ ...X64, name: '6.12', suites: BACKPORTS },
+	{ ...X64, name: 'newest', suites: ['sid'] },
+	{ ...X64, name: '6.1-arm64', arch: 'arm64', suites: BOOKWORM, slow: true },
+	{ ...X64, name: '5.10-rt', flavour: 'rt', suites: BULLSEYE, slow: true },
+	{ ...X64, name: '6.1-rt', flavour: 'rt', suites: BOOKWORM },
+	{ ...X64, name: '6.12-rt', flavour: 'rt', suites: BACKPORTS },
+	{ ...X64, name: '64-cpus', cpus: 64, suites: BACKPORTS, slow: true },
 ];
 
 /** Of a file, patterns of the names of tests that are run where there is no time for all; none: none of them. */
@@ -44,6 +51,8 @@ export interface ToolTests {
 	readonly tool: string;
 	/** How to have it say which way it takes. */
 	readonly args: readonly string[];
+	/** What it refuses to run without. */
+	readonly needs?: FeatureName;
 	/** What it says of its way where the kernel has a feature, and only there. */
 	readonly says?: Partial<Readonly<Record<FeatureName, string>>>;
 	/** The file of live tests that is about it. */
@@ -95,6 +104,7 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'timehist',
+		needs: 'a ring buffer',
 		args: ['-w', '-M', '0.2'],
 		says: IN_STORAGE,
 		file: 'timehist',
@@ -104,6 +114,7 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'trace',
+		needs: 'a ring buffer',
 		args: ['-y', '-o', '/dev/null', '0.2'],
 		file: 'trace',
 		also: { 'trace-options': { quick: '^-e: calls' } },
@@ -139,6 +150,7 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'offwaketime',
+		needs: 'a ring buffer',
 		args: ['0.2'],
 		says: IN_STORAGE,
 		file: 'blocked-time',
@@ -148,6 +160,7 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'why',
+		needs: 'a ring buffer',
 		args: ['0.2'],
 		says: IN_STORAGE,
 		file: 'why',

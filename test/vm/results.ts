@@ -1,7 +1,7 @@
 /** From what a machine reported to the table and docs/kernels.md: pure. */
-import { FEATURES, type FeatureName, isSince, NEEDS } from './features.js';
+import { FEATURES, type FeatureName, isDue, NEEDS } from './features.js';
 import type { Facts, Hook, Line, TestResult } from './lines.js';
-import { TOOLS, type ToolTests } from './matrix.js';
+import { MACHINES, TOOLS, type ToolTests } from './matrix.js';
 
 /** A tool on a kernel. */
 interface Row {
@@ -61,16 +61,21 @@ export function resultOf(
 				facts,
 			),
 		),
-		failures: [...(run.incomplete ? [run.incomplete] : []), ...unexpected(facts)],
+		failures: [
+			...(run.incomplete ? [run.incomplete] : []),
+			...unexpected(facts),
+			...lines.flatMap((line) => (line.type === 'warnings' ? line.lines : [])),
+		],
 	};
 }
 
 function rowOf(
-	{ tool, says = {} }: ToolTests,
+	{ tool, needs, says = {} }: ToolTests,
 	hook: Hook | undefined,
 	told: readonly TestResult[],
 	facts: Facts | undefined,
 ): Row {
+	if (needs && facts?.features[needs] === false) return refusal(tool, needs, hook);
 	const repeated = new Set(told.flatMap(({ name, again }) => (again ? name : [])));
 	const tests = told.filter(({ name, again }) => again || !repeated.has(name));
 	const again = tests.filter((test) => test.again && test.result === 'passed').length;
@@ -91,6 +96,20 @@ function rowOf(
 	return { tool, passed, again, lacking, failures, hook: hook?.because ?? '' };
 }
 
+/** Of a tool that has to refuse to run on this kernel. */
+function refusal(tool: string, needs: FeatureName, hook: Hook | undefined): Row {
+	const refused = hook && !hook.began && /^tstrace .*; use /m.test(hook.stderr);
+	const failures = refused ? [] : [`it does not refuse to run, without ${needs}`];
+	return {
+		tool,
+		passed: 0,
+		again: 0,
+		lacking: {},
+		failures,
+		hook: `refuses to run without ${needs}`,
+	};
+}
+
 /** What is wrong with a skip: its reason is no kernel feature, or the kernel has the feature. */
 function wrongSkip({ name, why }: TestResult, facts: Facts | undefined): string[] {
 	const feature = why.startsWith(NEEDS) ? why.slice(NEEDS.length) : '';
@@ -101,16 +120,12 @@ function wrongSkip({ name, why }: TestResult, facts: Facts | undefined): string[
 }
 
 /** What a tool says that does not fit the kernel: that it fell back, say, where it had no need to. */
-function wrongWay(
-	says: NonNullable<ToolTests['says']>,
-	{ because }: Hook,
-	{ release }: Facts,
-): string[] {
+function wrongWay(says: NonNullable<ToolTests['says']>, { because }: Hook, facts: Facts): string[] {
 	return (Object.keys(says) as FeatureName[]).flatMap((feature) => {
 		const words = says[feature] ?? '';
-		const due = isSince(release, FEATURES[feature].since);
+		const due = isDue(feature, facts);
 		if (because.includes(words) === due) return [];
-		return `${release} ${due ? 'has' : 'lacks'} ${feature}, and it ${due ? 'does not say' : 'says'} "${words}"`;
+		return `${facts.release} ${due ? 'has' : 'lacks'} ${feature}, and it ${due ? 'does not say' : 'says'} "${words}"`;
 	});
 }
 
@@ -118,7 +133,7 @@ function wrongWay(
 function unexpected(facts: Facts | undefined): string[] {
 	if (!facts) return ['the machine did not report its kernel'];
 	return (Object.keys(FEATURES) as FeatureName[]).flatMap((name) => {
-		const due = isSince(facts.release, FEATURES[name].since);
+		const due = isDue(name, facts);
 		if (facts.features[name] === due) return [];
 		return `${name} came with ${FEATURES[name].since}, but ${facts.release} ${due ? 'does not have it' : 'has it'}`;
 	});
@@ -126,6 +141,7 @@ function unexpected(facts: Facts | undefined): string[] {
 
 /** "12 passed; 3 need task storage" */
 function inWords({ passed, again, lacking, failures }: Row): string {
+	if (passed === 0 && failures.length === 0) return 'none';
 	const parts = [`${passed} passed${again > 0 ? `, ${again} of them at the second try` : ''}`];
 	if (failures.length > 0) parts.unshift(`${failures.length} FAILED`);
 	for (const [feature, count] of Object.entries(lacking))
@@ -178,16 +194,20 @@ export function page(results: readonly MachineResult[]): string {
 			...rows,
 		].join('\n');
 	});
-	return `${[HEAD, ...sections].join('\n\n')}\n`;
+	const others = MACHINES.filter(({ name }) => !results.some(({ machine }) => machine === name));
+	const not = others.map(({ name }) => `Not run since results are kept: ${name}.`);
+	return `${[HEAD, ...sections, ...not].join('\n\n')}\n`;
 }
 
 const HEAD = `# What works on which kernel
 
-\`make test-kernels\` starts Debian's cloud kernels in QEMU, which emulates the CPU in software, and
-runs the live tests there with the BPF objects that \`make\` built. \`make kernels-doc\` writes this page
-from the results. If a kernel lacks a feature, the tests that need it cannot run, and the table names
-the feature. If such a test is skipped although the kernel has the feature, the run fails. It also
-fails if a tool that follows threads off the CPU does not keep them in task storage on Linux 6.4 and
-newer. A test that fails runs once more, because an emulated machine is slow; the table says when the
-second try passed. After "Tests:", "one" means one test of each tool, in which the right result is
-known; "quick" means a few such tests, and "all" means all live tests of the tool.`;
+\`make test-kernels\` starts Debian's kernels in QEMU, which emulates the CPU in software, and runs
+the live tests there with the BPF objects that \`make\` built: the cloud kernels, the real-time
+kernels (-rt), and one with 64 CPUs. \`make kernels-doc\` writes this page from the results in
+test/vm/results.json. A warning in the kernel's log fails the run. If a kernel lacks a feature, the
+tests that need it cannot run, and the table names the feature. If such a test is skipped although
+the kernel has the feature, the run fails. It also fails if a tool that follows threads off the CPU
+does not keep them in task storage on Linux 6.4 and newer. A test that fails runs once more,
+because an emulated machine is slow; the table says when the second try passed. After "Tests:",
+"one" means one test of each tool, in which the right result is known; "quick" means a few such
+tests, and "all" means all live tests of the tool.`;

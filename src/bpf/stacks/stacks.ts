@@ -8,6 +8,7 @@ import { unwind_end as END, stack_constant } from '../../generated/common.js';
 import type { FieldLayout, ObjectLayout, StructWith } from '../../loader/layout.js';
 import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
+import { ringBufferMissing } from '../../loader/realtime.js';
 import { type Address, isUserAddress, readAddress } from '../../loader/signed-address.js';
 import { readComm } from '../comm.js';
 import type { UnwoundLayout } from '../unwind/table-memory.js';
@@ -41,9 +42,9 @@ export interface StackSettings {
 	readonly unwind: 'tables' | 'fp';
 }
 
-/** Whether programs walk user stacks by tables. */
+/** Whether programs walk user stacks by tables. They ask for these by a ring buffer. */
 export function walksByTables({ user, unwind }: Pick<StackSettings, 'user' | 'unwind'>): boolean {
-	return user && unwind === 'tables';
+	return user && unwind === 'tables' && ringBufferMissing() === undefined;
 }
 
 /** bpf/lib/stacks/stacks.h: the same in all objects that include it. */

@@ -8,6 +8,7 @@ import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../../bpf/unwind/
 import { closeAll } from '../../loader/close-all.js';
 import { giveLargeBuffersBack } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
+import { ringBufferMissing } from '../../loader/realtime.js';
 import { commandPath } from '../../proc/command-path.js';
 import { parseMaps } from '../../proc/maps.js';
 import { readMaps } from '../../proc/process-facts.js';
@@ -38,7 +39,10 @@ export function unwindTables(
 	subjects: Subjects,
 	note: Note,
 ): UnwindTables | undefined {
-	return walksByTables(settings) ? new UnwindTables(object, subjects, note) : undefined;
+	if (walksByTables(settings)) return new UnwindTables(object, subjects, note);
+	const why = ringBufferMissing();
+	if (settings.user && why !== undefined) note(`walks user stacks by frame pointers: ${why}`);
+	return undefined;
 }
 
 export class UnwindTables {

@@ -2,6 +2,7 @@
 import type { RowFindings } from '../../aggregate/report.js';
 import { chooseCallHook, PERF_HOOK_NS } from '../../bpf/calls/call-hooks.js';
 import { trace as layout } from '../../generated/trace.js';
+import { requireRingBuffer } from '../../loader/realtime.js';
 import { listCalls } from '../../options/call-words.js';
 import { refuseKernelThreads } from '../../proc/kernel-threads.js';
 import { unwindTables } from '../../symbolize/walks/unwind-tables.js';
@@ -56,6 +57,7 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 
 	plan(object, settings, subjects, note): Plan<Layout> {
 		refuseKernelThreads(subjects.filter, 'it makes no system calls');
+		requireRingBuffer('trace', 'syscount, or strace');
 		configure(object, settings);
 		const hook = chooseCallHook();
 		const programs = (settings.stacks ? PROGRAMS_WITH_STACKS : PROGRAMS)[hook.name];

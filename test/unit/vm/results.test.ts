@@ -1,20 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FEATURES, isSince } from '../../vm/features.js';
-import { decode, encode, type Facts, type Line, type TestResult } from '../../vm/lines.js';
+import { featureNames, isDue, isSince } from '../../vm/features.js';
+import {
+	decode,
+	encode,
+	type Facts,
+	type Hook,
+	type Line,
+	type TestResult,
+} from '../../vm/lines.js';
 import { MACHINES, TOOLS } from '../../vm/matrix.js';
 import { failed, page, resultOf, table } from '../../vm/results.js';
 
 const FEATURES_OF_5_10 = {
 	get_current_task_btf: false,
 	'calls at perf tracepoints': false,
+	'a ring buffer': true,
 	'task storage': false,
 	kprobes: true,
 	sched_exit_tp: false,
 };
 
 function facts(features: Readonly<Record<string, boolean>> = FEATURES_OF_5_10): Line {
-	return { type: 'facts', release: '5.10.0-46-cloud-amd64', arch: 'x64', features };
+	const release = '5.10.0-46-cloud-amd64';
+	return { type: 'facts', release, arch: 'x64', realtime: false, features };
 }
 
 const HOOK: Line = { type: 'hook', tool: 'runqlat', because: 'by books', began: true, stderr: '' };
@@ -67,6 +76,16 @@ for (const [what, lines, says] of [
 		/did not start/,
 	],
 	['a tool without tests', [facts(), HOOK], /none of its tests ran/],
+	[
+		'what the kernel warns of',
+		[
+			facts(),
+			HOOK,
+			result('a'),
+			{ type: 'warnings', lines: ['[9.1] BUG: scheduling while atomic'] },
+		],
+		/5\.10: \[9\.1\] BUG: scheduling while atomic/,
+	],
 	['no word of the kernel', [HOOK, result('a')], /did not report its kernel/],
 	[
 		'a feature that should not be there',
@@ -87,16 +106,13 @@ for (const [what, lines, says] of [
 }
 
 /** Of offcputime on a kernel that has all that is its due. */
-function offcputimeOn(release: string, because: string) {
-	const features = Object.entries(FEATURES).map(([name, { since }]) => [
-		name,
-		isSince(release, since),
-	]);
+function offcputimeOn(release: string, because: string, realtime = false) {
+	const features = featureNames.map((name) => [name, isDue(name, { release, realtime })]);
 	const tool = 'offcputime';
 	return resultOf(
 		'x',
 		[
-			{ type: 'facts', release, arch: 'x64', features: Object.fromEntries(features) },
+			{ type: 'facts', release, arch: 'x64', realtime, features: Object.fromEntries(features) },
 			{ type: 'hook', tool, because, began: true, stderr: '' },
 			result('a', { tool }),
 		],
@@ -115,8 +131,27 @@ test('offcputime keeps threads in task storage since 6.4, or the run fails', () 
 		table([fallen]),
 		/6\.12\.95\+deb12 has task storage, and it does not say "keeps threads in task storage"/,
 	);
+	assert.equal(failed(offcputimeOn('6.12.95+deb12-rt-amd64', hash, true)), false);
 	const early = offcputimeOn('6.1.0-56', storage);
 	assert.match(table([early]), /6\.1\.0-56 lacks task storage, and it says "keeps threads in/);
+});
+
+test('a tool that needs what the kernel lacks has to refuse, and say what to use', () => {
+	const lacks = { ...FEATURES_OF_5_10, 'a ring buffer': false };
+	const on = (hook: Partial<Hook>) =>
+		resultOf(
+			'5.10-rt',
+			[
+				{ type: 'facts', release: '5.10.0-46-rt', arch: 'x64', realtime: true, features: lacks },
+				{ type: 'hook', tool: 'timehist', because: '', began: false, stderr: '', ...hook },
+			],
+			{ extent: 'one,timehist', seconds: 1, incomplete: undefined },
+		);
+	const refused = on({ stderr: 'tstrace timehist: it could freeze the machine; use schedlat' });
+	assert.equal(failed(refused), false);
+	assert.match(page([refused]), /\| refuses to run without a ring buffer \|/);
+	for (const wrong of [{ began: true }, { stderr: 'tstrace timehist: no such program' }])
+		assert.match(table([on(wrong)]), /timehist: it does not refuse to run, without a ring buffer/);
 });
 
 test('a machine that does not get to its end is a failure', () => {
