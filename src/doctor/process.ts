@@ -3,7 +3,9 @@ import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { FileBytes } from '../elf/bytes.js';
 import { Elf } from '../elf/elf.js';
+import { silentMounts } from '../proc/answers.js';
 import type { MapsEntry } from '../proc/maps.js';
+import type { Mount } from '../proc/mounts.js';
 import { openRegular, readFile } from '../proc/open.js';
 import { exeOf, readFacts } from '../proc/process-facts.js';
 import { cacheFolder, DebugFileCache } from '../symbolize/debuginfod/cache.js';
@@ -110,6 +112,7 @@ function examineProgram(pid: number, exe: Part, what: string): ProcessExaminatio
 			...(exe.is32 ? [] : judgeFilesOf(pid, files)),
 			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
 			...(runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid))] : []),
+			...silentMounts().map(judgeSilent),
 		],
 		process: { pid, is32: exe.is32, files },
 		unreadable: undefined,
@@ -174,6 +177,16 @@ export function judgeProgram(pid: number, what: string, is32: boolean): Check {
 
 function judgePart(part: Part): Check[] {
 	return [judgeFrames(part), judgeSymbols(part)];
+}
+
+/** Of a file system that does not answer. */
+export function judgeSilent({ folder, type }: Mount): Check {
+	return warn(
+		folder,
+		`${folder} (${type}) does not answer`,
+		'tstrace reads no files there: their functions have no names, and stacks that pass through them may be cut',
+		`see whether its server runs (ls ${folder} would wait for it)`,
+	);
 }
 
 /** For each file that a process executes code of, whether stacks that pass through it are whole. */

@@ -1,4 +1,5 @@
 /** What is mounted where. Format: man 5 proc_pid_mounts, man 5 fstab. */
+import { dirname } from 'node:path';
 import { textOf } from '../text-of.js';
 
 export interface Mount {
@@ -15,6 +16,14 @@ export function mountsThere(text = textOf('/proc/self/mounts') ?? ''): Mount[] {
 		const [, folder = '', type = '', options = ''] = line.split(' ').map(unescaped);
 		return { folder, type, options: options.split(',') };
 	});
+}
+
+/** The mount that a path, without links, leads into; undefined: none of these. */
+export function mountAt(path: string, byFolder: ReadonlyMap<string, Mount>): Mount | undefined {
+	for (let at = path; ; at = dirname(at)) {
+		const mount = byFolder.get(at);
+		if (mount || at === dirname(at)) return mount;
+	}
 }
 
 /** Spaces and the like are written in octal. */

@@ -2,6 +2,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
 import { FileBytes, SymbolError } from '../elf/bytes.js';
+import { answers } from './answers.js';
 
 /** include/uapi/asm-generic/fcntl.h: find it without opening it. node has no name for it. */
 const O_PATH = 0o10000000;
@@ -13,10 +14,15 @@ export interface OpenFile {
 
 /**
  * Opens a regular file for reading; undefined when it cannot, or is anything else: a device or a
- * pipe may wait, or do something, when it is opened, so it is looked at before. Unless `follow`,
- * a symbolic link is not a regular file either (as the last part of the path).
+ * pipe may wait, or do something, when it is opened, so it is looked at before; or when its file system
+ * does not answer, which `asked` says is known. Unless `follow`, a symbolic link is not a regular file either (as the
+ * last part of the path).
  */
-export function openRegular(path: string, { follow = true } = {}): OpenFile | undefined {
+export function openRegular(
+	path: string,
+	{ follow = true, asked = false } = {},
+): OpenFile | undefined {
+	if (!asked && !answers(path)) return undefined;
 	let found: number | undefined;
 	try {
 		found = openSync(path, O_PATH | (follow ? 0 : constants.O_NOFOLLOW));

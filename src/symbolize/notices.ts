@@ -53,6 +53,8 @@ export type Notice =
 	  }
 	/** A part of DEBUGINFOD_URLS was not used. */
 	| { readonly kind: 'server-unusable'; readonly what: string }
+	/** Files there are not read: whoever asks for one may wait for ever. */
+	| { readonly kind: 'mount-silent'; readonly folder: string; readonly type: string }
 	/** Finding names took too long, and was given up. */
 	| { readonly kind: 'out-of-time' }
 	/** Too much was going on to remember all of it. */
@@ -112,6 +114,11 @@ export function noticeText(notice: Notice): string {
 			return `tstrace could not fetch the symbols of ${someOf(notice.paths)}: ${notice.why}.`;
 		case 'server-unusable':
 			return `tstrace does not use all of DEBUGINFOD_URLS: ${notice.what}.`;
+		case 'mount-silent':
+			return (
+				`${notice.folder} (${notice.type}) does not answer: tstrace reads no files there, and functions ` +
+				'of these have no names.'
+			);
 		case 'out-of-time':
 			return 'tstrace stopped looking for names, as it took too long: some names are missing.';
 		case 'records-dropped':

@@ -6,6 +6,7 @@ import type { CapturedStack, NamedStack } from '../aggregate/stack.js';
 import { offsetName } from '../bounded-names.js';
 import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { type Address, addressText } from '../loader/signed-address.js';
+import { silentMounts } from '../proc/answers.js';
 import { MEMORY_PATH } from '../proc/maps.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
@@ -108,6 +109,9 @@ export class Symbolizer {
 	notices(): Notice[] {
 		return [
 			...(this.#kernelHidden ? [{ kind: 'kernel-symbols-hidden' } as const] : []),
+			...silentMounts().map(
+				({ folder, type }) => ({ kind: 'mount-silent', folder, type }) as const,
+			),
 			...this.#debuginfod.notices(),
 			...this.#account.notices(),
 		];

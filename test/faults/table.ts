@@ -10,6 +10,12 @@ export interface Fault {
 
 export const FAULTS: readonly Fault[] = [
 	{
+		fault:
+			'a process executes code of a file system that does not answer: a dead network mount, somebody’s FUSE',
+		does: 'names the mount, and reads no file of it; the run ends as any other, and nobody who asked is left',
+		tests: { 'silent-mount': ['a file system that does not answer is named'] },
+	},
+	{
 		fault: 'SIGKILL, in any phase',
 		does: 'the kernel removes everything; a COMMAND that has not started yet ends, a running one goes on',
 		tests: {

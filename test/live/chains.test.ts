@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { chainText, checkedRuns, ofChain, wakersOf, within } from './chain-reports.js';
 import { errorOf, foldedLines, near, stackReport, sumOf } from './stacks.js';
 import { Tracing, tstrace, Workload } from './support.js';
+import { shown } from './torture-ways.js';
 
 const folder = realpathSync(mkdtempSync('build/chains-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -142,7 +143,7 @@ test('who waits for a mutex waits for the one that has it, by way of those who h
 		});
 		const others = locking.filter((stack) => !bySlow.includes(stack));
 		const rest = others.map((stack) => `${stack.key.comm} < ${chainText(stack)}: ${stack.value}`);
-		const what = `four threads blocked for slow: ${rest.join(', ')} ${JSON.stringify(lost)}`;
+		const what = `four threads blocked for slow: ${rest.join(', ')} ${JSON.stringify(lost)}\n${shown(stacks)}`;
 		within(sumOf(bySlow), 4 * COUNT * WORK_NS, 4 * worked_ns, what);
 		assert.ok(sumOf(bySlow) <= sumOf(locking));
 	}));
@@ -169,7 +170,7 @@ test('text says what each did, folded stacks have it in a row, and the last line
 	);
 	assert.match(
 		finished.stdout,
-		/^ +\d.* ms +\d.* % {2}reader \(\d+\).*: receive → anon_pipe_read\n +← source \(\d+\): doze → do_nanosleep \(was blocked\)$/m,
+		/^ +\d.* ms +\d.* % {2}reader \(\d+\).*: receive → (anon_)?pipe_read\n +← source \(\d+\): doze → do_nanosleep \(was blocked\)$/m,
 	);
 	const { finished: folded } = await traced('relays', '--hops', '4', '--format', 'folded');
 	const chains = foldedLines(folded.stdout).map(([frames]) => frames.join(';'));

@@ -1,5 +1,6 @@
 /** The files that a process executes code of, and where they can be opened. */
 import { accessSync, constants, statSync } from 'node:fs';
+import { answers } from '../../proc/answers.js';
 import { type MapsEntry, parseMaps } from '../../proc/maps.js';
 import { readMaps } from '../../proc/process-facts.js';
 
@@ -32,6 +33,7 @@ export function pathTo(pid: number, { start, end, path, inode, major, minor }: M
 
 /** Whether a path here is that very file: include/linux/kdev_t.h, new_encode_dev. */
 function isFile(path: string, inode: number, major: number, minor: number): boolean {
+	if (!answers(path)) return false;
 	try {
 		const { ino, dev } = statSync(path);
 		const number = (minor & 0xff) | (major << 8) | ((minor & ~0xff) << 12);
@@ -42,6 +44,7 @@ function isFile(path: string, inode: number, major: number, minor: number): bool
 }
 
 function isReadable(path: string): boolean {
+	if (!answers(path)) return false;
 	try {
 		accessSync(path, constants.R_OK);
 		return true;
@@ -50,8 +53,9 @@ function isReadable(path: string): boolean {
 	}
 }
 
-/** Undefined where there is no such file. */
+/** Undefined where there is no such file, or none that answers. */
 export function inodeOf(path: string): number | undefined {
+	if (!answers(path)) return undefined;
 	try {
 		return statSync(path).ino;
 	} catch {

@@ -3,6 +3,7 @@
  * has that path here but not there; nor one that was written to since, whose names are those of other code.
  */
 import { closeSync, fstatSync, type Stats, statSync } from 'node:fs';
+import { answers } from '../../proc/answers.js';
 import { type MapsEntry, parseMaps } from '../../proc/maps.js';
 import { type OpenFile, openIf } from '../../proc/open.js';
 import { ownMountNamespace, readFacts, readMaps } from '../../proc/process-facts.js';
@@ -43,7 +44,7 @@ export class MappedFile {
 	hasChanged(time_ns: number): boolean {
 		if (this.#print === undefined || time_ns <= this.#checked_ns) return false;
 		this.#checked_ns = now_ns();
-		const stat = this.#held ? fstatSync(this.#held.fd) : this.#isOurs && statOf(this.path);
+		const stat = this.#held ? this.#statHeld(this.#held) : this.#isOurs && statOf(this.path);
 		return stat && stat.ino === this.inode ? printOf(stat) !== this.#print : false;
 	}
 
@@ -87,6 +88,10 @@ export class MappedFile {
 	roots(): string[] {
 		const roots = this.#isOurs ? [] : this.#mappers.map((pid) => `/proc/${pid}/root`);
 		return [...roots.reverse(), ''];
+	}
+
+	#statHeld({ fd }: OpenFile): Stats | undefined {
+		return answers(`/proc/self/fd/${fd}`) ? fstatSync(fd) : undefined;
 	}
 
 	#looksOurs(pid: number): boolean {
@@ -171,10 +176,10 @@ function printOf({ size, mtimeMs, birthtimeMs }: Stats): string {
 	return `${size} ${mtimeMs} ${birthtimeMs}`;
 }
 
-/** Undefined where there is none. */
+/** Undefined where there is none, or none that answers. */
 function statOf(path: string): Stats | undefined {
 	try {
-		return statSync(path);
+		return answers(path) ? statSync(path) : undefined;
 	} catch {
 		return undefined;
 	}

@@ -1,6 +1,7 @@
 /** Where a file's symbols can be had: which package it is of, and that package's debug symbols. */
 import { opendirSync } from 'node:fs';
 import { basename } from 'node:path';
+import { answers } from '../../proc/answers.js';
 import { openRegular, readFile } from '../../proc/open.js';
 
 const DPKG_FOLDER = '/var/lib/dpkg/info';
@@ -99,6 +100,7 @@ function packageOf(list: string): string | undefined {
 
 function listNames(folder: string): string[] {
 	const names: string[] = [];
+	if (!answers(folder)) return names;
 	try {
 		const entries = opendirSync(folder);
 		for (let i = 0; i < MAX_ENTRIES; i++) {

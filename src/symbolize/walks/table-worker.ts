@@ -26,7 +26,8 @@ function answerOf({ name, path, inode, changed_ns }: TableOrder): TableAnswer {
 		const image = readVdso();
 		return { name, found: 'table', changed_ns, ...tableOf(image && new MemoryBytes(image)) };
 	}
-	const file = openRegular(path);
+	// Who ordered it has asked: processes that ask are to end with tstrace, not with this thread.
+	const file = openRegular(path, { asked: true });
 	if (!file) return { name, found: 'nothing' };
 	try {
 		const stat = fstatSync(file.fd, { bigint: true });

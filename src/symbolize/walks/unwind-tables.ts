@@ -9,6 +9,7 @@ import { closeAll } from '../../loader/close-all.js';
 import { giveLargeBuffersBack } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
 import { ringBufferMissing } from '../../loader/realtime.js';
+import { answers } from '../../proc/answers.js';
 import { commandPath } from '../../proc/command-path.js';
 import { parseMaps } from '../../proc/maps.js';
 import { readMaps } from '../../proc/process-facts.js';
@@ -122,7 +123,7 @@ export class UnwindTables {
 	}
 
 	#order(file: FileIdentity, path: string): void {
-		if (!this.#reader?.order(file, path)) this.#unread.push(file);
+		if (!answers(path) || !this.#reader?.order(file, path)) this.#unread.push(file);
 	}
 
 	/** Has the table of COMMAND's own file read: its process is still the shell that holds it. */

@@ -19,6 +19,14 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		test: 'unit/aggregate/uncertainty',
 	},
 	{
+		id: 'A6',
+		file: 'src/proc/answers.ts',
+		from: '!mount || LOCAL.has(mount.type) ||',
+		to: 'true ||',
+		bug: 'tstrace opens files of a mount that does not answer, and hangs',
+		test: 'live/silent-mount',
+	},
+	{
 		id: 'C12',
 		file: 'src/run/held-command.ts',
 		from: "\t\tif (signal === 'SIGINT' && isatty(STDIN) && !this.#held) return;\n",

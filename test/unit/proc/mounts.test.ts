@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cgroupFolders } from '../../../src/proc/cgroup.js';
 import { openFilesLimit } from '../../../src/proc/limits.js';
-import { mountsThere } from '../../../src/proc/mounts.js';
+import { mountAt, mountsThere } from '../../../src/proc/mounts.js';
 
 test('each line is a mount; spaces and the like are written in octal', () => {
 	const text =
@@ -30,4 +30,17 @@ test('the limit of open files: soft and hard', () => {
 		hard: Number.POSITIVE_INFINITY,
 	});
 	assert.deepEqual(openFilesLimit(''), { soft: 0, hard: 0 });
+});
+
+test('a path leads into the mount that is deepest on its way, and not into one of a similar name', () => {
+	const mounts = ['/', '/mnt/a', '/mnt/a/b'].map((folder) => ({ folder, type: 'x', options: [] }));
+	const byFolder = new Map(mounts.map((mount) => [mount.folder, mount]));
+	const folderOf = (path: string) => mountAt(path, byFolder)?.folder;
+	assert.equal(folderOf('/mnt/a/b/c/d'), '/mnt/a/b');
+	assert.equal(folderOf('/mnt/a/b'), '/mnt/a/b');
+	assert.equal(folderOf('/mnt/a/c'), '/mnt/a');
+	assert.equal(folderOf('/mnt/ab/c'), '/');
+	byFolder.delete('/');
+	assert.equal(folderOf('/mnt/ab/c'), undefined);
+	assert.equal(folderOf('memfd:x (deleted)'), undefined);
 });

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { TstraceError, UsageError } from '../../../errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
 import { shortage } from '../../../loader/shortage.js';
+import { answers } from '../../../proc/answers.js';
 import type { MapsEntry } from '../../../proc/maps.js';
 import { exeOf } from '../../../proc/process-facts.js';
 import { threadIds } from '../../../proc/threads.js';
@@ -30,6 +31,7 @@ export interface MappedPath {
  * its functions elsewhere: a probe in the middle of an instruction would end the process.
  */
 export function identityOf(path: string): string {
+	if (!answers(path)) return path;
 	try {
 		const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
 		return `${dev}:${ino}:${size}:${mtimeNs}`;
@@ -49,6 +51,7 @@ export function keyOf({ inode, path }: MappedPath): string {
 
 /** A file as it will be mapped, whatever links lead to it; undefined where there is none. */
 export function fileAt(path: string): MappedPath | undefined {
+	if (!answers(path)) return undefined;
 	try {
 		return { path: realpathSync(path), inode: statSync(path).ino };
 	} catch {
