@@ -31,7 +31,6 @@ export const FEATURES = {
 	},
 	'task storage': {
 		since: '6.4',
-		sinceRealtime: '6.19',
 		present: () => taskStorageMissing() === undefined,
 	},
 	kprobes: { since: '4.1', present: kernelHasKprobes },

@@ -35,7 +35,7 @@ export const MACHINES: readonly Machine[] = [
 	{ ...X64, name: '6.12', suites: BACKPORTS },
 	{ ...X64, name: 'newest', suites: ['sid'] },
 	{ ...X64, name: '6.1-arm64', arch: 'arm64', suites: BOOKWORM, slow: true },
-	{ ...X64, name: '5.10-rt', flavour: 'rt', suites: BULLSEYE, slow: true },
+	{ ...X64, name: '5.10-rt', flavour: 'rt', suites: ['bullseye'], slow: true },
 	{ ...X64, name: '6.1-rt', flavour: 'rt', suites: BOOKWORM },
 	{ ...X64, name: '6.12-rt', flavour: 'rt', suites: BACKPORTS },
 	{ ...X64, name: '64-cpus', cpus: 64, suites: BACKPORTS, slow: true },

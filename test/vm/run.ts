@@ -128,19 +128,19 @@ function tell({ name }: Machine, line: Line): void {
 		process.stderr.write(`${name}: ${line.tool}: ${line.result}: ${line.name} (${line.ms} ms)\n`);
 }
 
-/** Of which no more than one truth of each tool is ever run. */
-const isSlow = (name: string) => MACHINES.some((machine) => machine.name === name && machine.slow);
-
 /** One of each machine: the first. */
 const inOrder = (results: readonly MachineResult[]) =>
 	MACHINES.flatMap(({ name }) => results.find(({ machine }) => machine === name) ?? []);
 
-/** What is known from runs before, but for machines that there are new results of. */
+/** What is known from runs before, but for machines that there are new results of; a run of one test each is less. */
 function merged(results: readonly MachineResult[]): MachineResult[] {
 	const before: MachineResult[] = existsSync(RESULTS)
 		? JSON.parse(readFileSync(RESULTS, 'utf8'))
 		: [];
-	return inOrder([...results, ...before]);
+	const ONE: Extent = 'one';
+	const isMore = ({ machine, extent }: MachineResult) =>
+		extent !== ONE || !before.some((each) => each.machine === machine && each.extent !== ONE);
+	return inOrder([...results.filter(isMore), ...before]);
 }
 
 /** One for each CPU, if there is the memory, for the emulators' own needs too. */
@@ -152,8 +152,7 @@ function machinesAtOnce(): number {
 function keep(results: readonly MachineResult[]): void {
 	// Of a few tools or files only, it would take the place of what is known of all.
 	if (values.tool || values.file) return;
-	const whole = values.one ? results.filter(({ machine }) => isSlow(machine)) : results;
-	writeFileSync(RESULTS, `${JSON.stringify(merged(whole), null, '\t')}\n`);
+	writeFileSync(RESULTS, `${JSON.stringify(merged(results), null, '\t')}\n`);
 }
 
 // So that no machine outlives us: machine.ts ends it as this process exits.

@@ -131,7 +131,7 @@ test('offcputime keeps threads in task storage since 6.4, or the run fails', () 
 		table([fallen]),
 		/6\.12\.95\+deb12 has task storage, and it does not say "keeps threads in task storage"/,
 	);
-	assert.equal(failed(offcputimeOn('6.12.95+deb12-rt-amd64', hash, true)), false);
+	assert.equal(failed(offcputimeOn('6.12.95+deb12-rt-amd64', storage, true)), false);
 	const early = offcputimeOn('6.1.0-56', storage);
 	assert.match(table([early]), /6\.1\.0-56 lacks task storage, and it says "keeps threads in/);
 });
