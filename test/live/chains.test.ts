@@ -14,8 +14,10 @@ const WORK_NS = 20e6;
 
 async function traced(way: string, ...options: readonly string[]) {
 	const workload = await Workload.start('chain', way, `${COUNT}`, folder);
-	const args = ['offwaketime', '--no-edges', '-p', `${workload.pid}`, ...options];
+	const args = ['offwaketime', '-v', '--no-edges', '-p', `${workload.pid}`, ...options];
 	const tracing = await Tracing.start(args);
+	// On a slow machine they are not there as tracing begins, and stacks would be cut.
+	await tracing.says(/has read the unwind tables of/);
 	const [worked_ns = 0, run_ns = 0, delay_ns = 0, late_ns = 0, asked_ns = 0] =
 		await workload.work();
 	const finished = await tracing.end('SIGINT');

@@ -111,7 +111,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		from: 'event->prev_tid = task_tid(prev);',
 		to: 'event->prev_tid = task_tid(next);',
 		bug: '`--slower`: the thread that was in the way has the number of the one that waited',
-		test: 'live/filters',
+		test: 'live/slower-waits',
 		only: '--slower: single waits',
 	},
 	{
@@ -120,7 +120,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		from: 'event->end_ns = bpf_ktime_get_ns();',
 		to: 'event->end_ns = bpf_ktime_get_ns() - queued->latency_ns;',
 		bug: '`--slower`: the time is when the wait began',
-		test: 'live/filters',
+		test: 'live/slower-waits',
 		only: '--slower: the time is when the wait ended',
 	},
 	{

@@ -137,7 +137,7 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		from: 'slower_than_ns: settings.slower_usec * 1000,',
 		to: 'slower_than_ns: settings.slower_usec,',
 		bug: '`--slower` is in nanoseconds',
-		test: 'live/filters',
+		test: 'live/slower-waits',
 		only: '--slower',
 	},
 	{
