@@ -6,11 +6,14 @@ import { importing, tstrace } from './support.js';
 
 const REALTIME = importing('seems-realtime');
 
-test('timehist and runqlat --slower refuse before anything is loaded, and say what to use', async () => {
+test('what writes to a ring buffer refuses before anything is loaded, and says what to use', async () => {
 	const before = kernelObjects();
 	const cases = [
 		{ args: ['timehist', '1'], says: /^tstrace timehist: .*lock.*; use schedlat or offcputime/ },
 		{ args: ['timehist', '-w', '-M', '1'], says: /^tstrace timehist: .*freeze/ },
+		{ args: ['trace', '1'], says: /^tstrace trace: .*freeze.*; use syscount, or strace/ },
+		{ args: ['why', '1'], says: /^tstrace why: .*freeze.*; use a report without wakers/ },
+		{ args: ['offwaketime', '--hops', '2', '1'], says: /^tstrace offwaketime: .*freeze/ },
 		{
 			args: ['runqlat', '--slower', '1', '1'],
 			says: /^tstrace runqlat: --slower could freeze .*; use histograms/,
@@ -35,6 +38,10 @@ test('tools without a ring buffer run, with it too', () => {
 		const { status, stderr } = tstrace(args, REALTIME);
 		assert.equal(status, 0, stderr);
 	}
+	// They ask for unwind tables by a ring buffer.
+	const { stderr } = tstrace(['offcputime', '-v', '0.1'], REALTIME);
+	assert.match(stderr, /walks user stacks by frame pointers: this kernel is PREEMPT_RT/);
+	assert.doesNotMatch(stderr, /has read the unwind tables/);
 });
 
 test('doctor says so, of the kernel and of timehist', () => {
@@ -46,10 +53,14 @@ test('doctor says so, of the kernel and of timehist', () => {
 	};
 	const ring = checks.find(({ name }) => name === 'ring buffer');
 	assert.equal(ring?.state, 'missing');
-	assert.match(ring?.costs ?? '', /could freeze the machine, and refuse to run/);
+	assert.match(ring?.costs ?? '', /could freeze the machine, and refuses to run/);
 	const refused = tools.filter(({ why }) => /freeze/.test(why ?? ''));
 	assert.deepEqual(
 		refused.map(({ name, runs }) => [name, runs]),
-		[['timehist', false]],
+		[
+			['timehist', false],
+			['trace', false],
+			['why', false],
+		],
 	);
 });

@@ -150,7 +150,6 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'offwaketime',
-		needs: 'a ring buffer',
 		args: ['0.2'],
 		says: IN_STORAGE,
 		file: 'blocked-time',

@@ -210,4 +210,11 @@ the kernel has the feature, the run fails. It also fails if a tool that follows 
 does not keep them in task storage on Linux 6.4 and newer. A test that fails runs once more,
 because an emulated machine is slow; the table says when the second try passed. After "Tests:",
 "one" means one test of each tool, in which the right result is known; "quick" means a few such
-tests, and "all" means all live tests of the tool.`;
+tests, and "all" means all live tests of the tool.
+
+## Real-time kernels
+
+On a real-time kernel (PREEMPT_RT) before Linux 6.12, except 6.6 from 6.6.83 and Debian's 6.1 from
+6.1.192 on, a thread can sleep on the lock of a ring buffer, and that could freeze the machine. tstrace
+looks for this in the kernel's BTF. There \`timehist\`, \`trace\`, \`why\`, \`offwaketime --hops\` and
+\`runqlat --slower\` refuse to run, and all else walks user stacks by frame pointers.`;
