@@ -28,32 +28,30 @@ execFileSync(process.execPath, ['scripts/workloads.mjs', 'build/workloads'], { s
 execFileSync('scripts/build-bpf.sh', ['test/bpf', 'build/test-bpf'], { stdio: 'inherit' });
 
 /**
- * Folders of test/unit whose small files run in one process for each folder: to start a process, and to load
- * what is tested, takes longer than most of these tests.
+ * Files of test/unit by process: to start one, and to load what is tested, takes longer than most of these tests.
+ * Each folder that has much to do has one, and all others have one together, so that no CPU is left with a long one.
+ * Files of `hostile` run alone: each starts a process that does the work, and waits for it.
  */
 function writeUnitTests() {
-	const TOGETHER = 'abi aggregate bench bpf doctor loader mutants options render run tools'.split(
-		' ',
-	);
+	const FOLDERS = 'aggregate cli converters input perf render symbolize tools unwind'.split(' ');
 	const unit = join(OUT, 'test/unit');
 	const inOneProcess = join(OUT, 'together');
-	const testsIn = (folder) =>
-		readdirSync(folder, { recursive: true })
-			.filter((file) => file.endsWith('.test.js'))
-			.map((file) => join(folder, file))
-			.sort();
+	const entries = [];
+	const together = new Map([...FOLDERS, 'others'].map((name) => [name, []]));
+	const all = readdirSync(unit, { recursive: true });
+	for (const file of all.filter((each) => each.endsWith('.test.js')).sort()) {
+		const [folder] = file.split('/');
+		const group = folder === 'hostile' ? entries : (together.get(folder) ?? together.get('others'));
+		group.push(join(unit, file));
+	}
 	mkdirSync(inOneProcess);
-	const together = TOGETHER.map((name) => {
+	for (const [name, files] of together) {
 		const path = join(inOneProcess, `${name}.test.js`);
-		const imports = testsIn(join(unit, name)).map(
-			(file) => `import '${relative(inOneProcess, file)}';\n`,
-		);
+		const imports = files.map((file) => `import '${relative(inOneProcess, file)}';\n`);
 		writeFileSync(path, imports.join(''));
-		return path;
-	});
-	const isAlone = (file) => !TOGETHER.includes(relative(unit, file).split('/')[0]);
-	const all = [...together, ...testsIn(unit).filter(isAlone)];
-	writeFileSync(join(OUT, 'unit-tests'), `${all.join('\n')}\n`);
+		entries.push(path);
+	}
+	writeFileSync(join(OUT, 'unit-tests'), `${entries.join('\n')}\n`);
 }
 
 /**

@@ -121,23 +121,45 @@ export function refusal(tool: AnyTool, row: readonly Level[]): string | undefine
 	return refusals.get(key);
 }
 
-function refusalOf(tool: AnyTool, row: readonly Level[]): string | undefined {
-	const args = argumentsOf(tool, row);
-	const dashes = args.indexOf('--');
-	const [own, command] = dashes < 0 ? [args, []] : [args.slice(0, dashes), args.slice(dashes + 1)];
+interface CommandLine {
+	/** Throws what refuses the words. */
+	parse(words: readonly string[], command: readonly string[]): void;
+}
+
+const commandLines = new Map<AnyTool, CommandLine>();
+
+/** Made once for each tool: to declare all options takes longer than to parse some. */
+function commandLineOf(tool: AnyTool): CommandLine {
+	const made = commandLines.get(tool);
+	if (made) return made;
 	const cli = new Cli('tstrace').exitOverride().configureOutput({ writeErr: () => {} });
+	const there = () => [{ id: 'CONTAINER', kind: '', path: '/' }];
+	let command: readonly string[] = [];
 	addTool(cli, tool, (each, interval_s, count, raw) => {
 		each.use((some) =>
 			askedOf(some, { interval_s, count, raw: withContainers(raw, there), command }),
 		);
 		return Promise.resolve();
 	});
-	const there = () => [{ id: 'CONTAINER', kind: '', path: '/' }];
+	const line: CommandLine = {
+		parse(words, given) {
+			command = given;
+			cli.parse(words, { from: 'user' });
+		},
+	};
+	commandLines.set(tool, line);
+	return line;
+}
+
+function refusalOf(tool: AnyTool, row: readonly Level[]): string | undefined {
+	const args = argumentsOf(tool, row);
+	const dashes = args.indexOf('--');
+	const [own, command] = dashes < 0 ? [args, []] : [args.slice(0, dashes), args.slice(dashes + 1)];
 	const numbers = { PID: '1', TID: '1', COMM: 'x', CGROUP: '/', FILE: '-', LOG: '-' };
 	try {
-		cli.parse(
+		commandLineOf(tool).parse(
 			own.map((word) => numbers[word as keyof typeof numbers] ?? word),
-			{ from: 'user' },
+			command,
 		);
 		return undefined;
 	} catch (error) {

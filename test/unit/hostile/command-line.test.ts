@@ -81,7 +81,7 @@ test('commands with options that do not exist', async () => {
 		// Unless it is help that was asked for.
 		assert.notEqual(said.status, 1);
 	});
-	await fc.assert(property, { numRuns: 1500 });
+	await fc.assert(property, { numRuns: 800 });
 });
 
 test('commands that do not exist, and help of whatever', async () => {

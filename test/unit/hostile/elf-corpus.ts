@@ -398,7 +398,8 @@ export const LABOURS: Readonly<Record<string, () => Buffer>> = {
 /** The same, of frames. */
 export const FRAME_LABOURS: Readonly<Record<string, () => Buffer>> = {
 	'a function with 24 MiB of rows': () =>
-		framed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 2 ** 26),
+		// Each has a byte of code: one row more than a table keeps.
+		framed(busyFunction(overAndOver(0x41, 0x0e, 8, 0x41, 0x0e, 16), 2 ** 31 - 1), 9 * MIB),
 	'a million functions, each of all code': () => {
 		const one = commonFrame('zR', ...AT_ENTRY);
 		const all = Buffer.alloc(17 * MIB);

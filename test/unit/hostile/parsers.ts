@@ -3,7 +3,7 @@
  * or in an error of the kinds that it says it has; anything else is thrown on.
  */
 import assert from 'node:assert/strict';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, constants, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { type Bytes, MemoryBytes, SymbolError } from '../../../src/elf/bytes.js';
 import { Elf } from '../../../src/elf/elf.js';
 import { TstraceError } from '../../../src/errors.js';
@@ -62,6 +62,23 @@ class CountedBytes implements Bytes {
 		if (this.#left < 0) throw new Error('reads far more than the file has');
 		return part;
 	}
+}
+
+let inScratch: Buffer | undefined;
+
+/** Has the file be these bytes; several parsers read the same, and the largest take long to write. */
+function put(scratch: string, bytes: Buffer): void {
+	if (inScratch === bytes) return;
+	inScratch = undefined;
+	// A file that was emptied goes to the disk when it is closed: it is only shortened.
+	const fd = openSync(scratch, constants.O_WRONLY | constants.O_CREAT);
+	try {
+		writeFileSync(fd, bytes);
+		ftruncateSync(fd, bytes.length);
+	} finally {
+		closeSync(fd);
+	}
+	inScratch = bytes;
 }
 
 function checkName(name: string): void {
@@ -187,7 +204,7 @@ function functionsAround(bytes: Buffer): void {
 }
 
 function heapFile(bytes: Buffer, scratch: string): void {
-	writeFileSync(scratch, bytes);
+	put(scratch, bytes);
 	for (const { offset, placement, returns } of readHeapFile(scratch, '').functions) {
 		assert.ok(placement.offset >= 0 && placement.stackBytes >= 0);
 		assert.ok(Number.isSafeInteger(placement.offset), `${offset}`);
@@ -196,7 +213,7 @@ function heapFile(bytes: Buffer, scratch: string): void {
 }
 
 function command(bytes: Buffer, scratch: string): void {
-	writeFileSync(scratch, bytes);
+	put(scratch, bytes);
 	// Only files that can be executed are looked at.
 	chmodSync(scratch, 0o755);
 	for (const path of commandFiles([scratch])) assert.ok(path.length < 10_000);
@@ -252,6 +269,6 @@ function record(bytes: Buffer): void {
 }
 
 async function anyFile(bytes: Buffer, scratch: string): Promise<void> {
-	writeFileSync(scratch, bytes);
+	put(scratch, bytes);
 	await readProfiles([scratch], READING, () => undefined);
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import v8 from 'node:v8';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
@@ -10,6 +12,7 @@ import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
 import { refusalOf, remarksOf } from '../../../src/converters/diff/comparable.js';
 import { TstraceError } from '../../../src/errors.js';
 import { FrameBudget } from '../../../src/input/bounds.js';
+import { readJson } from '../../../src/input/json-files.js';
 import { readProfiles } from '../../../src/input/read-files.js';
 import { tstraceProfile } from '../../../src/input/tstrace-json.js';
 import { ALL_MARKS } from '../../../src/render/folded.js';
@@ -20,6 +23,7 @@ import { renderStackFormat, STACK_FORMATS } from '../../../src/render/stack-form
 import { READING, toFolded } from '../profiles.js';
 import { bytesOf, profileOfText, profilesOf, unpacked } from './formats.js';
 
+const BEGINS_PPROF = Buffer.from([0x0a, 4, 8, 1, 16, 2]);
 const EXAMPLE = 'sh;main;read_[k] 5\nsh;main;jit_[j];in_[i] 7\nsh 1\n';
 
 /** Reads, or ends in a TstraceError of one line: nothing else may come of strangers' files. */
@@ -57,7 +61,7 @@ test('files with any bytes changed', async () => {
 
 test('any bytes that begin like pprof', async () => {
 	const property = fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), (bytes) =>
-		readsOrRefuses(Buffer.concat([Buffer.from([0x0a, 4, 8, 1, 16, 2]), bytes])),
+		readsOrRefuses(Buffer.concat([BEGINS_PPROF, bytes])),
 	);
 	await fc.assert(property, { numRuns: 2000 });
 });
@@ -211,7 +215,8 @@ test('a small pprof file that unfolds to more frames than memory holds', async (
 
 test('a small speedscope file whose events unfold to as many', async () => {
 	const depth = 60_000;
-	const opened = Array.from({ length: depth }, (_, at) => ({ type: 'O', frame: 0, at }));
+	// All at the same time, so that two stacks are all there are: frames count each time, not only once.
+	const opened = Array.from({ length: depth }, () => ({ type: 'O', frame: 0, at: depth }));
 	const more = Array.from({ length: 10_000 }, (_, i) => ({
 		type: i % 2 === 0 ? 'C' : 'O',
 		frame: 0,
@@ -228,30 +233,53 @@ test('a small speedscope file whose events unfold to as many', async () => {
 	});
 });
 
-test('JSON that would take more memory than there is is refused before it is parsed', async () => {
-	const start = Buffer.from('{"profiles":[');
-	const objects = Buffer.alloc(120 << 20, '{},');
-	await assert.rejects(profilesOf(Buffer.concat([start, objects, Buffer.from('{}]}')])), {
-		name: 'TstraceError',
-		message: /too much memory as JSON/,
-	});
+test('JSON that would take more memory than there is is refused before it is parsed', async (t) => {
+	const objects = Buffer.alloc(3 << 18, '{},');
+	const json = Buffer.concat([Buffer.from('{"profiles":['), objects, Buffer.from('{}]}')]);
+	// Half of what V8 has; an object and its comma take 80 bytes, and three in the text.
+	const enough_bytes = 2 * (83 << 18);
+	const limit = t.mock.method(v8, 'getHeapStatistics', () => ({ heap_size_limit }));
+	let heap_size_limit = enough_bytes;
+	syncBuiltinESMExports();
+	try {
+		await assert.rejects(profilesOf(json), {
+			name: 'TstraceError',
+			message: /too much memory as JSON/,
+		});
+		heap_size_limit += 1 << 10;
+		await assert.rejects(profilesOf(json), { message: /has no stacks/ });
+		assert.equal(limit.mock.callCount(), 2);
+	} finally {
+		limit.mock.restore();
+		syncBuiltinESMExports();
+	}
 });
 
 test('a gzip file that unpacks to more than memory holds', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-bomb-'));
 	after(() => rmSync(folder, { recursive: true, force: true }));
-	const contents = [
-		['pprof', '\n\x04\x08\x01\x10\x02', '2\0'],
-		['JSON', '{\n', '\n'],
-	] as const;
-	for (const [what, beginning, filling] of contents) {
-		const path = join(folder, what);
-		// A file may be several in a row, as gzip writes with >>.
-		const packed = [beginning, Buffer.alloc(1 << 20, filling)].map((part) => gzipSync(part));
-		writeFileSync(path, Buffer.concat([packed[0] as Buffer, ...Array(520).fill(packed[1])]));
-		await assert.rejects(readProfiles([path], READING, assert.fail), {
-			name: 'TstraceError',
-			message: new RegExp(`${what}: it is more than \\d+ MiB of ${what}`),
-		});
-	}
+	const path = join(folder, 'pprof');
+	// A file may be several in a row, as gzip writes with >>.
+	const [begins, goesOn] = [BEGINS_PPROF, Buffer.alloc(1 << 20, '2\0')].map((part) =>
+		gzipSync(part),
+	);
+	writeFileSync(path, Buffer.concat([begins as Buffer, ...Array(257).fill(goesOn)]));
+	await assert.rejects(readProfiles([path], READING, assert.fail), {
+		name: 'TstraceError',
+		message: /pprof: it is more than 256 MiB of pprof/,
+	});
+});
+
+test('JSON, however it came, is read up to 500 MiB', async () => {
+	let handedOver = 0;
+	const chunks = async function* () {
+		yield Buffer.from('{\n');
+		// The same memory each time: that of 500 MiB takes seconds to fill.
+		for (const line = Buffer.alloc(1 << 20, '\n'); handedOver < 520; handedOver++) yield line;
+	};
+	await assert.rejects(readJson(chunks(), READING, assert.fail), {
+		name: 'TstraceError',
+		message: /^it is more than 500 MiB of JSON/,
+	});
+	assert.equal(handedOver, 499);
 });

@@ -39,13 +39,19 @@ function inC(expressions: Record<string, string>): Record<string, number> {
 
 test('structs that others declare: every field, and the size that the last one leaves', () => {
 	const structs = { bpf_prog_info, perf_event_mmap_page, perf_event_header, bpf_uprobe_opts };
+	// All in one program: to compile one takes half a second.
+	const offsetsIn: Record<string, string> = {};
+	const expected: Record<string, number> = {};
 	for (const [struct, { fields, size }] of Object.entries(structs)) {
 		const names = Object.entries(fields).filter(([, field]) => !('bit' in field));
-		const expected = Object.fromEntries(names.map(([name, { offset }]) => [name, offset]));
-		const offsets = names.map(([name]) => [name, `offsetof(struct ${struct}, ${name})`]);
-		assert.deepEqual(inC(Object.fromEntries(offsets)), expected, struct);
-		assert.ok(size >= Math.max(...Object.values(expected)), struct);
+		assert.ok(names.length > 1, struct);
+		for (const [name, { offset }] of names) {
+			offsetsIn[`${struct}.${name}`] = `offsetof(struct ${struct}, ${name})`;
+			expected[`${struct}.${name}`] = offset;
+			assert.ok(size >= offset, struct);
+		}
 	}
+	assert.deepEqual(inC(offsetsIn), expected);
 });
 
 test('numbers: those of the headers', () => {
@@ -69,9 +75,7 @@ test('numbers: those of the headers', () => {
 		RINGBUF_DISCARD: 'BPF_RINGBUF_DISCARD_BIT',
 		RINGBUF_HEADER_BYTES: 'BPF_RINGBUF_HDR_SZ',
 	} satisfies Record<keyof typeof named, string>;
-	assert.deepEqual(inC(macros), named);
-	const contexts = Object.keys(perf_callchain_context).map((name) => [name, name]);
-	assert.deepEqual(inC(Object.fromEntries(contexts)), perf_callchain_context);
-	const types = Object.keys(perf_event_type).map((name) => [name, name]);
-	assert.deepEqual(inC(Object.fromEntries(types)), perf_event_type);
+	const enums = { ...perf_callchain_context, ...perf_event_type };
+	const same = Object.fromEntries(Object.keys(enums).map((name) => [name, name]));
+	assert.deepEqual(inC({ ...macros, ...same }), { ...named, ...enums });
 });

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, fstatSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import {
+	closeSync,
+	copyFileSync,
+	fstatSync,
+	mkdtempSync,
+	openSync,
+	rmSync,
+	writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -39,11 +47,39 @@ int main(int n, char **v)
 `;
 }
 
-/** Compiles C with the project's clang. */
+/** What was compiled, by what of it and how, in a folder that is there until all tests of this process are over. */
+const compiled = new Map<string, string>();
+let compiledIn: string | undefined;
+/** Flags that only the linker needs. */
+const LINKERS = /^-(?:Wl,|s$|static$|shared$|pie$|no-pie$|fuse-ld=)/;
+
+function compiledOnce(key: string, run: (out: string) => void): string {
+	const made = compiled.get(key);
+	if (made) return made;
+	if (compiledIn === undefined) {
+		const folder = mkdtempSync(join(tmpdir(), 'tstrace-compiled-'));
+		process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+		compiledIn = folder;
+	}
+	const out = join(compiledIn, `${compiled.size}`);
+	run(out);
+	compiled.set(key, out);
+	return out;
+}
+
+const clang = (...args: string[]) => execFileSync('scripts/clang.sh', ['-O1', '-g0', ...args]);
+
+/** Compiles C with the project's clang, and links it; nothing twice, as either takes longer than most tests. */
 export function compile(out: string, source: string, ...flags: string[]): string {
-	const file = `${out}.c`;
-	writeFileSync(file, source);
-	execFileSync('scripts/clang.sh', ['-O1', '-g0', '-o', out, file, ...flags]);
+	const forCompiler = flags.filter((flag) => !LINKERS.test(flag));
+	const object = compiledOnce(['-c', source, ...forCompiler].join('\n'), (path) => {
+		writeFileSync(`${path}.c`, source);
+		clang('-c', '-o', path, `${path}.c`, ...forCompiler);
+	});
+	const program = compiledOnce([object, ...flags].join('\n'), (path) =>
+		clang('-Qunused-arguments', '-o', path, object, ...flags),
+	);
+	copyFileSync(program, out);
 	return out;
 }
 
@@ -66,17 +102,22 @@ export interface FunctionSymbol {
 	readonly size_bytes: number;
 }
 
-/** The functions of a file by another reader: llvm-nm. */
+/** What a tool of binutils prints; of LLVM's, each takes a tenth of a second to start. */
+export const binutils = (tool: 'nm' | 'readelf', ...args: string[]): string =>
+	execFileSync(tool, args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+
+/** The functions of a file by another reader: nm. */
 export function functionsOf(path: string, ...flags: string[]): FunctionSymbol[] {
-	return llvm('llvm-nm', '-S', '--defined-only', ...flags, path)
+	return binutils('nm', '-S', '--defined-only', ...flags, path)
 		.split('\n')
 		.flatMap((line) => {
-			const match = /^([0-9a-f]+) ([0-9a-f]+) [tTwWi] ([^@]+)/.exec(line);
+			// Without a size where it is 0.
+			const match = /^([0-9a-f]+) (?:([0-9a-f]+) )?[tTwWi] ([^@]+)/.exec(line);
 			if (!match) return [];
-			const [address, size_bytes] = [match[1], match[2]].map((hex) =>
-				Number.parseInt(hex ?? '', 16),
-			);
-			return [{ name: match[3] ?? '', address: address ?? 0, size_bytes: size_bytes ?? 0 }];
+			const [, address = '', size = '0', name = ''] = match;
+			return [
+				{ name, address: Number.parseInt(address, 16), size_bytes: Number.parseInt(size, 16) },
+			];
 		});
 }
 

@@ -50,12 +50,11 @@ test('a page has the rules that the rows have, from its first byte on', () => {
 			const all = [...pagesOf(table, numbers)];
 			const pages = new Map(all.map(({ page, rows: words }) => [page, words]));
 			assert.equal(pages.size, all.length, 'each page once');
-			for (const { rows: words } of all) {
-				assert.equal((words[0] as number) & 0xffff, 0, 'begins with a row');
-				assert.ok(
-					words.every((word, i) => i === 0 || (word & 0xffff) > ((words[i - 1] ?? 0) & 0xffff)),
-				);
-			}
+			// One assertion for all: there may be 65,000.
+			const isSorted = (words: Uint32Array) =>
+				words.every((word, i) => i === 0 || (word & 0xffff) > ((words[i - 1] ?? 0) & 0xffff));
+			const wrong = all.filter(({ rows: words }) => (words[0] ?? 1) & 0xffff || !isSorted(words));
+			assert.deepEqual(wrong.slice(0, 3), [], 'each begins with a row, and ascends');
 			const around = [...table.addresses].flatMap((at) => [at - 1, at, at + 1, at - (at % PAGE)]);
 			for (const at of [...around, ...more, 0, LAST]) {
 				if (at < 0 || at > LAST) continue;

@@ -64,8 +64,9 @@ function readRows(columns: string, lines: readonly string[]): ReadelfRow[] {
 	const columnOf = (...wanted: string[]) => names.findIndex((name) => wanted.includes(name));
 	const [fpAt, raAt, spAt] = [columnOf('rbp', 'x29'), columnOf('ra'), columnOf('rsp', 'sp')];
 	return lines.map((line) => {
-		// "r9 (r9)" is one column.
-		const parts = line.replace(EXPRESSION_AND_REGISTER, '').trim().split(/ +/);
+		// "r9 (r9)" is one column. Most lines have none, and node's are 400,000.
+		const bare = line.includes('(') ? line.replace(EXPRESSION_AND_REGISTER, '') : line;
+		const parts = bare.trim().split(/ +/);
 		const [address = '', cfa = ''] = parts;
 		const text = (at: number) => (at < 0 ? '' : (parts[at] ?? ''));
 		const others = { fp: text(fpAt), ra: text(raAt), sp: text(spAt) };

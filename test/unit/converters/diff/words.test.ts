@@ -96,10 +96,9 @@ before  after  change  points  function ← its callers
 });
 
 test('text: as many functions as there are are shown, if all are asked for', () => {
-	const many = 150_000; // More than a call can have arguments.
-	const before = Object.fromEntries(Array.from({ length: many }, (_, i) => [`main;f${i}`, i + 1]));
+	const many = 130_000; // More than a call can have arguments.
 	const after = Object.fromEntries(Array.from({ length: many }, (_, i) => [`main;f${i}`, i + 2]));
-	const lines = text(between(before, after, {}, 'none'), 0).split('\n');
+	const lines = text(between({ 'main;f0': 1 }, after, {}, 'none'), 0).split('\n');
 	assert.equal(lines.filter((line) => / f\d+$/.test(line)).length, many);
 });
 

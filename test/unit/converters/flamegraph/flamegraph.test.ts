@@ -10,12 +10,7 @@ import { gzipSync } from 'node:zlib';
 import { inProcess, type Said } from '../../in-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-flamegraph-'));
-const ROOT = process.cwd();
-process.chdir(folder);
-after(() => {
-	process.chdir(ROOT);
-	rmSync(folder, { recursive: true });
-});
+after(() => rmSync(folder, { recursive: true }));
 
 function file(name: string, content: string | Uint8Array): string {
 	const path = join(folder, name);
@@ -71,7 +66,7 @@ test('as a command of its own, and of tstrace: the same', async () => {
 		['flamegraph', ['--inverted']],
 		['tstrace', ['flamegraph', '--inverted']],
 	] as const) {
-		const said = spawnSync(resolve(ROOT, 'bin', command), words, {
+		const said = spawnSync(resolve('bin', command), words, {
 			input: FOLDED,
 			encoding: 'utf8',
 		});
@@ -188,8 +183,11 @@ test('after an error there is no file that was not there before', async () => {
 	assert.equal(existsSync(path), false);
 });
 
-test('what follows -- is a file, whatever its name begins with', async () => {
+test('what follows -- is a file, whatever its name begins with', async (t) => {
 	file('-x.folded', FOLDED);
+	const before = process.cwd();
+	t.after(() => process.chdir(before));
+	process.chdir(folder);
 	assert.equal(totalIn((await flamegraph(['--', '-x.folded'])).stdout), '8, 100.0 %');
 });
 
@@ -232,7 +230,7 @@ const REFUSED: ReadonlyArray<
 	[1, [], `${JSON_TEXT.replace('2000000000', '1e308')}`, /its counts add up to 10\^21 or more/],
 	[1, [], `a 1 1.0: ${'9'.repeat(400)} cycles: \n\tabc f+0x1 (/x)\n`, /add up to 10\^21/],
 	[2, ['--countname', 'us'], JSON_TEXT, /counts are in ns, not us/],
-	[2, ['-o', 'out.json'], FOLDED, /cannot write plain JSON/],
+	[2, ['-o', join(folder, 'out.json')], FOLDED, /cannot write plain JSON/],
 	[1, ['absent.folded'], '', /cannot read absent\.folded: there is no such file/],
 	[1, ['.'], '', /cannot read \.: it is a folder/],
 	[1, ['--grep', 'zzz'], FOLDED, /nothing to draw/],
@@ -276,7 +274,7 @@ test('a mark that editors put in front is not part of it', async () => {
 });
 
 test('after an error it does not wait for a writer that says nothing more', async () => {
-	const child = spawn(resolve(ROOT, 'bin/flamegraph'), { stdio: ['pipe', 'ignore', 'ignore'] });
+	const child = spawn(resolve('bin/flamegraph'), { stdio: ['pipe', 'ignore', 'ignore'] });
 	child.stdin.write(Buffer.alloc(70_000));
 	const [status] = await once(child, 'exit');
 	assert.equal(status, 1);
@@ -295,7 +293,7 @@ test('mixed units are not added up', async () => {
 });
 
 test('a reader that goes away ends it quietly', () => {
-	const command = `printf 'a;b 3\\n' | ${resolve(ROOT, 'bin/flamegraph')} | true; echo $?`;
+	const command = `printf 'a;b 3\\n' | ${resolve('bin/flamegraph')} | true; echo $?`;
 	const { stderr, stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
 	assert.deepEqual([stderr, stdout], ['', '0\n']);
 });

@@ -1,33 +1,27 @@
 /** Who writes into a pipe, as /proc shows it of the end that somebody reads. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, type TestContext, test } from 'node:test';
 import { PipeWriter } from '../../../../src/converters/flamegraph/pipe-writer.js';
+import { writeProgram } from './programs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-pipe-'));
 after(() => rmSync(folder, { recursive: true }));
 
 /** Programs that say that they run, and go on until they are ended. */
-for (const name of ['tstrace', 'other']) {
-	const path = join(folder, name);
-	// Its name as ps shows it may be anything.
-	writeFileSync(
-		path,
-		`#!/usr/bin/env node
-const { AS } = process.env;
-if (AS) require('node:fs').writeFileSync('/proc/self/comm', AS);
-process.stderr.write('running\\n');
-process.stdin.resume();
+for (const name of ['tstrace', 'other'])
+	writeProgram(
+		join(folder, name),
+		`# Its name as ps shows it may be anything.
+[ -z "$AS" ] || printf '%s' "$AS" > /proc/self/comm
+echo running >&2
+while read -r line; do :; done
 `,
 	);
-	chmodSync(path, 0o755);
-}
-// Whatever folder temporary files are in: what node takes a file without an ending for, it asks the nearest of these.
-writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
 
 /**
  * Runs a pipe line, until so many programs run in it, and one that reads. Returns the reading end, as a path; all of it

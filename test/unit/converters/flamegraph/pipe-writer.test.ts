@@ -1,11 +1,12 @@
 /** Who writes into a pipe: programs named tstrace that print what they are told, and shells between. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
 import { tstraceArguments } from '../../../../src/converters/flamegraph/pipe-writer.js';
+import { writeProgram } from './programs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-writer-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -14,20 +15,16 @@ after(() => rmSync(folder, { recursive: true }));
 const LINES = 4000;
 const TEXT = `main;work;${'x'.repeat(100)} 1\n`.repeat(LINES);
 writeFileSync(join(folder, 'text'), TEXT);
-writeFileSync(
+writeFileSync(join(folder, 'report'), 'nothing to draw\n'.repeat(4 * LINES));
+writeProgram(
 	join(folder, 'tstrace'),
-	`#!/usr/bin/env node
-const { appendFileSync, readFileSync, writeSync } = require('node:fs');
-appendFileSync(__dirname + '/started', '.');
-const text = process.argv[2] === 'memleak' && !process.argv.includes('--folded')
-	? 'nothing to draw\\n'.repeat(${4 * LINES})
-	: readFileSync(__dirname + '/text');
-for (let at = 0; at < text.length; ) at += writeSync(1, text.slice(at));
+	`printf . >> "\${0%/*}/started"
+file=text
+case " $* " in *' --folded '*) ;; ' memleak '*) file=report ;; esac
+text=$(< "\${0%/*}/$file")
+printf '%s\\n' "$text"
 `,
 );
-chmodSync(join(folder, 'tstrace'), 0o755);
-// Whatever folder temporary files are in: what node takes a file without an ending for, it asks the nearest of these.
-writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
 
 /** What a picture says of itself, drawn by this pipe line. */
 function drawn(command: string): { title?: string; total?: string; by?: string; stderr: string } {

@@ -10,6 +10,7 @@ import { crc32 } from '../../../../src/symbolize/symbols/debug-files.js';
 import { nameOffsets } from '../../../../src/symbolize/symbols/object-file.js';
 import { codeAt, goProgram } from '../../elf/go-writer.js';
 import {
+	binutils,
 	compile,
 	type FunctionSymbol,
 	functionsOf,
@@ -28,9 +29,9 @@ int main(int argc, char **argv) { (void)argv; return outer(argc); }
 const folder = temporaryFolder();
 const OUR_FUNCTIONS = ['inner', 'outer', 'main'];
 
-/** Where in the file each address is, by another reader: llvm-readelf. */
+/** Where in the file each address is, by another reader: readelf. */
 function offsetsOf(path: string, addresses: readonly number[]): number[] {
-	const segments = llvm('llvm-readelf', '-lW', path)
+	const segments = binutils('readelf', '-lW', path)
 		.split('\n')
 		.map((line) => line.trim().split(/\s+/))
 		.filter(([type]) => type === 'LOAD')
@@ -72,7 +73,7 @@ for (const [what, flags] of Object.entries(VARIANTS)) {
 		const path = compile(join(folder, 'program'), SOURCE, ...flags);
 		const { complete, buildId } = await checkNames(path, ours(path));
 		assert.equal(complete, true);
-		const notes = llvm('llvm-readelf', '-nW', path);
+		const notes = binutils('readelf', '-nW', path);
 		assert.equal(buildId, /Build ID: ([0-9a-f]+)/.exec(notes)?.[1]);
 	});
 }
@@ -240,13 +241,13 @@ test('an address behind a function and before the next is neither', async () => 
 });
 
 function functionsOfAny(path: string) {
-	return llvm('llvm-nm', path)
+	return binutils('nm', path)
 		.split('\n')
 		.map((line) => line.split(' '))
 		.map(([address = '', , name = '']) => ({ name, address: Number.parseInt(address, 16) }));
 }
 
-test('every function of libc, as llvm-nm has them', async () => {
+test('every function of libc, as nm has them', async () => {
 	const maps = readFileSync('/proc/self/maps', 'utf8');
 	const path = /\S+\/libc\.so\.6$/m.exec(maps)?.[0] ?? assert.fail('no libc');
 	const functions = functionsOf(path, '-D').filter(({ size_bytes }) => size_bytes > 0);
