@@ -43,6 +43,10 @@ const SHOWN_STRUCTS = 8;
 const NAME_BYTES = 64;
 const WORD_BYTES = 128;
 const SIGSET_BYTES = 8;
+/** An option of a socket, mostly. */
+export const NUMBER_BYTES = 4;
+/** Of the C library, which allows no descriptor above; the kernel takes any number. */
+export const FDSET_BYTES = 128;
 
 /** A word of a signature. */
 export interface Argument {
@@ -129,6 +133,17 @@ const TAKEN: Readonly<Record<string, (asked: Asked) => Taken | undefined>> = {
 		}),
 	pollfds: (asked) => manyStructs(asked, factorOf(asked.detail)),
 	epolled: (asked) => manyStructs(asked, FACTOR_RESULT),
+	optval: (asked) => pointed(asked, false),
+	optvalout: ({ detail, limits }) =>
+		taken(CAPTURE_BYTES, {
+			atExit: true,
+			factor: FACTOR_AT_1 + Number(detail) - 1,
+			most: Math.max(limits.text, NUMBER_BYTES),
+		}),
+	// What other operations have there is no address, or nothing that can be read: that is no fault.
+	futextime: (asked) => someStructs(asked, false),
+	fcntlarg: (asked) => someStructs(asked, false),
+	fdset: () => taken(CAPTURE_BYTES, { unit: FDSET_BYTES, most: FDSET_BYTES }),
 	sigset: () => signals(false),
 	sigsetout: () => signals(true),
 };

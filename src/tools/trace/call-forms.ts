@@ -1,8 +1,10 @@
 /** How each call is written; made when the first record of it comes. */
 import type { LineBuffer } from '../../render/line-buffer.js';
+import type { WriteArgument } from './basic-writers.js';
 import { type CallPlan, type CallPlanner, callOf } from './plans.js';
 import type { CallRecord } from './record.js';
-import { type FileTexts, isShown, type WriteArgument, writerOf } from './writers.js';
+import { shownArguments } from './special-writers.js';
+import { type FileTexts, writerOf } from './writers.js';
 
 const [COMMA, SPACE] = [0x2c, 0x20];
 /** Numbers of calls are a stranger's: a program can ask for any. */
@@ -36,8 +38,7 @@ export class CallForms {
 				begin: new TextEncoder().encode(`${plan.name}(`),
 				writeArguments: (lines, call) => {
 					const last = plan.arguments.at(-1)?.argument;
-					const hidden = last && !isShown(last, call, writers.length - 1) ? 1 : 0;
-					writeAll(writers, writers.length - hidden, lines, call);
+					writeAll(writers, shownArguments(last, call, writers.length), lines, call);
 				},
 			};
 			if (this.#forms.size >= MAX_FORMS) this.#forms.clear();

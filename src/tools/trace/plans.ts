@@ -24,7 +24,14 @@ const MAX_PLANS = 2048;
 /** What these hand over is of the memory that they replace. */
 const REPLACING = ['execve', 'execveat'];
 /** Kinds whose structure is not in their word. */
-const STRUCT_OF: Readonly<Record<string, string>> = { epolled: 'epoll_event', pollfds: 'pollfd' };
+const STRUCT_OF: Readonly<Record<string, string>> = {
+	epolled: 'epoll_event',
+	pollfds: 'pollfd',
+	futextime: 'timespec',
+	fcntlarg: 'flock',
+};
+/** They are more than a structure: what they are without it is still said. */
+const BY_OTHERS = ['futextime', 'fcntlarg'];
 /** A 32-bit program's structures are others; what it has the same are bytes and strings. */
 const NOT_OF_32_BIT = ['vec', 'vecout', 'msg', 'msgs', 'sockaddrout'];
 
@@ -109,7 +116,7 @@ export class CallPlanner {
 		const none = compat && (struct !== undefined || NOT_OF_32_BIT.includes(kind));
 		if (none)
 			return {
-				argument: { kind: 'ptr', detail: '', times: 1 },
+				argument: BY_OTHERS.includes(kind) ? argument : { kind: 'ptr', detail: '', times: 1 },
 				struct: undefined,
 				capture: undefined,
 			};

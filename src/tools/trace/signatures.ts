@@ -97,10 +97,10 @@ const TABLE = `
 	sync
 	sync_file_range fd off off hex
 	fallocate       fd hex off off
-	fadvise64       fd off off int
+	fadvise64       fd off off enum:fadvise
 	readahead       fd off size
 	flock           fd flags:flock
-	fcntl           fd enum:fcntl long
+	fcntl           fd enum:fcntl fcntlarg/flock
 	ioctl           fd enum:ioctl hex
 	dup             fd =fd
 	dup2            fd fd =fd
@@ -182,7 +182,7 @@ const TABLE = `
 	shmget          hex size hex
 	shmat           int ptr hex =x
 	shmdt           ptr
-	futex           ptr enum:futex uint ptr ptr uint
+	futex           ptr enum:futex uint futextime/timespec ptr futexlast
 	nanosleep       in/timespec out/timespec
 	clock_nanosleep enum:clock flags:timer in/timespec ptr
 	clock_gettime   enum:clock out/timespec
@@ -198,7 +198,7 @@ const TABLE = `
 	timer_create    enum:clock ptr ptr
 	timer_settime   int hex in/itimerspec out/itimerspec
 	timer_delete    int
-	rt_sigaction    sig ptr ptr size
+	rt_sigaction    sig in/sigaction out/sigaction size
 	rt_sigprocmask  enum:sighow sigset sigsetout size
 	rt_sigpending   sigsetout size
 	rt_sigsuspend   sigset size
@@ -207,8 +207,8 @@ const TABLE = `
 	sigaltstack     ptr ptr
 	poll            pollfds:2 uint int
 	ppoll           pollfds:2 uint in/timespec sigset size
-	select          int ptr ptr ptr in/timeval
-	pselect6        int ptr ptr ptr in/timespec ptr
+	select          int fdset fdset fdset in/timeval
+	pselect6        int fdset fdset fdset in/timespec ptr
 	epoll_create    int =fd
 	epoll_create1   flags:descriptor =fd
 	epoll_ctl       fd enum:epoll_ctl fd in/epoll_event
@@ -231,8 +231,8 @@ const TABLE = `
 	sendmmsg        fd msgs int flags:msg
 	recvmmsg        fd msgs int flags:msg in/timespec
 	shutdown        fd enum:shut
-	setsockopt      fd enum:sol int in:5 int
-	getsockopt      fd enum:sol int ptr ptr
+	setsockopt      fd enum:sol sockopt optval:5 int
+	getsockopt      fd enum:sol sockopt optvalout:5 out/int
 	bpf             enum:bpf ptr uint
 	perf_event_open ptr int int fd hex =fd
 	io_uring_setup  uint ptr =fd

@@ -1,7 +1,8 @@
 /** Writes captured structures: "{tv_sec=1, tv_nsec=0}", one or several of them. */
 import type { LineBuffer } from '../../render/line-buffer.js';
-import { flagsOf, flagsText } from './flag-names.js';
+import { flagsOf, flagsText, valuesOf } from './flag-names.js';
 import type { CallRecord } from './record.js';
+import { signalName, signalSetText } from './signals.js';
 import type { FieldForm, ShownField, ShownStruct } from './structs.js';
 
 type WriteCapture = (lines: LineBuffer, call: CallRecord, capture: number) => void;
@@ -11,8 +12,6 @@ const SEPARATOR = bytesOf(', ');
 const DOTS = bytesOf(', ...');
 const [BRACE, END_BRACE, BRACKET, END_BRACKET, MINUS] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2d];
 const NO_FLAGS = { bits: [], mask: 0, values: new Map<number, string>(), zero: '0' };
-const EPOLL = flagsOf('epoll') ?? NO_FLAGS;
-const POLL = flagsOf('poll') ?? NO_FLAGS;
 
 /** wait(2)'s status in the words of its macros. */
 export function statusText(status: number): string {
@@ -25,6 +24,20 @@ export function statusText(status: number): string {
 
 type WriteNumber = (lines: LineBuffer, low: number, high: number, bytes: number) => void;
 
+function bits(name: string): WriteNumber {
+	const flags = flagsOf(name) ?? NO_FLAGS;
+	return (lines, low) => lines.add(bytesOf(flagsText(flags, low)));
+}
+
+function value(name: string): WriteNumber {
+	const names = valuesOf(name);
+	return (lines, low) => lines.add(bytesOf(names?.get(low) ?? `${low}`));
+}
+
+const CLONE = bits('clone3');
+/** include/uapi/asm-generic/signal-defs.h */
+const HANDLERS = ['SIG_DFL', 'SIG_IGN'];
+
 const FORMS: Readonly<Record<FieldForm, WriteNumber>> = {
 	decimal: (lines, low, high, bytes) => {
 		if (bytes === 8) lines.signed64(low, high);
@@ -36,8 +49,21 @@ const FORMS: Readonly<Record<FieldForm, WriteNumber>> = {
 	descriptor: (lines, low) => lines.whole(low, 1),
 	hex: (lines, low, high) => lines.hex64(low, high),
 	octal: (lines, low) => lines.octal(low),
-	epoll: (lines, low) => lines.add(bytesOf(flagsText(EPOLL, low))),
-	poll: (lines, low) => lines.add(bytesOf(flagsText(POLL, low))),
+	epoll: bits('epoll'),
+	poll: bits('poll'),
+	// Bits above these have no names here.
+	clone: (lines, low, high, bytes) =>
+		high === 0 ? CLONE(lines, low, high, bytes) : lines.hex64(low, high),
+	sa: bits('sa'),
+	lock: value('lock'),
+	whence: value('whence'),
+	signal: (lines, low) => lines.add(bytesOf(signalName(low))),
+	sigset: (lines, low, high) => lines.add(bytesOf(signalSetText(low, high))),
+	handler: (lines, low, high) => {
+		const word = high === 0 ? HANDLERS[low] : undefined;
+		if (word === undefined) lines.hex64(low, high);
+		else lines.add(bytesOf(word));
+	},
 	status: (lines, low) => lines.add(bytesOf(`[${statusText(low)}]`)),
 };
 

@@ -2,7 +2,21 @@
 import type { Btf } from '../../loader/btf.js';
 
 /** How a field is shown. */
-export type FieldForm = 'decimal' | 'hex' | 'octal' | 'epoll' | 'poll' | 'descriptor' | 'status';
+export type FieldForm =
+	| 'decimal'
+	| 'hex'
+	| 'octal'
+	| 'epoll'
+	| 'poll'
+	| 'clone'
+	| 'sa'
+	| 'lock'
+	| 'whence'
+	| 'descriptor'
+	| 'status'
+	| 'signal'
+	| 'sigset'
+	| 'handler';
 
 export interface ShownField {
 	/** With "=" behind it; '': the structure is one number. */
@@ -35,7 +49,9 @@ const STRUCTS: Readonly<Record<string, readonly [type: string, fields: string]>>
 	statfs: ['statfs', 'f_type/hex f_bsize f_blocks f_bfree f_bavail'],
 	rlimit: ['rlimit64', 'rlim_cur rlim_max'],
 	open_how: ['open_how', 'flags/hex mode/octal resolve/hex'],
-	clone_args: ['clone_args', 'flags/hex exit_signal stack/hex stack_size'],
+	clone_args: ['clone_args', 'flags/clone exit_signal/signal stack/hex stack_size'],
+	sigaction: ['sigaction', 'sa_handler/handler sa_mask/sigset sa_flags/sa'],
+	flock: ['flock', 'l_type/lock l_whence/whence l_start l_len'],
 	epoll_event: ['epoll_event', 'events/epoll data/hex'],
 	pollfd: ['pollfd', 'fd events/poll revents/poll'],
 };

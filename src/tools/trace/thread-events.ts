@@ -1,7 +1,7 @@
 /** What happens to threads between calls: they end, they get signals. As strace writes it. */
 import { humanTime } from '../../render/units.js';
 import { type CallRecord, LAST_THREAD } from './record.js';
-import { signalName } from './writers.js';
+import { signalName } from './signals.js';
 
 const SIGCHLD = 17;
 /** include/uapi/asm-generic/siginfo.h: why a signal was sent; of SIGCHLD what became of the child. */

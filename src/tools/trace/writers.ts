@@ -2,17 +2,32 @@
 import { errnoName } from '../../abi/errno.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import type { Argument } from './argument-kinds.js';
-import { type Flags, flagsOf, flagsText, valuesOf } from './flag-names.js';
+import {
+	bytesOf,
+	flagWriter,
+	pointedWriter,
+	valueWriter,
+	type WriteArgument,
+	wordWriter,
+	writeAddress,
+	writeInt,
+	writeQuoted,
+} from './basic-writers.js';
 import type { CallRecord } from './record.js';
+import { signalName, signalSetText } from './signals.js';
 import { writeSockaddr } from './sockaddr.js';
+import {
+	epolledWriter,
+	fcntlWriter,
+	futexTimeWriter,
+	sockoptWriter,
+	writeDescriptorSet,
+	writeFutexLast,
+	writeOption,
+} from './special-writers.js';
 import { structWriter } from './struct-text.js';
 import type { ShownStruct } from './structs.js';
 
-/** Writes the argument of this number, from 0. */
-export type WriteArgument = (lines: LineBuffer, call: CallRecord, argument: number) => void;
-
-const bytesOf = (text: string) => new TextEncoder().encode(text);
-const NULL = bytesOf('NULL');
 const DOTS = bytesOf('...');
 const MESSAGE = bytesOf('{');
 const MESSAGE_LENGTH = bytesOf(', msg_len=');
@@ -20,31 +35,8 @@ const SEPARATOR = bytesOf(', ');
 const END_BRACE = 0x7d;
 const CWD = bytesOf('AT_FDCWD');
 export const UNTOLD = bytesOf('<?>');
-const [QUOTE, OPEN, CLOSE, COMMA, SPACE, MINUS] = [0x22, 0x5b, 0x5d, 0x2c, 0x20, 0x2d];
+const [OPEN, CLOSE, COMMA, SPACE] = [0x5b, 0x5d, 0x2c, 0x20];
 const AT_FDCWD = -100;
-/** Flags and values seen, as bytes; programs use few. */
-const MAX_WORDS = 4096;
-
-function writeAddress(lines: LineBuffer, call: CallRecord, argument: number): void {
-	const low = call.low(argument);
-	const high = call.high(argument);
-	if (low === 0 && high === 0) lines.add(NULL);
-	else lines.hex64(low, high);
-}
-
-function writeInt(lines: LineBuffer, call: CallRecord, argument: number): void {
-	const value = call.low(argument) | 0;
-	if (value < 0) lines.byte(MINUS);
-	lines.whole(Math.abs(value), 1);
-}
-
-/** A captured string or buffer, in quotes. */
-function writeQuoted(lines: LineBuffer, call: CallRecord, capture: number): void {
-	lines.byte(QUOTE);
-	lines.escaped(call.bytes, call.textAt(capture), call.lengthOf(capture));
-	lines.byte(QUOTE);
-	if (call.isCut(capture)) lines.add(DOTS);
-}
 
 /** What it points to in quotes; its address, if that could not be read, or is not to be: an output that failed. */
 function writeText(lines: LineBuffer, call: CallRecord, argument: number): void {
@@ -151,60 +143,6 @@ function writeMessages(lines: LineBuffer, call: CallRecord, argument: number): v
 	lines.byte(CLOSE);
 }
 
-/** Words for numbers, made once for each number. */
-function wordWriter(textOf: (value: number) => string): WriteArgument {
-	const known = new Map<number, Uint8Array>();
-	return (lines, call, argument) => {
-		const value = call.low(argument);
-		let bytes = known.get(value);
-		if (!bytes) {
-			bytes = bytesOf(textOf(value));
-			if (known.size >= MAX_WORDS) known.clear();
-			known.set(value, bytes);
-		}
-		lines.add(bytes);
-	};
-}
-
-function flagWriter(name: string): WriteArgument {
-	const flags: Flags = flagsOf(name) ?? { bits: [], mask: 0, values: new Map(), zero: '0' };
-	return wordWriter((value) => flagsText(flags, value));
-}
-
-function valueWriter(name: string): WriteArgument {
-	const names = valuesOf(name);
-	return wordWriter(
-		(value) => names?.get(value) ?? (name === 'ioctl' ? `0x${value.toString(16)}` : `${value | 0}`),
-	);
-}
-
-const SIGNALS = (
-	'0 HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP ' +
-	'TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS'
-).split(' ');
-
-/** "SIGKILL", "SIGRT_3". */
-export function signalName(signal: number): string {
-	if (signal >= 32 && signal <= 64) return `SIGRT_${signal - 32}`;
-	const name = SIGNALS[signal];
-	return name === undefined || signal === 0 ? `${signal}` : `SIG${name}`;
-}
-
-/** "[INT CHLD]", as strace has it; a set with most signals is written as what is not in it. */
-export function signalSetText(low: number, high: number): string {
-	const names = (want: 0 | 1) => {
-		const found: string[] = [];
-		for (let signal = 1; signal <= 64; signal++) {
-			const word = signal <= 32 ? low : high;
-			if (((word >>> ((signal - 1) & 31)) & 1) === want)
-				found.push(signalName(signal).replace(/^SIG/, ''));
-		}
-		return found;
-	};
-	const inside = names(1);
-	return inside.length > 32 ? `~[${names(0).join(' ')}]` : `[${inside.join(' ')}]`;
-}
-
 function writeSignals(lines: LineBuffer, call: CallRecord, argument: number): void {
 	const capture = call.capture(argument);
 	if (capture === 0 || call.lengthOf(capture) < 8) {
@@ -213,24 +151,6 @@ function writeSignals(lines: LineBuffer, call: CallRecord, argument: number): vo
 	}
 	const at = call.textAt(capture);
 	lines.add(bytesOf(signalSetText(call.u32At(at), call.u32At(at + 4))));
-}
-
-/** A captured structure, or its address. `atExit`: only what a call that succeeded has put there. */
-function pointedWriter(
-	write: (lines: LineBuffer, call: CallRecord, capture: number) => void,
-	atExit: boolean,
-): WriteArgument {
-	return (lines, call, argument) => {
-		const capture = call.capture(argument);
-		if (
-			capture === 0 ||
-			call.isUnreadable(capture) ||
-			call.lengthOf(capture) === 0 ||
-			(atExit && call.errno !== 0)
-		)
-			writeAddress(lines, call, argument);
-		else write(lines, call, capture);
-	};
 }
 
 const SIMPLE: Readonly<Record<string, WriteArgument>> = {
@@ -251,19 +171,23 @@ const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	msg: writeMessage,
 	msgs: writeMessages,
 	sig: wordWriter((value) => signalName(value)),
+	sockopt: sockoptWriter(),
+	optval: pointedWriter(writeOption, false),
+	optvalout: pointedWriter(writeOption, true),
+	fdset: pointedWriter(writeDescriptorSet, false),
+	futexlast: writeFutexLast,
 	sigset: writeSignals,
 	sigsetout: writeSignals,
 	sockaddr: pointedWriter(writeSockaddr, false),
 	sockaddrout: pointedWriter(writeSockaddr, true),
 };
 
-/** O_CREAT, and the bit of O_TMPFILE that no other flag has; on x86-64 and arm64. */
-const CREATES = 0o100 | 0o20000000;
-
-/** Whether an argument says something: what mode a file gets that is not created does not. */
-export function isShown({ kind }: Argument, call: CallRecord, argument: number): boolean {
-	return kind !== 'openmode' || (call.low(argument - 1) & CREATES) !== 0;
-}
+/** By kind: made of what writes the structure that the argument may point to. */
+const SPECIAL: Readonly<Record<string, (pointed: WriteArgument) => WriteArgument>> = {
+	fcntlarg: fcntlWriter,
+	futextime: futexTimeWriter,
+	epolled: epolledWriter,
+};
 
 /** How an argument is written. `struct`: the type it points to. */
 export function writerOf(
@@ -274,7 +198,10 @@ export function writerOf(
 	if (kind === 'fd' || kind === 'at') return descriptorWriter(files);
 	if (kind === 'flags') return flagWriter(detail);
 	if (kind === 'enum') return valueWriter(detail);
-	if (struct) return pointedWriter(structWriter(struct), kind === 'out' || kind === 'epolled');
+	const pointed =
+		struct && pointedWriter(structWriter(struct), kind === 'out' || kind === 'epolled');
+	const special = SPECIAL[kind]?.(pointed ?? writeAddress) ?? pointed;
+	if (special) return special;
 	if (kind === 'in') return writeText;
 	if (kind === 'out') return writeOutput;
 	return SIMPLE[kind] ?? writeAddress;

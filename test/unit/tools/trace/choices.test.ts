@@ -18,9 +18,9 @@ import {
 	encodePlan,
 	namedIndexes,
 } from '../../../../src/tools/trace/plans.js';
+import { signalSetText } from '../../../../src/tools/trace/signals.js';
 import { SIGNATURES, SIGNATURES_OF_32_BIT } from '../../../../src/tools/trace/signatures.js';
 import { statusText } from '../../../../src/tools/trace/struct-text.js';
-import { signalSetText } from '../../../../src/tools/trace/writers.js';
 
 const sorted = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b);
 
@@ -73,7 +73,7 @@ test('every call of the table is a call, and its words are kinds that are known'
 			const { kind, detail } = argumentOf(word);
 			assert.match(
 				kind,
-				/^(fd|at|path|str|argv|in|out|vec|vecout|msg|msgs|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/,
+				/^(fd|at|path|str|argv|in|out|vec|vecout|msg|msgs|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|sockopt|optval|optvalout|futextime|futexlast|fcntlarg|fdset|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/,
 				`${name}: ${word}`,
 			);
 			if (kind === 'flags') assert.ok(flagsOf(detail), `${name}: ${word}`);

@@ -2,15 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { callTables } from '../../../../src/abi/syscalls.js';
-import { WallClock } from '../../../../src/bpf/wall-clock.js';
 import { trace as layout } from '../../../../src/generated/trace.js';
-import { kernelBtf } from '../../../../src/loader/kernel.js';
-import { LineBuffer } from '../../../../src/render/line-buffer.js';
 import { CallStack } from '../../../../src/tools/trace/call-stacks.js';
 import { KnownFiles } from '../../../../src/tools/trace/known-files.js';
-import { TraceFormatter, type TraceView } from '../../../../src/tools/trace/lines.js';
-import { CallPlanner } from '../../../../src/tools/trace/plans.js';
+import { call, formatted, line, callNumber as nr } from './lines.js';
 import { type Given, recordOf } from './records.js';
 
 const { CAPTURED_CUT, CAPTURE_UNREADABLE, CAPTURED_BEGIN } = layout.enums.capture_status;
@@ -18,32 +13,6 @@ const { CAPTURED_PARENT, CAPTURED_RESULT } = layout.enums.capture_limit;
 const { RECORD_BEGAN_BEFORE, RECORD_UNFINISHED, RECORD_LAST_THREAD } =
 	layout.enums.call_record_flag;
 const { RECORD_EXIT, RECORD_SIGNAL } = layout.enums.call_record_type;
-const nr = (name: string) =>
-	Number(Object.entries(callTables()[0]).find(([, each]) => each === name)?.[0]);
-
-const planner = new CallPlanner(kernelBtf, { text: 32, files: false, nothing: false });
-const BOTH: TraceView = { lines: true, summary: true };
-
-function formatted(given: readonly Given[], files = new KnownFiles(), view = BOTH) {
-	const formatter = new TraceFormatter(view, planner, files, undefined);
-	formatter.prepare(new Uint32Array(0), new Uint32Array(0), 0, new WallClock());
-	const lines = new LineBuffer(1 << 16);
-	for (const each of given) {
-		const { words, at } = recordOf(each);
-		formatter.line(words, at, lines);
-	}
-	return { text: Buffer.from(lines.bytes()).toString('latin1'), formatter };
-}
-
-/** A line without its time. */
-const line = (given: Given, files?: KnownFiles) =>
-	formatted([given], files)
-		.text.replace(/^\d\d:\d\d:\d\d\.\d{6} /, '')
-		.trimEnd();
-/** Only the call with its result. */
-const call = (given: Given, files?: KnownFiles) =>
-	line(given, files).replace(/^worker\[812\] /, '');
-
 test('a line: thread, call, arguments, result, duration', () => {
 	const open = { nr: nr('openat'), args: [-100, 0x7fff_0000_1234n, 0o101, 0o640], result: 3 };
 	const captures = [{ argument: 1, text: '/etc/a b' }];

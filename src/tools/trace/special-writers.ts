@@ -1,0 +1,137 @@
+/** Writes arguments that mean something else by what another argument is. */
+import type { LineBuffer } from '../../render/line-buffer.js';
+import { type Argument, FDSET_BYTES, NUMBER_BYTES } from './argument-kinds.js';
+import {
+	bytesOf,
+	flagWriter,
+	MAX_WORDS,
+	valueWriter,
+	type WriteArgument,
+	writeQuoted,
+} from './basic-writers.js';
+import type { CallRecord } from './record.js';
+
+const EMPTY = bytesOf('[]');
+const [OPEN, CLOSE, SPACE, MINUS] = [0x5b, 0x5d, 0x20, 0x2d];
+
+/** An option of a socket, named by the level that the argument before it is. */
+export function sockoptWriter(): WriteArgument {
+	const byLevel = new Map<number, WriteArgument>();
+	return (lines, call, argument) => {
+		const level = call.low(argument - 1);
+		let write = byLevel.get(level);
+		if (!write) {
+			write = valueWriter(`sockopt${level}`);
+			if (byLevel.size < MAX_WORDS) byLevel.set(level, write);
+		}
+		write(lines, call, argument);
+	};
+}
+
+/** What an option of a socket is set to: a number, mostly. */
+export function writeOption(lines: LineBuffer, call: CallRecord, capture: number): void {
+	if (call.lengthOf(capture) !== NUMBER_BYTES || call.isCut(capture)) {
+		writeQuoted(lines, call, capture);
+		return;
+	}
+	const value = call.u32At(call.textAt(capture)) | 0;
+	lines.byte(OPEN);
+	if (value < 0) lines.byte(MINUS);
+	lines.whole(Math.abs(value), 1);
+	lines.byte(CLOSE);
+}
+
+/** Descriptors of a set, up to as many as the call's first argument says. */
+export function writeDescriptorSet(lines: LineBuffer, call: CallRecord, capture: number): void {
+	const at = call.textAt(capture);
+	const count = Math.min(call.low(0) | 0, 8 * Math.min(call.lengthOf(capture), FDSET_BYTES));
+	let isFirst = true;
+	lines.byte(OPEN);
+	for (let fd = 0; fd < count; fd++) {
+		if (((call.u32At(at + 4 * (fd >>> 5)) >>> (fd & 31)) & 1) === 0) continue;
+		if (!isFirst) lines.byte(SPACE);
+		isFirst = false;
+		lines.whole(fd, 1);
+	}
+	lines.byte(CLOSE);
+}
+
+/** include/uapi/linux/futex.h: operations, without what else is in the number. */
+const FUTEX_OPERATION = 0x7f;
+const [FUTEX_WAIT, FUTEX_WAKE, FUTEX_LOCK_PI, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI] = [0, 1, 6, 7, 8];
+/** Of those whose fourth argument is a number. */
+const FUTEX_COUNTS = [3, 4, 5, 12];
+const futexOperation = (call: CallRecord) => call.low(1) & FUTEX_OPERATION;
+
+/** How many arguments of the six say something. */
+function futexArguments(call: CallRecord): number {
+	const operation = futexOperation(call);
+	if ([FUTEX_WAKE, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI].includes(operation)) return 3;
+	return [FUTEX_WAIT, FUTEX_LOCK_PI].includes(operation) ? 4 : 6;
+}
+
+/** What matches every waiter, as a set of bits: of FUTEX_WAIT_BITSET and FUTEX_WAKE_BITSET. */
+const MATCH_ANY = bytesOf('FUTEX_BITSET_MATCH_ANY');
+const FUTEX_BITSETS = [9, 10];
+
+export function writeFutexLast(lines: LineBuffer, call: CallRecord, argument: number): void {
+	const value = call.low(argument);
+	const isAny = value === 0xffff_ffff && FUTEX_BITSETS.includes(futexOperation(call));
+	if (isAny) lines.add(MATCH_ANY);
+	else lines.whole(value, 1);
+}
+
+export function futexTimeWriter(write: WriteArgument): WriteArgument {
+	return (lines, call, argument) =>
+		FUTEX_COUNTS.includes(futexOperation(call))
+			? lines.whole(call.low(argument), 1)
+			: write(lines, call, argument);
+}
+
+/** include/uapi/asm-generic/fcntl.h and linux/fcntl.h: what commands of fcntl take. */
+const FCNTL_LOCKS = [5, 6, 7, 36, 37, 38];
+const [F_SETFD, F_SETFL] = [2, 4];
+/** F_GETFD, F_GETFL, F_GETOWN, F_GETSIG, F_GETLEASE, F_GETPIPE_SZ, F_GET_SEALS. */
+const FCNTL_WITHOUT = [1, 3, 9, 11, 1025, 1032, 1034];
+
+export function fcntlWriter(writeLock: WriteArgument): WriteArgument {
+	const descriptor = flagWriter('fd');
+	const status = flagWriter('open');
+	return (lines, call, argument) => {
+		const command = call.low(1);
+		if (FCNTL_LOCKS.includes(command)) writeLock(lines, call, argument);
+		else if (command === F_SETFD) descriptor(lines, call, argument);
+		else if (command === F_SETFL) status(lines, call, argument);
+		else lines.signed64(call.low(argument), call.high(argument));
+	};
+}
+
+/** What has happened, of which there may be nothing. */
+export function epolledWriter(write: WriteArgument): WriteArgument {
+	return (lines, call, argument) => {
+		const isNothing = call.errno === 0 && call.resultLow === 0;
+		if (isNothing) lines.add(EMPTY);
+		else write(lines, call, argument);
+	};
+}
+
+/** O_CREAT, and the bit of O_TMPFILE that no other flag has; on x86-64 and arm64. */
+const CREATES = 0o100 | 0o20000000;
+
+/** How many arguments say something, of a call whose last one is this: what mode a file gets that is not created does not. */
+export function shownArguments(
+	last: Argument | undefined,
+	call: CallRecord,
+	count: number,
+): number {
+	switch (last?.kind) {
+		case 'openmode':
+			return (call.low(count - 2) & CREATES) !== 0 ? count : count - 1;
+		case 'fcntlarg':
+			return FCNTL_WITHOUT.includes(call.low(1)) ? count - 1 : count;
+		case 'futexlast':
+			return futexArguments(call);
+		default:
+			return count;
+	}
+}

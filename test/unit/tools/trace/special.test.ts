@@ -1,0 +1,115 @@
+/** Arguments that mean something else by what another argument is. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callLine, callNumber as nr } from './lines.js';
+
+const ints = (...values: number[]) => new Uint8Array(new Int32Array(values).buffer);
+const longs = (...values: (number | bigint)[]) =>
+	new Uint8Array(new BigInt64Array(values.map(BigInt)).buffer);
+const captured = (argument: number, text: Uint8Array) => ({ argument, text });
+
+test('options of sockets: named by their level; a number, or bytes', () => {
+	const set = (level: number, option: number, text: Uint8Array) =>
+		callLine({
+			nr: nr('setsockopt'),
+			args: [3, level, option, 0x1000, text.length],
+			captures: [captured(3, text)],
+		});
+	assert.equal(set(1, 2, ints(1)), 'setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0');
+	assert.equal(set(6, 1, ints(-1)), 'setsockopt(3, SOL_TCP, TCP_NODELAY, [-1], 4) = 0');
+	assert.equal(set(41, 26, ints(0)), 'setsockopt(3, SOL_IPV6, IPV6_V6ONLY, [0], 4) = 0');
+	assert.equal(set(1, 999, ints(7)), 'setsockopt(3, SOL_SOCKET, 999, [7], 4) = 0');
+	assert.equal(set(77, 2, ints(7)), 'setsockopt(3, 77, 2, [7], 4) = 0');
+	assert.equal(
+		set(1, 13, ints(1, 5)),
+		'setsockopt(3, SOL_SOCKET, SO_LINGER, "\\1\\0\\0\\0\\5\\0\\0\\0", 8) = 0',
+	);
+	const get = {
+		nr: nr('getsockopt'),
+		args: [3, 1, 4, 0x1000, 0x2000],
+		captures: [captured(3, ints(111)), captured(4, ints(4))],
+	};
+	assert.equal(callLine(get), 'getsockopt(3, SOL_SOCKET, SO_ERROR, [111], 4) = 0');
+	assert.equal(
+		callLine({ ...get, result: -9 }),
+		'getsockopt(3, SOL_SOCKET, SO_ERROR, 0x1000, 0x2000) = -1 EBADF',
+	);
+});
+
+test('futex: as many arguments as the operation has, and what the fourth one is', () => {
+	const futex = (operation: number, fourth: Uint8Array | number, last = 0xffff_ffff) =>
+		callLine({
+			nr: nr('futex'),
+			args: [0x5000, operation, 2, typeof fourth === 'number' ? fourth : 0x1000, 0x6000, last],
+			captures: typeof fourth === 'number' ? [] : [captured(3, fourth)],
+		});
+	assert.equal(futex(129, 0x1000), 'futex(0x5000, FUTEX_WAKE_PRIVATE, 2) = 0');
+	// What is there by chance, and can be read, is no time either.
+	assert.equal(futex(129, longs(1, 2)), 'futex(0x5000, FUTEX_WAKE_PRIVATE, 2) = 0');
+	assert.equal(futex(128, 0), 'futex(0x5000, FUTEX_WAIT_PRIVATE, 2, NULL) = 0');
+	assert.equal(futex(0, longs(1, 5)), 'futex(0x5000, FUTEX_WAIT, 2, {tv_sec=1, tv_nsec=5}) = 0');
+	assert.equal(
+		futex(393, longs(1, 5)),
+		'futex(0x5000, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 2, {tv_sec=1, tv_nsec=5}, 0x6000, FUTEX_BITSET_MATCH_ANY) = 0',
+	);
+	assert.equal(
+		futex(132, longs(1, 5), 8),
+		`futex(0x5000, FUTEX_CMP_REQUEUE_PRIVATE, 2, ${0x1000}, 0x6000, 8) = 0`,
+	);
+});
+
+test('fcntl: what each command takes; nothing, if it takes nothing', () => {
+	const fcntl = (command: number, argument: number, text?: Uint8Array, result = 0) =>
+		callLine({
+			nr: nr('fcntl'),
+			args: [3, command, argument],
+			captures: text ? [captured(2, text)] : [],
+			result,
+		});
+	assert.equal(fcntl(1, 0x1234, undefined, 1), 'fcntl(3, F_GETFD) = 1');
+	assert.equal(fcntl(2, 1), 'fcntl(3, F_SETFD, FD_CLOEXEC) = 0');
+	assert.equal(fcntl(4, 0o4001), 'fcntl(3, F_SETFL, O_WRONLY|O_NONBLOCK) = 0');
+	assert.equal(fcntl(1030, 20, undefined, 20), 'fcntl(3, F_DUPFD_CLOEXEC, 20) = 20');
+	const lock = new Uint8Array(32);
+	const view = new DataView(lock.buffer);
+	view.setInt16(0, 1, true);
+	view.setInt16(2, 2, true);
+	view.setBigInt64(8, -5n, true);
+	view.setBigInt64(16, 100n, true);
+	assert.equal(
+		fcntl(6, 0x1000, lock),
+		'fcntl(3, F_SETLK, {l_type=F_WRLCK, l_whence=SEEK_END, l_start=-5, l_len=100}) = 0',
+	);
+	assert.equal(fcntl(7, 0x1000), 'fcntl(3, F_SETLKW, 0x1000) = 0');
+});
+
+test('sets of descriptors, as many as are asked about; signals, and what is done with them', () => {
+	const set = new Uint8Array(128);
+	for (const fd of [0, 5, 33, 64]) set[fd >> 3] = (set[fd >> 3] ?? 0) | (1 << (fd & 7));
+	const select = (count: number) =>
+		callLine({
+			nr: nr('pselect6'),
+			args: [count, 0x1000, 0, 0x2000, 0, 0],
+			captures: [captured(1, set), captured(3, new Uint8Array(128))],
+			result: 1,
+		});
+	assert.equal(select(64), 'pselect6(64, [0 5 33], NULL, [], NULL, NULL) = 1');
+	assert.equal(select(-1), 'pselect6(-1, [], NULL, [], NULL, NULL) = 1');
+	assert.match(select(2 ** 30), /^pselect6\(1073741824, \[0 5 33 64\], /);
+	// struct sigaction: handler, flags, restorer, mask.
+	const actions = [longs(1, 0x1400_0000, 0x7f00, 0x4002), longs(0x5000, 0, 0, 0)];
+	assert.equal(
+		callLine({
+			nr: nr('rt_sigaction'),
+			args: [10, 0x1000, 0x2000, 8],
+			captures: actions.map((text, i) => captured(i + 1, text)),
+		}),
+		'rt_sigaction(SIGUSR1, {sa_handler=SIG_IGN, sa_mask=[INT TERM], sa_flags=SA_RESTORER|SA_RESTART}, {sa_handler=0x5000, sa_mask=[], sa_flags=0}, 8) = 0',
+	);
+});
+
+test('a wait in which nothing happened has an empty list; one that failed an address', () => {
+	const wait = { nr: nr('epoll_pwait'), args: [8, 0x1000, 10, 0, 0, 8] };
+	assert.equal(callLine(wait), 'epoll_pwait(8, [], 10, 0, NULL, 8) = 0');
+	assert.match(callLine({ ...wait, result: -4 }), /^epoll_pwait\(8, 0x1000, 10, /);
+});
