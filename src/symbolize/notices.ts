@@ -116,7 +116,7 @@ export function noticeText(notice: Notice): string {
 			return `tstrace does not use all of DEBUGINFOD_URLS: ${notice.what}.`;
 		case 'mount-silent':
 			return (
-				`${notice.folder} (${notice.type}) does not answer: tstrace reads no files there, and functions ` +
+				`${notice.folder} (${notice.type}) does not answer, or too late: tstrace reads no files there, and functions ` +
 				'of these have no names.'
 			);
 		case 'out-of-time':

@@ -8,6 +8,7 @@ import type { Subjects } from '../bpf/filter.js';
 import { namedProcesses } from '../bpf/filter.js';
 import { TstraceError } from '../errors.js';
 import { closeAll } from '../loader/close-all.js';
+import { ringBufferMissing } from '../loader/realtime.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
 import { Debuginfod } from './debuginfod/lacking-symbols.js';
@@ -168,6 +169,9 @@ export class ProcessWatch {
 		const problems = [...this.#problems];
 		const tables = this.#tables?.problem;
 		if (tables) problems.push(`stacks are cut: ${tables}`);
+		const missing = this.#tables ? undefined : ringBufferMissing();
+		if (missing !== undefined)
+			problems.push(`user stacks may be cut: they are walked by frame pointers, as ${missing}`);
 		if (this.#children === 0 || this.#subjects.filter.follow) return problems;
 		const children = this.#children === 1 ? '1 child process' : `${this.#children} child processes`;
 		return [...problems, `${children} started during tracing and were not traced; add --follow.`];

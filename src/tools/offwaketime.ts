@@ -1,6 +1,7 @@
 /** offwaketime: where threads are blocked, and who wakes them where. */
 import { waitFrames } from '../aggregate/summary-frames.js';
 import { BLOCKED } from '../aggregate/wait-parts.js';
+import { requireRingBuffer } from '../loader/realtime.js';
 import { wholeNumber } from '../options/parsers.js';
 import { parsedOr, type ValuesOf } from '../options/typed-option.js';
 import { stackText } from '../render/stack-text.js';
@@ -25,10 +26,10 @@ export const offwaketime = defineTool({
 	name: 'offwaketime',
 	summary: 'where threads are blocked, and who wakes them (both stacks)',
 	options,
-	settings: ({ hops, ...values }: ValuesOf<ReturnType<typeof options>>) => ({
-		...blockedTime.settings(values),
-		followed: hops - 1,
-	}),
+	settings({ hops, ...values }: ValuesOf<ReturnType<typeof options>>) {
+		if (hops > 1) requireRingBuffer('--hops', 'offwaketime without it');
+		return { ...blockedTime.settings(values), followed: hops - 1 };
+	},
 	description:
 		'Shows the stacks where threads were blocked, for how long, and the stack of whoever woke them: ' +
 		'a thread, or an interrupt (disk, network, timer).',

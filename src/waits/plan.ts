@@ -7,7 +7,6 @@ import { chooseOffcpu, type ResumedHook } from '../bpf/scheduling/off-cpu.js';
 import { StackSums } from '../bpf/stacks/sums.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import type { BpfObject } from '../loader/object.js';
-import { requireRingBuffer } from '../loader/realtime.js';
 import type { Note } from '../reader.js';
 import { unwindTables } from '../symbolize/walks/unwind-tables.js';
 import type { Plan } from '../tool.js';
@@ -89,7 +88,6 @@ function planWakers(
 	object.setConstants({ ...constants, with_wakers: true, walk_wakers: wakers === 'stacks' });
 	object.map('wakers').setMaxEntries(maxStacks);
 	if (followed > 0) {
-		requireRingBuffer('this look at who wakes threads', 'a report without wakers');
 		configureRecords(object, { followed, edges });
 	}
 	return { programs: [...programs, 'offcpu_waking'], because };

@@ -12,7 +12,7 @@ test('what writes to a ring buffer refuses before anything is loaded, and says w
 		{ args: ['timehist', '1'], says: /^tstrace timehist: .*lock.*; use schedlat or offcputime/ },
 		{ args: ['timehist', '-w', '-M', '1'], says: /^tstrace timehist: .*freeze/ },
 		{ args: ['trace', '1'], says: /^tstrace trace: .*freeze.*; use syscount, or strace/ },
-		{ args: ['why', '1'], says: /^tstrace why: .*freeze.*; use a report without wakers/ },
+		{ args: ['why', '1'], says: /^tstrace why: .*freeze.*; use offcputime/ },
 		{ args: ['offwaketime', '--hops', '2', '1'], says: /^tstrace offwaketime: .*freeze/ },
 		{
 			args: ['runqlat', '--slower', '1', '1'],

@@ -44,13 +44,15 @@ export const NEEDS = 'needs ';
 
 export const featureNames = Object.keys(FEATURES) as FeatureName[];
 
-/** Whether a kernel should have a feature, by its version. */
-export function isDue(
-	name: FeatureName,
-	{ release, realtime }: Pick<Facts, 'release' | 'realtime'>,
-) {
+/** The first kernel of its sort with a feature. */
+export function sinceOf(name: FeatureName, { realtime }: Pick<Facts, 'realtime'>): string {
 	const { since, sinceRealtime = since }: Feature = FEATURES[name];
-	return isSince(release, realtime ? sinceRealtime : since);
+	return realtime ? sinceRealtime : since;
+}
+
+/** Whether a kernel should have a feature, by its version. */
+export function isDue(name: FeatureName, facts: Pick<Facts, 'release' | 'realtime'>): boolean {
+	return isSince(facts.release, sinceOf(name, facts));
 }
 
 /** Whether a kernel "6.1" has what came with "5.12". */

@@ -1,5 +1,5 @@
 /** From what a machine reported to the table and docs/kernels.md: pure. */
-import { FEATURES, type FeatureName, isDue, NEEDS } from './features.js';
+import { FEATURES, type FeatureName, isDue, NEEDS, sinceOf } from './features.js';
 import type { Facts, Hook, Line, TestResult } from './lines.js';
 import { MACHINES, TOOLS, type ToolTests } from './matrix.js';
 
@@ -135,13 +135,13 @@ function unexpected(facts: Facts | undefined): string[] {
 	return (Object.keys(FEATURES) as FeatureName[]).flatMap((name) => {
 		const due = isDue(name, facts);
 		if (facts.features[name] === due) return [];
-		return `${name} came with ${FEATURES[name].since}, but ${facts.release} ${due ? 'does not have it' : 'has it'}`;
+		return `${name} came with ${sinceOf(name, facts)}, but ${facts.release} ${due ? 'does not have it' : 'has it'}`;
 	});
 }
 
 /** "12 passed; 3 need task storage" */
 function inWords({ passed, again, lacking, failures }: Row): string {
-	if (passed === 0 && failures.length === 0) return 'none';
+	if (passed === 0 && failures.length === 0 && Object.keys(lacking).length === 0) return 'none';
 	const parts = [`${passed} passed${again > 0 ? `, ${again} of them at the second try` : ''}`];
 	if (failures.length > 0) parts.unshift(`${failures.length} FAILED`);
 	for (const [feature, count] of Object.entries(lacking))

@@ -138,8 +138,10 @@ function merged(results: readonly MachineResult[]): MachineResult[] {
 		? JSON.parse(readFileSync(RESULTS, 'utf8'))
 		: [];
 	const ONE: Extent = 'one';
-	const isMore = ({ machine, extent }: MachineResult) =>
-		extent !== ONE || !before.some((each) => each.machine === machine && each.extent !== ONE);
+	const isMore = (result: MachineResult) =>
+		result.extent !== ONE ||
+		failed(result) ||
+		!before.some((each) => each.machine === result.machine && each.extent !== ONE);
 	return inOrder([...results.filter(isMore), ...before]);
 }
 

@@ -3,7 +3,7 @@
  * has that path here but not there; nor one that was written to since, whose names are those of other code.
  */
 import { closeSync, fstatSync, type Stats, statSync } from 'node:fs';
-import { answers } from '../../proc/answers.js';
+import { answers, isOnLocalMount } from '../../proc/answers.js';
 import { type MapsEntry, parseMaps } from '../../proc/maps.js';
 import { type OpenFile, openIf } from '../../proc/open.js';
 import { ownMountNamespace, readFacts, readMaps } from '../../proc/process-facts.js';
@@ -44,13 +44,16 @@ export class MappedFile {
 	hasChanged(time_ns: number): boolean {
 		if (this.#print === undefined || time_ns <= this.#checked_ns) return false;
 		this.#checked_ns = now_ns();
-		const stat = this.#held ? this.#statHeld(this.#held) : this.#isOurs && statOf(this.path);
+		const stat = this.#held ? fstatSync(this.#held.fd) : this.#isOurs && statOf(this.path);
 		return stat && stat.ino === this.inode ? printOf(stat) !== this.#print : false;
 	}
 
 	/** Process `pid` has it mapped: opens it right away when only such a process can show it. */
 	learn(pid: number, held: HeldFiles): void {
 		if (this.#mappers.includes(pid)) return;
+		const path = `/proc/${pid}/root${this.path}`;
+		// What does not answer now may do so later.
+		if (!answers(path)) return;
 		this.#mappers.push(pid);
 		if (this.#mappers.length > MAX_MAPPERS) this.#mappers.shift();
 		if (this.#isOurs || this.#held) return;
@@ -59,7 +62,8 @@ export class MappedFile {
 		const file = this.#openThrough(pid);
 		if (!file) return;
 		this.#print ??= this.#learnContents(file.stat);
-		if (held.count < MAX_HELD) {
+		// To close a file of a mount that is silent by then can wait for ever.
+		if (held.count < MAX_HELD && isOnLocalMount(path)) {
 			this.#held = file;
 			held.add(file.fd);
 		} else closeSync(file.fd);
@@ -88,10 +92,6 @@ export class MappedFile {
 	roots(): string[] {
 		const roots = this.#isOurs ? [] : this.#mappers.map((pid) => `/proc/${pid}/root`);
 		return [...roots.reverse(), ''];
-	}
-
-	#statHeld({ fd }: OpenFile): Stats | undefined {
-		return answers(`/proc/self/fd/${fd}`) ? fstatSync(fd) : undefined;
 	}
 
 	#looksOurs(pid: number): boolean {

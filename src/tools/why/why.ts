@@ -3,6 +3,7 @@
 import { MAX_DEPTH } from '../../bpf/stacks/stacks.js';
 import { UsageError } from '../../errors.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
+import { requireRingBuffer } from '../../loader/realtime.js';
 import { wholeNumber } from '../../options/parsers.js';
 import { flag, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import { type CommonChoices, defineTool } from '../../tool.js';
@@ -95,6 +96,7 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 	subject: () => 'where the time goes',
 
 	plan(object, settings, subjects, note) {
+		requireRingBuffer('why', 'offcputime');
 		const plan = planWaits(object, settings, subjects, note, { withSamples: true });
 		configureAccounts(object);
 		// It is busiest as the window begins and ends: where CPUs are short, the answer would be about tstrace.

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { TstraceError, UsageError } from '../../../errors.js';
 import { ownCapabilities } from '../../../loader/kernel.js';
 import { shortage } from '../../../loader/shortage.js';
-import { answers } from '../../../proc/answers.js';
+import { answers, silentMounts } from '../../../proc/answers.js';
 import type { MapsEntry } from '../../../proc/maps.js';
 import { exeOf } from '../../../proc/process-facts.js';
 import { threadIds } from '../../../proc/threads.js';
@@ -94,6 +94,11 @@ export function listed(names: readonly string[], most: number): string {
 
 /** Why what it has mapped cannot be opened: nothing can, or it is not for us. */
 export function notOpened(pid: number): TstraceError {
+	const [silent] = silentMounts();
+	if (silent)
+		return new TstraceError(
+			`cannot open the files that process ${pid} has mapped: ${silent.folder} (${silent.type}) does not answer; see whether its server runs`,
+		);
 	const isRoot = process.geteuid?.() === 0;
 	let why = whyNotAllowed(isRoot, ownCapabilities().has('CAP_SYS_PTRACE'));
 	const open: number[] = [];
