@@ -14,7 +14,7 @@ import * as record from './record.js';
 import { errnoOf } from './record.js';
 import { rowOf } from './rows.js';
 import { endLine, Lifetimes, signalLine } from './thread-events.js';
-import { CallTotals } from './totals.js';
+import { CallTotals, type TotalsOrder } from './totals.js';
 import { UNTOLD, writeErrno } from './writers.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -34,6 +34,8 @@ const DASHES = bytesOf('--- ');
 export interface TraceView {
 	readonly lines: boolean;
 	readonly summary: boolean;
+	/** Of the summary. */
+	readonly totalsOrder: TotalsOrder;
 }
 
 export class TraceFormatter implements EventFormatter {
@@ -108,7 +110,7 @@ export class TraceFormatter implements EventFormatter {
 	}
 
 	totals(): readonly Key[] | undefined {
-		return this.#view.summary ? this.#totals.rows() : undefined;
+		return this.#view.summary ? this.#totals.rows(this.#view.totalsOrder) : undefined;
 	}
 
 	/** Undefined: it is about a file, which other rows name. */

@@ -20,6 +20,7 @@ import { ENDS, parseChoice } from './call-choice.js';
 import type { TraceView } from './lines.js';
 import { compilePathGlobs } from './path-globs.js';
 import { CallPlanner } from './plans.js';
+import { TOTALS_ORDERS } from './totals.js';
 
 const { RECORD_TEXT_BYTES: MAX_TEXT_BYTES } = layout.enums.call_record_limit;
 /** As strace's. */
@@ -80,6 +81,7 @@ export const traceOptions = () => ({
 		'stacks',
 	]),
 	totals: flag('-C, --totals', 'also print a table of calls, at the end'),
+	sort: oneOf('-S, --sort <order>', 'with -c or -C: what comes first', TOTALS_ORDERS),
 	buffer: parsedOr(
 		'--buffer <size>',
 		'buffer so many bytes of calls in the kernel: 64M',
@@ -117,7 +119,7 @@ export function traceSettings(
 		throw new UsageError('a call may return on another CPU than it began on; leave out --cpu');
 	if (filter.kernelThreads)
 		throw new UsageError('leave out --kernel-threads: kernel threads make no system calls');
-	const { minDuration, path, fd, successful, unsuccessful, totals, totalsOnly } = values;
+	const { minDuration, path, fd, successful, unsuccessful, totals, totalsOnly, sort } = values;
 	for (const [name, given] of [
 		['--totals', totals],
 		['--totals-only', totalsOnly],
@@ -126,6 +128,8 @@ export function traceSettings(
 			throw new UsageError(
 				`${name} is for text, not JSON; syscount --latency writes such a table as JSON`,
 			);
+	if (sort !== undefined && !totals && !totalsOnly)
+		throw new UsageError('--sort is for the table of calls: add -c or -C');
 	const all =
 		!successful &&
 		!unsuccessful &&
@@ -135,6 +139,7 @@ export function traceSettings(
 	return {
 		lines: !totalsOnly,
 		summary: totals || totalsOnly,
+		totalsOrder: sort ?? 'time',
 		calls: values.calls?.filter((index) => index !== ENDS),
 		planner: new CallPlanner(kernelBtf, {
 			text: values.stringLength,

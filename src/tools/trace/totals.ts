@@ -5,6 +5,12 @@ import { type Column, countColumn, renderTable, timeColumn } from '../../render/
 import type { Style } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
 
+/** What comes first: the most time, calls or errors, or the first name. */
+export const TOTALS_ORDERS = ['time', 'calls', 'errors', 'name'] as const;
+export type TotalsOrder = (typeof TOTALS_ORDERS)[number];
+
+type Named = readonly [name: string, total: CallTotal];
+
 class CallTotal {
 	calls = 0;
 	errors = 0;
@@ -31,10 +37,9 @@ export class CallTotals {
 		if (duration_ns > total.max_ns) total.max_ns = duration_ns;
 	}
 
-	/** The most time first. */
-	rows(): Key[] {
+	rows(order: TotalsOrder): Key[] {
 		return [...this.#totals]
-			.sort(([, a], [, b]) => b.total_ns - a.total_ns || b.calls - a.calls)
+			.sort(ORDERS[order])
 			.map(([syscall, { calls, errors, timed, total_ns, max_ns }]) => ({
 				syscall,
 				calls,
@@ -45,6 +50,16 @@ export class CallTotals {
 			}));
 	}
 }
+
+const byCalls = ([, a]: Named, [, b]: Named) => b.calls - a.calls;
+const byName = ([a]: Named, [b]: Named) => (a < b ? -1 : 1);
+
+const ORDERS: Readonly<Record<TotalsOrder, (a: Named, b: Named) => number>> = {
+	time: (a, b) => b[1].total_ns - a[1].total_ns || byCalls(a, b),
+	calls: (a, b) => byCalls(a, b) || byName(a, b),
+	errors: (a, b) => b[1].errors - a[1].errors || byCalls(a, b),
+	name: byName,
+};
 
 const COLUMNS: readonly Column<Key>[] = [
 	{ heading: 'SYSCALL', align: 'left', cell: (row) => `${row.syscall}`, shrinks: true },

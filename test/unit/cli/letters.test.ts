@@ -13,7 +13,7 @@ const OF_STACKCOLLAPSE = ['fold --pid', 'fold --tid', 'fold --all'];
 /** What the tools that they are for call them: who comes from there types these without looking. */
 const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
 	/** strace. */
-	trace: ['-e', '-s', '-z', '-Z', '-c', '-C', '-k'],
+	trace: ['-e', '-s', '-z', '-Z', '-c', '-C', '-S', '-k'],
 	/** perf stat. */
 	stat: ['-a', '-d', '-I'],
 };

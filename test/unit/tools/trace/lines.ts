@@ -13,7 +13,7 @@ export const callNumber = (name: string) =>
 	Number(Object.entries(callTables()[0]).find(([, each]) => each === name)?.[0]);
 
 export const planner = new CallPlanner(kernelBtf, { text: 32, files: false, nothing: false });
-export const BOTH: TraceView = { lines: true, summary: true };
+export const BOTH: TraceView = { lines: true, summary: true, totalsOrder: 'time' };
 
 export function formatted(given: readonly Given[], files = new KnownFiles(), view = BOTH) {
 	const formatter = new TraceFormatter(view, planner, files, undefined);
