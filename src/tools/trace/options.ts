@@ -81,7 +81,11 @@ export const traceOptions = () => ({
 		'stacks',
 	]),
 	totals: flag('-C, --totals', 'also print a table of calls, at the end'),
-	sort: oneOf('-S, --sort <order>', 'with -c or -C: what comes first', TOTALS_ORDERS),
+	totalsOrder: oneOf(
+		'-S, --totals-order <order>',
+		'with -c or -C: what comes first',
+		TOTALS_ORDERS,
+	),
 	buffer: parsedOr(
 		'--buffer <size>',
 		'buffer so many bytes of calls in the kernel: 64M',
@@ -119,7 +123,8 @@ export function traceSettings(
 		throw new UsageError('a call may return on another CPU than it began on; leave out --cpu');
 	if (filter.kernelThreads)
 		throw new UsageError('leave out --kernel-threads: kernel threads make no system calls');
-	const { minDuration, path, fd, successful, unsuccessful, totals, totalsOnly, sort } = values;
+	const { minDuration, path, fd, successful, unsuccessful, totals, totalsOnly, totalsOrder } =
+		values;
 	for (const [name, given] of [
 		['--totals', totals],
 		['--totals-only', totalsOnly],
@@ -128,8 +133,8 @@ export function traceSettings(
 			throw new UsageError(
 				`${name} is for text, not JSON; syscount --latency writes such a table as JSON`,
 			);
-	if (sort !== undefined && !totals && !totalsOnly)
-		throw new UsageError('--sort is for the table of calls: add -c or -C');
+	if (totalsOrder !== undefined && !totals && !totalsOnly)
+		throw new UsageError('--totals-order is for the table of calls: add -c or -C');
 	const all =
 		!successful &&
 		!unsuccessful &&
@@ -139,7 +144,7 @@ export function traceSettings(
 	return {
 		lines: !totalsOnly,
 		summary: totals || totalsOnly,
-		totalsOrder: sort ?? 'time',
+		totalsOrder: totalsOrder ?? 'time',
 		calls: values.calls?.filter((index) => index !== ENDS),
 		planner: new CallPlanner(kernelBtf, {
 			text: values.stringLength,
