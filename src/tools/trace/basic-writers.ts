@@ -11,7 +11,7 @@ const NULL = bytesOf('NULL');
 const DOTS = bytesOf('...');
 const [QUOTE, MINUS] = [0x22, 0x2d];
 /** Flags and values seen, as bytes; programs use few. */
-export const MAX_WORDS = 4096;
+const MAX_WORDS = 4096;
 
 export function writeAddress(lines: LineBuffer, call: CallRecord, argument: number): void {
 	const low = call.low(argument);

@@ -4,9 +4,9 @@ import { type Argument, FDSET_BYTES, NUMBER_BYTES } from './argument-kinds.js';
 import {
 	bytesOf,
 	flagWriter,
-	MAX_WORDS,
 	valueWriter,
 	type WriteArgument,
+	writeInt,
 	writeQuoted,
 } from './basic-writers.js';
 import type { CallRecord } from './record.js';
@@ -14,18 +14,16 @@ import type { CallRecord } from './record.js';
 const EMPTY = bytesOf('[]');
 const [OPEN, CLOSE, SPACE, MINUS] = [0x5b, 0x5d, 0x20, 0x2d];
 
+/** Levels whose options have names: IP, SOCKET, TCP, UDP, IPV6. */
+const SOCKET_LEVELS = [0, 1, 6, 17, 41];
+const optionWriters = new Map(
+	SOCKET_LEVELS.map((level) => [level, valueWriter(`sockopt${level}`)] as const),
+);
+
 /** An option of a socket, named by the level that the argument before it is. */
-export function sockoptWriter(): WriteArgument {
-	const byLevel = new Map<number, WriteArgument>();
-	return (lines, call, argument) => {
-		const level = call.low(argument - 1);
-		let write = byLevel.get(level);
-		if (!write) {
-			write = valueWriter(`sockopt${level}`);
-			if (byLevel.size < MAX_WORDS) byLevel.set(level, write);
-		}
-		write(lines, call, argument);
-	};
+export function writeSocketOption(lines: LineBuffer, call: CallRecord, argument: number): void {
+	const write = optionWriters.get(call.low(argument - 1)) ?? writeInt;
+	write(lines, call, argument);
 }
 
 /** What an option of a socket is set to: a number, mostly. */

@@ -20,10 +20,10 @@ import {
 	epolledWriter,
 	fcntlWriter,
 	futexTimeWriter,
-	sockoptWriter,
 	writeDescriptorSet,
 	writeFutexLast,
 	writeOption,
+	writeSocketOption,
 } from './special-writers.js';
 import { structWriter } from './struct-text.js';
 import type { ShownStruct } from './structs.js';
@@ -171,7 +171,7 @@ const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	msg: writeMessage,
 	msgs: writeMessages,
 	sig: wordWriter((value) => signalName(value)),
-	sockopt: sockoptWriter(),
+	sockopt: writeSocketOption,
 	optval: pointedWriter(writeOption, false),
 	optvalout: pointedWriter(writeOption, true),
 	fdset: pointedWriter(writeDescriptorSet, false),
