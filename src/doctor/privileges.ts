@@ -6,8 +6,8 @@ import {
 	ownCapabilities,
 	ownPidNamespace,
 } from '../loader/kernel.js';
-import { cgroupMount } from '../proc/cgroup.js';
 import { type Limit, openFilesLimit } from '../proc/limits.js';
+import { type Mount, mountsThere } from '../proc/mounts.js';
 import { textOf } from '../text-of.js';
 import { attempt, type Check, missing, ok, warn } from './check.js';
 
@@ -36,7 +36,7 @@ export function surroundings(): Check[] {
 	return [
 		attempt('open files', () => judgeOpenFiles(openFilesLimit())),
 		attempt('PID namespace', () => judgePidNamespace(ownPidNamespace())),
-		attempt('cgroup v2', () => judgeCgroups(cgroupMount())),
+		attempt('cgroup v2', () => judgeCgroups(mountsThere())),
 	];
 }
 
@@ -110,8 +110,20 @@ export function judgePidNamespace(inode: number): Check {
 	);
 }
 
-export function judgeCgroups(mount: string | undefined): Check {
-	if (mount !== undefined) return ok('cgroup v2', mount);
+/** On a hybrid machine, controllers are in version 1, and so are some groups. */
+export function judgeCgroups(mounts: readonly Mount[]): Check {
+	const second = mounts.find(({ type }) => type === 'cgroup2');
+	const hasFirst = mounts.some(
+		({ type, options }) => type === 'cgroup' && !options.some((each) => each.startsWith('name=')),
+	);
+	if (second && hasFirst)
+		return warn(
+			'cgroup v2',
+			`${second.folder}; hybrid: controllers are in cgroups of version 1`,
+			'--cgroup and --by cgroup see no group that exists in version 1 only',
+			'boot with systemd.unified_cgroup_hierarchy=1, or choose by -p and --container',
+		);
+	if (second) return ok('cgroup v2', second.folder);
 	return warn(
 		'cgroup v2',
 		'not mounted',

@@ -190,8 +190,18 @@ test('limits and namespaces', () => {
 	check(limits('256', '256'), 'warn', /^sudo prlimit/);
 	check(judgePidNamespace(0), 'ok');
 	check(judgePidNamespace(4026532000), 'warn', /--pid=host/);
-	check(judgeCgroups('/sys/fs/cgroup'), 'ok');
-	check(judgeCgroups(undefined), 'warn', /mount -t cgroup2/);
+	const mount = (type: string, ...options: string[]) => ({
+		folder: '/sys/fs/cgroup',
+		type,
+		options,
+	});
+	const second = mount('cgroup2', 'rw');
+	check(judgeCgroups([mount('tmpfs'), second]), 'ok');
+	check(judgeCgroups([]), 'warn', /mount -t cgroup2/);
+	check(judgeCgroups([mount('cgroup', 'rw', 'cpu'), second]), 'warn', /unified_cgroup_hierarchy/);
+	// systemd has one of its own, to find its services by.
+	check(judgeCgroups([mount('cgroup', 'rw', 'name=systemd'), second]), 'ok');
+	check(judgeCgroups([mount('cgroup', 'rw', 'cpu')]), 'warn', /mount -t cgroup2/);
 });
 
 const PART: Part = {
