@@ -55,3 +55,14 @@ test('a file system that does not answer is named, and every tool comes to its e
 	});
 	await untilReleased(before);
 });
+
+test('Ctrl-C, which all of a terminal’s processes get, is no answer of the file system', async () => {
+	await withSilentMount(async (pid, folder) => {
+		// A group of its own, as a shell makes for each command.
+		const tracing = await Tracing.start(['profile', '-p', `${pid}`], {}, ['setsid']);
+		await until(() => askers(pid).length > 0);
+		process.kill(-tracing.pid, 'SIGINT');
+		assertNamed(await tracing.end(), folder);
+		await until(() => askers(pid).length === 0);
+	});
+});
