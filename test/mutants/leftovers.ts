@@ -58,6 +58,13 @@ function mountsBelow(folder: string): string[] {
 		.reverse();
 }
 
+/** Unmounts what is mounted at or below a folder; returns how much that was. At once, as endOurs. */
+export function unmountBelow(folder: string): number {
+	const mounts = mountsBelow(folder);
+	for (const at of mounts) spawnSync('umount', ['--lazy', at]);
+	return mounts.length;
+}
+
 /**
  * Ends and removes what is left of a test that has ended, or was ended: returns what that was, in words.
  * `before`: what the kernel held when it began. `scratch`: where it worked.
@@ -68,13 +75,12 @@ export async function clearUp(before: ReadonlySet<string>, scratch: string): Pro
 		endOurs();
 		return ourProcesses();
 	}, PATIENCE_MS);
-	const mounts = mountsBelow(scratch);
-	for (const at of mounts) spawnSync('umount', ['--lazy', at]);
+	const mounts = unmountBelow(scratch);
 	const objects = await untilNone(() => leftInKernel(before), PATIENCE_MS);
 	return [
 		...(names.length > 0 ? [`processes: ${names.join(', ')}`] : []),
 		...(living.length > 0 ? [`and could not be ended: ${living.join(', ')}`] : []),
-		...(mounts.length > 0 ? [`mounts: ${mounts.length}`] : []),
+		...(mounts > 0 ? [`mounts: ${mounts}`] : []),
 		...mountsBelow(scratch).map((at) => `and ${at} could not be unmounted`),
 		...(objects.length > 0 ? [`in the kernel: ${objects.join(', ')}`] : []),
 	];

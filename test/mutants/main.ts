@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { judgeAll, limitOf, type TestRun, type Verdict, whyNoJudge } from './judge.js';
-import { endOurs } from './leftovers.js';
+import { endOurs, unmountBelow } from './leftovers.js';
 import { isAskedFor, type Mutation, Unfit } from './mutation.js';
 import { merged, page, type Results, type TableResult, versionOf } from './results.js';
 import { killRunning } from './run-group.js';
@@ -165,6 +165,7 @@ async function main(): Promise<number> {
 	process.once('exit', () => {
 		killRunning();
 		endOurs();
+		unmountBelow(scratch);
 		closeScratch(scratch);
 	});
 	process.chdir(scratch);
