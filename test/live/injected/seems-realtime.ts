@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
 
 const VMLINUX = '/sys/kernel/btf/vmlinux';
 
@@ -13,7 +14,8 @@ const btf = fs.readFileSync(VMLINUX);
 const name = btf.indexOf('\0bpf_ringbuf\0');
 if (name < 0) throw new Error('no bpf_ringbuf in BTF');
 btf.write('X', name + 1);
-const copy = join(os.tmpdir(), `tstrace-test-realtime-${process.pid}`);
+// A worker thread imports this, too: the same file would be cut short while it is read.
+const copy = join(os.tmpdir(), `tstrace-test-realtime-${process.pid}-${threadId}`);
 fs.writeFileSync(copy, btf);
 process.on('exit', () => fs.rmSync(copy, { force: true }));
 

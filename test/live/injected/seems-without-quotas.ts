@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { endianness, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
 
 const VMLINUX = '/sys/kernel/btf/vmlinux';
 const QUOTAS = [
@@ -57,7 +58,8 @@ for (const field of QUOTAS) {
 	if (at > 0) btf.write('X', stringsAt + at);
 }
 
-const path = join(tmpdir(), `tstrace-test-btf-${process.pid}`);
+// A worker thread imports this, too: the same file would be cut short while libbpf reads it.
+const path = join(tmpdir(), `tstrace-test-btf-${process.pid}-${threadId}`);
 fs.writeFileSync(path, btf);
 process.on('exit', () => fs.rmSync(path, { force: true }));
 
