@@ -13,6 +13,7 @@ import type { CallPlan, CallPlanner } from './plans.js';
 import * as record from './record.js';
 import { errnoOf } from './record.js';
 import { rowOf } from './rows.js';
+import { fcntlResult } from './special-writers.js';
 import { endLine, Lifetimes, signalLine } from './thread-events.js';
 import { CallTotals, type TotalsOrder } from './totals.js';
 import { UNTOLD, writeErrno } from './writers.js';
@@ -147,7 +148,7 @@ export class TraceFormatter implements EventFormatter {
 			return;
 		}
 		lines.add(EQUALS);
-		writeResult(lines, call, form.plan.returns);
+		writeResult(lines, call, form.plan);
 		if (call.resultFile !== 0) lines.add(this.#files.of(call.idAt(call.resultFile)) ?? UNTOLD);
 		if (call.flags & record.BEGAN_BEFORE) {
 			lines.add(BEGAN_BEFORE);
@@ -161,16 +162,20 @@ export class TraceFormatter implements EventFormatter {
 		lines.whole(duration_ns - second * 1e9, 9, ZERO);
 		lines.byte(GREATER);
 	}
-
-	/** The time of day. */
 }
 
 function writeResult(
 	lines: LineBuffer,
 	call: record.CallRecord,
-	returns: CallPlan['returns'],
+	{ returns, arguments: wanted }: CallPlan,
 ): void {
 	const { resultLow: low, resultHigh: high } = call;
+	const flags = wanted.at(-1)?.argument.kind === 'fcntlarg' ? fcntlResult(call) : undefined;
+	if (flags) {
+		lines.hex64(low, high);
+		lines.add(bytesOf(` (flags ${flags})`));
+		return;
+	}
 	// A call of 32 bits may have left the upper half empty.
 	const errno = call.errno || (returns === 'int' ? errnoOf(low, -1 >>> 0) : 0);
 	if (errno !== 0) writeErrno(lines, errno);

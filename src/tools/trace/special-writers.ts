@@ -9,10 +9,12 @@ import {
 	writeInt,
 	writeQuoted,
 } from './basic-writers.js';
+import { flagsOf, flagsText } from './flag-names.js';
 import type { CallRecord } from './record.js';
+import { structWriter } from './struct-text.js';
 
 const EMPTY = bytesOf('[]');
-const [OPEN, CLOSE, SPACE, MINUS] = [0x5b, 0x5d, 0x20, 0x2d];
+const [OPEN, CLOSE, SPACE] = [0x5b, 0x5d, 0x20];
 
 /** Levels whose options have names: IP, SOCKET, TCP, UDP, IPV6. */
 const SOCKET_LEVELS = [0, 1, 6, 17, 41];
@@ -26,17 +28,41 @@ export function writeSocketOption(lines: LineBuffer, call: CallRecord, argument:
 	write(lines, call, argument);
 }
 
+/** include/uapi/asm-generic/socket.h: options of SOL_SOCKET that are structures. */
+const SOL_SOCKET = 1;
+const SO_LINGER = 13;
+/** SO_RCVTIMEO and SO_SNDTIMEO, of both kinds; they are 16 bytes to a program of 64 bits. */
+const SOCKET_TIMEOUTS = [20, 21, 66, 67];
+
+const int = (offset: number, name: string) =>
+	({ name, offset, bytes: 4, form: 'decimal' }) as const;
+const long = (offset: number, name: string) =>
+	({ name, offset, bytes: 8, form: 'decimal' }) as const;
+const LINGER = { bytes: 8, fields: [int(0, 'l_onoff'), int(4, 'l_linger')] };
+const TIMEOUT = { bytes: 16, fields: [long(0, 'tv_sec'), long(8, 'tv_usec')] };
+const NUMBER = { bytes: NUMBER_BYTES, fields: [int(0, '')] };
+const writeLinger = structWriter(LINGER);
+const writeTimeout = structWriter(TIMEOUT);
+const writeNumber = structWriter(NUMBER);
+
+function optionStruct(call: CallRecord): { bytes: number; write: typeof writeLinger } | undefined {
+	if (call.low(1) !== SOL_SOCKET) return undefined;
+	if (call.low(2) === SO_LINGER) return { bytes: LINGER.bytes, write: writeLinger };
+	return SOCKET_TIMEOUTS.includes(call.low(2))
+		? { bytes: TIMEOUT.bytes, write: writeTimeout }
+		: undefined;
+}
+
 /** What an option of a socket is set to: a number, mostly. */
 export function writeOption(lines: LineBuffer, call: CallRecord, capture: number): void {
-	if (call.lengthOf(capture) !== NUMBER_BYTES || call.isCut(capture)) {
-		writeQuoted(lines, call, capture);
-		return;
-	}
-	const value = call.u32At(call.textAt(capture)) | 0;
-	lines.byte(OPEN);
-	if (value < 0) lines.byte(MINUS);
-	lines.whole(Math.abs(value), 1);
-	lines.byte(CLOSE);
+	const bytes = call.isCut(capture) ? 0 : call.lengthOf(capture);
+	const struct = optionStruct(call);
+	if (struct?.bytes === bytes) struct.write(lines, call, capture);
+	else if (bytes === NUMBER_BYTES) {
+		lines.byte(OPEN);
+		writeNumber(lines, call, capture);
+		lines.byte(CLOSE);
+	} else writeQuoted(lines, call, capture);
 }
 
 /** Descriptors of a set, up to as many as the call's first argument says. */
@@ -88,7 +114,7 @@ export function futexTimeWriter(write: WriteArgument): WriteArgument {
 
 /** include/uapi/asm-generic/fcntl.h and linux/fcntl.h: what commands of fcntl take. */
 const FCNTL_LOCKS = [5, 6, 7, 36, 37, 38];
-const [F_SETFD, F_SETFL] = [2, 4];
+const [F_GETFD, F_SETFD, F_GETFL, F_SETFL] = [1, 2, 3, 4];
 /** F_GETFD, F_GETFL, F_GETOWN, F_GETSIG, F_GETLEASE, F_GETPIPE_SZ, F_GET_SEALS. */
 const FCNTL_WITHOUT = [1, 3, 9, 11, 1025, 1032, 1034];
 
@@ -102,6 +128,17 @@ export function fcntlWriter(writeLock: WriteArgument): WriteArgument {
 		else if (command === F_SETFL) status(lines, call, argument);
 		else lines.signed64(call.low(argument), call.high(argument));
 	};
+}
+
+const descriptorFlags = flagsOf('fd');
+const statusFlags = flagsOf('open');
+
+/** The names of flags that F_GETFD or F_GETFL returned; undefined: it returned none, or the call is another one. */
+export function fcntlResult(call: CallRecord): string | undefined {
+	const command = call.low(1);
+	const returned = { [F_GETFD]: descriptorFlags, [F_GETFL]: statusFlags }[command];
+	const isNone = call.errno !== 0 || (command === F_GETFD && call.resultLow === 0);
+	return returned && !isNone ? flagsText(returned, call.resultLow) : undefined;
 }
 
 /** What has happened, of which there may be nothing. */

@@ -22,8 +22,15 @@ test('options of sockets: named by their level; a number, or bytes', () => {
 	assert.equal(set(77, 2, ints(7)), 'setsockopt(3, 77, 2, [7], 4) = 0');
 	assert.equal(
 		set(1, 13, ints(1, 5)),
-		'setsockopt(3, SOL_SOCKET, SO_LINGER, "\\1\\0\\0\\0\\5\\0\\0\\0", 8) = 0',
+		'setsockopt(3, SOL_SOCKET, SO_LINGER, {l_onoff=1, l_linger=5}, 8) = 0',
 	);
+	assert.equal(
+		set(1, 20, longs(3, 250_000)),
+		'setsockopt(3, SOL_SOCKET, SO_RCVTIMEO_OLD, {tv_sec=3, tv_usec=250000}, 16) = 0',
+	);
+	// Of another level, or not of the length that the kernel takes.
+	assert.match(set(0, 13, ints(1, 5)), /, "\\1\\0\\0\\0\\5\\0\\0\\0", 8\) = 0$/);
+	assert.match(set(1, 20, ints(3, 5)), /, SO_RCVTIMEO_OLD, "\\3\\0\\0\\0\\5\\0\\0\\0", 8\) = 0$/);
 	const get = {
 		nr: nr('getsockopt'),
 		args: [3, 1, 4, 0x1000, 0x2000],
@@ -66,7 +73,15 @@ test('fcntl: what each command takes; nothing, if it takes nothing', () => {
 			captures: text ? [captured(2, text)] : [],
 			result,
 		});
-	assert.equal(fcntl(1, 0x1234, undefined, 1), 'fcntl(3, F_GETFD) = 1');
+	assert.equal(fcntl(1, 0x1234, undefined, 1), 'fcntl(3, F_GETFD) = 0x1 (flags FD_CLOEXEC)');
+	assert.equal(fcntl(1, 0x1234), 'fcntl(3, F_GETFD) = 0');
+	assert.equal(fcntl(1, 0x1234, undefined, -9), 'fcntl(3, F_GETFD) = -1 EBADF');
+	assert.equal(
+		fcntl(3, 0x1234, undefined, 0o4002),
+		'fcntl(3, F_GETFL) = 0x802 (flags O_RDWR|O_NONBLOCK)',
+	);
+	assert.equal(fcntl(3, 0, undefined, 0), 'fcntl(3, F_GETFL) = 0x0 (flags O_RDONLY)');
+	assert.equal(fcntl(9, 0x1234, undefined, 1), 'fcntl(3, F_GETOWN) = 1');
 	assert.equal(fcntl(2, 1), 'fcntl(3, F_SETFD, FD_CLOEXEC) = 0');
 	assert.equal(fcntl(4, 0o4001), 'fcntl(3, F_SETFL, O_WRONLY|O_NONBLOCK) = 0');
 	assert.equal(fcntl(1030, 20, undefined, 20), 'fcntl(3, F_DUPFD_CLOEXEC, 20) = 20');
