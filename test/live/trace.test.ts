@@ -60,7 +60,7 @@ for (const hook of HOOKS) {
 			has('pwrite64(5, "abc", 3, 100) = 3');
 			has('ftruncate(5, 4242) = 0');
 			has(
-				/^(fstat\(5|newfstatat\(5, ""), \{st_mode=0100640, st_size=4242\}(, AT_EMPTY_PATH)?\) = 0$/,
+				/^(fstat\(5|newfstatat\(5, ""), \{st_mode=S_IFREG\|0640, st_size=4242\}(, AT_EMPTY_PATH)?\) = 0$/,
 			);
 			has('writev(4, ["first", "second"], 2) = 11');
 			has('poll({fd=3, events=POLLIN|POLLPRI, revents=POLLIN}, 1, 1000) = 1');

@@ -47,6 +47,8 @@ const SIGSET_BYTES = 8;
 export const NUMBER_BYTES = 4;
 /** Of the C library, which allows no descriptor above; the kernel takes any number. */
 export const FDSET_BYTES = 128;
+/** 1,024 CPUs, as in the C library. */
+export const CPUSET_BYTES = 128;
 
 /** A word of a signature. */
 export interface Argument {
@@ -144,6 +146,11 @@ const TAKEN: Readonly<Record<string, (asked: Asked) => Taken | undefined>> = {
 	futextime: (asked) => someStructs(asked, false),
 	fcntlarg: (asked) => someStructs(asked, false),
 	fdset: () => taken(CAPTURE_BYTES, { unit: FDSET_BYTES, most: FDSET_BYTES }),
+	cpuset: ({ detail }) => taken(CAPTURE_BYTES, { factor: factorOf(detail), most: CPUSET_BYTES }),
+	cpusetout: ({ detail }) =>
+		taken(CAPTURE_BYTES, { atExit: true, factor: factorOf(detail), most: CPUSET_BYTES }),
+	strout: ({ detail }) =>
+		taken(CAPTURE_BYTES, { atExit: true, factor: factorOf(detail), most: PATH_BYTES }),
 	sigset: () => signals(false),
 	sigsetout: () => signals(true),
 };

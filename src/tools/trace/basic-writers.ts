@@ -9,7 +9,7 @@ export type WriteArgument = (lines: LineBuffer, call: CallRecord, argument: numb
 export const bytesOf = (text: string) => new TextEncoder().encode(text);
 const NULL = bytesOf('NULL');
 const DOTS = bytesOf('...');
-const [QUOTE, MINUS] = [0x22, 0x2d];
+const [QUOTE, MINUS, ZERO] = [0x22, 0x2d, 0x30];
 /** Flags and values seen, as bytes; programs use few. */
 const MAX_WORDS = 4096;
 
@@ -20,16 +20,28 @@ export function writeAddress(lines: LineBuffer, call: CallRecord, argument: numb
 	else lines.hex64(low, high);
 }
 
+export function writeHex(lines: LineBuffer, call: CallRecord, argument: number): void {
+	const low = call.low(argument);
+	const high = call.high(argument);
+	if (low === 0 && high === 0) lines.byte(ZERO);
+	else lines.hex64(low, high);
+}
+
 export function writeInt(lines: LineBuffer, call: CallRecord, argument: number): void {
 	const value = call.low(argument) | 0;
 	if (value < 0) lines.byte(MINUS);
 	lines.whole(Math.abs(value), 1);
 }
 
-/** A captured string or buffer, in quotes. */
-export function writeQuoted(lines: LineBuffer, call: CallRecord, capture: number): void {
+/** A captured string or buffer, in quotes: its first `bytes`. */
+export function writeQuoted(
+	lines: LineBuffer,
+	call: CallRecord,
+	capture: number,
+	bytes = call.lengthOf(capture),
+): void {
 	lines.byte(QUOTE);
-	lines.escaped(call.bytes, call.textAt(capture), call.lengthOf(capture));
+	lines.escaped(call.bytes, call.textAt(capture), bytes);
 	lines.byte(QUOTE);
 	if (call.isCut(capture)) lines.add(DOTS);
 }

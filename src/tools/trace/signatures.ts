@@ -30,7 +30,7 @@ const TABLE = `
 	fstatfs         fd out/statfs
 	access          path flags:access
 	faccessat       at path flags:access
-	faccessat2      at path flags:access flags:at
+	faccessat2      at path flags:access flags:eaccess
 	chdir           path
 	fchdir          fd
 	chroot          path
@@ -64,7 +64,7 @@ const TABLE = `
 	utimes          path in/timeval*2
 	utime           path ptr
 	futimesat       at path in/timeval*2
-	getcwd          out:r size
+	getcwd          strout:r size
 	mount           str path str flags:mount ptr
 	umount2         path flags:umount
 	pivot_root      path path
@@ -84,9 +84,9 @@ const TABLE = `
 	removexattr     path str
 	lremovexattr    path str
 	fremovexattr    fd str
-	inotify_add_watch fd path hex
+	inotify_add_watch fd path flags:watch
 	inotify_rm_watch fd int
-	inotify_init1   flags:descriptor =fd
+	inotify_init1   flags:inotify =fd
 	name_to_handle_at at path ptr ptr flags:at
 	lseek           fd off enum:whence
 	getdents64      fd ptr size
@@ -95,8 +95,8 @@ const TABLE = `
 	fdatasync       fd
 	syncfs          fd
 	sync
-	sync_file_range fd off off hex
-	fallocate       fd hex off off
+	sync_file_range fd off off flags:sync_range
+	fallocate       fd flags:fallocate off off
 	fadvise64       fd off off enum:fadvise
 	readahead       fd off size
 	flock           fd flags:flock
@@ -107,20 +107,20 @@ const TABLE = `
 	dup3            fd fd flags:descriptor =fd
 	pipe            out/fd*2
 	pipe2           out/fd*2 flags:descriptor
-	sendfile        fd fd ptr size
-	splice          fd ptr fd ptr size flags:splice
+	sendfile        fd fd in/off size
+	splice          fd in/off fd in/off size flags:splice
 	tee             fd fd size flags:splice
 	vmsplice        fd vec:r int flags:splice
-	copy_file_range fd ptr fd ptr size hex
+	copy_file_range fd in/off fd in/off size hex
 	memfd_create    str flags:memfd =fd
 	eventfd         uint =fd
-	eventfd2        uint flags:descriptor =fd
-	signalfd4       fd sigset size flags:descriptor =fd
-	timerfd_create  enum:clock flags:descriptor =fd
-	timerfd_settime fd hex in/itimerspec out/itimerspec
+	eventfd2        uint flags:eventfd =fd
+	signalfd4       fd sigset size flags:signalfd =fd
+	timerfd_create  enum:clock flags:timerfd =fd
+	timerfd_settime fd flags:timerfd_time in/itimerspec out/itimerspec
 	timerfd_gettime fd out/itimerspec
 	userfaultfd     flags:descriptor =fd
-	pidfd_open      int hex =fd
+	pidfd_open      int flags:pidfd =fd
 	pidfd_getfd     fd int hex =fd
 	pidfd_send_signal fd sig ptr hex
 	execve          path argv ptr
@@ -131,7 +131,7 @@ const TABLE = `
 	clone3          in/clone_args size
 	exit            int
 	exit_group      int
-	wait4           int out/status flags:wait ptr
+	wait4           int out/status flags:wait out/rusage
 	waitid          enum:idtype int ptr flags:wait ptr
 	kill            int sig
 	tkill           int sig
@@ -155,22 +155,22 @@ const TABLE = `
 	getrlimit       enum:rlimit out/rlimit
 	setrlimit       enum:rlimit in/rlimit
 	prlimit64       int enum:rlimit in/rlimit out/rlimit
-	getrusage       int ptr
+	getrusage       enum:rusage out/rusage
 	sched_yield
-	sched_getaffinity int size ptr
-	sched_setaffinity int size ptr
-	sched_setscheduler int int ptr
-	getpriority     int int
-	setpriority     int int int
+	sched_getaffinity int size cpusetout:r
+	sched_setaffinity int size cpuset:2
+	sched_setscheduler int enum:policy in/sched_param
+	getpriority     enum:priority int
+	setpriority     enum:priority int int
 	uname           ptr
-	sysinfo         ptr
+	sysinfo         out/sysinfo
 	umask           mode =o
 	modify_ldt      int ptr size =int
 	set_tid_address ptr
 	set_robust_list ptr size
 	rseq            ptr size hex hex
 	getrandom       out:r size flags:random
-	mmap            ptr size flags:prot flags:map fd off =x
+	mmap            ptr size flags:prot flags:map fd hex =x
 	mprotect        ptr size flags:prot
 	munmap          ptr size
 	mremap          ptr size size flags:mremap ptr =x
@@ -179,7 +179,7 @@ const TABLE = `
 	mlock           ptr size
 	munlock         ptr size
 	brk             ptr =x
-	shmget          hex size hex
+	shmget          hex size flags:shm
 	shmat           int ptr hex =x
 	shmdt           ptr
 	futex           ptr enum:futex uint futextime/timespec ptr futexlast
@@ -196,7 +196,7 @@ const TABLE = `
 	getitimer       enum:itimer out/itimerval
 	setitimer       enum:itimer in/itimerval out/itimerval
 	timer_create    enum:clock ptr ptr
-	timer_settime   int hex in/itimerspec out/itimerspec
+	timer_settime   int flags:timer in/itimerspec out/itimerspec
 	timer_delete    int
 	rt_sigaction    sig in/sigaction out/sigaction size
 	rt_sigprocmask  enum:sighow sigset sigsetout size
@@ -210,22 +210,22 @@ const TABLE = `
 	select          int fdset fdset fdset in/timeval
 	pselect6        int fdset fdset fdset in/timespec ptr
 	epoll_create    int =fd
-	epoll_create1   flags:descriptor =fd
+	epoll_create1   flags:epoll_create =fd
 	epoll_ctl       fd enum:epoll_ctl fd in/epoll_event
 	epoll_wait      fd epolled int int
 	epoll_pwait     fd epolled int int sigset size
 	epoll_pwait2    fd epolled int in/timespec sigset size
-	socket          enum:family flags:socket int =fd
-	socketpair      enum:family flags:socket int out/fd*2
+	socket          enum:family flags:socket protocol =fd
+	socketpair      enum:family flags:socket protocol out/fd*2
 	bind            fd sockaddr:3 int
 	connect         fd sockaddr:3 int
 	listen          fd int
-	accept          fd sockaddrout:3 ptr =fd
-	accept4         fd sockaddrout:3 ptr flags:socket =fd
-	getsockname     fd sockaddrout:3 ptr
-	getpeername     fd sockaddrout:3 ptr
+	accept          fd sockaddrout:3 out/int =fd
+	accept4         fd sockaddrout:3 out/int flags:socket =fd
+	getsockname     fd sockaddrout:3 out/int
+	getpeername     fd sockaddrout:3 out/int
 	sendto          fd in:3 size flags:msg sockaddr:6 int
-	recvfrom        fd out:r size flags:msg sockaddrout:6 ptr
+	recvfrom        fd out:r size flags:msg sockaddrout:6 out/int
 	sendmsg         fd msg flags:msg
 	recvmsg         fd msg flags:msg
 	sendmmsg        fd msgs int flags:msg
@@ -246,6 +246,109 @@ const TABLE = `
 	unshare         flags:clone
 	setns           fd flags:clone
 	restart_syscall
+	mincore         ptr size ptr
+	mlockall        hex
+	munlockall
+	mlock2          ptr size hex
+	remap_file_pages ptr size hex size hex
+	pkey_mprotect   ptr size flags:prot int
+	pkey_alloc      hex hex
+	pkey_free       int
+	process_madvise fd vec:3 int enum:madvise hex
+	process_mrelease fd hex
+	memfd_secret    hex =fd
+	mbind           ptr size int ptr size hex
+	set_mempolicy   int ptr size
+	get_mempolicy   ptr ptr size ptr hex
+	migrate_pages   int size ptr ptr
+	move_pages      int size ptr ptr ptr hex
+	shmctl          int int ptr
+	semget          hex int flags:shm
+	semop           int ptr size
+	semtimedop      int ptr size in/timespec
+	semctl          int int int hex
+	msgget          hex flags:shm
+	msgsnd          int ptr size hex
+	msgrcv          int ptr size off hex
+	msgctl          int int ptr
+	mq_open         str flags:open mode ptr =fd
+	mq_unlink       str
+	mq_timedsend    fd in:3 size uint in/timespec
+	mq_timedreceive fd out:r size ptr in/timespec
+	mq_notify       fd ptr
+	mq_getsetattr   fd ptr ptr
+	ptrace          enum:ptrace int hex hex
+	syslog          int ptr int
+	setreuid        int int
+	setregid        int int
+	setresuid       int int int
+	setresgid       int int int
+	getresuid       out/int out/int out/int
+	getresgid       out/int out/int out/int
+	setfsuid        int
+	setfsgid        int
+	getgroups       int ptr
+	setgroups       int ptr
+	capget          ptr ptr
+	capset          ptr ptr
+	rt_sigqueueinfo int sig ptr
+	rt_tgsigqueueinfo int int sig ptr
+	signalfd        fd sigset size =fd
+	personality     hex
+	sched_setparam  int in/sched_param
+	sched_getparam  int out/sched_param
+	sched_getscheduler int
+	sched_get_priority_max enum:policy
+	sched_get_priority_min enum:policy
+	sched_rr_get_interval int out/timespec
+	sched_setattr   int ptr hex
+	sched_getattr   int ptr size hex
+	getcpu          out/int out/int ptr
+	get_robust_list int ptr ptr
+	futex_waitv     ptr uint hex in/timespec enum:clock
+	membarrier      int hex int
+	adjtimex        ptr
+	clock_adjtime   enum:clock ptr
+	settimeofday    in/timeval ptr
+	timer_gettime   int out/itimerspec
+	timer_getoverrun int
+	io_setup        uint ptr
+	io_destroy      hex
+	io_getevents    hex off off ptr in/timespec
+	io_pgetevents   hex off off ptr in/timespec ptr
+	io_submit       hex off ptr
+	io_cancel       hex ptr ptr
+	add_key         str str in:4 size int
+	request_key     str str str int
+	keyctl          int hex hex hex hex
+	ioprio_set      int int hex
+	ioprio_get      int int
+	inotify_init    =fd
+	fanotify_init   hex hex =fd
+	fanotify_mark   fd hex hex at path
+	open_by_handle_at fd ptr flags:open =fd
+	open_tree       at path hex =fd
+	move_mount      at path at path hex
+	fsopen          str hex =fd
+	fsconfig        fd uint str ptr int
+	fsmount         fd hex hex =fd
+	fspick          at path hex =fd
+	mount_setattr   at path hex ptr size
+	quotactl        hex path int ptr
+	ustat           hex ptr
+	process_vm_readv int vec:r int ptr size hex
+	process_vm_writev int vec:r int ptr size hex
+	kcmp            int int int hex hex
+	seccomp         uint hex ptr
+	landlock_create_ruleset ptr size hex =fd
+	landlock_add_rule fd int ptr hex
+	landlock_restrict_self fd hex
+	kexec_load      ptr size ptr hex
+	kexec_file_load fd fd size str hex
+	reboot          hex hex hex ptr
+	vhangup
+	iopl            uint
+	ioperm          size size int
 `;
 
 /** The words of a call's arguments; undefined: the kernel's format has to do. */

@@ -1,6 +1,6 @@
 /** Writes arguments that mean something else by what another argument is. */
 import type { LineBuffer } from '../../render/line-buffer.js';
-import { type Argument, FDSET_BYTES, NUMBER_BYTES } from './argument-kinds.js';
+import { type Argument, CPUSET_BYTES, FDSET_BYTES, NUMBER_BYTES } from './argument-kinds.js';
 import {
 	bytesOf,
 	flagWriter,
@@ -43,7 +43,7 @@ const TIMEOUT = { bytes: 16, fields: [long(0, 'tv_sec'), long(8, 'tv_usec')] };
 const NUMBER = { bytes: NUMBER_BYTES, fields: [int(0, '')] };
 const writeLinger = structWriter(LINGER);
 const writeTimeout = structWriter(TIMEOUT);
-const writeNumber = structWriter(NUMBER);
+const writeNumber = structWriter(NUMBER, true);
 
 function optionStruct(call: CallRecord): { bytes: number; write: typeof writeLinger } | undefined {
 	if (call.low(1) !== SOL_SOCKET) return undefined;
@@ -58,26 +58,57 @@ export function writeOption(lines: LineBuffer, call: CallRecord, capture: number
 	const bytes = call.isCut(capture) ? 0 : call.lengthOf(capture);
 	const struct = optionStruct(call);
 	if (struct?.bytes === bytes) struct.write(lines, call, capture);
-	else if (bytes === NUMBER_BYTES) {
-		lines.byte(OPEN);
-		writeNumber(lines, call, capture);
-		lines.byte(CLOSE);
-	} else writeQuoted(lines, call, capture);
+	else if (bytes === NUMBER_BYTES) writeNumber(lines, call, capture);
+	else writeQuoted(lines, call, capture);
+}
+
+/** Numbers of the bits that are set, below `count`: "[0 5 33]". */
+function writeSet(lines: LineBuffer, call: CallRecord, capture: number, count: number): void {
+	const at = call.textAt(capture);
+	let isFirst = true;
+	lines.byte(OPEN);
+	for (let number = 0; number < count; number++) {
+		if (((call.u32At(at + 4 * (number >>> 5)) >>> (number & 31)) & 1) === 0) continue;
+		if (!isFirst) lines.byte(SPACE);
+		isFirst = false;
+		lines.whole(number, 1);
+	}
+	lines.byte(CLOSE);
 }
 
 /** Descriptors of a set, up to as many as the call's first argument says. */
 export function writeDescriptorSet(lines: LineBuffer, call: CallRecord, capture: number): void {
-	const at = call.textAt(capture);
-	const count = Math.min(call.low(0) | 0, 8 * Math.min(call.lengthOf(capture), FDSET_BYTES));
-	let isFirst = true;
-	lines.byte(OPEN);
-	for (let fd = 0; fd < count; fd++) {
-		if (((call.u32At(at + 4 * (fd >>> 5)) >>> (fd & 31)) & 1) === 0) continue;
-		if (!isFirst) lines.byte(SPACE);
-		isFirst = false;
-		lines.whole(fd, 1);
-	}
-	lines.byte(CLOSE);
+	const bytes = Math.min(call.lengthOf(capture), FDSET_BYTES);
+	writeSet(lines, call, capture, Math.min(call.low(0) | 0, 8 * bytes));
+}
+
+export function writeCpuSet(lines: LineBuffer, call: CallRecord, capture: number): void {
+	const words = Math.min(call.lengthOf(capture), CPUSET_BYTES) >>> 2;
+	writeSet(lines, call, capture, 32 * words);
+}
+
+/** A string that the call has written, with the 0 at its end. */
+export function writeEndedText(lines: LineBuffer, call: CallRecord, capture: number): void {
+	const bytes = call.lengthOf(capture);
+	const last = call.textAt(capture) + bytes - 1;
+	const isEnded = bytes > 0 && call.bytes[last] === 0;
+	writeQuoted(lines, call, capture, isEnded ? bytes - 1 : bytes);
+}
+
+/** AF_INET and AF_INET6 have the same protocols. */
+const PROTOCOLS_OF = new Map([
+	[2, 2],
+	[10, 2],
+	[16, 16],
+]);
+const protocolWriters = new Map(
+	[...PROTOCOLS_OF].map(([family, names]) => [family, valueWriter(`protocol${names}`)] as const),
+);
+
+/** The protocol of a socket, named by the family, which is the first argument. */
+export function writeProtocol(lines: LineBuffer, call: CallRecord, argument: number): void {
+	const write = protocolWriters.get(call.low(0)) ?? writeInt;
+	write(lines, call, argument);
 }
 
 /** include/uapi/linux/futex.h: operations, without what else is in the number. */

@@ -10,7 +10,7 @@ type WriteCapture = (lines: LineBuffer, call: CallRecord, capture: number) => vo
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const SEPARATOR = bytesOf(', ');
 const DOTS = bytesOf(', ...');
-const [BRACE, END_BRACE, BRACKET, END_BRACKET, MINUS] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2d];
+const [BRACKET, END_BRACKET, MINUS] = [0x5b, 0x5d, 0x2d];
 const NO_FLAGS = { bits: [], mask: 0, values: new Map<number, string>(), zero: '0' };
 
 /** wait(2)'s status in the words of its macros. */
@@ -38,6 +38,21 @@ const CLONE = bits('clone3');
 /** include/uapi/asm-generic/signal-defs.h */
 const HANDLERS = ['SIG_DFL', 'SIG_IGN'];
 
+/** include/uapi/linux/stat.h: S_IFMT, and its values. */
+const FILE_TYPE = 0o170000;
+const FILE_TYPES = new Map(
+	Object.entries({
+		S_IFIFO: 0o010000,
+		S_IFCHR: 0o020000,
+		S_IFDIR: 0o040000,
+		S_IFBLK: 0o060000,
+		S_IFREG: 0o100000,
+		S_IFLNK: 0o120000,
+		S_IFSOCK: 0o140000,
+	}).map(([name, type]) => [type, bytesOf(`${name}|`)]),
+);
+const UNLIMITED = bytesOf('RLIM64_INFINITY');
+
 const FORMS: Readonly<Record<FieldForm, WriteNumber>> = {
 	decimal: (lines, low, high, bytes) => {
 		if (bytes === 8) lines.signed64(low, high);
@@ -49,6 +64,15 @@ const FORMS: Readonly<Record<FieldForm, WriteNumber>> = {
 	descriptor: (lines, low) => lines.whole(low, 1),
 	hex: (lines, low, high) => lines.hex64(low, high),
 	octal: (lines, low) => lines.octal(low),
+	mode: (lines, low) => {
+		const type = FILE_TYPES.get(low & FILE_TYPE);
+		if (type) lines.add(type);
+		lines.octal(type ? low & ~FILE_TYPE : low);
+	},
+	limit: (lines, low, high) => {
+		if ((low & high) === -1) lines.add(UNLIMITED);
+		else lines.unsigned64(low, high);
+	},
 	epoll: bits('epoll'),
 	poll: bits('poll'),
 	// Bits above these have no names here.
@@ -74,23 +98,41 @@ function writeField(lines: LineBuffer, call: CallRecord, at: number, field: Show
 	FORMS[form](lines, low, bytes === 8 ? call.u32At(from + 4) : 0, bytes);
 }
 
-/** Writes as many of the structure as were captured: more than one in brackets. */
-export function structWriter(struct: ShownStruct): WriteCapture {
-	const named = struct.fields.map((field) => ({ field, name: bytesOf(`${field.name}=`) }));
-	const isNumber = struct.fields.length === 1 && struct.fields[0]?.name === '';
+/**
+ * What stands before each field, and behind the last one: "{it_value={tv_sec=", ", tv_nsec=", "}}". A structure that
+ * is one number has nothing.
+ */
+function punctuation(fields: readonly ShownField[]): { before: Uint8Array[]; end: Uint8Array } {
+	if (fields.length === 1 && fields[0]?.name === '')
+		return { before: [bytesOf('')], end: bytesOf('') };
+	let inside = '';
+	const before = fields.map(({ name }, i) => {
+		const [member = '', outer = ''] = name.split('.').reverse();
+		const close = inside !== '' && inside !== outer ? '}' : '';
+		const open = outer !== '' && inside !== outer ? `${outer}={` : '';
+		inside = outer;
+		return bytesOf(`${i === 0 ? '{' : `${close}, `}${open}${member}=`);
+	});
+	return { before, end: bytesOf(inside === '' ? '}' : '}}') };
+}
+
+/**
+ * Writes as many of the structure as were captured: more than one in brackets. `isList`: also one, as there
+ * could be more.
+ */
+export function structWriter(struct: ShownStruct, isList = false): WriteCapture {
+	const { before, end } = punctuation(struct.fields);
 	const writeOne = (lines: LineBuffer, call: CallRecord, at: number) => {
-		if (!isNumber) lines.byte(BRACE);
-		for (const [i, { field, name }] of named.entries()) {
-			if (i > 0) lines.add(SEPARATOR);
-			if (!isNumber) lines.add(name);
+		for (const [i, field] of struct.fields.entries()) {
+			lines.add(before[i] as Uint8Array);
 			writeField(lines, call, at, field);
 		}
-		if (!isNumber) lines.byte(END_BRACE);
+		lines.add(end);
 	};
 	return (lines, call, capture) => {
 		const count = Math.floor(call.lengthOf(capture) / struct.bytes);
 		const at = call.textAt(capture);
-		if (count === 1 && !call.isCut(capture)) {
+		if (count === 1 && !isList && !call.isCut(capture)) {
 			writeOne(lines, call, at);
 			return;
 		}

@@ -6,6 +6,8 @@ export type FieldForm =
 	| 'decimal'
 	| 'hex'
 	| 'octal'
+	| 'mode'
+	| 'limit'
 	| 'epoll'
 	| 'poll'
 	| 'clone'
@@ -44,12 +46,21 @@ const STRUCTS: Readonly<Record<string, readonly [type: string, fields: string]>>
 		'__kernel_old_itimerval',
 		'it_interval.tv_sec it_interval.tv_usec it_value.tv_sec it_value.tv_usec',
 	],
-	stat: ['stat', 'st_mode/octal st_size'],
-	statx: ['statx', 'stx_mode/octal stx_size'],
+	stat: ['stat', 'st_mode/mode st_size'],
+	statx: ['statx', 'stx_mode/mode stx_size'],
 	statfs: ['statfs', 'f_type/hex f_bsize f_blocks f_bfree f_bavail'],
-	rlimit: ['rlimit64', 'rlim_cur rlim_max'],
+	rlimit: ['rlimit64', 'rlim_cur/limit rlim_max/limit'],
+	rusage: [
+		'rusage',
+		'ru_utime.tv_sec ru_utime.tv_usec ru_stime.tv_sec ru_stime.tv_usec ru_maxrss ru_minflt ru_majflt',
+	],
+	sysinfo: ['sysinfo', 'uptime totalram freeram procs mem_unit'],
+	sched_param: ['sched_param', 'sched_priority'],
 	open_how: ['open_how', 'flags/hex mode/octal resolve/hex'],
-	clone_args: ['clone_args', 'flags/clone exit_signal/signal stack/hex stack_size'],
+	clone_args: [
+		'clone_args',
+		'flags/clone child_tid/hex parent_tid/hex exit_signal/signal stack/hex stack_size/hex tls/hex',
+	],
 	sigaction: ['sigaction', 'sa_handler/handler sa_mask/sigset sa_flags/sa'],
 	flock: ['flock', 'l_type/lock l_whence/whence l_start l_len'],
 	epoll_event: ['epoll_event', 'events/epoll data/hex'],
@@ -61,6 +72,7 @@ const NUMBERS: Readonly<Record<string, ShownStruct>> = {
 	fd: { bytes: 4, fields: [{ name: '', offset: 0, bytes: 4, form: 'descriptor' }] },
 	status: { bytes: 4, fields: [{ name: '', offset: 0, bytes: 4, form: 'status' }] },
 	int: { bytes: 4, fields: [{ name: '', offset: 0, bytes: 4, form: 'decimal' }] },
+	off: { bytes: 8, fields: [{ name: '', offset: 0, bytes: 8, form: 'decimal' }] },
 };
 
 const SHOWN_BYTES = [1, 2, 4, 8];

@@ -10,6 +10,7 @@ import {
 	type WriteArgument,
 	wordWriter,
 	writeAddress,
+	writeHex,
 	writeInt,
 	writeQuoted,
 } from './basic-writers.js';
@@ -20,9 +21,12 @@ import {
 	epolledWriter,
 	fcntlWriter,
 	futexTimeWriter,
+	writeCpuSet,
 	writeDescriptorSet,
+	writeEndedText,
 	writeFutexLast,
 	writeOption,
+	writeProtocol,
 	writeSocketOption,
 } from './special-writers.js';
 import { structWriter } from './struct-text.js';
@@ -159,7 +163,7 @@ const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	size: (lines, call, argument) => lines.unsigned64(call.low(argument), call.high(argument)),
 	off: (lines, call, argument) => lines.signed64(call.low(argument), call.high(argument)),
 	long: (lines, call, argument) => lines.signed64(call.low(argument), call.high(argument)),
-	hex: (lines, call, argument) => lines.hex64(call.low(argument), call.high(argument)),
+	hex: writeHex,
 	mode: (lines, call, argument) => lines.octal(call.low(argument) & 0xffff),
 	openmode: (lines, call, argument) => lines.octal(call.low(argument) & 0xffff),
 	ptr: writeAddress,
@@ -175,6 +179,10 @@ const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	optval: pointedWriter(writeOption, false),
 	optvalout: pointedWriter(writeOption, true),
 	fdset: pointedWriter(writeDescriptorSet, false),
+	cpuset: pointedWriter(writeCpuSet, false),
+	cpusetout: pointedWriter(writeCpuSet, true),
+	strout: pointedWriter(writeEndedText, true),
+	protocol: writeProtocol,
 	futexlast: writeFutexLast,
 	sigset: writeSignals,
 	sigsetout: writeSignals,
@@ -189,6 +197,11 @@ const SPECIAL: Readonly<Record<string, (pointed: WriteArgument) => WriteArgument
 	epolled: epolledWriter,
 };
 
+/** Kinds, and what is pointed to, of which there may be several, or which would look like an argument's value. */
+const LISTS = ['pollfds', 'epolled', 'int', 'off'];
+/** What the call writes. */
+const AT_EXIT = ['out', 'epolled'];
+
 /** How an argument is written. `struct`: the type it points to. */
 export function writerOf(
 	{ kind, detail }: Argument,
@@ -198,8 +211,8 @@ export function writerOf(
 	if (kind === 'fd' || kind === 'at') return descriptorWriter(files);
 	if (kind === 'flags') return flagWriter(detail);
 	if (kind === 'enum') return valueWriter(detail);
-	const pointed =
-		struct && pointedWriter(structWriter(struct), kind === 'out' || kind === 'epolled');
+	const isList = LISTS.includes(kind) || LISTS.includes(detail);
+	const pointed = struct && pointedWriter(structWriter(struct, isList), AT_EXIT.includes(kind));
 	const special = SPECIAL[kind]?.(pointed ?? writeAddress) ?? pointed;
 	if (special) return special;
 	if (kind === 'in') return writeText;

@@ -8,7 +8,7 @@ import { trace as layout } from '../../../../src/generated/trace.js';
 import { kernelBtf } from '../../../../src/loader/kernel.js';
 import { argumentOf } from '../../../../src/tools/trace/argument-kinds.js';
 import { ENDS, parseChoice } from '../../../../src/tools/trace/call-choice.js';
-import { flagsOf, flagsText } from '../../../../src/tools/trace/flag-names.js';
+import { flagsOf, flagsText, valuesOf } from '../../../../src/tools/trace/flag-names.js';
 import { declaredIn, wordOf } from '../../../../src/tools/trace/kernel-formats.js';
 import { KnownFiles } from '../../../../src/tools/trace/known-files.js';
 import { parseBuffer } from '../../../../src/tools/trace/options.js';
@@ -62,6 +62,16 @@ test('--buffer: rounded up to a power of two', () => {
 /** Than the headers of some builds. */
 const NEWER = ['fchmodat2', 'statmount'];
 
+const KINDS =
+	/^(fd|at|path|str|argv|in|out|vec|vecout|msg|msgs|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|sockopt|optval|optvalout|futextime|futexlast|fcntlarg|fdset|cpuset|cpusetout|strout|protocol|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/;
+
+function checkWord(word: string, where: string): void {
+	const { kind, detail } = argumentOf(word);
+	assert.match(kind, KINDS, where);
+	if (kind === 'flags') assert.ok(flagsOf(detail), where);
+	if (kind === 'enum') assert.ok(valuesOf(detail), where);
+}
+
 test('every call of the table is a call, and its words are kinds that are known', () => {
 	const planner = new CallPlanner(kernelBtf, { text: 32, files: true, nothing: false });
 	for (const [name, words] of [...SIGNATURES, ...SIGNATURES_OF_32_BIT]) {
@@ -70,13 +80,7 @@ test('every call of the table is a call, and its words are kinds that are known'
 		assert.ok(words.filter((word) => !word.startsWith('=')).length <= 6, name);
 		for (const word of words) {
 			if (word.startsWith('=')) continue;
-			const { kind, detail } = argumentOf(word);
-			assert.match(
-				kind,
-				/^(fd|at|path|str|argv|in|out|vec|vecout|msg|msgs|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|sockopt|optval|optvalout|futextime|futexlast|fcntlarg|fdset|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/,
-				`${name}: ${word}`,
-			);
-			if (kind === 'flags') assert.ok(flagsOf(detail), `${name}: ${word}`);
+			checkWord(word, `${name}: ${word}`);
 		}
 	}
 	for (const index of namedIndexes()) {

@@ -36,7 +36,7 @@ test('options of sockets: named by their level; a number, or bytes', () => {
 		args: [3, 1, 4, 0x1000, 0x2000],
 		captures: [captured(3, ints(111)), captured(4, ints(4))],
 	};
-	assert.equal(callLine(get), 'getsockopt(3, SOL_SOCKET, SO_ERROR, [111], 4) = 0');
+	assert.equal(callLine(get), 'getsockopt(3, SOL_SOCKET, SO_ERROR, [111], [4]) = 0');
 	assert.equal(
 		callLine({ ...get, result: -9 }),
 		'getsockopt(3, SOL_SOCKET, SO_ERROR, 0x1000, 0x2000) = -1 EBADF',
@@ -127,4 +127,88 @@ test('a wait in which nothing happened has an empty list; one that failed an add
 	const wait = { nr: nr('epoll_pwait'), args: [8, 0x1000, 10, 0, 0, 8] };
 	assert.equal(callLine(wait), 'epoll_pwait(8, [], 10, 0, NULL, 8) = 0');
 	assert.match(callLine({ ...wait, result: -4 }), /^epoll_pwait\(8, 0x1000, 10, /);
+});
+
+test('structures inside structures; limits that are none; what kind of file', () => {
+	const simple = (name: string, args: number[], at: number, text: Uint8Array) =>
+		callLine({ nr: nr(name), args, captures: [captured(at, text)] });
+	assert.equal(
+		simple('timerfd_settime', [5, 1, 0x1000, 0], 2, longs(1, 2, 3, 4)),
+		'timerfd_settime(5, TFD_TIMER_ABSTIME, {it_interval={tv_sec=1, tv_nsec=2}, it_value={tv_sec=3, tv_nsec=4}}, NULL) = 0',
+	);
+	assert.equal(
+		simple('getrlimit', [7, 0x1000], 1, longs(1024, -1)),
+		'getrlimit(RLIMIT_NOFILE, {rlim_cur=1024, rlim_max=RLIM64_INFINITY}) = 0',
+	);
+	const stat = (mode: number) => {
+		const text = new Uint8Array(144);
+		// st_mode and st_size, by asm/stat.h.
+		new DataView(text.buffer).setUint32(process.arch === 'x64' ? 24 : 16, mode, true);
+		new DataView(text.buffer).setUint32(48, 77, true);
+		return simple('fstat', [3, 0x1000], 1, text);
+	};
+	assert.equal(stat(0o100640), 'fstat(3, {st_mode=S_IFREG|0640, st_size=77}) = 0');
+	assert.equal(stat(0o041777), 'fstat(3, {st_mode=S_IFDIR|01777, st_size=77}) = 0');
+	assert.equal(stat(0o150000), 'fstat(3, {st_mode=0150000, st_size=77}) = 0');
+});
+
+test('sets of CPUs, what pointers to numbers lead to, lists of one', () => {
+	const cpus = new Uint8Array(16);
+	for (const cpu of [0, 1, 63, 64]) cpus[cpu >> 3] = (cpus[cpu >> 3] ?? 0) | (1 << (cpu & 7));
+	assert.equal(
+		callLine({
+			nr: nr('sched_getaffinity'),
+			args: [0, 128, 0x1000],
+			captures: [captured(2, cpus)],
+			result: 16,
+		}),
+		'sched_getaffinity(0, 128, [0 1 63 64]) = 16',
+	);
+	assert.equal(
+		callLine({
+			nr: nr('copy_file_range'),
+			args: [3, 0x1000, 4, 0, 10, 0],
+			captures: [captured(1, longs(2 ** 33))],
+			result: 10,
+		}),
+		'copy_file_range(3, [8589934592], 4, NULL, 10, 0) = 10',
+	);
+	// struct pollfd: fd, events, revents.
+	const poll = new Uint8Array(new Uint16Array([6, 0, 1, 1]).buffer);
+	assert.equal(
+		callLine({
+			nr: nr('ppoll'),
+			args: [0x1000, 1, 0, 0, 8],
+			captures: [captured(0, poll)],
+			result: 1,
+		}),
+		'ppoll([{fd=6, events=POLLIN, revents=POLLIN}], 1, NULL, NULL, 8) = 1',
+	);
+});
+
+test('the protocol of a socket by its family; a string without the 0 at its end', () => {
+	const socket = (family: number, protocol: number) =>
+		callLine({ nr: nr('socket'), args: [family, 1, protocol], result: 3 });
+	assert.equal(socket(2, 6), 'socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3');
+	assert.equal(socket(10, 0), 'socket(AF_INET6, SOCK_STREAM, IPPROTO_IP) = 3');
+	assert.equal(socket(16, 4), 'socket(AF_NETLINK, SOCK_STREAM, NETLINK_SOCK_DIAG) = 3');
+	assert.equal(socket(1, 0), 'socket(AF_UNIX, SOCK_STREAM, 0) = 3');
+	assert.equal(socket(2, -1), 'socket(AF_INET, SOCK_STREAM, -1) = 3');
+	const cwd = (text: string) =>
+		callLine({
+			nr: nr('getcwd'),
+			args: [0x1000, 100],
+			captures: [captured(0, new TextEncoder().encode(text))],
+			result: text.length,
+		});
+	assert.equal(cwd('/tmp\0'), 'getcwd("/tmp", 100) = 5');
+	assert.equal(cwd('/tmp'), 'getcwd("/tmp", 100) = 4');
+	assert.equal(
+		callLine({ nr: nr('faccessat2'), args: [-100, 0, 1, 0x200] }),
+		'faccessat2(AT_FDCWD, NULL, X_OK, AT_EACCESS) = 0',
+	);
+	assert.equal(
+		callLine({ nr: nr('getrusage'), args: [-1, 0] }),
+		'getrusage(RUSAGE_CHILDREN, NULL) = 0',
+	);
 });
