@@ -62,7 +62,7 @@ function startLoad(folder: string): ChildProcess[] {
 	return [storm, started('sh', ['-c', script, folder], { stdio: 'ignore' })];
 }
 
-function tools(storm: number): string[][] {
+function tools(storm: number, processes: number): string[][] {
 	// Longer than they are looked at.
 	const seconds = `${MINUTES * 60 + 600}`;
 	return [
@@ -73,8 +73,8 @@ function tools(storm: number): string[][] {
 		['profile', seconds],
 		['timehist', '-p', `${storm}`, seconds],
 		['trace', '-y', '-p', `${storm}`, seconds],
-		// Stacks of ever new processes.
-		['trace', '-k', '-e', 'execve,exit_group,openat', seconds],
+		// Stacks of ever new processes; of ours only, as each program that others begin has tables of its own.
+		['trace', '-k', '-f', '-p', `${processes}`, '-e', 'execve,exit_group,openat', seconds],
 		['stat', '-a', '1'],
 		['stat', '-p', `${storm}`, '1'],
 		['memleak', '-p', `${storm}`, '--sample-bytes', '4096', '5'],
@@ -156,7 +156,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-soak-'));
 const load = startLoad(folder);
 const only = process.argv.slice(2);
-const runs = tools(load[0]?.pid ?? 0)
+const runs = tools(load[0]?.pid ?? 0, load[1]?.pid ?? 0)
 	.filter(([name]) => only.length === 0 || (name !== undefined && only.includes(name)))
 	.map(start);
 const ended: string[] = [];
