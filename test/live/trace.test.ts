@@ -63,9 +63,9 @@ for (const hook of HOOKS) {
 				/^(fstat\(5|newfstatat\(5, ""), \{st_mode=S_IFREG\|0640, st_size=4242\}(, AT_EMPTY_PATH)?\) = 0$/,
 			);
 			has('writev(4, ["first", "second"], 2) = 11');
-			has('poll({fd=3, events=POLLIN|POLLPRI, revents=POLLIN}, 1, 1000) = 1');
+			has('poll([{fd=3, events=POLLIN|POLLPRI, revents=POLLIN}], 1, 1000) = 1');
 			has('read(3, "firstsecond", 64) = 11');
-			has('epoll_create1(O_CLOEXEC) = 6');
+			has('epoll_create1(EPOLL_CLOEXEC) = 6');
 			has('epoll_ctl(6, EPOLL_CTL_ADD, 3, {events=EPOLLIN, data=0x1234}) = 0');
 			has(
 				'renameat2(AT_FDCWD, "/tmp/FOLDER/file", AT_FDCWD, "/tmp/tstrace-no/such", RENAME_NOREPLACE) = -1 ENOENT',
@@ -76,13 +76,13 @@ for (const hook of HOOKS) {
 			has('clock_nanosleep(CLOCK_MONOTONIC, 0, {tv_sec=0, tv_nsec=20000000}, NULL) = 0');
 			has('mmap(NULL, 12288, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = ADDRESS');
 			has('close(12345) = -1 EBADF');
-			has('socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, 0) = 7');
+			has('socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_IP) = 7');
 			has('bind(7, {AF_INET, 127.0.0.1:0}, 16) = 0');
-			has(`getsockname(7, {AF_INET, 127.0.0.1:${port}}, ADDRESS) = 0`);
-			has('getsockname(8, {AF_UNIX}, ADDRESS) = 0');
-			has(`getsockname(8, {AF_UNIX, @"${name}"}, ADDRESS) = 0`);
+			has(`getsockname(7, {AF_INET, 127.0.0.1:${port}}, [16]) = 0`);
+			has('getsockname(8, {AF_UNIX}, [2]) = 0');
+			has(`getsockname(8, {AF_UNIX, @"${name}"}, [${2 + 1 + name.length}]) = 0`);
 			has(`connect(10, {AF_INET, 127.0.0.1:${port}}, 16) = 0`);
-			has(`accept4(7, {AF_INET, 127.0.0.1:${client}}, ADDRESS, SOCK_CLOEXEC) = 11`);
+			has(`accept4(7, {AF_INET, 127.0.0.1:${client}}, [16], SOCK_CLOEXEC) = 11`);
 			has('sendto(10, "q", 1, MSG_NOSIGNAL, NULL, 0) = 1');
 			has('recvfrom(11, "q", 1, 0, NULL, NULL) = 1');
 			has('sendmsg(10, {["message"]}, MSG_NOSIGNAL) = 7');
