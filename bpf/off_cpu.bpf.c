@@ -148,11 +148,15 @@ int seed_waiting(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
+	/* For all the same: where threads are many, the last is seen long after the first. */
+	if (!begun_ns)
+		begun_ns = bpf_ktime_get_ns();
 	if (!task)
 		offcpu_seeded = true;
 	else if (task->pid && is_followed(task))
 		off_cpu_seed(task,
-			     walk_at_switch && !(task->flags & PF_KTHREAD) ? NOT_WALKED : NO_STACK);
+			     walk_at_switch && !(task->flags & PF_KTHREAD) ? NOT_WALKED : NO_STACK,
+			     begun_ns);
 	return 0;
 }
 

@@ -57,7 +57,7 @@ export class Waits implements Reader<StackFindings> {
 	protected readonly object: BpfObject<Layout>;
 	protected readonly sums: StackSums;
 	protected readonly processes: ProcessWatch;
-	/** When the threads were known that waited already. */
+	/** From when on waits are counted. */
 	protected begun_ns = 0;
 	/** Up to when waits are counted; 0: tracing goes on. */
 	protected ended_ns = 0;
@@ -104,7 +104,9 @@ export class Waits implements Reader<StackFindings> {
 	}
 
 	begun(): void {
-		this.begun_ns = Number(process.hrtime.bigint());
+		// Waits that were there already count from then on; 0: nobody has looked for them.
+		const seeded_ns = readU64(this.object.variableBytes('begun_ns'), 0);
+		this.begun_ns = seeded_ns || Number(process.hrtime.bigint());
 	}
 
 	drain(): void {

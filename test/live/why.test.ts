@@ -1,7 +1,7 @@
 /** why: its account is all of the time; what it says where there is little to say. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -16,6 +16,7 @@ interface Place {
 	readonly total_ns: number;
 	readonly count: number;
 	readonly error_ns?: number;
+	readonly max?: number;
 }
 
 interface Report {
@@ -26,6 +27,7 @@ interface Report {
 	readonly wall_ns: number;
 	readonly idle_ns: number;
 	readonly working_ns: number;
+	readonly excess_ns: number;
 	readonly account: readonly Place[];
 	readonly sufferers: readonly { readonly pid: number }[];
 	readonly machine: {
@@ -117,6 +119,21 @@ test('threads that begin and end within the window: all of their time, and their
 	const shell_ns = (last.begin_s - first.begin_s) * 1e9 + last.duration_ns;
 	assert.ok(wall_ns >= shell_ns + 5 * NAP_NS, `${wall_ns}, of which the shell ${shell_ns}`);
 	assert.ok(wall_ns <= 2 * window_ns, `${wall_ns} of ${window_ns}`);
+});
+
+test('thousands of threads that wait all the time: none for longer than the window', async () => {
+	const threads = 3000;
+	const workload = await Workload.start('crowd', `${threads}`, '1', '60000000');
+	workload.begin();
+	const sleeping = () => readdirSync(`/proc/${workload.pid}/task`).length > threads;
+	await until(sleeping);
+	const { window_ns, wall_ns, account, ...report } = why('-p', `${workload.pid}`, '1');
+	process.kill(workload.pid, 'SIGKILL');
+	assert.equal(report.threads, threads + 1);
+	assert.equal(report.excess_ns, 0);
+	near(total(account), wall_ns, 0.001, 'the account');
+	near(wall_ns, (threads + 1) * window_ns, 0.001, 'all of the window, of each thread');
+	for (const { kind, max } of account) assert.ok((max ?? 0) <= window_ns, `${kind}: ${max}`);
 });
 
 test('a process that ends: the verdict is of the time that it had', async () => {

@@ -148,8 +148,9 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 	off->since_ns = now_ns;
 }
 
-/* A thread that is off the CPU as tracing begins waits from then on. */
-static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stack)
+/* A thread that is off the CPU as tracing begins, which it did at `begun_ns`, waits from then on.
+ */
+static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stack, u64 begun_ns)
 {
 	u64 switches = task->nvcsw + task->nivcsw;
 	struct off_cpu *off;
@@ -174,7 +175,7 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 		off->moved_asleep = is_queued_asleep(task);
 		barrier();
 	}
-	off->since_ns = bpf_ktime_get_ns();
+	off->since_ns = begun_ns;
 	barrier();
 	/* It may have got a CPU meanwhile, and be on it. */
 	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)

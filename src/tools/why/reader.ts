@@ -23,7 +23,13 @@ import { type Machine, machineOf } from './machine.js';
 import { partsOf } from './parts.js';
 import { histogramOf, SeenWaits } from './seen-waits.js';
 import { targetOf } from './target.js';
-import { EndedThreads, identityOf, readAccounts, type ThreadAccount } from './thread-accounts.js';
+import {
+	EndedThreads,
+	identityOf,
+	readAccounts,
+	type ThreadAccount,
+	timeWithin,
+} from './thread-accounts.js';
 import { verdictOf } from './verdict.js';
 import { windowRows } from './window-rows.js';
 import { type WorstWait, worstWaits } from './worst.js';
@@ -198,16 +204,11 @@ export class WindowReader extends Waits {
 	}
 
 	#threads(): ThreadTime[] {
-		const before = new Map(this.#atBegin.map((account) => [identityOf(account), account.run_ns]));
-		return this.#accounts().flatMap((account): ThreadTime[] => {
-			const from_ns = Math.max(account.born_ns, this.begun_ns);
-			const life_ns = Math.min(account.at_ns, this.ended_ns) - from_ns;
-			if (life_ns <= 0) return [];
-			const ran_ns = account.run_ns - (before.get(identityOf(account)) ?? 0);
-			const run_ns = Math.max(0, Math.min(life_ns, ran_ns));
-			const { pid, tid, comm } = account;
-			return [{ pid, tid, comm, life_ns, run_ns }];
-		});
+		const before = new Map(this.#atBegin.map((account) => [identityOf(account), account]));
+		const window = { begin_ns: this.begun_ns, end_ns: this.ended_ns };
+		return this.#accounts().flatMap(
+			(account) => timeWithin(window, before.get(identityOf(account)), account) ?? [],
+		);
 	}
 }
 

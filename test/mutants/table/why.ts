@@ -351,4 +351,21 @@ export const OF_WHY: readonly Mutation[] = [
 		bug: 'who sleeps while others wait for it seems to have no work',
 		test: 'unit/tools/why/rests',
 	},
+	{
+		id: 'Y40',
+		file: 'bpf/lib/scheduling/off_cpu.h',
+		from: 'off->since_ns = begun_ns;',
+		to: 'off->since_ns = begun_ns - 5000000;',
+		bug: 'who waits all the time waits for longer than the window',
+		test: 'live/why',
+		only: 'thousands of threads',
+	},
+	{
+		id: 'Y41',
+		file: 'src/tools/why/thread-accounts.ts',
+		from: 'ran_ns * share',
+		to: 'ran_ns',
+		bug: 'what a thread ran after the window counts',
+		test: 'unit/tools/why/thread-accounts',
+	},
 ];
