@@ -1,6 +1,7 @@
 /** memleak on programs that leak known amounts in functions of known names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EXACT, needsHook } from './call-hooks.js';
 import { ALL, CAUGHT, FREEING, leakedBy, leaksOf, NEWS } from './leaks.js';
 import { foldedLines, stackReport, sumOf, traceWork, withFrame } from './stacks.js';
 import { Workload } from './support.js';
@@ -66,32 +67,39 @@ test('folded: the same, with whole stacks', async () => {
 	for (const [frames] of lines) assert.deepEqual(frames.slice(-3, -1), ['main', 'leak_all']);
 });
 
-test('--growth: pages, break and mappings, each where it grew', async () => {
-	const PAGES = 3001;
-	const PAGE_BYTES = 4096;
-	const workload = await start('grows', `${PAGES}`);
-	const args = ['memleak', '--growth', '--json', '-p', `${workload.pid}`];
-	const report = stackReport((await traceWork(workload, args)).finished);
-	const grownIn = (name: string) => {
-		const stacks = withFrame(report.stacks, name);
-		const memory = new Set(stacks.map(({ key }) => key.memory));
-		return [...memory, sumOf(stacks), sumOf(stacks, 'count')];
-	};
-	assert.deepEqual(grownIn('grow_by_faults'), ['page faults', PAGES * PAGE_BYTES, PAGES]);
-	assert.deepEqual(grownIn('grow_by_brk'), ['brk', 5 * 3 * PAGE_BYTES, 5]);
-	assert.deepEqual(grownIn('grow_by_mmap'), ['mmap', 11 * 7 * PAGE_BYTES, 11]);
-	assert.deepEqual(grownIn('call_narrow'), [0, 0]);
-	// Memset, whatever this libc calls it, has no frame pointer: only unwind tables lead to its caller.
-	const inLibrary = report.stacks.filter(({ frames }) => frames.includes('grow_in_library'));
-	const pages = sumOf(inLibrary) / PAGE_BYTES;
-	// Where the machine is too busy to read the tables before tracing begins, that is said.
-	const isLate = report.stacks.some(({ cut }) => cut === 'no table');
-	// Memset itself may have to come in, too: a page of its code, or two.
-	if (!isLate) assert.ok(pages >= 200 && pages <= 202, `${pages} pages`);
-	for (const stack of inLibrary) {
-		assert.equal(stack.cut, undefined);
-		assert.equal(stack.caller_missing, undefined);
-	}
-	assert.match(report.notices.join('\n'), /has [\d.]+ MiB resident \(\+1\d\.\d MiB\)/);
-	assert.deepEqual(report.lost, {});
-});
+for (const hook of EXACT) {
+	test(
+		`--growth: ${hook}: pages, break and mappings, each where it grew`,
+		needsHook(hook),
+		async () => {
+			const PAGES = 3001;
+			const PAGE_BYTES = 4096;
+			const workload = await start('grows', `${PAGES}`);
+			const args = ['memleak', '--growth', '--json', '-p', `${workload.pid}`];
+			const env = { TSTRACE_FORCE: hook };
+			const report = stackReport((await traceWork(workload, args, env)).finished);
+			const grownIn = (name: string) => {
+				const stacks = withFrame(report.stacks, name);
+				const memory = new Set(stacks.map(({ key }) => key.memory));
+				return [...memory, sumOf(stacks), sumOf(stacks, 'count')];
+			};
+			assert.deepEqual(grownIn('grow_by_faults'), ['page faults', PAGES * PAGE_BYTES, PAGES]);
+			assert.deepEqual(grownIn('grow_by_brk'), ['brk', 5 * 3 * PAGE_BYTES, 5]);
+			assert.deepEqual(grownIn('grow_by_mmap'), ['mmap', 11 * 7 * PAGE_BYTES, 11]);
+			assert.deepEqual(grownIn('call_narrow'), [0, 0]);
+			// Memset, whatever this libc calls it, has no frame pointer: only unwind tables lead to its caller.
+			const inLibrary = report.stacks.filter(({ frames }) => frames.includes('grow_in_library'));
+			const pages = sumOf(inLibrary) / PAGE_BYTES;
+			// Where the machine is too busy to read the tables before tracing begins, that is said.
+			const isLate = report.stacks.some(({ cut }) => cut === 'no table');
+			// Memset itself may have to come in, too: a page of its code, or two.
+			if (!isLate) assert.ok(pages >= 200 && pages <= 202, `${pages} pages`);
+			for (const stack of inLibrary) {
+				assert.equal(stack.cut, undefined);
+				assert.equal(stack.caller_missing, undefined);
+			}
+			assert.match(report.notices.join('\n'), /has [\d.]+ MiB resident \(\+1\d\.\d MiB\)/);
+			assert.deepEqual(report.lost, {});
+		},
+	);
+}

@@ -1,14 +1,14 @@
 /** syscount against strace's counts, and on workloads whose truth is known. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { cpus, release } from 'node:os';
+import { cpus } from 'node:os';
 import { test } from 'node:test';
-import { type CallHook, rawCanBePreempted } from '../../src/bpf/calls/call-hooks.js';
+import { EXACT, HOOKS, misses, needsHook } from './call-hooks.js';
 import { named, rowsOf, rowsWhile } from './calls.js';
 import { needsNarrowCalls } from './narrow-calls.js';
 import { reportsOf } from './reports.js';
 import { traceWork } from './stacks.js';
-import { needs, runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
+import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 import { now_ns } from './times.js';
 
 /** dd with a read and a write for each of so many bytes. */
@@ -28,13 +28,6 @@ function straceCounts(command: readonly string[]): Map<string, [calls: number, e
 	);
 	return new Map(counts.filter(([name]) => name !== 'total'));
 }
-
-const HOOKS = ['raw', 'perf'] as const;
-/** Where programs at raw tracepoints are preempted they miss calls; that many are said. */
-const misses = (hook: CallHook) => hook === 'raw' && rawCanBePreempted(release());
-const EXACT = HOOKS.filter((hook) => !misses(hook));
-const needsHook = (hook: CallHook) =>
-	needs(hook === 'perf' ? 'calls at perf tracepoints' : undefined);
 
 for (const hook of EXACT) {
 	test(

@@ -1,8 +1,9 @@
 /** trace -k: stacks of calls that are known by how the program is built, and by its own backtrace(). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HOOKS, needsHook } from './call-hooks.js';
 import { reportsOf } from './reports.js';
-import { type Finished, needs, Tracing, tstrace, Workload } from './support.js';
+import { type Finished, Tracing, tstrace, Workload } from './support.js';
 import { tracedStacks } from './traced-lines.js';
 
 /** What trace -k says of a workload, and the numbers that the workload says. */
@@ -24,11 +25,11 @@ async function traced(
 const ofArgument = (text: string, argument: number) =>
 	tracedStacks(text).filter(({ args }) => args === `${argument}`);
 
-for (const hook of ['raw', 'perf'] as const)
+for (const hook of HOOKS)
 	for (const name of ['traced', 'traced-plain'])
 		test(
 			`${hook}, ${name}: each call has its own stack, with as many frames as backtrace() finds`,
-			needs(hook === 'perf' ? 'calls at perf tracepoints' : undefined),
+			needsHook(hook),
 			async () => {
 				const { stdout, stderr, done } = await traced([name, 'stack'], [], { TSTRACE_FORCE: hook });
 				const [inner] = ofArgument(stdout, 4242);

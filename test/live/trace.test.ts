@@ -4,12 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { needs, runToEnd, Tracing, tstrace, until, Workload } from './support.js';
+import { HOOKS, needsHook } from './call-hooks.js';
+import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 import { stracedCalls, type TracedLine, tracedCalls, tracedLines } from './traced-lines.js';
-
-const HOOKS = ['raw', 'perf'] as const;
-const needsHook = (hook: (typeof HOOKS)[number]) =>
-	needs(hook === 'perf' ? 'calls at perf tracepoints' : undefined);
 
 /** What a workload does while it is traced. */
 async function traced(

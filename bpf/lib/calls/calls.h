@@ -8,6 +8,7 @@
 #include "../kernel.h"
 #include "../loss.h"
 #include "../registers.h"
+#include "perf_tracepoints.h"
 
 enum call_numbering {
 	/* Numbers of either architecture are below this. */
@@ -25,24 +26,9 @@ EXPORT_TYPE(enum call_numbering, call_numbering);
 
 /* include/linux/err.h */
 #define MAX_ERRNO 4095
-/* kernel/events/core.c, perf_trace_run_bpf_submit: with 0 nobody's perf event sees the call. */
-#define FOR_PERF_TOO 1
 /* arch/x86/include/uapi/asm/unistd.h, __X32_SYSCALL_BIT */
 #define X32_BIT 0x40000000
 #define ENOSYS	38
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-/* What perf's tracepoints hand over: include/trace/events/syscalls.h. */
-struct trace_event_raw_sys_enter {
-	long id;
-};
-
-struct trace_event_raw_sys_exit {
-	long ret;
-};
-
-#pragma clang attribute pop
 
 enum call_abi {
 	CALL_NATIVE,

@@ -7,6 +7,7 @@
 #ifndef TSTRACE_MEMLEAK_GROWTH_H
 #define TSTRACE_MEMLEAK_GROWTH_H
 
+#include "../calls/perf_tracepoints.h"
 #include "../compat.h"
 #include "../filter.h"
 #include "../kernel.h"
@@ -72,30 +73,42 @@ static __always_inline u64 second_argument(struct pt_regs___saved *regs)
 	return value;
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(memleak_call, struct pt_regs *regs, long nr)
+static __always_inline void grown_by_call(void *ctx, void *regs, u64 nr)
 {
 	struct task_struct *task;
 	u64 asked, now;
 
-	if ((u64)nr != brk_nr && (u64)nr != mmap_nr)
-		return 0;
+	if (nr != brk_nr && nr != mmap_nr)
+		return;
 	/* Of 32-bit programs those are the numbers of other calls. */
 	if (is_compat_call(regs))
-		return 0;
+		return;
 	task = current_task();
 	if (!filter_has(task))
-		return 0;
-	if ((u64)nr == mmap_nr) {
+		return;
+	if (nr == mmap_nr) {
 		grown(ctx, task, GROWTH_MMAP,
-		      (second_argument((void *)regs) + page_bytes - 1) & -page_bytes);
-		return 0;
+		      (second_argument(regs) + page_bytes - 1) & -page_bytes);
+		return;
 	}
-	asked = first_argument((void *)regs);
+	asked = first_argument(regs);
 	now = BPF_CORE_READ(task, mm, brk);
 	if (asked > now)
 		grown(ctx, task, GROWTH_BRK, asked - now);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(memleak_call, struct pt_regs *regs, long nr)
+{
+	grown_by_call(ctx, regs, nr);
 	return 0;
+}
+
+SEC("tp/raw_syscalls/sys_enter")
+int memleak_call_perf(struct trace_event_raw_sys_enter *event)
+{
+	grown_by_call(event, saved_registers(current_task()), event->id);
+	return FOR_PERF_TOO;
 }
 
 #endif

@@ -3,6 +3,7 @@
 import type { Lost } from '../../aggregate/report.js';
 import { type CapturedStack, stackValue } from '../../aggregate/stack.js';
 import type { StackFindings } from '../../aggregate/stack-rows.js';
+import { PerfCallHooks } from '../../bpf/calls/call-hooks.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { depthOf } from '../../bpf/stacks/stacks.js';
 import type { memleak as layout } from '../../generated/memleak.js';
@@ -32,12 +33,16 @@ export const GROWTH_KINDS: Partial<Record<AllocationKind, string>> = {
 	GROWTH_MMAP: 'mmap',
 };
 
+/** The program at perf's tracepoint, which the reader attaches. */
+export const CALL_BY_PERF = 'memleak_call_perf' as const;
+
 export class GrowthReader implements Reader<StackFindings> {
 	readonly #object: BpfObject<Layout>;
 	readonly #sites: SiteTable;
 	readonly #processes: ProcessWatch;
 	readonly #subjects: Subjects;
 	readonly #naming: Pick<NamingOptions, 'maxDepth' | 'debuginfod'>;
+	readonly #hooks = new PerfCallHooks();
 	#events: PerCpuEvents<PerfEvent>[] = [];
 	/** Of each site, what it had at the end of the interval before. */
 	#before = new Map<bigint, { readonly bytes: number; readonly count: number }>();
@@ -65,6 +70,7 @@ export class GrowthReader implements Reader<StackFindings> {
 			const program = this.#object.program('memleak_fault');
 			this.#events.push(runOnOverflow({ ...eventOf(name), period: 1 }, program, cpus));
 		}
+		this.#hooks.attach(this.#object, [[CALL_BY_PERF, 'sys_enter']]);
 	}
 
 	drain(): void {
@@ -73,6 +79,7 @@ export class GrowthReader implements Reader<StackFindings> {
 	}
 
 	end(): void {
+		this.#hooks.close();
 		for (const events of this.#events) events.close();
 		this.#processes.end();
 	}
@@ -110,7 +117,7 @@ export class GrowthReader implements Reader<StackFindings> {
 	}
 
 	close(): void {
-		const held = [...this.#events, this.#processes, this.#sites];
+		const held = [this.#hooks, ...this.#events, this.#processes, this.#sites];
 		closeAll(held.map((each) => () => each.close()));
 	}
 

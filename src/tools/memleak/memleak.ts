@@ -3,6 +3,7 @@
 import { callTables } from '../../abi/syscalls.js';
 import { shownStacks } from '../../aggregate/keep-stacks.js';
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
+import { chooseCallHook, PERF_HOOK_NS } from '../../bpf/calls/call-hooks.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { pageSizeBytes } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -16,7 +17,7 @@ import { defineTool, type Plan } from '../../tool.js';
 import { SiteTable } from './allocations.js';
 import { chanceTable } from './byte-sampling.js';
 import { doctor } from './doctor.js';
-import { GROWTH_KINDS, GrowthReader } from './growth-reader.js';
+import { CALL_BY_PERF, GROWTH_KINDS, GrowthReader } from './growth-reader.js';
 import { chooseProbes } from './heap/probe-ways.js';
 import { kernelMemoryConstants, kernelMemoryPrograms } from './kernel-memory.js';
 import { Leaks } from './leaks.js';
@@ -158,10 +159,14 @@ function growthPlan(object: BpfObject<Layout>): Plan<Layout> {
 	const numberOf = (name: string) =>
 		Number(Object.entries(native).find(([, each]) => each === name)?.[0] ?? -1);
 	object.setConstants({ brk_nr: numberOf('brk'), mmap_nr: numberOf('mmap') });
+	const hook = chooseCallHook();
+	const isRaw = hook.name === 'raw';
 	return {
-		attach: ['memleak_call'],
-		load: ['memleak_fault'],
-		because: 'traces page faults, brk and mmap',
+		attach: isRaw ? ['memleak_call'] : [],
+		load: isRaw ? ['memleak_fault'] : ['memleak_fault', CALL_BY_PERF],
+		// Of calls; what the kernel takes for a page fault's event was not measured.
+		trap_ns: isRaw ? 0 : PERF_HOOK_NS,
+		because: `traces page faults, brk and mmap, at ${hook.name} tracepoints: ${hook.because}`,
 	};
 }
 

@@ -103,7 +103,7 @@ export const OF_MEMORY: readonly Mutation[] = [
 		to: 'grown(ctx, task, GROWTH_BRK, now - asked);',
 		bug: '`--growth`: the break grows by less than nothing',
 		test: 'live/memleak',
-		only: '--growth: pages, break and mappings',
+		only: 'pages, break and mappings',
 	},
 	{
 		id: 'N10',
