@@ -4,6 +4,9 @@ import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { argumentOf } from '../../src/tools/trace/argument-kinds.js';
+import { declaredArguments } from '../../src/tools/trace/kernel-formats.js';
+import { SIGNATURES } from '../../src/tools/trace/signatures.js';
 import { FullPipe } from './faults.js';
 import { needsNarrowCalls } from './narrow-calls.js';
 import { reportsOf } from './reports.js';
@@ -300,3 +303,28 @@ test('nobody takes its lines in a flood: the process goes on, memory stays flat,
 
 const resident_kb = (pid: number) =>
 	Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
+const VALUES =
+	'int uint size off long hex mode openmode fd at flags enum sig protocol sockopt futexlast fcntlarg'.split(
+		' ',
+	);
+
+test('the table of calls has as many arguments as the kernel declares, and pointers where it has them', () => {
+	const different: string[] = [];
+	let known = 0;
+	for (const [name, words] of SIGNATURES) {
+		const declared = declaredArguments(name);
+		if (!declared) continue;
+		known++;
+		const ours = words.filter((word) => !word.startsWith('=')).map((word) => argumentOf(word).kind);
+		const theirs = declared.map(({ type }) => (type.includes('*') ? '*' : '-'));
+		// Of addresses the kernel says now one, now the other.
+		const shape = ours.map((kind, i) =>
+			kind === 'ptr' ? (theirs[i] ?? '*') : VALUES.includes(kind) ? '-' : '*',
+		);
+		if (shape.join('') !== theirs.join(''))
+			different.push(`${name}: ${shape.join('')}, and the kernel has ${theirs.join('')}`);
+	}
+	assert.ok(known > 250, `${known}`);
+	assert.deepEqual(different, []);
+});

@@ -45,6 +45,8 @@ const WORD_BYTES = 128;
 const SIGSET_BYTES = 8;
 /** An option of a socket, mostly. */
 export const NUMBER_BYTES = 4;
+/** Of an option that is a structure: two numbers of 64 bits. */
+const OPTION_BYTES = 16;
 /** Of the C library, which allows no descriptor above; the kernel takes any number. */
 export const FDSET_BYTES = 128;
 /** 1,024 CPUs, as in the C library. */
@@ -121,6 +123,7 @@ const TAKEN: Readonly<Record<string, (asked: Asked) => Taken | undefined>> = {
 	argv: ({ limits }) => taken(CAPTURE_STRINGS, { most: Math.max(limits.text, WORD_BYTES) }),
 	in: (asked) => pointed(asked, false),
 	out: (asked) => pointed(asked, true),
+	outif: (asked) => pointed(asked, true),
 	vec: vectors,
 	vecout: vectors,
 	msg: (asked) => ({ ...vectors(asked), kind: CAPTURE_MESSAGE }),
@@ -135,16 +138,21 @@ const TAKEN: Readonly<Record<string, (asked: Asked) => Taken | undefined>> = {
 		}),
 	pollfds: (asked) => manyStructs(asked, factorOf(asked.detail)),
 	epolled: (asked) => manyStructs(asked, FACTOR_RESULT),
-	optval: (asked) => pointed(asked, false),
+	optval: ({ detail, limits }) =>
+		taken(CAPTURE_BYTES, {
+			factor: factorOf(detail),
+			most: Math.max(limits.text, OPTION_BYTES),
+		}),
 	optvalout: ({ detail, limits }) =>
 		taken(CAPTURE_BYTES, {
 			atExit: true,
 			factor: FACTOR_AT_1 + Number(detail) - 1,
-			most: Math.max(limits.text, NUMBER_BYTES),
+			most: Math.max(limits.text, OPTION_BYTES),
 		}),
 	// What other operations have there is no address, or nothing that can be read: that is no fault.
 	futextime: (asked) => someStructs(asked, false),
 	fcntlarg: (asked) => someStructs(asked, false),
+	mqattr: (asked) => someStructs(asked, false),
 	fdset: () => taken(CAPTURE_BYTES, { unit: FDSET_BYTES, most: FDSET_BYTES }),
 	cpuset: ({ detail }) => taken(CAPTURE_BYTES, { factor: factorOf(detail), most: CPUSET_BYTES }),
 	cpusetout: ({ detail }) =>

@@ -1,6 +1,6 @@
 /** Writes arguments that are a number, an address, a word, or what one points to; all other writers are made of these. */
 import type { LineBuffer } from '../../render/line-buffer.js';
-import { type Flags, flagsOf, flagsText, valuesOf } from './flag-names.js';
+import { flagsOf, flagsText, NO_FLAGS, valuesOf } from './flag-names.js';
 import type { CallRecord } from './record.js';
 
 /** Writes the argument of this number, from 0. */
@@ -20,9 +20,8 @@ export function writeAddress(lines: LineBuffer, call: CallRecord, argument: numb
 	else lines.hex64(low, high);
 }
 
-export function writeHex(lines: LineBuffer, call: CallRecord, argument: number): void {
-	const low = call.low(argument);
-	const high = call.high(argument);
+/** A number that is no address: 0 is "0". */
+export function writeHexNumber(lines: LineBuffer, low: number, high: number): void {
 	if (low === 0 && high === 0) lines.byte(ZERO);
 	else lines.hex64(low, high);
 }
@@ -62,7 +61,7 @@ export function wordWriter(textOf: (value: number) => string): WriteArgument {
 }
 
 export function flagWriter(name: string): WriteArgument {
-	const flags: Flags = flagsOf(name) ?? { bits: [], mask: 0, values: new Map(), zero: '0' };
+	const flags = flagsOf(name) ?? NO_FLAGS;
 	return wordWriter((value) => flagsText(flags, value));
 }
 

@@ -46,7 +46,7 @@ const BITS: Readonly<Record<string, Words>> = {
 	sync_range: ['SYNC_FILE_RANGE_', 'WAIT_BEFORE=1 WRITE=2 WAIT_AFTER=4'],
 	fallocate: [
 		'FALLOC_FL_',
-		'KEEP_SIZE=1 PUNCH_HOLE=2 COLLAPSE_RANGE=8 ZERO_RANGE=16 INSERT_RANGE=32 UNSHARE_RANGE=64',
+		'KEEP_SIZE=1 PUNCH_HOLE=2 COLLAPSE_RANGE=8 ZERO_RANGE=16 INSERT_RANGE=32 UNSHARE_RANGE=64 WRITE_ZEROES=128',
 	],
 	access: ['', 'R_OK=4 W_OK=2 X_OK=1'],
 	rename: ['RENAME_', 'NOREPLACE=1 EXCHANGE=2 WHITEOUT=4'],
@@ -62,8 +62,7 @@ const BITS: Readonly<Record<string, Words>> = {
 	umount: ['MNT_', 'FORCE=1 DETACH=2 EXPIRE=4'],
 	xattr: ['XATTR_', 'CREATE=1 REPLACE=2'],
 	flock: ['LOCK_', 'SH=1 EX=2 NB=4 UN=8'],
-	// The mode of what is created is among them: the lowest nine bits.
-	shm: ['IPC_', 'CREAT=01000 EXCL=02000'],
+	shm: ['', 'IPC_CREAT=01000 IPC_EXCL=02000 SHM_HUGETLB=04000 SHM_NORESERVE=010000'],
 	splice: ['SPLICE_F_', 'MOVE=1 NONBLOCK=2 MORE=4 GIFT=8'],
 	memfd: ['MFD_', 'CLOEXEC=1 ALLOW_SEALING=2 HUGETLB=4 NOEXEC_SEAL=8 EXEC=16'],
 	clone: CLONE,
@@ -87,6 +86,7 @@ const BITS: Readonly<Record<string, Words>> = {
 	mremap: ['MREMAP_', 'MAYMOVE=1 FIXED=2 DONTUNMAP=4'],
 	msync: ['MS_', 'ASYNC=1 INVALIDATE=2 SYNC=4'],
 	timer: ['TIMER_', 'ABSTIME=1'],
+	policy: ['SCHED_', 'RESET_ON_FORK=0x40000000'],
 	socket: ['SOCK_', 'NONBLOCK=04000 CLOEXEC=02000000'],
 	msg: [
 		'MSG_',
@@ -109,8 +109,12 @@ const BITS: Readonly<Record<string, Words>> = {
 const LOW_VALUES: Readonly<Record<string, readonly [mask: number, ...Words]>> = {
 	open: [3, 'O_', 'RDONLY=0 WRONLY=1 RDWR=2'],
 	clone: [0xff, 'SIG', 'CHLD=17'],
+	policy: [15, 'SCHED_', 'OTHER=0 FIFO=1 RR=2 BATCH=3 IDLE=5 DEADLINE=6 EXT=7'],
 	socket: [15, 'SOCK_', 'STREAM=1 DGRAM=2 RAW=3 RDM=4 SEQPACKET=5 DCCP=6 PACKET=10'],
 };
+
+/** With the mode of what is created in the lowest nine bits. */
+const WITH_MODE = ['shm'];
 
 /** What 0 is called. */
 const ZERO: Readonly<Record<string, string>> = { access: 'F_OK', prot: 'PROT_NONE' };
@@ -173,13 +177,13 @@ const VALUES: Readonly<Record<string, Words>> = {
 	],
 	rusage: ['RUSAGE_', 'SELF=0 CHILDREN=-1 THREAD=1'],
 	priority: ['PRIO_', 'PROCESS=0 PGRP=1 USER=2'],
-	policy: ['SCHED_', 'OTHER=0 FIFO=1 RR=2 BATCH=3 IDLE=5 DEADLINE=6 EXT=7'],
 	ptrace: [
 		'PTRACE_',
 		`TRACEME=0 PEEKTEXT=1 PEEKDATA=2 PEEKUSER=3 POKETEXT=4 POKEDATA=5 POKEUSER=6 CONT=7 KILL=8
-		SINGLESTEP=9 GETREGS=12 SETREGS=13 ATTACH=16 DETACH=17 SYSCALL=24 SETOPTIONS=0x4200
+		SINGLESTEP=9 GETREGS=12 SETREGS=13 GETFPREGS=14 SETFPREGS=15 ATTACH=16 DETACH=17 SYSCALL=24 SETOPTIONS=0x4200
 		GETEVENTMSG=0x4201 GETSIGINFO=0x4202 SETSIGINFO=0x4203 GETREGSET=0x4204 SETREGSET=0x4205
-		SEIZE=0x4206 INTERRUPT=0x4207 LISTEN=0x4208`,
+		SEIZE=0x4206 INTERRUPT=0x4207 LISTEN=0x4208 PEEKSIGINFO=0x4209 GETSIGMASK=0x420a
+		SETSIGMASK=0x420b SECCOMP_GET_FILTER=0x420c SECCOMP_GET_METADATA=0x420d GET_SYSCALL_INFO=0x420e`,
 	],
 	itimer: ['ITIMER_', 'REAL=0 VIRTUAL=1 PROF=2'],
 	sighow: ['SIG_', 'BLOCK=0 UNBLOCK=1 SETMASK=2'],
@@ -205,7 +209,8 @@ const VALUES: Readonly<Record<string, Words>> = {
 		RCVTIMEO_OLD=20 SNDTIMEO_OLD=21 BINDTODEVICE=25 ATTACH_FILTER=26 DETACH_FILTER=27 PEERNAME=28
 		TIMESTAMP_OLD=29 ACCEPTCONN=30 PEERSEC=31 SNDBUFFORCE=32 RCVBUFFORCE=33 PASSSEC=34
 		TIMESTAMPNS_OLD=35 MARK=36 TIMESTAMPING_OLD=37 PROTOCOL=38 DOMAIN=39 RXQ_OVFL=40 PEEK_OFF=42
-		LOCK_FILTER=44 BUSY_POLL=46 INCOMING_CPU=49 ATTACH_BPF=50 COOKIE=57 PEERGROUPS=59 ZEROCOPY=60`,
+		LOCK_FILTER=44 BUSY_POLL=46 INCOMING_CPU=49 ATTACH_BPF=50 COOKIE=57 PEERGROUPS=59 ZEROCOPY=60
+		RCVTIMEO_NEW=66 SNDTIMEO_NEW=67`,
 	],
 	sockopt6: [
 		'TCP_',
@@ -223,7 +228,7 @@ const VALUES: Readonly<Record<string, Words>> = {
 	// By family: what protocols of sockets are called.
 	protocol2: [
 		'IPPROTO_',
-		`IP=0 ICMP=1 TCP=6 UDP=17 IPV6=41 GRE=47 ESP=50 AH=51 ICMPV6=58 SCTP=132 UDPLITE=136 RAW=255
+		`IP=0 ICMP=1 IGMP=2 TCP=6 UDP=17 IPV6=41 GRE=47 ESP=50 AH=51 ICMPV6=58 SCTP=132 UDPLITE=136 RAW=255
 		MPTCP=262`,
 	],
 	protocol16: [
@@ -258,7 +263,12 @@ export interface Flags {
 	readonly mask: number;
 	readonly values: ReadonlyMap<number, string>;
 	readonly zero: string;
+	/** Of what has no name: 8 where a mode is among the bits. */
+	readonly base: 8 | 16;
 }
+
+/** A set in which no bit has a name. */
+export const NO_FLAGS: Flags = { bits: [], mask: 0, values: new Map(), zero: '0', base: 16 };
 
 const bitsIn = (value: number) => value.toString(2).replaceAll('0', '').length;
 
@@ -277,11 +287,12 @@ export function flagsOf(name: string, arch: string = process.arch): Flags | unde
 		mask: low?.[0] ?? 0,
 		values: new Map(low ? pairs([low[1], low[2]]) : []),
 		zero: ZERO[name] ?? '0',
+		base: WITH_MODE.includes(name) ? 8 : 16,
 	};
 }
 
 /** "O_WRONLY|O_CREAT|0x40000000": bits without a name are a number. */
-export function flagsText({ bits, mask, values, zero }: Flags, value: number): string {
+export function flagsText({ bits, mask, values, zero, base }: Flags, value: number): string {
 	const words: string[] = [];
 	let rest = value >>> 0;
 	if (mask !== 0) {
@@ -295,7 +306,7 @@ export function flagsText({ bits, mask, values, zero }: Flags, value: number): s
 		words.push(word);
 		rest = (rest & ~bit) >>> 0;
 	}
-	if (rest !== 0) words.push(`0x${rest.toString(16)}`);
+	if (rest !== 0) words.push(base === 8 ? `0${rest.toString(8)}` : `0x${rest.toString(16)}`);
 	return words.length > 0 ? words.join('|') : zero;
 }
 

@@ -6,6 +6,7 @@ import { ThreadNames } from '../../bpf/thread-names.js';
 import type { WallClock } from '../../bpf/wall-clock.js';
 import type { LineBuffer } from '../../render/line-buffer.js';
 import { printable } from '../../render/terminal.js';
+import { writeHexNumber } from './basic-writers.js';
 import { CallForms } from './call-forms.js';
 import type { CallStacks } from './call-stacks.js';
 import type { KnownFiles } from './known-files.js';
@@ -19,7 +20,7 @@ import { CallTotals, type TotalsOrder } from './totals.js';
 import { UNTOLD, writeErrno } from './writers.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
-/** More than a line takes: every byte of a record may be written as four. */
+/** More than a line takes: every byte of a record may be written as four, those of three sets of 128 bytes as 4,010 each. */
 export const LINE_BYTES = 16_384;
 const [SPACE, CLOSE, POINT, GREATER, ZERO] = [0x20, 0x29, 0x2e, 0x3e, 0x30];
 const EQUALS = bytesOf(' = ');
@@ -148,7 +149,7 @@ export class TraceFormatter implements EventFormatter {
 			return;
 		}
 		lines.add(EQUALS);
-		writeResult(lines, call, form.plan);
+		writeResult(lines, call, form.plan.returns);
 		if (call.resultFile !== 0) lines.add(this.#files.of(call.idAt(call.resultFile)) ?? UNTOLD);
 		if (call.flags & record.BEGAN_BEFORE) {
 			lines.add(BEGAN_BEFORE);
@@ -167,12 +168,12 @@ export class TraceFormatter implements EventFormatter {
 function writeResult(
 	lines: LineBuffer,
 	call: record.CallRecord,
-	{ returns, arguments: wanted }: CallPlan,
+	returns: CallPlan['returns'],
 ): void {
 	const { resultLow: low, resultHigh: high } = call;
-	const flags = wanted.at(-1)?.argument.kind === 'fcntlarg' ? fcntlResult(call) : undefined;
+	const flags = returns === 'fcntl' ? fcntlResult(call) : undefined;
 	if (flags) {
-		lines.hex64(low, high);
+		writeHexNumber(lines, low, high);
 		lines.add(bytesOf(` (flags ${flags})`));
 		return;
 	}

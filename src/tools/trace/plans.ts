@@ -29,9 +29,10 @@ const STRUCT_OF: Readonly<Record<string, string>> = {
 	pollfds: 'pollfd',
 	futextime: 'timespec',
 	fcntlarg: 'flock',
+	mqattr: 'mq_attr',
 };
 /** They are more than a structure: what they are without it is still said. */
-const BY_OTHERS = ['futextime', 'fcntlarg'];
+const BY_OTHERS = ['futextime', 'fcntlarg', 'mqattr'];
 /** A 32-bit program's structures are others; what it has the same are bytes and strings. */
 const NOT_OF_32_BIT = ['vec', 'vecout', 'msg', 'msgs', 'sockaddrout'];
 
@@ -40,6 +41,7 @@ const RETURNS: Readonly<Record<string, CallPlan['returns']>> = {
 	'=fd': 'descriptor',
 	'=o': 'octal',
 	'=int': 'int',
+	'=fcntl': 'fcntl',
 };
 
 /** One argument: what it is, the type that it points to, and what is taken for it. */
@@ -54,7 +56,14 @@ export interface CallPlan {
 	readonly name: string;
 	readonly arguments: readonly PlannedArgument[];
 	readonly captures: readonly Capture[];
-	readonly returns: 'number' | 'address' | 'narrow address' | 'descriptor' | 'octal' | 'int';
+	readonly returns:
+		| 'number'
+		| 'address'
+		| 'narrow address'
+		| 'descriptor'
+		| 'octal'
+		| 'int'
+		| 'fcntl';
 }
 
 /** Plans calls by what the table, the kernel's formats and its types say. */
@@ -109,7 +118,7 @@ export class CallPlanner {
 		const { kind, detail } = argument;
 		const of =
 			STRUCT_OF[kind] ??
-			(/^(in|out)$/.test(kind) && /^[a-z]\w*$/i.test(detail) && detail !== 'r'
+			(/^(in|out|outif)$/.test(kind) && /^[a-z]\w*$/i.test(detail) && detail !== 'r'
 				? detail
 				: undefined);
 		const struct = of === undefined ? undefined : this.#struct(of);

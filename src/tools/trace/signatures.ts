@@ -2,7 +2,7 @@
  * What arguments of system calls are, where neither the kernel's tracepoint formats nor their types say it: which
  * pointer leads to a path, which number says how long a buffer is, which bits have names. A word for each argument,
  * "kind" or "kind:detail"; kinds: argument-kinds.ts. At the end, "=x": the result is
- * an address; "=fd": a descriptor; "=o": a number in base 8; "=int": one of 32 bits.
+ * an address; "=fd": a descriptor; "=o": a number in base 8; "=int": one of 32 bits; "=fcntl": what the command is for.
  */
 const TABLE = `
 	read            fd out:r size
@@ -100,7 +100,7 @@ const TABLE = `
 	fadvise64       fd off off enum:fadvise
 	readahead       fd off size
 	flock           fd flags:flock
-	fcntl           fd enum:fcntl fcntlarg/flock
+	fcntl           fd enum:fcntl fcntlarg/flock =fcntl
 	ioctl           fd enum:ioctl hex
 	dup             fd =fd
 	dup2            fd fd =fd
@@ -131,7 +131,7 @@ const TABLE = `
 	clone3          in/clone_args size
 	exit            int
 	exit_group      int
-	wait4           int out/status flags:wait out/rusage
+	wait4           int outif/status flags:wait outif/rusage
 	waitid          enum:idtype int ptr flags:wait ptr
 	kill            int sig
 	tkill           int sig
@@ -159,7 +159,7 @@ const TABLE = `
 	sched_yield
 	sched_getaffinity int size cpusetout:r
 	sched_setaffinity int size cpuset:2
-	sched_setscheduler int enum:policy in/sched_param
+	sched_setscheduler int flags:policy in/sched_param
 	getpriority     enum:priority int
 	setpriority     enum:priority int int
 	uname           ptr
@@ -254,7 +254,7 @@ const TABLE = `
 	pkey_mprotect   ptr size flags:prot int
 	pkey_alloc      hex hex
 	pkey_free       int
-	process_madvise fd vec:3 int enum:madvise hex
+	process_madvise fd in/iovec int enum:madvise hex
 	process_mrelease fd hex
 	memfd_secret    hex =fd
 	mbind           ptr size int ptr size hex
@@ -264,19 +264,19 @@ const TABLE = `
 	move_pages      int size ptr ptr ptr hex
 	shmctl          int int ptr
 	semget          hex int flags:shm
-	semop           int ptr size
-	semtimedop      int ptr size in/timespec
+	semop           int in/sembuf size
+	semtimedop      int in/sembuf size in/timespec
 	semctl          int int int hex
 	msgget          hex flags:shm
 	msgsnd          int ptr size hex
 	msgrcv          int ptr size off hex
 	msgctl          int int ptr
-	mq_open         str flags:open mode ptr =fd
+	mq_open         str flags:open mode mqattr =fd
 	mq_unlink       str
 	mq_timedsend    fd in:3 size uint in/timespec
 	mq_timedreceive fd out:r size ptr in/timespec
 	mq_notify       fd ptr
-	mq_getsetattr   fd ptr ptr
+	mq_getsetattr   fd in/mq_attr out/mq_attr
 	ptrace          enum:ptrace int hex hex
 	syslog          int ptr int
 	setreuid        int int
@@ -298,24 +298,24 @@ const TABLE = `
 	sched_setparam  int in/sched_param
 	sched_getparam  int out/sched_param
 	sched_getscheduler int
-	sched_get_priority_max enum:policy
-	sched_get_priority_min enum:policy
+	sched_get_priority_max flags:policy
+	sched_get_priority_min flags:policy
 	sched_rr_get_interval int out/timespec
-	sched_setattr   int ptr hex
-	sched_getattr   int ptr size hex
+	sched_setattr   int in/sched_attr hex
+	sched_getattr   int out/sched_attr size hex
 	getcpu          out/int out/int ptr
 	get_robust_list int ptr ptr
-	futex_waitv     ptr uint hex in/timespec enum:clock
+	futex_waitv     in/futex_waitv uint hex in/timespec enum:clock
 	membarrier      int hex int
-	adjtimex        ptr
-	clock_adjtime   enum:clock ptr
+	adjtimex        out/__kernel_timex
+	clock_adjtime   enum:clock out/__kernel_timex
 	settimeofday    in/timeval ptr
 	timer_gettime   int out/itimerspec
 	timer_getoverrun int
 	io_setup        uint ptr
 	io_destroy      hex
-	io_getevents    hex off off ptr in/timespec
-	io_pgetevents   hex off off ptr in/timespec ptr
+	io_getevents    hex off off outif/io_event in/timespec
+	io_pgetevents   hex off off outif/io_event in/timespec ptr
 	io_submit       hex off ptr
 	io_cancel       hex ptr ptr
 	add_key         str str in:4 size int
@@ -333,14 +333,14 @@ const TABLE = `
 	fsconfig        fd uint str ptr int
 	fsmount         fd hex hex =fd
 	fspick          at path hex =fd
-	mount_setattr   at path hex ptr size
+	mount_setattr   at path hex in/mount_attr size
 	quotactl        hex path int ptr
-	ustat           hex ptr
+	ustat           hex out/ustat
 	process_vm_readv int vec:r int ptr size hex
 	process_vm_writev int vec:r int ptr size hex
 	kcmp            int int int hex hex
 	seccomp         uint hex ptr
-	landlock_create_ruleset ptr size hex =fd
+	landlock_create_ruleset in/landlock_ruleset_attr size hex
 	landlock_add_rule fd int ptr hex
 	landlock_restrict_self fd hex
 	kexec_load      ptr size ptr hex
@@ -349,6 +349,28 @@ const TABLE = `
 	vhangup
 	iopl            uint
 	ioperm          size size int
+	quotactl_fd     fd hex int ptr
+	set_mempolicy_home_node size size size hex
+	set_thread_area ptr
+	get_thread_area ptr
+	sysfs           int size size
+	uselib          str
+	lookup_dcookie  hex out:r size
+	cachestat       fd ptr ptr hex
+	map_shadow_stack hex size hex =x
+	futex_wake      ptr hex int hex
+	futex_wait      ptr hex hex hex in/timespec enum:clock
+	futex_requeue   ptr hex int int
+	listmount       ptr ptr size hex
+	lsm_get_self_attr uint ptr ptr hex
+	lsm_set_self_attr uint ptr size hex
+	lsm_list_modules ptr ptr hex
+	mseal           ptr size hex
+	setxattrat      at path flags:at str ptr size
+	getxattrat      at path flags:at str ptr size
+	listxattrat     at path flags:at out:r size
+	removexattrat   at path flags:at str
+	open_tree_attr  at path hex in/mount_attr size =fd
 `;
 
 /** The words of a call's arguments; undefined: the kernel's format has to do. */
@@ -393,6 +415,7 @@ const TABLE_OF_32_BIT = `
 	clock_nanosleep_time64 enum:clock flags:timer ptr ptr
 	futex_time64    ptr enum:futex uint ptr ptr uint
 	_llseek         fd hex hex ptr enum:whence
+	fanotify_mark   fd hex hex hex at path
 `;
 
 /** Of calls of 32-bit programs: looked at first. */

@@ -6,6 +6,7 @@ import {
 	flagWriter,
 	valueWriter,
 	type WriteArgument,
+	writeAddress,
 	writeInt,
 	writeQuoted,
 } from './basic-writers.js';
@@ -14,6 +15,7 @@ import type { CallRecord } from './record.js';
 import { structWriter } from './struct-text.js';
 
 const EMPTY = bytesOf('[]');
+const DOTS = bytesOf('...');
 const [OPEN, CLOSE, SPACE] = [0x5b, 0x5d, 0x20];
 
 /** Levels whose options have names: IP, SOCKET, TCP, UDP, IPV6. */
@@ -41,9 +43,9 @@ const long = (offset: number, name: string) =>
 const LINGER = { bytes: 8, fields: [int(0, 'l_onoff'), int(4, 'l_linger')] };
 const TIMEOUT = { bytes: 16, fields: [long(0, 'tv_sec'), long(8, 'tv_usec')] };
 const NUMBER = { bytes: NUMBER_BYTES, fields: [int(0, '')] };
-const writeLinger = structWriter(LINGER);
-const writeTimeout = structWriter(TIMEOUT);
-const writeNumber = structWriter(NUMBER, true);
+const writeLinger = structWriter(LINGER, 'first');
+const writeTimeout = structWriter(TIMEOUT, 'first');
+const writeNumber = structWriter(NUMBER, 'list');
 
 function optionStruct(call: CallRecord): { bytes: number; write: typeof writeLinger } | undefined {
 	if (call.low(1) !== SOL_SOCKET) return undefined;
@@ -55,10 +57,11 @@ function optionStruct(call: CallRecord): { bytes: number; write: typeof writeLin
 
 /** What an option of a socket is set to: a number, mostly. */
 export function writeOption(lines: LineBuffer, call: CallRecord, capture: number): void {
-	const bytes = call.isCut(capture) ? 0 : call.lengthOf(capture);
+	const bytes = call.lengthOf(capture);
 	const struct = optionStruct(call);
-	if (struct?.bytes === bytes) struct.write(lines, call, capture);
-	else if (bytes === NUMBER_BYTES) writeNumber(lines, call, capture);
+	// What a program gives may be longer than what the kernel takes.
+	if (struct && bytes >= struct.bytes) struct.write(lines, call, capture);
+	else if (bytes === NUMBER_BYTES && !call.isCut(capture)) writeNumber(lines, call, capture);
 	else writeQuoted(lines, call, capture);
 }
 
@@ -73,6 +76,7 @@ function writeSet(lines: LineBuffer, call: CallRecord, capture: number, count: n
 		isFirst = false;
 		lines.whole(number, 1);
 	}
+	if (call.isCut(capture)) lines.add(DOTS);
 	lines.byte(CLOSE);
 }
 
@@ -83,8 +87,7 @@ export function writeDescriptorSet(lines: LineBuffer, call: CallRecord, capture:
 }
 
 export function writeCpuSet(lines: LineBuffer, call: CallRecord, capture: number): void {
-	const words = Math.min(call.lengthOf(capture), CPUSET_BYTES) >>> 2;
-	writeSet(lines, call, capture, 32 * words);
+	writeSet(lines, call, capture, 8 * Math.min(call.lengthOf(capture), CPUSET_BYTES));
 }
 
 /** A string that the call has written, with the 0 at its end. */
@@ -181,6 +184,15 @@ export function epolledWriter(write: WriteArgument): WriteArgument {
 	};
 }
 
+/** What a call has written if its result says so. */
+export function ifAnyWriter(write: WriteArgument): WriteArgument {
+	return (lines, call, argument) => {
+		const isAny = call.errno === 0 && (call.resultLow !== 0 || call.resultHigh !== 0);
+		if (isAny) write(lines, call, argument);
+		else writeAddress(lines, call, argument);
+	};
+}
+
 /** O_CREAT, and the bit of O_TMPFILE that no other flag has; on x86-64 and arm64. */
 const CREATES = 0o100 | 0o20000000;
 
@@ -193,6 +205,8 @@ export function shownArguments(
 	switch (last?.kind) {
 		case 'openmode':
 			return (call.low(count - 2) & CREATES) !== 0 ? count : count - 1;
+		case 'mqattr':
+			return (call.low(count - 3) & CREATES) !== 0 ? count : count - 2;
 		case 'fcntlarg':
 			return FCNTL_WITHOUT.includes(call.low(1)) ? count - 1 : count;
 		case 'futexlast':

@@ -1,17 +1,16 @@
 /** Writes captured structures: "{tv_sec=1, tv_nsec=0}", one or several of them. */
 import type { LineBuffer } from '../../render/line-buffer.js';
-import { flagsOf, flagsText, valuesOf } from './flag-names.js';
+import { bytesOf, writeHexNumber } from './basic-writers.js';
+import { flagsOf, flagsText, NO_FLAGS, valuesOf } from './flag-names.js';
 import type { CallRecord } from './record.js';
 import { signalName, signalSetText } from './signals.js';
 import type { FieldForm, ShownField, ShownStruct } from './structs.js';
 
 type WriteCapture = (lines: LineBuffer, call: CallRecord, capture: number) => void;
 
-const bytesOf = (text: string) => new TextEncoder().encode(text);
 const SEPARATOR = bytesOf(', ');
 const DOTS = bytesOf(', ...');
 const [BRACKET, END_BRACKET, MINUS] = [0x5b, 0x5d, 0x2d];
-const NO_FLAGS = { bits: [], mask: 0, values: new Map<number, string>(), zero: '0' };
 
 /** wait(2)'s status in the words of its macros. */
 export function statusText(status: number): string {
@@ -62,7 +61,7 @@ const FORMS: Readonly<Record<FieldForm, WriteNumber>> = {
 		} else lines.whole(low, 1);
 	},
 	descriptor: (lines, low) => lines.whole(low, 1),
-	hex: (lines, low, high) => lines.hex64(low, high),
+	hex: writeHexNumber,
 	octal: (lines, low) => lines.octal(low),
 	mode: (lines, low) => {
 		const type = FILE_TYPES.get(low & FILE_TYPE);
@@ -117,10 +116,13 @@ function punctuation(fields: readonly ShownField[]): { before: Uint8Array[]; end
 }
 
 /**
- * Writes as many of the structure as were captured: more than one in brackets. `isList`: also one, as there
- * could be more.
+ * Writes as many of the structure as were captured: more than one in brackets. `which`: 'list' also one, as there
+ * could be more; 'first' only one, whatever is behind it.
  */
-export function structWriter(struct: ShownStruct, isList = false): WriteCapture {
+export function structWriter(
+	struct: ShownStruct,
+	which: 'all' | 'list' | 'first' = 'all',
+): WriteCapture {
 	const { before, end } = punctuation(struct.fields);
 	const writeOne = (lines: LineBuffer, call: CallRecord, at: number) => {
 		for (const [i, field] of struct.fields.entries()) {
@@ -132,7 +134,7 @@ export function structWriter(struct: ShownStruct, isList = false): WriteCapture 
 	return (lines, call, capture) => {
 		const count = Math.floor(call.lengthOf(capture) / struct.bytes);
 		const at = call.textAt(capture);
-		if (count === 1 && !isList && !call.isCut(capture)) {
+		if (which === 'first' || (count === 1 && which === 'all' && !call.isCut(capture))) {
 			writeOne(lines, call, at);
 			return;
 		}

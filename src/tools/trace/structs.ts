@@ -21,7 +21,7 @@ export type FieldForm =
 	| 'handler';
 
 export interface ShownField {
-	/** With "=" behind it; '': the structure is one number. */
+	/** "tv_sec", "it_value.tv_sec"; '': the structure is one number. */
 	readonly name: string;
 	readonly offset: number;
 	/** 1, 2, 4 or 8. */

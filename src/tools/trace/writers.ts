@@ -10,7 +10,7 @@ import {
 	type WriteArgument,
 	wordWriter,
 	writeAddress,
-	writeHex,
+	writeHexNumber,
 	writeInt,
 	writeQuoted,
 } from './basic-writers.js';
@@ -21,6 +21,7 @@ import {
 	epolledWriter,
 	fcntlWriter,
 	futexTimeWriter,
+	ifAnyWriter,
 	writeCpuSet,
 	writeDescriptorSet,
 	writeEndedText,
@@ -163,7 +164,7 @@ const SIMPLE: Readonly<Record<string, WriteArgument>> = {
 	size: (lines, call, argument) => lines.unsigned64(call.low(argument), call.high(argument)),
 	off: (lines, call, argument) => lines.signed64(call.low(argument), call.high(argument)),
 	long: (lines, call, argument) => lines.signed64(call.low(argument), call.high(argument)),
-	hex: writeHex,
+	hex: (lines, call, argument) => writeHexNumber(lines, call.low(argument), call.high(argument)),
 	mode: (lines, call, argument) => lines.octal(call.low(argument) & 0xffff),
 	openmode: (lines, call, argument) => lines.octal(call.low(argument) & 0xffff),
 	ptr: writeAddress,
@@ -195,12 +196,13 @@ const SPECIAL: Readonly<Record<string, (pointed: WriteArgument) => WriteArgument
 	fcntlarg: fcntlWriter,
 	futextime: futexTimeWriter,
 	epolled: epolledWriter,
+	outif: ifAnyWriter,
 };
 
 /** Kinds, and what is pointed to, of which there may be several, or which would look like an argument's value. */
 const LISTS = ['pollfds', 'epolled', 'int', 'off'];
 /** What the call writes. */
-const AT_EXIT = ['out', 'epolled'];
+const AT_EXIT = ['out', 'outif', 'epolled'];
 
 /** How an argument is written. `struct`: the type it points to. */
 export function writerOf(
@@ -211,8 +213,8 @@ export function writerOf(
 	if (kind === 'fd' || kind === 'at') return descriptorWriter(files);
 	if (kind === 'flags') return flagWriter(detail);
 	if (kind === 'enum') return valueWriter(detail);
-	const isList = LISTS.includes(kind) || LISTS.includes(detail);
-	const pointed = struct && pointedWriter(structWriter(struct, isList), AT_EXIT.includes(kind));
+	const which = LISTS.includes(kind) || LISTS.includes(detail) ? 'list' : 'all';
+	const pointed = struct && pointedWriter(structWriter(struct, which), AT_EXIT.includes(kind));
 	const special = SPECIAL[kind]?.(pointed ?? writeAddress) ?? pointed;
 	if (special) return special;
 	if (kind === 'in') return writeText;

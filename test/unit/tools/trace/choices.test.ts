@@ -60,10 +60,15 @@ test('--buffer: rounded up to a power of two', () => {
 });
 
 /** Than the headers of some builds. */
-const NEWER = ['fchmodat2', 'statmount'];
+const NEWER = [
+	...['fchmodat2', 'statmount', 'cachestat', 'map_shadow_stack', 'mseal', 'open_tree_attr'],
+	...['futex_wake', 'futex_wait', 'futex_requeue', 'listmount'],
+	...['lsm_get_self_attr', 'lsm_set_self_attr', 'lsm_list_modules'],
+	...['setxattrat', 'getxattrat', 'listxattrat', 'removexattrat'],
+];
 
 const KINDS =
-	/^(fd|at|path|str|argv|in|out|vec|vecout|msg|msgs|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|sockopt|optval|optvalout|futextime|futexlast|fcntlarg|fdset|cpuset|cpusetout|strout|protocol|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/;
+	/^(fd|at|path|str|argv|in|out|outif|mqattr|vec|vecout|msg|msgs|sockaddr|sockaddrout|pollfds|epolled|sigset|sigsetout|flags|enum|sockopt|optval|optvalout|futextime|futexlast|fcntlarg|fdset|cpuset|cpusetout|strout|protocol|int|uint|size|off|long|hex|mode|openmode|ptr|sig)$/;
 
 function checkWord(word: string, where: string): void {
 	const { kind, detail } = argumentOf(word);

@@ -1,7 +1,10 @@
 /** Arguments that mean something else by what another argument is. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { trace as layout } from '../../../../src/generated/trace.js';
 import { callLine, callNumber as nr } from './lines.js';
+
+const { CAPTURED, CAPTURED_CUT } = layout.enums.capture_status;
 
 const ints = (...values: number[]) => new Uint8Array(new Int32Array(values).buffer);
 const longs = (...values: (number | bigint)[]) =>
@@ -28,7 +31,9 @@ test('options of sockets: named by their level; a number, or bytes', () => {
 		set(1, 20, longs(3, 250_000)),
 		'setsockopt(3, SOL_SOCKET, SO_RCVTIMEO_OLD, {tv_sec=3, tv_usec=250000}, 16) = 0',
 	);
-	// Of another level, or not of the length that the kernel takes.
+	// Longer than what the kernel takes of it.
+	assert.match(set(1, 13, ints(1, 5, 9)), /, SO_LINGER, \{l_onoff=1, l_linger=5\}, 12\) = 0$/);
+	// Of another level, or shorter.
 	assert.match(set(0, 13, ints(1, 5)), /, "\\1\\0\\0\\0\\5\\0\\0\\0", 8\) = 0$/);
 	assert.match(set(1, 20, ints(3, 5)), /, SO_RCVTIMEO_OLD, "\\3\\0\\0\\0\\5\\0\\0\\0", 8\) = 0$/);
 	const get = {
@@ -80,7 +85,7 @@ test('fcntl: what each command takes; nothing, if it takes nothing', () => {
 		fcntl(3, 0x1234, undefined, 0o4002),
 		'fcntl(3, F_GETFL) = 0x802 (flags O_RDWR|O_NONBLOCK)',
 	);
-	assert.equal(fcntl(3, 0, undefined, 0), 'fcntl(3, F_GETFL) = 0x0 (flags O_RDONLY)');
+	assert.equal(fcntl(3, 0, undefined, 0), 'fcntl(3, F_GETFL) = 0 (flags O_RDONLY)');
 	assert.equal(fcntl(9, 0x1234, undefined, 1), 'fcntl(3, F_GETOWN) = 1');
 	assert.equal(fcntl(2, 1), 'fcntl(3, F_SETFD, FD_CLOEXEC) = 0');
 	assert.equal(fcntl(4, 0o4001), 'fcntl(3, F_SETFL, O_WRONLY|O_NONBLOCK) = 0');
@@ -164,6 +169,15 @@ test('sets of CPUs, what pointers to numbers lead to, lists of one', () => {
 		}),
 		'sched_getaffinity(0, 128, [0 1 63 64]) = 16',
 	);
+	const affinity = (text: Uint8Array, status: number = CAPTURED) =>
+		callLine({
+			nr: nr('sched_setaffinity'),
+			args: [0, text.length, 0x1000],
+			captures: [{ ...captured(2, text), status }],
+		});
+	assert.equal(affinity(Uint8Array.of(5)), 'sched_setaffinity(0, 1, [0 2]) = 0');
+	assert.equal(affinity(Uint8Array.of(0, 0, 0, 0, 1)), 'sched_setaffinity(0, 5, [32]) = 0');
+	assert.equal(affinity(cpus, CAPTURED_CUT), 'sched_setaffinity(0, 16, [0 1 63 64...]) = 0');
 	assert.equal(
 		callLine({
 			nr: nr('copy_file_range'),
@@ -210,5 +224,33 @@ test('the protocol of a socket by its family; a string without the 0 at its end'
 	assert.equal(
 		callLine({ nr: nr('getrusage'), args: [-1, 0] }),
 		'getrusage(RUSAGE_CHILDREN, NULL) = 0',
+	);
+});
+
+test('what a call has not written, or does not look at, is not shown', () => {
+	const status = captured(1, ints(0x100));
+	const wait = { nr: nr('wait4'), args: [-1, 0x1000, 1, 0], captures: [status] };
+	assert.equal(callLine(wait), 'wait4(-1, 0x1000, WNOHANG, NULL) = 0');
+	assert.equal(
+		callLine({ ...wait, result: 7 }),
+		'wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 1}], WNOHANG, NULL) = 7',
+	);
+	const open = (flags: number) =>
+		callLine({ nr: nr('mq_open'), args: [0, flags, 0o600, 0], result: 3 });
+	assert.equal(open(0), 'mq_open(NULL, O_RDONLY) = 3');
+	assert.equal(open(0o100), 'mq_open(NULL, O_RDONLY|O_CREAT, 0600, NULL) = 3');
+});
+
+test('modes among flags are in base 8; a policy with its flag', () => {
+	const semget = (flags: number) => callLine({ nr: nr('semget'), args: [1, 2, flags], result: 3 });
+	assert.equal(semget(0o1666), 'semget(0x1, 2, IPC_CREAT|0666) = 3');
+	assert.equal(semget(0), 'semget(0x1, 2, 0) = 3');
+	assert.equal(
+		callLine({ nr: nr('sched_setscheduler'), args: [5, 0x40000002, 0] }),
+		'sched_setscheduler(5, SCHED_RR|SCHED_RESET_ON_FORK, NULL) = 0',
+	);
+	assert.equal(
+		callLine({ nr: nr('sched_setscheduler'), args: [5, 0, 0] }),
+		'sched_setscheduler(5, SCHED_OTHER, NULL) = 0',
 	);
 });
