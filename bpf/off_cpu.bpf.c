@@ -148,9 +148,12 @@ int seed_waiting(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	/* For all the same: where threads are many, the last is seen long after the first. */
+	/*
+	 * For all the same: where threads are many, the last is seen long after the first. As a
+	 * double of user space's, which has 53 bits.
+	 */
 	if (!begun_ns)
-		begun_ns = bpf_ktime_get_ns();
+		begun_ns = bpf_ktime_get_ns() & ~1023ULL;
 	if (!task)
 		offcpu_seeded = true;
 	else if (task->pid && is_followed(task))

@@ -54,9 +54,11 @@ export interface ObservedCpuWait extends ObservedWait {
 }
 
 /** What a record says; some of it means something for waits of one type only. */
-interface RecordedWait extends BlockedWait, ObservedCpuWait {
+type RecordedWait = {
+	-readonly [Name in keyof (BlockedWait & ObservedCpuWait)]: (BlockedWait & ObservedCpuWait)[Name];
+} & {
 	key: number;
-}
+};
 
 /**
  * Before loading. `followed`: of how many wakers of a wait is told what they did, at least one. `edges`: waits that began
@@ -83,6 +85,8 @@ export class WaitRecords {
 	/** Waits that the kernel's side could not record, up to the last look. */
 	#unknown = 0;
 	readonly #observer: WaitObserver | undefined;
+	/** Of waits that began before, only what came after counts. */
+	from_ns = 0;
 
 	/** The object is loaded. */
 	constructor(
@@ -148,6 +152,7 @@ export class WaitRecords {
 			wakerPid: record.getUint32(FIELDS.waker_pid.offset, true),
 			wakerBorn_ns: readU64(record, FIELDS.waker_born_ns.offset),
 		};
+		if (!keepFrom(wait, this.from_ns)) return;
 		if (record.getUint8(FIELDS.type.offset) === TYPE.WAIT_FOR_CPU) {
 			this.#chains.waitedForCpu(wait);
 			if (wait.counts) this.#observer?.forCpu(wait.pid, wait);
@@ -220,4 +225,19 @@ export class WaitRecords {
 		const { key, at_ns } = this.#keys[number] as { key: DataView; at_ns: number };
 		return from.captured(key, 0, { ...counted, at_ns });
 	}
+}
+
+type Observed = { -readonly [Name in keyof ObservedCpuWait]: ObservedCpuWait[Name] };
+
+/** Leaves out what of a wait was before `from_ns`; false: that is all of it. */
+export function keepFrom(wait: Omit<Observed, 'count' | 'preempted'>, from_ns: number): boolean {
+	if (wait.end_ns <= from_ns) return false;
+	if (wait.begin_ns >= from_ns) return true;
+	const share = (wait.end_ns - from_ns) / (wait.end_ns - wait.begin_ns);
+	wait.begin_ns = from_ns;
+	wait.weighed_ns *= share;
+	wait.variance *= share ** 2;
+	wait.throttled_ns *= share;
+	wait.waking_ns *= share;
+	return true;
 }

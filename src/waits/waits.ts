@@ -107,6 +107,7 @@ export class Waits implements Reader<StackFindings> {
 		// Waits that were there already count from then on; 0: nobody has looked for them.
 		const seeded_ns = readU64(this.object.variableBytes('begun_ns'), 0);
 		this.begun_ns = seeded_ns || Number(process.hrtime.bigint());
+		if (this.#records) this.#records.from_ns = this.begun_ns;
 	}
 
 	drain(): void {

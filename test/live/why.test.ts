@@ -125,8 +125,10 @@ test('thousands of threads that wait all the time: none for longer than the wind
 	const threads = 3000;
 	const workload = await Workload.start('crowd', `${threads}`, '1', '60000000');
 	workload.begin();
-	const sleeping = () => readdirSync(`/proc/${workload.pid}/task`).length > threads;
-	await until(sleeping);
+	const tasks = `/proc/${workload.pid}/task`;
+	const isAsleep = (tid: string) =>
+		readFileSync(join(tasks, tid, 'wchan'), 'utf8').includes('nanosleep');
+	await until(() => readdirSync(tasks).filter(isAsleep).length === threads);
 	const { window_ns, wall_ns, account, ...report } = why('-p', `${workload.pid}`, '1');
 	process.kill(workload.pid, 'SIGKILL');
 	assert.equal(report.threads, threads + 1);
@@ -134,6 +136,8 @@ test('thousands of threads that wait all the time: none for longer than the wind
 	near(total(account), wall_ns, 0.001, 'the account');
 	near(wall_ns, (threads + 1) * window_ns, 0.001, 'all of the window, of each thread');
 	for (const { kind, max } of account) assert.ok((max ?? 0) <= window_ns, `${kind}: ${max}`);
+	const [sleep] = account.filter(({ kind }) => kind === 'sleep');
+	assert.deepEqual([sleep?.count, sleep?.max], [threads, window_ns]);
 });
 
 test('a process that ends: the verdict is of the time that it had', async () => {

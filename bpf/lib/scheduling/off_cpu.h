@@ -148,11 +148,10 @@ static __always_inline void off_cpu_begins(struct task_struct *prev, bool preemp
 	off->since_ns = now_ns;
 }
 
-/* A thread that is off the CPU as tracing begins, which it did at `begun_ns`, waits from then on.
- */
+/* A thread that is off the CPU, and was not seen to stop, waits from when tracing began. */
 static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stack, u64 begun_ns)
 {
-	u64 switches = task->nvcsw + task->nivcsw;
+	u64 switches = task->nvcsw + task->nivcsw, since_ns = begun_ns;
 	struct off_cpu *off;
 	u32 state;
 
@@ -175,7 +174,12 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 		off->moved_asleep = is_queued_asleep(task);
 		barrier();
 	}
-	off->since_ns = begun_ns;
+	if (task->start_time > since_ns)
+		since_ns = task->start_time;
+	/* It may have been blocked until now. */
+	if (!state)
+		since_ns = bpf_ktime_get_ns();
+	off->since_ns = since_ns;
 	barrier();
 	/* It may have got a CPU meanwhile, and be on it. */
 	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)

@@ -25,7 +25,7 @@ volatile u64 period_ns;
 /* Instead of a user stack's hash: the thread stopped before tracing began. */
 #define NOT_WALKED (~0ULL)
 
-/* When it was looked for threads that waited already, which wait from then on; 0: not yet. */
+/* When programs began to look for threads that wait already; 0: they have not. */
 u64 begun_ns;
 
 /* When tracing ended; 0: it goes on. Waits that are open then are counted up to there. */

@@ -23,13 +23,8 @@ import { type Machine, machineOf } from './machine.js';
 import { partsOf } from './parts.js';
 import { histogramOf, SeenWaits } from './seen-waits.js';
 import { targetOf } from './target.js';
-import {
-	EndedThreads,
-	identityOf,
-	readAccounts,
-	type ThreadAccount,
-	timeWithin,
-} from './thread-accounts.js';
+import { EndedThreads, identityOf, readAccounts, type ThreadAccount } from './thread-accounts.js';
+import { ranSince, timeWithin } from './thread-times.js';
 import { verdictOf } from './verdict.js';
 import { windowRows } from './window-rows.js';
 import { type WorstWait, worstWaits } from './worst.js';
@@ -77,12 +72,9 @@ export class WindowReader extends Waits {
 		// A timer, and no hardware counter: an NMI would interrupt programs that walk stacks.
 		const attributes = { ...eventOf('cpu-clock'), frequency_hz: SAMPLES_HZ };
 		this.#events = runOnOverflow(attributes, program, this.#subjects.filter.cpus);
-	}
-
-	override begun(): void {
+		// Before the window, as what a thread ran since counts by the part that is in it.
 		this.#atBegin = readAccounts(this.object);
 		this.#timeAtBegin = cpuTime();
-		super.begun();
 	}
 
 	override drain(): void {
@@ -130,7 +122,7 @@ export class WindowReader extends Waits {
 		const evidence = {
 			target: targetOf(this.#subjects),
 			lockHolders: this.#fileLocks.holders,
-			machine: this.#machine(threads),
+			machine: this.#machine(),
 			isThere: (pid: number) => existsSync(`/proc/${pid}`),
 			window_ns: this.ended_ns - this.begun_ns,
 			threads,
@@ -170,7 +162,9 @@ export class WindowReader extends Waits {
 		super.close();
 	}
 
-	#machine(threads: readonly ThreadTime[]): Machine {
+	#machine(): Machine {
+		const before = this.#accountsBefore();
+		const accounts = this.#accounts();
 		return machineOf({
 			cpus: onlineCpus().length,
 			tracer: process.pid,
@@ -178,7 +172,7 @@ export class WindowReader extends Waits {
 			end: this.#atEnd,
 			ended: this.#ended.all(),
 			time: cpuTimeSince(this.#timeAtBegin, this.#timeAtEnd),
-			own_ns: threads.reduce((sum, { run_ns }) => sum + run_ns, 0),
+			own_ns: accounts.reduce((sum, last) => sum + ranSince(before.get(identityOf(last)), last), 0),
 		});
 	}
 
@@ -203,8 +197,12 @@ export class WindowReader extends Waits {
 		return [...last].flatMap(([id, account]) => (traced.has(id) ? [account] : []));
 	}
 
+	#accountsBefore(): Map<string, ThreadAccount> {
+		return new Map(this.#atBegin.map((account) => [identityOf(account), account]));
+	}
+
 	#threads(): ThreadTime[] {
-		const before = new Map(this.#atBegin.map((account) => [identityOf(account), account]));
+		const before = this.#accountsBefore();
 		const window = { begin_ns: this.begun_ns, end_ns: this.ended_ns };
 		return this.#accounts().flatMap(
 			(account) => timeWithin(window, before.get(identityOf(account)), account) ?? [],

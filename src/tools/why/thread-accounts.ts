@@ -6,7 +6,6 @@ import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { readU64 } from '../../loader/layout.js';
 import type { BpfObject } from '../../loader/object.js';
 import { RingBuffer } from '../../loader/ringbuf.js';
-import type { ThreadTime } from './evidence.js';
 
 type Objects = BpfObject<typeof layout>;
 
@@ -38,26 +37,6 @@ const RING_BYTES = 4 << 20;
 
 /** Which thread it is of: numbers of threads are used again. */
 export const identityOf = ({ kernelPid, born_ns }: ThreadAccount) => `${kernelPid} ${born_ns}`;
-
-/**
- * What a thread did within a window, by its account as the window began (undefined: it was not there) and the last
- * one; undefined: nothing. Threads are asked one after the other, which takes a while where there are many: what one
- * ran between two accounts counts for the part of that time that is in the window.
- */
-export function timeWithin(
-	window: { readonly begin_ns: number; readonly end_ns: number },
-	before: Pick<ThreadAccount, 'at_ns' | 'run_ns'> | undefined,
-	last: ThreadAccount,
-): ThreadTime | undefined {
-	const from_ns = Math.max(last.born_ns, window.begin_ns);
-	const life_ns = Math.min(last.at_ns, window.end_ns) - from_ns;
-	if (life_ns <= 0) return undefined;
-	const known_ns = last.at_ns - (before?.at_ns ?? last.born_ns);
-	const ran_ns = last.run_ns - (before?.run_ns ?? 0);
-	const share = known_ns > 0 ? life_ns / known_ns : 1;
-	const run_ns = Math.max(0, Math.min(life_ns, ran_ns * share));
-	return { pid: last.pid, tid: last.tid, comm: last.comm, life_ns, run_ns };
-}
 
 /** Before loading. */
 export function configureAccounts(object: Objects): void {

@@ -6,7 +6,6 @@ import {
 	configureAccounts,
 	EndedThreads,
 	readAccounts,
-	timeWithin,
 } from '../../../../src/tools/why/thread-accounts.js';
 
 const { size, fields } = layout.structs.thread_account;
@@ -124,25 +123,4 @@ test('so many threads that have ended are kept, and the others are counted once:
 	assert.deepEqual(drained(16), [11, 12, 13]);
 	assert.deepEqual(ended.lost(), { ended_threads_dropped: 1 });
 	assert.deepEqual(ended.lost(), {});
-});
-
-test('what a thread ran within a window, of what is known for a longer or a shorter time', () => {
-	const window = { begin_ns: 1000, end_ns: 2000 };
-	const [last] = accounts([{ ...FIRST, born_ns: 10n, at_ns: 2200n, run_ns: 650n }]);
-	assert.ok(last);
-	const who = { pid: 6, tid: 7, comm: 'worker' };
-	// Asked 100 ns after the window began and 200 after it ended: 550 ns in 1,100 are 500 in 1,000.
-	assert.deepEqual(timeWithin(window, { at_ns: 1100, run_ns: 100 }, last), {
-		...who,
-		life_ns: 1000,
-		run_ns: 500,
-	});
-	// It ran all the time; no more than there was.
-	assert.equal(timeWithin(window, { at_ns: 1100, run_ns: -500 }, last)?.run_ns, 1000);
-	// Born within it, and ended.
-	const brief = { ...last, born_ns: 1500, at_ns: 1800, run_ns: 120 };
-	assert.deepEqual(timeWithin(window, undefined, brief), { ...who, life_ns: 300, run_ns: 120 });
-	// Before and after it.
-	assert.equal(timeWithin(window, undefined, { ...last, at_ns: 900 }), undefined);
-	assert.equal(timeWithin(window, undefined, { ...last, born_ns: 2100 }), undefined);
 });
