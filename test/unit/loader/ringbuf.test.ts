@@ -21,6 +21,8 @@ interface Written {
 	readonly flags?: number;
 }
 
+const isMapped = (path: string) => readFileSync('/proc/self/maps', 'utf8').includes(path);
+
 /** Reads a ring whose records begin at `from`; returns what it hands over, and up to where it gives room back. */
 function read(
 	records: readonly Written[],
@@ -59,8 +61,10 @@ function read(
 		assert.match(String(error), /enough/);
 	}
 	const consumed = consumedNow();
+	assert.ok(isMapped(path));
 	ring.close();
 	closeSync(fd);
+	assert.ok(!isMapped(path), 'no mapping is left of a ring that is closed');
 	return { values, consumed, produced: at, freed };
 }
 
