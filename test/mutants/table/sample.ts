@@ -168,4 +168,22 @@ export const OF_SAMPLE: readonly Mutation[] = [
 		bug: 'a process that waits for any of several children waits for one of them',
 		test: 'live/children',
 	},
+	{
+		id: 'S21',
+		file: 'bpf/lib/scheduling/run_queue.h',
+		from: 'last->left_throttled = throttle_begins(task);',
+		to: 'last->left_throttled = 0;',
+		bug: 'runqlat: of who is throttled as tracing begins that wait is one for a CPU',
+		test: 'live/throttled-before',
+		only: 'runqlat',
+	},
+	{
+		id: 'S22',
+		file: 'bpf/lib/waits/thread_accounts.h',
+		from: 'off->state == OFFCPU_RUNNABLE ? off->since_ns',
+		to: 'off->preempted ? off->since_ns',
+		bug: 'why: nothing is seen of a thread that could run, and got no CPU in all of the window',
+		test: 'live/throttled-before',
+		only: 'why',
+	},
 ];
