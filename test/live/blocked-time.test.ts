@@ -1,8 +1,10 @@
 /** Blocked time with who ended it: offwaketime and wakeuptime, where both are known by construction. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { errorOf, foldedLines, type JsonStack, near, stackReport, sumOf } from './stacks.js';
-import { Tracing, tstrace, Workload } from './support.js';
+import { Tracing, tstrace, until, Workload } from './support.js';
 
 const COUNT = 100;
 const NAP_NS = 2e6;
@@ -206,3 +208,24 @@ for (const by of ['kind,waker', 'object,waker', 'kind,object,waker'])
 			roots.join('\n'),
 		);
 	});
+
+test('wakeuptime: of stacks that it does not show nothing is said, also of waits that go on', async () => {
+	const sleep = spawn('sleep', ['100']);
+	const pid = `${sleep.pid}`;
+	try {
+		await until(() => / S /.test(readFileSync(`/proc/${pid}/stat`, 'latin1')));
+		for (const [tool, isSaid] of [
+			['offwaketime', true],
+			['wakeuptime', false],
+		] as const) {
+			const tracing = await Tracing.start([tool, '--json', '-p', pid]);
+			const { stacks, notices } = stackReport(await tracing.end('SIGINT'));
+			assert.ok(stacks.length > 0);
+			// Debian's programs are stripped.
+			const unnamed = notices.filter((text) => /\/sleep has functions without names/.test(text));
+			assert.equal(unnamed.length > 0, isSaid, `${tool}: ${notices}`);
+		}
+	} finally {
+		sleep.kill();
+	}
+});

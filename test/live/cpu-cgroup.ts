@@ -32,14 +32,14 @@ export class CpuCgroup {
 		writeFileSync(join(this.folder, 'cgroup.procs'), `${pid}`);
 	}
 
-	/** To so many per cent of one CPU. */
-	limitTo(percent: number): void {
-		const quota_usec = (PERIOD_USEC * percent) / 100;
+	/** To so many per cent of one CPU; a period of at most a second. */
+	limitTo(percent: number, period_usec = PERIOD_USEC): void {
+		const quota_usec = (period_usec * percent) / 100;
 		if (existsSync(join(this.folder, 'cpu.max'))) {
-			writeFileSync(join(this.folder, 'cpu.max'), `${quota_usec} ${PERIOD_USEC}`);
+			writeFileSync(join(this.folder, 'cpu.max'), `${quota_usec} ${period_usec}`);
 			return;
 		}
-		writeFileSync(join(this.folder, 'cpu.cfs_period_us'), `${PERIOD_USEC}`);
+		writeFileSync(join(this.folder, 'cpu.cfs_period_us'), `${period_usec}`);
 		writeFileSync(join(this.folder, 'cpu.cfs_quota_us'), `${quota_usec}`);
 	}
 

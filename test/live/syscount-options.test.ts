@@ -1,8 +1,9 @@
 /** What syscount prints for people, and what it says to options that cannot be. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { rowsOf } from './calls.js';
 import { reportsOf } from './reports.js';
-import { needs, runToEnd, Tracing, TSTRACE, tstrace } from './support.js';
+import { needs, runToEnd, Tracing, TSTRACE, tstrace, Workload } from './support.js';
 
 const DD = ['dd', 'if=/dev/zero', 'of=/dev/null', 'count=1'];
 
@@ -22,6 +23,22 @@ test('text: a table, a sum, and what a filter leaves of it', async () => {
 	assert.equal(list.status, 0);
 	assert.match(list.stdout, /^ +\d+ {2}openat\n/m);
 	assert.match(list.stdout, /^network: .*\bsendto\b/m);
+});
+
+test('--by process: calls that go on are of the process, whatever its threads are called', async () => {
+	// Three threads wait for ever, each under a name of its own, and the first one for its input.
+	const workload = await Workload.start('deadlock');
+	for (const options of [[], ['--latency']]) {
+		const args = ['syscount', '--json', '-P', ...options, '-p', `${workload.pid}`];
+		const tracing = await Tracing.start(args);
+		const rows = rowsOf(await tracing.end('SIGINT'));
+		assert.deepEqual(
+			rows.map(({ pid, comm, calls, in_progress }) => ({ pid, comm, calls, in_progress })),
+			[{ pid: workload.pid, comm: 'deadlock', calls: 0, in_progress: 4 }],
+		);
+	}
+	await workload.work();
+	await workload.end();
 });
 
 const PERF = 'calls at perf tracepoints';

@@ -6,6 +6,7 @@ import { OF_FILTERS } from './table/filters.js';
 import { OF_MEMORY } from './table/memory.js';
 import { OF_OBJECTS } from './table/objects.js';
 import { OF_OFF_CPU } from './table/off-cpu.js';
+import { OF_SAMPLE } from './table/sample.js';
 import { OF_SCHEDULING } from './table/scheduling.js';
 import { OF_STACKS } from './table/stacks.js';
 import { OF_TIMEHIST } from './table/timehist.js';
@@ -28,4 +29,5 @@ export const MUTATIONS: readonly Mutation[] = [
 	...OF_USER_SPACE,
 	...OF_WHY,
 	...OF_COUNTING,
+	...OF_SAMPLE,
 ];

@@ -70,6 +70,8 @@ export class TraceReader extends EventBatches {
 
 	begin(): void {
 		this.#stacks?.begin();
+		// Before the filter's own program, which takes the thread out of the filter.
+		this.#object.attach('trace_thread_ends');
 		this.#hooks.attach(this.#object, PERF_EVENTS);
 	}
 

@@ -64,10 +64,9 @@ export const trace = defineTool<Layout, Settings, RowFindings, TraceOptions>({
 		return {
 			attach: [
 				...(hook.name === 'raw' ? programs : []),
-				'trace_thread_ends',
 				...(settings.ends ? (['trace_signal'] as const) : []),
 			],
-			load: [...(hook.name === 'perf' ? programs : []), 'open_calls'],
+			load: [...(hook.name === 'perf' ? programs : []), 'trace_thread_ends', 'open_calls'],
 			trap_ns: hook.name === 'perf' ? PERF_HOOK_NS : 0,
 			tables: settings.stacks && unwindTables(object, settings.stacks, subjects, note),
 			because: `records calls when they return, at ${hook.name} tracepoints: ${hook.because}`,

@@ -84,6 +84,16 @@ test('--grep and --exclude: what is left out is counted, and not lost', () => {
 	assert.equal(leftOutText(shownStacks(findings(rows), { ...ALL, exclude: /zzz/ }, false)), '');
 });
 
+test('threads left out as idle stay counted, whatever patterns leave out besides', () => {
+	const idle = { by: 'idle', rows: [row(7, 'sleep', 40), row(8, 'poll', 2)], threads: 2 } as const;
+	const all = { ...findings([row(1, 'main;a', 50), row(2, 'main;b', 30)]), leftOut: [idle] };
+	assert.equal(leftOutText(shownStacks(all, ALL, false)), 'left out: 42 ns of 2 idle threads');
+	assert.equal(
+		leftOutText(shownStacks(all, { ...ALL, exclude: /b/ }, true)),
+		'left out: 42 ns of 2 idle threads; 30 ns in 1 stack by --exclude',
+	);
+});
+
 const { profile } = await fromFolded('a;b 1\na;c 2\nd;b 4\nd 8\n');
 const kept = (grep?: RegExp, exclude?: RegExp) =>
 	toFolded(keepStacks(profile, { grep, exclude })).split('\n').sort().join(' ').trim();

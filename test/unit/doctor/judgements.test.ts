@@ -187,7 +187,8 @@ test('limits and namespaces', () => {
 	check(limits('unlimited', 'unlimited'), 'ok');
 	check(limits('256', '4096'), 'warn', /^ulimit -n 1024$/);
 	check(limits('256', 'unlimited'), 'warn', /^ulimit -n 1024$/);
-	check(limits('256', '256'), 'warn', /^sudo prlimit/);
+	for (const hard of ['256', '512', '1023']) check(limits('256', hard), 'warn', /^sudo prlimit/);
+	check(limits('256', '1024'), 'warn', /^ulimit -n 1024$/);
 	check(judgePidNamespace(0), 'ok');
 	check(judgePidNamespace(4026532000), 'warn', /--pid=host/);
 	const mount = (type: string, ...options: string[]) => ({

@@ -1,52 +1,34 @@
 /** The consumer's side of a ring buffer, over a file with what the kernel would have written. */
 import assert from 'node:assert/strict';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { BpfMap } from '../../../src/loader/map.js';
-import { pageSizeBytes } from '../../../src/loader/memory.js';
 import { RingBuffer } from '../../../src/loader/ringbuf.js';
-import { temporaryFolder } from '../symbolize/support.js';
+import { HEADER_BYTES, PAGE_BYTES as PAGE, RING_BYTES, ringFile } from './ring-file.js';
 
 /** include/uapi/linux/bpf.h, BPF_RINGBUF_BUSY_BIT and so on. */
 const BUSY = 2 ** 31;
 const DISCARD = 2 ** 30;
-const HEADER_BYTES = 8;
-const PAGE = pageSizeBytes();
-const RING_BYTES = 16 * PAGE;
-
 interface Written {
 	readonly value: number;
 	readonly bytes?: number;
 	readonly flags?: number;
 }
 
+const isMapped = (path: string) => readFileSync('/proc/self/maps', 'utf8').includes(path);
+
 /** Reads a ring whose records begin at `from`; returns what it hands over, and up to where it gives room back. */
 function read(
 	records: readonly Written[],
 	{ from = 0, each = (_: number): void => {} } = {},
 ): { values: number[]; consumed: number; produced: number; freed: number[] } {
-	const file = Buffer.alloc(2 * PAGE + 2 * RING_BYTES);
-	let at = from;
-	for (const { value, bytes = 8, flags = 0 } of records) {
-		const record = Buffer.alloc(HEADER_BYTES + bytes);
-		record.writeUInt32LE((bytes | flags) >>> 0, 0);
-		record.writeUInt32LE(value, HEADER_BYTES);
-		// The kernel maps the data twice in a row.
-		for (const [i, byte] of record.entries()) {
-			const place = (at + i) % RING_BYTES;
-			file[2 * PAGE + place] = byte;
-			file[2 * PAGE + RING_BYTES + place] = byte;
-		}
-		at += Math.ceil((HEADER_BYTES + bytes) / 8) * 8;
-	}
-	file.writeBigUInt64LE(BigInt(from), 0);
-	file.writeBigUInt64LE(BigInt(at), PAGE);
-	const path = join(temporaryFolder(), 'ring');
-	writeFileSync(path, file);
-	const fd = openSync(path, 'r+');
+	const written = records.map(({ value, bytes = 8, flags = 0 }) => {
+		const record = Buffer.alloc(bytes);
+		record.writeUInt32LE(value, 0);
+		return { bytes: record, flags };
+	});
+	const { path, map, at, close } = ringFile(written, from);
 	const consumedNow = () => Number(readFileSync(path).readBigUInt64LE(0));
-	const ring = new RingBuffer({ fd, maxEntries: RING_BYTES } as unknown as BpfMap);
+	const ring = new RingBuffer(map);
 	const values: number[] = [];
 	const freed: number[] = [];
 	try {
@@ -59,8 +41,10 @@ function read(
 		assert.match(String(error), /enough/);
 	}
 	const consumed = consumedNow();
+	assert.ok(isMapped(path));
 	ring.close();
-	closeSync(fd);
+	close();
+	assert.ok(!isMapped(path), 'no mapping is left of a ring that is closed');
 	return { values, consumed, produced: at, freed };
 }
 

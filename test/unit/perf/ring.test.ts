@@ -135,6 +135,27 @@ test('whatever the memory holds, reading ends', () => {
 	);
 });
 
+test('nearly full is a ring that may have had no room for a record, and no other', () => {
+	const most = 2 ** 16; // of bytes in one record
+	const [bytes, size] = [4 * most, 4096];
+	for (const [used, nearlyFull] of [
+		[0, false],
+		[most / 2, false],
+		[bytes / 2, false],
+		[bytes - most, false],
+		[bytes - most + size, true],
+		[bytes, true],
+	] as const) {
+		const kernel = new FakeKernel(bytes, size);
+		const ring = new PerfRing(kernel, PAGE_BYTES);
+		for (let i = 0; i < used / size; i++) assert.ok(kernel.write(size, 1));
+		assert.equal(readAll(ring).records.length, used / size);
+		assert.equal(ring.nearlyFull, nearlyFull, `${used} of ${bytes} bytes in use`);
+		readAll(ring);
+		assert.equal(ring.nearlyFull, false, 'read, and empty');
+	}
+});
+
 test('a size that cannot be: said, and the rest is skipped', () => {
 	for (const size of [0, 4, 12, 4096]) {
 		const kernel = new FakeKernel(PAGE_BYTES);

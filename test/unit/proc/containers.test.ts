@@ -97,4 +97,7 @@ test('none, or several: which there are', () => {
 		path,
 	}));
 	assert.match(refused('x', twins), /several begin so: x, x/);
+	// One beside the other is not in it, though its path begins so.
+	const beside = ['', '.scope'].map((end) => ({ id: ID, kind: '', path: `/docker/${ID}${end}` }));
+	assert.match(refused(ID, beside), /several begin so/);
 });

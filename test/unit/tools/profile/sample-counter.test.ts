@@ -15,6 +15,30 @@ const sampleIn = (user: readonly number[]) =>
 		user,
 	}) as unknown as SampleRecord;
 
+test('a thread that is new has its own name, not that of the one whose number it got', () => {
+	const options = { maxStacks: 9, byThread: true, kernel: true, user: true, wanted: () => true };
+	const counter = new SampleCounter(options);
+	const { pid, title } = process;
+	const sample = { ...sampleIn([1]), pid, tid: pid };
+	const about = { pid, tid: pid, time_ns: 1 };
+	const nameOf = () => counter.stacks().map(({ comm }) => comm);
+	counter.follow({ type: 'comm', comm: 'before', exec: false, ...about });
+	counter.add(sample);
+	assert.deepEqual(nameOf(), ['before']);
+	process.title = 'tells its name';
+	try {
+		// Others that are new change nothing.
+		counter.follow({ type: 'fork', parentPid: 1, ...about, pid: pid + 1, tid: pid + 1 });
+		counter.add(sample);
+		assert.deepEqual(nameOf(), ['before']);
+		counter.follow({ type: 'fork', parentPid: 1, ...about });
+		counter.add(sample);
+		assert.deepEqual(nameOf(), ['before', 'tells its name']);
+	} finally {
+		process.title = title;
+	}
+});
+
 test('samples of stacks that have no room are lost, each of them, and said once', () => {
 	const options = { maxStacks: 2, byThread: false, kernel: true, user: true, wanted: () => true };
 	const counter = new SampleCounter(options);

@@ -72,6 +72,13 @@ test('of several of one name the longest is shown, with whether that one began b
 		);
 });
 
+test('seen as it began, before the interval did: how long it takes is known, whatever others take at least', (t) => {
+	const attached = { since_ns: BEGUN_NS - 300 };
+	const known = { ...CALL, open: 2, longest_ns: NOW_NS - attached.since_ns, sinceBefore: false };
+	assert.deepEqual(sumsOf(t, [BEFORE, attached]), [known]);
+	assert.deepEqual(sumsOf(t, [attached, BEFORE]), [known]);
+});
+
 test('each call has its own', (t) => {
 	const open = [{ ...LATE, nr: 6 }, BEFORE, { ...EARLY, nr: 6 }];
 	assert.deepEqual(sumsOf(t, open), [

@@ -5,11 +5,16 @@ import { verdictOf } from '../../../../src/tools/why/verdict.js';
 import { answerTo, blocked, SECOND, STACK_OF, tcp, thread, waker } from './support.js';
 
 /** So many threads that use a connection for a second each, and wait for it as long as said, for thread `wakerOf`. */
-function pool(waits_s: number, wakerOf: (tid: number) => number) {
+function pool(waits_s: number, wakerOf: (tid: number) => number, alsoOtherwise = false) {
 	const tids = [71, 72, 73, 74];
+	const wakes = (tid: number) =>
+		waker('ran', '', {
+			key: { context: 'thread', pid: 70, tid: wakerOf(tid), comm: 'worker' },
+		});
+	const other_s = alsoOtherwise ? 1 : 0;
 	return answerTo({
 		threads: [
-			...tids.map((tid) => thread((1 + waits_s) * SECOND, 0, { tid })),
+			...tids.map((tid) => thread((1 + waits_s + other_s) * SECOND, 0, { tid })),
 			thread(10 * SECOND, 0, { tid: 80 }),
 		],
 		blocked: tids.flatMap((tid) => [
@@ -21,10 +26,11 @@ function pool(waits_s: number, wakerOf: (tid: number) => number) {
 			blocked(STACK_OF.condition, waits_s * SECOND, {
 				count: 9,
 				key: { tid },
-				waker: waker('ran', '', {
-					key: { context: 'thread', pid: 70, tid: wakerOf(tid), comm: 'worker' },
-				}),
+				waker: wakes(tid),
 			}),
+			...(alsoOtherwise
+				? [blocked(STACK_OF.futex, SECOND, { count: 9, key: { tid }, waker: wakes(tid) })]
+				: []),
 		]),
 	});
 }
@@ -41,6 +47,11 @@ test('threads that wait for each other longer than they work: said besides, and 
 	assert.equal(confidence, 'unsure');
 	assert.ok(because.includes('threads that waited for each other may have had work'));
 	assert.doesNotMatch(verdictOf(pool(0.9, others)).text, /Besides/);
+});
+
+test('one that waits for others in several ways is one thread', () => {
+	const answer = pool(3, others, true);
+	assert.deepEqual([answer.mutual?.waiters, answer.mutual?.total_ns], [4, 16 * SECOND]);
 });
 
 test('a thread that only hands out work is not one of those that wait', () => {

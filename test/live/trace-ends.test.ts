@@ -1,0 +1,45 @@
+/** trace: how the threads of a process end, and what its sockets are called. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Tracing, Workload } from './support.js';
+
+const THREADS = 4;
+
+test('of the threads of a process only the last one that ends is its end', async () => {
+	const crowd = await Workload.start('crowd', `${THREADS}`, '1', '1000');
+	const tracing = await Tracing.start(['trace', '-e', 'none', '-p', `${crowd.pid}`]);
+	await crowd.work();
+	await crowd.end();
+	const { stdout } = await tracing.end();
+	const ends = stdout.split('\n').flatMap((line) => /\+\+\+ (.*) after /.exec(line)?.[1] ?? []);
+	assert.deepEqual(ends, [...Array(THREADS).fill('thread exited with 0'), 'exited with 0']);
+});
+
+test('-y: both ends of a unix connection have its path, who has accepted it, too', async () => {
+	const folder = realpathSync(mkdtempSync('build/trace-'));
+	const path = join(folder, 'socket');
+	const server = createServer().listen(path);
+	await once(server, 'listening');
+	const client = connect(path);
+	const [accepted] = (await once(server, 'connection')) as [Socket];
+	try {
+		const calls = 'write,writev,sendto,sendmsg';
+		const tracing = await Tracing.start(['trace', '-y', '-e', calls, '-p', `${process.pid}`]);
+		accepted.write('from the server');
+		client.write('from the client');
+		for (const each of [client, accepted]) await once(each, 'data');
+		const { stdout } = await tracing.end('SIGINT');
+		for (const text of ['from the server', 'from the client']) {
+			const line = stdout.split('\n').find((each) => each.includes(text));
+			assert.equal(/\d+<unix:([^>]*)>/.exec(line ?? '')?.[1], path, line);
+		}
+	} finally {
+		for (const each of [client, accepted]) each.destroy();
+		server.close();
+		rmSync(folder, { recursive: true });
+	}
+});
