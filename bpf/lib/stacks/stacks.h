@@ -13,12 +13,17 @@
 #include "../kernel.h"
 #include "../loss.h"
 #include "../pidns.h"
+#include "../runtimes/functions.h"
 #include "../sampling.h"
 
 /* For user space, too. */
 enum stack_constant {
 	/* kernel/events/callchain.c: sysctl kernel.perf_event_max_stack unless it was changed. */
 	STACK_DEPTH = 127,
+	/* Of a stack: frames, and the functions of a runtime's (lib/runtimes/functions.h). */
+	STACK_WORDS = 2 * STACK_DEPTH,
+	/* The next power of two. */
+	STACK_ROOM = 256,
 	/* Frames in an element of `frames`. */
 	CHUNK_FRAMES = 1 << 17,
 	/* Frames in a block, which one CPU has for its own; an element is whole blocks. */
@@ -98,11 +103,13 @@ EXPORT_TYPE(struct stack_place, stack_place);
 
 /* A stack as it was walked, leaf first. */
 struct walked {
-	u32 count;
-	u32 end; /* as in stack_place */
+	u32 count;     /* of words in `frames` */
+	u32 end;       /* as in stack_place */
+	u32 functions; /* of them, where the walk was by tables: functions, and no frames */
+	u32 runtime;   /* that they are of */
 	u64 hash;
 	u64 called; /* a leaf for task_kernel_stack, right before the other frames */
-	u64 frames[STACK_DEPTH];
+	u64 frames[STACK_ROOM];
 };
 
 /* What was walked on this CPU, until it is counted; and its block of `frames`. */
@@ -169,7 +176,7 @@ static __always_inline s64 reserve_frames(struct scratch *here, u32 count)
 	u32 block, first;
 
 	/* The last frames of a block stay unused, where a deep stack would not fit. */
-	if (here->frames_left < STACK_DEPTH) {
+	if (here->frames_left < STACK_WORDS) {
 		if (bpf_map_pop_elem(&free_blocks, &block))
 			return -1;
 		here->next_frame = block * BLOCK_FRAMES;
@@ -179,6 +186,32 @@ static __always_inline s64 reserve_frames(struct scratch *here, u32 count)
 	here->next_frame += count;
 	here->frames_left -= count;
 	return first;
+}
+
+/* Only walks by tables find some. */
+static __always_inline u32 functions_in(struct walked *walked)
+{
+	u32 functions = walked->functions;
+
+	/* Without a branch: the verifier would follow all that comes for each way. */
+	return functions & -(u32) !!walked->end;
+}
+
+/* The current thread's stack that was walked has just been put there. A function of its own,
+ * verified once. */
+__noinline int tell_functions_of(u32 index, u32 first)
+{
+	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
+	struct kept_functions kept = {};
+
+	if (!here || !functions_in(&here->user))
+		return 0;
+	kept.tgid = current_tgid();
+	kept.runtime = here->user.runtime;
+	kept.first = first;
+	kept.count = here->user.count;
+	tell_functions(&kept);
+	return 0;
 }
 
 static __always_inline bool keep_frames(struct scratch *here, struct walked *walked, u64 hash)
@@ -197,9 +230,11 @@ static __always_inline bool keep_frames(struct scratch *here, struct walked *wal
 	barrier_var(at);
 	/* In a register: old verifiers (5.10) forget the bounds of what was on the stack. */
 	barrier_var(bytes);
-	if (!chunk || at > CHUNK_FRAMES - STACK_DEPTH || bytes > STACK_DEPTH * sizeof(u64))
+	if (!chunk || at > CHUNK_FRAMES - STACK_WORDS || bytes > STACK_WORDS * sizeof(u64))
 		return false;
 	bpf_probe_read_kernel(&chunk->frames[at], bytes, leaf);
+	if (walked == &here->user)
+		tell_functions_of(here->index, place.first);
 	/* Another CPU may be first with the same stack; then its copy counts, and ours is wasted.
 	 */
 	return bpf_map_update_elem(&stacks, &hash, &place, BPF_NOEXIST) == 0 ||
@@ -230,8 +265,12 @@ __noinline int hash_frames(u32 index, bool is_user)
 	count = walked->count;
 	/* The same frames that end otherwise are another stack. */
 	hash = stack_seed ^ walked->called ^ walked->end;
-	for (u32 i = 0; i < STACK_DEPTH && i < count; i++) {
+	/* So that words are taken two at a time: the verifier goes through each turn. */
+	walked->frames[count % STACK_ROOM] = 0;
+	for (u32 i = 0; i < STACK_WORDS && i < count; i += 2) {
 		hash = (hash ^ walked->frames[i]) * 0x9e3779b97f4a7c15;
+		hash ^= hash >> 32;
+		hash = (hash ^ walked->frames[i + 1]) * 0x9e3779b97f4a7c15;
 		hash ^= hash >> 32;
 		barrier_var(count);
 	}
@@ -254,7 +293,7 @@ static __always_inline u64 stack_hash(struct scratch *here, bool is_user, long b
 	}
 	if (count == 0)
 		return NO_STACK;
-	if (count >= stack_depth)
+	if (count - functions_in(walked) >= stack_depth)
 		count_loss(LOSS_STACKS_TRUNCATED);
 	walked->count = count;
 	hash_frames(here->index, is_user);

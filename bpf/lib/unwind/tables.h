@@ -142,7 +142,8 @@ struct unwind_file {
 	u32 pages_at; /* in `unwind_pages` */
 	u32 first_page;
 	u32 pages;
-	u32 used; /* unwind_round, when it was last */
+	u32 used;    /* unwind_round, when it was last */
+	u32 runtime; /* a runtime's in the file, from 1 on (lib/runtimes); 0: none is */
 };
 
 EXPORT_TYPE(struct unwind_file, unwind_file);
@@ -196,6 +197,7 @@ struct code {
 	u32 pages_at;
 	u32 first_page;
 	u32 pages;
+	u32 runtime; /* as in unwind_file */
 };
 
 /* Stacks go to and fro between a program and its libraries. A power of two. */
@@ -211,6 +213,7 @@ struct codes {
 	u32 version;	 /* of its mappings */
 	u32 round;
 	u32 found;
+	u32 runtime; /* as in unwind_file, of a file of its; 0: not known to have one */
 	struct code code[CODES_REMEMBERED];
 };
 
@@ -241,6 +244,7 @@ struct unwind {
 	bool is_by_pointer; /* frame pointers led here */
 	bool is_guessed;    /* and, on the way, through code of a file that says nothing of it */
 	u32 codes_at;	    /* in `unwind_codes` */
+	u64 function;	    /* lib/runtimes/functions.h; 0: of none */
 	struct met met;
 };
 
@@ -250,5 +254,12 @@ struct {
 	__type(key, u32);
 	__type(value, struct unwind);
 } unwinds SEC(".maps");
+
+static __always_inline struct codes *codes_at(struct unwind *walk)
+{
+	u32 at = walk->codes_at;
+
+	return bpf_map_lookup_elem(&unwind_codes, &at);
+}
 
 #endif
