@@ -22,31 +22,17 @@ enum function_constant {
 	FUNCTION_MARK_BIT = 63,
 	/* Files that a runtime is in. */
 	FUNCTION_MAX_RUNTIMES = 16,
-	FUNCTION_RING_BYTES = 1 << 18,
+	FUNCTION_RING_BYTES = 1 << 19,
 };
 
 EXPORT_TYPE(enum function_constant, function_constant);
 
-/* A stack that was just kept, with functions in it. */
-struct kept_functions {
-	u32 tgid;    /* in our PID namespace */
-	u32 runtime; /* number of its file in user space, from 1 on */
-	u32 first;   /* in `frames` */
-	u32 count;
-};
-
-EXPORT_TYPE(struct kept_functions, kept_functions);
-
+/* Stacks with functions in them, each when it is kept: as struct walked, up to its last word. Where
+ * there is no room, user space finds out when it names the stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } function_stacks SEC(".maps");
-
-/* Tells user space; where there is no room, it finds out when it names the stack. */
-static __always_inline void tell_functions(struct kept_functions *kept)
-{
-	bpf_ringbuf_output(&function_stacks, kept, sizeof(*kept), 0);
-}
 
 static __always_inline u64 function_word(u64 object, u64 print, bool is_callers)
 {

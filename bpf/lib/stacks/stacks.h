@@ -107,10 +107,14 @@ struct walked {
 	u32 end;       /* as in stack_place */
 	u32 functions; /* of them, where the walk was by tables: functions, and no frames */
 	u32 runtime;   /* that they are of */
+	u32 tgid;      /* as they are told, in our PID namespace */
+	u32 unused_padding;
 	u64 hash;
 	u64 called; /* a leaf for task_kernel_stack, right before the other frames */
 	u64 frames[STACK_ROOM];
 };
+
+EXPORT_TYPE(struct walked, walked);
 
 /* What was walked on this CPU, until it is counted; and its block of `frames`. */
 struct scratch {
@@ -197,20 +201,19 @@ static __always_inline u32 functions_in(struct walked *walked)
 	return functions & -(u32) !!walked->end;
 }
 
-/* The current thread's stack that was walked has just been put there. A function of its own,
- * verified once. */
-__noinline int tell_functions_of(u32 index, u32 first)
+/* The current thread's stack that was walked is kept now. A function of its own, verified once. */
+__noinline int tell_functions(u32 index)
 {
 	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
-	struct kept_functions kept = {};
+	u32 bytes;
 
 	if (!here || !functions_in(&here->user))
 		return 0;
-	kept.tgid = current_tgid();
-	kept.runtime = here->user.runtime;
-	kept.first = first;
-	kept.count = here->user.count;
-	tell_functions(&kept);
+	here->user.tgid = current_tgid();
+	bytes = __builtin_offsetof(struct walked, frames) + here->user.count * sizeof(u64);
+	barrier_var(bytes);
+	if (bytes <= sizeof(struct walked))
+		bpf_ringbuf_output(&function_stacks, &here->user, bytes, 0);
 	return 0;
 }
 
@@ -234,7 +237,7 @@ static __always_inline bool keep_frames(struct scratch *here, struct walked *wal
 		return false;
 	bpf_probe_read_kernel(&chunk->frames[at], bytes, leaf);
 	if (walked == &here->user)
-		tell_functions_of(here->index, place.first);
+		tell_functions(here->index);
 	/* Another CPU may be first with the same stack; then its copy counts, and ours is wasted.
 	 */
 	return bpf_map_update_elem(&stacks, &hash, &place, BPF_NOEXIST) == 0 ||
