@@ -10,6 +10,9 @@ import { silentMounts } from '../proc/answers.js';
 import { MEMORY_PATH } from '../proc/maps.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
+import type { LanguageFunction } from '../runtimes/runtime.js';
+import type { FunctionNames } from './function-names.js';
+import { functionText, type PlacedFrame, withFunctions } from './language-frames.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';
@@ -43,6 +46,7 @@ export class Symbolizer {
 	readonly #history: ProcessHistory;
 	readonly #account: Account;
 	readonly #debuginfod: Debuginfod;
+	readonly #functions: FunctionNames | undefined;
 	#kernelHidden = false;
 	readonly #readable = remembered((name: string) => loadDemangler()(name), MAX_DEMANGLED);
 	readonly #missing = new MissingFrames();
@@ -52,12 +56,19 @@ export class Symbolizer {
 	#inFiles = new Map<MappedFile, Map<number, Place>>();
 	#inVdso = new Map<number, Place>();
 	#inMemory = new Map<Life, { at_ns: number; places: Map<number, Place> }>();
+	/** Functions of runtimes. */
+	#inRuntimes = new Map<LanguageFunction, Place>();
 	#deadline_ms = 0;
 	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
 
-	/** `debuginfod`: by which symbols that are lacking are fetched. */
-	constructor(history: ProcessHistory, debuginfod = new Debuginfod(false)) {
+	/** `debuginfod`: by which symbols that are lacking are fetched. `functions`: of runtimes, if walks take some. */
+	constructor(
+		history: ProcessHistory,
+		debuginfod = new Debuginfod(false),
+		functions?: FunctionNames,
+	) {
 		this.#history = history;
+		this.#functions = functions;
 		this.#debuginfod = debuginfod;
 		this.#account = new Account(history, debuginfod.use);
 		this.#unknown.lacks = 'mapping';
@@ -73,6 +84,7 @@ export class Symbolizer {
 		stacks: readonly CapturedStack[],
 		maxDepth = Number.POSITIVE_INFINITY,
 	): Promise<NamedStack[]> {
+		this.#functions?.take();
 		const placed = stacks.map((stack) => ({
 			kernel: Array.from(stack.kernel, (address, i) => this.#placeInKernel(address, i)),
 			user: this.#placeUser(stack),
@@ -85,7 +97,7 @@ export class Symbolizer {
 		for (const [file, places] of files) await this.#nameFile(file, places);
 		await this.#fetchSymbols(
 			stacks,
-			placed.map(({ user }) => withinStack(user)),
+			placed.map(({ user }) => withinStack(withFunctions(user))),
 		);
 		for (const [life, { at_ns, places }] of this.#inMemory) {
 			await this.#nameMemory(life, at_ns, places);
@@ -94,8 +106,9 @@ export class Symbolizer {
 		this.#inFiles = new Map();
 		this.#inVdso = new Map();
 		this.#inMemory = new Map();
+		this.#inRuntimes = new Map();
 		return placed.map(({ kernel, user: walked }, i) => {
-			const user = withinStack(walked);
+			const user = withinStack(withFunctions(walked));
 			this.#account.add(stacks[i] as CapturedStack, user);
 			return {
 				kernel: kernel.map(({ frame }) => frame),
@@ -158,13 +171,28 @@ export class Symbolizer {
 		}
 	}
 
-	#placeUser(stack: CapturedStack): Place[] {
+	#placeUser(stack: CapturedStack): PlacedFrame[] {
 		if (stack.user.length === 0) return [];
 		const space = this.#history.at(stack.pid, stack.at_ns);
-		return Array.from(stack.user, (address, i) =>
+		return Array.from(stack.user, (address, i) => {
+			const word = stack.functions?.get(i);
+			const named = space && word && this.#functions?.nameOf(space, word);
+			const runs = named && typeof named === 'object' ? this.#placeOfFunction(named) : undefined;
+			if (runs && word?.isCallers === false) return { runs };
 			// The leaf is where it is; all others are where it will go on, behind the call.
-			this.#placeAt(space, stack.at_ns, i === 0 ? address : address - 1),
-		);
+			const code = this.#placeAt(space, stack.at_ns, i === 0 ? address : address - 1);
+			if (named === 'unread') code.lacks = 'function';
+			return { code, runs };
+		});
+	}
+
+	#placeOfFunction(named: LanguageFunction): Place {
+		let place = this.#inRuntimes.get(named);
+		if (!place) {
+			place = new Place({ name: functionText(named), kind: 'jit' });
+			this.#inRuntimes.set(named, place);
+		}
+		return place;
 	}
 
 	#placeAt(space: AddressSpace | undefined, at_ns: number, address: Address): Place {

@@ -10,12 +10,15 @@ import { RingBuffer } from '../../loader/ringbuf.js';
 import type { RuntimeFile } from '../../runtimes/recognise.js';
 import type { FunctionWord } from '../../runtimes/runtime.js';
 import type { UnwoundLayout } from '../unwind/table-memory.js';
+import { type FileIdentity, fileName } from '../unwind/tables.js';
 
 const MARK = 1 << (FUNCTION.FUNCTION_MARK_BIT - 32);
 const OF_CALLER = 1 << (FUNCTION.FUNCTION_OF_CALLER_BIT - 32);
 const PLACE_HIGH_BITS = FUNCTION.FUNCTION_PLACE_BITS - 32;
 const PLACE_HIGH_MASK = (1 << PLACE_HIGH_BITS) - 1;
 const PRINT_MASK = (1 << FUNCTION.FUNCTION_PRINT_BITS) - 1;
+/** With runtimes, of whatever version. */
+const MAX_FILES = 1024;
 /** What places are counted in. */
 const PLACE_BYTES = 8;
 
@@ -46,6 +49,8 @@ export function readFunctionWord(view: DataView, at: number): FunctionWord {
 export class FunctionMaps {
 	readonly #object: BpfObject<UnwoundLayout>;
 	readonly #runtimes: RuntimeFile[] = [];
+	/** By fileName(). */
+	readonly #byFile = new Map<string, RuntimeFile>();
 	#ring: RingBuffer | undefined;
 
 	constructor(object: BpfObject<UnwoundLayout>) {
@@ -63,16 +68,17 @@ export class FunctionMaps {
 		this.#ring = new RingBuffer(this.#object.map('function_stacks'));
 	}
 
-	/** Files with runtimes that walks have come to, or will. */
-	get runtimes(): readonly RuntimeFile[] {
-		return this.#runtimes;
+	/** The runtime in a file that walks have come to, or will. */
+	runtimeIn(file: Pick<FileIdentity, 'inode' | 'device'>): RuntimeFile | undefined {
+		return this.#byFile.get(fileName(file));
 	}
 
-	/** Has walks take functions in a file; returns its number for them, 0: they take none. */
-	add(file: RuntimeFile): number {
+	/** Has walks take functions of the runtime in a file; returns its number for them, 0: they take none. */
+	add(identity: FileIdentity, file: RuntimeFile): number {
+		if (this.#byFile.size < MAX_FILES) this.#byFile.set(fileName(identity), file);
+		if (!file.layout || this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES) return 0;
 		this.#runtimes.push(file);
 		const number = this.#runtimes.length;
-		if (!file.layout || number > FUNCTION.FUNCTION_MAX_RUNTIMES) return 0;
 		const { heap, builtins, interpreter } = file.layout;
 		const { fields, size } = V8_LAYOUT;
 		const value = new DataView(new ArrayBuffer(size));

@@ -120,7 +120,7 @@ export class UnwindMaps {
 	 * Gives a file's table to the programs; undefined: the file says nothing of its code. `runtime`: the number of the one
 	 * that is in the file (FunctionMaps), 0 if none is.
 	 */
-	put(file: FileIdentity, table: PackedTable | undefined, runtime: number): void {
+	put(file: FileIdentity, table: PackedTable | undefined, runtime = 0): void {
 		const key = keyOf(file);
 		const hasRows = table && table.pages.length > 0;
 		this.#tell(

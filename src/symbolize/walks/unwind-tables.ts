@@ -172,7 +172,7 @@ export class UnwindTables {
 		if (answer.found === 'nothing' || (isAsked && answer.changed_ns !== file.changed_ns))
 			this.#unread.push(file);
 		else {
-			const runtime = answer.runtime ? this.functions.add(answer.runtime) : 0;
+			const runtime = answer.runtime ? this.functions.add(file, answer.runtime) : 0;
 			this.#maps.put({ ...file, changed_ns: answer.changed_ns }, answer.table, runtime);
 			this.#read++;
 		}
