@@ -8,6 +8,7 @@ import type { MapsEntry } from '../proc/maps.js';
 import type { Mount } from '../proc/mounts.js';
 import { openRegular, readFile } from '../proc/open.js';
 import { exeOf, readFacts } from '../proc/process-facts.js';
+import { type RuntimeFile, runtimeIn } from '../runtimes/recognise.js';
 import { cacheFolder, DebugFileCache } from '../symbolize/debuginfod/cache.js';
 import { mappedFiles, pathTo } from '../symbolize/mappings/code-files.js';
 import { REMEDIES } from '../symbolize/notices.js';
@@ -111,7 +112,7 @@ function examineProgram(pid: number, exe: Part, what: string): ProcessExaminatio
 			judgeProgram(pid, what, exe.is32),
 			...(exe.is32 ? [] : judgeFilesOf(pid, files)),
 			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
-			...(runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid))] : []),
+			...(runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid), runtimeAmong(pid, files))] : []),
 			...silentMounts().map(judgeSilent),
 		],
 		process: { pid, is32: exe.is32, files },
@@ -261,6 +262,21 @@ export function judgeSymbols({ path, symbols, install }: Part): Check {
 	);
 }
 
+/** Files that are looked at for a runtime: of the others none has one. */
+const RUNTIME_FILES = /\/(node|nodejs|libnode\.so[^/]*)$/;
+
+function runtimeAmong(pid: number, files: readonly MapsEntry[]): RuntimeFile | undefined {
+	for (const file of files.filter(({ path }) => RUNTIME_FILES.test(path)).slice(0, MAX_FILES)) {
+		const runtime = readFile(
+			openRegular(pathTo(pid, file)),
+			(bytes) => runtimeIn(new Elf(bytes)),
+			() => undefined,
+		);
+		if (runtime) return runtime;
+	}
+	return undefined;
+}
+
 function hasPerfMap(pid: number): boolean {
 	const facts = readFacts(pid);
 	const file = facts && openPerfMap(pid, facts);
@@ -268,7 +284,14 @@ function hasPerfMap(pid: number): boolean {
 	return file !== undefined;
 }
 
-export function judgeRuntime(runtime: Runtime, pid: number, hasMap: boolean): Check {
+/** `file`: the one that a runtime is in whose functions may have names without a perf map. */
+export function judgeRuntime(
+	runtime: Runtime,
+	pid: number,
+	hasMap: boolean,
+	file?: RuntimeFile,
+): Check {
+	if (file?.layout) return ok('JavaScript', `V8 ${file.version}: functions have names`);
 	if (hasMap) return ok('JIT map', `${runtime}: perf-${pid}.map`);
 	return warn(
 		'JIT map',

@@ -1,13 +1,7 @@
 /** Finds a few symbols of .symtab by their names. */
 import type { Elf } from './elf.js';
 import type { ExportedSymbol } from './exported-symbols.js';
-import {
-	eachSymbol,
-	namesOf,
-	symbolAddress,
-	symbolName,
-	symbolSize,
-} from './symbol-table.js';
+import { eachSymbol, namesOf, symbolAddress, symbolName, symbolSize } from './symbol-table.js';
 
 /** By name; those that are not in the table are left out. Throws SymbolError. */
 export function symbolsNamed(elf: Elf, names: readonly string[]): Map<string, ExportedSymbol> {

@@ -1,7 +1,8 @@
 /** Which runtime is in a file, and who names its functions. */
 import { SymbolError } from '../elf/bytes.js';
 import type { Elf } from '../elf/elf.js';
-import type { FunctionReader, RuntimeMemory } from './runtime.js';
+import type { FunctionReader, FunctionWord, RuntimeMemory, WalkedFrame } from './runtime.js';
+import { v8FunctionOf } from './v8/frame.js';
 import { V8Functions } from './v8/functions.js';
 import { type V8File, v8In } from './v8/layout.js';
 
@@ -18,7 +19,19 @@ export function runtimeIn(elf: Elf): RuntimeFile | undefined {
 	}
 }
 
+/** What tells the function of a frame, which no rule leads on from; undefined: it is no function's. */
+export function functionOf(
+	file: RuntimeFile,
+	frame: WalkedFrame,
+	memory: RuntimeMemory,
+): FunctionWord | undefined {
+	return file.layout && v8FunctionOf(frame, file.layout, memory);
+}
+
 /** Undefined: functions of this file are not named. */
-export function functionReader(file: RuntimeFile, memory: RuntimeMemory): FunctionReader | undefined {
+export function functionReader(
+	file: RuntimeFile,
+	memory: RuntimeMemory,
+): FunctionReader | undefined {
 	return file.layout && new V8Functions(memory, file.layout.heap);
 }

@@ -10,6 +10,17 @@ export interface FunctionWord {
 	readonly isCallers: boolean;
 }
 
+/** A frame of a walk from outside. */
+export interface WalkedFrame {
+	readonly fp: number;
+	/** Undefined: nobody knows. */
+	readonly sp: number | undefined;
+	/** It is where the thread stopped, and not where it will go on. */
+	readonly isExact: boolean;
+	/** Where its code is in the runtime's file; undefined: it was made while the program runs. */
+	readonly offset: number | undefined;
+}
+
 /** Memory of a process, as far as it can be read without waiting; undefined where it cannot. */
 export interface RuntimeMemory {
 	read(address: number, length_bytes: number): DataView | undefined;

@@ -6,8 +6,10 @@ import type { FunctionMaps } from '../bpf/runtimes/functions.js';
 import { functionReader, type RuntimeFile } from '../runtimes/recognise.js';
 import type { FunctionReader, FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import type { AddressSpace, Life } from './mappings/address-space.js';
+import type { MappedFile } from './mappings/mapped-file.js';
 import { OwnPages } from './mappings/own-pages.js';
 import type { ProcessHistory } from './mappings/processes.js';
+import type { Runtimes } from './walks/sleeping-stacks.js';
 
 /** Of every pause this long, a slice goes into reading names. */
 const SLICE_MS = 5;
@@ -35,7 +37,7 @@ interface OpenProcess {
 /** 'none': it is one of the runtime's own. 'unread': what is in memory is not what the walk met. */
 export type FunctionName = LanguageFunction | 'none' | 'unread';
 
-export class FunctionNames {
+export class FunctionNames implements Runtimes {
 	readonly #maps: FunctionMaps;
 	readonly #history: ProcessHistory;
 	/** By process's life and function. */
@@ -66,7 +68,9 @@ export class FunctionNames {
 		const known = this.#names.get(key);
 		if (known !== undefined && known !== 'unread') return known;
 		const runtime = this.runtimeOf(space);
-		const name = runtime ? this.#read(space.life.pid, lifeKey(space.life), runtime, word) : 'unread';
+		const name = runtime
+			? this.#read(space.life.pid, lifeKey(space.life), runtime, word)
+			: 'unread';
 		this.#keep(key, name);
 		return name;
 	}
@@ -74,12 +78,16 @@ export class FunctionNames {
 	/** The runtime in what a process has mapped; undefined: none that was met. */
 	runtimeOf(space: AddressSpace): RuntimeFile | undefined {
 		for (const { file } of space.files()) {
-			const device = file.major * 2 ** MINOR_BITS + file.minor;
-			const inode = BigInt(Math.trunc(file.inode));
-			const runtime = this.#maps.runtimeIn({ inode, device });
+			const runtime = this.runtimeIn(file);
 			if (runtime) return runtime;
 		}
 		return undefined;
+	}
+
+	/** The runtime in a file; undefined: none that was met. */
+	runtimeIn({ inode, major, minor }: MappedFile): RuntimeFile | undefined {
+		const device = major * 2 ** MINOR_BITS + minor;
+		return this.#maps.runtimeIn({ inode: BigInt(inode), device });
 	}
 
 	close(): void {

@@ -118,13 +118,18 @@ export class ProcessWatch {
 		thread: WaitingThread,
 		at_ns: number,
 		depth: number,
-	): Pick<CapturedStack, 'user' | 'userEnd'> {
+	): Pick<CapturedStack, 'user' | 'functions' | 'userEnd'> {
 		if (this.#waiting.includes(thread.pid)) this.#read(new Set([thread.pid]));
 		if (at_ns !== this.#walked_ns) this.#sleeping.begin();
 		this.#walked_ns = at_ns;
 		const space = this.#history.at(thread.pid, at_ns);
-		const { addresses, end } = this.#sleeping.walk(thread, space, depth);
-		return { user: addresses, userEnd: end };
+		const { addresses, functions, end } = this.#sleeping.walk(
+			thread,
+			space,
+			depth,
+			this.#functions,
+		);
+		return { user: addresses, ...(functions ? { functions } : {}), userEnd: end };
 	}
 
 	/** What lies at addresses of data: see memory-names.ts. */

@@ -8,9 +8,9 @@ import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { type Address, addressText } from '../loader/signed-address.js';
 import { silentMounts } from '../proc/answers.js';
 import { MEMORY_PATH } from '../proc/maps.js';
+import type { LanguageFunction } from '../runtimes/runtime.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
-import type { LanguageFunction } from '../runtimes/runtime.js';
 import type { FunctionNames } from './function-names.js';
 import { functionText, type PlacedFrame, withFunctions } from './language-frames.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
@@ -70,7 +70,7 @@ export class Symbolizer {
 		this.#history = history;
 		this.#functions = functions;
 		this.#debuginfod = debuginfod;
-		this.#account = new Account(history, debuginfod.use);
+		this.#account = new Account(history, debuginfod.use, functions);
 		this.#unknown.lacks = 'mapping';
 	}
 
@@ -109,7 +109,11 @@ export class Symbolizer {
 		this.#inRuntimes = new Map();
 		return placed.map(({ kernel, user: walked }, i) => {
 			const user = withinStack(withFunctions(walked));
-			this.#account.add(stacks[i] as CapturedStack, user);
+			this.#account.add(
+				stacks[i] as CapturedStack,
+				user,
+				walked.some(({ isUnread }) => isUnread === true),
+			);
 			return {
 				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),
@@ -177,12 +181,11 @@ export class Symbolizer {
 		return Array.from(stack.user, (address, i) => {
 			const word = stack.functions?.get(i);
 			const named = space && word && this.#functions?.nameOf(space, word);
-			const runs = named && typeof named === 'object' ? this.#placeOfFunction(named) : undefined;
-			if (runs && word?.isCallers === false) return { runs };
 			// The leaf is where it is; all others are where it will go on, behind the call.
 			const code = this.#placeAt(space, stack.at_ns, i === 0 ? address : address - 1);
-			if (named === 'unread') code.lacks = 'function';
-			return { code, runs };
+			if (!named || named === 'none') return { code };
+			if (named === 'unread') return { code, isUnread: true };
+			return { code, runs: this.#placeOfFunction(named), isCallers: word.isCallers };
 		});
 	}
 

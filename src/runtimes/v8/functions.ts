@@ -1,11 +1,7 @@
 /** JavaScript functions, out of the memory of a process that runs V8. Source: V8's src/objects/shared-function-info.tq. */
 import { boundedName } from '../../bounded-names.js';
-import type {
-	FunctionReader,
-	FunctionWord,
-	LanguageFunction,
-	RuntimeMemory,
-} from '../runtime.js';
+import type { FunctionReader, FunctionWord, LanguageFunction, RuntimeMemory } from '../runtime.js';
+import { printAt } from './frame.js';
 import { Heap } from './heap.js';
 import type { HeapLayout } from './layout.js';
 import { lineAt, lineEnds } from './lines.js';
@@ -19,11 +15,6 @@ const MAX_SOURCE_BYTES = 16 << 20;
 /** Of all scripts of a process together. */
 const MAX_LINES = 4_000_000;
 const MAX_SCRIPTS = 4096;
-
-/** bpf/lib/runtimes/functions.h, FUNCTION_PRINT_BITS. */
-const PRINT_MASK = 0x1_ffff;
-/** From the SharedFunctionInfo's `length` on. */
-const PRINT = { bytes: 16, parameters: 2, tokenOffset: 4, literalId: 12 } as const;
 
 /** Where its first line is in a file that it is only a part of; behind its name. */
 const LINE_OFFSET_AT = 8;
@@ -54,7 +45,7 @@ export class V8Functions implements FunctionReader {
 
 	functionAt({ place, print }: FunctionWord): LanguageFunction | 'none' | undefined {
 		const { sharedType, sharedScript, scriptType } = this.#heap.layout;
-		if (this.#heap.typeOf(place) !== sharedType || this.#printAt(place) !== print)
+		if (this.#heap.typeOf(place) !== sharedType || printAt(this.#heap, place) !== print)
 			return undefined;
 		const scriptPointer = this.#heap.pointer(place, sharedScript);
 		if (scriptPointer === undefined) return undefined;
@@ -64,17 +55,6 @@ export class V8Functions implements FunctionReader {
 		const script = this.#scriptAt(scriptPointer);
 		if (!facts || !script) return undefined;
 		return { name: facts.name, file: script.file, line: this.#lineOf(script, facts.start) };
-	}
-
-	/** print_of() of bpf/lib/runtimes/v8.h. */
-	#printAt(shared: number): number | undefined {
-		const view = this.#heap.memory.read(shared + this.#heap.layout.sharedLength, PRINT.bytes);
-		if (!view) return undefined;
-		const parameters = view.getUint16(PRINT.parameters, true);
-		const tokenOffset = view.getUint16(PRINT.tokenOffset, true);
-		const all =
-			(view.getUint32(PRINT.literalId, true) ^ (parameters << 7) ^ (tokenOffset << 10)) >>> 0;
-		return (all ^ (all >>> 17)) & PRINT_MASK;
 	}
 
 	#factsAt(shared: number): FunctionFacts | undefined {

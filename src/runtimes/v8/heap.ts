@@ -15,6 +15,8 @@ const FIRST_OTHER_TYPE = 128;
 const REPRESENTATION = { sequential: 0, cons: 1, external: 2, sliced: 3, thin: 5 } as const;
 /** Behind the resource of a string whose characters lie outside of V8's memory: where they are. */
 const RESOURCE_BYTES = 8;
+/** Of a string that was put together. */
+const MAX_PIECES = 64;
 /** Strings that refer to others, one after the other. */
 const MAX_REFERENCES = 8;
 /** Smis have their value in the upper half. */
@@ -91,12 +93,35 @@ export class Heap {
 		return undefined;
 	}
 
-	/** At most `limit` characters of a string. */
+	/** At most `limit` characters of a string, which may be in pieces. */
 	text(string: number, limit: number): string | undefined {
-		const characters = this.characters(string);
-		if (!characters) return undefined;
+		const pieces = [string];
+		let text = '';
+		for (let steps = 0; steps < MAX_PIECES && text.length < limit; steps++) {
+			const piece = pieces.pop();
+			if (piece === undefined) return text;
+			const characters = this.characters(piece);
+			const two = characters ? undefined : this.#piecesOf(piece);
+			if (two) pieces.push(two.second, two.first);
+			const whole = characters && this.#textAt(characters, limit - text.length);
+			if (!two && whole === undefined) return undefined;
+			text += whole ?? '';
+		}
+		return text;
+	}
+
+	#textAt(characters: Characters, limit: number): string | undefined {
 		const bytes = this.bytes(characters, Math.min(limit, characters.length));
 		return bytes?.toString(characters.bytesEach === 1 ? 'latin1' : 'utf16le');
+	}
+
+	#piecesOf(string: number): { readonly first: number; readonly second: number } | undefined {
+		const type = this.typeOf(string);
+		if (type === undefined || type >= FIRST_OTHER_TYPE) return undefined;
+		if ((type & REPRESENTATION_MASK) !== REPRESENTATION.cons) return undefined;
+		const first = this.pointer(string, this.layout.consFirst);
+		const second = this.pointer(string, this.layout.consSecond);
+		return first === undefined || second === undefined ? undefined : { first, second };
 	}
 
 	/** The first of these characters. */

@@ -9,8 +9,7 @@ const SEPARATORS: readonly number[] = [0x2028, 0x2029];
 export function lineEnds(source: Buffer, bytesEach: 1 | 2): Uint32Array {
 	const ends: number[] = [];
 	const count = Math.floor(source.length / bytesEach);
-	const at = (i: number) =>
-		bytesEach === 1 ? (source[i] as number) : source.readUInt16LE(i * 2);
+	const at = (i: number) => (bytesEach === 1 ? (source[i] as number) : source.readUInt16LE(i * 2));
 	for (let i = 0; i < count; i++) {
 		const character = at(i);
 		const isReturn = character === RETURN && !(i + 1 < count && at(i + 1) === NEWLINE);

@@ -14,7 +14,6 @@ const FLAGS = {
 	functionVariable: { shift: 12, mask: 3 },
 	hasInferredName: { shift: 14, mask: 1 },
 } as const;
-const MODULE_SCOPE = 3;
 /** Scopes that say where they are in the source: of eval, functions, modules and scripts. */
 const FIRST_WITH_POSITION = 1;
 const LAST_WITH_POSITION = 4;
@@ -42,7 +41,6 @@ export function scopeAt(heap: Heap, scope: number): Scope | undefined {
 	const flag = ({ shift, mask }: { shift: number; mask: number }) => (flags >>> shift) & mask;
 	const scopeType = flag(FLAGS.scopeType);
 	let at: number = AT.first;
-	if (scopeType === MODULE_SCOPE) at++;
 	at += locals < NAMES_IN_TABLE ? locals : 1;
 	at += locals + flag(FLAGS.hasClassVariable);
 	let name: number | undefined;

@@ -39,7 +39,14 @@ export class OwnPages {
 		const isInOne = end <= (first + 1) * this.#page_bytes;
 		if (!isInOne || length_bytes > MAX_SMALL_BYTES) return this.#readLarge(address, length_bytes);
 		const page = this.#page(first);
-		return page && new DataView(page.buffer, page.byteOffset + (address - first * this.#page_bytes), length_bytes);
+		return (
+			page &&
+			new DataView(
+				page.buffer,
+				page.byteOffset + (address - first * this.#page_bytes),
+				length_bytes,
+			)
+		);
 	}
 
 	/** What was read may be different by now. */

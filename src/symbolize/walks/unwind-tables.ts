@@ -113,11 +113,7 @@ export class UnwindTables {
 	}
 
 	close(): void {
-		closeAll([
-			() => this.#reader?.close(),
-			() => this.functions.close(),
-			() => this.#maps.close(),
-		]);
+		closeAll([() => this.#reader?.close(), () => this.functions.close(), () => this.#maps.close()]);
 	}
 
 	#answerRequests(): void {
