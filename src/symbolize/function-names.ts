@@ -19,6 +19,8 @@ const MAX_OPEN = 32;
 /** Names in all, and functions that wait to be named. */
 const MAX_KEPT = 300_000;
 const MAX_WAITING = 100_000;
+/** To read one, while its process goes on. */
+const MAX_ATTEMPTS = 4;
 /** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
 const MINOR_BITS = 20;
 
@@ -26,6 +28,8 @@ interface Waiting {
 	readonly pid: number;
 	readonly runtime: RuntimeFile;
 	readonly word: FunctionWord;
+	/** How often it was read. */
+	readonly attempts: number;
 }
 
 interface OpenProcess {
@@ -111,7 +115,7 @@ export class FunctionNames implements Runtimes {
 				const key = `${life} ${word.place} ${word.print}`;
 				if (this.#names.has(key) || this.#waiting.length >= MAX_WAITING) continue;
 				this.#keep(key, 'unread');
-				this.#waiting.push({ pid, runtime, word });
+				this.#waiting.push({ pid, runtime, word, attempts: 0 });
 			}
 		}
 	}
@@ -122,15 +126,28 @@ export class FunctionNames implements Runtimes {
 		// What was read before may have changed.
 		for (const { pages } of this.#open.values()) pages.forget();
 		let done = 0;
+		const again: Waiting[] = [];
 		while (done < this.#waiting.length && performance.now() < until_ms) {
-			const { pid, runtime, word } = this.#waiting[done++] as Waiting;
-			const life = this.#lifeOf(pid);
-			this.#keep(`${life} ${word.place} ${word.print}`, this.#read(pid, life, runtime, word));
+			const waiting = this.#waiting[done++] as Waiting;
+			const attempts = waiting.attempts + 1;
+			if (!this.#readWaiting(waiting) && attempts < MAX_ATTEMPTS)
+				again.push({ ...waiting, attempts });
 		}
-		this.#waiting = this.#waiting.slice(done);
+		this.#waiting = [...this.#waiting.slice(done), ...again];
 		if (this.#waiting.length === 0) return;
 		this.#timer = setTimeout(() => this.#slice(), PAUSE_MS);
 		this.#timer.unref();
+	}
+
+	/** Returns whether all is known. What is moved at this moment may be found a little later. */
+	#readWaiting({ pid, runtime, word }: Waiting): boolean {
+		const life = this.#lifeOf(pid);
+		const name = this.#read(pid, life, runtime, word);
+		const key = `${life} ${word.place} ${word.print}`;
+		const isKnown = name !== 'unread' && (name === 'none' || name.line !== undefined);
+		const known = this.#names.get(key);
+		if (isKnown || known === undefined || known === 'unread') this.#keep(key, name);
+		return isKnown;
 	}
 
 	#read(pid: number, life: string, runtime: RuntimeFile, word: FunctionWord): FunctionName {

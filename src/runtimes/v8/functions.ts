@@ -24,7 +24,7 @@ interface Script {
 	readonly file: string | undefined;
 	readonly source: number | undefined;
 	readonly firstLine: number;
-	/** Undefined: it was not looked for; 'unknown': it cannot be read. */
+	/** Undefined: it was not found yet, as the collector moves it perhaps; 'unknown': it cannot be read. */
 	lineEnds: Uint32Array | 'unknown' | undefined;
 }
 
@@ -116,19 +116,21 @@ export class V8Functions implements FunctionReader {
 
 	#lineOf(script: Script, position: number | undefined): number | undefined {
 		if (position === undefined || position < 0) return undefined;
-		script.lineEnds ??= this.#lineEndsOf(script) ?? 'unknown';
+		script.lineEnds ??= this.#lineEndsOf(script);
 		const { lineEnds: ends, firstLine } = script;
-		return ends === 'unknown' ? undefined : lineAt(ends, position) + firstLine + 1;
+		if (ends === undefined || ends === 'unknown') return undefined;
+		return lineAt(ends, position) + firstLine + 1;
 	}
 
-	#lineEndsOf({ source }: Script): Uint32Array | undefined {
+	#lineEndsOf({ source }: Script): Script['lineEnds'] {
 		const characters = source === undefined ? undefined : this.#heap.characters(source);
-		if (!characters || this.#linesKept > MAX_LINES) return undefined;
-		if (characters.length * characters.bytesEach > MAX_SOURCE_BYTES) return undefined;
+		if (!characters) return undefined;
+		if (this.#linesKept > MAX_LINES) return 'unknown';
+		if (characters.length * characters.bytesEach > MAX_SOURCE_BYTES) return 'unknown';
 		const bytes = this.#heap.bytes(characters, characters.length);
 		const ends = bytes && lineEnds(bytes, characters.bytesEach);
 		this.#linesKept += ends?.length ?? 0;
-		return ends;
+		return ends ?? 'unknown';
 	}
 }
 
