@@ -2,7 +2,7 @@
 /*
  * JavaScript functions of V8 (Node.js). All its frames keep the frame pointer, and functions have
  * their context and themselves right below where it points. Source: V8's
- * src/execution/frame-constants.h, StandardFrameConstants; src/objects/shared-function-info.tq.
+ * frame-constants.h, StandardFrameConstants; shared-function-info.tq.
  */
 #ifndef TSTRACE_RUNTIMES_V8_H
 #define TSTRACE_RUNTIMES_V8_H
@@ -11,26 +11,6 @@
 #include "../stacks/stacks.h"
 #include "../unwind/tables.h"
 #include "functions.h"
-
-/* Where things are in a file that V8 is in. Offsets of code count from the beginning of the file.
- */
-struct v8_layout {
-	u64 builtins_start; /* code that V8 brings along */
-	u64 builtins_end;
-	u64 interpreter_start; /* the part of that which runs functions that are not compiled */
-	u64 interpreter_end;
-	u32 function_shared; /* in a JSFunction: what all closures of the function share */
-	u32 shared_print;    /* in that: numbers that tell functions apart */
-};
-
-EXPORT_TYPE(struct v8_layout, v8_layout);
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct v8_layout);
-} v8_layouts SEC(".maps");
 
 #define V8_TAG_MASK    3
 #define V8_HEAP_OBJECT 1
@@ -80,45 +60,46 @@ static __always_inline bool is_v8_code(struct v8_layout *v8, bool is_leaf, u64 o
 __noinline int v8_function(u32 index, u32 kind, u32 runtime, u64 offset)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
-	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
 	struct codes *codes;
 	struct {
 		u64 function;
 		u64 context; /* or what kind of frame it is, a small number */
+		u64 fp;
+		u64 ip;
 	} frame;
 	struct v8_print print;
-	struct v8_layout *v8;
-	u64 shared;
-	u32 key;
+	u64 shared, at;
 	bool is_callers = false;
 
-	if (!walk || !here)
+	if (!walk)
 		return 0;
 	codes = codes_at(walk);
 	if (!codes || !(runtime || (codes->runtime && kind == CODE_WITHOUT_FILE)))
 		return 0;
 	/* It may be in a library: then it is not known before a walk has come there. */
-	if (runtime)
-		codes->runtime = runtime;
-	here->user.runtime = codes->runtime;
-	key = codes->runtime - 1;
-	v8 = bpf_map_lookup_elem(&v8_layouts, &key);
-	if (!v8 || (runtime && !is_v8_code(v8, walk->is_exact, offset, &is_callers)))
+	if (runtime && codes->runtime != runtime)
+		set_runtime(codes, runtime);
+	if (runtime && !is_v8_code(&codes->v8, walk->is_exact, offset, &is_callers))
 		return 0;
+	at = walk->fp - __builtin_offsetof(typeof(frame), fp);
+	if (bpf_probe_read_user(&frame, sizeof(frame), (void *)at))
+		return 0;
+	walk->pointed_fp = frame.fp;
+	walk->pointed_ip = frame.ip;
+	walk->is_pointed_to = true;
 	/* Its frame is only half made. */
-	if (walk->is_exact && walk->sp > walk->fp - sizeof(frame))
+	if (walk->is_exact && walk->sp > at)
 		return 0;
-	if (bpf_probe_read_user(&frame, sizeof(frame), (void *)(walk->fp - sizeof(frame))) ||
-	    !is_heap_object(frame.context) || !is_heap_object(frame.function))
+	if (!is_heap_object(frame.context) || !is_heap_object(frame.function))
 		return 0;
-	frame.function -= V8_HEAP_OBJECT;
-	if (bpf_probe_read_user(&shared, sizeof(shared),
-				(void *)(frame.function + v8->function_shared)) ||
-	    !is_heap_object(shared))
+	at = frame.function - V8_HEAP_OBJECT + codes->v8.function_shared;
+	if (bpf_probe_read_user(&shared, sizeof(shared), (void *)at) || !is_heap_object(shared))
 		return 0;
 	shared -= V8_HEAP_OBJECT;
-	if (bpf_probe_read_user(&print, sizeof(print), (void *)(shared + v8->shared_print)))
+	at = shared + codes->v8.shared_print;
+	if (bpf_probe_read_user(&print, sizeof(print), (void *)at))
 		return 0;
+	walk->runtime = codes->runtime;
 	walk->function = function_word(shared, print_of(&print), is_callers);
 	return 0;
 }

@@ -174,7 +174,7 @@ __noinline int codes_of(u32 index)
 	is_known = codes->mm == mm && codes->incarnation == incarnation && codes->round == round;
 	is_same = is_known && version % 2 == 0 && codes->version == version;
 	if (!is_known)
-		codes->runtime = runtime_of_program(index);
+		set_runtime(codes, runtime_of_program(index));
 	codes->mm = mm;
 	codes->incarnation = incarnation;
 	codes->version = version;

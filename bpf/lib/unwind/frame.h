@@ -201,7 +201,13 @@ static __always_inline int step_by_pointer(struct unwind *walk, bool is_first)
 		return UNWIND_GUESSED;
 	if (fp < LOWEST_FRAME || fp % 8 || fp < walk->sp)
 		return UNWIND_GAP;
-	if (bpf_probe_read_user(&frame, sizeof(frame), (void *)fp) || (frame.fp && frame.fp <= fp))
+	if (walk->is_pointed_to) {
+		frame.fp = walk->pointed_fp;
+		frame.ip = walk->pointed_ip;
+	} else if (bpf_probe_read_user(&frame, sizeof(frame), (void *)fp)) {
+		return UNWIND_GAP;
+	}
+	if (frame.fp && frame.fp <= fp)
 		return UNWIND_GAP;
 	walk->is_by_pointer = true;
 #ifdef __TARGET_ARCH_arm64
@@ -262,6 +268,7 @@ __noinline int unwind_frame(u32 index, u32 depth)
 	/* What a signal interrupted is no return address: it is made to look like one. */
 	ip = walk->ip + (walk->is_exact && depth > 0);
 	walk->function = 0;
+	walk->is_pointed_to = false;
 	next = step_frame(walk, index, depth == 0);
 	at = here->user.count;
 	if ((next == UNWIND_NO_CODE && depth > 0) || at > STACK_WORDS - 2)
@@ -271,6 +278,7 @@ __noinline int unwind_frame(u32 index, u32 depth)
 	here->user.frames[at + 1] = walk->function;
 	here->user.count = at + 1 + has_function;
 	here->user.functions += has_function;
+	here->user.runtime = walk->runtime;
 	return next;
 }
 

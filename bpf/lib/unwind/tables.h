@@ -11,6 +11,7 @@
 #define TSTRACE_UNWIND_TABLES_H
 
 #include "../kernel.h"
+#include "../runtimes/v8_layout.h"
 #include "../stacks/stacks.h"
 #include "vma.h"
 
@@ -213,7 +214,8 @@ struct codes {
 	u32 version;	 /* of its mappings */
 	u32 round;
 	u32 found;
-	u32 runtime; /* as in unwind_file, of a file of its; 0: not known to have one */
+	u32 runtime;	     /* as in unwind_file, of a file of its; 0: not known to have one */
+	struct v8_layout v8; /* of `runtime` */
 	struct code code[CODES_REMEMBERED];
 };
 
@@ -245,6 +247,10 @@ struct unwind {
 	bool is_guessed;    /* and, on the way, through code of a file that says nothing of it */
 	u32 codes_at;	    /* in `unwind_codes` */
 	u64 function;	    /* lib/runtimes/functions.h; 0: of none */
+	u32 runtime;	    /* that functions are of */
+	bool is_pointed_to; /* where the frame pointer points has been read: */
+	u64 pointed_fp;
+	u64 pointed_ip;
 	struct met met;
 };
 
@@ -260,6 +266,17 @@ static __always_inline struct codes *codes_at(struct unwind *walk)
 	u32 at = walk->codes_at;
 
 	return bpf_map_lookup_elem(&unwind_codes, &at);
+}
+
+/* What is known of the process's runtime: its number, and where things are in it. */
+static __always_inline void set_runtime(struct codes *codes, u32 runtime)
+{
+	u32 key = runtime - 1;
+	struct v8_layout *v8 = runtime ? bpf_map_lookup_elem(&v8_layouts, &key) : NULL;
+
+	codes->runtime = v8 ? runtime : 0;
+	if (v8)
+		codes->v8 = *v8;
 }
 
 #endif

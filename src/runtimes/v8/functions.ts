@@ -1,4 +1,4 @@
-/** JavaScript functions, out of the memory of a process that runs V8. Source: V8's src/objects/shared-function-info.tq. */
+/** JavaScript functions, out of the memory of a process that runs V8. Source: V8's shared-function-info.tq. */
 import { boundedName } from '../../bounded-names.js';
 import type { FunctionReader, FunctionWord, LanguageFunction, RuntimeMemory } from '../runtime.js';
 import { printAt } from './frame.js';

@@ -1,6 +1,6 @@
 /**
  * Objects in the memory of a process that runs V8. All of it may be forged, or be changed while it is read: every read
- * is bounded, and nothing follows more than a few pointers. Source: V8's src/objects (string.tq, map.tq).
+ * is bounded, and nothing follows more than a few pointers. Source: V8's string.tq, map.tq.
  */
 import type { RuntimeMemory } from '../runtime.js';
 import type { HeapLayout } from './layout.js';

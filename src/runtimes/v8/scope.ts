@@ -1,6 +1,6 @@
 /**
  * What a ScopeInfo of V8 11.3 says of its function: name and position. Its parts are there or not, by its flags.
- * Source: V8's src/objects/scope-info.tq.
+ * Source: V8's scope-info.tq.
  */
 import type { Heap } from './heap.js';
 

@@ -129,7 +129,7 @@ export class SleepingStacks {
 		);
 		// Its registers are from a moment ago. If it has gone on since, what was read is anything.
 		if (!isStillAt(pid, tid, registers)) return { addresses: [ip], end: 'no way on' };
-		const stack = { addresses, functions };
+		const stack = functions.size > 0 ? { addresses, functions } : { addresses };
 		if (isGuessed) return { ...stack, end: 'guessed' };
 		if (end === END.zero) return { ...stack, end: 'at zero' };
 		return { ...stack, end: end === END.whole ? 'whole' : 'no way on' };
