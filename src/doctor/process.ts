@@ -291,8 +291,8 @@ export function judgeRuntime(
 	hasMap: boolean,
 	file?: RuntimeFile,
 ): Check {
-	if (file?.layout) return ok('JavaScript', `V8 ${file.version}: functions have names`);
 	if (hasMap) return ok('JIT map', `${runtime}: perf-${pid}.map`);
+	if (file?.layout) return ok('JavaScript', `V8 ${file.version}: its functions have names`);
 	return warn(
 		'JIT map',
 		`${runtime} wrote no perf-${pid}.map`,

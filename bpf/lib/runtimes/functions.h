@@ -22,7 +22,7 @@ enum function_constant {
 	FUNCTION_MARK_BIT = 63,
 	/* Files that a runtime is in. */
 	FUNCTION_MAX_RUNTIMES = 16,
-	FUNCTION_RING_BYTES = 1 << 19,
+	FUNCTION_RING_BYTES = 1 << 18,
 };
 
 EXPORT_TYPE(enum function_constant, function_constant);

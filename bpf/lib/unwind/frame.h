@@ -271,6 +271,7 @@ __noinline int unwind_frame(u32 index, u32 depth)
 	walk->is_pointed_to = false;
 	next = step_frame(walk, index, depth == 0);
 	at = here->user.count;
+	barrier_var(at);
 	if ((next == UNWIND_NO_CODE && depth > 0) || at > STACK_WORDS - 2)
 		return next;
 	has_function = walk->function >> FUNCTION_MARK_BIT;

@@ -76,7 +76,12 @@ export class FunctionMaps {
 	/** Has walks take functions of the runtime in a file; returns its number for them, 0: they take none. */
 	add(identity: FileIdentity, file: RuntimeFile): number {
 		if (this.#byFile.size < MAX_FILES) this.#byFile.set(fileName(identity), file);
-		if (!file.layout || this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES) return 0;
+		if (!file.layout) return 0;
+		// Its table may have been forgotten, and be read once more.
+		const same = JSON.stringify(file);
+		const known = this.#runtimes.findIndex((each) => JSON.stringify(each) === same);
+		if (known >= 0) return known + 1;
+		if (this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES) return 0;
 		this.#runtimes.push(file);
 		const number = this.#runtimes.length;
 		const { heap, builtins, interpreter } = file.layout;

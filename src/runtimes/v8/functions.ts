@@ -13,6 +13,7 @@ const MAX_PATH = 4096;
 /** Of a script: larger ones are bundles of everything. */
 const MAX_SOURCE_BYTES = 16 << 20;
 /** Of all scripts of a process together. */
+const MAX_SOURCES_BYTES = 128 << 20;
 const MAX_LINES = 4_000_000;
 const MAX_SCRIPTS = 4096;
 
@@ -38,6 +39,7 @@ export class V8Functions implements FunctionReader {
 	/** By where they are. */
 	readonly #scripts = new Map<number, Script>();
 	#linesKept = 0;
+	#sourcesRead_bytes = 0;
 
 	constructor(memory: RuntimeMemory, layout: HeapLayout) {
 		this.#heap = new Heap(memory, layout);
@@ -125,8 +127,11 @@ export class V8Functions implements FunctionReader {
 	#lineEndsOf({ source }: Script): Script['lineEnds'] {
 		const characters = source === undefined ? undefined : this.#heap.characters(source);
 		if (!characters) return undefined;
+		const length_bytes = characters.length * characters.bytesEach;
+		this.#sourcesRead_bytes += length_bytes;
+		if (length_bytes > MAX_SOURCE_BYTES || this.#sourcesRead_bytes > MAX_SOURCES_BYTES)
+			return 'unknown';
 		if (this.#linesKept > MAX_LINES) return 'unknown';
-		if (characters.length * characters.bytesEach > MAX_SOURCE_BYTES) return 'unknown';
 		const bytes = this.#heap.bytes(characters, characters.length);
 		const ends = bytes && lineEnds(bytes, characters.bytesEach);
 		this.#linesKept += ends?.length ?? 0;

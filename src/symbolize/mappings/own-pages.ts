@@ -17,7 +17,7 @@ const MAX_KEPT = 1024;
 const MAX_SMALL_BYTES = 1024;
 const MAX_LARGE_BYTES = 64 << 20;
 /** In user space. */
-const LIMIT = 2 ** 47;
+const LIMIT = 2 ** 48;
 
 export class OwnPages {
 	#memory: number | undefined;

@@ -15,6 +15,12 @@ test('lines of a source end as the language says', () => {
 	assert.equal(lineAt(ends, 4), 1);
 });
 
+test('without carriage returns it is the same', () => {
+	const text = TEXT.replaceAll('\r', '-');
+	assert.deepEqual([...lineEnds(Buffer.from(text, 'latin1'), 1)], [3, 8, 19, 20]);
+	assert.deepEqual([...lineEnds(Buffer.from(text, 'utf16le'), 2)], [3, 8, 19, 20]);
+});
+
 test('in two bytes, separators of lines and paragraphs end lines, too', () => {
 	const text = 'a\u2028b\u2029c\u0a0ad\ne';
 	const ends = lineEnds(Buffer.from(text, 'utf16le'), 2);
