@@ -25,8 +25,10 @@ test("a process's own pages are read as they are", async (t) => {
 		pages.close();
 		memory.close();
 	});
-	const bytesOf = (view: DataView | undefined) =>
-		Buffer.from(view?.buffer ?? assert.fail(), view.byteOffset, view.byteLength);
+	const bytesOf = (view: DataView | undefined) => {
+		const { buffer, byteOffset, byteLength } = view ?? assert.fail();
+		return Buffer.from(buffer, byteOffset, byteLength);
+	};
 	for (const length_bytes of [8, 1000, 2000]) {
 		const own = pages.read(registers.sp, length_bytes);
 		assert.deepEqual(bytesOf(own), bytesOf(memory.read(registers.sp, length_bytes)));
