@@ -17,6 +17,7 @@ import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';
 import { readVdso } from './mappings/vdso.js';
+import { NO_NAME, placeIn } from './memory-places.js';
 import type { Notice } from './notices.js';
 import { loadDemangler } from './symbols/demangle.js';
 import { perfMapNames } from './symbols/jit.js';
@@ -29,9 +30,6 @@ import { MissingFrames, withinStack } from './walks/missing-frames.js';
 /** Kernel memory that is mapped into every process, for programs older than the vdso. */
 const VSYSCALL_START: Address = -0xa0_0000;
 const VSYSCALL_END: Address = -0x9f_f000;
-
-/** Memory that nobody gave a name. */
-const NO_NAME = '[anon]';
 
 /** Names remembered in both forms; a trace of days meets ever new ones. */
 const MAX_DEMANGLED = 50_000;
@@ -294,20 +292,4 @@ export class Symbolizer {
 		if (!hasTime) this.#account.ranOutOfTime = true;
 		return hasTime;
 	}
-}
-
-function placeIn(places: Map<number, Place>, at: number, mapping: Mapping | undefined): Place {
-	let place = places.get(at);
-	if (!place) {
-		place = new Place({ name: memoryName(mapping), kind: 'user' }, mapping?.file);
-		if (!mapping) place.lacks = 'mapping';
-		places.set(at, place);
-	}
-	return place;
-}
-
-/** "[heap]", "[anon:v8]"; "[anon]" for memory that has no name, "[unknown]" for none at all. */
-function memoryName(mapping: Mapping | undefined): string {
-	if (!mapping) return '[unknown]';
-	return mapping.path.startsWith('[') ? mapping.path : NO_NAME;
 }

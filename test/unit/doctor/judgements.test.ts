@@ -30,11 +30,11 @@ import {
 import {
 	judgeFrames,
 	judgeProgram,
-	judgeRuntime,
 	judgeSymbols,
 	judgeTables,
 	type Part,
 } from '../../../src/doctor/process.js';
+import { judgeRuntime } from '../../../src/doctor/runtimes.js';
 import { openFilesLimit } from '../../../src/proc/limits.js';
 import { mountsThere } from '../../../src/proc/mounts.js';
 import { judgeAllocator, judgeUprobes } from '../../../src/tools/memleak/doctor.js';
