@@ -10,8 +10,9 @@ import {
 	writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { FileBytes } from '../../src/elf/bytes.js';
 import { Elf } from '../../src/elf/elf.js';
 import { ExportedSymbols } from '../../src/elf/exported-symbols.js';
@@ -21,7 +22,7 @@ import { runToEnd, Tracing, TSTRACE, Workload } from './support.js';
 const HAS_NAMES = process.versions.v8.startsWith('11.3.')
 	? {}
 	: { skip: `V8 ${process.versions.v8} is not 11.3` };
-const SCRIPTS = resolve('test/workloads/javascript');
+const SCRIPTS = fileURLToPath(new URL('../workloads/javascript', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-javascript-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
