@@ -82,6 +82,8 @@ async function traced(
 	const run = ['--json', '-p', `${workload.pid}`, ...args, '2'];
 	const report = stackReport(runToEnd(TSTRACE, [tool, ...run]));
 	await workload.end();
+	// With --perf-basic-prof.
+	rmSync(`/tmp/perf-${workload.pid}.map`, { force: true });
 	return report;
 }
 
