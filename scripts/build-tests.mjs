@@ -1,6 +1,6 @@
 // Compiles src, test and bench file by file into build/test, for node --test; and the workloads.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { compileForTests } from './compile.mjs';
 
@@ -21,6 +21,8 @@ writeLiveTests();
 const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
 copyFileSync(wasm, join(OUT, 'src/symbolize/symbols/demangle.wasm'));
 copyFileSync('dist/table-worker.cjs', join(OUT, 'src/symbolize/walks/table-worker.cjs'));
+// Beside the test that runs them, in virtual machines, too.
+cpSync('test/workloads/javascript', join(OUT, 'test/workloads/javascript'), { recursive: true });
 // Above src/cli, which reads the version there.
 copyFileSync('package.json', join(OUT, 'src/package.json'));
 

@@ -166,8 +166,11 @@ struct pt_regs___saved {
 #endif
 };
 
+struct file;
+
 struct mm_struct {
 	unsigned long brk;
+	struct file *exe_file;
 };
 
 /* include/linux/slub_def.h, since 6.6 mm/slab.h */

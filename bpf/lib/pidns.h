@@ -43,6 +43,12 @@ static __always_inline u32 task_tgid(struct task_struct *task)
 	return pidns_inum ? pid_nr(look(task, signal, pids[PIDTYPE_TGID])) : (u32)look(task, tgid);
 }
 
+/* Of the current thread; a function of its own, verified once. */
+__noinline int current_tgid(void)
+{
+	return task_tgid(current_task());
+}
+
 /* The PID namespace the task lives in (not the one its children will: nsproxy has only that). */
 static __always_inline u32 task_pidns(struct task_struct *task)
 {

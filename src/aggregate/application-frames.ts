@@ -16,7 +16,8 @@ const RUNTIME_CODE: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 
 /** Code of the runtime's own libraries, in the application's language. */
 const RUNTIME_LIBRARIES: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
-	[/ (node:\S+|internal\/\S+\.js):\d+:\d+$/, 'the modules of Node.js'],
+	[/ (node:\S+|internal\/\S+\.js):\d+:\d+$/, 'the modules of Node.js, in its perf map'],
+	[/ \((node:[^\s:)]+)(:\d+)?\)$/, 'the modules of Node.js, out of its memory'],
 	[
 		/^(\S+ )?((java|javax|jdk|sun|com\.sun)\.[\w.$<>]+)\(/,
 		"the JDK's classes, in HotSpot's perf map",

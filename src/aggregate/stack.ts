@@ -1,5 +1,6 @@
 /** Stacks before and after they have names. Pure values: no I/O, no kernel. */
 import type { Address } from '../loader/signed-address.js';
+import type { FunctionWord } from '../runtimes/runtime.js';
 import type { Key } from './row-key.js';
 import type { Uncertain } from './variance.js';
 import type { WaitObject } from './wait-object.js';
@@ -17,6 +18,8 @@ export interface CapturedStack extends Uncertain {
 	readonly kernel: ArrayLike<Address>;
 	/** Leaf first: where it was, then return addresses; for what a signal interrupted, one byte behind where it was. */
 	readonly user: ArrayLike<Address>;
+	/** Functions of a runtime's language, by the number of the frame in `user` that they are of. */
+	readonly functions?: ReadonlyMap<number, FunctionWord>;
 	/**
 	 * How the walk of the user frames ended, if it went by unwind tables: at the thread's first function; where frame
 	 * pointers ended that led through code without rules, which do not tell; at a return address of 0, which the

@@ -1,5 +1,4 @@
 /** What can be seen of one process: unwind tables, frame pointers, symbols, JIT maps. */
-import { closeSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { FileBytes } from '../elf/bytes.js';
 import { Elf } from '../elf/elf.js';
@@ -7,15 +6,12 @@ import { silentMounts } from '../proc/answers.js';
 import type { MapsEntry } from '../proc/maps.js';
 import type { Mount } from '../proc/mounts.js';
 import { openRegular, readFile } from '../proc/open.js';
-import { exeOf, readFacts } from '../proc/process-facts.js';
+import { exeOf } from '../proc/process-facts.js';
 import { cacheFolder, DebugFileCache } from '../symbolize/debuginfod/cache.js';
 import { mappedFiles, pathTo } from '../symbolize/mappings/code-files.js';
-import { REMEDIES } from '../symbolize/notices.js';
 import { openDebugFile } from '../symbolize/symbols/debug-files.js';
 import { hasSymbolTable } from '../symbolize/symbols/functions.js';
-import { type Runtime, runtimeOf } from '../symbolize/symbols/jit.js';
 import { installCommand } from '../symbolize/symbols/packages.js';
-import { openPerfMap } from '../symbolize/symbols/perf-map-files.js';
 import { LIBC } from '../symbolize/walks/c-library.js';
 import {
 	countFrames,
@@ -26,6 +22,7 @@ import {
 import { textOf } from '../text-of.js';
 import { coveredShare } from '../unwind/covered.js';
 import { type Check, missing, ok, warn } from './check.js';
+import { judgeRuntimesOf } from './runtimes.js';
 
 /** Memory that only looks like a file: of run-time compilers, say. */
 const NO_FILE = /^\/(memfd:|dev\/|SYSV|anon_hugepage)/;
@@ -104,14 +101,13 @@ function examineProgram(pid: number, exe: Part, what: string): ProcessExaminatio
 	const few = exe.frames !== undefined && exe.frames.sampled < FEW_FUNCTIONS;
 	const isLauncher = few && others.length > 1;
 	const parts = isLauncher ? others : [exe, ...others];
-	const runtime = runtimeOf(files.map(({ path }) => path));
 	return {
 		pid,
 		checks: [
 			judgeProgram(pid, what, exe.is32),
 			...(exe.is32 ? [] : judgeFilesOf(pid, files)),
 			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
-			...(runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid))] : []),
+			...judgeRuntimesOf(pid, files),
 			...silentMounts().map(judgeSilent),
 		],
 		process: { pid, is32: exe.is32, files },
@@ -258,23 +254,6 @@ export function judgeSymbols({ path, symbols, install }: Part): Check {
 		`${file}: ${symbols === 'none' ? 'it is stripped, and names only exported functions' : 'tstrace may not read the file'}`,
 		'its other functions have no names',
 		install ?? (symbols === 'none' ? 'a build that is not stripped' : 'sudo tstrace …'),
-	);
-}
-
-function hasPerfMap(pid: number): boolean {
-	const facts = readFacts(pid);
-	const file = facts && openPerfMap(pid, facts);
-	if (file) closeSync(file.fd);
-	return file !== undefined;
-}
-
-export function judgeRuntime(runtime: Runtime, pid: number, hasMap: boolean): Check {
-	if (hasMap) return ok('JIT map', `${runtime}: perf-${pid}.map`);
-	return warn(
-		'JIT map',
-		`${runtime} wrote no perf-${pid}.map`,
-		'functions compiled at run time have no names',
-		REMEDIES[runtime].replace('PID', String(pid)),
 	);
 }
 

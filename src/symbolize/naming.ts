@@ -20,6 +20,7 @@ import {
 import { blockedOf } from '../aggregate/wait-parts.js';
 import type { Patience } from '../reader.js';
 import { Debuginfod } from './debuginfod/lacking-symbols.js';
+import type { FunctionNames } from './function-names.js';
 import type { ProcessHistory } from './mappings/processes.js';
 import { noticeText } from './notices.js';
 import { Symbolizer } from './symbolizer.js';
@@ -48,14 +49,15 @@ const LOST: Frame = { name: '[stack lost]', kind: 'user' };
 
 /**
  * Names all stacks and adds up those that read the same. Objects are what calls were about: whether threads waited
- * for them is not looked at here.
+ * for them is not looked at here. `functions`: of runtimes, if walks take some.
  */
 export async function nameStacks(
 	stacks: readonly CapturedStack[],
 	history: ProcessHistory,
 	{ sources = false, fromTracepoint = false, maxDepth, debuginfod, patience }: NamingOptions,
+	functions?: FunctionNames,
 ): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
-	const symbolizer = new Symbolizer(history, new Debuginfod(debuginfod, patience));
+	const symbolizer = new Symbolizer(history, new Debuginfod(debuginfod, patience), functions);
 	const wakers = weighed(stacks);
 	const all = [...stacks, ...wakers.values()];
 	const named = await symbolizer.resolve(all, maxDepth);

@@ -26,6 +26,24 @@ export type Notice =
 			readonly comm: string;
 			readonly share: number;
 	  }
+	| {
+			/** A runtime's functions are not named, and it wrote no perf map. */
+			readonly kind: 'runtime-unknown';
+			/** Of V8. */
+			readonly version: string;
+			/** It is not known, or the file lacks what tells where functions are. */
+			readonly problem: 'version' | 'symbols';
+			readonly pid: number;
+			readonly comm: string;
+			readonly share: number;
+	  }
+	| {
+			/** Functions of a runtime's whose names could not be read. */
+			readonly kind: 'functions-unread';
+			readonly pid: number;
+			readonly comm: string;
+			readonly share: number;
+	  }
 	| { readonly kind: 'perf-map-cut'; readonly pid: number; readonly comm: string }
 	| {
 			readonly kind: 'symbols-missing';
@@ -102,6 +120,13 @@ export function noticeText(notice: Notice): string {
 				`To see them, ${renewal.replace('PID', String(pid))}.`
 			);
 		}
+		case 'runtime-unknown':
+			return runtimeUnknownText(notice);
+		case 'functions-unread':
+			return (
+				`${notice.comm} (${notice.pid}) has JavaScript functions without names, in ${percent(notice.share)} of what ` +
+				'is shown: its memory had changed, or was gone, before tstrace read it.'
+			);
 		case 'perf-map-cut':
 			return `the perf map of ${notice.comm} (${notice.pid}) is too large: tstrace read only a part of it.`;
 		case 'symbols-missing':
@@ -124,6 +149,23 @@ export function noticeText(notice: Notice): string {
 		case 'records-dropped':
 			return `tstrace dropped ${notice.count} records of processes, as there were too many: names may be missing.`;
 	}
+}
+
+function runtimeUnknownText({
+	version,
+	problem,
+	pid,
+	comm,
+	share,
+}: Notice & { kind: 'runtime-unknown' }): string {
+	const why =
+		problem === 'version'
+			? `tstrace reads the names of V8 11.3 (Node.js 20), and this is V8 ${version}`
+			: `the symbols that tell where V8 ${version} has them are stripped`;
+	return (
+		`${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ` +
+		`To see them, ${REMEDIES.node}.`
+	);
 }
 
 function symbolsMissingText(notice: Notice & { kind: 'symbols-missing' }): string {

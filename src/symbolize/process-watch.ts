@@ -12,6 +12,7 @@ import { ringBufferMissing } from '../loader/realtime.js';
 import type { SidebandRecord } from '../perf/records.js';
 import { Sideband } from '../perf/sideband.js';
 import { Debuginfod } from './debuginfod/lacking-symbols.js';
+import { FunctionNames } from './function-names.js';
 import { ProcessHistory } from './mappings/processes.js';
 import { type NamingOptions, nameStacks } from './naming.js';
 import { noticeText } from './notices.js';
@@ -28,7 +29,9 @@ export class ProcessWatch {
 	readonly #history = new ProcessHistory();
 	readonly #sleeping = new SleepingStacks();
 	/** Of stacks that are named as they come. Nobody waits for symbols to be fetched meanwhile. */
-	readonly #symbolizer = new Symbolizer(this.#history, new Debuginfod(true));
+	readonly #symbolizer: Symbolizer;
+	/** Undefined: walks do not take any. */
+	readonly #functions: FunctionNames | undefined;
 	/** What tells of processes, for those whose events use its rings; undefined: this user may not have it. */
 	readonly sideband: Sideband | undefined;
 	readonly #subjects: Subjects;
@@ -59,6 +62,8 @@ export class ProcessWatch {
 		this.#tables = tables;
 		this.#onRecord = onRecord;
 		this.#everybody = everybody;
+		this.#functions = tables && new FunctionNames(tables.functions, this.#history);
+		this.#symbolizer = new Symbolizer(this.#history, new Debuginfod(true), this.#functions);
 		try {
 			this.sideband = new Sideband();
 			this.#problems = [];
@@ -84,6 +89,7 @@ export class ProcessWatch {
 		this.#waiting = this.#there();
 		this.#slice();
 		this.#tables?.begin();
+		this.#functions?.begin(() => this.take());
 	}
 
 	/** Takes in what the kernel has told. Opens nothing. */
@@ -112,13 +118,18 @@ export class ProcessWatch {
 		thread: WaitingThread,
 		at_ns: number,
 		depth: number,
-	): Pick<CapturedStack, 'user' | 'userEnd'> {
+	): Pick<CapturedStack, 'user' | 'functions' | 'userEnd'> {
 		if (this.#waiting.includes(thread.pid)) this.#read(new Set([thread.pid]));
 		if (at_ns !== this.#walked_ns) this.#sleeping.begin();
 		this.#walked_ns = at_ns;
 		const space = this.#history.at(thread.pid, at_ns);
-		const { addresses, end } = this.#sleeping.walk(thread, space, depth);
-		return { user: addresses, userEnd: end };
+		const { addresses, functions, end } = this.#sleeping.walk(
+			thread,
+			space,
+			depth,
+			this.#functions,
+		);
+		return { user: addresses, ...(functions ? { functions } : {}), userEnd: end };
 	}
 
 	/** What lies at addresses of data: see memory-names.ts. */
@@ -134,7 +145,7 @@ export class ProcessWatch {
 		options: NamingOptions,
 	): Promise<Pick<StackFindings, 'stacks' | 'notices'>> {
 		this.#takeFor(stacks);
-		const named = await nameStacks(stacks, this.#history, options);
+		const named = await nameStacks(stacks, this.#history, options, this.#functions);
 		return { ...named, notices: [...this.#notices(), ...named.notices] };
 	}
 
@@ -185,6 +196,7 @@ export class ProcessWatch {
 	close(): void {
 		clearTimeout(this.#timer);
 		closeAll([
+			() => this.#functions?.close(),
 			() => this.#tables?.close(),
 			() => this.sideband?.close(),
 			() => this.#sleeping.close(),

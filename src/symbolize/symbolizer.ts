@@ -8,12 +8,16 @@ import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { type Address, addressText } from '../loader/signed-address.js';
 import { silentMounts } from '../proc/answers.js';
 import { MEMORY_PATH } from '../proc/maps.js';
+import type { LanguageFunction } from '../runtimes/runtime.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
+import type { FunctionNames } from './function-names.js';
+import { functionText, type PlacedFrame, withFunctions } from './language-frames.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';
 import { readVdso } from './mappings/vdso.js';
+import { NO_NAME, placeIn } from './memory-places.js';
 import type { Notice } from './notices.js';
 import { loadDemangler } from './symbols/demangle.js';
 import { perfMapNames } from './symbols/jit.js';
@@ -26,9 +30,6 @@ import { MissingFrames, withinStack } from './walks/missing-frames.js';
 /** Kernel memory that is mapped into every process, for programs older than the vdso. */
 const VSYSCALL_START: Address = -0xa0_0000;
 const VSYSCALL_END: Address = -0x9f_f000;
-
-/** Memory that nobody gave a name. */
-const NO_NAME = '[anon]';
 
 /** Names remembered in both forms; a trace of days meets ever new ones. */
 const MAX_DEMANGLED = 50_000;
@@ -43,6 +44,7 @@ export class Symbolizer {
 	readonly #history: ProcessHistory;
 	readonly #account: Account;
 	readonly #debuginfod: Debuginfod;
+	readonly #functions: FunctionNames | undefined;
 	#kernelHidden = false;
 	readonly #readable = remembered((name: string) => loadDemangler()(name), MAX_DEMANGLED);
 	readonly #missing = new MissingFrames();
@@ -52,14 +54,21 @@ export class Symbolizer {
 	#inFiles = new Map<MappedFile, Map<number, Place>>();
 	#inVdso = new Map<number, Place>();
 	#inMemory = new Map<Life, { at_ns: number; places: Map<number, Place> }>();
+	/** Functions of runtimes. */
+	#inRuntimes = new Map<LanguageFunction, Place>();
 	#deadline_ms = 0;
 	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
 
-	/** `debuginfod`: by which symbols that are lacking are fetched. */
-	constructor(history: ProcessHistory, debuginfod = new Debuginfod(false)) {
+	/** `debuginfod`: by which symbols that are lacking are fetched. `functions`: of runtimes, if walks take some. */
+	constructor(
+		history: ProcessHistory,
+		debuginfod = new Debuginfod(false),
+		functions?: FunctionNames,
+	) {
 		this.#history = history;
+		this.#functions = functions;
 		this.#debuginfod = debuginfod;
-		this.#account = new Account(history, debuginfod.use);
+		this.#account = new Account(history, debuginfod.use, functions);
 		this.#unknown.lacks = 'mapping';
 	}
 
@@ -73,6 +82,7 @@ export class Symbolizer {
 		stacks: readonly CapturedStack[],
 		maxDepth = Number.POSITIVE_INFINITY,
 	): Promise<NamedStack[]> {
+		this.#functions?.take();
 		const placed = stacks.map((stack) => ({
 			kernel: Array.from(stack.kernel, (address, i) => this.#placeInKernel(address, i)),
 			user: this.#placeUser(stack),
@@ -85,7 +95,7 @@ export class Symbolizer {
 		for (const [file, places] of files) await this.#nameFile(file, places);
 		await this.#fetchSymbols(
 			stacks,
-			placed.map(({ user }) => withinStack(user)),
+			placed.map(({ user }) => withinStack(withFunctions(user))),
 		);
 		for (const [life, { at_ns, places }] of this.#inMemory) {
 			await this.#nameMemory(life, at_ns, places);
@@ -94,9 +104,14 @@ export class Symbolizer {
 		this.#inFiles = new Map();
 		this.#inVdso = new Map();
 		this.#inMemory = new Map();
+		this.#inRuntimes = new Map();
 		return placed.map(({ kernel, user: walked }, i) => {
-			const user = withinStack(walked);
-			this.#account.add(stacks[i] as CapturedStack, user);
+			const user = withinStack(withFunctions(walked));
+			this.#account.add(
+				stacks[i] as CapturedStack,
+				user,
+				walked.some(({ isUnread }) => isUnread === true),
+			);
 			return {
 				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),
@@ -158,13 +173,27 @@ export class Symbolizer {
 		}
 	}
 
-	#placeUser(stack: CapturedStack): Place[] {
+	#placeUser(stack: CapturedStack): PlacedFrame[] {
 		if (stack.user.length === 0) return [];
 		const space = this.#history.at(stack.pid, stack.at_ns);
-		return Array.from(stack.user, (address, i) =>
+		return Array.from(stack.user, (address, i) => {
+			const word = stack.functions?.get(i);
+			const named = space && word && this.#functions?.nameOf(space, word);
 			// The leaf is where it is; all others are where it will go on, behind the call.
-			this.#placeAt(space, stack.at_ns, i === 0 ? address : address - 1),
-		);
+			const code = this.#placeAt(space, stack.at_ns, i === 0 ? address : address - 1);
+			if (!named || named === 'none') return { code };
+			if (named === 'unread') return { code, isUnread: true };
+			return { code, runs: this.#placeOfFunction(named), isCallers: word.isCallers };
+		});
+	}
+
+	#placeOfFunction(named: LanguageFunction): Place {
+		let place = this.#inRuntimes.get(named);
+		if (!place) {
+			place = new Place({ name: functionText(named), kind: 'jit' });
+			this.#inRuntimes.set(named, place);
+		}
+		return place;
 	}
 
 	#placeAt(space: AddressSpace | undefined, at_ns: number, address: Address): Place {
@@ -263,20 +292,4 @@ export class Symbolizer {
 		if (!hasTime) this.#account.ranOutOfTime = true;
 		return hasTime;
 	}
-}
-
-function placeIn(places: Map<number, Place>, at: number, mapping: Mapping | undefined): Place {
-	let place = places.get(at);
-	if (!place) {
-		place = new Place({ name: memoryName(mapping), kind: 'user' }, mapping?.file);
-		if (!mapping) place.lacks = 'mapping';
-		places.set(at, place);
-	}
-	return place;
-}
-
-/** "[heap]", "[anon:v8]"; "[anon]" for memory that has no name, "[unknown]" for none at all. */
-function memoryName(mapping: Mapping | undefined): string {
-	if (!mapping) return '[unknown]';
-	return mapping.path.startsWith('[') ? mapping.path : NO_NAME;
 }

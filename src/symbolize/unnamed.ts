@@ -2,6 +2,7 @@
 
 import { MIN_SHARE } from '../aggregate/cut-notices.js';
 import { type CapturedStack, stackValue } from '../aggregate/stack.js';
+import type { RuntimeFile } from '../runtimes/recognise.js';
 import type { Place } from './code-place.js';
 import type { Life } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
@@ -10,6 +11,7 @@ import type { DebuginfodUse, Notice } from './notices.js';
 import { type Runtime, runtimeOf } from './symbols/jit.js';
 import type { FileNames } from './symbols/object-file.js';
 import { installCommands } from './symbols/packages.js';
+import type { Runtimes } from './walks/sleeping-stacks.js';
 
 /** Files and processes that get a notice: those with the greatest shares. */
 const MAX_FILE_NOTICES = 3;
@@ -36,6 +38,10 @@ interface ProcessAccount {
 	value: number;
 	/** What has frames that are not in the perf map that there is. */
 	incomplete: number;
+	/** What has functions of a runtime's that could not be read. */
+	unread: number;
+	/** The runtime in it whose functions walks take, or would. */
+	readonly file: RuntimeFile | undefined;
 }
 
 export class Account {
@@ -50,6 +56,7 @@ export class Account {
 	constructor(
 		private readonly history: ProcessHistory,
 		private readonly debuginfod: DebuginfodUse,
+		private readonly functions?: Pick<Runtimes, 'runtimeOf'>,
 	) {}
 
 	addFile(file: MappedFile, names: FileNames | undefined): void {
@@ -73,8 +80,8 @@ export class Account {
 		keepLargest(this.#perfMaps, () => 0);
 	}
 
-	/** Takes a stack with what is known of its user frames. */
-	add(stack: CapturedStack, user: readonly Place[]): void {
+	/** Takes a stack with what is known of its user frames. `isUnread`: of a function of a runtime's nothing is. */
+	add(stack: CapturedStack, user: readonly Place[], isUnread = false): void {
 		const value = stackValue(stack);
 		this.#total += value;
 		for (const file of filesLackingNames(user)) {
@@ -82,6 +89,8 @@ export class Account {
 			if (account) account.value += value;
 		}
 		this.#addPerfMapLacks(stack, user);
+		const process = isUnread ? this.#processOf(stack) : undefined;
+		if (process) process.unread += value;
 	}
 
 	notices(): Notice[] {
@@ -110,8 +119,12 @@ export class Account {
 		const key = keyOf(space.life);
 		let account = this.#processes.get(key);
 		if (!account) {
-			account = { pid, at_ns, runtime: runtimeOf(space.paths()), value: 0, incomplete: 0 };
-			keepLargest(this.#processes, ({ value, incomplete }) => Math.max(value, incomplete));
+			const runtime = runtimeOf(space.paths());
+			const file = this.functions?.runtimeOf(space);
+			account = { pid, at_ns, runtime, file, value: 0, incomplete: 0, unread: 0 };
+			keepLargest(this.#processes, ({ value, incomplete, unread }) =>
+				Math.max(value, incomplete, unread),
+			);
 			this.#processes.set(key, account);
 		}
 		return account;
@@ -124,27 +137,35 @@ export class Account {
 				.sort((a, b) => amountIn(b) - amountIn(a))
 				.slice(0, MAX_PROCESS_NOTICES)
 				.map((each) => {
-					const { pid, at_ns, runtime } = each;
+					const { pid, at_ns, runtime, file } = each;
 					const comm = this.history.comm(pid, at_ns) ?? '';
-					return { runtime, pid, comm, share: this.#share(amountIn(each)) };
+					return { runtime, file, pid, comm, share: this.#share(amountIn(each)) };
 				});
 		const without = [...this.#processes].flatMap(([key, account]) =>
-			account.runtime && !this.#perfMaps.has(key) ? [account] : [],
+			// What is left without a name where functions are read is no function.
+			account.runtime && !account.file?.layout && !this.#perfMaps.has(key) ? [account] : [],
 		);
 		const missing = largest(without, ({ value }) => value).flatMap(
-			({ runtime, ...of }): Notice[] =>
-				runtime ? [{ kind: 'perf-map-missing', runtime, ...of }] : [],
+			({ runtime, file, ...of }): Notice[] => {
+				if (!runtime) return [];
+				if (!file?.problem) return [{ kind: 'perf-map-missing', runtime, ...of }];
+				const { version, problem } = file;
+				return [{ kind: 'runtime-unknown', version, problem, ...of }];
+			},
 		);
 		const all = [...this.#processes.values()];
 		const incomplete = largest(all, (of) => of.incomplete).map(
-			(of): Notice => ({ kind: 'perf-map-incomplete', ...of }),
+			({ file, ...of }): Notice => ({ kind: 'perf-map-incomplete', ...of }),
 		);
 		const cut = [...this.#perfMaps.values()]
 			.filter((perfMap) => perfMap.cut)
 			.map(({ pid }): Notice => {
 				return { kind: 'perf-map-cut', pid, comm: this.history.comm(pid, Infinity) ?? '' };
 			});
-		return [...missing, ...incomplete, ...cut];
+		const unread = largest(all, (of) => of.unread).map(
+			({ runtime, file, ...of }): Notice => ({ kind: 'functions-unread', ...of }),
+		);
+		return [...missing, ...unread, ...incomplete, ...cut];
 	}
 
 	#fileNotices(): Notice[] {

@@ -39,6 +39,8 @@ export interface WalkedProcess<M extends CodeMapping = CodeMapping> {
 	read(address: number, length_bytes: number): DataView | undefined;
 	/** Code of the mapping that an address is in; undefined when it cannot be read. */
 	codeAt(mapping: M, address: number, length_bytes: number): DataView | undefined;
+	/** Takes a frame that no rule leads on from; `number`: of its address. */
+	takeFunction?(frame: Frame, mapping: M, number: number): void;
 }
 
 /** What a thread had in its registers when it stopped. */
@@ -79,25 +81,26 @@ export function walkOutside<M extends CodeMapping>(
 		const isFirst = addresses.length === 0;
 		if (mapping || isFirst) addresses.push(at + Number(!isFirst));
 		if (!mapping) return { addresses, end: frame.isByPointer ? END.gap : END.astray, isGuessed };
-		const caller = callerOf(frame, at, mapping, process, isFirst);
+		const caller = callerOf(frame, at, mapping, process, addresses.length - 1);
 		isGuessed ||= caller.isGuess;
 		if (typeof caller.next === 'number') return { addresses, end: caller.next, isGuessed };
 		frame = caller.next;
 	}
 }
 
-/** `at`: the address whose rule holds. */
+/** `at`: the address whose rule holds. `number`: of the frame, from 0 on. */
 function callerOf<M extends CodeMapping>(
 	frame: Frame,
 	at: number,
 	mapping: M,
 	process: WalkedProcess<M>,
-	isFirst: boolean,
+	number: number,
 ): { next: Frame | WalkEnd; isGuess: boolean } {
 	const read: ReadMemory = (address, length_bytes) => process.read(address, length_bytes);
 	const byRule = callerByRule(frame, at, mapping, process, read);
 	if (byRule !== undefined) return { next: byRule, isGuess: false };
-	const next = pointerStep(frame, isFirst, read, process.processor);
+	process.takeFunction?.(frame, mapping, number);
+	const next = pointerStep(frame, number === 0, read, process.processor);
 	return { next, isGuess: next === END.guessed || (mapping.hasFile && next !== END.gap) };
 }
 

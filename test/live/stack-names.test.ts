@@ -148,7 +148,7 @@ function startNode(...args: readonly string[]): Promise<Workload> {
 }
 
 for (const tool of ['offcputime', 'profile']) {
-	test(`${tool}: Node.js: its functions when it says what they are, else how to make it`, async () => {
+	test(`${tool}: Node.js: its functions when it says what they are, and when it does not`, async () => {
 		const hog = await Workload.start('hog', '0');
 		const named = await startNode('--perf-basic-prof');
 		after(() => rmSync(`/tmp/perf-${named.pid}.map`, { force: true }));
@@ -162,8 +162,10 @@ for (const tool of ['offcputime', 'profile']) {
 		const silents = ['--json', '-p', `${silent.pid}`];
 		const without = (await traceFor('1', silent, tool, ...silents)).report();
 		await hog.end();
-		assert.deepEqual(withFrame(without.stacks, /burnInScript/), []);
-		assert.match(without.notices.join('\n'), /--perf-basic-prof/);
+		const isKnown = process.versions.v8.startsWith('11.3.');
+		const found = withFrame(without.stacks, 'burnInScript ([eval]:2)');
+		assert.equal(found.length > 0, isKnown, without.notices.join('\n'));
+		assert.equal(/--perf-basic-prof/.test(without.notices.join('\n')), !isKnown);
 	});
 }
 

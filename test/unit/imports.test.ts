@@ -8,7 +8,7 @@ import { test } from 'node:test';
 const LAYERS: readonly (readonly string[])[] = [
 	['ascending.ts', 'bounded-names.ts', 'errors.ts', 'nearest.ts', 'text-of.ts'],
 	['abi', 'elf'],
-	['unwind'],
+	['unwind', 'runtimes'],
 	['loader'],
 	['proc'],
 	['perf'],

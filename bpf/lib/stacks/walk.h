@@ -54,7 +54,7 @@ static __always_inline long from_caller(u64 *frames, long bytes, u64 caller)
 	if (own == 3)
 		frames[0] = caller;
 	for (u32 i = 0; i < 2 && i < own && own < 3; i++) {
-		if (bytes < 2 * (long)sizeof(u64) || bytes > STACK_DEPTH * (long)sizeof(u64))
+		if (bytes < 2 * (long)sizeof(u64) || bytes > STACK_WORDS * (long)sizeof(u64))
 			break;
 		bytes -= sizeof(u64);
 		/* Word by word, upwards: the two may overlap. */

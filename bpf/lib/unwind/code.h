@@ -20,7 +20,7 @@ static __always_inline void ask_for_table(struct met *met)
 	request->file = met->key;
 	request->start = met->vma.start;
 	request->end = met->vma.end;
-	request->tgid = task_tgid(current_task());
+	request->tgid = current_tgid();
 	request->unused_padding = 0;
 	bpf_ringbuf_submit(request, 0);
 }
@@ -46,6 +46,7 @@ static __always_inline void code_of_file(struct met *met, struct code *code)
 	code->pages_at = file->pages_at;
 	code->first_page = file->first_page;
 	code->pages = file->pages;
+	code->runtime = file->runtime;
 	/* User space may have forgotten the file meanwhile, and its element be another file's. */
 	barrier();
 	if (bpf_map_lookup_elem(&unwind_files, &met->key) != file)
@@ -61,6 +62,13 @@ __noinline int still_mapped(u32 index)
 	return walk && is_still_mapped(look(current_task(), mm), &walk->met.vma);
 }
 
+static __always_inline void read_file_key(struct inode *inode, struct unwind_file_key *key)
+{
+	key->inode = BPF_CORE_READ(inode, i_ino);
+	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	read_change_time(inode, &key->changed_sec, &key->changed_nsec);
+}
+
 /* Reads what code there is at an address, and of which file, if of any; false: there is none. */
 static __always_inline bool meet_code(struct met *met, u32 index, u64 address)
 {
@@ -72,21 +80,11 @@ static __always_inline bool meet_code(struct met *met, u32 index, u64 address)
 	__builtin_memset(&met->key, 0, sizeof(met->key));
 	inode = met->vma.inode;
 	met->has_file = inode || met->vma.start == vdso_start(mm);
-	if (inode) {
-		met->key.inode = BPF_CORE_READ(inode, i_ino);
-		met->key.device = BPF_CORE_READ(inode, i_sb, s_dev);
-		read_change_time(inode, &met->key.changed_sec, &met->key.changed_nsec);
-	} else {
+	if (inode)
+		read_file_key(inode, &met->key);
+	else
 		met->key.inode = UNWIND_VDSO;
-	}
 	return true;
-}
-
-static __always_inline struct codes *codes_at(struct unwind *walk)
-{
-	u32 at = walk->codes_at;
-
-	return bpf_map_lookup_elem(&unwind_codes, &at);
 }
 
 /* Finds the code at an address; 0: no code is there. A function of its own, verified once. */
@@ -111,6 +109,7 @@ __noinline int find_code(u32 index, u64 address)
 	code->changed_sec = met->key.changed_sec;
 	code->changed_nsec = met->key.changed_nsec;
 	code->kind = CODE_WITHOUT_FILE;
+	code->runtime = 0;
 	if (met->has_file)
 		code_of_file(met, code);
 	return 1;
@@ -130,6 +129,24 @@ static __always_inline bool is_unchanged(struct code *code)
 	return sec == code->changed_sec && nsec == code->changed_nsec;
 }
 
+/* The runtime that is in the program of the current process. A function of its own, verified once.
+ */
+__noinline int runtime_of_program(u32 index)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct task_struct *task = current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct inode *inode = mm ? BPF_CORE_READ(mm, exe_file, f_inode) : NULL;
+	struct unwind_file *file;
+
+	if (!walk || !inode)
+		return 0;
+	__builtin_memset(&walk->met.key, 0, sizeof(walk->met.key));
+	read_file_key(inode, &walk->met.key);
+	file = bpf_map_lookup_elem(&unwind_files, &walk->met.key);
+	return file ? file->runtime : 0;
+}
+
 /*
  * Where a walk of the current process remembers code, with what earlier ones have left there: to
  * find the mapping of an address takes as long as five frames. What they found counts as long as
@@ -144,7 +161,7 @@ __noinline int codes_of(u32 index)
 	u64 incarnation = look(task, group_leader, start_time) + look(task, self_exec_id);
 	struct codes *codes;
 	u32 version, round = unwind_round;
-	bool is_same;
+	bool is_known, is_same;
 
 	if (!walk || !mm)
 		return 0;
@@ -154,8 +171,10 @@ __noinline int codes_of(u32 index)
 	if (!codes)
 		return 0;
 	version = mappings_version(mm);
-	is_same = version % 2 == 0 && codes->version == version && codes->mm == mm &&
-		  codes->incarnation == incarnation && codes->round == round;
+	is_known = codes->mm == mm && codes->incarnation == incarnation && codes->round == round;
+	is_same = is_known && version % 2 == 0 && codes->version == version;
+	if (!is_known)
+		set_runtime(codes, runtime_of_program(index));
 	codes->mm = mm;
 	codes->incarnation = incarnation;
 	codes->version = version;

@@ -4,6 +4,7 @@
 #define TSTRACE_UNWIND_FRAME_H
 
 #include "../kernel.h"
+#include "../runtimes/v8.h"
 #include "code.h"
 
 /* How a walk ends; src/unwind/step.ts, END. */
@@ -200,7 +201,13 @@ static __always_inline int step_by_pointer(struct unwind *walk, bool is_first)
 		return UNWIND_GUESSED;
 	if (fp < LOWEST_FRAME || fp % 8 || fp < walk->sp)
 		return UNWIND_GAP;
-	if (bpf_probe_read_user(&frame, sizeof(frame), (void *)fp) || (frame.fp && frame.fp <= fp))
+	if (walk->is_pointed_to) {
+		frame.fp = walk->pointed_fp;
+		frame.ip = walk->pointed_ip;
+	} else if (bpf_probe_read_user(&frame, sizeof(frame), (void *)fp)) {
+		return UNWIND_GAP;
+	}
+	if (frame.fp && frame.fp <= fp)
 		return UNWIND_GAP;
 	walk->is_by_pointer = true;
 #ifdef __TARGET_ARCH_arm64
@@ -214,18 +221,14 @@ static __always_inline int step_by_pointer(struct unwind *walk, bool is_first)
 /* No frame of a walk is at this address: no code is there. */
 #define UNWIND_NO_CODE (-1)
 
-/* One frame on, or how the walk ends: UNWIND_NO_CODE, or of enum unwind_end. Verified once. */
-__noinline int unwind_frame(u32 index, u32 depth)
+/* One frame on, or how the walk ends: UNWIND_NO_CODE, or of enum unwind_end. */
+static __always_inline int step_frame(struct unwind *walk, u32 index, bool is_first)
 {
-	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct unwind_rule *rule = NULL;
-	struct codes *codes;
+	struct codes *codes = codes_at(walk);
 	struct code *code;
 	u64 at, instructions;
 
-	if (!walk)
-		return UNWIND_NO_CODE;
-	codes = codes_at(walk);
 	if (!codes)
 		return UNWIND_NO_CODE;
 	/* Behind a call that does not return there may be another function. */
@@ -242,12 +245,42 @@ __noinline int unwind_frame(u32 index, u32 depth)
 		rule = rule_at(code, at);
 	if (rule && rule->cfa != CFA_GAP)
 		return step_by_rule(walk, rule);
+	v8_function(index, code->kind, code->runtime, at - code->start + code->file_offset);
 	if (code->kind != CODE_WITHOUT_FILE) {
 		if (read_word(walk->ip, &instructions) && instructions == SIGNAL_RETURN)
 			return out_of_signal(walk);
 		walk->is_guessed = true;
 	}
-	return step_by_pointer(walk, depth == 0);
+	return step_by_pointer(walk, is_first);
+}
+
+/* Adds the frame that a walk is at, and goes one on: as step_frame(). Verified once. */
+__noinline int unwind_frame(u32 index, u32 depth)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
+	u32 at, has_function;
+	u64 ip;
+	int next;
+
+	if (!walk || !here)
+		return UNWIND_NO_CODE;
+	/* What a signal interrupted is no return address: it is made to look like one. */
+	ip = walk->ip + (walk->is_exact && depth > 0);
+	walk->function = 0;
+	walk->is_pointed_to = false;
+	next = step_frame(walk, index, depth == 0);
+	at = here->user.count;
+	barrier_var(at);
+	if ((next == UNWIND_NO_CODE && depth > 0) || at > STACK_WORDS - 2)
+		return next;
+	has_function = walk->function >> FUNCTION_MARK_BIT;
+	here->user.frames[at] = ip;
+	here->user.frames[at + 1] = walk->function;
+	here->user.count = at + 1 + has_function;
+	here->user.functions += has_function;
+	here->user.runtime = walk->runtime;
+	return next;
 }
 
 #endif

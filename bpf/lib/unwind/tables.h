@@ -11,6 +11,7 @@
 #define TSTRACE_UNWIND_TABLES_H
 
 #include "../kernel.h"
+#include "../runtimes/v8_layout.h"
 #include "../stacks/stacks.h"
 #include "vma.h"
 
@@ -142,7 +143,8 @@ struct unwind_file {
 	u32 pages_at; /* in `unwind_pages` */
 	u32 first_page;
 	u32 pages;
-	u32 used; /* unwind_round, when it was last */
+	u32 used;    /* unwind_round, when it was last */
+	u32 runtime; /* a runtime's in the file, from 1 on (lib/runtimes); 0: none is */
 };
 
 EXPORT_TYPE(struct unwind_file, unwind_file);
@@ -196,6 +198,7 @@ struct code {
 	u32 pages_at;
 	u32 first_page;
 	u32 pages;
+	u32 runtime; /* as in unwind_file */
 };
 
 /* Stacks go to and fro between a program and its libraries. A power of two. */
@@ -211,6 +214,8 @@ struct codes {
 	u32 version;	 /* of its mappings */
 	u32 round;
 	u32 found;
+	u32 runtime;	     /* as in unwind_file, of a file of its; 0: not known to have one */
+	struct v8_layout v8; /* of `runtime` */
 	struct code code[CODES_REMEMBERED];
 };
 
@@ -241,6 +246,11 @@ struct unwind {
 	bool is_by_pointer; /* frame pointers led here */
 	bool is_guessed;    /* and, on the way, through code of a file that says nothing of it */
 	u32 codes_at;	    /* in `unwind_codes` */
+	u64 function;	    /* lib/runtimes/functions.h; 0: of none */
+	u32 runtime;	    /* that functions are of */
+	bool is_pointed_to; /* where the frame pointer points has been read: */
+	u64 pointed_fp;
+	u64 pointed_ip;
 	struct met met;
 };
 
@@ -250,5 +260,23 @@ struct {
 	__type(key, u32);
 	__type(value, struct unwind);
 } unwinds SEC(".maps");
+
+static __always_inline struct codes *codes_at(struct unwind *walk)
+{
+	u32 at = walk->codes_at;
+
+	return bpf_map_lookup_elem(&unwind_codes, &at);
+}
+
+/* What is known of the process's runtime: its number, and where things are in it. */
+static __always_inline void set_runtime(struct codes *codes, u32 runtime)
+{
+	u32 key = runtime - 1;
+	struct v8_layout *v8 = runtime ? bpf_map_lookup_elem(&v8_layouts, &key) : NULL;
+
+	codes->runtime = v8 ? runtime : 0;
+	if (v8)
+		codes->v8 = *v8;
+}
 
 #endif

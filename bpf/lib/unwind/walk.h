@@ -71,15 +71,10 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	codes_of(index);
 	here->user.count = 0;
 	here->user.end = UNWIND_TOO_DEEP;
+	here->user.functions = 0;
 	for (u32 i = 0; i < STACK_DEPTH && i < stack_depth; i++) {
-		/* What a signal interrupted is no return address: it is made to look like one. */
-		u64 ip = walk->ip + (walk->is_exact && i > 0);
 		int next = unwind_frame(index, i);
 
-		if (next != UNWIND_NO_CODE || i == 0) {
-			here->user.frames[i] = ip;
-			here->user.count = i + 1;
-		}
 		if (next != UNWIND_ON) {
 			here->user.end = next;
 			break;

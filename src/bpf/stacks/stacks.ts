@@ -10,7 +10,9 @@ import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { ringBufferMissing } from '../../loader/realtime.js';
 import { type Address, isUserAddress, readAddress } from '../../loader/signed-address.js';
+import type { FunctionWord } from '../../runtimes/runtime.js';
 import { readComm } from '../comm.js';
+import { FunctionMaps, isFunctionWord, readFunctionWord } from '../runtimes/functions.js';
 import type { UnwoundLayout } from '../unwind/table-memory.js';
 import { UnwindMaps } from '../unwind/tables.js';
 import { FrameChunks } from './frame-chunks.js';
@@ -55,7 +57,7 @@ export const MAX_DEPTH = STACK_DEPTH;
 /** Room for frames: more than most stacks have, so that a few deep ones do not use it up. */
 const FRAMES_PER_STACK = 64;
 const BLOCKS_PER_CHUNK = CHUNK_FRAMES / BLOCK_FRAMES;
-const NONE: ArrayLike<Address> = [];
+const NO_FRAMES: UserFrames = { user: [] };
 const MAX_STACK_SYSCTL = '/proc/sys/kernel/perf_event_max_stack';
 
 /** The stack maps of one object, and how to read them. */
@@ -82,7 +84,10 @@ export class StackTables {
 			walk_user: settings.user,
 			stacks_by_thread: settings.byThread,
 		});
-		if (walksByTables(settings)) new UnwindMaps(this.#object).configure();
+		if (walksByTables(settings)) {
+			new UnwindMaps(this.#object).configure();
+			new FunctionMaps(this.#object).configure();
+		}
 		const seed = this.#object.constantBytes('stack_seed');
 		seed.setBigUint64(0, randomBytes(8).readBigUInt64LE(), true);
 	}
@@ -95,13 +100,13 @@ export class StackTables {
 	}
 
 	/** One user stack, by its hash, while programs go on; one that was not kept is lost. */
-	userStack(hash: bigint): Pick<CapturedStack, 'user' | 'userEnd' | 'lost'> {
+	userStack(hash: bigint): Pick<CapturedStack, 'user' | 'functions' | 'userEnd' | 'lost'> {
 		const key = new Uint8Array(8);
 		new DataView(key.buffer).setBigUint64(0, hash, true);
 		const place = hash === LOST_STACK ? undefined : this.#object.map('stacks').lookup(key);
 		const extent = place && this.#extentAt(place, 0);
 		return {
-			user: extent ? userPart(addressesAt(this.#opened(), extent)) : NONE,
+			...(extent ? userPart(framesAt(this.#opened(), extent)) : NO_FRAMES),
 			userEnd: userEnd(extent?.end),
 			lost: extent === undefined,
 		};
@@ -152,7 +157,7 @@ export class StackSnapshot {
 	readonly #layouts: StackLayouts;
 	readonly #extents: ReadonlyMap<bigint, Extent>;
 	readonly #frames: FrameChunks;
-	readonly #decoded = new Map<bigint, readonly Address[]>();
+	readonly #decoded = new Map<bigint, UserFrames>();
 
 	constructor(layouts: StackLayouts, extents: ReadonlyMap<bigint, Extent>, frames: FrameChunks) {
 		this.#layouts = layouts;
@@ -189,33 +194,42 @@ export class StackSnapshot {
 	addressesOf(
 		kernel: bigint,
 		user: bigint,
-	): Pick<CapturedStack, 'kernel' | 'user' | 'userEnd' | 'lost'> {
+	): Pick<CapturedStack, 'kernel' | 'user' | 'functions' | 'userEnd' | 'lost'> {
 		return {
-			kernel: this.#addresses(kernel),
-			user: userPart(this.#addresses(user)),
+			kernel: this.#framesOf(kernel).user,
+			...userPart(this.#framesOf(user)),
 			userEnd: userEnd(this.#extents.get(user)?.end),
 			lost: kernel === LOST_STACK || user === LOST_STACK,
 		};
 	}
 
-	#addresses(hash: bigint): ArrayLike<Address> {
-		if (hash === NO_STACK) return NONE;
+	#framesOf(hash: bigint): UserFrames {
+		if (hash === NO_STACK) return NO_FRAMES;
 		const known = this.#decoded.get(hash);
 		if (known) return known;
 		const extent = this.#extents.get(hash);
-		if (!extent) return NONE;
-		const addresses = addressesAt(this.#frames, extent);
-		this.#decoded.set(hash, addresses);
-		return addresses;
+		if (!extent) return NO_FRAMES;
+		const frames = framesAt(this.#frames, extent);
+		this.#decoded.set(hash, frames);
+		return frames;
 	}
 }
 
+type UserFrames = Pick<CapturedStack, 'user' | 'functions'>;
+
 /** No typed array: of these there are thousands, and each takes 200 bytes by itself. */
-function addressesAt(frames: FrameChunks, { first, count }: Extent): readonly Address[] {
-	const addresses: Address[] = [];
-	const { view, at } = frames.find(first);
-	for (let i = 0; i < count; i++) addresses.push(readAddress(view, at + i * 8));
-	return addresses;
+function framesAt(frames: FrameChunks, { first, count, end }: Extent): UserFrames {
+	const user: Address[] = [];
+	const functions = new Map<number, FunctionWord>();
+	const { view, at: start } = frames.find(first);
+	for (let i = 0; i < count; i++) {
+		const at = start + i * 8;
+		// Walks by tables alone take functions, each behind the address of its frame.
+		if (end && i > 0 && isFunctionWord(view, at))
+			functions.set(user.length - 1, readFunctionWord(view, at));
+		else user.push(readAddress(view, at));
+	}
+	return functions.size > 0 ? { user, functions } : { user };
 }
 
 /** How a walk of user frames ended; undefined: it went by frame pointers alone. */
@@ -231,10 +245,11 @@ function userEnd(end: number | undefined): CapturedStack['userEnd'] {
  * Where code was built without frame pointers, a walk ends in whatever lies on the stack. What cannot
  * be an address of user space would be taken for one of the kernel's.
  */
-function userPart(addresses: ArrayLike<Address>): ArrayLike<Address> {
+function userPart(frames: UserFrames): UserFrames {
+	const { user } = frames;
 	let count = 0;
-	while (count < addresses.length && isUserAddress(addresses[count] as Address)) count++;
-	return count === addresses.length ? addresses : Array.from(addresses).slice(0, count);
+	while (count < user.length && isUserAddress(user[count] as Address)) count++;
+	return count === user.length ? frames : { ...frames, user: Array.from(user).slice(0, count) };
 }
 
 /** The most frames that a walk takes. */

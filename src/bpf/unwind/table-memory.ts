@@ -26,6 +26,8 @@ export interface UnwoundLayout extends ObjectLayout {
 			| 'unwind_files'
 			| 'unwind_requests'
 			| 'unwinds'
+			| 'function_stacks'
+			| 'v8_layouts'
 			| 'barrier'
 			| 'barrier_inner'
 		>;

@@ -116,14 +116,20 @@ export class UnwindMaps {
 		this.#memory?.addRules(table);
 	}
 
-	/** Gives a file's table to the programs; undefined: the file says nothing of its code. */
-	put(file: FileIdentity, table: PackedTable | undefined): void {
+	/**
+	 * Gives a file's table to the programs; undefined: the file says nothing of its code. `runtime`: the number of the one
+	 * that is in the file (FunctionMaps), 0 if none is.
+	 */
+	put(file: FileIdentity, table: PackedTable | undefined, runtime = 0): void {
 		const key = keyOf(file);
 		const hasRows = table && table.pages.length > 0;
 		this.#tell(
 			key,
 			this.#placed.get(nameOf(key)) ?? (hasRows ? this.#place(key, table) : undefined),
+			runtime,
 		);
+		// What walks remember of processes that run this file is without the runtime.
+		if (runtime > 0) this.#object.setVariable('unwind_round', ++this.#round);
 	}
 
 	/** For a file that could not be read: the next walk through it asks again. */
@@ -159,15 +165,16 @@ export class UnwindMaps {
 		return placement;
 	}
 
-	#tell(key: Uint8Array, placement: Placement | undefined): void {
+	#tell(key: Uint8Array, placement: Placement | undefined, runtimeNumber: number): void {
 		const value = new DataView(new ArrayBuffer(FILE.size));
-		const { state, pages_at, first_page, pages, used } = FILE.fields;
+		const { state, pages_at, first_page, pages, used, runtime } = FILE.fields;
 		const kind = placement ? STATE.UNWIND_FILE_HAS_TABLE : STATE.UNWIND_FILE_WITHOUT;
 		value.setUint32(state.offset, kind, true);
 		value.setUint32(pages_at.offset, placement?.pagesAt ?? 0, true);
 		value.setUint32(first_page.offset, placement?.firstPage ?? 0, true);
 		value.setUint32(pages.offset, placement?.pages ?? 0, true);
 		value.setUint32(used.offset, this.#round, true);
+		value.setUint32(runtime.offset, runtimeNumber, true);
 		this.#object.map('unwind_files').update(key, new Uint8Array(value.buffer));
 		if (placement) this.#without.delete(nameOf(key));
 		else this.#without.set(nameOf(key), key);

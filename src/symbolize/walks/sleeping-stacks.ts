@@ -6,9 +6,11 @@ import { closeSync } from 'node:fs';
 import { type Bytes, FileBytes, MemoryBytes, SymbolError } from '../../elf/bytes.js';
 import type { Address } from '../../loader/signed-address.js';
 import { MEMORY_PATH } from '../../proc/maps.js';
+import { functionOf, type RuntimeFile } from '../../runtimes/recognise.js';
+import type { FunctionWord } from '../../runtimes/runtime.js';
 import { type RuleLookup, ruleLookup } from '../../unwind/lookup.js';
 import { GAP } from '../../unwind/rule.js';
-import { END } from '../../unwind/step.js';
+import { END, type Frame } from '../../unwind/step.js';
 import { type StoppedRegisters, type WalkedProcess, walkOutside } from '../../unwind/walk.js';
 import type { AddressSpace, Mapping } from '../mappings/address-space.js';
 import type { MappedFile } from '../mappings/mapped-file.js';
@@ -35,9 +37,18 @@ export interface WaitingThread {
 	readonly registers: StoppedRegisters;
 }
 
+/** Which runtimes there are. */
+export interface Runtimes {
+	/** In what a process has mapped. */
+	runtimeOf(space: AddressSpace): RuntimeFile | undefined;
+	runtimeIn(file: MappedFile): RuntimeFile | undefined;
+}
+
 interface SleepingStack {
 	/** Leaf first; the leaf alone where memory cannot be read, or where the thread has gone on meanwhile. */
 	readonly addresses: readonly Address[];
+	/** As CapturedStack's. */
+	readonly functions?: ReadonlyMap<number, FunctionWord>;
 	/** As CapturedStack's `userEnd`. */
 	readonly end: 'whole' | 'guessed' | 'at zero' | 'no way on';
 }
@@ -60,14 +71,22 @@ export class SleepingStacks {
 
 	constructor(private readonly limit_ms = TIME_LIMIT_MS) {}
 
-	/** Walks a thread's stack, whose process has this address space; at most `depth` frames. */
-	walk(thread: WaitingThread, space: AddressSpace | undefined, depth: number): SleepingStack {
+	/**
+	 * Walks a thread's stack, whose process has this address space; at most `depth` frames. `runtimes`: whose functions
+	 * frames may be of.
+	 */
+	walk(
+		thread: WaitingThread,
+		space: AddressSpace | undefined,
+		depth: number,
+		runtimes?: Runtimes,
+	): SleepingStack {
 		const { ip, sp } = thread.registers;
 		if (ip <= 0) return { addresses: [], end: 'no way on' };
 		const canWalk = space !== undefined && sp >= LOWEST_STACK && this.#spent_ms < this.limit_ms;
 		if (!canWalk) return { addresses: [ip], end: 'no way on' };
 		const begun_ms = performance.now();
-		const stack = this.#walkNow(thread, space, depth);
+		const stack = this.#walkNow(thread, space, depth, runtimes);
 		this.#spent_ms += performance.now() - begun_ms;
 		return stack;
 	}
@@ -87,23 +106,33 @@ export class SleepingStacks {
 		this.#vdso = undefined;
 	}
 
-	#walkNow(thread: WaitingThread, space: AddressSpace, depth: number): SleepingStack {
+	#walkNow(
+		thread: WaitingThread,
+		space: AddressSpace,
+		depth: number,
+		runtimes: Runtimes | undefined,
+	): SleepingStack {
 		const { pid, tid, registers } = thread;
 		if (this.#memory?.pid !== pid) {
 			this.#memory?.close();
 			this.#memory = new ProcessMemory(pid);
 		}
 		const { ip, sp, fp } = registers;
+		const functions = new Map<number, FunctionWord>();
 		const { addresses, end, isGuessed } = walkOutside(
 			PROCESSOR.isArm64 ? registers : { ip, sp, fp },
-			this.#process(space, this.#memory),
+			{
+				...this.#process(space, this.#memory),
+				takeFunction: functionsInto(functions, this.#memory, runtimes, runtimes?.runtimeOf(space)),
+			},
 			depth,
 		);
 		// Its registers are from a moment ago. If it has gone on since, what was read is anything.
 		if (!isStillAt(pid, tid, registers)) return { addresses: [ip], end: 'no way on' };
-		if (isGuessed) return { addresses, end: 'guessed' };
-		if (end === END.zero) return { addresses, end: 'at zero' };
-		return { addresses, end: end === END.whole ? 'whole' : 'no way on' };
+		const stack = functions.size > 0 ? { addresses, functions } : { addresses };
+		if (isGuessed) return { ...stack, end: 'guessed' };
+		if (end === END.zero) return { ...stack, end: 'at zero' };
+		return { ...stack, end: end === END.whole ? 'whole' : 'no way on' };
 	}
 
 	#process(space: AddressSpace, memory: ProcessMemory): WalkedProcess<WalkedMapping> {
@@ -163,6 +192,24 @@ export class SleepingStacks {
 			if (open) closeSync(open.fd);
 		}
 	}
+}
+
+/** Keeps the functions of a walk's frames, by number. */
+function functionsInto(
+	functions: Map<number, FunctionWord>,
+	memory: ProcessMemory,
+	runtimes: Runtimes | undefined,
+	runtime: RuntimeFile | undefined,
+) {
+	return ({ fp, sp, isExact, ip }: Frame, mapping: WalkedMapping, number: number): void => {
+		const { file } = mapping;
+		if (!runtime || (mapping.hasFile && !(file && runtimes?.runtimeIn(file) === runtime))) return;
+		const offset = mapping.hasFile
+			? ip - Number(!isExact) - mapping.start + mapping.fileOffset
+			: undefined;
+		const word = functionOf(runtime, { fp, sp, isExact, offset }, memory);
+		if (word) functions.set(number, word);
+	};
 }
 
 type WalkedMapping = Mapping & { readonly hasFile: boolean };

@@ -1,6 +1,7 @@
 /** What is said between the thread that traces and the one that reads unwind tables. */
 
 import type { MessagePort } from 'node:worker_threads';
+import type { RuntimeFile } from '../../runtimes/recognise.js';
 import type { PackedTable } from '../../unwind/packed-table.js';
 
 /** Read the unwind table of a file. */
@@ -20,6 +21,8 @@ export type TableAnswer = { readonly name: string } & (
 			/** When the file that was read was changed last. */
 			readonly changed_ns: bigint;
 			readonly table: PackedTable | undefined;
+			/** What is in the file. */
+			readonly runtime?: RuntimeFile | undefined;
 			/** Some rules of the files so far had no room. */
 			readonly lacksRules: boolean;
 	  }

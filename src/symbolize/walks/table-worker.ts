@@ -4,9 +4,11 @@
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
-import { type Bytes, FileBytes, MemoryBytes } from '../../elf/bytes.js';
+import { type Bytes, FileBytes, MemoryBytes, SymbolError } from '../../elf/bytes.js';
+import { Elf } from '../../elf/elf.js';
 import { unwind_constant } from '../../generated/common.js';
 import { openRegular } from '../../proc/open.js';
+import { type RuntimeFile, runtimeIn } from '../../runtimes/recognise.js';
 import { packed } from '../../unwind/packed-table.js';
 import { RuleSet } from '../../unwind/rule.js';
 import { TableWorkspace, unwindTable } from '../../unwind/table.js';
@@ -33,7 +35,8 @@ function answerOf({ name, path, inode, changed_ns }: TableOrder): TableAnswer {
 		const stat = fstatSync(file.fd, { bigint: true });
 		// Overlay filesystems give files other inodes than their mappings.
 		if (stat.ino !== inode && stat.ctimeNs !== changed_ns) return { name, found: 'nothing' };
-		const found = tableOf(new FileBytes(file.fd, file.stat.size));
+		const bytes = new FileBytes(file.fd, file.stat.size);
+		const found = { ...tableOf(bytes), runtime: runtimeOf(bytes) };
 		return { name, found: 'table', changed_ns: stat.ctimeNs, ...found };
 	} finally {
 		closeSync(file.fd);
@@ -43,6 +46,15 @@ function answerOf({ name, path, inode, changed_ns }: TableOrder): TableAnswer {
 function tableOf(bytes: Bytes | undefined) {
 	const table = bytes && packed(unwindTable(bytes, workspace), rules, sentRules);
 	return { table, lacksRules: rules.isExceeded };
+}
+
+function runtimeOf(bytes: Bytes): RuntimeFile | undefined {
+	try {
+		return runtimeIn(new Elf(bytes));
+	} catch (error) {
+		if (!(error instanceof SymbolError)) throw error;
+		return undefined;
+	}
 }
 
 /** Somebody else's file system may answer each call with an error: that costs this file's table only. */

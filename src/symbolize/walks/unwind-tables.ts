@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import type { Subjects } from '../../bpf/filter.js';
 import { namedProcesses } from '../../bpf/filter.js';
+import { FunctionMaps } from '../../bpf/runtimes/functions.js';
 import { type StackSettings, walksByTables } from '../../bpf/stacks/stacks.js';
 import type { UnwoundLayout } from '../../bpf/unwind/table-memory.js';
 import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../../bpf/unwind/tables.js';
@@ -47,6 +48,8 @@ export function unwindTables(
 }
 
 export class UnwindTables {
+	/** What walks by these tables take of functions of runtimes. */
+	readonly functions: FunctionMaps;
 	readonly #maps: UnwindMaps;
 	readonly #subjects: Subjects;
 	readonly #note: Note;
@@ -63,6 +66,7 @@ export class UnwindTables {
 
 	constructor(object: BpfObject<UnwoundLayout>, subjects: Subjects, note: Note) {
 		this.#maps = new UnwindMaps(object);
+		this.functions = new FunctionMaps(object);
 		this.#subjects = subjects;
 		this.#note = note;
 	}
@@ -82,6 +86,7 @@ export class UnwindTables {
 	 */
 	begin(): void {
 		this.#maps.open();
+		this.functions.open();
 		if (namedProcesses(this.#subjects).length > 0) this.#reader?.wait(PATIENCE_MS);
 		this.#maps.watch(async () => this.#answerRequests());
 	}
@@ -108,7 +113,7 @@ export class UnwindTables {
 	}
 
 	close(): void {
-		closeAll([() => this.#reader?.close(), () => this.#maps.close()]);
+		closeAll([() => this.#reader?.close(), () => this.functions.close(), () => this.#maps.close()]);
 	}
 
 	#answerRequests(): void {
@@ -163,7 +168,8 @@ export class UnwindTables {
 		if (answer.found === 'nothing' || (isAsked && answer.changed_ns !== file.changed_ns))
 			this.#unread.push(file);
 		else {
-			this.#maps.put({ ...file, changed_ns: answer.changed_ns }, answer.table);
+			const runtime = answer.runtime ? this.functions.add(file, answer.runtime) : 0;
+			this.#maps.put({ ...file, changed_ns: answer.changed_ns }, answer.table, runtime);
 			this.#read++;
 		}
 		const files = this.#read === 1 ? 'file' : 'files';

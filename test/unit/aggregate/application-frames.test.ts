@@ -93,6 +93,8 @@ stub<1> AllocateTemporaryEntryPoints<PRECODE_STUB>
 GenerateResolveStub<GenerateResolveStub>
 LazyCompile:*emit node:events:512:3
 LazyCompile:~f internal/timers.js:10:2
+processTimers (node:internal/timers)
+emit (node:events:512)
 int java.util.HashMap.hash(java.lang.Object)
 void sun.misc.Unsafe.park(boolean, long)
 java.lang.Thread.run()
@@ -103,6 +105,9 @@ py::_find_and_load:<frozen importlib._bootstrap>`.split('\n');
 
 const OF_APPLICATIONS = `LazyCompile:*load /srv/shop/cart.js:3:1
 LazyCompile:*load /srv/node:x/cart.js:a:1
+load (/srv/shop/cart.js:3)
+load (/srv/node:x/cart.js:3)
+(anonymous) ([eval]:1)
 MyInterpreter
 Interpreters
 call_stub_x

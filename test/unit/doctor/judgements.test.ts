@@ -30,16 +30,17 @@ import {
 import {
 	judgeFrames,
 	judgeProgram,
-	judgeRuntime,
 	judgeSymbols,
 	judgeTables,
 	type Part,
 } from '../../../src/doctor/process.js';
+import { judgeRuntime } from '../../../src/doctor/runtimes.js';
 import { openFilesLimit } from '../../../src/proc/limits.js';
 import { mountsThere } from '../../../src/proc/mounts.js';
 import { judgeAllocator, judgeUprobes } from '../../../src/tools/memleak/doctor.js';
 import { judgeHook } from '../../../src/tools/offcputime/doctor.js';
 import { judgeTracefs } from '../../../src/tools/syscount/doctor.js';
+import { LAYOUT } from '../runtimes/v8/memory.js';
 
 /** Its state; and, unless all is well, what its remedy says, and that its cost is said. */
 function check(found: Check, state: State, fix?: RegExp): void {
@@ -272,6 +273,12 @@ test('a process: symbols, a perf map, an allocator, 32 bits', () => {
 	check(judgeSymbols({ ...PART, symbols: 'unreadable' }), 'warn', /sudo/);
 	check(judgeRuntime('node', 7, true), 'ok');
 	check(judgeRuntime('node', 7, false), 'warn', /--perf-basic-prof/);
+	const v8 = { runtime: 'v8', version: '11.3.244', problem: undefined } as const;
+	const range = { start: 0, end: 1 };
+	const layout = { heap: LAYOUT, builtins: range, interpreter: range };
+	check(judgeRuntime('node', 7, false, { ...v8, layout }), 'ok');
+	const other = { ...v8, layout: undefined, problem: 'version' } as const;
+	check(judgeRuntime('node', 7, false, other), 'warn', /--perf-basic-prof/);
 	check(judgeRuntime('jvm', 7, false), 'warn', /jcmd 7 Compiler\.perfmap/);
 	check(judgeAllocator(['libc.so.6'], undefined), 'ok');
 	check(judgeAllocator([], 'none'), 'missing', /-O FILE/);

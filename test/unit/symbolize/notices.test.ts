@@ -35,6 +35,32 @@ const TEXTS: [Notice, RegExp][] = [
 		{ kind: 'perf-map-incomplete', runtime: undefined, pid: 7, comm: 'vm', share: 0.12 },
 		/have it write its perf map again/,
 	],
+	[
+		{
+			kind: 'runtime-unknown',
+			version: '12.4.254',
+			problem: 'version',
+			pid: 7,
+			comm: 'api',
+			share: 0.5,
+		},
+		/^api \(7\).*50%.*V8 11\.3 \(Node\.js 20\), and this is V8 12\.4\.254\. To see them, .*--perf-basic-prof/,
+	],
+	[
+		{
+			kind: 'runtime-unknown',
+			version: '11.3.244',
+			problem: 'symbols',
+			pid: 7,
+			comm: 'api',
+			share: 0.5,
+		},
+		/the symbols that tell where V8 11\.3\.244 has them are stripped\. To see them, /,
+	],
+	[
+		{ kind: 'functions-unread', pid: 7, comm: 'api', share: 0.02 },
+		/^api \(7\) has JavaScript functions without names, in 2%.*memory had changed/,
+	],
 	[{ kind: 'perf-map-cut', pid: 7, comm: 'java' }, /read only a part/],
 	[
 		{ ...FILE, reason: 'stripped', buildId: 'abcd', install: 'apt-get install app-dbgsym' },

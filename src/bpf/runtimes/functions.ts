@@ -1,0 +1,129 @@
+/** What walks take of functions of runtimes: user space's side of bpf/lib/runtimes/functions.h and v8.h. */
+import {
+	function_constant as FUNCTION,
+	v8_layout as V8_LAYOUT,
+	walked as WALKED,
+} from '../../generated/common.js';
+import { u32Key } from '../../loader/map.js';
+import type { BpfObject } from '../../loader/object.js';
+import { RingBuffer } from '../../loader/ringbuf.js';
+import type { RuntimeFile } from '../../runtimes/recognise.js';
+import type { FunctionWord } from '../../runtimes/runtime.js';
+import type { UnwoundLayout } from '../unwind/table-memory.js';
+import { type FileIdentity, fileName } from '../unwind/tables.js';
+
+const MARK = 1 << (FUNCTION.FUNCTION_MARK_BIT - 32);
+const OF_CALLER = 1 << (FUNCTION.FUNCTION_OF_CALLER_BIT - 32);
+const PLACE_HIGH_BITS = FUNCTION.FUNCTION_PLACE_BITS - 32;
+const PLACE_HIGH_MASK = (1 << PLACE_HIGH_BITS) - 1;
+const PRINT_MASK = (1 << FUNCTION.FUNCTION_PRINT_BITS) - 1;
+/** With runtimes, of whatever version. */
+const MAX_FILES = 1024;
+/** What places are counted in. */
+const PLACE_BYTES = 8;
+
+/** Functions in a stack that was kept. */
+interface MetFunctions {
+	/** Of our PID namespace; 0: it cannot be seen from there. */
+	readonly pid: number;
+	/** Undefined: of a file that is not known. */
+	readonly runtime: RuntimeFile | undefined;
+	readonly words: readonly FunctionWord[];
+}
+
+/** Whether a word of a stack, behind a frame's address, is a function. */
+export function isFunctionWord(view: DataView, at: number): boolean {
+	return (view.getInt32(at + 4, true) & MARK) !== 0;
+}
+
+export function readFunctionWord(view: DataView, at: number): FunctionWord {
+	const high = view.getUint32(at + 4, true);
+	return {
+		place: ((high & PLACE_HIGH_MASK) * 2 ** 32 + view.getUint32(at, true)) * PLACE_BYTES,
+		print: (high >>> PLACE_HIGH_BITS) & PRINT_MASK,
+		isCallers: (high & OF_CALLER) !== 0,
+	};
+}
+
+/** Of one object, which is to be configured, loaded, opened and closed. */
+export class FunctionMaps {
+	readonly #object: BpfObject<UnwoundLayout>;
+	readonly #runtimes: RuntimeFile[] = [];
+	/** By fileName(). */
+	readonly #byFile = new Map<string, RuntimeFile>();
+	#ring: RingBuffer | undefined;
+
+	constructor(object: BpfObject<UnwoundLayout>) {
+		this.#object = object;
+	}
+
+	/** Before loading. */
+	configure(): void {
+		this.#object.map('v8_layouts').setMaxEntries(FUNCTION.FUNCTION_MAX_RUNTIMES);
+		this.#object.map('function_stacks').setMaxEntries(FUNCTION.FUNCTION_RING_BYTES);
+	}
+
+	/** After loading, before attaching. */
+	open(): void {
+		this.#ring = new RingBuffer(this.#object.map('function_stacks'));
+	}
+
+	/** The runtime in a file that walks have come to, or will. */
+	runtimeIn(file: Pick<FileIdentity, 'inode' | 'device'>): RuntimeFile | undefined {
+		return this.#byFile.get(fileName(file));
+	}
+
+	/** Has walks take functions of the runtime in a file; returns its number for them, 0: they take none. */
+	add(identity: FileIdentity, file: RuntimeFile): number {
+		if (this.#byFile.size < MAX_FILES) this.#byFile.set(fileName(identity), file);
+		if (!file.layout) return 0;
+		// Its table may have been forgotten, and be read once more.
+		const same = JSON.stringify(file);
+		const known = this.#runtimes.findIndex((each) => JSON.stringify(each) === same);
+		if (known >= 0) return known + 1;
+		if (this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES) return 0;
+		this.#runtimes.push(file);
+		const number = this.#runtimes.length;
+		const { heap, builtins, interpreter } = file.layout;
+		const { fields, size } = V8_LAYOUT;
+		const value = new DataView(new ArrayBuffer(size));
+		const put = (field: { offset: number }, offset: number) =>
+			value.setBigUint64(field.offset, BigInt(offset), true);
+		put(fields.builtins_start, builtins.start);
+		put(fields.builtins_end, builtins.end);
+		put(fields.interpreter_start, interpreter.start);
+		put(fields.interpreter_end, interpreter.end);
+		value.setUint32(fields.function_shared.offset, heap.functionShared, true);
+		value.setUint32(fields.shared_print.offset, heap.sharedLength, true);
+		this.#object.map('v8_layouts').update(u32Key(number - 1), new Uint8Array(value.buffer));
+		return number;
+	}
+
+	/** Calls `onMet` when stacks with functions were kept, which `met` then gives. */
+	watch(onMet: () => Promise<void>): void {
+		this.#ring?.watch(this.#object.map('function_stacks').fd, onMet);
+	}
+
+	/** Of stacks that were kept since the last call. */
+	met(): MetFunctions[] {
+		const found: MetFunctions[] = [];
+		const { tgid, runtime, count, frames } = WALKED.fields;
+		this.#ring?.read((record) => {
+			const words: FunctionWord[] = [];
+			const end = frames.offset + record.getUint32(count.offset, true) * 8;
+			for (let at = frames.offset + 8; at < Math.min(end, record.byteLength - 7); at += 8)
+				if (isFunctionWord(record, at)) words.push(readFunctionWord(record, at));
+			found.push({
+				pid: record.getUint32(tgid.offset, true),
+				runtime: this.#runtimes[record.getUint32(runtime.offset, true) - 1],
+				words,
+			});
+		});
+		return found;
+	}
+
+	close(): void {
+		this.#ring?.close();
+		this.#ring = undefined;
+	}
+}

@@ -1,0 +1,45 @@
+/**
+ * Runtimes whose functions have names in the memory of their processes only. Each has a folder of its own here, with
+ * how it is recognised in a file, and how what a walk took for a frame (bpf/lib/runtimes) becomes a name: recognise.ts.
+ */
+/** What a walk took for a frame: where the object is that tells of its function, and what it had in it. */
+export interface FunctionWord {
+	readonly place: number;
+	readonly print: number;
+	/** It is of the caller of the frame, which has no frame of its own. */
+	readonly isCallers: boolean;
+}
+
+/** A frame of a walk from outside. */
+export interface WalkedFrame {
+	readonly fp: number;
+	/** Undefined: nobody knows. */
+	readonly sp: number | undefined;
+	/** It is where the thread stopped, and not where it will go on. */
+	readonly isExact: boolean;
+	/** Where its code is in the runtime's file; undefined: it was made while the program runs. */
+	readonly offset: number | undefined;
+}
+
+/** Memory of a process, as far as it can be read without waiting; undefined where it cannot. */
+export interface RuntimeMemory {
+	read(address: number, length_bytes: number): DataView | undefined;
+}
+
+/** A function of a runtime's language. */
+export interface LanguageFunction {
+	readonly name: string;
+	/** Undefined: it is in none. */
+	readonly file: string | undefined;
+	/** Where it begins there, from 1 on; undefined: that is not known. */
+	readonly line: number | undefined;
+}
+
+/** Names the functions of one process. */
+export interface FunctionReader {
+	/**
+	 * 'none': it is one of the runtime's own, which has a name in the runtime's file. Undefined: what is there is not,
+	 * or no longer, the function that the walk met.
+	 */
+	functionAt(word: FunctionWord): LanguageFunction | 'none' | undefined;
+}

@@ -1,0 +1,155 @@
+/** JavaScript functions, out of the memory of a process that runs V8. Source: V8's shared-function-info.tq. */
+import { boundedName } from '../../bounded-names.js';
+import type { FunctionReader, FunctionWord, LanguageFunction, RuntimeMemory } from '../runtime.js';
+import { printAt } from './frame.js';
+import { Heap } from './heap.js';
+import type { HeapLayout } from './layout.js';
+import { lineAt, lineEnds } from './lines.js';
+import { scopeAt } from './scope.js';
+
+/** Characters. */
+const MAX_NAME = 512;
+const MAX_PATH = 4096;
+/** Of a script: larger ones are bundles of everything. */
+const MAX_SOURCE_BYTES = 16 << 20;
+/** Of all scripts of a process together. */
+const MAX_SOURCES_BYTES = 128 << 20;
+const MAX_LINES = 4_000_000;
+const MAX_SCRIPTS = 4096;
+
+/** Where its first line is in a file that it is only a part of; behind its name. */
+const LINE_OFFSET_AT = 8;
+
+interface Script {
+	/** Undefined: it has no name. */
+	readonly file: string | undefined;
+	readonly source: number | undefined;
+	readonly firstLine: number;
+	/** Undefined: it was not found yet, as the collector moves it perhaps; 'unknown': it cannot be read. */
+	lineEnds: Uint32Array | 'unknown' | undefined;
+}
+
+interface FunctionFacts {
+	readonly name: string;
+	readonly start: number | undefined;
+}
+
+export class V8Functions implements FunctionReader {
+	readonly #heap: Heap;
+	/** By where they are. */
+	readonly #scripts = new Map<number, Script>();
+	#linesKept = 0;
+	#sourcesRead_bytes = 0;
+
+	constructor(memory: RuntimeMemory, layout: HeapLayout) {
+		this.#heap = new Heap(memory, layout);
+	}
+
+	functionAt({ place, print }: FunctionWord): LanguageFunction | 'none' | undefined {
+		const { sharedType, sharedScript, scriptType } = this.#heap.layout;
+		if (this.#heap.typeOf(place) !== sharedType || printAt(this.#heap, place) !== print)
+			return undefined;
+		const scriptPointer = this.#heap.pointer(place, sharedScript);
+		if (scriptPointer === undefined) return undefined;
+		// A builtin has none; one that is being debugged has it elsewhere.
+		if (this.#heap.typeOf(scriptPointer) !== scriptType) return 'none';
+		const facts = this.#factsAt(place);
+		const script = this.#scriptAt(scriptPointer);
+		if (!facts || !script) return undefined;
+		return { name: facts.name, file: script.file, line: this.#lineOf(script, facts.start) };
+	}
+
+	#factsAt(shared: number): FunctionFacts | undefined {
+		const { sharedScope, scopeType } = this.#heap.layout;
+		const pointer = this.#heap.pointer(shared, sharedScope);
+		const uncompiled = this.#uncompiledOf(shared);
+		if (pointer === undefined) return this.#facts(undefined, uncompiled?.name, uncompiled?.start);
+		if (this.#heap.typeOf(pointer) === scopeType) {
+			const scope = scopeAt(this.#heap, pointer);
+			return scope && this.#facts(scope.name, scope.inferredName, scope.start);
+		}
+		return this.#heap.isString(pointer)
+			? this.#facts(pointer, uncompiled?.name, uncompiled?.start)
+			: undefined;
+	}
+
+	#facts(
+		name: number | undefined,
+		inferredName: number | undefined,
+		start: number | undefined,
+	): FunctionFacts {
+		const textOf = (string: number | undefined) =>
+			string !== undefined && this.#heap.isString(string)
+				? (this.#heap.text(string, MAX_NAME) ?? '')
+				: '';
+		return { name: boundedName(textOf(name) || textOf(inferredName)) || '(anonymous)', start };
+	}
+
+	/** Of a function whose bytecode is not there, or not any more. */
+	#uncompiledOf(shared: number) {
+		const { sharedData, uncompiledFirstType, uncompiledLastType, uncompiledName, uncompiledStart } =
+			this.#heap.layout;
+		const data = this.#heap.pointer(shared, sharedData);
+		const type = data === undefined ? undefined : this.#heap.typeOf(data);
+		if (data === undefined || type === undefined) return undefined;
+		if (type < uncompiledFirstType || type > uncompiledLastType) return undefined;
+		return {
+			name: this.#heap.pointer(data, uncompiledName),
+			start: this.#heap.int32(data, uncompiledStart),
+		};
+	}
+
+	#scriptAt(pointer: number): Script | undefined {
+		const { scriptName, scriptSource } = this.#heap.layout;
+		const source = this.#heap.pointer(pointer, scriptSource);
+		const name = this.#heap.pointer(pointer, scriptName);
+		const file =
+			name !== undefined && this.#heap.isString(name)
+				? pathOf(this.#heap.text(name, MAX_PATH))
+				: undefined;
+		const known = this.#scripts.get(pointer);
+		if (known && known.source === source && known.file === file) return known;
+		if (this.#scripts.size >= MAX_SCRIPTS) this.#scripts.clear();
+		const firstLine = this.#heap.smi(pointer, scriptName + LINE_OFFSET_AT) ?? 0;
+		const script: Script = { file, source, firstLine, lineEnds: undefined };
+		this.#scripts.set(pointer, script);
+		return script;
+	}
+
+	#lineOf(script: Script, position: number | undefined): number | undefined {
+		if (position === undefined || position < 0) return undefined;
+		script.lineEnds ??= this.#lineEndsOf(script);
+		const { lineEnds: ends, firstLine } = script;
+		if (ends === undefined || ends === 'unknown') return undefined;
+		return lineAt(ends, position) + firstLine + 1;
+	}
+
+	#lineEndsOf({ source }: Script): Script['lineEnds'] {
+		const characters = source === undefined ? undefined : this.#heap.characters(source);
+		if (!characters) return undefined;
+		const length_bytes = characters.length * characters.bytesEach;
+		this.#sourcesRead_bytes += length_bytes;
+		if (length_bytes > MAX_SOURCE_BYTES || this.#sourcesRead_bytes > MAX_SOURCES_BYTES)
+			return 'unknown';
+		if (this.#linesKept > MAX_LINES) return 'unknown';
+		const bytes = this.#heap.bytes(characters, characters.length);
+		const ends = bytes && lineEnds(bytes, characters.bytesEach);
+		this.#linesKept += ends?.length ?? 0;
+		return ends ?? 'unknown';
+	}
+}
+
+/** ES modules have addresses for names. */
+function pathOf(name: string | undefined): string | undefined {
+	if (!name) return undefined;
+	const path = name.startsWith('file:///') ? decoded(name.slice('file://'.length)) : name;
+	return boundedName(path);
+}
+
+function decoded(path: string): string {
+	try {
+		return decodeURIComponent(path);
+	} catch {
+		return path;
+	}
+}

@@ -1,0 +1,152 @@
+/**
+ * Where V8 has what tells of functions: in the file that V8 is in, and in the memory of a process that runs it. The
+ * file says most of it itself, for debuggers: symbols v8dbg_… (V8's tools/gen-postmortem-metadata.py).
+ */
+import { type Elf, SEGMENT_TYPE } from '../../elf/elf.js';
+import { ExportedSymbols } from '../../elf/exported-symbols.js';
+import { symbolsNamed } from '../../elf/local-symbols.js';
+
+/** Versions of V8 whose objects are known here: flags of scopes and such, which no file tells. */
+const KNOWN_VERSIONS: readonly string[] = ['11.3'];
+
+const VERSION = '_ZN2v88internal7Version';
+const BUILTINS = 'v8_Default_embedded_blob_code_';
+const BUILTINS_SIZE = 'v8_Default_embedded_blob_code_size_';
+const INTERPRETER = 'Builtins_InterpreterEntryTrampoline';
+
+/** What the file has to say, each a number of 32 bits; the part behind "v8dbg_". */
+const TOLD = {
+	functionShared: 'class_JSFunction__shared__SharedFunctionInfo',
+	mapType: 'class_Map__instance_type__uint16_t',
+	sharedData: 'class_SharedFunctionInfo__function_data__Object',
+	sharedScope: 'class_SharedFunctionInfo__name_or_scope_info__Object',
+	sharedScript: 'class_SharedFunctionInfo__script_or_debug_info__HeapObject',
+	sharedLength: 'class_SharedFunctionInfo__length__uint16_t',
+	scriptName: 'class_Script__name__Object',
+	scriptSource: 'class_Script__source__Object',
+	uncompiledName: 'class_UncompiledData__inferred_name__String',
+	uncompiledStart: 'class_UncompiledData__start_position__int32_t',
+	stringLength: 'class_String__length__int32_t',
+	charactersOneByte: 'class_SeqOneByteString__chars__char',
+	charactersTwoByte: 'class_SeqTwoByteString__chars__char',
+	consFirst: 'class_ConsString__first__String',
+	consSecond: 'class_ConsString__second__String',
+	thinActual: 'class_ThinString__actual__String',
+	slicedParent: 'class_SlicedString__parent__String',
+	slicedOffset: 'class_SlicedString__offset__SMI',
+	externalResource: 'class_ExternalString__resource__Object',
+	sharedType: 'type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE',
+	scopeType: 'type_ScopeInfo__SCOPE_INFO_TYPE',
+	scriptType: 'type_Script__SCRIPT_TYPE',
+	uncompiledFirstType:
+		'type_UncompiledDataWithPreparseData__UNCOMPILED_DATA_WITH_PREPARSE_DATA_TYPE',
+	uncompiledLastType:
+		'type_UncompiledDataWithoutPreparseDataWithJob__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_WITH_JOB_TYPE',
+} as const;
+
+/** What has to be so, as programs (bpf/lib/runtimes/v8.h) and heap.ts count on it. */
+const EXPECTED = {
+	off_fp_function: -16,
+	off_fp_context: -8,
+	TaggedSize: 8,
+	SmiValueShift: 1,
+	SmiShiftSize: 31,
+	HeapObjectTag: 1,
+} as const;
+
+/** Offsets in objects of V8's, and numbers of their types. */
+export type HeapLayout = Readonly<Record<keyof typeof TOLD, number>>;
+
+/** Where code is, from the beginning of the file on. */
+interface CodeRange {
+	readonly start: number;
+	readonly end: number;
+}
+
+export interface V8Layout {
+	readonly heap: HeapLayout;
+	/** Code that V8 brings along. */
+	readonly builtins: CodeRange;
+	/** The part of it that runs functions which are not compiled. */
+	readonly interpreter: CodeRange;
+}
+
+/** A file that V8 is in. */
+export interface V8File {
+	readonly runtime: 'v8';
+	/** "11.3.244" */
+	readonly version: string;
+	/** Undefined: functions of this version are not named, or the file lacks what it takes. */
+	readonly layout: V8Layout | undefined;
+	/** Why; undefined: they are. */
+	readonly problem: 'version' | 'symbols' | undefined;
+}
+
+/** Undefined: V8 is not in this file. Throws SymbolError. */
+export function v8In(elf: Elf): V8File | undefined {
+	const numbers = new Numbers(elf);
+	const [major, minor, build] = ['major_', 'minor_', 'build_'].map((part) =>
+		numbers.find(`${VERSION}6${part}E`),
+	);
+	if (major === undefined || minor === undefined || build === undefined) return undefined;
+	const file = { runtime: 'v8', version: `${major}.${minor}.${build}` } as const;
+	if (!KNOWN_VERSIONS.includes(`${major}.${minor}`))
+		return { ...file, layout: undefined, problem: 'version' };
+	const layout = layoutIn(elf, numbers);
+	return { ...file, layout, problem: layout ? undefined : 'symbols' };
+}
+
+function layoutIn(elf: Elf, numbers: Numbers): V8Layout | undefined {
+	for (const [name, value] of Object.entries(EXPECTED))
+		if (numbers.find(`v8dbg_${name}`) !== value) return undefined;
+	const told = Object.entries(TOLD).map(([key, name]) => [key, numbers.find(`v8dbg_${name}`)]);
+	if (told.some(([, value]) => value === undefined)) return undefined;
+	const code = codeIn(elf, numbers);
+	return code && { heap: Object.fromEntries(told), ...code };
+}
+
+/** These names are of a table that `strip` takes away. */
+function codeIn(elf: Elf, numbers: Numbers): Omit<V8Layout, 'heap'> | undefined {
+	const found = symbolsNamed(elf, [BUILTINS, BUILTINS_SIZE, INTERPRETER]);
+	const builtins = found.get(BUILTINS);
+	const size = found.get(BUILTINS_SIZE);
+	const interpreter = found.get(INTERPRETER);
+	const size_bytes = size && numbers.at(size.address);
+	if (!builtins || !interpreter || !size_bytes) return undefined;
+	const range = (address: number, length_bytes: number) => {
+		const start = fileOffsetOf(elf, address);
+		return start === undefined ? undefined : { start, end: start + length_bytes };
+	};
+	const all = range(builtins.address, size_bytes);
+	const one = range(interpreter.address, interpreter.size_bytes);
+	return all && one && { builtins: all, interpreter: one };
+}
+
+function fileOffsetOf(elf: Elf, linked: number): number | undefined {
+	for (const { type, offset, address, size_bytes } of elf.segments)
+		if (type === SEGMENT_TYPE.load && linked >= address && linked < address + size_bytes)
+			return linked - address + offset;
+	return undefined;
+}
+
+/** Variables of 32 bits that a file exports, as they are before it runs. */
+class Numbers {
+	readonly #elf: Elf;
+	readonly #symbols: ExportedSymbols;
+
+	constructor(elf: Elf) {
+		this.#elf = elf;
+		this.#symbols = new ExportedSymbols(elf);
+	}
+
+	find(name: string): number | undefined {
+		const symbol = this.#symbols.find(name);
+		return symbol && this.at(symbol.address);
+	}
+
+	/** What the file does not have is 0 in memory. */
+	at(address: number): number {
+		const offset = fileOffsetOf(this.#elf, address);
+		return offset === undefined ? 0 : this.#elf.bytes.read(offset, 4).readInt32LE(0);
+	}
+}

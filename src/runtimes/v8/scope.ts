@@ -1,0 +1,55 @@
+/**
+ * What a ScopeInfo of V8 11.3 says of its function: name and position. Its parts are there or not, by its flags.
+ * Source: V8's scope-info.tq.
+ */
+import type { Heap } from './heap.js';
+
+const WORD_BYTES = 8;
+/** Words, from the object's map on. */
+const AT = { flags: 1, locals: 3, first: 4 } as const;
+/** Bits of the flags. */
+const FLAGS = {
+	scopeType: { shift: 0, mask: 0xf },
+	hasClassVariable: { shift: 10, mask: 1 },
+	functionVariable: { shift: 12, mask: 3 },
+	hasInferredName: { shift: 14, mask: 1 },
+} as const;
+/** Scopes that say where they are in the source: of eval, functions, modules and scripts. */
+const FIRST_WITH_POSITION = 1;
+const LAST_WITH_POSITION = 4;
+/** From so many local variables on, their names are in a table of their own. */
+const NAMES_IN_TABLE = 75;
+/** More than any function has. */
+const MAX_LOCALS = 1 << 16;
+
+interface Scope {
+	/** Pointers to strings; undefined: it has none. */
+	readonly name: number | undefined;
+	/** What V8 made up from where the function was put. */
+	readonly inferredName: number | undefined;
+	/** Characters of the source before it; undefined: it does not say. */
+	readonly start: number | undefined;
+}
+
+/** Undefined: it is damaged. */
+export function scopeAt(heap: Heap, scope: number): Scope | undefined {
+	const word = (number: number) => number * WORD_BYTES;
+	const flags = heap.smi(scope, word(AT.flags));
+	const locals = heap.smi(scope, word(AT.locals));
+	if (flags === undefined || locals === undefined || locals < 0 || locals > MAX_LOCALS)
+		return undefined;
+	const flag = ({ shift, mask }: { shift: number; mask: number }) => (flags >>> shift) & mask;
+	const scopeType = flag(FLAGS.scopeType);
+	let at: number = AT.first;
+	at += locals < NAMES_IN_TABLE ? locals : 1;
+	at += locals + flag(FLAGS.hasClassVariable);
+	let name: number | undefined;
+	if (flag(FLAGS.functionVariable) !== 0) {
+		name = heap.pointer(scope, word(at));
+		at += 2;
+	}
+	let inferredName: number | undefined;
+	if (flag(FLAGS.hasInferredName) !== 0) inferredName = heap.pointer(scope, word(at++));
+	const hasPosition = scopeType >= FIRST_WITH_POSITION && scopeType <= LAST_WITH_POSITION;
+	return { name, inferredName, start: hasPosition ? heap.smi(scope, word(at)) : undefined };
+}

@@ -1,0 +1,206 @@
+/**
+ * Names the functions of runtimes that walks have taken (src/runtimes): as soon as a stack with them is kept, since
+ * processes end, and their memory changes.
+ */
+import type { FunctionMaps } from '../bpf/runtimes/functions.js';
+import { functionReader, type RuntimeFile } from '../runtimes/recognise.js';
+import type { FunctionReader, FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
+import type { AddressSpace, Life } from './mappings/address-space.js';
+import type { MappedFile } from './mappings/mapped-file.js';
+import { OwnPages } from './mappings/own-pages.js';
+import type { ProcessHistory } from './mappings/processes.js';
+import type { Runtimes } from './walks/sleeping-stacks.js';
+
+/** Of every pause this long, a slice goes into reading names. */
+const SLICE_MS = 5;
+const PAUSE_MS = 5;
+/** Of processes, whose memory is kept open. */
+const MAX_OPEN = 32;
+/** Names in all, and functions that wait to be named. */
+const MAX_KEPT = 300_000;
+const MAX_WAITING = 100_000;
+/** To read one, while its process goes on. */
+const MAX_ATTEMPTS = 4;
+/** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
+const MINOR_BITS = 20;
+
+interface Waiting {
+	readonly pid: number;
+	readonly runtime: RuntimeFile;
+	readonly word: FunctionWord;
+	/** How often it was read. */
+	readonly attempts: number;
+}
+
+interface OpenProcess {
+	readonly life: string;
+	readonly pages: OwnPages;
+	readonly reader: FunctionReader;
+}
+
+/** 'none': it is one of the runtime's own. 'unread': what is in memory is not what the walk met. */
+export type FunctionName = LanguageFunction | 'none' | 'unread';
+
+export class FunctionNames implements Runtimes {
+	readonly #maps: FunctionMaps;
+	readonly #history: ProcessHistory;
+	/** By process's life and function. */
+	readonly #names = new Map<string, FunctionName>();
+	#waiting: Waiting[] = [];
+	/** By number; those that were used last are last. */
+	readonly #open = new Map<number, OpenProcess>();
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(maps: FunctionMaps, history: ProcessHistory) {
+		this.#maps = maps;
+		this.#history = history;
+	}
+
+	/** `take`: takes in what the kernel has told of processes. */
+	begin(take: () => void): void {
+		this.#maps.watch(async () => this.#takeMet(take));
+	}
+
+	/** Takes in what walks have met since; to be called before names are asked for. */
+	take(): void {
+		this.#addMet();
+	}
+
+	/** The name of a function in a stack of a process that had this address space. */
+	nameOf(space: AddressSpace, word: FunctionWord): FunctionName {
+		const key = keyOf(space.life, word);
+		const known = this.#names.get(key);
+		if (known !== undefined && known !== 'unread') return known;
+		const runtime = this.runtimeOf(space);
+		const name = runtime
+			? this.#read(space.life.pid, lifeKey(space.life), runtime, word)
+			: 'unread';
+		this.#keep(key, name);
+		return name;
+	}
+
+	/** The runtime in what a process has mapped; undefined: none that was met. */
+	runtimeOf(space: AddressSpace): RuntimeFile | undefined {
+		for (const { file } of space.files()) {
+			const runtime = this.runtimeIn(file);
+			if (runtime) return runtime;
+		}
+		return undefined;
+	}
+
+	/** The runtime in a file; undefined: none that was met. */
+	runtimeIn({ inode, major, minor }: MappedFile): RuntimeFile | undefined {
+		const device = major * 2 ** MINOR_BITS + minor;
+		return this.#maps.runtimeIn({ inode: BigInt(inode), device });
+	}
+
+	close(): void {
+		clearTimeout(this.#timer);
+		for (const { pages } of this.#open.values()) pages.close();
+		this.#open.clear();
+		this.#waiting = [];
+	}
+
+	#takeMet(take: () => void): void {
+		take();
+		this.#addMet();
+		this.#slice();
+	}
+
+	#addMet(): void {
+		for (const { pid, runtime, words } of this.#maps.met()) {
+			if (pid === 0 || !runtime) continue;
+			const life = this.#lifeOf(pid);
+			for (const word of words) {
+				const key = `${life} ${word.place} ${word.print}`;
+				if (this.#names.has(key) || this.#waiting.length >= MAX_WAITING) continue;
+				this.#keep(key, 'unread');
+				this.#waiting.push({ pid, runtime, word, attempts: 0 });
+			}
+		}
+	}
+
+	#slice(): void {
+		clearTimeout(this.#timer);
+		const until_ms = performance.now() + SLICE_MS;
+		// What was read before may have changed.
+		for (const { pages } of this.#open.values()) pages.forget();
+		let done = 0;
+		const again: Waiting[] = [];
+		while (done < this.#waiting.length && performance.now() < until_ms) {
+			const waiting = this.#waiting[done++] as Waiting;
+			const attempts = waiting.attempts + 1;
+			if (!this.#readWaiting(waiting) && attempts < MAX_ATTEMPTS)
+				again.push({ ...waiting, attempts });
+		}
+		this.#waiting = [...this.#waiting.slice(done), ...again];
+		if (this.#waiting.length === 0) return;
+		this.#timer = setTimeout(() => this.#slice(), PAUSE_MS);
+		this.#timer.unref();
+	}
+
+	/** Returns whether all is known. What is moved at this moment may be found a little later. */
+	#readWaiting({ pid, runtime, word }: Waiting): boolean {
+		const life = this.#lifeOf(pid);
+		const name = this.#read(pid, life, runtime, word);
+		const key = `${life} ${word.place} ${word.print}`;
+		const isKnown = name !== 'unread' && (name === 'none' || name.line !== undefined);
+		const known = this.#names.get(key);
+		if (isKnown || known === undefined || known === 'unread') this.#keep(key, name);
+		return isKnown;
+	}
+
+	#read(pid: number, life: string, runtime: RuntimeFile, word: FunctionWord): FunctionName {
+		// Of a program that it no longer runs nothing can be read.
+		if (life !== this.#lifeOf(pid)) return 'unread';
+		return this.#opened(pid, life, runtime)?.reader.functionAt(word) ?? 'unread';
+	}
+
+	#opened(pid: number, life: string, runtime: RuntimeFile): OpenProcess | undefined {
+		const known = this.#open.get(pid);
+		this.#open.delete(pid);
+		if (known?.life === life) {
+			this.#open.set(pid, known);
+			return known;
+		}
+		known?.pages.close();
+		const pages = new OwnPages(pid);
+		const reader = functionReader(runtime, pages);
+		if (!reader) {
+			pages.close();
+			return undefined;
+		}
+		this.#makeRoom();
+		const process = { life, pages, reader };
+		this.#open.set(pid, process);
+		return process;
+	}
+
+	#makeRoom(): void {
+		for (const [pid, { pages }] of this.#open) {
+			if (this.#open.size < MAX_OPEN) return;
+			pages.close();
+			this.#open.delete(pid);
+		}
+	}
+
+	#keep(key: string, name: FunctionName): void {
+		if (this.#names.size >= MAX_KEPT && !this.#names.has(key)) return;
+		this.#names.set(key, name);
+	}
+
+	#lifeOf(pid: number): string {
+		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
+		return space ? lifeKey(space.life) : `${pid} ${-Infinity}`;
+	}
+}
+
+/** The same for a life whatever is learnt of it later. */
+function lifeKey({ pid, since_ns }: Life): string {
+	return `${pid} ${since_ns}`;
+}
+
+/** Whoever has it, a function is the same. */
+function keyOf(life: Life, { place, print }: FunctionWord): string {
+	return `${lifeKey(life)} ${place} ${print}`;
+}

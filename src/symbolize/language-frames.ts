@@ -1,0 +1,37 @@
+/** Frames of a runtime's language, woven into the frames of a stack. Pure values: no I/O. */
+import type { LanguageFunction } from '../runtimes/runtime.js';
+import type { Place } from './code-place.js';
+
+/** A frame of a walk. */
+export interface PlacedFrame {
+	readonly code: Place;
+	/** The function of the runtime's language that runs there, or that has called the code. */
+	readonly runs?: Place | undefined;
+	/** That function has called the code, and has no other frame in the stack. */
+	readonly isCallers?: boolean;
+	/** There is such a function, and it could not be read. */
+	readonly isUnread?: boolean;
+}
+
+/** Code of V8's by which functions run: an instruction of their bytecode each, and what goes from one to the next. */
+const RUNS_FUNCTIONS = /^Builtins_(\w+Handler|InterpreterEntryTrampoline\w*)$/;
+
+/** The frames that are shown. */
+export function withFunctions(frames: readonly PlacedFrame[]): Place[] {
+	return frames.flatMap(({ code, runs, isCallers }) => {
+		// A perf map has columns, too, and knows lines of all modules.
+		if (!runs || isNamedByMap(code)) return [code];
+		const isShown = isCallers && !RUNS_FUNCTIONS.test(code.frame.name);
+		return isShown ? [code, runs] : [runs];
+	});
+}
+
+function isNamedByMap({ frame, lacks }: Place): boolean {
+	return frame.kind === 'jit' && lacks === undefined;
+}
+
+/** "handle (/srv/app/server.js:12)" */
+export function functionText({ name, file, line }: LanguageFunction): string {
+	if (file === undefined) return `${name} (no file)`;
+	return line === undefined ? `${name} (${file})` : `${name} (${file}:${line})`;
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { functionReader } from '../../../../src/runtimes/recognise.js';
+import { printAt, v8FunctionOf } from '../../../../src/runtimes/v8/frame.js';
+import { V8Functions } from '../../../../src/runtimes/v8/functions.js';
+import { Heap } from '../../../../src/runtimes/v8/heap.js';
+import { scopeAt } from '../../../../src/runtimes/v8/scope.js';
+import { FakeMemory, FUNCTION_FLAGS, LAYOUT, TYPE } from './memory.js';
+
+const SOURCE = '\n\nfunction handle(request) {}\n';
+
+/** The function whose SharedFunctionInfo that is. */
+function named(memory: FakeMemory, shared: number) {
+	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
+	return new V8Functions(memory, LAYOUT).functionAt({ place: shared, print, isCallers: false });
+}
+
+function sharedWith(
+	memory: FakeMemory,
+	words: readonly (number | string)[],
+	file?: string,
+): number {
+	return memory.shared(memory.scope(words), memory.script(file, memory.string(SOURCE)));
+}
+
+test('a function: its name, its file, and the line where it begins', () => {
+	const memory = new FakeMemory();
+	const start = SOURCE.indexOf('(');
+	const words = [FUNCTION_FLAGS, 1, 0, 'handle', -1, 'exports.handle', start, start + 5];
+	assert.deepEqual(named(memory, sharedWith(memory, words, '/srv/app/server.js')), {
+		name: 'handle',
+		file: '/srv/app/server.js',
+		line: 3,
+	});
+});
+
+test('a function without a name has the one that V8 made up, or none', () => {
+	const memory = new FakeMemory();
+	const words = (inferred: string) => [FUNCTION_FLAGS, 0, 0, '', -1, inferred, 0, 5];
+	const nameOf = (inferred: string) => {
+		const found = named(memory, sharedWith(memory, words(inferred), 'file:///srv/a%20b.mjs'));
+		assert.ok(typeof found === 'object');
+		assert.equal(found.file, '/srv/a b.mjs');
+		assert.equal(found.line, 1);
+		return found.name;
+	};
+	assert.equal(nameOf('Server.onRequest'), 'Server.onRequest');
+	assert.equal(nameOf(''), '(anonymous)');
+});
+
+test('scopes with local variables, a class and a module have their name where it is', () => {
+	const memory = new FakeMemory();
+	const heap = new Heap(memory, LAYOUT);
+	const textOf = (pointer: number | undefined) =>
+		pointer === undefined ? undefined : heap.text(pointer, 100);
+	const locals = ['a', 'b', 11, 12];
+	const inClass = memory.scope([
+		FUNCTION_FLAGS | (1 << 10),
+		0,
+		2,
+		...locals,
+		99,
+		'run',
+		5,
+		'C.run',
+		40,
+		50,
+	]);
+	const found = scopeAt(heap, inClass);
+	assert.deepEqual(
+		[textOf(found?.name), textOf(found?.inferredName), found?.start],
+		['run', 'C.run', 40],
+	);
+	// Of 75 and more, names are in a table.
+	const infos = Array.from({ length: 80 }, (_, i) => i);
+	const many = memory.scope([FUNCTION_FLAGS, 0, 80, 'table', ...infos, 'many', 5, '', 60, 70]);
+	assert.equal(textOf(scopeAt(heap, many)?.name), 'many');
+	assert.equal(scopeAt(heap, many)?.start, 60);
+	const module = memory.scope([3 | (3 << 12), 0, 1, 'hidden', 1, '', -1, 0, 203]);
+	assert.deepEqual([textOf(scopeAt(heap, module)?.name), scopeAt(heap, module)?.start], ['', 0]);
+	// A block says nothing of where it is.
+	assert.equal(scopeAt(heap, memory.scope([6, 0, 0, 1, 2]))?.start, undefined);
+});
+
+test('strings in pieces, parts of strings, and those that refer to others', () => {
+	const memory = new FakeMemory();
+	const heap = new Heap(memory, LAYOUT);
+	const whole = memory.string('Server.prototype.handle');
+	assert.equal(heap.text(whole, 6), 'Server');
+	assert.equal(heap.text(memory.string('größer 日本'), 100), 'größer 日本');
+	const cons = memory.cons(
+		memory.cons(memory.string('a.'), memory.string('b'), 3),
+		memory.string('.c'),
+		5,
+	);
+	assert.equal(heap.text(cons, 100), 'a.b.c');
+	assert.equal(heap.text(cons, 2), 'a.');
+	const sliced = memory.object(TYPE.slicedOneByte, 32);
+	memory.int32(sliced, 12, 9);
+	memory.point(sliced, LAYOUT.slicedParent, whole);
+	memory.smi(sliced, LAYOUT.slicedOffset, 7);
+	assert.equal(heap.text(sliced, 100), 'prototype');
+	const thin = memory.object(TYPE.thinOneByte, 24);
+	memory.int32(thin, 12, 23);
+	memory.point(thin, LAYOUT.thinActual, whole);
+	assert.equal(heap.text(thin, 100), 'Server.prototype.handle');
+	const external = memory.object(TYPE.externalOneByte, 32);
+	memory.int32(external, 12, 6);
+	// Its address is no tagged pointer.
+	memory.point(external, LAYOUT.externalResource + 8, whole + 16 - 1);
+	assert.equal(heap.text(external, 100), 'Server');
+});
+
+test('a function whose bytecode is gone still has its name and its place', () => {
+	const memory = new FakeMemory();
+	const script = memory.script('/srv/a.js', memory.string(SOURCE));
+	const shared = memory.shared(memory.string('handle'), script);
+	const data = memory.object(LAYOUT.uncompiledFirstType, 24);
+	memory.point(data, LAYOUT.uncompiledName, memory.string('exports.handle'));
+	memory.int32(data, LAYOUT.uncompiledStart, 5);
+	memory.point(shared, LAYOUT.sharedData, data);
+	assert.deepEqual(named(memory, shared), { name: 'handle', file: '/srv/a.js', line: 3 });
+});
+
+test("what is not the function that was met has no name, and V8's own are none", () => {
+	const memory = new FakeMemory();
+	const words = [FUNCTION_FLAGS, 0, 0, 'first', -1, '', 0, 5];
+	const shared = sharedWith(memory, words, '/srv/a.js');
+	const reader = new V8Functions(memory, LAYOUT);
+	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
+	assert.ok(reader.functionAt({ place: shared, print, isCallers: false }));
+	assert.equal(reader.functionAt({ place: shared, print: print ^ 1, isCallers: false }), undefined);
+	// Another function is at the same place now.
+	memory.int32(shared, LAYOUT.sharedLength + 12, 8);
+	assert.equal(reader.functionAt({ place: shared, print, isCallers: false }), undefined);
+	const script = memory.script('/srv/a.js', memory.string(SOURCE));
+	assert.equal(reader.functionAt({ place: script, print, isCallers: false }), undefined);
+	const builtin = memory.shared(memory.string('forEach'), memory.object(TYPE.undefined, 16));
+	assert.equal(named(memory, builtin), 'none');
+});
+
+test('which function a frame is of, as programs find it', () => {
+	const memory = new FakeMemory();
+	const shared = sharedWith(memory, [FUNCTION_FLAGS, 0, 0, 'f', -1, '', 0, 5], '/srv/a.js');
+	const closure = memory.object(TYPE.jsFunction, 64);
+	memory.point(closure, LAYOUT.functionShared, shared);
+	const stack = memory.object(TYPE.undefined, 64);
+	const fp = stack + 32;
+	memory.point(fp, -16, closure);
+	memory.point(fp, -8, stack);
+	const layout = {
+		heap: LAYOUT,
+		builtins: { start: 1000, end: 2000 },
+		interpreter: { start: 1200, end: 1300 },
+	};
+	const of = (offset: number | undefined, isExact = false, sp: number | undefined = fp - 24) =>
+		v8FunctionOf({ fp, sp, isExact, offset }, layout, memory);
+	assert.equal(of(undefined)?.place, shared);
+	assert.equal(of(undefined)?.isCallers, false);
+	assert.deepEqual(of(1250), of(undefined));
+	assert.equal(of(999), undefined);
+	assert.equal(of(2000), undefined);
+	assert.equal(of(1100), undefined);
+	assert.deepEqual(of(1100, true), { ...of(undefined), isCallers: true });
+	// The frame is not made yet.
+	assert.equal(of(undefined, true, fp - 8), undefined);
+	assert.equal(of(undefined, true, fp - 16)?.place, shared);
+	// A frame of another kind has a small number there.
+	memory.smi(fp, -8, 17);
+	assert.equal(of(undefined), undefined);
+	const file = { runtime: 'v8', version: '12.4.1', layout: undefined, problem: 'version' } as const;
+	assert.equal(functionReader(file, memory), undefined);
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Place } from '../../../src/symbolize/code-place.js';
+import { functionText, withFunctions } from '../../../src/symbolize/language-frames.js';
+
+const native = (name: string) => new Place({ name, kind: 'user' });
+const script = (name: string) => new Place({ name, kind: 'jit' });
+const shown = (frames: Parameters<typeof withFunctions>[0]) =>
+	withFunctions(frames).map(({ frame }) => frame.name);
+
+test('a function stands for the code that runs it', () => {
+	const frames = [
+		{ code: native('Builtins_LdaHandler'), runs: script('leaf (/a.js:1)'), isCallers: true },
+		{ code: native('Builtins_InterpreterEntryTrampoline'), runs: script('middle (/a.js:2)') },
+		{ code: native('[anon]'), runs: script('compiled (/a.js:3)'), isCallers: false },
+		{ code: native('Builtins_JSEntry') },
+	];
+	const expected = ['leaf (/a.js:1)', 'middle (/a.js:2)', 'compiled (/a.js:3)', 'Builtins_JSEntry'];
+	assert.deepEqual(shown(frames), expected);
+});
+
+test('a builtin that has no frame stands above the function that called it', () => {
+	const code = native('Builtins_StringAdd');
+	const frames = [{ code, runs: script('caller (/a.js:1)'), isCallers: true }];
+	assert.deepEqual(shown(frames), ['Builtins_StringAdd', 'caller (/a.js:1)']);
+});
+
+test('a name of the perf map goes before, a place that it does not know does not', () => {
+	const mapped = script('JS:*f /a.js:1:12');
+	const unknown = script('[jit]');
+	unknown.lacks = 'perf-map-line';
+	const runs = script('f (/a.js:1)');
+	assert.deepEqual(shown([{ code: mapped, runs }]), ['JS:*f /a.js:1:12']);
+	assert.deepEqual(shown([{ code: unknown, runs }]), ['f (/a.js:1)']);
+});
+
+test('a function says its file and line as far as these are known', () => {
+	const of = { name: 'handle', file: '/srv/app/server.js', line: 12 };
+	assert.equal(functionText(of), 'handle (/srv/app/server.js:12)');
+	assert.equal(functionText({ ...of, line: undefined }), 'handle (/srv/app/server.js)');
+	assert.equal(functionText({ ...of, file: undefined }), 'handle (no file)');
+});
