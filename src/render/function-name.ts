@@ -4,6 +4,8 @@
 const SUFFIX = /(\.(constprop|isra|part|cold|llvm)\b[.\w]*| \[clone [.\w]*\])$/;
 /** Of longer names the beginning must do: what takes them apart goes over them again and again. */
 const MAX_LENGTH = 2048;
+/** Behind a blank, which no arguments have: "handle (/srv/app/server.js:15)". */
+const HAS_PLACE = /\S \([^()]*\)$/;
 const CLOSES: Readonly<Record<string, string>> = { ')': '(', '>': '<' };
 
 /**
@@ -25,8 +27,9 @@ export function fittedName(name: string, width: number): string {
 	return characters.length <= width ? fitted : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-/** Where there is room for a name only: "v8::Function::Call", "do_poll". */
+/** Where there is room for a name only: "v8::Function::Call", "do_poll"; "handle (server.js:15)", which says where it is. */
 export function bareName(name: string): string {
+	if (HAS_PLACE.test(name)) return withoutFolders(name.slice(0, MAX_LENGTH));
 	return withoutTemplates(withoutArguments(withoutSuffix(name.slice(0, MAX_LENGTH))));
 }
 
@@ -37,7 +40,12 @@ const length = (text: string): number => [...text].length;
 /** Without "(int, char const*) const", if anything is left: "(anonymous namespace)::f" keeps its own. */
 function withoutArguments(name: string): string {
 	const end = name.lastIndexOf(')');
-	if (end < 0 || !/^\)(\s*(const|volatile|&|&&|noexcept))*$/.test(name.slice(end))) return name;
+	if (
+		HAS_PLACE.test(name) ||
+		end < 0 ||
+		!/^\)(\s*(const|volatile|&|&&|noexcept))*$/.test(name.slice(end))
+	)
+		return name;
 	const begin = opening(name, end);
 	if (begin <= 0 || name.slice(0, begin).endsWith('operator')) return name;
 	return name.slice(0, begin);
