@@ -33,6 +33,8 @@ export interface LanguageFunction {
 	readonly file: string | undefined;
 	/** Where it begins there, from 1 on; undefined: that is not known. */
 	readonly line: number | undefined;
+	/** The line could not be read at this moment. */
+	readonly isLineLater?: boolean;
 }
 
 /** Names the functions of one process. */

@@ -14,6 +14,8 @@ import type { Runtimes } from './walks/sleeping-stacks.js';
 /** Of every pause this long, a slice goes into reading names. */
 const SLICE_MS = 5;
 const PAUSE_MS = 5;
+/** For all names of a result that have not been read before. */
+const MAX_ASKING_MS = 1000;
 /** Of processes, whose memory is kept open. */
 const MAX_OPEN = 32;
 /** Names in all, and functions that wait to be named. */
@@ -50,6 +52,8 @@ export class FunctionNames implements Runtimes {
 	/** By number; those that were used last are last. */
 	readonly #open = new Map<number, OpenProcess>();
 	#timer: NodeJS.Timeout | undefined;
+	/** What it took to read names that were asked for, since `take`. */
+	#asking_ms = 0;
 
 	constructor(maps: FunctionMaps, history: ProcessHistory) {
 		this.#maps = maps;
@@ -63,18 +67,24 @@ export class FunctionNames implements Runtimes {
 
 	/** Takes in what walks have met since; to be called before names are asked for. */
 	take(): void {
+		this.#asking_ms = 0;
+		// What was read before may have changed.
+		for (const { pages } of this.#open.values()) pages.forget();
 		this.#addMet();
 	}
 
-	/** The name of a function in a stack of a process that had this address space. */
+	/** The name of a function in a stack of a process that had this address space. Reads it now, if there is time. */
 	nameOf(space: AddressSpace, word: FunctionWord): FunctionName {
 		const key = keyOf(space.life, word);
 		const known = this.#names.get(key);
 		if (known !== undefined && known !== 'unread') return known;
+		if (this.#asking_ms > MAX_ASKING_MS) return 'unread';
+		const begun_ms = performance.now();
 		const runtime = this.runtimeOf(space);
 		const name = runtime
 			? this.#read(space.life.pid, lifeKey(space.life), runtime, word)
 			: 'unread';
+		this.#asking_ms += performance.now() - begun_ms;
 		this.#keep(key, name);
 		return name;
 	}
@@ -113,7 +123,8 @@ export class FunctionNames implements Runtimes {
 			const life = this.#lifeOf(pid);
 			for (const word of words) {
 				const key = `${life} ${word.place} ${word.print}`;
-				if (this.#names.has(key) || this.#waiting.length >= MAX_WAITING) continue;
+				const isFull = this.#waiting.length >= MAX_WAITING || this.#names.size >= MAX_KEPT;
+				if (isFull || this.#names.has(key)) continue;
 				this.#keep(key, 'unread');
 				this.#waiting.push({ pid, runtime, word, attempts: 0 });
 			}
@@ -144,7 +155,7 @@ export class FunctionNames implements Runtimes {
 		const life = this.#lifeOf(pid);
 		const name = this.#read(pid, life, runtime, word);
 		const key = `${life} ${word.place} ${word.print}`;
-		const isKnown = name !== 'unread' && (name === 'none' || name.line !== undefined);
+		const isKnown = name !== 'unread' && (name === 'none' || !name.isLineLater);
 		const known = this.#names.get(key);
 		if (isKnown || known === undefined || known === 'unread') this.#keep(key, name);
 		return isKnown;

@@ -26,6 +26,10 @@ export function withFunctions(frames: readonly PlacedFrame[]): Place[] {
 	});
 }
 
+/** Whether a function that could not be read is missed: a perf map may name it. */
+export const lacksFunction = ({ code, isUnread }: PlacedFrame): boolean =>
+	isUnread === true && !isNamedByMap(code);
+
 function isNamedByMap({ frame, lacks }: Place): boolean {
 	return frame.kind === 'jit' && lacks === undefined;
 }

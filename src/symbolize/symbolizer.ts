@@ -12,7 +12,7 @@ import type { LanguageFunction } from '../runtimes/runtime.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
 import type { FunctionNames } from './function-names.js';
-import { functionText, type PlacedFrame, withFunctions } from './language-frames.js';
+import { functionText, lacksFunction, type PlacedFrame, withFunctions } from './language-frames.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';
@@ -107,11 +107,7 @@ export class Symbolizer {
 		this.#inRuntimes = new Map();
 		return placed.map(({ kernel, user: walked }, i) => {
 			const user = withinStack(withFunctions(walked));
-			this.#account.add(
-				stacks[i] as CapturedStack,
-				user,
-				walked.some(({ isUnread }) => isUnread === true),
-			);
+			this.#account.add(stacks[i] as CapturedStack, user, walked.some(lacksFunction));
 			return {
 				kernel: kernel.map(({ frame }) => frame),
 				user: user.map(({ frame }) => frame),

@@ -18,6 +18,9 @@ struct v8_layout {
 
 EXPORT_TYPE(struct v8_layout, v8_layout);
 
+/* How many there are. Where it is 0, walks look for none. */
+u32 runtimes_known;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

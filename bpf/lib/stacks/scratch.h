@@ -17,7 +17,7 @@ enum stack_constant {
 	/* Frames in an element of `frames`. */
 	CHUNK_FRAMES = 1 << 17,
 	/* Frames in a block, which one CPU has for its own; an element is whole blocks. */
-	BLOCK_FRAMES = 1024,
+	BLOCK_FRAMES = 2048,
 	/* What a sum is made of: see the tools. */
 	STACK_PARTS = 4,
 	/* What a count of one is: sampling.h. */

@@ -160,8 +160,8 @@ __noinline int codes_of(u32 index)
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	u64 incarnation = look(task, group_leader, start_time) + look(task, self_exec_id);
 	struct codes *codes;
-	u32 version, round = unwind_round;
-	bool is_known, is_same;
+	u32 version, round = unwind_round, runtime = 0;
+	bool is_process, is_known, is_same;
 
 	if (!walk || !mm)
 		return 0;
@@ -171,10 +171,14 @@ __noinline int codes_of(u32 index)
 	if (!codes)
 		return 0;
 	version = mappings_version(mm);
-	is_known = codes->mm == mm && codes->incarnation == incarnation && codes->round == round;
+	is_process = codes->mm == mm && codes->incarnation == incarnation;
+	is_known = is_process && codes->round == round;
 	is_same = is_known && version % 2 == 0 && codes->version == version;
-	if (!is_known)
-		set_runtime(codes, runtime_of_program(index));
+	if (!is_known && runtimes_known)
+		runtime = runtime_of_program(index);
+	/* One that a walk has come to stays: it may be in a library, or known by another inode. */
+	if (runtime || !is_process)
+		set_runtime(codes, runtime);
 	codes->mm = mm;
 	codes->incarnation = incarnation;
 	codes->version = version;

@@ -245,7 +245,8 @@ static __always_inline int step_frame(struct unwind *walk, u32 index, bool is_fi
 		rule = rule_at(code, at);
 	if (rule && rule->cfa != CFA_GAP)
 		return step_by_rule(walk, rule);
-	v8_function(index, code->kind, code->runtime, at - code->start + code->file_offset);
+	if (runtimes_known)
+		v8_function(index, code->kind, code->runtime, at - code->start + code->file_offset);
 	if (code->kind != CODE_WITHOUT_FILE) {
 		if (read_word(walk->ip, &instructions) && instructions == SIGNAL_RETURN)
 			return out_of_signal(walk);

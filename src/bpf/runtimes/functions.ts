@@ -96,6 +96,7 @@ export class FunctionMaps {
 		value.setUint32(fields.function_shared.offset, heap.functionShared, true);
 		value.setUint32(fields.shared_print.offset, heap.sharedLength, true);
 		this.#object.map('v8_layouts').update(u32Key(number - 1), new Uint8Array(value.buffer));
+		this.#object.setVariable('runtimes_known', number);
 		return number;
 	}
 

@@ -11,11 +11,14 @@ import { scopeAt } from './scope.js';
 const MAX_NAME = 512;
 const MAX_PATH = 4096;
 /** Of a script: larger ones are bundles of everything. */
-const MAX_SOURCE_BYTES = 16 << 20;
-/** Of all scripts of a process together. */
-const MAX_SOURCES_BYTES = 128 << 20;
-const MAX_LINES = 4_000_000;
+const MAX_SOURCE_BYTES = 4 << 20;
+const MAX_SOURCE_LINES = 500_000;
+/** Of all scripts of a process that are kept together. */
+const MAX_SOURCES_BYTES = 64 << 20;
+const MAX_LINES = 2_000_000;
 const MAX_SCRIPTS = 4096;
+/** To read a source, which the collector may be moving. */
+const MAX_ATTEMPTS = 3;
 
 /** Where its first line is in a file that it is only a part of; behind its name. */
 const LINE_OFFSET_AT = 8;
@@ -27,6 +30,7 @@ interface Script {
 	readonly firstLine: number;
 	/** Undefined: it was not found yet, as the collector moves it perhaps; 'unknown': it cannot be read. */
 	lineEnds: Uint32Array | 'unknown' | undefined;
+	attempts: number;
 }
 
 interface FunctionFacts {
@@ -56,7 +60,9 @@ export class V8Functions implements FunctionReader {
 		const facts = this.#factsAt(place);
 		const script = this.#scriptAt(scriptPointer);
 		if (!facts || !script) return undefined;
-		return { name: facts.name, file: script.file, line: this.#lineOf(script, facts.start) };
+		const line = this.#lineOf(script, facts.start);
+		const isLineLater = facts.start !== undefined && script.lineEnds === undefined;
+		return { name: facts.name, file: script.file, line, ...(isLineLater ? { isLineLater } : {}) };
 	}
 
 	#factsAt(shared: number): FunctionFacts | undefined {
@@ -109,9 +115,9 @@ export class V8Functions implements FunctionReader {
 				: undefined;
 		const known = this.#scripts.get(pointer);
 		if (known && known.source === source && known.file === file) return known;
-		if (this.#scripts.size >= MAX_SCRIPTS) this.#scripts.clear();
+		if (this.#scripts.size >= MAX_SCRIPTS) this.#forgetScripts();
 		const firstLine = this.#heap.smi(pointer, scriptName + LINE_OFFSET_AT) ?? 0;
-		const script: Script = { file, source, firstLine, lineEnds: undefined };
+		const script: Script = { file, source, firstLine, lineEnds: undefined, attempts: 0 };
 		this.#scripts.set(pointer, script);
 		return script;
 	}
@@ -124,16 +130,24 @@ export class V8Functions implements FunctionReader {
 		return lineAt(ends, position) + firstLine + 1;
 	}
 
-	#lineEndsOf({ source }: Script): Script['lineEnds'] {
+	#forgetScripts(): void {
+		this.#scripts.clear();
+		this.#linesKept = 0;
+		this.#sourcesRead_bytes = 0;
+	}
+
+	#lineEndsOf(script: Script): Script['lineEnds'] {
+		const { source } = script;
 		const characters = source === undefined ? undefined : this.#heap.characters(source);
-		if (!characters) return undefined;
+		// Sources of node's own modules are in its file.
+		if (!characters) return ++script.attempts < MAX_ATTEMPTS ? undefined : 'unknown';
 		const length_bytes = characters.length * characters.bytesEach;
 		this.#sourcesRead_bytes += length_bytes;
 		if (length_bytes > MAX_SOURCE_BYTES || this.#sourcesRead_bytes > MAX_SOURCES_BYTES)
 			return 'unknown';
-		if (this.#linesKept > MAX_LINES) return 'unknown';
+		if (this.#linesKept >= MAX_LINES) return 'unknown';
 		const bytes = this.#heap.bytes(characters, characters.length);
-		const ends = bytes && lineEnds(bytes, characters.bytesEach);
+		const ends = bytes && lineEnds(bytes, characters.bytesEach, MAX_SOURCE_LINES);
 		this.#linesKept += ends?.length ?? 0;
 		return ends ?? 'unknown';
 	}

@@ -12,10 +12,11 @@ const STATE_SHIFT = 29;
 const STATE_MASK = 0b101;
 const OWN = 0b100;
 /** Of those that were read, which are kept. */
-const MAX_KEPT = 1024;
+const MAX_KEPT_BYTES = 4 << 20;
 /** What is longer is read by itself. */
 const MAX_SMALL_BYTES = 1024;
 const MAX_LARGE_BYTES = 64 << 20;
+const PIECE_BYTES = 1 << 16;
 /** In user space. */
 const LIMIT = 2 ** 48;
 
@@ -66,18 +67,22 @@ export class OwnPages {
 		if (this.#pages.has(number)) return this.#pages.get(number);
 		const at = number * this.#page_bytes;
 		const page = this.#areOwn(number, 1) ? this.#readNow(at, this.#page_bytes) : undefined;
-		if (this.#pages.size >= MAX_KEPT) this.#pages.clear();
+		if (this.#pages.size * this.#page_bytes >= MAX_KEPT_BYTES) this.#pages.clear();
 		this.#pages.set(number, page);
 		return page;
 	}
 
+	/** A piece at a time, so that little time lies between looking and reading. */
 	#readLarge(address: number, length_bytes: number): DataView | undefined {
-		const first = Math.floor(address / this.#page_bytes);
-		const last = Math.floor((address + length_bytes - 1) / this.#page_bytes);
-		const bytes = this.#areOwn(first, last - first + 1)
-			? this.#readNow(address, length_bytes)
-			: undefined;
-		return bytes && new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+		const bytes = Buffer.allocUnsafeSlow(length_bytes);
+		for (let from = 0; from < length_bytes; from += PIECE_BYTES) {
+			const piece = bytes.subarray(from, Math.min(length_bytes, from + PIECE_BYTES));
+			const first = Math.floor((address + from) / this.#page_bytes);
+			const last = Math.floor((address + from + piece.length - 1) / this.#page_bytes);
+			if (!this.#areOwn(first, last - first + 1)) return undefined;
+			if (!isRead(this.#memory, piece, address + from)) return undefined;
+		}
+		return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	}
 
 	#areOwn(first: number, count: number): boolean {

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lineAt, lineEnds } from '../../../../src/runtimes/v8/lines.js';
+import { lineEnds as endsOf, lineAt } from '../../../../src/runtimes/v8/lines.js';
+
+function lineEnds(source: Buffer, bytesEach: 1 | 2, limit = 100): Uint32Array {
+	const ends = endsOf(source, bytesEach, limit);
+	assert.ok(ends);
+	return ends;
+}
 
 const TEXT = 'one\ntwo\r\nthree\rfour\n\nsix';
 
@@ -32,4 +38,15 @@ test('in two bytes, separators of lines and paragraphs end lines, too', () => {
 test('a source without an end of a line is one line', () => {
 	assert.equal(lineAt(lineEnds(Buffer.alloc(0), 1), 0), 0);
 	assert.equal(lineAt(lineEnds(Buffer.from('abc'), 1), 2), 0);
+});
+
+test('more lines than are kept: none of them', () => {
+	const text = 'a\nb\nc\n';
+	for (const [source, bytesEach] of [
+		[Buffer.from(text), 1],
+		[Buffer.from(text, 'utf16le'), 2],
+	] as const) {
+		assert.equal(endsOf(source, bytesEach, 3)?.length, 3);
+		assert.equal(endsOf(source, bytesEach, 1), undefined);
+	}
 });
