@@ -17,7 +17,7 @@ import { FileBytes } from '../../src/elf/bytes.js';
 import { Elf } from '../../src/elf/elf.js';
 import { ExportedSymbols } from '../../src/elf/exported-symbols.js';
 import { foldedLines, type JsonStack, type StackReport, stackReport } from './stacks.js';
-import { runToEnd, Tracing, TSTRACE, Workload } from './support.js';
+import { runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
 
 const HAS_NAMES = process.versions.v8.startsWith('11.3.')
 	? {}
@@ -148,12 +148,12 @@ test('a perf map that there is goes before', HAS_NAMES, async () => {
 test('trace -k: where calls were made', HAS_NAMES, async () => {
 	const script = join(SCRIPTS, 'functions.mjs');
 	const workload = await Workload.startBy(process.execPath, script);
-	const args = ['-k', '-e', 'openat', '--path', '*/functions.mjs', '-p', `${workload.pid}`];
-	const tracing = await Tracing.start(['trace', ...args]);
-	await new Promise((done) => setTimeout(done, 500));
-	const { stdout } = await tracing.end('SIGINT');
+	const output = join(folder, 'trace');
+	const calls = ['-k', '-e', 'openat', '--path', '*/functions.mjs', '-p', `${workload.pid}`];
+	const tracing = await Tracing.start(['trace', '-o', output, ...calls]);
+	await until(() => /onTurn \(.*functions\.mjs:\d+\)/.test(readFileSync(output, 'utf8')));
+	await tracing.end('SIGINT');
 	await workload.end();
-	assert.match(stdout, /onTurn \(.*functions\.mjs:\d+\)/);
 });
 
 /** A copy of node that says it has another version of V8: the symbol for one of its numbers refers to another one. */
