@@ -16,7 +16,7 @@ const SLICE_MS = 5;
 const PAUSE_MS = 5;
 /** For all names of a result that have not been read before. */
 const MAX_ASKING_MS = 1000;
-/** Of processes, whose memory is kept open. */
+/** Of processes that something is known of. */
 const MAX_OPEN = 32;
 /** Names in all, and functions that wait to be named. */
 const MAX_KEPT = 300_000;
@@ -85,6 +85,7 @@ export class FunctionNames implements Runtimes {
 			? this.#read(space.life.pid, lifeKey(space.life), runtime, word)
 			: 'unread';
 		this.#asking_ms += performance.now() - begun_ms;
+		this.#sliceSoon();
 		this.#keep(key, name);
 		return name;
 	}
@@ -106,7 +107,7 @@ export class FunctionNames implements Runtimes {
 
 	close(): void {
 		clearTimeout(this.#timer);
-		for (const { pages } of this.#open.values()) pages.close();
+		this.#rest();
 		this.#open.clear();
 		this.#waiting = [];
 	}
@@ -133,6 +134,7 @@ export class FunctionNames implements Runtimes {
 
 	#slice(): void {
 		clearTimeout(this.#timer);
+		this.#timer = undefined;
 		const until_ms = performance.now() + SLICE_MS;
 		// What was read before may have changed.
 		for (const { pages } of this.#open.values()) pages.forget();
@@ -145,9 +147,19 @@ export class FunctionNames implements Runtimes {
 				again.push({ ...waiting, attempts });
 		}
 		this.#waiting = [...this.#waiting.slice(done), ...again];
-		if (this.#waiting.length === 0) return;
+		if (this.#waiting.length === 0) this.#rest();
+		else this.#sliceSoon();
+	}
+
+	#sliceSoon(): void {
+		if (this.#timer) return;
 		this.#timer = setTimeout(() => this.#slice(), PAUSE_MS);
 		this.#timer.unref();
+	}
+
+	/** Holds no process's memory open; what is known of their scripts stays. */
+	#rest(): void {
+		for (const { pages } of this.#open.values()) pages.rest();
 	}
 
 	/** Returns whether all is known. What is moved at this moment may be found a little later. */
@@ -174,13 +186,10 @@ export class FunctionNames implements Runtimes {
 			this.#open.set(pid, known);
 			return known;
 		}
-		known?.pages.close();
+		known?.pages.rest();
 		const pages = new OwnPages(pid);
 		const reader = functionReader(runtime, pages);
-		if (!reader) {
-			pages.close();
-			return undefined;
-		}
+		if (!reader) return undefined;
 		this.#makeRoom();
 		const process = { life, pages, reader };
 		this.#open.set(pid, process);
@@ -190,7 +199,7 @@ export class FunctionNames implements Runtimes {
 	#makeRoom(): void {
 		for (const [pid, { pages }] of this.#open) {
 			if (this.#open.size < MAX_OPEN) return;
-			pages.close();
+			pages.rest();
 			this.#open.delete(pid);
 		}
 	}

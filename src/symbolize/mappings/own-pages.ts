@@ -27,10 +27,7 @@ export class OwnPages {
 	readonly #pages = new Map<number, Buffer | undefined>();
 	readonly #page_bytes = pageSizeBytes();
 
-	constructor(readonly pid: number) {
-		this.#memory = opened(`/proc/${pid}/mem`);
-		this.#map = opened(`/proc/${pid}/pagemap`);
-	}
+	constructor(readonly pid: number) {}
 
 	/** Undefined where it cannot be read. */
 	read(address: number, length_bytes: number): DataView | undefined {
@@ -55,8 +52,8 @@ export class OwnPages {
 		this.#pages.clear();
 	}
 
-	/** Nothing can be read from then on. */
-	close(): void {
+	/** Holds nothing, until it is read again. */
+	rest(): void {
 		this.forget();
 		for (const fd of [this.#memory, this.#map]) if (fd !== undefined) closeSync(fd);
 		this.#memory = undefined;
@@ -86,6 +83,8 @@ export class OwnPages {
 	}
 
 	#areOwn(first: number, count: number): boolean {
+		this.#map ??= opened(`/proc/${this.pid}/pagemap`);
+		this.#memory ??= opened(`/proc/${this.pid}/mem`);
 		const entries = Buffer.allocUnsafeSlow(count * ENTRY_BYTES);
 		if (!isRead(this.#map, entries, first * ENTRY_BYTES)) return false;
 		for (let at = 4; at < entries.length; at += ENTRY_BYTES)

@@ -1,6 +1,6 @@
 /** Which pages of another process are read: its own that are in memory, and none else. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { OwnPages } from '../../../../src/symbolize/mappings/own-pages.js';
 import { ProcessMemory } from '../../../../src/symbolize/mappings/process-memory.js';
@@ -22,7 +22,7 @@ test("a process's own pages are read as they are", async (t) => {
 	const pages = new OwnPages(pid);
 	const memory = new ProcessMemory(pid);
 	t.after(() => {
-		pages.close();
+		pages.rest();
 		memory.close();
 	});
 	const bytesOf = (view: DataView | undefined) => {
@@ -37,10 +37,22 @@ test("a process's own pages are read as they are", async (t) => {
 	assert.equal(pages.read(registers.sp, 8)?.byteLength, 8);
 });
 
+/** Files of a process that are open here. */
+const openOf = (pid: number) =>
+	readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(`/proc/${pid}/`));
+
+function linkOf(fd: string): string {
+	try {
+		return readlinkSync(`/proc/self/fd/${fd}`);
+	} catch {
+		return ''; // of the folder that was read
+	}
+}
+
 test('what is a file, is not in memory, or is no address, is not read', async (t) => {
 	const { pid, registers } = await waitingChild(t, 'cat');
 	const pages = new OwnPages(pid);
-	t.after(() => pages.close());
+	t.after(() => pages.rest());
 	const code = rangeOf(pid, / r-xp .*libc/);
 	assert.ok(code.start > 0);
 	assert.equal(pages.read(code.start, 8), undefined);
@@ -51,9 +63,13 @@ test('what is a file, is not in memory, or is no address, is not read', async (t
 	for (const address of [0, -8, 8, Number.NaN, 2 ** 47, 2 ** 60, Number.POSITIVE_INFINITY])
 		assert.equal(pages.read(address, 8), undefined);
 	assert.equal(pages.read(registers.sp, 2 ** 40), undefined);
-	pages.close();
-	assert.equal(pages.read(registers.sp, 8), undefined);
+	assert.ok(pages.read(registers.sp, 8));
+	assert.equal(openOf(pid).length, 2);
+	pages.rest();
+	assert.deepEqual(openOf(pid), []);
+	// Once more, if it is asked again.
+	assert.ok(pages.read(registers.sp, 8));
 	const nobody = new OwnPages(NOBODY);
 	assert.equal(nobody.read(registers.sp, 8), undefined);
-	nobody.close();
+	nobody.rest();
 });
