@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { walksByTables } from '../../src/bpf/stacks/stacks.js';
 import { errorOf, foldedLines, type JsonStack, near, stackReport, sumOf } from './stacks.js';
 import { Tracing, tstrace, until, Workload } from './support.js';
 
@@ -14,8 +15,11 @@ const ENTRY = /^(asm_sysvec_\w+|asm_common_interrupt|el[01][ht]_64_irq)$/;
 /** What a tool says of the thread "sleeper", which is woken COUNT times in one way. */
 async function traced(tool: string, way: string, ...options: readonly string[]) {
 	const woken = await Workload.start('woken', way, `${COUNT}`);
-	const args = [tool, '--json', '--no-edges', '-L', '-p', `${woken.pid}`, ...options];
+	const args = [tool, '-v', '--json', '--no-edges', '-L', '-p', `${woken.pid}`, ...options];
 	const tracing = await Tracing.start(args);
+	// On a slow machine they are not there as tracing begins, and stacks would be cut.
+	if (walksByTables({ user: true, unwind: 'tables' }))
+		await tracing.says(/has read the unwind tables of/);
 	await woken.work();
 	const { stacks } = stackReport(await tracing.end('SIGINT'));
 	await woken.end();
