@@ -14,7 +14,8 @@
 enum function_constant {
 	/* Where the object is that tells of the function, as a number of 8 bytes each. */
 	FUNCTION_PLACE_BITS = 45,
-	/* What the object had in it: should another one lie there later, it is told apart. */
+	/* Numbers out of the object. User space compares them: another object may lie there by
+	   then. */
 	FUNCTION_PRINT_BITS = 17,
 	/* It is the caller's, which has no frame of its own in the stack. */
 	FUNCTION_OF_CALLER_BIT = 62,

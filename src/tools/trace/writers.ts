@@ -199,7 +199,7 @@ const SPECIAL: Readonly<Record<string, (pointed: WriteArgument) => WriteArgument
 	outif: ifAnyWriter,
 };
 
-/** Kinds, and what is pointed to, of which there may be several, or which would look like an argument's value. */
+/** Kinds and types that stand in brackets also where there is one: a list, or a number that an argument points to. */
 const LISTS = ['pollfds', 'epolled', 'int', 'off'];
 /** What the call writes. */
 const AT_EXIT = ['out', 'outif', 'epolled'];

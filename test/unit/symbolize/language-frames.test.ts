@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Place } from '../../../src/symbolize/code-place.js';
-import { functionText, withFunctions } from '../../../src/symbolize/language-frames.js';
+import {
+	functionText,
+	lacksFunction,
+	withFunctions,
+} from '../../../src/symbolize/language-frames.js';
 
 const native = (name: string) => new Place({ name, kind: 'user' });
 const script = (name: string) => new Place({ name, kind: 'jit' });
@@ -39,4 +43,13 @@ test('a function says its file and line as far as these are known', () => {
 	assert.equal(functionText(of), 'handle (/srv/app/server.js:12)');
 	assert.equal(functionText({ ...of, line: undefined }), 'handle (/srv/app/server.js)');
 	assert.equal(functionText({ ...of, file: undefined }), 'handle (no file)');
+});
+
+test('a function that could not be read is missed, unless the perf map names it', () => {
+	const unknown = script('[jit]');
+	unknown.lacks = 'perf-map-line';
+	assert.equal(lacksFunction({ code: unknown, isUnread: true }), true);
+	assert.equal(lacksFunction({ code: native('[anon]'), isUnread: true }), true);
+	assert.equal(lacksFunction({ code: script('JS:*f /a.js:1:12'), isUnread: true }), false);
+	assert.equal(lacksFunction({ code: unknown }), false);
 });

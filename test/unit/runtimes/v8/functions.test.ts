@@ -171,3 +171,17 @@ test('which function a frame is of, as programs find it', () => {
 	const file = { runtime: 'v8', version: '12.4.1', layout: undefined, problem: 'version' } as const;
 	assert.equal(functionReader(file, memory), undefined);
 });
+
+test('a source that is not in memory is looked for three times, and no more', () => {
+	const memory = new FakeMemory();
+	const scope = memory.scope([FUNCTION_FLAGS, 0, 0, 'emit', -1, '', 0, 5]);
+	const elsewhere = memory.object(TYPE.undefined, 16);
+	const shared = memory.shared(scope, memory.script('node:events', elsewhere));
+	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
+	const functions = new V8Functions(memory, LAYOUT);
+	const found = () => functions.functionAt({ place: shared, print, isCallers: false });
+	const emit = { name: 'emit', file: 'node:events', line: undefined };
+	assert.deepEqual(found(), { ...emit, isLineLater: true });
+	assert.deepEqual(found(), { ...emit, isLineLater: true });
+	assert.deepEqual(found(), emit);
+});

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
+import { koffi } from '../../../../src/loader/koffi.js';
 import { OwnPages } from '../../../../src/symbolize/mappings/own-pages.js';
 import { ProcessMemory } from '../../../../src/symbolize/mappings/process-memory.js';
 import { waitingChild } from '../waiting-child.js';
@@ -72,4 +73,14 @@ test('what is a file, is not in memory, or is no address, is not read', async (t
 	const nobody = new OwnPages(NOBODY);
 	assert.equal(nobody.read(registers.sp, 8), undefined);
 	nobody.rest();
+});
+
+test('what is read in several pieces is in its order', () => {
+	// Not a whole number of pieces, and no two bytes at the same place of two pieces in a row are alike.
+	const bytes = Buffer.alloc(3 * 65_536 + 1234);
+	for (let at = 0; at < bytes.length; at++) bytes[at] = (at % 251) ^ (at >>> 16);
+	const pages = new OwnPages(process.pid);
+	const view = pages.read(Number(koffi().address(bytes)), bytes.length) ?? assert.fail();
+	assert.deepEqual(Buffer.from(view.buffer, view.byteOffset, view.byteLength), bytes);
+	pages.rest();
 });
