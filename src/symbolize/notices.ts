@@ -1,6 +1,7 @@
 /** What a reader of stacks should know about their names: what is missing, why, what to do. */
 import { basename } from 'node:path';
 import { humanBytes } from '../render/units.js';
+import { NODE_VERSIONS } from '../runtimes/v8/versions.js';
 import type { Runtime } from './symbols/jit.js';
 
 /** Whether symbols are fetched: 'unset': nobody set DEBUGINFOD_URLS; 'off': there is --no-debuginfod. */
@@ -158,9 +159,10 @@ function runtimeUnknownText({
 	comm,
 	share,
 }: Notice & { kind: 'runtime-unknown' }): string {
+	const named = `${NODE_VERSIONS.slice(0, -1).join(', ')} and ${NODE_VERSIONS.at(-1)}`;
 	const why =
 		problem === 'version'
-			? `tstrace reads the names of V8 11.3 (Node.js 20), and this is V8 ${version}`
+			? `tstrace reads the names of Node.js ${named}, and this has V8 ${version}`
 			: `the symbols that tell where V8 ${version} has them are stripped`;
 	return (
 		`${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ` +
