@@ -47,6 +47,21 @@ for (const [how, flags] of Object.entries(TIERS)) {
 			) || stacks.some((stack) => isChain(stack, ['turnForever', 'onTurn', 'burnInCommonJs'])),
 			outermost.join(),
 		);
+		// V8's own code that it runs in between, without a frame, is beside it, and not in its place.
+		const strings = stacks.filter((stack) => isChain(stack, ['onTurn', 'burnInCommonJs']));
+		const lasts = strings.map(({ frames }) => frames.findLast((frame) => /^\w/.test(frame)) ?? '');
+		assert.ok(
+			lasts.some((frame) => /^Builtins_(?!Interpreter)/.test(frame)),
+			lasts.join(),
+		);
+		// Nor is the function left out: this one does nothing but call the next, which is inlined at times.
+		const counted = (names: readonly string[]) => {
+			const met = stacks.filter((stack) => isChain(stack, names));
+			return met.reduce((sum, { value }) => sum + value, 0);
+		};
+		const inner = counted(['runInCallback']);
+		const isInlined = !flags.includes('--no-opt');
+		assert.ok(isInlined || counted(['runInCallback', 'burnInModule']) >= 0.9 * inner, `${inner}`);
 		assert.doesNotMatch(notices.join('\n'), /perf-basic-prof|without names/);
 	});
 }
