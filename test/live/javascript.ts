@@ -22,8 +22,21 @@ function lineOf(file: string, number: number): string {
 	return readFileSync(file, 'utf8').split('\n')[number - 1] ?? '';
 }
 
-/** Each function that is named is where its name says: in the file's source, its line has it. Returns their names. */
+/**
+ * Each function that is named is where its name says: in the file's source, its line has it. What JSON says of them
+ * beside is the same. Returns their names.
+ */
 export function assertInSource(stacks: readonly JsonStack[]): Set<string> {
+	for (const { frames, sources = [] } of stacks) {
+		const texts = new Map(
+			sources.map(({ frame, name, file, line }) => [
+				frame,
+				`${name} (${file}${line === undefined ? '' : `:${line}`})`,
+			]),
+		);
+		for (const [i, frame] of frames.entries())
+			if (FUNCTION.test(frame) || texts.has(i)) assert.equal(texts.get(i), frame);
+	}
 	const met = new Set(stacks.flatMap(({ frames }) => frames).filter((name) => FUNCTION.test(name)));
 	for (const name of met) {
 		const [, its = '', file = '', number] = FUNCTION.exec(name) ?? [];
