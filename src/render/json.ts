@@ -123,7 +123,7 @@ function wakerOf(of: Waker): object {
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { caller_missing: true } : {}),
 		...(processes ? { processes } : {}),
-		...waitOf(wasBlocked ? waitKind(frames) : undefined, of),
+		...waitOf(wasBlocked ? waitKind(of.walked ?? frames) : undefined, of),
 	};
 }
 

@@ -89,8 +89,8 @@ export interface V8File {
 	readonly version: string;
 	/** Undefined: functions of this version are not named, or the file lacks what it takes. */
 	readonly layout: V8Layout | undefined;
-	/** Why; undefined: they are. */
-	readonly problem: 'version' | 'symbols' | undefined;
+	/** Why; 'count': these are too many files; 'unwanted': nobody asked for them; undefined: they are named. */
+	readonly problem: 'version' | 'symbols' | 'count' | 'unwanted' | undefined;
 }
 
 /** Undefined: V8 is not in this file. Throws SymbolError. */

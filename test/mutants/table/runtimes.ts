@@ -32,9 +32,9 @@ export const OF_RUNTIMES: readonly Mutation[] = [
 	{
 		id: 'J4',
 		file: 'bpf/lib/runtimes/v8.h',
-		from: 'if (!is_heap_object(frame.context) || !is_heap_object(frame.function))',
-		to: 'if (!is_heap_object(frame.function))',
-		bug: "frames of V8's own, which have a number for a context, are taken for functions",
+		from: '(codes->runtime && kind == CODE_WITHOUT_FILE)',
+		to: '(codes->runtime && kind == CODE_WITHOUT_FILE && walk->is_exact)',
+		bug: 'functions that V8 has compiled have names only where a thread runs them',
 		test: 'live/javascript',
 		only: 'profile: functions that run, as node does',
 	},

@@ -58,6 +58,17 @@ const TEXTS: [Notice, RegExp][] = [
 		/the symbols that tell where V8 11\.3\.244 has them are stripped\. To see them, /,
 	],
 	[
+		{
+			kind: 'runtime-unknown',
+			version: '13.6.233',
+			problem: 'count',
+			pid: 7,
+			comm: 'api',
+			share: 0.5,
+		},
+		/names, in 50%.*: tstrace reads those of 16 programs with V8 in them, and this is one more\. To see them, /,
+	],
+	[
 		{ kind: 'functions-unread', pid: 7, comm: 'api', share: 0.02 },
 		/^api \(7\) has JavaScript functions without names, in 2%.*memory had changed/,
 	],
