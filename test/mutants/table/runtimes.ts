@@ -9,7 +9,7 @@ export const OF_RUNTIMES: readonly Mutation[] = [
 		to: 'of->literal_id ^ (u64)of->parameters << 7 ^ (u64)of->token_offset << 9;',
 		bug: 'what a walk takes of a function is not what user space finds there',
 		test: 'live/javascript',
-		only: 'profile: functions that run, as node does',
+		only: 'profile: functions that run',
 	},
 	{
 		id: 'J2',
@@ -18,7 +18,7 @@ export const OF_RUNTIMES: readonly Mutation[] = [
 		to: 'return !*is_callers;',
 		bug: "while V8's code without a frame runs for a function, the function is not in the stack",
 		test: 'live/javascript',
-		only: 'profile: functions that run, interpreted',
+		only: 'profile: functions that run',
 	},
 	{
 		id: 'J3',
@@ -27,7 +27,7 @@ export const OF_RUNTIMES: readonly Mutation[] = [
 		to: 'walk->pointed_ip = frame.fp;',
 		bug: 'stacks end at the first function of JavaScript',
 		test: 'live/javascript',
-		only: 'profile: functions that run, as node does',
+		only: 'profile: functions that run',
 	},
 	{
 		id: 'J4',
@@ -36,7 +36,7 @@ export const OF_RUNTIMES: readonly Mutation[] = [
 		to: '(codes->runtime && kind == CODE_WITHOUT_FILE && walk->is_exact)',
 		bug: 'functions that V8 has compiled have names only where a thread runs them',
 		test: 'live/javascript',
-		only: 'profile: functions that run, as node does',
+		only: 'profile: functions that run',
 	},
 	{
 		id: 'J5',
@@ -45,7 +45,7 @@ export const OF_RUNTIMES: readonly Mutation[] = [
 		to: '0UL << FUNCTION_OF_CALLER_BIT |',
 		bug: "V8's code that a function has called is not shown",
 		test: 'live/javascript',
-		only: 'profile: functions that run, as node does',
+		only: 'profile: functions that run',
 	},
 	{
 		id: 'J6',
