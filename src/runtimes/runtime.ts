@@ -10,6 +10,9 @@ export interface FunctionWord {
 	readonly isCallers: boolean;
 }
 
+/** Frames of stacks in which a runtime has functions: as if it had no language, of the language alone, or both. */
+export type RuntimeFrames = 'native' | 'language' | 'both';
+
 /** A frame of a walk from outside. */
 export interface WalkedFrame {
 	readonly fp: number;

@@ -1,8 +1,12 @@
 /** What a reader of stacks should know about their names: what is missing, why, what to do. */
 import { basename } from 'node:path';
+import { function_constant } from '../generated/common.js';
 import { lockedText } from '../proc/memory-lock.js';
 import { humanBytes } from '../render/units.js';
+import { NODE_VERSIONS } from '../runtimes/v8/versions.js';
 import type { Runtime } from './symbols/jit.js';
+
+const { FUNCTION_MAX_RUNTIMES } = function_constant;
 
 /** Whether symbols are fetched: 'unset': nobody set DEBUGINFOD_URLS; 'off': there is --no-debuginfod. */
 export type DebuginfodUse = 'on' | 'off' | 'unset';
@@ -32,8 +36,8 @@ export type Notice =
 			readonly kind: 'runtime-unknown';
 			/** Of V8. */
 			readonly version: string;
-			/** It is not known, or the file lacks what tells where functions are. */
-			readonly problem: 'version' | 'symbols';
+			/** It is not known, the file lacks what tells where functions are, or there are too many files. */
+			readonly problem: 'version' | 'symbols' | 'count';
 			readonly pid: number;
 			readonly comm: string;
 			readonly share: number;
@@ -166,10 +170,12 @@ function runtimeUnknownText({
 	comm,
 	share,
 }: Notice & { kind: 'runtime-unknown' }): string {
-	const why =
-		problem === 'version'
-			? `tstrace reads the names of V8 11.3 (Node.js 20), and this is V8 ${version}`
-			: `the symbols that tell where V8 ${version} has them are stripped`;
+	const named = `${NODE_VERSIONS.slice(0, -1).join(', ')} and ${NODE_VERSIONS.at(-1)}`;
+	const why = {
+		version: `tstrace reads the names of Node.js ${named}, and this has V8 ${version}`,
+		symbols: `the symbols that tell where V8 ${version} has them are stripped`,
+		count: `tstrace reads those of ${FUNCTION_MAX_RUNTIMES} programs with V8 in them, and this is one more`,
+	}[problem];
 	return (
 		`${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ` +
 		`To see them, ${REMEDIES.node}.`

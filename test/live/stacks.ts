@@ -5,6 +5,7 @@ import { type Finished, Tracing, type Workload } from './support.js';
 export interface JsonStack {
 	readonly frames: readonly string[];
 	readonly kinds: string;
+	readonly sources?: readonly JsonSource[];
 	readonly value: number;
 	readonly count: number;
 	readonly error?: number;
@@ -17,6 +18,15 @@ export interface JsonStack {
 	readonly cut?: string;
 	readonly caller_missing?: boolean;
 	readonly key: Readonly<Record<string, string | number>>;
+}
+
+/** A function of a runtime's language. */
+interface JsonSource {
+	/** Its number in `frames`. */
+	readonly frame: number;
+	readonly name: string;
+	readonly file: string;
+	readonly line?: number;
 }
 
 interface JsonWait {

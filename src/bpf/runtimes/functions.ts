@@ -53,7 +53,11 @@ export class FunctionMaps {
 	readonly #byFile = new Map<string, RuntimeFile>();
 	#ring: RingBuffer | undefined;
 
-	constructor(object: BpfObject<UnwoundLayout>) {
+	/** `areWanted`: whether walks are to take functions at all. */
+	constructor(
+		object: BpfObject<UnwoundLayout>,
+		private readonly areWanted = true,
+	) {
 		this.#object = object;
 	}
 
@@ -75,16 +79,17 @@ export class FunctionMaps {
 
 	/** Has walks take functions of the runtime in a file; returns its number for them, 0: they take none. */
 	add(identity: FileIdentity, file: RuntimeFile): number {
-		if (this.#byFile.size < MAX_FILES) this.#byFile.set(fileName(identity), file);
-		if (!file.layout) return 0;
 		// Its table may have been forgotten, and be read once more.
 		const same = JSON.stringify(file);
 		const known = this.#runtimes.findIndex((each) => JSON.stringify(each) === same);
+		const problem = this.#problemOf(file, known >= 0);
+		const taken = problem ? { ...file, layout: undefined, problem } : file;
+		if (this.#byFile.size < MAX_FILES) this.#byFile.set(fileName(identity), taken);
+		if (!taken.layout) return 0;
 		if (known >= 0) return known + 1;
-		if (this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES) return 0;
 		this.#runtimes.push(file);
 		const number = this.#runtimes.length;
-		const { heap, builtins, interpreter } = file.layout;
+		const { heap, builtins, interpreter } = taken.layout;
 		const { fields, size } = V8_LAYOUT;
 		const value = new DataView(new ArrayBuffer(size));
 		const put = (field: { offset: number }, offset: number) =>
@@ -98,6 +103,14 @@ export class FunctionMaps {
 		this.#object.map('v8_layouts').update(u32Key(number - 1), new Uint8Array(value.buffer));
 		this.#object.setVariable('runtimes_known', number);
 		return number;
+	}
+
+	/** Why functions of it are not taken, besides what the file itself says. */
+	#problemOf({ layout }: RuntimeFile, isKnown: boolean): 'count' | 'unwanted' | undefined {
+		if (!layout) return undefined;
+		if (!this.areWanted) return 'unwanted';
+		const isFull = this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES;
+		return isFull && !isKnown ? 'count' : undefined;
 	}
 
 	/** Calls `onMet` when stacks with functions were kept, which `met` then gives. */
