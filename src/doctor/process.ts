@@ -4,6 +4,7 @@ import type { FileBytes } from '../elf/bytes.js';
 import { Elf } from '../elf/elf.js';
 import { silentMounts } from '../proc/answers.js';
 import type { MapsEntry } from '../proc/maps.js';
+import { silentMemories, silentText } from '../proc/memory-lock.js';
 import type { Mount } from '../proc/mounts.js';
 import { openRegular, readFile } from '../proc/open.js';
 import { exeOf } from '../proc/process-facts.js';
@@ -108,6 +109,9 @@ function examineProgram(pid: number, exe: Part, what: string): ProcessExaminatio
 			...(exe.is32 ? [] : judgeFilesOf(pid, files)),
 			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
 			...judgeRuntimesOf(pid, files),
+			...silentMemories()
+				.filter((silent) => silent.pid === pid)
+				.map(judgeSilentMemory),
 			...silentMounts().map(judgeSilent),
 		],
 		process: { pid, is32: exe.is32, files },
@@ -182,6 +186,15 @@ export function judgeSilent({ folder, type }: Mount): Check {
 		`${folder} (${type}) does not answer`,
 		'tstrace reads no files there: their functions have no names, and stacks that pass through them may be cut',
 		`see whether its server runs (ls ${folder} would wait for it)`,
+	);
+}
+
+function judgeSilentMemory(process: Parameters<typeof silentText>[0]): Check {
+	return warn(
+		'memory',
+		`${silentText(process)} did not let tstrace read its memory within 500 ms`,
+		'functions of the process may have no names, and no probes can be put into it',
+		`see what it waits for: head -n 3 /proc/${process.pid}/task/*/stack`,
 	);
 }
 

@@ -19,6 +19,8 @@ const LOCAL = new Set(
 );
 /** Of an overlay: where its files really are. */
 const LAYERS = /^(?:lowerdir|upperdir)=(.*)/;
+/** After that time a mount that answered is asked again. */
+const VALID_MS = 10_000;
 /** Mounts are read again after that time: they come and go. */
 const MOUNTS_VALID_MS = 1000;
 /** Of containers: what is known of so many views of mounts. */
@@ -37,7 +39,7 @@ interface View {
 /** By mount namespace and root. */
 const views = new Map<string, View>();
 /** Of mounts, by view and folder. */
-const asker = new Asker<Mount>((path) => ['/bin/sh', '-c', QUESTION, 'sh', path]);
+const asker = new Asker<Mount>((path) => ['/bin/sh', '-c', QUESTION, 'sh', path], VALID_MS);
 
 /**
  * Whether a file can be looked at, opened and read without waiting for somebody else. `path` is one of ours, or

@@ -1,6 +1,6 @@
 /**
- * Asks whether something answers that we might wait for for ever, deaf to every signal: a process of its own asks, and
- * we wait for it a short time only.
+ * Asks whether something answers, where who waits for that may wait for ever, deaf to every signal: a process of its own
+ * asks, and we wait for it a short time only.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { textOf } from '../text-of.js';
@@ -8,8 +8,6 @@ import { textOf } from '../text-of.js';
 /** We wait that long for the first answer of each. */
 const PATIENCE_MS = 500;
 const POLL_MS = 2;
-/** After that time who answered is asked again. */
-const VALID_MS = 10_000;
 /** Of those that never answered: so all of them together cost us 2 s at most. */
 const MAX_SILENT = 4;
 /** So many that answered are known. */
@@ -35,21 +33,24 @@ interface Asked<Subject> {
 	hasRefused: boolean;
 }
 
+const children = new Set<ChildProcess>();
+
 /** Of subjects of one kind: who answers, and who does not. */
 export class Asker<Subject> {
 	readonly #asked = new Map<string, Asked<Subject>>();
 	readonly #command: (what: string) => readonly [string, ...string[]];
+	readonly #valid_ms: number;
 
-	/** `command`: a program with its arguments that ends as soon as what it is about has answered. */
-	constructor(command: (what: string) => readonly [string, ...string[]]) {
+	/**
+	 * `command`: a program with its arguments that ends as soon as what it is about has answered. `valid_ms`: an answer is
+	 * believed for so long.
+	 */
+	constructor(command: (what: string) => readonly [string, ...string[]], valid_ms: number) {
 		this.#command = command;
-		process.on('exit', () => {
-			for (const { child } of this.#asked.values())
-				if (child?.pid !== undefined) child.kill('SIGKILL');
-		});
+		this.#valid_ms = valid_ms;
 	}
 
-	/** Those that did not answer when they were asked. */
+	/** Those that did not answer in time when they were asked. */
 	get silent(): readonly Subject[] {
 		return [...this.#asked.values()].flatMap(({ subject, hasRefused }) =>
 			hasRefused ? [subject] : [],
@@ -62,26 +63,37 @@ export class Asker<Subject> {
 	 */
 	isAnswering(name: string, subject: Subject, what: string): boolean {
 		const known = this.#asked.get(name);
-		if (known && hasAnswered(known)) return true;
+		if (known && this.#hasAnswered(known)) return true;
 		if (known?.child) return refuse(known);
 		if (!known && this.#asked.size >= MAX_KNOWN) this.#forgetAnswered();
 		const ask: Asked<Subject> = known ?? {
 			...{ subject, child: undefined, began_ms: 0, answered_ms: undefined, hasRefused: false },
 		};
+		if (ask.answered_ms === undefined && this.#countSilent() >= MAX_SILENT) return false;
 		this.#asked.set(name, ask);
-		if (ask.answered_ms === undefined && this.#countSilent() >= MAX_SILENT) return refuse(ask);
 		ask.began_ms = performance.now();
-		const [program, ...words] = this.#command(what);
-		ask.child = spawn(program, words, OPTIONS);
-		ask.child.on('error', () => {});
-		ask.child.unref();
+		ask.child = started(this.#command(what));
 		// Without the program, nobody can ask: then we go on, as most answer.
-		if (ask.child.pid === undefined) return true;
+		if (ask.child === undefined) return true;
 		while (ask.child && performance.now() - ask.began_ms < PATIENCE_MS) {
-			if (hasAnswered(ask)) return true;
+			if (this.#hasAnswered(ask)) return true;
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
 		}
 		return refuse(ask);
+	}
+
+	/** Whether there is an answer that is young enough. */
+	#hasAnswered(ask: Asked<Subject>): boolean {
+		const code = ask.child && exitCodeOf(ask.child);
+		if (ask.child && code !== undefined) {
+			children.delete(ask.child);
+			ask.child = undefined;
+			const took_ms = performance.now() - ask.began_ms;
+			// An error is an answer, too, but not if it comes late: the next one would be late as well.
+			if (code === 0 || (code > 0 && took_ms < PATIENCE_MS)) ask.answered_ms = performance.now();
+		}
+		const { child, answered_ms } = ask;
+		return !child && answered_ms !== undefined && performance.now() - answered_ms < this.#valid_ms;
 	}
 
 	#countSilent(): number {
@@ -91,7 +103,7 @@ export class Asker<Subject> {
 	}
 
 	#forgetAnswered(): void {
-		for (const [name, ask] of this.#asked) if (!ask.hasRefused) this.#asked.delete(name);
+		for (const [name, { child }] of this.#asked) if (!child) this.#asked.delete(name);
 	}
 }
 
@@ -100,18 +112,23 @@ function refuse(ask: { hasRefused: boolean }): false {
 	return false;
 }
 
-/** Whether there is an answer that is young enough. */
-function hasAnswered(ask: Asked<unknown>): boolean {
-	const code = ask.child && exitCodeOf(ask.child);
-	if (code !== undefined) {
-		ask.child = undefined;
-		const took_ms = performance.now() - ask.began_ms;
-		// An error is an answer, too, but not if it comes late: the next one would be late as well.
-		if (code === 0 || (code > 0 && took_ms < PATIENCE_MS)) ask.answered_ms = performance.now();
+/** Undefined: there is no such program, or nothing can be started now. */
+function started([program, ...words]: readonly [string, ...string[]]): ChildProcess | undefined {
+	try {
+		const child = spawn(program, words, OPTIONS);
+		child.on('error', () => {});
+		child.unref();
+		if (child.pid === undefined) return undefined;
+		children.add(child);
+		return child;
+	} catch {
+		return undefined; // node throws where there is no memory for it
 	}
-	const { child, answered_ms } = ask;
-	return !child && answered_ms !== undefined && performance.now() - answered_ms < VALID_MS;
 }
+
+process.on('exit', () => {
+	for (const child of children) child.kill('SIGKILL');
+});
 
 /** Undefined: it runs; negative: it was killed. node itself hears of its end in its event loop only. */
 function exitCodeOf({ pid, exitCode, signalCode }: ChildProcess): number | undefined {

@@ -1,29 +1,36 @@
 /**
  * Whether a process lets others read its memory. Who maps or unmaps holds the lock of its process's memory (mmap_lock)
- * meanwhile; where that waits for a dead network mount, it may be for ever. Then whoever reads the process's memory, its
- * mappings or what is mapped, waits with it.
+ * meanwhile. If it maps a file of a dead network mount, it holds the lock for ever, and whoever reads the process's
+ * memory, its mappings or what is mapped waits for ever, too.
  */
 import { textOf } from '../text-of.js';
 import { Asker } from './asker.js';
 import { commOf, processIds, threadIds } from './threads.js';
 
-/** Where there are more threads, they are not looked at one by one. */
-const MAX_LOOKED_AT = 64;
+/** Of processes that have more threads, whether the memory answers is asked in any case. */
+const MAX_LOOKED_AT = 1024;
+/** Who answered may be about to map a file. */
+const VALID_MS = 200;
 /** Each file of a process is asked for by itself, and they come in a row. */
-const VALID_MS = 20;
+const LOOK_VALID_MS = 20;
 const ALL_VALID_MS = 1000;
+const MAX_KNOWN = 1024;
 /** man 5 proc_pid_stat: fields behind the name, from 0. */
-const [STATE_FIELD, COUNT_FIELD] = [0, 17];
+const [STATE_FIELD, COUNT_FIELD, BEGIN_FIELD] = [0, 17, 19];
 
-interface Locked {
+interface Silent {
 	readonly pid: number;
 	/** Undefined: it has ended since. */
 	readonly comm: string | undefined;
 }
 
 /** The kernel takes the lock to read the words with which a process was started: fs/proc/base.c, get_mm_cmdline. */
-const asker = new Asker<Locked>((pid) => ['head', '-c', '1', '--', `/proc/${pid}/cmdline`]);
-let last = { pid: 0, at_ms: 0 };
+const asker = new Asker<Silent>(
+	(tid) => ['head', '-c', '1', '--', `/proc/${tid}/cmdline`],
+	VALID_MS,
+);
+/** When the memory of a process was seen to answer, by PID. */
+const seen = new Map<number, number>();
 let allAnswered_ms = Number.NEGATIVE_INFINITY;
 
 /**
@@ -32,18 +39,21 @@ let allAnswered_ms = Number.NEGATIVE_INFINITY;
  */
 export function memoryAnswers(pid: number): boolean {
 	const now_ms = performance.now();
-	if (last.pid === pid && now_ms - last.at_ms < VALID_MS) return true;
-	if (mayHoldLock(pid) && !asker.isAnswering(`${pid}`, { pid, comm: commOf(pid) }, `${pid}`))
-		return false;
-	last = { pid, at_ms: now_ms };
+	if (now_ms - (seen.get(pid) ?? Number.NEGATIVE_INFINITY) < LOOK_VALID_MS) return true;
+	const fields = fieldsOf(`/proc/${pid}/stat`);
+	const holder = mayHoldLock(pid, Number(fields[COUNT_FIELD]));
+	const name = `${pid} ${fields[BEGIN_FIELD]}`;
+	if (holder && !asker.isAnswering(name, { pid, comm: commOf(pid) }, `${holder}`)) return false;
+	if (seen.size >= MAX_KNOWN) seen.clear();
+	seen.set(pid, now_ms);
 	return true;
 }
 
-/** Processes whose memory did not answer when they were asked. */
-export const lockedMemories = (): readonly Locked[] => asker.silent;
+/** Processes whose memory did not answer in time when it was asked. */
+export const silentMemories = (): readonly Silent[] => asker.silent;
 
 /** A process whose memory does not answer, of all there are; undefined: there was none within the last second. */
-export function findLockedMemory(): Locked | undefined {
+export function findSilentMemory(): Silent | undefined {
 	const now_ms = performance.now();
 	if (now_ms - allAnswered_ms < ALL_VALID_MS) return undefined;
 	const pid = processIds().find((each) => !memoryAnswers(each));
@@ -53,14 +63,16 @@ export function findLockedMemory(): Locked | undefined {
 }
 
 /** "nfsd-client (1234)" */
-export const lockedText = ({ pid, comm }: Locked): string => `${comm ?? 'a process'} (${pid})`;
+export const silentText = ({ pid, comm }: Silent): string => `${comm ?? 'a process'} (${pid})`;
 
-/** Who waits for a mount with the lock cannot be interrupted: state D of man 5 proc_pid_stat. */
-function mayHoldLock(pid: number): boolean {
-	const count = Number(fieldsOf(`/proc/${pid}/stat`)[COUNT_FIELD]);
-	return (
-		count > MAX_LOOKED_AT ||
-		threadIds(pid).some((tid) => fieldsOf(`/proc/${pid}/task/${tid}/stat`)[STATE_FIELD] === 'D')
+/**
+ * A thread that may hold the lock; undefined: none does for long. Who waits for a network mount with it is in state D of
+ * man 5 proc_pid_stat.
+ */
+function mayHoldLock(pid: number, threads: number): number | undefined {
+	if (threads > MAX_LOOKED_AT) return threadIds(pid).at(-1);
+	return threadIds(pid).find(
+		(tid) => fieldsOf(`/proc/${pid}/task/${tid}/stat`)[STATE_FIELD] === 'D',
 	);
 }
 

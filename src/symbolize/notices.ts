@@ -1,7 +1,7 @@
 /** What a reader of stacks should know about their names: what is missing, why, what to do. */
 import { basename } from 'node:path';
 import { function_constant } from '../generated/common.js';
-import { lockedText } from '../proc/memory-lock.js';
+import { silentText } from '../proc/memory-lock.js';
 import { humanBytes } from '../render/units.js';
 import { NODE_VERSIONS } from '../runtimes/v8/versions.js';
 import type { Runtime } from './symbols/jit.js';
@@ -79,7 +79,7 @@ export type Notice =
 	/** Files there are not read: whoever asks for one may wait for ever. */
 	| { readonly kind: 'mount-silent'; readonly folder: string; readonly type: string }
 	/** Whoever reads its memory, or its mappings, may wait for ever. */
-	| { readonly kind: 'memory-locked'; readonly pid: number; readonly comm: string | undefined }
+	| { readonly kind: 'memory-silent'; readonly pid: number; readonly comm: string | undefined }
 	/** Finding names took too long, and was given up. */
 	| { readonly kind: 'out-of-time' }
 	/** Too much was going on to remember all of it. */
@@ -151,10 +151,10 @@ export function noticeText(notice: Notice): string {
 				`${notice.folder} (${notice.type}) does not answer, or too late: tstrace reads no files there, and functions ` +
 				'of these have no names.'
 			);
-		case 'memory-locked':
+		case 'memory-silent':
 			return (
-				`${lockedText(notice)} keeps its memory locked; perhaps it maps a file of a mount that does not answer. ` +
-				'tstrace does not read that memory: functions of the process may have no names.'
+				`${silentText(notice)} did not let tstrace read its memory within 500 ms; perhaps it maps a file of a mount ` +
+				'that does not answer. Functions of the process may have no names.'
 			);
 		case 'out-of-time':
 			return 'tstrace stopped looking for names, as it took too long: some names are missing.';

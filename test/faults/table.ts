@@ -17,12 +17,12 @@ export const FAULTS: readonly Fault[] = [
 	},
 	{
 		fault:
-			'a process keeps its memory locked (mmap_lock): it maps a file of a mount that does not answer',
-		does: 'names the process, and reads none of its memory; memleak puts in no probes, as the kernel would wait with it',
+			'the memory of a process does not answer: it maps a file of a dead mount, and keeps the lock of its memory (mmap_lock)',
+		does: 'names the process, and reads none of its memory; memleak puts in no probes, as the kernel would wait with it. If that happens while memleak runs, it cannot take its probes out: it ends, even by SIGKILL, when the mount answers',
 		tests: {
 			'silent-mount': [
-				'a process that keeps its memory locked is named',
-				'where somebody keeps their memory locked, no probe is put into',
+				'a process whose memory does not answer is named',
+				'where the memory of a process does not answer, no probe is put into',
 			],
 		},
 	},

@@ -2,7 +2,7 @@
 import { isRealtime, kernelSigns } from '../../src/loader/realtime.js';
 
 /**
- * Real-time kernels let most timers expire in a thread: kernel/softirq.c, ktimers/N; before that came, in ksoftirqd/N.
+ * Real-time kernels let most timers expire in a thread: kernel/softirq.c, ktimers/N; older ones, ksoftirqd/N.
  */
 const isThere = isRealtime(kernelSigns());
 

@@ -163,19 +163,31 @@ static __always_inline void read_mover_context(struct task_struct *current,
 	}
 }
 
-/*
- * Threads that serve softirqs: kernel/softirq.c. Where an interrupt ends, it is none for the kernel
- * any more when it wakes them; real-time kernels leave them most softirqs.
- */
-static __always_inline bool serves_softirqs(struct task_struct *task)
-{
-	static const char all[8] = "ksoftirq", timers[8] = "ktimers/";
-	u64 name = 0;
+/* include/linux/spinlock_types.h: a real-time kernel has no raw_spinlock in it. */
+struct raw_spinlock {
+	u32 not_read;
+};
 
-	if (!(task->flags & PF_KTHREAD))
+struct spinlock {
+	struct raw_spinlock rlock;
+} __attribute__((preserve_access_index));
+
+/*
+ * Whether an interrupt may have woken `task` at its end, when preempt_count says no longer that it
+ * is one: only real-time kernels do so, with the threads that serve softirqs (kernel/softirq.c). A
+ * thread that raises a softirq wakes them in the same way, and is not told apart.
+ */
+static __always_inline bool woken_as_interrupt_ends(struct task_struct *task)
+{
+	char ksoftirqd[] = "ksoftirqd/", ktimers[] = "ktimers/";
+	u64 name = 0, softirqs, timers;
+
+	if (bpf_core_field_exists(struct spinlock, rlock) || !(task->flags & PF_KTHREAD))
 		return false;
 	bpf_core_read(&name, sizeof(name), &task->comm);
-	return name == *(const u64 *)all || name == *(const u64 *)timers;
+	__builtin_memcpy(&softirqs, ksoftirqd, sizeof(softirqs));
+	__builtin_memcpy(&timers, ktimers, sizeof(timers));
+	return name == softirqs || name == timers;
 }
 
 /* The same, as a thread is woken. */
@@ -184,7 +196,7 @@ static __always_inline void read_waker_context(struct task_struct *current,
 					       struct cpu_context *context)
 {
 	read_cpu_context(current, context);
-	if (context->kind == CONTEXT_THREAD && serves_softirqs(woken)) {
+	if (context->kind == CONTEXT_THREAD && woken_as_interrupt_ends(woken)) {
 		context->kind = CONTEXT_HARDIRQ;
 		context->by_thread = false;
 	}

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { basename } from 'node:path';
 import { STANDARD_INPUT } from '../../input/read-files.js';
+import { memoryAnswers } from '../../proc/memory-lock.js';
 import { processIds } from '../../proc/threads.js';
 import { textOf } from '../../text-of.js';
 
@@ -194,6 +195,7 @@ function childrenOf(pid: number): number[] {
 
 /** What tstrace was given, if the process runs it. */
 function argumentsOf(pid: number): readonly string[] | undefined {
+	if (!memoryAnswers(pid)) return undefined;
 	let fd: number | undefined;
 	try {
 		fd = openSync(`/proc/${pid}/cmdline`, 'r');

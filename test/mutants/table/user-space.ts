@@ -29,17 +29,17 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 	{
 		id: 'A40',
 		file: 'src/proc/memory-lock.ts',
-		from: "[STATE_FIELD] === 'D')",
-		to: "[STATE_FIELD] === 'X')",
-		bug: 'tstrace reads the memory of a process that keeps it locked, and hangs',
+		from: "[STATE_FIELD] === 'D',",
+		to: "[STATE_FIELD] === 'X',",
+		bug: 'tstrace reads the memory of a process that holds its lock, and hangs',
 		test: 'live/silent-mount',
 	},
 	{
 		id: 'A41',
 		file: 'src/tools/memleak/heap/probes.ts',
-		from: 'const locked = findLockedMemory();',
-		to: 'const locked = undefined;',
-		bug: 'memleak puts probes into a file that a process has mapped which keeps its memory locked, and hangs',
+		from: 'const silent = findSilentMemory();',
+		to: 'const silent = undefined as ReturnType<typeof findSilentMemory>;',
+		bug: 'memleak puts probes into a file that a process has mapped which holds the lock of its memory, and hangs',
 		test: 'live/silent-mount',
 	},
 	{

@@ -6,7 +6,7 @@ import { ownCapabilities } from '../../../loader/kernel.js';
 import { shortage } from '../../../loader/shortage.js';
 import { answers, silentMounts } from '../../../proc/answers.js';
 import type { MapsEntry } from '../../../proc/maps.js';
-import { lockedMemories, lockedText } from '../../../proc/memory-lock.js';
+import { silentMemories, silentText } from '../../../proc/memory-lock.js';
 import { exeOf } from '../../../proc/process-facts.js';
 import { threadIds } from '../../../proc/threads.js';
 import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
@@ -95,15 +95,15 @@ export function listed(names: readonly string[], most: number): string {
 
 /** Why what it has mapped cannot be opened: nothing can, or it is not for us. */
 export function notOpened(pid: number): TstraceError {
-	const [silent] = silentMounts();
+	const silent = silentMemories().find((each) => each.pid === pid);
 	if (silent)
 		return new TstraceError(
-			`cannot open the files that process ${pid} has mapped: ${silent.folder} (${silent.type}) does not answer; see whether its server runs`,
+			`cannot open the files that process ${pid} has mapped: ${silentText(silent)} did not let tstrace read its memory within 500 ms; perhaps it maps a file of a mount that does not answer`,
 		);
-	const locked = lockedMemories().find((each) => each.pid === pid);
-	if (locked)
+	const [mount] = silentMounts();
+	if (mount)
 		return new TstraceError(
-			`cannot open the files that process ${pid} has mapped: ${lockedText(locked)} keeps its memory locked; perhaps it maps a file of a mount that does not answer`,
+			`cannot open the files that process ${pid} has mapped: ${mount.folder} (${mount.type}) does not answer; see whether its server runs`,
 		);
 	const isRoot = process.geteuid?.() === 0;
 	let why = whyNotAllowed(isRoot, ownCapabilities().has('CAP_SYS_PTRACE'));

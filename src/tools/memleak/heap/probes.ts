@@ -7,7 +7,7 @@ import { type ProbePoint, UserProbes } from '../../../loader/probes.js';
 import type { BpfProgram } from '../../../loader/program.js';
 import { processLives } from '../../../proc/lives.js';
 import type { MapsEntry } from '../../../proc/maps.js';
-import { findLockedMemory, lockedText } from '../../../proc/memory-lock.js';
+import { findSilentMemory, silentText } from '../../../proc/memory-lock.js';
 import { mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
 import { explainHeapFile, type HeapFile, type HeapFunction, readHeapFile } from './files.js';
@@ -196,6 +196,8 @@ export class HeapProbes {
 		if (before) return before;
 		const known = this.#read(pid, file, path);
 		if (!known) return undefined;
+		// Not for good: it may answer later.
+		if (known.functions.length > 0) requireAnswers(pid);
 		// Once: what fails fails again.
 		this.#done.set(pid, done.set(key, known));
 		if (known.problem === 'not opened') this.#fails(`${file.path} cannot be opened`);
@@ -218,13 +220,6 @@ export class HeapProbes {
 		if (why !== undefined)
 			throw new TstraceError(
 				`cannot put probes into process ${pid}: ${why}. Or use --growth, which needs no probes`,
-			);
-		// The kernel takes the lock of everybody's memory who has mapped the file: kernel/events/uprobes.c,
-		// register_for_each_vma.
-		const locked = findLockedMemory();
-		if (locked)
-			throw new TstraceError(
-				`cannot put probes into process ${pid}: the kernel would wait for ${lockedText(locked)}, which keeps its memory locked. End that process, or use --growth, which needs no probes`,
 			);
 		const { entry, return: returning, last: lasting } = this.#programs;
 		const at = (offsets: Iterable<number>) =>
@@ -250,6 +245,19 @@ export class HeapProbes {
 		}
 		this.#probes.set(pid, [...(this.#probes.get(pid) ?? []), probes]);
 	}
+}
+
+/**
+ * To put probes into a file, the kernel takes the lock of the memory of everybody who has it mapped: kernel/events/uprobes.c,
+ * register_for_each_vma. Where one holds that for ever, tstrace would wait for ever, and could not be ended. The lock may
+ * be taken as soon as we have looked; and who holds it for reading only is not found.
+ */
+function requireAnswers(pid: number): void {
+	const silent = findSilentMemory();
+	if (silent)
+		throw new TstraceError(
+			`cannot put probes into process ${pid}: the kernel may wait for ${silentText(silent)}, whose memory does not answer; perhaps it maps a file of a dead mount. See to that, or use --growth, which needs no probes`,
+		);
 }
 
 /** Where a function can be probed, the cheapest first: at its entry always. */
