@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
 import { Tracing, Workload } from './support.js';
-import { isTimerThread } from './timer-threads.js';
+import { isRealtimeHere, TIMER_CONTEXT } from './timer-context.js';
 
 type Row = Readonly<Record<string, string | number>>;
 
@@ -50,6 +50,8 @@ function assertBlameless({ rows, pid, sleeper, bystander }: Seen): void {
 		(row) =>
 			row.event !== 'switch' &&
 			!`${row.woken_comm}`.startsWith('kworker/') &&
+			// There whoever frees memory wakes a thread of RCU's.
+			!(isRealtimeHere && `${row.woken_comm}`.startsWith('rcuc/')) &&
 			(row.tid === bystander || (row.tid === sleeper && row.woken_tid !== pid)),
 	);
 	assert.deepEqual(blamed, []);
@@ -60,12 +62,12 @@ for (const way of ['nanosleep', 'timerfd']) {
 		const seen = await seenOf(way, '-w');
 		const { wakeups } = seen;
 		assertBlameless(seen);
-		const ofTimer = wakeups.filter((row) => row.waker_irq === 'timer' || isTimerThread(row));
+		const ofTimer = wakeups.filter((row) => row.waker_irq === 'timer');
 		// The first is the main thread's, by which it begins; a period of a timerfd may pass unslept.
 		assert.ok(ofTimer.length >= 0.9 * COUNT && ofTimer.length <= COUNT, `${ofTimer.length}`);
 		assert.ok(wakeups.length - ofTimer.length <= 1, JSON.stringify(wakersOf(wakeups)));
-		for (const row of ofTimer.filter((each) => !isTimerThread(each))) {
-			assert.equal(row.waker_context, 'hardirq');
+		for (const row of ofTimer) {
+			assert.equal(row.waker_context, TIMER_CONTEXT);
 			assert.ok(!('pid' in row || 'tid' in row || 'comm' in row), JSON.stringify(row));
 		}
 	});
