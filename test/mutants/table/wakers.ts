@@ -6,7 +6,7 @@ export const OF_WAKERS: readonly Mutation[] = [
 		id: 'W2',
 		file: 'bpf/off_cpu.bpf.c',
 		from: '\t\tread_waker(current_task(), task, &off->waker);\n\t\twalk_waker(ctx',
-		to: '\t\tread_waker(task, &off->waker);\n\t\twalk_waker(ctx',
+		to: '\t\tread_waker(task, task, &off->waker);\n\t\twalk_waker(ctx',
 		bug: 'the thread that is woken is named as its waker',
 		test: 'live/blocked-time',
 		only: 'the thread on the other CPU',
