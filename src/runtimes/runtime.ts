@@ -6,7 +6,7 @@
 export interface FunctionWord {
 	readonly place: number;
 	readonly print: number;
-	/** It is of the caller of the frame, which has no frame of its own. */
+	/** It is of the caller of the frame, which has no frame of its own: only of runtimes whose frames run one function. */
 	readonly isCallers: boolean;
 }
 
@@ -35,6 +35,15 @@ export interface LanguageFunction {
 	readonly line: number | undefined;
 	/** The line could not be read at this moment. */
 	readonly isLineLater?: boolean;
+}
+
+/** The functions of a thread whose runtime keeps their frames elsewhere than on the thread's stack. */
+export interface FunctionStack {
+	/**
+	 * The functions that a frame of the stack runs, innermost first; `from`, `to`: where it is on the stack. To be called
+	 * for each frame, innermost first.
+	 */
+	take(from: number, to: number): readonly FunctionWord[];
 }
 
 /** Names the functions of one process. */

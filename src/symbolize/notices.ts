@@ -29,10 +29,10 @@ export type Notice =
 	| {
 			/** A runtime's functions are not named, and it wrote no perf map. */
 			readonly kind: 'runtime-unknown';
-			/** Of V8. */
+			readonly runtime: 'v8' | 'python';
 			readonly version: string;
-			/** It is not known, or the file lacks what tells where functions are. */
-			readonly problem: 'version' | 'symbols';
+			/** It is not known, the file lacks what tells where functions are, or its threads run at the same time. */
+			readonly problem: 'version' | 'symbols' | 'free-threaded';
 			readonly pid: number;
 			readonly comm: string;
 			readonly share: number;
@@ -40,6 +40,7 @@ export type Notice =
 	| {
 			/** Functions of a runtime's whose names could not be read. */
 			readonly kind: 'functions-unread';
+			readonly language: 'JavaScript' | 'Python';
 			readonly pid: number;
 			readonly comm: string;
 			readonly share: number;
@@ -124,7 +125,7 @@ export function noticeText(notice: Notice): string {
 			return runtimeUnknownText(notice);
 		case 'functions-unread':
 			return (
-				`${notice.comm} (${notice.pid}) has JavaScript functions without names, in ${percent(notice.share)} of what ` +
+				`${notice.comm} (${notice.pid}) has ${notice.language} functions without names, in ${percent(notice.share)} of what ` +
 				'is shown: its memory had changed, or was gone, before tstrace read it.'
 			);
 		case 'perf-map-cut':
@@ -151,21 +152,24 @@ export function noticeText(notice: Notice): string {
 	}
 }
 
-function runtimeUnknownText({
-	version,
-	problem,
-	pid,
-	comm,
-	share,
-}: Notice & { kind: 'runtime-unknown' }): string {
-	const why =
-		problem === 'version'
-			? `tstrace reads the names of V8 11.3 (Node.js 20), and this is V8 ${version}`
-			: `the symbols that tell where V8 ${version} has them are stripped`;
-	return (
-		`${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ` +
-		`To see them, ${REMEDIES.node}.`
-	);
+const READABLE: Readonly<Record<'v8' | 'python', { versions: string; name: string; remedy: string }>> = {
+	v8: { versions: 'V8 11.3 (Node.js 20)', name: 'V8', remedy: `To see them, ${REMEDIES.node}.` },
+	python: {
+		versions: 'Python 3.11 to 3.13',
+		name: 'Python',
+		remedy: 'Python 3.12 and newer can write a perf map: start it with python3 -X perf.',
+	},
+};
+
+function runtimeUnknownText(notice: Notice & { kind: 'runtime-unknown' }): string {
+	const { runtime, version, problem, pid, comm, share } = notice;
+	const { versions, name, remedy } = READABLE[runtime];
+	const why = {
+		version: `tstrace reads the names of ${versions}, and this is ${name} ${version}`,
+		symbols: `the symbols that tell where ${name} ${version} has them are stripped`,
+		'free-threaded': `tstrace does not read those of ${name} ${version} without the GIL`,
+	}[problem];
+	return `${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ${remedy}`;
 }
 
 function symbolsMissingText(notice: Notice & { kind: 'symbols-missing' }): string {
