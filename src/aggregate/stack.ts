@@ -27,7 +27,14 @@ export interface CapturedStack extends Uncertain {
 	 * for; or where no way led on.
 	 * Undefined: it went by frame pointers alone.
 	 */
-	readonly userEnd?: 'whole' | 'guessed' | 'at zero' | 'no table' | 'too deep' | 'no way on' | undefined;
+	readonly userEnd?:
+		| 'whole'
+		| 'guessed'
+		| 'at zero'
+		| 'no table'
+		| 'too deep'
+		| 'no way on'
+		| undefined;
 	/** Whether there was a stack that could not be kept. */
 	readonly lost: boolean;
 	/** CLOCK_MONOTONIC, when it was seen first: which process of that number, which mappings. */

@@ -152,7 +152,9 @@ export function noticeText(notice: Notice): string {
 	}
 }
 
-const READABLE: Readonly<Record<'v8' | 'python', { versions: string; name: string; remedy: string }>> = {
+const READABLE: Readonly<
+	Record<'v8' | 'python', { versions: string; name: string; remedy: string }>
+> = {
 	v8: { versions: 'V8 11.3 (Node.js 20)', name: 'V8', remedy: `To see them, ${REMEDIES.node}.` },
 	python: {
 		versions: 'Python 3.11 to 3.13',

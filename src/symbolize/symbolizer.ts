@@ -183,7 +183,8 @@ export class Symbolizer {
 	#withFunctions(space: AddressSpace, code: Place, words: readonly FunctionWord[]): PlacedFrame {
 		const named = words.map((word) => this.#functions?.nameOf(space, word) ?? 'none');
 		const isUnread = named.includes('unread');
-		if (!named.some((name) => typeof name !== 'string')) return isUnread ? { code, isUnread } : { code };
+		if (!named.some((name) => typeof name !== 'string'))
+			return isUnread ? { code, isUnread } : { code };
 		const runs = named.flatMap((name) => {
 			if (name === 'none') return [];
 			return name === 'unread' ? [code] : [this.#placeOfFunction(name)];

@@ -162,12 +162,10 @@ export class Account {
 			.map(({ pid }): Notice => {
 				return { kind: 'perf-map-cut', pid, comm: this.history.comm(pid, Infinity) ?? '' };
 			});
-		const unread = largest(all, (of) => of.unread).map(
-			({ runtime, file, ...of }): Notice => {
-				const language = file?.runtime === 'python' ? 'Python' : 'JavaScript';
-				return { kind: 'functions-unread', language, ...of };
-			},
-		);
+		const unread = largest(all, (of) => of.unread).map(({ runtime, file, ...of }): Notice => {
+			const language = file?.runtime === 'python' ? 'Python' : 'JavaScript';
+			return { kind: 'functions-unread', language, ...of };
+		});
 		return [...missing, ...unread, ...incomplete, ...cut];
 	}
 

@@ -90,10 +90,20 @@ export function walkOutside<M extends CodeMapping>(
 		const caller = callerOf(frame, at, mapping, process, addresses.length - 1);
 		isGuessed ||= caller.isGuess;
 		if (typeof caller.next === 'number') return { addresses, end: caller.next, isGuessed };
-		if (frame.sp !== undefined && caller.next.sp !== undefined)
-			taken += process.takeStepped?.(frame.sp, caller.next.sp, addresses.length - 1) ?? 0;
+		taken += takenBetween(frame, caller.next, process, addresses.length - 1);
 		frame = caller.next;
 	}
+}
+
+/** How many frames what a frame runs is, apart from itself. */
+function takenBetween(
+	{ sp: from }: Frame,
+	{ sp: to }: Frame,
+	process: Pick<WalkedProcess, 'takeStepped'>,
+	number: number,
+): number {
+	if (from === undefined || to === undefined) return 0;
+	return process.takeStepped?.(from, to, number) ?? 0;
 }
 
 /** `at`: the address whose rule holds. `number`: of the frame, from 0 on. */

@@ -23,7 +23,7 @@
 #define PYTHON_THREADS_TURNS   16
 /* Frames that a C frame runs. The verifier goes through each turn of a loop: of two that are one in
  * the other, through fewer. */
-#define PYTHON_FRAMES_AT_ONCE  8
+#define PYTHON_FRAMES_AT_ONCE 8
 /* 3.14 keeps flags there. */
 #define PYTHON_POINTER_FLAGS 7
 /* Of a field of 8 bytes in `object`. */
@@ -81,8 +81,8 @@ struct python_print {
 
 static __always_inline u64 python_print_of(struct python_print *of)
 {
-	u32 print = of->first_line ^ of->stack_size << 10 ^ of->arguments << 7 ^
-		    of->keyword_only << 13;
+	u32 print =
+		of->first_line ^ of->stack_size << 10 ^ of->arguments << 7 ^ of->keyword_only << 13;
 
 	return print ^ print >> 17;
 }

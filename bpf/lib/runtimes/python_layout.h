@@ -19,9 +19,9 @@ EXPORT_TYPE(enum python_constant, python_constant);
  * would be mapped at offset 0; all else is offsets in structs of CPython's.
  */
 struct python_layout {
-	u64 interpreters;  /* the first one */
-	u64 code_type;	   /* PyCode_Type; 0: no CPython is in this file */
-	u64 eval_start;	   /* _PyEval_EvalFrameDefault; from the beginning of the file */
+	u64 interpreters; /* the first one */
+	u64 code_type;	  /* PyCode_Type; 0: no CPython is in this file */
+	u64 eval_start;	  /* _PyEval_EvalFrameDefault; from the beginning of the file */
 	u64 eval_end;
 	u32 interpreter_next;
 	u32 interpreter_threads;
@@ -68,9 +68,9 @@ struct python_walk {
 	u64 interpreter;
 	u64 thread;
 	u64 record;
-	u64 frame; /* the next one to read; 0: there is none */
-	u64 entry; /* where on the stack the C frame is that runs them; 0: none was found */
-	bool is_cut; /* it runs more */
+	u64 frame;	/* the next one to read; 0: there is none */
+	u64 entry;	/* where on the stack the C frame is that runs them; 0: none was found */
+	bool is_cut;	/* it runs more */
 	u32 is_waiting; /* there are such frames */
 	u8 object[160];
 	u64 words[STACK_DEPTH];

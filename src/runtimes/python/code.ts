@@ -95,7 +95,8 @@ export class PythonFunctions implements FunctionReader {
 /** Characters of 1, 2 or 4 bytes each. */
 function decoded(view: DataView, kind: 1 | 2 | 4): string {
 	let text = '';
-	for (let at = 0; at < view.byteLength; at += kind) text += String.fromCodePoint(codeAt(view, at, kind));
+	for (let at = 0; at < view.byteLength; at += kind)
+		text += String.fromCodePoint(codeAt(view, at, kind));
 	return text;
 }
 

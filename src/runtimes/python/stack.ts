@@ -90,7 +90,8 @@ export class PythonStacks {
 	/** Undefined: there are no more. */
 	#segment(first: number, record: number): Segment | undefined {
 		const { recordFrame, recordPrevious } = this.layout;
-		if (recordPrevious === undefined || recordFrame === undefined) return this.#upToEntry(first, record);
+		if (recordPrevious === undefined || recordFrame === undefined)
+			return this.#upToEntry(first, record);
 		const innermost = pointerAt(this.memory, record + recordFrame);
 		if (!innermost) return undefined;
 		const { words } = this.#frames(innermost);
