@@ -1,6 +1,7 @@
 /** What /proc tells of a process. Source: man 5 proc_pid_status, proc_pid_stat, proc_pid_ns. */
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { boundedName } from '../bounded-names.js';
+import { memoryAnswers } from './memory-lock.js';
 
 /** A maps file of 1,048,576 mappings is smaller, which some distributions allow; Linux by itself 65,530. */
 const MAX_PROC_BYTES = 128 * 2 ** 20;
@@ -52,8 +53,12 @@ export function exeOf(pid: number): string {
 	}
 }
 
-/** Lines of /proc/PID/maps, until there are as many bytes; undefined when the process is gone. */
+/**
+ * Lines of /proc/PID/maps, until there are as many bytes; undefined when the process is gone, or its memory does not
+ * answer.
+ */
 export function readMaps(pid: number | 'self', most_bytes = MAX_PROC_BYTES): string | undefined {
+	if (pid !== 'self' && !memoryAnswers(pid)) return undefined;
 	let fd: number | undefined;
 	try {
 		fd = openSync(`/proc/${pid}/maps`, 'r');

@@ -1,5 +1,6 @@
 /** What a reader of stacks should know about their names: what is missing, why, what to do. */
 import { basename } from 'node:path';
+import { lockedText } from '../proc/memory-lock.js';
 import { humanBytes } from '../render/units.js';
 import type { Runtime } from './symbols/jit.js';
 
@@ -74,6 +75,8 @@ export type Notice =
 	| { readonly kind: 'server-unusable'; readonly what: string }
 	/** Files there are not read: whoever asks for one may wait for ever. */
 	| { readonly kind: 'mount-silent'; readonly folder: string; readonly type: string }
+	/** Whoever reads its memory, or its mappings, may wait for ever. */
+	| { readonly kind: 'memory-locked'; readonly pid: number; readonly comm: string | undefined }
 	/** Finding names took too long, and was given up. */
 	| { readonly kind: 'out-of-time' }
 	/** Too much was going on to remember all of it. */
@@ -144,6 +147,11 @@ export function noticeText(notice: Notice): string {
 			return (
 				`${notice.folder} (${notice.type}) does not answer, or too late: tstrace reads no files there, and functions ` +
 				'of these have no names.'
+			);
+		case 'memory-locked':
+			return (
+				`${lockedText(notice)} keeps its memory locked; perhaps it maps a file of a mount that does not answer. ` +
+				'tstrace does not read that memory: functions of the process may have no names.'
 			);
 		case 'out-of-time':
 			return 'tstrace stopped looking for names, as it took too long: some names are missing.';

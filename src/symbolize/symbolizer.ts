@@ -8,6 +8,7 @@ import { FileBytes, MemoryBytes, SymbolError } from '../elf/bytes.js';
 import { type Address, addressText } from '../loader/signed-address.js';
 import { silentMounts } from '../proc/answers.js';
 import { MEMORY_PATH } from '../proc/maps.js';
+import { lockedMemories } from '../proc/memory-lock.js';
 import type { FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
@@ -123,6 +124,7 @@ export class Symbolizer {
 			...silentMounts().map(
 				({ folder, type }) => ({ kind: 'mount-silent', folder, type }) as const,
 			),
+			...lockedMemories().map((locked) => ({ kind: 'memory-locked', ...locked }) as const),
 			...this.#debuginfod.notices(),
 			...this.#account.notices(),
 		];

@@ -16,6 +16,17 @@ export const FAULTS: readonly Fault[] = [
 		tests: { 'silent-mount': ['a file system that does not answer is named'] },
 	},
 	{
+		fault:
+			'a process keeps its memory locked (mmap_lock): it maps a file of a mount that does not answer',
+		does: 'names the process, and reads none of its memory; memleak puts in no probes, as the kernel would wait with it',
+		tests: {
+			'silent-mount': [
+				'a process that keeps its memory locked is named',
+				'where somebody keeps their memory locked, no probe is put into',
+			],
+		},
+	},
+	{
 		fault: 'SIGKILL, in any phase',
 		does: 'the kernel removes everything; a COMMAND that has not started yet ends, a running one goes on',
 		tests: {

@@ -44,14 +44,14 @@ const checked = (
 ) => checkedRuns(() => stacksOf(way, hops, options), check);
 
 test('a waker that slept is said to have been blocked, where it was, and by what it was woken', () =>
-	checked('naps', 4, [], ({ received, stacks, worked_ns }) => {
+	checked('naps', 4, [], ({ received, stacks, asked_ns }) => {
 		// Not where it waited for the test to say that tracing has begun, and waits for its end.
 		assert.deepEqual(
 			stacks.filter((stack) => !received.includes(stack)),
 			[],
 		);
 		const napped = ofChain(received, 'writer blocked < <irq: timer>');
-		within(sumOf(napped), COUNT * WORK_NS, worked_ns, 'blocked for a writer that slept');
+		within(sumOf(napped), COUNT * WORK_NS, asked_ns, 'blocked for a writer that slept');
 		for (const stack of napped) {
 			const [writer] = wakersOf(stack);
 			assert.equal(writer?.wait?.kind, 'sleep');
@@ -91,7 +91,7 @@ test('what a waker ran, and what it waited for a CPU, is what the kernel counted
 });
 
 test('two processes away: the writer waited for the source, and that slept', async () => {
-	await checked('relays', 4, [], ({ received, worked_ns, lost }) => {
+	await checked('relays', 4, [], ({ received, asked_ns, lost }) => {
 		const chain = 'writer blocked < source blocked < <irq: timer>';
 		const napped = ofChain(received, chain).filter(
 			({ wait }) => wait?.waker?.wait?.kind === 'unix_socket',
@@ -100,7 +100,7 @@ test('two processes away: the writer waited for the source, and that slept', asy
 		within(
 			sumOf(napped),
 			COUNT * WORK_NS,
-			worked_ns,
+			asked_ns,
 			`blocked for a source that slept: ${all} ${JSON.stringify(lost)}`,
 		);
 		for (const stack of napped) {

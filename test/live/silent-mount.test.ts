@@ -1,9 +1,14 @@
-/** A process executes a program of a file system that answers no question any more: that keeps no tool waiting. */
+/**
+ * A process executes a program of a file system that answers no question any more, or waits for one with the lock of its
+ * memory: that keeps no tool waiting.
+ */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { processesThere } from '../../src/proc/threads.js';
+import { textOf } from '../../src/text-of.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
 import { type Finished, hasEnded, Tracing, until, Workload } from './support.js';
 
@@ -18,11 +23,20 @@ const RUNS: readonly (readonly string[])[] = [
 ];
 
 async function withSilentMount(use: (pid: number, folder: string) => Promise<void>): Promise<void> {
-	const folder = mkdtempSync(resolve('build/silent-'));
-	const workload = await Workload.start('silent-mount', folder);
-	try {
+	await withMount([], async (workload, folder) => {
 		await workload.work();
 		await use(workload.pid, folder);
+	});
+}
+
+async function withMount(
+	ways: readonly string[],
+	use: (workload: Workload, folder: string) => Promise<void>,
+): Promise<void> {
+	const folder = mkdtempSync(resolve('build/silent-'));
+	const workload = await Workload.start('silent-mount', folder, ...ways);
+	try {
+		await use(workload, folder);
 	} finally {
 		// The questions that are open get an error: whoever asked can end.
 		await workload.end();
@@ -31,17 +45,25 @@ async function withSilentMount(use: (pid: number, folder: string) => Promise<voi
 	}
 }
 
-/** Who asks on behalf of a tstrace that has ended. */
-const askers = (pid: number) =>
-	spawnSync('pgrep', ['-f', `head -c 1 -- .*/proc/${pid}/`], { encoding: 'utf8' })
-		.stdout.split('\n')
-		.filter((pid) => pid !== '' && !hasEnded(Number(pid)));
+/** Who asks on behalf of a tstrace, also of one that has ended. Of no other is the command line read: it may be locked. */
+const askers = (pid: number): number[] =>
+	[...processesThere()].flatMap(({ id, comm }) =>
+		/^(head|sh)$/.test(comm) &&
+		textOf(`/proc/${id}/cmdline`)?.includes(`/proc/${pid}/`) &&
+		!hasEnded(id)
+			? [id]
+			: [],
+	);
 
-function assertNamed({ status, stdout, stderr }: Finished, folder: string): void {
-	assert.equal(status, 0, stderr);
+function assertNamed(finished: Finished, folder: string): void {
+	assert.equal(finished.status, 0, finished.stderr);
+	assertSays(finished, `${folder} (fuse.silent) does not answer`);
+}
+
+function assertSays({ stdout, stderr }: Finished, words: string): void {
 	// Lines are broken where the terminal ends.
 	const said = `${stdout}${stderr}`.replaceAll(/\s+/g, ' ');
-	assert.ok(said.includes(`${folder} (fuse.silent) does not answer`), said);
+	assert.ok(said.includes(words), said);
 }
 
 test('a file system that does not answer is named, and every tool comes to its end', async () => {
@@ -64,5 +86,51 @@ test('Ctrl-C, which all of a terminal’s processes get, is no answer of the fil
 		process.kill(-tracing.pid, 'SIGINT');
 		assertNamed(await tracing.end(), folder);
 		await until(() => askers(pid).length === 0);
+	});
+});
+
+/** A thread of the workload waits for the mount with the lock of its memory. */
+async function untilLocked({ pid }: Workload): Promise<void> {
+	await until(() =>
+		readdirSync(`/proc/${pid}/task`).some((tid) =>
+			/\) D /.test(readFileSync(`/proc/${pid}/task/${tid}/stat`, 'utf8')),
+		),
+	);
+}
+
+test('a process that keeps its memory locked is named, and every tool comes to its end', async () => {
+	const before = kernelObjects();
+	await withMount(['maps'], async (workload) => {
+		const { pid } = workload;
+		await untilLocked(workload);
+		for (const [tool = '', ...rest] of RUNS) {
+			const finished = await Tracing.begin([tool, '-p', `${pid}`, ...rest]).end();
+			// What cannot be opened has no probes; the others show what they have.
+			assert.equal(finished.status, ['memleak', 'doctor'].includes(tool) ? 1 : 0, finished.stderr);
+			assertSays(
+				finished,
+				`program (${pid})${tool === 'doctor' ? ', which keeps' : ' keeps'} its memory locked`,
+			);
+			await until(() => askers(pid).length === 0);
+		}
+	});
+	await untilReleased(before);
+});
+
+test('where somebody keeps their memory locked, no probe is put into a file that many have mapped', async () => {
+	await withMount(['maps'], async (workload) => {
+		await untilLocked(workload);
+		const other = spawn('sleep', ['100']);
+		try {
+			const tracing = Tracing.begin(['memleak', '-p', `${other.pid}`, '1', '1']);
+			const finished = await tracing.end();
+			assert.equal(finished.status, 1);
+			assertSays(
+				finished,
+				`would wait for program (${workload.pid}), which keeps its memory locked`,
+			);
+		} finally {
+			other.kill();
+		}
 	});
 });

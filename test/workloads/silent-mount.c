@@ -1,21 +1,27 @@
 /*
  * A file system that stops answering, and a process that executes a program of it.
  *
- * usage: silent-mount FOLDER | silent-mount works
+ * usage: silent-mount FOLDER [maps] | silent-mount works [FILE]
  *
  * Serves itself as FOLDER/program, by FUSE, and executes that with "works": it computes and sleeps
  * in turn. Prints "ready PID" of it. At the first byte on standard input no question is answered
  * any more, for which it prints "done"; at the end of it, the program ends, and then the mount.
+ *
+ * With "maps", one more thread of the program maps FOLDER/data, which the file system has it wait
+ * for: meanwhile it holds the lock of the process's memory (mmap_lock), for ever. Source:
+ * fs/fuse/file.c, fuse_file_mmap: what was written by way of another mapping is sent first.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -23,7 +29,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOT = FUSE_ROOT_ID, PROGRAM = 2, REQUEST_BYTES = 1 << 20 };
+enum { ROOT = FUSE_ROOT_ID, PROGRAM = 2, DATA = 3, REQUEST_BYTES = 1 << 20 };
+
+#define DATA_BYTES 4096
 
 static int device, file;
 static off_t file_bytes;
@@ -46,6 +54,11 @@ static struct fuse_attr attributes(unsigned long node)
 		attr.mode = S_IFREG | 0755;
 		attr.size = file_bytes;
 		attr.blocks = (file_bytes + 511) / 512;
+	}
+	if (node == DATA) {
+		attr.mode = S_IFREG | 0644;
+		attr.size = DATA_BYTES;
+		attr.blocks = DATA_BYTES / 512;
 	}
 	return attr;
 }
@@ -75,8 +88,10 @@ static void serve(const struct fuse_in_header *request)
 		break;
 	}
 	case FUSE_LOOKUP: {
-		struct fuse_entry_out out = {.nodeid = PROGRAM, .attr = attributes(PROGRAM)};
-		int found = request->nodeid == ROOT && !strcmp(in, "program");
+		unsigned long node = strcmp(in, "data") ? PROGRAM : DATA;
+		struct fuse_entry_out out = {.nodeid = node, .attr = attributes(node)};
+		int found =
+			request->nodeid == ROOT && (!strcmp(in, "program") || !strcmp(in, "data"));
 
 		answer(request, found ? 0 : ENOENT, &out, found ? sizeof(out) : 0);
 		break;
@@ -89,11 +104,17 @@ static void serve(const struct fuse_in_header *request)
 	}
 	case FUSE_OPEN:
 	case FUSE_OPENDIR: {
+		const struct fuse_open_in *open = in;
 		struct fuse_open_out out = {.open_flags = FOPEN_KEEP_CACHE};
 
+		/* Who opens it to read only does without the cache, which is emptied then. */
+		if (request->nodeid == DATA && (open->flags & O_ACCMODE) == O_RDONLY)
+			out.open_flags = FOPEN_DIRECT_IO;
 		answer(request, 0, &out, sizeof(out));
 		break;
 	}
+	case FUSE_WRITE: /* never answered */
+		break;
 	case FUSE_READ:
 		read_file(request, in);
 		break;
@@ -143,11 +164,32 @@ __attribute__((noinline)) static void sleep_silently(void)
 	__asm__ volatile("" ::: "memory");
 }
 
+static void must(int works)
+{
+	if (!works)
+		exit(5);
+}
+
+/* Waits for ever, with the lock of the process's memory. */
+static void *map_data(void *path)
+{
+	int changed = open(path, O_RDWR), read_only = open(path, O_RDONLY);
+	char *data;
+
+	must(changed >= 0 && read_only >= 0);
+	data = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, changed, 0);
+	must(data != MAP_FAILED);
+	data[0] = 1;
+	mmap(NULL, DATA_BYTES, PROT_READ, MAP_PRIVATE, read_only, 0);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const char *folder = argc > 1 ? argv[1] : "";
-	char options[100], path[4096], byte;
+	char options[100], path[4096], data[4096], byte;
 	struct stat stat;
+	pthread_t maps;
 	pid_t pid;
 
 	for (int round = 0; !strcmp(folder, "works"); round++) {
@@ -157,6 +199,8 @@ int main(int argc, char **argv)
 		if (round == 0) {
 			printf("ready %d\n", getpid());
 			fflush(stdout);
+			if (argc > 2)
+				must(!pthread_create(&maps, NULL, map_data, argv[2]));
 		}
 	}
 	device = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
@@ -168,9 +212,10 @@ int main(int argc, char **argv)
 	if (mount("tstrace-test", folder, "fuse.silent", MS_NOSUID | MS_NODEV, options) < 0)
 		return 3;
 	snprintf(path, sizeof(path), "%s/program", folder);
+	snprintf(data, sizeof(data), "%s/data", folder);
 	pid = fork();
 	if (pid == 0) {
-		execl(path, path, "works", NULL);
+		execl(path, path, "works", argc > 2 ? data : NULL, NULL);
 		_exit(4);
 	}
 	serve_until_told();

@@ -5,6 +5,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { pageSizeBytes } from '../../loader/memory.js';
+import { memoryAnswers } from '../../proc/memory-lock.js';
 
 /** Documentation/admin-guide/mm/pagemap.rst: 8 bytes for a page; bit 63: in memory, bit 61: a file's, or shared. */
 const ENTRY_BYTES = 8;
@@ -83,6 +84,7 @@ export class OwnPages {
 	}
 
 	#areOwn(first: number, count: number): boolean {
+		if (!memoryAnswers(this.pid)) return false;
 		this.#map ??= opened(`/proc/${this.pid}/pagemap`);
 		this.#memory ??= opened(`/proc/${this.pid}/mem`);
 		const entries = Buffer.allocUnsafeSlow(count * ENTRY_BYTES);

@@ -5,6 +5,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { firstAtLeast } from '../../ascending.js';
 import { pageSizeBytes } from '../../loader/memory.js';
+import { memoryAnswers } from '../../proc/memory-lock.js';
 import { readMaps } from '../../proc/process-facts.js';
 import { textOf } from '../../text-of.js';
 import type { StoppedRegisters } from '../../unwind/walk.js';
@@ -69,7 +70,7 @@ export class ProcessMemory {
 
 	/** Documentation/admin-guide/mm/pagemap.rst: 8 bytes for a page; bit 63: in memory, bit 61: a file's, or shared. */
 	#isOwnPage(page: number): boolean {
-		const fd = opened(`/proc/${this.pid}/pagemap`);
+		const fd = memoryAnswers(this.pid) ? opened(`/proc/${this.pid}/pagemap`) : undefined;
 		if (fd === undefined) return false;
 		try {
 			const entry = new DataView(new ArrayBuffer(8));
@@ -90,7 +91,7 @@ export class ProcessMemory {
 	}
 
 	#readPiece(address: number, length_bytes: number): DataView {
-		if (this.#fd === undefined) return NOTHING;
+		if (this.#fd === undefined || !memoryAnswers(this.pid)) return NOTHING;
 		const bytes = new Uint8Array(length_bytes);
 		try {
 			const got = readSync(this.#fd, bytes, 0, length_bytes, address);

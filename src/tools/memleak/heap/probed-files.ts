@@ -6,6 +6,7 @@ import { ownCapabilities } from '../../../loader/kernel.js';
 import { shortage } from '../../../loader/shortage.js';
 import { answers, silentMounts } from '../../../proc/answers.js';
 import type { MapsEntry } from '../../../proc/maps.js';
+import { lockedMemories, lockedText } from '../../../proc/memory-lock.js';
 import { exeOf } from '../../../proc/process-facts.js';
 import { threadIds } from '../../../proc/threads.js';
 import { inodeOf, mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
@@ -98,6 +99,11 @@ export function notOpened(pid: number): TstraceError {
 	if (silent)
 		return new TstraceError(
 			`cannot open the files that process ${pid} has mapped: ${silent.folder} (${silent.type}) does not answer; see whether its server runs`,
+		);
+	const locked = lockedMemories().find((each) => each.pid === pid);
+	if (locked)
+		return new TstraceError(
+			`cannot open the files that process ${pid} has mapped: ${lockedText(locked)} keeps its memory locked; perhaps it maps a file of a mount that does not answer`,
 		);
 	const isRoot = process.geteuid?.() === 0;
 	let why = whyNotAllowed(isRoot, ownCapabilities().has('CAP_SYS_PTRACE'));

@@ -7,6 +7,7 @@ import { type ProbePoint, UserProbes } from '../../../loader/probes.js';
 import type { BpfProgram } from '../../../loader/program.js';
 import { processLives } from '../../../proc/lives.js';
 import type { MapsEntry } from '../../../proc/maps.js';
+import { findLockedMemory, lockedText } from '../../../proc/memory-lock.js';
 import { mappedFiles, pathTo } from '../../../symbolize/mappings/code-files.js';
 import { type AllocatorFunction, packSignature, returnsMemory } from './allocators.js';
 import { explainHeapFile, type HeapFile, type HeapFunction, readHeapFile } from './files.js';
@@ -217,6 +218,13 @@ export class HeapProbes {
 		if (why !== undefined)
 			throw new TstraceError(
 				`cannot put probes into process ${pid}: ${why}. Or use --growth, which needs no probes`,
+			);
+		// The kernel takes the lock of everybody's memory who has mapped the file: kernel/events/uprobes.c,
+		// register_for_each_vma.
+		const locked = findLockedMemory();
+		if (locked)
+			throw new TstraceError(
+				`cannot put probes into process ${pid}: the kernel would wait for ${lockedText(locked)}, which keeps its memory locked. End that process, or use --growth, which needs no probes`,
 			);
 		const { entry, return: returning, last: lasting } = this.#programs;
 		const at = (offsets: Iterable<number>) =>
