@@ -12,7 +12,7 @@ const WORDS = 512;
 for (const layout of [LAYOUT, LAYOUT_WITH_ENTRIES])
 	test(`words that point anywhere: ${layout === LAYOUT ? '3.11' : '3.12'}`, () => {
 		const random = randomFrom(7);
-		const below = (limit: number) => Math.floor(random() * limit);
+		const below = (limit: number) => random() % limit;
 		for (let round = 0; round < 200; round++) {
 			const memory = new FakeMemory(layout);
 			const anywhere = () => BASE + OBJECTS + 8 * below(WORDS);
