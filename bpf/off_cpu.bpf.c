@@ -81,7 +81,7 @@ int BPF_PROG(offcpu_waking, struct task_struct *task)
 	if (!off || !off->since_ns || off->waker.known || ended_ns)
 		return 0;
 	if (!walk_wakers) {
-		read_waker(current_task(), &off->waker);
+		read_waker(current_task(), task, &off->waker);
 		return 0;
 	}
 	off->waker.known = true;
@@ -93,7 +93,7 @@ int BPF_PROG(offcpu_waking, struct task_struct *task)
 	/* Most are not chosen, and need not be known. */
 	if (!off->preempted && blocked_wanted(off, blocked_ns) &&
 	    sample_by_duration(blocked_ns, period_ns, &off->blocked)) {
-		read_waker(current_task(), &off->waker);
+		read_waker(current_task(), task, &off->waker);
 		walk_waker(ctx, &off->waker);
 	}
 	return 0;

@@ -132,7 +132,7 @@ static __always_inline void report_wakeup(struct task_struct *task)
 	struct task_struct *current = current_task();
 	struct cpu_context context;
 
-	read_cpu_context(current, &context);
+	read_waker_context(current, task, &context);
 	report_other(current, &context, task, TIMEHIST_WAKEUP, 0, 0);
 }
 

@@ -95,7 +95,7 @@ static void make_memory(void)
 	make_asking();
 	next = mmap(NULL, (count + 1) * STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		    -1, 0);
-	MUST(next != MAP_FAILED && !madvise(next, (count + 1) * STEP, MADV_NOHUGEPAGE));
+	MUST(next != MAP_FAILED && small_pages(next, (count + 1) * STEP));
 	limit = STEP / 2;
 	set_in_cgroup("memory.swappiness", 0);
 	/* Nobody is killed. */

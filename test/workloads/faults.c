@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	pages = mmap(NULL, count * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		     -1, 0);
 	/* One page a fault. */
-	if (pages == MAP_FAILED || madvise(pages, count * PAGE_BYTES, MADV_NOHUGEPAGE))
+	if (pages == MAP_FAILED || !small_pages(pages, count * PAGE_BYTES))
 		return 2;
 	ready(getpid(), getpid());
 	getrusage(RUSAGE_SELF, &before);

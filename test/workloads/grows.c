@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 	char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	/* One page a fault. */
-	if (pages == MAP_FAILED || madvise(pages, bytes, MADV_NOHUGEPAGE))
+	if (pages == MAP_FAILED || !small_pages(pages, bytes))
 		return 2;
 	ready(getpid(), getpid());
 	grow_by_faults(pages, count);

@@ -41,7 +41,7 @@ IN_STACKS static void map_here(long count)
 
 	if (pages == MAP_FAILED)
 		exit(2);
-	madvise((void *)pages, count * PAGE_BYTES, MADV_NOHUGEPAGE);
+	small_pages((void *)pages, count * PAGE_BYTES);
 	for (long i = 0; i < count; i++)
 		pages[i * PAGE_BYTES] = 1;
 }

@@ -2,10 +2,12 @@
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,6 +44,12 @@ static inline void spin(unsigned long long time_ns)
 
 	while (now_ns() - begin < time_ns)
 		;
+}
+
+/* One page a fault. Real-time kernels know of no others. Returns whether it is so. */
+static inline int small_pages(void *from, unsigned long bytes)
+{
+	return madvise(from, bytes, MADV_NOHUGEPAGE) == 0 || errno == EINVAL;
 }
 
 /* Keeps a thread, 0 for the caller, to one CPU. */

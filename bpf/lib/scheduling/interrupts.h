@@ -163,6 +163,33 @@ static __always_inline void read_mover_context(struct task_struct *current,
 	}
 }
 
+/*
+ * Threads that serve softirqs: kernel/softirq.c. Where an interrupt ends, it is none for the kernel
+ * any more when it wakes them; real-time kernels leave them most softirqs.
+ */
+static __always_inline bool serves_softirqs(struct task_struct *task)
+{
+	static const char all[8] = "ksoftirq", timers[8] = "ktimers/";
+	u64 name = 0;
+
+	if (!(task->flags & PF_KTHREAD))
+		return false;
+	bpf_core_read(&name, sizeof(name), &task->comm);
+	return name == *(const u64 *)all || name == *(const u64 *)timers;
+}
+
+/* The same, as a thread is woken. */
+static __always_inline void read_waker_context(struct task_struct *current,
+					       struct task_struct *woken,
+					       struct cpu_context *context)
+{
+	read_cpu_context(current, context);
+	if (context->kind == CONTEXT_THREAD && serves_softirqs(woken)) {
+		context->kind = CONTEXT_HARDIRQ;
+		context->by_thread = false;
+	}
+}
+
 SEC("tp_btf/softirq_raise")
 int BPF_PROG(softirq_raise, unsigned int softirq)
 {

@@ -62,12 +62,13 @@ struct {
 } wakers SEC(".maps");
 
 /* Sets who is waking somebody on this CPU; without stacks. */
-static __always_inline void read_waker(struct task_struct *current, struct waker *waker)
+static __always_inline void read_waker(struct task_struct *current, struct task_struct *woken,
+				       struct waker *waker)
 {
 	struct cpu_context context;
 	struct stack_key self;
 
-	read_cpu_context(current, &context);
+	read_waker_context(current, woken, &context);
 	__builtin_memset(waker, 0, sizeof(*waker));
 	waker->known = true;
 	waker->by_thread = context.by_thread;
