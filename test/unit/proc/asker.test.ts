@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Asker } from '../../../src/proc/asker.js';
+
+const folder = mkdtempSync(join('build', 'asker-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+/** Who reads from it waits until somebody writes. */
+function pipe(name: string): string {
+	const path = join(process.cwd(), folder, name);
+	execFileSync('mkfifo', [path]);
+	return path;
+}
+
+/** And counts how often it is asked. */
+function asking(): { asker: Asker<string>; asked: () => number } {
+	let count = 0;
+	const asker = new Asker<string>((path) => {
+		count++;
+		return ['head', '-c', '1', '--', path];
+	});
+	return { asker, asked: () => count };
+}
+
+test('who answers does so, and is not asked again for a while', () => {
+	const { asker, asked } = asking();
+	assert.equal(asker.isAnswering('a', 'a', '/proc/version'), true);
+	assert.equal(asker.isAnswering('a', 'a', '/proc/version'), true);
+	assert.equal(asked(), 1);
+	assert.deepEqual(asker.silent, []);
+});
+
+test('an error is an answer', () => {
+	const { asker } = asking();
+	assert.equal(asker.isAnswering('a', 'a', join(folder, 'missing')), true);
+});
+
+test('who does not answer is silent, is not asked twice, and answers as soon as it does', async () => {
+	const { asker, asked } = asking();
+	const path = pipe('late');
+	for (let time = 0; time < 3; time++) assert.equal(asker.isAnswering('a', 'subject', path), false);
+	assert.equal(asked(), 1);
+	assert.deepEqual(asker.silent, ['subject']);
+	writeFileSync(path, 'x');
+	while (!asker.isAnswering('a', 'subject', path)) await sleep(1);
+	assert.equal(asked(), 1);
+});
+
+test('of five that are silent, the last is not asked: all of them cost 2 s at most', () => {
+	const { asker, asked } = asking();
+	for (let i = 1; i <= 5; i++)
+		assert.equal(asker.isAnswering(`${i}`, `${i}`, pipe(`of-${i}`)), false);
+	assert.equal(asked(), 4);
+	assert.deepEqual(asker.silent, ['1', '2', '3', '4', '5']);
+});
+
+test('where nobody can ask, all are taken to answer', () => {
+	const asker = new Asker<string>(() => ['no-such-program-anywhere']);
+	assert.equal(asker.isAnswering('a', 'a', ''), true);
+	assert.deepEqual(asker.silent, []);
+});
