@@ -42,11 +42,11 @@ allocators() {
 	library libmimalloc.so >/dev/null 2>&1 || missing="$missing $(known libmimalloc3 libmimalloc2.0)"
 }
 
-# The oldest Node.js that tstrace runs on, as package.json says, and the last one before it; npm has both
-# for x86-64 only.
+# The oldest Node.js that tstrace runs on, as package.json says, and the last one before it; newer ones,
+# whose functions it names. npm has all of them for x86-64 only.
 nodes() {
 	[ "$(uname -m)" = x86_64 ] || return 0
-	for version in 20.12.0 20.11.1; do
+	for version in 20.12.0 20.11.1 22.23.3 24.21.0 25.9.0 26.12.1; do
 		[ ! -x "build/nodes/$version/node" ] || continue
 		mkdir -p build/nodes
 		folder=$(mktemp -d build/nodes/XXXXXX)

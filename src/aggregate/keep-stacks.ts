@@ -2,7 +2,10 @@
  * Which stacks patterns keep, and what of the result is shown then. The rule is one for all: a stack matches where a
  * name in its folded line does, which has whose it is, its functions, and those of its waker.
  */
+
+import type { RuntimeFrames } from '../runtimes/runtime.js';
 import { cutNotices } from './cut-notices.js';
+import { languageFrames } from './language-view.js';
 import { remembered } from './remembered.js';
 import type { Frame } from './stack.js';
 import { lineOf, type StackProfile } from './stack-profile.js';
@@ -26,6 +29,8 @@ interface Shown extends StackFilter {
 	/** Undefined: what suits the format. */
 	readonly by: Grouping | undefined;
 	readonly delimited: boolean;
+	/** Undefined: both. */
+	readonly runtimeFrames?: RuntimeFrames;
 }
 
 /** Whether a pattern keeps a line: `wanted`: one in which a name matches, else one without. */
@@ -79,7 +84,9 @@ function keepRows(
  * it can add up, but not take apart. Then leaves out what the patterns say.
  */
 export function shownStacks(findings: StackFindings, view: Shown, json: boolean): StackFindings {
-	const grouped = groupStacks(findings.stacks, view.by ?? (json ? 'process' : 'comm'));
+	const rows =
+		view.runtimeFrames === 'language' ? findings.stacks.map(languageFrames) : findings.stacks;
+	const grouped = groupStacks(rows, view.by ?? (json ? 'process' : 'comm'));
 	const { kept, leftOut } = keepRows(grouped, view);
 	return {
 		...findings,

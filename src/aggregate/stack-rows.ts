@@ -11,6 +11,8 @@ export interface Waker {
 	readonly key: Key;
 	/** Root first. */
 	readonly frames: readonly Frame[];
+	/** As StackRow's. */
+	readonly walked?: readonly Frame[];
 	readonly cut?: Cut | undefined;
 	readonly callerMissing?: boolean;
 	/** What it did meanwhile, if that is told. */
@@ -37,6 +39,8 @@ export interface StackRow extends Uncertain {
 	readonly callerMissing?: boolean | undefined;
 	/** Who ended the waits. */
 	readonly waker?: Waker;
+	/** All frames that it was walked with, which tell what kind of wait it was; undefined: they are in `frames`. */
+	readonly walked?: readonly Frame[];
 	/** As what its threads were blocked there: see wait-kinds.ts. For programs. */
 	readonly waitKind?: string;
 	/** What threads were blocked for there, the largest first; of the rest it is not known. */

@@ -1,6 +1,6 @@
 /** Stacks before and after they have names. Pure values: no I/O, no kernel. */
 import type { Address } from '../loader/signed-address.js';
-import type { FunctionWord } from '../runtimes/runtime.js';
+import type { FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import type { Key } from './row-key.js';
 import type { Uncertain } from './variance.js';
 import type { WaitObject } from './wait-object.js';
@@ -77,6 +77,8 @@ export interface Frame {
 	readonly kind: FrameKind;
 	/** It is the C library's: see c-library.ts. */
 	readonly inCLibrary?: boolean;
+	/** The function of a runtime's language that it is; undefined: it is none, or a perf map has its name. */
+	readonly source?: LanguageFunction;
 }
 
 /** Why a user stack does not reach its thread's first function. */

@@ -128,13 +128,16 @@ function partKind(part: string | undefined): string | undefined {
 /** The kind of most of a row's time. */
 export function mainKind(row: StackRow, { parts }: Pick<StackFindings, 'parts'>): string {
 	const most = row.parts.indexOf(largest(row.parts));
-	return partKind(parts[most]) ?? waitKind(row.frames);
+	return partKind(parts[most]) ?? waitKind(row.walked ?? row.frames);
 }
 
 /** The same rows, each kind of wait apart, as the key's `kind`. */
 export function splitByKind(findings: StackFindings): StackRow[] {
 	return splitStacks(findings).map((row) => {
 		const { part, ...key } = row.key;
-		return { ...row, key: { kind: partKind(`${part}`) ?? waitKind(row.frames), ...key } };
+		return {
+			...row,
+			key: { kind: partKind(`${part}`) ?? waitKind(row.walked ?? row.frames), ...key },
+		};
 	});
 }

@@ -2,6 +2,7 @@
 import type { Grouping } from '../aggregate/stack-rows.js';
 import { MAX_DEPTH, type StackSettings } from '../bpf/stacks/stacks.js';
 import type { StackView } from '../render/stack-text.js';
+import type { RuntimeFrames } from '../runtimes/runtime.js';
 import type { NamingSettings } from '../symbolize/naming.js';
 import { topOption, wholeNumber } from './parsers.js';
 import { stackFilterOptions } from './stack-filter.js';
@@ -35,6 +36,12 @@ export function stackOptions() {
 			UNWIND_WAYS,
 			'tables',
 		),
+		runtimeFrames: oneOfOr(
+			'--runtime-frames <which>',
+			'of stacks with JavaScript or Python: native frames, functions of it (language), or both',
+			RUNTIME_FRAMES,
+			'both',
+		),
 		debuginfod: flag(
 			'--no-debuginfod',
 			'do not fetch symbols from the servers in DEBUGINFOD_URLS, or use their cache',
@@ -43,6 +50,8 @@ export function stackOptions() {
 }
 
 export const UNWIND_WAYS: readonly StackSettings['unwind'][] = ['tables', 'fp'];
+
+const RUNTIME_FRAMES: readonly RuntimeFrames[] = ['native', 'language', 'both'];
 
 export const GROUPINGS: readonly Grouping[] = ['comm', 'process', 'thread'];
 
@@ -62,20 +71,26 @@ interface Grouped {
 
 /** How stacks are shown. */
 export function stackView(
-	values: Pick<StackValues, 'annotated' | 'delimited' | 'top' | 'tids' | 'grep' | 'exclude'> &
+	values: Pick<
+		StackValues,
+		'annotated' | 'delimited' | 'top' | 'tids' | 'grep' | 'exclude' | 'runtimeFrames'
+	> &
 		Grouped,
 ): StackView {
-	const { annotated, delimited, top, tids, by, grep, exclude } = values;
-	return { annotated, delimited, top, by: tids ? 'thread' : by, grep, exclude };
+	const { annotated, delimited, top, tids, by, grep, exclude, runtimeFrames } = values;
+	return { annotated, delimited, top, by: tids ? 'thread' : by, grep, exclude, runtimeFrames };
 }
 
 /** How stacks are recorded and named. */
 export function stackSettings(
-	values: Pick<StackValues, 'maxStacks' | 'maxDepth' | 'tids' | 'unwind' | 'debuginfod'> &
+	values: Pick<
+		StackValues,
+		'maxStacks' | 'maxDepth' | 'tids' | 'unwind' | 'runtimeFrames' | 'debuginfod'
+	> &
 		Partial<Pick<StackValues, 'userStacks' | 'kernelStacks'>> &
 		Grouped,
 ): StackSettings & NamingSettings {
-	const { maxStacks, maxDepth, tids, by, unwind, debuginfod } = values;
+	const { maxStacks, maxDepth, tids, by, unwind, runtimeFrames, debuginfod } = values;
 	return {
 		maxStacks,
 		maxDepth,
@@ -83,6 +98,7 @@ export function stackSettings(
 		user: values.kernelStacks !== true,
 		byThread: tids || by === 'thread',
 		unwind,
+		runtimeFrames,
 		debuginfod,
 	};
 }

@@ -3,12 +3,12 @@
 import { cutShare } from '../aggregate/cut-notices.js';
 import { percentiles } from '../aggregate/hdr.js';
 import type { Findings, LatencyGroup, Report } from '../aggregate/report.js';
-import type { Did, Frame } from '../aggregate/stack.js';
+import type { Did } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
 import { kindForPrograms, waitKind } from '../aggregate/wait-kinds.js';
 import type { ObjectShare } from '../aggregate/wait-object.js';
 import type { Cost } from '../loader/cost.js';
-import { FRAME_LETTERS } from './folded.js';
+import { framesOf } from './json-frames.js';
 import { objectText } from './wait-object.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
@@ -123,15 +123,7 @@ function wakerOf(of: Waker): object {
 		...(cut ? { cut } : {}),
 		...(callerMissing ? { caller_missing: true } : {}),
 		...(processes ? { processes } : {}),
-		...waitOf(wasBlocked ? waitKind(frames) : undefined, of),
-	};
-}
-
-/** Frames are names; what kind each is of stands beside them, a letter each: see FRAME_LETTERS. */
-function framesOf(frames: readonly Frame[]): object {
-	return {
-		frames: frames.map(({ name }) => name),
-		kinds: frames.map(({ kind }) => FRAME_LETTERS[kind]).join(''),
+		...waitOf(wasBlocked ? waitKind(of.walked ?? frames) : undefined, of),
 	};
 }
 

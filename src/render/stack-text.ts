@@ -1,6 +1,7 @@
 /** What a tool whose entries are stacks prints of them: as text, and which of them as anything else. */
 import { type StackFilter, shownStacks } from '../aggregate/keep-stacks.js';
 import type { Grouping, StackFindings } from '../aggregate/stack-rows.js';
+import type { RuntimeFrames } from '../runtimes/runtime.js';
 import { renderStacks, type StackTextOptions } from './stacks.js';
 import type { Style } from './terminal.js';
 
@@ -11,6 +12,7 @@ export interface StackView extends StackFilter {
 	readonly top: number;
 	/** Undefined: what suits the format. */
 	readonly by: Grouping | undefined;
+	readonly runtimeFrames?: RuntimeFrames;
 }
 
 /** The text of a tool whose entries are stacks, and how they leave as anything else. */

@@ -10,6 +10,12 @@ export interface FunctionWord {
 	readonly isCallers: boolean;
 }
 
+/** Frames of stacks in which a runtime has functions: as if it had no language, of the language alone, or both. */
+export type RuntimeFrames = 'native' | 'language' | 'both';
+
+/** Why walks take no functions of a file that could be named: 'count': these are too many files; 'unwanted': nobody asked. */
+export type NotTaken = 'count' | 'unwanted';
+
 /** A frame of a walk from outside. */
 export interface WalkedFrame {
 	readonly fp: number;

@@ -34,9 +34,13 @@ interface Waiting {
 	readonly attempts: number;
 }
 
+/** What walks have met. */
+type MetFunctions = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn'>;
+type Pages = Pick<OwnPages, 'read' | 'forget' | 'rest'>;
+
 interface OpenProcess {
 	readonly life: string;
-	readonly pages: OwnPages;
+	readonly pages: Pages;
 	readonly reader: FunctionReader;
 }
 
@@ -44,8 +48,9 @@ interface OpenProcess {
 export type FunctionName = LanguageFunction | 'none' | 'unread';
 
 export class FunctionNames implements Runtimes {
-	readonly #maps: FunctionMaps;
-	readonly #history: ProcessHistory;
+	readonly #maps: MetFunctions;
+	readonly #history: Pick<ProcessHistory, 'at'>;
+	readonly #pagesOf: (pid: number) => Pages;
 	/** By process's life and function. */
 	readonly #names = new Map<string, FunctionName>();
 	#waiting: Waiting[] = [];
@@ -55,9 +60,15 @@ export class FunctionNames implements Runtimes {
 	/** What it took to read names that were asked for, since `take`. */
 	#asking_ms = 0;
 
-	constructor(maps: FunctionMaps, history: ProcessHistory) {
+	/** `pagesOf`: the memory of a process. */
+	constructor(
+		maps: MetFunctions,
+		history: Pick<ProcessHistory, 'at'>,
+		pagesOf: (pid: number) => Pages = (pid) => new OwnPages(pid),
+	) {
 		this.#maps = maps;
 		this.#history = history;
+		this.#pagesOf = pagesOf;
 	}
 
 	/** `take`: takes in what the kernel has told of processes. */
@@ -197,7 +208,7 @@ export class FunctionNames implements Runtimes {
 		}
 		known?.pages.rest();
 		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
-		const pages = new OwnPages(pid);
+		const pages = this.#pagesOf(pid);
 		const base = space ? this.codeBaseOf(space, runtime) : 0;
 		const reader = functionReader(runtime, pages, base);
 		if (!reader) return undefined;

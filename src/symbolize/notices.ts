@@ -1,8 +1,12 @@
 /** What a reader of stacks should know about their names: what is missing, why, what to do. */
 import { basename } from 'node:path';
+import { function_constant } from '../generated/common.js';
 import { lockedText } from '../proc/memory-lock.js';
 import { humanBytes } from '../render/units.js';
+import { NODE_VERSIONS } from '../runtimes/v8/versions.js';
 import type { Runtime } from './symbols/jit.js';
+
+const { FUNCTION_MAX_RUNTIMES } = function_constant;
 
 /** Whether symbols are fetched: 'unset': nobody set DEBUGINFOD_URLS; 'off': there is --no-debuginfod. */
 export type DebuginfodUse = 'on' | 'off' | 'unset';
@@ -32,8 +36,11 @@ export type Notice =
 			readonly kind: 'runtime-unknown';
 			readonly runtime: 'v8' | 'python';
 			readonly version: string;
-			/** It is not known, the file lacks what tells where functions are, or its threads run at the same time. */
-			readonly problem: 'version' | 'symbols' | 'free-threaded';
+			/**
+			 * It is not known, the file lacks what tells where functions are, its threads run at the same time, or there
+			 * are too many files.
+			 */
+			readonly problem: 'version' | 'symbols' | 'free-threaded' | 'count';
 			readonly pid: number;
 			readonly comm: string;
 			readonly share: number;
@@ -160,12 +167,20 @@ export function noticeText(notice: Notice): string {
 	}
 }
 
+const NODES = `${NODE_VERSIONS.slice(0, -1).join(', ')} and ${NODE_VERSIONS.at(-1)}`;
+
 const READABLE: Readonly<
-	Record<'v8' | 'python', { versions: string; name: string; remedy: string }>
+	Record<'v8' | 'python', { versions: string; is: string; name: string; remedy: string }>
 > = {
-	v8: { versions: 'V8 11.3 (Node.js 20)', name: 'V8', remedy: `To see them, ${REMEDIES.node}.` },
+	v8: {
+		versions: `Node.js ${NODES}`,
+		is: 'has',
+		name: 'V8',
+		remedy: `To see them, ${REMEDIES.node}.`,
+	},
 	python: {
 		versions: 'Python 3.11 to 3.13',
+		is: 'is',
 		name: 'Python',
 		remedy: 'Python 3.12 and newer can write a perf map: start it with python3 -X perf.',
 	},
@@ -173,11 +188,12 @@ const READABLE: Readonly<
 
 function runtimeUnknownText(notice: Notice & { kind: 'runtime-unknown' }): string {
 	const { runtime, version, problem, pid, comm, share } = notice;
-	const { versions, name, remedy } = READABLE[runtime];
+	const { versions, is, name, remedy } = READABLE[runtime];
 	const why = {
-		version: `tstrace reads the names of ${versions}, and this is ${name} ${version}`,
+		version: `tstrace reads the names of ${versions}, and this ${is} ${name} ${version}`,
 		symbols: `the symbols that tell where ${name} ${version} has them are stripped`,
 		'free-threaded': `tstrace does not read those of ${name} ${version} without the GIL`,
+		count: `tstrace reads those of ${FUNCTION_MAX_RUNTIMES} programs with V8 or Python in them, and this is one more`,
 	}[problem];
 	return `${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ${remedy}`;
 }

@@ -198,7 +198,7 @@ export class Symbolizer {
 	#placeOfFunction(named: LanguageFunction): Place {
 		let place = this.#inRuntimes.get(named);
 		if (!place) {
-			place = new Place({ name: functionText(named), kind: 'jit' });
+			place = new Place({ name: functionText(named), kind: 'jit', source: named });
 			this.#inRuntimes.set(named, place);
 		}
 		return place;

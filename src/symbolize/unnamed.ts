@@ -149,6 +149,7 @@ export class Account {
 			({ runtime, file, ...of }): Notice[] => {
 				if (!runtime) return [];
 				if (!file?.problem) return [{ kind: 'perf-map-missing', runtime, ...of }];
+				if (file.problem === 'unwanted') return [];
 				const { runtime: which, version, problem } = file;
 				return [{ kind: 'runtime-unknown', runtime: which, version, problem, ...of }];
 			},

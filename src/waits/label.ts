@@ -21,8 +21,8 @@ export function kindAndObject(row: StackRow, parts: readonly string[], room: num
 }
 
 /** The same of a waker that was blocked itself. */
-export function blockedForText({ frames, objects = [] }: Waker): string {
-	const kind = waitKind(frames);
+export function blockedForText({ frames, walked, objects = [] }: Waker): string {
+	const kind = waitKind(walked ?? frames);
 	const [main] = objects;
 	return main ? together(kind, main.object, ROOM_BELOW) : kind;
 }

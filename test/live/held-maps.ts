@@ -7,6 +7,7 @@ import {
 	unwind_constant as UNWIND,
 } from '../../src/generated/common.js';
 import { libbpf, libbpfFunction } from '../../src/loader/ffi.js';
+import { PROT, pageSizeBytes, SharedMapping } from '../../src/loader/memory.js';
 
 /** include/uapi/linux/bpf.h: struct bpf_map_info, enum bpf_map_type. */
 const INFO_BYTES = 88;
@@ -14,6 +15,7 @@ const AT = { type: 0, keySize: 8, valueSize: 12, maxEntries: 16, name: 24 } as c
 const NAME_BYTES = 16;
 const HASH = 1;
 const ARRAY = 2;
+const RING = 27;
 const ENOENT = -2;
 const PAGE_BYTES = MAPS.unwind_pages.valueSize;
 
@@ -51,6 +53,20 @@ export function entriesOf(pid: number, arrays: readonly string[] = []): Map<stri
 			entries.set(name, countUsed(map, maxEntries, valueSize));
 	});
 	return entries;
+}
+
+/** How many bytes programs have written to each ring of a process, by name. */
+export function writtenTo(pid: number): Map<string, number> {
+	const written = new Map<string, number>();
+	eachMap(pid, (map, { name, type }) => {
+		if (type !== RING) return;
+		// The second page: kernel/bpf/ringbuf.c, producer_pos.
+		const page = pageSizeBytes();
+		const producer = new SharedMapping(map, page, PROT.read, page);
+		written.set(name, Number(new BigUint64Array(producer.buffer, 0, 1)[0]));
+		producer.unmap();
+	});
+	return written;
 }
 
 /**

@@ -20,7 +20,13 @@ import { fileURLToPath } from 'node:url';
 import { FileBytes } from '../../src/elf/bytes.js';
 import { Elf, SEGMENT_TYPE } from '../../src/elf/elf.js';
 import { ExportedSymbols } from '../../src/elf/exported-symbols.js';
-import { foldedLines, type JsonStack, type StackReport, stackReport } from './stacks.js';
+import {
+	assertSources,
+	foldedLines,
+	type JsonStack,
+	type StackReport,
+	stackReport,
+} from './stacks.js';
 import { runToEnd, TSTRACE } from './support.js';
 
 const DEBIANS = '/usr/bin/python3.11';
@@ -112,8 +118,9 @@ function namedShare(stacks: readonly JsonStack[]): number {
 	return named / (named + nameless);
 }
 
-/** The line that a function's name says has its name, or the decorator before it. */
+/** The line that a function's name says has its name, or the decorator before it. JSON's `sources` say the same. */
 function assertInSource(stacks: readonly JsonStack[]): void {
+	assertSources(stacks, FUNCTION);
 	const source = readFileSync(SCRIPT, 'utf8').split('\n');
 	const own = new Set(stacks.flatMap(pythonOf).filter((frame) => frame.includes(SCRIPT)));
 	assert.ok(own.size > 5, [...own].join('\n'));
@@ -191,6 +198,26 @@ for (const file of INTERPRETERS) {
 		assert.equal(most?.cut, 'too deep');
 	});
 }
+
+test('--runtime-frames: of Python alone, and none of it', HAS_PYTHON, async () => {
+	const run = (which: string) =>
+		traced(DEBIANS, 'profile', '-F', '199', '--runtime-frames', which, '2');
+	const language = await run('language');
+	const met = language.stacks.filter(({ kinds }) => kinds.includes('j'));
+	assertInSource(met);
+	for (const { kinds } of met) assert.match(kinds, /^[jk]+$/);
+	const native = await run('native');
+	const names = native.stacks.flatMap(({ frames }) => frames);
+	assert.ok(names.includes(NAMELESS));
+	assert.deepEqual(
+		names.filter((name) => FUNCTION.test(name)),
+		[],
+	);
+	assert.doesNotMatch(
+		native.notices.join('\n'),
+		/-X perf|names of Python|Python functions without/,
+	);
+});
 
 test('--max-depth counts Python frames, too', HAS_PYTHON, async () => {
 	const { stacks } = await traced(DEBIANS, 'profile', '--max-depth', '5', '1');

@@ -1,8 +1,10 @@
 /** On a PREEMPT_RT kernel whose ring buffer can sleep, what would freeze the machine is refused. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { entriesOf, writtenTo } from './held-maps.js';
+import { SCRIPT } from './javascript.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
-import { importing, tstrace } from './support.js';
+import { importing, Tracing, tstrace, until, Workload } from './support.js';
 
 const REALTIME = importing('seems-realtime');
 
@@ -42,6 +44,26 @@ test('tools without a ring buffer run, with it too', () => {
 	const { stderr } = tstrace(['offcputime', '-v', '0.1'], REALTIME);
 	assert.match(stderr, /walks user stacks by frame pointers: this kernel is PREEMPT_RT/);
 	assert.doesNotMatch(stderr, /has read the unwind tables/);
+});
+
+test('programs write to no ring, also where stacks have functions of a runtime', async () => {
+	const workload = await Workload.startBy(process.execPath, SCRIPT);
+	const trace = (env = {}) =>
+		Tracing.start(['offcputime', '--exact', '-p', `${workload.pid}`, '60'], env);
+	const elsewhere = await trace();
+	await until(() => (writtenTo(elsewhere.pid).get('function_stacks') ?? 0) > 0);
+	await elsewhere.end('SIGINT');
+	const here = await trace(REALTIME);
+	// As many stacks are kept as it has places where it waits.
+	await until(() => (entriesOf(here.pid).get('stacks') ?? 0) > 10);
+	const written = writtenTo(here.pid);
+	await here.end('SIGINT');
+	await workload.end();
+	assert.ok(written.has('function_stacks'));
+	assert.deepEqual(
+		[...written].filter(([, bytes]) => bytes > 0),
+		[],
+	);
 });
 
 test('doctor says so, of the kernel and of timehist', () => {

@@ -5,6 +5,7 @@ import { type Finished, Tracing, type Workload } from './support.js';
 export interface JsonStack {
 	readonly frames: readonly string[];
 	readonly kinds: string;
+	readonly sources?: readonly JsonSource[];
 	readonly value: number;
 	readonly count: number;
 	readonly error?: number;
@@ -17,6 +18,15 @@ export interface JsonStack {
 	readonly cut?: string;
 	readonly caller_missing?: boolean;
 	readonly key: Readonly<Record<string, string | number>>;
+}
+
+/** A function of a runtime's language. */
+interface JsonSource {
+	/** Its number in `frames`. */
+	readonly frame: number;
+	readonly name: string;
+	readonly file: string;
+	readonly line?: number;
 }
 
 interface JsonWait {
@@ -62,6 +72,20 @@ export function stackReport({ status, stdout, stderr }: Finished): StackReport {
 	const lines = stdout.trimEnd().split('\n');
 	assert.equal(lines.length, 1, stdout.slice(0, 1000));
 	return JSON.parse(lines[0] ?? '');
+}
+
+/** What `sources` says of functions of a runtime's language, which `texts` match, is what their names say. */
+export function assertSources(stacks: readonly JsonStack[], texts: RegExp): void {
+	for (const { frames, sources = [] } of stacks) {
+		const said = new Map(
+			sources.map(({ frame, name, file, line }) => [
+				frame,
+				`${name} (${file}${line === undefined ? '' : `:${line}`})`,
+			]),
+		);
+		for (const [i, frame] of frames.entries())
+			if (texts.test(frame) || said.has(i)) assert.equal(said.get(i), frame);
+	}
 }
 
 /** Those with a frame of that name, or of one that it matches. */

@@ -6,6 +6,7 @@ import { OF_FILTERS } from './table/filters.js';
 import { OF_MEMORY } from './table/memory.js';
 import { OF_OBJECTS } from './table/objects.js';
 import { OF_OFF_CPU } from './table/off-cpu.js';
+import { OF_RUNTIMES } from './table/runtimes.js';
 import { OF_SAMPLE } from './table/sample.js';
 import { OF_SCHEDULING } from './table/scheduling.js';
 import { OF_STACKS } from './table/stacks.js';
@@ -23,6 +24,7 @@ export const MUTATIONS: readonly Mutation[] = [
 	...OF_WAKERS,
 	...OF_OBJECTS,
 	...OF_STACKS,
+	...OF_RUNTIMES,
 	...OF_CALLS,
 	...OF_TRACED,
 	...OF_MEMORY,

@@ -11,7 +11,7 @@ import type { BpfObject } from '../../loader/object.js';
 import { RingBuffer } from '../../loader/ringbuf.js';
 import type { PythonLayout } from '../../runtimes/python/layout.js';
 import type { RuntimeFile } from '../../runtimes/recognise.js';
-import type { FunctionWord } from '../../runtimes/runtime.js';
+import type { FunctionWord, NotTaken } from '../../runtimes/runtime.js';
 import type { V8Layout } from '../../runtimes/v8/layout.js';
 import type { UnwoundLayout } from '../unwind/table-memory.js';
 import { type FileIdentity, fileName } from '../unwind/tables.js';
@@ -59,7 +59,11 @@ export class FunctionMaps {
 	readonly #byFile = new Map<string, RuntimeFile>();
 	#ring: RingBuffer | undefined;
 
-	constructor(object: BpfObject<UnwoundLayout>) {
+	/** `areWanted`: whether walks are to take functions at all. */
+	constructor(
+		object: BpfObject<UnwoundLayout>,
+		private readonly areWanted = true,
+	) {
 		this.#object = object;
 	}
 
@@ -83,20 +87,29 @@ export class FunctionMaps {
 
 	/** Has walks take functions of the runtime in a file; returns its number for them, 0: they take none. */
 	add(identity: FileIdentity, file: RuntimeFile): number {
-		if (this.#byFile.size < MAX_FILES) this.#byFile.set(fileName(identity), file);
-		if (!file.layout) return 0;
 		// Its table may have been forgotten, and be read once more.
 		const same = JSON.stringify(file);
 		const known = this.#runtimes.findIndex((each) => JSON.stringify(each) === same);
+		const problem = this.#problemOf(file, known >= 0);
+		const taken = problem ? { ...file, layout: undefined, problem } : file;
+		if (this.#byFile.size < MAX_FILES) this.#byFile.set(fileName(identity), taken);
+		if (!taken.layout) return 0;
 		if (known >= 0) return known + 1;
-		if (this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES) return 0;
 		this.#runtimes.push(file);
 		const number = this.#runtimes.length;
 		const key = u32Key(number - 1);
-		if (file.runtime === 'v8') this.#object.map('v8_layouts').update(key, v8Value(file.layout));
-		else this.#object.map('python_layouts').update(key, pythonValue(file.layout));
+		if (taken.runtime === 'v8') this.#object.map('v8_layouts').update(key, v8Value(taken.layout));
+		else this.#object.map('python_layouts').update(key, pythonValue(taken.layout));
 		this.#object.setVariable('runtimes_known', number);
 		return number;
+	}
+
+	/** Why functions of it are not taken, besides what the file itself says. */
+	#problemOf({ layout }: RuntimeFile, isKnown: boolean): NotTaken | undefined {
+		if (!layout) return undefined;
+		if (!this.areWanted) return 'unwanted';
+		const isFull = this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES;
+		return isFull && !isKnown ? 'count' : undefined;
 	}
 
 	/** Calls `onMet` when stacks with functions were kept, which `met` then gives. */

@@ -10,7 +10,7 @@ import { possibleCpus, u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { ringBufferMissing } from '../../loader/realtime.js';
 import { type Address, isUserAddress, readAddress } from '../../loader/signed-address.js';
-import type { FunctionWord } from '../../runtimes/runtime.js';
+import type { FunctionWord, RuntimeFrames } from '../../runtimes/runtime.js';
 import { readComm } from '../comm.js';
 import { FunctionMaps, isFunctionWord, readFunctionWord } from '../runtimes/functions.js';
 import type { UnwoundLayout } from '../unwind/table-memory.js';
@@ -42,6 +42,8 @@ export interface StackSettings {
 	readonly byThread: boolean;
 	/** How user stacks are walked: by unwind tables, or by frame pointers alone. */
 	readonly unwind: 'tables' | 'fp';
+	/** Whether walks take functions of runtimes: not for 'native'. Undefined: they do. */
+	readonly runtimeFrames?: RuntimeFrames;
 }
 
 /** Whether programs walk user stacks by tables. They ask for these by a ring buffer. */

@@ -6,6 +6,7 @@
 import { type Bytes, readUint64 } from '../../elf/bytes.js';
 import { type Elf, PF_X, SEGMENT_TYPE } from '../../elf/elf.js';
 import { ExportedSymbols } from '../../elf/exported-symbols.js';
+import type { NotTaken } from '../runtime.js';
 
 /** Offsets in structs of CPython's. */
 export interface PythonStructs {
@@ -55,7 +56,7 @@ export interface PythonFile {
 	/** Undefined: functions of this version are not named. */
 	readonly layout: PythonLayout | undefined;
 	/** Why; undefined: they are. */
-	readonly problem: 'version' | 'symbols' | 'free-threaded' | undefined;
+	readonly problem: 'version' | 'symbols' | 'free-threaded' | NotTaken | undefined;
 }
 
 const SHARED = {

@@ -5,44 +5,51 @@
 import { type Elf, SEGMENT_TYPE } from '../../elf/elf.js';
 import { ExportedSymbols } from '../../elf/exported-symbols.js';
 import { symbolsNamed } from '../../elf/local-symbols.js';
-
-/** Versions of V8 whose objects are known here: flags of scopes and such, which no file tells. */
-const KNOWN_VERSIONS: readonly string[] = ['11.3'];
+import type { NotTaken } from '../runtime.js';
+import { type ScopeForm, versionFacts } from './versions.js';
 
 const VERSION = '_ZN2v88internal7Version';
 const BUILTINS = 'v8_Default_embedded_blob_code_';
 const BUILTINS_SIZE = 'v8_Default_embedded_blob_code_size_';
 const INTERPRETER = 'Builtins_InterpreterEntryTrampoline';
 
-/** What the file has to say, each a number of 32 bits; the part behind "v8dbg_". */
+/** What the file has to say, each a number of 32 bits; the part behind "v8dbg_", by what each version calls it. */
 const TOLD = {
-	functionShared: 'class_JSFunction__shared__SharedFunctionInfo',
-	mapType: 'class_Map__instance_type__uint16_t',
-	sharedData: 'class_SharedFunctionInfo__function_data__Object',
-	sharedScope: 'class_SharedFunctionInfo__name_or_scope_info__Object',
-	sharedScript: 'class_SharedFunctionInfo__script_or_debug_info__HeapObject',
-	sharedLength: 'class_SharedFunctionInfo__length__uint16_t',
-	scriptName: 'class_Script__name__Object',
-	scriptSource: 'class_Script__source__Object',
-	uncompiledName: 'class_UncompiledData__inferred_name__String',
-	uncompiledStart: 'class_UncompiledData__start_position__int32_t',
-	stringLength: 'class_String__length__int32_t',
-	charactersOneByte: 'class_SeqOneByteString__chars__char',
-	charactersTwoByte: 'class_SeqTwoByteString__chars__char',
-	consFirst: 'class_ConsString__first__String',
-	consSecond: 'class_ConsString__second__String',
-	thinActual: 'class_ThinString__actual__String',
-	slicedParent: 'class_SlicedString__parent__String',
-	slicedOffset: 'class_SlicedString__offset__SMI',
-	externalResource: 'class_ExternalString__resource__Object',
-	sharedType: 'type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE',
-	scopeType: 'type_ScopeInfo__SCOPE_INFO_TYPE',
-	scriptType: 'type_Script__SCRIPT_TYPE',
-	uncompiledFirstType:
+	functionShared: ['class_JSFunction__shared__SharedFunctionInfo'],
+	mapType: ['class_Map__instance_type__uint16_t'],
+	sharedScope: [
+		'class_SharedFunctionInfo__name_or_scope_info__Object',
+		'class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_',
+		'class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_',
+	],
+	sharedScript: [
+		'class_SharedFunctionInfo__script_or_debug_info__HeapObject',
+		'class_SharedFunctionInfo__raw_script__Tagged_Object_',
+	],
+	sharedLength: ['class_SharedFunctionInfo__length__uint16_t'],
+	scriptName: ['class_Script__name__Object'],
+	scriptSource: ['class_Script__source__Object'],
+	uncompiledName: ['class_UncompiledData__inferred_name__String'],
+	uncompiledStart: ['class_UncompiledData__start_position__int32_t'],
+	stringLength: ['class_String__length__int32_t'],
+	charactersOneByte: ['class_SeqOneByteString__chars__char'],
+	charactersTwoByte: ['class_SeqTwoByteString__chars__char'],
+	consFirst: ['class_ConsString__first__String'],
+	consSecond: ['class_ConsString__second__String'],
+	thinActual: ['class_ThinString__actual__String'],
+	slicedParent: ['class_SlicedString__parent__String'],
+	slicedOffset: ['class_SlicedString__offset__SMI'],
+	externalResource: ['class_ExternalString__resource__Object'],
+	sharedType: ['type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE'],
+	scopeType: ['type_ScopeInfo__SCOPE_INFO_TYPE'],
+	scriptType: ['type_Script__SCRIPT_TYPE'],
+	uncompiledFirstType: [
 		'type_UncompiledDataWithPreparseData__UNCOMPILED_DATA_WITH_PREPARSE_DATA_TYPE',
-	uncompiledLastType:
+	],
+	uncompiledLastType: [
 		'type_UncompiledDataWithoutPreparseDataWithJob__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_WITH_JOB_TYPE',
-} as const;
+	],
+} as const satisfies Record<string, readonly string[]>;
 
 /** What has to be so, as programs (bpf/lib/runtimes/v8.h) and heap.ts count on it. */
 const EXPECTED = {
@@ -55,7 +62,12 @@ const EXPECTED = {
 } as const;
 
 /** Offsets in objects of V8's, and numbers of their types. */
-export type HeapLayout = Readonly<Record<keyof typeof TOLD, number>>;
+type ToldLayout = Readonly<Record<keyof typeof TOLD, number>>;
+
+export interface HeapLayout extends ToldLayout {
+	readonly sharedData: number;
+	readonly scope: ScopeForm;
+}
 
 /** Where code is, from the beginning of the file on. */
 interface CodeRange {
@@ -78,8 +90,8 @@ export interface V8File {
 	readonly version: string;
 	/** Undefined: functions of this version are not named, or the file lacks what it takes. */
 	readonly layout: V8Layout | undefined;
-	/** Why; undefined: they are. */
-	readonly problem: 'version' | 'symbols' | undefined;
+	/** Why; undefined: they are named. */
+	readonly problem: 'version' | 'symbols' | NotTaken | undefined;
 }
 
 /** Undefined: V8 is not in this file. Throws SymbolError. */
@@ -90,19 +102,25 @@ export function v8In(elf: Elf): V8File | undefined {
 	);
 	if (major === undefined || minor === undefined || build === undefined) return undefined;
 	const file = { runtime: 'v8', version: `${major}.${minor}.${build}` } as const;
-	if (!KNOWN_VERSIONS.includes(`${major}.${minor}`))
-		return { ...file, layout: undefined, problem: 'version' };
-	const layout = layoutIn(elf, numbers);
+	const facts = versionFacts(`${major}.${minor}`);
+	if (!facts) return { ...file, layout: undefined, problem: 'version' };
+	const { sharedData, scope } = facts;
+	const told = toldBy(numbers);
+	const code = told && codeIn(elf, numbers);
+	const layout = code && { heap: { ...told, sharedData, scope }, ...code };
 	return { ...file, layout, problem: layout ? undefined : 'symbols' };
 }
 
-function layoutIn(elf: Elf, numbers: Numbers): V8Layout | undefined {
+function toldBy(numbers: Numbers): ToldLayout | undefined {
 	for (const [name, value] of Object.entries(EXPECTED))
 		if (numbers.find(`v8dbg_${name}`) !== value) return undefined;
-	const told = Object.entries(TOLD).map(([key, name]) => [key, numbers.find(`v8dbg_${name}`)]);
-	if (told.some(([, value]) => value === undefined)) return undefined;
-	const code = codeIn(elf, numbers);
-	return code && { heap: Object.fromEntries(told), ...code };
+	const told: Partial<Record<keyof typeof TOLD, number>> = {};
+	for (const [key, names] of Object.entries(TOLD) as [keyof typeof TOLD, readonly string[]][]) {
+		const value = numbers.findOne(names.map((name) => `v8dbg_${name}`));
+		if (value === undefined) return undefined;
+		told[key] = value;
+	}
+	return told as ToldLayout;
 }
 
 /** These names are of a table that `strip` takes away. */
@@ -142,6 +160,15 @@ class Numbers {
 	find(name: string): number | undefined {
 		const symbol = this.#symbols.find(name);
 		return symbol && this.at(symbol.address);
+	}
+
+	/** Of the first of these that there is. */
+	findOne(names: readonly string[]): number | undefined {
+		for (const name of names) {
+			const value = this.find(name);
+			if (value !== undefined) return value;
+		}
+		return undefined;
 	}
 
 	/** What the file does not have is 0 in memory. */

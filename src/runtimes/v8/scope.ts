@@ -1,22 +1,26 @@
 /**
- * What a ScopeInfo of V8 11.3 says of its function: name and position. Its parts are there or not, by its flags.
- * Source: V8's scope-info.tq.
+ * What a ScopeInfo of V8's says of its function: name and position. Its parts are there or not, by its flags, and
+ * their order is the version's. Source: V8's scope-info.tq.
  */
 import type { Heap } from './heap.js';
+import type { ScopeForm } from './versions.js';
 
 const WORD_BYTES = 8;
 /** Words, from the object's map on. */
-const AT = { flags: 1, locals: 3, first: 4 } as const;
+const AT = { flags: 1, locals: 3, next: 4 } as const;
 /** Bits of the flags. */
 const FLAGS = {
 	scopeType: { shift: 0, mask: 0xf },
 	hasClassVariable: { shift: 10, mask: 1 },
 	functionVariable: { shift: 12, mask: 3 },
 	hasInferredName: { shift: 14, mask: 1 },
+	isEmpty: { shift: 29, mask: 1 },
 } as const;
-/** Scopes that say where they are in the source: of eval, functions, modules and scripts. */
+/** Scopes that say behind their names where they are in the source: of eval, functions, modules and scripts. */
 const FIRST_WITH_POSITION = 1;
 const LAST_WITH_POSITION = 4;
+/** Where a scope begins, and where it ends. */
+const POSITION_WORDS = 2;
 /** From so many local variables on, their names are in a table of their own. */
 const NAMES_IN_TABLE = 75;
 /** More than any function has. */
@@ -33,23 +37,36 @@ interface Scope {
 
 /** Undefined: it is damaged. */
 export function scopeAt(heap: Heap, scope: number): Scope | undefined {
-	const word = (number: number) => number * WORD_BYTES;
-	const flags = heap.smi(scope, word(AT.flags));
-	const locals = heap.smi(scope, word(AT.locals));
+	const { isPositionFirst, module }: ScopeForm = heap.layout.scope;
+	const flags = flagsAt(heap, scope);
+	const locals = heap.smi(scope, AT.locals * WORD_BYTES);
 	if (flags === undefined || locals === undefined || locals < 0 || locals > MAX_LOCALS)
 		return undefined;
 	const flag = ({ shift, mask }: { shift: number; mask: number }) => (flags >>> shift) & mask;
 	const scopeType = flag(FLAGS.scopeType);
-	let at: number = AT.first;
+	let at: number = AT.next;
+	let positionAt: number | undefined;
+	if (isPositionFirst) {
+		if (flag(FLAGS.isEmpty) === 0) positionAt = at;
+		at += POSITION_WORDS;
+	}
+	if (scopeType === module) at++;
 	at += locals < NAMES_IN_TABLE ? locals : 1;
 	at += locals + flag(FLAGS.hasClassVariable);
 	let name: number | undefined;
 	if (flag(FLAGS.functionVariable) !== 0) {
-		name = heap.pointer(scope, word(at));
+		name = heap.pointer(scope, at * WORD_BYTES);
 		at += 2;
 	}
 	let inferredName: number | undefined;
-	if (flag(FLAGS.hasInferredName) !== 0) inferredName = heap.pointer(scope, word(at++));
-	const hasPosition = scopeType >= FIRST_WITH_POSITION && scopeType <= LAST_WITH_POSITION;
-	return { name, inferredName, start: hasPosition ? heap.smi(scope, word(at)) : undefined };
+	if (flag(FLAGS.hasInferredName) !== 0) inferredName = heap.pointer(scope, at++ * WORD_BYTES);
+	const isPlaced = scopeType >= FIRST_WITH_POSITION && scopeType <= LAST_WITH_POSITION;
+	if (!isPositionFirst && isPlaced) positionAt = at;
+	const start = positionAt === undefined ? undefined : heap.smi(scope, positionAt * WORD_BYTES);
+	return { name, inferredName, start };
+}
+
+function flagsAt(heap: Heap, scope: number): number | undefined {
+	const offset = AT.flags * WORD_BYTES;
+	return heap.layout.scope.isFlagsSmi ? heap.smi(scope, offset) : heap.int32(scope, offset);
 }

@@ -37,11 +37,12 @@ const MINOR_BITS = 20;
  */
 export function unwindTables(
 	object: BpfObject<UnwoundLayout>,
-	settings: Pick<StackSettings, 'user' | 'unwind'>,
+	settings: Pick<StackSettings, 'user' | 'unwind' | 'runtimeFrames'>,
 	subjects: Subjects,
 	note: Note,
 ): UnwindTables | undefined {
-	if (walksByTables(settings)) return new UnwindTables(object, subjects, note);
+	if (walksByTables(settings))
+		return new UnwindTables(object, subjects, note, settings.runtimeFrames !== 'native');
 	const why = ringBufferMissing();
 	if (settings.user && why !== undefined) note(`walks user stacks by frame pointers: ${why}`);
 	return undefined;
@@ -64,9 +65,15 @@ export class UnwindTables {
 	/** Files that were ordered, by name. */
 	readonly #ordered = new Set<string>();
 
-	constructor(object: BpfObject<UnwoundLayout>, subjects: Subjects, note: Note) {
+	/** `takesFunctions`: of runtimes. */
+	constructor(
+		object: BpfObject<UnwoundLayout>,
+		subjects: Subjects,
+		note: Note,
+		takesFunctions = true,
+	) {
 		this.#maps = new UnwindMaps(object);
-		this.functions = new FunctionMaps(object);
+		this.functions = new FunctionMaps(object, takesFunctions);
 		this.#subjects = subjects;
 		this.#note = note;
 	}

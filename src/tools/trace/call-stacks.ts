@@ -1,13 +1,13 @@
 /** The stacks that calls are made at: bpf/lib/trace/call_stacks.h. Each is read and named once, before its first line. */
 import type { Lost } from '../../aggregate/report.js';
-import type { CapturedStack, NamedStack } from '../../aggregate/stack.js';
+import type { CapturedStack, Frame, NamedStack } from '../../aggregate/stack.js';
 import { CALLER_FRAME } from '../../aggregate/stack-rows.js';
 import type { Subjects } from '../../bpf/filter.js';
 import { depthOf, type StackSettings, StackTables } from '../../bpf/stacks/stacks.js';
 import { trace as layout } from '../../generated/trace.js';
 import { closeAll } from '../../loader/close-all.js';
 import type { BpfObject } from '../../loader/object.js';
-import { FRAME_LETTERS } from '../../render/folded.js';
+import { framesOf } from '../../render/json-frames.js';
 import { printable } from '../../render/terminal.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
@@ -15,7 +15,7 @@ import type { CallRecord } from './record.js';
 
 /** Stacks that are remembered; others are read and named anew. */
 const MAX_REMEMBERED = 8192;
-const LOST_STACK = '[stack lost]';
+const LOST_STACK: Frame = { name: '[stack lost]', kind: 'user' };
 
 /** A stack as lines and in JSON show it, once `CallStacks.name` has named it. */
 export class CallStack {
@@ -29,7 +29,7 @@ export class CallStack {
 		this.#named = named;
 		const names = named.user.map(({ name }) => name);
 		if (named.callerMissing) names.splice(1, 0, CALLER_FRAME);
-		if (this.captured.lost) names.push(LOST_STACK);
+		if (this.captured.lost) names.push(LOST_STACK.name);
 		if (named.cut) names.push(`[cut: ${named.cut}]`);
 		this.lines = new TextEncoder().encode(names.map((name) => ` > ${printable(name)}\n`).join(''));
 	}
@@ -37,12 +37,8 @@ export class CallStack {
 	/** The root first, as stacks of other tools are. */
 	toJSON(): object {
 		const { user, cut, callerMissing } = this.#named;
-		const frames = user.toReversed();
 		return {
-			frames: [...(this.captured.lost ? [LOST_STACK] : []), ...frames.map(({ name }) => name)],
-			kinds:
-				(this.captured.lost ? FRAME_LETTERS.user : '') +
-				frames.map(({ kind }) => FRAME_LETTERS[kind]).join(''),
+			...framesOf([...(this.captured.lost ? [LOST_STACK] : []), ...user.toReversed()]),
 			...(cut ? { cut } : {}),
 			...(callerMissing ? { caller_missing: true } : {}),
 		};

@@ -86,6 +86,6 @@ export function withKinds(findings: StackFindings): StackFindings {
 	const withKind = ({ objects, ...row }: StackRow): StackRow =>
 		blockedOf(row) === 0
 			? row
-			: { ...row, waitKind: waitKind(row.frames), ...(objects ? { objects } : {}) };
+			: { ...row, waitKind: waitKind(row.walked ?? row.frames), ...(objects ? { objects } : {}) };
 	return { ...findings, stacks: findings.stacks.map(withKind) };
 }

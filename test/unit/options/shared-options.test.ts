@@ -61,6 +61,7 @@ test('how stacks are recorded: all of them, unless it is said', () => {
 		user: true,
 		byThread: false,
 		unwind: 'tables',
+		runtimeFrames: 'both',
 		debuginfod: true,
 	};
 	assert.deepEqual(recorded(), usual);
@@ -70,6 +71,7 @@ test('how stacks are recorded: all of them, unless it is said', () => {
 	assert.deepEqual(recorded('--by', 'thread'), { ...usual, byThread: true });
 	assert.deepEqual(recorded('--by', 'process'), usual);
 	assert.deepEqual(recorded('--unwind', 'fp'), { ...usual, unwind: 'fp' });
+	assert.deepEqual(recorded('--runtime-frames', 'native'), { ...usual, runtimeFrames: 'native' });
 	assert.deepEqual(recorded('--no-debuginfod'), { ...usual, debuginfod: false });
 	assert.deepEqual(recorded('--max-stacks', '4194304', '--max-depth', '1'), {
 		...usual,
@@ -81,6 +83,7 @@ test('how stacks are recorded: all of them, unless it is said', () => {
 		['-L', '--by', 'comm'],
 		['--by', 'cpu'],
 		['--unwind', 'lbr'],
+		['--runtime-frames', 'all'],
 		['--max-stacks', '4194305'],
 		['--max-stacks', '0'],
 		['--max-depth', '128'],
@@ -97,8 +100,10 @@ test('how stacks are shown: the ten largest, unless it is said', () => {
 		by: undefined,
 		grep: undefined,
 		exclude: undefined,
+		runtimeFrames: 'both',
 	};
 	assert.deepEqual(shown(), usual);
+	assert.equal(shown('--runtime-frames', 'language').runtimeFrames, 'language');
 	assert.deepEqual(shown('-d', '--annotated', '--top', '0'), {
 		...usual,
 		delimited: true,

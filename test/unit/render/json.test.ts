@@ -86,7 +86,11 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 	const user = (name: string) => ({ name, kind: 'user' }) as const;
 	const row = {
 		key: { pid: 7, comm: 'app' },
-		frames: [user('main'), { name: 'load', kind: 'jit' }, { name: 'read', kind: 'kernel' }],
+		frames: [
+			{ ...user('main'), source: { name: 'main', file: '/srv/main.js', line: undefined } },
+			{ name: 'load', kind: 'jit', source: { name: 'load()', file: '/srv/a.js', line: 12 } },
+			{ name: 'read', kind: 'kernel' },
+		],
 		parts: [5.4, 7.6, 0],
 		value: 13.4,
 		count: 2.25,
@@ -94,7 +98,7 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 	} as const;
 	const waker = {
 		key: { pid: 9, comm: 'db' },
-		frames: [user('wake')],
+		frames: [{ ...user('wake'), source: { name: 'wake', file: undefined, line: 3 } }],
 		cut: 'too deep',
 		callerMissing: true,
 	} as const;
@@ -126,6 +130,10 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 	const same = {
 		frames: ['main', 'load', 'read'],
 		kinds: 'ujk',
+		sources: [
+			{ frame: 0, name: 'main', file: '/srv/main.js' },
+			{ frame: 1, name: 'load()', file: '/srv/a.js', line: 12 },
+		],
 		value: 13,
 		// Of what is estimated one decimal, of its error none.
 		count: 2.3,

@@ -39,13 +39,13 @@ const TEXTS: [Notice, RegExp][] = [
 		{
 			kind: 'runtime-unknown',
 			runtime: 'v8',
-			version: '12.4.254',
+			version: '12.9.202',
 			problem: 'version',
 			pid: 7,
 			comm: 'api',
 			share: 0.5,
 		},
-		/^api \(7\).*50%.*V8 11\.3 \(Node\.js 20\), and this is V8 12\.4\.254\. To see them, .*--perf-basic-prof/,
+		/^api \(7\).*50%.*names of Node\.js 20, 22, 24, 25 and 26, and this has V8 12\.9\.202\. To see them, .*--perf-basic-prof/,
 	],
 	[
 		{
@@ -58,6 +58,18 @@ const TEXTS: [Notice, RegExp][] = [
 			share: 0.5,
 		},
 		/the symbols that tell where V8 11\.3\.244 has them are stripped\. To see them, /,
+	],
+	[
+		{
+			kind: 'runtime-unknown',
+			runtime: 'v8',
+			version: '13.6.233',
+			problem: 'count',
+			pid: 7,
+			comm: 'api',
+			share: 0.5,
+		},
+		/names, in 50%.*: tstrace reads those of 16 programs with V8 or Python in them, and this is one more\. To see them, /,
 	],
 	[
 		{

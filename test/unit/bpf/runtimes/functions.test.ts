@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFunctionWord, readFunctionWord } from '../../../../src/bpf/runtimes/functions.js';
+import {
+	FunctionMaps,
+	isFunctionWord,
+	readFunctionWord,
+} from '../../../../src/bpf/runtimes/functions.js';
+import type { RuntimeFile } from '../../../../src/runtimes/recognise.js';
+import { LAYOUT } from '../../runtimes/v8/memory.js';
 
 /** As function_word() of bpf/lib/runtimes/functions.h makes it. */
 function viewOf(place: bigint, print: bigint, isCallers: boolean): DataView {
@@ -28,4 +34,48 @@ test('an address of user space is no function', () => {
 	const view = new DataView(new ArrayBuffer(8));
 	view.setBigUint64(0, 0x7fff_ffff_ffffn, true);
 	assert.equal(isFunctionWord(view, 0), false);
+});
+
+/** A file that V8 is in, whose code is where no other has it. */
+function fileOf(number: number): RuntimeFile {
+	const code = { start: number, end: number + 1 };
+	const layout = { heap: LAYOUT, builtins: code, interpreter: code };
+	return { runtime: 'v8', version: '11.3.244', layout, problem: undefined };
+}
+const identityOf = (number: number) => ({ inode: BigInt(number), device: 8, changed_ns: 0n });
+
+/** What programs are told of how many runtimes there are. */
+function mapsOf(areWanted?: boolean) {
+	const told: unknown[] = [];
+	const object = {
+		map: () => ({ update: () => {} }),
+		setVariable: (_name: string, value: unknown) => told.push(value),
+	} as unknown as ConstructorParameters<typeof FunctionMaps>[0];
+	return { maps: new FunctionMaps(object, areWanted), told };
+}
+
+test('walks take functions of 16 files; of one more it is known why not', () => {
+	const { maps, told } = mapsOf();
+	const add = (number: number) => maps.add(identityOf(number) as never, fileOf(number));
+	for (let i = 1; i <= 16; i++) assert.equal(add(i), i);
+	assert.equal(add(17), 0);
+	assert.equal(maps.runtimeIn(identityOf(17))?.problem, 'count');
+	assert.equal(maps.runtimeIn(identityOf(17))?.layout, undefined);
+	// One whose table is read once more is not one more.
+	assert.equal(add(5), 5);
+	assert.equal(maps.runtimeIn(identityOf(5))?.problem, undefined);
+	assert.deepEqual(
+		told,
+		Array.from({ length: 16 }, (_, i) => i + 1),
+	);
+});
+
+test('where nobody wants functions, walks take none, and there is no other reason', () => {
+	const { maps, told } = mapsOf(false);
+	assert.equal(maps.add(identityOf(1) as never, fileOf(1)), 0);
+	assert.equal(maps.runtimeIn(identityOf(1))?.problem, 'unwanted');
+	const unknown = { ...fileOf(2), layout: undefined, problem: 'version' } as const;
+	assert.equal(maps.add(identityOf(2) as never, unknown), 0);
+	assert.equal(maps.runtimeIn(identityOf(2))?.problem, 'version');
+	assert.deepEqual(told, []);
 });

@@ -5,7 +5,7 @@ import { printAt, v8FunctionOf } from '../../../../src/runtimes/v8/frame.js';
 import { V8Functions } from '../../../../src/runtimes/v8/functions.js';
 import { Heap } from '../../../../src/runtimes/v8/heap.js';
 import { scopeAt } from '../../../../src/runtimes/v8/scope.js';
-import { FakeMemory, FUNCTION_FLAGS, LAYOUT, TYPE } from './memory.js';
+import { FakeMemory, FUNCTION_FLAGS, LAYOUT, LAYOUTS, TYPE } from './memory.js';
 
 const SOURCE = '\n\nfunction handle(request) {}\n';
 
@@ -81,6 +81,67 @@ test('scopes with local variables, a class and a module have their name where it
 	// A block says nothing of where it is.
 	assert.equal(scopeAt(heap, memory.scope([6, 0, 0, 1, 2]))?.start, undefined);
 });
+
+/** Words of a scope, in the order of this version. */
+function scopeOf(
+	memory: FakeMemory,
+	type: number,
+	locals: readonly (number | string)[],
+	[start, end]: readonly [number, number],
+): number {
+	const { isPositionFirst, module } = memory.layout.scope;
+	return memory.scope([
+		type | (FUNCTION_FLAGS & ~0xf),
+		2,
+		locals.length / 2,
+		...(isPositionFirst ? [start, end] : []),
+		...(type === module ? [7] : []),
+		...locals,
+		'its name',
+		5,
+		'exports.its',
+		...(isPositionFirst ? [] : [start, end]),
+	]);
+}
+
+for (const [node, layout] of Object.entries(LAYOUTS)) {
+	test(`Node.js ${node}: scopes of functions and modules`, () => {
+		const memory = new FakeMemory(layout);
+		const heap = new Heap(memory, layout);
+		const textOf = (pointer: number | undefined) =>
+			pointer === undefined ? undefined : heap.text(pointer, 100);
+		const isLate = layout.scope.isPositionFirst;
+		for (const type of isLate ? [4, 5] : [2, 3]) {
+			const scope = scopeOf(memory, type, ['a', 'b', 21, 22], [40, 60]);
+			const { name, inferredName, start } = scopeAt(heap, scope) ?? assert.fail();
+			assert.deepEqual(
+				[textOf(name), textOf(inferredName), start],
+				['its name', 'exports.its', 40],
+			);
+		}
+		// An empty one is nowhere.
+		if (isLate) assert.equal(scopeAt(heap, memory.scope([1 << 29, 0, 0, 3, 4]))?.start, undefined);
+	});
+
+	test(`Node.js ${node}: a function, and one whose bytecode is gone`, () => {
+		const memory = new FakeMemory(layout);
+		const nameOf = (shared: number) => {
+			const print = printAt(new Heap(memory, layout), shared) ?? assert.fail();
+			const word = { place: shared, print, isCallers: false };
+			return new V8Functions(memory, layout).functionAt(word);
+		};
+		const script = memory.script('/srv/a.js', memory.string(SOURCE));
+		const start = SOURCE.indexOf('(');
+		const scope = scopeOf(memory, layout.scope.isPositionFirst ? 4 : 2, [], [start, start + 5]);
+		const place = { file: '/srv/a.js', line: 3 };
+		assert.deepEqual(nameOf(memory.shared(scope, script)), { name: 'its name', ...place });
+		const shared = memory.shared(memory.string('handle'), script);
+		const data = memory.object(layout.uncompiledLastType, 24);
+		memory.int32(data, layout.uncompiledStart, start);
+		memory.point(shared, layout.sharedData, data);
+		assert.deepEqual(nameOf(shared), { name: 'handle', ...place });
+	});
+}
 
 test('strings in pieces, parts of strings, and those that refer to others', () => {
 	const memory = new FakeMemory();
@@ -168,7 +229,7 @@ test('which function a frame is of, as programs find it', () => {
 	// A frame of another kind has a small number there.
 	memory.smi(fp, -8, 17);
 	assert.equal(of(undefined), undefined);
-	const file = { runtime: 'v8', version: '12.4.1', layout: undefined, problem: 'version' } as const;
+	const file = { runtime: 'v8', version: '12.9.1', layout: undefined, problem: 'version' } as const;
 	assert.equal(functionReader(file, memory, 0), undefined);
 });
 

@@ -1,4 +1,4 @@
-/** Memory as a process has it that runs V8 11.3, object by object. */
+/** Memory as a process has it that runs V8, object by object. */
 import type { RuntimeMemory } from '../../../../src/runtimes/runtime.js';
 import type { HeapLayout } from '../../../../src/runtimes/v8/layout.js';
 
@@ -6,7 +6,6 @@ import type { HeapLayout } from '../../../../src/runtimes/v8/layout.js';
 export const LAYOUT: HeapLayout = {
 	functionShared: 24,
 	mapType: 12,
-	sharedData: 8,
 	sharedScope: 16,
 	sharedScript: 32,
 	sharedLength: 40,
@@ -28,6 +27,41 @@ export const LAYOUT: HeapLayout = {
 	scriptType: 167,
 	uncompiledFirstType: 220,
 	uncompiledLastType: 223,
+	sharedData: 8,
+	scope: { isFlagsSmi: true, isPositionFirst: false, module: undefined },
+};
+
+const LATER = {
+	...LAYOUT,
+	functionShared: 32,
+	sharedScope: 24,
+	sharedScript: 40,
+	sharedLength: 48,
+};
+const LATE_SCOPE = { isFlagsSmi: false, isPositionFirst: true, module: 5 };
+const typed = (
+	[sharedType, scopeType, scriptType]: readonly [number, number, number],
+	uncompiledFirstType: number,
+) => ({
+	sharedType,
+	scopeType,
+	scriptType,
+	uncompiledFirstType,
+	uncompiledLastType: uncompiledFirstType + 3,
+});
+
+/** What each Node.js tells, with what stands in our own table; all but the numbers of types stay as they are. */
+export const LAYOUTS: Readonly<Record<string, HeapLayout>> = {
+	20: LAYOUT,
+	22: {
+		...LAYOUT,
+		...typed([274, 272, 167], 200),
+		functionShared: 32,
+		scope: { isFlagsSmi: true, isPositionFirst: false, module: 3 },
+	},
+	24: { ...LATER, ...typed([282, 280, 167], 175), scope: LATE_SCOPE },
+	25: { ...LATER, ...typed([286, 284, 165], 173), scope: LATE_SCOPE },
+	26: { ...LATER, ...typed([288, 286, 166], 174), scope: LATE_SCOPE },
 };
 
 export const TYPE = {
@@ -46,6 +80,8 @@ export class FakeMemory implements RuntimeMemory {
 	readonly #bytes = Buffer.alloc(1 << 18);
 	readonly #maps = new Map<number, number>();
 	#used = 8;
+
+	constructor(readonly layout: HeapLayout = LAYOUT) {}
 
 	read(address: number, length_bytes: number): DataView | undefined {
 		const at = address - FakeMemory.BASE;
@@ -96,38 +132,40 @@ export class FakeMemory implements RuntimeMemory {
 		return at;
 	}
 
-	/** `words`: a number is a Smi; a string, a string. */
+	/** `words`: a number is a Smi; a string, a string. The first one are flags. */
 	scope(words: readonly (number | string)[]): number {
-		const at = this.object(LAYOUT.scopeType, 8 + 8 * words.length);
+		const at = this.object(this.layout.scopeType, 8 + 8 * words.length);
 		for (const [i, word] of words.entries()) {
-			if (typeof word === 'number') this.smi(at, 8 + 8 * i, word);
+			// Flags of later versions.
+			if (i === 0 && !this.layout.scope.isFlagsSmi) this.int32(at, 8, Number(word));
+			else if (typeof word === 'number') this.smi(at, 8 + 8 * i, word);
 			else this.point(at, 8 + 8 * i, this.string(word));
 		}
 		return at;
 	}
 
 	script(name: string | undefined, source: number): number {
-		const at = this.object(LAYOUT.scriptType, 112);
-		this.point(at, LAYOUT.scriptSource, source);
+		const at = this.object(this.layout.scriptType, 112);
+		this.point(at, this.layout.scriptSource, source);
 		const file = name === undefined ? this.object(TYPE.undefined, 16) : this.string(name);
-		this.point(at, LAYOUT.scriptName, file);
+		this.point(at, this.layout.scriptName, file);
 		return at;
 	}
 
 	/** A SharedFunctionInfo. */
 	shared(scope: number, script: number, literalId = 7): number {
-		const at = this.object(LAYOUT.sharedType, 56);
-		this.point(at, LAYOUT.sharedScope, scope);
-		this.point(at, LAYOUT.sharedScript, script);
-		this.uint16(at, LAYOUT.sharedLength + 2, 3);
-		this.uint16(at, LAYOUT.sharedLength + 4, 22);
-		this.int32(at, LAYOUT.sharedLength + 12, literalId);
+		const at = this.object(this.layout.sharedType, 72);
+		this.point(at, this.layout.sharedScope, scope);
+		this.point(at, this.layout.sharedScript, script);
+		this.uint16(at, this.layout.sharedLength + 2, 3);
+		this.uint16(at, this.layout.sharedLength + 4, 22);
+		this.int32(at, this.layout.sharedLength + 12, literalId);
 		return at;
 	}
 
 	#map(type: number): number {
 		const at = this.#take(80);
-		this.uint16(at, LAYOUT.mapType, type);
+		this.uint16(at, this.layout.mapType, type);
 		this.#maps.set(type, at);
 		return at;
 	}

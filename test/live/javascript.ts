@@ -1,0 +1,77 @@
+/** What tests of JavaScript's names share: the workload, and what its names have to be. */
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { assertSources, type JsonStack, type StackReport, stackReport } from './stacks.js';
+import { runToEnd, TSTRACE, Workload } from './support.js';
+
+const SCRIPTS = fileURLToPath(new URL('../workloads/javascript', import.meta.url));
+/** The workload. */
+export const SCRIPT = join(SCRIPTS, 'functions.mjs');
+
+/** Of those that are in the workload: "name (file:line)". */
+export const FUNCTION = /^(?:[\w.]+\.)?(\w+) \((\/.*\.[cm]js):(\d+)\)$/;
+/** What a function of JavaScript's is shown as that has no name. */
+const NAMELESS = /^(\[anon\]|\[jit\]|Builtins_InterpreterEntryTrampoline)$/;
+
+/** What sets the fields of a class is named as the class, and is where the first field is. */
+const FIRST_FIELDS: Readonly<Record<string, string>> = { Chain: '#times' };
+
+function lineOf(file: string, number: number): string {
+	return readFileSync(file, 'utf8').split('\n')[number - 1] ?? '';
+}
+
+/**
+ * Each function that is named is where its name says: in the file's source, its line has it. What JSON says of them
+ * beside is the same. Returns their names.
+ */
+export function assertInSource(stacks: readonly JsonStack[]): Set<string> {
+	assertSources(stacks, FUNCTION);
+	const met = new Set(stacks.flatMap(({ frames }) => frames).filter((name) => FUNCTION.test(name)));
+	for (const name of met) {
+		const [, its = '', file = '', number] = FUNCTION.exec(name) ?? [];
+		if (!file.startsWith(SCRIPTS) || its === 'anonymous') continue;
+		const line = lineOf(file, Number(number));
+		const field = FIRST_FIELDS[its];
+		if (field && line.includes(field)) continue;
+		assert.match(line, new RegExp(`\\b${its}\\b`), name);
+	}
+	return new Set([...met].map((name) => FUNCTION.exec(name)?.[1] ?? ''));
+}
+
+/** The share of what is counted whose frames of JavaScript have names, of all that has such frames. */
+export function namedShare(stacks: readonly JsonStack[]): number {
+	let named = 0;
+	let nameless = 0;
+	for (const { frames, kinds, value } of stacks)
+		for (const [i, frame] of frames.entries()) {
+			if (NAMELESS.test(frame)) nameless += value;
+			else if (kinds[i] === 'j') named += value;
+		}
+	assert.ok(named > 0);
+	return named / (named + nameless);
+}
+
+/** Whether these follow one another in a stack, with whatever in between. */
+export function isChain({ frames }: JsonStack, names: readonly string[]): boolean {
+	let at = 0;
+	for (const frame of frames) if (frame.startsWith(`${names[at]} (`)) at++;
+	return at === names.length;
+}
+
+/** What a tool finds in two seconds of the workload, run by this Node.js with these flags. */
+export async function traced(
+	node: string,
+	tool: string,
+	flags: readonly string[],
+	...args: string[]
+): Promise<StackReport> {
+	const workload = await Workload.startBy(node, ...flags, SCRIPT);
+	const run = ['--json', '-p', `${workload.pid}`, ...args, '2'];
+	const report = stackReport(runToEnd(TSTRACE, [tool, ...run]));
+	await workload.end();
+	// With --perf-basic-prof.
+	rmSync(`/tmp/perf-${workload.pid}.map`, { force: true });
+	return report;
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { shownStacks } from '../../../src/aggregate/keep-stacks.js';
+import { languageFrames } from '../../../src/aggregate/language-view.js';
+import type { Frame } from '../../../src/aggregate/stack.js';
+import type { StackRow } from '../../../src/aggregate/stack-rows.js';
+import { mainKind } from '../../../src/aggregate/wait-kinds.js';
+
+const KINDS = { u: 'user', j: 'jit', i: 'inlined', k: 'kernel' } as const;
+/** "u:main j:f (a.js:1)": a frame each, root first. */
+const framesOf = (...all: string[]): Frame[] =>
+	all.map((text) => ({ kind: KINDS[text[0] as keyof typeof KINDS], name: text.slice(2) }));
+const namesOf = (frames: readonly Frame[]) => frames.map(({ name }) => name);
+
+function row(frames: readonly Frame[], value: number, waker?: readonly Frame[]): StackRow {
+	const woken = waker && { waker: { key: { pid: 9, comm: 'db' }, frames: waker } };
+	return {
+		...{ key: { pid: 7, comm: 'node' }, frames, parts: [value], value, count: 1, variance: 0 },
+		...woken,
+	};
+}
+
+test('of a stack with functions of a language, these and what the kernel did are left', () => {
+	const mixed = framesOf('u:main', 'u:Builtins_JSEntry', 'j:turn', 'i:Call', 'j:burn', 'k:read');
+	const native = framesOf('u:main', 'i:uv__run', 'k:epoll_wait');
+	assert.deepEqual(namesOf(languageFrames(row(mixed, 1)).frames), ['turn', 'burn', 'read']);
+	assert.deepEqual(languageFrames(row(native, 1)), row(native, 1));
+	const { waker, frames } = languageFrames(row(native, 1, mixed));
+	assert.deepEqual(namesOf(waker?.frames ?? []), ['turn', 'burn', 'read']);
+	assert.deepEqual(frames, native);
+});
+
+test('stacks that read the same then are one, and keep all that was counted', () => {
+	const stacks = [
+		row(framesOf('u:main', 'j:turn', 'u:sha512'), 5),
+		row(framesOf('u:start', 'j:turn', 'u:md5'), 8),
+		row(framesOf('u:main', 'u:uv__run'), 2),
+	];
+	const findings = {
+		kind: 'stacks',
+		unit: 'samples',
+		noun: 'sample',
+		parts: ['samples'],
+		stacks,
+		notices: [],
+		about: {},
+	} as const;
+	const view = { by: undefined, delimited: false, grep: undefined, exclude: undefined };
+	const shown = (runtimeFrames: 'language' | 'both') =>
+		shownStacks(findings, { ...view, runtimeFrames }, false).stacks.map(
+			({ frames, value }) => `${namesOf(frames).join(';')} ${value}`,
+		);
+	assert.deepEqual(shown('language'), ['turn 13', 'main;uv__run 2']);
+	assert.deepEqual(shown('both'), ['start;turn;md5 8', 'main;turn;sha512 5', 'main;uv__run 2']);
+});
+
+test('what kind of wait it was, frames tell that are not shown', () => {
+	const library = { name: 'pthread_mutex_lock', kind: 'user', inCLibrary: true } as const;
+	const stack = [...framesOf('j:turn'), library, ...framesOf('k:futex_wait', 'k:schedule')];
+	const parts = { parts: ['blocked'] };
+	assert.equal(mainKind(row(stack, 3), parts), 'lock');
+	assert.equal(mainKind(languageFrames(row(stack, 3)), parts), 'lock');
+});

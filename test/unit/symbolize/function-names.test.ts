@@ -1,0 +1,252 @@
+/** When names of functions are read, from which process, and how many; the functions themselves: runtimes/v8. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { RuntimeFile } from '../../../src/runtimes/recognise.js';
+import type { FunctionWord } from '../../../src/runtimes/runtime.js';
+import { printAt } from '../../../src/runtimes/v8/frame.js';
+import { Heap } from '../../../src/runtimes/v8/heap.js';
+import { FunctionNames } from '../../../src/symbolize/function-names.js';
+import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
+import { FakeMemory, FUNCTION_FLAGS, LAYOUT } from '../runtimes/v8/memory.js';
+
+/** Above the kernel's limit of 2^22. */
+const PID = 5_000_000;
+const NODE = { inode: 77, major: 8, minor: 1 };
+const CODE = { start: 1000, end: 2000 };
+const RUNTIME: RuntimeFile = {
+	runtime: 'v8',
+	version: '11.3.244',
+	layout: { heap: LAYOUT, builtins: CODE, interpreter: CODE },
+	problem: undefined,
+};
+
+/** The memory of a process, and what was read there when. */
+class Pages extends FakeMemory {
+	rests = 0;
+	isGone = false;
+	/** What it takes to read one function. */
+	cost_ms = 0;
+	readonly words = new Map<string, FunctionWord>();
+	/** Names of functions that were read, in order. */
+	readonly reads: string[] = [];
+
+	constructor(readonly clock: { now_ms: number }) {
+		super();
+	}
+
+	override read(address: number, length_bytes: number): DataView | undefined {
+		if (this.isGone) return undefined;
+		for (const [name, { place }] of this.words)
+			if (place === address) {
+				this.reads.push(name);
+				this.clock.now_ms += this.cost_ms;
+			}
+		return super.read(address, length_bytes);
+	}
+
+	/** A function that is in it from now on. */
+	function(name: string): FunctionWord {
+		const scope = this.scope([FUNCTION_FLAGS, 0, 0, name, -1, '', 0, 5]);
+		const place = this.shared(scope, this.script('/srv/a.js', this.string('x')));
+		const print = printAt(new Heap(this, LAYOUT), place) ?? assert.fail();
+		const word = { place, print, isCallers: false };
+		this.words.set(name, word);
+		return word;
+	}
+
+	forget(): void {}
+
+	rest(): void {
+		this.rests++;
+	}
+}
+
+/** Processes with memory of their own, whose stacks are met as a test says. Time stands still by itself. */
+function world(context: TestContext) {
+	const clock = { now_ms: 1000 };
+	// mock.method would keep where each of a million calls came from.
+	const { now } = performance;
+	performance.now = () => clock.now_ms;
+	context.after(() => {
+		performance.now = now;
+	});
+	context.mock.timers.enable({ apis: ['setTimeout'] });
+	const history = new ProcessHistory();
+	const all = new Map<number, Pages>();
+	const met: { pid: number; runtime: RuntimeFile | undefined; words: FunctionWord[] }[] = [];
+	let onMet: () => Promise<void> = async () => {};
+	const maps = {
+		watch: (call: () => Promise<void>) => {
+			onMet = call;
+		},
+		met: () => met.splice(0),
+		runtimeIn: ({ inode }: { inode: bigint }) =>
+			inode === BigInt(NODE.inode) ? RUNTIME : undefined,
+	};
+	const names = new FunctionNames(maps, history, (pid) => all.get(pid) ?? assert.fail());
+	let taken = 0;
+	names.begin(() => taken++);
+	const map = { ...NODE, start: 0x1000, end: 0x2000, fileOffset: 0, path: '/usr/bin/node' };
+	return {
+		names,
+		clock,
+		timesTaken: () => taken,
+		begin(pid: number): Pages {
+			const pages = new Pages(clock);
+			all.set(pid, pages);
+			history.add({ type: 'mmap', pid, tid: pid, time_ns: 10, ...map });
+			return pages;
+		},
+		/** It runs another program from now on. */
+		execute(pid: number): void {
+			history.add({ type: 'comm', pid, tid: pid, time_ns: 20, comm: 'x', exec: true });
+		},
+		meet(words: readonly FunctionWord[], pid = PID): void {
+			met.push({ pid, runtime: RUNTIME, words: [...words] });
+		},
+		/** The ring has what was met. */
+		tell: () => onMet(),
+		pause: (ms: number) => context.mock.timers.tick(ms),
+		nameOf(word: FunctionWord, { pid = PID, time_ns = 15 } = {}) {
+			const space = history.at(pid, time_ns) ?? assert.fail();
+			const name = names.nameOf(space, word);
+			return typeof name === 'string' ? name : name.name;
+		},
+	};
+}
+
+test('functions are read as soon as a stack is kept, each once, in the order of stacks', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	const [a, b, c] = ['a', 'b', 'c'].map((name) => pages.function(name)) as [
+		FunctionWord,
+		FunctionWord,
+		FunctionWord,
+	];
+	here.meet([b, a]);
+	here.meet([a, c, b]);
+	assert.deepEqual(pages.reads, []);
+	await here.tell();
+	assert.deepEqual(pages.reads, ['b', 'a', 'c']);
+	assert.equal(here.timesTaken(), 1);
+	// All is known: its memory is not held, and not read once more.
+	assert.equal(pages.rests, 1);
+	here.meet([c]);
+	await here.tell();
+	assert.equal(here.nameOf(c), 'c');
+	assert.deepEqual(pages.reads, ['b', 'a', 'c']);
+});
+
+test('5 ms at a time, with 5 ms in between', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	pages.cost_ms = 2;
+	here.meet(Array.from({ length: 8 }, (_, i) => pages.function(`f${i}`)));
+	await here.tell();
+	// Begun after 0, 2 and 4 ms.
+	assert.equal(pages.reads.length, 3);
+	here.pause(4);
+	assert.equal(pages.reads.length, 3);
+	here.pause(1);
+	assert.equal(pages.reads.length, 6);
+	assert.equal(pages.rests, 0);
+	here.pause(5);
+	assert.deepEqual(pages.reads, ['f0', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7']);
+	assert.equal(pages.rests, 1);
+	here.pause(1000);
+	assert.equal(pages.reads.length, 8);
+});
+
+test('a process that has ended, or runs another program: what was read stays, nothing else is read', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	const [early, late] = [pages.function('early'), pages.function('late')];
+	here.meet([early]);
+	await here.tell();
+	here.meet([late]);
+	here.execute(PID);
+	await here.tell();
+	assert.equal(here.nameOf(early), 'early');
+	// Before it executed, it was another one: what is at that place now is not what was met.
+	const reads = [...pages.reads];
+	assert.equal(here.nameOf(pages.function('never met')), 'unread');
+	assert.deepEqual(pages.reads, reads);
+	// Of the program that it runs now, the same place is another function, which is read.
+	assert.equal(here.nameOf(early, { time_ns: 30 }), 'unread');
+	pages.isGone = true;
+	assert.equal(here.nameOf(early), 'early');
+});
+
+test('what is not what was met is read four times, and no more', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	const word = pages.function('moved');
+	here.meet([{ ...word, print: word.print ^ 1 }]);
+	await here.tell();
+	for (let i = 0; i < 10; i++) here.pause(5);
+	assert.equal(pages.reads.length, 4);
+	assert.equal(here.nameOf({ ...word, print: word.print ^ 1 }), 'unread');
+	// Whoever asks has it read anew.
+	assert.equal(here.nameOf(word), 'moved');
+});
+
+test('names that are asked for take one second in all, until what walks met is taken in again', (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	pages.cost_ms = 400;
+	const words = ['a', 'b', 'c', 'd', 'e'].map((name) => pages.function(name));
+	const asked = () => words.map((word) => here.nameOf(word));
+	assert.deepEqual(asked(), ['a', 'b', 'c', 'unread', 'unread']);
+	here.names.take();
+	assert.deepEqual(asked(), ['a', 'b', 'c', 'd', 'e']);
+});
+
+test('of 32 processes something is known; of others it is read again', (t) => {
+	const here = world(t);
+	const all = Array.from({ length: 33 }, (_, i) => here.begin(PID + i));
+	const ask = (i: number) => here.nameOf((all[i] as Pages).function(`f${i}`), { pid: PID + i });
+	for (let i = 0; i < 32; i++) assert.equal(ask(i), `f${i}`);
+	// Used again, so that the second one is the last now.
+	ask(0);
+	assert.ok(all.every(({ rests }) => rests === 0));
+	ask(32);
+	assert.deepEqual(
+		all.flatMap(({ rests }, i) => (rests > 0 ? [i] : [])),
+		[1],
+	);
+});
+
+test('100,000 functions wait, and 300,000 have names; more are left out', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	const word = pages.function('last');
+	let reads = 0;
+	pages.read = () => {
+		reads++;
+		return undefined;
+	};
+	/** How often functions are read, of which none has a name: once, and once they have been tried for good. */
+	const read = async (from: number, count: number) => {
+		reads = 0;
+		here.meet(Array.from({ length: count }, (_, i) => ({ ...word, place: 8 * (from + i + 1) })));
+		await here.tell();
+		const once = reads;
+		for (let i = 0; i < 4; i++) here.pause(5);
+		return [once, reads];
+	};
+	assert.deepEqual(await read(0, 100_007), [100_000, 400_000]);
+	assert.deepEqual(await read(100_000, 100_000), [100_000, 400_000]);
+	assert.deepEqual(await read(200_000, 99_993), [99_993, 399_972]);
+	assert.deepEqual(await read(300_000, 50), [7, 28]);
+});
+
+test('closed: its memory is not held, and nothing is read any more', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	pages.cost_ms = 10;
+	here.meet([pages.function('a'), pages.function('b')]);
+	await here.tell();
+	here.names.close();
+	here.pause(100);
+	assert.deepEqual([pages.reads, pages.rests], [['a'], 1]);
+});
