@@ -22,7 +22,8 @@ const wasm = 'node_modules/gecko-profiler-demangle/index_bg.wasm';
 copyFileSync(wasm, join(OUT, 'src/symbolize/symbols/demangle.wasm'));
 copyFileSync('dist/table-worker.cjs', join(OUT, 'src/symbolize/walks/table-worker.cjs'));
 // Beside the test that runs them, in virtual machines, too.
-cpSync('test/workloads/javascript', join(OUT, 'test/workloads/javascript'), { recursive: true });
+for (const scripts of ['test/workloads/javascript', 'test/workloads/python'])
+	cpSync(scripts, join(OUT, scripts), { recursive: true });
 // Above src/cli, which reads the version there.
 copyFileSync('package.json', join(OUT, 'src/package.json'));
 

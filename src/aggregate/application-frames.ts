@@ -24,6 +24,11 @@ const RUNTIME_LIBRARIES: ReadonlyArray<readonly [pattern: RegExp, why: string]> 
 	],
 	[/^L(java|javax|jdk|sun|com\/sun)\/[\w/$]+;/, "the JDK's classes, in that of an agent"],
 	[/^py::.*:<frozen /, "Python's own modules"],
+	[/ \(<frozen [^)]*>(:\d+)?\)$/, "Python's own modules, out of its memory"],
+	[
+		/ \(\S*\/lib\/python3(\.\d+)?\/(?!(site|dist)-packages\/)[^)]*\)$/,
+		"Python's standard library, out of its memory",
+	],
 ];
 
 /** Whether a frame is of the application's language, and neither the runtime's nor its library's. */

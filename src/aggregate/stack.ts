@@ -18,15 +18,23 @@ export interface CapturedStack extends Uncertain {
 	readonly kernel: ArrayLike<Address>;
 	/** Leaf first: where it was, then return addresses; for what a signal interrupted, one byte behind where it was. */
 	readonly user: ArrayLike<Address>;
-	/** Functions of a runtime's language, by the number of the frame in `user` that they are of. */
-	readonly functions?: ReadonlyMap<number, FunctionWord>;
+	/** Functions of a runtime's language, by the number of the frame in `user` that they are of; innermost first. */
+	readonly functions?: ReadonlyMap<number, readonly FunctionWord[]>;
 	/**
 	 * How the walk of the user frames ended, if it went by unwind tables: at the thread's first function; where frame
 	 * pointers ended that led through code without rules, which do not tell; at a return address of 0, which the
-	 * first functions of some threads have; in a file whose table was not there yet; or where no way led on.
+	 * first functions of some threads have; in a file whose table was not there yet; with as many frames as were asked
+	 * for; or where no way led on.
 	 * Undefined: it went by frame pointers alone.
 	 */
-	readonly userEnd?: 'whole' | 'guessed' | 'at zero' | 'no table' | 'no way on' | undefined;
+	readonly userEnd?:
+		| 'whole'
+		| 'guessed'
+		| 'at zero'
+		| 'no table'
+		| 'too deep'
+		| 'no way on'
+		| undefined;
 	/** Whether there was a stack that could not be kept. */
 	readonly lost: boolean;
 	/** CLOCK_MONOTONIC, when it was seen first: which process of that number, which mappings. */

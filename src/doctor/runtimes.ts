@@ -12,8 +12,10 @@ import { openPerfMap } from '../symbolize/symbols/perf-map-files.js';
 import { type Check, ok, warn } from './check.js';
 
 /** Of the others none has a runtime whose functions are named out of memory. */
-const RUNTIME_FILES = /\/(node|nodejs|libnode\.so[^/]*)$/;
+const RUNTIME_FILES = /\/(node|nodejs|libnode\.so[^/]*|(lib)?python3[^/]*)$/;
 const MAX_FILES = 8;
+/** What a runtime's functions are written in, and what the runtime is called. */
+const LANGUAGES = { v8: ['JavaScript', 'V8'], python: ['Python', 'CPython'] } as const;
 
 function runtimeAmong(pid: number, files: readonly MapsEntry[]): RuntimeFile | undefined {
 	for (const file of files.filter(({ path }) => RUNTIME_FILES.test(path)).slice(0, MAX_FILES)) {
@@ -42,7 +44,10 @@ export function judgeRuntime(
 	file?: RuntimeFile,
 ): Check {
 	if (hasMap) return ok('JIT map', `${runtime}: perf-${pid}.map`);
-	if (file?.layout) return ok('JavaScript', `V8 ${file.version}: its functions have names`);
+	if (file?.layout) {
+		const [language, name] = LANGUAGES[file.runtime];
+		return ok(language, `${name} ${file.version}: its functions have names`);
+	}
 	return warn(
 		'JIT map',
 		`${runtime} wrote no perf-${pid}.map`,

@@ -38,7 +38,7 @@ export function stackOptions() {
 		),
 		runtimeFrames: oneOfOr(
 			'--runtime-frames <which>',
-			'of stacks with JavaScript: native frames, its functions (language), or both',
+			'of stacks with JavaScript or Python: native frames, functions of it (language), or both',
 			RUNTIME_FRAMES,
 			'both',
 		),

@@ -1,22 +1,30 @@
 /** Which runtime is in a file, and who names its functions. */
 import { SymbolError } from '../elf/bytes.js';
 import type { Elf } from '../elf/elf.js';
+import { PythonFunctions } from './python/code.js';
+import { type PythonFile, pythonIn } from './python/layout.js';
+import { PythonStacks } from './python/stack.js';
 import type { FunctionReader, FunctionWord, RuntimeMemory, WalkedFrame } from './runtime.js';
 import { v8FunctionOf } from './v8/frame.js';
 import { V8Functions } from './v8/functions.js';
 import { type V8File, v8In } from './v8/layout.js';
 
 /** A file that a runtime is in, with what the file says of it: plain values, as threads pass them on. */
-export type RuntimeFile = V8File;
+export type RuntimeFile = V8File | PythonFile;
 
 /** Undefined: no runtime that is known is in this file. */
 export function runtimeIn(elf: Elf): RuntimeFile | undefined {
 	try {
-		return v8In(elf);
+		return v8In(elf) ?? pythonIn(elf);
 	} catch (error) {
 		if (!(error instanceof SymbolError)) throw error;
 		return undefined;
 	}
+}
+
+/** Code of a runtime's, from the beginning of its file on: its mapping tells where the file is. Undefined: no matter. */
+export function codeOffsetOf(file: RuntimeFile): number | undefined {
+	return file.runtime === 'python' ? file.layout?.evalStart : undefined;
 }
 
 /** What tells the function of a frame, which no rule leads on from; undefined: it is no function's. */
@@ -25,13 +33,29 @@ export function functionOf(
 	frame: WalkedFrame,
 	memory: RuntimeMemory,
 ): FunctionWord | undefined {
-	return file.layout && v8FunctionOf(frame, file.layout, memory);
+	return file.runtime === 'v8' && file.layout
+		? v8FunctionOf(frame, file.layout, memory)
+		: undefined;
 }
 
-/** Undefined: functions of this file are not named. */
+/** Of a process whose runtime keeps functions elsewhere than on the stack; undefined: it does not. */
+export function functionStacks(
+	file: RuntimeFile,
+	memory: RuntimeMemory,
+	base: number,
+): PythonStacks | undefined {
+	return file.runtime === 'python' && file.layout
+		? new PythonStacks(memory, file.layout, base)
+		: undefined;
+}
+
+/** Undefined: functions of this file are not named. `base`: where it would be mapped at offset 0. */
 export function functionReader(
 	file: RuntimeFile,
 	memory: RuntimeMemory,
+	base: number,
 ): FunctionReader | undefined {
+	if (file.runtime === 'python')
+		return file.layout && new PythonFunctions(memory, file.layout, base);
 	return file.layout && new V8Functions(memory, file.layout.heap);
 }

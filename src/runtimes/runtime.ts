@@ -6,12 +6,15 @@
 export interface FunctionWord {
 	readonly place: number;
 	readonly print: number;
-	/** It is of the caller of the frame, which has no frame of its own. */
+	/** It is of the caller of the frame, which has no frame of its own: only of runtimes whose frames run one function. */
 	readonly isCallers: boolean;
 }
 
 /** Frames of stacks in which a runtime has functions: as if it had no language, of the language alone, or both. */
 export type RuntimeFrames = 'native' | 'language' | 'both';
+
+/** Why walks take no functions of a file that could be named: 'count': these are too many files; 'unwanted': nobody asked. */
+export type NotTaken = 'count' | 'unwanted';
 
 /** A frame of a walk from outside. */
 export interface WalkedFrame {
@@ -38,6 +41,15 @@ export interface LanguageFunction {
 	readonly line: number | undefined;
 	/** The line could not be read at this moment. */
 	readonly isLineLater?: boolean;
+}
+
+/** The functions of a thread whose runtime keeps their frames elsewhere than on the thread's stack. */
+export interface FunctionStack {
+	/**
+	 * The functions that a frame of the stack runs, innermost first; `from`, `to`: where it is on the stack. To be called
+	 * for each frame, innermost first.
+	 */
+	take(from: number, to: number): readonly FunctionWord[];
 }
 
 /** Names the functions of one process. */

@@ -3,7 +3,7 @@
  * processes end, and their memory changes.
  */
 import type { FunctionMaps } from '../bpf/runtimes/functions.js';
-import { functionReader, type RuntimeFile } from '../runtimes/recognise.js';
+import { codeOffsetOf, functionReader, type RuntimeFile } from '../runtimes/recognise.js';
 import type { FunctionReader, FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import type { AddressSpace, Life } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
@@ -110,6 +110,15 @@ export class FunctionNames implements Runtimes {
 		return undefined;
 	}
 
+	codeBaseOf(space: AddressSpace, runtime: RuntimeFile): number {
+		const offset = codeOffsetOf(runtime);
+		if (offset === undefined) return 0;
+		for (const { file, start, end, fileOffset } of space.files())
+			if (offset >= fileOffset && offset < fileOffset + (end - start) && this.runtimeIn(file))
+				return start - fileOffset;
+		return 0;
+	}
+
 	/** The runtime in a file; undefined: none that was met. */
 	runtimeIn({ inode, major, minor }: MappedFile): RuntimeFile | undefined {
 		const device = major * 2 ** MINOR_BITS + minor;
@@ -198,13 +207,15 @@ export class FunctionNames implements Runtimes {
 			return known;
 		}
 		known?.pages.rest();
+		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
 		const pages = this.#pagesOf(pid);
-		const reader = functionReader(runtime, pages);
+		const base = space ? this.codeBaseOf(space, runtime) : 0;
+		const reader = functionReader(runtime, pages, base);
 		if (!reader) return undefined;
 		this.#makeRoom();
-		const process = { life, pages, reader };
-		this.#open.set(pid, process);
-		return process;
+		const opened = { life, pages, reader };
+		this.#open.set(pid, opened);
+		return opened;
 	}
 
 	#makeRoom(): void {

@@ -5,11 +5,11 @@ import type { Place } from './code-place.js';
 /** A frame of a walk. */
 export interface PlacedFrame {
 	readonly code: Place;
-	/** The function of the runtime's language that runs there, or that has called the code. */
-	readonly runs?: Place | undefined;
+	/** The functions of the runtime's language that run there, innermost first, or the one that has called the code. */
+	readonly runs?: readonly Place[];
 	/** That function has called the code, and has no other frame in the stack. */
 	readonly isCallers?: boolean;
-	/** There is such a function, and it could not be read. */
+	/** There is such a function, and it could not be read: what stands for it is the code. */
 	readonly isUnread?: boolean;
 }
 
@@ -22,7 +22,7 @@ export function withFunctions(frames: readonly PlacedFrame[]): Place[] {
 		// A perf map has columns, too, and knows lines of all modules.
 		if (!runs || isNamedByMap(code)) return [code];
 		const isShown = isCallers && !RUNS_FUNCTIONS.test(code.frame.name);
-		return isShown ? [code, runs] : [runs];
+		return isShown ? [code, ...runs] : runs;
 	});
 }
 

@@ -34,10 +34,13 @@ export type Notice =
 	| {
 			/** A runtime's functions are not named, and it wrote no perf map. */
 			readonly kind: 'runtime-unknown';
-			/** Of V8. */
+			readonly runtime: 'v8' | 'python';
 			readonly version: string;
-			/** It is not known, the file lacks what tells where functions are, or there are too many files. */
-			readonly problem: 'version' | 'symbols' | 'count';
+			/**
+			 * It is not known, the file lacks what tells where functions are, its threads run at the same time, or there
+			 * are too many files.
+			 */
+			readonly problem: 'version' | 'symbols' | 'free-threaded' | 'count';
 			readonly pid: number;
 			readonly comm: string;
 			readonly share: number;
@@ -45,6 +48,7 @@ export type Notice =
 	| {
 			/** Functions of a runtime's whose names could not be read. */
 			readonly kind: 'functions-unread';
+			readonly language: 'JavaScript' | 'Python';
 			readonly pid: number;
 			readonly comm: string;
 			readonly share: number;
@@ -131,7 +135,7 @@ export function noticeText(notice: Notice): string {
 			return runtimeUnknownText(notice);
 		case 'functions-unread':
 			return (
-				`${notice.comm} (${notice.pid}) has JavaScript functions without names, in ${percent(notice.share)} of what ` +
+				`${notice.comm} (${notice.pid}) has ${notice.language} functions without names, in ${percent(notice.share)} of what ` +
 				'is shown: its memory had changed, or was gone, before tstrace read it.'
 			);
 		case 'perf-map-cut':
@@ -163,23 +167,35 @@ export function noticeText(notice: Notice): string {
 	}
 }
 
-function runtimeUnknownText({
-	version,
-	problem,
-	pid,
-	comm,
-	share,
-}: Notice & { kind: 'runtime-unknown' }): string {
-	const named = `${NODE_VERSIONS.slice(0, -1).join(', ')} and ${NODE_VERSIONS.at(-1)}`;
+const NODES = `${NODE_VERSIONS.slice(0, -1).join(', ')} and ${NODE_VERSIONS.at(-1)}`;
+
+const READABLE: Readonly<
+	Record<'v8' | 'python', { versions: string; is: string; name: string; remedy: string }>
+> = {
+	v8: {
+		versions: `Node.js ${NODES}`,
+		is: 'has',
+		name: 'V8',
+		remedy: `To see them, ${REMEDIES.node}.`,
+	},
+	python: {
+		versions: 'Python 3.11 to 3.13',
+		is: 'is',
+		name: 'Python',
+		remedy: 'Python 3.12 and newer can write a perf map: start it with python3 -X perf.',
+	},
+};
+
+function runtimeUnknownText(notice: Notice & { kind: 'runtime-unknown' }): string {
+	const { runtime, version, problem, pid, comm, share } = notice;
+	const { versions, is, name, remedy } = READABLE[runtime];
 	const why = {
-		version: `tstrace reads the names of Node.js ${named}, and this has V8 ${version}`,
-		symbols: `the symbols that tell where V8 ${version} has them are stripped`,
-		count: `tstrace reads those of ${FUNCTION_MAX_RUNTIMES} programs with V8 in them, and this is one more`,
+		version: `tstrace reads the names of ${versions}, and this ${is} ${name} ${version}`,
+		symbols: `the symbols that tell where ${name} ${version} has them are stripped`,
+		'free-threaded': `tstrace does not read those of ${name} ${version} without the GIL`,
+		count: `tstrace reads those of ${FUNCTION_MAX_RUNTIMES} programs with V8 or Python in them, and this is one more`,
 	}[problem];
-	return (
-		`${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ` +
-		`To see them, ${REMEDIES.node}.`
-	);
+	return `${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ${remedy}`;
 }
 
 function symbolsMissingText(notice: Notice & { kind: 'symbols-missing' }): string {

@@ -9,7 +9,7 @@ import { type Address, addressText } from '../loader/signed-address.js';
 import { silentMounts } from '../proc/answers.js';
 import { MEMORY_PATH } from '../proc/maps.js';
 import { silentMemories } from '../proc/memory-lock.js';
-import type { LanguageFunction } from '../runtimes/runtime.js';
+import type { FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
 import type { FunctionNames } from './function-names.js';
@@ -175,14 +175,24 @@ export class Symbolizer {
 		if (stack.user.length === 0) return [];
 		const space = this.#history.at(stack.pid, stack.at_ns);
 		return Array.from(stack.user, (address, i) => {
-			const word = stack.functions?.get(i);
-			const named = space && word && this.#functions?.nameOf(space, word);
 			// The leaf is where it is; all others are where it will go on, behind the call.
 			const code = this.#placeAt(space, stack.at_ns, i === 0 ? address : address - 1);
-			if (!named || named === 'none') return { code };
-			if (named === 'unread') return { code, isUnread: true };
-			return { code, runs: this.#placeOfFunction(named), isCallers: word.isCallers };
+			const words = space && stack.functions?.get(i);
+			return words ? this.#withFunctions(space, code, words) : { code };
 		});
+	}
+
+	#withFunctions(space: AddressSpace, code: Place, words: readonly FunctionWord[]): PlacedFrame {
+		const named = words.map((word) => this.#functions?.nameOf(space, word) ?? 'none');
+		const isUnread = named.includes('unread');
+		if (!named.some((name) => typeof name !== 'string'))
+			return isUnread ? { code, isUnread } : { code };
+		const runs = named.flatMap((name) => {
+			if (name === 'none') return [];
+			return name === 'unread' ? [code] : [this.#placeOfFunction(name)];
+		});
+		const isCallers = words.some((word) => word.isCallers);
+		return isUnread ? { code, runs, isCallers, isUnread } : { code, runs, isCallers };
 	}
 
 	#placeOfFunction(named: LanguageFunction): Place {

@@ -150,8 +150,8 @@ export class Account {
 				if (!runtime) return [];
 				if (!file?.problem) return [{ kind: 'perf-map-missing', runtime, ...of }];
 				if (file.problem === 'unwanted') return [];
-				const { version, problem } = file;
-				return [{ kind: 'runtime-unknown', version, problem, ...of }];
+				const { runtime: which, version, problem } = file;
+				return [{ kind: 'runtime-unknown', runtime: which, version, problem, ...of }];
 			},
 		);
 		const all = [...this.#processes.values()];
@@ -163,9 +163,10 @@ export class Account {
 			.map(({ pid }): Notice => {
 				return { kind: 'perf-map-cut', pid, comm: this.history.comm(pid, Infinity) ?? '' };
 			});
-		const unread = largest(all, (of) => of.unread).map(
-			({ runtime, file, ...of }): Notice => ({ kind: 'functions-unread', ...of }),
-		);
+		const unread = largest(all, (of) => of.unread).map(({ runtime, file, ...of }): Notice => {
+			const language = file?.runtime === 'python' ? 'Python' : 'JavaScript';
+			return { kind: 'functions-unread', language, ...of };
+		});
 		return [...missing, ...unread, ...incomplete, ...cut];
 	}
 

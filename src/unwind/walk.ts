@@ -41,6 +41,11 @@ export interface WalkedProcess<M extends CodeMapping = CodeMapping> {
 	codeAt(mapping: M, address: number, length_bytes: number): DataView | undefined;
 	/** Takes a frame that no rule leads on from; `number`: of its address. */
 	takeFunction?(frame: Frame, mapping: M, number: number): void;
+	/**
+	 * Takes what a frame runs whose place on the stack is from one address up to another; `number`: of its address.
+	 * Returns how many frames that is.
+	 */
+	takeStepped?(from: number, to: number, number: number): number;
 }
 
 /** What a thread had in its registers when it stopped. */
@@ -73,9 +78,10 @@ export function walkOutside<M extends CodeMapping>(
 	const { ip, sp, fp, link } = registers;
 	const addresses: number[] = [];
 	let isGuessed = false;
+	let taken = 0;
 	let frame: Frame = { ip, sp, fp, link, isExact: true, isByPointer: false };
 	for (;;) {
-		if (addresses.length >= depth) return { addresses, end: END.tooDeep, isGuessed };
+		if (addresses.length + taken >= depth) return { addresses, end: END.tooDeep, isGuessed };
 		const at = frame.isExact ? frame.ip : frame.ip - 1;
 		const mapping = process.mappingAt(at);
 		const isFirst = addresses.length === 0;
@@ -84,8 +90,20 @@ export function walkOutside<M extends CodeMapping>(
 		const caller = callerOf(frame, at, mapping, process, addresses.length - 1);
 		isGuessed ||= caller.isGuess;
 		if (typeof caller.next === 'number') return { addresses, end: caller.next, isGuessed };
+		taken += takenBetween(frame, caller.next, process, addresses.length - 1);
 		frame = caller.next;
 	}
+}
+
+/** How many frames what a frame runs is, apart from itself. */
+function takenBetween(
+	{ sp: from }: Frame,
+	{ sp: to }: Frame,
+	process: Pick<WalkedProcess, 'takeStepped'>,
+	number: number,
+): number {
+	if (from === undefined || to === undefined) return 0;
+	return process.takeStepped?.(from, to, number) ?? 0;
 }
 
 /** `at`: the address whose rule holds. `number`: of the frame, from 0 on. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type JsonStack, type StackReport, stackReport } from './stacks.js';
+import { assertSources, type JsonStack, type StackReport, stackReport } from './stacks.js';
 import { runToEnd, TSTRACE, Workload } from './support.js';
 
 const SCRIPTS = fileURLToPath(new URL('../workloads/javascript', import.meta.url));
@@ -27,16 +27,7 @@ function lineOf(file: string, number: number): string {
  * beside is the same. Returns their names.
  */
 export function assertInSource(stacks: readonly JsonStack[]): Set<string> {
-	for (const { frames, sources = [] } of stacks) {
-		const texts = new Map(
-			sources.map(({ frame, name, file, line }) => [
-				frame,
-				`${name} (${file}${line === undefined ? '' : `:${line}`})`,
-			]),
-		);
-		for (const [i, frame] of frames.entries())
-			if (FUNCTION.test(frame) || texts.has(i)) assert.equal(texts.get(i), frame);
-	}
+	assertSources(stacks, FUNCTION);
 	const met = new Set(stacks.flatMap(({ frames }) => frames).filter((name) => FUNCTION.test(name)));
 	for (const name of met) {
 		const [, its = '', file = '', number] = FUNCTION.exec(name) ?? [];

@@ -74,6 +74,20 @@ export function stackReport({ status, stdout, stderr }: Finished): StackReport {
 	return JSON.parse(lines[0] ?? '');
 }
 
+/** What `sources` says of functions of a runtime's language, which `texts` match, is what their names say. */
+export function assertSources(stacks: readonly JsonStack[], texts: RegExp): void {
+	for (const { frames, sources = [] } of stacks) {
+		const said = new Map(
+			sources.map(({ frame, name, file, line }) => [
+				frame,
+				`${name} (${file}${line === undefined ? '' : `:${line}`})`,
+			]),
+		);
+		for (const [i, frame] of frames.entries())
+			if (texts.test(frame) || said.has(i)) assert.equal(said.get(i), frame);
+	}
+}
+
 /** Those with a frame of that name, or of one that it matches. */
 export function withFrame(stacks: readonly JsonStack[], name: string | RegExp): JsonStack[] {
 	const matches = (frame: string) => (typeof name === 'string' ? frame === name : name.test(frame));

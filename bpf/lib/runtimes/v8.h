@@ -79,6 +79,8 @@ __noinline int v8_function(u32 index, u32 kind, u32 runtime, u64 offset)
 	/* It may be in a library: then it is not known before a walk has come there. */
 	if (runtime && codes->runtime != runtime)
 		set_runtime(codes, runtime);
+	if (!codes->runtime)
+		return 0;
 	if (runtime && !is_v8_code(&codes->v8, walk->is_exact, offset, &is_callers))
 		return 0;
 	at = walk->fp - __builtin_offsetof(typeof(frame), fp);

@@ -185,7 +185,7 @@ static __always_inline u64 stack_hash(struct scratch *here, bool is_user, long b
 	}
 	if (count == 0)
 		return NO_STACK;
-	if (count - functions_in(walked) >= stack_depth)
+	if (count - (walked->beside & -(u32) !!walked->end) >= stack_depth)
 		count_loss(LOSS_STACKS_TRUNCATED);
 	walked->count = count;
 	hash_frames(here->index, is_user);

@@ -4,6 +4,7 @@
 #define TSTRACE_UNWIND_FRAME_H
 
 #include "../kernel.h"
+#include "../runtimes/python.h"
 #include "../runtimes/v8.h"
 #include "code.h"
 
@@ -186,7 +187,7 @@ static __always_inline int step_by_rule(struct unwind *walk, struct unwind_rule 
 	return to_caller(walk, ip, cfa, fp);
 }
 
-static __always_inline int step_by_pointer(struct unwind *walk, bool is_first)
+static __always_inline int step_by_pointer(struct unwind *walk)
 {
 	struct {
 		u64 fp;
@@ -197,7 +198,7 @@ static __always_inline int step_by_pointer(struct unwind *walk, bool is_first)
 	/* The code that begins a thread leaves 0 there; so may code that uses the register for
 	 * something else (Java's).
 	 */
-	if (!fp && !is_first)
+	if (!fp && walk->depth > 0)
 		return UNWIND_GUESSED;
 	if (fp < LOWEST_FRAME || fp % 8 || fp < walk->sp)
 		return UNWIND_GAP;
@@ -222,7 +223,7 @@ static __always_inline int step_by_pointer(struct unwind *walk, bool is_first)
 #define UNWIND_NO_CODE (-1)
 
 /* One frame on, or how the walk ends: UNWIND_NO_CODE, or of enum unwind_end. */
-static __always_inline int step_frame(struct unwind *walk, u32 index, bool is_first)
+static __always_inline int step_frame(struct unwind *walk, u32 index)
 {
 	struct unwind_rule *rule = NULL;
 	struct codes *codes = codes_at(walk);
@@ -241,6 +242,8 @@ static __always_inline int step_frame(struct unwind *walk, u32 index, bool is_fi
 	}
 	if (code->kind == CODE_ASKED)
 		return UNWIND_NO_TABLE;
+	walk->file_runtime = code->runtime;
+	walk->file_base = code->start - code->file_offset;
 	if (code->kind == CODE_WITH_TABLE)
 		rule = rule_at(code, at);
 	if (rule && rule->cfa != CFA_GAP)
@@ -252,36 +255,54 @@ static __always_inline int step_frame(struct unwind *walk, u32 index, bool is_fi
 			return out_of_signal(walk);
 		walk->is_guessed = true;
 	}
-	return step_by_pointer(walk, is_first);
+	return step_by_pointer(walk);
+}
+
+/*
+ * Adds the frame that a walk was at before its last step, with what it runs; `next`: what the step
+ * returned. Returns the same, or that the stack is full. Verified once, and not for each way that a
+ * step can go.
+ */
+__noinline int add_frame(u32 index, int next)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
+	u32 at, has_function;
+
+	if (!walk || !here)
+		return UNWIND_NO_CODE;
+	at = here->user.count;
+	barrier_var(at);
+	if ((next == UNWIND_NO_CODE && walk->depth > 0) || at > STACK_WORDS - 2)
+		return next;
+	has_function = walk->function >> FUNCTION_MARK_BIT;
+	here->user.frames[at] = walk->frame_ip;
+	here->user.frames[at + 1] = walk->function;
+	here->user.count = at + 1 + has_function;
+	here->user.functions += has_function;
+	here->user.beside += has_function;
+	here->user.runtime = walk->runtime;
+	if (walk->file_runtime | walk->python.is_waiting)
+		return python_step(index) && next == UNWIND_ON ? UNWIND_TOO_DEEP : next;
+	return next;
 }
 
 /* Adds the frame that a walk is at, and goes one on: as step_frame(). Verified once. */
 __noinline int unwind_frame(u32 index, u32 depth)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
-	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
-	u32 at, has_function;
-	u64 ip;
-	int next;
 
-	if (!walk || !here)
+	if (!walk)
 		return UNWIND_NO_CODE;
-	/* What a signal interrupted is no return address: it is made to look like one. */
-	ip = walk->ip + (walk->is_exact && depth > 0);
+	walk->depth = depth;
+	/* What a signal interrupted is no return address: it is made to look like one. Without a
+	 * branch: the verifier would follow all that comes for each way. */
+	walk->frame_ip = walk->ip + (walk->is_exact & (-(u64)depth >> 63));
+	walk->frame_sp = walk->sp;
 	walk->function = 0;
+	walk->file_runtime = 0;
 	walk->is_pointed_to = false;
-	next = step_frame(walk, index, depth == 0);
-	at = here->user.count;
-	barrier_var(at);
-	if ((next == UNWIND_NO_CODE && depth > 0) || at > STACK_WORDS - 2)
-		return next;
-	has_function = walk->function >> FUNCTION_MARK_BIT;
-	here->user.frames[at] = ip;
-	here->user.frames[at + 1] = walk->function;
-	here->user.count = at + 1 + has_function;
-	here->user.functions += has_function;
-	here->user.runtime = walk->runtime;
-	return next;
+	return add_frame(index, step_frame(walk, index));
 }
 
 #endif

@@ -11,6 +11,7 @@
 #define TSTRACE_UNWIND_TABLES_H
 
 #include "../kernel.h"
+#include "../runtimes/python_layout.h"
 #include "../runtimes/v8_layout.h"
 #include "../stacks/stacks.h"
 #include "vma.h"
@@ -248,9 +249,15 @@ struct unwind {
 	u32 codes_at;	    /* in `unwind_codes` */
 	u64 function;	    /* lib/runtimes/functions.h; 0: of none */
 	u32 runtime;	    /* that functions are of */
+	u32 depth;	    /* of the frame: how many are further in */
+	u64 frame_ip;	    /* as it is added to the stack */
+	u64 frame_sp;
+	u32 file_runtime;   /* as in unwind_file, of the file that the frame is in */
+	u64 file_base;	    /* where that would be mapped at offset 0 */
 	bool is_pointed_to; /* where the frame pointer points has been read: */
 	u64 pointed_fp;
 	u64 pointed_ip;
+	struct python_walk python;
 	struct met met;
 };
 
@@ -274,7 +281,8 @@ static __always_inline void set_runtime(struct codes *codes, u32 runtime)
 	u32 key = runtime - 1;
 	struct v8_layout *v8 = runtime ? bpf_map_lookup_elem(&v8_layouts, &key) : NULL;
 
-	codes->runtime = v8 ? runtime : 0;
+	/* Of another kind of runtime there are only zeros. */
+	codes->runtime = v8 && v8->builtins_end ? runtime : 0;
 	if (v8)
 		codes->v8 = *v8;
 }

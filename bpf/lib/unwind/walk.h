@@ -72,6 +72,10 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	here->user.count = 0;
 	here->user.end = UNWIND_TOO_DEEP;
 	here->user.functions = 0;
+	here->user.beside = 0;
+	walk->python.runtime = 0;
+	walk->python.is_waiting = false;
+	walk->python.taken = 0;
 	for (u32 i = 0; i < STACK_DEPTH && i < stack_depth; i++) {
 		int next = unwind_frame(index, i);
 

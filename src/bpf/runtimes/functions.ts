@@ -1,14 +1,18 @@
-/** What walks take of functions of runtimes: user space's side of bpf/lib/runtimes/functions.h and v8.h. */
+/** What walks take of functions of runtimes: user space's side of bpf/lib/runtimes/functions.h, and of the layouts there. */
 import {
 	function_constant as FUNCTION,
+	python_layout as PYTHON_LAYOUT,
 	v8_layout as V8_LAYOUT,
 	walked as WALKED,
 } from '../../generated/common.js';
+import type { StructWith } from '../../loader/layout.js';
 import { u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { RingBuffer } from '../../loader/ringbuf.js';
+import type { PythonLayout } from '../../runtimes/python/layout.js';
 import type { RuntimeFile } from '../../runtimes/recognise.js';
-import type { FunctionWord } from '../../runtimes/runtime.js';
+import type { FunctionWord, NotTaken } from '../../runtimes/runtime.js';
+import type { V8Layout } from '../../runtimes/v8/layout.js';
 import type { UnwoundLayout } from '../unwind/table-memory.js';
 import { type FileIdentity, fileName } from '../unwind/tables.js';
 
@@ -19,6 +23,8 @@ const PLACE_HIGH_MASK = (1 << PLACE_HIGH_BITS) - 1;
 const PRINT_MASK = (1 << FUNCTION.FUNCTION_PRINT_BITS) - 1;
 /** With runtimes, of whatever version. */
 const MAX_FILES = 1024;
+/** Whose place in CPython's memory is remembered, of all processes. */
+const MAX_PYTHON_THREADS = 8192;
 /** What places are counted in. */
 const PLACE_BYTES = 8;
 
@@ -63,7 +69,9 @@ export class FunctionMaps {
 
 	/** Before loading. */
 	configure(): void {
-		this.#object.map('v8_layouts').setMaxEntries(FUNCTION.FUNCTION_MAX_RUNTIMES);
+		for (const layouts of ['v8_layouts', 'python_layouts'])
+			this.#object.map(layouts).setMaxEntries(FUNCTION.FUNCTION_MAX_RUNTIMES);
+		this.#object.map('python_threads').setMaxEntries(MAX_PYTHON_THREADS);
 		this.#object.map('function_stacks').setMaxEntries(FUNCTION.FUNCTION_RING_BYTES);
 	}
 
@@ -89,24 +97,15 @@ export class FunctionMaps {
 		if (known >= 0) return known + 1;
 		this.#runtimes.push(file);
 		const number = this.#runtimes.length;
-		const { heap, builtins, interpreter } = taken.layout;
-		const { fields, size } = V8_LAYOUT;
-		const value = new DataView(new ArrayBuffer(size));
-		const put = (field: { offset: number }, offset: number) =>
-			value.setBigUint64(field.offset, BigInt(offset), true);
-		put(fields.builtins_start, builtins.start);
-		put(fields.builtins_end, builtins.end);
-		put(fields.interpreter_start, interpreter.start);
-		put(fields.interpreter_end, interpreter.end);
-		value.setUint32(fields.function_shared.offset, heap.functionShared, true);
-		value.setUint32(fields.shared_print.offset, heap.sharedLength, true);
-		this.#object.map('v8_layouts').update(u32Key(number - 1), new Uint8Array(value.buffer));
+		const key = u32Key(number - 1);
+		if (taken.runtime === 'v8') this.#object.map('v8_layouts').update(key, v8Value(taken.layout));
+		else this.#object.map('python_layouts').update(key, pythonValue(taken.layout));
 		this.#object.setVariable('runtimes_known', number);
 		return number;
 	}
 
 	/** Why functions of it are not taken, besides what the file itself says. */
-	#problemOf({ layout }: RuntimeFile, isKnown: boolean): 'count' | 'unwanted' | undefined {
+	#problemOf({ layout }: RuntimeFile, isKnown: boolean): NotTaken | undefined {
 		if (!layout) return undefined;
 		if (!this.areWanted) return 'unwanted';
 		const isFull = this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES;
@@ -140,4 +139,54 @@ export class FunctionMaps {
 		this.#ring?.close();
 		this.#ring = undefined;
 	}
+}
+
+/** struct v8_layout. */
+function v8Value({ heap, builtins, interpreter }: V8Layout): Uint8Array {
+	return written(V8_LAYOUT, {
+		builtins_start: builtins.start,
+		builtins_end: builtins.end,
+		interpreter_start: interpreter.start,
+		interpreter_end: interpreter.end,
+		function_shared: heap.functionShared,
+		shared_print: heap.sharedLength,
+	});
+}
+
+/** struct python_layout. */
+function pythonValue(layout: PythonLayout): Uint8Array {
+	return written(PYTHON_LAYOUT, {
+		interpreters: layout.runtime + layout.interpreters,
+		code_type: layout.codeType,
+		eval_start: layout.evalStart,
+		eval_end: layout.evalEnd,
+		interpreter_next: layout.interpreterNext,
+		interpreter_threads: layout.interpreterThreads,
+		thread_previous: layout.threadPrevious,
+		thread_next: layout.threadNext,
+		thread_identity: layout.threadIdentity,
+		thread_frame: layout.threadFrame,
+		has_records: Number(layout.recordFrame !== undefined),
+		record_frame: layout.recordFrame ?? 0,
+		has_marked_frames: Number(layout.recordPrevious !== undefined),
+		record_previous: layout.recordPrevious ?? 0,
+		frame_code: layout.frameCode,
+		frame_previous: layout.framePrevious,
+		frame_owner: layout.frameOwner,
+		code_print: layout.codePrint,
+	});
+}
+
+/** A struct with all its fields. */
+function written<K extends string>(
+	{ fields, size }: StructWith<K>,
+	values: Readonly<Record<K, number>>,
+): Uint8Array {
+	const view = new DataView(new ArrayBuffer(size));
+	for (const key of Object.keys(values) as K[]) {
+		const { offset, size: bytes } = fields[key];
+		if (bytes === 4) view.setUint32(offset, values[key], true);
+		else view.setBigUint64(offset, BigInt(values[key]), true);
+	}
+	return new Uint8Array(view.buffer);
 }

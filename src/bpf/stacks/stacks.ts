@@ -222,16 +222,22 @@ type UserFrames = Pick<CapturedStack, 'user' | 'functions'>;
 /** No typed array: of these there are thousands, and each takes 200 bytes by itself. */
 function framesAt(frames: FrameChunks, { first, count, end }: Extent): UserFrames {
 	const user: Address[] = [];
-	const functions = new Map<number, FunctionWord>();
+	const functions = new Map<number, FunctionWord[]>();
 	const { view, at: start } = frames.find(first);
 	for (let i = 0; i < count; i++) {
 		const at = start + i * 8;
-		// Walks by tables alone take functions, each behind the address of its frame.
+		// Walks by tables alone take functions, behind the address of their frame.
 		if (end && i > 0 && isFunctionWord(view, at))
-			functions.set(user.length - 1, readFunctionWord(view, at));
+			addTo(functions, user.length - 1, readFunctionWord(view, at));
 		else user.push(readAddress(view, at));
 	}
 	return functions.size > 0 ? { user, functions } : { user };
+}
+
+function addTo(functions: Map<number, FunctionWord[]>, frame: number, word: FunctionWord): void {
+	const known = functions.get(frame);
+	if (known) known.push(word);
+	else functions.set(frame, [word]);
 }
 
 /** How a walk of user frames ended; undefined: it went by frame pointers alone. */
@@ -240,6 +246,7 @@ function userEnd(end: number | undefined): CapturedStack['userEnd'] {
 	if (end === END.UNWIND_WHOLE) return 'whole';
 	if (end === END.UNWIND_GUESSED) return 'guessed';
 	if (end === END.UNWIND_ZERO) return 'at zero';
+	if (end === END.UNWIND_TOO_DEEP) return 'too deep';
 	return end === END.UNWIND_NO_TABLE ? 'no table' : 'no way on';
 }
 

@@ -5,6 +5,7 @@
 import { type Elf, SEGMENT_TYPE } from '../../elf/elf.js';
 import { ExportedSymbols } from '../../elf/exported-symbols.js';
 import { symbolsNamed } from '../../elf/local-symbols.js';
+import type { NotTaken } from '../runtime.js';
 import { type ScopeForm, versionFacts } from './versions.js';
 
 const VERSION = '_ZN2v88internal7Version';
@@ -89,8 +90,8 @@ export interface V8File {
 	readonly version: string;
 	/** Undefined: functions of this version are not named, or the file lacks what it takes. */
 	readonly layout: V8Layout | undefined;
-	/** Why; 'count': these are too many files; 'unwanted': nobody asked for them; undefined: they are named. */
-	readonly problem: 'version' | 'symbols' | 'count' | 'unwanted' | undefined;
+	/** Why; undefined: they are named. */
+	readonly problem: 'version' | 'symbols' | NotTaken | undefined;
 }
 
 /** Undefined: V8 is not in this file. Throws SymbolError. */

@@ -6,7 +6,7 @@ import { closeSync } from 'node:fs';
 import { type Bytes, FileBytes, MemoryBytes, SymbolError } from '../../elf/bytes.js';
 import type { Address } from '../../loader/signed-address.js';
 import { MEMORY_PATH } from '../../proc/maps.js';
-import { functionOf, type RuntimeFile } from '../../runtimes/recognise.js';
+import { functionOf, functionStacks, type RuntimeFile } from '../../runtimes/recognise.js';
 import type { FunctionWord } from '../../runtimes/runtime.js';
 import { type RuleLookup, ruleLookup } from '../../unwind/lookup.js';
 import { GAP } from '../../unwind/rule.js';
@@ -42,15 +42,17 @@ export interface Runtimes {
 	/** In what a process has mapped. */
 	runtimeOf(space: AddressSpace): RuntimeFile | undefined;
 	runtimeIn(file: MappedFile): RuntimeFile | undefined;
+	/** Where the runtime's file would be mapped at offset 0. */
+	codeBaseOf(space: AddressSpace, runtime: RuntimeFile): number;
 }
 
 interface SleepingStack {
 	/** Leaf first; the leaf alone where memory cannot be read, or where the thread has gone on meanwhile. */
 	readonly addresses: readonly Address[];
 	/** As CapturedStack's. */
-	readonly functions?: ReadonlyMap<number, FunctionWord>;
+	readonly functions?: ReadonlyMap<number, readonly FunctionWord[]>;
 	/** As CapturedStack's `userEnd`. */
-	readonly end: 'whole' | 'guessed' | 'at zero' | 'no way on';
+	readonly end: 'whole' | 'guessed' | 'at zero' | 'too deep' | 'no way on';
 }
 
 /** What is kept of a file. */
@@ -63,6 +65,10 @@ interface WalkedFile {
 /** Reads other processes' memory; keeps one file open, since threads of a process come in a row. */
 export class SleepingStacks {
 	#memory: ProcessMemory | undefined;
+	/** Of the process whose memory that is. */
+	#functionStacks:
+		| { readonly memory: ProcessMemory; readonly of: ReturnType<typeof functionStacks> }
+		| undefined;
 	readonly #files = new Map<MappedFile | 'vdso', WalkedFile>();
 	#vdso: Buffer | undefined;
 	#spent_ms = 0;
@@ -118,12 +124,14 @@ export class SleepingStacks {
 			this.#memory = new ProcessMemory(pid);
 		}
 		const { ip, sp, fp } = registers;
-		const functions = new Map<number, FunctionWord>();
+		const functions = new Map<number, readonly FunctionWord[]>();
+		const runtime = runtimes?.runtimeOf(space);
 		const { addresses, end, isGuessed } = walkOutside(
 			PROCESSOR.isArm64 ? registers : { ip, sp, fp },
 			{
 				...this.#process(space, this.#memory),
-				takeFunction: functionsInto(functions, this.#memory, runtimes, runtimes?.runtimeOf(space)),
+				takeFunction: functionsInto(functions, this.#memory, runtimes, runtime),
+				...this.#stepped(functions, thread, space, runtimes, runtime),
 			},
 			depth,
 		);
@@ -132,7 +140,34 @@ export class SleepingStacks {
 		const stack = functions.size > 0 ? { addresses, functions } : { addresses };
 		if (isGuessed) return { ...stack, end: 'guessed' };
 		if (end === END.zero) return { ...stack, end: 'at zero' };
+		if (end === END.tooDeep) return { ...stack, end: 'too deep' };
 		return { ...stack, end: end === END.whole ? 'whole' : 'no way on' };
+	}
+
+	/** Of runtimes whose functions' frames are elsewhere than on the stack. */
+	#stepped(
+		functions: Map<number, readonly FunctionWord[]>,
+		{ tid }: WaitingThread,
+		space: AddressSpace,
+		runtimes: Runtimes | undefined,
+		runtime: RuntimeFile | undefined,
+	): Pick<WalkedProcess, 'takeStepped'> {
+		const memory = this.#memory;
+		if (!runtimes || !runtime || !memory) return {};
+		if (this.#functionStacks?.memory !== memory) {
+			const base = runtimes.codeBaseOf(space, runtime);
+			const written = { read: (at: number, bytes: number) => memory.readWritten(at, bytes) };
+			this.#functionStacks = { memory, of: functionStacks(runtime, written, base) };
+		}
+		const stack = this.#functionStacks.of?.stackOf(tid);
+		if (!stack) return {};
+		return {
+			takeStepped: (from, to, number) => {
+				const words = stack.take(from, to);
+				if (words.length > 0) functions.set(number, words);
+				return words.length;
+			},
+		};
 	}
 
 	#process(space: AddressSpace, memory: ProcessMemory): WalkedProcess<WalkedMapping> {
@@ -196,7 +231,7 @@ export class SleepingStacks {
 
 /** Keeps the functions of a walk's frames, by number. */
 function functionsInto(
-	functions: Map<number, FunctionWord>,
+	functions: Map<number, readonly FunctionWord[]>,
 	memory: ProcessMemory,
 	runtimes: Runtimes | undefined,
 	runtime: RuntimeFile | undefined,
@@ -208,7 +243,7 @@ function functionsInto(
 			? ip - Number(!isExact) - mapping.start + mapping.fileOffset
 			: undefined;
 		const word = functionOf(runtime, { fp, sp, isExact, offset }, memory);
-		if (word) functions.set(number, word);
+		if (word) functions.set(number, [word]);
 	};
 }
 

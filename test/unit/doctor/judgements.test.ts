@@ -40,6 +40,7 @@ import { mountsThere } from '../../../src/proc/mounts.js';
 import { judgeAllocator, judgeUprobes } from '../../../src/tools/memleak/doctor.js';
 import { judgeHook } from '../../../src/tools/offcputime/doctor.js';
 import { judgeTracefs } from '../../../src/tools/syscount/doctor.js';
+import { LAYOUT as PYTHON } from '../runtimes/python/memory.js';
 import { LAYOUT } from '../runtimes/v8/memory.js';
 
 /** Its state; and, unless all is well, what its remedy says, and that its cost is said. */
@@ -279,6 +280,8 @@ test('a process: symbols, a perf map, an allocator, 32 bits', () => {
 	check(judgeRuntime('node', 7, false, { ...v8, layout }), 'ok');
 	const other = { ...v8, layout: undefined, problem: 'version' } as const;
 	check(judgeRuntime('node', 7, false, other), 'warn', /--perf-basic-prof/);
+	const python = { runtime: 'python', version: '3.11.2', problem: undefined } as const;
+	check(judgeRuntime('python before 3.12', 7, false, { ...python, layout: PYTHON }), 'ok');
 	check(judgeRuntime('jvm', 7, false), 'warn', /jcmd 7 Compiler\.perfmap/);
 	check(judgeAllocator(['libc.so.6'], undefined), 'ok');
 	check(judgeAllocator([], 'none'), 'missing', /-O FILE/);

@@ -14,18 +14,24 @@ const shown = (frames: Parameters<typeof withFunctions>[0]) =>
 
 test('a function stands for the code that runs it', () => {
 	const frames = [
-		{ code: native('Builtins_LdaHandler'), runs: script('leaf (/a.js:1)'), isCallers: true },
-		{ code: native('Builtins_InterpreterEntryTrampoline'), runs: script('middle (/a.js:2)') },
-		{ code: native('[anon]'), runs: script('compiled (/a.js:3)'), isCallers: false },
+		{ code: native('Builtins_LdaHandler'), runs: [script('leaf (/a.js:1)')], isCallers: true },
+		{ code: native('Builtins_InterpreterEntryTrampoline'), runs: [script('middle (/a.js:2)')] },
+		{ code: native('[anon]'), runs: [script('compiled (/a.js:3)')], isCallers: false },
 		{ code: native('Builtins_JSEntry') },
 	];
 	const expected = ['leaf (/a.js:1)', 'middle (/a.js:2)', 'compiled (/a.js:3)', 'Builtins_JSEntry'];
 	assert.deepEqual(shown(frames), expected);
 });
 
+test('one frame of the interpreter runs several functions, innermost first', () => {
+	const runs = [script('inner (/a.py:9)'), script('outer (/a.py:5)')];
+	const frames = [{ code: native('_PyEval_EvalFrameDefault'), runs }, { code: native('main') }];
+	assert.deepEqual(shown(frames), ['inner (/a.py:9)', 'outer (/a.py:5)', 'main']);
+});
+
 test('a builtin that has no frame stands above the function that called it', () => {
 	const code = native('Builtins_StringAdd');
-	const frames = [{ code, runs: script('caller (/a.js:1)'), isCallers: true }];
+	const frames = [{ code, runs: [script('caller (/a.js:1)')], isCallers: true }];
 	assert.deepEqual(shown(frames), ['Builtins_StringAdd', 'caller (/a.js:1)']);
 });
 
@@ -33,7 +39,7 @@ test('a name of the perf map goes before, a place that it does not know does not
 	const mapped = script('JS:*f /a.js:1:12');
 	const unknown = script('[jit]');
 	unknown.lacks = 'perf-map-line';
-	const runs = script('f (/a.js:1)');
+	const runs = [script('f (/a.js:1)')];
 	assert.deepEqual(shown([{ code: mapped, runs }]), ['JS:*f /a.js:1:12']);
 	assert.deepEqual(shown([{ code: unknown, runs }]), ['f (/a.js:1)']);
 });

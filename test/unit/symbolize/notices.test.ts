@@ -38,6 +38,7 @@ const TEXTS: [Notice, RegExp][] = [
 	[
 		{
 			kind: 'runtime-unknown',
+			runtime: 'v8',
 			version: '12.9.202',
 			problem: 'version',
 			pid: 7,
@@ -49,6 +50,7 @@ const TEXTS: [Notice, RegExp][] = [
 	[
 		{
 			kind: 'runtime-unknown',
+			runtime: 'v8',
 			version: '11.3.244',
 			problem: 'symbols',
 			pid: 7,
@@ -60,16 +62,45 @@ const TEXTS: [Notice, RegExp][] = [
 	[
 		{
 			kind: 'runtime-unknown',
+			runtime: 'v8',
 			version: '13.6.233',
 			problem: 'count',
 			pid: 7,
 			comm: 'api',
 			share: 0.5,
 		},
-		/names, in 50%.*: tstrace reads those of 16 programs with V8 in them, and this is one more\. To see them, /,
+		/names, in 50%.*: tstrace reads those of 16 programs with V8 or Python in them, and this is one more\. To see them, /,
 	],
 	[
-		{ kind: 'functions-unread', pid: 7, comm: 'api', share: 0.02 },
+		{
+			kind: 'runtime-unknown',
+			runtime: 'python',
+			version: '3.14.0',
+			problem: 'version',
+			pid: 7,
+			comm: 'api',
+			share: 0.5,
+		},
+		/names of Python 3\.11 to 3\.13, and this is Python 3\.14\.0\. Python 3\.12 and newer .* -X perf\.$/,
+	],
+	[
+		{
+			kind: 'runtime-unknown',
+			runtime: 'python',
+			version: '3.13.1',
+			problem: 'free-threaded',
+			pid: 7,
+			comm: 'api',
+			share: 0.5,
+		},
+		/does not read those of Python 3\.13\.1 without the GIL\. /,
+	],
+	[
+		{ kind: 'functions-unread', language: 'Python', pid: 7, comm: 'api', share: 0.02 },
+		/^api \(7\) has Python functions without names/,
+	],
+	[
+		{ kind: 'functions-unread', language: 'JavaScript', pid: 7, comm: 'api', share: 0.02 },
 		/^api \(7\) has JavaScript functions without names, in 2%.*memory had changed/,
 	],
 	[{ kind: 'perf-map-cut', pid: 7, comm: 'java' }, /read only a part/],

@@ -230,7 +230,7 @@ test('which function a frame is of, as programs find it', () => {
 	memory.smi(fp, -8, 17);
 	assert.equal(of(undefined), undefined);
 	const file = { runtime: 'v8', version: '12.9.1', layout: undefined, problem: 'version' } as const;
-	assert.equal(functionReader(file, memory), undefined);
+	assert.equal(functionReader(file, memory, 0), undefined);
 });
 
 test('a source that is not in memory is looked for three times, and no more', () => {

@@ -69,7 +69,7 @@ test('cat as it waits for input: up to its first function, and not deeper than w
 	// read, what calls it, main, what calls that, and _start.
 	assert.ok(addresses.length >= 4, `${addresses.length}`);
 	const less = walk(threadOf(pid, registers), 2);
-	assert.deepEqual(less, { addresses: addresses.slice(0, 2), end: 'no way on' });
+	assert.deepEqual(less, { addresses: addresses.slice(0, 2), end: 'too deep' });
 });
 
 test('a thread that is no longer where it was has its leaf alone', async (t) => {

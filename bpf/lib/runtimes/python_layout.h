@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/* Files that CPython is in, as user space has read them: see python.h. */
+#ifndef TSTRACE_RUNTIMES_PYTHON_LAYOUT_H
+#define TSTRACE_RUNTIMES_PYTHON_LAYOUT_H
+
+#include "../kernel.h"
+#include "../stacks/scratch.h"
+
+/* For user space, too. */
+enum python_constant {
+	/* Of a frame or a code object: all that a walk looks at is among these. */
+	PYTHON_OBJECT_BYTES = 80,
+};
+
+EXPORT_TYPE(enum python_constant, python_constant);
+
+/*
+ * Where things are in a file that CPython is in. What is in the file counts from where its code
+ * would be mapped at offset 0; all else is offsets in structs of CPython's.
+ */
+struct python_layout {
+	u64 interpreters; /* the first one */
+	u64 code_type;	  /* PyCode_Type; 0: no CPython is in this file */
+	u64 eval_start;	  /* _PyEval_EvalFrameDefault; from the beginning of the file */
+	u64 eval_end;
+	u32 interpreter_next;
+	u32 interpreter_threads;
+	u32 thread_previous;
+	u32 thread_next;
+	u32 thread_identity; /* pthread_self() */
+	u32 thread_frame;    /* the innermost frame; or, where there is one, the C frame's record */
+	u32 has_records;     /* _PyCFrame: 3.11 and 3.12 */
+	u32 record_frame;
+	/* Where frames say themselves which is the outermost that a C frame runs: 3.11. Then
+	 * records say where on the stack that C frame is. */
+	u32 has_marked_frames;
+	u32 record_previous;
+	u32 frame_code;
+	u32 frame_previous;
+	u32 frame_owner; /* or the mark */
+	u32 code_print;	 /* from co_argcount to co_firstlineno */
+};
+
+EXPORT_TYPE(struct python_layout, python_layout);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct python_layout);
+} python_layouts SEC(".maps");
+
+/* Which thread of CPython's a thread of the kernel's is, as a walk of it has found out. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} python_threads SEC(".maps");
+
+/* A walk's way through the Python frames of its thread, of one C frame at a time. */
+struct python_walk {
+	u32 runtime; /* as in unwind_file; 0: the walk came to no CPython yet */
+	u32 count;   /* of `words` */
+	u32 taken;   /* of all C frames so far */
+	u64 base;    /* of the file */
+	u64 identity;
+	u64 interpreter;
+	u64 thread;
+	u64 record;
+	u64 frame;	/* the next one to read; 0: there is none */
+	u64 entry;	/* where on the stack the C frame is that runs them; 0: none was found */
+	bool is_cut;	/* it runs more */
+	u32 is_waiting; /* there are such frames */
+	u8 object[160];
+	u64 words[STACK_DEPTH];
+};
+
+#endif

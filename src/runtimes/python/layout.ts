@@ -1,0 +1,230 @@
+/**
+ * Where CPython has what tells of its functions: in the file that it is in, and in the memory of a process that runs it.
+ * Since 3.13 the file says most of it itself (_Py_DebugOffsets). Of older versions it is known here. Source: CPython's
+ * Include/internal/pycore_runtime.h, pycore_frame.h; Include/cpython/code.h, unicodeobject.h, pystate.h.
+ */
+import { type Bytes, readUint64 } from '../../elf/bytes.js';
+import { type Elf, PF_X, SEGMENT_TYPE } from '../../elf/elf.js';
+import { ExportedSymbols } from '../../elf/exported-symbols.js';
+import type { NotTaken } from '../runtime.js';
+
+/** Offsets in structs of CPython's. */
+export interface PythonStructs {
+	/** In _PyRuntime: the first interpreter. */
+	readonly interpreters: number;
+	readonly interpreterNext: number;
+	readonly interpreterThreads: number;
+	readonly threadPrevious: number;
+	readonly threadNext: number;
+	/** What pthread_self() is in it, and gettid(). */
+	readonly threadIdentity: number;
+	readonly threadNumber: number;
+	/** The innermost frame; or, where there is one, the record of the C frame that runs it. */
+	readonly threadFrame: number;
+	/** In a record (_PyCFrame): its innermost frame. Undefined: there are none. */
+	readonly recordFrame: number | undefined;
+	/** The record of the C frame further out. Undefined: there is an entry in the list of frames for each C frame. */
+	readonly recordPrevious: number | undefined;
+	readonly frameCode: number;
+	readonly framePrevious: number;
+	/** Who owns the frame; 3.11: whether it is the outermost one that a C frame runs. */
+	readonly frameOwner: number;
+	/** From co_argcount to co_firstlineno. */
+	readonly codePrint: number;
+	readonly codeFile: number;
+	readonly codeName: number;
+	/** Of strings: PyASCIIObject, which characters follow, and PyCompactUnicodeObject. */
+	readonly asciiBytes: number;
+	readonly compactBytes: number;
+}
+
+/** Where things are: counted from where the file's code would be mapped at offset 0. */
+export interface PythonLayout extends PythonStructs {
+	readonly runtime: number;
+	readonly codeType: number;
+	readonly stringType: number;
+	/** The interpreter's loop, from the beginning of the file on. */
+	readonly evalStart: number;
+	readonly evalEnd: number;
+}
+
+/** A file that CPython is in. */
+export interface PythonFile {
+	readonly runtime: 'python';
+	/** "3.11.2" */
+	readonly version: string;
+	/** Undefined: functions of this version are not named. */
+	readonly layout: PythonLayout | undefined;
+	/** Why; undefined: they are. */
+	readonly problem: 'version' | 'symbols' | 'free-threaded' | NotTaken | undefined;
+}
+
+const SHARED = {
+	threadPrevious: 0,
+	threadNext: 8,
+	codeFile: 112,
+	codeName: 128,
+} as const;
+
+const KNOWN: Readonly<Record<string, PythonStructs>> = {
+	'3.11': {
+		...SHARED,
+		interpreters: 40,
+		interpreterNext: 0,
+		interpreterThreads: 16,
+		threadIdentity: 152,
+		threadNumber: 160,
+		threadFrame: 56,
+		recordFrame: 8,
+		recordPrevious: 16,
+		frameCode: 32,
+		framePrevious: 48,
+		frameOwner: 68,
+		codePrint: 56,
+		asciiBytes: 48,
+		compactBytes: 72,
+	},
+	'3.12': {
+		...SHARED,
+		interpreters: 40,
+		interpreterNext: 0,
+		interpreterThreads: 72,
+		threadIdentity: 136,
+		threadNumber: 144,
+		threadFrame: 56,
+		recordFrame: 0,
+		recordPrevious: undefined,
+		frameCode: 0,
+		framePrevious: 8,
+		frameOwner: 70,
+		codePrint: 52,
+		asciiBytes: 40,
+		compactBytes: 56,
+	},
+};
+
+/** Of 3.13, the first version whose files say it themselves: the place of each in _Py_DebugOffsets, in words. */
+const TOLD = {
+	interpreters: 5,
+	interpreterNext: 8,
+	interpreterThreads: 9,
+	threadPrevious: 20,
+	threadNext: 21,
+	threadFrame: 23,
+	threadIdentity: 24,
+	threadNumber: 25,
+	framePrevious: 29,
+	frameCode: 30,
+	frameOwner: 33,
+	codeFile: 35,
+	codeName: 37,
+	firstLine: 39,
+	codePrint: 40,
+	asciiBytes: 70,
+} as const;
+const TOLD_VERSION = '3.13';
+const TOLD_WORDS = 80;
+const FREE_THREADED_WORD = 2;
+const COOKIE = 'xdebugpy';
+/** What programs look at is within so much of an object: PYTHON_OBJECT_BYTES. */
+const OBJECT_BYTES = 80;
+const MAX_OFFSET = 1 << 20;
+/** From co_argcount. */
+const FIRST_LINE_AT = 16;
+/** Of PyCompactUnicodeObject, behind PyASCIIObject. */
+const COMPACT_MORE_BYTES = 16;
+
+/** Undefined: CPython is not in this file. Throws SymbolError. */
+export function pythonIn(elf: Elf): PythonFile | undefined {
+	const symbols = new ExportedSymbols(elf);
+	const runtime = symbols.find('_PyRuntime');
+	const loop = symbols.find('_PyEval_EvalFrameDefault');
+	if (!runtime || !loop) return undefined;
+	const version = versionIn(elf, symbols);
+	const file = { runtime: 'python', version: version?.text ?? 'before 3.11' } as const;
+	const told = toldWords(elf, runtime.address);
+	if (told && (told[FREE_THREADED_WORD] ?? 0) !== 0)
+		return { ...file, layout: undefined, problem: 'free-threaded' };
+	const structs = version && structsOf(version.minor, told);
+	if (!structs) return { ...file, layout: undefined, problem: 'version' };
+	const codeType = symbols.find('PyCode_Type');
+	const stringType = symbols.find('PyUnicode_Type');
+	const bias = codeBias(elf, loop.address);
+	if (!codeType || !stringType || bias === undefined)
+		return { ...file, layout: undefined, problem: 'symbols' };
+	const layout = {
+		...structs,
+		runtime: runtime.address - bias,
+		codeType: codeType.address - bias,
+		stringType: stringType.address - bias,
+		evalStart: loop.address - bias,
+		evalEnd: loop.address - bias + loop.size_bytes,
+	};
+	return { ...file, layout, problem: undefined };
+}
+
+/** Py_Version, since 3.11: 0x030b02f0. */
+function versionIn(elf: Elf, symbols: ExportedSymbols) {
+	const symbol = symbols.find('Py_Version');
+	const bytes = symbol && bytesAt(elf, symbol.address, 4);
+	if (!bytes) return undefined;
+	const [micro, minor, major] = [bytes[1], bytes[2], bytes[3]];
+	return { minor: `${major}.${minor}`, text: `${major}.${minor}.${micro}` };
+}
+
+function structsOf(minor: string, told: readonly number[] | undefined): PythonStructs | undefined {
+	return minor === TOLD_VERSION ? told && structsTold(told) : KNOWN[minor];
+}
+
+/** Undefined: what the file says is not as all this counts on it. */
+function structsTold(words: readonly number[]): PythonStructs | undefined {
+	const told = Object.fromEntries(
+		Object.entries(TOLD).map(([key, at]) => [key, words[at]]),
+	) as Record<keyof typeof TOLD, number>;
+	const { frameCode, framePrevious, frameOwner, codePrint, firstLine, ...others } = told;
+	const isWithin = (at: number, length_bytes: number) => at + length_bytes <= OBJECT_BYTES;
+	const isWord = (at: number) => at % 8 === 0 && isWithin(at, 8);
+	if (!isWord(frameCode) || !isWord(framePrevious) || !isWithin(frameOwner, 1)) return undefined;
+	if (firstLine !== codePrint + FIRST_LINE_AT || !isWithin(firstLine, 4)) return undefined;
+	if (Object.values(others).some((at) => !(at <= MAX_OFFSET))) return undefined;
+	return {
+		...others,
+		frameCode,
+		framePrevious,
+		frameOwner,
+		codePrint,
+		recordFrame: undefined,
+		recordPrevious: undefined,
+		compactBytes: others.asciiBytes + COMPACT_MORE_BYTES,
+	};
+}
+
+/** _Py_DebugOffsets, with which _PyRuntime begins; undefined: it does not. */
+function toldWords(elf: Elf, runtime: number): number[] | undefined {
+	const bytes = bytesAt(elf, runtime, TOLD_WORDS * 8);
+	if (bytes?.toString('latin1', 0, COOKIE.length) !== COOKIE) return undefined;
+	return Array.from({ length: TOLD_WORDS }, (_, word) => readUint64(bytes, word * 8));
+}
+
+/** Undefined: the file has it not. */
+function bytesAt({ segments, bytes }: Elf, linked: number, length_bytes: number) {
+	const segment = segments.find(
+		({ type, address, size_bytes }) =>
+			type === SEGMENT_TYPE.load &&
+			linked >= address &&
+			linked + length_bytes <= address + size_bytes,
+	);
+	return segment && (bytes as Bytes).read(linked - segment.address + segment.offset, length_bytes);
+}
+
+/** From where in the file code is, to where it is linked. */
+function codeBias({ segments }: Elf, linked: number): number | undefined {
+	const segment = segments.find(
+		({ type, flags, address, size_bytes }) =>
+			type === SEGMENT_TYPE.load &&
+			(flags & PF_X) !== 0 &&
+			linked >= address &&
+			linked < address + size_bytes,
+	);
+	return segment && segment.address - segment.offset;
+}

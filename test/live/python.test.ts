@@ -1,0 +1,273 @@
+/** Names of Python functions of CPython that was started without flags for it. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+	closeSync,
+	copyFileSync,
+	existsSync,
+	mkdtempSync,
+	openSync,
+	readFileSync,
+	rmSync,
+	writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { FileBytes } from '../../src/elf/bytes.js';
+import { Elf, SEGMENT_TYPE } from '../../src/elf/elf.js';
+import { ExportedSymbols } from '../../src/elf/exported-symbols.js';
+import {
+	assertSources,
+	foldedLines,
+	type JsonStack,
+	type StackReport,
+	stackReport,
+} from './stacks.js';
+import { runToEnd, TSTRACE } from './support.js';
+
+const DEBIANS = '/usr/bin/python3.11';
+/** Others can be named, with a colon in between: 3.11 to 3.13. */
+const INTERPRETERS = [DEBIANS, ...(process.env.PYTHONS ?? '').split(':')].filter(existsSync);
+const HAS_PYTHON = existsSync(DEBIANS) ? {} : { skip: `there is no ${DEBIANS}` };
+const SCRIPT = fileURLToPath(new URL('../workloads/python/functions.py', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'tstrace-python-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const FUNCTION = /^(\S+|.* in .*) \((.+\.py|<.*>):(\d+)\)$/;
+/** What a function of Python's is shown as that has no name. */
+const NAMELESS = '_PyEval_EvalFrameDefault';
+const OUTERMOST = [
+	'turn',
+	'turn_forever',
+	'Thread.run',
+	'Thread._bootstrap_inner',
+	'Thread._bootstrap',
+];
+/** By which ways `burn_inside` is called: leaf first, all that Python itself would tell. */
+const WAYS = [
+	[
+		'generate_inner',
+		'generate',
+		'run_generator',
+		'Chain.run_key',
+		'Chain.run_in_sort',
+		'Chain.run_method',
+	],
+	['compare_in_c', 'call_through_c'],
+	[...Array.from({ length: 21 }, () => 'recurse')],
+	['größe'],
+].map((way) => ['burn_inside', ...way, ...OUTERMOST]);
+/** A frame of C's is between these. */
+const THROUGH_C = [
+	['Chain.run_key', 'Chain.run_in_sort'],
+	['generate', 'run_generator'],
+	['compare_in_c', 'call_through_c'],
+];
+
+class Python {
+	readonly #child: ChildProcess;
+	readonly #lines: AsyncIterator<string>;
+	pid = 0;
+
+	constructor(file: string) {
+		this.#child = spawn(file, [SCRIPT], { stdio: ['pipe', 'pipe', 'inherit'] });
+		const lines: Interface = createInterface({ input: this.#child.stdout ?? assert.fail() });
+		this.#lines = lines[Symbol.asyncIterator]();
+	}
+
+	static async start(file: string): Promise<Python> {
+		const python = new Python(file);
+		python.pid = Number((await python.line()).split(' ')[1]);
+		return python;
+	}
+
+	async line(): Promise<string> {
+		return (await this.#lines.next()).value ?? assert.fail('it has ended');
+	}
+
+	tell(line: string): void {
+		this.#child.stdin?.write(`${line}\n`);
+	}
+
+	async end(): Promise<void> {
+		this.#child.stdin?.end();
+		await once(this.#child, 'exit');
+	}
+}
+
+const nameOf = (frame: string): string => FUNCTION.exec(frame)?.[1] ?? '';
+
+/** Leaf first. */
+const pythonOf = ({ frames, kinds }: JsonStack): string[] =>
+	frames.filter((_, i) => kinds[i] === 'j').reverse();
+
+/** The share of what is counted whose frames of Python have names, of all that has such frames. */
+function namedShare(stacks: readonly JsonStack[]): number {
+	let named = 0;
+	let nameless = 0;
+	for (const { frames, kinds, value } of stacks)
+		for (const [i, frame] of frames.entries()) {
+			if (frame === NAMELESS) nameless += value;
+			else if (kinds[i] === 'j') named += value;
+		}
+	assert.ok(named > 0);
+	return named / (named + nameless);
+}
+
+/** The line that a function's name says has its name, or the decorator before it. JSON's `sources` say the same. */
+function assertInSource(stacks: readonly JsonStack[]): void {
+	assertSources(stacks, FUNCTION);
+	const source = readFileSync(SCRIPT, 'utf8').split('\n');
+	const own = new Set(stacks.flatMap(pythonOf).filter((frame) => frame.includes(SCRIPT)));
+	assert.ok(own.size > 5, [...own].join('\n'));
+	for (const frame of own) {
+		const [, name = '', , line] = FUNCTION.exec(frame) ?? assert.fail(frame);
+		if (name === '<module>') continue;
+		const found = source.slice(Number(line) - 1, Number(line) + 1).join('\n');
+		assert.match(found, new RegExp(`(^@|def ${name.split('.').at(-1)}\\()`, 'm'), frame);
+	}
+}
+
+async function traced(file: string, tool: string, ...args: string[]): Promise<StackReport> {
+	const python = await Python.start(file);
+	const report = stackReport(runToEnd(TSTRACE, [tool, '--json', '-p', `${python.pid}`, ...args]));
+	await python.end();
+	return report;
+}
+
+for (const file of INTERPRETERS) {
+	const shown = file === DEBIANS ? 'Debian’s python3.11' : file;
+
+	test(`profile: each way that leads to a function, of ${shown}`, async () => {
+		const { stacks, notices } = await traced(file, 'profile', '-F', '499', '3');
+		assert.ok(namedShare(stacks) >= 0.99, `${namedShare(stacks)}`);
+		assertInSource(stacks);
+		const expected = new Set(WAYS.map((way) => way.join(' ')));
+		const burning = stacks.filter((stack) => nameOf(pythonOf(stack)[0] ?? '') === 'burn_inside');
+		const met = new Map<string, number>();
+		for (const stack of burning) {
+			const way = pythonOf(stack).map(nameOf).join(' ');
+			met.set(way, (met.get(way) ?? 0) + stack.value);
+		}
+		assert.deepEqual([...met.keys()].sort(), [...expected].sort());
+		for (const { frames } of burning)
+			for (const [inner, outer] of THROUGH_C) {
+				const at = frames.findIndex((frame) => nameOf(frame) === inner);
+				if (at >= 0) assert.notEqual(nameOf(frames[at - 1] ?? ''), outer, frames.join('\n'));
+			}
+		assert.doesNotMatch(notices.join('\n'), /-X perf|Python functions without names/);
+	});
+
+	test(`offcputime: threads that wait, as Python itself tells it, of ${shown}`, async () => {
+		const python = await Python.start(file);
+		const args = ['offcputime', '--exact', '--json', '-p', `${python.pid}`, '2'];
+		const { stacks, notices } = stackReport(runToEnd(TSTRACE, args));
+		python.tell('stacks');
+		const threads = [];
+		for (let i = 0; i < 4; i++) threads.push(JSON.parse(await python.line()) as string[]);
+		await python.end();
+		assert.ok(namedShare(stacks) >= 0.99, `${namedShare(stacks)}`);
+		const found = new Set(stacks.map((stack) => pythonOf(stack).join('\n')));
+		// Both are in one wait from the beginning to the end, and are walked from outside.
+		for (const name of ['wait_at_end', 'wait_for_lock']) {
+			const [, ...told] = threads.find((each) => nameOf(each[1] ?? '') === name) ?? assert.fail();
+			assert.ok(found.has(told.join('\n')), `${told.join('\n')}\n\n${[...found].join('\n\n')}`);
+		}
+		const slept = [...found].filter((stack) => stack.startsWith('wait_here ('));
+		const expected = ['wait_here', ...OUTERMOST].join(' ');
+		assert.ok(slept.some((stack) => stack.split('\n').map(nameOf).join(' ') === expected));
+		assert.ok([...found].some((stack) => /^<module> \(.*functions\.py:1\)$/.test(stack)));
+		assert.doesNotMatch(notices.join('\n'), /-X perf|Python functions without names/);
+	});
+
+	test(`a recursion that is deeper than a stack may be, of ${shown}`, () => {
+		const script =
+			'import time\ndef burn():\n end = time.time() + 0.7\n while time.time() < end: pass\n' +
+			'def deep(n):\n return deep(n - 1) if n else burn()\ndeep(700)\n';
+		const args = ['profile', '--json', '--', file, '-c', script];
+		const { stacks } = stackReport(runToEnd(TSTRACE, args));
+		const [most] = stacks.toSorted((a, b) => b.value - a.value);
+		const functions = pythonOf(most ?? assert.fail());
+		assert.equal(functions[0], 'burn (<string>:2)');
+		assert.deepEqual([...new Set(functions.slice(1))], ['deep (<string>:5)']);
+		assert.ok(functions.length > 110 && functions.length <= 127, `${functions.length}`);
+		assert.equal(most?.cut, 'too deep');
+	});
+}
+
+test('--runtime-frames: of Python alone, and none of it', HAS_PYTHON, async () => {
+	const run = (which: string) =>
+		traced(DEBIANS, 'profile', '-F', '199', '--runtime-frames', which, '2');
+	const language = await run('language');
+	const met = language.stacks.filter(({ kinds }) => kinds.includes('j'));
+	assertInSource(met);
+	for (const { kinds } of met) assert.match(kinds, /^[jk]+$/);
+	const native = await run('native');
+	const names = native.stacks.flatMap(({ frames }) => frames);
+	assert.ok(names.includes(NAMELESS));
+	assert.deepEqual(
+		names.filter((name) => FUNCTION.test(name)),
+		[],
+	);
+	assert.doesNotMatch(
+		native.notices.join('\n'),
+		/-X perf|names of Python|Python functions without/,
+	);
+});
+
+test('--max-depth counts Python frames, too', HAS_PYTHON, async () => {
+	const { stacks } = await traced(DEBIANS, 'profile', '--max-depth', '5', '1');
+	const recursing = stacks.filter(({ frames }) =>
+		frames.some((each) => nameOf(each) === 'recurse'),
+	);
+	assert.ok(recursing.length > 0);
+	for (const { frames, cut } of recursing) {
+		assert.ok(frames.length >= 4 && frames.length <= 5, frames.join('\n'));
+		assert.equal(cut, 'too deep');
+	}
+});
+
+test('COMMAND ends before tstrace prints: its functions have names', HAS_PYTHON, () => {
+	const script =
+		'import time\ndef burn_briefly():\n end = time.time() + 0.7\n while time.time() < end: pass\nburn_briefly()\n';
+	const args = ['profile', '--format', 'folded', '--', DEBIANS, '-c', script];
+	const { status, stdout, stderr } = runToEnd(TSTRACE, args);
+	assert.equal(status, 0, stderr);
+	const burns = foldedLines(stdout).filter(([frames]) =>
+		frames.includes('burn_briefly (<string>:2)'),
+	);
+	assert.ok(burns.length > 0, stdout);
+});
+
+/** A copy of Python that says it has another version. */
+function pythonOfAnotherVersion(): string {
+	const copy = join(folder, basename(DEBIANS));
+	copyFileSync(DEBIANS, copy);
+	const fd = openSync(copy, 'r+');
+	try {
+		const elf = new Elf(new FileBytes(fd, readFileSync(copy).length));
+		const { address } = new ExportedSymbols(elf).find('Py_Version') ?? assert.fail();
+		const segment = elf.segments.find(
+			(each) =>
+				each.type === SEGMENT_TYPE.load &&
+				address >= each.address &&
+				address < each.address + each.size_bytes,
+		);
+		const { offset, address: start } = segment ?? assert.fail();
+		writeSync(fd, Buffer.from([99]), 0, 1, address - start + offset + 2);
+	} finally {
+		closeSync(fd);
+	}
+	return copy;
+}
+
+test('another version of Python: no names, and a notice that says so', HAS_PYTHON, async () => {
+	const { stacks, notices } = await traced(pythonOfAnotherVersion(), 'profile', '1');
+	assert.ok(stacks.length > 0);
+	assert.ok(stacks.every((stack) => pythonOf(stack).length === 0));
+	assert.match(notices.join('\n'), /names of Python 3\.11 to 3\.13, and this is Python 3\.99\./);
+});

@@ -1,0 +1,124 @@
+/** Memory as a process has it that runs CPython 3.11, object by object. */
+import type { PythonLayout } from '../../../../src/runtimes/python/layout.js';
+import type { RuntimeMemory } from '../../../../src/runtimes/runtime.js';
+
+/** As Debian's 3.11 has it. */
+export const LAYOUT: PythonLayout = {
+	interpreters: 40,
+	interpreterNext: 0,
+	interpreterThreads: 16,
+	threadPrevious: 0,
+	threadNext: 8,
+	threadIdentity: 152,
+	threadNumber: 160,
+	threadFrame: 56,
+	recordFrame: 8,
+	recordPrevious: 16,
+	frameCode: 32,
+	framePrevious: 48,
+	frameOwner: 68,
+	codePrint: 56,
+	codeFile: 112,
+	codeName: 128,
+	asciiBytes: 48,
+	compactBytes: 72,
+	runtime: 0x100,
+	codeType: 0x800,
+	stringType: 0x900,
+	evalStart: 0x10_0000,
+	evalEnd: 0x11_0000,
+};
+
+/** As 3.12 has it, without records: an entry in the list of frames for each C frame. */
+export const LAYOUT_WITH_ENTRIES: PythonLayout = {
+	...LAYOUT,
+	recordFrame: undefined,
+	recordPrevious: undefined,
+	frameCode: 0,
+	framePrevious: 8,
+	frameOwner: 70,
+};
+
+export const BASE = 0x40_0000;
+const MEMORY_BYTES = 1 << 18;
+/** Where objects are; the file's variables are before. */
+const FIRST_OBJECT = 0x2000;
+
+export class FakeMemory implements RuntimeMemory {
+	readonly #bytes = Buffer.alloc(MEMORY_BYTES);
+	#used = FIRST_OBJECT;
+
+	constructor(readonly layout: PythonLayout = LAYOUT) {}
+
+	read(address: number, length_bytes: number): DataView | undefined {
+		const at = address - BASE;
+		if (!(at >= 0 && at + length_bytes <= MEMORY_BYTES)) return undefined;
+		return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + at, length_bytes);
+	}
+
+	/** Where an object of this size is from now on; its words are 0. */
+	take(size_bytes: number): number {
+		const at = BASE + this.#used;
+		this.#used += (size_bytes + 15) & ~15;
+		return at;
+	}
+
+	word(at: number, value: number): void {
+		this.#bytes.writeBigUInt64LE(BigInt(value), at - BASE);
+	}
+
+	int(at: number, value: number): void {
+		this.#bytes.writeUInt32LE(value, at - BASE);
+	}
+
+	byte(at: number, value: number): void {
+		this.#bytes.writeUInt8(value, at - BASE);
+	}
+
+	/** Its characters as CPython keeps them: in as few bytes each as the widest one needs. */
+	string(text: string): number {
+		const points = Array.from(text, (character) => character.codePointAt(0) as number);
+		const widest = Math.max(0, ...points);
+		const kind = widest < 0x100 ? 1 : widest < 0x1_0000 ? 2 : 4;
+		const isAscii = widest < 0x80;
+		const header = isAscii ? this.layout.asciiBytes : this.layout.compactBytes;
+		const at = this.take(header + points.length * kind);
+		this.word(at + 8, BASE + this.layout.stringType);
+		this.word(at + 16, points.length);
+		this.int(at + 32, (kind << 2) | (1 << 5) | (isAscii ? 1 << 6 : 0));
+		for (const [i, point] of points.entries())
+			this.#bytes.writeUIntLE(point, at - BASE + header + i * kind, kind);
+		return at;
+	}
+
+	code(name: string, file: string, firstLine: number): number {
+		const at = this.take(192);
+		this.word(at + 8, BASE + this.layout.codeType);
+		this.int(at + this.layout.codePrint, 2);
+		this.int(at + this.layout.codePrint + 12, 7);
+		this.int(at + this.layout.codePrint + 16, firstLine);
+		this.word(at + this.layout.codeFile, this.string(file));
+		this.word(at + this.layout.codeName, this.string(name));
+		return at;
+	}
+
+	frame(code: number, previous: number, owner: number): number {
+		const at = this.take(80);
+		this.word(at + this.layout.frameCode, code);
+		this.word(at + this.layout.framePrevious, previous);
+		this.byte(at + this.layout.frameOwner, owner);
+		return at;
+	}
+
+	/** The only thread of the only interpreter. */
+	thread(frame: number, number: number): number {
+		const { runtime, interpreters, interpreterThreads, threadNumber, threadFrame } = this.layout;
+		const at = this.take(256);
+		const interpreter = this.take(256);
+		this.word(BASE + runtime + interpreters, interpreter);
+		this.word(interpreter + interpreterThreads, at);
+		this.word(at + threadNumber, number);
+		this.word(at + threadFrame, frame);
+		return at;
+	}
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PythonLayout } from '../../../../src/runtimes/python/layout.js';
+import { PythonStacks } from '../../../../src/runtimes/python/stack.js';
+import { BASE, FakeMemory, LAYOUT, LAYOUT_WITH_ENTRIES } from './memory.js';
+
+const ENTRY = 3;
+const NUMBER = 77;
+
+function placesIn(memory: FakeMemory, layout: PythonLayout, ...ranges: [number, number][]) {
+	const stack = new PythonStacks(memory, layout, BASE).stackOf(NUMBER);
+	return ranges.map(([from, to]) => stack.take(from, to).map(({ place }) => place));
+}
+
+function functionsOf(memory: FakeMemory): [number, number, number] {
+	const code = (name: string, line: number) => memory.code(name, '/a.py', line);
+	return [code('leaf', 9), code('middle', 5), code('root', 1)];
+}
+
+test('3.11: each C frame has a record of what it runs', () => {
+	const memory = new FakeMemory();
+	const [leaf, middle, root] = functionsOf(memory);
+	const outer = memory.take(24);
+	const inner = memory.take(24);
+	const rootFrame = memory.frame(root, 0, 1);
+	const middleFrame = memory.frame(middle, rootFrame, 1);
+	memory.word(outer + 8, rootFrame);
+	memory.word(inner + 8, memory.frame(leaf, middleFrame, 0));
+	memory.word(inner + 16, outer);
+	memory.thread(inner, NUMBER);
+	const found = placesIn(
+		memory,
+		LAYOUT,
+		[1, 2],
+		[inner - 8, inner + 8],
+		[inner + 8, outer],
+		[outer, outer + 8],
+	);
+	assert.deepEqual(found, [[], [leaf, middle], [], [root]]);
+});
+
+test('3.12: entries in the list of frames tell which C frame runs them', () => {
+	const memory = new FakeMemory(LAYOUT_WITH_ENTRIES);
+	const [leaf, middle, root] = functionsOf(memory);
+	const last = memory.frame(0, 0, ENTRY);
+	const rootFrame = memory.frame(root, last, 0);
+	const first = memory.frame(0, rootFrame, ENTRY);
+	memory.thread(memory.frame(leaf, memory.frame(middle, first, 1), 0), NUMBER + 1);
+	const found = placesIn(memory, LAYOUT_WITH_ENTRIES, [first, first + 8], [last, last + 8]);
+	assert.deepEqual(found, [[leaf, middle], [root]]);
+});
+
+test("CPython's own functions are not shown; what is no function can have no name", () => {
+	const memory = new FakeMemory(LAYOUT_WITH_ENTRIES);
+	const own = memory.code('__init__', '__init__', 0);
+	const entry = memory.frame(0, 0, ENTRY);
+	memory.thread(memory.frame(own, memory.frame(0x10, entry, 0), 0), NUMBER);
+	const stack = new PythonStacks(memory, LAYOUT_WITH_ENTRIES, BASE).stackOf(NUMBER);
+	const words = stack.take(entry, entry + 8);
+	assert.deepEqual(words, [{ place: 0x10, print: 0, isCallers: false }]);
+});
+
+test('lists without an end', () => {
+	for (const layout of [LAYOUT, LAYOUT_WITH_ENTRIES]) {
+		const memory = new FakeMemory(layout);
+		const [leaf] = functionsOf(memory);
+		const frame = memory.frame(leaf, 0, 0);
+		memory.word(frame + layout.framePrevious, frame);
+		const record = memory.take(24);
+		memory.word(record + 8, frame);
+		memory.word(record + 16, record);
+		const thread = memory.thread(layout === LAYOUT ? record : frame, NUMBER);
+		memory.word(thread + layout.threadNext, thread);
+		const [found] = placesIn(memory, layout, [record, record + 8]);
+		assert.equal(found?.length, layout === LAYOUT ? 127 : 0);
+	}
+});
+
+test('a process whose memory says nothing', () => {
+	assert.deepEqual(placesIn(new FakeMemory(), LAYOUT, [0, 2 ** 47]), [[]]);
+});
