@@ -40,6 +40,8 @@ type Pages = Pick<OwnPages, 'read' | 'forget' | 'rest'>;
 
 interface OpenProcess {
 	readonly life: string;
+	/** As codeBaseOf. */
+	readonly base: number;
 	readonly pages: Pages;
 	readonly reader: FunctionReader;
 }
@@ -202,18 +204,19 @@ export class FunctionNames implements Runtimes {
 	#opened(pid: number, life: string, runtime: RuntimeFile): OpenProcess | undefined {
 		const known = this.#open.get(pid);
 		this.#open.delete(pid);
-		if (known?.life === life) {
+		// What it has mapped may be read after the first names are asked for.
+		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
+		const base = space ? this.codeBaseOf(space, runtime) : 0;
+		if (known?.life === life && known.base === base) {
 			this.#open.set(pid, known);
 			return known;
 		}
 		known?.pages.rest();
-		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
 		const pages = this.#pagesOf(pid);
-		const base = space ? this.codeBaseOf(space, runtime) : 0;
 		const reader = functionReader(runtime, pages, base);
 		if (!reader) return undefined;
 		this.#makeRoom();
-		const opened = { life, pages, reader };
+		const opened = { life, base, pages, reader };
 		this.#open.set(pid, opened);
 		return opened;
 	}

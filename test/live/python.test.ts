@@ -219,6 +219,25 @@ test('--runtime-frames: of Python alone, and none of it', HAS_PYTHON, async () =
 	);
 });
 
+test(
+	'why: of a process that tstrace reads about only after it met its functions',
+	HAS_PYTHON,
+	async () => {
+		const python = await Python.start(DEBIANS);
+		const { stdout, status } = runToEnd(TSTRACE, ['why', '--folded', '-p', `${python.pid}`, '2']);
+		await python.end();
+		assert.equal(status, 0);
+		const frames = foldedLines(stdout).flatMap(([names, value]) =>
+			names.map((name) => ({ name, value })),
+		);
+		const sum = (is: (name: string) => boolean) =>
+			frames.reduce((all, { name, value }) => all + (is(name) ? value : 0), 0);
+		const named = sum((name) => FUNCTION.test(name));
+		const share = named / (named + sum((name) => name === NAMELESS));
+		assert.ok(named > 0 && share >= 0.99, `${share}`);
+	},
+);
+
 test('--max-depth counts Python frames, too', HAS_PYTHON, async () => {
 	const { stacks } = await traced(DEBIANS, 'profile', '--max-depth', '5', '1');
 	const recursing = stacks.filter(({ frames }) =>

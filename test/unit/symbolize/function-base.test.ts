@@ -1,0 +1,46 @@
+/** Functions of a runtime whose addresses depend on where its file is mapped. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { printAt } from '../../../src/runtimes/python/code.js';
+import type { RuntimeFile } from '../../../src/runtimes/recognise.js';
+import { FunctionNames } from '../../../src/symbolize/function-names.js';
+import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
+import { BASE, FakeMemory, LAYOUT } from '../runtimes/python/memory.js';
+
+/** Above the kernel's limit of 2^22. */
+const PID = 5_000_000;
+const FILE = { inode: 77, major: 8, minor: 1, path: '/usr/bin/python3' };
+const RUNTIME: RuntimeFile = {
+	runtime: 'python',
+	version: '3.11',
+	layout: LAYOUT,
+	problem: undefined,
+};
+
+test('a function is met before it is known where the file is mapped: it has its name as soon as that is', async () => {
+	const memory = new FakeMemory();
+	const code = memory.code('handle', '/srv/app.py', 15);
+	const { print } = printAt(memory, code, BASE + LAYOUT.codeType, LAYOUT) ?? assert.fail();
+	const word = { place: code, print, isCallers: false };
+	const met = [{ pid: PID, runtime: RUNTIME, words: [word] }];
+	let tell = async () => {};
+	const maps = {
+		watch: (call: () => Promise<void>) => {
+			tell = call;
+		},
+		met: () => met.splice(0),
+		runtimeIn: ({ inode }: { inode: bigint }) =>
+			inode === BigInt(FILE.inode) ? RUNTIME : undefined,
+	};
+	const history = new ProcessHistory();
+	const pages = { read: memory.read.bind(memory), forget: () => {}, rest: () => {} };
+	const names = new FunctionNames(maps, history, () => pages);
+	names.begin(() => {});
+	await tell();
+	const range = { start: BASE, end: BASE + LAYOUT.evalEnd + 4096, fileOffset: 0 };
+	history.add({ type: 'mmap', pid: PID, tid: PID, time_ns: 10, ...range, ...FILE });
+	const space = history.at(PID, 15) ?? assert.fail();
+	const name = names.nameOf(space, word);
+	names.close();
+	assert.deepEqual(name, { name: 'handle', file: '/srv/app.py', line: 15 });
+});
