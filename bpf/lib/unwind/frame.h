@@ -283,7 +283,7 @@ __noinline int add_frame(u32 index, int next)
 	here->user.beside += has_function;
 	here->user.runtime = walk->runtime;
 	if (walk->file_runtime | walk->python.is_waiting)
-		return python_step(index) && next == UNWIND_ON ? UNWIND_TOO_DEEP : next;
+		return python_step(walk, index) && next == UNWIND_ON ? UNWIND_TOO_DEEP : next;
 	return next;
 }
 
