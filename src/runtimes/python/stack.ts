@@ -12,6 +12,8 @@ const MAX_INTERPRETERS = 64;
 /** Of a C frame, of which those further in are taken. */
 const MAX_FRAMES = 4096;
 const MAX_WORDS = 127;
+/** Walks of a moment have 5 s in all. */
+const MAX_SPENT_MS = 1000;
 /** An entry in the list of frames, which is no function's: PYTHON_ENTRY_OWNER. */
 const ENTRY_OWNER = 3;
 /** 3.14 keeps flags there. */
@@ -33,9 +35,13 @@ interface Segment {
 	readonly record: number;
 }
 
-/** Of one process, at one moment. */
+/** Of one process, at one moment. What the walks of all its threads read for it takes MAX_SPENT_MS, and then ends. */
 export class PythonStacks {
 	#threads: readonly Thread[] | undefined;
+	/** The innermost segment of each thread that was asked for. */
+	readonly #innermost = new Map<Thread, Segment | undefined>();
+	#spent_ms = 0;
+	#begun_ms = 0;
 
 	/** `base`: where the file that CPython is in would be mapped at offset 0. */
 	constructor(
@@ -46,32 +52,54 @@ export class PythonStacks {
 
 	/** Of a thread, by its number, as the kernel tells it; its own may be another one. */
 	stackOf(number: number): FunctionStack {
-		let at: Segment | undefined;
+		/** null: it has ended. */
+		let at: Segment | null | undefined;
 		return {
 			take: (from, to) => {
-				at ??= this.#beginning(number, from, to);
-				if (!at || at.entry < from || at.entry >= to) return [];
-				const { words } = at;
-				at = this.#segment(at.frame, at.record);
-				return words;
+				if (at === null) return [];
+				return this.#timed(() => {
+					at ??= this.#beginning(number, from, to);
+					if (!at || at.entry < from || at.entry >= to) return [];
+					const { words } = at;
+					at = this.#segment(at.frame, at.record) ?? null;
+					return words;
+				});
 			},
 		};
+	}
+
+	#timed(take: () => readonly FunctionWord[]): readonly FunctionWord[] {
+		this.#begun_ms = performance.now();
+		const words = this.#hasTime() ? take() : [];
+		this.#spent_ms += performance.now() - this.#begun_ms;
+		return words;
+	}
+
+	#hasTime(): boolean {
+		return this.#spent_ms + performance.now() - this.#begun_ms < MAX_SPENT_MS;
 	}
 
 	/** Of the thread whose innermost C frame is between these addresses of its stack. */
 	#beginning(number: number, from: number, to: number): Segment | undefined {
 		this.#threads ??= this.#listThreads();
 		const own = this.#threads.filter((thread) => thread.number === number);
-		const others = this.#threads.filter((thread) => thread.number !== number);
-		for (const { at } of [...own, ...others]) {
-			const first = pointerAt(this.memory, at + this.layout.threadFrame) ?? 0;
-			const { recordFrame } = this.layout;
-			const frame =
-				recordFrame === undefined ? first : (pointerAt(this.memory, first + recordFrame) ?? 0);
-			const segment = this.#segment(frame, first);
+		// In another PID namespace they have other numbers.
+		for (const thread of own.length > 0 ? own : this.#threads) {
+			const segment = this.#innermostOf(thread);
 			if (segment && segment.entry >= from && segment.entry < to) return segment;
 		}
 		return undefined;
+	}
+
+	#innermostOf(thread: Thread): Segment | undefined {
+		if (this.#innermost.has(thread) || !this.#hasTime()) return this.#innermost.get(thread);
+		const first = pointerAt(this.memory, thread.at + this.layout.threadFrame) ?? 0;
+		const { recordFrame } = this.layout;
+		const frame =
+			recordFrame === undefined ? first : (pointerAt(this.memory, first + recordFrame) ?? 0);
+		const segment = this.#segment(frame, first);
+		this.#innermost.set(thread, segment);
+		return segment;
 	}
 
 	#listThreads(): Thread[] {
@@ -80,7 +108,11 @@ export class PythonStacks {
 		let interpreter = pointerAt(memory, this.base + layout.runtime + layout.interpreters);
 		for (let i = 0; i < MAX_INTERPRETERS && interpreter; i++) {
 			let at = pointerAt(memory, interpreter + layout.interpreterThreads);
-			for (; at && threads.length < MAX_THREADS; at = pointerAt(memory, at + layout.threadNext))
+			for (
+				;
+				at && threads.length < MAX_THREADS && this.#hasTime();
+				at = pointerAt(memory, at + layout.threadNext)
+			)
 				threads.push({ at, number: pointerAt(memory, at + layout.threadNumber) ?? 0 });
 			interpreter = pointerAt(memory, interpreter + layout.interpreterNext);
 		}
@@ -110,7 +142,7 @@ export class PythonStacks {
 		const words: FunctionWord[] = [];
 		const isMarked = layout.recordPrevious !== undefined;
 		let at = first;
-		for (let i = 0; i < MAX_FRAMES && at !== 0; i++) {
+		for (let i = 0; i < MAX_FRAMES && at !== 0 && this.#hasTime(); i++) {
 			const owner = memory.read(at + layout.frameOwner, 1)?.getUint8(0);
 			const code = pointerAt(memory, at + layout.frameCode);
 			const next = pointerAt(memory, at + layout.framePrevious) ?? 0;

@@ -32,3 +32,48 @@ for (const layout of [LAYOUT, LAYOUT_WITH_ENTRIES])
 			}
 		}
 	});
+
+test('all walks of a moment have a second: a list in a ring of slow memory, asked for again and again', (t) => {
+	let now_ms = 1000;
+	const { now } = performance;
+	performance.now = () => now_ms;
+	t.after(() => {
+		performance.now = now;
+	});
+	class Slow extends FakeMemory {
+		override read(address: number, length_bytes: number): DataView | undefined {
+			now_ms += 1;
+			return super.read(address, length_bytes);
+		}
+	}
+	const memory = new Slow(LAYOUT_WITH_ENTRIES);
+	const frame = memory.frame(memory.code('f', 'a.py', 3), 0, 0);
+	memory.word(frame + LAYOUT_WITH_ENTRIES.framePrevious, frame);
+	memory.thread(frame, 1);
+	const stacks = new PythonStacks(memory, LAYOUT_WITH_ENTRIES, BASE);
+	for (let thread = 0; thread < 100; thread++) {
+		const stack = stacks.stackOf(thread);
+		for (let i = 0; i < 100; i++) assert.deepEqual(stack.take(0, 2 ** 47), []);
+	}
+	// And what one frame takes.
+	assert.ok(now_ms < 1000 + 1000 + 20, `${now_ms}`);
+});
+
+test('of a thread whose stack has been told, nothing is read any more', () => {
+	let reads = 0;
+	class Counting extends FakeMemory {
+		override read(address: number, length_bytes: number): DataView | undefined {
+			reads++;
+			return super.read(address, length_bytes);
+		}
+	}
+	const memory = new Counting(LAYOUT_WITH_ENTRIES);
+	const entry = memory.frame(0, 0, 3);
+	memory.thread(memory.frame(memory.code('f', 'a.py', 3), entry, 0), 1);
+	const stack = new PythonStacks(memory, LAYOUT_WITH_ENTRIES, BASE).stackOf(1);
+	assert.deepEqual(stack.take(0, entry), []);
+	assert.equal(stack.take(entry, entry + 1).length, 1);
+	const before = reads;
+	for (let i = 0; i < 10; i++) assert.deepEqual(stack.take(0, 2 ** 47), []);
+	assert.equal(reads, before);
+});
