@@ -148,8 +148,9 @@ test('JVM: a monitor is a lock, and who ended the wait for it slept meanwhile', 
 	const slept = byHolder.filter(
 		({ wait: { waker } = {} }) => waker?.did === 'blocked' && waker.wait?.waker?.irq === 'timer',
 	);
+	// It spins before it waits; on a busy machine it may wait for a CPU then.
 	assert.ok(
-		sumOf(slept) >= 0.97 * (HELD_MS - 73) * 1e6,
+		sumOf(locked) >= 0.9 * HELD_MS * 1e6 && sumOf(slept) >= 0.97 * (sumOf(locked) - 83e6),
 		JSON.stringify(locked.map(({ wait, value }) => [value, wait?.waker?.comm, wait?.waker?.did])),
 	);
 	for (const { wait } of slept)
