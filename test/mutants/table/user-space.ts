@@ -35,14 +35,6 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		test: 'live/silent-mount',
 	},
 	{
-		id: 'A41',
-		file: 'src/tools/memleak/heap/probes.ts',
-		from: 'const silent = findSilentMemory();\n\tif (silent)',
-		to: 'const silent = findSilentMemory();\n\tif (silent && pid < 0)',
-		bug: 'memleak puts probes into a file that a process has mapped which holds the lock of its memory, and hangs',
-		test: 'live/silent-mount',
-	},
-	{
 		id: 'A42',
 		file: 'src/proc/asker.ts',
 		from: 'if (known?.child) return refuse(known);',
