@@ -1,6 +1,6 @@
 /**
- * Asks whether something answers, where who waits for that may wait for ever, deaf to every signal: a process of its own
- * asks, and we wait for it a short time only.
+ * Asks whether something answers. It may never answer, and a process that waits for it cannot be ended. So a process of
+ * its own asks, and tstrace waits for that process a short time only.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { textOf } from '../text-of.js';
@@ -35,7 +35,7 @@ interface Asked<Subject> {
 
 const children = new Set<ChildProcess>();
 
-/** Of subjects of one kind: who answers, and who does not. */
+/** Knows which subjects of one kind answer, and which do not. */
 export class Asker<Subject> {
 	readonly #asked = new Map<string, Asked<Subject>>();
 	readonly #command: (what: string) => readonly [string, ...string[]];

@@ -1,6 +1,6 @@
 /**
  * Whether a process lets others read its memory. Who maps or unmaps holds the lock of its process's memory (mmap_lock)
- * meanwhile. If it maps a file of a dead network mount, it holds the lock for ever, and whoever reads the process's
+ * meanwhile. If it maps a file of a dead network mount, it holds the lock for ever. A process that then reads this
  * memory, its mappings or what is mapped waits for ever, too.
  */
 import { textOf } from '../text-of.js';

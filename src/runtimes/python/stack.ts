@@ -9,7 +9,7 @@ import type { PythonLayout } from './layout.js';
 /** Of a process, of all its interpreters. */
 const MAX_THREADS = 4096;
 const MAX_INTERPRETERS = 64;
-/** Of a C frame, of which those further in are taken. */
+/** Python frames of one C frame that are looked at. */
 const MAX_FRAMES = 4096;
 const MAX_WORDS = 127;
 /** Walks of a moment have 5 s in all. */

@@ -248,9 +248,9 @@ export class HeapProbes {
 }
 
 /**
- * To put probes into a file, the kernel takes the lock of the memory of everybody who has it mapped: kernel/events/uprobes.c,
- * register_for_each_vma. Where one holds that for ever, tstrace would wait for ever, and could not be ended. The lock may
- * be taken as soon as we have looked; and who holds it for reading only is not found.
+ * To put a probe into a file, the kernel takes the memory lock of each process that has the file mapped:
+ * kernel/events/uprobes.c, register_for_each_vma. Where one holds that for ever, tstrace would wait for ever, and could not be ended. A process may
+ * take its lock just after tstrace has looked. A process that holds it for reading only is not found.
  */
 function requireAnswers(pid: number): void {
 	const silent = findSilentMemory();
