@@ -60,6 +60,21 @@ test('who does not answer is silent, is not asked twice, and answers as soon as 
 	assert.equal(asked(), 1);
 });
 
+test('an error that comes late is no answer', async () => {
+	const path = pipe('error');
+	let count = 0;
+	const asker = new Asker<string>(() => {
+		count++;
+		return ['/bin/sh', '-c', `head -c 1 ${path}; exit 1`];
+	}, 60_000);
+	assert.equal(asker.isAnswering('a', 'a', ''), false);
+	writeFileSync(path, 'x');
+	while (count === 1) {
+		assert.equal(asker.isAnswering('a', 'a', ''), false);
+		await sleep(1);
+	}
+});
+
 test('of five that are silent, the last is not asked: all of them cost 2 s at most', () => {
 	const { asker, asked } = asking();
 	for (let i = 1; i <= 5; i++)
