@@ -19,6 +19,11 @@ const START_LIMIT_MS = 60_000;
 const LOOK_PERIOD_MS = 20;
 /** Some machines hide switches now and then: a stack that was not walked is asked for again. */
 const MAX_STOPS = 2 * STACKS;
+/**
+ * Stacks that are said to be cut, of all. Node's crypto runs OpenSSL's assembler, which keeps its caller's
+ * stack pointer in other registers for a few instructions (docs/stacks.md, known gaps).
+ */
+const MAX_CUT = 2;
 
 interface Subject {
 	readonly name: string;
@@ -51,13 +56,16 @@ async function becomes(pid: number, file: string): Promise<void> {
 const hex = (addresses: ArrayLike<number>) =>
 	Array.from(addresses, (address) => address.toString(16)).join(' ');
 
-function assertSame({ thread, inKernel, outside }: HeldStack): void {
-	for (const stack of [inKernel, outside]) {
-		if (!stack) continue;
-		const { frames, agree } = compare(thread.addresses, stack.user, MAX_DEPTH);
-		const shown = `${hex(stack.user)} (${stack.userEnd})\nnot ${hex(thread.addresses)}`;
-		assert.equal(agree, frames, shown);
+/** Whether a walk of it is cut. What was walked is what gdb finds, in any case. */
+function isCut({ thread, inKernel, outside }: HeldStack): boolean {
+	const walks = [inKernel, outside].filter((walk) => walk !== undefined);
+	const cut = walks.filter(({ userEnd }) => userEnd === 'no way on');
+	for (const { user, userEnd } of walks) {
+		const most = userEnd === 'no way on' ? user.length : MAX_DEPTH;
+		const { frames, agree } = compare(thread.addresses, user, most);
+		assert.equal(agree, frames, `${hex(user)} (${userEnd})\nnot ${hex(thread.addresses)}`);
 	}
+	return cut.length > 0;
 }
 
 for (const { name, command, isKnown } of SUBJECTS) {
@@ -68,15 +76,17 @@ for (const { name, command, isKnown } of SUBJECTS) {
 		const child = new Child(['env', '-C', folder, ...command], 'ignore');
 		let held: HeldProcess | undefined;
 		let walked = 0;
+		const cut: string[] = [];
 		try {
 			await becomes(child.pid, file);
 			held = new HeldProcess(child.pid);
 			for (let stop = 0; stop < MAX_STOPS && walked < STACKS; stop++) {
 				const stacks = (await held.stacks()).filter(({ thread }) => isKnown(thread.tid, child.pid));
-				for (const stack of stacks) assertSame(stack);
+				for (const stack of stacks) if (isCut(stack)) cut.push(hex(stack.thread.addresses));
 				walked += stacks.filter(({ inKernel, outside }) => inKernel && outside).length;
 			}
 			assert.ok(walked >= STACKS, `${walked} stacks were walked by both`);
+			assert.ok(cut.length <= MAX_CUT, `cut, though gdb finds:\n${cut.join('\n')}`);
 		} finally {
 			await held?.close();
 			await child.end();
