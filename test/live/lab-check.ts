@@ -168,18 +168,27 @@ function causeProblems(cause: Cause, { account, reasons, working_ns }: WhyReport
 	return problems;
 }
 
-/** What is wrong with a report about a process in a known trouble; empty: all is right. */
-export function checkTrouble(truth: Truth, report: WhyReport): string[] {
+/**
+ * What is wrong with a report about a process in a known trouble; empty: all is right. `isAlone`: other work on the
+ * machine was no trouble of its own. If it was, that may be the first reason, and what the verdict says.
+ */
+export function checkTrouble(truth: Truth, report: WhyReport, isAlone = true): string[] {
 	const [largestCause] = truth;
 	const sums = sumProblems(report);
 	if (!largestCause) return [...sums, ...wellProblems(report)];
 	const problems = truth.flatMap((cause) => causeProblems(cause, report));
 	problems.push(...sums);
+	return isAlone ? [...verdictProblems(truth, largestCause, report), ...problems] : problems;
+}
+
+/** The first reason is the largest cause, and the verdict says so. */
+function verdictProblems(truth: Truth, largestCause: Cause, report: WhyReport): string[] {
+	const problems: string[] = [];
 	const [largest] = report.reasons;
 	// Of causes that may be as large as each other, any may be the first.
 	const maybeFirst = truth.filter(({ share: [, most] }) => most >= largestCause.share[0]);
 	const said = largest && maybeFirst.find((cause) => isReason(cause, largest));
-	if (largest && !said) problems.unshift(`the first reason is ${textOf(largest)}`);
+	if (largest && !said) problems.push(`the first reason is ${textOf(largest)}`);
 	const first = said ?? largestCause;
 	if (first.culprit === undefined && !report.verdict.includes(first.function ?? ''))
 		problems.push(`the verdict does not name ${first.function}: ${report.verdict}`);

@@ -22,7 +22,7 @@ async function problemsOf(trouble: Trouble, seed: number): Promise<string[] | un
 		const run = tstrace(['why', '--json', '-p', `${inTrouble.pid}`, WINDOW_S]);
 		const { truth, disturbed } = await inTrouble.end();
 		const report = JSON.parse(run.stdout) as WhyReport;
-		const problems = checkTrouble(truth, report);
+		const problems = checkTrouble(truth, report, !disturbed);
 		// The kernel here does not report all switches, and a wait that nobody saw begin is missing.
 		const isMissing =
 			UNSEEN.some((cause) => report.lost[cause]) &&
