@@ -4,17 +4,19 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { arch, release } from 'node:os';
 import { createInterface } from 'node:readline';
 import { walkCosts } from '../../bench/walks/costs.js';
 import { isRealtime, kernelSigns } from '../../src/loader/realtime.js';
+import { textOf } from '../../src/text-of.js';
 import { FEATURES, featureNames } from './features.js';
 import { decode, encode, type Line, type TestResult } from './lines.js';
 import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';
 
 const TOOL_TIMEOUT_MS = 120_000;
 const FILE_TIMEOUT_MS = 900_000;
+const LOOK_PERIOD_MS = 20;
 
 const words = (/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? 'quick').split(
 	',',
@@ -28,12 +30,42 @@ function say(line: Line): void {
 	process.stdout.write(encode(line));
 }
 
-function sayHook({ tool, args }: ToolTests): void {
-	const options = { encoding: 'utf8', timeout: TOOL_TIMEOUT_MS } as const;
-	const stderr = spawnSync('bin/tstrace', [tool, '-v', ...args], options).stderr ?? '';
+async function sayHook({ tool, args }: ToolTests): Promise<void> {
+	const child = spawn('bin/tstrace', [tool, '-v', ...args], {
+		stdio: ['ignore', 'ignore', 'pipe'],
+		timeout: TOOL_TIMEOUT_MS,
+	});
+	let kernel_bytes = 0;
+	const timer = setInterval(() => {
+		kernel_bytes = Math.max(kernel_bytes, kernelBytesOf(child.pid as number));
+	}, LOOK_PERIOD_MS);
+	const stderr = (await child.stderr.setEncoding('utf8').toArray()).join('');
+	clearInterval(timer);
 	const because = new RegExp(`^${tool}: (.*)$`, 'm').exec(stderr)?.[1] ?? '';
 	const began = /^Tracing /m.test(stderr);
-	say({ type: 'hook', tool, because, began, stderr: began ? '' : stderr.slice(-3000) });
+	say({
+		type: 'hook',
+		tool,
+		because,
+		began,
+		stderr: began ? '' : stderr.slice(-3000),
+		kernel_bytes,
+	});
+}
+
+/** What the kernel holds for the BPF objects that a process has open: Documentation/filesystems/proc.rst, fdinfo. */
+function kernelBytesOf(pid: number): number {
+	const sizes = new Map<string, number>();
+	try {
+		for (const fd of readdirSync(`/proc/${pid}/fdinfo`)) {
+			const text = textOf(`/proc/${pid}/fdinfo/${fd}`) ?? '';
+			const [object] = /^(map|prog)_id:.*$/m.exec(text) ?? [];
+			if (object) sizes.set(object, Number(/^memlock:\s*(\d+)/m.exec(text)?.[1] ?? 0));
+		}
+	} catch {
+		// It has ended.
+	}
+	return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
 async function runTests(tests: ToolTests): Promise<void> {
@@ -132,7 +164,7 @@ if (said === WALKS) {
 	for (const cost of await walkCosts()) say({ type: 'walk', ...cost });
 } else {
 	for (const toolTests of tools) {
-		sayHook(toolTests);
+		await sayHook(toolTests);
 		const { needs } = toolTests;
 		if (!needs || FEATURES[needs].present()) await runTests(toolTests);
 	}

@@ -22,6 +22,8 @@ export interface Hook {
 	readonly began: boolean;
 	/** Where it did not: what it said. */
 	readonly stderr: string;
+	/** Of the kernel's memory, for its maps and programs, at most while it ran. */
+	readonly kernel_bytes: number;
 }
 
 export interface TestResult {

@@ -15,7 +15,12 @@ interface Row {
 	readonly failures: readonly string[];
 	/** How the tool works here. */
 	readonly hook: string;
+	/** Of the kernel's memory, for maps and programs. Undefined: nobody has looked. */
+	readonly kernel_bytes?: number;
 }
+
+/** By each tool, on a machine with 64 CPUs, too. */
+const MOST_KERNEL_BYTES = 64 * 2 ** 20;
 
 export interface MachineResult {
 	readonly machine: string;
@@ -86,6 +91,9 @@ function rowOf(
 		...tests.flatMap(({ name, result, why }) => (result === 'failed' ? `${name}: ${why}` : [])),
 		...skipped.flatMap((test) => wrongSkip(test, facts)),
 		...(hook?.began && facts ? wrongWay(says, hook, facts) : []),
+		...(hook && hook.kernel_bytes > MOST_KERNEL_BYTES
+			? [`it holds ${inMB(hook.kernel_bytes)} of the kernel's memory`]
+			: []),
 	];
 	if (passed === 0 && failures.length === 0) failures.push('none of its tests ran');
 	const lacking: Record<string, number> = {};
@@ -93,7 +101,8 @@ function rowOf(
 		const feature = why.slice(NEEDS.length);
 		lacking[feature] = (lacking[feature] ?? 0) + 1;
 	}
-	return { tool, passed, again, lacking, failures, hook: hook?.because ?? '' };
+	const { because = '', kernel_bytes = 0 } = hook ?? {};
+	return { tool, passed, again, lacking, failures, hook: because, kernel_bytes };
 }
 
 /** Of a tool that has to refuse to run on this kernel. */
@@ -139,6 +148,8 @@ function unexpected(facts: Facts | undefined): string[] {
 	});
 }
 
+const inMB = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;
+
 /** "12 passed; 3 need task storage" */
 function inWords({ passed, again, lacking, failures }: Row): string {
 	if (passed === 0 && failures.length === 0 && Object.keys(lacking).length === 0) return 'none';
@@ -181,7 +192,8 @@ export function table(results: readonly MachineResult[]): string {
 export function page(results: readonly MachineResult[]): string {
 	const sections = results.map((result) => {
 		const rows = result.rows.map(
-			(row) => `| \`${row.tool}\` | ${inWords(row)} | ${row.hook.replaceAll('|', '\\|')} |`,
+			(row) =>
+				`| \`${row.tool}\` | ${inWords(row)} | ${row.kernel_bytes ? inMB(row.kernel_bytes) : ''} | ${row.hook.replaceAll('|', '\\|')} |`,
 		);
 		return [
 			`## ${result.kernel}, ${result.arch}`,
@@ -189,8 +201,8 @@ export function page(results: readonly MachineResult[]): string {
 			`Tests: ${result.extent}; ${result.date ?? 'day unknown'}, commit ${result.commit ?? 'unknown'}, ${Math.ceil(result.seconds / 60)} minutes.`,
 			...(result.failures.length > 0 ? ['', ...result.failures] : []),
 			'',
-			'| tool | live tests | how the tool works here |',
-			'| --- | --- | --- |',
+			"| tool | live tests | the kernel's memory | how the tool works here |",
+			'| --- | --- | --- | --- |',
 			...rows,
 		].join('\n');
 	});
@@ -208,7 +220,9 @@ test/vm/results.json. A warning in the kernel's log fails the run. If a kernel l
 tests that need it cannot run, and the table names the feature. If such a test is skipped although
 the kernel has the feature, the run fails. It also fails if a tool that follows threads off the CPU
 does not keep them in task storage on Linux 6.4 and newer. A test that fails runs once more,
-because an emulated machine is slow; the table says when the second try passed. After "Tests:",
+because an emulated machine is slow; the table says when the second try passed. "The kernel's
+memory" is what the kernel says that the tool's maps and programs take (/proc/PID/fdinfo), at most
+while it ran; more than 64 MB fails the run. After "Tests:",
 "one" means one test of each tool, in which the right result is known; "quick" means a few such
 tests, and "all" means all live tests of the tool.
 

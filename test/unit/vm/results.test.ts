@@ -26,7 +26,14 @@ function facts(features: Readonly<Record<string, boolean>> = FEATURES_OF_5_10): 
 	return { type: 'facts', release, arch: 'x64', realtime: false, features };
 }
 
-const HOOK: Line = { type: 'hook', tool: 'runqlat', because: 'by books', began: true, stderr: '' };
+const HOOK: Line = {
+	type: 'hook',
+	tool: 'runqlat',
+	because: 'by books',
+	began: true,
+	stderr: '',
+	kernel_bytes: 1 << 20,
+};
 
 function result(name: string, changes: Partial<TestResult> = {}): TestResult {
 	return { type: 'test', tool: 'runqlat', name, result: 'passed', why: '', ms: 1, ...changes };
@@ -45,7 +52,7 @@ test('what passed and what the kernel lacks', () => {
 		table([found]),
 		/^5\.10\.0-46-cloud-amd64 x64 +runqlat +1 passed; 1 needs task storage +by books$/m,
 	);
-	assert.match(page([found]), /^\| `runqlat` \| 1 passed; 1 needs task storage \| by books \|$/m);
+	assert.match(page([found]), /^\| `runqlat` \| 1 passed; 1 needs task storage \| 1.0 MB \| by books \|$/m);
 });
 
 test('what passes at the second try is said to; what fails twice has failed', () => {
@@ -113,7 +120,7 @@ function offcputimeOn(release: string, because: string, realtime = false) {
 		'x',
 		[
 			{ type: 'facts', release, arch: 'x64', realtime, features: Object.fromEntries(features) },
-			{ type: 'hook', tool, because, began: true, stderr: '' },
+			{ type: 'hook', tool, because, began: true, stderr: '', kernel_bytes: 1 << 20 },
 			result('a', { tool }),
 		],
 		{ extent: 'all,offcputime', seconds: 1, incomplete: undefined },
@@ -136,6 +143,14 @@ test('offcputime keeps threads in task storage since 6.4, or the run fails', () 
 	assert.match(table([early]), /6\.1\.0-56 lacks task storage, and it says "keeps threads in/);
 });
 
+test('a tool that holds more than 64 MB of the kernel’s memory fails', () => {
+	const holding = (MB: number) =>
+		resultsOf([facts(), { ...HOOK, kernel_bytes: MB * 2 ** 20 } as Line, result('a')]);
+	assert.equal(failed(holding(63.9)), false);
+	assert.match(page([holding(63.9)]), /\| 1 passed \| 63\.9 MB \| by books \|/);
+	assert.match(table([holding(64.1)]), /runqlat: it holds 64\.1 MB of the kernel's memory/);
+});
+
 test('a tool that needs what the kernel lacks has to refuse, and say what to use', () => {
 	const lacks = { ...FEATURES_OF_5_10, 'a ring buffer': false };
 	const on = (hook: Partial<Hook>) =>
@@ -143,7 +158,15 @@ test('a tool that needs what the kernel lacks has to refuse, and say what to use
 			'5.10-rt',
 			[
 				{ type: 'facts', release: '5.10.0-46-rt', arch: 'x64', realtime: true, features: lacks },
-				{ type: 'hook', tool: 'timehist', because: '', began: false, stderr: '', ...hook },
+				{
+					type: 'hook',
+					tool: 'timehist',
+					because: '',
+					began: false,
+					stderr: '',
+					kernel_bytes: 0,
+					...hook,
+				},
 			],
 			{ extent: 'one,timehist', seconds: 1, incomplete: undefined },
 		);
