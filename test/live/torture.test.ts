@@ -39,11 +39,15 @@ async function untilRun(pid: number): Promise<void> {
 	await until(() => ran_ns() > before_ns + ENOUGH_NS);
 }
 
+/** Many threads that spin, or are walked all the time, leave tstrace the time that it needs. */
+const OF_MANY = 19;
+/** One thread does so with less, and gets its time on a busy machine. */
+const OF_ONE = 5;
+
 /** Traces a workload whose threads do the same all the time. */
-async function traced(name: string, mode: string, tool: readonly string[]) {
+async function traced(name: string, mode: string, tool: readonly string[], niceness = OF_MANY) {
 	const file = resolve('build/workloads', name);
-	// Threads that spin, or are walked all the time, leave tstrace the time that it needs.
-	const workload = await Workload.startBy('nice', '-n', '19', file, mode);
+	const workload = await Workload.startBy('nice', '-n', `${niceness}`, file, mode);
 	try {
 		const { starter } = workload;
 		const tracing = await Tracing.start([...tool, '-v', '--json', '-p', `${starter}`]);
@@ -198,7 +202,7 @@ for (const name of ['torture-throws', 'torture-throws-plain', 'torture-throws-st
 		assertTrue(await traced(name, 'naps', WAITS), { whole: EXCEPTIONS });
 	});
 	test(`profile: ${name}: samples of the unwinder itself are whole, or cut where they are`, async () => {
-		const stacks = await traced(name, 'spins', SAMPLES);
+		const stacks = await traced(name, 'spins', SAMPLES, OF_ONE);
 		assertTrue(stacks, { whole: EXCEPTIONS, guessed: HALF_WAY });
 	});
 }
