@@ -1,20 +1,19 @@
 /** Waits out of the kernel, those that ended and those that were open at the end: for all tools of waits. */
 
-import { deadlocks, type WaitingForMutex } from '../aggregate/deadlocks.js';
-import { isBlockedSince, withoutIdle } from '../aggregate/idle.js';
+import { deadlocks } from '../aggregate/deadlocks.js';
+import { withoutIdle } from '../aggregate/idle.js';
 import type { Lost } from '../aggregate/report.js';
-import { type CapturedStack, type CapturedWaker, stackValue } from '../aggregate/stack.js';
+import type { CapturedStack, CapturedWaker } from '../aggregate/stack.js';
 import type { StackFindings, StackRow } from '../aggregate/stack-rows.js';
 import type { WaitObject } from '../aggregate/wait-object.js';
 import { blockedOf, WAIT_PARTS } from '../aggregate/wait-parts.js';
 import type { Subjects } from '../bpf/filter.js';
-import { depthOf, type StackSettings, type StackSnapshot } from '../bpf/stacks/stacks.js';
+import { depthOf, type StackSettings } from '../bpf/stacks/stacks.js';
 import { StackSums } from '../bpf/stacks/sums.js';
-import { off_cpu as layout } from '../generated/off_cpu.js';
+import type { off_cpu as layout } from '../generated/off_cpu.js';
 import { closeAll } from '../loader/close-all.js';
 import { readU64 } from '../loader/layout.js';
 import type { BpfObject } from '../loader/object.js';
-import { readAddress } from '../loader/signed-address.js';
 import type { Patience, Reader } from '../reader.js';
 import { humanTime } from '../render/units.js';
 import type { NamingSettings } from '../symbolize/naming.js';
@@ -22,6 +21,7 @@ import { ProcessWatch } from '../symbolize/process-watch.js';
 import type { UnwindTables } from '../symbolize/walks/unwind-tables.js';
 import { deadlockText } from './deadlock-text.js';
 import { WaitObjects, withFittingObjects } from './objects/objects.js';
+import { OpenWaits } from './open-waits.js';
 import { type WaitObserver, WaitRecords } from './records.js';
 import { NOT_WOKEN, readWakers, UNSEEN_WAKER } from './wakers.js';
 
@@ -47,9 +47,6 @@ interface CapturedWaits {
 	readonly numbers: readonly number[];
 }
 
-type Walked = ReturnType<ProcessWatch['walkWaiting']> | undefined;
-
-const NO_STACK = BigInt(layout.enums.stack_constant.NO_STACK);
 export const MAX_PERIOD_USEC = 1_000_000;
 const SLOW_DOWN_FACTOR = 4;
 
@@ -62,14 +59,8 @@ export class Waits implements Reader<StackFindings> {
 	/** Up to when waits are counted; 0: tracing goes on. */
 	protected ended_ns = 0;
 	readonly #settings: WaitSettings;
-	#stillWaiting: DataView = new DataView(new ArrayBuffer(0));
-	/** Of each wait in it. */
-	#walked: readonly Walked[] = [];
-	/** Threads, by number, that were blocked in one wait all the time. */
-	readonly #stayed = new Set<number>();
+	readonly #openWaits = new OpenWaits();
 	#period_ns: number;
-	/** Threads that waited for mutexes as tracing ended. */
-	readonly #forMutexes: WaitingForMutex[] = [];
 	/** Where waits come one by one, and not as sums. */
 	readonly #records: WaitRecords | undefined;
 	/** Undefined: they are not looked for. */
@@ -145,11 +136,15 @@ export class Waits implements Reader<StackFindings> {
 	/** No wait that ends from now on is counted; walks the user stacks of those that are open. */
 	walkOpen(): void {
 		this.stopCounting();
-		if (this.#settings.edges) this.#stillWaiting = this.object.runIterator('end_waiting');
+		const open = this.#settings.edges ? this.object.runIterator('end_waiting') : undefined;
 		// What they forked, executed and loaded up to now, before it is looked what their addresses mean.
 		this.processes.take();
+		const depth = depthOf(this.#settings);
 		// At once: the longer it takes, the more of them go on.
-		this.#walked = this.#walkWaiting();
+		if (open)
+			this.#openWaits.take(open, (thread) =>
+				this.processes.walkWaiting(thread, this.ended_ns, depth),
+			);
 	}
 
 	/** Waits that ended since the last call, and those that were open at the last `walkOpen`. */
@@ -163,7 +158,7 @@ export class Waits implements Reader<StackFindings> {
 		this.#records?.drain();
 		const records = this.#records?.captured(snapshot);
 		const ended = records?.stacks ?? this.sums.take(snapshot, options);
-		const open = this.#open(snapshot);
+		const open = this.#openWaits.captured(snapshot, this.begun_ns, this.ended_ns);
 		const numbers = records?.numbers ?? [];
 		if (!wakers) return { ended, open, numbers };
 		return {
@@ -212,7 +207,7 @@ export class Waits implements Reader<StackFindings> {
 	protected notices(): string[] {
 		return [
 			...(this.#waitObjects?.notices() ?? []),
-			...deadlocks(this.#forMutexes).map(deadlockText),
+			...deadlocks(this.#openWaits.forMutexes).map(deadlockText),
 		];
 	}
 
@@ -220,7 +215,7 @@ export class Waits implements Reader<StackFindings> {
 	#shown(rows: readonly StackRow[]): Pick<StackFindings, 'stacks' | 'leftOut'> {
 		if (!this.#settings.hideIdle) return { stacks: rows };
 		const duration_ns = this.ended_ns - this.begun_ns;
-		return withoutIdle(rows, { duration_ns, stayed: this.#stayed });
+		return withoutIdle(rows, { duration_ns, stayed: this.#openWaits.stayed });
 	}
 
 	lost(): Lost {
@@ -234,72 +229,6 @@ export class Waits implements Reader<StackFindings> {
 			() => this.sums.close(),
 			() => this.#records?.close(),
 		]);
-	}
-
-	/**
-	 * User stacks of the waits that were open as tracing ended; undefined: the thread has none, or a program walked it.
-	 * Who waits for a moment only is the first to go on: its stack is walked before those of long waits.
-	 */
-	#walkWaiting(): Walked[] {
-		const waits = Array.from(this.#places(), (at, i) => ({
-			at,
-			i,
-			wait_ns: stackValue({ parts: this.#parts(at) }),
-		}));
-		const walked: Walked[] = waits.map(() => undefined);
-		for (const { at, i } of waits.sort((a, b) => a.wait_ns - b.wait_ns)) walked[i] = this.#walk(at);
-		return walked;
-	}
-
-	#walk(at: number): Walked {
-		const { key, registers, tid } = layout.structs.still_waiting.fields;
-		const { user, tgid } = layout.structs.stack_key.fields;
-		const view = this.#stillWaiting;
-		const ip = readAddress(view, at + registers.offset);
-		if (view.getBigUint64(at + key.offset + user.offset, true) !== NO_STACK || ip === 0)
-			return undefined;
-		const thread = {
-			pid: view.getUint32(at + key.offset + tgid.offset, true),
-			tid: view.getUint32(at + tid.offset, true),
-			registers: {
-				ip,
-				sp: readAddress(view, at + registers.offset + 8),
-				fp: readAddress(view, at + registers.offset + 16),
-				link: readAddress(view, at + registers.offset + 24),
-			},
-		};
-		return this.processes.walkWaiting(thread, this.ended_ns, depthOf(this.#settings));
-	}
-
-	/** How long the wait at this place was, by part. */
-	#parts(at: number): number[] {
-		const { parts } = layout.structs.still_waiting.fields;
-		return WAIT_PARTS.map((_, part) => readU64(this.#stillWaiting, at + parts.offset + part * 8));
-	}
-
-	/** Waits that were open as tracing ended. */
-	#open(snapshot: StackSnapshot): CapturedStack[] {
-		const { key, tid } = layout.structs.still_waiting.fields;
-		const view = this.#stillWaiting;
-		return Array.from(this.#places(), (at, i) => {
-			const wait = this.#parts(at);
-			const counted = { at_ns: this.ended_ns, parts: wait, count: 1, variance: 0 };
-			const stack = snapshot.captured(view, at + key.offset, counted);
-			if (isBlockedSince(wait, this.ended_ns - this.begun_ns)) this.#stayed.add(stack.tid);
-			if (stack.object?.type === 'futex' && stack.object.owner)
-				this.#forMutexes.push({
-					tid: view.getUint32(at + tid.offset, true),
-					comm: stack.comm,
-					owner: stack.object.owner.tid,
-				});
-			return { ...stack, ...this.#walked[i] };
-		});
-	}
-
-	/** Where each is in what bpf/off_cpu.bpf.c, end_waiting wrote. */
-	*#places(): Generator<number> {
-		const { size } = layout.structs.still_waiting;
-		for (let at = 0; at + size <= this.#stillWaiting.byteLength; at += size) yield at;
 	}
 }
 

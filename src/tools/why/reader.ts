@@ -32,6 +32,9 @@ import { type WorstWait, worstWaits } from './worst.js';
 /** On each CPU. Not 200, so as not to run in step with what happens 100 times a second. */
 const SAMPLES_HZ = 199;
 
+/** By identity: as tracing began. */
+type AccountsBefore = ReadonlyMap<string, ThreadAccount>;
+
 export interface WhyFindings extends StackFindings {
 	readonly found: Answer;
 	/** The longest first. */
@@ -118,16 +121,17 @@ export class WindowReader extends Waits {
 			naming,
 		);
 		this.#ended.drain();
-		const threads = this.#threads();
+		const accounts = this.#accounts();
+		const before = new Map(this.#atBegin.map((account) => [identityOf(account), account]));
 		const evidence = {
 			target: targetOf(this.#subjects),
 			lockHolders: this.#fileLocks.holders,
-			machine: this.#machine(),
+			machine: this.#machine(before, accounts),
 			isThere: (pid: number) => existsSync(`/proc/${pid}`),
 			window_ns: this.ended_ns - this.begun_ns,
-			threads,
+			threads: this.#threads(before, accounts),
 			blocked: stacks.flatMap((row) => (isSample(row) ? [] : this.#blocked(row, numbers))),
-			forCpu: this.#seen.forCpuOf(this.#accounts()),
+			forCpu: this.#seen.forCpuOf(accounts),
 			samples: stacks.filter(isSample).map(withoutPlace),
 		};
 		const parts = partsOf(evidence);
@@ -145,7 +149,7 @@ export class WindowReader extends Waits {
 				longest: this.#seen.longest,
 				numbers,
 				objects: ended.map(({ object }) => object),
-				threads: this.#accounts(),
+				threads: accounts,
 				window: { begin_ns: this.begun_ns, end_ns: this.ended_ns },
 				stayed: verdictOf(found).rule === 'idle' ? found.stays?.largest : undefined,
 			}),
@@ -162,9 +166,7 @@ export class WindowReader extends Waits {
 		super.close();
 	}
 
-	#machine(): Machine {
-		const before = this.#accountsBefore();
-		const accounts = this.#accounts();
+	#machine(before: AccountsBefore, accounts: readonly ThreadAccount[]): Machine {
 		return machineOf({
 			cpus: onlineCpus().length,
 			tracer: process.pid,
@@ -197,14 +199,9 @@ export class WindowReader extends Waits {
 		return [...last].flatMap(([id, account]) => (traced.has(id) ? [account] : []));
 	}
 
-	#accountsBefore(): Map<string, ThreadAccount> {
-		return new Map(this.#atBegin.map((account) => [identityOf(account), account]));
-	}
-
-	#threads(): ThreadTime[] {
-		const before = this.#accountsBefore();
+	#threads(before: AccountsBefore, accounts: readonly ThreadAccount[]): ThreadTime[] {
 		const window = { begin_ns: this.begun_ns, end_ns: this.ended_ns };
-		return this.#accounts().flatMap(
+		return accounts.flatMap(
 			(account) => timeWithin(window, before.get(identityOf(account)), account) ?? [],
 		);
 	}
