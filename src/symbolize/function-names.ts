@@ -9,6 +9,7 @@ import type { AddressSpace, Life } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import { OwnPages } from './mappings/own-pages.js';
 import type { ProcessHistory } from './mappings/processes.js';
+import { learnFilesBelow } from './walks/files-below.js';
 import type { Runtimes } from './walks/sleeping-stacks.js';
 
 /** Of every pause this long, a slice goes into reading names. */
@@ -21,6 +22,8 @@ const MAX_OPEN = 32;
 /** Names in all, and functions that wait to be named. */
 const MAX_KEPT = 300_000;
 const MAX_WAITING = 100_000;
+/** Processes whose files on overlays are known. */
+const MAX_LEARNT = 10_000;
 /** To read one, while its process goes on. */
 const MAX_ATTEMPTS = 4;
 /** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
@@ -34,8 +37,10 @@ interface Waiting {
 	readonly attempts: number;
 }
 
+type FileMapping = ReturnType<AddressSpace['files']> extends Generator<infer T> ? T : never;
+
 /** What walks have met. */
-type MetFunctions = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn'>;
+type MetFunctions = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn' | 'addBelow' | 'hasRuntimes'>;
 type Pages = Pick<OwnPages, 'read' | 'forget' | 'rest'>;
 
 interface OpenProcess {
@@ -53,21 +58,26 @@ export class FunctionNames implements Runtimes {
 	readonly #maps: MetFunctions;
 	readonly #history: Pick<ProcessHistory, 'at'>;
 	readonly #pagesOf: (pid: number) => Pages;
+	readonly #learnFiles: typeof learnFilesBelow;
 	/** By process's life and function. */
 	readonly #names = new Map<string, FunctionName>();
 	#waiting: Waiting[] = [];
 	/** By number; those that were used last are last. */
 	readonly #open = new Map<number, OpenProcess>();
 	#timer: NodeJS.Timeout | undefined;
+	/** How many mappings each process had when its files were learnt, by life. */
+	readonly #learnt = new Map<string, number>();
 	/** What it took to read names that were asked for, since `take`. */
 	#asking_ms = 0;
 
-	/** `pagesOf`: the memory of a process. */
+	/** `pagesOf`: the memory of a process. `learnFiles`: of a process, what walks know those on overlays as. */
 	constructor(
 		maps: MetFunctions,
 		history: Pick<ProcessHistory, 'at'>,
 		pagesOf: (pid: number) => Pages = (pid) => new OwnPages(pid),
+		learnFiles = learnFilesBelow,
 	) {
+		this.#learnFiles = learnFiles;
 		this.#maps = maps;
 		this.#history = history;
 		this.#pagesOf = pagesOf;
@@ -105,20 +115,42 @@ export class FunctionNames implements Runtimes {
 
 	/** The runtime in what a process has mapped; undefined: none that was met. */
 	runtimeOf(space: AddressSpace): RuntimeFile | undefined {
-		for (const { file } of space.files()) {
-			const runtime = this.runtimeIn(file);
-			if (runtime) return runtime;
-		}
-		return undefined;
+		return this.#mappingOf(space, () => true)?.runtime;
 	}
 
 	codeBaseOf(space: AddressSpace, runtime: RuntimeFile): number {
 		const offset = codeOffsetOf(runtime);
 		if (offset === undefined) return 0;
-		for (const { file, start, end, fileOffset } of space.files())
-			if (offset >= fileOffset && offset < fileOffset + (end - start) && this.runtimeIn(file))
-				return start - fileOffset;
-		return 0;
+		const found = this.#mappingOf(
+			space,
+			({ start, end, fileOffset }) => offset >= fileOffset && offset < fileOffset + (end - start),
+		);
+		return found ? found.mapping.start - found.mapping.fileOffset : 0;
+	}
+
+	/** The first mapping of a file with a runtime in it, of those that `is` is true for. */
+	#mappingOf(
+		space: AddressSpace,
+		is: (mapping: FileMapping) => boolean,
+	): { readonly mapping: FileMapping; readonly runtime: RuntimeFile } | undefined {
+		for (const mapping of space.files()) {
+			const runtime = is(mapping) && this.runtimeIn(mapping.file);
+			if (runtime) return { mapping, runtime };
+		}
+		return this.#learnsMore(space) ? this.#mappingOf(space, is) : undefined;
+	}
+
+	/** Whether a process has files from overlays that it has not been asked for yet: it is now. */
+	#learnsMore(space: AddressSpace): boolean {
+		if (!this.#maps.hasRuntimes) return false;
+		const { life } = space;
+		const { length } = life.index.mappings;
+		const known = this.#learnt.get(lifeKey(life));
+		if (known === length || this.#learnt.size >= MAX_LEARNT) return false;
+		this.#learnt.set(lifeKey(life), length);
+		if (![...space.files()].some(({ file }) => file.major === 0)) return false;
+		this.#learnFiles(life.pid, this.#maps);
+		return true;
 	}
 
 	/** The runtime in a file; undefined: none that was met. */

@@ -28,6 +28,8 @@ const MAX_PYTHON_THREADS = 8192;
 /** What places are counted in. */
 const PLACE_BYTES = 8;
 
+type FileNumbers = Pick<FileIdentity, 'inode' | 'device'>;
+
 /** Functions in a stack that was kept. */
 interface MetFunctions {
 	/** Of our PID namespace; 0: it cannot be seen from there. */
@@ -57,6 +59,8 @@ export class FunctionMaps {
 	readonly #runtimes: RuntimeFile[] = [];
 	/** By fileName(). */
 	readonly #byFile = new Map<string, RuntimeFile>();
+	/** Of files on overlays: the name by which walks know what the process has mapped by another one. */
+	readonly #below = new Map<string, string>();
 	#ring: RingBuffer | undefined;
 
 	/** `areWanted`: whether walks are to take functions at all. */
@@ -81,8 +85,19 @@ export class FunctionMaps {
 	}
 
 	/** The runtime in a file that walks have come to, or will. */
-	runtimeIn(file: Pick<FileIdentity, 'inode' | 'device'>): RuntimeFile | undefined {
-		return this.#byFile.get(fileName(file));
+	runtimeIn(file: FileNumbers): RuntimeFile | undefined {
+		const name = fileName(file);
+		return this.#byFile.get(this.#below.get(name) ?? name);
+	}
+
+	/** Whether any is known. */
+	get hasRuntimes(): boolean {
+		return this.#byFile.size > 0;
+	}
+
+	/** A file on an overlay is, to walks, the one below. */
+	addBelow(shown: FileNumbers, below: FileNumbers): void {
+		if (this.#below.size < MAX_FILES) this.#below.set(fileName(shown), fileName(below));
 	}
 
 	/** Has walks take functions of the runtime in a file; returns its number for them, 0: they take none. */

@@ -17,7 +17,11 @@ const RUNTIME: RuntimeFile = {
 	problem: undefined,
 };
 
-test('a function is met before it is known where the file is mapped: it has its name as soon as that is', async () => {
+/** A function of a process that is met, and the names of those that were. `runtimeIn`: by inode. */
+function metFunction(
+	runtimeIn: (inode: bigint) => RuntimeFile | undefined,
+	learnFiles?: (pid: number) => void,
+) {
 	const memory = new FakeMemory();
 	const code = memory.code('handle', '/srv/app.py', 15);
 	const { print } = printAt(memory, code, BASE + LAYOUT.codeType, LAYOUT) ?? assert.fail();
@@ -29,18 +33,66 @@ test('a function is met before it is known where the file is mapped: it has its 
 			tell = call;
 		},
 		met: () => met.splice(0),
-		runtimeIn: ({ inode }: { inode: bigint }) =>
-			inode === BigInt(FILE.inode) ? RUNTIME : undefined,
+		runtimeIn: ({ inode }: { inode: bigint }) => runtimeIn(inode),
+		hasRuntimes: true,
+		addBelow: () => assert.fail(),
 	};
 	const history = new ProcessHistory();
 	const pages = { read: memory.read.bind(memory), forget: () => {}, rest: () => {} };
-	const names = new FunctionNames(maps, history, () => pages);
+	const names = new FunctionNames(maps, history, () => pages, learnFiles ?? (() => assert.fail()));
 	names.begin(() => {});
-	await tell();
 	const range = { start: BASE, end: BASE + LAYOUT.evalEnd + 4096, fileOffset: 0 };
-	history.add({ type: 'mmap', pid: PID, tid: PID, time_ns: 10, ...range, ...FILE });
-	const space = history.at(PID, 15) ?? assert.fail();
-	const name = names.nameOf(space, word);
+	return {
+		names,
+		word,
+		tell: () => tell(),
+		map: (file: typeof FILE) =>
+			history.add({ type: 'mmap', pid: PID, tid: PID, time_ns: 10, ...range, ...file }),
+		space: () => history.at(PID, 15) ?? assert.fail(),
+	};
+}
+
+const NAME = { name: 'handle', file: '/srv/app.py', line: 15 };
+const isPython = (inode: bigint) => (inode === BigInt(FILE.inode) ? RUNTIME : undefined);
+
+test('a function is met before it is known where the file is mapped: it has its name as soon as that is', async () => {
+	const { names, word, tell, map, space } = metFunction(isPython);
+	await tell();
+	map(FILE);
+	const name = names.nameOf(space(), word);
 	names.close();
-	assert.deepEqual(name, { name: 'handle', file: '/srv/app.py', line: 15 });
+	assert.deepEqual(name, NAME);
+});
+
+test('a file on an overlay has a runtime as soon as it is known which file is below', async () => {
+	const below = new Set<bigint>();
+	const asked: number[] = [];
+	const { names, word, tell, map, space } = metFunction(
+		(inode) => (below.has(inode) ? RUNTIME : undefined),
+		(pid) => {
+			asked.push(pid);
+			below.add(78n);
+		},
+	);
+	map({ ...FILE, inode: 78, major: 0, minor: 40 });
+	await tell();
+	assert.deepEqual(names.nameOf(space(), word), NAME);
+	assert.equal(names.codeBaseOf(space(), RUNTIME), BASE);
+	names.close();
+	assert.deepEqual(asked, [PID]);
+});
+
+test('a process whose files tell of no runtime is asked for those below once, and only if they are on an overlay', () => {
+	const asked: number[] = [];
+	const { names, map, space } = metFunction(
+		() => undefined,
+		(pid) => asked.push(pid),
+	);
+	map(FILE);
+	assert.equal(names.runtimeOf(space()), undefined);
+	assert.deepEqual(asked, []);
+	map({ ...FILE, inode: 79, major: 0, minor: 40 });
+	for (let i = 0; i < 3; i++) assert.equal(names.runtimeOf(space()), undefined);
+	names.close();
+	assert.deepEqual(asked, [PID]);
 });

@@ -82,6 +82,8 @@ function world(context: TestContext) {
 		met: () => met.splice(0),
 		runtimeIn: ({ inode }: { inode: bigint }) =>
 			inode === BigInt(NODE.inode) ? RUNTIME : undefined,
+		hasRuntimes: true,
+		addBelow: () => assert.fail(),
 	};
 	const names = new FunctionNames(maps, history, (pid) => all.get(pid) ?? assert.fail());
 	let taken = 0;
