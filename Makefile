@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-golang test-servers test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak lab clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-golang test-pythons test-servers test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak lab clean help
 
 # As scripts/build-tests.mjs lists them.
 UNIT := cat build/test/unit-tests
@@ -53,6 +53,10 @@ test-live: tests
 test-golang: tests ## Go programs, built here by Debian's Go (450 MB, installed if missing): names, tables, live
 	@scripts/setup.sh golang test
 	@$(NODE_TEST) --test-concurrency=1 $$(find build/test/test/golang -name '*.test.js')
+
+test-pythons: tests ## names of functions of Python 3.13 and 3.14, which are fetched from later Debians (20 MB)
+	@scripts/setup.sh pythons
+	@node --enable-source-maps build/test/test/pythons/main.js
 
 test-servers: tests ## Debian's PostgreSQL, redis, nginx, JVM, Node.js and Python in known trouble, each tool from outside
 	@scripts/setup.sh servers

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the system packages that are missing for: build, workloads, unit, browser, test, kernels,
-# check, golang, servers, guard, bench, whole or exact.
+# check, golang, pythons, servers, guard, bench, whole or exact.
 # With apt-get, as root, by itself; elsewhere it says what to install, and ends with status 1.
 set -eu
 
@@ -111,6 +111,10 @@ for group; do
 		need musl-tools any_of musl-gcc
 		need g++ any_of g++
 		need gcc any_of gcc
+		;;
+	pythons)
+		need dpkg any_of dpkg-deb
+		need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
 		;;
 	kernels)
 		need lld any_of ld.lld-19 ld.lld

@@ -30,7 +30,7 @@ import {
 import { runToEnd, TSTRACE } from './support.js';
 
 const DEBIANS = '/usr/bin/python3.11';
-/** Others can be named, with a colon in between: 3.11 to 3.13. */
+/** Others can be named, with a colon in between: 3.11 to 3.14. */
 const INTERPRETERS = [DEBIANS, ...(process.env.PYTHONS ?? '').split(':')].filter(existsSync);
 const HAS_PYTHON = existsSync(DEBIANS) ? {} : { skip: `there is no ${DEBIANS}` };
 const SCRIPT = fileURLToPath(new URL('../workloads/python/functions.py', import.meta.url));
@@ -290,5 +290,5 @@ test('another version of Python: no names, and a notice that says so', HAS_PYTHO
 	const { stacks, notices } = await traced(pythonOfAnotherVersion(), 'profile', '1');
 	assert.ok(stacks.length > 0);
 	assert.ok(stacks.every((stack) => pythonOf(stack).length === 0));
-	assert.match(notices.join('\n'), /names of Python 3\.11 to 3\.13, and this is Python 3\.99\./);
+	assert.match(notices.join('\n'), /names of Python 3\.11 to 3\.14, and this is Python 3\.99\./);
 });

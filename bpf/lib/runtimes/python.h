@@ -14,61 +14,23 @@
 #include "../unwind/tables.h"
 #include "functions.h"
 #include "python_layout.h"
+#include "python_thread.h"
 
 /* A frame that is no function's, on the stack of the C frame that begins with it:
  * FRAME_OWNED_BY_CSTACK; since 3.14 FRAME_OWNED_BY_INTERPRETER. */
 #define PYTHON_ENTRY_OWNER 3
-/* Threads of a process among which one is looked for: so many times so many. */
-#define PYTHON_THREADS_AT_ONCE 16
-#define PYTHON_THREADS_TURNS   16
 /* Frames that a C frame runs. The verifier goes through each turn of a loop: of two that are one in
  * the other, through fewer. */
-#define PYTHON_FRAMES_AT_ONCE 8
+#define PYTHON_FRAMES_AT_ONCE 32
+#define PYTHON_FRAMES_TURNS   32
 /* 3.14 keeps flags there. */
 #define PYTHON_POINTER_FLAGS 7
-/* Of a field of 8 bytes in `object`. */
+/* No page is smaller. */
+#define PYTHON_PAGE_BYTES 4096
+/* Of a field of 8 bytes in a frame. */
 #define PYTHON_FIELD_MASK 0x78
 #define PYTHON_BYTE_MASK  0x7f
 #define PYTHON_PRINT_MASK 0x7c
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct thread_struct___fs {
-	unsigned long fsbase;
-};
-
-struct task_struct___fs {
-	struct thread_struct___fs thread;
-};
-
-#pragma clang attribute pop
-
-/* What pthread_self() is in the current thread, with glibc and musl; 0: that is not known. */
-static __always_inline u64 pthread_identity(void)
-{
-#ifdef __TARGET_ARCH_x86
-	struct task_struct___fs *task = (void *)current_task();
-
-	return BPF_CORE_READ(task, thread.fsbase);
-#else
-	return 0;
-#endif
-}
-
-static __always_inline u64 python_word(u64 address)
-{
-	u64 word = 0;
-
-	bpf_probe_read_user(&word, sizeof(word), (void *)address);
-	return word;
-}
-
-static __always_inline struct python_layout *python_layout_of(struct unwind *walk)
-{
-	u32 key = walk->python.runtime - 1;
-
-	return bpf_map_lookup_elem(&python_layouts, &key);
-}
 
 /* Numbers of a PyCodeObject that never change. */
 struct python_print {
@@ -87,96 +49,6 @@ static __always_inline u64 python_print_of(struct python_print *of)
 	return print ^ print >> 17;
 }
 
-/* Looks at one more thread of the process; 0: it is the one, or there are no more. */
-__noinline int python_look_at_thread(u32 index)
-{
-	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
-	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
-	u64 thread, interpreter;
-
-	if (!layout)
-		return 0;
-	interpreter = walk->python.interpreter;
-	thread = walk->python.thread;
-	if (!thread) {
-		/* On to the next interpreter. */
-		interpreter = python_word(interpreter);
-		walk->python.interpreter = interpreter + layout->interpreter_next;
-		if (!interpreter)
-			return 0;
-		walk->python.thread = python_word(interpreter + layout->interpreter_threads);
-		return 1;
-	}
-	if (python_word(thread + layout->thread_identity) == walk->python.identity)
-		return 0;
-	walk->python.thread = python_word(thread + layout->thread_next);
-	return 1;
-}
-
-/* As python_look_at_thread(). */
-__noinline int python_look_at_threads(u32 index)
-{
-	for (u32 i = 0; i < PYTHON_THREADS_AT_ONCE; i++)
-		if (!python_look_at_thread(index))
-			return 0;
-	return 1;
-}
-
-/*
- * Whether the current thread still is the one of CPython's that a walk has found earlier. It may
- * have been freed: then no other refers to it. A function of its own, verified once.
- */
-__noinline int remember_python_thread(u32 index, u32 tid)
-{
-	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
-	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
-	u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
-	u64 thread, previous, at;
-
-	if (!layout || !known)
-		return 0;
-	thread = *known;
-	previous = python_word(thread + layout->thread_previous);
-	at = previous ? previous + layout->thread_next
-		      : python_word(walk->python.interpreter) + layout->interpreter_threads;
-	walk->python.thread = thread;
-	return python_word(thread + layout->thread_identity) == walk->python.identity &&
-	       python_word(at) == thread;
-}
-
-/* Finds the current thread among those of CPython in `walk->file_runtime`; returns whether it is
- * there. A function of its own, verified once. */
-__noinline int find_python_thread(u32 index)
-{
-	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
-	u32 tid = look(current_task(), pid);
-	struct python_layout *layout;
-	u64 thread;
-
-	if (!walk)
-		return 0;
-	walk->python.runtime = walk->file_runtime;
-	layout = python_layout_of(walk);
-	if (!layout || !layout->code_type)
-		return 0;
-	walk->python.base = walk->file_base;
-	walk->python.identity = pthread_identity();
-	walk->python.interpreter = walk->file_base + layout->interpreters;
-	if (!walk->python.identity)
-		return 0;
-	if (remember_python_thread(index, tid))
-		return 1;
-	walk->python.thread = 0;
-	for (u32 i = 0; i < PYTHON_THREADS_TURNS; i++)
-		if (!python_look_at_threads(index))
-			break;
-	thread = walk->python.thread;
-	if (!thread || python_word(thread + layout->thread_identity) != walk->python.identity)
-		return 0;
-	bpf_map_update_elem(&python_threads, &tid, &thread, BPF_ANY);
-	return 1;
-}
-
 /* The walk has come to code of a file that CPython is in: begins with its thread's innermost Python
  * frame. A function of its own, verified once. */
 __noinline int begin_python(u32 index)
@@ -188,11 +60,61 @@ __noinline int begin_python(u32 index)
 	if (!layout)
 		return 0;
 	frame = python_word(walk->python.thread + layout->thread_frame);
+	walk->python.window_last = 0;
+	__builtin_memset(walk->python.codes, 0, sizeof(walk->python.codes));
 	walk->python.record = frame;
 	walk->python.frame =
 		layout->has_records ? python_word(frame + layout->record_frame) : frame;
 	walk->runtime = walk->python.runtime;
 	return 0;
+}
+
+/*
+ * Reads the frame at this address, with what lies below it in the same page: there are the frames
+ * that it was called by, most likely. A function of its own, verified once; returns whether it
+ * could be read.
+ */
+__noinline int read_python_window(u32 index)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct python_walk *python;
+	u64 at, below;
+	u32 bytes;
+
+	if (!walk)
+		return 0;
+	python = &walk->python;
+	at = python->frame;
+	below = at & (PYTHON_PAGE_BYTES - 1);
+	if (below > PYTHON_WINDOW_BYTES - PYTHON_OBJECT_BYTES)
+		below = PYTHON_WINDOW_BYTES - PYTHON_OBJECT_BYTES;
+	bytes = below + PYTHON_OBJECT_BYTES;
+	python->window_at = at - below;
+	python->window_last = at;
+	barrier_var(bytes);
+	if (bytes <= PYTHON_WINDOW_BYTES &&
+	    !bpf_probe_read_user(python->window, bytes, (void *)(at - below)))
+		return 1;
+	python->window_last = 0;
+	return 0;
+}
+
+/* The word of a code object that is a function's; 0: it is CPython's own. */
+static __always_inline u64 python_word_of(struct python_walk *python, struct python_layout *layout,
+					  u64 code)
+{
+	struct python_print *of;
+	u64 print = 0;
+
+	if (!bpf_probe_read_user(python->object, PYTHON_OBJECT_BYTES, (void *)code) &&
+	    *(u64 *)(python->object + 8) == python->base + layout->code_type) {
+		of = (void *)(python->object + (layout->code_print & PYTHON_PRINT_MASK));
+		/* It cleans up behind __init__. */
+		if (!of->first_line)
+			return 0;
+		print = python_print_of(of);
+	}
+	return function_word(code, print, false);
 }
 
 /* Takes one Python frame; 0: there are no more that the same C frame runs. */
@@ -201,42 +123,50 @@ __noinline int python_frame(u32 index)
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
 	struct python_walk *python;
-	u64 at, code, print = 0;
-	u32 owner, number;
+	u64 at, code, word, offset;
+	u32 owner, number, remembered;
 	bool is_last;
+	u8 *frame;
 
 	if (!layout)
 		return 0;
 	python = &walk->python;
 	at = python->frame;
-	if (!at || bpf_probe_read_user(python->object, PYTHON_OBJECT_BYTES, (void *)at)) {
+	if (!at)
+		return 0;
+	if ((at > python->window_last || at < python->window_at) && !read_python_window(index)) {
 		python->frame = 0;
 		return 0;
 	}
-	python->frame = *(u64 *)(python->object + (layout->frame_previous & PYTHON_FIELD_MASK));
-	code = *(u64 *)(python->object + (layout->frame_code & PYTHON_FIELD_MASK));
+	offset = at - python->window_at;
+	barrier_var(offset);
+	if (offset > PYTHON_WINDOW_BYTES - PYTHON_OBJECT_BYTES)
+		return 0;
+	frame = python->window + offset;
+	python->frame = *(u64 *)(frame + (layout->frame_previous & PYTHON_FIELD_MASK));
+	code = *(u64 *)(frame + (layout->frame_code & PYTHON_FIELD_MASK));
 	code &= ~(u64)PYTHON_POINTER_FLAGS;
-	owner = python->object[layout->frame_owner & PYTHON_BYTE_MASK];
+	owner = frame[layout->frame_owner & PYTHON_BYTE_MASK];
 	if (!layout->has_marked_frames && owner == PYTHON_ENTRY_OWNER) {
 		python->entry = at;
 		return 0;
 	}
 	is_last = layout->has_marked_frames && owner;
-	if (!bpf_probe_read_user(python->object, PYTHON_OBJECT_BYTES, (void *)code) &&
-	    *(u64 *)(python->object + 8) == python->base + layout->code_type) {
-		struct python_print *of =
-			(void *)(python->object + (layout->code_print & PYTHON_PRINT_MASK));
-
-		/* CPython's own, which cleans up behind __init__. */
-		if (!of->first_line)
-			return !is_last;
-		print = python_print_of(of);
-	}
 	number = python->count;
 	barrier_var(number);
+	/* More than a stack has room for: only their entry is looked for. */
 	if (number >= STACK_DEPTH)
-		return 0;
-	python->words[number] = function_word(code, print, false);
+		return !is_last;
+	/* Its frame keeps it alive: during a walk no other takes its place. */
+	remembered = (code >> 5 ^ code >> 9) & (PYTHON_CODES_REMEMBERED - 1);
+	if (python->codes[remembered] != code) {
+		python->codes[remembered] = code;
+		python->words_of_codes[remembered] = python_word_of(python, layout, code);
+	}
+	word = python->words_of_codes[remembered];
+	if (!word)
+		return !is_last;
+	python->words[number] = word;
 	python->count = number + 1;
 	return !is_last;
 }
@@ -268,7 +198,7 @@ __noinline int python_segment(u32 index)
 		python->frame = python_word(python->record + layout->record_frame);
 		python->record = python_word(python->record + layout->record_previous);
 	}
-	for (u32 i = 0; i <= STACK_DEPTH / PYTHON_FRAMES_AT_ONCE && goes_on; i++)
+	for (u32 i = 0; i < PYTHON_FRAMES_TURNS && goes_on; i++)
 		goes_on = python_frames(index);
 	python->is_cut = goes_on || python->count == STACK_DEPTH;
 	python->is_waiting = python->entry || python->is_cut;
@@ -283,7 +213,7 @@ static __always_inline bool runs_python(struct unwind *walk)
 
 	if (entry)
 		return entry >= walk->frame_sp && entry < walk->sp;
-	/* Their entry is behind more of them than a stack has room for. */
+	/* Their entry is behind more of them than were looked at. */
 	layout = python_layout_of(walk);
 	return layout && offset >= layout->eval_start && offset < layout->eval_end;
 }

@@ -10,6 +10,10 @@
 enum python_constant {
 	/* Of a frame or a code object: all that a walk looks at is among these. */
 	PYTHON_OBJECT_BYTES = 80,
+	/* Read at once: most frames lie right above their callers. */
+	PYTHON_WINDOW_BYTES = 1024,
+	/* Of functions that a walk remembers. A power of two. */
+	PYTHON_CODES_REMEMBERED = 16,
 };
 
 EXPORT_TYPE(enum python_constant, python_constant);
@@ -72,7 +76,14 @@ struct python_walk {
 	u64 entry;	/* where on the stack the C frame is that runs them; 0: none was found */
 	bool is_cut;	/* it runs more */
 	u32 is_waiting; /* there are such frames */
-	u8 object[160];
+	/* Memory that was read at once, with the frame at `window_last` as its end. */
+	u64 window_at;
+	u64 window_last;
+	u8 window[PYTHON_WINDOW_BYTES + PYTHON_OBJECT_BYTES];
+	u8 object[160]; /* a code object */
+	/* Code objects that the walk has come to, and their words, 0: of CPython's own. */
+	u64 codes[PYTHON_CODES_REMEMBERED];
+	u64 words_of_codes[PYTHON_CODES_REMEMBERED];
 	u64 words[STACK_DEPTH];
 };
 

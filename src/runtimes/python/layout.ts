@@ -103,8 +103,8 @@ const KNOWN: Readonly<Record<string, PythonStructs>> = {
 	},
 };
 
-/** Of 3.13, the first version whose files say it themselves: the place of each in _Py_DebugOffsets, in words. */
-const TOLD = {
+/** Where each is in _Py_DebugOffsets, in words: of the versions whose files say it themselves. */
+const TOLD_3_13 = {
 	interpreters: 5,
 	interpreterNext: 8,
 	interpreterThreads: 9,
@@ -122,8 +122,29 @@ const TOLD = {
 	codePrint: 40,
 	asciiBytes: 70,
 } as const;
-const TOLD_VERSION = '3.13';
-const TOLD_WORDS = 80;
+type Told = Readonly<Record<keyof typeof TOLD_3_13, number>>;
+const TOLD: Readonly<Record<string, Told>> = {
+	'3.13': TOLD_3_13,
+	'3.14': {
+		interpreters: 5,
+		interpreterNext: 8,
+		interpreterThreads: 9,
+		threadPrevious: 23,
+		threadNext: 24,
+		threadFrame: 26,
+		threadIdentity: 27,
+		threadNumber: 28,
+		framePrevious: 32,
+		frameCode: 33,
+		frameOwner: 36,
+		codeFile: 40,
+		codeName: 42,
+		firstLine: 44,
+		codePrint: 45,
+		asciiBytes: 80,
+	},
+};
+const TOLD_WORDS = 96;
 const FREE_THREADED_WORD = 2;
 const COOKIE = 'xdebugpy';
 /** What programs look at is within so much of an object: PYTHON_OBJECT_BYTES. */
@@ -173,14 +194,15 @@ function versionIn(elf: Elf, symbols: ExportedSymbols) {
 }
 
 function structsOf(minor: string, told: readonly number[] | undefined): PythonStructs | undefined {
-	return minor === TOLD_VERSION ? told && structsTold(told) : KNOWN[minor];
+	const where = TOLD[minor];
+	return where ? told && structsTold(told, where) : KNOWN[minor];
 }
 
 /** Undefined: what the file says is not as all this counts on it. */
-function structsTold(words: readonly number[]): PythonStructs | undefined {
+function structsTold(words: readonly number[], where: Told): PythonStructs | undefined {
 	const told = Object.fromEntries(
-		Object.entries(TOLD).map(([key, at]) => [key, words[at]]),
-	) as Record<keyof typeof TOLD, number>;
+		Object.entries(where).map(([key, at]) => [key, words[at]]),
+	) as Record<keyof Told, number>;
 	const { frameCode, framePrevious, frameOwner, codePrint, firstLine, ...others } = told;
 	const isWithin = (at: number, length_bytes: number) => at + length_bytes <= OBJECT_BYTES;
 	const isWord = (at: number) => at % 8 === 0 && isWithin(at, 8);

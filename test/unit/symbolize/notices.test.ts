@@ -75,13 +75,13 @@ const TEXTS: [Notice, RegExp][] = [
 		{
 			kind: 'runtime-unknown',
 			runtime: 'python',
-			version: '3.14.0',
+			version: '3.15.0',
 			problem: 'version',
 			pid: 7,
 			comm: 'api',
 			share: 0.5,
 		},
-		/names of Python 3\.11 to 3\.13, and this is Python 3\.14\.0\. Python 3\.12 and newer .* -X perf\.$/,
+		/names of Python 3\.11 to 3\.14, and this is Python 3\.15\.0\. Python 3\.12 and newer .* -X perf\.$/,
 	],
 	[
 		{

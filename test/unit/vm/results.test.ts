@@ -52,7 +52,10 @@ test('what passed and what the kernel lacks', () => {
 		table([found]),
 		/^5\.10\.0-46-cloud-amd64 x64 +runqlat +1 passed; 1 needs task storage +by books$/m,
 	);
-	assert.match(page([found]), /^\| `runqlat` \| 1 passed; 1 needs task storage \| 1.0 MB \| by books \|$/m);
+	assert.match(
+		page([found]),
+		/^\| `runqlat` \| 1 passed; 1 needs task storage \| 1.0 MB \| by books \|$/m,
+	);
 });
 
 test('what passes at the second try is said to; what fails twice has failed', () => {

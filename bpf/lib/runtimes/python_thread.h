@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Which thread of CPython's the current thread is: found in CPython's lists by what pthread_self()
+ * is in it, and remembered. Source: CPython's Include/internal/pycore_interp.h,
+ * Include/cpython/pystate.h.
+ */
+#ifndef TSTRACE_RUNTIMES_PYTHON_THREAD_H
+#define TSTRACE_RUNTIMES_PYTHON_THREAD_H
+
+#include "../kernel.h"
+#include "../unwind/tables.h"
+#include "python_layout.h"
+
+/* Threads of a process among which one is looked for: so many times so many. */
+#define PYTHON_THREADS_AT_ONCE 16
+#define PYTHON_THREADS_TURNS   16
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct thread_struct___fs {
+	unsigned long fsbase;
+};
+
+struct task_struct___fs {
+	struct thread_struct___fs thread;
+};
+
+#pragma clang attribute pop
+
+/* What pthread_self() is in the current thread, with glibc and musl; 0: that is not known. */
+static __always_inline u64 pthread_identity(void)
+{
+#ifdef __TARGET_ARCH_x86
+	struct task_struct___fs *task = (void *)current_task();
+
+	return BPF_CORE_READ(task, thread.fsbase);
+#else
+	return 0;
+#endif
+}
+
+static __always_inline u64 python_word(u64 address)
+{
+	u64 word = 0;
+
+	bpf_probe_read_user(&word, sizeof(word), (void *)address);
+	return word;
+}
+
+static __always_inline struct python_layout *python_layout_of(struct unwind *walk)
+{
+	u32 key = walk->python.runtime - 1;
+
+	return bpf_map_lookup_elem(&python_layouts, &key);
+}
+
+/* Looks at one more thread of the process; 0: it is the one, or there are no more. */
+__noinline int python_look_at_thread(u32 index)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
+	u64 thread, interpreter;
+
+	if (!layout)
+		return 0;
+	interpreter = walk->python.interpreter;
+	thread = walk->python.thread;
+	if (!thread) {
+		/* On to the next interpreter. */
+		interpreter = python_word(interpreter);
+		walk->python.interpreter = interpreter + layout->interpreter_next;
+		if (!interpreter)
+			return 0;
+		walk->python.thread = python_word(interpreter + layout->interpreter_threads);
+		return 1;
+	}
+	if (python_word(thread + layout->thread_identity) == walk->python.identity)
+		return 0;
+	walk->python.thread = python_word(thread + layout->thread_next);
+	return 1;
+}
+
+/* As python_look_at_thread(). */
+__noinline int python_look_at_threads(u32 index)
+{
+	for (u32 i = 0; i < PYTHON_THREADS_AT_ONCE; i++)
+		if (!python_look_at_thread(index))
+			return 0;
+	return 1;
+}
+
+/*
+ * Whether the current thread still is the one of CPython's that a walk has found earlier. It may
+ * have been freed: then no other refers to it. A function of its own, verified once.
+ */
+__noinline int remember_python_thread(u32 index, u32 tid)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
+	u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
+	u64 thread, previous, at;
+
+	if (!layout || !known)
+		return 0;
+	thread = *known;
+	previous = python_word(thread + layout->thread_previous);
+	at = previous ? previous + layout->thread_next
+		      : python_word(walk->python.interpreter) + layout->interpreter_threads;
+	walk->python.thread = thread;
+	return python_word(thread + layout->thread_identity) == walk->python.identity &&
+	       python_word(at) == thread;
+}
+
+/* Finds the current thread among those of CPython in `walk->file_runtime`; returns whether it is
+ * there. A function of its own, verified once. */
+__noinline int find_python_thread(u32 index)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	u32 tid = look(current_task(), pid);
+	struct python_layout *layout;
+	u64 thread;
+
+	if (!walk)
+		return 0;
+	walk->python.runtime = walk->file_runtime;
+	layout = python_layout_of(walk);
+	if (!layout || !layout->code_type)
+		return 0;
+	walk->python.base = walk->file_base;
+	walk->python.identity = pthread_identity();
+	walk->python.interpreter = walk->file_base + layout->interpreters;
+	if (!walk->python.identity)
+		return 0;
+	if (remember_python_thread(index, tid))
+		return 1;
+	walk->python.thread = 0;
+	for (u32 i = 0; i < PYTHON_THREADS_TURNS; i++)
+		if (!python_look_at_threads(index))
+			break;
+	thread = walk->python.thread;
+	if (!thread || python_word(thread + layout->thread_identity) != walk->python.identity)
+		return 0;
+	bpf_map_update_elem(&python_threads, &tid, &thread, BPF_ANY);
+	return 1;
+}
+
+#endif

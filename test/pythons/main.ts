@@ -1,0 +1,40 @@
+/** Fetches newer Pythons than this system's, as Debian's later releases have them, and runs Python's live test on each. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Suite } from '../vm/apt.js';
+
+const FOLDER = resolve('build/pythons');
+const TEST = 'build/test/test/live/python.test.js';
+const LOADER = 'usr/lib64/ld-linux-x86-64.so.2';
+const LIBRARIES = 'usr/lib/x86_64-linux-gnu';
+const PYTHONS = [
+	{ version: '3.13', suite: 'trixie' },
+	{ version: '3.14', suite: 'sid' },
+];
+
+/** A script that becomes a Python with the libraries of its release. */
+function fetch({ version, suite: release }: (typeof PYTHONS)[number]): string {
+	const suite = new Suite([release], 'amd64');
+	suite.update();
+	const root = `${FOLDER}/${version}`;
+	mkdirSync(root, { recursive: true });
+	const packages = suite.closure([`python${version}-minimal`, `libpython${version}-stdlib`]);
+	for (const each of suite.extracted(packages)) execFileSync('cp', ['-a', `${each}/.`, root]);
+	const script = `${FOLDER}/python${version}`;
+	const program = `${root}/usr/bin/python${version}`;
+	writeFileSync(
+		script,
+		`#!/bin/sh\nexport PYTHONHOME='${root}/usr'\n` +
+			`exec '${root}/${LOADER}' --library-path '${root}/${LIBRARIES}' '${program}' "$@"\n`,
+	);
+	chmodSync(script, 0o755);
+	return script;
+}
+
+const scripts = PYTHONS.map(fetch);
+const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', TEST], {
+	env: { ...process.env, PYTHONS: scripts.join(':') },
+	stdio: 'inherit',
+});
+process.exitCode = status ?? 1;
