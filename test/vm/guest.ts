@@ -10,13 +10,15 @@ import { createInterface } from 'node:readline';
 import { walkCosts } from '../../bench/walks/costs.js';
 import { isRealtime, kernelSigns } from '../../src/loader/realtime.js';
 import { textOf } from '../../src/text-of.js';
-import { FEATURES, featureNames } from './features.js';
+import { FEATURES, featureNames, isSince } from './features.js';
 import { decode, encode, type Line, type TestResult } from './lines.js';
 import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';
 
 const TOOL_TIMEOUT_MS = 120_000;
 const FILE_TIMEOUT_MS = 900_000;
 const LOOK_PERIOD_MS = 20;
+/** bpf_map_ops.map_mem_usage. */
+const TELLS_MEMORY_SINCE = '6.4';
 
 const words = (/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? 'quick').split(
 	',',
@@ -53,9 +55,13 @@ async function sayHook({ tool, args }: ToolTests): Promise<void> {
 	});
 }
 
-/** What the kernel holds for the BPF objects that a process has open: Documentation/filesystems/proc.rst, fdinfo. */
+/**
+ * What the kernel holds for the BPF objects that a process has open: Documentation/filesystems/proc.rst, fdinfo. 0: the
+ * kernel says what they could take, and not what they do.
+ */
 function kernelBytesOf(pid: number): number {
 	const sizes = new Map<string, number>();
+	if (!isSince(release(), TELLS_MEMORY_SINCE)) return 0;
 	try {
 		for (const fd of readdirSync(`/proc/${pid}/fdinfo`)) {
 			const text = textOf(`/proc/${pid}/fdinfo/${fd}`) ?? '';

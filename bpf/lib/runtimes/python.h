@@ -71,21 +71,13 @@ __noinline int begin_python(u32 index)
 
 /*
  * Reads the frame at this address, with what lies below it in the same page: there are the frames
- * that it was called by, most likely. A function of its own, verified once; returns whether it
- * could be read.
+ * that it was called by, most likely. Returns whether it could be read.
  */
-__noinline int read_python_window(u32 index)
+static __always_inline bool read_python_window(struct python_walk *python)
 {
-	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
-	struct python_walk *python;
-	u64 at, below;
+	u64 at = python->frame, below = at & (PYTHON_PAGE_BYTES - 1);
 	u32 bytes;
 
-	if (!walk)
-		return 0;
-	python = &walk->python;
-	at = python->frame;
-	below = at & (PYTHON_PAGE_BYTES - 1);
 	if (below > PYTHON_WINDOW_BYTES - PYTHON_OBJECT_BYTES)
 		below = PYTHON_WINDOW_BYTES - PYTHON_OBJECT_BYTES;
 	bytes = below + PYTHON_OBJECT_BYTES;
@@ -94,9 +86,9 @@ __noinline int read_python_window(u32 index)
 	barrier_var(bytes);
 	if (bytes <= PYTHON_WINDOW_BYTES &&
 	    !bpf_probe_read_user(python->window, bytes, (void *)(at - below)))
-		return 1;
+		return true;
 	python->window_last = 0;
-	return 0;
+	return false;
 }
 
 /* The word of a code object that is a function's; 0: it is CPython's own. */
@@ -134,7 +126,7 @@ __noinline int python_frame(u32 index)
 	at = python->frame;
 	if (!at)
 		return 0;
-	if ((at > python->window_last || at < python->window_at) && !read_python_window(index)) {
+	if ((at > python->window_last || at < python->window_at) && !read_python_window(python)) {
 		python->frame = 0;
 		return 0;
 	}
