@@ -56,9 +56,11 @@ for (const [hook, feature] of HOOKS) {
 			const { finished, done } = await traceWork(workload, args, { TSTRACE_FORCE: hook });
 			const report = stackReport(finished);
 			const unseen = unseenShare(report, ROUNDS);
+			const cut_ns = sumOf(report.stacks.filter(({ cut }) => cut));
+			const said = `lost: ${JSON.stringify(report.lost)}; ${cut_ns} ns are in cut stacks`;
 			for (const [index, name] of FUNCTIONS.entries()) {
 				const stacks = withFrame(report.stacks, name);
-				nearTime(sumOf(stacks), done[index] ?? 0, stolen_ns(), 0.02 + unseen, name);
+				nearTime(sumOf(stacks), done[index] ?? 0, stolen_ns(), 0.02 + unseen, `${name}, ${said}`);
 				const least_ns = ROUNDS * NAP_USEC * 1000 * (0.98 - unseen) - stolen_ns();
 				if (/nanosleep|vfork/.test(name)) assert.ok(sumOf(stacks) >= least_ns, name);
 				// On a busy machine a thread may come to wait for what has already happened.
