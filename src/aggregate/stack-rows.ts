@@ -102,7 +102,7 @@ export function groupStacks(rows: readonly StackRow[], by: Grouping): StackRow[]
 	);
 	return [...alike(sources.keys()).values()]
 		.map((group) => {
-			const sum = sumOf(group);
+			const sum = sumOf(largestFirst(group));
 			if (by === 'process') return sum;
 			const of = group.flatMap((row) => sources.get(row) ?? []);
 			const waker = sum.waker && {
@@ -192,6 +192,12 @@ function alike(rows: Iterable<StackRow>): Map<string, StackRow[]> {
 		else groups.set(identity, [row]);
 	}
 	return groups;
+}
+
+/** What is not a sum, such as what kind of wait it was, is to be that of most of the time. */
+function largestFirst(rows: readonly StackRow[]): StackRow[] {
+	const largest = rows.reduce((a, b) => (b.value > a.value ? b : a));
+	return [largest, ...rows.filter((row) => row !== largest)];
 }
 
 /** The sum of rows, of which there is one at least; what is not a sum is the first one's. */

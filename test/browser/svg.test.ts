@@ -189,6 +189,23 @@ test('search: what matches is marked, its share is said; Escape ends it', async 
 	assert.equal(await page.locator('.matched').textContent(), '');
 });
 
+test('search: boxes side by side all count, whichever way their places were rounded', async (t) => {
+	// 16.666667 % wide: the first ends at 33.333334 %, and the one beside it begins at 33.333333 %.
+	const names = ['a1', 'b1', 'b2', 'b3', 'a2', 'a3'];
+	const { page } = await openPage(t, pictureOf(Object.fromEntries(names.map((name) => [name, 1]))));
+	await page.keyboard.press('Control+f');
+	for (const [term, share] of [
+		['^a', '50.0'],
+		['^b', '50.0'],
+		['^[ab]', '100.0'],
+		['^b[12]', '33.3'],
+	] as const) {
+		await page.keyboard.press('Control+A');
+		await page.keyboard.type(term);
+		assert.equal(await page.locator('.matched').textContent(), `Matched: ${share} %`, term);
+	}
+});
+
 test('keyboard: Tab to the boxes, arrows between them, Enter zooms, Escape goes back', async (t) => {
 	const { page } = await openPage(t, pictureOf(STACKS));
 	await page.keyboard.press('Tab');

@@ -14,13 +14,12 @@ import { eventOf } from '../../perf/names.js';
 import type { PerfEvent } from '../../perf/open.js';
 import { runOnOverflow } from '../../perf/programs.js';
 import type { Patience, Reader } from '../../reader.js';
-import { humanBytes } from '../../render/units.js';
 import type { NamingOptions } from '../../symbolize/naming.js';
 import { ProcessWatch } from '../../symbolize/process-watch.js';
 import type { UnwindTables } from '../../symbolize/walks/unwind-tables.js';
 import { type AllocationKind, SiteTable } from './allocations.js';
 import type { LeakSettings } from './options.js';
-import { residentBytes } from './resident.js';
+import { ResidentMemory, residentBytes } from './resident.js';
 
 type Layout = typeof layout;
 
@@ -46,7 +45,8 @@ export class GrowthReader implements Reader<StackFindings> {
 	#events: PerCpuEvents<PerfEvent>[] = [];
 	/** Of each site, what it had at the end of the interval before. */
 	#before = new Map<bigint, { readonly bytes: number; readonly count: number }>();
-	#resident = new Map<number, number>();
+	/** What the kernel says, which knows of huge pages, and of what was given back. */
+	readonly #resident = new ResidentMemory();
 
 	constructor(
 		object: BpfObject<Layout>,
@@ -65,7 +65,7 @@ export class GrowthReader implements Reader<StackFindings> {
 	begin(): void {
 		const { cpus } = this.#subjects.filter;
 		this.#processes.begin();
-		this.#resident = this.#residentNow();
+		this.#resident.begin(this.#residentNow());
 		for (const name of FAULT_EVENTS) {
 			const program = this.#object.program('memleak_fault');
 			this.#events.push(runOnOverflow({ ...eventOf(name), period: 1 }, program, cpus));
@@ -108,7 +108,7 @@ export class GrowthReader implements Reader<StackFindings> {
 			about: {},
 			parts: ['grown'],
 			stacks: named.stacks,
-			notices: [...this.#residentNotices(), ...named.notices],
+			notices: [...this.#resident.notices(this.#residentNow()), ...named.notices],
 		};
 	}
 
@@ -130,16 +130,5 @@ export class GrowthReader implements Reader<StackFindings> {
 				return bytes === undefined ? [] : [[pid, bytes] as const];
 			}),
 		);
-	}
-
-	/** What the kernel says, which knows of huge pages, and of what was given back. */
-	#residentNotices(): string[] {
-		const before = this.#resident;
-		this.#resident = this.#residentNow();
-		return [...this.#resident].map(([pid, now]) => {
-			const was = before.get(pid) ?? 0;
-			const sign = now < was ? '' : '+';
-			return `process ${pid} has ${humanBytes(now)} resident (${sign}${humanBytes(now - was)}).`;
-		});
 	}
 }

@@ -4,7 +4,7 @@ import { shownStacks } from '../../../src/aggregate/keep-stacks.js';
 import { languageFrames } from '../../../src/aggregate/language-view.js';
 import type { Frame } from '../../../src/aggregate/stack.js';
 import type { StackRow } from '../../../src/aggregate/stack-rows.js';
-import { mainKind } from '../../../src/aggregate/wait-kinds.js';
+import { mainKind, waitKind } from '../../../src/aggregate/wait-kinds.js';
 
 const KINDS = { u: 'user', j: 'jit', i: 'inlined', k: 'kernel' } as const;
 /** "u:main j:f (a.js:1)": a frame each, root first. */
@@ -60,4 +60,46 @@ test('what kind of wait it was, frames tell that are not shown', () => {
 	const parts = { parts: ['blocked'] };
 	assert.equal(mainKind(row(stack, 3), parts), 'lock');
 	assert.equal(mainKind(languageFrames(row(stack, 3)), parts), 'lock');
+});
+
+test('where stacks are one that differ in frames that are not shown, most of the time tells its kind', () => {
+	const stackOf = (call: string) => [
+		...framesOf('j:turn'),
+		{ name: call, kind: 'user', inCLibrary: true } as const,
+		...framesOf('k:futex_wait', 'k:schedule'),
+	];
+	const parts = ['blocked', 'run queue', 'preempted', 'throttled'];
+	const waited = (call: string, value: number) => ({
+		...row(framesOf('k:schedule'), value, stackOf(call)),
+		...{ frames: stackOf(call), parts: [value, 0, 0, 0] },
+	});
+	const [lock, condition] = ['pthread_mutex_lock', 'pthread_cond_wait'];
+	for (const [stacks, kind] of [
+		[[waited(lock, 3), waited(condition, 900), waited(lock, 4)], 'condition'],
+		[[waited(condition, 3), waited(lock, 800)], 'lock'],
+	] as const) {
+		const findings = {
+			kind: 'stacks',
+			unit: 'ns',
+			noun: 'wait',
+			about: {},
+			notices: [],
+			parts,
+			stacks,
+		} as const;
+		const filter = { grep: undefined, exclude: undefined };
+		for (const by of ['process', 'comm'] as const) {
+			const view = { ...filter, by, delimited: false, runtimeFrames: 'language' } as const;
+			const shown = shownStacks(findings, view, true).stacks;
+			assert.equal(shown.length, 1);
+			const [sum] = shown as [StackRow];
+			assert.equal(
+				sum.value,
+				stacks.reduce((all, { value }) => all + value, 0),
+			);
+			assert.equal(mainKind(sum, { parts }), kind);
+			// Who ended that was blocked in the same way.
+			assert.equal(waitKind(sum.waker?.walked ?? []), kind);
+		}
+	}
 });

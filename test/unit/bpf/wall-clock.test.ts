@@ -55,3 +55,22 @@ test('a clock that is set is followed, forward and back', () => {
 	set(-7_200_000);
 	assert.ok(off_ms(measured, -3_600_000) < 0.05);
 });
+
+test('on the wall it is later in the east, and earlier in the west', (t) => {
+	const { TZ } = process.env;
+	t.after(() => {
+		if (TZ === undefined) delete process.env.TZ;
+		else process.env.TZ = TZ;
+	});
+	const measured = clocks().clock();
+	// Neither has a summer time.
+	for (const [zone, ahead_min] of [
+		['Asia/Kolkata', 330],
+		['America/Phoenix', -420],
+		['UTC', 0],
+	] as const) {
+		process.env.TZ = zone;
+		const ahead_us = measured.localEpochUs() - measured.epochMs() * 1000;
+		assert.ok(Math.abs(ahead_us - ahead_min * 60e6) <= 1, `${zone}: ${ahead_us} us`);
+	}
+});

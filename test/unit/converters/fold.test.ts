@@ -50,6 +50,10 @@ test('kinds of frames are marked as it is asked for', async () => {
 	assert.equal(await folded(RESULT), 'app;main;load;read 5\n');
 	assert.equal(await folded(RESULT, '--kernel'), 'app;main;load;read_[k] 5\n');
 	assert.equal(await folded(RESULT, '--all'), 'app;main;load_[j];read_[k] 5\n');
+	// Of a result of tstrace there is no such habit: --all is all kinds.
+	const ofDebugInfo = RESULT.replace('ujk', 'uik');
+	assert.equal(await folded(ofDebugInfo, '--all'), 'app;main;load_[i];read_[k] 5\n');
+	assert.equal(await folded(ofDebugInfo, '--kernel', '--jit'), 'app;main;load;read_[k] 5\n');
 	// What has marks keeps them.
 	assert.equal(await folded('a;b_[k] 1\n'), 'a;b_[k] 1\n');
 });

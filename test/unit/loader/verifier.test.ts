@@ -22,6 +22,18 @@ test("the verifier's verdict in one line, its log as the detail", () => {
 	assert.equal(error.detail, LOG);
 });
 
+test('statistics behind the verdict are none, in whichever form a kernel writes them', () => {
+	// kernel/bpf/verifier.c, print_verification_stats, with BPF_LOG_STATS; of two functions 5.10 writes "0+8".
+	for (const depth of ['24', '0+8']) {
+		const log = LOG.replace(
+			'processed 12',
+			`verification time 161 usec\nstack depth ${depth}\nprocessed 12`,
+		);
+		const { message } = explainLoadFailure('runqlat', 'EACCES', log);
+		assert.match(message, /\(EACCES\): R0 invalid mem access 'map_value_or_null'; /);
+	}
+});
+
 test('a failure before any program: the last thing libbpf said', () => {
 	const log = "libbpf: map 'losses': failed to create: Operation not permitted(-1)\n";
 	assert.match(explainLoadFailure('runqlat', 'EPERM', log).message, /^cannot load .*forbids BPF/);

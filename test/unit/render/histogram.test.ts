@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { renderGroups } from '../../../src/render/histogram.js';
-import { MICROSECONDS, MILLISECONDS } from '../../../src/render/units.js';
+import { MICROSECONDS, MILLISECONDS, type TimeUnit } from '../../../src/render/units.js';
 import { HOSTILE, histogramOf } from '../support.js';
 
 const options = {
@@ -70,6 +70,29 @@ test('milliseconds, when asked for', async () => {
 			[4, 0],
 			[8, 1],
 		],
+	);
+});
+
+test('percentiles are in the unit of the rows, up to a million of it', async () => {
+	const lineOf = async (unit: TimeUnit, ...values: readonly number[]) => {
+		const groups = [{ key: {}, histogram: histogramOf(values) }];
+		return /^p50 .*$/m.exec(await renderGroups(groups, { ...options, unit }))?.[0];
+	};
+	assert.equal(
+		await lineOf(MICROSECONDS, 1500, 2_500_000),
+		'p50 1.50  p90 2,500  p99 2,500  p99.9 2,500  max 2,500 usecs',
+	);
+	assert.equal(
+		await lineOf(MICROSECONDS, 1500, 999_999_000),
+		'p50 1.50  p90 999,999  p99 999,999  p99.9 999,999  max 999,999 usecs',
+	);
+	assert.equal(
+		await lineOf(MICROSECONDS, 1500, 1_250_000_000),
+		'p50 1.50 us  p90 1.25 s  p99 1.25 s  p99.9 1.25 s  max 1.25 s',
+	);
+	assert.equal(
+		await lineOf(MILLISECONDS, 1_500_000, 2_500_000_000),
+		'p50 1.50  p90 2,500  p99 2,500  p99.9 2,500  max 2,500 msecs',
 	);
 });
 

@@ -1,11 +1,13 @@
-/** Where preempt_count is, by the types of invented kernels. */
+/** Where preempt_count is, by the types of invented kernels; and what interrupts are called. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
 	hardirqBits,
+	InterruptNames,
 	preemptCountFromRq,
 	preemptCountFromSymbols,
 } from '../../../../src/bpf/scheduling/interrupts.js';
+import { cpu_context_kind, interrupt } from '../../../../src/generated/common.js';
 import { Btf } from '../../../../src/loader/btf.js';
 import { BtfBuilder, DATASEC, INT, STRUCT, UNION, VAR } from '../../loader/btf-builder.js';
 
@@ -73,4 +75,37 @@ test('bits of interrupts lie behind those of who keeps them off, where these are
 	assert.equal(hardirqBits(kernel({ runqueues: 0x2000 })), 0x00ff0000);
 	assert.equal(hardirqBits(kernel({ local_interrupt_disable_state: 0x40 })), 0x1f000000);
 	assert.equal(hardirqBits(new Btf(new BtfBuilder().build())), 0x00ff0000);
+});
+
+const { CONTEXT_SOFTIRQ: SOFTIRQ, CONTEXT_HARDIRQ: HARDIRQ } = cpu_context_kind;
+const { INTERRUPT_OTHER: OTHER, INTERRUPT_NETWORK: NETWORK, INTERRUPT_DEVICE: DEVICE } = interrupt;
+/** No machine has so many. */
+const NO_IRQ = 987_654;
+
+test('rows say what an interrupt serves only where that is known', () => {
+	const names = new InterruptNames();
+	assert.deepEqual(names.fields('waker_', SOFTIRQ, NETWORK, 0), {
+		waker_context: 'softirq',
+		waker_irq: 'network',
+	});
+	assert.deepEqual(names.fields('mover_', SOFTIRQ, OTHER, 0), { mover_context: 'softirq' });
+	assert.deepEqual(names.fields('', HARDIRQ, OTHER, 0), { context: 'hardirq' });
+	const scheduler = names.fields('mover_', cpu_context_kind.CONTEXT_SCHEDULER, OTHER, 0);
+	assert.deepEqual(scheduler, { mover_context: 'scheduler' });
+	// Its device is gone: there is a number, but no name.
+	assert.deepEqual(names.fields('waker_', HARDIRQ, DEVICE, NO_IRQ), {
+		waker_context: 'hardirq',
+		waker_irq: 'device',
+		waker_irq_number: NO_IRQ,
+		waker_device: `${NO_IRQ}`,
+	});
+});
+
+test('in text, too', () => {
+	const names = new InterruptNames();
+	assert.equal(names.text(SOFTIRQ, NETWORK, 0), '<softirq: network>');
+	assert.equal(names.text(SOFTIRQ, OTHER, 0), '<softirq>');
+	assert.equal(names.text(HARDIRQ, OTHER, 0), '<irq>');
+	assert.equal(names.text(HARDIRQ, DEVICE, NO_IRQ), `<irq: ${NO_IRQ}>`);
+	assert.equal(names.text(cpu_context_kind.CONTEXT_SCHEDULER, OTHER, 0), '<scheduler>');
 });

@@ -62,6 +62,18 @@ test('threads have rows of their own, the largest first', async () => {
 	assert.equal(byMaximum[2]?.max_end_ns, 0);
 });
 
+test('a wait of no time is a wait: it has an end', async () => {
+	const longest = new Latencies();
+	longest.addBucket(0, 1);
+	const none = { sum_ns: 0, throttled_ns: 0, min_ns: 0, max_ns: 0 };
+	longest.addTotals({ wakeups: 1, ...none, end_ns: 4000 });
+	const threads = [thread(8, 'other', 300, longest), thread(9, 'other', 200, new Latencies())];
+	for (const by of ['thread', 'process', 'comm'] as const) {
+		const [row] = await schedulingRows(threads, by, 'runtime');
+		assert.deepEqual([row?.delays, row?.max, row?.max_end_ns], [1, 0, 4000], by);
+	}
+});
+
 test('by process and by name rows are sums; the longest wait keeps its time', async () => {
 	const [row, ...others] = await schedulingRows(THREADS, 'process', 'runtime');
 	assert.equal(others.length, 0);

@@ -1,10 +1,11 @@
-/** What calls were about is left out where the wait was for something else: of rows, and of wakers behind them. */
+/** What calls were about is left out where the wait was for something else: of rows, and of wakers behind them; kinds for programs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { languageFrames } from '../../../../src/aggregate/language-view.js';
 import type { Frame } from '../../../../src/aggregate/stack.js';
 import type { StackRow, Waker } from '../../../../src/aggregate/stack-rows.js';
 import type { ObjectShare } from '../../../../src/aggregate/wait-object.js';
-import { withFittingObjects } from '../../../../src/waits/objects/objects.js';
+import { withFittingObjects, withKinds } from '../../../../src/waits/objects/objects.js';
 
 const framesOf = (...names: string[]): Frame[] => names.map((name) => ({ name, kind: 'kernel' }));
 const PIPE = framesOf('vfs_read', 'pipe_read', 'schedule');
@@ -47,4 +48,38 @@ test('so does each waker behind it', () => {
 		rowOf(PIPE, { waker: wakerOf(MEMORY, { ...of, waker: wakerOf(PIPE, behind) }) });
 	const rows = [wakers({ objects: [pipe(4)] }, { objects: [pipe(5), file(8)] })];
 	assert.deepEqual(withFittingObjects(rows), [wakers({}, last)]);
+});
+
+const kindsOf = (...stacks: readonly StackRow[]) =>
+	withKinds({
+		...{ kind: 'stacks', unit: 'ns', noun: 'wait', about: {}, notices: [] },
+		...{ parts: ['blocked', 'run queue', 'preempted', 'throttled'], stacks },
+	}).stacks;
+
+test('for programs: a kind of what is blocked, and what for; none of what could run', () => {
+	const [blocked, runnable] = kindsOf(
+		rowOf(PIPE, { objects: [pipe(3)] }),
+		rowOf(PIPE, { parts: [0, 10, 0, 0] }),
+	);
+	assert.equal(blocked?.waitKind, 'pipe');
+	assert.deepEqual(blocked?.objects, [pipe(3)]);
+	assert.equal(runnable?.waitKind, undefined);
+});
+
+test('it is of the same kind, whichever of its frames are shown', () => {
+	const stack: Frame[] = [
+		{ name: 'turn (a.js:1)', kind: 'jit' },
+		{ name: 'pthread_cond_wait', kind: 'user', inCLibrary: true },
+		...framesOf('do_futex', 'futex_wait', 'schedule'),
+	];
+	const row = rowOf(stack, {});
+	const ofLanguage = languageFrames(row);
+	assert.deepEqual(
+		ofLanguage.frames.map(({ name }) => name),
+		['turn (a.js:1)', 'do_futex', 'futex_wait', 'schedule'],
+	);
+	assert.deepEqual(
+		kindsOf(row, ofLanguage).map(({ waitKind }) => waitKind),
+		['condition', 'condition'],
+	);
 });
