@@ -127,8 +127,18 @@ function started([program, ...words]: readonly [string, ...string[]]): ChildProc
 }
 
 process.on('exit', () => {
-	for (const child of children) child.kill('SIGKILL');
+	for (const child of children) endWithItsOwn(child);
 });
+
+/** Ends a process and those that it has started: it leads a group of its own. */
+function endWithItsOwn({ pid, exitCode, signalCode }: ChildProcess): void {
+	if (pid === undefined || exitCode !== null || signalCode !== null) return;
+	try {
+		process.kill(-pid, 'SIGKILL');
+	} catch {
+		// It has just ended.
+	}
+}
 
 /** Undefined: it runs; negative: it was killed. node itself hears of its end in its event loop only. */
 function exitCodeOf({ pid, exitCode, signalCode }: ChildProcess): number | undefined {

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Asker } from '../../../src/proc/asker.js';
+import { processIds } from '../../../src/proc/threads.js';
+import { textOf } from '../../../src/text-of.js';
 
 const folder = mkdtempSync(join('build', 'asker-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -82,6 +84,20 @@ test('of five that are silent, the last is not asked: all of them cost 2 s at mo
 	assert.equal(asked(), 4);
 	// Nobody knows of the last one.
 	assert.deepEqual(asker.silent, ['1', '2', '3', '4']);
+});
+
+test('nobody goes on asking for a process that has ended, nor who was started to ask', async () => {
+	const path = pipe('for-ever');
+	const module = new URL('../../../src/proc/asker.js', import.meta.url);
+	const script = `import { Asker } from '${module}';
+		const words = ['/bin/sh', '-c', 'head -c 1 -- ${path}; exit 1'];
+		if (new Asker(() => words, 1).isAnswering('a', 'a', '')) process.exitCode = 1;`;
+	execFileSync(process.execPath, ['--input-type=module', '-e', script]);
+	const isAsking = () => processIds().some((pid) => textOf(`/proc/${pid}/cmdline`)?.includes(path));
+	for (let looks = 0; isAsking(); looks++) {
+		assert.ok(looks < 1000, 'somebody asks still');
+		await sleep(10);
+	}
 });
 
 test('where nobody can ask, all are taken to answer', () => {
