@@ -111,7 +111,7 @@ static __always_inline void add_timed(struct task_struct *task, struct call *cal
 		add_grouped(task, call, error, duration_ns);
 		return;
 	}
-	slot += current_window() * CALL_SLOTS;
+	slot += current_window() * used_slots;
 	hist = bpf_map_lookup_elem(&hists, &slot);
 	if (!hist)
 		return;

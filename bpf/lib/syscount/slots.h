@@ -6,8 +6,11 @@
 #include "../kernel.h"
 #include "../calls/calls.h"
 
-/* Calls that have a histogram of their own on each CPU: the first that are seen. */
+/* Calls that have a histogram of their own on each CPU: the first that are seen, at most. */
 #define CALL_SLOTS 32
+
+/* So many: fewer where there are many CPUs. */
+const volatile u32 used_slots = CALL_SLOTS;
 
 struct call_slots {
 	/* Slot + 1 of each call; 0: not seen yet. */
@@ -42,7 +45,7 @@ static __always_inline u32 take_slot(u32 index)
 		u64 at = slot;
 
 		barrier_var(at); /* for the verifier of 6.1 */
-		if (at >= CALL_SLOTS)
+		if (at >= CALL_SLOTS || at >= used_slots)
 			break;
 		if (bpf_map_update_elem(&slots_taken, &slot, &yes, BPF_NOEXIST))
 			continue;

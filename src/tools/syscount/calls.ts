@@ -52,6 +52,18 @@ export interface CallsSettings {
 	readonly open: boolean;
 }
 
+/** For histograms of calls, of all CPUs, in both windows. */
+const HISTOGRAMS_BYTES = 24 << 20;
+/** CALL_SLOTS, and what even a machine with hundreds of CPUs has. */
+const MOST_SLOTS = 32;
+const LEAST_SLOTS = 4;
+
+/** How many calls have a histogram of their own on each CPU; others take a slower way. */
+export function usedSlots(histogram_bytes: number, cpus: number): number {
+	const fitting = Math.floor(HISTOGRAMS_BYTES / (2 * histogram_bytes * cpus));
+	return Math.max(LEAST_SLOTS, Math.min(MOST_SLOTS, fitting));
+}
+
 export class Calls {
 	readonly #window: Window;
 	readonly #groups: Groups;

@@ -6,6 +6,7 @@ import { callConstants, indexesOf } from '../../bpf/calls/calls.js';
 import { setRoomInHalves } from '../../bpf/window.js';
 import { UsageError } from '../../errors.js';
 import { syscount as layout } from '../../generated/syscount.js';
+import { possibleCpus } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { callNameParser, callsParser, listCalls } from '../../options/call-words.js';
 import { maxBucketsOption, topOption, wholeNumber } from '../../options/parsers.js';
@@ -14,7 +15,7 @@ import { refuseKernelThreads } from '../../proc/kernel-threads.js';
 import type { Reader } from '../../reader.js';
 import { MICROSECONDS, MILLISECONDS } from '../../render/units.js';
 import { defineTool, type Plan } from '../../tool.js';
-import { Calls, type CallsSettings } from './calls.js';
+import { Calls, type CallsSettings, usedSlots } from './calls.js';
 import { doctor } from './doctor.js';
 import { renderFailures } from './failed-table.js';
 import { type FailedCallRow, FailedCalls } from './failures.js';
@@ -227,7 +228,9 @@ function makeRoom(object: BpfObject<Layout>, settings: Settings): void {
 	const buckets = timed || byProcess || byErrno || bytes ? settings.maxBuckets : FEW_BUCKETS;
 	FailedCalls.setRoom(object, settings.paths ? settings.maxPaths : 1);
 	setRoomInHalves(object, 'groups', buckets);
-	if (!timed || byProcess) object.map('hists').setMaxEntries(1);
+	const slots = usedSlots(object.layout.structs.hist.size, possibleCpus());
+	object.setConstants({ used_slots: slots });
+	object.map('hists').setMaxEntries(timed && !byProcess ? 2 * slots : 1);
 	if (!timed) {
 		object.map('call_places').setMaxEntries(1);
 		object.map('calls_displaced').setMaxEntries(1);
