@@ -11,9 +11,10 @@ const HAS_NAMES = NODE_VERSIONS.includes(Number.parseInt(process.versions.node, 
 	: { skip: `names of Node.js ${process.versions.node} are not read` };
 const SCRIPT = fileURLToPath(new URL('../workloads/javascript/shares.cjs', import.meta.url));
 const FUNCTIONS = 10;
+const LEAST_KNOWN = 7;
 const SAMPLES_HZ = 997;
 const WINDOW_S = 3;
-/** Both sample: of what is counted n times, an error is at most half of the root of n. */
+/** Standard errors. Both sample: the variance of their difference is twice that of one. */
 const MOST_ERRORS = 5;
 /** V8's profiler has its samples taken at the next instruction where a signal may come. */
 const MOST_OFF = 0.01;
@@ -33,9 +34,14 @@ test(
 			`${WINDOW_S}`,
 		];
 		const { stacks } = stackReport(runToEnd(TSTRACE, args));
-		const expected = (await workload.end()).map((share) => share / 1e9);
-		assert.equal(expected.length, FUNCTIONS);
-		const counts = expected.map((_, number) => {
+		const told = await workload.end();
+		assert.equal(told.length, FUNCTIONS);
+		// At times the profiler of Node.js 20 does not know a function that was compiled as it began.
+		const known = told.flatMap((share, number) => (share > 0 ? number : []));
+		assert.ok(known.length >= LEAST_KNOWN, `${told}`);
+		const toldOfAll = known.reduce((sum, number) => sum + (told[number] ?? 0), 0);
+		const expected = known.map((number) => (told[number] ?? 0) / toldOfAll);
+		const counts = known.map((number) => {
 			const name = new RegExp(`^hot_${number} \\(`);
 			// Interrupts come in between.
 			const inside = stacks.filter(({ frames, kinds }) =>
@@ -45,12 +51,17 @@ test(
 		});
 		const all = counts.reduce((sum, count) => sum + count, 0);
 		assert.ok(all > 300, `${all}`);
-		const most = MOST_OFF + (MOST_ERRORS * 0.5) / Math.sqrt(all);
-		const shown = counts.map((count, i) => [count / all, expected[i]]);
-		for (const [share = 0, its = 0] of shown)
-			assert.ok(Math.abs(share - its) < most, `${JSON.stringify(shown)}, ${most}`);
-		const isOrdered = (values: readonly number[]) =>
-			values.every((value, i) => i === 0 || value > (values[i - 1] as number));
-		assert.ok(isOrdered(expected) && isOrdered(counts), JSON.stringify(shown));
+		const shares = counts.map((count) => count / all);
+		const shown = JSON.stringify({ shares, expected });
+		const errors = expected.map(
+			(share) => MOST_OFF + MOST_ERRORS * Math.sqrt((2 * share * (1 - share)) / all),
+		);
+		for (const [i, share] of expected.entries()) {
+			assert.ok(Math.abs((shares[i] ?? 0) - share) < (errors[i] ?? 0), shown);
+			// Those that are clearly apart are in the same order.
+			for (const [j, smaller] of expected.entries())
+				if (share - smaller > (errors[i] ?? 0) + (errors[j] ?? 0))
+					assert.ok((shares[i] ?? 0) > (shares[j] ?? 0), shown);
+		}
 	},
 );
