@@ -50,7 +50,7 @@ export const fold = defineConverter({
 		const unanswered = OF_PERF_ONLY.filter((name) => values[name]);
 		if (unanswered.length > 0 && profiles.every(({ origin }) => origin.tool !== PERF)) {
 			here.notify(
-				`--${unanswered.join(', --')} has no effect: only perf script text has this information`,
+				`--${unanswered.join(', --')} ${unanswered.length > 1 ? 'have' : 'has'} no effect: only perf script text has this information`,
 			);
 		}
 		const profile = keepStacks(rooted(profiles, here.notify), values);

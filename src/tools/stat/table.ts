@@ -32,7 +32,7 @@ export const percent = (share: number): string => {
 	return `${value.toFixed(value < 10 ? 2 : 1)} %`;
 };
 
-/** "branches" of "branch-misses", "LLC-loads" of "LLC-load-misses". */
+/** "branches" of "branch-misses", "LLC loads" of "LLC-load-misses". */
 function wholeOf(name: string): string {
 	return name
 		.replace(/^branch-misses$/, 'branches')

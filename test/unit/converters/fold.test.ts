@@ -86,7 +86,7 @@ test('what only perf script text has is said to be without effect elsewhere', as
 		(await inProcess(['fold', ...options], input)).stderr.replace(/\s+/g, ' ');
 	assert.equal(
 		await said(RESULT, '--pid', '--inline'),
-		'note: --pid, --inline has no effect: only perf script text has this information ',
+		'note: --pid, --inline have no effect: only perf script text has this information ',
 	);
 	assert.match(await said('a 1\n', '--tid'), /^note: --tid has no effect/);
 	assert.equal(await said(PERF, '--tid', '--inline'), '');
