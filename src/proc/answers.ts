@@ -70,12 +70,10 @@ interface MountOfPath {
 	readonly mount: Mount;
 	/** Tells it apart from mounts of the same folder elsewhere. */
 	readonly name: string;
-	/** Where it leads, as whoever sees that mount sees it. */
-	readonly path: string;
 }
 
-/** `path`: as for `answers`. Undefined: there is no such process, or the path leads into no mount. */
-export function mountOf(path: string): MountOfPath | undefined {
+/** Undefined: there is no such process, or the path leads into no mount. */
+function mountOf(path: string): MountOfPath | undefined {
 	const [, pid = '', what, rest] = /^\/proc\/(\d+)\/(root|map_files|exe)(\/.*)?$/s.exec(path) ?? [];
 	if (what === undefined) return mountIn('self', resolve(path));
 	if (what === 'root') return mountIn(pid, rest ?? '/');
@@ -90,7 +88,7 @@ function mountIn(pid: string, path: string): MountOfPath | undefined {
 	if (namespace === undefined || root === undefined) return undefined;
 	const view = `${namespace} ${root}`;
 	const mount = mountAt(path, mountsOf(view, pid));
-	return mount && { mount, name: `${view} ${mount.folder}`, path };
+	return mount && { mount, name: `${view} ${mount.folder}` };
 }
 
 function linkOf(path: string): string | undefined {

@@ -5,11 +5,10 @@
 import type { FunctionMaps } from '../bpf/runtimes/functions.js';
 import { codeOffsetOf, functionReader, type RuntimeFile } from '../runtimes/recognise.js';
 import type { FunctionReader, FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
-import type { AddressSpace, Life } from './mappings/address-space.js';
+import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import { OwnPages } from './mappings/own-pages.js';
 import type { ProcessHistory } from './mappings/processes.js';
-import { learnFilesBelow } from './walks/files-below.js';
 import type { Runtimes } from './walks/sleeping-stacks.js';
 
 /** Of every pause this long, a slice goes into reading names. */
@@ -22,8 +21,8 @@ const MAX_OPEN = 32;
 /** Names in all, and functions that wait to be named. */
 const MAX_KEPT = 300_000;
 const MAX_WAITING = 100_000;
-/** Processes whose files on overlays are known. */
-const MAX_LEARNT = 10_000;
+/** Processes whose runtime walks have met. */
+const MAX_MET = 10_000;
 /** To read one, while its process goes on. */
 const MAX_ATTEMPTS = 4;
 /** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
@@ -37,10 +36,8 @@ interface Waiting {
 	readonly attempts: number;
 }
 
-type FileMapping = ReturnType<AddressSpace['files']> extends Generator<infer T> ? T : never;
-
 /** What walks have met. */
-type MetFunctions = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn' | 'addBelow' | 'hasRuntimes'>;
+type MetFunctions = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn'>;
 type Pages = Pick<OwnPages, 'read' | 'forget' | 'rest'>;
 
 interface OpenProcess {
@@ -51,6 +48,12 @@ interface OpenProcess {
 	readonly reader: FunctionReader;
 }
 
+/** Where the file that a runtime is in would be mapped at offset 0. */
+interface MetRuntime {
+	readonly runtime: RuntimeFile;
+	readonly base: number;
+}
+
 /** 'none': it is one of the runtime's own. 'unread': what is in memory is not what the walk met. */
 export type FunctionName = LanguageFunction | 'none' | 'unread';
 
@@ -58,26 +61,23 @@ export class FunctionNames implements Runtimes {
 	readonly #maps: MetFunctions;
 	readonly #history: Pick<ProcessHistory, 'at'>;
 	readonly #pagesOf: (pid: number) => Pages;
-	readonly #learnFiles: typeof learnFilesBelow;
 	/** By process's life and function. */
 	readonly #names = new Map<string, FunctionName>();
 	#waiting: Waiting[] = [];
 	/** By number; those that were used last are last. */
 	readonly #open = new Map<number, OpenProcess>();
 	#timer: NodeJS.Timeout | undefined;
-	/** How many mappings each process had when its files were learnt, by life. */
-	readonly #learnt = new Map<string, number>();
+	/** By life, what walks came to. In /proc, files of a container's may have other numbers (overlays). */
+	readonly #met = new Map<string, MetRuntime>();
 	/** What it took to read names that were asked for, since `take`. */
 	#asking_ms = 0;
 
-	/** `pagesOf`: the memory of a process. `learnFiles`: of a process, what walks know those on overlays as. */
+	/** `pagesOf`: the memory of a process. */
 	constructor(
 		maps: MetFunctions,
 		history: Pick<ProcessHistory, 'at'>,
 		pagesOf: (pid: number) => Pages = (pid) => new OwnPages(pid),
-		learnFiles = learnFilesBelow,
 	) {
-		this.#learnFiles = learnFiles;
 		this.#maps = maps;
 		this.#history = history;
 		this.#pagesOf = pagesOf;
@@ -115,42 +115,29 @@ export class FunctionNames implements Runtimes {
 
 	/** The runtime in what a process has mapped; undefined: none that was met. */
 	runtimeOf(space: AddressSpace): RuntimeFile | undefined {
-		return this.#mappingOf(space, () => true)?.runtime;
+		for (const { file } of space.files()) {
+			const runtime = this.runtimeIn(file);
+			if (runtime) return runtime;
+		}
+		return this.#metIn(space)?.runtime;
 	}
 
 	codeBaseOf(space: AddressSpace, runtime: RuntimeFile): number {
 		const offset = codeOffsetOf(runtime);
 		if (offset === undefined) return 0;
-		const found = this.#mappingOf(
-			space,
-			({ start, end, fileOffset }) => offset >= fileOffset && offset < fileOffset + (end - start),
-		);
-		return found ? found.mapping.start - found.mapping.fileOffset : 0;
+		for (const mapping of space.files())
+			if (holds(mapping, offset) && this.runtimeIn(mapping.file)) return baseOf(mapping);
+		return this.#metIn(space)?.base ?? 0;
 	}
 
-	/** The first mapping of a file with a runtime in it, of those that `is` is true for. */
-	#mappingOf(
-		space: AddressSpace,
-		is: (mapping: FileMapping) => boolean,
-	): { readonly mapping: FileMapping; readonly runtime: RuntimeFile } | undefined {
-		for (const mapping of space.files()) {
-			const runtime = is(mapping) && this.runtimeIn(mapping.file);
-			if (runtime) return { mapping, runtime };
-		}
-		return this.#learnsMore(space) ? this.#mappingOf(space, is) : undefined;
-	}
-
-	/** Whether a process has files from overlays that it has not been asked for yet: it is now. */
-	#learnsMore(space: AddressSpace): boolean {
-		if (!this.#maps.hasRuntimes) return false;
-		const { life } = space;
-		const { length } = life.index.mappings;
-		const known = this.#learnt.get(lifeKey(life));
-		if (known === length || this.#learnt.size >= MAX_LEARNT) return false;
-		this.#learnt.set(lifeKey(life), length);
-		if (![...space.files()].some(({ file }) => file.major === 0)) return false;
-		this.#learnFiles(life.pid, this.#maps);
-		return true;
+	/** What walks came to in a process, if it has a file mapped there; before it executed, it was another program. */
+	#metIn(space: AddressSpace): MetRuntime | undefined {
+		const met = this.#met.get(lifeKey(space.life));
+		const offset = met && codeOffsetOf(met.runtime);
+		if (!met || offset === undefined) return undefined;
+		for (const mapping of space.files())
+			if (holds(mapping, offset) && baseOf(mapping) === met.base) return met;
+		return undefined;
 	}
 
 	/** The runtime in a file; undefined: none that was met. */
@@ -173,9 +160,10 @@ export class FunctionNames implements Runtimes {
 	}
 
 	#addMet(): void {
-		for (const { pid, runtime, words } of this.#maps.met()) {
+		for (const { pid, runtime, base, words } of this.#maps.met()) {
 			if (pid === 0 || !runtime) continue;
 			const life = this.#lifeOf(pid);
+			if (this.#met.size < MAX_MET || this.#met.has(life)) this.#met.set(life, { runtime, base });
 			for (const word of words) {
 				const key = `${life} ${word.place} ${word.print}`;
 				const isFull = this.#waiting.length >= MAX_WAITING || this.#names.size >= MAX_KEPT;
@@ -271,6 +259,12 @@ export class FunctionNames implements Runtimes {
 		return space ? lifeKey(space.life) : `${pid} ${-Infinity}`;
 	}
 }
+
+/** Whether a mapping has what is at an offset of its file. */
+const holds = ({ start, end, fileOffset }: Mapping, offset: number): boolean =>
+	offset >= fileOffset && offset < fileOffset + (end - start);
+
+const baseOf = ({ start, fileOffset }: Mapping): number => start - fileOffset;
 
 /** The same for a life whatever is learnt of it later. */
 function lifeKey({ pid, since_ns }: Life): string {

@@ -49,11 +49,15 @@ export class OpenWaits {
 		);
 		const order = Uint32Array.from(this.#stackOf, (_, i) => i);
 		order.sort((a, b) => (wait_ns[a] as number) - (wait_ns[b] as number));
-		const known = new Map<string, number>();
+		const walked: (Walked | undefined)[] = [];
 		for (const i of order) {
 			const thread = this.#threadAt(i * WAIT_BYTES);
-			if (thread) this.#stackOf[i] = this.#keep(walk(thread), known);
+			walked[i] = thread && walk(thread);
 		}
+		// Now that no thread can go on before it is walked.
+		const known = new Map<string, number>();
+		for (const [i, stack] of walked.entries())
+			if (stack) this.#stackOf[i] = this.#keep(stack, known);
 	}
 
 	/**

@@ -1,6 +1,6 @@
 /** Fetches newer Pythons than this system's, as Debian's later releases have them, and runs Python's live test on each. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Suite } from '../vm/apt.js';
 
@@ -18,6 +18,7 @@ function fetch({ version, suite: release }: (typeof PYTHONS)[number]): string {
 	const suite = new Suite([release], 'amd64');
 	suite.update();
 	const root = `${FOLDER}/${version}`;
+	rmSync(root, { recursive: true, force: true });
 	mkdirSync(root, { recursive: true });
 	const packages = suite.closure([`python${version}-minimal`, `libpython${version}-stdlib`]);
 	for (const each of suite.extracted(packages)) execFileSync('cp', ['-a', `${each}/.`, root]);

@@ -16,7 +16,7 @@ import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';
 
 const TOOL_TIMEOUT_MS = 120_000;
 const FILE_TIMEOUT_MS = 900_000;
-const LOOK_PERIOD_MS = 20;
+const LOOK_PERIOD_MS = 100;
 /** bpf_map_ops.map_mem_usage. */
 const TELLS_MEMORY_SINCE = '6.4';
 
@@ -37,6 +37,7 @@ async function sayHook({ tool, args }: ToolTests): Promise<void> {
 		stdio: ['ignore', 'ignore', 'pipe'],
 		timeout: TOOL_TIMEOUT_MS,
 	});
+	child.on('error', () => {});
 	let kernel_bytes = 0;
 	const timer = setInterval(() => {
 		kernel_bytes = Math.max(kernel_bytes, kernelBytesOf(child.pid as number));

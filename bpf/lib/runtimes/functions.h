@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Which function of a runtime's language (JavaScript) a user frame is of. A walk takes one more
- * word for such a frame, behind its address: what identifies the function in the memory of its
+ * Which function of a runtime's language (JavaScript, Python) a user frame is of. A walk takes one
+ * more word for such a frame, behind its address: what identifies the function in the memory of its
  * process. User space reads the name there (src/runtimes), as soon as a stack with such words is
  * kept, since the process may end.
  */

@@ -21,8 +21,9 @@
 #define PYTHON_ENTRY_OWNER 3
 /* Frames that a C frame runs. The verifier goes through each turn of a loop: of two that are one in
  * the other, through fewer. */
-#define PYTHON_FRAMES_AT_ONCE 32
-#define PYTHON_FRAMES_TURNS   32
+#define PYTHON_FRAMES_AT_ONCE	32
+#define PYTHON_FRAMES_TURNS	32
+#define PYTHON_FRAMES_LOOKED_AT (PYTHON_FRAMES_AT_ONCE * PYTHON_FRAMES_TURNS)
 /* 3.14 keeps flags there. */
 #define PYTHON_POINTER_FLAGS 7
 /* No page is smaller. */
@@ -61,6 +62,7 @@ __noinline int begin_python(u32 index)
 		return 0;
 	frame = python_word(walk->python.thread + layout->thread_frame);
 	walk->python.window_last = 0;
+	walk->python.looked_at = 0;
 	__builtin_memset(walk->python.codes, 0, sizeof(walk->python.codes));
 	walk->python.record = frame;
 	walk->python.frame =
@@ -124,8 +126,10 @@ __noinline int python_frame(u32 index)
 		return 0;
 	python = &walk->python;
 	at = python->frame;
-	if (!at)
+	/* Of all C frames: lists may be forged. */
+	if (!at || python->looked_at >= PYTHON_FRAMES_LOOKED_AT)
 		return 0;
+	python->looked_at++;
 	if ((at > python->window_last || at < python->window_at) && !read_python_window(python)) {
 		python->frame = 0;
 		return 0;
@@ -148,6 +152,8 @@ __noinline int python_frame(u32 index)
 	barrier_var(number);
 	/* More than a stack has room for: only their entry is looked for. */
 	if (number >= STACK_DEPTH)
+		return !is_last;
+	if (!code)
 		return !is_last;
 	/* Its frame keeps it alive: during a walk no other takes its place. */
 	remembered = (code >> 5 ^ code >> 9) & (PYTHON_CODES_REMEMBERED - 1);
@@ -230,6 +236,7 @@ __noinline int take_python(u32 index)
 	here->user.count = at + count;
 	here->user.functions += count;
 	here->user.runtime = walk->runtime;
+	here->user.base = walk->python.base;
 	walk->python.taken += count;
 	/* The list goes on in the midst of what the same C frame runs. */
 	if (walk->python.is_cut)

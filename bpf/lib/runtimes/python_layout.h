@@ -64,10 +64,11 @@ struct {
 
 /* A walk's way through the Python frames of its thread, of one C frame at a time. */
 struct python_walk {
-	u32 runtime; /* as in unwind_file; 0: the walk came to no CPython yet */
-	u32 count;   /* of `words` */
-	u32 taken;   /* of all C frames so far */
-	u64 base;    /* of the file */
+	u32 runtime;   /* as in unwind_file; 0: the walk came to no CPython yet */
+	u32 count;     /* of `words` */
+	u32 taken;     /* of all C frames so far */
+	u32 looked_at; /* frames, likewise */
+	u64 base;      /* of the file */
 	u64 identity;
 	u64 interpreter;
 	u64 thread;
@@ -76,7 +77,8 @@ struct python_walk {
 	u64 entry;	/* where on the stack the C frame is that runs them; 0: none was found */
 	bool is_cut;	/* it runs more */
 	u32 is_waiting; /* there are such frames */
-	/* Memory that was read at once, with the frame at `window_last` as its end. */
+	/* Memory that was read at once, with the frame at `window_last` as its end; and room for
+	 * what the verifier takes to be behind it. */
 	u64 window_at;
 	u64 window_last;
 	u8 window[PYTHON_WINDOW_BYTES + PYTHON_OBJECT_BYTES];

@@ -52,6 +52,7 @@ struct walked {
 	u32 runtime;   /* that they are of */
 	u32 tgid;      /* as they are told, in our PID namespace */
 	u32 beside;    /* of `functions`: those that are of frames which are there, too */
+	u64 base;      /* where the file that CPython is in would be mapped at offset 0 */
 	u64 hash;
 	u64 called; /* a leaf for task_kernel_stack, right before the other frames */
 	u64 frames[STACK_ROOM];

@@ -73,6 +73,7 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	here->user.end = UNWIND_TOO_DEEP;
 	here->user.functions = 0;
 	here->user.beside = 0;
+	here->user.base = 0;
 	walk->python.runtime = 0;
 	walk->python.is_waiting = false;
 	walk->python.taken = 0;

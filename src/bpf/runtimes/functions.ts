@@ -5,7 +5,7 @@ import {
 	v8_layout as V8_LAYOUT,
 	walked as WALKED,
 } from '../../generated/common.js';
-import type { StructWith } from '../../loader/layout.js';
+import { readU64, type StructWith } from '../../loader/layout.js';
 import { u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { RingBuffer } from '../../loader/ringbuf.js';
@@ -28,14 +28,14 @@ const MAX_PYTHON_THREADS = 8192;
 /** What places are counted in. */
 const PLACE_BYTES = 8;
 
-type FileNumbers = Pick<FileIdentity, 'inode' | 'device'>;
-
 /** Functions in a stack that was kept. */
 interface MetFunctions {
 	/** Of our PID namespace; 0: it cannot be seen from there. */
 	readonly pid: number;
 	/** Undefined: of a file that is not known. */
 	readonly runtime: RuntimeFile | undefined;
+	/** Where the file that CPython is in would be mapped at offset 0; 0: it is another runtime. */
+	readonly base: number;
 	readonly words: readonly FunctionWord[];
 }
 
@@ -59,8 +59,6 @@ export class FunctionMaps {
 	readonly #runtimes: RuntimeFile[] = [];
 	/** By fileName(). */
 	readonly #byFile = new Map<string, RuntimeFile>();
-	/** Of files on overlays: the name by which walks know what the process has mapped by another one. */
-	readonly #below = new Map<string, string>();
 	#ring: RingBuffer | undefined;
 
 	/** `areWanted`: whether walks are to take functions at all. */
@@ -85,19 +83,8 @@ export class FunctionMaps {
 	}
 
 	/** The runtime in a file that walks have come to, or will. */
-	runtimeIn(file: FileNumbers): RuntimeFile | undefined {
-		const name = fileName(file);
-		return this.#byFile.get(this.#below.get(name) ?? name);
-	}
-
-	/** Whether any is known. */
-	get hasRuntimes(): boolean {
-		return this.#byFile.size > 0;
-	}
-
-	/** A file on an overlay is, to walks, the one below. */
-	addBelow(shown: FileNumbers, below: FileNumbers): void {
-		if (this.#below.size < MAX_FILES) this.#below.set(fileName(shown), fileName(below));
+	runtimeIn(file: Pick<FileIdentity, 'inode' | 'device'>): RuntimeFile | undefined {
+		return this.#byFile.get(fileName(file));
 	}
 
 	/** Has walks take functions of the runtime in a file; returns its number for them, 0: they take none. */
@@ -135,7 +122,7 @@ export class FunctionMaps {
 	/** Of stacks that were kept since the last call. */
 	met(): MetFunctions[] {
 		const found: MetFunctions[] = [];
-		const { tgid, runtime, count, frames } = WALKED.fields;
+		const { tgid, runtime, base, count, frames } = WALKED.fields;
 		this.#ring?.read((record) => {
 			const words: FunctionWord[] = [];
 			const end = frames.offset + record.getUint32(count.offset, true) * 8;
@@ -144,6 +131,7 @@ export class FunctionMaps {
 			found.push({
 				pid: record.getUint32(tgid.offset, true),
 				runtime: this.#runtimes[record.getUint32(runtime.offset, true) - 1],
+				base: readU64(record, base.offset),
 				words,
 			});
 		});

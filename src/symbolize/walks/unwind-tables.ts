@@ -15,7 +15,6 @@ import { commandPath } from '../../proc/command-path.js';
 import { parseMaps } from '../../proc/maps.js';
 import { readMaps } from '../../proc/process-facts.js';
 import type { Note } from '../../reader.js';
-import { deviceNumber, mapFile, walkedFile } from './files-below.js';
 import type { TableAnswer } from './table-orders.js';
 import { TableReader } from './table-reader.js';
 
@@ -29,6 +28,8 @@ const MAX_NEIGHBOURS = 64;
 const MAX_ASKING = 32;
 /** That many of their mappings: a stranger may have a million. */
 const NEIGHBOURS_BYTES = 2 ** 17;
+/** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
+const MINOR_BITS = 20;
 
 /**
  * The tables that the programs of an object walk by, which is to be loaded; undefined: they walk by frame pointers.
@@ -124,9 +125,9 @@ export class UnwindTables {
 
 	#answerRequests(): void {
 		for (const request of this.#maps.requests()) {
-			const { pid } = request;
+			const { pid, start, end } = request;
 			this.#ordered.add(fileName(request));
-			this.#order(request, mapFile(pid, request));
+			this.#order(request, mapFile(pid, start, end));
 			if (this.#asked.has(pid) || this.#asked.size >= MAX_ASKING) continue;
 			this.#asked.add(pid);
 			this.#orderFilesOf(pid, MAX_NEIGHBOURS, NEIGHBOURS_BYTES);
@@ -152,15 +153,15 @@ export class UnwindTables {
 	#orderFilesOf(pid: number, most: number, most_bytes?: number): void {
 		let count = 0;
 		const maps = readMaps(pid, most_bytes) ?? '';
-		for (const entry of parseMaps(maps)) {
-			const { inode } = entry;
+		for (const { start, end, inode, major, minor } of parseMaps(maps)) {
 			// Of a larger one its last digits are lost.
 			if (inode === 0 || !Number.isSafeInteger(inode)) continue;
-			const file = { ...walkedFile(pid, entry, this.functions), changed_ns: 0n };
+			const device = major * 2 ** MINOR_BITS + minor;
+			const file = { inode: BigInt(inode), device, changed_ns: 0n };
 			const name = fileName(file);
 			if (this.#ordered.has(name)) continue;
 			this.#ordered.add(name);
-			this.#order(file, mapFile(pid, entry));
+			this.#order(file, mapFile(pid, start, end));
 			if (++count === most) return;
 		}
 	}
@@ -181,4 +182,16 @@ export class UnwindTables {
 		const files = this.#read === 1 ? 'file' : 'files';
 		if (this.#reader?.isIdle) this.#note(`has read the unwind tables of ${this.#read} ${files}`);
 	}
+}
+
+/** The very file that is mapped there. */
+function mapFile(pid: number, start: number, end: number): string {
+	return `/proc/${pid}/map_files/${start.toString(16)}-${end.toString(16)}`;
+}
+
+/** include/linux/kdev_t.h, new_decode_dev: stat has the low bits of the minor number apart from the others. */
+function deviceNumber(dev: number): number {
+	const major = (dev >>> 8) & 0xfff;
+	const minor = (dev & 0xff) | ((dev >>> 12) & 0xfff00);
+	return major * 2 ** MINOR_BITS + minor;
 }

@@ -17,29 +17,25 @@ const RUNTIME: RuntimeFile = {
 	problem: undefined,
 };
 
-/** A function of a process that is met, and the names of those that were. `runtimeIn`: by inode. */
-function metFunction(
-	runtimeIn: (inode: bigint) => RuntimeFile | undefined,
-	learnFiles?: (pid: number) => void,
-) {
+/** A function of a process that is met, and the names of those that were. `base`: as walks tell it. */
+function metFunction(base: number) {
 	const memory = new FakeMemory();
 	const code = memory.code('handle', '/srv/app.py', 15);
 	const { print } = printAt(memory, code, BASE + LAYOUT.codeType, LAYOUT) ?? assert.fail();
 	const word = { place: code, print, isCallers: false };
-	const met = [{ pid: PID, runtime: RUNTIME, words: [word] }];
+	const met = [{ pid: PID, runtime: RUNTIME, base, words: [word] }];
 	let tell = async () => {};
 	const maps = {
 		watch: (call: () => Promise<void>) => {
 			tell = call;
 		},
 		met: () => met.splice(0),
-		runtimeIn: ({ inode }: { inode: bigint }) => runtimeIn(inode),
-		hasRuntimes: true,
-		addBelow: () => assert.fail(),
+		runtimeIn: ({ inode }: { inode: bigint }) =>
+			inode === BigInt(FILE.inode) ? RUNTIME : undefined,
 	};
 	const history = new ProcessHistory();
 	const pages = { read: memory.read.bind(memory), forget: () => {}, rest: () => {} };
-	const names = new FunctionNames(maps, history, () => pages, learnFiles ?? (() => assert.fail()));
+	const names = new FunctionNames(maps, history, () => pages);
 	names.begin(() => {});
 	const range = { start: BASE, end: BASE + LAYOUT.evalEnd + 4096, fileOffset: 0 };
 	return {
@@ -53,10 +49,9 @@ function metFunction(
 }
 
 const NAME = { name: 'handle', file: '/srv/app.py', line: 15 };
-const isPython = (inode: bigint) => (inode === BigInt(FILE.inode) ? RUNTIME : undefined);
 
 test('a function is met before it is known where the file is mapped: it has its name as soon as that is', async () => {
-	const { names, word, tell, map, space } = metFunction(isPython);
+	const { names, word, tell, map, space } = metFunction(0);
 	await tell();
 	map(FILE);
 	const name = names.nameOf(space(), word);
@@ -64,35 +59,12 @@ test('a function is met before it is known where the file is mapped: it has its 
 	assert.deepEqual(name, NAME);
 });
 
-test('a file on an overlay has a runtime as soon as it is known which file is below', async () => {
-	const below = new Set<bigint>();
-	const asked: number[] = [];
-	const { names, word, tell, map, space } = metFunction(
-		(inode) => (below.has(inode) ? RUNTIME : undefined),
-		(pid) => {
-			asked.push(pid);
-			below.add(78n);
-		},
-	);
+test('a file that /proc has by other numbers, as on an overlay: walks tell where it is', async () => {
+	const { names, word, tell, map, space } = metFunction(BASE);
 	map({ ...FILE, inode: 78, major: 0, minor: 40 });
 	await tell();
 	assert.deepEqual(names.nameOf(space(), word), NAME);
+	assert.equal(names.runtimeOf(space()), RUNTIME);
 	assert.equal(names.codeBaseOf(space(), RUNTIME), BASE);
 	names.close();
-	assert.deepEqual(asked, [PID]);
-});
-
-test('a process whose files tell of no runtime is asked for those below once, and only if they are on an overlay', () => {
-	const asked: number[] = [];
-	const { names, map, space } = metFunction(
-		() => undefined,
-		(pid) => asked.push(pid),
-	);
-	map(FILE);
-	assert.equal(names.runtimeOf(space()), undefined);
-	assert.deepEqual(asked, []);
-	map({ ...FILE, inode: 79, major: 0, minor: 40 });
-	for (let i = 0; i < 3; i++) assert.equal(names.runtimeOf(space()), undefined);
-	names.close();
-	assert.deepEqual(asked, [PID]);
 });

@@ -1,6 +1,7 @@
 /** When names of functions are read, from which process, and how many; the functions themselves: runtimes/v8. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { FunctionMaps } from '../../../src/bpf/runtimes/functions.js';
 import type { RuntimeFile } from '../../../src/runtimes/recognise.js';
 import type { FunctionWord } from '../../../src/runtimes/runtime.js';
 import { printAt } from '../../../src/runtimes/v8/frame.js';
@@ -73,7 +74,7 @@ function world(context: TestContext) {
 	context.mock.timers.enable({ apis: ['setTimeout'] });
 	const history = new ProcessHistory();
 	const all = new Map<number, Pages>();
-	const met: { pid: number; runtime: RuntimeFile | undefined; words: FunctionWord[] }[] = [];
+	const met: ReturnType<FunctionMaps['met']> = [];
 	let onMet: () => Promise<void> = async () => {};
 	const maps = {
 		watch: (call: () => Promise<void>) => {
@@ -82,8 +83,6 @@ function world(context: TestContext) {
 		met: () => met.splice(0),
 		runtimeIn: ({ inode }: { inode: bigint }) =>
 			inode === BigInt(NODE.inode) ? RUNTIME : undefined,
-		hasRuntimes: true,
-		addBelow: () => assert.fail(),
 	};
 	const names = new FunctionNames(maps, history, (pid) => all.get(pid) ?? assert.fail());
 	let taken = 0;
@@ -104,7 +103,7 @@ function world(context: TestContext) {
 			history.add({ type: 'comm', pid, tid: pid, time_ns: 20, comm: 'x', exec: true });
 		},
 		meet(words: readonly FunctionWord[], pid = PID): void {
-			met.push({ pid, runtime: RUNTIME, words: [...words] });
+			met.push({ pid, runtime: RUNTIME, base: 0, words: [...words] });
 		},
 		/** The ring has what was met. */
 		tell: () => onMet(),
