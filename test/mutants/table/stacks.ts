@@ -99,6 +99,14 @@ export const OF_STACKS: readonly Mutation[] = [
 		test: 'live/python',
 	},
 	{
+		id: 'H5',
+		file: 'bpf/lib/runtimes/python.h',
+		from: 'python->codes[remembered] != code',
+		to: '!python->codes[remembered]',
+		bug: 'Python functions whose places in memory are alike have the name of the first',
+		test: 'live/python',
+	},
+	{
 		id: 'H4',
 		file: 'src/runtimes/python/code.ts',
 		from: '!found || found.print !== print',
