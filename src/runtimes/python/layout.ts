@@ -193,7 +193,11 @@ function versionIn(elf: Elf, symbols: ExportedSymbols) {
 	return { minor: `${major}.${minor}`, text: `${major}.${minor}.${micro}` };
 }
 
-function structsOf(minor: string, told: readonly number[] | undefined): PythonStructs | undefined {
+/** Of a version; `told`: the words of its _Py_DebugOffsets. Undefined: it is not known, or is not as all this counts on it. */
+export function structsOf(
+	minor: string,
+	told: readonly number[] | undefined,
+): PythonStructs | undefined {
 	const where = TOLD[minor];
 	return where ? told && structsTold(told, where) : KNOWN[minor];
 }
