@@ -68,3 +68,12 @@ test('a file that /proc has by other numbers, as on an overlay: walks tell where
 	assert.equal(names.codeBaseOf(space(), RUNTIME), BASE);
 	names.close();
 });
+
+test('what walks came to elsewhere was another program’s: its file is not mapped there', async () => {
+	const { names, word, tell, map, space } = metFunction(BASE + 4096);
+	map({ ...FILE, inode: 78, major: 0, minor: 40 });
+	await tell();
+	assert.equal(names.runtimeOf(space()), undefined);
+	assert.equal(names.nameOf(space(), word), 'unread');
+	names.close();
+});
