@@ -51,6 +51,8 @@ export interface ToolTests {
 	readonly tool: string;
 	/** How to have it say which way it takes. */
 	readonly args: readonly string[];
+	/** Of the kernel's memory, on a machine with 64 CPUs; else 64 MB. */
+	readonly most_kernel_MB?: number;
 	/** What it refuses to run without. */
 	readonly needs?: FeatureName;
 	/** What it says of its way where the kernel has a feature, and only there. */
@@ -159,6 +161,8 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'why',
+		// Rings for waits and for threads that end are 20 MB of it.
+		most_kernel_MB: 72,
 		needs: 'a ring buffer',
 		args: ['0.2'],
 		says: IN_STORAGE,
@@ -177,6 +181,8 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'memleak',
+		// Room for a million allocations is taken at once.
+		most_kernel_MB: 176,
 		args: ['0.2', '1', '--', 'sleep', '1'],
 		file: 'memleak',
 		truths: ['^glibc: ', '^operators new of libstdc\\+\\+: ', '^folded', '^--growth'],
