@@ -1,6 +1,7 @@
 /** Which runtime is in a file, and who names its functions. */
 import { SymbolError } from '../elf/bytes.js';
 import type { Elf } from '../elf/elf.js';
+import { inTheirFrames } from './python/alignment.js';
 import { PythonFunctions } from './python/code.js';
 import { type PythonFile, pythonIn } from './python/layout.js';
 import { PythonStacks } from './python/stack.js';
@@ -47,6 +48,20 @@ export function functionStacks(
 	return file.runtime === 'python' && file.layout
 		? new PythonStacks(memory, file.layout, base)
 		: undefined;
+}
+
+/**
+ * The functions of a stack's frames, each with the frame that runs it: walks may not know. `offsets`: of the frames, where
+ * their code is in the runtime's file; leaf first. `functions`: by the number of the frame that the walk gave them to.
+ */
+export function placedFunctions<T>(
+	file: RuntimeFile,
+	offsets: readonly number[],
+	functions: ReadonlyMap<number, T>,
+): ReadonlyMap<number, T> {
+	return file.runtime === 'python' && file.layout
+		? inTheirFrames(file.layout, offsets, functions)
+		: functions;
 }
 
 /** Undefined: functions of this file are not named. `base`: where it would be mapped at offset 0. */

@@ -43,13 +43,19 @@ export interface LanguageFunction {
 	readonly isLineLater?: boolean;
 }
 
+/** A frame of a stack that a walk has stepped over. */
+export interface SteppedFrame {
+	/** Its place on the stack: from one address up to another. */
+	readonly from: number;
+	readonly to: number;
+	/** The address of its code. */
+	readonly code: number;
+}
+
 /** The functions of a thread whose runtime keeps their frames elsewhere than on the thread's stack. */
 export interface FunctionStack {
-	/**
-	 * The functions that a frame of the stack runs, innermost first; `from`, `to`: where it is on the stack. To be called
-	 * for each frame, innermost first.
-	 */
-	take(from: number, to: number): readonly FunctionWord[];
+	/** The functions that a frame of the stack runs, innermost first. To be called for each frame, innermost first. */
+	take(frame: SteppedFrame): readonly FunctionWord[];
 }
 
 /** Names the functions of one process. */

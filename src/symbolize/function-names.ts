@@ -2,8 +2,14 @@
  * Names the functions of runtimes that walks have taken (src/runtimes): as soon as a stack with them is kept, since
  * processes end, and their memory changes.
  */
+import type { CapturedStack } from '../aggregate/stack.js';
 import type { FunctionMaps } from '../bpf/runtimes/functions.js';
-import { codeOffsetOf, functionReader, type RuntimeFile } from '../runtimes/recognise.js';
+import {
+	codeOffsetOf,
+	functionReader,
+	placedFunctions,
+	type RuntimeFile,
+} from '../runtimes/recognise.js';
 import type { FunctionReader, FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
@@ -111,6 +117,22 @@ export class FunctionNames implements Runtimes {
 		this.#sliceSoon();
 		this.#keep(key, name);
 		return name;
+	}
+
+	/** By the number of the frame, each with the frame that runs it. `addresses`: of the frames' code, leaf first. */
+	placedIn(
+		space: AddressSpace,
+		addresses: readonly number[],
+		functions: NonNullable<CapturedStack['functions']>,
+	): NonNullable<CapturedStack['functions']> {
+		const runtime = this.runtimeOf(space);
+		if (!runtime) return functions;
+		const base = this.codeBaseOf(space, runtime);
+		return placedFunctions(
+			runtime,
+			addresses.map((address) => address - base),
+			functions,
+		);
 	}
 
 	/** The runtime in what a process has mapped; undefined: none that was met. */

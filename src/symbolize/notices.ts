@@ -179,7 +179,7 @@ const READABLE: Readonly<
 		remedy: `To see them, ${REMEDIES.node}.`,
 	},
 	python: {
-		versions: 'Python 3.11 to 3.14',
+		versions: 'Python 3.9 to 3.14',
 		is: 'is',
 		name: 'Python',
 		remedy: 'Python 3.12 and newer can write a perf map: start it with python3 -X perf.',

@@ -174,11 +174,14 @@ export class Symbolizer {
 	#placeUser(stack: CapturedStack): PlacedFrame[] {
 		if (stack.user.length === 0) return [];
 		const space = this.#history.at(stack.pid, stack.at_ns);
-		return Array.from(stack.user, (address, i) => {
-			// The leaf is where it is; all others are where it will go on, behind the call.
-			const code = this.#placeAt(space, stack.at_ns, i === 0 ? address : address - 1);
-			const words = space && stack.functions?.get(i);
-			return words ? this.#withFunctions(space, code, words) : { code };
+		// The leaf is where it is; all others are where it will go on, behind the call.
+		const addresses = Array.from(stack.user, (address, i) => (i === 0 ? address : address - 1));
+		const functions =
+			space && stack.functions && this.#functions?.placedIn(space, addresses, stack.functions);
+		return addresses.map((address, i) => {
+			const code = this.#placeAt(space, stack.at_ns, address);
+			const words = functions?.get(i);
+			return space && words ? this.#withFunctions(space, code, words) : { code };
 		});
 	}
 

@@ -42,10 +42,10 @@ export interface WalkedProcess<M extends CodeMapping = CodeMapping> {
 	/** Takes a frame that no rule leads on from; `number`: of its address. */
 	takeFunction?(frame: Frame, mapping: M, number: number): void;
 	/**
-	 * Takes what a frame runs whose place on the stack is from one address up to another; `number`: of its address.
-	 * Returns how many frames that is.
+	 * Takes what a frame runs whose code is at an address, and whose place on the stack is from one address up to another;
+	 * `number`: of its address. Returns how many frames that is.
 	 */
-	takeStepped?(from: number, to: number, number: number): number;
+	takeStepped?(frame: { from: number; to: number; code: number }, number: number): number;
 }
 
 /** What a thread had in its registers when it stopped. */
@@ -90,7 +90,7 @@ export function walkOutside<M extends CodeMapping>(
 		const caller = callerOf(frame, at, mapping, process, addresses.length - 1);
 		isGuessed ||= caller.isGuess;
 		if (typeof caller.next === 'number') return { addresses, end: caller.next, isGuessed };
-		taken += takenBetween(frame, caller.next, process, addresses.length - 1);
+		taken += takenBetween(frame, caller.next, at, process, addresses.length - 1);
 		frame = caller.next;
 	}
 }
@@ -99,11 +99,12 @@ export function walkOutside<M extends CodeMapping>(
 function takenBetween(
 	{ sp: from }: Frame,
 	{ sp: to }: Frame,
+	code: number,
 	process: Pick<WalkedProcess, 'takeStepped'>,
 	number: number,
 ): number {
 	if (from === undefined || to === undefined) return 0;
-	return process.takeStepped?.(from, to, number) ?? 0;
+	return process.takeStepped?.({ from, to, code }, number) ?? 0;
 }
 
 /** `at`: the address whose rule holds. `number`: of the frame, from 0 on. */

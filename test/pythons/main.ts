@@ -1,14 +1,15 @@
-/** Fetches newer Pythons than this system's, as Debian's later releases have them, and runs Python's live test on each. */
+/** Fetches other Pythons than this system's, as Debian's other releases have them, and runs Python's live test on each. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Suite } from '../vm/apt.js';
 
 const FOLDER = resolve('build/pythons');
 const TEST = 'build/test/test/live/python.test.js';
-const LOADER = 'usr/lib64/ld-linux-x86-64.so.2';
-const LIBRARIES = 'usr/lib/x86_64-linux-gnu';
+const LOADER = 'ld-linux-x86-64.so.2';
+const LIBRARIES = 'lib/x86_64-linux-gnu';
 const PYTHONS = [
+	{ version: '3.9', suite: 'bullseye' },
 	{ version: '3.13', suite: 'trixie' },
 	{ version: '3.14', suite: 'sid' },
 ];
@@ -24,10 +25,13 @@ function fetch({ version, suite: release }: (typeof PYTHONS)[number]): string {
 	for (const each of suite.extracted(packages)) execFileSync('cp', ['-a', `${each}/.`, root]);
 	const script = `${FOLDER}/python${version}`;
 	const program = `${root}/usr/bin/python${version}`;
+	// Debian 11 has the C library in /lib, which is no link to /usr/lib there.
+	const folders = [`${root}/usr/${LIBRARIES}`, `${root}/${LIBRARIES}`];
+	const loader = folders.map((folder) => `${folder}/${LOADER}`).find(existsSync);
 	writeFileSync(
 		script,
 		`#!/bin/sh\nexport PYTHONHOME='${root}/usr'\n` +
-			`exec '${root}/${LOADER}' --library-path '${root}/${LIBRARIES}' '${program}' "$@"\n`,
+			`exec '${loader}' --library-path '${folders.join(':')}' '${program}' "$@"\n`,
 	);
 	chmodSync(script, 0o755);
 	return script;

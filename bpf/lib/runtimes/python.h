@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Python functions of CPython 3.11 and newer. Python frames are no frames of the stack: they lie in
- * a list, innermost first, and one C frame of the interpreter's runs several. Each such C frame has
- * an entry on its stack, which says which Python frames it runs. So a walk of the stack has come to
- * the C frame that runs them when it steps over their entry, wherever in the interpreter's code
- * that frame is. Source: CPython's Include/internal/pycore_frame.h, Python/ceval.c.
+ * Python functions of CPython. Python frames are no frames of the stack: they lie in a list,
+ * innermost first, and since 3.11 one C frame of the interpreter's runs several. Since 3.10 each
+ * such C frame has an entry on its stack, which says which Python frames it runs. So a walk of the
+ * stack has come to the C frame that runs them when it steps over their entry, wherever in the
+ * interpreter's code that frame is. Before, it goes by the symbol of the interpreter's loop.
+ * Source: CPython's Include/internal/pycore_frame.h, Include/cpython/pystate.h, Python/ceval.c.
  */
 #ifndef TSTRACE_RUNTIMES_PYTHON_H
 #define TSTRACE_RUNTIMES_PYTHON_H
@@ -56,30 +57,39 @@ __noinline int begin_python(u32 index)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
-	u64 frame;
+	u64 thread, record = 0;
 
 	if (!layout)
 		return 0;
-	frame = python_word(walk->python.thread + layout->thread_frame);
+	thread = walk->python.thread;
+	if (layout->thread_record)
+		record = python_word(thread + layout->thread_record);
 	walk->python.window_last = 0;
 	walk->python.looked_at = 0;
 	__builtin_memset(walk->python.codes, 0, sizeof(walk->python.codes));
-	walk->python.record = frame;
-	walk->python.frame =
-		layout->has_records ? python_word(frame + layout->record_frame) : frame;
+	walk->python.record = record;
+	walk->python.frame = layout->thread_frame ? python_word(thread + layout->thread_frame)
+						  : python_word(record + layout->record_frame);
 	walk->runtime = walk->python.runtime;
+	/* 3.10: its C frame ends, and has no record any more, but it is in the list still. */
+	if (layout->frame_state && !(record >= walk->frame_sp && record < walk->sp) &&
+	    (u8)python_word(walk->python.frame + layout->frame_state))
+		walk->python.frame = python_word(walk->python.frame + layout->frame_previous);
 	return 0;
 }
 
 /*
  * Reads the frame at this address, with what lies below it in the same page: there are the frames
- * that it was called by, most likely. Returns whether it could be read.
+ * that it was called by, most likely, but where each is an object of its own (3.9 and 3.10).
+ * Returns whether it could be read.
  */
-static __always_inline bool read_python_window(struct python_walk *python)
+static __always_inline bool read_python_window(struct python_walk *python, bool is_object)
 {
 	u64 at = python->frame, below = at & (PYTHON_PAGE_BYTES - 1);
 	u32 bytes;
 
+	if (is_object)
+		below = 0;
 	if (below > PYTHON_WINDOW_BYTES - PYTHON_OBJECT_BYTES)
 		below = PYTHON_WINDOW_BYTES - PYTHON_OBJECT_BYTES;
 	bytes = below + PYTHON_OBJECT_BYTES;
@@ -118,7 +128,7 @@ __noinline int python_frame(u32 index)
 	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
 	struct python_walk *python;
 	u64 at, code, word, offset;
-	u32 owner, number, remembered;
+	u32 owner, number, remembered, segments;
 	bool is_last;
 	u8 *frame;
 
@@ -130,7 +140,9 @@ __noinline int python_frame(u32 index)
 	if (!at || python->looked_at >= PYTHON_FRAMES_LOOKED_AT)
 		return 0;
 	python->looked_at++;
-	if ((at > python->window_last || at < python->window_at) && !read_python_window(python)) {
+	segments = layout->segments;
+	if ((at > python->window_last || at < python->window_at) &&
+	    !read_python_window(python, segments == PYTHON_ONE_FRAME_EACH)) {
 		python->frame = 0;
 		return 0;
 	}
@@ -143,11 +155,11 @@ __noinline int python_frame(u32 index)
 	code = *(u64 *)(frame + (layout->frame_code & PYTHON_FIELD_MASK));
 	code &= ~(u64)PYTHON_POINTER_FLAGS;
 	owner = frame[layout->frame_owner & PYTHON_BYTE_MASK];
-	if (!layout->has_marked_frames && owner == PYTHON_ENTRY_OWNER) {
+	if (segments == PYTHON_ENTRIES && owner == PYTHON_ENTRY_OWNER) {
 		python->entry = at;
 		return 0;
 	}
-	is_last = layout->has_marked_frames && owner;
+	is_last = segments == PYTHON_ONE_FRAME_EACH || (segments == PYTHON_MARKS && owner);
 	number = python->count;
 	barrier_var(number);
 	/* More than a stack has room for: only their entry is looked for. */
@@ -184,6 +196,7 @@ __noinline int python_segment(u32 index)
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
 	struct python_walk *python;
+	bool has_one;
 	int goes_on = 1;
 
 	if (!layout)
@@ -191,15 +204,17 @@ __noinline int python_segment(u32 index)
 	python = &walk->python;
 	python->count = 0;
 	python->entry = 0;
-	if (layout->has_marked_frames) {
+	if (layout->record_previous) {
 		python->entry = python->record;
-		python->frame = python_word(python->record + layout->record_frame);
+		if (!layout->thread_frame)
+			python->frame = python_word(python->record + layout->record_frame);
 		python->record = python_word(python->record + layout->record_previous);
 	}
+	has_one = layout->segments == PYTHON_ONE_FRAME_EACH && python->frame;
 	for (u32 i = 0; i < PYTHON_FRAMES_TURNS && goes_on; i++)
 		goes_on = python_frames(index);
 	python->is_cut = goes_on || python->count == STACK_DEPTH;
-	python->is_waiting = python->entry || python->is_cut;
+	python->is_waiting = python->entry || python->is_cut || has_one;
 	return 0;
 }
 
@@ -211,7 +226,7 @@ static __always_inline bool runs_python(struct unwind *walk)
 
 	if (entry)
 		return entry >= walk->frame_sp && entry < walk->sp;
-	/* Their entry is behind more of them than were looked at. */
+	/* There is none (3.9), or it is behind more of them than were looked at. */
 	layout = python_layout_of(walk);
 	return layout && offset >= layout->eval_start && offset < layout->eval_end;
 }

@@ -18,6 +18,15 @@ enum python_constant {
 
 EXPORT_TYPE(enum python_constant, python_constant);
 
+/* What tells how many Python frames a C frame runs. */
+enum python_segments {
+	PYTHON_ENTRIES,	       /* an entry in their list: 3.12 and newer */
+	PYTHON_MARKS,	       /* a mark in the outermost: 3.11 */
+	PYTHON_ONE_FRAME_EACH, /* it is always one: 3.9 and 3.10 */
+};
+
+EXPORT_TYPE(enum python_segments, python_segments);
+
 /*
  * Where things are in a file that CPython is in. What is in the file counts from where its code
  * would be mapped at offset 0; all else is offsets in structs of CPython's.
@@ -32,16 +41,15 @@ struct python_layout {
 	u32 thread_previous;
 	u32 thread_next;
 	u32 thread_identity; /* pthread_self() */
-	u32 thread_frame;    /* the innermost frame; or, where there is one, the C frame's record */
-	u32 has_records;     /* _PyCFrame: 3.11 and 3.12 */
+	u32 thread_frame;    /* the innermost frame; 0: a record says which it is */
+	u32 thread_record; /* _PyCFrame of the innermost C frame: 3.10 to 3.12; 0: there are none */
 	u32 record_frame;
-	/* Where frames say themselves which is the outermost that a C frame runs: 3.11. Then
-	 * records say where on the stack that C frame is. */
-	u32 has_marked_frames;
-	u32 record_previous;
+	u32 record_previous; /* 0: records do not say where on the stack C frames are */
+	u32 segments;	     /* enum python_segments */
 	u32 frame_code;
 	u32 frame_previous;
 	u32 frame_owner; /* or the mark */
+	u32 frame_state; /* 0 as long as it runs: 3.10; 0: not known */
 	u32 code_print;	 /* from co_argcount to co_firstlineno */
 };
 

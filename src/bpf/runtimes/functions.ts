@@ -2,6 +2,7 @@
 import {
 	function_constant as FUNCTION,
 	python_layout as PYTHON_LAYOUT,
+	python_segments as PYTHON_SEGMENTS,
 	v8_layout as V8_LAYOUT,
 	walked as WALKED,
 } from '../../generated/common.js';
@@ -9,7 +10,7 @@ import { readU64, type StructWith } from '../../loader/layout.js';
 import { u32Key } from '../../loader/map.js';
 import type { BpfObject } from '../../loader/object.js';
 import { RingBuffer } from '../../loader/ringbuf.js';
-import type { PythonLayout } from '../../runtimes/python/layout.js';
+import type { PythonLayout, PythonSegments } from '../../runtimes/python/layout.js';
 import type { RuntimeFile } from '../../runtimes/recognise.js';
 import type { FunctionWord, NotTaken } from '../../runtimes/runtime.js';
 import type { V8Layout } from '../../runtimes/v8/layout.js';
@@ -156,6 +157,12 @@ function v8Value({ heap, builtins, interpreter }: V8Layout): Uint8Array {
 	});
 }
 
+const SEGMENTS: Readonly<Record<PythonSegments, number>> = {
+	entries: PYTHON_SEGMENTS.PYTHON_ENTRIES,
+	marks: PYTHON_SEGMENTS.PYTHON_MARKS,
+	'one frame each': PYTHON_SEGMENTS.PYTHON_ONE_FRAME_EACH,
+};
+
 /** struct python_layout. */
 function pythonValue(layout: PythonLayout): Uint8Array {
 	return written(PYTHON_LAYOUT, {
@@ -168,14 +175,15 @@ function pythonValue(layout: PythonLayout): Uint8Array {
 		thread_previous: layout.threadPrevious,
 		thread_next: layout.threadNext,
 		thread_identity: layout.threadIdentity,
-		thread_frame: layout.threadFrame,
-		has_records: Number(layout.recordFrame !== undefined),
+		thread_frame: layout.threadFrame ?? 0,
+		thread_record: layout.threadRecord ?? 0,
 		record_frame: layout.recordFrame ?? 0,
-		has_marked_frames: Number(layout.recordPrevious !== undefined),
 		record_previous: layout.recordPrevious ?? 0,
+		segments: SEGMENTS[layout.segments],
 		frame_code: layout.frameCode,
 		frame_previous: layout.framePrevious,
-		frame_owner: layout.frameOwner,
+		frame_owner: layout.frameOwner ?? 0,
+		frame_state: layout.frameState ?? 0,
 		code_print: layout.codePrint,
 	});
 }

@@ -1,12 +1,18 @@
 /**
  * Where CPython has what tells of its functions: in the file that it is in, and in the memory of a process that runs it.
  * Since 3.13 the file says most of it itself (_Py_DebugOffsets). Of older versions it is known here. Source: CPython's
- * Include/internal/pycore_runtime.h, pycore_frame.h; Include/cpython/code.h, unicodeobject.h, pystate.h.
+ * Include/internal/pycore_runtime.h, pycore_frame.h; Include/cpython/code.h, frameobject.h, unicodeobject.h, pystate.h.
  */
 import { type Bytes, readUint64 } from '../../elf/bytes.js';
 import { type Elf, PF_X, SEGMENT_TYPE } from '../../elf/elf.js';
 import { ExportedSymbols } from '../../elf/exported-symbols.js';
 import type { NotTaken } from '../runtime.js';
+
+/**
+ * What tells how many Python frames a C frame of the interpreter's runs: an entry in their list, a mark in the
+ * outermost, or that it is always one.
+ */
+export type PythonSegments = 'entries' | 'marks' | 'one frame each';
 
 /** Offsets in structs of CPython's. */
 export interface PythonStructs {
@@ -16,19 +22,25 @@ export interface PythonStructs {
 	readonly interpreterThreads: number;
 	readonly threadPrevious: number;
 	readonly threadNext: number;
-	/** What pthread_self() is in it, and gettid(). */
+	/** What pthread_self() is in it. */
 	readonly threadIdentity: number;
-	readonly threadNumber: number;
-	/** The innermost frame; or, where there is one, the record of the C frame that runs it. */
-	readonly threadFrame: number;
-	/** In a record (_PyCFrame): its innermost frame. Undefined: there are none. */
+	/** What gettid() is in it; undefined: it does not say. */
+	readonly threadNumber: number | undefined;
+	/** The innermost frame; undefined: the record of the innermost C frame says which it is. */
+	readonly threadFrame: number | undefined;
+	/** The record (_PyCFrame) of the innermost C frame, which is on that one's stack. Undefined: there are none. */
+	readonly threadRecord: number | undefined;
+	/** In a record: its innermost frame. */
 	readonly recordFrame: number | undefined;
-	/** The record of the C frame further out. Undefined: there is an entry in the list of frames for each C frame. */
+	/** The record of the C frame further out; undefined: records do not tell where C frames are. */
 	readonly recordPrevious: number | undefined;
 	readonly frameCode: number;
 	readonly framePrevious: number;
-	/** Who owns the frame; 3.11: whether it is the outermost one that a C frame runs. */
-	readonly frameOwner: number;
+	readonly segments: PythonSegments;
+	/** Who owns the frame; 3.11: whether it is the outermost one that a C frame runs. Undefined: neither is told. */
+	readonly frameOwner: number | undefined;
+	/** A byte that is 0 as long as it runs; undefined: it need not be known. */
+	readonly frameState: number | undefined;
 	/** From co_argcount to co_firstlineno. */
 	readonly codePrint: number;
 	readonly codeFile: number;
@@ -60,43 +72,72 @@ export interface PythonFile {
 }
 
 const SHARED = {
+	interpreterNext: 0,
 	threadPrevious: 0,
 	threadNext: 8,
 	codeFile: 112,
 	codeName: 128,
+	asciiBytes: 48,
+	compactBytes: 72,
 } as const;
 
+const IN_3_9: PythonStructs = {
+	...SHARED,
+	interpreters: 32,
+	interpreterThreads: 8,
+	threadIdentity: 176,
+	threadNumber: undefined,
+	threadFrame: 24,
+	threadRecord: undefined,
+	recordFrame: undefined,
+	recordPrevious: undefined,
+	frameCode: 32,
+	framePrevious: 24,
+	segments: 'one frame each',
+	frameOwner: undefined,
+	frameState: undefined,
+	// From co_kwonlyargcount: other numbers, and as good.
+	codePrint: 24,
+	codeFile: 104,
+	// co_name.
+	codeName: 112,
+};
+
 const KNOWN: Readonly<Record<string, PythonStructs>> = {
+	'3.9': IN_3_9,
+	'3.10': { ...IN_3_9, threadRecord: 48, recordPrevious: 8, frameState: 108 },
 	'3.11': {
 		...SHARED,
 		interpreters: 40,
-		interpreterNext: 0,
 		interpreterThreads: 16,
 		threadIdentity: 152,
 		threadNumber: 160,
-		threadFrame: 56,
+		threadFrame: undefined,
+		threadRecord: 56,
 		recordFrame: 8,
 		recordPrevious: 16,
 		frameCode: 32,
 		framePrevious: 48,
+		segments: 'marks',
 		frameOwner: 68,
+		frameState: undefined,
 		codePrint: 56,
-		asciiBytes: 48,
-		compactBytes: 72,
 	},
 	'3.12': {
 		...SHARED,
 		interpreters: 40,
-		interpreterNext: 0,
 		interpreterThreads: 72,
 		threadIdentity: 136,
 		threadNumber: 144,
-		threadFrame: 56,
+		threadFrame: undefined,
+		threadRecord: 56,
 		recordFrame: 0,
 		recordPrevious: undefined,
 		frameCode: 0,
 		framePrevious: 8,
+		segments: 'entries',
 		frameOwner: 70,
+		frameState: undefined,
 		codePrint: 52,
 		asciiBytes: 40,
 		compactBytes: 56,
@@ -162,7 +203,7 @@ export function pythonIn(elf: Elf): PythonFile | undefined {
 	const loop = symbols.find('_PyEval_EvalFrameDefault');
 	if (!runtime || !loop) return undefined;
 	const version = versionIn(elf, symbols);
-	const file = { runtime: 'python', version: version?.text ?? 'before 3.11' } as const;
+	const file = { runtime: 'python', version: version?.text ?? 'before 3.9' } as const;
 	const told = toldWords(elf, runtime.address);
 	if (told && (told[FREE_THREADED_WORD] ?? 0) !== 0)
 		return { ...file, layout: undefined, problem: 'free-threaded' };
@@ -184,13 +225,23 @@ export function pythonIn(elf: Elf): PythonFile | undefined {
 	return { ...file, layout, problem: undefined };
 }
 
-/** Py_Version, since 3.11: 0x030b02f0. */
+/** Undefined: it is older than all that are known. */
 function versionIn(elf: Elf, symbols: ExportedSymbols) {
+	// Since 3.11: 0x030b02f0.
 	const symbol = symbols.find('Py_Version');
-	const bytes = symbol && bytesAt(elf, symbol.address, 4);
+	if (!symbol) return versionBySymbols(symbols);
+	const bytes = bytesAt(elf, symbol.address, 4);
 	if (!bytes) return undefined;
 	const [micro, minor, major] = [bytes[1], bytes[2], bytes[3]];
 	return { minor: `${major}.${minor}`, text: `${major}.${minor}.${micro}` };
+}
+
+/** Of those that do not say it. Each function is in the API from that version on. */
+function versionBySymbols(symbols: ExportedSymbols) {
+	const NEW_IN = { '3.10': 'Py_NewRef', '3.9': 'PyFrame_GetCode' } as const;
+	for (const [minor, name] of Object.entries(NEW_IN))
+		if (symbols.find(name)) return { minor, text: minor };
+	return undefined;
 }
 
 /** Of a version; `told`: the words of its _Py_DebugOffsets. Undefined: it is not known, or is not as all this counts on it. */
@@ -219,6 +270,9 @@ function structsTold(words: readonly number[], where: Told): PythonStructs | und
 		framePrevious,
 		frameOwner,
 		codePrint,
+		segments: 'entries',
+		frameState: undefined,
+		threadRecord: undefined,
 		recordFrame: undefined,
 		recordPrevious: undefined,
 		compactBytes: others.asciiBytes + COMPACT_MORE_BYTES,

@@ -2,7 +2,7 @@
  * Which Python functions the C frames of a thread run, outside the kernel: the same as bpf/lib/runtimes/python.h. All
  * lists may be forged, or change while they are read: no more than a bounded number of their elements is looked at.
  */
-import type { FunctionStack, FunctionWord, RuntimeMemory } from '../runtime.js';
+import type { FunctionStack, FunctionWord, RuntimeMemory, SteppedFrame } from '../runtime.js';
 import { pointerAt, printAt } from './code.js';
 import type { PythonLayout } from './layout.js';
 
@@ -21,14 +21,16 @@ const POINTER_FLAGS = 8;
 
 interface Thread {
 	readonly at: number;
-	/** As the process itself numbers it. */
-	readonly number: number;
+	/** As the process itself numbers it; undefined: it does not say. */
+	readonly number: number | undefined;
+	/** What pthread_self() is in it: an address at the end of its stack, unless it is the process's first thread. */
+	readonly identity: number;
 }
 
 /** The Python frames that one C frame runs. */
 interface Segment {
-	/** Where on the stack that C frame is. */
-	readonly entry: number;
+	/** Where on the stack that C frame is; undefined: its code tells that it is one. */
+	readonly entry: number | undefined;
 	readonly words: readonly FunctionWord[];
 	/** Of what is further out. */
 	readonly frame: number;
@@ -55,11 +57,11 @@ export class PythonStacks {
 		/** null: it has ended. */
 		let at: Segment | null | undefined;
 		return {
-			take: (from, to) => {
+			take: (frame) => {
 				if (at === null) return [];
 				return this.#timed(() => {
-					at ??= this.#beginning(number, from, to);
-					if (!at || at.entry < from || at.entry >= to) return [];
+					at ??= this.#beginning(number, frame);
+					if (!at || !this.#runs(frame, at)) return [];
 					const { words } = at;
 					at = this.#segment(at.frame, at.record) ?? null;
 					return words;
@@ -79,27 +81,54 @@ export class PythonStacks {
 		return this.#spent_ms + performance.now() - this.#begun_ms < MAX_SPENT_MS;
 	}
 
-	/** Of the thread whose innermost C frame is between these addresses of its stack. */
-	#beginning(number: number, from: number, to: number): Segment | undefined {
+	/** Whether a C frame is the one that runs these Python frames. */
+	#runs({ from, to, code }: SteppedFrame, { entry }: Segment): boolean {
+		if (entry !== undefined) return entry >= from && entry < to;
+		const offset = code - this.base;
+		return offset >= this.layout.evalStart && offset < this.layout.evalEnd;
+	}
+
+	/** Of the thread whose innermost C frame of the interpreter's is this one. */
+	#beginning(number: number, frame: SteppedFrame): Segment | undefined {
 		this.#threads ??= this.#listThreads();
 		const own = this.#threads.filter((thread) => thread.number === number);
 		// In another PID namespace they have other numbers.
-		for (const thread of own.length > 0 ? own : this.#threads) {
+		for (const thread of own.length > 0 ? own : this.#threadsAt(frame)) {
 			const segment = this.#innermostOf(thread);
-			if (segment && segment.entry >= from && segment.entry < to) return segment;
+			if (segment && this.#runs(frame, segment)) return segment;
 		}
 		return undefined;
 	}
 
+	/** Those that may have this frame on their stack. */
+	#threadsAt({ from }: SteppedFrame): readonly Thread[] {
+		const threads = this.#threads ?? [];
+		const { threadRecord, segments } = this.layout;
+		if (threadRecord !== undefined || segments === 'entries') return threads;
+		// What is at the end of a thread's stack is the nearest one. The first thread, last in the list, has its apart.
+		let nearest: Thread | undefined;
+		for (const thread of threads)
+			if (thread.identity > from && !(nearest && nearest.identity < thread.identity))
+				nearest = thread;
+		return [nearest ?? threads.at(-1)].filter((thread) => thread !== undefined);
+	}
+
 	#innermostOf(thread: Thread): Segment | undefined {
 		if (this.#innermost.has(thread) || !this.#hasTime()) return this.#innermost.get(thread);
-		const first = pointerAt(this.memory, thread.at + this.layout.threadFrame) ?? 0;
-		const { recordFrame } = this.layout;
+		const { threadFrame, threadRecord, recordFrame = 0 } = this.layout;
+		const record = this.#pointer(thread.at, threadRecord);
 		const frame =
-			recordFrame === undefined ? first : (pointerAt(this.memory, first + recordFrame) ?? 0);
-		const segment = this.#segment(frame, first);
+			threadFrame === undefined
+				? this.#pointer(record, recordFrame)
+				: this.#pointer(thread.at, threadFrame);
+		const segment = this.#segment(frame, record);
 		this.#innermost.set(thread, segment);
 		return segment;
+	}
+
+	/** 0: there is none, or it cannot be read. */
+	#pointer(object: number, field: number | undefined): number {
+		return field === undefined ? 0 : (pointerAt(this.memory, object + field) ?? 0);
 	}
 
 	#listThreads(): Thread[] {
@@ -113,22 +142,27 @@ export class PythonStacks {
 				at && threads.length < MAX_THREADS && this.#hasTime();
 				at = pointerAt(memory, at + layout.threadNext)
 			)
-				threads.push({ at, number: pointerAt(memory, at + layout.threadNumber) ?? 0 });
+				threads.push(this.#threadAt(at));
 			interpreter = pointerAt(memory, interpreter + layout.interpreterNext);
 		}
 		return threads;
 	}
 
+	#threadAt(at: number): Thread {
+		const { threadNumber, threadIdentity } = this.layout;
+		const number = threadNumber === undefined ? undefined : this.#pointer(at, threadNumber);
+		return { at, number, identity: this.#pointer(at, threadIdentity) };
+	}
+
 	/** Undefined: there are no more. */
 	#segment(first: number, record: number): Segment | undefined {
-		const { recordFrame, recordPrevious } = this.layout;
-		if (recordPrevious === undefined || recordFrame === undefined)
-			return this.#upToEntry(first, record);
-		const innermost = pointerAt(this.memory, record + recordFrame);
-		if (!innermost) return undefined;
-		const { words } = this.#frames(innermost);
-		const outer = pointerAt(this.memory, record + recordPrevious) ?? 0;
-		return { entry: record, words, frame: 0, record: outer };
+		const { segments, threadFrame, recordFrame, recordPrevious } = this.layout;
+		if (segments === 'entries') return this.#upToEntry(first, record);
+		const innermost = threadFrame === undefined ? this.#pointer(record, recordFrame) : first;
+		if (innermost === 0) return undefined;
+		const { words, next } = this.#frames(innermost);
+		const entry = recordPrevious === undefined ? undefined : record;
+		return { entry, words, frame: next, record: this.#pointer(record, recordPrevious) };
 	}
 
 	#upToEntry(first: number, record: number): Segment | undefined {
@@ -138,22 +172,33 @@ export class PythonStacks {
 
 	/** The frames of a list up to the last one that the same C frame runs. */
 	#frames(first: number): { words: FunctionWord[]; entry?: number; next: number } {
-		const { memory, layout } = this;
+		const { segments } = this.layout;
 		const words: FunctionWord[] = [];
-		const isMarked = layout.recordPrevious !== undefined;
 		let at = first;
 		for (let i = 0; i < MAX_FRAMES && at !== 0 && this.#hasTime(); i++) {
-			const owner = memory.read(at + layout.frameOwner, 1)?.getUint8(0);
-			const code = pointerAt(memory, at + layout.frameCode);
-			const next = pointerAt(memory, at + layout.framePrevious) ?? 0;
-			if (owner === undefined || code === undefined) break;
-			if (!isMarked && owner === ENTRY_OWNER) return { words, entry: at, next };
+			const frame = this.#frameAt(at);
+			if (!frame) break;
+			const { code, owner, next } = frame;
+			if (segments === 'entries' && owner === ENTRY_OWNER) return { words, entry: at, next };
 			const word = this.#wordOf(code - (code % POINTER_FLAGS));
 			if (word && words.length < MAX_WORDS) words.push(word);
-			if (isMarked && owner !== 0) break;
+			if (segments === 'one frame each') return { words, next };
+			if (segments === 'marks' && owner !== 0) break;
 			at = next;
 		}
 		return { words, next: 0 };
+	}
+
+	/** `owner`: or the mark, where frames have one; 0: neither. */
+	#frameAt(at: number): { code: number; owner: number; next: number } | undefined {
+		const { memory, layout } = this;
+		const code = pointerAt(memory, at + layout.frameCode);
+		if (code === undefined) return undefined;
+		const owner =
+			layout.frameOwner === undefined
+				? 0
+				: (memory.read(at + layout.frameOwner, 1)?.getUint8(0) ?? 0);
+		return { code, owner, next: this.#pointer(at, layout.framePrevious) };
 	}
 
 	/** Undefined: it is CPython's own. */

@@ -162,8 +162,8 @@ export class SleepingStacks {
 		const stack = this.#functionStacks.of?.stackOf(tid);
 		if (!stack) return {};
 		return {
-			takeStepped: (from, to, number) => {
-				const words = stack.take(from, to);
+			takeStepped: (frame, number) => {
+				const words = stack.take(frame);
 				if (words.length > 0) functions.set(number, words);
 				return words.length;
 			},

@@ -81,7 +81,7 @@ const TEXTS: [Notice, RegExp][] = [
 			comm: 'api',
 			share: 0.5,
 		},
-		/names of Python 3\.11 to 3\.14, and this is Python 3\.15\.0\. Python 3\.12 and newer .* -X perf\.$/,
+		/names of Python 3\.9 to 3\.14, and this is Python 3\.15\.0\. Python 3\.12 and newer .* -X perf\.$/,
 	],
 	[
 		{

@@ -103,7 +103,9 @@ def functions_of(frame):
     found = []
     while frame:
         code = frame.f_code
-        found.append(f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})")
+        # Code has no other name before 3.11.
+        name = getattr(code, "co_qualname", code.co_name)
+        found.append(f"{name} ({code.co_filename}:{code.co_firstlineno})")
         frame = frame.f_back
     return found
 

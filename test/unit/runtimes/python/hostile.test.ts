@@ -9,6 +9,8 @@ import { BASE, FakeMemory, LAYOUT, LAYOUT_WITH_ENTRIES } from './memory.js';
 const OBJECTS = 0x2000;
 const WORDS = 512;
 
+const ANY_FRAME = { from: 0, to: 2 ** 47, code: 0 };
+
 for (const layout of [LAYOUT, LAYOUT_WITH_ENTRIES])
 	test(`words that point anywhere: ${layout === LAYOUT ? '3.11' : '3.12'}`, () => {
 		const random = randomFrom(7);
@@ -22,7 +24,7 @@ for (const layout of [LAYOUT, LAYOUT_WITH_ENTRIES])
 			}
 			memory.thread(anywhere(), 1);
 			const stack = new PythonStacks(memory, layout, BASE).stackOf(1);
-			for (let i = 0; i < 8; i++) assert.ok(stack.take(0, 2 ** 47).length <= 127);
+			for (let i = 0; i < 8; i++) assert.ok(stack.take(ANY_FRAME).length <= 127);
 			const functions = new PythonFunctions(memory, layout, BASE);
 			for (let i = 0; i < WORDS; i++) {
 				const place = BASE + OBJECTS + i * 8;
@@ -53,7 +55,7 @@ test('all walks of a moment have a second: a list in a ring of slow memory, aske
 	const stacks = new PythonStacks(memory, LAYOUT_WITH_ENTRIES, BASE);
 	for (let thread = 0; thread < 100; thread++) {
 		const stack = stacks.stackOf(thread);
-		for (let i = 0; i < 100; i++) assert.deepEqual(stack.take(0, 2 ** 47), []);
+		for (let i = 0; i < 100; i++) assert.deepEqual(stack.take(ANY_FRAME), []);
 	}
 	// And what one frame takes.
 	assert.ok(now_ms < 1000 + 1000 + 20, `${now_ms}`);
@@ -71,9 +73,9 @@ test('of a thread whose stack has been told, nothing is read any more', () => {
 	const entry = memory.frame(0, 0, 3);
 	memory.thread(memory.frame(memory.code('f', 'a.py', 3), entry, 0), 1);
 	const stack = new PythonStacks(memory, LAYOUT_WITH_ENTRIES, BASE).stackOf(1);
-	assert.deepEqual(stack.take(0, entry), []);
-	assert.equal(stack.take(entry, entry + 1).length, 1);
+	assert.deepEqual(stack.take({ ...ANY_FRAME, to: entry }), []);
+	assert.equal(stack.take({ from: entry, to: entry + 1, code: 0 }).length, 1);
 	const before = reads;
-	for (let i = 0; i < 10; i++) assert.deepEqual(stack.take(0, 2 ** 47), []);
+	for (let i = 0; i < 10; i++) assert.deepEqual(stack.take(ANY_FRAME), []);
 	assert.equal(reads, before);
 });

@@ -11,12 +11,15 @@ export const LAYOUT: PythonLayout = {
 	threadNext: 8,
 	threadIdentity: 152,
 	threadNumber: 160,
-	threadFrame: 56,
+	threadFrame: undefined,
+	threadRecord: 56,
 	recordFrame: 8,
 	recordPrevious: 16,
 	frameCode: 32,
 	framePrevious: 48,
+	segments: 'marks',
 	frameOwner: 68,
+	frameState: undefined,
 	codePrint: 56,
 	codeFile: 112,
 	codeName: 128,
@@ -29,14 +32,43 @@ export const LAYOUT: PythonLayout = {
 	evalEnd: 0x11_0000,
 };
 
-/** As 3.12 has it, without records: an entry in the list of frames for each C frame. */
+/** As 3.13 has it, without records: an entry in the list of frames for each C frame. */
 export const LAYOUT_WITH_ENTRIES: PythonLayout = {
 	...LAYOUT,
+	threadFrame: 56,
+	threadRecord: undefined,
+	segments: 'entries',
 	recordFrame: undefined,
 	recordPrevious: undefined,
 	frameCode: 0,
 	framePrevious: 8,
 	frameOwner: 70,
+};
+
+/** As 3.9 has it: frames are objects, each run by a C frame of its own, and nothing on the stack says which. */
+export const LAYOUT_3_9: PythonLayout = {
+	...LAYOUT,
+	threadIdentity: 176,
+	threadNumber: undefined,
+	threadFrame: 24,
+	threadRecord: undefined,
+	recordFrame: undefined,
+	recordPrevious: undefined,
+	frameCode: 32,
+	framePrevious: 24,
+	segments: 'one frame each',
+	frameOwner: undefined,
+	codePrint: 24,
+	codeFile: 104,
+	codeName: 112,
+};
+
+/** As 3.10 has it: each of these C frames has a record on its stack. */
+export const LAYOUT_3_10: PythonLayout = {
+	...LAYOUT_3_9,
+	threadRecord: 48,
+	recordPrevious: 8,
+	frameState: 108,
 };
 
 export const BASE = 0x40_0000;
@@ -106,19 +138,30 @@ export class FakeMemory implements RuntimeMemory {
 		const at = this.take(80);
 		this.word(at + this.layout.frameCode, code);
 		this.word(at + this.layout.framePrevious, previous);
-		this.byte(at + this.layout.frameOwner, owner);
+		if (this.layout.frameOwner !== undefined) this.byte(at + this.layout.frameOwner, owner);
 		return at;
 	}
 
-	/** The only thread of the only interpreter. */
-	thread(frame: number, number: number): number {
-		const { runtime, interpreters, interpreterThreads, threadNumber, threadFrame } = this.layout;
+	/** The only thread of the only interpreter. `first`: its innermost frame, or the record that says which it is. */
+	thread(first: number, number: number): number {
+		const { runtime, interpreters, interpreterThreads, threadNumber, threadFrame, threadRecord } =
+			this.layout;
 		const at = this.take(256);
 		const interpreter = this.take(256);
 		this.word(BASE + runtime + interpreters, interpreter);
 		this.word(interpreter + interpreterThreads, at);
-		this.word(at + threadNumber, number);
-		this.word(at + threadFrame, frame);
+		if (threadNumber !== undefined) this.word(at + threadNumber, number);
+		this.word(at + (threadFrame ?? threadRecord ?? 0), first);
+		return at;
+	}
+
+	/** One more thread, further on in the list. */
+	threadBehind(thread: number, frame: number, identity: number): number {
+		const { threadNext, threadFrame, threadIdentity } = this.layout;
+		const at = this.take(256);
+		this.word(thread + threadNext, at);
+		this.word(at + (threadFrame ?? 0), frame);
+		this.word(at + threadIdentity, identity);
 		return at;
 	}
 }

@@ -2,14 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PythonLayout } from '../../../../src/runtimes/python/layout.js';
 import { PythonStacks } from '../../../../src/runtimes/python/stack.js';
-import { BASE, FakeMemory, LAYOUT, LAYOUT_WITH_ENTRIES } from './memory.js';
+import {
+	BASE,
+	FakeMemory,
+	LAYOUT,
+	LAYOUT_3_9,
+	LAYOUT_3_10,
+	LAYOUT_WITH_ENTRIES,
+} from './memory.js';
 
 const ENTRY = 3;
 const NUMBER = 77;
 
 function placesIn(memory: FakeMemory, layout: PythonLayout, ...ranges: [number, number][]) {
 	const stack = new PythonStacks(memory, layout, BASE).stackOf(NUMBER);
-	return ranges.map(([from, to]) => stack.take(from, to).map(({ place }) => place));
+	return ranges.map(([from, to]) => stack.take({ from, to, code: 0 }).map(({ place }) => place));
 }
 
 function functionsOf(memory: FakeMemory): [number, number, number] {
@@ -39,7 +46,7 @@ test('3.11: each C frame has a record of what it runs', () => {
 	assert.deepEqual(found, [[], [leaf, middle], [], [root]]);
 });
 
-test('3.12: entries in the list of frames tell which C frame runs them', () => {
+test('3.13: entries in the list of frames tell which C frame runs them', () => {
 	const memory = new FakeMemory(LAYOUT_WITH_ENTRIES);
 	const [leaf, middle, root] = functionsOf(memory);
 	const last = memory.frame(0, 0, ENTRY);
@@ -50,13 +57,57 @@ test('3.12: entries in the list of frames tell which C frame runs them', () => {
 	assert.deepEqual(found, [[leaf, middle], [root]]);
 });
 
+test('3.10: each C frame has a record, and runs one Python frame', () => {
+	const memory = new FakeMemory(LAYOUT_3_10);
+	const [leaf, middle, root] = functionsOf(memory);
+	const [inner, between, outer] = [memory.take(16), memory.take(16), memory.take(16)];
+	const frames = memory.frame(leaf, memory.frame(middle, memory.frame(root, 0, 0), 0), 0);
+	const thread = memory.thread(frames, NUMBER);
+	memory.word(thread + 48, inner);
+	memory.word(inner + 8, between);
+	memory.word(between + 8, outer);
+	const found = placesIn(
+		memory,
+		LAYOUT_3_10,
+		[1, 2],
+		[inner, inner + 8],
+		[inner + 8, between],
+		[between, between + 8],
+		[outer, outer + 8],
+	);
+	assert.deepEqual(found, [[], [leaf], [], [middle], [root]]);
+});
+
+test('3.9: code tells which C frames are the interpreter’s, and where the stack is, which thread it is', () => {
+	const memory = new FakeMemory(LAYOUT_3_9);
+	const [leaf, middle, root] = functionsOf(memory);
+	const ofFirst = memory.code('main', '/a.py', 3);
+	const newest = memory.thread(memory.frame(middle, 0, 0), NUMBER);
+	memory.word(newest + LAYOUT_3_9.threadIdentity, 0x9000);
+	const own = memory.frame(leaf, memory.frame(root, 0, 0), 0);
+	const second = memory.threadBehind(newest, own, 0x5000);
+	// The process's first thread: what pthread_self() is in it lies below all stacks.
+	memory.threadBehind(second, memory.frame(ofFirst, 0, 0), 0x100);
+	const loop = BASE + LAYOUT_3_9.evalStart;
+	const takeAll = (from: number) => {
+		const stack = new PythonStacks(memory, LAYOUT_3_9, BASE).stackOf(NUMBER);
+		const codes = [1, loop, BASE + LAYOUT_3_9.evalEnd, BASE + LAYOUT_3_9.evalEnd - 1];
+		return codes.map((code, i) =>
+			stack.take({ from: from + i, to: from + i + 1, code }).map(({ place }) => place),
+		);
+	};
+	assert.deepEqual(takeAll(0x4000), [[], [leaf], [], [root]]);
+	assert.deepEqual(takeAll(0x8000), [[], [middle], [], []]);
+	assert.deepEqual(takeAll(0xf000), [[], [ofFirst], [], []]);
+});
+
 test("CPython's own functions are not shown; what is no function can have no name", () => {
 	const memory = new FakeMemory(LAYOUT_WITH_ENTRIES);
 	const own = memory.code('__init__', '__init__', 0);
 	const entry = memory.frame(0, 0, ENTRY);
 	memory.thread(memory.frame(own, memory.frame(0x10, entry, 0), 0), NUMBER);
 	const stack = new PythonStacks(memory, LAYOUT_WITH_ENTRIES, BASE).stackOf(NUMBER);
-	const words = stack.take(entry, entry + 8);
+	const words = stack.take({ from: entry, to: entry + 8, code: 0 });
 	assert.deepEqual(words, [{ place: 0x10, print: 0, isCallers: false }]);
 });
 
