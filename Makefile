@@ -5,8 +5,9 @@
 # As scripts/build-tests.mjs lists them.
 UNIT := cat build/test/unit-tests
 BROWSER := find build/test/test/browser -name '*.test.js' | sort
-LIVE := cat build/test/live-tests
-LIVE_BESIDE := cat build/test/live-side-by-side
+LIVE_ALONE := cat build/test/live-alone
+LIVE_TWO := cat build/test/live-two-at-once
+LIVE_MANY := cat build/test/live-many-at-once
 C_FILES := $(shell find bpf test -name '*.[ch]')
 # The kernel of the matrix that live tests run on where this machine does not allow BPF.
 HERE_INSTEAD := 6.1
@@ -45,8 +46,9 @@ test-live: tests
 	@scripts/setup.sh test
 	@node build/test/test/vm/allowed.js; allowed=$$?; \
 	if [ $$allowed = 0 ]; then \
-		$(NODE_TEST) --test-concurrency=2 $$($(LIVE_BESIDE)); beside=$$?; \
-		$(NODE_TEST) --test-concurrency=1 $$($(LIVE)) && exit $$beside; \
+		$(NODE_TEST) $(SIDE_BY_SIDE) $$($(LIVE_MANY)); many=$$?; \
+		$(NODE_TEST) --test-concurrency=2 $$($(LIVE_TWO)); two=$$?; \
+		$(NODE_TEST) --test-concurrency=1 $$($(LIVE_ALONE)) && [ $$many$$two = 00 ]; \
 	elif [ $$allowed = 3 ]; then scripts/setup.sh kernels && $(KERNELS) $(HERE_INSTEAD); \
 	else exit $$allowed; fi
 

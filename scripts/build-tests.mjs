@@ -58,20 +58,34 @@ function writeUnitTests() {
 }
 
 /**
- * Live tests by how they run. One after the other, as other work on the machine, or what is in the kernel meanwhile,
- * is part of what most of them check. Side by side: what these check is names, texts, files and refusals.
+ * Live tests by how they run. Alone: what is in the kernel meanwhile, or how fast the machine is, is part of what they
+ * check; or they do to the machine what others would notice. Many at once: what these check is names, texts, files,
+ * refusals, and what is left behind. All others two at a time: they check what they made happen themselves.
  */
 function writeLiveTests() {
-	const SIDE_BY_SIDE = (
-		'arithmetic broken-installation cli comm-globs completion contributing debuginfod errors fold ' +
-		'hostile-names node-versions pairs pictures stack-names verifier'
+	const ALONE = (
+		'answers budget cost extremes held intervals javascript-shares lab memleak-kernel memleak-slowed ' +
+		'samples-throttled schedlat schedlat-switches schedlat-zombies silent-mount slowed why'
+	).split(' ');
+	const MANY_AT_ONCE = (
+		'arithmetic broken-installation children cli comm-globs command completion contributing debuginfod diff ' +
+		'doctor errors exact faults-files faults-interrupt faults-kill faults-machine faults-output faults-target ' +
+		'faults-throw faults-usr1 filters fold follow go hostile-names javascript javascript-versions ' +
+		'kernel-objects memleak memleak-library memleak-options memleak-processes memleak-sampled mutants ' +
+		'node-versions overlay pairs perf-damage pictures python realtime release stack-names stack-options ' +
+		'stack-view stat stat-options symbolizer syscount syscount-bytes syscount-options syscount-paths ' +
+		'terminal-interrupt torture torture-loads trace trace-ends trace-options trace-stacks untraced unwind ' +
+		'unwind-room verifier'
 	).split(' ');
 	const live = join(OUT, 'test/live');
 	const all = readdirSync(live).filter((file) => file.endsWith('.test.js'));
-	const beside = SIDE_BY_SIDE.map((name) => `${name}.test.js`);
-	const missing = beside.filter((file) => !all.includes(file));
+	const named = [...ALONE, ...MANY_AT_ONCE].map((name) => `${name}.test.js`);
+	const missing = named.filter((file) => !all.includes(file));
 	if (missing.length > 0) throw new Error(`not in test/live: ${missing.join(' ')}`);
-	const alone = all.filter((file) => !beside.includes(file)).sort();
-	for (const [list, files] of Object.entries({ 'live-tests': alone, 'live-side-by-side': beside }))
+	const others = all.filter((file) => !named.includes(file)).sort();
+	const write = (list, files) =>
 		writeFileSync(join(OUT, list), files.map((file) => `${join(live, file)}\n`).join(''));
+	write('live-alone', named.slice(0, ALONE.length));
+	write('live-many-at-once', named.slice(ALONE.length));
+	write('live-two-at-once', others);
 }
