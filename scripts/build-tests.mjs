@@ -64,8 +64,8 @@ function writeUnitTests() {
  */
 function writeLiveTests() {
 	const ALONE = (
-		'answers budget cost extremes held intervals javascript-shares lab memleak-kernel memleak-slowed ' +
-		'samples-throttled schedlat schedlat-switches schedlat-zombies silent-mount slowed why'
+		'budget cost extremes held javascript-shares lab memleak-kernel memleak-slowed samples-throttled ' +
+		'schedlat schedlat-switches schedlat-zombies silent-mount slowed why'
 	).split(' ');
 	const MANY_AT_ONCE = (
 		'arithmetic broken-installation children cli comm-globs command completion contributing debuginfod diff ' +

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { textOf } from '../text-of.js';
+import { statFields } from './stat-fields.js';
 
 /** We wait that long for the first answer of each. */
 const PATIENCE_MS = 500;
@@ -145,8 +146,7 @@ function exitCodeOf({ pid, exitCode, signalCode }: ChildProcess): number | undef
 	if (exitCode !== null || signalCode !== null) return exitCode ?? -1;
 	const stat = textOf(`/proc/${pid}/stat`);
 	if (stat === undefined) return -1;
-	// The name in brackets may have brackets itself.
-	const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+	const fields = statFields(stat);
 	if (fields[STATE_FIELD] !== 'Z') return undefined;
 	const status = Number(fields[EXIT_CODE_FIELD]);
 	return (status & 0x7f) === 0 ? status >> 8 : -1;

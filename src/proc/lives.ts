@@ -1,5 +1,6 @@
 /** Whether processes and threads live. Source: man 5 proc_pid_stat, state; man 5 proc_pid_task. */
 import { textOf } from '../text-of.js';
+import { statFields } from './stat-fields.js';
 import { threadIds } from './threads.js';
 
 /** Whether a thread is there and not a zombie; of a process's number, whether its first thread is. */
@@ -14,6 +15,5 @@ export function processLives(pid: number): boolean {
 
 function folderLives(folder: string): boolean {
 	const stat = textOf(`${folder}/stat`);
-	// The name in brackets may have brackets and spaces itself.
-	return stat !== undefined && !/\) [ZX][^)]*$/.test(stat);
+	return stat !== undefined && !/^[ZX]$/.test(statFields(stat)[0] ?? '');
 }

@@ -5,6 +5,7 @@
  */
 import { textOf } from '../text-of.js';
 import { Asker } from './asker.js';
+import { statFields } from './stat-fields.js';
 import { commOf, processIds, threadIds } from './threads.js';
 
 /** Of processes that have more threads, whether the memory answers is asked in any case. */
@@ -76,8 +77,6 @@ function mayHoldLock(pid: number, threads: number): number | undefined {
 	);
 }
 
-/** Those behind the name, which is in brackets and may have brackets itself. */
 function fieldsOf(path: string): readonly string[] {
-	const stat = textOf(path) ?? '';
-	return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+	return statFields(textOf(path) ?? '');
 }

@@ -2,11 +2,14 @@
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { boundedName } from '../bounded-names.js';
 import { memoryAnswers } from './memory-lock.js';
+import { statFields } from './stat-fields.js';
 
 /** A maps file of 1,048,576 mappings is smaller, which some distributions allow; Linux by itself 65,530. */
 const MAX_PROC_BYTES = 128 * 2 ** 20;
 /** USER_HZ, in which the kernel gives times; 100 on every architecture there is. */
 const TICKS_PER_SECOND = 100;
+/** Of statFields(). */
+const STARTED_FIELD = 19;
 
 /** Does not change while a process runs one program. */
 export interface ProcessFacts {
@@ -29,8 +32,7 @@ export function readFacts(pid: number): ProcessFacts | undefined {
 		const status = readFileSync(`/proc/${pid}/status`, 'latin1');
 		const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
 		const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1] ?? '';
-		// The name in brackets may have brackets and spaces itself.
-		const started_ticks = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
+		const started_ticks = Number(statFields(stat)[STARTED_FIELD]);
 		return {
 			uid: Number(field('Uid').split('\t')[1]),
 			nspid: Number(field('NSpid').split('\t').at(-1) || pid),

@@ -15,6 +15,13 @@ test('COMMAND: traced from its first instruction, its status handed on', () => {
 	assert.equal(killed.status, 137);
 });
 
+test('COMMAND begins behind the first --: further ones are its own', () => {
+	const script = 'echo "got $*" >&2';
+	const { status, stderr } = tstrace(['runqlat', '--', 'sh', '-c', script, 'sh', 'a', '--', 'b']);
+	assert.equal(status, 0, stderr);
+	assert.match(stderr, /^got a -- b$/m);
+});
+
 test("COMMAND: what is counted is the kernel's own count, children with --follow", () => {
 	// A shell's own waits since it was executed; the children are sleeps.
 	const schedInfo = (name: string) => `read -r _ _ ${name} < /proc/$$/schedstat`;

@@ -105,7 +105,7 @@ for (const { name, command, function: shown } of PROGRAMS) {
 
 	test(`${name}, met by a tstrace that traces all: its function`, options, async () => {
 		await whileRunning(command, ({ pid }) => {
-			const args = ['profile', '--json', '-F', '199', '2'];
+			const args = ['profile', '--json', '-F', '199', '4'];
 			const { stacks } = stackReport(runToEnd(TSTRACE, args));
 			const own = stacks.filter(({ key, cut }) => key.pid === pid && !cut);
 			const sum = (those: typeof own) => those.reduce((all, { value }) => all + value, 0);

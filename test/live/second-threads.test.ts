@@ -27,3 +27,15 @@ test(
 		for (const row of behind) assert.deepEqual([row.prev_pid, row.prev_tid], [pid, sleeper]);
 	},
 );
+
+test('a process whose first thread has ended is traced as long as another one goes on', async () => {
+	const CALLS = 500;
+	const workload = await Workload.start('calls', 'first-ends', `${CALLS}`);
+	const tracing = await Tracing.start(['syscount', '--json', '-p', `${workload.pid}`]);
+	await workload.work();
+	const { stdout } = await tracing.end('SIGINT');
+	await workload.end();
+	const rows = reportsOf(stdout).flatMap((report) => report.rows);
+	const calls = rows.filter(({ syscall }) => syscall === 'getppid').map((row) => row.calls);
+	assert.deepEqual(calls, [CALLS]);
+});

@@ -12,7 +12,8 @@
  * cannot be read, "compat-missing" opens a file that is not there by 32-bit calls, "read-only"
  * writes to a file that it opened to read, "seeks" wants to seek in standard input, "threads" opens
  * a file that is not there in a thread of its own each time. "waits" waits in pause() for good, in
- * a second thread. Then prints "done COUNT", and "asleep" how long it slept by its own clock, in
+ * a second thread. "first-ends" calls getppid in a second thread, once the first one has ended.
+ * Then prints "done COUNT", and "asleep" how long it slept by its own clock, in
  * ns. Ends at the next byte.
  */
 #define _GNU_SOURCE
@@ -44,6 +45,27 @@ static void *open_missing(void *unused)
 {
 	open("/no/such/file", O_RDONLY);
 	return unused;
+}
+
+/* All that is done after the byte, when the first thread is a zombie. */
+static void *go_on_alone(void *count)
+{
+	char path[64], state[256] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
+	while (!strstr(state, ") Z ")) {
+		int file = open(path, O_RDONLY);
+		ssize_t size = read(file, state, sizeof(state) - 1);
+
+		close(file);
+		if (size < 0)
+			exit(2);
+		state[size] = 0;
+	}
+	for (long i = 0; i < (long)count; i++)
+		syscall(SYS_getppid);
+	printf("done %ld\n", (long)count);
+	exit(stay());
 }
 
 static pthread_barrier_t together;
@@ -122,6 +144,11 @@ int main(int argc, char **argv)
 		if (nanosleep(&time, NULL))
 			return 2;
 		slept_ns = now_ns() - began_ns;
+	}
+	if (!strcmp(kind, "first-ends")) {
+		if (pthread_create(&thread, NULL, go_on_alone, (void *)count))
+			return 2;
+		pthread_exit(NULL);
 	}
 	if (!strcmp(kind, "waits") && pthread_create(&thread, NULL, wait_for_good, NULL))
 		return 2;

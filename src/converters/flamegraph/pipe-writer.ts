@@ -15,6 +15,7 @@ import {
 import { basename } from 'node:path';
 import { STANDARD_INPUT } from '../../input/read-files.js';
 import { memoryAnswers } from '../../proc/memory-lock.js';
+import { statFields } from '../../proc/stat-fields.js';
 import { processIds } from '../../proc/threads.js';
 import { textOf } from '../../text-of.js';
 
@@ -182,9 +183,7 @@ function nearestProcesses(): number[] {
 
 /** Undefined when the process is gone. */
 function familyOf(pid: number): { parent: number; group: number } | undefined {
-	const stat = textOf(`/proc/${pid}/stat`) ?? '';
-	// The name in brackets may have brackets and spaces itself.
-	const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+	const [, parent, group] = statFields(textOf(`/proc/${pid}/stat`) ?? '');
 	return group === undefined ? undefined : { parent: Number(parent), group: Number(group) };
 }
 

@@ -85,8 +85,8 @@ export const OF_STACKS: readonly Mutation[] = [
 	{
 		id: 'H2',
 		file: 'bpf/lib/runtimes/python.h',
-		from: 'is_last = layout->has_marked_frames && owner;',
-		to: 'is_last = false;',
+		from: 'segments == PYTHON_ONE_FRAME_EACH || (segments == PYTHON_MARKS && owner)',
+		to: 'segments == PYTHON_ONE_FRAME_EACH',
 		bug: 'a C frame of Python 3.11 has the functions of those further out, too',
 		test: 'live/python',
 	},

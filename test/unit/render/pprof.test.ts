@@ -89,6 +89,14 @@ test('values are what the tool measured', async () => {
 	}
 });
 
+test('more stacks than are written at once: each is there once', async () => {
+	const lines = Array.from({ length: 10_000 }, (_, i) => `sh;f${i} ${i + 1}\n`);
+	const { samples } = await decoded(await profileOfText(lines.join('')));
+	const found = samples.map(({ value, stack }) => `${stack[0]?.names[0]} ${value[0]}`);
+	const expected = lines.map((line) => line.trim().replace('sh;', ''));
+	assert.deepEqual(found.toSorted(), expected.toSorted());
+});
+
 test('when, how long, how often, and where', async () => {
 	const { pprof, comments } = await decoded(
 		await withOrigin('a 1\n', {

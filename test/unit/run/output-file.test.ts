@@ -1,5 +1,6 @@
 /** What others may have put where a result is to be written. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
 	chmodSync,
 	chownSync,
@@ -49,6 +50,17 @@ function refusal(path: string): string {
 
 /** Only root can give a file to somebody else. */
 const AS_ROOT = process.getuid?.() === 0 ? {} : { skip: 'needs root, to give files to others' };
+
+test(
+	'a named pipe of another user in such a folder: who has it would read the result',
+	AS_ROOT,
+	() => {
+		const path = join(folderOf(0o1777), 'pipe');
+		execFileSync('mkfifo', [path]);
+		chownSync(path, OTHER, OTHER);
+		assert.match(refusal(path), /of user 65532, in a folder that every user may write to/);
+	},
+);
 
 test(
 	"where every user may create files, another user's file is refused, whatever the folder is besides",

@@ -91,6 +91,17 @@ test('intervals: rows with the time they end, the heading and the reasons once',
 	);
 });
 
+test('events that are not counted for different reasons: each has its own', () => {
+	const lacking = (event: string, because: string) =>
+		row(event, null, { status: 'not_supported', why: because });
+	const rows = [lacking('cycles', 'first reason'), lacking('cs', 'second reason')];
+	for (const render of [renderCounts, renderInterval]) {
+		const text = render(findings(rows), STYLE, true).replace(/\s+/g, ' ');
+		assert.match(text, /cycles: first reason/);
+		assert.match(text, /cs: second reason/);
+	}
+});
+
 test('control characters of a reason do not reach the terminal', () => {
 	const hostile = row('cs', null, { status: 'not_supported', why: 'a\u001b[31mb' });
 	assert.match(renderCounts(findings([hostile]), STYLE), /a\\x1b\[31mb/);

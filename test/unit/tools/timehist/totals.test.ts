@@ -46,6 +46,17 @@ test('a number that is used again is another row', () => {
 	assert.match(text, /^2 threads, 2 switches, 3\.00 ms run$/m);
 });
 
+test('so many threads have a row, those that have ended among them; all others have one together', () => {
+	const totals = new ThreadTotals();
+	for (let tid = 1; tid <= 70_000; tid++) {
+		totals.of(named(tid, `t[${tid}]`)).add(0, 0, 0, 1000);
+		totals.ends(tid);
+	}
+	const rows = totals.rows();
+	assert.equal(rows.length, 65_536 + 1);
+	assert.equal(rowOf(totals, '(others)')?.switches, 70_000 - 65_536);
+});
+
 test('the table has a column for CPU quotas where somebody was throttled', () => {
 	const totals = new ThreadTotals();
 	const style = { colour: false, width: 200 };
