@@ -221,6 +221,13 @@ test('keyboard: Tab to the boxes, arrows between them, Enter zooms, Escape goes 
 		await page.keyboard.press(key);
 		assert.equal(await focusedName(page), name, key);
 	}
+	// The browser's own: back.
+	const isTaken = await page.evaluate(() => {
+		const pressed = { key: 'ArrowRight', altKey: true, bubbles: true, cancelable: true };
+		return !document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', pressed));
+	});
+	assert.equal(isTaken, false);
+	assert.equal(await focusedName(page), 'app');
 	await page.keyboard.press('Enter');
 	assert.ok(!(await seen(page)).some(({ name }) => name === 'db'));
 	assert.match((await page.locator('.details').textContent()) ?? '', /^80, 80\.0 % {2}app$/);

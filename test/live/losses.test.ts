@@ -143,6 +143,16 @@ const CASES: readonly Case[] = [
 		}),
 	),
 	{
+		cause: 'stacks_full',
+		what: 'offcputime: deep stacks, with room for some 1,100, where there is room for 1,900 sums',
+		prepare: workloadCase(
+			['paths', '0', '1700', '1', '100'],
+			'offcputime --exact --max-stacks 1900 --max-depth 127',
+		),
+		// So many frames are there for all, each CPU's in blocks.
+		due: (lost) => lost >= 450 && lost <= 900,
+	},
+	{
 		cause: 'objects_full',
 		what: 'offcputime: threads that wait for more objects than 16',
 		prepare: workloadCase(

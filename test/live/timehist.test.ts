@@ -178,6 +178,19 @@ test('who wakes whom, who is next, where it slept, the table, CPUs as places', a
 	}
 });
 
+test('who is woken by a timer that came while a chosen thread ran, is not woken by that one', async () => {
+	const woken = await Workload.start('woken', 'nanosleep', '200');
+	const chosen = ['--comm', 'bystander', '-p', `${woken.pid}`];
+	const tracing = await Tracing.start(['timehist', '-w', ...chosen]);
+	await woken.work();
+	const { stdout, stderr, status } = await tracing.end('SIGINT');
+	await woken.end();
+	assert.equal(status, 0, stderr);
+	// The two share a CPU: it had to go whenever the other one was woken.
+	assert.ok(linesOf(stdout).filter(({ name }) => name.startsWith('bystander[')).length > 100);
+	assert.doesNotMatch(stdout, /sleeper/);
+});
+
 test('migrations, with where from and where to; alone or as rows', async () => {
 	const moved = await Workload.start('moved', '10');
 	const tracing = await Tracing.start(['timehist', '-M', '-t', `${moved.tid}`]);
