@@ -5,7 +5,7 @@ import { FileBytes } from '../../../../src/elf/bytes.js';
 import { Elf } from '../../../../src/elf/elf.js';
 import { pythonIn, structsOf } from '../../../../src/runtimes/python/layout.js';
 import { codeOffsetOf, runtimeIn } from '../../../../src/runtimes/recognise.js';
-import { LAYOUT } from './memory.js';
+import { LAYOUT, LAYOUT_3_9, LAYOUT_3_10 } from './memory.js';
 
 const PYTHON = '/usr/bin/python3.11';
 const HAS_PYTHON = existsSync(PYTHON) ? {} : { skip: `there is no ${PYTHON}` };
@@ -38,6 +38,22 @@ test("Debian's Python 3.11: its version, and where its functions are", HAS_PYTHO
 	assert.ok(evalEnd - evalStart > 10_000);
 	assert.ok(runtime > evalEnd && codeType > evalEnd && stringType > evalEnd);
 	assert.equal(codeOffsetOf(file), evalStart);
+});
+
+test('Python 3.9 and 3.10: what offsetof() says with their headers', () => {
+	for (const [minor, layout] of [
+		['3.9', LAYOUT_3_9],
+		['3.10', LAYOUT_3_10],
+	] as const) {
+		const { runtime, codeType, stringType, evalStart, evalEnd, ...expected } = layout;
+		// These are of a file, and all above 0.
+		assert.ok(Math.min(runtime, codeType, stringType, evalStart, evalEnd) > 0);
+		assert.deepEqual(structsOf(minor, undefined), {
+			...expected,
+			interpreters: 32,
+			interpreterThreads: 8,
+		});
+	}
 });
 
 test('a file without CPython', () => {
