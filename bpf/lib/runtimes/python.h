@@ -71,10 +71,6 @@ __noinline int begin_python(u32 index)
 	walk->python.frame = layout->thread_frame ? python_word(thread + layout->thread_frame)
 						  : python_word(record + layout->record_frame);
 	walk->runtime = walk->python.runtime;
-	/* 3.10: its C frame ends, and has no record any more, but it is in the list still. */
-	if (layout->frame_state && !(record >= walk->frame_sp && record < walk->sp) &&
-	    (u8)python_word(walk->python.frame + layout->frame_state))
-		walk->python.frame = python_word(walk->python.frame + layout->frame_previous);
 	return 0;
 }
 

@@ -49,7 +49,6 @@ struct python_layout {
 	u32 frame_code;
 	u32 frame_previous;
 	u32 frame_owner; /* or the mark */
-	u32 frame_state; /* 0 as long as it runs: 3.10; 0: not known */
 	u32 code_print;	 /* from co_argcount to co_firstlineno */
 };
 

@@ -183,7 +183,6 @@ function pythonValue(layout: PythonLayout): Uint8Array {
 		frame_code: layout.frameCode,
 		frame_previous: layout.framePrevious,
 		frame_owner: layout.frameOwner ?? 0,
-		frame_state: layout.frameState ?? 0,
 		code_print: layout.codePrint,
 	});
 }

@@ -24,7 +24,9 @@ export function inTheirFrames<T>(
 	});
 	const [innermost = 0, ...others] = loops;
 	const inner = loops.slice(0, -1).map((loop) => functions.get(loop));
-	if (innermost > MAX_LEAF || functions.size !== others.length) return functions;
+	// A stack that ends in the loop was cut there.
+	const isCut = loops.at(-1) === offsets.length - 1;
+	if (isCut || innermost > MAX_LEAF || functions.size !== others.length) return functions;
 	const moved = new Map<number, T>();
 	for (const [i, loop] of others.entries()) {
 		const function_ = inner[i];

@@ -39,8 +39,6 @@ export interface PythonStructs {
 	readonly segments: PythonSegments;
 	/** Who owns the frame; 3.11: whether it is the outermost one that a C frame runs. Undefined: neither is told. */
 	readonly frameOwner: number | undefined;
-	/** A byte that is 0 as long as it runs; undefined: it need not be known. */
-	readonly frameState: number | undefined;
 	/** From co_argcount to co_firstlineno. */
 	readonly codePrint: number;
 	readonly codeFile: number;
@@ -95,7 +93,6 @@ const IN_3_9: PythonStructs = {
 	framePrevious: 24,
 	segments: 'one frame each',
 	frameOwner: undefined,
-	frameState: undefined,
 	// From co_kwonlyargcount: other numbers, and as good.
 	codePrint: 24,
 	codeFile: 104,
@@ -105,7 +102,7 @@ const IN_3_9: PythonStructs = {
 
 const KNOWN: Readonly<Record<string, PythonStructs>> = {
 	'3.9': IN_3_9,
-	'3.10': { ...IN_3_9, threadRecord: 48, recordPrevious: 8, frameState: 108 },
+	'3.10': { ...IN_3_9, threadRecord: 48, recordPrevious: 8 },
 	'3.11': {
 		...SHARED,
 		interpreters: 40,
@@ -120,7 +117,6 @@ const KNOWN: Readonly<Record<string, PythonStructs>> = {
 		framePrevious: 48,
 		segments: 'marks',
 		frameOwner: 68,
-		frameState: undefined,
 		codePrint: 56,
 	},
 	'3.12': {
@@ -137,7 +133,6 @@ const KNOWN: Readonly<Record<string, PythonStructs>> = {
 		framePrevious: 8,
 		segments: 'entries',
 		frameOwner: 70,
-		frameState: undefined,
 		codePrint: 52,
 		asciiBytes: 40,
 		compactBytes: 56,
@@ -271,7 +266,6 @@ function structsTold(words: readonly number[], where: Told): PythonStructs | und
 		frameOwner,
 		codePrint,
 		segments: 'entries',
-		frameState: undefined,
 		threadRecord: undefined,
 		recordFrame: undefined,
 		recordPrevious: undefined,

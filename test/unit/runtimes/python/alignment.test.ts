@@ -23,7 +23,7 @@ const placed = (
 test('one function less than C frames: each belongs to the one further out', () => {
 	assert.deepEqual(placed({ 0: 'caller', 2: 'root' }), { 2: 'caller', 3: 'root' });
 	// The leaf is what the loop has called.
-	const called = { offsets: [IN_C, LOOP, LOOP] };
+	const called = { offsets: [IN_C, LOOP, LOOP, IN_C] };
 	assert.deepEqual(placed({ 1: 'root' }, called), { 2: 'root' });
 });
 
@@ -36,6 +36,9 @@ test('what is where it belongs stays there', () => {
 	// Another one is missing: that has another reason.
 	assert.deepEqual(placed({ 2: 'caller', 3: 'root' }), { 2: 'caller', 3: 'root' });
 	assert.deepEqual(placed({ 0: 'leaf' }), { 0: 'leaf' });
+	// There was no room for the last one.
+	const cut = { 0: 'leaf', 1: 'caller' };
+	assert.deepEqual(placed(cut, { offsets: [LOOP, LOOP, LOOP] }), cut);
 	assert.deepEqual(placed({}, { offsets: [] }), {});
 });
 

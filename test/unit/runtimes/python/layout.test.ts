@@ -95,7 +95,6 @@ test('what Python 3.14 says of itself, by the names of its header', () => {
 		threadNumber: at('thread.native_thread_id'),
 		threadFrame: at('thread.current_frame'),
 		segments: 'entries',
-		frameState: undefined,
 		threadRecord: undefined,
 		recordFrame: undefined,
 		recordPrevious: undefined,

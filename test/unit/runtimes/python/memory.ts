@@ -19,7 +19,6 @@ export const LAYOUT: PythonLayout = {
 	framePrevious: 48,
 	segments: 'marks',
 	frameOwner: 68,
-	frameState: undefined,
 	codePrint: 56,
 	codeFile: 112,
 	codeName: 128,
@@ -68,7 +67,6 @@ export const LAYOUT_3_10: PythonLayout = {
 	...LAYOUT_3_9,
 	threadRecord: 48,
 	recordPrevious: 8,
-	frameState: 108,
 };
 
 export const BASE = 0x40_0000;
