@@ -1,7 +1,7 @@
 /** Which runtime is in a file, and who names its functions. */
 import { SymbolError } from '../elf/bytes.js';
 import type { Elf } from '../elf/elf.js';
-import { inTheirFrames } from './python/alignment.js';
+import { goesByLoop, inTheirFrames } from './python/alignment.js';
 import { PythonFunctions } from './python/code.js';
 import { type PythonFile, pythonIn } from './python/layout.js';
 import { PythonStacks } from './python/stack.js';
@@ -49,6 +49,10 @@ export function functionStacks(
 		? new PythonStacks(memory, file.layout, base)
 		: undefined;
 }
+
+/** Whether `placedFunctions` may change anything. */
+export const mayMisplace = (file: RuntimeFile): boolean =>
+	file.runtime === 'python' && file.layout !== undefined && goesByLoop(file.layout);
 
 /**
  * The functions of a stack's frames, each with the frame that runs it: walks may not know. `offsets`: of the frames, where

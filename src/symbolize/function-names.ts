@@ -7,6 +7,7 @@ import type { FunctionMaps } from '../bpf/runtimes/functions.js';
 import {
 	codeOffsetOf,
 	functionReader,
+	mayMisplace,
 	placedFunctions,
 	type RuntimeFile,
 } from '../runtimes/recognise.js';
@@ -125,8 +126,11 @@ export class FunctionNames implements Runtimes {
 		addresses: readonly number[],
 		functions: NonNullable<CapturedStack['functions']>,
 	): NonNullable<CapturedStack['functions']> {
+		// Most are of other runtimes: that takes no look through what is mapped.
+		const met = this.#met.get(lifeKey(space.life));
+		if (met && !mayMisplace(met.runtime)) return functions;
 		const runtime = this.runtimeOf(space);
-		if (!runtime) return functions;
+		if (!runtime || !mayMisplace(runtime)) return functions;
 		const base = this.codeBaseOf(space, runtime);
 		return placedFunctions(
 			runtime,

@@ -4,6 +4,10 @@ import type { PythonLayout } from './layout.js';
 /** The innermost C frame of the interpreter's, if it begins or ends, is the leaf, or has called the leaf. */
 const MAX_LEAF = 1;
 
+/** Whether walks may give functions to other frames than theirs. */
+export const goesByLoop = ({ segments, recordPrevious }: PythonLayout): boolean =>
+	segments === 'one frame each' && recordPrevious === undefined;
+
 /**
  * Python 3.9 puts a function into its list some instructions after the function's C frame began, and takes it out some
  * before that ends. A walk in between finds one function less than C frames: it gives each the function of the one
@@ -13,11 +17,12 @@ const MAX_LEAF = 1;
  * `functions`: by the number of the frame that a walk gave them to.
  */
 export function inTheirFrames<T>(
-	{ segments, recordPrevious, evalStart, evalEnd }: PythonLayout,
+	layout: PythonLayout,
 	offsets: readonly number[],
 	functions: ReadonlyMap<number, T>,
 ): ReadonlyMap<number, T> {
-	if (segments !== 'one frame each' || recordPrevious !== undefined) return functions;
+	if (!goesByLoop(layout)) return functions;
+	const { evalStart, evalEnd } = layout;
 	const loops = [...offsets.keys()].filter((i) => {
 		const offset = offsets[i] as number;
 		return offset >= evalStart && offset < evalEnd;
