@@ -53,7 +53,7 @@ IN_STACKS static void one(unsigned path, int bits)
 
 IN_STACKS static void deeper(unsigned depth, unsigned path)
 {
-	if (depth)
+	if (depth > 1)
 		deeper(depth - 1, path);
 	else
 		follow(path, BITS);
@@ -75,7 +75,10 @@ int main(int argc, char **argv)
 	getrusage(RUSAGE_SELF, &before);
 	for (unsigned i = 0; i < times; i++)
 		for (unsigned path = from; path < from + count; path++)
-			deeper(depth, path);
+			if (depth)
+				deeper(depth, path);
+			else
+				follow(path, BITS);
 	getrusage(RUSAGE_SELF, &later);
 	printf("done %ld\n", later.ru_nvcsw - before.ru_nvcsw);
 	return stay();
