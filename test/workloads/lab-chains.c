@@ -46,13 +46,15 @@ TELLING void await_converter(pid_t pid)
 static void convert(struct thread *self)
 {
 	unsigned long long begin_ns;
-	pid_t pid = fork();
+	pid_t pid;
 
+	/* The child has its name from its first moment on, and this thread has its own again. */
+	prctl(PR_SET_NAME, "converter");
+	pid = fork();
 	must(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_NAME, "converter");
+	if (pid == 0)
 		convert_slowly();
-	}
+	prctl(PR_SET_NAME, "parent");
 	begin_ns = now_ns();
 	await_converter(pid);
 	self->guilty_ns += now_ns() - begin_ns;
