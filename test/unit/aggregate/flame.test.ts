@@ -62,6 +62,16 @@ test('what is too small is left out with all that stands on it, and counted', ()
 	assert.equal(flameOf(highest, { minShare: 2 / 12 }).depth, 2, 'no box, no room for it');
 });
 
+test('what is beside one that is left out stays where it is', () => {
+	const profile = profileOfStacks({ a: 1, b: 6, 'c;a': 1, 'c;b': 4 });
+	assert.deepEqual(drawn(profile, flameOf(profile, { minShare: 2 / 12 })), [
+		'0 0+12 all',
+		'1 1+6 b self 6',
+		'1 7+5 c',
+		'2 8+4 b self 4',
+	]);
+});
+
 test('other weights than values; stacks of 0 are left out', () => {
 	const flame = flameOf(PROFILE, { weights: Float64Array.of(0, 3, 0, 1) });
 	assert.deepEqual(drawn(PROFILE, flame), [

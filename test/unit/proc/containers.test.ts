@@ -71,6 +71,12 @@ test('a container by its ID, by as much of that as is its own, by its name', () 
 		assert.equal(cgroupOfContainer(text, THERE), THERE[at]?.path, text);
 });
 
+test('a whole name is no beginning of another one', () => {
+	const longer = { id: 'webs10', kind: 'machine', path: '/machine.slice/machine-webs10.scope' };
+	const whole = { id: 'webs', kind: 'machine', path: '/machine.slice/machine-webs.scope' };
+	assert.equal(cgroupOfContainer('webs', [longer, whole]), whole.path);
+});
+
 test('a container within one of the same name is in it', () => {
 	const inner = {
 		id: 'web',
