@@ -50,6 +50,9 @@ export function functionStacks(
 		: undefined;
 }
 
+/** Whether the runtime puts functions into the code of others, and says which. */
+export const hasInlined = (file: RuntimeFile): boolean => file.runtime === 'v8';
+
 /** Whether `placedFunctions` may change anything. */
 export const mayMisplace = (file: RuntimeFile): boolean =>
 	file.runtime === 'python' && file.layout !== undefined && goesByLoop(file.layout);

@@ -65,4 +65,9 @@ export interface FunctionReader {
 	 * or no longer, the function that the walk met.
 	 */
 	functionAt(word: FunctionWord): LanguageFunction | 'none' | undefined;
+	/**
+	 * Functions that the runtime has put into the code of a frame's function, of runtimes that do so: those between a
+	 * call and that function, innermost first. `address`: within the instruction that calls.
+	 */
+	inlinedAt?(address: number, frame: FunctionWord): readonly FunctionWord[];
 }

@@ -6,7 +6,7 @@ import type { CapturedStack } from '../aggregate/stack.js';
 import type { FunctionMaps } from '../bpf/runtimes/functions.js';
 import {
 	codeOffsetOf,
-	functionReader,
+	hasInlined,
 	mayMisplace,
 	placedFunctions,
 	type RuntimeFile,
@@ -14,8 +14,8 @@ import {
 import type { FunctionReader, FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
-import { OwnPages } from './mappings/own-pages.js';
 import type { ProcessHistory } from './mappings/processes.js';
+import { OpenProcesses, type Pages } from './open-processes.js';
 import type { Runtimes } from './walks/sleeping-stacks.js';
 
 /** Of every pause this long, a slice goes into reading names. */
@@ -23,8 +23,6 @@ const SLICE_MS = 5;
 const PAUSE_MS = 5;
 /** For all names of a result that have not been read before. */
 const MAX_ASKING_MS = 1000;
-/** Of processes that something is known of. */
-const MAX_OPEN = 32;
 /** Names in all, and functions that wait to be named. */
 const MAX_KEPT = 300_000;
 const MAX_WAITING = 100_000;
@@ -39,21 +37,14 @@ interface Waiting {
 	readonly pid: number;
 	readonly runtime: RuntimeFile;
 	readonly word: FunctionWord;
+	/** Of a call, whose functions are to be read that were put into this one's code; undefined: of the name. */
+	readonly call: number | undefined;
 	/** How often it was read. */
 	readonly attempts: number;
 }
 
 /** What walks have met. */
 type MetFunctions = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn'>;
-type Pages = Pick<OwnPages, 'read' | 'forget' | 'rest'>;
-
-interface OpenProcess {
-	readonly life: string;
-	/** As codeBaseOf. */
-	readonly base: number;
-	readonly pages: Pages;
-	readonly reader: FunctionReader;
-}
 
 /** Where the file that a runtime is in would be mapped at offset 0. */
 interface MetRuntime {
@@ -67,12 +58,12 @@ export type FunctionName = LanguageFunction | 'none' | 'unread';
 export class FunctionNames implements Runtimes {
 	readonly #maps: MetFunctions;
 	readonly #history: Pick<ProcessHistory, 'at'>;
-	readonly #pagesOf: (pid: number) => Pages;
+	readonly #open: OpenProcesses;
 	/** By process's life and function. */
 	readonly #names = new Map<string, FunctionName>();
+	/** By process's life, function and call: those that the runtime has put into its code there. */
+	readonly #inlined = new Map<string, readonly FunctionWord[]>();
 	#waiting: Waiting[] = [];
-	/** By number; those that were used last are last. */
-	readonly #open = new Map<number, OpenProcess>();
 	#timer: NodeJS.Timeout | undefined;
 	/** By life, what walks came to. In /proc, files of a container's may have other numbers (overlays). */
 	readonly #met = new Map<string, MetRuntime>();
@@ -83,11 +74,11 @@ export class FunctionNames implements Runtimes {
 	constructor(
 		maps: MetFunctions,
 		history: Pick<ProcessHistory, 'at'>,
-		pagesOf: (pid: number) => Pages = (pid) => new OwnPages(pid),
+		pagesOf?: (pid: number) => Pages,
 	) {
 		this.#maps = maps;
 		this.#history = history;
-		this.#pagesOf = pagesOf;
+		this.#open = new OpenProcesses(pagesOf);
 	}
 
 	/** `take`: takes in what the kernel has told of processes. */
@@ -98,14 +89,13 @@ export class FunctionNames implements Runtimes {
 	/** Takes in what walks have met since; to be called before names are asked for. */
 	take(): void {
 		this.#asking_ms = 0;
-		// What was read before may have changed.
-		for (const { pages } of this.#open.values()) pages.forget();
+		this.#open.forget();
 		this.#addMet();
 	}
 
 	/** The name of a function in a stack of a process that had this address space. Reads it now, if there is time. */
 	nameOf(space: AddressSpace, word: FunctionWord): FunctionName {
-		const key = keyOf(space.life, word);
+		const key = wordKey(lifeKey(space.life), word);
 		const known = this.#names.get(key);
 		if (known !== undefined && known !== 'unread') return known;
 		if (this.#asking_ms > MAX_ASKING_MS) return 'unread';
@@ -118,6 +108,31 @@ export class FunctionNames implements Runtimes {
 		this.#sliceSoon();
 		this.#keep(key, name);
 		return name;
+	}
+
+	/**
+	 * The functions of a frame, with those that the runtime has put into its function's code, innermost first. `call`:
+	 * within the instruction that made the next call; undefined: it is where the thread was.
+	 */
+	withInlined(
+		space: AddressSpace,
+		call: number | undefined,
+		words: readonly FunctionWord[],
+	): readonly FunctionWord[] {
+		const [word] = words;
+		if (call === undefined || word === undefined || words.length > 1 || word.isCallers)
+			return words;
+		const key = callKey(lifeKey(space.life), word, call);
+		const known = this.#inlined.get(key);
+		if (known) return [...known, word];
+		const runtime = this.#asking_ms > MAX_ASKING_MS ? undefined : this.runtimeOf(space);
+		if (!runtime || !hasInlined(runtime)) return words;
+		const begun_ms = performance.now();
+		const { pid } = space.life;
+		const found = this.#readInlined(pid, lifeKey(space.life), runtime, word, call);
+		this.#asking_ms += performance.now() - begun_ms;
+		if (this.#inlined.size < MAX_KEPT) this.#inlined.set(key, found);
+		return [...found, word];
 	}
 
 	/** By the number of the frame, each with the frame that runs it. `addresses`: of the frames' code, leaf first. */
@@ -174,8 +189,7 @@ export class FunctionNames implements Runtimes {
 
 	close(): void {
 		clearTimeout(this.#timer);
-		this.#rest();
-		this.#open.clear();
+		this.#open.close();
 		this.#waiting = [];
 	}
 
@@ -186,36 +200,52 @@ export class FunctionNames implements Runtimes {
 	}
 
 	#addMet(): void {
-		for (const { pid, runtime, base, words } of this.#maps.met()) {
+		for (const { pid, runtime, base, frames } of this.#maps.met()) {
 			if (pid === 0 || !runtime) continue;
 			const life = this.#lifeOf(pid);
 			if (this.#met.size < MAX_MET || this.#met.has(life)) this.#met.set(life, { runtime, base });
-			for (const word of words) {
-				const key = `${life} ${word.place} ${word.print}`;
-				const isFull = this.#waiting.length >= MAX_WAITING || this.#names.size >= MAX_KEPT;
-				if (isFull || this.#names.has(key)) continue;
-				this.#keep(key, 'unread');
-				this.#waiting.push({ pid, runtime, word, attempts: 0 });
+			for (const { word, call } of frames) {
+				this.#await({ pid, runtime, word, call: undefined, attempts: 0 }, life);
+				if (call !== undefined && hasInlined(runtime))
+					this.#awaitCall({ pid, runtime, word, call, attempts: 0 }, life);
 			}
 		}
+	}
+
+	#await(waiting: Waiting, life: string): void {
+		const key = wordKey(life, waiting.word);
+		if (this.#isFull() || this.#names.has(key)) return;
+		this.#keep(key, 'unread');
+		this.#waiting.push(waiting);
+	}
+
+	#awaitCall(waiting: Waiting & { readonly call: number }, life: string): void {
+		const key = callKey(life, waiting.word, waiting.call);
+		if (this.#isFull() || this.#inlined.has(key)) return;
+		this.#inlined.set(key, []);
+		this.#waiting.push(waiting);
+	}
+
+	#isFull(): boolean {
+		const kept = Math.max(this.#names.size, this.#inlined.size);
+		return this.#waiting.length >= MAX_WAITING || kept >= MAX_KEPT;
 	}
 
 	#slice(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
 		const until_ms = performance.now() + SLICE_MS;
-		// What was read before may have changed.
-		for (const { pages } of this.#open.values()) pages.forget();
+		this.#open.forget();
 		let done = 0;
 		const again: Waiting[] = [];
 		while (done < this.#waiting.length && performance.now() < until_ms) {
 			const waiting = this.#waiting[done++] as Waiting;
 			const attempts = waiting.attempts + 1;
-			if (!this.#readWaiting(waiting) && attempts < MAX_ATTEMPTS)
-				again.push({ ...waiting, attempts });
+			const isDone = this.#readCall(waiting) || this.#readWaiting(waiting);
+			if (!isDone && attempts < MAX_ATTEMPTS) again.push({ ...waiting, attempts });
 		}
 		this.#waiting = [...this.#waiting.slice(done), ...again];
-		if (this.#waiting.length === 0) this.#rest();
+		if (this.#waiting.length === 0) this.#open.rest();
 		else this.#sliceSoon();
 	}
 
@@ -225,16 +255,33 @@ export class FunctionNames implements Runtimes {
 		this.#timer.unref();
 	}
 
-	/** Holds no process's memory open; what is known of their scripts stays. */
-	#rest(): void {
-		for (const { pages } of this.#open.values()) pages.rest();
+	/** Returns whether it was one. Names of what is found are read next. */
+	#readCall({ pid, runtime, word, call }: Waiting): boolean {
+		if (call === undefined) return false;
+		const life = this.#lifeOf(pid);
+		const found = this.#readInlined(pid, life, runtime, word, call);
+		this.#inlined.set(callKey(life, word, call), found);
+		for (const each of found)
+			this.#await({ pid, runtime, word: each, call: undefined, attempts: 0 }, life);
+		return true;
+	}
+
+	#readInlined(
+		pid: number,
+		life: string,
+		runtime: RuntimeFile,
+		word: FunctionWord,
+		call: number,
+	): readonly FunctionWord[] {
+		if (life !== this.#lifeOf(pid)) return [];
+		return this.#readerOf(pid, life, runtime)?.inlinedAt?.(call, word) ?? [];
 	}
 
 	/** Returns whether all is known. What is moved at this moment may be found a little later. */
 	#readWaiting({ pid, runtime, word }: Waiting): boolean {
 		const life = this.#lifeOf(pid);
 		const name = this.#read(pid, life, runtime, word);
-		const key = `${life} ${word.place} ${word.print}`;
+		const key = wordKey(life, word);
 		const isKnown = name !== 'unread' && (name === 'none' || !name.isLineLater);
 		const known = this.#names.get(key);
 		if (isKnown || known === undefined || known === 'unread') this.#keep(key, name);
@@ -244,35 +291,14 @@ export class FunctionNames implements Runtimes {
 	#read(pid: number, life: string, runtime: RuntimeFile, word: FunctionWord): FunctionName {
 		// Of a program that it no longer runs nothing can be read.
 		if (life !== this.#lifeOf(pid)) return 'unread';
-		return this.#opened(pid, life, runtime)?.reader.functionAt(word) ?? 'unread';
+		return this.#readerOf(pid, life, runtime)?.functionAt(word) ?? 'unread';
 	}
 
-	#opened(pid: number, life: string, runtime: RuntimeFile): OpenProcess | undefined {
-		const known = this.#open.get(pid);
-		this.#open.delete(pid);
+	#readerOf(pid: number, life: string, runtime: RuntimeFile): FunctionReader | undefined {
 		// What it has mapped may be read after the first names are asked for.
 		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
 		const base = space ? this.codeBaseOf(space, runtime) : 0;
-		if (known?.life === life && known.base === base) {
-			this.#open.set(pid, known);
-			return known;
-		}
-		known?.pages.rest();
-		const pages = this.#pagesOf(pid);
-		const reader = functionReader(runtime, pages, base);
-		if (!reader) return undefined;
-		this.#makeRoom();
-		const opened = { life, base, pages, reader };
-		this.#open.set(pid, opened);
-		return opened;
-	}
-
-	#makeRoom(): void {
-		for (const [pid, { pages }] of this.#open) {
-			if (this.#open.size < MAX_OPEN) return;
-			pages.rest();
-			this.#open.delete(pid);
-		}
+		return this.#open.reader(pid, life, runtime, base);
 	}
 
 	#keep(key: string, name: FunctionName): void {
@@ -298,6 +324,8 @@ function lifeKey({ pid, since_ns }: Life): string {
 }
 
 /** Whoever has it, a function is the same. */
-function keyOf(life: Life, { place, print }: FunctionWord): string {
-	return `${lifeKey(life)} ${place} ${print}`;
-}
+const wordKey = (life: string, { place, print }: FunctionWord): string =>
+	`${life} ${place} ${print}`;
+
+const callKey = (life: string, word: FunctionWord, call: number): string =>
+	`${wordKey(life, word)} ${call}`;

@@ -180,8 +180,10 @@ export class Symbolizer {
 			space && stack.functions && this.#functions?.placedIn(space, addresses, stack.functions);
 		return addresses.map((address, i) => {
 			const code = this.#placeAt(space, stack.at_ns, address);
-			const words = functions?.get(i);
-			return space && words ? this.#withFunctions(space, code, words) : { code };
+			const own = functions?.get(i);
+			const call = i === 0 ? undefined : address;
+			const words = space && own && this.#functions?.withInlined(space, call, own);
+			return words ? this.#withFunctions(space, code, words) : { code };
 		});
 	}
 

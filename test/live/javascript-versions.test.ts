@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
-import { assertInSource, isChain, namedShare, traced } from './javascript.js';
+import { assertInlined, assertInSource, isChain, namedShare, traced } from './javascript.js';
 import type { JsonStack } from './stacks.js';
 
 /** As scripts/setup.sh has fetched them. */
@@ -28,6 +28,11 @@ const TIERS: Readonly<Record<string, Tier>> = {
 	Sparkplug: { flags: ['--no-opt', '--no-maglev', '--always-sparkplug'], mark: '^' },
 	Maglev: { flags: ['--no-opt', '--maglev', '--no-maglev-inlining'], mark: '+', since: 24 },
 	TurboFan: { flags: ['--no-maglev', '--no-turbo-inlining'], mark: '*' },
+};
+/** As V8 does it by itself. */
+const INLINING: Readonly<Record<string, readonly string[]>> = {
+	Maglev: ['--maglev', '--no-turbofan'],
+	TurboFan: [],
 };
 const CHAIN = 'onTurn runMethod runStatic runLast runArrow runInCallback burnInModule'.split(' ');
 
@@ -65,6 +70,13 @@ for (const version of VERSIONS) {
 			);
 			assert.doesNotMatch(notices.join('\n'), /perf-basic-prof|without names/);
 		});
+	}
+
+	for (const [name, flags] of Object.entries(INLINING)) {
+		if (name === 'Maglev' && Number.parseInt(version, 10) < 24) continue;
+		test(`Node.js ${version}, ${name}: functions in the code of others`, HAVE_THEM, () =>
+			assertInlined(node, flags),
+		);
 	}
 
 	test(`Node.js ${version}, as it does: functions that wait`, HAVE_THEM, async () => {

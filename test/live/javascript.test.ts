@@ -16,7 +16,15 @@ import { FileBytes } from '../../src/elf/bytes.js';
 import { Elf } from '../../src/elf/elf.js';
 import { ExportedSymbols } from '../../src/elf/exported-symbols.js';
 import { NODE_VERSIONS } from '../../src/runtimes/v8/versions.js';
-import { assertInSource, FUNCTION, isChain, namedShare, SCRIPT, traced } from './javascript.js';
+import {
+	assertInlined,
+	assertInSource,
+	FUNCTION,
+	isChain,
+	namedShare,
+	SCRIPT,
+	traced,
+} from './javascript.js';
 import { foldedLines, stackReport } from './stacks.js';
 import { runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
 
@@ -70,6 +78,10 @@ test('profile: all functions of a chain, where none is inlined', HAS_NAMES, asyn
 		stacks.map(({ frames }) => frames.join(';')).join('\n'),
 	);
 });
+
+test('offcputime: functions in the code of others', HAS_NAMES, () =>
+	assertInlined(process.execPath, []),
+);
 
 test('profile --runtime-frames: of the language alone, and none of it', HAS_NAMES, async () => {
 	const run = (which: string) =>

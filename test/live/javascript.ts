@@ -3,7 +3,16 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { assertSources, type JsonStack, type StackReport, stackReport } from './stacks.js';
+import { unseenIn } from './reports.js';
+import {
+	assertSources,
+	type JsonStack,
+	type StackReport,
+	stackReport,
+	sumOf,
+	traceWork,
+	withFrame,
+} from './stacks.js';
 import { runToEnd, TSTRACE, Workload } from './support.js';
 
 const SCRIPTS = fileURLToPath(new URL('../workloads/javascript', import.meta.url));
@@ -75,3 +84,47 @@ export async function traced(
 	rmSync(`/tmp/perf-${workload.pid}.map`, { force: true });
 	return report;
 }
+
+/** Functions that were put into the code of their callers are in each stack, in order, and as often as they waited. */
+export async function assertInlined(node: string, flags: readonly string[]): Promise<void> {
+	const traceInlined = async (...options: string[]) => {
+		const workload = await Workload.startBy(node, ...flags, join(SCRIPTS, 'inlined.cjs'));
+		const args = ['offcputime', '-p', `${workload.pid}`, '--exact', '--json', '--state', 'S'];
+		const { finished, done } = await traceWork(workload, [...args, ...options]);
+		const { stacks, lost } = stackReport(finished);
+		return { waits: withFrame(stacks, /AtomicsWait/), lost, done };
+	};
+	const { waits, lost, done } = await traceInlined();
+	const named = waits.map((stack) => {
+		const names = stack.frames.filter((_, i) => stack.kinds[i] === 'j').map(nameOf);
+		return { ...stack, way: names.slice(names.indexOf('outermost')).join(' ') };
+	});
+	const counts = ['byOne', 'byOther'].map((by) => {
+		const way = `outermost middle ${by} addInlined waitHere`;
+		return sumOf(
+			named.filter((stack) => stack.way === way),
+			'count',
+		);
+	});
+	const others = named.filter(
+		({ way }) => !/^outermost middle by\w+ addInlined waitHere$/.test(way),
+	);
+	assert.deepEqual(
+		others.map(({ way }) => way),
+		[],
+	);
+	for (const [i, count] of counts.entries())
+		assert.ok(
+			count >= (done[i] ?? 0) - unseenIn(lost) - 0.01 * (done[i] ?? 0),
+			`${counts} of ${done}`,
+		);
+	// V8 waits once more at times; each way as often.
+	assert.ok(Math.abs((2 * (counts[0] ?? 0)) / (counts[1] ?? 1) - 1) < 0.1, `${counts} of ${done}`);
+	// They have no frames of their own.
+	const native = (await traceInlined('--runtime-frames', 'native')).waits;
+	const compiled = (name: string) => name === '[anon]' || name === '[jit]';
+	const few = native.filter(({ frames }) => frames.filter(compiled).length < 5);
+	assert.ok(sumOf(few, 'count') > 0.5 * sumOf(native, 'count'));
+}
+
+const nameOf = (frame: string): string => FUNCTION.exec(frame)?.[1] ?? frame;

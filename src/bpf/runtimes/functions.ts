@@ -37,7 +37,14 @@ interface MetFunctions {
 	readonly runtime: RuntimeFile | undefined;
 	/** Where the file that CPython is in would be mapped at offset 0; 0: it is another runtime. */
 	readonly base: number;
-	readonly words: readonly FunctionWord[];
+	readonly frames: readonly MetFrame[];
+}
+
+/** A function in a stack, and where it made the next call. */
+export interface MetFrame {
+	readonly word: FunctionWord;
+	/** Within the instruction that calls; undefined: it is where the thread was, or the frame is another's. */
+	readonly call: number | undefined;
 }
 
 /** Whether a word of a stack, behind a frame's address, is a function. */
@@ -125,15 +132,20 @@ export class FunctionMaps {
 		const found: MetFunctions[] = [];
 		const { tgid, runtime, base, count, frames } = WALKED.fields;
 		this.#ring?.read((record) => {
-			const words: FunctionWord[] = [];
+			const met: MetFrame[] = [];
 			const end = frames.offset + record.getUint32(count.offset, true) * 8;
+			// The first address is where the thread was.
+			let call: number | undefined;
 			for (let at = frames.offset + 8; at < Math.min(end, record.byteLength - 7); at += 8)
-				if (isFunctionWord(record, at)) words.push(readFunctionWord(record, at));
+				if (isFunctionWord(record, at)) {
+					const word = readFunctionWord(record, at);
+					met.push({ word, call: word.isCallers ? undefined : call });
+				} else call = readU64(record, at) - 1;
 			found.push({
 				pid: record.getUint32(tgid.offset, true),
 				runtime: this.#runtimes[record.getUint32(runtime.offset, true) - 1],
 				base: readU64(record, base.offset),
-				words,
+				frames: met,
 			});
 		});
 		return found;

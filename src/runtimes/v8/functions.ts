@@ -3,6 +3,7 @@ import { boundedName } from '../../bounded-names.js';
 import type { FunctionReader, FunctionWord, LanguageFunction, RuntimeMemory } from '../runtime.js';
 import { printAt } from './frame.js';
 import { Heap } from './heap.js';
+import { InlinedFunctions } from './inlined.js';
 import type { HeapLayout } from './layout.js';
 import { lineAt, lineEnds } from './lines.js';
 import { scopeAt } from './scope.js';
@@ -40,6 +41,7 @@ interface FunctionFacts {
 
 export class V8Functions implements FunctionReader {
 	readonly #heap: Heap;
+	readonly #inlined: InlinedFunctions;
 	/** By where they are. */
 	readonly #scripts = new Map<number, Script>();
 	#linesKept = 0;
@@ -47,6 +49,11 @@ export class V8Functions implements FunctionReader {
 
 	constructor(memory: RuntimeMemory, layout: HeapLayout) {
 		this.#heap = new Heap(memory, layout);
+		this.#inlined = new InlinedFunctions(this.#heap);
+	}
+
+	inlinedAt(address: number, frame: FunctionWord): readonly FunctionWord[] {
+		return this.#inlined.at(address, frame);
 	}
 
 	functionAt({ place, print }: FunctionWord): LanguageFunction | 'none' | undefined {

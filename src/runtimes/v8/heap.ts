@@ -38,9 +38,21 @@ export class Heap {
 	/** What a field refers to, without its tag; undefined: to no object, or it cannot be read. */
 	pointer(object: number, offset: number): number | undefined {
 		const view = this.memory.read(object + offset, 8);
-		if (!view) return undefined;
-		const low = view.getUint32(0, true);
-		return (low & TAG_MASK) === TAG ? view.getUint32(4, true) * 2 ** 32 + low - TAG : undefined;
+		return view && this.referredTo(view, 0);
+	}
+
+	/** As `pointer`, of a field that was read. */
+	referredTo(view: DataView, at: number): number | undefined {
+		const low = view.getUint32(at, true);
+		return (low & TAG_MASK) === TAG
+			? view.getUint32(at + 4, true) * 2 ** 32 + low - TAG
+			: undefined;
+	}
+
+	/** An address that is no pointer to an object. */
+	address(object: number, offset: number): number | undefined {
+		const view = this.memory.read(object + offset, 8);
+		return view && view.getUint32(4, true) * 2 ** 32 + view.getUint32(0, true);
 	}
 
 	/** A small number; undefined: it is none. */
@@ -85,7 +97,7 @@ export class Heap {
 				if (from + length > own) return undefined;
 				return { at: start + from * bytesEach, length, bytesEach };
 			}
-			const next = this.#referredTo(object, type & REPRESENTATION_MASK);
+			const next = this.#partOf(object, type & REPRESENTATION_MASK);
 			if (!next) return undefined;
 			object = next.string;
 			from += next.from;
@@ -137,11 +149,10 @@ export class Heap {
 		if (representation === REPRESENTATION.sequential)
 			return string + (bytesEach === 1 ? charactersOneByte : charactersTwoByte);
 		if (representation !== REPRESENTATION.external) return undefined;
-		const view = this.memory.read(string + externalResource + RESOURCE_BYTES, 8);
-		return view && view.getUint32(4, true) * 2 ** 32 + view.getUint32(0, true);
+		return this.address(string, externalResource + RESOURCE_BYTES);
 	}
 
-	#referredTo(
+	#partOf(
 		string: number,
 		representation: number,
 	): { readonly string: number; readonly from: number } | undefined {

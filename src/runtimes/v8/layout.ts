@@ -6,7 +6,7 @@ import { type Elf, SEGMENT_TYPE } from '../../elf/elf.js';
 import { ExportedSymbols } from '../../elf/exported-symbols.js';
 import { symbolsNamed } from '../../elf/local-symbols.js';
 import type { NotTaken } from '../runtime.js';
-import { type ScopeForm, versionFacts } from './versions.js';
+import { type CodeForm, type ScopeForm, versionFacts } from './versions.js';
 
 const VERSION = '_ZN2v88internal7Version';
 const BUILTINS = 'v8_Default_embedded_blob_code_';
@@ -49,6 +49,15 @@ const TOLD = {
 	uncompiledLastType: [
 		'type_UncompiledDataWithoutPreparseDataWithJob__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_WITH_JOB_TYPE',
 	],
+	streamType: ['type_InstructionStream__INSTRUCTION_STREAM_TYPE'],
+	streamStart: ['class_InstructionStream__instruction_start__uintptr_t'],
+	codeType: ['type_Code__CODE_TYPE'],
+	ownFunctionIndex: [
+		'DeoptimizationDataSharedFunctionInfoIndex',
+		'DeoptimizationDataWrappedSharedFunctionInfoIndex',
+	],
+	literalsIndex: ['DeoptimizationDataLiteralArrayIndex'],
+	inliningPositionsIndex: ['DeoptimizationDataInliningPositionsIndex'],
 } as const satisfies Record<string, readonly string[]>;
 
 /** What has to be so, as programs (bpf/lib/runtimes/v8.h) and heap.ts count on it. */
@@ -64,7 +73,7 @@ const EXPECTED = {
 /** Offsets in objects of V8's, and numbers of their types. */
 type ToldLayout = Readonly<Record<keyof typeof TOLD, number>>;
 
-export interface HeapLayout extends ToldLayout {
+export interface HeapLayout extends ToldLayout, CodeForm {
 	readonly sharedData: number;
 	readonly scope: ScopeForm;
 }
@@ -104,10 +113,10 @@ export function v8In(elf: Elf): V8File | undefined {
 	const file = { runtime: 'v8', version: `${major}.${minor}.${build}` } as const;
 	const facts = versionFacts(`${major}.${minor}`);
 	if (!facts) return { ...file, layout: undefined, problem: 'version' };
-	const { sharedData, scope } = facts;
+	const { sharedData, scope, code: codeForm } = facts;
 	const told = toldBy(numbers);
 	const code = told && codeIn(elf, numbers);
-	const layout = code && { heap: { ...told, sharedData, scope }, ...code };
+	const layout = code && { heap: { ...told, ...codeForm, sharedData, scope }, ...code };
 	return { ...file, layout, problem: layout ? undefined : 'symbols' };
 }
 

@@ -13,15 +13,35 @@ export interface ScopeForm {
 	readonly module: number | undefined;
 }
 
+/** Where a Code has what tells of its instructions. Source: V8's code.h. */
+export interface CodeForm {
+	/** What deoptimisation needs, and the table of positions in the source. */
+	readonly codeDeoptimisation: number;
+	readonly codePositions: number;
+	/** The address of its instructions, and how many bytes they are. */
+	readonly codeStart: number;
+	readonly codeSize: number;
+	/** In the table of positions, the lowest bit of a step says whether it is a statement, and not its sign. */
+	readonly isStatementBit: boolean;
+}
+
 interface VersionFacts {
 	/** Node.js that has it. */
 	readonly node: number;
 	/** Where a SharedFunctionInfo has its bytecode, or what stands for it. Without the sandbox, a pointer as others. */
 	readonly sharedData: number;
 	readonly scope: ScopeForm;
+	readonly code: CodeForm;
 }
 
 const LATE_SCOPE: ScopeForm = { isFlagsSmi: false, isPositionFirst: true, module: 5 };
+const LATE_CODE: CodeForm = {
+	codeDeoptimisation: 8,
+	codePositions: 16,
+	codeStart: 40,
+	codeSize: 56,
+	isStatementBit: true,
+};
 
 /** Whole versions of Node.js keep to one of these, as their ABI stays. */
 const VERSIONS: Readonly<Record<string, VersionFacts>> = {
@@ -29,15 +49,22 @@ const VERSIONS: Readonly<Record<string, VersionFacts>> = {
 		node: 20,
 		sharedData: 8,
 		scope: { isFlagsSmi: true, isPositionFirst: false, module: undefined },
+		code: { ...LATE_CODE, codeDeoptimisation: 16, codePositions: 24, isStatementBit: false },
 	},
 	'12.4': {
 		node: 22,
 		sharedData: 8,
 		scope: { isFlagsSmi: true, isPositionFirst: false, module: 3 },
+		code: { ...LATE_CODE, codeSize: 52, isStatementBit: false },
 	},
-	'13.6': { node: 24, sharedData: 8, scope: LATE_SCOPE },
-	'14.1': { node: 25, sharedData: 8, scope: LATE_SCOPE },
-	'14.6': { node: 26, sharedData: 8, scope: LATE_SCOPE },
+	'13.6': {
+		node: 24,
+		sharedData: 8,
+		scope: LATE_SCOPE,
+		code: { ...LATE_CODE, isStatementBit: false },
+	},
+	'14.1': { node: 25, sharedData: 8, scope: LATE_SCOPE, code: LATE_CODE },
+	'14.6': { node: 26, sharedData: 8, scope: LATE_SCOPE, code: LATE_CODE },
 };
 
 /** Versions of Node.js whose functions have names. */

@@ -103,7 +103,8 @@ function world(context: TestContext) {
 			history.add({ type: 'comm', pid, tid: pid, time_ns: 20, comm: 'x', exec: true });
 		},
 		meet(words: readonly FunctionWord[], pid = PID): void {
-			met.push({ pid, runtime: RUNTIME, base: 0, words: [...words] });
+			const frames = words.map((word) => ({ word, call: undefined }));
+			met.push({ pid, runtime: RUNTIME, base: 0, frames });
 		},
 		/** The ring has what was met. */
 		tell: () => onMet(),

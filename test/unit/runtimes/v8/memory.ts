@@ -29,6 +29,17 @@ export const LAYOUT: HeapLayout = {
 	uncompiledLastType: 223,
 	sharedData: 8,
 	scope: { isFlagsSmi: true, isPositionFirst: false, module: undefined },
+	streamType: 252,
+	streamStart: 16,
+	codeType: 245,
+	ownFunctionIndex: 6,
+	literalsIndex: 2,
+	inliningPositionsIndex: 7,
+	codeDeoptimisation: 16,
+	codePositions: 24,
+	codeStart: 40,
+	codeSize: 56,
+	isStatementBit: false,
 };
 
 const LATER = {
@@ -37,7 +48,15 @@ const LATER = {
 	sharedScope: 24,
 	sharedScript: 40,
 	sharedLength: 48,
+	streamStart: 32,
+	ownFunctionIndex: 7,
+	literalsIndex: 3,
+	inliningPositionsIndex: 8,
+	codeDeoptimisation: 8,
+	codePositions: 16,
 };
+/** Numbers of the types of streams and code. */
+const coded = (streamType: number, codeType: number) => ({ streamType, codeType });
 const LATE_SCOPE = { isFlagsSmi: false, isPositionFirst: true, module: 5 };
 const typed = (
 	[sharedType, scopeType, scriptType]: readonly [number, number, number],
@@ -56,12 +75,29 @@ export const LAYOUTS: Readonly<Record<string, HeapLayout>> = {
 	22: {
 		...LAYOUT,
 		...typed([274, 272, 167], 200),
+		...coded(210, 206),
 		functionShared: 32,
+		streamStart: 32,
+		codeDeoptimisation: 8,
+		codePositions: 16,
+		codeSize: 52,
 		scope: { isFlagsSmi: true, isPositionFirst: false, module: 3 },
 	},
-	24: { ...LATER, ...typed([282, 280, 167], 175), scope: LATE_SCOPE },
-	25: { ...LATER, ...typed([286, 284, 165], 173), scope: LATE_SCOPE },
-	26: { ...LATER, ...typed([288, 286, 166], 174), scope: LATE_SCOPE },
+	24: { ...LATER, ...typed([282, 280, 167], 175), ...coded(192, 187), scope: LATE_SCOPE },
+	25: {
+		...LATER,
+		...typed([286, 284, 165], 173),
+		...coded(191, 185),
+		isStatementBit: true,
+		scope: LATE_SCOPE,
+	},
+	26: {
+		...LATER,
+		...typed([288, 286, 166], 174),
+		...coded(192, 186),
+		isStatementBit: true,
+		scope: LATE_SCOPE,
+	},
 };
 
 export const TYPE = {
@@ -73,6 +109,8 @@ export const TYPE = {
 	externalOneByte: 34 + 8,
 	undefined: 131,
 	jsFunction: 2066,
+	bytes: 190,
+	array: 175,
 } as const;
 
 export class FakeMemory implements RuntimeMemory {
@@ -108,6 +146,11 @@ export class FakeMemory implements RuntimeMemory {
 
 	int32(object: number, offset: number, value: number): void {
 		this.#bytes.writeInt32LE(value, object - FakeMemory.BASE + offset);
+	}
+
+	/** No pointer, and no Smi. */
+	address(object: number, offset: number, value: number): void {
+		this.#bytes.writeBigUInt64LE(BigInt(value), object - FakeMemory.BASE + offset);
 	}
 
 	uint16(object: number, offset: number, value: number): void {
@@ -161,6 +204,35 @@ export class FakeMemory implements RuntimeMemory {
 		this.uint16(at, this.layout.sharedLength + 4, 22);
 		this.int32(at, this.layout.sharedLength + 12, literalId);
 		return at;
+	}
+
+	/** An array of bytes. */
+	bytes(content: Uint8Array): number {
+		const at = this.object(TYPE.bytes, 16 + content.length);
+		this.smi(at, 8, content.length);
+		this.#bytes.set(content, at - FakeMemory.BASE + 16);
+		return at;
+	}
+
+	/** An array; a number is an object that it has. */
+	array(elements: readonly (number | undefined)[]): number {
+		const at = this.object(TYPE.array, 16 + 8 * elements.length);
+		this.smi(at, 8, elements.length);
+		for (const [i, element] of elements.entries())
+			if (element !== undefined) this.point(at, 16 + 8 * i, element);
+		return at;
+	}
+
+	/** Instructions, which begin where code can. Returns their address. */
+	instructions(code: number, size_bytes: number): number {
+		const { streamType, streamStart, codeStart, codeSize } = this.layout;
+		this.#maps.get(streamType) ?? this.#maps.set(streamType, this.#map(streamType));
+		this.#used = Math.ceil((this.#used + streamStart) / 64) * 64 - streamStart;
+		const stream = this.object(streamType, streamStart + size_bytes);
+		this.point(stream, 8, code);
+		this.address(code, codeStart, stream + streamStart);
+		this.int32(code, codeSize, size_bytes);
+		return stream + streamStart;
 	}
 
 	#map(type: number): number {

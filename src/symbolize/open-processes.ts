@@ -1,0 +1,73 @@
+/** Processes whose memory names of functions are read from, a few at a time. */
+import { functionReader, type RuntimeFile } from '../runtimes/recognise.js';
+import type { FunctionReader } from '../runtimes/runtime.js';
+import { OwnPages } from './mappings/own-pages.js';
+
+/** Of processes that something is known of. */
+const MAX_OPEN = 32;
+
+export type Pages = Pick<OwnPages, 'read' | 'forget' | 'rest'>;
+
+interface OpenProcess {
+	readonly life: string;
+	/** Where the file that the runtime is in would be mapped at offset 0. */
+	readonly base: number;
+	readonly pages: Pages;
+	readonly reader: FunctionReader;
+}
+
+export class OpenProcesses {
+	readonly #pagesOf: (pid: number) => Pages;
+	/** By number; those that were used last are last. */
+	readonly #open = new Map<number, OpenProcess>();
+
+	/** `pagesOf`: the memory of a process. */
+	constructor(pagesOf: (pid: number) => Pages = (pid) => new OwnPages(pid)) {
+		this.#pagesOf = pagesOf;
+	}
+
+	/** Who reads the functions of a process; undefined: functions of this runtime are not read. */
+	reader(
+		pid: number,
+		life: string,
+		runtime: RuntimeFile,
+		base: number,
+	): FunctionReader | undefined {
+		const known = this.#open.get(pid);
+		this.#open.delete(pid);
+		if (known?.life === life && known.base === base) {
+			this.#open.set(pid, known);
+			return known.reader;
+		}
+		known?.pages.rest();
+		const pages = this.#pagesOf(pid);
+		const reader = functionReader(runtime, pages, base);
+		if (!reader) return undefined;
+		this.#makeRoom();
+		this.#open.set(pid, { life, base, pages, reader });
+		return reader;
+	}
+
+	/** What was read before may have changed. */
+	forget(): void {
+		for (const { pages } of this.#open.values()) pages.forget();
+	}
+
+	/** Holds no process's memory open; what is known of their scripts stays. */
+	rest(): void {
+		for (const { pages } of this.#open.values()) pages.rest();
+	}
+
+	close(): void {
+		this.rest();
+		this.#open.clear();
+	}
+
+	#makeRoom(): void {
+		for (const [pid, { pages }] of this.#open) {
+			if (this.#open.size < MAX_OPEN) return;
+			pages.rest();
+			this.#open.delete(pid);
+		}
+	}
+}

@@ -1,0 +1,138 @@
+/** Functions that V8 has put into the code of others. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { printAt } from '../../../../src/runtimes/v8/frame.js';
+import { Heap } from '../../../../src/runtimes/v8/heap.js';
+import { InlinedFunctions, positionAt } from '../../../../src/runtimes/v8/inlined.js';
+import { FakeMemory, LAYOUT, LAYOUTS } from './memory.js';
+
+/** A position in the source, within the function of this number, from 1 on; 0: in the code's own. */
+const position = (inlining: number, offset = 100): number => inlining * 2 ** 31 + (offset + 1) * 2;
+
+/** As V8 writes them: seven bits at a time. */
+function number(value: number): number[] {
+	let rest = value < 0 ? -value * 2 - 1 : value * 2;
+	const bytes: number[] = [];
+	for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(128 + (rest % 128));
+	return [...bytes, rest];
+}
+
+type Entry = readonly [code: number, position: number];
+
+function table(entries: readonly Entry[], isStatementBit: boolean): Uint8Array {
+	let last: Entry = [0, 0];
+	const bytes = entries.flatMap((entry) => {
+		const step = entry[0] - last[0];
+		const written = isStatementBit ? step * 2 + 1 : -step - 1;
+		const both = [...number(written), ...number(entry[1] - last[1])];
+		last = entry;
+		return both;
+	});
+	return Uint8Array.from(bytes);
+}
+
+for (const isStatementBit of [false, true]) {
+	test(`positions: the last one at or before an offset, ${isStatementBit ? 'by a bit' : 'by the sign'}`, () => {
+		const entries = [
+			[24, position(0, 307)],
+			[70, position(3)],
+			[500, position(1, 5)],
+			[70_000, position(2)],
+		] as const;
+		const bytes = table(entries, isStatementBit);
+		const view = new DataView(bytes.buffer);
+		const at = (offset: number) => positionAt(view, offset, isStatementBit);
+		assert.equal(at(23), 0);
+		for (const [i, [code, its]] of entries.entries()) {
+			assert.equal(at(code), its);
+			assert.equal(at((entries[i + 1]?.[0] ?? 1e6) - 1), its);
+		}
+		// Damaged: cut within a number, and without an end.
+		for (let length = 0; length < bytes.length; length++)
+			assert.ok(positionAt(new DataView(bytes.buffer, 0, length), 600, isStatementBit) >= 0);
+		const endless = new DataView(new Uint8Array(5000).fill(255).buffer);
+		assert.equal(typeof positionAt(endless, 600, isStatementBit), 'number');
+	});
+}
+
+/** How functions are put into each other, as InliningPosition has it: where, and which. */
+function inlinings(all: readonly (readonly [position: number, index: number])[]): Uint8Array {
+	const bytes = Buffer.alloc(16 * all.length);
+	for (const [i, [where, index]] of all.entries()) {
+		bytes.writeBigUInt64LE(BigInt(where), 16 * i);
+		bytes.writeInt32LE(index, 16 * i + 8);
+	}
+	return bytes;
+}
+
+/** outer() calls at 0x30 itself, at 0x100 in a() in b(), at 0x180 in a() by itself. */
+function optimised(layout = LAYOUT) {
+	const memory = new FakeMemory(layout);
+	const script = memory.script('/srv/app.js', memory.string('source'));
+	const [outer = 0, a = 0, b = 0] = [1, 2, 3].map((id) =>
+		memory.shared(memory.scope([0, 0, 0]), script, id),
+	);
+	const entries = [
+		[0x30, position(0)],
+		[0x100, position(2)],
+		[0x180, position(3)],
+	] as const;
+	const elements: (number | undefined)[] = Array.from({ length: 12 });
+	const isWrapped = layout.ownFunctionIndex === 7;
+	const wrapper = memory.object(195, 16);
+	memory.point(wrapper, 8, outer);
+	elements[layout.ownFunctionIndex] = isWrapped ? wrapper : outer;
+	elements[layout.literalsIndex] = memory.array([b, a, memory.string('no function')]);
+	const inlined = [
+		[position(0, 10), 0],
+		[position(1, 20), 1],
+		[position(0, 30), 1],
+		[position(0), 2],
+		[position(5), 1],
+	] as const;
+	elements[layout.inliningPositionsIndex] = memory.bytes(inlinings(inlined));
+	const code = memory.object(layout.codeType, 96);
+	memory.point(code, layout.codeDeoptimisation, memory.array(elements));
+	const all = [...entries, [0x200, position(4)], [0x240, position(5)], [0x280, position(9)]];
+	const positions = memory.bytes(table(all as Entry[], layout.isStatementBit));
+	memory.point(code, layout.codePositions, positions);
+	const start = memory.instructions(code, 0x3000);
+	const heap = new Heap(memory, layout);
+	const word = (place: number) => ({
+		place,
+		print: printAt(heap, place) ?? assert.fail(),
+		isCallers: false,
+	});
+	const reader = new InlinedFunctions(heap);
+	const of = (address: number, place = outer) => reader.at(address, word(place));
+	return { memory, code, start, of, word, outer, a, b };
+}
+
+for (const [node, layout] of Object.entries(LAYOUTS))
+	test(`Node.js ${node}: functions between a call and the frame's function, innermost first`, () => {
+		const { start, of, word, a, b } = optimised(layout);
+		assert.deepEqual(of(start + 0x104), [word(a), word(b)]);
+		assert.deepEqual(of(start + 0x184), [word(a)]);
+		assert.deepEqual(of(start + 0x34), []);
+		assert.deepEqual(of(start + 0x10), [], 'before all positions');
+		// Code of many pages.
+		assert.deepEqual(of(start + 0x2ff0), []);
+	});
+
+test('code of another function, other memory, and beyond the end have none', () => {
+	const { memory, code, start, of, a } = optimised();
+	assert.deepEqual(of(start + 0x104, a), []);
+	assert.deepEqual(of(start + 0x3001), []);
+	assert.deepEqual(of(start - 0x40), []);
+	assert.deepEqual(of(12), []);
+	memory.address(code, LAYOUT.codeStart, start + 64);
+	assert.deepEqual(of(start + 0x104), []);
+});
+
+test('damaged: what is no function, goes round, or is not there, is not shown', () => {
+	const { start, of } = optimised();
+	assert.deepEqual(of(start + 0x204), []);
+	const around = of(start + 0x244);
+	assert.ok(around.length <= 64);
+	assert.deepEqual(of(start + 0x284), []);
+});
