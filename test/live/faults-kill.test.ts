@@ -89,8 +89,10 @@ test('a COMMAND that runs outlives a tstrace that is killed, and has nothing of 
 		const before = kernelObjects();
 		const script = 'read go < "$0"; echo "went on" > "$0.done"';
 		const tracing = await Tracing.start(['memleak', '--', 'sh', '-c', script, path]);
-		const children = readFileSync(`/proc/${tracing.pid}/task/${tracing.pid}/children`, 'utf8');
-		const pid = Number(children.trim());
+		const childOf = () =>
+			Number(readFileSync(`/proc/${tracing.pid}/task/${tracing.pid}/children`, 'utf8').trim());
+		await until(() => childOf() > 0);
+		const pid = childOf();
 		await until(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sh\0-c\0read go'));
 		assert.deepEqual(heldBy(pid), { objects: new Set(), perfEvents: 0, statistics: false });
 		tracing.signal('SIGKILL');

@@ -144,7 +144,8 @@ test('runqlat: waits, and the longest: not more than the kernel counted', async 
 			);
 			const count = sum(numbers(groups, 'count'));
 			assert.ok(count <= kernel.switches, `${count} waits, ${kernel.switches} switches`);
-			assert.ok(count + unseen >= n, `${count} waits and ${unseen} unseen of ${n}`);
+			const shown = `${count} waits and ${unseen} unseen of ${n}, ${kernel.switches} switches`;
+			assert.ok(count + unseen >= n, shown);
 			assert.ok(sum(numbers(groups, 'sum')) <= kernel.delay_ns, options.join());
 			assert.ok(most(numbers(groups, 'max')) <= kernel.delay_ns, options.join());
 			const inBuckets = groups.flatMap(({ buckets }) => buckets.map(([, , each]) => each));
