@@ -1,6 +1,6 @@
 /** Frames of a runtime's language, woven into the frames of a stack. Pure values: no I/O. */
 import type { LanguageFunction } from '../runtimes/runtime.js';
-import type { Place } from './code-place.js';
+import { Place } from './code-place.js';
 
 /** A frame of a walk. */
 export interface PlacedFrame {
@@ -16,9 +16,16 @@ export interface PlacedFrame {
 /** Code of V8's by which functions run: an instruction of their bytecode each, and what goes from one to the next. */
 const RUNS_FUNCTIONS = /^Builtins_(\w+Handler|InterpreterEntryTrampoline\w*)$/;
 
-/** The frames that are shown. */
+/** What of V8's calls code that was compiled for a regular expression, or else functions, which are known. */
+const CALLS_REGEXPS = /^(Builtins_RegExp|v8::internal::(NativeRegExpMacroAssembler|RegExpImpl)::)/;
+const REGEXP = new Place({ name: '[regexp]', kind: 'jit' });
+
+/** The frames that are shown; leaf first. */
 export function withFunctions(frames: readonly PlacedFrame[]): Place[] {
-	return frames.flatMap(({ code, runs, isCallers }) => {
+	return frames.flatMap(({ code, runs, isCallers }, i) => {
+		const caller = frames[i + 1]?.code.frame.name;
+		if (!runs && code.lacks === 'perf-map' && caller !== undefined && CALLS_REGEXPS.test(caller))
+			return [REGEXP];
 		// A perf map has columns, too, and knows lines of all modules.
 		if (!runs || isNamedByMap(code)) return [code];
 		const isShown = isCallers && !RUNS_FUNCTIONS.test(code.frame.name);

@@ -128,6 +128,21 @@ test('COMMAND ends before tstrace prints: its functions have names', HAS_NAMES, 
 	assert.ok(burns.length > 0, stdout);
 });
 
+test('a regular expression stands above the function that uses it', HAS_NAMES, () => {
+	const script =
+		"function validate(text) { return /^(a+)+$/.test(text); } const text = 'a'.repeat(14) + 'b'; " +
+		'for (const end = Date.now() + 700; Date.now() < end; ) validate(text);';
+	const args = ['profile', '--format', 'folded', '--', process.execPath, '-e', script];
+	const { status, stdout, stderr } = runToEnd(TSTRACE, args);
+	assert.equal(status, 0, stderr);
+	const inside = foldedLines(stdout).filter(([frames]) => frames.includes('validate ([eval]:1)'));
+	const count = (lines: typeof inside) => lines.reduce((sum, [, value]) => sum + value, 0);
+	const within = inside.filter(([frames]) =>
+		frames.slice(frames.indexOf('validate ([eval]:1)')).includes('[regexp]'),
+	);
+	assert.ok(count(within) > 0.8 * count(inside), stdout);
+});
+
 test('a perf map that there is goes before', HAS_NAMES, async () => {
 	const { stacks } = await traced(process.execPath, 'profile', ['--perf-basic-prof']);
 	const all = stacks.flatMap(({ frames }) => frames);

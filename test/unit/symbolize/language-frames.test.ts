@@ -35,6 +35,21 @@ test('a builtin that has no frame stands above the function that called it', () 
 	assert.deepEqual(shown(frames), ['Builtins_StringAdd', 'caller (/a.js:1)']);
 });
 
+test('code that V8 calls for a regular expression', () => {
+	const compiled = native('[anon]');
+	compiled.lacks = 'perf-map';
+	const by = (name: string) => shown([{ code: compiled }, { code: native(name) }]);
+	for (const caller of [
+		'Builtins_RegExpReplace',
+		'v8::internal::NativeRegExpMacroAssembler::Execute(v8::internal::String)',
+	])
+		assert.deepEqual(by(caller), ['[regexp]', caller]);
+	assert.deepEqual(by('Builtins_JSEntry'), ['[anon]', 'Builtins_JSEntry']);
+	const runs = [script('callback (/a.js:3)')];
+	const called = shown([{ code: compiled, runs }, { code: native('Builtins_RegExpReplace') }]);
+	assert.deepEqual(called, ['callback (/a.js:3)', 'Builtins_RegExpReplace']);
+});
+
 test('a name of the perf map goes before, a place that it does not know does not', () => {
 	const mapped = script('JS:*f /a.js:1:12');
 	const unknown = script('[jit]');
