@@ -134,6 +134,29 @@ test('two CPUs are both of them', async () => {
 	for (const hog of hogs) await hog.end();
 });
 
+test('timehist --cpu: switches, wake-ups and migrations of this CPU alone', async () => {
+	const cpus = ['0', '1'];
+	const all = cpus.map((cpu) =>
+		Workload.startBy('taskset', '-c', cpu, resolve('build/workloads/naps'), '12000', '100', '100'),
+	);
+	const naps = await Promise.all(all);
+	const events = (...args: readonly string[]) => {
+		const lines = ['timehist', '--json', '-w', '-M', ...args, '0.3'];
+		const rows = reportsOf(tstrace(lines).stdout).flatMap((report) => report.rows);
+		const seen = rows.map(({ event, cpu }) => `${event} ${cpu}`);
+		return new Set(seen.filter((each) => !each.startsWith('migrate')));
+	};
+	for (const each of naps) each.begin();
+	const every = cpus.flatMap((cpu) => [`switch ${cpu}`, `wakeup ${cpu}`]);
+	assert.deepEqual([...events()].sort(), every.toSorted());
+	for (const cpu of cpus)
+		assert.deepEqual(
+			[...events('-C', cpu)].sort(),
+			every.filter((each) => each.endsWith(cpu)),
+		);
+	for (const each of naps) await each.end();
+});
+
 test('-k and -u: kernel threads, user processes', async () => {
 	const user = await traceHogs(() => ['-u', '--by', 'comm']);
 	assert.ok(user.groups.some((group) => group.key.comm === 'hog'));

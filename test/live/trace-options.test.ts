@@ -101,6 +101,13 @@ test('--min-duration: only the call that sleeps', async () => {
 	assert.deepEqual(await traced(KNOWN, ['--min-duration', '1h', '-e', '!read']), []);
 });
 
+test('--min-duration: calls that never return have none', () => {
+	const { stdout, status, stderr } = tstrace(['trace', '--min-duration', '1h', '--', 'true']);
+	assert.equal(status, 0, stderr);
+	assert.doesNotMatch(stdout, /exit_group/);
+	assert.match(tstrace(['trace', '--', 'true']).stdout, /exit_group\(0\)/);
+});
+
 test('--path: calls with a path that matches, the first or the second; relative ones, too', async () => {
 	const paths = async (...globs: string[]) =>
 		names(

@@ -166,6 +166,16 @@ test('what is not in memory as the call begins is read as it returns; what is no
 	);
 });
 
+test('a read that fails has read nothing, and one that gets less no more than that', async () => {
+	const { lines } = await traced(['nothing']);
+	const reads = shownCalls(lines).filter((line) => /^readv?\(3, /.test(line));
+	assert.deepEqual(reads, [
+		'read(3, ADDRESS, 5) = -1 EAGAIN',
+		'readv(3, ADDRESS, 2) = -1 EAGAIN',
+		'readv(3, ["new"], 2) = 3',
+	]);
+});
+
 test('each thread has its own calls, in its order', async () => {
 	const { lines, pid } = await traced(['threads', '7'], ['-e', 'close']);
 	const tids = [...new Set(lines.map(({ tid }) => tid))];

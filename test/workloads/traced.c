@@ -16,7 +16,8 @@
  * second thread "killed"   a child that waits in pause() is killed by SIGKILL; one that exits with
  * 7; one by SIGSEGV "stack"    close of 4242 in inner, of 4243 in middle, which calls it and is
  * called by outer; its number: how many frames backtrace() finds in inner "deeper"   COUNT calls of
- * close of 4242, each in one more call of descends
+ * close of 4242, each in one more call of descends "nothing"  reads of an empty pipe that fail,
+ * into buffers that have "stale" in them
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -247,6 +248,21 @@ static void threads(long count)
 	printf("done %ld\n", count);
 }
 
+/* Of descriptor 3, into one buffer and into two. */
+static void nothing(void)
+{
+	char buffer[] = "stale", other[] = "stale";
+	struct iovec vectors[] = {{buffer, 5}, {other, 5}};
+	int pipes[2];
+
+	need(!pipe2(pipes, O_NONBLOCK));
+	need(read(pipes[0], buffer, 5) < 0 && errno == EAGAIN);
+	need(readv(pipes[0], vectors, 2) < 0 && errno == EAGAIN);
+	need(write(pipes[1], "new", 3) == 3);
+	need(readv(pipes[0], vectors, 2) == 3);
+	printf("done 3\n");
+}
+
 static int empty[2];
 
 static void *read_for_good(void *buffer)
@@ -365,6 +381,8 @@ int main(int argc, char **argv)
 		stack();
 	else if (!strcmp(kind, "deeper"))
 		deeper(count);
+	else if (!strcmp(kind, "nothing"))
+		nothing();
 	else
 		return 2;
 	return stay();
