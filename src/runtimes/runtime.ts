@@ -67,7 +67,8 @@ export interface FunctionReader {
 	functionAt(word: FunctionWord): LanguageFunction | 'none' | undefined;
 	/**
 	 * Functions that the runtime has put into the code of a frame's function, of runtimes that do so: those between a
-	 * call and that function, innermost first. `address`: within the instruction that calls.
+	 * call and that function, innermost first. `address`: the last byte of the instruction that calls. Undefined: that
+	 * is not known, or could not be read.
 	 */
-	inlinedAt?(address: number, frame: FunctionWord): readonly FunctionWord[];
+	inlinedAt?(address: number, frame: FunctionWord): readonly FunctionWord[] | undefined;
 }

@@ -3,7 +3,7 @@
  * processes end, and their memory changes.
  */
 import type { CapturedStack } from '../aggregate/stack.js';
-import type { FunctionMaps } from '../bpf/runtimes/functions.js';
+import type { FunctionMaps, MetFrame } from '../bpf/runtimes/functions.js';
 import {
 	codeOffsetOf,
 	hasInlined,
@@ -62,7 +62,9 @@ export class FunctionNames implements Runtimes {
 	/** By process's life and function. */
 	readonly #names = new Map<string, FunctionName>();
 	/** By process's life, function and call: those that the runtime has put into its code there. */
-	readonly #inlined = new Map<string, readonly FunctionWord[]>();
+	readonly #inlined = new Map<string, readonly FunctionWord[] | 'unread'>();
+	/** In these. */
+	#inlinedWords = 0;
 	#waiting: Waiting[] = [];
 	#timer: NodeJS.Timeout | undefined;
 	/** By life, what walks came to. In /proc, files of a container's may have other numbers (overlays). */
@@ -122,17 +124,21 @@ export class FunctionNames implements Runtimes {
 		const [word] = words;
 		if (call === undefined || word === undefined || words.length > 1 || word.isCallers)
 			return words;
-		const key = callKey(lifeKey(space.life), word, call);
-		const known = this.#inlined.get(key);
-		if (known) return [...known, word];
-		const runtime = this.#asking_ms > MAX_ASKING_MS ? undefined : this.runtimeOf(space);
-		if (!runtime || !hasInlined(runtime)) return words;
-		const begun_ms = performance.now();
-		const { pid } = space.life;
-		const found = this.#readInlined(pid, lifeKey(space.life), runtime, word, call);
-		this.#asking_ms += performance.now() - begun_ms;
-		if (this.#inlined.size < MAX_KEPT) this.#inlined.set(key, found);
-		return [...found, word];
+		// What is in a file was not made while the program runs.
+		if (space.find(call)?.file) return words;
+		const life = lifeKey(space.life);
+		const key = callKey(life, word, call);
+		let found = this.#inlined.get(key);
+		if (found === undefined || found === 'unread') {
+			if (this.#asking_ms > MAX_ASKING_MS) return words;
+			const begun_ms = performance.now();
+			const runtime = this.runtimeOf(space);
+			found = runtime && this.#readInlined(space.life.pid, life, runtime, word, call);
+			this.#keepInlined(key, found ?? 'unread');
+			this.#asking_ms += performance.now() - begun_ms;
+			this.#sliceSoon();
+		}
+		return found ? [...found, word] : words;
 	}
 
 	/** By the number of the frame, each with the frame that runs it. `addresses`: of the frames' code, leaf first. */
@@ -204,31 +210,33 @@ export class FunctionNames implements Runtimes {
 			if (pid === 0 || !runtime) continue;
 			const life = this.#lifeOf(pid);
 			if (this.#met.size < MAX_MET || this.#met.has(life)) this.#met.set(life, { runtime, base });
-			for (const { word, call } of frames) {
+			for (const { word } of frames)
 				this.#await({ pid, runtime, word, call: undefined, attempts: 0 }, life);
-				if (call !== undefined && hasInlined(runtime))
-					this.#awaitCall({ pid, runtime, word, call, attempts: 0 }, life);
-			}
+			if (hasInlined(runtime)) this.#awaitCalls(pid, runtime, frames, life);
 		}
+	}
+
+	#awaitCalls(pid: number, runtime: RuntimeFile, frames: readonly MetFrame[], life: string): void {
+		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
+		for (const { word, call } of frames)
+			if (call !== undefined && !space?.find(call)?.file)
+				this.#awaitCall({ pid, runtime, word, call, attempts: 0 }, life);
 	}
 
 	#await(waiting: Waiting, life: string): void {
 		const key = wordKey(life, waiting.word);
-		if (this.#isFull() || this.#names.has(key)) return;
+		const isFull = this.#waiting.length >= MAX_WAITING || this.#names.size >= MAX_KEPT;
+		if (isFull || this.#names.has(key)) return;
 		this.#keep(key, 'unread');
 		this.#waiting.push(waiting);
 	}
 
 	#awaitCall(waiting: Waiting & { readonly call: number }, life: string): void {
 		const key = callKey(life, waiting.word, waiting.call);
-		if (this.#isFull() || this.#inlined.has(key)) return;
-		this.#inlined.set(key, []);
+		const isFull = this.#waiting.length >= MAX_WAITING || this.#inlined.size >= MAX_KEPT;
+		if (isFull || this.#inlined.has(key)) return;
+		this.#keepInlined(key, 'unread');
 		this.#waiting.push(waiting);
-	}
-
-	#isFull(): boolean {
-		const kept = Math.max(this.#names.size, this.#inlined.size);
-		return this.#waiting.length >= MAX_WAITING || kept >= MAX_KEPT;
 	}
 
 	#slice(): void {
@@ -241,7 +249,8 @@ export class FunctionNames implements Runtimes {
 		while (done < this.#waiting.length && performance.now() < until_ms) {
 			const waiting = this.#waiting[done++] as Waiting;
 			const attempts = waiting.attempts + 1;
-			const isDone = this.#readCall(waiting) || this.#readWaiting(waiting);
+			const isDone =
+				waiting.call === undefined ? this.#readWaiting(waiting) : this.#readCall(waiting);
 			if (!isDone && attempts < MAX_ATTEMPTS) again.push({ ...waiting, attempts });
 		}
 		this.#waiting = [...this.#waiting.slice(done), ...again];
@@ -255,15 +264,14 @@ export class FunctionNames implements Runtimes {
 		this.#timer.unref();
 	}
 
-	/** Returns whether it was one. Names of what is found are read next. */
-	#readCall({ pid, runtime, word, call }: Waiting): boolean {
-		if (call === undefined) return false;
+	/** Returns whether it is known. Names of what is found are read next. */
+	#readCall({ pid, runtime, word, call = 0 }: Waiting): boolean {
 		const life = this.#lifeOf(pid);
 		const found = this.#readInlined(pid, life, runtime, word, call);
-		this.#inlined.set(callKey(life, word, call), found);
-		for (const each of found)
+		this.#keepInlined(callKey(life, word, call), found ?? 'unread');
+		for (const each of found ?? [])
 			this.#await({ pid, runtime, word: each, call: undefined, attempts: 0 }, life);
-		return true;
+		return found !== undefined;
 	}
 
 	#readInlined(
@@ -272,9 +280,17 @@ export class FunctionNames implements Runtimes {
 		runtime: RuntimeFile,
 		word: FunctionWord,
 		call: number,
-	): readonly FunctionWord[] {
-		if (life !== this.#lifeOf(pid)) return [];
-		return this.#readerOf(pid, life, runtime)?.inlinedAt?.(call, word) ?? [];
+	): readonly FunctionWord[] | undefined {
+		if (life !== this.#lifeOf(pid)) return undefined;
+		return this.#readerOf(pid, life, runtime)?.inlinedAt?.(call, word);
+	}
+
+	#keepInlined(key: string, found: readonly FunctionWord[] | 'unread'): void {
+		if (this.#inlined.size >= MAX_KEPT && !this.#inlined.has(key)) return;
+		const isKnown = found !== 'unread';
+		if (isKnown && this.#inlinedWords + found.length > MAX_KEPT) return;
+		if (isKnown) this.#inlinedWords += found.length;
+		this.#inlined.set(key, found);
 	}
 
 	/** Returns whether all is known. What is moved at this moment may be found a little later. */

@@ -52,7 +52,7 @@ export class V8Functions implements FunctionReader {
 		this.#inlined = new InlinedFunctions(this.#heap);
 	}
 
-	inlinedAt(address: number, frame: FunctionWord): readonly FunctionWord[] {
+	inlinedAt(address: number, frame: FunctionWord): readonly FunctionWord[] | undefined {
 		return this.#inlined.at(address, frame);
 	}
 

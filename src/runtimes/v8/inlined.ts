@@ -4,23 +4,19 @@
  * deoptimization-data.h.
  */
 import type { FunctionWord } from '../runtime.js';
+import { endsWithCall, MAX_CALL_BYTES } from './calls.js';
+import { Codes } from './code.js';
 import { printAt } from './frame.js';
 import type { Heap } from './heap.js';
 
-/** Where code begins. */
-const CODE_ALIGNMENT = 32;
-/** Of the code of a function. */
-const MAX_CODE_BYTES = 1 << 18;
-const CHUNK_BYTES = 4096;
-const MAX_POSITIONS_BYTES = 1 << 18;
+const MAX_POSITIONS_BYTES = 1 << 16;
 /** V8 stops earlier: --max-inlined-bytecode-size-cumulative. */
 const MAX_INLINED = 64;
 
 /** In an array: how many elements it has, and the first of them. */
 const LENGTH_AT = 8;
 const ELEMENTS_AT = 16;
-/** Where the code of a stream of instructions is, and a function within what wraps it. */
-const CODE_AT = 8;
+/** A function, within what wraps it. */
 const WRAPPED_AT = 8;
 
 /** A SourcePosition: the number of the function that was put in, and 1; 0: it is the code's own. */
@@ -29,36 +25,49 @@ const INLINING_MASK = 0xffff;
 /** InliningPosition: where it was put in, which of the functions it is. */
 const INLINING_BYTES = 16;
 const INLINED_FUNCTION_AT = 8;
-
-interface OptimisedCode {
-	readonly start: number;
-	readonly code: number;
-}
+/** Before the first position: kFunctionEntryBytecodeOffset. */
+const BEFORE_CODE = -1;
 
 export class InlinedFunctions {
 	readonly #heap: Heap;
-	/** The map of all streams of instructions, once one was met. */
-	#streamMap: number | undefined;
+	readonly #codes: Codes;
 
 	constructor(heap: Heap) {
 		this.#heap = heap;
+		this.#codes = new Codes(heap);
 	}
 
 	/**
-	 * The functions between a call and the function whose frame it is in, innermost first. `address`: within the
-	 * instruction that calls. None: it is a call of the function itself, or the code is not optimised.
+	 * The functions between a call and the function whose frame it is in, innermost first. `address`: the last byte of
+	 * the instruction that calls. None: it is a call of the function itself. Undefined: that is not known, or the code
+	 * is not optimised.
 	 */
-	at(address: number, frame: FunctionWord): FunctionWord[] {
-		const optimised = this.#codeAt(address);
-		const data =
-			optimised && this.#heap.pointer(optimised.code, this.#heap.layout.codeDeoptimisation);
-		if (!optimised || data === undefined || !this.#isOf(data, frame)) return [];
+	at(address: number, frame: FunctionWord): FunctionWord[] | undefined {
+		if (!this.#isCall(address)) return undefined;
+		const code = this.#codes.at(address);
+		const data = code && this.#heap.pointer(code.object, this.#heap.layout.codeDeoptimisation);
+		if (!code || data === undefined || !this.#isOf(data, frame)) return undefined;
+		// Where a frame goes on that is not optimised any more, no position is of it.
+		const exits = this.#smi(data, this.#heap.layout.inliningPositionsIndex + 1);
+		if (exits === undefined || address + 1 - code.start >= exits) return undefined;
+		const number = this.#numberAt(code.object, address - code.start);
+		return number === undefined ? undefined : this.#chain(data, number);
+	}
+
+	#isCall(address: number): boolean {
+		const before = this.#heap.memory.read(address + 1 - MAX_CALL_BYTES, MAX_CALL_BYTES);
+		return before !== undefined && endsWithCall(before);
+	}
+
+	/** From this one on, each in the next one. */
+	#chain(data: number, innermost: number): FunctionWord[] | undefined {
 		const found: FunctionWord[] = [];
-		let number = this.#numberAt(optimised.code, address - optimised.start);
-		while (number > 0 && found.length < MAX_INLINED) {
+		for (let number = innermost; number > 0; ) {
 			const inlining = this.#inlining(data, number - 1);
 			const function_ = inlining && this.#function(data, inlining.index);
-			if (!inlining || !function_) return [];
+			// One is put into another that was there before.
+			const isDamaged = !inlining || !function_ || inlining.number >= number;
+			if (isDamaged || found.length === MAX_INLINED) return undefined;
 			found.push(function_);
 			number = inlining.number;
 		}
@@ -72,48 +81,20 @@ export class InlinedFunctions {
 	}
 
 	#function(data: number, index: number): FunctionWord | undefined {
-		const functions = this.#element(data, this.#heap.layout.literalsIndex);
-		const place = functions === undefined ? undefined : this.#element(functions, index);
+		const { literalsIndex, inlinedCountIndex } = this.#heap.layout;
+		const functions = this.#element(data, literalsIndex);
+		const count = this.#smi(data, inlinedCountIndex);
+		if (functions === undefined || count === undefined || index >= count) return undefined;
+		const place = this.#element(functions, index);
 		if (place === undefined || this.#functionIn(place) !== place) return undefined;
 		const print = printAt(this.#heap, place);
 		return print === undefined ? undefined : { place, print, isCallers: false };
 	}
 
-	/** Code is made of streams of instructions, each right behind its header. */
-	#codeAt(address: number): OptimisedCode | undefined {
-		const { streamStart, codeType, codeStart, codeSize } = this.#heap.layout;
-		const stream = this.#streamBefore(address);
-		const code = stream === undefined ? undefined : this.#heap.pointer(stream, CODE_AT);
-		if (stream === undefined || code === undefined || this.#heap.typeOf(code) !== codeType)
-			return undefined;
-		const start = stream + streamStart;
-		const size_bytes = this.#heap.int32(code, codeSize);
-		if (this.#heap.address(code, codeStart) !== start) return undefined;
-		return size_bytes !== undefined && address < start + size_bytes ? { start, code } : undefined;
-	}
-
-	#streamBefore(address: number): number | undefined {
-		const { streamStart } = this.#heap.layout;
-		const least = address - MAX_CODE_BYTES;
-		let start = address - (address % CODE_ALIGNMENT);
-		while (start > least) {
-			const from = Math.floor((start - streamStart) / CHUNK_BYTES) * CHUNK_BYTES;
-			const view = this.#heap.memory.read(from, CHUNK_BYTES);
-			if (!view) return undefined;
-			for (; start - streamStart >= from; start -= CODE_ALIGNMENT)
-				if (this.#isStream(view, start - streamStart - from)) return start - streamStart;
-		}
-		return undefined;
-	}
-
-	#isStream(view: DataView, at: number): boolean {
-		const map = this.#heap.referredTo(view, at);
-		if (map === undefined) return false;
-		if (this.#streamMap !== undefined) return map === this.#streamMap;
-		const { mapType, streamType } = this.#heap.layout;
-		if (this.#heap.uint16(map, mapType) !== streamType) return false;
-		this.#streamMap = map;
-		return true;
+	#smi(array: number, index: number): number | undefined {
+		const length = this.#heap.smi(array, LENGTH_AT);
+		if (length === undefined || index >= length) return undefined;
+		return this.#heap.smi(array, ELEMENTS_AT + index * 8);
 	}
 
 	/** What an array has at this place. */
@@ -144,24 +125,24 @@ export class InlinedFunctions {
 	}
 
 	/** The number of the function that was put in, and 1, of the last position at or before an offset in the code. */
-	#numberAt(code: number, offset: number): number {
+	#numberAt(code: number, offset: number): number | undefined {
 		const table = this.#heap.pointer(code, this.#heap.layout.codePositions);
-		if (table === undefined) return 0;
-		const length_bytes = this.#heap.smi(table, LENGTH_AT) ?? 0;
-		if (length_bytes <= 0 || length_bytes > MAX_POSITIONS_BYTES) return 0;
+		const length_bytes = table === undefined ? undefined : this.#heap.smi(table, LENGTH_AT);
+		if (table === undefined || length_bytes === undefined) return undefined;
+		if (length_bytes <= 0 || length_bytes > MAX_POSITIONS_BYTES) return undefined;
 		const bytes = this.#heap.memory.read(table + ELEMENTS_AT, length_bytes);
-		return bytes ? inliningOf(positionAt(bytes, offset, this.#heap.layout.isStatementBit)) : 0;
+		return bytes && inliningOf(positionAt(bytes, offset, this.#heap.layout.hasUnsignedSteps));
 	}
 }
 
 /** The last position at or before an offset in the code, in a table of V8's; 0: there is none. */
-export function positionAt(table: DataView, offset: number, isStatementBit: boolean): number {
+export function positionAt(table: DataView, offset: number, hasUnsignedSteps: boolean): number {
 	let at = 0;
-	let code = 0;
+	let code = BEFORE_CODE;
 	let position = 0;
 	let found = 0;
-	/** 7 bits at a time, the lowest first; the lowest of all is the sign. */
-	const next = (): number => {
+	/** 7 bits at a time, the lowest first. */
+	const unsigned = (): number => {
 		let value = 0;
 		let scale = 1;
 		for (let more = true; more && at < table.byteLength; scale *= 128) {
@@ -169,13 +150,18 @@ export function positionAt(table: DataView, offset: number, isStatementBit: bool
 			value += (byte & 127) * scale;
 			more = byte >= 128;
 		}
+		return value;
+	};
+	/** The lowest bit is the sign. */
+	const signed = (): number => {
+		const value = unsigned();
 		return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 	};
 	while (at < table.byteLength) {
-		const step = next();
-		if (isStatementBit) code += Math.floor(step / 2);
-		else code += step >= 0 ? step : -(step + 1);
-		position += next();
+		// What kind of position it is are the two lowest bits, or the sign.
+		const step = hasUnsignedSteps ? Math.floor(unsigned() / 4) : signed();
+		code += step >= 0 ? step : -(step + 1);
+		position += signed();
 		if (code > offset) break;
 		found = position;
 	}

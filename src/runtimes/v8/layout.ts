@@ -56,6 +56,7 @@ const TOLD = {
 		'DeoptimizationDataSharedFunctionInfoIndex',
 		'DeoptimizationDataWrappedSharedFunctionInfoIndex',
 	],
+	inlinedCountIndex: ['DeoptimizationDataInlinedFunctionCountIndex'],
 	literalsIndex: ['DeoptimizationDataLiteralArrayIndex'],
 	inliningPositionsIndex: ['DeoptimizationDataInliningPositionsIndex'],
 } as const satisfies Record<string, readonly string[]>;

@@ -21,8 +21,8 @@ export interface CodeForm {
 	/** The address of its instructions, and how many bytes they are. */
 	readonly codeStart: number;
 	readonly codeSize: number;
-	/** In the table of positions, the lowest bit of a step says whether it is a statement, and not its sign. */
-	readonly isStatementBit: boolean;
+	/** In the table of positions, what kind each is are the lowest two bits of a step, and not its sign. */
+	readonly hasUnsignedSteps: boolean;
 }
 
 interface VersionFacts {
@@ -40,7 +40,7 @@ const LATE_CODE: CodeForm = {
 	codePositions: 16,
 	codeStart: 40,
 	codeSize: 56,
-	isStatementBit: true,
+	hasUnsignedSteps: true,
 };
 
 /** Whole versions of Node.js keep to one of these, as their ABI stays. */
@@ -49,19 +49,19 @@ const VERSIONS: Readonly<Record<string, VersionFacts>> = {
 		node: 20,
 		sharedData: 8,
 		scope: { isFlagsSmi: true, isPositionFirst: false, module: undefined },
-		code: { ...LATE_CODE, codeDeoptimisation: 16, codePositions: 24, isStatementBit: false },
+		code: { ...LATE_CODE, codeDeoptimisation: 16, codePositions: 24, hasUnsignedSteps: false },
 	},
 	'12.4': {
 		node: 22,
 		sharedData: 8,
 		scope: { isFlagsSmi: true, isPositionFirst: false, module: 3 },
-		code: { ...LATE_CODE, codeSize: 52, isStatementBit: false },
+		code: { ...LATE_CODE, codeSize: 52, hasUnsignedSteps: false },
 	},
 	'13.6': {
 		node: 24,
 		sharedData: 8,
 		scope: LATE_SCOPE,
-		code: { ...LATE_CODE, isStatementBit: false },
+		code: { ...LATE_CODE, hasUnsignedSteps: false },
 	},
 	'14.1': { node: 25, sharedData: 8, scope: LATE_SCOPE, code: LATE_CODE },
 	'14.6': { node: 26, sharedData: 8, scope: LATE_SCOPE, code: LATE_CODE },

@@ -42,18 +42,19 @@ export class MissingFrames {
 
 	/** `user`: the stack's frames within it, leaf first, with their names. `maxDepth`: the most that a walk takes. */
 	of(
-		{ userEnd }: CapturedStack,
+		{ userEnd, user: walked }: CapturedStack,
 		user: readonly Place[],
 		maxDepth: number,
 	): Pick<NamedStack, 'cut' | 'callerMissing'> {
 		if (stackBegins(user) >= 0) return {};
+		const isFull = walked.length >= maxDepth;
 		if (userEnd === undefined)
-			return { cut: this.#cutOf(user, maxDepth), callerMissing: this.#lacksCaller(user) };
+			return { cut: this.#cutOf(user, isFull), callerMissing: this.#lacksCaller(user) };
 		if (userEnd === 'whole') return {};
-		if (userEnd === 'guessed') return { cut: this.#cutOf(user, maxDepth) };
+		if (userEnd === 'guessed') return { cut: this.#cutOf(user, isFull) };
 		// Only those that begin threads have nobody to return to.
-		if (userEnd === 'at zero') return { cut: this.#cutOf(user, maxDepth) && 'no way on' };
-		return { cut: user.length >= maxDepth ? 'too deep' : userEnd };
+		if (userEnd === 'at zero') return { cut: this.#cutOf(user, isFull) && 'no way on' };
+		return { cut: isFull ? 'too deep' : userEnd };
 	}
 
 	/**
@@ -68,13 +69,13 @@ export class MissingFrames {
 	}
 
 	/** Why they do not reach their thread's first function, if so. */
-	#cutOf(user: readonly Place[], maxDepth: number): Cut | undefined {
+	#cutOf(user: readonly Place[], isFull: boolean): Cut | undefined {
 		const root = user.at(-1);
 		if (!root || OUTERMOST.test(root.frame.name)) return undefined;
 		const library = root.file && this.#cLibraries.get(root.file);
 		// With symbols what has no name is where a signal's handler returns to.
 		const nameless = root.lacks === 'symbols' && library?.complete === false;
 		if (nameless && user.length > 1) return undefined;
-		return user.length >= maxDepth ? 'too deep' : 'no frame pointers';
+		return isFull ? 'too deep' : 'no frame pointers';
 	}
 }

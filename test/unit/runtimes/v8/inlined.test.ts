@@ -4,14 +4,16 @@ import { test } from 'node:test';
 import { printAt } from '../../../../src/runtimes/v8/frame.js';
 import { Heap } from '../../../../src/runtimes/v8/heap.js';
 import { InlinedFunctions, positionAt } from '../../../../src/runtimes/v8/inlined.js';
-import { FakeMemory, LAYOUT, LAYOUTS } from './memory.js';
+import { FakeMemory, LAYOUT, LAYOUTS, TYPE } from './memory.js';
 
 /** A position in the source, within the function of this number, from 1 on; 0: in the code's own. */
 const position = (inlining: number, offset = 100): number => inlining * 2 ** 31 + (offset + 1) * 2;
 
-/** As V8 writes them: seven bits at a time. */
-function number(value: number): number[] {
-	let rest = value < 0 ? -value * 2 - 1 : value * 2;
+/** As V8 writes them: the sign first, seven bits at a time. */
+const number = (value: number): number[] => unsigned(value < 0 ? -value * 2 - 1 : value * 2);
+
+function unsigned(value: number): number[] {
+	let rest = value;
 	const bytes: number[] = [];
 	for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(128 + (rest % 128));
 	return [...bytes, rest];
@@ -19,29 +21,29 @@ function number(value: number): number[] {
 
 type Entry = readonly [code: number, position: number];
 
-function table(entries: readonly Entry[], isStatementBit: boolean): Uint8Array {
-	let last: Entry = [0, 0];
+function table(entries: readonly Entry[], hasUnsignedSteps: boolean): Uint8Array {
+	let last: Entry = [-1, 0];
 	const bytes = entries.flatMap((entry) => {
 		const step = entry[0] - last[0];
-		const written = isStatementBit ? step * 2 + 1 : -step - 1;
-		const both = [...number(written), ...number(entry[1] - last[1])];
+		const written = hasUnsignedSteps ? unsigned(step * 4 + 1) : number(-step - 1);
+		const both = [...written, ...number(entry[1] - last[1])];
 		last = entry;
 		return both;
 	});
 	return Uint8Array.from(bytes);
 }
 
-for (const isStatementBit of [false, true]) {
-	test(`positions: the last one at or before an offset, ${isStatementBit ? 'by a bit' : 'by the sign'}`, () => {
+for (const hasUnsignedSteps of [false, true]) {
+	test(`positions: the last one at or before an offset, ${hasUnsignedSteps ? 'by a bit' : 'by the sign'}`, () => {
 		const entries = [
 			[24, position(0, 307)],
 			[70, position(3)],
 			[500, position(1, 5)],
 			[70_000, position(2)],
 		] as const;
-		const bytes = table(entries, isStatementBit);
+		const bytes = table(entries, hasUnsignedSteps);
 		const view = new DataView(bytes.buffer);
-		const at = (offset: number) => positionAt(view, offset, isStatementBit);
+		const at = (offset: number) => positionAt(view, offset, hasUnsignedSteps);
 		assert.equal(at(23), 0);
 		for (const [i, [code, its]] of entries.entries()) {
 			assert.equal(at(code), its);
@@ -49,11 +51,26 @@ for (const isStatementBit of [false, true]) {
 		}
 		// Damaged: cut within a number, and without an end.
 		for (let length = 0; length < bytes.length; length++)
-			assert.ok(positionAt(new DataView(bytes.buffer, 0, length), 600, isStatementBit) >= 0);
+			assert.ok(positionAt(new DataView(bytes.buffer, 0, length), 600, hasUnsignedSteps) >= 0);
 		const endless = new DataView(new Uint8Array(5000).fill(255).buffer);
-		assert.equal(typeof positionAt(endless, 600, isStatementBit), 'number');
+		assert.equal(typeof positionAt(endless, 600, hasUnsignedSteps), 'number');
 	});
 }
+
+test('positions as Node.js 24 and 26 have written them for the same function', () => {
+	const at = (hex: string, offset: number, hasUnsignedSteps: boolean) => {
+		const bytes = Uint8Array.from(Buffer.from(hex, 'hex'));
+		return positionAt(new DataView(bytes.buffer), offset, hasUnsignedSteps);
+	};
+	// The first calls are 23 bytes behind the beginning, 307 characters behind that of the source.
+	for (const [hex, isLater] of [
+		['31d0092dbcf8ffff', false],
+		['62d009a6038c0196', true],
+	] as const) {
+		assert.equal(at(hex, 22, isLater), 0);
+		assert.equal(at(hex, 23, isLater), position(0, 307));
+	}
+});
 
 /** How functions are put into each other, as InliningPosition has it: where, and which. */
 function inlinings(all: readonly (readonly [position: number, index: number])[]): Uint8Array {
@@ -82,19 +99,24 @@ function optimised(layout = LAYOUT) {
 	const wrapper = memory.object(195, 16);
 	memory.point(wrapper, 8, outer);
 	elements[layout.ownFunctionIndex] = isWrapped ? wrapper : outer;
-	elements[layout.literalsIndex] = memory.array([b, a, memory.string('no function')]);
+	elements[layout.literalsIndex] = memory.array([b, a, memory.string('no function'), a]);
 	const inlined = [
 		[position(0, 10), 0],
 		[position(1, 20), 1],
 		[position(0, 30), 1],
 		[position(0), 2],
 		[position(5), 1],
+		[position(0), 3],
 	] as const;
 	elements[layout.inliningPositionsIndex] = memory.bytes(inlinings(inlined));
 	const code = memory.object(layout.codeType, 96);
-	memory.point(code, layout.codeDeoptimisation, memory.array(elements));
-	const all = [...entries, [0x200, position(4)], [0x240, position(5)], [0x280, position(9)]];
-	const positions = memory.bytes(table(all as Entry[], layout.isStatementBit));
+	const data = memory.array(elements);
+	memory.smi(data, 16 + 8 * layout.inlinedCountIndex, 3);
+	memory.smi(data, 16 + 8 * (layout.inliningPositionsIndex + 1), 0x2fff);
+	memory.point(code, layout.codeDeoptimisation, data);
+	const damaged = [4, 5, 9, 6].map((inlining, i) => [0x200 + 0x40 * i, position(inlining)]);
+	const all = [...entries, ...damaged, [0x300, position(1 + 2)]];
+	const positions = memory.bytes(table(all as Entry[], layout.hasUnsignedSteps));
 	memory.point(code, layout.codePositions, positions);
 	const start = memory.instructions(code, 0x3000);
 	const heap = new Heap(memory, layout);
@@ -104,7 +126,11 @@ function optimised(layout = LAYOUT) {
 		isCallers: false,
 	});
 	const reader = new InlinedFunctions(heap);
-	const of = (address: number, place = outer) => reader.at(address, word(place));
+	/** Behind a call, and its last byte. */
+	const of = (address: number, place = outer, opcode = 0xe8) => {
+		if (address >= FakeMemory.BASE) memory.int32(address - 4, 0, opcode << 0);
+		return reader.at(address, word(place));
+	};
 	return { memory, code, start, of, word, outer, a, b };
 }
 
@@ -116,23 +142,34 @@ for (const [node, layout] of Object.entries(LAYOUTS))
 		assert.deepEqual(of(start + 0x34), []);
 		assert.deepEqual(of(start + 0x10), [], 'before all positions');
 		// Code of many pages.
-		assert.deepEqual(of(start + 0x2ff0), []);
+		assert.deepEqual(of(start + 0x2ff0), [word(a)]);
+		// Where it goes on when it is not optimised any more.
+		assert.deepEqual(of(start + 0x2ffe), undefined);
 	});
 
-test('code of another function, other memory, and beyond the end have none', () => {
-	const { memory, code, start, of, a } = optimised();
-	assert.deepEqual(of(start + 0x104, a), []);
-	assert.deepEqual(of(start + 0x3001), []);
-	assert.deepEqual(of(start - 0x40), []);
-	assert.deepEqual(of(12), []);
+test('code of another function, other memory, what is no call, and beyond the end are not known', () => {
+	const { memory, code, start, of, a, outer } = optimised();
+	assert.equal(of(start + 0x104, a), undefined);
+	assert.equal(of(start + 0x104, outer, 0x90), undefined);
+	assert.equal(of(start + 0x3001), undefined);
+	assert.equal(of(start - 0x40), undefined);
+	assert.equal(of(12), undefined);
 	memory.address(code, LAYOUT.codeStart, start + 64);
-	assert.deepEqual(of(start + 0x104), []);
+	assert.equal(of(start + 0x104), undefined);
 });
 
-test('damaged: what is no function, goes round, or is not there, is not shown', () => {
+test('damaged: what is no function, goes round, or is not there, is not known', () => {
 	const { start, of } = optimised();
-	assert.deepEqual(of(start + 0x204), []);
-	const around = of(start + 0x244);
-	assert.ok(around.length <= 64);
-	assert.deepEqual(of(start + 0x284), []);
+	for (const at of [0x204, 0x244, 0x284, 0x2c4]) assert.equal(of(start + at), undefined, `${at}`);
+});
+
+test('numbers that look like headers of code do not keep the next one from being found', () => {
+	const { memory, start, of, word, a } = optimised();
+	const nearer = start + 0x140 - LAYOUT.streamStart;
+	// Of the right type, and no stream.
+	const map = memory.object(TYPE.array, 80);
+	memory.uint16(map, LAYOUT.mapType, LAYOUT.streamType);
+	memory.point(nearer, 0, map);
+	assert.deepEqual(of(start + 0x184), [word(a)]);
+	assert.deepEqual(of(start + 0x184), [word(a)]);
 });

@@ -33,13 +33,14 @@ export const LAYOUT: HeapLayout = {
 	streamStart: 16,
 	codeType: 245,
 	ownFunctionIndex: 6,
+	inlinedCountIndex: 1,
 	literalsIndex: 2,
 	inliningPositionsIndex: 7,
 	codeDeoptimisation: 16,
 	codePositions: 24,
 	codeStart: 40,
 	codeSize: 56,
-	isStatementBit: false,
+	hasUnsignedSteps: false,
 };
 
 const LATER = {
@@ -88,14 +89,14 @@ export const LAYOUTS: Readonly<Record<string, HeapLayout>> = {
 		...LATER,
 		...typed([286, 284, 165], 173),
 		...coded(191, 185),
-		isStatementBit: true,
+		hasUnsignedSteps: true,
 		scope: LATE_SCOPE,
 	},
 	26: {
 		...LATER,
 		...typed([288, 286, 166], 174),
 		...coded(192, 186),
-		isStatementBit: true,
+		hasUnsignedSteps: true,
 		scope: LATE_SCOPE,
 	},
 };
