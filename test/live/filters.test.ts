@@ -134,6 +134,27 @@ test('two CPUs are both of them', async () => {
 	for (const hog of hogs) await hog.end();
 });
 
+test('-t: tracing ends with the thread', async () => {
+	for (const tool of ['runqlat', 'offcputime', 'syscount']) {
+		const workload = await Workload.start('hog', '0');
+		const tracing = await Tracing.start([tool, '-t', `${workload.tid}`]);
+		await workload.end();
+		const { status, stderr } = await tracing.end();
+		assert.equal(status, 0, stderr);
+		assert.match(stderr, /^all chosen processes and threads have ended: tracing ends$/m);
+	}
+});
+
+test('runqlat --split: who waited as tracing began did so once', async () => {
+	const report = await traceHogs(() => ['--split', '--comm', 'hog']);
+	const kinds = report.groups.map(({ key, count }) => [key.kind, count] as const);
+	const counts: Record<string, number> = Object.fromEntries(kinds);
+	const { preempted = 0, ...others } = counts;
+	assert.ok(preempted > 10, JSON.stringify(counts));
+	// One of the two has the CPU.
+	for (const [kind, count] of Object.entries(others)) assert.ok(count <= 2, `${kind}: ${count}`);
+});
+
 test('timehist --cpu: switches, wake-ups and migrations of this CPU alone', async () => {
 	const cpus = ['0', '1'];
 	const all = cpus.map((cpu) =>
