@@ -32,6 +32,15 @@ test('a thread frees what another allocates', async () => {
 	assert.deepEqual(report.lost, {});
 });
 
+test('-t: what a thread frees that another one has allocated is no free of what was not seen', async () => {
+	const workload = await Workload.start('leaks', 'threads', '1000');
+	const tracing = await Tracing.start(['memleak', '--json', '-t', `${workload.tid}`]);
+	await workload.work();
+	const { unseen_frees } = leakReport(await tracing.end('SIGINT'));
+	await workload.end();
+	assert.equal(unseen_frees, 0);
+});
+
 for (const [kind, own] of [
 	['execs', 'leak_before'],
 	['ends', 'allocate_for_good'],

@@ -239,6 +239,11 @@ test('what a call has not written, or does not look at, is not shown', () => {
 		callLine({ nr: nr('mq_open'), args: [0, flags, 0o600, 0], result: 3 });
 	assert.equal(open(0), 'mq_open(NULL, O_RDONLY) = 3');
 	assert.equal(open(0o100), 'mq_open(NULL, O_RDONLY|O_CREAT, 0600, NULL) = 3');
+	// A file without a name has a mode, too.
+	const openat = (flags: number) =>
+		callLine({ nr: nr('openat'), args: [-100, 0, flags, 0o600], result: 3 });
+	assert.equal(openat(2), 'openat(AT_FDCWD, NULL, O_RDWR) = 3');
+	assert.match(openat(0o20200002), /O_TMPFILE, 0600\) = 3$/);
 });
 
 test('modes among flags are in base 8; a policy with its flag', () => {
