@@ -9,6 +9,7 @@ import { Heap } from '../../../src/runtimes/v8/heap.js';
 import { FunctionNames } from '../../../src/symbolize/function-names.js';
 import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
 import { FakeMemory, FUNCTION_FLAGS, LAYOUT } from '../runtimes/v8/memory.js';
+import { optimisedCode, position, writeCall } from '../runtimes/v8/optimised.js';
 
 /** Above the kernel's limit of 2^22. */
 const PID = 5_000_000;
@@ -102,13 +103,16 @@ function world(context: TestContext) {
 		execute(pid: number): void {
 			history.add({ type: 'comm', pid, tid: pid, time_ns: 20, comm: 'x', exec: true });
 		},
-		meet(words: readonly FunctionWord[], pid = PID): void {
-			const frames = words.map((word) => ({ word, call: undefined }));
+		meet(words: readonly FunctionWord[], pid = PID, call?: number): void {
+			const frames = words.map((word) => ({ word, call }));
 			met.push({ pid, runtime: RUNTIME, base: 0, frames });
 		},
 		/** The ring has what was met. */
 		tell: () => onMet(),
 		pause: (ms: number) => context.mock.timers.tick(ms),
+		withInlined(call: number, word: FunctionWord, pid = PID) {
+			return names.withInlined(history.at(pid, 15) ?? assert.fail(), call, [word]);
+		},
 		nameOf(word: FunctionWord, { pid = PID, time_ns = 15 } = {}) {
 			const space = history.at(pid, time_ns) ?? assert.fail();
 			const name = names.nameOf(space, word);
@@ -251,4 +255,50 @@ test('closed: its memory is not held, and nothing is read any more', async (t) =
 	here.names.close();
 	here.pause(100);
 	assert.deepEqual([pages.reads, pages.rests], [['a'], 1]);
+});
+
+/** A function with one call, of a function that was put into it, and that one. */
+function inlinedIn(pages: Pages) {
+	const [word, inlined] = [pages.function('outer'), pages.function('inner')];
+	const start = optimisedCode(pages, {
+		outer: word.place,
+		functions: [inlined.place],
+		count: 1,
+		inlinings: [[position(0), 0]],
+		entries: [[0x10, position(1)]],
+		size_bytes: 0x100,
+	});
+	writeCall(pages, start + 0x20);
+	return { word, inlined, call: start + 0x20 };
+}
+
+test('functions in the code of others are read at once, and their names: the process may end', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	const { word, inlined, call } = inlinedIn(pages);
+	here.meet([word], PID, call);
+	await here.tell();
+	pages.isGone = true;
+	here.names.take();
+	assert.deepEqual(here.withInlined(call, word), [inlined, word]);
+	assert.equal(here.nameOf(inlined), 'inner');
+});
+
+test('what could not be read of a call is read when it is asked for; code of a file has none', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	const { word, inlined, call } = inlinedIn(pages);
+	pages.isGone = true;
+	here.meet([word], PID, call);
+	await here.tell();
+	for (let i = 0; i < 10; i++) here.pause(10);
+	assert.deepEqual(here.withInlined(call, word), [word]);
+	pages.isGone = false;
+	here.names.take();
+	assert.deepEqual(here.withInlined(call, word), [inlined, word]);
+	// NODE is mapped there.
+	assert.deepEqual(here.withInlined(0x1800, word), [word]);
+	assert.deepEqual(here.withInlined(call, { ...word, isCallers: true }), [
+		{ ...word, isCallers: true },
+	]);
 });

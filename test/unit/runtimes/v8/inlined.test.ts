@@ -5,33 +5,7 @@ import { printAt } from '../../../../src/runtimes/v8/frame.js';
 import { Heap } from '../../../../src/runtimes/v8/heap.js';
 import { InlinedFunctions, positionAt } from '../../../../src/runtimes/v8/inlined.js';
 import { FakeMemory, LAYOUT, LAYOUTS, TYPE } from './memory.js';
-
-/** A position in the source, within the function of this number, from 1 on; 0: in the code's own. */
-const position = (inlining: number, offset = 100): number => inlining * 2 ** 31 + (offset + 1) * 2;
-
-/** As V8 writes them: the sign first, seven bits at a time. */
-const number = (value: number): number[] => unsigned(value < 0 ? -value * 2 - 1 : value * 2);
-
-function unsigned(value: number): number[] {
-	let rest = value;
-	const bytes: number[] = [];
-	for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(128 + (rest % 128));
-	return [...bytes, rest];
-}
-
-type Entry = readonly [code: number, position: number];
-
-function table(entries: readonly Entry[], hasUnsignedSteps: boolean): Uint8Array {
-	let last: Entry = [-1, 0];
-	const bytes = entries.flatMap((entry) => {
-		const step = entry[0] - last[0];
-		const written = hasUnsignedSteps ? unsigned(step * 4 + 1) : number(-step - 1);
-		const both = [...written, ...number(entry[1] - last[1])];
-		last = entry;
-		return both;
-	});
-	return Uint8Array.from(bytes);
-}
+import { codeOf, optimisedCode, position, table, writeCall } from './optimised.js';
 
 for (const hasUnsignedSteps of [false, true]) {
 	test(`positions: the last one at or before an offset, ${hasUnsignedSteps ? 'by a bit' : 'by the sign'}`, () => {
@@ -72,16 +46,6 @@ test('positions as Node.js 24 and 26 have written them for the same function', (
 	}
 });
 
-/** How functions are put into each other, as InliningPosition has it: where, and which. */
-function inlinings(all: readonly (readonly [position: number, index: number])[]): Uint8Array {
-	const bytes = Buffer.alloc(16 * all.length);
-	for (const [i, [where, index]] of all.entries()) {
-		bytes.writeBigUInt64LE(BigInt(where), 16 * i);
-		bytes.writeInt32LE(index, 16 * i + 8);
-	}
-	return bytes;
-}
-
 /** outer() calls at 0x30 itself, at 0x100 in a() in b(), at 0x180 in a() by itself. */
 function optimised(layout = LAYOUT) {
 	const memory = new FakeMemory(layout);
@@ -94,31 +58,24 @@ function optimised(layout = LAYOUT) {
 		[0x100, position(2)],
 		[0x180, position(3)],
 	] as const;
-	const elements: (number | undefined)[] = Array.from({ length: 12 });
-	const isWrapped = layout.ownFunctionIndex === 7;
-	const wrapper = memory.object(195, 16);
-	memory.point(wrapper, 8, outer);
-	elements[layout.ownFunctionIndex] = isWrapped ? wrapper : outer;
-	elements[layout.literalsIndex] = memory.array([b, a, memory.string('no function'), a]);
-	const inlined = [
-		[position(0, 10), 0],
-		[position(1, 20), 1],
-		[position(0, 30), 1],
-		[position(0), 2],
-		[position(5), 1],
-		[position(0), 3],
-	] as const;
-	elements[layout.inliningPositionsIndex] = memory.bytes(inlinings(inlined));
-	const code = memory.object(layout.codeType, 96);
-	const data = memory.array(elements);
-	memory.smi(data, 16 + 8 * layout.inlinedCountIndex, 3);
-	memory.smi(data, 16 + 8 * (layout.inliningPositionsIndex + 1), 0x2fff);
-	memory.point(code, layout.codeDeoptimisation, data);
-	const damaged = [4, 5, 9, 6].map((inlining, i) => [0x200 + 0x40 * i, position(inlining)]);
-	const all = [...entries, ...damaged, [0x300, position(1 + 2)]];
-	const positions = memory.bytes(table(all as Entry[], layout.hasUnsignedSteps));
-	memory.point(code, layout.codePositions, positions);
-	const start = memory.instructions(code, 0x3000);
+	const damaged = [4, 5, 9, 6].map(
+		(inlining, i) => [0x200 + 0x40 * i, position(inlining)] as const,
+	);
+	const start = optimisedCode(memory, {
+		outer,
+		functions: [b, a, memory.string('no function'), a],
+		count: 3,
+		inlinings: [
+			[position(0, 10), 0],
+			[position(1, 20), 1],
+			[position(0, 30), 1],
+			[position(0), 2],
+			[position(5), 1],
+			[position(0), 3],
+		],
+		entries: [...entries, ...damaged, [0x300, position(3)]],
+		size_bytes: 0x3000,
+	});
 	const heap = new Heap(memory, layout);
 	const word = (place: number) => ({
 		place,
@@ -128,10 +85,10 @@ function optimised(layout = LAYOUT) {
 	const reader = new InlinedFunctions(heap);
 	/** Behind a call, and its last byte. */
 	const of = (address: number, place = outer, opcode = 0xe8) => {
-		if (address >= FakeMemory.BASE) memory.int32(address - 4, 0, opcode << 0);
+		if (address >= FakeMemory.BASE) writeCall(memory, address, opcode);
 		return reader.at(address, word(place));
 	};
-	return { memory, code, start, of, word, outer, a, b };
+	return { memory, start, of, word, outer, a, b };
 }
 
 for (const [node, layout] of Object.entries(LAYOUTS))
@@ -148,13 +105,13 @@ for (const [node, layout] of Object.entries(LAYOUTS))
 	});
 
 test('code of another function, other memory, what is no call, and beyond the end are not known', () => {
-	const { memory, code, start, of, a, outer } = optimised();
+	const { memory, start, of, a, outer } = optimised();
 	assert.equal(of(start + 0x104, a), undefined);
 	assert.equal(of(start + 0x104, outer, 0x90), undefined);
 	assert.equal(of(start + 0x3001), undefined);
 	assert.equal(of(start - 0x40), undefined);
 	assert.equal(of(12), undefined);
-	memory.address(code, LAYOUT.codeStart, start + 64);
+	memory.address(codeOf(memory, start), LAYOUT.codeStart, start + 64);
 	assert.equal(of(start + 0x104), undefined);
 });
 
