@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
+import { stackReport } from './stacks.js';
 import { Tracing, Workload } from './support.js';
 
 for (const [way, which] of [
@@ -28,3 +29,20 @@ for (const [way, which] of [
 		assert.equal(await processes('--follow'), 1 + CHILDREN);
 		assert.equal(await processes(), 1);
 	});
+
+test('profile without BPF: children that begin meanwhile, with --follow only', async () => {
+	const without = ['setpriv', '--bounding-set=-all'];
+	const burn = "timeout 0.5 bash -c 'while :; do :; done'";
+	const script = `echo "ready $$ $$"; read -rn 1; ${burn}; echo "done 0"; read -rn 1`;
+	const pids = async (...follow: readonly string[]) => {
+		const workload = await Workload.startBy(...without, 'bash', '-c', script);
+		const args = ['profile', '--json', '-F', '199', '-p', `${workload.pid}`, ...follow];
+		const tracing = await Tracing.start(args, {}, without);
+		await workload.work();
+		const { stacks } = stackReport(await tracing.end('SIGINT'));
+		await workload.end();
+		return new Set(stacks.map(({ key }) => key.pid === workload.pid));
+	};
+	assert.ok((await pids('--follow')).has(false));
+	assert.ok(!(await pids()).has(false));
+});
