@@ -31,13 +31,12 @@ for (const [way, which] of [
 	});
 
 test('profile without BPF: children that begin meanwhile, with --follow only', async () => {
-	const without = ['setpriv', '--bounding-set=-all'];
 	const burn = "timeout 0.5 bash -c 'while :; do :; done'";
 	const script = `echo "ready $$ $$"; read -rn 1; ${burn}; echo "done 0"; read -rn 1`;
 	const pids = async (...follow: readonly string[]) => {
-		const workload = await Workload.startBy(...without, 'bash', '-c', script);
+		const workload = await Workload.startBy('setpriv', '--bounding-set=-all', 'bash', '-c', script);
 		const args = ['profile', '--json', '-F', '199', '-p', `${workload.pid}`, ...follow];
-		const tracing = await Tracing.start(args, {}, without);
+		const tracing = await Tracing.start(args, {}, ['setpriv', '--bounding-set=-all']);
 		await workload.work();
 		const { stacks } = stackReport(await tracing.end('SIGINT'));
 		await workload.end();
