@@ -99,6 +99,28 @@ test('woken by UDP on the loopback device: the sender is named, or the network, 
 	assert.deepEqual(rest, { [`thread  ${pid}`]: 1 });
 });
 
+test('who has sent to its own machine once wakes nobody that other softirqs of its CPU wake', async () => {
+	const send = 'echo x > /dev/udp/127.0.0.1/9';
+	const spin = 'end=$((SECONDS + 2)); while ((SECONDS < end)); do :; done';
+	const script = `echo "ready $$ $$"; read -rn 1; ${send}; ${spin}; echo "done 0"; read -rn 1`;
+	const sender = await Workload.startBy('taskset', '-c', '0', 'bash', '-c', script);
+	const tracing = await Tracing.start(['timehist', '--json', '-w']);
+	await sender.work();
+	const { stdout } = await tracing.end('SIGINT');
+	await sender.end();
+	const rows = reportsOf(stdout).flatMap((report) => report.rows as Row[]);
+	const softirqs = rows.filter(
+		({ event, cpu, waker_context }) =>
+			event === 'wakeup' && cpu === 0 && String(waker_context).startsWith('softirq'),
+	);
+	// The kernel's own threads sleep by timers, which a softirq ends.
+	assert.ok(softirqs.length > 10, `${softirqs.length}`);
+	const byIt = softirqs.filter(
+		({ pid, waker_irq }) => pid === sender.pid && waker_irq !== 'network',
+	);
+	assert.deepEqual(byIt, []);
+});
+
 test('a thread that leaves its CPU idle does not move the threads that the scheduler fetches', async () => {
 	const seen = await seenOf('idle', '-M');
 	const { rows, pid } = seen;
