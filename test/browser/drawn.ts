@@ -4,6 +4,8 @@ import type { Page } from 'playwright-core';
 export interface Drawn {
 	readonly name: string;
 	readonly colour: string;
+	/** Less than 1: it stands behind what is zoomed to. */
+	readonly opacity: number;
 	readonly left: number;
 	readonly top: number;
 	readonly width: number;
@@ -19,6 +21,7 @@ export function drawn(page: Page): Promise<Drawn[]> {
 			return {
 				name: box.getAttribute('name') ?? '',
 				colour: getComputedStyle(rect).fill,
+				opacity: Number(getComputedStyle(rect).opacity),
 				left: left + (place?.e ?? 0),
 				top: top + (place?.f ?? 0),
 				width: rect.width.baseVal.value,

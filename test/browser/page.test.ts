@@ -70,6 +70,8 @@ test('a click zooms, what it stands on too; reset and Escape go back', async (t)
 	for (const name of ['all', 'server', 'main', 'handle']) {
 		assert.equal(zoomed.find((each) => each.name === name)?.width, width, name);
 	}
+	const faded = zoomed.flatMap(({ name, opacity }) => (opacity < 1 ? name : []));
+	assert.deepEqual(faded.toSorted(), ['all', 'main', 'server']);
 	const regex = zoomed.find(({ name }) => name === 'Regex');
 	assert(Math.abs((regex?.width ?? 0) - (width * 88) / 460) < 1e-3);
 	assert(!zoomed.some(({ name }) => ['read', 'idle', 'other', 'accept'].includes(name)));
