@@ -61,6 +61,21 @@ export function readFunctionWord(view: DataView, at: number): FunctionWord {
 	};
 }
 
+/** The functions in a stack, struct walked, leaf first. */
+export function metFrames(walked: DataView): MetFrame[] {
+	const { count, frames } = WALKED.fields;
+	const met: MetFrame[] = [];
+	const end = frames.offset + walked.getUint32(count.offset, true) * 8;
+	// The first address is where the thread was.
+	let call: number | undefined;
+	for (let at = frames.offset + 8; at < Math.min(end, walked.byteLength - 7); at += 8)
+		if (isFunctionWord(walked, at)) {
+			const word = readFunctionWord(walked, at);
+			met.push({ word, call: word.isCallers ? undefined : call });
+		} else call = readU64(walked, at) - 1;
+	return met;
+}
+
 /** Of one object, which is to be configured, loaded, opened and closed. */
 export class FunctionMaps {
 	readonly #object: BpfObject<UnwoundLayout>;
@@ -130,22 +145,13 @@ export class FunctionMaps {
 	/** Of stacks that were kept since the last call. */
 	met(): MetFunctions[] {
 		const found: MetFunctions[] = [];
-		const { tgid, runtime, base, count, frames } = WALKED.fields;
+		const { tgid, runtime, base } = WALKED.fields;
 		this.#ring?.read((record) => {
-			const met: MetFrame[] = [];
-			const end = frames.offset + record.getUint32(count.offset, true) * 8;
-			// The first address is where the thread was.
-			let call: number | undefined;
-			for (let at = frames.offset + 8; at < Math.min(end, record.byteLength - 7); at += 8)
-				if (isFunctionWord(record, at)) {
-					const word = readFunctionWord(record, at);
-					met.push({ word, call: word.isCallers ? undefined : call });
-				} else call = readU64(record, at) - 1;
 			found.push({
 				pid: record.getUint32(tgid.offset, true),
 				runtime: this.#runtimes[record.getUint32(runtime.offset, true) - 1],
 				base: readU64(record, base.offset),
-				frames: met,
+				frames: metFrames(record),
 			});
 		});
 		return found;

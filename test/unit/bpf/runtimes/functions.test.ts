@@ -3,8 +3,10 @@ import { test } from 'node:test';
 import {
 	FunctionMaps,
 	isFunctionWord,
+	metFrames,
 	readFunctionWord,
 } from '../../../../src/bpf/runtimes/functions.js';
+import { walked as WALKED } from '../../../../src/generated/common.js';
 import type { RuntimeFile } from '../../../../src/runtimes/recognise.js';
 import { LAYOUT } from '../../runtimes/v8/memory.js';
 
@@ -28,6 +30,34 @@ test('a word of a stack tells where a function is, what it is, and whose frame',
 				isCallers,
 			});
 		}
+});
+
+test('functions of a stack, each with the last byte of its call; none of the leaf and of callers', () => {
+	const { count, frames } = WALKED.fields;
+	const word = (place: number, isCallers = false) =>
+		viewOf(BigInt(place), 7n, isCallers).getBigUint64(0, true);
+	// The last one is not of this stack.
+	const words = [
+		0x1000n,
+		word(8, true),
+		word(16),
+		0x2000n,
+		word(24),
+		0x3000n,
+		0x4000n,
+		word(32),
+		word(40),
+	];
+	const view = new DataView(new ArrayBuffer(frames.offset + words.length * 8));
+	view.setUint32(count.offset, words.length - 1, true);
+	for (const [i, each] of words.entries()) view.setBigUint64(frames.offset + i * 8, each, true);
+	const met = metFrames(view).map(({ word: { place }, call }) => [place, call]);
+	assert.deepEqual(met, [
+		[8, undefined],
+		[16, undefined],
+		[24, 0x1fff],
+		[32, 0x3fff],
+	]);
 });
 
 test('an address of user space is no function', () => {

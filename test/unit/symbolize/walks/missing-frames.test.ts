@@ -37,11 +37,14 @@ test('stacks of Go begin with its scheduler or with its thread, whatever lies be
 	}
 });
 
+/** A stack whose walk took this many frames. */
+const captured = (frames: number, userEnd?: CapturedStack['userEnd']) =>
+	({ userEnd, user: Array.from({ length: frames }, () => 0) }) as unknown as CapturedStack;
+
 test('a stack that begins so is whole, however the walk ended', () => {
 	const missing = new MissingFrames();
 	for (const userEnd of [undefined, 'guessed', 'at zero', 'no table', 'no way on'] as const) {
-		const captured = { userEnd } as CapturedStack;
-		const cutOf = (names: string) => missing.of(captured, placesOf(names), 127).cut;
+		const cutOf = (names: string) => missing.of(captured(2, userEnd), placesOf(names), 127).cut;
 		assert.equal(cutOf(`${GO} runtime.mcall`), undefined, userEnd);
 		assert.equal(cutOf(`${GO} runtime.mstart.abi0 runtime.clone.abi0`), undefined, userEnd);
 		assert.notEqual(cutOf(`${GO} runtime.systemstack.abi0`), undefined, userEnd);
@@ -75,11 +78,13 @@ const cut = named.slice(0, 2);
 test('how a walk ended says whether a stack is whole, and why not', () => {
 	const missing = new MissingFrames();
 	const of = (userEnd: CapturedStack['userEnd'], user: readonly Place[], maxDepth = 127) =>
-		missing.of({ userEnd } as CapturedStack, user, maxDepth);
+		missing.of(captured(user.length, userEnd), user, maxDepth);
 	assert.deepEqual(of('whole', cut), {});
 	assert.deepEqual(of('no table', cut), { cut: 'no table' });
 	assert.deepEqual(of('no table', cut, 2), { cut: 'too deep' });
 	assert.deepEqual(of('no table', cut, 3), { cut: 'no table' });
+	// Functions that were put into the code of others are no frames of the walk.
+	assert.deepEqual(missing.of(captured(1, 'no way on'), cut, 2), { cut: 'no way on' });
 	assert.deepEqual(of('guessed', named), { cut: undefined });
 	assert.deepEqual(of('guessed', cut), { cut: 'no frame pointers' });
 	assert.deepEqual(of('guessed', cut, 2), { cut: 'too deep' });
@@ -92,8 +97,7 @@ test('how a walk ended says whether a stack is whole, and why not', () => {
 
 test('the first functions of threads, of each C library and of Go', () => {
 	const missing = new MissingFrames();
-	const cutOf = (root: string) =>
-		missing.of({} as CapturedStack, placesOf(`work ${root}`), 127).cut;
+	const cutOf = (root: string) => missing.of(captured(2), placesOf(`work ${root}`), 127).cut;
 	for (const root of [
 		'_start',
 		'_dl_start',
@@ -115,7 +119,7 @@ test('a leaf in a C library without frame pointers: its caller is missing, unles
 	for (const frame of [true, false]) {
 		const missing = new MissingFrames();
 		const libc = libraryOf(missing, frame, true);
-		const of = (...user: readonly Place[]) => missing.of({} as CapturedStack, user, 127);
+		const of = (...user: readonly Place[]) => missing.of(captured(2), user, 127);
 		const read = placeIn(libc, 'read');
 		assert.equal(of(read, ...named).callerMissing, !frame);
 		assert.equal(of(read).callerMissing, false);
@@ -129,7 +133,7 @@ test('a root without a name, in a C library without symbols, is where its first 
 	const cutOf = (complete: boolean, lacks: Place['lacks'], alone = false) => {
 		const missing = new MissingFrames();
 		const root = placeIn(libraryOf(missing, true, complete), 'libc.so.6+0x10', lacks);
-		return missing.of({} as CapturedStack, alone ? [root] : [...cut, root], 127).cut;
+		return missing.of(captured(2), alone ? [root] : [...cut, root], 127).cut;
 	};
 	assert.equal(cutOf(false, 'symbols'), undefined);
 	assert.equal(cutOf(true, 'symbols'), 'no frame pointers');
@@ -145,8 +149,8 @@ test('only of C libraries is it known; others do not count', () => {
 	const file = new MappedFile('/usr/lib/libfoo.so.1', 1, 0, 0);
 	missing.addFile(file, open, { names: [], known: [], buildId: undefined, complete: false });
 	closeSync(open.fd);
-	const leaf = missing.of({} as CapturedStack, [placeIn(file, 'foo'), ...named], 127);
+	const leaf = missing.of(captured(2), [placeIn(file, 'foo'), ...named], 127);
 	assert.equal(leaf.callerMissing, false);
 	const root = [...cut, placeIn(file, 'libfoo.so.1+0x10', 'symbols')];
-	assert.equal(missing.of({} as CapturedStack, root, 127).cut, 'no frame pointers');
+	assert.equal(missing.of(captured(2), root, 127).cut, 'no frame pointers');
 });
