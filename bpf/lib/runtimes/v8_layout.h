@@ -12,6 +12,9 @@ struct v8_layout {
 	u64 builtins_end;
 	u64 interpreter_start; /* the part of that which runs functions that are not compiled */
 	u64 interpreter_end;
+	/* Where functions go on that were optimised as they called something; 0: there is none. */
+	u64 resumes;
+	u64 resumes_or_baseline;
 	u32 function_shared; /* in a JSFunction: what all closures of the function share */
 	u32 shared_print;    /* in that: numbers that tell functions apart */
 };

@@ -164,12 +164,15 @@ export class FunctionMaps {
 }
 
 /** struct v8_layout. */
-function v8Value({ heap, builtins, interpreter }: V8Layout): Uint8Array {
+function v8Value({ heap, builtins, interpreter, resumes }: V8Layout): Uint8Array {
+	const [plain = 0, orBaseline = 0] = resumes;
 	return written(V8_LAYOUT, {
 		builtins_start: builtins.start,
 		builtins_end: builtins.end,
 		interpreter_start: interpreter.start,
 		interpreter_end: interpreter.end,
+		resumes: plain,
+		resumes_or_baseline: orBaseline,
 		function_shared: heap.functionShared,
 		shared_print: heap.sharedLength,
 	});

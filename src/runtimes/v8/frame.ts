@@ -14,12 +14,13 @@ const PRINT_MASK = 0x1_ffff;
 /** Undefined: it is no function's. */
 export function v8FunctionOf(
 	{ fp, sp, isExact, offset }: WalkedFrame,
-	{ heap: layout, builtins, interpreter }: V8Layout,
+	{ heap: layout, builtins, interpreter, resumes }: V8Layout,
 	memory: RuntimeMemory,
 ): FunctionWord | undefined {
 	const isIn = ({ start, end }: V8Layout['builtins']) =>
 		offset !== undefined && offset >= start && offset < end;
-	const isCallers = offset !== undefined && !isIn(interpreter);
+	const isResumed = offset !== undefined && !isExact && resumes.includes(offset + 1);
+	const isCallers = offset !== undefined && !isIn(interpreter) && !isResumed;
 	if (offset !== undefined && !isIn(builtins)) return undefined;
 	// A builtin has a frame of its own, unless it is where the thread is.
 	if (isCallers && !isExact) return undefined;

@@ -12,6 +12,10 @@ const VERSION = '_ZN2v88internal7Version';
 const BUILTINS = 'v8_Default_embedded_blob_code_';
 const BUILTINS_SIZE = 'v8_Default_embedded_blob_code_size_';
 const INTERPRETER = 'Builtins_InterpreterEntryTrampoline';
+/** Frames of optimised code that were made the interpreter's return to the beginning of these. */
+const RESUMES: readonly string[] = ['', 'BaselineOr'].map(
+	(or) => `Builtins_${or}InterpreterEnterAtNextBytecode`,
+);
 
 /** What the file has to say, each a number of 32 bits; the part behind "v8dbg_", by what each version calls it. */
 const TOLD = {
@@ -91,6 +95,8 @@ export interface V8Layout {
 	readonly builtins: CodeRange;
 	/** The part of it that runs functions which are not compiled. */
 	readonly interpreter: CodeRange;
+	/** Where functions go on that were optimised as they called something. */
+	readonly resumes: readonly number[];
 }
 
 /** A file that V8 is in. */
@@ -135,7 +141,7 @@ function toldBy(numbers: Numbers): ToldLayout | undefined {
 
 /** These names are of a table that `strip` takes away. */
 function codeIn(elf: Elf, numbers: Numbers): Omit<V8Layout, 'heap'> | undefined {
-	const found = symbolsNamed(elf, [BUILTINS, BUILTINS_SIZE, INTERPRETER]);
+	const found = symbolsNamed(elf, [BUILTINS, BUILTINS_SIZE, INTERPRETER, ...RESUMES]);
 	const builtins = found.get(BUILTINS);
 	const size = found.get(BUILTINS_SIZE);
 	const interpreter = found.get(INTERPRETER);
@@ -147,7 +153,11 @@ function codeIn(elf: Elf, numbers: Numbers): Omit<V8Layout, 'heap'> | undefined 
 	};
 	const all = range(builtins.address, size_bytes);
 	const one = range(interpreter.address, interpreter.size_bytes);
-	return all && one && { builtins: all, interpreter: one };
+	const resumes = RESUMES.flatMap((name) => {
+		const symbol = found.get(name);
+		return (symbol && fileOffsetOf(elf, symbol.address)) ?? [];
+	});
+	return all && one && { builtins: all, interpreter: one, resumes };
 }
 
 function fileOffsetOf(elf: Elf, linked: number): number | undefined {

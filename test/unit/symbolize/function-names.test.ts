@@ -18,7 +18,7 @@ const CODE = { start: 1000, end: 2000 };
 const RUNTIME: RuntimeFile = {
 	runtime: 'v8',
 	version: '11.3.244',
-	layout: { heap: LAYOUT, builtins: CODE, interpreter: CODE },
+	layout: { heap: LAYOUT, builtins: CODE, interpreter: CODE, resumes: [] },
 	problem: undefined,
 };
 

@@ -69,7 +69,7 @@ test('an address of user space is no function', () => {
 /** A file that V8 is in, whose code is where no other has it. */
 function fileOf(number: number): RuntimeFile {
 	const code = { start: number, end: number + 1 };
-	const layout = { heap: LAYOUT, builtins: code, interpreter: code };
+	const layout = { heap: LAYOUT, builtins: code, interpreter: code, resumes: [] };
 	return { runtime: 'v8', version: '11.3.244', layout, problem: undefined };
 }
 const identityOf = (number: number) => ({ inode: BigInt(number), device: 8, changed_ns: 0n });

@@ -213,6 +213,7 @@ test('which function a frame is of, as programs find it', () => {
 		heap: LAYOUT,
 		builtins: { start: 1000, end: 2000 },
 		interpreter: { start: 1200, end: 1300 },
+		resumes: [1400, 1500],
 	};
 	const of = (offset: number | undefined, isExact = false, sp: number | undefined = fp - 24) =>
 		v8FunctionOf({ fp, sp, isExact, offset }, layout, memory);
@@ -222,6 +223,10 @@ test('which function a frame is of, as programs find it', () => {
 	assert.equal(of(999), undefined);
 	assert.equal(of(2000), undefined);
 	assert.equal(of(1100), undefined);
+	// A frame of the interpreter's, though nothing was called before that address.
+	for (const offset of [1399, 1499]) assert.deepEqual(of(offset), of(1250));
+	for (const offset of [1400, 1398]) assert.equal(of(offset), undefined);
+	assert.deepEqual(of(1399, true), { ...of(1250), isCallers: true });
 	assert.deepEqual(of(1100, true), { ...of(undefined), isCallers: true });
 	// The frame is not made yet.
 	assert.equal(of(undefined, true, fp - 8), undefined);

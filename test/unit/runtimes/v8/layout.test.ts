@@ -28,10 +28,12 @@ for (const [which, node] of NODES) {
 			const expected = LAYOUTS[Number.parseInt(versions.node, 10)];
 			assert.equal(file.problem, expected ? undefined : 'version');
 			if (!expected) return;
-			const { heap, builtins, interpreter } = file.layout ?? assert.fail();
+			const { heap, builtins, interpreter, resumes } = file.layout ?? assert.fail();
 			assert.deepEqual(heap, expected);
 			assert.ok(builtins.start < interpreter.start && interpreter.end < builtins.end);
 			assert.ok(interpreter.end - interpreter.start > 100);
+			assert.ok(resumes.length > 0);
+			for (const at of resumes) assert.ok(at > builtins.start && at < builtins.end);
 			assert.equal(new ExportedSymbols(new Elf(bytes)).find('v8dbg_no_such_thing'), undefined);
 		} finally {
 			closeSync(fd);
