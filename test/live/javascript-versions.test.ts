@@ -4,7 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
-import { assertInlined, assertInSource, isChain, namedShare, traced } from './javascript.js';
+import {
+	assertDeoptimised,
+	assertInlined,
+	assertInSource,
+	isChain,
+	namedShare,
+	traced,
+} from './javascript.js';
 import type { JsonStack } from './stacks.js';
 
 /** As scripts/setup.sh has fetched them. */
@@ -78,6 +85,10 @@ for (const version of VERSIONS) {
 			assertInlined(node, flags),
 		);
 	}
+
+	test(`Node.js ${version}: a function that is not optimised any more`, HAVE_THEM, () =>
+		assertDeoptimised(node),
+	);
 
 	test(`Node.js ${version}, as it does: functions that wait`, HAVE_THEM, async () => {
 		const { stacks, notices } = await traced(node, 'offcputime', [], '--exact');

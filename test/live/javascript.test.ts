@@ -17,6 +17,7 @@ import { Elf } from '../../src/elf/elf.js';
 import { ExportedSymbols } from '../../src/elf/exported-symbols.js';
 import { NODE_VERSIONS } from '../../src/runtimes/v8/versions.js';
 import {
+	assertDeoptimised,
 	assertInlined,
 	assertInSource,
 	FUNCTION,
@@ -81,6 +82,10 @@ test('profile: all functions of a chain, where none is inlined', HAS_NAMES, asyn
 
 test('offcputime: functions in the code of others', HAS_NAMES, () =>
 	assertInlined(process.execPath, []),
+);
+
+test('offcputime: a function that is not optimised any more', HAS_NAMES, () =>
+	assertDeoptimised(process.execPath),
 );
 
 test('profile --runtime-frames: of the language alone, and none of it', HAS_NAMES, async () => {

@@ -127,4 +127,21 @@ export async function assertInlined(node: string, flags: readonly string[]): Pro
 	assert.ok(sumOf(few, 'count') > 0.5 * sumOf(native, 'count'));
 }
 
+/** A function that was optimised as it called another one, and no longer is, is in the stack as before. */
+export async function assertDeoptimised(node: string): Promise<void> {
+	const workload = await Workload.startBy(node, join(SCRIPTS, 'deoptimised.cjs'));
+	const args = ['offcputime', '-p', `${workload.pid}`, '--exact', '--json', '--state', 'S'];
+	const { finished, done } = await traceWork(workload, args);
+	const waits = withFrame(stackReport(finished).stacks, /AtomicsWait/);
+	assert.ok(sumOf(waits) >= 0.99e6 * (done[0] ?? 0));
+	for (const { frames } of waits) {
+		const names = frames.map(nameOf);
+		const chain = ['outermost', 'callInBetween', 'changeAndWait'];
+		assert.deepEqual(
+			names.slice(names.indexOf('outermost'), names.indexOf('changeAndWait') + 1),
+			chain,
+		);
+	}
+}
+
 const nameOf = (frame: string): string => FUNCTION.exec(frame)?.[1] ?? frame;
