@@ -12,6 +12,7 @@ import {
 	type RuntimeFile,
 } from '../runtimes/recognise.js';
 import type { FunctionReader, FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
+import { InlinedCalls } from './inlined-calls.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';
@@ -61,10 +62,7 @@ export class FunctionNames implements Runtimes {
 	readonly #open: OpenProcesses;
 	/** By process's life and function. */
 	readonly #names = new Map<string, FunctionName>();
-	/** By process's life, function and call: those that the runtime has put into its code there. */
-	readonly #inlined = new Map<string, readonly FunctionWord[] | 'unread'>();
-	/** In these. */
-	#inlinedWords = 0;
+	readonly #calls = new InlinedCalls();
 	#waiting: Waiting[] = [];
 	#timer: NodeJS.Timeout | undefined;
 	/** By life, what walks came to. In /proc, files of a container's may have other numbers (overlays). */
@@ -128,13 +126,13 @@ export class FunctionNames implements Runtimes {
 		if (space.find(call)?.file) return words;
 		const life = lifeKey(space.life);
 		const key = callKey(life, word, call);
-		let found = this.#inlined.get(key);
-		if (found === undefined || found === 'unread') {
+		let found = this.#calls.get(key);
+		if (!found) {
 			if (this.#asking_ms > MAX_ASKING_MS) return words;
 			const begun_ms = performance.now();
 			const runtime = this.runtimeOf(space);
 			found = runtime && this.#readInlined(space.life.pid, life, runtime, word, call);
-			this.#keepInlined(key, found ?? 'unread');
+			this.#calls.keep(key, found);
 			this.#asking_ms += performance.now() - begun_ms;
 			this.#sliceSoon();
 		}
@@ -233,9 +231,9 @@ export class FunctionNames implements Runtimes {
 
 	#awaitCall(waiting: Waiting & { readonly call: number }, life: string): void {
 		const key = callKey(life, waiting.word, waiting.call);
-		const isFull = this.#waiting.length >= MAX_WAITING || this.#inlined.size >= MAX_KEPT;
-		if (isFull || this.#inlined.has(key)) return;
-		this.#keepInlined(key, 'unread');
+		const isFull = this.#waiting.length >= MAX_WAITING || this.#calls.isFull;
+		if (isFull || this.#calls.has(key)) return;
+		this.#calls.keep(key, undefined);
 		this.#waiting.push(waiting);
 	}
 
@@ -268,7 +266,7 @@ export class FunctionNames implements Runtimes {
 	#readCall({ pid, runtime, word, call = 0 }: Waiting): boolean {
 		const life = this.#lifeOf(pid);
 		const found = this.#readInlined(pid, life, runtime, word, call);
-		this.#keepInlined(callKey(life, word, call), found ?? 'unread');
+		this.#calls.keep(callKey(life, word, call), found);
 		for (const each of found ?? [])
 			this.#await({ pid, runtime, word: each, call: undefined, attempts: 0 }, life);
 		return found !== undefined;
@@ -283,14 +281,6 @@ export class FunctionNames implements Runtimes {
 	): readonly FunctionWord[] | undefined {
 		if (life !== this.#lifeOf(pid)) return undefined;
 		return this.#readerOf(pid, life, runtime)?.inlinedAt?.(call, word);
-	}
-
-	#keepInlined(key: string, found: readonly FunctionWord[] | 'unread'): void {
-		if (this.#inlined.size >= MAX_KEPT && !this.#inlined.has(key)) return;
-		const isKnown = found !== 'unread';
-		if (isKnown && this.#inlinedWords + found.length > MAX_KEPT) return;
-		if (isKnown) this.#inlinedWords += found.length;
-		this.#inlined.set(key, found);
 	}
 
 	/** Returns whether all is known. What is moved at this moment may be found a little later. */

@@ -1,7 +1,7 @@
 /**
- * Which functions V8 has put into the code of another one: TurboFan and Maglev do so. Optimised code says of each call
- * in it of which function it is. Of instructions in between it says nothing. Source: V8's code.tq, source-position-table.cc,
- * deoptimization-data.h.
+ * Which functions V8 has inlined into the code of another one: TurboFan and Maglev do so. For each call, optimised code
+ * says which function makes it; for the instructions in between it says nothing. Source: V8's code.tq,
+ * source-position-table.cc, deoptimization-data.h.
  */
 import type { FunctionWord } from '../runtime.js';
 import { endsWithCall, MAX_CALL_BYTES } from './calls.js';
