@@ -5,6 +5,7 @@ import type { FunctionMaps } from '../../../src/bpf/runtimes/functions.js';
 import type { RuntimeFile } from '../../../src/runtimes/recognise.js';
 import type { FunctionWord } from '../../../src/runtimes/runtime.js';
 import { printAt } from '../../../src/runtimes/v8/frame.js';
+import { V8Functions } from '../../../src/runtimes/v8/functions.js';
 import { Heap } from '../../../src/runtimes/v8/heap.js';
 import { FunctionNames } from '../../../src/symbolize/function-names.js';
 import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
@@ -301,4 +302,19 @@ test('what could not be read of a call is read when it is asked for; code of a f
 	assert.deepEqual(here.withInlined(call, { ...word, isCallers: true }), [
 		{ ...word, isCallers: true },
 	]);
+});
+
+test('calls of code that is in a file are not read at all', async (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	const { word } = inlinedIn(pages);
+	const read: number[] = [];
+	t.mock.method(V8Functions.prototype, 'inlinedAt', (call: number) => {
+		read.push(call);
+		return [];
+	});
+	// NODE is mapped from 0x1000 to 0x2000.
+	for (const call of [0x1800, 0x2800]) here.meet([word], PID, call);
+	await here.tell();
+	assert.deepEqual(read, [0x2800]);
 });
