@@ -48,10 +48,10 @@ static __always_inline bool is_v8_code(struct v8_layout *v8, bool is_leaf, u64 o
 {
 	if (offset < v8->builtins_start || offset >= v8->builtins_end)
 		return false;
-	*is_callers = offset < v8->interpreter_start || offset >= v8->interpreter_end;
 	/* It was made to return to its first instruction, without a call before that. */
 	if (!is_leaf && (offset + 1 == v8->resumes || offset + 1 == v8->resumes_or_baseline))
-		*is_callers = false;
+		return true;
+	*is_callers = offset < v8->interpreter_start || offset >= v8->interpreter_end;
 	/* A builtin has a frame of its own, unless it is where the thread is. */
 	return is_leaf || !*is_callers;
 }
