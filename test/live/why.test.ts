@@ -5,6 +5,7 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSy
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { seenWholly } from './reports.js';
 import { SLACK } from './stacks.js';
 import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 import { schedstat } from './times.js';
@@ -20,6 +21,7 @@ interface Place {
 }
 
 interface Report {
+	readonly lost: Readonly<Record<string, number>>;
 	readonly verdict: string;
 	readonly rule: string;
 	readonly threads: number;
@@ -80,8 +82,8 @@ function near(value: number, wanted: number, share: number, what: string, more =
 }
 
 test('threads that begin and end within the window: all of their time, and theirs only', () => {
-	const { account, wall_ns, window_ns, threads, stacks, worst } = why(
-		...['--follow', '--', 'sh', '-c', 'for i in 1 2 3 4 5; do sleep 0.1; done'],
+	const { account, wall_ns, window_ns, threads, stacks, worst } = seenWholly(() =>
+		why(...['--follow', '--', 'sh', '-c', 'for i in 1 2 3 4 5; do sleep 0.1; done']),
 	);
 	assert.equal(threads, 6, 'a shell and five that sleep');
 	near(total(account), wall_ns, 0.001, 'the account');
