@@ -46,6 +46,7 @@ export interface NamingOptions extends NamingSettings {
 const TRACER = /^(\[bpf\]|bpf_|__bpf_|___bpf_|__traceiter_|trace_event_raw_)/;
 
 const LOST: Frame = { name: '[stack lost]', kind: 'user' };
+const NO_FRAMES: NamedStack = { kernel: [], user: [] };
 
 /**
  * Names all stacks and adds up those that read the same. Objects are what calls were about: whether threads waited
@@ -61,9 +62,17 @@ export async function nameStacks(
 	const wakers = weighed(stacks);
 	const all = [...stacks, ...wakers.values()];
 	const named = await symbolizer.resolve(all, maxDepth);
-	const names = new Map(Array.from(wakers.keys(), (waker, i) => [waker, named[stacks.length + i]]));
+	const ofWakers = new Map(
+		Array.from(wakers.keys(), (waker, i) => [waker, named[stacks.length + i]]),
+	);
 	// One waker may have ended thousands of waits.
-	const wakerNamed = remembered((waker: CapturedWaker) => wakerOf(waker, names.get(waker)));
+	const framesOf = joined(fromTracepoint);
+	const [ofThreads, fromPrograms] = [joined(false), joined(true)];
+	const wakerNamed = remembered((waker: CapturedWaker) => {
+		const frames = waker.did === 'was blocked' ? ofThreads : fromPrograms;
+		const names = ofWakers.get(waker) ?? NO_FRAMES;
+		return wakerOf(waker, names, frames(waker, names));
+	});
 	const wokenBy = ({ waker }: CapturedStack, of: Counted): { waker?: Waker } =>
 		waker
 			? {
@@ -77,9 +86,10 @@ export async function nameStacks(
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance, against } = stack;
-			const frames = framesOf(stack, named[index], fromTracepoint);
+			const names = named[index] ?? NO_FRAMES;
+			const frames = framesOf(stack, names);
 			const value = stackValue(stack);
-			const { cut, callerMissing } = named[index] ?? {};
+			const { cut, callerMissing } = names;
 			const missing = { ...(cut ? { cut } : {}), ...(callerMissing ? { callerMissing } : {}) };
 			const woken = wokenBy(stack, { value, count, variance });
 			const row = {
@@ -116,18 +126,21 @@ function waitedForBy({ did, object }: CapturedWaker, of: Counted): Pick<Waker, '
 	return did === 'was blocked' && object ? { objects: [{ object, ...of }] } : {};
 }
 
-/** Root first. */
-function framesOf(
-	stack: CapturedStack,
-	named: NamedStack | undefined,
-	fromTracepoint: boolean,
-): Frame[] {
-	const kernel = named?.kernel ?? [];
-	const first = fromTracepoint ? kernel.findIndex(({ name }) => !TRACER.test(name)) : 0;
-	const frames: Frame[] = kernel.slice(Math.max(0, first));
+/** The frames of stacks, root first; those of stacks that are alike are one object. */
+function joined(fromTracepoint: boolean) {
+	const shown = remembered((kernel: NamedStack['kernel']) => {
+		const first = fromTracepoint ? kernel.findIndex(({ name }) => !TRACER.test(name)) : 0;
+		return kernel.slice(Math.max(0, first));
+	});
+	const whole = remembered((kernel: NamedStack['kernel']) =>
+		remembered((user: NamedStack['user']) => [...shown(kernel), ...user].reverse()),
+	);
 	// In between: at the root if the user's are lost, at the leaf if the kernel's are.
-	if (stack.lost) frames.push(LOST);
-	return [...frames, ...(named?.user ?? [])].reverse();
+	const withLoss = remembered((kernel: NamedStack['kernel']) =>
+		remembered((user: NamedStack['user']) => [...shown(kernel), LOST, ...user].reverse()),
+	);
+	return ({ lost }: CapturedStack, { kernel, user }: NamedStack): readonly Frame[] =>
+		(lost ? withLoss : whole)(kernel)(user);
 }
 
 /** Wakers, and the same with the value of the stacks that they ended: notices say in how much names are missing. */
@@ -141,14 +154,16 @@ function weighed(stacks: readonly CapturedStack[]): Map<CapturedWaker, CapturedS
 }
 
 /** Without what it waited for. */
-function wakerOf(waker: CapturedWaker, named: NamedStack | undefined): Waker {
+function wakerOf(
+	waker: CapturedWaker,
+	{ cut, callerMissing }: NamedStack,
+	all: readonly Frame[],
+): Waker {
 	const { pid, did, context = {} } = waker;
 	const kind = did === 'was blocked' ? 'thread' : context.context;
-	const all = framesOf(waker, named, did !== 'was blocked');
 	// What an interrupt interrupted has not woken anybody.
 	const frames = kind === 'hardirq' || kind === 'softirq' ? interruptFrames(all, kind) : all;
 	const key = pid === 0 ? { comm: waker.comm } : keyOf(waker);
-	const { cut, callerMissing } = named ?? {};
 	return {
 		key: { ...key, ...context },
 		frames,

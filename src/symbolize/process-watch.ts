@@ -45,6 +45,9 @@ export class ProcessWatch {
 	#walked_ns = 0;
 	#timer: NodeJS.Timeout | undefined;
 	readonly #everybody: boolean;
+	/** Records are of these processes only, as nobody else is traced; undefined: of all. */
+	#only: ReadonlySet<number> | undefined;
+	#lost = 0;
 
 	/**
 	 * `tables`: by which programs walk, if they do; they begin and end with the watch. `onRecord` gets what the kernel
@@ -79,9 +82,10 @@ export class ProcessWatch {
 	begin(): void {
 		const chosen = new Set(namedProcesses(this.#subjects));
 		// Nobody else is traced then; on a machine that compiles, what others do would be 30 MB.
-		const only = chosen.size > 0 && !this.#subjects.filter.follow && !this.#everybody;
+		const isFew = chosen.size > 0 && !this.#subjects.filter.follow && !this.#everybody;
+		this.#only = isFew ? chosen : undefined;
 		this.sideband?.start((record) => {
-			if (!only || chosen.has(record.pid)) this.#history.add(record);
+			if (this.#only?.has(record.pid) ?? true) this.#history.add(record);
 			this.#onRecord(record);
 			const isChild = record.type === 'fork' && record.pid !== record.parentPid;
 			if (isChild && chosen.has(record.parentPid)) this.#children++;
@@ -101,6 +105,7 @@ export class ProcessWatch {
 	drain(): void {
 		this.sideband?.refreshCpus();
 		this.sideband?.drain();
+		this.#countLost();
 		this.#tables?.drain();
 	}
 
@@ -189,8 +194,27 @@ export class ProcessWatch {
 	}
 
 	lost(): Lost {
+		this.#countLost();
+		const mappings_lost = this.#lost;
+		this.#lost = 0;
+		return mappings_lost > 0 ? { mappings_lost } : {};
+	}
+
+	/** The kernel counts what it lost of anybody: that is no loss where it has nothing to do with who is traced. */
+	#countLost(): void {
 		const lost = this.sideband?.lost() ?? 0;
-		return lost > 0 ? { mappings_lost: lost } : {};
+		if (lost === 0) return;
+		const incomplete = this.#only && [...this.#only].filter((pid) => !this.#isKnown(pid));
+		if (incomplete?.length === 0) return;
+		this.#lost += lost;
+		for (const pid of incomplete ?? []) this.#history.snapshot(pid);
+	}
+
+	#isKnown(pid: number): boolean {
+		const mapped = ProcessHistory.mapped(pid);
+		// Before the last record of these was made, they were mapped.
+		this.take();
+		return mapped !== undefined && this.#history.knows(pid, mapped);
 	}
 
 	close(): void {

@@ -1,4 +1,5 @@
 /** Gives captured stacks their names. */
+
 import { closeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { remembered } from '../aggregate/remembered.js';
@@ -84,10 +85,18 @@ export class Symbolizer {
 		maxDepth = Number.POSITIVE_INFINITY,
 	): Promise<NamedStack[]> {
 		this.#functions?.take();
-		const placed = stacks.map((stack) => ({
-			kernel: Array.from(stack.kernel, (address, i) => this.#placeInKernel(address, i)),
-			user: this.#placeUser(stack),
-		}));
+		// Stacks that are alike have the same addresses, as one object: thousands of threads may wait in one place.
+		const inKernel = remembered((addresses: CapturedStack['kernel']) =>
+			Array.from(addresses, (address, i) => this.#placeInKernel(address, i)),
+		);
+		const inUser = remembered(() => new Map<string, PlacedFrame[]>());
+		const placed = stacks.map((stack) => {
+			const { pid, at_ns } = stack;
+			const known = inUser(stack.user);
+			const user = known.get(`${pid} ${at_ns}`) ?? this.#placeUser(stack);
+			known.set(`${pid} ${at_ns}`, user);
+			return { kernel: inKernel(stack.kernel), user };
+		});
 		this.#deadline_ms = performance.now() + TIME_LIMIT_MS;
 		this.#nameKernel();
 		await this.#nameVdso();
@@ -106,13 +115,18 @@ export class Symbolizer {
 		this.#inVdso = new Map();
 		this.#inMemory = new Map();
 		this.#inRuntimes = new Map();
+		const framesOf = remembered((places: readonly Place[]) => places.map(({ frame }) => frame));
+		const shownOf = remembered((walked: readonly PlacedFrame[]) => {
+			const places = withinStack(withFunctions(walked));
+			return { places, isUnread: walked.some(lacksFunction) };
+		});
 		return placed.map(({ kernel, user: walked }, i) => {
-			const user = withinStack(withFunctions(walked));
-			this.#account.add(stacks[i] as CapturedStack, user, walked.some(lacksFunction));
+			const { places, isUnread } = shownOf(walked);
+			this.#account.add(stacks[i] as CapturedStack, places, isUnread);
 			return {
-				kernel: kernel.map(({ frame }) => frame),
-				user: user.map(({ frame }) => frame),
-				...this.#missing.of(stacks[i] as CapturedStack, user, maxDepth),
+				kernel: framesOf(kernel),
+				user: framesOf(places),
+				...this.#missing.of(stacks[i] as CapturedStack, places, maxDepth),
 			};
 		});
 	}

@@ -185,10 +185,7 @@ const CASES: readonly Case[] = [
 		what: 'programs that begin while tstrace stands still',
 		prepare: async () => ({
 			args: ['offcputime', '--comm', 'hog'],
-			force: standingStill(async () => {
-				// A ring of each CPU holds 256 KiB; a program that begins takes three or so.
-				for (let i = 0; i < 400; i++) spawnSync('taskset', ['-c', '0', '/bin/true']);
-			}),
+			force: (tracing) => othersMapMuch(tracing),
 			end: async () => undefined,
 		}),
 		due: some,
@@ -237,6 +234,12 @@ function standingStill(happens: () => Promise<void>): (tracing: Tracing) => Prom
 		}
 	};
 }
+
+/** More than is kept of it. */
+const othersMapMuch = standingStill(async () => {
+	// A ring of each CPU holds 256 KiB; a program that begins takes three or so.
+	for (let i = 0; i < 400; i++) spawnSync('taskset', ['-c', '0', '/bin/true']);
+});
 
 async function intoCgroup(): Promise<Prepared> {
 	const mount = cgroupMount() ?? assert.fail('a cgroup2 mount is needed');
@@ -308,3 +311,13 @@ for (const { cause, what, prepare, due, intervals, env = {}, also = [] } of CASE
 		}
 	});
 }
+
+test('mapping records that others lost are no loss of a process that was chosen', async () => {
+	const workload = await Workload.start('hog');
+	const tracing = await Tracing.start(['profile', '--json', '-p', `${workload.pid}`]);
+	await othersMapMuch(tracing);
+	const { stdout, stderr } = await tracing.end('SIGINT');
+	await workload.end();
+	const [report] = reportsOf(stdout);
+	assert.deepEqual(report?.lost, {}, stderr);
+});

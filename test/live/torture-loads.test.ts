@@ -207,7 +207,7 @@ test('a library that is written to while it is mapped: walks go by its new rows,
 		const frames = userFrames(stack).join(' ');
 		assert.match(
 			frames,
-			/^(clone3 start_thread|(libc\.so\.6\+0x\S+ ?){2}) t_1( libtorture\.so\+0x\S+)+( (clock_)?nanosleep)*$/,
+			/^(clone3 start_thread|(libc\.so\.6\+0x\S+ ?){2}) t_1( libtorture\.so\+0x\S+)+( (clock_)?nanosleep)*( __pthread_(en|dis)able_asynccancel)?$/,
 		);
 	}
 	for (const stack of stacks) assert.doesNotMatch(wayOf(stack), /t_enter|t_inner|t_chosen/);

@@ -27,7 +27,9 @@ const nameOf = (kind: string) => `k:${kind}`.slice(0, NAME_BYTES);
 /** Traces the workload from before its threads start to after their work. */
 async function traced(...more: readonly string[]) {
 	const workload = await Workload.start('kinds', folder, `${MSEC}`);
-	const args = ['offcputime', '--exact', '--comm', 'k:*', ...more];
+	// Of no other test's threads; and of the process that stops.
+	const only = ['-p', `${workload.pid}`, '--follow', '--comm', 'k:*'];
+	const args = ['offcputime', '--exact', ...only, ...more];
 	const tracing = await Tracing.start(args);
 	const [hasUring, isOnDisk] = await workload.work();
 	const finished = await tracing.end('SIGINT');

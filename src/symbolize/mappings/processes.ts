@@ -5,7 +5,7 @@
 
 import { boundedName } from '../../bounded-names.js';
 import type { MmapRecord, SidebandRecord } from '../../perf/records.js';
-import { parseMaps } from '../../proc/maps.js';
+import { type MapsEntry, parseMaps } from '../../proc/maps.js';
 import { exeOf, type ProcessFacts, readFacts, readMaps } from '../../proc/process-facts.js';
 import { processIds } from '../../proc/threads.js';
 import { AddressSpace, type Life, type Mapping, MappingIndex } from './address-space.js';
@@ -78,10 +78,26 @@ export class ProcessHistory {
 	 */
 	snapshot(pid: number): void {
 		const time_ns = now_ns();
-		const text = readMaps(pid);
-		if (!text) return;
+		const mapped = ProcessHistory.mapped(pid);
+		if (!mapped) return;
 		this.#addFacts(pid, time_ns);
-		for (const entry of parseMaps(text)) this.#addMapping(pid, time_ns, entry);
+		for (const entry of mapped) this.#addMapping(pid, time_ns, entry);
+	}
+
+	/** The code that a running process has mapped now; undefined when it is gone. */
+	static mapped(pid: number): readonly MapsEntry[] | undefined {
+		const text = readMaps(pid);
+		return text ? parseMaps(text) : undefined;
+	}
+
+	/** Whether the files are known that a process has mapped: else a record of it was lost, or has not come yet. */
+	knows(pid: number, mapped: readonly MapsEntry[]): boolean {
+		const space = this.at(pid, now_ns());
+		return mapped.every(({ start, fileOffset, path }) => {
+			if (!path.startsWith('/')) return true;
+			const known = space?.find(start);
+			return known?.path === path && known.start - known.fileOffset === start - fileOffset;
+		});
 	}
 
 	/** Processes that run now and have a user side: kernel threads have not. */

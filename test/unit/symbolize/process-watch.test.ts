@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { Filter } from '../../../src/bpf/filter.js';
+import { koffi } from '../../../src/loader/koffi.js';
 import type { SidebandRecord } from '../../../src/perf/records.js';
 import { Sideband } from '../../../src/perf/sideband.js';
 import { processLives } from '../../../src/proc/lives.js';
@@ -131,3 +132,52 @@ test('a process that was chosen is read as tracing begins: its functions have na
 	const [frame] = stacks[0]?.frames ?? [];
 	assert.ok(frame?.inCLibrary, frame?.name);
 });
+
+/** Watches this process, whose records the kernel loses, as many as `lose` says, from then on. */
+function watchThatLoses(t: TestContext, filter: Partial<Filter>) {
+	t.mock.method(Sideband.prototype, 'start', () => {});
+	let due = 0;
+	t.mock.method(Sideband.prototype, 'lost', () => {
+		const lost = due;
+		due = 0;
+		return lost;
+	});
+	const chosen = { ...EVERYBODY, pids: [process.pid], ...filter };
+	const watch = new ProcessWatch({ filter: chosen, command: undefined, words: [] });
+	t.after(() => watch.close());
+	watch.begin();
+	const lose = (count: number) => {
+		due = count;
+	};
+	return { watch, lose };
+}
+
+test(
+	'records that were lost are told where a process that is traced has mapped something since',
+	AS_ROOT,
+	(t) => {
+		const { watch, lose } = watchThatLoses(t, {});
+		lose(3);
+		assert.deepEqual(watch.lost(), {}, 'they were of others');
+		const library = koffi().load('libresolv.so.2');
+		lose(4);
+		// Every second; and it is read what was missed.
+		watch.drain();
+		lose(5);
+		watch.drain();
+		library.unload();
+		assert.deepEqual(watch.lost(), { mappings_lost: 4 });
+		assert.deepEqual(watch.lost(), {});
+	},
+);
+
+for (const [who, filter] of [
+	['everybody is', { pids: [] }],
+	['children are', { follow: true }],
+	['a process that is gone was', { pids: [5_000_000] }],
+] as const)
+	test(`they are told in any case where ${who} traced`, AS_ROOT, (t) => {
+		const { watch, lose } = watchThatLoses(t, filter);
+		lose(3);
+		assert.deepEqual(watch.lost(), { mappings_lost: 3 });
+	});
