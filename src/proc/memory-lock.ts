@@ -9,7 +9,7 @@ import { statFields } from './stat-fields.js';
 import { commOf, processIds, threadIds } from './threads.js';
 
 /** Of processes that have more threads, whether the memory answers is asked in any case. */
-const MAX_LOOKED_AT = 1024;
+const MAX_LOOKED_AT = 128;
 /** Who answered may be about to map a file. */
 const VALID_MS = 200;
 /** Each file of a process is asked for by itself, and they come in a row. */
@@ -41,8 +41,9 @@ let allAnswered_ms = Number.NEGATIVE_INFINITY;
 export function memoryAnswers(pid: number): boolean {
 	const now_ms = performance.now();
 	if (now_ms - (seen.get(pid) ?? Number.NEGATIVE_INFINITY) < LOOK_VALID_MS) return true;
-	const fields = fieldsOf(`/proc/${pid}/stat`);
-	const holder = mayHoldLock(pid, Number(fields[COUNT_FIELD]));
+	// Of the first thread: of the process, the kernel adds up what all of its threads used.
+	const fields = fieldsOf(`/proc/${pid}/task/${pid}/stat`);
+	const holder = mayHoldLock(pid, fields);
 	const name = `${pid} ${fields[BEGIN_FIELD]}`;
 	if (holder && !asker.isAnswering(name, { pid, comm: commOf(pid) }, `${holder}`)) return false;
 	if (seen.size >= MAX_KNOWN) seen.clear();
@@ -70,8 +71,11 @@ export const silentText = ({ pid, comm }: Silent): string => `${comm ?? 'a proce
  * A thread that may hold the lock; undefined: none does for long. Who waits for a network mount with it is in state D of
  * man 5 proc_pid_stat.
  */
-function mayHoldLock(pid: number, threads: number): number | undefined {
-	if (threads > MAX_LOOKED_AT) return threadIds(pid).at(-1);
+function mayHoldLock(pid: number, first: readonly string[]): number | undefined {
+	if (Number(first[COUNT_FIELD]) > MAX_LOOKED_AT) {
+		// Any thread has the same memory, except one that has ended; to list thousands takes 0.1 s.
+		return first[STATE_FIELD] === 'Z' ? threadIds(pid).at(-1) : pid;
+	}
 	return threadIds(pid).find(
 		(tid) => fieldsOf(`/proc/${pid}/task/${tid}/stat`)[STATE_FIELD] === 'D',
 	);

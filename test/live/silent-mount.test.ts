@@ -117,6 +117,16 @@ test('a process whose memory does not answer is named, and every tool comes to i
 	await untilReleased(before);
 });
 
+test('the same of a process with more threads than are looked at', async () => {
+	await withMount(['maps', '200'], async (workload) => {
+		await untilLocked(workload);
+		const finished = await Tracing.begin(['profile', '-p', `${workload.pid}`, '1']).end();
+		assert.equal(finished.status, 0, finished.stderr);
+		assertSays(finished, `program (${workload.pid}) did not let tstrace read its memory`);
+		await until(() => askers(workload.pid).length === 0);
+	});
+});
+
 test('where the memory of a process does not answer, no probe is put into a file that many have mapped', async () => {
 	await withMount(['maps'], async (workload) => {
 		await untilLocked(workload);

@@ -1,7 +1,7 @@
 /*
  * A file system that stops answering, and a process that executes a program of it.
  *
- * usage: silent-mount FOLDER [maps] | silent-mount works [FILE]
+ * usage: silent-mount FOLDER [maps [THREADS]] | silent-mount works [FILE THREADS]
  *
  * Serves itself as FOLDER/program, by FUSE, and executes that with "works": it computes and sleeps
  * in turn. Prints "ready PID" of it. At the first byte on standard input no question is answered
@@ -10,6 +10,7 @@
  * With "maps", one more thread of the program maps FOLDER/data, which the file system has it wait
  * for: meanwhile it holds the lock of the process's memory (mmap_lock), for ever. Source:
  * fs/fuse/file.c, fuse_file_mmap: what was written by way of another mapping is sent first.
+ * THREADS more do nothing.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -184,12 +185,19 @@ static void *map_data(void *path)
 	return NULL;
 }
 
+static void *do_nothing(void *unused)
+{
+	pause();
+	return unused;
+}
+
 int main(int argc, char **argv)
 {
 	const char *folder = argc > 1 ? argv[1] : "";
 	char options[100], path[4096], data[4096], byte;
 	struct stat stat;
-	pthread_t maps;
+	const char *threads = argc > 3 ? argv[3] : "0";
+	pthread_t maps, idle;
 	pid_t pid;
 
 	for (int round = 0; !strcmp(folder, "works"); round++) {
@@ -199,6 +207,8 @@ int main(int argc, char **argv)
 		if (round == 0) {
 			printf("ready %d\n", getpid());
 			fflush(stdout);
+			for (int i = 0; i < atoi(threads); i++)
+				must(!pthread_create(&idle, NULL, do_nothing, NULL));
 			if (argc > 2)
 				must(!pthread_create(&maps, NULL, map_data, argv[2]));
 		}
@@ -215,7 +225,7 @@ int main(int argc, char **argv)
 	snprintf(data, sizeof(data), "%s/data", folder);
 	pid = fork();
 	if (pid == 0) {
-		execl(path, path, "works", argc > 2 ? data : NULL, NULL);
+		execl(path, path, "works", argc > 2 ? data : NULL, threads, NULL);
 		_exit(4);
 	}
 	serve_until_told();
