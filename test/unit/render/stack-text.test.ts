@@ -209,3 +209,26 @@ test('a summary that is too long for its line has one of its own, as wide as the
 	}
 	for (const line of said.split('\n')) assert.ok(line.length <= 80, line);
 });
+
+test('waits that read the same and ended elsewhere have a line for each end', () => {
+	const waitFor = (name: string, did: 'ran' | 'was blocked') => ({
+		key: { pid: 8, comm: 'server' },
+		frames: [{ name, kind: 'user' } as const],
+		did,
+	});
+	const said = text([
+		row(3e9, { waker: waitFor('compress', 'ran') }),
+		row(2e9, { waker: waitFor('write_log', 'was blocked') }),
+		row(1e9, { waker: waitFor('compress', 'ran'), frames: [...FRAMES, ...FRAMES.slice(-1)] }),
+	]);
+	const lines = said.split('\n');
+	const ends = lines.flatMap((line, i) => (/^ +← /.test(line) ? [[lines[i - 1], line]] : []));
+	assert.equal(ends.length, 2, said);
+	for (const [[who = '', end = ''] = [], value, by] of [
+		[ends[0], '4.00 s', 'server (8): compress (ran)'],
+		[ends[1], '2.00 s', 'server (8): write_log (was blocked)'],
+	] as const) {
+		assert.ok(who.trim().startsWith(value), said);
+		assert.ok(end.endsWith(`← ${by}`), end);
+	}
+});

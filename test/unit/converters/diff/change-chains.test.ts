@@ -46,6 +46,10 @@ test('functions that call themselves, or each other in a circle, are met once', 
 	assert.deepEqual(chainsOf({}, { 'f;g;f;g': 3 }).join(' ').split(/ < | /).sort(), ['f', 'g']);
 });
 
+test('two that call each other in one stack changed once there, so that they are one chain with their caller', () => {
+	assert.deepEqual(chainsOf({}, { 'main;f;g;f;g': 3 }), ['g < f < main']);
+});
+
 test('each function that changed is in one chain, and all in a chain changed by as much, within a tenth', () => {
 	fc.assert(
 		fc.property(anyCounts, anyCounts, (before, after) => {

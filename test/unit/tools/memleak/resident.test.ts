@@ -1,7 +1,7 @@
 /** What is said of the memory that processes have: since when it has changed, and which way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ResidentMemory } from '../../../../src/tools/memleak/resident.js';
+import { ResidentMemory, residentBytes } from '../../../../src/tools/memleak/resident.js';
 
 const MIB = 2 ** 20;
 
@@ -28,4 +28,12 @@ test('a process that was not there before has grown by all that it has', () => {
 	const memory = new ResidentMemory();
 	memory.begin(sizes([7, 20]));
 	assert.deepEqual(memory.notices(sizes([9, 3])), ['process 9 has 3.00 MiB resident (+3.00 MiB).']);
+});
+
+test('what a process has is what it is told of itself, in bytes', () => {
+	const own_bytes = process.memoryUsage.rss();
+	const bytes = residentBytes(process.pid) ?? 0;
+	// Of hundreds of megabytes; "kB" are 1,024 bytes, not 1,000.
+	assert.ok(Math.abs(bytes - own_bytes) < 0.01 * own_bytes, `${bytes}, not ${own_bytes}`);
+	assert.equal(residentBytes(2), undefined, 'a kernel thread');
 });

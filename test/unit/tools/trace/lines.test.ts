@@ -246,6 +246,21 @@ test('threads that end, and signals', () => {
 	assert.equal(signal(40, [-1, 5]), '--- SIGRT_8 {si_code=SI_QUEUE, si_pid=5} ---');
 });
 
+test('a call has the time when it began; the end of a thread when it was, however long the thread lived', () => {
+	const times = { end_ns: 5e9, duration_ns: 1.5e9 };
+	const { text } = formatted([
+		{ nr: 0, args: [0, 0, 0], ...times },
+		{ type: RECORD_EXIT, ...times },
+		{ type: RECORD_SIGNAL, ...times },
+	]);
+	const [call = 0, end = 0, signal] = [...text.matchAll(/^\d\d:\d\d:(\d\d\.\d{6}) /gm)].map(
+		([, seconds]) => Number(seconds),
+	);
+	assert.equal(signal, end);
+	// The last second of a minute comes before the first one of the next.
+	assert.equal(((60 + end - call) % 60).toFixed(6), '1.500000');
+});
+
 test('what descriptors are, where that was told; an open question where not', () => {
 	const files = new KnownFiles();
 	files.put(7, '/tmp/a\nb');
