@@ -1,12 +1,17 @@
 /** trace against calls whose arguments, results and durations are known, and against strace. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { callTables } from '../../src/abi/syscalls.js';
 import { HOOKS, needsHook } from './call-hooks.js';
 import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 import { stracedCalls, type TracedLine, tracedCalls, tracedLines } from './traced-lines.js';
+
+const callNumber = (name: string) =>
+	Number(Object.entries(callTables()[0]).find(([, each]) => each === name)?.[0]);
 
 /** What a workload does while it is traced. */
 async function traced(
@@ -216,6 +221,36 @@ test('a call that has not returned is shown in the end: one that began meanwhile
 		assert.deepEqual(own.length, 1, ended[0]?.stdout);
 		assert.match(own[0]?.args ?? '', /^3, 0x[0-9a-f]+, 77$/);
 		assert.equal(own[0]?.pid, workload.pid);
+	}
+});
+
+test('of a call that began before, and has not returned, all arguments are told', async () => {
+	const sleep = spawn('sleep', ['1000']);
+	try {
+		// man 5 proc_pid_syscall: the call and its arguments.
+		const inCall = () => readFileSync(`/proc/${sleep.pid}/syscall`, 'utf8').split(' ');
+		await until(() => Number(inCall()[0]) === callNumber('clock_nanosleep'));
+		const [, , , wanted, remaining] = inCall();
+		const tracing = await Tracing.start(['trace', '-p', `${sleep.pid}`]);
+		const { stdout } = await tracing.end('SIGINT');
+		const [only, ...more] = tracedLines(stdout);
+		assert.deepEqual(more, []);
+		assert.equal(only?.args, `CLOCK_REALTIME, 0, ${wanted}, ${remaining}`);
+	} finally {
+		sleep.kill();
+	}
+});
+
+test('-y: a file that has another name since has that from then on', () => {
+	const folder = mkdtempSync(join(tmpdir(), 'trace-'));
+	try {
+		writeFileSync(join(folder, 'first'), 'a\nb\n');
+		const script = `cd ${folder}; exec 3<first; read x <&3; mv first second; read x <&3`;
+		const { stdout } = tstrace(['trace', '-y', '-e', 'read', '--', 'sh', '-c', script]);
+		const read = stdout.match(/(?<=read\(0<)[^>]+(?=>, "[ab]")/g)?.map((path) => basename(path));
+		assert.deepEqual(read, ['first', 'second'], stdout);
+	} finally {
+		rmSync(folder, { recursive: true });
 	}
 });
 

@@ -166,7 +166,7 @@ static void accept_tcp(void)
 {
 	struct sockaddr_in address = {0};
 
-	must(accept(listening(&address, 5), NULL, NULL) >= 0);
+	must(accept4(listening(&address, 5), NULL, NULL, SOCK_CLOEXEC) >= 0);
 }
 
 static void accept_unix(void)
