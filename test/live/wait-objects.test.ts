@@ -162,8 +162,8 @@ for (const more of [[], ['apart']] as const) {
 			type: 'unknown',
 			why: 'descriptor closed or used again',
 		});
-		// Nothing was ready as they ended: whichever of the two was added first, it was for both.
-		for (const name of ['none-of-two', 'none-turned'])
+		// Nothing was ready as they ended: whichever of the two was added first, it was for both. select has no count.
+		for (const name of ['none-of-two', 'none-turned', 'select-many'])
 			assert.deepEqual(of(name, 'poll'), { type: 'unknown', why: 'one of several' }, name);
 		assert.deepEqual(of('poll-many', 'poll'), { type: 'unknown', why: 'one of 3 descriptors' });
 	});

@@ -1,7 +1,15 @@
 /** why: its account is all of the time; what it says where there is little to say. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+	copyFileSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -41,6 +49,7 @@ interface Report {
 			processes: number;
 			run_ns: number;
 			read_bytes: number;
+			written_bytes: number;
 		}[];
 	};
 	readonly worst: readonly {
@@ -235,6 +244,23 @@ test('who uses the disk meanwhile, traced or not: as /proc/PID/io has it', async
 		assert.ok(read_bytes >= ending - begun, `${read_bytes} of ${ending - begun}`);
 		assert.ok(read_bytes <= after - before, `${read_bytes} of ${after - before}`);
 	}
+});
+
+test('who only reads by its children has written nothing', async (t) => {
+	const folder = mkdtempSync('build/why-');
+	t.after(() => rmSync(folder, { recursive: true }));
+	const file = resolve(folder, 'read');
+	writeFileSync(file, Buffer.alloc(1 << 20, 1), { flush: true });
+	// What a child has read is in the sum of its parent when that has waited for it.
+	const read = `dd if=${file} of=/dev/null iflag=direct bs=64k status=none`;
+	const shell = spawn('sh', ['-c', `while :; do ${read}; done`], { stdio: 'ignore' });
+	const hog = await Workload.start('hog', '0');
+	const { others } = why('-p', `${hog.pid}`, '0.5').machine;
+	shell.kill('SIGKILL');
+	await hog.end();
+	const [own] = others.filter(({ pid }) => pid === shell.pid);
+	assert.ok((own?.read_bytes ?? 0) > 1 << 20, JSON.stringify(others));
+	assert.equal(own?.written_bytes, 0);
 });
 
 test('nobody, and a window that is too short, are said to be that', async () => {

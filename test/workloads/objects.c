@@ -57,6 +57,7 @@ enum {
 	POLL,
 	POLL_MANY,
 	SELECT,
+	SELECT_MANY,
 	REUSED,
 	ENDS
 };
@@ -229,6 +230,17 @@ static void wait_in_select(int end)
 	MUST(select(ours[end] + 1, &fds, NULL, NULL, NULL) == 1);
 }
 
+static void select_many(int end)
+{
+	fd_set fds;
+
+	FD_ZERO(&fds);
+	FD_SET(ours[end], &fds);
+	FD_SET(silent[0], &fds);
+	FD_SET(again[0], &fds);
+	MUST(select(FD_SETSIZE, &fds, NULL, NULL, NULL) == 1);
+}
+
 static void wait_at(unsigned int *word)
 {
 	while (!__atomic_load_n(word, __ATOMIC_SEQ_CST))
@@ -315,6 +327,7 @@ static struct waiter {
 	{"o:poll", wait_in_poll, POLL, 0, 0},
 	{"o:poll-many", poll_many, POLL_MANY, 0, 0},
 	{"o:select", wait_in_select, SELECT, 0, 0},
+	{"o:select-many", select_many, SELECT_MANY, 0, 0},
 	{"o:reused", take, REUSED, 0, 0},
 	{"o:static", wait_at_static, 0, 0, 0},
 	{"o:heap", wait_at_heap, 0, 0, 0},
