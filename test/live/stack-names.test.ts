@@ -179,3 +179,17 @@ test('a process that starts, waits and ends between two looks at who is there', 
 	const { stacks } = stackReport(await tracing.end('SIGINT'));
 	assert.equal(new Set(withFrame(stacks, 'wait_briefly').map(({ key }) => key.pid)).size, 2);
 });
+
+test('with any number of mappings, all code is found', async () => {
+	// Each node of the kernel's tree is full at some time, and each level of it begins.
+	const workload = await Workload.start('mappings', '2000');
+	const args = ['offcputime', '--exact', '--json', '-p', `${workload.pid}`];
+	const { finished, done } = await traceWork(workload, args);
+	const [slept = 0] = done;
+	const { stacks, lost } = stackReport(finished);
+	assert.deepEqual(otherLosses(lost), {});
+	const naps = stacks.filter(({ frames }) => frames.includes('do_nanosleep'));
+	const whole = withFrame(withFrame(naps, 'nap_among'), 'main').filter(({ cut }) => !cut);
+	assert.ok(sumOf(naps, 'count') >= slept - unseenIn(lost));
+	assert.equal(sumOf(whole, 'count'), sumOf(naps, 'count'), JSON.stringify(naps));
+});

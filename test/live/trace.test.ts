@@ -236,6 +236,11 @@ test('of a call that began before, and has not returned, all arguments are told'
 		const [only, ...more] = tracedLines(stdout);
 		assert.deepEqual(more, []);
 		assert.equal(only?.args, `CLOCK_REALTIME, 0, ${wanted}, ${remaining}`);
+		// It has neither succeeded nor failed.
+		for (const option of ['-z', '-Z']) {
+			const part = await Tracing.start(['trace', option, '-p', `${sleep.pid}`]);
+			assert.deepEqual(tracedLines((await part.end('SIGINT')).stdout), [], option);
+		}
 	} finally {
 		sleep.kill();
 	}
