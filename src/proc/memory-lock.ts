@@ -9,7 +9,7 @@ import { statFields } from './stat-fields.js';
 import { commOf, processIds, threadIds } from './threads.js';
 
 /** Of processes that have more threads, whether the memory answers is asked in any case. */
-const MAX_LOOKED_AT = 128;
+const MAX_LOOKED_AT = 1024;
 /** Who answered may be about to map a file. */
 const VALID_MS = 200;
 /** Each file of a process is asked for by itself, and they come in a row. */
@@ -17,7 +17,7 @@ const LOOK_VALID_MS = 20;
 const ALL_VALID_MS = 1000;
 const MAX_KNOWN = 1024;
 /** man 5 proc_pid_stat: fields behind the name, from 0. */
-const [STATE_FIELD, COUNT_FIELD, BEGIN_FIELD] = [0, 17, 19];
+const [STATE_FIELD, COUNT_FIELD, BEGIN_FIELD, SIZE_FIELD] = [0, 17, 19, 20];
 
 interface Silent {
 	readonly pid: number;
@@ -73,8 +73,8 @@ export const silentText = ({ pid, comm }: Silent): string => `${comm ?? 'a proce
  */
 function mayHoldLock(pid: number, first: readonly string[]): number | undefined {
 	if (Number(first[COUNT_FIELD]) > MAX_LOOKED_AT) {
-		// Any thread has the same memory, except one that has ended; to list thousands takes 0.1 s.
-		return first[STATE_FIELD] === 'Z' ? threadIds(pid).at(-1) : pid;
+		// Any thread has the same memory, except one that ends: that has none. To list thousands takes 0.1 s.
+		return first[SIZE_FIELD] === '0' ? threadIds(pid).at(-1) : pid;
 	}
 	return threadIds(pid).find(
 		(tid) => fieldsOf(`/proc/${pid}/task/${tid}/stat`)[STATE_FIELD] === 'D',

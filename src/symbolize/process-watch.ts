@@ -24,6 +24,8 @@ import type { UnwindTables } from './walks/unwind-tables.js';
 /** /proc/PID/maps takes 0.1 ms or so; of every pause this long, a slice goes into reading them. */
 const SLICE_MS = 5;
 const PAUSE_MS = 20;
+/** When records were lost: each takes 1 ms or so, while more are lost. */
+const MOST_COMPARED = 8;
 
 export class ProcessWatch {
 	readonly #history = new ProcessHistory();
@@ -204,17 +206,16 @@ export class ProcessWatch {
 	#countLost(): void {
 		const lost = this.sideband?.lost() ?? 0;
 		if (lost === 0) return;
-		const incomplete = this.#only && [...this.#only].filter((pid) => !this.#isKnown(pid));
-		if (incomplete?.length === 0) return;
-		this.#lost += lost;
-		for (const pid of incomplete ?? []) this.#history.snapshot(pid);
+		if (!this.#only || !this.#areKnown(this.#only)) this.#lost += lost;
 	}
 
-	#isKnown(pid: number): boolean {
-		const mapped = ProcessHistory.mapped(pid);
-		// Before the last record of these was made, they were mapped.
+	/** Whether it is known what these processes have mapped now; false where that would take long to find out. */
+	#areKnown(pids: ReadonlySet<number>): boolean {
+		if (pids.size > MOST_COMPARED) return false;
+		const mapped = Array.from(pids, (pid) => [pid, ProcessHistory.mapped(pid)] as const);
+		// Records of all that have been made by now, or lost.
 		this.take();
-		return mapped !== undefined && this.#history.knows(pid, mapped);
+		return mapped.every(([pid, code]) => code && this.#history.knows(pid, code));
 	}
 
 	close(): void {

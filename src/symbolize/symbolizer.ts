@@ -42,6 +42,8 @@ const MAX_DEMANGLED = 50_000;
  */
 const TIME_LIMIT_MS = 30_000;
 
+const NO_FRAMES: PlacedFrame[] = [];
+
 export class Symbolizer {
 	readonly #history: ProcessHistory;
 	readonly #account: Account;
@@ -89,14 +91,20 @@ export class Symbolizer {
 		const inKernel = remembered((addresses: CapturedStack['kernel']) =>
 			Array.from(addresses, (address, i) => this.#placeInKernel(address, i)),
 		);
-		const inUser = remembered(() => new Map<string, PlacedFrame[]>());
-		const placed = stacks.map((stack) => {
-			const { pid, at_ns } = stack;
-			const known = inUser(stack.user);
-			const user = known.get(`${pid} ${at_ns}`) ?? this.#placeUser(stack);
-			known.set(`${pid} ${at_ns}`, user);
-			return { kernel: inKernel(stack.kernel), user };
-		});
+		/** By their addresses: whose was placed last, and as of when. Functions come with the addresses. */
+		const inUser = new Map<CapturedStack['user'], { of: CapturedStack; frames: PlacedFrame[] }>();
+		const userPart = (stack: CapturedStack): PlacedFrame[] => {
+			if (stack.user.length === 0) return NO_FRAMES;
+			const last = inUser.get(stack.user);
+			if (last?.of.pid === stack.pid && last.of.at_ns === stack.at_ns) return last.frames;
+			const frames = this.#placeUser(stack);
+			inUser.set(stack.user, { of: stack, frames });
+			return frames;
+		};
+		const placed = stacks.map((stack) => ({
+			kernel: inKernel(stack.kernel),
+			user: userPart(stack),
+		}));
 		this.#deadline_ms = performance.now() + TIME_LIMIT_MS;
 		this.#nameKernel();
 		await this.#nameVdso();
@@ -186,7 +194,6 @@ export class Symbolizer {
 	}
 
 	#placeUser(stack: CapturedStack): PlacedFrame[] {
-		if (stack.user.length === 0) return [];
 		const space = this.#history.at(stack.pid, stack.at_ns);
 		// The leaf is where it is; all others are where it will go on, behind the call.
 		const addresses = Array.from(stack.user, (address, i) => (i === 0 ? address : address - 1));

@@ -1,10 +1,13 @@
 /** What threads waited for, of workloads whose threads each wait for one thing. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { kindForPrograms } from '../../src/aggregate/wait-kinds.js';
 import { foldedLines, type JsonStack, stackReport } from './stacks.js';
-import { runToEnd, Tracing, TSTRACE, tstrace, Workload } from './support.js';
+import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 
 const folder = realpathSync(mkdtempSync('build/objects-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -231,5 +234,51 @@ test('without kernel frames nobody can tell what was waited for', () => {
 		const { status, stderr } = runToEnd(TSTRACE, ['offcputime', '--by', by, '-U', '1']);
 		assert.equal(status, 2);
 		assert.match(stderr, new RegExp(`give either --by ${by} or --user-stacks`));
+	}
+});
+
+/** One thread has connected and waits for an answer, the other has accepted and waits for a question. */
+const UNIX_PAIR = `
+import socket, sys, threading
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(sys.argv[1])
+listening.listen()
+def serve():
+	listening.accept()[0].recv(1)
+threading.Thread(target=serve, daemon=True).start()
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+client.recv(1)
+`;
+
+test('of a unix connection, who has connected is not who has accepted', async () => {
+	const path = join(mkdtempSync(join(tmpdir(), 'unix-')), 'socket');
+	const python = spawn('python3', ['-c', UNIX_PAIR, path]);
+	try {
+		const RECVFROM = process.arch === 'arm64' ? 207 : 45;
+		const isReceiving = (tid: string) =>
+			readFileSync(`/proc/${python.pid}/task/${tid}/syscall`, 'utf8').startsWith(`${RECVFROM} `);
+		await until(() => {
+			const threads = readdirSync(`/proc/${python.pid}/task`);
+			return threads.length === 2 && threads.every(isReceiving);
+		});
+		const { stacks } = stackReport(
+			tstrace(['offcputime', '--by', 'thread', '--json', '-p', `${python.pid}`, '0.2']),
+		);
+		const accepted = stacks.map(({ key, wait }) => [
+			key.tid === python.pid,
+			(wait?.objects ?? []).map((object) => object.accepted ?? false),
+		]);
+		assert.deepEqual(
+			accepted.sort(),
+			[
+				[false, [true]],
+				[true, [false]],
+			],
+			JSON.stringify(stacks),
+		);
+	} finally {
+		python.kill();
+		rmSync(dirname(path), { recursive: true });
 	}
 });

@@ -41,7 +41,8 @@ static __always_inline u64 print_of(struct v8_print *of)
 
 /*
  * Whether code without rules runs a function, or has been called by one and has no frame. `offset`:
- * where it is in a file that V8 is in.
+ * where it is in a file that V8 is in. Sets `is_callers`, which is false before, only where it is
+ * so.
  */
 static __always_inline bool is_v8_code(struct v8_layout *v8, bool is_leaf, u64 offset,
 				       bool *is_callers)

@@ -90,13 +90,17 @@ export class ProcessHistory {
 		return text ? parseMaps(text) : undefined;
 	}
 
-	/** Whether the files are known that a process has mapped: else a record of it was lost, or has not come yet. */
+	/**
+	 * Whether all code is known that a process has mapped, and of which files: else a record of it was lost. Of what is
+	 * not mapped any more this says nothing.
+	 */
 	knows(pid: number, mapped: readonly MapsEntry[]): boolean {
 		const space = this.at(pid, now_ns());
-		return mapped.every(({ start, fileOffset, path }) => {
-			if (!path.startsWith('/')) return true;
+		return mapped.every(({ start, end, fileOffset, path }) => {
 			const known = space?.find(start);
-			return known?.path === path && known.start - known.fileOffset === start - fileOffset;
+			if (!path.startsWith('/')) return !known?.file;
+			const isSame = known?.path === path && known.start - known.fileOffset === start - fileOffset;
+			return isSame && known.end >= end;
 		});
 	}
 

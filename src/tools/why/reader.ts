@@ -1,6 +1,5 @@
 /** Reads where threads spend their time: waits with their chains, samples of what runs, and how long each thread was. */
 import { existsSync } from 'node:fs';
-import { remembered } from '../../aggregate/remembered.js';
 import type { Lost } from '../../aggregate/report.js';
 import type { Key } from '../../aggregate/row-key.js';
 import type { CapturedStack } from '../../aggregate/stack.js';
@@ -48,10 +47,6 @@ export class WindowReader extends Waits {
 	readonly #seen: SeenWaits;
 	readonly #ended: EndedThreads;
 	readonly #fileLocks = new FileLocks();
-	/** Most that go on were there all the time, each in one wait. */
-	readonly #ofOpen = remembered((length_ns: number) =>
-		remembered((count: number) => histogramOf(length_ns, count)),
-	);
 	#events: PerCpuEvents<PerfEvent> | undefined;
 	#atBegin: readonly ThreadAccount[] = [];
 	#atEnd: readonly ThreadAccount[] = [];
@@ -188,7 +183,7 @@ export class WindowReader extends Waits {
 		const known = new Set(sources.flatMap((source) => numbers[source] ?? []));
 		const durations = [...known].flatMap((number) => this.#seen.durations.get(number) ?? []);
 		if (durations.length > 0) return { row, durations, open: false };
-		return { row, durations: [this.#ofOpen(row.value / row.count)(row.count)], open: true };
+		return { row, durations: [histogramOf(row.value / row.count, row.count)], open: true };
 	}
 
 	/** The last that is known of each thread that was traced at some time. */

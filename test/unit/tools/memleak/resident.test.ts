@@ -1,5 +1,7 @@
 /** What is said of the memory that processes have: since when it has changed, and which way. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ResidentMemory, residentBytes } from '../../../../src/tools/memleak/resident.js';
 
@@ -30,10 +32,15 @@ test('a process that was not there before has grown by all that it has', () => {
 	assert.deepEqual(memory.notices(sizes([9, 3])), ['process 9 has 3.00 MiB resident (+3.00 MiB).']);
 });
 
-test('what a process has is what it is told of itself, in bytes', () => {
-	const own_bytes = process.memoryUsage.rss();
-	const bytes = residentBytes(process.pid) ?? 0;
-	// Of hundreds of megabytes; "kB" are 1,024 bytes, not 1,000.
-	assert.ok(Math.abs(bytes - own_bytes) < 0.01 * own_bytes, `${bytes}, not ${own_bytes}`);
+test('what a process has is what it is said to have, in bytes', async () => {
+	const child = spawn('sleep', ['100']);
+	// It executes its program first.
+	const isAsleep = () => / S /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'));
+	while (!isAsleep()) await new Promise(setImmediate);
+	const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+	// man 5 proc_pid_status: "kB" are 1,024 bytes.
+	const kib = Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]);
+	assert.equal(residentBytes(child.pid as number), 1024 * kib);
+	child.kill();
 	assert.equal(residentBytes(2), undefined, 'a kernel thread');
 });
