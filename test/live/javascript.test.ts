@@ -26,8 +26,9 @@ import {
 	SCRIPT,
 	traced,
 } from './javascript.js';
-import { foldedLines, stackReport } from './stacks.js';
-import { runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
+import { unseenIn } from './reports.js';
+import { foldedLines, stackReport, sumOf } from './stacks.js';
+import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 
 const HAS_NAMES = NODE_VERSIONS.includes(Number.parseInt(process.versions.node, 10))
 	? {}
@@ -131,6 +132,29 @@ test('COMMAND ends before tstrace prints: its functions have names', HAS_NAMES, 
 	const lines = foldedLines(stdout);
 	const burns = lines.filter(([frames]) => frames.includes('burnBriefly ([eval]:1)'));
 	assert.ok(burns.length > 0, stdout);
+});
+
+const DEEP = `
+	const word = new Int32Array(new SharedArrayBuffer(4));
+	function deep(more) {
+		return more > 0 ? 1 + deep(more - 1) : Atomics.wait(word, 0, 0, 2).length;
+	}
+	for (let i = 0; i < 100; i++) deep(70);
+`;
+
+test('functions are no frames more: what they make longer is not cut', HAS_NAMES, () => {
+	const command = ['--', process.execPath, '-e', DEEP];
+	const report = stackReport(
+		tstrace(['offcputime', '--exact', '--json', '--max-depth', '127', ...command]),
+	);
+	const isDeep = (frame: string) => frame.startsWith('deep ');
+	const waits = report.stacks.filter(({ frames }) => frames.filter(isDeep).length === 71);
+	assert.ok(sumOf(waits, 'count') >= 95 - unseenIn(report.lost), JSON.stringify(report.lost));
+	for (const { cut, frames } of waits) {
+		assert.equal(cut, undefined);
+		assert.ok(frames.length < 127 && frames.length + 71 > 127, `${frames.length} frames`);
+	}
+	assert.equal(report.lost.stacks_truncated, undefined);
 });
 
 test('a regular expression stands above the function that uses it', HAS_NAMES, () => {

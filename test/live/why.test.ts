@@ -246,6 +246,13 @@ test('who uses the disk meanwhile, traced or not: as /proc/PID/io has it', async
 	}
 });
 
+test('COMMAND is looked at until it ends, for longer than a process that goes on', () => {
+	// That would be ten seconds.
+	const { window_ns, account } = why('--', 'sleep', '10.5');
+	assert.ok(window_ns >= 10.5e9, `${window_ns}`);
+	near(total(account.filter(({ kind }) => kind === 'sleep')), 10.5e9, 0.01 * SLACK, 'sleep');
+});
+
 test('who only reads by its children has written nothing', async (t) => {
 	const folder = mkdtempSync('build/why-');
 	t.after(() => rmSync(folder, { recursive: true }));
