@@ -246,16 +246,19 @@ test('of a call that began before, and has not returned, all arguments are told'
 	}
 });
 
-const READ = 'dd bs=1 count=1 <&3 status=none >/dev/null';
+/** One thread reads of one descriptor, before and after. */
+const RENAMED =
+	'import os; f = os.open("first", 0); os.read(f, 1); os.rename("first", "second"); os.read(f, 1)';
 
 test('-y: a file that has another name since has that from then on', () => {
 	const folder = mkdtempSync(join(tmpdir(), 'trace-'));
 	try {
 		writeFileSync(join(folder, 'first'), 'ab');
-		const script = `cd ${folder}; exec 3<first; ${READ}; mv first second; ${READ}`;
-		const words = ['--follow', '-y', '-e', 'read', '--', 'sh', '-c', script];
-		const { stdout } = tstrace(['trace', ...words]);
-		const read = stdout.match(/(?<=read\(0<)[^>]+(?=>, "[ab]")/g)?.map((path) => basename(path));
+		const command = ['env', '-C', folder, 'python3', '-c', RENAMED];
+		const { stdout } = tstrace(['trace', '-y', '-e', 'read', '--', ...command]);
+		const read = stdout
+			.match(/(?<=read\(\d<)[^>]+(?=>, "[ab]", 1)/g)
+			?.map((path) => basename(path));
 		assert.deepEqual(read, ['first', 'second'], stdout);
 	} finally {
 		rmSync(folder, { recursive: true });
