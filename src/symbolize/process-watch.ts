@@ -202,7 +202,7 @@ export class ProcessWatch {
 		return mappings_lost > 0 ? { mappings_lost } : {};
 	}
 
-	/** The kernel counts what it lost of anybody: that is no loss where it has nothing to do with who is traced. */
+	/** The kernel counts lost records of all processes together. Those of processes that are not traced are no loss. */
 	#countLost(): void {
 		const lost = this.sideband?.lost() ?? 0;
 		if (lost === 0) return;

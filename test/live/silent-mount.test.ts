@@ -118,7 +118,7 @@ test('a process whose memory does not answer is named, and every tool comes to i
 });
 
 test('the same of a process with more threads than are looked at', async () => {
-	await withMount(['maps', '200'], async (workload) => {
+	await withMount(['maps', '1100'], async (workload) => {
 		await untilLocked(workload);
 		const finished = await Tracing.begin(['profile', '-p', `${workload.pid}`, '1']).end();
 		assert.equal(finished.status, 0, finished.stderr);

@@ -91,8 +91,8 @@ export class ProcessHistory {
 	}
 
 	/**
-	 * Whether all code is known that a process has mapped, and of which files: else a record of it was lost. Of what is
-	 * not mapped any more this says nothing.
+	 * Whether the history has all code that a process has mapped now, and its files; if not, a record of it was lost. What
+	 * the process has unmapped since is not looked at.
 	 */
 	knows(pid: number, mapped: readonly MapsEntry[]): boolean {
 		const space = this.at(pid, now_ns());
