@@ -56,6 +56,31 @@ test('the order is kept; stacks of unknown processes are what they are', async (
 	);
 });
 
+test('the same addresses, of other processes and at other times, are not the same functions', async () => {
+	const history = ourselves();
+	const now_ns = Number(process.hrtime.bigint());
+	const user = [addressOf(/libc\.so\.6$/, 'getenv')];
+	// Something else is there from then on.
+	const start = Math.floor((user[0] as number) / 4096) * 4096;
+	const other = { major: 0, minor: 0, inode: 1, path: '/no-such-file', fileOffset: 0 };
+	const mmap: MmapRecord = {
+		...{ type: 'mmap', pid: process.pid, tid: process.pid, time_ns: now_ns + 10 },
+		...{ start, end: start + 4096, ...other },
+	};
+	history.add(mmap);
+	const of = (pid: number, at_ns: number) => ({ ...stackOf([], { pid, at_ns }), user });
+	const named = await new Symbolizer(history).resolve([
+		of(process.pid, now_ns),
+		of(PID, now_ns),
+		of(process.pid, now_ns),
+		of(process.pid, now_ns + 20),
+	]);
+	const [first, second, third, fourth] = named.map((stack) => stack.user[0]?.name);
+	assert.deepEqual([first, second, third], ['getenv', '[unknown]', 'getenv']);
+	assert.match(fourth ?? '', /^no-such-file\+0x/);
+	history.close();
+});
+
 test('kernel frames: returns, and exact leaves', async () => {
 	const kallsyms = readFileSync('/proc/kallsyms', 'utf8').split('\n');
 	const addresses = kallsyms

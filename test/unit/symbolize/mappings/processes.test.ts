@@ -59,6 +59,31 @@ test('what was mapped last at that time', () => {
 	assert.equal(at(CHILD, 30), undefined);
 });
 
+test('what a process has mapped is known as far as all of it is, and of which file', () => {
+	const history = new ProcessHistory();
+	const file = { fileOffset: 0x1000, major: 0, minor: 0, inode: 7, path: '/no-such-file' };
+	const code = { start: 0x1000, end: 0x3000, ...file };
+	history.add({ type: 'mmap', pid: PID, tid: PID, time_ns: 10, ...code });
+	const none = { fileOffset: 0, inode: 0, major: 0, minor: 0, path: '' };
+	for (const [mapped, known] of [
+		[[], true],
+		[[code], true],
+		[[{ ...code, end: 0x2000 }], true],
+		// The same code, from where the kernel has split it.
+		[[{ ...code, start: 0x2000, fileOffset: 0x2000 }], true],
+		[[{ ...code, start: 0x2000 }], false],
+		[[{ ...code, end: 0x4000 }], false],
+		[[{ ...code, path: '/another-file' }], false],
+		[[code, { ...code, start: 0x5000, end: 0x6000 }], false],
+		// Memory without a file has no names to lose, unless it is where a file was.
+		[[{ start: 0x5000, end: 0x6000, ...none }], true],
+		[[{ start: 0x1000, end: 0x2000, ...none }], false],
+	] as const)
+		assert.equal(history.knows(PID, mapped), known, JSON.stringify(mapped));
+	assert.equal(history.knows(CHILD, [code]), false);
+	history.close();
+});
+
 test('exec begins with nothing', () => {
 	const at = lookUp([mmap(PID, 10, 0x1000, '[a]'), exec(PID, 20), mmap(PID, 21, 0x5000, '[b]')]);
 	assert.equal(at(PID, 15), '[a]');
