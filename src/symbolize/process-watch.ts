@@ -191,8 +191,10 @@ export class ProcessWatch {
 		if (missing !== undefined)
 			problems.push(`user stacks may be cut: they are walked by frame pointers, as ${missing}`);
 		if (this.#children === 0 || this.#subjects.filter.follow) return problems;
-		const children = this.#children === 1 ? '1 child process' : `${this.#children} child processes`;
-		return [...problems, `${children} started during tracing and were not traced; add --follow.`];
+		const isOne = this.#children === 1;
+		const began = `${isOne ? '1 child process' : `${this.#children} child processes`} started`;
+		const rest = `during tracing and ${isOne ? 'was' : 'were'} not traced; add --follow.`;
+		return [...problems, `${began} ${rest}`];
 	}
 
 	lost(): Lost {

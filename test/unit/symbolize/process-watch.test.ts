@@ -99,10 +99,11 @@ test(
 		assert.deepEqual(await toldOf(t, [[child, other]]), [], "somebody else's");
 		assert.deepEqual(await toldOf(t, [[child, own]], { follow: true }), []);
 		assert.deepEqual(await toldOf(t, [[child, own]], { pids: [] }), [], 'everybody is traced');
-		const said = (children: string) => [
-			`${children} started during tracing and were not traced; add --follow.`,
-		];
-		assert.deepEqual(await toldOf(t, [[child, own]]), said('1 child process'));
+		const said = (children: string) => [`${children} not traced; add --follow.`];
+		assert.deepEqual(
+			await toldOf(t, [[child, own]]),
+			said('1 child process started during tracing and was'),
+		);
 		assert.deepEqual(
 			await toldOf(t, [
 				[child, own],
@@ -110,7 +111,7 @@ test(
 				[own, own],
 				[child + 2, other],
 			]),
-			said('2 child processes'),
+			said('2 child processes started during tracing and were'),
 		);
 	},
 );
