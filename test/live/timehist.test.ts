@@ -186,8 +186,10 @@ test('who is woken by a timer that came while a chosen thread ran, is not woken 
 	const { stdout, stderr, status } = await tracing.end('SIGINT');
 	await woken.end();
 	assert.equal(status, 0, stderr);
-	// The two share a CPU: it had to go whenever the other one was woken.
-	assert.ok(linesOf(stdout).filter(({ name }) => name.startsWith('bystander[')).length > 100);
+	// The two share a CPU: it had to go whenever the other one was woken, if it ran then. Other
+	// threads of that CPU may have run instead.
+	const turns = linesOf(stdout).filter(({ name }) => name.startsWith('bystander[')).length;
+	assert.ok(turns > 20, `${turns} of 200`);
 	assert.doesNotMatch(stdout, /sleeper/);
 });
 
