@@ -10,6 +10,7 @@ import type { PerfEvent } from './open.js';
 import { type LostRecord, type PerfRecord, PerfRecordError, parseRecord } from './parse.js';
 import type { SampleRecord, SidebandRecord } from './records.js';
 import { PerfRing } from './ring.js';
+import { TimeOrder } from './time-order.js';
 
 export type TimedRecord = SidebandRecord | SampleRecord;
 
@@ -28,8 +29,7 @@ const WATERMARK_PART = 4;
 export class PerfRings {
 	readonly #rings: PerCpuEvents<CpuRing>;
 	readonly #wake = () => this.drain();
-	/** Read, but newer than what another ring may still be about to bring. */
-	#held: TimedRecord[] = [];
+	readonly #order = new TimeOrder<TimedRecord>();
 	#lost = 0;
 	#pauses = 0;
 	#onRecord: ((record: TimedRecord) => void) | undefined;
@@ -59,12 +59,9 @@ export class PerfRings {
 		const onRecord = this.#onRecord;
 		if (!onRecord) return;
 		const until_ns = Number(process.hrtime.bigint());
-		const records = this.#held;
-		for (const ring of this.#rings.open.values()) this.#read(ring, records);
-		records.sort((a, b) => a.time_ns - b.time_ns);
-		const late = records.findIndex((record) => record.time_ns > until_ns);
-		this.#held = late < 0 ? [] : records.splice(late);
-		for (const record of records) onRecord(record);
+		const read: TimedRecord[] = [];
+		for (const ring of this.#rings.open.values()) this.#read(ring, read);
+		for (const record of this.#order.take(read, until_ns)) onRecord(record);
 	}
 
 	/** Follows CPUs that came online or went. To be called every second. */

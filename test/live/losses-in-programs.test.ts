@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Losses } from '../../src/bpf/loss.js';
 import { runqlat } from '../../src/generated/runqlat.js';
-import { u32Key } from '../../src/loader/map.js';
+import { timehist } from '../../src/generated/timehist.js';
+import { possibleCpus, u32Key } from '../../src/loader/map.js';
 import { BpfObject } from '../../src/loader/object.js';
+import { onlineCpus } from '../../src/perf/cpus.js';
 import { until, Workload } from './support.js';
 import { schedstat } from './times.js';
 
@@ -96,4 +98,36 @@ test('filter_full: children that --follow has no room for', async () => {
 		assert.deepEqual(losses.read(), {}, 'it is said once');
 	});
 	await workload.end();
+});
+
+/** In struct slice of bpf/lib/timehist/slices.h: which thread was seen to get the CPU. */
+const SLICE_PID_AT = 32;
+
+test('waits_unseen: a thread was seen to get a CPU, which another one leaves', async () => {
+	const INIT = 1;
+	const hog = await Workload.start('hog', '0');
+	const object = new BpfObject(`dist/bpf/${process.arch}/timehist.bpf.o`, timehist);
+	try {
+		object.setConstants({ filter_by_tgid: true });
+		object.load(['timehist_switch']);
+		object.map('filter_tgids').update(u32Key(hog.pid), new Uint8Array([1]));
+		const slices = object.map('slices');
+		const places = onlineCpus().map((cpu) => cpu * slices.perCpuStride + SLICE_PID_AT);
+		const values = new DataView(new ArrayBuffer(slices.perCpuStride * possibleCpus()));
+		for (const place of places) values.setUint32(place, INIT, true);
+		slices.update(u32Key(0), new Uint8Array(values.buffer));
+		const losses = new Losses(object, () => 0);
+		object.attach('timehist_switch');
+		const now = () => slices.lookupPerCpu(u32Key(0)) ?? values;
+		await until(() => !places.some((place) => now().getUint32(place, true) === INIT));
+		const { waits_unseen = 0 } = losses.read();
+		// This kernel may hide another thread's switch meanwhile.
+		assert.ok(
+			waits_unseen >= places.length && waits_unseen <= places.length + 4,
+			`${waits_unseen}`,
+		);
+	} finally {
+		object.close();
+	}
+	await hog.end();
 });

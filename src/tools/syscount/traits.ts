@@ -33,9 +33,9 @@ const NO_PATH = new Set(words('fanotify_mark fsconfig getcwd'));
 const NO_DESCRIPTOR = new Set(
 	words(`_newselect bpf creat epoll_create epoll_create1 eventfd eventfd2 fanotify_init fsopen
 		inotify_init inotify_init1 io_uring_setup landlock_create_ruleset memfd_create memfd_secret
-		mmap mmap2 mount mq_open open perf_event_open pipe pipe2 poll ppoll ppoll_time64 pselect6
-		pselect6_time64 quotactl select socket socketcall socketpair swapoff swapon symlinkat
-		userfaultfd`),
+		mmap mmap2 mount mq_open open perf_event_open pidfd_open pipe pipe2 poll ppoll ppoll_time64
+		pselect6 pselect6_time64 quotactl select socket socketcall socketpair swapoff swapon symlink
+		symlinkat timerfd_create userfaultfd`),
 );
 
 function pathArgument(name: string): number {

@@ -354,7 +354,7 @@ const TABLE = `
 	set_thread_area ptr
 	get_thread_area ptr
 	sysfs           int size size
-	uselib          str
+	uselib          path
 	lookup_dcookie  hex out:r size
 	cachestat       fd ptr ptr hex
 	map_shadow_stack hex size hex =x
