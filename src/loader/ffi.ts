@@ -234,6 +234,13 @@ function declare() {
 			map: Pointer,
 			n: number,
 		) => number,
+		bpf_map__map_flags: c('uint32_t bpf_map__map_flags(const void *map)') as (
+			map: Pointer,
+		) => number,
+		bpf_map__set_map_flags: c('int bpf_map__set_map_flags(void *map, uint32_t flags)') as (
+			map: Pointer,
+			flags: number,
+		) => number,
 		bpf_map__set_autocreate: c('int bpf_map__set_autocreate(void *map, bool create)') as (
 			map: Pointer,
 			create: boolean,

@@ -7,6 +7,7 @@ import { viewMemory } from './memory.js';
 /** Elements that one batch call takes, at first; the kernel asks for more where it needs more. */
 const BATCH_ELEMENTS = 4096;
 const BPF_ANY = 0;
+const BPF_F_NO_PREALLOC = 1;
 const { ENOENT, ENOSPC } = constants.errno;
 
 /** A key for array maps, or any that is a u32. */
@@ -36,6 +37,15 @@ export class BpfMap {
 	/** Before loading: how many elements there is room for. */
 	setMaxEntries(entries: number): void {
 		this.#check(libbpf().bpf_map__set_max_entries(this.#pointer, entries), 'resize');
+	}
+
+	/**
+	 * Before loading: an element takes memory when it is added, and gives it back when it is deleted;
+	 * else room for all of them is taken at once. See growing-maps.ts for where that works.
+	 */
+	setGrowing(): void {
+		const flags = libbpf().bpf_map__map_flags(this.#pointer) | BPF_F_NO_PREALLOC;
+		this.#check(libbpf().bpf_map__set_map_flags(this.#pointer, flags), 'set flags of');
 	}
 
 	/** Before loading: whether to create the map at all. */

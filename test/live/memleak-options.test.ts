@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { mapsCanGrow } from '../../src/bpf/growing-maps.js';
+import { kernelBytesOf } from './kernel-bytes.js';
 import { CUTS, type LeakReport, leafOf, leakedBy, leakReport, leaksOf } from './leaks.js';
 import { needsNarrowCalls } from './narrow-calls.js';
 import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
@@ -37,6 +39,22 @@ test('what there is no room for is counted', async () => {
 	assert.equal(all?.count, 5003);
 	assert.equal(all?.freed_count, churn.report.lost.allocations_full);
 	assert.equal(all?.outstanding_bytes, 16 * (5003 - (all?.freed_count ?? 0)));
+});
+
+test('room for a million takes no memory of the kernel before there is something to put there', {
+	skip: mapsCanGrow() ? false : 'the kernel has no memory for programs (before 6.1)',
+}, async () => {
+	const leaks = await start('many', '400000');
+	const tracing = await Tracing.start(['memleak', '--json', '-p', `${leaks.pid}`]);
+	const before = kernelBytesOf(tracing.pid);
+	await leaks.work();
+	const more = kernelBytesOf(tracing.pid) - before;
+	const { status } = await tracing.end('SIGINT');
+	await leaks.end();
+	assert.equal(status, 0);
+	// 0: the kernel does not say it, before 6.4.
+	assert.ok(before < 64e6, `${before}`);
+	assert.ok(before === 0 || more > 400_000 * 64, `${more}`);
 });
 
 test('a million at once', async () => {

@@ -4,21 +4,19 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { arch, release } from 'node:os';
 import { createInterface } from 'node:readline';
 import { walkCosts } from '../../bench/walks/costs.js';
 import { isRealtime, kernelSigns } from '../../src/loader/realtime.js';
-import { textOf } from '../../src/text-of.js';
-import { FEATURES, featureNames, isSince } from './features.js';
+import { kernelBytesOf } from '../live/kernel-bytes.js';
+import { FEATURES, featureNames } from './features.js';
 import { decode, encode, type Line, type TestResult } from './lines.js';
 import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';
 
 const TOOL_TIMEOUT_MS = 120_000;
 const FILE_TIMEOUT_MS = 900_000;
 const LOOK_PERIOD_MS = 100;
-/** bpf_map_ops.map_mem_usage. */
-const TELLS_MEMORY_SINCE = '6.4';
 
 const words = (/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? 'quick').split(
 	',',
@@ -54,25 +52,6 @@ async function sayHook({ tool, args }: ToolTests): Promise<void> {
 		stderr: began ? '' : stderr.slice(-3000),
 		kernel_bytes,
 	});
-}
-
-/**
- * What the kernel holds for the BPF objects that a process has open: Documentation/filesystems/proc.rst, fdinfo. 0: the
- * kernel says what they could take, and not what they do.
- */
-function kernelBytesOf(pid: number): number {
-	const sizes = new Map<string, number>();
-	if (!isSince(release(), TELLS_MEMORY_SINCE)) return 0;
-	try {
-		for (const fd of readdirSync(`/proc/${pid}/fdinfo`)) {
-			const text = textOf(`/proc/${pid}/fdinfo/${fd}`) ?? '';
-			const [object] = /^(map|prog)_id:.*$/m.exec(text) ?? [];
-			if (object) sizes.set(object, Number(/^memlock:\s*(\d+)/m.exec(text)?.[1] ?? 0));
-		}
-	} catch {
-		// It has ended.
-	}
-	return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
 async function runTests(tests: ToolTests): Promise<void> {

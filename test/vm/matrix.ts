@@ -181,8 +181,6 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'memleak',
-		// Room for a million allocations is taken at once.
-		most_kernel_MB: 176,
 		args: ['0.2', '1', '--', 'sleep', '1'],
 		file: 'memleak',
 		truths: ['^glibc: ', '^operators new of libstdc\\+\\+: ', '^folded', '^--growth'],

@@ -222,7 +222,7 @@ the kernel has the feature, the run fails. It also fails if a tool that follows 
 does not keep them in task storage on Linux 6.4 and newer. A test that fails runs once more,
 because an emulated machine is slow; the table says when the second try passed. "The kernel's
 memory" is what the kernel says that the tool's maps and programs take (/proc/PID/fdinfo), at most
-while it ran; more than 64 MB fails the run (72 of \`why\`, 176 of \`memleak\`). Kernels before 6.4
+while it ran; more than 64 MB fails the run (72 of \`why\`). Kernels before 6.4
 do not say that. After "Tests:", "one" means one test of each tool, in which the right result is
 known; "quick" means a few such tests, and "all" means all live tests of the tool.
 

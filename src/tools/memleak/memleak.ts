@@ -4,6 +4,7 @@ import { callTables } from '../../abi/syscalls.js';
 import { shownStacks } from '../../aggregate/keep-stacks.js';
 import type { StackFindings, StackRow } from '../../aggregate/stack-rows.js';
 import { chooseCallHook, PERF_HOOK_NS } from '../../bpf/calls/call-hooks.js';
+import { mapsCanGrow } from '../../bpf/growing-maps.js';
 import { memleak as layout } from '../../generated/memleak.js';
 import { pageSizeBytes } from '../../loader/memory.js';
 import type { BpfObject } from '../../loader/object.js';
@@ -88,6 +89,8 @@ export const memleak = defineTool<
 			user: subject !== 'kernel',
 		});
 		object.map('allocations').setMaxEntries(subject === 'growth' ? 1 : settings.maxAllocations);
+		// Those of the kernel are made where interrupts may be off.
+		if (subject === 'heap' && mapsCanGrow()) object.map('allocations').setGrowing();
 		if (subject === 'heap') object.map('heap_calls').setMaxEntries(MAX_CALLING_THREADS);
 		object.map('scratch').setMaxEntries(layout.enums.stack_constant.SCRATCHES);
 		object.setConstants({
