@@ -6,8 +6,8 @@ export interface Holder {
 	readonly comm: string;
 }
 
-/** A thread that has a mutex. */
-export interface MutexOwner {
+/** A thread that has a lock. */
+export interface LockOwner {
 	readonly tid: number;
 	readonly comm: string;
 }
@@ -23,6 +23,9 @@ export interface MemoryPlace {
 	/** It lay in what the process got by brk(). */
 	readonly inHeap: boolean;
 }
+
+/** The lock of a Python interpreter. */
+export const GIL = 'GIL';
 
 export type WaitObject =
 	| {
@@ -69,10 +72,10 @@ export type WaitObject =
 			readonly type: 'futex';
 			readonly pid: number;
 			readonly address: string;
-			/** What lies there: a symbol with an offset, "heap", "thread stack", …; '': not known. */
+			/** What lies there: a symbol with an offset, "heap", "thread stack", GIL, …; '': not known. */
 			readonly in: string;
-			/** Of a mutex that was locked as tracing ended: by whom, if that is known. */
-			readonly owner?: MutexOwner;
+			/** Of a mutex that was locked as tracing ended, or GIL: who has it, if that is known. */
+			readonly owner?: LockOwner;
 	  }
 	| { readonly type: 'child'; readonly pid: number; readonly comm: string }
 	| { readonly type: 'unknown'; readonly why: string };

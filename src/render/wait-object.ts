@@ -1,5 +1,5 @@
 /** What a thread waited for, in a few words. */
-import type { Holder, MutexOwner, WaitObject } from '../aggregate/wait-object.js';
+import type { Holder, LockOwner, WaitObject } from '../aggregate/wait-object.js';
 import { printable, shortened } from './terminal.js';
 
 /** Less of a path says nothing. */
@@ -46,7 +46,7 @@ export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY):
 	}
 }
 
-function ownerText(owner: MutexOwner | undefined): string {
+function ownerText(owner: LockOwner | undefined): string {
 	return owner ? `, held by ${printable(owner.comm)} (${owner.tid})` : '';
 }
 

@@ -17,6 +17,7 @@ import { basename, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { LockOwner } from '../../src/aggregate/wait-object.js';
 import { FileBytes } from '../../src/elf/bytes.js';
 import { Elf, SEGMENT_TYPE } from '../../src/elf/elf.js';
 import { ExportedSymbols } from '../../src/elf/exported-symbols.js';
@@ -33,7 +34,9 @@ const DEBIANS = '/usr/bin/python3.11';
 /** Others can be named, with a colon in between: 3.9 to 3.14. */
 const INTERPRETERS = [DEBIANS, ...(process.env.PYTHONS ?? '').split(':')].filter(existsSync);
 const HAS_PYTHON = existsSync(DEBIANS) ? {} : { skip: `there is no ${DEBIANS}` };
-const SCRIPT = fileURLToPath(new URL('../workloads/python/functions.py', import.meta.url));
+const script = (name: string) =>
+	fileURLToPath(new URL(`../workloads/python/${name}`, import.meta.url));
+const SCRIPT = script('functions.py');
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-python-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -72,16 +75,18 @@ class Python {
 	readonly #child: ChildProcess;
 	readonly #lines: AsyncIterator<string>;
 	pid = 0;
+	tid = 0;
 
-	constructor(file: string) {
-		this.#child = spawn(file, [SCRIPT], { stdio: ['pipe', 'pipe', 'inherit'] });
+	constructor(file: string, source: string) {
+		this.#child = spawn(file, [source], { stdio: ['pipe', 'pipe', 'inherit'] });
 		const lines: Interface = createInterface({ input: this.#child.stdout ?? assert.fail() });
 		this.#lines = lines[Symbol.asyncIterator]();
 	}
 
-	static async start(file: string): Promise<Python> {
-		const python = new Python(file);
-		python.pid = Number((await python.line()).split(' ')[1]);
+	static async start(file: string, source = SCRIPT): Promise<Python> {
+		const python = new Python(file, source);
+		const [, pid, tid] = (await python.line()).split(' ').map(Number);
+		[python.pid, python.tid] = [pid ?? assert.fail(), tid ?? assert.fail()];
 		return python;
 	}
 
@@ -185,6 +190,26 @@ for (const file of INTERPRETERS) {
 		assert.ok(slept.some((stack) => stack.split('\n').map(nameOf).join(' ') === expected));
 		assert.ok([...found].some((stack) => /^<module> \(.*functions\.py:1\)$/.test(stack)));
 		assert.doesNotMatch(notices.join('\n'), /-X perf|Python functions without names/);
+	});
+
+	test(`who waits for the GIL is told which thread has it, of ${shown}`, async () => {
+		const python = await Python.start(file, script('gil.py'));
+		const args = ['offcputime', '--exact', '--by', 'object', '--json', '-p', `${python.pid}`, '2'];
+		const { stacks } = stackReport(runToEnd(TSTRACE, args));
+		await python.end();
+		const waits = stacks
+			.filter((stack) => pythonOf(stack).map(nameOf).includes('want_lock'))
+			.flatMap(({ wait }) => wait?.objects ?? [])
+			.filter(({ type }) => type === 'futex');
+		const time = (of: typeof waits) => of.reduce((all, { value_ns }) => all + Number(value_ns), 0);
+		assert.ok(time(waits) > 1e8, `${time(waits)} ns`);
+		const ofGil = waits.filter((object) => object.in === 'GIL');
+		const ofKeeper = ofGil.filter(
+			({ owner }) => (owner as LockOwner | undefined)?.tid === python.tid,
+		);
+		// One wait may go on as tracing ends: of that one it is not known.
+		assert.ok(time(ofGil) > 0.98 * time(waits), JSON.stringify(waits));
+		assert.ok(time(ofKeeper) > 0.9 * time(waits), `${python.tid}: ${JSON.stringify(waits)}`);
 	});
 
 	test(`a recursion that is deeper than a stack may be, of ${shown}`, () => {

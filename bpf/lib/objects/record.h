@@ -21,6 +21,7 @@ enum object_type {
 	OBJECT_FUTEX,
 	OBJECT_CHILD,
 	OBJECT_MAPPED, /* a file, of which a page was missing */
+	OBJECT_GIL,    /* the lock of a Python interpreter */
 };
 
 enum object_flag {
@@ -54,7 +55,7 @@ struct wait_object {
 	u32 pid;    /* of a child; whose futex: in the caller's PID namespace */
 	u64 inode;
 	u64 peer_inode;
-	u64 address; /* of a futex; how many descriptors there were; when a child began */
+	u64 address; /* of a futex, a GIL; how many descriptors there were; when a child began */
 	/* Only to tell one from another. */
 	u64 dentry;
 	u64 mount;
@@ -65,7 +66,7 @@ struct wait_object {
 	u16 local_port;
 	u16 remote_port;
 	u32 network; /* the inode of its network namespace */
-	u32 unused_padding;
+	u32 holder;  /* of a GIL: which thread had it last, as its process numbers it; 0: unknown */
 	/* Up to here it is what tells objects apart. */
 	u64 first_ns; /* CLOCK_MONOTONIC */
 	u64 user_sp;  /* of the first that waited for it */

@@ -50,6 +50,12 @@ struct python_layout {
 	u32 frame_previous;
 	u32 frame_owner; /* or the mark */
 	u32 code_print;	 /* from co_argcount to co_firstlineno */
+	u32 thread_interpreter;
+	u32 thread_number; /* gettid(); 0: it does not say */
+	/* The interpreter's lock, in the file; or from the thread's interpreter on. 0: unknown */
+	u64 gil;
+	u32 gil_of_interpreter;
+	u32 unused_padding;
 };
 
 EXPORT_TYPE(struct python_layout, python_layout);
@@ -62,11 +68,18 @@ struct {
 } python_layouts SEC(".maps");
 
 /* Which thread of CPython's a thread of the kernel's is, as a walk of it has found out. */
+struct python_thread {
+	u64 thread;
+	u64 base;    /* of the file that CPython is in */
+	u32 runtime; /* as in unwind_file */
+	u32 unused_padding;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, u64);
+	__type(value, struct python_thread);
 } python_threads SEC(".maps");
 
 /* A walk's way through the Python frames of its thread, of one C frame at a time. */

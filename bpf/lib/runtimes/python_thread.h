@@ -97,12 +97,12 @@ __noinline int remember_python_thread(u32 index, u32 tid)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
-	u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
+	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &tid);
 	u64 thread, previous, at;
 
 	if (!layout || !known)
 		return 0;
-	thread = *known;
+	thread = known->thread;
 	previous = python_word(thread + layout->thread_previous);
 	at = previous ? previous + layout->thread_next
 		      : python_word(walk->python.interpreter) + layout->interpreter_threads;
@@ -118,6 +118,7 @@ __noinline int find_python_thread(u32 index)
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	u32 tid = look(current_task(), pid);
 	struct python_layout *layout;
+	struct python_thread found = {};
 	u64 thread;
 
 	if (!walk)
@@ -140,7 +141,10 @@ __noinline int find_python_thread(u32 index)
 	thread = walk->python.thread;
 	if (!thread || python_word(thread + layout->thread_identity) != walk->python.identity)
 		return 0;
-	bpf_map_update_elem(&python_threads, &tid, &thread, BPF_ANY);
+	found.thread = thread;
+	found.base = walk->python.base;
+	found.runtime = walk->python.runtime;
+	bpf_map_update_elem(&python_threads, &tid, &found, BPF_ANY);
 	return 1;
 }
 

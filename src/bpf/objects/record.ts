@@ -1,7 +1,7 @@
 /** What threads waited for, out of the kernel: user space's side of bpf/lib/waits/objects/objects.h. */
 import { endpointText } from '../../abi/address.js';
 import { callTables } from '../../abi/syscalls.js';
-import type { Holder, MemoryPlace, MutexOwner, WaitObject } from '../../aggregate/wait-object.js';
+import type { Holder, LockOwner, MemoryPlace, WaitObject } from '../../aggregate/wait-object.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { readU64 } from '../../loader/layout.js';
 import { pageSizeBytes } from '../../loader/memory.js';
@@ -14,6 +14,7 @@ const FLAG = layout.enums.object_flag;
 const STACKS_PER_OBJECT = 8;
 /** Of most objects: the other end, who may accept there, and who accepts here. */
 const ENDS_PER_OBJECT = 3;
+const { GIL_BYTES } = layout.enums.gil_constant;
 const AF_INET = 2;
 const PROTOCOLS: Readonly<Record<number, string>> = { 6: 'tcp', 17: 'udp' };
 
@@ -42,8 +43,8 @@ export interface FoundLater {
 	readonly holders: (key: bigint, end?: 'read' | 'write') => readonly Holder[];
 	/** What lies there; '': not known. */
 	readonly inMemory: string;
-	/** Who has the mutex that lies there. */
-	readonly owner: MutexOwner | undefined;
+	/** Who has the lock. */
+	readonly owner: LockOwner | undefined;
 }
 
 /** Before loading: which calls to look at, and room for so many stacks' objects. */
@@ -61,7 +62,18 @@ export function configureObjects(object: Objects, { maxStacks }: { maxStacks: nu
 	object.map('wanted_ends').setMaxEntries(ENDS_PER_OBJECT * most);
 }
 
-type Number32 = 'type' | 'flags' | 'pid' | 'text_bytes' | 'device';
+type Number32 = 'type' | 'flags' | 'pid' | 'text_bytes' | 'device' | 'holder';
+
+/** Whose it is, and which thread had it last, as the process numbers it; 0: unknown. */
+export interface GilPlace {
+	readonly pid: number;
+	readonly address: number;
+	readonly holder: number;
+}
+
+/** Whether a futex is a part of it. */
+export const isOfGil = ({ pid, address }: MemoryPlace, gil: GilPlace) =>
+	pid === gil.pid && address >= gil.address && address < gil.address + GIL_BYTES;
 
 /** A `struct wait_object`. */
 export class ObjectRecord {
@@ -82,6 +94,13 @@ export class ObjectRecord {
 			sp: readU64(this.#record, user_sp.offset),
 			inHeap: this.#has(FLAG.OBJECT_IN_HEAP),
 		};
+	}
+
+	/** Of the lock of a Python interpreter. */
+	gil(): GilPlace | undefined {
+		if (this.#number('type') !== TYPE.OBJECT_GIL) return undefined;
+		const address = readU64(this.#record, layout.structs.wait_object.fields.address.offset);
+		return { pid: this.#number('pid'), address, holder: this.#number('holder') };
 	}
 
 	decoded({ holders, inMemory, owner }: FoundLater): WaitObject {
@@ -135,7 +154,8 @@ export class ObjectRecord {
 				};
 			case TYPE.OBJECT_EVENT:
 				return { type: 'event', name: this.#path().replace(/^anon_inode:/, '') };
-			case TYPE.OBJECT_FUTEX: {
+			case TYPE.OBJECT_FUTEX:
+			case TYPE.OBJECT_GIL: {
 				const at = u64(layout.structs.wait_object.fields.address).toString(16);
 				const futex = { pid: this.#number('pid'), address: `0x${at}`, in: inMemory };
 				return { type: 'futex', ...futex, ...(owner ? { owner } : {}) };

@@ -205,6 +205,10 @@ function pythonValue(layout: PythonLayout): Uint8Array {
 		frame_previous: layout.framePrevious,
 		frame_owner: layout.frameOwner ?? 0,
 		code_print: layout.codePrint,
+		thread_interpreter: layout.threadInterpreter,
+		thread_number: layout.threadNumber ?? 0,
+		gil: layout.gil.in === 'runtime' ? layout.runtime + layout.gil.at : layout.gil.at,
+		gil_of_interpreter: layout.gil.in === 'interpreter' ? 1 : 0,
 	});
 }
 

@@ -26,6 +26,9 @@ export interface PythonStructs {
 	readonly threadIdentity: number;
 	/** What gettid() is in it; undefined: it does not say. */
 	readonly threadNumber: number | undefined;
+	readonly threadInterpreter: number;
+	/** The interpreter's lock: in _PyRuntime, or in the interpreter. */
+	readonly gil: { readonly in: 'runtime' | 'interpreter'; readonly at: number };
 	/** The innermost frame; undefined: the record of the innermost C frame says which it is. */
 	readonly threadFrame: number | undefined;
 	/** The record (_PyCFrame) of the innermost C frame, which is on that one's stack. Undefined: there are none. */
@@ -73,6 +76,7 @@ const SHARED = {
 	interpreterNext: 0,
 	threadPrevious: 0,
 	threadNext: 8,
+	threadInterpreter: 16,
 	codeFile: 112,
 	codeName: 128,
 	asciiBytes: 48,
@@ -86,6 +90,7 @@ const IN_3_9: PythonStructs = {
 	threadIdentity: 176,
 	threadNumber: undefined,
 	threadFrame: 24,
+	gil: { in: 'runtime', at: 352 },
 	threadRecord: undefined,
 	recordFrame: undefined,
 	recordPrevious: undefined,
@@ -109,6 +114,7 @@ const KNOWN: Readonly<Record<string, PythonStructs>> = {
 		interpreterThreads: 16,
 		threadIdentity: 152,
 		threadNumber: 160,
+		gil: { in: 'runtime', at: 360 },
 		threadFrame: undefined,
 		threadRecord: 56,
 		recordFrame: 8,
@@ -125,6 +131,7 @@ const KNOWN: Readonly<Record<string, PythonStructs>> = {
 		interpreterThreads: 72,
 		threadIdentity: 136,
 		threadNumber: 144,
+		gil: { in: 'interpreter', at: 1040 },
 		threadFrame: undefined,
 		threadRecord: 56,
 		recordFrame: 0,
@@ -144,8 +151,10 @@ const TOLD_3_13 = {
 	interpreters: 5,
 	interpreterNext: 8,
 	interpreterThreads: 9,
+	gil: 15,
 	threadPrevious: 20,
 	threadNext: 21,
+	threadInterpreter: 22,
 	threadFrame: 23,
 	threadIdentity: 24,
 	threadNumber: 25,
@@ -165,8 +174,10 @@ const TOLD: Readonly<Record<string, Told>> = {
 		interpreters: 5,
 		interpreterNext: 8,
 		interpreterThreads: 9,
+		gil: 16,
 		threadPrevious: 23,
 		threadNext: 24,
+		threadInterpreter: 25,
 		threadFrame: 26,
 		threadIdentity: 27,
 		threadNumber: 28,
@@ -253,14 +264,15 @@ function structsTold(words: readonly number[], where: Told): PythonStructs | und
 	const told = Object.fromEntries(
 		Object.entries(where).map(([key, at]) => [key, words[at]]),
 	) as Record<keyof Told, number>;
-	const { frameCode, framePrevious, frameOwner, codePrint, firstLine, ...others } = told;
+	const { frameCode, framePrevious, frameOwner, codePrint, firstLine, gil, ...others } = told;
 	const isWithin = (at: number, length_bytes: number) => at + length_bytes <= OBJECT_BYTES;
 	const isWord = (at: number) => at % 8 === 0 && isWithin(at, 8);
 	if (!isWord(frameCode) || !isWord(framePrevious) || !isWithin(frameOwner, 1)) return undefined;
 	if (firstLine !== codePrint + FIRST_LINE_AT || !isWithin(firstLine, 4)) return undefined;
-	if (Object.values(others).some((at) => !(at <= MAX_OFFSET))) return undefined;
+	if (Object.values({ ...others, gil }).some((at) => !(at <= MAX_OFFSET))) return undefined;
 	return {
 		...others,
+		gil: { in: 'interpreter', at: gil },
 		frameCode,
 		framePrevious,
 		frameOwner,

@@ -229,14 +229,23 @@ function reasonOf(parts: readonly Part[]): Reason {
 		object: objects.size > 1 ? '' : place.object,
 		place: first.place as Reason['place'],
 		kind: first.place === 'running' ? 'on CPU' : worst.kind,
-		of:
-			parts.find(({ object }) => object?.type === 'futex' && object.owner)?.object ?? worst.object,
+		of: lockOf(parts) ?? worst.object,
 		worst,
 		functions: largestFirst(functions).map(([name, total_ns]) => ({ name, total_ns })),
 		culprits: culpritsOf(parts),
 		threads: sufferersOf(parts),
 		undecided_ns: sumOf(parts.filter(({ undecided }) => undecided)),
 	};
+}
+
+/** Of locks whose owner is known the one that was waited for the longest; what one owner has is one. */
+function lockOf(parts: readonly Part[]): WaitObject | undefined {
+	const owned = parts.filter(({ object }) => object?.type === 'futex' && object.owner);
+	const byOwner = grouped(owned, ({ object }) => [
+		object?.type === 'futex' ? `${object.owner?.tid}` : '',
+	]);
+	const [most] = byOwner.sort((a, b) => sumOf(b) - sumOf(a));
+	return most?.[0]?.object;
 }
 
 function largestFirst<K>(sums: ReadonlyMap<K, number>): [K, number][] {

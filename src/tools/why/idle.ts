@@ -47,7 +47,12 @@ export type Fate = 'idle' | 'busy' | 'follows' | 'undecided';
 const TELLING_VARIABLES: ReadonlyArray<
 	readonly [variable: RegExp, kind: string, name: string, why: string]
 > = [
-	[/^_PyRuntime\b/, 'lock', 'of the Python interpreter (GIL)', 'CPython, ceval_gil.c, pystate.c'],
+	[
+		/^(_PyRuntime\b|GIL$)/,
+		'lock',
+		'of the Python interpreter (GIL)',
+		'CPython, ceval_gil.c, pystate.c',
+	],
 ];
 
 function toldBy(object: WaitObject | undefined) {

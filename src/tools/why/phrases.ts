@@ -175,7 +175,7 @@ export function waitsFor(kind: string, { of, object, frames }: WaitedFor): strin
 /** A thread may call itself "", which in a sentence is a gap. */
 export const named = (comm: string) => comm || '[no name]';
 
-/** Who has a mutex, as tracing ended: ", held by writer (712)"; '': nobody that is known. */
+/** Who has a lock: ", held by writer (712)"; '': nobody that is known. */
 export function heldBy(of: WaitObject | undefined): string {
 	if (of?.type !== 'futex' || !of.owner) return '';
 	return `, held by ${printable(of.owner.comm)} (${of.owner.tid})`;

@@ -3,14 +3,24 @@
 import { remembered } from '../../aggregate/remembered.js';
 import type { StackFindings, StackRow, Waker } from '../../aggregate/stack-rows.js';
 import { waitKind } from '../../aggregate/wait-kinds.js';
-import { fittingObjects, type MemoryPlace, type WaitObject } from '../../aggregate/wait-object.js';
+import {
+	fittingObjects,
+	GIL,
+	type MemoryPlace,
+	type WaitObject,
+} from '../../aggregate/wait-object.js';
 import { blockedOf } from '../../aggregate/wait-parts.js';
-import { type FoundLater, type ObjectRecord, readObjects } from '../../bpf/objects/record.js';
+import {
+	type FoundLater,
+	isOfGil,
+	type ObjectRecord,
+	readObjects,
+} from '../../bpf/objects/record.js';
 import type { off_cpu as layout } from '../../generated/off_cpu.js';
 import type { BpfObject } from '../../loader/object.js';
 import type { ProcessWatch } from '../../symbolize/process-watch.js';
 import { OtherEnds } from './ends.js';
-import { MutexOwners } from './mutex-owners.js';
+import { LockOwners } from './lock-owners.js';
 
 export class WaitObjects {
 	readonly #object: BpfObject<typeof layout>;
@@ -34,11 +44,20 @@ export class WaitObjects {
 			const place = record.place();
 			if (place) places.set(record, place);
 		}
+		const gils = [...records.values()].flatMap((record) => record.gil() ?? []);
 		const names = processes.memoryNames([...places.values()]);
 		const holders: FoundLater['holders'] = (key, end) => this.#ends.holders(key, end);
-		const owners = new MutexOwners();
+		const owners = new LockOwners();
 		const decoded = (record: ObjectRecord) => {
+			const gil = record.gil();
+			if (gil) {
+				const owner = owners.threadOf(gil.pid, gil.holder);
+				return record.decoded({ holders, inMemory: GIL, owner });
+			}
 			const place = places.get(record);
+			// Of waits that go on programs do not see that it is one.
+			if (place && gils.some((each) => isOfGil(place, each)))
+				return record.decoded({ holders, inMemory: GIL, owner: undefined });
 			if (!place) return record.decoded({ holders, inMemory: '', owner: undefined });
 			const owner = owners.ownerOf(place.pid, place.address);
 			return record.decoded({ holders, inMemory: names.get(place) ?? '', owner });

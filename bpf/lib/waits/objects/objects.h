@@ -18,6 +18,7 @@
 #include "child.h"
 #include "ends.h"
 #include "file.h"
+#include "gil.h"
 #include "../../objects/kernel_files.h"
 #include "../../objects/path.h"
 #include "../../objects/record.h"
@@ -166,6 +167,7 @@ __noinline int find_object(u32 place)
 		here->object.type = OBJECT_FUTEX;
 		here->object.address = first;
 		here->object.pid = process_number(here->task);
+		find_gil(place);
 	}
 	if (here->object.type)
 		keep_object(place);

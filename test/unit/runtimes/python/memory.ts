@@ -11,6 +11,8 @@ export const LAYOUT: PythonLayout = {
 	threadNext: 8,
 	threadIdentity: 152,
 	threadNumber: 160,
+	threadInterpreter: 16,
+	gil: { in: 'runtime', at: 360 },
 	threadFrame: undefined,
 	threadRecord: 56,
 	recordFrame: 8,

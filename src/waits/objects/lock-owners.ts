@@ -1,6 +1,6 @@
-/** Which thread has the mutex that others wait for: glibc keeps the number of that thread in the mutex. */
+/** Which thread has the lock that others wait for: glibc keeps the number of that thread in a mutex. */
 import { readFileSync } from 'node:fs';
-import type { MutexOwner } from '../../aggregate/wait-object.js';
+import type { LockOwner } from '../../aggregate/wait-object.js';
 import { boundedName } from '../../bounded-names.js';
 import { readFacts } from '../../proc/process-facts.js';
 import { ProcessMemory } from '../../symbolize/mappings/process-memory.js';
@@ -17,12 +17,13 @@ const LOCKED_WITH_WAITERS = 2;
 const TIME_LIMIT_MS = 500;
 
 /** Looks now, so that an owner may have changed since somebody began to wait; one look for each process's memory. */
-export class MutexOwners {
+export class LockOwners {
 	readonly #memories = new Map<number, ProcessMemory | undefined>();
+	readonly #ourNumbers = new Map<number, boolean>();
 	readonly #until_ms = performance.now() + TIME_LIMIT_MS;
 
 	/** Who has the mutex at an address of a process; undefined: nobody, it is no mutex of glibc's, or it cannot be told. */
-	ownerOf(pid: number, address: number): MutexOwner | undefined {
+	ownerOf(pid: number, address: number): LockOwner | undefined {
 		if (performance.now() > this.#until_ms) return undefined;
 		const mutex = this.#memoryOf(pid)?.readWritten(address, READ_BYTES);
 		if (!mutex || mutex.getInt32(0, true) !== LOCKED_WITH_WAITERS) return undefined;
@@ -32,18 +33,28 @@ export class MutexOwners {
 		return comm === undefined ? undefined : { tid, comm };
 	}
 
+	/** A thread that has a lock, by its number in its process; undefined: it has ended, or cannot be told. */
+	threadOf(pid: number, tid: number): LockOwner | undefined {
+		const comm = tid > 0 && this.#isOurNumber(pid) ? commOf(pid, tid) : undefined;
+		return comm === undefined ? undefined : { tid, comm };
+	}
+
 	close(): void {
 		for (const memory of this.#memories.values()) memory?.close();
 		this.#memories.clear();
 	}
 
-	/** Undefined: in another PID namespace threads have other numbers. */
 	#memoryOf(pid: number): ProcessMemory | undefined {
-		if (!this.#memories.has(pid)) {
-			const isOurNumber = readFacts(pid)?.nspid === pid;
-			this.#memories.set(pid, isOurNumber ? new ProcessMemory(pid) : undefined);
-		}
+		if (!this.#memories.has(pid))
+			this.#memories.set(pid, this.#isOurNumber(pid) ? new ProcessMemory(pid) : undefined);
 		return this.#memories.get(pid);
+	}
+
+	/** In another PID namespace threads have other numbers. */
+	#isOurNumber(pid: number): boolean {
+		const known = this.#ourNumbers.get(pid) ?? readFacts(pid)?.nspid === pid;
+		this.#ourNumbers.set(pid, known);
+		return known;
 	}
 }
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * The lock of a Python interpreter (GIL), and which thread has it. Source: CPython's
+ * Include/internal/pycore_gil.h, Python/ceval_gil.c.
+ */
+#ifndef TSTRACE_WAITS_OBJECTS_GIL_H
+#define TSTRACE_WAITS_OBJECTS_GIL_H
+
+#include "../../kernel.h"
+#include "../../objects/record.h"
+#include "../../runtimes/python_thread.h"
+
+/*
+ * struct _gil_runtime_state, in all versions: the interval, the last holder, whether it is locked,
+ * the number of switches; and pthread's condition variables and mutexes, where threads wait: one of
+ * each for the lock, one for whoever gives it up and waits until another thread has it.
+ */
+enum gil_constant {
+	GIL_HOLDER_AT = 8,
+	GIL_BYTES = 32 + 2 * (48 + 40),
+};
+
+EXPORT_TYPE(enum gil_constant, gil_constant);
+
+/* glibc, nptl/descr.h: struct pthread, tid; on x86-64. User space makes sure that it is a thread.
+ */
+#define GLIBC_TID_AT 0x2d0
+
+/* If the current thread waits for the GIL, makes that of the futex in `here->object`. */
+__noinline int find_gil(u32 place)
+{
+	struct object_search *here = search_at(place);
+	u32 tid = look(current_task(), pid), runtime;
+	struct python_thread *own = bpf_map_lookup_elem(&python_threads, &tid);
+	struct python_layout *layout;
+	u64 interpreter, gil, holder, number;
+
+	/* Of others, the memory cannot be read here. */
+	if (!here || !own || here->task != (u64)current_task())
+		return 0;
+	runtime = own->runtime - 1;
+	layout = bpf_map_lookup_elem(&python_layouts, &runtime);
+	if (!layout || !layout->gil)
+		return 0;
+	interpreter = python_word(own->thread + layout->thread_interpreter);
+	gil = layout->gil + (layout->gil_of_interpreter ? interpreter : own->base);
+	if (here->object.address - gil >= GIL_BYTES)
+		return 0;
+	here->object.type = OBJECT_GIL;
+	here->object.address = gil;
+	holder = python_word(gil + GIL_HOLDER_AT);
+	if (holder == own->thread ||
+	    python_word(holder + layout->thread_interpreter) != interpreter)
+		return 0;
+	number = layout->thread_number
+			 ? holder + layout->thread_number
+			 : python_word(holder + layout->thread_identity) + GLIBC_TID_AT;
+	here->object.holder = python_word(number);
+	return 0;
+}
+
+#endif
