@@ -25,6 +25,16 @@ async function traced({ args }: Tool, [name = '', ...words]: readonly string[]) 
 	return { stacks, lost, notices, done, all_ns: duration_s * 1e9, peer: workload.tid };
 }
 
+const isMissingEnds = (notice: string) => /not all processes/.test(notice);
+
+/** On a busy machine the time may not do to look at all descriptors, which is said: then the run is made again. */
+async function withAllEnds(run: () => ReturnType<typeof traced>): ReturnType<typeof traced> {
+	for (let left = 3; ; left--) {
+		const found = await run();
+		if (left === 0 || !found.notices.some(isMissingEnds)) return found;
+	}
+}
+
 /** Nothing but the time is left out. */
 const objectsIn = (stacks: readonly JsonStack[]) =>
 	stacks.flatMap(({ wait }) => (wait?.objects ?? []).map(({ value_ns: _, ...object }) => object));
@@ -82,7 +92,7 @@ for (const [name, tool] of Object.entries(TOOLS)) {
 
 	test(`${name}: one of very many connections: which, and who is at its other end`, () =>
 		checkedRuns(
-			() => traced(tool, ['connections', `${CONNECTIONS}`]),
+			() => withAllEnds(() => traced(tool, ['connections', `${CONNECTIONS}`])),
 			({ stacks, done, notices, peer }) => {
 				const [slept_ns = 0, port, local, held = 0, last, most_ns = 0] = done;
 				assert.ok(held > 1000, 'a process has many of them');
@@ -94,10 +104,7 @@ for (const [name, tool] of Object.entries(TOOLS)) {
 						...{ type: 'socket', protocol: 'tcp', local: `127.0.0.1:${local}` },
 						...{ remote: `127.0.0.${last}:${port}`, other_end: [{ pid: peer, comm: 'peer' }] },
 					});
-				assert.deepEqual(
-					notices.filter((notice) => /not all processes/.test(notice)),
-					[],
-				);
+				assert.deepEqual(notices.filter(isMissingEnds), []);
 				if (name !== 'offwaketime') return;
 				const slept = ofChain(hearing, 'peer blocked < <irq: timer>');
 				within(sumOf(slept), slept_ns, slept_ns, 'for peer that slept');

@@ -5,7 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { CpuCgroup } from './cpu-cgroup.js';
-import type { Range, Truth } from './lab-check.js';
+import type { Cause, Range, Truth } from './lab-check.js';
 import { MemoryCgroup } from './memory-cgroup.js';
 import { until, Workload } from './support.js';
 
@@ -298,6 +298,12 @@ export class InTrouble {
 			first !== undefined &&
 			first.place !== 'runnable' &&
 			delay_ns > MOST_TAKEN * first.share[0] * wall_ns;
-		return { done, truth, disturbed };
+		// A program that waits has to wait for its CPU to go on, too: its clock does not tell them apart.
+		const queued = wall_ns > 0 ? delay_ns / wall_ns : 0;
+		const withoutQueue = truth.map((cause): Cause => {
+			const [least, most] = cause.share;
+			return cause.place === 'waiting' ? { ...cause, share: [least - queued, most] } : cause;
+		});
+		return { done, truth: withoutQueue, disturbed };
 	}
 }

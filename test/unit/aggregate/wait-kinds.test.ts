@@ -90,6 +90,9 @@ const STACKS: readonly (readonly [kind: string, stack: string])[] = [
 		'condition',
 		'f (pthread_cond_wait@@GLIBC_2.3.2) (__futex_abstimed_wait_common) | do_futex futex_wait schedule',
 	],
+	// What is further in has no name, or was put into its caller.
+	['condition', 'f (sem_clockwait@@GLIBC_2.34) | do_futex futex_wait schedule'],
+	['lock', 'f (pthread_mutex_clocklock@GLIBC_2.30) | do_futex futex_wait schedule'],
 	['futex', 'main.park runtime.futex | do_futex futex_wait futex_wait_queue_me'],
 	[
 		'lock',

@@ -48,6 +48,14 @@ test('an address of memory is found by the symbol it is in', async () => {
 	);
 });
 
+test('of several addresses in one function, each has the functions that were inlined there', async () => {
+	const [first, second] = [0, 1].map(
+		(offset) => `7f001234567${8 + offset} inlined_here+0x${offset} (${PROGRAM})`,
+	);
+	const shown = 'outer;middle_[i];innermost_[i]';
+	assert.equal(await inlined(`\t${second}\n\t${first}\n`), `inlined;${shown};${shown} 7\n`);
+});
+
 test('what addr2line knows nothing of keeps the name that perf gave', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-'));
 	const fifo = join(folder, 'fifo');
