@@ -9,7 +9,7 @@ import type { Check, ToolCheck } from '../../src/doctor/check.js';
 import { compile, manyFunctions, temporaryFolder } from '../unit/symbolize/support.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
 import { needsNarrowCalls } from './narrow-calls.js';
-import { type Finished, runToEnd, TSTRACE, tstrace } from './support.js';
+import { type Finished, runToEnd, TSTRACE, tstrace, Workload } from './support.js';
 
 const folder = temporaryFolder();
 const TOOLS = readdirSync('src/tools').map((file) => file.replace(/\.ts$/, ''));
@@ -240,6 +240,13 @@ test('-p: node with and without a perf map', async () => {
 	const mapped = await started(process.execPath, '--perf-basic-prof', '-e', script);
 	assert.equal(doctor('-p', String(mapped)).check('JIT map').state, 'ok');
 	rmSync(`/tmp/perf-${mapped}.map`);
+});
+
+test('-p: a small program that has no library but the C library is looked at, too', async () => {
+	const hog = await Workload.start('hog', '0');
+	const { check } = doctor('-p', `${hog.pid}`);
+	await hog.end();
+	for (const name of ['frame pointers', 'symbols']) check(name, 'hog: ');
 });
 
 test('-p: the kernel’s own, a thread, none at all', async () => {

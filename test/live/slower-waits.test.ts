@@ -4,10 +4,14 @@ import { test } from 'node:test';
 import { reportsOf } from './reports.js';
 import { needs, Tracing, tstrace, until, Workload } from './support.js';
 
+/** As hog, but with another name. */
+const BUSY = 'echo "ready $$ $$"; while ! read -rt 0; do :; done';
+
 const RING = needs('a ring buffer');
 
 test('--slower: single waits, and who was in the way, by name and numbers', RING, async () => {
-	const [wanted, other] = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
+	const wanted = await Workload.start('hog', '0');
+	const other = await Workload.startBy('taskset', '-c', '0', 'bash', '-c', BUSY);
 	const args = ['runqlat', '--json', '--slower', '1ms', '-p', `${wanted.pid}`];
 	const tracing = await Tracing.start(args);
 	const rows = () =>
@@ -23,7 +27,7 @@ test('--slower: single waits, and who was in the way, by name and numbers', RING
 		assert.ok(Number(row.delay_ns) >= 1_000_000);
 		assert.notEqual(row.prev_tid, wanted.tid);
 	}
-	for (const row of behind()) assert.deepEqual([row.prev_pid, row.prev_comm], [other.pid, 'hog']);
+	for (const row of behind()) assert.deepEqual([row.prev_pid, row.prev_comm], [other.pid, 'bash']);
 	await wanted.end();
 	await other.end();
 	// What it waits for as tracing begins is not known for what it is, if it only just began to.
