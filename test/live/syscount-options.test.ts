@@ -37,6 +37,10 @@ test('--by process: calls that go on are of the process, whatever its threads ar
 			[{ pid: workload.pid, comm: 'deadlock', calls: 0, in_progress: 4 }],
 		);
 	}
+	// Of chosen calls only: none of them waits in this one.
+	const chosen = ['syscount', '--json', '--syscall', 'nanosleep', '-p', `${workload.pid}`];
+	const tracing = await Tracing.start(chosen);
+	assert.deepEqual(rowsOf(await tracing.end('SIGINT')), []);
 	await workload.work();
 	await workload.end();
 });

@@ -134,6 +134,34 @@ test('a process that was chosen is read as tracing begins: its functions have na
 	assert.ok(frame?.inCLibrary, frame?.name);
 });
 
+test(
+	'where stacks may be of others than those that were chosen, what begins meanwhile is known, too',
+	AS_ROOT,
+	async (t) => {
+		const filter = { ...EVERYBODY, pids: [process.pid] };
+		const namesWhere = async (everybody: boolean) => {
+			const watch = new ProcessWatch({ filter, command: undefined, words: [] }, undefined, {
+				everybody,
+			});
+			t.after(() => watch.close());
+			watch.begin();
+			const { pid, stdin, registers } = await waitingChild(t, 'cat');
+			watch.take();
+			const at_ns = Number(process.hrtime.bigint());
+			stdin.end();
+			while (processLives(pid)) await new Promise(setImmediate);
+			watch.end();
+			const { stacks } = await watch.name([stackOf([registers.ip], { pid, at_ns })], {
+				debuginfod: false,
+				maxDepth: 127,
+			});
+			return stacks[0]?.frames[0]?.inCLibrary === true;
+		};
+		assert.equal(await namesWhere(true), true);
+		assert.equal(await namesWhere(false), false);
+	},
+);
+
 /** Watches this process, whose records the kernel loses, as many as `lose` says, from then on. */
 function watchThatLoses(t: TestContext, filter: Partial<Filter>) {
 	t.mock.method(Sideband.prototype, 'start', () => {});

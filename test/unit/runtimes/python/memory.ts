@@ -51,6 +51,7 @@ export const LAYOUT_3_9: PythonLayout = {
 	...LAYOUT,
 	threadIdentity: 176,
 	threadNumber: undefined,
+	gil: { in: 'runtime', at: 352 },
 	threadFrame: 24,
 	threadRecord: undefined,
 	recordFrame: undefined,
