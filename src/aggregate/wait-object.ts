@@ -24,9 +24,6 @@ export interface MemoryPlace {
 	readonly inHeap: boolean;
 }
 
-/** The lock of a Python interpreter. */
-export const GIL = 'GIL';
-
 export type WaitObject =
 	| {
 			readonly type: 'file' | 'device';
@@ -72,9 +69,14 @@ export type WaitObject =
 			readonly type: 'futex';
 			readonly pid: number;
 			readonly address: string;
-			/** What lies there: a symbol with an offset, "heap", "thread stack", GIL, …; '': not known. */
+			/** What lies there: a symbol with an offset, "heap", "thread stack", "GIL", …; '': not known. */
 			readonly in: string;
-			/** Of a mutex that was locked as tracing ended, or GIL: who has it, if that is known. */
+			/** It is the lock of a Python interpreter. */
+			readonly gil?: true;
+			/**
+			 * If that is known: of a mutex that was locked as tracing ended, who has it; of a GIL, who had it last as
+			 * the thread ran again.
+			 */
 			readonly owner?: LockOwner;
 	  }
 	| { readonly type: 'child'; readonly pid: number; readonly comm: string }

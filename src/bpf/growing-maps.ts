@@ -2,7 +2,7 @@
 import { isRealtime, type KernelSigns, kernelSigns } from '../loader/realtime.js';
 
 /**
- * Of programs that run in threads, with interrupts on. Since 6.1 (7c8199e24fa0, 86fe28f7692d) elements come from a list
+ * Of programs that run in threads, with interrupts on. Since 6.1 (7c8199e24fa0, fba1a1c6c912) elements come from a list
  * of each CPU, which an interrupt fills up at once; under PREEMPT_RT a thread does, which is too late. Before, they
  * came from kmalloc.
  */

@@ -29,7 +29,8 @@ const EXPLANATIONS: Readonly<Record<Cause, string>> = {
 		'events: no room for more threads or latencies; raise --max-threads, or choose fewer threads (-p)',
 	LOSS_ENDED_THREADS_FULL:
 		'threads: they ended faster than tstrace read of it; their time is not in the result',
-	LOSS_ALLOCATIONS_FULL: 'allocations: no room; raise --max-allocs, or use --sample-bytes',
+	LOSS_ALLOCATIONS_FULL:
+		'allocations: no room or no memory; raise --max-allocs, or use --sample-bytes',
 	LOSS_ALLOCATIONS_NESTED: 'allocations: missing, as probes interrupted each other too often',
 	LOSS_ALLOCATIONS_ENDLESS: 'calls: the function never returned (longjmp or exception)',
 	LOSS_ALLOCATING_THREADS_FULL: 'allocations: too many threads allocated at once',

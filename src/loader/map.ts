@@ -40,7 +40,7 @@ export class BpfMap {
 	}
 
 	/**
-	 * Before loading: an element takes memory when it is added, and gives it back when it is deleted;
+	 * Before loading: an element takes memory when it is added, and gives it back some time after it is deleted;
 	 * else room for all of them is taken at once. See growing-maps.ts for where that works.
 	 */
 	setGrowing(): void {

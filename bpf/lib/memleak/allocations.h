@@ -15,6 +15,7 @@
 #include "byte_sampling.h"
 
 /* include/uapi/asm-generic/errno-base.h */
+#define ENOMEM 12
 #define EEXIST 17
 
 /* An address can be one of several kinds at once: a mapping, and the first block in it. */
@@ -191,6 +192,9 @@ static __always_inline void put_allocation(struct allocation_key *key,
 		}
 		error = bpf_map_update_elem(&allocations, key, allocation, BPF_NOEXIST);
 	}
+	/* The kernel fills its list of free elements up meanwhile. */
+	if (error == -ENOMEM)
+		error = bpf_map_update_elem(&allocations, key, allocation, BPF_NOEXIST);
 	if (error) {
 		count_loss(LOSS_ALLOCATIONS_FULL);
 		settle_freed(allocation);

@@ -107,6 +107,7 @@ struct object_search {
 	/* Of is_awaited() */
 	u64 next_child;
 	u64 last_child;
+	u64 children; /* that were looked at */
 	/* Of files that calls are about: when the call ended; what the file is called. */
 	u64 told_ns;
 	u64 name_hash;

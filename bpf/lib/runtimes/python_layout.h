@@ -52,7 +52,8 @@ struct python_layout {
 	u32 code_print;	 /* from co_argcount to co_firstlineno */
 	u32 thread_interpreter;
 	u32 thread_number; /* gettid(); 0: it does not say */
-	/* The interpreter's lock, in the file; or from the thread's interpreter on. 0: unknown */
+	/* The interpreter's lock, in the file; or where the thread's interpreter has its address.
+	 * 0: unknown */
 	u64 gil;
 	u32 gil_of_interpreter;
 	u32 unused_padding;

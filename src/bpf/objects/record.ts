@@ -45,6 +45,8 @@ export interface FoundLater {
 	readonly inMemory: string;
 	/** Who has the lock. */
 	readonly owner: LockOwner | undefined;
+	/** It is this one. */
+	readonly gil?: GilPlace | undefined;
 }
 
 /** Before loading: which calls to look at, and room for so many stacks' objects. */
@@ -103,7 +105,8 @@ export class ObjectRecord {
 		return { pid: this.#number('pid'), address, holder: this.#number('holder') };
 	}
 
-	decoded({ holders, inMemory, owner }: FoundLater): WaitObject {
+	decoded(later: FoundLater): WaitObject {
+		const { holders } = later;
 		const { inode, peer_inode, other_end, listener, own_listener } =
 			layout.structs.wait_object.fields;
 		const key = ({ offset }: { offset: number }) => this.#record.getBigUint64(offset, true);
@@ -155,16 +158,21 @@ export class ObjectRecord {
 			case TYPE.OBJECT_EVENT:
 				return { type: 'event', name: this.#path().replace(/^anon_inode:/, '') };
 			case TYPE.OBJECT_FUTEX:
-			case TYPE.OBJECT_GIL: {
-				const at = u64(layout.structs.wait_object.fields.address).toString(16);
-				const futex = { pid: this.#number('pid'), address: `0x${at}`, in: inMemory };
-				return { type: 'futex', ...futex, ...(owner ? { owner } : {}) };
-			}
+			case TYPE.OBJECT_GIL:
+				return this.#futex(later);
 			case TYPE.OBJECT_CHILD:
 				return { type: 'child', pid: this.#number('pid'), comm: untilZero(this.#text()) };
 			default:
 				return { type: 'unknown', why: 'a kind of descriptor that tstrace does not know' };
 		}
+	}
+
+	#futex({ inMemory, owner, gil }: FoundLater): WaitObject {
+		const at =
+			gil?.address ?? readU64(this.#record, layout.structs.wait_object.fields.address.offset);
+		const futex = { pid: this.#number('pid'), address: `0x${at.toString(16)}` };
+		const where = gil ? ({ in: 'GIL', gil: true } as const) : { in: inMemory };
+		return { type: 'futex', ...futex, ...where, ...(owner ? { owner } : {}) };
 	}
 
 	#number(name: Number32): number {

@@ -27,7 +27,7 @@ export interface PythonStructs {
 	/** What gettid() is in it; undefined: it does not say. */
 	readonly threadNumber: number | undefined;
 	readonly threadInterpreter: number;
-	/** The interpreter's lock: in _PyRuntime, or in the interpreter. */
+	/** The interpreter's lock: it is in _PyRuntime, or the interpreter has its address. */
 	readonly gil: { readonly in: 'runtime' | 'interpreter'; readonly at: number };
 	/** The innermost frame; undefined: the record of the innermost C frame says which it is. */
 	readonly threadFrame: number | undefined;
@@ -131,7 +131,7 @@ const KNOWN: Readonly<Record<string, PythonStructs>> = {
 		interpreterThreads: 72,
 		threadIdentity: 136,
 		threadNumber: 144,
-		gil: { in: 'interpreter', at: 1040 },
+		gil: { in: 'interpreter', at: 384 },
 		threadFrame: undefined,
 		threadRecord: 56,
 		recordFrame: 0,
@@ -151,7 +151,7 @@ const TOLD_3_13 = {
 	interpreters: 5,
 	interpreterNext: 8,
 	interpreterThreads: 9,
-	gil: 15,
+	gil: 14,
 	threadPrevious: 20,
 	threadNext: 21,
 	threadInterpreter: 22,
@@ -174,7 +174,7 @@ const TOLD: Readonly<Record<string, Told>> = {
 		interpreters: 5,
 		interpreterNext: 8,
 		interpreterThreads: 9,
-		gil: 16,
+		gil: 15,
 		threadPrevious: 23,
 		threadNext: 24,
 		threadInterpreter: 25,

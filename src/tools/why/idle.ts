@@ -43,31 +43,33 @@ const ALWAYS_IDLE: ReadonlySet<string> = new Set([
  */
 export type Fate = 'idle' | 'busy' | 'follows' | 'undecided';
 
-/** What variables tell better than functions, which may have no names: which kind of wait, and for what. */
-const TELLING_VARIABLES: ReadonlyArray<
-	readonly [variable: RegExp, kind: string, name: string, why: string]
-> = [
-	[
-		/^(_PyRuntime\b|GIL$)/,
-		'lock',
-		'of the Python interpreter (GIL)',
-		'CPython, ceval_gil.c, pystate.c',
-	],
+/** What tells better than functions, which may have no names, which kind of wait it was, and for what. */
+const TELLING_OBJECTS: ReadonlyArray<{
+	readonly is: (futex: WaitObject & { readonly type: 'futex' }) => boolean;
+	readonly kind: string;
+	readonly name: string;
+	readonly why: string;
+}> = [
+	{
+		is: (futex) => futex.gil === true || /^_PyRuntime\b/.test(futex.in),
+		kind: 'lock',
+		name: 'of the Python interpreter (GIL)',
+		why: 'CPython, ceval_gil.c, pystate.c',
+	},
 ];
 
 function toldBy(object: WaitObject | undefined) {
-	const variable = object?.type === 'futex' ? object.in : '';
-	return TELLING_VARIABLES.find(([pattern]) => pattern.test(variable));
+	return object?.type === 'futex' ? TELLING_OBJECTS.find(({ is }) => is(object)) : undefined;
 }
 
 /** What is told by the variable that it was for; undefined: no more than its own name. */
 export function nameOf(object: WaitObject | undefined): string | undefined {
-	return toldBy(object)?.[2];
+	return toldBy(object)?.name;
 }
 
 /** What kind of wait it was; see docs/tools/offcputime.md. */
 export function kindOf(frames: readonly Frame[], object: WaitObject | undefined): string {
-	return toldBy(object)?.[1] ?? waitKind(frames);
+	return toldBy(object)?.kind ?? waitKind(frames);
 }
 
 /**

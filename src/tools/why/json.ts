@@ -2,10 +2,11 @@
 import type { Frame } from '../../aggregate/stack.js';
 import { kindForPrograms } from '../../aggregate/wait-kinds.js';
 import { DID_NAMES } from '../../render/json.js';
-import type { Answer, Reason } from './answer.js';
+import type { Answer } from './answer.js';
 import type { Link } from './chain.js';
 import type { Machine } from './machine.js';
 import { accountObject, type Place } from './places.js';
+import type { Reason } from './reasons.js';
 import type { Verdict } from './verdict.js';
 import type { WorstWait } from './worst.js';
 
@@ -96,6 +97,9 @@ function reasonJson(reason: Reason, working_ns: number): Readonly<Record<string,
 		function: functions[0]?.name ?? '',
 		functions: functions.map(({ name, total_ns }) => ({ name, total_ns: Math.round(total_ns) })),
 		...framesJson(worst.row.frames),
+		...(reason.holder
+			? { held_by: { ...reason.holder, share: Number(reason.holder.share.toFixed(4)) } }
+			: {}),
 		ended_by: (culprit?.links ?? []).map(linkJson),
 		ended_by_share:
 			culprit && reason.total_ns > 0 ? Number((culprit.total_ns / reason.total_ns).toFixed(4)) : 0,

@@ -10,8 +10,10 @@ import type {
 import { shareText } from '../../render/amounts.js';
 import { grouped } from '../../render/numbers.js';
 import { humanTime } from '../../render/units.js';
-import type { Answer, Culprit, Reason } from './answer.js';
+import type { Answer } from './answer.js';
+import { holderWords } from './phrases.js';
 import type { Place } from './places.js';
+import type { Culprit, Reason } from './reasons.js';
 import { linkText, pathText, placeText, reasonHead, topReasons } from './text.js';
 import { timelineSection } from './timeline.js';
 import type { Verdict } from './verdict.js';
@@ -170,6 +172,7 @@ function reasonEntry(
 			{ name: 'time', values: [timeText(reason)] },
 			{ name: 'where', values: filled([pathText(worst.row.frames)]) },
 			{ name: 'object', values: filled([object]) },
+			{ name: 'held by', values: filled([holderWords(reason.holder)]) },
 			{ name: 'longest', values: durations.max > 0 ? [humanTime(durations.max)] : [] },
 			...culprits
 				.slice(0, MOST_CULPRITS)

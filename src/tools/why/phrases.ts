@@ -5,6 +5,7 @@
 import type { Frame } from '../../aggregate/stack.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
 import { printable } from '../../render/terminal.js';
+import type { LockHolder } from './reasons.js';
 
 interface Phrase {
 	readonly kind: RegExp;
@@ -175,10 +176,28 @@ export function waitsFor(kind: string, { of, object, frames }: WaitedFor): strin
 /** A thread may call itself "", which in a sentence is a gap. */
 export const named = (comm: string) => comm || '[no name]';
 
-/** Who has a lock: ", held by writer (712)"; '': nobody that is known. */
-export function heldBy(of: WaitObject | undefined): string {
-	if (of?.type !== 'futex' || !of.owner) return '';
-	return `, held by ${printable(of.owner.comm)} (${of.owner.tid})`;
+/** Of more of a time nobody would ask who had the rest. */
+const NEARLY_ALL = 0.95;
+const partOf = ({ share }: LockHolder) =>
+	share < NEARLY_ALL ? `for ${Math.round(100 * share)} % of that ` : '';
+
+/** ", held by writer (712)", ", for 60 % of that held by writer (712)"; '': nobody that is known. */
+export function heldBy(holder: LockHolder | undefined): string {
+	return holder ? `, ${partOf(holder)}held by ${printable(holder.comm)} (${holder.tid})` : '';
+}
+
+/** What the thread that has a lock does; '': that is not known. */
+export function holderText(holder: LockHolder | undefined): string {
+	if (!holder?.function) return '';
+	return `Meanwhile ${printable(holder.comm)} (${holder.tid}) is mostly in ${holder.function}.`;
+}
+
+/** "writer (712), for 60 % of that, mostly in flush"; '': nobody that is known. */
+export function holderWords(holder: LockHolder | undefined): string {
+	if (!holder) return '';
+	const part = partOf(holder) ? `, ${partOf(holder).trimEnd()}` : '';
+	const where = holder.function ? `, mostly in ${holder.function}` : '';
+	return `${named(holder.comm)} (${holder.tid})${part}${where}`;
 }
 
 const about = (what: string) => (what ? ` ${what}` : '');

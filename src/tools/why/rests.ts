@@ -27,7 +27,8 @@ export function whoRests(
 	for (const { place, kind, object, row } of waits) {
 		if (place !== 'waiting' || kind === 'child') continue;
 		for (const waker of wakersOf(row).filter(hasSlept)) threads.add(Number(waker.key.tid));
-		if (object?.type === 'futex' && object.owner) threads.add(object.owner.tid);
+		// Who sleeps has given its GIL up.
+		if (object?.type === 'futex' && object.owner && !object.gil) threads.add(object.owner.tid);
 		const holder = kind === 'file lock' && lockHolders.get(Number(row.key.pid));
 		if (holder) processes.add(holder.pid);
 	}

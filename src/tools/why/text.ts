@@ -7,11 +7,12 @@ import { bareName } from '../../render/function-name.js';
 import { grouped } from '../../render/numbers.js';
 import { paint, printable, type Style, shortened, wrapped } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
-import type { Answer, Reason } from './answer.js';
+import type { Answer } from './answer.js';
 import type { Link } from './chain.js';
 import { ownerText } from './owner.js';
-import { named, waited, waits } from './phrases.js';
+import { holderWords, named, waited, waits } from './phrases.js';
 import type { Place } from './places.js';
+import type { Reason } from './reasons.js';
 import type { Verdict } from './verdict.js';
 
 const WIDTH = 80;
@@ -159,6 +160,8 @@ function reasonText(reason: Reason, number: number, answer: Answer, style: Style
 		const text = linkText(link);
 		if (text) lines.push(fitted(`   ← ${printable(text)}`, '     ', width));
 	}
+	const holder = holderWords(reason.holder);
+	if (holder) lines.push(fitted(`   held by: ${printable(holder)}`, '     ', width));
 	const others = threads.slice(0, MOST_THREADS);
 	if (threads.length > 1) {
 		const list = others.map(

@@ -1,7 +1,7 @@
 /** The verdict: one to three sentences with numbers, how sure they are, and what to type next. Pure values. */
 import { printable } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
-import { type Answer, type Culprit, isForDisk, type Reason } from './answer.js';
+import type { Answer } from './answer.js';
 import {
 	besides,
 	diskText,
@@ -15,7 +15,8 @@ import type { Link } from './chain.js';
 import { confidenceOf, doubtsOf, idleDoubtsOf, percentOf } from './doubts.js';
 import { cpuTaker, cpuUsersText, diskUsersText } from './neighbours.js';
 import { ownerText } from './owner.js';
-import { heldBy, named, waited, waitsFor } from './phrases.js';
+import { heldBy, holderText, named, waited, waitsFor } from './phrases.js';
+import { type Culprit, isForDisk, type Reason } from './reasons.js';
 
 export interface Verdict {
 	/** Sentences, each with a full stop. */
@@ -254,10 +255,19 @@ function waitText(answer: Answer): Spoken {
 	const sentence =
 		first.kind === 'sleep'
 			? `${who} sleeps for ${share} of its working time${where}.`
-			: `${who} waits ${share} of its working time ${what}${heldBy(first.of)}${lockHolder(first, answer)}${where}.`;
+			: `${who} waits ${share} of its working time ${what}${heldBy(first.holder)}${lockHolder(first, answer)}${where}.`;
 	const users = isForDevice(first) ? diskUsersText(answer) : '';
 	return {
-		text: [sentence, diskText(answer), cause, users, queueText(answer), poolText(answer), longest]
+		text: [
+			sentence,
+			holderText(first.holder),
+			diskText(answer),
+			cause,
+			users,
+			queueText(answer),
+			poolText(answer),
+			longest,
+		]
 			.filter((each) => each)
 			.join(' '),
 		next: nextFor(first, culprit, answer),

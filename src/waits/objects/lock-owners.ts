@@ -13,7 +13,7 @@ const OWNER_AT = 8;
 const READ_BYTES = 12;
 /** nptl/lowlevellock.h: it is locked, and others wait. */
 const LOCKED_WITH_WAITERS = 2;
-/** Of all mutexes together. */
+/** Of all locks together. */
 const TIME_LIMIT_MS = 500;
 
 /** Looks now, so that an owner may have changed since somebody began to wait; one look for each process's memory. */
@@ -35,6 +35,7 @@ export class LockOwners {
 
 	/** A thread that has a lock, by its number in its process; undefined: it has ended, or cannot be told. */
 	threadOf(pid: number, tid: number): LockOwner | undefined {
+		if (performance.now() > this.#until_ms) return undefined;
 		const comm = tid > 0 && this.#isOurNumber(pid) ? commOf(pid, tid) : undefined;
 		return comm === undefined ? undefined : { tid, comm };
 	}

@@ -3,15 +3,11 @@
 import { remembered } from '../../aggregate/remembered.js';
 import type { StackFindings, StackRow, Waker } from '../../aggregate/stack-rows.js';
 import { waitKind } from '../../aggregate/wait-kinds.js';
-import {
-	fittingObjects,
-	GIL,
-	type MemoryPlace,
-	type WaitObject,
-} from '../../aggregate/wait-object.js';
+import { fittingObjects, type MemoryPlace, type WaitObject } from '../../aggregate/wait-object.js';
 import { blockedOf } from '../../aggregate/wait-parts.js';
 import {
 	type FoundLater,
+	type GilPlace,
 	isOfGil,
 	type ObjectRecord,
 	readObjects,
@@ -44,20 +40,19 @@ export class WaitObjects {
 			const place = record.place();
 			if (place) places.set(record, place);
 		}
-		const gils = [...records.values()].flatMap((record) => record.gil() ?? []);
+		const gils = distinctGils(records.values());
 		const names = processes.memoryNames([...places.values()]);
 		const holders: FoundLater['holders'] = (key, end) => this.#ends.holders(key, end);
 		const owners = new LockOwners();
 		const decoded = (record: ObjectRecord) => {
-			const gil = record.gil();
-			if (gil) {
-				const owner = owners.threadOf(gil.pid, gil.holder);
-				return record.decoded({ holders, inMemory: GIL, owner });
-			}
 			const place = places.get(record);
+			const own = record.gil();
 			// Of waits that go on programs do not see that it is one.
-			if (place && gils.some((each) => isOfGil(place, each)))
-				return record.decoded({ holders, inMemory: GIL, owner: undefined });
+			const gil = own ?? (place && gils.find((each) => isOfGil(place, each)));
+			if (gil) {
+				const owner = own && owners.threadOf(own.pid, own.holder);
+				return record.decoded({ holders, inMemory: '', owner, gil });
+			}
 			if (!place) return record.decoded({ holders, inMemory: '', owner: undefined });
 			const owner = owners.ownerOf(place.pid, place.address);
 			return record.decoded({ holders, inMemory: names.get(place) ?? '', owner });
@@ -77,6 +72,16 @@ export class WaitObjects {
 	close(): void {
 		this.#ends.close();
 	}
+}
+
+/** Each once, whoever had it. */
+function distinctGils(records: Iterable<ObjectRecord>): GilPlace[] {
+	const gils = new Map<string, GilPlace>();
+	for (const record of records) {
+		const gil = record.gil();
+		if (gil) gils.set(`${gil.pid} ${gil.address}`, gil);
+	}
+	return [...gils.values()];
 }
 
 /**

@@ -76,7 +76,7 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y9',
-		file: 'src/tools/why/answer.ts',
+		file: 'src/tools/why/reasons.ts',
 		from: 'most_ns >= second.total_ns;',
 		to: 'first.total_ns >= second.total_ns;',
 		bug: 'CPU time that is spread over all of a program hides the lock that it waits for',
@@ -85,7 +85,7 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y10',
-		file: 'src/tools/why/answer.ts',
+		file: 'src/tools/why/reasons.ts',
 		from: 'Number(isNobody(a)) - Number(isNobody(b)) || b.total_ns - a.total_ns',
 		to: 'b.total_ns - a.total_ns',
 		bug: 'a wait that goes on hides who ended the others',
@@ -274,7 +274,7 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y31',
-		file: 'src/tools/why/answer.ts',
+		file: 'src/tools/why/reasons.ts',
 		from: 'sumOfReasons(forDisk) > first.total_ns',
 		to: 'file.total_ns > first.total_ns',
 		bug: 'a disk that is waited for in several files is behind the CPU time, which is less',
@@ -319,7 +319,7 @@ export const OF_WHY: readonly Mutation[] = [
 	},
 	{
 		id: 'Y34',
-		file: 'src/tools/why/answer.ts',
+		file: 'src/tools/why/reasons.ts',
 		from: "new Set(['CPU quota', 'CPU wake-up'])",
 		to: "new Set(['CPU quota'])",
 		bug: 'a thread whose CPU was asleep seems to lack CPUs that others have',

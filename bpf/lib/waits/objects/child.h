@@ -9,7 +9,8 @@
 #include "../../objects/record.h"
 
 /* Of a thread, so many are looked at. */
-#define MOST_CHILDREN 32
+#define MOST_CHILDREN	 32
+#define CHILDREN_AT_ONCE 8
 
 /* The number of a process in the caller's PID namespace. A function of its own, which the verifier
  * follows once. */
@@ -61,9 +62,21 @@ __noinline int is_awaited(u32 place, s32 number)
 		return CHILD_NONE;
 	child = (void *)each - bpf_core_field_offset(struct task_struct___held, sibling);
 	here->chosen = (u64)child;
+	here->children++;
 	found = number > 0 ? own_number(child) == (u32)number
 			   : (BPF_CORE_READ(child, exit_state) & EXIT_ZOMBIE) != 0;
 	return found ? CHILD_AWAITED : CHILD_OTHER;
+}
+
+/* As is_awaited(). The verifier goes through each turn of a loop: of two that are one in the other,
+ * through fewer. */
+__noinline int are_awaited(u32 place, s32 number)
+{
+	int found = CHILD_OTHER;
+
+	for (u32 i = 0; i < CHILDREN_AT_ONCE && found == CHILD_OTHER; i++)
+		found = is_awaited(place, number);
+	return found;
 }
 
 /* The child of that number; 0: the one that has ended, or the only one. */
@@ -72,17 +85,17 @@ __noinline int describe_child(u32 place, s32 number)
 	struct object_search *here = search_at(place);
 	struct task_struct *child;
 	int found = CHILD_OTHER;
-	u32 i;
 
 	if (!here)
 		return 0;
 	here->chosen = 0;
 	here->last_child = here->task + bpf_core_field_offset(struct task_struct___held, children);
 	here->next_child = here->last_child;
-	for (i = 0; i < MOST_CHILDREN && found == CHILD_OTHER; i++)
-		found = is_awaited(place, number);
-	/* One was looked at, and the second time there was no more. */
-	if (found != CHILD_AWAITED && !(number <= 0 && found == CHILD_NONE && i == 2))
+	here->children = 0;
+	for (u32 i = 0; i < MOST_CHILDREN / CHILDREN_AT_ONCE && found == CHILD_OTHER; i++)
+		found = are_awaited(place, number);
+	/* One was looked at, and there was no more. */
+	if (found != CHILD_AWAITED && !(number <= 0 && found == CHILD_NONE && here->children == 1))
 		here->chosen = 0;
 	child = (void *)here->chosen;
 	here->object.type = child ? OBJECT_CHILD : number > 0 ? OBJECT_NONE : OBJECT_SEVERAL;

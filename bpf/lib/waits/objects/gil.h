@@ -26,6 +26,20 @@ EXPORT_TYPE(enum gil_constant, gil_constant);
  */
 #define GLIBC_TID_AT 0x2d0
 
+/* Of all GILs together: each is an object of its own, and there may be threads without end. */
+#define MOST_GIL_HOLDERS 64
+
+u32 gil_holders;
+
+/* Where the GIL of a thread of CPython's is. */
+static __always_inline u64 gil_of(struct python_thread *own, struct python_layout *layout,
+				  u64 thread)
+{
+	if (!layout->gil_of_interpreter)
+		return own->base + layout->gil;
+	return python_word(python_word(thread + layout->thread_interpreter) + layout->gil);
+}
+
 /* If the current thread waits for the GIL, makes that of the futex in `here->object`. */
 __noinline int find_gil(u32 place)
 {
@@ -33,7 +47,7 @@ __noinline int find_gil(u32 place)
 	u32 tid = look(current_task(), pid), runtime;
 	struct python_thread *own = bpf_map_lookup_elem(&python_threads, &tid);
 	struct python_layout *layout;
-	u64 interpreter, gil, holder, number;
+	u64 gil, holder, number;
 
 	/* Of others, the memory cannot be read here. */
 	if (!here || !own || here->task != (u64)current_task())
@@ -42,15 +56,16 @@ __noinline int find_gil(u32 place)
 	layout = bpf_map_lookup_elem(&python_layouts, &runtime);
 	if (!layout || !layout->gil)
 		return 0;
-	interpreter = python_word(own->thread + layout->thread_interpreter);
-	gil = layout->gil + (layout->gil_of_interpreter ? interpreter : own->base);
+	/* What a walk has found may have been freed since. */
+	if (python_word(own->thread + layout->thread_identity) != pthread_identity())
+		return 0;
+	gil = gil_of(own, layout, own->thread);
 	if (here->object.address - gil >= GIL_BYTES)
 		return 0;
 	here->object.type = OBJECT_GIL;
 	here->object.address = gil;
 	holder = python_word(gil + GIL_HOLDER_AT);
-	if (holder == own->thread ||
-	    python_word(holder + layout->thread_interpreter) != interpreter)
+	if (holder == own->thread || gil_of(own, layout, holder) != gil)
 		return 0;
 	number = layout->thread_number
 			 ? holder + layout->thread_number

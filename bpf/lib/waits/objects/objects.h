@@ -105,6 +105,15 @@ __noinline int keep_object(u32 place)
 	hash = here->hash;
 	if (bpf_map_lookup_elem(&wait_objects, &hash))
 		return 0;
+	if (here->object.holder && gil_holders >= MOST_GIL_HOLDERS) {
+		here->object.holder = 0;
+		hash_object(place);
+		hash = here->hash;
+		if (bpf_map_lookup_elem(&wait_objects, &hash))
+			return 0;
+	} else if (here->object.holder) {
+		__sync_fetch_and_add(&gil_holders, 1);
+	}
 	if (dentry)
 		copy_path(here, place);
 	if (here->object.type == OBJECT_FUTEX && is_in_heap(here))

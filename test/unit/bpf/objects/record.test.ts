@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Holder } from '../../../../src/aggregate/wait-object.js';
-import { ObjectRecord } from '../../../../src/bpf/objects/record.js';
+import { isOfGil, ObjectRecord } from '../../../../src/bpf/objects/record.js';
 import { off_cpu as layout } from '../../../../src/generated/off_cpu.js';
 
 const { size, fields } = layout.structs.wait_object;
@@ -12,6 +12,8 @@ const FLAG = layout.enums.object_flag;
 interface Given {
 	readonly type: number;
 	readonly flags?: number;
+	readonly pid?: number;
+	readonly holder?: number;
 	readonly numbers?: Partial<Record<'inode' | 'address' | 'other_end' | 'listener', number>>;
 	readonly text?: string | Buffer;
 	readonly inet?: readonly [
@@ -22,10 +24,20 @@ interface Given {
 	];
 }
 
-function record({ type, flags = 0, numbers = {}, text = '', inet }: Given): ObjectRecord {
+function record({
+	type,
+	flags = 0,
+	pid = 0,
+	holder: tid = 0,
+	numbers = {},
+	text = '',
+	inet,
+}: Given): ObjectRecord {
 	const view = new DataView(new ArrayBuffer(size));
 	view.setUint32(fields.type.offset, type, true);
 	view.setUint32(fields.flags.offset, flags, true);
+	view.setUint32(fields.pid.offset, pid, true);
+	view.setUint32(fields.holder.offset, tid, true);
 	for (const [name, value] of Object.entries(numbers))
 		view.setBigUint64(fields[name as 'inode'].offset, BigInt(value), true);
 	const bytes = Buffer.from(text);
@@ -54,6 +66,26 @@ const found = {
 	owner: undefined,
 };
 const decoded = (given: Given) => record(given).decoded(found);
+
+test('the lock of a Python interpreter: whose it is, and who had it; a futex may be a part of it', () => {
+	const made = record({ type: TYPE.OBJECT_GIL, pid: 70, holder: 9, numbers: { address: 0x5000 } });
+	const gil = { pid: 70, address: 0x5000, holder: 9 };
+	assert.deepEqual(made.gil(), gil);
+	assert.equal(made.place(), undefined);
+	const owner = { tid: 9, comm: 'worker' };
+	const shown = { type: 'futex', pid: 70, address: '0x5000', in: 'GIL', gil: true } as const;
+	assert.deepEqual(made.decoded({ ...found, owner, gil }), { ...shown, owner });
+	const futex = record({ type: TYPE.OBJECT_FUTEX, pid: 70, numbers: { address: 0x5028 } });
+	assert.equal(futex.gil(), undefined);
+	assert.deepEqual(futex.decoded({ ...found, gil }), shown);
+	const { address } = futex.decoded(found) as { address?: string };
+	assert.equal(address, '0x5028');
+	const place = futex.place() ?? assert.fail();
+	assert.ok(isOfGil(place, gil));
+	assert.ok(!isOfGil({ ...place, pid: 71 }, gil));
+	assert.ok(!isOfGil({ ...place, address: 0x4fff }, gil));
+	assert.ok(!isOfGil({ ...place, address: 0x5000 + layout.enums.gil_constant.GIL_BYTES }, gil));
+});
 
 test('the names of a path come leaf first', () => {
 	const text = 'leaf\0folder\0top\0';

@@ -94,7 +94,7 @@ test('what Python 3.14 says of itself, by the names of its header', () => {
 		threadIdentity: at('thread.thread_id'),
 		threadNumber: at('thread.native_thread_id'),
 		threadInterpreter: at('thread.interp'),
-		gil: { in: 'interpreter', at: at('interpreter.gil_runtime_state') },
+		gil: { in: 'interpreter', at: at('interpreter.ceval_gil') },
 		threadFrame: at('thread.current_frame'),
 		segments: 'entries',
 		threadRecord: undefined,

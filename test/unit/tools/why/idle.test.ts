@@ -111,10 +111,19 @@ test('objects that tell nothing leave it to the waker', () => {
 test("the variable of CPython's interpreter lock makes any futex a lock, and has a name", () => {
 	const gil = futex('_PyRuntime+0x5a8');
 	const frames = stack(STACK_OF.condition);
-	assert.equal(kindOf(frames, gil), 'lock');
-	assert.equal(nameOf(gil), 'of the Python interpreter (GIL)');
+	for (const each of [gil, futex('GIL', { gil: true })]) {
+		assert.equal(kindOf(frames, each), 'lock');
+		assert.equal(nameOf(each), 'of the Python interpreter (GIL)');
+	}
 	assert.equal(fateOf({ frames }, gil, noneTraced), 'busy');
-	for (const other of [futex('my_PyRuntime'), futex('_PyRuntimes'), futex(''), tcp(), undefined]) {
+	for (const other of [
+		futex('GIL'),
+		futex('my_PyRuntime'),
+		futex('_PyRuntimes'),
+		futex(''),
+		tcp(),
+		undefined,
+	]) {
 		assert.equal(kindOf(frames, other), 'condition');
 		assert.equal(nameOf(other), undefined);
 		assert.equal(kindOf(stack(STACK_OF.child), other), 'child');

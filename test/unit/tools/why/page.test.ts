@@ -103,6 +103,7 @@ test('a reason: its functions, its object, who was behind it, whose it is', () =
 			time: ['700 ms, in 3 waits'],
 			where: ['main → commit'],
 			object: ['/srv/journal'],
+			'held by': [],
 			longest: ['400 ms'],
 			'chain, 100.0 %': ['← flusher (31) ran on a CPU: main → flush'],
 			thread: ['server (12) 700 ms'],

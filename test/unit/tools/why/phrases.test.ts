@@ -4,7 +4,14 @@ import { test } from 'node:test';
 import { WAIT_KINDS } from '../../../../src/aggregate/wait-kind-rules.js';
 import type { WaitObject } from '../../../../src/aggregate/wait-object.js';
 import { objectText } from '../../../../src/render/wait-object.js';
-import { heldBy, waited, waits, waitsFor } from '../../../../src/tools/why/phrases.js';
+import {
+	heldBy,
+	holderText,
+	holderWords,
+	waited,
+	waits,
+	waitsFor,
+} from '../../../../src/tools/why/phrases.js';
 import { childOf, file, futex, pipe, stack, tcp, unix } from './support.js';
 
 const without = (kind: string, frames = '') =>
@@ -134,12 +141,19 @@ test('who sleeps waits for nothing', () => {
 	assert.equal(waited('poll', what), 'waited for events');
 });
 
-test('who has a mutex is told alone; of anything else nobody', () => {
-	const owner = { tid: 712, comm: 'writer' };
-	assert.equal(heldBy(futex('m', { owner })), ', held by writer (712)');
-	assert.equal(heldBy(futex('a, held by b (1)', { owner })), ', held by writer (712)');
-	assert.equal(heldBy(futex('heap', { owner })), ', held by writer (712)');
-	for (const none of [futex('m'), file('/m'), undefined]) assert.equal(heldBy(none), '');
-	const strange = { tid: 3, comm: ', held by x\n' };
-	assert.equal(heldBy(futex('m', { owner: strange })), ', held by , held by x\\x0a (3)');
+test('who has a lock, and what that one does as far as it is known', () => {
+	const writer = { tid: 712, comm: 'writer', function: 'flush', share: 1 };
+	const unknown = { ...writer, function: '' };
+	for (const holder of [writer, unknown]) assert.equal(heldBy(holder), ', held by writer (712)');
+	assert.equal(holderText(writer), 'Meanwhile writer (712) is mostly in flush.');
+	assert.equal(holderWords(writer), 'writer (712), mostly in flush');
+	assert.equal(holderText(unknown), '');
+	assert.equal(holderWords(unknown), 'writer (712)');
+	for (const words of [heldBy, holderText, holderWords]) assert.equal(words(undefined), '');
+	const half = { ...writer, share: 0.506 };
+	assert.equal(heldBy(half), ', for 51 % of that held by writer (712)');
+	assert.equal(holderWords(half), 'writer (712), for 51 % of that, mostly in flush');
+	const strange = { tid: 3, comm: ', held by x\n', function: '', share: 1 };
+	assert.equal(heldBy(strange), ', held by , held by x\\x0a (3)');
+	assert.equal(holderWords({ ...strange, comm: '' }), '[no name] (3)');
 });

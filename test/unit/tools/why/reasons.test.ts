@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Waker } from '../../../../src/aggregate/stack-rows.js';
-import type { Reason } from '../../../../src/tools/why/answer.js';
+import type { Reason } from '../../../../src/tools/why/reasons.js';
 import {
 	answerTo,
 	blocked,

@@ -54,18 +54,20 @@ test('who wakes others when it does not sleep may rest before and after', () => 
 });
 
 test('who sleeps with a lock that others still wait for as the window ends has work', () => {
-	const held = (tid: number) => ({
+	const held = (tid: number, more: { readonly gil?: true } = {}) => ({
 		blocked: [
 			blocked(STACK_OF.lock, 3 * SECOND, {
 				open: true,
 				key: { tid: 72 },
 				waker: nobody('[not woken yet]'),
-				objects: [[futex('m', { owner: { tid, comm: 'worker' } }), 3 * SECOND]],
+				objects: [[futex('m', { owner: { tid, comm: 'worker' }, ...more }), 3 * SECOND]],
 			}),
 		],
 	});
 	assert.equal(sleepOf(held(71)), 'waiting');
 	assert.equal(sleepOf(held(73)), 'idle');
+	// Who sleeps in Python has given the GIL up.
+	assert.equal(sleepOf(held(71, { gil: true })), 'idle');
 	const file = (pid: number) => ({
 		blocked: [blocked(STACK_OF['file lock'], SECOND, { key: { pid: 74, tid: 74 } })],
 		lockHolders: new Map([[74, { pid, comm: 'worker' }]]),

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Waker } from '../../../../src/aggregate/stack-rows.js';
 import { WAIT_KINDS } from '../../../../src/aggregate/wait-kind-rules.js';
+import type { WaitObject } from '../../../../src/aggregate/wait-object.js';
 import type { Evidence } from '../../../../src/tools/why/evidence.js';
 import { anyEvidence } from './any-evidence.js';
 import { said, verdict } from './reading.js';
@@ -86,6 +87,47 @@ test('a wait: its share, what for, in which function, and the longest', () => {
 		said(held),
 		'worker (70) waits 75 % of its working time for the lock table, held by writer (712), in enter. Longest: 30.0 s.',
 	);
+});
+
+test('what the thread that has a lock does is said, but for its own waits for that lock', () => {
+	const table = futex('table', { owner: { tid: 712, comm: 'writer' } });
+	const own = futex('table', { owner: { tid: 70, comm: 'worker' } });
+	const lock = (tid: number, object: WaitObject, ns: number) =>
+		blocked(STACK_OF.lock, ns, { objects: [[object, ns]], key: { tid } });
+	const flush = 'main flush | do_fsync ext4_sync_file jbd2_log_wait_commit schedule';
+	const verdictWith = (flush_ns: number, rest_ns: number) =>
+		said({
+			threads: [thread(40 * SECOND, 0, { tid: 70 }), thread(40 * SECOND, 0, { tid: 712 })],
+			blocked: [
+				lock(70, table, 40 * SECOND),
+				lock(712, own, 20 * SECOND),
+				blocked(flush, flush_ns, { key: { tid: 712 } }),
+				blocked(STACK_OF.sleep, rest_ns, { key: { tid: 712 } }),
+			],
+		});
+	assert.match(
+		verdictWith(15 * SECOND, 5 * SECOND),
+		/held by writer \(712\), in enter\. Meanwhile writer \(712\) is mostly in flush\./,
+	);
+	// Not the larger part of its time.
+	assert.doesNotMatch(verdictWith(5 * SECOND, 15 * SECOND), /mostly in flush/);
+});
+
+test('of several threads that had the GIL the one that had it most is told, and for how much', () => {
+	const gil = (tid: number) => futex('GIL', { gil: true, owner: { tid, comm: `t${tid}` } });
+	const wait = (object: WaitObject, ns: number) =>
+		blocked(STACK_OF.lock, ns, { objects: [[object, ns]], key: { tid: 70 } });
+	const text = said({
+		threads: [thread(40 * SECOND, 0, { tid: 70 })],
+		blocked: [
+			wait(gil(5), 3 * SECOND),
+			wait(gil(6), 10 * SECOND),
+			wait(gil(7), 12 * SECOND),
+			wait(gil(6), 5 * SECOND),
+			wait(futex('GIL', { gil: true }), 10 * SECOND),
+		],
+	});
+	assert.match(text, /interpreter \(GIL\), for 38 % of that held by t6 \(6\), in enter\./);
 });
 
 test('every kind of wait makes a sentence, as the reason, as the next one, and as what a waker did', () => {
