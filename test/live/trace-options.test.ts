@@ -308,6 +308,16 @@ test('nobody takes its lines in a flood: the process goes on, memory stays flat,
 	assert.ok(all >= 2 * count && all <= 2 * count + 4, `${all}`);
 });
 
+test('what had no room is said where it is missing, and once', async () => {
+	const count = 5000;
+	const { stdout, stderr } = await output(['traced', 'flood', `${count}`], ['--buffer', '4K']);
+	const missing = missingCalls(stdout);
+	assert.ok(missing > 0, stderr);
+	const lines = tracedLines(stdout).filter(({ args = '' }) => /^[34], /.test(args));
+	assert.ok(lines.length + missing >= 2 * count, `${lines.length} and ${missing}`);
+	assert.ok(lines.length + missing <= 2 * count + 4, `${lines.length} and ${missing}`);
+});
+
 const resident_kb = (pid: number) =>
 	Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 

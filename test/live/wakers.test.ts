@@ -1,8 +1,9 @@
 /** Who wakes and moves threads, where that is known by construction; no bystander is ever named. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
-import { Tracing, Workload } from './support.js';
+import { Tracing, tstrace, Workload } from './support.js';
 import { isRealtimeHere, TIMER_CONTEXT } from './timer-context.js';
 
 type Row = Readonly<Record<string, string | number>>;
@@ -119,6 +120,34 @@ test('who has sent to its own machine once wakes nobody that other softirqs of i
 		({ pid, waker_irq }) => pid === sender.pid && waker_irq !== 'network',
 	);
 	assert.deepEqual(byIt, []);
+});
+
+/** How often each interrupt came, by its number. */
+function interruptCounts(): Map<number, number> {
+	const lines = readFileSync('/proc/interrupts', 'utf8').matchAll(/^ *(\d+):((?: +\d+)+)/gm);
+	return new Map(
+		[...lines].map(([, number, counts = '']) => [
+			Number(number),
+			counts
+				.trim()
+				.split(/ +/)
+				.map(Number)
+				.reduce((sum, count) => sum + count, 0),
+		]),
+	);
+}
+
+test('a device that wakes somebody is one whose interrupt came', async (t) => {
+	const before = interruptCounts();
+	const { stdout } = tstrace(['timehist', '--json', '-w', '2']);
+	const after = interruptCounts();
+	const rows = reportsOf(stdout).flatMap((report) => report.rows as Row[]);
+	const numbers = rows
+		.filter((row) => row.waker_irq === 'device')
+		.map((row) => row.waker_irq_number);
+	if (numbers.length === 0) return t.skip('no device has woken anybody');
+	for (const number of numbers.map(Number))
+		assert.ok((after.get(number) ?? 0) > (before.get(number) ?? 0), `${number}`);
 });
 
 test('a thread that leaves its CPU idle does not move the threads that the scheduler fetches', async () => {

@@ -45,6 +45,7 @@ interface Report {
 		readonly read_bytes: number;
 		readonly others: readonly {
 			pid: number;
+			disk_pid: number;
 			comm: string;
 			processes: number;
 			run_ns: number;
@@ -244,6 +245,47 @@ test('who uses the disk meanwhile, traced or not: as /proc/PID/io has it', async
 		assert.ok(read_bytes >= ending - begun, `${read_bytes} of ${ending - begun}`);
 		assert.ok(read_bytes <= after - before, `${read_bytes} of ${after - before}`);
 	}
+});
+
+test('who was taken off its CPU was preempted', async () => {
+	const hogs = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
+	const { account } = why('-p', `${hogs[0]?.pid}`, '0.5');
+	for (const hog of hogs) await hog.end();
+	const runnable = account.filter(({ place }) => place === 'runnable');
+	const preempted = runnable.filter(({ kind }) => kind === 'preempted');
+	assert.ok(total(preempted) > 1e8, JSON.stringify(runnable));
+	// It never sleeps.
+	assert.ok(total(preempted) > 0.9 * total(runnable), JSON.stringify(runnable));
+});
+
+/** A thread after another one that reads 64 KiB from the disk and ends, beside three that sleep. */
+const READS_IN_THREADS = `
+import os, sys, threading, time
+file, buffer = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), memoryview(__import__('mmap').mmap(-1, 65536))
+for _ in range(3): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+while True:
+    reader = threading.Thread(target=os.preadv, args=(file, [buffer], 0))
+    reader.start(); reader.join()
+`;
+
+test('what ended threads of a process have read counts once', async (t) => {
+	const folder = mkdtempSync('build/why-');
+	t.after(() => rmSync(folder, { recursive: true }));
+	const file = resolve(folder, 'read');
+	writeFileSync(file, Buffer.alloc(1 << 16, 1), { flush: true });
+	const reader = spawn('python3', ['-c', READS_IN_THREADS, file], { stdio: 'ignore' });
+	const hog = await Workload.start('hog', '0');
+	const bytes = () =>
+		Number(/^read_bytes: (\d+)$/m.exec(readFileSync(`/proc/${reader.pid}/io`, 'utf8'))?.[1]);
+	await until(() => bytes() > 1 << 20);
+	const before = bytes();
+	const { others } = why('-p', `${hog.pid}`, '0.5').machine;
+	const after = bytes();
+	reader.kill('SIGKILL');
+	await hog.end();
+	const [own] = others.filter(({ disk_pid }) => disk_pid === reader.pid);
+	assert.ok((own?.read_bytes ?? 0) > 1 << 16, JSON.stringify(others));
+	assert.ok((own?.read_bytes ?? 0) <= after - before, `${own?.read_bytes} of ${after - before}`);
 });
 
 test('COMMAND is looked at until it ends, for longer than a process that goes on', () => {
