@@ -101,7 +101,9 @@ java.lang.Thread.run()
 com.sun.jndi.Ldap.search()
 Ljava/util/HashMap;::get
 Lcom/sun/jndi/Ldap;::search
-py::_find_and_load:<frozen importlib._bootstrap>`.split('\n');
+py::_find_and_load:<frozen importlib._bootstrap>
+Thread.run (/usr/lib/python3.11/threading.py:975)
+loads (/usr/lib/python3/json/decoder.py:9)`.split('\n');
 
 const OF_APPLICATIONS = `LazyCompile:*load /srv/shop/cart.js:3:1
 LazyCompile:*load /srv/node:x/cart.js:a:1
@@ -118,6 +120,9 @@ xstub<1> y
 int shop.java.util.Cart.add(int)
 java_like.Cart.add()
 Lshop/java/Cart;::add
+App.run (/usr/lib/python3/dist-packages/shop/app.py:3)
+App.run (/usr/local/lib/python3.11/dist-packages/shop/app.py:3)
+App.run (/srv/venv/lib/python3.11/site-packages/shop/app.py:3)
 xLjava/util/HashMap;::get
 py::load:/srv/shop/frozen.py
 mypy::load:x

@@ -34,3 +34,14 @@ test('who has a mutex stands beside its name, in the first line or below it', ()
 		assert.equal(below ?? text.slice(-whole.length), whole, `${room}: ${text}`);
 	}
 });
+
+test('what mostly waited for a CPU is not for the object of the little that it was blocked for', () => {
+	const parts = ['blocked', 'run queue', 'preempted'];
+	const textOf = (...values: readonly number[]) => {
+		const { text, below = '' } = kindAndObject({ ...row, parts: values }, parts, 80);
+		return text + below;
+	};
+	assert.match(textOf(3, 2, 0), /left_mutex/);
+	assert.doesNotMatch(textOf(2, 3, 0), /left_mutex/);
+	assert.doesNotMatch(textOf(2, 0, 3), /left_mutex/);
+});

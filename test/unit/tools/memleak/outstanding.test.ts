@@ -39,3 +39,13 @@ test('bytes, counts, errors and ages of several sites are those of all their all
 		assert.deepEqual(said(all), whole);
 	}
 });
+
+test('of few allocations the median is the younger one of two, and the middle one of three', () => {
+	const aged = (...ages: readonly number[]) =>
+		of(ages.map((age) => [16, 16, 1, age * SECOND_NS] as const).map(([...each]) => each));
+	const within = (value: number, expected: number) =>
+		assert.ok(Math.abs(value - expected) < 0.1 * expected, `${value}, not ${expected}`);
+	within(aged(3, 40).age_s(50), 3);
+	within(aged(3, 40).age_s(90), 40);
+	within(aged(3, 10, 40).age_s(50), 10);
+});
