@@ -118,7 +118,6 @@ __noinline int find_python_thread(u32 index)
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	u32 tid = look(current_task(), pid);
 	struct python_layout *layout;
-	struct python_thread found = {};
 	u64 thread;
 
 	if (!walk)
@@ -141,10 +140,10 @@ __noinline int find_python_thread(u32 index)
 	thread = walk->python.thread;
 	if (!thread || python_word(thread + layout->thread_identity) != walk->python.identity)
 		return 0;
-	found.thread = thread;
-	found.base = walk->python.base;
-	found.runtime = walk->python.runtime;
-	bpf_map_update_elem(&python_threads, &tid, &found, BPF_ANY);
+	walk->python.found.thread = thread;
+	walk->python.found.base = walk->python.base;
+	walk->python.found.runtime = walk->python.runtime;
+	bpf_map_update_elem(&python_threads, &tid, &walk->python.found, BPF_ANY);
 	return 1;
 }
 
