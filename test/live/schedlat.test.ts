@@ -1,7 +1,7 @@
 /** schedlat against /proc/PID/schedstat, perf sched, and counts known by construction. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -274,5 +274,34 @@ test('what cannot be is refused: sort key, CPUs', () => {
 		assert.equal(status, 2);
 		assert.match(stderr, says);
 		assert.equal(stderr.trimEnd().split('\n').length, 1);
+	}
+});
+
+/** LATENCY_PLACES of bpf/lib/schedlat/latencies.h: threads whose numbers are so far apart share one. */
+const PLACES = 16_384;
+
+/** Two hogs on a CPU, which share a place: the kernel is told which number it gave last. */
+async function hogsOfOnePlace(): Promise<readonly [Workload, Workload]> {
+	const first = await Workload.start('hog', '0');
+	const wanted = first.pid > PLACES ? first.pid - PLACES : first.pid + PLACES;
+	for (let left = 50; left > 0; left--) {
+		writeFileSync('/proc/sys/kernel/ns_last_pid', `${wanted - 1}`);
+		const second = await Workload.start('hog', '0');
+		if (second.pid === wanted) return [first, second];
+		await second.end();
+	}
+	return assert.fail(`nobody got the number ${wanted}`);
+}
+
+test('threads that share a place by their numbers have percentiles of their own', async () => {
+	const hogs = await hogsOfOnePlace();
+	const pids = hogs.map(({ pid }) => pid);
+	const stdout = punctually(['schedlat', '--json', '-p', pids.join(), '1', '1']);
+	for (const hog of hogs) await hog.end();
+	for (const pid of pids) {
+		const [row] = rowsOf(stdout, pid);
+		assert.ok(row && row.delays > 5, stdout);
+		// One of them has the CPU for a time slice while the other one waits.
+		for (const value of [row.p50, row.p99]) assert.ok(value > 1e5 && value <= row.max, stdout);
 	}
 });

@@ -5,18 +5,28 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Tracing, Workload } from './support.js';
+import { Tracing, until, Workload } from './support.js';
 
 const THREADS = 4;
 
 test('of the threads of a process only the last one that ends is its end', async () => {
 	const crowd = await Workload.start('crowd', `${THREADS}`, '1', '1000');
 	const tracing = await Tracing.start(['trace', '-e', 'none', '-p', `${crowd.pid}`]);
+	// Its threads begin after that.
+	const begins_ms = Date.now();
+	await until(() => Date.now() - begins_ms > 300);
 	await crowd.work();
 	await crowd.end();
 	const { stdout } = await tracing.end();
 	const ends = stdout.split('\n').flatMap((line) => /\+\+\+ (.*) after /.exec(line)?.[1] ?? []);
 	assert.deepEqual(ends, [...Array(THREADS).fill('thread exited with 0'), 'exited with 0']);
+	const UNITS_MS: Readonly<Record<string, number>> = { us: 1e-3, ms: 1, s: 1000 };
+	const lives_ms = [...stdout.matchAll(/ after ([\d.]+) ?(us|ms|s) \+\+\+/g)].map(
+		([, number, unit = '']) => Number(number) * (UNITS_MS[unit] ?? 0),
+	);
+	const process_ms = lives_ms.at(-1) ?? 0;
+	for (const life_ms of lives_ms.slice(0, -1))
+		assert.ok(life_ms > 0 && life_ms < process_ms - 300, `${life_ms} of ${process_ms}`);
 });
 
 test('-y: both ends of a unix connection have its path, who has accepted it, too', async () => {
