@@ -185,3 +185,31 @@ test('--paths with what it cannot be with: one line', () => {
 		assert.match(stderr, /^tstrace syscount: .*--paths.* cannot be used with .*\n$/);
 	}
 });
+
+/** Fails to write to a file, which then is another one's descriptor. */
+const USED_AGAIN = `
+import os, sys
+own = os.open('/proc/self/exe', os.O_RDONLY)
+print('ready', os.getpid(), os.getpid(), flush=True)
+sys.stdin.buffer.raw.read(1)
+for _ in range(97):
+    try: os.write(own, b'x')
+    except OSError: pass
+os.close(own)
+assert os.open('/etc/passwd', os.O_RDONLY) == own
+print('done', own, flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+
+test('a descriptor that is used again is not told as the file that it is now', async () => {
+	const python = await Workload.startBy('python3', '-c', USED_AGAIN);
+	const file = readlinkSync(`/proc/${python.pid}/exe`);
+	const rows = (await failing(python)).filter(({ error }) => error === 'EBADF');
+	await python.end();
+	assert.deepEqual(
+		rows.map(({ syscall, errors }) => [syscall, errors]),
+		[['write', 97]],
+	);
+	assert.notEqual(rows[0]?.file, '/etc/passwd');
+	assert.ok(file.endsWith(rows[0]?.file ?? '?'), `${rows[0]?.file}`);
+});

@@ -381,3 +381,18 @@ test('a page has the verdict, the wait, and the place as the root', (t) => {
 	assert.match(page, /"waiting: sleep"/);
 	assert.doesNotMatch(page, /<b>/);
 });
+
+test('a page says what was lost: whoever reads it has not seen the terminal', async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-why-'));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const file = join(folder, 'report.html');
+	const workload = await Workload.start('paths', '0', '3000');
+	const room = ['--max-stacks', '100'];
+	const tracing = await Tracing.start(['why', '-o', file, ...room, '-p', `${workload.pid}`, '60']);
+	await workload.work();
+	const { status, stderr } = await tracing.end('SIGINT');
+	await workload.end();
+	assert.equal(status, 0, stderr);
+	assert.match(stderr, /^lost: .*--max-stacks/ms);
+	assert.match(readFileSync(file, 'utf8'), /Lost: [^<"]*no room for their stack/);
+});
