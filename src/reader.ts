@@ -34,8 +34,10 @@ export interface Reader<F extends Findings = Findings> {
 	 * stays comparable with what was counted before.
 	 */
 	slowDown?(): string | undefined;
-	/** Moves what the kernel holds to user space, so that maps do not fill; called every second. */
+	/** Moves what the kernel holds to user space, so that maps do not fill. */
 	drain?(): void;
+	/** How often that is called; undefined: every second. */
+	readonly drainPeriod_ms?: number | undefined;
 	/** Begins to hand over rows as they come; the sink never throws. `fail` gets what goes wrong meanwhile. */
 	stream?(sink: RowSink, fail: (error: unknown) => void): void;
 	/** What happened since the last call; `patience`: tracing has ended, this is the last one. */

@@ -167,7 +167,7 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 			);
 		} else if (reader.drain) {
 			this.#every(
-				DRAIN_PERIOD_MS,
+				reader.drainPeriod_ms ?? DRAIN_PERIOD_MS,
 				stop.guard(() => reader.drain?.()),
 			);
 		}

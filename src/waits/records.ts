@@ -18,8 +18,9 @@ type Layout = typeof layout;
 const TYPE = layout.enums.wait_record_type;
 const { fields: FIELDS } = layout.structs.wait_record;
 const ONE = layout.enums.stack_constant.COUNT_ONE;
-/** A record takes 128 bytes; it is looked at every second. */
-const RING_BYTES = 16 << 20;
+/** A record takes 88 or 136 bytes: room for 70,000 or more between two looks. */
+const RING_BYTES = 8 << 20;
+export const LOOK_PERIOD_MS = 500;
 const NOBODY = new DataView(new ArrayBuffer(layout.structs.wait_record.size));
 /** Causes of loss after which nobody can say that a thread ran. */
 const UNKNOWN_WAITS = [loss.LOSS_WAITS_RING_FULL, loss.LOSS_WAIT_TABLE_FULL];

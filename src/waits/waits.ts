@@ -22,7 +22,7 @@ import type { UnwindTables } from '../symbolize/walks/unwind-tables.js';
 import { deadlockText } from './deadlock-text.js';
 import { WaitObjects, withFittingObjects } from './objects/objects.js';
 import { OpenWaits } from './open-waits.js';
-import { type WaitObserver, WaitRecords } from './records.js';
+import { LOOK_PERIOD_MS, type WaitObserver, WaitRecords } from './records.js';
 import { NOT_WOKEN, readWakers, UNSEEN_WAKER } from './wakers.js';
 
 type Layout = typeof layout;
@@ -99,6 +99,10 @@ export class Waits implements Reader<StackFindings> {
 		const seeded_ns = readU64(this.object.variableBytes('begun_ns'), 0);
 		this.begun_ns = seeded_ns || Number(process.hrtime.bigint());
 		if (this.#records) this.#records.from_ns = this.begun_ns;
+	}
+
+	get drainPeriod_ms(): number | undefined {
+		return this.#records && LOOK_PERIOD_MS;
 	}
 
 	drain(): void {

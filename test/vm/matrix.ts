@@ -51,8 +51,6 @@ export interface ToolTests {
 	readonly tool: string;
 	/** How to have it say which way it takes. */
 	readonly args: readonly string[];
-	/** Of the kernel's memory, on a machine with 64 CPUs; else 64 MB. */
-	readonly most_kernel_MB?: number;
 	/** What it refuses to run without. */
 	readonly needs?: FeatureName;
 	/** What it says of its way where the kernel has a feature, and only there. */
@@ -161,8 +159,6 @@ export const TOOLS: readonly ToolTests[] = [
 	},
 	{
 		tool: 'why',
-		// Rings for waits and for threads that end are 20 MB of it.
-		most_kernel_MB: 72,
 		needs: 'a ring buffer',
 		args: ['0.2'],
 		says: IN_STORAGE,

@@ -75,7 +75,7 @@ export function resultOf(
 }
 
 function rowOf(
-	{ tool, needs, says = {}, most_kernel_MB = MOST_KERNEL_MB }: ToolTests,
+	{ tool, needs, says = {} }: ToolTests,
 	hook: Hook | undefined,
 	told: readonly TestResult[],
 	facts: Facts | undefined,
@@ -91,7 +91,7 @@ function rowOf(
 		...tests.flatMap(({ name, result, why }) => (result === 'failed' ? `${name}: ${why}` : [])),
 		...skipped.flatMap((test) => wrongSkip(test, facts)),
 		...(hook?.began && facts ? wrongWay(says, hook, facts) : []),
-		...(hook && hook.kernel_bytes > most_kernel_MB * 2 ** 20
+		...(hook && hook.kernel_bytes > MOST_KERNEL_MB * 2 ** 20
 			? [`it holds ${inMB(hook.kernel_bytes)} of the kernel's memory`]
 			: []),
 	];
@@ -222,7 +222,7 @@ the kernel has the feature, the run fails. It also fails if a tool that follows 
 does not keep them in task storage on Linux 6.4 and newer. A test that fails runs once more,
 because an emulated machine is slow; the table says when the second try passed. "The kernel's
 memory" is what the kernel says that the tool's maps and programs take (/proc/PID/fdinfo), at most
-while it ran; more than 64 MB fails the run (72 of \`why\`). Kernels before 6.4
+while it ran; more than 64 MB fails the run. Kernels before 6.4
 do not say that. After "Tests:", "one" means one test of each tool, in which the right result is
 known; "quick" means a few such tests, and "all" means all live tests of the tool.
 

@@ -43,7 +43,7 @@ struct wait_record {
 	/* Whether the user asked for it; else it only tells what a waker did. */
 	bool counts;
 	bool preempted;	      /* of WAIT_FOR_CPU: it was taken off its CPU */
-	struct stack_key key; /* of WAIT_BLOCKED */
+	struct stack_key key; /* of WAIT_BLOCKED; others end before it */
 };
 
 EXPORT_TYPE(struct wait_record, wait_record);
@@ -57,13 +57,15 @@ struct {
 /* A record to be filled in and submitted; NULL: there is no room, which is counted. */
 static __always_inline struct wait_record *reserve_record(u32 pid, enum wait_record_type type)
 {
-	struct wait_record *record = bpf_ringbuf_reserve(&wait_records, sizeof(*record), 0);
+	const u64 bytes = type == WAIT_BLOCKED ? sizeof(struct wait_record)
+					       : __builtin_offsetof(struct wait_record, key);
+	struct wait_record *record = bpf_ringbuf_reserve(&wait_records, bytes, 0);
 
 	if (!record) {
 		count_loss(LOSS_WAITS_RING_FULL);
 		return NULL;
 	}
-	__builtin_memset(record, 0, sizeof(*record));
+	__builtin_memset(record, 0, bytes);
 	record->pid = pid;
 	record->type = type;
 	return record;
