@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import {
 	chmodSync,
 	cpSync,
+	lstatSync,
 	mkdirSync,
 	mkdtempSync,
 	readdirSync,
@@ -38,7 +39,8 @@ export function openScratch(): string {
 		recursive: true,
 		preserveTimestamps: true,
 		verbatimSymlinks: true,
-		filter: (path) => !LEFT_OUT.some((pattern) => pattern.test(path)),
+		// Named pipes of tests that were killed cannot be copied.
+		filter: (path) => !LEFT_OUT.some((pattern) => pattern.test(path)) && !lstatSync(path).isFIFO(),
 	});
 	mkdirSync(join(scratch, 'tmp'));
 	chmodSync(join(scratch, 'tmp'), 0o1777);
