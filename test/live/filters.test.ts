@@ -149,8 +149,11 @@ test('runqlat --split: who waited as tracing began did so once', async () => {
 	const report = await traceHogs(() => ['--split', '--comm', 'hog']);
 	const kinds = report.groups.map(({ key, count }) => [key.kind, count] as const);
 	const counts: Record<string, number> = Object.fromEntries(kinds);
-	const { preempted = 0, ...others } = counts;
+	const { preempted = 0, unknown = 0, ...others } = counts;
 	assert.ok(preempted > 10, JSON.stringify(counts));
+	// This kernel does not report all switches, which is said.
+	const unseen = report.lost.wait_start_unknown ?? 0;
+	assert.ok(unknown <= 2 + unseen, `${unknown}, and ${unseen} are said`);
 	// One of the two has the CPU.
 	for (const [kind, count] of Object.entries(others)) assert.ok(count <= 2, `${kind}: ${count}`);
 });
