@@ -97,7 +97,7 @@ export function leakOptions() {
 		),
 		maxAllocs: parsed(
 			'--max-allocs <n>',
-			'room for N outstanding allocations; each takes 120 B of kernel memory',
+			'room for N outstanding allocations; each takes 144 B of kernel memory',
 			wholeNumber(MAX_ALLOCATIONS),
 		),
 		timestamps: timestampsOption(),

@@ -163,8 +163,8 @@ export const OF_SAMPLE: readonly Mutation[] = [
 	{
 		id: 'S20',
 		file: 'bpf/lib/waits/objects/child.h',
-		from: 'found == CHILD_NONE && i == 2',
-		to: 'found == CHILD_NONE && i > 1',
+		from: 'found == CHILD_NONE && here->children == 1',
+		to: 'found == CHILD_NONE && here->children > 0',
 		bug: 'a process that waits for any of several children waits for one of them',
 		test: 'live/children',
 	},
