@@ -65,7 +65,7 @@ function writeUnitTests() {
 function writeLiveTests() {
 	const ALONE = (
 		'budget cost extremes held javascript-shares lab memleak-kernel memleak-slowed samples-throttled ' +
-		'schedlat schedlat-switches schedlat-zombies silent-mount slowed why'
+		'schedlat schedlat-switches schedlat-zombies silent-mount slowed why why-machine'
 	).split(' ');
 	const MANY_AT_ONCE = (
 		'arithmetic broken-installation children cli comm-globs command completion contributing debuginfod diff ' +

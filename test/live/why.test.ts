@@ -1,95 +1,24 @@
 /** why: its account is all of the time; what it says where there is little to say. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import {
-	copyFileSync,
-	mkdtempSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { seenWholly } from './reports.js';
 import { SLACK } from './stacks.js';
 import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
 import { schedstat } from './times.js';
-
-interface Place {
-	readonly place: string;
-	readonly kind: string;
-	readonly for_traced?: true;
-	readonly total_ns: number;
-	readonly count: number;
-	readonly error_ns?: number;
-	readonly max?: number;
-}
-
-interface Report {
-	readonly lost: Readonly<Record<string, number>>;
-	readonly verdict: string;
-	readonly rule: string;
-	readonly threads: number;
-	readonly window_ns: number;
-	readonly wall_ns: number;
-	readonly idle_ns: number;
-	readonly working_ns: number;
-	readonly excess_ns: number;
-	readonly account: readonly Place[];
-	readonly sufferers: readonly { readonly pid: number }[];
-	readonly machine: {
-		readonly tracer_ns: number;
-		readonly read_bytes: number;
-		readonly others: readonly {
-			pid: number;
-			disk_pid: number;
-			comm: string;
-			processes: number;
-			run_ns: number;
-			read_bytes: number;
-			written_bytes: number;
-		}[];
-	};
-	readonly worst: readonly {
-		begin_s: number;
-		duration_ns: number;
-		tid: number;
-		comm: string;
-		kind: string;
-	}[];
-	readonly stacks: readonly {
-		frames: string[];
-		value: number;
-		key: { pid: number; comm: string; place: string; kind: string };
-	}[];
-}
+import { near, type Report, total, why } from './why-reports.js';
 
 const NAP_NS = 1e8;
 /** Below it there is no verdict. */
 const TOO_SHORT_NS = 50e6;
 /** On its CPU, while tstrace looks. */
 const RUN_NS = 3e8;
-/** From its disk, meanwhile. */
-const READ_BYTES = 4 << 20;
 const WAKEUPS = 2000;
 /** From one reading of a clock to the next, for one moment. */
 const READING_NS = 2000;
-
-function why(...args: readonly string[]): Report {
-	const { status, stdout, stderr } = tstrace(['why', '--json', ...args]);
-	assert.equal(status, 0, stderr);
-	return JSON.parse(stdout) as Report;
-}
-
-const total = (places: readonly Place[]) => places.reduce((sum, { total_ns }) => sum + total_ns, 0);
-
-function near(value: number, wanted: number, share: number, what: string, more = 0): void {
-	const off = Math.abs(value - wanted);
-	assert.ok(off <= share * wanted + more, `${what}: ${value}, not ${wanted}`);
-}
 
 test('threads that begin and end within the window: all of their time, and theirs only', () => {
 	const { account, wall_ns, window_ns, threads, stacks, worst } = seenWholly(() =>
@@ -168,30 +97,6 @@ test('a process that ends: the verdict is of the time that it had', async () => 
 	near(total(account), wall_ns, 0.001, 'the account');
 });
 
-test("who has the CPU that a process lacks: by the kernel's own sum", async () => {
-	const lacking = await Workload.start('hog', '0');
-	const taking = await Workload.start('hog', '0');
-	const before_ns = schedstat(taking.pid).run_ns;
-	const tracing = await Tracing.start(['why', '--json', '-p', `${lacking.pid}`, '60']);
-	const begun_ns = schedstat(taking.pid).run_ns;
-	await until(() => schedstat(taking.pid).run_ns >= begun_ns + RUN_NS);
-	const ending_ns = schedstat(taking.pid).run_ns;
-	const { stdout, status } = await tracing.end('SIGINT');
-	const after_ns = schedstat(taking.pid).run_ns;
-	await lacking.end();
-	await taking.end();
-	assert.equal(status, 0);
-	const { machine } = JSON.parse(stdout) as Report;
-	const others = machine.others.filter(({ comm }) => comm === 'hog');
-	assert.deepEqual(
-		others.map(({ pid, processes }) => [pid, processes]),
-		[[taking.pid, 1]],
-	);
-	const run_ns = others[0]?.run_ns ?? 0;
-	assert.ok(run_ns >= ending_ns - begun_ns, `${run_ns} of ${ending_ns - begun_ns}`);
-	assert.ok(run_ns <= after_ns - before_ns, `${run_ns} of ${after_ns - before_ns}`);
-});
-
 test('who is woken on an idle CPU: the run queue is what the kernel counts, the rest is the wake-up of the CPU', async (t) => {
 	if (availableParallelism() < 2) return t.skip('there is one CPU only');
 	const workload = await Workload.start('wakeups', `${WAKEUPS}`, 'apart');
@@ -215,38 +120,6 @@ test('who is woken on an idle CPU: the run queue is what the kernel counts, the 
 	assert.ok(total(runnable) <= working_ns);
 });
 
-test('who uses the disk meanwhile, traced or not: as /proc/PID/io has it', async (t) => {
-	const folder = mkdtempSync('build/why-');
-	t.after(() => rmSync(folder, { recursive: true }));
-	const reader = await Workload.start('lab-disk', 'direct', '1', resolve(folder));
-	const other = await Workload.start('hog', '0');
-	const bytes = () =>
-		Number(/^read_bytes: (\d+)$/m.exec(readFileSync(`/proc/${reader.pid}/io`, 'utf8'))?.[1]);
-	reader.begin();
-	const before = bytes();
-	const tracings = await Promise.all(
-		[reader, other].map(({ pid }) => Tracing.start(['why', '--json', '-p', `${pid}`, '60'])),
-	);
-	const begun = bytes();
-	await until(() => bytes() >= begun + READ_BYTES);
-	const ending = bytes();
-	const ended = await Promise.all(tracings.map((tracing) => tracing.end('SIGINT')));
-	const after = bytes();
-	await reader.end();
-	await other.end();
-	const [own, beside] = ended.map(({ stdout }) => (JSON.parse(stdout) as Report).machine);
-	const found = beside?.others.filter(({ pid }) => pid === reader.pid);
-	assert.deepEqual(
-		found?.map(({ comm, processes }) => [comm, processes]),
-		[['lab-disk', 1]],
-	);
-	assert.ok(!own?.others.some(({ pid }) => pid === reader.pid), 'the traced one is no other');
-	for (const read_bytes of [own?.read_bytes ?? 0, found?.[0]?.read_bytes ?? 0]) {
-		assert.ok(read_bytes >= ending - begun, `${read_bytes} of ${ending - begun}`);
-		assert.ok(read_bytes <= after - before, `${read_bytes} of ${after - before}`);
-	}
-});
-
 test('who was taken off its CPU was preempted', async () => {
 	const hogs = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 	const { account } = why('-p', `${hogs[0]?.pid}`, '0.5');
@@ -258,58 +131,11 @@ test('who was taken off its CPU was preempted', async () => {
 	assert.ok(total(preempted) > 0.9 * total(runnable), JSON.stringify(runnable));
 });
 
-/** A thread after another one that reads 64 KiB from the disk and ends, beside three that sleep. */
-const READS_IN_THREADS = `
-import os, sys, threading, time
-file, buffer = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), memoryview(__import__('mmap').mmap(-1, 65536))
-for _ in range(3): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-while True:
-    reader = threading.Thread(target=os.preadv, args=(file, [buffer], 0))
-    reader.start(); reader.join()
-`;
-
-test('what ended threads of a process have read counts once', async (t) => {
-	const folder = mkdtempSync('build/why-');
-	t.after(() => rmSync(folder, { recursive: true }));
-	const file = resolve(folder, 'read');
-	writeFileSync(file, Buffer.alloc(1 << 16, 1), { flush: true });
-	const reader = spawn('python3', ['-c', READS_IN_THREADS, file], { stdio: 'ignore' });
-	const hog = await Workload.start('hog', '0');
-	const bytes = () =>
-		Number(/^read_bytes: (\d+)$/m.exec(readFileSync(`/proc/${reader.pid}/io`, 'utf8'))?.[1]);
-	await until(() => bytes() > 1 << 20);
-	const before = bytes();
-	const { others } = why('-p', `${hog.pid}`, '0.5').machine;
-	const after = bytes();
-	reader.kill('SIGKILL');
-	await hog.end();
-	const [own] = others.filter(({ disk_pid }) => disk_pid === reader.pid);
-	assert.ok((own?.read_bytes ?? 0) > 1 << 16, JSON.stringify(others));
-	assert.ok((own?.read_bytes ?? 0) <= after - before, `${own?.read_bytes} of ${after - before}`);
-});
-
 test('COMMAND is looked at until it ends, for longer than a process that goes on', () => {
 	// That would be ten seconds.
 	const { window_ns, account } = why('--', 'sleep', '10.5');
 	assert.ok(window_ns >= 10.5e9, `${window_ns}`);
 	near(total(account.filter(({ kind }) => kind === 'sleep')), 10.5e9, 0.01 * SLACK, 'sleep');
-});
-
-test('who only reads by its children has written nothing', async (t) => {
-	const folder = mkdtempSync('build/why-');
-	t.after(() => rmSync(folder, { recursive: true }));
-	const file = resolve(folder, 'read');
-	writeFileSync(file, Buffer.alloc(1 << 20, 1), { flush: true });
-	// What a child has read is in the sum of its parent when that has waited for it.
-	const read = `dd if=${file} of=/dev/null iflag=direct bs=64k status=none`;
-	const shell = spawn('sh', ['-c', `while :; do ${read}; done`], { stdio: 'ignore' });
-	const hog = await Workload.start('hog', '0');
-	const { others } = why('-p', `${hog.pid}`, '0.5').machine;
-	shell.kill('SIGKILL');
-	await hog.end();
-	const [own] = others.filter(({ pid }) => pid === shell.pid);
-	assert.ok((own?.read_bytes ?? 0) > 1 << 20, JSON.stringify(others));
-	assert.equal(own?.written_bytes, 0);
 });
 
 test('nobody, and a window that is too short, are said to be that', async () => {
