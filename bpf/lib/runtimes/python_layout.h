@@ -94,7 +94,7 @@ struct python_walk {
 	u64 interpreter;
 	u64 thread;
 	u64 record;
-	struct python_thread found; /* not on a program's stack, of which there is little */
+	struct python_thread found; /* too large for the stack of a program */
 	u64 frame;		    /* the next one to read; 0: there is none */
 	u64 entry;	/* where on the stack the C frame is that runs them; 0: none was found */
 	bool is_cut;	/* it runs more */

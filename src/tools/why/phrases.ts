@@ -176,7 +176,7 @@ export function waitsFor(kind: string, { of, object, frames }: WaitedFor): strin
 /** A thread may call itself "", which in a sentence is a gap. */
 export const named = (comm: string) => comm || '[no name]';
 
-/** Of more of a time nobody would ask who had the rest. */
+/** From this share on, texts leave the share out. */
 const NEARLY_ALL = 0.95;
 const partOf = ({ share }: LockHolder) =>
 	share < NEARLY_ALL ? `for ${Math.round(100 * share)} % of that ` : '';
