@@ -82,6 +82,11 @@ async function rounds(...args: readonly string[]): Promise<Round[]> {
 	return all;
 }
 
+/** The same with each of some options: all at the same time, each with a workload of its own. */
+async function roundsWith(tool: string, options: readonly (readonly string[])[]): Promise<Round[]> {
+	return (await Promise.all(options.map((each) => rounds(tool, ...each)))).flat();
+}
+
 const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0);
 const most = (numbers: readonly number[]) => Math.max(0, ...numbers);
 
@@ -103,18 +108,19 @@ test('syscount: calls and errors', async () => {
 });
 
 test('syscount --errors and --paths: what failed', async () => {
-	for (const option of ['--errors', '--paths']) {
-		for (const round of await rounds('syscount', option)) {
-			assert.equal(total(round, 'openat', 'errors'), round.n, option);
-			assert.deepEqual(rowsOf(round, 'pread64'), []);
-		}
+	for (const round of await roundsWith('syscount', [['--errors'], ['--paths']])) {
+		assert.equal(total(round, 'openat', 'errors'), round.n);
+		assert.deepEqual(rowsOf(round, 'pread64'), []);
 	}
 });
 
 test('syscount --bytes: by call, and by process', async () => {
-	for (const round of await rounds('syscount', '--bytes'))
-		assert.equal(total(round, 'pread64', 'read_bytes'), 10 * round.n);
-	for (const round of await rounds('syscount', '--bytes', '-P', '--syscall', 'pread64'))
+	const [byCall, byProcess] = await Promise.all([
+		rounds('syscount', '--bytes'),
+		rounds('syscount', '--bytes', '-P', '--syscall', 'pread64'),
+	]);
+	for (const round of byCall) assert.equal(total(round, 'pread64', 'read_bytes'), 10 * round.n);
+	for (const round of byProcess)
 		assert.equal(
 			sum(round.reports.flatMap(({ rows }) => numbers(rows, 'read_bytes'))),
 			10 * round.n,
@@ -136,21 +142,20 @@ test('syscount --latency: calls, and the longest, which was in the second round'
 });
 
 test('runqlat: waits, and the longest: not more than the kernel counted', async () => {
-	for (const options of [[], ['-L'], ['--split'], ['-P', '--split']]) {
-		for (const { n, kernel, reports } of await rounds('runqlat', ...options)) {
-			const groups = reports.flatMap((report) => report.groups);
-			const unseen = sum(
-				reports.flatMap(({ lost }) => [lost.waits_unseen ?? 0, lost.waits_misbooked ?? 0]),
-			);
-			const count = sum(numbers(groups, 'count'));
-			assert.ok(count <= kernel.switches, `${count} waits, ${kernel.switches} switches`);
-			const shown = `${count} waits and ${unseen} unseen of ${n}, ${kernel.switches} switches`;
-			assert.ok(count + unseen >= n, shown);
-			assert.ok(sum(numbers(groups, 'sum')) <= kernel.delay_ns, options.join());
-			assert.ok(most(numbers(groups, 'max')) <= kernel.delay_ns, options.join());
-			const inBuckets = groups.flatMap(({ buckets }) => buckets.map(([, , each]) => each));
-			assert.equal(sum(inBuckets), count);
-		}
+	const options = [[], ['-L'], ['--split'], ['-P', '--split']];
+	for (const { n, kernel, reports } of await roundsWith('runqlat', options)) {
+		const groups = reports.flatMap((report) => report.groups);
+		const unseen = sum(
+			reports.flatMap(({ lost }) => [lost.waits_unseen ?? 0, lost.waits_misbooked ?? 0]),
+		);
+		const count = sum(numbers(groups, 'count'));
+		assert.ok(count <= kernel.switches, `${count} waits, ${kernel.switches} switches`);
+		const shown = `${count} waits and ${unseen} unseen of ${n}, ${kernel.switches} switches`;
+		assert.ok(count + unseen >= n, shown);
+		assert.ok(sum(numbers(groups, 'sum')) <= kernel.delay_ns);
+		assert.ok(most(numbers(groups, 'max')) <= kernel.delay_ns);
+		const inBuckets = groups.flatMap(({ buckets }) => buckets.map(([, , each]) => each));
+		assert.equal(sum(inBuckets), count);
 	}
 });
 
@@ -167,12 +172,16 @@ test('schedlat: run time, switches and delays are those of the kernel', async ()
 });
 
 test('lines as they come: each switch and each wait is in its own second', async () => {
-	for (const { kernel, reports } of await rounds('timehist')) {
+	const [turns, waits] = await Promise.all([
+		rounds('timehist'),
+		rounds('runqlat', '--slower', '1'),
+	]);
+	for (const { kernel, reports } of turns) {
 		const lost = reports.flatMap((report) => Object.values(report.lost));
 		assert.deepEqual(lost, []);
 		assert.equal(reports.flatMap(({ rows }) => rows).length, kernel.switches);
 	}
-	for (const { n, kernel, reports } of await rounds('runqlat', '--slower', '1')) {
+	for (const { n, kernel, reports } of waits) {
 		const rows = reports.flatMap((report) => report.rows);
 		assert.ok(rows.length <= kernel.switches, `${rows.length}`);
 		assert.ok(sum(numbers(rows, 'delay_ns')) <= kernel.delay_ns);
