@@ -9,7 +9,8 @@ export interface Holder {
 /** A thread that has a lock. */
 export interface LockOwner {
 	readonly tid: number;
-	readonly comm: string;
+	/** Undefined: it has ended. */
+	readonly comm?: string;
 }
 
 /** Where a futex lies, and of whom, so that what is there can be named. */

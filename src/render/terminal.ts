@@ -60,3 +60,6 @@ export function shortened(name: string, width: number): string {
 	const head = Math.ceil((width - 1) / 2);
 	return `${characters.slice(0, head).join('')}…${characters.slice(head + 1 - width).join('')}`;
 }
+
+/** A thread may call itself "", which in a sentence is a gap. */
+export const named = (comm: string) => comm || '[no name]';

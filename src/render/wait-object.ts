@@ -1,6 +1,6 @@
 /** What a thread waited for, in a few words. */
 import type { Holder, LockOwner, WaitObject } from '../aggregate/wait-object.js';
-import { printable, shortened } from './terminal.js';
+import { named, printable, shortened } from './terminal.js';
 
 /** Less of a path says nothing. */
 const LEAST_PATH = 12;
@@ -47,7 +47,12 @@ export function objectText(object: WaitObject, room = Number.POSITIVE_INFINITY):
 }
 
 function ownerText(owner: LockOwner | undefined): string {
-	return owner ? `, held by ${printable(owner.comm)} (${owner.tid})` : '';
+	return owner ? `, held by ${ownerName(owner)}` : '';
+}
+
+/** "writer (712)"; "thread 712" of one that has ended. */
+export function ownerName({ tid, comm }: LockOwner): string {
+	return comm === undefined ? `thread ${tid}` : `${printable(named(comm))} (${tid})`;
 }
 
 /** Without the number of the process, where there is no room for it. */

@@ -269,6 +269,35 @@ test(
 	},
 );
 
+/** One thread has the GIL for most of a second, another one wants it; then all is over. */
+const SHORT = `
+import threading, time
+NUMBERS = list(range(1_000_000))
+END = time.time() + 1
+def keep_lock():
+    while time.time() < END: sum(NUMBERS)
+def want_lock():
+    while time.time() < END: time.sleep(0.001)
+threads = [threading.Thread(target=each) for each in (keep_lock, want_lock)]
+for each in threads: each.start()
+print(threads[0].native_id, flush=True)
+for each in threads: each.join()
+`;
+
+test('COMMAND ends before tstrace prints: which thread had the GIL', HAS_PYTHON, () => {
+	const tracing = (...args: readonly string[]) => {
+		const { status, stdout, stderr } = runToEnd(TSTRACE, [...args, '--', DEBIANS, '-c', SHORT]);
+		assert.equal(status, 0, stderr);
+		const [, tid = '', report = ''] = /^(\d+)\n(.*)$/s.exec(stdout) ?? assert.fail(stdout);
+		return { tid, report };
+	};
+	const { tid, report } = tracing('offcputime', '--by', 'object', '--format', 'text');
+	assert.match(report, new RegExp(`GIL, held by thread ${tid}\\b`));
+	const why = tracing('why', '--format', 'text');
+	const text = why.report.replace(/\s+/g, ' ');
+	assert.match(text, new RegExp(`held by: python3\\S* \\(${why.tid}\\), mostly in keep_lock`));
+});
+
 /** A hundred threads that have the GIL in turn, for a millisecond or so. */
 const MANY_HOLDERS = `
 import os, sys, threading, time

@@ -33,6 +33,7 @@ enum object_flag {
 	OBJECT_IN_HEAP = 32,	  /* a futex, in what the process got by brk() */
 	OBJECT_ACCEPTED =
 		64, /* a unix socket that listens, or whose peer has made the connection */
+	OBJECT_HOLDER_OURS = 128, /* `holder` is a number of the caller's PID namespace */
 };
 
 enum object_constant {

@@ -66,15 +66,18 @@ export function configureObjects(object: Objects, { maxStacks }: { maxStacks: nu
 
 type Number32 = 'type' | 'flags' | 'pid' | 'text_bytes' | 'device' | 'holder';
 
-/** Whose it is, and which thread had it last, as the process numbers it; 0: unknown. */
+/** Whose it is, and which thread had it last. */
 export interface GilPlace {
 	readonly pid: number;
 	readonly address: number;
+	/** As the process numbers it; 0: unknown. */
 	readonly holder: number;
+	/** So does tstrace. */
+	readonly isHolderOurs: boolean;
 }
 
 /** Whether a futex is a part of it. */
-export const isOfGil = ({ pid, address }: MemoryPlace, gil: GilPlace) =>
+export const isOfGil = ({ pid, address }: MemoryPlace, gil: Pick<GilPlace, 'pid' | 'address'>) =>
 	pid === gil.pid && address >= gil.address && address < gil.address + GIL_BYTES;
 
 /** A `struct wait_object`. */
@@ -102,7 +105,8 @@ export class ObjectRecord {
 	gil(): GilPlace | undefined {
 		if (this.#number('type') !== TYPE.OBJECT_GIL) return undefined;
 		const address = readU64(this.#record, layout.structs.wait_object.fields.address.offset);
-		return { pid: this.#number('pid'), address, holder: this.#number('holder') };
+		const isHolderOurs = this.#has(FLAG.OBJECT_HOLDER_OURS);
+		return { pid: this.#number('pid'), address, holder: this.#number('holder'), isHolderOurs };
 	}
 
 	decoded(later: FoundLater): WaitObject {

@@ -1,4 +1,5 @@
 /** What a verdict says besides its reason: what is nearly as large, who waits for whom, who stayed. Pure values. */
+import { named } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
 import { objectText } from '../../render/wait-object.js';
 import type { Answer } from './answer.js';
@@ -6,7 +7,7 @@ import { tellingFunction } from './chain.js';
 import { percentOf } from './doubts.js';
 import { ownerText } from './owner.js';
 import type { Part } from './parts.js';
-import { named, waited, waitsFor } from './phrases.js';
+import { waited, waitsFor } from './phrases.js';
 import { isForDisk, sufferersOf, sumOfReasons } from './reasons.js';
 
 /** Of the largest reason: a second one is worth a sentence. */

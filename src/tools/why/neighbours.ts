@@ -1,8 +1,9 @@
 /** Who else had the CPUs, or used the disks, while threads waited for these: in words. Pure values: no I/O, no kernel. */
+import { named } from '../../render/terminal.js';
 import { humanBytes } from '../../render/units.js';
 import type { Answer } from './answer.js';
 import type { DiskBytes, OtherProcesses } from './machine.js';
-import { named } from './phrases.js';
+
 import type { Reason } from './reasons.js';
 
 /** Of one CPU: who had less takes nothing from anybody. */

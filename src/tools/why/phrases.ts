@@ -4,7 +4,7 @@
  */
 import type { Frame } from '../../aggregate/stack.js';
 import type { WaitObject } from '../../aggregate/wait-object.js';
-import { printable } from '../../render/terminal.js';
+import { ownerName } from '../../render/wait-object.js';
 import type { LockHolder } from './reasons.js';
 
 interface Phrase {
@@ -173,9 +173,6 @@ export function waitsFor(kind: string, { of, object, frames }: WaitedFor): strin
 	return where ? `in the kernel, in ${where}` : `for: ${kind}`;
 }
 
-/** A thread may call itself "", which in a sentence is a gap. */
-export const named = (comm: string) => comm || '[no name]';
-
 /** From this share on, texts leave the share out. */
 const NEARLY_ALL = 0.95;
 const partOf = ({ share }: LockHolder) =>
@@ -183,13 +180,13 @@ const partOf = ({ share }: LockHolder) =>
 
 /** ", held by writer (712)", ", for 60 % of that held by writer (712)"; '': nobody that is known. */
 export function heldBy(holder: LockHolder | undefined): string {
-	return holder ? `, ${partOf(holder)}held by ${printable(holder.comm)} (${holder.tid})` : '';
+	return holder ? `, ${partOf(holder)}held by ${ownerName(holder)}` : '';
 }
 
 /** What the thread that has a lock does; '': that is not known. */
 export function holderText(holder: LockHolder | undefined): string {
 	if (!holder?.function) return '';
-	return `Meanwhile ${printable(holder.comm)} (${holder.tid}) is mostly in ${holder.function}.`;
+	return `Meanwhile ${ownerName(holder)} is mostly in ${holder.function}.`;
 }
 
 /** "writer (712), for 60 % of that, mostly in flush"; '': nobody that is known. */
@@ -197,7 +194,7 @@ export function holderWords(holder: LockHolder | undefined): string {
 	if (!holder) return '';
 	const part = partOf(holder) ? `, ${partOf(holder).trimEnd()}` : '';
 	const where = holder.function ? `, mostly in ${holder.function}` : '';
-	return `${named(holder.comm)} (${holder.tid})${part}${where}`;
+	return `${ownerName(holder)}${part}${where}`;
 }
 
 const about = (what: string) => (what ? ` ${what}` : '');

@@ -172,7 +172,10 @@ function holderOf(
 	);
 	const [most] = functionsOf(theirs);
 	const isMost = most && most.total_ns >= MAJORITY * sumOf(theirs);
-	return { ...owner, function: isMost ? most.name : '', share: gil ? share : 1 };
+	// Of one that has ended, its own waits tell the name.
+	const comm = owner.comm ?? theirs[0]?.row.key.comm;
+	const named = comm === undefined ? owner : { ...owner, comm: `${comm}` };
+	return { ...named, function: isMost ? most.name : '', share: gil ? share : 1 };
 }
 
 function largestFirst<K>(sums: ReadonlyMap<K, number>): [K, number][] {

@@ -1,5 +1,5 @@
 /** The verdict: one to three sentences with numbers, how sure they are, and what to type next. Pure values. */
-import { printable } from '../../render/terminal.js';
+import { named, printable } from '../../render/terminal.js';
 import { humanTime } from '../../render/units.js';
 import type { Answer } from './answer.js';
 import {
@@ -15,7 +15,7 @@ import type { Link } from './chain.js';
 import { confidenceOf, doubtsOf, idleDoubtsOf, percentOf } from './doubts.js';
 import { cpuTaker, cpuUsersText, diskUsersText } from './neighbours.js';
 import { ownerText } from './owner.js';
-import { heldBy, holderText, named, waited, waitsFor } from './phrases.js';
+import { heldBy, holderText, waited, waitsFor } from './phrases.js';
 import { type Culprit, isForDisk, type Reason } from './reasons.js';
 
 export interface Verdict {

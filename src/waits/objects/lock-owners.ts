@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { LockOwner } from '../../aggregate/wait-object.js';
 import { boundedName } from '../../bounded-names.js';
+import type { GilPlace } from '../../bpf/objects/record.js';
 import { readFacts } from '../../proc/process-facts.js';
 import { ProcessMemory } from '../../symbolize/mappings/process-memory.js';
 
@@ -33,11 +34,12 @@ export class LockOwners {
 		return comm === undefined ? undefined : { tid, comm };
 	}
 
-	/** A thread that has a lock, by its number in its process; undefined: it has ended, or cannot be told. */
-	threadOf(pid: number, tid: number): LockOwner | undefined {
-		if (performance.now() > this.#until_ms) return undefined;
-		const comm = tid > 0 && this.#isOurNumber(pid) ? commOf(pid, tid) : undefined;
-		return comm === undefined ? undefined : { tid, comm };
+	/** The thread that had a GIL when others waited for it; undefined: it cannot be told. */
+	lastOwnerOf({ pid, holder: tid, isHolderOurs }: GilPlace): LockOwner | undefined {
+		if (tid === 0 || !(isHolderOurs || this.#isOurNumber(pid))) return undefined;
+		const comm = performance.now() > this.#until_ms ? undefined : commOf(pid, tid);
+		if (comm !== undefined) return { tid, comm };
+		return isHolderOurs ? { tid } : undefined;
 	}
 
 	close(): void {

@@ -50,7 +50,7 @@ export class WaitObjects {
 			// Of waits that go on programs do not see that it is one.
 			const gil = own ?? (place && gils.find((each) => isOfGil(place, each)));
 			if (gil) {
-				const owner = own && owners.threadOf(own.pid, own.holder);
+				const owner = own && owners.lastOwnerOf(own);
 				return record.decoded({ holders, inMemory: '', owner, gil });
 			}
 			if (!place) return record.decoded({ holders, inMemory: '', owner: undefined });

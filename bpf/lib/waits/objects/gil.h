@@ -8,6 +8,7 @@
 
 #include "../../kernel.h"
 #include "../../objects/record.h"
+#include "../../pidns.h"
 #include "../../runtimes/python_thread.h"
 
 /*
@@ -40,6 +41,16 @@ static __always_inline u64 gil_of(struct python_thread *own, struct python_layou
 	return python_word(python_word(thread + layout->thread_interpreter) + layout->gil);
 }
 
+/* The number of a thread of CPython's, as its process has it. */
+static __always_inline u32 python_thread_number(struct python_layout *layout, u64 thread)
+{
+	u64 at = layout->thread_number
+			 ? thread + layout->thread_number
+			 : python_word(thread + layout->thread_identity) + GLIBC_TID_AT;
+
+	return python_word(at);
+}
+
 /* If the current thread waits for the GIL, makes that of the futex in `here->object`. */
 __noinline int find_gil(u32 place)
 {
@@ -47,7 +58,7 @@ __noinline int find_gil(u32 place)
 	u32 tid = look(current_task(), pid), runtime;
 	struct python_thread *own = bpf_map_lookup_elem(&python_threads, &tid);
 	struct python_layout *layout;
-	u64 gil, holder, number;
+	u64 gil, holder;
 
 	/* Of others, the memory cannot be read here. */
 	if (!here || !own || here->task != (u64)current_task())
@@ -67,10 +78,10 @@ __noinline int find_gil(u32 place)
 	holder = python_word(gil + GIL_HOLDER_AT);
 	if (holder == own->thread || gil_of(own, layout, holder) != gil)
 		return 0;
-	number = layout->thread_number
-			 ? holder + layout->thread_number
-			 : python_word(holder + layout->thread_identity) + GLIBC_TID_AT;
-	here->object.holder = python_word(number);
+	here->object.holder = python_thread_number(layout, holder);
+	/* All threads of a process are of one namespace. */
+	if (python_thread_number(layout, own->thread) == task_tid(current_task()))
+		here->object.flags |= OBJECT_HOLDER_OURS;
 	return 0;
 }
 

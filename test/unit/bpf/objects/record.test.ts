@@ -69,8 +69,10 @@ const decoded = (given: Given) => record(given).decoded(found);
 
 test('the lock of a Python interpreter: whose it is, and who had it; a futex may be a part of it', () => {
 	const made = record({ type: TYPE.OBJECT_GIL, pid: 70, holder: 9, numbers: { address: 0x5000 } });
-	const gil = { pid: 70, address: 0x5000, holder: 9 };
+	const gil = { pid: 70, address: 0x5000, holder: 9, isHolderOurs: false };
 	assert.deepEqual(made.gil(), gil);
+	const ours = record({ type: TYPE.OBJECT_GIL, flags: FLAG.OBJECT_HOLDER_OURS });
+	assert.equal(ours.gil()?.isHolderOurs, true);
 	assert.equal(made.place(), undefined);
 	const owner = { tid: 9, comm: 'worker' };
 	const shown = { type: 'futex', pid: 70, address: '0x5000', in: 'GIL', gil: true } as const;
