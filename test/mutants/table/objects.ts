@@ -86,8 +86,8 @@ export const OF_OBJECTS: readonly Mutation[] = [
 	{
 		id: 'O9',
 		file: 'bpf/lib/waits/objects/gil.h',
-		from: '? holder + layout->thread_number',
-		to: '? own->thread + layout->thread_number',
+		from: 'python_thread_number(layout, holder)',
+		to: 'python_thread_number(layout, own->thread)',
 		bug: 'who waits for the GIL of Python is said to have it',
 		test: 'live/python',
 		only: 'who waits for the GIL',
