@@ -12,7 +12,8 @@ import { isRealtime, kernelSigns } from '../../src/loader/realtime.js';
 import { kernelBytesOf } from '../live/kernel-bytes.js';
 import { FEATURES, featureNames } from './features.js';
 import { decode, encode, type Line, type TestResult } from './lines.js';
-import { type Extent, FILE, TOOLS, type ToolTests, WALKS } from './matrix.js';
+import { type Extent, FILE, SCHED_EXT, TOOLS, type ToolTests, WALKS } from './matrix.js';
+import { schedule, schedules } from './sched-ext.js';
 
 const TOOL_TIMEOUT_MS = 120_000;
 const FILE_TIMEOUT_MS = 900_000;
@@ -22,7 +23,8 @@ const words = (/\btstrace=(\S+)/.exec(readFileSync('/proc/cmdline', 'utf8'))?.[1
 	',',
 );
 /** With the names of tools after it, of only these; and of only these files of tests. */
-const [said = '', ...only] = words.filter((word) => !word.startsWith(FILE));
+const isSchedExt = words.includes(SCHED_EXT);
+const [said = '', ...only] = words.filter((word) => !word.startsWith(FILE) && word !== SCHED_EXT);
 const onlyFiles = words.flatMap((word) => (word.startsWith(FILE) ? word.slice(FILE.length) : []));
 const extent = said as Extent;
 
@@ -131,11 +133,13 @@ function warnings(): string[] {
 		/WARNING: |BUG: |INFO: (rcu|task|trying|possible|inconsistent)|Call [Tt]race|rcu:.*stall|soft lockup|Oops/;
 	const { stdout, status } = spawnSync('dmesg', { encoding: 'utf8' });
 	if (status !== 0) return ['its log cannot be read'];
-	return stdout.split('\n').filter((line) => WARNING.test(line));
+	const lines = stdout.split('\n').filter((line) => WARNING.test(line));
+	return isSchedExt && !schedules() ? [...lines, 'sched_ext: the scheduler was ended'] : lines;
 }
 
 const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
+if (isSchedExt) schedule();
 /** Emulation is slow: what the kernel says of its own start is not ours. */
 const atBoot = new Set(warnings());
 const tools = TOOLS.filter(({ tool }) => only.length === 0 || only.includes(tool));

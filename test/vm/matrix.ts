@@ -15,6 +15,8 @@ export interface Machine {
 	readonly cpus: number;
 	/** One truth of each tool only: its emulation is too slow for more, or it lacks what most tests are about. */
 	readonly slow?: true;
+	/** Its threads are scheduled by a program of BPF's (sched_ext). */
+	readonly schedExt?: true;
 }
 
 /** Which tests of a tool: one or all of its truths, or its whole file and more. */
@@ -23,6 +25,8 @@ export type Extent = 'one' | 'quick' | 'all';
 export const FILE = 'file:';
 /** Instead of tests: what walks of user stacks cost. */
 export const WALKS = 'walks';
+/** Among the same words: a scheduler of the class sched_ext has the threads. */
+export const SCHED_EXT = 'sched_ext';
 
 const X64 = { arch: 'x64', cpu: 'max', flavour: 'cloud', cpus: 2 } as const;
 const BULLSEYE = ['bullseye', 'bullseye-security'];
@@ -38,6 +42,7 @@ export const MACHINES: readonly Machine[] = [
 	{ ...X64, name: '5.10-rt', flavour: 'rt', suites: ['bullseye'], slow: true },
 	{ ...X64, name: '6.1-rt', flavour: 'rt', suites: BOOKWORM },
 	{ ...X64, name: '6.12-rt', flavour: 'rt', suites: BACKPORTS },
+	{ ...X64, name: 'sched_ext', suites: ['sid'], schedExt: true },
 	{ ...X64, name: '64-cpus', cpus: 64, suites: BACKPORTS, slow: true },
 ];
 

@@ -188,6 +188,9 @@ export function table(results: readonly MachineResult[]): string {
 	return `${[all, ...wrong].join('\n\n')}\n`;
 }
 
+const schedExt = ({ machine }: MachineResult) =>
+	MACHINES.some(({ name, schedExt }) => name === machine && schedExt);
+
 /** docs/kernels.md */
 export function page(results: readonly MachineResult[]): string {
 	const sections = results.map((result) => {
@@ -196,7 +199,7 @@ export function page(results: readonly MachineResult[]): string {
 				`| \`${row.tool}\` | ${inWords(row)} | ${row.kernel_bytes ? inMB(row.kernel_bytes) : ''} | ${row.hook.replaceAll('|', '\\|')} |`,
 		);
 		return [
-			`## ${result.kernel}, ${result.arch}`,
+			`## ${result.kernel}, ${result.arch}${schedExt(result) ? ', sched_ext' : ''}`,
 			'',
 			`Tests: ${result.extent}; ${result.date ?? 'day unknown'}, commit ${result.commit ?? 'unknown'}, ${Math.ceil(result.seconds / 60)} minutes.`,
 			...(result.failures.length > 0 ? ['', ...result.failures] : []),
@@ -215,7 +218,8 @@ const HEAD = `# What works on which kernel
 
 \`make test-kernels\` starts Debian's kernels in QEMU, which emulates the CPU in software, and runs
 the live tests there with the BPF objects that \`make\` built: the cloud kernels, the real-time
-kernels (-rt), and one with 64 CPUs. \`make kernels-doc\` writes this page from the results in
+kernels (-rt), one whose threads a BPF program schedules (sched_ext), and one with 64 CPUs.
+\`make kernels-doc\` writes this page from the results in
 test/vm/results.json. A warning in the kernel's log fails the run. If a kernel lacks a feature, the
 tests that need it cannot run, and the table names the feature. If such a test is skipped although
 the kernel has the feature, the run fails. It also fails if a tool that follows threads off the CPU

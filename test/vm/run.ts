@@ -15,7 +15,7 @@ import { emulatorOf } from './emulator.js';
 import { FOLDER, initramfsOf, kernelOf } from './image.js';
 import type { Line } from './lines.js';
 import { boot, MEMORY_MB } from './machine.js';
-import { type Extent, FILE, MACHINES, type Machine, WALKS } from './matrix.js';
+import { type Extent, FILE, MACHINES, type Machine, SCHED_EXT, WALKS } from './matrix.js';
 import { failed, type MachineResult, page, resultOf, table } from './results.js';
 
 const MINUTE_MS = 60_000;
@@ -79,7 +79,8 @@ function prepare(results: MachineResult[]): Prepared[] {
 function bootFor({ machine, ...files }: Prepared, what: readonly string[], timeout_ms: number) {
 	const log = join(FOLDER, `${machine.name}.log`);
 	const onLine = (line: Line) => tell(machine, line);
-	return boot(machine, { ...files, log }, what, { timeout_ms, onLine });
+	const words = machine.schedExt ? [...what, SCHED_EXT] : what;
+	return boot(machine, { ...files, log }, words, { timeout_ms, onLine });
 }
 
 async function run(prepared: Prepared): Promise<MachineResult> {
