@@ -7,6 +7,7 @@
  * ROUNDS=N: how many rounds; what is written goes to build/ if they are fewer than 5. QUICK=1: two.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { release } from 'node:os';
 import type { Benchmark, Experiment } from '../experiments/measure.js';
 import {
 	type Benchmarks,
@@ -41,7 +42,7 @@ async function measure(tool: string, experiment: Experiment, rounds: number) {
 	const begin = process.hrtime.bigint();
 	const runs = await runRounds(experiment, rounds);
 	out(`rounds: ${runs.rounds}, in ${(sinceMs(begin) / 1000).toFixed(0)} s`);
-	const origin = { date: new Date().toISOString(), commit: COMMIT };
+	const origin = { date: new Date().toISOString(), commit: COMMIT, kernel: release() };
 	const results = experiment.figures
 		.map((figure) => figureResult(tool, experiment, figure, runs, origin))
 		.filter(({ sides }) => sides.length > 0);
@@ -72,7 +73,10 @@ function recorded(): Benchmarks | undefined {
 /** Writes after each tool: all of them take half an hour, and may be interrupted. */
 async function bench(chosen: readonly Benchmark[]): Promise<void> {
 	const begin = process.hrtime.bigint();
-	const before = figuresOf(recorded(), machine());
+	const record = recorded();
+	const before = figuresOf(record, machine());
+	if (record && before.length === 0)
+		out(`${RECORDED} is of another machine: its figures are not kept beside those of this one`);
 	const fresh: FigureResult[] = [];
 	for (const each of chosen) {
 		fresh.push(...(await measureAll(each, ROUNDS)));

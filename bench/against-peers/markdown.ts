@@ -53,9 +53,10 @@ function toolSection(tool: string, figures: readonly FigureResult[]): string {
 		const those = figures.filter((figure) => figure.workload === workload);
 		return [`### ${workload}`, sidesOf(those), ...those.map(figureTable)].join('\n\n');
 	});
+	const [{ date = '', commit = '', kernel = '' } = {}] = figures;
 	return [
 		`## ${tool}`,
-		`\`make bench TOOL=${tool}\`, ${figures[0]?.date.slice(0, 10)}, commit ${figures[0]?.commit}`,
+		`\`make bench TOOL=${tool}\`, ${date.slice(0, 10)}, commit ${commit}, Linux ${kernel}`,
 		...parts,
 	].join('\n\n');
 }
@@ -70,7 +71,7 @@ export function renderMarkdown({ command, date, machine, peers, figures }: Bench
 			"peer; for each ratio, less is better. BPF time is the time in the tool's own BPF programs, from the kernel's run-time " +
 			'statistics. To measure, the kernel reads the clock twice in each run; this time is in the figures of all tools. ' +
 			'`make bench-guard` compares tstrace with an earlier tstrace instead: see [CONTRIBUTING](../CONTRIBUTING.md). ' +
-			'Each section has the date and the commit of its last measurement. All measurements were on this machine. ' +
+			'Each section has the date, the commit and the kernel of its last measurement. All measurements were on this machine. ' +
 			'The list of peers is from the last run. `asked ≤ 0.3` is the goal that this project set for that ratio.',
 		table(['machine', ''], facts),
 		table(

@@ -21,10 +21,12 @@ export interface MissingSide {
 	readonly why: string;
 }
 
-/** When and of what a figure is: tools are not all measured at once. */
+/** When, of what and on which kernel a figure is: tools are not all measured at once. */
 interface Origin {
 	readonly date: string;
 	readonly commit: string;
+	/** As uname -r prints it. */
+	readonly kernel: string;
 }
 
 export interface FigureResult extends Origin {
@@ -113,14 +115,19 @@ export function figureResult(
 	};
 }
 
-/** tstrace's own version is no part of the machine. */
+/** What may have been updated since: each figure has its own kernel, and a ratio is of one machine at one time. */
+const UPDATED: ReadonlySet<string> = new Set(['tstrace', 'kernel', 'node', 'system']);
+
 function sameMachine(a: Machine, b: Machine): boolean {
 	const facts = new Set([...Object.keys(a), ...Object.keys(b)]);
-	return [...facts].every((fact) => fact === 'tstrace' || a[fact] === b[fact]);
+	return [...facts].every((fact) => UPDATED.has(fact) || a[fact] === b[fact]);
 }
 
 /** What was recorded that can stand beside figures of this machine: all or nothing. */
-export function figuresOf(recorded: Benchmarks | undefined, machine: Machine) {
+export function figuresOf(
+	recorded: Benchmarks | undefined,
+	machine: Machine,
+): readonly FigureResult[] {
 	return recorded && sameMachine(recorded.machine, machine) ? recorded.figures : [];
 }
 

@@ -10,19 +10,27 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* kernel/sched/ext_internal.h; of its fields only those that are set. */
 struct sched_ext_ops {
-	void (*set_weight)(struct task_struct *task, u32 weight);
+	void (*cpu_online)(s32 cpu);
+	void (*cpu_offline)(s32 cpu);
 	char name[128];
 };
 
-/* Does nothing: libbpf reads the kernel's types for a program only. */
-SEC("struct_ops/ignore_weight")
-int ignore_weight(void *ctx)
+/* Without these, the kernel ends the scheduler when a CPU comes or goes. */
+SEC("struct_ops/cpu_online")
+int cpu_online(void *ctx)
+{
+	return 0;
+}
+
+SEC("struct_ops/cpu_offline")
+int cpu_offline(void *ctx)
 {
 	return 0;
 }
 
 SEC(".struct_ops")
 struct sched_ext_ops fifo = {
-	.set_weight = (void *)ignore_weight,
+	.cpu_online = (void *)cpu_online,
+	.cpu_offline = (void *)cpu_offline,
 	.name = "fifo",
 };

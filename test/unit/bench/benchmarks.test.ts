@@ -115,7 +115,7 @@ test('figures of another machine are not kept beside those of this one', async (
 		figures: [await result()],
 	};
 	assert.equal(figuresOf(recorded, { tstrace: '0.2.0', kernel: '6.18' }).length, 1);
-	assert.equal(figuresOf(recorded, { tstrace: '0.1.0', kernel: '6.19' }).length, 0);
+	assert.equal(figuresOf(recorded, { tstrace: '0.1.0', kernel: '6.19' }).length, 1);
 	assert.equal(figuresOf(recorded, { tstrace: '0.1.0', kernel: '6.18', CPUs: 2 }).length, 0);
 	assert.equal(figuresOf(undefined, {}).length, 0);
 });
@@ -173,7 +173,7 @@ test('markdown has the machine, the peers, and a table for each figure', async (
 	assert.match(text, /`make bench` wrote this page on 2026-11-21/);
 	assert.match(text, /\| kernel \| 6\.18 \|/);
 	assert.match(text, /\| bcc \| missing: no headers \|/);
-	assert.match(text, /## x\n\n`make bench TOOL=x`, 2026-11-21, commit abc1234\n/);
+	assert.match(text, /## x\n\n`make bench TOOL=x`, 2026-11-21, commit abc1234, Linux 6\.18\n/);
 	assert.match(text, /### a \| workload\n/);
 	assert.match(text, /- peer \(1\.0\): `peer -a`\n- other: not measured \(not on the PATH\)/);
 	assert.match(

@@ -9,7 +9,7 @@ import {
 import { type FigureResult, figureResult } from '../../../bench/experiments/results.js';
 import { runRounds } from '../../../bench/experiments/rounds.js';
 
-export const ORIGIN = { date: '2026-11-21T00:00:00.000Z', commit: 'abc1234' };
+export const ORIGIN = { date: '2026-11-21T00:00:00.000Z', commit: 'abc1234', kernel: '6.18' };
 export const WISHES = { 'tstrace x / peer': { atMost: 0.5 } };
 
 /** A side whose runs give these values, one after the other. */
