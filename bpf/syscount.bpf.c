@@ -157,26 +157,23 @@ static __always_inline void call_entered(void *regs, long nr)
 	call_begins(regs);
 }
 
-static __always_inline void call_left(void *regs, long result)
+/* `task`, `regs`: of the thread that made it; NULL where they are not needed. */
+static __always_inline void call_left(struct call *call, struct task_struct *task, void *regs,
+				      long result)
 {
-	/* Only where it is needed: see is_compat_call(). */
-	bool needed = filter_is_set() || group_by != GROUP_BY_NOTHING || with_paths;
-	struct task_struct *task = needed ? current_task() : NULL;
 	u64 duration_ns = 0;
 	bool begin_known = true;
-	struct call call;
 	u32 error;
 
-	ended_call_of(regs, result, &call);
-	if (!call_wanted(&call))
+	if (!call_wanted(call))
 		return;
 	/* Of a new child too: its place may be taken still by a 32-bit program that has ended. */
 	if (timed)
 		begin_known = call_ends(regs, &duration_ns);
-	if (!filter_has(task) || is_new_child(&call, result))
+	if (!filter_has(task) || is_new_child(call, result))
 		return;
 	/* arm64 gave it in 32 bits and not extended, until 5.15. */
-	if (call.abi == CALL_COMPAT)
+	if (call->abi == CALL_COMPAT)
 		result = (s32)result;
 	error = (u64)result >= (u64)-MAX_ERRNO ? -result : 0;
 	if ((only_failed && !error) || (only_errno && error != only_errno))
@@ -186,15 +183,15 @@ static __always_inline void call_left(void *regs, long result)
 		return;
 	}
 	if (with_paths)
-		add_failure(task, regs, &call, kind_of(&call, error));
+		add_failure(task, regs, call, kind_of(call, error));
 	else if (with_bytes)
-		add_moved(task, &call, error, result);
+		add_moved(task, call, error, result);
 	else if (group_by != GROUP_BY_NOTHING || by_errno)
-		add_grouped(task, &call, error, duration_ns);
+		add_grouped(task, call, error, duration_ns);
 	else if (timed)
-		add_timed(task, &call, error, duration_ns);
+		add_timed(task, call, error, duration_ns);
 	else
-		add_counted(task, &call, error);
+		add_counted(task, call, error);
 }
 
 SEC("tp_btf/sys_enter")
@@ -207,7 +204,12 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long nr)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
 {
-	call_left(regs, result);
+	/* Only where it is needed: see is_compat_call(). */
+	bool needed = filter_is_set() || group_by != GROUP_BY_NOTHING || with_paths;
+	struct call call;
+
+	ended_call_of(regs, result, &call);
+	call_left(&call, needed ? current_task() : NULL, regs, result);
 	return 0;
 }
 
@@ -221,7 +223,12 @@ int syscount_enter_perf(struct trace_event_raw_sys_enter *event)
 SEC("tp/raw_syscalls/sys_exit")
 int syscount_exit_perf(struct trace_event_raw_sys_exit *event)
 {
-	call_left(saved_registers(current_task()), event->ret);
+	struct task_struct *task = current_task();
+	struct call call;
+
+	/* What the event tells costs less than the registers. */
+	ended_call(is_compat(task), event->id, event->ret, &call);
+	call_left(&call, task, timed || with_paths ? saved_registers(task) : NULL, event->ret);
 	return FOR_PERF_TOO;
 }
 

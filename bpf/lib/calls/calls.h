@@ -93,17 +93,20 @@ static __always_inline void call_of(bool compat, s64 number, struct call *call)
 }
 
 /*
- * The call that returns now. A return from a signal has forgotten its own number, so that nothing
- * is restarted; a program that asked for call -1 gets ENOSYS.
+ * The call that returns now, by the number that is told. A return from a signal has forgotten its
+ * own number, so that nothing is restarted; a program that asked for call -1 gets ENOSYS.
  */
-static __always_inline void ended_call_of(void *regs, long result, struct call *call)
+static __always_inline void ended_call(bool compat, s64 number, long result, struct call *call)
 {
-	bool compat = is_compat_call(regs);
-	s64 number = call_number(regs);
-
 	if ((u32)number == (u32)-1 && result != -ENOSYS)
 		number = compat ? sigreturn_nr[CALL_COMPAT] : sigreturn_nr[CALL_NATIVE];
 	call_of(compat, number, call);
+}
+
+/* The same, of the registers of the thread that made it. */
+static __always_inline void ended_call_of(void *regs, long result, struct call *call)
+{
+	ended_call(is_compat_call(regs), call_number(regs), result, call);
 }
 
 static __always_inline bool call_wanted(struct call *call)

@@ -16,6 +16,7 @@ struct trace_event_raw_sys_enter {
 };
 
 struct trace_event_raw_sys_exit {
+	long id;
 	long ret;
 };
 
