@@ -26,6 +26,8 @@ const volatile bool filter_by_comm = false;
 /* Some of the names are patterns. */
 const volatile bool filter_by_glob = false;
 const volatile bool filter_by_cgroup = false;
+/* The only one that is chosen; 0: there are none, or several. */
+const volatile u64 filter_only_cgroup = 0;
 const volatile bool filter_by_cpu = false;
 const volatile bool filter_user_threads = false;
 const volatile bool filter_kernel_threads = false;
@@ -83,18 +85,29 @@ static __always_inline u64 ancestor_id(struct cgroup *cgroup, int level)
 	return id;
 }
 
+/* How deep filter_only_cgroup lies, and 1; 0: no task of it was seen yet. A cgroup never moves. */
+u32 filter_cgroup_depth;
+
 static __always_inline bool filter_has_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgroup = look(task, cgroups, dfl_cgrp);
 	int level = look(cgroup, level);
+	int only = filter_only_cgroup ? (int)filter_cgroup_depth - 1 : -1;
+
+	if (only >= 0)
+		return only <= level && ancestor_id(cgroup, only) == filter_only_cgroup;
 
 	/* From the root down to the task's own cgroup: a cgroup's filter covers what is below it.
 	 */
 	for (int i = 0; i < CGROUP_LEVELS && i <= level; i++) {
 		u64 id = ancestor_id(cgroup, i);
 
-		if (bpf_map_lookup_elem(&filter_cgroups, &id))
+		if (filter_only_cgroup ? id == filter_only_cgroup
+				       : !!bpf_map_lookup_elem(&filter_cgroups, &id)) {
+			if (filter_only_cgroup)
+				filter_cgroup_depth = i + 1;
 			return true;
+		}
 		barrier_var(level); /* as in pid_nr() */
 	}
 	return false;

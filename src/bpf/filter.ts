@@ -35,6 +35,7 @@ interface FilterConstants {
 	readonly glob_begins: unknown;
 	readonly glob_ends: unknown;
 	readonly filter_by_cgroup: unknown;
+	readonly filter_only_cgroup: unknown;
 	readonly filter_by_cpu: unknown;
 	readonly filter_user_threads: unknown;
 	readonly filter_kernel_threads: unknown;
@@ -120,6 +121,9 @@ export class FilterSets {
 		}
 		if (globs.length > 0)
 			writeGlobs(compileGlobs(globs), (table) => this.#object.constantBytes(`glob_${table}`));
+		const [only = 0n, ...others] = this.#cgroupIds;
+		if (others.length === 0)
+			this.#object.constantBytes('filter_only_cgroup').setBigUint64(0, only, true);
 		const mask = this.#object.constantBytes('filter_cpus');
 		for (const cpu of cpus) {
 			const at = Math.floor(cpu / 8);

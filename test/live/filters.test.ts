@@ -235,6 +235,13 @@ test('--container: threads in its cgroup, by the beginning of its ID', async () 
 			cgroups: [`/tstrace-test-${process.pid}/${names[0]}`],
 		});
 		assert.equal(report.groups.length, 1);
+		const paths = names.map((name) => `tstrace-test-${process.pid}/${name}`);
+		const two = await traceHogs((wanted, other) => {
+			for (const [i, { pid }] of [wanted, other].entries())
+				writeFileSync(join(folders[i] as string, 'cgroup.procs'), `${pid}`);
+			return [...paths.flatMap((path) => ['--cgroup', path]), '-P'];
+		});
+		assert.equal(two.groups.length, 2);
 		const both = tstrace(['runqlat', '--container', begin, '0.1', '1']);
 		assert.equal(both.status, 2);
 		assert.match(
