@@ -34,6 +34,8 @@ const volatile bool filter_kernel_threads = false;
 const volatile u64 filter_cpus[FILTER_CPU_WORDS] = {};
 /* Not this process, whatever else it is: tstrace's own. */
 const volatile u32 filter_but_tgid = 0;
+/* No process but this one can be in filter_tgids; 0: others can. */
+const volatile u32 filter_only_tgid = 0;
 /* COMMAND's process, let in when it executes; 0: there is none. */
 const volatile u32 filter_command_tgid = 0;
 
@@ -163,6 +165,9 @@ static __always_inline bool filter_has_task(struct task_struct *task)
 	if (filter_by_tgid) {
 		u32 tgid = task_tgid(task);
 
+		/* Most threads are other processes': of them nothing has to be looked up. */
+		if (filter_only_tgid && tgid != filter_only_tgid)
+			return false;
 		if (!bpf_map_lookup_elem(&filter_tgids, &tgid))
 			return false;
 	}

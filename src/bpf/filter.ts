@@ -40,6 +40,7 @@ interface FilterConstants {
 	readonly filter_user_threads: unknown;
 	readonly filter_kernel_threads: unknown;
 	readonly filter_cpus: unknown;
+	readonly filter_only_tgid: unknown;
 	readonly filter_command_tgid: unknown;
 }
 
@@ -95,7 +96,8 @@ export class FilterSets {
 		const { pids, tids, comms, cgroups, cpus, follow } = this.#filter;
 		requireSubjects(this.#filter);
 		this.#cgroupIds = cgroups.map(cgroupId);
-		const byTgid = pids.length > 0 || this.#command !== undefined;
+		const processes = [...pids, ...(this.#command === undefined ? [] : [this.#command])];
+		const byTgid = processes.length > 0;
 		const byTid = tids.length > 0;
 		const globs = comms.filter(isGlob);
 		this.#object.setConstants({
@@ -108,6 +110,7 @@ export class FilterSets {
 			filter_by_cpu: cpus.length > 0,
 			filter_user_threads: this.#filter.userThreads,
 			filter_kernel_threads: this.#filter.kernelThreads,
+			filter_only_tgid: processes.length === 1 && !follow ? (processes[0] ?? 0) : 0,
 			filter_command_tgid: this.#command ?? 0,
 		});
 		for (const [set, used] of [
