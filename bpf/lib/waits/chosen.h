@@ -230,7 +230,7 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 	u64 duration_ns, blocked_ns = 0;
 
 	wait->preempted = false;
-	wait->traced = filter_has(next);
+	wait->traced = followed_wakers && filter_has(next);
 	wait->parts.ns[OFFCPU_THROTTLED] = 0;
 	if (!off || !off->since_ns) {
 		if (followed_wakers && offcpu_first_wait(next, queue, &wait->parts, &duration_ns))
@@ -238,13 +238,17 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 		if (walk_wakers || !filter_has(next) ||
 		    !offcpu_first_wait(next, queue, &wait->parts, &duration_ns) ||
 		    (state_mask && !(state_mask & OFFCPU_RUNNABLE)) || duration_ns < shortest_ns ||
-		    (longest_ns && duration_ns > longest_ns))
+		    (longest_ns && duration_ns > longest_ns) ||
+		    !sample_by_duration(duration_ns, period_ns, &wait->sampled))
 			return false;
 	} else {
 		duration_ns = now_ns - off->since_ns;
 		if ((s64)duration_ns < 0)
 			duration_ns = 0;
-		if (!(walk_wakers || wait_wanted(off, duration_ns)) ||
+		/* The filter last: it takes the longest, and most waits are not sampled. */
+		if (!(walk_wakers ||
+		      (wait_wanted(off, duration_ns) &&
+		       sample_by_duration(duration_ns, period_ns, &wait->sampled))) ||
 		    !(followed_wakers || filter_has(next))) {
 			wait_ends(next, off);
 			return false;
@@ -262,15 +266,9 @@ static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, st
 			record_wait_for_cpu(look(next, pid), begin_ns, now_ns, waking_ns);
 		}
 	}
-	if (walk_wakers) {
-		if (!choose_blocked(next, queue, off, duration_ns, kept_clock_of(queue),
-				    &wait->parts, &wait->sampled, &blocked_ns)) {
-			wait_ends(next, off);
-			return false;
-		}
-	} else if (!sample_by_duration(duration_ns, period_ns, &wait->sampled)) {
-		if (off)
-			wait_ends(next, off);
+	if (walk_wakers && !choose_blocked(next, queue, off, duration_ns, kept_clock_of(queue),
+					   &wait->parts, &wait->sampled, &blocked_ns)) {
+		wait_ends(next, off);
 		return false;
 	}
 	stack_key_of(next, &wait->key);

@@ -99,8 +99,8 @@ export const OF_OFF_CPU: readonly Mutation[] = [
 	{
 		id: 'N5',
 		file: 'bpf/lib/waits/chosen.h',
-		from: ' || duration_ns < shortest_ns ||\n\t\t    (longest_ns && duration_ns > longest_ns))',
-		to: ')',
+		from: ' || duration_ns < shortest_ns ||\n\t\t    (longest_ns && duration_ns > longest_ns) ||',
+		to: ' ||',
 		bug: '`--min` and `--max` do not hold for the first wait of a thread',
 		test: 'live/wait-bounds',
 	},
