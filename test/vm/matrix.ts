@@ -27,6 +27,8 @@ export const FILE = 'file:';
 export const WALKS = 'walks';
 /** Among the same words: a scheduler of the class sched_ext has the threads. */
 export const SCHED_EXT = 'sched_ext';
+/** Files of tests that are not run there: its scheduler knows no CPU quotas. */
+export const NOT_OF_SCHED_EXT: readonly string[] = ['throttled'];
 
 const X64 = { arch: 'x64', cpu: 'max', flavour: 'cloud', cpus: 2 } as const;
 const BULLSEYE = ['bullseye', 'bullseye-security'];
