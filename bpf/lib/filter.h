@@ -153,6 +153,12 @@ static __always_inline bool filter_is_set(void)
 	       filter_by_cpu || filter_user_threads || filter_kernel_threads || filter_but_tgid;
 }
 
+/* Whether the task is not chosen, and cannot be later: a process of another number. */
+static __always_inline bool filter_never_has(struct task_struct *task)
+{
+	return filter_only_tgid && task_tgid(task) != filter_only_tgid;
+}
+
 /* Whether the task is one that the user asked for, wherever it runs. */
 static __always_inline bool filter_has_task(struct task_struct *task)
 {
@@ -162,12 +168,12 @@ static __always_inline bool filter_has_task(struct task_struct *task)
 		return false;
 	if (filter_but_tgid && task_tgid(task) == filter_but_tgid)
 		return false;
+	/* Most threads are other processes': of them nothing has to be looked up. */
+	if (filter_never_has(task))
+		return false;
 	if (filter_by_tgid) {
 		u32 tgid = task_tgid(task);
 
-		/* Most threads are other processes': of them nothing has to be looked up. */
-		if (filter_only_tgid && tgid != filter_only_tgid)
-			return false;
 		if (!bpf_map_lookup_elem(&filter_tgids, &tgid))
 			return false;
 	}

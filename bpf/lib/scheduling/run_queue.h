@@ -7,6 +7,7 @@
 #ifndef TSTRACE_SCHEDULING_RUN_QUEUE_H
 #define TSTRACE_SCHEDULING_RUN_QUEUE_H
 
+#include "../filter.h"
 #include "../kernel.h"
 #include "../loss.h"
 #include "moved_asleep.h"
@@ -180,10 +181,13 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct que
 
 /*
  * The wait of `task`, which gets this CPU, if it waited: the idle thread is never queued. Call this
- * for every thread, so that its last time slice is known when the filter lets it in.
+ * for every thread, so that its last time slice is known when the filter lets it in. Where it
+ * cannot, as the thread is another process's, the wait is not looked at.
  */
 static __always_inline bool sched_info_wait_ends(struct task_struct *task, struct queued *queued)
 {
+	if (filter_never_has(task))
+		return false;
 	if (!task->sched_info.last_queued) {
 		sched_info_no_wait(task);
 		return false;
