@@ -66,6 +66,8 @@ export class Elf {
 	readonly machine: number;
 	/** It is a program, not a library. */
 	readonly isProgram: boolean;
+	/** It is in memory where it is linked; others are somewhere else each time. */
+	readonly isFixed: boolean;
 	/** Where a program begins. */
 	readonly entry: number;
 	readonly sections: readonly Section[];
@@ -85,7 +87,8 @@ export class Elf {
 		this.segments = readSegments(bytes, header);
 		this.sections = readSections(bytes, header);
 		this.buildId = this.#findBuildId();
-		this.isProgram = header.readUInt16LE(16) === ET_EXEC || this.#isPie();
+		this.isFixed = header.readUInt16LE(16) === ET_EXEC;
+		this.isProgram = this.isFixed || this.#isPie();
 	}
 
 	section(name: string): Section | undefined {

@@ -53,6 +53,10 @@ export function functionStacks(
 /** Whether the runtime puts functions into the code of others, and says which. */
 export const hasInlined = (file: RuntimeFile): boolean => file.runtime === 'v8';
 
+/** Whether the runtime makes code of which walks take no functions, and says whose it is. */
+export const namesMadeCode = (file: RuntimeFile): boolean =>
+	file.runtime === 'v8' && file.layout?.wasm !== undefined;
+
 /** Whether `placedFunctions` may change anything. */
 export const mayMisplace = (file: RuntimeFile): boolean =>
 	file.runtime === 'python' && file.layout !== undefined && goesByLoop(file.layout);
@@ -79,5 +83,5 @@ export function functionReader(
 ): FunctionReader | undefined {
 	if (file.runtime === 'python')
 		return file.layout && new PythonFunctions(memory, file.layout, base);
-	return file.layout && new V8Functions(memory, file.layout.heap);
+	return file.layout && new V8Functions(memory, file.layout.heap, file.layout.wasm);
 }

@@ -71,4 +71,9 @@ export interface FunctionReader {
 	 * is not known, or could not be read.
 	 */
 	inlinedAt?(address: number, frame: FunctionWord): readonly FunctionWord[] | undefined;
+	/**
+	 * The function whose code an address is in, of code that runtimes make and that walks take no functions of. 'none': it
+	 * is in none. Undefined: there is some, and it could not be read.
+	 */
+	madeAt?(address: number): LanguageFunction | 'none' | undefined;
 }

@@ -3,11 +3,12 @@
  * processes end, and their memory changes.
  */
 import type { CapturedStack } from '../aggregate/stack.js';
-import type { FunctionMaps, MetFrame } from '../bpf/runtimes/functions.js';
+import type { FunctionMaps, MetFrame, MetFunctions } from '../bpf/runtimes/functions.js';
 import {
 	codeOffsetOf,
 	hasInlined,
 	mayMisplace,
+	namesMadeCode,
 	placedFunctions,
 	type RuntimeFile,
 } from '../runtimes/recognise.js';
@@ -34,10 +35,13 @@ const MAX_ATTEMPTS = 4;
 /** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
 const MINOR_BITS = 20;
 
+/** What names are read of: a function, or code that no function was taken of, by an address in it. */
+type Named = FunctionWord | number;
+
 interface Waiting {
 	readonly pid: number;
 	readonly runtime: RuntimeFile;
-	readonly word: FunctionWord;
+	readonly of: Named;
 	/** Of a call, whose functions are to be read that were put into this one's code; undefined: of the name. */
 	readonly call: number | undefined;
 	/** How often it was read. */
@@ -45,7 +49,7 @@ interface Waiting {
 }
 
 /** What walks have met. */
-type MetFunctions = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn'>;
+type Maps = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn'>;
 
 /** Where the file that a runtime is in would be mapped at offset 0. */
 interface MetRuntime {
@@ -57,7 +61,7 @@ interface MetRuntime {
 export type FunctionName = LanguageFunction | 'none' | 'unread';
 
 export class FunctionNames implements Runtimes {
-	readonly #maps: MetFunctions;
+	readonly #maps: Maps;
 	readonly #history: Pick<ProcessHistory, 'at'>;
 	readonly #open: OpenProcesses;
 	/** By process's life and function. */
@@ -71,11 +75,7 @@ export class FunctionNames implements Runtimes {
 	#asking_ms = 0;
 
 	/** `pagesOf`: the memory of a process. */
-	constructor(
-		maps: MetFunctions,
-		history: Pick<ProcessHistory, 'at'>,
-		pagesOf?: (pid: number) => Pages,
-	) {
+	constructor(maps: Maps, history: Pick<ProcessHistory, 'at'>, pagesOf?: (pid: number) => Pages) {
 		this.#maps = maps;
 		this.#history = history;
 		this.#open = new OpenProcesses(pagesOf);
@@ -95,15 +95,23 @@ export class FunctionNames implements Runtimes {
 
 	/** The name of a function in a stack of a process that had this address space. Reads it now, if there is time. */
 	nameOf(space: AddressSpace, word: FunctionWord): FunctionName {
-		const key = wordKey(lifeKey(space.life), word);
+		return this.#nameOf(space, word);
+	}
+
+	/** The function whose code an address is in that no file has, and no function was taken of. Reads as `nameOf`. */
+	madeAt(space: AddressSpace, address: number): FunctionName {
+		const met = this.#met.get(lifeKey(space.life));
+		return met && namesMadeCode(met.runtime) ? this.#nameOf(space, address) : 'none';
+	}
+
+	#nameOf(space: AddressSpace, of: Named): FunctionName {
+		const key = nameKey(lifeKey(space.life), of);
 		const known = this.#names.get(key);
 		if (known !== undefined && known !== 'unread') return known;
 		if (this.#asking_ms > MAX_ASKING_MS) return 'unread';
 		const begun_ms = performance.now();
 		const runtime = this.runtimeOf(space);
-		const name = runtime
-			? this.#read(space.life.pid, lifeKey(space.life), runtime, word)
-			: 'unread';
+		const name = runtime ? this.#read(space.life.pid, lifeKey(space.life), runtime, of) : 'unread';
 		this.#asking_ms += performance.now() - begun_ms;
 		this.#sliceSoon();
 		this.#keep(key, name);
@@ -204,33 +212,49 @@ export class FunctionNames implements Runtimes {
 	}
 
 	#addMet(): void {
-		for (const { pid, runtime, base, frames } of this.#maps.met()) {
-			if (pid === 0 || !runtime) continue;
-			const life = this.#lifeOf(pid);
-			if (this.#met.size < MAX_MET || this.#met.has(life)) this.#met.set(life, { runtime, base });
-			for (const { word } of frames)
-				this.#await({ pid, runtime, word, call: undefined, attempts: 0 }, life);
-			if (hasInlined(runtime)) this.#awaitCalls(pid, runtime, frames, life);
-		}
+		for (const { runtime, ...stack } of this.#maps.met())
+			if (stack.pid !== 0 && runtime) this.#addStack({ runtime, ...stack });
 	}
 
-	#awaitCalls(pid: number, runtime: RuntimeFile, frames: readonly MetFrame[], life: string): void {
+	#addStack({ pid, runtime, base, frames, others }: MetFunctions & MetRuntime): void {
+		const life = this.#lifeOf(pid);
+		if (this.#met.size < MAX_MET || this.#met.has(life)) this.#met.set(life, { runtime, base });
+		for (const { word } of frames)
+			this.#await({ pid, runtime, of: word, call: undefined, attempts: 0 }, life);
 		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
+		// What is in a file was not made while the program runs.
+		const isMade = (address: number) => !space?.find(address)?.file;
+		if (hasInlined(runtime)) this.#awaitCalls(pid, runtime, frames, life, isMade);
+		if (!namesMadeCode(runtime)) return;
+		for (const address of others.filter(isMade))
+			this.#await({ pid, runtime, of: address, call: undefined, attempts: 0 }, life);
+	}
+
+	#awaitCalls(
+		pid: number,
+		runtime: RuntimeFile,
+		frames: readonly MetFrame[],
+		life: string,
+		isMade: (address: number) => boolean,
+	): void {
 		for (const { word, call } of frames)
-			if (call !== undefined && !space?.find(call)?.file)
-				this.#awaitCall({ pid, runtime, word, call, attempts: 0 }, life);
+			if (call !== undefined && isMade(call))
+				this.#awaitCall({ pid, runtime, of: word, call, attempts: 0 }, life);
 	}
 
 	#await(waiting: Waiting, life: string): void {
-		const key = wordKey(life, waiting.word);
+		const key = nameKey(life, waiting.of);
 		const isFull = this.#waiting.length >= MAX_WAITING || this.#names.size >= MAX_KEPT;
 		if (isFull || this.#names.has(key)) return;
 		this.#keep(key, 'unread');
 		this.#waiting.push(waiting);
 	}
 
-	#awaitCall(waiting: Waiting & { readonly call: number }, life: string): void {
-		const key = callKey(life, waiting.word, waiting.call);
+	#awaitCall(
+		waiting: Waiting & { readonly of: FunctionWord; readonly call: number },
+		life: string,
+	): void {
+		const key = callKey(life, waiting.of, waiting.call);
 		const isFull = this.#waiting.length >= MAX_WAITING || this.#calls.isFull;
 		if (isFull || this.#calls.has(key)) return;
 		this.#calls.keep(key, undefined);
@@ -247,8 +271,7 @@ export class FunctionNames implements Runtimes {
 		while (done < this.#waiting.length && performance.now() < until_ms) {
 			const waiting = this.#waiting[done++] as Waiting;
 			const attempts = waiting.attempts + 1;
-			const isDone =
-				waiting.call === undefined ? this.#readWaiting(waiting) : this.#readCall(waiting);
+			const isDone = this.#readWaiting(waiting);
 			if (!isDone && attempts < MAX_ATTEMPTS) again.push({ ...waiting, attempts });
 		}
 		this.#waiting = [...this.#waiting.slice(done), ...again];
@@ -263,12 +286,12 @@ export class FunctionNames implements Runtimes {
 	}
 
 	/** Returns whether it is known. Names of what is found are read next. */
-	#readCall({ pid, runtime, word, call = 0 }: Waiting): boolean {
+	#readCall(pid: number, runtime: RuntimeFile, word: FunctionWord, call: number): boolean {
 		const life = this.#lifeOf(pid);
 		const found = this.#readInlined(pid, life, runtime, word, call);
 		this.#calls.keep(callKey(life, word, call), found);
 		for (const each of found ?? [])
-			this.#await({ pid, runtime, word: each, call: undefined, attempts: 0 }, life);
+			this.#await({ pid, runtime, of: each, call: undefined, attempts: 0 }, life);
 		return found !== undefined;
 	}
 
@@ -284,20 +307,23 @@ export class FunctionNames implements Runtimes {
 	}
 
 	/** Returns whether all is known. What is moved at this moment may be found a little later. */
-	#readWaiting({ pid, runtime, word }: Waiting): boolean {
+	#readWaiting({ pid, runtime, of, call }: Waiting): boolean {
+		if (call !== undefined && typeof of !== 'number') return this.#readCall(pid, runtime, of, call);
 		const life = this.#lifeOf(pid);
-		const name = this.#read(pid, life, runtime, word);
-		const key = wordKey(life, word);
+		const name = this.#read(pid, life, runtime, of);
+		const key = nameKey(life, of);
 		const isKnown = name !== 'unread' && (name === 'none' || !name.isLineLater);
 		const known = this.#names.get(key);
 		if (isKnown || known === undefined || known === 'unread') this.#keep(key, name);
 		return isKnown;
 	}
 
-	#read(pid: number, life: string, runtime: RuntimeFile, word: FunctionWord): FunctionName {
+	#read(pid: number, life: string, runtime: RuntimeFile, of: Named): FunctionName {
 		// Of a program that it no longer runs nothing can be read.
 		if (life !== this.#lifeOf(pid)) return 'unread';
-		return this.#readerOf(pid, life, runtime)?.functionAt(word) ?? 'unread';
+		const reader = this.#readerOf(pid, life, runtime);
+		const name = typeof of === 'number' ? reader?.madeAt?.(of) : reader?.functionAt(of);
+		return name ?? 'unread';
 	}
 
 	#readerOf(pid: number, life: string, runtime: RuntimeFile): FunctionReader | undefined {
@@ -330,8 +356,8 @@ function lifeKey({ pid, since_ns }: Life): string {
 }
 
 /** Whoever has it, a function is the same. */
-const wordKey = (life: string, { place, print }: FunctionWord): string =>
-	`${life} ${place} ${print}`;
+const nameKey = (life: string, of: Named): string =>
+	typeof of === 'number' ? `${life} @${of}` : `${life} ${of.place} ${of.print}`;
 
 const callKey = (life: string, word: FunctionWord, call: number): string =>
-	`${wordKey(life, word)} ${call}`;
+	`${nameKey(life, word)} ${call}`;

@@ -204,7 +204,8 @@ export class Symbolizer {
 			const own = functions?.get(i);
 			const call = i === 0 ? undefined : address;
 			const words = space && own && this.#functions?.withInlined(space, call, own);
-			return words ? this.#withFunctions(space, code, words) : { code };
+			if (words) return this.#withFunctions(space, code, words);
+			return space && !code.file ? this.#ofMadeCode(space, code, address) : { code };
 		});
 	}
 
@@ -219,6 +220,14 @@ export class Symbolizer {
 		});
 		const isCallers = words.some((word) => word.isCallers);
 		return isUnread ? { code, runs, isCallers, isUnread } : { code, runs, isCallers };
+	}
+
+	/** Of code in no file. */
+	#ofMadeCode(space: AddressSpace, code: Place, address: number): PlacedFrame {
+		const name = this.#functions?.madeAt(space, address) ?? 'none';
+		if (name === 'none') return { code };
+		if (name === 'unread') return { code, isUnread: true };
+		return { code, runs: [this.#placeOfFunction(name)] };
 	}
 
 	#placeOfFunction(named: LanguageFunction): Place {

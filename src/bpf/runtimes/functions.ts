@@ -30,7 +30,7 @@ const MAX_PYTHON_THREADS = 8192;
 const PLACE_BYTES = 8;
 
 /** Functions in a stack that was kept. */
-interface MetFunctions {
+export interface MetFunctions {
 	/** Of our PID namespace; 0: it cannot be seen from there. */
 	readonly pid: number;
 	/** Undefined: of a file that is not known. */
@@ -38,6 +38,8 @@ interface MetFunctions {
 	/** Where the file that CPython is in would be mapped at offset 0; 0: it is another runtime. */
 	readonly base: number;
 	readonly frames: readonly MetFrame[];
+	/** Within the instructions of frames without functions. */
+	readonly others: readonly number[];
 }
 
 /** A function in a stack, and where it made the next call. */
@@ -61,19 +63,29 @@ export function readFunctionWord(view: DataView, at: number): FunctionWord {
 	};
 }
 
-/** The functions in a stack, struct walked, leaf first. */
-export function metFrames(walked: DataView): MetFrame[] {
+/** The frames of a stack, struct walked, leaf first: those with functions, and the others. */
+export function metFrames(walked: DataView): Pick<MetFunctions, 'frames' | 'others'> {
 	const { count, frames } = WALKED.fields;
 	const met: MetFrame[] = [];
-	const end = frames.offset + walked.getUint32(count.offset, true) * 8;
-	// The first address is where the thread was.
-	let call: number | undefined;
-	for (let at = frames.offset + 8; at < Math.min(end, walked.byteLength - 7); at += 8)
-		if (isFunctionWord(walked, at)) {
+	const others: number[] = [];
+	const end = Math.min(
+		frames.offset + walked.getUint32(count.offset, true) * 8,
+		walked.byteLength - 7,
+	);
+	for (let at = frames.offset; at < end; at += 8) {
+		if (isFunctionWord(walked, at)) continue;
+		// The first address is where the thread was.
+		const isLeaf = at === frames.offset;
+		const inside = readU64(walked, at) - (isLeaf ? 0 : 1);
+		const from = at;
+		while (at + 8 < end && isFunctionWord(walked, at + 8)) {
+			at += 8;
 			const word = readFunctionWord(walked, at);
-			met.push({ word, call: word.isCallers ? undefined : call });
-		} else call = readU64(walked, at) - 1;
-	return met;
+			met.push({ word, call: isLeaf || word.isCallers ? undefined : inside });
+		}
+		if (at === from) others.push(inside);
+	}
+	return { frames: met, others };
 }
 
 /** Of one object, which is to be configured, loaded, opened and closed. */
@@ -151,7 +163,7 @@ export class FunctionMaps {
 				pid: record.getUint32(tgid.offset, true),
 				runtime: this.#runtimes[record.getUint32(runtime.offset, true) - 1],
 				base: readU64(record, base.offset),
-				frames: metFrames(record),
+				...metFrames(record),
 			});
 		});
 		return found;

@@ -7,6 +7,7 @@ import { InlinedFunctions } from './inlined.js';
 import type { HeapLayout } from './layout.js';
 import { lineAt, lineEnds } from './lines.js';
 import { scopeAt } from './scope.js';
+import { WasmFunctions, type WasmLayout } from './wasm.js';
 
 /** Characters. */
 const MAX_NAME = 512;
@@ -23,6 +24,9 @@ const MAX_ATTEMPTS = 3;
 
 /** Where its first line is in a file that it is only a part of; behind its name. */
 const LINE_OFFSET_AT = 8;
+
+/** What V8's own profiles call it. */
+const JS_TO_WASM = 'js-to-wasm';
 
 interface Script {
 	/** Undefined: it has no name. */
@@ -42,14 +46,21 @@ interface FunctionFacts {
 export class V8Functions implements FunctionReader {
 	readonly #heap: Heap;
 	readonly #inlined: InlinedFunctions;
+	readonly #wasm: WasmFunctions | undefined;
 	/** By where they are. */
 	readonly #scripts = new Map<number, Script>();
 	#linesKept = 0;
 	#sourcesRead_bytes = 0;
 
-	constructor(memory: RuntimeMemory, layout: HeapLayout) {
+	/** `wasm`: where functions of WebAssembly are; undefined: that is not known. */
+	constructor(memory: RuntimeMemory, layout: HeapLayout, wasm?: WasmLayout) {
 		this.#heap = new Heap(memory, layout);
 		this.#inlined = new InlinedFunctions(this.#heap);
+		this.#wasm = wasm && new WasmFunctions(memory, wasm);
+	}
+
+	madeAt(address: number): LanguageFunction | 'none' | undefined {
+		return this.#wasm ? this.#wasm.at(address) : 'none';
 	}
 
 	inlinedAt(address: number, frame: FunctionWord): readonly FunctionWord[] | undefined {
@@ -67,6 +78,7 @@ export class V8Functions implements FunctionReader {
 		const facts = this.#factsAt(place);
 		const script = this.#scriptAt(scriptPointer);
 		if (!facts || !script) return undefined;
+		if (this.#isOfWasm(place)) return { name: JS_TO_WASM, file: script.file, line: undefined };
 		const line = this.#lineOf(script, facts.start);
 		const isLineLater = facts.start !== undefined && script.lineEnds === undefined;
 		return { name: facts.name, file: script.file, line, ...(isLineLater ? { isLineLater } : {}) };
@@ -96,6 +108,13 @@ export class V8Functions implements FunctionReader {
 				? (this.#heap.text(string, MAX_NAME) ?? '')
 				: '';
 		return { name: boundedName(textOf(name) || textOf(inferredName)) || '(anonymous)', start };
+	}
+
+	/** Whether it is a function that a module of WebAssembly exports: for JavaScript, code that calls the module's. */
+	#isOfWasm(shared: number): boolean {
+		const { sharedData, wasmDataType } = this.#heap.layout;
+		const data = this.#heap.pointer(shared, sharedData);
+		return data !== undefined && this.#heap.typeOf(data) === wasmDataType;
 	}
 
 	/** Of a function whose bytecode is not there, or not any more. */

@@ -3,14 +3,16 @@
  * file says most of it itself, for debuggers: symbols v8dbg_… (V8's tools/gen-postmortem-metadata.py).
  */
 import { type Elf, SEGMENT_TYPE } from '../../elf/elf.js';
-import { ExportedSymbols } from '../../elf/exported-symbols.js';
+import { type ExportedSymbol, ExportedSymbols } from '../../elf/exported-symbols.js';
 import { symbolsNamed } from '../../elf/local-symbols.js';
 import type { NotTaken } from '../runtime.js';
 import { type CodeForm, type ScopeForm, versionFacts } from './versions.js';
+import type { WasmLayout } from './wasm.js';
 
 const VERSION = '_ZN2v88internal7Version';
 const BUILTINS = 'v8_Default_embedded_blob_code_';
 const BUILTINS_SIZE = 'v8_Default_embedded_blob_code_size_';
+const WASM = '_ZN2v88internal4wasm12_GLOBAL__N_117global_wasm_stateE';
 const INTERPRETER = 'Builtins_InterpreterEntryTrampoline';
 /** Frames of optimised code that were made the interpreter's return to the beginning of these. */
 const RESUMES: readonly string[] = ['', 'BaselineOr'].map(
@@ -53,6 +55,7 @@ const TOLD = {
 	uncompiledLastType: [
 		'type_UncompiledDataWithoutPreparseDataWithJob__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_WITH_JOB_TYPE',
 	],
+	wasmDataType: ['type_WasmExportedFunctionData__WASM_EXPORTED_FUNCTION_DATA_TYPE'],
 	streamType: ['type_InstructionStream__INSTRUCTION_STREAM_TYPE'],
 	streamStart: ['class_InstructionStream__instruction_start__uintptr_t'],
 	codeType: ['type_Code__CODE_TYPE'],
@@ -97,6 +100,8 @@ export interface V8Layout {
 	readonly interpreter: CodeRange;
 	/** Where functions go on that were optimised as they called something. */
 	readonly resumes: readonly number[];
+	/** Undefined: functions of WebAssembly have no names, as the file does not say where they are in memory. */
+	readonly wasm: WasmLayout | undefined;
 }
 
 /** A file that V8 is in. */
@@ -120,10 +125,13 @@ export function v8In(elf: Elf): V8File | undefined {
 	const file = { runtime: 'v8', version: `${major}.${minor}.${build}` } as const;
 	const facts = versionFacts(`${major}.${minor}`);
 	if (!facts) return { ...file, layout: undefined, problem: 'version' };
-	const { sharedData, scope, code: codeForm } = facts;
+	const { sharedData, scope, code: codeForm, wasm: wasmForm } = facts;
 	const told = toldBy(numbers);
-	const code = told && codeIn(elf, numbers);
-	const layout = code && { heap: { ...told, ...codeForm, sharedData, scope }, ...code };
+	const found = told && symbolsNamed(elf, [BUILTINS, BUILTINS_SIZE, INTERPRETER, ...RESUMES, WASM]);
+	const code = found && codeIn(elf, numbers, found);
+	const state = found?.get(WASM)?.address;
+	const wasm = elf.isFixed && state ? { ...wasmForm, state } : undefined;
+	const layout = code && { heap: { ...told, ...codeForm, sharedData, scope }, ...code, wasm };
 	return { ...file, layout, problem: layout ? undefined : 'symbols' };
 }
 
@@ -140,8 +148,11 @@ function toldBy(numbers: Numbers): ToldLayout | undefined {
 }
 
 /** These names are of a table that `strip` takes away. */
-function codeIn(elf: Elf, numbers: Numbers): Omit<V8Layout, 'heap'> | undefined {
-	const found = symbolsNamed(elf, [BUILTINS, BUILTINS_SIZE, INTERPRETER, ...RESUMES]);
+function codeIn(
+	elf: Elf,
+	numbers: Numbers,
+	found: ReadonlyMap<string, ExportedSymbol>,
+): Omit<V8Layout, 'heap' | 'wasm'> | undefined {
 	const builtins = found.get(BUILTINS);
 	const size = found.get(BUILTINS_SIZE);
 	const interpreter = found.get(INTERPRETER);

@@ -1,7 +1,9 @@
 /**
  * Versions of V8 whose objects are known here, and what no file tells of them. Looked up in the files of Node.js
- * themselves: v8dbg_… symbols, functions of ScopeInfo, and what %DebugPrint shows of functions.
+ * themselves: v8dbg_… symbols, functions of ScopeInfo, what %DebugPrint shows of functions, and, of WebAssembly, memory
+ * of a process with modules whose code and bytes are known.
  */
+import type { WireHash } from './wire-hash.js';
 
 /** How a ScopeInfo is laid out. Source: V8's scope-info.tq. */
 export interface ScopeForm {
@@ -25,6 +27,23 @@ export interface CodeForm {
 	readonly hasUnsignedSteps: boolean;
 }
 
+/** Where V8 has the code and the bytes of modules of WebAssembly. Source: V8's wasm-code-manager.h, wasm-engine.cc. */
+export interface WasmForm {
+	/** In what V8 has of WebAssembly: the map of all regions of code. */
+	readonly regions: number;
+	/** In a NativeModule: the map of its code, and its bytes. */
+	readonly moduleCode: number;
+	readonly moduleWire: number;
+	/** In a WasmCode: how many bytes its instructions are, the number of its function, and what kind of code it is. */
+	readonly codeSize: number;
+	readonly codeNumber: number;
+	/** Undefined: modules have no code by which they call JavaScript. */
+	readonly codeKind:
+		| { readonly at: number; readonly mask: number; readonly toJs: number }
+		| undefined;
+	readonly hash: WireHash;
+}
+
 interface VersionFacts {
 	/** Node.js that has it. */
 	readonly node: number;
@@ -32,6 +51,7 @@ interface VersionFacts {
 	readonly sharedData: number;
 	readonly scope: ScopeForm;
 	readonly code: CodeForm;
+	readonly wasm: WasmForm;
 }
 
 const LATE_SCOPE: ScopeForm = { isFlagsSmi: false, isPositionFirst: true, module: 5 };
@@ -43,6 +63,25 @@ const LATE_CODE: CodeForm = {
 	hasUnsignedSteps: true,
 };
 
+const EARLY_WASM: WasmForm = {
+	regions: 72,
+	moduleCode: 312,
+	moduleWire: 200,
+	codeSize: 24,
+	codeNumber: 44,
+	codeKind: { at: 80, mask: 3, toJs: 2 },
+	hash: 'one at a time',
+};
+const LATE_WASM: WasmForm = {
+	regions: 40,
+	moduleCode: 320,
+	moduleWire: 240,
+	codeSize: 32,
+	codeNumber: 56,
+	codeKind: undefined,
+	hash: 'rapid',
+};
+
 /** Whole versions of Node.js keep to one of these, as their ABI stays. */
 const VERSIONS: Readonly<Record<string, VersionFacts>> = {
 	'11.3': {
@@ -50,21 +89,30 @@ const VERSIONS: Readonly<Record<string, VersionFacts>> = {
 		sharedData: 8,
 		scope: { isFlagsSmi: true, isPositionFirst: false, module: undefined },
 		code: { ...LATE_CODE, codeDeoptimisation: 16, codePositions: 24, hasUnsignedSteps: false },
+		wasm: EARLY_WASM,
 	},
 	'12.4': {
 		node: 22,
 		sharedData: 8,
 		scope: { isFlagsSmi: true, isPositionFirst: false, module: 3 },
 		code: { ...LATE_CODE, codeSize: 52, hasUnsignedSteps: false },
+		wasm: { ...EARLY_WASM, moduleCode: 400 },
 	},
 	'13.6': {
 		node: 24,
 		sharedData: 8,
 		scope: LATE_SCOPE,
 		code: { ...LATE_CODE, hasUnsignedSteps: false },
+		wasm: { ...LATE_WASM, hash: 'one at a time' },
 	},
-	'14.1': { node: 25, sharedData: 8, scope: LATE_SCOPE, code: LATE_CODE },
-	'14.6': { node: 26, sharedData: 8, scope: LATE_SCOPE, code: LATE_CODE },
+	'14.1': { node: 25, sharedData: 8, scope: LATE_SCOPE, code: LATE_CODE, wasm: LATE_WASM },
+	'14.6': {
+		node: 26,
+		sharedData: 8,
+		scope: LATE_SCOPE,
+		code: LATE_CODE,
+		wasm: { ...LATE_WASM, moduleCode: 312, moduleWire: 232 },
+	},
 };
 
 /** Versions of Node.js whose functions have names. */

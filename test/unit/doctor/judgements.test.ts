@@ -277,7 +277,13 @@ test('a process: symbols, a perf map, an allocator, 32 bits', () => {
 	check(judgeRuntime('node', 7, false), 'warn', /--perf-basic-prof/);
 	const v8 = { runtime: 'v8', version: '11.3.244', problem: undefined } as const;
 	const range = { start: 0, end: 1 };
-	const layout = { heap: LAYOUT, builtins: range, interpreter: range, resumes: [] };
+	const layout = {
+		heap: LAYOUT,
+		builtins: range,
+		interpreter: range,
+		resumes: [],
+		wasm: undefined,
+	};
 	check(judgeRuntime('node', 7, false, { ...v8, layout }), 'ok');
 	const other = { ...v8, layout: undefined, problem: 'version' } as const;
 	check(judgeRuntime('node', 7, false, other), 'warn', /--perf-basic-prof/);

@@ -23,7 +23,9 @@ function metFunction(base: number) {
 	const code = memory.code('handle', '/srv/app.py', 15);
 	const { print } = printAt(memory, code, BASE + LAYOUT.codeType, LAYOUT) ?? assert.fail();
 	const word = { place: code, print, isCallers: false };
-	const met = [{ pid: PID, runtime: RUNTIME, base, frames: [{ word, call: undefined }] }];
+	const met = [
+		{ pid: PID, runtime: RUNTIME, base, frames: [{ word, call: undefined }], others: [] },
+	];
 	let tell = async () => {};
 	const maps = {
 		watch: (call: () => Promise<void>) => {

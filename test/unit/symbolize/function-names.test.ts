@@ -19,7 +19,7 @@ const CODE = { start: 1000, end: 2000 };
 const RUNTIME: RuntimeFile = {
 	runtime: 'v8',
 	version: '11.3.244',
-	layout: { heap: LAYOUT, builtins: CODE, interpreter: CODE, resumes: [] },
+	layout: { heap: LAYOUT, builtins: CODE, interpreter: CODE, resumes: [], wasm: undefined },
 	problem: undefined,
 };
 
@@ -106,7 +106,7 @@ function world(context: TestContext) {
 		},
 		meet(words: readonly FunctionWord[], pid = PID, call?: number): void {
 			const frames = words.map((word) => ({ word, call }));
-			met.push({ pid, runtime: RUNTIME, base: 0, frames });
+			met.push({ pid, runtime: RUNTIME, base: 0, frames, others: [] });
 		},
 		/** The ring has what was met. */
 		tell: () => onMet(),

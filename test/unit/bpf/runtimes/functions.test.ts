@@ -51,13 +51,15 @@ test('functions of a stack, each with the last byte of its call; none of the lea
 	const view = new DataView(new ArrayBuffer(frames.offset + words.length * 8));
 	view.setUint32(count.offset, words.length - 1, true);
 	for (const [i, each] of words.entries()) view.setBigUint64(frames.offset + i * 8, each, true);
-	const met = metFrames(view).map(({ word: { place }, call }) => [place, call]);
-	assert.deepEqual(met, [
+	const { frames: met, others } = metFrames(view);
+	const shown = met.map(({ word: { place }, call }) => [place, call]);
+	assert.deepEqual(shown, [
 		[8, undefined],
 		[16, undefined],
 		[24, 0x1fff],
 		[32, 0x3fff],
 	]);
+	assert.deepEqual(others, [0x2fff]);
 });
 
 test('an address of user space is no function', () => {
@@ -69,7 +71,7 @@ test('an address of user space is no function', () => {
 /** A file that V8 is in, whose code is where no other has it. */
 function fileOf(number: number): RuntimeFile {
 	const code = { start: number, end: number + 1 };
-	const layout = { heap: LAYOUT, builtins: code, interpreter: code, resumes: [] };
+	const layout = { heap: LAYOUT, builtins: code, interpreter: code, resumes: [], wasm: undefined };
 	return { runtime: 'v8', version: '11.3.244', layout, problem: undefined };
 }
 const identityOf = (number: number) => ({ inode: BigInt(number), device: 8, changed_ns: 0n });

@@ -214,6 +214,7 @@ test('which function a frame is of, as programs find it', () => {
 		builtins: { start: 1000, end: 2000 },
 		interpreter: { start: 1200, end: 1300 },
 		resumes: [1400, 1500],
+		wasm: undefined,
 	};
 	const of = (offset: number | undefined, isExact = false, sp: number | undefined = fp - 24) =>
 		v8FunctionOf({ fp, sp, isExact, offset }, layout, memory);

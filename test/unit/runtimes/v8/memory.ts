@@ -29,6 +29,7 @@ export const LAYOUT: HeapLayout = {
 	uncompiledLastType: 223,
 	sharedData: 8,
 	scope: { isFlagsSmi: true, isPositionFirst: false, module: undefined },
+	wasmDataType: 226,
 	streamType: 252,
 	streamStart: 16,
 	codeType: 245,
@@ -56,8 +57,12 @@ const LATER = {
 	codeDeoptimisation: 8,
 	codePositions: 16,
 };
-/** Numbers of the types of streams and code. */
-const coded = (streamType: number, codeType: number) => ({ streamType, codeType });
+/** Numbers of the types of streams, code, and data of functions that modules of WebAssembly export. */
+const coded = (streamType: number, codeType: number, wasmDataType: number) => ({
+	streamType,
+	codeType,
+	wasmDataType,
+});
 const LATE_SCOPE = { isFlagsSmi: false, isPositionFirst: true, module: 5 };
 const typed = (
 	[sharedType, scopeType, scriptType]: readonly [number, number, number],
@@ -76,7 +81,7 @@ export const LAYOUTS: Readonly<Record<string, HeapLayout>> = {
 	22: {
 		...LAYOUT,
 		...typed([274, 272, 167], 200),
-		...coded(210, 206),
+		...coded(210, 206, 231),
 		functionShared: 32,
 		streamStart: 32,
 		codeDeoptimisation: 8,
@@ -84,18 +89,18 @@ export const LAYOUTS: Readonly<Record<string, HeapLayout>> = {
 		codeSize: 52,
 		scope: { isFlagsSmi: true, isPositionFirst: false, module: 3 },
 	},
-	24: { ...LATER, ...typed([282, 280, 167], 175), ...coded(192, 187), scope: LATE_SCOPE },
+	24: { ...LATER, ...typed([282, 280, 167], 175), ...coded(192, 187, 181), scope: LATE_SCOPE },
 	25: {
 		...LATER,
 		...typed([286, 284, 165], 173),
-		...coded(191, 185),
+		...coded(191, 185, 179),
 		hasUnsignedSteps: true,
 		scope: LATE_SCOPE,
 	},
 	26: {
 		...LATER,
 		...typed([288, 286, 166], 174),
-		...coded(192, 186),
+		...coded(192, 186, 180),
 		hasUnsignedSteps: true,
 		scope: LATE_SCOPE,
 	},
