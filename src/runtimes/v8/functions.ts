@@ -7,7 +7,8 @@ import { InlinedFunctions } from './inlined.js';
 import type { HeapLayout } from './layout.js';
 import { lineAt, lineEnds } from './lines.js';
 import { scopeAt } from './scope.js';
-import { WasmFunctions, type WasmLayout } from './wasm.js';
+import { JS_TO_WASM, WasmFunctions } from './wasm.js';
+import type { WasmLayout } from './wasm-code.js';
 
 /** Characters. */
 const MAX_NAME = 512;
@@ -24,9 +25,6 @@ const MAX_ATTEMPTS = 3;
 
 /** Where its first line is in a file that it is only a part of; behind its name. */
 const LINE_OFFSET_AT = 8;
-
-/** What V8's own profiles call it. */
-const JS_TO_WASM = 'js-to-wasm';
 
 interface Script {
 	/** Undefined: it has no name. */

@@ -7,7 +7,7 @@ import { type ExportedSymbol, ExportedSymbols } from '../../elf/exported-symbols
 import { symbolsNamed } from '../../elf/local-symbols.js';
 import type { NotTaken } from '../runtime.js';
 import { type CodeForm, type ScopeForm, versionFacts } from './versions.js';
-import type { WasmLayout } from './wasm.js';
+import type { WasmLayout } from './wasm-code.js';
 
 const VERSION = '_ZN2v88internal7Version';
 const BUILTINS = 'v8_Default_embedded_blob_code_';

@@ -31,13 +31,15 @@ export interface CodeForm {
 export interface WasmForm {
 	/** In what V8 has of WebAssembly: the map of all regions of code. */
 	readonly regions: number;
+	/** The map of code by which modules call JavaScript, of all modules together; undefined: each has its own. */
+	readonly wrappers: number | undefined;
 	/** In a NativeModule: the map of its code, and its bytes. */
 	readonly moduleCode: number;
 	readonly moduleWire: number;
 	/** In a WasmCode: how many bytes its instructions are, the number of its function, and what kind of code it is. */
 	readonly codeSize: number;
 	readonly codeNumber: number;
-	/** Undefined: modules have no code by which they call JavaScript. */
+	/** Undefined: modules have no code of their own by which they call JavaScript. */
 	readonly codeKind:
 		| { readonly at: number; readonly mask: number; readonly toJs: number }
 		| undefined;
@@ -65,6 +67,7 @@ const LATE_CODE: CodeForm = {
 
 const EARLY_WASM: WasmForm = {
 	regions: 72,
+	wrappers: undefined,
 	moduleCode: 312,
 	moduleWire: 200,
 	codeSize: 24,
@@ -74,6 +77,7 @@ const EARLY_WASM: WasmForm = {
 };
 const LATE_WASM: WasmForm = {
 	regions: 40,
+	wrappers: 168,
 	moduleCode: 320,
 	moduleWire: 240,
 	codeSize: 32,
@@ -111,7 +115,7 @@ const VERSIONS: Readonly<Record<string, VersionFacts>> = {
 		sharedData: 8,
 		scope: LATE_SCOPE,
 		code: LATE_CODE,
-		wasm: { ...LATE_WASM, moduleCode: 312, moduleWire: 232 },
+		wasm: { ...LATE_WASM, wrappers: 320, moduleCode: 312, moduleWire: 232 },
 	},
 };
 

@@ -2,6 +2,7 @@
  * What the bytes of a module of WebAssembly say of its functions' names: its name section. V8 keeps these bytes as they
  * came. All of them may be forged. Source: the WebAssembly specification, binary format and appendix "custom sections".
  */
+import { firstAtLeast } from '../../ascending.js';
 import { boundedName } from '../../bounded-names.js';
 import type { RuntimeMemory } from '../runtime.js';
 import { MAX_HASHED_BYTES, type WireHash, wireHash } from './wire-hash.js';
@@ -118,15 +119,9 @@ export class WireBytes {
 	/** Of the function with this number; undefined: it has none. */
 	nameOf(number: number): string | undefined {
 		const { numbers, places } = this.#names;
-		let low = 0;
-		let high = numbers.length;
-		while (low < high) {
-			const middle = (low + high) >>> 1;
-			if ((numbers[middle] as number) < number) low = middle + 1;
-			else high = middle;
-		}
-		if (numbers[low] !== number) return undefined;
-		const place = places[low] as number;
+		const i = firstAtLeast(numbers, number);
+		if (numbers[i] !== number) return undefined;
+		const place = places[i] as number;
 		const most = MAX_NUMBER_BYTES + MAX_NAME * CHARACTER_BYTES;
 		const view = this.#memory.read(
 			this.#wire.at + place,

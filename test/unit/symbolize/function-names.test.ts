@@ -7,10 +7,12 @@ import type { FunctionWord } from '../../../src/runtimes/runtime.js';
 import { printAt } from '../../../src/runtimes/v8/frame.js';
 import { V8Functions } from '../../../src/runtimes/v8/functions.js';
 import { Heap } from '../../../src/runtimes/v8/heap.js';
+import { WasmFunctions } from '../../../src/runtimes/v8/wasm.js';
 import { FunctionNames } from '../../../src/symbolize/function-names.js';
 import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
 import { FakeMemory, FUNCTION_FLAGS, LAYOUT } from '../runtimes/v8/memory.js';
 import { optimisedCode, position, writeCall } from '../runtimes/v8/optimised.js';
+import { custom, functionNames, WasmWorld, wireOf } from '../runtimes/v8/wasm-world.js';
 
 /** Above the kernel's limit of 2^22. */
 const PID = 5_000_000;
@@ -21,6 +23,19 @@ const RUNTIME: RuntimeFile = {
 	version: '11.3.244',
 	layout: { heap: LAYOUT, builtins: CODE, interpreter: CODE, resumes: [], wasm: undefined },
 	problem: undefined,
+};
+/** One with a module of WebAssembly. */
+const WASM_CODE = 0x5000_0000_0000;
+const WASM = new WasmWorld('11.3');
+const WASM_RUNTIME: RuntimeFile = {
+	...RUNTIME,
+	layout: {
+		heap: LAYOUT,
+		builtins: CODE,
+		interpreter: CODE,
+		resumes: [],
+		wasm: WASM.layout,
+	},
 };
 
 /** The memory of a process, and what was read there when. */
@@ -317,4 +332,45 @@ test('calls of code that is in a file are not read at all', async (t) => {
 	for (const call of [0x1800, 0x2800]) here.meet([word], PID, call);
 	await here.tell();
 	assert.deepEqual(read, [0x2800]);
+});
+
+test('code that no function was taken of is read as soon as a stack is kept: of WebAssembly', async () => {
+	const module = WASM.module(wireOf(custom('name', functionNames({ 1: 'own' }))));
+	WASM.regions([WASM_CODE, WASM_CODE + 0x1000, module]);
+	WASM.mapped(module, [[WASM_CODE, WASM.code(module, WASM_CODE, 64, 1)]]);
+	let isGone = false;
+	const pages = {
+		read(address: number, length_bytes: number) {
+			return isGone ? undefined : WASM.read(address, length_bytes);
+		},
+		forget: () => {},
+		rest: () => {},
+	};
+	let onMet: () => Promise<void> = async () => {};
+	const met: ReturnType<FunctionMaps['met']> = [];
+	const maps = {
+		watch: (call: () => Promise<void>) => {
+			onMet = call;
+		},
+		met: () => met.splice(0),
+		runtimeIn: () => WASM_RUNTIME,
+	};
+	const history = new ProcessHistory();
+	const map = { ...NODE, start: 0x1000, end: 0x2000, fileOffset: 0, path: '/usr/bin/node' };
+	history.add({ type: 'mmap', pid: PID, tid: PID, time_ns: 10, ...map });
+	const names = new FunctionNames(maps, history, () => pages);
+	names.begin(() => {});
+	const space = history.at(PID, 15) ?? assert.fail();
+	// Not met: nothing is read.
+	assert.equal(names.madeAt(space, WASM_CODE + 4), 'none');
+	// The second is in a file.
+	const others = [WASM_CODE + 4, 0x1800, WASM_CODE + 100, WASM_CODE + 0x2000];
+	met.push({ pid: PID, runtime: WASM_RUNTIME, base: 0, frames: [], others });
+	await onMet();
+	names.close();
+	assert.equal(names.madeAt(space, WASM_CODE + 100), 'unread');
+	isGone = true;
+	const file = new WasmFunctions(WASM, WASM.layout).at(WASM_CODE);
+	assert.deepEqual(names.madeAt(space, WASM_CODE + 4), file);
+	assert.equal(names.madeAt(space, WASM_CODE + 0x2000), 'none');
 });

@@ -1,0 +1,156 @@
+/** Memory of a process that forges what V8 has of WebAssembly: it costs names, and neither time nor memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { WasmFunctions } from '../../../../src/runtimes/v8/wasm.js';
+import { WireBytes } from '../../../../src/runtimes/v8/wire-bytes.js';
+import { custom, functionNames, section, text, unsigned, WasmWorld, wireOf } from './wasm-world.js';
+
+const CODE = 0x5000_0000_0000;
+const NAMED = wireOf(custom('name', functionNames({ 1: 'own' })));
+
+/** A process with one function, in a map. */
+function oneFunction(wire = NAMED) {
+	const world = new WasmWorld();
+	const module = world.module(wire);
+	const region = world.regions([CODE, CODE + 0x1000, module]);
+	const code = world.code(module, CODE, 64, 1);
+	const node = world.mapped(module, [[CODE, code]]);
+	const nameOf = () => {
+		const found = new WasmFunctions(world, world.layout).at(CODE + 8);
+		return found === undefined || found === 'none' ? found : found.name;
+	};
+	assert.ok(nameOf());
+	world.reads = 0;
+	world.mostBytes = 0;
+	return { world, module, region, code, node, nameOf };
+}
+
+test('trees that lead back to themselves end', () => {
+	for (const at of [16, 24]) {
+		const { world, region, nameOf } = oneFunction();
+		world.word(region + at, region);
+		if (at === 24) assert.equal(nameOf(), 'none');
+		else nameOf();
+		assert.ok(world.reads < 500, `${world.reads}`);
+	}
+	const { world, node, nameOf } = oneFunction();
+	world.word(node + 24, node);
+	assert.equal(nameOf(), undefined);
+	assert.ok(world.reads < 500, `${world.reads}`);
+});
+
+test('code that is of another module, of no length, or of no function, has no name', () => {
+	const cases: ((world: WasmWorld, code: number) => void)[] = [
+		(world, code) => world.word(code, CODE),
+		(world, code) => world.int32(code + world.layout.codeSize, 0),
+		(world, code) => world.int32(code + world.layout.codeSize, -64),
+		(world, code) => world.int32(code + world.layout.codeSize, 8),
+		(world, code) => world.int32(code + world.layout.codeNumber, -2),
+		(world, code) => world.int32(code + world.layout.codeNumber, 0x7fff_ffff),
+		(world, code) => world.word(code + 8, CODE + 16),
+	];
+	for (const [i, forge] of cases.entries()) {
+		const { world, code, nameOf } = oneFunction();
+		forge(world, code);
+		assert.equal(nameOf(), undefined, `${i}`);
+	}
+});
+
+test('a vector that says it is huge is read a little at a time', () => {
+	const { world, module, node, nameOf } = oneFunction();
+	world.word(node + 32, CODE + 64);
+	const begin = world.take(1 << 18);
+	for (const length of [2 ** 40, 2 ** 20, -8, 7]) {
+		const at = module + world.layout.moduleCode + 40;
+		world.word(at, begin);
+		world.word(at + 8, begin + length);
+		world.reads = 0;
+		assert.equal(nameOf(), undefined);
+		assert.ok(world.reads < 40_000, `${world.reads}`);
+		assert.ok(world.mostBytes <= 1 << 15, `${world.mostBytes}`);
+	}
+});
+
+test('names are one line, and not longer than others; empty ones are none', () => {
+	const named = (name: string) =>
+		oneFunction(wireOf(custom('name', functionNames({ 1: name })))).nameOf();
+	assert.equal(named('a\n\r\0b\u2028c'), 'a   b c');
+	assert.equal(named('x'.repeat(5000))?.length, 512);
+	assert.equal(named('é😀'), 'é😀');
+	assert.equal(named(''), 'wasm-function[1]');
+	const module = section(0, text(`a\n${'b'.repeat(3000)}`));
+	const { world } = oneFunction(
+		wireOf(custom('name', [...module, ...functionNames({ 1: 'own' })])),
+	);
+	const found = new WasmFunctions(world, world.layout).at(CODE);
+	const file = found === undefined || found === 'none' ? undefined : found.file;
+	assert.match(file ?? '', /^wasm:\/\/wasm\/a b{254}-[0-9a-f]{8}$/);
+});
+
+test('sections that are longer than the module, have no end or are no names, are none', () => {
+	const endless = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+	const names = functionNames({ 1: 'own' });
+	const wires = [
+		wireOf([0, ...endless], custom('name', names)),
+		wireOf([0, ...unsigned(500), ...text('name'), ...names]),
+		wireOf(custom('name', [1, ...unsigned(500), 1, 1, ...text('own')])),
+		wireOf(custom('name', [2, 1, 0, ...section(1, [...endless, 1, ...text('own')])])),
+		wireOf(custom('name', section(1, [...unsigned(2 ** 31), 5, ...endless, 1]))),
+		wireOf(custom('eman', names)),
+		wireOf(custom('name', []), custom('x', names)),
+	];
+	for (const [i, wire] of wires.entries())
+		assert.equal(oneFunction(wire).nameOf(), 'wasm-function[1]', `${i}`);
+});
+
+test('what is no module has no name', () => {
+	const { world, module, nameOf } = oneFunction();
+	const vector = Number(world.read(module + world.layout.moduleWire, 8)?.getBigUint64(0, true));
+	const at = Number(world.read(vector, 8)?.getBigUint64(0, true));
+	for (const length of [0, 8, 2 ** 31, 2 ** 50]) {
+		world.word(vector + 8, length);
+		assert.equal(nameOf(), undefined, `${length}`);
+	}
+	world.word(vector + 8, NAMED.length);
+	assert.equal(nameOf(), 'own');
+	world.int32(at, 0);
+	assert.equal(nameOf(), undefined);
+	world.word(vector, 0);
+	assert.equal(nameOf(), undefined);
+});
+
+test('many sections, names and modules are counted up to their bounds', () => {
+	const many = wireOf(
+		...Array.from({ length: 5000 }, () => section(5, [])),
+		custom('name', functionNames({ 1: 'own' })),
+	);
+	const { world, nameOf } = oneFunction(many);
+	assert.equal(nameOf(), 'wasm-function[1]');
+	assert.ok(world.reads < 3000, `${world.reads}`);
+});
+
+test('any bytes: reads stay within bounds, and nothing is thrown', () => {
+	fc.assert(
+		fc.property(fc.uint8Array({ minLength: 20, maxLength: 300 }), fc.nat(400), (noise, where) => {
+			const { world, module, code, node, region } = oneFunction();
+			for (const at of [module, code, node, region])
+				world.put(noise.subarray(0, 20), at + (where % 64));
+			world.put(noise, module + where);
+			const wasm = new WasmFunctions(world, world.layout);
+			for (let i = 0; i < 4; i++) wasm.at(CODE + i * 20);
+			assert.ok(world.reads < 100_000);
+		}),
+		{ numRuns: 200 },
+	);
+	fc.assert(
+		fc.property(fc.uint8Array({ minLength: 20, maxLength: 300 }), (noise) => {
+			const world = new WasmWorld();
+			const at = world.put(Uint8Array.from([...NAMED.subarray(0, 8), ...noise]));
+			const wire = WireBytes.read(world, at, noise.length + 8, 'rapid');
+			for (let i = 0; i < 300; i++) wire?.nameOf(i);
+			assert.ok(world.reads < 10_000);
+		}),
+		{ numRuns: 500 },
+	);
+});

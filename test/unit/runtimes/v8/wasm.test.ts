@@ -1,0 +1,172 @@
+/** Names of functions of WebAssembly, out of memory as V8 has it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { WasmFunctions } from '../../../../src/runtimes/v8/wasm.js';
+import { wireHash } from '../../../../src/runtimes/v8/wire-hash.js';
+import { custom, functionNames, section, text, WasmWorld, wireOf } from './wasm-world.js';
+
+const CODE = 0x5000_0000_0000;
+const VERSIONS = ['11.3', '12.4', '13.6', '14.1', '14.6'];
+const NAMED = wireOf(
+	section(1, [1, 0x60, 1, 0x7f, 1, 0x7f]),
+	custom('other', [1, 2, 3]),
+	custom('name', [
+		...section(0, text('truth')),
+		...functionNames({ 0: 'wait', 3: 'outer', 700: 'last' }),
+	]),
+);
+const NAMELESS = wireOf(section(1, [1, 0x60, 1, 0x7f, 1, 0x7f]), custom('padding', [0, 0, 0]));
+
+test('each version: by its number in the module, in the map or not yet, with the module’s own name', () => {
+	for (const version of VERSIONS) {
+		const world = new WasmWorld(version);
+		const [named, nameless] = [world.module(NAMED), world.module(NAMELESS)];
+		world.regions(
+			[CODE, CODE + 0x1000, named],
+			[CODE + 0x4000, CODE + 0x5000, nameless],
+			[CODE + 0x9000, CODE + 0xa000, world.module(NAMELESS)],
+		);
+		const code = (module: number, at: number, number: number) =>
+			[CODE + at, world.code(module, CODE + at, 64, number)] as const;
+		world.mapped(named, [code(named, 0, -1), code(named, 64, 700), code(named, 256, 5)]);
+		const [, late] = code(named, 512, 3);
+		world.vector(named, [code(named, 1024, 0)[1], late]);
+		world.mapped(nameless, [code(nameless, 0x4000, 12)]);
+		const wasm = new WasmFunctions(world, world.layout);
+		const by = world.layout.hash;
+		const hash = (wire: Uint8Array) =>
+			wireHash(new DataView(wire.buffer, wire.byteOffset, wire.length), wire.length, by);
+		const truth = { file: `wasm://wasm/truth-${hash(NAMED)}`, line: undefined };
+		assert.deepEqual(wasm.at(CODE + 64), { ...truth, name: 'last' });
+		assert.deepEqual(wasm.at(CODE + 127), { ...truth, name: 'last' });
+		assert.deepEqual(wasm.at(CODE + 300), { ...truth, name: 'wasm-function[5]' });
+		assert.deepEqual(wasm.at(CODE + 512), { ...truth, name: 'outer' });
+		assert.deepEqual(wasm.at(CODE + 1030), { ...truth, name: 'wait' });
+		assert.deepEqual(wasm.at(CODE + 0x4001), {
+			name: 'wasm-function[12]',
+			file: `wasm://wasm/${hash(NAMELESS)}`,
+			line: undefined,
+		});
+		// A table of jumps; between functions; behind, before and between regions; one without any code.
+		assert.equal(wasm.at(CODE + 10), 'none');
+		assert.equal(wasm.at(CODE + 128), undefined);
+		for (const at of [0x1000, -1, 0x3fff, 0xa000]) assert.equal(wasm.at(CODE + at), 'none');
+		assert.equal(wasm.at(CODE + 0x9100), undefined);
+	}
+});
+
+test('a process without WebAssembly has none', () => {
+	const world = new WasmWorld();
+	world.word(world.layout.state, 0);
+	assert.equal(new WasmFunctions(world, world.layout).at(CODE), 'none');
+});
+
+test('code by which modules call JavaScript: of a module, or of all', () => {
+	const early = new WasmWorld('11.3');
+	const module = early.module(NAMED);
+	early.regions([CODE, CODE + 0x1000, module]);
+	early.mapped(module, [
+		[CODE, early.code(module, CODE, 64, 0, 0b1010)],
+		[CODE + 64, early.code(module, CODE + 64, 64, 0, 0b1000)],
+	]);
+	const names = new WasmFunctions(early, early.layout);
+	assert.match(JSON.stringify(names.at(CODE)), /"wasm-to-js","file":"wasm:\/\/wasm\/truth-/);
+	assert.match(JSON.stringify(names.at(CODE + 64)), /"wait"/);
+	const late = new WasmWorld('13.6');
+	late.map(late.state + (late.layout.wrappers ?? 0), [
+		{ key: CODE, value: [late.code(0, CODE, 64, -1)] },
+	]);
+	const wrapper = { name: 'wasm-to-js', file: undefined, line: undefined };
+	assert.deepEqual(new WasmFunctions(late, late.layout).at(CODE + 63), wrapper);
+	assert.equal(new WasmFunctions(late, late.layout).at(CODE + 64), 'none');
+});
+
+test('code comes into a vector, moves into the map, and other code comes after it', () => {
+	const world = new WasmWorld();
+	const module = world.module(NAMELESS);
+	world.regions([CODE, CODE + 0x10000, module]);
+	const codes = Array.from({ length: 40 }, (_, i) => world.code(module, CODE + 64 * i, 64, i));
+	const wasm = new WasmFunctions(world, world.layout);
+	const numberAt = (i: number) => {
+		const found = wasm.at(CODE + 64 * i + 8);
+		return found === undefined || found === 'none' ? found : found.name;
+	};
+	const begin = world.vector(module, codes.slice(0, 10), codes.length);
+	assert.equal(numberAt(9), 'wasm-function[9]');
+	assert.equal(numberAt(10), undefined);
+	const end = module + world.layout.moduleCode + 48;
+	world.word(begin + 80, codes[10] ?? 0);
+	world.word(end, begin + 88);
+	assert.equal(numberAt(10), 'wasm-function[10]');
+	// Emptied, and filled again: there are more than before.
+	for (const [i, code] of codes.slice(20).entries()) world.word(begin + 8 * i, code);
+	world.word(end, begin + 8 * 20);
+	assert.equal(numberAt(20), 'wasm-function[20]');
+	assert.equal(numberAt(39), 'wasm-function[39]');
+	assert.equal(numberAt(9), undefined);
+	// Freed: another module has its memory.
+	world.word(codes[39] ?? 0, module + 8);
+	assert.equal(numberAt(39), undefined);
+});
+
+test('another module in the same memory has its own names', () => {
+	const world = new WasmWorld();
+	const wire = (name: string) =>
+		wireOf(custom('name', functionNames({ 1: name, 2: 'x'.repeat(50) })));
+	const module = world.module(wire('before'));
+	world.regions([CODE, CODE + 0x1000, module]);
+	world.mapped(module, [[CODE, world.code(module, CODE, 64, 1)]]);
+	const wasm = new WasmFunctions(world, world.layout);
+	const name = () => JSON.stringify(wasm.at(CODE));
+	assert.match(name(), /"before"/);
+	const pointer = world.read(module + world.layout.moduleWire, 8)?.getBigUint64(0, true);
+	const bytes = world.read(Number(pointer), 8)?.getBigUint64(0, true);
+	world.put(wire('behind'), Number(bytes));
+	assert.match(name(), /"behind"/);
+});
+
+/** As the stacks of Error's have them in Node.js 20 to 24, and in 25 and 26: by how long the module is. */
+const HASHES: readonly (readonly [number, string, string])[] = [
+	[44, 'bad8463e', 'f0a911a6'],
+	[48, '02df6a4e', '38c49096'],
+	[49, 'bf52cbd6', 'bf66c462'],
+	[63, '5631a35a', '7d127f62'],
+	[64, 'd2477f66', 'f4e4315a'],
+	[65, '7a50f10e', 'd2e67b5e'],
+	[80, '199dd566', 'e3008b86'],
+	[96, 'eca2c4f2', '7c350fb2'],
+	[97, 'e1f99f5a', 'ff9ded06'],
+	[1049, '65d2804a', '98471f1e'],
+	[16_049, '46f68a86', 'fac48f12'],
+];
+/** Calls what it imports; a section that says nothing makes it so long. */
+function callingWire(length: number): Uint8Array {
+	const own = [
+		section(1, [1, 0x60, 0, 0]),
+		section(2, [1, ...text('env'), ...text('w'), 0, 0]),
+		section(3, [1, 0]),
+		section(7, [1, ...text('f'), 0, 1]),
+		section(10, [1, 4, 0, 0x10, 0, 0x0b]),
+	];
+	const rest = (bytes: number) =>
+		custom(
+			'p',
+			Array.from({ length: bytes }, (_, i) => (i * 7) & 255),
+		);
+	if (wireOf(...own).length === length) return wireOf(...own);
+	let bytes = length - wireOf(...own, rest(0)).length;
+	while (wireOf(...own, rest(bytes)).length > length) bytes--;
+	return wireOf(...own, rest(bytes));
+}
+
+test('modules are told apart by the numbers that V8 gives them', () => {
+	for (const [length, early, late] of HASHES) {
+		const wire = callingWire(length);
+		assert.equal(wire.length, length);
+		const view = new DataView(wire.buffer, wire.byteOffset, wire.length);
+		assert.equal(wireHash(view, length, 'one at a time'), early, `${length}`);
+		assert.equal(wireHash(view, length, 'rapid'), late, `${length}`);
+	}
+	for (const by of ['one at a time', 'rapid'] as const)
+		assert.equal(wireHash(new DataView(new ArrayBuffer(8)), 20_214, by), '00013bda');
+});
