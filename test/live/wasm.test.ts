@@ -38,6 +38,9 @@ const TIERS = {
 const INLINES_SINCE = 24;
 const IN_WASM = /^(\S+) \(wasm:\/\/wasm\/(\S+)\)$/;
 const WAIT = /AtomicsWait/;
+/** Too few say too little of shares. */
+const LEAST_SAMPLES = 300;
+const MOST_TRIES = 5;
 
 /** Of frames in functions of WebAssembly: the functions' names, and those of their modules; root first. */
 function wasmIn({ frames }: JsonStack): { readonly name: string; readonly module: string }[] {
@@ -59,6 +62,19 @@ async function tracedWaits(node: string, script: string, flags: readonly string[
 	const report = stackReport(finished);
 	assertSources(report.stacks, IN_WASM);
 	return { ...report, done };
+}
+
+/** What tstrace and V8's profiler have found in the same window, in one that the machine had time for. */
+async function bothSampled(node: string) {
+	for (let tries = 1; ; tries++) {
+		const workload = await Workload.startBy(node, join(SCRIPTS, 'wasm-shares.cjs'));
+		const args = ['profile', '--json', '-F', '997', '-p', `${workload.pid}`, '3'];
+		const { stacks } = stackReport(runToEnd(TSTRACE, args));
+		const told = await workload.end();
+		const all = sumOf(withFrame(stacks, /^hot_\d \(wasm:/), 'count');
+		if (all >= LEAST_SAMPLES) return { stacks, told };
+		assert.ok(tries < MOST_TRIES, `${all} samples`);
+	}
 }
 
 for (const node of NODES) {
@@ -130,10 +146,7 @@ for (const node of NODES) {
 	});
 
 	test(`Node.js ${version}: shares of functions of WebAssembly are those of V8’s own profiler`, async () => {
-		const workload = await Workload.startBy(node, join(SCRIPTS, 'wasm-shares.cjs'));
-		const args = ['profile', '--json', '-F', '997', '-p', `${workload.pid}`, '3'];
-		const { stacks } = stackReport(runToEnd(TSTRACE, args));
-		const told = await workload.end();
+		const { stacks, told } = await bothSampled(node);
 		const counts = told.map((_, i) => {
 			const name = new RegExp(`^hot_${i} \\(wasm://wasm/shares-[0-9a-f]{8}\\)$`);
 			const inside = stacks.filter(({ frames, kinds }) =>
@@ -147,7 +160,6 @@ for (const node of NODES) {
 			return sumOf(inside, 'count');
 		});
 		const all = counts.reduce((sum, count) => sum + count, 0);
-		assert.ok(all > 100, `${all}`);
 		for (const [i, count] of counts.entries()) {
 			const share = (told[i] ?? 0) / 1e9;
 			const error = 0.01 + 5 * Math.sqrt((2 * share * (1 - share)) / all);
