@@ -122,7 +122,10 @@ test('another module in the same memory has its own names', () => {
 	const pointer = world.read(module + world.layout.moduleWire, 8)?.getBigUint64(0, true);
 	const bytes = world.read(Number(pointer), 8)?.getBigUint64(0, true);
 	world.put(wire('behind'), Number(bytes));
-	assert.match(name(), /"behind"/);
+	const after = name();
+	assert.match(after, /"behind"/);
+	// It also has its own number: not the one that was remembered.
+	assert.equal(after, JSON.stringify(new WasmFunctions(world, world.layout).at(CODE)));
 });
 
 /** As the stacks of Error's have them in Node.js 20 to 24, and in 25 and 26: by how long the module is. */
@@ -169,4 +172,23 @@ test('modules are told apart by the numbers that V8 gives them', () => {
 	}
 	for (const by of ['one at a time', 'rapid'] as const)
 		assert.equal(wireHash(new DataView(new ArrayBuffer(8)), 20_214, by), '00013bda');
+});
+
+test('maps of many: each function is found', () => {
+	const world = new WasmWorld();
+	const module = world.module(NAMELESS);
+	world.regions([CODE, CODE + 0x10_0000, module]);
+	const starts = Array.from({ length: 1000 }, (_, i) => CODE + 64 * i);
+	world.mapped(
+		module,
+		starts.map((start, i) => [start, world.code(module, start, 64, i)]),
+	);
+	const wasm = new WasmFunctions(world, world.layout);
+	for (const [i, start] of starts.entries()) {
+		const found = wasm.at(start + 63);
+		assert.equal(
+			found === undefined || found === 'none' ? found : found.name,
+			`wasm-function[${i}]`,
+		);
+	}
 });
