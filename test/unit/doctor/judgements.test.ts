@@ -145,6 +145,11 @@ test('tracefs: mounted, mountable, not there', () => {
 		/^mount -t tracefs tracefs \/sys\/kernel\/tracing$/,
 	);
 	check(judgeTracefs([], 'nodev\tproc\n', undefined), 'warn', /CONFIG_FTRACE/);
+	// A line that only ends like its name is another file system's.
+	check(judgeTracefs([], 'nodev\tnotracefs\n', undefined), 'warn', /CONFIG_FTRACE/);
+	assert.match(judgeTracefs(mountsThere(mount), '', undefined).found, /no tool here needs it$/);
+	const used = judgeTracefs(mountsThere(mount), '', { missing: undefined });
+	assert.match(used.found, /syscount uses it$/);
 });
 
 test('ways of tools: the first is well, the others cost', () => {

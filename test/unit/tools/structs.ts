@@ -5,9 +5,9 @@ interface Struct {
 	readonly fields: Readonly<Record<string, { readonly offset: number; readonly size: number }>>;
 }
 
-/** Numbers and names by field; whatever is not given is 0. */
+/** Numbers, names and bytes by field; whatever is not given is 0. */
 export type Fields<S extends Struct> = {
-	readonly [Name in keyof S['fields']]?: number | bigint | string;
+	readonly [Name in keyof S['fields']]?: number | bigint | string | Uint8Array;
 };
 
 /** Writes the fields into the struct that begins at `at`. */
@@ -17,9 +17,14 @@ export function write<S extends Struct>(
 	at: number,
 	values: Fields<S>,
 ): void {
-	for (const [name, value] of Object.entries(values) as [string, number | bigint | string][]) {
+	for (const [name, value] of Object.entries(values) as [
+		string,
+		number | bigint | string | Uint8Array,
+	][]) {
 		const { offset, size } = fields[name] as { offset: number; size: number };
-		if (typeof value === 'string')
+		if (value instanceof Uint8Array)
+			new Uint8Array(view.buffer, view.byteOffset + at + offset, size).set(value);
+		else if (typeof value === 'string')
 			Buffer.from(view.buffer, view.byteOffset + at + offset, size).write(value);
 		else if (size === 8) view.setBigUint64(at + offset, BigInt(value), true);
 		else if (size === 4) view.setUint32(at + offset, Number(value) >>> 0, true);
