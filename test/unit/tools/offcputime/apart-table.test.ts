@@ -69,3 +69,37 @@ function table(apart: Apart): string[] {
 
 for (const apart of APART)
 	test(`--by ${apart}`, () => assert.deepEqual(table(apart), TABLES[apart]));
+
+test('the most time first, however often that was; estimates are marked, and what is left out is counted by rows', () => {
+	const row = (waker: string, value: number, count: number, variance = 0): StackRow => ({
+		key: { waker, pid: 1, comm: 'app' },
+		frames: [{ name: `${waker}${value}`, kind: 'user' }],
+		...{ parts: [value, 0, 0, 0], value, count, variance },
+	});
+	const findings: StackFindings = {
+		...{ kind: 'stacks', unit: 'ns', about: {}, noun: 'wait', notices: [] },
+		parts: ['blocked', 'run queue', 'preempted', 'throttled'],
+		stacks: [
+			row('often', 1e6, 900),
+			row('long', 2e6, 2, 1e10),
+			row('long', 5e6, 3),
+			row('seldom', 6e6, 0.25, 1e10),
+			row('other', 10, 1),
+			row('other', 20, 1),
+		],
+	};
+	const wide = { style: { colour: false, width: 200 }, apart: 'waker' } as const;
+	const lines = renderApart(findings, { ...wide, top: 3 })
+		.split('\n')
+		.filter((line) => line !== '')
+		.map((line) => line.trim().split(/ {2,}/));
+	assert.deepEqual(
+		lines.slice(1, 4).map((cells) => cells.slice(0, 5)),
+		[
+			['7.00 ms', '50.0 %', '~5', 'long', '71 %'],
+			['6.00 ms', '42.9 %', '~1', 'seldom', '100 %'],
+			['1.00 ms', '7.1 %', '900', 'often', '100 %'],
+		],
+	);
+	assert.deepEqual(lines[4], ['1 more; --top 0 shows them']);
+});

@@ -56,3 +56,12 @@ test('parts together are as uncertain as the row was, and what is known whole le
 		[['/a', 900, 61]],
 	);
 });
+
+test('what is estimated against a whole: all of the row is as uncertain as the row, a part of it as its own waits', () => {
+	const against = new Map([['whole', -17]]);
+	const [part] = split({ ...ROW, against });
+	assert.deepEqual([part?.value, part?.variance, part?.against], [500, 23, undefined]);
+	const all = [{ object: file('/a'), value: 900, count: 30, variance: 5 }];
+	const [whole] = split({ ...ROW, against, objects: all });
+	assert.deepEqual([whole?.variance, whole?.against], [61, against]);
+});
