@@ -35,6 +35,12 @@ test('who has a mutex stands beside its name, in the first line or below it', ()
 	}
 });
 
+test('as many characters as there is room for are in the first line', () => {
+	const parts = ['blocked', 'runnable'];
+	const { text } = kindAndObject(row, parts, 80);
+	assert.deepEqual(kindAndObject(row, parts, text.length), { text });
+});
+
 test('what mostly waited for a CPU is not for the object of the little that it was blocked for', () => {
 	const parts = ['blocked', 'run queue', 'preempted'];
 	const textOf = (...values: readonly number[]) => {

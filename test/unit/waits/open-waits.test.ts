@@ -115,3 +115,16 @@ test('each thread that waits for a mutex is told, however many are alike; and wh
 	const shorter = [{ tgid: 1, tid: 11, blocked_ns: 10 }];
 	assert.deepEqual([...taken(shorter, () => [1]).open.stayed], []);
 });
+
+test('a stack is walked in its own process, from the registers that the thread had', () => {
+	const view = written([{ tgid: 7, tid: 12, blocked_ns: 100 }]);
+	for (const [i, register] of [0x5012, 0x7000, 0x7040, 0x6000].entries())
+		view.setBigUint64(WAIT.fields.registers.offset + 8 * i, BigInt(register), true);
+	const walked: unknown[] = [];
+	new OpenWaits().take(view, (thread) => {
+		walked.push(thread);
+		return { user: [], userEnd: 'whole' };
+	});
+	const registers = { ip: 0x5012, sp: 0x7000, fp: 0x7040, link: 0x6000 };
+	assert.deepEqual(walked, [{ pid: 7, tid: 12, registers }]);
+});

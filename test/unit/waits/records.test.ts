@@ -92,3 +92,21 @@ test('of a wait that began before the window, what is in it counts; of one that 
 	// No window yet.
 	assert.equal(keepFrom(wait(0, 1), 0), true);
 });
+
+test('more stacks than there is room for: how many waits were put together is said once', () => {
+	const records = Array.from({ length: 30 }, (_, i) => {
+		return { bytes: recordOf({ ...BLOCKED, ...SAMPLED, begin_ns: 1000 + i }, i + 1) };
+	});
+	const { map, close } = ringFile(records);
+	const losses = { lookupPerCpu: () => undefined };
+	const object = { map: (name: string) => (name === 'losses' ? losses : map) };
+	// Four keys for each chain.
+	const room = { followed: 5, maxChains: 3 };
+	const waits = new WaitRecords(object as unknown as BpfObject<typeof layout>, room);
+	waits.drain();
+	const { chains_cut } = waits.lost();
+	assert.ok(chains_cut !== undefined && chains_cut >= 17 && chains_cut <= 30, `${chains_cut}`);
+	assert.deepEqual(waits.lost(), {});
+	waits.close();
+	close();
+});
