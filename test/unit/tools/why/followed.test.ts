@@ -1,6 +1,7 @@
 /** Traced threads that others wait for, and a thread that was in one wait all the time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { verdictOf } from '../../../../src/tools/why/verdict.js';
 import {
 	answerTo,
 	blocked,
@@ -129,4 +130,23 @@ test('an event loop, a condition variable or a pipe that stays is a service with
 		assert.equal(stays([STACK_OF[kind], 10]), undefined, kind);
 	assert.equal(stays([STACK_OF.sleep, 9.7]), undefined);
 	assert.equal(stays(), undefined);
+});
+
+test('threads that stayed, beside those that worked: the longest, and how many more', () => {
+	const text = (count: number) =>
+		verdictOf(
+			answerTo({
+				threads: [60, ...Array.from({ length: count }, (_, at) => 71 + at)].map((tid) =>
+					thread(10 * SECOND, 0, { tid }),
+				),
+				blocked: [
+					blocked(STACK_OF['disk read'], 9 * SECOND, { count: 30, key: { tid: 60 } }),
+					...Array.from({ length: count }, (_, at) =>
+						blocked(STACK_OF['socket receive'], 10 * SECOND, { open: true, key: { tid: 71 + at } }),
+					),
+				],
+			}),
+		).text;
+	assert.match(text(3), /Besides, .* all the time, in receive, and so did 2 more: if these should/);
+	assert.match(text(1), /Besides, .* all the time, in receive: if these should/);
 });

@@ -93,6 +93,18 @@ test("a traced process is none of the others, and its bytes count once: its firs
 	assert.deepEqual(others, []);
 });
 
+test('a process of which one thread is traced is traced, whichever thread comes last', () => {
+	const [first, second] = [account(5, { traced: true, read_bytes: 4 }), account(6, { pid: 5 })];
+	const ran = { ...second, run_ns: SECOND };
+	for (const end of [
+		[first, ran],
+		[ran, first],
+	]) {
+		const { own, others } = machine({ end });
+		assert.deepEqual([own.read_bytes, others], [4, []]);
+	}
+});
+
 test('CPU time that nobody has who is known is of others that ended; it is never below nothing', () => {
 	const end = [account(5, { run_ns: 2 * SECOND })];
 	const time = { busy_ns: 7 * SECOND, stolen_ns: SECOND };

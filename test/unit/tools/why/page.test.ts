@@ -112,6 +112,27 @@ test('a reason: its functions, its object, who was behind it, whose it is', () =
 	assert.equal(block(reportOf(evidence(), { top: 1 }), 'entries').entries.length, 1);
 });
 
+test('a reason of which a part was sampled: twice its standard error; of many threads the first ones, and how many more', () => {
+	const given = evidence();
+	const [commit, ...others] = given.blocked;
+	assert(commit);
+	const row = { ...commit.row, variance: (10 * MS) ** 2 };
+	const disk = block(reportOf({ ...given, blocked: [{ ...commit, row }, ...others] }), 'entries');
+	assert.deepEqual(disk.entries[1]?.lists[0]?.values, ['700 ms ± 20.0 ms, in 3 waits']);
+	const many = Array.from({ length: 23 }, (_, i) => {
+		const key = { pid: 11, tid: 100 + i, comm: 'many' };
+		return { ...commit, row: { ...commit.row, key, sources: [] } };
+	});
+	const threads = many.map(({ row: { key } }) => {
+		return { pid: 11, tid: key.tid as number, comm: 'many', life_ns: 700 * MS, run_ns: 0 };
+	});
+	const report = reportOf({ ...given, blocked: many, threads, forCpu: [], samples: [] });
+	const { lists = [] } = block(report, 'entries').entries[0] ?? {};
+	const [who = ''] = lists.find(({ name }) => name === 'threads')?.values ?? [];
+	assert.equal(who.split(', ').length, 21);
+	assert.match(who, /, 3 more$/);
+});
+
 test('the worst waits: a lane, and the same in a table', () => {
 	const report = reportOf(evidence());
 	const { lanes, length_ns } = block(report, 'timeline');

@@ -63,6 +63,9 @@ test('who: a process by its first thread, one of its threads, or several process
 		[80, 80],
 	] as const;
 	assert.equal(who([...threads, ...others], two), 't71 (70), with 1 other process,');
+	// Threads of one process are one process.
+	const four = [...two, [70, 72], [70, 70]] as const;
+	assert.equal(who([...threads, ...others], four), 't71 (70), with 1 other process,');
 	const three = [...two, [90, 90]] as const;
 	assert.equal(who([...threads, ...others], three), 't71 (70), with 2 other processes,');
 });

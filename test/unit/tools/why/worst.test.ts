@@ -53,6 +53,21 @@ test('waits of threads with work, the longest first, from where the window begin
 	assert(worst.every(({ isOpen }) => !isOpen));
 });
 
+test('a wait that ended after the window is as long as it was within it', () => {
+	const seen = seenOf();
+	const { end_ns } = WINDOW;
+	seen.longest.blocked(8, { begin_ns: end_ns - 250 * MS, end_ns: end_ns + 500 * MS });
+	const worst = worstWaits(partsOf(evidence()).parts, seen);
+	const sleeps = worst.filter(({ part: { kind } }) => kind === 'sleep');
+	assert.deepEqual(
+		sleeps.map(({ begin_ns, end_ns: to_ns }) => [begin_ns / MS, to_ns / MS]),
+		[
+			[800, 1100],
+			[1750, 2000],
+		],
+	);
+});
+
 test('what still waits as the window ends is up to its end', () => {
 	const given = evidence();
 	const [commit, sleep, accept] = given.blocked;
