@@ -1,6 +1,5 @@
 /** Waits out of the kernel's maps: who ended them, what is told of all of them, and how programs are set for them. */
 import assert from 'node:assert/strict';
-import { closeSync, openSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { StackFindings, StackRow } from '../../../src/aggregate/stack-rows.js';
 import { askedOf } from '../../../src/cli/tool-command.js';
@@ -10,6 +9,7 @@ import { offwaketime } from '../../../src/tools/offwaketime.js';
 import { wakeuptime } from '../../../src/tools/wakeuptime.js';
 import { planWaits } from '../../../src/waits/plan.js';
 import { readWakers } from '../../../src/waits/wakers.js';
+import { Kernel as AnyKernel, type Elements } from '../tools/kernel.js';
 import { type Fields, structs } from '../tools/structs.js';
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -19,48 +19,9 @@ const { COUNT_ONE, NO_STACK } = layout.enums.stack_constant;
 const typed = (raw: Raw) => ({ raw, interval_s: 1, count: 1, command: [] });
 const SUBJECTS = { filter: { pids: [], tids: [], cpus: [], comms: [] }, words: [] } as never;
 
-type Elements = readonly [keys: DataView, values: DataView, count: number];
-const NONE: Elements = [new DataView(new ArrayBuffer(0)), new DataView(new ArrayBuffer(0)), 0];
-
-/** The kernel's side: maps by name, and what is written to constants, variables and sizes. */
-class Kernel {
-	readonly maps = new Map<string, Elements>();
-	readonly told: Record<string, unknown> = {};
-	readonly room: Record<string, number> = {};
-	begun_ns = 0n;
-	readonly #fd: number;
-
+class Kernel extends AnyKernel {
 	constructor(t: TestContext) {
-		this.#fd = openSync('/dev/zero', 'r+');
-		t.after(() => closeSync(this.#fd));
-	}
-
-	get object() {
-		const tell = (values: Raw) => Object.assign(this.told, values);
-		return {
-			layout,
-			setConstants: tell,
-			setVariable: (name: string, value: unknown) => tell({ [name]: value }),
-			constantBytes: () => new DataView(new ArrayBuffer(8192)),
-			variableBytes: () => new DataView(new BigUint64Array([this.begun_ns]).buffer),
-			runIterator: () => new DataView(new ArrayBuffer(0)),
-			runIteratorAside: async () => ({ written: new DataView(new ArrayBuffer(0)), whole: true }),
-			waitForPrograms: () => undefined,
-			map: (name: string) => this.#map(name),
-		} as never;
-	}
-
-	#map(name: string) {
-		const hand = (each: (...elements: Elements) => void) => each(...(this.maps.get(name) ?? NONE));
-		return {
-			...{ fd: this.#fd, maxEntries: 1, keySize: 64, valueSize: 64, perCpuStride: 8 },
-			...{ readAll: hand, drain: hand, update: () => undefined, push: () => undefined },
-			setMaxEntries: (entries: number) => {
-				this.room[name] = entries;
-			},
-			lookup: () => undefined,
-			lookupPerCpu: () => undefined,
-		};
+		super(t, layout);
 	}
 }
 
