@@ -12,7 +12,6 @@ import type { CallStacks } from './call-stacks.js';
 import type { KnownFiles } from './known-files.js';
 import type { CallPlan, CallPlanner } from './plans.js';
 import * as record from './record.js';
-import { errnoOf } from './record.js';
 import { rowOf } from './rows.js';
 import { fcntlResult } from './special-writers.js';
 import { endLine, Lifetimes, signalLine } from './thread-events.js';
@@ -134,7 +133,8 @@ export class TraceFormatter implements EventFormatter {
 	#sum(call: record.CallRecord): void {
 		const { plan } = this.#forms.of(call.call);
 		const isTimed = (call.flags & (record.UNFINISHED | record.BEGAN_BEFORE)) === 0;
-		this.#totals.add(plan.name, call.errno !== 0, isTimed ? call.duration_ns : undefined);
+		const failed = record.failureOf(call, plan.returns) !== 0;
+		this.#totals.add(plan.name, failed, isTimed ? call.duration_ns : undefined);
 	}
 
 	#written(lines: LineBuffer, call: record.CallRecord): void {
@@ -177,8 +177,7 @@ function writeResult(
 		lines.add(bytesOf(` (flags ${flags})`));
 		return;
 	}
-	// A call of 32 bits may have left the upper half empty.
-	const errno = call.errno || (returns === 'int' ? errnoOf(low, -1 >>> 0) : 0);
+	const errno = record.failureOf(call, returns);
 	if (errno !== 0) writeErrno(lines, errno);
 	else if (returns === 'address') lines.hex64(low, high);
 	else if (returns === 'narrow address') lines.hex64(low, 0);

@@ -271,8 +271,13 @@ function placeOf(argument: number): number {
 /** 53 bits of a hash of 64, exact as a number. */
 const idOf = (low: number, high: number) => (high & 0x1f_ffff) * 2 ** 32 + low;
 
+/** Why a call failed, by what its plan says that it returns; 0: it did not. One of 32 bits may have left the upper half empty. */
+export function failureOf({ errno, resultLow }: CallRecord, returns: string): number {
+	return errno || (returns === 'int' ? errnoOf(resultLow, -1 >>> 0) : 0);
+}
+
 /** Of a result in two halves; 0: it is none. */
-export function errnoOf(low: number, high: number): number {
+function errnoOf(low: number, high: number): number {
 	if (high !== 0xffff_ffff) return 0;
 	const errno = -(low | 0);
 	return errno >= 1 && errno <= MAX_ERRNO ? errno : 0;

@@ -44,12 +44,13 @@ function callFields(call: record.CallRecord, forms: CallForms, files: KnownFiles
 	const unfinished = (call.flags & record.UNFINISHED) !== 0;
 	const before = (call.flags & record.BEGAN_BEFORE) !== 0;
 	const file = call.resultFile === 0 ? undefined : files.textOf(call.idAt(call.resultFile));
+	const errno = unfinished ? 0 : record.failureOf(call, form.plan.returns);
 	return {
 		syscall: form.plan.name,
 		args: Buffer.from(text.bytes()).toString('latin1'),
-		...(unfinished ? {} : { result: resultOf(call, form.plan.returns) }),
+		...(unfinished ? {} : { result: errno ? -1 : resultOf(call, form.plan.returns) }),
 		...(file === undefined ? {} : { result_file: file }),
-		...(call.errno ? { error: errnoName(call.errno) } : {}),
+		...(errno ? { error: errnoName(errno) } : {}),
 		...(before ? {} : { duration_ns: call.duration_ns }),
 		...(unfinished ? { unfinished: 1 } : {}),
 	};
@@ -70,7 +71,6 @@ function parentFields(call: record.CallRecord): Key {
 
 /** Exact as a number where it is one, else as text. */
 function resultOf(call: record.CallRecord, returns: CallPlan['returns']): number | string {
-	if (call.errno) return -1;
 	if (returns === 'narrow address') return call.resultLow;
 	const value = BigInt.asIntN(64, (BigInt(call.resultHigh) << 32n) | BigInt(call.resultLow));
 	const isExact = value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER;

@@ -8,6 +8,13 @@ import { memleak as layout } from '../../../../src/generated/memleak.js';
 import { chanceTable } from '../../../../src/tools/memleak/byte-sampling.js';
 import { memleak } from '../../../../src/tools/memleak/memleak.js';
 import { requireHeap } from '../../../../src/tools/memleak/options.js';
+import { Outstanding } from '../../../../src/tools/memleak/outstanding.js';
+import {
+	keepLargest,
+	type LeakSite,
+	MAX_SINGLE,
+	singleNotices,
+} from '../../../../src/tools/memleak/single-allocations.js';
 import { Kernel } from '../kernel.js';
 import { structs } from '../structs.js';
 
@@ -386,4 +393,24 @@ test('options that make no sense together are refused, and no others', () => {
 			message: `${option} works only on the heaps of processes: add -p PID, or -- COMMAND`,
 		});
 	requireHeap(settingsOf({ object: 'libc', tids: true }), 'heap');
+});
+
+test('of too many single allocations the largest stay, the others are added up, and how many is said', () => {
+	const one = (size_bytes: number) => {
+		return { size_bytes, weight_bytes: size_bytes, weight_count: 1, age_ns: 1 };
+	};
+	const single = [
+		...Array.from({ length: 7 }, () => one(500)),
+		...Array.from({ length: MAX_SINGLE + 5 }, () => one(16)),
+		one(8),
+	];
+	const site = { outstanding: new Outstanding(), single } as unknown as LeakSite;
+	keepLargest([site]);
+	assert.equal(site.single.length, MAX_SINGLE);
+	assert.equal(site.single.filter(({ size_bytes }) => size_bytes === 500).length, 7);
+	// 12 of those of 16 bytes, and the one of 8.
+	assert.deepEqual([site.outstanding.count, site.outstanding.bytes], [13, 12 * 16 + 8]);
+	assert.match(singleNotices([site])[0] ?? '', /the 100,000 largest .* the other 13 are added up/);
+	keepLargest([site]);
+	assert.equal(site.single.length, MAX_SINGLE);
 });

@@ -140,6 +140,8 @@ test('socket addresses of each family', () => {
 	const unix = (text: string) => connect(1, 0, ...Buffer.from(text, 'latin1'));
 	assert.equal(unix('/run/a\0rest'), '{AF_UNIX, "/run/a"}');
 	assert.equal(unix('\0abstract\x1b'), '{AF_UNIX, @"abstract\\33"}');
+	// The name of an abstract one may have zeroes in it: it is as long as it was given.
+	assert.equal(unix('\0a\0b'), '{AF_UNIX, @"a\\0b"}');
 	assert.equal(connect(1, 0), '{AF_UNIX}');
 	assert.equal(connect(16, 0, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0), '{AF_NETLINK, pid=9, groups=0x5}');
 	assert.equal(connect(77, 0, 0, 0), '{family=77}');

@@ -130,6 +130,17 @@ test('results are exact: as numbers where these are, else as text; of 32 bits on
 	assert.equal(await result({ ...mmap2, result: 0xffff_fff0_8000_1000n }), 0x8000_1000);
 });
 
+test('a call whose result has 32 bits has failed where these are an error, in each form', async (t) => {
+	if (process.arch !== 'x64') return t.skip('modify_ldt is of x86');
+	const EINVAL = 0xffff_ffean;
+	const modify = { ...OPEN, nr: nr('modify_ldt'), args: [1, 0, 16], captures: [], result: EINVAL };
+	const { lines, table } = await printed(t, { totals: true }, { records: [modify] });
+	assert.match(lines[0] ?? '', / = -1 EINVAL <0\.000002500>$/);
+	assert.match(table ?? '', /^1 call, 1 failed, /m);
+	const [row] = await rows(t, { records: [modify] });
+	assert.deepEqual([row?.result, row?.error], [-1, 'EINVAL']);
+});
+
 test('what began before tracing has no duration, and what has not returned no result', async (t) => {
 	const [before, open, both] = await rows(t, {
 		records: [{ ...OPEN, flags: BEFORE }],
@@ -198,23 +209,40 @@ test('why a signal was sent, by the number of the kernel', async (t) => {
 	]);
 });
 
+const { object_type: TYPE, object_flag: FLAG } = layout.enums;
+const ADDRESS = (last: number) => Uint8Array.of(10, 0, 0, last, ...Array(12).fill(0));
+const SOCKET = {
+	...{ type: TYPE.OBJECT_INET, family: 2, protocol: 6, local: ADDRESS(1), local_port: 80 },
+	...{ remote: ADDRESS(2), remote_port: 443 },
+};
+/** Leaf first, with a 0 behind each. */
+const path = (text: string) => ({ text, text_bytes: Buffer.byteLength(text) });
+
 test('a file that a call has opened is told beside its number, in rows and in lines', async (t) => {
-	const number = 0x1_2345_6789;
+	const number = 0x10_2345_6789_abcd;
 	const id = Buffer.alloc(8);
-	id.writeBigUInt64LE(BigInt(number));
-	const type = layout.enums.object_type.OBJECT_PIPE;
-	const flags = layout.enums.object_flag.OBJECT_WITHOUT_ROOT;
-	const object = structs(layout.structs.wait_object, [{ type, flags, inode: 77 }]);
-	const pipe = new Uint8Array(object.buffer);
-	const records = [
-		{ type: FILE, duration_ns: number, body: pipe },
-		{ ...OPEN, captures: [{ argument: CAPTURED_RESULT, text: id }], result: 3 },
-	];
-	const [call, ...none] = await rows(t, { records });
-	assert.deepEqual(none, []);
-	assert.deepEqual([call?.result, call?.result_file], [3, 'pipe:[77]']);
-	const { lines } = await printed(t, {}, { records });
-	assert.deepEqual(lines, ['worker[813/812] chdir(0x5000) = 3<pipe:[77]> <0.000002500>']);
+	// Of the upper bits programs tell more than a number holds.
+	id.writeBigUInt64LE(BigInt(number) + 2n ** 60n);
+	const { OBJECT_DELETED: DELETED, OBJECT_WITHOUT_ROOT: NO_ROOT } = FLAG;
+	for (const [object, told, written = told] of [
+		[{ type: TYPE.OBJECT_PIPE, flags: NO_ROOT, inode: 77 }, 'pipe:[77]'],
+		[{ type: TYPE.OBJECT_FILE, ...path('b\0srv\0') }, '/srv/b'],
+		[{ type: TYPE.OBJECT_FILE, flags: DELETED, ...path('b\0srv\0') }, '/srv/b (deleted)'],
+		[{ type: TYPE.OBJECT_FILE, ...path('\x7f~\0') }, '/\x7f~', '/\\177~'],
+		[SOCKET, 'tcp:10.0.0.1:80->10.0.0.2:443'],
+		[{ ...SOCKET, remote_port: 0 }, 'tcp:10.0.0.1:80'],
+	] as const) {
+		const body = new Uint8Array(structs(layout.structs.wait_object, [object]).buffer);
+		const records = [
+			{ type: FILE, duration_ns: number, body },
+			{ ...OPEN, captures: [{ argument: CAPTURED_RESULT, text: id }], result: 3 },
+		];
+		const [call, ...none] = await rows(t, { records });
+		assert.deepEqual(none, []);
+		assert.deepEqual([call?.result, call?.result_file], [3, told]);
+		const { lines } = await printed(t, {}, { records });
+		assert.deepEqual(lines, [`worker[813/812] chdir(0x5000) = 3<${written}> <0.000002500>`]);
+	}
 });
 
 test('lines: what is missing, what ended, what has not returned, and what was lost behind the last', async (t) => {
@@ -381,8 +409,29 @@ test('options: what programs are told of them', () => {
 	assert.equal(some.with_ends, false);
 	assert.equal(told({ calls: [nr('exit_group')] }).with_ends, true);
 	assert.equal(told({ totalsOnly: true }).with_ends, false);
+	assert.equal(told({ calls: [nr('read')] }).with_ends, false);
 	assert.deepEqual(told({ buffer: 1 << 16 }).room.records, 1 << 16);
 	const described = told({ descriptors: true });
 	assert.ok((described.room.files_told ?? 0) > 1);
 	assert.equal(usual.room.files_told, undefined);
+});
+
+test('only a table is wanted: of no call anything is taken', () => {
+	const captures = (raw: Raw) => {
+		const { settings } = askedOf(trace, { raw, interval_s: 1, count: undefined, command: [] });
+		return settings.planner.plan({ nr: nr('chdir'), abi: 'native' }).captures.length;
+	};
+	assert.ok(captures({}) > 0);
+	assert.equal(captures({ totalsOnly: true }), 0);
+});
+
+test('options that are given several times add up; the largest descriptor is one', () => {
+	const { path: glob, fd, calls } = trace.options();
+	type Parse = (text: string, before: unknown) => unknown;
+	assert.deepEqual((glob.parseArg as Parse)('/b*', ['/a*']), ['/a*', '/b*']);
+	assert.equal((fd.parseArg as Parse)('2147483647', undefined), 2 ** 31 - 1);
+	assert.throws(() => (fd.parseArg as Parse)('2147483648', undefined), { message: /descriptor/ });
+	const one = (text: string) => (calls.parseArg as Parse)(text, undefined);
+	assert.deepEqual(one('t=read'), one('read'));
+	assert.deepEqual(one('trace=read'), one('read'));
 });
