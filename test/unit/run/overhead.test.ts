@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { CostMeter } from '../../../src/loader/cost.js';
-import { Overhead } from '../../../src/run/overhead.js';
+import { Overhead, unmeasuredCost } from '../../../src/run/overhead.js';
 import type { Stop } from '../../../src/run/stop.js';
 
 /** Per cent of one CPU. */
@@ -61,4 +61,12 @@ test('without a limit, what tstrace takes itself is warned of, too, and tracing 
 	const { told, reason } = overseen(t, { programs_pct: 0, own_pct: 1e6 }, undefined);
 	assert.equal(reason, undefined);
 	assert.match(told.join(), /^overhead: tracing takes 1000000 % of one CPU/);
+});
+
+test('the cost in the kernel is measured, unless nobody wants it, or nobody is to be interrupted; a limit needs it', () => {
+	const asked = { cost: true, maxOverhead_pct: undefined };
+	assert.equal(unmeasuredCost(asked, []), undefined);
+	assert.equal(unmeasuredCost({ ...asked, cost: false }, []), '--no-cost');
+	assert.match(unmeasuredCost(asked, [2, 3]) ?? '', /some are isolated \(2,3\)$/);
+	assert.equal(unmeasuredCost({ ...asked, maxOverhead_pct: 5 }, [2, 3]), undefined);
 });

@@ -119,3 +119,22 @@ test('a signal ends what is interruptible, and not the run; the one after it is 
 	);
 	stop.close();
 });
+
+test('why it ended early is what was said first, and so is the error', () => {
+	const stop = new Stop();
+	stop.request('max_overhead');
+	stop.request('nobody_left');
+	assert.equal(stop.reason, 'max_overhead');
+	stop.close();
+	const user = new Stop();
+	user.request();
+	user.request('failed');
+	assert.equal(user.reason, undefined);
+	user.close();
+	const failed = new Stop();
+	failed.fail(new Error('first'));
+	failed.fail(new Error('second'));
+	assert.equal(failed.reason, 'failed');
+	assert.throws(() => failed.check(), { message: 'first' });
+	failed.close();
+});

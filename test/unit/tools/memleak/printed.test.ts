@@ -88,6 +88,8 @@ function tracing(t: TestContext, raw: Raw = {}) {
 		...([kernel.object, settings, subjects, () => undefined, undefined] as const),
 	);
 	t.after(() => reader.close?.());
+	// Mocked twice, it would stay so: what is restored last is what was there before the second time.
+	t.mock.restoreAll();
 	t.mock.method(process.hrtime, 'bigint', () => BigInt(NOW));
 	const view = memleak.text(settings);
 	const read = async () => {

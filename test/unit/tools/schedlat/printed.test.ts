@@ -30,6 +30,8 @@ async function printed(
 	const none = { filter: {} } as never;
 	const reader = schedlat.reader(kernel.object, settings, none, () => undefined, undefined);
 	t.after(() => reader.close?.());
+	// Mocked twice, it would stay so: what is restored last is what was there before the second time.
+	t.mock.restoreAll();
 	t.mock.method(Date, 'now', () => Date.UTC(2026, 0, 2, 3, 4, 5));
 	t.mock.method(process.hrtime, 'bigint', () => 60_000_000_000n);
 	reader.begin?.();
