@@ -10,6 +10,8 @@ export interface Started {
 	readonly blocked: readonly number[];
 	/** The descriptors that were open; undefined where nobody noted them. */
 	readonly open: ReadonlySet<number> | undefined;
+	/** What NODE_EXTRA_CA_CERTS was, if it was taken away so that node starts sooner. */
+	readonly certificates: string | undefined;
 }
 
 const VARIABLE = 'TSTRACE_STARTED';
@@ -17,11 +19,13 @@ const VARIABLE = 'TSTRACE_STARTED';
 const LAST_SIGNAL = 31;
 const { SIGINT, SIGQUIT } = constants.signals;
 
-/** Takes what bin/tstrace left in the environment, so that no child inherits it. */
+/** Takes what bin/tstrace left in the environment, so that children inherit what tstrace was started with. */
 function take(): Started {
 	const text = process.env[VARIABLE];
 	delete process.env[VARIABLE];
-	return parseStarted(text ?? '');
+	const noted = parseStarted(text ?? '');
+	if (noted.certificates !== undefined) process.env.NODE_EXTRA_CA_CERTS = noted.certificates;
+	return noted;
 }
 
 /** Of such as "files=1024 blocked=0000000000000000 ignored=0000000000000001 open=0,1,2,". */
@@ -36,6 +40,8 @@ export function parseStarted(text: string): Started {
 		ignored: ignored.filter((signal) => signal !== SIGQUIT || ignored.includes(SIGINT)),
 		blocked: signalsIn(field('blocked')),
 		open: open === undefined ? undefined : new Set(open.match(/\d+/g)?.map(Number)),
+		// The last one, as a path may have anything in it.
+		certificates: / certificates=(.+)$/s.exec(text)?.[1],
 	};
 }
 

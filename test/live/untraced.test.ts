@@ -39,7 +39,15 @@ const STARTERS: Readonly<Record<string, readonly string[]>> = {
 	'nice, umask, another folder': [...['nice', '-n', '7'], ...by('umask 027; cd /usr; export PWD')],
 	'an environment without PATH': ['env', '-u', 'PATH'],
 	// But for IFS, PWD, and names that are none for a shell (a.b), which dash does not hand on.
-	'an odd environment': ['env', 'LINES=1\n2', 'EMPTY=', 'ENV=/nowhere', '_=x', 'OLDPWD=y'],
+	'an odd environment': [
+		'env',
+		'NODE_EXTRA_CA_CERTS=/no where/ \n open=9',
+		'LINES=1\n2',
+		'EMPTY=',
+		'ENV=/nowhere',
+		'_=x',
+		'OLDPWD=y',
+	],
 };
 
 function by(script: string): readonly string[] {

@@ -18,6 +18,14 @@ test('a SIGQUIT that only the shell ignores is not noted', () => {
 	assert.deepEqual(parseStarted('ignored=0000000000000006').ignored, [2, 3]);
 });
 
+test('a file of certificates is noted whole, whatever its name', () => {
+	const name = '/etc/a b/open=7,\n certificates=x.pem';
+	const started = parseStarted(`files=1024 open=0, certificates=${name}`);
+	assert.equal(started.certificates, name);
+	assert.deepEqual([...(started.open ?? [])], [0]);
+	assert.equal(parseStarted('files=1024 open=0,').certificates, undefined);
+});
+
 test('what nobody noted, or what is not a number, changes nothing', () => {
 	for (const text of ['', 'files=$(reboot) blocked= ignored=zz', 'files=', ' open']) {
 		const { files, ignored, blocked, open } = parseStarted(text);
