@@ -12,6 +12,7 @@ import { libbpf, libbpfFunction, type Pointer } from '../src/loader/ffi.js';
 import type { FieldLayout, MapLayout, ObjectLayout, StructLayout } from '../src/loader/layout.js';
 import { mapsOf, programsOf } from '../src/loader/maps-and-programs.js';
 import { viewMemory } from '../src/loader/memory.js';
+import { kernelTypesOf } from './kernel-types.js';
 
 const OUT = 'src/generated';
 
@@ -59,7 +60,8 @@ function readLayout(path: string, name: string): ObjectLayout {
 		if (tracepoint) tracepoints.add(tracepoint);
 	}
 	c.bpf_object__close(object);
-	return { name, ...exportedTypes(btf, name), sections, maps, programs };
+	const kernelTypes = kernelTypesOf(path);
+	return { name, ...exportedTypes(btf, name), sections, maps, programs, kernelTypes };
 }
 
 /** EXPORT_TYPE (bpf/lib/kernel.h) marks what user space wants with a variable named for it. */

@@ -100,6 +100,38 @@ export class BtfTypes {
 		}
 	}
 
+	/** All types of this name, of whatever kind. */
+	named(name: string): number[] {
+		const nameAt = this.#strings.indexOf(`\0${name}\0`) + 1;
+		const ids: number[] = [];
+		if (nameAt === 0) return ids;
+		for (let id = this.#names.indexOf(nameAt, 1); id >= 0; ) {
+			ids.push(id);
+			id = this.#names.indexOf(nameAt, id + 1);
+		}
+		return ids;
+	}
+
+	/** How many there are, with void. */
+	get count(): number {
+		return this.#offsets.length;
+	}
+
+	/** All that is said of a type. */
+	bytes(id: number): Uint8Array {
+		const { buffer, byteOffset, byteLength } = this.#data;
+		const at = this.at(id);
+		const end = id + 1 < this.count ? this.at(id + 1) : byteLength;
+		return new Uint8Array(buffer, byteOffset + at, end - at);
+	}
+
+	/** The names up to the one that begins there, and with it. Throws BtfError. */
+	strings(lastAt: number): Uint8Array {
+		const end = this.#strings.indexOf(0, lastAt);
+		if (end < 0) throw new BtfError('a name lies outside the file');
+		return this.#strings.subarray(0, end + 1);
+	}
+
 	/** Behind typedefs and qualifiers. */
 	resolve(type: number): number {
 		let id = this.checked(type);
@@ -154,6 +186,11 @@ export class BtfTypes {
 		const end = name.indexOf(0);
 		if (end < 0) throw new BtfError('a name is too long, or lies outside the file');
 		return name.toString('utf8', 0, end);
+	}
+
+	/** Its name; '': it has none. */
+	name(id: number): string {
+		return this.string(this.nameAt(id));
 	}
 
 	/** Where its name begins. */

@@ -2,6 +2,7 @@
  * Reads BTF, the type information of the kernel and of BPF objects.
  * Source: Documentation/bpf/btf.rst. Every read is bounded; malformed input ends in a BtfError.
  */
+import { subsetOf } from './btf-subset.js';
 import { BtfError, BtfTypes, KIND } from './btf-types.js';
 
 /** Unnamed structs and unions in one struct: task_struct has ten. */
@@ -72,7 +73,7 @@ export class Btf {
 	/** The name of the type behind typedefs and qualifiers of a field of a struct; '': it has none. */
 	fieldType(struct: string, field: string): string | undefined {
 		const member = this.#member(struct, field);
-		return member && this.#types.string(this.#types.nameAt(this.#types.resolve(member.type)));
+		return member && this.#types.name(this.#types.resolve(member.type));
 	}
 
 	hasTypedef(name: string): boolean {
@@ -120,6 +121,13 @@ export class Btf {
 			});
 		}
 		return { name, size_bytes: this.#types.u32(this.#types.at(id) + 8), fields };
+	}
+
+	/**
+	 * BTF of these types, and of what they contain, in parts; undefined: it lacks one of them. Throws BtfError.
+	 */
+	subset(names: readonly string[]): Uint8Array[] | undefined {
+		return subsetOf(this.#types, names);
 	}
 
 	#member(struct: string, field: string): Member | undefined {

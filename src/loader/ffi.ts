@@ -74,6 +74,10 @@ function declareLibc() {
 			addr: Pointer,
 			length: number,
 		) => number,
+		// Not of libraries of C before glibc 2.27.
+		memfd_create: optional(() =>
+			library.func('int memfd_create(const char *name, unsigned int flags)'),
+		) as ((name: string, flags: number) => number) | undefined,
 		sysconf: library.func('long sysconf(int name)') as (name: number) => number,
 		// glibc has no function for it; of syscall's arguments these are the ones it takes.
 		perf_event_open: library.func(
@@ -184,7 +188,7 @@ function declare() {
 
 		bpf_object__open_file: c('void *bpf_object__open_file(const char *path, const void *opts)') as (
 			path: string,
-			opts: Pointer,
+			opts: Uint8Array | null,
 		) => Pointer,
 		bpf_object__load: c('int bpf_object__load(void *object)') as (object: Pointer) => number,
 		bpf_object__close: c('void bpf_object__close(void *object)') as (object: Pointer) => void,

@@ -30,6 +30,8 @@ export interface ObjectLayout {
 	readonly sections: Readonly<Record<string, StructLayout>>;
 	readonly maps: Readonly<Record<string, MapLayout>>;
 	readonly programs: readonly string[];
+	/** Names of the kernel's types that the programs refer to; undefined: nobody has looked. */
+	readonly kernelTypes?: readonly string[];
 }
 
 /** A u64 as a number: exact below 2^53, which in nanoseconds is 104 days. */

@@ -3,6 +3,7 @@ import { closeSync, existsSync, read, readFileSync } from 'node:fs';
 import { TstraceError } from '../errors.js';
 import { closeAll } from './close-all.js';
 import { failure, libbpf, type Pointer } from './ffi.js';
+import { KernelTypes } from './kernel-types.js';
 import type { ObjectLayout } from './layout.js';
 import { captureMessages, takeMessages } from './libbpf-messages.js';
 import { BpfMap, u32Key } from './map.js';
@@ -26,6 +27,8 @@ export class BpfObject<L extends ObjectLayout> {
 	readonly #programs = new Map<string, BpfProgram>();
 	#pointer: Pointer;
 	#links: Pointer[] = [];
+	/** Until it is loaded. */
+	#types: KernelTypes | undefined;
 	/** The global variables' memory, shared with the kernel; mapped when first needed. */
 	#variables: SharedMapping | undefined;
 
@@ -41,8 +44,11 @@ export class BpfObject<L extends ObjectLayout> {
 		captureMessages(options.verbose ?? false);
 		if (!existsSync(path))
 			throw new TstraceError(`BPF object ${path} is missing: run make, or install again`);
-		this.#pointer = libbpf().bpf_object__open_file(path, null);
+		this.#types = layout.kernelTypes && KernelTypes.of(layout.kernelTypes);
+		const openWith = (options: Uint8Array | null) => libbpf().bpf_object__open_file(path, options);
+		this.#pointer = this.#types ? this.#types.give(openWith) : openWith(null);
 		if (this.#pointer === null) {
+			this.#closeTypes();
 			throw new TstraceError(`cannot open BPF object ${path}: ${failure()}`, takeMessages());
 		}
 		open.add(this);
@@ -99,6 +105,7 @@ export class BpfObject<L extends ObjectLayout> {
 		for (const [name, program] of this.#programs) program.setAutoload(programs.includes(name));
 		for (const name of withoutMaps) this.#map(name).setAutocreate(false);
 		const result = libbpf().bpf_object__load(this.#pointer);
+		this.#closeTypes();
 		const messages = takeMessages();
 		if (result < 0) throw explainLoadFailure(this.layout.name, failure(result), messages);
 	}
@@ -179,6 +186,7 @@ export class BpfObject<L extends ObjectLayout> {
 	/** Releases programs, maps and memory; the object cannot be used afterwards. */
 	close(): void {
 		if (this.#pointer === null) return;
+		this.#closeTypes();
 		this.detach();
 		this.#variables?.unmap();
 		this.#variables = undefined;
@@ -187,6 +195,11 @@ export class BpfObject<L extends ObjectLayout> {
 		this.#maps.clear();
 		this.#programs.clear();
 		open.delete(this);
+	}
+
+	#closeTypes(): void {
+		this.#types?.close();
+		this.#types = undefined;
 	}
 
 	#bss(): SharedMapping {
