@@ -31,8 +31,8 @@ const NAMED_BYTES = new Map<number, number>([
  */
 export function subsetOf(types: BtfTypes, names: readonly string[]): Uint8Array[] | undefined {
 	const subset = new Subset(types);
-	for (const name of names) {
-		const ids = types.named(name).filter((id) => subset.knows(id));
+	for (const named of types.named(names)) {
+		const ids = named.filter((id) => subset.knows(id));
 		if (ids.length === 0) return undefined;
 		for (const id of ids) subset.add(id);
 	}
