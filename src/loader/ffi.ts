@@ -179,6 +179,9 @@ function declare() {
 	library ??= loadLibbpf();
 	printFunction();
 	const c = libbpfFunction;
+	const update = c(
+		'int bpf_map_update_elem(int fd, const void *key, const void *value, uint64_t flags)',
+	);
 	return {
 		libbpf_set_print: c('void *libbpf_set_print(LibbpfPrint *print)') as (
 			print: Pointer,
@@ -259,9 +262,20 @@ function declare() {
 			key: Uint8Array,
 			value: Uint8Array,
 		) => number,
-		bpf_map_update_elem: c(
-			'int bpf_map_update_elem(int fd, const void *key, const void *value, uint64_t flags)',
-		) as (fd: number, key: Uint8Array | null, value: Uint8Array, flags: number) => number,
+		bpf_map_update_elem: update as (
+			fd: number,
+			key: Uint8Array | null,
+			value: Uint8Array,
+			flags: number,
+		) => number,
+		/** The same in another thread, which may begin later; `done` holds what it is given until then. */
+		bpf_map_update_elem_aside: update.async as (
+			fd: number,
+			key: Uint8Array,
+			value: Uint8Array,
+			flags: number,
+			done: () => void,
+		) => void,
 		bpf_map_delete_elem: c('int bpf_map_delete_elem(int fd, const void *key)') as (
 			fd: number,
 			key: Uint8Array,

@@ -8,6 +8,9 @@ import { viewMemory } from './memory.js';
 const BATCH_ELEMENTS = 4096;
 const BPF_ANY = 0;
 const BPF_F_NO_PREALLOC = 1;
+/** How long another thread may take to begin, and how often to look. */
+const PATIENCE_MS = 20;
+const POLL_MS = 0.1;
 const { ENOENT, ENOSPC } = constants.errno;
 
 /** A key for array maps, or any that is a u32. */
@@ -96,6 +99,22 @@ export class BpfMap {
 	update(key: Uint8Array, value: Uint8Array): void {
 		const result = libbpf().bpf_map_update_elem(this.fd, key, value, BPF_ANY);
 		this.#check(result, 'write to');
+	}
+
+	/**
+	 * Puts a map into a map of maps, at a key that has none. Programs find it at once; but the kernel keeps who puts it
+	 * there until all programs that ran before have ended, 5 to 20 ms. So another thread puts it.
+	 */
+	addInner(key: Uint8Array, fd: number): void {
+		const value = u32Key(fd);
+		const hold = () => [key, value];
+		libbpf().bpf_map_update_elem_aside(this.fd, key, value, BPF_ANY, hold);
+		const until_ms = performance.now() + PATIENCE_MS;
+		while (this.lookup(key) === undefined) {
+			// There is no such thread, or it failed: this one does, or says why it cannot.
+			if (performance.now() > until_ms) return this.update(key, value);
+			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+		}
 	}
 
 	/** Adds a value to a queue. */

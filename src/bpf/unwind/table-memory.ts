@@ -124,7 +124,7 @@ export class TableMemory {
 		let map: MappedArray | undefined;
 		try {
 			map = new MappedArray(UNWIND.UNWIND_CHUNK_ROWS * ROW_BYTES);
-			this.#object.map('unwind_rows').update(u32Key(this.#chunks.length), u32Key(map.fd));
+			this.#object.map('unwind_rows').addInner(u32Key(this.#chunks.length), map.fd);
 		} catch (error) {
 			map?.close();
 			if (error instanceof TstraceError) return undefined;
