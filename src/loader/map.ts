@@ -111,8 +111,11 @@ export class BpfMap {
 		libbpf().bpf_map_update_elem_aside(this.fd, key, value, BPF_ANY, hold);
 		const until_ms = performance.now() + PATIENCE_MS;
 		while (this.lookup(key) === undefined) {
-			// There is no such thread, or it failed: this one does, or says why it cannot.
-			if (performance.now() > until_ms) return this.update(key, value);
+			if (performance.now() > until_ms) {
+				// There is no such thread, or it failed: this one does it, or says why it cannot.
+				this.update(key, value);
+				return;
+			}
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
 		}
 	}
