@@ -152,12 +152,16 @@ for (const node of NODES) {
 			const inside = stacks.filter(({ frames, kinds }) =>
 				name.test(frames.filter((_frame, at) => kinds[at] !== 'k').at(-1) ?? ''),
 			);
-			for (const stack of inside)
-				assert.deepEqual(
-					wasmIn(stack).map(({ name: its }) => its),
-					[`call_${i}`, `hot_${i}`],
-				);
-			return sumOf(inside, 'count');
+			const whole = inside.filter(
+				(stack) =>
+					wasmIn(stack)
+						.map(({ name: its }) => its)
+						.join() === `call_${i},hot_${i}`,
+			);
+			// In its first or last instructions a function has no frame yet, or none any more.
+			const samples = sumOf(inside, 'count');
+			assert.ok(sumOf(whole, 'count') >= 0.98 * samples - 1, `${i}: ${samples} samples`);
+			return samples;
 		});
 		const all = counts.reduce((sum, count) => sum + count, 0);
 		for (const [i, count] of counts.entries()) {
