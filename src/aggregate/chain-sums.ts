@@ -17,8 +17,8 @@ export interface ChainSum extends Pick<Chain, 'keys' | 'did'> {
 	count: number;
 	/** Without what is in `against`. */
 	variance: number;
-	/** As in `Uncertain`. */
-	readonly against: Map<string, number>;
+	/** As in `Uncertain`; undefined: it errs against nothing, as most do. */
+	against: Map<string, number> | undefined;
 }
 
 export class ChainSums {
@@ -36,7 +36,7 @@ export class ChainSums {
 		const known = this.#sums.get(name);
 		if (known) return known;
 		if (this.#sums.size >= this.#max && keys.length > 1) return undefined;
-		const sum = { keys, did, value_ns: 0, count: 0, variance: 0, against: new Map() };
+		const sum = { keys, did, value_ns: 0, count: 0, variance: 0, against: undefined };
 		this.#sums.set(name, sum);
 		return sum;
 	}

@@ -116,6 +116,7 @@ export class Chains {
 		const part: Part = (keys, did, value_ns, error) => {
 			const sum = this.#add(keys, did, value_ns, wait);
 			if (!error || error.signed === 0) return;
+			sum.against ??= new Map();
 			sum.against.set(error.within, (sum.against.get(error.within) ?? 0) + error.signed);
 		};
 		this.#account([wait.key], [wait.pid], [wait.wakerPid, wait.wakerBorn_ns], stretch, part);

@@ -7,11 +7,17 @@ export class Histogram {
 	sum_ns = 0;
 	min_ns = Number.POSITIVE_INFINITY;
 	max_ns = 0;
-	readonly #counts = new Map<number, number>();
+	/** Undefined: none but the first one. There may be one of a single wait for each of 100,000 threads. */
+	#counts: Map<number, number> | undefined;
+	#first = 0;
 
 	/** Adds what was counted in one bucket. */
 	addBucket(bucket: number, count: number): void {
-		this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + count);
+		if (this.count === 0) this.#first = bucket;
+		else if (this.#counts || bucket !== this.#first) {
+			this.#counts ??= new Map([[this.#first, this.count]]);
+			this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + count);
+		}
 		this.count += count;
 	}
 
@@ -24,15 +30,20 @@ export class Histogram {
 
 	/** Adds what another one holds. */
 	add(other: Histogram): void {
-		for (const [bucket, count] of other.#counts) this.addBucket(bucket, count);
+		for (const [bucket, count] of other.#all()) this.addBucket(bucket, count);
 		this.addTotals(other);
 	}
 
 	/** The buckets that hold anything, smallest values first. */
 	buckets(): Array<{ bucket: number; count: number }> {
-		return [...this.#counts]
+		return [...this.#all()]
 			.map(([bucket, count]) => ({ bucket, count }))
 			.sort((a, b) => a.bucket - b.bucket);
+	}
+
+	#all(): Iterable<readonly [bucket: number, count: number]> {
+		if (this.#counts) return this.#counts;
+		return this.count > 0 ? [[this.#first, this.count]] : [];
 	}
 
 	/** The same as [low, high, count]: low <= value < high. */

@@ -19,7 +19,7 @@ export interface CapturedStack extends Uncertain {
 	/** Leaf first: where it was, then return addresses; for what a signal interrupted, one byte behind where it was. */
 	readonly user: ArrayLike<Address>;
 	/** Functions of a runtime's language, by the number of the frame in `user` that they are of; innermost first. */
-	readonly functions?: ReadonlyMap<number, readonly FunctionWord[]>;
+	readonly functions?: ReadonlyMap<number, readonly FunctionWord[]> | undefined;
 	/**
 	 * How the walk of the user frames ended, if it went by unwind tables: at the thread's first function; where frame
 	 * pointers ended that led through code without rules, which do not tell; at a return address of 0, which the

@@ -18,7 +18,7 @@ export interface Uncertain {
 }
 
 /** `alone`: what of the variance is not against others. */
-export function uncertainty(alone: number, against: ReadonlyMap<string, number>): Uncertain {
+export function uncertainty(alone: number, against: ReadonlyMap<string, number> = NONE): Uncertain {
 	return against.size === 0 ? { variance: alone } : { variance: alone + sizeOf(against), against };
 }
 

@@ -19,6 +19,8 @@ export interface MapsEntry {
 	readonly path: string;
 }
 
+/** Behind the first space. */
+const EXECUTABLE = 3;
 const LINE =
 	/^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..(.). ([0-9a-f]{1,16}) ([0-9a-f]+):([0-9a-f]+) (\d{1,16}) *(.*)$/s;
 
@@ -28,12 +30,17 @@ export function parseMaps(text: string): MapsEntry[] {
 	for (let at = 0; at < text.length && entries.length < MAX_MAPPINGS; ) {
 		const newline = text.indexOf('\n', at);
 		const end = newline < 0 ? text.length : newline;
-		const entry = parseLine(text.slice(at, end));
+		// Most are not: of a process with 10,000 threads, 20,000 lines.
+		const isExecutable = text[text.indexOf(' ', at) + EXECUTABLE] === 'x';
+		const entry = isExecutable && parseLine(text.slice(at, end));
 		if (entry) entries.push(entry);
 		at = end + 1;
 	}
 	return entries;
 }
+
+/** A part of a text keeps all of it in memory, which may be megabytes. */
+const copied = (part: string): string => Buffer.from(part).toString();
 
 function parseLine(line: string): MapsEntry | undefined {
 	const match = LINE.exec(line);
@@ -43,6 +50,6 @@ function parseLine(line: string): MapsEntry | undefined {
 	) as [number, number, number, number, number];
 	// Of kernel addresses there is one, [vsyscall].
 	if (end <= start || end > Number.MAX_SAFE_INTEGER) return undefined;
-	const path = boundedName((match[8] as string).replace(/ \(deleted\)$/, ''));
+	const path = copied(boundedName((match[8] as string).replace(/ \(deleted\)$/, '')));
 	return { start, end, fileOffset: offset, major, minor, inode: Number(match[7]), path };
 }

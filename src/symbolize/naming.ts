@@ -16,6 +16,7 @@ import {
 	type StackFindings,
 	type StackRow,
 	type Waker,
+	withKnown,
 } from '../aggregate/stack-rows.js';
 import { blockedOf } from '../aggregate/wait-parts.js';
 import type { Patience } from '../reader.js';
@@ -73,57 +74,51 @@ export async function nameStacks(
 		const names = ofWakers.get(waker) ?? NO_FRAMES;
 		return wakerOf(waker, names, frames(waker, names));
 	});
-	const wokenBy = ({ waker }: CapturedStack, of: Counted): { waker?: Waker } =>
-		waker
-			? {
-					waker: {
-						...wakerNamed(waker),
-						...waitedForBy(waker, of),
-						...wokenBy(waker, of),
-					},
-				}
-			: {};
+	const wokenBy = ({ waker }: CapturedStack, of: Counted): Waker | undefined => {
+		if (!waker) return undefined;
+		const named = wakerNamed(waker);
+		const objects = waitedForBy(waker, of);
+		const behind = wokenBy(waker, of);
+		if (!objects && !behind) return named;
+		return { ...named, ...(objects ? { objects } : {}), ...(behind ? { waker: behind } : {}) };
+	};
 	const rows = function* (): Generator<StackRow> {
 		for (const [index, stack] of stacks.entries()) {
 			const { parts, count, variance, against } = stack;
 			const names = named[index] ?? NO_FRAMES;
 			const frames = framesOf(stack, names);
 			const value = stackValue(stack);
-			const { cut, callerMissing } = names;
-			const missing = { ...(cut ? { cut } : {}), ...(callerMissing ? { callerMissing } : {}) };
-			const woken = wokenBy(stack, { value, count, variance });
-			const row = {
-				key: keyOf(stack),
-				frames,
-				parts,
-				value,
-				count,
-				variance,
-				...(against ? { against } : {}),
-				...missing,
-				...woken,
-				...waitedFor(stack, value),
-			};
-			yield sources ? { ...row, sources: [index] } : row;
+			const row = { key: keyOf(stack), frames, parts, value, count, variance };
+			yield withKnown(row, {
+				against,
+				cut: names.cut,
+				callerMissing: names.callerMissing || undefined,
+				waker: wokenBy(stack, row),
+				objects: waitedFor(stack, value),
+				sources: sources ? [index] : undefined,
+			});
 		}
 	};
 	return { stacks: mergeStacks(rows()), notices: symbolizer.notices().map(noticeText) };
 }
 
 /** Who is blocked waits for it; who waits for a CPU, no more. */
-function waitedFor(stack: CapturedStack, whole: number): Pick<StackRow, 'objects'> {
+function waitedFor(stack: CapturedStack, whole: number): StackRow['objects'] {
 	const { object, count, variance } = stack;
 	const value = blockedOf(stack);
-	if (!object || value === 0) return {};
+	if (!object || value === 0) return undefined;
 	const share = value / whole;
-	return { objects: [{ object, value, count, variance: variance * share * share }] };
+	return [{ object, value, count, variance: variance * share * share }];
 }
 
 type Counted = Pick<StackRow, 'value' | 'count' | 'variance'>;
 
 /** What a waker waited for itself meanwhile; `of`: what was counted of the waits that it ended. */
-function waitedForBy({ did, object }: CapturedWaker, of: Counted): Pick<Waker, 'objects'> {
-	return did === 'was blocked' && object ? { objects: [{ object, ...of }] } : {};
+function waitedForBy(
+	{ did, object }: CapturedWaker,
+	{ value, count, variance }: Counted,
+): Waker['objects'] {
+	return did === 'was blocked' && object ? [{ object, value, count, variance }] : undefined;
 }
 
 /** The frames of stacks, root first; those of stacks that are alike are one object. */

@@ -12,11 +12,11 @@ import type { WaitingThread } from '../symbolize/walks/sleeping-stacks.js';
 /** A user stack that was walked from outside. */
 type Walked = Pick<CapturedStack, 'user' | 'functions' | 'userEnd'>;
 
-/** Waits that are alike. */
+/** Waits that are alike: a stack whose sums grow. */
 interface Alike {
-	readonly stack: CapturedStack;
+	readonly stack: CapturedStack & { count: number };
+	/** The stack's. */
 	readonly parts: number[];
-	count: number;
 }
 
 const NO_STACK = BigInt(layout.enums.stack_constant.NO_STACK);
@@ -72,22 +72,19 @@ export class OpenWaits {
 			const name = this.#nameOf(at, number, waited);
 			let sum = alike.get(name);
 			if (!sum) {
-				const counted = { at_ns: ended_ns, parts: [], count: 0, variance: 0 };
+				const parts = waited.map(() => 0);
+				const counted = { at_ns: ended_ns, parts, count: 0, variance: 0 };
 				const stack = snapshot.captured(this.#view, at + key.offset, counted);
-				sum = {
-					stack: { ...stack, ...this.#stacks[number] },
-					parts: waited.map(() => 0),
-					count: 0,
-				};
+				sum = { stack: Object.assign(stack, this.#stacks[number]), parts };
 				alike.set(name, sum);
 			}
 			for (const [part, value] of waited.entries())
 				sum.parts[part] = (sum.parts[part] ?? 0) + value;
-			sum.count++;
+			sum.stack.count++;
 			if (isBlockedSince(waited, ended_ns - begun_ns)) this.stayed.add(sum.stack.tid);
 			this.#takeMutex(at, sum.stack);
 		}
-		return Array.from(alike.values(), ({ stack, parts, count }) => ({ ...stack, parts, count }));
+		return Array.from(alike.values(), ({ stack }) => stack);
 	}
 
 	/** The same for waits that are alike. Those that were blocked have a waker, or none yet. */

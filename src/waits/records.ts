@@ -188,9 +188,9 @@ export class WaitRecords {
 		from: StackSnapshot,
 		wakers: Map<string, CapturedWaker | undefined>,
 	): CapturedStack {
-		const counted = { parts: onlyBlocked(value_ns), count, variance };
+		const counted = { parts: onlyBlocked(value_ns), count, variance, against };
 		const stack = this.#captured(keys[0] as number, from, counted);
-		return { ...stack, against, waker: this.#wakerOf(keys, did, from, wakers) };
+		return Object.assign(stack, { waker: this.#wakerOf(keys, did, from, wakers) });
 	}
 
 	/** Who ended the first of these waits; `wakers`: those that are known, as each has to get its names once. */
@@ -221,10 +221,11 @@ export class WaitRecords {
 	#captured(
 		number: number,
 		from: StackSnapshot,
-		counted: Pick<CapturedStack, 'parts' | 'count' | 'variance'>,
+		counted: Pick<CapturedStack, 'parts' | 'count' | 'variance' | 'against'>,
 	): CapturedStack {
 		const { key, at_ns } = this.#keys[number] as { key: DataView; at_ns: number };
-		return from.captured(key, 0, { ...counted, at_ns });
+		const { parts, count, variance, against } = counted;
+		return from.captured(key, 0, { at_ns, parts, count, variance, against });
 	}
 }
 

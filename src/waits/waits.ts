@@ -236,6 +236,6 @@ export class Waits implements Reader<StackFindings> {
 	}
 }
 
-/** A stack that was blocked and has no waker gets this one. */
+/** Stacks that were blocked and have no waker get this one. In place: there may be 100,000. */
 const woken = (otherwise: CapturedWaker) => (stack: CapturedStack) =>
-	stack.waker || blockedOf(stack) === 0 ? stack : { ...stack, waker: otherwise };
+	stack.waker || blockedOf(stack) === 0 ? stack : Object.assign(stack, { waker: otherwise });

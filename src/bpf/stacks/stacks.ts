@@ -177,18 +177,28 @@ export class StackSnapshot {
 	captured(
 		view: DataView,
 		at: number,
-		counted: Pick<CapturedStack, 'at_ns' | 'parts' | 'count' | 'variance'>,
+		counted: Pick<CapturedStack, 'at_ns' | 'parts' | 'count' | 'variance' | 'against'>,
 	): CapturedStack {
 		const { kernel, user, waker, object, tgid, tid, comm } = this.#layouts.stack_key.fields;
 		const hash = (field: FieldLayout) => view.getBigUint64(at + field.offset, true);
+		const addresses = this.addressesOf(hash(kernel), hash(user));
+		// There may be 100,000 of them. What is put together by spreading takes three times the memory.
 		return {
 			pid: view.getUint32(at + tgid.offset, true),
 			tid: view.getUint32(at + tid.offset, true),
 			comm: readComm(view, at + comm.offset),
-			...this.addressesOf(hash(kernel), hash(user)),
+			kernel: addresses.kernel,
+			user: addresses.user,
+			functions: addresses.functions,
+			userEnd: addresses.userEnd,
+			lost: addresses.lost,
 			waker: this.wakers.get(hash(waker)),
 			object: this.objects.get(hash(object)),
-			...counted,
+			at_ns: counted.at_ns,
+			parts: counted.parts,
+			count: counted.count,
+			variance: counted.variance,
+			against: counted.against,
 		};
 	}
 

@@ -16,6 +16,10 @@ export interface Mapping {
 	readonly file: MappedFile | undefined;
 }
 
+type FileMapping = Mapping & { readonly file: MappedFile };
+
+const isOfFile = (mapping: Mapping): mapping is FileMapping => mapping.file !== undefined;
+
 /** How many of the mappings that an address is in, at different times, are looked at. */
 const MAX_OVERLAPS = 4096;
 
@@ -96,10 +100,9 @@ export class AddressSpace {
 	}
 
 	/** What files are known to be mapped in it, code of theirs at least. */
-	*files(): Generator<Mapping & { readonly file: MappedFile }> {
+	*files(): Generator<FileMapping> {
 		for (const { life } of this.line) {
-			for (const mapping of life.index.mappings)
-				if (mapping.file) yield { ...mapping, file: mapping.file };
+			for (const mapping of life.index.mappings) if (isOfFile(mapping)) yield mapping;
 		}
 	}
 

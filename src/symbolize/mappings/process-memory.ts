@@ -10,7 +10,9 @@ import { readMaps } from '../../proc/process-facts.js';
 import { textOf } from '../../text-of.js';
 import type { StoppedRegisters } from '../../unwind/walk.js';
 
-/** Most stacks end within one. */
+/** Most stacks of threads that wait end within these, and the page that they end in: pages take most of the time. */
+const FIRST_BYTES = 1 << 10;
+/** What follows what was read last. */
 const PIECE_BYTES = 16 << 10;
 /** As many as maps.ts reads. */
 const MAX_RANGES = 2 ** 20;
@@ -43,11 +45,21 @@ export class ProcessMemory {
 			const range = firstAtLeast(this.#starts, address + 1) - 1;
 			const rangeEnd = this.#ends[range] ?? 0;
 			if (!(end <= rangeEnd)) return undefined;
-			this.#piece = this.#readPiece(address, Math.min(PIECE_BYTES, rangeEnd - address));
+			const pieceEnd = Math.min(this.#endOfPiece(address, end), rangeEnd);
+			this.#piece = this.#readPiece(address, pieceEnd - address);
 			this.#pieceAt = address;
 			if (this.#piece.byteLength < length_bytes) return undefined;
 		}
 		return new DataView(this.#piece.buffer, address - this.#pieceAt, length_bytes);
+	}
+
+	/** Up to where is read what begins at an address, and is asked for up to `end`. */
+	#endOfPiece(address: number, end: number): number {
+		const beyond = address - (this.#pieceAt + this.#piece.byteLength);
+		if (beyond >= -PIECE_BYTES && beyond < PIECE_BYTES) return Math.max(end, address + PIECE_BYTES);
+		const page_bytes = pageSizeBytes();
+		const first = Math.ceil((address + FIRST_BYTES) / page_bytes) * page_bytes;
+		return Math.max(end, first);
 	}
 
 	/**

@@ -3,6 +3,7 @@
  * came by a hook.
  */
 import { closeSync } from 'node:fs';
+import { remembered } from '../../aggregate/remembered.js';
 import { type Bytes, FileBytes, MemoryBytes, SymbolError } from '../../elf/bytes.js';
 import type { Address } from '../../loader/signed-address.js';
 import { MEMORY_PATH } from '../../proc/maps.js';
@@ -70,6 +71,8 @@ export class SleepingStacks {
 		| { readonly memory: ProcessMemory; readonly of: ReturnType<typeof functionStacks> }
 		| undefined;
 	readonly #files = new Map<MappedFile | 'vdso', WalkedFile>();
+	/** Thousands of threads may wait in one place. */
+	#mappingOf = withFile();
 	#vdso: Buffer | undefined;
 	#spent_ms = 0;
 	#bytesKept = 0;
@@ -101,6 +104,7 @@ export class SleepingStacks {
 	begin(): void {
 		this.#memory?.close();
 		this.#memory = undefined;
+		this.#mappingOf = withFile();
 		this.#spent_ms = 0;
 	}
 
@@ -175,7 +179,7 @@ export class SleepingStacks {
 			processor: PROCESSOR,
 			mappingAt: (address) => {
 				const mapping = space.find(address);
-				return mapping && { ...mapping, hasFile: hasFile(mapping) };
+				return mapping && this.#mappingOf(mapping);
 			},
 			tableOf: (mapping) => this.#fileOf(mapping).rules,
 			read: (address, length_bytes) => memory.read(address, length_bytes),
@@ -248,6 +252,9 @@ function functionsInto(
 }
 
 type WalkedMapping = Mapping & { readonly hasFile: boolean };
+
+const withFile = () =>
+	remembered((mapping: Mapping): WalkedMapping => ({ ...mapping, hasFile: hasFile(mapping) }));
 
 const isVdso = ({ path }: Mapping): boolean => path === '[vdso]';
 

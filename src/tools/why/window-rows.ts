@@ -1,5 +1,5 @@
 /** All of the window as stacks in ns, on and off the CPU in one picture: where a thread is, is the root. */
-import type { StackRow } from '../../aggregate/stack-rows.js';
+import { type StackRow, withKnown } from '../../aggregate/stack-rows.js';
 import type { Part, Parts } from './parts.js';
 
 /** One row for each part, apart by its place and kind. The largest first. */
@@ -8,10 +8,8 @@ export function windowRows({ parts }: Parts): StackRow[] {
 }
 
 function rowOf({ place, kind, value_ns, count, variance, row }: Part): StackRow {
-	const { sources: _, details: __, against: ___, ...shown } = row;
-	return {
-		...shown,
-		key: { place, kind, ...row.key },
-		...{ parts: [value_ns], value: value_ns, count, variance },
-	};
+	const { cut, callerMissing, waker, objects, frames } = row;
+	const key = { place, kind, ...row.key };
+	const shown = { key, frames, parts: [value_ns], value: value_ns, count, variance };
+	return withKnown(shown, { cut, callerMissing, waker, objects });
 }

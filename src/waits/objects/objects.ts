@@ -91,14 +91,25 @@ function distinctGils(records: Iterable<ObjectRecord>): GilPlace[] {
 export function withFittingObjects(rows: readonly StackRow[]): StackRow[] {
 	// A waker of many rows has the same frames in all of them.
 	const kindOf = remembered(waitKind);
-	const waitedFor = ({ frames, objects = [], waker }: StackRow | Waker): Waited => {
-		const fitting = objects.length > 0 ? fittingObjects(kindOf(frames), objects) : [];
+	/** Undefined: it stays as it is, as most do. */
+	const fitting = ({ frames, objects = [], waker }: StackRow | Waker): Waited | undefined => {
+		const some = objects.length > 0 ? fittingObjects(kindOf(frames), objects) : [];
+		const behind = waker && wakerOf(waker);
+		if (some.length === objects.length && behind === waker) return undefined;
 		return {
-			...(fitting.length > 0 ? { objects: fitting } : {}),
-			...(waker ? { waker: { ...withoutWaited(waker), ...waitedFor(waker) } } : {}),
+			...(some.length > 0 ? { objects: some } : {}),
+			...(behind ? { waker: behind } : {}),
 		};
 	};
-	return rows.map((row) => ({ ...withoutWaited(row), ...waitedFor(row) }));
+	// Rows share theirs.
+	const wakerOf = remembered((waker: Waker): Waker => {
+		const waited = fitting(waker);
+		return waited ? { ...withoutWaited(waker), ...waited } : waker;
+	});
+	return rows.map((row) => {
+		const waited = fitting(row);
+		return waited ? { ...withoutWaited(row), ...waited } : row;
+	});
 }
 
 type Waited = Pick<Waker, 'objects' | 'waker'>;
