@@ -6,6 +6,7 @@ import { blockedOf, WAIT_PARTS } from '../aggregate/wait-parts.js';
 import type { StackSnapshot } from '../bpf/stacks/stacks.js';
 import { off_cpu as layout } from '../generated/off_cpu.js';
 import { readU64 } from '../loader/layout.js';
+import { growHeapSlowly } from '../loader/memory.js';
 import { readAddress } from '../loader/signed-address.js';
 import type { WaitingThread } from '../symbolize/walks/sleeping-stacks.js';
 
@@ -19,6 +20,8 @@ interface Alike {
 	readonly parts: number[];
 }
 
+/** Of more, what is made of them takes more memory than all the rest. */
+const MANY_WAITS = 15_000;
 const NO_STACK = BigInt(layout.enums.stack_constant.NO_STACK);
 const WAIT_BYTES = layout.structs.still_waiting.size;
 const { key, registers, tid, parts } = layout.structs.still_waiting.fields;
@@ -43,21 +46,19 @@ export class OpenWaits {
 		this.#view = written;
 		this.#stacks = [];
 		const count = Math.floor(written.byteLength / WAIT_BYTES);
+		if (count > MANY_WAITS) growHeapSlowly();
 		this.#stackOf = new Int32Array(count).fill(-1);
 		const wait_ns = Float64Array.from(this.#stackOf, (_, i) =>
 			stackValue({ parts: this.#partsAt(i * WAIT_BYTES) }),
 		);
 		const order = Uint32Array.from(this.#stackOf, (_, i) => i);
 		order.sort((a, b) => (wait_ns[a] as number) - (wait_ns[b] as number));
-		const walked: (Walked | undefined)[] = [];
+		// Each is kept once: what 100,000 threads have would be 30 MB.
+		const known = new Map<string, number>();
 		for (const i of order) {
 			const thread = this.#threadAt(i * WAIT_BYTES);
-			walked[i] = thread && walk(thread);
+			if (thread) this.#stackOf[i] = this.#keep(walk(thread), known);
 		}
-		// Now that no thread can go on before it is walked.
-		const known = new Map<string, number>();
-		for (const [i, stack] of walked.entries())
-			if (stack) this.#stackOf[i] = this.#keep(stack, known);
 	}
 
 	/**

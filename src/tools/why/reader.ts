@@ -108,6 +108,8 @@ export class WindowReader extends Waits {
 	override async read(patience?: Patience): Promise<WhyFindings> {
 		await this.readObjects();
 		const { ended, open, numbers } = this.captured();
+		// What else they hold is not needed once they have names.
+		const objects = ended.map(({ object }) => object);
 		const samples = this.sums.take(this.sums.read(), { parts: 1, period_ns: 0 });
 		const naming = {
 			maxDepth: depthOf(this.#settings),
@@ -148,7 +150,7 @@ export class WindowReader extends Waits {
 			worst: worstWaits(parts.parts, {
 				longest: this.#seen.longest,
 				numbers,
-				objects: ended.map(({ object }) => object),
+				objects,
 				threads: accounts,
 				window: { begin_ns: this.begun_ns, end_ns: this.ended_ns },
 				stayed: verdictOf(found).rule === 'idle' ? found.stays?.largest : undefined,
