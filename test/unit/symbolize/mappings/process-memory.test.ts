@@ -1,6 +1,6 @@
 /** What is read of other processes' memory, and whether a thread is where it was. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { test } from 'node:test';
 import { isStillAt, ProcessMemory } from '../../../../src/symbolize/mappings/process-memory.js';
 import { waitingChild } from '../waiting-child.js';
@@ -55,6 +55,27 @@ test('memory that no file is behind, and none else', async (t) => {
 	}
 	for (const address of [0, 8, 2 ** 47, Number.NaN])
 		assert.equal(memory.read(address, 8), undefined);
+});
+
+test('every word up a stack is what is there, by small steps and by large ones', async (t) => {
+	const { pid, registers } = await waitingChild(t, 'cat');
+	const [stack] = rangesOf(pid, /\[stack\]$/);
+	assert.ok(stack && registers.sp % 8 === 0);
+	const bytes = Buffer.alloc(stack.end - registers.sp);
+	const fd = openSync(`/proc/${pid}/mem`, 'r');
+	readSync(fd, bytes, 0, bytes.length, registers.sp);
+	closeSync(fd);
+	for (const step of [8, 24, 1000, 4096, 8192]) {
+		const memory = new ProcessMemory(pid);
+		for (let at = 0; at + 8 <= bytes.length; at += step) {
+			const word = memory.read(registers.sp + at, 8)?.getBigUint64(0, true);
+			assert.equal(word, bytes.readBigUInt64LE(at), `${step}: ${at}`);
+		}
+		// And back.
+		const first = memory.read(registers.sp, 8)?.getBigUint64(0, true);
+		assert.equal(first, bytes.readBigUInt64LE(0));
+		memory.close();
+	}
 });
 
 test('of files only what the process has written, which is its own then', async (t) => {

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Histogram } from '../../../src/aggregate/histogram.js';
+
+const added = fc.array(
+	fc.record({ bucket: fc.integer({ min: 0, max: 3 }), count: fc.integer({ min: 1, max: 9 }) }),
+);
+
+test('each bucket has the sum of what was added, in whatever order, at once or as histograms', () => {
+	fc.assert(
+		fc.property(added, added, (own, others) => {
+			const histogram = new Histogram();
+			const other = new Histogram();
+			const sums = new Map<number, number>();
+			for (const { bucket, count } of own) histogram.addBucket(bucket, count);
+			for (const { bucket, count } of others) other.addBucket(bucket, count);
+			histogram.add(other);
+			for (const { bucket, count } of [...own, ...others])
+				sums.set(bucket, (sums.get(bucket) ?? 0) + count);
+			const expected = [...sums].sort(([a], [b]) => a - b);
+			assert.deepEqual(
+				histogram.buckets(),
+				expected.map(([bucket, count]) => ({ bucket, count })),
+			);
+			assert.equal(
+				histogram.count,
+				expected.reduce((sum, [, count]) => sum + count, 0),
+			);
+		}),
+	);
+});
