@@ -31,8 +31,9 @@ export function parseMaps(text: string): MapsEntry[] {
 		const newline = text.indexOf('\n', at);
 		const end = newline < 0 ? text.length : newline;
 		// Most are not: of a process with 10,000 threads, 20,000 lines.
-		const isExecutable = text[text.indexOf(' ', at) + EXECUTABLE] === 'x';
-		const entry = isExecutable && parseLine(text.slice(at, end));
+		const line = text.slice(at, end);
+		const isExecutable = line[line.indexOf(' ') + EXECUTABLE] === 'x';
+		const entry = isExecutable && parseLine(line);
 		if (entry) entries.push(entry);
 		at = end + 1;
 	}
