@@ -58,6 +58,9 @@ test('a process has the name of its first thread, whatever the others are called
 		const keys = [...groups, ...rows].map((each) => ({ ...each, ...(each.key as object) }));
 		const found = new Set(keys.map((key) => (key as { comm?: string }).comm));
 		assert.deepEqual([...found].sort(), names, `${tool} ${by}`);
+		// Of each thread, the number of its process.
+		const pids = new Set(keys.map((key) => (key as { pid?: number }).pid));
+		assert.deepEqual([...pids], [workload.pid], `${tool} ${by}`);
 	}
 });
 

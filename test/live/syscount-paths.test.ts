@@ -60,8 +60,8 @@ test('the calls of threads are those of their process', async () => {
 	await workload.end();
 	const missing = rows.filter(({ path }) => path === '/no/such/file');
 	assert.deepEqual(
-		missing.map(({ pid, errors }) => [pid, errors]),
-		[[workload.pid, 20]],
+		missing.map(({ pid, comm, errors }) => [pid, comm, errors]),
+		[[workload.pid, 'calls', 20]],
 	);
 });
 
@@ -113,13 +113,18 @@ test('descriptors: what they were, and those that are not open', async () => {
 
 if (process.arch === 'x64') {
 	test('paths of 32-bit calls', needsNarrowCalls(), async () => {
-		const workload = await Workload.start('calls', 'compat-missing', `${COUNT}`);
-		const [row] = await failing(workload);
-		await workload.end();
-		assert.deepEqual(
-			[row?.errors, row?.syscall, row?.error, row?.path],
-			[COUNT, 'open (32-bit)', 'ENOENT', '/no/such/low'],
-		);
+		for (const [kind, name] of [
+			['compat-missing', 'open (32-bit)'],
+			['compat-missing-at', 'openat (32-bit)'],
+		] as const) {
+			const workload = await Workload.start('calls', kind, `${COUNT}`);
+			const [row] = await failing(workload);
+			await workload.end();
+			assert.deepEqual(
+				[row?.errors, row?.syscall, row?.error, row?.path],
+				[COUNT, name, 'ENOENT', '/no/such/low'],
+			);
+		}
 	});
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { EXACT, HOOKS, misses, needsHook } from './call-hooks.js';
 import { named, rowsOf, rowsWhile } from './calls.js';
@@ -159,6 +160,22 @@ test('with times as many calls and errors as without', async () => {
 		assert.equal(finished.status, 0, finished.stderr);
 		const counts = rowsOf(finished).map(({ syscall, calls, errors }) => [syscall, calls, errors]);
 		return [counts.sort(), reportsOf(finished.stdout)[0]?.lost];
+	};
+	assert.deepEqual(run('--latency'), run());
+});
+
+test('more calls than have histograms of their own: as many calls and errors', () => {
+	const every = `printf xx | exec ${resolve('build/workloads/traced')} every`;
+	const run = (...args: string[]) => {
+		const whose = ['--comm', 'traced', '--follow', '--', 'sh', '-c', every];
+		const finished = tstrace(['syscount', '--json', '-q', ...args, ...whose]);
+		const json = finished.stdout.slice(finished.stdout.indexOf('{"tool"'));
+		// The call by which it gets its name begins before it has it.
+		const counts = rowsOf({ ...finished, stdout: json })
+			.filter(({ syscall }) => syscall !== 'execve')
+			.map(({ syscall, calls, errors }) => [syscall, calls, errors]);
+		assert.ok(counts.length > 300, `${counts.length}`);
+		return counts.sort();
 	};
 	assert.deepEqual(run('--latency'), run());
 });

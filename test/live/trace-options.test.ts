@@ -121,6 +121,10 @@ test('--path: calls with a path that matches, the first or the second; relative 
 	assert.deepEqual(await paths('*/such'), ['renameat2']);
 	assert.deepEqual(await paths('/nowhere', '*/file', '*/such'), ['openat', 'renameat2', 'unlink']);
 	assert.deepEqual(await paths('file'), []);
+	// As long as they are shown.
+	const long = `/no/${'such/'.repeat(100)}end`;
+	const { stdout } = tstrace(['trace', '-q', '--path', '/no/*/end', '--', 'cat', long]);
+	assert.deepEqual(names(tracedLines(stdout)), ['openat'], stdout);
 	const cold = await traced(['traced', 'cold'], ['--path', '/no/such/c*']);
 	assert.deepEqual(
 		cold.map(({ args }) => args),
@@ -188,6 +192,20 @@ test('execve: its arguments, and who has made the process', () => {
 	assert.match(echo?.args ?? '', /^"\/bin\/echo", \["\/bin\/echo", "one", "two {2}three"\], 0x/);
 	assert.equal(echo?.rest, `parent sh[${shell?.pid}]`);
 	assert.equal(echo?.comm, 'echo');
+});
+
+test('execve: a list of arguments that is cut says so, and one that is whole does not', () => {
+	const most = Array.from({ length: 23 }, (_, i) => `${i}`);
+	const shown = (...words: readonly string[]) => {
+		const { stdout } = tstrace(['trace', '-q', '-e', 'execve', '--', '/bin/true', ...words]);
+		return /execve\("[^"]*", \[(.*)\], 0x/.exec(stdout)?.[1];
+	};
+	const text = (words: readonly string[]) => words.map((word) => `"${word}"`).join(', ');
+	assert.equal(shown(...most), text(['/bin/true', ...most]));
+	assert.equal(shown(...most, 'more'), `${text(['/bin/true', ...most])}, ...`);
+	// What has no room is left out, too.
+	const long = most.map((word) => word.repeat(100 / word.length));
+	assert.match(shown(...long) ?? '', /^"\/bin\/true", "0{100}", "1{100}", .*"\d+", \.\.\.$/);
 });
 
 test('a string of the length that is shown is whole; one byte more is cut, and said to be', () => {
@@ -258,6 +276,14 @@ test('32-bit calls have their own names, and their arguments', needsNarrowCalls(
 	assert.deepEqual(
 		lines.map(({ call, args, result }) => [call, args, result]),
 		[1, 2, 3].map(() => ['open (32-bit)', '"/no/such/low", O_RDONLY', '-1 ENOENT']),
+	);
+});
+
+test('32-bit calls with six arguments: each in its place', needsNarrowCalls(), async () => {
+	const lines = await traced(['calls', 'compat-six', '1'], ['-Z', '-e', 'mmap2']);
+	assert.deepEqual(
+		lines.map(({ call, args, result }) => [call, args, result]),
+		[['mmap2 (32-bit)', '0x11000, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE, 77, 0x5', '-1 EBADF']],
 	);
 });
 

@@ -9,12 +9,14 @@
  * many in a second thread, too, which is TID, "compat-forks" the same as "forks" with 32-bit calls,
  * "signals" returns from signal handlers, "minus-one" asks for a call that
  * there is not, "null" opens a path that
- * cannot be read, "compat-missing" opens a file that is not there by 32-bit calls, "read-only"
+ * cannot be read, "compat-missing" opens a file that is not there by 32-bit calls, and
+ * "compat-missing-at" by such calls of openat, "compat-six" makes 32-bit calls of mmap2 that fail:
+ * of two pages at 0x11000, for descriptor 77 and its sixth page, "read-only"
  * writes to a file that it opened to read, "seeks" wants to seek in standard input, "threads" opens
- * a file that is not there in a thread of its own each time. "waits" waits in pause() for good, in
- * a second thread. "first-ends" calls getppid in a second thread, once the first one has ended.
- * Then prints "done COUNT", and "asleep" how long it slept by its own clock, in
- * ns. Ends at the next byte.
+ * a file that is not there in a thread of its own each time, whose name is another one. "waits"
+ * waits in pause() for good, in a second thread. "first-ends" calls getppid in a second thread,
+ * once the first one has ended. Then prints "done COUNT", and "asleep" how long it slept by its own
+ * clock, in ns. Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -22,6 +24,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -43,6 +46,7 @@ static void *wait_for_good(void *unused)
 
 static void *open_missing(void *unused)
 {
+	prctl(PR_SET_NAME, "opens-missing");
 	open("/no/such/file", O_RDONLY);
 	return unused;
 }
@@ -97,6 +101,8 @@ static void handler(int number)
 #define COMPAT_FORK    2
 #define COMPAT_OPEN    5
 #define COMPAT_GETPPID 64
+#define COMPAT_MMAP2   192
+#define COMPAT_OPENAT  295
 
 static long compat(long number, long first)
 {
@@ -110,6 +116,23 @@ static long compat(long number, long first)
 	return result;
 #else
 	return number + first;
+#endif
+}
+
+/* The same with six arguments; the last one is where the frame pointer is. */
+static long compat_six(long number, const long *all)
+{
+#ifdef __x86_64__
+	register long last __asm__("r12") = all[5];
+	long result = number;
+
+	__asm__ volatile("xchg %%rbp, %%r12\n\tint $0x80\n\txchg %%rbp, %%r12"
+			 : "+a"(result), "+r"(last)
+			 : "b"(all[0]), "c"(all[1]), "d"(all[2]), "S"(all[3]), "D"(all[4])
+			 : "r8", "r9", "r10", "r11", "memory");
+	return result;
+#else
+	return number + all[0];
 #endif
 }
 
@@ -158,6 +181,13 @@ int main(int argc, char **argv)
 		if (!strcmp(kind, "null") && open((const char *)8, O_RDONLY) >= 0)
 			return 2;
 		if (!strcmp(kind, "compat-missing") && compat(COMPAT_OPEN, (long)low) >= 0)
+			return 2;
+		if (!strcmp(kind, "compat-missing-at") &&
+		    compat_six(COMPAT_OPENAT, (long[6]){AT_FDCWD, (long)low}) >= 0)
+			return 2;
+		if (!strcmp(kind, "compat-six") &&
+		    compat_six(COMPAT_MMAP2, (long[6]){0x11000, 8192, PROT_READ | PROT_WRITE,
+						       MAP_PRIVATE, 77, 5}) >= 0)
 			return 2;
 		if (!strcmp(kind, "read-only") && write(file, "x", 1) >= 0)
 			return 2;

@@ -179,7 +179,7 @@ static __always_inline void call_left(void *regs, long result)
 		again = slot->unreadable && !(plan->replaces_memory && !slot->record.result);
 		if (again) {
 			slot->record.bytes = plan->arguments * sizeof(u64);
-			slot->record.flags &= ~RECORD_STACK_OF_ENTRY;
+			slot->record.flags &= ~(RECORD_STACK_OF_ENTRY | RECORD_LIST_CUT);
 			slot->has_stack = 0;
 		}
 		if (again || plan->at_exit)

@@ -47,11 +47,7 @@ static __always_inline u8 *capture_room(struct call_slot *slot)
 	u64 at = slot->record.bytes;
 
 	barrier_var(at);
-	if (at > RECORD_LAST_AT) {
-		slot->record.flags |= RECORD_NO_ROOM;
-		return NULL;
-	}
-	return &slot->data[at];
+	return at > RECORD_LAST_AT ? NULL : &slot->data[at];
 }
 
 static __always_inline void captured(struct call_slot *slot, u8 *room, u32 argument, u32 status,
@@ -142,13 +138,17 @@ __noinline int capture_file(u32 key, u32 argument, s32 descriptor)
 	return 0;
 }
 
-/* argv: a header for each string, and an empty one behind a list that is cut. */
+/* argv: a header for each string, up to where there is no more room, or at most
+ * CAPTURED_STRINGS. */
 __noinline int capture_strings(u32 key, u32 argument, u64 address, u32 most)
 {
 	struct call_slot *slot = slot_at(key);
-	u32 width = slot && slot->record.call >> CALL_NR_BITS == CALL_COMPAT ? 4 : 8;
+	u32 width;
 
-	for (u32 i = 0; i < CAPTURED_STRINGS; i++) {
+	if (!slot)
+		return 0;
+	width = slot->record.call >> CALL_NR_BITS == CALL_COMPAT ? 4 : 8;
+	for (u32 i = 0; i <= CAPTURED_STRINGS; i++) {
 		u64 string = 0;
 
 		if (bpf_probe_read_user(&string, width, (void *)(address + i * width))) {
@@ -157,6 +157,10 @@ __noinline int capture_strings(u32 key, u32 argument, u64 address, u32 most)
 		}
 		if (!string)
 			return 1;
+		if (i == CAPTURED_STRINGS || slot->record.bytes > RECORD_LAST_AT) {
+			slot->record.flags |= RECORD_LIST_CUT;
+			return 1;
+		}
 		capture_string(key, argument, string, most);
 	}
 	return 1;

@@ -28,8 +28,8 @@ enum call_record_flag {
 	RECORD_BEGAN_BEFORE = 1,
 	/* It never returns, or its thread ended in it. */
 	RECORD_UNFINISHED = 2,
-	/* Something that an argument points to had no room. */
-	RECORD_NO_ROOM = 4,
+	/* The list of strings of an argument has more than were taken. */
+	RECORD_LIST_CUT = 4,
 	/* A thread that ends is the last one of its process. */
 	RECORD_LAST_THREAD = 8,
 	/* The stack in it is of the call's begin, not of its end. */

@@ -14,7 +14,7 @@ import {
 	writeInt,
 	writeQuoted,
 } from './basic-writers.js';
-import type { CallRecord } from './record.js';
+import { type CallRecord, LIST_CUT } from './record.js';
 import { signalName, signalSetText } from './signals.js';
 import { writeSockaddr } from './sockaddr.js';
 import {
@@ -34,6 +34,8 @@ import { structWriter } from './struct-text.js';
 import type { ShownStruct } from './structs.js';
 
 const DOTS = bytesOf('...');
+/** Behind a list that is cut. */
+const MORE = bytesOf(', ...');
 const MESSAGE = bytesOf('{');
 const MESSAGE_LENGTH = bytesOf(', msg_len=');
 const SEPARATOR = bytesOf(', ');
@@ -81,6 +83,7 @@ function writeStrings(lines: LineBuffer, call: CallRecord, from: number): number
 		if (call.isUnreadable(capture)) lines.add(DOTS);
 		else writeQuoted(lines, call, capture);
 	}
+	if (call.flags & LIST_CUT) lines.add(MORE);
 	lines.byte(CLOSE);
 	return capture;
 }

@@ -10,7 +10,7 @@ import { type Given, recordOf } from './records.js';
 
 const { CAPTURED_CUT, CAPTURE_UNREADABLE, CAPTURED_BEGIN } = layout.enums.capture_status;
 const { CAPTURED_PARENT, CAPTURED_RESULT } = layout.enums.capture_limit;
-const { RECORD_BEGAN_BEFORE, RECORD_UNFINISHED, RECORD_LAST_THREAD } =
+const { RECORD_BEGAN_BEFORE, RECORD_UNFINISHED, RECORD_LAST_THREAD, RECORD_LIST_CUT } =
 	layout.enums.call_record_flag;
 const { RECORD_EXIT, RECORD_SIGNAL } = layout.enums.call_record_type;
 test('a line: thread, call, arguments, result, duration', () => {
@@ -163,6 +163,10 @@ test('a list of strings, and its end where it cannot be read', () => {
 	assert.match(
 		call({ ...given, captures: [path, ...captures, unreadable] }),
 		/\["ls", "-l", "a\\nb", \.\.\.\]/,
+	);
+	assert.match(
+		call({ ...given, flags: RECORD_LIST_CUT, captures: [path, ...captures] }),
+		/\["ls", "-l", "a\\nb", \.\.\.\], 0x3000\)/,
 	);
 });
 

@@ -1,0 +1,92 @@
+/** trace: calls that have not returned as tracing ends, and children of threads: whose they are. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { reportsOf } from './reports.js';
+import { Tracing, until, Workload } from './support.js';
+import { tracedLines } from './traced-lines.js';
+
+/** Threads with names of their own: one waits before it is told to work, one makes a child, one waits from then on. */
+const LIVES = `
+import ctypes, os, socket, sys, threading
+prctl, PR_SET_NAME = ctypes.CDLL(None).prctl, 15
+hears = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+hears.bind(('127.0.0.1', 0))
+empty, made = os.pipe(), []
+def begin(name, work):
+    def run():
+        prctl(PR_SET_NAME, name)
+        work()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+def make_child():
+    child = os.fork()
+    if not child: os._exit(3)
+    os.waitpid(child, 0)
+    made.append(child)
+begin(b'before', lambda: hears.recvfrom(7))
+print('ready', os.getpid(), hears.fileno(), flush=True)
+sys.stdin.buffer.raw.read(1)
+begin(b'makes', make_child).join()
+begin(b'meanwhile', lambda: os.read(empty[0], 77))
+print('done', made[0], flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+const WAITS_MS = 60;
+
+/** The arguments of the call that a thread of this name is in: proc(5), /proc/PID/task/TID/syscall. */
+function callOf(pid: number, name: string): string[] | undefined {
+	for (const tid of readdirSync(`/proc/${pid}/task`)) {
+		const read = (file: string) => readFileSync(`/proc/${pid}/task/${tid}/${file}`, 'utf8').trim();
+		const [nr = '', ...args] = read('syscall').split(' ');
+		if (read('comm') === name && /^\d+$/.test(nr)) return args;
+	}
+	return undefined;
+}
+
+test('calls that have not returned are of the thread that made them, and last since then; children are of a process', async () => {
+	const python = await Workload.startBy('python3', '-c', LIVES);
+	const { pid, tid: file } = python;
+	const isIn = (name: string, bytes: number) =>
+		callOf(pid, name)?.[2] === `0x${bytes.toString(16)}`;
+	await until(() => isIn('before', 7));
+	const [, buffer, , , address, length] = callOf(pid, 'before') ?? [];
+	const all = await Tracing.start(['trace', '--follow', '-p', `${pid}`]);
+	const LONG = ['--min-duration', '20ms', '-e', 'read'];
+	const long = await Tracing.start(['trace', '--json', ...LONG, '-p', `${pid}`]);
+	const begun_ms = performance.now();
+	const [child] = await python.work();
+	await until(() => isIn('meanwhile', 77));
+	const in_ms = performance.now();
+	await until(() => performance.now() > in_ms + WAITS_MS);
+	const lines = tracedLines((await all.end('SIGINT')).stdout);
+	const { stdout } = await long.end('SIGINT');
+	const most_ms = performance.now() - begun_ms;
+	await python.end();
+
+	const [before, ...others] = lines.filter(({ call }) => call === 'recvfrom');
+	assert.deepEqual(others, []);
+	assert.deepEqual(
+		[before?.comm, before?.pid, before?.args],
+		['before', pid, `${file}, ${buffer}, 7, 0, ${address}, ${length}`],
+	);
+	const rows = reportsOf(stdout).flatMap((report) => report.rows);
+	const [read, ...more] = rows.filter(({ comm }) => comm === 'meanwhile');
+	assert.deepEqual(more, []);
+	assert.deepEqual([read?.syscall, read?.unfinished], ['read', 1], stdout);
+	const duration_ms = Number(read?.duration_ns) / 1e6;
+	assert.ok(duration_ms >= WAITS_MS && duration_ms <= most_ms, `${duration_ms} of ${most_ms}`);
+
+	// A child returns from the call that made it, too: that is its parent's call.
+	const makes = lines.filter(({ call = '' }) => /^(v?fork|clone3?)$/.test(call));
+	const results = makes.map(({ comm, result }) => [comm, result]);
+	assert.deepEqual(
+		results.filter(([, result]) => result === '0'),
+		[],
+	);
+	assert.equal(results.filter(([, result]) => result === `${child}`).length, 1);
+	const ended = lines.find(({ tid, text }) => tid === child && text.startsWith('+++'));
+	const name = makes.find(({ comm }) => comm !== 'makes')?.comm;
+	assert.match(ended?.text ?? '', new RegExp(`exited with 3 after .* parent ${name}\\[${pid}\\]$`));
+});
