@@ -160,6 +160,13 @@ test('what is open as tracing ends is as long as --min and --max say', async () 
 	await workload.end();
 });
 
+test('what ended while tracing is as long as --min and --max say, whatever wakers waited for', async () => {
+	const run = (...limits: readonly string[]) => stacksOf('naps', 2, limits);
+	const { received } = await run('--max', '10s');
+	assert.ok(received.length > 0);
+	assert.deepEqual((await run('--min', '10s')).stacks, []);
+});
+
 test('text says what each did, folded stacks have it in a row, and the last line who it was in the end', async () => {
 	const { finished } = await traced('relays', '--hops', '4', '--format', 'text');
 	assert.match(

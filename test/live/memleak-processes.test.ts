@@ -22,7 +22,7 @@ import { parseMaps } from '../../src/proc/maps.js';
 import { findFunctions } from '../../src/symbolize/symbols/functions.js';
 import { stoppedAfter } from './faults.js';
 import { kernelObjects, untilReleased } from './kernel-objects.js';
-import { ALL, CUTS, leakedBy, leakReport, leaksOf } from './leaks.js';
+import { ALL, CUTS, FREEING, leafOf, leakedBy, leakReport, leaksOf } from './leaks.js';
 import { Tracing, until, Workload } from './support.js';
 
 test('a thread frees what another allocates', async () => {
@@ -39,6 +39,28 @@ test('-t: what a thread frees that another one has allocated is no free of what 
 	const { unseen_frees } = leakReport(await tracing.end('SIGINT'));
 	await workload.end();
 	assert.equal(unseen_frees, 0);
+});
+
+/** Of four threads of its. */
+const MAPPED = ['map_after_free', 'map_over_free'];
+
+test('-t: what this thread allocates, and not the others of its process', async () => {
+	const workload = await Workload.start('freeing');
+	const { pid } = workload;
+	const [first, all] = await Promise.all(
+		['-t', '-p'].map((option) => Tracing.start(['memleak', '--json', '-a', option, `${pid}`])),
+	);
+	assert.ok(first && all);
+	await workload.work();
+	const others = leakReport(await all.end('SIGINT')).stacks;
+	const own = leaksOf(leakReport(await first.end('SIGINT')).stacks);
+	await workload.end();
+	for (const name of MAPPED) {
+		assert.equal(own[name], undefined, name);
+		const tids = others.filter((stack) => leafOf(stack) === name).map(({ key }) => key.tid);
+		assert.deepEqual([tids.length, new Set(tids).size], [FREEING[name]?.[1], 4], name);
+		assert.ok(!tids.includes(pid));
+	}
 });
 
 for (const [kind, own] of [

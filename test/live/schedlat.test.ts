@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { leftOut, nearSchedInfo } from './reports.js';
 import { runToEnd, Tracing, TSTRACE, tstrace, until, Workload } from './support.js';
-import { schedstat, stealing } from './times.js';
+import { now_ns, schedstat, stealing } from './times.js';
 
 interface Totals {
 	readonly runtime: number;
@@ -27,6 +27,14 @@ interface Row extends Totals {
 	readonly max: number;
 	readonly max_at: string | null;
 	readonly waiting: number;
+}
+
+/** A row of timehist. */
+interface Slice {
+	readonly event: string;
+	readonly time_ns: number;
+	readonly delay_ns?: number;
+	readonly run_ns?: number;
 }
 
 interface Report {
@@ -118,11 +126,16 @@ test('wake-ups are as many as there were, and the rest agrees with the kernel', 
 	const workload = await Workload.start('wakeups', `${WAKEUPS}`);
 	const tracing = await Tracing.start(['schedlat', '-t', `${workload.tid}`, '--json']);
 	const histogram = await Tracing.start(['runqlat', '-t', `${workload.tid}`, '--json']);
+	const lines = await Tracing.start(['timehist', '-t', `${workload.tid}`, '--json']);
 	const stolen_ns = stealing();
 	const before = schedstat(workload.tid);
 	const [waits, delay_ns] = (await workload.work()) as [number, number];
 	const after = schedstat(workload.tid);
+	const epoch_ms = Date.now() - now_ns() / 1e6;
 	const { stdout } = await tracing.end('SIGINT');
+	const slices = reportsOf((await lines.end('SIGINT')).stdout)
+		.flatMap(({ rows }) => rows as unknown as Slice[])
+		.filter(({ event }) => event === 'switch');
 	const [group] = JSON.parse((await histogram.end('SIGINT')).stdout).groups;
 	await workload.end();
 	const [row] = rowsOf(stdout, workload.tid);
@@ -141,6 +154,12 @@ test('wake-ups are as many as there were, and the rest agrees with the kernel', 
 	const [report] = reportsOf(stdout);
 	const at_ms = Date.parse(row.max_at ?? '') - Date.parse(report?.start ?? '');
 	assert.ok(at_ms >= -20 && at_ms <= (report?.duration_s ?? 0) * 1000 + 20, `${at_ms} ms in`);
+	// Where timehist has the longest, or one that is as long.
+	const longest = slices
+		.filter(({ delay_ns = 0 }) => delay_ns >= 0.97 * row.max)
+		.map(({ time_ns, run_ns = 0 }) => epoch_ms + (time_ns - run_ns) / 1e6);
+	const off_ms = longest.map((each) => Math.abs(each - Date.parse(row.max_at ?? '')));
+	assert.ok(Math.min(...off_ms) < 20, `${row.max_at}: ${off_ms} ms from the longest`);
 });
 
 test('the same run as perf sched latency has it', async () => {

@@ -51,7 +51,8 @@ async function trace(
 		hogs.push(hog);
 		cgroup.add(hog.pid);
 		if (quota) cgroup.limitTo(quota);
-		await until(() => !quota || cgroup.throttled().times >= 2);
+		// What it has waited for until then is nothing of what is traced.
+		await until(() => (quota ? cgroup.throttled().times >= 2 : schedstat(hog.pid).waits >= WAITS));
 		await hog.stop();
 		const tracing = await Tracing.start([...args, '-p', `${hog.pid}`], env);
 		const stolen_ns = stealing();

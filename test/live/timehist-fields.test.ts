@@ -111,10 +111,33 @@ test('who was moved, and from where to where', async () => {
 	}
 });
 
+test('-C: lines are those of this CPU in a trace of all, with what was before on another one', async () => {
+	const moved = await Workload.start('moved', '10');
+	const trace = (...more: readonly string[]) =>
+		Tracing.start(['timehist', '--json', '-t', `${moved.tid}`, ...more]);
+	const [everywhere, here] = [await trace(), await trace('-C', '1')];
+	await moved.work();
+	const [all, some] = [await everywhere.end('SIGINT'), await here.end('SIGINT')].map(({ stdout }) =>
+		rowsOf(stdout).filter(({ event, tid }) => event === 'switch' && tid === moved.tid),
+	);
+	await moved.end();
+	assert.ok(all && some && some.length >= 5);
+	const known = ({ wait_ns }: Row) => wait_ns !== undefined;
+	// By the same clock, which each has read for itself.
+	for (const row of some.slice(1)) {
+		assert.equal(row.cpu, 1);
+		const same: Row | undefined = all.find(({ time_ns }) => Math.abs(time_ns - row.time_ns) < 2e5);
+		assert.ok(same, `none at ${row.time_ns}`);
+		assert.equal(known(row), known(same), JSON.stringify([row, same]));
+		const off_ns = Math.abs((row.wait_ns ?? 0) - (same.wait_ns ?? 0));
+		assert.ok(off_ns < 4e5, `${off_ns} ns: ${JSON.stringify([row, same])}`);
+	}
+});
+
 test('what a new thread waits for its first CPU is time off the CPU, too', async () => {
 	const THREADS = 200;
 	const churn = await Workload.start('churn', `${THREADS}`);
-	const tracing = await Tracing.start(['timehist', '--json', '-p', `${churn.pid}`]);
+	const tracing = await Tracing.start(['timehist', '--json', '-w', '-p', `${churn.pid}`]);
 	await churn.work();
 	const rows = rowsOf((await tracing.end('SIGINT')).stdout);
 	await churn.end();
@@ -123,6 +146,13 @@ test('what a new thread waits for its first CPU is time off the CPU, too', async
 		const { event, tid = 0 } = row;
 		if (event === 'switch' && tid !== churn.pid && !first.has(tid)) first.set(tid, row);
 	}
+	// And who begins a thread is who wakes it.
+	const begun = rows.filter(
+		({ event, tid, woken_tid = 0 }) =>
+			event === 'wakeup' && tid === churn.pid && first.has(woken_tid),
+	);
+	const woken = new Set(begun.map(({ woken_tid }) => woken_tid));
+	assert.ok(woken.size >= 0.95 * first.size, `${woken.size} of ${first.size}`);
 	const waits = [...first.values()].filter(({ delay_ns = 0 }) => delay_ns > 0);
 	assert.ok(waits.length > THREADS / 2, `${waits.length} of ${first.size}`);
 	for (const { wait_ns = 0, delay_ns = 0, tid } of waits)

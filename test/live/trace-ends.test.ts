@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tracing, until, Workload } from './support.js';
@@ -51,5 +51,32 @@ test('-y: both ends of a unix connection have its path, who has accepted it, too
 		for (const each of [client, accepted]) each.destroy();
 		server.close();
 		rmSync(folder, { recursive: true });
+	}
+});
+
+test('-y: both ends of an IPv6 connection, each from its own side', async () => {
+	const server = createServer().listen(0, '::1');
+	await once(server, 'listening');
+	const { port } = server.address() as AddressInfo;
+	const client = connect(port, '::1');
+	const [accepted] = (await once(server, 'connection')) as [Socket];
+	try {
+		const calls = 'write,writev,sendto,sendmsg';
+		const tracing = await Tracing.start(['trace', '-y', '-e', calls, '-p', `${process.pid}`]);
+		accepted.write('from the server');
+		client.write('from the client');
+		for (const each of [client, accepted]) await once(each, 'data');
+		const { stdout } = await tracing.end('SIGINT');
+		const ends = [`[::1]:${port}`, `[::1]:${client.localPort}`];
+		for (const [text, shown] of [
+			['from the server', ends],
+			['from the client', ends.toReversed()],
+		] as const) {
+			const line = stdout.split('\n').find((each) => each.includes(text));
+			assert.equal(/\d+<tcp6?:([^>]*->[^>]*)>/.exec(line ?? '')?.[1], shown.join('->'), line);
+		}
+	} finally {
+		for (const each of [client, accepted]) each.destroy();
+		server.close();
 	}
 });

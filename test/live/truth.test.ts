@@ -48,6 +48,7 @@ for (const way of WAYS) {
 	test(`${way}: a hog among hogs, in count and sum`, async () => {
 		const others = [await Workload.start('hog', '0'), await Workload.start('hog', '0')];
 		const hog = await Workload.start('hog', '0');
+		await until(() => schedstat(hog.pid).waits >= 20);
 		// It stands still at both ends, so that sched_info and our sum are of the same waits.
 		await hog.stop();
 		const args = ['runqlat', '-p', `${hog.pid}`, '--split', '--json', '0.2'];
@@ -72,6 +73,7 @@ for (const way of WAYS) {
 		const wakeups = groups.filter((group) => group.key.kind === 'wakeup');
 		const countOf = (list: typeof groups) => list.reduce((all, group) => all + group.count, 0);
 		assert.ok(countOf(wakeups) <= 1, 'once it was told to go on; a hog does not sleep');
+		if (left.out === 0) assert.equal(countOf(wakeups), 1, 'it had stopped, and was not preempted');
 		assert.ok(countOf(preempted) >= count - 1 - 2 * left.out - 2);
 	});
 
@@ -96,8 +98,19 @@ test('sleep that the kernel counts as waiting is left out, and said', async () =
 	const workload = await Workload.start('asleep', '200');
 	const args = ['runqlat', '-t', `${workload.tid}`, '--json'];
 	const tracing = await Tracing.start(args, { TSTRACE_FORCE: 'sched_info' });
+	const others = await Promise.all(
+		['schedlat', 'timehist', 'offcputime'].map((tool) =>
+			Tracing.start([tool, '-t', `${workload.tid}`, '--json']),
+		),
+	);
 	const [, counted_ns] = (await workload.work()) as [number, number];
 	const { stdout } = await tracing.end('SIGINT');
+	for (const other of others) {
+		const reports = reportsOf((await other.end('SIGINT')).stdout);
+		const [{ tool } = assert.fail()] = reports;
+		const left = reports.reduce((all, { lost }) => all + (lost.waits_misbooked ?? 0), 0);
+		assert.equal(left > 0, delayedDequeue(), `${tool}: ${left} waits with sleep in them`);
+	}
 	await workload.end();
 	await hog.end();
 	const misbooked = reportsOf(stdout)[0]?.lost.waits_misbooked ?? 0;
