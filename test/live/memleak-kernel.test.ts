@@ -1,6 +1,6 @@
 /** memleak of the kernel's own memory: of each of its allocators what is known to stay, and to be freed. */
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -101,10 +101,6 @@ test("of each of the kernel's allocators: bytes and counts, at first and when pa
 	try {
 		const files = [join(folder, 'file'), join(folder, 'kept')];
 		const workload = await Workload.start('kernel_memory', ...files);
-		// It does the same under another name.
-		const copy = join(folder, 'of_others');
-		copyFileSync('build/workloads/kernel_memory', copy);
-		const others = await Workload.startBy(copy, `${files[0]}-2`, `${files[1]}-2`);
 		const args = ['memleak', '--json', '--comm', 'kernel_memory', '0.5'];
 		const tracing = await Tracing.start(args);
 		const reports = (): LeakReport[] =>
@@ -119,7 +115,6 @@ test("of each of the kernel's allocators: bytes and counts, at first and when pa
 			await until(() => those().some(what) || those().length >= 20);
 			return those().find(what) ?? (those().at(-1) as LeakReport);
 		};
-		await others.work();
 		await workload.work();
 		const first = await reportWhen(() => true);
 		await workload.work();
@@ -128,7 +123,6 @@ test("of each of the kernel's allocators: bytes and counts, at first and when pa
 		const all = reports();
 		await tracing.end('SIGINT');
 		await workload.end();
-		await others.end();
 		// A program that interrupts itself is skipped; hardly ever in what this workload does.
 		const missed = all.reduce((sum, { lost }) => sum + (lost.programs_missed ?? 0), 0);
 		const few = Math.min(missed, 3);

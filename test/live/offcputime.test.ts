@@ -15,8 +15,10 @@ import {
 	withFrame,
 } from './stacks.js';
 import { needs, runToEnd, Tracing, TSTRACE, until, Workload } from './support.js';
-import { schedstat, stealing } from './times.js';
+import { now_ns, schedstat, stealing } from './times.js';
 
+/** How long a thread stands still, that has waited for a CPU for longer before. */
+const STOPPED_NS = 2e8;
 /** In the order in which the workload `waits` reports them. */
 const FUNCTIONS = ['wait_in_nanosleep', 'wait_in_pipe', 'wait_in_futex', 'wait_in_vfork'];
 const ROUNDS = 50;
@@ -97,15 +99,20 @@ for (const [hook, feature] of HOOKS) {
 		const hog = await Workload.start('hog', '0');
 		const workload = await Workload.start('mixes');
 		const { tid } = workload;
+		// What it has waited for a CPU until then is nothing of what is traced.
+		await until(() => schedstat(tid).delay_ns > 2 * STOPPED_NS);
 		// It stands still at both ends, so that sched_info and our sum are of the same time.
 		await workload.stop();
 		const stolen_ns = stealing();
-		const { run_ns } = schedstat(tid);
+		const { run_ns, delay_ns } = schedstat(tid);
 		const args = ['offcputime', '-t', `${tid}`, '--exact', '--json'];
 		const tracing = await Tracing.start(args, { TSTRACE_FORCE: hook });
+		const begins_ns = now_ns();
+		await until(() => now_ns() > begins_ns + STOPPED_NS);
 		workload.continue();
 		await until(() => schedstat(tid).waits > 400 && schedstat(tid).run_ns - run_ns > 1e9);
 		await workload.stop();
+		const queued_ns = schedstat(tid).delay_ns - delay_ns;
 		const ran_ns = schedstat(tid).run_ns - run_ns;
 		const report = stackReport(await tracing.end('SIGINT'));
 		workload.continue();
@@ -121,6 +128,10 @@ for (const [hook, feature] of HOOKS) {
 		const off_ns = parts.reduce((sum, part) => sum + part, 0);
 		const unknown_ns = all_ns * (0.01 + unseenShare(report, waits)) + stolen_ns();
 		near(ran_ns + off_ns, all_ns, unknown_ns, 'all the time');
+		// Least of all that it was stopped.
+		const ready_ns = sumOf(stacks, 'run_queue') + sumOf(stacks, 'preempted');
+		const most_ns = queued_ns + STOPPED_NS / 2 + stolen_ns();
+		assert.ok(ready_ns < most_ns, `${ready_ns} of ${queued_ns} in queues`);
 	});
 }
 

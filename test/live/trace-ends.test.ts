@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tracing, until, Workload } from './support.js';
@@ -54,29 +54,39 @@ test('-y: both ends of a unix connection have its path, who has accepted it, too
 	}
 });
 
+/** A connection from fd00::2 to ::1, in a network of its own; says both ports. */
+const IPV6_PAIR = `
+import fcntl, os, socket, struct, sys
+# netdevice(7): the loopback device has to be up, and gets one more address.
+SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP, LOOPBACK = 0x8914, 0x8916, 1, 1
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any:
+    fcntl.ioctl(any, SIOCSIFFLAGS, struct.pack('16sh22x', b'lo', IFF_UP))
+with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as any:
+    own = socket.inet_pton(socket.AF_INET6, 'fd00::2')
+    fcntl.ioctl(any, SIOCSIFADDR, own + struct.pack('Ii', 128, LOOPBACK))
+server = socket.create_server(('::1', 0), family=socket.AF_INET6)
+client = socket.create_connection(server.getsockname()[:2], source_address=('fd00::2', 0))
+accepted, _ = server.accept()
+print('ready', os.getpid(), os.getpid(), flush=True)
+sys.stdin.buffer.raw.read(1)
+accepted.send(b'from the server')
+client.send(b'from the client')
+print('done', server.getsockname()[1], client.getsockname()[1], flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+
 test('-y: both ends of an IPv6 connection, each from its own side', async () => {
-	const server = createServer().listen(0, '::1');
-	await once(server, 'listening');
-	const { port } = server.address() as AddressInfo;
-	const client = connect(port, '::1');
-	const [accepted] = (await once(server, 'connection')) as [Socket];
-	try {
-		const calls = 'write,writev,sendto,sendmsg';
-		const tracing = await Tracing.start(['trace', '-y', '-e', calls, '-p', `${process.pid}`]);
-		accepted.write('from the server');
-		client.write('from the client');
-		for (const each of [client, accepted]) await once(each, 'data');
-		const { stdout } = await tracing.end('SIGINT');
-		const ends = [`[::1]:${port}`, `[::1]:${client.localPort}`];
-		for (const [text, shown] of [
-			['from the server', ends],
-			['from the client', ends.toReversed()],
-		] as const) {
-			const line = stdout.split('\n').find((each) => each.includes(text));
-			assert.equal(/\d+<tcp6?:([^>]*->[^>]*)>/.exec(line ?? '')?.[1], shown.join('->'), line);
-		}
-	} finally {
-		for (const each of [client, accepted]) each.destroy();
-		server.close();
+	const python = await Workload.startBy('unshare', '-n', 'python3', '-c', IPV6_PAIR);
+	const tracing = await Tracing.start(['trace', '-y', '-e', 'sendto', '-p', `${python.pid}`]);
+	const [port, clients] = await python.work();
+	const { stdout } = await tracing.end('SIGINT');
+	await python.end();
+	const ends = [`[::1]:${port}`, `[fd00::2]:${clients}`];
+	for (const [text, shown] of [
+		['from the server', ends],
+		['from the client', ends.toReversed()],
+	] as const) {
+		const line = stdout.split('\n').find((each) => each.includes(text));
+		assert.equal(/\d+<tcp6?:([^>]*->[^>]*)>/.exec(line ?? '')?.[1], shown.join('->'), line);
 	}
 });
