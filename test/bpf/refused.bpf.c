@@ -3,6 +3,8 @@
  * A runqlat that no verifier takes: its one change is a read through a pointer that may be NULL.
  * tstrace is pointed at it with TSTRACE_BPF_DIR, to show what a user sees then.
  */
+/* First, as there: variables lie in the order of the headers. */
+#include "../../bpf/lib/filter.h"
 #define hist_add refused_hist_add
 #include "../../bpf/lib/histogram.h"
 #undef hist_add
