@@ -116,7 +116,7 @@ export function figureResult(
 }
 
 /** What may have been updated since: each figure has its own kernel, and a ratio is of one machine at one time. */
-const UPDATED: ReadonlySet<string> = new Set(['tstrace', 'kernel', 'node', 'system']);
+const UPDATED: ReadonlySet<string> = new Set(['tstrace', 'kernel']);
 
 function sameMachine(a: Machine, b: Machine): boolean {
 	const facts = new Set([...Object.keys(a), ...Object.keys(b)]);

@@ -168,12 +168,12 @@ static __always_inline bool filter_has_task(struct task_struct *task)
 		return false;
 	if (filter_but_tgid && task_tgid(task) == filter_but_tgid)
 		return false;
-	/* Most threads are other processes': of them nothing has to be looked up. */
-	if (filter_never_has(task))
-		return false;
 	if (filter_by_tgid) {
 		u32 tgid = task_tgid(task);
 
+		/* Most threads are other processes': of them nothing has to be looked up. */
+		if (filter_only_tgid && tgid != filter_only_tgid)
+			return false;
 		if (!bpf_map_lookup_elem(&filter_tgids, &tgid))
 			return false;
 	}

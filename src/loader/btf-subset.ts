@@ -25,14 +25,22 @@ const NAMED_BYTES = new Map<number, number>([
 	[KIND.enum, 8],
 ]);
 
+/** By what a type is told apart beside its name, "struct"; libbpf takes both sizes of enums as one. */
+export function kindName(kind: number): string {
+	if (kind === KIND.enum64) return 'enum';
+	return Object.entries(KIND).find(([, each]) => each === kind)?.[0] ?? '';
+}
+
 /**
- * The types of these names, and what they contain. To where pointers point is left out: that is for nobody to know who
- * asks for the place or the size of a field. Undefined: one of the names is of no type. Throws BtfError.
+ * These types, "struct task_struct", and what they contain. To where pointers point is left out: that is for nobody to know who
+ * asks for the place or the size of a field. Undefined: one of them is not there. Throws BtfError.
  */
 export function subsetOf(types: BtfTypes, names: readonly string[]): Uint8Array[] | undefined {
 	const subset = new Subset(types);
-	for (const named of types.named(names)) {
-		const ids = named.filter((id) => subset.knows(id));
+	const wanted = names.map((each) => each.split(' '));
+	for (const [i, named] of types.named(wanted.map(([, name = '']) => name)).entries()) {
+		const kind = wanted[i]?.[0];
+		const ids = named.filter((id) => subset.knows(id) && kindName(types.kind(id)) === kind);
 		if (ids.length === 0) return undefined;
 		for (const id of ids) subset.add(id);
 	}

@@ -91,6 +91,11 @@ function declareLibc() {
 			groupFd: number,
 			flags: number,
 		) => number,
+		fcntl: library.func('int fcntl(int fd, int command, int argument)') as (
+			fd: number,
+			command: number,
+			argument: number,
+		) => number,
 		// glibc has no function for this one either.
 		bpf: library.func(
 			'long syscall(long number, long command, const void *attr, unsigned long size)',

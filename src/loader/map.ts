@@ -1,11 +1,14 @@
 /** BPF maps: single elements, per-CPU elements, batches. Source: man 2 bpf, libbpf's bpf.h. */
+import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { TstraceError } from '../errors.js';
-import { failure, libbpf, type Pointer } from './ffi.js';
+import { failure, libbpf, libc, type Pointer } from './ffi.js';
 import { viewMemory } from './memory.js';
 
 /** Elements that one batch call takes, at first; the kernel asks for more where it needs more. */
 const BATCH_ELEMENTS = 4096;
+/** fcntl.h: a descriptor of the same, which programs that are executed do not get. */
+const F_DUPFD_CLOEXEC = 1030;
 const BPF_ANY = 0;
 const BPF_F_NO_PREALLOC = 1;
 /** How long another thread may take to begin, and how often to look. */
@@ -107,17 +110,43 @@ export class BpfMap {
 	 */
 	addInner(key: Uint8Array, fd: number): void {
 		const value = u32Key(fd);
-		const hold = () => [key, value];
-		libbpf().bpf_map_update_elem_aside(this.fd, key, value, BPF_ANY, hold);
+		const isAsked = this.#updateAside(key, fd);
 		const until_ms = performance.now() + PATIENCE_MS;
-		while (this.lookup(key) === undefined) {
-			if (performance.now() > until_ms) {
+		while (!isAsked || this.lookup(key) === undefined) {
+			if (!isAsked || performance.now() > until_ms) {
 				// There is no such thread, or it failed: this one does it, or says why it cannot.
 				this.update(key, value);
 				return;
 			}
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
 		}
+	}
+
+	/**
+	 * Has another thread put a map there; false: it cannot be asked. It may come to that late, when our descriptors are
+	 * closed, and their numbers others': it has its own.
+	 */
+	#updateAside(key: Uint8Array, fd: number): boolean {
+		const owned = [this.fd, fd].map((each) => libc().fcntl(each, F_DUPFD_CLOEXEC, 0));
+		const [to = -1, inner = -1] = owned;
+		const close = () => {
+			for (const each of owned) if (each >= 0) closeSync(each);
+		};
+		if (to >= 0 && inner >= 0) {
+			const value = u32Key(inner);
+			const done = () => {
+				close();
+				return [key, value]; // held until now
+			};
+			try {
+				libbpf().bpf_map_update_elem_aside(to, key, value, BPF_ANY, done);
+				return true;
+			} catch {
+				// koffi makes so many calls at once, and no more.
+			}
+		}
+		close();
+		return false;
 	}
 
 	/** Adds a value to a queue. */

@@ -8,6 +8,7 @@ import { KernelTypes } from '../../src/loader/kernel-types.js';
 import type { ObjectLayout } from '../../src/loader/layout.js';
 import { programsOf } from '../../src/loader/maps-and-programs.js';
 import { viewMemory } from '../../src/loader/memory.js';
+import { runToEnd, TSTRACE } from './support.js';
 
 const FOLDER = `dist/bpf/${process.arch}`;
 /** include/uapi/linux/bpf.h, struct bpf_insn: a 64-bit constant, which may stand for a map. */
@@ -65,6 +66,13 @@ for (const file of readdirSync(FOLDER)) {
 }
 
 test('a type that the kernel does not have: libbpf looks by itself, in modules too', () => {
-	assert.ok(kernelBtf().subset(['task_struct']));
-	assert.equal(KernelTypes.of(['task_struct', 'no_such_struct_at_all']), undefined);
+	assert.ok(kernelBtf().subset(['struct task_struct']));
+	const types = ['struct task_struct', 'struct no_such_struct_at_all'];
+	assert.equal(KernelTypes.of(types), undefined);
+});
+
+test('files may not be as large as those types: libbpf looks by itself', () => {
+	const limited = `ulimit -f 100; exec ${TSTRACE} runqlat 0.1 1`;
+	const { status, stderr } = runToEnd('sh', ['-c', limited]);
+	assert.equal(status, 0, stderr);
 });

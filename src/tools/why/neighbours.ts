@@ -3,7 +3,6 @@ import { named } from '../../render/terminal.js';
 import { humanBytes } from '../../render/units.js';
 import type { Answer } from './answer.js';
 import type { DiskBytes, OtherProcesses } from './machine.js';
-
 import type { Reason } from './reasons.js';
 
 /** Of one CPU: who had less takes nothing from anybody. */

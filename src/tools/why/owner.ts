@@ -1,7 +1,6 @@
 /** Whose time something is, in words. Pure values: no I/O, no kernel. */
 import { named } from '../../render/terminal.js';
 import type { Answer } from './answer.js';
-
 import type { Sufferer } from './reasons.js';
 
 /** Whose time it is: a process with its number, or how many there are. */

@@ -38,4 +38,5 @@ export const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VAR, DATASEC, ENUM6
 /** What a type can be behind, and stays what it is: include/uapi/linux/btf.h. */
 export const TRANSPARENT = { typedef: TYPEDEF, volatile: 9, const: 10, restrict: 11, typeTag: 18 };
 /** kind_flag, added to a kind. */
+export const FWD = 7;
 export const FLAG = 1 << 7;

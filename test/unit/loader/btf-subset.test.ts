@@ -7,6 +7,7 @@ import {
 	BtfBuilder,
 	ENUM,
 	FLAG,
+	FWD,
 	INT,
 	PTR,
 	STRUCT,
@@ -46,7 +47,7 @@ function subset(names: readonly string[]): Uint8Array | undefined {
 
 test('types that are asked for are as they were, with all that they contain', () => {
 	const all = new Btf(example());
-	const few = subset(['state', 'task']);
+	const few = subset(['enum state', 'struct task']);
 	assert.ok(few);
 	const found = new Btf(few);
 	const task = found.struct('task');
@@ -66,7 +67,7 @@ test('types that are asked for are as they were, with all that they contain', ()
 });
 
 test('what nothing contains is not there: to where pointers point, other types, variables', () => {
-	const found = new BtfTypes(subset(['task']) as Uint8Array);
+	const found = new BtfTypes(subset(['struct task']) as Uint8Array);
 	const ids = found.named(['other', 'far', 'task', 'never', 'state']);
 	assert.deepEqual(
 		ids.map(({ length }) => length),
@@ -77,21 +78,25 @@ test('what nothing contains is not there: to where pointers point, other types, 
 });
 
 test('a pointer to a type that is there points to it', () => {
-	const types = new BtfTypes(subset(['far', 'task']) as Uint8Array);
+	const types = new BtfTypes(subset(['struct far', 'struct task']) as Uint8Array);
 	const [[far = 0] = [], [task = 0] = []] = types.named(['far', 'task']);
 	const next = types.u32(types.at(task) + 12 + 4);
 	assert.equal(types.u32(types.at(next) + 8), far);
 });
 
 test('names end behind the last one that is needed', () => {
-	const [, strings] = new Btf(example()).subset(['state']) ?? [];
+	const [, strings] = new Btf(example()).subset(['enum state']) ?? [];
 	const text = Buffer.from(strings ?? []).toString();
 	assert.ok(text.endsWith('\0SLEEPS\0state\0'), text);
 });
 
-test('a name that no type has, or only a variable: there is no subset', () => {
-	assert.equal(subset(['task', 'nothing']), undefined);
+test('a name that no type has, or only one of another kind: there is no subset', () => {
+	assert.equal(subset(['struct task', 'struct nothing']), undefined);
+	assert.equal(subset(['union task']), undefined);
+	const declared = new BtfBuilder();
+	declared.type('unix_sock', FWD, 0);
+	assert.equal(new Btf(declared.build()).subset(['struct unix_sock']), undefined);
 	const b = new BtfBuilder();
 	b.type('thing', VAR, b.type('int', INT, 4, [32]), [1]);
-	assert.equal(new Btf(b.build()).subset(['thing']), undefined);
+	assert.equal(new Btf(b.build()).subset(['struct thing']), undefined);
 });

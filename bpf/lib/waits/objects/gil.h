@@ -23,8 +23,7 @@ enum gil_constant {
 
 EXPORT_TYPE(enum gil_constant, gil_constant);
 
-/* glibc, nptl/descr.h: struct pthread, tid; on x86-64. User space makes sure that it is a thread.
- */
+/* glibc, nptl/descr.h: struct pthread, tid; on x86-64. */
 #define GLIBC_TID_AT 0x2d0
 
 /* Of all GILs together: each is an object of its own, and there may be threads without end. */
@@ -39,6 +38,17 @@ static __always_inline u64 gil_of(struct python_thread *own, struct python_layou
 	if (!layout->gil_of_interpreter)
 		return own->base + layout->gil;
 	return python_word(python_word(thread + layout->thread_interpreter) + layout->gil);
+}
+
+/* Whether CPython's list has a thread: of one that has ended the memory may be another's. */
+static __always_inline bool is_in_python_list(struct python_layout *layout, u64 thread)
+{
+	u64 previous = python_word(thread + layout->thread_previous);
+	u64 at = previous ? previous + layout->thread_next
+			  : python_word(thread + layout->thread_interpreter) +
+				    layout->interpreter_threads;
+
+	return python_word(at) == thread;
 }
 
 /* The number of a thread of CPython's, as its process has it. */
@@ -76,11 +86,13 @@ __noinline int find_gil(u32 place)
 	here->object.type = OBJECT_GIL;
 	here->object.address = gil;
 	holder = python_word(gil + GIL_HOLDER_AT);
-	if (holder == own->thread || gil_of(own, layout, holder) != gil)
+	if (holder == own->thread || gil_of(own, layout, holder) != gil ||
+	    !is_in_python_list(layout, holder))
 		return 0;
 	here->object.holder = python_thread_number(layout, holder);
 	/* All threads of a process are of one namespace. */
-	if (python_thread_number(layout, own->thread) == task_tid(current_task()))
+	if (here->object.holder &&
+	    python_thread_number(layout, own->thread) == task_tid(current_task()))
 		here->object.flags |= OBJECT_HOLDER_OURS;
 	return 0;
 }

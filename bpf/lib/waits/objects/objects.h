@@ -107,6 +107,7 @@ __noinline int keep_object(u32 place)
 		return 0;
 	if (here->object.holder && gil_holders >= MOST_GIL_HOLDERS) {
 		here->object.holder = 0;
+		here->object.flags &= ~OBJECT_HOLDER_OURS;
 		hash_object(place);
 		hash = here->hash;
 		if (bpf_map_lookup_elem(&wait_objects, &hash))
