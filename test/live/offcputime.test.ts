@@ -130,7 +130,7 @@ for (const [hook, feature] of HOOKS) {
 		near(ran_ns + off_ns, all_ns, unknown_ns, 'all the time');
 		// Least of all that it was stopped.
 		const ready_ns = sumOf(stacks, 'run_queue') + sumOf(stacks, 'preempted');
-		const most_ns = queued_ns + STOPPED_NS / 2 + stolen_ns();
+		const most_ns = queued_ns + STOPPED_NS / 2 + unknown_ns;
 		assert.ok(ready_ns < most_ns, `${ready_ns} of ${queued_ns} in queues`);
 	});
 }
