@@ -62,13 +62,19 @@ export class WasmCodes {
 		this.#layout = layout;
 	}
 
-	/** 'none': the address is in no memory that is for such code. Undefined: it is, and no code was found. */
+	/**
+	 * 'none': the address is in no memory that is for such code. Undefined: it is, and no code was found; or V8's
+	 * objects could not be read, as they are swapped out, or change at this moment.
+	 */
 	at(address: number): WasmCode | 'none' | undefined {
 		const state = this.word(this.#layout.state);
-		if (!state) return 'none';
+		if (state === undefined) return undefined;
+		if (state === 0) return 'none';
 		const region = this.#lastNode(state + this.#layout.regions, address);
-		const end = region && this.word(region + NODE.value);
-		if (!region || end === undefined || address >= end) return this.#wrapperAt(state, address);
+		if (region === 'none') return this.#wrapperAt(state, address);
+		const end = region === undefined ? undefined : this.word(region + NODE.value);
+		if (region === undefined || end === undefined) return undefined;
+		if (address >= end) return this.#wrapperAt(state, address);
 		const module = this.word(region + REGION_MODULE_AT);
 		return module ? this.#codeOf(module, address) : undefined;
 	}
@@ -80,22 +86,26 @@ export class WasmCodes {
 	}
 
 	/** Code by which any module calls JavaScript. */
-	#wrapperAt(state: number, address: number): WasmCode | 'none' {
+	#wrapperAt(state: number, address: number): WasmCode | 'none' | undefined {
 		const { wrappers } = this.#layout;
-		const code = wrappers === undefined ? undefined : this.#inMap(state + wrappers, 0, address);
-		return code ? { ...code, isToJs: true } : 'none';
+		const code = wrappers === undefined ? 'none' : this.#lastIn(state + wrappers, 0, address);
+		if (code === 'none' || code === undefined) return code;
+		return isIn(code, address) ? { ...code, isToJs: true } : 'none';
 	}
 
 	#codeOf(module: number, address: number): WasmCode | undefined {
 		const map = module + this.#layout.moduleCode;
-		return this.#inMap(map, module, address) ?? this.#inVector(map + VECTOR_AT, module, address);
+		const code = this.#lastIn(map, module, address);
+		if (code && code !== 'none' && isIn(code, address)) return code;
+		return this.#inVector(map + VECTOR_AT, module, address);
 	}
 
-	#inMap(map: number, module: number, address: number): WasmCode | undefined {
+	/** The last code of a map that begins at or before this address; undefined: it could not be read. */
+	#lastIn(map: number, module: number, address: number): WasmCode | 'none' | undefined {
 		const node = this.#lastNode(map, address);
-		const object = node && this.word(node + NODE.value);
-		const code = object ? this.#code(object, module) : undefined;
-		return code && isIn(code, address) ? code : undefined;
+		if (node === 'none' || node === undefined) return node;
+		const object = this.word(node + NODE.value);
+		return object ? this.#code(object, module) : undefined;
 	}
 
 	/** V8 moves code from there into the map when it looks for some itself. */
@@ -157,15 +167,16 @@ export class WasmCodes {
 		if (start === undefined || size_bytes === undefined || number === undefined) return undefined;
 		if (size_bytes <= 0 || size_bytes > MAX_CODE_BYTES) return undefined;
 		if (number < -1 || number > MAX_FUNCTIONS) return undefined;
-		const flags = codeKind && this.#memory.read(at + codeKind.at, 1)?.getUint8(0);
-		const isToJs = codeKind !== undefined && ((flags ?? 0) & codeKind.mask) === codeKind.toJs;
+		const flags = codeKind ? this.#memory.read(at + codeKind.at, 1)?.getUint8(0) : 0;
+		if (flags === undefined) return undefined;
+		const isToJs = codeKind !== undefined && (flags & codeKind.mask) === codeKind.toJs;
 		return { module, start, end: start + size_bytes, number, isToJs };
 	}
 
-	/** In a std::map by address: the node with the last key at or before this one. */
-	#lastNode(map: number, address: number): number | undefined {
+	/** In a std::map by address: the node with the last key at or before this one; undefined: it could not be read. */
+	#lastNode(map: number, address: number): number | 'none' | undefined {
 		let node = this.word(map + ROOT_AT);
-		let found: number | undefined;
+		let found: number | 'none' = 'none';
 		for (let steps = 0; node && steps < MAX_STEPS; steps++) {
 			const key = this.word(node + NODE.key);
 			if (key === undefined) return undefined;

@@ -26,11 +26,13 @@ function oneFunction(wire = NAMED) {
 	return { world, module, region, code, node, nameOf };
 }
 
+type Forged = ReturnType<typeof oneFunction>;
+
 test('trees that lead back to themselves end', () => {
 	for (const at of [16, 24]) {
 		const { world, region, nameOf } = oneFunction();
 		world.word(region + at, region);
-		if (at === 24) assert.equal(nameOf(), 'none');
+		if (at === 24) assert.equal(nameOf(), undefined);
 		else nameOf();
 		assert.ok(world.reads < 500, `${world.reads}`);
 	}
@@ -38,6 +40,46 @@ test('trees that lead back to themselves end', () => {
 	world.word(node + 24, node);
 	assert.equal(nameOf(), undefined);
 	assert.ok(world.reads < 500, `${world.reads}`);
+});
+
+test('what cannot be read is not none: it may be read a little later', () => {
+	const cases = {
+		'the pointer to all': ({ world }: Forged) => world.hidden.add(world.layout.state),
+		'the root of regions': ({ world }: Forged) =>
+			world.hidden.add(world.state + world.layout.regions + 8),
+		'a region': ({ world, region }: Forged) => world.hidden.add(region + 32),
+		'the end of a region': ({ world, region }: Forged) => world.hidden.add(region + 40),
+		'what is behind a region': ({ world, region }: Forged) => world.hidden.add(region + 24),
+		'the root of wrappers': ({ world, region }: Forged) => {
+			world.word(region + 40, CODE);
+			world.hidden.add(world.state + (world.layout.wrappers ?? assert.fail()) + 8);
+		},
+	};
+	for (const [what, hide] of Object.entries(cases)) {
+		const forged = oneFunction();
+		hide(forged);
+		assert.equal(forged.nameOf(), undefined, what);
+	}
+	const { world, nameOf } = oneFunction();
+	world.word(world.layout.state, 0);
+	assert.equal(nameOf(), 'none');
+	const { world: other, region, nameOf: otherName } = oneFunction();
+	other.word(region + 40, CODE);
+	assert.equal(otherName(), 'none');
+});
+
+test('a wrapper that cannot be read is not none; behind the last one there is none', () => {
+	const { world, region, nameOf } = oneFunction();
+	world.word(region + 40, CODE);
+	const wrappers = world.state + (world.layout.wrappers ?? assert.fail());
+	const code = world.code(0, CODE, 8, -1);
+	world.map(wrappers, [{ key: CODE, value: [code] }]);
+	assert.equal(nameOf(), 'none');
+	world.hidden.add(code + world.layout.codeSize);
+	assert.equal(nameOf(), undefined);
+	world.hidden.clear();
+	world.int32(code + world.layout.codeSize, 9);
+	assert.equal(nameOf(), 'wasm-to-js');
 });
 
 test('code that is of another module, of no length, or of no function, has no name', () => {

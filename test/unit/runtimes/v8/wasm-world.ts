@@ -17,6 +17,8 @@ export class WasmWorld implements RuntimeMemory {
 	readonly state: number;
 	reads = 0;
 	mostBytes = 0;
+	/** Addresses that cannot be read, as if they were swapped out. */
+	readonly hidden = new Set<number>();
 	readonly #bytes = Buffer.alloc(1 << 20);
 	#used = 64;
 
@@ -31,6 +33,8 @@ export class WasmWorld implements RuntimeMemory {
 	read(address: number, length_bytes: number): DataView | undefined {
 		this.reads++;
 		this.mostBytes = Math.max(this.mostBytes, length_bytes);
+		for (const each of this.hidden)
+			if (each >= address && each < address + length_bytes) return undefined;
 		const at = address - WasmWorld.BASE;
 		if (!(at >= 0 && at + length_bytes <= this.#bytes.length)) return undefined;
 		return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + at, length_bytes);
