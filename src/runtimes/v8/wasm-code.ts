@@ -27,8 +27,8 @@ const CODE_START_AT = 8;
 /** V8 takes no module with more functions, 1,000,000 of its own and 100,000 imported ones. */
 const MAX_FUNCTIONS = 1_100_000;
 const MAX_CODE_BYTES = 1 << 30;
-/** Code that is not in maps yet: what is read for one address, and what is known of all modules. */
-const MAX_NEW = 4096;
+/** Code that is not in maps yet: what is read for one address, the next for the next, and what is known of all modules. */
+const MAX_NEW = 128;
 const MAX_NEW_KEPT = 200_000;
 
 export interface WasmCode {
@@ -53,6 +53,8 @@ interface Known {
 export class WasmCodes {
 	readonly #memory: RuntimeMemory;
 	readonly #layout: WasmLayout;
+	/** Of a WasmCode, with all that is looked at. */
+	readonly #code_bytes: number;
 	/** By module: its code that was not in the map. */
 	readonly #new = new Map<number, Known>();
 	#newKept = 0;
@@ -60,6 +62,8 @@ export class WasmCodes {
 	constructor(memory: RuntimeMemory, layout: WasmLayout) {
 		this.#memory = memory;
 		this.#layout = layout;
+		const { codeSize, codeNumber, codeKind } = layout;
+		this.#code_bytes = Math.max(codeSize + 4, codeNumber + 4, (codeKind?.at ?? 0) + 1);
 	}
 
 	/**
@@ -160,16 +164,16 @@ export class WasmCodes {
 	/** Undefined: there is no code of the module's. */
 	#code(at: number, module: number): WasmCode | undefined {
 		const { codeSize, codeNumber, codeKind } = this.#layout;
-		if (this.word(at) !== module) return undefined;
-		const start = this.word(at + CODE_START_AT);
-		const size_bytes = this.#int32(at + codeSize);
-		const number = this.#int32(at + codeNumber);
-		if (start === undefined || size_bytes === undefined || number === undefined) return undefined;
+		// At once: objects that lie across two pages are not kept when they are read.
+		const view = this.#memory.read(at, this.#code_bytes);
+		if (!view || wordIn(view, 0) !== module) return undefined;
+		const start = wordIn(view, CODE_START_AT);
+		const size_bytes = view.getInt32(codeSize, true);
+		const number = view.getInt32(codeNumber, true);
 		if (size_bytes <= 0 || size_bytes > MAX_CODE_BYTES) return undefined;
 		if (number < -1 || number > MAX_FUNCTIONS) return undefined;
-		const flags = codeKind ? this.#memory.read(at + codeKind.at, 1)?.getUint8(0) : 0;
-		if (flags === undefined) return undefined;
-		const isToJs = codeKind !== undefined && (flags & codeKind.mask) === codeKind.toJs;
+		const isToJs =
+			codeKind !== undefined && (view.getUint8(codeKind.at) & codeKind.mask) === codeKind.toJs;
 		return { module, start, end: start + size_bytes, number, isToJs };
 	}
 
@@ -185,10 +189,6 @@ export class WasmCodes {
 		}
 		// A tree that does not end is none.
 		return node === 0 ? found : undefined;
-	}
-
-	#int32(at: number): number | undefined {
-		return this.#memory.read(at, 4)?.getInt32(0, true);
 	}
 }
 

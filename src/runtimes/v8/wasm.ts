@@ -37,8 +37,8 @@ export class WasmFunctions {
 		if (number < 0) return 'none';
 		const wire = this.#wireOf(module);
 		if (!wire) return undefined;
-		const name = isToJs ? WASM_TO_JS : (wire.nameOf(number) ?? `wasm-function[${number}]`);
-		return { name, file: wire.address, line: undefined };
+		const name = isToJs ? WASM_TO_JS : wire.nameOf(number);
+		return name === undefined ? undefined : { name, file: wire.address, line: undefined };
 	}
 
 	/** The bytes of a module. */

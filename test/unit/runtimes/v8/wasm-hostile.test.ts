@@ -109,9 +109,26 @@ test('a vector that says it is huge is read a little at a time', () => {
 		world.word(at + 8, begin + length);
 		world.reads = 0;
 		assert.equal(nameOf(), undefined);
-		assert.ok(world.reads < 40_000, `${world.reads}`);
-		assert.ok(world.mostBytes <= 1 << 15, `${world.mostBytes}`);
+		assert.ok(world.reads < 200, `${world.reads}`);
+		assert.ok(world.mostBytes <= 1024, `${world.mostBytes}`);
 	}
+});
+
+test('each address looks at 128 pieces of code in a vector, and the next one goes on', () => {
+	const world = new WasmWorld();
+	const module = world.module(NAMED);
+	world.regions([CODE, CODE + 0x100_0000, module]);
+	const codes = Array.from({ length: 300 }, (_, i) => world.code(module, CODE + 64 * i, 64, i));
+	world.vector(module, codes);
+	const wasm = new WasmFunctions(world, world.layout);
+	const found = [1, 2, 3].map(() => {
+		world.reads = 0;
+		const name = wasm.at(CODE + 64 * 299);
+		assert.ok(world.reads < 160, `${world.reads}`);
+		return typeof name === 'object' ? name.name : name;
+	});
+	assert.deepEqual(found, [undefined, undefined, 'wasm-function[299]']);
+	assert.ok(wasm.at(CODE + 64 * 127));
 });
 
 test('names are one line, and not longer than others; empty ones are none', () => {
@@ -169,7 +186,99 @@ test('many sections, names and modules are counted up to their bounds', () => {
 	);
 	const { world, nameOf } = oneFunction(many);
 	assert.equal(nameOf(), 'wasm-function[1]');
-	assert.ok(world.reads < 3000, `${world.reads}`);
+	assert.ok(world.reads < 120, `${world.reads}`);
+	const some = (count: number) =>
+		wireOf(
+			...Array.from({ length: count }, () => section(5, [])),
+			custom('name', functionNames({ 1: 'own' })),
+		);
+	assert.equal(oneFunction(some(63)).nameOf(), 'own');
+	assert.equal(oneFunction(some(64)).nameOf(), 'wasm-function[1]');
+});
+
+/** As wireOf(custom('name', functionNames(names))), for long ones. */
+function namedWire(names: readonly (readonly [number, string])[]): Uint8Array {
+	const all = Buffer.concat(
+		names.flatMap(([number, name]) => [
+			Buffer.from([...unsigned(number), ...unsigned(Buffer.byteLength(name))]),
+			Buffer.from(name),
+		]),
+	);
+	const count = unsigned(names.length);
+	const part = [1, ...unsigned(count.length + all.length), ...count];
+	const section = [...text('name'), ...part];
+	const head = [0, ...unsigned(section.length + all.length), ...section];
+	return Buffer.concat([NAMED.subarray(0, 8), Buffer.from(head), all]);
+}
+
+/** What each of three tries finds for the function with this number, of a module with these bytes. */
+function tried(wire: Uint8Array, number: number) {
+	const world = new WasmWorld();
+	const module = world.module(wire);
+	world.regions([CODE, CODE + 0x1000, module]);
+	world.mapped(module, [[CODE, world.code(module, CODE, 64, number)]]);
+	const wasm = new WasmFunctions(world, world.layout);
+	world.mostBytes = 0;
+	const found = [1, 2, 3].map(() => {
+		const name = wasm.at(CODE);
+		return typeof name === 'object' ? name.name : name;
+	});
+	return { found, mostBytes: world.mostBytes };
+}
+
+test('a long name section is looked through a little for each address, up to the function', () => {
+	const many = namedWire(Array.from({ length: 50_000 }, (_, i) => [2 * i, `f${i % 7}`]));
+	assert.deepEqual(tried(many, 39_998).found, ['f0', 'f0', 'f0']);
+	assert.deepEqual(tried(many, 40_000).found, [undefined, 'f1', 'f1']);
+	assert.equal(tried(many, 39_997).found[0], 'wasm-function[39997]');
+	assert.deepEqual(tried(many, 99_998).found, [undefined, undefined, 'f5']);
+	assert.deepEqual(tried(many, 99_999).found, [undefined, undefined, 'wasm-function[99999]']);
+	const long = namedWire(Array.from('abcd', (name, i) => [i, name.repeat(200_000)]));
+	const { found, mostBytes } = tried(long, 3);
+	assert.deepEqual(found, [undefined, 'd'.repeat(512), 'd'.repeat(512)]);
+	assert.equal(mostBytes, 512 << 10);
+});
+
+test('what is read at once of a name section may end in the middle of anything', () => {
+	for (let shift = 0; shift < 40; shift++) {
+		const wire = namedWire([
+			[300, 'x'.repeat((512 << 10) - 35 + shift)],
+			[1000, 'one'],
+			[70_000, 'two'],
+			[70_001, 'three'],
+			[70_002, 'four'],
+		]);
+		for (const [number, name] of [
+			[1000, 'one'],
+			[70_000, 'two'],
+			[70_002, 'four'],
+		] as const) {
+			const [first, ...others] = tried(wire, number).found;
+			assert.ok(first === undefined || first === name, `${shift}`);
+			assert.deepEqual(others, [name, name], `${shift}`);
+		}
+	}
+});
+
+test('names that cannot be read are not left out: they may be read a little later', () => {
+	const world = new WasmWorld();
+	const wire = wireOf(section(5, []), custom('name', functionNames({ 1: 'own' })));
+	const module = world.module(wire);
+	world.regions([CODE, CODE + 0x1000, module]);
+	world.mapped(module, [[CODE, world.code(module, CODE, 64, 1)]]);
+	const vector = Number(world.read(module + world.layout.moduleWire, 8)?.getBigUint64(0, true));
+	const at = Number(world.read(vector, 8)?.getBigUint64(0, true));
+	for (const place of [8, wire.length - 1]) {
+		const wasm = new WasmFunctions(world, world.layout);
+		world.hidden.add(at + place);
+		assert.equal(wasm.at(CODE), undefined);
+		world.hidden.clear();
+		const found = wasm.at(CODE);
+		assert.equal(typeof found === 'object' && found.name, 'own');
+		world.hidden.add(at + wire.length - 1);
+		assert.equal(wasm.at(CODE), undefined);
+		world.hidden.clear();
+	}
 });
 
 test('any bytes: reads stay within bounds, and nothing is thrown', () => {
