@@ -4,19 +4,14 @@
  */
 import type { CapturedStack } from '../aggregate/stack.js';
 import type { FunctionMaps, MetFrame, MetFunctions } from '../bpf/runtimes/functions.js';
-import {
-	codeOffsetOf,
-	hasInlined,
-	mayMisplace,
-	namesMadeCode,
-	placedFunctions,
-	type RuntimeFile,
-} from '../runtimes/recognise.js';
-import type { FunctionReader, FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
+import { hasInlined, namesMadeCode, type RuntimeFile } from '../runtimes/recognise.js';
+import type { FunctionReader, FunctionWord } from '../runtimes/runtime.js';
 import { InlinedCalls } from './inlined-calls.js';
-import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
+import { type FunctionName, KeptNames, type Named, nameKey } from './kept-names.js';
+import type { AddressSpace } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';
+import { lifeKey, type MetRuntime, MetRuntimes } from './met-runtimes.js';
 import { OpenProcesses, type Pages } from './open-processes.js';
 import type { Runtimes } from './walks/sleeping-stacks.js';
 
@@ -25,19 +20,11 @@ const SLICE_MS = 5;
 const PAUSE_MS = 5;
 /** For all names of a result that have not been read before. */
 const MAX_ASKING_MS = 1000;
-/** Names in all, and functions that wait to be named. */
-const MAX_KEPT = 300_000;
+/** What waits to be named; addresses in made code take no more than the half, as there may be many for each function. */
 const MAX_WAITING = 100_000;
-/** Processes whose runtime walks have met. */
-const MAX_MET = 10_000;
+const MAX_WAITING_ADDRESSES = MAX_WAITING / 2;
 /** To read one, while its process goes on. */
 const MAX_ATTEMPTS = 4;
-/** include/linux/kdev_t.h: a device as the kernel itself numbers it. */
-const MINOR_BITS = 20;
-
-/** What names are read of: a function, or code that no function was taken of, by an address in it. */
-type Named = FunctionWord | number;
-
 interface Waiting {
 	readonly pid: number;
 	readonly runtime: RuntimeFile;
@@ -51,32 +38,22 @@ interface Waiting {
 /** What walks have met. */
 type Maps = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn'>;
 
-/** Where the file that a runtime is in would be mapped at offset 0. */
-interface MetRuntime {
-	readonly runtime: RuntimeFile;
-	readonly base: number;
-}
-
-/** 'none': it is one of the runtime's own. 'unread': what is in memory is not what the walk met. */
-export type FunctionName = LanguageFunction | 'none' | 'unread';
-
 export class FunctionNames implements Runtimes {
 	readonly #maps: Maps;
 	readonly #history: Pick<ProcessHistory, 'at'>;
 	readonly #open: OpenProcesses;
-	/** By process's life and function. */
-	readonly #names = new Map<string, FunctionName>();
+	readonly #names = new KeptNames();
 	readonly #calls = new InlinedCalls();
 	#waiting: Waiting[] = [];
 	#timer: NodeJS.Timeout | undefined;
-	/** By life, what walks came to. In /proc, files of a container's may have other numbers (overlays). */
-	readonly #met = new Map<string, MetRuntime>();
+	readonly #met: MetRuntimes;
 	/** What it took to read names that were asked for, since `take`. */
 	#asking_ms = 0;
 
 	/** `pagesOf`: the memory of a process. */
 	constructor(maps: Maps, history: Pick<ProcessHistory, 'at'>, pagesOf?: (pid: number) => Pages) {
 		this.#maps = maps;
+		this.#met = new MetRuntimes(maps);
 		this.#history = history;
 		this.#open = new OpenProcesses(pagesOf);
 	}
@@ -100,21 +77,21 @@ export class FunctionNames implements Runtimes {
 
 	/** The function whose code an address is in that no file has, and no function was taken of. Reads as `nameOf`. */
 	madeAt(space: AddressSpace, address: number): FunctionName {
-		const met = this.#met.get(lifeKey(space.life));
-		return met && namesMadeCode(met.runtime) ? this.#nameOf(space, address) : 'none';
+		const runtime = this.#met.of(lifeKey(space.life));
+		return runtime && namesMadeCode(runtime) ? this.#nameOf(space, address) : 'none';
 	}
 
 	#nameOf(space: AddressSpace, of: Named): FunctionName {
-		const key = nameKey(lifeKey(space.life), of);
-		const known = this.#names.get(key);
+		const life = lifeKey(space.life);
+		const known = this.#names.get(life, of);
 		if (known !== undefined && known !== 'unread') return known;
 		if (this.#asking_ms > MAX_ASKING_MS) return 'unread';
 		const begun_ms = performance.now();
 		const runtime = this.runtimeOf(space);
-		const name = runtime ? this.#read(space.life.pid, lifeKey(space.life), runtime, of) : 'unread';
+		const name = runtime ? this.#read(space.life.pid, life, runtime, of) : 'unread';
 		this.#asking_ms += performance.now() - begun_ms;
 		this.#sliceSoon();
-		this.#keep(key, name);
+		this.#names.keep(life, of, name);
 		return name;
 	}
 
@@ -147,56 +124,26 @@ export class FunctionNames implements Runtimes {
 		return found ? [...found, word] : words;
 	}
 
-	/** By the number of the frame, each with the frame that runs it. `addresses`: of the frames' code, leaf first. */
+	/** As MetRuntimes. */
 	placedIn(
 		space: AddressSpace,
 		addresses: readonly number[],
 		functions: NonNullable<CapturedStack['functions']>,
 	): NonNullable<CapturedStack['functions']> {
-		// Most are of other runtimes: that takes no look through what is mapped.
-		const met = this.#met.get(lifeKey(space.life));
-		if (met && !mayMisplace(met.runtime)) return functions;
-		const runtime = this.runtimeOf(space);
-		if (!runtime || !mayMisplace(runtime)) return functions;
-		const base = this.codeBaseOf(space, runtime);
-		return placedFunctions(
-			runtime,
-			addresses.map((address) => address - base),
-			functions,
-		);
+		return this.#met.placedIn(space, addresses, functions);
 	}
 
-	/** The runtime in what a process has mapped; undefined: none that was met. */
+	/** As MetRuntimes. */
 	runtimeOf(space: AddressSpace): RuntimeFile | undefined {
-		for (const { file } of space.files()) {
-			const runtime = this.runtimeIn(file);
-			if (runtime) return runtime;
-		}
-		return this.#metIn(space)?.runtime;
+		return this.#met.runtimeOf(space);
 	}
 
 	codeBaseOf(space: AddressSpace, runtime: RuntimeFile): number {
-		const offset = codeOffsetOf(runtime);
-		if (offset === undefined) return 0;
-		for (const mapping of space.files())
-			if (holds(mapping, offset) && this.runtimeIn(mapping.file)) return baseOf(mapping);
-		return this.#metIn(space)?.base ?? 0;
+		return this.#met.codeBaseOf(space, runtime);
 	}
 
-	/** What walks came to in a process, if it has a file mapped there; before it executed, it was another program. */
-	#metIn(space: AddressSpace): MetRuntime | undefined {
-		const met = this.#met.get(lifeKey(space.life));
-		const offset = met && codeOffsetOf(met.runtime);
-		if (!met || offset === undefined) return undefined;
-		for (const mapping of space.files())
-			if (holds(mapping, offset) && baseOf(mapping) === met.base) return met;
-		return undefined;
-	}
-
-	/** The runtime in a file; undefined: none that was met. */
-	runtimeIn({ inode, major, minor }: MappedFile): RuntimeFile | undefined {
-		const device = major * 2 ** MINOR_BITS + minor;
-		return this.#maps.runtimeIn({ inode: BigInt(inode), device });
+	runtimeIn(file: MappedFile): RuntimeFile | undefined {
+		return this.#met.runtimeIn(file);
 	}
 
 	close(): void {
@@ -218,7 +165,7 @@ export class FunctionNames implements Runtimes {
 
 	#addStack({ pid, runtime, base, frames, others }: MetFunctions & MetRuntime): void {
 		const life = this.#lifeOf(pid);
-		if (this.#met.size < MAX_MET || this.#met.has(life)) this.#met.set(life, { runtime, base });
+		this.#met.add(life, { runtime, base });
 		for (const { word } of frames)
 			this.#await({ pid, runtime, of: word, call: undefined, attempts: 0 }, life);
 		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
@@ -243,10 +190,11 @@ export class FunctionNames implements Runtimes {
 	}
 
 	#await(waiting: Waiting, life: string): void {
-		const key = nameKey(life, waiting.of);
-		const isFull = this.#waiting.length >= MAX_WAITING || this.#names.size >= MAX_KEPT;
-		if (isFull || this.#names.has(key)) return;
-		this.#keep(key, 'unread');
+		const { of } = waiting;
+		const most = typeof of === 'number' ? MAX_WAITING_ADDRESSES : MAX_WAITING;
+		if (this.#waiting.length >= most || !this.#names.hasRoomFor(of)) return;
+		if (this.#names.get(life, of) !== undefined) return;
+		this.#names.keep(life, of, 'unread');
 		this.#waiting.push(waiting);
 	}
 
@@ -311,10 +259,9 @@ export class FunctionNames implements Runtimes {
 		if (call !== undefined && typeof of !== 'number') return this.#readCall(pid, runtime, of, call);
 		const life = this.#lifeOf(pid);
 		const name = this.#read(pid, life, runtime, of);
-		const key = nameKey(life, of);
 		const isKnown = name !== 'unread' && (name === 'none' || !name.isLineLater);
-		const known = this.#names.get(key);
-		if (isKnown || known === undefined || known === 'unread') this.#keep(key, name);
+		const known = this.#names.get(life, of);
+		if (isKnown || known === undefined || known === 'unread') this.#names.keep(life, of, name);
 		return isKnown;
 	}
 
@@ -333,31 +280,11 @@ export class FunctionNames implements Runtimes {
 		return this.#open.reader(pid, life, runtime, base);
 	}
 
-	#keep(key: string, name: FunctionName): void {
-		if (this.#names.size >= MAX_KEPT && !this.#names.has(key)) return;
-		this.#names.set(key, name);
-	}
-
 	#lifeOf(pid: number): string {
 		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
 		return space ? lifeKey(space.life) : `${pid} ${-Infinity}`;
 	}
 }
-
-/** Whether a mapping has what is at an offset of its file. */
-const holds = ({ start, end, fileOffset }: Mapping, offset: number): boolean =>
-	offset >= fileOffset && offset < fileOffset + (end - start);
-
-const baseOf = ({ start, fileOffset }: Mapping): number => start - fileOffset;
-
-/** The same for a life whatever is learnt of it later. */
-function lifeKey({ pid, since_ns }: Life): string {
-	return `${pid} ${since_ns}`;
-}
-
-/** Whoever has it, a function is the same. */
-const nameKey = (life: string, of: Named): string =>
-	typeof of === 'number' ? `${life} @${of}` : `${life} ${of.place} ${of.print}`;
 
 const callKey = (life: string, word: FunctionWord, call: number): string =>
 	`${nameKey(life, word)} ${call}`;

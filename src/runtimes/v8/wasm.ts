@@ -9,17 +9,29 @@ const WASM_TO_JS = 'wasm-to-js';
 
 /** Vector<const uint8_t>: how long it is. */
 const LENGTH_AT = 8;
-/** Modules whose names are known, and names in all of them. */
+/** Modules whose names are known, names in all of them, and functions that were found. */
 const MAX_MODULES = 256;
 const MAX_NAMES = 1_000_000;
+const MAX_FOUND = 20_000;
+
+/** Code by which any module calls JavaScript. */
+const SHARED_TO_JS: LanguageFunction = { name: WASM_TO_JS, file: undefined, line: undefined };
+
+interface Module {
+	readonly wire: WireBytes;
+	/** Its functions that were found, by number. */
+	readonly found: Map<number, LanguageFunction>;
+	readonly toJs: LanguageFunction;
+}
 
 export class WasmFunctions {
 	readonly #memory: RuntimeMemory;
 	readonly #layout: WasmLayout;
 	readonly #codes: WasmCodes;
 	/** By their NativeModule. */
-	readonly #modules = new Map<number, WireBytes>();
+	readonly #modules = new Map<number, Module>();
 	#namesKept = 0;
+	#foundKept = 0;
 
 	constructor(memory: RuntimeMemory, layout: WasmLayout) {
 		this.#memory = memory;
@@ -27,36 +39,54 @@ export class WasmFunctions {
 		this.#codes = new WasmCodes(memory, layout);
 	}
 
-	/** 'none': this is no code of WebAssembly's functions. Undefined: it is, and could not be read. */
+	/**
+	 * One object for all addresses of a function. 'none': this is no code of WebAssembly's functions. Undefined: it is,
+	 * and could not be read.
+	 */
 	at(address: number): LanguageFunction | 'none' | undefined {
 		const code = this.#codes.at(address);
 		if (code === undefined || code === 'none') return code;
-		const { module, number, isToJs } = code;
-		if (module === 0) return { name: WASM_TO_JS, file: undefined, line: undefined };
+		if (code.module === 0) return SHARED_TO_JS;
 		// Tables of jumps, and the like.
-		if (number < 0) return 'none';
-		const wire = this.#wireOf(module);
-		if (!wire) return undefined;
-		const name = isToJs ? WASM_TO_JS : wire.nameOf(number);
-		return name === undefined ? undefined : { name, file: wire.address, line: undefined };
+		if (code.number < 0) return 'none';
+		const module = this.#moduleAt(code.module);
+		return module && (code.isToJs ? module.toJs : this.#functionOf(module, code.number));
 	}
 
-	/** The bytes of a module. */
-	#wireOf(module: number): WireBytes | undefined {
+	#functionOf({ wire, found }: Module, number: number): LanguageFunction | undefined {
+		const known = found.get(number);
+		const name = known ? undefined : wire.nameOf(number);
+		if (name === undefined) return known;
+		const named = { name, file: wire.address, line: undefined };
+		if (++this.#foundKept > MAX_FOUND) this.#forget();
+		else found.set(number, named);
+		return named;
+	}
+
+	#moduleAt(module: number): Module | undefined {
 		const bytes = this.#codes.word(module + this.#layout.moduleWire);
 		const at = bytes && this.#codes.word(bytes);
 		const length = bytes && this.#codes.word(bytes + LENGTH_AT);
 		if (!at || !length) return undefined;
 		const known = this.#modules.get(module);
-		if (known?.isAt(at, length)) return known;
+		if (known?.wire.isAt(at, length)) return known;
 		const wire = WireBytes.read(this.#memory, at, length, this.#layout.hash);
 		if (!wire) return undefined;
-		this.#namesKept += wire.count - (known?.count ?? 0);
+		this.#namesKept += wire.count - (known?.wire.count ?? 0);
+		this.#foundKept -= known?.found.size ?? 0;
 		if (this.#modules.size >= MAX_MODULES || this.#namesKept > MAX_NAMES) {
-			this.#modules.clear();
+			this.#forget();
 			this.#namesKept = wire.count;
 		}
-		this.#modules.set(module, wire);
-		return wire;
+		const toJs = { name: WASM_TO_JS, file: wire.address, line: undefined };
+		const read: Module = { wire, found: new Map(), toJs };
+		this.#modules.set(module, read);
+		return read;
+	}
+
+	#forget(): void {
+		this.#modules.clear();
+		this.#namesKept = 0;
+		this.#foundKept = 0;
 	}
 }

@@ -80,7 +80,7 @@ class Pages extends FakeMemory {
 }
 
 /** Processes with memory of their own, whose stacks are met as a test says. Time stands still by itself. */
-function world(context: TestContext) {
+function world(context: TestContext, runtime = RUNTIME) {
 	const clock = { now_ms: 1000 };
 	// mock.method would keep where each of a million calls came from.
 	const { now } = performance;
@@ -99,7 +99,7 @@ function world(context: TestContext) {
 		},
 		met: () => met.splice(0),
 		runtimeIn: ({ inode }: { inode: bigint }) =>
-			inode === BigInt(NODE.inode) ? RUNTIME : undefined,
+			inode === BigInt(NODE.inode) ? runtime : undefined,
 	};
 	const names = new FunctionNames(maps, history, (pid) => all.get(pid) ?? assert.fail());
 	let taken = 0;
@@ -121,7 +121,11 @@ function world(context: TestContext) {
 		},
 		meet(words: readonly FunctionWord[], pid = PID, call?: number): void {
 			const frames = words.map((word) => ({ word, call }));
-			met.push({ pid, runtime: RUNTIME, base: 0, frames, others: [] });
+			met.push({ pid, runtime, base: 0, frames, others: [] });
+		},
+		/** Code that no function was taken of. */
+		meetAddresses(others: number[], pid = PID): void {
+			met.push({ pid, runtime, base: 0, frames: [], others });
 		},
 		/** The ring has what was met. */
 		tell: () => onMet(),
@@ -260,6 +264,27 @@ test('100,000 functions wait, and 300,000 have names; more are left out', async 
 	assert.deepEqual(await read(100_000, 100_000), [100_000, 400_000]);
 	assert.deepEqual(await read(200_000, 99_993), [99_993, 399_972]);
 	assert.deepEqual(await read(300_000, 50), [7, 28]);
+});
+
+test('however many addresses are met in made code, functions are read', async (t) => {
+	const here = world(t, WASM_RUNTIME);
+	const pages = here.begin(PID);
+	const words = ['a', 'b', 'c'].map((name) => pages.function(name));
+	const addresses = (from: number, count: number) =>
+		here.meetAddresses(Array.from({ length: count }, (_, i) => WASM_CODE + from + i));
+	// Half of what may wait, and 300,000 in all.
+	addresses(0, 100_000);
+	here.meet(words.slice(0, 2));
+	await here.tell();
+	assert.deepEqual(pages.reads, ['a', 'b']);
+	for (let round = 1; round < 7; round++) {
+		for (let i = 0; i < 4; i++) here.pause(5);
+		addresses(100_000 * round, 50_000);
+		await here.tell();
+	}
+	here.meet(words);
+	await here.tell();
+	assert.deepEqual(pages.reads, ['a', 'b', 'c']);
 });
 
 test('closed: its memory is not held, and nothing is read any more', async (t) => {

@@ -55,6 +55,34 @@ test('each version: by its number in the module, in the map or not yet, with the
 	}
 });
 
+test('a function is one object, whichever of its addresses, and whichever of its code', () => {
+	const world = new WasmWorld('11.3');
+	const [first, second] = [world.module(NAMED), world.module(NAMED)];
+	world.regions([CODE, CODE + 0x1000, first], [CODE + 0x4000, CODE + 0x5000, second]);
+	const code = (module: number, at: number, number: number, flags?: number) =>
+		[CODE + at, world.code(module, CODE + at, 64, number, flags)] as const;
+	const toJs = [code(first, 256, 4, 2), code(first, 320, 5, 2)];
+	world.mapped(first, [
+		code(first, 0, 3),
+		code(first, 64, 700),
+		code(first, 128, 3),
+		code(first, 192, 9),
+		...toJs,
+	]);
+	world.mapped(second, [code(second, 0x4000, 3)]);
+	const wasm = new WasmFunctions(world, world.layout);
+	const outer = wasm.at(CODE);
+	assert.ok(typeof outer === 'object' && outer.name === 'outer');
+	for (const at of [1, 63, 128, 140]) assert.equal(wasm.at(CODE + at), outer);
+	assert.ok(wasm.at(CODE + 64) !== outer);
+	assert.deepEqual(wasm.at(CODE + 0x4000), outer);
+	assert.ok(wasm.at(CODE + 0x4000) !== outer);
+	assert.equal(wasm.at(CODE + 195), wasm.at(CODE + 199));
+	const wrapper = wasm.at(CODE + 256);
+	assert.ok(typeof wrapper === 'object' && wrapper.name === 'wasm-to-js');
+	assert.equal(wasm.at(CODE + 330), wrapper);
+});
+
 test('a process without WebAssembly has none', () => {
 	const world = new WasmWorld();
 	world.word(world.layout.state, 0);

@@ -1,0 +1,56 @@
+/** Names that were read of processes' functions, which stay when the process has ended. */
+import type { FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
+
+/** Functions that walks took. */
+const MAX_FUNCTIONS = 300_000;
+/** Addresses in made code: nearly each sample of a hot function has another one. */
+const MAX_ADDRESSES = 200_000;
+
+/** What names are read of: a function, or code that no function was taken of, by an address in it. */
+export type Named = FunctionWord | number;
+
+/** 'none': it is one of the runtime's own. 'unread': what is in memory is not what the walk met. */
+export type FunctionName = LanguageFunction | 'none' | 'unread';
+
+export class KeptNames {
+	readonly #functions = new Map<string, FunctionName>();
+	/**
+	 * Those that were used last are last. They are no ranges of code: a runtime puts other code where some has been, and
+	 * then only addresses that were met in both have the old name.
+	 */
+	readonly #addresses = new Map<string, FunctionName>();
+
+	/** Undefined: it was not read, or is forgotten. `life`: of its process. */
+	get(life: string, of: Named): FunctionName | undefined {
+		const key = nameKey(life, of);
+		if (typeof of !== 'number') return this.#functions.get(key);
+		const name = this.#addresses.get(key);
+		if (name !== undefined) this.#putLast(key, name);
+		return name;
+	}
+
+	/** Addresses always have room, as those are forgotten that were not used for longest. */
+	hasRoomFor(of: Named): boolean {
+		return typeof of === 'number' || this.#functions.size < MAX_FUNCTIONS;
+	}
+
+	/** Keeps it, if there is room. */
+	keep(life: string, of: Named, name: FunctionName): void {
+		const key = nameKey(life, of);
+		if (typeof of === 'number') this.#putLast(key, name);
+		else if (this.hasRoomFor(of) || this.#functions.has(key)) this.#functions.set(key, name);
+	}
+
+	#putLast(key: string, name: FunctionName): void {
+		this.#addresses.delete(key);
+		for (const oldest of this.#addresses.keys()) {
+			if (this.#addresses.size < MAX_ADDRESSES) break;
+			this.#addresses.delete(oldest);
+		}
+		this.#addresses.set(key, name);
+	}
+}
+
+/** Whoever has it, a function is the same. */
+export const nameKey = (life: string, of: Named): string =>
+	typeof of === 'number' ? `${life} @${of}` : `${life} ${of.place} ${of.print}`;
