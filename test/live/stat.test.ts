@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { onlineCpus } from '../../src/perf/cpus.js';
 import { tracepointId } from '../../src/perf/tracepoint.js';
 import { cgroupMount } from '../../src/proc/cgroup.js';
+import { schedules } from '../vm/sched-ext.js';
 import { between, type CountReport, countOf, countReports, countWork } from './counts.js';
 import { runToEnd, Tracing, tstrace, until, Workload } from './support.js';
 import { schedstat, stealing, switches } from './times.js';
@@ -263,7 +264,8 @@ test('a cgroup: what runs in it, and nothing else', async () => {
 		await until(() => readFileSync(join(mount, name, 'cgroup.procs'), 'utf8') === '');
 	} finally {
 		// Since Linux 7.0 its last process is in it a moment longer than cgroup.procs says.
-		await until(() => isRemoved(join(mount, name)));
+		// Where a scheduler of sched_ext has the threads, 7.2 holds it for longer than this waits.
+		if (!schedules()) await until(() => isRemoved(join(mount, name)));
 	}
 });
 

@@ -1,7 +1,7 @@
 /** Gives the threads of this machine to a scheduler of the class sched_ext: test/bpf/fifo.bpf.c. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failure, libbpf, libbpfFunction, type Pointer } from '../../src/loader/ffi.js';
+import { textOf } from '../../src/text-of.js';
 
 const OBJECT = join('build/test-bpf', process.arch, 'fifo.bpf.o');
 const STATE = '/sys/kernel/sched_ext/state';
@@ -23,4 +23,4 @@ export function schedule(): void {
 }
 
 /** Whether a scheduler of that class has the threads. */
-export const schedules = () => readFileSync(STATE, 'utf8').trim() === 'enabled';
+export const schedules = () => textOf(STATE)?.trim() === 'enabled';
