@@ -10,11 +10,11 @@ import { type Address, addressText } from '../loader/signed-address.js';
 import { silentMounts } from '../proc/answers.js';
 import { MEMORY_PATH } from '../proc/maps.js';
 import { silentMemories } from '../proc/memory-lock.js';
-import type { FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import { Place } from './code-place.js';
 import { Debuginfod, filesByLack } from './debuginfod/lacking-symbols.js';
 import type { FunctionNames } from './function-names.js';
-import { functionText, lacksFunction, type PlacedFrame, withFunctions } from './language-frames.js';
+import { FunctionPlaces } from './function-places.js';
+import { lacksFunction, type PlacedFrame, withFunctions } from './language-frames.js';
 import type { AddressSpace, Life, Mapping } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';
@@ -48,7 +48,7 @@ export class Symbolizer {
 	readonly #history: ProcessHistory;
 	readonly #account: Account;
 	readonly #debuginfod: Debuginfod;
-	readonly #functions: FunctionNames | undefined;
+	readonly #functions: FunctionPlaces | undefined;
 	#kernelHidden = false;
 	readonly #readable = remembered((name: string) => loadDemangler()(name), MAX_DEMANGLED);
 	readonly #missing = new MissingFrames();
@@ -58,8 +58,6 @@ export class Symbolizer {
 	#inFiles = new Map<MappedFile, Map<number, Place>>();
 	#inVdso = new Map<number, Place>();
 	#inMemory = new Map<Life, { at_ns: number; places: Map<number, Place> }>();
-	/** Functions of runtimes. */
-	#inRuntimes = new Map<LanguageFunction, Place>();
 	#deadline_ms = 0;
 	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
 
@@ -70,7 +68,7 @@ export class Symbolizer {
 		functions?: FunctionNames,
 	) {
 		this.#history = history;
-		this.#functions = functions;
+		this.#functions = functions && new FunctionPlaces(functions);
 		this.#debuginfod = debuginfod;
 		this.#account = new Account(history, debuginfod.use, functions);
 		this.#unknown.lacks = 'mapping';
@@ -122,7 +120,7 @@ export class Symbolizer {
 		this.#inFiles = new Map();
 		this.#inVdso = new Map();
 		this.#inMemory = new Map();
-		this.#inRuntimes = new Map();
+		this.#functions?.forget();
 		const framesOf = remembered((places: readonly Place[]) => places.map(({ frame }) => frame));
 		const shownOf = remembered((walked: readonly PlacedFrame[]) => {
 			const places = withinStack(withFunctions(walked));
@@ -197,46 +195,11 @@ export class Symbolizer {
 		const space = this.#history.at(stack.pid, stack.at_ns);
 		// The leaf is where it is; all others are where it will go on, behind the call.
 		const addresses = Array.from(stack.user, (address, i) => (i === 0 ? address : address - 1));
-		const functions =
-			space && stack.functions && this.#functions?.placedIn(space, addresses, stack.functions);
+		const functions = space && this.#functions?.framesOf(space, addresses, stack.functions);
 		return addresses.map((address, i) => {
 			const code = this.#placeAt(space, stack.at_ns, address);
-			const own = functions?.get(i);
-			const call = i === 0 ? undefined : address;
-			const words = space && own && this.#functions?.withInlined(space, call, own);
-			if (words) return this.#withFunctions(space, code, words);
-			return space && !code.file ? this.#ofMadeCode(space, code, address) : { code };
+			return functions ? functions(code, i) : { code };
 		});
-	}
-
-	#withFunctions(space: AddressSpace, code: Place, words: readonly FunctionWord[]): PlacedFrame {
-		const named = words.map((word) => this.#functions?.nameOf(space, word) ?? 'none');
-		const isUnread = named.includes('unread');
-		if (!named.some((name) => typeof name !== 'string'))
-			return isUnread ? { code, isUnread } : { code };
-		const runs = named.flatMap((name) => {
-			if (name === 'none') return [];
-			return name === 'unread' ? [code] : [this.#placeOfFunction(name)];
-		});
-		const isCallers = words.some((word) => word.isCallers);
-		return isUnread ? { code, runs, isCallers, isUnread } : { code, runs, isCallers };
-	}
-
-	/** Of code in no file. */
-	#ofMadeCode(space: AddressSpace, code: Place, address: number): PlacedFrame {
-		const name = this.#functions?.madeAt(space, address) ?? 'none';
-		if (name === 'none') return { code };
-		if (name === 'unread') return { code, isUnread: true };
-		return { code, runs: [this.#placeOfFunction(name)] };
-	}
-
-	#placeOfFunction(named: LanguageFunction): Place {
-		let place = this.#inRuntimes.get(named);
-		if (!place) {
-			place = new Place({ name: functionText(named), kind: 'jit', source: named });
-			this.#inRuntimes.set(named, place);
-		}
-		return place;
 	}
 
 	#placeAt(space: AddressSpace | undefined, at_ns: number, address: Address): Place {
