@@ -207,7 +207,7 @@ for (const by of ['kind,waker', 'object,waker', 'kind,object,waker'])
 		}
 		const [first = ''] = who;
 		const shown = first.slice(0, 8).replace(/[(]/g, '\\(');
-		assert.match(stdout, new RegExp(`^ *[\\d.]+ ms .* ${shown}.* woken .*slee`, 'm'));
+		assert.match(stdout, new RegExp(`^ *[\\d.]+ m?s .* ${shown}.* woken .*slee`, 'm'));
 		for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
 		const roots = lines.map(([frames]) => frames.slice(0, who.length + 1));
 		assert.ok(
