@@ -24,7 +24,7 @@ const NAME_HEAD_BYTES = 2 * MAX_NUMBER_BYTES;
 /** The name section, and how many functions it names. */
 const MAX_NAMES_BYTES = 4 << 20;
 const MAX_FUNCTIONS = 500_000;
-/** What is looked through for one address: this takes two milliseconds at most, or so. */
+/** What is looked through for one address. */
 const SOME_BYTES = 512 << 10;
 const SOME_FUNCTIONS = 20_000;
 /** Characters, each of at most 4 bytes. */
