@@ -131,8 +131,7 @@ test('appendfsync always: the disk is waited for to write the append-only file, 
 	const byKernel = ended.filter(({ wait }) => /^(kworker|jbd2)\//.test(`${wait?.waker?.comm}`));
 	const seen = ended.map((stack) => `${chainText(stack)}: ${stack.value}`).join(', ');
 	assert.ok(sumOf(byDisk) > 0, seen);
-	// Some are woken in the moment when they go to sleep.
+	// Some are woken in the moment when they go to sleep; or by who was on the CPU as the disk had finished.
 	const others = ended.filter((stack) => !byDisk.includes(stack) && !byKernel.includes(stack));
 	assert.ok(sumOf(others) <= 0.03 * sumOf(ended), seen);
-	for (const { wait } of others) assert.equal(wait?.waker?.comm, '[waker not seen]', seen);
 });
