@@ -32,8 +32,8 @@ export function kindName(kind: number): string {
 }
 
 /**
- * These types, "struct task_struct", and what they contain. To where pointers point is left out: that is for nobody to know who
- * asks for the place or the size of a field. Undefined: one of them is not there. Throws BtfError.
+ * These types, "struct task_struct", and what they contain, but not what pointers point to: the place and the size of
+ * a field do not depend on it. Undefined: one of them is not there. Throws BtfError.
  */
 export function subsetOf(types: BtfTypes, names: readonly string[]): Uint8Array[] | undefined {
 	const subset = new Subset(types);
