@@ -19,13 +19,13 @@ const PLAIN: ReadonlySet<number> = new Set([
 	...[KIND.int, KIND.enum, KIND.enum64, KIND.fwd, KIND.float],
 ]);
 
-/** Of members and of the values of enums: bytes of each, the first four of which say where its name begins. */
+/** By kind: bytes of each member or enum value. Its first four bytes say where its name begins. */
 const NAMED_BYTES = new Map<number, number>([
 	...([KIND.struct, KIND.union, KIND.enum64] as const).map((kind) => [kind, 12] as const),
 	[KIND.enum, 8],
 ]);
 
-/** By what a type is told apart beside its name, "struct"; libbpf takes both sizes of enums as one. */
+/** The word for a kind of type, "struct". Enums of 32 and of 64 bits have the same, as libbpf takes one for the other. */
 export function kindName(kind: number): string {
 	if (kind === KIND.enum64) return 'enum';
 	return Object.entries(KIND).find(([, each]) => each === kind)?.[0] ?? '';

@@ -133,7 +133,7 @@ export class BtfTypes {
 		return this.#offsets.length;
 	}
 
-	/** All that is said of a type. */
+	/** All bytes of a type's description. */
 	bytes(id: number): Uint8Array {
 		const { buffer, byteOffset, byteLength } = this.#data;
 		const at = this.at(id);

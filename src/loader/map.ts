@@ -105,26 +105,23 @@ export class BpfMap {
 	}
 
 	/**
-	 * Puts a map into a map of maps, at a key that has none. Programs find it at once; but the kernel keeps who puts it
-	 * there until all programs that ran before have ended, 5 to 20 ms. So another thread puts it.
+	 * Puts a map into a map of maps, at a key that has none. Programs find it at once, but the system call returns only
+	 * when all programs that ran before have ended, after 5 to 20 ms. So another thread makes it. Throws TstraceError.
 	 */
 	addInner(key: Uint8Array, fd: number): void {
-		const value = u32Key(fd);
 		const isAsked = this.#updateAside(key, fd);
 		const until_ms = performance.now() + PATIENCE_MS;
-		while (!isAsked || this.lookup(key) === undefined) {
-			if (!isAsked || performance.now() > until_ms) {
-				// There is no such thread, or it failed: this one does it, or says why it cannot.
-				this.update(key, value);
-				return;
-			}
+		while (isAsked && performance.now() < until_ms) {
+			if (this.lookup(key) !== undefined) return;
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
 		}
+		// No other thread has done it in time: this one does it, or says why it cannot.
+		this.update(key, u32Key(fd));
 	}
 
 	/**
-	 * Has another thread put a map there; false: it cannot be asked. It may come to that late, when our descriptors are
-	 * closed, and their numbers others': it has its own.
+	 * Has another thread put a map there; false: no thread can be asked. The thread may begin when our descriptors are
+	 * closed and their numbers are used again, so it gets descriptors of its own.
 	 */
 	#updateAside(key: Uint8Array, fd: number): boolean {
 		const owned = [this.fd, fd].map((each) => libc().fcntl(each, F_DUPFD_CLOEXEC, 0));

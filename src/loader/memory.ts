@@ -26,8 +26,8 @@ export function giveLargeBuffersBack(): void {
 }
 
 /**
- * From now on V8's heap grows by a quarter before it is cleared up again, and not by up to four times: that takes a
- * tenth more CPU time. For results of which every thread has a part, on a machine with very many.
+ * From now on V8 collects garbage whenever its heap has grown by a quarter, and not only when it is up to four times as
+ * large. That takes about a tenth more CPU time. For machines with very many threads, each of which is in the result.
  */
 export function growHeapSlowly(): void {
 	setFlagsFromString('--heap-growing-percent=25');
