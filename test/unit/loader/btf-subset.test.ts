@@ -6,6 +6,7 @@ import {
 	ARRAY,
 	BtfBuilder,
 	ENUM,
+	ENUM64,
 	FLAG,
 	FWD,
 	INT,
@@ -99,4 +100,10 @@ test('a name that no type has, or only one of another kind: there is no subset',
 	const b = new BtfBuilder();
 	b.type('thing', VAR, b.type('int', INT, 4, [32]), [1]);
 	assert.equal(new Btf(b.build()).subset(['struct thing']), undefined);
+});
+
+test('an enum of 64 bits is what a program means by an enum of that name', () => {
+	const b = new BtfBuilder();
+	b.type('state', ENUM64, 8, [b.string('RUNS'), 1, 0], 1);
+	assert.notEqual(new Btf(b.build()).subset(['enum state']), undefined);
 });
