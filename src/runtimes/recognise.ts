@@ -83,5 +83,5 @@ export function functionReader(
 ): FunctionReader | undefined {
 	if (file.runtime === 'python')
 		return file.layout && new PythonFunctions(memory, file.layout, base);
-	return file.layout && new V8Functions(memory, file.layout.heap, file.layout.wasm);
+	return file.layout && new V8Functions(memory, file.layout);
 }

@@ -30,6 +30,8 @@ export interface WalkedFrame {
 /** Memory of a process, as far as it can be read without waiting; undefined where it cannot. */
 export interface RuntimeMemory {
 	read(address: number, length_bytes: number): DataView | undefined;
+	/** A part of the file of the program that the process runs; undefined where it cannot be read. */
+	readProgram?(offset: number, length_bytes: number): Buffer | undefined;
 }
 
 /** A function of a runtime's language. */

@@ -1,7 +1,8 @@
 /** Processes whose memory names of functions are read from, a few at a time. */
 import { functionReader, type RuntimeFile } from '../runtimes/recognise.js';
-import type { FunctionReader } from '../runtimes/runtime.js';
+import type { FunctionReader, RuntimeMemory } from '../runtimes/runtime.js';
 import { OwnPages } from './mappings/own-pages.js';
+import { readProgram } from './mappings/program-file.js';
 
 /** Of processes that something is known of. */
 const MAX_OPEN = 32;
@@ -41,7 +42,11 @@ export class OpenProcesses {
 		}
 		known?.pages.rest();
 		const pages = this.#pagesOf(pid);
-		const reader = functionReader(runtime, pages, base);
+		const memory: RuntimeMemory = {
+			read: (address, length_bytes) => pages.read(address, length_bytes),
+			readProgram: (offset, length_bytes) => readProgram(pid, offset, length_bytes),
+		};
+		const reader = functionReader(runtime, memory, base);
 		if (!reader) return undefined;
 		this.#makeRoom();
 		this.#open.set(pid, { life, base, pages, reader });

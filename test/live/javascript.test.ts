@@ -19,6 +19,7 @@ import { NODE_VERSIONS } from '../../src/runtimes/v8/versions.js';
 import {
 	assertDeoptimised,
 	assertInlined,
+	assertInModules,
 	assertInSource,
 	FUNCTION,
 	isChain,
@@ -115,6 +116,7 @@ test('offcputime: functions that wait, and one that does all the time', HAS_NAME
 	for (const name of ['waitHere', 'waitInMethod', 'waitForChild', 'waitInThread'])
 		assert.ok(met.has(name), `${name} of ${[...met]}`);
 	assert.ok(namedShare(stacks) >= 0.98, `${namedShare(stacks)}`);
+	assertInModules(process.execPath, stacks);
 	const inThread = stacks.filter(({ frames }) =>
 		frames.some((frame) => frame.startsWith('waitInThread (')),
 	);

@@ -1,5 +1,6 @@
 /** What tests of JavaScript's names share: the workload, and what its names have to be. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +48,31 @@ export function assertInSource(stacks: readonly JsonStack[]): Set<string> {
 		assert.match(line, new RegExp(`\\b${its}\\b`), name);
 	}
 	return new Set([...met].map((name) => FUNCTION.exec(name)?.[1] ?? ''));
+}
+
+/** Of modules of Node.js's own: "name (node:module:line)". */
+const MODULE_FUNCTION = /^(.+) \(node:([\w/.-]+)(?::(\d+))?\)$/;
+
+/** Functions of modules of Node.js's own are where that version says: their lines have their names. */
+export function assertInModules(node: string, stacks: readonly JsonStack[]): void {
+	const print = 'process.stdout.write(JSON.stringify(process.binding("natives")))';
+	const told = execFileSync(node, ['--no-warnings', '-e', print], {
+		encoding: 'utf8',
+		maxBuffer: 64 << 20,
+	});
+	const sources: Readonly<Record<string, string>> = JSON.parse(told);
+	const met = new Set(
+		stacks.flatMap(({ frames }) => frames).filter((name) => MODULE_FUNCTION.test(name)),
+	);
+	assert.ok(met.size >= 3, [...met].join('\n'));
+	for (const frame of met) {
+		const [, name = '', module = '', number] = MODULE_FUNCTION.exec(frame) ?? [];
+		assert.ok(number !== undefined, frame);
+		const line = (sources[module] ?? assert.fail(frame)).split('\n')[Number(number) - 1] ?? '';
+		const word = /\w+$/.exec(name)?.[0] ?? '';
+		if (name !== '(anonymous)')
+			assert.match(line, new RegExp(`\\b${word}\\b`), `${frame}: ${line}`);
+	}
 }
 
 /** The share of what is counted whose frames of JavaScript have names, of all that has such frames. */

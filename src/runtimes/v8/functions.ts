@@ -4,11 +4,10 @@ import type { FunctionReader, FunctionWord, LanguageFunction, RuntimeMemory } fr
 import { printAt } from './frame.js';
 import { Heap } from './heap.js';
 import { InlinedFunctions } from './inlined.js';
-import type { HeapLayout } from './layout.js';
+import type { V8Layout } from './layout.js';
 import { lineAt, lineEnds } from './lines.js';
 import { scopeAt } from './scope.js';
 import { JS_TO_WASM, WasmFunctions } from './wasm.js';
-import type { WasmLayout } from './wasm-code.js';
 
 /** Characters. */
 const MAX_NAME = 512;
@@ -45,16 +44,20 @@ export class V8Functions implements FunctionReader {
 	readonly #heap: Heap;
 	readonly #inlined: InlinedFunctions;
 	readonly #wasm: WasmFunctions | undefined;
+	readonly #loaded: V8Layout['loaded'];
 	/** By where they are. */
 	readonly #scripts = new Map<number, Script>();
 	#linesKept = 0;
 	#sourcesRead_bytes = 0;
 
-	/** `wasm`: where functions of WebAssembly are; undefined: that is not known. */
-	constructor(memory: RuntimeMemory, layout: HeapLayout, wasm?: WasmLayout) {
-		this.#heap = new Heap(memory, layout);
+	constructor(
+		memory: RuntimeMemory,
+		{ heap, wasm, loaded }: Pick<V8Layout, 'heap' | 'wasm' | 'loaded'>,
+	) {
+		this.#heap = new Heap(memory, heap);
 		this.#inlined = new InlinedFunctions(this.#heap);
 		this.#wasm = wasm && new WasmFunctions(memory, wasm);
+		this.#loaded = loaded;
 	}
 
 	madeAt(address: number): LanguageFunction | 'none' | undefined {
@@ -163,14 +166,13 @@ export class V8Functions implements FunctionReader {
 	#lineEndsOf(script: Script): Script['lineEnds'] {
 		const { source } = script;
 		const characters = source === undefined ? undefined : this.#heap.characters(source);
-		// Sources of node's own modules are in its file.
 		if (!characters) return ++script.attempts < MAX_ATTEMPTS ? undefined : 'unknown';
 		const length_bytes = characters.length * characters.bytesEach;
 		this.#sourcesRead_bytes += length_bytes;
 		if (length_bytes > MAX_SOURCE_BYTES || this.#sourcesRead_bytes > MAX_SOURCES_BYTES)
 			return 'unknown';
 		if (this.#linesKept >= MAX_LINES) return 'unknown';
-		const bytes = this.#heap.bytes(characters, characters.length);
+		const bytes = this.#heap.source(characters, this.#loaded);
 		const ends = bytes && lineEnds(bytes, characters.bytesEach, MAX_SOURCE_LINES);
 		this.#linesKept += ends?.length ?? 0;
 		return ends ?? 'unknown';

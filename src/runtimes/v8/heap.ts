@@ -3,7 +3,7 @@
  * is bounded, and nothing follows more than a few pointers. Source: V8's string.tq, map.tq.
  */
 import type { RuntimeMemory } from '../runtime.js';
-import type { HeapLayout } from './layout.js';
+import type { HeapLayout, LoadedPart } from './layout.js';
 
 /** Pointers to objects have this in their lowest bits. */
 const TAG = 1;
@@ -141,6 +141,16 @@ export class Heap {
 		if (count === 0) return Buffer.alloc(0);
 		const view = this.memory.read(at, count * bytesEach);
 		return view && Buffer.from(view.buffer, view.byteOffset, view.byteLength);
+	}
+
+	/** All of these characters, which may be in the program's file: those of sources that V8 did not make. */
+	source(characters: Characters, loaded: readonly LoadedPart[]): Buffer | undefined {
+		const own = this.bytes(characters, characters.length);
+		if (own) return own;
+		const { at, length, bytesEach } = characters;
+		const end = at + length * bytesEach;
+		const part = loaded.find((each) => at >= each.start && end <= each.end);
+		return part && this.memory.readProgram?.(at - part.start + part.offset, end - at);
 	}
 
 	/** Where the characters are that a string has itself. */

@@ -92,8 +92,17 @@ interface CodeRange {
 	readonly end: number;
 }
 
+/** A part of the file, and where it is in memory. */
+export interface LoadedPart {
+	readonly start: number;
+	readonly end: number;
+	readonly offset: number;
+}
+
 export interface V8Layout {
 	readonly heap: HeapLayout;
+	/** What of the file is in memory; empty if that is somewhere else in each process. */
+	readonly loaded: readonly LoadedPart[];
 	/** Code that V8 brings along. */
 	readonly builtins: CodeRange;
 	/** The part of it that runs functions which are not compiled. */
@@ -131,7 +140,8 @@ export function v8In(elf: Elf): V8File | undefined {
 	const code = found && codeIn(elf, numbers, found);
 	const state = found?.get(WASM)?.address;
 	const wasm = elf.isFixed && state ? { ...wasmForm, state } : undefined;
-	const layout = code && { heap: { ...told, ...codeForm, sharedData, scope }, ...code, wasm };
+	const heap = told && { ...told, ...codeForm, sharedData, scope };
+	const layout = heap && code && { heap, ...code, wasm, loaded: loadedParts(elf) };
 	return { ...file, layout, problem: layout ? undefined : 'symbols' };
 }
 
@@ -152,7 +162,7 @@ function codeIn(
 	elf: Elf,
 	numbers: Numbers,
 	found: ReadonlyMap<string, ExportedSymbol>,
-): Omit<V8Layout, 'heap' | 'wasm'> | undefined {
+): Omit<V8Layout, 'heap' | 'wasm' | 'loaded'> | undefined {
 	const builtins = found.get(BUILTINS);
 	const size = found.get(BUILTINS_SIZE);
 	const interpreter = found.get(INTERPRETER);
@@ -169,6 +179,13 @@ function codeIn(
 		return (symbol && fileOffsetOf(elf, symbol.address)) ?? [];
 	});
 	return all && one && { builtins: all, interpreter: one, resumes };
+}
+
+function loadedParts(elf: Elf): readonly LoadedPart[] {
+	if (!elf.isFixed) return [];
+	return elf.segments.flatMap(({ type, offset, address, size_bytes }) =>
+		type === SEGMENT_TYPE.load ? { start: address, end: address + size_bytes, offset } : [],
+	);
 }
 
 function fileOffsetOf(elf: Elf, linked: number): number | undefined {

@@ -288,6 +288,7 @@ test('a process: symbols, a perf map, an allocator, 32 bits', () => {
 		interpreter: range,
 		resumes: [],
 		wasm: undefined,
+		loaded: [],
 	};
 	check(judgeRuntime('node', 7, false, { ...v8, layout }), 'ok');
 	const other = { ...v8, layout: undefined, problem: 'version' } as const;

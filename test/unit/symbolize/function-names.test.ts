@@ -21,7 +21,14 @@ const CODE = { start: 1000, end: 2000 };
 const RUNTIME: RuntimeFile = {
 	runtime: 'v8',
 	version: '11.3.244',
-	layout: { heap: LAYOUT, builtins: CODE, interpreter: CODE, resumes: [], wasm: undefined },
+	layout: {
+		heap: LAYOUT,
+		builtins: CODE,
+		interpreter: CODE,
+		resumes: [],
+		wasm: undefined,
+		loaded: [],
+	},
 	problem: undefined,
 };
 /** One with a module of WebAssembly. */
@@ -35,6 +42,7 @@ const WASM_RUNTIME: RuntimeFile = {
 		interpreter: CODE,
 		resumes: [],
 		wasm: WASM.layout,
+		loaded: [],
 	},
 };
 

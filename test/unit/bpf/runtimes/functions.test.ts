@@ -71,7 +71,14 @@ test('an address of user space is no function', () => {
 /** A file that V8 is in, whose code is where no other has it. */
 function fileOf(number: number): RuntimeFile {
 	const code = { start: number, end: number + 1 };
-	const layout = { heap: LAYOUT, builtins: code, interpreter: code, resumes: [], wasm: undefined };
+	const layout = {
+		heap: LAYOUT,
+		builtins: code,
+		interpreter: code,
+		resumes: [],
+		wasm: undefined,
+		loaded: [],
+	};
 	return { runtime: 'v8', version: '11.3.244', layout, problem: undefined };
 }
 const identityOf = (number: number) => ({ inode: BigInt(number), device: 8, changed_ns: 0n });

@@ -5,14 +5,14 @@ import { printAt, v8FunctionOf } from '../../../../src/runtimes/v8/frame.js';
 import { V8Functions } from '../../../../src/runtimes/v8/functions.js';
 import { Heap } from '../../../../src/runtimes/v8/heap.js';
 import { scopeAt } from '../../../../src/runtimes/v8/scope.js';
-import { FakeMemory, FUNCTION_FLAGS, LAYOUT, LAYOUTS, TYPE } from './memory.js';
+import { FakeMemory, FUNCTION_FLAGS, functionsIn, LAYOUT, LAYOUTS, TYPE } from './memory.js';
 
 const SOURCE = '\n\nfunction handle(request) {}\n';
 
 /** The function whose SharedFunctionInfo that is. */
 function named(memory: FakeMemory, shared: number) {
 	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
-	return new V8Functions(memory, LAYOUT).functionAt({ place: shared, print, isCallers: false });
+	return functionsIn(memory).functionAt({ place: shared, print, isCallers: false });
 }
 
 function sharedWith(
@@ -128,7 +128,7 @@ for (const [node, layout] of Object.entries(LAYOUTS)) {
 		const nameOf = (shared: number) => {
 			const print = printAt(new Heap(memory, layout), shared) ?? assert.fail();
 			const word = { place: shared, print, isCallers: false };
-			return new V8Functions(memory, layout).functionAt(word);
+			return functionsIn(memory, layout).functionAt(word);
 		};
 		const script = memory.script('/srv/a.js', memory.string(SOURCE));
 		const start = SOURCE.indexOf('(');
@@ -187,7 +187,7 @@ test("what is not the function that was met has no name, and V8's own are none",
 	const memory = new FakeMemory();
 	const words = [FUNCTION_FLAGS, 0, 0, 'first', -1, '', 0, 5];
 	const shared = sharedWith(memory, words, '/srv/a.js');
-	const reader = new V8Functions(memory, LAYOUT);
+	const reader = functionsIn(memory);
 	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
 	assert.ok(reader.functionAt({ place: shared, print, isCallers: false }));
 	assert.equal(reader.functionAt({ place: shared, print: print ^ 1, isCallers: false }), undefined);
@@ -215,6 +215,7 @@ test('which function a frame is of, as programs find it', () => {
 		interpreter: { start: 1200, end: 1300 },
 		resumes: [1400, 1500],
 		wasm: undefined,
+		loaded: [],
 	};
 	const of = (offset: number | undefined, isExact = false, sp: number | undefined = fp - 24) =>
 		v8FunctionOf({ fp, sp, isExact, offset }, layout, memory);
@@ -245,10 +246,50 @@ test('a source that is not in memory is looked for three times, and no more', ()
 	const elsewhere = memory.object(TYPE.undefined, 16);
 	const shared = memory.shared(scope, memory.script('node:events', elsewhere));
 	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
-	const functions = new V8Functions(memory, LAYOUT);
+	const functions = functionsIn(memory);
 	const found = () => functions.functionAt({ place: shared, print, isCallers: false });
 	const emit = { name: 'emit', file: 'node:events', line: undefined };
 	assert.deepEqual(found(), { ...emit, isLineLater: true });
 	assert.deepEqual(found(), { ...emit, isLineLater: true });
 	assert.deepEqual(found(), emit);
+});
+
+test('the source is in the program’s file, which is read where it is loaded; once', () => {
+	const source = '\n\n\nfunction emit() {}\n';
+	/** No pages of the process's own. */
+	const at = 0x40_2000;
+	const memory = new FakeMemory();
+	const external = memory.object(TYPE.externalOneByte, 32);
+	memory.int32(external, LAYOUT.stringLength, source.length);
+	const resource = memory.object(TYPE.undefined, 16);
+	memory.address(external, LAYOUT.externalResource, resource);
+	memory.address(external, LAYOUT.externalResource + 8, at);
+	const scope = memory.scope([FUNCTION_FLAGS, 0, 0, 'emit', -1, '', source.indexOf('('), 0]);
+	const shared = memory.shared(scope, memory.script('node:events', external));
+	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
+	const lineBy = (end: number) => {
+		const asked: number[][] = [];
+		const readProgram = (...part: number[]) => {
+			asked.push(part);
+			return Buffer.from(source);
+		};
+		const read = memory.read.bind(memory);
+		const loaded = [
+			{ start: 0x40_0000, end: 0x40_1000, offset: 0 },
+			{ start: 0x40_1800, end, offset: 0x800 },
+		];
+		const functions = new V8Functions(
+			{ read, readProgram },
+			{ heap: LAYOUT, wasm: undefined, loaded },
+		);
+		const found = [1, 2].map(() =>
+			functions.functionAt({ place: shared, print, isCallers: false }),
+		);
+		const lines = found.map((each) => (each === 'none' ? assert.fail() : each?.line));
+		return { lines, asked };
+	};
+	const end = at + source.length;
+	assert.deepEqual(lineBy(end), { lines: [4, 4], asked: [[0x1000, source.length]] });
+	// Of what the file has only a part of, nothing is read.
+	assert.deepEqual(lineBy(end - 1), { lines: [undefined, undefined], asked: [] });
 });

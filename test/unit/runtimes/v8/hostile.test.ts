@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { printAt } from '../../../../src/runtimes/v8/frame.js';
-import { V8Functions } from '../../../../src/runtimes/v8/functions.js';
 import { Heap } from '../../../../src/runtimes/v8/heap.js';
 import { scopeAt } from '../../../../src/runtimes/v8/scope.js';
-import { FakeMemory, FUNCTION_FLAGS, LAYOUT, TYPE } from './memory.js';
+import { FakeMemory, FUNCTION_FLAGS, functionsIn, LAYOUT, TYPE } from './memory.js';
 
 /** Counts what is read. */
 class Counted extends FakeMemory {
@@ -59,7 +58,7 @@ test('a source that says it is huge is not read', () => {
 	const scope = memory.scope([FUNCTION_FLAGS, 0, 0, 'f', -1, '', 3, 5]);
 	const shared = memory.shared(scope, memory.script('/a.js', source));
 	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
-	const found = new V8Functions(memory, LAYOUT).functionAt({
+	const found = functionsIn(memory).functionAt({
 		place: shared,
 		print,
 		isCallers: false,
@@ -73,7 +72,7 @@ test('a name is one line, however it is forged', () => {
 	const scope = memory.scope([FUNCTION_FLAGS, 0, 0, `a\n\u2028b${'x'.repeat(5000)}`, -1, '', 0, 5]);
 	const shared = memory.shared(scope, memory.script('/a\r\nb.js', memory.string('x')));
 	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
-	const found = new V8Functions(memory, LAYOUT).functionAt({
+	const found = functionsIn(memory).functionAt({
 		place: shared,
 		print,
 		isCallers: false,
@@ -98,7 +97,7 @@ test('whatever is in memory, reading a function ends and throws nothing', () => 
 			};
 			const place = (seed % 4096) * 8;
 			const print = printAt(new Heap({ read }, LAYOUT), place) ?? 0;
-			new V8Functions({ read }, LAYOUT).functionAt({ place, print, isCallers: false });
+			functionsIn({ read }).functionAt({ place, print, isCallers: false });
 			assert.ok(reads < 20_000, `${reads}`);
 		}),
 	);

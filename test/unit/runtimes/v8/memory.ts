@@ -1,5 +1,6 @@
 /** Memory as a process has it that runs V8, object by object. */
 import type { RuntimeMemory } from '../../../../src/runtimes/runtime.js';
+import { V8Functions } from '../../../../src/runtimes/v8/functions.js';
 import type { HeapLayout } from '../../../../src/runtimes/v8/layout.js';
 
 /** What node 20.20 tells. */
@@ -254,6 +255,10 @@ export class FakeMemory implements RuntimeMemory {
 		return at;
 	}
 }
+
+/** Who reads the functions of such a process. */
+export const functionsIn = (memory: RuntimeMemory, heap = LAYOUT): V8Functions =>
+	new V8Functions(memory, { heap, wasm: undefined, loaded: [] });
 
 /** FUNCTION_SCOPE, with a name and an inferred one. */
 export const FUNCTION_FLAGS = 2 | (3 << 12) | (1 << 14);
