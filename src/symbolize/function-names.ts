@@ -5,14 +5,15 @@
 import type { CapturedStack } from '../aggregate/stack.js';
 import type { FunctionMaps, MetFrame, MetFunctions } from '../bpf/runtimes/functions.js';
 import { hasInlined, namesMadeCode, type RuntimeFile } from '../runtimes/recognise.js';
-import type { FunctionReader, FunctionWord } from '../runtimes/runtime.js';
+import type { FunctionWord } from '../runtimes/runtime.js';
+import { FunctionMemory } from './function-memory.js';
 import { InlinedCalls } from './inlined-calls.js';
 import { type FunctionName, KeptNames, type Named, nameKey } from './kept-names.js';
 import type { AddressSpace } from './mappings/address-space.js';
 import type { MappedFile } from './mappings/mapped-file.js';
 import type { ProcessHistory } from './mappings/processes.js';
 import { lifeKey, type MetRuntime, MetRuntimes } from './met-runtimes.js';
-import { OpenProcesses, type Pages } from './open-processes.js';
+import type { Pages } from './open-processes.js';
 import type { Runtimes } from './walks/sleeping-stacks.js';
 
 /** Of every pause this long, a slice goes into reading names. */
@@ -41,7 +42,7 @@ type Maps = Pick<FunctionMaps, 'watch' | 'met' | 'runtimeIn'>;
 export class FunctionNames implements Runtimes {
 	readonly #maps: Maps;
 	readonly #history: Pick<ProcessHistory, 'at'>;
-	readonly #open: OpenProcesses;
+	readonly #memory: FunctionMemory;
 	readonly #names = new KeptNames();
 	readonly #calls = new InlinedCalls();
 	#waiting: Waiting[] = [];
@@ -55,7 +56,7 @@ export class FunctionNames implements Runtimes {
 		this.#maps = maps;
 		this.#met = new MetRuntimes(maps);
 		this.#history = history;
-		this.#open = new OpenProcesses(pagesOf);
+		this.#memory = new FunctionMemory(history, this.#met, pagesOf);
 	}
 
 	/** `take`: takes in what the kernel has told of processes. */
@@ -66,7 +67,7 @@ export class FunctionNames implements Runtimes {
 	/** Takes in what walks have met since; to be called before names are asked for. */
 	take(): void {
 		this.#asking_ms = 0;
-		this.#open.forget();
+		this.#memory.forget();
 		this.#addMet();
 	}
 
@@ -88,11 +89,24 @@ export class FunctionNames implements Runtimes {
 		if (this.#asking_ms > MAX_ASKING_MS) return 'unread';
 		const begun_ms = performance.now();
 		const runtime = this.runtimeOf(space);
-		const name = runtime ? this.#read(space.life.pid, life, runtime, of) : 'unread';
+		this.#memory.refresh();
+		const name = runtime ? this.#readNow(space, runtime, of) : 'unread';
 		this.#asking_ms += performance.now() - begun_ms;
 		this.#sliceSoon();
-		this.#names.keep(life, of, name);
-		return name;
+		return this.#names.keep(life, of, name);
+	}
+
+	#readNow(space: AddressSpace, runtime: RuntimeFile, of: Named): FunctionName {
+		const own = this.#memory.nameOf(space.life.pid, lifeKey(space.life), runtime, of);
+		if (own !== 'unread' || typeof of === 'number') return own;
+		// Of a process that was forked and has ended, the parent may have the function still.
+		for (const parent of space.parents()) {
+			const life = lifeKey(parent);
+			const known = this.#names.get(life, of) ?? 'unread';
+			const name = known === 'unread' ? this.#memory.nameOf(parent.pid, life, runtime, of) : known;
+			if (name !== 'unread') return name;
+		}
+		return 'unread';
 	}
 
 	/**
@@ -116,7 +130,7 @@ export class FunctionNames implements Runtimes {
 			if (this.#asking_ms > MAX_ASKING_MS) return words;
 			const begun_ms = performance.now();
 			const runtime = this.runtimeOf(space);
-			found = runtime && this.#readInlined(space.life.pid, life, runtime, word, call);
+			found = runtime && this.#memory.inlinedAt(space.life.pid, life, runtime, word, call);
 			this.#calls.keep(key, found);
 			this.#asking_ms += performance.now() - begun_ms;
 			this.#sliceSoon();
@@ -148,7 +162,7 @@ export class FunctionNames implements Runtimes {
 
 	close(): void {
 		clearTimeout(this.#timer);
-		this.#open.close();
+		this.#memory.close();
 		this.#waiting = [];
 	}
 
@@ -164,7 +178,7 @@ export class FunctionNames implements Runtimes {
 	}
 
 	#addStack({ pid, runtime, base, frames, others }: MetFunctions & MetRuntime): void {
-		const life = this.#lifeOf(pid);
+		const life = this.#memory.lifeOf(pid);
 		this.#met.add(life, { runtime, base });
 		for (const { word } of frames)
 			this.#await({ pid, runtime, of: word, call: undefined, attempts: 0 }, life);
@@ -205,7 +219,7 @@ export class FunctionNames implements Runtimes {
 		const key = callKey(life, waiting.of, waiting.call);
 		const isFull = this.#waiting.length >= MAX_WAITING || this.#calls.isFull;
 		if (isFull || this.#calls.has(key)) return;
-		this.#calls.keep(key, undefined);
+		this.#calls.expect(key);
 		this.#waiting.push(waiting);
 	}
 
@@ -213,7 +227,7 @@ export class FunctionNames implements Runtimes {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
 		const until_ms = performance.now() + SLICE_MS;
-		this.#open.forget();
+		this.#memory.forget();
 		let done = 0;
 		const again: Waiting[] = [];
 		while (done < this.#waiting.length && performance.now() < until_ms) {
@@ -223,7 +237,7 @@ export class FunctionNames implements Runtimes {
 			if (!isDone && attempts < MAX_ATTEMPTS) again.push({ ...waiting, attempts });
 		}
 		this.#waiting = [...this.#waiting.slice(done), ...again];
-		if (this.#waiting.length === 0) this.#open.rest();
+		if (this.#waiting.length === 0) this.#memory.rest();
 		else this.#sliceSoon();
 	}
 
@@ -235,54 +249,23 @@ export class FunctionNames implements Runtimes {
 
 	/** Returns whether it is known. Names of what is found are read next. */
 	#readCall(pid: number, runtime: RuntimeFile, word: FunctionWord, call: number): boolean {
-		const life = this.#lifeOf(pid);
-		const found = this.#readInlined(pid, life, runtime, word, call);
+		const life = this.#memory.lifeOf(pid);
+		const found = this.#memory.inlinedAt(pid, life, runtime, word, call);
 		this.#calls.keep(callKey(life, word, call), found);
 		for (const each of found ?? [])
 			this.#await({ pid, runtime, of: each, call: undefined, attempts: 0 }, life);
 		return found !== undefined;
 	}
 
-	#readInlined(
-		pid: number,
-		life: string,
-		runtime: RuntimeFile,
-		word: FunctionWord,
-		call: number,
-	): readonly FunctionWord[] | undefined {
-		if (life !== this.#lifeOf(pid)) return undefined;
-		return this.#readerOf(pid, life, runtime)?.inlinedAt?.(call, word);
-	}
-
 	/** Returns whether all is known. What is moved at this moment may be found a little later. */
 	#readWaiting({ pid, runtime, of, call }: Waiting): boolean {
 		if (call !== undefined && typeof of !== 'number') return this.#readCall(pid, runtime, of, call);
-		const life = this.#lifeOf(pid);
-		const name = this.#read(pid, life, runtime, of);
+		const life = this.#memory.lifeOf(pid);
+		const name = this.#memory.nameOf(pid, life, runtime, of);
 		const isKnown = name !== 'unread' && (name === 'none' || !name.isLineLater);
 		const known = this.#names.get(life, of);
 		if (isKnown || known === undefined || known === 'unread') this.#names.keep(life, of, name);
 		return isKnown;
-	}
-
-	#read(pid: number, life: string, runtime: RuntimeFile, of: Named): FunctionName {
-		// Of a program that it no longer runs nothing can be read.
-		if (life !== this.#lifeOf(pid)) return 'unread';
-		const reader = this.#readerOf(pid, life, runtime);
-		const name = typeof of === 'number' ? reader?.madeAt?.(of) : reader?.functionAt(of);
-		return name ?? 'unread';
-	}
-
-	#readerOf(pid: number, life: string, runtime: RuntimeFile): FunctionReader | undefined {
-		// What it has mapped may be read after the first names are asked for.
-		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
-		const base = space ? this.codeBaseOf(space, runtime) : 0;
-		return this.#open.reader(pid, life, runtime, base);
-	}
-
-	#lifeOf(pid: number): string {
-		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
-		return space ? lifeKey(space.life) : `${pid} ${-Infinity}`;
 	}
 }
 

@@ -3,6 +3,8 @@ import type { FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 
 /** Functions that walks took. */
 const MAX_FUNCTIONS = 300_000;
+/** Of all names and files together: a process that is made to do harm may have other ones for each. */
+const MAX_CHARACTERS = 64 << 20;
 /** Addresses in made code: nearly each sample of a hot function has another one. */
 const MAX_ADDRESSES = 200_000;
 
@@ -14,6 +16,9 @@ export type FunctionName = LanguageFunction | 'none' | 'unread';
 
 export class KeptNames {
 	readonly #functions = new Map<string, FunctionName>();
+	/** Each once, as thousands of functions are in one file. */
+	readonly #files = new Map<string, string>();
+	#characters = 0;
 	/**
 	 * Those that were used last are last. They are no ranges of code: a runtime puts other code where some has been, and
 	 * then only addresses that were met in both have the old name.
@@ -31,14 +36,34 @@ export class KeptNames {
 
 	/** Addresses always have room, as those are forgotten that were not used for longest. */
 	hasRoomFor(of: Named): boolean {
-		return typeof of === 'number' || this.#functions.size < MAX_FUNCTIONS;
+		if (typeof of === 'number') return true;
+		return this.#functions.size < MAX_FUNCTIONS && this.#characters < MAX_CHARACTERS;
 	}
 
-	/** Keeps it, if there is room. */
-	keep(life: string, of: Named, name: FunctionName): void {
+	/** Keeps it, if there is room; returns what is kept, or what would be. */
+	keep(life: string, of: Named, name: FunctionName): FunctionName {
 		const key = nameKey(life, of);
-		if (typeof of === 'number') this.#putLast(key, name);
-		else if (this.hasRoomFor(of) || this.#functions.has(key)) this.#functions.set(key, name);
+		if (typeof of === 'number') {
+			this.#putLast(key, name);
+			return name;
+		}
+		const isFull = this.#functions.size >= MAX_FUNCTIONS && !this.#functions.has(key);
+		if (isFull || this.#characters >= MAX_CHARACTERS) return name;
+		const kept = this.#counted(name);
+		this.#functions.set(key, kept);
+		return kept;
+	}
+
+	/** The same name, whose file shares its text with those of others. */
+	#counted(name: FunctionName): FunctionName {
+		if (typeof name === 'string') return name;
+		this.#characters += name.name.length;
+		if (name.file === undefined) return name;
+		const file = this.#files.get(name.file);
+		if (file !== undefined) return { ...name, file };
+		this.#characters += name.file.length;
+		this.#files.set(name.file, name.file);
+		return name;
 	}
 
 	#putLast(key: string, name: FunctionName): void {

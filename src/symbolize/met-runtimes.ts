@@ -69,6 +69,12 @@ export class MetRuntimes implements Runtimes {
 		return this.#metIn(space)?.runtime;
 	}
 
+	/** The file of a process that this runtime is in; undefined: it has none mapped, or by other numbers (overlays). */
+	fileOf(space: AddressSpace, runtime: RuntimeFile): MappedFile | undefined {
+		for (const { file } of space.files()) if (this.runtimeIn(file) === runtime) return file;
+		return undefined;
+	}
+
 	codeBaseOf(space: AddressSpace, runtime: RuntimeFile): number {
 		const offset = codeOffsetOf(runtime);
 		if (offset === undefined) return 0;

@@ -2,7 +2,6 @@
 import { functionReader, type RuntimeFile } from '../runtimes/recognise.js';
 import type { FunctionReader, RuntimeMemory } from '../runtimes/runtime.js';
 import { OwnPages } from './mappings/own-pages.js';
-import { readProgram } from './mappings/program-file.js';
 
 /** Of processes that something is known of. */
 const MAX_OPEN = 32;
@@ -11,6 +10,7 @@ export type Pages = Pick<OwnPages, 'read' | 'forget' | 'rest'>;
 
 interface OpenProcess {
 	readonly life: string;
+	readonly runtime: RuntimeFile;
 	/** Where the file that the runtime is in would be mapped at offset 0. */
 	readonly base: number;
 	readonly pages: Pages;
@@ -19,37 +19,42 @@ interface OpenProcess {
 
 export class OpenProcesses {
 	readonly #pagesOf: (pid: number) => Pages;
-	/** By number; those that were used last are last. */
-	readonly #open = new Map<number, OpenProcess>();
+	/** By number and runtime, as a process may have two; those that were used last are last. */
+	readonly #open = new Map<string, OpenProcess>();
 
 	/** `pagesOf`: the memory of a process. */
 	constructor(pagesOf: (pid: number) => Pages = (pid) => new OwnPages(pid)) {
 		this.#pagesOf = pagesOf;
 	}
 
-	/** Who reads the functions of a process; undefined: functions of this runtime are not read. */
+	/**
+	 * Who reads the functions of a process; undefined: functions of this runtime are not read. `readProgram`: a part of
+	 * the file that the runtime is in.
+	 */
 	reader(
 		pid: number,
 		life: string,
 		runtime: RuntimeFile,
 		base: number,
+		readProgram: NonNullable<RuntimeMemory['readProgram']>,
 	): FunctionReader | undefined {
-		const known = this.#open.get(pid);
-		this.#open.delete(pid);
-		if (known?.life === life && known.base === base) {
-			this.#open.set(pid, known);
+		const key = `${pid} ${runtime.runtime}`;
+		const known = this.#open.get(key);
+		this.#open.delete(key);
+		if (known?.life === life && known.base === base && known.runtime === runtime) {
+			this.#open.set(key, known);
 			return known.reader;
 		}
 		known?.pages.rest();
 		const pages = this.#pagesOf(pid);
 		const memory: RuntimeMemory = {
 			read: (address, length_bytes) => pages.read(address, length_bytes),
-			readProgram: (offset, length_bytes) => readProgram(pid, offset, length_bytes),
+			readProgram,
 		};
 		const reader = functionReader(runtime, memory, base);
 		if (!reader) return undefined;
 		this.#makeRoom();
-		this.#open.set(pid, { life, base, pages, reader });
+		this.#open.set(key, { life, runtime, base, pages, reader });
 		return reader;
 	}
 
@@ -69,10 +74,10 @@ export class OpenProcesses {
 	}
 
 	#makeRoom(): void {
-		for (const [pid, { pages }] of this.#open) {
+		for (const [key, { pages }] of this.#open) {
 			if (this.#open.size < MAX_OPEN) return;
 			pages.rest();
-			this.#open.delete(pid);
+			this.#open.delete(key);
 		}
 	}
 }

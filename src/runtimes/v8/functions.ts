@@ -74,8 +74,10 @@ export class V8Functions implements FunctionReader {
 			return undefined;
 		const scriptPointer = this.#heap.pointer(place, sharedScript);
 		if (scriptPointer === undefined) return undefined;
+		const type = this.#heap.typeOf(scriptPointer);
+		if (type === undefined) return undefined;
 		// A builtin has none; one that is being debugged has it elsewhere.
-		if (this.#heap.typeOf(scriptPointer) !== scriptType) return 'none';
+		if (type !== scriptType) return 'none';
 		const facts = this.#factsAt(place);
 		const script = this.#scriptAt(scriptPointer);
 		if (!facts || !script) return undefined;
@@ -85,10 +87,13 @@ export class V8Functions implements FunctionReader {
 		return { name: facts.name, file: script.file, line, ...(isLineLater ? { isLineLater } : {}) };
 	}
 
+	/** Undefined: it could not be read; what cannot be read may be there. */
 	#factsAt(shared: number): FunctionFacts | undefined {
 		const { sharedScope, scopeType } = this.#heap.layout;
+		if (!this.#heap.has(shared, sharedScope)) return undefined;
 		const pointer = this.#heap.pointer(shared, sharedScope);
 		const uncompiled = this.#uncompiledOf(shared);
+		if (uncompiled === 'unread') return undefined;
 		if (pointer === undefined) return this.#facts(undefined, uncompiled?.name, uncompiled?.start);
 		if (this.#heap.typeOf(pointer) === scopeType) {
 			const scope = scopeAt(this.#heap, pointer);
@@ -103,12 +108,19 @@ export class V8Functions implements FunctionReader {
 		name: number | undefined,
 		inferredName: number | undefined,
 		start: number | undefined,
-	): FunctionFacts {
-		const textOf = (string: number | undefined) =>
-			string !== undefined && this.#heap.isString(string)
-				? (this.#heap.text(string, MAX_NAME) ?? '')
-				: '';
-		return { name: boundedName(textOf(name) || textOf(inferredName)) || '(anonymous)', start };
+	): FunctionFacts | undefined {
+		const own = this.#textOf(name, MAX_NAME);
+		const text = own === '' ? this.#textOf(inferredName, MAX_NAME) : own;
+		if (text === undefined) return undefined;
+		return { name: boundedName(text) || '(anonymous)', start };
+	}
+
+	/** '': there is no string. Undefined: it could not be read. */
+	#textOf(object: number | undefined, limit: number): string | undefined {
+		if (object === undefined) return '';
+		const type = this.#heap.typeOf(object);
+		if (type === undefined) return undefined;
+		return this.#heap.isString(object) ? this.#heap.text(object, limit) : '';
 	}
 
 	/** Whether it is a function that a module of WebAssembly exports: for JavaScript, code that calls the module's. */
@@ -118,13 +130,14 @@ export class V8Functions implements FunctionReader {
 		return data !== undefined && this.#heap.typeOf(data) === wasmDataType;
 	}
 
-	/** Of a function whose bytecode is not there, or not any more. */
+	/** Of a function whose bytecode is not there, or not any more; undefined: it is there. */
 	#uncompiledOf(shared: number) {
 		const { sharedData, uncompiledFirstType, uncompiledLastType, uncompiledName, uncompiledStart } =
 			this.#heap.layout;
 		const data = this.#heap.pointer(shared, sharedData);
-		const type = data === undefined ? undefined : this.#heap.typeOf(data);
-		if (data === undefined || type === undefined) return undefined;
+		if (data === undefined) return undefined;
+		const type = this.#heap.typeOf(data);
+		if (type === undefined) return 'unread';
 		if (type < uncompiledFirstType || type > uncompiledLastType) return undefined;
 		return {
 			name: this.#heap.pointer(data, uncompiledName),
@@ -135,15 +148,13 @@ export class V8Functions implements FunctionReader {
 	#scriptAt(pointer: number): Script | undefined {
 		const { scriptName, scriptSource } = this.#heap.layout;
 		const source = this.#heap.pointer(pointer, scriptSource);
-		const name = this.#heap.pointer(pointer, scriptName);
-		const file =
-			name !== undefined && this.#heap.isString(name)
-				? pathOf(this.#heap.text(name, MAX_PATH))
-				: undefined;
+		const name = this.#textOf(this.#heap.pointer(pointer, scriptName), MAX_PATH);
+		const firstLine = this.#heap.smi(pointer, scriptName + LINE_OFFSET_AT);
+		if (name === undefined || firstLine === undefined) return undefined;
+		const file = pathOf(name);
 		const known = this.#scripts.get(pointer);
 		if (known && known.source === source && known.file === file) return known;
 		if (this.#scripts.size >= MAX_SCRIPTS) this.#forgetScripts();
-		const firstLine = this.#heap.smi(pointer, scriptName + LINE_OFFSET_AT) ?? 0;
 		const script: Script = { file, source, firstLine, lineEnds: undefined, attempts: 0 };
 		this.#scripts.set(pointer, script);
 		return script;
@@ -168,10 +179,10 @@ export class V8Functions implements FunctionReader {
 		const characters = source === undefined ? undefined : this.#heap.characters(source);
 		if (!characters) return ++script.attempts < MAX_ATTEMPTS ? undefined : 'unknown';
 		const length_bytes = characters.length * characters.bytesEach;
-		this.#sourcesRead_bytes += length_bytes;
-		if (length_bytes > MAX_SOURCE_BYTES || this.#sourcesRead_bytes > MAX_SOURCES_BYTES)
+		const isTooMuch = this.#sourcesRead_bytes + length_bytes > MAX_SOURCES_BYTES;
+		if (length_bytes > MAX_SOURCE_BYTES || isTooMuch || this.#linesKept >= MAX_LINES)
 			return 'unknown';
-		if (this.#linesKept >= MAX_LINES) return 'unknown';
+		this.#sourcesRead_bytes += length_bytes;
 		const bytes = this.#heap.source(characters, this.#loaded);
 		const ends = bytes && lineEnds(bytes, characters.bytesEach, MAX_SOURCE_LINES);
 		this.#linesKept += ends?.length ?? 0;

@@ -41,6 +41,11 @@ export class Heap {
 		return view && this.referredTo(view, 0);
 	}
 
+	/** Whether fields can be read, whatever they have. */
+	has(object: number, offset: number, length_bytes = 8): boolean {
+		return length_bytes === 0 || this.memory.read(object + offset, length_bytes) !== undefined;
+	}
+
 	/** As `pointer`, of a field that was read. */
 	referredTo(view: DataView, at: number): number | undefined {
 		const low = view.getUint32(at, true);

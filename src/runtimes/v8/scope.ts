@@ -21,6 +21,8 @@ const FIRST_WITH_POSITION = 1;
 const LAST_WITH_POSITION = 4;
 /** Where a scope begins, and where it ends. */
 const POSITION_WORDS = 2;
+/** The function's own name, as a variable of its own. */
+const FUNCTION_VARIABLE_WORDS = 2;
 /** From so many local variables on, their names are in a table of their own. */
 const NAMES_IN_TABLE = 75;
 /** More than any function has. */
@@ -35,7 +37,7 @@ interface Scope {
 	readonly start: number | undefined;
 }
 
-/** Undefined: it is damaged. */
+/** Undefined: it is damaged, or could not be read. */
 export function scopeAt(heap: Heap, scope: number): Scope | undefined {
 	const { isPositionFirst, module }: ScopeForm = heap.layout.scope;
 	const flags = flagsAt(heap, scope);
@@ -53,17 +55,31 @@ export function scopeAt(heap: Heap, scope: number): Scope | undefined {
 	if (scopeType === module) at++;
 	at += locals < NAMES_IN_TABLE ? locals : 1;
 	at += locals + flag(FLAGS.hasClassVariable);
-	let name: number | undefined;
-	if (flag(FLAGS.functionVariable) !== 0) {
-		name = heap.pointer(scope, at * WORD_BYTES);
-		at += 2;
-	}
-	let inferredName: number | undefined;
-	if (flag(FLAGS.hasInferredName) !== 0) inferredName = heap.pointer(scope, at++ * WORD_BYTES);
-	const isPlaced = scopeType >= FIRST_WITH_POSITION && scopeType <= LAST_WITH_POSITION;
-	if (!isPositionFirst && isPlaced) positionAt = at;
-	const start = positionAt === undefined ? undefined : heap.smi(scope, positionAt * WORD_BYTES);
-	return { name, inferredName, start };
+	const ownWords = flag(FLAGS.functionVariable) === 0 ? 0 : FUNCTION_VARIABLE_WORDS;
+	const inferredAt = at + ownWords;
+	const end = inferredAt + flag(FLAGS.hasInferredName);
+	if (!heap.has(scope, at * WORD_BYTES, (end - at) * WORD_BYTES)) return undefined;
+	const name = ownWords > 0 ? heap.pointer(scope, at * WORD_BYTES) : undefined;
+	const inferredName = end > inferredAt ? heap.pointer(scope, inferredAt * WORD_BYTES) : undefined;
+	const hasPosition = scopeType >= FIRST_WITH_POSITION && scopeType <= LAST_WITH_POSITION;
+	return placed(
+		heap,
+		scope,
+		{ name, inferredName },
+		isPositionFirst || !hasPosition ? positionAt : end,
+	);
+}
+
+/** `at`: the word that says where it begins; undefined: none does. */
+function placed(
+	heap: Heap,
+	scope: number,
+	names: Omit<Scope, 'start'>,
+	at: number | undefined,
+): Scope | undefined {
+	if (at === undefined) return { ...names, start: undefined };
+	const start = heap.smi(scope, at * WORD_BYTES);
+	return start === undefined ? undefined : { ...names, start };
 }
 
 function flagsAt(heap: Heap, scope: number): number | undefined {

@@ -144,7 +144,7 @@ export class WasmCodes {
 			known.codes.push(this.#code(object, module));
 		}
 		this.#newKept += view ? count : 0;
-		this.#new.set(module, known);
+		if (known.objects.length > 0) this.#new.set(module, known);
 		return known;
 	}
 

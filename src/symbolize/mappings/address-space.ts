@@ -20,6 +20,9 @@ type FileMapping = Mapping & { readonly file: MappedFile };
 
 const isOfFile = (mapping: Mapping): mapping is FileMapping => mapping.file !== undefined;
 
+/** Forks of forks of forks: whose copy a process's memory is. */
+const MAX_PARENTS = 8;
+
 /** How many of the mappings that an address is in, at different times, are looked at. */
 const MAX_OVERLAPS = 4096;
 
@@ -97,6 +100,11 @@ export class AddressSpace {
 		}
 		// Mapped before it was learnt of: by a snapshot after the stack, say.
 		return this.life.index.findFirst(address);
+	}
+
+	/** Whose memory it began with a copy of, as a fork does: the parent, then the parent's parent. */
+	*parents(): Generator<Life> {
+		for (const { life } of this.line.slice(1, 1 + MAX_PARENTS)) yield life;
 	}
 
 	/** What files are known to be mapped in it, code of theirs at least. */

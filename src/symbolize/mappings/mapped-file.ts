@@ -5,7 +5,7 @@
 import { closeSync, fstatSync, type Stats, statSync } from 'node:fs';
 import { answers, isOnLocalMount } from '../../proc/answers.js';
 import { type MapsEntry, parseMaps } from '../../proc/maps.js';
-import { type OpenFile, openIf } from '../../proc/open.js';
+import { type OpenFile, openIf, readFile } from '../../proc/open.js';
 import { ownMountNamespace, readFacts, readMaps } from '../../proc/process-facts.js';
 
 /** Processes that are asked for a file, one after the other. */
@@ -86,6 +86,15 @@ export class MappedFile {
 			if (file) return file;
 		}
 		return undefined;
+	}
+
+	/** A part of it; undefined where there is no way to the file any more, or where it has no such part. */
+	part(offset: number, length_bytes: number): Buffer | undefined {
+		return readFile(
+			this.open(),
+			(bytes) => bytes.read(offset, length_bytes),
+			() => undefined,
+		);
 	}
 
 	/** Roots that the file's debug symbols may be under, "" for ours. */

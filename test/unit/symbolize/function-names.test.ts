@@ -127,6 +127,13 @@ function world(context: TestContext, runtime = RUNTIME) {
 		execute(pid: number): void {
 			history.add({ type: 'comm', pid, tid: pid, time_ns: 20, comm: 'x', exec: true });
 		},
+		/** Of the child nothing can be read, as it has ended. */
+		fork(parentPid: number, pid: number): void {
+			const pages = new Pages(clock);
+			pages.isGone = true;
+			all.set(pid, pages);
+			history.add({ type: 'fork', pid, tid: pid, parentPid, time_ns: 12 });
+		},
 		meet(words: readonly FunctionWord[], pid = PID, call?: number): void {
 			const frames = words.map((word) => ({ word, call }));
 			met.push({ pid, runtime, base: 0, frames, others: [] });
@@ -209,6 +216,22 @@ test('a process that has ended, or runs another program: what was read stays, no
 	assert.equal(here.nameOf(early, { time_ns: 30 }), 'unread');
 	pages.isGone = true;
 	assert.equal(here.nameOf(early), 'early');
+});
+
+test('a process that was forked has ended: its functions are read in its parent, if that is the same program still', async (t) => {
+	const here = world(t);
+	const CHILD = PID + 1;
+	const parent = here.begin(PID);
+	const [met, early] = [parent.function('met'), parent.function('early')];
+	here.fork(PID, CHILD);
+	here.meet([met]);
+	await here.tell();
+	assert.equal(here.nameOf(met, { pid: CHILD }), 'met');
+	assert.equal(here.nameOf(early, { pid: CHILD }), 'early');
+	const late = parent.function('late');
+	here.execute(PID);
+	assert.equal(here.nameOf(late, { pid: CHILD }), 'unread');
+	assert.equal(here.nameOf(met, { pid: CHILD }), 'met');
 });
 
 test('what is not what was met is read four times, and no more', async (t) => {
@@ -367,7 +390,7 @@ test('calls of code that is in a file are not read at all', async (t) => {
 	assert.deepEqual(read, [0x2800]);
 });
 
-test('code that no function was taken of is read as soon as a stack is kept: of WebAssembly', async () => {
+test('code that no function was taken of is read as soon as a stack is kept: of WebAssembly', async (t) => {
 	const module = WASM.module(wireOf(custom('name', functionNames({ 1: 'own' }))));
 	WASM.regions([WASM_CODE, WASM_CODE + 0x1000, module]);
 	WASM.mapped(module, [[WASM_CODE, WASM.code(module, WASM_CODE, 64, 1)]]);
@@ -391,6 +414,8 @@ test('code that no function was taken of is read as soon as a stack is kept: of 
 	const history = new ProcessHistory();
 	const map = { ...NODE, start: 0x1000, end: 0x2000, fileOffset: 0, path: '/usr/bin/node' };
 	history.add({ type: 'mmap', pid: PID, tid: PID, time_ns: 10, ...map });
+	// However busy the machine is, there is time for all.
+	t.mock.method(performance, 'now', () => 1000);
 	const names = new FunctionNames(maps, history, () => pages);
 	names.begin(() => {});
 	const space = history.at(PID, 15) ?? assert.fail();

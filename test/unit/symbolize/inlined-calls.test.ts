@@ -9,6 +9,7 @@ const words = (count: number) =>
 test('a call that was not read is known to be there, and can be read later', () => {
 	const calls = new InlinedCalls();
 	assert.ok(!calls.has('a'));
+	calls.expect('a');
 	calls.keep('a', undefined);
 	assert.ok(calls.has('a'));
 	assert.equal(calls.get('a'), undefined);
@@ -29,4 +30,13 @@ test('300,000 functions are kept in all, and 300,000 calls', () => {
 	calls.keep('one more', []);
 	assert.ok(!calls.has('one more'));
 	assert.ok(calls.has(`none ${300_000 - room - 1}`));
+});
+
+test('a call that could not be read eight times has no functions, and is not read again', () => {
+	const calls = new InlinedCalls();
+	calls.expect('a');
+	for (let times = 1; times < 8; times++) calls.keep('a', undefined);
+	assert.equal(calls.get('a'), undefined);
+	calls.keep('a', undefined);
+	assert.deepEqual(calls.get('a'), []);
 });

@@ -38,3 +38,20 @@ test('addresses that were not used for longest are forgotten, and others stay', 
 	assert.deepEqual(names.get('life', ADDRESSES - 1), named(`${ADDRESSES - 1}`));
 	assert.equal(names.get('other', 1), 'none');
 });
+
+test('names and files have 64 Mi characters in all; a file that many functions are in counts once', () => {
+	const names = new KeptNames();
+	const file = 'f'.repeat(4096);
+	const keepIn = (i: number, path: string) =>
+		names.keep('life', word(i), { name: 'n', file: path, line: 1 });
+	for (let i = 0; i < 20_000; i++) keepIn(i, `${file}`);
+	assert.ok(names.hasRoomFor(word(20_000)));
+	const others = 2 ** 14;
+	for (let i = 0; i < others; i++) keepIn(20_000 + i, `${i}${file}`.slice(0, 4096));
+	assert.ok(!names.hasRoomFor(word(100_000)));
+	keepIn(100_000, 'short');
+	assert.equal(names.get('life', word(100_000)), undefined);
+	const kept = Array.from({ length: others }, (_, i) => names.get('life', word(20_000 + i)));
+	const least = (64 << 20) / 4097 - 20;
+	assert.ok(kept.filter(Boolean).length >= least && kept.at(-1) === undefined);
+});

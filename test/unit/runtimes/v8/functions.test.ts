@@ -293,3 +293,47 @@ test('the source is in the program’s file, which is read where it is loaded; o
 	// Of what the file has only a part of, nothing is read.
 	assert.deepEqual(lineBy(end - 1), { lines: [undefined, undefined], asked: [] });
 });
+
+test('what cannot be read is not taken for what is not there', () => {
+	const memory = new FakeMemory();
+	const script = memory.script('/srv/app.js', memory.string(SOURCE));
+	const name = memory.string('handle');
+	const scope = memory.scope([FUNCTION_FLAGS, 0, 0, '', -1, '', 3, 5]);
+	memory.point(scope, 8 * 4, name);
+	const shared = memory.shared(scope, script);
+	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
+	/** With these addresses on pages that are not in memory. */
+	const without = (...missing: readonly number[]) =>
+		functionsIn({
+			read(address, length_bytes) {
+				const isMissing = missing.some((at) => at >= address && at < address + length_bytes);
+				return isMissing ? undefined : memory.read(address, length_bytes);
+			},
+		}).functionAt({ place: shared, print, isCallers: false });
+	assert.deepEqual(without(), { name: 'handle', file: '/srv/app.js', line: 3 });
+	const path = new Heap(memory, LAYOUT).pointer(script, LAYOUT.scriptName) ?? assert.fail();
+	const places = { name, scope, path, script, ownName: scope + 8 * 4, start: scope + 8 * 7 };
+	for (const [what, at] of Object.entries(places)) {
+		assert.equal(without(at), undefined, what);
+		assert.equal(without(at + 7), undefined, what);
+	}
+	// Of the strings, also what is in them.
+	for (const at of [name + 16, path + 16]) assert.equal(without(at), undefined);
+});
+
+test('sources that are too large to be read leave others their lines', () => {
+	const memory = new FakeMemory();
+	const large = memory.object(TYPE.externalOneByte, 32);
+	memory.int32(large, LAYOUT.stringLength, 65 << 20);
+	const heap = new Heap(memory, LAYOUT);
+	const functions = functionsIn(memory);
+	const lineIn = (source: number) => {
+		const scope = memory.scope([FUNCTION_FLAGS, 0, 0, 'handle', -1, '', 3, 5]);
+		const shared = memory.shared(scope, memory.script('/srv/app.js', source));
+		const print = printAt(heap, shared) ?? assert.fail();
+		const found = functions.functionAt({ place: shared, print, isCallers: false });
+		return found === 'none' ? assert.fail() : found?.line;
+	};
+	assert.equal(lineIn(large), undefined);
+	assert.equal(lineIn(memory.string(SOURCE)), 3);
+});

@@ -1,6 +1,6 @@
 /** Files as they are remembered: one for all that have it mapped, until nobody has. */
 import assert from 'node:assert/strict';
-import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import { parseMaps } from '../../../../src/proc/maps.js';
 import { readMaps } from '../../../../src/proc/process-facts.js';
@@ -26,6 +26,21 @@ test('the same file is one, whoever has it mapped; when nobody has, it is forgot
 	const again = files.add(process.pid, now_ns(), libc) ?? assert.fail();
 	assert.notEqual(again, first);
 	assert.equal(again.mappings, 1);
+	files.close();
+});
+
+test('a part of a file is what is there; behind its end there is none', () => {
+	const files = new MappedFiles();
+	const libc = entryOf(/libc\.so\.6$/);
+	const file = files.add(process.pid, now_ns(), libc) ?? assert.fail();
+	const { size } = statSync(libc.path);
+	const before = descriptors();
+	assert.deepEqual(
+		file.part(size - 5000, 4096),
+		readFileSync(libc.path).subarray(size - 5000, size - 904),
+	);
+	assert.equal(file.part(size - 5000, 5001), undefined);
+	assert.equal(descriptors(), before);
 	files.close();
 });
 
