@@ -109,12 +109,13 @@ export function openPerfEvent(attributes: PerfEventAttributes, target: Target): 
 	throw new PerfOpenError(why(errno, attributes, target), errno);
 }
 
-function why(errno: string, attributes: PerfEventAttributes, { pid, cpu }: Target): string {
+function why(errno: string, attributes: PerfEventAttributes, target: Target): string {
+	const { pid, cpu } = target;
 	const event = eventName(attributes);
 	switch (errno) {
 		case 'EACCES':
 		case 'EPERM':
-			return notAllowed(attributes, pid);
+			return notAllowed(attributes, target);
 		case 'ENOENT':
 		case 'EOPNOTSUPP':
 		case 'ENXIO':
@@ -160,9 +161,12 @@ function invalid(event: string, { frequency_hz }: PerfEventAttributes): string {
 }
 
 /** The remedy depends on what was asked for: Documentation/admin-guide/perf-security.rst. */
-function notAllowed({ flags = [] }: PerfEventAttributes, pid: number): string {
+function notAllowed({ flags = [] }: PerfEventAttributes, target: Target): string {
 	const paranoid = setting('perf_event_paranoid');
-	const needed = pid === -1 ? 0 : flags.includes('exclude_kernel') ? 2 : 1;
+	const { pid } = target;
+	// Of a cgroup too, what is counted is all that runs on a CPU, of whomever.
+	const isOfCpu = pid === -1 || ((target.flags ?? 0) & uapi.FLAG_PID_CGROUP) !== 0;
+	const needed = isOfCpu ? 0 : flags.includes('exclude_kernel') ? 2 : 1;
 	const what = {
 		0: 'observe the whole machine',
 		1: 'observe the kernel',
