@@ -54,7 +54,7 @@ export function tracepointNames(): string[] {
 
 /** What `read` returns of the first folder that has it; undefined: tracefs is there, and does not have it. */
 function inTracefs(read: (folder: string) => string): string | undefined {
-	let why: string | undefined = `tracefs is not mounted: ${MOUNT_TRACEFS}`;
+	let why = `tracefs is not mounted: ${MOUNT_TRACEFS}`;
 	for (const folder of TRACEFS) {
 		try {
 			return read(folder);
@@ -62,9 +62,9 @@ function inTracefs(read: (folder: string) => string): string | undefined {
 			const { code } = error as NodeJS.ErrnoException;
 			if (code === 'EACCES' || code === 'EPERM')
 				why = `${folder} may not be read: run tstrace as root`;
-			else if (existsSync(`${folder}/events`)) why = undefined;
+			// In the other folder is the same, which need not be readable there.
+			else if (existsSync(`${folder}/events`)) return undefined;
 		}
 	}
-	if (why === undefined) return undefined;
 	throw new TstraceError(why);
 }
