@@ -53,12 +53,21 @@ function inTypeScript(attributes: PerfEventAttributes): string {
 }
 
 test('every field lies where the kernel has it', () => {
-	const fields = { type: 4, config: 0x1234_5678_9abc_def0n, sampleType: SAMPLE_TYPE, maxStack: 99 };
+	const more = { config1: 0x1111_2222_3333_4444n, config2: 0x5555_6666_7777_8888n };
+	const fields = {
+		...more,
+		type: 4,
+		config: 0x1234_5678_9abc_def0n,
+		sampleType: SAMPLE_TYPE,
+		maxStack: 99,
+	};
 	assert.deepEqual(
 		[inTypeScript({ ...fields, countLost: true, frequency_hz: 997, watermark_bytes: 65536 })],
 		inC(`
 			u.attr.type = PERF_TYPE_RAW;
 			u.attr.config = 0x123456789abcdef0;
+			u.attr.config1 = 0x1111222233334444;
+			u.attr.config2 = 0x5555666677778888;
 			u.attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
 				PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
 			u.attr.sample_max_stack = 99;

@@ -1,12 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PerCpuEvents, parseCpuList } from '../../../src/perf/cpus.js';
+import { onlineCpus, PerCpuEvents, parseCpuList, quietCpus } from '../../../src/perf/cpus.js';
 import { PerfOpenError } from '../../../src/perf/open.js';
+import { errorOf, withFiles } from '../loader/replaced.js';
 
 test('lists of CPUs', () => {
 	assert.deepEqual(parseCpuList('0-3,8,10-11\n'), [0, 1, 2, 3, 8, 10, 11]);
 	assert.deepEqual(parseCpuList('0\n'), [0]);
 	assert.deepEqual(parseCpuList('\n'), []);
+});
+
+const CPUS = '/sys/devices/system/cpu';
+
+test('CPUs that somebody keeps quiet: by either way to do so, each once, in order', () => {
+	const quiet = (isolated: string | Error, nohz_full: string | Error) =>
+		withFiles({ [`${CPUS}/isolated`]: isolated, [`${CPUS}/nohz_full`]: nohz_full }, quietCpus);
+	assert.deepEqual(quiet('10-11,3\n', '2-3\n'), [2, 3, 10, 11]);
+	assert.deepEqual(quiet('\n', '  (null)\n'.trimStart()), []);
+	// Kernels before 4.6, and those without CONFIG_NO_HZ_FULL.
+	assert.deepEqual(quiet('5\n', errorOf('ENOENT')), [5]);
+	assert.deepEqual(withFiles({ [`${CPUS}/online`]: '0-1,4\n' }, onlineCpus), [0, 1, 4]);
 });
 
 /** CPUs that come and go, and what is open on them. */

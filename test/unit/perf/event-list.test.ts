@@ -82,6 +82,10 @@ test('groups: their members have one number, and the modifier of the group', () 
 		list.map(({ spaces }) => spaces.join()),
 		['', 'user', 'user', '', 'kernel'],
 	);
+	assert.deepEqual(
+		parse('{cycles:k}:u').map((event) => [event.spaces, event.text]),
+		[[['user', 'kernel'], 'cycles:ku']],
+	);
 	for (const text of ['{cycles', 'cycles}', '{a,{b}}', '{cycles}x']) {
 		assert.match(refused(text), /is no group|too many|is missing|no event/, text);
 	}
@@ -104,6 +108,7 @@ test('patterns of tracepoints are all that match', () => {
 	]);
 	assert.deepEqual(names('*:twice'), ['net:twice', 'sock:twice']);
 	assert.deepEqual(names('syscalls:sys_enter_read?'), ['syscalls:sys_enter_readv']);
+	assert.match(refused('sched:sched.switch*'), /no tracepoint is like/, 'a point is a point');
 	assert.match(refused('sched:no*'), /no tracepoint is like sched:no\*/);
 });
 

@@ -3,7 +3,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { UsageError } from '../../../src/errors.js';
 import { editDistance, nearest } from '../../../src/nearest.js';
-import { EVENT_NAMES, eventName, eventOf, isClock } from '../../../src/perf/names.js';
+import {
+	canonicalName,
+	EVENT_NAMES,
+	eventName,
+	eventOf,
+	isClock,
+	meant,
+} from '../../../src/perf/names.js';
 
 /** Numbers out of include/uapi/linux/perf_event.h. */
 const KNOWN = [
@@ -13,6 +20,11 @@ const KNOWN = [
 	['cache-misses', 0, 3n],
 	['branches', 0, 4n],
 	['branch-misses', 0, 5n],
+	['cache-references', 0, 2n],
+	['bus-cycles', 0, 6n],
+	['stalled-cycles-frontend', 0, 7n],
+	['stalled-cycles-backend', 0, 8n],
+	['idle-cycles-backend', 0, 8n],
 	['ref-cycles', 0, 9n],
 	['cpu-clock', 1, 0n],
 	['task-clock', 1, 1n],
@@ -21,11 +33,20 @@ const KNOWN = [
 	['cpu-migrations', 1, 4n],
 	['minor-faults', 1, 5n],
 	['major-faults', 1, 6n],
+	['alignment-faults', 1, 7n],
+	['emulation-faults', 1, 8n],
+	['dummy', 1, 9n],
+	['bpf-output', 1, 10n],
+	['cgroup-switches', 1, 11n],
 	['L1-dcache-loads', 3, 0x0_00_00n],
 	['L1-dcache-load-misses', 3, 0x1_00_00n],
 	['LLC-store-misses', 3, 0x1_01_02n],
 	['dTLB-prefetch-misses', 3, 0x1_02_03n],
 	['iTLB-loads', 3, 0x0_00_04n],
+	['L1-icache-prefetches', 3, 0x0_02_01n],
+	['branch-load-misses', 3, 0x1_00_05n],
+	['node-stores', 3, 0x0_01_06n],
+	['node-prefetch-misses', 3, 0x1_02_06n],
 	['r1a8', 4, 0x1a8n],
 	['R1A8', 4, 0x1a8n],
 	['CYCLES', 0, 0n],
@@ -46,6 +67,15 @@ test('every name is found, and leads back to a name of the same event', () => {
 		assert.deepEqual({ type, config }, { type: event.type, config: event.config });
 	}
 	assert.equal(eventName({ type: 4, config: 0x1a8n }), 'r1a8');
+	assert.equal(eventOf('R1A8').name, 'r1a8');
+	assert.equal(eventName({ type: 2, config: 77n }), '2:77', 'it has no name');
+	for (const [typed, name] of [
+		['CPU-cycles', 'cycles'],
+		['cs', 'context-switches'],
+		['r1a8', 'r1a8'],
+		['sched:sched_switch', 'sched:sched_switch'],
+	] as const)
+		assert.equal(canonicalName(typed), name);
 });
 
 test('what is no event is told the nearest one', () => {
@@ -68,6 +98,10 @@ test('what is no event is told why, as in a list', () => {
 		() => eventOf('cache'),
 		/^Error: "cache" is ambiguous: cache-references, cache-misses$/,
 	);
+	// Of one letter, that says nothing.
+	assert.throws(() => eventOf('c'), /^Error: there is no event "c"/);
+	const near = meant('cycle1', ['cycle2', 'cycle3', 'cycle4', 'cycle5']);
+	assert.equal(near.split(' or ').length, 3, near);
 	assert.throws(() => eventOf('cpu/event=1/'), /an event of one PMU, which cannot be used here/);
 	assert.throws(
 		() => eventOf('pagefaults'),

@@ -27,8 +27,13 @@ test('a number that is used again begins anew', () => {
 	const once = new OneEventEach();
 	once.begin();
 	once.accepts(sample(0, 7, 1));
+	once.accepts(sample(1, 7, 1));
+	once.begin();
+	once.follow({ type: 'comm', time_ns: 2, pid: 1, tid: 7, comm: 'sh', exec: false });
+	assert.ok(!once.accepts(sample(0, 7, 2)), 'it goes on');
 	once.follow({ type: 'exit', time_ns: 2, pid: 1, tid: 7 });
 	assert.ok(once.accepts(sample(0, 7, 2)));
+	assert.ok(once.accepts(sample(1, 7, 2)));
 	once.forget();
 	assert.ok(once.accepts(sample(0, 7, 3)));
 });

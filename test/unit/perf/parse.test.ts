@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { PerfRecordError, parseRecord } from '../../../src/perf/parse.js';
+import type { MmapRecord } from '../../../src/perf/records.js';
 import { HOSTILE } from '../support.js';
 import { comm, lost, mmap2, record, sample, task } from './records.js';
 
@@ -43,6 +44,14 @@ test('side-band records', () => {
 		comm: 'sh',
 		exec: false,
 	});
+	// With a build id in place of the numbers of its file.
+	const withBuildId = mmap2(ID, LIBC);
+	new DataView(withBuildId.buffer, withBuildId.byteOffset).setUint16(4, 2 | (1 << 14), true);
+	const { inode, major, minor } = parse(withBuildId) as MmapRecord;
+	assert.deepEqual([inode, major, minor], [0, 0, 0]);
+	// Of another PID namespace.
+	const { pid, tid } = parse(comm({ ...ID, pid: -1, tid: -1 }, 'sh', true)) as typeof ID;
+	assert.deepEqual([pid, tid], [-1, -1]);
 	const parent = { pid: 1, tid: 2 };
 	assert.deepEqual(parse(task(7, ID, parent)), { ...STAMP, type: 'fork', parentPid: 1 });
 	assert.deepEqual(parse(task(4, ID, parent)), { ...STAMP, type: 'exit' });
@@ -87,6 +96,8 @@ test('call chains are split at their markers', () => {
 		user: [],
 	});
 	assert.deepEqual(stacksOf(TEXT, [GUEST, 5, KERNEL, TEXT]), { kernel: [TEXT], user: [] });
+	// PERF_CONTEXT_MAX is one, too.
+	assert.deepEqual(stacksOf(TEXT, [KERNEL, TEXT, -4095, 5]), { kernel: [TEXT], user: [] });
 });
 
 test('without a call chain there is where it was', () => {

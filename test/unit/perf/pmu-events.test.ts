@@ -26,7 +26,10 @@ const FILES: Readonly<Record<string, string>> = {
 	'power/events/energy-pkg': 'event=0x02',
 	'power/events/energy-pkg.scale': '2.5e-10',
 	'power/events/energy-pkg.unit': 'Joules',
+	'power/events/energy-pkg.per-pkg': '1',
 	'power/events/plain': 'event=0x03',
+	'power/events/scaled': 'event=0x04',
+	'power/events/scaled.scale': '64',
 	...Object.fromEntries(
 		[0, 1, 10].flatMap((number) => [
 			[`uncore_imc_${number}/type`, `${30 + number}`],
@@ -39,6 +42,12 @@ const FILES: Readonly<Record<string, string>> = {
 	'cpu_atom/cpus': '2-3',
 	'cpu_atom/format/event': 'config:0-7',
 	'odd/format/event': 'config:0-7',
+	'both/type': '60',
+	'both/cpumask': '1',
+	'both/cpus': '0-7',
+	...Object.fromEntries(
+		Array.from({ length: 10 }, (_, i) => [`both/format/field${i}`, `config:${i}`]),
+	),
 	'gone/type': '9',
 	'gone/cpus': '',
 	'gone/format/event': 'config:0-7',
@@ -105,6 +114,9 @@ test('a PMU that CPUs share: where it is counted, and in what', () => {
 	assert.deepEqual([event?.shared, event?.onCpus], [true, [0, 4, 5]]);
 	assert.deepEqual(event?.scale, { factor: 2.5e-10, unit: 'Joules' });
 	assert.equal(one('power', 'plain')?.scale, undefined);
+	assert.deepEqual(one('power', 'scaled')?.scale, { factor: 64, unit: 'events' });
+	const both = one('both', 'field3');
+	assert.deepEqual([both?.shared, both?.onCpus, both?.config], [true, [1], 8n]);
 	const atom = one('cpu_atom', 'event=1');
 	assert.deepEqual([atom?.shared, atom?.onCpus], [false, [2, 3]]);
 });
@@ -115,7 +127,8 @@ test('one name, or a pattern, for several PMUs', () => {
 	assert.deepEqual(names('uncore_imc'), all);
 	assert.deepEqual(names('imc'), all);
 	assert.deepEqual(names('uncore_imc_?'), all.slice(0, 2));
-	assert.deepEqual(names('uncore_imc_1'), ['uncore_imc_1/reads/']);
+	for (const pmu of ['uncore_imc_1', 'imc_1'])
+		assert.deepEqual(names(pmu), ['uncore_imc_1/reads/']);
 	assert.deepEqual(
 		pmuEvents('uncore_imc', 'reads', folder).map(({ type, config }) => [type, config]),
 		[
@@ -129,6 +142,7 @@ test('one name, or a pattern, for several PMUs', () => {
 test('what is not there, or has no room', () => {
 	assert.match(refused('cpo', 'x'), /^-e cpo\/x\/: there is no PMU cpo: did you mean cpu/);
 	assert.match(refused('cpu', 'evnt=1'), /there is no evnt; did you mean event/);
+	assert.match(refused('both', ''), /PMU both has field0, .*, field7, and 2 more$/);
 	assert.match(refused('cpu', ''), /a term is missing; PMU cpu has mem-loads, needs, edge/);
 	assert.match(
 		refused('cpu', 'event=0x1000'),
@@ -154,7 +168,8 @@ test('what is not there, or has no room', () => {
 
 test('a bare name is found among the events of all PMUs', () => {
 	assert.deepEqual(pmuEventsNamed('energy-pkg', folder), ['power/energy-pkg/']);
-	assert.deepEqual(pmuEventsNamed('energy-pkg.unit', folder), []);
+	for (const about of ['unit', 'scale', 'per-pkg'])
+		assert.deepEqual(pmuEventsNamed(`energy-pkg.${about}`, folder), []);
 	assert.equal(pmuEventsNamed('reads', folder).length, 3);
 });
 

@@ -2,55 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { PerfRing } from '../../../src/perf/ring.js';
-
-const PAGE_BYTES = 4096;
-const [HEAD_AT, TAIL_AT] = [1024, 1032];
-
-/** The kernel's side of a ring: kernel/events/ring_buffer.c. */
-class FakeKernel {
-	readonly buffer: ArrayBuffer;
-	unmapped = 0;
-	readonly #view: DataView;
-	readonly #dataBytes: number;
-
-	constructor(dataBytes: number, position = 0) {
-		this.#dataBytes = dataBytes;
-		this.buffer = new ArrayBuffer(PAGE_BYTES + dataBytes);
-		this.#view = new DataView(this.buffer);
-		this.#view.setBigUint64(TAIL_AT, BigInt(position), true);
-		this.head = position;
-	}
-
-	unmap(): void {
-		this.unmapped++;
-	}
-
-	get head(): number {
-		return Number(this.#view.getBigUint64(HEAD_AT, true));
-	}
-
-	set head(position: number) {
-		this.#view.setBigUint64(HEAD_AT, BigInt(position), true);
-	}
-
-	get tail(): number {
-		return Number(this.#view.getBigUint64(TAIL_AT, true));
-	}
-
-	/** A record whose bytes all are `fill`; false if there is no room. */
-	write(size: number, fill: number): boolean {
-		if (size > this.#dataBytes - (this.head - this.tail)) return false;
-		const bytes = new Uint8Array(size).fill(fill);
-		new DataView(bytes.buffer).setUint16(6, size, true);
-		for (const [i, byte] of bytes.entries()) this.poke(this.head + i, byte);
-		this.head += size;
-		return true;
-	}
-
-	poke(position: number, byte: number): void {
-		this.#view.setUint8(PAGE_BYTES + (position % this.#dataBytes), byte);
-	}
-}
+import { FakeRing, PAGE_BYTES } from './fake-ring.js';
 
 /** [size, what it is filled with]; fails if it is not filled with one thing throughout. */
 function contentOf(view: DataView): [number, number] {
@@ -72,7 +24,7 @@ test('records come whole and in order, wherever they wrap around', () => {
 	const begin = fc.integer({ min: 0, max: 2 ** 37 }).map((words) => words * 8);
 	fc.assert(
 		fc.property(batches, begin, (sizes, position) => {
-			const kernel = new FakeKernel(PAGE_BYTES, position);
+			const kernel = new FakeRing(PAGE_BYTES, position);
 			const ring = new PerfRing(kernel, PAGE_BYTES);
 			for (const batch of sizes) {
 				const written: [number, number][] = [];
@@ -87,7 +39,7 @@ test('records come whole and in order, wherever they wrap around', () => {
 });
 
 test('what is written while it is read is for the next time', () => {
-	const kernel = new FakeKernel(PAGE_BYTES);
+	const kernel = new FakeRing(PAGE_BYTES);
 	const ring = new PerfRing(kernel, PAGE_BYTES);
 	kernel.write(8, 1);
 	let count = 0;
@@ -100,7 +52,7 @@ test('what is written while it is read is for the next time', () => {
 });
 
 test('room is freed on the way, and also when the reader fails', () => {
-	const kernel = new FakeKernel(4 * PAGE_BYTES);
+	const kernel = new FakeRing(4 * PAGE_BYTES);
 	const ring = new PerfRing(kernel, PAGE_BYTES);
 	for (let i = 0; i < 16; i++) kernel.write(1024, i);
 	let freedMeanwhile = false;
@@ -123,7 +75,7 @@ test('whatever the memory holds, reading ends', () => {
 	const position = fc.oneof(fc.nat({ max: 2 * PAGE_BYTES }), fc.maxSafeInteger());
 	fc.assert(
 		fc.property(bytes, position, fc.integer({ min: 0, max: 512 }), (data, head, words) => {
-			const kernel = new FakeKernel(PAGE_BYTES, words * 8);
+			const kernel = new FakeRing(PAGE_BYTES, words * 8);
 			for (const [i, byte] of data.entries()) kernel.poke(i, byte);
 			kernel.head = Math.max(0, head);
 			const ring = new PerfRing(kernel, PAGE_BYTES);
@@ -146,7 +98,7 @@ test('nearly full is a ring that may have had no room for a record, and no other
 		[bytes - most + size, true],
 		[bytes, true],
 	] as const) {
-		const kernel = new FakeKernel(bytes, size);
+		const kernel = new FakeRing(bytes, size);
 		const ring = new PerfRing(kernel, PAGE_BYTES);
 		for (let i = 0; i < used / size; i++) assert.ok(kernel.write(size, 1));
 		assert.equal(readAll(ring).records.length, used / size);
@@ -158,7 +110,7 @@ test('nearly full is a ring that may have had no room for a record, and no other
 
 test('a size that cannot be: said, and the rest is skipped', () => {
 	for (const size of [0, 4, 12, 4096]) {
-		const kernel = new FakeKernel(PAGE_BYTES);
+		const kernel = new FakeRing(PAGE_BYTES);
 		const ring = new PerfRing(kernel, PAGE_BYTES);
 		kernel.write(16, 1);
 		kernel.write(16, 2);
@@ -171,7 +123,7 @@ test('a size that cannot be: said, and the rest is skipped', () => {
 });
 
 test('after it is closed it touches nothing', () => {
-	const kernel = new FakeKernel(PAGE_BYTES);
+	const kernel = new FakeRing(PAGE_BYTES);
 	const ring = new PerfRing(kernel, PAGE_BYTES);
 	kernel.write(16, 1);
 	ring.close();
