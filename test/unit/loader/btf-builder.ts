@@ -3,11 +3,16 @@
 /** Writes BTF: see Documentation/bpf/btf.rst. */
 export class BtfBuilder {
 	#strings = Buffer.from('\0');
+	readonly #places = new Map<string, number>();
 	#types: number[] = [];
 	#count = 0;
 
+	/** Where it is; there is each but once, as linkers write it. */
 	string(text: string): number {
+		const known = this.#places.get(text);
+		if (known !== undefined) return known;
 		const at = this.#strings.length;
+		this.#places.set(text, at);
 		this.#strings = Buffer.concat([this.#strings, Buffer.from(`${text}\0`)]);
 		return at;
 	}
@@ -37,6 +42,6 @@ export const [INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VAR, DATASEC, ENUM6
 ] as const;
 /** What a type can be behind, and stays what it is: include/uapi/linux/btf.h. */
 export const TRANSPARENT = { typedef: TYPEDEF, volatile: 9, const: 10, restrict: 11, typeTag: 18 };
+export const [FWD, FUNC_PROTO] = [7, 13] as const;
 /** kind_flag, added to a kind. */
-export const FWD = 7;
 export const FLAG = 1 << 7;

@@ -10,6 +10,7 @@ import {
 	ENUM,
 	ENUM64,
 	FLAG,
+	FUNC_PROTO,
 	INT,
 	PTR,
 	STRUCT,
@@ -121,6 +122,32 @@ test('enums of any width: large values, and below 0', () => {
 	assert.deepEqual(btf.enumValues('ioctl'), { ID: 0x8008_2407 });
 	assert.deepEqual(btf.enumValues('signed'), { LESS: -1, MORE: 1 });
 	assert.deepEqual(btf.enumValues('context'), { KERNEL: -128, WIDE: 2 ** 33 + 1 });
+});
+
+test('a type is told from others of its name by its kind', () => {
+	const b = new BtfBuilder();
+	const int = b.type('int', INT, 4, [32]);
+	const prototype = b.type('', FUNC_PROTO, 0, [0, int, 0, int, 0, int], 3);
+	b.type('thing', TYPEDEF, b.type('', PTR, prototype));
+	b.type('thing', STRUCT, 8, [b.string('thing'), int, 32], 1);
+	b.type('pointer', TYPEDEF, b.type('', PTR, int));
+	assert.equal(prototype, 2);
+	b.type('no_pointer', TYPEDEF, b.type('short', INT, prototype, [16]));
+	const btf = new Btf(b.build());
+	assert.equal(btf.parameterCount('thing'), 3);
+	assert.deepEqual(btf.struct('thing')?.fields, [
+		{ name: 'thing', offset_bytes: 4, size_bytes: 4 },
+	]);
+	assert.equal(btf.fieldOffset('thing', 'thing'), 4);
+	assert.equal(btf.fieldType('thing', 'thing'), 'int');
+	assert.equal(btf.enumValues('thing'), undefined);
+	assert.deepEqual([btf.hasTypedef('thing'), btf.hasTypedef('int')], [true, false]);
+	// Of no pointer: what stands in the place of the type that it would point to is a size.
+	assert.equal(btf.parameterCount('no_pointer'), undefined);
+	assert.deepEqual(
+		[btf.parameterCount('pointer'), btf.parameterCount('none')],
+		[undefined, undefined],
+	);
 });
 
 /** Reads all there is; malformed input may end in a BtfError and nothing else. */

@@ -16,8 +16,8 @@ interface RecordInRing {
 }
 
 /** A map whose ring has these records, the first one at `from`; `at`: where the next one would be. */
-export function ringFile(records: readonly RecordInRing[], from = 0) {
-	const file = Buffer.alloc(2 * PAGE_BYTES + 2 * RING_BYTES);
+export function ringFile(records: readonly RecordInRing[], from = 0, ring_bytes = RING_BYTES) {
+	const file = Buffer.alloc(2 * PAGE_BYTES + 2 * ring_bytes);
 	let at = from;
 	for (const { bytes, flags = 0 } of records) {
 		const record = Buffer.alloc(HEADER_BYTES + bytes.length);
@@ -25,9 +25,9 @@ export function ringFile(records: readonly RecordInRing[], from = 0) {
 		record.set(bytes, HEADER_BYTES);
 		// The kernel maps the data twice in a row.
 		for (const [i, byte] of record.entries()) {
-			const place = (at + i) % RING_BYTES;
+			const place = (at + i) % ring_bytes;
 			file[2 * PAGE_BYTES + place] = byte;
-			file[2 * PAGE_BYTES + RING_BYTES + place] = byte;
+			file[2 * PAGE_BYTES + ring_bytes + place] = byte;
 		}
 		at += Math.ceil(record.length / 8) * 8;
 	}
@@ -36,6 +36,6 @@ export function ringFile(records: readonly RecordInRing[], from = 0) {
 	const path = join(temporaryFolder(), 'ring');
 	writeFileSync(path, file);
 	const fd = openSync(path, 'r+');
-	const map = { fd, maxEntries: RING_BYTES } as unknown as BpfMap;
+	const map = { fd, maxEntries: ring_bytes } as unknown as BpfMap;
 	return { map, path, at, close: () => closeSync(fd) };
 }

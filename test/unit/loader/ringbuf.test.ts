@@ -81,3 +81,47 @@ test('a callback that throws has had its record', () => {
 	const { values, consumed } = read([{ value: 1 }, { value: 2 }, { value: 3 }], { each });
 	assert.deepEqual([values, consumed], [[1, 2], 32]);
 });
+
+/** The values of a batch for which there is room for so many; and up to where room is given back then. */
+function batchOf(records: readonly Written[], { from = 0, most = 100 } = {}) {
+	const written = records.map(({ value, bytes = 8, flags = 0 }) => {
+		const record = Buffer.alloc(bytes);
+		record.writeUInt32LE(value, 0);
+		return { bytes: record, flags };
+	});
+	const { path, map, at, close } = ringFile(written, from);
+	const ring = new RingBuffer(map);
+	const places = new Uint32Array(most);
+	const take = () => {
+		const count = ring.batch(places, ring.produced);
+		const values = [...places.subarray(0, count)].map((place) => ring.words[place]);
+		const before = Number(readFileSync(path).readBigUInt64LE(0));
+		ring.release();
+		return { values, before, consumed: Number(readFileSync(path).readBigUInt64LE(0)) };
+	};
+	const batches = [take(), take()];
+	ring.close();
+	close();
+	return { batches, end: at };
+}
+
+test('a batch tells where its records are, and gives their room back when it is released', () => {
+	const records = [
+		...[{ value: 1, bytes: 13 }, { value: 2 }, { value: 3, flags: DISCARD, bytes: 20 }],
+		...[{ value: 4 }, { value: 5 }],
+	];
+	const from = 2 ** 20 * RING_BYTES + RING_BYTES - 16;
+	const { batches, end } = batchOf(records, { from });
+	assert.deepEqual(batches, [
+		{ values: [1, 2, 4, 5], before: from, consumed: end },
+		{ values: [], before: end, consumed: end },
+	]);
+	const few = batchOf(records, { most: 2 });
+	const behind = 24 + 16;
+	assert.deepEqual(few.batches, [
+		{ values: [1, 2], before: 0, consumed: behind },
+		{ values: [4, 5], before: behind, consumed: few.end },
+	]);
+	const busy = batchOf([{ value: 1 }, { value: 2, flags: BUSY }, { value: 3 }]);
+	assert.deepEqual(busy.batches[0], { values: [1], before: 0, consumed: 16 });
+});

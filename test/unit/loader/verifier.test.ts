@@ -22,6 +22,18 @@ test("the verifier's verdict in one line, its log as the detail", () => {
 	assert.equal(error.detail, LOG);
 });
 
+test('of several tries the last one counts, and of libbpf its last line', () => {
+	const before = LOG.replaceAll('map_value_or_null', 'scalar');
+	const { message } = explainLoadFailure('runqlat', 'EACCES', before + LOG);
+	assert.match(message, /: R0 invalid mem access 'map_value_or_null'; /);
+	const lines = "libbpf: first\nlibbpf: map 'x': failed to create\n\n";
+	const error = explainLoadFailure('runqlat', 'E2BIG', lines);
+	assert.equal(
+		error.message,
+		"cannot load the BPF object runqlat (E2BIG): map 'x': failed to create",
+	);
+});
+
 test('statistics behind the verdict are none, in whichever form a kernel writes them', () => {
 	// kernel/bpf/verifier.c, print_verification_stats, with BPF_LOG_STATS; of two functions 5.10 writes "0+8".
 	for (const depth of ['24', '0+8']) {
