@@ -52,3 +52,13 @@ test('what is in no segment that is loaded is nowhere', () => {
 	assert.equal(file.addressOf(2 ** 40), undefined);
 	assert.equal(file.addressOf(0), undefined);
 });
+
+test('a segment may be larger in memory than in the file', () => {
+	const bytes = elfOf({
+		sections: [{ name: '.data', address: DATA, data: Buffer.alloc(64) }],
+		segments: [{ type: SEGMENT_TYPE.load, flags: 6, address: DATA, dataOf: 0 }],
+	});
+	bytes.writeBigUInt64LE(4096n, 64 + 40);
+	const [segment] = new Elf(new MemoryBytes(bytes)).segments;
+	assert.deepEqual([segment?.size_bytes, segment?.memory_bytes, segment?.flags], [64, 4096, 6]);
+});
