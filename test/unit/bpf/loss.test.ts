@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { explainLost, lossCauses } from '../../../src/bpf/loss.js';
+import { explainLost, Losses, lossCauses } from '../../../src/bpf/loss.js';
 import { loss } from '../../../src/generated/common.js';
+import { possibleCpus } from '../../../src/loader/map.js';
 import { LOSS_TABLE } from '../../live/loss-table.js';
 
 test('one that was lost, and several', () => {
@@ -56,4 +57,46 @@ test('each cause that programs count has words, and each says what was lost and 
 		new Set(lossCauses().map((cause) => explainLost({ [cause]: 2 })[0])).size,
 		lossCauses().length,
 	);
+});
+
+/** The counters of programs, by cause; each CPU has a part of them. */
+function kernel() {
+	const counted = new Map<number, number>();
+	const map = {
+		lookupPerCpu: (key: Uint8Array) => {
+			const number = new DataView(key.buffer, key.byteOffset).getUint32(0, true);
+			const view = new DataView(new ArrayBuffer(8 * possibleCpus()));
+			const total = counted.get(number) ?? 0;
+			view.setBigUint64(0, BigInt(total), true);
+			// The last CPU has one of them.
+			const last = 8 * (possibleCpus() - 1);
+			if (total > 0 && last > 0) {
+				view.setBigUint64(0, BigInt(total - 1), true);
+				view.setBigUint64(last, 1n, true);
+			}
+			return view;
+		},
+	};
+	const object = {
+		map: (name: string) => {
+			assert.equal(name, 'losses');
+			return map as never;
+		},
+	};
+	return { counted, object };
+}
+
+test('what was lost since the last time, by its cause; what was not lost is not told', () => {
+	const { counted, object } = kernel();
+	let missed = 0;
+	const losses = new Losses(object, () => missed);
+	assert.deepEqual(losses.read(), {});
+	counted.set(loss.LOSS_STACKS_FULL, 5).set(loss.LOSS_WAITS_UNSEEN, 2 ** 33);
+	missed = 3;
+	const first = { programs_missed: 3, stacks_full: 5, waits_unseen: 2 ** 33 };
+	assert.deepEqual(losses.read(), first);
+	assert.deepEqual(losses.read(), {});
+	counted.set(loss.LOSS_STACKS_FULL, 12).set(loss.LOSS_FILTER_FULL, 1);
+	missed = 4;
+	assert.deepEqual(losses.read(), { programs_missed: 1, stacks_full: 7, filter_full: 1 });
 });

@@ -1,20 +1,31 @@
 /** Records of what threads waited for, as programs write them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { callTables } from '../../../../src/abi/syscalls.js';
 import type { Holder } from '../../../../src/aggregate/wait-object.js';
-import { isOfGil, ObjectRecord } from '../../../../src/bpf/objects/record.js';
+import {
+	configureObjects,
+	isOfGil,
+	ObjectRecord,
+	readObjects,
+} from '../../../../src/bpf/objects/record.js';
 import { off_cpu as layout } from '../../../../src/generated/off_cpu.js';
+import { pageSizeBytes } from '../../../../src/loader/memory.js';
 
 const { size, fields } = layout.structs.wait_object;
 const TYPE = layout.enums.object_type;
 const FLAG = layout.enums.object_flag;
+
+type NumberField =
+	| ('inode' | 'peer_inode' | 'address' | 'first_ns' | 'user_sp')
+	| ('other_end' | 'listener' | 'own_listener');
 
 interface Given {
 	readonly type: number;
 	readonly flags?: number;
 	readonly pid?: number;
 	readonly holder?: number;
-	readonly numbers?: Partial<Record<'inode' | 'address' | 'other_end' | 'listener', number>>;
+	readonly numbers?: Partial<Record<NumberField, number>>;
 	readonly text?: string | Buffer;
 	readonly inet?: readonly [
 		family: number,
@@ -39,7 +50,7 @@ function record({
 	view.setUint32(fields.pid.offset, pid, true);
 	view.setUint32(fields.holder.offset, tid, true);
 	for (const [name, value] of Object.entries(numbers))
-		view.setBigUint64(fields[name as 'inode'].offset, BigInt(value), true);
+		view.setBigUint64(fields[name as NumberField].offset, BigInt(value), true);
 	const bytes = Buffer.from(text);
 	view.setUint32(fields.text_bytes.offset, bytes.length, true);
 	bytes.copy(new Uint8Array(view.buffer), fields.text.offset);
@@ -169,4 +180,99 @@ test('a futex says where it lies; what is not known says why', () => {
 	const several = { type: TYPE.OBJECT_SEVERAL, numbers: { address: 3 } };
 	assert.deepEqual(decoded(several), { type: 'unknown', why: 'one of 3 descriptors' });
 	assert.deepEqual(decoded({ type: 99 }).type, 'unknown');
+});
+
+test('a futex says where and when it was waited for, and whether that is in the heap', () => {
+	const numbers = { address: 0x7f01, first_ns: 5_000_000, user_sp: 0x7ffd_0000 };
+	const placeOf = (flags: number) =>
+		record({ type: TYPE.OBJECT_FUTEX, pid: 70, flags, numbers }).place();
+	const place = { pid: 70, address: 0x7f01, at_ns: 5_000_000, sp: 0x7ffd_0000 };
+	assert.deepEqual(placeOf(0), { ...place, inHeap: false });
+	assert.deepEqual(placeOf(FLAG.OBJECT_IN_HEAP), { ...place, inHeap: true });
+});
+
+test('sockets that somebody has accepted, and such as are not connected', () => {
+	const unix = {
+		...{ type: TYPE.OBJECT_UNIX, text: '/x\0', numbers: { inode: 11, peer_inode: 12 } },
+	};
+	const shown = { type: 'unix socket', path: '/x', inode: 11, peer_inode: 12, other_end: [] };
+	assert.deepEqual(decoded(unix), shown);
+	const accepted = { ...unix, flags: FLAG.OBJECT_ACCEPTED };
+	assert.deepEqual(decoded(accepted), { ...shown, accepted: true });
+	const type = TYPE.OBJECT_INET;
+	const inet = [2, '7f000001', '7f000002', [80, 0]] as const;
+	// Who listens at key 6 has accepted it.
+	const found = decoded({ type, inet, numbers: { own_listener: 6 } });
+	assert.deepEqual(found, {
+		...{ type: 'socket', protocol: 'tcp', local: '127.0.0.1:80', remote: '' },
+		...{ other_end: [], accepted: true },
+	});
+});
+
+test('devices, events, children, and descriptors that are no more what they were', () => {
+	const text = 'null\0dev\0';
+	for (const type of [TYPE.OBJECT_BLOCK, TYPE.OBJECT_CHARACTER])
+		assert.deepEqual(decoded({ type, text }), { type: 'device', path: '/dev/null' });
+	const flags = FLAG.OBJECT_WITHOUT_ROOT;
+	const event = decoded({ type: TYPE.OBJECT_EVENT, text: 'anon_inode:[eventfd]\0', flags });
+	assert.deepEqual(event, { type: 'event', name: '[eventfd]' });
+	const child = decoded({ type: TYPE.OBJECT_CHILD, pid: 71, text: 'sh\0left over' });
+	assert.deepEqual(child, { type: 'child', pid: 71, comm: 'sh' });
+	const changed = decoded({ type: TYPE.OBJECT_CHANGED });
+	assert.deepEqual(changed, { type: 'unknown', why: 'descriptor closed or used again' });
+	const several = decoded({ type: TYPE.OBJECT_SEVERAL });
+	assert.deepEqual(several, { type: 'unknown', why: 'one of several' });
+});
+
+test('programs are told which calls to look at and how, and have room', () => {
+	const ways = new DataView(new ArrayBuffer(512));
+	const told: Record<string, unknown> = {};
+	const room: Record<string, number> = {};
+	const object = {
+		constantBytes: () => ways,
+		setConstants: (more: object) => Object.assign(told, more),
+		map: (name: string) => ({
+			setMaxEntries: (entries: number) => {
+				room[name] = entries;
+			},
+		}),
+	} as never;
+	configureObjects(object, { maxStacks: 81 });
+	assert.deepEqual(told, { find_objects: true, object_page_bits: Math.log2(pageSizeBytes()) });
+	assert.deepEqual(room, { wait_objects: 11, wanted_ends: 33 });
+	const [native] = callTables();
+	const wayOf = (name: string) =>
+		ways.getUint8(Number(Object.entries(native).find(([, each]) => each === name)?.[0]));
+	const WAY = layout.enums.object_way;
+	for (const [name, way] of [
+		['read', WAY.WAY_DESCRIPTOR],
+		['syncfs', WAY.WAY_DESCRIPTOR],
+		['epoll_pwait', WAY.WAY_EPOLL],
+		['ppoll', WAY.WAY_POLL],
+		['pselect6', WAY.WAY_SELECT],
+		['futex', WAY.WAY_FUTEX],
+		['wait4', WAY.WAY_CHILD],
+		['waitid', WAY.WAY_CHILD_BY],
+		['close', 0],
+		['nanosleep', 0],
+	] as const)
+		assert.equal(wayOf(name), way, name);
+});
+
+test('all objects that are kept, each by its key, and none that changes later', () => {
+	const made = new Uint8Array(2 * size);
+	const view = new DataView(made.buffer);
+	for (const [i, pid] of [70, 71].entries()) {
+		view.setUint32(i * size + fields.type.offset, TYPE.OBJECT_CHILD, true);
+		view.setUint32(i * size + fields.pid.offset, pid, true);
+	}
+	const readAll = (see: (keys: DataView, values: DataView, count: number) => void) =>
+		see(new DataView(BigUint64Array.of(5n, 2n ** 63n).buffer), view, 2);
+	const objects = readObjects({ map: () => ({ readAll }) } as never);
+	made.fill(0);
+	const pids = [...objects].map(([key, object]) => [key, object.decoded(found)]);
+	assert.deepEqual(pids, [
+		[5n, { type: 'child', pid: 70, comm: '' }],
+		[2n ** 63n, { type: 'child', pid: 71, comm: '' }],
+	]);
 });

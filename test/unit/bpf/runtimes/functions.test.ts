@@ -6,9 +6,17 @@ import {
 	metFrames,
 	readFunctionWord,
 } from '../../../../src/bpf/runtimes/functions.js';
-import { walked as WALKED } from '../../../../src/generated/common.js';
+import {
+	python_layout as PYTHON_LAYOUT,
+	python_segments as PYTHON_SEGMENTS,
+	v8_layout as V8_LAYOUT,
+	walked as WALKED,
+} from '../../../../src/generated/common.js';
+import type { PythonLayout } from '../../../../src/runtimes/python/layout.js';
 import type { RuntimeFile } from '../../../../src/runtimes/recognise.js';
+import { ringFile } from '../../loader/ring-file.js';
 import { LAYOUT } from '../../runtimes/v8/memory.js';
+import { structs } from '../../tools/structs.js';
 
 /** As function_word() of bpf/lib/runtimes/functions.h makes it. */
 function viewOf(place: bigint, print: bigint, isCallers: boolean): DataView {
@@ -117,4 +125,130 @@ test('where nobody wants functions, walks take none, and there is no other reaso
 	assert.equal(maps.add(identityOf(2) as never, unknown), 0);
 	assert.equal(maps.runtimeIn(identityOf(2))?.problem, 'version');
 	assert.deepEqual(told, []);
+});
+
+/** What programs are given of the layout of a file's runtime, by the map's name and the key in it. */
+function given(...files: readonly RuntimeFile[]) {
+	const updates: [map: string, key: number, value: Buffer][] = [];
+	const object = {
+		map: (name: string) => ({
+			update: (key: Uint8Array, value: Uint8Array) =>
+				updates.push([name, key[0] ?? -1, Buffer.from(value)]),
+		}),
+		setVariable: () => undefined,
+	} as unknown as ConstructorParameters<typeof FunctionMaps>[0];
+	const maps = new FunctionMaps(object);
+	for (const [i, file] of files.entries()) maps.add(identityOf(i), file);
+	return updates;
+}
+
+const bytesOf = (view: DataView) => Buffer.from(view.buffer as ArrayBuffer);
+
+/** Of no version: all its numbers differ. */
+const PYTHON = {
+	...{ runtime: 0x10_0000_0000, interpreters: 1, codeType: 2, stringType: 3, evalStart: 4 },
+	...{ evalEnd: 5, interpreterNext: 6, interpreterThreads: 7, threadPrevious: 8, threadNext: 9 },
+	...{ threadIdentity: 10, threadFrame: 11, threadRecord: 12, recordFrame: 13, recordPrevious: 14 },
+	...{
+		frameCode: 15,
+		framePrevious: 16,
+		frameOwner: 17,
+		codePrint: 0x1_0012,
+		codeFile: 19,
+		codeName: 20,
+	},
+	...{ asciiBytes: 21, compactBytes: 22, threadInterpreter: 23, threadNumber: 24 },
+	...{ segments: 'marks', gil: { in: 'runtime', at: 25 } },
+} as const satisfies PythonLayout;
+
+test('programs are given each number of a layout where they look for it', () => {
+	const [interpreter, builtins] = [
+		{ start: 0x3000, end: 0x4000 },
+		{ start: 0x1000, end: 0x2000 },
+	];
+	const layout = {
+		heap: LAYOUT,
+		builtins,
+		interpreter,
+		resumes: [0x1500, 0x1600],
+		wasm: undefined,
+	};
+	const v8: RuntimeFile = { runtime: 'v8', version: '1', layout, problem: undefined };
+	const pythonOf = (more: Partial<PythonLayout>): RuntimeFile => ({
+		...{ runtime: 'python', version: '3', layout: { ...PYTHON, ...more }, problem: undefined },
+	});
+	const inInterpreter = { in: 'interpreter', at: 25 } as const;
+	const less = { threadFrame: undefined, frameOwner: undefined, gil: inInterpreter };
+	const updates = given(v8, pythonOf({}), pythonOf({ ...less, segments: 'one frame each' }));
+	assert.deepEqual(
+		updates.map(([map, key]) => [map, key]),
+		[
+			['v8_layouts', 0],
+			['python_layouts', 1],
+			['python_layouts', 2],
+		],
+	);
+	const [ofV8, ofPython, ofLess] = updates.map(([, , value]) => value);
+	const code = {
+		...{ builtins_start: 0x1000, builtins_end: 0x2000 },
+		...{ interpreter_start: 0x3000, interpreter_end: 0x4000 },
+		...{ resumes: 0x1500, resumes_or_baseline: 0x1600 },
+		...{ function_shared: LAYOUT.functionShared, shared_print: LAYOUT.sharedLength },
+	};
+	assert.deepEqual(ofV8, bytesOf(structs(V8_LAYOUT, [code])));
+	const all = {
+		...{ interpreters: 0x10_0000_0001, code_type: 2, eval_start: 4, eval_end: 5 },
+		...{ interpreter_next: 6, interpreter_threads: 7, thread_previous: 8, thread_next: 9 },
+		...{ thread_identity: 10, thread_frame: 11, thread_record: 12, record_frame: 13 },
+		...{ record_previous: 14, segments: PYTHON_SEGMENTS.PYTHON_MARKS, frame_code: 15 },
+		...{ frame_previous: 16, frame_owner: 17, code_print: 0x1_0012, thread_interpreter: 23 },
+		...{ thread_number: 24, gil: 0x10_0000_0019, gil_of_interpreter: 0 },
+	};
+	assert.deepEqual(ofPython, bytesOf(structs(PYTHON_LAYOUT, [all])));
+	const fewer = {
+		...{ ...all, thread_frame: 0, frame_owner: 0, gil: 25, gil_of_interpreter: 1 },
+		segments: PYTHON_SEGMENTS.PYTHON_ONE_FRAME_EACH,
+	};
+	assert.deepEqual(ofLess, bytesOf(structs(PYTHON_LAYOUT, [fewer])));
+});
+
+test('stacks with functions that were kept: of whom, of which runtime, and where its file would be mapped', (t) => {
+	const frames = new Uint8Array(BigUint64Array.of(0x1000n, 0x2000n).buffer);
+	const walked = (runtime: number) =>
+		new Uint8Array(
+			structs(WALKED, [{ count: 2, tgid: 70, runtime, base: 0x5555_0000, frames }])
+				.buffer as ArrayBuffer,
+		);
+	const ring = ringFile([{ bytes: walked(2) }, { bytes: walked(0) }]);
+	t.after(ring.close);
+	const object = {
+		map: (name: string) => (name === 'function_stacks' ? ring.map : { update: () => {} }),
+		setVariable: () => undefined,
+	} as unknown as ConstructorParameters<typeof FunctionMaps>[0];
+	const maps = new FunctionMaps(object);
+	for (const number of [1, 2]) maps.add(identityOf(number), fileOf(number));
+	assert.deepEqual(maps.met(), [], 'it is not open yet');
+	maps.open();
+	t.after(() => maps.close());
+	const [known, unknown] = maps.met();
+	const { runtime, ...rest } = known ?? assert.fail();
+	assert.deepEqual(rest, { pid: 70, base: 0x5555_0000, frames: [], others: [0x1000, 0x1fff] });
+	assert.deepEqual(runtime, fileOf(2));
+	assert.equal(unknown?.runtime, undefined);
+});
+
+test('there is room for layouts, for places of threads, and for stacks that are kept', () => {
+	const room: Record<string, number> = {};
+	const object = {
+		map: (name: string) => ({
+			setMaxEntries: (entries: number) => {
+				room[name] = entries;
+			},
+		}),
+	} as unknown as ConstructorParameters<typeof FunctionMaps>[0];
+	new FunctionMaps(object).configure();
+	assert.deepEqual(room, {
+		...{ v8_layouts: 16, python_layouts: 16, python_threads: 8192 },
+		function_stacks: 2 ** 18,
+	});
 });
