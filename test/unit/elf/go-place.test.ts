@@ -81,6 +81,9 @@ test('what only looks like one is passed by', () => {
 		assert.deepEqual(placeIn(behind(decoy, REAL)), [decoy.length, REAL.length], name);
 		assert.equal(placeIn(decoy), undefined, `${name} alone`);
 	}
+	// A file of debug information has the section's name, and not its bytes.
+	const without = [{ name: '.gopclntab', type: 8, address: TABLE, size: 1000n, offset: 64n }];
+	assert.equal(findGoTable(new Elf(new MemoryBytes(elfOf({ sections: without })))), undefined);
 	// Nor is it looked for in code.
 	assert.deepEqual(placeIn(REAL, REAL), [0, REAL.length]);
 	assert.equal(placeIn(Buffer.alloc(64), REAL), undefined);

@@ -6,7 +6,14 @@ import { MemoryBytes, SymbolError } from '../../../src/elf/bytes.js';
 import { Elf } from '../../../src/elf/elf.js';
 import { goNames } from '../../../src/symbolize/symbols/go-names.js';
 import { ESBUILD } from '../esbuild.js';
-import { type GoSpec, goProgram, TABLE, TEXT, type WrittenGoFunction } from './go-writer.js';
+import {
+	type GoSpec,
+	goProgram,
+	goTableOf,
+	TABLE,
+	TEXT,
+	type WrittenGoFunction,
+} from './go-writer.js';
 
 const FUNCTIONS: readonly WrittenGoFunction[] = [
 	{ name: 'main.main', size: 64 },
@@ -90,7 +97,14 @@ test('what is not known has no names: an old table, a start that is no code, a t
 	fails({ lies: [[0, 0x08010000_fffffff2n]] }, /does not know/);
 	fails({ headerText: 0 }, /where its code begins/);
 	fails({ headerText: TABLE }, /where its code begins/);
-	fails({ lies: [[8, 2n ** 40n]] }, /too many/);
+	// Behind the code's last byte.
+	fails({ headerText: END }, /where its code begins/);
+	for (const count of [0n, 2n ** 40n]) fails({ lies: [[8, count]] }, /too many/);
+	// Zeros that are none, what another processor's addresses are counted in, and shorter pointers.
+	for (const first of [0x08010001_fffffff1n, 0x08040000_fffffff1n, 0x04010000_fffffff1n])
+		fails({ lies: [[0, first]] }, /does not know/);
+	const recordsAt = Number(goTableOf({ functions: FUNCTIONS }).readBigUInt64LE(64));
+	fails({ lies: [[recordsAt, 0xfff_ffffn]] }, /not in the order of their addresses/);
 	fails({ lies: [[64, 2n ** 40n]] }, /outside/);
 	// A name that lies outside costs itself.
 	const lies = goProgram({ functions: FUNCTIONS, lies: [[32, 2n ** 40n]] });
