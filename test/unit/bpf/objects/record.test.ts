@@ -27,6 +27,7 @@ interface Given {
 	readonly holder?: number;
 	readonly numbers?: Partial<Record<NumberField, number>>;
 	readonly text?: string | Buffer;
+	readonly protocol?: number;
 	readonly inet?: readonly [
 		family: number,
 		local: string,
@@ -43,6 +44,7 @@ function record({
 	numbers = {},
 	text = '',
 	inet,
+	protocol = 6,
 }: Given): ObjectRecord {
 	const view = new DataView(new ArrayBuffer(size));
 	view.setUint32(fields.type.offset, type, true);
@@ -57,7 +59,7 @@ function record({
 	if (inet) {
 		const [family, local, remote, [localPort, remotePort]] = inet;
 		view.setUint16(fields.family.offset, family, true);
-		view.setUint16(fields.protocol.offset, 6, true);
+		view.setUint16(fields.protocol.offset, protocol, true);
 		view.setUint16(fields.local_port.offset, localPort, true);
 		view.setUint16(fields.remote_port.offset, remotePort, true);
 		Buffer.from(local, 'hex').copy(new Uint8Array(view.buffer), fields.local.offset);
@@ -202,6 +204,11 @@ test('sockets that somebody has accepted, and such as are not connected', () => 
 	const type = TYPE.OBJECT_INET;
 	const inet = [2, '7f000001', '7f000002', [80, 0]] as const;
 	// Who listens at key 6 has accepted it.
+	for (const [protocol, name] of [
+		[17, 'udp'],
+		[132, 'protocol 132'],
+	] as const)
+		assert.equal((decoded({ type, inet, protocol }) as { protocol: string }).protocol, name);
 	const found = decoded({ type, inet, numbers: { own_listener: 6 } });
 	assert.deepEqual(found, {
 		...{ type: 'socket', protocol: 'tcp', local: '127.0.0.1:80', remote: '' },
