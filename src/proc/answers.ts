@@ -17,8 +17,8 @@ const LOCAL = new Set(
 		'overlay proc ramfs rootfs squashfs sysfs tmpfs udf vfat xfs zfs'
 	).split(' '),
 );
-/** Of an overlay: where its files really are. */
-const LAYERS = /^(?:lowerdir|upperdir)=(.*)/;
+/** Of an overlay: where its files really are. Whoever mounted it may have given each layer by itself (fsconfig). */
+const LAYERS = /^(?:lowerdir\+?|datadir\+|upperdir)=(.*)/;
 /** After that time a mount that answered is asked again. */
 const VALID_MS = 10_000;
 /** Mounts are read again after that time: they come and go. */
