@@ -13,8 +13,12 @@ export interface Mount {
 export function mountsThere(text = textOf('/proc/self/mounts') ?? ''): Mount[] {
 	const lines = text.split('\n').filter((line) => line !== '');
 	return lines.map((line) => {
-		const [, folder = '', type = '', options = ''] = line.split(' ').map(unescaped);
-		return { folder, type, options: options.split(',') };
+		const [, folder = '', type = '', options = ''] = line.split(' ');
+		return {
+			folder: unescaped(folder),
+			type: unescaped(type),
+			options: options.split(',').map(unescaped),
+		};
 	});
 }
 
@@ -26,6 +30,6 @@ export function mountAt(path: string, byFolder: ReadonlyMap<string, Mount>): Mou
 	}
 }
 
-/** Spaces and the like are written in octal. */
+/** Spaces and the like are written in octal, and so are commas in an option. */
 const unescaped = (field: string) =>
 	field.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8)));
