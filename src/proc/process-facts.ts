@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:
 import { boundedName } from '../bounded-names.js';
 import { memoryAnswers } from './memory-lock.js';
 import { statFields } from './stat-fields.js';
+import { commOf } from './threads.js';
 
 /** A maps file of 1,048,576 mappings is smaller, which some distributions allow; Linux by itself 65,530. */
 const MAX_PROC_BYTES = 128 * 2 ** 20;
@@ -37,7 +38,8 @@ export function readFacts(pid: number): ProcessFacts | undefined {
 			uid: Number(field('Uid').split('\t')[1]),
 			nspid: Number(field('NSpid').split('\t').at(-1) || pid),
 			mountNamespace: readlinkSync(`/proc/${pid}/ns/mnt`),
-			comm: boundedName(field('Name')),
+			// In `status` some of its letters are written otherwise.
+			comm: boundedName(commOf(pid) ?? ''),
 			started_s: bootTime_s() + started_ticks / TICKS_PER_SECOND,
 			started_ticks,
 		};
