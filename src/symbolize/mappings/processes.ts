@@ -139,9 +139,12 @@ export class ProcessHistory {
 	/** The name that the process had then, as far as it is known. */
 	comm(pid: number, time_ns: number): string | undefined {
 		const names = this.#chronicles.get(pid)?.names ?? [];
+		// Earlier names are of an earlier program, or of another process that had the number.
+		const since_ns = this.#lifeAt(pid, time_ns)?.since_ns ?? -Infinity;
 		let latest: Chronicle['names'][number] | undefined;
 		for (const name of names) {
-			if (name.time_ns <= time_ns && name.time_ns >= (latest?.time_ns ?? 0)) latest = name;
+			const isLater = name.time_ns >= (latest?.time_ns ?? since_ns);
+			if (name.time_ns <= time_ns && isLater) latest = name;
 		}
 		return latest?.comm ?? this.facts(pid, time_ns)?.comm;
 	}
