@@ -27,6 +27,8 @@ const DEFAULT_TIMEOUT_S = 90;
 const MAX_TOTAL_S = 300;
 const MAX_FILE_BYTES = 2 ** 30;
 const MAX_TOTAL_BYTES = 2 ** 31;
+/** 24 days: node's timers count milliseconds in 31 bits, and take a longer time for no time at all. */
+const MAX_TIMER_S = 2_147_483;
 
 /** Whether anybody wants files to be fetched: nothing is asked without. */
 export function isDebuginfodSet(env: Environment): boolean {
@@ -35,8 +37,8 @@ export function isDebuginfodSet(env: Environment): boolean {
 
 /** What is not a number counts as 0, and 0 is no limit, as with elfutils. */
 export function debuginfodSettings(env: Environment): DebuginfodSettings {
-	const timeout_s = numberIn(env.DEBUGINFOD_TIMEOUT) ?? DEFAULT_TIMEOUT_S;
-	const maxTime_s = numberIn(env.DEBUGINFOD_MAXTIME) ?? 0;
+	const timeout_s = secondsIn(env.DEBUGINFOD_TIMEOUT) ?? DEFAULT_TIMEOUT_S;
+	const maxTime_s = secondsIn(env.DEBUGINFOD_MAXTIME) ?? 0;
 	const maxSize_bytes = numberIn(env.DEBUGINFOD_MAXSIZE) ?? 0;
 	return {
 		...serversIn(env.DEBUGINFOD_URLS ?? ''),
@@ -52,6 +54,11 @@ export function debuginfodSettings(env: Environment): DebuginfodSettings {
 function numberIn(text: string | undefined): number | undefined {
 	if (text === undefined) return undefined;
 	return Number(/^\s*[+-]?\d{1,15}/.exec(text)?.[0] ?? 0);
+}
+
+function secondsIn(text: string | undefined): number | undefined {
+	const time_s = numberIn(text);
+	return time_s === undefined ? undefined : Math.min(time_s, MAX_TIMER_S);
 }
 
 function serversIn(text: string): Pick<DebuginfodSettings, 'servers' | 'unusable'> {

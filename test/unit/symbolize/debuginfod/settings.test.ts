@@ -75,3 +75,10 @@ test('limits: as the variables say; bounded where they say nothing', () => {
 		[Infinity, unset.maxTotal_ms, unset.maxFile_bytes],
 	);
 });
+
+test('times that are meant as “for ever” fit into a timer of node', () => {
+	const times = { DEBUGINFOD_TIMEOUT: '9999999', DEBUGINFOD_MAXTIME: '99999999999' };
+	const { timeout_ms, maxTime_ms, maxTotal_ms } = debuginfodSettings(times);
+	for (const time_ms of [timeout_ms, maxTime_ms, maxTotal_ms])
+		assert.ok(time_ms > 20 * 86_400_000 && time_ms < 2 ** 31, `${time_ms}`);
+});
