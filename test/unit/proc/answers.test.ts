@@ -148,7 +148,9 @@ test('a mount that does not answer is told once, whoever sees it; others of its 
 	say(first);
 	assert.equal(answers(`${THEIRS}/root/dead/x`), false);
 	assert.deepEqual(
-		silentMounts().map(({ folder, type }) => [folder, type]),
+		silentMounts()
+			.filter(({ folder }) => folder.startsWith('/dead'))
+			.map(({ folder, type }) => [folder, type]),
 		[
 			['/dead', 'nfs4'],
 			['/dead/too', 'nfs4'],

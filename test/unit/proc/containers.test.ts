@@ -107,3 +107,17 @@ test('none, or several: which there are', () => {
 	const beside = ['', '.scope'].map((end) => ({ id: ID, kind: '', path: `/docker/${ID}${end}` }));
 	assert.match(refused(ID, beside), /several begin so/);
 });
+
+test('of many containers five are named, and how many more there are', () => {
+	const named = (count: number) =>
+		Array.from({ length: count }, (_, i) => ({
+			id: `c${i}`,
+			kind: '',
+			path: `/lxc.payload.c${i}`,
+		}));
+	assert.match(refused('none', named(5)), /there are c0, c1, c2, c3, c4\. /);
+	assert.match(refused('none', named(6)), /there are c0, c1, c2, c3, c4, and 1 more\. /);
+	assert.match(refused('none', named(9)), /there are c0, c1, c2, c3, c4, and 4 more\. /);
+	// Of those that are meant, not of all.
+	assert.doesNotMatch(refused('a1b2'), /web/);
+});

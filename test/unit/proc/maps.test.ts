@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseMaps } from '../../../src/proc/maps.js';
+import { MEMORY_PATH, parseMaps } from '../../../src/proc/maps.js';
 
 const MAPS = `5558dbaa6000-5558dbaa8000 r--p 00000000 fe:00 260386                     /usr/bin/head
 5558dbaa8000-5558dbaae000 r-xp 00002000 fe:00 260386                     /usr/bin/head
@@ -28,6 +28,13 @@ test('executable mappings, with files and without', () => {
 		path: '/usr/bin/head',
 	});
 	assert.deepEqual([entries[2]?.major, entries[2]?.minor], [0x103, 0x0a]);
+});
+
+test('memory that is a file only by name', () => {
+	for (const path of ['/memfd:jit', '/dev/zero', '/dev/shm/x', '/SYSV00000001', '/anon_hugepage'])
+		assert.match(path, MEMORY_PATH);
+	for (const path of ['/dev/zero.so', '/usr/dev/shm/x', '/srv/memfd:x', '/dev/shmem', '[heap]'])
+		assert.doesNotMatch(path, MEMORY_PATH);
 });
 
 test('our own', () => {

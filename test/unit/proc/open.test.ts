@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { closeSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openIf, openRegular } from '../../../src/proc/open.js';
+import { SymbolError } from '../../../src/elf/bytes.js';
+import { beginningOf, openIf, openRegular, readFile } from '../../../src/proc/open.js';
 import { temporaryFolder } from '../symbolize/support.js';
 
 const folder = temporaryFolder();
@@ -40,4 +41,52 @@ test('what does not pass the test is closed again', () => {
 	const after = openIf(path, ({ size }) => size === 4) ?? assert.fail();
 	assert.equal(after.fd, before.fd);
 	closeSync(after.fd);
+});
+
+const descriptors = () => readdirSync('/proc/self/fd').length;
+
+test('what is made of a file, of one that is damaged, and of none; nothing stays open', () => {
+	const before = descriptors();
+	const damage = new SymbolError('damaged');
+	const bug = new TypeError('ours');
+	const read = (use: () => string, file = openRegular(path)) =>
+		readFile(file, use, (error) => (error ? `not: ${error.message}` : 'none'));
+	assert.equal(
+		readFile(
+			openRegular(path),
+			(bytes) => bytes.read(0, bytes.size_bytes).toString(),
+			() => '',
+		),
+		'text',
+	);
+	const fails = (error: Error) => () => {
+		throw error;
+	};
+	assert.equal(read(fails(damage)), 'not: damaged');
+	assert.equal(
+		readFile(
+			undefined,
+			() => 'some',
+			(error) => `${error}`,
+		),
+		'undefined',
+	);
+	assert.throws(() => read(fails(bug)), bug);
+	assert.equal(openRegular(folder), undefined);
+	assert.equal(openRegular(join(folder, 'none')), undefined);
+	assert.equal(descriptors(), before);
+});
+
+test('the beginning of a file: 256 bytes at most, each a letter; nothing stays open', () => {
+	const before = descriptors();
+	const script = join(folder, 'script');
+	writeFileSync(script, '#!/bin/sh\n\u00fc');
+	assert.equal(beginningOf(script), '#!/bin/sh\n\u00c3\u00bc');
+	const long = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251));
+	writeFileSync(script, long);
+	assert.equal(beginningOf(script), long.toString('latin1', 0, 256));
+	writeFileSync(script, '');
+	assert.equal(beginningOf(script), '');
+	assert.equal(beginningOf(folder), undefined);
+	assert.equal(descriptors(), before);
 });
