@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import {
 	chmodSync,
+	chownSync,
 	closeSync,
+	lchownSync,
 	mkdirSync,
+	readdirSync,
 	readFileSync,
 	statfsSync,
 	statSync,
@@ -165,4 +168,80 @@ test('where the cache is', () => {
 	assert.equal(cacheFolder({}, home), standard);
 	mkdirSync(join(home, '.debuginfod_client_cache'));
 	assert.equal(cacheFolder({ HOME: home }), join(home, '.debuginfod_client_cache'));
+});
+
+/** Only root can give files to others. */
+const AS_ROOT = process.getuid?.() === 0 ? {} : { skip: 'needs root, to give files to others' };
+const [OTHER, GROUP] = [65_531, 65_532];
+
+test(
+	'folders and links of others are not ours, nor are those that their groups may write to',
+	AS_ROOT,
+	() => {
+		const folder = temporaryFolder();
+		const [theirs, shared, ours] = ['theirs', 'shared', 'ours'].map((name) =>
+			join(folder, name),
+		) as [string, string, string];
+		for (const path of [theirs, shared, ours]) mkdirSync(path);
+		chownSync(theirs, OTHER, 0);
+		for (const create of [true, false])
+			assert.throws(() => ownFolder(theirs, { create }), /theirs belongs to user 65531$/);
+		assert.throws(() => ownFolder(join(theirs, 'x'), { create: true }), /theirs belongs to user/);
+		symlinkSync(ours, join(folder, 'link'));
+		assert.equal(ownFolder(join(folder, 'link')), ours);
+		lchownSync(join(folder, 'link'), OTHER, 0);
+		assert.throws(() => ownFolder(join(folder, 'link')), /link belongs to user 65531$/);
+		chmodSync(shared, 0o775);
+		assert.equal(ownFolder(shared), shared, 'of our own group');
+		chownSync(shared, 0, GROUP);
+		assert.throws(() => ownFolder(shared), /other users may write to .*shared$/);
+		chmodSync(shared, 0o755);
+		assert.equal(ownFolder(shared), shared);
+	},
+);
+
+test('with the environment of another user, the cache is in our own home', AS_ROOT, () => {
+	const [home, theirs] = [temporaryFolder(), temporaryFolder()];
+	chownSync(theirs, OTHER, 0);
+	const own = join(home, '.cache/debuginfod_client');
+	assert.equal(cacheFolder({ HOME: theirs }, home), own);
+	assert.equal(cacheFolder({ HOME: join(theirs, 'not/yet') }, home), own);
+	assert.equal(cacheFolder({ HOME: home, XDG_CACHE_HOME: join(theirs, 'x') }, '/none'), own);
+	// It was said in so many words.
+	assert.equal(cacheFolder({ HOME: home, DEBUGINFOD_CACHE_PATH: theirs }, home), theirs);
+});
+
+test('what is on its way goes with the process; nothing stays open', () => {
+	const folder = temporaryFolder();
+	const cache = new DebugFileCache(folder);
+	const descriptors = () => readdirSync('/proc/self/fd').length;
+	const [before, listeners] = [descriptors(), process.listenerCount('exit')];
+	const partial = cache.begin(ID);
+	assert.equal(process.listenerCount('exit'), listeners + 1);
+	const [name = ''] = readdirSync(join(folder, ID));
+	assert.equal(statSync(join(folder, ID, name)).mode & 0o777, 0o600);
+	partial.discard();
+	cache.recordMiss(ID);
+	assert.equal(cache.open(ID), undefined);
+	const kept = cache.begin(ID);
+	kept.write(Buffer.from('x'));
+	kept.keep();
+	assert.equal(process.listenerCount('exit'), listeners);
+	assert.equal(descriptors(), before);
+});
+
+test('what is empty and no file is no miss; a long miss time is read as far as it is a number', () => {
+	const folder = temporaryFolder();
+	const cache = new DebugFileCache(folder);
+	mkdirSync(join(folder, ID, 'debuginfo'), { recursive: true });
+	symlinkSync('/none', join(folder, ID.slice(4)));
+	assert.equal(cache.isMiss(ID), false);
+	assert.equal(cache.isMiss(ID.slice(4)), false);
+	const other = ID.slice(0, 8);
+	cache.recordMiss(other);
+	writeFileSync(join(folder, 'cache_miss_s'), '0');
+	ago(join(folder, other, 'debuginfo'), 1);
+	assert.equal(cache.isMiss(other), false);
+	writeFileSync(join(folder, 'cache_miss_s'), 'soon');
+	assert.equal(cache.isMiss(other), true);
 });
