@@ -10,3 +10,13 @@ test('Python that can write a perf map, and Python that cannot', () => {
 	for (const name of ['python2.7', 'python3.11-config', 'libpython3.so'])
 		assert.equal(runtimeOf([`/usr/bin/${name}`]), undefined, name);
 });
+
+test('Node.js and Java, as programs and as libraries', () => {
+	for (const name of ['node', 'nodejs', 'libnode.so', 'libnode.so.108'])
+		assert.equal(runtimeOf([`/usr/bin/${name}`]), 'node', name);
+	for (const name of ['java', 'libjvm.so'])
+		assert.equal(runtimeOf(['/bin/sh', `/opt/jdk/lib/server/${name}`]), 'jvm', name);
+	for (const name of ['nodejs-helper', 'anode', 'javac', 'libjvm.so.debug', 'libnode.a'])
+		assert.equal(runtimeOf([`/usr/bin/${name}`, '', '[heap]']), undefined, name);
+	assert.equal(runtimeOf(['node']), 'node');
+});

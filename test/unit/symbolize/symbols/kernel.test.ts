@@ -119,3 +119,41 @@ test('any text: names or nothing', () => {
 		'sys_read',
 	);
 });
+
+test('of aliases a function before data, a global one before a local one, the name of 64 bits before that of 32', () => {
+	const nameOf = (...symbols: readonly string[]) => {
+		const lines = symbols.map((symbol) => `ffffffff81000500 ${symbol}\n`).join('');
+		return namesIn(KALLSYMS + lines, [kernel(0x81000501)]).names[0];
+	};
+	for (const [best, other] of [
+		['t function', 'D data'],
+		['T exported', 't local'],
+		['T exported', 'W weak'],
+		['W weak', 't local'],
+		['t plain', 'T __underscored'],
+		['T __x64_sys_read', 'T __ia32_sys_read'],
+	] as const) {
+		assert.equal(nameOf(best, other), best.slice(2), `${best}, ${other}`);
+		assert.equal(nameOf(other, best), best.slice(2), `${other}, ${best}`);
+	}
+});
+
+test('space in front of a function is the function; behind the last one there is none for ever', () => {
+	const text = `${KALLSYMS}ffffffff81000600 t __pfx_do_two\nffffffff81000610 t do_two\n`;
+	const { names } = namesIn(text, [kernel(0x81000600), kernel(0x81000610)]);
+	assert.deepEqual(names, ['do_two', 'do_two']);
+	const end = 0x81000300 + 2 ** 24;
+	assert.deepEqual(namesIn(KALLSYMS, [kernel(end - 1), kernel(end)]).names, [
+		'some_data',
+		undefined,
+	]);
+});
+
+test('a longer line than any is passed over, whole, however it is cut; a long one is read', () => {
+	const long = 'n'.repeat(500);
+	const text = `ffffffff81000700 t ${long}\nffffffff81000710 t ${'x'.repeat(5000)}\n${KALLSYMS}`;
+	for (const piece of [1, 64, 4096])
+		assert.deepEqual(namesIn(text, [kernel(0x81000700), kernel(0x81000711)], piece).names, [
+			...[long, long],
+		]);
+});

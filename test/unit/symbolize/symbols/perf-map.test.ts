@@ -72,3 +72,36 @@ test('any bytes: names or nothing', () => {
 		}),
 	);
 });
+
+test('a map that is read in several parts, whose lines are cut anywhere', () => {
+	const filler = 'ffff0000 10 of no interest\n';
+	const [size, functions] = [2 ** 20, ['first', 'second', 'third']];
+	for (let shift = 0; shift < 30; shift += 7) {
+		let text = '';
+		for (const [i, name] of functions.entries()) {
+			// Each begins a little before the end of a part.
+			const rest = size * (i + 1) - 20 + shift - text.length;
+			text += filler.repeat(Math.floor(rest / filler.length)).padEnd(rest - 1, '#');
+			text += `\n${(0x1000 * (i + 1)).toString(16)} 10 ${name}\n`;
+		}
+		assert.deepEqual(names(text, 0x1008, 0x2008, 0x3008), functions, `${shift}`);
+	}
+});
+
+test('a map is cut where more follows than is read of it', () => {
+	const part = Buffer.alloc(2 ** 20, 'x');
+	const isCut = (size_bytes: number) =>
+		searchPerfMap({ size_bytes, read: (_, bytes) => part.subarray(0, bytes) }, Float64Array.of(1))
+			.cut;
+	assert.equal(isCut(256 * 2 ** 20), false);
+	assert.equal(isCut(256 * 2 ** 20 + 1), true);
+});
+
+test('letters of either case in numbers, and any in names, whose ends are not kept', () => {
+	assert.deepEqual(names('AbC0 1F gr\u00fc\u00dfe \r\n', 0xabc0, 0xabde, 0xabdf), [
+		...['gr\u00fc\u00dfe', 'gr\u00fc\u00dfe', undefined],
+	]);
+	// 64 MiB, which no function has, and one byte more.
+	assert.deepEqual(names('1000 4000000 all\n', 0x1000), ['all']);
+	assert.deepEqual(names('1000 4000001 all\n', 0x1000), [undefined]);
+});
