@@ -149,6 +149,30 @@ const TEXTS: [Notice, RegExp][] = [
 		{ ...FILE, reason: 'unreadable', buildId: undefined, install: undefined },
 		/tstrace cannot read the file/,
 	],
+	[
+		{ kind: 'perf-map-incomplete', runtime: 'node', pid: 7, comm: 'api', share: 0.005 },
+		/^api \(7\).*<1%.*node --perf-basic-prof/,
+	],
+	[
+		{ kind: 'perf-map-incomplete', runtime: 'python', pid: 7, comm: 'x', share: 0 },
+		/in 0% of.* python3 -X perf, or with PYTHONPERFSUPPORT=1/,
+	],
+	[
+		{ kind: 'symbols-fetched', paths: ['/a', '/b', '/c', '/d'], bytes: 1, hosts: ['s', 't'] },
+		/symbols of a, b, c, d \(1 B\) from s, t\.$/,
+	],
+	[
+		{ kind: 'mount-silent', folder: '/mnt/nfs', type: 'nfs4' },
+		/^\/mnt\/nfs \(nfs4\) does not answer, .*reads no files there/,
+	],
+	[
+		{ kind: 'memory-silent', pid: 7, comm: 'nfsd-client' },
+		/^nfsd-client \(7\) did not let tstrace read its memory within 500 ms/,
+	],
+	[
+		{ ...FILE, share: 0.996, reason: 'unreadable', buildId: undefined, install: undefined },
+		/in 100% of/,
+	],
 	[{ kind: 'out-of-time' }, /too long/],
 	[{ kind: 'records-dropped', count: 5 }, /dropped 5 records/],
 ];

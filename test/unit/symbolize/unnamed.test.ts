@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { RuntimeFile } from '../../../src/runtimes/recognise.js';
 import { Place } from '../../../src/symbolize/code-place.js';
+import type { AddressSpace } from '../../../src/symbolize/mappings/address-space.js';
 import { MappedFile } from '../../../src/symbolize/mappings/mapped-file.js';
 import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
 import type { FileNames } from '../../../src/symbolize/symbols/object-file.js';
@@ -222,4 +224,79 @@ test('of ever new files and processes those with the largest shares are kept, an
 		Math.abs(notice.share - 1e6 / (1e6 + 40_000)) < 1e-9,
 		'a share of all, not of what is kept',
 	);
+});
+
+/** The runtime whose functions walks take, or would, in the processes that have one. */
+const runtimesOf = (files: Readonly<Record<number, Partial<RuntimeFile>>>) => ({
+	runtimeOf: ({ life }: AddressSpace) => files[life.pid] as RuntimeFile | undefined,
+});
+
+test('functions that could not be read are told by their language, the largest share first', () => {
+	const history = historyOf({ 1: '/usr/bin/node', 2: '/usr/bin/python3.11', 3: '/usr/bin/node' });
+	const layout = {} as never;
+	const account = new Account(
+		history,
+		'on',
+		runtimesOf({ 1: { runtime: 'v8', layout }, 2: { runtime: 'python', layout } }),
+	);
+	const addUnread = (pid: number, value: number, isUnread: boolean) =>
+		account.add(stackOf([], { pid, parts: [value], at_ns: 10 }), [], isUnread);
+	addUnread(1, 20, true);
+	addUnread(2, 30, true);
+	addUnread(1, 49, false);
+	addUnread(3, 1, true);
+	// What has no name where functions are read is no function.
+	add(account, 0, [placeOf('perf-map')], 1);
+	assert.deepEqual(account.notices(), [
+		{ kind: 'functions-unread', language: 'Python', pid: 2, comm: 'p2', share: 0.3 },
+		{ kind: 'functions-unread', language: 'JavaScript', pid: 1, comm: 'p1', share: 0.2 },
+		{ kind: 'functions-unread', language: 'JavaScript', pid: 3, comm: 'p3', share: 0.01 },
+	]);
+});
+
+test('why the functions of a runtime have no names: its file says so, or it wrote no perf map', () => {
+	const node = '/usr/bin/node';
+	const account = new Account(
+		historyOf({ 1: node, 2: node, 3: node, 4: node, 5: node }),
+		'on',
+		runtimesOf({
+			1: { runtime: 'v8', version: '9.9', problem: 'version', layout: undefined },
+			2: { runtime: 'v8', version: '9.8', problem: undefined, layout: undefined },
+			3: { runtime: 'v8', version: '9.7', problem: 'unwanted', layout: undefined },
+			4: { runtime: 'v8', version: '9.6', problem: undefined, layout: {} as never },
+		}),
+	);
+	for (const pid of [1, 2, 3, 4, 5]) add(account, 10 * pid, [placeOf('perf-map')], pid);
+	const missing = { kind: 'perf-map-missing', runtime: 'node' };
+	assert.deepEqual(account.notices(), [
+		{ ...missing, pid: 5, comm: 'p5', share: 50 / 150 },
+		{ ...missing, pid: 2, comm: 'p2', share: 20 / 150 },
+		{
+			...{ kind: 'runtime-unknown', runtime: 'v8', version: '9.9', problem: 'version' },
+			...{ pid: 1, comm: 'p1', share: 10 / 150 },
+		},
+	]);
+});
+
+test('a perf map is of one program: the next one that the process runs has its own, or none', () => {
+	const history = historyOf({ 1: '/usr/bin/node' });
+	history.add({ type: 'comm', pid: 1, tid: 1, time_ns: 50, comm: 'next', exec: true });
+	const where = { start: 0x1000, end: 0x2000, fileOffset: 0, major: 0, minor: 0, inode: 0 };
+	const of = { type: 'mmap', pid: 1, tid: 1, time_ns: 51 } as const;
+	history.add({ ...of, ...where, path: '/usr/bin/java' });
+	const account = new Account(history, 'on');
+	account.addPerfMap((history.at(1, 10) ?? assert.fail()).life, false);
+	add(account, 30, [placeOf('perf-map')], 1);
+	account.add(stackOf([], { pid: 1, parts: [10], at_ns: 60 }), [placeOf('perf-map')]);
+	assert.deepEqual(account.notices(), [
+		{ kind: 'perf-map-missing', runtime: 'jvm', pid: 1, comm: 'next', share: 0.25 },
+	]);
+});
+
+test('records that were dropped are told, from the first one on', () => {
+	const dropping = (dropped: number) => ({ dropped }) as unknown as ProcessHistory;
+	assert.deepEqual(new Account(dropping(0), 'on').notices(), []);
+	assert.deepEqual(new Account(dropping(1), 'on').notices(), [
+		{ kind: 'records-dropped', count: 1 },
+	]);
 });

@@ -56,3 +56,53 @@ test('each order is answered, by a table or by nothing; waiting ends when all ar
 	reader.wait(60_000);
 	reader.close();
 });
+
+test('a file that takes longer than 5 s is told, by its name: others wait for it', (t) => {
+	let now_ms = 1000;
+	const { now } = performance;
+	performance.now = () => now_ms;
+	t.after(() => {
+		performance.now = now;
+	});
+	const reader = new TableReader(() => {});
+	t.after(() => reader.close());
+	const link = '/proc/self/exe';
+	reader.order(changedAt(1n), link);
+	now_ms += 4000;
+	reader.order({ ...changedAt(1n), inode: 8n }, '/none');
+	now_ms += 900;
+	assert.equal(reader.problem, undefined);
+	now_ms += 200;
+	assert.match(reader.problem ?? '', new RegExp(`longer than 5 s, .*: ${process.execPath}$`));
+	// Nothing is late once all is answered; the next order has its own time.
+	reader.wait(1e9);
+	assert.equal(reader.problem, undefined);
+	now_ms += 60_000;
+	reader.order({ inode: 0n, device: 0, changed_ns: 0n }, undefined);
+	assert.equal(reader.problem, undefined);
+	now_ms += 6000;
+	assert.match(reader.problem ?? '', /: \[vdso\]$/);
+});
+
+test('4096 orders wait at most; none does when it is closed', (t) => {
+	const reader = new TableReader(() => {});
+	t.after(() => reader.close());
+	const orders = Array.from({ length: 4100 }, (_, i) =>
+		reader.order({ ...changedAt(1n), inode: BigInt(i + 1) }, '/none'),
+	);
+	assert.equal(orders.filter((isTaken) => isTaken).length, 4096);
+	assert.deepEqual(orders.slice(4095, 4097), [true, false]);
+	reader.close();
+	assert.equal(reader.isIdle, true);
+});
+
+test('who has met a file knows when it was changed: that is what the answer is about', () => {
+	const files: bigint[] = [];
+	const reader = new TableReader((file) => files.push(file.changed_ns));
+	assert.ok(reader.order(changedAt(0n), '/none'));
+	assert.ok(reader.order(changedAt(5n), '/none'));
+	assert.ok(reader.order(changedAt(5n), '/none'));
+	reader.wait(60_000);
+	assert.deepEqual(files, [5n], 'and it is read once');
+	reader.close();
+});

@@ -1,0 +1,120 @@
+/** Frames that lie in no file, or in one with names of other languages; and names that nobody has time to look for. */
+import assert from 'node:assert/strict';
+import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { SECTION_TYPE } from '../../../src/elf/elf.js';
+import type { MmapRecord } from '../../../src/perf/records.js';
+import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
+import { Symbolizer } from '../../../src/symbolize/symbolizer.js';
+import { elfOf, symbolsOf } from '../hostile/elf-builder.js';
+import { fakeProc } from '../proc/fake-proc.js';
+import { stackOf, temporaryFolder } from './support.js';
+
+const START = 0x10_0000_0000;
+const TEXT = 0x401000;
+
+/** A program with one function. */
+function programOf(name: string): Buffer {
+	const symbols = [{ name: 1, address: TEXT + 16, size: 32, section: 3 }];
+	return elfOf({
+		sections: [
+			{ name: '.symtab', type: SECTION_TYPE.symtab, data: symbolsOf(symbols), link: 2 },
+			{ name: '.strtab', type: 3, data: Buffer.from(`\0${name}\0`) },
+			{ name: '.text', flags: 6, address: TEXT, data: Buffer.alloc(64) },
+		],
+		segments: [{ type: 1, flags: 5, address: TEXT, dataOf: 2 }],
+	});
+}
+
+/** This process has a file mapped, from where its code begins there. */
+function mappedIn(history: ProcessHistory, path: string, file: Buffer): void {
+	writeFileSync(path, file);
+	const { dev, ino } = statSync(path);
+	const mapped: MmapRecord = {
+		...{ type: 'mmap', pid: process.pid, tid: process.pid, path, inode: ino },
+		...{ start: START, end: START + 64, fileOffset: Number(file.readBigUInt64LE(64 + 8)) },
+		...{ time_ns: Number(process.hrtime.bigint()), major: (dev >>> 8) & 0xfff },
+		minor: (dev & 0xff) | ((dev >>> 12) & 0xfff00),
+	};
+	history.add(mapped);
+}
+
+const now = () => ({ at_ns: Number(process.hrtime.bigint()) });
+
+test('names of C++ and Rust are as their sources have them, in files and in perf maps', async (t) => {
+	const history = new ProcessHistory();
+	t.after(() => history.close());
+	mappedIn(history, join(temporaryFolder(), 'program'), programOf('_ZN3foo3barEv'));
+	const anon = { inode: 0, major: 0, minor: 0, path: '//anon', fileOffset: 0 };
+	const of = { type: 'mmap', pid: process.pid, tid: process.pid, time_ns: 1 } as const;
+	history.add({ ...of, ...anon, start: 0x1000, end: 0x2000 });
+	const map = `/tmp/perf-${process.pid}.map`;
+	writeFileSync(map, '1100 80 _RNvNtCs1234_7mycrate3foo3bar\n');
+	chownSync(map, process.geteuid?.() ?? 0, process.getegid?.() ?? 0);
+	t.after(() => rmSync(map, { force: true }));
+	const [stack] = await new Symbolizer(history).resolve([
+		stackOf([START + 20, START + 48, START + 17, 0x1110], now()),
+	]);
+	const frames = stack?.user.map(({ name, kind }) => [name, kind]);
+	assert.deepEqual(frames, [
+		['foo::bar()', 'user'],
+		// The call is the last byte in front of where it returns to.
+		['foo::bar()', 'user'],
+		['foo::bar()', 'user'],
+		['mycrate::foo::bar', 'jit'],
+	]);
+	assert.ok(stack?.user.every(({ inCLibrary }) => inCLibrary === undefined));
+});
+
+test('memory that is a file by name only is no file; what the kernel maps for old programs is told', async (t) => {
+	const history = new ProcessHistory();
+	t.after(() => history.close());
+	const of = { type: 'mmap', pid: process.pid, tid: process.pid, time_ns: 1 } as const;
+	const file = { fileOffset: 0, inode: 77, major: 0, minor: 1, start: 0x1000, end: 0x2000 };
+	history.add({ ...of, ...file, path: '/memfd:doublemapper (deleted)' });
+	const [stack] = await new Symbolizer(history).resolve([
+		stackOf([0x1100, -0xa0_0000, -0x9f_f001, -0x9f_efff, -0xa0_0000], { at_ns: 5 }),
+	]);
+	assert.deepEqual(
+		stack?.user.map(({ name }) => name),
+		['[anon]', '[unknown]', '[vsyscall]', '[unknown]', '[unknown]'],
+	);
+});
+
+test('kernel functions whose addresses are hidden are told of', async (t) => {
+	const symbolizer = new Symbolizer(new ProcessHistory());
+	const stack = stackOf([], { kernel: [-0x7e00_0000] });
+	fakeProc(t, { files: { '/proc/kallsyms': '0000000000000000 T _text\n' } });
+	const [named] = await symbolizer.resolve([stack]);
+	assert.deepEqual(named?.kernel, [{ name: '[kernel]+0xffffffff82000000', kind: 'kernel' }]);
+	assert.deepEqual(symbolizer.notices(), [{ kind: 'kernel-symbols-hidden' }]);
+	fakeProc(t, { files: { '/proc/kallsyms': 'ffffffff81fffff0 T known\n' } });
+	const [known] = await symbolizer.resolve([stack]);
+	assert.deepEqual(known?.kernel, [{ name: 'known', kind: 'kernel' }]);
+	assert.deepEqual(symbolizer.notices(), []);
+});
+
+test('when the time is over, places are what is known of them, and that is told', async (t) => {
+	const history = new ProcessHistory();
+	t.after(() => history.close());
+	mappedIn(history, join(temporaryFolder(), 'program'), programOf('work'));
+	const { now: clock } = performance;
+	t.after(() => {
+		performance.now = clock;
+	});
+	const namedAt = async (step_ms: number) => {
+		let now_ms = 0;
+		performance.now = () => {
+			now_ms += step_ms;
+			return now_ms;
+		};
+		const symbolizer = new Symbolizer(history);
+		const [stack] = await symbolizer.resolve([stackOf([START + 20], now())]);
+		return [stack?.user[0]?.name ?? '', ...symbolizer.notices().map(({ kind }) => kind)];
+	};
+	assert.deepEqual(await namedAt(1), ['work']);
+	const [name = '', ...kinds] = await namedAt(31_000);
+	assert.match(name, /^program\+0x/);
+	assert.deepEqual(kinds, ['out-of-time', 'symbols-missing']);
+});
