@@ -22,6 +22,9 @@ const mounts = (t: TestContext, ...lines: readonly string[]) =>
 
 test('folders from the mount on, those above first, and nothing else', () => {
 	assert.deepEqual([...subgroups(mount)], ['/', ...PATHS]);
+	const many = temporaryFolder();
+	for (let i = 0; i < 200; i++) mkdirSync(join(many, `${i}`));
+	assert.equal([...subgroups(many)].length, 201);
 	// It has gone since.
 	assert.deepEqual([...subgroups(join(mount, 'none'))], ['/']);
 });

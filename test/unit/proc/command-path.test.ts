@@ -61,6 +61,8 @@ test('a path is taken as it is, also one from the folder that we are in', (t) =>
 test('without PATH in the usual folders; a folder without a name is the one that we are in', (t) => {
 	look(t, undefined);
 	assert.match(commandPath('sh'), /^\/(usr\/)?bin\/sh$/);
+	look(t, '');
+	assert.match(refusal('sh'), /there is no command sh/);
 	look(t, `:${first}`);
 	for (const each of [first, second]) file(join(each, 'here'), 0o755);
 	const before = process.cwd();

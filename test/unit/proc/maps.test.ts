@@ -37,6 +37,15 @@ test('memory that is a file only by name', () => {
 		assert.doesNotMatch(path, MEMORY_PATH);
 });
 
+test('however many mappings there are, and however high', () => {
+	const line = (start: number) =>
+		`${start.toString(16)}-${(start + 1).toString(16)} r-xp 0 0:0 1 /x\n`;
+	const lines = Array.from({ length: 5000 }, (_, i) => line(4096 * i));
+	assert.equal(parseMaps(lines.join('')).length, 5000);
+	// Five levels of pages.
+	assert.equal(parseMaps(line(2 ** 52))[0]?.start, 2 ** 52);
+});
+
 test('our own', () => {
 	const entries = parseMaps(readFileSync('/proc/self/maps', 'utf8'));
 	assert.ok(entries.some(({ path }) => path === process.execPath));

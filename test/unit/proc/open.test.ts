@@ -6,6 +6,8 @@ import { test } from 'node:test';
 import { SymbolError } from '../../../src/elf/bytes.js';
 import { beginningOf, openIf, openRegular, readFile } from '../../../src/proc/open.js';
 import { temporaryFolder } from '../symbolize/support.js';
+import { questions } from './asked.js';
+import { fakeProc } from './fake-proc.js';
 
 const folder = temporaryFolder();
 const path = join(folder, 'file');
@@ -89,4 +91,18 @@ test('the beginning of a file: 256 bytes at most, each a letter; nothing stays o
 	assert.equal(beginningOf(script), '');
 	assert.equal(beginningOf(folder), undefined);
 	assert.equal(descriptors(), before);
+});
+
+test('a file of a mount that does not answer is not opened, unless somebody knows that it does', async (t) => {
+	const ask = questions(t);
+	const mounts = `none / ext4 rw 0 0\nserver:/x ${folder} nfs4 rw 0 0\n`;
+	const links = { '/proc/self/ns/mnt': 'mnt:[opened]', '/proc/self/root': '/' };
+	fakeProc(t, { files: { '/proc/self/mounts': mounts }, links });
+	ask.silence();
+	assert.equal(openRegular(path), undefined);
+	assert.equal(beginningOf(path), undefined);
+	const file = openRegular(path, { asked: true }) ?? assert.fail();
+	closeSync(file.fd);
+	await ask.speak();
+	assert.equal(beginningOf(path), 'text');
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { exeOf, readFacts, readMaps } from '../../../src/proc/process-facts.js';
+import { questions } from './asked.js';
 import { fakeProc, NOBODY, statText } from './fake-proc.js';
 
 const childrenOf = (pid: number) =>
@@ -87,4 +88,21 @@ test('a list of mappings that comes in many parts is whole, and nothing stays op
 	// What has grown meanwhile is another line.
 	assert.ok(known.length > 0.9 * lines.size, `${known.length} of ${lines.size}`);
 	assert.equal(descriptors(), before);
+});
+
+test('mappings of a process whose memory does not answer are not read; paths are as they are', async (t) => {
+	const folder = `/proc/${NOBODY}`;
+	const maps = '1000-2000 r-xp 00000000 08:01 7    /usr/lib/gr\u00fc\u00dfe.so\n';
+	const ask = questions(t);
+	fakeProc(t, {
+		folders: { [`${folder}/task`]: [`${NOBODY}`] },
+		files: {
+			[`${folder}/task/${NOBODY}/stat`]: statText({ 0: 'D', 17: 1, 19: 77 }),
+			[`${folder}/maps`]: maps,
+		},
+	});
+	ask.silence();
+	assert.equal(readMaps(NOBODY), undefined);
+	await ask.speak();
+	assert.equal(readMaps(NOBODY), maps);
 });
