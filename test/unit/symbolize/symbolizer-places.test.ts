@@ -28,12 +28,12 @@ function programOf(name: string): Buffer {
 }
 
 /** This process has a file mapped, from where its code begins there. */
-function mappedIn(history: ProcessHistory, path: string, file: Buffer): void {
+function mappedIn(history: ProcessHistory, path: string, file: Buffer, start = START): void {
 	writeFileSync(path, file);
 	const { dev, ino } = statSync(path);
 	const mapped: MmapRecord = {
 		...{ type: 'mmap', pid: process.pid, tid: process.pid, path, inode: ino },
-		...{ start: START, end: START + 64, fileOffset: Number(file.readBigUInt64LE(64 + 8)) },
+		...{ start, end: start + 64, fileOffset: Number(file.readBigUInt64LE(64 + 8)) },
 		...{ time_ns: Number(process.hrtime.bigint()), major: (dev >>> 8) & 0xfff },
 		minor: (dev & 0xff) | ((dev >>> 12) & 0xfff00),
 	};
@@ -117,4 +117,39 @@ test('when the time is over, places are what is known of them, and that is told'
 	const [name = '', ...kinds] = await namedAt(31_000);
 	assert.match(name, /^program\+0x/);
 	assert.deepEqual(kinds, ['out-of-time', 'symbols-missing']);
+});
+
+test('a kernel function is where it is at the leaf, and in front of where it returns to elsewhere', async (t) => {
+	const text = 'ffffffff81000000 T first\nffffffff81000100 T second\n';
+	fakeProc(t, { files: { '/proc/kallsyms': text } });
+	const second = 0x8100_0100 - 2 ** 32;
+	const stack = stackOf([], { kernel: [second, second, second + 1] });
+	const [named] = await new Symbolizer(new ProcessHistory()).resolve([stack]);
+	assert.deepEqual(
+		named?.kernel.map(({ name }) => name),
+		['second', 'first', 'second'],
+	);
+});
+
+test('if there is not the time for all files, those with most places are named', async (t) => {
+	const history = new ProcessHistory();
+	t.after(() => history.close());
+	const folder = temporaryFolder();
+	const [few, many] = [START, START + 0x1000_0000];
+	mappedIn(history, join(folder, 'few'), programOf('few'), few);
+	mappedIn(history, join(folder, 'many'), programOf('many'), many);
+	const { now: clock } = performance;
+	t.after(() => {
+		performance.now = clock;
+	});
+	let now_ms = 0;
+	performance.now = () => {
+		now_ms += 20_000;
+		return now_ms;
+	};
+	const user = [few + 20, many + 21, many + 25, many + 30];
+	const [stack] = await new Symbolizer(history).resolve([stackOf(user, now())]);
+	const names = stack?.user.map(({ name }) => name) ?? [];
+	assert.match(names[0] ?? '', /^few\+0x/);
+	assert.deepEqual(names.slice(1), ['many', 'many', 'many']);
 });
