@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { installCommand, installCommands } from '../../../../src/symbolize/symbols/packages.js';
@@ -26,8 +26,14 @@ test('Debian and Ubuntu: the package that has the file', () => {
 	assert.equal(installCommand('/usr/bin/foo', root), command);
 	const library = 'apt-get install libfoo1-dbgsym (or libfoo1-dbg)';
 	assert.equal(installCommand('/usr/lib/libfoo.so.1', root), library, 'with merged folders');
+	const before = readdirSync('/proc/self/fd').length;
 	assert.equal(installCommand('/usr/bin/fo', root), undefined);
 	assert.equal(installCommand('/usr/bin/bar', root), undefined);
+	assert.equal(readdirSync('/proc/self/fd').length, before, 'something stays open');
+	// The process has it by the link, and the list by where that leads to.
+	const other = rootWith('ID=debian\n', { 'libbar2.list': '/.\n/usr/lib/libbar.so.2\n' });
+	const linked = 'apt-get install libbar2-dbgsym (or libbar2-dbg)';
+	assert.equal(installCommand('/lib/libbar.so.2', other), linked);
 });
 
 test('several files at once: each gets its own package, of its own system', () => {

@@ -1,8 +1,20 @@
 /** Which perf maps are believed. */
 import assert from 'node:assert/strict';
-import { chownSync, closeSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+	chownSync,
+	closeSync,
+	readdirSync,
+	rmSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from 'node:fs';
 import { after, test } from 'node:test';
-import { ownMountNamespace, type ProcessFacts } from '../../../../src/proc/process-facts.js';
+import {
+	ownMountNamespace,
+	type ProcessFacts,
+	readFacts,
+} from '../../../../src/proc/process-facts.js';
 import { openPerfMap } from '../../../../src/symbolize/symbols/perf-map-files.js';
 
 /** Above any process number: it has ended, and its files are where they were. */
@@ -56,3 +68,34 @@ test('no link: it would lead to what another user chose', AS_ROOT, () => {
 	symlinkSync('/etc/hostname', PATH);
 	assert.equal(openPerfMap(PID, { ...FACTS, uid: 0, started_s: 0 }), undefined);
 });
+
+test(
+	'of a process that runs, where it sees it, whatever its namespace; not of one that has its number by now',
+	AS_ROOT,
+	(t) => {
+		const own = readFacts(process.pid) ?? assert.fail();
+		const descriptors = () => readdirSync('/proc/self/fd').length;
+		const before = descriptors();
+		const nspid = 4_194_305;
+		const path = `/tmp/perf-${nspid}.map`;
+		writeFileSync(path, '1000 10 f\n');
+		t.after(() => rmSync(path));
+		const elsewhere = { ...own, nspid, mountNamespace: 'mnt:[1]' };
+		const isFound = (facts: ProcessFacts) => {
+			const file = openPerfMap(process.pid, facts);
+			if (file) closeSync(file.fd);
+			return file !== undefined;
+		};
+		assert.equal(isFound(elsewhere), true);
+		assert.equal(isFound({ ...elsewhere, nspid: nspid - 1 }), false);
+		assert.equal(isFound({ ...elsewhere, started_ticks: own.started_ticks + 1 }), false);
+		assert.equal(
+			isFound({ ...own, nspid, started_ticks: own.started_ticks + 1 }),
+			true,
+			'where we see it',
+		);
+		chownSync(path, OTHER, OTHER);
+		assert.equal(isFound({ ...elsewhere, uid: USER }), false);
+		assert.equal(descriptors(), before);
+	},
+);

@@ -13,6 +13,8 @@ interface Symbol {
 	readonly binding: number;
 	/** STT_NOTYPE, _FUNC, ... */
 	readonly type: number;
+	/** Its name is outside the table of names. */
+	readonly isLost?: boolean;
 }
 
 const TEXT_BYTES = 0x400;
@@ -22,8 +24,8 @@ function elfOf(symbols: readonly Symbol[]): Elf {
 	const table = Buffer.alloc(24 * symbols.length);
 	const names = Buffer.from(`\0${symbols.map(({ name }) => `${name}\0`).join('')}`);
 	let nameAt = 1;
-	for (const [i, { name, start, size, binding, type }] of symbols.entries()) {
-		table.writeUInt32LE(nameAt, i * 24);
+	for (const [i, { name, start, size, binding, type, isLost }] of symbols.entries()) {
+		table.writeUInt32LE(isLost ? 2 ** 20 : nameAt, i * 24);
 		table.writeUInt8((binding << 4) | type, i * 24 + 4);
 		table.writeUInt16LE(1, i * 24 + 6);
 		table.writeUInt32LE(start, i * 24 + 8);
@@ -81,7 +83,37 @@ test('of aliases, what C++ and Rust have mangled is not what a library keeps for
 	assert.deepEqual(search(aliases, [0x10]), ['pool']);
 });
 
+test('of aliases one with a name, with few underscores; what is chosen at run time is a function, too', () => {
+	const both = (one: Symbol, other: Symbol, name: string) => {
+		assert.deepEqual(search([one, other], [0x10]), [name]);
+		assert.deepEqual(search([other, one], [0x10]), [name]);
+	};
+	const GNU_IFUNC = 10;
+	both(symbol('', 0x10, 4), symbol('__named', 0x10, 4), '__named');
+	both({ ...symbol('x', 0x10, 4), isLost: true }, symbol('__named', 0x10, 4), '__named');
+	both(symbol('_one', 0x10, 4), symbol('__two', 0x10, 4), '_one');
+	both(symbol('___three', 0x10, 4), symbol('__two', 0x10, 4), '__two');
+	both(symbol('memcpy', 0x10, 4, 1, GNU_IFUNC), symbol('__local', 0x10, 4, 0), 'memcpy');
+	assert.deepEqual(search([{ ...symbol('x', 0x10, 4), isLost: true }], [0x10]), [undefined]);
+});
+
+test('which addresses have the name of a symbol without a size, and where that begins', () => {
+	const elf = elfOf([symbol('bare', 0x10, 0), symbol('sized', 0x20, 8), symbol('other', 0x30, 0)]);
+	const found = new SymbolSearch(Float64Array.of(0x8, 0x14, 0x24, 0x34, 0x38));
+	found.add(elf, elf.sections[2] ?? assert.fail());
+	found.names();
+	assert.deepEqual(
+		[...found.unsized],
+		[
+			[0x14, 0x10],
+			[0x34, 0x30],
+			[0x38, 0x30],
+		],
+	);
+});
+
 test('versions are left out', () => {
+	assert.deepEqual(search([symbol('@begins', 0x10, 4)], [0x11]), ['@begins']);
 	assert.deepEqual(search([symbol('poll@@GLIBC_2.2.5', 0x10, 4)], [0x11]), ['poll']);
 });
 
