@@ -6,7 +6,10 @@ import { test } from 'node:test';
 import type { CapturedStack } from '../../../../src/aggregate/stack.js';
 import { MemoryBytes } from '../../../../src/elf/bytes.js';
 import { Elf, SEGMENT_TYPE } from '../../../../src/elf/elf.js';
-import { Debuginfod } from '../../../../src/symbolize/debuginfod/lacking-symbols.js';
+import { Place } from '../../../../src/symbolize/code-place.js';
+import { DebugFileCache } from '../../../../src/symbolize/debuginfod/cache.js';
+import { Debuginfod, filesByLack } from '../../../../src/symbolize/debuginfod/lacking-symbols.js';
+import { MappedFile } from '../../../../src/symbolize/mappings/mapped-file.js';
 import { ProcessHistory } from '../../../../src/symbolize/mappings/processes.js';
 import { noticeText } from '../../../../src/symbolize/notices.js';
 import { Symbolizer } from '../../../../src/symbolize/symbolizer.js';
@@ -160,4 +163,75 @@ test('what could not be had is said once for each reason, and how to get it othe
 		/library has functions .* To get them: install its debug symbols\.$/,
 	);
 	assert.equal(notices.length, 4);
+});
+
+/** What is fetched of these, from a server that has the programs' files. */
+async function fetchMany(lacking: readonly (readonly [MappedFile, string])[], urls?: string) {
+	const server = await serve((request, response) => {
+		const found = PROGRAMS.find(({ buildId }) => request.url?.includes(buildId));
+		response.writeHead(found ? 200 : 404).end(found?.debug);
+	});
+	const env = {
+		DEBUGINFOD_URLS: urls ?? server.url,
+		DEBUGINFOD_CACHE_PATH: join(temporaryFolder(), 'cache'),
+	};
+	const waiting = new Waiting();
+	const debuginfod = new Debuginfod(true, waiting, env);
+	const fetched = await debuginfod.fetch(lacking);
+	return { fetched, asked: server.asked, begun: waiting.begun, notices: debuginfod.notices() };
+}
+
+const fileAt = (path: string) => new MappedFile(path, 1, 0, 0);
+
+test('a file that is mapped from several places is fetched once, for all of them, and told by the first', async () => {
+	const files = ['/a/app', '/b/app', '/none', '/library'].map(fileAt);
+	const ids = [app.buildId, app.buildId, 'abcd', library.buildId];
+	const lacking = files.map((file, i) => [file, ids[i] ?? ''] as const);
+	const { fetched, asked, notices } = await fetchMany(lacking);
+	assert.deepEqual(
+		fetched.map(({ path }) => path),
+		['/a/app', '/b/app', '/library'],
+	);
+	assert.equal(asked.length, 3);
+	const [came, missing] = notices;
+	assert.ok(came?.kind === 'symbols-fetched' && missing?.kind === 'symbols-not-fetched');
+	assert.deepEqual(came.paths, ['/a/app', '/library']);
+	assert.equal(came.bytes, app.debug.length + library.debug.length);
+	assert.equal(came.hosts.length, 1, 'each server once');
+	assert.deepEqual(missing.paths, ['/none']);
+});
+
+test('nobody waits for more than 32 files, nor where no server can be asked', async (t) => {
+	// Nobody is asked for them, which takes a while.
+	t.mock.method(DebugFileCache.prototype, 'isMiss', () => true);
+	const lacking = Array.from({ length: 40 }, (_, i) => {
+		return [fileAt(`/lib/${i}`), (0xa000 + i).toString(16)] as const;
+	});
+	const [missing] = (await fetchMany(lacking)).notices;
+	assert.ok(missing?.kind === 'symbols-not-fetched');
+	assert.deepEqual([missing.paths.length, missing.paths[31]], [32, '/lib/31']);
+	const { begun, notices } = await fetchMany(lacking, 'ftp://x.example.org');
+	assert.equal(begun, 0);
+	assert.deepEqual(
+		notices.map(({ kind }) => kind),
+		['server-unusable'],
+	);
+});
+
+test('files by what they lack in all stacks together; what lacks nothing, and hardly anything, is left out', () => {
+	const [a, b, c, d] = ['/a', '/b', '/c', '/d'].map(fileAt) as [
+		MappedFile,
+		MappedFile,
+		MappedFile,
+		MappedFile,
+	];
+	const lacking = (file: MappedFile) => {
+		const place = new Place({ name: 'x', kind: 'user' }, file);
+		place.lacks = 'symbols';
+		return place;
+	};
+	const stacks = [40, 30, 25, 1, 0].map((value) => stackOf([], { parts: [value] }));
+	const places = [[a], [b, c], [b], [c, c], [d]].map((files) => files.map(lacking));
+	assert.deepEqual(filesByLack(stacks, places), [b, a, c]);
+	assert.deepEqual(filesByLack([stackOf([], { parts: [0] })], [[lacking(a)]]), []);
 });
