@@ -153,3 +153,37 @@ test('if there is not the time for all files, those with most places are named',
 	assert.match(names[0] ?? '', /^few\+0x/);
 	assert.deepEqual(names.slice(1), ['many', 'many', 'many']);
 });
+
+test('of Python that writes a perf map its interpreter is no sign that there is none', async (t) => {
+	const map = `/tmp/perf-${process.pid}.map`;
+	t.after(() => rmSync(map, { force: true }));
+	const kindsWith = async (hasMap: boolean) => {
+		const history = new ProcessHistory();
+		const path = join(temporaryFolder(), 'python3.12');
+		mappedIn(history, path, programOf('_PyEval_EvalFrameDefault'));
+		const anon = { inode: 0, major: 0, minor: 0, path: '//anon', fileOffset: 0 };
+		const of = { type: 'mmap', pid: process.pid, tid: process.pid, time_ns: 1 } as const;
+		history.add({ ...of, ...anon, start: 0x1000, end: 0x2000 });
+		if (hasMap) writeFileSync(map, '1100 80 py::f:/a.py\n');
+		const symbolizer = new Symbolizer(history);
+		await symbolizer.resolve([stackOf([0x1110, START + 20], now())]);
+		history.close();
+		return symbolizer.notices().map(({ kind }) => kind);
+	};
+	assert.deepEqual(await kindsWith(false), ['perf-map-missing']);
+	assert.deepEqual(await kindsWith(true), []);
+});
+
+test('where it is not known what is mapped, a perf map is not missed', async () => {
+	const history = new ProcessHistory();
+	const of = { type: 'mmap', pid: 5_000_000, tid: 5_000_000, time_ns: 1 } as const;
+	const where = { start: 0x1000, end: 0x2000, fileOffset: 0, inode: 0, major: 0, minor: 0 };
+	history.add({ ...of, ...where, path: '/usr/bin/node' });
+	const symbolizer = new Symbolizer(history);
+	const noticesOf = async (address: number) => {
+		await symbolizer.resolve([stackOf([address], { pid: 5_000_000, at_ns: 5 })]);
+		return symbolizer.notices().map(({ kind }) => kind);
+	};
+	assert.deepEqual(await noticesOf(0x9000), []);
+	assert.deepEqual(await noticesOf(0x1100), ['perf-map-missing']);
+});

@@ -84,3 +84,19 @@ test('what is read in several pieces is in its order', () => {
 	assert.deepEqual(Buffer.from(view.buffer, view.byteOffset, view.byteLength), bytes);
 	pages.rest();
 });
+
+test('what was read of a page is kept until it is said to be old', () => {
+	const bytes = Buffer.alloc(64, 1);
+	const pages = new OwnPages(process.pid);
+	const address = Number(koffi().address(bytes));
+	const first = () => pages.read(address, 1)?.getUint8(0);
+	assert.equal(first(), 1);
+	bytes.fill(2);
+	assert.equal(first(), 1);
+	pages.forget();
+	assert.equal(first(), 2);
+	bytes.fill(3);
+	pages.rest();
+	assert.equal(first(), 3);
+	pages.rest();
+});

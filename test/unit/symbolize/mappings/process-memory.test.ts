@@ -57,6 +57,14 @@ test('memory that no file is behind, and none else', async (t) => {
 		assert.equal(memory.read(address, 8), undefined);
 });
 
+test('however many parts memory has, each is read', () => {
+	const ranges = rangesOf(process.pid, / rw-p \S+ 00:00 0 *$/);
+	assert.ok(ranges.length > 16, `${ranges.length}`);
+	const memory = new ProcessMemory(process.pid);
+	for (const { start } of ranges) assert.ok(memory.read(start, 8), start.toString(16));
+	memory.close();
+});
+
 test('every word up a stack is what is there, by small steps and by large ones', async (t) => {
 	const { pid, registers } = await waitingChild(t, 'cat');
 	const [stack] = rangesOf(pid, /\[stack\]$/);

@@ -1,10 +1,11 @@
 /** Stacks of threads that wait. Those of built programs, function by function: test/live/sleeping.test.ts. */
 import assert from 'node:assert/strict';
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FileBytes, MemoryBytes } from '../../../../src/elf/bytes.js';
 import { AddressSpace, type Mapping } from '../../../../src/symbolize/mappings/address-space.js';
+import { MappedFile } from '../../../../src/symbolize/mappings/mapped-file.js';
 import { ProcessHistory } from '../../../../src/symbolize/mappings/processes.js';
 import { readVdso } from '../../../../src/symbolize/mappings/vdso.js';
 import {
@@ -113,6 +114,33 @@ test('memory is read anew at each moment that is looked at', async (t) => {
 	closeSync(memory);
 	walk.begin();
 	assert.notEqual(walk(threadOf(pid, registers)).end, 'whole');
+});
+
+const descriptors = () => readdirSync('/proc/self/fd').length;
+
+test('threads of several processes in turn, each by its own memory; files are read once, and nothing stays open', async (t) => {
+	const [one, two] = [await waitingChild(t, 'cat'), await waitingChild(t, 'cat')];
+	const history = new ProcessHistory();
+	t.after(() => history.close());
+	for (const { pid } of [one, two]) history.snapshot(pid);
+	const now_ns = Number(process.hrtime.bigint());
+	const sleeping = new SleepingStacks();
+	const before = descriptors();
+	const walk = ({ pid, registers }: typeof one) =>
+		sleeping.walk(threadOf(pid, registers), history.at(pid, now_ns), 127);
+	const first = walk(one);
+	assert.equal(first.end, 'whole');
+	const opened = t.mock.method(MappedFile.prototype, 'open').mock;
+	const second = walk(two);
+	assert.deepEqual([second.end, second.addresses[0]], ['whole', two.registers.ip]);
+	assert.equal(second.addresses.length, first.addresses.length);
+	assert.deepEqual(walk(one), first);
+	assert.equal(opened.callCount(), 0);
+	sleeping.begin();
+	assert.equal(descriptors(), before);
+	assert.deepEqual(walk(one), first);
+	sleeping.close();
+	assert.equal(descriptors(), before);
 });
 
 /** The same address space, but for the code at one address: it is said to be the vdso's, as of `offset`. */
