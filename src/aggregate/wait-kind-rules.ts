@@ -86,7 +86,7 @@ export const DISK_PURPOSES: readonly Rule[] = [
 		why: 'journals and write-back: fs/jbd2, fs/xfs, fs/btrfs, fs/fs-writeback.c, mm/page-writeback.c',
 	},
 	{
-		at: /^(do_fsync|vfs_fsync\w*|__(x64|arm64)_sys_(fsync|fdatasync|sync\w*|msync|p?writev?2?|pwrite64)|ksys_(sync\w*|write|pwrite64)|do_p?writev|vfs_writev?|do_iter_write\w*|iterate_supers|sync_\w+|\w+_sync_file|\w+_file_write_iter|generic_file_write_iter|blkdev_write_iter|truncate_inode_pages\w*|vfs_(truncate|fallocate|unlink|rename\w*|mkdir|rmdir|link|symlink|create)|(do|filename)_(unlinkat|renameat2|mkdirat|rmdir|linkat|symlinkat)|dio_write\w*)$/,
+		at: /^(do_fsync|vfs_fsync\w*|__(x64|arm64)_sys_(fsync|fdatasync|sync\w*|msync|p?writev?2?|pwrite64)|ksys_(sync\w*|write|pwrite64)|do_p?writev|vfs_writev?|do_iter_write\w*|iterate_supers|sync_(?!(page_)?io$)\w+|\w+_sync_file|\w+_file_write_iter|generic_file_write_iter|blkdev_write_iter|truncate_inode_pages\w*|vfs_(truncate|fallocate|unlink|rename\w*|mkdir|rmdir|link|symlink|create)|(do|filename)_(unlinkat|renameat2|mkdirat|rmdir|linkat|symlinkat)|dio_write\w*)$/,
 		kind: 'disk write',
 		why: 'fs/sync.c, fs/read_write.c, fs/namei.c: a write, or a flush of what was written',
 	},

@@ -18,7 +18,7 @@ const WAITS: Readonly<Record<string, string>> = {
 		__wait_on_buffer __wait_on_bit_lock bit_wait_io submit_bio_wait blk_wait_io blk_mq_get_tag
 		__blk_mq_alloc_requests blk_execute_rq rq_qos_wait wbt_wait __bio_queue_enter blk_queue_enter
 		iomap_dio_rw __iomap_dio_rw blkdev_direct_IO __blkdev_direct_IO_simple dio_await_completion
-		__blockdev_direct_IO inode_dio_wait xfs_buf_iowait dm_io md_super_wait md_write_start
+		__blockdev_direct_IO inode_dio_wait xfs_buf_iowait dm_io sync_io md_super_wait md_write_start
 		raid5_get_active_stripe raid1_write_request wait_barrier`,
 	'disk write': `jbd2_log_wait_commit wait_transaction_locked start_this_handle do_get_write_access
 		xlog_wait_on_iclog xfs_log_force_seq btrfs_commit_transaction btrfs_wait_ordered_range wait_current_trans
@@ -128,6 +128,9 @@ test('what a disk was waited for, by each function that tells it', () => {
 	for (const [kind, names] of Object.entries(PURPOSES))
 		for (const name of words(names))
 			assert.equal(waitKind(kernel(name, 'folio_wait_bit', 'io_schedule')), kind, name);
+	// Device mapper and md read by these, and write.
+	for (const name of ['sync_io', 'sync_page_io'])
+		assert.equal(waitKind(kernel('vfs_read', name, 'submit_bio_wait')), 'disk read', name);
 	// Who asked for a page says more than that it is written.
 	assert.equal(waitKind(kernel('vfs_read', 'folio_wait_writeback', 'io_schedule')), 'disk read');
 	assert.equal(waitKind(kernel('ioctl_x', 'folio_wait_writeback', 'io_schedule')), 'disk write');
