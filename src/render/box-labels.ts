@@ -27,5 +27,5 @@ export function fittingName(
 /** The width of the widest character of 12 px, in the fonts that pictures are drawn with. */
 export function likelyWidth_px(character: string): number {
 	if (/^[\sIfijlrt.,:;'|!()[\]{}/\\`-]$/.test(character)) return 5;
-	return /^[mwMW@%\u2000-\uffff]$|^..$/u.test(character) ? 12 : 8;
+	return /^[mwMW@%\u2000-\u{10ffff}]$/u.test(character) ? 12 : 8;
 }

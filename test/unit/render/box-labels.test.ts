@@ -21,3 +21,11 @@ test('a name is whole if there is room; else as much of it as fits before "…"'
 		}),
 	);
 });
+
+test('wide characters take more room than others, and narrow ones less', () => {
+	const [wide, narrow] = [[...'mwMW@%…中💥'], [..." iljt.,:;'|![](){}/\\`-"]];
+	const ordinary = likelyWidth_px('a');
+	for (const each of wide) assert.ok(likelyWidth_px(each) > ordinary, each);
+	for (const each of narrow) assert.ok(likelyWidth_px(each) < ordinary, each);
+	for (const each of 'bEgz_<>=+*~$019é') assert.equal(likelyWidth_px(each), ordinary, each);
+});
