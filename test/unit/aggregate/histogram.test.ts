@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Histogram } from '../../../src/aggregate/histogram.js';
+import { histogramOf } from '../support.js';
 
 const added = fc.array(
 	fc.record({ bucket: fc.integer({ min: 0, max: 3 }), count: fc.integer({ min: 1, max: 9 }) }),
@@ -29,4 +30,17 @@ test('each bucket has the sum of what was added, in whatever order, at once or a
 			);
 		}),
 	);
+});
+
+test('the sum, the smallest and the largest are of all that was added, in whatever order', () => {
+	const filled = (...values: readonly number[]) => histogramOf(values);
+	for (const [own, other] of [
+		[filled(5, 900), filled(20, 70)],
+		[filled(20, 70), filled(5, 900)],
+		[new Histogram(), filled(5, 20, 70, 900)],
+		[filled(5, 20, 70, 900), new Histogram()],
+	] as const) {
+		own.add(other);
+		assert.deepEqual([own.count, own.sum_ns, own.min_ns, own.max_ns], [4, 995, 5, 900]);
+	}
 });

@@ -52,3 +52,26 @@ test('the name of a group breaks no line, and none of its fields', async () => {
 	const text = await new HdrLog().add({ start: new Date(0), duration_ns: 1e9, key, histogram });
 	assert.equal(new HistogramLogReader(text).nextIntervalHistogram()?.tag, 'comm=a_b_c__d;pid=7');
 });
+
+test('the head stands once; the largest value of each interval is there in milliseconds', async () => {
+	const log = new HdrLog();
+	const start = new Date('2026-01-31T12:00:00.500Z');
+	let text = '';
+	for (const [second, max_ns] of [123_456_789, 2_000_000].entries())
+		text += await log.add({
+			start: new Date(start.getTime() + 1000 * second),
+			duration_ns: 1e9,
+			key: {},
+			histogram: histogramOf([5000, max_ns]),
+		});
+	assert.equal(text.match(/StartTime:/g)?.length, 1);
+	assert.equal(text.match(/^"StartTimestamp"/gm)?.length, 1);
+	const [, started] = /^#\[StartTime: ([\d.]+) /m.exec(text) ?? [];
+	assert.equal(Number(started), start.getTime() / 1000);
+	const largest_ms = text
+		.split('\n')
+		.filter((line) => /^\d/.test(line))
+		.map((line) => Number(line.split(',')[2]));
+	for (const [i, ms] of [123.456789, 2].entries())
+		assert.ok(Math.abs((largest_ms[i] ?? 0) / ms - 1) < 0.001, `${largest_ms}`);
+});

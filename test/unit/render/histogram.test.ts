@@ -133,3 +133,62 @@ test('says so when there was nothing', async () => {
 	const empty = [{ key: {}, histogram: histogramOf([]) }];
 	assert.equal(await renderGroups(empty, options), '\nno waits were seen\n');
 });
+
+/** So many values of each length. */
+const many = (...parts: readonly (readonly [count: number, ns: number])[]) =>
+	histogramOf(parts.flatMap(([count, ns]) => Array.from({ length: count }, () => ns)));
+
+/** A number as it was printed, within what a bucket is wide. */
+function near(printed: string | undefined, truth: number): void {
+	const value = Number(printed?.replace(/,/g, ''));
+	assert.ok(Math.abs(value / truth - 1) <= 0.016, `${printed}, not ${truth}`);
+}
+
+test('each percentile is printed as what it is', async () => {
+	const us = 1000;
+	const histogram = many(
+		...[[800, 10 * us] as const, [150, 200 * us] as const],
+		...[[45, 3000 * us] as const, [4, 40_000 * us] as const, [1, 500_000 * us] as const],
+	);
+	const text = await renderGroups([{ key: {}, histogram }], options);
+	const [, ...printed] =
+		/^p50 (\S+) {2}p90 (\S+) {2}p99 (\S+) {2}p99\.9 (\S+) {2}max (\S+) usecs$/m.exec(text) ?? [];
+	for (const [i, truth] of [10, 200, 3000, 40_000, 500_000].entries()) near(printed[i], truth);
+});
+
+test('several groups: each number of their table is below its heading; the largest sum is first', async () => {
+	const mixed = many([90, 5000], [9, 50_000], [1, 800_000]);
+	const groups = [
+		{ key: { pid: 1 }, histogram: many([1, 1_600_000]) },
+		{ key: { pid: 2 }, histogram: mixed },
+		{ key: { pid: 3 }, histogram: histogramOf([]) },
+	];
+	const lines = (await renderGroups(groups, options)).trimEnd().split('\n').slice(-3);
+	assert.deepEqual(
+		lines.map((line) => line.replace(/^.*pid = /, '')),
+		['2', '1', '3'],
+	);
+	const [count, sum, p50, p99, max] = (lines[0] ?? '').trim().split(/ {2,}/);
+	assert.deepEqual([count, sum, max], ['100', '1.70 ms', '800 us']);
+	near(p50?.replace(' us', ''), 5);
+	near(p99?.replace(' us', ''), 50);
+});
+
+test('one is one', async () => {
+	const text = async (...values: number[]) =>
+		renderGroups([{ key: {}, histogram: histogramOf(values) }], options);
+	assert.match(await text(5000), /\n1 wait, 5\.00 us in all\n$/);
+	assert.match(await text(5000, 5000), /\n2 waits, 10\.0 us in all\n$/);
+});
+
+test('bars are no wider than a narrow terminal has room for', async () => {
+	for (const width of [50, 60, 80]) {
+		const style = { colour: false, width };
+		const text = await renderGroups([{ key: {}, histogram: many([7, 5000]) }], {
+			...options,
+			style,
+		});
+		const rows = text.split('\n').filter((line) => line.includes(' -> '));
+		assert.deepEqual(new Set(rows.map((row) => row.length)), new Set([Math.min(width, 78)]));
+	}
+});
