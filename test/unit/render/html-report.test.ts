@@ -176,3 +176,111 @@ test('a page without a report is what it was; one with it has it above the stack
 	assert.equal(page.match(/<h1>/g)?.length, 1);
 	assert.equal(page.match(/<script/g)?.length, 2);
 });
+
+test('a timeline: each lane has its name above its bars, below the lane before it', () => {
+	const bar = (begin_ns: number) => ({
+		...{
+			begin_ns,
+			end_ns: begin_ns + 500,
+			tone: 'warm' as const,
+			label: 'l',
+			text: 't',
+			number: 1,
+		},
+	});
+	const names = ['one', 'two', 'three'];
+	const lanes = names.map((name, at) => ({ name, bars: [bar(500 * at)] }));
+	const text = html(section({ type: 'timeline', length_ns: 2000, lanes }));
+	const all = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, ...found]) => found);
+	const lanesShown = all(/<text class="lane" [^>]*y="(\d+)">([^<]*)</g);
+	assert.deepEqual(
+		lanesShown.map(([, name]) => name),
+		names,
+	);
+	const grounds = all(/<rect class="lane-ground" [^>]*y="(\d+)" [^>]*height="(\d+)"/g);
+	const boxes = all(/<svg class="box[^"]*" x="[^"]*" y="(\d+)" width="[^"]*" height="(\d+)"/g);
+	assert.deepEqual(boxes, grounds);
+	let end = 0;
+	for (const [at, [name_y]] of lanesShown.entries()) {
+		const [y, height] = (boxes[at] ?? []).map(Number) as [number, number];
+		assert.ok(Number(name_y) > end && Number(name_y) < y, text);
+		end = y + height;
+	}
+	// The lines go down to the last bar, and below that there is room for what they stand for.
+	for (const [y2] of all(/<line class="tick" [^>]*y2="(\d+)"/g)) assert.ok(Number(y2) >= end);
+	const [height = 0] = all(/<svg class="timeline" [^>]*height="(\d+)"/g)
+		.flat()
+		.map(Number);
+	const ticks = all(/<text class="tick" [^>]*y="(\d+)" text-anchor="(\w+)"/g);
+	for (const [y] of ticks) assert.ok(Number(y) > end && Number(y) < height);
+	// None of them is cut off at an edge.
+	assert.deepEqual(
+		ticks.map(([, anchor]) => anchor),
+		['start', 'middle', 'middle', 'middle', 'end'],
+	);
+});
+
+test('entries: all values of a list below its name; of an empty one nothing', () => {
+	const text = html(
+		section({
+			type: 'entries',
+			entries: [
+				{
+					title: 'app',
+					lists: [
+						{ name: 'waits', values: ['one', 'two'] },
+						{ name: 'lacks', values: [] },
+					],
+				},
+				{ title: 'db', lists: [{ name: 'runs', values: ['three'] }] },
+			],
+		}),
+	);
+	const said = [...text.matchAll(/<(h3|dt|dd)>([^<]*)</g)].map(([, tag, each]) => `${tag} ${each}`);
+	const app = ['h3 app', 'dt waits', 'dd one', 'dd two'];
+	assert.deepEqual(said, [...app, 'h3 db', 'dt runs', 'dd three']);
+});
+
+test('a table of which no bar speaks has no marks for bars; what a row is about is told once by colour', () => {
+	const text = html(
+		section({
+			type: 'table',
+			columns: [{ name: 'n' }, { name: 'who', isText: true }, { name: 'what', isText: true }],
+			rows: [{ tone: 'hot', cells: ['1', 'app', 'waits'] }],
+		}),
+	);
+	assert.doesNotMatch(text, / id=/);
+	assert.equal(text.match(/class="tone tone-hot"/g)?.length, 1);
+	assert.match(text, /<th scope="col" class="number">n<.*class="text">who<.*class="text">what</);
+});
+
+test('what there is to know is there: remarks, notices, and a note where there is one', () => {
+	const about = { ...NONE, remarks: ['first', 'second'], notices: ['lost 3'] };
+	const sections = [
+		{ title: 'a', note: 'read it so', blocks: [] },
+		{ title: 'b', note: '', blocks: [] },
+	];
+	const text = html({ ...about, sections });
+	const said = [...text.matchAll(/<p class="(\w+)">([^<]*)</g)].map(([, ...found]) => found);
+	assert.deepEqual(said, [
+		['statement', 's'],
+		['remark', 'first'],
+		['remark', 'second'],
+		['notice', 'lost 3'],
+		['note', 'read it so'],
+	]);
+});
+
+test('a box that is too narrow for its name has none; on a phone more are', () => {
+	const shares = [5, 50, 945].map((value) => ({ name: `n${value}`, value, tone: 'warm' as Tone }));
+	const text = html(section({ type: 'shares', shares, legend: [] }));
+	const boxes = [...text.matchAll(/<svg class="([^"]*)"[^>]*>(?:(?!<svg).)*?<\/svg>/g)];
+	assert.deepEqual(
+		boxes.map(([box, name]) => [name, /<text[^>]*>([^<]*)</.exec(box)?.[1]]),
+		[
+			['box narrow', undefined],
+			['box narrow', 'n50 5.0 %'],
+			['box', 'n945 94.5 %'],
+		],
+	);
+});
