@@ -25,6 +25,11 @@ const BARE: ReadonlyArray<readonly [string, string]> = [
 		'<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend',
 		'<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend',
 	],
+	['shop::Order::take(int) volatile', 'shop::Order::take'],
+	['shop::Order::take(int) &&', 'shop::Order::take'],
+	['shop::Order::peek() const &', 'shop::Order::peek'],
+	['shop::Order::pay(int) noexcept', 'shop::Order::pay'],
+	['f.llvm.4242424242', 'f'],
 	['handle (/srv/app/server.js:15)', 'handle (server.js:15)'],
 	['(anonymous) (file:///srv/app/server.mjs:15)', '(anonymous) (server.mjs:15)'],
 	['emit (node:events)', 'emit (node:events)'],
@@ -46,6 +51,9 @@ test('what is left out first is what says least', () => {
 	assert.equal(fittedName(INVOKE, 76), 'v8::internal::(anonymous namespace)::Invoke');
 	assert.equal(fittedName(INVOKE, 40), '…::(anonymous namespace)::Invoke');
 	assert.equal(fittedName(INVOKE, 12), '…::Invoke');
+	const find = 'std::map<std::string, int>::find';
+	assert.equal(fittedName(`${find}(std::string const&) const`, find.length), find);
+	assert.equal(fittedName(`${find}(std::string const&)`, find.length - 1), 'std::map<>::find');
 	const js = 'JS:*placeOrder /srv/shop/orders/place.js:3:15';
 	assert.equal(fittedName(js, 30), 'JS:*placeOrder place.js:3:15');
 	assert.equal(fittedName('py::slow:/srv/shop/app.py', 20), 'py::slow:app.py');

@@ -93,6 +93,8 @@ test('counts have commas, and shares are never nothing of what is there', () => 
 		[1234, '', '1,234'],
 		[1, 'cows', '1 cows'],
 		[2.5, 'cows', '2.5 cows'],
+		[1234.56, 'cows', '1234.56 cows'],
+		[1 / 3, '', '0.333333'],
 		[1.2, 's', '1.20 s'],
 		[1500, 'us', '1.50 ms'],
 		[1.5, 'ms', '1.50 ms'],
