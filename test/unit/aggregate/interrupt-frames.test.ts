@@ -28,6 +28,31 @@ for (const [what, context, frames, own] of [
 		'el1h_64_irq gic_handle_irq',
 	],
 	['arm64, Linux 5.10', 'hardirq', 'kthread el1_irq gic_handle_irq', 'el1_irq gic_handle_irq'],
+	[
+		'with FRED',
+		'hardirq',
+		`${IDLE} asm_fred_entrypoint_kernel tick`,
+		'asm_fred_entrypoint_kernel tick',
+	],
+	[
+		'another timer in an interrupt of a disk',
+		'hardirq',
+		'asm_common_interrupt nvme_irq asm_sysvec_apic_timer_interrupt tick',
+		'asm_sysvec_apic_timer_interrupt tick',
+	],
+	[
+		'a softirq, Linux 6.6',
+		'softirq',
+		`${IDLE} __do_softirq net_rx_action`,
+		'__do_softirq net_rx_action',
+	],
+	['arm64, a fast interrupt', 'hardirq', 'main el0t_64_fiq handle', 'el0t_64_fiq handle'],
+	[
+		'another interrupt of x86',
+		'hardirq',
+		'main asm_sysvec_call_function x',
+		'asm_sysvec_call_function x',
+	],
 	['no entry is to be seen', 'softirq', 'kthread try_to_wake_up', 'kthread try_to_wake_up'],
 ] as const)
 	test(`an interrupt's frames: ${what}`, () => {

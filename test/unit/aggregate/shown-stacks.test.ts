@@ -65,6 +65,9 @@ test('each way to be incomplete has its line; what is whole has none', () => {
 	assert.match(notices[1] ?? '', /^1 of 3 stacks \(30% of what is shown\) are cut.*--max-depth/);
 	assert.match(notices[2] ?? '', /^1 of 3 stacks \(20% of what is shown\) lack .* C library/);
 	assert.equal(notices.length, 3);
+	// Of what is not shown nothing is said.
+	const view = { ...ALL, exclude: /^(g|read)$/ };
+	assert.deepEqual(shownStacks(findings(rows), view, false).notices, ['a notice']);
 });
 
 test('--grep and --exclude: what is left out is counted, and not lost', () => {
