@@ -209,3 +209,21 @@ test('a picture of JSON has the roots that the direct one has, whatever stacks a
 	assert.match(foldedOf(read), /^disk write;\/a b;c \(7\);d;main 1$/m);
 	assert.match(foldedOf(read), /^running: in its own code;d;main 4$/m);
 });
+
+test('a group in which nothing was counted has numbers, too; a table has what is said of all its rows', async () => {
+	const groups = [{ key: {}, histogram: histogramOf([]) }];
+	const latency = JSON.parse(await jsonOf({ ...interval, findings: { kind: 'latency', groups } }));
+	const zero = { count: 0, sum: 0, min: 0, max: 0, p50: 0, p90: 0, p99: 0, p999: 0 };
+	assert.deepEqual(latency.groups, [{ key: {}, ...zero, buckets: [] }]);
+	const rows = [{ pid: 7 }];
+	const findings = { kind: 'table', about: { unit: 'calls' }, rows } as const;
+	const cost = {
+		programs: { bpf_runs: 1, bpf_ns: 2, cpu_pct: 0.123456, trap_ns: 3, trap_pct: 0.5 },
+		...{ own_ns: 4, own_pct: 0.654321 },
+	};
+	const table = JSON.parse(
+		await jsonOf({ ...interval, duration_ns: 2_345_678_901, cost, findings }),
+	);
+	assert.deepEqual([table.unit, table.rows, table.duration_s], ['calls', rows, 2.345679]);
+	assert.deepEqual([table.cost.cpu_pct, table.cost.own_pct], [0.1235, 0.6543]);
+});
