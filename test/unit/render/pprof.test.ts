@@ -160,3 +160,52 @@ test('a count that pprof cannot hold is refused before anything is written', asy
 	profile.stacks.add([0], 1, 2 ** 63);
 	assert.throws(() => renderPprof(profile), { name: 'TstraceError', message: /speedscope/ });
 });
+
+test('what it counts, where no tool of ours says it; how often, in the words of what it counts', async () => {
+	const about = async (origin: Origin) => {
+		const { pprof, sampleTypes } = await decoded(
+			await withStackTool(await withOrigin('a 1\n', origin)),
+		);
+		const text = (at: number | bigint) => pprof.stringTable.strings[Number(at)];
+		const { periodType: each, period } = pprof;
+		return [sampleTypes[0], each && [text(each.type), text(each.unit)], Number(period)];
+	};
+	const cases: readonly (readonly [Origin, readonly string[], string | undefined, number])[] = [
+		[{ event: 'faults' }, ['faults', 'count'], undefined, 0],
+		[{ event: 'load', unit: 'us' }, ['load', 'us'], undefined, 0],
+		[{ unit: 'us' }, ['value', 'us'], undefined, 0],
+		[{ event: 'alloc', unit: 'bytes' }, ['alloc', 'bytes'], undefined, 0],
+		[{ event: 'lock', unit: 'ns' }, ['lock', 'nanoseconds'], undefined, 0],
+		[
+			{ tool: 'offcputime', unit: 'ns', period_ns: 1_000_000.4 },
+			['off-CPU', 'nanoseconds'],
+			'off-CPU',
+			1_000_000,
+		],
+		[{ unit: 'samples', frequency_hz: 100 }, ['samples', 'count'], 'cpu', 10_000_000],
+		// What is said in nanoseconds is exact.
+		[{ unit: 'samples', period_ns: 7, frequency_hz: 100 }, ['samples', 'count'], 'cpu', 7],
+	];
+	for (const [origin, type, periodType, period] of cases)
+		assert.deepEqual(
+			await about(origin),
+			[type, periodType && [periodType, 'nanoseconds'], period],
+			JSON.stringify(origin),
+		);
+});
+
+test('all functions have names already: nobody is to look for those of [jit] or the kernel', async () => {
+	const { pprof } = await decoded(await profileOfText('a 1\n'));
+	assert.ok(pprof.mapping.every(({ hasFunctions }) => hasFunctions));
+	assert.ok(pprof.function.every(({ name, systemName }) => name === systemName));
+});
+
+test('bytes are whole, too', async () => {
+	const origin = { unit: 'bytes' };
+	const { sampleTypes, samples } = await decoded(await withOrigin('a 0.25\nb 7.6\n', origin));
+	assert.deepEqual(sampleTypes, [['space', 'bytes']]);
+	assert.deepEqual(
+		samples.flatMap(({ value }) => value),
+		[1, 8],
+	);
+});

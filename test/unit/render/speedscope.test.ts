@@ -92,3 +92,13 @@ test('a file is called after what was recorded, and by what', async () => {
 	assert.equal(await nameOf({}), 'Flame Graph');
 	assert.equal(await nameOf({ command: ['tstrace', 'profile'] }), 'Flame Graph: tstrace profile');
 });
+
+test('the profile is named after its event; all that is known of the recording is beside it', () => {
+	const about = (origin: Origin) => {
+		const file = JSON.parse([...renderSpeedscope(profileOfStacks({ a: 1 }, origin))].join(''));
+		return [file.profiles[0].name, file.profiles[0].unit, file.tstrace];
+	};
+	const cycles = { event: 'cycles', host: 'web1', unit: 'ms' };
+	assert.deepEqual(about(cycles), ['cycles', 'milliseconds', cycles]);
+	assert.deepEqual(about({ unit: 's' }), ['Flame Graph', 'seconds', { unit: 's' }]);
+});
