@@ -4,7 +4,7 @@ import { shownStacks } from '../../../src/aggregate/keep-stacks.js';
 import { languageFrames } from '../../../src/aggregate/language-view.js';
 import type { Frame } from '../../../src/aggregate/stack.js';
 import type { StackRow } from '../../../src/aggregate/stack-rows.js';
-import { mainKind, waitKind } from '../../../src/aggregate/wait-kinds.js';
+import { mainKind, splitByKind, waitKind } from '../../../src/aggregate/wait-kinds.js';
 
 const KINDS = { u: 'user', j: 'jit', i: 'inlined', k: 'kernel' } as const;
 /** "u:main j:f (a.js:1)": a frame each, root first. */
@@ -59,7 +59,11 @@ test('what kind of wait it was, frames tell that are not shown', () => {
 	const stack = [...framesOf('j:turn'), library, ...framesOf('k:futex_wait', 'k:schedule')];
 	const parts = { parts: ['blocked'] };
 	assert.equal(mainKind(row(stack, 3), parts), 'lock');
-	assert.equal(mainKind(languageFrames(row(stack, 3)), parts), 'lock');
+	const shown = languageFrames(row(stack, 3));
+	assert.equal(mainKind(shown, parts), 'lock');
+	const about = { kind: 'stacks', unit: 'ns', noun: 'wait', about: {}, notices: [] } as const;
+	const [split] = splitByKind({ ...about, ...parts, stacks: [shown] });
+	assert.equal(split?.key.kind, 'lock');
 });
 
 test('where stacks are one that differ in frames that are not shown, most of the time tells its kind', () => {

@@ -192,3 +192,12 @@ test('what a program waits for, its own functions tell, as long as the kernel se
 			assert.equal(waitKind(other), 'poll', name);
 		}
 });
+
+test('a piece of work that somebody has handed over is not the thread that does it', () => {
+	for (const work of ['process_one_work', 'process_scheduled_works']) {
+		const frames = kernel('kthread', 'worker_thread', work, 'flush_it', 'wait_for_completion');
+		assert.equal(waitKind(frames), 'other: flush_it', work);
+	}
+	const own = kernel('kthread', 'my_thread', 'flush_it', 'wait_for_completion');
+	assert.equal(waitKind(own), 'kernel thread');
+});
