@@ -37,3 +37,53 @@ test('the same object is added up: values, counts and variances; the largest com
 	]);
 	assert.deepEqual(sums, [share(file, 30, 5, 10), share(child, 25)]);
 });
+
+const OBJECTS: Readonly<Record<string, WaitObject>> = {
+	...{ file, mapped, unknown, child },
+	device: { type: 'device', path: '/dev/tty1' },
+	pipe: { type: 'pipe', end: 'read', path: '', inode: 7, other_end: [] },
+	unix: { type: 'unix socket', path: '', inode: 7, peer_inode: 8, other_end: [] },
+	socket: { type: 'socket', protocol: 'tcp', local: 'a:1', remote: 'b:2', other_end: [] },
+	event: { type: 'event', name: '[eventfd]' },
+	futex: { type: 'futex', pid: 7, address: '0x7f00', in: '' },
+};
+
+/** What a thread can have waited for, by the kind of its wait: a listening socket may be of either kind. */
+const FITTING: Readonly<Record<string, string>> = {
+	'disk read': 'file unknown device',
+	'disk write': 'file unknown device',
+	disk: 'file unknown device',
+	'page fault': 'mapped unknown',
+	'swap-in': '',
+	'file lock': 'file unknown device',
+	'file server': 'file unknown device',
+	terminal: 'unknown device',
+	pipe: 'unknown pipe',
+	'unix socket': 'unknown unix',
+	'socket accept': 'unknown unix socket',
+	'socket connect': 'unknown unix socket',
+	'socket receive': 'unknown socket',
+	'socket send': 'unknown socket',
+	poll: 'file unknown device pipe unix socket event',
+	event: 'unknown event',
+	futex: 'futex',
+	lock: 'futex',
+	condition: 'futex',
+	child: 'unknown child',
+	sleep: '',
+};
+
+test('each kind of wait is for its own kinds of objects', () => {
+	for (const [kind, names] of Object.entries(FITTING)) {
+		const found = fittingObjects(
+			kind,
+			Object.values(OBJECTS).map((object) => share(object, 1)),
+		);
+		const wanted = new Set(names.split(' '));
+		assert.deepEqual(
+			found.map(({ object }) => object),
+			Object.entries(OBJECTS).flatMap(([name, object]) => (wanted.has(name) ? object : [])),
+			kind,
+		);
+	}
+});

@@ -46,7 +46,45 @@ const TEXTS: ReadonlyArray<readonly [object: WaitObject, text: string, room?: nu
 		{ type: 'futex', pid: 1, address: '0x1', in: 'm', owner: { tid: 8, comm: 'a\tb' } },
 		'm, held by a\\x09b (8)',
 	],
+	[{ type: 'futex', pid: 1, address: '0x1', in: 'm', owner: { tid: 8 } }, 'm, held by thread 8'],
+	[
+		{ type: 'futex', pid: 1, address: '0x1', in: 'm', owner: { tid: 8, comm: '' } },
+		'm, held by [no name] (8)',
+	],
+	// Who has it stays whole: what is cut is where it lies.
+	[
+		{
+			type: 'futex',
+			pid: 1,
+			address: '0x1',
+			in: 'shop::Cart::everybodys_mutex+0x18',
+			owner: { tid: 812, comm: 'writer' },
+		},
+		'shop::Cart:…mutex+0x18, held by writer (812)',
+		44,
+	],
+	...['stack', 'anonymous memory', '[anon:malloc]'].map(
+		(memory) =>
+			[{ type: 'futex', pid: 1, address: '0x7f01', in: memory }, `${memory} 0x7f01`] as const,
+	),
 	[{ type: 'child', pid: 10491, comm: 'tar' }, 'child tar (10491)'],
+	[{ type: 'child', pid: 7, comm: 'a\u001b[m' }, 'child a\\x1b[m (7)'],
+	[{ type: 'event', name: 'a\nb' }, 'a\\x0ab'],
+	[
+		{ type: 'unix socket', path: '', inode: 7, peer_inode: 8, other_end: [{ pid: 1, comm: '\t' }] },
+		'unix socket ↔ \\x09 (1)',
+	],
+	// As much of a name as there is beside who has the other end.
+	[
+		{ type: 'pipe', end: 'read', path: '/run/user/1000/a.fifo', inode: 7, other_end: [tar] },
+		'pipe read …er/1000/a.fifo ← tar (10491)',
+		39,
+	],
+	[
+		{ type: 'pipe', end: 'read', path: '/run/user/1000/a.fifo', inode: 7, other_end: [tar] },
+		'pipe read …1000/a.fifo ← tar',
+		28,
+	],
 	[{ type: 'unknown', why: 'one of 3 descriptors' }, '[one of 3 descriptors]'],
 ];
 
