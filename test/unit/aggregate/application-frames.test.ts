@@ -5,7 +5,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { functionOf, isApplication } from '../../../src/aggregate/application-frames.js';
-import { waitFrame, waitsForWork } from '../../../src/aggregate/summary-frames.js';
+import {
+	callFrame,
+	entryFrames,
+	programFrame,
+	waitFrame,
+	waitsForWork,
+} from '../../../src/aggregate/summary-frames.js';
 
 const kernel = (name: string) => ({ name, kind: 'kernel' as const });
 const jit = (name: string) => ({ name, kind: 'jit' as const });
@@ -150,4 +156,82 @@ test('a function is called the same, whatever it was compiled by, and without wh
 	for (const [name, called] of Object.entries(names)) assert.equal(functionOf(jit(name)), called);
 	const user = { name: 'JS:*load', kind: 'user' } as const;
 	assert.equal(functionOf(user), user.name, 'nobody has compiled it anew');
+});
+
+const user = (name: string) => ({ name, kind: 'user' as const });
+const inLibrary = (name: string) => ({ ...user(name), inCLibrary: true });
+
+/** Functions of databases and runtimes that wait or allocate for whoever calls them. */
+const WRAPPERS = `WaitLatch WaitLatchOrSocket WaitEventSetWait WaitEventSetWaitBlock
+	ProcSleep WaitOnLock LockAcquireExtended LockAcquire
+	LWLockAcquire LWLockAcquireOrWait LWLockWaitForVar PGSemaphoreLock
+	node::NodeArrayBufferAllocator::Allocate node::NodeArrayBufferAllocator::AllocateUninitialized
+	node::NodeArrayBufferAllocator::Reallocate node::Buffer::New
+	v8::internal::BackingStore::Allocate v8::internal::Heap::AllocateExternalBackingStore v8::ArrayBuffer::New
+	os::malloc os::realloc os::strdup AllocateHeap ReallocateHeap
+	os::reserve_memory os::pd_reserve_memory os::commit_memory os::pd_commit_memory os::Linux::commit_memory_impl
+	os::PlatformEvent::park PlatformEvent::park os::PlatformMonitor::wait PlatformMonitor::wait
+	take_gil PyThread_acquire_lock PyThread_acquire_lock_timed`.split(/\s+/);
+/** Of these, those that say that it is a lock, or which one. */
+const TELLING =
+	`ProcSleep LockAcquireExtended LockAcquire LWLockAcquire LWLockAcquireOrWait LWLockWaitForVar
+	take_gil`.split(/\s+/);
+
+test('what a wrapper does, its caller has asked for; only some wrappers say more than what they call', () => {
+	for (const name of WRAPPERS) {
+		for (const written of [name, `${name}(unsigned long)`, `${name}.part.0`]) {
+			const frames = [user('caller'), user(written), inLibrary('poll')];
+			const { frame, isLowest } = programFrame({ frames }) ?? {};
+			assert.deepEqual([frame?.name, isLowest], ['caller', true], written);
+			assert.equal(callFrame(frames)?.name, TELLING.includes(name) ? written : 'poll');
+		}
+		const own = `${name}_of_mine`;
+		assert.equal(programFrame({ frames: [user('caller'), user(own)] })?.frame.name, own);
+	}
+});
+
+test('functions of the C library that do not say what was asked of it', () => {
+	const untelling = `syscall __syscall_cancel __internal_syscall_cancel __syscall_cancel_arch __syscall_cp
+		__syscall_cp_c __syscall_cp_asm __GI___syscall_cancel futex_wait __futex_abstimed_wait_common
+		__GI___futex_abstimed_wait_cancelable64 __futex_lock_pi64 __timedwait __timedwait_cp __wait start_thread start
+		clone __clone clone3 __clone3 __libc_start_main __libc_start_call_main`;
+	for (const name of untelling.split(/\s+/)) {
+		assert.equal(callFrame([user('f'), inLibrary(name)]), undefined, name);
+		assert.equal(callFrame([user('f'), inLibrary(name), inLibrary('fsync')])?.name, 'fsync', name);
+		const other = `x${name}`;
+		assert.equal(callFrame([user('f'), inLibrary(other)])?.name, other);
+	}
+	for (const name of ['waitpid', 'pthread_mutex_lock', 'sem_timedwait', 'startx'])
+		assert.equal(callFrame([user('f'), inLibrary(name)])?.name, name);
+});
+
+test('why a thread is in the kernel, by each function that it comes in through', () => {
+	const entry = (...names: string[]) => entryFrames([user('f'), ...names.map(kernel)])[0]?.name;
+	const faults = `asm_exc_page_fault exc_page_fault el0_da el0_ia el1_abort do_mem_abort do_page_fault`;
+	for (const name of faults.split(' ')) assert.equal(entry(name, 'x'), 'page fault', name);
+	const interrupts = `asm_sysvec_apic_timer_interrupt sysvec_reschedule_ipi asm_common_interrupt common_interrupt
+		el0t_64_irq el1h_64_irq_handler el0_interrupt el1_interrupt`;
+	for (const name of interrupts.split(/\s+/)) {
+		const said = name === 'el1h_64_irq_handler' ? name : 'interrupt';
+		assert.equal(entry(name, 'x'), said, name);
+	}
+	for (const name of [
+		'__x64_sys_read',
+		'__ia32_sys_read',
+		'__arm64_sys_read',
+		'__ia32_compat_sys_read',
+	])
+		assert.equal(entry('do_syscall_64', name, 'x'), 'read', name);
+	for (const name of [
+		'worker_thread',
+		'process_one_work',
+		'process_scheduled_works',
+		'rescuer_thread',
+	])
+		assert.equal(entry('kthread', name, 'my_work', 'x'), 'my_work', name);
+});
+
+test('where no function has a name, the lowest one of the program stands for it', () => {
+	const frames = [user('[unknown]'), user('app+0x12'), user('app+0x34'), kernel('vfs_read')];
+	assert.equal(programFrame({ frames })?.frame.name, 'app+0x34');
 });
