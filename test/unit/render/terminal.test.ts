@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { escapedJson } from '../../../src/render/json.js';
 import { grouped } from '../../../src/render/numbers.js';
-import { printable, styleFor, wrapped } from '../../../src/render/terminal.js';
+import { named, printable, shortened, styleFor, wrapped } from '../../../src/render/terminal.js';
 import { clockTime, humanTime, inUnit, MICROSECONDS } from '../../../src/render/units.js';
 import { anyText } from '../any-text.js';
 
@@ -25,6 +26,9 @@ test('colour on a terminal only, and never with NO_COLOR', () => {
 		assert.equal(styleFor({ isTTY: true, columns: 200 }).width, 80);
 		assert.equal(styleFor({ isTTY: true, columns: 60 }).width, 60);
 		assert.equal(styleFor({}).colour, false);
+		process.env.TERM = 'dumb';
+		assert.equal(styleFor({ isTTY: true }).colour, false);
+		process.env.TERM = 'xterm';
 		process.env.NO_COLOR = '1';
 		assert.equal(styleFor({ isTTY: true }).colour, false);
 	} finally {
@@ -56,4 +60,41 @@ test('wrapped breaks between words only', () => {
 	assert.equal(wrapped('note: it fits', '      '), 'note: it fits');
 	assert.equal(wrapped('note: one two three', '  ', 13), 'note: one two\n  three');
 	assert.equal(wrapped('averylongword and more', '  ', 5), 'averylongword\n  and\n  more');
+});
+
+test('how wide: what a terminal says, if it knows; a file or a pipe has no columns', () => {
+	const widths = (stream: { isTTY?: boolean; columns?: number }) => {
+		const { width, columns } = styleFor(stream);
+		return [width, columns];
+	};
+	assert.deepEqual(widths({ isTTY: true, columns: 60 }), [60, 60]);
+	assert.deepEqual(widths({ isTTY: true, columns: 200 }), [80, 200]);
+	assert.deepEqual(widths({ isTTY: true, columns: 20 }), [50, 20], 'less room no line has');
+	assert.deepEqual(widths({ isTTY: true, columns: 0 }), [80, undefined], 'it does not know');
+	assert.deepEqual(widths({ columns: 60 }), [80, undefined]);
+});
+
+test('what hides or reorders text, or is no character, is shown as its number', () => {
+	for (const code of [
+		...[0x7f, 0x80, 0x9f, 0x61c, 0x200b, 0x200d, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2060],
+		...[0x2066, 0x2069, 0xfeff, 0xfff9, 0xfffb],
+	]) {
+		const character = String.fromCharCode(code);
+		const hex = code.toString(16);
+		const shown = code < 0x100 ? `\\x${hex}` : `\\u${hex.padStart(4, '0')}`;
+		assert.equal(printable(`a${character}b`), `a${shown}b`);
+		// In JSON as it has it, so that it reads as it was.
+		const json = escapedJson({ character });
+		assert.ok(!json.includes(character) || code > 0xfff8, hex);
+		assert.deepEqual(JSON.parse(json), { character });
+	}
+});
+
+test('what is cut in its middle keeps its beginning and its end, and is as long as there is room', () => {
+	assert.equal(shortened('abcdefghij', 10), 'abcdefghij');
+	assert.equal(shortened('abcdefghij', 9), 'abcd…ghij');
+	assert.equal(shortened('abcdefghij', 6), 'abc…ij');
+	assert.equal(shortened('💥'.repeat(5), 5), '💥'.repeat(5));
+	assert.equal(shortened('💥'.repeat(5), 4), '💥💥…💥');
+	assert.deepEqual(['', 'sh'].map(named), ['[no name]', 'sh']);
 });
