@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { FrameTable } from '../../../src/aggregate/frame-table.js';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
+import { StackTable } from '../../../src/aggregate/stack-table.js';
 import {
 	MAX_PAGE_DEPTH,
 	MAX_PAGE_FUNCTIONS,
 	pageData,
 	renderHtml,
 } from '../../../src/render/html.js';
-import type { PageData } from '../../../src/render/page-data.js';
+import { KINDS, type PageData } from '../../../src/render/page-data.js';
 import { colourOf } from '../../../src/render/palettes.js';
 import { type Look, suitableLook } from '../../../src/render/picture-look.js';
 import { anyText } from '../any-text.js';
@@ -128,4 +130,34 @@ test('many functions side by side: the smallest are left out, and the page says 
 test('nothing recorded is a page too', () => {
 	assert.deepEqual(dataOf(profileOf([])).boxes.weight, [0]);
 	assert.match(whole(profileOf([])), /<\/html>\n$/);
+});
+
+test('what kind a function is of, and how the graph is turned, are as it was asked for', () => {
+	const frames = new FrameTable();
+	const stacks = new StackTable();
+	const kinds = ['user', 'kernel', 'jit', 'inlined'] as const;
+	for (const kind of kinds) stacks.add([frames.intern(`f_${kind}`, kind)], 1, 1);
+	const profile = { frames, stacks, origin: { unit: 'samples' }, marked: false };
+	const data = dataOf(profile, { inverted: true });
+	for (const [at, name] of data.names.entries()) {
+		const kind = KINDS[Number(data.kinds[at])];
+		assert.equal(name, `f_${kind === '' ? 'user' : kind}`);
+	}
+	assert.deepEqual([data.inverted, data.countName, data.notes], [true, 'samples', []]);
+	const turned = dataOf(profileOf([[['main', 'leaf'], 1]]), { reverse: true });
+	assert.equal(turned.inverted, false);
+	assert.match(turned.notes.join(), /^Merged from the leaf/);
+	assert.deepEqual(
+		turned.boxes.frame.map((frame) => turned.names[frame] ?? 'all'),
+		['all', 'leaf', 'main'],
+	);
+});
+
+test('the table keeps the functions with the largest totals, whatever is theirs alone', () => {
+	const calls = function* () {
+		for (let i = 0; i < MAX_PAGE_FUNCTIONS; i++) yield [['main', `f${i}`], 1] as const;
+	};
+	const { names } = dataOf(profileOf(calls()), { minWidth_px: 1e6 });
+	assert.equal(names.length, MAX_PAGE_FUNCTIONS);
+	assert.ok(names.includes('main'));
 });

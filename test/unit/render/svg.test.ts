@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { likelyWidth_px, NAME_MARGIN_PX } from '../../../src/render/box-labels.js';
 import { colourOf, PALETTES } from '../../../src/render/palettes.js';
 import { DEFAULT_WIDTH_PX, suitableLook } from '../../../src/render/picture-look.js';
 import { renderSvg } from '../../../src/render/svg.js';
@@ -91,4 +92,33 @@ test('depth 5,000 and a name of ten thousand characters', () => {
 	const svg = svgOf({ [deep]: 1, ['n'.repeat(10_000)]: 1 });
 	assert.equal(boxesOf(svg).length, 5002);
 	assert.match(svg, new RegExp(`width="${DEFAULT_WIDTH_PX}" height="${68 + 5001 * 17 + 10}"`));
+});
+
+test('a name is in its box, and as much of it as the box has room for', () => {
+	const long = 'a_function_with_a_name_that_is_longer_than_most';
+	const svg = svgOf({ [long]: 900, [`b_${long}`]: 95, c: 5 });
+	const boxes = svg.matchAll(
+		/width="([\d.]+)%"[^>]*><title>(\S*) .*?<\/title><rect[^>]*\/>(?:<text[^>]*>([^<]*)<\/text>)?<\/svg>/g,
+	);
+	const shown = [...boxes].map(([, share, name = '', text = '']) => {
+		const box_px = (Number(share) / 100) * (DEFAULT_WIDTH_PX - 20);
+		const text_px = [...text].reduce((sum, each) => sum + likelyWidth_px(each), 0);
+		if (text !== '')
+			assert.ok(text_px <= box_px - 2 * NAME_MARGIN_PX, `${text_px} px in ${box_px} px`);
+		return [name, text];
+	});
+	assert.deepEqual(shown.slice(0, 2), [
+		['all', 'all'],
+		[long, long],
+	]);
+	assert.match(shown[2]?.[1] ?? '', /^b_a_func.*…$/);
+	assert.deepEqual(shown[3], ['c', '']);
+});
+
+test('what is not drawn is counted; nothing in a tooltip looks like the part that says how much', () => {
+	const stacks = { wide: 1e6, narrow: 1, slim: 1 };
+	assert.match(svgOf(stacks), /2 boxes narrower than 0\.1 px are not drawn/);
+	assert.doesNotMatch(svgOf({ wide: 9991, small: 9 }), /not drawn/, 'it is a pixel wide');
+	const svg = svgOf({ a: 1 }, { countName: 'x (y)' });
+	assert.match(svg, /<title>a \(1 x y, 100\.0 %\)</);
 });
