@@ -12,8 +12,12 @@ const refused = (text: string, said: RegExp) =>
 	);
 
 test('numbers have their names, also those that only the kernel sees', () => {
-	const names = { 1: 'EPERM', 2: 'ENOENT', 11: 'EAGAIN', 110: 'ETIMEDOUT' };
-	const ofKernel = { 512: 'ERESTARTSYS', 515: 'ENOIOCTLCMD', 524: 'ENOTSUPP', 529: 'EIOCBQUEUED' };
+	const names = { 1: 'EPERM', 2: 'ENOENT', 11: 'EAGAIN', 95: 'EOPNOTSUPP', 110: 'ETIMEDOUT' };
+	const ofKernel = {
+		...{ 512: 'ERESTARTSYS', 513: 'ERESTARTNOINTR', 514: 'ERESTARTNOHAND', 515: 'ENOIOCTLCMD' },
+		...{ 516: 'ERESTART_RESTARTBLOCK', 517: 'EPROBE_DEFER', 518: 'EOPENSTALE', 519: 'ENOPARAM' },
+		...{ 524: 'ENOTSUPP', 529: 'EIOCBQUEUED' },
+	};
 	for (const [number, name] of Object.entries({ ...names, ...ofKernel })) {
 		assert.equal(errnoName(Number(number)), name);
 		assert.equal(parseErrno(name), Number(number));

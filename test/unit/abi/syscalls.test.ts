@@ -10,6 +10,7 @@ test('names: native, 32-bit, x32, and numbers without one', () => {
 	if (process.arch === 'x64') {
 		assert.equal(name(0, 'native'), 'read');
 		assert.equal(name(3, '32-bit'), 'read (32-bit)');
+		assert.equal(name(0, 'x32'), 'read (x32)', 'x32 has the native numbers');
 	}
 	assert.equal(name(3, '32-bit', 'arm64'), 'syscall_3 (32-bit)');
 	assert.equal(name(515, 'x32'), 'syscall_515 (x32)');
@@ -31,4 +32,16 @@ test('all calls: those of 64-bit programs, then those of 32-bit programs, by num
 	}
 	if (process.arch !== 'x64') return;
 	assert.ok(isNamed({ nr: 0, abi: 'x32' }, 'read') && !isNamed({ nr: 0, abi: '32-bit' }, 'read'));
+});
+
+/** arch/arm/tools/syscall.tbl: those that begin or end a thread, or come back from a signal. */
+const OF_ARM = {
+	...{ exit: 1, fork: 2, sigreturn: 119, clone: 120, rt_sigreturn: 173, vfork: 190 },
+	...{ exit_group: 248, clone3: 435 },
+};
+
+test('32-bit arm: calls that have to be known, by their own numbers', () => {
+	for (const [name, nr] of Object.entries(OF_ARM))
+		assert.equal(callName({ nr, abi: '32-bit' }, 'arm64'), `${name} (32-bit)`);
+	assert.equal(Object.keys(callTables('arm64')[1]).length, Object.keys(OF_ARM).length);
 });
