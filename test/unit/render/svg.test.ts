@@ -122,3 +122,26 @@ test('what is not drawn is counted; nothing in a tooltip looks like the part tha
 	const svg = svgOf({ a: 1 }, { countName: 'x (y)' });
 	assert.match(svg, /<title>a \(1 x y, 100\.0 %\)</);
 });
+
+/** Red, green and blue of waits, of memory, and of kinds of frames, as in other flame graphs. */
+const HUES = [
+	['hot', 'user', (r: number, g: number, b: number) => r > b + 100 && g >= b],
+	['io', 'user', (r: number, g: number, b: number) => b > g && b > r],
+	['mem', 'user', (r: number, g: number, b: number) => g > r + 50 && g + 10 > b],
+	['kind', 'user', (r: number, g: number) => r > g + 80],
+	['kind', 'kernel', (r: number, g: number, b: number) => r > g && g > b + 50],
+	['kind', 'jit', (r: number, g: number, b: number) => g > r && r > b],
+	['kind', 'inlined', (r: number, g: number, b: number) => g > r + 50 && b > r + 50],
+] as const;
+
+test('colours mean what they do elsewhere: blue waits, green memory, orange the kernel', () => {
+	for (const name of ['main', 'read', 'v8::Call', 'a', 'futex_wait', 'x'.repeat(99)])
+		for (const [palette, kind, isHue] of HUES) {
+			const colour = colourOf({ name, kind }, palette);
+			const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) =>
+				Number.parseInt(colour.slice(at, at + 2), 16),
+			);
+			assert.ok(isHue(r, g, b), `${palette} ${kind} ${name}: ${colour}`);
+		}
+	assert.match(svgOf({ a: 1 }), /<title>all \(.*?fill="#d8d8d8"/);
+});
