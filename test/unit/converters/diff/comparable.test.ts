@@ -37,6 +37,8 @@ test('what one of them does not say is no reason, as long as only shares are com
 	for (const normalization of ['none', 'duration'] as const) {
 		const said = refusalOf({ before: NS, after: FOLDED }, normalization) ?? '';
 		assert.match(said, /^after has no unit, and the other is in ns, .*--normalize total$/);
+		const other = refusalOf({ before: FOLDED, after: NS }, normalization) ?? '';
+		assert.match(other, /^before has no unit, and the other is in ns, /);
 		assert.equal(refusalOf({ before: FOLDED, after: FOLDED }, normalization), undefined);
 		assert.equal(refusalOf({ before: NS, after: NS }, normalization), undefined);
 	}
@@ -82,4 +84,22 @@ test('what else differs is said, a remark each; what one does not know is not', 
 		'before has no unit, after is in samples: shares are right only if both have the same unit',
 	]);
 	assert.deepEqual(remarksOf({ before: FOLDED, after: FOLDED }), []);
+});
+
+test('events and periods that differ are said as each had them; durations with three digits', () => {
+	const before: Origin = { event: 'cycles', unit: 'ns', period_ns: 1000, duration_s: 12.345 };
+	const after = { ...before, event: 'cycles:u', period_ns: 3000, duration_s: 60 };
+	assert.deepEqual(remarksOf({ before, after }), [
+		'events differ: cycles before, cycles:u after',
+		'durations differ: 12.3 s before, 60 s after',
+		'sampling periods differ: 1000 ns before, 3000 ns after',
+	]);
+});
+
+test('where one has no event, the tools say whether they count the same', () => {
+	const [ours, theirs] = [{ tool: 'profile', event: 'cycles' }, { tool: 'perf' }];
+	assert.match(refusal(ours, theirs) ?? '', /^cannot compare profile with perf: .* the same tool$/);
+	assert.match(refusal(theirs, ours) ?? '', /^cannot compare perf with profile: /);
+	assert.equal(refusal(ours, { tool: 'profile' }), undefined);
+	assert.equal(refusal(ours, {}), undefined);
 });
