@@ -93,3 +93,14 @@ test('what only perf script text has is said to be without effect elsewhere', as
 	assert.equal(await said(RESULT, '--all', '--addrs'), '');
 	assert.equal(await said(RESULT, '--pid', '-q'), '');
 });
+
+test('of several events kinds of frames stay what they are, and are marked', async () => {
+	const { stdout } = await inProcess(['fold', '--all'], TWO);
+	assert.equal(stdout, 'cycles;app;main;load_[j];vfs_read_[k] 1\nfaults;app;main 1\n');
+});
+
+test('frames without a name have their address, if it is asked for', async () => {
+	const nameless = sample('cycles', '7f0000009999 [unknown] (/usr/lib/x.so)', MAIN);
+	assert.doesNotMatch(await folded(nameless), /9999/);
+	assert.match(await folded(nameless, '--addrs'), /^app;main;.*9999.* 1$/m);
+});
