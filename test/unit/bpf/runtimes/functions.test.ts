@@ -172,6 +172,7 @@ test('programs are given each number of a layout where they look for it', () => 
 		interpreter,
 		resumes: [0x1500, 0x1600],
 		wasm: undefined,
+		loaded: [],
 	};
 	const v8: RuntimeFile = { runtime: 'v8', version: '1', layout, problem: undefined };
 	const pythonOf = (more: Partial<PythonLayout>): RuntimeFile => ({
