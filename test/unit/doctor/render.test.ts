@@ -56,6 +56,48 @@ test('colours mark the states, and are the only difference', () => {
 	}
 });
 
+test('a tool that runs is green and one that does not is red; the title stands out', () => {
+	const forced = process.env.FORCE_COLOR;
+	process.env.FORCE_COLOR = '1';
+	try {
+		const coloured = renderText(EXAMINATION, { colour: true, width: 80 });
+		for (const shown of [
+			'offcputime  \u001b[32myes',
+			'runqlat     \u001b[31mno',
+			'\u001b[1m1 of 3 tools can run here:',
+		])
+			assert.ok(coloured.includes(shown), coloured);
+	} finally {
+		if (forced === undefined) delete process.env.FORCE_COLOR;
+		else process.env.FORCE_COLOR = forced;
+	}
+});
+
+test('whatever is long goes on below its beginning, and no line has blanks at its end', () => {
+	const long = 'word '.repeat(30).trim();
+	const text = renderText(
+		{
+			checks: [warn('a check', long, long, long)],
+			tools: [
+				{ name: 'runqlat', runs: true },
+				{ name: 'offcputime', runs: true, way: long },
+			],
+		},
+		PLAIN,
+	);
+	const lines = text.trimEnd().split('\n');
+	for (const line of lines) {
+		assert.ok(line.length <= 80, line);
+		assert.doesNotMatch(line, / $/);
+	}
+	// Of what goes on, each begins where its first line does.
+	const beginnings = lines
+		.filter((line) => line.includes('word'))
+		.map((line) => line.indexOf('word'));
+	assert.deepEqual([...new Set(beginnings)], [17, 24, 19]);
+	assert.match(text, /^2 of 2 tools can run here:$/m);
+});
+
 test('what strangers named cannot reach the terminal', () => {
 	const name = '\u001b[31mevil';
 	const text = renderText(
@@ -114,4 +156,26 @@ test('a tool that cannot trace one of the processes says why; of one that is gon
 	assert.equal(why(picky, hidden), 'hidden');
 	assert.equal(why(undefined, hidden), undefined);
 	assert.equal(why(undefined, some, { ...hidden, gone: 'it is gone' }), 'it is gone');
+});
+
+test('what a tool says of each process is shown, in their order; the first that it cannot trace is the reason', () => {
+	const of = (pid: number) => ({
+		pid,
+		checks: [],
+		process: { pid, is32: false, files: [] },
+		unreadable: undefined,
+		gone: undefined,
+	});
+	const doctor: ToolDoctor = {
+		process: ({ pid }) => ({
+			checks: [ok('allocator', `of ${pid}`)],
+			...(pid > 7 ? { cannot: `not ${pid}` } : {}),
+		}),
+	};
+	const { checks, cannot } = askOf(doctor, [of(7), of(8), of(9), of(5)]);
+	assert.deepEqual(
+		checks.map(({ found }) => found),
+		['of 7', 'of 8', 'of 9', 'of 5'],
+	);
+	assert.equal(cannot, 'not 8');
 });
