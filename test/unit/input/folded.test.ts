@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { profileTotal } from '../../../src/aggregate/stack-profile.js';
 import { MAX_STACK_FRAMES } from '../../../src/aggregate/stack-table.js';
 import { TstraceError } from '../../../src/errors.js';
+import { readLines } from '../../../src/input/lines.js';
 import { fromFolded, toFolded } from '../profiles.js';
 import { foldedOf, profileOfText } from './formats.js';
 
@@ -115,4 +116,48 @@ test('what was written is read: all names, all counts', async () => {
 test('frames in braces, as PHP names them, are no JSON', async () => {
 	const text = '{main};foo 12\n{main};{closure} 3\n';
 	assert.equal(foldedOf(await profileOfText(text)), text);
+});
+
+test('brackets of a name are a mark only behind an underscore, and with something in front', async () => {
+	const { profile } = await fromFolded('at[k];end_[k] 2\n');
+	const { frames } = profile;
+	assert.deepEqual(
+		[frames.frame(0), frames.frame(1)],
+		[
+			{ name: 'at[k]', kind: 'user' },
+			{ name: 'end', kind: 'kernel' },
+		],
+	);
+});
+
+test('few lines may have names that end with a number; many are differences, with decimals, too', async () => {
+	const { profile } = await fromFolded('Thread 1 5\nThread 2 7\n');
+	assert.equal(toFolded(profile), 'Thread 1 5\nThread 2 7\n');
+	await assert.rejects(fromFolded('a 1.5 2\nb 2.5 1\nc 0.5 3\n'), /two counts/);
+});
+
+test('counts: either e, powers below one; a number is too large, or negative, in any form', async () => {
+	assert.equal(toFolded((await fromFolded('a 1E3\nb 25e-1\n')).profile), 'a 1000\nb 2.5\n');
+	await assert.rejects(fromFolded('a 9999999999999999\n'), /line 1 is larger/);
+	await assert.rejects(fromFolded('a 9999999999999998\n'), /line 1 is larger/);
+	await assert.rejects(fromFolded('a -2.5\n'), /line 1 is negative \(-2\.5\)/);
+});
+
+test('a line that is too long is named, however it came; others may be as long as there is room', async () => {
+	const half = Buffer.alloc(1 << 20, 'a');
+	const lines: number[] = [];
+	const read = async (...chunks: Buffer[]) => {
+		lines.length = 0;
+		const each = async function* () {
+			for (const chunk of chunks) yield chunk;
+		};
+		await readLines(each(), (_, from, to) => lines.push(to - from), 2 << 20);
+	};
+	const end = Buffer.from('\n');
+	await read(end, half, half, end, half, half, end);
+	assert.deepEqual(lines, [0, 2 << 20, 2 << 20]);
+	await assert.rejects(read(end, end, half, half, half), {
+		name: 'TstraceError',
+		message: /^line 3 is longer than 2 MiB, /,
+	});
 });

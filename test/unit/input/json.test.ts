@@ -23,7 +23,11 @@ test('a result that was cut off says so, and in which line', async () => {
 	const cut = whole.slice(0, -20);
 	assert.match(await refused(cut), /^it begins like JSON but is not valid, .* was cut off/);
 	assert.match(await refused(`${whole}\n${cut}`), /^line 2 begins like JSON but is not valid/);
-	assert.match(await refused(`${whole}\n\n5\n`), /^line 3 is neither a result of tstrace nor /);
+	for (const other of ['5', 'null', '"text"'])
+		assert.match(
+			await refused(`${whole}\n\n${other}\n`),
+			/^line 3 is neither a result of tstrace nor /,
+		);
 });
 
 test('a result without stacks names the tool, and one that has them', async () => {

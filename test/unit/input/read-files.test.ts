@@ -1,6 +1,7 @@
 /** Files: what they are by their content, packed or not, and several of them together. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -188,4 +189,82 @@ test('counts of which the sum cannot be right are refused', async () => {
 		/^one, two: its counts add up to 10\^21 or more/,
 	);
 	assert.equal((await read({ one: result({}, 9 * whole) })).length, 1);
+});
+
+test('a file that has one event more, or one less, is added up where it has the same', async () => {
+	const profiles = await read({
+		one: sample('cycles', 'f') + sample('faults', 'g'),
+		two: sample('misses', 'h') + sample('cycles', 'f'),
+	});
+	assert.deepEqual(
+		profiles.map((profile) => [profile.origin.event, toFolded(profile)]),
+		[
+			['cycles', 'ab;f 14\n'],
+			['faults', 'ab;g 7\n'],
+			['misses', 'ab;h 7\n'],
+		],
+	);
+	assert.match(
+		await refused({ one: 'a 1\n', two: 'a 2\n', three: sample('cycles', 'f') }),
+		/^one \(unknown kind\) and three \(cycles\)/,
+	);
+});
+
+test('marks of kinds stay if one of the files has them', async () => {
+	const event = { event: 'cycles', unit: 'cycles' };
+	const speedscope = JSON.stringify({
+		$schema: 'https://www.speedscope.app/file-format-schema.json',
+		shared: { frames: [{ name: 'k', file: '[kernel.kallsyms]' }] },
+		profiles: [{ type: 'sampled', name: '', unit: 'none', samples: [[0]], weights: [2] }],
+		tstrace: event,
+	});
+	for (const files of [
+		{ one: result(event), two: speedscope },
+		{ one: speedscope, two: result(event) },
+	]) {
+		const [all] = await read(files);
+		assert.match(toFolded(all ?? assert.fail()), /^k_\[k\] 2$/m);
+	}
+});
+
+test('when the first of several began is said only if each says when', async () => {
+	const [all] = await read({
+		one: result({ start: '2026-01-31T12:00:09.000Z' }),
+		two: result({ start: '2026-01-31T12:00:05.000Z' }),
+		three: result({}),
+	});
+	assert.equal(all?.origin.start, undefined);
+});
+
+test('each event is added up to a number that can be right', async () => {
+	const bad = JSON.stringify({
+		tool: 'profile',
+		event: 'faults',
+		stacks: [{ frames: ['f'], value: 1e22, key: {} }],
+	});
+	const good = result({ event: 'cycles' });
+	assert.match(await refused({ one: `${good}\n${bad}\n` }), /^one: its counts add up/);
+});
+
+test('a file that is refused is closed again', async (t) => {
+	const { createReadStream } = fs;
+	const opened: fs.ReadStream[] = [];
+	const opens = t.mock.method(fs, 'createReadStream', (...args: [string, object]) => {
+		const stream = createReadStream(...args);
+		opened.push(stream);
+		return stream;
+	});
+	syncBuiltinESMExports();
+	try {
+		// It goes on behind the part that is looked at.
+		const long = Buffer.concat([Buffer.from('PERFILE2'), Buffer.alloc(3 << 20)]);
+		assert.match(await refused({ one: long }), /^one: this is a recording of perf/);
+		assert.deepEqual(
+			opened.map(({ destroyed }) => destroyed),
+			[true],
+		);
+	} finally {
+		opens.mock.restore();
+		syncBuiltinESMExports();
+	}
 });

@@ -120,3 +120,52 @@ test('damage is named', async () => {
 		});
 	}
 });
+
+test('of many profiles three are named, and that there are more', async () => {
+	const said = async (...names: string[]) => {
+		const notices: string[] = [];
+		const profiles = names.map((name) => sampled(name, 'none', [[0]], [1]));
+		await profilesOf(JSON.stringify(fileOf(...profiles)), { notices });
+		return notices;
+	};
+	assert.deepEqual(await said('T1'), []);
+	assert.deepEqual(await said('T1', 'T2', 'T3'), ['the result adds up 3 profiles: T1, T2, T3']);
+	assert.deepEqual(await said('T1', 'T2', 'T3', 'T4'), [
+		'the result adds up 4 profiles: T1, T2, T3, …',
+	]);
+});
+
+test('without an end and a beginning, frames have the time between the events', async () => {
+	const events = [
+		{ type: 'O', frame: 0, at: 10 },
+		{ type: 'C', frame: 0, at: 13 },
+	];
+	const [read] = await profilesOf(
+		JSON.stringify(fileOf({ type: 'evented', name: 't', unit: 'none', events })),
+	);
+	assert.equal(foldedOf(read), 'main 3\n');
+	assert.equal(read?.origin.unit, undefined);
+	const late = { type: 'evented', name: 't', unit: 'none', startValue: 11, events };
+	await assert.rejects(profilesOf(JSON.stringify(fileOf(late))), /not sorted by time/);
+});
+
+test('weights keep their decimals where they have no unit; a frame has the kind of its file', async () => {
+	const file = {
+		...fileOf(sampled('a', 'none', [[0, 1]], [1.25])),
+		shared: { frames: [{ name: 'main' }, { name: 'read', file: '[kernel.kallsyms]' }] },
+	};
+	const [read] = await profilesOf(JSON.stringify(file));
+	assert.equal(foldedOf(read), 'main;read_[k] 1.25\n');
+});
+
+test('a file with several units: what tstrace said of one is not said of all', async () => {
+	const file = {
+		...fileOf(sampled('cpu', 'none', [[0]], [1]), sampled('memory', 'bytes', [[0, 1]], [4096])),
+		tstrace: { tool: 'profile', unit: 'samples' },
+	};
+	const profiles = await profilesOf(JSON.stringify(file));
+	assert.deepEqual(
+		profiles.map(({ origin }) => origin.unit),
+		[undefined, 'bytes'],
+	);
+});
