@@ -49,8 +49,15 @@ export function explainFailure(error: unknown, args: readonly string[]): number 
 	const message = error instanceof Error ? error.message : String(error);
 	// Names of files in it may have line ends.
 	say(`tstrace${tool}: ${printable(message)}`);
-	if (args.includes('-v') || args.includes('--verbose')) sayCause(error);
+	if (isVerbose(args)) sayCause(error);
 	return EXIT_FAILED;
+}
+
+/** What is after -- are files, or words of COMMAND. */
+function isVerbose(args: readonly string[]): boolean {
+	const dashes = args.indexOf('--');
+	const own = dashes < 0 ? args : args.slice(0, dashes);
+	return own.includes('-v') || own.includes('--verbose');
 }
 
 /** What lies behind an error: the verifier's log, errno, where in the code. */
