@@ -154,7 +154,9 @@ async function* bounded(child: ChildProcess): AsyncGenerator<Buffer> {
 
 function notStarted(program: string, error: Error): TstraceError {
 	const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-	const why = missing ? 'is not installed: install binutils' : 'cannot be started';
+	const why = missing
+		? 'is not installed: install binutils'
+		: 'cannot be started: check its permissions';
 	return new TstraceError(`${program} ${why}, or leave out --inline`, String(error));
 }
 

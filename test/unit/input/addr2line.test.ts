@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -85,4 +85,79 @@ test('without addr2line there is an error that says what to install', async () =
 	} finally {
 		process.env.PATH = path;
 	}
+});
+
+test('an address of memory is as far behind its symbol in the file as perf says', async () => {
+	const [outer, here] = ['outer', 'inlined_here'].map((name) => BigInt(`0x${addressOf(name)}`));
+	const offset = ((here as bigint) - (outer as bigint)).toString(16);
+	assert.equal(
+		await inlined(
+			`\t7f0000000001 outer+0x${offset} (${PROGRAM})\n\t7f0000000002 outer+0x0 (${PROGRAM})\n`,
+		),
+		'inlined;outer;outer;middle_[i];innermost_[i] 7\n',
+	);
+});
+
+test('frames that read alike are others at another address, in another file, of another name', async () => {
+	const [main, outer, here] = ['main', 'outer', 'inlined_here'].map(addressOf);
+	for (const [frames, expected] of [
+		[
+			[`${here} [unknown] (${PROGRAM})`, `${main} [unknown] (${PROGRAM})`],
+			'main;outer;middle_[i];innermost_[i]',
+		],
+		[
+			[`${here} outer (${PROGRAM})`, `${outer} outer (${PROGRAM})`],
+			'outer;outer;middle_[i];innermost_[i]',
+		],
+		[
+			[`${here} outer (${PROGRAM})`, `${here} outer (/nowhere/inlined)`],
+			'outer;outer;middle_[i];innermost_[i]',
+		],
+		[[`1 f1 (${PROGRAM})`, `1 f2 (${PROGRAM})`], 'f2;f1'],
+		// Whose folder is that?
+		[[`${here} outer (build/workloads/inlined)`], 'outer'],
+	] as const)
+		assert.equal(
+			await inlined(frames.map((frame) => `\t${frame}\n`).join('')),
+			`inlined;${expected} 7\n`,
+		);
+});
+
+/** Runs with these programs found before all others. */
+async function withPrograms<T>(
+	programs: Readonly<Record<string, string>>,
+	mode: number,
+	run: (folder: string) => Promise<T>,
+): Promise<T> {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-'));
+	const { PATH, DEBUGINFOD_URLS } = process.env;
+	for (const [name, script] of Object.entries(programs))
+		writeFileSync(join(folder, name), `#!/bin/sh\ncd ${folder} && ${script}\n`, { mode });
+	process.env.PATH = mode === 0o755 ? `${folder}:${PATH}` : folder;
+	process.env.DEBUGINFOD_URLS = 'file:///nowhere';
+	try {
+		return await run(folder);
+	} finally {
+		process.env.PATH = PATH;
+		if (DEBUGINFOD_URLS === undefined) delete process.env.DEBUGINFOD_URLS;
+		else process.env.DEBUGINFOD_URLS = DEBUGINFOD_URLS;
+		rmSync(folder, { recursive: true });
+	}
+}
+
+test('servers are not asked for what is missing', async () => {
+	const addr2line = `printf '%s' "($DEBUGINFOD_URLS)" > urls; cat > /dev/null`;
+	await withPrograms({ addr2line }, 0o755, async (folder) => {
+		assert.equal(await inlined(`\t1 f (${PROGRAM})\n`), 'inlined;f 7\n');
+		assert.equal(readFileSync(join(folder, 'urls'), 'utf8'), '()');
+	});
+});
+
+test('an addr2line that is there and cannot be started is not said to be missing', async () => {
+	await withPrograms({ addr2line: 'true' }, 0o644, async () => {
+		await assert.rejects(inlined(`\t1 f (${PROGRAM})\n`), {
+			name: 'TstraceError',
+			message: /^addr2line cannot be started: .*, or leave out --inline$/,
+		});
+	});
 });
