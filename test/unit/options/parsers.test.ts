@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import {
 	parseAge,
 	parseComms,
+	parseContainers,
 	parseCount,
 	parseCpus,
 	parsePaths,
@@ -143,4 +144,32 @@ test('CPUs: single ones and ranges, up to the last one that there is', () => {
 	const message = `give CPUs from 0 to ${last}, such as 0,2-3`;
 	for (const text of [`${last + 1}`, `0-${last + 1}`, '0-0-0', '0,'])
 		assert.throws(() => parseCpus(text), { message }, text);
+});
+
+test('containers: beginnings of IDs, in lists and repeated; nothing, and no path', () => {
+	assert.deepEqual(parseContainers('3f2a'), ['3f2a']);
+	assert.deepEqual(parseContainers('b,c', ['a']), ['a', 'b', 'c']);
+	for (const text of ['', 'a,', ',a', '/docker/3f2a', 'a,b/c'])
+		assert.throws(() => parseContainers(text), { message: /^give the ID of a container/ }, text);
+});
+
+test('all patterns of thread names together are bounded, those too that were given before', () => {
+	const most = Array.from({ length: 64 }, (_, i) => `n${i}*`);
+	const together = (before: readonly string[]) => {
+		try {
+			return parseComms('last*', before).length;
+		} catch (error) {
+			assert.ok(error instanceof InvalidArgumentError);
+			return 0;
+		}
+	};
+	assert.equal(together([]), 1);
+	assert.equal(together(most), 0);
+	// Whole names take no such room.
+	assert.equal(together(most.map((name) => name.replace('*', ''))), 65);
+});
+
+test('a name in place of a process number may have what names have', () => {
+	for (const name of ['my-server', 'a.out', 'kworker:0', 'a_b'])
+		assert.throws(() => parsePids(name), new RegExp(`--comm ${name}$`), name);
 });

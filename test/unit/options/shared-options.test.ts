@@ -1,6 +1,8 @@
 /** Options that several tools share: each is there, says what it does, and gives what it says. */
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
+import tty from 'node:tty';
 import { Command } from 'commander';
 import { formatHelp, formatOption, formatOptions } from '../../../src/options/choose-format.js';
 import { lookOptions } from '../../../src/options/look.js';
@@ -168,4 +170,22 @@ test('what is read: the files that are named; how: as it is', () => {
 		inline: false,
 		event: undefined,
 	});
+});
+
+test('standard input is read where nothing is named, but not from a terminal', (t) => {
+	for (const isTerminal of [true, false]) {
+		const isatty = t.mock.method(tty, 'isatty', () => isTerminal);
+		syncBuiltinESMExports();
+		try {
+			assert.deepEqual(inputsOf(['a', 'b']), ['a', 'b']);
+			for (const files of [[], ['-'], ['a', '-']]) {
+				const expected = files.length === 0 ? ['-'] : files;
+				if (!isTerminal) assert.deepEqual(inputsOf(files), expected);
+				else assert.throws(() => inputsOf(files), { message: /^standard input is a terminal/ });
+			}
+		} finally {
+			isatty.mock.restore();
+			syncBuiltinESMExports();
+		}
+	}
 });
