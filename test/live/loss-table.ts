@@ -5,11 +5,12 @@ type Entry = { readonly forcedIn: string } | { readonly not: string };
 
 const LOSSES = 'live/losses';
 const IN_PROGRAMS = 'live/losses-in-programs';
+const IN_TABLES = 'live/losses-in-tables';
 
 export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	groups_full: { forcedIn: LOSSES },
 	events_ring_full: { forcedIn: LOSSES },
-	waits_ring_full: { not: 'it takes 140,000 waits in one second' },
+	waits_ring_full: { forcedIn: IN_TABLES },
 	wait_table_full: { forcedIn: IN_PROGRAMS },
 	wait_start_unknown: { forcedIn: LOSSES },
 	waits_unseen: { forcedIn: IN_PROGRAMS },
@@ -19,7 +20,7 @@ export const LOSS_TABLE: Readonly<Record<string, Entry>> = {
 	stack_walk_failed: { forcedIn: LOSSES },
 	call_start_unknown: { forcedIn: LOSSES },
 	threads_full: { forcedIn: LOSSES },
-	ended_threads_full: { not: 'it takes 50,000 threads that end before tstrace looks' },
+	ended_threads_full: { forcedIn: IN_TABLES },
 	allocations_full: { forcedIn: LOSSES },
 	allocations_nested: { not: 'four probes would have to interrupt each other on one CPU' },
 	allocations_endless: { forcedIn: LOSSES },

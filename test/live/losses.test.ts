@@ -181,6 +181,12 @@ const CASES: readonly Case[] = [
 		due: some,
 	},
 	{
+		cause: 'wait_table_full',
+		what: 'trace: more threads in a call at once than there is room for',
+		prepare: workloadCase(['crowd', '6000', '1', '300000'], 'trace -e clock_nanosleep'),
+		due: (lost) => lost >= 6000 - 4096 && lost <= 6000,
+	},
+	{
 		cause: 'mappings_lost',
 		what: 'programs that begin while tstrace stands still',
 		prepare: async () => ({
