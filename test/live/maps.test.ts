@@ -5,6 +5,8 @@ import { TstraceError } from '../../src/errors.js';
 import { runqlat } from '../../src/generated/runqlat.js';
 import { u32Key } from '../../src/loader/map.js';
 import { BpfObject } from '../../src/loader/object.js';
+import { descriptorsOf } from './held-maps.js';
+import { until } from './support.js';
 
 const OBJECT = `dist/bpf/${process.arch}/runqlat.bpf.o`;
 
@@ -62,5 +64,27 @@ test('what the kernel refuses to read is an error that names the map', () => {
 	Object.defineProperty(map, 'fd', { get: () => -1 });
 	for (const read of ['readAll', 'drain'] as const) {
 		assert.throws(() => map[read](() => undefined), /cannot read BPF map hash_waits: EBADF/);
+	}
+});
+
+test('a map is put into a map of maps by another thread, which keeps no descriptor', async () => {
+	const TIMES = 20;
+	const object = loaded(16);
+	try {
+		const [outer, inner] = [object.map('barrier'), object.map('barrier_inner')];
+		const held = () => descriptorsOf(process.pid).get('anon_inode:bpf-map');
+		const before = held();
+		for (let i = 0; i < TIMES; i++) {
+			outer.addInner(u32Key(0), inner.fd);
+			assert.ok(outer.lookup(u32Key(0)));
+			assert.ok(outer.delete(u32Key(0)));
+		}
+		// The thread goes on for some milliseconds.
+		await until(
+			() => held() === before,
+			() => `${held()} descriptors, ${before} before`,
+		);
+	} finally {
+		object.close();
 	}
 });
