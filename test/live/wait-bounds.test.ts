@@ -1,7 +1,7 @@
 /** --min and --max: no wait is shorter or longer than was asked for, whichever of a thread it is. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stackReport, sumOf } from './stacks.js';
+import { errorOf, near, stackReport, sumOf } from './stacks.js';
 import { Tracing, Workload } from './support.js';
 
 const THREADS = 500;
@@ -38,4 +38,17 @@ test('--max: each is as long at most', async () => {
 	const stacks = await traced('--max', '20us');
 	for (const { value, count, frames } of stacks)
 		assert.ok(value <= 20e3 * count, `${count} waits of ${value} ns in all: ${frames.join(' ')}`);
+});
+
+test('first waits are sampled as all others are: how much that errs is said, and is no more', async () => {
+	const churn = await Workload.start('churn', `${THREADS}`);
+	const args = ['offcputime', '--no-edges', '--json', '-p', `${churn.pid}`];
+	const [every, sampled] = [await Tracing.start([...args, '--exact']), await Tracing.start(args)];
+	await churn.work();
+	const firstOf = async (tracing: Tracing) =>
+		stackReport(await tracing.end('SIGINT')).stacks.filter(isFirst);
+	const [all, some] = [await firstOf(every), await firstOf(sampled)];
+	await churn.end();
+	assert.ok(errorOf(some) > 0, JSON.stringify(some));
+	near(sumOf(some), sumOf(all), 4 * errorOf(some) + 0.1 * sumOf(all), 'waits for a first CPU');
 });
