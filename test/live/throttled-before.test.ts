@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CpuCgroup } from './cpu-cgroup.js';
 import { reportsOf } from './reports.js';
+import { stackReport, sumOf } from './stacks.js';
 import { Tracing, until, Workload } from './support.js';
 import { schedstat } from './times.js';
 
@@ -47,6 +48,28 @@ test('runqlat --split: the wait that tracing begins in is one for quota', async 
 	const said = JSON.stringify(groups.map(({ key, sum }) => [key.kind, sum]));
 	assert.ok(sum_ns(true) > 0.5e9, said);
 	assert.ok(sum_ns(false) < sum_ns(true) / 2, said);
+});
+
+test('timehist: the same, in a line of its own', async () => {
+	const stdout = await traced(
+		['timehist', '--json'],
+		(hog, waits) => schedstat(hog.pid).waits > waits,
+	);
+	const rows = reportsOf(stdout).flatMap((report) => report.rows);
+	const sum_ns = (field: string) => rows.reduce((sum, row) => sum + Number(row[field] ?? 0), 0);
+	assert.ok(sum_ns('throttled_ns') > 0.5e9, stdout);
+	assert.ok(sum_ns('delay_ns') < sum_ns('throttled_ns') / 2, stdout);
+});
+
+test('offcputime: the same, as far as it was seen', async () => {
+	const stdout = await traced(
+		['offcputime', '--exact', '--json'],
+		(hog, waits) => schedstat(hog.pid).waits > waits,
+	);
+	const { stacks } = stackReport({ status: 0, stdout, stderr: '' });
+	const queued_ns = sumOf(stacks, 'run_queue') + sumOf(stacks, 'preempted');
+	assert.ok(sumOf(stacks, 'throttled') > 0, stdout);
+	assert.ok(queued_ns < sumOf(stacks, 'throttled') / 2, stdout);
 });
 
 test('why: a thread that never gets a CPU in the window could have run in all of it', async () => {
