@@ -1,9 +1,10 @@
 /** Connections that nobody takes, or asks for, and one of very many: kinds, objects, and who ended the wait. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { chainText, checkedRuns, ofChain, within } from './chain-reports.js';
 import { type JsonStack, stackReport, sumOf, withFrame } from './stacks.js';
-import { Tracing, Workload } from './support.js';
+import { Tracing, tstrace, until, Workload } from './support.js';
 
 const TRIES = 10;
 /** Of all processes together: the one that is traced has as many of them as it may. */
@@ -138,3 +139,37 @@ test('the same two ports of 127.0.0.1 are one connection in each network namespa
 		},
 	);
 });
+
+/** In a network of its own: a child that has connected to an address, and waits for an answer; nobody accepts. */
+const NOT_ACCEPTED = `
+import fcntl, os, signal, socket, struct, sys
+address, family = sys.argv[1], socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET
+# netdevice(7): the loopback device has to be up, and gets one more address.
+SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8914, 0x8916, 1
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any:
+    fcntl.ioctl(any, SIOCSIFFLAGS, struct.pack('16sh22x', b'lo', IFF_UP))
+    own = struct.pack('16sHH4s16x', b'lo:1', socket.AF_INET, 0, socket.inet_aton('10.1.2.3'))
+    fcntl.ioctl(any, SIOCSIFADDR, own)
+server = socket.create_server((address, 0), family=family)
+where, client = server.getsockname()[:2], os.fork()
+if not client:
+    server.close()
+    socket.create_connection(where).recv(1)
+print('ready', os.getpid(), client, flush=True)
+sys.stdin.buffer.raw.read(1)
+os.kill(client, signal.SIGKILL)
+`;
+
+for (const address of ['127.0.0.1', '::1', '10.1.2.3'])
+	test(`who listens at ${address}, and has not accepted yet, is at the other end`, async () => {
+		const python = ['python3', '-c', NOT_ACCEPTED, address];
+		const server = await Workload.startBy('unshare', '-n', ...python);
+		const RECVFROM = process.arch === 'arm64' ? 207 : 45;
+		const call = () => readFileSync(`/proc/${server.tid}/syscall`, 'utf8');
+		await until(() => call().startsWith(`${RECVFROM} `));
+		const args = ['offcputime', '--json', '-p', `${server.tid}`, '0.3'];
+		const objects = objectsIn(stackReport(tstrace(args)).stacks);
+		await server.end();
+		const ends = objects.map((object) => object.other_end);
+		assert.deepEqual(ends, [[{ pid: server.pid, comm: 'python3' }]], JSON.stringify(objects));
+	});

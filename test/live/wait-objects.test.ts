@@ -28,33 +28,35 @@ function objectsOf(stacks: readonly JsonStack[], comm: string, kind: string): Wa
 		.flatMap(({ wait }) => wait?.objects ?? []);
 }
 
-/** Waits for the one of two children that ends last. */
+/** Waits for the one of two children that ends last; says which number that has in /proc. */
 const WAITS_FOR_ONE = `
 import os, time
 def child(seconds):
     pid = os.fork()
-    if not pid: time.sleep(seconds); os._exit(0)
+    if not pid:
+        if seconds > 0.3: os.write(1, os.readlink('/proc/self').encode())
+        time.sleep(seconds); os._exit(0)
     return pid
 one, other = child(0.4), child(0.1)
 os.waitid(os.P_PID, one, os.WEXITED)
-print(one)
 `;
 
-test('of several children, the one that waitid waits for', () => {
-	const python = ['--', 'python3', '-c', WAITS_FOR_ONE];
-	const args = ['offcputime', '--json', '--exact', '-q', '-o'];
-	const file = join(folder, 'waitid.json');
-	const run = tstrace([...args, file, ...python]);
-	const { stacks } = stackReport({ ...run, stdout: readFileSync(file, 'utf8') });
-	const waits = stacks
-		.flatMap(({ wait }) => wait?.objects ?? [])
-		.filter(({ type }) => type === 'child');
-	const longest = waits.filter(({ value_ns }) => Number(value_ns) > 2e8);
-	assert.deepEqual(
-		longest.map(({ pid, comm }) => [pid, comm]),
-		[[Number(run.stdout), 'python3']],
-	);
-});
+for (const how of [[], ['unshare', '--pid', '--fork']])
+	test(`of several children, the one that waitid waits for${how.length > 0 ? ', in a PID namespace of its own' : ''}`, () => {
+		const python = ['--', ...how, 'python3', '-c', WAITS_FOR_ONE];
+		const args = ['offcputime', '--json', '--exact', '--follow', '-q', '-o'];
+		const file = join(folder, 'waitid.json');
+		const run = tstrace([...args, file, ...python]);
+		const { stacks } = stackReport({ ...run, stdout: readFileSync(file, 'utf8') });
+		const waits = stacks
+			.flatMap(({ wait }) => wait?.objects ?? [])
+			.filter(({ type }) => type === 'child');
+		const longest = waits.filter(({ value_ns }) => Number(value_ns) > 2e8);
+		assert.deepEqual(
+			longest.map(({ pid, comm }) => [pid, comm]),
+			[[Number(run.stdout), 'python3']],
+		);
+	});
 
 test('waits that go on say what they are for, and what memory and CPUs were waited for says nothing', async () => {
 	const workload = await Workload.start('kinds', folder, `${MSEC}`);
