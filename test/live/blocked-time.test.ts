@@ -236,3 +236,35 @@ test('wakeuptime: of stacks that it does not show nothing is said, also of waits
 		sleep.kill();
 	}
 });
+
+/** Two threads wake a third one in turn, for which they have no more to do. */
+const TWO_WAKERS = `
+import ctypes, os, sys, threading, time
+hears, tells = os.pipe()
+def wake(name):
+    ctypes.CDLL(None).prctl(15, name)
+    for _ in range(${COUNT}):
+        time.sleep(0.002)
+        os.write(tells, b'x')
+print('ready', os.getpid(), os.getpid(), flush=True)
+sys.stdin.buffer.raw.read(1)
+for name in b'its-waker-1', b'its-waker-2': threading.Thread(target=wake, args=(name,)).start()
+for _ in range(2 * ${COUNT}): os.read(hears, 1)
+print('done', flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+
+test('wakers of one process whose names begin alike are told apart', async () => {
+	const python = await Workload.startBy('python3', '-c', TWO_WAKERS);
+	const args = ['offcputime', '--exact', '--no-edges', '--json', '--by', 'kind,waker'];
+	const tracing = await Tracing.start([...args, '-p', `${python.pid}`]);
+	await python.work();
+	const { stacks } = stackReport(await tracing.end('SIGINT'));
+	await python.end();
+	const pipes = stacks.filter(({ key }) => key.kind === 'pipe');
+	for (const name of ['its-waker-1', 'its-waker-2']) {
+		const its = pipes.filter(({ key }) => key.waker === `${name} (${python.pid})`);
+		// The other one may be so soon that nobody sleeps.
+		assert.ok(sumOf(its, 'count') > COUNT / 2, JSON.stringify(pipes.map(({ key }) => key)));
+	}
+});
