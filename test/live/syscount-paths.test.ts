@@ -191,6 +191,34 @@ test('--paths with what it cannot be with: one line', () => {
 	}
 });
 
+/** Calls for a descriptor, with no path (NULL) and with an empty one; and one with a path that cannot be read. */
+const NO_PATH = `
+import ctypes, os, sys
+libc, words, EMPTY_PATH = ctypes.CDLL(None), ctypes.create_string_buffer(512), 0x1000
+print('ready', os.getpid(), os.getpid(), flush=True)
+sys.stdin.buffer.raw.read(1)
+for _ in range(97):
+    libc.futimens(4242, None)
+    libc.fstatat(4242, b'', words, EMPTY_PATH)
+    libc.openat(4242, ctypes.c_void_p(0x1000), 0)
+print('done', flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+
+test('without a path it is about the descriptor before it; not if there is one that cannot be read', async () => {
+	const python = await Workload.startBy('python3', '-c', NO_PATH);
+	const rows = await failing(python);
+	await python.end();
+	const found = rows.map(({ syscall, errors, error, path, descriptor }) => [
+		...[syscall.replace(/^newfstatat$/, 'fstatat'), errors, error, path, descriptor],
+	]);
+	assert.deepEqual(found.sort(), [
+		['fstatat', 97, 'EBADF', undefined, 4242],
+		['openat', 97, 'EFAULT', null, undefined],
+		['utimensat', 97, 'EBADF', undefined, 4242],
+	]);
+});
+
 /** Fails to write to a file, which then is another one's descriptor. */
 const USED_AGAIN = `
 import os, sys
