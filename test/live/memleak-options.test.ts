@@ -226,6 +226,17 @@ test('frees of what was there before are counted', async () => {
 	assert.deepEqual(leaksOf(report.stacks), { leak_growing: [10_000, 10], hold_steady: [2000, 1] });
 });
 
+test('to resize what was there before is to free it, too', async () => {
+	const workload = await start('resizes');
+	await workload.work();
+	const tracing = await Tracing.start(['memleak', '--json', '-p', `${workload.pid}`]);
+	for (let i = 0; i < 3; i++) await workload.work();
+	const report = leakReport(await tracing.end('SIGINT'));
+	await workload.end();
+	assert.equal(report.unseen_frees, 1);
+	assert.deepEqual(leaksOf(report.stacks), { hold_resized: [1004, 1] });
+});
+
 for (const [args, says] of [
 	[['-z', '200', '-Z', '100'], /--min-size 200 is more than --max-size 100/],
 	[['-a', '--churn'], /-a or --churn/],

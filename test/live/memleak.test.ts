@@ -52,6 +52,8 @@ for (const [what, begin] of [
 		assert.deepEqual(done, [CAUGHT]);
 		assert.deepEqual(leaksOf(report.stacks), NEWS);
 		assert.deepEqual(report.lost, {});
+		// Operators delete call free, which is no free of something else; but for what was there before.
+		assert.ok(report.unseen_frees <= 1, `${report.unseen_frees}`);
 	});
 }
 

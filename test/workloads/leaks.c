@@ -9,8 +9,8 @@
  * executes itself with "all"; "hands-over" does so from a second thread; "forks" leaks in a child,
  * which is ready once more; "vforks" in the parent, around COUNT children; "sizes" leaks known sums
  * in 100 functions; "halves" unmaps half of each of its mappings; "ring" never rests; "grows" leaks
- * in one function at each byte, and allocates in another as much as it frees. Then prints "done",
- * and ends at the next byte.
+ * in one function at each byte, and allocates in another as much as it frees; "resizes" makes one
+ * block larger by a byte at each byte. Then prints "done", and ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -284,6 +284,27 @@ static void grow(void)
 	exit(0);
 }
 
+IN_STACKS static void hold_resized(void)
+{
+	static void *held;
+	static unsigned long size = 1000;
+
+	KEEP(realloc(held, ++size));
+	held = kept;
+}
+
+static void resize(void)
+{
+	char byte;
+
+	do {
+		hold_resized();
+		printf("done\n");
+		fflush(stdout);
+	} while (read(STDIN_FILENO, &byte, 1) > 0);
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
@@ -318,6 +339,8 @@ int main(int argc, char **argv)
 		leak_halves();
 	if (!strcmp(kind, "grows"))
 		grow();
+	if (!strcmp(kind, "resizes"))
+		resize();
 	printf("done\n");
 	return stay();
 }
