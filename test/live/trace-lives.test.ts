@@ -1,9 +1,12 @@
 /** trace: calls that have not returned as tracing ends, and children of threads: whose they are. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { reportsOf } from './reports.js';
-import { Tracing, until, Workload } from './support.js';
+import { runToEnd, Tracing, until, Workload } from './support.js';
 import { tracedLines } from './traced-lines.js';
 
 /** Threads with names of their own: one waits before it is told to work, one makes a child, one waits from then on. */
@@ -89,4 +92,31 @@ test('calls that have not returned are of the thread that made them, and last si
 	const ended = lines.find(({ tid, text }) => tid === child && text.startsWith('+++'));
 	const name = makes.find(({ comm }) => comm !== 'makes')?.comm;
 	assert.match(ended?.text ?? '', new RegExp(`exited with 3 after .* parent ${name}\\[${pid}\\]$`));
+});
+
+test('--path: a call that began before, and has not returned, may be about any file, and is not shown', async () => {
+	const folder = mkdtempSync(join(tmpdir(), 'trace-lives-'));
+	const fifo = join(folder, 'fifo');
+	assert.equal(runToEnd('mkfifo', [fifo]).status, 0);
+	// It waits as it opens it, until somebody writes there: fs/pipe.c, wait_for_partner().
+	const cat = spawn('cat', [fifo]);
+	try {
+		const waits = () => readFileSync(`/proc/${cat.pid}/wchan`, 'utf8').includes('partner');
+		await until(() => callOf(cat.pid ?? 0, 'cat') !== undefined && waits());
+		for (const [options, due] of [
+			[[], ['openat']],
+			[['--path', '/nowhere'], []],
+		] as const) {
+			const tracing = await Tracing.start(['trace', ...options, '-p', `${cat.pid}`]);
+			const lines = tracedLines((await tracing.end('SIGINT')).stdout);
+			assert.deepEqual(
+				lines.map(({ call }) => call),
+				due,
+				options.join(' '),
+			);
+		}
+	} finally {
+		cat.kill();
+		rmSync(folder, { recursive: true });
+	}
 });
