@@ -69,35 +69,50 @@ test('who uses the disk meanwhile, traced or not: as /proc/PID/io has it', async
 	}
 });
 
-/** A thread after another one that reads 64 KiB from the disk and ends, beside three that sleep. */
-const READS_IN_THREADS = `
-import os, sys, threading, time
-file, buffer = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), memoryview(__import__('mmap').mmap(-1, 65536))
+/** Reads or writes 64 KiB of the disk again and again, itself or in a thread that ends, beside three that sleep. */
+const USES_DISK = `
+import mmap, os, sys, threading, time
+file, buffer = os.open(sys.argv[1], os.O_RDWR | os.O_DIRECT), memoryview(mmap.mmap(-1, 65536))
+work, args = (os.preadv if sys.argv[2] == 'read' else os.pwritev), (file, [buffer], 0)
 for _ in range(3): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 while True:
-    reader = threading.Thread(target=os.preadv, args=(file, [buffer], 0))
-    reader.start(); reader.join()
+    if sys.argv[3] == 'itself': work(*args); continue
+    thread = threading.Thread(target=work, args=args)
+    thread.start(); thread.join()
 `;
 
-test('what ended threads of a process have read counts once', async (t) => {
-	const folder = mkdtempSync('build/why-');
-	t.after(() => rmSync(folder, { recursive: true }));
-	const file = resolve(folder, 'read');
-	writeFileSync(file, Buffer.alloc(1 << 16, 1), { flush: true });
-	const reader = spawn('python3', ['-c', READS_IN_THREADS, file], { stdio: 'ignore' });
-	const hog = await Workload.start('hog', '0');
-	const bytes = () =>
-		Number(/^read_bytes: (\d+)$/m.exec(readFileSync(`/proc/${reader.pid}/io`, 'utf8'))?.[1]);
-	await until(() => bytes() > 1 << 20);
-	const before = bytes();
-	const { others } = why('-p', `${hog.pid}`, '0.5').machine;
-	const after = bytes();
-	reader.kill('SIGKILL');
-	await hog.end();
-	const [own] = others.filter(({ disk_pid }) => disk_pid === reader.pid);
-	assert.ok((own?.read_bytes ?? 0) > 1 << 16, JSON.stringify(others));
-	assert.ok((own?.read_bytes ?? 0) <= after - before, `${own?.read_bytes} of ${after - before}`);
-});
+for (const [way, who] of [
+	['read', 'ended threads of a process'],
+	['write', 'ended threads of a process'],
+	['write', 'a process itself'],
+] as const)
+	test(`${way}: what ${who} did with the disk counts once, and is no other use`, async (t) => {
+		const folder = mkdtempSync('build/why-');
+		t.after(() => rmSync(folder, { recursive: true }));
+		const file = resolve(folder, 'file');
+		writeFileSync(file, Buffer.alloc(1 << 16, 1), { flush: true });
+		const args = ['-c', USES_DISK, file, way, who.split(' ').at(-1) ?? ''];
+		const user = spawn('python3', args, { stdio: 'ignore' });
+		const hog = await Workload.start('hog', '0');
+		const bytes = () =>
+			Number(
+				new RegExp(`^${way}_bytes: (\\d+)$`, 'm').exec(
+					readFileSync(`/proc/${user.pid}/io`, 'utf8'),
+				)?.[1],
+			);
+		await until(() => bytes() > 1 << 20);
+		const before = bytes();
+		const { others } = why('-p', `${hog.pid}`, '0.5').machine;
+		const after = bytes();
+		user.kill('SIGKILL');
+		await hog.end();
+		const [own] = others.filter(({ disk_pid }) => disk_pid === user.pid);
+		const { read_bytes = 0, written_bytes = 0 } = own ?? {};
+		const [done, not] = way === 'read' ? [read_bytes, written_bytes] : [written_bytes, read_bytes];
+		assert.ok(done > 1 << 16, JSON.stringify(others));
+		assert.ok(done <= after - before, `${done} of ${after - before}`);
+		assert.equal(not, 0);
+	});
 
 test('who only reads by its children has written nothing', async (t) => {
 	const folder = mkdtempSync('build/why-');

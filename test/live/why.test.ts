@@ -1,6 +1,7 @@
 /** why: its account is all of the time; what it says where there is little to say. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -136,6 +137,20 @@ test('COMMAND is looked at until it ends, for longer than a process that goes on
 	const { window_ns, account } = why('--', 'sleep', '10.5');
 	assert.ok(window_ns >= 10.5e9, `${window_ns}`);
 	near(total(account.filter(({ kind }) => kind === 'sleep')), 10.5e9, 0.01 * SLACK, 'sleep');
+});
+
+test('who has ended, and is not waited for by its parent, is nobody', async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-why-'));
+	t.after(() => rmSync(folder, { recursive: true }));
+	// A name that no other program has.
+	const own = join(folder, 'why-ended');
+	copyFileSync('/bin/sleep', own);
+	const parent = spawn('sh', ['-c', `${own} 0.1 & echo $!; exec sleep 1000`]);
+	t.after(() => parent.kill());
+	const [pid] = await once(parent.stdout, 'data');
+	await until(() => readFileSync(`/proc/${Number(pid)}/stat`, 'utf8').includes('(why-ended) Z'));
+	const { rule, threads } = why('--comm', 'why-ended', '0.1');
+	assert.deepEqual([rule, threads], ['nobody', 0]);
 });
 
 test('nobody, and a window that is too short, are said to be that', async () => {
