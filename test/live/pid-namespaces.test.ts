@@ -1,0 +1,123 @@
+/** In a PID namespace, every tool tells threads and processes by the numbers that they have there. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { reportsOf } from './reports.js';
+import { runToEnd, TSTRACE } from './support.js';
+import { tracedLines } from './traced-lines.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tstrace-namespace-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc'];
+
+/**
+ * A thread that runs, fails to open a file, sleeps, and wakes the first one, which waits for that, and then for a
+ * child. Says the numbers of its process, of that thread and of the child.
+ */
+const TWO_THREADS = `
+import ctypes, os, threading, time
+hears, tells = os.pipe()
+numbers = [os.getpid()]
+def second():
+    ctypes.CDLL(None).prctl(15, b'second')
+    numbers.append(threading.get_native_id())
+    for _ in range(20):
+        until = time.thread_time() + 0.005
+        while time.thread_time() < until: pass
+        try: os.open('/no/such', 0)
+        except OSError: time.sleep(0.002)
+        os.write(tells, b'x')
+threading.Thread(target=second).start()
+for _ in range(20): os.read(hears, 1)
+child = os.fork()
+if not child:
+    time.sleep(0.05)
+    os._exit(0)
+os.waitpid(child, 0)
+print(*numbers, child)
+`;
+
+type Row = Readonly<Record<string, unknown>>;
+
+interface Report {
+	readonly groups: readonly { readonly key: Row }[];
+	readonly rows: readonly Row[];
+	readonly stacks: readonly {
+		readonly key: Row;
+		readonly wait?: { readonly waker?: Row; readonly objects?: readonly Row[] };
+	}[];
+	readonly sufferers: readonly Row[];
+}
+
+/** Traces it on one CPU, so that one thread waits behind the other; what tstrace writes. */
+function toldBy(...args: readonly string[]) {
+	const file = join(folder, 'told');
+	const command = ['taskset', '-c', '0', 'python3', '-c', TWO_THREADS];
+	const words = [...NAMESPACE, TSTRACE, ...args, '-q', '-o', file, '--', ...command];
+	const { status, stdout, stderr } = runToEnd('unshare', words);
+	assert.equal(status, 0, stderr);
+	const [pid = 0, tid = 0, child = 0] = stdout.split(' ').map(Number);
+	assert.ok(pid < tid && tid < child && child < 200, `${stdout}: small, as in a new namespace`);
+	return { text: readFileSync(file, 'utf8'), pid, tid, child };
+}
+
+/** Of rows about the second thread, by which numbers they tell it; with words in front of what tells it. */
+const told = (rows: readonly Row[], front = '') =>
+	rows
+		// In its last moments, when it is not to be found any more, it has no number there.
+		.filter((row) => row[`${front}comm`] === 'second' && row[`${front}tid`])
+		.map((row) => [row[`${front}pid`], row[`${front}tid`]]);
+
+const objectsIn = ({ stacks }: Report) => stacks.flatMap(({ wait }) => wait?.objects ?? []);
+
+/** Each tool, and where its JSON tells who it is about. */
+const CASES: ReadonlyArray<readonly [tool: string, numbers: (report: Report) => unknown[][]]> = [
+	['runqlat -L', ({ groups }) => told(groups.map(({ key }) => key))],
+	['runqlat --slower 1', ({ rows }) => [...told(rows), ...told(rows, 'prev_')]],
+	['schedlat', ({ rows }) => told(rows.map(({ key }) => key as Row))],
+	['timehist -w -n', ({ rows }) => told(rows)],
+	['timehist -n', ({ rows }) => told(rows, 'next_')],
+	['timehist -w', ({ rows }) => told(rows, 'woken_')],
+	['trace', ({ rows }) => told(rows)],
+	['offcputime --exact -L', ({ stacks }) => told(stacks.map(({ key }) => key))],
+	[
+		'offwaketime --exact -L',
+		({ stacks }) => told(stacks.flatMap(({ wait }) => (wait?.waker ? [wait.waker] : []))),
+	],
+	['profile -e cpu-clock -F 997 -L', ({ stacks }) => told(stacks.map(({ key }) => key))],
+	['why', ({ sufferers }) => told(sufferers)],
+];
+
+for (const [tool, numbers] of CASES)
+	test(`${tool}: a thread that is not the first one of its process`, () => {
+		const { text, pid, tid } = toldBy(...tool.split(' '), '--json');
+		const found = reportsOf(text).flatMap((report) => numbers(report as unknown as Report));
+		assert.deepEqual([...new Set(found.map((each) => each.join(' ')))], [`${pid} ${tid}`]);
+	});
+
+test('syscount --paths: the process whose calls fail', () => {
+	const { text, pid } = toldBy('syscount', '--paths', '--json');
+	const rows = reportsOf(text).flatMap((report) => report.rows);
+	const found = rows.filter(({ path }) => path === '/no/such').map((row) => row.pid);
+	assert.deepEqual(found, [pid]);
+});
+
+test('offcputime: who is at the other end of a pipe, and which child is waited for', () => {
+	const { text, pid, child } = toldBy('offcputime', '--exact', '--json');
+	const objects = reportsOf(text).flatMap((report) => objectsIn(report as unknown as Report));
+	const ends = objects.flatMap(({ other_end }) => (other_end as Row[] | undefined) ?? []);
+	assert.deepEqual([...new Set(ends.map((end) => end.pid))], [pid]);
+	const children = objects.filter(({ type, comm }) => type === 'child' && comm === 'python3');
+	assert.deepEqual([...new Set(children.map((each) => each.pid))], [child]);
+});
+
+test('trace: the same in lines, and whose child has ended', () => {
+	const { text, pid, tid, child } = toldBy('trace', '--follow');
+	const lines = tracedLines(text);
+	const own = told(lines as unknown as Row[]).map((each) => each.join(' '));
+	assert.deepEqual([...new Set(own)], [`${pid} ${tid}`]);
+	const ended = lines.find((line) => line.tid === child && line.text.startsWith('+++'));
+	assert.match(ended?.text ?? '', new RegExp(`exited with 0 .* parent python3\\[${pid}\\]$`));
+});
