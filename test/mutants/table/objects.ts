@@ -119,4 +119,13 @@ export const OF_OBJECTS: readonly Mutation[] = [
 		test: 'live/wait-objects',
 		only: 'of several children',
 	},
+	{
+		id: 'V5',
+		file: 'bpf/lib/waits/objects/child.h',
+		from: 'own_number(child) == (u32)number',
+		to: '(u32)process_number((u64)child) == (u32)number',
+		bug: 'in a PID namespace of its own no thread waits for one of several children',
+		test: 'live/wait-objects',
+		only: 'of several children',
+	},
 ];

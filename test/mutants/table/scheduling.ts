@@ -184,4 +184,13 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		test: 'live/schedlat-switches',
 		only: 'of threads that end',
 	},
+	{
+		id: 'V4',
+		file: 'bpf/lib/scheduling/off_cpu_parts.h',
+		from: '\t*duration_ns = task->sched_info.run_delay;\n',
+		to: '\t*duration_ns = 0;\n',
+		bug: 'what a new thread waited before it was moved to another CPU is forgotten',
+		test: 'live/moved',
+		only: 'a new thread',
+	},
 ];

@@ -114,4 +114,12 @@ export const OF_STACKS: readonly Mutation[] = [
 		bug: 'a Python function has the name of another one that lies where it was',
 		test: 'unit/runtimes/python/code',
 	},
+	{
+		id: 'V7',
+		file: 'bpf/lib/stacks/stacks.h',
+		from: 'key->tgid = task_tgid(task);',
+		to: 'key->tgid = look(task, tgid);',
+		bug: 'in a PID namespace, processes have the numbers that they have outside',
+		test: 'live/pid-namespaces',
+	},
 ];

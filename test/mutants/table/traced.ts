@@ -137,4 +137,12 @@ export const OF_TRACED: readonly Mutation[] = [
 		test: 'live/stat-options',
 		only: 'without the shell',
 	},
+	{
+		id: 'V6',
+		file: 'bpf/lib/trace/files.h',
+		from: '\t\there->object.flags |= OBJECT_DELETED;\n',
+		to: '\t\there->object.flags |= 0;\n',
+		bug: '`-y`: a file that was deleted is told as if it was there',
+		test: 'live/trace-files',
+	},
 ];

@@ -199,4 +199,12 @@ export const OF_USER_SPACE: readonly Mutation[] = [
 		test: 'live/held',
 		only: ': nothing is kept of threads that have ended',
 	},
+	{
+		id: 'V8',
+		file: 'src/loader/map.ts',
+		from: '\t\t\tconst done = () => {\n\t\t\t\tclose();\n',
+		to: '\t\t\tconst done = () => {\n',
+		bug: 'descriptors that another thread had for an update stay open',
+		test: 'live/maps',
+	},
 ];
