@@ -60,7 +60,7 @@ test-pythons: tests ## names of functions of Python 3.9, 3.13 and 3.14, which ar
 	@scripts/setup.sh pythons
 	@node --enable-source-maps build/test/test/pythons/main.js
 
-test-servers: tests ## Debian's PostgreSQL, redis, nginx, JVM, Node.js and Python in known trouble, each tool from outside
+test-servers: tests ## Debian's PostgreSQL, redis, nginx, JVM, Node.js, Python and uWSGI in known trouble, each tool from outside
 	@scripts/setup.sh servers
 	@$(NODE_TEST) --test-concurrency=1 $$(find build/test/test/servers -name '*.test.js' | sort)
 

@@ -130,6 +130,8 @@ for group; do
 		;;
 	servers)
 		servers
+		need uwsgi-core any_of uwsgi uwsgi-core
+		need uwsgi-plugin-python3 test -e /usr/lib/uwsgi/plugins/python3_plugin.so
 		need curl any_of curl
 		;;
 	guard)

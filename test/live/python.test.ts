@@ -1,11 +1,8 @@
 /** Names of Python functions of CPython that was started without flags for it. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
 	closeSync,
 	copyFileSync,
-	existsSync,
 	mkdtempSync,
 	openSync,
 	readFileSync,
@@ -15,13 +12,25 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { LockOwner } from '../../src/aggregate/wait-object.js';
 import { FileBytes } from '../../src/elf/bytes.js';
 import { Elf, SEGMENT_TYPE } from '../../src/elf/elf.js';
 import { ExportedSymbols } from '../../src/elf/exported-symbols.js';
+import {
+	DEBIANS,
+	FUNCTION,
+	HAS_PYTHON,
+	INTERPRETERS,
+	isBefore311,
+	NAMELESS,
+	namedShare,
+	nameOf,
+	Python,
+	pythonOf,
+	script,
+	shown,
+} from './python.js';
 import {
 	assertSources,
 	foldedLines,
@@ -31,19 +40,10 @@ import {
 } from './stacks.js';
 import { runToEnd, TSTRACE } from './support.js';
 
-const DEBIANS = '/usr/bin/python3.11';
-/** Others can be named, with a colon in between: 3.9 to 3.14. */
-const INTERPRETERS = [DEBIANS, ...(process.env.PYTHONS ?? '').split(':')].filter(existsSync);
-const HAS_PYTHON = existsSync(DEBIANS) ? {} : { skip: `there is no ${DEBIANS}` };
-const script = (name: string) =>
-	fileURLToPath(new URL(`../workloads/python/${name}`, import.meta.url));
 const SCRIPT = script('functions.py');
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-python-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const FUNCTION = /^(\S+|.* in .*) \((.+\.py|<.*>):(\d+)\)$/;
-/** What a function of Python's is shown as that has no name. */
-const NAMELESS = '_PyEval_EvalFrameDefault';
 const OUTERMOST = [
 	'turn',
 	'turn_forever',
@@ -72,58 +72,6 @@ const THROUGH_C = [
 	['compare_in_c', 'call_through_c'],
 ] as const;
 
-class Python {
-	readonly #child: ChildProcess;
-	readonly #lines: AsyncIterator<string>;
-	pid = 0;
-	tid = 0;
-
-	constructor(file: string, source: string) {
-		this.#child = spawn(file, [source], { stdio: ['pipe', 'pipe', 'inherit'] });
-		const lines: Interface = createInterface({ input: this.#child.stdout ?? assert.fail() });
-		this.#lines = lines[Symbol.asyncIterator]();
-	}
-
-	static async start(file: string, source = SCRIPT): Promise<Python> {
-		const python = new Python(file, source);
-		const [, pid, tid] = (await python.line()).split(' ').map(Number);
-		[python.pid, python.tid] = [pid ?? assert.fail(), tid ?? assert.fail()];
-		return python;
-	}
-
-	async line(): Promise<string> {
-		return (await this.#lines.next()).value ?? assert.fail('it has ended');
-	}
-
-	tell(line: string): void {
-		this.#child.stdin?.write(`${line}\n`);
-	}
-
-	async end(): Promise<void> {
-		this.#child.stdin?.end();
-		await once(this.#child, 'exit');
-	}
-}
-
-const nameOf = (frame: string): string => FUNCTION.exec(frame)?.[1] ?? '';
-
-/** Leaf first. */
-const pythonOf = ({ frames, kinds }: JsonStack): string[] =>
-	frames.filter((_, i) => kinds[i] === 'j').reverse();
-
-/** The share of what is counted whose frames of Python have names, of all that has such frames. */
-function namedShare(stacks: readonly JsonStack[]): number {
-	let named = 0;
-	let nameless = 0;
-	for (const { frames, kinds, value } of stacks)
-		for (const [i, frame] of frames.entries()) {
-			if (frame === NAMELESS) nameless += value;
-			else if (kinds[i] === 'j') named += value;
-		}
-	assert.ok(named > 0);
-	return named / (named + nameless);
-}
-
 /** The line that a function's name says has its name, or the decorator before it. JSON's `sources` say the same. */
 function assertInSource(stacks: readonly JsonStack[]): void {
 	assertSources(stacks, FUNCTION);
@@ -139,19 +87,18 @@ function assertInSource(stacks: readonly JsonStack[]): void {
 }
 
 async function traced(file: string, tool: string, ...args: string[]): Promise<StackReport> {
-	const python = await Python.start(file);
+	const python = await Python.start(file, SCRIPT);
 	const report = stackReport(runToEnd(TSTRACE, [tool, '--json', '-p', `${python.pid}`, ...args]));
 	await python.end();
 	return report;
 }
 
 for (const file of INTERPRETERS) {
-	const shown = file === DEBIANS ? 'Debian’s python3.11' : file;
-	const isOld = /3\.(9|10)$/.test(file);
+	const isOld = isBefore311(file);
 	/** Code has no other name before 3.11. */
 	const known = (name: string) => (isOld ? name.split('.').at(-1) : name);
 
-	test(`profile: each way that leads to a function, of ${shown}`, async () => {
+	test(`profile: each way that leads to a function, of ${shown(file)}`, async () => {
 		const { stacks, notices } = await traced(file, 'profile', '-F', '499', '3');
 		assert.ok(namedShare(stacks) >= 0.99, `${namedShare(stacks)}`);
 		assertInSource(stacks);
@@ -171,8 +118,8 @@ for (const file of INTERPRETERS) {
 		assert.doesNotMatch(notices.join('\n'), /-X perf|Python functions without names/);
 	});
 
-	test(`offcputime: threads that wait, as Python itself tells it, of ${shown}`, async () => {
-		const python = await Python.start(file);
+	test(`offcputime: threads that wait, as Python itself tells it, of ${shown(file)}`, async () => {
+		const python = await Python.start(file, SCRIPT);
 		const args = ['offcputime', '--exact', '--json', '-p', `${python.pid}`, '2'];
 		const { stacks, notices } = stackReport(runToEnd(TSTRACE, args));
 		python.tell('stacks');
@@ -193,7 +140,7 @@ for (const file of INTERPRETERS) {
 		assert.doesNotMatch(notices.join('\n'), /-X perf|Python functions without names/);
 	});
 
-	test(`who waits for the GIL is told which thread has it, of ${shown}`, async () => {
+	test(`who waits for the GIL is told which thread has it, of ${shown(file)}`, async () => {
 		const python = await Python.start(file, script('gil.py'));
 		const args = ['offcputime', '--exact', '--by', 'object', '--json', '-p', `${python.pid}`, '2'];
 		const { stacks } = stackReport(runToEnd(TSTRACE, args));
@@ -213,7 +160,7 @@ for (const file of INTERPRETERS) {
 		assert.ok(time(ofKeeper) > 0.9 * time(waits), `${python.tid}: ${JSON.stringify(waits)}`);
 	});
 
-	test(`a recursion that is deeper than a stack may be, of ${shown}`, () => {
+	test(`a recursion that is deeper than a stack may be, of ${shown(file)}`, () => {
 		const script =
 			'import time\ndef burn():\n end = time.time() + 0.7\n while time.time() < end: pass\n' +
 			'def deep(n):\n return deep(n - 1) if n else burn()\ndeep(700)\n';
@@ -254,7 +201,7 @@ test(
 	'why: of a process that tstrace reads about only after it met its functions',
 	HAS_PYTHON,
 	async () => {
-		const python = await Python.start(DEBIANS);
+		const python = await Python.start(DEBIANS, SCRIPT);
 		const { stdout, status } = runToEnd(TSTRACE, ['why', '--folded', '-p', `${python.pid}`, '2']);
 		await python.end();
 		assert.equal(status, 0);

@@ -1,11 +1,11 @@
-/** Fetches other Pythons than this system's, as Debian's other releases have them, and runs Python's live test on each. */
+/** Fetches other Pythons than this system's, as Debian's other releases have them, and runs Python's live tests on each. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Suite } from '../vm/apt.js';
 
 const FOLDER = resolve('build/pythons');
-const TEST = 'build/test/test/live/python.test.js';
+const TESTS = ['python', 'python-waits'].map((name) => `build/test/test/live/${name}.test.js`);
 const LOADER = 'ld-linux-x86-64.so.2';
 const LIBRARIES = 'lib/x86_64-linux-gnu';
 const PYTHONS = [
@@ -38,7 +38,7 @@ function fetch({ version, suite: release }: (typeof PYTHONS)[number]): string {
 }
 
 const scripts = PYTHONS.map(fetch);
-const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', TEST], {
+const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', ...TESTS], {
 	env: { ...process.env, PYTHONS: scripts.join(':') },
 	stdio: 'inherit',
 });
