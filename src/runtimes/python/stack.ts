@@ -40,6 +40,8 @@ interface Segment {
 /** Of one process, at one moment. What the walks of all its threads read for it takes MAX_SPENT_MS, and then ends. */
 export class PythonStacks {
 	#threads: readonly Thread[] | undefined;
+	/** Interpreters: a thread may be in the list of each. */
+	#hasSeveral = false;
 	/** The innermost segment of each thread that was asked for. */
 	readonly #innermost = new Map<Thread, Segment | undefined>();
 	#spent_ms = 0;
@@ -54,16 +56,24 @@ export class PythonStacks {
 
 	/** Of a thread, by its number, as the kernel tells it; its own may be another one. */
 	stackOf(number: number): FunctionStack {
-		/** null: it has ended. */
-		let at: Segment | null | undefined;
+		let at: Segment | undefined;
+		/** What may tell of frames further out: of other interpreters. Undefined: the thread was not met yet. */
+		let others: readonly Thread[] | undefined;
+		const begin = (frame: SteppedFrame) => {
+			const threads = others ?? this.#threadsOf(number, frame);
+			const begun = threads.find((thread) => this.#isInnermost(thread, frame));
+			if (!begun) return undefined;
+			others = this.#hasSeveral ? threads.filter((each) => each !== begun) : [];
+			return this.#innermostOf(begun);
+		};
 		return {
 			take: (frame) => {
-				if (at === null) return [];
+				if (!at && others?.length === 0) return [];
 				return this.#timed(() => {
-					at ??= this.#beginning(number, frame);
+					at ??= begin(frame);
 					if (!at || !this.#runs(frame, at)) return [];
 					const { words } = at;
-					at = this.#segment(at.frame, at.record) ?? null;
+					at = this.#segment(at.frame, at.record);
 					return words;
 				});
 			},
@@ -88,16 +98,19 @@ export class PythonStacks {
 		return offset >= this.layout.evalStart && offset < this.layout.evalEnd;
 	}
 
-	/** Of the thread whose innermost C frame of the interpreter's is this one. */
-	#beginning(number: number, frame: SteppedFrame): Segment | undefined {
+	/** Whether this is the thread's innermost C frame of the interpreter's. */
+	#isInnermost(thread: Thread, frame: SteppedFrame): boolean {
+		const segment = this.#innermostOf(thread);
+		return segment !== undefined && this.#runs(frame, segment);
+	}
+
+	/** Those that may be the one with this number, and have this frame on their stack. */
+	#threadsOf(number: number, frame: SteppedFrame): readonly Thread[] {
 		this.#threads ??= this.#listThreads();
-		const own = this.#threads.filter((thread) => thread.number === number);
+		// In the list of an interpreter a thread may have another one's number (uWSGI).
+		const own = this.#hasSeveral ? [] : this.#threads.filter((each) => each.number === number);
 		// In another PID namespace they have other numbers.
-		for (const thread of own.length > 0 ? own : this.#threadsAt(frame)) {
-			const segment = this.#innermostOf(thread);
-			if (segment && this.#runs(frame, segment)) return segment;
-		}
-		return undefined;
+		return own.length > 0 ? own : this.#threadsAt(frame);
 	}
 
 	/** Those that may have this frame on their stack. */
@@ -110,7 +123,8 @@ export class PythonStacks {
 		for (const thread of threads)
 			if (thread.identity > from && !(nearest && nearest.identity < thread.identity))
 				nearest = thread;
-		return [nearest ?? threads.at(-1)].filter((thread) => thread !== undefined);
+		nearest ??= threads.at(-1);
+		return threads.filter(({ identity }) => identity === nearest?.identity);
 	}
 
 	#innermostOf(thread: Thread): Segment | undefined {
@@ -133,19 +147,19 @@ export class PythonStacks {
 
 	#listThreads(): Thread[] {
 		const { memory, layout } = this;
-		const threads: Thread[] = [];
+		const threads = new Map<number, Thread>();
 		let interpreter = pointerAt(memory, this.base + layout.runtime + layout.interpreters);
 		for (let i = 0; i < MAX_INTERPRETERS && interpreter; i++) {
 			let at = pointerAt(memory, interpreter + layout.interpreterThreads);
-			for (
-				;
-				at && threads.length < MAX_THREADS && this.#hasTime();
-				at = pointerAt(memory, at + layout.threadNext)
-			)
-				threads.push(this.#threadAt(at));
+			// Lists may be rings.
+			while (at && !threads.has(at) && threads.size < MAX_THREADS && this.#hasTime()) {
+				threads.set(at, this.#threadAt(at));
+				at = pointerAt(memory, at + layout.threadNext);
+			}
 			interpreter = pointerAt(memory, interpreter + layout.interpreterNext);
+			this.#hasSeveral ||= !!interpreter;
 		}
-		return threads;
+		return [...threads.values()];
 	}
 
 	#threadAt(at: number): Thread {

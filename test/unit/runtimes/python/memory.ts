@@ -143,17 +143,30 @@ export class FakeMemory implements RuntimeMemory {
 		return at;
 	}
 
-	/** The only thread of the only interpreter. `first`: its innermost frame, or the record that says which it is. */
+	/**
+	 * The only thread of a new interpreter, which is first in the list. `first`: its innermost frame, or the record that says
+	 * which it is.
+	 */
 	thread(first: number, number: number): number {
-		const { runtime, interpreters, interpreterThreads, threadNumber, threadFrame, threadRecord } =
-			this.layout;
+		const { threadNumber, threadFrame, threadRecord } = this.layout;
 		const at = this.take(256);
-		const interpreter = this.take(256);
-		this.word(BASE + runtime + interpreters, interpreter);
-		this.word(interpreter + interpreterThreads, at);
+		this.#interpreter(at);
 		if (threadNumber !== undefined) this.word(at + threadNumber, number);
 		this.word(at + (threadFrame ?? threadRecord ?? 0), first);
 		return at;
+	}
+
+	#interpreter(thread: number): void {
+		const { runtime, interpreters, interpreterNext, interpreterThreads } = this.layout;
+		const at = this.take(256);
+		const list = BASE + runtime + interpreters;
+		this.word(at + interpreterNext, this.#wordAt(list));
+		this.word(at + interpreterThreads, thread);
+		this.word(list, at);
+	}
+
+	#wordAt(at: number): number {
+		return Number(this.#bytes.readBigUInt64LE(at - BASE));
 	}
 
 	/** One more thread, further on in the list. */

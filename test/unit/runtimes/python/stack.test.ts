@@ -111,6 +111,51 @@ test("CPython's own functions are not shown; what is no function can have no nam
 	assert.deepEqual(words, [{ place: 0x10, print: 0, isCallers: false }]);
 });
 
+test('a thread in two interpreters: of the one that it has called, and then further out', () => {
+	const memory = new FakeMemory(LAYOUT_WITH_ENTRIES);
+	const [leaf, middle, root] = functionsOf(memory);
+	const outer = memory.frame(0, 0, ENTRY);
+	memory.thread(memory.frame(root, outer, 0), NUMBER);
+	const inner = memory.frame(0, 0, ENTRY);
+	memory.thread(memory.frame(leaf, memory.frame(middle, inner, 0), 0), NUMBER);
+	// It has made this one, and runs nothing there.
+	memory.thread(0, NUMBER);
+	const found = placesIn(
+		memory,
+		LAYOUT_WITH_ENTRIES,
+		[inner, inner + 8],
+		[inner + 8, outer],
+		[outer, outer + 8],
+	);
+	assert.deepEqual(found, [[leaf, middle], [], [root]]);
+});
+
+test('3.11: in a second interpreter a thread may have the number of another one, which has made it', () => {
+	const memory = new FakeMemory();
+	const [leaf, , root] = functionsOf(memory);
+	const [outer, inner] = [memory.take(24), memory.take(24)];
+	memory.word(outer + 8, memory.frame(root, 0, 1));
+	memory.word(inner + 8, memory.frame(leaf, 0, 1));
+	memory.thread(outer, NUMBER);
+	memory.thread(inner, NUMBER + 1);
+	const found = placesIn(memory, LAYOUT, [inner, inner + 8], [outer, outer + 8]);
+	assert.deepEqual(found, [[leaf], [root]]);
+});
+
+test('3.9: a thread in two interpreters', () => {
+	const memory = new FakeMemory(LAYOUT_3_9);
+	const [leaf, middle, root] = functionsOf(memory);
+	const frames = [memory.frame(root, 0, 0), memory.frame(leaf, memory.frame(middle, 0, 0), 0), 0];
+	for (const frame of frames)
+		memory.word(memory.thread(frame, NUMBER) + LAYOUT_3_9.threadIdentity, 0x9000);
+	const stack = new PythonStacks(memory, LAYOUT_3_9, BASE).stackOf(NUMBER);
+	const code = BASE + LAYOUT_3_9.evalStart;
+	const found = [1, 2, 3, 4].map((from) =>
+		stack.take({ from, to: from + 1, code }).map(({ place }) => place),
+	);
+	assert.deepEqual(found, [[leaf], [middle], [root], []]);
+});
+
 test('lists without an end', () => {
 	for (const layout of [LAYOUT, LAYOUT_WITH_ENTRIES]) {
 		const memory = new FakeMemory(layout);
