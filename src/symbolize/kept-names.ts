@@ -20,21 +20,22 @@ export class KeptNames {
 	readonly #files = new Map<string, string>();
 	#characters = 0;
 	/**
-	 * Those that were used last are last. They are no ranges of code: a runtime puts other code where some has been, and
-	 * then only addresses that were met in both have the old name.
+	 * Those that were used lately, and those that were before. They are no ranges of code: a runtime puts other code where
+	 * some has been, and then only addresses that were met in both have the old name.
 	 */
-	readonly #addresses = new Map<string, FunctionName>();
+	#addresses = new Map<string, FunctionName>();
+	#olderAddresses = new Map<string, FunctionName>();
 
 	/** Undefined: it was not read, or is forgotten. `life`: of its process. */
 	get(life: string, of: Named): FunctionName | undefined {
 		const key = nameKey(life, of);
 		if (typeof of !== 'number') return this.#functions.get(key);
-		const name = this.#addresses.get(key);
-		if (name !== undefined) this.#putLast(key, name);
+		const name = this.#addresses.get(key) ?? this.#olderAddresses.get(key);
+		if (name !== undefined) this.#keepAddress(key, name);
 		return name;
 	}
 
-	/** Addresses always have room, as those are forgotten that were not used for longest. */
+	/** Addresses always have room, as those are forgotten that were not used lately. */
 	hasRoomFor(of: Named): boolean {
 		if (typeof of === 'number') return true;
 		return this.#functions.size < MAX_FUNCTIONS && this.#characters < MAX_CHARACTERS;
@@ -44,7 +45,7 @@ export class KeptNames {
 	keep(life: string, of: Named, name: FunctionName): FunctionName {
 		const key = nameKey(life, of);
 		if (typeof of === 'number') {
-			this.#putLast(key, name);
+			this.#keepAddress(key, name);
 			return name;
 		}
 		const isFull = this.#functions.size >= MAX_FUNCTIONS && !this.#functions.has(key);
@@ -66,13 +67,12 @@ export class KeptNames {
 		return name;
 	}
 
-	#putLast(key: string, name: FunctionName): void {
-		this.#addresses.delete(key);
-		for (const oldest of this.#addresses.keys()) {
-			if (this.#addresses.size < MAX_ADDRESSES) break;
-			this.#addresses.delete(oldest);
-		}
+	/** A map of which the oldest entry is taken out again and again gets slow. */
+	#keepAddress(key: string, name: FunctionName): void {
 		this.#addresses.set(key, name);
+		if (this.#addresses.size < MAX_ADDRESSES / 2) return;
+		this.#olderAddresses = this.#addresses;
+		this.#addresses = new Map();
 	}
 }
 

@@ -180,7 +180,14 @@ test('a file system that does not answer: its folder, its type, and what not to 
 
 test('a runtime: the language it runs, its own name and version, and the number of the process', () => {
 	const range = { start: 0, end: 1 };
-	const heap = { heap: LAYOUT, builtins: range, interpreter: range, resumes: [], wasm: undefined };
+	const heap = {
+		heap: LAYOUT,
+		builtins: range,
+		interpreter: range,
+		resumes: [],
+		wasm: undefined,
+		loaded: [],
+	};
 	const v8 = { runtime: 'v8', version: '11.3.244', problem: undefined, layout: heap } as const;
 	const javascript = judgeRuntime('node', 7, false, v8);
 	assert.deepEqual(

@@ -25,17 +25,19 @@ test('addresses leave the room of functions alone, and functions that of address
 	assert.equal(names.get('life', 16 * (FUNCTIONS + 49)), 'none');
 });
 
-test('addresses that were not used for longest are forgotten, and others stay', () => {
+test('the half that was used last is kept; of what was not used lately, nothing is left', () => {
 	const names = new KeptNames();
 	for (let i = 0; i < ADDRESSES; i++) names.keep('life', i, named(`${i}`));
+	const isKept = (i: number) => names.get('life', i) !== undefined;
+	const half = ADDRESSES / 2;
+	assert.ok(!isKept(0) && !isKept(half - 1) && isKept(half) && isKept(ADDRESSES - 1));
 	// One is used; of one, more is known.
-	assert.deepEqual(names.get('life', 0), named('0'));
-	names.keep('life', 1, named('one'));
-	for (let i = 0; i < 3; i++) names.keep('other', i, 'none');
-	const forgotten = [0, 1, 2, 3, 4, 5, 6].filter((i) => names.get('life', i) === undefined);
-	assert.deepEqual(forgotten, [2, 3, 4]);
-	assert.deepEqual(names.get('life', 1), named('one'));
-	assert.deepEqual(names.get('life', ADDRESSES - 1), named(`${ADDRESSES - 1}`));
+	assert.deepEqual(names.get('life', half + 1), named(`${half + 1}`));
+	names.keep('life', half + 2, named('two'));
+	for (let i = 0; i < half - 2; i++) names.keep('other', i, 'none');
+	assert.deepEqual(names.get('life', half + 1), named(`${half + 1}`));
+	assert.deepEqual(names.get('life', half + 2), named('two'));
+	assert.ok(!isKept(half + 3) && !isKept(ADDRESSES - 2));
 	assert.equal(names.get('other', 1), 'none');
 });
 
