@@ -18,6 +18,8 @@ const NEEDED = [
 	'biome.json',
 ];
 
+const BUILT = ['dist/bpf', 'build/uapi'];
+
 /** The code block that follows the line that names a file. */
 function fileIn(markdown: string, path: string): string {
 	const from = markdown.indexOf(`\`${path}\`:\n`);
@@ -35,6 +37,8 @@ test('the example tool of CONTRIBUTING.md works as written, with nothing else ch
 		for (const path of ['bpf/slices.bpf.c', 'src/tools/slices.ts']) {
 			writeFileSync(join(folder, path), fileIn(markdown, path));
 		}
+		// Newer than all sources: of BPF programs only the tool's own is compiled, which saves a minute.
+		for (const name of BUILT) cpSync(name, join(folder, name), { recursive: true });
 		const inFolder = (command: string) => runToEnd('sh', ['-c', `cd ${folder} && ${command}`]);
 		const built = inFolder('node scripts/build.mjs');
 		assert.equal(built.status, 0, built.stderr);
