@@ -93,13 +93,14 @@ export class FunctionNames implements Runtimes {
 		const name = runtime ? this.#readNow(space, runtime, of) : 'unread';
 		this.#asking_ms += performance.now() - begun_ms;
 		this.#sliceSoon();
+		this.#keepForChildren(space, of, name);
 		return this.#names.keep(life, of, name);
 	}
 
 	#readNow(space: AddressSpace, runtime: RuntimeFile, of: Named): FunctionName {
 		const own = this.#memory.nameOf(space.life.pid, lifeKey(space.life), runtime, of);
 		if (own !== 'unread' || typeof of === 'number') return own;
-		// Of a process that was forked and has ended, the parent may have the function still.
+		// It was forked, and has ended: a parent may have the function still, or had it when another child was read.
 		for (const parent of space.parents()) {
 			const life = lifeKey(parent);
 			const known = this.#names.get(life, of) ?? 'unread';
@@ -107,6 +108,13 @@ export class FunctionNames implements Runtimes {
 			if (name !== 'unread') return name;
 		}
 		return 'unread';
+	}
+
+	/** Processes that were forked from the same one have the same functions, and end when they like. */
+	#keepForChildren(space: AddressSpace, of: Named, name: FunctionName): void {
+		const [ancestor] = [...space.parents()].slice(-1);
+		if (ancestor && typeof of !== 'number' && name !== 'unread')
+			this.#names.keep(lifeKey(ancestor), of, name);
 	}
 
 	/**
@@ -261,10 +269,14 @@ export class FunctionNames implements Runtimes {
 	#readWaiting({ pid, runtime, of, call }: Waiting): boolean {
 		if (call !== undefined && typeof of !== 'number') return this.#readCall(pid, runtime, of, call);
 		const life = this.#memory.lifeOf(pid);
-		const name = this.#memory.nameOf(pid, life, runtime, of);
+		const space = this.#history.at(pid, Number(process.hrtime.bigint()));
+		const name = space
+			? this.#readNow(space, runtime, of)
+			: this.#memory.nameOf(pid, life, runtime, of);
 		const isKnown = name !== 'unread' && (name === 'none' || !name.isLineLater);
 		const known = this.#names.get(life, of);
 		if (isKnown || known === undefined || known === 'unread') this.#names.keep(life, of, name);
+		if (space) this.#keepForChildren(space, of, name);
 		return isKnown;
 	}
 }

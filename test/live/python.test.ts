@@ -31,6 +31,7 @@ import {
 	script,
 	shown,
 } from './python.js';
+import { unseenIn } from './reports.js';
 import {
 	assertSources,
 	foldedLines,
@@ -295,6 +296,28 @@ test('COMMAND ends before tstrace prints: its functions have names', HAS_PYTHON,
 		frames.includes('burn_briefly (<string>:2)'),
 	);
 	assert.ok(burns.length > 0, stdout);
+});
+
+/** Children that wait, one after the other, and end. */
+const CHILDREN = 20;
+const FORKING = `
+import os, time
+def nap(): time.sleep(0.02)
+def in_child(): nap()
+for _ in range(${CHILDREN}):
+    if os.fork() == 0:
+        in_child()
+        os._exit(0)
+    os.wait()
+`;
+
+test('children that were forked wait, and end at once: each has its functions', HAS_PYTHON, () => {
+	const args = ['offcputime', '--exact', '--json', '--follow', '--', DEBIANS, '-c', FORKING];
+	const { stacks, lost } = stackReport(runToEnd(TSTRACE, args));
+	const naps = stacks.filter(({ frames }) => frames.includes('nap (<string>:3)'));
+	for (const { frames } of naps) assert.ok(frames.includes('in_child (<string>:4)'), `${frames}`);
+	const count = naps.reduce((sum, each) => sum + each.count, 0);
+	assert.ok(count >= CHILDREN - unseenIn(lost) && count <= CHILDREN, `${count}`);
 });
 
 /** A copy of Python that says it has another version. */

@@ -134,6 +134,7 @@ function world(context: TestContext, runtime = RUNTIME) {
 			all.set(pid, pages);
 			history.add({ type: 'fork', pid, tid: pid, parentPid, time_ns: 12 });
 		},
+		pagesOf: (pid: number) => all.get(pid) ?? assert.fail(),
 		meet(words: readonly FunctionWord[], pid = PID, call?: number): void {
 			const frames = words.map((word) => ({ word, call }));
 			met.push({ pid, runtime, base: 0, frames, others: [] });
@@ -232,6 +233,23 @@ test('a process that was forked has ended: its functions are read in its parent,
 	here.execute(PID);
 	assert.equal(here.nameOf(late, { pid: CHILD }), 'unread');
 	assert.equal(here.nameOf(met, { pid: CHILD }), 'met');
+});
+
+test('what one child was read to have, another one has that has ended; the parent was never read', async (t) => {
+	const here = world(t);
+	const [FIRST, SECOND] = [PID + 1, PID + 2];
+	here.begin(PID).isGone = true;
+	here.fork(PID, FIRST);
+	here.fork(PID, SECOND);
+	const first = here.pagesOf(FIRST);
+	first.isGone = false;
+	const word = first.function('handle');
+	here.meet([word], FIRST);
+	await here.tell();
+	assert.equal(here.nameOf(word, { pid: SECOND }), 'handle');
+	// A process of its own has nothing of theirs.
+	here.begin(PID + 3).isGone = true;
+	assert.equal(here.nameOf(word, { pid: PID + 3 }), 'unread');
 });
 
 test('what is not what was met is read four times, and no more', async (t) => {
