@@ -312,8 +312,10 @@ for _ in range(${CHILDREN}):
 `;
 
 test('children that were forked wait, and end at once: each has its functions', HAS_PYTHON, () => {
-	const args = ['offcputime', '--exact', '--json', '--follow', '--', DEBIANS, '-c', FORKING];
-	const { stacks, lost } = stackReport(runToEnd(TSTRACE, args));
+	// Sleeps alone: a child may be preempted, too, or wait for a page.
+	const options = ['--exact', '--json', '--follow', '--state', 'S'];
+	const command = ['--', DEBIANS, '-c', FORKING];
+	const { stacks, lost } = stackReport(runToEnd(TSTRACE, ['offcputime', ...options, ...command]));
 	const naps = stacks.filter(({ frames }) => frames.includes('nap (<string>:3)'));
 	for (const { frames } of naps) assert.ok(frames.includes('in_child (<string>:4)'), `${frames}`);
 	const count = naps.reduce((sum, each) => sum + each.count, 0);
