@@ -67,7 +67,7 @@ export class KeptNames {
 		return name;
 	}
 
-	/** A map of which the oldest entry is taken out again and again gets slow. */
+	/** Forgets by halves: a Map gets slow if its oldest entry is taken out again and again. */
 	#keepAddress(key: string, name: FunctionName): void {
 		this.#addresses.set(key, name);
 		if (this.#addresses.size < MAX_ADDRESSES / 2) return;
