@@ -80,7 +80,10 @@ class Pages extends FakeMemory {
 		return word;
 	}
 
-	forget(): void {}
+	forgets = 0;
+	forget(): void {
+		this.forgets++;
+	}
 
 	rest(): void {
 		this.rests++;
@@ -250,6 +253,18 @@ test('what one child was read to have, another one has that has ended; the paren
 	// A process of its own has nothing of theirs.
 	here.begin(PID + 3).isGone = true;
 	assert.equal(here.nameOf(word, { pid: PID + 3 }), 'unread');
+});
+
+test('names that are asked for: memory is read anew every 5 ms', (t) => {
+	const here = world(t);
+	const pages = here.begin(PID);
+	here.names.take();
+	for (const name of 'abcde') {
+		assert.equal(here.nameOf(pages.function(name)), name);
+		here.clock.now_ms += 3;
+	}
+	// After 6 and 12 ms.
+	assert.equal(pages.forgets, 2);
 });
 
 test('what is not what was met is read four times, and no more', async (t) => {
