@@ -9,6 +9,10 @@ import { ExportedSymbols } from '../../../../src/elf/exported-symbols.js';
 import { runtimeIn } from '../../../../src/runtimes/recognise.js';
 import { LAYOUTS } from './memory.js';
 
+/** Of an ELF file: man 5 elf. */
+const ET_EXEC = 2;
+const ET_DYN = 3;
+
 /** As scripts/setup.sh has fetched them, for one architecture. */
 const FETCHED = process.arch === 'x64' ? ['22.23.3', '24.21.0', '25.9.0', '26.12.1'] : [];
 const NODES = new Map(FETCHED.map((version) => [version, resolve(`build/nodes/${version}/node`)]));
@@ -44,4 +48,28 @@ for (const [which, node] of NODES) {
 test('a file without V8 has no runtime', () => {
 	const bytes = readFileSync('build/workloads/leaks');
 	assert.equal(runtimeIn(new Elf(new MemoryBytes(bytes))), undefined);
+});
+
+test('a node that may be anywhere in memory: no part of its file is known to be in one place', () => {
+	const fd = openSync(process.execPath, 'r');
+	try {
+		const bytes = new FileBytes(fd, statSync(process.execPath).size);
+		const layoutOf = (type: number) => {
+			const read = (offset: number, length_bytes: number) => {
+				const part = bytes.read(offset, length_bytes);
+				// The header's e_type.
+				if (offset === 0) part.writeUInt16LE(type, 16);
+				return part;
+			};
+			const file = runtimeIn(new Elf({ size_bytes: bytes.size_bytes, read }));
+			return file?.runtime === 'v8' ? file.layout : undefined;
+		};
+		const [fixed, anywhere] = [layoutOf(ET_EXEC), layoutOf(ET_DYN)];
+		if (!fixed || !anywhere) return;
+		assert.ok(fixed.loaded.length > 1);
+		assert.deepEqual(anywhere.loaded, []);
+		assert.equal(anywhere.wasm, undefined);
+	} finally {
+		closeSync(fd);
+	}
 });
