@@ -27,7 +27,8 @@ export function giveLargeBuffersBack(): void {
 
 /**
  * From now on V8 collects garbage whenever its heap has grown by a quarter, and not only when it is up to four times as
- * large. That takes about a tenth more CPU time. For machines with very many threads, each of which is in the result.
+ * large. That takes about a tenth more CPU time. Tools call this where the result has an entry for each thread and there
+ * are very many threads.
  */
 export function growHeapSlowly(): void {
 	setFlagsFromString('--heap-growing-percent=25');
