@@ -23,7 +23,6 @@ const PAUSE_MS = 5;
 const MAX_ASKING_MS = 1000;
 /** What waits to be named; addresses in made code take no more than the half, as there may be many for each function. */
 const MAX_WAITING = 100_000;
-const MAX_WAITING_ADDRESSES = MAX_WAITING / 2;
 /** To read one, while its process goes on. */
 const MAX_ATTEMPTS = 4;
 interface Waiting {
@@ -43,7 +42,8 @@ export class FunctionNames implements Runtimes {
 	readonly #maps: Maps;
 	readonly #history: Pick<ProcessHistory, 'at'>;
 	readonly #memory: FunctionMemory;
-	readonly #names = new KeptNames();
+	readonly #names: KeptNames;
+	readonly #mostWaiting: number;
 	readonly #calls = new InlinedCalls();
 	#waiting: Waiting[] = [];
 	#timer: NodeJS.Timeout | undefined;
@@ -51,8 +51,15 @@ export class FunctionNames implements Runtimes {
 	/** What it took to read names that were asked for, since `take`. */
 	#asking_ms = 0;
 
-	/** `pagesOf`: the memory of a process. */
-	constructor(maps: Maps, history: Pick<ProcessHistory, 'at'>, pagesOf?: (pid: number) => Pages) {
+	/** `pagesOf`: the memory of a process; `names` and `mostWaiting`: how much is kept, and waits to be read. */
+	constructor(
+		maps: Maps,
+		history: Pick<ProcessHistory, 'at'>,
+		pagesOf?: (pid: number) => Pages,
+		{ names = new KeptNames(), mostWaiting = MAX_WAITING } = {},
+	) {
+		this.#names = names;
+		this.#mostWaiting = mostWaiting;
 		this.#maps = maps;
 		this.#met = new MetRuntimes(maps);
 		this.#history = history;
@@ -213,7 +220,7 @@ export class FunctionNames implements Runtimes {
 
 	#await(waiting: Waiting, life: string): void {
 		const { of } = waiting;
-		const most = typeof of === 'number' ? MAX_WAITING_ADDRESSES : MAX_WAITING;
+		const most = typeof of === 'number' ? this.#mostWaiting / 2 : this.#mostWaiting;
 		if (this.#waiting.length >= most || !this.#names.hasRoomFor(of)) return;
 		if (this.#names.get(life, of) !== undefined) return;
 		this.#names.keep(life, of, 'unread');
@@ -225,7 +232,7 @@ export class FunctionNames implements Runtimes {
 		life: string,
 	): void {
 		const key = callKey(life, waiting.of, waiting.call);
-		const isFull = this.#waiting.length >= MAX_WAITING || this.#calls.isFull;
+		const isFull = this.#waiting.length >= this.#mostWaiting || this.#calls.isFull;
 		if (isFull || this.#calls.has(key)) return;
 		this.#calls.expect(key);
 		this.#waiting.push(waiting);

@@ -1,12 +1,15 @@
 /** Names that were read of processes' functions, which stay when the process has ended. */
 import type { FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 
-/** Functions that walks took. */
-const MAX_FUNCTIONS = 300_000;
+/** How much is kept. */
+const MOST = {
+	/** Functions that walks took. */
+	functions: 300_000,
+	/** Addresses in made code: nearly each sample of a hot function has another one. */
+	addresses: 200_000,
+};
 /** Of all names and files together: a process that is made to do harm may have other ones for each. */
 const MAX_CHARACTERS = 64 << 20;
-/** Addresses in made code: nearly each sample of a hot function has another one. */
-const MAX_ADDRESSES = 200_000;
 
 /** What names are read of: a function, or code that no function was taken of, by an address in it. */
 export type Named = FunctionWord | number;
@@ -15,6 +18,7 @@ export type Named = FunctionWord | number;
 export type FunctionName = LanguageFunction | 'none' | 'unread';
 
 export class KeptNames {
+	readonly #most: Readonly<typeof MOST>;
 	readonly #functions = new Map<string, FunctionName>();
 	/** Each once, as thousands of functions are in one file. */
 	readonly #files = new Map<string, string>();
@@ -25,6 +29,10 @@ export class KeptNames {
 	 */
 	#addresses = new Map<string, FunctionName>();
 	#olderAddresses = new Map<string, FunctionName>();
+
+	constructor(most: Readonly<typeof MOST> = MOST) {
+		this.#most = most;
+	}
 
 	/** Undefined: it was not read, or is forgotten. `life`: of its process. */
 	get(life: string, of: Named): FunctionName | undefined {
@@ -38,7 +46,7 @@ export class KeptNames {
 	/** Addresses always have room, as those are forgotten that were not used lately. */
 	hasRoomFor(of: Named): boolean {
 		if (typeof of === 'number') return true;
-		return this.#functions.size < MAX_FUNCTIONS && this.#characters < MAX_CHARACTERS;
+		return this.#functions.size < this.#most.functions && this.#characters < MAX_CHARACTERS;
 	}
 
 	/** Keeps it, if there is room; returns what is kept, or what would be. */
@@ -48,7 +56,7 @@ export class KeptNames {
 			this.#keepAddress(key, name);
 			return name;
 		}
-		const isFull = this.#functions.size >= MAX_FUNCTIONS && !this.#functions.has(key);
+		const isFull = this.#functions.size >= this.#most.functions && !this.#functions.has(key);
 		if (isFull || this.#characters >= MAX_CHARACTERS) return name;
 		const kept = this.#counted(name);
 		this.#functions.set(key, kept);
@@ -70,7 +78,7 @@ export class KeptNames {
 	/** Forgets by halves: a Map gets slow if its oldest entry is taken out again and again. */
 	#keepAddress(key: string, name: FunctionName): void {
 		this.#addresses.set(key, name);
-		if (this.#addresses.size < MAX_ADDRESSES / 2) return;
+		if (this.#addresses.size < this.#most.addresses / 2) return;
 		this.#olderAddresses = this.#addresses;
 		this.#addresses = new Map();
 	}

@@ -13,8 +13,8 @@ import { MappedFiles } from './mapped-files.js';
 
 /** Mappings, starts and names in all, some 100 bytes each; a machine that compiles makes 10,000/s. */
 const MAX_KEPT = 300_000;
-/** When there are more, the processes that ended first are forgotten until it is this many. */
-const KEPT_AFTERWARDS = 200_000;
+/** When there are more, the processes that ended first are forgotten until it is this part of them. */
+const KEPT_AFTERWARDS = 2 / 3;
 /** Of one process; browsers have 2,000. */
 const MAX_MAPPINGS = 16_384;
 /** Forks of forks without exec, that is. */
@@ -43,10 +43,16 @@ interface Chronicle {
 export class ProcessHistory {
 	readonly #chronicles = new Map<number, Chronicle>();
 	readonly #files = new MappedFiles();
+	readonly #most: number;
 	#kept = 0;
 	/** Whether a process has ended since the last time some were forgotten. */
 	#canForget = false;
 	#dropped = 0;
+
+	/** `most`: how many mappings, starts and names are kept. */
+	constructor(most = MAX_KEPT) {
+		this.#most = most;
+	}
 
 	/** Takes a record; of one CPU in the order of time, of several in any order. */
 	add(record: SidebandRecord): void {
@@ -221,8 +227,8 @@ export class ProcessHistory {
 
 	/** For one thing more, which is counted as kept or as dropped. */
 	#hasRoom(): boolean {
-		if (this.#kept >= MAX_KEPT && this.#canForget) this.#forgetEnded();
-		const hasRoom = this.#kept < MAX_KEPT;
+		if (this.#kept >= this.#most && this.#canForget) this.#forgetEnded();
+		const hasRoom = this.#kept < this.#most;
 		if (hasRoom) this.#kept++;
 		else this.#dropped++;
 		return hasRoom;
@@ -235,7 +241,7 @@ export class ProcessHistory {
 			.filter(([, { ended_ns }]) => ended_ns !== undefined)
 			.sort(([, a], [, b]) => (a.ended_ns ?? 0) - (b.ended_ns ?? 0));
 		for (const [pid, { mappings, starts, names }] of ended) {
-			if (this.#kept <= KEPT_AFTERWARDS) return;
+			if (this.#kept <= KEPT_AFTERWARDS * this.#most) return;
 			this.#chronicles.delete(pid);
 			this.#forgetFiles(mappings);
 			const count = mappings.length + starts.length + names.length;

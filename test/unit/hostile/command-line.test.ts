@@ -81,7 +81,7 @@ test('commands with options that do not exist', async () => {
 		// Unless it is help that was asked for.
 		assert.notEqual(said.status, 1);
 	});
-	await fc.assert(property, { numRuns: 800 });
+	await fc.assert(property, { numRuns: 250 });
 });
 
 test('commands that do not exist, and help of whatever', async () => {
@@ -93,7 +93,7 @@ test('commands that do not exist, and help of whatever', async () => {
 		if (more.some((each) => COMMANDS.includes(each))) return;
 		checkSaid(await run(args), args);
 	});
-	await fc.assert(property, { numRuns: 500 });
+	await fc.assert(property, { numRuns: 150 });
 });
 
 test('files that do not exist', async () => {
@@ -107,7 +107,7 @@ test('files that do not exist', async () => {
 		checkSaid(said, [name, ...files]);
 		assert.notEqual(said.status, 0);
 	});
-	await fc.assert(property, { numRuns: 500 });
+	await fc.assert(property, { numRuns: 150 });
 });
 
 test('a list is printed, whatever its options', async () => {

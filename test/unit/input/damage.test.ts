@@ -55,7 +55,7 @@ test('files with any bytes changed', async () => {
 			for (const [at, byte] of all) damaged[at] = byte;
 			await readsOrRefuses(damaged);
 		});
-		await fc.assert(property, { numRuns: 2000 });
+		await fc.assert(property, { numRuns: 600 });
 	}
 });
 
@@ -63,7 +63,7 @@ test('any bytes that begin like pprof', async () => {
 	const property = fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), (bytes) =>
 		readsOrRefuses(Buffer.concat([BEGINS_PPROF, bytes])),
 	);
-	await fc.assert(property, { numRuns: 2000 });
+	await fc.assert(property, { numRuns: 600 });
 });
 
 test('any JSON in the place of any value of a speedscope file', async () => {
@@ -79,7 +79,7 @@ test('any JSON in the place of any value of a speedscope file', async () => {
 	const property = fc.asyncProperty(fc.constantFrom(...values), anything, (place, json) =>
 		readsOrRefuses(text.slice(0, place.index) + json + text.slice(place.index + place.length)),
 	);
-	await fc.assert(property, { numRuns: 2000 });
+	await fc.assert(property, { numRuns: 600 });
 });
 
 test('any JSON in the place of any value of a result of tstrace', async () => {
@@ -95,7 +95,7 @@ test('any JSON in the place of any value of a result of tstrace', async () => {
 	const property = fc.asyncProperty(fc.constantFrom(...values), anything, (place, json) =>
 		readsOrRefuses(text.slice(0, place.index) + json + text.slice(place.index + place[0].length)),
 	);
-	await fc.assert(property, { numRuns: 1000 });
+	await fc.assert(property, { numRuns: 300 });
 });
 
 /** What every object has without being asked, and what is no text. */

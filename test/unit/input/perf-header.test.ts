@@ -39,7 +39,7 @@ test('whose a sample is: a name with anything in it, numbers, a CPU', () => {
 			const expected = comm === undefined ? undefined : { comm, first, second };
 			assert.deepEqual(ownerBefore(line), expected);
 		}),
-		{ numRuns: 20_000 },
+		{ numRuns: 3000 },
 	);
 });
 
@@ -51,7 +51,7 @@ test('the same without a time behind it', () => {
 			const expected = found ? { comm, first, second, end: all.length } : undefined;
 			assert.deepEqual(ownerAtBeginning(line), expected);
 		}),
-		{ numRuns: 20_000 },
+		{ numRuns: 3000 },
 	);
 });
 
@@ -63,7 +63,7 @@ test('a line with a name and an event', () => {
 			assert.equal(header.comm, comm ?? line.trim());
 			assert.equal(header.event, event?.slice(0, -1));
 		}),
-		{ numRuns: 20_000 },
+		{ numRuns: 3000 },
 	);
 });
 

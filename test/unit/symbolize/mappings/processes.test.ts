@@ -213,18 +213,18 @@ test('processes that end, each with a file of its own: memory does not grow with
 		collect();
 		return process.memoryUsage().heapUsed;
 	};
-	const history = new ProcessHistory();
+	const history = new ProcessHistory(60_000);
 	let pid = PID;
 	const add = (count: number) => {
 		for (const end = pid + count; pid < end; pid++) addShortLife(history, pid, pid);
 	};
-	// More than are remembered; of 10,000 a third is forgotten at a time, so in the end there are as many.
-	add(11_000);
+	// More than are remembered; of 2,000 a third is forgotten at a time, so in the end there are as many.
+	add(2200);
 	const before = heapBytes();
-	add(10_000);
+	add(4000);
 	const grown = heapBytes() - before;
-	// Each of 10,000 files takes 1 kB.
-	assert.ok(grown < 5e6, `${grown} bytes`);
+	// Each of 4,000 files takes 1 kB.
+	assert.ok(grown < 2e6, `${grown} bytes`);
 	assert.equal(history.at(pid - 1, pid)?.find(0x1800)?.file?.inode, pid - 1);
 });
 
@@ -244,11 +244,11 @@ test('a file that was deleted is held open for as long as its process is remembe
 	try {
 		await once(child, 'spawn');
 		rmSync(path);
-		const history = new ProcessHistory();
+		const history = new ProcessHistory(30_000);
 		history.snapshot(child.pid as number);
 		assert.ok(isHeld());
 		history.add(exit(child.pid as number, 1));
-		for (let pid = PID; pid < PID + 11_000; pid++) addShortLife(history, pid, pid);
+		for (let pid = PID; pid < PID + 1100; pid++) addShortLife(history, pid, pid);
 		assert.ok(!isHeld(), 'forgotten');
 		history.close();
 	} finally {
