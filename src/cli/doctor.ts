@@ -74,7 +74,7 @@ function tryTool<L extends FilteredLayout, S, F extends Findings, O extends Opti
 		const settings = tool.settings(valuesOf(tool.options(), {}), common);
 		const { filter } = common;
 		const subjects = { filter, command: undefined, words: [] };
-		into.begin(settings, subjects, { verbose: false, note }).close();
+		into.begin(settings, subjects, { verbose: false, isTrial: true, note }).close();
 		return { name, runs: true, ...(way === undefined ? {} : { way }) };
 	} catch (error) {
 		takeMessages();

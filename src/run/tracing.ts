@@ -51,6 +51,8 @@ interface TracingOptions {
 	readonly verbose: boolean;
 	/** Why the cost in the kernel is not to be measured; undefined: it is. */
 	readonly unmeasured?: string | undefined;
+	/** It ends at once, without a result: what takes long, and is for the result only, is left out. */
+	readonly isTrial?: boolean;
 	readonly note: Note;
 }
 
@@ -111,7 +113,7 @@ export class BpfTracing<L extends FilteredLayout, S, F extends Findings> impleme
 			const filterPrograms = this.#filter.configure();
 			const plan = tool.plan(object, settings, subjects, this.#note);
 			this.#release.push(() => plan.tables?.close());
-			plan.tables?.order();
+			plan.tables?.order(!options.isTrial);
 			const attach = [...filterPrograms, ...plan.attach];
 			this.#load(attach, plan);
 			this.#filter.fill();

@@ -78,11 +78,15 @@ export class UnwindTables {
 		this.#note = note;
 	}
 
-	/** Has the tables read of the processes that were chosen, meanwhile; the object need not be loaded yet. */
-	order(): void {
+	/**
+	 * Has the tables read of the processes that were chosen, meanwhile; the object need not be loaded yet. `ofChosen`:
+	 * false leaves these out, where nobody will walk their stacks.
+	 */
+	order(ofChosen = true): void {
 		giveLargeBuffersBack();
 		this.#reader = new TableReader((file, answer) => this.#take(file, answer));
 		this.#reader.order(VDSO, undefined);
+		if (!ofChosen) return;
 		for (const pid of namedProcesses(this.#subjects)) this.#orderFilesOf(pid, MAX_FILES_AT_FIRST);
 		this.#orderCommand();
 	}
