@@ -1,6 +1,6 @@
 # tstrace: `make help` lists what there is. Every target does its own set-up, once.
 .DEFAULT_GOAL := build
-.PHONY: build demo test tests test-unit test-browser test-live test-golang test-pythons test-servers test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak lab clean help
+.PHONY: build demo test tests test-unit test-browser test-live test-golang test-pythons test-nodes test-servers test-kernels walks kernels-doc faults-doc mutants package test-package check format texts bench bench-guard whole exact soak lab clean help
 
 # As scripts/build-tests.mjs lists them.
 UNIT := cat build/test/unit-tests
@@ -59,6 +59,19 @@ test-golang: tests ## Go programs, built here by Debian's Go (450 MB, installed 
 test-pythons: tests ## names of functions of Python 3.9, 3.13 and 3.14, which are fetched from other Debians (25 MB)
 	@scripts/setup.sh pythons
 	@node --enable-source-maps build/test/test/pythons/main.js
+
+# Of these, live tests name functions of the processes of the first list; tstrace itself is run by those of the second.
+NODES := 22.23.3 24.21.0 25.9.0 26.12.1
+NODES_OF_TSTRACE := 22.23.3 24.21.0 26.12.1
+OF_VERSIONS := javascript-versions wasm
+OF_OWN_VERSION := javascript-shares names-of-many
+LIVE_FILES = $(foreach name,$(1),build/test/test/live/$(name).test.js)
+
+test-nodes: tests ## names of functions of Node.js 22, 24, 25 and 26
+	@scripts/setup.sh test
+	@TSTRACE_TEST_NODES='$(NODES)' $(NODE_TEST) --test-concurrency=1 $(call LIVE_FILES,$(OF_VERSIONS))
+	@for version in $(NODES_OF_TSTRACE); do echo "# Node.js $$version"; \
+		build/nodes/$$version/$(NODE_TEST) --test-concurrency=1 $(call LIVE_FILES,$(OF_OWN_VERSION)) || exit 1; done
 
 test-servers: tests ## Debian's PostgreSQL, redis, nginx, JVM, Node.js, Python and uWSGI in known trouble, each tool from outside
 	@scripts/setup.sh servers

@@ -1,9 +1,10 @@
-/** Names of JavaScript functions of each version of Node.js that is known beside the one that runs tests. */
+/** Names of JavaScript functions of versions of Node.js that are known beside the one that runs tests. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { FETCHED_NODES, fetchedNode } from './fetched-nodes.js';
 import {
 	assertDeoptimised,
 	assertInlined,
@@ -15,10 +16,6 @@ import {
 } from './javascript.js';
 import type { JsonStack } from './stacks.js';
 
-/** As scripts/setup.sh has fetched them. */
-const VERSIONS = ['22.23.3', '24.21.0', '25.9.0', '26.12.1'];
-/** npm has them for one architecture only. */
-const HAVE_THEM = process.arch === 'x64' ? {} : { skip: 'npm has no newer Node.js for it' };
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-versions-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -61,12 +58,12 @@ function assertNamed(stacks: readonly JsonStack[], names: readonly string[]): vo
 	assert.ok(namedShare(stacks) >= 0.98, `${namedShare(stacks)}`);
 }
 
-for (const version of VERSIONS) {
-	const node = resolve(`build/nodes/${version}/node`);
+for (const version of FETCHED_NODES) {
+	const node = fetchedNode(version);
 
 	for (const [name, { flags, mark, since = 0 }] of Object.entries(TIERS)) {
 		if (Number.parseInt(version, 10) < since) continue;
-		test(`Node.js ${version}, ${name}: functions that run`, HAVE_THEM, async () => {
+		test(`Node.js ${version}, ${name}: functions that run`, async () => {
 			const log = join(folder, `${version}-${name}`);
 			const logging = ['--log-code', '--no-logfile-per-isolate', `--logfile=${log}`];
 			const args = ['-F', '499'];
@@ -83,16 +80,14 @@ for (const version of VERSIONS) {
 
 	for (const [name, flags] of Object.entries(INLINING)) {
 		if (name === 'Maglev' && Number.parseInt(version, 10) < 24) continue;
-		test(`Node.js ${version}, ${name}: functions in the code of others`, HAVE_THEM, () =>
-			assertInlined(node, flags),
-		);
+		test(`Node.js ${version}, ${name}: functions in the code of others`, () =>
+			assertInlined(node, flags));
 	}
 
-	test(`Node.js ${version}: a function that is not optimised any more`, HAVE_THEM, () =>
-		assertDeoptimised(node),
-	);
+	test(`Node.js ${version}: a function that is not optimised any more`, () =>
+		assertDeoptimised(node));
 
-	test(`Node.js ${version}, as it does: functions that wait`, HAVE_THEM, async () => {
+	test(`Node.js ${version}, as it does: functions that wait`, async () => {
 		const { stacks, notices } = await traced(node, 'offcputime', [], '--exact');
 		assertNamed(stacks, ['waitHere', 'waitInMethod', 'waitForChild', 'waitInThread']);
 		const inThread = stacks.filter(({ frames }) =>

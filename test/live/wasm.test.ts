@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { NODE_VERSIONS } from '../../src/runtimes/v8/versions.js';
+import { FETCHED_NODES, fetchedNode } from './fetched-nodes.js';
 import { unseenIn } from './reports.js';
 import {
 	assertSources,
@@ -19,12 +20,7 @@ import { runToEnd, TSTRACE, Workload } from './support.js';
 
 const OWN = process.execPath;
 const OWN_HAS_NAMES = NODE_VERSIONS.includes(Number.parseInt(process.versions.node, 10));
-/** npm has them for one architecture only: scripts/setup.sh has fetched them. */
-const FETCHED = process.arch === 'x64' ? ['22.23.3', '24.21.0', '25.9.0', '26.12.1'] : [];
-const NODES = [
-	...(OWN_HAS_NAMES ? [OWN] : []),
-	...FETCHED.map((version) => resolve(`build/nodes/${version}/node`)),
-];
+const NODES = [...(OWN_HAS_NAMES ? [OWN] : []), ...FETCHED_NODES.map(fetchedNode)];
 const SCRIPTS = fileURLToPath(new URL('../workloads/javascript', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-wasm-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
