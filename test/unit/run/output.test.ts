@@ -1,5 +1,6 @@
 /** What is said on standard error, where it is taken in parts or not at all; what a file holds in the end. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs, { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -93,4 +94,21 @@ test('a new file without a result goes, an old one stays as it was', (t) => {
 	writeFileSync(path, 'old');
 	Output.file(path).close();
 	assert.equal(readFileSync(path, 'utf8'), 'old');
+});
+
+test('a named pipe that nobody reads yet: that is said once, however long it lasts', async (t) => {
+	const path = pathFor(t);
+	execFileSync('mkfifo', [path]);
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const said = stderrTakes(t, 100, 100, 'ENOSPC');
+	const output = Output.file(path);
+	const written = output.write('x');
+	for (let i = 0; i < 5; i++) {
+		t.mock.timers.tick(1000);
+		await new Promise((resolve) => setImmediate(resolve));
+	}
+	output.giveUp();
+	t.mock.timers.tick(1000);
+	await assert.rejects(written, /no process reads this pipe/);
+	assert.equal(said.length, 1);
 });

@@ -5,25 +5,10 @@ import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
 import type { BpfObject } from '../../../src/loader/object.js';
 import { keepFrom, WaitRecords } from '../../../src/waits/records.js';
 import { ringFile } from '../loader/ring-file.js';
+import { recordOf } from './wait-record.js';
 
-const { fields, size } = layout.structs.wait_record;
 const { WAIT_BLOCKED, WAIT_FOR_CPU } = layout.enums.wait_record_type;
 const ONE = layout.enums.stack_constant.COUNT_ONE;
-
-type Field = Exclude<keyof typeof fields, 'key'>;
-
-/** A record; the kernel's side of its key is the number of a stack. */
-function recordOf(values: Partial<Record<Field, number>>, stack = 0): Uint8Array {
-	const view = new DataView(new ArrayBuffer(size));
-	for (const [name, value] of Object.entries(values)) {
-		const { offset, size: bytes } = fields[name as Field];
-		if (bytes === 8) view.setBigUint64(offset, BigInt(value), true);
-		else if (bytes === 4) view.setUint32(offset, value, true);
-		else view.setUint8(offset, value);
-	}
-	view.setUint32(fields.key.offset, stack, true);
-	return new Uint8Array(view.buffer);
-}
 
 function observed(...records: readonly Uint8Array[]) {
 	const { map, close } = ringFile(records.map((bytes) => ({ bytes })));

@@ -4,13 +4,16 @@ import { type TestContext, test } from 'node:test';
 import type { StackFindings, StackRow } from '../../../src/aggregate/stack-rows.js';
 import { askedOf } from '../../../src/cli/tool-command.js';
 import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
+import type { BpfObject } from '../../../src/loader/object.js';
 import { offcputime } from '../../../src/tools/offcputime/offcputime.js';
 import { offwaketime } from '../../../src/tools/offwaketime.js';
 import { wakeuptime } from '../../../src/tools/wakeuptime.js';
 import { planWaits } from '../../../src/waits/plan.js';
 import { readWakers } from '../../../src/waits/wakers.js';
+import { ringFile } from '../loader/ring-file.js';
 import { Kernel as AnyKernel, type Elements } from '../tools/kernel.js';
 import { type Fields, structs } from '../tools/structs.js';
+import { recordOf } from './wait-record.js';
 
 type Raw = Readonly<Record<string, unknown>>;
 const { stack_key, stack_sum, waker } = layout.structs;
@@ -249,4 +252,25 @@ test('options of waits: in microseconds, with limits that leave something', () =
 	assert.throws(() => of({ min: 6, max: 5 }), { message: '--min 6 is more than --max 5' });
 	assert.equal(of({ period: 1_000_000 }).period_usec, 1_000_000);
 	assert.throws(() => of({ period: 1_000_001 }), { message: /at most one second/ });
+});
+
+test('waits that are shown without all of their wakers, as there are too many: said by the tool', async (t) => {
+	const records = Array.from({ length: 30 }, (_, i) => {
+		const wait = { type: layout.enums.wait_record_type.WAIT_BLOCKED, pid: 7, counts: 1 };
+		return { bytes: recordOf({ ...wait, begin_ns: 1000 + i, end_ns: 2000 + i }, i + 1) };
+	});
+	const ring = ringFile(records);
+	t.after(ring.close);
+	const kernel = new Kernel(t);
+	kernel.variables.begun_ns = 1;
+	const { object } = kernel as { object: BpfObject<typeof layout> };
+	const map = (name: string) => (name === 'wait_records' ? ring.map : object.map(name as never));
+	const { settings } = askedOf(offwaketime, typed({ maxStacks: 3, hops: 2 }));
+	const withRing = { ...object, map } as never;
+	const reader = offwaketime.reader(withRing, settings, SUBJECTS, () => undefined, undefined);
+	t.after(() => reader.close?.());
+	reader.begun?.();
+	reader.drain?.();
+	const { chains_cut } = reader.lost?.() ?? {};
+	assert.ok(chains_cut !== undefined && chains_cut >= 17, `${chains_cut}`);
 });

@@ -1,0 +1,38 @@
+/** What is planned for calls by what they do, whatever their arguments are. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callTables } from '../../../../src/abi/syscalls.js';
+import { trace as layout } from '../../../../src/generated/trace.js';
+import { encodePlan } from '../../../../src/tools/trace/plans.js';
+import { SIGNATURES } from '../../../../src/tools/trace/signatures.js';
+import { planner } from './lines.js';
+
+/** Of the manual's pages: a call of this name gives a new descriptor, or fails. Not: bpf, which does so for some commands. */
+const GIVE_DESCRIPTORS = (
+	'accept accept4 creat dup dup2 dup3 epoll_create epoll_create1 eventfd eventfd2 fanotify_init fsmount fsopen ' +
+	'fspick inotify_init inotify_init1 io_uring_setup memfd_create memfd_secret mq_open open open_by_handle_at ' +
+	'open_tree open_tree_attr openat openat2 perf_event_open pidfd_getfd pidfd_open signalfd signalfd4 socket ' +
+	'timerfd_create userfaultfd'
+).split(' ');
+
+/** By name; the calls of this machine, and those of its 32-bit programs. */
+const plans = callTables().flatMap((table, i) =>
+	Object.entries(table).map(([nr, name]) => {
+		const abi = i === 0 ? ('native' as const) : ('32-bit' as const);
+		return { name, plan: planner.plan({ nr: Number(nr), abi }) };
+	}),
+);
+
+test('results that are descriptors: of the calls that give one, and of no others', () => {
+	const given = [...SIGNATURES].filter(([, words]) => words.at(-1) === '=fd');
+	assert.deepEqual(given.map(([name]) => name).sort(), GIVE_DESCRIPTORS);
+	for (const { name, plan } of plans)
+		assert.equal(plan.returns === 'descriptor', GIVE_DESCRIPTORS.includes(name), name);
+});
+
+test('calls that replace the memory that their arguments are in', () => {
+	const { offset } = layout.structs.call_plan.fields.replaces_memory;
+	const replacing = plans.filter(({ plan }) => encodePlan(plan)[offset] === 1);
+	assert.deepEqual([...new Set(replacing.map(({ name }) => name))].sort(), ['execve', 'execveat']);
+	assert.equal(replacing.length, 2 * callTables().length);
+});
