@@ -123,28 +123,30 @@ test('sleep that the kernel counts as waiting is left out, and said', async () =
 	if (misbooked > 0) assert.ok(total(stdout).sum < counted_ns, 'less than the kernel counted');
 });
 
-test('intervals: what is counted in one is not counted in the next', async () => {
-	const workload = await Workload.start('wakeups', `${WAKEUPS}`);
-	const args = ['runqlat', '-t', `${workload.tid}`, '--json', '0.05'];
-	const tracing = await Tracing.start(args);
-	const [waits] = (await workload.work()) as [number];
-	const { stdout } = await tracing.end('SIGINT');
-	await workload.end();
-	const reports = reportsOf(stdout);
-	assert.ok(reports.length >= 2, 'several intervals');
-	within(total(stdout).count, waits, 0.5, 'count over all intervals');
-	for (const { groups } of reports) {
-		for (const { count, sum, min, max, buckets } of groups) {
-			const inBuckets = buckets.reduce((all, [, , each]) => all + each, 0);
-			assert.equal(count, inBuckets);
-			if (count === 0) continue;
-			const [first, last] = [buckets[0], buckets.at(-1)];
-			assert.ok(first && min >= first[0] && min < first[1], 'the minimum is in its bucket');
-			assert.ok(last && max >= last[0] && max < last[1], 'the maximum is in its bucket');
-			assert.ok(sum >= min * count && sum <= max * count);
+/** All together, and in groups of their own. */
+for (const apart of ['', ' -L', ' --by comm'])
+	test(`intervals${apart}: what is counted in one is not counted in the next`, async () => {
+		const workload = await Workload.start('wakeups', `${WAKEUPS}`);
+		const args = ['runqlat', ...apart.split(' ').slice(1), '-t', `${workload.tid}`];
+		const tracing = await Tracing.start([...args, '--json', '0.05']);
+		const [waits] = (await workload.work()) as [number];
+		const { stdout } = await tracing.end('SIGINT');
+		await workload.end();
+		const reports = reportsOf(stdout);
+		assert.ok(reports.length >= 2, 'several intervals');
+		within(total(stdout).count, waits, 0.5, 'count over all intervals');
+		for (const { groups } of reports) {
+			for (const { count, sum, min, max, buckets } of groups) {
+				const inBuckets = buckets.reduce((all, [, , each]) => all + each, 0);
+				assert.equal(count, inBuckets);
+				if (count === 0) continue;
+				const [first, last] = [buckets[0], buckets.at(-1)];
+				assert.ok(first && min >= first[0] && min < first[1], 'the minimum is in its bucket');
+				assert.ok(last && max >= last[0] && max < last[1], 'the maximum is in its bucket');
+				assert.ok(sum >= min * count && sum <= max * count);
+			}
 		}
-	}
-});
+	});
 
 test('a table of groups that is full: what is not in it is counted', async () => {
 	const workload = await Workload.start('churn', '2000');
