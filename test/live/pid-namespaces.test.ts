@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { reportsOf } from './reports.js';
+import { foldedLines } from './stacks.js';
 import { runToEnd, TSTRACE } from './support.js';
 import { tracedLines } from './traced-lines.js';
 
@@ -53,19 +54,25 @@ interface Report {
 	readonly sufferers: readonly Row[];
 }
 
-/** Traces it on one CPU, so that one thread waits behind the other; what tstrace writes. */
-const toldBy = (...args: readonly string[]) => toldOf(TWO_THREADS, ...args);
-
-function toldOf(program: string, ...args: readonly string[]) {
+/** Traces a program of Python's on one CPU, so that one thread waits behind the other; what both write. */
+function traced(program: string, ...args: readonly string[]) {
 	const file = join(folder, 'told');
 	const command = ['taskset', '-c', '0', 'python3', '-c', program];
 	const words = [...NAMESPACE, TSTRACE, ...args, '-q', '-o', file, '--', ...command];
 	const { status, stdout, stderr } = runToEnd('unshare', words);
 	assert.equal(status, 0, stderr);
+	return { text: readFileSync(file, 'utf8'), stdout };
+}
+
+/** What tstrace writes of TWO_THREADS, or of a program like it, and the numbers of these. */
+function toldOf(program: string, ...args: readonly string[]) {
+	const { text, stdout } = traced(program, ...args);
 	const [pid = 0, tid = 0, child = 0] = stdout.split(' ').map(Number);
 	assert.ok(pid < tid && tid < child && child < 200, `${stdout}: small, as in a new namespace`);
-	return { text: readFileSync(file, 'utf8'), pid, tid, child };
+	return { text, pid, tid, child };
 }
+
+const toldBy = (...args: readonly string[]) => toldOf(TWO_THREADS, ...args);
 
 /** Of rows about the second thread, by which numbers they tell it; with words in front of what tells it. */
 const told = (rows: readonly Row[], front = '') =>
@@ -119,6 +126,16 @@ test('offcputime: who is at the other end of a pipe, and which child is waited f
 	assert.deepEqual([...new Set(ends.map((end) => end.pid))], [pid]);
 	const children = objects.filter(({ type, comm }) => type === 'child' && comm === 'python3');
 	assert.deepEqual([...new Set(children.map((each) => each.pid))], [child]);
+});
+
+test('offcputime: stacks through libraries, whose files are found by the number that the process has there', () => {
+	const naps = 'import time\nfor _ in range(30): time.sleep(0.05)';
+	const { text } = traced(naps, 'offcputime', '--exact', '--folded');
+	const ofSleeps = foldedLines(text).filter(([frames]) => /clock_nanosleep/.test(frames.join(' ')));
+	const sum = (lines: typeof ofSleeps) => lines.reduce((all, [, value]) => all + value, 0);
+	const whole = ofSleeps.filter(([frames]) => !frames.includes('[cut]'));
+	// At first they are not there yet.
+	assert.ok(sum(whole) > sum(ofSleeps) / 3, text);
 });
 
 test('trace: the same in lines, and whose child has ended', () => {
