@@ -32,7 +32,7 @@ test('what is where it belongs stays there', () => {
 	assert.deepEqual(placed(all), all);
 	// It waits: no function of its thread begins or ends.
 	const waiting = { 2: 'leaf' };
-	assert.deepEqual(placed(waiting, { offsets: [IN_C, IN_C, LOOP, LOOP] }), waiting);
+	assert.deepEqual(placed(waiting, { offsets: [IN_C, IN_C, LOOP, LOOP, IN_C] }), waiting);
 	// Another one is missing: that has another reason.
 	assert.deepEqual(placed({ 2: 'caller', 3: 'root' }), { 2: 'caller', 3: 'root' });
 	assert.deepEqual(placed({ 0: 'leaf' }), { 0: 'leaf' });

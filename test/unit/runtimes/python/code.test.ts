@@ -30,6 +30,7 @@ test('names in characters of each width', () => {
 		assert.equal(functionAt(memory, memory.code(name, `/${name}.py`, 3))?.name, name);
 	assert.equal(functionAt(memory, memory.code('', '', 3))?.name, '(anonymous)');
 	assert.equal(functionAt(memory, memory.code('f', '', 3))?.file, undefined);
+	assert.equal(functionAt(memory, memory.code('f', '/a.py', 0))?.line, undefined);
 });
 
 test('another code object at the same place has no name', () => {

@@ -172,6 +172,24 @@ test('lists without an end', () => {
 	}
 });
 
+test('3.14: flags in the lowest bits of a pointer to code are no part of it', () => {
+	const memory = new FakeMemory(LAYOUT_WITH_ENTRIES);
+	const [leaf, middle] = functionsOf(memory);
+	const entry = memory.frame(0, 0, ENTRY);
+	memory.thread(memory.frame(leaf + 1, memory.frame(middle + 3, entry, 0), 0), NUMBER);
+	const found = placesIn(memory, LAYOUT_WITH_ENTRIES, [entry, entry + 8]);
+	assert.deepEqual(found, [[leaf, middle]]);
+});
+
+test('where the list of frames leads out of memory, what came before is told', () => {
+	const memory = new FakeMemory();
+	const [leaf, middle] = functionsOf(memory);
+	const record = memory.take(24);
+	memory.word(record + 8, memory.frame(leaf, memory.frame(middle, 2 ** 47, 0), 0));
+	memory.thread(record, NUMBER);
+	assert.deepEqual(placesIn(memory, LAYOUT, [record, record + 8]), [[leaf, middle]]);
+});
+
 test('a process whose memory says nothing', () => {
 	assert.deepEqual(placesIn(new FakeMemory(), LAYOUT, [0, 2 ** 47]), [[]]);
 });
