@@ -51,8 +51,7 @@ function fileOf(
 ) {
 	const data = Buffer.alloc(0x800);
 	data.writeUInt32LE(version);
-	for (const [i, word] of words.entries())
-		data.writeBigUInt64LE(BigInt(word), RUNTIME_AT + 8 * i);
+	for (const [i, word] of words.entries()) data.writeBigUInt64LE(BigInt(word), RUNTIME_AT + 8 * i);
 	if (words.length > 0) data.write('xdebugpy', RUNTIME_AT);
 	const bytes = elfOf({
 		sections: [

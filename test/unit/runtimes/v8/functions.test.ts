@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { functionReader } from '../../../../src/runtimes/recognise.js';
 import { printAt, v8FunctionOf } from '../../../../src/runtimes/v8/frame.js';
-import { V8Functions } from '../../../../src/runtimes/v8/functions.js';
 import { Heap } from '../../../../src/runtimes/v8/heap.js';
 import { scopeAt } from '../../../../src/runtimes/v8/scope.js';
 import { FakeMemory, FUNCTION_FLAGS, functionsIn, LAYOUT, LAYOUTS, TYPE } from './memory.js';
@@ -46,40 +45,6 @@ test('a function without a name has the one that V8 made up, or none', () => {
 	};
 	assert.equal(nameOf('Server.onRequest'), 'Server.onRequest');
 	assert.equal(nameOf(''), '(anonymous)');
-});
-
-test('scopes with local variables, a class and a module have their name where it is', () => {
-	const memory = new FakeMemory();
-	const heap = new Heap(memory, LAYOUT);
-	const textOf = (pointer: number | undefined) =>
-		pointer === undefined ? undefined : heap.text(pointer, 100);
-	const locals = ['a', 'b', 11, 12];
-	const inClass = memory.scope([
-		FUNCTION_FLAGS | (1 << 10),
-		0,
-		2,
-		...locals,
-		99,
-		'run',
-		5,
-		'C.run',
-		40,
-		50,
-	]);
-	const found = scopeAt(heap, inClass);
-	assert.deepEqual(
-		[textOf(found?.name), textOf(found?.inferredName), found?.start],
-		['run', 'C.run', 40],
-	);
-	// Of 75 and more, names are in a table.
-	const infos = Array.from({ length: 80 }, (_, i) => i);
-	const many = memory.scope([FUNCTION_FLAGS, 0, 80, 'table', ...infos, 'many', 5, '', 60, 70]);
-	assert.equal(textOf(scopeAt(heap, many)?.name), 'many');
-	assert.equal(scopeAt(heap, many)?.start, 60);
-	const module = memory.scope([3 | (3 << 12), 0, 1, 'hidden', 1, '', -1, 0, 203]);
-	assert.deepEqual([textOf(scopeAt(heap, module)?.name), scopeAt(heap, module)?.start], ['', 0]);
-	// A block says nothing of where it is.
-	assert.equal(scopeAt(heap, memory.scope([6, 0, 0, 1, 2]))?.start, undefined);
 });
 
 /** Words of a scope, in the order of this version. */
@@ -143,35 +108,6 @@ for (const [node, layout] of Object.entries(LAYOUTS)) {
 	});
 }
 
-test('strings in pieces, parts of strings, and those that refer to others', () => {
-	const memory = new FakeMemory();
-	const heap = new Heap(memory, LAYOUT);
-	const whole = memory.string('Server.prototype.handle');
-	assert.equal(heap.text(whole, 6), 'Server');
-	assert.equal(heap.text(memory.string('größer 日本'), 100), 'größer 日本');
-	const cons = memory.cons(
-		memory.cons(memory.string('a.'), memory.string('b'), 3),
-		memory.string('.c'),
-		5,
-	);
-	assert.equal(heap.text(cons, 100), 'a.b.c');
-	assert.equal(heap.text(cons, 2), 'a.');
-	const sliced = memory.object(TYPE.slicedOneByte, 32);
-	memory.int32(sliced, 12, 9);
-	memory.point(sliced, LAYOUT.slicedParent, whole);
-	memory.smi(sliced, LAYOUT.slicedOffset, 7);
-	assert.equal(heap.text(sliced, 100), 'prototype');
-	const thin = memory.object(TYPE.thinOneByte, 24);
-	memory.int32(thin, 12, 23);
-	memory.point(thin, LAYOUT.thinActual, whole);
-	assert.equal(heap.text(thin, 100), 'Server.prototype.handle');
-	const external = memory.object(TYPE.externalOneByte, 32);
-	memory.int32(external, 12, 6);
-	// Its address is no tagged pointer.
-	memory.point(external, LAYOUT.externalResource + 8, whole + 16 - 1);
-	assert.equal(heap.text(external, 100), 'Server');
-});
-
 test('a function whose bytecode is gone still has its name and its place', () => {
 	const memory = new FakeMemory();
 	const script = memory.script('/srv/a.js', memory.string(SOURCE));
@@ -181,6 +117,16 @@ test('a function whose bytecode is gone still has its name and its place', () =>
 	memory.int32(data, LAYOUT.uncompiledStart, 5);
 	memory.point(shared, LAYOUT.sharedData, data);
 	assert.deepEqual(named(memory, shared), { name: 'handle', file: '/srv/a.js', line: 3 });
+});
+
+test('what JavaScript calls of WebAssembly; an address that is none is shown as it is', () => {
+	const memory = new FakeMemory();
+	const words = [FUNCTION_FLAGS, 0, 0, 'f', -1, '', 0, 5];
+	const shared = sharedWith(memory, words, 'file:///srv/50%.mjs');
+	assert.deepEqual(named(memory, shared), { name: 'f', file: '/srv/50%.mjs', line: 1 });
+	memory.point(shared, LAYOUT.sharedData, memory.object(LAYOUT.wasmDataType, 32));
+	const called = { name: 'js-to-wasm', file: '/srv/50%.mjs', line: undefined };
+	assert.deepEqual(named(memory, shared), called);
 });
 
 test("what is not the function that was met has no name, and V8's own are none", () => {
@@ -240,60 +186,6 @@ test('which function a frame is of, as programs find it', () => {
 	assert.equal(functionReader(file, memory, 0), undefined);
 });
 
-test('a source that is not in memory is looked for three times, and no more', () => {
-	const memory = new FakeMemory();
-	const scope = memory.scope([FUNCTION_FLAGS, 0, 0, 'emit', -1, '', 0, 5]);
-	const elsewhere = memory.object(TYPE.undefined, 16);
-	const shared = memory.shared(scope, memory.script('node:events', elsewhere));
-	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
-	const functions = functionsIn(memory);
-	const found = () => functions.functionAt({ place: shared, print, isCallers: false });
-	const emit = { name: 'emit', file: 'node:events', line: undefined };
-	assert.deepEqual(found(), { ...emit, isLineLater: true });
-	assert.deepEqual(found(), { ...emit, isLineLater: true });
-	assert.deepEqual(found(), emit);
-});
-
-test('the source is in the program’s file, which is read where it is loaded; once', () => {
-	const source = '\n\n\nfunction emit() {}\n';
-	/** No pages of the process's own. */
-	const at = 0x40_2000;
-	const memory = new FakeMemory();
-	const external = memory.object(TYPE.externalOneByte, 32);
-	memory.int32(external, LAYOUT.stringLength, source.length);
-	const resource = memory.object(TYPE.undefined, 16);
-	memory.address(external, LAYOUT.externalResource, resource);
-	memory.address(external, LAYOUT.externalResource + 8, at);
-	const scope = memory.scope([FUNCTION_FLAGS, 0, 0, 'emit', -1, '', source.indexOf('('), 0]);
-	const shared = memory.shared(scope, memory.script('node:events', external));
-	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
-	const lineBy = (end: number) => {
-		const asked: number[][] = [];
-		const readProgram = (...part: number[]) => {
-			asked.push(part);
-			return Buffer.from(source);
-		};
-		const read = memory.read.bind(memory);
-		const loaded = [
-			{ start: 0x40_0000, end: 0x40_1000, offset: 0 },
-			{ start: 0x40_1800, end, offset: 0x800 },
-		];
-		const functions = new V8Functions(
-			{ read, readProgram },
-			{ heap: LAYOUT, wasm: undefined, loaded },
-		);
-		const found = [1, 2].map(() =>
-			functions.functionAt({ place: shared, print, isCallers: false }),
-		);
-		const lines = found.map((each) => (each === 'none' ? assert.fail() : each?.line));
-		return { lines, asked };
-	};
-	const end = at + source.length;
-	assert.deepEqual(lineBy(end), { lines: [4, 4], asked: [[0x1000, source.length]] });
-	// Of what the file has only a part of, nothing is read.
-	assert.deepEqual(lineBy(end - 1), { lines: [undefined, undefined], asked: [] });
-});
-
 test('what cannot be read is not taken for what is not there', () => {
 	const memory = new FakeMemory();
 	const script = memory.script('/srv/app.js', memory.string(SOURCE));
@@ -319,21 +211,4 @@ test('what cannot be read is not taken for what is not there', () => {
 	}
 	// Of the strings, also what is in them.
 	for (const at of [name + 16, path + 16]) assert.equal(without(at), undefined);
-});
-
-test('sources that are too large to be read leave others their lines', () => {
-	const memory = new FakeMemory();
-	const large = memory.object(TYPE.externalOneByte, 32);
-	memory.int32(large, LAYOUT.stringLength, 65 << 20);
-	const heap = new Heap(memory, LAYOUT);
-	const functions = functionsIn(memory);
-	const lineIn = (source: number) => {
-		const scope = memory.scope([FUNCTION_FLAGS, 0, 0, 'handle', -1, '', 3, 5]);
-		const shared = memory.shared(scope, memory.script('/srv/app.js', source));
-		const print = printAt(heap, shared) ?? assert.fail();
-		const found = functions.functionAt({ place: shared, print, isCallers: false });
-		return found === 'none' ? assert.fail() : found?.line;
-	};
-	assert.equal(lineIn(large), undefined);
-	assert.equal(lineIn(memory.string(SOURCE)), 3);
 });

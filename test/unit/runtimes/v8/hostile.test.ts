@@ -46,6 +46,10 @@ test('lengths that are no lengths are not believed', () => {
 	memory.point(sliced, LAYOUT.slicedParent, memory.string('abc'));
 	memory.smi(sliced, LAYOUT.slicedOffset, 2);
 	assert.equal(heap.text(sliced, 100), undefined);
+	// Nor is what lies in front of a string.
+	memory.int32(sliced, 12, 2);
+	memory.smi(sliced, LAYOUT.slicedOffset, -2);
+	assert.equal(heap.text(sliced, 100), undefined);
 	for (const locals of [-1, 1 << 17, 0x7fff_ffff])
 		assert.equal(scopeAt(heap, memory.scope([FUNCTION_FLAGS, 0, locals, 'x'])), undefined);
 	assert.ok(memory.mostBytes <= 512);

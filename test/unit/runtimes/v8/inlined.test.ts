@@ -1,6 +1,7 @@
 /** Functions that V8 has put into the code of others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Codes } from '../../../../src/runtimes/v8/code.js';
 import { printAt } from '../../../../src/runtimes/v8/frame.js';
 import { Heap } from '../../../../src/runtimes/v8/heap.js';
 import { InlinedFunctions, positionAt } from '../../../../src/runtimes/v8/inlined.js';
@@ -98,8 +99,9 @@ for (const [node, layout] of Object.entries(LAYOUTS))
 		assert.deepEqual(of(start + 0x184), [word(a)]);
 		assert.deepEqual(of(start + 0x34), []);
 		assert.deepEqual(of(start + 0x10), [], 'before all positions');
-		// Code of many pages.
-		assert.deepEqual(of(start + 0x2ff0), [word(a)]);
+		// Code of many pages, which is looked for from its end.
+		const anew = optimised(layout);
+		assert.deepEqual(anew.of(anew.start + 0x2ff0), [anew.word(anew.a)]);
 		// Where it goes on when it is not optimised any more.
 		assert.deepEqual(of(start + 0x2ffe), undefined);
 	});
@@ -113,6 +115,42 @@ test('code of another function, other memory, what is no call, and beyond the en
 	assert.equal(of(12), undefined);
 	memory.address(codeOf(memory, start), LAYOUT.codeStart, start + 64);
 	assert.equal(of(start + 0x104), undefined);
+});
+
+test('of many functions in one, each is told by its number', () => {
+	const memory = new FakeMemory();
+	const script = memory.script('/srv/app.js', memory.string('source'));
+	const [outer = 0, some = 0, last = 0] = [1, 2, 3].map((id) =>
+		memory.shared(memory.scope([0, 0, 0]), script, id),
+	);
+	const start = optimisedCode(memory, {
+		...{ outer, functions: [some, last], count: 2, size_bytes: 0x100 },
+		inlinings: Array.from({ length: 300 }, (_, i) => [position(0), i === 299 ? 1 : 0] as const),
+		entries: [[0x30, position(300)]],
+	});
+	writeCall(memory, start + 0x40);
+	const heap = new Heap(memory, LAYOUT);
+	const frame = { place: outer, print: 0, isCallers: false };
+	const found = new InlinedFunctions(heap).at(start + 0x40, frame);
+	assert.deepEqual(
+		found?.map(({ place }) => place),
+		[last],
+	);
+});
+
+test('where a thousand searches for code were in vain, there is no other one', () => {
+	const memory = new FakeMemory();
+	let reads = 0;
+	const read = (address: number, length_bytes: number) => {
+		reads++;
+		return memory.read(address, length_bytes);
+	};
+	const codes = new Codes(new Heap({ read }, LAYOUT));
+	for (let i = 0; i < 1000; i++) assert.equal(codes.at(4096 * i + 12), undefined);
+	assert.ok(reads > 0);
+	reads = 0;
+	assert.equal(codes.at(12), undefined);
+	assert.equal(reads, 0);
 });
 
 test('damaged: what is no function, goes round, or is not there, is not known', () => {

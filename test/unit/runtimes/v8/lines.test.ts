@@ -47,6 +47,6 @@ test('more lines than are kept: none of them', () => {
 		[Buffer.from(text, 'utf16le'), 2],
 	] as const) {
 		assert.equal(endsOf(source, bytesEach, 3)?.length, 3);
-		assert.equal(endsOf(source, bytesEach, 1), undefined);
+		assert.equal(endsOf(source, bytesEach, 2), undefined);
 	}
 });

@@ -234,7 +234,8 @@ export class FakeMemory implements RuntimeMemory {
 	instructions(code: number, size_bytes: number): number {
 		const { streamType, streamStart, codeStart, codeSize } = this.layout;
 		this.#maps.get(streamType) ?? this.#maps.set(streamType, this.#map(streamType));
-		this.#used = Math.ceil((this.#used + streamStart) / 64) * 64 - streamStart;
+		// At a multiple of 32, which is none of 64.
+		this.#used = Math.ceil((this.#used + streamStart) / 64) * 64 + 32 - streamStart;
 		const stream = this.object(streamType, streamStart + size_bytes);
 		this.point(stream, 8, code);
 		this.address(code, codeStart, stream + streamStart);

@@ -137,6 +137,38 @@ test('code comes into a vector, moves into the map, and other code comes after i
 	assert.equal(numberAt(39), undefined);
 });
 
+test('of two pieces of code at one place the later one counts; one that lies elsewhere by now does not', () => {
+	const world = new WasmWorld();
+	const module = world.module(NAMELESS);
+	world.regions([CODE, CODE + 0x1000, module]);
+	const codes = [1, 2].map((number) => world.code(module, CODE, 64, number));
+	world.vector(module, codes);
+	const wasm = new WasmFunctions(world, world.layout);
+	const found = wasm.at(CODE + 8);
+	assert.equal(typeof found === 'object' && found.name, 'wasm-function[2]');
+	world.word((codes[1] ?? 0) + 8, CODE + 512);
+	assert.equal(wasm.at(CODE + 8), undefined);
+});
+
+test('lengths in five bytes each, as linkers leave room for them', () => {
+	const padded = (id: number, bytes: readonly number[]) => {
+		const length = [0, 7, 14, 21].map((shift) => ((bytes.length >> shift) & 127) | 128);
+		return [id, ...length, 0, ...bytes];
+	};
+	const names = [2, 0, ...text('wait'), 1, ...text('run')];
+	const wire = wireOf(
+		padded(1, [1, 0x60, 0, 0]),
+		padded(0, [...text('name'), ...padded(0, text('app')), ...padded(1, names)]),
+	);
+	const world = new WasmWorld();
+	const module = world.module(wire);
+	world.regions([CODE, CODE + 0x1000, module]);
+	world.mapped(module, [[CODE, world.code(module, CODE, 64, 1)]]);
+	const found = new WasmFunctions(world, world.layout).at(CODE);
+	assert.ok(typeof found === 'object');
+	assert.match(`${found.name} ${found.file}`, /^run wasm:\/\/wasm\/app-/);
+});
+
 test('another module in the same memory has its own names', () => {
 	const world = new WasmWorld();
 	const wire = (name: string) =>
@@ -200,6 +232,12 @@ test('modules are told apart by the numbers that V8 gives them', () => {
 	}
 	for (const by of ['one at a time', 'rapid'] as const)
 		assert.equal(wireHash(new DataView(new ArrayBuffer(8)), 20_214, by), '00013bda');
+	// From 16,384 bytes on, that is their number.
+	for (const by of ['one at a time', 'rapid'] as const) {
+		const hashOf = (length: number) => wireHash(new DataView(new ArrayBuffer(length)), length, by);
+		assert.equal(hashOf(16_384), '00010002');
+		assert.notEqual(hashOf(16_383), '0000fffe');
+	}
 });
 
 test('maps of many: each function is found', () => {
