@@ -79,7 +79,10 @@ test('arm64: the return address in the link register, then at the stack pointer'
 	const rules = one({ depths }, { machine: 183 });
 	assert.equal(rules, '0 sp+0 link, 8 sp+48 ra-48, 9 sp+48 fp-56 ra-48, 48 sp+0 link, 64 gap');
 	// Further than a rule can say.
-	assert.equal(one({ depths: [[70_000, 64]] }, { machine: 183 }), '0 unknown, 64 gap');
+	for (const depth of [70_000, 40_000, 0x7008])
+		assert.equal(one({ depths: [[depth, 64]] }, { machine: 183 }), '0 unknown, 64 gap');
+	const deepest = one({ depths: [[0x7000, 64]] }, { machine: 183 });
+	assert.match(deepest, /^0 sp\+28672 ra-28672, 1 sp\+28672 fp-28680 ra-28672, /);
 });
 
 test('assembly may not save the frame pointer', () => {
@@ -126,10 +129,14 @@ test('first functions, and what handlers of signals return to', () => {
 	assert.equal(one({ name: 'runtime.mstart', depths, flags: top | assembly }), end);
 	assert.equal(one({ name: 'some.other', depths, flags: top | assembly }), end);
 	// Go 1.16 has no flags.
-	assert.equal(one({ name: 'runtime.goexit', depths }, { version: 16 }), end);
-	assert.equal(one({ name: 'runtime.sigtramp', depths, flags: top }), '0 sp+8, 64 gap');
-	const functions = [BEFORE, { name: 'runtime.sigreturn__sigaction', size: 16, flags: assembly }];
-	assert.equal(rulesOf({ functions }), '0 sp+8, 15 signal, 32 gap');
+	for (const name of ['runtime.goexit', 'runtime.rt0_go', '_rt0_amd64_linux', '_rt0_amd64'])
+		assert.equal(one({ name, depths }, { version: 16 }), end, name);
+	for (const name of ['runtime.sigtramp', 'runtime.cgoSigtramp'])
+		assert.equal(one({ name, depths, flags: top }), '0 sp+8, 64 gap', name);
+	for (const name of ['runtime.sigreturn', 'runtime.sigreturn__sigaction']) {
+		const functions = [BEFORE, { name, size: 16, flags: assembly }];
+		assert.equal(rulesOf({ functions }), '0 sp+8, 15 signal, 32 gap', name);
+	}
 });
 
 const SWITCHES = switchesStack | assembly;
@@ -139,7 +146,8 @@ const TO_OTHER = '498b6638 41ffd4';
 test('who leaves for another stack for good: nobody called what is called there', () => {
 	const leaves = (name: string, flags: number, version: 16 | 20 = 20) =>
 		one({ name, size: 16, depths: [[0, 16]], flags, code: hex(`4889c2 ${TO_OTHER}`) }, { version });
-	for (const name of ['runtime.mcall', 'runtime.morestack', 'runtime.clone'])
+	const names = ['mcall', 'morestack', 'clone', 'switchToCrashStack0'];
+	for (const name of names.map((each) => `runtime.${each}`))
 		assert.equal(leaves(name, SWITCHES), '0 sp+8, 7 end, 16 gap');
 	assert.equal(leaves('runtime.mcall', 0, 16), '0 sp+8, 7 end, 16 gap');
 	// Of others nobody knows.

@@ -99,6 +99,15 @@ test('an address is looked up once, and what is asked for again is remembered', 
 	assert.equal(lookup.ruleAt(CODE_AT).cfa, CFA.gap);
 });
 
+test('an index that says it is longer than it is has what is there', () => {
+	const file = indexed(16, PUSHES, PUSHES);
+	const header = file.indexOf(Buffer.from([1, 0x1b, 3, 0x3b]));
+	file.writeUInt32LE(1_000_000, header + 8);
+	const lookup = ruleLookup(new MemoryBytes(file));
+	const offsets = [0, 15, 17, 31].map((place) => lookup.ruleAt(CODE_AT + place).cfaOffset);
+	assert.deepEqual(offsets, [8, 16, 16, 16]);
+});
+
 test('an entry of 64 KiB is executed, a longer one is none', () => {
 	/** Instructions that make the whole entry as long as that. */
 	const filled = (bytes: number) => Buffer.concat([PUSHES, Buffer.alloc(bytes - 13 - 3)]);
