@@ -200,6 +200,9 @@ test('nanotime1: by the frame pointer, until its caller has that again', () => {
 	const expected =
 		'0 sp+8, 4 sp+32, 5 sp+32 fp-16, 18 elsewhere+16 fp-16, 28 sp+32 fp-16, 32 sp+8, 33 gap';
 	assert.equal(rules, expected);
+	// Go 1.16 has no flags.
+	for (const name of ['runtime.nanotime1', 'runtime.walltime1', 'time.now'])
+		assert.equal(one({ name, size: 48, depths, code }, { version: 16 }), expected, name);
 });
 
 test('asmcgocall, up to Go 1.20: where it has kept its stack pointer, while it calls', () => {
