@@ -41,3 +41,47 @@ test('two runtimes in one process: each keeps its reader; another program of tha
 	assert.notEqual(readerOf(NODE, 'second'), node);
 	assert.equal(rests, 1);
 });
+
+/** Readers of many processes, and what became of each one's memory. */
+function world() {
+	const rested: number[] = [];
+	const forgotten: number[] = [];
+	const open = new OpenProcesses((pid) => ({
+		read: () => undefined,
+		forget: () => forgotten.push(pid),
+		rest: () => rested.push(pid),
+	}));
+	const readerOf = (pid: number, base = 0, runtime = NODE) =>
+		open.reader(pid, 'life', runtime, base, () => undefined) ?? assert.fail();
+	return { open, rested, forgotten, readerOf };
+}
+
+test('of many processes 32 are kept: who was not asked for the longest time goes, and its memory with it', () => {
+	const { open, rested, forgotten, readerOf } = world();
+	const pids = Array.from({ length: 32 }, (_, i) => i + 1);
+	const readers = pids.map((pid) => readerOf(pid));
+	assert.deepEqual(rested, []);
+	// The first one is asked for again, so the second one goes.
+	assert.equal(readerOf(1), readers[0]);
+	readerOf(100);
+	assert.deepEqual(rested, [2]);
+	open.forget();
+	assert.deepEqual(
+		forgotten.toSorted((a, b) => a - b),
+		[1, ...pids.slice(2), 100],
+	);
+	assert.notEqual(readerOf(2), readers[1]);
+	assert.deepEqual(rested, [2, 3]);
+	open.close();
+	assert.equal(rested.length, 2 + 32);
+});
+
+test('a runtime that is mapped elsewhere by now, or is another file, is read anew', () => {
+	const { rested, readerOf } = world();
+	const first = readerOf(7);
+	assert.equal(readerOf(7), first);
+	const moved = readerOf(7, 0x1000);
+	assert.notEqual(moved, first);
+	assert.notEqual(readerOf(7, 0x1000, { ...NODE }), moved);
+	assert.deepEqual(rested, [7, 7]);
+});

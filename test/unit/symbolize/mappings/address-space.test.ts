@@ -8,6 +8,7 @@ import {
 	type Mapping,
 	MappingIndex,
 } from '../../../../src/symbolize/mappings/address-space.js';
+import { MappedFile } from '../../../../src/symbolize/mappings/mapped-file.js';
 
 const mapping = (start: number, end: number, time_ns = 0, path = ''): Mapping => {
 	return { time_ns, start, end, fileOffset: 0, path, file: undefined };
@@ -84,4 +85,32 @@ test('a child has what its parent had up to the fork; what nobody knew of yet is
 	assert.equal(space.find(0x5800), own);
 	assert.equal(space.find(0x7800), late);
 	assert.deepEqual([...space.paths()].sort(), ['before', 'learnt late', 'own', "the parent's own"]);
+});
+
+test('whose memory a process began with a copy of: its parents, the nearest first, eight at most', () => {
+	const lives = Array.from({ length: 12 }, (_, i) => lifeOf(i, 100 - i));
+	const [own = assert.fail()] = lives;
+	const space = new AddressSpace(
+		own,
+		lives.map((life) => ({ life, until_ns: 0 })),
+	);
+	assert.deepEqual(
+		Array.from(space.parents(), ({ pid }) => pid),
+		[1, 2, 3, 4, 5, 6, 7, 8],
+	);
+});
+
+test('files are those of the process, and of whoever it has its memory from', () => {
+	const file = (path: string) => new MappedFile(path, 1, 0, 0);
+	const of = (path: string) => ({ ...mapping(0x1000, 0x2000, 1, path), file: file(path) });
+	const own = lifeOf(2, 10, of('/own'), mapping(0x3000, 0x4000, 1, '[heap]'));
+	const line = [own, lifeOf(1, 0, of('/parents'))].map((life) => ({ life, until_ns: 20 }));
+	const paths = Array.from(new AddressSpace(own, line).files(), ({ path }) => path);
+	assert.deepEqual(paths, ['/own', '/parents']);
+});
+
+test('of what was mapped at one place again and again, the last one that is not too late is found', () => {
+	const many = Array.from({ length: 50 }, (_, i) => mapping(0x1000, 0x2000, i));
+	const index = new MappingIndex(many.toReversed());
+	for (const time_ns of [0, 7, 48, 49]) assert.equal(index.find(0x1800, time_ns), many[time_ns]);
 });
