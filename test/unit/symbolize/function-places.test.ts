@@ -87,6 +87,8 @@ test('code for a function that could not be read; nothing for those that have na
 	assert.deepEqual(of(word(3)), { ...none, isUnread: undefined });
 	assert.deepEqual(of(word(2), word(3)), { ...none, isUnread: true });
 	assert.equal(of(word(1, true)).isCallers, true);
+	// Those that were put into its code have frames of their own.
+	assert.equal(of(word(4), word(1, true)).isCallers, true);
 });
 
 test('code that was made has the function whose it is; code of a file is not looked up so', () => {
@@ -99,6 +101,10 @@ test('code that was made has the function whose it is; code of a file is not loo
 		[{ ...none, runs: ['f (/srv/a.js:3)'] }, none, { ...none, isUnread: true }],
 	);
 	assert.deepEqual(told(frames(inFile('main'), 3)), { ...none, code: 'main' });
+	// What a walk took of a frame goes before.
+	const { places: others } = placesIn({ names: { 7: named('g') } });
+	const taken = others.framesOf(SPACE, [0x1000], new Map([[0, [word(7)]]]));
+	assert.deepEqual(told(taken(madeCode(), 0)).runs, ['g (/srv/a.js:3)']);
 });
 
 test('a function is one place in all stacks that are named together', () => {

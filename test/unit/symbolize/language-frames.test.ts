@@ -33,6 +33,12 @@ test('a builtin that has no frame stands above the function that called it', () 
 	const code = native('Builtins_StringAdd');
 	const frames = [{ code, runs: [script('caller (/a.js:1)')], isCallers: true }];
 	assert.deepEqual(shown(frames), ['Builtins_StringAdd', 'caller (/a.js:1)']);
+	// The interpreter itself does not.
+	for (const name of ['AddHandler', 'InterpreterEntryTrampolineForProfiling']) {
+		const runs = [script('caller (/a.js:1)')];
+		const own = shown([{ code: native(`Builtins_${name}`), runs, isCallers: true }]);
+		assert.deepEqual(own, ['caller (/a.js:1)'], name);
+	}
 });
 
 test('code that V8 calls for a regular expression', () => {
@@ -42,9 +48,12 @@ test('code that V8 calls for a regular expression', () => {
 	for (const caller of [
 		'Builtins_RegExpReplace',
 		'v8::internal::NativeRegExpMacroAssembler::Execute(v8::internal::String)',
+		'v8::internal::RegExpImpl::IrregexpExec(v8::internal::Isolate*)',
 	])
 		assert.deepEqual(by(caller), ['[regexp]', caller]);
 	assert.deepEqual(by('Builtins_JSEntry'), ['[anon]', 'Builtins_JSEntry']);
+	const named = shown([{ code: native('memcpy') }, { code: native('Builtins_RegExpReplace') }]);
+	assert.deepEqual(named, ['memcpy', 'Builtins_RegExpReplace']);
 	const runs = [script('callback (/a.js:3)')];
 	const called = shown([{ code: compiled, runs }, { code: native('Builtins_RegExpReplace') }]);
 	assert.deepEqual(called, ['callback (/a.js:3)', 'Builtins_RegExpReplace']);

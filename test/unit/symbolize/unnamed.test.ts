@@ -94,7 +94,7 @@ test('each file gets the command of its own package, and one that cannot be read
 		['c', 1],
 	] as const) {
 		const file = fileOf(`/usr/bin/${name}`);
-		file.roots = () => [root];
+		file.roots = () => [root, ''];
 		account.addFile(file, name === 'a' ? undefined : namesOf(false));
 		add(account, value, [placeOf('symbols', file)]);
 	}
@@ -172,6 +172,23 @@ test('perf maps that are there: what is not in them is said, and what was not re
 		{ kind: 'perf-map-incomplete', runtime: 'node', pid: 1, comm: 'p1', share: 0.6 },
 		{ kind: 'perf-map-incomplete', runtime: undefined, pid: 4, comm: 'p4', share: 0.3 },
 		{ kind: 'perf-map-cut', pid: 2, comm: 'p2' },
+	]);
+});
+
+test('a stack that lacks both a map and a line of it counts for both', () => {
+	const account = new Account(historyOf({ 1: '/usr/bin/python3.12' }), 'on');
+	const both = [
+		placeOf('perf-map-line'),
+		placeOf(undefined, undefined, '_PyEval_EvalFrameDefault'),
+	];
+	add(account, 10, both, 1);
+	add(account, 30, [placeOf(undefined)], 1);
+	const shares = account
+		.notices()
+		.map((notice) => [notice.kind, 'share' in notice && notice.share]);
+	assert.deepEqual(shares, [
+		['perf-map-missing', 0.25],
+		['perf-map-incomplete', 0.25],
 	]);
 });
 

@@ -108,3 +108,21 @@ test('a server that sends enough at first, and then nothing, is given up', async
 	);
 	assert.equal(of, 'server');
 });
+
+test('a server that was reached in time may take longer to send than it may take to be reached', async (t) => {
+	let finish = () => {};
+	const server = await serve((_request, response) => {
+		response.writeHead(200);
+		response.write('x'.repeat(10));
+		finish = () => response.end('y'.repeat(5));
+	});
+	t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+	const limits = { timeout_ms: 60_000, size_bytes: 1000, signal: new AbortController().signal };
+	const into = { write: () => {} } as unknown as PartialFile;
+	const came = await download(new URL(server.url), into, limits, (bytes) => {
+		if (bytes > 10) return;
+		t.mock.timers.tick(59_000);
+		finish();
+	});
+	assert.equal(came, 15);
+});
