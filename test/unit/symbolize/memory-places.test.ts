@@ -1,13 +1,15 @@
 /** Which variable or memory lies at an address of a process's data, as its mappings and files have it. */
 import assert from 'node:assert/strict';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { MemoryPlace } from '../../../src/aggregate/wait-object.js';
+import { MemoryBytes } from '../../../src/elf/bytes.js';
 import { SECTION_TYPE } from '../../../src/elf/elf.js';
 import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
+import { crc32 } from '../../../src/symbolize/symbols/debug-files.js';
 import { memoryNames } from '../../../src/symbolize/symbols/memory-names.js';
-import { elfOf, symbolsOf } from '../hostile/elf-builder.js';
+import { elfOf, type SectionSpec, symbolsOf } from '../hostile/elf-builder.js';
 import { fakeProc, NOBODY } from '../proc/fake-proc.js';
 import { temporaryFolder } from './support.js';
 
@@ -36,11 +38,12 @@ test('memory that has a name, and how far it is in a file', (t) => {
 		line(0x1000, 0x3000, 'rw-p 00005000 08:01 77                         /usr/lib/lib a.so') +
 			line(0x3000, 0x4000, 'rw-p 00000000 00:00 0                          [anon:Go: heap]') +
 			line(0x5000, 0x6000, 'rw-p 00000000 00:00 0                          [heap]') +
+			line(0x6000, 0x7000, 'rw-s 00000000 00:01 9                          [anon_shmem:ring]') +
 			line(0x8000, 0x9000, 'rw-p 00000000 00:00 0                          [stack]'),
 	);
-	assert.deepEqual(namesAt([0x1010, 0x2fff, 0x3000, 0x3fff, 0x5008, 0x8000]), [
+	assert.deepEqual(namesAt([0x1010, 0x2fff, 0x3000, 0x3fff, 0x5008, 0x6008, 0x8000]), [
 		...['lib a.so+0x5010', 'lib a.so+0x6fff', '[anon:Go: heap]', '[anon:Go: heap]'],
-		...['[heap]+0x8', 'stack'],
+		...['[heap]+0x8', '[anon_shmem:ring]', 'stack'],
 	]);
 	assert.equal(memoryNames([place(1, { inHeap: true })], new ProcessHistory()).size, 1);
 	const inHeap = place(0x8000, { inHeap: true });
@@ -93,46 +96,102 @@ test('each process has its own mappings, which are read once for all places', (t
 const [TEXT, DATA, SIZE] = [0x401000, 0x404000, 0x100];
 const [EXECUTED, WRITTEN] = [5, 6];
 
-/** A library with one variable, 0x10 from where its data begins; its code is behind what others have in that page. */
-function library(variable: string): Buffer {
-	const names = Buffer.from(`\0${variable}\0`);
-	const symbols = [{ name: 1, address: DATA + 0x10, size: 0x20, info: 0x11, section: 4 }];
+/** A program or library of these sections, behind its code and its data. */
+function linked(...sections: readonly SectionSpec[]): Buffer {
 	return elfOf({
 		sections: [
-			{ name: '.symtab', type: SECTION_TYPE.symtab, data: symbolsOf(symbols), link: 2 },
-			{ name: '.strtab', type: 3, data: names },
 			{ name: '.text', flags: 6, address: TEXT, data: Buffer.alloc(SIZE) },
 			{ name: '.data', flags: 3, address: DATA, data: Buffer.alloc(SIZE) },
+			...sections,
 		],
 		segments: [
-			{ type: 1, flags: WRITTEN, address: DATA, dataOf: 3 },
-			{ type: 1, flags: EXECUTED, address: TEXT, dataOf: 2 },
+			{ type: 1, flags: WRITTEN, address: DATA, dataOf: 1 },
+			{ type: 1, flags: EXECUTED, address: TEXT, dataOf: 0 },
 		],
 		// As long in memory as in the file.
 		header: [0, 1].map((i) => [64 + 56 * i + 40, 8, BigInt(SIZE)] as const),
 	});
 }
 
+/** A library with one variable, 0x10 from where its data begins; its code is behind what others have in that page. */
+function library(variable: string): Buffer {
+	const names = Buffer.from(`\0${variable}\0`);
+	const symbols = [{ name: 1, address: DATA + 0x10, size: 0x20, info: 0x11, section: 2 }];
+	return linked(
+		{ name: '.symtab', type: SECTION_TYPE.symtab, data: symbolsOf(symbols), link: 4 },
+		{ name: '.strtab', type: 3, data: names },
+	);
+}
+
 /** Where its code is in the file: the second segment's offset. */
 const codeOffset = (file: Buffer) => Number(file.readBigUInt64LE(64 + 56 + 8));
+
+/** Writes a file once, of a library or a damaged one, and has its code mapped at this address. */
+function mapFile(history: ProcessHistory, path: string, start: number, file?: Buffer): void {
+	if (!existsSync(path)) writeFileSync(path, file ?? 'damaged');
+	const { dev, ino } = statSync(path);
+	history.add({
+		...{ type: 'mmap', pid: NOBODY, tid: NOBODY, path, start, end: start + SIZE },
+		...{ time_ns: Number(process.hrtime.bigint()), fileOffset: file ? codeOffset(file) : 0 },
+		...{ inode: ino, major: (dev >>> 8) & 0xfff },
+		minor: (dev & 0xff) | ((dev >>> 12) & 0xfff00),
+	});
+}
+
+/** What lies 0x18 behind where the data begins of a library that is mapped at this address. */
+function inLibraryAt(history: ProcessHistory, start: number): string | undefined {
+	const at_ns = Number(process.hrtime.bigint());
+	const asked = place(start + DATA - TEXT + 0x18, { at_ns });
+	return memoryNames([asked], history).get(asked);
+}
+
+test('a file that is mapped twice, and others in between: the four nearest ones are looked at', (t) => {
+	const folder = temporaryFolder();
+	const history = new ProcessHistory();
+	t.after(() => history.close());
+	maps(t, '');
+	const far = [1, 2, 3, 4].map((i) => i * 0x10_0000);
+	for (const start of far) mapFile(history, join(folder, `far${start}`), start, library('far'));
+	const [first, second] = [0x1000_0000, 0x1080_0000];
+	const path = join(folder, 'twice.so');
+	for (const start of [first, second]) mapFile(history, path, start, library('lock'));
+	// Between the second one's code and its data.
+	for (const i of [1, 2, 3]) mapFile(history, join(folder, `near${i}`), second + i * 0x1000 - SIZE);
+	assert.equal(inLibraryAt(history, first), 'lock+0x8');
+	assert.equal(inLibraryAt(history, second), 'lock+0x8');
+	mapFile(history, join(folder, 'near4'), second + 0x800);
+	assert.equal(inLibraryAt(history, second), '');
+});
+
+test('a variable whose name is in a debug file; a file that has names itself needs none', (t) => {
+	const folder = temporaryFolder();
+	const history = new ProcessHistory();
+	t.after(() => history.close());
+	maps(t, '');
+	const debug = library('hidden');
+	writeFileSync(join(folder, 'lib.debug'), debug);
+	const link = Buffer.alloc(16);
+	link.write('lib.debug');
+	link.writeUInt32LE(crc32(new MemoryBytes(debug)) ?? assert.fail(), 12);
+	const linkTo = { name: '.gnu_debuglink', data: link };
+	const [start, named] = [0x1000_0000, 0x1080_0000];
+	mapFile(history, join(folder, 'stripped.so'), start, linked(linkTo));
+	const table = { name: '.symtab', type: SECTION_TYPE.symtab, data: symbolsOf([]), link: 4 };
+	const strings = { name: '.strtab', type: 3, data: Buffer.alloc(1) };
+	mapFile(history, join(folder, 'named.so'), named, linked(table, strings, linkTo));
+	const before = readdirSync('/proc/self/fd').length;
+	assert.equal(inLibraryAt(history, start), 'hidden+0x8');
+	assert.equal(inLibraryAt(history, named), `named.so+0x${hex(DATA + 0x18)}`);
+	assert.equal(readdirSync('/proc/self/fd').length, before);
+});
 
 test('a variable by its name, of the nearest file that reaches there; what has none by its place', (t) => {
 	const folder = temporaryFolder();
 	const history = new ProcessHistory();
 	t.after(() => history.close());
 	const bases = [0x1000_0000, 0x1010_0000, 0x1020_0000];
-	for (const [i, start] of bases.entries()) {
-		const path = join(folder, `lib${i}.so`);
-		const file = i === 1 ? Buffer.from('damaged') : library(`lock${i}`);
-		writeFileSync(path, file);
-		const { dev, ino } = statSync(path);
-		history.add({
-			...{ type: 'mmap', pid: NOBODY, tid: NOBODY, path, start, end: start + SIZE },
-			...{ time_ns: Number(process.hrtime.bigint()), fileOffset: i === 1 ? 0 : codeOffset(file) },
-			...{ inode: ino, major: (dev >>> 8) & 0xfff },
-			minor: (dev & 0xff) | ((dev >>> 12) & 0xfff00),
-		});
-	}
+	for (const [i, start] of bases.entries())
+		mapFile(history, join(folder, `lib${i}.so`), start, i === 1 ? undefined : library(`lock${i}`));
 	maps(t, '');
 	const before = readdirSync('/proc/self/fd').length;
 	const at_ns = Number(process.hrtime.bigint());

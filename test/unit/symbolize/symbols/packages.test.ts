@@ -20,12 +20,15 @@ test('Debian and Ubuntu: the package that has the file', () => {
 	const root = rootWith('NAME="Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\n', {
 		'libfoo1:amd64.list': '/.\n/lib\n/lib/libfoo.so.1\n',
 		'foo-tools.list': '/.\n/usr/bin/foo\n/usr/bin/foo-more\n',
-		'foo-tools.md5sums': '/usr/bin/bar\n',
+		'foo-tools.md5sums': '/.\n/usr/bin/bar\n',
+		'libstdc++6.0:amd64.list': '/.\n/usr/lib/libstdc++.so.6\n',
 	});
 	const command = 'apt-get install foo-tools-dbgsym (or foo-tools-dbg)';
 	assert.equal(installCommand('/usr/bin/foo', root), command);
 	const library = 'apt-get install libfoo1-dbgsym (or libfoo1-dbg)';
 	assert.equal(installCommand('/usr/lib/libfoo.so.1', root), library, 'with merged folders');
+	const cxx = 'apt-get install libstdc++6.0-dbgsym (or libstdc++6.0-dbg)';
+	assert.equal(installCommand('/usr/lib/libstdc++.so.6', root), cxx);
 	const before = readdirSync('/proc/self/fd').length;
 	assert.equal(installCommand('/usr/bin/fo', root), undefined);
 	assert.equal(installCommand('/usr/bin/bar', root), undefined);

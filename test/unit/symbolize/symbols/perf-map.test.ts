@@ -65,6 +65,13 @@ test('a hostile map, in which every line covers every address, is read in bounde
 	assert.equal(names(text, ...wanted).at(-1), 'x');
 });
 
+test('of very many lines for one address the last one counts, and those of others are not forgotten', () => {
+	const others = Array.from({ length: 10_000 }, (_, i) => `2000 10 n${i}\n`).join('');
+	assert.deepEqual(names(`1000 10 first\n${others}3000 10 last\n`, 0x1008, 0x2008, 0x3008), [
+		...['first', 'n9999', 'last'],
+	]);
+});
+
 test('any bytes: names or nothing', () => {
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
