@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { humanBytes } from '../../../../src/render/units.js';
-import { DebugFileCache } from '../../../../src/symbolize/debuginfod/cache.js';
+import { DebugFileCache, PartialFile } from '../../../../src/symbolize/debuginfod/cache.js';
 import { fetchDebugFiles } from '../../../../src/symbolize/debuginfod/fetch.js';
 import {
 	type DebuginfodSettings,
@@ -56,6 +56,39 @@ test('a server that lacks one file is asked for the next one; it is told which o
 			`other from ${first.host} (2 of 2)`,
 		],
 	);
+});
+
+test('what a server has sent in vain is no part of what the next one sends; it is asked for other files', async () => {
+	const first = await serve((request, response) => {
+		const isOther = request.url?.includes(other.buildId);
+		response.writeHead(200).end(isOther ? other.debug : 'no ELF file');
+	});
+	const second = await serverOf(app);
+	const { outcomes } = await fetched([first, second]);
+	assert.deepEqual(
+		outcomes.map((each) => 'host' in each && [each.host, each.bytes]),
+		[
+			[second.host, app.debug.length],
+			[first.host, other.debug.length],
+		],
+	);
+});
+
+test('a download may take no more than half of what is free; what is interrupted before it began asks nobody', async (t) => {
+	const server = await serverOf(app);
+	const room = t.mock.method(PartialFile.prototype, 'room_bytes', () => app.debug.length - 1);
+	const { outcomes } = await fetched([server], {}, new Waiting(), [app]);
+	const [only = assert.fail()] = outcomes;
+	assert.match('why' in only ? only.why : '', /has more than .* to send for it$/);
+	room.mock.restore();
+	const waiting = new Waiting();
+	waiting.interrupt();
+	const { outcomes: none } = await fetched([server], {}, waiting, [app]);
+	assert.deepEqual(
+		none.map((each) => 'why' in each && each.why),
+		['a signal ended that'],
+	);
+	assert.equal(server.asked.length, 1);
 });
 
 test('how much of a file has come, of how much, is told now and then', async (t) => {
