@@ -7,8 +7,10 @@ import { readlinkSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { textOf } from '../text-of.js';
 import { Asker } from './asker.js';
+import { type MapsEntry, parseMaps } from './maps.js';
 import { memoryAnswers } from './memory-lock.js';
-import { type Mount, mountAt, mountsThere } from './mounts.js';
+import { devicesIn, type Mount, mountAt, mountsThere } from './mounts.js';
+import { readMaps } from './process-facts.js';
 
 /** They wait for this machine's own memory and disks only. Whatever is not named here is asked. */
 const LOCAL = new Set(
@@ -21,8 +23,9 @@ const LOCAL = new Set(
 const LAYERS = /^(?:lowerdir\+?|datadir\+|upperdir)=(.*)/;
 /** After that time a mount that answered is asked again. */
 const VALID_MS = 10_000;
-/** Mounts are read again after that time: they come and go. */
+/** Mounts are read again after that time: they come and go; so do mappings. */
 const MOUNTS_VALID_MS = 1000;
+const MAPPED_VALID_MS = 100;
 /** Of containers: what is known of so many views of mounts. */
 const MAX_VIEWS = 256;
 /**
@@ -31,11 +34,18 @@ const MAX_VIEWS = 256;
  */
 const QUESTION = 'stat -f -- "$1" && [ -f "$1" ] && exec head -c 1 -- "$1"';
 
+/** Of a file whose mount nobody sees: in place of the type of its file system. */
+const TAKEN_AWAY = 'mount that was taken away';
+
 interface View {
 	readonly read_ms: number;
 	readonly byFolder: ReadonlyMap<string, Mount>;
+	/** As mounts.ts has them. */
+	readonly devices: ReadonlyMap<string, string>;
 }
 
+/** What the process had mapped that was asked about last. */
+let mapped: { pid: string; read_ms: number; entries: readonly MapsEntry[] } | undefined;
 /** By mount namespace and root. */
 const views = new Map<string, View>();
 /** Of mounts, by view and folder. */
@@ -44,7 +54,8 @@ const asker = new Asker<Mount>((path) => ['/bin/sh', '-c', QUESTION, 'sh', path]
 /**
  * Whether a file can be looked at, opened and read without waiting for somebody else. `path` is one of ours, or
  * /proc/PID/root/…, /proc/PID/map_files/… or /proc/PID/exe. Waits up to 500 ms for a mount that does not answer; from
- * then on that mount's files are refused at once until it does. It goes by the text of the path, not by links on the way.
+ * then on that mount's files are refused at once until it does. It goes by the text of the path, not by links on the way;
+ * of what is mapped, by its device, too, as it may be in a mount that was taken away.
  */
 export function answers(path: string): boolean {
 	const [, holder] = /^\/proc\/(\d+)\/map_files\//.exec(path) ?? [];
@@ -79,16 +90,55 @@ function mountOf(path: string): MountOfPath | undefined {
 	if (what === 'root') return mountIn(pid, rest ?? '/');
 	// Reading these links asks no file system. What they say is seen from our root, or from that of the namespace.
 	const target = linkOf(path);
+	if (target === undefined) return undefined;
 	const isOurs = linkOf(`/proc/${pid}/ns/mnt`) === linkOf('/proc/self/ns/mnt');
-	return target === undefined ? undefined : mountIn(isOurs ? 'self' : pid, target);
+	const found = mountIn(isOurs ? 'self' : pid, target);
+	if (found && !isLocal(found.mount)) return found;
+	// In a mount that was taken away (umount -l) it has a path like any other.
+	const device = what === 'exe' ? deviceOfFile(pid, target) : deviceAt(pid, rest?.slice(1) ?? '');
+	const isSeen = ['self', pid].some((each) => LOCAL.has(devicesOf(each)?.get(device) ?? ''));
+	if (isSeen) return found;
+	const mount = { folder: target, type: TAKEN_AWAY, options: [] };
+	return { mount, name: `${pid} ${device} ${target}` };
+}
+
+/** Of what is mapped from one address to another, as mountinfo has it; "": nothing is. */
+function deviceAt(pid: string, range: string): string {
+	const [start, end] = range.split('-').map((address) => Number.parseInt(address, 16));
+	return deviceOf(mappedIn(pid).find((each) => each.start === start && each.end === end));
+}
+
+/** Of the file that has this path, as far as a part of it is mapped. */
+const deviceOfFile = (pid: string, path: string): string =>
+	deviceOf(mappedIn(pid).find((each) => each.path === path.replace(/ \(deleted\)$/, '')));
+
+const deviceOf = (entry: MapsEntry | undefined): string =>
+	entry ? `${entry.major}:${entry.minor}` : '';
+
+/** Each of a process's files is asked for, one after the other. */
+function mappedIn(pid: string): readonly MapsEntry[] {
+	const now_ms = performance.now();
+	if (mapped?.pid !== pid || now_ms - mapped.read_ms >= MAPPED_VALID_MS)
+		mapped = { pid, read_ms: now_ms, entries: parseMaps(readMaps(Number(pid)) ?? '') };
+	return mapped.entries;
 }
 
 function mountIn(pid: string, path: string): MountOfPath | undefined {
+	const name = viewOf(pid);
+	if (name === undefined) return undefined;
+	const mount = mountAt(path, seenBy(pid, name).byFolder);
+	return mount && { mount, name: `${name} ${mount.folder}` };
+}
+
+function devicesOf(pid: string): View['devices'] | undefined {
+	const name = viewOf(pid);
+	return name === undefined ? undefined : seenBy(pid, name).devices;
+}
+
+/** Undefined: there is no such process. */
+function viewOf(pid: string): string | undefined {
 	const [namespace, root] = [linkOf(`/proc/${pid}/ns/mnt`), linkOf(`/proc/${pid}/root`)];
-	if (namespace === undefined || root === undefined) return undefined;
-	const view = `${namespace} ${root}`;
-	const mount = mountAt(path, mountsOf(view, pid));
-	return mount && { mount, name: `${view} ${mount.folder}` };
+	return namespace === undefined || root === undefined ? undefined : `${namespace} ${root}`;
 }
 
 function linkOf(path: string): string | undefined {
@@ -99,16 +149,18 @@ function linkOf(path: string): string | undefined {
 	}
 }
 
-function mountsOf(view: string, pid: string): View['byFolder'] {
+function seenBy(pid: string, view: string): View {
 	const now_ms = performance.now();
 	const known = views.get(view);
-	if (known && now_ms - known.read_ms < MOUNTS_VALID_MS) return known.byFolder;
+	if (known && now_ms - known.read_ms < MOUNTS_VALID_MS) return known;
 	if (views.size >= MAX_VIEWS) views.clear();
 	const mounts = mountsThere(textOf(`/proc/${pid}/mounts`) ?? '');
 	// Of several in one place, the last one is seen.
 	const byFolder = new Map(mounts.map((mount) => [mount.folder, mount]));
-	views.set(view, { read_ms: now_ms, byFolder });
-	return byFolder;
+	const devices = devicesIn(textOf(`/proc/${pid}/mountinfo`) ?? '');
+	const seen = { read_ms: now_ms, byFolder, devices };
+	views.set(view, seen);
+	return seen;
 }
 
 /** Layers of an overlay have the paths that they had for whoever mounted it: mostly ours. */

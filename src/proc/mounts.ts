@@ -1,4 +1,4 @@
-/** What is mounted where. Format: man 5 proc_pid_mounts, man 5 fstab. */
+/** What is mounted where. Format: man 5 proc_pid_mounts, man 5 fstab, man 5 proc_pid_mountinfo. */
 import { dirname } from 'node:path';
 import { textOf } from '../text-of.js';
 
@@ -20,6 +20,19 @@ export function mountsThere(text = textOf('/proc/self/mounts') ?? ''): Mount[] {
 			options: options.split(',').map(unescaped),
 		};
 	});
+}
+
+/** Devices of file systems that are mounted where whoever has this mountinfo sees them, and their types. */
+export function devicesIn(mountinfo: string): Map<string, string> {
+	const lines = mountinfo.split('\n').filter((line) => line !== '');
+	return new Map(
+		lines.map((line) => {
+			const [, , device = ''] = line.split(' ');
+			// Before it, there are any number of fields.
+			const [, type = ''] = / - (\S+)/.exec(line) ?? [];
+			return [device, type];
+		}),
+	);
 }
 
 /** The mount that a path, without links, leads into; undefined: none of these. */

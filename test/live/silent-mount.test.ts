@@ -22,8 +22,13 @@ const RUNS: readonly (readonly string[])[] = [
 	['doctor'],
 ];
 
-async function withSilentMount(use: (pid: number, folder: string) => Promise<void>): Promise<void> {
+/** `before`: what happens to the mount while it still answers. */
+async function withSilentMount(
+	use: (pid: number, folder: string) => Promise<void>,
+	before: (folder: string) => unknown = () => undefined,
+): Promise<void> {
 	await withMount([], async (workload, folder) => {
+		before(folder);
 		await workload.work();
 		await use(workload.pid, folder);
 	});
@@ -55,6 +60,8 @@ const askers = (pid: number): number[] =>
 			: [],
 	);
 
+const MOUNT_GONE = '/program (mount that was taken away) does not answer';
+
 function assertNamed(finished: Finished, folder: string): void {
 	assert.equal(finished.status, 0, finished.stderr);
 	assertSays(finished, `${folder} (fuse.silent) does not answer`);
@@ -76,6 +83,20 @@ test('a file system that does not answer is named, and every tool comes to its e
 		}
 	});
 	await untilReleased(before);
+});
+
+test('the same where the mount was taken away before, and nobody sees it', async () => {
+	const umount = (folder: string) => assert.equal(spawnSync('umount', ['-l', folder]).status, 0);
+	await withSilentMount(async (pid) => {
+		for (const [tool = '', ...rest] of RUNS.filter(([each]) =>
+			/profile|memleak|doctor/.test(`${each}`),
+		)) {
+			const finished = await Tracing.begin([tool, '-p', `${pid}`, ...rest]).end();
+			assert.equal(finished.status, 0, finished.stderr);
+			assertSays(finished, MOUNT_GONE);
+			await until(() => askers(pid).length === 0);
+		}
+	}, umount);
 });
 
 test('Ctrl-C, which all of a terminal’s processes get, is no answer of the file system', async () => {

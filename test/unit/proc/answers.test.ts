@@ -74,6 +74,34 @@ test('what a process has mapped, or executes, is where its own mounts have it', 
 	assert.equal(isOnLocalMount(`${THEIRS}/map_files/3000-4000`), true, 'nothing is mapped there');
 });
 
+test('what is mapped of a mount that was taken away has a path like any other: its device tells', (t) => {
+	const range = '7f0000001000-7f0000002000';
+	const links = {
+		[`${THEIRS}/exe`]: '/bin/app (deleted)',
+		[`${THEIRS}/map_files/${range}`]: '/x.so',
+	};
+	const seen = (device: string, type: string) =>
+		`24 1 ${device} / /mnt rw,noatime shared:1 master:2 - ${type} /dev/vda rw\n`;
+	const isLocal = (own: string, theirs: string) => {
+		const views = both(viewOf('/proc/self', [LOCAL]), viewOf(THEIRS, [LOCAL]), links);
+		const maps =
+			`7f0000000000-${range.slice(0, 12)} r-xp 00000000 fe:01 7 /x.so\n` +
+			`${range} r-xp 00000000 00:37 8 /x.so\n7f0000003000-7f0000004000 r-xp 0 00:37 9 /bin/app (deleted)\n`;
+		const files = {
+			...{ ...views.files, [`${THEIRS}/maps`]: maps },
+			...{ '/proc/self/mountinfo': own, [`${THEIRS}/mountinfo`]: theirs },
+		};
+		fakeProc(t, { ...views, files });
+		return ['exe', `map_files/${range}`].map((path) => isOnLocalMount(`${THEIRS}/${path}`));
+	};
+	const disk = seen('254:1', 'ext4');
+	assert.deepEqual(isLocal(disk, disk), [false, false]);
+	assert.deepEqual(isLocal(disk, disk + seen('0:55', 'tmpfs')), [true, true]);
+	assert.deepEqual(isLocal(seen('0:55', 'xfs') + disk, disk), [true, true]);
+	assert.deepEqual(isLocal(disk, disk + seen('0:55', 'fuse.sshfs')), [false, false]);
+	assert.deepEqual(isLocal(seen('55:0', 'ext4'), seen('0:37', 'ext4')), [false, false]);
+});
+
 test('an overlay is of this machine if all its layers are, as we see them', (t) => {
 	const own = [LOCAL, 'none /remote fuse rw'];
 	const isLocal = (options: string) => {
