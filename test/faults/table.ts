@@ -17,6 +17,12 @@ export const FAULTS: readonly Fault[] = [
 	},
 	{
 		fault:
+			'the same, and the mount was taken away before (umount -l): nobody sees it, and the path of its file is like any other',
+		does: 'names the file, and reads nothing of it; it knows the file system by the device of what is mapped',
+		tests: { 'silent-mount': ['the same where the mount was taken away before'] },
+	},
+	{
+		fault:
 			'the memory of a process does not answer: it maps a file of a dead mount, and keeps the lock of its memory (mmap_lock)',
 		does: 'names the process, and reads none of its memory; memleak puts in no probes, as the kernel would wait with it. If that happens while memleak runs, it cannot take its probes out: it ends, even by SIGKILL, when the mount answers',
 		tests: {
