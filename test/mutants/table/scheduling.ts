@@ -157,7 +157,7 @@ export const OF_SCHEDULING: readonly Mutation[] = [
 		to: 'return window & 0;',
 		bug: 'programs always count in the first window, also while it is read',
 		test: 'live/truth',
-		only: 'intervals: what is counted in one',
+		only: 'what is counted in one is not counted in the next',
 	},
 	{
 		id: 'N2',
