@@ -144,6 +144,17 @@ test('CSV: a line for each event', () => {
 	);
 });
 
+test('CSV: each letter by itself that a cell has to be quoted for', () => {
+	const cell = (event: string) => {
+		const line = csvLines(findings([row('cs', 3, { event })], { until_s: 7 }));
+		return line.slice('7,2,'.length, line.indexOf(',3,events'));
+	};
+	assert.equal(cell('cpu/event=0x3c,umask=1/'), '"cpu/event=0x3c,umask=1/"');
+	assert.equal(cell('a"b'), '"a""b"');
+	for (const letter of ['\n', '\r']) assert.equal(cell(`a${letter}b`), `"a${letter}b"`);
+	assert.equal(cell("a;b 'c'"), "a;b 'c'");
+});
+
 test('JSON has six digits behind the point', () => {
 	const [third] = rowsOfValues({ faults: 1 }, 3);
 	const all = [

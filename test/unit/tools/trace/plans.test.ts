@@ -30,6 +30,21 @@ test('results that are descriptors: of the calls that give one, and of no others
 		assert.equal(plan.returns === 'descriptor', GIVE_DESCRIPTORS.includes(name), name);
 });
 
+/** Of the manual's pages, which of a call's arguments it writes a set of signals to; all others it reads. */
+const SETS_WRITTEN: Readonly<Record<string, number>> = { rt_sigpending: 0, rt_sigprocmask: 2 };
+
+test('sets of signals: read as the call begins, and what it writes as it returns', () => {
+	const [native] = callTables();
+	for (const [nr, name] of Object.entries(native)) {
+		const { arguments: planned } = planner.plan({ nr: Number(nr), abi: 'native' });
+		const sets = planned.flatMap(({ argument: { kind }, capture }) =>
+			capture && kind.startsWith('sigset') ? [capture] : [],
+		);
+		const written = sets.filter(({ atExit }) => atExit).map(({ argument }) => argument);
+		assert.deepEqual(written, name in SETS_WRITTEN ? [SETS_WRITTEN[name]] : [], name);
+	}
+});
+
 test('calls that replace the memory that their arguments are in', () => {
 	const { offset } = layout.structs.call_plan.fields.replaces_memory;
 	const replacing = plans.filter(({ plan }) => encodePlan(plan)[offset] === 1);
