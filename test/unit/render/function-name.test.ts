@@ -81,3 +81,11 @@ test('a name made to be slow is not', () => {
 	for (const part of ['<', '>', '(', ')', '::', 'a::', '.part', '<>', '/a'])
 		fittedName(part.repeat(4096), 20);
 });
+
+test('a place in a file is no list of arguments: it loses its folders, and then its end', () => {
+	const name = 'handle (/srv/app/server.js:15)';
+	assert.equal(fittedName(name, name.length), name);
+	assert.equal(fittedName(name, name.length - 1), 'handle (server.js:15)');
+	assert.equal(fittedName(name, 21), 'handle (server.js:15)');
+	assert.equal(fittedName(name, 20), 'handle (server.js:1…');
+});
