@@ -7,10 +7,8 @@ import { readlinkSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { textOf } from '../text-of.js';
 import { Asker } from './asker.js';
-import { type MapsEntry, parseMaps } from './maps.js';
 import { memoryAnswers } from './memory-lock.js';
-import { devicesIn, type Mount, mountAt, mountsThere } from './mounts.js';
-import { readMaps } from './process-facts.js';
+import { type Mount, mountAt, mountsByDevice, mountsThere } from './mounts.js';
 
 /** They wait for this machine's own memory and disks only. Whatever is not named here is asked. */
 const LOCAL = new Set(
@@ -23,9 +21,8 @@ const LOCAL = new Set(
 const LAYERS = /^(?:lowerdir\+?|datadir\+|upperdir)=(.*)/;
 /** After that time a mount that answered is asked again. */
 const VALID_MS = 10_000;
-/** Mounts are read again after that time: they come and go; so do mappings. */
+/** Mounts are read again after that time: they come and go. */
 const MOUNTS_VALID_MS = 1000;
-const MAPPED_VALID_MS = 100;
 /** Of containers: what is known of so many views of mounts. */
 const MAX_VIEWS = 256;
 /**
@@ -34,18 +31,29 @@ const MAX_VIEWS = 256;
  */
 const QUESTION = 'stat -f -- "$1" && [ -f "$1" ] && exec head -c 1 -- "$1"';
 
-/** Of a file whose mount nobody sees: in place of the type of its file system. */
+/** In place of the type of its file system: of a file whose mount nobody sees, and of a process that sees none. */
 const TAKEN_AWAY = 'mount that was taken away';
+const UNSEEN = 'mount that is not seen';
+/** The kernel's own memory: memfd, SysV, shared /dev/zero. The first mount without a disk (fs/namespace.c, mnt_init). */
+const KERNEL_MEMORY = '0:1';
+/** Of so many mapped files the device is known. */
+const MAX_DEVICES = 8192;
+
+/** As /proc/PID/maps has it. */
+export interface Device {
+	readonly major: number;
+	readonly minor: number;
+}
 
 interface View {
 	readonly read_ms: number;
 	readonly byFolder: ReadonlyMap<string, Mount>;
-	/** As mounts.ts has them. */
-	readonly devices: ReadonlyMap<string, string>;
+	/** Undefined: nobody has asked. */
+	byDevice: ReadonlyMap<string, Mount> | undefined;
 }
 
-/** What the process had mapped that was asked about last. */
-let mapped: { pid: string; read_ms: number; entries: readonly MapsEntry[] } | undefined;
+/** By path in map_files, as whoever asked had read it in maps. */
+const devices = new Map<string, string>();
 /** By mount namespace and root. */
 const views = new Map<string, View>();
 /** Of mounts, by view and folder. */
@@ -54,12 +62,16 @@ const asker = new Asker<Mount>((path) => ['/bin/sh', '-c', QUESTION, 'sh', path]
 /**
  * Whether a file can be looked at, opened and read without waiting for somebody else. `path` is one of ours, or
  * /proc/PID/root/…, /proc/PID/map_files/… or /proc/PID/exe. Waits up to 500 ms for a mount that does not answer; from
- * then on that mount's files are refused at once until it does. It goes by the text of the path, not by links on the way;
- * of what is mapped, by its device, too, as it may be in a mount that was taken away.
+ * then on that mount's files are refused at once until it does. It goes by the text of the path, not by links on the
+ * way; in map_files by `device`, which is remembered, as a file of a mount that was taken away has a path like any other.
  */
-export function answers(path: string): boolean {
+export function answers(path: string, device?: Device): boolean {
 	const [, holder] = /^\/proc\/(\d+)\/map_files\//.exec(path) ?? [];
 	if (holder !== undefined && !memoryAnswers(Number(holder))) return false;
+	if (device) {
+		if (devices.size >= MAX_DEVICES) devices.clear();
+		devices.set(path, numberOf(device));
+	}
 	const found = mountOf(path);
 	return !found || isLocal(found.mount) || asker.isAnswering(found.name, found.mount, path);
 }
@@ -69,6 +81,13 @@ export function isOnLocalMount(path: string): boolean {
 	const found = mountOf(path);
 	return !found || isLocal(found.mount);
 }
+
+/** Whether what has this device is that, as far as we or the process see it mounted. */
+export function isLocalDevice(pid: number, device: Device): boolean {
+	return isLocal(mountWith(numberOf(device), `${pid}`, '').mount);
+}
+
+const numberOf = ({ major, minor }: Device): string => `${major}:${minor}`;
 
 /** The mounts that did not answer when they were asked, as their processes see them; each once. */
 export function silentMounts(): readonly Mount[] {
@@ -83,7 +102,7 @@ interface MountOfPath {
 	readonly name: string;
 }
 
-/** Undefined: there is no such process, or the path leads into no mount. */
+/** Undefined: there is no such process, or nothing is mapped there. */
 function mountOf(path: string): MountOfPath | undefined {
 	const [, pid = '', what, rest] = /^\/proc\/(\d+)\/(root|map_files|exe)(\/.*)?$/s.exec(path) ?? [];
 	if (what === undefined) return mountIn('self', resolve(path));
@@ -91,48 +110,39 @@ function mountOf(path: string): MountOfPath | undefined {
 	// Reading these links asks no file system. What they say is seen from our root, or from that of the namespace.
 	const target = linkOf(path);
 	if (target === undefined) return undefined;
+	const device = devices.get(path);
+	if (device !== undefined) return mountWith(device, pid, target);
 	const isOurs = linkOf(`/proc/${pid}/ns/mnt`) === linkOf('/proc/self/ns/mnt');
 	const found = mountIn(isOurs ? 'self' : pid, target);
-	if (found && !isLocal(found.mount)) return found;
-	// In a mount that was taken away (umount -l) it has a path like any other.
-	const device = what === 'exe' ? deviceOfFile(pid, target) : deviceAt(pid, rest?.slice(1) ?? '');
-	const isSeen = ['self', pid].some((each) => LOCAL.has(devicesOf(each)?.get(device) ?? ''));
-	if (isSeen) return found;
-	const mount = { folder: target, type: TAKEN_AWAY, options: [] };
-	return { mount, name: `${pid} ${device} ${target}` };
+	if (what === 'map_files' || !found || !isLocal(found.mount)) return found;
+	// Of a program no device is known without asking for it: its mount, too, may have been taken away.
+	return { name: path, mount: { folder: target, type: UNSEEN, options: [] } };
 }
 
-/** Of what is mapped from one address to another, as mountinfo has it; "": nothing is. */
-function deviceAt(pid: string, range: string): string {
-	const [start, end] = range.split('-').map((address) => Number.parseInt(address, 16));
-	return deviceOf(mappedIn(pid).find((each) => each.start === start && each.end === end));
+/** `target`: the file, as the link to it says. */
+function mountWith(device: string, pid: string, target: string): MountOfPath {
+	const name = `device ${device}`;
+	if (device === KERNEL_MEMORY)
+		return { name, mount: { folder: target, type: 'tmpfs', options: [] } };
+	const mount = seenWith(device, 'self') ?? seenWith(device, pid);
+	return { name, mount: mount ?? { folder: target, type: TAKEN_AWAY, options: [] } };
 }
 
-/** Of the file that has this path, as far as a part of it is mapped. */
-const deviceOfFile = (pid: string, path: string): string =>
-	deviceOf(mappedIn(pid).find((each) => each.path === path.replace(/ \(deleted\)$/, '')));
-
-const deviceOf = (entry: MapsEntry | undefined): string =>
-	entry ? `${entry.major}:${entry.minor}` : '';
-
-/** Each of a process's files is asked for, one after the other. */
-function mappedIn(pid: string): readonly MapsEntry[] {
-	const now_ms = performance.now();
-	if (mapped?.pid !== pid || now_ms - mapped.read_ms >= MAPPED_VALID_MS)
-		mapped = { pid, read_ms: now_ms, entries: parseMaps(readMaps(Number(pid)) ?? '') };
-	return mapped.entries;
+function seenWith(device: string, pid: string): Mount | undefined {
+	const name = viewOf(pid);
+	if (name === undefined) return undefined;
+	const view = seenBy(pid, name);
+	view.byDevice ??= mountsByDevice(textOf(`/proc/${pid}/mountinfo`) ?? '');
+	return view.byDevice.get(device);
 }
 
 function mountIn(pid: string, path: string): MountOfPath | undefined {
 	const name = viewOf(pid);
 	if (name === undefined) return undefined;
 	const mount = mountAt(path, seenBy(pid, name).byFolder);
-	return mount && { mount, name: `${name} ${mount.folder}` };
-}
-
-function devicesOf(pid: string): View['devices'] | undefined {
-	const name = viewOf(pid);
-	return name === undefined ? undefined : seenBy(pid, name).devices;
+	if (mount) return { mount, name: `${name} ${mount.folder}` };
+	// Its root is a folder somewhere, as after chroot: then /proc has no mounts of it.
+	return { name, mount: { folder: `/proc/${pid}/root`, type: UNSEEN, options: [] } };
 }
 
 /** Undefined: there is no such process. */
@@ -157,8 +167,7 @@ function seenBy(pid: string, view: string): View {
 	const mounts = mountsThere(textOf(`/proc/${pid}/mounts`) ?? '');
 	// Of several in one place, the last one is seen.
 	const byFolder = new Map(mounts.map((mount) => [mount.folder, mount]));
-	const devices = devicesIn(textOf(`/proc/${pid}/mountinfo`) ?? '');
-	const seen = { read_ms: now_ms, byFolder, devices };
+	const seen = { read_ms: now_ms, byFolder, byDevice: undefined };
 	views.set(view, seen);
 	return seen;
 }
@@ -169,7 +178,8 @@ function isLocal({ type, options }: Mount): boolean {
 	if (type !== 'overlay') return true;
 	const layers = options.flatMap((option) => LAYERS.exec(option)?.[1]?.split(':') ?? []);
 	return layers.every((layer) => {
-		const under = mountIn('self', layer);
+		// Of others nobody knows from which folder: Docker's.
+		const under = layer.startsWith('/') ? mountIn('self', layer) : undefined;
 		return !under || LOCAL.has(under.mount.type);
 	});
 }

@@ -14,25 +14,21 @@ export function mountsThere(text = textOf('/proc/self/mounts') ?? ''): Mount[] {
 	const lines = text.split('\n').filter((line) => line !== '');
 	return lines.map((line) => {
 		const [, folder = '', type = '', options = ''] = line.split(' ');
-		return {
-			folder: unescaped(folder),
-			type: unescaped(type),
-			options: options.split(',').map(unescaped),
-		};
+		return mountOf(folder, type, options);
 	});
 }
 
-/** Devices of file systems that are mounted where whoever has this mountinfo sees them, and their types. */
-export function devicesIn(mountinfo: string): Map<string, string> {
-	const lines = mountinfo.split('\n').filter((line) => line !== '');
-	return new Map(
-		lines.map((line) => {
-			const [, , device = ''] = line.split(' ');
-			// Before it, there are any number of fields.
-			const [, type = ''] = / - (\S+)/.exec(line) ?? [];
-			return [device, type];
-		}),
-	);
+/** By device ("8:1"): the file systems that are mounted where whoever has this mountinfo sees them, each in one place. */
+export function mountsByDevice(mountinfo: string): Map<string, Mount> {
+	const mounts = new Map<string, Mount>();
+	for (const line of mountinfo.split('\n')) {
+		// In between, there are any number of fields.
+		const [first = '', last] = line.split(' - ');
+		const [, , device = '', , folder = ''] = first.split(' ');
+		const [type = '', , options = ''] = last?.split(' ') ?? [];
+		if (last !== undefined) mounts.set(device, mountOf(folder, type, options));
+	}
+	return mounts;
 }
 
 /** The mount that a path, without links, leads into; undefined: none of these. */
@@ -42,6 +38,12 @@ export function mountAt(path: string, byFolder: ReadonlyMap<string, Mount>): Mou
 		if (mount || at === dirname(at)) return mount;
 	}
 }
+
+const mountOf = (folder: string, type: string, options: string): Mount => ({
+	folder: unescaped(folder),
+	type: unescaped(type),
+	options: options.split(',').map(unescaped),
+});
 
 /** Spaces and the like are written in octal, and so are commas in an option. */
 const unescaped = (field: string) =>

@@ -1,6 +1,6 @@
 /** The files that a process executes code of, and where they can be opened. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { answers } from '../../proc/answers.js';
+import { answers, type Device } from '../../proc/answers.js';
 import { type MapsEntry, parseMaps } from '../../proc/maps.js';
 import { readMaps } from '../../proc/process-facts.js';
 
@@ -22,10 +22,11 @@ export function mappedFiles(pid: number): MapsEntry[] | undefined {
  * root; else, for users who may not go there, the same file under its path here. If none of these is
  * that file, a path that cannot be opened: a probe in another file would never be hit.
  */
-export function pathTo(pid: number, { start, end, path, inode, major, minor }: MapsEntry): string {
+export function pathTo(pid: number, entry: MapsEntry): string {
+	const { start, end, path, inode, major, minor } = entry;
 	const mapped = `/proc/${pid}/map_files/${start.toString(16)}-${end.toString(16)}`;
 	const inRoot = `/proc/${pid}/root${path}`;
-	if (isReadable(mapped)) return mapped;
+	if (isReadable(mapped, entry)) return mapped;
 	// Btrfs and overlayfs give files other devices than their mappings.
 	if (inodeOf(inRoot) === inode && isReadable(inRoot)) return inRoot;
 	return isFile(path, inode, major, minor) ? path : mapped;
@@ -43,8 +44,8 @@ function isFile(path: string, inode: number, major: number, minor: number): bool
 	}
 }
 
-function isReadable(path: string): boolean {
-	if (!answers(path)) return false;
+function isReadable(path: string, device?: Device): boolean {
+	if (!answers(path, device)) return false;
 	try {
 		accessSync(path, constants.R_OK);
 		return true;

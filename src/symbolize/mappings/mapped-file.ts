@@ -3,7 +3,7 @@
  * has that path here but not there; nor one that was written to since, whose names are those of other code.
  */
 import { closeSync, fstatSync, type Stats, statSync } from 'node:fs';
-import { answers, isOnLocalMount } from '../../proc/answers.js';
+import { answers, isLocalDevice, isOnLocalMount } from '../../proc/answers.js';
 import { type MapsEntry, parseMaps } from '../../proc/maps.js';
 import { type OpenFile, openIf, readFile } from '../../proc/open.js';
 import { ownMountNamespace, readFacts, readMaps } from '../../proc/process-facts.js';
@@ -59,11 +59,14 @@ export class MappedFile {
 		if (this.#isOurs || this.#held) return;
 		this.#isOurs = this.#looksOurs(pid);
 		if (this.#isOurs) return;
-		const file = this.#openThrough(pid);
+		const byPath = this.#openAt(path);
+		const file = byPath ?? this.#openMapping(pid);
 		if (!file) return;
 		this.#print ??= this.#learnContents(file.stat);
 		// To close a file of a mount that is silent by then can wait for ever.
-		if (held.count < MAX_HELD && isOnLocalMount(path)) {
+		const isLocal =
+			(byPath && isOnLocalMount(path)) || (this.#isDeviceOf(file.stat) && isLocalDevice(pid, this));
+		if (held.count < MAX_HELD && isLocal) {
 			this.#held = file;
 			held.add(file.fd);
 		} else closeSync(file.fd);
@@ -151,7 +154,8 @@ export class MappedFile {
 		const entry = parseMaps(readMaps(pid) ?? '').find((each) => this.#isOf(each));
 		if (!entry) return undefined;
 		const range = `${entry.start.toString(16)}-${entry.end.toString(16)}`;
-		return this.#openSame(`/proc/${pid}/map_files/${range}`);
+		const mapped = `/proc/${pid}/map_files/${range}`;
+		return answers(mapped, entry) ? this.#openSame(mapped) : undefined;
 	}
 
 	#isOf(entry: MapsEntry): boolean {

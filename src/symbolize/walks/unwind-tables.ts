@@ -139,7 +139,12 @@ export class UnwindTables {
 	}
 
 	#order(file: FileIdentity, path: string): void {
-		if (!answers(path) || !this.#reader?.order(file, path)) this.#unread.push(file);
+		const [major, minor] = [
+			Math.floor(file.device / 2 ** MINOR_BITS),
+			file.device % 2 ** MINOR_BITS,
+		];
+		if (!answers(path, { major, minor }) || !this.#reader?.order(file, path))
+			this.#unread.push(file);
 	}
 
 	/** Has the table of COMMAND's own file read: its process is still the shell that holds it. */

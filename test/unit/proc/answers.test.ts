@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { answers, isOnLocalMount, silentMounts } from '../../../src/proc/answers.js';
+import { answers, isLocalDevice, isOnLocalMount, silentMounts } from '../../../src/proc/answers.js';
 import { temporaryFolder } from '../symbolize/support.js';
 import { questions } from './asked.js';
 import { fakeProc, NOBODY, statText } from './fake-proc.js';
@@ -75,31 +75,48 @@ test('what a process has mapped, or executes, is where its own mounts have it', 
 });
 
 test('what is mapped of a mount that was taken away has a path like any other: its device tells', (t) => {
-	const range = '7f0000001000-7f0000002000';
-	const links = {
-		[`${THEIRS}/exe`]: '/bin/app (deleted)',
-		[`${THEIRS}/map_files/${range}`]: '/x.so',
-	};
-	const seen = (device: string, type: string) =>
-		`24 1 ${device} / /mnt rw,noatime shared:1 master:2 - ${type} /dev/vda rw\n`;
-	const isLocal = (own: string, theirs: string) => {
+	const clock = questions(t);
+	const seen = (device: string, type: string, options = 'rw') =>
+		`24 1 ${device} / /mnt rw,noatime shared:1 master:2 - ${type} /dev/vda ${options}\n`;
+	const mapped = (i: number) => `${THEIRS}/map_files/${i}000-${i + 1}000`;
+	const links = Object.fromEntries([1, 2, 3].map((i) => [mapped(i), `/x${i}.so`]));
+	/** Whether nobody is asked about it, as it is of this machine. */
+	const isLocal = (device: { major: number; minor: number }, own: string, theirs: string) => {
 		const views = both(viewOf('/proc/self', [LOCAL]), viewOf(THEIRS, [LOCAL]), links);
-		const maps =
-			`7f0000000000-${range.slice(0, 12)} r-xp 00000000 fe:01 7 /x.so\n` +
-			`${range} r-xp 00000000 00:37 8 /x.so\n7f0000003000-7f0000004000 r-xp 0 00:37 9 /bin/app (deleted)\n`;
-		const files = {
-			...{ ...views.files, [`${THEIRS}/maps`]: maps },
-			...{ '/proc/self/mountinfo': own, [`${THEIRS}/mountinfo`]: theirs },
-		};
-		fakeProc(t, { ...views, files });
-		return ['exe', `map_files/${range}`].map((path) => isOnLocalMount(`${THEIRS}/${path}`));
+		const infos = { '/proc/self/mountinfo': own, [`${THEIRS}/mountinfo`]: theirs };
+		fakeProc(t, { ...views, files: { ...views.files, ...infos } });
+		clock.now_ms += 20_000;
+		const before = clock.asked.length;
+		for (const i of [1, 2, 3]) assert.equal(answers(mapped(i), device), true);
+		const count = clock.asked.length - before;
+		// What is asked about is the mount, and not each of its files.
+		assert.ok(count <= 1);
+		assert.equal(isOnLocalMount(mapped(1)), count === 0);
+		assert.equal(isLocalDevice(NOBODY, device), count === 0);
+		return count === 0;
 	};
-	const disk = seen('254:1', 'ext4');
-	assert.deepEqual(isLocal(disk, disk), [false, false]);
-	assert.deepEqual(isLocal(disk, disk + seen('0:55', 'tmpfs')), [true, true]);
-	assert.deepEqual(isLocal(seen('0:55', 'xfs') + disk, disk), [true, true]);
-	assert.deepEqual(isLocal(disk, disk + seen('0:55', 'fuse.sshfs')), [false, false]);
-	assert.deepEqual(isLocal(seen('55:0', 'ext4'), seen('0:37', 'ext4')), [false, false]);
+	const device = { major: 254, minor: 55 };
+	const disk = seen('8:1', 'ext4');
+	assert.equal(isLocal(device, disk, disk), false);
+	assert.equal(isLocal(device, disk, disk + seen('254:55', 'xfs')), true);
+	assert.equal(isLocal(device, seen('254:55', 'xfs') + disk, disk), true);
+	assert.equal(isLocal(device, disk, disk + seen('254:55', 'fuse.sshfs')), false);
+	assert.equal(isLocal(device, disk, seen('55:254', 'ext4')), false);
+	assert.equal(
+		isLocal(device, disk, seen('254:55', 'overlay', 'rw,lowerdir=/a,upperdir=/b')),
+		true,
+	);
+	// Of the kernel's own there is no mount.
+	assert.equal(isLocal({ major: 0, minor: 1 }, disk, disk), true);
+	assert.equal(isLocal({ major: 0, minor: 10 }, disk, disk), false);
+});
+
+test('of a process whose root is no mount, /proc says no mounts: it is asked, and not taken for one of this machine', (t) => {
+	const clock = questions(t);
+	fakeProc(t, both(viewOf('/proc/self', [LOCAL]), viewOf(THEIRS, [])));
+	assert.equal(isOnLocalMount(`${THEIRS}/root/x`), false);
+	for (const path of ['x', 'y']) assert.equal(answers(`${THEIRS}/root/${path}`), true);
+	assert.equal(clock.asked.length, 1);
 });
 
 test('an overlay is of this machine if all its layers are, as we see them', (t) => {
