@@ -1,59 +1,18 @@
 /** Losses of tables and rings that are too large to fill: in the programs, with small ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Losses } from '../../src/bpf/loss.js';
 import { off_cpu } from '../../src/generated/off_cpu.js';
 import { runqlat } from '../../src/generated/runqlat.js';
 import { schedlat } from '../../src/generated/schedlat.js';
 import { tracepointArguments } from '../../src/loader/kernel.js';
-import type { ObjectLayout } from '../../src/loader/layout.js';
 import { u32Key } from '../../src/loader/map.js';
-import { BpfObject } from '../../src/loader/object.js';
+import { lostWhile } from './lost-while.js';
 import { needs, until, Workload } from './support.js';
 import { schedstat } from './times.js';
 
 /** Kernel's smallest, of pages of 4 KiB: BPF_RINGBUF_HDR_SZ bytes go in front of each record. */
 const RING_BYTES = 4096;
 const HEADER_BYTES = 8;
-
-interface Part<L extends ObjectLayout> {
-	readonly programs: readonly L['programs'][number][];
-	readonly constants?: Parameters<BpfObject<L>['setConstants']>[0];
-	readonly room: Readonly<Record<string, number>>;
-	/** Of these the room is taken already. */
-	readonly full?: readonly string[];
-}
-
-/** Attaches programs of an object for some processes; what is lost while `happens`. */
-async function lostWhile<L extends ObjectLayout>(
-	[name, layout]: readonly [name: string, layout: L],
-	{ programs, constants, room, full = [] }: Part<L>,
-	pids: readonly number[],
-	happens: () => Promise<unknown>,
-	look?: (object: BpfObject<L>, lost: Readonly<Record<string, number>>) => void,
-): Promise<Readonly<Record<string, number>>> {
-	const object = new BpfObject(`dist/bpf/${process.arch}/${name}.bpf.o`, layout);
-	try {
-		for (const [map, entries] of Object.entries(room)) object.map(map).setMaxEntries(entries);
-		object.setConstants({ filter_by_tgid: true, ...constants } as never);
-		object.load(programs);
-		for (const set of ['filter_tgids', 'filter_tids'])
-			for (const pid of pids) object.map(set).update(u32Key(pid), new Uint8Array([1]));
-		for (const each of full) {
-			const map = object.map(each);
-			map.update(new Uint8Array(map.keySize), new Uint8Array(map.valueSize));
-		}
-		const losses = new Losses(object as never, () => 0);
-		assert.deepEqual(losses.read(), {});
-		for (const each of programs) object.attach(each);
-		await happens();
-		const lost = losses.read();
-		look?.(object, lost);
-		return lost;
-	} finally {
-		object.close();
-	}
-}
 
 const OFF_CPU = ['off_cpu', off_cpu] as const;
 const RUNQLAT = ['runqlat', runqlat] as const;
