@@ -1,4 +1,4 @@
-/** trace -y: what is said of a file that has no name any more. */
+/** trace -y: what is said of a file that has no name any more, and of what changes from one call to the next. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,39 @@ test('a file that is deleted already is said to be', () => {
 		const { stdout } = tstrace(['trace', '-y', '-e', 'read', '--', ...command]);
 		const [, path] = /read\(\d+<([^>]+)>, "text", 4242\)/.exec(stdout) ?? [];
 		assert.equal(path, `${join(folder, 'gone')} (deleted)`);
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+});
+
+/** A file loses its name between two reads, a socket gets one; a call whose path is nowhere comes before one that closes. */
+const CHANGES = `
+import ctypes, os, socket
+libc = ctypes.CDLL(None)
+file = os.open("gone", os.O_RDONLY)
+os.read(file, 1)
+os.unlink("gone")
+os.read(file, 2)
+unix = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+unix.bind("socket")
+unix.getsockname()
+kept = os.open("kept", os.O_RDONLY)
+libc.chdir(ctypes.c_void_p(0x1000))
+libc.close(kept)
+`;
+
+test('what a descriptor is, is what it is at that call', () => {
+	const folder = realpathSync(mkdtempSync(join(tmpdir(), 'trace-files-')));
+	try {
+		for (const name of ['gone', 'kept']) writeFileSync(join(folder, name), 'text');
+		const command = ['env', '-C', folder, 'python3', '-c', CHANGES];
+		const { stdout } = tstrace(['trace', '-y', '--', ...command]);
+		const of = (call: RegExp) => call.exec(stdout)?.[1];
+		const gone = join(folder, 'gone');
+		assert.equal(of(/read\(\d+<([^>]+)>, "t", 1\)/), gone, stdout);
+		assert.equal(of(/read\(\d+<([^>]+)>, "ex", 2\)/), `${gone} (deleted)`, stdout);
+		assert.equal(of(/getsockname\(\d+<unix:([^>]+)>/), 'socket', stdout);
+		assert.equal(of(/chdir\(0x1000\).*\n.* close\(\d+<([^>]+)>\)/), join(folder, 'kept'), stdout);
 	} finally {
 		rmSync(folder, { recursive: true });
 	}

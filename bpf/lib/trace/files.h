@@ -100,6 +100,12 @@ __noinline int tell_file(u32 place)
 	return 0;
 }
 
+/* include/linux/dcache.h, d_unhashed(): a file that is deleted. */
+static __always_inline bool is_unhashed(struct dentry___held *dentry)
+{
+	return BPF_CORE_READ(dentry, d_hash.pprev) == NULL;
+}
+
 /* Describes `here->file`, and gives it its number. */
 __noinline int know_file(u32 place)
 {
@@ -112,7 +118,7 @@ __noinline int know_file(u32 place)
 	if (here->file)
 		describe_file(place);
 	dentry = (void *)here->object.dentry;
-	if (dentry && BPF_CORE_READ(dentry, d_hash.pprev) == NULL)
+	if (dentry && is_unhashed(dentry))
 		here->object.flags |= OBJECT_DELETED;
 	/* What it is called counts: a file that was renamed is told again. */
 	here->object.address = here->name_hash;
@@ -144,6 +150,9 @@ static __always_inline u64 file_id(struct call_slot *slot, s32 descriptor)
 	if (!dentry)
 		return 0;
 	bpf_core_read(&name, sizeof(name), &((struct dentry___hash *)dentry)->d_name.hash_len);
+	/* What it was called while it had a name is another one. */
+	if (is_unhashed(dentry))
+		name = ~name;
 	if (known->id && known->file == at && known->dentry == (u64)dentry && known->name == name)
 		return known->id;
 	here = search_at(PLACE_CALL);
