@@ -191,7 +191,7 @@ test('--paths with what it cannot be with: one line', () => {
 	}
 });
 
-/** Calls for a descriptor, with no path (NULL) and with an empty one; and one with a path that cannot be read. */
+/** Calls for a descriptor, with no path (NULL) and with an empty one; one with a path that cannot be read, and one whose path is the third argument. */
 const NO_PATH = `
 import ctypes, os, sys
 libc, words, EMPTY_PATH = ctypes.CDLL(None), ctypes.create_string_buffer(512), 0x1000
@@ -201,6 +201,7 @@ for _ in range(97):
     libc.futimens(4242, None)
     libc.fstatat(4242, b'', words, EMPTY_PATH)
     libc.openat(4242, ctypes.c_void_p(0x1000), 0)
+    libc.symlinkat(b'first', 4242, b'third')
 print('done', flush=True)
 sys.stdin.buffer.raw.read(1)
 `;
@@ -215,6 +216,7 @@ test('without a path it is about the descriptor before it; not if there is one t
 	assert.deepEqual(found.sort(), [
 		['fstatat', 97, 'EBADF', undefined, 4242],
 		['openat', 97, 'EFAULT', null, undefined],
+		['symlinkat', 97, 'EBADF', 'third', undefined],
 		['utimensat', 97, 'EBADF', undefined, 4242],
 	]);
 });

@@ -58,3 +58,22 @@ test('what a descriptor is, is what it is at that call', () => {
 		rmSync(folder, { recursive: true });
 	}
 });
+
+/** Messages to an address, which says where they go; and who they come from. */
+const MESSAGES = `
+import socket
+ends = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+for end in ends: end.bind(("127.0.0.1", 0))
+ends[0].sendmsg([b"some", b"more"], [], 0, ends[1].getsockname())
+ends[1].recvmsg(4242)
+print(*(end.getsockname()[1] for end in ends))
+`;
+
+test('messages have the address that they go to, or come from', () => {
+	const calls = ['-e', 'sendmsg,recvmsg'];
+	const { stdout } = tstrace(['trace', '-q', ...calls, '--', 'python3', '-c', MESSAGES]);
+	const [, from, to] = /^(\d+) (\d+)$/m.exec(stdout) ?? [];
+	const has = (text: string) => assert.ok(stdout.includes(text), `${text} is not in\n${stdout}`);
+	has(`, {{AF_INET, 127.0.0.1:${to}}, ["some", "more"]}, 0) = 8`);
+	has(`, {{AF_INET, 127.0.0.1:${from}}, ["somemore"]}, 0) = 8`);
+});

@@ -101,10 +101,12 @@ test('--min-duration: only the call that sleeps', async () => {
 	assert.deepEqual(await traced(KNOWN, ['--min-duration', '1h', '-e', '!read']), []);
 });
 
-test('--min-duration: calls that never return have none', () => {
-	const { stdout, status, stderr } = tstrace(['trace', '--min-duration', '1h', '--', 'true']);
-	assert.equal(status, 0, stderr);
-	assert.doesNotMatch(stdout, /exit_group/);
+test('calls that never return have no duration, and neither succeed nor fail', () => {
+	for (const option of [['--min-duration', '1h'], ['-z'], ['-Z']]) {
+		const { stdout, status, stderr } = tstrace(['trace', ...option, '--', 'true']);
+		assert.equal(status, 0, stderr);
+		assert.doesNotMatch(stdout, /exit_group/);
+	}
 	assert.match(tstrace(['trace', '--', 'true']).stdout, /exit_group\(0\)/);
 });
 
@@ -284,6 +286,14 @@ test('32-bit calls with six arguments: each in its place', needsNarrowCalls(), a
 	assert.deepEqual(
 		lines.map(({ call, args, result }) => [call, args, result]),
 		[['mmap2 (32-bit)', '0x11000, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE, 77, 0x5', '-1 EBADF']],
+	);
+});
+
+test('32-bit execve: a list of pointers that have 32 bits each', needsNarrowCalls(), async () => {
+	const lines = await traced(['calls', 'compat-execve', '1'], ['-Z', '-e', 'execve']);
+	assert.deepEqual(
+		lines.map(({ call, args, result }) => [call, args, result]),
+		[['execve (32-bit)', '"/no/such/low", ["first", "second"], NULL', '-1 ENOENT']],
 	);
 });
 

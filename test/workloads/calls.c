@@ -11,7 +11,8 @@
  * there is not, "null" opens a path that
  * cannot be read, "compat-missing" opens a file that is not there by 32-bit calls, and
  * "compat-missing-at" by such calls of openat, "compat-six" makes 32-bit calls of mmap2 that fail:
- * of two pages at 0x11000, for descriptor 77 and its sixth page, "read-only"
+ * of two pages at 0x11000, for descriptor 77 and its sixth page, "compat-execve" executes a file
+ * that is not there by 32-bit calls, with the arguments "first" and "second", "read-only"
  * writes to a file that it opened to read, "seeks" wants to seek in standard input, "threads" opens
  * a file that is not there in a thread of its own each time, whose name is another one. "waits"
  * waits in pause() for good, in a second thread. "first-ends" calls getppid in a second thread,
@@ -100,6 +101,7 @@ static void handler(int number)
 #define COMPAT_EXIT    1
 #define COMPAT_FORK    2
 #define COMPAT_OPEN    5
+#define COMPAT_EXECVE  11
 #define COMPAT_GETPPID 64
 #define COMPAT_MMAP2   192
 #define COMPAT_OPENAT  295
@@ -134,6 +136,20 @@ static long compat_six(long number, const long *all)
 #else
 	return number + all[0];
 #endif
+}
+
+/* Of the path at `low`; behind it, the list of pointers has 32 bits each. */
+static long compat_execve(char *low)
+{
+	char *first = low + 64, *second = low + 80;
+	unsigned *list = (unsigned *)(low + 128);
+
+	strcpy(first, "first");
+	strcpy(second, "second");
+	list[0] = (long)first;
+	list[1] = (long)second;
+	list[2] = 0;
+	return compat_six(COMPAT_EXECVE, (long[6]){(long)low, (long)list});
 }
 
 int main(int argc, char **argv)
@@ -188,6 +204,8 @@ int main(int argc, char **argv)
 		if (!strcmp(kind, "compat-six") &&
 		    compat_six(COMPAT_MMAP2, (long[6]){0x11000, 8192, PROT_READ | PROT_WRITE,
 						       MAP_PRIVATE, 77, 5}) >= 0)
+			return 2;
+		if (!strcmp(kind, "compat-execve") && compat_execve(low) >= 0)
 			return 2;
 		if (!strcmp(kind, "read-only") && write(file, "x", 1) >= 0)
 			return 2;
