@@ -1,9 +1,11 @@
 /** offcputime: which child a process waits for that would take any of them. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { stackReport } from './stacks.js';
-import { hasEnded, Tracing, until, Workload } from './support.js';
+import { hasEnded, Tracing, tstrace, until, Workload } from './support.js';
 
 const textOf = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'latin1');
 const childrenOf = (pid: number) =>
@@ -33,3 +35,44 @@ for (const count of [1, 2, 3, 5])
 		const unknown = ['unknown', undefined, undefined];
 		assert.deepEqual(named, [count === 1 ? ['child', pid, 'sleep'] : unknown]);
 	});
+
+/** Two children of one group, whose first one ends last; each wait takes whichever ends. Says which one each took. */
+const TAKES_ANY = `
+import os, time
+def child(seconds):
+    pid = os.fork()
+    if not pid:
+        time.sleep(seconds); os._exit(0)
+    return pid
+waits = [
+    lambda first: os.waitid(os.P_PGID, first, os.WEXITED).si_pid,
+    lambda first: os.waitid(os.P_ALL, 0, os.WEXITED).si_pid,
+    lambda first: os.waitpid(-first, 0)[0],
+    lambda first: os.waitpid(-1, 0)[0],
+]
+for wait in waits:
+    first = child(0.2)
+    os.setpgid(first, first)
+    second = child(0.1)
+    os.setpgid(second, first)
+    print(wait(first), wait(first))
+`;
+
+test('of two, whichever ends: the one that has', () => {
+	const command = ['python3', '-c', TAKES_ANY];
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-children-'));
+	const file = join(folder, 'waits.json');
+	try {
+		const run = tstrace(['offcputime', '--json', '--exact', '-q', '-o', file, '--', ...command]);
+		const taken = run.stdout.trim().split(/\s+/).map(Number);
+		const { stacks } = stackReport({ ...run, stdout: readFileSync(file, 'utf8') });
+		const objects = stacks.flatMap(({ wait }) => wait?.objects ?? []);
+		const named = objects.filter(
+			({ type, value_ns }) => type === 'child' && Number(value_ns) > 5e7,
+		);
+		assert.equal(taken.length, 8);
+		assert.deepEqual(named.map(({ pid }) => Number(pid)).sort(), taken.sort());
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+});
