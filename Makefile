@@ -60,9 +60,9 @@ test-pythons: tests ## names of functions of Python 3.9, 3.13 and 3.14, which ar
 	@scripts/setup.sh pythons
 	@node --enable-source-maps build/test/test/pythons/main.js
 
-# Of these, live tests name functions of the processes of the first list; tstrace itself is run by those of the second.
+# Whose functions live tests name: of processes beside the one that runs the tests, and of that one and its own.
 NODES := 22.23.3 24.21.0 25.9.0 26.12.1
-NODES_OF_TSTRACE := 22.23.3 24.21.0 26.12.1
+NODES_OF_TESTS := 22.23.3 24.21.0 26.12.1
 OF_VERSIONS := javascript-versions wasm
 OF_OWN_VERSION := javascript-shares names-of-many
 LIVE_FILES = $(foreach name,$(1),build/test/test/live/$(name).test.js)
@@ -70,7 +70,7 @@ LIVE_FILES = $(foreach name,$(1),build/test/test/live/$(name).test.js)
 test-nodes: tests ## names of functions of Node.js 22, 24, 25 and 26
 	@scripts/setup.sh test
 	@TSTRACE_TEST_NODES='$(NODES)' $(NODE_TEST) --test-concurrency=1 $(call LIVE_FILES,$(OF_VERSIONS))
-	@for version in $(NODES_OF_TSTRACE); do echo "# Node.js $$version"; \
+	@for version in $(NODES_OF_TESTS); do echo "# Node.js $$version"; \
 		build/nodes/$$version/$(NODE_TEST) --test-concurrency=1 $(call LIVE_FILES,$(OF_OWN_VERSION)) || exit 1; done
 
 test-servers: tests ## Debian's PostgreSQL, redis, nginx, JVM, Node.js, Python and uWSGI in known trouble, each tool from outside

@@ -51,7 +51,10 @@ export class FunctionNames implements Runtimes {
 	/** What it took to read names that were asked for, since `take`. */
 	#asking_ms = 0;
 
-	/** `pagesOf`: the memory of a process; `names` and `mostWaiting`: how much is kept, and waits to be read. */
+	/**
+	 * `pagesOf`: the memory of a process; `names`: how much is kept; `mostWaiting`: how much waits to be read, of which
+	 * addresses in made code take no more than the half.
+	 */
 	constructor(
 		maps: Maps,
 		history: Pick<ProcessHistory, 'at'>,

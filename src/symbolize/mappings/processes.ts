@@ -14,7 +14,7 @@ import { MappedFiles } from './mapped-files.js';
 /** Mappings, starts and names in all, some 100 bytes each; a machine that compiles makes 10,000/s. */
 const MAX_KEPT = 300_000;
 /** When there are more, the processes that ended first are forgotten until it is this part of them. */
-const KEPT_AFTERWARDS = 2 / 3;
+const KEPT_SHARE = 2 / 3;
 /** Of one process; browsers have 2,000. */
 const MAX_MAPPINGS = 16_384;
 /** Forks of forks without exec, that is. */
@@ -241,7 +241,7 @@ export class ProcessHistory {
 			.filter(([, { ended_ns }]) => ended_ns !== undefined)
 			.sort(([, a], [, b]) => (a.ended_ns ?? 0) - (b.ended_ns ?? 0));
 		for (const [pid, { mappings, starts, names }] of ended) {
-			if (this.#kept <= KEPT_AFTERWARDS * this.#most) return;
+			if (this.#kept <= KEPT_SHARE * this.#most) return;
 			this.#chronicles.delete(pid);
 			this.#forgetFiles(mappings);
 			const count = mappings.length + starts.length + names.length;

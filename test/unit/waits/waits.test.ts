@@ -272,5 +272,6 @@ test('waits that are shown without all of their wakers, as there are too many: s
 	reader.begun?.();
 	reader.drain?.();
 	const { chains_cut } = reader.lost?.() ?? {};
-	assert.ok(chains_cut !== undefined && chains_cut >= 17, `${chains_cut}`);
+	// Of 30 keys, 12 have room: four for each chain.
+	assert.ok(chains_cut !== undefined && chains_cut >= 17 && chains_cut <= 30, `${chains_cut}`);
 });

@@ -138,6 +138,19 @@ test('who meets a file has its other files read, too: 64 of them, each once, and
 	assert.equal(ordered.length, 1 + 66 + 1 + 1 + 36);
 });
 
+test('for a trial, whose stacks nobody walks, no file of the chosen process is read', (t) => {
+	fakeProc(t, { files: { [`${FOLDER}/maps`]: line(1, 'r-xp 00000000 08:01 500    /lib/x') } });
+	const ordered = orders(t);
+	const { tables } = tablesOf(t, { pids: [NOBODY] });
+	tables.order(false);
+	assert.deepEqual(ordered, [[VDSO, undefined]]);
+	tables.order();
+	assert.deepEqual(
+		ordered.slice(1).map(([{ inode }]) => inode),
+		[VDSO.inode, 500n],
+	);
+});
+
 test('of 32 processes in a second other files are looked for; what is asked for is read in any case', async (t) => {
 	const files = Object.fromEntries(
 		Array.from({ length: 40 }, (_, i) => [

@@ -7,7 +7,10 @@ import { encodePlan } from '../../../../src/tools/trace/plans.js';
 import { SIGNATURES } from '../../../../src/tools/trace/signatures.js';
 import { planner } from './lines.js';
 
-/** Of the manual's pages: a call of this name gives a new descriptor, or fails. Not: bpf, which does so for some commands. */
+/**
+ * Of the manual's pages: a call of this name gives a new descriptor, or fails. bpf, seccomp and landlock_create_ruleset
+ * do so for some of what they are asked: they are not of these.
+ */
 const GIVE_DESCRIPTORS = (
 	'accept accept4 creat dup dup2 dup3 epoll_create epoll_create1 eventfd eventfd2 fanotify_init fsmount fsopen ' +
 	'fspick inotify_init inotify_init1 io_uring_setup memfd_create memfd_secret mq_open open open_by_handle_at ' +
