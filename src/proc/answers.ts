@@ -52,7 +52,7 @@ interface View {
 	byDevice: ReadonlyMap<string, Mount> | undefined;
 }
 
-/** By path in map_files, as whoever asked had read it in maps. */
+/** By the path of a file in map_files: its device, which those who ask have read in maps. */
 const devices = new Map<string, string>();
 /** By mount namespace and root. */
 const views = new Map<string, View>();

@@ -18,7 +18,7 @@ export function mountsThere(text = textOf('/proc/self/mounts') ?? ''): Mount[] {
 	});
 }
 
-/** By device ("8:1"): the file systems that are mounted where whoever has this mountinfo sees them, each in one place. */
+/** What a process sees mounted, from its mountinfo: for each device ("8:1") one of its mounts. */
 export function mountsByDevice(mountinfo: string): Map<string, Mount> {
 	const mounts = new Map<string, Mount>();
 	for (const line of mountinfo.split('\n')) {

@@ -64,8 +64,9 @@ export class MappedFile {
 		if (!file) return;
 		this.#print ??= this.#learnContents(file.stat);
 		// To close a file of a mount that is silent by then can wait for ever.
-		const isLocal =
-			(byPath && isOnLocalMount(path)) || (this.#isDeviceOf(file.stat) && isLocalDevice(pid, this));
+		// What is mapped is of the device that maps says, though btrfs and overlayfs give the file another one.
+		const isOfDevice = !byPath || this.#isDeviceOf(file.stat);
+		const isLocal = (byPath && isOnLocalMount(path)) || (isOfDevice && isLocalDevice(pid, this));
 		if (held.count < MAX_HELD && isLocal) {
 			this.#held = file;
 			held.add(file.fd);
