@@ -13,6 +13,7 @@ import {
 	sumOf,
 	traceWork,
 	withFrame,
+	withTables,
 } from './stacks.js';
 import { runToEnd, TSTRACE, Workload } from './support.js';
 
@@ -104,22 +105,35 @@ export async function traced(
 	flags: readonly string[],
 	...args: string[]
 ): Promise<StackReport> {
-	const workload = await Workload.startBy(node, ...flags, SCRIPT);
-	const run = ['--json', '-p', `${workload.pid}`, ...args, '2'];
-	const report = stackReport(runToEnd(TSTRACE, [tool, ...run]));
-	await workload.end();
-	// With --perf-basic-prof.
-	rmSync(`/tmp/perf-${workload.pid}.map`, { force: true });
-	return report;
+	return withTables(async () => {
+		const workload = await Workload.startBy(node, ...flags, SCRIPT);
+		const run = ['--json', '-p', `${workload.pid}`, ...args, '2'];
+		const report = stackReport(runToEnd(TSTRACE, [tool, ...run]));
+		await workload.end();
+		// With --perf-basic-prof.
+		rmSync(`/tmp/perf-${workload.pid}.map`, { force: true });
+		return report;
+	});
+}
+
+/** All waits of a script that says at its end how often it has waited. */
+function tracedWaits(node: string, script: readonly string[], options: readonly string[] = []) {
+	return withTables(async () => {
+		const workload = await Workload.startBy(node, ...script);
+		const args = ['offcputime', '-p', `${workload.pid}`, '--exact', '--json', '--state', 'S'];
+		const { finished, done } = await traceWork(workload, [...args, ...options]);
+		return { ...stackReport(finished), done };
+	});
 }
 
 /** Functions that were put into the code of their callers are in each stack, in order, and as often as they waited. */
 export async function assertInlined(node: string, flags: readonly string[]): Promise<void> {
 	const traceInlined = async (...options: string[]) => {
-		const workload = await Workload.startBy(node, ...flags, join(SCRIPTS, 'inlined.cjs'));
-		const args = ['offcputime', '-p', `${workload.pid}`, '--exact', '--json', '--state', 'S'];
-		const { finished, done } = await traceWork(workload, [...args, ...options]);
-		const { stacks, lost } = stackReport(finished);
+		const { stacks, lost, done } = await tracedWaits(
+			node,
+			[...flags, join(SCRIPTS, 'inlined.cjs')],
+			options,
+		);
 		return { waits: withFrame(stacks, /AtomicsWait/), lost, done };
 	};
 	const { waits, lost, done } = await traceInlined();
@@ -157,10 +171,8 @@ export async function assertInlined(node: string, flags: readonly string[]): Pro
 
 /** A function that was optimised as it called another one, and no longer is, is in the stack as before. */
 export async function assertDeoptimised(node: string): Promise<void> {
-	const workload = await Workload.startBy(node, join(SCRIPTS, 'deoptimised.cjs'));
-	const args = ['offcputime', '-p', `${workload.pid}`, '--exact', '--json', '--state', 'S'];
-	const { finished, done } = await traceWork(workload, args);
-	const waits = withFrame(stackReport(finished).stacks, /AtomicsWait/);
+	const { stacks, done } = await tracedWaits(node, [join(SCRIPTS, 'deoptimised.cjs')]);
+	const waits = withFrame(stacks, /AtomicsWait/);
 	assert.ok(sumOf(waits) >= 0.99e6 * (done[0] ?? 0));
 	for (const { frames } of waits) {
 		const names = frames.map(nameOf);

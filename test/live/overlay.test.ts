@@ -95,7 +95,8 @@ for (const { name, command, function: shown } of PROGRAMS) {
 
 	test(`${name}, chosen while it runs: its function`, options, async () => {
 		await whileRunning(command, ({ pid }) => {
-			const args = ['profile', '--format', 'folded', '-F', '199', '-p', `${pid}`, '1'];
+			// Which file it is turns out when the first stack is met: then there is a table to read.
+			const args = ['profile', '--format', 'folded', '-F', '199', '-p', `${pid}`, '4'];
 			const { stdout, stderr, status } = runToEnd(TSTRACE, args);
 			assert.equal(status, 0, stderr);
 			const share = shareOf(stdout, shown);

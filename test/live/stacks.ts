@@ -148,3 +148,19 @@ export async function traceWork(
 	await workload.end();
 	return { finished, done };
 }
+
+/** How often a run is made again. */
+const TRIES = 3;
+
+/**
+ * What a run finds that does not have to begin before tstrace has read which function calls which in a file: on a busy
+ * machine that takes longer than tstrace waits, and it says so. After some tries, what the last one finds.
+ */
+export async function withTables<T extends Pick<StackReport, 'stacks'>>(
+	run: () => Promise<T>,
+): Promise<T> {
+	let found = await run();
+	for (let left = TRIES; left > 0 && found.stacks.some(({ cut }) => cut === 'no table'); left--)
+		found = await run();
+	return found;
+}
