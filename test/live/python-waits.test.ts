@@ -124,3 +124,25 @@ for (const file of INTERPRETERS) {
 		assert.doesNotMatch(notices.join('\n'), /Python functions without names/);
 	});
 }
+
+for (const file of INTERPRETERS)
+	test(`threads in two interpreters, of ${shown(file)}`, async () => {
+		const python = await Python.start(file, script('interpreters.py'));
+		const told = JSON.parse(await python.line()) as Record<
+			string,
+			{ tid: number; functions: string[] }
+		>;
+		const args = ['offcputime', '--exact', '--json', '-L', '-p', `${python.pid}`];
+		const fromOutside = stackReport(runToEnd(TSTRACE, [...args, '1'])).stacks;
+		const tracing = await Tracing.start(args);
+		python.tell('wake');
+		await python.line();
+		const { stacks } = stackReport(await tracing.end('SIGINT'));
+		await python.end();
+		for (const [name, { tid, functions }] of Object.entries(told))
+			for (const seen of [fromOutside, stacks]) {
+				const own = seen.filter(({ key }) => key.tid === tid);
+				assert.ok(own.length > 0, name);
+				for (const stack of own) assert.deepEqual(pythonOf(stack), functions, name);
+			}
+	});

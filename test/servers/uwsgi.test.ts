@@ -11,14 +11,18 @@ import { assertWhy, OFF, serverFolder } from './support.js';
 const folder = serverFolder();
 const THREADS = 4;
 
+/** At "/interpreter" it says which one it is in. */
 const APPLICATION = `${WORK}
-def page(path): return answer(path)
+import _xxsubinterpreters
+def page(path):
+    return str(int(_xxsubinterpreters.get_current())) if path == '/interpreter' else answer(path)
 def application(environ, start_response):
     body = page(environ['PATH_INFO']).encode()
     start_response('200 OK', [('Content-Length', str(len(body)))])
     return [body]
 `;
 const SHOP = written(folder, 'shop.py', APPLICATION);
+const BANK = written(folder, 'bank.py', APPLICATION);
 
 /** The process that answers, at a socket of this name, once it does. */
 async function worker(socket: string, path: string, ...applications: Command): Promise<number> {
@@ -83,4 +87,17 @@ test('uWSGI: doctor says that its functions have names', () => {
 	const { checks } = JSON.parse(stdout);
 	const found = checks.find(({ name }: { name: string }) => name === 'Python');
 	assert.match(found?.found ?? '', /^CPython 3\.11\.\d+: its functions have names$/);
+});
+
+test('uWSGI: two applications, each in an interpreter of its own', async () => {
+	const mounts = ['--manage-script-name', '--mount', `/shop=${SHOP}`, '--mount', `/bank=${BANK}`];
+	const both = await worker('two', '/bank', ...mounts);
+	const interpreters = new Set<number>();
+	for (const path of ['/shop', '/bank']) {
+		const options = at('two', path);
+		interpreters.add(await askAll({ ...options, path: `${path}/interpreter` }, 1, 1));
+		await assertWaits({ pid: both, options, callers });
+		await assertComputes({ pid: both, options, callers });
+	}
+	assert.equal(interpreters.size, 2);
 });

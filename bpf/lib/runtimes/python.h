@@ -51,8 +51,8 @@ static __always_inline u64 python_print_of(struct python_print *of)
 	return print ^ print >> 17;
 }
 
-/* The walk has come to code of a file that CPython is in: begins with its thread's innermost Python
- * frame. A function of its own, verified once. */
+/* The walk has found one of CPython's threads for its own: begins with the innermost Python frame.
+ * A function of its own, verified once. */
 __noinline int begin_python(u32 index)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
@@ -65,11 +65,9 @@ __noinline int begin_python(u32 index)
 	if (layout->thread_record)
 		record = python_word(thread + layout->thread_record);
 	walk->python.window_last = 0;
-	walk->python.looked_at = 0;
 	__builtin_memset(walk->python.codes, 0, sizeof(walk->python.codes));
 	walk->python.record = record;
-	walk->python.frame = layout->thread_frame ? python_word(thread + layout->thread_frame)
-						  : python_word(record + layout->record_frame);
+	walk->python.frame = python_innermost(layout, thread);
 	walk->runtime = walk->python.runtime;
 	return 0;
 }
@@ -205,6 +203,9 @@ __noinline int python_segment(u32 index)
 		if (!layout->thread_frame)
 			python->frame = python_word(python->record + layout->record_frame);
 		python->record = python_word(python->record + layout->record_previous);
+		/* Behind the last one is the thread's own, which is in no C frame. */
+		if (!python->frame)
+			python->entry = 0;
 	}
 	has_one = layout->segments == PYTHON_ONE_FRAME_EACH && python->frame;
 	for (u32 i = 0; i < PYTHON_FRAMES_TURNS && goes_on; i++)
@@ -269,6 +270,10 @@ static __always_inline bool python_step(struct unwind *walk, u32 index)
 	if (walk->python.is_waiting && runs_python(walk)) {
 		take_python(index);
 		python_segment(index);
+		if (!walk->python.is_waiting && find_python_thread(index)) {
+			begin_python(index);
+			python_segment(index);
+		}
 	}
 	return walk->depth + 1 + walk->python.taken >= stack_depth;
 }

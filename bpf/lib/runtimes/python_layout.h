@@ -89,10 +89,13 @@ struct python_walk {
 	u32 count;     /* of `words` */
 	u32 taken;     /* of all C frames so far */
 	u32 looked_at; /* frames, likewise */
-	u64 base;      /* of the file */
+	u32 threads_looked_at;
+	u64 base; /* of the file */
 	u64 identity;
 	u64 interpreter;
 	u64 thread;
+	bool has_several; /* interpreters: the process */
+	bool is_met;	  /* the thread, in the list of one of them */
 	u64 record;
 	struct python_thread found; /* too large for the stack of a program */
 	u64 frame;		    /* the next one to read; 0: there is none */

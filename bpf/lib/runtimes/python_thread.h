@@ -12,8 +12,9 @@
 #include "python_layout.h"
 
 /* Threads of a process among which one is looked for: so many times so many. */
-#define PYTHON_THREADS_AT_ONCE 16
-#define PYTHON_THREADS_TURNS   16
+#define PYTHON_THREADS_AT_ONCE	 16
+#define PYTHON_THREADS_TURNS	 16
+#define PYTHON_THREADS_LOOKED_AT (PYTHON_THREADS_AT_ONCE * PYTHON_THREADS_TURNS)
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -54,17 +55,47 @@ static __always_inline struct python_layout *python_layout_of(struct unwind *wal
 	return bpf_map_lookup_elem(&python_layouts, &key);
 }
 
+/* The innermost frame of a thread of CPython's; 0: it runs nothing. */
+static __always_inline u64 python_innermost(struct python_layout *layout, u64 thread)
+{
+	if (layout->thread_frame)
+		return python_word(thread + layout->thread_frame);
+	return python_word(python_word(thread + layout->thread_record) + layout->record_frame);
+}
+
+/*
+ * Whether a thread of CPython's, of a process with several interpreters, is where the current
+ * thread has come to. Its record tells that by being on this stack: another thread may have made it
+ * (uWSGI). pthread_self() is at the end of the stack; the process's first thread has it below.
+ */
+static __always_inline bool is_thread_of_several(struct unwind *walk, struct python_layout *layout,
+						 u64 thread, bool is_same)
+{
+	u64 record, start = walk->frame_sp, end = walk->python.identity;
+
+	if (!layout->thread_record)
+		return is_same && python_innermost(layout, thread);
+	record = python_word(thread + layout->thread_record);
+	return record >= start && (record < end || end < start);
+}
+
 /* Looks at one more thread of the process; 0: it is the one, or there are no more. */
 __noinline int python_look_at_thread(u32 index)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
 	u64 thread, interpreter;
+	bool is_same;
 
 	if (!layout)
 		return 0;
 	interpreter = walk->python.interpreter;
 	thread = walk->python.thread;
+	/* Of all searches of a walk: lists may be forged. */
+	if (++walk->python.threads_looked_at >= PYTHON_THREADS_LOOKED_AT) {
+		walk->python.thread = 0;
+		return 0;
+	}
 	if (!thread) {
 		/* On to the next interpreter. */
 		interpreter = python_word(interpreter);
@@ -74,7 +105,9 @@ __noinline int python_look_at_thread(u32 index)
 		walk->python.thread = python_word(interpreter + layout->interpreter_threads);
 		return 1;
 	}
-	if (python_word(thread + layout->thread_identity) == walk->python.identity)
+	is_same = python_word(thread + layout->thread_identity) == walk->python.identity;
+	if (walk->python.has_several ? is_thread_of_several(walk, layout, thread, is_same)
+				     : is_same)
 		return 0;
 	walk->python.thread = python_word(thread + layout->thread_next);
 	return 1;
@@ -111,8 +144,12 @@ __noinline int remember_python_thread(u32 index, u32 tid)
 	       python_word(at) == thread;
 }
 
-/* Finds the current thread among those of CPython in `walk->file_runtime`; returns whether it is
- * there. A function of its own, verified once. */
+/*
+ * Finds the current thread among those of CPython in `walk->file_runtime`; returns whether it is
+ * there. A thread that has been in several interpreters is in the list of each: that of an
+ * interpreter that it calls comes first, as that one was made later. So this is called again
+ * once a list of frames is through, and goes on behind it. A function of its own, verified once.
+ */
 __noinline int find_python_thread(u32 index)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
@@ -122,23 +159,36 @@ __noinline int find_python_thread(u32 index)
 
 	if (!walk)
 		return 0;
-	walk->python.runtime = walk->file_runtime;
+	/* In memory: the verifier would follow the loop for each way to it. */
+	walk->python.is_met = walk->python.runtime != 0;
+	if (!walk->python.is_met)
+		walk->python.runtime = walk->file_runtime;
+	else if (!walk->python.has_several)
+		return 0;
 	layout = python_layout_of(walk);
 	if (!layout || !layout->code_type)
 		return 0;
-	walk->python.base = walk->file_base;
-	walk->python.identity = pthread_identity();
-	walk->python.interpreter = walk->file_base + layout->interpreters;
-	if (!walk->python.identity)
-		return 0;
-	if (remember_python_thread(index, tid))
-		return 1;
+	if (!walk->python.is_met) {
+		walk->python.base = walk->file_base;
+		walk->python.identity = pthread_identity();
+		walk->python.interpreter = walk->file_base + layout->interpreters;
+		thread = python_word(walk->python.interpreter);
+		walk->python.has_several = !!python_word(thread + layout->interpreter_next);
+		walk->python.threads_looked_at = 0;
+		walk->python.looked_at = 0;
+		if (!walk->python.identity)
+			return 0;
+		if (!walk->python.has_several && remember_python_thread(index, tid))
+			return 1;
+	}
 	walk->python.thread = 0;
 	for (u32 i = 0; i < PYTHON_THREADS_TURNS; i++)
 		if (!python_look_at_threads(index))
 			break;
 	thread = walk->python.thread;
-	if (!thread || python_word(thread + layout->thread_identity) != walk->python.identity)
+	if (walk->python.is_met)
+		return thread != 0;
+	if (!thread)
 		return 0;
 	walk->python.found.thread = thread;
 	walk->python.found.base = walk->python.base;
