@@ -263,17 +263,15 @@ __noinline int take_python(u32 index)
  */
 static __always_inline bool python_step(struct unwind *walk, u32 index)
 {
-	if (!walk->python.runtime && walk->file_runtime && find_python_thread(index)) {
+	/* The first time, or behind all that the thread ran in an interpreter: it may be in another
+	 * one, too. */
+	if (!walk->python.is_waiting && walk->file_runtime && find_python_thread(index)) {
 		begin_python(index);
 		python_segment(index);
 	}
 	if (walk->python.is_waiting && runs_python(walk)) {
 		take_python(index);
 		python_segment(index);
-		if (!walk->python.is_waiting && find_python_thread(index)) {
-			begin_python(index);
-			python_segment(index);
-		}
 	}
 	return walk->depth + 1 + walk->python.taken >= stack_depth;
 }

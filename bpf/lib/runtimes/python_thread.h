@@ -147,7 +147,7 @@ __noinline int remember_python_thread(u32 index, u32 tid)
 /*
  * Finds the current thread among those of CPython in `walk->file_runtime`; returns whether it is
  * there. A thread that has been in several interpreters is in the list of each: that of an
- * interpreter that it calls comes first, as that one was made later. So this is called again
+ * interpreter that it calls comes first, as that one was made later. So a walk calls this again
  * once a list of frames is through, and goes on behind it. A function of its own, verified once.
  */
 __noinline int find_python_thread(u32 index)
@@ -173,11 +173,9 @@ __noinline int find_python_thread(u32 index)
 		walk->python.identity = pthread_identity();
 		walk->python.interpreter = walk->file_base + layout->interpreters;
 		thread = python_word(walk->python.interpreter);
-		walk->python.has_several = !!python_word(thread + layout->interpreter_next);
+		walk->python.has_several = python_word(thread + layout->interpreter_next) != 0;
 		walk->python.threads_looked_at = 0;
 		walk->python.looked_at = 0;
-		if (!walk->python.identity)
-			return 0;
 		if (!walk->python.has_several && remember_python_thread(index, tid))
 			return 1;
 	}
@@ -186,10 +184,11 @@ __noinline int find_python_thread(u32 index)
 		if (!python_look_at_threads(index))
 			break;
 	thread = walk->python.thread;
-	if (walk->python.is_met)
-		return thread != 0;
+	/* The next frames need not ask. */
 	if (!thread)
-		return 0;
+		walk->python.has_several = false;
+	if (!thread || walk->python.is_met)
+		return thread != 0;
 	walk->python.found.thread = thread;
 	walk->python.found.base = walk->python.base;
 	walk->python.found.runtime = walk->python.runtime;

@@ -25,6 +25,12 @@ const volatile bool walk_user = true;
 /* Threads of a process apart. */
 const volatile bool stacks_by_thread = false;
 
+/* How deep to walk, where the verifier can see that it fits. */
+static __always_inline u32 most_frames(void)
+{
+	return stack_depth > STACK_DEPTH ? STACK_DEPTH : stack_depth;
+}
+
 struct frame_chunk {
 	u64 frames[CHUNK_FRAMES];
 };

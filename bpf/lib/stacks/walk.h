@@ -18,10 +18,9 @@
 /* User stacks with more frames are walked by the kernel. */
 #define SHORT_WALK 24
 
-/* How deep to walk, where the verifier can see that it fits. */
 static __always_inline u32 walk_bytes(void)
 {
-	return (stack_depth > STACK_DEPTH ? STACK_DEPTH : stack_depth) * sizeof(u64);
+	return most_frames() * sizeof(u64);
 }
 
 /* The current thread's user frames by frame pointers; returns bytes, 0 of a kernel thread. */

@@ -46,7 +46,7 @@ static __always_inline void read_user_registers(struct task_struct *task,
 static __always_inline long unwound_user_frames(struct scratch *here)
 {
 	struct user_registers registers = {};
-	u32 index = here->index, count;
+	u32 index = here->index, most = most_frames(), count;
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	int end;
 
@@ -77,7 +77,7 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	walk->python.runtime = 0;
 	walk->python.is_waiting = false;
 	walk->python.taken = 0;
-	for (u32 i = 0; i < STACK_DEPTH && i < stack_depth; i++) {
+	for (u32 i = 0; i < most; i++) {
 		int next = unwind_frame(index, i);
 
 		if (next != UNWIND_ON) {
