@@ -143,6 +143,8 @@ for (const file of INTERPRETERS)
 			for (const seen of [fromOutside, stacks]) {
 				const own = seen.filter(({ key }) => key.tid === tid);
 				assert.ok(own.length > 0, name);
-				for (const stack of own) assert.deepEqual(pythonOf(stack), functions, name);
+				// There nothing tells which thread runs what.
+				const expected = file.endsWith('3.9') ? [] : functions;
+				for (const stack of own) assert.deepEqual(pythonOf(stack), expected, name);
 			}
 	});

@@ -263,9 +263,10 @@ __noinline int take_python(u32 index)
  */
 static __always_inline bool python_step(struct unwind *walk, u32 index)
 {
-	/* The first time, or behind all that the thread ran in an interpreter: it may be in another
-	 * one, too. */
-	if (!walk->python.is_waiting && walk->file_runtime && find_python_thread(index)) {
+	/* The first time, or behind all that the thread ran in one of several interpreters: it may
+	 * be in another one, too. */
+	if (!walk->python.is_waiting && walk->file_runtime &&
+	    (!walk->python.runtime || walk->python.has_several) && find_python_thread(index)) {
 		begin_python(index);
 		python_segment(index);
 	}

@@ -94,8 +94,8 @@ struct python_walk {
 	u64 identity;
 	u64 interpreter;
 	u64 thread;
-	bool has_several; /* interpreters: the process */
-	bool is_met;	  /* the thread, in the list of one of them */
+	bool has_several; /* interpreters, whose lists are not all through */
+	bool is_again;	  /* this search is not the walk's first one */
 	u64 record;
 	struct python_thread found; /* too large for the stack of a program */
 	u64 frame;		    /* the next one to read; 0: there is none */

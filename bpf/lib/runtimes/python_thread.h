@@ -79,6 +79,21 @@ static __always_inline bool is_thread_of_several(struct unwind *walk, struct pyt
 	return record >= start && (record < end || end < start);
 }
 
+/* Whether the process has more than one interpreter; `base`: of the file that CPython is in. */
+static __always_inline bool has_several_interpreters(u64 base, struct python_layout *layout)
+{
+	u64 first = python_word(base + layout->interpreters);
+
+	return python_word(first + layout->interpreter_next) != 0;
+}
+
+/* 3.9: nothing tells on which stack a thread's functions are, but who made it. With several
+ * interpreters one thread may have made what others run. */
+static __always_inline bool goes_by_maker(struct python_layout *layout)
+{
+	return layout->segments == PYTHON_ONE_FRAME_EACH && !layout->thread_record;
+}
+
 /* Looks at one more thread of the process; 0: it is the one, or there are no more. */
 __noinline int python_look_at_thread(u32 index)
 {
@@ -160,22 +175,25 @@ __noinline int find_python_thread(u32 index)
 	if (!walk)
 		return 0;
 	/* In memory: the verifier would follow the loop for each way to it. */
-	walk->python.is_met = walk->python.runtime != 0;
-	if (!walk->python.is_met)
+	walk->python.is_again = walk->python.runtime != 0;
+	if (!walk->python.is_again)
 		walk->python.runtime = walk->file_runtime;
-	else if (!walk->python.has_several)
-		return 0;
 	layout = python_layout_of(walk);
 	if (!layout || !layout->code_type)
 		return 0;
-	if (!walk->python.is_met) {
+	if (!walk->python.is_again) {
 		walk->python.base = walk->file_base;
 		walk->python.identity = pthread_identity();
 		walk->python.interpreter = walk->file_base + layout->interpreters;
-		thread = python_word(walk->python.interpreter);
-		walk->python.has_several = python_word(thread + layout->interpreter_next) != 0;
 		walk->python.threads_looked_at = 0;
 		walk->python.looked_at = 0;
+		if (!walk->python.identity)
+			return 0;
+		walk->python.has_several = has_several_interpreters(walk->python.base, layout);
+		if (walk->python.has_several && goes_by_maker(layout)) {
+			walk->python.has_several = false;
+			return 0;
+		}
 		if (!walk->python.has_several && remember_python_thread(index, tid))
 			return 1;
 	}
@@ -187,7 +205,7 @@ __noinline int find_python_thread(u32 index)
 	/* The next frames need not ask. */
 	if (!thread)
 		walk->python.has_several = false;
-	if (!thread || walk->python.is_met)
+	if (!thread || walk->python.is_again)
 		return thread != 0;
 	walk->python.found.thread = thread;
 	walk->python.found.base = walk->python.base;

@@ -75,6 +75,7 @@ static __always_inline long unwound_user_frames(struct scratch *here)
 	here->user.beside = 0;
 	here->user.base = 0;
 	walk->python.runtime = 0;
+	walk->python.has_several = false;
 	walk->python.is_waiting = false;
 	walk->python.taken = 0;
 	for (u32 i = 0; i < most; i++) {

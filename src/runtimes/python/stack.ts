@@ -104,9 +104,18 @@ export class PythonStacks {
 		return segment !== undefined && this.#runs(frame, segment);
 	}
 
+	/**
+	 * 3.9: nothing tells on which stack a thread's functions are, but who made it. With several interpreters one thread may
+	 * have made what others run.
+	 */
+	get #goesByMaker(): boolean {
+		return this.layout.threadRecord === undefined && this.layout.segments !== 'entries';
+	}
+
 	/** Those that may be the one with this number, and have this frame on their stack. */
 	#threadsOf(number: number, frame: SteppedFrame): readonly Thread[] {
 		this.#threads ??= this.#listThreads();
+		if (this.#hasSeveral && this.#goesByMaker) return [];
 		// In the list of an interpreter a thread may have another one's number (uWSGI).
 		const own = this.#hasSeveral ? [] : this.#threads.filter((each) => each.number === number);
 		// In another PID namespace they have other numbers.
@@ -116,8 +125,7 @@ export class PythonStacks {
 	/** Those that may have this frame on their stack. */
 	#threadsAt({ from }: SteppedFrame): readonly Thread[] {
 		const threads = this.#threads ?? [];
-		const { threadRecord, segments } = this.layout;
-		if (threadRecord !== undefined || segments === 'entries') return threads;
+		if (!this.#goesByMaker) return threads;
 		// What is at the end of a thread's stack is the nearest one. The first thread, last in the list, has its apart.
 		let nearest: Thread | undefined;
 		for (const thread of threads)

@@ -85,6 +85,9 @@ __noinline int find_gil(u32 place)
 		return 0;
 	here->object.type = OBJECT_GIL;
 	here->object.address = gil;
+	/* Then one thread may have made what others run with, and have its number there. */
+	if (has_several_interpreters(own->base, layout))
+		return 0;
 	holder = python_word(gil + GIL_HOLDER_AT);
 	if (holder == own->thread || gil_of(own, layout, holder) != gil ||
 	    !is_in_python_list(layout, holder))

@@ -142,18 +142,15 @@ test('3.11: in a second interpreter a thread may have the number of another one,
 	assert.deepEqual(found, [[leaf], [root]]);
 });
 
-test('3.9: a thread in two interpreters', () => {
+test('3.9: of several interpreters nothing tells which thread runs what: none is named', () => {
 	const memory = new FakeMemory(LAYOUT_3_9);
 	const [leaf, middle, root] = functionsOf(memory);
-	const frames = [memory.frame(root, 0, 0), memory.frame(leaf, memory.frame(middle, 0, 0), 0), 0];
+	const frames = [memory.frame(root, 0, 0), memory.frame(leaf, memory.frame(middle, 0, 0), 0)];
 	for (const frame of frames)
 		memory.word(memory.thread(frame, NUMBER) + LAYOUT_3_9.threadIdentity, 0x9000);
 	const stack = new PythonStacks(memory, LAYOUT_3_9, BASE).stackOf(NUMBER);
 	const code = BASE + LAYOUT_3_9.evalStart;
-	const found = [1, 2, 3, 4].map((from) =>
-		stack.take({ from, to: from + 1, code }).map(({ place }) => place),
-	);
-	assert.deepEqual(found, [[leaf], [middle], [root], []]);
+	for (const from of [1, 2]) assert.deepEqual(stack.take({ from, to: from + 1, code }), []);
 });
 
 test('lists without an end', () => {
