@@ -163,6 +163,16 @@ test("strangers' paths: long ones are cut, control characters reach no terminal"
 	);
 });
 
+test('a path that just fits is whole', () => {
+	const fits = (bytes: number) => `/${'none/'.repeat(50)}`.slice(0, bytes - 1).concat('e');
+	const which = ['--errno', 'ENOENT', '--syscall', 'openat', '--json', '-q'];
+	const command = ['cat', fits(206), fits(207), fits(208)];
+	const rows = failuresOf(tstrace(['syscount', '--paths', ...which, '--', ...command]));
+	const long = rows.filter(({ path }) => path?.startsWith('/none/none/'));
+	const shown = long.map(({ path, path_cut }) => `${path?.length}${path_cut ? ', cut' : ''}`);
+	assert.deepEqual(shown.sort(), ['206', '207', '207, cut']);
+});
+
 test('more paths than there is room for: what is not shown is counted as lost', () => {
 	const files = Array.from({ length: 500 }, (_, n) => `/no/such/${n}`);
 	const which = ['--errno', 'ENOENT', '--syscall', 'openat', '--max-paths', '16'];

@@ -69,13 +69,17 @@ struct {
 static __always_inline void failure_path(struct failure_key *key, u64 address)
 {
 	long length = bpf_probe_read_user_str(key->text, sizeof(key->text), (void *)address);
+	u8 last = 0;
 
 	if (length <= 0) {
 		key->about = FAILURE_PATH_UNREADABLE;
 		key->text[0] = 0;
 		return;
 	}
-	key->about = length == sizeof(key->text) ? FAILURE_PATH_CUT : FAILURE_PATH;
+	/* One that takes all the room may have its end just there. */
+	if (length == sizeof(key->text))
+		bpf_probe_read_user(&last, sizeof(last), (void *)(address + sizeof(key->text) - 1));
+	key->about = last ? FAILURE_PATH_CUT : FAILURE_PATH;
 }
 
 /* What the descriptor is as the call returns: nobody could tell later. */
