@@ -1,10 +1,11 @@
 /** trace -y: what is said of a file that has no name any more, and of what changes from one call to the next. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { tstrace } from './support.js';
+import { Tracing, tstrace, until, Workload } from './support.js';
+import { tracedLines } from './traced-lines.js';
 
 const DELETED = `
 import os
@@ -76,4 +77,88 @@ test('messages have the address that they go to, or come from', () => {
 	const has = (text: string) => assert.ok(stdout.includes(text), `${text} is not in\n${stdout}`);
 	has(`, {{AF_INET, 127.0.0.1:${to}}, ["some", "more"]}, 0) = 8`);
 	has(`, {{AF_INET, 127.0.0.1:${from}}, ["somemore"]}, 0) = 8`);
+});
+
+/** Pipes that are made where others were: of each, one read. */
+const PIPES = `
+import os
+inodes = []
+for bytes in range(5, 25):
+    hears, tells = os.pipe()
+    inodes.append(os.fstat(hears).st_ino)
+    os.write(tells, b'x' * bytes)
+    os.read(hears, bytes)
+    os.close(hears)
+    os.close(tells)
+print('pipes', *inodes)
+`;
+
+test('each pipe has its own number, though it lies where the last one did', () => {
+	const { stdout } = tstrace(['trace', '-q', '-y', '-e', 'read', '--', 'python3', '-c', PIPES]);
+	const made = /^pipes (.*)$/m.exec(stdout)?.[1]?.split(' ');
+	const shown = [...stdout.matchAll(/read\(\d+<pipe:\[(\d+)\]>, "x+", \d+\)/g)];
+	assert.deepEqual(
+		shown.map(([, inode]) => inode),
+		made,
+	);
+});
+
+/** Goes into the same folder by two paths. */
+const TWO_WAYS = `
+import os
+for folder in ('first', 'second'):
+    os.chdir(folder)
+    os.close(os.open('file', os.O_RDONLY))
+    os.chdir('..')
+`;
+
+test('a folder that is mounted twice is told by the path that it was gone to by', () => {
+	const folder = realpathSync(mkdtempSync(join(tmpdir(), 'trace-files-')));
+	try {
+		for (const name of ['first', 'second']) mkdirSync(join(folder, name));
+		writeFileSync(join(folder, 'first', 'file'), '');
+		const mount = 'mount --bind first second; exec "$@"';
+		const python = ['sh', '-c', mount, 'sh', 'python3', '-c', TWO_WAYS];
+		const command = ['env', '-C', folder, 'unshare', '-m', ...python];
+		const { stdout } = tstrace(['trace', '-q', '-y', '-e', 'openat', '--', ...command]);
+		const opened = [...stdout.matchAll(/openat\(AT_FDCWD<([^>]+)>, "file", .* = \d+<([^>]+)>/g)];
+		assert.deepEqual(
+			opened.map(([, from, file]) => [from, file]),
+			['first', 'second'].map((name) => [join(folder, name), join(folder, name, 'file')]),
+			stdout,
+		);
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+});
+
+/** Makes more calls than the buffer holds, the last ones of a descriptor that was not used before; then one more. */
+const FLOOD = `
+import os, sys
+print('ready', os.getpid(), os.getpid(), flush=True)
+sys.stdin.buffer.raw.read(1)
+zero, passwd = os.open('/dev/zero', os.O_RDONLY), os.open('/etc/passwd', os.O_RDONLY)
+for _ in range(500): os.pread(zero, 1, 0)
+for _ in range(5): os.pread(passwd, 1, 0)
+print('done', flush=True)
+sys.stdin.buffer.raw.read(1)
+os.pread(passwd, 2, 0)
+print('done', flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+
+test('what had no room as it was to be told is told the next time', async () => {
+	const python = await Workload.startBy('python3', '-c', FLOOD);
+	const options = ['-y', '-e', 'pread64', '--buffer', '4K'];
+	const tracing = await Tracing.start(['trace', ...options, '-p', `${python.pid}`]);
+	tracing.signal('SIGSTOP');
+	await until(() => / T /.test(readFileSync(`/proc/${tracing.pid}/stat`, 'utf8')));
+	await python.work();
+	tracing.signal('SIGCONT');
+	await until(() => tracing.stdout.includes('pread64'));
+	await python.work();
+	const { stdout } = await tracing.end('SIGINT');
+	await python.end();
+	const last = tracedLines(stdout).findLast(({ call }) => call === 'pread64');
+	assert.match(last?.args ?? '', /^\d+<\/etc\/passwd>, "..", 2, 0$/);
 });

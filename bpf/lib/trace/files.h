@@ -138,22 +138,30 @@ static __always_inline u64 file_id(struct call_slot *slot, s32 descriptor)
 	struct object_search *here;
 	struct file___held *file;
 	struct dentry___held *dentry;
-	u64 at = 0, name = 0;
+	u64 at = 0, mount, name = 0, hash;
 
 	if (descriptor == AT_FDCWD) {
 		dentry = BPF_CORE_READ(folder, fs, pwd.dentry);
+		mount = (u64)BPF_CORE_READ(folder, fs, pwd.mnt);
 	} else {
 		at = file_of_descriptor(task, descriptor);
 		file = (void *)at;
-		dentry = at ? BPF_CORE_READ(file, f_path.dentry) : NULL;
+		if (!at)
+			return 0;
+		dentry = BPF_CORE_READ(file, f_path.dentry);
+		mount = (u64)BPF_CORE_READ(file, f_path.mnt);
 	}
 	if (!dentry)
 		return 0;
 	bpf_core_read(&name, sizeof(name), &((struct dentry___hash *)dentry)->d_name.hash_len);
+	/* Pipes have no name; the next one may lie where the last one was. */
+	if (!name && at)
+		name = BPF_CORE_READ(file, f_inode, i_ino);
 	/* What it was called while it had a name is another one. */
 	if (is_unhashed(dentry))
 		name = ~name;
-	if (known->id && known->file == at && known->dentry == (u64)dentry && known->name == name)
+	if (known->id && known->file == at && known->place == ((u64)dentry ^ mount) &&
+	    known->name == name)
 		return known->id;
 	here = search_at(PLACE_CALL);
 	if (!here)
@@ -167,17 +175,19 @@ static __always_inline u64 file_id(struct call_slot *slot, s32 descriptor)
 	if (!at) {
 		here->object.type = OBJECT_FILE;
 		here->object.dentry = (u64)dentry;
-		here->object.mount = (u64)BPF_CORE_READ(folder, fs, pwd.mnt);
+		here->object.mount = mount;
 	}
 	know_file(PLACE_CALL);
+	hash = here->hash;
 	known->file = at;
-	known->dentry = (u64)dentry;
+	known->place = (u64)dentry ^ mount;
 	known->name = name;
-	known->id = here->hash;
+	/* What had no room is to be told the next time. */
+	known->id = bpf_map_lookup_elem(&files_told, &hash) ? hash : 0;
 	/* A socket's addresses come and go. */
 	if (here->object.type >= OBJECT_UNIX && here->object.type <= OBJECT_SOCKET)
 		known->id = 0;
-	return here->hash;
+	return hash;
 }
 
 #endif

@@ -77,8 +77,8 @@ enum call_pending {
 /* What tells that a descriptor of a thread is still the file that it was. */
 struct known_file {
 	u64 file;
-	u64 dentry;
-	u64 name; /* its hash and length */
+	u64 place; /* its dentry and its mount */
+	u64 name;  /* its hash and length; where it has none, its inode's number */
 	u64 id;
 };
 
