@@ -124,7 +124,7 @@ test('--path: calls with a path that matches, the first or the second; relative 
 	assert.deepEqual(await paths('/nowhere', '*/file', '*/such'), ['openat', 'renameat2', 'unlink']);
 	assert.deepEqual(await paths('file'), []);
 	// As long as they are shown.
-	const long = `/no/${'such/'.repeat(100)}end`;
+	const long = `/no/${'such/'.repeat(151)}end`;
 	const { stdout } = tstrace(['trace', '-q', '--path', '/no/*/end', '--', 'cat', long]);
 	assert.deepEqual(names(tracedLines(stdout)), ['openat'], stdout);
 	const cold = await traced(['traced', 'cold'], ['--path', '/no/such/c*']);

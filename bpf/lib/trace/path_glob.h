@@ -6,7 +6,8 @@
 #include "../glob.h"
 #include "../kernel.h"
 
-#define GLOB_PATH_BYTES 512
+/* As much as is taken of a path: src/tools/trace/argument-kinds.ts */
+#define GLOB_PATH_BYTES 768
 
 const volatile bool by_path = false;
 /* As in glob.h */
