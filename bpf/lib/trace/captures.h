@@ -123,8 +123,9 @@ enum path_verdict {
 	PATH_UNKNOWN, /* it could not be read */
 };
 
-/* Whether the path of the capture that begins there is one of those that are wanted. */
-__noinline int path_verdict(u32 key, u32 begin)
+/* Whether the path of this argument, whose capture begins there, is one of those that are wanted.
+ */
+__noinline int path_verdict(u32 key, u32 begin, u32 argument)
 {
 	struct call_slot *slot = slot_at(key);
 	struct capture_header *header;
@@ -135,6 +136,9 @@ __noinline int path_verdict(u32 key, u32 begin)
 	if (!slot || at > RECORD_LAST_AT)
 		return PATH_OTHER;
 	header = (void *)&slot->data[at];
+	/* Where it is NULL, another argument's follows there, or what an earlier call has left. */
+	if (at >= slot->record.bytes || header->argument != argument)
+		return PATH_OTHER;
 	if (header->status == CAPTURE_UNREADABLE)
 		return PATH_UNKNOWN;
 	bytes = header->bytes;
@@ -156,7 +160,7 @@ static __always_inline u32 paths_verdict(u32 key, struct call_slot *slot, struct
 
 		if (i >= plan->captures || plan->of[i].kind != CAPTURE_STRING)
 			continue;
-		one = path_verdict(key, slot->begins[i]);
+		one = path_verdict(key, slot->begins[i], plan->of[i].argument);
 		if (one > verdict)
 			verdict = one;
 		if (one == PATH_MATCHES)

@@ -187,6 +187,9 @@ __noinline int capture_vectors(u32 key, u32 argument, u64 address, u64 left, u32
 		capture_bytes(key, argument, vector.base, bytes, most);
 		left -= bytes;
 	}
+	/* There are more: that is shown as what cannot be read is. */
+	if (left)
+		capture_bytes(key, argument, 1, 1, 1);
 	return 0;
 }
 
