@@ -173,6 +173,30 @@ test('a path that just fits is whole', () => {
 	assert.deepEqual(shown.sort(), ['206', '207', '207, cut']);
 });
 
+test('two threads that fail at the same time: each call is counted', async () => {
+	const EACH = 100_000;
+	for (const options of [['--paths'], ['-P']]) {
+		const workload = await Workload.start('calls', 'together', `${EACH}`);
+		// Of all processes: whose it is is told without a filter, too.
+		const args = ['syscount', '--json', '--syscall', 'openat', '-x', ...options];
+		const [whose, all] = [
+			await Tracing.start([...args, '-p', `${workload.pid}`]),
+			await Tracing.start(args),
+		];
+		await workload.work();
+		for (const tracing of [whose, all]) {
+			const rows = failuresOf(await tracing.end('SIGINT')).filter(
+				({ pid }) => pid === workload.pid,
+			);
+			assert.deepEqual(
+				rows.map(({ comm, errors }) => [comm, errors]),
+				[['calls', 2 * EACH]],
+			);
+		}
+		await workload.end();
+	}
+});
+
 test('more paths than there is room for: what is not shown is counted as lost', () => {
 	const files = Array.from({ length: 500 }, (_, n) => `/no/such/${n}`);
 	const which = ['--errno', 'ENOENT', '--syscall', 'openat', '--max-paths', '16'];

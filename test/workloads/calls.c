@@ -7,17 +7,17 @@
  * opens a file that is not there, "asleep" sleeps for COUNT milliseconds in one call, "compat"
  * makes 32-bit calls of getppid (x86), "forks" makes processes that end at once, "thread-forks" as
  * many in a second thread, too, which is TID, "compat-forks" the same as "forks" with 32-bit calls,
- * "signals" returns from signal handlers, "minus-one" asks for a call that
- * there is not, "null" opens a path that
- * cannot be read, "compat-missing" opens a file that is not there by 32-bit calls, and
- * "compat-missing-at" by such calls of openat, "compat-six" makes 32-bit calls of mmap2 that fail:
- * of two pages at 0x11000, for descriptor 77 and its sixth page, "compat-execve" executes a file
- * that is not there by 32-bit calls, with the arguments "first" and "second", "read-only"
- * writes to a file that it opened to read, "seeks" wants to seek in standard input, "threads" opens
- * a file that is not there in a thread of its own each time, whose name is another one. "waits"
- * waits in pause() for good, in a second thread. "first-ends" calls getppid in a second thread,
- * once the first one has ended. Then prints "done COUNT", and "asleep" how long it slept by its own
- * clock, in ns. Ends at the next byte.
+ * "together" opens a file that is not there in two threads at the same time, "compat-waits" waits
+ * as "waits" does, by a 32-bit call, "signals" returns from signal handlers, "minus-one" asks for a
+ * call that there is not, "null" opens a path that cannot be read, "compat-missing" opens a file
+ * that is not there by 32-bit calls, and "compat-missing-at" by such calls of openat, "compat-six"
+ * makes 32-bit calls of mmap2 that fail: of two pages at 0x11000, for descriptor 77 and its sixth
+ * page, "compat-execve" executes a file that is not there by 32-bit calls, with the arguments
+ * "first" and "second", "read-only" writes to a file that it opened to read, "seeks" wants to seek
+ * in standard input, "threads" opens a file that is not there in a thread of its own each time,
+ * whose name is another one. "waits" waits in pause() for good, in a second thread. "first-ends"
+ * calls getppid in a second thread, once the first one has ended. Then prints "done COUNT", and
+ * "asleep" how long it slept by its own clock, in ns. Ends at the next byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -31,6 +31,8 @@
 
 #include "workload.h"
 
+static pthread_barrier_t together;
+
 /* Where 32-bit calls can point. */
 #ifdef __x86_64__
 #define LOW MAP_32BIT
@@ -43,6 +45,14 @@ static void *wait_for_good(void *unused)
 	for (;;)
 		pause();
 	return unused;
+}
+
+static void *open_together(void *count)
+{
+	pthread_barrier_wait(&together);
+	for (long i = 0; i < (long)count; i++)
+		open("/no/such/file", O_RDONLY);
+	return NULL;
 }
 
 static void *open_missing(void *unused)
@@ -73,7 +83,6 @@ static void *go_on_alone(void *count)
 	exit(stay());
 }
 
-static pthread_barrier_t together;
 static pid_t forker;
 
 static void make_child(void)
@@ -102,6 +111,7 @@ static void handler(int number)
 #define COMPAT_FORK    2
 #define COMPAT_OPEN    5
 #define COMPAT_EXECVE  11
+#define COMPAT_PAUSE   29
 #define COMPAT_GETPPID 64
 #define COMPAT_MMAP2   192
 #define COMPAT_OPENAT  295
@@ -121,16 +131,21 @@ static long compat(long number, long first)
 #endif
 }
 
+/* No 32-bit program has these, and the kernel takes them away. */
+#define UPPER_HALF (0x5a5aL << 32)
+
 /* The same with six arguments; the last one is where the frame pointer is. */
 static long compat_six(long number, const long *all)
 {
 #ifdef __x86_64__
-	register long last __asm__("r12") = all[5];
+	register long last __asm__("r12") = all[5] | UPPER_HALF;
 	long result = number;
 
 	__asm__ volatile("xchg %%rbp, %%r12\n\tint $0x80\n\txchg %%rbp, %%r12"
 			 : "+a"(result), "+r"(last)
-			 : "b"(all[0]), "c"(all[1]), "d"(all[2]), "S"(all[3]), "D"(all[4])
+			 : "b"(all[0] | UPPER_HALF), "c"(all[1] | UPPER_HALF),
+			   "d"(all[2] | UPPER_HALF), "S"(all[3] | UPPER_HALF),
+			   "D"(all[4] | UPPER_HALF)
 			 : "r8", "r9", "r10", "r11", "memory");
 	return result;
 #else
@@ -150,6 +165,13 @@ static long compat_execve(char *low)
 	list[1] = (long)second;
 	list[2] = 0;
 	return compat_six(COMPAT_EXECVE, (long[6]){(long)low, (long)list});
+}
+
+static void *wait_for_good_narrowly(void *unused)
+{
+	for (;;)
+		compat(COMPAT_PAUSE, 0);
+	return unused;
 }
 
 int main(int argc, char **argv)
@@ -191,6 +213,16 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(kind, "waits") && pthread_create(&thread, NULL, wait_for_good, NULL))
 		return 2;
+	if (!strcmp(kind, "compat-waits") &&
+	    pthread_create(&thread, NULL, wait_for_good_narrowly, NULL))
+		return 2;
+	if (!strcmp(kind, "together")) {
+		if (pthread_barrier_init(&together, NULL, 2) ||
+		    pthread_create(&thread, NULL, open_together, (void *)count))
+			return 2;
+		open_together((void *)count);
+		pthread_join(thread, NULL);
+	}
 	for (long i = 0; i < count; i++) {
 		if (!strcmp(kind, "missing") && open("/no/such/file", O_RDONLY) >= 0)
 			return 2;
