@@ -94,7 +94,7 @@ test('calls that have not returned are of the thread that made them, and last si
 	assert.match(ended?.text ?? '', new RegExp(`exited with 3 after .* parent ${name}\\[${pid}\\]$`));
 });
 
-test('--path: a call that began before, and has not returned, may be about any file, and is not shown', async () => {
+test('a call that began before, and has not returned, is shown if it is chosen; with --path it may be about any file, and is not', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'trace-lives-'));
 	const fifo = join(folder, 'fifo');
 	assert.equal(runToEnd('mkfifo', [fifo]).status, 0);
@@ -105,6 +105,7 @@ test('--path: a call that began before, and has not returned, may be about any f
 		await until(() => callOf(cat.pid ?? 0, 'cat') !== undefined && waits());
 		for (const [options, due] of [
 			[[], ['openat']],
+			[['-e', 'read'], []],
 			[['--path', '/nowhere'], []],
 		] as const) {
 			const tracing = await Tracing.start(['trace', ...options, '-p', `${cat.pid}`]);
