@@ -1,9 +1,11 @@
 /** `-C`: what happens on other CPUs is not counted, whatever a tool counts. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { sawSomething } from './reports.js';
-import { Tracing, Workload } from './support.js';
+import { rowsOf } from './calls.js';
+import { reportsOf, sawSomething } from './reports.js';
+import { runToEnd, Tracing, until, Workload } from './support.js';
 
 const THREADS = '200';
 /** Tools, and what they are to count: all of it happens on CPU 0. */
@@ -34,3 +36,31 @@ for (const [tool, name] of CASES) {
 		assert.ok(!sawSomething(other.stdout), other.stdout);
 	});
 }
+
+test('syscount --latency: a call that begins on another CPU is as long as it is where it returns', async () => {
+	const SLEEP_MS = 700;
+	const path = resolve('build/workloads/calls');
+	const workload = await Workload.startBy('taskset', '-c', '1', path, 'asleep', `${SLEEP_MS}`);
+	const trace = (cpu: string) =>
+		Tracing.start(['syscount', '--json', '--latency', '-C', cpu, '-p', `${workload.pid}`]);
+	const [here, elsewhere] = [await trace('0'), await trace('1')];
+	workload.begin();
+	// man 5 proc_pid_syscall: it has four arguments, the second one is 0.
+	const isAsleep = () => {
+		const call = readFileSync(`/proc/${workload.pid}/syscall`, 'utf8').split(' ');
+		return /^\d+$/.test(call[0] ?? '') && call[1] === '0x0' && call[2] === '0x0';
+	};
+	await until(isAsleep);
+	runToEnd('taskset', ['-cp', '0', `${workload.pid}`]);
+	assert.ok(isAsleep());
+	await workload.done();
+	const [ends, begins] = [await here.end('SIGINT'), await elsewhere.end('SIGINT')];
+	await workload.end();
+	const sleeps = rowsOf(ends).filter(({ syscall }) => syscall === 'clock_nanosleep');
+	assert.deepEqual(
+		sleeps.map(({ calls, total_ns }) => [calls, total_ns >= SLEEP_MS * 1e6]),
+		[[1, true]],
+	);
+	assert.deepEqual(reportsOf(ends.stdout)[0]?.lost, {});
+	assert.ok(!rowsOf(begins).some(({ syscall }) => syscall === 'clock_nanosleep'));
+});

@@ -145,3 +145,41 @@ test('trace: the same in lines, and whose child has ended', () => {
 	const ended = lines.find((line) => line.tid === child && line.text.startsWith('+++'));
 	assert.match(ended?.text ?? '', new RegExp(`exited with 0 .* parent python3\\[${pid}\\]$`));
 });
+
+/** As TWO_THREADS, in a namespace below that of tstrace; says what it is called above. */
+const BELOW = `
+import ctypes, os, threading
+above = os.readlink('/proc/thread-self').split('/')
+def second():
+    ctypes.CDLL(None).prctl(15, b'second')
+    numbers = os.readlink('/proc/thread-self').split('/')
+    print(numbers[0], numbers[2], os.getpid(), threading.get_native_id(), flush=True)
+    try: os.open('/no/such', 0)
+    except OSError: pass
+thread = threading.Thread(target=second)
+thread.start()
+thread.join()
+`;
+
+test('processes of a namespace below it have the numbers of the one that tstrace is in', () => {
+	const below = ['unshare', '--pid', '--fork', 'python3', '-c', BELOW];
+	const toldBelow = (...args: readonly string[]) => {
+		const file = join(folder, 'below');
+		const words = [...NAMESPACE, TSTRACE, ...args, '--follow', '-q', '-o', file, '--', ...below];
+		const { status, stdout, stderr } = runToEnd('unshare', words);
+		assert.equal(status, 0, stderr);
+		const [pid, tid, ...inside] = stdout.split(' ').map(Number);
+		assert.notDeepEqual([pid, tid], inside);
+		const rows = reportsOf(readFileSync(file, 'utf8')).flatMap((report) => report.rows);
+		return { rows: rows as readonly Row[], pid, tid };
+	};
+	const calls = toldBelow('trace', '--json');
+	const found = new Set(told(calls.rows).map((each) => each.join(' ')));
+	assert.deepEqual([...found], [`${calls.pid} ${calls.tid}`]);
+	const failures = toldBelow('syscount', '--paths', '--json');
+	const failed = failures.rows.filter(({ path }) => path === '/no/such');
+	assert.deepEqual(
+		failed.map((row) => row.pid),
+		[failures.pid],
+	);
+});

@@ -53,3 +53,20 @@ test('calls whose place another thread has are kept apart: those that have retur
 	assert.equal(status, 0, stderr);
 	await workload.end();
 });
+
+test('of threads that have ended no place stays taken, also where all are traced', async () => {
+	const ENDED = 300;
+	const workload = await Workload.start('crowd', `${ENDED}`, '1', '1000');
+	const tracing = await Tracing.start(['syscount', '--json', '--latency']);
+	const taken = () => entriesOf(tracing.pid, ['call_places']).get('call_places') ?? 0;
+	const before = taken();
+	await workload.work();
+	// Others come and go meanwhile.
+	await until(
+		() => taken() < before + ENDED / 3,
+		() => `${taken()} places, ${before} before`,
+		LOOK_MS,
+	);
+	await tracing.end('SIGINT');
+	await workload.end();
+});
