@@ -255,6 +255,34 @@ test('without a path it is about the descriptor before it; not if there is one t
 	]);
 });
 
+/** The same path fails after a longer one, and after a descriptor. */
+const MIXED = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+print('ready', os.getpid(), os.getpid(), flush=True)
+sys.stdin.buffer.raw.read(1)
+for _ in range(31):
+    for path in (b'/no/such', b'/no/such/long/one', b'/no/such'): libc.chdir(path)
+    libc.fchdir(4242)
+    libc.chdir(b'/no/such')
+print('done', flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+
+test('a path has one row, whatever failed before it', async () => {
+	const python = await Workload.startBy('python3', '-c', MIXED);
+	const rows = await failing(python);
+	await python.end();
+	assert.deepEqual(
+		rows.map(({ path, descriptor, errors }) => [path ?? descriptor, errors]),
+		[
+			['/no/such', 93],
+			['/no/such/long/one', 31],
+			[4242, 31],
+		],
+	);
+});
+
 /** Fails to write to a file, which then is another one's descriptor. */
 const USED_AGAIN = `
 import os, sys
