@@ -33,6 +33,46 @@ for (const options of [[], ['--latency'], ['-x']])
 		if (process.arch === 'x64') assert.deepEqual(ofStrange('getpid (x32)'), [31, 31]);
 	});
 
+/** Goes to addresses of its own memory that are negative as numbers: man 5 proc_pid_mem. */
+const FAR = `
+import ctypes, os, sys
+lseek = ctypes.CDLL(None).lseek
+lseek.restype = ctypes.c_long
+memory = os.open('/proc/self/mem', os.O_RDONLY)
+print('ready', os.getpid(), os.getpid(), flush=True)
+sys.stdin.buffer.raw.read(1)
+far = -(1 << 40) - 4242
+for _ in range(97): assert lseek(memory, ctypes.c_long(far), 0) == far
+print('done', flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+
+test('what is negative and no error has not failed', async () => {
+	const python = await Workload.startBy('python3', '-c', FAR);
+	const trace = (...args: readonly string[]) => Tracing.start([...args, '-p', `${python.pid}`]);
+	const counted = await trace('syscount', '--json');
+	const [successful, failed] = [
+		await trace('trace', '-z', '-e', 'lseek'),
+		await trace('trace', '-Z', '-e', 'lseek'),
+	];
+	await python.work();
+	const { calls, errors } = named(rowsOf(await counted.end('SIGINT')), 'lseek') ?? {};
+	const lines = [await successful.end('SIGINT'), await failed.end('SIGINT')].map(
+		({ stdout }) => tracedLines(stdout).length,
+	);
+	await python.end();
+	assert.deepEqual([calls, errors], [97, 0]);
+	assert.deepEqual(lines, [97, 0]);
+});
+
+test('syscount -x --latency: a call that is not shown is not lost, though it is not known when it began', async () => {
+	const workload = await Workload.start('calls', 'missing', '7');
+	const args = ['syscount', '--json', '-x', '--latency', '-p', `${workload.pid}`];
+	const { finished } = await traceWork(workload, args);
+	assert.equal(named(rowsOf(finished), 'openat')?.calls, 7);
+	assert.deepEqual(reportsOf(finished.stdout)[0]?.lost, {});
+});
+
 /** Children by each call that makes some: os.fork() is clone, subprocess is vfork, threads are clone3 where there is one. */
 const CHILDREN = `
 import ctypes, os, subprocess, sys

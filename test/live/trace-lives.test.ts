@@ -121,3 +121,20 @@ test('a call that began before, and has not returned, is shown if it is chosen; 
 		rmSync(folder, { recursive: true });
 	}
 });
+
+test('of all processes it leaves out its own: what it writes would be written again', async () => {
+	const COUNT = 50;
+	const workload = await Workload.start('traced', 'flood', `${COUNT}`);
+	const tracing = await Tracing.start(['trace', '-e', 'write']);
+	await workload.work();
+	const own = `traced[${workload.pid}] write(`;
+	await until(() => tracing.stdout.split(own).length > COUNT);
+	// What it has written by now would be in what it writes next.
+	const lines = tracedLines((await tracing.end('SIGINT')).stdout);
+	await workload.end();
+	assert.ok(lines.filter(({ pid }) => pid === workload.pid).length >= COUNT);
+	assert.deepEqual(
+		lines.filter(({ pid }) => pid === tracing.pid),
+		[],
+	);
+});
