@@ -42,7 +42,8 @@ enum object_constant {
 	PATH_NAMES = 64,
 	/* NAME_MAX, and the 0 behind it */
 	NAME_BYTES = 256,
-	UNIX_PATH_BYTES = 108,
+	/* sun_path, and the 0 that the kernel puts behind a path that fills it */
+	UNIX_PATH_BYTES = 108 + 1,
 };
 
 EXPORT_TYPE(enum object_type, object_type);
