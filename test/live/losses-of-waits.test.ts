@@ -1,6 +1,7 @@
 /** Waits that are lost, or counted otherwise, where what is known of their thread is not what it should be. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { off_cpu } from '../../src/generated/off_cpu.js';
 import { runqlat } from '../../src/generated/runqlat.js';
 import { timehist } from '../../src/generated/timehist.js';
 import { tracepointArguments } from '../../src/loader/kernel.js';
@@ -10,6 +11,7 @@ import { otherLosses } from './reports.js';
 import { Workload } from './support.js';
 import { schedstat } from './times.js';
 
+const OFF_CPU = ['off_cpu', off_cpu] as const;
 const RUNQLAT = ['runqlat', runqlat] as const;
 const TIMEHIST = ['timehist', timehist] as const;
 const SWITCH = { has_sched_info: true, switch_has_state: tracepointArguments('sched_switch') >= 4 };
@@ -117,3 +119,46 @@ for (const [what, since_ns] of [
 		assert.deepEqual(otherLosses(lost), {});
 	});
 }
+
+/** offcputime's programs, of stacks without frames. */
+const WITHOUT_STACKS = { ...SWITCH, walk_at_switch: true, walk_kernel: false, walk_user: false };
+
+for (const seeded of [true, false])
+	test(`wait_start_unknown, offcputime: a thread that slept ${seeded ? 'when all that slept are known' : 'while these are looked for: no loss'}`, async () => {
+		const workload = await Workload.start('naps', '50', '0', '100');
+		const lost = await lostWhile(
+			OFF_CPU,
+			{
+				programs: ['offcpu_switch'],
+				constants: WITHOUT_STACKS,
+				room: { sums: 64 },
+				prepare: (object) => object.setVariable('offcpu_seeded', Number(seeded)),
+			},
+			[workload.pid],
+			() => workload.work(),
+		);
+		await workload.end();
+		// One more for each switch that this kernel hides.
+		const { wait_start_unknown = 0 } = lost;
+		assert.equal(wait_start_unknown > 0, seeded, JSON.stringify(lost));
+		assert.deepEqual(otherLosses(lost), {});
+	});
+
+test('a wait that is not sampled is over as it ends: none is said to be unseen', async () => {
+	const NAPS = 200;
+	const workload = await Workload.start('naps', `${NAPS}`, '0', '100');
+	const lost = await lostWhile(
+		OFF_CPU,
+		{
+			programs: ['offcpu_switch'],
+			constants: WITHOUT_STACKS,
+			room: { sums: 64 },
+			// So long that hardly any of them is.
+			prepare: (object) => object.setVariable('period_ns', 1e9),
+		},
+		[workload.pid],
+		() => workload.work(),
+	);
+	await workload.end();
+	assert.ok((lost.waits_unseen ?? 0) < NAPS / 4, JSON.stringify(lost));
+});

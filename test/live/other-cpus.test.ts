@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { rowsOf } from './calls.js';
 import { reportsOf, sawSomething } from './reports.js';
+import { stackReport, sumOf, withFrame } from './stacks.js';
 import { runToEnd, Tracing, until, Workload } from './support.js';
 
 const THREADS = '200';
@@ -63,4 +64,41 @@ test('syscount --latency: a call that begins on another CPU is as long as it is 
 	);
 	assert.deepEqual(reportsOf(ends.stdout)[0]?.lost, {});
 	assert.ok(!rowsOf(begins).some(({ syscall }) => syscall === 'clock_nanosleep'));
+});
+
+/** A thread that reads COUNT times; while it waits to, it is sent to the other CPU, where it goes on. */
+const COUNT = 40;
+const WAITS_ELSEWHERE = `
+import os, sys, threading, time
+hears, tells = os.pipe()
+def hear():
+    for _ in range(${COUNT}): os.read(hears, 1)
+thread = threading.Thread(target=hear)
+thread.start()
+print('ready', os.getpid(), thread.native_id, flush=True)
+sys.stdin.buffer.raw.read(1)
+for i in range(${COUNT}):
+    time.sleep(0.005)
+    os.sched_setaffinity(thread.native_id, {i % 2})
+    os.write(tells, b'x')
+thread.join()
+print('done', flush=True)
+sys.stdin.buffer.raw.read(1)
+`;
+
+test('offcputime -C: a wait is one of the CPU on which it ends, wherever it began', async () => {
+	const python = await Workload.startBy('python3', '-c', WAITS_ELSEWHERE);
+	const args = ['offcputime', '--exact', '--no-edges', '--json', '-t', `${python.tid}`];
+	const tracings = [
+		await Tracing.start([...args, '-C', '0']),
+		await Tracing.start([...args, '-C', '1']),
+	];
+	await python.work();
+	for (const tracing of tracings) {
+		const { stacks } = stackReport(await tracing.end('SIGINT'));
+		const count = sumOf(withFrame(stacks, /pipe_read/), 'count');
+		// Of each CPU half of them; this kernel may hide a switch, and others may be in the way.
+		assert.ok(count >= COUNT / 3 && count <= (2 * COUNT) / 3, `${count} of ${COUNT}`);
+	}
+	await python.end();
 });
