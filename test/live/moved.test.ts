@@ -5,6 +5,7 @@ import { checkMoved, MOVES } from './moves.js';
 import { leftOut, reportsOf } from './reports.js';
 import { stackReport, sumOf } from './stacks.js';
 import { Tracing, Workload } from './support.js';
+import { type Report, total as totalOf } from './why-reports.js';
 
 test('offcputime: run queue time is what the workload and the kernel have counted', async () => {
 	const workload = await Workload.start('moved', `${MOVES}`);
@@ -48,6 +49,24 @@ test('a new thread that is moved before it has ever run: what it waited on its f
 		const lost_ns = (leftOut(stdout) * all_ns) / MOVES;
 		assert.ok(sum_ns >= 0.9 * least_ns - lost_ns && sum_ns <= 1.1 * all_ns, said);
 	}
+});
+
+test('why: new threads waited for a CPU, and were not taken off one', async () => {
+	// These are, on the CPU that the new threads are moved to.
+	const hogs = [await Workload.start('hog', '1'), await Workload.start('hog', '1')];
+	const workload = await Workload.start('moved', `${MOVES}`, 'new');
+	const tracing = await Tracing.start(['why', '--json', '-p', `${workload.pid}`, '60']);
+	const [least_ns = 0, , , all_ns = 0] = await workload.work();
+	const { stdout } = await tracing.end('SIGINT');
+	for (const each of [workload, ...hogs]) await each.end();
+	const { account, lost } = JSON.parse(stdout) as Report;
+	const runnable = (kind: string) =>
+		totalOf(account.filter((each) => each.place === 'runnable' && each.kind === kind));
+	const [queued, preempted] = [runnable('run_queue'), runnable('preempted')];
+	const lost_ns = (((lost.waits_unseen ?? 0) + (lost.wait_start_unknown ?? 0)) * all_ns) / MOVES;
+	const said = `${queued} ns, ${preempted} preempted, not ${least_ns}..${all_ns}`;
+	assert.ok(queued >= 0.9 * least_ns - lost_ns && queued <= 1.1 * all_ns, said);
+	assert.ok(preempted < 0.1 * queued, said);
 });
 
 /** Of any tool. */
