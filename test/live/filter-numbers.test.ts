@@ -42,3 +42,27 @@ test('-t: who gets the number of a chosen thread that has ended is not traced', 
 	const napped = rows.filter(({ calls }) => Number(calls) >= SEEN / 2).map(({ pid }) => pid);
 	assert.deepEqual(napped, [stays.pid], stdout);
 });
+
+test('schedlat: latencies of a thread are not those of who had its number before', async () => {
+	const FIRST = 60;
+	const gone = await Workload.start('naps', `${FIRST}`, '0', '1000');
+	// One that stays, lest tracing end.
+	const stays = await Workload.start('naps', ...NAPS);
+	const tracing = await Tracing.start(['schedlat', '--comm', 'naps', '--json']);
+	await gone.work();
+	await gone.end();
+	await until(() => hasEnded(gone.pid));
+	const other = await startAs(gone.pid);
+	await nap(other);
+	const { stdout } = await tracing.end('SIGINT');
+	for (const { pid } of [other, stays]) process.kill(pid, 'SIGKILL');
+	const delays = reportsOf(stdout)
+		.flatMap(({ rows }) => rows as unknown as { key: { tid: number }; delays: number }[])
+		.filter(({ key }) => key.tid === gone.tid)
+		.map((row) => row.delays)
+		.sort((a, b) => a - b);
+	const [fewer = 0, more = 0] = delays;
+	const said = `${delays}, not ${FIRST} and ${SEEN}`;
+	assert.equal(delays.length, 2, said);
+	assert.ok(fewer >= FIRST / 2 && fewer < SEEN && more >= SEEN, said);
+});

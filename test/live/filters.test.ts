@@ -153,6 +153,7 @@ test('runqlat --split: who waited as tracing began did so once', async () => {
 	const kinds = report.groups.map(({ key, count }) => [key.kind, count] as const);
 	const counts: Record<string, number> = Object.fromEntries(kinds);
 	const { preempted = 0, unknown = 0, ...others } = counts;
+	assert.ok((others.since_before ?? 0) > 0, JSON.stringify(counts));
 	assert.ok(preempted > 10, JSON.stringify(counts));
 	// This kernel does not report all switches, which is said.
 	const unseen = report.lost.wait_start_unknown ?? 0;

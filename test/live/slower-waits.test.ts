@@ -10,8 +10,8 @@ const BUSY = 'echo "ready $$ $$"; while ! read -rt 0; do :; done';
 const RING = needs('a ring buffer');
 
 test('--slower: single waits, and who was in the way, by name and numbers', RING, async () => {
-	const wanted = await Workload.start('hog', '0');
-	const other = await Workload.startBy('taskset', '-c', '0', 'bash', '-c', BUSY);
+	const wanted = await Workload.start('hog', '1');
+	const other = await Workload.startBy('taskset', '-c', '1', 'bash', '-c', BUSY);
 	const args = ['runqlat', '--json', '--slower', '1ms', '-p', `${wanted.pid}`];
 	const tracing = await Tracing.start(args);
 	const rows = () =>
@@ -23,7 +23,7 @@ test('--slower: single waits, and who was in the way, by name and numbers', RING
 	await tracing.end('SIGINT');
 	for (const row of rows()) {
 		assert.deepEqual([row.pid, row.tid, row.comm], [wanted.pid, wanted.tid, 'hog']);
-		assert.equal(row.cpu, 0);
+		assert.equal(row.cpu, 1);
 		assert.ok(Number(row.delay_ns) >= 1_000_000);
 		assert.notEqual(row.prev_tid, wanted.tid);
 	}

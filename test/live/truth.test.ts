@@ -105,8 +105,15 @@ test('sleep that the kernel counts as waiting is left out, and said', async () =
 			Tracing.start([tool, '-t', `${workload.tid}`, '--json']),
 		),
 	);
+	const strangers = await Promise.all(
+		['runqlat', 'schedlat'].map((tool) => Tracing.start([tool, '--comm', 'hog', '--json'])),
+	);
 	const [, counted_ns] = (await workload.work()) as [number, number];
 	const { stdout } = await tracing.end('SIGINT');
+	for (const stranger of strangers) {
+		const [report] = reportsOf((await stranger.end('SIGINT')).stdout);
+		assert.equal(report?.lost.waits_misbooked, undefined, `${report?.tool}: it was not chosen`);
+	}
 	for (const other of others) {
 		const reports = reportsOf((await other.end('SIGINT')).stdout);
 		const [{ tool } = assert.fail()] = reports;
