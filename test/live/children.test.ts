@@ -76,3 +76,35 @@ test('of two, whichever ends: the one that has', () => {
 		rmSync(folder, { recursive: true });
 	}
 });
+
+/** Waits for the youngest of twenty children, which ends while all others live. */
+const TAKES_YOUNGEST = `
+import os, time
+def child(seconds):
+    pid = os.fork()
+    if not pid:
+        time.sleep(seconds); os._exit(0)
+    return pid
+children = [child(100) for _ in range(19)] + [child(0.2)]
+print(os.waitpid(children[-1], 0)[0])
+for each in children[:-1]: os.kill(each, 9)
+`;
+
+test('of twenty, the youngest, by its number', () => {
+	const command = ['python3', '-c', TAKES_YOUNGEST];
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-children-'));
+	const file = join(folder, 'waits.json');
+	try {
+		const run = tstrace(['offcputime', '--json', '--exact', '-q', '-o', file, '--', ...command]);
+		const { stacks } = stackReport({ ...run, stdout: readFileSync(file, 'utf8') });
+		const objects = stacks.flatMap(({ wait }) => wait?.objects ?? []);
+		const long = objects.filter(({ type, value_ns }) => type === 'child' && Number(value_ns) > 5e7);
+		assert.deepEqual(
+			long.map(({ pid, comm }) => [pid, comm]),
+			[[Number(run.stdout), 'python3']],
+			JSON.stringify(objects),
+		);
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+});

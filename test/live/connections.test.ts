@@ -113,8 +113,10 @@ for (const [name, tool] of Object.entries(TOOLS)) {
 		));
 }
 
+/** In a network namespace, where nobody else has it. */
+const PORT = 7001;
+
 test('the same two ports of 127.0.0.1 are one connection in each network namespace', async () => {
-	const PORT = 7001;
 	await checkedRuns(
 		async () => {
 			const [own, other] = await Promise.all(
@@ -150,7 +152,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any:
     fcntl.ioctl(any, SIOCSIFFLAGS, struct.pack('16sh22x', b'lo', IFF_UP))
     own = struct.pack('16sHH4s16x', b'lo:1', socket.AF_INET, 0, socket.inet_aton('10.1.2.3'))
     fcntl.ioctl(any, SIOCSIFADDR, own)
-server = socket.create_server((address, 0), family=family)
+server = socket.create_server((address, ${PORT}), family=family)
 where, client = server.getsockname()[:2], os.fork()
 if not client:
     server.close()
@@ -163,13 +165,23 @@ os.kill(client, signal.SIGKILL)
 for (const address of ['127.0.0.1', '::1', '10.1.2.3'])
 	test(`who listens at ${address}, and has not accepted yet, is at the other end`, async () => {
 		const python = ['python3', '-c', NOT_ACCEPTED, address];
-		const server = await Workload.startBy('unshare', '-n', ...python);
+		// In the network of the other one everything is the same.
+		const servers = await Promise.all(
+			[0, 1].map(() => Workload.startBy('unshare', '-n', ...python)),
+		);
+		const [server = assert.fail()] = servers;
 		const RECVFROM = process.arch === 'arm64' ? 207 : 45;
-		const call = () => readFileSync(`/proc/${server.tid}/syscall`, 'utf8');
-		await until(() => call().startsWith(`${RECVFROM} `));
+		const isReceiving = ({ tid }: Workload) =>
+			readFileSync(`/proc/${tid}/syscall`, 'utf8').startsWith(`${RECVFROM} `);
+		await until(() => servers.every(isReceiving));
 		const args = ['offcputime', '--json', '-p', `${server.tid}`, '0.3'];
 		const objects = objectsIn(stackReport(tstrace(args)).stacks);
-		await server.end();
+		for (const each of servers) await each.end();
+		const at = address.includes(':') ? `[${address}]` : address;
+		for (const { local, remote } of objects) {
+			assert.equal(remote, `${at}:${PORT}`);
+			assert.ok(`${local}`.startsWith(`${at}:`) && local !== remote, `${local}`);
+		}
 		const ends = objects.map((object) => object.other_end);
 		assert.deepEqual(ends, [[{ pid: server.pid, comm: 'python3' }]], JSON.stringify(objects));
 	});

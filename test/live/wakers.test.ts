@@ -88,6 +88,17 @@ for (const [way, by] of [
 	});
 }
 
+test('of a thread that is chosen alone: whom it wakes', async () => {
+	const woken = await Workload.start('woken', 'pipe', `${COUNT}`);
+	const tracing = await Tracing.start(['timehist', '--json', '-w', '-t', `${woken.pid}`]);
+	await woken.work();
+	const { stdout } = await tracing.end('SIGINT');
+	await woken.end();
+	const rows = reportsOf(stdout).flatMap((report) => report.rows as Row[]);
+	const wakeups = rows.filter((row) => row.event === 'wakeup' && row.woken_tid === woken.tid);
+	assert.deepEqual(wakersOf(wakeups), { [`thread  ${woken.pid}`]: COUNT + 1 });
+});
+
 test('woken by UDP on the loopback device: the sender is named, or the network, nobody else', async () => {
 	const seen = await seenOf('udp', '-w');
 	const { wakeups, pid } = seen;
