@@ -101,3 +101,5 @@ workload('sleepers.c', 'sleepers-static', '-fomit-frame-pointer', '-static');
 withGcc('sleepers.c', 'sleepers-gcc');
 workload('waits.c', 'waits-stripped', '-s');
 workload('inlined.c', 'inlined', '-g');
+for (const name of ['one', 'other'])
+	workload('alike.c', `alike-${name}`, '-static', `-DWAIT=wait_as_${name}`);

@@ -1,4 +1,5 @@
 /** What is in the maps that a process holds, looked at from outside while it runs. */
+import assert from 'node:assert/strict';
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import {
 	unwind_file as FILE,
@@ -7,6 +8,7 @@ import {
 	unwind_constant as UNWIND,
 } from '../../src/generated/common.js';
 import { libbpf, libbpfFunction } from '../../src/loader/ffi.js';
+import { possibleCpus } from '../../src/loader/map.js';
 import { PROT, pageSizeBytes, SharedMapping } from '../../src/loader/memory.js';
 
 /** include/uapi/linux/bpf.h: struct bpf_map_info, enum bpf_map_type. */
@@ -53,6 +55,31 @@ export function entriesOf(pid: number, arrays: readonly string[] = []): Map<stri
 			entries.set(name, countUsed(map, maxEntries, valueSize));
 	});
 	return entries;
+}
+
+/**
+ * How many runs use each place for walked stacks of a process's programs (bpf/lib/stacks/scratch.h): for each place, of
+ * all CPUs. `taken`: first sets how many use the places that it names.
+ */
+export function usersOfPlaces(pid: number, taken: readonly number[] = []): number[][] {
+	const places: number[][] = [];
+	eachMap(pid, (map, { name, valueSize, maxEntries }) => {
+		if (name !== 'scratch') return;
+		const stride = Math.ceil(valueSize / 8);
+		const values = new BigUint64Array(stride * possibleCpus());
+		const bytes = new Uint8Array(values.buffer);
+		for (let place = 0; place < maxEntries; place++) {
+			assert.equal(libbpf().bpf_map_lookup_elem(map, numberKey(place), bytes), 0);
+			const cpus = Array.from({ length: possibleCpus() }, (_, cpu) => cpu * stride);
+			const users = taken[place];
+			if (users !== undefined) {
+				for (const at of cpus) values[at] = BigInt(users);
+				assert.equal(libbpf().bpf_map_update_elem(map, numberKey(place), bytes, 0), 0);
+			}
+			places.push(cpus.map((at) => Number(values[at])));
+		}
+	});
+	return places;
 }
 
 /** How many bytes programs have written to each ring of a process, by name. */
