@@ -170,14 +170,17 @@ for (const tool of ['offcputime', 'profile']) {
 }
 
 test('a process that starts, waits and ends between two looks at who is there', async () => {
-	const name = `brief${process.pid}`;
+	const name = `briefly${process.pid}`;
 	const path = join(folder, name);
 	copyFileSync(BRIEF, path);
 	const tracing = await Tracing.start(['offcputime', '--exact', '--comm', name, '--json']);
 	const args = ['-c', '"$0" 5000; "$0" 5000; echo ready 0 0', path];
 	await (await Workload.startBy('sh', ...args)).end();
 	const { stacks } = stackReport(await tracing.end('SIGINT'));
-	assert.equal(new Set(withFrame(stacks, 'wait_briefly').map(({ key }) => key.pid)).size, 2);
+	const waits = withFrame(stacks, 'wait_briefly');
+	assert.equal(new Set(waits.map(({ key }) => key.pid)).size, 2);
+	// Longer than a word of the kernel's.
+	for (const { key } of waits) assert.equal(key.comm, name);
 });
 
 test('with any number of mappings, all code is found', async () => {
