@@ -48,7 +48,7 @@ export const OF_CALLS: readonly Mutation[] = [
 	{
 		id: 'M42',
 		file: 'bpf/lib/syscount/failures.h',
-		from: 'length == sizeof(key->text) ? FAILURE_PATH_CUT : FAILURE_PATH;',
+		from: 'last ? FAILURE_PATH_CUT : FAILURE_PATH;',
 		to: 'FAILURE_PATH;',
 		bug: '`--paths`: a path that is cut looks whole',
 		test: 'live/syscount-paths',
