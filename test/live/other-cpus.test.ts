@@ -97,8 +97,8 @@ test('offcputime -C: a wait is one of the CPU on which it ends, wherever it bega
 	for (const tracing of tracings) {
 		const { stacks } = stackReport(await tracing.end('SIGINT'));
 		const count = sumOf(withFrame(stacks, /pipe_read/), 'count');
-		// Of each CPU half of them; this kernel may hide a switch, and others may be in the way.
-		assert.ok(count >= COUNT / 3 && count <= (2 * COUNT) / 3, `${count} of ${COUNT}`);
+		// Of each CPU half of them, or fewer: on a busy machine there may be a byte before it waits for one.
+		assert.ok(count >= COUNT / 8 && count <= (2 * COUNT) / 3, `${count} of ${COUNT}`);
 	}
 	await python.end();
 });
