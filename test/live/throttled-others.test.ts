@@ -8,7 +8,8 @@ import { Tracing, until, Workload } from './support.js';
 import { type Report, total } from './why-reports.js';
 
 const CPU = '1';
-const QUOTA_PERCENT = 20;
+/** Much less than they would get on a busy machine. */
+const QUOTA_PERCENT = 8;
 const PERIODS = 20;
 
 /** Traces some of three hogs on a CPU, of which two are in a group with a quota; and how long that had none. */
@@ -90,7 +91,8 @@ test('two of a group: each is throttled as long as the group, as both want to go
 		};
 		for (const [tool, throttled_ns] of Object.entries(found)) {
 			const said = `${tool}: ${throttled_ns}, not ${ns}`;
-			assert.ok(throttled_ns > 0.9 * ns && throttled_ns < 1.03 * ns, said);
+			// Who does not run as the quota ends, on a busy machine, is not throttled so long.
+			assert.ok(throttled_ns > 0.75 * ns && throttled_ns < 1.03 * ns, said);
 		}
 	}
 });
