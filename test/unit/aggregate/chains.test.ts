@@ -156,6 +156,14 @@ test('of a time in which waits were lost nobody can say that a thread ran', () =
 	assert.deepEqual(parts, { '1 ← 2: ?': 10, '1: ?': 90, '1: ran': 10 });
 });
 
+test('waits that were lost before a waker was born were none of its own', () => {
+	const { parts } = chainsOf((all) => {
+		all.forget(150);
+		all.wasBlocked(blocked(A, [100, 200], B, { wakerBorn_ns: 160 }));
+	});
+	assert.deepEqual(parts, { '1: did not exist yet': 60, '1: ran': 40 });
+});
+
 test('a wait of no length counts as one', () => {
 	const { chains } = chainsOf((all) =>
 		all.wasBlocked(blocked(A, [100, 100], B, { key: 5, weighed_ns: 0 })),

@@ -109,3 +109,12 @@ test('stacks: one that begins like another is another', () => {
 	assert.deepEqual([table.frameAt(3, 0), table.frameAt(3, 2)], [1, 3]);
 	assert.deepEqual([...table.frames(3)], [1, 2, 3]);
 });
+
+test('stacks: the bound holds for the frames of all of them, wherever they are kept', () => {
+	const DEPTH = 60_000;
+	const stacks = new StackTable(1, 1_900_000);
+	assert.throws(() => {
+		for (let i = 0; i < 40; i++) stacks.add(new Int32Array(DEPTH).fill(i), DEPTH, 1);
+	}, /different stacks of/);
+	assert.ok(stacks.size > 25, `${stacks.size}`);
+});

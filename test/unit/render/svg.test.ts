@@ -48,6 +48,9 @@ test('what is not drawn is said', () => {
 	const stacks = { wide: 1e6, narrow: 1 };
 	assert.match(svgOf(stacks), /1 box narrower than 0\.1 px is not drawn/);
 	assert.doesNotMatch(svgOf(stacks, { minWidth_px: 0 }), /not drawn/);
+	// Between the margins there are 100 px, so that a hundredth is 1 px.
+	const nine = svgOf({ wide: 91, narrow: 9 }, { width_px: 120, minWidth_px: 9.5 });
+	assert.match(nine, /1 box narrower than 9\.5 px is not drawn/);
 });
 
 test('well-formed XML without a way out, whatever the names', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StackRow } from '../../../src/aggregate/stack-rows.js';
-import { kindAndObject } from '../../../src/waits/label.js';
+import { blockedForText, kindAndObject } from '../../../src/waits/label.js';
 
 const row: StackRow = {
 	key: {},
@@ -50,4 +50,17 @@ test('what mostly waited for a CPU is not for the object of the little that it w
 	assert.match(textOf(3, 2, 0), /left_mutex/);
 	assert.doesNotMatch(textOf(2, 3, 0), /left_mutex/);
 	assert.doesNotMatch(textOf(2, 0, 3), /left_mutex/);
+});
+
+test('of a waker that was blocked: its kind and its object have a line of 72 characters', () => {
+	const share = (path: string) => ({ object: { type: 'file', path } as const, value: 1, count: 1 });
+	for (let length = 40; length < 90; length++) {
+		const path = `/${'d'.repeat(length)}/file`;
+		const frames = [{ name: 'fsync', kind: 'kernel' as const }];
+		const text = blockedForText({ key: {}, frames, objects: [{ ...share(path), variance: 0 }] });
+		const [kind = ''] = text.split(' /');
+		const whole = `${kind} ${path}`;
+		if (whole.length <= 72) assert.equal(text, whole);
+		else assert.ok(text !== whole && text.length <= 72, `${text.length}: ${text}`);
+	}
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callTables } from '../../../../src/abi/syscalls.js';
 import { trace as layout } from '../../../../src/generated/trace.js';
-import { encodePlan } from '../../../../src/tools/trace/plans.js';
+import { encodePlan, hasDescriptor } from '../../../../src/tools/trace/plans.js';
 import { SIGNATURES } from '../../../../src/tools/trace/signatures.js';
 import { planner } from './lines.js';
 
@@ -31,6 +31,16 @@ test('results that are descriptors: of the calls that give one, and of no others
 	assert.deepEqual(given.map(([name]) => name).sort(), GIVE_DESCRIPTORS);
 	for (const { name, plan } of plans)
 		assert.equal(plan.returns === 'descriptor', GIVE_DESCRIPTORS.includes(name), name);
+});
+
+test('a call has a descriptor whichever argument that is', () => {
+	const having = plans.filter(({ plan }) => hasDescriptor(plan)).map(({ name }) => name);
+	for (const name of ['read', 'epoll_ctl', 'fsconfig', 'sendfile'])
+		assert.ok(having.includes(name), name);
+	for (const name of ['getpid', 'munmap', 'open', 'stat']) assert.ok(!having.includes(name), name);
+	// The fifth one of six; a 32-bit program has another call of that name, with all in memory.
+	const mapping = plans.find(({ name }) => name === 'mmap') ?? assert.fail();
+	assert.ok(hasDescriptor(mapping.plan));
 });
 
 /** Of the manual's pages, which of a call's arguments it writes a set of signals to; all others it reads. */

@@ -37,7 +37,7 @@ test('who lacks a CPU, and who has it: how many CPUs each had', () => {
 	});
 	const runs = (comm: string, seconds: number) => other(comm, { run_ns: seconds * SECOND });
 	assert.equal(
-		crowded({ cpus: 4, others: [runs('a', 9), runs('b', 8), runs('c', 7)] }).of,
+		crowded({ cpus: 4, others: [runs('c', 7), runs('b', 8), runs('a', 9)] }).of,
 		'Of 4 CPUs, it had 0,1, a (311) 0,9, and b (311) 0,8.',
 	);
 });
