@@ -126,7 +126,9 @@ for (const [name, each] of Object.entries(CASES)) {
 		}
 		// Since 6.18 a thread leaves its CPU in a function of its own for that; then it was not preempted.
 		const byQuota = withFrame(report.stacks, 'task_work_run');
-		assert.equal(sumOf(byQuota, 'preempted'), 0);
+		// Of the kernel's threads, one may be in the way as it comes back.
+		const preempted = sumOf(byQuota, 'preempted');
+		assert.ok(preempted <= 0.01 * sumOf(byQuota, 'throttled'), `${preempted}`);
 	});
 
 	for (const way of ['sched_info', 'hash'] as const) {
