@@ -87,8 +87,8 @@ static __always_inline bool has_several_interpreters(u64 base, struct python_lay
 	return python_word(first + layout->interpreter_next) != 0;
 }
 
-/* 3.9: nothing tells on which stack a thread's functions are, but who made it. With several
- * interpreters one thread may have made what others run. */
+/* 3.9 says only which thread has made an entry of the list, and not on which stack it runs. With
+ * several interpreters one thread may make entries that others run with. */
 static __always_inline bool goes_by_maker(struct python_layout *layout)
 {
 	return layout->segments == PYTHON_ONE_FRAME_EACH && !layout->thread_record;

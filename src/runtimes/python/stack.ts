@@ -105,8 +105,8 @@ export class PythonStacks {
 	}
 
 	/**
-	 * 3.9: nothing tells on which stack a thread's functions are, but who made it. With several interpreters one thread may
-	 * have made what others run.
+	 * 3.9 says only which thread has made an entry of the list, and not on which stack it runs. With several interpreters
+	 * one thread may make entries that others run with.
 	 */
 	get #goesByMaker(): boolean {
 		return this.layout.threadRecord === undefined && this.layout.segments !== 'entries';

@@ -85,7 +85,7 @@ __noinline int find_gil(u32 place)
 		return 0;
 	here->object.type = OBJECT_GIL;
 	here->object.address = gil;
-	/* Then one thread may have made what others run with, and have its number there. */
+	/* Then the entry that has the GIL may have the number of the thread that made it. */
 	if (has_several_interpreters(own->base, layout))
 		return 0;
 	holder = python_word(gil + GIL_HOLDER_AT);
