@@ -94,24 +94,26 @@ for (const [way, who] of [
 		const args = ['-c', USES_DISK, file, way, who.split(' ').at(-1) ?? ''];
 		const user = spawn('python3', args, { stdio: 'ignore' });
 		const hog = await Workload.start('hog', '0');
-		const bytes = () =>
+		const bytes = (which: string) =>
 			Number(
-				new RegExp(`^${way}_bytes: (\\d+)$`, 'm').exec(
+				new RegExp(`^${which}_bytes: (\\d+)$`, 'm').exec(
 					readFileSync(`/proc/${user.pid}/io`, 'utf8'),
 				)?.[1],
 			);
-		await until(() => bytes() > 1 << 20);
-		const before = bytes();
+		await until(() => bytes(way) > 1 << 20);
+		const other = way === 'read' ? 'write' : 'read';
+		const before = [bytes(way), bytes(other)] as const;
 		const { others } = why('-p', `${hog.pid}`, '0.5').machine;
-		const after = bytes();
+		const after = [bytes(way), bytes(other)] as const;
 		user.kill('SIGKILL');
 		await hog.end();
 		const [own] = others.filter(({ disk_pid }) => disk_pid === user.pid);
 		const { read_bytes = 0, written_bytes = 0 } = own ?? {};
 		const [done, not] = way === 'read' ? [read_bytes, written_bytes] : [written_bytes, read_bytes];
 		assert.ok(done > 1 << 16, JSON.stringify(others));
-		assert.ok(done <= after - before, `${done} of ${after - before}`);
-		assert.equal(not, 0);
+		assert.ok(done <= after[0] - before[0], `${done} of ${after[0] - before[0]}`);
+		// Who writes may have to read where files are, or a page of its own code.
+		assert.ok(not <= after[1] - before[1], `${not} of ${after[1] - before[1]}`);
 	});
 
 test('who only reads by its children has written nothing', async (t) => {
