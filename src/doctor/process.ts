@@ -108,7 +108,7 @@ function examineProgram(pid: number, exe: Part, what: string): ProcessExaminatio
 			judgeProgram(pid, what, exe.is32),
 			...(exe.is32 ? [] : judgeFilesOf(pid, files)),
 			...parts.filter(({ is32 }) => !is32).flatMap(judgePart),
-			...judgeRuntimesOf(pid, files),
+			...judgeRuntimesOf(pid, exe.path, files),
 			...silentMemories()
 				.filter((silent) => silent.pid === pid)
 				.map(judgeSilentMemory),

@@ -6,19 +6,24 @@ import { openRegular, readFile } from '../proc/open.js';
 import { readFacts } from '../proc/process-facts.js';
 import { type RuntimeFile, runtimeIn } from '../runtimes/recognise.js';
 import { pathTo } from '../symbolize/mappings/code-files.js';
-import { REMEDIES } from '../symbolize/notices.js';
+import { REMEDIES, whyUnnamed } from '../symbolize/notices.js';
 import { type Runtime, runtimeOf } from '../symbolize/symbols/jit.js';
 import { openPerfMap } from '../symbolize/symbols/perf-map-files.js';
 import { type Check, ok, warn } from './check.js';
 
-/** Of the others none has a runtime whose functions are named out of memory. */
+/** Of the others only the program may have a runtime whose functions are named out of memory. */
 const RUNTIME_FILES = /\/(node|nodejs|libnode\.so[^/]*|(lib)?python3[^/]*)$/;
 const MAX_FILES = 8;
 /** What a runtime's functions are written in, and what the runtime is called. */
 const LANGUAGES = { v8: ['JavaScript', 'V8'], python: ['Python', 'CPython'] } as const;
 
-function runtimeAmong(pid: number, files: readonly MapsEntry[]): RuntimeFile | undefined {
-	for (const file of files.filter(({ path }) => RUNTIME_FILES.test(path)).slice(0, MAX_FILES)) {
+function runtimeAmong(
+	pid: number,
+	program: string,
+	files: readonly MapsEntry[],
+): RuntimeFile | undefined {
+	const isLikely = ({ path }: MapsEntry) => path === program || RUNTIME_FILES.test(path);
+	for (const file of files.filter(isLikely).slice(0, MAX_FILES)) {
 		const runtime = readFile(
 			openRegular(pathTo(pid, file)),
 			(bytes) => runtimeIn(new Elf(bytes)),
@@ -36,28 +41,42 @@ function hasPerfMap(pid: number): boolean {
 	return file !== undefined;
 }
 
-/** `file`: the one that a runtime is in whose functions may have names without a perf map. */
+/**
+ * `runtime`: by the names of what the process executes. `file`: the one that a runtime is in whose functions may have
+ * names without a perf map.
+ */
 export function judgeRuntime(
-	runtime: Runtime,
+	runtime: Runtime | undefined,
 	pid: number,
 	hasMap: boolean,
 	file?: RuntimeFile,
-): Check {
-	if (hasMap) return ok('JIT map', `${runtime}: perf-${pid}.map`);
-	if (file?.layout) {
-		const [language, name] = LANGUAGES[file.runtime];
-		return ok(language, `${name} ${file.version}: its functions have names`);
-	}
-	return warn(
-		'JIT map',
-		`${runtime} wrote no perf-${pid}.map`,
-		'functions compiled at run time have no names',
-		REMEDIES[runtime].replace('PID', String(pid)),
-	);
+): Check[] {
+	const [language, name] = file ? LANGUAGES[file.runtime] : [];
+	if (hasMap && (runtime || name)) return [ok('JIT map', `${runtime ?? name}: perf-${pid}.map`)];
+	if (file && language) return [judgeReadable(file, language, `${name} ${file.version}`)];
+	if (!runtime) return [];
+	const remedy = REMEDIES[runtime].replace('PID', String(pid));
+	const costs = 'functions compiled at run time have no names';
+	return [warn('JIT map', `${runtime} wrote no perf-${pid}.map`, costs, remedy)];
 }
 
-/** Of what a process executes; nothing where no runtime is in it. */
-export function judgeRuntimesOf(pid: number, files: readonly MapsEntry[]): Check[] {
+function judgeReadable(file: RuntimeFile, language: string, name: string): Check {
+	const { runtime, version, problem } = file;
+	if (file.layout) return ok(language, `${name}: its functions have names`);
+	const { why, remedy } = whyUnnamed({
+		runtime,
+		version,
+		problem: problem === undefined || problem === 'unwanted' ? 'version' : problem,
+	});
+	return warn(language, `${name}: ${why}`, `${language} functions have no names`, remedy);
+}
+
+/** Of what a process executes; nothing where no runtime is in it. `program`: the path of what it was started from. */
+export function judgeRuntimesOf(
+	pid: number,
+	program: string,
+	files: readonly MapsEntry[],
+): Check[] {
 	const runtime = runtimeOf(files.map(({ path }) => path));
-	return runtime ? [judgeRuntime(runtime, pid, hasPerfMap(pid), runtimeAmong(pid, files))] : [];
+	return judgeRuntime(runtime, pid, hasPerfMap(pid), runtimeAmong(pid, program, files));
 }

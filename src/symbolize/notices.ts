@@ -187,7 +187,16 @@ const READABLE: Readonly<
 };
 
 function runtimeUnknownText(notice: Notice & { kind: 'runtime-unknown' }): string {
-	const { runtime, version, problem, pid, comm, share } = notice;
+	const { pid, comm, share } = notice;
+	const { why, remedy } = whyUnnamed(notice);
+	return `${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ${remedy}`;
+}
+
+/** Why functions of a runtime have no names out of the memory of its processes, and a sentence that says what to do. */
+export function whyUnnamed(
+	lack: Pick<Notice & { kind: 'runtime-unknown' }, 'runtime' | 'version' | 'problem'>,
+): { readonly why: string; readonly remedy: string } {
+	const { runtime, version, problem } = lack;
 	const { versions, is, name, remedy } = READABLE[runtime];
 	const why = {
 		version: `tstrace reads the names of ${versions}, and this ${is} ${name} ${version}`,
@@ -195,7 +204,7 @@ function runtimeUnknownText(notice: Notice & { kind: 'runtime-unknown' }): strin
 		'free-threaded': `tstrace does not read those of ${name} ${version} without the GIL`,
 		count: `tstrace reads those of ${FUNCTION_MAX_RUNTIMES} programs with V8 or Python in them, and this is one more`,
 	}[problem];
-	return `${comm} (${pid}) has functions without names, in ${percent(share)} of what is shown: ${why}. ${remedy}`;
+	return { why, remedy };
 }
 
 function symbolsMissingText(notice: Notice & { kind: 'symbols-missing' }): string {

@@ -33,6 +33,7 @@ import {
 } from '../../../src/doctor/process.js';
 import { judgeRuntime } from '../../../src/doctor/runtimes.js';
 import { tracepoints } from '../../../src/generated/tracepoints.js';
+import type { RuntimeFile } from '../../../src/runtimes/recognise.js';
 import { LAYOUT as PYTHON } from '../runtimes/python/memory.js';
 import { LAYOUT } from '../runtimes/v8/memory.js';
 
@@ -189,15 +190,40 @@ test('a runtime: the language it runs, its own name and version, and the number 
 		loaded: [],
 	};
 	const v8 = { runtime: 'v8', version: '11.3.244', problem: undefined, layout: heap } as const;
-	const javascript = judgeRuntime('node', 7, false, v8);
+	const only = (checks: readonly Check[]) => checks[0] ?? assert.fail();
+	const javascript = only(judgeRuntime('node', 7, false, v8));
 	assert.deepEqual(
 		[javascript.name, /^V8 11\.3\.244:/.test(found(javascript))],
 		['JavaScript', true],
 	);
 	const cpython = { runtime: 'python', version: '3.11.2', problem: undefined } as const;
-	const python = judgeRuntime('python before 3.12', 7, false, { ...cpython, layout: PYTHON });
+	const python = only(judgeRuntime('python before 3.12', 7, false, { ...cpython, layout: PYTHON }));
 	assert.deepEqual([python.name, /^CPython 3\.11\.2:/.test(found(python))], ['Python', true]);
-	assert.match(found(judgeRuntime('jvm', 7, true)), /^jvm: perf-7\.map$/);
+	assert.match(found(only(judgeRuntime('jvm', 7, true))), /^jvm: perf-7\.map$/);
+	// The program may have any name.
+	assert.match(found(only(judgeRuntime(undefined, 7, false, v8))), /^V8 11\.3\.244: its/);
+	assert.match(found(only(judgeRuntime(undefined, 7, true, v8))), /^V8: perf-7\.map$/);
+	assert.deepEqual(judgeRuntime(undefined, 7, false), []);
+	assert.deepEqual(judgeRuntime(undefined, 7, true), []);
+});
+
+test('a runtime whose functions have no names: why, and what to do', () => {
+	const unnamed = (file: RuntimeFile) => {
+		const [check] = judgeRuntime('node', 7, false, file);
+		assert.equal(check?.state, 'warn');
+		return [check.name, check.found, check.fix];
+	};
+	const v8 = { runtime: 'v8', version: '10.2.154', layout: undefined } as const;
+	const [name, found, fix] = unnamed({ ...v8, problem: 'version' });
+	assert.equal(name, 'JavaScript');
+	assert.match(found ?? '', /^V8 10\.2\.154: .* Node\.js 20, .*, and this has V8 10\.2\.154$/);
+	assert.match(fix ?? '', /--perf-basic-prof/);
+	assert.match(unnamed({ ...v8, problem: 'symbols' })[1] ?? '', / are stripped$/);
+	const python = { runtime: 'python', version: '3.14.0', layout: undefined } as const;
+	const free = unnamed({ ...python, problem: 'free-threaded' });
+	assert.equal(free[0], 'Python');
+	assert.match(free[1] ?? '', /^CPython 3\.14\.0: .* without the GIL$/);
+	assert.match(free[2] ?? '', /-X perf/);
 });
 
 test('a check that cannot be made: the first part of the reason, whole', () => {

@@ -278,8 +278,10 @@ test('a process: symbols, a perf map, an allocator, 32 bits', () => {
 	check(judgeSymbols({ ...PART, symbols: 'none', install }), 'warn', /^apt-get install server/);
 	check(judgeSymbols({ ...PART, symbols: 'none' }), 'warn', /not stripped/);
 	check(judgeSymbols({ ...PART, symbols: 'unreadable' }), 'warn', /sudo/);
-	check(judgeRuntime('node', 7, true), 'ok');
-	check(judgeRuntime('node', 7, false), 'warn', /--perf-basic-prof/);
+	const runtime = (...of: Parameters<typeof judgeRuntime>) =>
+		judgeRuntime(...of)[0] ?? assert.fail();
+	check(runtime('node', 7, true), 'ok');
+	check(runtime('node', 7, false), 'warn', /--perf-basic-prof/);
 	const v8 = { runtime: 'v8', version: '11.3.244', problem: undefined } as const;
 	const range = { start: 0, end: 1 };
 	const layout = {
@@ -290,12 +292,12 @@ test('a process: symbols, a perf map, an allocator, 32 bits', () => {
 		wasm: undefined,
 		loaded: [],
 	};
-	check(judgeRuntime('node', 7, false, { ...v8, layout }), 'ok');
+	check(runtime('node', 7, false, { ...v8, layout }), 'ok');
 	const other = { ...v8, layout: undefined, problem: 'version' } as const;
-	check(judgeRuntime('node', 7, false, other), 'warn', /--perf-basic-prof/);
+	check(runtime('node', 7, false, other), 'warn', /--perf-basic-prof/);
 	const python = { runtime: 'python', version: '3.11.2', problem: undefined } as const;
-	check(judgeRuntime('python before 3.12', 7, false, { ...python, layout: PYTHON }), 'ok');
-	check(judgeRuntime('jvm', 7, false), 'warn', /jcmd 7 Compiler\.perfmap/);
+	check(runtime('python before 3.12', 7, false, { ...python, layout: PYTHON }), 'ok');
+	check(runtime('jvm', 7, false), 'warn', /jcmd 7 Compiler\.perfmap/);
 	check(judgeAllocator(['libc.so.6'], undefined), 'ok');
 	check(judgeAllocator([], 'none'), 'missing', /-O FILE/);
 	check(judgeAllocator([], '32-bit', 'a 64-bit build'), 'missing', /64-bit/);
