@@ -32,7 +32,7 @@ export interface Plan<L extends ObjectLayout> {
 
 interface StackExport {
 	readonly delimited: boolean;
-	/** Whether folded stacks mark kernel, JIT and inlined frames. */
+	/** Whether folded stacks mark what kind frames are of. */
 	readonly annotated: boolean;
 	/** Whether the root says the process's number, too. */
 	readonly process: boolean;

@@ -2,7 +2,7 @@
  * Functions that a runtime has compiled as the program ran: which are the application's, and what they are
  * called. Tables of names, with reasons. Pure values: no I/O, no kernel.
  */
-import type { Frame } from './stack.js';
+import { type Frame, isOfLanguage } from './stack.js';
 
 /** Code that the runtime has made for itself, as it writes it into its perf map. */
 const RUNTIME_CODE: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
@@ -32,9 +32,9 @@ const RUNTIME_LIBRARIES: ReadonlyArray<readonly [pattern: RegExp, why: string]> 
 ];
 
 /** Whether a frame is of the application's language, and neither the runtime's nor its library's. */
-export function isApplication({ name, kind }: Frame): boolean {
-	const isIn = (table: typeof RUNTIME_CODE) => table.some(([pattern]) => pattern.test(name));
-	return kind === 'jit' && !isIn(RUNTIME_CODE) && !isIn(RUNTIME_LIBRARIES);
+export function isApplication(frame: Frame): boolean {
+	const isIn = (table: typeof RUNTIME_CODE) => table.some(([pattern]) => pattern.test(frame.name));
+	return isOfLanguage(frame) && !isIn(RUNTIME_CODE) && !isIn(RUNTIME_LIBRARIES);
 }
 
 /** V8 puts one behind the colon, for how it has compiled the function last: code-kind.cc. */
@@ -43,7 +43,7 @@ const COMPILED_BY = /^(\w+:)[~^+*]'?/;
 const JAVA_METHOD = /^[\w.$[\]]+ ([\w.$]+\.[\w$<>]+\(.*\))$/;
 
 /** The name of a function, whatever its code was compiled by, and without what it returns. */
-export function functionOf({ name, kind }: Frame): string {
-	if (kind !== 'jit') return name;
-	return name.replace(COMPILED_BY, '$1').replace(JAVA_METHOD, '$1');
+export function functionOf(frame: Frame): string {
+	if (!isOfLanguage(frame)) return frame.name;
+	return frame.name.replace(COMPILED_BY, '$1').replace(JAVA_METHOD, '$1');
 }

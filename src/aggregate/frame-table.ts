@@ -1,9 +1,8 @@
 /** Names of frames, each kept once and known by a number. Pure values: no I/O. */
 import { TstraceError } from '../errors.js';
 import { grown } from './growable.js';
-import type { Frame, FrameKind } from './stack.js';
+import { FRAME_KINDS, type Frame, type FrameKind } from './stack.js';
 
-const KINDS: readonly FrameKind[] = ['user', 'kernel', 'jit', 'inlined'];
 const FIRST_SLOTS = 1 << 12;
 const FIRST_BYTES = 1 << 16;
 /** Of all names together: a browser's recordings have some MB; a small file made to do harm has no end. */
@@ -57,7 +56,7 @@ export class FrameTable {
 		hash: number,
 		kind: FrameKind = 'user',
 	): number {
-		const kindNumber = KINDS.indexOf(kind);
+		const kindNumber = FRAME_KINDS.indexOf(kind);
 		const mask = this.#slots.length - 1;
 		// FNV's low bits are its weaker ones.
 		let slot = (hash ^ (hash >>> 15)) & mask;
@@ -88,7 +87,7 @@ export class FrameTable {
 	}
 
 	kind(number: number): FrameKind {
-		return KINDS[this.#kinds[number] as number] as FrameKind;
+		return FRAME_KINDS[this.#kinds[number] as number] as FrameKind;
 	}
 
 	frame(number: number): Frame {

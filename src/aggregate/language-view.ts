@@ -1,5 +1,5 @@
 /** Stacks without what a runtime does to run functions of its language. Pure values: no I/O. */
-import type { Frame } from './stack.js';
+import { type Frame, isOfLanguage } from './stack.js';
 import type { StackRow, Waker } from './stack-rows.js';
 
 /** Of user frames only those of the language, where a stack has any; its wakers', too. */
@@ -15,7 +15,7 @@ interface Walked {
 
 function ofLanguage({ frames, waker }: Walked): Partial<Walked> {
 	const woken = waker && { waker: { ...waker, ...ofLanguage(waker) } };
-	if (!frames.some(({ kind }) => kind === 'jit')) return { ...woken };
-	const kept = frames.filter(({ kind }) => kind === 'jit' || kind === 'kernel');
+	if (!frames.some(isOfLanguage)) return { ...woken };
+	const kept = frames.filter((frame) => isOfLanguage(frame) || frame.kind === 'kernel');
 	return { ...woken, frames: kept, walked: frames };
 }

@@ -70,7 +70,14 @@ export function stackValue({ parts }: Pick<CapturedStack, 'parts'>): number {
 	return parts.reduce((sum, part) => sum + part, 0);
 }
 
-export type FrameKind = 'user' | 'kernel' | 'jit' | 'inlined';
+/** 'jit': a function of a runtime whose language is not told, or is none of these. */
+export const FRAME_KINDS = ['user', 'kernel', 'jit', 'inlined', 'javascript', 'python'] as const;
+export type FrameKind = (typeof FRAME_KINDS)[number];
+
+/** Whether it is a function of a runtime's language. */
+export function isOfLanguage({ kind }: { readonly kind: FrameKind }): boolean {
+	return kind === 'jit' || kind === 'javascript' || kind === 'python';
+}
 
 export interface Frame {
 	readonly name: string;

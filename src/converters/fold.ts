@@ -12,7 +12,7 @@ import { readProfiles } from '../input/read-files.js';
 import { chosenEventName, eventOptions, inputsOf } from '../options/recordings.js';
 import { stackFilterOptions } from '../options/stack-filter.js';
 import { flag, type ValuesOf } from '../options/typed-option.js';
-import { ALL_MARKS, renderFolded } from '../render/folded.js';
+import { ALL_MARKS, JIT_MARKS, renderFolded } from '../render/folded.js';
 
 /** Options that say how perf script text is read, which other recordings have nothing to answer with. pprof has addresses too. */
 const OF_PERF_ONLY = ['pid', 'tid', 'inline'] as const;
@@ -22,7 +22,7 @@ const options = () => ({
 	pid: flag('--pid', 'add the process number to the thread name (perf script -F +pid)'),
 	tid: flag('--tid', 'add the process and the thread number to the thread name'),
 	kernel: flag('--kernel', 'mark kernel frames with _[k]'),
-	jit: flag('--jit', 'mark frames of code compiled at run time with _[j]'),
+	jit: flag('--jit', 'mark frames of JavaScript, Python and perf maps with _[j]'),
 	all: flag('--all', 'the same as --kernel --jit'),
 	inline: flag('--inline', 'ask addr2line which functions were inlined'),
 	addrs: flag('--addrs', 'show the address of frames without a name'),
@@ -84,7 +84,7 @@ function marksOf(
 	if (marked || (all && origin.tool !== PERF)) return ALL_MARKS;
 	const marks = new Set<FrameKind>();
 	if (kernel || all) marks.add('kernel');
-	if (jit || all) marks.add('jit');
+	if (jit || all) for (const kind of JIT_MARKS) marks.add(kind);
 	return marks;
 }
 

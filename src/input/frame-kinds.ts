@@ -9,5 +9,7 @@ export function kindOfFile(file: string): FrameKind {
 	if (/^\[(guest\.)?kernel\b|\/vmlinux(-[^/]*)?$|\.ko(\.[gx]z|\.zst)?$/.test(file)) return 'kernel';
 	if (file === '[jit]' || /\/perf-\d+\.map$/.test(file)) return 'jit';
 	if (file === '[inlined]') return 'inlined';
+	if (file === '[javascript]') return 'javascript';
+	if (file === '[python]') return 'python';
 	return 'user';
 }

@@ -25,7 +25,7 @@ export function lookOptions() {
 		countname: textOption('--countname <unit>', 'unit of the counts, such as samples or us'),
 		colors: oneOf(
 			'--colors <palette>',
-			'colors: hot, io, mem; kind: user, kernel and JIT code in different colors',
+			'colors: hot, io, mem; kind: kernel, JavaScript, Python, … in different colors',
 			PALETTES,
 		),
 		inverted: flag('--inverted', 'draw the root at the top (icicle graph)'),

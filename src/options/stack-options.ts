@@ -16,7 +16,10 @@ export function stackOptions() {
 		tids: flag('-L, --tids', 'show each thread of a process separately'),
 		...stackFilterOptions(),
 		delimited: flag('-d, --delimited', 'print a line -- between kernel and user frames'),
-		annotated: flag('--annotated', 'mark kernel, JIT and inlined frames: _[k], _[j], _[i]'),
+		annotated: flag(
+			'--annotated',
+			'mark frames: _[k] kernel, _[j] JavaScript, Python, JIT, _[i] inlined',
+		),
 		top: topOption(10, 'largest stacks'),
 		maxStacks: parsedOr(
 			'--max-stacks <n>',

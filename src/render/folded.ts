@@ -19,9 +19,17 @@ export const FRAME_LETTERS: Readonly<Record<FrameKind, string>> = {
 	kernel: 'k',
 	jit: 'j',
 	inlined: 'i',
+	javascript: 's',
+	python: 'p',
 };
 
-export const ALL_MARKS: ReadonlySet<FrameKind> = new Set<FrameKind>(['kernel', 'jit', 'inlined']);
+/** Languages whose functions flamegraph.pl has no mark for: it knows JIT only. */
+export const JIT_MARKS: readonly FrameKind[] = ['jit', 'javascript', 'python'];
+export const ALL_MARKS: ReadonlySet<FrameKind> = new Set<FrameKind>([
+	'kernel',
+	'inlined',
+	...JIT_MARKS,
+]);
 export const NO_MARKS: ReadonlySet<FrameKind> = new Set();
 
 /** One line for each stack, in pieces of many lines. Stacks of which nothing was counted are left out. */
@@ -65,9 +73,9 @@ function decimalText(value: number): string {
 	return zeros === undefined ? `${value}` : `0.${'0'.repeat(Number(zeros) - 1)}${one}${rest}`;
 }
 
-/** flamegraph.pl's marks: _[k] kernel, _[j] JIT, _[i] inlined. */
+/** flamegraph.pl's marks: _[k] kernel, _[j] a runtime's language, _[i] inlined. */
 export function annotation({ kind }: Pick<Frame, 'kind'>): string {
-	return kind === 'user' ? '' : `_[${FRAME_LETTERS[kind]}]`;
+	return kind === 'user' ? '' : `_[${FRAME_LETTERS[JIT_MARKS.includes(kind) ? 'jit' : kind]}]`;
 }
 
 /** Semicolons part frames, so that none may be in a name. */

@@ -30,6 +30,8 @@ const KIND_DIGITS: Readonly<Record<FrameKind, string>> = {
 	kernel: '1',
 	jit: '2',
 	inlined: '3',
+	javascript: '4',
+	python: '5',
 };
 
 /** The page of a recording, in pieces; `report`: what it says first. */

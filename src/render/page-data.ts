@@ -26,4 +26,4 @@ export interface PageData {
 }
 
 /** As a page says it: nothing of what is ordinary. */
-export const KINDS = ['', 'kernel', 'jit', 'inlined'] as const;
+export const KINDS = ['', 'kernel', 'jit', 'inlined', 'JavaScript', 'Python'] as const;

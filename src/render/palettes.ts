@@ -37,6 +37,15 @@ const KINDS: Readonly<Record<FrameKind, ColourRange>> = {
 		[80, 190, 190],
 		[130, 225, 225],
 	],
+	// Yellow and blue, as their signs are.
+	javascript: [
+		[238, 200, 50],
+		[252, 236, 120],
+	],
+	python: [
+		[95, 150, 210],
+		[150, 195, 245],
+	],
 };
 /** The box of all stacks. */
 export const ROOT_COLOUR = '#d8d8d8';

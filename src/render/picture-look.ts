@@ -23,7 +23,7 @@ export const DEFAULT_WIDTH_PX = 1200;
 /** flamegraph.pl's. */
 const DEFAULT_MIN_WIDTH_PX = 0.1;
 
-/** What suits a recording. `kinds`: whether its frames are known to be the kernel's, JIT's, … */
+/** What suits a recording. `kinds`: whether its frames are known to be the kernel's, Python's, … */
 export function suitableLook({ frames, origin, tool }: StackProfile): Look {
 	let kinds = false;
 	for (let frame = 0; frame < frames.size && !kinds; frame++) kinds = frames.kind(frame) !== 'user';

@@ -10,6 +10,8 @@ export const MAPPING_FILES: Readonly<Record<FrameKind, string>> = {
 	kernel: '[kernel.kallsyms]',
 	jit: '[jit]',
 	inlined: '[inlined]',
+	javascript: '[javascript]',
+	python: '[python]',
 };
 /** Of values that nobody has said what they are. */
 export const UNKNOWN_TYPE = 'value';

@@ -26,6 +26,8 @@ const FILES: Readonly<Record<FrameKind, string | undefined>> = {
 	kernel: '[kernel]',
 	jit: '[jit]',
 	inlined: '[inlined]',
+	javascript: '[javascript]',
+	python: '[python]',
 };
 
 /**

@@ -34,8 +34,11 @@ export interface RuntimeMemory {
 	readProgram?(offset: number, length_bytes: number): Buffer | undefined;
 }
 
+export type Language = 'javascript' | 'python' | 'wasm';
+
 /** A function of a runtime's language. */
 export interface LanguageFunction {
+	readonly language: Language;
 	readonly name: string;
 	/** Undefined: it is in none. */
 	readonly file: string | undefined;

@@ -3,7 +3,7 @@ import type { CapturedStack } from '../aggregate/stack.js';
 import type { FunctionWord, LanguageFunction } from '../runtimes/runtime.js';
 import { Place } from './code-place.js';
 import type { FunctionNames } from './function-names.js';
-import { functionText, type PlacedFrame } from './language-frames.js';
+import { frameOf, type PlacedFrame } from './language-frames.js';
 import type { AddressSpace } from './mappings/address-space.js';
 
 export class FunctionPlaces {
@@ -69,7 +69,7 @@ export class FunctionPlaces {
 	#placeOf(named: LanguageFunction): Place {
 		let place = this.#places.get(named);
 		if (!place) {
-			place = new Place({ name: functionText(named), kind: 'jit', source: named });
+			place = new Place(frameOf(named));
 			this.#places.set(named, place);
 		}
 		return place;

@@ -1,5 +1,6 @@
 /** Frames of a runtime's language, woven into the frames of a stack. Pure values: no I/O. */
-import type { LanguageFunction } from '../runtimes/runtime.js';
+import { type Frame, type FrameKind, isOfLanguage } from '../aggregate/stack.js';
+import type { Language, LanguageFunction } from '../runtimes/runtime.js';
 import { Place } from './code-place.js';
 
 /** A frame of a walk. */
@@ -38,11 +39,23 @@ export const lacksFunction = ({ code, isUnread }: PlacedFrame): boolean =>
 	isUnread === true && !isNamedByMap(code);
 
 function isNamedByMap({ frame, lacks }: Place): boolean {
-	return frame.kind === 'jit' && lacks === undefined;
+	return isOfLanguage(frame) && lacks === undefined;
 }
 
+const KINDS: Readonly<Record<Language, FrameKind>> = {
+	javascript: 'javascript',
+	python: 'python',
+	wasm: 'jit',
+};
+
+export const frameOf = (source: LanguageFunction): Frame => ({
+	name: functionText(source),
+	kind: KINDS[source.language],
+	source,
+});
+
 /** "handle (/srv/app/server.js:12)" */
-export function functionText({ name, file, line }: LanguageFunction): string {
+function functionText({ name, file, line }: LanguageFunction): string {
 	if (file === undefined) return `${name} (no file)`;
 	return line === undefined ? `${name} (${file})` : `${name} (${file}:${line})`;
 }

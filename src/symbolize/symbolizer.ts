@@ -22,7 +22,7 @@ import { readVdso } from './mappings/vdso.js';
 import { NO_NAME, placeIn } from './memory-places.js';
 import type { Notice } from './notices.js';
 import { loadDemangler } from './symbols/demangle.js';
-import { perfMapNames } from './symbols/jit.js';
+import { kindOfMapped, perfMapNames } from './symbols/jit.js';
 import { kernelNames } from './symbols/kernel.js';
 import { type FileNames, nameOffsets } from './symbols/object-file.js';
 import { Account } from './unnamed.js';
@@ -282,7 +282,7 @@ export class Symbolizer {
 			const place = places.get(address) as Place;
 			const name = map?.names[i];
 			if (name) {
-				place.frame = { name: this.#readable(name), kind: 'jit' };
+				place.frame = { name: this.#readable(name), kind: kindOfMapped(name) };
 				place.lacks = undefined;
 			} else if (!map) place.lacks ??= 'perf-map';
 			else if (place.frame.name === NO_NAME) {

@@ -85,7 +85,7 @@ export function namedShare(stacks: readonly JsonStack[]): number {
 	for (const { frames, kinds, value } of stacks)
 		for (const [i, frame] of frames.entries()) {
 			if (NAMELESS.test(frame)) nameless += value;
-			else if (kinds[i] === 'j') named += value;
+			else if (/[js]/.test(kinds[i] ?? '')) named += value;
 		}
 	assert.ok(named > 0);
 	return named / (named + nameless);
@@ -138,7 +138,7 @@ export async function assertInlined(node: string, flags: readonly string[]): Pro
 	};
 	const { waits, lost, done } = await traceInlined();
 	const named = waits.map((stack) => {
-		const names = stack.frames.filter((_, i) => stack.kinds[i] === 'j').map(nameOf);
+		const names = stack.frames.filter((_, i) => stack.kinds[i] === 's').map(nameOf);
 		return { ...stack, way: names.slice(names.indexOf('outermost')).join(' ') };
 	});
 	const counts = ['byOne', 'byOther'].map((by) => {

@@ -64,7 +64,7 @@ export const nameOf = (frame: string): string => FUNCTION.exec(frame)?.[1] ?? ''
 
 /** Leaf first. */
 export const pythonOf = ({ frames, kinds }: JsonStack): string[] =>
-	frames.filter((_, i) => kinds[i] === 'j').reverse();
+	frames.filter((_, i) => kinds[i] === 'p').reverse();
 
 /** The share of what is counted whose frames of Python have names, of all that has such frames. */
 export function namedShare(stacks: readonly JsonStack[]): number {
@@ -73,7 +73,7 @@ export function namedShare(stacks: readonly JsonStack[]): number {
 	for (const { frames, kinds, value } of stacks)
 		for (const [i, frame] of frames.entries()) {
 			if (frame === NAMELESS) nameless += value;
-			else if (kinds[i] === 'j') named += value;
+			else if (kinds[i] === 'p') named += value;
 		}
 	assert.ok(named > 0);
 	return named / (named + nameless);

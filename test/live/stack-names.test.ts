@@ -156,7 +156,7 @@ for (const tool of ['offcputime', 'profile']) {
 		const report = (await traceFor('2', named, tool, ...its)).report();
 		const { frames = [], kinds } = withFrame(report.stacks, /burnInScript/)[0] ?? {};
 		const at = frames.findIndex((frame) => frame.includes('burnInScript'));
-		assert.equal(kinds?.[at], 'j', frames.join());
+		assert.equal(kinds?.[at], 's', frames.join());
 
 		const silent = await startNode();
 		const silents = ['--json', '-p', `${silent.pid}`];

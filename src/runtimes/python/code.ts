@@ -66,6 +66,7 @@ export class PythonFunctions implements FunctionReader {
 		const file = this.#textAt(place + layout.codeFile, MAX_PATH);
 		if (name === undefined || file === undefined) return undefined;
 		return {
+			language: 'python',
 			name: boundedName(name) || '(anonymous)',
 			file: file === '' ? undefined : boundedName(file),
 			line: found.firstLine > 0 ? found.firstLine : undefined,

@@ -7,7 +7,7 @@ import { InlinedFunctions } from './inlined.js';
 import type { V8Layout } from './layout.js';
 import { lineAt, lineEnds } from './lines.js';
 import { scopeAt } from './scope.js';
-import { JS_TO_WASM, WasmFunctions } from './wasm.js';
+import { JS_TO_WASM, WasmFunctions, wasmFunction } from './wasm.js';
 
 /** Characters. */
 const MAX_NAME = 512;
@@ -81,10 +81,16 @@ export class V8Functions implements FunctionReader {
 		const facts = this.#factsAt(place);
 		const script = this.#scriptAt(scriptPointer);
 		if (!facts || !script) return undefined;
-		if (this.#isOfWasm(place)) return { name: JS_TO_WASM, file: script.file, line: undefined };
+		if (this.#isOfWasm(place)) return wasmFunction(JS_TO_WASM, script.file);
 		const line = this.#lineOf(script, facts.start);
 		const isLineLater = facts.start !== undefined && script.lineEnds === undefined;
-		return { name: facts.name, file: script.file, line, ...(isLineLater ? { isLineLater } : {}) };
+		return {
+			language: 'javascript',
+			name: facts.name,
+			file: script.file,
+			line,
+			...(isLineLater ? { isLineLater } : {}),
+		};
 	}
 
 	/** Undefined: it could not be read; what cannot be read may be there. */

@@ -14,8 +14,16 @@ const MAX_MODULES = 256;
 const MAX_NAMES = 1_000_000;
 const MAX_FOUND = 20_000;
 
+/** V8 says no lines. `file`: its module. */
+export const wasmFunction = (name: string, file: string | undefined): LanguageFunction => ({
+	language: 'wasm',
+	name,
+	file,
+	line: undefined,
+});
+
 /** Code by which any module calls JavaScript. */
-const SHARED_TO_JS: LanguageFunction = { name: WASM_TO_JS, file: undefined, line: undefined };
+const SHARED_TO_JS = wasmFunction(WASM_TO_JS, undefined);
 
 interface Module {
 	readonly wire: WireBytes;
@@ -57,7 +65,7 @@ export class WasmFunctions {
 		const known = found.get(number);
 		const name = known ? undefined : wire.nameOf(number);
 		if (name === undefined) return known;
-		const named = { name, file: wire.address, line: undefined };
+		const named = wasmFunction(name, wire.address);
 		if (++this.#foundKept > MAX_FOUND) this.#forget();
 		else found.set(number, named);
 		return named;
@@ -78,7 +86,7 @@ export class WasmFunctions {
 			this.#forget();
 			this.#namesKept = wire.count;
 		}
-		const toJs = { name: WASM_TO_JS, file: wire.address, line: undefined };
+		const toJs = wasmFunction(WASM_TO_JS, wire.address);
 		const read: Module = { wire, found: new Map(), toJs };
 		this.#modules.set(module, read);
 		return read;

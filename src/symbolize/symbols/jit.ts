@@ -1,4 +1,5 @@
 /** Code that run-time compilers made: its names, and which programs make such code. */
+import type { FrameKind } from '../../aggregate/stack.js';
 import { readFile } from '../../proc/open.js';
 import type { ProcessFacts } from '../../proc/process-facts.js';
 import { type PerfMapNames, searchPerfMap } from './perf-map.js';
@@ -15,6 +16,17 @@ export function perfMapNames(
 		(bytes) => searchPerfMap(bytes, wanted),
 		() => undefined,
 	);
+}
+
+/** V8's log.cc, of functions of JavaScript; CPython's perf_trampoline.c. */
+const MAPPED: ReadonlyArray<readonly [pattern: RegExp, kind: FrameKind]> = [
+	[/^(JS|LazyCompile|Function|Script|Eval):/, 'javascript'],
+	[/^py::/, 'python'],
+];
+
+/** The language of a function, by how its runtime writes it into a perf map; 'jit': that does not tell. */
+export function kindOfMapped(name: string): FrameKind {
+	return MAPPED.find(([pattern]) => pattern.test(name))?.[1] ?? 'jit';
 }
 
 export type Runtime = 'node' | 'jvm' | 'python' | 'python before 3.12';

@@ -2,14 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shownStacks } from '../../../src/aggregate/keep-stacks.js';
 import { languageFrames } from '../../../src/aggregate/language-view.js';
-import type { Frame } from '../../../src/aggregate/stack.js';
+import type { Frame, FrameKind } from '../../../src/aggregate/stack.js';
 import type { StackRow } from '../../../src/aggregate/stack-rows.js';
 import { mainKind, splitByKind, waitKind } from '../../../src/aggregate/wait-kinds.js';
 
-const KINDS = { u: 'user', j: 'jit', i: 'inlined', k: 'kernel' } as const;
+const KINDS: Readonly<Record<string, FrameKind>> = {
+	...{ u: 'user', j: 'jit', i: 'inlined', k: 'kernel' },
+	...{ s: 'javascript', p: 'python' },
+};
 /** "u:main j:f (a.js:1)": a frame each, root first. */
 const framesOf = (...all: string[]): Frame[] =>
-	all.map((text) => ({ kind: KINDS[text[0] as keyof typeof KINDS], name: text.slice(2) }));
+	all.map((text) => ({ kind: KINDS[text.charAt(0)] ?? 'user', name: text.slice(2) }));
 const namesOf = (frames: readonly Frame[]) => frames.map(({ name }) => name);
 
 function row(frames: readonly Frame[], value: number, waker?: readonly Frame[]): StackRow {
@@ -21,7 +24,7 @@ function row(frames: readonly Frame[], value: number, waker?: readonly Frame[]):
 }
 
 test('of a stack with functions of a language, these and what the kernel did are left', () => {
-	const mixed = framesOf('u:main', 'u:Builtins_JSEntry', 'j:turn', 'i:Call', 'j:burn', 'k:read');
+	const mixed = framesOf('u:main', 'u:Builtins_JSEntry', 's:turn', 'i:Call', 'j:burn', 'k:read');
 	const native = framesOf('u:main', 'i:uv__run', 'k:epoll_wait');
 	assert.deepEqual(namesOf(languageFrames(row(mixed, 1)).frames), ['turn', 'burn', 'read']);
 	assert.deepEqual(languageFrames(row(native, 1)), row(native, 1));

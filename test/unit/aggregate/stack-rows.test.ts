@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FRAME_KINDS } from '../../../src/aggregate/stack.js';
 import { profileOf } from '../../../src/aggregate/stack-profile.js';
 import {
 	groupStacks,
@@ -197,7 +198,7 @@ test('parts of rows apart: the largest first, nothing of what there was none', (
 });
 
 test('a function of the kernel is not the one of the same name outside', () => {
-	const kinds = ['user', 'kernel', 'jit', 'inlined'] as const;
+	const kinds = FRAME_KINDS;
 	const rows = kinds.map((kind, i) => ({ ...rowOf(i + 1, []), frames: [{ name: 'f', kind }] }));
 	const merged = mergeStacks([...rows, ...rows]);
 	assert.deepEqual(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { FrameTable } from '../../../src/aggregate/frame-table.js';
+import { FRAME_KINDS } from '../../../src/aggregate/stack.js';
 import { StackTable } from '../../../src/aggregate/stack-table.js';
 
 test('frames: a number for each name and kind, however many', () => {
@@ -87,7 +88,7 @@ test('tables say when there is too much for them', () => {
 
 test('frames: each kind comes back, and is another frame', () => {
 	const table = new FrameTable();
-	const kinds = ['user', 'kernel', 'jit', 'inlined'] as const;
+	const kinds = FRAME_KINDS;
 	const numbers = kinds.map((kind) => table.intern('f', kind));
 	assert.deepEqual(
 		numbers.map((number) => table.kind(number)),

@@ -13,6 +13,8 @@ test('the kind of code that a file has: the kernel and its modules, what a JIT w
 		],
 		jit: ['[jit]', '/tmp/perf-12.map'],
 		inlined: ['[inlined]'],
+		javascript: ['[javascript]'],
+		python: ['[python]'],
 		user: [
 			...['', '/usr/bin/app', '[kernelish]', '/opt/myvmlinux', '/usr/bin/vmlinux-tools/app'],
 			...['/srv/perf-12.map.gz', '/srv/my-perf-12.map', '/usr/lib/gecko', '[vdso]', 'a.ko.js'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { FrameTable } from '../../../src/aggregate/frame-table.js';
+import { FRAME_KINDS } from '../../../src/aggregate/stack.js';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { StackTable } from '../../../src/aggregate/stack-table.js';
 import { renderPprof } from '../../../src/render/pprof.js';
@@ -22,7 +23,7 @@ const name = fc.oneof(
 );
 const frame = fc.record({
 	name,
-	kind: fc.constantFrom('user', 'kernel', 'jit', 'inlined'),
+	kind: fc.constantFrom(...FRAME_KINDS),
 });
 const whole = fc.oneof(
 	fc.integer({ min: 1, max: 1000 }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { FrameTable } from '../../../src/aggregate/frame-table.js';
-import type { FrameKind } from '../../../src/aggregate/stack.js';
+import { FRAME_KINDS, type FrameKind } from '../../../src/aggregate/stack.js';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { StackTable } from '../../../src/aggregate/stack-table.js';
 import {
@@ -66,18 +66,25 @@ test('kinds are marked where it is asked for; what reads the same is one line wh
 		['main;read', 2],
 		['main;read jit', 4],
 		['main;read inlined', 8],
+		['main;load javascript', 1],
+		['main;load python', 2],
 	]);
 	assert.equal(
 		folded(profile, { marks: ALL_MARKS }),
-		'main;read_[k] 1\nmain;read 2\nmain;read_[j] 4\nmain;read_[i] 8\n',
+		'main;read_[k] 1\nmain;read 2\nmain;read_[j] 4\nmain;read_[i] 8\n' +
+			'main;load_[j] 1\nmain;load_[j] 2\n',
 	);
 	const kernel = new Set<FrameKind>(['kernel']);
-	assert.equal(folded(profile, { marks: kernel, sorted: true }), 'main;read 14\nmain;read_[k] 1\n');
-	assert.equal(folded(profile, { sorted: true }), 'main;read 15\n');
-	assert.deepEqual(FRAME_LETTERS, { user: 'u', kernel: 'k', jit: 'j', inlined: 'i' });
+	assert.equal(
+		folded(profile, { marks: kernel, sorted: true }),
+		'main;load 3\nmain;read 14\nmain;read_[k] 1\n',
+	);
+	assert.equal(folded(profile, { sorted: true }), 'main;load 3\nmain;read 15\n');
+	const letters = { user: 'u', kernel: 'k', jit: 'j', inlined: 'i', javascript: 's', python: 'p' };
+	assert.deepEqual(FRAME_LETTERS, letters);
 	assert.deepEqual(
-		(['user', 'kernel', 'jit', 'inlined'] as const).map((kind) => annotation({ kind })),
-		['', '_[k]', '_[j]', '_[i]'],
+		FRAME_KINDS.map((kind) => annotation({ kind })),
+		['', '_[k]', '_[j]', '_[i]', '_[j]', '_[j]'],
 	);
 });
 

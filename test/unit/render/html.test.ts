@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { FrameTable } from '../../../src/aggregate/frame-table.js';
+import { FRAME_KINDS } from '../../../src/aggregate/stack.js';
 import type { StackProfile } from '../../../src/aggregate/stack-profile.js';
 import { StackTable } from '../../../src/aggregate/stack-table.js';
 import {
@@ -135,13 +136,13 @@ test('nothing recorded is a page too', () => {
 test('what kind a function is of, and how the graph is turned, are as it was asked for', () => {
 	const frames = new FrameTable();
 	const stacks = new StackTable();
-	const kinds = ['user', 'kernel', 'jit', 'inlined'] as const;
+	const kinds = FRAME_KINDS;
 	for (const kind of kinds) stacks.add([frames.intern(`f_${kind}`, kind)], 1, 1);
 	const profile = { frames, stacks, origin: { unit: 'samples' }, marked: false };
 	const data = dataOf(profile, { inverted: true });
 	for (const [at, name] of data.names.entries()) {
 		const kind = KINDS[Number(data.kinds[at])];
-		assert.equal(name, `f_${kind === '' ? 'user' : kind}`);
+		assert.equal(name, `f_${kind === '' ? 'user' : kind?.toLowerCase()}`);
 	}
 	assert.deepEqual([data.inverted, data.countName, data.notes], [true, 'samples', []]);
 	const turned = dataOf(profileOf([[['main', 'leaf'], 1]]), { reverse: true });

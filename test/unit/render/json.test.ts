@@ -87,8 +87,15 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 	const row = {
 		key: { pid: 7, comm: 'app' },
 		frames: [
-			{ ...user('main'), source: { name: 'main', file: '/srv/main.js', line: undefined } },
-			{ name: 'load', kind: 'jit', source: { name: 'load()', file: '/srv/a.js', line: 12 } },
+			{
+				...user('main'),
+				source: { language: 'wasm', name: 'main', file: '/srv/main.js', line: undefined },
+			},
+			{
+				name: 'load',
+				kind: 'jit',
+				source: { language: 'wasm', name: 'load()', file: '/srv/a.js', line: 12 },
+			},
 			{ name: 'read', kind: 'kernel' },
 		],
 		parts: [5.4, 7.6, 0],
@@ -98,7 +105,9 @@ test('stacks: numbers as they are known, and nothing of what does not apply', as
 	} as const;
 	const waker = {
 		key: { pid: 9, comm: 'db' },
-		frames: [{ ...user('wake'), source: { name: 'wake', file: undefined, line: 3 } }],
+		frames: [
+			{ ...user('wake'), source: { language: 'wasm', name: 'wake', file: undefined, line: 3 } },
+		],
 		cut: 'too deep',
 		callerMissing: true,
 	} as const;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { FRAME_KINDS } from '../../../src/aggregate/stack.js';
 import { likelyWidth_px, NAME_MARGIN_PX } from '../../../src/render/box-labels.js';
 import { colourOf, PALETTES } from '../../../src/render/palettes.js';
 import { DEFAULT_WIDTH_PX, suitableLook } from '../../../src/render/picture-look.js';
@@ -84,10 +85,8 @@ test('a colour for each name, the same in every run; kinds apart', () => {
 		assert.equal(new Set(colours).size, 3);
 		for (const colour of colours) assert.match(colour, /^#[0-9a-f]{6}$/);
 	}
-	const kinds = (['user', 'kernel', 'jit', 'inlined'] as const).map((kind) =>
-		colourOf({ name: 'same', kind }, 'kind'),
-	);
-	assert.equal(new Set(kinds).size, 4);
+	const kinds = FRAME_KINDS.map((kind) => colourOf({ name: 'same', kind }, 'kind'));
+	assert.equal(new Set(kinds).size, FRAME_KINDS.length);
 });
 
 test('depth 5,000 and a name of ten thousand characters', () => {
@@ -135,6 +134,8 @@ const HUES = [
 	['kind', 'kernel', (r: number, g: number, b: number) => r > g && g > b + 50],
 	['kind', 'jit', (r: number, g: number, b: number) => g > r && r > b],
 	['kind', 'inlined', (r: number, g: number, b: number) => g > r + 50 && b > r + 50],
+	['kind', 'javascript', (r: number, g: number, b: number) => r > g && g > b + 80],
+	['kind', 'python', (r: number, g: number, b: number) => b > g && g > r],
 ] as const;
 
 test('colours mean what they do elsewhere: blue waits, green memory, orange the kernel', () => {

@@ -50,7 +50,7 @@ function metFunction(base: number) {
 	};
 }
 
-const NAME = { name: 'handle', file: '/srv/app.py', line: 15 };
+const NAME = { language: 'python', name: 'handle', file: '/srv/app.py', line: 15 };
 
 test('a function is met before it is known where the file is mapped: it has its name as soon as that is', async () => {
 	const { names, word, tell, map, space } = metFunction(0);

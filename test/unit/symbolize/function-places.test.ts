@@ -11,7 +11,12 @@ import { MappedFile } from '../../../src/symbolize/mappings/mapped-file.js';
 
 const SPACE = {} as AddressSpace;
 const word = (place: number, isCallers = false): FunctionWord => ({ place, print: 1, isCallers });
-const named = (name: string): LanguageFunction => ({ name, file: '/srv/a.js', line: 3 });
+const named = (name: string): LanguageFunction => ({
+	language: 'python',
+	name,
+	file: '/srv/a.js',
+	line: 3,
+});
 
 type Name = LanguageFunction | 'none' | 'unread';
 
@@ -67,7 +72,7 @@ test('each frame has the functions that were taken of it; where a call is made, 
 	];
 	assert.deepEqual(
 		first.runs?.map(({ frame }) => frame),
-		[{ name: 'leaf (/srv/a.js:3)', kind: 'jit', source: leaf }],
+		[{ name: 'leaf (/srv/a.js:3)', kind: 'python', source: leaf }],
 	);
 	assert.equal(second.runs, undefined);
 	assert.deepEqual(told(third).runs, ['inner (/srv/a.js:3)', 'outer (/srv/a.js:3)']);

@@ -6,7 +6,8 @@ import { KeptNames } from '../../../src/symbolize/kept-names.js';
 const FUNCTIONS = 300_000;
 const ADDRESSES = 200_000;
 const word = (place: number) => ({ place, print: 7, isCallers: false });
-const named = (name: string) => ({ name, file: undefined, line: undefined });
+const named = (name: string) =>
+	({ language: 'python', name, file: undefined, line: undefined }) as const;
 
 test('addresses leave the room of functions alone, and functions that of addresses', () => {
 	const names = new KeptNames();
@@ -45,7 +46,7 @@ test('names and files have 64 Mi characters in all; a file that many functions a
 	const names = new KeptNames();
 	const file = 'f'.repeat(4096);
 	const keepIn = (i: number, path: string) =>
-		names.keep('life', word(i), { name: 'n', file: path, line: 1 });
+		names.keep('life', word(i), { language: 'python', name: 'n', file: path, line: 1 });
 	for (let i = 0; i < 20_000; i++) keepIn(i, `${file}`);
 	assert.ok(names.hasRoomFor(word(20_000)));
 	const others = 2 ** 14;

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Language, LanguageFunction } from '../../../src/runtimes/runtime.js';
 import { Place } from '../../../src/symbolize/code-place.js';
-import {
-	functionText,
-	lacksFunction,
-	withFunctions,
-} from '../../../src/symbolize/language-frames.js';
+import { frameOf, lacksFunction, withFunctions } from '../../../src/symbolize/language-frames.js';
 
 const native = (name: string) => new Place({ name, kind: 'user' });
 const script = (name: string) => new Place({ name, kind: 'jit' });
@@ -60,7 +57,7 @@ test('code that V8 calls for a regular expression', () => {
 });
 
 test('a name of the perf map goes before, a place that it does not know does not', () => {
-	const mapped = script('JS:*f /a.js:1:12');
+	const mapped = new Place({ name: 'JS:*f /a.js:1:12', kind: 'javascript' });
 	const unknown = script('[jit]');
 	unknown.lacks = 'perf-map-line';
 	const runs = [script('f (/a.js:1)')];
@@ -69,10 +66,25 @@ test('a name of the perf map goes before, a place that it does not know does not
 });
 
 test('a function says its file and line as far as these are known', () => {
-	const of = { name: 'handle', file: '/srv/app/server.js', line: 12 };
-	assert.equal(functionText(of), 'handle (/srv/app/server.js:12)');
-	assert.equal(functionText({ ...of, line: undefined }), 'handle (/srv/app/server.js)');
-	assert.equal(functionText({ ...of, file: undefined }), 'handle (no file)');
+	const of = {
+		language: 'javascript',
+		name: 'handle',
+		file: '/srv/app/server.js',
+		line: 12,
+	} as const;
+	const nameOf = (source: LanguageFunction) => frameOf(source).name;
+	assert.equal(nameOf(of), 'handle (/srv/app/server.js:12)');
+	assert.equal(nameOf({ ...of, line: undefined }), 'handle (/srv/app/server.js)');
+	assert.equal(nameOf({ ...of, file: undefined }), 'handle (no file)');
+});
+
+test('a function is of its language; code of WebAssembly is none of JavaScript', () => {
+	const kindOf = (language: Language) => frameOf({ language, name: 'f', file: '/a', line: 1 }).kind;
+	assert.deepEqual((['javascript', 'python', 'wasm'] as const).map(kindOf), [
+		'javascript',
+		'python',
+		'jit',
+	]);
 });
 
 test('a function that could not be read is missed, unless the perf map names it', () => {

@@ -20,7 +20,12 @@ function functionAt(
 test('a function has its qualified name, its file, and the line where it begins', () => {
 	const memory = new FakeMemory();
 	const code = memory.code('Server.handle', '/srv/app/server.py', 15);
-	const expected = { name: 'Server.handle', file: '/srv/app/server.py', line: 15 };
+	const expected = {
+		language: 'python',
+		name: 'Server.handle',
+		file: '/srv/app/server.py',
+		line: 15,
+	};
 	assert.deepEqual(functionAt(memory, code), expected);
 });
 
@@ -93,5 +98,10 @@ test('a string of a forged length is read as far as a name may be long', () => {
 test('a name has one line', () => {
 	const memory = new FakeMemory();
 	const code = memory.code('f\ng', '/a\0b.py', 15);
-	assert.deepEqual(functionAt(memory, code), { name: 'f g', file: '/a b.py', line: 15 });
+	assert.deepEqual(functionAt(memory, code), {
+		language: 'python',
+		name: 'f g',
+		file: '/a b.py',
+		line: 15,
+	});
 });

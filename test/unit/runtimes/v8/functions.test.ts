@@ -27,6 +27,7 @@ test('a function: its name, its file, and the line where it begins', () => {
 	const start = SOURCE.indexOf('(');
 	const words = [FUNCTION_FLAGS, 1, 0, 'handle', -1, 'exports.handle', start, start + 5];
 	assert.deepEqual(named(memory, sharedWith(memory, words, '/srv/app/server.js')), {
+		language: 'javascript',
 		name: 'handle',
 		file: '/srv/app/server.js',
 		line: 3,
@@ -98,7 +99,7 @@ for (const [node, layout] of Object.entries(LAYOUTS)) {
 		const script = memory.script('/srv/a.js', memory.string(SOURCE));
 		const start = SOURCE.indexOf('(');
 		const scope = scopeOf(memory, layout.scope.isPositionFirst ? 4 : 2, [], [start, start + 5]);
-		const place = { file: '/srv/a.js', line: 3 };
+		const place = { language: 'javascript', file: '/srv/a.js', line: 3 };
 		assert.deepEqual(nameOf(memory.shared(scope, script)), { name: 'its name', ...place });
 		const shared = memory.shared(memory.string('handle'), script);
 		const data = memory.object(layout.uncompiledLastType, 24);
@@ -116,16 +117,26 @@ test('a function whose bytecode is gone still has its name and its place', () =>
 	memory.point(data, LAYOUT.uncompiledName, memory.string('exports.handle'));
 	memory.int32(data, LAYOUT.uncompiledStart, 5);
 	memory.point(shared, LAYOUT.sharedData, data);
-	assert.deepEqual(named(memory, shared), { name: 'handle', file: '/srv/a.js', line: 3 });
+	assert.deepEqual(named(memory, shared), {
+		language: 'javascript',
+		name: 'handle',
+		file: '/srv/a.js',
+		line: 3,
+	});
 });
 
 test('what JavaScript calls of WebAssembly; an address that is none is shown as it is', () => {
 	const memory = new FakeMemory();
 	const words = [FUNCTION_FLAGS, 0, 0, 'f', -1, '', 0, 5];
 	const shared = sharedWith(memory, words, 'file:///srv/50%.mjs');
-	assert.deepEqual(named(memory, shared), { name: 'f', file: '/srv/50%.mjs', line: 1 });
+	assert.deepEqual(named(memory, shared), {
+		language: 'javascript',
+		name: 'f',
+		file: '/srv/50%.mjs',
+		line: 1,
+	});
 	memory.point(shared, LAYOUT.sharedData, memory.object(LAYOUT.wasmDataType, 32));
-	const called = { name: 'js-to-wasm', file: '/srv/50%.mjs', line: undefined };
+	const called = { language: 'wasm', name: 'js-to-wasm', file: '/srv/50%.mjs', line: undefined };
 	assert.deepEqual(named(memory, shared), called);
 });
 
@@ -202,7 +213,12 @@ test('what cannot be read is not taken for what is not there', () => {
 				return isMissing ? undefined : memory.read(address, length_bytes);
 			},
 		}).functionAt({ place: shared, print, isCallers: false });
-	assert.deepEqual(without(), { name: 'handle', file: '/srv/app.js', line: 3 });
+	assert.deepEqual(without(), {
+		language: 'javascript',
+		name: 'handle',
+		file: '/srv/app.js',
+		line: 3,
+	});
 	const path = new Heap(memory, LAYOUT).pointer(script, LAYOUT.scriptName) ?? assert.fail();
 	const places = { name, scope, path, script, ownName: scope + 8 * 4, start: scope + 8 * 7 };
 	for (const [what, at] of Object.entries(places)) {

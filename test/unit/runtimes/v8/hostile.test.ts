@@ -67,7 +67,7 @@ test('a source that says it is huge is not read', () => {
 		print,
 		isCallers: false,
 	});
-	assert.deepEqual(found, { name: 'f', file: '/a.js', line: undefined });
+	assert.deepEqual(found, { language: 'javascript', name: 'f', file: '/a.js', line: undefined });
 	assert.ok(memory.mostBytes <= 4096);
 });
 

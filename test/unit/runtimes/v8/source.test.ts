@@ -49,7 +49,7 @@ test('a source that is not in memory is looked for three times, and no more', ()
 	const print = printAt(new Heap(memory, LAYOUT), shared) ?? assert.fail();
 	const functions = functionsIn(memory);
 	const found = () => functions.functionAt({ place: shared, print, isCallers: false });
-	const emit = { name: 'emit', file: 'node:events', line: undefined };
+	const emit = { language: 'javascript', name: 'emit', file: 'node:events', line: undefined };
 	assert.deepEqual(found(), { ...emit, isLineLater: true });
 	assert.deepEqual(found(), { ...emit, isLineLater: true });
 	assert.deepEqual(found(), emit);

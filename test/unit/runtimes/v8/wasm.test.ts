@@ -36,13 +36,14 @@ test('each version: by its number in the module, in the map or not yet, with the
 		const by = world.layout.hash;
 		const hash = (wire: Uint8Array) =>
 			wireHash(new DataView(wire.buffer, wire.byteOffset, wire.length), wire.length, by);
-		const truth = { file: `wasm://wasm/truth-${hash(NAMED)}`, line: undefined };
+		const truth = { language: 'wasm', file: `wasm://wasm/truth-${hash(NAMED)}`, line: undefined };
 		assert.deepEqual(wasm.at(CODE + 64), { ...truth, name: 'last' });
 		assert.deepEqual(wasm.at(CODE + 127), { ...truth, name: 'last' });
 		assert.deepEqual(wasm.at(CODE + 300), { ...truth, name: 'wasm-function[5]' });
 		assert.deepEqual(wasm.at(CODE + 512), { ...truth, name: 'outer' });
 		assert.deepEqual(wasm.at(CODE + 1030), { ...truth, name: 'wait' });
 		assert.deepEqual(wasm.at(CODE + 0x4001), {
+			language: 'wasm',
 			name: 'wasm-function[12]',
 			file: `wasm://wasm/${hash(NAMELESS)}`,
 			line: undefined,
@@ -104,7 +105,7 @@ test('code by which modules call JavaScript: of a module, or of all', () => {
 	late.map(late.state + (late.layout.wrappers ?? 0), [
 		{ key: CODE, value: [late.code(0, CODE, 64, -1)] },
 	]);
-	const wrapper = { name: 'wasm-to-js', file: undefined, line: undefined };
+	const wrapper = { language: 'wasm', name: 'wasm-to-js', file: undefined, line: undefined };
 	assert.deepEqual(new WasmFunctions(late, late.layout).at(CODE + 63), wrapper);
 	assert.equal(new WasmFunctions(late, late.layout).at(CODE + 64), 'none');
 });
