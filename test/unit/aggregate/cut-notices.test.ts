@@ -13,7 +13,8 @@ const row = (value: number, more: Partial<StackRow> = {}): StackRow => ({
 test('each way to lack functions has a line of its own, with how many and how much', () => {
 	const lines = {
 		'no frame pointers': /are cut: .* no frame pointers \(-fno-omit-frame-pointer\)\.$/,
-		'no table': /are cut: .* for the first time.* with -p it reads the files/,
+		'no table':
+			/are cut: .* for the first time.* Later stacks are whole; with -p it reads files before/,
 		'no way on':
 			/are cut: tstrace did not find which function called the last one that is shown\.$/,
 		'too deep': /are cut: they have more frames than --max-depth\.$/,
