@@ -72,7 +72,7 @@ function writeLiveTests() {
 		'doctor errors exact faults-files faults-interrupt faults-kill faults-machine faults-output faults-target ' +
 		'faults-throw faults-usr1 filters fold follow go hostile-names javascript javascript-versions ' +
 		'kernel-objects memleak memleak-library memleak-options memleak-processes memleak-sampled mutants ' +
-		'node-versions overlay pairs perf-damage pictures python python-waits realtime release stack-names ' +
+		'node-versions overlay pairs perf-damage pictures python python-forged python-waits realtime release stack-names ' +
 		'stack-options stack-view stat stat-options symbolizer syscount syscount-bytes syscount-options syscount-paths ' +
 		'terminal-interrupt torture torture-loads trace trace-ends trace-options trace-stacks untraced unwind ' +
 		'unwind-room verifier'
