@@ -1,10 +1,13 @@
 /** What runqlat prints of waits, one by one and as histograms: from the kernel's maps to the line. */
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { bucketOf } from '../../../src/aggregate/buckets.js';
+import { chooseQueueTiming, delayedDequeue } from '../../../src/bpf/scheduling/run-queue.js';
 import { askedOf } from '../../../src/cli/tool-command.js';
 import { runqlat as layout } from '../../../src/generated/runqlat.js';
 import { possibleCpus } from '../../../src/loader/map.js';
+import { cgroupMount } from '../../../src/proc/cgroup.js';
 import { runqlat } from '../../../src/tools/runqlat.js';
 import { ringFile } from '../loader/ring-file.js';
 import { structs, write } from './structs.js';
@@ -35,7 +38,8 @@ const WAIT = {
 test('a slow wait: all that is known of it for programs, and who was in the way as text', async (t) => {
 	const wait_ns = 5_000_000_000;
 	const now_ms = Date.now() - Number(process.hrtime.bigint()) / 1e6;
-	const bytes = structs(slow_wait, [{ ...WAIT, end_ns: wait_ns, throttled_ns: 4_900_000 }]);
+	const long = { latency_ns: 4_000_000_000, throttled_ns: 4_900_000 };
+	const bytes = structs(slow_wait, [{ ...WAIT, ...long, end_ns: wait_ns }]);
 	const ring = ringFile([{ bytes: new Uint8Array(bytes.buffer) }]);
 	t.after(() => ring.close());
 	const raw = { slower: 1000 };
@@ -45,7 +49,7 @@ test('a slow wait: all that is known of it for programs, and who was in the way 
 	const { time, ...rest } = row ?? {};
 	assert.deepEqual(rest, {
 		...{ cpu: 3, pid: 70, tid: 71, comm: 'worker', kind: 'preempted' },
-		...{ delay_ns: 10_000_000, throttled_ns: 4_900_000 },
+		...{ delay_ns: 4_000_000_000, throttled_ns: 4_900_000 },
 		...{ prev_pid: 80, prev_tid: 81, prev_comm: 'hog' },
 	});
 	const off_ms = Date.parse(`${time}`) - (now_ms + wait_ns / 1e6);
@@ -130,19 +134,28 @@ test('--split has a histogram for each kind of wait that there was; without it t
 
 const GROUP = { kind: KIND.QUEUED_SINCE_BEFORE, tgid: 70, tid: 71, id: 4_026_531_836, comm: 'app' };
 
-/** One group of two waits of 3 us. */
-function groups(more: Partial<typeof GROUP> = {}) {
-	const keys = structs(group_key, [{ ...GROUP, ...more, bucket: bucketOf(3000) }]);
-	const values = structs(group_bucket, [{ count: 2, sum: 6000, min: 3000, max: 3000 }]);
+/** Groups of two waits of 3 us each. */
+function groups(...all: readonly Partial<typeof GROUP>[]) {
+	const given = all.length > 0 ? all : [{}];
+	const key = { ...GROUP, bucket: bucketOf(3000) };
+	const value = { count: 2, sum: 6000, min: 3000, max: 3000 };
+	const keys = structs(
+		group_key,
+		given.map((more) => ({ ...key, ...more })),
+	);
+	const values = structs(
+		group_bucket,
+		given.map(() => value),
+	);
 	return (name: string) => ({
 		drain: (each: (keys: DataView, values: DataView, count: number) => void) =>
-			name === 'groups_0' && each(keys, values, 1),
+			name === 'groups_0' && each(keys, values, given.length),
 	});
 }
 
 test('groups are named by what they are grouped by, and by their kind', async (t) => {
 	const keyOf = async (raw: Raw, more?: Partial<typeof GROUP>) => {
-		const found = await readerOf(t, raw, groups(more)).read();
+		const found = await readerOf(t, raw, groups(more ?? {})).read();
 		const [group] = (found as { groups: readonly { key: unknown }[] }).groups;
 		return group?.key;
 	};
@@ -153,6 +166,15 @@ test('groups are named by what they are grouped by, and by their kind', async (t
 	assert.deepEqual(await keyOf({ by: 'comm' }), { comm: 'app' });
 	const gone = { cgroup: '(gone, id 987654321012)', cgroup_id: 987_654_321_012 };
 	assert.deepEqual(await keyOf({ by: 'cgroup' }, { id: 987_654_321_012 }), gone);
+	const mount = cgroupMount();
+	if (mount !== undefined) {
+		const all = groups({ id: 987_654_321_012 }, { id: statSync(mount).ino });
+		const found = await readerOf(t, { by: 'cgroup' }, all).read();
+		assert.deepEqual(
+			(found as { groups: readonly { key: Raw }[] }).groups.map(({ key }) => key.cgroup),
+			['(gone, id 987654321012)', '/'],
+		);
+	}
 	assert.deepEqual(await keyOf({ by: 'cpu', split: true }, { id: 5 }), {
 		...{ cpu: 5, kind: 'since_before' },
 	});
@@ -190,8 +212,10 @@ test('what programs are told: by what to group, what is slow, and how much room 
 				},
 			}),
 		};
-		runqlat.plan(object as never, settingsOf(raw), {} as never, () => undefined);
-		return { ...constants, ...room };
+		const { attach, runOnce } = runqlat.plan(
+			...([object as never, settingsOf(raw), {} as never, () => undefined] as const),
+		);
+		return { ...constants, ...room, attach, runOnce };
 	};
 	const { group_by: BY } = layout.enums;
 	for (const [raw, by] of [
@@ -211,7 +235,12 @@ test('what programs are told: by what to group, what is slow, and how much room 
 	assert.equal(slower_than_ns, 250_000);
 	assert.ok(Number(slow_waits) >= 4 << 20);
 	assert.deepEqual((planned({ split: true }) as Raw).split_kinds, true);
-	assert.deepEqual((planned({}) as Raw).split_kinds, false);
+	const { split_kinds, attach, runOnce } = planned({}) as Raw;
+	assert.equal(split_kinds, false);
+	// What the kernel keeps itself has begun before, and a thread may be moved while it waits.
+	const isKept = chooseQueueTiming().name === 'sched_info';
+	assert.deepEqual(runOnce, isKept ? ['seed_slices'] : []);
+	assert.equal((attach as string[]).includes('migrate_sched_info'), isKept && delayedDequeue());
 });
 
 test('--slower has no histograms: what belongs to these is refused by its name', () => {
@@ -220,4 +249,12 @@ test('--slower has no histograms: what belongs to these is refused by its name',
 			message: `--slower shows single waits; leave out --${option}`,
 		});
 	assert.throws(() => settingsOf({ slower: 1000, by: 'cpu' }), { message: /leave out --by$/ });
+	for (const [option, value] of [
+		['hdr', '/tmp/x'],
+		['timestamps', true],
+		['top', 5],
+	] as const)
+		assert.throws(() => settingsOf({ slower: 1000, [option]: value }), {
+			message: `--slower shows single waits; leave out --${option}`,
+		});
 });

@@ -4,6 +4,7 @@ import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { bucketOf } from '../../../../src/aggregate/buckets.js';
+import { PerfCallHooks } from '../../../../src/bpf/calls/call-hooks.js';
 import { askedOf } from '../../../../src/cli/tool-command.js';
 import { syscount as layout } from '../../../../src/generated/syscount.js';
 import { syscount } from '../../../../src/tools/syscount/syscount.js';
@@ -149,6 +150,47 @@ test('processes: one row for each, with the name it had last; failures are count
 	]);
 	assert.deepEqual(rows[1], { pid: 70, comm: 'one', calls: 16, errors: 7, in_progress: 0 });
 	assert.deepEqual((await read()).rows, []);
+	kernel.groups = [
+		group(kindOf(0), 9, { tgid: 70, comm: 'before' }),
+		group(kindOf(0, ENOENT), 2, { tgid: 70, comm: 'after' }),
+	];
+	assert.equal((await read()).rows[0]?.comm, 'after');
+});
+
+test('what is taken out of the kernel while tracing goes on counts, and what had no room of its own is told as lost, once', async (t) => {
+	for (const raw of [
+		{ pids: true },
+		{ errors: true },
+		{ bytes: true },
+		{ latency: true, pids: true },
+	]) {
+		const { kernel, reader, read } = tracing(t, raw);
+		kernel.groups = [group(kindOf(READ, ENOENT), 2, { tgid: 70, comm: 'one' })];
+		reader.drain?.();
+		kernel.groups = [group(kindOf(READ, ENOENT), 3, { tgid: 70, comm: 'one' })];
+		const { rows } = await read();
+		assert.deepEqual(
+			rows.map(({ calls }) => calls),
+			[5],
+			JSON.stringify(raw),
+		);
+		assert.deepEqual(reader.lost?.(), {});
+	}
+});
+
+test('programs for perf are attached as tracing begins, and no more as it ends', (t) => {
+	const hooks = PerfCallHooks.prototype;
+	const attach = t.mock.method(hooks, 'attach', () => undefined);
+	const close = t.mock.method(hooks, 'close', () => undefined);
+	const { reader } = tracing(t, {});
+	reader.begin?.();
+	assert.deepEqual(attach.mock.calls[0]?.arguments[1], [
+		['syscount_enter_perf', 'sys_enter'],
+		['syscount_exit_perf', 'sys_exit'],
+	]);
+	assert.equal(close.mock.callCount(), 0);
+	reader.end?.();
+	assert.equal(close.mock.callCount(), 1);
 });
 
 test('errors that are normal in some calls only are no news in others', { skip }, async (t) => {
@@ -198,6 +240,9 @@ test('a call that never returned has no shortest time; of calls that came equall
 			['read', 0, 1],
 		],
 	);
+	// One that was there before has gone on for longer than anybody has looked.
+	kernel.open = [{ nr: READ, since_ns: 0 }];
+	assert.equal((await read()).rows[0]?.longest_since_before, true);
 });
 
 test('errors: a row for each call and error, the most first; what is in progress has none', {
@@ -324,6 +369,7 @@ test('failed calls: what each was about, the most failures first', { skip }, asy
 		failed(80, { about, descriptor: 9, mode: 0o010600, inode: 78, text: '' }),
 		failed(90, { about: ABOUT.FAILURE_DESCRIPTOR_CLOSED, descriptor: -100, text: 'old' }, EAGAIN),
 		failed(15, { about: ABOUT.FAILURE_PATH, text: long }),
+		failed(14, { about, descriptor: 9, mode: 0o010600, inode: 79, text: 'a-fifo' }),
 	];
 	const { rows, text } = await read();
 	const row = (errors: number) => {
@@ -344,7 +390,7 @@ test('failed calls: what each was about, the most failures first', { skip }, asy
 	};
 	assert.deepEqual(
 		rows.map(({ errors }) => errors),
-		[90, 80, 70, 60, 50, 40, 30, 20, 15, 2, 1],
+		[90, 80, 70, 60, 50, 40, 30, 20, 15, 14, 2, 1],
 	);
 	assert.deepEqual(row(1), {});
 	assert.deepEqual(row(2), { path: '/etc/none' });
@@ -355,18 +401,20 @@ test('failed calls: what each was about, the most failures first', { skip }, asy
 	assert.deepEqual(row(60), { descriptor: fd, file: 'another' });
 	assert.deepEqual(row(70), { descriptor: 9, file: 'socket:[77]' });
 	assert.deepEqual(row(80), { descriptor: 9, file: 'pipe:[78]' });
+	assert.deepEqual(row(14), { descriptor: 9, file: 'a-fifo' });
 	assert.deepEqual(row(90), { descriptor: -100, file: null });
 	const subjects = cells(text)
-		.slice(1, 12)
+		.slice(1, 13)
 		.map((line) => line[5]);
 	assert.deepEqual(
 		subjects.filter((_, i) => i !== 8),
 		[
 			...['-100 (not open)', '9 → pipe:[78]', '9 → socket:[77]', `${fd} → another`],
-			...[`${fd} → ${path}`, '(unreadable)', '/a/long/path…', '""', '/etc/none', undefined],
+			...[`${fd} → ${path}`, '(unreadable)', '/a/long/path…', '""', '9 → a-fifo'],
+			...['/etc/none', undefined],
 		],
 	);
-	assert.match(text, /^458 failed in all\nEAGAIN: /m);
+	assert.match(text, /^472 failed in all\nEAGAIN: /m);
 	// A file that was deleted meanwhile is still the same.
 	rmSync(path);
 	kernel.failures = [failed(5, { about, descriptor: fd, text: 'open-file' })];
@@ -404,52 +452,4 @@ test('of many calls the first ones are shown, and how many the others are; what 
 	assert.deepEqual(lines[0], ['1 more with 2 calls, 0 failed; --top 0 shows them']);
 	assert.match(lines[1]?.[0] ?? '', /^in progress: poll 1 \(/);
 	assert.deepEqual(lines[2], ['3 calls, 0 failed, 1 in progress in all']);
-});
-
-test('what programs are told, and how much room there is', () => {
-	const planned = (raw: Raw) => {
-		let constants: Raw = {};
-		const room: Record<string, number> = {};
-		const object = {
-			layout,
-			setConstants: (more: Raw) => {
-				constants = { ...constants, ...more };
-			},
-			constantBytes: () => new DataView(new ArrayBuffer(8192)),
-			map: (name: string) => ({
-				setMaxEntries: (entries: number) => {
-					room[name] = entries;
-				},
-			}),
-		};
-		const subjects = { filter: { pids: [], tids: [], kernelThreads: false } };
-		const plan = syscount.plan(
-			...([object as never, settingsOf(raw), subjects as never, () => undefined] as const),
-		);
-		const programs = [...plan.attach, ...(plan.load ?? [])];
-		return { constants, room, programs };
-	};
-	const usual = planned({});
-	assert.ok(usual.programs.includes('open_calls'));
-	assert.deepEqual([usual.room.hists, usual.room.failures_0, usual.room.call_places], [1, 1, 1]);
-	const told = ({ constants }: ReturnType<typeof planned>) => [
-		...[constants.timed, constants.by_errno, constants.only_failed, constants.only_errno],
-		...[constants.with_bytes, constants.with_paths],
-	];
-	assert.deepEqual(told(usual), [false, false, false, 0, false, false]);
-	assert.deepEqual(told(planned({ errors: true })), [false, true, true, 0, false, false]);
-	assert.deepEqual(told(planned({ failed: true })), [false, false, true, 0, false, false]);
-	assert.deepEqual(told(planned({ errno: 2 })), [false, false, true, 2, false, false]);
-	assert.deepEqual(told(planned({ bytes: true })), [false, false, false, 0, true, false]);
-	const paths = planned({ paths: true, maxPaths: 99 });
-	assert.deepEqual(told(paths), [false, true, true, 0, false, true]);
-	assert.deepEqual([paths.room.failures_0, paths.room.failures_1], [99, 99]);
-	for (const raw of [{ errors: true }, { failed: true }, { errno: 2 }, { paths: true }])
-		assert.ok(!planned(raw).programs.includes('open_calls'), JSON.stringify(raw));
-	const timed = planned({ latency: true, maxBuckets: 5000 });
-	assert.ok((timed.room.hists ?? 0) > 1);
-	assert.deepEqual([timed.room.groups_0, timed.room.call_places], [5000, undefined]);
-	// By process, there are no histograms by call.
-	assert.equal(planned({ latency: true, pids: true }).room.hists, 1);
-	assert.equal(planned({}).room.groups_1, 1024);
 });

@@ -66,6 +66,11 @@ test('below a table of times: what is in progress, the longest first', async () 
 		/^in progress: futex\[4194303\] 3 \(>3.00 s\), 2 more; --top 0 shows them$/m,
 	);
 	assert.match(await renderCalls(rows.slice(1), TIMED), /^\nin progress: futex/);
+	const often = { ...call('poll', 0, 0, 9), longest_in_progress_ns: 5e6 };
+	assert.match(
+		await renderCalls([often, ...rows.slice(2)], TIMED),
+		/^\nin progress: wait4 .*, poll 9/,
+	);
 });
 
 test('lines fit 80 columns: long names, long times, many in progress', async () => {
