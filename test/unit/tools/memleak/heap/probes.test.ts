@@ -1,17 +1,25 @@
 /** Probes in the C library of a process: at which functions, in which order, and what becomes of them. */
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, statSync, symlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { copyFileSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { TstraceError } from '../../../../../src/errors.js';
 import { memleak } from '../../../../../src/generated/memleak.js';
 import { type ProbePoint, UserProbes } from '../../../../../src/loader/probes.js';
+import { processLives } from '../../../../../src/proc/lives.js';
 import { ALLOCATOR_FUNCTIONS } from '../../../../../src/tools/memleak/heap/allocators.js';
+import type { HeapFile } from '../../../../../src/tools/memleak/heap/files.js';
 import {
+	goesOn,
 	type HeapProbeOptions,
+	identityOf,
 	isObject,
+	noAllocator,
 } from '../../../../../src/tools/memleak/heap/probed-files.js';
 import { HeapProbes } from '../../../../../src/tools/memleak/heap/probes.js';
+import { fakeProc } from '../../../proc/fake-proc.js';
 import { temporaryFolder } from '../../../symbolize/support.js';
 import { waitingChild } from '../../../symbolize/waiting-child.js';
 
@@ -56,10 +64,11 @@ function kernel(t: TestContext) {
 	let requests: Request[] = [];
 	const closed: number[] = [];
 	const numbers = new Map<UserProbes, number>();
-	const state = { fails: false };
+	const state: { fails: (() => string) | undefined } = { fails: undefined };
 	t.mock.method(UserProbes.prototype, 'attach', function (this: UserProbes, request: Request) {
 		if (!numbers.has(this)) numbers.set(this, numbers.size);
-		if (state.fails) throw new TstraceError('it cannot be probed');
+		const why = state.fails?.();
+		if (why !== undefined) throw new TstraceError(why);
 		if (request.points.length > 0) requests.push(request);
 	});
 	t.mock.method(UserProbes.prototype, 'close', function (this: UserProbes) {
@@ -139,21 +148,55 @@ test('of two files of a process both have their probes taken out, the last ones 
 	assert.deepEqual(closed, [1, 0]);
 });
 
-test('a file that cannot be probed is told of, with the first reason, and is not tried again', async (t) => {
+test('files that cannot be probed are told of, with the first reason, and are not tried again', async (t) => {
 	const pid = await child(t);
 	const { taken, state, closed } = kernel(t);
-	state.fails = true;
 	assert.equal(probes.hasFailed, false);
+	state.fails = () => 'it cannot be probed';
 	probes.refresh(pid);
 	assert.equal(probes.hasFailed, true);
 	assert.equal(closed.length, 1);
 	assert.ok(notes.includes('it cannot be probed'));
-	state.fails = false;
+	state.fails = undefined;
 	probes.refresh(pid);
 	assert.deepEqual(taken(), []);
 	assert.deepEqual(probes.notices(), [
 		'tstrace could not probe one file, and misses allocations there: it cannot be probed.',
 	]);
+	// No regular file: it may be an allocator all the same, for all that is known.
+	probes.attachFiles(pid, ['/dev/null']);
+	assert.deepEqual(probes.notices(), [
+		'tstrace could not probe 2 files, and misses allocations there: it cannot be probed.',
+	]);
+	// One that ends meanwhile misses nothing.
+	const other = await child(t);
+	state.fails = () => {
+		process.kill(other, 'SIGKILL');
+		while (processLives(other));
+		return 'it has ended';
+	};
+	probes.refresh(other);
+	assert.match(probes.notices()[0] ?? '', /^tstrace could not probe 2 files/);
+});
+
+test('a process with filtered calls gets no probes of returns, where these would end it', async (t) => {
+	const pid = await child(t);
+	const { taken } = kernel(t);
+	fakeProc(t, { files: { [`/proc/${pid}/status`]: 'Seccomp:\t2\n' } });
+	t.mock.method(os, 'release', () => '6.12.1');
+	syncBuiltinESMExports();
+	const { arch } = process;
+	Object.defineProperty(process, 'arch', { value: 'x64' });
+	try {
+		assert.throws(() => probes.attachProcess(pid), {
+			message: new RegExp(`^cannot put probes into process ${pid}: it filters its system calls`),
+		});
+	} finally {
+		Object.defineProperty(process, 'arch', { value: arch });
+		t.mock.restoreAll();
+		syncBuiltinESMExports();
+	}
+	assert.deepEqual(taken(), []);
 });
 
 test('-O chooses a file by its name, a link beside it or its path; no other is probed', async (t) => {
@@ -167,6 +210,21 @@ test('-O chooses a file by its name, a link beside it or its path; no other is p
 	assert.deepEqual(['/bin/cat', 'cat', 'other-name.so', '/no/such'].map(isIt), [
 		...[false, false, false, false],
 	]);
+	// What programs ask for is a link to what is mapped.
+	const copy = join(dirname(link), 'copy.so.1.2');
+	writeFileSync(copy, 'x');
+	symlinkSync(copy, join(dirname(link), 'copy.so.1'));
+	const mapped = { path: copy, inode: statSync(copy).ino };
+	assert.deepEqual(
+		['copy.so.1', 'copy.so.1.2', 'other-name.so'].map((object) => isObject(object, pid, mapped)),
+		[true, true, false],
+	);
+	// A file is another one once something else was written to it.
+	const before = identityOf(copy);
+	assert.equal(identityOf(join(dirname(link), 'copy.so.1')), before);
+	writeFileSync(copy, 'another');
+	assert.notEqual(identityOf(copy), before);
+	assert.notEqual(identityOf(path), identityOf(copy));
 	const { taken } = kernel(t);
 	assert.throws(() => heapProbes({ object: 'libother.so' }).attachProcess(pid), {
 		message: new RegExp(
@@ -190,6 +248,34 @@ test('a process without such an allocator: what was looked for, and where', asyn
 	});
 	assert.throws(() => others.attachProcess(4_194_305), { message: 'process 4194305 has ended' });
 	assert.deepEqual(taken(), []);
+	// The program itself has no allocator, though all that it has was looked at.
+	probes.attachFiles(pid, ['/bin/cat']);
+	assert.equal(probes.hasAllocator(pid), false);
+	assert.deepEqual([goesOn(process.pid), goesOn(pid)], [true, false]);
+});
+
+test('why there is no allocator: a program of 32 bits, or one without names; else in which files', () => {
+	const { pid } = process;
+	const mapped = (count: number) =>
+		Array.from({ length: count }, (_, i) => {
+			return { path: `/lib/${i}.so`, inode: i + 1, start: 0, end: 4096, major: 0, minor: 0 };
+		}) as never;
+	const why = (count: number, file: Partial<HeapFile>) =>
+		noAllocator(pid, mapped(count), { object: undefined, prefix: '' }, () => {
+			return { functions: [], isAllocator: false, hasSymbols: false, ...file };
+		}).message;
+	assert.match(
+		why(1, { problem: 'other ELF' }),
+		/is a 32-bit program, and memleak probes only 64-bit/,
+	);
+	assert.match(why(1, {}), /is statically linked and stripped/);
+	assert.match(why(1, { hasSymbols: true }), /no malloc and free in 0\.so; give its file with -O/);
+	assert.match(why(2, {}), /no malloc and free in 0\.so, 1\.so; /);
+	assert.match(why(9, {}), / in 0\.so, 1\.so, 2\.so, 3\.so, 4\.so, 5\.so and 3 more; /);
+	assert.match(
+		why(1, { problem: 'not opened' }),
+		/^cannot open the files that process \d+ has mapped/,
+	);
 });
 
 test('where programs know functions by their place in a page, none shares its place with another', async (t) => {
