@@ -79,6 +79,37 @@ test('waits of a process that are alike are one stack, which has the sum of them
 	]);
 });
 
+test('stacks that end otherwise, or go through other functions, are not alike; what a program has walked has none of these', () => {
+	const waits = [11, 12, 13, 14].map((tid) => ({ tgid: 1, tid, blocked_ns: tid }));
+	const walked = { tgid: 1, tid: 15, blocked_ns: 15, user: 5n };
+	const open = new OpenWaits();
+	const place = (name: string) => new Map([[1, [{ place: name }]]]) as never;
+	const stacks: Record<number, object> = {
+		11: { user: [1], userEnd: 'whole' },
+		12: { user: [1], userEnd: 'cut' },
+		13: { user: [1], userEnd: 'whole', functions: place('a') },
+		14: { user: [1], userEnd: 'whole', functions: place('b') },
+	};
+	open.take(written([...waits, walked]), ({ tid }) => stacks[tid] as never);
+	const captured = open.captured(snapshot, BEGUN_NS, ENDED_NS);
+	assert.deepEqual(
+		captured.map(({ user, userEnd, parts }) => [user, userEnd, parts[0]]),
+		[
+			[[1], 'whole', 11],
+			[[1], 'cut', 12],
+			[[1], 'whole', 13],
+			[[1], 'whole', 14],
+			[undefined, undefined, 15],
+		],
+	);
+});
+
+test('threads that are alike stayed if one of them did, not if they did together', () => {
+	const half = (ENDED_NS - BEGUN_NS) / 2;
+	const waits = [11, 12].map((tid) => ({ tgid: 1, tid, blocked_ns: half }));
+	assert.deepEqual([...taken(waits, () => [1]).open.stayed], []);
+});
+
 test('a thread that was never blocked is apart: nobody woke it', () => {
 	const waits = [
 		{ tgid: 1, tid: 11, blocked_ns: 100, inRunQueue_ns: 1 },

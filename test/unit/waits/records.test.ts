@@ -1,13 +1,16 @@
 /** Waits one by one, as programs record them: what an observer is told of each. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { loss } from '../../../src/generated/common.js';
 import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
+import { possibleCpus } from '../../../src/loader/map.js';
 import type { BpfObject } from '../../../src/loader/object.js';
 import { keepFrom, WaitRecords } from '../../../src/waits/records.js';
 import { ringFile } from '../loader/ring-file.js';
 import { recordOf } from './wait-record.js';
 
 const { WAIT_BLOCKED, WAIT_FOR_CPU } = layout.enums.wait_record_type;
+const { LOSS_WAIT_TABLE_FULL } = loss;
 const ONE = layout.enums.stack_constant.COUNT_ONE;
 
 function observed(...records: readonly Uint8Array[]) {
@@ -94,4 +97,121 @@ test('more stacks than there is room for: how many waits were put together is sa
 	assert.deepEqual(waits.lost(), {});
 	waits.close();
 	close();
+});
+
+interface ToldWaker {
+	readonly stack: number;
+	readonly did?: string;
+	readonly context?: string;
+	readonly waker?: ToldWaker;
+}
+interface ToldWait {
+	readonly stack: number;
+	readonly parts: readonly number[];
+	readonly at_ns: number;
+	readonly waker?: ToldWaker;
+}
+
+/** All waits that ended, as chains; snapshots know of each key what its number is. */
+function captured(
+	records: readonly (readonly [values: Parameters<typeof recordOf>[0], stack: number])[],
+	{ maxChains = 100, lost = 0 } = {},
+) {
+	const { map, close } = ringFile(
+		records.map(([values, stack]) => ({ bytes: recordOf(values, stack) })),
+	);
+	const losses = {
+		lookupPerCpu: (key: Uint8Array) => {
+			const view = new DataView(new ArrayBuffer(8 * possibleCpus()));
+			const [cause] = new Uint32Array(key.slice().buffer);
+			view.setBigUint64(0, BigInt(cause === LOSS_WAIT_TABLE_FULL ? lost : 0), true);
+			return view;
+		},
+	};
+	const object = { map: (name: string) => (name === 'losses' ? losses : map) };
+	const waits = new WaitRecords(object as never, { followed: 5, maxChains });
+	waits.drain();
+	const snapshot = {
+		captured: (key: DataView, at: number, counted: object) => {
+			const stack = key.getUint32(at, true);
+			return {
+				...{ stack, ...counted },
+				waker: { stack: 100 + stack, context: `context of ${stack}` },
+			};
+		},
+	};
+	const found = waits.captured(snapshot as never);
+	const cut = waits.lost();
+	waits.close();
+	close();
+	return { stacks: found.stacks as unknown as ToldWait[], numbers: found.numbers, cut };
+}
+
+/** A wait of a thread that began to be at 1, exactly as long as it was. */
+const waitOf = (pid: number, begin_ns: number, end_ns: number, more: object = {}) => {
+	const exact = { weighed_ns: end_ns - begin_ns, count: ONE, doubt: 0, counts: 1 };
+	return { type: WAIT_BLOCKED, pid, begin_ns, end_ns, waker_born_ns: 1, ...exact, ...more };
+};
+
+test('waits as chains: who waited where, who ended that, and what that one did meanwhile', () => {
+	const [A, B] = [7, 8];
+	const { stacks, numbers } = captured([
+		// A stranger, of whom it is known only what it did.
+		[waitOf(B, 2_000, 2_400, { counts: 0 }), 31],
+		[waitOf(A, 1_900, 2_500, { waker_pid: B }), 32],
+		[waitOf(A, 3_000, 3_100), 33],
+	]);
+	const shown = stacks.map(({ stack: key, parts, at_ns, waker }, i) => {
+		const { stack: by, did, context, waker: next } = waker ?? assert.fail();
+		return { number: numbers[i], key, blocked: parts[0], at_ns, by, did, context, next };
+	});
+	const last = { at_ns: 2_500, number: 1, key: 32 };
+	assert.deepEqual(
+		shown.sort((a, b) => Number(b.blocked) - Number(a.blocked)),
+		[
+			{
+				// Its waker's own wait, which somebody ended: what that one did is not known.
+				...{ ...last, blocked: 400, by: 31, did: 'was blocked', context: 'context of 32' },
+				next: { stack: 131, context: 'context of 31', did: undefined },
+			},
+			{ ...last, blocked: 200, by: 132, did: 'ran', context: 'context of 32', next: undefined },
+			{
+				...{ number: 2, key: 33, at_ns: 3_100, blocked: 100, by: 133 },
+				...{ did: undefined, context: 'context of 33', next: undefined },
+			},
+		],
+	);
+});
+
+test('a waker that began to be within the wait was not there before', () => {
+	const { stacks } = captured([
+		[waitOf(7, 1_000, 2_000, { waker_pid: 8, waker_born_ns: 1_400 }), 1],
+	]);
+	const did = stacks.map(({ waker, parts }) => [waker?.did, parts[0]]);
+	assert.deepEqual(
+		new Map(did as [string, number][]),
+		new Map([
+			['did not exist yet', 400],
+			['ran', 600],
+		]),
+	);
+});
+
+test('after waits that nobody could record it is not known what wakers did', () => {
+	const records = [[waitOf(7, 1_000, 2_000, { waker_pid: 8 }), 1]] as const;
+	const didOf = (lost: number) => captured(records, { lost }).stacks.map(({ waker }) => waker?.did);
+	assert.deepEqual(didOf(0), ['ran']);
+	assert.deepEqual(didOf(3), [undefined]);
+});
+
+test('stacks of strangers have half of the room, and that they lack it cuts no chain', () => {
+	const strangers = Array.from({ length: 30 }, (_, i) => {
+		return [waitOf(8, 1_000 + i, 2_000 + i, { counts: 0 }), i + 1] as const;
+	});
+	const { stacks, cut } = captured([...strangers, [waitOf(7, 3_000, 3_500), 99]], { maxChains: 3 });
+	assert.deepEqual(
+		stacks.map(({ stack }) => stack),
+		[99],
+	);
+	assert.deepEqual(cut, {});
 });

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { StackFindings, StackRow } from '../../../src/aggregate/stack-rows.js';
+import { chooseInterrupts } from '../../../src/bpf/scheduling/interrupts.js';
+import { chooseOffcpu } from '../../../src/bpf/scheduling/off-cpu.js';
 import { askedOf } from '../../../src/cli/tool-command.js';
 import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
 import type { BpfObject } from '../../../src/loader/object.js';
@@ -228,6 +230,31 @@ test('which waits count, and where: what programs are told', (t) => {
 	assert.deepEqual([inner.plan.runOnce, inner.plan.load], [[], []]);
 	assert.equal(usual.told.find_objects, true);
 	assert.equal(inner.told.find_objects, undefined);
+	// Each program that walks a stack has a place to do that in.
+	const { RESUMED_SCRATCH, WAKER_SCRATCH, SAMPLE_SCRATCH } = layout.enums.wait_scratch;
+	assert.deepEqual(
+		[usual.room.scratch, who.room.scratch],
+		[RESUMED_SCRATCH + 1, WAKER_SCRATCH + 1],
+	);
+	const kernel = new Kernel(t);
+	const following = { ...who.settings, followed: 3, maxStacks: 50 };
+	planWaits(kernel.object, following, SUBJECTS, () => undefined, { withSamples: true });
+	assert.deepEqual([kernel.room.scratch, kernel.room.sums], [SAMPLE_SCRATCH + 1, 51]);
+	const inStates = planned(offcputime, { state: { mask: 3, letters: true } });
+	assert.deepEqual(of(inStates).slice(2, 4), [3, true]);
+	// As this kernel is: by what programs learn that threads resume, and who wakes them.
+	const way = chooseOffcpu();
+	const wakers = chooseInterrupts();
+	assert.equal(usual.told.walk_at_switch, way.resumed === undefined);
+	for (const name of way.others) assert.ok(usual.plan.attach.includes(name), name);
+	assert.equal(
+		usual.plan.attach.some((name) => /^offcpu_(resumed|finish)/.test(name)),
+		way.resumed !== undefined,
+	);
+	for (const name of wakers.programs) assert.ok(who.plan.attach.includes(name), name);
+	assert.equal(who.told.in_hardirq, wakers.in_hardirq);
+	assert.equal(who.told.preempt_count_from_rq, wakers.preempt_count_from_rq);
+	assert.equal(who.plan.because, `${way.because}; ${wakers.because}`);
 	// Who is followed was there before.
 	const followed = planned(offwaketime as never, { edges: false }, { followed: 3 });
 	assert.deepEqual(followed.plan.runOnce, ['seed_waiting']);

@@ -1,6 +1,7 @@
 /** From when to when waits count, what happens as that ends, and what is said then: the same for all tools of waits. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { StackSums } from '../../../src/bpf/stacks/sums.js';
 import { askedOf } from '../../../src/cli/tool-command.js';
 import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
 import { Sideband } from '../../../src/perf/sideband.js';
@@ -17,7 +18,7 @@ import { type Fields, structs } from '../tools/structs.js';
 import { recordOf } from './wait-record.js';
 
 type Raw = Readonly<Record<string, unknown>>;
-const { stack_key, stack_sum, still_waiting } = layout.structs;
+const { stack_key, still_waiting } = layout.structs;
 const { COUNT_ONE, NO_STACK } = layout.enums.stack_constant;
 const { WAIT_BLOCKED } = layout.enums.wait_record_type;
 const NO_FRAMES = { kernel: BigInt(NO_STACK), user: BigInt(NO_STACK) };
@@ -268,20 +269,23 @@ test('--hide-idle: who waited all of the window for work to come is left out, an
 	assert.ok(!(tids as number[]).includes(71), `${tids}`);
 });
 
-test('wakers only: who waited has no user stack, whether its wait ended or goes on', async (t) => {
-	const { reader, kernel } = waiting(t, wakeuptime, {}, { open: [open(71, 300)] });
-	const sum = {
-		count: COUNT_ONE,
-		first_ns: 7,
-		parts: new Uint8Array(BigUint64Array.of(9n).buffer),
+test('wakers only: who waited has no user stack, whether its wait ended or goes on', (t) => {
+	const registers = new Uint8Array(BigUint64Array.of(0x5000n, 0x7000n, 0n, 0n).buffer);
+	const { reader } = waiting(t, wakeuptime, {}, { open: [{ ...open(71, 300), registers }] });
+	const stack = {
+		user: [5],
+		userEnd: 'whole',
+		lost: true,
+		kernel: [],
+		parts: [9, 0, 0, 0],
+		count: 1,
 	};
-	const user = { ...NO_FRAMES, user: 55n, tgid: 70, tid: 72, comm: 'ended' };
-	kernel.maps.set('sums', [structs(stack_key, [user]), structs(stack_sum, [sum]), 1]);
+	t.mock.method(StackSums.prototype, 'take', () => [stack]);
 	t.mock.method(ProcessWatch.prototype, 'walkWaiting', () => ({ user: [1], userEnd: 'whole' }));
 	reader.begun();
 	reader.end();
 	const { ended, open: still } = reader.captured();
-	for (const stack of [...ended, ...still])
-		assert.deepEqual([stack.user, stack.userEnd, stack.lost], [[], undefined, false]);
 	assert.deepEqual([ended.length, still.length], [1, 1]);
+	for (const { user, userEnd, lost } of [...ended, ...still])
+		assert.deepEqual([user, userEnd, lost], [[], undefined, false]);
 });
