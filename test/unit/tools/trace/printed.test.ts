@@ -8,10 +8,9 @@ import { trace } from '../../../../src/tools/trace/trace.js';
 import { ringFile } from '../../loader/ring-file.js';
 import { structs } from '../structs.js';
 import { callNumber as nr } from './lines.js';
-import { type Given, recordOf } from './records.js';
+import { type Given, recordBytes } from './records.js';
 
 type Raw = Readonly<Record<string, unknown>>;
-const { call_record } = layout.structs;
 const { CAPTURED_PARENT, CAPTURED_RESULT } = layout.enums.capture_limit;
 const {
 	RECORD_BEGAN_BEFORE: BEFORE,
@@ -24,17 +23,6 @@ const {
 	RECORD_FILE: FILE,
 } = layout.enums.call_record_type;
 
-/** A record as programs put it into the ring. */
-function bytesOf(given: Given): Uint8Array {
-	const { words, at } = recordOf(given);
-	const bytes = new Uint8Array(words.buffer, at * 4);
-	const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(
-		call_record.fields.bytes.offset,
-		true,
-	);
-	return bytes.slice(0, call_record.size + length);
-}
-
 interface Written {
 	readonly records: readonly Given[];
 	/** Calls that have not returned as tracing ends. */
@@ -45,9 +33,9 @@ interface Written {
 
 function readerOf(t: TestContext, raw: Raw, { records, open = [], lost = 0 }: Written) {
 	const { settings } = askedOf(trace, { raw, interval_s: 1, count: undefined, command: [] });
-	const ring = ringFile(records.map((given) => ({ bytes: bytesOf(given) })));
+	const ring = ringFile(records.map((given) => ({ bytes: recordBytes(given) })));
 	t.after(() => ring.close());
-	const still = Buffer.concat(open.map(bytesOf));
+	const still = Buffer.concat(open.map(recordBytes));
 	const plans = { maxEntries: 1, update: () => undefined };
 	const losses = new DataView(new BigUint64Array(possibleCpus()).fill(BigInt(lost)).buffer);
 	const object = {

@@ -67,3 +67,12 @@ export function recordOf(given: Given): { words: Uint32Array; at: number } {
 	bytes.set(body, 4 + call_record.size);
 	return { words: new Uint32Array(bytes.buffer), at: 1 };
 }
+
+/** The same as programs put it into the ring. */
+export function recordBytes(given: Given): Uint8Array {
+	const { words, at } = recordOf(given);
+	const bytes = new Uint8Array(words.buffer, at * 4);
+	const { offset } = call_record.fields.bytes;
+	const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(offset, true);
+	return bytes.slice(0, call_record.size + length);
+}
