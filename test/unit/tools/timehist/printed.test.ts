@@ -126,6 +126,21 @@ test('lines of what interrupts did: what they serve stands where a thread would'
 	);
 });
 
+test('of a switch, what is not known has a dash, each by itself; a table has no run time of it', async (t) => {
+	const { timehist_flag: FLAG } = layout.enums;
+	for (const [flags, times] of [
+		[FLAG.TIMEHIST_WAIT_UNKNOWN, ['-', '2.000', '31.400']],
+		[FLAG.TIMEHIST_LATENCY_UNKNOWN, ['7.001', '-', '31.400']],
+		[FLAG.TIMEHIST_RUN_UNKNOWN, ['7.001', '2.000', '-']],
+	] as const) {
+		const { lines } = await printed(t, {}, [{ ...SWITCH, flags }]);
+		assert.deepEqual(lines[0]?.trim().split(/ +/).slice(3, 6), times);
+	}
+	const unknown = { ...SWITCH, flags: FLAG.TIMEHIST_RUN_UNKNOWN, run_ns: 1 };
+	const { totals } = await printed(t, { summaryOnly: true }, [SWITCH, unknown]);
+	assert.deepEqual([totals?.[0]?.switches, totals?.[0]?.min_run], [2, 31_400_000]);
+});
+
 test('for programs: each kind of event with all that is known of it, without -n', async (t) => {
 	const all = { wakeups: true, migrations: true };
 	const [ended, woken, moved, throttled] = (
@@ -179,12 +194,12 @@ test('what programs write of an event is read, and not more: it ends where the o
 test('the column of CPUs has each place: s where a switch was, m what moved or was throttled, nothing for wake-ups', async (t) => {
 	const cpu = onlineCpus().at(-1) ?? 0;
 	const raw = { cpuVisual: true, wakeups: true, migrations: true };
-	const events = [SWITCH, WAKEUP, MIGRATE].map((event) => ({ ...event, cpu }));
+	const events = [SWITCH, WAKEUP, MIGRATE, THROTTLED].map((event) => ({ ...event, cpu }));
 	const { lines, header } = await printed(t, raw, events);
 	const width = cpu + 1;
 	assert.deepEqual(
 		lines.map((line) => line.slice(24, 24 + width + 3)),
-		['s', ' ', 'm'].map((letter) => `${letter.padStart(width)}  w`),
+		['s', ' ', 'm', 'm'].map((letter) => `${letter.padStart(width)}  w`),
 	);
 	const [first = '', second = '', third = ''] = header?.split('\n') ?? [];
 	const digits = Array.from({ length: width }, (_, i) => i % 10).join('');
@@ -323,29 +338,4 @@ test('what has no place in JSON, or beside a table alone, is refused by its name
 			message: `--summary-only shows no lines; leave out --${name}`,
 		});
 	assert.throws(asked({ maxDepth: 3 }), { message: /add -g/ });
-});
-
-test('the buffer has as many kilobytes as were asked for, up to the next power of two', () => {
-	for (const [kb, bytes] of [
-		[1, 4096],
-		[4, 4096],
-		[5, 8192],
-		[1000, 1 << 20],
-		[1024, 1 << 20],
-	] as const) {
-		const { settings } = askedOf(timehist, {
-			...{ raw: { ringKb: kb }, interval_s: 1, count: undefined, command: [] },
-		});
-		let room = 0;
-		const object = {
-			setConstants: () => undefined,
-			map: () => ({
-				setMaxEntries: (entries: number) => {
-					room = entries;
-				},
-			}),
-		};
-		timehist.plan(object as never, settings, {} as never, () => undefined);
-		assert.equal(room, bytes, `${kb} KB`);
-	}
 });
