@@ -96,6 +96,7 @@ export class Kernel {
 	latencies: readonly Latency[] = [];
 	ended: readonly Thread[] = [];
 	ending: readonly Thread[] = [];
+	readonly attached: string[] = [];
 	readonly #places: number;
 	#window = 0;
 
@@ -130,7 +131,7 @@ export class Kernel {
 	get object(): BpfObject<typeof layout> {
 		return {
 			layout,
-			attach: () => {},
+			attach: (name: string) => this.attached.push(name),
 			waitForPrograms: () => {},
 			setVariable: (_name: string, value: number) => {
 				this.#window = value;

@@ -1,6 +1,7 @@
 /** What schedlat prints, as text and for programs, of what the kernel counted: from its maps to the last line. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { delayedDequeue } from '../../../../src/bpf/scheduling/run-queue.js';
 import { askedOf } from '../../../../src/cli/tool-command.js';
 import { schedlat } from '../../../../src/tools/schedlat/schedlat.js';
 import { Kernel, type Thread } from './kernel.js';
@@ -294,15 +295,24 @@ test('room: eight buckets for each thread that ends, and one place, in either ha
 		...{ raw: { maxThreads: 500 }, interval_s: 1, count: 1, command: [] },
 	});
 	const room: Record<string, number> = {};
+	const told: object[] = [];
 	const object = {
-		setConstants: () => undefined,
+		setConstants: (constants: object) => told.push(constants),
 		map: (name: string) => ({
 			setMaxEntries: (entries: number) => {
 				room[name] = entries;
 			},
 		}),
 	};
-	schedlat.plan(object as never, settings, {} as never, () => undefined);
+	const plan = schedlat.plan(object as never, settings, {} as never, () => undefined);
+	assert.deepEqual(told, [{ has_sched_info: true }]);
+	// Of who runs already nobody has seen the beginning; a thread may be moved while it waits.
+	assert.deepEqual(plan.runOnce, ['seed_slices']);
+	assert.deepEqual(plan.attach, [
+		'schedlat_switch',
+		...(delayedDequeue() ? ['schedlat_migrate'] : []),
+	]);
+	assert.deepEqual(plan.load, ['schedlat_exit', 'schedlat_threads']);
 	assert.deepEqual(room, {
 		...{ ending: 500, ended_0: 500, ended_1: 500, latencies_0: 4_000, latencies_1: 4_000 },
 	});

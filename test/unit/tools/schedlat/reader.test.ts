@@ -1,6 +1,7 @@
 /** Which threads have a row, and what is in it, of what programs write about all threads of the machine. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { SharedMapping } from '../../../../src/loader/memory.js';
 import { SchedulingReader } from '../../../../src/tools/schedlat/reader.js';
 import type { ThreadTime } from '../../../../src/tools/schedlat/scheduling.js';
 import { Kernel, seen } from './kernel.js';
@@ -103,6 +104,15 @@ test('a new thread has all it did; one that was there before, and was not seen, 
 		},
 		{ tid: 12, comm: 'old', ...NOTHING, waiting_ns: 0, count: 2, sum_ns: 20 },
 	]);
+});
+
+test('who ends is seen to do so from the beginning on; in the end no memory stays shared with programs', (t) => {
+	const kernel = new Kernel(t);
+	const unmap = t.mock.method(SharedMapping.prototype, 'unmap');
+	const { reader } = tracing(t, kernel);
+	assert.deepEqual(kernel.attached, ['schedlat_exit']);
+	reader.close();
+	assert.equal(unmap.mock.callCount(), 1);
 });
 
 test('who ends has one row, with all it did; who is in no list is not visible', async (t) => {

@@ -133,6 +133,16 @@ test('differences; a thread that took another number by exec begins anew', () =>
 	}
 });
 
+test('another thread is known by any of what it has counted less of, whatever it has more of', () => {
+	const before = { run_ns: 50, counted_ns: 50, switches: 5, preempted: 5, migrations: 5 };
+	const later = { run_ns: 90, counted_ns: 90, switches: 9, preempted: 9, migrations: 9 };
+	for (const field of ['counted_ns', 'switches', 'preempted', 'migrations'] as const) {
+		const another = { ...later, [field]: 4 };
+		assert.deepEqual(since(another, before), another, field);
+		assert.deepEqual(since({ ...later, [field]: before[field] }, before).run_ns, 40, field);
+	}
+});
+
 test('run time that was stolen after all is not run again before it counts', () => {
 	const [first, second, third] = [reading(200, 4, 150), reading(180, 4), reading(230, 5)];
 	const settled = atLeast(second, first);
