@@ -64,3 +64,10 @@ test('of a waker that was blocked: its kind and its object have a line of 72 cha
 		else assert.ok(text !== whole && text.length <= 72, `${text.length}: ${text}`);
 	}
 });
+
+test('of a waker whose stack is shown in part the whole stack tells what it was blocked by', () => {
+	const kernel = (...names: readonly string[]) =>
+		names.map((name) => ({ name, kind: 'kernel' as const }));
+	const walked = kernel('vfs_read', 'pipe_read', 'schedule');
+	assert.equal(blockedForText({ key: {}, frames: kernel('schedule'), walked }), 'pipe');
+});

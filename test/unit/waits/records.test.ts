@@ -1,6 +1,8 @@
 /** Waits one by one, as programs record them: what an observer is told of each. */
 import assert from 'node:assert/strict';
+import { statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { Chains } from '../../../src/aggregate/chains.js';
 import { loss } from '../../../src/generated/common.js';
 import { off_cpu as layout } from '../../../src/generated/off_cpu.js';
 import { possibleCpus } from '../../../src/loader/map.js';
@@ -117,7 +119,7 @@ function captured(
 	records: readonly (readonly [values: Parameters<typeof recordOf>[0], stack: number])[],
 	{ maxChains = 100, lost = 0 } = {},
 ) {
-	const { map, close } = ringFile(
+	const { map, close, path } = ringFile(
 		records.map(([values, stack]) => ({ bytes: recordOf(values, stack) })),
 	);
 	const losses = {
@@ -131,6 +133,9 @@ function captured(
 	const object = { map: (name: string) => (name === 'losses' ? losses : map) };
 	const waits = new WaitRecords(object as never, { followed: 5, maxChains });
 	waits.drain();
+	// Programs write to the same memory again.
+	waits.drain();
+	writeFileSync(path, new Uint8Array(statSync(path).size).fill(0xee), { flag: 'r+' });
 	const snapshot = {
 		captured: (key: DataView, at: number, counted: object) => {
 			const stack = key.getUint32(at, true);
@@ -154,12 +159,14 @@ const waitOf = (pid: number, begin_ns: number, end_ns: number, more: object = {}
 };
 
 test('waits as chains: who waited where, who ended that, and what that one did meanwhile', () => {
-	const [A, B] = [7, 8];
+	const [A, B, C] = [7, 8, 9];
 	const { stacks, numbers } = captured([
 		// A stranger, of whom it is known only what it did.
 		[waitOf(B, 2_000, 2_400, { counts: 0 }), 31],
 		[waitOf(A, 1_900, 2_500, { waker_pid: B }), 32],
 		[waitOf(A, 3_000, 3_100), 33],
+		[waitOf(C, 4_000, 4_300, { counts: 0 }), 34],
+		[waitOf(A, 4_000, 4_300, { waker_pid: C }), 32],
 	]);
 	const shown = stacks.map(({ stack: key, parts, at_ns, waker }, i) => {
 		const { stack: by, did, context, waker: next } = waker ?? assert.fail();
@@ -173,6 +180,10 @@ test('waits as chains: who waited where, who ended that, and what that one did m
 				// Its waker's own wait, which somebody ended: what that one did is not known.
 				...{ ...last, blocked: 400, by: 31, did: 'was blocked', context: 'context of 32' },
 				next: { stack: 131, context: 'context of 31', did: undefined },
+			},
+			{
+				...{ ...last, blocked: 300, by: 34, did: 'was blocked', context: 'context of 32' },
+				next: { stack: 134, context: 'context of 34', did: undefined },
 			},
 			{ ...last, blocked: 200, by: 132, did: 'ran', context: 'context of 32', next: undefined },
 			{
@@ -197,11 +208,17 @@ test('a waker that began to be within the wait was not there before', () => {
 	);
 });
 
-test('after waits that nobody could record it is not known what wakers did', () => {
+test('after waits that nobody could record it is not known what wakers did', (t) => {
 	const records = [[waitOf(7, 1_000, 2_000, { waker_pid: 8 }), 1]] as const;
 	const didOf = (lost: number) => captured(records, { lost }).stacks.map(({ waker }) => waker?.did);
+	const forget = t.mock.method(Chains.prototype, 'forget');
+	const begin = t.mock.method(Chains.prototype, 'begin');
 	assert.deepEqual(didOf(0), ['ran']);
+	assert.equal(forget.mock.callCount(), 0);
+	// Each look may look at so many waits; what was lost before one look is known at the next.
+	assert.equal(begin.mock.callCount(), 2);
 	assert.deepEqual(didOf(3), [undefined]);
+	assert.equal(forget.mock.callCount(), 1);
 });
 
 test('stacks of strangers have half of the room, and that they lack it cuts no chain', () => {

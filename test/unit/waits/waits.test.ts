@@ -68,7 +68,7 @@ test('who ended waits: threads by their numbers, interrupts by what they serve',
 	kernel.maps.set(
 		'wakers',
 		wakers({
-			5: WAKER,
+			5: { ...WAKER, kernel: 51n, user: 52n },
 			6: {
 				...{ ...interrupt, context: KIND.CONTEXT_SOFTIRQ },
 				interrupt: INTERRUPT.INTERRUPT_NETWORK,
@@ -79,7 +79,9 @@ test('who ended waits: threads by their numbers, interrupts by what they serve',
 			},
 		}),
 	);
-	const addressesOf = () => ({ kernel: [], user: [], lost: false });
+	const addressesOf = (inKernel: bigint, inUser: bigint) => {
+		return { kernel: [Number(inKernel)], user: [Number(inUser)], lost: false };
+	};
 	const read = readWakers(kernel.object, { addressesOf } as never);
 	const told = (key: number) => {
 		const { pid, tid, comm, context, at_ns } = read.get(BigInt(key)) ?? {};
@@ -95,6 +97,8 @@ test('who ended waits: threads by their numbers, interrupts by what they serve',
 		...{ ...numbers, comm: '<irq: 1000000>' },
 		context: { context: 'hardirq', irq: 'device', irq_number: 1_000_000, device: '1000000' },
 	});
+	const { kernel: inKernel, user } = read.get(5n) ?? {};
+	assert.deepEqual([inKernel, user], [[51], [52]]);
 	const lost = read.get(BigInt(layout.enums.waker_constant.LOST_WAKER));
 	assert.deepEqual([lost?.comm, lost?.pid, lost?.context], ['[waker lost]', 0, undefined]);
 	assert.equal(read.size, 4);
