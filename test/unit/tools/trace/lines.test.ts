@@ -41,6 +41,8 @@ test('strings: cut, unreadable, empty, NULL, with bytes that are no letters', ()
 			result: 9,
 		});
 	assert.equal(write('abc', CAPTURED_CUT), 'write(1, "abc"..., 9) = 9 <0.000001234>');
+	const long = 'x'.repeat(700);
+	assert.equal(write(long), `write(1, "${long}", 9) = 9 <0.000001234>`);
 	assert.equal(write('', CAPTURE_UNREADABLE), 'write(1, 0x5000, 9) = 9 <0.000001234>');
 	assert.equal(write(''), 'write(1, "", 9) = 9 <0.000001234>');
 	assert.equal(
@@ -115,6 +117,14 @@ test('structures: what the kernel types say of them; several in brackets; what d
 		}),
 		/^wait4\(-1, \[\{WIFEXITED\(s\) && WEXITSTATUS\(s\) == 7\}\], WNOHANG, NULL\) = 9/,
 	);
+});
+
+test('errors are all that the kernel may return as such, up to 4095; what is below is a number', () => {
+	const result = (value: number) =>
+		/ = (.*) </.exec(call({ nr: nr('lseek'), args: [1, 0, 0], result: value }))?.[1];
+	assert.equal(result(-512), '-1 ERESTARTSYS');
+	assert.match(result(-4095) ?? '', /^-1 .*4095/);
+	assert.equal(result(-4096), '-4096');
 });
 
 test('socket addresses of each family', () => {
@@ -231,6 +241,9 @@ test('a stack: a line for each frame, the leaf first, and what is missing; in JS
 	const lost = new CallStack({ ...captured, user: [], lost: true });
 	lost.name({ kernel: [], user: [] });
 	assert.equal(lines(lost), ' > [stack lost]\n');
+	const cut = new CallStack({ ...captured, lost: true });
+	cut.name({ kernel: [], user });
+	assert.deepEqual(JSON.parse(JSON.stringify(cut)).frames, ['[stack lost]', 'main', 'read\x1b']);
 	assert.deepEqual(JSON.parse(JSON.stringify(lost)), { frames: ['[stack lost]'], kinds: 'u' });
 });
 

@@ -274,6 +274,17 @@ test('lines: what is missing, what ended, what has not returned, and what was lo
 	assert.equal(none.length, 1);
 });
 
+test('a list of strings ends with its record, whatever the next one begins with', async (t) => {
+	const list = {
+		...{ ...THREAD, nr: nr('execve'), args: [0x1000, 0x2000, 0x3000], flags: UNFINISHED },
+		captures: ['a', 'b'].map((text) => ({ argument: 1, text })),
+	};
+	// Its first byte is the number of that argument.
+	const next = { ...OPEN, flags: UNFINISHED, end_ns: 0x1_0000_0001 };
+	const { lines } = await printed(t, {}, { records: [], open: [list, next] });
+	assert.equal(lines[0], 'worker[813/812] execve(0x1000, ["a", "b"], 0x3000) <unfinished ...>');
+});
+
 test('when a line is of: a call began then; a thread ended, or got its signal, then', async (t) => {
 	const { reader } = readerOf(
 		t,
