@@ -27,6 +27,7 @@ export function joined(all: readonly StatFindings[]): StatFindings {
 		about: {
 			...first.about,
 			...meanTimes(all),
+			...meanBusy(all),
 			elapsed_s: mean(elapsed),
 			until_s: sum(elapsed),
 			runs: all.length,
@@ -40,6 +41,17 @@ function meanTimes(all: readonly StatFindings[]) {
 	const user = all.flatMap(({ about }) => about.user_s ?? []);
 	const system = all.flatMap(({ about }) => about.system_s ?? []);
 	return user.length === 0 ? {} : { user_s: mean(user), system_s: mean(system) };
+}
+
+/** A run counts for as long as it took. */
+function meanBusy(all: readonly StatFindings[]) {
+	const known = all.flatMap(({ about: { machine_busy_share: share, elapsed_s } }) =>
+		share === undefined ? [] : { busy_s: share * elapsed_s, elapsed_s },
+	);
+	const elapsed_s = sum(known.map((each) => each.elapsed_s));
+	return elapsed_s > 0
+		? { machine_busy_share: sum(known.map(({ busy_s }) => busy_s)) / elapsed_s }
+		: {};
 }
 
 /** A run in which the event's turn never came has no part in it. */

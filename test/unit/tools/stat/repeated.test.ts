@@ -46,3 +46,14 @@ test('an event that had no turn in a run has no part in the mean', () => {
 		[null, 'not_counted', undefined],
 	);
 });
+
+test('how busy the machine was: in all of the time, and not in the first run', () => {
+	const run = (elapsed_s: number, machine_busy_share?: number) =>
+		findings([], {
+			elapsed_s,
+			...(machine_busy_share === undefined ? {} : { machine_busy_share }),
+		});
+	assert.equal(joined([run(1, 0.125), run(3, 0.875)]).about.machine_busy_share, 0.6875);
+	assert.equal(joined([run(1), run(3, 0.5)]).about.machine_busy_share, 0.5);
+	assert.equal(joined([run(1), run(3)]).about.machine_busy_share, undefined);
+});
