@@ -49,19 +49,22 @@ export class CallStacks {
 	readonly #tables: StackTables;
 	readonly #processes: ProcessWatch;
 	readonly #depth: number;
+	readonly #most: number;
 	/** By the stack's hash, then by which program of which process. */
 	readonly #known = new Map<number, Map<number, CallStack>>();
 	#count = 0;
 	/** Those that have no names yet. */
 	#unnamed: CallStack[] = [];
 
-	/** The object is loaded, and not yet attached. */
+	/** The object is loaded, and not yet attached. `most`: stacks that are remembered. */
 	constructor(
 		object: BpfObject<typeof layout>,
 		settings: StackSettings,
 		subjects: Subjects,
 		tables: UnwindTables | undefined,
+		most = MAX_REMEMBERED,
 	) {
+		this.#most = most;
 		this.#processes = new ProcessWatch(subjects, tables);
 		this.#depth = depthOf(settings);
 		this.#tables = new StackTables(object);
@@ -105,7 +108,7 @@ export class CallStacks {
 		if (known) return known;
 		const stack = new CallStack(this.#captured(call, call.u64At(call.textAt(at))));
 		this.#unnamed.push(stack);
-		if (this.#count >= MAX_REMEMBERED) {
+		if (this.#count >= this.#most) {
 			this.#known.clear();
 			this.#count = 0;
 		}

@@ -27,7 +27,7 @@ function callAt(hash: bigint, tgid = 70, program = 0, more: Given = {}): CallRec
 	return call;
 }
 
-function callStacks(t: TestContext) {
+function callStacks(t: TestContext, most?: number) {
 	const hashes: bigint[] = [];
 	t.mock.method(StackTables.prototype, 'open', () => undefined);
 	const close = t.mock.method(StackTables.prototype, 'close', () => undefined);
@@ -41,7 +41,7 @@ function callStacks(t: TestContext) {
 	const settings = { maxStacks: 9, maxDepth: 12, kernel: false, user: true, byThread: false };
 	const subjects = { filter: { pids: [], tids: [] }, command: undefined, words: [] } as never;
 	const stacks = new CallStacks(
-		...([{ layout } as never, { ...settings, unwind: 'fp' }, subjects, undefined] as const),
+		...([{ layout } as never, { ...settings, unwind: 'fp' }, subjects, undefined, most] as const),
 	);
 	t.after(() => stacks.close());
 	return { stacks, hashes, nameEach, close };
@@ -93,20 +93,11 @@ test('each stack is named once, as deep as was asked for', async (t) => {
 });
 
 test('of very many stacks those that came first are forgotten, and read anew', (t) => {
-	const { stacks, hashes } = callStacks(t);
-	const who = { pid: 70, tid: 70, comm: 'worker' };
-	/** What is asked of a record; thousands of real ones take long to make. */
-	const stackOf = (hash: number) =>
-		stacks.of({
-			...{ stack: 8, end_ns: 5, stackIds: () => [hash, 1], textAt: () => 0 },
-			...{ u64At: () => BigInt(hash), process: () => who },
-		} as never);
-	const MOST = 8192;
-	for (let hash = 1; hash <= MOST; hash++) stackOf(hash);
-	stackOf(1);
-	assert.equal(hashes.length, MOST);
-	for (const hash of [MOST + 1, 1, 1, 2, 2, 1]) stackOf(hash);
-	assert.deepEqual(hashes.slice(MOST).map(Number), [MOST + 1, 1, 2]);
+	const { stacks, hashes } = callStacks(t, 3);
+	for (const hash of [1n, 2n, 3n, 1n, 2n]) stacks.of(callAt(hash));
+	assert.deepEqual(hashes.splice(0), [1n, 2n, 3n]);
+	for (const hash of [4n, 1n, 1n, 2n, 2n, 1n, 4n]) stacks.of(callAt(hash));
+	assert.deepEqual(hashes, [4n, 1n, 2n]);
 });
 
 test('before loading: programs are told to take stacks, and have room to walk them', (t) => {

@@ -26,7 +26,10 @@ interface Happens {
 	readonly command?: number | undefined;
 }
 
-function reading(t: TestContext, { raw = {}, records = [], stacks, command }: Happens) {
+/** Of few calls, as plans for all of them take a while. */
+const FEW: Raw = { calls: [nr('read')] };
+
+function reading(t: TestContext, { raw = FEW, records = [], stacks, command }: Happens) {
 	const { settings } = askedOf(trace, { raw, interval_s: 1, count: undefined, command: [] });
 	const ring = ringFile(records.map((given) => ({ bytes: recordBytes(given) })));
 	t.after(() => ring.close());
@@ -50,15 +53,18 @@ function reading(t: TestContext, { raw = {}, records = [], stacks, command }: Ha
 	return { reader, plans, attached, settings };
 }
 
+const isSame = (plan: Uint8Array | undefined, expected: Uint8Array) =>
+	plan !== undefined && Buffer.compare(plan, expected) === 0;
+
 test('each call that is wanted has its own plan, of either ABI, and numbers of no call have one', (t) => {
-	const { plans, settings } = reading(t, {});
+	const { plans, settings } = reading(t, { raw: {} });
 	const { planner } = settings;
 	assert.equal(plans.size, namedIndexes().length + 1);
 	for (const index of namedIndexes())
-		assert.deepEqual(plans.get(index), encodePlan(planner.plan(callAt(index))), `${index}`);
+		assert.ok(isSame(plans.get(index), encodePlan(planner.plan(callAt(index)))), `${index}`);
 	const none = { nr: 0x3ffff, abi: 'native' } as const;
 	assert.deepEqual(plans.get(4999), encodePlan(planner.plan(none)));
-	const some = reading(t, { raw: { calls: [nr('read')] } });
+	const some = reading(t, {});
 	assert.deepEqual([...some.plans.keys()], [nr('read'), 4999]);
 });
 
