@@ -42,3 +42,35 @@ test('the same where nobody has named the format: then it is said how to get tex
 	assert.doesNotThrow(refusal([], 'folded', true));
 	assert.doesNotThrow(refusal(['top', 'timestamps', 'delimited'], 'text', true));
 });
+
+test('each common option is where the run looks for it', () => {
+	const raw = {
+		...{ pid: [1], tid: [2], comm: ['c'], cgroup: ['/d'], cpu: [3], output: 'o', hdr: 'h' },
+		...{ maxOverhead: 4, timestamps: true },
+	};
+	const { filter, ...common } = given(raw, 'latency');
+	assert.deepEqual(filter, {
+		...{ pids: [1], tids: [2], comms: ['c'], cgroups: ['/d'], cpus: [3] },
+		...{ userThreads: false, kernelThreads: false, follow: false },
+	});
+	const { output, hdr, maxOverhead_pct, timestamps, cost } = common;
+	assert.deepEqual([output, hdr, maxOverhead_pct, timestamps, cost], ['o', 'h', 4, true, true]);
+	for (const flag of ['userThreads', 'kernelThreads', 'follow'] as const) {
+		const { userThreads, kernelThreads, follow } = given({ pid: [1], [flag]: true }).filter;
+		const none = { userThreads: false, kernelThreads: false, follow: false };
+		assert.deepEqual({ userThreads, kernelThreads, follow }, { ...none, [flag]: true });
+	}
+	for (const flag of ['quiet', 'verbose'] as const) {
+		const { quiet, verbose } = given({ [flag]: true });
+		assert.deepEqual({ quiet, verbose }, { ...{ quiet: false, verbose: false }, [flag]: true });
+	}
+	assert.equal(given({ cost: false }).cost, false);
+});
+
+test('--follow needs somebody: a process, a thread or COMMAND', () => {
+	const follow = { follow: true };
+	refused(follow, /^--follow needs a process to follow/);
+	for (const more of [{ pid: [1] }, { tid: [1] }])
+		assert.equal(given({ ...follow, ...more }).filter.follow, true);
+	assert.equal(commonSettings(follow, ['true'], 'stacks').filter.follow, true);
+});

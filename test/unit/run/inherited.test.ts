@@ -53,3 +53,10 @@ test('COMMAND gets back what it would have had', () => {
 		'read -r go <&4 || exit 125; ulimit -S -n 512; trap \'\' 1; exec 4<&- 0<&- 2<&-; exec "$@"',
 	);
 });
+
+test('without PATH COMMAND is looked for, and looks, where the system has its programs', (t) => {
+	const { PATH } = process.env;
+	t.after(() => Object.assign(process.env, { PATH }));
+	delete process.env.PATH;
+	assert.match(holding(3, parseStarted('')), / PATH=\/usr\/bin:\/bin; exec /);
+});
