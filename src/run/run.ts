@@ -38,7 +38,7 @@ export async function run<L extends FilteredLayout, S, F extends Findings>(
 		const ended = await runRound(tool, settings, options, { way, rounds });
 		if (status === 0) status = ended.status;
 		if (ended.pipeClosed) break;
-	} while (options.command.length > 0 && !rounds.isOver);
+	} while (!rounds.isOver);
 	return status;
 }
 

@@ -174,10 +174,9 @@ export class Session<L extends FilteredLayout, S, F extends Findings> {
 		if (canEnd) {
 			const look = () => {
 				if (stop.requested || !this.#tracing.allEnded()) return;
-				// The end of COMMAND is no surprise; that of a PID, long before the interval's, is.
-				if (!this.#run.command)
-					this.#tell('all chosen processes and threads have ended: tracing ends');
-				stop.request(this.#run.command ? undefined : 'nobody_left');
+				// Those of -p and -t: it is a surprise, long before the interval's end.
+				this.#tell('all chosen processes and threads have ended: tracing ends');
+				stop.request('nobody_left');
 			};
 			this.#every(LOOK_PERIOD_MS, stop.guard(look));
 		}
