@@ -18,11 +18,12 @@ export function callsParser(list: string) {
 
 /** The same for one word of such a list. */
 export function indexesOfWord(word: string, list: string): number[] {
-	if (/^\d+$/.test(word) && Number(word) < CALL_NUMBERS) return [Number(word)];
+	// What has no name is shown as "syscall_467".
+	const number = word.replace(/^syscall_(?=\d+$)/, '');
+	if (/^\d+$/.test(number) && Number(number) < CALL_NUMBERS) return [Number(number)];
 	const set = word.replace(/^%/, '');
-	// Where a set and a call have one name, % says which.
 	if (isSet(set)) return callsOfSet(set).flatMap(indexesOf);
-	const found = indexesOf(word.replace(/^syscall_(?=\d+$)/, ''));
+	const found = indexesOf(word);
 	if (found.length > 0) return found;
 	const words = [...new Set(allCalls().map(({ name }) => name)), ...Object.keys(CALL_SETS)];
 	throw new InvalidArgumentError(
