@@ -58,9 +58,7 @@ export async function main(args: readonly string[]): Promise<number> {
 			}
 			const chosen = withContainers(raw, containersThere);
 			const asked = askedOf(each, { interval_s, count, raw: chosen, command: words });
-			// COMMAND ends by itself.
-			const ends_s = asked.interval_s ?? (dashes < 0 ? each.duration_s : undefined);
-			return run(each, asked.settings, { ...asked, interval_s: ends_s, command: words, args });
+			return run(each, asked.settings, { ...asked, command: words, args });
 		});
 	});
 	try {

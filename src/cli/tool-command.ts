@@ -44,10 +44,12 @@ export function askedOf<L extends FilteredLayout, S, F extends Findings, O exten
 		throw new UsageError(
 			`give the time between results once: ${own.option}, or the number ${interval_s}`,
 		);
+	// COMMAND ends by itself.
+	const usual_s = command.length === 0 ? tool.duration_s : undefined;
 	return {
 		common,
 		settings,
-		interval_s: own?.s ?? interval_s,
+		interval_s: own?.s ?? interval_s ?? usual_s,
 		count: countOf(count, tool.lines?.(settings)),
 	};
 }
