@@ -1,9 +1,11 @@
 /** Errors as users read them: which word is wrong, what is valid, where to look; the cause only if it is asked for. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { main } from '../../../src/cli/main.js';
 import { inProcess } from '../in-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-said-'));
@@ -29,6 +31,8 @@ test('wrong words: the option or the argument, the word in quotes, and what is v
 			/^tstrace runqlat: unknown option '--zzzz'; see tstrace runqlat --help$/,
 		],
 		[['runqlat', '-u', '-k'], /^tstrace runqlat: option .* cannot be used with /],
+		[['runqlat', '--jso=1'], /did you mean --json\? See tstrace runqlat --help$/],
+		[['runqlat', '--container', 'none-of-all'], /^tstrace runqlat: --container: no container /],
 		[['runqlat', '--'], /^tstrace runqlat: add a COMMAND after --/],
 		[['runqlat', '-p', '1', '--', 'true'], /^tstrace runqlat: give either -p\/-t or a COMMAND/],
 		[['help', 'nothing'], /^tstrace: there is no such tool; see tstrace --help$/],
@@ -75,6 +79,27 @@ test('the cause of a failure is shown with -v and --verbose only, and cannot rea
 	}
 });
 
+test('the name of a file that is not there cannot reach the terminal', async () => {
+	const { stderr } = await inProcess(['fold', '/nowhere/\u001b[31m\n']);
+	assert.match(stderr, /^tstrace fold: cannot read \/nowhere\/\\x1b\[31m[^\n]*\n$/);
+});
+
+test('who has read enough of a help, a list or a script is told nothing', async (t) => {
+	for (const args of [['--help'], ['completion', 'bash'], ['syscount', '--list']]) {
+		const { mock } = t.mock.method(fs, 'writeSync', (fd: number) => {
+			assert.notEqual(fd, 2);
+			throw Object.assign(new Error('EPIPE'), { code: 'EPIPE' });
+		});
+		syncBuiltinESMExports();
+		try {
+			assert.equal(await main(args), 0, args.join(' '));
+		} finally {
+			mock.restore();
+			syncBuiltinESMExports();
+		}
+	}
+});
+
 test('what is behind -- does not ask for the cause', async () => {
 	for (const name of ['-v', '--verbose']) {
 		const { status, stderr } = await inProcess(['fold', '--', name]);
@@ -117,6 +142,14 @@ test('notices: names of strangers in them do no harm, and -q leaves them out', a
 	assert.match(stderr, /e\\x1b\[31m/);
 	assert.doesNotMatch(stderr, /[^\P{Cc}\n]/u);
 	assert.equal((await inProcess(['fold', '-q'], text)).stderr, '');
+});
+
+test('lists are printed, and nothing is traced', async () => {
+	for (const tool of ['syscount', 'trace']) {
+		const { status, stdout, stderr } = await inProcess([tool, '--list']);
+		assert.deepEqual([status, stderr], [0, '']);
+		assert.match(stdout, /^ *\d+ {2}openat$/m);
+	}
 });
 
 test('values for completion, one in each line', async () => {
