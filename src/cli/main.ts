@@ -95,8 +95,6 @@ async function buildCli(
 		// Ours are in did-you-mean.ts.
 		.showSuggestionAfterError(false)
 		.exitOverride();
-	// So that what is after -- stays there.
-	if (isConverter(args[0]) && args.includes('--')) cli.enablePositionalOptions();
 	const isNamed = ([name]: [string, unknown]) => name === args[0];
 	const named =
 		args[0] === DOCTOR || [...Object.entries(tools), ...Object.entries(converters)].some(isNamed);

@@ -31,7 +31,7 @@ test('wrong words: the option or the argument, the word in quotes, and what is v
 			/^tstrace runqlat: unknown option '--zzzz'; see tstrace runqlat --help$/,
 		],
 		[['runqlat', '-u', '-k'], /^tstrace runqlat: option .* cannot be used with /],
-		[['runqlat', '--jso=1'], /did you mean --json\? See tstrace runqlat --help$/],
+		[['runqlat', '--jso=some/long/value'], /did you mean --json\? See tstrace runqlat --help$/],
 		[['runqlat', '--container', 'none-of-all'], /^tstrace runqlat: --container: no container /],
 		[['runqlat', '--'], /^tstrace runqlat: add a COMMAND after --/],
 		[['runqlat', '-p', '1', '--', 'true'], /^tstrace runqlat: give either -p\/-t or a COMMAND/],
