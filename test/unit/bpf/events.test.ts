@@ -1,6 +1,7 @@
 /** Events out of a ring: as rows, or as lines by the thousand. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextLoop } from 'node:timers/promises';
 import type { EventRow } from '../../../src/aggregate/report.js';
 import { EventBatches, type EventFormatter, EventRows } from '../../../src/bpf/events.js';
 import { PAGE_BYTES, ringFile } from '../loader/ring-file.js';
@@ -149,4 +150,40 @@ test('what a reader waits for is there before its lines are made; after its end 
 	});
 	assert.equal((await streamed(closes)).text, '');
 	reader.close();
+});
+
+test('a result waits for the lines that are being written; no line comes twice', async (t) => {
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const { made } = formatter();
+	const reader = new EventBatches(ringOf(t, [event(1, 1), event(2, 2)]), made);
+	t.after(() => reader.close());
+	const parts: string[] = [];
+	let written: (() => void) | undefined;
+	const sink = (bytes: unknown) => {
+		parts.push(Buffer.from(bytes as Uint8Array).toString());
+		return new Promise<void>((resolve) => {
+			written = resolve;
+		});
+	};
+	reader.stream(sink, (error) => assert.fail(`${error}`));
+	t.mock.timers.tick(50);
+	await nextLoop();
+	const reading = reader.read();
+	await nextLoop();
+	written?.();
+	await reading;
+	assert.deepEqual(parts, ['1;2;']);
+});
+
+test('closed while it writes, it does not look again: its memory is gone', async (t) => {
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const { made, prepared } = formatter();
+	const reader = new EventBatches(ringOf(t, [event(1, 1)]), made);
+	const sink = async () => reader.close();
+	reader.stream(sink, (error) => assert.fail(`${error}`));
+	for (let look = 0; look < 5; look++) {
+		t.mock.timers.tick(50);
+		await nextLoop();
+	}
+	assert.deepEqual(prepared, [1]);
 });

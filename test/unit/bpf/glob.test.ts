@@ -72,6 +72,10 @@ test('too long, too many: said, and not cut', () => {
 	assert.deepEqual(parseComms('*0123456789abcde*'), ['*0123456789abcde*']);
 	const many = ['aaaaaaaaaaaaaa*', 'bbbbbbbbbbbbbb*', 'cccccccccccccc*', 'dddddddddddddd*'];
 	assert.deepEqual(parseComms(many.join()), many);
+	// All that there is room for: each has its end, too.
+	const full = ['a'.repeat(15), 'b'.repeat(15), 'c'.repeat(15), 'd'.repeat(14)];
+	assert.equal(compileGlobs([...full, '*']).ends.at(-1), 1n << 63n);
+	assert.throws(() => compileGlobs([...full, 'e']), /64 characters/);
 	assert.throws(() => parseComms([...many, 'eeeeee*'].join()), /64 characters/);
 	assert.throws(() => parseComms('eeeeee*', many), /64 characters/);
 	assert.throws(() => parseComms('0123456789abcdef'), /give "0123456789abcde"/);

@@ -1,5 +1,7 @@
 /** What checks say they found, and what is lost: each finding by its own name, number and unit. */
 import assert from 'node:assert/strict';
+import { closeSync, openSync } from 'node:fs';
+import { constants } from 'node:os';
 import { test } from 'node:test';
 import { attempt, type Check } from '../../../src/doctor/check.js';
 import {
@@ -11,13 +13,14 @@ import {
 	judgeTaskStorage,
 	judgeTracepoints,
 } from '../../../src/doctor/kernel.js';
-import { judgeKernelSymbols, judgeLibbpf } from '../../../src/doctor/libraries.js';
+import { judgeKernelSymbols, judgeLibbpf, library } from '../../../src/doctor/libraries.js';
 import {
 	judgeHardware,
 	judgeMaxStack,
 	judgeMlock,
 	judgeParanoid,
 	judgeSoftware,
+	perfEvents,
 } from '../../../src/doctor/perf.js';
 import {
 	judgeCapabilities,
@@ -33,7 +36,9 @@ import {
 } from '../../../src/doctor/process.js';
 import { judgeRuntime } from '../../../src/doctor/runtimes.js';
 import { tracepoints } from '../../../src/generated/tracepoints.js';
+import { libbpf } from '../../../src/loader/ffi.js';
 import type { RuntimeFile } from '../../../src/runtimes/recognise.js';
+import { replace, withFiles } from '../loader/replaced.js';
 import { LAYOUT as PYTHON } from '../runtimes/python/memory.js';
 import { LAYOUT } from '../runtimes/v8/memory.js';
 
@@ -234,4 +239,43 @@ test('a check that cannot be made: the first part of the reason, whole', () => {
 	assert.match(why('no /proc/self/status: mount it'), /: no \/proc\/self\/status$/);
 	assert.match(why('first line\nsecond line'), /: first line$/);
 	assert.match(why('it is a:b, or not'), /: it is a:b$/);
+});
+
+test('statistics are tried, and off again; where they cannot be had, why', (t) => {
+	const fds: number[] = [];
+	replace(t, libbpf(), {
+		bpf_enable_stats: () => {
+			fds.push(openSync('/dev/null', 'r'));
+			return fds.at(-1) ?? -1;
+		},
+	});
+	assert.equal(judgeStatistics([]).state, 'ok');
+	assert.equal(fds.length, 1);
+	for (const fd of fds) assert.throws(() => closeSync(fd), /EBADF/);
+	const refused = (errno: 'EPERM' | 'EINVAL') => {
+		replace(t, libbpf(), { bpf_enable_stats: () => -constants.errno[errno] });
+		return found(judgeStatistics([]));
+	};
+	assert.equal(refused('EPERM'), 'not allowed: no CAP_SYS_ADMIN');
+	assert.equal(refused('EINVAL'), 'EINVAL');
+});
+
+test('capabilities: each that is missing is named, with what it costs', () => {
+	const check = judgeCapabilities(new Set(['CAP_BPF', 'CAP_PERFMON'] as const), false);
+	assert.match(found(check), /no CAP_SYSLOG, CAP_SYS_PTRACE$/);
+	assert.match(costs(check), /kernel functions may have no names; .*other users' processes/);
+});
+
+test('CAP_PERFMON alone is enough for perf events', () => {
+	const files = {
+		'/proc/self/status': `CapEff:\t${(1n << 38n).toString(16)}\n`,
+		'/proc/sys/kernel/perf_event_paranoid': '2\n',
+	};
+	const checks = withFiles(files, perfEvents);
+	const check = checks.find(({ name }) => name === 'perf_event_paranoid');
+	assert.equal(check?.found, '2, which CAP_PERFMON overrules');
+});
+
+test('libbpf: its version, and from where it was loaded', () => {
+	assert.match(found(library()), /^1\.\d+(\.\d+)?, \/.*\/libbpf\.so/);
 });

@@ -48,7 +48,9 @@ test('of a program that only starts a library, that library is looked at', async
 });
 
 test('of a program with functions of its own, these, and the C library; whose it is', async () => {
-	const source = manyFunctions(20, 'puts("ready"); fflush(stdout); getchar();');
+	// More code than in any library.
+	const code = '__asm__(".text; .zero 4000000");';
+	const source = code + manyFunctions(20, 'puts("ready"); fflush(stdout); getchar();');
 	const file = compile(join(folder, 'alone'), source, '-fno-omit-frame-pointer');
 	const pid = await started(file);
 	const [first] = examineProcess(pid).checks;

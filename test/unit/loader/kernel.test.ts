@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import {
 	bpfAllowed,
 	kernelFunctions,
 	lackingForBpf,
 	ownCapabilities,
+	ownPidNamespace,
 	requireBpfPrivileges,
 } from '../../../src/loader/kernel.js';
 import { withFiles } from './replaced.js';
@@ -37,6 +40,21 @@ test('without a descriptor left, the kernel is not said to lack anything', () =>
 	});
 	assert.match(stdout, /^cannot read \/proc\/self\/status: too many open files; .*\n/);
 	assert.match(stdout, /^cannot read \/sys\/kernel\/btf\/vmlinux: too many open files; .*\n$/m);
+});
+
+test('the first PID namespace is 0, as numbers are global there; any other is its inode', (t) => {
+	const inode = (ino: number) => {
+		const { mock } = t.mock.method(fs, 'statSync', () => ({ ino }));
+		syncBuiltinESMExports();
+		try {
+			return ownPidNamespace();
+		} finally {
+			mock.restore();
+			syncBuiltinESMExports();
+		}
+	};
+	// include/linux/proc_ns.h
+	assert.deepEqual([inode(0xeffffffc), inode(0xf0000123)], [0, 0xf0000123]);
 });
 
 /** While this process has these capabilities, by their numbers: include/uapi/linux/capability.h. */

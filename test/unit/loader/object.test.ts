@@ -163,6 +163,19 @@ test('those programs are loaded that are named, and all maps but those that are 
 		() => object.load([program]),
 		/^TstraceError: cannot load the BPF object runqlat \(EPERM\)/,
 	);
+	// With what libbpf said meanwhile.
+	const broken = join(folder, 'no-object');
+	writeFileSync(broken, '');
+	replace(t, libbpf(), {
+		bpf_object__load: () => {
+			libbpf().bpf_object__open_file(broken, null);
+			return -1;
+		},
+	});
+	assert.throws(
+		() => object.load([program]),
+		({ detail }: { detail: string }) => /libbpf: .*no-object/.test(detail),
+	);
 });
 
 test('links end when programs are detached; what cannot be attached is said', (t) => {

@@ -1,8 +1,12 @@
 /** The consumer's side of a ring buffer, over a file with what the kernel would have written. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate as nextLoop } from 'node:timers/promises';
 import { RingBuffer } from '../../../src/loader/ringbuf.js';
+import { temporaryFolder } from '../symbolize/support.js';
 import { HEADER_BYTES, PAGE_BYTES as PAGE, RING_BYTES, ringFile } from './ring-file.js';
 
 /** include/uapi/linux/bpf.h, BPF_RINGBUF_BUSY_BIT and so on. */
@@ -104,6 +108,29 @@ function batchOf(records: readonly Written[], { from = 0, most = 100 } = {}) {
 	close();
 	return { batches, end: at };
 }
+
+test('who reads is woken again as long as there is something, but not before it has done its work', async () => {
+	const pipe = join(temporaryFolder(), 'pipe');
+	execFileSync('mkfifo', [pipe]);
+	const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+	const { map, close } = ringFile([]);
+	const ring = new RingBuffer(map);
+	let [wakes, isBusy] = [0, false];
+	await new Promise<void>((resolve) => {
+		ring.watch(fd, async () => {
+			assert.ok(!isBusy);
+			isBusy = true;
+			// So many turns of the loop, in each of which it could be woken.
+			for (let turn = 0; turn < 3; turn++) await nextLoop();
+			isBusy = false;
+			if (++wakes === 3) resolve();
+		});
+		writeSync(fd, 'x');
+	});
+	ring.close();
+	close();
+	closeSync(fd);
+});
 
 test('a batch tells where its records are, and gives their room back when it is released', () => {
 	const records = [

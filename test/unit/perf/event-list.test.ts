@@ -46,6 +46,20 @@ test('names, raw events, tracepoints: the numbers of perf_event_open', () => {
 	assert.deepEqual(names('cs, FAULTS'), ['cs', 'faults'], 'as perf list has what was typed');
 });
 
+test('caches have loads, stores and prefetches, each where that makes sense', () => {
+	const known = (cache: string) =>
+		['loads', 'stores', 'prefetches'].filter((what) => {
+			try {
+				return parse(`${cache}-${what}`).length;
+			} catch {
+				return false;
+			}
+		});
+	assert.deepEqual(known('L1-dcache'), ['loads', 'stores', 'prefetches']);
+	assert.deepEqual(known('L1-icache'), ['loads', 'prefetches']);
+	assert.deepEqual(known('iTLB'), ['loads']);
+});
+
 test('modifiers: where to count', () => {
 	const spaces = (text: string) => parse(text).map((event) => event.spaces);
 	assert.deepEqual(spaces('cycles,cycles:u,cycles:k,cycles:uk,cycles:ku,cycles:h'), [

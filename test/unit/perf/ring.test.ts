@@ -122,6 +122,23 @@ test('a size that cannot be: said, and the rest is skipped', () => {
 	}
 });
 
+test('more than fits: said, skipped, and what follows is read', () => {
+	const kernel = new FakeRing(PAGE_BYTES);
+	const ring = new PerfRing(kernel, PAGE_BYTES);
+	kernel.head = PAGE_BYTES + 8;
+	assert.deepEqual(readAll(ring), { records: [], whole: false });
+	kernel.write(16, 3);
+	assert.deepEqual(readAll(ring), { records: [[16, 3]], whole: true });
+});
+
+test('closed while it is read, it frees no room any more', () => {
+	const kernel = new FakeRing(PAGE_BYTES);
+	const ring = new PerfRing(kernel, PAGE_BYTES);
+	kernel.write(16, 1);
+	ring.read(() => ring.close());
+	assert.deepEqual([kernel.tail, kernel.unmapped], [0, 1]);
+});
+
 test('after it is closed it touches nothing', () => {
 	const kernel = new FakeRing(PAGE_BYTES);
 	const ring = new PerfRing(kernel, PAGE_BYTES);

@@ -7,6 +7,7 @@ import { perf_event_attr, uapi } from '../../../src/generated/uapi.js';
 import { libc } from '../../../src/loader/ffi.js';
 import { koffi } from '../../../src/loader/koffi.js';
 import { SAMPLE_TYPE } from '../../../src/perf/attributes.js';
+import { canReadLost } from '../../../src/perf/events.js';
 import { eventOf } from '../../../src/perf/names.js';
 import { PerfRing } from '../../../src/perf/ring.js';
 import { PerfRings, type TimedRecord } from '../../../src/perf/rings.js';
@@ -68,6 +69,9 @@ test('how to sample: by period or by frequency, who inherits it, and how deep st
 		Number(attributes.getBigUint64(offset, true));
 	assert.equal(numberAt(usual, fields.sample_period), 1_000_003);
 	assert.equal(numberAt(usual, fields.sample_type), SAMPLE_TYPE);
+	// Else nobody could tell what was lost.
+	const losses = canReadLost() ? uapi.FORMAT_LOST : 0;
+	assert.equal(numberAt(usual, fields.read_format), losses);
 	const often = flagsOf({ period: undefined, frequency_hz: 997 } as never);
 	assert.ok(often.flags.includes('freq'));
 	assert.equal(numberAt(often, fields.sample_period), 997);

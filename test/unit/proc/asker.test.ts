@@ -62,6 +62,12 @@ test('who does not answer is silent, is not asked twice, and answers as soon as 
 	assert.equal(asked(), 1);
 });
 
+test('who is killed while it asks has no answer', () => {
+	const asker = new Asker<string>(() => ['/bin/sh', '-c', 'kill -9 $$'], 60_000);
+	assert.equal(asker.isAnswering('a', 'a', ''), false);
+	assert.deepEqual(asker.silent, ['a']);
+});
+
 test('an error that comes late is no answer', async () => {
 	const path = pipe('error');
 	let count = 0;

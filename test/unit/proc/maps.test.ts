@@ -30,6 +30,15 @@ test('executable mappings, with files and without', () => {
 	assert.deepEqual([entries[2]?.major, entries[2]?.minor], [0x103, 0x0a]);
 });
 
+test('the last line may have no end; only at its end a path says that its file was deleted', () => {
+	const line = '1000-2000 r-xp 0 0:0 1 /a (deleted)/b';
+	assert.deepEqual(
+		parseMaps(line).map(({ path }) => path),
+		['/a (deleted)/b'],
+	);
+	assert.equal(parseMaps(`${line} (deleted)`)[0]?.path, '/a (deleted)/b');
+});
+
 test('memory that is a file only by name', () => {
 	for (const path of ['/memfd:jit', '/dev/zero', '/dev/shm/x', '/SYSV00000001', '/anon_hugepage'])
 		assert.match(path, MEMORY_PATH);

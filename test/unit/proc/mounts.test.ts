@@ -12,6 +12,7 @@ test('each line is a mount; spaces and the like are written in octal', () => {
 		{ folder: '/mnt/a b\\c', type: 'tmpfs', options: ['rw', 'nosuid'] },
 		{ folder: '/x\ty', type: 'cgroup2', options: ['ro', 'name=a b'] },
 	]);
+	assert.equal(mountsThere('x /x fuse.a\\040b rw 0 0')[0]?.type, 'fuse.a b');
 	const overlay = 'overlay / overlay rw,lowerdir=/a\\054b:/c,upperdir=/d 0 0\n';
 	assert.deepEqual(mountsThere(overlay)[0]?.options, ['rw', 'lowerdir=/a,b:/c', 'upperdir=/d']);
 	assert.deepEqual(mountsThere(''), []);

@@ -1,6 +1,7 @@
 /** `--hdr FILE`: whatever a group is called, HdrHistogram's own reader finds each of them in the log. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -13,6 +14,16 @@ import { HOSTILE, histogramOf } from '../support.js';
 const START = new Date('2026-03-04T05:06:07.000Z');
 const DURATION_NS = 3e9;
 
+const reportOf = (groups: readonly LatencyGroup[]) => ({
+	tool: 'runqlat',
+	circumstances: { command: [], host: '', kernel: '', arch: '', filters: {} },
+	start: START,
+	duration_ns: DURATION_NS,
+	lost: {},
+	cost: { programs: undefined, own_ns: 0, own_pct: 0 },
+	findings: { kind: 'latency' as const, groups },
+});
+
 /** What a run writes there that found these groups. */
 async function logOf(t: TestContext, groups: readonly LatencyGroup[]): Promise<string> {
 	const folder = mkdtempSync(join(tmpdir(), 'tstrace-hdr-'));
@@ -21,16 +32,7 @@ async function logOf(t: TestContext, groups: readonly LatencyGroup[]): Promise<s
 	const common: CommonSettings = { ...commonSettings({}, [], 'latency'), output, hdr };
 	const results = new Results<LatencyFindings>(common, { report: async () => '' }, undefined);
 	results.begin();
-	const report = {
-		tool: 'runqlat',
-		circumstances: { command: [], host: '', kernel: '', arch: '', filters: {} },
-		start: START,
-		duration_ns: DURATION_NS,
-		lost: {},
-		cost: { programs: undefined, own_ns: 0, own_pct: 0 },
-		findings: { kind: 'latency' as const, groups },
-	};
-	await results.report(report, true);
+	await results.report(reportOf(groups), true);
 	results.close();
 	return readFileSync(hdr, 'utf8');
 }
@@ -77,4 +79,22 @@ test('a name of several parts has all of them, each with what it is', async (t) 
 	const read = new HistogramLogReader(log).nextIntervalHistogram();
 	assert.equal(read?.tag, 'pid=17;tid=18;comm=a_b');
 	assert.equal(read?.totalCount, 2);
+});
+
+test('a log without a result goes; one that nobody reads is not waited for once somebody wants an end', async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), 'tstrace-hdr-'));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const [output, hdr] = [join(folder, 'result'), join(folder, 'log')];
+	const common: CommonSettings = { ...commonSettings({}, [], 'latency'), output, hdr };
+	const resultsNow = () =>
+		new Results<LatencyFindings>(common, { report: async () => '' }, undefined);
+	resultsNow().close();
+	assert.deepEqual([output, hdr].filter(existsSync), []);
+	execFileSync('mkfifo', [hdr]);
+	const results = resultsNow();
+	results.begin();
+	results.giveUp();
+	const groups = [{ key: {}, histogram: histogramOf([1]) }];
+	await assert.rejects(results.report(reportOf(groups), true), /no process reads this pipe/);
+	results.close();
 });

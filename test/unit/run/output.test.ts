@@ -87,6 +87,58 @@ test('a file holds the result and nothing that was there before, however long th
 	}
 });
 
+test('a result that is taken in parts is written to its end; after an error the next one is written all the same', async (t) => {
+	const path = pathFor(t);
+	const { writeSync } = fs;
+	const errors = ['EAGAIN', 'EIO'];
+	const mock = t.mock.method(fs, 'writeSync', (fd: number, bytes: Uint8Array, from: number) => {
+		const code = errors.pop();
+		if (code !== undefined) throw Object.assign(new Error(code), { code });
+		return writeSync(fd, bytes, from, Math.min(3, bytes.length - from));
+	});
+	syncBuiltinESMExports();
+	const output = Output.file(path);
+	try {
+		output.truncate();
+		await assert.rejects(output.write('not this one'), /cannot write to .*: EIO/);
+		await Promise.all([output.write(LINE), output.write(LINE)]);
+	} finally {
+		mock.mock.restore();
+		syncBuiltinESMExports();
+		output.close();
+	}
+	assert.equal(readFileSync(path, 'utf8'), LINE + LINE);
+});
+
+test('a file that was opened for us keeps what is in it', async (t) => {
+	const path = pathFor(t);
+	writeFileSync(path, 'what others wrote\n');
+	const fd = fs.openSync(path, 'a');
+	for (const name of [`/proc/self/fd/${fd}`, `/proc/${process.pid}/fd/${fd}`, `/dev/fd/${fd}`]) {
+		const output = Output.file(name);
+		output.truncate();
+		await output.write('ours\n');
+		output.close();
+	}
+	fs.closeSync(fd);
+	assert.equal(readFileSync(path, 'utf8'), `what others wrote\n${'ours\n'.repeat(3)}`);
+});
+
+test('where the process ends at once, a new file goes if it is empty, and stays if it is not', async (t) => {
+	for (const text of ['', 'half a result']) {
+		const path = pathFor(t);
+		const others = process.listeners('exit');
+		const output = Output.file(path);
+		await output.write(text);
+		for (const ending of process.listeners('exit'))
+			if (!others.includes(ending)) ending.call(process, 130);
+		assert.equal(existsSync(path), text !== '');
+		output.truncate();
+		output.close();
+		assert.deepEqual(process.listeners('exit'), others);
+	}
+});
+
 test('a new file without a result goes, an old one stays as it was', (t) => {
 	const path = pathFor(t);
 	Output.file(path).close();
