@@ -1,5 +1,6 @@
 /** Events out of a ring: as rows, or as lines by the thousand. */
 import assert from 'node:assert/strict';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextLoop } from 'node:timers/promises';
 import type { EventRow } from '../../../src/aggregate/report.js';
@@ -150,6 +151,30 @@ test('what a reader waits for is there before its lines are made; after its end 
 	});
 	assert.equal((await streamed(closes)).text, '');
 	reader.close();
+});
+
+test('what comes while lines are written is for the next time: a storm has an end', async (t) => {
+	const pages = 256;
+	const events = Array.from({ length: 8192 }, (_, i) => ({ bytes: event(i, i) }));
+	const { map, path, at, close } = ringFile(events, 0, pages * PAGE_BYTES);
+	t.after(close);
+	const { made, prepared } = formatter();
+	const storm = new EventBatches(map, {
+		...made,
+		prepare: (...all) => {
+			made.prepare(...all);
+			const header = Uint32Array.of(EVENT_BYTES, 0);
+			const record = Buffer.concat([Buffer.from(header.buffer), event(9000, 7)]);
+			const fd = openSync(path, 'r+');
+			writeSync(fd, record, 0, record.length, 2 * PAGE_BYTES + at);
+			writeSync(fd, BigUint64Array.of(BigInt(at + record.length)), 0, 8, PAGE_BYTES);
+			closeSync(fd);
+		},
+	});
+	t.after(() => storm.close());
+	await streamed(storm);
+	assert.deepEqual(prepared, [8192, 0]);
+	assert.equal((await streamed(storm)).text, '7;');
 });
 
 test('a result waits for the lines that are being written; no line comes twice', async (t) => {

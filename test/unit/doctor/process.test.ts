@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { perfEvents } from '../../../src/doctor/perf.js';
 import { examineProcess } from '../../../src/doctor/process.js';
+import { withFiles } from '../loader/replaced.js';
 import { compile, manyFunctions, temporaryFolder } from '../symbolize/support.js';
 
 const folder = temporaryFolder();
@@ -56,6 +57,10 @@ test('of a program with functions of its own, these, and the C library; whose it
 	const [first] = examineProcess(pid).checks;
 	assert.equal(first?.name, `process ${pid}`);
 	assert.equal(first?.found, `alone, of user ${process.geteuid?.()}, ${file}`);
+	// The user that it acts for.
+	const status = `Name:\talone\nTgid:\t${pid}\nUid:\t7\t8\t9\t10\nVmSize:\t1 kB\n`;
+	const as = withFiles({ [`/proc/${pid}/status`]: status }, () => examineProcess(pid));
+	assert.match(as.checks[0]?.found ?? '', /^alone, of user 8, /);
 	const found = filesOf(pid, 'symbols');
 	assert.equal(found[0], 'alone');
 	assert.match(found.slice(1).join(), /^(libc|ld-musl)[^,]*$/);

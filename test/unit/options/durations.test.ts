@@ -20,6 +20,7 @@ test('a number with a unit is that time, whatever a plain number would be', () =
 		['0.5ms', 500e3],
 		['.5s', 0.5e9],
 		['3 s', 3e9],
+		[' 3s ', 3e9],
 	] as const) {
 		assert.equal(durationOf(text, 's'), ns / 1e9, text);
 		assert.equal(durationOf(text, 'ms'), ns / 1e6, text);

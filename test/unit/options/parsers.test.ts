@@ -128,6 +128,7 @@ test('thread names: 15 bytes, or a pattern of any length; they add up', () => {
 	assert.deepEqual(parseComms('b,c', ['a']), ['a', 'b', 'c']);
 	assert.deepEqual(parseComms('fifteen-letters'), ['fifteen-letters']);
 	assert.throws(() => parseComms('sixteen-letters!'), /give "sixteen-letters"$/);
+	assert.throws(() => parseComms('sixteen-letters!', ['a']), /15 bytes/);
 	assert.throws(() => parseComms('ok,äääääääää'), /15 bytes/);
 	assert.deepEqual(parseComms('*[abcdefghijklm]*'), ['*[abcdefghijklm]*']);
 	refuses(parseComms, 'sixteen-letters!*');

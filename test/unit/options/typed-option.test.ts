@@ -50,6 +50,15 @@ test('what is not given has a value of the same type', () => {
 		by: undefined,
 		absent: undefined,
 	});
+	// And help says what it is.
+	const shown = offered(options()).filter(({ defaultValue }) => defaultValue !== undefined);
+	assert.deepEqual(
+		shown.map(({ long, defaultValue }) => [long, defaultValue]),
+		[
+			['--room', 7],
+			['--sort', 'time'],
+		],
+	);
 	// Nobody asked commander: the same.
 	assert.deepEqual(valuesOf(options(), {}), values);
 });

@@ -70,6 +70,7 @@ test('a cgroup is given by its whole path, or from the mount on', WITH_CGROUPS, 
 	const { ino } = statSync(real ?? '', { bigint: true });
 	assert.equal(cgroupId(real ?? ''), ino);
 	assert.equal(cgroupId('/'), ino);
+	assert.throws(() => cgroupId('/cgroup.procs'), /is not a cgroup/);
 });
 
 test('containers, by the paths of their cgroups from the mount on', (t) => {

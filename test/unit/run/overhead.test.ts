@@ -16,7 +16,7 @@ function overseen(
 	t: TestContext,
 	cost: Cost,
 	limit_pct: number | undefined,
-	{ costs = [] as Cost[], slower = [] as string[] } = {},
+	{ costs = [] as Cost[], slower = [] as string[], requested = false } = {},
 ) {
 	let passed_ms = 0;
 	t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -33,7 +33,7 @@ function overseen(
 		startOver: () => startedOver++,
 	};
 	const stop = {
-		requested: false,
+		requested,
 		guard: (action: () => void) => async () => action(),
 		request: (why: string) => {
 			reason = why;
@@ -107,6 +107,8 @@ test('what was too much once is looked at again soon: programs at once, tstrace 
 		assert.equal(second, LOOK_MS + soon_ms);
 		assert.equal(found.startedOver, startedOver);
 	}
+	const over = overseen(t, LITTLE, 100, { costs: [programs, programs], requested: true });
+	assert.deepEqual([over.looks_ms, over.told], [[0], []], 'it is over anyway');
 	// What it took before it traced less says nothing of what it takes now.
 	const slowed = overseen(t, LITTLE, 100, { costs: [programs, programs], slower: ['half'] });
 	assert.deepEqual([slowed.told.length, slowed.reason, slowed.startedOver], [1, undefined, 1]);
