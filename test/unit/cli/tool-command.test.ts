@@ -78,3 +78,24 @@ test('what is typed reaches the tool: one number is a duration, where there is o
 		assert.deepEqual(await typed(more, '2'), [2, undefined]);
 	}
 });
+
+test('help says what a number means: a duration where there is one result, else an interval', () => {
+	const help = (more: object) => {
+		const cli = new Cli();
+		addTool(cli, toolOf(more) as never, async () => undefined);
+		return cli.commands[0]?.helpInformation() ?? '';
+	};
+	assert.match(help({ kind: 'events' }), / 5: print events for 5 seconds/);
+	assert.match(help({ kind: 'stacks' }), / 5: one result after 5 seconds/);
+	for (const more of [{ kind: 'stacks', repeats: true }, { kind: 'table' }, { kind: 'latency' }])
+		assert.match(help(more), / 5: a result every 5 seconds .*; 5 1: one result/);
+	assert.match(help({ kind: 'stacks' }), /\(default: until Ctrl-C\)/);
+	assert.match(
+		help({ kind: 'stacks', duration_s: 10 }),
+		/\(default: 10 s, or as long as COMMAND\)/,
+	);
+	assert.match(
+		help({ linesHelp: '--slower 5: for 5 seconds' }),
+		/^ {7}--slower 5: for 5 seconds$/m,
+	);
+});

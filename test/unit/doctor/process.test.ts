@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { perfEvents } from '../../../src/doctor/perf.js';
 import { examineProcess } from '../../../src/doctor/process.js';
+import { judgeRuntimesOf } from '../../../src/doctor/runtimes.js';
 import { withFiles } from '../loader/replaced.js';
 import { compile, manyFunctions, temporaryFolder } from '../symbolize/support.js';
 
@@ -96,4 +97,18 @@ test('settings of perf events are each its own; what was opened to try is closed
 		const { found = '' } = checks.find((each) => each.name === name) ?? {};
 		assert.equal(/^-?\d+/.exec(found)?.[0], value, name);
 	}
+});
+
+test('a runtime that wrote a perf map has one; nothing is left open', (t) => {
+	const map = `/tmp/perf-${process.pid}.map`;
+	const file = { start: 0, end: 1, fileOffset: 0, major: 0, minor: 0, inode: 0, path: '/x/node' };
+	const judge = () => judgeRuntimesOf(process.pid, [file]).map(({ state }) => state);
+	assert.deepEqual(judge(), ['warn']);
+	writeFileSync(map, '');
+	t.after(() => rmSync(map));
+	const open = () => readdirSync('/proc/self/fd').length;
+	const before = open();
+	assert.deepEqual(judge(), ['ok']);
+	assert.equal(open(), before);
+	assert.deepEqual(judgeRuntimesOf(process.pid, [{ ...file, path: '/x/cat' }]), []);
 });

@@ -73,6 +73,7 @@ test('fields, enums, sections', () => {
 	assert.equal(btf.hasField('task', 'nice'), false);
 	assert.equal(btf.hasField('nothing', 'pid'), false);
 	assert.deepEqual(btf.enumValues('loss'), { LOSS_A: 0, LOSS_B: 7 });
+	assert.equal(btf.section('.bss')?.size_bytes, 8);
 	assert.deepEqual(btf.section('.bss')?.fields, [
 		{ name: 'window', offset_bytes: 4, size_bytes: 4 },
 	]);

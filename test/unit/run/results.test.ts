@@ -269,3 +269,13 @@ test('what it has cost: of programs for each run, of traps where there are any, 
 	assert.match(await said({ programs: undefined }), /could not measure its cost/);
 	assert.equal(await said({ programs }, true), '');
 });
+
+test('what nobody has named a format for may be refused for the format that a file gets', () => {
+	const output = join(temporaryFolder(), 'result');
+	const common = { ...commonSettings({ top: 3 }, [], 'stacks'), output };
+	assert.throws(
+		() => new Results(common, VIEW, TOOL),
+		/^Error: --top is for text; a file or a pipe gets/,
+	);
+	new Results(common, VIEW, { ...TOOL, use: 'report' }).close();
+});

@@ -1,6 +1,8 @@
 /** One run: when its results come and what of each they are, what ends it, and what is said beside them. */
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
+import tty from 'node:tty';
 import type { RowFindings, TableFindings } from '../../../src/aggregate/report.js';
 import type { StackFindings } from '../../../src/aggregate/stack-rows.js';
 import type { RawValues } from '../../../src/options/typed-option.js';
@@ -232,6 +234,20 @@ test('-q: nothing beside the result; -v: what is done, too', async (t) => {
 	const verbose = await saying({ verbose: true });
 	assert.match(verbose, /^counter: without BPF: nothing is asked$/m);
 	assert.match(verbose, /^counter: done so$/m);
+});
+
+test('on a terminal, how far it is goes before anything else is said', async (t) => {
+	const time = new Time(t);
+	const mock = t.mock.method(tty, 'isatty', (fd: number) => fd === 2);
+	syncBuiltinESMExports();
+	const read: Reader<TableFindings>['read'] = async (patience) => {
+		await patience?.during(async () => patience.tell('reading', '5 %'));
+		return table([{ n: 1 }]);
+	};
+	const { said } = await traced(t, time, { reader: reading({ read }), interval_s: 1, count: 1 });
+	mock.mock.restore();
+	syncBuiltinESMExports();
+	assert.ok(said.includes('\n\r5 % reading\x1b[K\r\x1b[Kcost: '), said);
 });
 
 test('only the last result may be waited for, and a signal ends that alone', async (t) => {
