@@ -19,6 +19,8 @@ const BARE: ReadonlyArray<readonly [string, string]> = [
 	['shop::Order::total() const', 'shop::Order::total'],
 	['shop::Order::operator()(int)', 'shop::Order::operator()'],
 	['shop::operator<(shop::Order const&, shop::Order const&)', 'shop::operator<'],
+	['shop::Order::operator()', 'shop::Order::operator()'],
+	['shop::operator<=>', 'shop::operator<=>'],
 	['Order::operator->()', 'Order::operator->'],
 	['count<decltype(queue->size())>::add', 'count<>::add'],
 	[

@@ -102,6 +102,28 @@ test('groups: largest total first, the rest counted, never silently left out', a
 	assert.match(text, /^\npid = 1\n/);
 	assert.doesNotMatch(text, /pid = 0/);
 	assert.match(text, /2 more with 2 waits, 210 ns in all; --top 0 shows them/);
+	// Of a single one, its histogram says all that the table would.
+	assert.doesNotMatch(text, /in all +p50/);
+});
+
+test('--top 0: all groups, however many; and nothing is said to be left out', async () => {
+	const groups = Array.from({ length: 30 }, (_, pid) => ({
+		key: { pid },
+		histogram: histogramOf([pid]),
+	}));
+	const text = await renderGroups(groups, options);
+	const shown = Array.from(text.matchAll(/^pid = (\d+)$/gm), ([, pid]) => Number(pid));
+	assert.deepEqual(shown, groups.map(({ key }) => key.pid).reverse());
+	assert.doesNotMatch(text, / more with /);
+});
+
+test('bars are as long as their share of the longest, and parts of a star are left out', async () => {
+	const histogram = many([100, 1000], [99, 3000], [2, 5000]);
+	const text = await renderGroups([{ key: {}, histogram }], options);
+	assert.deepEqual(
+		rowsOf(text).map(({ stars }) => stars),
+		[40, 39, 0],
+	);
 });
 
 test('several groups: a table at the end, a line for each, within the width', async () => {
