@@ -1,41 +1,22 @@
 /** When names of functions are read, from which process, and how many; the functions themselves: runtimes/v8. */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { FunctionMaps } from '../../../src/bpf/runtimes/functions.js';
-import type { RuntimeFile } from '../../../src/runtimes/recognise.js';
 import type { FunctionWord } from '../../../src/runtimes/runtime.js';
-import { printAt } from '../../../src/runtimes/v8/frame.js';
 import { V8Functions } from '../../../src/runtimes/v8/functions.js';
-import { Heap } from '../../../src/runtimes/v8/heap.js';
+import type { V8File } from '../../../src/runtimes/v8/layout.js';
 import { WasmFunctions } from '../../../src/runtimes/v8/wasm.js';
 import { FunctionNames } from '../../../src/symbolize/function-names.js';
 import { KeptNames } from '../../../src/symbolize/kept-names.js';
 import { ProcessHistory } from '../../../src/symbolize/mappings/processes.js';
-import { FakeMemory, FUNCTION_FLAGS, LAYOUT } from '../runtimes/v8/memory.js';
-import { optimisedCode, position, writeCall } from '../runtimes/v8/optimised.js';
+import { LAYOUT } from '../runtimes/v8/memory.js';
 import { custom, functionNames, WasmWorld, wireOf } from '../runtimes/v8/wasm-world.js';
+import { CODE, inlinedIn, NODE, type Pages, PID, RUNTIME, world } from './functions-world.js';
 
-/** Above the kernel's limit of 2^22. */
-const PID = 5_000_000;
-const NODE = { inode: 77, major: 8, minor: 1 };
-const CODE = { start: 1000, end: 2000 };
-const RUNTIME: RuntimeFile = {
-	runtime: 'v8',
-	version: '11.3.244',
-	layout: {
-		heap: LAYOUT,
-		builtins: CODE,
-		interpreter: CODE,
-		resumes: [],
-		wasm: undefined,
-		loaded: [],
-	},
-	problem: undefined,
-};
 /** One with a module of WebAssembly. */
 const WASM_CODE = 0x5000_0000_0000;
 const WASM = new WasmWorld('11.3');
-const WASM_RUNTIME: RuntimeFile = {
+const WASM_RUNTIME: V8File = {
 	...RUNTIME,
 	layout: {
 		heap: LAYOUT,
@@ -46,121 +27,6 @@ const WASM_RUNTIME: RuntimeFile = {
 		loaded: [],
 	},
 };
-
-/** The memory of a process, and what was read there when. */
-class Pages extends FakeMemory {
-	rests = 0;
-	isGone = false;
-	/** What it takes to read one function. */
-	cost_ms = 0;
-	readonly words = new Map<string, FunctionWord>();
-	/** Names of functions that were read, in order. */
-	readonly reads: string[] = [];
-
-	constructor(readonly clock: { now_ms: number }) {
-		super();
-	}
-
-	override read(address: number, length_bytes: number): DataView | undefined {
-		if (this.isGone) return undefined;
-		for (const [name, { place }] of this.words)
-			if (place === address) {
-				this.reads.push(name);
-				this.clock.now_ms += this.cost_ms;
-			}
-		return super.read(address, length_bytes);
-	}
-
-	/** A function that is in it from now on. */
-	function(name: string): FunctionWord {
-		const scope = this.scope([FUNCTION_FLAGS, 0, 0, name, -1, '', 0, 5]);
-		const place = this.shared(scope, this.script('/srv/a.js', this.string('x')));
-		const print = printAt(new Heap(this, LAYOUT), place) ?? assert.fail();
-		const word = { place, print, isCallers: false };
-		this.words.set(name, word);
-		return word;
-	}
-
-	forgets = 0;
-	forget(): void {
-		this.forgets++;
-	}
-
-	rest(): void {
-		this.rests++;
-	}
-}
-
-/** Processes with memory of their own, whose stacks are met as a test says. Time stands still by itself. */
-/** `limits`: as FunctionNames has them. */
-function world(context: TestContext, runtime = RUNTIME, limits = {}) {
-	const clock = { now_ms: 1000 };
-	// mock.method would keep where each of a million calls came from.
-	const { now } = performance;
-	performance.now = () => clock.now_ms;
-	context.after(() => {
-		performance.now = now;
-	});
-	context.mock.timers.enable({ apis: ['setTimeout'] });
-	const history = new ProcessHistory();
-	const all = new Map<number, Pages>();
-	const met: ReturnType<FunctionMaps['met']> = [];
-	let onMet: () => Promise<void> = async () => {};
-	const maps = {
-		watch: (call: () => Promise<void>) => {
-			onMet = call;
-		},
-		met: () => met.splice(0),
-		runtimeIn: ({ inode }: { inode: bigint }) =>
-			inode === BigInt(NODE.inode) ? runtime : undefined,
-	};
-	const names = new FunctionNames(maps, history, (pid) => all.get(pid) ?? assert.fail(), limits);
-	let taken = 0;
-	names.begin(() => taken++);
-	const map = { ...NODE, start: 0x1000, end: 0x2000, fileOffset: 0, path: '/usr/bin/node' };
-	return {
-		names,
-		clock,
-		timesTaken: () => taken,
-		begin(pid: number): Pages {
-			const pages = new Pages(clock);
-			all.set(pid, pages);
-			history.add({ type: 'mmap', pid, tid: pid, time_ns: 10, ...map });
-			return pages;
-		},
-		/** It runs another program from now on. */
-		execute(pid: number): void {
-			history.add({ type: 'comm', pid, tid: pid, time_ns: 20, comm: 'x', exec: true });
-		},
-		/** Of the child nothing can be read, as it has ended. */
-		fork(parentPid: number, pid: number): void {
-			const pages = new Pages(clock);
-			pages.isGone = true;
-			all.set(pid, pages);
-			history.add({ type: 'fork', pid, tid: pid, parentPid, time_ns: 12 });
-		},
-		pagesOf: (pid: number) => all.get(pid) ?? assert.fail(),
-		meet(words: readonly FunctionWord[], pid = PID, call?: number): void {
-			const frames = words.map((word) => ({ word, call }));
-			met.push({ pid, runtime, base: 0, frames, others: [] });
-		},
-		/** Code that no function was taken of. */
-		meetAddresses(others: number[], pid = PID): void {
-			met.push({ pid, runtime, base: 0, frames: [], others });
-		},
-		/** The ring has what was met. */
-		tell: () => onMet(),
-		pause: (ms: number) => context.mock.timers.tick(ms),
-		withInlined(call: number, word: FunctionWord, pid = PID) {
-			return names.withInlined(history.at(pid, 15) ?? assert.fail(), call, [word]);
-		},
-		nameOf(word: FunctionWord, { pid = PID, time_ns = 15 } = {}) {
-			const space = history.at(pid, time_ns) ?? assert.fail();
-			const name = names.nameOf(space, word);
-			return typeof name === 'string' ? name : name.name;
-		},
-	};
-}
 
 test('functions are read as soon as a stack is kept, each once, in the order of stacks', async (t) => {
 	const here = world(t);
@@ -366,21 +232,6 @@ test('closed: its memory is not held, and nothing is read any more', async (t) =
 	here.pause(100);
 	assert.deepEqual([pages.reads, pages.rests], [['a'], 1]);
 });
-
-/** A function with one call, of a function that was put into it, and that one. */
-function inlinedIn(pages: Pages) {
-	const [word, inlined] = [pages.function('outer'), pages.function('inner')];
-	const start = optimisedCode(pages, {
-		outer: word.place,
-		functions: [inlined.place],
-		count: 1,
-		inlinings: [[position(0), 0]],
-		entries: [[0x10, position(1)]],
-		size_bytes: 0x100,
-	});
-	writeCall(pages, start + 0x20);
-	return { word, inlined, call: start + 0x20 };
-}
 
 test('functions in the code of others are read at once, and their names: the process may end', async (t) => {
 	const here = world(t);

@@ -58,3 +58,15 @@ test('names and files have 64 Mi characters in all; a file that many functions a
 	const least = (64 << 20) / 4097 - 20;
 	assert.ok(kept.filter(Boolean).length >= least && kept.at(-1) === undefined);
 });
+
+test('a function that has come to the place of another one is not called by its name', () => {
+	const names = new KeptNames();
+	const [before, after] = [word(16), { ...word(16), print: 8 }];
+	names.keep('life', before, named('before'));
+	assert.equal(names.get('life', after), undefined);
+	assert.equal(names.get('next life', before), undefined);
+	names.keep('life', after, named('after'));
+	assert.deepEqual(names.get('life', before), named('before'));
+	// The same one, also where it has called what has no frame of its own.
+	assert.deepEqual(names.get('life', { ...before, isCallers: true }), named('before'));
+});
