@@ -88,6 +88,30 @@ test('all processes are read as tracing begins, unless some were chosen', AS_ROO
 });
 
 test(
+	'little by little: who had no turn has one after each pause, until all are read',
+	AS_ROOT,
+	(t) => {
+		t.mock.timers.enable({ apis: ['setTimeout'] });
+		const { watch, read } = watchOf(t);
+		let now_ms = 0;
+		// The first look at the clock begins a slice; in each there is time for one.
+		t.mock.method(performance, 'now', () => {
+			now_ms += 3;
+			return now_ms;
+		});
+		watch.begin();
+		assert.equal(read.length, 1);
+		t.mock.timers.tick(19);
+		assert.equal(read.length, 1);
+		t.mock.timers.tick(1);
+		assert.equal(read.length, 2);
+		t.mock.timers.tick(20);
+		assert.deepEqual(read.sort(), [ONE, TWO, THREE]);
+		watch.end();
+	},
+);
+
+test(
 	'what the kernel tells is passed on, whoever it is of; of others nothing is kept',
 	AS_ROOT,
 	async (t) => {
@@ -150,6 +174,24 @@ test(
 	},
 );
 
+test(
+	'functions of a runtime in the stack of who waits are told with its addresses',
+	AS_ROOT,
+	(t) => {
+		const { watch } = watchOf(t);
+		watch.begin();
+		const functions = new Map([[1, [{ place: 8, print: 1, isCallers: false }]]]);
+		const walked = { addresses: [2 ** 46, 2 ** 45], end: 'whole' as const };
+		const walk = t.mock.method(SleepingStacks.prototype, 'walk', () => ({ ...walked, functions }));
+		const thread = { pid: ONE, tid: ONE, registers: { ip: 2 ** 46, sp: 2 ** 46, fp: 0 } };
+		const stack = { user: walked.addresses, userEnd: 'whole' };
+		assert.deepEqual(watch.walkWaiting(thread, 100, 10), { ...stack, functions });
+		walk.mock.mockImplementation(() => walked as never);
+		assert.deepEqual(watch.walkWaiting(thread, 100, 10), stack);
+		watch.end();
+	},
+);
+
 /** Tables that say how they are used. */
 function fakeTables(problem?: string) {
 	const calls: string[] = [];
@@ -196,4 +238,24 @@ test('lost records are told where more processes are traced than can be compared
 	};
 	assert.deepEqual(lostWith(8), {});
 	assert.deepEqual(lostWith(9), { mappings_lost: 3 });
+	// And where what one of them has mapped is not known.
+	t.mock.method(ProcessHistory.prototype, 'knows', (pid: number) => pid !== TWO);
+	assert.deepEqual(lostWith(1), {});
+	assert.deepEqual(lostWith(3), { mappings_lost: 3 });
+});
+
+test('CPUs that come are followed; all that is open is closed in the end', AS_ROOT, (t) => {
+	const { watch } = watchOf(t);
+	watch.begin();
+	const refresh = t.mock.method(Sideband.prototype, 'refreshCpus', () => {});
+	watch.take();
+	assert.equal(refresh.mock.callCount(), 0);
+	watch.drain();
+	assert.equal(refresh.mock.callCount(), 1);
+	const closed = [Sideband, ProcessHistory, SleepingStacks].map(
+		({ prototype }) => t.mock.method(prototype as { close(): void }, 'close').mock,
+	);
+	watch.end();
+	watch.close();
+	for (const each of closed) assert.equal(each.callCount(), 1);
 });
