@@ -73,13 +73,16 @@ test('memory that is a file by name only is no file; what the kernel maps for ol
 	const of = { type: 'mmap', pid: process.pid, tid: process.pid, time_ns: 1 } as const;
 	const file = { fileOffset: 0, inode: 77, major: 0, minor: 1, start: 0x1000, end: 0x2000 };
 	history.add({ ...of, ...file, path: '/memfd:doublemapper (deleted)' });
-	const [stack] = await new Symbolizer(history).resolve([
+	const [stack, first, behind] = await new Symbolizer(history).resolve([
 		stackOf([0x1100, -0xa0_0000, -0x9f_f001, -0x9f_efff, -0xa0_0000], { at_ns: 5 }),
+		stackOf([-0xa0_0000]),
+		stackOf([-0x9f_f000]),
 	]);
 	assert.deepEqual(
 		stack?.user.map(({ name }) => name),
 		['[anon]', '[unknown]', '[vsyscall]', '[unknown]', '[unknown]'],
 	);
+	assert.deepEqual([first?.user[0]?.name, behind?.user[0]?.name], ['[vsyscall]', '[unknown]']);
 });
 
 test('kernel functions whose addresses are hidden are told of', async (t) => {

@@ -115,10 +115,10 @@ test('a file with all its symbols lacks none; what was counted stays when its na
 	assert.equal(account.lackingBuildId(file), undefined);
 	account.addFile(file, namesOf(false, 'id'));
 	add(account, 5, [placeOf(undefined, file)]);
-	assert.deepEqual(
-		account.notices().map((notice) => 'share' in notice && notice.share),
-		[0.5],
-	);
+	const shares = () => account.notices().map((notice) => 'share' in notice && notice.share);
+	assert.deepEqual(shares(), [0.5]);
+	add(account, 10, [placeOf('symbols', file)]);
+	assert.deepEqual(shares(), [0.75]);
 	// Of a file that nobody told of there is nothing to say.
 	const other = new Account(new ProcessHistory(), 'on');
 	add(other, 5, [placeOf('symbols', file)]);
@@ -258,8 +258,9 @@ test('functions that could not be read are told by their language, the largest s
 	);
 	const addUnread = (pid: number, value: number, isUnread: boolean) =>
 		account.add(stackOf([], { pid, parts: [value], at_ns: 10 }), [], isUnread);
-	addUnread(1, 20, true);
+	addUnread(1, 15, true);
 	addUnread(2, 30, true);
+	addUnread(1, 5, true);
 	addUnread(1, 49, false);
 	addUnread(3, 1, true);
 	// What has no name where functions are read is no function.
