@@ -1,6 +1,9 @@
 /** One file from a server: how much of it, from where, and what is told meanwhile. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import http from 'node:http';
+import https from 'node:https';
+import { syncBuiltinESMExports } from 'node:module';
+import { type TestContext, test } from 'node:test';
 import type { PartialFile } from '../../../../src/symbolize/debuginfod/cache.js';
 import { DownloadError, download } from '../../../../src/symbolize/debuginfod/download.js';
 import { type Answer, serve } from './support.js';
@@ -99,30 +102,66 @@ test('redirects of each kind are followed, five of them; what is no redirect is 
 });
 
 test('a server that sends enough at first, and then nothing, is given up', async () => {
-	const { of } = await refusal(
+	const { of, says } = await refusal(
 		(_request, response) => {
 			response.writeHead(200);
 			response.write(Buffer.alloc(150 * 1024));
 		},
 		{ size_bytes: 1e6, timeout_ms: 40 },
 	);
-	assert.equal(of, 'server');
+	assert.deepEqual(
+		[of, says],
+		['server', 'sends less than 102,400 B in 0.04 s (DEBUGINFOD_TIMEOUT)'],
+	);
 });
 
-test('a server that was reached in time may take longer to send than it may take to be reached', async (t) => {
+/** How much comes of a server that sends so many bytes, and ends when this time is over. */
+async function cameAfter(t: TestContext, bytes: number, passes_ms: number): Promise<number> {
 	let finish = () => {};
 	const server = await serve((_request, response) => {
 		response.writeHead(200);
-		response.write('x'.repeat(10));
+		response.write('x'.repeat(bytes));
 		finish = () => response.end('y'.repeat(5));
 	});
 	t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-	const limits = { timeout_ms: 60_000, size_bytes: 1000, signal: new AbortController().signal };
+	const limits = { timeout_ms: 60_000, size_bytes: 1e6, signal: new AbortController().signal };
 	const into = { write: () => {} } as unknown as PartialFile;
-	const came = await download(new URL(server.url), into, limits, (bytes) => {
-		if (bytes > 10) return;
-		t.mock.timers.tick(59_000);
+	return download(new URL(server.url), into, limits, (came) => {
+		if (came !== bytes) return;
+		t.mock.timers.tick(passes_ms);
 		finish();
 	});
-	assert.equal(came, 15);
+}
+
+test('a server that was reached in time may take longer to send than it may take to be reached', async (t) => {
+	assert.equal(await cameAfter(t, 10, 59_000), 15);
+});
+
+test('a server that sends enough may take as long as it pleases', async (t) => {
+	assert.equal(await cameAfter(t, 102_400, 60_000), 102_405);
+});
+
+test('no redirect leads from https to http', async (t) => {
+	const server = await serve((request, response) => {
+		const to = request.url === '/' ? `https://${request.headers.host}/next` : '/last';
+		const isPlain = request.url === '/next';
+		const location = isPlain ? `http://${request.headers.host}/last` : to;
+		if (request.url === '/last') response.end('found');
+		else response.writeHead(302, { Location: location }).end();
+	});
+	// Without certificates: what is encrypted otherwise is not.
+	t.mock.method(https, 'request', (at: URL, options: http.RequestOptions) =>
+		http.request(new URL(at.href.replace('https:', 'http:')), options),
+	);
+	syncBuiltinESMExports();
+	t.after(() => {
+		t.mock.restoreAll();
+		syncBuiltinESMExports();
+	});
+	const limits = { timeout_ms: 60_000, size_bytes: 1000, signal: new AbortController().signal };
+	const into = { write: () => {} } as unknown as PartialFile;
+	const from = (path: string) =>
+		download(new URL(path, server.url.replace('http:', 'https:')), into, limits);
+	await assert.rejects(from('/'), new DownloadError('redirects from https to http', 'server'));
+	assert.equal(await from('/elsewhere'), 5);
 });
