@@ -76,6 +76,19 @@ test('from a good server: at its place in the cache, and told meanwhile', async 
 	assert.equal(headers['x-debuginfod-maxsize'], String(2 ** 30));
 });
 
+test('a section may say that it is larger than the file, if the file has nothing of it: code of a large program', async () => {
+	const NOBITS = 8;
+	const debug = Buffer.from(program.debug);
+	const [headers, count] = [Number(debug.readBigUInt64LE(40)), debug.readUInt16LE(60)];
+	const places = Array.from({ length: count }, (_, i) => headers + 64 * i);
+	const code = places.filter((at) => debug.readUInt32LE(at + 4) === NOBITS);
+	assert.ok(code.length > 0);
+	for (const at of code) debug.writeBigUInt64LE(2n ** 32n, at + 32);
+	const server = await serve(sends(debug));
+	const { outcomes } = await fetchFrom([server.url]);
+	assert.deepEqual(outcomes, [{ of: program, bytes: debug.length, host: server.host }]);
+});
+
 test('no server has it: a miss, after which nobody is asked for a while', async () => {
 	const servers = [await serve(notFound), await serve(notFound)];
 	const urls = servers.map(({ url }) => url);

@@ -127,6 +127,8 @@ test('nobody is asked: without the variable, with --no-debuginfod, while tracing
 		assert.match(names[0] ?? '', /^app\+0x/);
 		advice.push(notices.join('\n'));
 	}
+	// To leave out the option alone would not help.
+	assert.equal(new Debuginfod(false, waiting, {}).use, 'unset');
 	assert.deepEqual(server.asked, []);
 	assert.equal(waiting.begun, 0);
 	assert.deepEqual(filesIn(cache), []);

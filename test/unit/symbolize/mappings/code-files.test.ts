@@ -3,9 +3,27 @@ import assert from 'node:assert/strict';
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import { inodeOf, mappedFiles, pathTo } from '../../../../src/symbolize/mappings/code-files.js';
+import { fakeProc } from '../../proc/fake-proc.js';
 
 /** Above any process number. */
 const NOBODY = 4_194_305;
+
+test('files are told by their device, too; what is named like none of a folder is none', (t) => {
+	const of = (start: number, identity: string) =>
+		`${start}000-${start}800 r-xp 00000000 ${identity}\n`;
+	const maps =
+		of(1, '08:01 77    /usr/bin/app') +
+		of(2, '08:02 77    /mnt/lib/libapp.so') +
+		of(3, '103:01 77    /srv/libapp.so') +
+		of(4, '00:0f 78    anon_inode:[perf_event]') +
+		of(5, '08:02 77    /mnt/lib/libapp.so') +
+		of(6, '00:00 0    [vdso]');
+	fakeProc(t, { files: { [`/proc/${NOBODY}/maps`]: maps } });
+	assert.deepEqual(
+		mappedFiles(NOBODY)?.map(({ path }) => path),
+		['/usr/bin/app', '/mnt/lib/libapp.so', '/srv/libapp.so'],
+	);
+});
 
 test('our own: the program and its libraries, each once, and nothing but files', () => {
 	const files = mappedFiles(process.pid) ?? assert.fail();
