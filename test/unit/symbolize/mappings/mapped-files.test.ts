@@ -18,6 +18,9 @@ test('the same file is one, whoever has it mapped; when nobody has, it is forgot
 	const first = files.add(process.pid, now_ns(), libc) ?? assert.fail();
 	assert.equal(files.add(1, now_ns(), libc), first);
 	assert.equal(first.mappings, 2);
+	// By another name, it is shown by that.
+	const linked = files.add(process.pid, now_ns(), { ...libc, path: '/srv/lib/app.so' });
+	assert.equal(linked?.path, '/srv/lib/app.so');
 	assert.notEqual(files.add(process.pid, now_ns(), entryOf(/libm\.so\.6$|libstdc/)), first);
 	files.release(first);
 	assert.equal(files.add(process.pid, now_ns(), libc), first);

@@ -123,6 +123,12 @@ test('where both have a build-id that counts, and else the checksum', () => {
 	put(place, debugFile('same', ID));
 	assert.equal(find(elfWith(noteOf(ID), linkTo('app.debug', 1))), 'same');
 	assert.equal(find(elfWith(linkTo('app.debug', 1))), undefined);
+	// Of which only the program has a build-id.
+	const plain = debugFile('plain');
+	put(place, plain);
+	assert.equal(find(elfWith(noteOf(ID), linkTo('app.debug', checksum(plain)))), 'plain');
+	assert.equal(find(elfWith(noteOf(ID), linkTo('app.debug', 1))), undefined);
+	put(place, debugFile('same', ID));
 	assert.equal(find(elfWith(linkTo('app.debug', checksum(debugFile('same', ID))))), 'same');
 	const other = debugFile('other', 'abcdef02');
 	put(place, other);
