@@ -1,6 +1,6 @@
 /** Names that are fetched once it is known that they lack: when, of which files, and what is said. */
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { CapturedStack } from '../../../../src/aggregate/stack.js';
@@ -86,6 +86,18 @@ async function goodServer() {
 		response.writeHead(found ? 200 : 404).end(found?.debug);
 	});
 }
+
+test('symbols that are installed where the process sees them need not be fetched', async (t) => {
+	const root = temporaryFolder();
+	const place = join(root, 'usr/lib/debug/.build-id', app.buildId.slice(0, 2));
+	mkdirSync(place, { recursive: true });
+	writeFileSync(join(place, `${app.buildId.slice(2)}.debug`), app.debug);
+	t.mock.method(MappedFile.prototype, 'roots', () => [root, '']);
+	const server = await goodServer();
+	const env = { DEBUGINFOD_URLS: server.url, DEBUGINFOD_CACHE_PATH: temporaryFolder() };
+	const { names } = await named([inWork(app, 10)], new Debuginfod(true, new Waiting(), env));
+	assert.deepEqual([names, server.asked], [['work1'], []]);
+});
 
 test('files that lack names are fetched, the greatest share first, and named', async () => {
 	const server = await goodServer();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -198,12 +198,15 @@ test('debug files, by build-id, in the root that the program is in', async () =>
 		functions.map(({ address }) => address),
 	);
 	assert.equal((await nameIn(path, offsets)).complete, false);
+	const open = () => readdirSync('/proc/self/fd').length;
+	const before = open();
 	const { names, complete } = await nameIn(path, offsets, [root, '']);
 	assert.deepEqual(
 		names,
 		functions.map(({ name }) => name),
 	);
 	assert.equal(complete, true);
+	assert.equal(open(), before, 'something stays open');
 });
 
 test('symbols that came packed (.gnu_debugdata)', async () => {

@@ -20,6 +20,7 @@ test('Debian and Ubuntu: the package that has the file', () => {
 	const root = rootWith('NAME="Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\n', {
 		'libfoo1:amd64.list': '/.\n/lib\n/lib/libfoo.so.1\n',
 		'foo-tools.list': '/.\n/usr/bin/foo\n/usr/bin/foo-more\n',
+		'foo-chroot.list': '/.\n/opt/chroot/usr/bin/bar\n/opt/chroot/usr/bin/foo\n',
 		'foo-tools.md5sums': '/.\n/usr/bin/bar\n',
 		'libstdc++6.0:amd64.list': '/.\n/usr/lib/libstdc++.so.6\n',
 	});
