@@ -39,8 +39,8 @@ function tablesOf(
 	let hasRoom = true;
 	let ask: () => Promise<void> = async () => {};
 	const maps = UnwindMaps.prototype;
-	for (const name of ['open', 'addRules', 'nextRound', 'close'] as const)
-		t.mock.method(maps, name, () => {});
+	for (const name of ['open', 'addRules', 'close'] as const) t.mock.method(maps, name, () => {});
+	const rounds = t.mock.method(maps, 'nextRound', () => {}).mock;
 	for (const name of ['open', 'close'] as const)
 		t.mock.method(FunctionMaps.prototype, name, () => {});
 	t.mock.method(maps, 'watch', (call: typeof ask) => {
@@ -55,7 +55,7 @@ function tablesOf(
 	const tables = new UnwindTables(object, subjects, (note) => notes.push(note));
 	t.after(() => tables.close());
 	return {
-		...{ tables, put, dropped, notes },
+		...{ tables, put, dropped, notes, rounds },
 		request: async (...requests: readonly Request[]) => {
 			asked.push(...requests);
 			await ask();
@@ -138,6 +138,56 @@ test('who meets a file has its other files read, too: 64 of them, each once, and
 	assert.equal(ordered.length, 1 + 66 + 1 + 1 + 36);
 });
 
+test('a file that is asked for is not read a second time as one of the others', async (t) => {
+	const maps = [7, 8].map((inode) =>
+		line(inode, `r-xp 00000000 00:05 ${inode}    /lib/${inode}.so`),
+	);
+	fakeProc(t, { files: { [`${FOLDER}/maps`]: maps.join('') } });
+	const ordered = orders(t);
+	const { tables, request: ask } = tablesOf(t, {});
+	tables.order();
+	tables.begin();
+	await ask(request(8));
+	assert.deepEqual(
+		ordered.slice(1).map(([{ inode }]) => inode),
+		[8n, 7n],
+	);
+});
+
+test('a table of another version of the file than was met is not used: who meets it next asks again', async (t) => {
+	const { pid } = await waitingChild(t, 'cat');
+	const [mapped = assert.fail()] = parseMaps(readMaps(pid) ?? '').filter(({ inode }) => inode > 0);
+	const { start, end, inode, major, minor } = mapped;
+	const device = major * 2 ** 20 + minor;
+	const met = { pid, start, end, inode: BigInt(inode), device, changed_ns: 9n };
+	const { tables, put, dropped, notes, request: ask } = tablesOf(t, {});
+	tables.order();
+	tables.begin();
+	await ask(met);
+	while (notes.length === 0) await sleep(1);
+	tables.drain();
+	assert.deepEqual(dropped, [met]);
+	assert.ok(put.every((file) => file.inode !== met.inode));
+	assert.ok(put.length > 1);
+});
+
+test('tracing begins when the tables of those that were chosen are there, or after 2 s', (t) => {
+	orders(t);
+	const waits = t.mock.method(TableReader.prototype, 'wait', () => {}).mock;
+	for (const [pids, expected] of [
+		[[], []],
+		[[NOBODY], [2000]],
+	] as const) {
+		const { tables } = tablesOf(t, { pids: [...pids] });
+		tables.order();
+		tables.begin();
+		assert.deepEqual(
+			waits.calls.flatMap(({ arguments: limits }) => limits),
+			expected,
+		);
+	}
+});
+
 test('for a trial, whose stacks nobody walks, no file of the chosen process is read', (t) => {
 	fakeProc(t, { files: { [`${FOLDER}/maps`]: line(1, 'r-xp 00000000 08:01 500    /lib/x') } });
 	const ordered = orders(t);
@@ -171,13 +221,15 @@ test('of 32 processes in a second other files are looked for; what is asked for 
 
 test('what cannot be ordered now is asked for again by who meets it next, and once', async (t) => {
 	const ordered = orders(t, false);
-	const { tables, dropped, request: ask } = tablesOf(t, {});
+	const { tables, dropped, rounds, request: ask } = tablesOf(t, {});
 	tables.order();
 	tables.begin();
 	await ask(request(7));
 	assert.equal(ordered.length, 2);
 	assert.deepEqual(dropped, []);
+	assert.equal(rounds.callCount(), 0);
 	tables.drain();
+	assert.equal(rounds.callCount(), 1);
 	assert.deepEqual(dropped, [request(7)]);
 	tables.drain();
 	assert.equal(dropped.length, 1);
