@@ -125,3 +125,31 @@ test('what was lost long ago says nothing new about what was lost since', () => 
 	});
 	assert.deepEqual(parts, { '1: ?': 70, '1: ran': 10 });
 });
+
+test('of a waker that began to be when all was over, nothing else is told', () => {
+	const parts = partsOf((all) => {
+		all.wasBlocked(blocked(A, [100, 200], B, { wakerBorn_ns: 250 }));
+		all.wasBlocked(blocked(A, [300, 400], B));
+	});
+	assert.deepEqual(parts, { '1: did not exist yet': 100, '1: ran': 100 });
+});
+
+test('errors of sampled waits add up, and those of parts are as large as what the wait counts as', () => {
+	const [sum] = chainsOf((all) => {
+		for (const variance of [4, 9])
+			all.wasBlocked(blocked(A, [100, 200], 0, { weighed_ns: 1000, variance }));
+	});
+	assert.deepEqual([sum?.value_ns, sum?.variance], [2000, 13]);
+	const parts = chainsOf((all) => {
+		all.waitedForCpu({ ...forCpu(B, [110, 150], 40), variance: 16 });
+		// It counts as half of what it is.
+		all.wasBlocked(blocked(A, [100, 200], B, { weighed_ns: 50 }));
+	});
+	assert.deepEqual(
+		parts.map(({ did, value_ns, variance }) => [did, value_ns, variance]),
+		[
+			['waited for a CPU', 20, 4],
+			['ran', 30, 4],
+		],
+	);
+});
