@@ -55,6 +55,9 @@ test('reversed: from the leaf; widest first: by weight', () => {
 
 test('what is too small is left out with all that stands on it, and counted', () => {
 	const flame = flameOf(PROFILE, { minShare: 2 / 12 });
+	// What is just as wide as it may be is there.
+	const equal = profileOfStacks({ a: 3, b: 1 });
+	assert.equal(flameOf(equal, { minShare: 0.25 }).left_out, 0);
 	assert.equal(flame.left_out, 1);
 	assert.ok(!drawn(PROFILE, flame).some((line) => line.includes('z')));
 	assert.deepEqual(drawn(PROFILE, flame)[3], '2 0+7 b self 2', 'its place stays');

@@ -40,6 +40,20 @@ test('by comm: processes of a name are one entry; values, counts and variances a
 	assert.equal(redis?.processes, undefined);
 });
 
+test('what no sum can have is that of the largest: the kind of wait', () => {
+	const kinds = [
+		['lock', 2],
+		['poll', 5],
+		['pipe', 3],
+	] as const;
+	const rows = kinds.map(([waitKind, value], pid) => row('app', pid + 1, { waitKind, value }));
+	for (const by of ['comm', 'process'] as const) {
+		const alike = by === 'comm' ? rows : rows.map((each) => ({ ...each, key: { pid: 1 } }));
+		const [sum, ...none] = groupStacks(alike, by);
+		assert.deepEqual([sum?.waitKind, sum?.value, none], ['poll', 10, []]);
+	}
+});
+
 test('by process: threads of a process that have a name; by thread: as they are', () => {
 	const threads = [
 		row('a', 10, { key: { pid: 10, tid: 11, comm: 'a' } }),
