@@ -34,8 +34,9 @@ test('the same object is added up: values, counts and variances; the largest com
 		share(file, 10, 1, 2),
 		share(child, 25),
 		share({ ...file }, 20, 4, 8),
+		share(unknown, 40),
 	]);
-	assert.deepEqual(sums, [share(file, 30, 5, 10), share(child, 25)]);
+	assert.deepEqual(sums, [share(unknown, 40), share(file, 30, 5, 10), share(child, 25)]);
 });
 
 const OBJECTS: Readonly<Record<string, WaitObject>> = {

@@ -114,18 +114,28 @@ test('deep stacks are cut off, and the page says so', () => {
 
 test('many functions side by side: the smallest are left out, and the page says so', () => {
 	const many = function* (count: number) {
-		for (let i = 0; i < count; i++) yield [[`f${i}`], i < 10 ? 1e6 : 1] as const;
+		for (let i = 0; i < count; i++) yield [[`f${i}`], i < 10 ? 1e6 : 2] as const;
 	};
 	const data = dataOf(profileOf(many(30_000)));
 	assert.equal(data.boxes.frame.length, 11);
 	assert.equal(data.names.length, MAX_PAGE_FUNCTIONS);
 	assert.deepEqual(data.notes, [
-		'29,990 boxes below 0.008 % are left out, 0.3 % in all (--minwidth).',
+		'29,990 boxes below 0.008 % are left out, 0.6 % in all (--minwidth).',
 		'The table leaves out the 10,000 smallest functions.',
 	]);
 	// More than a call can have arguments.
 	const all = dataOf(profileOf(many(130_000)), { minWidth_px: 0 });
 	assert.equal(all.boxes.frame.length, 130_001);
+});
+
+test('how narrow a box may be is of the width that was asked for', () => {
+	const profile = profileOf([
+		[['wide'], 91],
+		[['narrow'], 9],
+	]);
+	const boxesIn = (width_px: number) =>
+		dataOf(profile, { minWidth_px: 100, width_px }).boxes.frame.length;
+	assert.deepEqual([boxesIn(1000), boxesIn(1200)], [2, 3]);
 });
 
 test('nothing recorded is a page too', () => {
