@@ -84,3 +84,12 @@ test('bytes as a C string has them; three digits where a digit follows', () => {
 	assert.equal(escaped(0, 1, 0x1b, 0x7f, 0xff), '\\0\\1\\33\\177\\377');
 	assert.equal(escaped(0, 0x31, 7, 0x39, 7, 0x61), '\\0001\\0079\\7a');
 });
+
+test('times of day have two digits for each part, and begin anew at midnight', () => {
+	const DAY_US = 86_400e6;
+	const timeOf = (local_us: number) => text((lines) => lines.timeOfDay(local_us));
+	assert.equal(timeOf(((1 * 60 + 2) * 60 + 3) * 1e6 + 4), '01:02:03.000004');
+	assert.equal(timeOf(20_000 * DAY_US - 1), '23:59:59.999999');
+	assert.equal(timeOf(20_000 * DAY_US), '00:00:00.000000');
+	assert.equal(timeOf(20_000 * DAY_US + 3_671_500_000), '01:01:11.500000');
+});
