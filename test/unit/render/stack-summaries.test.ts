@@ -153,3 +153,34 @@ test('the call that the kernel names is not said twice, however the C library ca
 		assert.equal(waits(call, 'tcp_sendmsg'), 'main → tcp_sendmsg', call);
 	assert.equal(waits('resend', 'tcp_sendmsg'), 'main → resend → tcp_sendmsg');
 });
+
+test('the largest line is first, of however many stacks another one is', () => {
+	const stacks = [row(5e9, ['f']), row(1e9, ['main', 'g']), row(1e9, ['x', 'g'])];
+	assert.deepEqual(lines(stacks), [
+		'   5.00 s   71.4 %  app (7): f',
+		'   2.00 s   28.6 %  app (7), 2 stacks: g',
+	]);
+});
+
+test('where parts are apart, whose it is says which; the first thread of a process is one, too', () => {
+	const key = { part: 'run queue', pid: 7, tid: 7, comm: 'app' };
+	assert.deepEqual(lines([row(1e9, ['f'], { key, parts: [0, 1e9] })]), [
+		'   1.00 s  100.0 %  run queue: app (7, thread 7): f',
+	]);
+});
+
+test('a line that just fits stays one; with what most of it was, no line is too long', () => {
+	const of = row(1e9, [`function${'_long'.repeat(4)}`], { parts: [6e8, 4e8] });
+	const lined = (width: number) =>
+		summaryLines(10, findings([of]), { style: { width } })
+			.trimEnd()
+			.split('\n')
+			.slice(1);
+	const [whole = ''] = lined(1000);
+	assert.match(whole, / \(40 % run queue\)$/);
+	assert.deepEqual(lined(whole.length), [whole]);
+	for (const width of [whole.length - 1, 60, 55, 50]) {
+		assert.equal(lined(width).length, 2);
+		for (const line of lined(width)) assert.ok(line.length <= width, `${width}: ${line}`);
+	}
+});

@@ -276,3 +276,12 @@ test('samples: one line for a function and a system call, wherever in the kernel
 		'    15 samples   15.0 %  shop (812): decode_image',
 	]);
 });
+
+test('--top 0 shows all stacks, however many; of a single one that is shown nothing is said twice', () => {
+	const rows = Array.from({ length: 40 }, (_, i) => row(framesOf(`f${i}`)));
+	const text = (top: number) => renderStacks(findings(rows), { ...OPTIONS, top });
+	assert.equal(text(0).match(/^ {4}f\d+$/gm)?.length, 40);
+	assert.doesNotMatch(text(0), / more stack/);
+	assert.doesNotMatch(text(1), /: f\d+$| elsewhere$/m);
+	assert.match(text(2), / elsewhere$/m);
+});
