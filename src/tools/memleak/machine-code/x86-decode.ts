@@ -91,22 +91,31 @@ function isAllowed({ words }: Opcode, modRm: ModRm | undefined, { rep, rex }: Pr
 	return !words.has('zero') || (modRm?.mod === 3 && modRm.rm === (rex & 1) << 3);
 }
 
+const IMMEDIATES = ['rel8', 'rel32', 'moffs', 'imm8', 'imm16', 'immz', 'immv'] as const;
+
 /** Of an immediate, an address or a distance; undefined where prefixes make that unclear. */
 function sizeOfImmediate({ words }: Opcode, prefixes: Prefixes): number | undefined {
 	const wide = (prefixes.rex & 8) !== 0;
 	const narrow = prefixes.operand16 && !wide;
-	const sizes = {
+	switch (IMMEDIATES.find((word) => words.has(word))) {
 		// Intel's processors ignore 66 before these two, AMD's do not.
-		rel8: narrow ? undefined : 1,
-		rel32: narrow ? undefined : 4,
-		moffs: prefixes.address32 ? undefined : 8,
-		imm8: 1,
-		imm16: 2,
-		immz: narrow ? 2 : 4,
-		immv: wide ? 8 : narrow ? 2 : 4,
-	};
-	for (const [word, size] of Object.entries(sizes)) if (words.has(word)) return size;
-	return 0;
+		case 'rel8':
+			return narrow ? undefined : 1;
+		case 'rel32':
+			return narrow ? undefined : 4;
+		case 'moffs':
+			return prefixes.address32 ? undefined : 8;
+		case 'imm8':
+			return 1;
+		case 'imm16':
+			return 2;
+		case 'immz':
+			return narrow ? 2 : 4;
+		case 'immv':
+			return wide ? 8 : narrow ? 2 : 4;
+		default:
+			return 0;
+	}
 }
 
 function flowOf({ words }: Opcode): Instruction['flow'] {
