@@ -104,10 +104,10 @@ export class Elf {
 	/** The address, as it is linked, of what is at this place in the file. */
 	addressOf(fileOffset: number): number | undefined {
 		for (const { type, offset, address, size_bytes } of this.segments) {
+			if (type !== SEGMENT_TYPE.load || fileOffset >= offset + size_bytes) continue;
 			// The kernel maps whole pages: what is in front, on the segment's first page, is mapped too.
-			const from = offset - (offset % PAGE_BYTES);
-			const inside = fileOffset >= from && fileOffset < offset + size_bytes;
-			if (type === SEGMENT_TYPE.load && inside) return fileOffset - offset + address;
+			if (fileOffset >= offset || fileOffset >= offset - (offset % PAGE_BYTES))
+				return fileOffset - offset + address;
 		}
 		return undefined;
 	}
