@@ -102,6 +102,15 @@ export function fileOptions() {
 
 type CommonValues = ValuesOf<ReturnType<typeof commonOptions>>;
 
+const NAMES = new Map<ToolKind, ReturnType<typeof commonOptions>>();
+
+/** Their values. To take them out, options are made once: they are only asked for their names then. */
+function commonValues(kind: ToolKind, raw: RawValues): CommonValues {
+	const options = NAMES.get(kind) ?? commonOptions(kind);
+	NAMES.set(kind, options);
+	return valuesOf(options, raw);
+}
+
 /** Throws UsageError when two options name different formats. */
 function formatOf(values: CommonValues, kind: ToolKind): Format | undefined {
 	const format = formatOption(values, FORMATS[kind]);
@@ -158,7 +167,7 @@ export function commonSettings(
 	kind: ToolKind,
 	intervals = false,
 ): CommonSettings {
-	const values = valuesOf(commonOptions(kind), raw);
+	const values = commonValues(kind, raw);
 	const filter: Filter = {
 		pids: values.pid,
 		tids: values.tid,

@@ -128,6 +128,12 @@ interface CommandLine {
 
 const commandLines = new Map<AnyTool, CommandLine>();
 
+/** The tool, with options that are made once: to take values out, only their names are asked for. */
+function withOptionsMade<T extends { options(): unknown }>(tool: T): T {
+	const options = tool.options();
+	return { ...tool, options: () => options };
+}
+
 /** Made once for each tool: to declare all options takes longer than to parse some. */
 function commandLineOf(tool: AnyTool): CommandLine {
 	const made = commandLines.get(tool);
@@ -135,10 +141,14 @@ function commandLineOf(tool: AnyTool): CommandLine {
 	const cli = new Cli('tstrace').exitOverride().configureOutput({ writeErr: () => {} });
 	const there = () => [{ id: 'CONTAINER', kind: '', path: '/' }];
 	let command: readonly string[] = [];
+	let prepared: unknown;
 	addTool(cli, tool, (each, interval_s, count, raw) => {
-		each.use((some) =>
-			askedOf(some, { interval_s, count, raw: withContainers(raw, there), command }),
-		);
+		each.use((some) => {
+			const typed = { interval_s, count, raw: withContainers(raw, there), command };
+			// The tool that it was made of is the only one.
+			prepared ??= withOptionsMade(some);
+			return askedOf(prepared as typeof some, typed);
+		});
 		return Promise.resolve();
 	});
 	const line: CommandLine = {
