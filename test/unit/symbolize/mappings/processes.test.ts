@@ -213,18 +213,18 @@ test('processes that end, each with a file of its own: memory does not grow with
 		collect();
 		return process.memoryUsage().heapUsed;
 	};
-	const history = new ProcessHistory(60_000);
+	const history = new ProcessHistory(15_000);
 	let pid = PID;
 	const add = (count: number) => {
 		for (const end = pid + count; pid < end; pid++) addShortLife(history, pid, pid);
 	};
-	// More than are remembered; of 2,000 a third is forgotten at a time, so in the end there are as many.
-	add(2200);
+	// More than are remembered; of 500 a third is forgotten at a time, so in the end there are as many.
+	add(550);
 	const before = heapBytes();
-	add(4000);
+	add(1000);
 	const grown = heapBytes() - before;
-	// Each of 4,000 files takes 1 kB.
-	assert.ok(grown < 2e6, `${grown} bytes`);
+	// Each of 1,000 files takes 1 kB.
+	assert.ok(grown < 5e5, `${grown} bytes`);
 	assert.equal(history.at(pid - 1, pid)?.find(0x1800)?.file?.inode, pid - 1);
 });
 
