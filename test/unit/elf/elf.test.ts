@@ -59,6 +59,9 @@ test('a segment may be larger in memory than in the file', () => {
 		segments: [{ type: SEGMENT_TYPE.load, flags: 6, address: DATA, dataOf: 0 }],
 	});
 	bytes.writeBigUInt64LE(4096n, 64 + 40);
-	const [segment] = new Elf(new MemoryBytes(bytes)).segments;
-	assert.deepEqual([segment?.size_bytes, segment?.memory_bytes, segment?.flags], [64, 4096, 6]);
+	const elf = new Elf(new MemoryBytes(bytes));
+	const segment = elf.segments[0] ?? assert.fail();
+	assert.deepEqual([segment.size_bytes, segment.memory_bytes, segment.flags], [64, 4096, 6]);
+	assert.equal(elf.addressOf(segment.offset + 63), DATA + 63);
+	assert.equal(elf.addressOf(segment.offset + 64), undefined, 'the file has no more of it');
 });
