@@ -74,3 +74,15 @@ test('--follow needs somebody: a process, a thread or COMMAND', () => {
 		assert.equal(given({ ...follow, ...more }).filter.follow, true);
 	assert.equal(commonSettings(follow, ['true'], 'stacks').filter.follow, true);
 });
+
+test('each kind of tool has its own options, whichever was asked for before', () => {
+	const raw = { hdr: 'LOG', kernelThreads: true };
+	const of = (kind: ToolKind) => commonSettings(raw, [], kind);
+	const kinds: ToolKind[] = ['stacks', 'latency', 'table', 'latency', 'events'];
+	assert.deepEqual(
+		kinds.map((kind) => of(kind).hdr),
+		[undefined, 'LOG', undefined, 'LOG', undefined],
+	);
+	const others = commonSettings({}, [], 'latency');
+	assert.deepEqual([others.hdr, others.filter.kernelThreads], [undefined, false]);
+});
