@@ -32,28 +32,31 @@ execFileSync('scripts/build-bpf.sh', ['test/bpf', 'build/test-bpf'], { stdio: 'i
 
 /**
  * Files of test/unit by process: to start one, and to load what is tested, takes longer than most of these tests.
- * Each folder that has much to do has one, and all others have one together, so that no CPU is left with a long one.
- * Files of `hostile` run alone: each starts a process that does the work, and waits for it.
+ * Each folder that has much to do has one, and all others have one together. Files of `hostile` have one each: each
+ * starts a process that does the work, and waits for it. node starts files in the order of their names; so these begin
+ * with a number, and the longest runs first: no CPU is left with a long one.
  */
 function writeUnitTests() {
-	const FOLDERS = 'aggregate cli converters input perf render symbolize tools unwind'.split(' ');
+	const LONGEST_FIRST = (
+		'symbolize others unwind tools frame-labours input converters texts labours damage cli render aggregate ' +
+		'command-line perf lies'
+	).split(' ');
 	const unit = join(OUT, 'test/unit');
 	const inOneProcess = join(OUT, 'together');
-	const entries = [];
-	const together = new Map([...FOLDERS, 'others'].map((name) => [name, []]));
+	const together = new Map(LONGEST_FIRST.map((name) => [name, []]));
 	const all = readdirSync(unit, { recursive: true });
 	for (const file of all.filter((each) => each.endsWith('.test.js')).sort()) {
-		const [folder] = file.split('/');
-		const group = folder === 'hostile' ? entries : (together.get(folder) ?? together.get('others'));
-		group.push(join(unit, file));
+		const [folder, name] = file.split('/');
+		const group = folder === 'hostile' ? name.replace('.test.js', '') : folder;
+		(together.get(group) ?? together.get('others')).push(join(unit, file));
 	}
 	mkdirSync(inOneProcess);
-	for (const [name, files] of together) {
-		const path = join(inOneProcess, `${name}.test.js`);
+	const entries = [...together].map(([name, files], i) => {
+		const path = join(inOneProcess, `${String(i + 1).padStart(2, '0')}-${name}.test.js`);
 		const imports = files.map((file) => `import '${relative(inOneProcess, file)}';\n`);
 		writeFileSync(path, imports.join(''));
-		entries.push(path);
-	}
+		return path;
+	});
 	writeFileSync(join(OUT, 'unit-tests'), `${entries.join('\n')}\n`);
 }
 
