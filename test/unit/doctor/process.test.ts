@@ -102,7 +102,7 @@ test('settings of perf events are each its own; what was opened to try is closed
 test('a runtime that wrote a perf map has one; nothing is left open', (t) => {
 	const map = `/tmp/perf-${process.pid}.map`;
 	const file = { start: 0, end: 1, fileOffset: 0, major: 0, minor: 0, inode: 0, path: '/x/node' };
-	const judge = () => judgeRuntimesOf(process.pid, [file]).map(({ state }) => state);
+	const judge = () => judgeRuntimesOf(process.pid, '/x/app', [file]).map(({ state }) => state);
 	assert.deepEqual(judge(), ['warn']);
 	writeFileSync(map, '');
 	t.after(() => rmSync(map));
@@ -110,5 +110,5 @@ test('a runtime that wrote a perf map has one; nothing is left open', (t) => {
 	const before = open();
 	assert.deepEqual(judge(), ['ok']);
 	assert.equal(open(), before);
-	assert.deepEqual(judgeRuntimesOf(process.pid, [{ ...file, path: '/x/cat' }]), []);
+	assert.deepEqual(judgeRuntimesOf(process.pid, '/x/cat', [{ ...file, path: '/x/cat' }]), []);
 });

@@ -62,8 +62,9 @@ async function knownAfter(t: TestContext, ...reads: readonly (LanguageFunction |
 }
 
 test('a line that cannot be read at the moment is read later; if it never is, the name stays', async (t) => {
-	const early = { name: 'handle', file: '/srv/a.js', line: undefined, isLineLater: true };
-	const whole = { name: 'handle', file: '/srv/a.js', line: 15 };
+	const place = { language: 'javascript', name: 'handle', file: '/srv/a.js' } as const;
+	const early = { ...place, line: undefined, isLineLater: true };
+	const whole = { ...place, line: 15 };
 	await t.test('later', async (each) => {
 		assert.deepEqual(await knownAfter(each, early, early, whole), whole);
 	});
