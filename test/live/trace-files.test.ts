@@ -27,6 +27,39 @@ test('a file that is deleted already is said to be', () => {
 	}
 });
 
+/** Files of its own in place of standard input, output and errors, each opened and read. */
+const STANDARD_FILES = ['first', 'second', 'third'];
+const READS_STANDARD_FILES = `
+import os, sys
+for number, name in enumerate(sys.argv[1:]):
+    os.close(number)
+    assert os.open(name, os.O_RDONLY) == number
+    os.read(number, 4242)
+`;
+
+test('standard input, output and errors are told as any other file: where they are opened, and where they are read', () => {
+	const folder = realpathSync(mkdtempSync(join(tmpdir(), 'trace-files-')));
+	try {
+		const paths = STANDARD_FILES.map((name) => join(folder, name));
+		for (const path of paths) writeFileSync(path, 'text');
+		const command = ['python3', '-c', READS_STANDARD_FILES, ...paths];
+		const { stdout } = tstrace(['trace', '-y', '-e', 'openat,read', '--', ...command]);
+		const lines = tracedLines(stdout);
+		assert.deepEqual(
+			lines.flatMap(({ call, args }) =>
+				args?.endsWith(', 4242') && call === 'read' ? [args] : [],
+			),
+			paths.map((path, number) => `${number}<${path}>, "text", 4242`),
+		);
+		assert.deepEqual(
+			lines.flatMap(({ result, file }) => (file?.startsWith(folder) ? [[result, file]] : [])),
+			paths.map((path, number) => [`${number}`, path]),
+		);
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+});
+
 /** A file loses its name between two reads, a socket gets one; a call whose path is nowhere comes before one that closes. */
 const CHANGES = `
 import ctypes, os, socket
