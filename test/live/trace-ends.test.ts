@@ -6,6 +6,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tracing, until, Workload } from './support.js';
+import { tracedLines } from './traced-lines.js';
 
 const THREADS = 4;
 
@@ -27,6 +28,22 @@ test('of the threads of a process only the last one that ends is its end', async
 	const process_ms = lives_ms.at(-1) ?? 0;
 	for (const life_ms of lives_ms.slice(0, -1))
 		assert.ok(life_ms > 0 && life_ms < process_ms - 300, `${life_ms} of ${process_ms}`);
+});
+
+test('a first thread that ends before another one is not the end of its process; the other one is', async () => {
+	const workload = await Workload.start('calls', 'first-ends', '1');
+	const tracing = await Tracing.start(['trace', '-e', 'none', '-p', `${workload.pid}`]);
+	// Once it is done with this, its first thread has ended; the other one waits.
+	await workload.work();
+	await workload.end();
+	const lines = tracedLines((await tracing.end()).stdout);
+	assert.deepEqual(
+		lines.map(({ pid, tid, text }) => [pid, tid === pid, /^\+\+\+ (.*) after /.exec(text)?.[1]]),
+		[
+			[workload.pid, true, 'thread exited with 0'],
+			[workload.pid, false, 'exited with 0'],
+		],
+	);
 });
 
 test('-y: both ends of a unix connection have its path, who has accepted it, too', async () => {
