@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { rowsOf } from './calls.js';
+import { CpuCgroup } from './cpu-cgroup.js';
 import { reportsOf, sawSomething } from './reports.js';
 import { stackReport, sumOf, withFrame } from './stacks.js';
 import { runToEnd, Tracing, until, Workload } from './support.js';
@@ -101,4 +102,39 @@ test('offcputime -C: a wait is one of the CPU on which it ends, wherever it bega
 		assert.ok(count >= COUNT / 8 && count <= (2 * COUNT) / 3, `${count} of ${COUNT}`);
 	}
 	await python.end();
+});
+
+/** Much less than they would get on a busy machine. */
+const QUOTA_PERCENT = 10;
+const PERIOD_USEC = 50_000;
+const PERIODS = 8;
+
+test('timehist: of two threads that use up their quotas, -C has the lines of the one on that CPU', async () => {
+	const cpus = [0, 1];
+	const cgroups = cpus.map((cpu) => CpuCgroup.make(`other-cpus-${cpu}`));
+	const hogs: Workload[] = [];
+	try {
+		for (const cpu of cpus) hogs.push(await Workload.start('hog', `${cpu}`));
+		const pids = hogs.map(({ pid }) => pid);
+		for (const [i, cgroup] of cgroups.entries()) {
+			cgroup.add(pids[i] ?? 0);
+			cgroup.limitTo(QUOTA_PERCENT, PERIOD_USEC);
+		}
+		const tracings = await Promise.all(
+			cpus.map((cpu) => Tracing.start(['timehist', '--json', '-C', `${cpu}`, '-p', pids.join()])),
+		);
+		const times = () => cgroups.map((cgroup) => cgroup.throttled().times);
+		const before = times();
+		await until(() => times().every((now, i) => now >= (before[i] ?? 0) + PERIODS));
+		const ended = await Promise.all(tracings.map((tracing) => tracing.end('SIGINT')));
+		for (const [i, { stdout }] of ended.entries()) {
+			const rows = reportsOf(stdout).flatMap((report) => report.rows);
+			const found = new Set(rows.map(({ event, cpu, tid }) => `${event} ${cpu} ${tid}`));
+			const due = ['switch', 'throttled'].map((event) => `${event} ${cpus[i]} ${pids[i]}`);
+			assert.deepEqual([...found].sort(), due);
+		}
+	} finally {
+		for (const hog of hogs) await hog.end();
+		for (const cgroup of cgroups) cgroup.remove();
+	}
 });
