@@ -35,7 +35,16 @@ export const CUTS: Readonly<Record<string, Leak>> = {
 	leak_pages_in_front: [6 * PAGE, 1],
 	leak_pages_in_the_middle: [6 * PAGE, 1],
 	leak_beside_a_byte: [3 * 5 * PAGE, 3],
+	leak_after_steps: [3 * 4 * PAGE, 3],
 	leak_more_than_asked: [2 * 3 * PAGE, 2],
+};
+
+/** Of cuts: bytes that were unmapped, of mappings of which only their ends were. */
+export const ENDS_CUT: Readonly<Record<string, number>> = {
+	leak_aligned_pages: 7 * 5 * PAGE,
+	// 2 pages and a byte, which are 3 pages.
+	leak_beside_a_byte: 3 * 3 * PAGE,
+	leak_after_steps: 3 * 12 * PAGE,
 };
 
 /** Of freeing: by four threads, 25 times each. */

@@ -98,6 +98,22 @@ IN_STACKS static void leak_beside_a_byte(void)
 	}
 }
 
+/* From both sides, and more than once from each: 4 of 16 stay. */
+IN_STACKS static void leak_after_steps(void)
+{
+	TIMES(3)
+	{
+		char *pages = map_pages(16);
+
+		munmap(pages + 14 * PAGE, 2 * PAGE);
+		munmap(pages + 10 * PAGE, 4 * PAGE);
+		munmap(pages, 1 * PAGE);
+		munmap(pages + 9 * PAGE, 1 * PAGE);
+		munmap(pages + 1 * PAGE, 3 * PAGE);
+		munmap(pages + 8 * PAGE, 1 * PAGE);
+	}
+}
+
 /* And maps whole pages: 3 for 2 and a bit. */
 IN_STACKS static void leak_more_than_asked(void)
 {
@@ -132,6 +148,7 @@ int main(void)
 	leak_pages_in_the_middle(reserve_around());
 	free_neighbours();
 	leak_beside_a_byte();
+	leak_after_steps();
 	leak_more_than_asked();
 	free_all_but_a_byte();
 	/* Last: nothing may be mapped where its middle was. */
