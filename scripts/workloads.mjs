@@ -53,6 +53,7 @@ for (const source of readdirSync('test/workloads').filter((file) => file.endsWit
 const ALLOCATES = ['-O1', '-fno-builtin'];
 workload('leaks.c', 'leaks', ...ALLOCATES);
 workload('freeing.c', 'freeing', ...ALLOCATES);
+workload('freeing.c', 'libfreeing.so', ...ALLOCATES, '-DLIBRARY', '-shared', '-fPIC');
 workload('heaps.c', 'heaps', ...ALLOCATES);
 workload('heaps.c', 'libheaps.so', ...ALLOCATES, '-DLIBRARY', '-shared', '-fPIC');
 workload('leaks.c', 'leaks-static', ...ALLOCATES, '-static');

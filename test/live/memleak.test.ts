@@ -33,6 +33,7 @@ for (const [what, begin] of [
 	['glibc, linked statically', () => start('freeing-static')],
 	['jemalloc', () => preloaded('libjemalloc.so.2', 'freeing')],
 	['tcmalloc', () => preloaded('libtcmalloc_minimal.so.4', 'freeing')],
+	['an allocator with its own mmap', () => preloaded('build/workloads/libfreeing.so', 'freeing')],
 ] as const) {
 	test(`threads of ${what} that free first: what they map counts, what free maps does not`, async () => {
 		const { report } = await leakedBy(await begin());

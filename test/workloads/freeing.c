@@ -6,18 +6,83 @@
  *
  * Prints "ready PID TID" when its threads are there, and begins at the first byte on standard
  * input. Then prints "done", and ends at the next byte. What stays is in test/live/leaks.ts.
+ *
+ * Compiled with LIBRARY it is libfreeing.so, to be preloaded: an allocator with its own mmap, whose
+ * free maps memory. Before that it asks the kernel for something else. On x86-64, the kernel gets a
+ * fourth argument in r10, and functions do not: there it never looks like the flags of what is
+ * mapped next.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "workload.h"
+#include "frames.h"
 
-#define IN_STACKS __attribute__((noinline, used))
-#define PAGE	  4096UL
-#define THREADS	  4
-#define ROUNDS	  50
+#define PAGE 4096UL
+
+#ifdef LIBRARY
+
+#define ARENA_BYTES  (4UL << 20)
+#define HEADER_BYTES 16UL
+
+static _Alignas(16) char arena[ARENA_BYTES];
+static size_t used;
+
+/* Its size is in front of it. Nothing is used twice. */
+void *malloc(size_t size)
+{
+	size_t whole = HEADER_BYTES + ((size + HEADER_BYTES - 1) & -HEADER_BYTES);
+	size_t at = __atomic_fetch_add(&used, whole, __ATOMIC_RELAXED);
+
+	if (size > ARENA_BYTES || at + whole > ARENA_BYTES)
+		return NULL;
+	*(size_t *)(arena + at) = size;
+	return arena + at + HEADER_BYTES;
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return malloc(count * size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	void *new = malloc(size);
+	size_t had = old ? *(size_t *)((char *)old - HEADER_BYTES) : 0;
+
+	if (new && had)
+		memcpy(new, old, had < size ? had : size);
+	return new;
+}
+
+/* Has to be called by free, too, as it is the call that is probed. */
+IN_STACKS void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
+{
+	long result = call_kernel6(SYS_mmap, (long)at, bytes, protection, flags, file, offset);
+
+	return result < 0 && result > -(long)PAGE ? MAP_FAILED : (void *)result;
+}
+
+void free(void *pointer)
+{
+	static void *volatile kept;
+
+	if (!pointer)
+		return;
+	call_kernel(SYS_getpid, 0, 0, 0, 0);
+	kept = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	call_kernel(SYS_getpid, 0, 0, 0, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK);
+	kept = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (kept == MAP_FAILED)
+		__builtin_trap();
+}
+
+#else
+
+#define THREADS 4
+#define ROUNDS	50
 
 static pthread_barrier_t begin, end;
 static void *blocks[THREADS][ROUNDS];
@@ -93,3 +158,5 @@ int main(void)
 	printf("done\n");
 	return stay();
 }
+
+#endif
