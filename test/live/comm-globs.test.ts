@@ -6,7 +6,8 @@ import { compileGlobs, matchingGlobs } from '../../src/bpf/glob.js';
 import { BpfObject } from '../../src/loader/object.js';
 import { callable } from './program-as-function.js';
 import { stackReport } from './stacks.js';
-import { Tracing, tstrace, Workload } from './support.js';
+import { Tracing, tstrace, until, Workload } from './support.js';
+import { switches } from './times.js';
 
 const LAYOUT = {
 	name: 'globs',
@@ -121,4 +122,32 @@ test('names that no thread has: said at the end, with the one that was meant', a
 	assert.doesNotMatch(found.stderr, /no thread/);
 	assert.match(both.stderr, /has the name nobody/);
 	assert.doesNotMatch(both.stderr, /has the name hog\b/);
+});
+
+test('of several patterns, those that matched none are named, and no other, wherever they stand', async () => {
+	const there = await Promise.all(
+		['glob-one', 'glob-two'].map((comm) => Workload.start('names', comm)),
+	);
+	const lists = [
+		['glob-o*', '*-none', 'glob-t*'],
+		['none-*', 'glob-t*', 'glob-o*', '*-none'],
+		['glob-o*', 'glob-t*'],
+	];
+	const traces = await Promise.all(
+		lists.map((list) => Tracing.start(['runqlat', '--json', '--comm', list.join()])),
+	);
+	for (const { pid } of there) {
+		const before = switches(pid);
+		await until(() => switches(pid) > before + 2);
+	}
+	// Of a pattern that matches a thread that is there nothing is said in any case.
+	for (const each of there) await each.end();
+	for (const [i, trace] of traces.entries()) {
+		const { stderr } = await trace.end('SIGINT');
+		const named = stderr.replace(/\s+/g, ' ').matchAll(/has a name like ([^ ;]+)/g);
+		assert.deepEqual(
+			Array.from(named, ([, pattern]) => pattern),
+			lists[i]?.filter((pattern) => pattern.includes('none')),
+		);
+	}
 });
