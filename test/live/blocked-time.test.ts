@@ -51,6 +51,19 @@ for (const way of ['nanosleep', 'timerfd'])
 		}
 	});
 
+test('offwaketime: an interrupt has no part of the stack that it interrupts, nor is it cut for that', async () => {
+	// Any program's stack is deeper than that, the bystander's too, which the timer interrupts.
+	const { sleeps } = await traced('offwaketime', 'nanosleep', '--exact', '--max-depth', '1');
+	const interrupts = sleeps.flatMap(({ wait }) =>
+		wait?.waker?.irq && !wait.waker.tid ? [wait.waker] : [],
+	);
+	assert.ok(interrupts.length > 0, JSON.stringify(sleeps));
+	for (const { kinds, cut } of interrupts) {
+		assert.doesNotMatch(kinds ?? '', /u/);
+		assert.equal(cut, undefined);
+	}
+});
+
 for (const [way, call] of [
 	['pipe', 'write'],
 	['futex', 'syscall'],
