@@ -2,8 +2,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+	copyFileSync,
+	existsSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { perfEvents } from '../../../src/doctor/perf.js';
@@ -112,3 +120,28 @@ test('a runtime that wrote a perf map has one; nothing is left open', (t) => {
 	assert.equal(open(), before);
 	assert.deepEqual(judgeRuntimesOf(process.pid, '/x/cat', [{ ...file, path: '/x/cat' }]), []);
 });
+
+const PYTHON = '/usr/bin/python3.11';
+const hasPython = existsSync(PYTHON) ? {} : { skip: `there is no ${PYTHON}` };
+
+test(
+	'a program that a runtime is in may have any name; other files are not looked into',
+	hasPython,
+	() => {
+		const path = resolve(folder, 'app');
+		copyFileSync(PYTHON, path);
+		const file = {
+			start: 0,
+			end: 1,
+			fileOffset: 0,
+			major: 0,
+			minor: 0,
+			inode: statSync(path).ino,
+			path,
+		};
+		const judged = (program: string) =>
+			judgeRuntimesOf(process.pid, program, [file]).map(({ name, state }) => [name, state]);
+		assert.deepEqual(judged(path), [['Python', 'ok']]);
+		assert.deepEqual(judged('/x/other'), []);
+	},
+);
