@@ -213,3 +213,10 @@ test('on purpose: tracepoints are events, too, though their own text ends their 
 		],
 	);
 });
+
+test('frames that are nothing but an address are frames: perf script -F ip', async () => {
+	const text = 'app     7 12.000001:          5 cpu-clock:ppp: \n\t    401136\n\tffff800010a\n\n';
+	const { profiles, notices } = await read(Buffer.from(text));
+	assert.equal(folded(profiles[0], []), 'app;[unknown];[unknown] 5\n');
+	assert.deepEqual(notices, []);
+});
