@@ -150,3 +150,10 @@ test('a pipe that nobody reads is not waited for once somebody wants an end', as
 	const found = await traced(t, time, { reader: () => ({ read }), raw: { output }, interval_s: 1 });
 	assert.match(`${found.error}`, /no process reads this pipe/);
 });
+
+test('with COMMAND a time is meant, and no process, also where one has that number', async (t) => {
+	const reader = () => ({ read: async () => table() });
+	const command = ['true', `${process.pid}`];
+	const { said } = await traced(t, new Time(t), { reader, command, interval_s: process.pid });
+	assert.doesNotMatch(said, /for process/);
+});
