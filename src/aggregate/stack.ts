@@ -74,9 +74,11 @@ export function stackValue({ parts }: Pick<CapturedStack, 'parts'>): number {
 export const FRAME_KINDS = ['user', 'kernel', 'jit', 'inlined', 'javascript', 'python'] as const;
 export type FrameKind = (typeof FRAME_KINDS)[number];
 
-/** Whether it is a function of a runtime's language. */
+/** Functions of a runtime's language. */
+export const LANGUAGE_KINDS: readonly FrameKind[] = ['jit', 'javascript', 'python'];
+
 export function isOfLanguage({ kind }: { readonly kind: FrameKind }): boolean {
-	return kind === 'jit' || kind === 'javascript' || kind === 'python';
+	return LANGUAGE_KINDS.includes(kind);
 }
 
 export interface Frame {

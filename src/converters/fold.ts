@@ -2,7 +2,7 @@
 import { Argument } from 'commander';
 import { FrameTable } from '../aggregate/frame-table.js';
 import { keepStacks } from '../aggregate/keep-stacks.js';
-import type { FrameKind } from '../aggregate/stack.js';
+import { type FrameKind, LANGUAGE_KINDS } from '../aggregate/stack.js';
 import { addStacks, type StackProfile } from '../aggregate/stack-profile.js';
 import { StackTable } from '../aggregate/stack-table.js';
 import { defineConverter } from '../converter.js';
@@ -12,7 +12,7 @@ import { readProfiles } from '../input/read-files.js';
 import { chosenEventName, eventOptions, inputsOf } from '../options/recordings.js';
 import { stackFilterOptions } from '../options/stack-filter.js';
 import { flag, type ValuesOf } from '../options/typed-option.js';
-import { ALL_MARKS, JIT_MARKS, renderFolded } from '../render/folded.js';
+import { ALL_MARKS, renderFolded } from '../render/folded.js';
 
 /** Options that say how perf script text is read, which other recordings have nothing to answer with. pprof has addresses too. */
 const OF_PERF_ONLY = ['pid', 'tid', 'inline'] as const;
@@ -84,7 +84,7 @@ function marksOf(
 	if (marked || (all && origin.tool !== PERF)) return ALL_MARKS;
 	const marks = new Set<FrameKind>();
 	if (kernel || all) marks.add('kernel');
-	if (jit || all) for (const kind of JIT_MARKS) marks.add(kind);
+	if (jit || all) for (const kind of LANGUAGE_KINDS) marks.add(kind);
 	return marks;
 }
 

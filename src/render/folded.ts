@@ -1,6 +1,6 @@
 /** Folded stacks: "root;…;leaf value", the format of stackcollapse and flamegraph.pl. */
 
-import type { Frame, FrameKind } from '../aggregate/stack.js';
+import { type Frame, type FrameKind, isOfLanguage, LANGUAGE_KINDS } from '../aggregate/stack.js';
 import type { StackProfile } from '../aggregate/stack-profile.js';
 import { inPieces } from './pieces.js';
 import { printable } from './terminal.js';
@@ -23,12 +23,10 @@ export const FRAME_LETTERS: Readonly<Record<FrameKind, string>> = {
 	python: 'p',
 };
 
-/** Languages whose functions flamegraph.pl has no mark for: it knows JIT only. */
-export const JIT_MARKS: readonly FrameKind[] = ['jit', 'javascript', 'python'];
 export const ALL_MARKS: ReadonlySet<FrameKind> = new Set<FrameKind>([
 	'kernel',
 	'inlined',
-	...JIT_MARKS,
+	...LANGUAGE_KINDS,
 ]);
 export const NO_MARKS: ReadonlySet<FrameKind> = new Set();
 
@@ -73,9 +71,10 @@ function decimalText(value: number): string {
 	return zeros === undefined ? `${value}` : `0.${'0'.repeat(Number(zeros) - 1)}${one}${rest}`;
 }
 
-/** flamegraph.pl's marks: _[k] kernel, _[j] a runtime's language, _[i] inlined. */
-export function annotation({ kind }: Pick<Frame, 'kind'>): string {
-	return kind === 'user' ? '' : `_[${FRAME_LETTERS[JIT_MARKS.includes(kind) ? 'jit' : kind]}]`;
+/** flamegraph.pl's marks: _[k] kernel, _[j] a runtime's language, whichever it is, _[i] inlined. */
+export function annotation(frame: Pick<Frame, 'kind'>): string {
+	const kind = isOfLanguage(frame) ? 'jit' : frame.kind;
+	return kind === 'user' ? '' : `_[${FRAME_LETTERS[kind]}]`;
 }
 
 /** Semicolons part frames, so that none may be in a name. */

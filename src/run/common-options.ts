@@ -102,12 +102,12 @@ export function fileOptions() {
 
 type CommonValues = ValuesOf<ReturnType<typeof commonOptions>>;
 
-const NAMES = new Map<ToolKind, ReturnType<typeof commonOptions>>();
+const MADE = new Map<ToolKind, ReturnType<typeof commonOptions>>();
 
-/** Their values. To take them out, options are made once: they are only asked for their names then. */
+/** The values of the common options of a kind of tool; the options are made once for each kind. */
 function commonValues(kind: ToolKind, raw: RawValues): CommonValues {
-	const options = NAMES.get(kind) ?? commonOptions(kind);
-	NAMES.set(kind, options);
+	const options = MADE.get(kind) ?? commonOptions(kind);
+	MADE.set(kind, options);
 	return valuesOf(options, raw);
 }
 
