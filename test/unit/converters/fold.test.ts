@@ -104,3 +104,10 @@ test('frames without a name have their address, if it is asked for', async () =>
 	assert.doesNotMatch(await folded(nameless), /9999/);
 	assert.match(await folded(nameless, '--addrs'), /^app;main;.*9999.* 1$/m);
 });
+
+test('--jit marks functions of each language, out of a result of tstrace', async () => {
+	const frames = ['main', 'js', 'py', 'wasm', 'read'];
+	const stack = { frames, kinds: 'uspjk', value: 5, key: { comm: 'app' } };
+	const result = JSON.stringify({ tool: 'profile', unit: 'samples', stacks: [stack] });
+	assert.equal(await folded(result, '--jit'), 'app;main;js_[j];py_[j];wasm_[j];read 5\n');
+});
