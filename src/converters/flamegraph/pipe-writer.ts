@@ -79,9 +79,13 @@ export class PipeWriter {
 		clearTimeout(this.#timer);
 	}
 
-	/** The writing process may have executed tstrace meanwhile, or started it. */
+	/**
+	 * The writing process may have executed tstrace meanwhile, or started it. A shell that was just redirecting had the
+	 * pipe at another number, and was missed. To look at all processes takes long: that is done some times only.
+	 */
 	#lookAgain(after_ms: number): void {
 		this.#timer = setTimeout(() => {
+			if (this.#writers.size === 0 && after_ms < LAST_LOOK_MS) this.#find();
 			for (const pid of [...this.#writers.keys()]) this.#look(pid);
 			this.#lookAgain(Math.min(2 * after_ms, LAST_LOOK_MS));
 		}, after_ms);

@@ -1,11 +1,13 @@
 /** Who writes into a pipe, as /proc shows it of the end that somebody reads. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { after, type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { PipeWriter } from '../../../../src/converters/flamegraph/pipe-writer.js';
 import { writeProgram } from './programs.js';
 
@@ -18,10 +20,27 @@ for (const name of ['tstrace', 'other'])
 		join(folder, name),
 		`# Its name as ps shows it may be anything.
 [ -z "$AS" ] || printf '%s' "$AS" > /proc/self/comm
-echo running >&2
+echo "running $BASHPID" >&2
 while read -r line; do :; done
 `,
 	);
+
+/** A shell and what it starts, which end with the test. */
+function spawnGroup(t: TestContext, script: string) {
+	const child = spawn('bash', ['-c', script], {
+		cwd: folder,
+		detached: true,
+		env: { ...process.env, PATH: `${folder}:${process.env.PATH}` },
+		stdio: ['pipe', 'ignore', 'pipe'],
+	});
+	t.after(() => process.kill(-(child.pid as number), 'SIGKILL'));
+	return child;
+}
+
+async function firstLine({ stderr }: { stderr: Readable }): Promise<string> {
+	for await (const line of createInterface({ input: stderr })) return line;
+	return assert.fail('it ended');
+}
 
 /**
  * Runs a pipe line, until so many programs run in it, and one that reads. Returns the reading end, as a path; all of it
@@ -29,21 +48,28 @@ while read -r line; do :; done
  */
 async function readingEnd(t: TestContext, writers: string, running: number): Promise<string> {
 	const reader = `{ echo "reads $BASHPID" >&2; exec sleep 1000; }`;
-	const child = spawn('bash', ['-c', `${writers} | ${reader}`], {
-		cwd: folder,
-		detached: true,
-		env: { ...process.env, PATH: `${folder}:${process.env.PATH}` },
-		stdio: ['pipe', 'ignore', 'pipe'],
-	});
-	t.after(() => process.kill(-(child.pid as number), 'SIGKILL'));
-	let [pid, left] = ['', running];
+	const child = spawnGroup(t, `${writers} | ${reader}`);
+	const [readers, writing]: [string[], string[]] = [[], []];
 	for await (const line of createInterface({ input: child.stderr })) {
-		if (line === 'running') left--;
-		else if (line.startsWith('reads ')) pid = line.slice('reads '.length);
-		else assert.fail(line);
-		if (pid !== '' && left === 0) break;
+		const [says, pid = assert.fail(line)] = line.split(' ');
+		(says === 'reads' ? readers : writing).push(pid);
+		if (readers.length === 1 && writing.length === running) break;
 	}
-	return `/proc/${pid}/fd/0`;
+	const end = `/proc/${readers[0]}/fd/0`;
+	// While a shell prints to another descriptor, its standard output lies elsewhere: at first that, then this.
+	const pipe = readlinkSync(end);
+	while (!writing.every((pid) => readlinkSync(`/proc/${pid}/fd/1`) === pipe)) await setImmediate();
+	return end;
+}
+
+/** What waits for its time, which the test says. */
+function timersOf(t: TestContext): { lookAgain(): void } {
+	const looks: (() => void)[] = [];
+	t.mock.method(globalThis, 'setTimeout', (look: () => void) => {
+		looks.push(look);
+		return { unref: () => undefined };
+	});
+	return { lookAgain: () => (looks.shift() ?? assert.fail('it does not look again'))() };
 }
 
 /** What is known at first of who writes. */
@@ -86,17 +112,13 @@ test('the nearest process that writes may have any name: its family is found', a
 });
 
 test('what a writer starts later is found when it is looked at again', async (t) => {
-	const looks: (() => void)[] = [];
-	const timers = t.mock.method(globalThis, 'setTimeout', (look: () => void) => {
-		looks.push(look);
-		return { unref: () => undefined };
-	});
+	const { lookAgain } = timersOf(t);
 	const go = join(folder, 'go');
 	spawnSync('mkfifo', [go]);
 	// A shell that becomes tstrace once it is told.
 	const end = await readingEnd(
 		t,
-		`{ echo running >&2; read -r line < go; exec tstrace profile 7; }`,
+		`{ echo "running $BASHPID" >&2; read -r line < go; exec tstrace profile 7; }`,
 		1,
 	);
 	const writer = PipeWriter.of(end) ?? assert.fail();
@@ -104,12 +126,22 @@ test('what a writer starts later is found when it is looked at again', async (t)
 	writeFileSync(go, '\n');
 	for (let tries = 0; writer.arguments === undefined; tries++) {
 		assert.ok(tries < 10_000, 'it is not found');
-		const look = looks.shift() ?? assert.fail('it does not look again');
-		look();
-		await new Promise(setImmediate);
+		lookAgain();
+		await setImmediate();
 	}
 	assert.deepEqual(writer.arguments, ['profile', '7']);
-	timers.mock.restore();
+	writer.close();
+});
+
+test('a writer that was not found at first is found soon', async (t) => {
+	const { lookAgain } = timersOf(t);
+	const reader = spawnGroup(t, 'exec 3< <(:); wait $!; echo "reads $BASHPID" >&2; exec sleep 1000');
+	const end = `/proc/${(await firstLine(reader)).split(' ')[1]}/fd/3`;
+	const writer = PipeWriter.of(end) ?? assert.fail();
+	await firstLine(spawnGroup(t, `exec 1> ${end}; exec ./tstrace memleak`));
+	assert.equal(writer.arguments, undefined);
+	lookAgain();
+	assert.deepEqual(writer.arguments, ['memleak']);
 	writer.close();
 });
 
