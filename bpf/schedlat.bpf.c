@@ -138,7 +138,7 @@ int BPF_PROG(schedlat_exit, struct task_struct *task)
 	struct thread_totals totals = {.traced = true};
 	struct thread_key key = {};
 
-	if (!filter_has_task(task))
+	if (!filter_has_ending(task))
 		return 0;
 	thread_key_of(&key, task);
 	read_thread(task, &totals);

@@ -20,6 +20,9 @@
 #include "lib/pidns.h"
 #include "lib/window.h"
 
+/* include/uapi/asm-generic/errno-base.h */
+#define EEXIST 17
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 SEC("tp_btf/sys_enter")
@@ -120,6 +123,32 @@ struct task_struct___ends {
 
 #pragma clang attribute pop
 
+/* Processes whose end was told, by their numbers and when they began. */
+struct process_told {
+	u64 since_ns;
+	u64 tgid;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct process_told);
+	__type(value, u8);
+} processes_told SEC(".maps");
+
+/*
+ * Of threads that end at the same time on several CPUs, more than one may find that none is left:
+ * kernel/exit.c, do_exit, counts a thread out of `live` before it comes here.
+ */
+static __always_inline bool is_last_thread(struct task_struct *task)
+{
+	struct process_told told = {.since_ns = task->group_leader->start_time, .tgid = task->tgid};
+	u8 yes = 1;
+
+	return task->signal->live.counter == 0 &&
+	       bpf_map_update_elem(&processes_told, &told, &yes, BPF_NOEXIST) != -EEXIST;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(trace_thread_ends, struct task_struct *task)
 {
@@ -130,13 +159,13 @@ int BPF_PROG(trace_thread_ends, struct task_struct *task)
 	if (slot && slot->since_ns)
 		call_ends_with_thread(task, slot);
 	/* The filter may have forgotten a process whose last thread ends. */
-	if (with_ends && !(task->flags & PF_KTHREAD) && (known || filter_has_task(task))) {
+	if (with_ends && !(task->flags & PF_KTHREAD) && (known || filter_has_ending(task))) {
 		slot = event_slot(task, registers, RECORD_EXIT, 0);
 		if (slot) {
 			slot->record.result =
 				BPF_CORE_READ((struct task_struct___ends *)task, exit_code);
 			slot->record.duration_ns = slot->record.end_ns - task->start_time;
-			if (task->signal->live.counter == 0)
+			if (is_last_thread(task))
 				slot->record.flags = RECORD_LAST_THREAD;
 			capture_parent(slot);
 			record_leaves(slot);

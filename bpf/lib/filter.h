@@ -159,8 +159,23 @@ static __always_inline bool filter_never_has(struct task_struct *task)
 	return filter_only_tgid && task_tgid(task) != filter_only_tgid;
 }
 
-/* Whether the task is one that the user asked for, wherever it runs. */
-static __always_inline bool filter_has_task(struct task_struct *task)
+/*
+ * When processes began that filter_exit took out last, by their numbers. Threads that end at the
+ * same time on several CPUs come there in any order: some after the one that took their process
+ * out.
+ */
+#define FILTER_ENDED 256
+u64 filter_ended_since_ns[FILTER_ENDED];
+
+static __always_inline bool filter_took_out(struct task_struct *task)
+{
+	u64 since_ns = task->group_leader->start_time;
+
+	return since_ns && filter_ended_since_ns[(u32)task->tgid % FILTER_ENDED] == since_ns;
+}
+
+/* `ends`: constant; whether threads are chosen whose process was taken out a moment ago. */
+static __always_inline bool filter_has_this(struct task_struct *task, bool ends)
 {
 	if (filter_user_threads && (look(task, flags) & PF_KTHREAD))
 		return false;
@@ -174,7 +189,7 @@ static __always_inline bool filter_has_task(struct task_struct *task)
 		/* Most threads are other processes': of them nothing has to be looked up. */
 		if (filter_only_tgid && tgid != filter_only_tgid)
 			return false;
-		if (!bpf_map_lookup_elem(&filter_tgids, &tgid))
+		if (!bpf_map_lookup_elem(&filter_tgids, &tgid) && !(ends && filter_took_out(task)))
 			return false;
 	}
 	if (filter_by_tid) {
@@ -186,6 +201,18 @@ static __always_inline bool filter_has_task(struct task_struct *task)
 	if (filter_by_comm && !filter_has_comm(task))
 		return false;
 	return !filter_by_cgroup || filter_has_cgroup(task);
+}
+
+/* Whether the task is one that the user asked for, wherever it runs. */
+static __always_inline bool filter_has_task(struct task_struct *task)
+{
+	return filter_has_this(task, false);
+}
+
+/* The same at sched_process_exit, before filter_exit. */
+static __always_inline bool filter_has_ending(struct task_struct *task)
+{
+	return filter_has_this(task, true);
 }
 
 /* Whether the task, about to run or running on this CPU, is one that the user asked for. */
@@ -240,6 +267,9 @@ int BPF_PROG(filter_exit, struct task_struct *task)
 	/* kernel/exit.c, do_exit: the last thread has already been counted out of `live`. */
 	if (task->signal->live.counter == 0) {
 		number = task_tgid(task);
+		if (bpf_map_lookup_elem(&filter_tgids, &number))
+			filter_ended_since_ns[(u32)task->tgid % FILTER_ENDED] =
+				task->group_leader->start_time;
 		bpf_map_delete_elem(&filter_tgids, &number);
 	}
 	return 0;

@@ -95,7 +95,7 @@ int BPF_PROG(account_ended, struct task_struct *task)
 {
 	struct thread_account account = {}, *kept;
 
-	if (!filter_has_task(task))
+	if (!filter_has_ending(task))
 		return 0;
 	read_account(task, &account);
 	account.traced = true;
