@@ -321,7 +321,7 @@ test('threads that share a place by their numbers have percentiles of their own'
 	assert.equal(rows.length, 8);
 	for (const { delays, p50, p99, max } of rows) {
 		assert.ok(delays > 5, stdout);
-		// One of them has the CPU for a time slice while the other one waits.
-		for (const value of [p50, p99]) assert.ok(value > 5e5 && value <= max, stdout);
+		// One of them has the CPU for a time slice while the other one waits; somebody else may have it shortly.
+		assert.ok(p50 > 0 && p50 <= p99 && p99 > 5e5 && p99 <= max, stdout);
 	}
 });
