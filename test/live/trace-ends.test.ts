@@ -46,42 +46,6 @@ test('a first thread that ends before another one is not the end of its process;
 	);
 });
 
-/** Processes of two threads that are both on a CPU as one of them ends the process. */
-const PROCESSES = 200;
-const END_TOGETHER = `
-import hashlib, os, sys, threading
-print('ready', os.getpid(), os.getpid(), flush=True)
-sys.stdin.buffer.raw.read(1)
-# Without Python's lock, for much longer than it is let.
-work = lambda: hashlib.pbkdf2_hmac('sha256', b'', b'', 1 << 30)
-for _ in range(${PROCESSES}):
-    child = os.fork()
-    if not child:
-        threading.Thread(target=work).start()
-        os._exit(3)
-    os.waitpid(child, 0)
-print('done', flush=True)
-sys.stdin.buffer.raw.read(1)
-`;
-
-test('of threads that end at the same time each is told, and one of each process as its end', async () => {
-	const python = await Workload.startBy('python3', '-c', END_TOGETHER);
-	const tracing = await Tracing.start(['trace', '-e', 'none', '--follow', '-p', `${python.pid}`]);
-	await python.work();
-	await python.end();
-	const { stdout } = await tracing.end();
-	const ends = new Map<number, string[]>();
-	for (const { pid, text } of tracedLines(stdout)) {
-		const [, end] = /^\+\+\+ (.*) after /.exec(text) ?? [];
-		if (end !== undefined) ends.set(pid, [...(ends.get(pid) ?? []), end]);
-	}
-	assert.deepEqual(ends.get(python.pid), ['exited with 0']);
-	ends.delete(python.pid);
-	assert.equal(ends.size, PROCESSES);
-	for (const each of ends.values())
-		assert.deepEqual(each.sort(), ['exited with 3', 'thread exited with 3']);
-});
-
 test('-y: both ends of a unix connection have its path, who has accepted it, too', async () => {
 	const folder = realpathSync(mkdtempSync('build/trace-'));
 	const path = join(folder, 'socket');
