@@ -239,6 +239,7 @@ struct open_call {
 	u32 abi;
 	u32 tgid;
 	u32 tid;
+	u64 id; /* number_outside() of its process */
 	char comm[TASK_COMM_LEN];
 };
 
@@ -269,6 +270,7 @@ int open_calls(struct bpf_iter__task *ctx)
 	open.abi = call.abi;
 	open.tgid = task_tgid(task);
 	open.tid = task_tid(task);
+	open.id = number_outside(open.tgid, task->tgid);
 	if (group_by == GROUP_BY_PROCESS)
 		BPF_CORE_READ_STR_INTO(&open.comm, task, group_leader, comm);
 	else

@@ -30,7 +30,10 @@ const volatile enum group_by group_by = GROUP_BY_NOTHING;
 struct group_key {
 	u32 bucket;
 	u32 kind;
-	/* What GROUP_BY says: a process and thread number, an inode number, a CPU. */
+	/*
+	 * What GROUP_BY says: a process and thread number, an inode number, a CPU. Of a process or
+	 * thread, `id` is number_outside().
+	 */
 	u32 tgid;
 	u32 tid;
 	u64 id;
@@ -74,9 +77,11 @@ static __always_inline void group_key_of(struct group_key *key, struct task_stru
 	case GROUP_BY_THREAD:
 		key->tid = task_tid(task);
 		key->tgid = task_tgid(task);
+		key->id = number_outside(key->tid, task->pid);
 		break;
 	case GROUP_BY_PROCESS:
 		key->tgid = task_tgid(task);
+		key->id = number_outside(key->tgid, task->tgid);
 		break;
 	case GROUP_BY_PIDNS:
 		key->id = task_pidns(task);

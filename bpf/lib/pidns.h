@@ -43,6 +43,15 @@ static __always_inline u32 task_tgid(struct task_struct *task)
 	return pidns_inum ? pid_nr(look(task, signal, pids[PIDTYPE_TGID])) : (u32)look(task, tgid);
 }
 
+/*
+ * What tells threads or processes apart that have no number in the caller's PID namespace: their
+ * numbers in the first one. 0 for all others. `number`: as above; `first`: in the first namespace.
+ */
+static __always_inline u32 number_outside(u32 number, u32 first)
+{
+	return pidns_inum && !number ? first : 0;
+}
+
 /* Of the current thread; a function of its own, verified once. */
 __noinline int current_tgid(void)
 {

@@ -10,7 +10,10 @@ export interface KernelGroup {
 	readonly kind: number;
 	readonly tgid: number;
 	readonly tid: number;
-	/** What was grouped by, when it is a number: a PID namespace, a cgroup, a CPU. */
+	/**
+	 * What was grouped by, when it is a number: a PID namespace, a cgroup, a CPU. Of threads and processes that have no
+	 * number in our PID namespace, what tells them apart; of others 0.
+	 */
 	readonly id: number;
 	/** What was grouped by, when it is a name, else the last name the thread had. */
 	comm: string;

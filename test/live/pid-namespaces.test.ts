@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { reportsOf } from './reports.js';
 import { foldedLines } from './stacks.js';
-import { runToEnd, TSTRACE } from './support.js';
+import { runToEnd, TSTRACE, Workload } from './support.js';
 import { tracedLines } from './traced-lines.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tstrace-namespace-'));
@@ -182,4 +182,48 @@ test('processes of a namespace below it have the numbers of the one that tstrace
 		failed.map((row) => row.pid),
 		[failures.pid],
 	);
+});
+
+/** Fails to open a file again and again, by a name of its own, and rests in between. */
+const FAILS = `
+import ctypes, os, sys, threading, time
+ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
+print('ready', os.getpid(), os.getpid(), flush=True)
+def fail():
+    while True:
+        try: os.open('/no/such', 0)
+        except OSError: time.sleep(0.002)
+threading.Thread(target=fail, daemon=True).start()
+sys.stdin.buffer.raw.read(1)
+`;
+const OUTSIDE = ['other', 'twin', 'twin'];
+
+test('processes outside of the namespace have no number, and each is by itself', async (t) => {
+	for (const name of OUTSIDE) {
+		const workload = await Workload.startBy('python3', '-c', FAILS, name);
+		t.after(() => workload.end());
+	}
+	const cases: ReadonlyArray<readonly [tool: string, keys: (report: Report) => Row[]]> = [
+		['runqlat -P', ({ groups }) => groups.map(({ key }) => key)],
+		['runqlat -L', ({ groups }) => groups.map(({ key }) => key)],
+		['syscount -P', ({ rows }) => [...rows]],
+		['syscount --latency -P', ({ rows }) => [...rows]],
+		['syscount --paths', ({ rows }) => rows.filter(({ path }) => path === '/no/such')],
+	];
+	for (const [tool, keysOf] of cases) {
+		const words = [...NAMESPACE, TSTRACE, ...tool.split(' '), '--json', '-q', '0.3', '1'];
+		const { status, stdout, stderr } = runToEnd('unshare', words);
+		assert.equal(status, 0, stderr);
+		const keys = reportsOf(stdout).flatMap((report) => keysOf(report as unknown as Report));
+		const names = keys.flatMap(({ pid, comm }) => (pid === 0 ? [`${comm}`] : []));
+		const found = names.filter((name) => OUTSIDE.includes(name)).sort();
+		// Of threads: of each process the one that fails, and perhaps its first.
+		const most = tool.endsWith('-L') ? 2 : 1;
+		for (const name of OUTSIDE) {
+			const [there = 0, least = 0] = [found, OUTSIDE].map(
+				(names) => names.filter((each) => each === name).length,
+			);
+			assert.ok(there >= least && there <= least * most, `${tool}: ${found}`);
+		}
+	}
 });

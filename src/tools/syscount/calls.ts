@@ -22,10 +22,14 @@ const { CALL_READS, CALL_WRITES } = layout.enums.call_trait;
 interface CallGroup extends Call {
 	/** 0: by call. */
 	readonly tgid: number;
+	/** Of processes that have no number in our PID namespace, what tells them apart; of others 0. */
+	readonly id: number;
 	comm: string;
 	/** 0: not by error, or none. */
 	readonly errno: number;
 }
+
+const NONE: CallGroup = { nr: 0, abi: ABIS[0], tgid: 0, id: 0, comm: '', errno: 0 };
 
 export interface CallSum extends CallGroup {
 	calls: number;
@@ -95,11 +99,11 @@ export class Calls {
 	/** What was counted in windows that are over, and begins anew. */
 	take(): CallSum[] {
 		const { bytes, byProcess } = this.settings;
-		for (const { tgid, comm, kind, histogram } of this.#groups.take()) {
+		for (const { tgid, id, comm, kind, histogram } of this.#groups.take()) {
 			const { errno, nr, abi } = unpackKind(kind);
 			// By process, what is read and what is written are apart in the kernel, not here.
 			const call = { nr: byProcess ? 0 : nr, abi };
-			const sum = this.#sum({ ...call, tgid, comm, errno: this.settings.byErrno ? errno : 0 });
+			const sum = this.#sum({ ...call, tgid, id, comm, errno: this.settings.byErrno ? errno : 0 });
 			sum.calls += histogram.count;
 			if (errno > 0) sum.errors += histogram.count;
 			if (bytes) addMoved(sum, byProcess ? nr : moves(call), histogram.sum_ns);
@@ -134,12 +138,13 @@ export class Calls {
 	}
 
 	#groupOfOpen(view: DataView, at: number): CallGroup {
-		const { nr, abi, tgid, comm } = this.object.layout.structs.open_call.fields;
+		const { nr, abi, tgid, id, comm } = this.object.layout.structs.open_call.fields;
 		const u32 = (field: { offset: number }) => view.getUint32(at + field.offset, true);
-		const none = { nr: 0, abi: ABIS[0], tgid: 0, comm: '', errno: 0 };
-		if (this.settings.byProcess)
-			return { ...none, tgid: u32(tgid), comm: readComm(view, at + comm.offset) };
-		return { ...none, nr: u32(nr), abi: ABIS[u32(abi)] ?? ABIS[0] };
+		if (this.settings.byProcess) {
+			const name = readComm(view, at + comm.offset);
+			return { ...NONE, tgid: u32(tgid), id: readU64(view, at + id.offset), comm: name };
+		}
+		return { ...NONE, nr: u32(nr), abi: ABIS[u32(abi)] ?? ABIS[0] };
 	}
 
 	#collectTallies(half: number): void {
@@ -156,7 +161,7 @@ export class Calls {
 				failed += readU64(values, at + errors.offset);
 			}
 			if (called === 0 && failed === 0) continue;
-			const sum = this.#sum({ ...callAt(index), tgid: 0, comm: '', errno: 0 });
+			const sum = this.#sum({ ...NONE, ...callAt(index) });
 			sum.calls += called;
 			sum.errors += failed;
 		}
@@ -172,14 +177,14 @@ export class Calls {
 			const histogram = takeHistogram(this.object.map('hists'), half * slots + slot, hist);
 			if (histogram.count === 0) continue;
 			const index = memory.getUint32(call_slots.fields.call.offset + slot * 4, true);
-			const sum = this.#sum({ ...callAt(index), tgid: 0, comm: '', errno: 0 });
+			const sum = this.#sum({ ...NONE, ...callAt(index) });
 			sum.calls += histogram.count;
 			sum.histogram.add(histogram);
 		}
 	}
 
 	#sum(group: CallGroup): CallSum {
-		const key = `${group.nr} ${group.abi} ${group.tgid} ${group.errno}`;
+		const key = `${group.nr} ${group.abi} ${group.tgid} ${group.id} ${group.errno}`;
 		let sum = this.#sums.get(key);
 		if (!sum) {
 			sum = {
