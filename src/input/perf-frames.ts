@@ -23,6 +23,7 @@ export interface FrameNameOptions {
 const UNKNOWN = '[unknown]';
 const OFFSET = /\+0x[\da-f]+$/;
 const INLINED_MARK = '_[i]';
+const ANONYMOUS = '(anonymous namespace)';
 
 /** Takes the address, the symbol and the module apart: "152623 memcmp+0x303 (/usr/lib/libc.so.6)". */
 export function parseFrame(text: string): FrameText {
@@ -47,7 +48,8 @@ export function namedFrames(
 	options: FrameNameOptions,
 ): Frame[] {
 	const name = symbol.replace(OFFSET, '');
-	if (name.startsWith('(')) return []; // old perf's name of a process
+	// Old perf's name of a process. Names of C++ functions in a namespace without a name begin like that, too.
+	if (name.startsWith('(') && !name.startsWith(ANONYMOUS)) return [];
 	const parts = name.split('->');
 	while (parts.at(-1) === '') parts.pop();
 	return parts.map((part, index) => {

@@ -161,6 +161,7 @@ const NAMES: ReadonlyArray<readonly [frame: string, expected: string]> = [
 	['1 net/http.(*Client).Do+0x1 (/x)', 'net/http.(*Client).Do'],
 	['1 std::sort(int*, int*)+0x1 (/x)', 'std::sort'],
 	['1 v8::(anonymous namespace)::Invoke(int)+0x1 (/x)', 'v8::(anonymous namespace)::Invoke'],
+	['1 (anonymous namespace)::run(int)+0x1 (/x)', '(anonymous namespace)::run'],
 	['1 RegExp:[&<>"\'] (/tmp/perf-1.map)', 'RegExp:[&<>]_[j]'],
 	['1 Lorg/A;::run(I)V+0x1 (/tmp/perf-1.map)', 'Lorg/A:::run_[j]'],
 	['1 LA;::a->LB;::b->LC;::c+0x1 (/tmp/perf-1.map)', 'LA:::a_[j];LB:::b_[i];LC:::c_[i]'],
