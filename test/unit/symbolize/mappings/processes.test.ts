@@ -182,6 +182,8 @@ test('when there is too much, those that ended first are forgotten, and counted'
 		for (let j = 1; j <= 23; j++) history.add(mmap(PID + i, i, j * 0x1000, '[a]'));
 		if (i > 0) history.add(exit(PID + i, i));
 	}
+	// A thread of the first one, which goes on without it.
+	history.add({ ...exit(PID, 1), tid: PID + 7 * count });
 	assert.equal(history.dropped, 0);
 	const newest = PID + count;
 	history.add(mmap(newest, count, 0x1000, '[b]'));

@@ -72,6 +72,14 @@ test('of very many lines for one address the last one counts, and those of other
 	]);
 });
 
+test('of lines that overlap the later one counts, too, when the earlier ones are many', () => {
+	const many = '5000 10 other\n'.repeat(10_000);
+	const both = '2000 1000 old\n1000 1800 new\n';
+	assert.deepEqual(names(`${both}${many}`, 0x1008, 0x2008, 0x2f00, 0x5008), [
+		...['new', 'new', 'old', 'other'],
+	]);
+});
+
 test('any bytes: names or nothing', () => {
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {

@@ -16,12 +16,14 @@ import { type Given, recordBytes } from './records.js';
 
 type Raw = Readonly<Record<string, unknown>>;
 const { RECORD_EXIT: EXIT } = layout.enums.call_record_type;
-const { RECORD_LAST_THREAD: LAST } = layout.enums.call_record_flag;
+const { RECORD_LAST_THREAD: LAST, RECORD_UNFINISHED: UNFINISHED } = layout.enums.call_record_flag;
 const PATIENCE = { tell: () => undefined, during: async () => undefined } as never;
 
 interface Happens {
 	readonly raw?: Raw;
 	readonly records?: readonly Given[];
+	/** Records of calls that have not returned. */
+	readonly open?: readonly Given[];
 	readonly stacks?: Partial<CallStacks>;
 	readonly command?: number | undefined;
 }
@@ -29,7 +31,7 @@ interface Happens {
 /** Of few calls, as plans for all of them take a while. */
 const FEW: Raw = { calls: [nr('read')] };
 
-function reading(t: TestContext, { raw = FEW, records = [], stacks, command }: Happens) {
+function reading(t: TestContext, { raw = FEW, records = [], open = [], stacks, command }: Happens) {
 	const { settings } = askedOf(trace, { raw, interval_s: 1, count: undefined, command: [] });
 	const ring = ringFile(records.map((given) => ({ bytes: recordBytes(given) })));
 	t.after(() => ring.close());
@@ -46,7 +48,10 @@ function reading(t: TestContext, { raw = FEW, records = [], stacks, command }: H
 			};
 		},
 		attach: (name: string) => attached.push(name),
-		runIterator: () => new DataView(new ArrayBuffer(0)),
+		runIterator: () => {
+			const bytes = Uint8Array.from(open.flatMap((given) => [...recordBytes(given)]));
+			return new DataView(bytes.buffer);
+		},
 	};
 	const reader = new TraceReader(object as never, settings, stacks as never, command);
 	t.after(() => reader.close());
@@ -84,6 +89,19 @@ test('what is attached as tracing begins, and taken away as it ends', (t) => {
 	]);
 	reader.end();
 	assert.equal(close.mock.callCount(), 1);
+});
+
+test('the table of calls has those, too, that have not returned', async (t) => {
+	const raw: Raw = { ...FEW, totalsOnly: true };
+	const returned: Given = { nr: nr('read'), result: 1, args: [3, 0, 9], duration_ns: 2000 };
+	const open = [{ nr: nr('pause'), flags: UNFINISHED, duration_ns: 7000 }];
+	const { reader } = reading(t, { raw, records: [returned], open });
+	reader.stream(
+		async () => undefined,
+		() => assert.fail(),
+	);
+	const { totals = [] } = (await reader.read(PATIENCE)) as { totals?: readonly Raw[] };
+	assert.deepEqual(totals.map(({ syscall }) => syscall).sort(), ['pause', 'read']);
 });
 
 test('stacks begin and end with tracing; what was lost of them, and what is to be known of their names, is told', async (t) => {

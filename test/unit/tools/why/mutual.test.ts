@@ -58,4 +58,7 @@ test('a thread that only hands out work is not one of those that wait', () => {
 	const answer = pool(3, () => 80);
 	assert.equal(answer.mutual, undefined);
 	assert.doesNotMatch(verdictOf(answer).text, /Besides/);
+	// Nor is one that only takes it: 74 waits for 80, the others for each other.
+	const ring = pool(3, (tid) => [72, 73, 71, 80][tid - 71] as number);
+	assert.deepEqual([ring.mutual?.waiters, ring.mutual?.total_ns], [3, 9 * SECOND]);
 });
