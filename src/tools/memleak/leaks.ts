@@ -49,8 +49,8 @@ export class Leaks implements Reader<StackFindings> {
 	/** Whether that is so, while all probes are in. */
 	readonly #seesAll: boolean;
 	#unseenFrees = 0;
-	/** That seem outstanding, in the last interval. */
-	#mappings = 0;
+	/** Mappings that seemed outstanding in the last interval, and were too many to look for. */
+	#uncheckedMappings = 0;
 
 	constructor(
 		object: BpfObject<Layout>,
@@ -160,7 +160,7 @@ export class Leaks implements Reader<StackFindings> {
 		}
 		const leakSites = [...sites.values()];
 		const mappings = new Map<number, Allocation[]>();
-		this.#mappings = 0;
+		let mappingCount = 0;
 		let singles = 0;
 		const see = (allocation: Allocation) => {
 			const site = sites.get(allocation.site);
@@ -176,11 +176,12 @@ export class Leaks implements Reader<StackFindings> {
 		eachAllocation(this.#object, (allocation) => {
 			const pid = sites.get(allocation.site)?.allocated.pid;
 			const isMapping = allocation.kind === 'ALLOCATION_MAPPING';
-			if (!isMapping || !pid || this.#mappings++ >= MAX_CHECKED) return see(allocation);
+			if (!isMapping || !pid || mappingCount++ >= MAX_CHECKED) return see(allocation);
 			const of = mappings.get(pid) ?? [];
 			of.push(allocation);
 			mappings.set(pid, of);
 		});
+		this.#uncheckedMappings = Math.max(0, mappingCount - MAX_CHECKED);
 		for (const [pid, of] of mappings) stillMapped(pid, of).forEach(see);
 		return leakSites;
 	}
@@ -231,9 +232,9 @@ export class Leaks implements Reader<StackFindings> {
 						`${grouped(unseen)} ${unseen === 1 ? 'call' : 'calls'} freed memory that was allocated before tracing began, or whose allocation tstrace did not see.`,
 					]
 				: []),
-			...(this.#mappings > MAX_CHECKED
+			...(this.#uncheckedMappings > 0
 				? [
-						`tstrace did not check ${grouped(this.#mappings - MAX_CHECKED)} mappings against the kernel's list, as there were too many: ` +
+						`tstrace did not check ${grouped(this.#uncheckedMappings)} mappings against the kernel's list, as there were too many: ` +
 							'the process may have unmapped parts of them.',
 					]
 				: []),
