@@ -322,6 +322,11 @@ test('numbers of no call, 32-bit calls, and x32 calls', () => {
 		call({ nr: 5, abi: 1, args: [0x1000, 0, 0], captures: [{ argument: 0, text: '/a' }] }),
 		/^open \(32-bit\)\("\/a", O_RDONLY\) = 0/,
 	);
+	// An address in the upper half of 32 bits: brk has number 45 there.
+	assert.match(
+		call({ nr: 45, abi: 1, args: [0], result: -0x0804_0000 }),
+		/^brk \(32-bit\)\(NULL\) = 0xf7fc0000 /,
+	);
 });
 
 test('the table in the end: calls, errors, time; what has no duration has no time', () => {
