@@ -17,7 +17,10 @@ import { Worker } from 'node:worker_threads';
 import { perfEvents } from '../../../src/doctor/perf.js';
 import { examineProcess } from '../../../src/doctor/process.js';
 import { judgeRuntimesOf } from '../../../src/doctor/runtimes.js';
+import { memoryAnswers } from '../../../src/proc/memory-lock.js';
 import { withFiles } from '../loader/replaced.js';
+import { questions } from '../proc/asked.js';
+import { fakeProc, NOBODY, statText } from '../proc/fake-proc.js';
 import { compile, manyFunctions, temporaryFolder } from '../symbolize/support.js';
 
 const folder = temporaryFolder();
@@ -119,6 +122,23 @@ test('a runtime that wrote a perf map has one; nothing is left open', (t) => {
 	assert.deepEqual(judge(), ['ok']);
 	assert.equal(open(), before);
 	assert.deepEqual(judgeRuntimesOf(process.pid, '/x/cat', [{ ...file, path: '/x/cat' }]), []);
+});
+
+test('a process whose memory does not answer is told where it is examined itself', (t) => {
+	const ask = questions(t);
+	const stat = statText({ 0: 'D', 17: 1, 19: 77, 20: 4096 });
+	fakeProc(t, {
+		files: { [`/proc/${NOBODY}/task/${NOBODY}/stat`]: stat },
+		folders: { [`/proc/${NOBODY}/task`]: [`${NOBODY}`] },
+	});
+	ask.silence();
+	assert.equal(memoryAnswers(NOBODY), false);
+	const { checks } = examineProcess(process.pid);
+	assert.ok(checks.length > 2);
+	assert.deepEqual(
+		checks.filter(({ name }) => name === 'memory'),
+		[],
+	);
 });
 
 const PYTHON = '/usr/bin/python3.11';

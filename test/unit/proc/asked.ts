@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 
 /** Time stands still, but for who waits in vain: so much at each look at the clock. */
-const WAITING_MS = 100;
+export const WAITING_MS = 100;
 
 interface Questions {
 	/** The words of each question. */

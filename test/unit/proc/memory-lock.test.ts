@@ -7,7 +7,7 @@ import {
 	silentMemories,
 	silentText,
 } from '../../../src/proc/memory-lock.js';
-import { questions } from './asked.js';
+import { questions, WAITING_MS } from './asked.js';
 import { fakeProc, NOBODY, statText } from './fake-proc.js';
 
 const FOLDER = `/proc/${NOBODY}`;
@@ -95,6 +95,9 @@ test('who does not answer is told, by number and name; once it does, it does', a
 	ask.silence();
 	assert.equal(look(), false);
 	assert.equal(look(), false);
+	// That look took no time.
+	ask.now_ms -= WAITING_MS;
+	assert.equal(memoryAnswers(NOBODY), false);
 	assert.equal(ask.asked.length, 1);
 	const silent = { pid: NOBODY, comm: 'nfs client' };
 	assert.deepEqual(silentMemories().at(-1), silent);

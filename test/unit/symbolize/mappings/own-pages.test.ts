@@ -18,6 +18,13 @@ function rangeOf(pid: number, pattern: RegExp): { start: number; end: number } {
 	return { start, end };
 }
 
+/** Where memory ends that a process writes to, and a file is mapped behind it. */
+function bordersOf(pid: number): number[] {
+	const text = readFileSync(`/proc/${pid}/maps`, 'latin1');
+	const ends = [...text.matchAll(/-(\w+) rw-p.*\n(\w+)-\w+ r.*\//g)];
+	return ends.flatMap(([, end, start = '']) => (end === start ? Number.parseInt(start, 16) : []));
+}
+
 test("a process's own pages are read as they are", async (t) => {
 	const { pid, registers } = await waitingChild(t, 'cat');
 	const pages = new OwnPages(pid);
@@ -59,6 +66,10 @@ test('what is a file, is not in memory, or is no address, is not read', async (t
 	const code = rangeOf(pid, / r-xp .*libc/);
 	assert.ok(code.start > 0);
 	assert.equal(pages.read(code.start, 8), undefined);
+	// Its own page, and one of a file behind it.
+	const borders = bordersOf(pid);
+	for (const border of borders) assert.equal(pages.read(border - 8, 16), undefined);
+	assert.ok(borders.some((border) => pages.read(border - 8, 8)));
 	const stack = rangeOf(pid, /\[stack\]/);
 	// Behind its end nothing is mapped.
 	assert.equal(pages.read(stack.end, 8), undefined);
