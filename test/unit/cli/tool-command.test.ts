@@ -99,3 +99,19 @@ test('help says what a number means: a duration where there is one result, else 
 		/^ {7}--slower 5: for 5 seconds$/m,
 	);
 });
+
+test('options of which one leaves the other nothing to do are refused together', async () => {
+	const refused = async (...words: string[]) => {
+		const cli = new Cli().exitOverride().configureOutput({ writeErr: () => undefined });
+		addTool(cli, toolOf() as never, async () => undefined);
+		for (const command of cli.commands) command.exitOverride().copyInheritedSettings(cli);
+		await assert.rejects(
+			cli.parseAsync(['counter', ...words], { from: 'user' }),
+			({ code }: { code: string }) => code === 'commander.conflictingOption',
+			words.join(' '),
+		);
+	};
+	await refused('--no-cost', '--max-overhead', '5');
+	await refused('--user-threads', '--kernel-threads');
+	await refused('--container', '0123456789ab', '--cgroup', '/');
+});

@@ -11,6 +11,7 @@ test('what bin/tstrace notes is read', () => {
 	assert.deepEqual(started.blocked, [12]);
 	assert.deepEqual(started.ignored, [1, 2, 3, 13]);
 	assert.deepEqual([...(started.open ?? [])], [0, 2, 12]);
+	assert.equal(parseStarted('files=unlimited open=0,').files, 'unlimited');
 });
 
 test('a SIGQUIT that only the shell ignores is not noted', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+	chooseInterrupts,
 	hardirqBits,
 	InterruptNames,
 	preemptCountFromRq,
@@ -52,6 +53,13 @@ test('preempt_count is a variable of its own, or part of another', () => {
 		0x30 - 0x2000,
 	);
 	assert.equal(preemptCountFromRq(kernel({ runqueues: 0x2000, pcpu_hot: 0x4000 })), 0x2008);
+});
+
+test('on this machine, which way is said as it is', () => {
+	const { preempt_count_from_rq, because } = chooseInterrupts();
+	const isKnown = process.arch !== 'x64' || preempt_count_from_rq !== 0;
+	const way = isKnown ? 'preempt_count' : 'their tracepoints only';
+	assert.equal(because, `knows interrupts by ${way}`);
 });
 
 test('by their addresses, where kallsyms shows them', () => {
