@@ -134,6 +134,7 @@ test('unknown names: what may be meant', () => {
 	assert.match(refused('nothing-like-it'), /no event "nothing-like-it"; `perf list`/);
 	assert.match(refused('sched_switch'), /did you mean sched:sched_switch\?/);
 	assert.match(refused('sys_enter'), /did you mean raw_syscalls:sys_enter\?/);
+	assert.doesNotMatch(refused('enter'), /sys_enter/, 'another name');
 	assert.match(
 		refused('sched:sched_swich'),
 		/tracepoint sched:sched_swich: did you mean sched:sched_switch/,

@@ -27,10 +27,14 @@ test('no row is a line of headings; control characters are shown', () => {
 
 test('a name that no cut would make fit stays whole', () => {
 	const style = { colour: false, width: 12 };
+	const rows: Row[] = [[7, 'kworker/u8:3']];
+	assert.equal(renderTable(COLUMNS, rows, style), 'COUNT  NAME\n    7  kworker/u8:3\n');
+	// Eight letters say something still.
 	assert.equal(
-		renderTable(COLUMNS, [[7, 'kworker/u8:3']], style),
-		'COUNT  NAME\n    7  kworker/u8:3\n',
+		renderTable(COLUMNS, rows, { ...style, width: 15 }),
+		'COUNT  NAME\n    7  kwor…8:3\n',
 	);
+	assert.match(renderTable(COLUMNS, rows, { ...style, width: 14 }), /kworker\/u8:3/);
 });
 
 test('on a narrow terminal the columns that can be spared most are left out, and named', () => {

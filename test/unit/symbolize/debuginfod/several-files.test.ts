@@ -121,6 +121,23 @@ test('how much of a file has come, of how much, is told now and then', async (t)
 	const lines = waiting.told.filter((line) => line.endsWith('B'));
 	assert.ok(lines[0]?.endsWith(`(1 of 1) ${humanBytes(half)} of ${all}`), lines[0]);
 	assert.ok(lines.at(-1)?.endsWith(`(1 of 1) ${all} of ${all}`), lines.at(-1));
+	// Once: from the first part on the clock stands still.
+	let stands_ms = 0;
+	performance.now = () => stands_ms;
+	const once = new Waiting();
+	const ofOnce = () => once.told.filter((line) => line.endsWith('B'));
+	const parts = await serve((_request, response) => {
+		stands_ms = 1000;
+		response.writeHead(200, { 'Content-Length': `${app.debug.length}` });
+		response.write(app.debug.subarray(0, half));
+		const rest = setInterval(() => {
+			if (ofOnce().length === 0) return;
+			clearInterval(rest);
+			response.end(app.debug.subarray(half));
+		}, 1);
+	});
+	await fetched([parts], {}, once, [app]);
+	assert.equal(ofOnce().length, 1);
 	clock(0);
 	const { told } = await fetched([await serverOf(app, other)]);
 	assert.deepEqual(

@@ -86,6 +86,10 @@ test('lines fit 80 columns: long names, long times, many in progress', async () 
 			for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
 		}
 	}
+	// What is in progress has all the width that there is.
+	const wide = await renderCalls(rows, { ...TIMED, style: { colour: false, width: 200 } });
+	const longest = Math.max(...wide.split('\n').map(({ length }) => length));
+	assert.ok(longest > 150 && longest <= 200, `${longest}`);
 });
 
 test('errors that are normal are called so, where they are normal', async () => {

@@ -90,12 +90,15 @@ test('lines of each kind of event: who, where, how long, and whom it is about', 
 		WAKEUP,
 		MIGRATE,
 		THROTTLED,
+		// The largest machine that Linux can be built for.
+		{ ...THROTTLED, cpu: 8191 },
 	]);
 	assert.deepEqual(lines, [
 		'      12.345678 [0003]  worker[71/70]                       7.001      2.000     31.400  S  next: hog[81/80]',
 		'      12.400000 [0001]  waker[60]                                                           awakened: worker[71/70]',
 		'      12.500000 [0001]  waker[60]                                                           migrated: worker[71/70] cpu 4 => 12',
 		'      12.600000 [0002]  worker[71/70]                                                       throttled: 45.678 msec',
+		'      12.600000 [8191]  worker[71/70]                                                       throttled: 45.678 msec',
 	]);
 });
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { answerOf } from '../../../../src/tools/why/answer.js';
 import { answerJson } from '../../../../src/tools/why/json.js';
 import { partsOf } from '../../../../src/tools/why/parts.js';
+import { accountObject } from '../../../../src/tools/why/places.js';
 import { verdictOf } from '../../../../src/tools/why/verdict.js';
 import { LongestWaits, MOST_WORST, worstWaits } from '../../../../src/tools/why/worst.js';
 import { durationsOf, evidence, seenOf, WINDOW } from './answers.js';
@@ -120,6 +121,34 @@ test('of chains that begin at the same stack a wait is in the one with waits of 
 			[100, 'short'],
 		],
 	);
+});
+
+test('a wait is for what it was for, though another object was waited for at the same place', () => {
+	const given = evidence();
+	const [commit] = given.blocked;
+	assert(commit);
+	const file = (path: string) => ({ type: 'file', path }) as const;
+	const [journal, table] = [file('/srv/journal'), file('/srv/table')];
+	const objects = [
+		{ object: journal, value: 400 * MS, count: 1, variance: 0 },
+		{ object: table, value: 300 * MS, count: 2, variance: 0 },
+	];
+	const blocked = [{ ...commit, row: { ...commit.row, objects, sources: [0, 1] } }];
+	const seen = seenOf();
+	// Of 300 ms: as long as both for the table together, and nearer to that for the journal.
+	const worst = worstWaits(partsOf({ ...given, blocked, forCpu: [] }).parts, {
+		...{ ...seen, numbers: [7, 8], objects: [journal, table] },
+	});
+	const found = worst.map(({ begin_ns, end_ns, part }) => [
+		(end_ns - begin_ns) / MS,
+		accountObject(part),
+	]);
+	assert.deepEqual(found, [
+		[350, '/srv/journal'],
+		[300, '/srv/table'],
+		[200, '/srv/journal'],
+		[100, '/srv/journal'],
+	]);
 });
 
 test('the same wait over and over leaves room for others, and all have an end', () => {
