@@ -1,21 +1,25 @@
 /** What to say of stacks that are not whole. Pure values: no I/O, no kernel. */
-import { type StackRow, totalOf } from './stack-rows.js';
+import type { StackRow } from './stack-rows.js';
 
 /** What is smaller is not worth a line. */
 export const MIN_SHARE = 0.01;
 
 /** How much of what was counted is in stacks that are cut: from 0 to 1. */
 export function cutShare(stacks: readonly StackRow[]): number {
-	return shareOf(stacks, ({ cut }) => cut !== undefined);
+	return shareOf(
+		stacks.filter(({ cut }) => cut !== undefined),
+		stacks,
+	);
 }
 
 /** A line for each thing that stacks lack, with how many of those shown lack it. */
 export function cutNotices(stacks: readonly StackRow[]): string[] {
 	const told = (lacks: (row: StackRow) => boolean, text: (some: string) => string): string[] => {
-		const share = shareOf(stacks, lacks);
-		const count = stacks.filter(lacks).length;
-		if (count === 0 || share < MIN_SHARE) return [];
-		return [text(`${count} of ${stacks.length} stacks (${percent(share)} of what is shown)`)];
+		const lacking = stacks.filter(lacks);
+		const share = shareOf(lacking, stacks);
+		if (lacking.length === 0 || share < MIN_SHARE) return [];
+		const some = `${lacking.length} of ${stacks.length}`;
+		return [text(`${some} stacks (${percent(share)} of what is shown)`)];
 	};
 	return [
 		...told(
@@ -48,10 +52,13 @@ export function cutNotices(stacks: readonly StackRow[]): string[] {
 	];
 }
 
-function shareOf(stacks: readonly StackRow[], lacks: (row: StackRow) => boolean): number {
-	const total = totalOf({ stacks, parts: [] }).value;
-	const { value } = totalOf({ stacks: stacks.filter(lacks), parts: [] });
-	return total > 0 ? value / total : 0;
+function shareOf(some: readonly StackRow[], all: readonly StackRow[]): number {
+	const total = sumOf(all);
+	return total > 0 ? sumOf(some) / total : 0;
+}
+
+function sumOf(rows: readonly StackRow[]): number {
+	return rows.reduce((sum, { value }) => sum + value, 0);
 }
 
 function percent(share: number): string {

@@ -232,23 +232,27 @@ function largestFirst(rows: readonly StackRow[]): StackRow[] {
 function sumOf(rows: readonly StackRow[]): StackRow {
 	const [first] = rows as [StackRow];
 	if (rows.length === 1) return first;
-	const parts = first.parts.map(() => 0);
-	const sum = { value: 0, count: 0 };
-	const sources: number[] = [];
-	for (const row of rows) {
-		for (const part of parts.keys()) parts[part] = (parts[part] ?? 0) + (row.parts[part] ?? 0);
-		sum.value += row.value;
-		sum.count += row.count;
-		for (const source of row.sources ?? []) sources.push(source);
-	}
 	return {
 		...first,
-		parts,
-		...sum,
-		...uncertaintyOfSum(rows),
+		...amountsOf(rows, first.parts.length),
 		...waitsOf(rows),
-		...(first.sources ? { sources } : {}),
+		...(first.sources ? { sources: rows.flatMap(({ sources = [] }) => sources) } : {}),
 	};
+}
+
+type Amounts = Pick<StackRow, 'parts' | 'value' | 'count' | 'variance' | 'against'>;
+
+/** What was counted in all of them together. */
+function amountsOf(rows: readonly StackRow[], partCount: number): Amounts {
+	const parts = new Array<number>(partCount).fill(0);
+	let [value, count] = [0, 0];
+	for (const row of rows) {
+		for (let part = 0; part < partCount; part++)
+			parts[part] = (parts[part] as number) + (row.parts[part] ?? 0);
+		value += row.value;
+		count += row.count;
+	}
+	return { parts, value, count, ...uncertaintyOfSum(rows) };
 }
 
 /** What rows that read the same waited for, and their wakers. */
@@ -281,10 +285,9 @@ export function splitStacks(findings: StackFindings): StackRow[] {
 	return rows.sort((a, b) => b.value - a.value);
 }
 
-/** The sum of all rows, as one without frames. */
+/** What was counted in all rows, as one without frames; it does not say what waits were for. */
 export function totalOf({ stacks, parts }: Pick<StackFindings, 'stacks' | 'parts'>): StackRow {
-	const none = { key: {}, frames: [], parts: parts.map(() => 0), value: 0, count: 0, variance: 0 };
-	return sumOf([none, ...stacks]);
+	return { key: {}, frames: [], ...amountsOf(stacks, parts.length) };
 }
 
 /** In the place of functions that a walk has missed. */
