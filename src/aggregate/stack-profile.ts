@@ -4,6 +4,7 @@ import { FrameTable } from './frame-table.js';
 import { remembered } from './remembered.js';
 import { apartOf, type Key } from './row-key.js';
 import type { Frame } from './stack.js';
+import { pathsBy } from './stack-paths.js';
 import {
 	CALLER_FRAME,
 	CUT_FRAME,
@@ -71,9 +72,9 @@ export function profileOf(
 ): StackProfile {
 	const frames = new FrameTable();
 	const stacks = new StackTable();
-	const numberOf = remembered(({ name, kind }: Frame) => frames.intern(name, kind));
+	const pathOf = pathsBy(remembered(({ name, kind }: Frame) => frames.intern(name, kind)));
 	for (const row of rows) {
-		const path = lineOf(row, options).map(numberOf);
+		const path = pathOf(lineOf(row, options));
 		stacks.add(path, path.length, row.value);
 	}
 	return { frames, stacks, origin, marked: false };

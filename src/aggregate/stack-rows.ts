@@ -3,6 +3,8 @@
 import { remembered } from './remembered.js';
 import type { Key } from './row-key.js';
 import type { Cut, Did, Frame } from './stack.js';
+import { pathsBy } from './stack-paths.js';
+import { StackTable } from './stack-table.js';
 import { scaledUncertainty, type Uncertain, uncertaintyOfSum } from './variance.js';
 import { mergeObjects, type ObjectShare } from './wait-object.js';
 
@@ -183,20 +185,19 @@ function alike(rows: Iterable<StackRow>): StackRow[][] {
 	const numbers = new Map<string, number>();
 	// A number for each name: whole stacks of names would take megabytes. Stacks share their frames, so
 	// that most names need not be looked up.
-	const numberOf = remembered(({ name, kind }: Frame): number => {
-		const identity = kind + name;
-		const number = numbers.get(identity) ?? numbers.size;
-		numbers.set(identity, number);
-		return number;
-	});
-	const stacks = new Map<string, number>();
+	const pathOf = pathsBy(
+		remembered(({ name, kind }: Frame): number => {
+			const identity = kind + name;
+			const number = numbers.get(identity) ?? numbers.size;
+			numbers.set(identity, number);
+			return number;
+		}),
+	);
+	const stacks = new StackTable();
 	// A waker of many rows has the same frames in all of them.
-	const stackOf = remembered((frames: readonly Frame[]): number => {
-		const identity = frames.map(numberOf).join();
-		const number = stacks.get(identity) ?? stacks.size;
-		stacks.set(identity, number);
-		return number;
-	});
+	const stackOf = remembered((frames: readonly Frame[]): number =>
+		stacks.intern(pathOf(frames), frames.length),
+	);
 	const wakers = new Map<string, number>();
 	const wakerOf = remembered((waker: Waker): number => {
 		const identity = `${waker.did ?? ''} ${JSON.stringify(waker.key)} ${wayOf(waker)}`;

@@ -45,7 +45,7 @@ export class StackTable {
 	 * TstraceError for a stack too many.
 	 */
 	add(frames: ArrayLike<number>, depth: number, value: number, column = 0): void {
-		const stack = this.#find(frames, depth);
+		const stack = this.intern(frames, depth);
 		const values = this.#values[column] as Float64Array;
 		values[stack] = (values[stack] as number) + value;
 	}
@@ -74,8 +74,8 @@ export class StackTable {
 		return chunk.subarray(start & CHUNK_MASK, (start & CHUNK_MASK) + this.depth(stack));
 	}
 
-	/** The stack's number, a new one if it was not met before. */
-	#find(frames: ArrayLike<number>, depth: number): number {
+	/** The number of the stack of the first `depth` of these frames, a new one if it was not met before. As `add`. */
+	intern(frames: ArrayLike<number>, depth: number): number {
 		let hash = depth;
 		for (let i = 0; i < depth; i++) {
 			hash = Math.imul(hash ^ (frames[i] as number), 0x9e3779b1);

@@ -124,7 +124,11 @@ export function fittingObjects(kind: string, objects: readonly ObjectShare[]): O
 }
 
 /** The same objects once each, with all that was waited for them; the largest first. */
-export function mergeObjects(objects: Iterable<ObjectShare>): ObjectShare[] {
+export function mergeObjects(objects: readonly ObjectShare[]): ObjectShare[] {
+	const [first] = objects;
+	// Most stacks wait for the same one again and again.
+	if (first && objects.every(({ object }) => object === first.object))
+		return [objects.slice(1).reduce(added, first)];
 	const sums = new Map<string, ObjectShare>();
 	for (const share of objects) {
 		const key = JSON.stringify(share.object);

@@ -39,6 +39,12 @@ test('the same object is added up: values, counts and variances; the largest com
 	assert.deepEqual(sums, [share(unknown, 40), share(file, 30, 5, 10), share(child, 25)]);
 });
 
+test('of one object there is one share, with all of them', () => {
+	const shares = [share(file, 10, 1, 2), share(file, 20, 4, 8), share(file, 5, 2, 1)];
+	assert.deepEqual(mergeObjects(shares), [share(file, 35, 7, 11)]);
+	assert.deepEqual(mergeObjects([]), []);
+});
+
 const OBJECTS: Readonly<Record<string, WaitObject>> = {
 	...{ file, mapped, unknown, child },
 	device: { type: 'device', path: '/dev/tty1' },
