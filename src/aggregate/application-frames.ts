@@ -2,6 +2,7 @@
  * Functions that a runtime has compiled as the program ran: which are the application's, and what they are
  * called. Tables of names, with reasons. Pure values: no I/O, no kernel.
  */
+import { remembered } from './remembered.js';
 import { type Frame, isOfLanguage } from './stack.js';
 
 /** Code that the runtime has made for itself, as it writes it into its perf map. */
@@ -33,9 +34,15 @@ const RUNTIME_LIBRARIES: ReadonlyArray<readonly [pattern: RegExp, why: string]> 
 
 /** Whether a frame is of the application's language, and neither the runtime's nor its library's. */
 export function isApplication(frame: Frame): boolean {
-	const isIn = (table: typeof RUNTIME_CODE) => table.some(([pattern]) => pattern.test(frame.name));
-	return isOfLanguage(frame) && !isIn(RUNTIME_CODE) && !isIn(RUNTIME_LIBRARIES);
+	return isOfLanguage(frame) && !isOfRuntime(frame.name);
 }
+
+/** Names of functions repeat: of each it is asked once. */
+const MOST_NAMES = 1 << 15;
+const isOfRuntime = remembered(
+	(name: string) => [...RUNTIME_CODE, ...RUNTIME_LIBRARIES].some(([pattern]) => pattern.test(name)),
+	MOST_NAMES,
+);
 
 /** V8 puts one behind the colon, for how it has compiled the function last: code-kind.cc. */
 const COMPILED_BY = /^(\w+:)[~^+*]'?/;

@@ -3,7 +3,11 @@
  * with reasons. Pure values: no I/O, no kernel.
  */
 import { isApplication } from './application-frames.js';
+import { remembered } from './remembered.js';
 import type { Frame } from './stack.js';
+
+/** Names of functions repeat: of each it is asked once. The kernel has some 100,000. */
+export const MOST_NAMES = 1 << 15;
 
 /**
  * Functions of the kernel that say only that a thread waits, or that it came from user space; what called
@@ -142,24 +146,29 @@ const WORK_QUEUE: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
 const KERNEL_THREAD = 'kthread';
 
 /** A name without what the compiler has put behind it: "do_poll.constprop.0". */
-export function plain(name: string): string {
+export const plain = remembered((name: string): string => {
 	const dot = name.search(/\.(constprop|isra|part|cold|llvm)\b/);
 	return dot < 0 ? name : name.slice(0, dot);
-}
+}, MOST_NAMES);
 
-function isIn(table: ReadonlyArray<readonly [RegExp, string]>, { name, kind }: Frame): boolean {
-	return kind === 'kernel' && table.some(([pattern]) => pattern.test(plain(name)));
-}
+/** Whether a pattern of the table is about a name. */
+const namedIn = (table: ReadonlyArray<readonly [RegExp, string]>) =>
+	remembered((name: string) => table.some(([pattern]) => pattern.test(plain(name))), MOST_NAMES);
 
 /** Whether a function of the kernel says nothing of what is waited for. */
-export function isUntelling(name: string): boolean {
-	return UNTELLING.some(([pattern]) => pattern.test(plain(name)));
-}
+export const isUntelling = namedIn(UNTELLING);
+const isIdleWait = namedIn(IDLE_WAITS);
+const isWorkQueue = namedIn(WORK_QUEUE);
+const isUntellingCall = namedIn(UNTELLING_CALLS);
+
+const isOfKernel = ({ kind }: Frame): boolean => kind === 'kernel';
 
 /** The kernel's function that says what a thread waits for; undefined: it waits in none. Root first. */
 export function waitFrame(frames: readonly Frame[]): Frame | undefined {
-	const kernel = frames.filter(({ kind }) => kind === 'kernel');
-	return kernel.findLast((frame) => !isIn(UNTELLING, frame)) ?? kernel.at(-1);
+	return (
+		frames.findLast((frame) => isOfKernel(frame) && !isUntelling(frame.name)) ??
+		frames.findLast(isOfKernel)
+	);
 }
 
 interface ProgramFrame {
@@ -222,7 +231,7 @@ export function entryFrames(frames: readonly Frame[]): Frame[] {
 		const name = plain(frame.name);
 		const [pattern, entry] = ENTRIES.find(([each]) => each.test(name)) ?? [];
 		if (pattern && entry) return [{ ...frame, name: name.replace(pattern, entry) }];
-		if (!isIn(UNTELLING, frame) && !isIn(WORK_QUEUE, frame)) return [frame];
+		if (!isUntelling(frame.name) && !isWorkQueue(frame.name)) return [frame];
 	}
 	// On its way in or out: the C library's function is that of the system call.
 	return [(kernel.length > 0 && callFrame(frames)) || kernel.at(-1)].filter(
@@ -233,12 +242,7 @@ export function entryFrames(frames: readonly Frame[]): Frame[] {
 /** The outermost of the functions of the C library at the end of user frames, of those that tell. */
 function libraryCall(user: readonly Frame[]): Frame | undefined {
 	const begin = user.findLastIndex(({ inCLibrary }) => !inCLibrary) + 1;
-	return user
-		.slice(begin)
-		.find(
-			(frame) =>
-				isNamed(frame) && !UNTELLING_CALLS.some(([pattern]) => pattern.test(plain(frame.name))),
-		);
+	return user.slice(begin).find((frame) => isNamed(frame) && !isUntellingCall(frame.name));
 }
 
 function isWrapper(frame: Frame): boolean {
@@ -246,27 +250,32 @@ function isWrapper(frame: Frame): boolean {
 }
 
 /** Of "os::malloc(unsigned long, MEMFLAGS)": "os::malloc". */
-export function withoutArguments({ name }: Frame): string {
+export const withoutArguments = ({ name }: Pick<Frame, 'name'>): string => bareNameOf(name);
+
+const bareNameOf = remembered((name: string): string => {
 	const bare = plain(name);
 	const end = bare.indexOf('(');
 	return end < 0 ? bare : bare.slice(0, end);
-}
+}, MOST_NAMES);
 
 function isOwn(frame: Frame): boolean {
 	return !frame.inCLibrary && isNamed(frame);
 }
 
 /** "[unknown]", "[anon]" and "postgres+0x34b406" tell nothing. */
-export function isNamed({ name }: Pick<Frame, 'name'>): boolean {
-	return !/^\[(unknown|anon|heap|stack)|\+0x[0-9a-f]+$/.test(name);
-}
+export const isNamed = ({ name }: Pick<Frame, 'name'>): boolean => saysFunction(name);
+
+const saysFunction = remembered(
+	(name: string) => !/^\[(unknown|anon|heap|stack)|\+0x[0-9a-f]+$/.test(name),
+	MOST_NAMES,
+);
 
 /** Whether a thread waits there for work or for time: in nothing that somebody has to finish first. */
 export function waitsForWork(frames: readonly Frame[]): boolean {
-	if (frames.some((frame) => isIn(IDLE_WAITS, frame))) return true;
+	if (frames.some((frame) => isOfKernel(frame) && isIdleWait(frame.name))) return true;
 	// A thread of the kernel that waits in its own main function, not in a piece of work.
 	const root = frames.findIndex(({ name, kind }) => kind === 'kernel' && name === KERNEL_THREAD);
 	if (root < 0 || frames.some(({ kind }) => kind !== 'kernel')) return false;
-	const below = frames.slice(root + 1).filter((frame) => !isIn(UNTELLING, frame));
+	const below = frames.slice(root + 1).filter(({ name }) => !isUntelling(name));
 	return below.length <= 1;
 }

@@ -3,10 +3,12 @@
 import { largest } from './largest.js';
 import { remembered } from './remembered.js';
 import type { Frame } from './stack.js';
+import { pathsBy } from './stack-paths.js';
 import { type StackFindings, type StackRow, splitStacks } from './stack-rows.js';
 import {
 	isNamed,
 	isUntelling,
+	MOST_NAMES,
 	plain,
 	waitFrame,
 	waitsForWork,
@@ -24,12 +26,19 @@ import {
 } from './wait-kind-rules.js';
 import { BLOCKED, THROTTLED } from './wait-parts.js';
 
-/** Names of functions repeat: of each it is asked once. The kernel has some 100,000. */
-const MOST_NAMES = 10_000;
 const about = (rules: readonly Rule[]) =>
 	remembered((name: string) => rules.filter(({ at }) => at.test(name)), MOST_NAMES);
 const rulesOf = about(RULES);
 const purposesOf = about(DISK_PURPOSES);
+
+/** Which of the rules that are about a program's own functions, and not the C library's, comes first; -1: none. */
+const programRule = remembered((name: string) => {
+	const bare = withoutArguments({ name });
+	return PROGRAM_KINDS.findIndex(([pattern]) => pattern.test(bare));
+}, MOST_NAMES);
+const programRules = pathsBy((frame) =>
+	frame.kind === 'kernel' || frame.inCLibrary ? -1 : programRule(frame.name),
+);
 
 /** Kinds that a program's own functions may tell better. */
 const UNTOLD: ReadonlySet<WaitKind> = new Set(['futex', 'poll', 'IPC']);
@@ -41,6 +50,15 @@ const WORK = /^process_(one_work|scheduled_works)$/;
  * no rule is about it.
  */
 export function waitKind(frames: readonly Frame[]): WaitKind | `other: ${string}` {
+	const kind = kinds.get(frames) ?? kindOf(frames);
+	kinds.set(frames, kind);
+	return kind;
+}
+
+/** A stack is asked for its kind by whoever counts, labels and prints it. */
+const kinds = new WeakMap<readonly Frame[], ReturnType<typeof kindOf>>();
+
+function kindOf(frames: readonly Frame[]): WaitKind | `other: ${string}` {
 	const kernel = frames.filter(({ kind }) => kind === 'kernel').map(({ name }) => plain(name));
 	const isKernelThread = kernel.includes('kthread') || kernel.includes('kthreadd');
 	// Idle, in its own main function: what that is called by says nothing.
@@ -73,14 +91,10 @@ function holds({ within, innermost }: Rule, kernel: readonly string[], at: numbe
 function toldKind(kind: WaitKind, frames: readonly Frame[], kernel: readonly string[]): WaitKind {
 	if (kind === 'disk') return purposeOf(kernel) ?? kind;
 	if (!UNTOLD.has(kind)) return kind;
-	const user = frames.filter((frame) => frame.kind !== 'kernel');
-	for (const frame of user) {
-		if (frame.inCLibrary) continue;
-		const name = withoutArguments(frame);
-		const told = PROGRAM_KINDS.find(([pattern]) => pattern.test(name));
-		if (told) return told[1];
-	}
-	return kind === 'futex' ? futexKind(user) : kind;
+	const rule = programRules(frames).find((each) => each >= 0);
+	const [, told] = rule === undefined ? [] : (PROGRAM_KINDS[rule] ?? []);
+	if (told) return told;
+	return kind === 'futex' ? futexKind(frames.filter((frame) => frame.kind !== 'kernel')) : kind;
 }
 
 /** What a disk was waited for. */

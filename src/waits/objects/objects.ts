@@ -89,11 +89,9 @@ function distinctGils(records: Iterable<ObjectRecord>): GilPlace[] {
  * them.
  */
 export function withFittingObjects(rows: readonly StackRow[]): StackRow[] {
-	// A waker of many rows has the same frames in all of them.
-	const kindOf = remembered(waitKind);
 	/** Undefined: it stays as it is, as most do. */
 	const fitting = ({ frames, objects = [], waker }: StackRow | Waker): Waited | undefined => {
-		const some = objects.length > 0 ? fittingObjects(kindOf(frames), objects) : [];
+		const some = objects.length > 0 ? fittingObjects(waitKind(frames), objects) : [];
 		const behind = waker && wakerOf(waker);
 		if (some.length === objects.length && behind === waker) return undefined;
 		return {
