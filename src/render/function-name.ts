@@ -15,10 +15,10 @@ const CLOSES: Readonly<Record<string, string>> = { ')': '(', '>': '<' };
 export function fittedName(name: string, width: number): string {
 	let fitted = name.slice(0, MAX_LENGTH);
 	for (const shorter of [withoutSuffix, withoutArguments, withoutTemplates, withoutFolders]) {
-		if (length(fitted) <= width) return fitted;
+		if (fits(fitted, width)) return fitted;
 		fitted = shorter(fitted);
 	}
-	for (let inner = fitted; length(fitted) > width; fitted = `…::${inner}`) {
+	for (let inner = fitted; !fits(fitted, width); fitted = `…::${inner}`) {
 		const namespace = inner.indexOf('::');
 		if (namespace < 0) break;
 		inner = inner.slice(namespace + 2);
@@ -35,7 +35,9 @@ export function bareName(name: string): string {
 
 const withoutSuffix = (name: string): string => name.replace(SUFFIX, '') || name;
 
-const length = (text: string): number => [...text].length;
+/** A character is one or two of UTF-16. */
+const fits = (text: string, width: number): boolean =>
+	text.length <= width || (text.length <= 2 * width && [...text].length <= width);
 
 /** Without "(int, char const*) const", if anything is left: "(anonymous namespace)::f" keeps its own. */
 function withoutArguments(name: string): string {

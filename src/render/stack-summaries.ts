@@ -2,6 +2,7 @@
 
 import { functionOf } from '../aggregate/application-frames.js';
 import { largest } from '../aggregate/largest.js';
+import { remembered } from '../aggregate/remembered.js';
 import { apartOf } from '../aggregate/row-key.js';
 import type { Did, Frame } from '../aggregate/stack.js';
 import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggregate/stack-rows.js';
@@ -88,11 +89,12 @@ function summariesOf(
 	findings: StackFindings,
 	{ telling }: Pick<SummaryOptions, 'telling'>,
 ): Summary[] {
+	const nameOf = remembered((frame: Frame) => bareName(printable(functionOf(frame))));
 	const groups = new Map<string, Pick<Summary, 'owner' | 'path' | 'end'> & { rows: StackRow[] }>();
 	for (const row of findings.stacks) {
 		const owner = ownerText(row);
-		const path = pathOf(row, telling?.(row));
-		const end = endOf(row, telling);
+		const path = pathOf(row, nameOf, telling?.(row));
+		const end = endOf(row, nameOf, telling);
 		const key = JSON.stringify([owner, path, end]);
 		const group = groups.get(key) ?? { owner, path, end, rows: [] };
 		group.rows.push(row);
@@ -110,13 +112,16 @@ function summariesOf(
 		.sort((a, b) => b.sum.value - a.sum.value);
 }
 
-function endOf(row: StackRow, telling: SummaryOptions['telling']): End | undefined {
+/** The name of a frame's function where there is room for that only. Stacks share frames: each is asked once. */
+type NameOf = (frame: Frame) => string;
+
+function endOf(row: StackRow, nameOf: NameOf, telling: SummaryOptions['telling']): End | undefined {
 	let last: Waker | undefined;
 	for (let { waker } = row; waker?.did; waker = waker.waker) last = waker;
 	if (!last?.did) return undefined;
 	const { did, frames, cut, callerMissing } = last;
 	const there = { ...row, frames, cut, callerMissing };
-	return { owner: ownerText(last), path: pathOf(there, telling?.(there)), did };
+	return { owner: ownerText(last), path: pathOf(there, nameOf, telling?.(there)), did };
 }
 
 /** An estimate says nothing if its standard error is more than half of it. */
@@ -127,14 +132,14 @@ function isCertain({ value, variance }: StackRow): boolean {
 }
 
 /** The program's function, and what comes behind it; "…" where others are in between, or missing. */
-function pathOf(row: StackRow, given: readonly Frame[] = []): Path {
+function pathOf(row: StackRow, nameOf: NameOf, given: readonly Frame[] = []): Path {
 	const program = programFrame(row);
 	const telling = given.length > 0 ? given : row.frames.slice(-1);
 	// Who could go on waits for nothing in the kernel.
 	const behind = blockedOf(row) === 0 ? telling.filter(({ kind }) => kind !== 'kernel') : telling;
 	const named = [program?.frame, ...behind]
 		.filter((frame) => frame !== undefined)
-		.map((frame) => ({ kind: frame.kind, name: bareName(printable(functionOf(frame))) }));
+		.map((frame) => ({ kind: frame.kind, name: nameOf(frame) }));
 	const path = named.filter(({ name }, at) => {
 		const next = named[at + 1];
 		const isAgain = named.findIndex((each) => each.name === name) < at;

@@ -1,5 +1,6 @@
 /** Stacks as text: the largest first, leaf first, with what they add up to. */
 
+import { remembered } from '../aggregate/remembered.js';
 import { apartOf } from '../aggregate/row-key.js';
 import type { Frame } from '../aggregate/stack.js';
 import {
@@ -50,7 +51,8 @@ export function renderStacks(findings: StackFindings, options: StackTextOptions)
 	const total = totalOf(findings);
 	if (stacks.length === 0) return '';
 	const shown = options.top === 0 ? stacks : stacks.slice(0, options.top);
-	const blocks = shown.map((row) => renderStack(row, total.value, findings, options));
+	const lineOf = frameLine(options);
+	const blocks = shown.map((row) => renderStack(row, total.value, findings, options, lineOf));
 	const rest = stacks.slice(shown.length);
 	return [
 		...blocks,
@@ -65,6 +67,7 @@ function renderStack(
 	total: number,
 	findings: StackFindings,
 	options: StackTextOptions,
+	lineOf: LineOf,
 ): string {
 	const { style } = options;
 	const share = `${((100 * row.value) / total).toFixed(1)} %`;
@@ -85,7 +88,7 @@ function renderStack(
 	for (const line of filled(detail, style.width - INDENT.length)) {
 		lines.push(paint(style, 'cyan', INDENT + line));
 	}
-	return `\n${[...lines, ...frameLines(row, options)].join('\n')}\n`;
+	return `\n${[...lines, ...frameLines(row, options, lineOf)].join('\n')}\n`;
 }
 
 /** As many parts in a line as fit. */
@@ -100,20 +103,30 @@ function filled(parts: readonly string[], width: number): string[] {
 	return lines;
 }
 
-function frameLines(row: StackRow, options: StackTextOptions): string[] {
-	const lines = stackLines(row, options);
+/** A frame as a line. Stacks share frames: each is drawn once. */
+type LineOf = (frame: Frame) => string;
+
+function frameLine({ style, annotated }: StackTextOptions): LineOf {
+	return remembered((frame: Frame) => {
+		const name = printable(frame.name) + (annotated ? annotation(frame) : '');
+		return INDENT + fittedName(name, style.width - INDENT.length);
+	});
+}
+
+function frameLines(row: StackRow, options: StackTextOptions, lineOf: LineOf): string[] {
+	const lines = stackLines(row, options, lineOf);
 	if (lines.length === 0) lines.push(`${INDENT}(no stack)`);
-	return [...lines, ...wakerLines(row.waker, options)];
+	return [...lines, ...wakerLines(row.waker, options, lineOf)];
 }
 
 /** Who ended it, who ended what that one waited for meanwhile, and so on. */
-function wakerLines(waker: Waker | undefined, options: StackTextOptions): string[] {
+function wakerLines(waker: Waker | undefined, options: StackTextOptions, lineOf: LineOf): string[] {
 	if (!waker) return [];
 	const { style } = options;
 	const by = `woken by ${ownerText(waker)}${didText(waker, options)}`;
 	const head = `${INDENT}${wrapped(by, `${INDENT}  `, style.width - INDENT.length)}`;
-	const lines = [paint(style, 'cyan', head), ...stackLines(waker, options)];
-	return [...lines, ...wakerLines(waker.waker, options)];
+	const lines = [paint(style, 'cyan', head), ...stackLines(waker, options, lineOf)];
+	return [...lines, ...wakerLines(waker.waker, options, lineOf)];
 }
 
 /** ", which meanwhile was blocked: disk write". */
@@ -125,7 +138,8 @@ function didText(waker: Waker, { blockedFor }: StackTextOptions): string {
 
 function stackLines(
 	row: Pick<StackRow, 'frames' | 'cut' | 'callerMissing'>,
-	{ style, delimited, annotated }: StackTextOptions,
+	{ delimited }: StackTextOptions,
+	lineOf: LineOf,
 ): string[] {
 	const lines: string[] = [];
 	let inKernel = false;
@@ -134,8 +148,7 @@ function stackLines(
 		const frame = row.frames[at] as Frame;
 		if (delimited && inKernel && frame.kind !== 'kernel') lines.push(`${INDENT}--`);
 		inKernel = frame.kind === 'kernel';
-		const name = printable(frame.name) + (annotated ? annotation(frame) : '');
-		lines.push(INDENT + fittedName(name, style.width - INDENT.length));
+		lines.push(lineOf(frame));
 		if (row.callerMissing && at === userLeaf) lines.push(INDENT + CALLER_FRAME);
 	}
 	if (row.cut) lines.push(`${INDENT}[cut: ${row.cut}]`);
