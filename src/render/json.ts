@@ -8,7 +8,7 @@ import { type StackFindings, type StackRow, totalOf, type Waker } from '../aggre
 import { kindForPrograms, waitKind } from '../aggregate/wait-kinds.js';
 import type { ObjectShare } from '../aggregate/wait-object.js';
 import type { Cost } from '../loader/cost.js';
-import { framesOf } from './json-frames.js';
+import { framesOf, framesTextBy } from './json-frames.js';
 import { objectText } from './wait-object.js';
 
 /** Raised when a field changes its meaning or goes; not when one is added. */
@@ -35,10 +35,11 @@ export async function* renderJson(report: Report): AsyncGenerator<string> {
 	const { about, answer, unit, stacks, notices } = findings;
 	const missing = { cut_share: round(cutShare(stacks), 4), ...leftOutOf(findings) };
 	yield `${escapedJson({ ...head, ...about, unit, ...answer }).slice(0, -1)},"stacks":[`;
+	const framesText = framesTextBy(escapedJson);
 	for (let i = 0; i < stacks.length; i += ROWS_AT_ONCE) {
 		const rows = stacks
 			.slice(i, i + ROWS_AT_ONCE)
-			.map((row) => escapedJson(stackOf(row, findings)));
+			.map((row) => `{${framesText(row.frames)},${escapedJson(stackOf(row, findings)).slice(1)}`);
 		yield `${i === 0 ? '' : ','}${rows.join(',')}`;
 	}
 	yield `],${line({ ...missing, notices, ...tail }).slice(1)}`;
@@ -65,9 +66,9 @@ async function bodyOf(findings: Exclude<Findings, StackFindings>): Promise<objec
 	return { unit: 'ns', groups };
 }
 
+/** All but its frames. */
 function stackOf(row: StackRow, { unit, parts }: StackFindings): object {
 	return {
-		...framesOf(row.frames),
 		value: Math.round(row.value),
 		count: round(row.count, 1),
 		...(unit === 'samples' ? {} : { error: Math.round(Math.sqrt(row.variance)) }),
@@ -142,7 +143,7 @@ function line(value: object): string {
 }
 
 /** JSON leaves DEL, C1 and direction marks in strings as they are; a terminal would obey them. */
-export function escapedJson(value: object): string {
+export function escapedJson(value: object | string): string {
 	return JSON.stringify(value).replace(
 		/[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
 		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
