@@ -40,6 +40,7 @@ static __always_inline u64 kept_user_stack(void *ctx)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(offcpu_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	struct cfs_rq *queue = queue_of(prev), *next_queue = queue_of(next);
 	u32 zero = 0;
 	struct chosen *wait;
 	u64 now_ns;
@@ -47,15 +48,15 @@ int BPF_PROG(offcpu_switch, bool preempt, struct task_struct *prev, struct task_
 
 	if (ended_ns)
 		return 0;
-	now_ns = switch_time_ns(prev);
+	now_ns = switch_time_ns(queue);
 	/* Also of other threads: they may share the quota of a chosen one. */
-	left = throttle_begins(prev);
+	left = throttle_begins(prev, queue);
 	if (prev->pid && is_followed(prev)) {
 		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), left, now_ns,
 			       walk_at_switch ? kept_user_stack(ctx) : NO_STACK);
 	}
 	wait = bpf_map_lookup_elem(&chosen_here, &zero);
-	if (!wait || !next->pid || !choose_wait(next, now_ns, wait))
+	if (!wait || !next->pid || !choose_wait(next, next_queue, now_ns, wait))
 		return 0;
 	wait->key.kernel = task_kernel_stack(next);
 	/* A new thread has no frames yet, and it leaves __schedule by another way. */

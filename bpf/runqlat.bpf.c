@@ -121,8 +121,8 @@ int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct t
 {
 	struct queued queued;
 
-	sched_info_slice_ends(prev);
-	if (sched_info_wait_ends(next, &queued))
+	sched_info_slice_ends(prev, queue_of(prev));
+	if (sched_info_wait_ends(next, queue_of(next), &queued))
 		wait_over(prev, next, &queued);
 	return 0;
 }

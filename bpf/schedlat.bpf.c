@@ -112,14 +112,16 @@ static __always_inline void thread_ended(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(schedlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	struct cfs_rq *left = queue_of(prev), *queue = queue_of(next);
 	/* At every switch: read_run_time() needs the present distance of the clocks. */
-	u64 now_ns = switch_time_ns(prev);
+	u64 now_ns = switch_time_ns(left);
 	struct queued queued;
 
-	sched_info_slice_ends(prev);
+	sched_info_slice_ends(prev, left);
 	if (!preempt && task_state(prev) & TASK_DEAD)
 		thread_ended(prev);
-	if (sched_info_wait_ends(next, &queued) && filter_has_task(next) && queued_counts(&queued))
+	if (sched_info_wait_ends(next, queue, &queued) && filter_has_task(next) &&
+	    queued_counts(&queued))
 		latency_add(next, &queued, now_ns);
 	return 0;
 }
@@ -161,7 +163,7 @@ int schedlat_threads(struct bpf_iter__task *ctx)
 	thread_key_of(&key, task);
 	read_thread(task, &totals);
 	totals.waiting_ns = waiting_ns(task);
-	totals.throttled = totals.waiting_ns && is_throttled(task);
+	totals.throttled = totals.waiting_ns && is_throttled(task, queue_of(task));
 	totals.traced = filter_has_task(task) || bpf_map_lookup_elem(&ending, &key);
 	bpf_seq_write(ctx->meta->seq, &totals, sizeof(totals));
 	return 0;

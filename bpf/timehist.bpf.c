@@ -51,9 +51,10 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 {
 	u32 zero = 0, state;
 	struct slice *slice = bpf_map_lookup_elem(&slices, &zero);
-	u64 now_ns = switch_time_ns(prev);
+	struct cfs_rq *queue = queue_of(prev), *next_queue = queue_of(next);
+	u64 now_ns = switch_time_ns(queue);
 	/* Also of other threads: they may share the quota of a chosen one. */
-	u16 left = throttle_begins(prev);
+	u16 left = throttle_begins(prev, queue);
 
 	if (!slice)
 		return 0;
@@ -66,7 +67,7 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 		state = stopped_state(ctx, prev);
 		if (!filter_by_cpu || filter_has_cpu(bpf_get_smp_processor_id())) {
 			if (slice->pid != (u32)prev->pid) {
-				slice_by_sched_info(slice, prev, now_ns);
+				slice_by_sched_info(slice, prev, queue, now_ns);
 				report_throttled(prev, slice->throttled_ns, slice->since_ns);
 			}
 			slice_ends(ctx, slice, prev, next,
@@ -79,7 +80,7 @@ int BPF_PROG(timehist_switch, bool preempt, struct task_struct *prev, struct tas
 	}
 	slice->pid = 0;
 	if (next->pid && is_chosen(next)) {
-		slice_begins(slice, next, now_ns);
+		slice_begins(slice, next, next_queue, now_ns);
 		slice->pid = next->pid;
 		slice->since_ns = now_ns;
 		report_throttled(next, slice->throttled_ns, now_ns);
@@ -170,18 +171,20 @@ int seed_waiting(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	bool asleep, throttled;
+	struct cfs_rq *queue;
 	struct off_cpu *off;
 
 	if (!task || !task->pid || task->on_cpu)
 		return 0;
+	queue = queue_of(task);
 	asleep = is_queued_asleep(task);
-	throttled = task_state(task) == TASK_RUNNING && is_throttled(task);
+	throttled = task_state(task) == TASK_RUNNING && is_throttled(task, queue);
 	if (!asleep && !throttled)
 		return 0;
 	off = off_cpu_new(task);
 	if (!off || off->since_ns)
 		return 0;
 	off->moved_asleep = asleep;
-	off->left_throttled = throttled ? throttle_begins(task) : 0;
+	off->left_throttled = throttled ? throttle_begins(task, queue) : 0;
 	return 0;
 }

@@ -251,8 +251,9 @@ static __always_inline bool is_on_queue(struct task_struct *task)
 /*
  * The run queue (of its group) that a task is on, or was last; NULL without
  * CONFIG_FAIR_GROUP_SCHED. Load it once in a program, before it branches: each time the verifier
- * meets such a load, it searches the kernel's types from end to end (6.4,
- * btf_nested_type_is_trusted), which takes up to 1 ms.
+ * meets such a load, it searches the kernel's types from end to end, up to four times (6.4,
+ * btf_nested_type_is_trusted), which takes up to 2 ms. So it does for any other pointer out of a
+ * task: what is seldom needed is read by BPF_CORE_READ.
  */
 static __always_inline struct cfs_rq *queue_of(struct task_struct *task)
 {

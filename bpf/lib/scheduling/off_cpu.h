@@ -167,7 +167,7 @@ static __always_inline void off_cpu_seed(struct task_struct *task, u64 user_stac
 	off->state = state ? state : OFFCPU_RUNNABLE;
 	off->user_stack = user_stack;
 	off->is_edge = true;
-	off->left_throttled = state == TASK_RUNNING ? throttle_begins(task) : 0;
+	off->left_throttled = state == TASK_RUNNING ? throttle_begins(task, queue_of(task)) : 0;
 	if (has_sched_info) {
 		barrier();
 		off->run_delay = task->sched_info.run_delay;

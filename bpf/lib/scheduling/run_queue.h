@@ -113,10 +113,10 @@ static __always_inline void sched_info_moved_asleep(struct task_struct *task)
 		last->moved_asleep = true;
 }
 
-/* `task` leaves its CPU. */
-static __always_inline void sched_info_slice_ends(struct task_struct *task)
+/* `task` leaves its CPU; `queue`: its own, by queue_of(). */
+static __always_inline void sched_info_slice_ends(struct task_struct *task, struct cfs_rq *queue)
 {
-	u16 left = throttle_begins(task);
+	u16 left = throttle_begins(task, queue);
 	struct last_slice *last;
 
 	if (!left)
@@ -127,13 +127,13 @@ static __always_inline void sched_info_slice_ends(struct task_struct *task)
 }
 
 /* The wait of the queued `task`, which the scheduler is about to give this CPU. */
-static __always_inline void sched_info_wait(struct task_struct *task, struct queued *queued)
+static __always_inline void sched_info_wait(struct task_struct *task, struct cfs_rq *queue,
+					    struct queued *queued)
 {
 	u64 run_delay = task->sched_info.run_delay;
 	u32 pcount = task->sched_info.pcount, pid = task->pid, nivcsw = task->nivcsw;
 	struct last_slice *last = last_slice_of(pid);
 	/* kernel/sched/stats.h, sched_info_arrive: rq_clock(rq) - last_queued, in a moment. */
-	struct cfs_rq *queue = queue_of(task);
 	u64 clock = queue->rq->clock;
 	u64 here = clock - task->sched_info.last_queued;
 	u64 before = 0;
@@ -180,11 +180,12 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct que
 }
 
 /*
- * The wait of `task`, which gets this CPU, if it waited: the idle thread is never queued. Call this
+ * The wait of `task`, which gets this CPU, if it waited; `queue`: its own, by queue_of(). The idle thread is never queued. Call this
  * for every thread, so that its last time slice is known when the filter lets it in. Where it
  * cannot, as the thread is another process's, the wait is not looked at.
  */
-static __always_inline bool sched_info_wait_ends(struct task_struct *task, struct queued *queued)
+static __always_inline bool sched_info_wait_ends(struct task_struct *task, struct cfs_rq *queue,
+						 struct queued *queued)
 {
 	if (filter_never_has(task))
 		return false;
@@ -192,7 +193,7 @@ static __always_inline bool sched_info_wait_ends(struct task_struct *task, struc
 		sched_info_no_wait(task);
 		return false;
 	}
-	sched_info_wait(task, queued);
+	sched_info_wait(task, queue, queued);
 	return true;
 }
 
@@ -220,12 +221,14 @@ int seed_slices(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct last_slice *last;
+	struct cfs_rq *queue;
 	u32 pid, pcount;
 
 	if (!task) {
 		slices_seeded = true;
 		return 0;
 	}
+	queue = queue_of(task);
 	pid = task->pid;
 	last = last_slice_of(pid);
 	if (last->pid == pid)
@@ -236,7 +239,7 @@ int seed_slices(struct bpf_iter__task *ctx)
 	last->nivcsw = task->nivcsw;
 	last->seeded_waiting = task->sched_info.last_queued != 0;
 	last->moved_asleep = is_queued_asleep(task);
-	last->left_throttled = throttle_begins(task);
+	last->left_throttled = throttle_begins(task, queue);
 	last->pid = pid;
 	last->pcount = pcount;
 	barrier();

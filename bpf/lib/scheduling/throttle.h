@@ -70,17 +70,16 @@ static __noinline void throttle_period(struct cfs_rq___throttle *queue, u64 cloc
 /*
  * `task` leaves its CPU, or is found without one. Returns 0 if that is not because of a quota;
  * otherwise what throttled_part() is to be told when the wait is over: the number of the CPU,
- * and 1.
+ * and 1. `own`: the thread's queue, by queue_of().
  */
-static __always_inline u16 throttle_begins(struct task_struct *task)
+static __always_inline u16 throttle_begins(struct task_struct *task, struct cfs_rq *own)
 {
-	struct cfs_rq___throttle *queue;
+	struct cfs_rq___throttle *queue = (void *)own;
 	u16 cpu = 0;
 
-	if (!is_throttled(task))
+	if (!is_throttled(task, own))
 		return 0;
 	barrier();
-	queue = (void *)task->se.cfs_rq;
 	throttle_period(queue, queue->rq->clock);
 	throttle_keep_run_queue(queue);
 	cpu = queue->rq->cpu + 1;
@@ -92,8 +91,8 @@ static __always_inline u16 throttle_begins(struct task_struct *task)
  * Of a thread that left its CPU throttled at `from`: until when it was. If it was moved to another
  * CPU before its quota came back, until then.
  */
-static __always_inline u64 throttled_until(struct task_struct *task, struct throttle *last,
-					   u64 from, u64 clock)
+static __always_inline u64 throttled_until(struct task_struct *task, struct cfs_rq *own,
+					   struct throttle *last, u64 from, u64 clock)
 {
 	u64 last_queued = task->sched_info.last_queued;
 
@@ -103,13 +102,14 @@ static __always_inline u64 throttled_until(struct task_struct *task, struct thro
 		return last->earlier_end;
 	if (last->end)
 		return last->end;
-	return is_throttled(task) ? clock : last_queued;
+	return is_throttled(task, own) ? clock : last_queued;
 }
 
 /* A function of its own: it is hardly ever called, and at several places. */
-static __noinline u64 throttled_part_of(struct task_struct *task, struct cfs_rq___throttle *queue,
+static __noinline u64 throttled_part_of(struct task_struct *task, struct cfs_rq *own,
 					u16 left, u64 waited_ns, u64 clock)
 {
+	struct cfs_rq___throttle *queue = (void *)own;
 	u64 from = clock - waited_ns, until, key;
 	struct throttle_reading reading;
 	bool begin_unseen = false;
@@ -144,11 +144,11 @@ static __noinline u64 throttled_part_of(struct task_struct *task, struct cfs_rq_
 		last->lag_ns = reading.lag_ns;
 	}
 	if (left) {
-		until = throttled_until(task, last, from, clock);
+		until = throttled_until(task, own, last, from, clock);
 	} else if (throttle_has_flag() && !begin_unseen) {
 		return 0;
 	} else {
-		until = last->end ? last->end : is_throttled(task) ? clock : from;
+		until = last->end ? last->end : is_throttled(task, own) ? clock : from;
 		if ((s64)(last->begin - from) > 0)
 			from = last->begin;
 	}
@@ -168,7 +168,7 @@ static __always_inline u64 throttled_part(struct task_struct *task, struct cfs_r
 	/* The verifier does not know that `left` is 0 there, too. */
 	if (!throttle_exists() || (!left && !throttle_possible(task, (void *)queue)))
 		return 0;
-	return throttled_part_of(task, (void *)queue, left, waited_ns, clock);
+	return throttled_part_of(task, queue, left, waited_ns, clock);
 }
 
 #endif

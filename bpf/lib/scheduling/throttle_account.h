@@ -80,10 +80,13 @@ static __always_inline bool throttle_exists(void)
 	return bpf_core_field_exists(((struct cfs_rq___throttle *)0)->throttle_count);
 }
 
-/* Whether a thread that could run and is on no CPU, or is about to leave it, is throttled. */
-static __always_inline bool is_throttled(struct task_struct *task)
+/*
+ * Whether a thread that could run and is on no CPU, or is about to leave it, is throttled. `own`:
+ * its queue, by queue_of().
+ */
+static __always_inline bool is_throttled(struct task_struct *task, struct cfs_rq *own)
 {
-	struct cfs_rq___throttle *queue;
+	struct cfs_rq___throttle *queue = (void *)own;
 	bool throttled = false;
 
 	if (throttle_has_flag()) {
@@ -92,7 +95,6 @@ static __always_inline bool is_throttled(struct task_struct *task)
 		barrier();
 	} else if (throttle_exists()) {
 		barrier();
-		queue = (void *)task->se.cfs_rq;
 		throttled = queue->throttle_count > 0 && task->prio >= THROTTLE_MAX_RT_PRIO;
 		barrier();
 	}

@@ -50,7 +50,7 @@ static __always_inline void take_throttled(struct slice *slice, struct task_stru
  * threads, the thread after a hidden one). The kernel has counted how long it ran and waited.
  */
 static __always_inline void slice_by_sched_info(struct slice *slice, struct task_struct *prev,
-						u64 now_ns)
+						struct cfs_rq *queue, u64 now_ns)
 {
 	struct off_cpu *off = off_cpu_of(prev);
 	u64 run_ns, away_ns;
@@ -73,7 +73,7 @@ static __always_inline void slice_by_sched_info(struct slice *slice, struct task
 		if (slice->latency_ns > slice->wait_ns)
 			slice->latency_ns = slice->wait_ns;
 		if (off->left_throttled)
-			take_throttled(slice, prev, queue_of(prev), off->left_throttled, away_ns);
+			take_throttled(slice, prev, queue, off->left_throttled, away_ns);
 		/* Known after all: not a wait that was lost. */
 		off->since_ns = 0;
 	}
@@ -110,10 +110,10 @@ static __always_inline void slice_ends(void *ctx, struct slice *slice, struct ta
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-/* `next` gets this CPU: what it did before. */
-static __always_inline void slice_begins(struct slice *slice, struct task_struct *next, u64 now_ns)
+/* `next` gets this CPU: what it did before. `queue`: its own, by queue_of(). */
+static __always_inline void slice_begins(struct slice *slice, struct task_struct *next,
+					 struct cfs_rq *queue, u64 now_ns)
 {
-	struct cfs_rq *queue = queue_of(next);
 	struct off_cpu *off = off_cpu_of(next);
 	struct offcpu_parts parts;
 

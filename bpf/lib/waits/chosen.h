@@ -222,10 +222,13 @@ static __always_inline void note_times(struct task_struct *task, struct off_cpu 
 		filter_has(task) && (edges_count || !off->is_edge) && wait_wanted(off, blocked_ns);
 }
 
-/* `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`. */
-static __always_inline bool choose_wait(struct task_struct *next, u64 now_ns, struct chosen *wait)
+/*
+ * `next` gets this CPU after a wait; returns whether the wait was chosen, and is in `wait`.
+ * `queue`: the thread's, by queue_of().
+ */
+static __always_inline bool choose_wait(struct task_struct *next, struct cfs_rq *queue, u64 now_ns,
+					struct chosen *wait)
 {
-	struct cfs_rq *queue = queue_of(next);
 	struct off_cpu *off = off_cpu_of(next);
 	u64 duration_ns, blocked_ns = 0;
 
