@@ -153,6 +153,7 @@ int BPF_PROG(schedlat_exit, struct task_struct *task)
 SEC("iter/task")
 int schedlat_threads(struct bpf_iter__task *ctx)
 {
+	struct seq_file *seq = iterator_output(ctx);
 	struct task_struct *task = ctx->task;
 	struct thread_totals totals = {};
 	struct thread_key key = {};
@@ -165,6 +166,6 @@ int schedlat_threads(struct bpf_iter__task *ctx)
 	totals.waiting_ns = waiting_ns(task);
 	totals.throttled = totals.waiting_ns && is_throttled(task, queue_of(task));
 	totals.traced = filter_has_task(task) || bpf_map_lookup_elem(&ending, &key);
-	bpf_seq_write(ctx->meta->seq, &totals, sizeof(totals));
+	bpf_seq_write(seq, &totals, sizeof(totals));
 	return 0;
 }

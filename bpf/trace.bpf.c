@@ -142,10 +142,13 @@ struct {
  */
 static __always_inline bool is_last_thread(struct task_struct *task)
 {
-	struct process_told told = {.since_ns = task->group_leader->start_time, .tgid = task->tgid};
+	struct process_told told = {
+		.since_ns = BPF_CORE_READ(task, group_leader, start_time),
+		.tgid = task->tgid,
+	};
 	u8 yes = 1;
 
-	return task->signal->live.counter == 0 &&
+	return BPF_CORE_READ(task, signal, live.counter) == 0 &&
 	       bpf_map_update_elem(&processes_told, &told, &yes, BPF_NOEXIST) != -EEXIST;
 }
 
@@ -266,6 +269,7 @@ struct old_call {
 SEC("iter/task")
 int open_calls(struct bpf_iter__task *ctx)
 {
+	struct seq_file *seq = iterator_output(ctx);
 	struct task_struct *task = ctx->task;
 	struct old_call old = {};
 	struct call_plan *plan;
@@ -290,7 +294,7 @@ int open_calls(struct bpf_iter__task *ctx)
 		bytes = slot->record.bytes;
 		barrier_var(bytes);
 		if (bytes <= RECORD_DATA_BYTES && unfinished_wanted(slot))
-			bpf_seq_write(ctx->meta->seq, &slot->record, sizeof(slot->record) + bytes);
+			bpf_seq_write(seq, &slot->record, sizeof(slot->record) + bytes);
 		return 0;
 	}
 	nr = open_call_number(task);
@@ -314,6 +318,6 @@ int open_calls(struct bpf_iter__task *ctx)
 	bytes = old.record.bytes;
 	barrier_var(bytes);
 	if (bytes <= sizeof(old.arguments))
-		bpf_seq_write(ctx->meta->seq, &old, sizeof(old.record) + bytes);
+		bpf_seq_write(seq, &old, sizeof(old.record) + bytes);
 	return 0;
 }

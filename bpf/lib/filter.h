@@ -265,7 +265,7 @@ int BPF_PROG(filter_exit, struct task_struct *task)
 
 	bpf_map_delete_elem(&filter_tids, &number);
 	/* kernel/exit.c, do_exit: the last thread has already been counted out of `live`. */
-	if (task->signal->live.counter == 0) {
+	if (BPF_CORE_READ(task, signal, live.counter) == 0) {
 		number = task_tgid(task);
 		if (bpf_map_lookup_elem(&filter_tgids, &number))
 			filter_ended_since_ns[(u32)task->tgid % FILTER_ENDED] =

@@ -191,6 +191,15 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
+/* Where an iterator writes to. Ask once in a program, before it branches: see queue_of(). */
+static __always_inline struct seq_file *iterator_output(struct bpf_iter__task *ctx)
+{
+	struct seq_file *seq = ctx->meta->seq;
+
+	barrier_var(seq);
+	return seq;
+}
+
 /*
  * Since 5.11 programs get the current task as a pointer with a type, which they may follow. Before,
  * they get its address, and have to have what is there read for them.

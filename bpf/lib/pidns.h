@@ -52,6 +52,17 @@ static __always_inline u32 number_outside(u32 number, u32 first)
 	return pidns_inum && !number ? first : 0;
 }
 
+/* The same of a task whose address a helper has read, which the verifier lets nobody follow. */
+static __always_inline u32 read_tgid(struct task_struct *task)
+{
+	struct pid *pid;
+
+	if (!pidns_inum)
+		return BPF_CORE_READ(task, tgid);
+	pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
+	return pid ? pid_nr_of(pid, BPF_CORE_READ(pid, level)) : 0;
+}
+
 /* Of the current thread; a function of its own, verified once. */
 __noinline int current_tgid(void)
 {

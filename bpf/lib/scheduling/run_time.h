@@ -13,7 +13,7 @@
  */
 static __always_inline void read_run_time(struct task_struct *task, u64 *counted_ns, u64 *run_ns)
 {
-	u64 sum = 0, start = 0, again;
+	u64 sum = 0, start = 0, again, behind;
 	struct rq *rq;
 	s64 since;
 
@@ -32,8 +32,9 @@ static __always_inline void read_run_time(struct task_struct *task, u64 *counted
 	if (!has_sched_info || !task->on_cpu || !clock_offset_ns)
 		return;
 	barrier();
-	rq = task->se.cfs_rq->rq;
-	since = bpf_ktime_get_ns() - clock_offset_ns - (rq->clock - rq->clock_task) - start;
+	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
+	behind = BPF_CORE_READ(rq, clock) - BPF_CORE_READ(rq, clock_task);
+	since = bpf_ktime_get_ns() - clock_offset_ns - behind - start;
 	if (since > 0)
 		*run_ns += since;
 }

@@ -203,7 +203,8 @@ static __always_inline u64 stack_hash(struct scratch *here, bool is_user, long b
 /* Changes when a process executes another program, or when its number is used again. */
 static __always_inline u64 incarnation_of(struct task_struct *task)
 {
-	return look(task, group_leader, start_time) + look(task, self_exec_id);
+	/* By helpers, as queue_of() says: this stands behind many branches, and before a walk. */
+	return BPF_CORE_READ(task, group_leader, start_time) + look(task, self_exec_id);
 }
 
 /* Whose stacks they are; the stacks themselves are still to be filled in. */

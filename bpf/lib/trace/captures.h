@@ -107,12 +107,12 @@ struct task_struct___parent {
 static __always_inline void capture_parent(struct call_slot *slot)
 {
 	struct task_struct___parent *task = (void *)current_task();
-	struct task_struct *parent = look(task, real_parent, group_leader);
+	struct task_struct *parent = BPF_CORE_READ(task, real_parent, group_leader);
 	u8 *room = capture_room(slot);
 
 	if (!room)
 		return;
-	*(u32 *)(room + CAPTURE_HEADER_BYTES) = task_tgid(parent);
+	*(u32 *)(room + CAPTURE_HEADER_BYTES) = read_tgid(parent);
 	bpf_core_read(room + 2 * CAPTURE_HEADER_BYTES, TASK_COMM_LEN, &parent->comm);
 	captured(slot, room, CAPTURED_PARENT, CAPTURED, CAPTURE_HEADER_BYTES + TASK_COMM_LEN);
 }

@@ -58,8 +58,9 @@ static __always_inline void code_of_file(struct met *met, struct code *code)
 __noinline int still_mapped(u32 index)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct task_struct *task = current_task();
 
-	return walk && is_still_mapped(look(current_task(), mm), &walk->met.vma);
+	return walk && is_still_mapped(BPF_CORE_READ(task, mm), &walk->met.vma);
 }
 
 static __always_inline void read_file_key(struct inode *inode, struct unwind_file_key *key)
@@ -72,7 +73,8 @@ static __always_inline void read_file_key(struct inode *inode, struct unwind_fil
 /* Reads what code there is at an address, and of which file, if of any; false: there is none. */
 static __always_inline bool meet_code(struct met *met, u32 index, u64 address)
 {
-	struct mm_struct *mm = look(current_task(), mm);
+	struct task_struct *task = current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct inode *inode;
 
 	if (!mm || !read_vma(mm, address, index, &met->vma))
@@ -158,7 +160,8 @@ __noinline int codes_of(u32 index)
 	struct task_struct *task = current_task();
 	/* Not by look(): the verifier lets nobody count with a pointer that it knows. */
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	u64 incarnation = look(task, group_leader, start_time) + look(task, self_exec_id);
+	u64 incarnation =
+		BPF_CORE_READ(task, group_leader, start_time) + look(task, self_exec_id);
 	struct codes *codes;
 	u32 version, round = unwind_round, runtime = 0;
 	bool is_process, is_known, is_same;

@@ -69,8 +69,8 @@ static __always_inline void read_disk_bytes(struct task_struct *task,
 	account->read_bytes = task->ioac.read_bytes;
 	account->written_bytes = task->ioac.write_bytes;
 	if (task->pid == task->tgid) {
-		account->read_bytes += task->signal->ioac.read_bytes;
-		account->written_bytes += task->signal->ioac.write_bytes;
+		account->read_bytes += BPF_CORE_READ(task, signal, ioac.read_bytes);
+		account->written_bytes += BPF_CORE_READ(task, signal, ioac.write_bytes);
 	}
 	barrier();
 }
@@ -113,6 +113,7 @@ int BPF_PROG(account_ended, struct task_struct *task)
 SEC("iter/task")
 int read_accounts(struct bpf_iter__task *ctx)
 {
+	struct seq_file *seq = iterator_output(ctx);
 	struct task_struct *task = ctx->task;
 	struct thread_account account = {};
 
@@ -122,7 +123,7 @@ int read_accounts(struct bpf_iter__task *ctx)
 	read_account(task, &account);
 	account.traced = filter_has_task(task);
 	read_readiness(task, &account);
-	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
+	bpf_seq_write(seq, &account, sizeof(account));
 	return 0;
 }
 
