@@ -20,7 +20,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Where no hook runs in the thread that resumes: its user stack was walked as it stopped. */
+/* Where no hook runs in the thread that resumes: offcpu_switch_walks is attached. */
 const volatile bool walk_at_switch = false;
 
 /* The user stack of the thread that stops; kept now, for when it resumes. */
@@ -37,8 +37,9 @@ static __always_inline u64 kept_user_stack(void *ctx)
 	return kept;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(offcpu_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+/* `walks`: the user stack of the thread that stops. */
+static __always_inline int switched(unsigned long long *ctx, bool preempt,
+				    struct task_struct *prev, struct task_struct *next, bool walks)
 {
 	struct cfs_rq *queue = queue_of(prev), *next_queue = queue_of(next);
 	u32 zero = 0;
@@ -53,14 +54,14 @@ int BPF_PROG(offcpu_switch, bool preempt, struct task_struct *prev, struct task_
 	left = throttle_begins(prev, queue);
 	if (prev->pid && is_followed(prev)) {
 		off_cpu_begins(prev, preempt, stopped_state(ctx, prev), left, now_ns,
-			       walk_at_switch ? kept_user_stack(ctx) : NO_STACK);
+			       walks ? kept_user_stack(ctx) : NO_STACK);
 	}
 	wait = bpf_map_lookup_elem(&chosen_here, &zero);
 	if (!wait || !next->pid || !choose_wait(next, next_queue, now_ns, wait))
 		return 0;
 	wait->key.kernel = task_kernel_stack(next);
 	/* A new thread has no frames yet, and it leaves __schedule by another way. */
-	if (walk_at_switch || (!walk_wakers && wait->first_wait)) {
+	if (walks || (!walk_wakers && wait->first_wait)) {
 		wait->key.object =
 			object_of(next, wait->parts.ns[OFFCPU_BLOCKED], NULL, PLACE_RESUMED);
 		add_wait(next->pid);
@@ -68,6 +69,19 @@ int BPF_PROG(offcpu_switch, bool preempt, struct task_struct *prev, struct task_
 		wait->pid = next->pid;
 	}
 	return 0;
+}
+
+/* Two programs: what is never executed takes the kernel time, too, as a program is loaded. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(offcpu_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return switched(ctx, preempt, prev, next, false);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(offcpu_switch_walks, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return switched(ctx, preempt, prev, next, true);
 }
 
 /* Not sched_wakeup: that may come on the CPU of the thread that is woken, in an interrupt there. */

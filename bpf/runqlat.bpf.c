@@ -119,10 +119,11 @@ static __always_inline void wait_over(struct task_struct *prev, struct task_stru
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_sched_info, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	struct cfs_rq *left = queue_of(prev), *queue = queue_of(next);
 	struct queued queued;
 
-	sched_info_slice_ends(prev, queue_of(prev));
-	if (sched_info_wait_ends(next, queue_of(next), &queued))
+	sched_info_slice_ends(prev, left);
+	if (sched_info_wait_ends(next, queue, &queued))
 		wait_over(prev, next, &queued);
 	return 0;
 }

@@ -146,11 +146,17 @@ static __always_inline bool filter_has_cpu(u32 cpu)
 	return word < FILTER_CPU_WORDS && (filter_cpus[word] >> (cpu % 64) & 1);
 }
 
-/* Whether not all tasks are wanted; constant when a program is loaded. */
-static __always_inline bool filter_is_set(void)
+/* Whether not all tasks are wanted, wherever they run; constant when a program is loaded. */
+static __always_inline bool filter_by_task(void)
 {
 	return filter_by_tgid || filter_by_tid || filter_by_comm || filter_by_cgroup ||
-	       filter_by_cpu || filter_user_threads || filter_kernel_threads || filter_but_tgid;
+	       filter_user_threads || filter_kernel_threads || filter_but_tgid;
+}
+
+/* The same, or not all CPUs. */
+static __always_inline bool filter_is_set(void)
+{
+	return filter_by_task() || filter_by_cpu;
 }
 
 /* Whether the task is not chosen, and cannot be later: a process of another number. */
@@ -169,13 +175,13 @@ u64 filter_ended_since_ns[FILTER_ENDED];
 
 static __always_inline bool filter_took_out(struct task_struct *task)
 {
-	u64 since_ns = task->group_leader->start_time;
+	u64 since_ns = BPF_CORE_READ(task, group_leader, start_time);
 
 	return since_ns && filter_ended_since_ns[(u32)task->tgid % FILTER_ENDED] == since_ns;
 }
 
-/* `ends`: constant; whether threads are chosen whose process was taken out a moment ago. */
-static __always_inline bool filter_has_this(struct task_struct *task, bool ends)
+/* `ends`: whether threads are chosen whose process was taken out a moment ago. */
+static __noinline bool filter_has_task_of_some(struct task_struct *task, bool ends)
 {
 	if (filter_user_threads && (look(task, flags) & PF_KTHREAD))
 		return false;
@@ -206,13 +212,13 @@ static __always_inline bool filter_has_this(struct task_struct *task, bool ends)
 /* Whether the task is one that the user asked for, wherever it runs. */
 static __always_inline bool filter_has_task(struct task_struct *task)
 {
-	return filter_has_this(task, false);
+	return !filter_by_task() || filter_has_task_of_some(task, false);
 }
 
 /* The same at sched_process_exit, before filter_exit. */
 static __always_inline bool filter_has_ending(struct task_struct *task)
 {
-	return filter_has_this(task, true);
+	return !filter_by_task() || filter_has_task_of_some(task, true);
 }
 
 /* Whether the task, about to run or running on this CPU, is one that the user asked for. */
@@ -269,7 +275,7 @@ int BPF_PROG(filter_exit, struct task_struct *task)
 		number = task_tgid(task);
 		if (bpf_map_lookup_elem(&filter_tgids, &number))
 			filter_ended_since_ns[(u32)task->tgid % FILTER_ENDED] =
-				task->group_leader->start_time;
+				BPF_CORE_READ(task, group_leader, start_time);
 		bpf_map_delete_elem(&filter_tgids, &number);
 	}
 	return 0;

@@ -28,7 +28,7 @@ static __always_inline u32 pid_nr_of(struct pid *pid, u32 level)
 	return 0;
 }
 
-static __always_inline u32 pid_nr(struct pid *pid)
+static __noinline u32 pid_nr(struct pid *pid)
 {
 	return pid ? pid_nr_of(pid, look(pid, level)) : 0;
 }
@@ -43,15 +43,6 @@ static __always_inline u32 task_tgid(struct task_struct *task)
 	return pidns_inum ? pid_nr(look(task, signal, pids[PIDTYPE_TGID])) : (u32)look(task, tgid);
 }
 
-/*
- * What tells threads or processes apart that have no number in the caller's PID namespace: their
- * numbers in the first one. 0 for all others. `number`: as above; `first`: in the first namespace.
- */
-static __always_inline u32 number_outside(u32 number, u32 first)
-{
-	return pidns_inum && !number ? first : 0;
-}
-
 /* The same of a task whose address a helper has read, which the verifier lets nobody follow. */
 static __always_inline u32 read_tgid(struct task_struct *task)
 {
@@ -61,6 +52,15 @@ static __always_inline u32 read_tgid(struct task_struct *task)
 		return BPF_CORE_READ(task, tgid);
 	pid = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
 	return pid ? pid_nr_of(pid, BPF_CORE_READ(pid, level)) : 0;
+}
+
+/*
+ * What tells threads or processes apart that have no number in the caller's PID namespace: their
+ * numbers in the first one. 0 for all others. `number`: as above; `first`: in the first namespace.
+ */
+static __always_inline u32 number_outside(u32 number, u32 first)
+{
+	return pidns_inum && !number ? first : 0;
 }
 
 /* Of the current thread; a function of its own, verified once. */

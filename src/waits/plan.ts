@@ -66,7 +66,7 @@ export function planWaits(
 			...(way.resumed ? [RESUMED_PROGRAMS[way.resumed]] : []),
 			...way.others,
 			...(wakers?.programs ?? []),
-			'offcpu_switch',
+			way.resumed ? 'offcpu_switch' : 'offcpu_switch_walks',
 		],
 		runOnce: settings.edges || settings.followed > 0 ? ['seed_waiting'] : [],
 		load: [

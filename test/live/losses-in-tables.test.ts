@@ -53,7 +53,7 @@ test('waits_ring_full: waits that are followed, and that nobody reads', RING, as
 	const lost = await lostWhile(
 		OFF_CPU,
 		{
-			programs: ['offcpu_switch'],
+			programs: ['offcpu_switch_walks'],
 			constants: { ...SWITCH, walk_at_switch: true, followed_wakers: 1 },
 			room: { wait_records: RING_BYTES },
 		},
@@ -90,7 +90,7 @@ test('wait_table_full: threads that are off the CPU, in a hash with room for one
 	const lost = await lostWhile(
 		OFF_CPU,
 		{
-			programs: ['offcpu_switch'],
+			programs: ['offcpu_switch_walks'],
 			constants: { ...SWITCH, walk_at_switch: true, threads_in_hash: true },
 			room: { off_cpus_by_pid: 1 },
 		},

@@ -39,7 +39,7 @@ test('stacks_full: waits that are followed', needs('a ring buffer'), async () =>
 	const lost = await lostWhile(
 		OFF_CPU,
 		{
-			programs: ['offcpu_switch'],
+			programs: ['offcpu_switch_walks'],
 			constants: { ...SWITCH, walk_kernel: true, followed_wakers: 1 },
 			room: { wait_records: 1 << 24 },
 		},
@@ -56,7 +56,7 @@ test('stacks_full: who ends waits', async () => {
 	const lost = await lostWhile(
 		OFF_CPU,
 		{
-			programs: ['offcpu_switch', 'offcpu_waking'],
+			programs: ['offcpu_switch_walks', 'offcpu_waking'],
 			constants: { ...SWITCH, walk_kernel: false, with_wakers: true },
 			room: { sums: 1024, wakers: 1 },
 			full: ['wakers'],

@@ -129,7 +129,7 @@ for (const seeded of [true, false])
 		const lost = await lostWhile(
 			OFF_CPU,
 			{
-				programs: ['offcpu_switch'],
+				programs: ['offcpu_switch_walks'],
 				constants: WITHOUT_STACKS,
 				room: { sums: 64 },
 				prepare: (object) => object.setVariable('offcpu_seeded', Number(seeded)),
@@ -150,7 +150,7 @@ test('a wait that is not sampled is over as it ends: none is said to be unseen',
 	const lost = await lostWhile(
 		OFF_CPU,
 		{
-			programs: ['offcpu_switch'],
+			programs: ['offcpu_switch_walks'],
 			constants: WITHOUT_STACKS,
 			room: { sums: 64 },
 			// So long that hardly any of them is.

@@ -250,6 +250,11 @@ test('which waits count, and where: what programs are told', (t) => {
 	const way = chooseOffcpu();
 	const wakers = chooseInterrupts();
 	assert.equal(usual.told.walk_at_switch, way.resumed === undefined);
+	// Where nothing tells that, stacks are walked at the switch: by a program that can.
+	assert.deepEqual(
+		usual.plan.attach.filter((name) => name.startsWith('offcpu_switch')),
+		[way.resumed === undefined ? 'offcpu_switch_walks' : 'offcpu_switch'],
+	);
 	for (const name of way.others) assert.ok(usual.plan.attach.includes(name), name);
 	assert.equal(
 		usual.plan.attach.some((name) => /^offcpu_(resumed|finish)/.test(name)),
