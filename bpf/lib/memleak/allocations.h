@@ -101,10 +101,8 @@ static __always_inline u64 owner_hash(struct stack_key *owner, u32 kind)
 {
 	u64 *words = (u64 *)owner, hash = stack_seed ^ kind;
 
-	for (u32 i = 0; i < sizeof(*owner) / sizeof(u64); i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
-	}
+	for (u32 i = 0; i < sizeof(*owner) / sizeof(u64); i++)
+		hash = hashed(hash, words[i]);
 	return hash ? hash : 1;
 }
 

@@ -11,6 +11,7 @@
 
 #include "../kernel.h"
 #include "../loss.h"
+#include "../merged.h"
 #include "clock.h"
 #include "moved_asleep.h"
 #include "off_cpu.h"
@@ -52,8 +53,8 @@ static __always_inline void split_throttled(struct task_struct *task, struct cfs
 	if (!throttle_exists())
 		return;
 	barrier();
-	throttled_ns = throttled_part(task, queue, off->left_throttled, waited_ns,
-				      has_sched_info ? clock : clock_of(queue));
+	throttled_ns = merged(throttled_part(task, queue, off->left_throttled, waited_ns,
+					     has_sched_info ? clock : clock_of(queue)));
 	barrier();
 	if (!throttled_ns)
 		return;

@@ -10,6 +10,7 @@
 #include "../filter.h"
 #include "../kernel.h"
 #include "../loss.h"
+#include "../merged.h"
 #include "moved_asleep.h"
 #include "throttle.h"
 
@@ -63,18 +64,6 @@ struct queued {
 	 * switches. */
 	u32 unseen;
 };
-
-/* 0, and the verifier does not know it. */
-u64 unknown_zero;
-
-/*
- * A value that is a constant on some paths: the verifier takes it for any number from here on, and
- * goes through what follows once, not once for each path.
- */
-static __always_inline u64 merged(u64 value)
-{
-	return value + unknown_zero;
-}
 
 /* The entry for a thread: its own, or else one to take; two threads of a set get along. */
 static __always_inline struct last_slice *last_slice_of(u32 pid)

@@ -14,6 +14,8 @@ enum stack_constant {
 	STACK_WORDS = 2 * STACK_DEPTH,
 	/* The next power of two. */
 	STACK_ROOM = 256,
+	/* Words that hash_frames() takes at a time. */
+	HASHED_AT_ONCE = 8,
 	/* Frames in an element of `frames`. */
 	CHUNK_FRAMES = 1 << 17,
 	/* Frames in a block, which one CPU has for its own; an element is whole blocks. */
@@ -55,7 +57,7 @@ struct walked {
 	u64 base;      /* where the file that CPython is in would be mapped at offset 0 */
 	u64 hash;
 	u64 called; /* a leaf for task_kernel_stack, right before the other frames */
-	u64 frames[STACK_ROOM];
+	u64 frames[STACK_ROOM + HASHED_AT_ONCE];
 };
 
 EXPORT_TYPE(struct walked, walked);
@@ -70,6 +72,10 @@ struct scratch {
 	struct walked kernel;
 	struct walked user;
 };
+
+_Static_assert(__builtin_offsetof(struct scratch, user) ==
+		       __builtin_offsetof(struct scratch, kernel) + sizeof(struct walked),
+	       "side by side: see hash_frames()");
 
 /* User space makes room for SCRATCHES where take_scratch() is used; of waits, up to the last of
  * enum wait_scratch that is used. */

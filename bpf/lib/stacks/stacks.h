@@ -12,6 +12,7 @@
 
 #include "../kernel.h"
 #include "../loss.h"
+#include "../merged.h"
 #include "../pidns.h"
 #include "../runtimes/functions.h"
 #include "scratch.h"
@@ -148,39 +149,46 @@ static __always_inline u64 keep_stack(struct scratch *here, struct walked *walke
 	return LOST_STACK;
 }
 
+static __always_inline u64 hashed(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+	return hash ^ hash >> 32;
+}
+
 /* Makes a hash of frames. A function of its own: the verifier follows its loop once, not for each
  * caller. */
 __noinline int hash_frames(u32 index, bool is_user)
 {
 	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
 	struct walked *walked;
+	u64 hash, user, *end;
 	u32 count;
-	u64 hash;
 
 	if (!here)
 		return 0;
-	walked = is_user ? &here->user : &here->kernel;
+	/* Without a branch: the verifier would go through the loop for each way. */
+	user = is_user;
+	barrier_var(user);
+	walked = &here->kernel + (user & 1);
 	count = walked->count;
 	/* The same frames that end otherwise are another stack. */
-	hash = stack_seed ^ walked->called ^ walked->end;
-	/* So that words are taken two at a time: the verifier goes through each turn. */
-	walked->frames[count % STACK_ROOM] = 0;
-	for (u32 i = 0; i < STACK_WORDS && i < count; i += 2) {
-		hash = (hash ^ walked->frames[i]) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
-		hash = (hash ^ walked->frames[i + 1]) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
+	hash = stack_seed ^ walked->called ^ walked->end ^ (u64)count << 32;
+	/* So that words are taken many at a time: the verifier goes through each turn. */
+	end = &walked->frames[count % STACK_ROOM];
+#pragma unroll
+	for (u32 word = 0; word < HASHED_AT_ONCE - 1; word++)
+		end[word] = 0;
+	for (u32 i = 0; i < STACK_WORDS && i < count; i += HASHED_AT_ONCE) {
+#pragma unroll
+		for (u32 word = 0; word < HASHED_AT_ONCE; word++)
+			hash = hashed(hash, walked->frames[i + word]);
 		barrier_var(count);
 	}
 	walked->hash = hash;
 	return 0;
 }
 
-/*
- * The hash of a walked stack, which is not kept yet, of `here->user` or `here->kernel`; `bytes` is
- * what the walk returned.
- */
-static __always_inline u64 stack_hash(struct scratch *here, bool is_user, long bytes)
+static __always_inline u64 new_hash(struct scratch *here, bool is_user, long bytes)
 {
 	struct walked *walked = is_user ? &here->user : &here->kernel;
 	u32 count = (u32)bytes / sizeof(u64);
@@ -198,6 +206,15 @@ static __always_inline u64 stack_hash(struct scratch *here, bool is_user, long b
 	if (walked->called && count < STACK_DEPTH)
 		walked->count = count + 1;
 	return walked->hash <= LOST_STACK ? walked->hash + 2 : walked->hash;
+}
+
+/*
+ * The hash of a walked stack, which is not kept yet, of `here->user` or `here->kernel`; `bytes` is
+ * what the walk returned.
+ */
+static __always_inline u64 stack_hash(struct scratch *here, bool is_user, long bytes)
+{
+	return merged(new_hash(here, is_user, bytes));
 }
 
 /* Changes when a process executes another program, or when its number is used again. */

@@ -113,10 +113,8 @@ static __always_inline u64 kept_waker(struct waker *waker)
 
 	if (!waker->known)
 		return 0;
-	for (u32 i = 0; i < offsetof(struct waker, pid) / sizeof(u64); i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
-	}
+	for (u32 i = 0; i < offsetof(struct waker, pid) / sizeof(u64); i++)
+		hash = hashed(hash, words[i]);
 	if (hash <= LOST_WAKER)
 		hash += LOST_WAKER + 1;
 	if (bpf_map_lookup_elem(&wakers, &hash))

@@ -52,12 +52,6 @@ enum end_mode {
 EXPORT_TYPE(struct end_holder, end_holder);
 EXPORT_TYPE(enum end_mode, end_mode);
 
-static __always_inline u64 hashed(u64 hash, u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 32;
-}
-
 static __always_inline bool is_loopback(struct wait_object *object)
 {
 	const u32 *words = (const u32 *)object->remote;
