@@ -13,8 +13,8 @@ export const OF_FILTERS: readonly Mutation[] = [
 	{
 		id: 'M1',
 		file: 'bpf/lib/filter.h',
-		from: 'if (task->signal->live.counter == 0) {',
-		to: 'if (task->signal->live.counter != 0) {',
+		from: 'if (BPF_CORE_READ(task, signal, live.counter) == 0) {',
+		to: 'if (BPF_CORE_READ(task, signal, live.counter) != 0) {',
 		bug: 'a process of one thread stays in the filter when it has ended',
 		test: 'live/faults-target',
 		only: 'a number that is used again',
