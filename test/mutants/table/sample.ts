@@ -145,8 +145,8 @@ export const OF_SAMPLE: readonly Mutation[] = [
 	{
 		id: 'S18',
 		file: 'bpf/trace.bpf.c',
-		from: 'if (task->signal->live.counter == 0)',
-		to: 'if (task->signal->live.counter <= 1)',
+		from: 'return BPF_CORE_READ(task, signal, live.counter) == 0 &&',
+		to: 'return BPF_CORE_READ(task, signal, live.counter) <= 1 &&',
 		bug: 'trace: the last but one thread that ends is the end of its process',
 		test: 'live/trace-ends',
 		only: 'only the last one',
@@ -171,7 +171,7 @@ export const OF_SAMPLE: readonly Mutation[] = [
 	{
 		id: 'S21',
 		file: 'bpf/lib/scheduling/run_queue.h',
-		from: 'last->left_throttled = throttle_begins(task);',
+		from: 'last->left_throttled = throttle_begins(task, queue);',
 		to: 'last->left_throttled = 0;',
 		bug: 'runqlat: of who is throttled as tracing begins that wait is one for a CPU',
 		test: 'live/throttled-before',

@@ -14,8 +14,8 @@ export const OF_STACKS: readonly Mutation[] = [
 	{
 		id: 'M36',
 		file: 'bpf/lib/stacks/stacks.h',
-		from: 'i < STACK_WORDS && i < count; i += 2',
-		to: 'i < STACK_WORDS && i + 2 < count; i += 2',
+		from: 'i < STACK_WORDS && i < count; i += HASHED_AT_ONCE',
+		to: 'i < STACK_WORDS && i + HASHED_AT_ONCE < count; i += HASHED_AT_ONCE',
 		bug: 'stacks that differ only in their root are taken for one',
 		test: 'live/offcputime',
 		only: '20,000 different stacks',
