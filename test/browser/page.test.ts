@@ -149,6 +149,13 @@ test('the table: self adds up, total counts a stack once; sorted, searched, chos
 	assert(await box(page, 'json::value').isVisible());
 });
 
+test('the table of times has them in units', async (t) => {
+	const page = await open(t, [[['main', 'sleep'], 1_500_000]], { origin: { unit: 'ns' } });
+	await button(page, 'Table').click();
+	const values = await page.locator('tbody tr').first().locator('.value').allTextContents();
+	assert.deepEqual(values, ['1.50 ms', '1.50 ms']);
+});
+
 test('a function that is chosen in the table is found alone, and so it is by what is then searched for', async (t) => {
 	// Each name is in the others, at their beginning, their end, or both; of 1,000 in all.
 	const page = await open(t, [
