@@ -40,15 +40,20 @@ interface FunctionFacts {
 	readonly start: number | undefined;
 }
 
+/** What is kept of them, and forgotten together. */
+class Scripts {
+	/** By where they are. */
+	readonly byPlace = new Map<number, Script>();
+	lines = 0;
+	sources_bytes = 0;
+}
+
 export class V8Functions implements FunctionReader {
 	readonly #heap: Heap;
 	readonly #inlined: InlinedFunctions;
 	readonly #wasm: WasmFunctions | undefined;
 	readonly #loaded: V8Layout['loaded'];
-	/** By where they are. */
-	readonly #scripts = new Map<number, Script>();
-	#linesKept = 0;
-	#sourcesRead_bytes = 0;
+	#scripts = new Scripts();
 
 	constructor(
 		memory: RuntimeMemory,
@@ -158,11 +163,11 @@ export class V8Functions implements FunctionReader {
 		const firstLine = this.#heap.smi(pointer, scriptName + LINE_OFFSET_AT);
 		if (name === undefined || firstLine === undefined) return undefined;
 		const file = pathOf(name);
-		const known = this.#scripts.get(pointer);
+		const known = this.#scripts.byPlace.get(pointer);
 		if (known && known.source === source && known.file === file) return known;
-		if (this.#scripts.size >= MAX_SCRIPTS) this.#forgetScripts();
+		if (this.#scripts.byPlace.size >= MAX_SCRIPTS) this.#scripts = new Scripts();
 		const script: Script = { file, source, firstLine, lineEnds: undefined, attempts: 0 };
-		this.#scripts.set(pointer, script);
+		this.#scripts.byPlace.set(pointer, script);
 		return script;
 	}
 
@@ -174,24 +179,18 @@ export class V8Functions implements FunctionReader {
 		return lineAt(ends, position) + firstLine + 1;
 	}
 
-	#forgetScripts(): void {
-		this.#scripts.clear();
-		this.#linesKept = 0;
-		this.#sourcesRead_bytes = 0;
-	}
-
 	#lineEndsOf(script: Script): Script['lineEnds'] {
 		const { source } = script;
+		const kept = this.#scripts;
 		const characters = source === undefined ? undefined : this.#heap.characters(source);
 		if (!characters) return ++script.attempts < MAX_ATTEMPTS ? undefined : 'unknown';
 		const length_bytes = characters.length * characters.bytesEach;
-		const isTooMuch = this.#sourcesRead_bytes + length_bytes > MAX_SOURCES_BYTES;
-		if (length_bytes > MAX_SOURCE_BYTES || isTooMuch || this.#linesKept >= MAX_LINES)
-			return 'unknown';
-		this.#sourcesRead_bytes += length_bytes;
+		const isTooMuch = kept.sources_bytes + length_bytes > MAX_SOURCES_BYTES;
+		if (length_bytes > MAX_SOURCE_BYTES || isTooMuch || kept.lines >= MAX_LINES) return 'unknown';
+		kept.sources_bytes += length_bytes;
 		const bytes = this.#heap.source(characters, this.#loaded);
 		const ends = bytes && lineEnds(bytes, characters.bytesEach, MAX_SOURCE_LINES);
-		this.#linesKept += ends?.length ?? 0;
+		kept.lines += ends?.length ?? 0;
 		return ends ?? 'unknown';
 	}
 }
