@@ -5,6 +5,7 @@ import {
 	chmodSync,
 	chownSync,
 	closeSync,
+	existsSync,
 	fstatSync,
 	lchownSync,
 	linkSync,
@@ -96,6 +97,12 @@ test('links: a second name of a file, and the way to one', AS_ROOT, () => {
 	const open = folderOf(0o1777);
 	assert.match(refusal(join(open, 'hard')), /^it is a hard link, in a folder that every user may/);
 	assert.equal(refusal(join(open, 'link')), '', 'our own');
+	// By way of another one, which counts from where it is.
+	symlinkSync('second', join(open, 'elsewhere', 'first'));
+	symlinkSync('new', join(open, 'elsewhere', 'second'));
+	symlinkSync('elsewhere/first', join(open, 'far'));
+	assert.equal(refusal(join(open, 'far')), '');
+	assert.ok(existsSync(join(open, 'elsewhere', 'new')));
 	const theirs = join(open, 'theirs');
 	symlinkSync('elsewhere/target', theirs);
 	lchownSync(theirs, OTHER, OTHER);

@@ -60,6 +60,10 @@ test('a picture, in which what is gone is to be seen', async () => {
 	);
 	assert.match(stdout, /Differential Flame Graph: old\.folded → new\.folded/);
 	assert.match(stdout, /before × 2, to the same total/);
+	// The caller of all three, or, turned round, of each.
+	const reversed = await diff(OLD, NEW, '--format', 'svg', '--reverse');
+	const mains = (text: string) => text.match(/<title>main /g)?.length;
+	assert.deepEqual([mains(stdout), mains(reversed.stdout)], [1, 3]);
 });
 
 test('a terminal gets a table, and -o FILE a picture as well', () => {

@@ -57,6 +57,20 @@ test('who was traced until it took another name keeps its latencies; who never w
 	assert.deepEqual(await read(), []);
 });
 
+test('latencies at hand are of one interval, whichever half they were in', async (t) => {
+	const kernel = new Kernel(t);
+	const worker = { pid: 1011, comm: 'worker', traced: true, ...IDLE };
+	kernel.threads = [worker];
+	const { read } = tracing(t, kernel);
+	kernel.place([{ pid: 1011, count: 3, each_ns: 40 }]);
+	const counts: (number | undefined)[] = [];
+	for (const run of [200, 300, 400]) {
+		kernel.threads = [{ ...worker, run }];
+		counts.push((await read())[0]?.count);
+	}
+	assert.deepEqual(counts, [3, 0, 0]);
+});
+
 test('a row has what was added in its interval; who did nothing has none, who only waits has one', async (t) => {
 	const kernel = new Kernel(t);
 	const worker = { pid: 1011, comm: 'worker', traced: true, ...IDLE };

@@ -43,6 +43,9 @@ test('why it is not surer', () => {
 		report.remarks[0] ?? '',
 		/^How sure this is: unsure, as .*of \d+ % of the time nothing was seen\.$/,
 	);
+	// Of 4 s nothing was seen for one.
+	const working = report.facts.find(({ name }) => name === 'working');
+	assert.equal(working?.value, '1.00 s');
 });
 
 test('the bar has all time, by place, and says its colours in words', () => {
