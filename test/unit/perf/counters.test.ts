@@ -170,6 +170,9 @@ test('what one place refuses and another takes is counted', (t) => {
 	const counters = new Counters([event], onCpus(0, 1));
 	assert.deepEqual([counters.refusal(event), counters.isOpen(event)], [undefined, true]);
 	assert.equal(counters.refusal(made(2)), undefined);
+	// Refused everywhere, in several ways: the first is told.
+	kernel.refuses = ({ cpu }) => (cpu === 0 ? 'ENOENT' : 'EOPNOTSUPP');
+	assert.equal(new Counters([event], onCpus(0, 1, 2)).refusal(event)?.errno, 'ENOENT');
 });
 
 test('events are on the CPUs that they can be counted on, and what CPUs share once', (t) => {

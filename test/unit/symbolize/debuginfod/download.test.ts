@@ -1,8 +1,10 @@
 /** One file from a server: how much of it, from where, and what is told meanwhile. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
+import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { PartialFile } from '../../../../src/symbolize/debuginfod/cache.js';
 import { DownloadError, download } from '../../../../src/symbolize/debuginfod/download.js';
@@ -135,6 +137,26 @@ async function cameAfter(t: TestContext, bytes: number, passes_ms: number): Prom
 
 test('a server that was reached in time may take longer to send than it may take to be reached', async (t) => {
 	assert.equal(await cameAfter(t, 10, 59_000), 15);
+});
+
+test('whoever takes a connection, and says nothing of how to encrypt it, is not reached', async (t) => {
+	t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+	const silent = createServer((socket) => {
+		socket.once('data', () => {
+			t.mock.timers.tick(10_000);
+			t.mock.timers.tick(50_000);
+			socket.destroy();
+		});
+	}).listen(0, '127.0.0.1');
+	t.after(() => silent.close());
+	await once(silent, 'listening');
+	const { port } = silent.address() as AddressInfo;
+	const limits = { timeout_ms: 60_000, size_bytes: 1000, signal: new AbortController().signal };
+	const into = { write: () => {} } as unknown as PartialFile;
+	await assert.rejects(
+		download(new URL(`https://127.0.0.1:${port}/`), into, limits),
+		new DownloadError('cannot be reached within 10 s', 'server'),
+	);
 });
 
 test('a server that sends enough may take as long as it pleases', async (t) => {
