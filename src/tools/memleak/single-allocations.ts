@@ -59,6 +59,6 @@ export function singleNotices(sites: readonly LeakSite[]): string[] {
 	if (others === 0) return [];
 	return [
 		`-a lists the ${grouped(MAX_SINGLE)} largest allocations one by one; the other ` +
-			`${grouped(Math.round(others))} are added up by stack.`,
+			`${grouped(others)} are added up by stack.`,
 	];
 }

@@ -143,7 +143,7 @@ function accountTable(lines: readonly Line[], wall_ns: number): PageTable {
 
 /** How many waits, and how long they were; nothing where that is not known. */
 function waitsOf({ count, durations: { p50, p99, max } }: Place): string[] {
-	return max > 0 ? [grouped(Math.round(count)), ...[p50, p99, max].map(humanTime)] : [];
+	return max > 0 ? [grouped(count), ...[p50, p99, max].map(humanTime)] : [];
 }
 
 function reasonsSection(answer: Answer, top: number): PageSection {

@@ -112,7 +112,7 @@ function placeLine(place: Place, wall_ns: number): string {
 	const [share, time] = amounts(total_ns, wall_ns);
 	if (durations.max === 0) return columns(share, time, where, '', []);
 	const times = [durations.p50, durations.p99, durations.max].map(shortTime);
-	return columns(share, time, where, grouped(Math.round(count)), times);
+	return columns(share, time, where, grouped(count), times);
 }
 
 function amounts(value_ns: number, wall_ns: number): [share: string, time: string] {
