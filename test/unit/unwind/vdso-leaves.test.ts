@@ -96,6 +96,8 @@ test('leaves have a rule; what has a frame, no size, or is no function is a gap'
 	assert.deepEqual(stretches({}), LEAVES);
 	const reversed = SYMBOLS.toReversed();
 	assert.deepEqual(stretches({ symbols: reversed }), LEAVES);
+	// The last one ends where the code does.
+	assert.deepEqual(stretches({ symbols: SYMBOLS.slice(0, 3), words: WORDS.slice(0, 10) }), LEAVES);
 	assert.deepEqual(stretches({ symbols: [{ at: 0, size: 0 }] }), []);
 	assert.deepEqual(stretches({ symbols: [{ at: 0, size: 12, type: NOTYPE }] }), []);
 });
