@@ -47,6 +47,8 @@ class Search {
 	readonly #starts: Float64Array;
 	readonly #ranks: Uint8Array;
 	readonly #names: Array<string | undefined>;
+	/** Of the piece that is read: the lines with the nearest symbols so far, by the addresses that they are for. */
+	readonly #lines = new Map<number, { readonly at: number; readonly end: number }>();
 	#rest: Buffer = Buffer.alloc(0);
 	#addresses = 0;
 	#zeros = 0;
@@ -67,12 +69,14 @@ class Search {
 			this.#line(text, at, end);
 			at = end + 1;
 		}
+		this.#nameNearest(text);
 		// A line that goes on is kept, unless no line is that long.
 		this.#rest = text.length - at > MAX_LINE_BYTES ? Buffer.alloc(0) : text.subarray(at);
 	}
 
 	end(): KernelNames {
 		this.#line(this.#rest, 0, this.#rest.length);
+		this.#nameNearest(this.#rest);
 		for (let i = 0; i < this.#wanted.length; i++) {
 			// With no symbol between it and the address before, both lie behind the same one.
 			if (this.#starts[i] === Number.NEGATIVE_INFINITY && i > 0) {
@@ -105,7 +109,13 @@ class Search {
 		if (start === this.#starts[i] && rank > (this.#ranks[i] as number)) return;
 		this.#starts[i] = start;
 		this.#ranks[i] = rank;
-		this.#names[i] = nameIn(text, at, end);
+		this.#lines.set(i, { at, end });
+	}
+
+	/** Of thousands of symbols, each nearer to an address than the one before, only the last one's name is read. */
+	#nameNearest(text: Buffer): void {
+		for (const [i, { at, end }] of this.#lines) this.#names[i] = nameIn(text, at, end);
+		this.#lines.clear();
 	}
 }
 
