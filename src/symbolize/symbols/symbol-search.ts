@@ -12,6 +12,7 @@ import {
 	namesOf,
 	STB,
 	STT,
+	type Symbols,
 	symbolAddress,
 	symbolBinding,
 	symbolCode,
@@ -93,7 +94,7 @@ export class SymbolSearch {
 		return this.#unsized;
 	}
 
-	#see(elf: Elf, strings: Section, part: Buffer, at: number): void {
+	#see(elf: Elf, strings: Section, part: Symbols, at: number): void {
 		const type = symbolType(part, at);
 		const binding = symbolBinding(part, at);
 		// Assembly often lacks types; what it exports is a function all the same. Its local labels

@@ -163,3 +163,20 @@ test('all symbols of a large table come, each once, until enough was seen', () =
 		return true;
 	});
 });
+
+test('symbols are read wherever their table lies in memory', () => {
+	const names = ['one', 'two'];
+	const { bytes } = elfWithSymbols(names);
+	const file = bytes.read(0, bytes.size_bytes);
+	for (const before of [1, 2, 3, 4]) {
+		const moved = Buffer.concat([Buffer.alloc(before), file]).subarray(before);
+		const elf = new Elf(new MemoryBytes(moved));
+		const addresses: number[] = [];
+		const see = (part: Parameters<typeof symbolAddress>[0], at: number) => {
+			addresses.push(symbolAddress(part, at));
+			return false;
+		};
+		eachSymbol(elf, elf.section('.symtab') ?? assert.fail(), see);
+		assert.deepEqual(addresses, [0, symbolOf(1).address, symbolOf(2).address]);
+	}
+});
