@@ -232,16 +232,17 @@ type UserFrames = Pick<CapturedStack, 'user' | 'functions'>;
 /** No typed array: of these there are thousands, and each takes 200 bytes by itself. */
 function framesAt(frames: FrameChunks, { first, count, end }: Extent): UserFrames {
 	const user: Address[] = [];
-	const functions = new Map<number, FunctionWord[]>();
+	let functions: Map<number, FunctionWord[]> | undefined;
 	const { view, at: start } = frames.find(first);
 	for (let i = 0; i < count; i++) {
 		const at = start + i * 8;
 		// Walks by tables alone take functions, behind the address of their frame.
-		if (end && i > 0 && isFunctionWord(view, at))
+		if (end && i > 0 && isFunctionWord(view, at)) {
+			functions ??= new Map();
 			addTo(functions, user.length - 1, readFunctionWord(view, at));
-		else user.push(readAddress(view, at));
+		} else user.push(readAddress(view, at));
 	}
-	return functions.size > 0 ? { user, functions } : { user };
+	return functions ? { user, functions } : { user };
 }
 
 function addTo(functions: Map<number, FunctionWord[]>, frame: number, word: FunctionWord): void {

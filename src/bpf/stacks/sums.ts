@@ -68,11 +68,12 @@ export class StackSums extends SumTables {
 		this.sums.drain((keys, values, count) => {
 			for (let i = 0; i < count; i++) {
 				const at = i * stack_sum.size;
+				const amounts: number[] = [];
+				for (let part = 0; part < used; part++)
+					amounts.push(readU64(values, at + parts.offset + part * 8));
 				const stack = snapshot.captured(keys, i * stack_key.size, {
 					at_ns: readU64(values, at + first_ns.offset),
-					parts: Array.from({ length: used }, (_, part) =>
-						readU64(values, at + parts.offset + part * 8),
-					),
+					parts: amounts,
 					count: readU64(values, at + countField.offset) / COUNT_ONE,
 					variance: (readU64(values, at + doubt.offset) / COUNT_ONE) * period_ns * period_ns,
 				});
